@@ -1,0 +1,245 @@
+"""Losses of Prieto et al. (2025) and their controls, each in a chosen precision.
+
+    softmax CE      -log softmax(z)_y                               [eq. 1]
+    StableMax CE    -log s(z_y) / sum_k s(z_k)                      [section 4]
+    Taylor CE       the same with 1 + x + x^2/2 of z - min z        [eq. 20]
+    exact CE        log(1 + sum_{k != y} exp(z_k - z_y))            (not in the paper)
+
+Shapes: ``logits (batch, classes)`` of any floating dtype, ``labels (batch,)`` int64.
+Every loss is computed *and returned* in ``dtype``, mean included, because that
+precision decides when an addend is absorbed. All work under ``torch.func.vmap``.
+"""
+
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor
+
+REDUCTIONS = ("mean", "sum", "none")
+
+
+def _check(logits: Tensor, labels: Tensor, dtype: torch.dtype) -> None:
+    if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
+        raise ValueError(
+            f"dtype is {dtype}, but a loss needs a floating one like torch.float32."
+        )
+    if logits.shape[:-1] != labels.shape:
+        raise ValueError(
+            f"logits of shape {tuple(logits.shape)} need labels of shape "
+            f"{tuple(logits.shape[:-1])}, but labels have {tuple(labels.shape)}."
+        )
+
+
+def _reduce(losses: Tensor, reduction: str) -> Tensor:
+    if reduction == "mean":
+        return losses.mean()
+    if reduction == "sum":
+        return losses.sum()
+    if reduction == "none":
+        return losses
+    raise ValueError(f"reduction is {reduction!r}, choose one of {REDUCTIONS}.")
+
+
+def _is_label(logits: Tensor, labels: Tensor) -> Tensor:
+    """Boolean (batch, classes), true at the correct class."""
+    classes = torch.arange(logits.shape[-1], device=logits.device)
+    return labels.unsqueeze(-1) == classes
+
+
+def _pick(values: Tensor, labels: Tensor) -> Tensor:
+    return values.gather(-1, labels.unsqueeze(-1)).squeeze(-1)
+
+
+def softmax_cross_entropy(
+    logits: Tensor,
+    labels: Tensor,
+    *,
+    dtype: torch.dtype = torch.float32,
+    smoothing: float | Tensor = 0.0,
+    temperature: float | Tensor = 1.0,
+    reduction: str = "mean",
+) -> Tensor:
+    """Softmax cross-entropy of ``logits / temperature`` (eq. 1), used in most figures.
+
+    Cast, log-softmax, gather, mean, as in the official code. ``smoothing`` in [0, 1)
+    moves that share of the target evenly over all classes. Either option may be a
+    0-dim tensor, whose value is then not checked. Raises ValueError.
+    """
+    _check(logits, labels, dtype)
+    if not isinstance(smoothing, Tensor) and not 0 <= smoothing < 1:
+        raise ValueError(f"smoothing is {smoothing}, but it must lie in [0, 1).")
+    if not isinstance(temperature, Tensor) and not temperature > 0:
+        raise ValueError(f"temperature is {temperature}, but it must be positive.")
+    if isinstance(temperature, Tensor) or temperature != 1:
+        # before the cast down: a temperature of 1e5 is infinite in float16
+        logits = logits.to(torch.promote_types(logits.dtype, dtype))
+        if isinstance(temperature, Tensor):
+            temperature = temperature.to(logits.dtype)
+        logits = logits / temperature
+    log_probs = logits.to(dtype).log_softmax(dim=-1)
+    losses = -_pick(log_probs, labels)
+    if isinstance(smoothing, Tensor) or smoothing != 0:
+        if isinstance(smoothing, Tensor):
+            smoothing = smoothing.to(dtype)
+        losses = (1 - smoothing) * losses - smoothing * log_probs.mean(dim=-1)
+    return _reduce(losses, reduction)
+
+
+def exact_cross_entropy(
+    logits: Tensor,
+    labels: Tensor,
+    *,
+    dtype: torch.dtype = torch.float32,
+    reduction: str = "mean",
+) -> Tensor:
+    """Softmax cross-entropy that does not collapse, the control of figures 2 and 8.
+
+    log1p(sum_{k != y} exp(z_k - z_y)); zero only once exp underflows (gap 103 in
+    float32, 745 in float64). The gradient of the correct logit is minus the sum of
+    the others, so the class gradients always add to zero. Where another class leads
+    by c, the sum is shifted by c: c + log1p(sum exp(z_k - z_y - c) + exp(-c) - 1).
+    A gap beyond the largest finite number is clipped to it, without gradient.
+    """
+    _check(logits, labels, dtype)
+    logits = logits.to(dtype)
+    gaps = logits - logits.gather(-1, labels.unsqueeze(-1))
+    gaps = gaps.masked_fill(_is_label(logits, labels), float("-inf"))
+    gaps = gaps.clamp(max=torch.finfo(dtype).max)
+    # the shift cancels from the gradient, so it is a constant
+    shift = gaps.detach().amax(dim=-1, keepdim=True).clamp(min=0)
+    total = (gaps - shift).exp().sum(dim=-1, keepdim=True)
+    losses = shift + torch.log1p(total + torch.expm1(-shift))
+    return _reduce(losses.squeeze(-1), reduction)
+
+
+def stablemax_transform(x: Tensor) -> Tensor:
+    """s(x) = x + 1 for x >= 0, 1 / (1 - x) below; any shape.
+
+    Both branches of the select are evaluated, and 1 / (1 - x) has no finite gradient
+    at x = 1; the argument of the branch not taken is therefore clamped to 0.
+    """
+    return torch.where(x >= 0, x.clamp(min=0) + 1, 1 / (1 - x.clamp(max=0)))
+
+
+def stablemax_log_transform(x: Tensor) -> Tensor:
+    """g(x) = sign(x) log(1 + |x|), so that StableMax(z) = softmax(g(z)) (Prop. 1)."""
+    above, below = x.clamp(min=0), x.clamp(max=0)
+    return torch.where(x >= 0, torch.log1p(above), -torch.log1p(-below))
+
+
+def stablemax(logits: Tensor, *, dtype: torch.dtype = torch.float64) -> Tensor:
+    """StableMax probabilities s(z_i) / sum_j s(z_j) over the last dimension.
+
+    Not invariant to a shift of the logits; the maximum must not be subtracted.
+    """
+    weights = stablemax_transform(logits.to(dtype))
+    return weights / weights.sum(dim=-1, keepdim=True)
+
+
+def stablemax_cross_entropy(
+    logits: Tensor,
+    labels: Tensor,
+    *,
+    dtype: torch.dtype = torch.float64,
+    reduction: str = "mean",
+) -> Tensor:
+    """-log StableMax(z)_y, used in figures 1, 4 and 6; float64 as in the official code.
+
+    The sum of s(z) overflows when the logits reach the largest finite number of
+    ``dtype``; the loss is then infinite.
+    """
+    _check(logits, labels, dtype)
+    losses = -_pick(stablemax(logits, dtype=dtype), labels).log()
+    return _reduce(losses, reduction)
+
+
+def taylor_cross_entropy(
+    logits: Tensor,
+    labels: Tensor,
+    *,
+    dtype: torch.dtype = torch.float64,
+    detach_min: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
+    """-log of Taylor-softmax (eq. 20): 1 + x + x^2/2 with x = z - min z, figure 11.
+
+    The gradient flows through the minimum (the paper's implicit regularisation)
+    unless ``detach_min``. Tied minima share their part of the gradient evenly.
+    """
+    _check(logits, labels, dtype)
+    logits = logits.to(dtype)
+    lowest = logits.amin(dim=-1, keepdim=True)
+    x = logits - (lowest.detach() if detach_min else lowest)
+    weights = 1 + x + x * x / 2
+    probs = _pick(weights, labels) / weights.sum(dim=-1)
+    return _reduce(-probs.log(), reduction)
+
+
+def mean_squared_error(
+    logits: Tensor,
+    labels: Tensor,
+    *,
+    dtype: torch.dtype = torch.float32,
+    reduction: str = "mean",
+) -> Tensor:
+    """Squared distance to the one-hot target, averaged over the classes, figure 13.
+
+    "mean" is the mean over all batch * classes entries.
+    """
+    _check(logits, labels, dtype)
+    errors = logits.to(dtype) - _is_label(logits, labels).to(dtype)
+    return _reduce((errors * errors).mean(dim=-1), reduction)
+
+
+def correct_logit_zeroed(
+    logits: Tensor,
+    labels: Tensor,
+    *,
+    dtype: torch.dtype = torch.float64,
+    reduction: str = "mean",
+) -> Tensor:
+    """Softmax CE with the correct logit multiplied by 0 (figure 8, appendix B.1).
+
+    The softmax then sees z_y = 0: the loss value and the wrong-class gradients change
+    as well. ``correct_logit_detached`` is the variant without that side effect.
+    """
+    _check(logits, labels, dtype)
+    zeroed = logits.masked_fill(_is_label(logits, labels), 0)
+    return softmax_cross_entropy(zeroed, labels, dtype=dtype, reduction=reduction)
+
+
+def correct_logit_detached(
+    logits: Tensor,
+    labels: Tensor,
+    *,
+    dtype: torch.dtype = torch.float64,
+    reduction: str = "mean",
+) -> Tensor:
+    """Softmax CE with its value kept and no gradient through the correct logit."""
+    _check(logits, labels, dtype)
+    held = torch.where(_is_label(logits, labels), logits.detach(), logits)
+    return softmax_cross_entropy(held, labels, dtype=dtype, reduction=reduction)
+
+
+def logit_norm(
+    logits: Tensor, *, strength: float | Tensor, squared: bool = False
+) -> Tensor:
+    """Penalty strength * mean over rows of the L2 norm of the logits (appendix C.1).
+
+    ``squared`` takes the square of the norm. The paper gives no formula; this is its
+    simplest reading. A row of zeros has gradient 0. Returned in the logits' dtype.
+    """
+    if squared:
+        return strength * (logits * logits).sum(dim=-1).mean()
+    return strength * torch.linalg.vector_norm(logits, dim=-1).mean()
+
+
+def l2_penalty(parameters: Iterable[Tensor], *, strength: float | Tensor) -> Tensor:
+    """Penalty strength / 2 * sum of squares of all parameters; gradient strength * w.
+
+    Raises ValueError when there are no parameters.
+    """
+    squares = [parameter.square().sum() for parameter in parameters]
+    if not squares:
+        raise ValueError("l2_penalty got no parameters, pass at least one tensor.")
+    return strength / 2 * sum(squares[1:], squares[0])

@@ -1,0 +1,340 @@
+"""Networks of the four papers, each written for one network, without any training.
+
+``MLP``          2 x 200 ReLU on concatenated one-hots [Prieto et al., section 3.1]
+``Transformer``  one or more blocks; its options give
+    the no-norm network of Nanda et al. with two hidden MLP matrices [Prieto, Fig. 5c],
+    PyTorch's post-norm encoder layer with dropout [Prieto, official code, Fig. 6a],
+    and layer norm at any of five positions.
+
+Every forward takes an optional ``capture`` dictionary and leaves named activations in
+it. ``plain=True`` switches the exact shortcuts off (one-hot products written out, every
+position computed); both forms agree to rounding, which a test checks in float64.
+"""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from grokbook import kernels
+
+ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu, "identity": lambda x: x}
+NORM_POSITIONS = ("query_key", "value", "mlp", "post_attention", "post_mlp")
+
+
+class Linear(nn.Linear):
+    """torch.nn.Linear whose product goes through ``kernels.linear``."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x (..., in_features) -> (..., out_features)."""
+        return kernels.linear(x, self.weight, self.bias)
+
+
+class OneHotLinear(nn.Linear):
+    """A linear layer on concatenated one-hots, computed as a sum of weight columns.
+
+    Weights are those of nn.Linear(positions * vocabulary, width), so a checkpoint fits
+    either form.
+    """
+
+    def __init__(self, positions: int, vocabulary: int, width: int, *, bias: bool):
+        super().__init__(positions * vocabulary, width, bias=bias)
+        self.positions, self.vocabulary = positions, vocabulary
+        self.plain = False
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        """tokens (batch, positions) int64 -> (batch, width)."""
+        if self.plain:
+            one_hot = F.one_hot(tokens, self.vocabulary).flatten(-2)
+            return kernels.linear(one_hot.to(self.weight.dtype), self.weight, self.bias)
+        table = self.weight.T.contiguous()
+        out = kernels.gather(table, tokens[:, 0])
+        for position in range(1, self.positions):
+            index = tokens[:, position] + position * self.vocabulary
+            out = out + kernels.gather(table, index)
+        return out if self.bias is None else out + self.bias
+
+
+class MLP(nn.Module):
+    """Fully connected network with any depth and width.
+
+    Input: tokens (batch, positions) if ``vocabulary`` is given, else floats (batch,
+    features). Output: logits (batch, classes). PyTorch's default initialisation.
+    """
+
+    def __init__(
+        self,
+        classes: int,
+        widths: tuple[int, ...] = (200, 200),
+        *,
+        vocabulary: int | None = None,
+        positions: int = 2,
+        features: int | None = None,
+        bias: bool = True,
+        activation: str = "relu",
+        plain: bool = False,
+    ):
+        super().__init__()
+        if (vocabulary is None) == (features is None):
+            raise ValueError("an MLP takes either vocabulary= (tokens) or features=")
+        sizes = [*widths, classes]
+        if vocabulary is not None:
+            first = OneHotLinear(positions, vocabulary, sizes[0], bias=bias)
+            first.plain = plain
+        else:
+            first = Linear(features, sizes[0], bias=bias)
+        rest = [
+            Linear(a, b, bias=bias) for a, b in zip(sizes, sizes[1:], strict=False)
+        ]
+        self.layers = nn.ModuleList([first, *rest])
+        self.activation = ACTIVATIONS[activation]
+
+    def forward(self, x: Tensor, capture: dict | None = None) -> Tensor:
+        for index, layer in enumerate(self.layers[:-1]):
+            pre = layer(x)
+            x = self.activation(pre)
+            if capture is not None:
+                capture[f"pre.{index}"], capture[f"hidden.{index}"] = pre, x
+        return self.layers[-1](x)
+
+
+class Attention(nn.Module):
+    """Multi-head attention on sequences of a few positions."""
+
+    def __init__(
+        self, width: int, heads: int, *, bias: bool, dropout: float, causal: bool
+    ):
+        super().__init__()
+        self.heads, self.causal = heads, causal
+        self.scale = 1 / math.sqrt(width // heads)
+        self.query, self.key, self.value, self.output = (
+            Linear(width, width, bias=bias) for _ in range(4)
+        )
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x_qk: Tensor, x_v: Tensor, first_query: int) -> Tensor:
+        """x_* (batch, positions, width) -> (batch, positions - first_query, width)."""
+        query = self._split(self.query(x_qk[:, first_query:]))
+        key, value = self._split(self.key(x_qk)), self._split(self.value(x_v))
+        scores = query @ key.transpose(-1, -2)  # (batch, heads, queries, positions)
+        return self._mix(scores, value, first_query)
+
+    def on_table(
+        self, rows_qk: Tensor, rows_v: Tensor, tokens: Tensor, first_query: int
+    ) -> Tensor:
+        """The same from the distinct (position, token) rows of the first layer.
+
+        rows_* (positions, vocabulary, width), tokens (batch, positions). A score
+        depends on two tokens only, so it is looked up among vocabulary^2 of them.
+        """
+        positions, vocabulary, width = rows_qk.shape
+        query = self.query(rows_qk[first_query:]).unflatten(-1, (self.heads, -1))
+        key = self.key(rows_qk).unflatten(-1, (self.heads, -1))
+        value = self.value(rows_v)
+        scores = []
+        for q in range(first_query, positions):
+            row = []
+            for k in range(positions):
+                table = torch.einsum("ahd,bhd->abh", query[q - first_query], key[k])
+                pair = tokens[:, q] * vocabulary + tokens[:, k]
+                row.append(kernels.gather(table.flatten(0, 1), pair))
+            scores.append(torch.stack(row, -1))  # (batch, heads, positions)
+        values = [kernels.gather(value[k], tokens[:, k]) for k in range(positions)]
+        value = self._split(torch.stack(values, 1))
+        return self._mix(torch.stack(scores, 2), value, first_query)
+
+    def _split(self, x: Tensor) -> Tensor:
+        """(batch, positions, width) -> (batch, heads, positions, head width)."""
+        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+
+    def _mix(self, scores: Tensor, value: Tensor, first_query: int) -> Tensor:
+        scores = scores * self.scale
+        if self.causal:
+            queries, positions = scores.shape[-2:]
+            later = torch.ones(
+                queries, positions, dtype=torch.bool, device=scores.device
+            ).triu(first_query + 1)
+            scores = scores.masked_fill(later, -math.inf)
+        mixed = self.dropout(scores.softmax(-1)) @ value
+        return self.output(mixed.transpose(1, 2).flatten(-2))
+
+
+class Block(nn.Module):
+    """Attention and MLP with residual connections and norms where asked for."""
+
+    def __init__(
+        self,
+        width: int,
+        heads: int,
+        hidden: tuple[int, ...],
+        *,
+        norms: tuple[str, ...],
+        bias: bool,
+        dropout: float,
+        causal: bool,
+        activation: str,
+    ):
+        super().__init__()
+        self.attention = Attention(
+            width, heads, bias=bias, dropout=dropout, causal=causal
+        )
+        sizes = [width, *hidden, width]
+        self.mlp = nn.ModuleList(
+            Linear(a, b, bias=bias) for a, b in zip(sizes, sizes[1:], strict=False)
+        )
+        # query, key and value share one norm, as in every paper here
+        self.norms = nn.ModuleDict(
+            {
+                name: nn.LayerNorm(width)
+                for name in dict.fromkeys(_norm_owner(n) for n in norms)
+            }
+        )
+        self.positions = norms
+        self.activation = ACTIVATIONS[activation]
+        self.dropout = nn.Dropout(dropout)
+
+    def norm(self, position: str, x: Tensor) -> Tensor:
+        """x with the norm of that position applied, or x if there is none."""
+        return (
+            self.norms[_norm_owner(position)](x) if position in self.positions else x
+        )
+
+    def forward(self, x: Tensor, first_query: int = 0) -> Tensor:
+        """x (batch, positions, width) -> (batch, positions - first_query, width)."""
+        attended = self.attention(
+            self.norm("query_key", x), self.norm("value", x), first_query
+        )
+        return self._finish(x[:, first_query:], attended)
+
+    def on_table(self, rows: Tensor, tokens: Tensor, first_query: int) -> Tensor:
+        """The same for a first layer: rows (positions, vocabulary, width)."""
+        attended = self.attention.on_table(
+            self.norm("query_key", rows), self.norm("value", rows), tokens, first_query
+        )
+        residual = [
+            kernels.gather(rows[k], tokens[:, k])
+            for k in range(first_query, tokens.shape[1])
+        ]
+        return self._finish(torch.stack(residual, 1), attended)
+
+    def _finish(self, x: Tensor, attended: Tensor) -> Tensor:
+        x = self.norm("post_attention", x + self.dropout(attended))
+        hidden = self.norm("mlp", x)
+        for layer in self.mlp[:-1]:
+            hidden = self.dropout(self.activation(layer(hidden)))
+        return self.norm("post_mlp", x + self.dropout(self.mlp[-1](hidden)))
+
+
+def _norm_owner(position: str) -> str:
+    return "attention" if position in ("query_key", "value") else position
+
+
+class Transformer(nn.Module):
+    """Transformer read at its last position.
+
+    Input: tokens (batch, positions); output: logits (batch, classes).
+    ``initialisation``: "torch" (nn.TransformerEncoderLayer and nn.Embedding defaults)
+    or "normal" (every matrix N(0, 1/width), unembedding N(0, 1/vocabulary)), as in
+    the code of Nanda et al. 2023. ``norms``: any of NORM_POSITIONS.
+    """
+
+    def __init__(
+        self,
+        classes: int,
+        *,
+        vocabulary: int,
+        positions: int = 2,
+        depth: int = 1,
+        width: int = 128,
+        heads: int = 4,
+        hidden: tuple[int, ...] = (512,),
+        norms: tuple[str, ...] = (),
+        learned_positions: bool = True,
+        causal: bool = False,
+        bias: bool = False,
+        dropout: float = 0.0,
+        activation: str = "relu",
+        initialisation: str = "normal",
+        plain: bool = False,
+    ):
+        super().__init__()
+        unknown = set(norms) - set(NORM_POSITIONS)
+        if unknown:
+            raise ValueError(
+                f"unknown norm position {sorted(unknown)}: "
+                f"use any of {', '.join(NORM_POSITIONS)}"
+            )
+        if initialisation not in ("normal", "torch"):
+            raise ValueError(
+                f"unknown initialisation {initialisation!r}: use 'normal' or 'torch'"
+            )
+        self.plain = plain
+        self.embedding = nn.Parameter(torch.randn(vocabulary, width))
+        self.position = (
+            nn.Parameter(torch.randn(positions, width)) if learned_positions else None
+        )
+        self.blocks = nn.ModuleList(
+            Block(
+                width,
+                heads,
+                tuple(hidden),
+                norms=tuple(norms),
+                bias=bias,
+                dropout=dropout,
+                causal=causal,
+                activation=activation,
+            )
+            for _ in range(depth)
+        )
+        self.unembedding = Linear(width, classes, bias=bias)
+        with torch.no_grad():
+            if initialisation == "normal":
+                self._initialise_normal(width, vocabulary)
+            else:
+                self._initialise_as_torch(width)
+
+    def _initialise_normal(self, width: int, vocabulary: int) -> None:
+        for name, parameter in self.named_parameters():
+            if parameter.ndim == 2:
+                columns = vocabulary if name.startswith("unembedding") else width
+                parameter.normal_(std=1 / math.sqrt(columns))
+
+    def _initialise_as_torch(self, width: int) -> None:
+        for block in self.blocks:
+            attention = block.attention
+            # nn.MultiheadAttention draws query, key and value as one (3d, d) matrix
+            bound = math.sqrt(6 / (4 * width))
+            for layer in (attention.query, attention.key, attention.value):
+                layer.weight.uniform_(-bound, bound)
+            for layer in (attention.query, attention.key, attention.value):
+                if layer.bias is not None:
+                    layer.bias.zero_()
+            if attention.output.bias is not None:
+                attention.output.bias.zero_()
+
+    def forward(self, tokens: Tensor, capture: dict | None = None) -> Tensor:
+        *early, last = self.blocks
+        positions = tokens.shape[1]
+        end = 0 if self.plain else positions - 1
+        if self.plain:
+            x = self.embedding[tokens]
+            if self.position is not None:
+                x = x + self.position
+            for block in self.blocks:
+                x = block(x)
+        else:
+            rows = self.embedding.expand(positions, -1, -1)
+            if self.position is not None:
+                rows = rows + self.position[:, None]
+            if not early:
+                x = last.on_table(rows, tokens, end)
+            else:
+                x = early[0].on_table(rows, tokens, 0)
+                for block in early[1:]:
+                    x = block(x)
+                x = last(x, end)
+        features = x[:, -1]
+        if capture is not None:
+            capture["features"] = features
+        return self.unembedding(features)

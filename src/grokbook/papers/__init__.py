@@ -1,0 +1,56 @@
+"""Each paper's experiments by page, found by name: ``get("prieto2025/fig02", "paper")``.
+
+A page may need several experiments, one per panel: ``prieto2025/fig04left`` and
+``prieto2025/fig04right`` belong to page ``prieto2025/fig04``.
+"""
+
+import difflib
+from pathlib import Path
+
+from grokbook import records
+from grokbook.experiment import SCALES, Experiment
+from grokbook.papers import prieto2025
+
+PAPERS = {"prieto2025": prieto2025.EXPERIMENTS}
+
+
+class UnknownName(ValueError):
+    """No experiment or scale of that name; the message lists close ones."""
+
+
+def names(prefix: str = "") -> list[str]:
+    """Names of all experiments that begin with ``prefix``, in the book's order."""
+    found = [f"{paper}/{name}" for paper, known in PAPERS.items() for name in known]
+    return [name for name in found if name.startswith(prefix)]
+
+
+def get(name: str, scale: str) -> Experiment:
+    """The experiment of that name at that scale; UnknownName if there is none."""
+    if scale not in SCALES:
+        raise UnknownName(f"unknown scale {scale!r}: use one of {', '.join(SCALES)}")
+    paper, _, page = name.partition("/")
+    if page not in PAPERS.get(paper, {}):
+        close = difflib.get_close_matches(name, names(), n=3) or names()[:3]
+        raise UnknownName(
+            f"unknown experiment {name!r}: did you mean {', '.join(close)}? "
+            "`grokbook list` shows all"
+        )
+    return PAPERS[paper][page](scale)
+
+
+def record(
+    name: str, *, scale: str = "best", folder: Path | None = None
+) -> records.Record:
+    """The stored result of an experiment, at a scale or at the best one there is.
+
+    RecordError if there is none, or if the one there is is stale or damaged.
+    """
+    if scale != "best":
+        return records.load(get(name, scale), folder)
+    for candidate in SCALES:
+        experiment = get(name, candidate)
+        if records.path_of(name, candidate, folder).exists():
+            return records.load(experiment, folder)
+    raise records.RecordError(
+        f"{name} has no record yet: run `grokbook run {name} --scale laptop`"
+    )

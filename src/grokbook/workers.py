@@ -1,0 +1,352 @@
+"""Running an experiment: what is missing is trained, recorded and nothing is lost.
+
+On a CPU a few worker processes (``python -m grokbook.workers``), one thread each, take
+one member at a time; on a GPU members of one kind are stacked in this process. A
+finished member goes into the record at once. Checkpoints lie in ``.checkpoints`` below
+the records folder and vanish with success.
+"""
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Collection
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from grokbook import kernels, records, training
+from grokbook.experiment import Arm, Experiment
+from grokbook.training import Member, Outcome, TrainingError
+
+STACK_LIMIT = 128  # members of one kind that share a GPU at a time
+# Two threads that spin while they wait for each other cost a factor 17 under load.
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
+
+
+def run(
+    experiment: Experiment,
+    *,
+    device: str = "auto",
+    out: Path | None = None,
+    time_budget: float | None = None,
+    processes: int | None = None,
+    seeds: Collection[int] | None = None,
+    progress: bool | None = None,
+) -> records.Record:
+    """Train the members an experiment still lacks and return its record.
+
+    ``time_budget`` in seconds: after it the state is saved, and a later call goes on.
+    ``processes``: CPU worker processes, one per core by default; 0 trains in this
+    process. ``seeds``: only members with one of these. ``progress``: a bar on the terminal, by default only if there is one.
+    RecordError or TrainingError if something stands in the way.
+    """
+    device = training.choose_device(device)
+    todo = [
+        (arm, seed)
+        for arm, seed in records.missing(experiment, out)
+        if seeds is None or seed in seeds
+    ]
+    folder = (out or records.root()) / ".checkpoints"
+    folder.mkdir(parents=True, exist_ok=True)
+    deadline = None if time_budget is None else time.monotonic() + time_budget
+    bar = _Bar(experiment, todo, enabled=progress)
+
+    def finished(outcomes: list[Outcome]) -> None:
+        records.add(experiment, outcomes, out)
+
+    try:
+        if device == "cuda":
+            _run_stacked(todo, device, folder, deadline, bar, finished)
+        elif processes == 0:
+            _run_here(todo, folder, deadline, bar, finished)
+        elif todo:
+            cores = len(os.sched_getaffinity(0)) if hasattr(
+                os, "sched_getaffinity"
+            ) else os.cpu_count() or 1
+            count = min(processes or cores, len(todo))
+            _Pool(todo, folder, deadline, bar, finished).run(count)
+    finally:
+        bar.close()
+    path = records.path_of(experiment.name, experiment.scale, out)
+    if not path.exists():
+        raise TrainingError(
+            f"{experiment.name}: no member finished within the time budget; run the "
+            "same command again to go on from the checkpoints"
+        )
+    return records.load(experiment, out)
+
+
+def _checkpoint(folder: Path, members: list[Member]) -> Path:
+    first = training.identity(members)[0]
+    return folder / (first if len(members) == 1 else f"{first}-x{len(members)}")
+
+
+def _run_here(todo, folder, deadline, bar, finished) -> None:
+    for member in todo:
+        if not _train_group([member], "cpu", False, folder, deadline, bar, finished):
+            return
+
+
+def _run_stacked(todo, device, folder, deadline, bar, finished) -> None:
+    kernels.set_backend("torch")  # stacked products go to the GPU library
+    ordered = sorted(todo, key=lambda member: training.kind(member[0]))
+    for _, group in groupby(ordered, key=lambda member: training.kind(member[0])):
+        group = list(group)
+        for first in range(0, len(group), STACK_LIMIT):
+            members = group[first : first + STACK_LIMIT]
+            if not _train_group(
+                members, device, True, folder, deadline, bar, finished
+            ):
+                return
+
+
+def _train_group(members, device, stacked, folder, deadline, bar, finished) -> bool:
+    checkpoint = _checkpoint(folder, members)
+    outcomes = training.train(
+        members,
+        device=device,
+        stacked=stacked,
+        checkpoint=checkpoint,
+        should_stop=lambda: deadline is not None and time.monotonic() > deadline,
+        report=lambda epoch: bar.show(checkpoint.name, epoch * len(members)),
+    )
+    if outcomes is None:
+        return False
+    finished(outcomes)
+    checkpoint.unlink(missing_ok=True)
+    bar.done(checkpoint.name, sum(arm.epochs for arm, _ in members))
+    return True
+
+
+class _Pool:
+    """Worker processes that take members from one queue; a failure stops the rest."""
+
+    def __init__(self, todo, folder, deadline, bar, finished):
+        self.tasks: queue.SimpleQueue[Member] = queue.SimpleQueue()
+        for member in todo:
+            self.tasks.put(member)
+        self.folder, self.deadline = folder, deadline
+        self.bar, self.finished = bar, finished
+        self.lock = threading.Lock()
+        self.error: Exception | None = None
+        self.processes: list[subprocess.Popen] = []
+
+    def run(self, count: int) -> None:
+        threads = [
+            threading.Thread(target=self._serve, daemon=True) for _ in range(count)
+        ]
+        for thread in threads:
+            thread.start()
+        try:
+            for thread in threads:
+                thread.join()
+        except KeyboardInterrupt:
+            for process in self.processes:
+                process.kill()
+            raise
+        if self.error is not None:
+            raise self.error
+
+    def _serve(self) -> None:
+        path = os.pathsep.join(
+            [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+        )
+        process = subprocess.Popen(
+            [sys.executable, "-m", "grokbook.workers"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=os.environ | _ONE_THREAD | {"PYTHONPATH": path.rstrip(os.pathsep)},
+        )
+        self.processes.append(process)
+        try:
+            while self.error is None:
+                try:
+                    member = self.tasks.get_nowait()
+                except queue.Empty:
+                    break
+                if not self._one(process, member):
+                    break
+        except Exception as error:  # handed to the main thread by run()
+            self.error = error
+        finally:
+            process.stdin.close()
+            process.wait()
+
+    def _one(self, process: subprocess.Popen, member: Member) -> bool:
+        checkpoint = _checkpoint(self.folder, [member])
+        result = checkpoint.with_name(checkpoint.name + ".done")
+        if not result.exists():
+            left = None if self.deadline is None else self.deadline - time.monotonic()
+            arm, seed = member
+            task = {"arm": arm.to_json(), "seed": seed, "time_left": left}
+            task["checkpoint"] = str(checkpoint)
+            process.stdin.write(json.dumps(task) + "\n")
+            process.stdin.flush()
+            answer = self._listen(process, checkpoint.name)
+            if answer["state"] == "unfinished":
+                return False
+            if answer["state"] == "failed":
+                raise TrainingError(answer["why"])
+        with self.lock:
+            self.finished([_read_outcome(result, member)])
+            self.bar.done(checkpoint.name, member[0].epochs)
+        result.unlink()
+        checkpoint.unlink(missing_ok=True)
+        return True
+
+    def _listen(self, process: subprocess.Popen, name: str) -> dict[str, Any]:
+        for line in process.stdout:
+            answer = json.loads(line)
+            if "epoch" not in answer:
+                return answer
+            self.bar.show(name, answer["epoch"])
+        raise TrainingError(
+            f"a worker process ended without a word (exit {process.wait()}; out of "
+            "memory?): run the same command again to go on from its checkpoint"
+        )
+
+
+def _read_outcome(path: Path, member: Member) -> Outcome:
+    try:
+        saved = torch.load(path, weights_only=True)
+        return Outcome(*member, **saved)
+    except Exception as error:  # a damaged zip raises half a dozen types
+        raise TrainingError(f"{path} is damaged: delete it and run again") from error
+
+
+class _Bar:
+    """Progress of one experiment on a terminal; silent in notebooks and logs."""
+
+    def __init__(self, experiment, todo, enabled):
+        self.enabled = sys.stderr.isatty() if enabled is None else enabled
+        self.name = f"{experiment.name} {experiment.scale}"
+        self.total = sum(arm.epochs for arm, _ in todo)
+        self.members, self.finished_members = len(todo), 0
+        self.running: dict[str, int] = {}
+        self.first: dict[str, int] = {}
+        self.settled, self.began, self.last = 0, time.monotonic(), 0.0
+
+    def show(self, member: str, epoch: int) -> None:
+        self.first.setdefault(member, epoch)
+        self.running[member] = epoch
+        now = time.monotonic()
+        if not self.enabled or now - self.last < 0.5:
+            return
+        self.last = now
+        done = self.settled + sum(self.running.values())
+        here = done - sum(self.first.values())
+        rate = max(here, 0) / (now - self.began)
+        left = (self.total - done) / rate if rate else float("inf")
+        share = done / max(self.total, 1)
+        blocks = "#" * int(20 * share)
+        clock = "--:--" if left == float("inf") else f"{left // 60:.0f}:{left % 60:02.0f}"
+        sys.stderr.write(
+            f"\r{self.name} [{blocks:20}] {self.finished_members}/{self.members} "
+            f"members, {rate:.0f} epochs/s, {clock} left "
+        )
+        sys.stderr.flush()
+
+    def done(self, member: str, epochs: int) -> None:
+        self.running.pop(member, None)
+        self.settled += epochs
+        self.finished_members += 1
+
+    def close(self) -> None:
+        if self.enabled and self.members:
+            sys.stderr.write("\n")
+
+
+def matmul_rate(device: str) -> float:
+    """Measured float32 rate of a 5107 x 200 x 200 product, in FLOP per second."""
+    if device == "cpu":
+        kernels.prepare_cpu()
+    x = torch.randn(5107, 200, device=device)
+    weight = torch.randn(200, 200, device=device)
+
+    def product() -> None:
+        kernels.linear(x, weight)
+        if device == "cuda":
+            torch.cuda.synchronize()
+
+    product()
+    return 2 * 5107 * 200 * 200 / kernels.best_time(product)
+
+
+def expected_seconds(experiment: Experiment, device: str, rate: float) -> float:
+    """Rough training time of all members: three passes over every weight and row.
+
+    The rate of a large product is reached to about 60 % on a CPU, whose cores share
+    the members; arms whose weights are float64 count double.
+    """
+    flop = 0.0
+    for arm in experiment.arms:
+        data, model = training.start(arm, experiment.seeds[0])
+        first, *rest = [p.numel() for p in model.parameters() if p.ndim == 2]
+        rows = len(data.y_train)
+        is_tokens = not data.x_train.is_floating_point()
+        weights = sum(rest) + (0 if is_tokens else first)
+        factor = 2 if arm.dtype == "float64" else 1
+        flop += 6 * rows * weights * arm.epochs * factor
+    flop *= len(experiment.seeds)
+    return flop / (0.6 * rate * (os.cpu_count() or 1 if device == "cpu" else 1))
+
+
+def _say(**answer: Any) -> None:
+    print(json.dumps(answer), flush=True)
+
+
+def _work(task: dict[str, Any]) -> None:
+    """Train one member and leave its outcome beside the checkpoint."""
+    arm, checkpoint = Arm.from_json(task["arm"]), Path(task["checkpoint"])
+    began = last = time.monotonic()
+
+    def should_stop() -> bool:
+        left = task["time_left"]
+        return left is not None and time.monotonic() - began > left
+
+    def report(epoch: int) -> None:
+        nonlocal last
+        if time.monotonic() - last > 0.5:
+            last = time.monotonic()
+            _say(epoch=epoch)  # fails, and ends this process, when nobody listens
+
+    outcomes = training.train(
+        [(arm, task["seed"])],
+        checkpoint=checkpoint,
+        should_stop=should_stop,
+        report=report,
+    )
+    if outcomes is None:
+        return _say(state="unfinished")
+    (outcome,) = outcomes
+    content = {k: v for k, v in vars(outcome).items() if k not in ("arm", "seed")}
+    temporary = checkpoint.with_name(checkpoint.name + ".part")
+    torch.save(content, temporary)
+    os.replace(temporary, checkpoint.with_name(checkpoint.name + ".done"))
+    _say(state="finished")
+
+
+def main(read: Callable[[], str] = sys.stdin.readline) -> None:
+    """Serve tasks, one JSON object a line, until the input ends."""
+    kernels.prepare_cpu()
+    while line := read():
+        try:
+            _work(json.loads(line))
+        except TrainingError as error:
+            _say(state="failed", why=str(error))
+        except Exception as error:  # told in one sentence by the parent
+            _say(state="failed", why=f"{type(error).__name__}: {error}")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except (BrokenPipeError, KeyboardInterrupt):  # nobody waits for the result
+        os._exit(1)
