@@ -74,7 +74,8 @@ def label(page_id: str) -> str:
 
 def finding(twin: NotebookNode) -> str:
     """The title of a page without its figure number and verdict."""
-    return plain(re.sub(r"^(Figure|Table) \d+:\s*", "", pages.heading(twin)[0]))
+    text = re.sub(r"^(Figure|Table) \d+:\s*", "", pages.heading(twin)[0])
+    return plain(text[:1].upper() + text[1:])
 
 
 def target(page_id: str) -> str:
@@ -159,7 +160,7 @@ def scoreboard(twins: dict[str, NotebookNode]) -> str:
         return "\n".join([*lines, "No claim is tested yet.", ""])
     total = sum(counts.values())
     shown = [f"{counts[v]} × {badge(v)}" for v in VERDICTS if counts[v]]
-    lines += [f"**{total} claims:** " + " &ensp; ".join(shown), ""]
+    lines += [f"**{total} claim{'s' * (total > 1)}:** " + " &ensp; ".join(shown), ""]
     head = ["Page", "Claim", "Paper", "Ours", "n", "Interval", "Verdict"]
     lines += ["## Claims of the papers", "", *table(head, rows[False])]
     if rows[True]:

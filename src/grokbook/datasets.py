@@ -167,7 +167,7 @@ def cifar10() -> Data:
 
 
 def text(name: str) -> str:
-    """A whole corpus file: "tinyshakespeare/input.txt" or "wikitext-2/wiki.*.tokens"."""
+    """A whole corpus file, as in text("tinyshakespeare/input.txt")."""
     return fetch(name).read_text(encoding="utf-8")
 
 
@@ -226,14 +226,18 @@ REGISTRY: dict[str, Download] = {
     ),
 } | {
     f"cifar-10-batches-py/{name}": Download(_CIFAR, sha256, _CIFAR_MD5)
-    for name, sha256 in {
-        "data_batch_1": "54636561a3ce25bd3e19253c6b0d8538147b0ae398331ac4a2d86c6d987368cd",
-        "data_batch_2": "766b2cef9fbc745cf056b3152224f7cf77163b330ea9a15f9392beb8b89bc5a8",
-        "data_batch_3": "0f00d98ebfb30b3ec0ad19f9756dc2630b89003e10525f5e148445e82aa6a1f9",
-        "data_batch_4": "3f7bb240661948b8f4d53e36ec720d8306f5668bd0071dcb4e6c947f78e9682b",
-        "data_batch_5": "d91802434d8376bbaeeadf58a737e3a1b12ac839077e931237e0dcd43adcb154",
-        "test_batch": "f53d8d457504f7cff4ea9e021afcf0e0ad8e24a91f3fc42091b8adef61157831",
-    }.items()
+    for name, sha256 in zip(
+        [*(f"data_batch_{k}" for k in range(1, 6)), "test_batch"],
+        [
+            "54636561a3ce25bd3e19253c6b0d8538147b0ae398331ac4a2d86c6d987368cd",
+            "766b2cef9fbc745cf056b3152224f7cf77163b330ea9a15f9392beb8b89bc5a8",
+            "0f00d98ebfb30b3ec0ad19f9756dc2630b89003e10525f5e148445e82aa6a1f9",
+            "3f7bb240661948b8f4d53e36ec720d8306f5668bd0071dcb4e6c947f78e9682b",
+            "d91802434d8376bbaeeadf58a737e3a1b12ac839077e931237e0dcd43adcb154",
+            "f53d8d457504f7cff4ea9e021afcf0e0ad8e24a91f3fc42091b8adef61157831",
+        ],
+        strict=True,
+    )
 }
 
 

@@ -124,7 +124,7 @@ class Arm:
         return sorted(chosen)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data; fields at their default are left out, so new ones change nothing."""
+        """Plain data, without fields at their default: new ones change nothing."""
         plain = {}
         for field in fields(self):
             value = getattr(self, field.name)
@@ -168,7 +168,9 @@ class Experiment:
         for arm in self.arms:
             if arm.name == name:
                 return arm
-        raise KeyError(f"{self.name} has no arm {name!r}: {[a.name for a in self.arms]}")
+        raise KeyError(
+            f"{self.name} has no arm {name!r}: {[a.name for a in self.arms]}"
+        )
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -84,9 +84,7 @@ class MLP(nn.Module):
             first.plain = plain
         else:
             first = Linear(features, sizes[0], bias=bias)
-        rest = [
-            Linear(a, b, bias=bias) for a, b in zip(sizes, sizes[1:], strict=False)
-        ]
+        rest = [Linear(a, b, bias=bias) for a, b in zip(sizes, sizes[1:], strict=False)]
         self.layers = nn.ModuleList([first, *rest])
         self.activation = ACTIVATIONS[activation]
 
@@ -196,9 +194,7 @@ class Block(nn.Module):
 
     def norm(self, position: str, x: Tensor) -> Tensor:
         """x with the norm of that position applied, or x if there is none."""
-        return (
-            self.norms[_norm_owner(position)](x) if position in self.positions else x
-        )
+        return self.norms[_norm_owner(position)](x) if position in self.positions else x
 
     def forward(self, x: Tensor, first_query: int = 0) -> Tensor:
         """x (batch, positions, width) -> (batch, positions - first_query, width)."""

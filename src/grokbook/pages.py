@@ -155,11 +155,11 @@ def record(
     """
     if not retrain:
         return stored(name, scale)
-    from grokbook import papers, training
+    from grokbook import papers, workers
 
     scale = "laptop" if scale == "best" else scale
     reruns = ROOT / "data" / "reruns"
-    training.run(papers.get(name, scale), device=device, out=reruns)
+    workers.run(papers.get(name, scale), device=device, out=reruns, progress=False)
     return stored(name, scale, reruns)
 
 

@@ -108,7 +108,7 @@ class Record:
 
 
 def path_of(name: str, scale: str, folder: Path | None = None) -> Path:
-    """Where the record of an experiment lies: <folder>/<paper>/<page>.<scale>.parquet."""
+    """Where a record lies: <folder>/<paper>/<name>.<scale>.parquet."""
     return (folder or root()) / f"{name}.{scale}.parquet"
 
 

@@ -48,7 +48,7 @@ class Outcome:
 
 
 def choose_device(name: str = "auto") -> str:
-    """"cpu" or "cuda"; TrainingError if the name is unknown or there is no such GPU."""
+    """Device to train on, cpu or cuda; TrainingError if unknown or not there."""
     if name not in ("auto", "cpu", "cuda"):
         raise TrainingError(f"unknown device {name!r}: use auto, cpu or cuda")
     if name == "cuda" and not torch.cuda.is_available():
@@ -170,7 +170,7 @@ class Ensemble:
         return functional_call(self.model, params, (x,)) * alpha
 
     def step(self) -> None:
-        """One optimizer step of every member; gradients stay in ``.grad`` afterwards."""
+        """One optimizer step of every member; gradients stay in ``.grad``."""
         loss = self.later if self._is_late() else self.losses
         if self.has_dropout:  # masks depend on seed and epoch alone: resume is exact
             torch.manual_seed(self.members[0][1] * 1_000_003 + self.epoch)
@@ -228,7 +228,7 @@ class Ensemble:
 
     @torch.no_grad()
     def observe(self, before: dict[str, Tensor] | None) -> dict[str, Tensor]:
-        """The arm's observables now; ``before`` are the weights before the last step."""
+        """The arm's observables now; ``before``: the weights before the last step."""
         loss = self.later if self._is_late() else self.losses
 
         def look(params, x, y, alpha, numbers):
@@ -289,7 +289,9 @@ class _Loss:
         self.spec = specs[0]
         if self.spec is None:
             return
-        self.function = resolve("penalty" if isinstance(which, int) else "loss", specs[0])
+        self.function = resolve(
+            "penalty" if isinstance(which, int) else "loss", specs[0]
+        )
         every = [options(spec) for spec in specs]
         numeric = [k for k, v in every[0].items() if isinstance(v, float)]
         self.fixed = {k: v for k, v in every[0].items() if k not in numeric}

@@ -43,7 +43,8 @@ def run(
 
     ``time_budget`` in seconds: after it the state is saved, and a later call goes on.
     ``processes``: CPU worker processes, one per core by default; 0 trains in this
-    process. ``seeds``: only members with one of these. ``progress``: a bar on the terminal, by default only if there is one.
+    process. ``seeds``: only members with one of these. ``progress``: a bar on the
+    terminal, by default only if there is one.
     RecordError or TrainingError if something stands in the way.
     """
     device = training.choose_device(device)
@@ -66,9 +67,11 @@ def run(
         elif processes == 0:
             _run_here(todo, folder, deadline, bar, finished)
         elif todo:
-            cores = len(os.sched_getaffinity(0)) if hasattr(
-                os, "sched_getaffinity"
-            ) else os.cpu_count() or 1
+            cores = (
+                len(os.sched_getaffinity(0))
+                if hasattr(os, "sched_getaffinity")
+                else os.cpu_count() or 1
+            )
             count = min(processes or cores, len(todo))
             _Pool(todo, folder, deadline, bar, finished).run(count)
     finally:
@@ -100,9 +103,7 @@ def _run_stacked(todo, device, folder, deadline, bar, finished) -> None:
         group = list(group)
         for first in range(0, len(group), STACK_LIMIT):
             members = group[first : first + STACK_LIMIT]
-            if not _train_group(
-                members, device, True, folder, deadline, bar, finished
-            ):
+            if not _train_group(members, device, True, folder, deadline, bar, finished):
                 return
 
 
@@ -246,7 +247,9 @@ class _Bar:
         left = (self.total - done) / rate if rate else float("inf")
         share = done / max(self.total, 1)
         blocks = "#" * int(20 * share)
-        clock = "--:--" if left == float("inf") else f"{left // 60:.0f}:{left % 60:02.0f}"
+        clock = (
+            "--:--" if left == float("inf") else f"{left // 60:.0f}:{left % 60:02.0f}"
+        )
         sys.stderr.write(
             f"\r{self.name} [{blocks:20}] {self.finished_members}/{self.members} "
             f"members, {rate:.0f} epochs/s, {clock} left "

@@ -1,4 +1,4 @@
-"""Each paper's experiments by page, found by name: ``get("prieto2025/fig02", "paper")``.
+"""Each paper's experiments by name: ``get("prieto2025/fig02", "paper")``.
 
 A page may need several experiments, one per panel: ``prieto2025/fig04left`` and
 ``prieto2025/fig04right`` belong to page ``prieto2025/fig04``.

@@ -34,9 +34,7 @@ def experiment(function: Callable[[str], Experiment]) -> Callable[[str], Experim
 
 
 def modular(p: int, fraction: float, operation: str = "add", **options) -> Spec:
-    return Spec(
-        "modular", p=p, train_fraction=fraction, operation=operation, **options
-    )
+    return Spec("modular", p=p, train_fraction=fraction, operation=operation, **options)
 
 
 def mlp(p: int, width: int = 200, **options) -> Spec:
@@ -53,9 +51,7 @@ def mlp(p: int, width: int = 200, **options) -> Spec:
 def adamw(
     lr: float, beta2: float = 0.99, eps: float = 1e-25, weight_decay: float = 0.0
 ) -> Spec:
-    return Spec(
-        "adamw", lr=lr, betas=(0.9, beta2), eps=eps, weight_decay=weight_decay
-    )
+    return Spec("adamw", lr=lr, betas=(0.9, beta2), eps=eps, weight_decay=weight_decay)
 
 
 def _sizes(scale: str) -> tuple[int, int]:
@@ -187,7 +183,9 @@ def fig04left(scale: str) -> Experiment:
         if scale == "laptop"
         else ""
     )
-    return Experiment("prieto2025/fig04left", scale, tuple(arms), _seeds(scale), reduced)
+    return Experiment(
+        "prieto2025/fig04left", scale, tuple(arms), _seeds(scale), reduced
+    )
 
 
 @experiment
@@ -229,7 +227,7 @@ def fig04right(scale: str) -> Experiment:
 
 
 def nanda(p: int, *, operation_classes: int, width: int = 128) -> Spec:
-    """The no-norm, bias-free transformer of the first public code (two MLP matrices)."""
+    """The bias-free transformer of the first public code (two MLP matrices)."""
     return Spec(
         "transformer",
         classes=operation_classes,
@@ -282,7 +280,9 @@ def fig05(scale: str) -> Experiment:
             Arm(
                 "transformer",
                 modular(p, 0.4, smallest=1),
-                nanda(p, operation_classes=p + 1, width=16 if scale == "smoke" else 128),
+                nanda(
+                    p, operation_classes=p + 1, width=16 if scale == "smoke" else 128
+                ),
                 SOFTMAX64,
                 Spec("adamw", lr=1e-3, betas=(0.9, 0.98), eps=1e-12),
                 **common,
@@ -294,7 +294,7 @@ def fig05(scale: str) -> Experiment:
 
 @experiment
 def fig06a(scale: str) -> Experiment:
-    """Transformers: subtraction on the first public network, addition on the released."""
+    """Transformers: subtraction on the first public one, addition on the released."""
     p, width = (11, 16) if scale == "smoke" else (113, 128)
     epochs = {"paper": 5000, "laptop": 3000, "smoke": 12}[scale]
     log = ((1000, 25), (epochs, 100))
@@ -304,7 +304,11 @@ def fig06a(scale: str) -> Experiment:
         ("AdamW, decay 1.5", adamw(1e-3, weight_decay=1.5), ()),
     )
     networks = [
-        ("no-norm, subtraction", "subtract", nanda(p, operation_classes=p + 1, width=width))
+        (
+            "no-norm, subtraction",
+            "subtract",
+            nanda(p, operation_classes=p + 1, width=width),
+        )
     ]
     if scale != "laptop":
         networks.append(("released, addition", "add", torch_encoder(p, width=width)))
@@ -353,7 +357,11 @@ def fig06b(scale: str) -> Experiment:
     arms = [
         arm("AdamW", adamw(0.005)),
         arm(
-            "⊥SGD + StableMax, float64", sgd, (ORTHOGONAL,), loss=STABLEMAX, dtype="float64"
+            "⊥SGD + StableMax, float64",
+            sgd,
+            (ORTHOGONAL,),
+            loss=STABLEMAX,
+            dtype="float64",
         ),
     ]
     rates = (0.005,) if scale == "laptop" else (0.002, 0.005, 0.01)
@@ -381,7 +389,7 @@ def fig06b(scale: str) -> Experiment:
 
 @experiment
 def fig06c(scale: str) -> Experiment:
-    """Weight decay trades loss for norm: the run name found in the first public code."""
+    """Weight decay trades loss for norm: a run name of the first public code."""
     p, width = _sizes(scale)
     epochs = {"paper": 10_000, "laptop": 5_000, "smoke": 12}[scale]
     common = {"epochs": epochs, "log": ((1000, 10), (epochs, 100))}

@@ -1,0 +1,241 @@
+"""What a page concludes: statement, paper's value, ours with n and interval, verdict.
+
+A claim is judged seed by seed. Its value is the median over seeds, its interval their
+range, which covers the median of all possible seeds with probability 1 - 2^(1-n): 94 %
+for five seeds, 75 % for three. No normality is assumed; crossing epochs are anything
+but normal. A crossing that never happens is infinite and prints as "never".
+"""
+
+import math
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from html import escape
+from typing import Any
+
+from grokbook.records import Record
+
+MIME = "application/vnd.grokbook.claims+json"
+Values = dict[int, float]  # by seed
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One line of a claims table; ``held`` of ``n`` seeds (or points) support it."""
+
+    statement: str
+    paper: str
+    ours: str
+    n: int
+    interval: str
+    held: int
+    scale: str
+    source: str = ""
+    extra: bool = False
+
+    @property
+    def verdict(self) -> str:
+        """The verdict in the book's words."""
+        if self.extra:
+            return "beyond the paper"
+        return _words(
+            "all" if self.held == self.n else "some" if self.held else "none",
+            self.scale,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "statement": self.statement,
+            "paper": self.paper,
+            "ours": self.ours,
+            "n": self.n,
+            "interval": self.interval,
+            "held": self.held,
+            "scale": self.scale,
+            "source": self.source,
+            "extra": self.extra,
+            "verdict": self.verdict,
+        }
+
+
+def _words(share: str, scale: str) -> str:
+    if scale == "paper":
+        return {
+            "all": "reproduced",
+            "some": "partly reproduced",
+            "none": "not reproduced",
+        }[share]
+    return {
+        "all": "seen at reduced scale",
+        "some": "partly seen at reduced scale",
+        "none": "not seen at reduced scale",
+    }[share]
+
+
+def per_seed(
+    record: Record,
+    statement: str,
+    paper: str,
+    values: Values,
+    holds: Callable[[float], bool],
+    *,
+    show: str = "{:.0f}",
+    source: str = "",
+) -> Claim:
+    """A claim of the paper, judged on one value per seed by ``holds``.
+
+    ``show`` formats a value, as in "{:.1%}". ValueError if there is no seed at all.
+    """
+    ours, interval = _summary(values, show)
+    held = sum(bool(holds(value)) for value in values.values())
+    return Claim(
+        statement, paper, ours, len(values), interval, held, record.scale, source
+    )
+
+
+def extra(
+    record: Record,
+    statement: str,
+    values: Values,
+    *,
+    paper: str = "not in the paper",
+    show: str = "{:.0f}",
+) -> Claim:
+    """A measurement of ours beyond the paper: reported, not judged."""
+    ours, interval = _summary(values, show)
+    n = len(values)
+    return Claim(statement, paper, ours, n, interval, n, record.scale, extra=True)
+
+
+def exact(
+    statement: str, paper: str, ours: str, *, held: int, n: int, source: str = ""
+) -> Claim:
+    """A claim of mathematics, checked at ``n`` points of which ``held`` agree."""
+    return Claim(statement, paper, ours, n, "exact", held, "paper", source)
+
+
+def _summary(values: Values, show: str) -> tuple[str, str]:
+    if not values:
+        raise ValueError("a claim needs the value of at least one seed")
+
+    def text(value: float) -> str:
+        return "never" if math.isinf(value) else show.format(value)
+
+    found = list(values.values())
+    interval = f"{text(min(found))} to {text(max(found))}" if len(found) > 1 else "—"
+    return text(statistics.median_low(found)), interval
+
+
+def page_verdict(claims: list[Claim]) -> str:
+    """Verdict of a page: all, some or none of the paper's claims held.
+
+    A page whose claims rest on the paper's scale only in part is at best "partly
+    reproduced": what was seen at reduced scale does not count as reproduced.
+    """
+    judged = [claim for claim in claims if not claim.extra]
+    if not judged:
+        raise ValueError("a page must judge at least one claim of the paper")
+    full = [c.held == c.n for c in judged]
+    some = any(claim.held for claim in judged)
+    share = "all" if all(full) else "some" if some else "none"
+    scales = {claim.scale for claim in judged}
+    if scales == {"paper"} or "paper" not in scales:
+        return _words(share, scales.pop() if len(scales) == 1 else "laptop")
+    return _words("some" if some else "none", "paper")
+
+
+def table(claims: list[Claim], page: str) -> "ClaimsTable":
+    """The claims table that ends a page's check cell; ``page`` is the page's id."""
+    return ClaimsTable(claims, page)
+
+
+class ClaimsTable:
+    """Shows claims as HTML and text, and carries them as JSON for the scoreboard."""
+
+    def __init__(self, claims: list[Claim], page: str):
+        self.claims, self.page = claims, page
+        scales = [c.scale for c in claims if not c.extra]
+        self.scale = "paper" if "paper" in scales else scales[0] if scales else "paper"
+
+    def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, Any]:
+        return {
+            "text/plain": self._text(),
+            "text/html": self._html(),
+            MIME: {
+                "page": self.page,
+                "scale": self.scale,
+                "verdict": page_verdict(self.claims),
+                "claims": [claim.to_json() for claim in self.claims],
+            },
+        }
+
+    def _text(self) -> str:
+        return "\n".join(
+            f"{c.statement} | paper: {c.paper} | here: {c.ours} ({c.interval}; "
+            f"n = {c.n}) | {c.verdict}"
+            for c in self.claims
+        )
+
+    def _html(self) -> str:
+        head = ("Claim", "Paper", "Here (median)", "Range", "n", "Verdict")
+        rows = ["<tr>" + "".join(f"<th>{h}</th>" for h in head) + "</tr>"]
+        for c in self.claims:
+            held = "" if c.extra else f" title='held in {c.held} of {c.n}'"
+            kind = c.verdict.replace(" ", "-")
+            badge = f"<span class='verdict verdict-{kind}'{held}>{c.verdict}</span>"
+            cells = [
+                escape(text)
+                for text in (c.statement, c.paper, c.ours, c.interval, str(c.n))
+            ]
+            rows.append("".join(f"<td>{cell}</td>" for cell in [*cells, badge]))
+            rows[-1] = f"<tr>{rows[-1]}</tr>"
+        return f"<table class='claims'>{''.join(rows)}</table>"
+
+
+# Values by seed, read from a record --------------------------------------------------
+
+
+def first_epoch(
+    record: Record, arm: str, column: str, *, reaches: float, until: int | None = None
+) -> Values:
+    """First logged epoch at which a column is at least ``reaches``, or infinity."""
+    series = record.series(arm, column)
+    if until is not None:
+        series = series[series.index <= until]
+    return {
+        seed: float((series[seed] >= reaches).idxmax())
+        if (series[seed] >= reaches).any()
+        else math.inf
+        for seed in record.seeds(arm)
+    }
+
+
+def at(record: Record, arm: str, column: str, epoch: int) -> Values:
+    """Value at the last logged epoch not after ``epoch``."""
+    series = record.series(arm, column)
+    row = series[series.index <= epoch].ffill().iloc[-1]
+    return {seed: float(row[seed]) for seed in record.seeds(arm)}
+
+
+def last(record: Record, arm: str, column: str) -> Values:
+    """Value at the end of training."""
+    series = record.series(arm, column).ffill().iloc[-1]
+    return {seed: float(series[seed]) for seed in record.seeds(arm)}
+
+
+def largest(record: Record, arm: str, column: str, *, since: int = 0) -> Values:
+    """Largest value at or after an epoch."""
+    series = record.series(arm, column)
+    best = series[series.index >= since].max()
+    return {seed: float(best[seed]) for seed in record.seeds(arm)}
+
+
+def combine(function: Callable[..., float], *values: Values) -> Values:
+    """Seed by seed, for the seeds that all of the arguments have."""
+    shared = [s for s in values[0] if all(s in other for other in values[1:])]
+    return {seed: float(function(*(v[seed] for v in values))) for seed in shared}
+
+
+def with_scale(claim: Claim, scale: str) -> Claim:
+    """The same claim with another scale, for one drawn from several records."""
+    return replace(claim, scale=scale)
