@@ -147,7 +147,8 @@ def scoreboard(twins: dict[str, NotebookNode]) -> str:
             if extra:
                 cells = [link(page_id), said[0], said[2], *numbers]
             else:
-                cells = [link(page_id), *said, *numbers, badge(claim["verdict"])]
+                verdict = badge(claim["verdict"])
+                cells = [link(page_id), said[0], verdict, *said[1:], *numbers]
             rows[extra].append(f"| {' | '.join(cells)} |")
     lines = [
         "# Scoreboard",
@@ -161,7 +162,7 @@ def scoreboard(twins: dict[str, NotebookNode]) -> str:
     total = sum(counts.values())
     shown = [f"{counts[v]} × {badge(v)}" for v in VERDICTS if counts[v]]
     lines += [f"**{total} claim{'s' * (total > 1)}:** " + " &ensp; ".join(shown), ""]
-    head = ["Page", "Claim", "Paper", "Ours", "n", "Interval", "Verdict"]
+    head = ["Page", "Claim", "Verdict", "Paper", "Ours", "n", "Interval"]
     lines += ["## Claims of the papers", "", *table(head, rows[False])]
     if rows[True]:
         lines += ["", "## Beyond the paper", ""]
@@ -170,39 +171,39 @@ def scoreboard(twins: dict[str, NotebookNode]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def table(head: list[str], rows: list[str]) -> list[str]:
+def table(head: list[str], rows: Iterable[str]) -> list[str]:
     return [f"| {' | '.join(head)} |", "|" + " --- |" * len(head), *rows]
 
 
 def status(twins: dict[str, NotebookNode]) -> str:
     """When each page was executed, and what trained the records that it reads."""
-    rows, executed_with = [], Counter()
+    executed, recorded = [], []
     for page_id, twin in twins.items():
-        run = twin.metadata.get("grokbook", {"versions": {}})
-        executed_with.update([versions(run["versions"])])
+        run = twin.metadata.get("grokbook", {})
+        numbers = run.get("versions", {}).items()
+        cells = [link(page_id), str(run.get("executed")), f"{run.get('seconds')} s"]
+        cells += [
+            ", ".join(f"{plain(name)} {plain(number)}" for name, number in numbers)
+        ]
+        executed.append(f"| {' | '.join(cells)} |")
         scale = (pages.claims_of(twin) or {"scale": "best"})["scale"]
         for name in pages.records_read(page_id, twin):
             found = pages.stored(name, scale)
             about = found.members.values()
-            cells = [link(page_id), str(run.get("executed")), f"{run.get('seconds')} s"]
-            cells += [f"`{name}`", found.scale, str(len(about)), span(found.seconds)]
-            cells += [several(about, "device_name"), several(about, "torch")]
-            cells += [several(about, "finished")]
-            rows.append(f"| {' | '.join(cells)} |")
+            cells = [f"`{name}`", found.scale, str(len(about)), span(found.seconds)]
+            cells += [
+                several(about, key) for key in ("device_name", "torch", "finished")
+            ]
+            recorded.append(f"| {' | '.join(cells)} |")
     lines = ["# Status", ""]
-    if not rows:
+    if not twins:
         return "\n".join([*lines, "No page is executed yet.", ""])
-    lines += [
-        "When each page was executed, and what trained the records that it reads. A",
-        "page is executed from its records in seconds; training is the time of all",
-        "members added up.",
-        "",
-    ]
-    head = ["Page", "Executed", "in", "Record", "Scale", "Members", "Training"]
-    lines += table([*head, "Trained on", "PyTorch", "Finished"], rows)
-    lines += ["", "## Versions that executed the pages", ""]
-    for text, count in executed_with.most_common():
-        lines.append(f"* {count} page{'s' * (count > 1)}: {text}")
+    lines += ["## Pages", "", "A page is executed from its records, in seconds.", ""]
+    lines += table(["Page", "Executed", "in", "with"], executed)
+    lines += ["", "## Records", "", "What trained the records that the pages read;"]
+    lines += ["training is the time of all members added up.", ""]
+    head = ["Record", "Scale", "Members", "Training", "on", "PyTorch", "Finished"]
+    lines += table(head, dict.fromkeys(recorded))
     return "\n".join(lines) + "\n"
 
 
@@ -219,10 +220,6 @@ def span(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
-def versions(found: dict[str, str]) -> str:
-    return ", ".join(f"{plain(name)} {plain(number)}" for name, number in found.items())
-
-
 def state(twins: dict[str, NotebookNode]) -> str:
     """All figures and tables of the four papers with verdicts, written or not."""
     planned = pages.contents()
@@ -233,8 +230,8 @@ def state(twins: dict[str, NotebookNode]) -> str:
         figures = sum(page_id.split("/")[1].startswith("fig") for page_id in ids)
         verdicts = Counter(pages.heading(twins[page_id])[1] for page_id in written)
         badges = [f"{verdicts[v]} × {badge(v)}" for v in VERDICTS if verdicts[v]]
-        counts = [str(n) for n in (figures, len(ids) - figures, len(written))]
-        cells = [f"{{cite:t}}`{paper}`", *counts, " ".join(badges) or badge("not yet")]
+        counts = [str(n) for n in (len(written), figures, len(ids) - figures)]
+        cells = [f"{{cite:t}}`{paper}`", " ".join(badges) or badge("not yet"), *counts]
         summary.append(f"| {' | '.join(cells)} |")
         done = f"{len(written)} of {len(ids)} pages"
         details += [f":::{{dropdown}} {PAPERS[paper]}: {done}"]
@@ -248,5 +245,5 @@ def state(twins: dict[str, NotebookNode]) -> str:
                 cells = [label(page_id), plain(planned[page_id]), badge("not yet")]
             rows.append(f"| {' | '.join(cells)} |")
         details += [*table(["", "What it shows", "Verdict"], rows), ":::", ""]
-    head = ["Paper", "Figures", "Tables", "Pages here", "Verdicts"]
+    head = ["Paper", "Verdicts", "Pages here", "Figures", "Tables"]
     return "\n".join([*table(head, summary), "", *details])

@@ -5,9 +5,11 @@ itself is wrong, 75 the time budget ended first (the same command goes on).
 """
 
 import argparse
+import math
 import sys
 import time
 from pathlib import Path
+from typing import NoReturn
 
 from grokbook import papers, records, training, workers
 from grokbook.datasets import DataError
@@ -30,6 +32,8 @@ def main(arguments: list[str] | None = None) -> int:
         return options.function(options)
     except expected as error:
         print(f"grokbook: {error}", file=sys.stderr)
+        if isinstance(error, training.Unfinished):
+            return UNFINISHED
         return 2 if isinstance(error, papers.UnknownName) else 1
     except OSError as error:
         print(
@@ -51,8 +55,15 @@ def _page_errors(command: str) -> tuple[type[Exception], ...]:
     return (pages.PageError,)
 
 
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong with a call in one line instead of its whole usage."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"grokbook: {message}; `{self.prog} --help` shows what it takes\n")
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         "grokbook", description="Train, execute and check The Grokking Book."
     )
     commands = parser.add_subparsers(dest="command", required=True)
@@ -73,7 +84,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--device", default="auto", help="auto, cpu or cuda")
     command.add_argument("--time-budget", type=_seconds, help="seconds for everything")
     command.add_argument("--seeds", type=_numbers, help="only these, as in 42,0,1")
-    command.add_argument("--processes", type=int, help="CPU workers, 0: none")
+    command.add_argument("--processes", type=_count, help="CPU workers, 0: none")
     command.add_argument("--out", type=Path, help="another folder for the records")
 
     command = add("status", _status, "what is recorded, when, on what, how fast")
@@ -98,14 +109,28 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _seconds(text: str) -> float:
-    value = float(text)
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
     if not value > 0:
-        raise argparse.ArgumentTypeError("must be positive")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
     return value
 
 
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 up")
+    return int(text)
+
+
 def _numbers(text: str) -> list[int]:
-    return [int(part) for part in text.split(",")]
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a list of integers like 42,0,1"
+        ) from None
 
 
 def _experiments(prefixes: list[str], scale: str) -> list[Experiment]:
@@ -134,6 +159,14 @@ def _list(options: argparse.Namespace) -> int:
 def _run(options: argparse.Namespace) -> int:
     training.choose_device(options.device)
     experiments = _experiments(options.names, options.scale)
+    if options.seeds is not None:
+        known = sorted({seed for e in experiments for seed in e.seeds})
+        unknown = sorted(set(options.seeds) - set(known))
+        if unknown:
+            raise papers.UnknownName(
+                f"no seed {unknown} at {options.scale} scale: choose from {known}"
+            )
+        experiments = [e for e in experiments if set(options.seeds) & set(e.seeds)]
     began, unfinished = time.monotonic(), []
     for experiment in experiments:
         left = None

@@ -48,11 +48,8 @@ class OneHotLinear(nn.Linear):
         if self.plain:
             one_hot = F.one_hot(tokens, self.vocabulary).flatten(-2)
             return kernels.linear(one_hot.to(self.weight.dtype), self.weight, self.bias)
-        table = self.weight.T.contiguous()
-        out = kernels.gather(table, tokens[:, 0])
-        for position in range(1, self.positions):
-            index = tokens[:, position] + position * self.vocabulary
-            out = out + kernels.gather(table, index)
+        offsets = self.vocabulary * torch.arange(self.positions, device=tokens.device)
+        out = kernels.gather_sum(self.weight.T.contiguous(), tokens + offsets)
         return out if self.bias is None else out + self.bias
 
 

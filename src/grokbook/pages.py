@@ -14,12 +14,12 @@ import ast
 import csv
 import difflib
 import hashlib
-import importlib.metadata
 import os
 import re
 import tempfile
 import time
 from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -235,43 +235,10 @@ def _execute(
     target: Path,
 ) -> Path:
     import nbformat
-    from nbclient.exceptions import DeadKernelError
-    from papermill import execute_notebook
-    from papermill.exceptions import PapermillExecutionError
 
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    # The kernel starts in the page's folder, where a relative PYTHONPATH leads nowhere.
-    known = [str(Path(__file__).resolve().parents[1])]
-    known += os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, dict.fromkeys(known)))
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     begun = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="grokbook-") as scratch:
-        unrun, run = Path(scratch, "unrun.ipynb"), Path(scratch, "run.ipynb")
-        nbformat.write(notebook, unrun)
-        try:
-            execute_notebook(
-                unrun,
-                run,
-                values,
-                cwd=path.parent,
-                progress_bar=False,
-                extra_arguments=["--log-level=40"],
-            )
-        except PapermillExecutionError as error:
-            line = error.source.strip().splitlines()[0] if error.source.strip() else ""
-            reason = f"{error.ename}: {error.evalue}".strip().splitlines()[-1]
-            raise PageError(
-                f"Page {page_id} failed in cell {error.cell_index} ('{line}') with "
-                f"{reason}; nothing was replaced."
-            ) from error
-        except DeadKernelError as error:
-            raise PageError(
-                f"The kernel of page {page_id} died, most likely for want of memory; "
-                f"nothing was replaced."
-            ) from error
-        notebook = nbformat.read(run, as_version=4)
+    notebook = _run(page_id, path.parent, notebook, values)
     _tidy(notebook)
     for output in (o for cell in notebook.cells for o in cell.get("outputs", [])):
         output.get("metadata", {}).clear()
@@ -282,20 +249,62 @@ def _execute(
         "source": digest,
         "executed": datetime.now(UTC).strftime("%Y-%m-%d"),
         "seconds": round(time.monotonic() - begun, 1),
-        "versions": {name: importlib.metadata.version(name) for name in LIBRARIES},
+        "versions": {name: version(name).split("+")[0] for name in LIBRARIES},
     }
     if values:
         notebook.metadata["grokbook"]["parameters"] = values
-    target.parent.mkdir(parents=True, exist_ok=True)
     _write(target, nbformat.writes(notebook) + "\n")
     return target
+
+
+def _run(
+    page_id: str, folder: Path, notebook: NotebookNode, values: dict[str, Any]
+) -> NotebookNode:
+    """The notebook as papermill leaves it, run in `folder`; PageError if it fails."""
+    import nbformat
+    from nbclient.exceptions import DeadKernelError
+    from papermill import execute_notebook
+    from papermill.exceptions import PapermillExecutionError
+
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    # The kernel starts in the page's folder, where a relative PYTHONPATH leads nowhere.
+    known = [str(Path(__file__).resolve().parents[1])]
+    known += os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, dict.fromkeys(known)))
+    quiet = {"progress_bar": False, "extra_arguments": ["--log-level=40"]}
+    with tempfile.TemporaryDirectory(prefix="grokbook-") as scratch:
+        unrun, run = Path(scratch, "unrun.ipynb"), Path(scratch, "run.ipynb")
+        nbformat.write(notebook, unrun)
+        try:
+            execute_notebook(unrun, run, values, cwd=folder, **quiet)
+        except PapermillExecutionError as error:
+            line = next(iter(error.source.strip().splitlines()), "")
+            reason = f"{error.ename}: {error.evalue}".strip().splitlines()[-1]
+            raise PageError(
+                f"Page {page_id} failed in cell {error.cell_index} ('{line}') with "
+                f"{reason}; nothing was replaced."
+            ) from error
+        except DeadKernelError as error:
+            raise PageError(
+                f"The kernel of page {page_id} died, most likely for want of memory; "
+                f"nothing was replaced."
+            ) from error
+        return nbformat.read(run, as_version=4)
 
 
 def _write(path: Path, text: str) -> None:
     """Replace a file as a whole or not at all."""
     new = path.with_name(path.name + ".tmp")
-    new.write_text(text, encoding="utf-8")
-    os.replace(new, path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        new.write_text(text, encoding="utf-8")
+        os.replace(new, path)
+    except OSError as error:
+        new.unlink(missing_ok=True)
+        raise PageError(
+            f"{path} cannot be written ({error.strerror}); it is as it was before."
+        ) from error
 
 
 def check(page_ids: list[str] | None = None) -> list[str]:

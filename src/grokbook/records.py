@@ -9,6 +9,7 @@ renamed, so a reader sees the old one or the new one.
 The settings in a record must be those of the code: otherwise it is *stale*.
 """
 
+import contextlib
 import json
 import os
 import subprocess
@@ -245,7 +246,7 @@ def _weights_path(path: Path) -> Path:
 
 def _read(path: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
     try:
-        table = pq.read_table(path)
+        table = pq.read_table(path, page_checksum_verification=True)
     except (pa.ArrowException, OSError) as error:
         raise RecordError(
             f"{path} cannot be read as a record, it may be truncated: delete it (or "
@@ -253,8 +254,10 @@ def _read(path: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
         ) from error
     try:
         meta = json.loads((table.schema.metadata or {})[b"grokbook"])
-        meta["members"], meta["experiment"]["arms"]
-    except (KeyError, TypeError, ValueError) as error:
+        [about["hash"] for about in meta["members"].values()]
+        [arm["name"] for arm in meta["experiment"]["arms"]]
+        table.select(["arm", "seed", "epoch"])
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise RecordError(
             f"{path} was not written by grokbook: move it out of the records folder"
         ) from error
@@ -264,7 +267,8 @@ def _read(path: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
 def _write_table(frame: pd.DataFrame, meta: dict[str, Any], path: Path) -> None:
     table = pa.Table.from_pandas(frame, preserve_index=False)
     told = dict(table.schema.metadata) | {b"grokbook": json.dumps(meta).encode()}
-    pq.write_table(table.replace_schema_metadata(told), path, compression="zstd")
+    table = table.replace_schema_metadata(told)
+    pq.write_table(table, path, compression="zstd", write_page_checksum=True)
 
 
 def _read_weights(path: Path) -> dict[str, Tensor]:
@@ -287,8 +291,10 @@ def _write(path: Path, write: Callable[[Path], None]) -> None:
         write(temporary)
         os.replace(temporary, path)
     except (OSError, pa.ArrowException, safetensors.SafetensorError) as error:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        reason = str(error).partition("\n")[0]
         raise RecordError(
-            f"{path} cannot be written ({error}): free some space and run the same "
+            f"{path} cannot be written ({reason}): free some space and run the same "
             "command again; finished members are kept beside the checkpoints"
         ) from error

@@ -6,6 +6,7 @@ gains nothing, so each core trains one member at a time (``grokbook.workers``). 
 way the same lines run, and a member's start depends on its own seed alone.
 """
 
+import contextlib
 import json
 import math
 import os
@@ -33,6 +34,10 @@ Member = tuple[Arm, int]
 
 class TrainingError(RuntimeError):
     """Training cannot start or go on; the message says what to do."""
+
+
+class Unfinished(TrainingError):
+    """The time budget ended before there was anything to record."""
 
 
 @dataclass
@@ -495,9 +500,24 @@ def identity(members: list[Member]) -> list[str]:
     return [f"{arm.hash()}-{seed}" for arm, seed in members]
 
 
-def _write_checkpoint(path, members, state, log, seconds) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
+def save(content: dict[str, Any], path: Path) -> None:
+    """torch.save under another name, then rename; TrainingError if it fails."""
     temporary = path.with_name(path.name + ".part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        torch.save(content, temporary)
+        os.replace(temporary, path)
+    except (OSError, RuntimeError) as error:  # torch reports a full disk as the latter
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        reason = str(error).partition("\n")[0]
+        raise TrainingError(
+            f"{path} cannot be written ({reason}): free some space and run the same "
+            "command again to go on"
+        ) from error
+
+
+def _write_checkpoint(path, members, state, log, seconds) -> None:
     content = {
         "identity": identity(members),
         "state": state,
@@ -505,15 +525,7 @@ def _write_checkpoint(path, members, state, log, seconds) -> None:
         "kept": log.kept,
         "seconds": seconds,
     }
-    try:
-        torch.save(content, temporary)
-        os.replace(temporary, path)
-    except (OSError, RuntimeError) as error:  # torch reports a full disk as the latter
-        temporary.unlink(missing_ok=True)
-        raise TrainingError(
-            f"the checkpoint {path} cannot be written ({error}): free some space and "
-            "run the same command again"
-        ) from error
+    save(content, path)
 
 
 def _read_checkpoint(path: Path, members: list[Member], device: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ finished member goes into the record at once. Checkpoints lie in ``.checkpoints`
 the records folder and vanish with success.
 """
 
+import contextlib
 import json
 import os
 import queue
@@ -21,6 +22,7 @@ from typing import Any
 import torch
 
 from grokbook import kernels, records, training
+from grokbook.datasets import DataError
 from grokbook.experiment import Arm, Experiment
 from grokbook.training import Member, Outcome, TrainingError
 
@@ -78,7 +80,7 @@ def run(
         bar.close()
     path = records.path_of(experiment.name, experiment.scale, out)
     if not path.exists():
-        raise TrainingError(
+        raise training.Unfinished(
             f"{experiment.name}: no member finished within the time budget; run the "
             "same command again to go on from the checkpoints"
         )
@@ -177,19 +179,21 @@ class _Pool:
         except Exception as error:  # handed to the main thread by run()
             self.error = error
         finally:
-            process.stdin.close()
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.close()
             process.wait()
 
     def _one(self, process: subprocess.Popen, member: Member) -> bool:
         checkpoint = _checkpoint(self.folder, [member])
-        result = checkpoint.with_name(checkpoint.name + ".done")
+        result = _result(checkpoint)
         if not result.exists():
             left = None if self.deadline is None else self.deadline - time.monotonic()
             arm, seed = member
             task = {"arm": arm.to_json(), "seed": seed, "time_left": left}
             task["checkpoint"] = str(checkpoint)
-            process.stdin.write(json.dumps(task) + "\n")
-            process.stdin.flush()
+            with contextlib.suppress(BrokenPipeError):  # _listen says that it died
+                process.stdin.write(json.dumps(task) + "\n")
+                process.stdin.flush()
             answer = self._listen(process, checkpoint.name)
             if answer["state"] == "unfinished":
                 return False
@@ -212,6 +216,11 @@ class _Pool:
             f"a worker process ended without a word (exit {process.wait()}; out of "
             "memory?): run the same command again to go on from its checkpoint"
         )
+
+
+def _result(checkpoint: Path) -> Path:
+    """Where a worker leaves a finished member until it is in the record."""
+    return checkpoint.with_name(checkpoint.name + ".done")
 
 
 def _read_outcome(path: Path, member: Member) -> Outcome:
@@ -330,9 +339,7 @@ def _work(task: dict[str, Any]) -> None:
         return _say(state="unfinished")
     (outcome,) = outcomes
     content = {k: v for k, v in vars(outcome).items() if k not in ("arm", "seed")}
-    temporary = checkpoint.with_name(checkpoint.name + ".part")
-    torch.save(content, temporary)
-    os.replace(temporary, checkpoint.with_name(checkpoint.name + ".done"))
+    training.save(content, _result(checkpoint))
     _say(state="finished")
 
 
@@ -342,10 +349,11 @@ def main(read: Callable[[], str] = sys.stdin.readline) -> None:
     while line := read():
         try:
             _work(json.loads(line))
-        except TrainingError as error:
+        except (TrainingError, DataError) as error:
             _say(state="failed", why=str(error))
         except Exception as error:  # told in one sentence by the parent
-            _say(state="failed", why=f"{type(error).__name__}: {error}")
+            reason = str(error).partition("\n")[0]
+            _say(state="failed", why=f"{type(error).__name__}: {reason}")
 
 
 if __name__ == "__main__":

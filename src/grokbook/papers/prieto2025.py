@@ -95,17 +95,21 @@ def fig01a(scale: str) -> Experiment:
 def fig01c(scale: str) -> Experiment:
     """Softmax CE overfits and stops; the StableMax curve of 1b is fig04left's."""
     p, width = _sizes(scale)
-    epochs = {"paper": 80_000, "laptop": 20_000, "smoke": 12}[scale]
+    epochs = {"paper": 80_000, "laptop": 10_000, "smoke": 12}[scale]
+    common = {
+        "epochs": epochs,
+        "log": ((1000, 50), (epochs, 500)),
+        "keep": (0, epochs),
+    }
     arms = tuple(
-        Arm(name, modular(p, 0.4), mlp(p, width), loss, adamw(0.01), epochs, log)
-        for log in [((1000, 50), (epochs, 500))]
+        Arm(name, modular(p, 0.4), mlp(p, width), loss, adamw(0.01), **common)
         for name, loss in (
             ("softmax float64", SOFTMAX64),
             ("softmax float32", SOFTMAX32),
             ("exact CE float64", EXACT64),
         )
     )
-    reduced = "20,000 of 80,000 epochs, one seed of five" if scale == "laptop" else ""
+    reduced = "10,000 of 80,000 epochs, one seed of five" if scale == "laptop" else ""
     return Experiment("prieto2025/fig01c", scale, arms, _seeds(scale), reduced)
 
 
@@ -414,3 +418,246 @@ def fig06c(scale: str) -> Experiment:
     )
     reduced = "5,000 of 10,000 epochs, one seed of five" if scale == "laptop" else ""
     return Experiment("prieto2025/fig06c", scale, arms, _seeds(scale), reduced)
+
+
+@experiment
+def fig08(scale: str) -> Experiment:
+    """Collapse forced from epoch 6000 on: by the paper's zero, and by a detached logit.
+
+    Set-up A of the specification: the authors' baseline is a cross-entropy that does
+    not collapse, whose code was never released; the exact one stands in for it.
+    """
+    p, width = _sizes(scale)
+    epochs, start = {
+        "paper": (20_000, 6000),
+        "laptop": (10_000, 4000),
+        "smoke": (12, 6),
+    }[scale]
+    interventions = (
+        ("baseline", None),
+        ("correct logit times 0", Spec("correct_logit_zeroed", dtype="float64")),
+        ("correct logit detached", Spec("correct_logit_detached", dtype="float64")),
+    )
+    arms = tuple(
+        Arm(
+            name,
+            modular(p, 0.6),
+            mlp(p, width),
+            EXACT64,
+            adamw(1e-3, eps=1e-30),
+            epochs,
+            100,
+            later_loss=None if loss is None else (start, loss),
+        )
+        for name, loss in interventions
+    )
+    reduced = (
+        "10,000 of 20,000 epochs, intervention at 4,000, one seed of five"
+        if scale == "laptop"
+        else ""
+    )
+    return Experiment("prieto2025/fig08", scale, arms, _seeds(scale), reduced)
+
+
+@experiment
+def fig09(scale: str) -> Experiment:
+    """Figure 2 with SGD steps of constant length, 0.0045 times the released "lr"."""
+    p, width = _sizes(scale)
+    epochs = 12 if scale == "smoke" else 10_000
+    steps = {0.4: 0.0135, 0.6: 0.018, 0.7: 0.018}
+    if scale == "laptop":
+        steps = {0.7: 0.018}
+    arms = tuple(
+        Arm(
+            f"{fraction:.0%} {name}",
+            modular(p, fraction),
+            mlp(p, width),
+            loss,
+            Spec("sgd", lr=step, momentum=0.0),
+            epochs,
+            100,
+            wrappers=(Spec("gradient_norm_schedule"),),
+        )
+        for fraction, step in steps.items()
+        for name, loss in (
+            ("float16", SOFTMAX16),
+            ("float32", SOFTMAX32),
+            ("float64", SOFTMAX64),
+        )
+    )
+    reduced = "70 % of the data only, one seed of five" if scale == "laptop" else ""
+    return Experiment("prieto2025/fig09", scale, arms, _seeds(scale), reduced)
+
+
+@experiment
+def fig10(scale: str) -> Experiment:
+    """Plain gradient descent: how many updates are too small to change their weight."""
+    p, width = _sizes(scale)
+    epochs = {"paper": 20_000, "laptop": 5_000, "smoke": 12}[scale]
+    arms = tuple(
+        Arm(
+            f"momentum {momentum:g}",
+            modular(p, 0.3),
+            mlp(p, width),
+            SOFTMAX32,
+            Spec("sgd", lr=20.0, momentum=momentum),
+            epochs,
+            ((1000, 20), (epochs, 100)),
+            observables=("core", "collapse", "gradients"),
+        )
+        for momentum in (0.0, 0.8)
+    )
+    reduced = "5,000 of 20,000 epochs, one seed of five" if scale == "laptop" else ""
+    return Experiment("prieto2025/fig10", scale, arms, _seeds(scale), reduced)
+
+
+@experiment
+def fig11(scale: str) -> Experiment:
+    """Logit-norm penalty and Taylor softmax; the StableMax curve is fig04left's."""
+    p, width = _sizes(scale)
+    epochs = {"paper": 80_000, "laptop": 10_000, "smoke": 12}[scale]
+
+    def arm(name: str, loss: Spec, penalties: tuple[Spec, ...] = ()) -> Arm:
+        return Arm(
+            name,
+            modular(p, 0.4),
+            mlp(p, width),
+            loss,
+            adamw(0.01, beta2=0.999),
+            epochs,
+            ((1000, 20), (epochs, 100)),
+            penalties=penalties,
+            stop=0.995,
+        )
+
+    strengths = (0.01,) if scale == "laptop" else (1e-4, 1e-3, 1e-2, 1e-1)
+    arms = [
+        arm(
+            f"logit norm {strength:g}",
+            SOFTMAX64,
+            (Spec("logit_norm", strength=strength),),
+        )
+        for strength in strengths
+    ]
+    arms += [
+        arm(name, Spec("taylor_cross_entropy", dtype="float64", detach_min=detach))
+        for name, detach in (("Taylor", False), ("Taylor, minimum detached", True))
+    ]
+    reduced = (
+        "10,000 of 80,000 epochs, one penalty strength, one seed of five"
+        if scale == "laptop"
+        else ""
+    )
+    return Experiment("prieto2025/fig11", scale, tuple(arms), _seeds(scale), reduced)
+
+
+@experiment
+def fig14(scale: str) -> Experiment:
+    """MNIST with all weights times 100, without and with weight decay."""
+    epochs = {"paper": 100_000, "laptop": 20_000, "smoke": 12}[scale]
+    width = 16 if scale == "smoke" else 200
+    arms = tuple(
+        Arm(
+            name,
+            Spec("mnist", train_samples=200),
+            Spec("mlp", classes=10, features=784, widths=(width, width)),
+            SOFTMAX32,
+            adamw(1e-3, beta2=0.999, eps=1e-8, weight_decay=decay),
+            epochs,
+            ((1000, 50), (epochs, 500)),
+            init_scale=100.0,
+        )
+        for name, decay in (("no decay", 0.0), ("decay 0.1", 0.1), ("decay 1", 1.0))
+    )
+    reduced = "20,000 of 100,000 epochs, one seed of five" if scale == "laptop" else ""
+    return Experiment("prieto2025/fig14", scale, arms, _seeds(scale), reduced)
+
+
+@experiment
+def fig15(scale: str) -> Experiment:
+    """Weight decay against ⊥AdamW at two learning rates: the claim depends on it."""
+    p, width = _sizes(scale)
+    epochs = 12 if scale == "smoke" else 1000
+    rates = (0.05,) if scale == "laptop" else (0.05, 0.01)
+
+    def arm(name: str, optimizer: Spec, wrappers: tuple[Spec, ...] = ()) -> Arm:
+        return Arm(
+            name,
+            modular(p, 0.4),
+            mlp(p, width),
+            SOFTMAX32,
+            optimizer,
+            epochs,
+            5,
+            wrappers=wrappers,
+        )
+
+    arms = [
+        arm(f"lr {lr:g}, decay {decay:g}", adamw(lr, weight_decay=decay))
+        for lr in rates
+        for decay in (0.5, 1.0, 2.0, 4.0, 6.0, 8.0)
+    ]
+    arms += [
+        arm(f"lr {lr:g}, ⊥AdamW", adamw(lr, **AS_RUN), (ORTHOGONAL,)) for lr in rates
+    ]
+    reduced = "one learning rate, one seed of five" if scale == "laptop" else ""
+    return Experiment("prieto2025/fig15", scale, tuple(arms), _seeds(scale), reduced)
+
+
+@experiment
+def fig15slow(scale: str) -> Experiment:
+    """The same grid at the low learning rate that the author remembers."""
+    p, width = _sizes(scale)
+    epochs = {"paper": 5000, "laptop": 2000, "smoke": 12}[scale]
+    decays = (8.0,) if scale == "laptop" else (0.5, 1.0, 2.0, 4.0, 6.0, 8.0)
+    arms = [
+        Arm(
+            name,
+            modular(p, 0.4),
+            mlp(p, width),
+            SOFTMAX32,
+            optimizer,
+            epochs,
+            25,
+            wrappers=wrappers,
+        )
+        for name, optimizer, wrappers in [
+            (f"lr 0.001, decay {d:g}", adamw(1e-3, weight_decay=d), ()) for d in decays
+        ]
+        + [("lr 0.001, ⊥AdamW", adamw(1e-3, **AS_RUN), (ORTHOGONAL,))]
+    ]
+    reduced = "2,000 of 5,000 epochs, one decay, one seed" if scale == "laptop" else ""
+    return Experiment(
+        "prieto2025/fig15slow", scale, tuple(arms), _seeds(scale), reduced
+    )
+
+
+@experiment
+def fig16(scale: str) -> Experiment:
+    """Temperature 1e5 (as a logit scale of 1e-5) and label smoothing 0.2."""
+    p, width = _sizes(scale)
+    epochs = {"paper": 80_000, "laptop": 10_000, "smoke": 12}[scale]
+    cases = (
+        ("temperature 1", SOFTMAX32, 1.0),
+        ("temperature 1e5", SOFTMAX32, 1e-5),
+        (
+            "label smoothing 0.2",
+            Spec("softmax_cross_entropy", dtype="float32", smoothing=0.2),
+            1.0,
+        ),
+    )
+    arms = tuple(
+        Arm(
+            name,
+            modular(p, 0.4),
+            mlp(p, width),
+            loss,
+            adamw(0.01, beta2=0.999),
+            epochs,
+            ((1000, 50), (epochs, 500)),
+            alpha=alpha,
+        )
+        for name, loss, alpha in cases
+    )
+    reduced = "10,000 of 80,000 epochs, one seed of five" if scale == "laptop" else ""
+    return Experiment("prieto2025/fig16", scale, arms, _seeds(scale), reduced)
