@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grokbook import pages
-from grokbook.pages import PAPERS, SYMBOLS, VERDICTS
+from grokbook.pages import PAPERS, VERDICTS
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -42,7 +42,9 @@ def index() -> list[Path]:
         if image := thumbnail(twin):
             written.append(folder / "thumbnails" / (page_id.replace("/", "-") + ".png"))
             written[-1].write_bytes(image)
+    (folder / "papers").mkdir(exist_ok=True)
     for name, text in {
+        **{f"papers/{paper}": "\n".join(held(paper, twins)) for paper in PAPERS},
         "gallery": gallery(twins),
         "scoreboard": scoreboard(twins),
         "status": status(twins),
@@ -54,10 +56,9 @@ def index() -> list[Path]:
 
 
 def badge(verdict: str) -> str:
-    """A verdict with its symbol, as the style sheet of the book draws it."""
+    """A verdict as the style sheet of the book draws it: with colour and symbol."""
     kind = re.sub(r"[^a-z]+", "-", verdict.lower())
-    symbol = SYMBOLS.get(verdict, "?")
-    return f'<span class="verdict verdict-{kind}">{symbol} {escape(verdict)}</span>'
+    return f'<span class="verdict verdict-{kind}">{escape(verdict)}</span>'
 
 
 def plain(text: object) -> str:
@@ -180,20 +181,21 @@ def status(twins: dict[str, NotebookNode]) -> str:
     executed, recorded = [], []
     for page_id, twin in twins.items():
         run = twin.metadata.get("grokbook", {})
-        numbers = run.get("versions", {}).items()
-        cells = [link(page_id), str(run.get("executed")), f"{run.get('seconds')} s"]
-        cells += [
-            ", ".join(f"{plain(name)} {plain(number)}" for name, number in numbers)
+        versions = [
+            f"{name} {number}" for name, number in run.get("versions", {}).items()
         ]
-        executed.append(f"| {' | '.join(cells)} |")
-        scale = (pages.claims_of(twin) or {"scale": "best"})["scale"]
-        for name in pages.records_read(page_id, twin):
-            found = pages.stored(name, scale)
+        cells = [
+            str(run.get("executed")),
+            f"{run.get('seconds')} s",
+            ", ".join(versions),
+        ]
+        executed.append(f"| {link(page_id)} | {' | '.join(map(plain, cells))} |")
+        scale = pages.defaults(page_id, twin).get("scale", "best")
+        for name in pages.records_read(twin):
+            found = pages.record(name, scale=scale)
             about = found.members.values()
             cells = [f"`{name}`", found.scale, str(len(about)), span(found.seconds)]
-            cells += [
-                several(about, key) for key in ("device_name", "torch", "finished")
-            ]
+            cells += [several(about, k) for k in ("device_name", "torch", "finished")]
             recorded.append(f"| {' | '.join(cells)} |")
     lines = ["# Status", ""]
     if not twins:
@@ -220,6 +222,34 @@ def span(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
+def pages_of(ids: list[str], twins: dict[str, NotebookNode]) -> list[str]:
+    """A table of pages: what each shows and its verdict, or that it is not written."""
+    rows = []
+    for page_id in ids:
+        if page_id in twins:
+            twin = twins[page_id]
+            cells = [link(page_id), finding(twin), badge(pages.heading(twin)[1])]
+        else:
+            cells = [label(page_id), plain(pages.contents()[page_id]), badge("not yet")]
+        rows.append(f"| {' | '.join(cells)} |")
+    return table(["", "What it shows", "Verdict"], rows)
+
+
+def held(paper: str, twins: dict[str, NotebookNode]) -> list[str]:
+    """What a chapter's front page says of its claims: counts, then the pages."""
+    ids = [page_id for page_id in pages.contents() if page_id.startswith(paper + "/")]
+    counts = Counter(
+        claim["verdict"]
+        for page_id in ids
+        if page_id in twins
+        for claim in (pages.claims_of(twins[page_id]) or {"claims": []})["claims"]
+        if not claim.get("extra")
+    )
+    shown = [f"{counts[v]} × {badge(v)}" for v in VERDICTS if counts[v]]
+    total = f"{sum(counts.values())} claims tested so far: " + " &ensp; ".join(shown)
+    return [total if counts else "No claim is tested yet.", "", *pages_of(ids, twins)]
+
+
 def state(twins: dict[str, NotebookNode]) -> str:
     """All figures and tables of the four papers with verdicts, written or not."""
     planned = pages.contents()
@@ -236,14 +266,6 @@ def state(twins: dict[str, NotebookNode]) -> str:
         done = f"{len(written)} of {len(ids)} pages"
         details += [f":::{{dropdown}} {PAPERS[paper]}: {done}"]
         details += [":open:", ""] if written else [""]
-        rows = []
-        for page_id in ids:
-            if page_id in twins:
-                twin = twins[page_id]
-                cells = [link(page_id), finding(twin), badge(pages.heading(twin)[1])]
-            else:
-                cells = [label(page_id), plain(planned[page_id]), badge("not yet")]
-            rows.append(f"| {' | '.join(cells)} |")
-        details += [*table(["", "What it shows", "Verdict"], rows), ":::", ""]
+        details += [*pages_of(ids, twins), ":::", ""]
     head = ["Paper", "Verdicts", "Pages here", "Figures", "Tables"]
     return "\n".join([*table(head, summary), "", *details])

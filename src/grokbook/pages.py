@@ -37,18 +37,15 @@ PAPERS = {
     "liu2026": "Liu et al. (2026)",
     "tiwari2026": "Tiwari et al. (2026)",
 }
-SYMBOLS = {
-    "reproduced": "✓",
-    "partly reproduced": "◐",
-    "not reproduced": "✗",
-    "seen at reduced scale": "✓",
-    "partly seen at reduced scale": "◐",
-    "not seen at reduced scale": "✗",
-    "beyond the paper": "+",
-    "not yet": "·",
-}
-VERDICTS = [verdict for verdict in SYMBOLS if verdict != "not yet"]
-SCALES = ("paper", "laptop", "smoke")  # best first
+VERDICTS = (
+    "reproduced",
+    "partly reproduced",
+    "not reproduced",
+    "seen at reduced scale",
+    "partly seen at reduced scale",
+    "not seen at reduced scale",
+    "beyond the paper",
+)
 LIBRARIES = ("torch", "numpy", "pandas", "matplotlib", "seaborn")
 
 
@@ -136,15 +133,6 @@ def claims_of(notebook: NotebookNode) -> dict | None:
     return found[-1] if found else None
 
 
-def stored(name: str, scale: str = "best", folder: Path | None = None) -> Record:
-    """The record of that name; "best" is the largest scale that is recorded."""
-    from grokbook import papers, records
-
-    tried = SCALES if scale == "best" else (scale,)
-    there = [s for s in tried if records.path_of(name, s, folder).exists()]
-    return records.load(papers.get(name, (there or tried)[0]), folder)
-
-
 def record(
     name: str, *, scale: str = "best", retrain: bool = False, device: str = "auto"
 ) -> Record:
@@ -153,14 +141,15 @@ def record(
     With `retrain` the experiment is trained at `scale` ("best" means "laptop") into
     data/reruns/, so that a reader's rerun never touches the records of the book.
     """
+    from grokbook import papers
+
     if not retrain:
-        return stored(name, scale)
-    from grokbook import papers, workers
+        return papers.record(name, scale=scale)
+    from grokbook import workers
 
     scale = "laptop" if scale == "best" else scale
     reruns = ROOT / "data" / "reruns"
-    workers.run(papers.get(name, scale), device=device, out=reruns, progress=False)
-    return stored(name, scale, reruns)
+    return workers.run(papers.get(name, scale), device=device, out=reruns)
 
 
 def defaults(page_id: str, notebook: NotebookNode) -> dict[str, Any]:
@@ -382,16 +371,16 @@ def _claim_faults(page_id: str, twin: NotebookNode) -> list[str]:
         )
     unknown = {c["verdict"] for c in claims["claims"]} | {claims["verdict"]}
     faults += [f"uses the unknown verdict '{v}'" for v in sorted(unknown - {*VERDICTS})]
-    for name in records_read(page_id, twin):
+    for name in records_read(twin):
         try:
-            stored(name, claims["scale"])
+            record(name, scale=defaults(page_id, twin).get("scale", "best"))
         except Exception as error:  # whatever the store objects to is one more fault
             faults.append(f"reads a record that cannot be used: {error}".rstrip("."))
     return faults
 
 
-def records_read(page_id: str, notebook: NotebookNode) -> list[str]:
-    """Names of the records that a page asks for by `record("...")` or `load("...")`."""
+def records_read(notebook: NotebookNode) -> list[str]:
+    """Names of the records that a page asks for, by `record("...")`."""
     names = []
     for cell in notebook.cells:
         if cell.cell_type != "code":
@@ -400,9 +389,9 @@ def records_read(page_id: str, notebook: NotebookNode) -> list[str]:
             if isinstance(node, ast.Call) and node.args:
                 called = getattr(node.func, "attr", getattr(node.func, "id", ""))
                 name = getattr(node.args[0], "value", None)
-                if called in ("record", "load") and isinstance(name, str):
+                if called == "record" and isinstance(name, str):
                     names.append(name)
-    return list(dict.fromkeys(names)) or [page_id]
+    return list(dict.fromkeys(names))
 
 
 def _figure_names(notebook: NotebookNode) -> list[str]:

@@ -182,6 +182,7 @@ class _Pool:
             with contextlib.suppress(BrokenPipeError):
                 process.stdin.close()
             process.wait()
+            process.stdout.close()
 
     def _one(self, process: subprocess.Popen, member: Member) -> bool:
         checkpoint = _checkpoint(self.folder, [member])

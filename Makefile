@@ -1,0 +1,60 @@
+# make book    render the book into _build/html
+# make test    everything that is checked: lint, pages, unit tests, notebooks, HTML
+# make page PAGE=prieto2025/fig02 SCALE=laptop    retrain one page and execute it
+# make clean   remove what was built (the environment stays; `rm -r .venv` removes it)
+
+PYTHON ?= python3
+PAGE ?=
+SCALE ?= laptop
+DEVICE ?= auto
+
+BIN := .venv/bin
+READY := .venv/.ready
+HTML := _build/html/index.html
+NOTEBOOKS := $(wildcard book/*/*.ipynb)
+
+# One thread per process: members are trained by a pool of processes, and two threads
+# that wait for each other on two busy cores cost far more than they bring.
+export OMP_NUM_THREADS := 1
+export OMP_WAIT_POLICY := PASSIVE
+export PYDEVD_DISABLE_FILE_VALIDATION := 1
+export JUPYTER_PLATFORM_DIRS := 1
+
+.PHONY: book test page clean
+.DELETE_ON_ERROR:
+
+$(READY): requirements.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "The book needs Python 3.11 or newer and '$(PYTHON)' is not one:" \
+	       "name another with 'make PYTHON=python3.11 ...'." >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --requirement requirements.txt
+	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --editable .
+	@touch $@
+
+book: $(READY)
+	$(BIN)/grokbook index
+	$(BIN)/jupyter-book build book --config "$(CURDIR)/_config.yml" \
+	  --toc "$(CURDIR)/_toc.yml" --path-output . -W --keep-going
+	@echo "The book is in $(HTML)"
+
+test: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/grokbook check
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile --ignore tests/test_book.py
+ifneq ($(NOTEBOOKS),)
+	$(BIN)/python -m pytest -q -n 2 --dist loadscope --nbval-lax --nbval-current-env \
+	  -o filterwarnings= $(NOTEBOOKS)
+endif
+	$(MAKE) book
+	$(BIN)/python -m pytest -q tests/test_book.py
+
+page: $(READY)
+	@test -n "$(PAGE)" || { \
+	  echo "Which page? For example: make page PAGE=prieto2025/fig02 SCALE=laptop" >&2; \
+	  exit 1; }
+	$(BIN)/grokbook execute $(PAGE) -p retrain True -p scale $(SCALE) -p device $(DEVICE)
+	@echo "The executed page is _build/reruns/$(PAGE).ipynb, its records are in data/reruns"
+
+clean:
+	rm -rf _build book/generated data/reruns .pytest_cache .ruff_cache

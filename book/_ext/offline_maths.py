@@ -1,0 +1,26 @@
+"""Ship MathJax with the book, so that formulas are drawn without a network.
+
+The package sphinx-mathjax-offline brings the whole of MathJax (24 MB). The SVG bundle is
+one file that holds its glyphs, so this file is all that a page ever loads.
+"""
+
+from importlib.util import find_spec
+from pathlib import Path
+
+from sphinx.application import Sphinx
+from sphinx.util.fileutil import copy_asset
+
+BUNDLE = "tex-svg-full.js"
+
+
+def copy_bundle(app: Sphinx, error: Exception | None) -> None:
+    if error is None and app.builder.format == "html":
+        package = Path(find_spec("sphinx-mathjax-offline").origin).parent
+        source = package / "static" / "mathjax" / BUNDLE
+        copy_asset(str(source), str(Path(app.outdir) / "_static"))
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.config.mathjax_path = BUNDLE
+    app.connect("build-finished", copy_bundle)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

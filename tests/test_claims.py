@@ -1,0 +1,107 @@
+"""Claims: medians and ranges over seeds, verdicts, and the table that carries them."""
+
+import math
+
+import pandas as pd
+import pytest
+from helpers import arm, experiment
+
+from grokbook import claims
+from grokbook.records import Record
+
+
+@pytest.fixture
+def record():
+    """Two seeds; accuracy 0.0, 0.5, 1.0 and 0.0, 0.4, (ended early)."""
+    rows = [("plain", 0, e, a) for e, a in ((0, 0.0), (10, 0.5), (20, 1.0))]
+    rows += [("plain", 1, e, a) for e, a in ((0, 0.0), (10, 0.4))]
+    frame = pd.DataFrame(rows, columns=["arm", "seed", "epoch", "test_accuracy"])
+    members = {"plain|0": {"seconds": 1}, "plain|1": {"seconds": 1}}
+    return Record(None, experiment(arm()), frame, {"members": members})
+
+
+def claim(held=2, n=2, scale="paper", extra=False):
+    return claims.Claim("s", "p", "o", n, "i", held, scale, extra=extra)
+
+
+def test_values_by_seed(record):
+    column = ("plain", "test_accuracy")
+    first = claims.first_epoch(record, *column, reaches=0.5)
+    assert first == {0: 10.0, 1: math.inf}
+    assert claims.first_epoch(record, *column, reaches=1.0, until=10) == {
+        0: math.inf,
+        1: math.inf,
+    }
+    assert claims.at(record, *column, 15) == {0: 0.5, 1: 0.4}
+    assert claims.last(record, *column) == {0: 1.0, 1: 0.4}
+    assert claims.largest(record, *column) == {0: 1.0, 1: 0.4}
+    assert claims.combine(lambda a, b: a - b, {0: 3, 1: 5}, {1: 1, 2: 0}) == {1: 4.0}
+
+
+def test_a_claim_is_judged_seed_by_seed(record):
+    values = {0: 10.0, 1: math.inf, 2: 30.0}
+    found = claims.per_seed(record, "s", "20", values, lambda v: v < 40, source="T2")
+    assert (found.ours, found.interval, found.n, found.held) == (
+        "30",
+        "10 to never",
+        3,
+        2,
+    )
+    assert found.scale == "smoke"
+    one = claims.per_seed(record, "s", "20", {0: 0.5}, bool, show="{:.0%}")
+    assert (one.ours, one.interval) == ("50%", "—")
+    with pytest.raises(ValueError, match="at least one seed"):
+        claims.per_seed(record, "s", "20", {}, bool)
+
+
+@pytest.mark.parametrize(
+    ("scale", "held", "verdict"),
+    [
+        ("paper", 2, "reproduced"),
+        ("paper", 1, "partly reproduced"),
+        ("paper", 0, "not reproduced"),
+        ("laptop", 2, "seen at reduced scale"),
+        ("laptop", 1, "partly seen at reduced scale"),
+        ("laptop", 0, "not seen at reduced scale"),
+    ],
+)
+def test_verdicts(scale, held, verdict):
+    assert claim(held, scale=scale).verdict == verdict
+    assert claims.page_verdict([claim(held, scale=scale)]) == verdict
+    assert claim(held, scale=scale, extra=True).verdict == "beyond the paper"
+
+
+def test_page_verdicts():
+    def page(*found):
+        return claims.page_verdict(list(found))
+
+    assert page(claim(2), claim(0)) == "partly reproduced"
+    assert page(claim(2), claim(0, extra=True)) == "reproduced"
+    assert page(claim(0), claim(0)) == "not reproduced"
+    # reduced scale never counts as reproduced
+    assert page(claim(2), claim(2, scale="laptop")) == "partly reproduced"
+    assert page(claims.with_scale(claim(2), "laptop")) == "seen at reduced scale"
+    with pytest.raises(ValueError, match="at least one claim"):
+        page(claim(extra=True))
+
+
+def test_exact_and_extra(record):
+    assert claims.exact("s", "0", "0", held=5, n=5).verdict == "reproduced"
+    found = claims.extra(record, "s", {0: 1.0, 1: 3.0, 2: 2.0})
+    assert (found.ours, found.interval) == ("2", "1 to 3")
+    assert found.to_json()["verdict"] == "beyond the paper"
+
+
+def test_table_shows_and_carries_the_claims():
+    table = claims.table([claim(1), claim(extra=True)], "prieto2025/fig01")
+    bundle = table._repr_mimebundle_()
+    carried = bundle[claims.MIME]
+    assert carried["page"] == "prieto2025/fig01"
+    assert (carried["scale"], carried["verdict"]) == ("paper", "partly reproduced")
+    assert [c["held"] for c in carried["claims"]] == [1, 2]
+    assert "held in 1 of 2" in bundle["text/html"]
+    assert bundle["text/plain"].count("\n") == 1
+    odd = claims.Claim("a < b", "<script>", "1", 1, "—", 1, "paper")
+    html = claims.table([odd], "p/fig1")._repr_mimebundle_()["text/html"]
+    assert "<script>" not in html
+    assert "a &lt; b" in html

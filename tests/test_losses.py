@@ -1,0 +1,288 @@
+"""Losses: identities, torch references, collapse thresholds, edges, gradients."""
+
+import math
+from functools import partial
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch.func import grad, vmap
+
+from grokbook import losses
+
+DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+LOSSES = {
+    "softmax": losses.softmax_cross_entropy,
+    "exact": losses.exact_cross_entropy,
+    "stablemax": losses.stablemax_cross_entropy,
+    "taylor": losses.taylor_cross_entropy,
+    "taylor_detached": partial(losses.taylor_cross_entropy, detach_min=True),
+    "squared": losses.mean_squared_error,
+    "zeroed": losses.correct_logit_zeroed,
+    "detached": losses.correct_logit_detached,
+}
+# the bits of the significand, hence the gap p ln 2 at which one competitor is absorbed
+PRECISION = {torch.float16: 11, torch.float32: 24, torch.float64: 53}
+
+
+@pytest.fixture
+def batch():
+    generator = torch.Generator().manual_seed(0)
+    logits = 3 * torch.randn(8, 5, generator=generator, dtype=torch.float64)
+    return logits, torch.randint(5, (8,), generator=generator)
+
+
+def one_gap(gap, dtype):
+    return torch.tensor([[gap, 0.0]], dtype=dtype), torch.tensor([0])
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+@pytest.mark.parametrize("reduction", losses.REDUCTIONS)
+def test_softmax_agrees_with_torch(batch, smoothing, reduction):
+    ours = losses.softmax_cross_entropy(
+        *batch, dtype=torch.float64, smoothing=smoothing, reduction=reduction
+    )
+    theirs = F.cross_entropy(*batch, label_smoothing=smoothing, reduction=reduction)
+    torch.testing.assert_close(ours, theirs, rtol=1e-14, atol=1e-14)
+
+
+def test_exact_agrees_with_softmax_where_nothing_collapses(batch):
+    exact = losses.exact_cross_entropy(*batch, dtype=torch.float64, reduction="none")
+    theirs = F.cross_entropy(*batch, reduction="none")
+    torch.testing.assert_close(exact, theirs, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("name", ["softmax", "exact", "taylor", "detached"])
+@pytest.mark.parametrize("shift", [-40.0, 7.5])
+def test_a_shift_of_all_logits_changes_nothing(batch, name, shift):
+    logits, labels = batch
+    loss = partial(LOSSES[name], dtype=torch.float64)
+    torch.testing.assert_close(loss(logits + shift, labels), loss(logits, labels))
+
+
+def test_stablemax_is_not_shift_invariant(batch):
+    logits, labels = batch
+    loss = losses.stablemax_cross_entropy
+    assert abs(loss(logits + 5, labels) - loss(logits, labels)) > 0.1
+
+
+def test_stablemax_is_softmax_of_the_log_transform(batch):
+    """Proposition 1, and the two branches of s meet with value and slope 1."""
+    logits, labels = batch
+    g = losses.stablemax_log_transform(logits)
+    torch.testing.assert_close(losses.stablemax(logits), g.softmax(-1))
+    torch.testing.assert_close(
+        losses.stablemax_cross_entropy(logits, labels), F.cross_entropy(g, labels)
+    )
+    zero = torch.zeros((), dtype=torch.float64)
+    for transform, value in (
+        (losses.stablemax_transform, 1),
+        (losses.stablemax_log_transform, 0),
+    ):
+        assert transform(zero) == value and grad(transform)(zero) == 1
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["stablemax", "taylor"])
+@pytest.mark.parametrize("value", [-1.0, 0.0, 1.0])
+def test_slow_links_have_finite_gradients_at_special_logits(name, dtype, value):
+    """At a logit of exactly 1 the unclamped 1 / (1 - x) gives a NaN gradient."""
+    logits = torch.tensor([[value, 0.3, value, -2.0]], requires_grad=True)
+    LOSSES[name](logits, torch.tensor([0]), dtype=dtype).backward()
+    assert logits.grad.isfinite().all() and (logits.grad != 0).any()
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_dtype_is_kept_and_equal_logits_give_log_classes(name, dtype):
+    labels = torch.tensor([0, 3])
+    loss = LOSSES[name](torch.zeros(2, 4), labels, dtype=dtype)
+    expected = 0.25 if name == "squared" else math.log(4)
+    assert loss.dtype == dtype and loss.shape == ()
+    assert float(loss) == pytest.approx(expected, rel=4 * torch.finfo(dtype).eps)
+    each = LOSSES[name](torch.zeros(2, 4), labels, dtype=dtype, reduction="none")
+    total = LOSSES[name](torch.zeros(2, 4), labels, dtype=dtype, reduction="sum")
+    assert each.dtype == dtype and each.shape == (2,) and total == each.sum()
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in LOSSES if not name.endswith("detached")]
+)
+def test_gradients_by_finite_differences(batch, name):
+    logits, labels = batch
+    loss = partial(LOSSES[name], labels=labels, dtype=torch.float64)
+    assert torch.autograd.gradcheck(loss, logits.clone().requires_grad_())
+
+
+def test_interventions_on_the_correct_logit(batch):
+    """Zeroed: as if z_y were 0. Detached: value and wrong-class gradients are kept."""
+    logits, labels = batch
+    rows = torch.arange(8)
+    zero = logits.clone()
+    zero[rows, labels] = 0
+    torch.testing.assert_close(
+        losses.correct_logit_zeroed(logits, labels), F.cross_entropy(zero, labels)
+    )
+    plain = grad(F.cross_entropy)(logits, labels)
+    assert (plain[rows, labels] != 0).all()
+    for loss in (losses.correct_logit_zeroed, losses.correct_logit_detached):
+        assert (grad(loss)(logits, labels)[rows, labels] == 0).all()
+    held = grad(losses.correct_logit_detached)(logits, labels)
+    plain[rows, labels] = 0
+    torch.testing.assert_close(held, plain)
+    torch.testing.assert_close(
+        losses.correct_logit_detached(logits, labels), F.cross_entropy(logits, labels)
+    )
+
+
+def test_detached_minimum_only_changes_the_gradient(batch):
+    logits, labels = batch
+    through = losses.taylor_cross_entropy
+    held = LOSSES["taylor_detached"]
+    assert through(logits, labels) == held(logits, labels)
+    torch.testing.assert_close(
+        grad(through)(logits, labels).sum(-1), torch.zeros(8, dtype=torch.float64)
+    )
+    assert (grad(held)(logits, labels).sum(-1).abs() > 1e-6).all()
+
+
+@pytest.mark.parametrize("dtype", PRECISION)
+def test_softmax_collapses_at_the_precision_and_exact_does_not(dtype):
+    """One competitor is absorbed from a gap of p ln 2: 7.62, 16.64, 36.74."""
+    threshold = PRECISION[dtype] * math.log(2)
+    tiny = torch.finfo(dtype).tiny
+    for gap in (threshold - 0.3, threshold + 0.3):
+        logits, labels = one_gap(gap, dtype)
+        soft = losses.softmax_cross_entropy(logits, labels, dtype=dtype)
+        exact = losses.exact_cross_entropy(logits, labels, dtype=dtype)
+        assert (soft == 0) == (gap > threshold)
+        expected = math.log1p(math.exp(-float(logits[0, 0])))
+        assert float(exact) == pytest.approx(expected, rel=0.01, abs=tiny)
+        assert exact > 0
+
+
+@pytest.mark.parametrize("dtype", PRECISION)
+def test_exact_keeps_the_correct_class_gradient(dtype):
+    logits, labels = one_gap(PRECISION[dtype] * math.log(2) + 1, dtype)
+    soft = grad(partial(losses.softmax_cross_entropy, dtype=dtype))(logits, labels)
+    exact = grad(partial(losses.exact_cross_entropy, dtype=dtype))(logits, labels)
+    assert soft[0, 0] == 0 and soft[0, 1] > 0
+    assert exact[0, 0] < 0 and exact[0, 0] + exact[0, 1] == 0
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_exact_class_gradients_add_to_zero(dtype):
+    """For fitted and unfitted rows, up to the rounding of the largest of them."""
+    logits = torch.randn(64, 113, generator=torch.Generator().manual_seed(1)) * 9
+    labels = torch.randint(113, (64,), generator=torch.Generator().manual_seed(2))
+    labels[:32] = logits[:32].argmax(-1)
+    logits = logits.to(dtype)
+    loss = partial(losses.exact_cross_entropy, dtype=dtype, reduction="sum")
+    total = grad(loss)(logits, labels).double()
+    scale = total.abs().amax(-1)
+    assert (total.sum(-1).abs() <= 16 * torch.finfo(dtype).eps * scale).all()
+
+
+def test_exact_is_zero_only_where_exp_underflows():
+    for dtype, alive, dead in ((torch.float32, 102, 104), (torch.float64, 744, 746)):
+        assert losses.exact_cross_entropy(*one_gap(alive, dtype), dtype=dtype) > 0
+        assert losses.exact_cross_entropy(*one_gap(dead, dtype), dtype=dtype) == 0
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_largest_finite_and_infinite_logits(dtype):
+    """A correct logit at the top costs nothing, a wrong one costs its distance."""
+    top = torch.finfo(dtype).max
+    logits = torch.tensor([[top, 0.0, -top]], dtype=dtype)
+    for name in ("softmax", "exact"):
+        loss = partial(LOSSES[name], dtype=dtype)
+        assert loss(logits, torch.tensor([0])) == 0
+        assert loss(logits, torch.tensor([1])) == top
+        assert grad(loss)(logits, torch.tensor([1])).tolist() == [[1, -1, 0]]
+        masked = torch.tensor([[1.0, 1.0, -math.inf]], dtype=dtype)
+        assert float(loss(masked, torch.tensor([0]))) == pytest.approx(0.693, rel=0.01)
+        assert grad(loss)(masked, torch.tensor([0])).tolist() == [[-0.5, 0.5, 0]]
+    wide = partial(losses.exact_cross_entropy, dtype=dtype)
+    assert wide(logits, torch.tensor([2])) == top  # the gap itself is infinite
+    assert grad(wide)(logits, torch.tensor([2])).isfinite().all()
+    sure = torch.tensor([[math.inf, 0.0]], dtype=dtype)
+    assert wide(sure, torch.tensor([0])) == 0
+
+
+def test_temperature_divides_before_the_cast(batch):
+    """1e5 is infinite in float16, so a half-precision division would give 0 or NaN."""
+    logits, labels = batch
+    for temperature in (1e5, torch.tensor(1e5)):
+        hot = losses.softmax_cross_entropy(
+            1e5 * logits.float(), labels, dtype=torch.float16, temperature=temperature
+        )
+        cold = losses.softmax_cross_entropy(logits, labels, dtype=torch.float16)
+        assert abs(hot - cold) <= 2e-3 * cold
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float64])
+def test_vmap_equals_one_at_a_time(name, dtype):
+    generator = torch.Generator().manual_seed(3)
+    logits = 4 * torch.randn(3, 6, 5, generator=generator)
+    labels = torch.randint(5, (3, 6), generator=generator)
+    loss = partial(LOSSES[name], dtype=dtype)
+    values, gradients = vmap(loss)(logits, labels), vmap(grad(loss))(logits, labels)
+    tolerance = {"rtol": 4 * torch.finfo(dtype).eps, "atol": 1e-7}
+    for i in range(3):
+        torch.testing.assert_close(values[i], loss(logits[i], labels[i]), **tolerance)
+        one = grad(loss)(logits[i], labels[i])
+        torch.testing.assert_close(gradients[i], one, rtol=2e-3, atol=1e-6)
+
+
+def test_vmap_over_options(batch):
+    temperatures, smoothings = torch.tensor([0.5, 2.0]), torch.tensor([0.0, 0.3])
+    together = vmap(
+        lambda t, s: losses.softmax_cross_entropy(
+            *batch, dtype=torch.float64, temperature=t, smoothing=s
+        )
+    )(temperatures, smoothings)
+    assert together.dtype == torch.float64
+    for i in range(2):
+        alone = losses.softmax_cross_entropy(
+            *batch,
+            dtype=torch.float64,
+            temperature=float(temperatures[i]),
+            smoothing=float(smoothings[i]),
+        )
+        torch.testing.assert_close(together[i], alone, rtol=1e-6, atol=0)
+
+
+def test_penalties():
+    logits = torch.tensor([[3.0, 4.0], [0.0, 0.0]])
+    assert losses.logit_norm(logits, strength=0.1) == pytest.approx(0.25)
+    assert losses.logit_norm(logits, strength=0.1, squared=True) == pytest.approx(1.25)
+    slope = grad(partial(losses.logit_norm, strength=2.0))(logits)
+    torch.testing.assert_close(slope, torch.tensor([[0.6, 0.8], [0.0, 0.0]]))
+    weights = [torch.randn(3, 2), torch.randn(4)]
+    gradients = grad(lambda w: losses.l2_penalty(w, strength=0.5))(weights)
+    for w, g in zip(weights, gradients, strict=True):
+        torch.testing.assert_close(g, 0.5 * w)
+    with pytest.raises(ValueError, match="no parameters"):
+        losses.l2_penalty([], strength=1.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"dtype": torch.int64}, "floating"),
+        ({"reduction": "median"}, "'median'"),
+        ({"smoothing": 1.0}, "smoothing is 1.0"),
+        ({"smoothing": -0.1}, "smoothing is -0.1"),
+        ({"temperature": 0.0}, "temperature is 0.0"),
+    ],
+)
+def test_wrong_options_are_refused_with_a_sentence(batch, options, message):
+    with pytest.raises(ValueError, match=message):
+        losses.softmax_cross_entropy(*batch, **options)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_labels_must_fit_the_logits(batch, name):
+    with pytest.raises(ValueError, match="labels"):
+        LOSSES[name](batch[0], batch[1][:-1])

@@ -1,0 +1,101 @@
+"""The set-up files say the same thing, and everything that they name exists."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import distribution, version
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+GROUPS = [PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()]
+WANTED = [Requirement(line) for group in GROUPS for line in group]
+
+
+def lock() -> dict[str, str]:
+    """Package -> version of requirements.txt; every line is an exact pin."""
+    lines = (ROOT / "requirements.txt").read_text().splitlines()
+    pins = [line for line in lines if line and not line.startswith("#")]
+    assert all(re.fullmatch(r"[\w.-]+==[\w.]+", pin) for pin in pins)
+    return {canonicalize_name(n): v for n, v in (pin.split("==") for pin in pins)}
+
+
+@pytest.mark.parametrize("wanted", WANTED, ids=str)
+def test_lock_satisfies_pyproject(wanted):
+    locked = lock()[canonicalize_name(wanted.name)]
+    assert wanted.specifier.contains(locked)
+
+
+def test_lock_is_what_is_installed():
+    installed = {name: version(name).split("+")[0] for name in lock()}
+    assert installed == lock()
+
+
+def test_lock_is_closed():
+    """What the locked packages need here is locked too: nothing floats."""
+    locked = lock()
+    floating = set()
+    for name in locked:
+        for line in distribution(name).requires or []:
+            need = Requirement(line)
+            if need.marker is None or need.marker.evaluate({"extra": ""}):
+                floating.add(canonicalize_name(need.name))
+    # Accelerator libraries are pinned by torch itself, where a platform has them.
+    floating = {n for n in floating if not n.startswith(("nvidia-", "cuda-", "triton"))}
+    assert floating <= {*locked, "pip"}
+
+
+def test_conda_takes_the_same_lock():
+    text = (ROOT / "environment.yml").read_text()
+    assert "- -r requirements.txt\n" in text
+    lowest = PROJECT["requires-python"].removeprefix(">=")
+    assert f"- python={lowest}\n" in text
+    assert not re.search(r"- (torch|numpy|pandas|jupyter)", text)
+
+
+def test_tools_of_the_makefile_are_installed():
+    tools = set(re.findall(r"\$\(BIN\)/([\w-]+)", (ROOT / "Makefile").read_text()))
+    assert {"python", "ruff", "jupyter-book", "grokbook"} <= tools
+    assert [t for t in tools if not (Path(sys.executable).parent / t).exists()] == []
+
+
+def test_version_and_licence_agree():
+    citation = (ROOT / "CITATION.cff").read_text()
+    assert f"version: {PROJECT['version']}\n" in citation
+    assert f"license: {PROJECT['license']}\n" in citation
+    assert (ROOT / "LICENSE").read_text().startswith("MIT License")
+
+
+def test_workflows_run_the_same_commands():
+    workflows = ROOT / ".github" / "workflows"
+    assert "run: make test\n" in (workflows / "tests.yml").read_text()
+    assert "run: make book\n" in (workflows / "publish.yml").read_text()
+    assert "make test" in (ROOT / ".ci" / "run").read_text()
+
+
+def test_an_old_python_gives_one_sentence(tmp_path):
+    old = tmp_path / "python"
+    old.write_text("#!/bin/sh\nexit 1\n")
+    old.chmod(0o755)
+    for name in ("Makefile", "requirements.txt", "pyproject.toml"):
+        (tmp_path / name).write_text((ROOT / name).read_text())
+    command = ["make", "-C", str(tmp_path), "book", f"PYTHON={old}"]
+    made = subprocess.run(command, capture_output=True, text=True)
+    assert made.returncode != 0
+    assert "needs Python 3.11 or newer" in made.stderr.splitlines()[0]
+    assert not (tmp_path / ".venv").exists()
+
+
+def test_package_needs_neither_jupyter_nor_matplotlib():
+    code = (
+        "import sys, grokbook, grokbook.pages, grokbook.catalogue;"
+        "heavy = {'jupytext', 'papermill', 'nbformat', 'matplotlib', 'pooch', 'PIL'};"
+        "sys.exit(', '.join(sorted(heavy & set(sys.modules))) or None)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
