@@ -14,8 +14,8 @@
 # grow the whole time (left, middle); and if each integer enters as a random binary
 # vector instead of a one-hot one, the {term}`delay` disappears, because such inputs are
 # harder to memorise (right) {cite:p}`prieto2025`. **Here.** The runs of the left and
-# middle panels at the scale named below, those of the right panel at the paper's, with
-# five input codes where the paper has one reading of its own text. **What came out.** The
+# middle panels at the scale named below, those of the right panel at the paper's scale,
+# with the input codes of the released program and with those that the text describes. **What came out.** The
 # delay disappears in every seed with the base-2 codes of the released program. It does
 # not with random codes: they are fitted later than one-hot inputs, and generalise as
 # little. The table of claims has the numbers, those of StableMax first.
@@ -471,9 +471,10 @@ claims.table(rows, page="prieto2025/fig04")
 # that alone helps nobody. It vanishes because base-2 codes hand the network the arithmetic, as
 # the linear share under "The idea in code" suggests.
 #
-# The left and middle panels say that a network can grok and grow its weights at the same
-# time, so that small weights are not needed for generalisation. They do not say *why*
-# StableMax helps: it changes the shape of the loss together with its rounding.
+# The left and middle panels ask whether a network can grok while its weights grow: where
+# the rows of accuracy and of norm both hold for a task, small weights were not needed
+# to generalise. They cannot say *why* StableMax helps, since it changes the shape of the
+# loss together with its rounding.
 # [Figure 1](fig01_headline.ipynb) has the control that tells the two apart, a
 # {term}`collapse-free cross-entropy`.
 #
@@ -537,9 +538,9 @@ claims.table(rows, page="prieto2025/fig04")
 #
 # ```{solution} ex-prieto2025-04-seeds
 # :class: dropdown
-# Compare `growth("addition")` with `generalised("addition", 0.5)` seed by seed; with one
-# seed in the record, train more: `grokbook run prieto2025/fig04left --scale laptop` keeps
-# to the seeds of its scale, `--scale paper` has five.
+# Compare `growth("addition")` with `generalised("addition", 0.5)` seed by seed. That takes
+# several seeds: `grokbook run prieto2025/fig04left --scale paper` trains five, and goes on
+# where it was stopped.
 # ```
 
 # %% [markdown]

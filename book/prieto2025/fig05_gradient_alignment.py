@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # Figure 5: Gradients point along the weights after the fit, and before it too (reproduced)
+# # Figure 5: Gradients point along the weights after the fit, in MLPs before it too (partly reproduced)
 #
 # **Claim.** Once a network without regularisation fits its training set, the negative
 # gradient is strongly aligned with the weights themselves, most of all in the output
@@ -15,9 +15,9 @@
 # {term}`naive loss minimisation` {cite:p}`prieto2025`. **Here.** Modular addition with 40 %
 # of the table, an MLP with and without biases and a transformer without normalisation,
 # every tensor's cosine logged for 3,000 epochs. **What came out.** The alignment is there
-# in all three networks and as large as claimed; but it is nearly as large while most of
-# the training set is still misclassified, so it does not mark the end of fitting. The
-# table below has the numbers.
+# and as large as claimed in the layers that the paper stresses. In the MLPs it is nearly
+# as large while most of the training set is still misclassified, so there it does not mark
+# the end of fitting; in the transformer the MLP matrices join only after it.
 
 # %% [markdown]
 # ## What was run
@@ -102,8 +102,9 @@ loss.mean().backward()
 for name, weight in zip(
     ("input", "hidden", "output"), network.parameters(), strict=True
 ):
-    along = -float((weight * weight.grad).sum())
-    cosine = float(metrics.cosine(weight, -weight.grad))
+    weight, grad = weight.detach(), weight.grad
+    along = -float((weight * grad).sum())
+    cosine = float(metrics.cosine(weight, -grad))
     print(f"{name:7} <w, -grad> = {along:.9f}   cosine = {cosine:.4f}   (untrained)")
 
 # %% tags=["hide-input"]
@@ -143,14 +144,21 @@ fitted = {
 # %% [markdown]
 # ## The figure
 
-# %% mystnb={"figure": {"caption": "Cosine between each tensor and the negative gradient at it, epoch by epoch (median of the seeds, thin lines single seeds). Dotted: first epoch with 100 % training accuracy. Biases dash-dotted in the colour of their layer; grey: the four attention matrices, which the paper does not show.", "name": "fig-prieto2025-05"}, "image": {"alt": "Three panels of cosine against epoch, for an MLP with bias, an MLP without bias and a transformer. All curves start at zero, rise steeply within the first couple of hundred epochs, before the dotted line that marks the fit of the training set, and stay high after it. The output layer is highest."}}
+# %% mystnb={"figure": {"caption": "Cosine between each tensor and the negative gradient at it, epoch by epoch (median of the seeds, thin lines single seeds). Dotted: first epoch with 100 % training accuracy. Biases dash-dotted in the colour of their layer; grey: the four attention matrices, which the paper does not show.", "name": "fig-prieto2025-05"}, "image": {"alt": "Three panels of cosine against epoch, for an MLP with bias, an MLP without bias and a transformer. In the MLPs the curves of the matrices rise steeply within the first couple of hundred epochs, well before the dotted line that marks the fit of the training set, and stay high after it, the output layer highest at 0.9; the input bias stays near zero. In the transformer embedding and unembedding reach 0.9, the MLP matrices 0.5 to 0.8, most of it just after the fit."}}
+DASHDOT = (0, (4, 1.2, 1, 1.2))
 figure, axes = plots.panels(len(trained), height=4.0, sharey=True)
 for panel, arm in zip(axes, trained, strict=True):
     drawn = {f"cos_grad.{t}": (name, c) for name, (t, c) in PANELS[arm].items()}
     if arm == "transformer":
-        for tensor in ATTENTION:
+        for position, tensor in enumerate(ATTENTION):
             plots.curve(
-                panel, record, arm, f"cos_grad.{tensor}", color="#BBBBBB", seeds=False
+                panel,
+                record,
+                arm,
+                f"cos_grad.{tensor}",
+                color="#BBBBBB",
+                label=None if position else "attention",
+                seeds=False,
             )
     if arm == "MLP with bias":
         for tensor, color in BIASES.values():
@@ -160,13 +168,15 @@ for panel, arm in zip(axes, trained, strict=True):
                 arm,
                 f"cos_grad.{tensor}",
                 color=color,
-                linestyle=(0, (4, 1.2, 1, 1.2)),
+                linestyle=DASHDOT,
                 seeds=False,
             )
     for column, (name, color) in drawn.items():
         plots.curve(panel, record, arm, column, color=color, label=name)
+    if arm == "MLP with bias":
+        panel.plot([], color=plots.BLACK, ls=DASHDOT, label="biases")
     plots.mark(panel, list(fitted[arm].values()), color=plots.BLACK)
-    panel.set(xlabel="epoch", ylim=(-0.22, 1.0))
+    panel.set(xlabel="epoch", ylim=(-0.3, 1.0))
     panel.axhline(0, color=plots.BLACK, lw=0.6)
     plots.thousands(panel)
     panel.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncol=2)
@@ -177,9 +187,9 @@ figure.show()
 # %% [markdown]
 # The first few hundred epochs deserve a closer look. Below, the same cosine of the output
 # layer is drawn against what the network can do at that moment: if alignment belonged to
-# the time after fitting, these curves would stay low until the right edge.
+# the time after fitting, these curves would stay low up to the right edge.
 
-# %% mystnb={"figure": {"caption": "Left: cosine of the output layer against training accuracy, up to the first epoch that fits all of it (one line per seed, one dot per logged epoch). Right: the same cosine for the raw gradient (solid) and for the step of AdamW (dashed), which is much less aligned.", "name": "fig-prieto2025-05-before"}, "image": {"alt": "Left: cosine of the output layer against training accuracy in per cent; the curves rise to more than 0.7 while accuracy is below 20 per cent and are almost level from there to 100 per cent. Right: cosine against epoch; solid curves for the gradient near 0.9, dashed curves for the AdamW step far lower."}}
+# %% mystnb={"figure": {"caption": "Left: cosine of the output layer against training accuracy, up to the first epoch that fits all of it (one line per seed, one dot per logged epoch). Right: the same cosine for the raw gradient (solid) and for the step that AdamW takes (dashed).", "name": "fig-prieto2025-05-before"}, "image": {"alt": "Left: cosine of the output layer against training accuracy in per cent; those of the MLPs rise to more than 0.8 while accuracy is below 20 per cent and stay level from there to 100 per cent; that of the transformer rises to about 0.7 at 25 per cent and dips below 0.5 before the fit. Right: cosine against epoch; the dashed curves of the AdamW step run close to the solid ones of the gradient, all near 0.9."}}
 figure, (before, steps) = plots.panels(2, height=3.9)
 colours = dict(zip(LAST, (plots.ORANGE, plots.BLUE, plots.PURPLE), strict=False))
 for arm in trained:
@@ -261,6 +271,24 @@ def while_unfitted(arm: str, share: float) -> claims.Values:
     }
 
 
+def settled(arm: str, level: float) -> claims.Values:
+    """Epochs from the fit to the first one from which all matrices exceed a level."""
+    columns = [f"cos_grad.{tensor}" for tensor, _ in PANELS[arm].values()]
+    rows = record.frame[record.frame["arm"] == arm]
+    values = {}
+    for seed in record.seeds(arm):
+        later = rows[(rows["seed"] == seed) & (rows["epoch"] >= fitted[arm][seed])]
+        high = (later[columns] > level).all(axis=1).to_numpy()
+        low = np.flatnonzero(~high)
+        start = low[-1] + 1 if len(low) else 0
+        values[seed] = (
+            float(later["epoch"].iloc[start] - fitted[arm][seed])
+            if start < len(high)
+            else math.inf
+        )
+    return values
+
+
 found = []
 for arm in trained:
     last = LAST[arm]
@@ -333,6 +361,24 @@ for arm in trained:
             show="{:.2f}",
         ),
     ]
+if "transformer" in trained:
+    found += [
+        claims.extra(
+            record,
+            "transformer: epochs from the fit until every matrix in colour stays above "
+            "0.3",
+            settled("transformer", 0.3),
+        ),
+        claims.extra(
+            record,
+            "transformer: the query matrix after the fit (median), not drawn in the "
+            "paper",
+            after_fit(
+                "transformer", lambda rows: middle(f"cos_grad.{ATTENTION[0]}", rows)
+            ),
+            show="{:.2f}",
+        ),
+    ]
 if "MLP with bias" in trained:
     for name, (tensor, _) in BIASES.items():
         found.append(
@@ -353,19 +399,24 @@ claims.table(found, page="prieto2025/fig05")
 # %% [markdown]
 # ## Reading the result
 #
-# The picture of the paper stands: for these networks the gradient after the fit is mostly
+# The picture of the paper stands: for these networks the gradient after the fit is largely
 # a rescaling of the weights, and the cosine of the output layer comes out at the stated
-# 0.9. Three things qualify what it means.
+# 0.9. The one row that fails asks more than the paper does, every matrix at every logged
+# epoch; that test was fixed before the runs and stays. Three things qualify the picture.
 #
 # 1. **Before the fit.** The paper reads the alignment as something that sets in beyond
 #    overfitting. The left panel of the second figure and the rows marked "below 50 %" say
-#    otherwise: most of the final value is reached while the network still gets most of its
-#    training samples wrong. Growing logits help there too, because a partly learned
-#    ranking lowers the loss when it is made sharper.
+#    otherwise for the MLPs: most of the final value is reached while the network still gets
+#    most of its training samples wrong. The transformer is nearer to the paper's account:
+#    its cosines dip while it learns most of the training set and recover after the fit,
+#    which is also why the row with the threshold 0.3 fails for it, at the first epochs of
+#    the interval. Nothing forbids an early alignment: scaling the logits lowers the loss
+#    as soon as $z_y - \sum_k p_k z_k$, with $p$ the softmax, is positive on average over
+#    the samples, whether or not $z_y$ is the largest.
 # 2. **Gradient or step.** The paper speaks of parameter updates; the first public code
-#    measures raw gradients, as does the main figure. AdamW divides each entry by its own
-#    scale, and the step that is really taken is aligned far less (dashed, right panel). The
-#    statement is about gradients.
+#    measures raw gradients, as does the main figure. AdamW divides each entry by a scale
+#    of its own and remembers past gradients, so its step could point elsewhere. The right
+#    panel and the rows marked "step of AdamW" show how little this changes.
 # 3. **Layers are not independent evidence.** In the bias-free MLP all layers share one
 #    numerator (see the identity above), so a high cosine in one of them raises all; what
 #    distinguishes the output layer is how short its gradient and its weights are.
