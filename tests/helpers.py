@@ -53,11 +53,11 @@ def put(folder, patch, name, content):
 
 def tiny_mnist(folder, patch, *, images):
     """MNIST files of a few images with labels 0, 1, 2, ..., in a data folder."""
-    pixels = np.arange(images * 784).astype(np.uint8)
+    pixels = np.arange(images * 784).astype(np.uint8).tobytes()
     digits = bytes(k % 10 for k in range(images))
     for part in ("train", "t10k"):
         for name, raw in (
-            ("images-idx3", struct.pack(">4i", 2051, images, 28, 28) + pixels.tobytes()),
+            ("images-idx3", struct.pack(">4i", 2051, images, 28, 28) + pixels),
             ("labels-idx1", struct.pack(">2i", 2049, images) + digits),
         ):
             put(folder, patch, f"MNIST/raw/{part}-{name}-ubyte.gz", gzip.compress(raw))

@@ -87,7 +87,7 @@ def test_new_observables_leave_old_members_without_them(two, path, tmp_path):
 
 
 def test_no_record(two, tmp_path):
-    with pytest.raises(RecordError, match="no record .* grokbook run prieto2025/fig06b"):
+    with pytest.raises(RecordError, match="no record .* `grokbook run prieto2025"):
         records.load(two, tmp_path)
     with pytest.raises(RecordError, match="has no record yet"):
         papers.record("prieto2025/fig06b", folder=tmp_path)

@@ -12,6 +12,7 @@ position computed); both forms agree to rounding, which a test checks in float64
 """
 
 import math
+from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
@@ -29,6 +30,12 @@ class Linear(nn.Linear):
     def forward(self, x: Tensor) -> Tensor:
         """x (..., in_features) -> (..., out_features)."""
         return kernels.linear(x, self.weight, self.bias)
+
+    def activated(self, x: Tensor, activation: Callable[[Tensor], Tensor]) -> Tensor:
+        """activation(self(x)), in one pass where it is a ReLU."""
+        if activation is F.relu:
+            return kernels.linear(x, self.weight, self.bias, relu=True)
+        return activation(self(x))
 
 
 class OneHotLinear(nn.Linear):
@@ -87,6 +94,9 @@ class MLP(nn.Module):
 
     def forward(self, x: Tensor, capture: dict | None = None) -> Tensor:
         for index, layer in enumerate(self.layers[:-1]):
+            if capture is None and isinstance(layer, Linear):
+                x = layer.activated(x, self.activation)
+                continue
             pre = layer(x)
             x = self.activation(pre)
             if capture is not None:
@@ -126,18 +136,22 @@ class Attention(nn.Module):
         positions, vocabulary, width = rows_qk.shape
         query = self.query(rows_qk[first_query:]).unflatten(-1, (self.heads, -1))
         key = self.key(rows_qk).unflatten(-1, (self.heads, -1))
-        value = self.value(rows_v)
-        scores = []
+        values = [
+            kernels.gather(rows, column).unflatten(-1, (self.heads, -1))
+            for rows, column in zip(self.value(rows_v), tokens.unbind(1), strict=True)
+        ]
+        mixed = []
         for q in range(first_query, positions):
-            row = []
-            for k in range(positions):
+            scores = []
+            for k in range(q + 1 if self.causal else positions):
                 table = torch.einsum("ahd,bhd->abh", query[q - first_query], key[k])
                 pair = tokens[:, q] * vocabulary + tokens[:, k]
-                row.append(kernels.gather(table.flatten(0, 1), pair))
-            scores.append(torch.stack(row, -1))  # (batch, heads, positions)
-        values = [kernels.gather(value[k], tokens[:, k]) for k in range(positions)]
-        value = self._split(torch.stack(values, 1))
-        return self._mix(torch.stack(scores, 2), value, first_query)
+                scores.append(kernels.gather(table.flatten(0, 1), pair))
+            # (positions, batch, heads): long rows for the softmax, no tiny products
+            weights = self.dropout((torch.stack(scores) * self.scale).softmax(0))
+            parts = [w[..., None] * v for w, v in zip(weights, values, strict=False)]
+            mixed.append(sum(parts[1:], parts[0]).flatten(-2))
+        return self.output(torch.stack(mixed, 1))
 
     def _split(self, x: Tensor) -> Tensor:
         """(batch, positions, width) -> (batch, heads, positions, head width)."""
@@ -215,7 +229,7 @@ class Block(nn.Module):
         x = self.norm("post_attention", x + self.dropout(attended))
         hidden = self.norm("mlp", x)
         for layer in self.mlp[:-1]:
-            hidden = self.dropout(self.activation(layer(hidden)))
+            hidden = self.dropout(layer.activated(hidden, self.activation))
         return self.norm("post_mlp", x + self.dropout(self.mlp[-1](hidden)))
 
 

@@ -172,7 +172,10 @@ class Ensemble:
         return vmap(function, randomness="different")(*arguments)
 
     def _logits(self, params, x, alpha) -> Tensor:
-        return functional_call(self.model, params, (x,)) * alpha
+        logits = functional_call(self.model, params, (x,))
+        if isinstance(alpha, float) and alpha == 1:
+            return logits
+        return logits * alpha
 
     def step(self) -> None:
         """One optimizer step of every member; gradients stay in ``.grad``."""

@@ -153,7 +153,7 @@ def fig04left(scale: str) -> Experiment:
     epochs = {"paper": 100_000, "laptop": 40_000, "smoke": 12}[scale]
     fraction = 0.4
     if scale == "laptop":
-        p, fraction = 59, 0.5
+        p, fraction = 59, 0.7
     common = {
         "epochs": epochs,
         "log": ((1000, 50), (epochs, 500)),
@@ -183,7 +183,7 @@ def fig04left(scale: str) -> Experiment:
         for data_seed in (42, 2)
     ]
     reduced = (
-        "p = 59 with half of the table, 40,000 of 100,000 epochs, one seed of five"
+        "p = 59 with 70 % of the table, 40,000 of 100,000 epochs, one seed of five"
         if scale == "laptop"
         else ""
     )

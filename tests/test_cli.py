@@ -1,0 +1,274 @@
+"""The command: what it prints, its exit codes, one sentence for every bad call."""
+
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from helpers import arm, experiment
+
+from grokbook import cli, datasets, papers, records, training, workers
+from grokbook.experiment import Spec
+
+NAME = "prieto2025/fig06b"
+
+
+@pytest.fixture
+def known(monkeypatch):
+    """Put one small experiment in the place of Figure 6b at every scale."""
+
+    def put(tiny):
+        def at_scale(scale):
+            object.__setattr__(tiny, "scale", scale)
+            return tiny
+
+        monkeypatch.setitem(papers.PAPERS["prieto2025"], "fig06b", at_scale)
+        return tiny
+
+    return put
+
+
+@pytest.fixture
+def grokbook(capsys, tmp_path, monkeypatch):
+    """Runs the command here, on the CPU; returns its exit code, output and errors."""
+    monkeypatch.setenv("GROKBOOK_RECORDS", str(tmp_path / "records"))
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+
+    def call(*words):
+        try:
+            code = cli.main([str(word) for word in words])
+        except SystemExit as stop:
+            code = stop.code
+        return code, *capsys.readouterr()
+
+    return call
+
+
+def sentence(result, code, *parts):
+    """One line on stderr with these parts, nothing on stdout, this exit code."""
+    found, out, err = result
+    assert (found, out) == (code, ""), err
+    assert err.startswith("grokbook: ")
+    assert err.count("\n") == 1
+    for part in parts:
+        assert part in err
+
+
+def snapshot(folder):
+    return {f: f.read_bytes() for f in folder.rglob("*") if f.is_file()}
+
+
+RUN = ("run", NAME, "--scale", "smoke", "--processes", 0)
+
+
+def test_run_list_status(grokbook, known):
+    known(experiment(arm("a"), arm("b")))
+    code, out, err = grokbook("list", NAME, "--scale", "smoke")
+    assert (code, err) == (0, "")
+    assert out.split()[:3] == [NAME, "smoke", "0/4"]
+    assert grokbook("status", NAME) == (0, "", "")
+    code, out, err = grokbook(*RUN)
+    assert (code, err) == (0, "")
+    assert "4 members in" in out
+    assert " 4/4 " in grokbook("list", NAME, "--scale", "smoke")[1]
+    code, out, _ = grokbook("status", NAME)
+    assert code == 0
+    assert "4 members, 0 missing" in out
+    assert grokbook(*RUN)[0] == 0  # nothing left to do
+
+
+def test_list_and_status_of_everything(grokbook):
+    code, out, _ = grokbook("list", "prieto2025/fig06", "--scale", "smoke")
+    assert code == 0
+    assert [line.split()[0][-1] for line in out.splitlines()] == ["a", "b", "c"]
+
+
+def test_another_folder(grokbook, known, tmp_path):
+    known(experiment())
+    assert grokbook(*RUN, "--out", tmp_path / "mine", "--seeds", "1,0")[0] == 0
+    assert (tmp_path / "mine" / f"{NAME}.smoke.parquet").exists()
+    assert not (tmp_path / "records").exists()
+
+
+def test_time_budget(grokbook, known):
+    """Exit code 75, also before the first member; the same command goes on."""
+    known(experiment(arm("a"), arm("b", epochs=100_000, log=1000), seeds=(0,)))
+    sentence(grokbook(*RUN, "--time-budget", 1e-6), 75, "run the same command again")
+    code, out, err = grokbook(*RUN, "--time-budget", 1)
+    assert code == 75
+    assert "1 members in" in out
+    assert err == (
+        f"grokbook: time is up before {NAME}; the same command goes on from the "
+        "checkpoints\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        (["run", "prieto2025/fig6b"], ["did you mean prieto2025/fig06b"]),
+        (["run", "nobody2030/fig01"], ["unknown experiment 'nobody2030/fig01'"]),
+        (["list", "nothing"], ["unknown experiment 'nothing'"]),
+        (["status", "nothing"], ["unknown experiment 'nothing'"]),
+        (["run", NAME, "--scale", "huge"], ["unknown scale 'huge'", "paper, laptop"]),
+        (["list", "--scale", "huge"], ["unknown scale 'huge'"]),
+        (["run", NAME, "--speed", "9"], ["unrecognized arguments: --speed 9"]),
+        (["run"], ["required: names", "grokbook run --help"]),
+        (["walk"], ["invalid choice: 'walk'"]),
+        ([], ["required: command"]),
+        (["run", NAME, "--time-budget", "soon"], ["'soon' is not a positive number"]),
+        (["run", NAME, "--time-budget", "-1"], ["'-1' is not a positive number"]),
+        (["run", NAME, "--processes", "-1"], ["'-1' is not a number from 0 up"]),
+        (["run", NAME, "--seeds", "1,x"], ["'1,x' is not a list of integers"]),
+        (["run", NAME, "--seeds", "7"], ["no seed [7] at laptop scale", "[0, 42]"]),
+    ],
+)
+def test_wrong_calls(grokbook, tmp_path, words, parts):
+    sentence(grokbook(*words), 2, *parts)
+    assert snapshot(tmp_path) == {}
+
+
+@pytest.mark.parametrize("command", [("run", NAME), ("list",)])
+def test_devices(grokbook, tmp_path, command):
+    no_gpu = grokbook(*command, "--device", "cuda")
+    sentence(no_gpu, 1, "CUDA was asked for", "use --device cpu")
+    sentence(grokbook(*command, "--device", "tpu"), 1, "unknown device 'tpu'", "cuda")
+    assert snapshot(tmp_path) == {}
+
+
+def test_bad_records(grokbook, known, tmp_path):
+    """Truncated, foreign, stale: named, and left as they are."""
+    tiny = known(experiment())
+    assert grokbook(*RUN)[0] == 0
+    path = records.path_of(NAME, "smoke")
+    whole = path.read_bytes()
+    for content, words in (
+        (whole[:-100], "it may be truncated: delete it"),
+        (b"a,b\n1,2\n", "it may be truncated: delete it"),
+    ):
+        path.write_bytes(content)
+        for command in (RUN, ("status", NAME), ("list", NAME, "--scale", "smoke")):
+            sentence(grokbook(*command), 1, str(path), words)
+        assert path.read_bytes() == content
+    path.write_bytes(whole)
+    known(experiment(arm(alpha=2.0)))
+    stale = grokbook("status", NAME)
+    sentence(stale, 1, "is stale, arm 'plain': alpha was", f"`grokbook run {NAME}")
+    assert path.read_bytes() == whole
+    assert grokbook(*RUN)[0] == 0  # the command it names renews the record
+    assert grokbook("status", NAME)[0] == 0
+    assert tiny.arms[0].alpha == 1.0
+
+
+def test_bad_checkpoints(grokbook, known, tmp_path):
+    tiny = known(experiment(seeds=(0, 1)))
+    folder = tmp_path / "records" / ".checkpoints"
+    folder.mkdir(parents=True)
+    one, other = (folder / n for n in training.identity(list(tiny.members())))
+    stop = {"checkpoint": other, "should_stop": lambda: True}
+    training.train([(tiny.arms[0], 1)], **stop)
+    other.rename(one)
+    before = snapshot(folder)
+    sentence(grokbook(*RUN), 1, str(one), "belongs to another experiment", "delete it")
+    assert snapshot(folder) == before
+    one.write_bytes(b"damaged")
+    sentence(grokbook(*RUN), 1, str(one), "is damaged: delete it")
+    one.unlink()
+    assert grokbook(*RUN)[0] == 0
+
+
+@pytest.mark.parametrize("processes", [0, 1])
+def test_no_network(grokbook, known, tmp_path, monkeypatch, processes):
+    """Also when it is a worker process that finds the file missing."""
+    monkeypatch.setenv("GROKBOOK_DATA", str(tmp_path / "data"))
+    if processes:  # a worker of its own cannot be patched: it has no pooch
+        (tmp_path / "pooch.py").write_text("raise ImportError\n")
+        monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    else:
+        import pooch
+
+        def retrieve(*arguments, **options):
+            raise OSError("Name or service not known")
+
+        monkeypatch.setattr(pooch, "retrieve", retrieve)
+    images = {
+        "dataset": Spec("mnist", train_samples=200),
+        "model": Spec("mlp", classes=10, features=784),
+    }
+    known(experiment(arm(**images), seeds=(0,)))
+    address = datasets.REGISTRY["MNIST/raw/train-images-idx3-ubyte.gz"].url
+    failed = grokbook(*RUN[:-1], processes)
+    sentence(failed, 1, "MNIST/raw/train-images", address, "GROKBOOK_DATA")
+    assert snapshot(tmp_path / "data") == {}
+
+
+def test_corrupt_download(grokbook, known, tmp_path, monkeypatch):
+    monkeypatch.setenv("GROKBOOK_DATA", str(tmp_path / "data"))
+    file = tmp_path / "data/MNIST/raw/train-images-idx3-ubyte.gz"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"half a file")
+    mlp = Spec("mlp", classes=10, features=784)
+    known(experiment(arm(dataset=Spec("mnist"), model=mlp)))
+    sentence(grokbook(*RUN), 1, str(file), "is not the published", "delete it and run")
+    assert file.read_bytes() == b"half a file"
+
+
+def test_nan(grokbook, known):
+    diverging = arm("diverging", optimizer=Spec("sgd", lr=1e30), epochs=100)
+    known(experiment(arm("good"), diverging, seeds=(0,)))
+    sentence(grokbook(*RUN), 1, "arm 'diverging', seed 0", "became NaN", "lower the")
+    assert records.load(papers.get(NAME, "smoke")).missing == [("diverging", 0)]
+
+
+def test_full_disk(grokbook, known, monkeypatch, tmp_path):
+    known(experiment(seeds=(0, 1)))
+
+    def full(*arguments, **options):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    assert grokbook(*RUN, "--seeds", 0)[0] == 0
+    before = snapshot(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(records.pq, "write_table", full)
+        sentence(grokbook(*RUN), 1, "No space left on device", "free some space")
+        patch.setattr(workers.training.torch, "save", full)
+        budget = grokbook(*RUN, "--time-budget", 1e-6)
+        sentence(budget, 1, "No space left on device", "free some space")
+    assert snapshot(tmp_path) == before
+    assert grokbook(*RUN)[0] == 0
+
+
+def test_folder_that_cannot_be_one(grokbook, known, tmp_path):
+    known(experiment())
+    (tmp_path / "file").write_text("mine")
+    sentence(grokbook(*RUN, "--out", tmp_path / "file"), 1, str(tmp_path / "file"))
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_keyboard_interrupt(grokbook, known, monkeypatch):
+    known(experiment())
+
+    def stop(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(training, "train", stop)
+    sentence(grokbook(*RUN), 130, "the same command goes on")
+
+
+def test_needs_no_jupyter_matplotlib_or_pooch(tmp_path):
+    """`python -m grokbook` runs with torch, numpy, pandas, pyarrow and safetensors."""
+    for name in ("IPython", "jupytext", "matplotlib", "nbformat", "papermill", "pooch"):
+        (tmp_path / f"{name}.py").write_text("raise ImportError('not needed')")
+    path = os.pathsep.join([str(tmp_path), str(Path(cli.__file__).parents[1])])
+    words = ["run", NAME, "--scale", "smoke", "--seeds", "0", "--processes", "0"]
+    done = subprocess.run(
+        [sys.executable, "-m", "grokbook", *words, "--out", tmp_path / "out"],
+        env=os.environ | {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert " members in " in done.stdout
