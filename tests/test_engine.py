@@ -318,20 +318,23 @@ def test_stacked_executor_writes_the_same_record(tmp_path):
     ]
     tiny = experiment(*map(in_float64, arms))
     alone = workers.run(tiny, out=tmp_path / "alone", processes=0)
-    bar = workers._Bar(tiny, list(tiny.members()), enabled=False)
-    workers._run_stacked(
-        list(tiny.members()),
-        "cpu",
-        tmp_path,
-        None,
-        bar,
-        lambda outcomes: records.add(tiny, outcomes, tmp_path),
-    )
+    members = list(tiny.members())
+    place = workers._Place(tmp_path, None, workers._Bar(members, enabled=False))
+    workers._run_stacked([workers._Task(m, [tiny]) for m in members], "cpu", place)
     stacked = records.load(tiny, tmp_path)
     assert stacked.missing == []
     assert stacked.frame["train_loss"].to_numpy() == pytest.approx(
         alone.frame["train_loss"].to_numpy(), rel=1e-9
     )
+
+
+def test_one_pool_trains_several_experiments_and_shared_members_once(tmp_path):
+    one, other = experiment(), experiment(name="prieto2025/fig06c")
+    both = workers.run_all([one, other], out=tmp_path, processes=2)
+    assert [record.name for record in both] == [one.name, other.name]
+    assert [record.missing for record in both] == [[], []]
+    assert both[0].frame.equals(both[1].frame)
+    assert both[0].members == both[1].members
 
 
 def test_expected_seconds_grow_with_the_work():
@@ -344,7 +347,7 @@ def test_expected_seconds_grow_with_the_work():
 
 def test_bar_counts_epochs_and_time_left(capsys):
     tiny = experiment()
-    bar = workers._Bar(tiny, list(tiny.members()), enabled=True)
+    bar = workers._Bar(list(tiny.members()), enabled=True)
     bar.show("first", 0)
     bar.last = bar.began = bar.began - 1
     bar.show("first", 15)
@@ -353,7 +356,7 @@ def test_bar_counts_epochs_and_time_left(capsys):
     shown = capsys.readouterr().err
     assert "[#####" in shown
     assert "epochs/s" in shown
-    silent = workers._Bar(tiny, list(tiny.members()), enabled=False)
+    silent = workers._Bar(list(tiny.members()), enabled=False)
     silent.show("first", 15)
     silent.close()
     assert capsys.readouterr().err == ""

@@ -7,7 +7,6 @@ itself is wrong, 75 the time budget ended first (the same command goes on).
 import argparse
 import math
 import sys
-import time
 from pathlib import Path
 from typing import NoReturn
 
@@ -167,23 +166,22 @@ def _run(options: argparse.Namespace) -> int:
                 f"no seed {unknown} at {options.scale} scale: choose from {known}"
             )
         experiments = [e for e in experiments if set(options.seeds) & set(e.seeds)]
-    began, unfinished = time.monotonic(), []
-    for experiment in experiments:
-        left = None
-        if options.time_budget is not None:
-            left = max(options.time_budget - (time.monotonic() - began), 0.0)
-        record = workers.run(
-            experiment,
-            device=options.device,
-            out=options.out,
-            time_budget=left,
-            processes=options.processes,
-            seeds=options.seeds,
-        )
+    found = workers.run_all(
+        experiments,
+        device=options.device,
+        out=options.out,
+        time_budget=options.time_budget,
+        processes=options.processes,
+        seeds=options.seeds,
+    )
+    unfinished = []
+    for record in found:
         todo = [m for m in record.missing if not options.seeds or m[1] in options.seeds]
-        done = len(record.members)
-        print(f"{experiment.name} {experiment.scale}: {done} members in {record.path}")
-        unfinished += [experiment.name] if todo else []
+        print(
+            f"{record.name} {record.scale}: {len(record.members)} members in "
+            f"{record.path}"
+        )
+        unfinished += [record.name] if todo else []
     if unfinished:
         print(
             f"grokbook: time is up before {', '.join(unfinished)}; the same command "

@@ -473,7 +473,7 @@ def _float32_means_float32() -> None:
     torch.backends.cudnn.allow_tf32 = False
     if torch.cuda.is_available():
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-        torch.use_deterministic_algorithms(True)
+        torch.use_deterministic_algorithms(True, warn_only=True)
 
 
 def describe(device: str) -> dict[str, Any]:
@@ -523,6 +523,7 @@ def save(content: dict[str, Any], path: Path) -> None:
 def _write_checkpoint(path, members, state, log, seconds) -> None:
     content = {
         "identity": identity(members),
+        "matmul": kernels.backend(),
         "state": state,
         "rows": log.rows,
         "kept": log.kept,
@@ -534,7 +535,7 @@ def _write_checkpoint(path, members, state, log, seconds) -> None:
 def _read_checkpoint(path: Path, members: list[Member], device: str) -> dict[str, Any]:
     try:
         saved = torch.load(path, map_location=device, weights_only=True)
-        found = saved["identity"]
+        found, matmul = saved["identity"], saved["matmul"]
     except Exception as error:  # a damaged zip raises half a dozen types
         raise TrainingError(
             f"the checkpoint {path} is damaged: delete it and run again"
@@ -544,4 +545,6 @@ def _read_checkpoint(path: Path, members: list[Member], device: str) -> dict[str
             f"the checkpoint {path} belongs to another experiment ({found[0]}, not "
             f"{identity(members)[0]}): delete it or give another folder"
         )
+    if device == "cpu":
+        kernels.set_backend(matmul)  # the other one rounds differently
     return saved

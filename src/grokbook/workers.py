@@ -14,8 +14,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection
-from itertools import groupby
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +31,13 @@ STACK_LIMIT = 128  # members of one kind that share a GPU at a time
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
 
 
-def run(
-    experiment: Experiment,
+def run(experiment: Experiment, **options: Any) -> records.Record:
+    """Train the members one experiment still lacks: ``run_all`` with one of them."""
+    return run_all([experiment], **options)[0]
+
+
+def run_all(
+    experiments: Sequence[Experiment],
     *,
     device: str = "auto",
     out: Path | None = None,
@@ -40,103 +45,148 @@ def run(
     processes: int | None = None,
     seeds: Collection[int] | None = None,
     progress: bool | None = None,
-) -> records.Record:
-    """Train the members an experiment still lacks and return its record.
+) -> list[records.Record]:
+    """Train the members that experiments still lack and return their records.
 
     ``time_budget`` in seconds: after it the state is saved, and a later call goes on.
     ``processes``: CPU worker processes, one per core by default; 0 trains in this
     process. ``seeds``: only members with one of these. ``progress``: a bar on the
     terminal, by default only if there is one.
-    RecordError or TrainingError if something stands in the way.
+    RecordError or TrainingError if something stands in the way; Unfinished if the
+    time was too short for any member of an experiment without a record.
     """
     device = training.choose_device(device)
-    todo = [
-        (arm, seed)
-        for arm, seed in records.missing(experiment, out)
-        if seeds is None or seed in seeds
-    ]
-    folder = (out or records.root()) / ".checkpoints"
-    folder.mkdir(parents=True, exist_ok=True)
-    deadline = None if time_budget is None else time.monotonic() + time_budget
-    bar = _Bar(experiment, todo, enabled=progress)
-
-    def finished(outcomes: list[Outcome]) -> None:
-        records.add(experiment, outcomes, out)
-
+    todo = _tasks(experiments, out, seeds)
+    place = _Place(
+        out,
+        None if time_budget is None else time.monotonic() + time_budget,
+        _Bar([task.member for task in todo], enabled=progress),
+    )
     try:
         if device == "cuda":
-            _run_stacked(todo, device, folder, deadline, bar, finished)
+            _run_stacked(todo, device, place)
         elif processes == 0:
-            _run_here(todo, folder, deadline, bar, finished)
+            _run_here(todo, place)
         elif todo:
-            cores = (
-                len(os.sched_getaffinity(0))
-                if hasattr(os, "sched_getaffinity")
-                else os.cpu_count() or 1
-            )
-            count = min(processes or cores, len(todo))
-            _Pool(todo, folder, deadline, bar, finished).run(count)
+            _Pool(todo, place).run(min(processes or _cores(), len(todo)))
     finally:
-        bar.close()
-    path = records.path_of(experiment.name, experiment.scale, out)
-    if not path.exists():
-        raise training.Unfinished(
-            f"{experiment.name}: no member finished within the time budget; run the "
-            "same command again to go on from the checkpoints"
-        )
-    return records.load(experiment, out)
+        place.bar.close()
+    for experiment in experiments:
+        if not records.path_of(experiment.name, experiment.scale, out).exists():
+            raise training.Unfinished(
+                f"{experiment.name}: no member finished within the time budget; run "
+                "the same command again to go on from the checkpoints"
+            )
+    return [records.load(experiment, out) for experiment in experiments]
 
 
-def _checkpoint(folder: Path, members: list[Member]) -> Path:
-    first = training.identity(members)[0]
-    return folder / (first if len(members) == 1 else f"{first}-x{len(members)}")
+@dataclass
+class _Task:
+    """A member and the experiments whose records it belongs to, mostly one."""
+
+    member: Member
+    experiments: list[Experiment]
 
 
-def _run_here(todo, folder, deadline, bar, finished) -> None:
-    for member in todo:
-        if not _train_group([member], "cpu", False, folder, deadline, bar, finished):
+def _tasks(
+    experiments: Sequence[Experiment], out: Path | None, seeds: Collection[int] | None
+) -> list[_Task]:
+    """What is missing; a member that two experiments share is trained once."""
+    found: dict[str, _Task] = {}
+    for experiment in experiments:
+        for member in records.missing(experiment, out):
+            if seeds is None or member[1] in seeds:
+                (name,) = training.identity([member])
+                found.setdefault(name, _Task(member, [])).experiments.append(experiment)
+    return list(found.values())
+
+
+class _Place:
+    """Where a run leaves its results, until when, and how it shows progress."""
+
+    def __init__(self, out: Path | None, deadline: float | None, bar: "_Bar"):
+        self.out, self.deadline, self.bar = out, deadline, bar
+        self.folder = (out or records.root()) / ".checkpoints"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.lock = threading.Lock()
+
+    def checkpoint(self, members: list[Member]) -> Path:
+        first = training.identity(members)[0]
+        many = "" if len(members) == 1 else f"-x{len(members)}"
+        return self.folder / (first + many)
+
+    def time_left(self) -> float | None:
+        return None if self.deadline is None else self.deadline - time.monotonic()
+
+    def time_is_up(self) -> bool:
+        return self.deadline is not None and time.monotonic() > self.deadline
+
+    def finish(self, tasks: list[_Task], outcomes: list[Outcome]) -> None:
+        """Put outcomes into the records of their experiments, then forget the state."""
+        with self.lock:
+            mine: dict[str, tuple[Experiment, list[Outcome]]] = {}
+            for task, outcome in zip(tasks, outcomes, strict=True):
+                for experiment in task.experiments:
+                    mine.setdefault(experiment.name, (experiment, []))[1].append(
+                        outcome
+                    )
+            for experiment, some in mine.values():
+                records.add(experiment, some, self.out)
+            checkpoint = self.checkpoint([task.member for task in tasks])
+            self.bar.done(checkpoint.name, sum(t.member[0].epochs for t in tasks))
+        checkpoint.unlink(missing_ok=True)
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _run_here(todo: list[_Task], place: _Place) -> None:
+    for task in todo:
+        if not _train_group([task], "cpu", place, stacked=False):
             return
 
 
-def _run_stacked(todo, device, folder, deadline, bar, finished) -> None:
+def _run_stacked(todo: list[_Task], device: str, place: _Place) -> None:
     kernels.set_backend("torch")  # stacked products go to the GPU library
-    ordered = sorted(todo, key=lambda member: training.kind(member[0]))
-    for _, group in groupby(ordered, key=lambda member: training.kind(member[0])):
-        group = list(group)
+    groups: dict[str, list[_Task]] = {}
+    for task in todo:
+        groups.setdefault(training.kind(task.member[0]), []).append(task)
+    for group in groups.values():
         for first in range(0, len(group), STACK_LIMIT):
-            members = group[first : first + STACK_LIMIT]
-            if not _train_group(members, device, True, folder, deadline, bar, finished):
+            tasks = group[first : first + STACK_LIMIT]
+            if not _train_group(tasks, device, place, stacked=True):
                 return
 
 
-def _train_group(members, device, stacked, folder, deadline, bar, finished) -> bool:
-    checkpoint = _checkpoint(folder, members)
+def _train_group(
+    tasks: list[_Task], device: str, place: _Place, *, stacked: bool
+) -> bool:
+    members = [task.member for task in tasks]
+    checkpoint = place.checkpoint(members)
     outcomes = training.train(
         members,
         device=device,
         stacked=stacked,
         checkpoint=checkpoint,
-        should_stop=lambda: deadline is not None and time.monotonic() > deadline,
-        report=lambda epoch: bar.show(checkpoint.name, epoch * len(members)),
+        should_stop=place.time_is_up,
+        report=lambda epoch: place.bar.show(checkpoint.name, epoch * len(members)),
     )
-    if outcomes is None:
-        return False
-    finished(outcomes)
-    checkpoint.unlink(missing_ok=True)
-    bar.done(checkpoint.name, sum(arm.epochs for arm, _ in members))
-    return True
+    if outcomes is not None:
+        place.finish(tasks, outcomes)
+    return outcomes is not None
 
 
 class _Pool:
     """Worker processes that take members from one queue; a failure stops the rest."""
 
-    def __init__(self, todo, folder, deadline, bar, finished):
-        self.tasks: queue.SimpleQueue[Member] = queue.SimpleQueue()
-        for member in todo:
-            self.tasks.put(member)
-        self.folder, self.deadline = folder, deadline
-        self.bar, self.finished = bar, finished
-        self.lock = threading.Lock()
+    def __init__(self, todo: list[_Task], place: _Place):
+        self.tasks: queue.SimpleQueue[_Task] = queue.SimpleQueue()
+        for task in todo:
+            self.tasks.put(task)
+        self.place = place
         self.error: Exception | None = None
         self.processes: list[subprocess.Popen] = []
 
@@ -171,10 +221,10 @@ class _Pool:
         try:
             while self.error is None:
                 try:
-                    member = self.tasks.get_nowait()
+                    task = self.tasks.get_nowait()
                 except queue.Empty:
                     break
-                if not self._one(process, member):
+                if not self._one(process, task):
                     break
         except Exception as error:  # handed to the main thread by run()
             self.error = error
@@ -184,27 +234,23 @@ class _Pool:
             process.wait()
             process.stdout.close()
 
-    def _one(self, process: subprocess.Popen, member: Member) -> bool:
-        checkpoint = _checkpoint(self.folder, [member])
+    def _one(self, process: subprocess.Popen, task: _Task) -> bool:
+        checkpoint = self.place.checkpoint([task.member])
         result = _result(checkpoint)
         if not result.exists():
-            left = None if self.deadline is None else self.deadline - time.monotonic()
-            arm, seed = member
-            task = {"arm": arm.to_json(), "seed": seed, "time_left": left}
-            task["checkpoint"] = str(checkpoint)
+            arm, seed = task.member
+            order = {"arm": arm.to_json(), "seed": seed, "checkpoint": str(checkpoint)}
+            order["time_left"] = self.place.time_left()
             with contextlib.suppress(BrokenPipeError):  # _listen says that it died
-                process.stdin.write(json.dumps(task) + "\n")
+                process.stdin.write(json.dumps(order) + "\n")
                 process.stdin.flush()
             answer = self._listen(process, checkpoint.name)
             if answer["state"] == "unfinished":
                 return False
             if answer["state"] == "failed":
                 raise TrainingError(answer["why"])
-        with self.lock:
-            self.finished([_read_outcome(result, member)])
-            self.bar.done(checkpoint.name, member[0].epochs)
+        self.place.finish([task], [_read_outcome(result, task.member)])
         result.unlink()
-        checkpoint.unlink(missing_ok=True)
         return True
 
     def _listen(self, process: subprocess.Popen, name: str) -> dict[str, Any]:
@@ -212,7 +258,7 @@ class _Pool:
             answer = json.loads(line)
             if "epoch" not in answer:
                 return answer
-            self.bar.show(name, answer["epoch"])
+            self.place.bar.show(name, answer["epoch"])
         raise TrainingError(
             f"a worker process ended without a word (exit {process.wait()}; out of "
             "memory?): run the same command again to go on from its checkpoint"
@@ -233,13 +279,12 @@ def _read_outcome(path: Path, member: Member) -> Outcome:
 
 
 class _Bar:
-    """Progress of one experiment on a terminal; silent in notebooks and logs."""
+    """Progress of a run on a terminal; silent in notebooks and logs."""
 
-    def __init__(self, experiment, todo, enabled):
+    def __init__(self, members: list[Member], enabled: bool | None):
         self.enabled = sys.stderr.isatty() if enabled is None else enabled
-        self.name = f"{experiment.name} {experiment.scale}"
-        self.total = sum(arm.epochs for arm, _ in todo)
-        self.members, self.finished_members = len(todo), 0
+        self.total = sum(arm.epochs for arm, _ in members)
+        self.members, self.finished_members = len(members), 0
         self.running: dict[str, int] = {}
         self.first: dict[str, int] = {}
         self.settled, self.began, self.last = 0, time.monotonic(), 0.0
@@ -261,7 +306,7 @@ class _Bar:
             "--:--" if left == float("inf") else f"{left // 60:.0f}:{left % 60:02.0f}"
         )
         sys.stderr.write(
-            f"\r{self.name} [{blocks:20}] {self.finished_members}/{self.members} "
+            f"\r[{blocks:20}] {self.finished_members}/{self.members} "
             f"members, {rate:.0f} epochs/s, {clock} left "
         )
         sys.stderr.flush()
