@@ -337,6 +337,15 @@ def test_one_pool_trains_several_experiments_and_shared_members_once(tmp_path):
     assert both[0].members == both[1].members
 
 
+def test_second_run_of_the_same_experiment_is_refused(tmp_path):
+    with (
+        workers._locked(experiment(), tmp_path),
+        pytest.raises(training.TrainingError, match="another run is training"),
+    ):
+        workers.run(experiment(), out=tmp_path, processes=0)
+    assert workers.run(experiment(), out=tmp_path, processes=0).missing == []
+
+
 def test_expected_seconds_grow_with_the_work():
     small, large = (papers.get("prieto2025/fig02", s) for s in ("smoke", "laptop"))
     rate = workers.matmul_rate("cpu")

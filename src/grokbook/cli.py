@@ -147,10 +147,14 @@ def _list(options: argparse.Namespace) -> int:
     for experiment in experiments:
         members = len(list(experiment.members()))
         left = len(records.missing(experiment))
-        seconds = workers.expected_seconds(experiment, device, rate)
+        try:
+            seconds = workers.expected_seconds(experiment, device, rate)
+            cost = f"about {seconds:8.0f} s in all"
+        except DataError:
+            cost = "cost unknown until its data are fetched"
         print(
             f"{experiment.name:24} {experiment.scale:7} "
-            f"{members - left:3}/{members:<3} members  about {seconds:8.0f} s in all"
+            f"{members - left:3}/{members:<3} members  {cost}"
         )
     return 0
 
@@ -193,12 +197,16 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _status(options: argparse.Namespace) -> int:
+    problems = []
     for name in [e.name for e in _experiments(options.names, "paper")]:
         for scale in SCALES:
-            experiment = papers.get(name, scale)
             if not records.path_of(name, scale).exists():
                 continue
-            record = records.load(experiment)
+            try:
+                record = records.load(papers.get(name, scale))
+            except records.RecordError as error:
+                problems.append(str(error))
+                continue
             about = list(record.members.values())
             rates = sorted(member["epochs_per_second"] for member in about)
             print(
@@ -208,7 +216,9 @@ def _status(options: argparse.Namespace) -> int:
                 f"{', '.join(sorted({m['device_name'] for m in about}))}, "
                 f"{max(m['finished'] for m in about)}"
             )
-    return 0
+    for problem in problems:
+        print(f"grokbook: {problem}", file=sys.stderr)
+    return 1 if problems else 0
 
 
 def _execute(options: argparse.Namespace) -> int:

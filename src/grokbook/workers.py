@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,52 @@ def run_all(
     time was too short for any member of an experiment without a record.
     """
     device = training.choose_device(device)
-    todo = _tasks(experiments, out, seeds)
+    with contextlib.ExitStack() as locks:
+        for experiment in experiments:
+            locks.enter_context(_locked(experiment, out))
+        _run(
+            _tasks(experiments, out, seeds),
+            device,
+            out,
+            time_budget,
+            processes,
+            progress,
+        )
+    for experiment in experiments:
+        if not records.path_of(experiment.name, experiment.scale, out).exists():
+            raise training.Unfinished(
+                f"{experiment.name}: no member finished within the time budget; run "
+                "the same command again to go on from the checkpoints"
+            )
+    return [records.load(experiment, out) for experiment in experiments]
+
+
+@contextlib.contextmanager
+def _locked(experiment: Experiment, out: Path | None) -> Iterator[None]:
+    """Keep a second run of the same experiment out; the lock dies with its holder."""
+    name = f"{experiment.name.replace('/', '-')}.{experiment.scale}.lock"
+    path = _checkpoints(out) / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        try:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except ImportError:  # not a POSIX system: nothing to lock with
+            pass
+        except BlockingIOError as error:
+            raise TrainingError(
+                f"another run is training {experiment.name} at {experiment.scale} "
+                "scale: wait until it ends, or give another folder with --out"
+            ) from error
+        yield
+
+
+def _checkpoints(out: Path | None) -> Path:
+    return (out or records.root()) / ".checkpoints"
+
+
+def _run(todo, device, out, time_budget, processes, progress) -> None:
     place = _Place(
         out,
         None if time_budget is None else time.monotonic() + time_budget,
@@ -71,13 +116,6 @@ def run_all(
             _Pool(todo, place).run(min(processes or _cores(), len(todo)))
     finally:
         place.bar.close()
-    for experiment in experiments:
-        if not records.path_of(experiment.name, experiment.scale, out).exists():
-            raise training.Unfinished(
-                f"{experiment.name}: no member finished within the time budget; run "
-                "the same command again to go on from the checkpoints"
-            )
-    return [records.load(experiment, out) for experiment in experiments]
 
 
 @dataclass
@@ -106,7 +144,7 @@ class _Place:
 
     def __init__(self, out: Path | None, deadline: float | None, bar: "_Bar"):
         self.out, self.deadline, self.bar = out, deadline, bar
-        self.folder = (out or records.root()) / ".checkpoints"
+        self.folder = _checkpoints(out)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.lock = threading.Lock()
 
