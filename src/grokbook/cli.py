@@ -7,6 +7,7 @@ itself is wrong, 75 the time budget ended first (the same command goes on).
 import argparse
 import math
 import sys
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NoReturn
 
@@ -82,6 +83,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--scale", default="laptop", help=", ".join(SCALES))
     command.add_argument("--device", default="auto", help="auto, cpu or cuda")
     command.add_argument("--time-budget", type=_seconds, help="seconds for everything")
+    command.add_argument("--arms", default="*", help='only these, as in "70%%*"')
     command.add_argument("--seeds", type=_numbers, help="only these, as in 42,0,1")
     command.add_argument("--processes", type=_count, help="CPU workers, 0: none")
     command.add_argument("--out", type=Path, help="another folder for the records")
@@ -147,14 +149,10 @@ def _list(options: argparse.Namespace) -> int:
     for experiment in experiments:
         members = len(list(experiment.members()))
         left = len(records.missing(experiment))
-        try:
-            seconds = workers.expected_seconds(experiment, device, rate)
-            cost = f"about {seconds:8.0f} s in all"
-        except DataError:
-            cost = "cost unknown until its data are fetched"
+        seconds = workers.expected_seconds(experiment, device, rate)
         print(
             f"{experiment.name:24} {experiment.scale:7} "
-            f"{members - left:3}/{members:<3} members  {cost}"
+            f"{members - left:3}/{members:<3} members  about {seconds:8.0f} s in all"
         )
     return 0
 
@@ -170,6 +168,11 @@ def _run(options: argparse.Namespace) -> int:
                 f"no seed {unknown} at {options.scale} scale: choose from {known}"
             )
         experiments = [e for e in experiments if set(options.seeds) & set(e.seeds)]
+    names = [arm.name for e in experiments for arm in e.arms]
+    if not any(fnmatchcase(name, options.arms) for name in names):
+        raise papers.UnknownName(
+            f"no arm fits {options.arms!r}: there are {', '.join(names)}"
+        )
     found = workers.run_all(
         experiments,
         device=options.device,
@@ -177,10 +180,16 @@ def _run(options: argparse.Namespace) -> int:
         time_budget=options.time_budget,
         processes=options.processes,
         seeds=options.seeds,
+        arms=options.arms,
     )
     unfinished = []
     for record in found:
-        todo = [m for m in record.missing if not options.seeds or m[1] in options.seeds]
+        todo = [
+            (arm, seed)
+            for arm, seed in record.missing
+            if (options.seeds is None or seed in options.seeds)
+            and fnmatchcase(arm, options.arms)
+        ]
         print(
             f"{record.name} {record.scale}: {len(record.members)} members in "
             f"{record.path}"

@@ -289,6 +289,7 @@ def _write(path: Path, write: Callable[[Path], None]) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write(temporary)
+        temporary.chmod(0o644)  # safetensors lets nobody else read its files
         os.replace(temporary, path)
     except (OSError, pa.ArrowException, safetensors.SafetensorError) as error:
         with contextlib.suppress(OSError):

@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ import torch
 
 from grokbook import kernels, records, training
 from grokbook.datasets import DataError
-from grokbook.experiment import Arm, Experiment
+from grokbook.experiment import Arm, Experiment, resolve
 from grokbook.training import Member, Outcome, TrainingError
 
 STACK_LIMIT = 128  # members of one kind that share a GPU at a time
@@ -44,14 +45,16 @@ def run_all(
     time_budget: float | None = None,
     processes: int | None = None,
     seeds: Collection[int] | None = None,
+    arms: str = "*",
     progress: bool | None = None,
 ) -> list[records.Record]:
     """Train the members that experiments still lack and return their records.
 
     ``time_budget`` in seconds: after it the state is saved, and a later call goes on.
     ``processes``: CPU worker processes, one per core by default; 0 trains in this
-    process. ``seeds``: only members with one of these. ``progress``: a bar on the
-    terminal, by default only if there is one.
+    process. ``seeds``, ``arms``: only members with one of these seeds, with an arm
+    whose name fits this pattern. ``progress``: a bar on the terminal, by default only
+    if there is one.
     RecordError or TrainingError if something stands in the way; Unfinished if the
     time was too short for any member of an experiment without a record.
     """
@@ -59,14 +62,13 @@ def run_all(
     with contextlib.ExitStack() as locks:
         for experiment in experiments:
             locks.enter_context(_locked(experiment, out))
-        _run(
-            _tasks(experiments, out, seeds),
-            device,
-            out,
-            time_budget,
-            processes,
-            progress,
-        )
+        todo = [
+            task
+            for task in _tasks(experiments, out)
+            if (seeds is None or task.member[1] in seeds)
+            and fnmatchcase(task.member[0].name, arms)
+        ]
+        _run(todo, device, out, time_budget, processes, progress)
     for experiment in experiments:
         if not records.path_of(experiment.name, experiment.scale, out).exists():
             raise training.Unfinished(
@@ -126,16 +128,13 @@ class _Task:
     experiments: list[Experiment]
 
 
-def _tasks(
-    experiments: Sequence[Experiment], out: Path | None, seeds: Collection[int] | None
-) -> list[_Task]:
+def _tasks(experiments: Sequence[Experiment], out: Path | None) -> list[_Task]:
     """What is missing; a member that two experiments share is trained once."""
     found: dict[str, _Task] = {}
     for experiment in experiments:
         for member in records.missing(experiment, out):
-            if seeds is None or member[1] in seeds:
-                (name,) = training.identity([member])
-                found.setdefault(name, _Task(member, [])).experiments.append(experiment)
+            (name,) = training.identity([member])
+            found.setdefault(name, _Task(member, [])).experiments.append(experiment)
     return list(found.values())
 
 
@@ -383,15 +382,22 @@ def expected_seconds(experiment: Experiment, device: str, rate: float) -> float:
     """
     flop = 0.0
     for arm in experiment.arms:
-        data, model = training.start(arm, experiment.seeds[0])
+        model = resolve("model", arm.model)(**arm.model.options)
         first, *rest = [p.numel() for p in model.parameters() if p.ndim == 2]
-        rows = len(data.y_train)
-        is_tokens = not data.x_train.is_floating_point()
+        is_tokens = "vocabulary" in arm.model.options
         weights = sum(rest) + (0 if is_tokens else first)
         factor = 2 if arm.dtype == "float64" else 1
-        flop += 6 * rows * weights * arm.epochs * factor
+        flop += 6 * _rows(arm) * weights * arm.epochs * factor
     flop *= len(experiment.seeds)
     return flop / (0.6 * rate * (os.cpu_count() or 1 if device == "cpu" else 1))
+
+
+def _rows(arm: Arm) -> int:
+    """Training rows of an arm; real data are not fetched to count them."""
+    published = {"mnist": 60_000, "cifar10": 50_000}
+    if arm.dataset.name in published:
+        return arm.dataset.options.get("train_samples", published[arm.dataset.name])
+    return len(resolve("dataset", arm.dataset)(**arm.dataset.options).y_train)
 
 
 def _say(**answer: Any) -> None:

@@ -303,9 +303,11 @@ def fig06a(scale: str) -> Experiment:
     epochs = {"paper": 5000, "laptop": 3000, "smoke": 12}[scale]
     log = ((1000, 25), (epochs, 100))
     optimizers = (
-        ("AdamW", adamw(1e-3), ()),
-        ("⊥AdamW", adamw(1e-3, **AS_RUN), (ORTHOGONAL,)),
-        ("AdamW, decay 1.5", adamw(1e-3, weight_decay=1.5), ()),
+        ("AdamW", SOFTMAX32, adamw(1e-3), ()),
+        ("⊥AdamW", SOFTMAX32, adamw(1e-3, **AS_RUN), (ORTHOGONAL,)),
+        ("AdamW, decay 1.5", SOFTMAX32, adamw(1e-3, weight_decay=1.5), ()),
+        # the first public code ran its no-norm network with this loss
+        ("⊥AdamW + StableMax", STABLEMAX, adamw(1e-3, **AS_RUN), (ORTHOGONAL,)),
     )
     networks = [
         (
@@ -321,14 +323,14 @@ def fig06a(scale: str) -> Experiment:
             f"{network_name}: {name}",
             modular(p, 0.4, operation, smallest=1),
             network,
-            SOFTMAX32,
+            loss,
             optimizer,
             epochs,
             log,
             wrappers=wrappers,
         )
         for network_name, operation, network in networks
-        for name, optimizer, wrappers in optimizers
+        for name, loss, optimizer, wrappers in optimizers
     )
     reduced = (
         "3,000 of 5,000 epochs, one of two networks, one seed of five"
