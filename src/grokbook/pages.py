@@ -23,6 +23,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from grokbook import files
+
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
@@ -283,14 +285,11 @@ def _run(
 
 
 def _write(path: Path, text: str) -> None:
-    """Replace a file as a whole or not at all."""
-    new = path.with_name(path.name + ".tmp")
+    """Replace a file as a whole, or say in a PageError why not."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        new.write_text(text, encoding="utf-8")
-        os.replace(new, path)
+        with files.whole(path) as temporary:
+            temporary.write_text(text, encoding="utf-8")
     except OSError as error:
-        new.unlink(missing_ok=True)
         raise PageError(
             f"{path} cannot be written ({error.strerror}); it is as it was before."
         ) from error

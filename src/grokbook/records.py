@@ -9,7 +9,6 @@ renamed, so a reader sees the old one or the new one.
 The settings in a record must be those of the code: otherwise it is *stale*.
 """
 
-import contextlib
 import json
 import os
 import subprocess
@@ -27,6 +26,7 @@ import safetensors
 import safetensors.torch
 from torch import Tensor
 
+from grokbook import files
 from grokbook.experiment import Experiment
 from grokbook.training import Outcome
 
@@ -284,16 +284,11 @@ def _read_weights(path: Path) -> dict[str, Tensor]:
 
 
 def _write(path: Path, write: Callable[[Path], None]) -> None:
-    """Write under a temporary name, then rename: nobody sees half a file."""
-    temporary = path.with_name(path.name + ".part")
+    """Write a file of the record whole, or say in a RecordError why not."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write(temporary)
-        temporary.chmod(0o644)  # safetensors lets nobody else read its files
-        os.replace(temporary, path)
+        with files.whole(path) as temporary:
+            write(temporary)
     except (OSError, pa.ArrowException, safetensors.SafetensorError) as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
         reason = str(error).partition("\n")[0]
         raise RecordError(
             f"{path} cannot be written ({reason}): free some space and run the same "

@@ -6,7 +6,6 @@ gains nothing, so each core trains one member at a time (``grokbook.workers``). 
 way the same lines run, and a member's start depends on its own seed alone.
 """
 
-import contextlib
 import json
 import math
 import os
@@ -21,7 +20,7 @@ import torch
 from torch import Tensor
 from torch.func import functional_call, vmap
 
-from grokbook import kernels, metrics
+from grokbook import files, kernels, metrics
 from grokbook.datasets import Data
 from grokbook.experiment import Arm, Spec, options, resolve
 
@@ -504,15 +503,11 @@ def identity(members: list[Member]) -> list[str]:
 
 
 def save(content: dict[str, Any], path: Path) -> None:
-    """torch.save under another name, then rename; TrainingError if it fails."""
-    temporary = path.with_name(path.name + ".part")
+    """torch.save, whole or not at all; TrainingError if it fails."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        torch.save(content, temporary)
-        os.replace(temporary, path)
+        with files.whole(path) as temporary:
+            torch.save(content, temporary)
     except (OSError, RuntimeError) as error:  # torch reports a full disk as the latter
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
         reason = str(error).partition("\n")[0]
         raise TrainingError(
             f"{path} cannot be written ({reason}): free some space and run the same "
