@@ -17,7 +17,9 @@
 # paper and code do not agree on; scale and seeds are in the tables. **What came out.** The
 # delay does go, in panel (b) with every seed. But ⊥AdamW at the released learning rate
 # sits between one that always works and one that never does, and ⊥SGD owes its success to
-# two things that the paper's formula does not have.
+# two things that the paper's formula does not have. On the transformer ⊥AdamW beats
+# weight decay only together with {term}`StableMax`, as the first public code had it and
+# neither text nor caption says; with softmax it is the slower of the two.
 
 # %% [markdown]
 # ## What was run
@@ -188,7 +190,7 @@ def window(test):
 # %% [markdown]
 # ## The figure
 
-# %% mystnb={"figure": {"caption": "(a), (b): test accuracy (solid, median of the seeds; thin lines single seeds) and training accuracy (dashed). (c): training loss and weight-norm loss on logarithmic axes; the grey band runs from the last epoch below 1 % to the first with 99 % test accuracy (or the end), median seed.", "name": "fig-prieto2025-06"}, "image": {"alt": "Panel a: on the transformer AdamW stays at zero test accuracy, the orthogonal AdamW rises before AdamW with weight decay. Panel b: on the MLP AdamW stays at zero, orthogonal AdamW rises around epoch 120 to 180 and orthogonal SGD between epochs 250 and 450, test close behind training. Panels c: the cross-entropy falls over the whole of training while the weight-norm loss first rises and then falls."}}
+# %% mystnb={"figure": {"caption": "(a), (b): test accuracy (solid, median of the seeds; thin lines single seeds) and training accuracy (dashed). (c): training loss and weight-norm loss on logarithmic axes; the grey band runs from the last epoch below 1 % to the first with 99 % test accuracy (or the end), median seed.", "name": "fig-prieto2025-06"}, "image": {"alt": "Panel a: on the transformer AdamW stays at zero test accuracy. Orthogonal AdamW with StableMax rises first, AdamW with weight decay later but steeply, orthogonal AdamW with softmax slowly and not to the top. Panel b: on the MLP AdamW stays at zero, orthogonal AdamW rises around epoch 120 to 180 and orthogonal SGD between epochs 250 and 450, test close behind training. Panels c: the cross-entropy falls over the whole of training while the weight-norm loss first rises and then falls."}}
 count = len(networks) + 3
 figure, axes = plots.panels(2, rows=math.ceil(count / 2), height=3.6)
 titles = [f"(a) {name.replace(',', ' transformer,')}" for name in networks]
@@ -529,10 +531,14 @@ claims.table(found, page="prieto2025/fig06")
 #    ⊥SGD. Not every seed does, and on the way up single runs fall back by tens of points
 #    between two logged epochs, in training as in test accuracy.
 # 6. **The transformer** of panel (a) is named in the caption with subtraction and in the
-#    script with addition on a larger, normalised network with dropout. The record used
-#    here says which of them was run. The official notebook draws its curves, logged every
-#    200 epochs, 500 apart: its axis is too long by 2.5.
-# 7. **Panel (c)** has no stated settings at all, so agreement here says that the mechanism
+#    script with addition on a larger, normalised network with dropout; the arms above say
+#    which of them was run. The official notebook draws its curves, logged every 200 epochs,
+#    500 apart: its axis is too long by 2.5.
+# 7. **The loss of panel (a).** The caption compares optimisers. The run names of the first
+#    public code show that on the no-norm network the ⊥AdamW curve was trained with
+#    StableMax and the others with softmax. Both were run here, and the loss decides: with
+#    StableMax ⊥AdamW is far ahead of weight decay, with softmax it falls behind it.
+# 8. **Panel (c)** has no stated settings at all, so agreement here says that the mechanism
 #    occurs, not that the same run was repeated.
 
 # %% [markdown]
