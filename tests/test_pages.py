@@ -270,16 +270,17 @@ def test_generated_pages_show_the_page(book):
     written = {path.name: path for path in catalogue.index()}
     assert set(written) == {
         *("gallery.md", "scoreboard.md", "status.md", "state.md"),
+        *(f"{paper}.md" for paper in pages.PAPERS),
         "prieto2025-fig01.png",
     }
     texts = {name: p.read_text() for name, p in written.items() if p.suffix == ".md"}
     assert ":img-alt: A line." in texts["gallery.md"]
     assert "/prieto2025/fig01_sum" in texts["gallery.md"]
     assert 'verdict-reproduced">reproduced<' in texts["gallery.md"]
-    assert "reproduced</span> | 4 | 4 | 1 |" in texts["scoreboard.md"]
+    assert "| 4 | 4 (*n* = 1) |" in texts["scoreboard.md"]
     assert "**1 claim:**" in texts["scoreboard.md"]
     assert "`prieto2025/fig01` | paper | 1 | 90 s | CPU | 2 |" in texts["status.md"]
-    assert "| Figure 2 | A product |" in texts["state.md"]
+    assert "| Figure\N{NO-BREAK SPACE}2 | A product |" in texts["state.md"]
     assert "not yet" in texts["state.md"]
 
 

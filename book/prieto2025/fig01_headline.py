@@ -53,7 +53,7 @@ until_b, until_c = (r.experiment.arms[0].epochs for r in (stable, plain))
 # the released scripts. Panel (a), where the script says softmax and an arrow in the
 # figure "⊥AdamW + StableMax":
 
-# %%
+# %% tags=["hide-input"]
 TASK = {
     "dataset": "modular",
     "dataset.p": "113",
@@ -85,7 +85,7 @@ tables.arms(projected)
 # %% [markdown]
 # Panel (b), which is the addition of [Figure 4](fig04_stablemax_grokking.ipynb):
 
-# %%
+# %% tags=["hide-input"]
 tables.settings(
     stable,
     paper=TASK | {"loss": "StableMax cross-entropy"},
@@ -105,7 +105,7 @@ tables.settings(
 # %% [markdown]
 # Panel (c), whose script has softmax in float64; float32 and the control are ours:
 
-# %%
+# %% tags=["hide-input"]
 tables.settings(
     plain,
     paper=TASK | {"loss": "softmax cross-entropy"},

@@ -56,7 +56,7 @@ for one in stablemax:
 # Left and middle panels. The paper names the tasks, the loss and the network; learning
 # rate, betas, eps and epochs are in the released scripts only.
 
-# %%
+# %% tags=["hide-input"]
 tables.settings(
     left,
     paper={
@@ -92,7 +92,7 @@ for one in stablemax:
 # Right panel. Its program was released only in part: the settings are read from the name
 # of a run in an earlier version of the official notebook.
 
-# %%
+# %% tags=["hide-input"]
 tables.settings(
     right,
     paper={

@@ -44,7 +44,7 @@ from grokbook import claims, losses, metrics, models, pages, plots, tables
 plots.use_style()
 record = pages.record("prieto2025/fig05", scale=scale, retrain=retrain, device=device)
 
-# %%
+# %% tags=["hide-input"]
 tables.settings(
     record,
     paper={

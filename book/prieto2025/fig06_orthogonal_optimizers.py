@@ -55,7 +55,7 @@ decay = pages.record("prieto2025/fig06c", **chosen["c"])
 # ⊥AdamW with PyTorch's default betas and eps ("as run"), whatever its options say ("as
 # intended").
 
-# %%
+# %% tags=["hide-input"]
 tables.settings(
     mlp,
     paper={
@@ -88,7 +88,7 @@ tables.arms(mlp)
 # **Panel (a)**, transformers. The caption says subtraction; the script adds, on a different
 # transformer. "no-norm" is the network of the first public code, "released" the later one.
 
-# %%
+# %% tags=["hide-input"]
 tables.settings(
     attention,
     paper={
@@ -118,7 +118,7 @@ tables.arms(attention)
 # curve is $\tfrac{\lambda}{2}\lVert\theta\rVert^2$; a second arm puts that term into the
 # loss, as the paper's argument has it.
 
-# %%
+# %% tags=["hide-input"]
 tables.settings(
     decay,
     code={

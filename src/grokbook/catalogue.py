@@ -70,7 +70,8 @@ def plain(text: object) -> str:
 def label(page_id: str) -> str:
     """`prieto2025/fig02` -> `Figure 2`."""
     kind, number = re.fullmatch(r".*/([a-z]+)0*(\d+)", page_id).groups()
-    return f"{'Figure' if kind == 'fig' else 'Table'} {number}"
+    word = "Figure" if kind == "fig" else "Table"
+    return f"{word}\N{NO-BREAK SPACE}{number}"
 
 
 def finding(twin: NotebookNode) -> str:
@@ -143,13 +144,22 @@ def scoreboard(twins: dict[str, NotebookNode]) -> str:
         for claim in (pages.claims_of(twin) or {"claims": []})["claims"]:
             extra = bool(claim.get("extra"))
             counts[claim["verdict"]] += not extra
-            said = [plain(claim[key]) for key in ("statement", "paper", "ours")]
-            numbers = [plain(claim.get(key, "")) for key in ("n", "interval")]
+            statement, paper, ours, n, interval = (
+                plain(claim[key])
+                for key in ("statement", "paper", "ours", "n", "interval")
+            )
+            spread = "" if interval in ("", "—") else f"{interval}; "
+            found = f"{ours} ({spread}*n* = {n})"
             if extra:
-                cells = [link(page_id), said[0], said[2], *numbers]
+                cells = [link(page_id), statement, found]
             else:
-                verdict = badge(claim["verdict"])
-                cells = [link(page_id), said[0], verdict, *said[1:], *numbers]
+                cells = [
+                    link(page_id),
+                    statement,
+                    paper,
+                    found,
+                    badge(claim["verdict"]),
+                ]
             rows[extra].append(f"| {' | '.join(cells)} |")
     lines = [
         "# Scoreboard",
@@ -163,12 +173,12 @@ def scoreboard(twins: dict[str, NotebookNode]) -> str:
     total = sum(counts.values())
     shown = [f"{counts[v]} × {badge(v)}" for v in VERDICTS if counts[v]]
     lines += [f"**{total} claim{'s' * (total > 1)}:** " + " &ensp; ".join(shown), ""]
-    head = ["Page", "Claim", "Verdict", "Paper", "Ours", "n", "Interval"]
+    head = ["Page", "Claim", "Paper", "Ours (interval)", "Verdict"]
     lines += ["## Claims of the papers", "", *table(head, rows[False])]
     if rows[True]:
         lines += ["", "## Beyond the paper", ""]
         lines += ["What we measured in addition; no paper is judged by it.", ""]
-        lines += table(["Page", "Finding", "Ours", "n", "Interval"], rows[True])
+        lines += table(["Page", "Finding", "Ours (interval)"], rows[True])
     return "\n".join(lines) + "\n"
 
 

@@ -5,9 +5,9 @@ itself is wrong, 75 the time budget ended first (the same command goes on).
 """
 
 import argparse
+import fnmatch
 import math
 import sys
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NoReturn
 
@@ -169,10 +169,12 @@ def _run(options: argparse.Namespace) -> int:
             )
         experiments = [e for e in experiments if set(options.seeds) & set(e.seeds)]
     names = [arm.name for e in experiments for arm in e.arms]
-    if not any(fnmatchcase(name, options.arms) for name in names):
+    fitting = set(fnmatch.filter(names, options.arms))
+    if not fitting:
         raise papers.UnknownName(
             f"no arm fits {options.arms!r}: there are {', '.join(names)}"
         )
+    experiments = [e for e in experiments if fitting & {arm.name for arm in e.arms}]
     found = workers.run_all(
         experiments,
         device=options.device,
@@ -188,7 +190,7 @@ def _run(options: argparse.Namespace) -> int:
             (arm, seed)
             for arm, seed in record.missing
             if (options.seeds is None or seed in options.seeds)
-            and fnmatchcase(arm, options.arms)
+            and arm in fitting
         ]
         print(
             f"{record.name} {record.scale}: {len(record.members)} members in "

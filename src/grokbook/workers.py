@@ -82,7 +82,7 @@ def run_all(
 def _locked(experiment: Experiment, out: Path | None) -> Iterator[None]:
     """Keep a second run of the same experiment out; the lock dies with its holder."""
     name = f"{experiment.name.replace('/', '-')}.{experiment.scale}.lock"
-    path = _checkpoints(out) / name
+    path = (out or records.root()) / ".locks" / name
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file:
         try:

@@ -19,8 +19,10 @@ class UnknownName(ValueError):
 
 
 def names(prefix: str = "") -> list[str]:
-    """Names of all experiments that begin with ``prefix``, in the book's order."""
+    """The experiment of that name, else all that begin with it, in the book's order."""
     found = [f"{paper}/{name}" for paper, known in PAPERS.items() for name in known]
+    if prefix in found:
+        return [prefix]
     return [name for name in found if name.startswith(prefix)]
 
 
