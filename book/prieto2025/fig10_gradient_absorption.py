@@ -219,7 +219,9 @@ def at_fit(arm: str, column: str) -> claims.Values:
     """Value at the first perfect training accuracy, -inf where there is none."""
     series = record.series(arm, column)
     return {
-        seed: float(series[seed].bfill().loc[epoch]) if math.isfinite(epoch) else -math.inf
+        seed: float(series[seed].bfill().loc[epoch])
+        if math.isfinite(epoch)
+        else -math.inf
         for seed, epoch in fitted[arm].items()
     }
 
@@ -371,8 +373,8 @@ claims.table(found, page="prieto2025/fig10")
 #    zero and the weight does not change.
 # 2. *Counting.* Epochs at which a log is taken are counted, every 20 epochs up to 1,000
 #    and every 100 from there; the official logs of that time have every 1,000.
-# 3. *Thresholds.* The paper shows curves and names no numbers in the text used here, so
-#    the thresholds are those of the replication.
+# 3. *Thresholds.* The paper's figure is read for its directions only; the numbers in the
+#    claims are the replication's own.
 # 4. *Learning rate 20* comes from the name of a run, not from a statement.
 
 # %% [markdown]
