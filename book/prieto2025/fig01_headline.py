@@ -79,7 +79,7 @@ tables.settings(
     },
 )
 
-# %%
+# %% tags=["hide-input"]
 tables.arms(projected)
 
 # %% [markdown]
@@ -439,7 +439,7 @@ for arm, label in (
             )
         )
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 claims.table(rows, page="prieto2025/fig01")
 
 # %% [markdown]
@@ -530,7 +530,7 @@ claims.table(rows, page="prieto2025/fig01")
 # %% [markdown]
 # ## Provenance
 
-# %%
+# %% tags=["hide-input"]
 tables.provenance(projected, tasks, plain)
 
 # %% [markdown]

@@ -59,7 +59,7 @@ tables.settings(
     notes={"seeds": "1", "epochs (full batch)": "2"},
 )
 
-# %%
+# %% tags=["hide-input"]
 tables.arms(record)
 
 # %% [markdown]
@@ -104,7 +104,7 @@ def collapses(fraction, precision, share=0.5):
     )
 
 
-# %% mystnb={"figure": {"caption": "Test accuracy (solid: median over seeds, thin: each seed, shaded: their range) and median training accuracy (dashed) for three precisions of the loss. Dotted lines mark, for every seed, the first logged epoch at which more than half of the training samples have collapsed.", "name": "fig-prieto2025-02"}, "image": {"alt": "Three panels for 40, 60 and 70 percent of the data. At 40 percent test accuracy stays near zero for every precision. At 60 and 70 percent it rises together at first and levels off earliest and lowest for float16, then float32, then float64, each near its dotted collapse lines. Training accuracy is at 100 percent throughout."}}
+# %% tags=["hide-input"] mystnb={"figure": {"caption": "Test accuracy (solid: median over seeds, thin: each seed, shaded: their range) and median training accuracy (dashed) for three precisions of the loss. Dotted lines mark, for every seed, the first logged epoch at which more than half of the training samples have collapsed.", "name": "fig-prieto2025-02"}, "image": {"alt": "Three panels for 40, 60 and 70 percent of the data. At 40 percent test accuracy stays near zero for every precision. At 60 and 70 percent it rises together at first and levels off earliest and lowest for float16, then float32, then float64, each near its dotted collapse lines. Training accuracy is at 100 percent throughout."}}
 figure, axes = plots.panels(len(fractions), height=3.3, sharey=True)
 for panel, fraction in zip(axes, fractions, strict=True):
     for precision, color in PRECISIONS.items():
@@ -122,7 +122,7 @@ figure.show()
 # %% [markdown]
 # The share of collapsed samples shows why one threshold does not fit all panels.
 
-# %% mystnb={"figure": {"caption": "Share of training samples whose softmax sum equals its largest term, measured in the precision of the loss. The dashed line is the threshold of the paper's legend.", "name": "fig-prieto2025-02-share"}, "image": {"alt": "Three panels. Collapse rises first in float16, then float32, then float64. At 60 and 70 percent of the data all three cross one half; at 40 percent float32 and float64 peak and then fluctuate lower."}}
+# %% tags=["hide-input"] mystnb={"figure": {"caption": "Share of training samples whose softmax sum equals its largest term, measured in the precision of the loss. The dashed line is the threshold of the paper's legend.", "name": "fig-prieto2025-02-share"}, "image": {"alt": "Three panels. Collapse rises first in float16, then float32, then float64. At 60 and 70 percent of the data all three cross one half; at 40 percent float32 and float64 peak and then fluctuate lower."}}
 figure, axes = plots.panels(len(fractions), height=2.8, sharey=True)
 for panel, fraction in zip(axes, fractions, strict=True):
     for precision, color in PRECISIONS.items():
@@ -314,7 +314,7 @@ for fraction in fractions:
             )
         )
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 claims.table(found, page="prieto2025/fig02")
 
 # %% [markdown]

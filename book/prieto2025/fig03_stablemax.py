@@ -48,7 +48,7 @@ print(inspect.getsource(losses.stablemax_transform))
 # %% [markdown]
 # ## The figure
 
-# %% mystnb={"figure": {"caption": "The two link functions over the paper's range, and the same on a logarithmic axis over a wider one: at a logit of 17, where a float32 sum begins to absorb, $e^x$ has reached 2.4e7 and $s(x)$ has reached 18.", "name": "fig-prieto2025-03"}, "image": {"alt": "Left: e^x and s(x) from -4 to 4; they touch at 0 with equal slope, s lies above for negative x and far below for positive x. Right: on a logarithmic axis e^x is a straight line from 4e-8 to 2e7 while s bends and stays between 0.06 and 18."}}
+# %% tags=["hide-input"] mystnb={"figure": {"caption": "The two link functions over the paper's range, and the same on a logarithmic axis over a wider one: at a logit of 17, where a float32 sum begins to absorb, $e^x$ has reached 2.4e7 and $s(x)$ has reached 18.", "name": "fig-prieto2025-03"}, "image": {"alt": "Left: e^x and s(x) from -4 to 4; they touch at 0 with equal slope, s lies above for negative x and far below for positive x. Right: on a logarithmic axis e^x is a straight line from 4e-8 to 2e7 while s bends and stays between 0.06 and 18."}}
 figure, (near, far) = plots.panels(2, height=3.2)
 x = np.linspace(-widest, widest, 801)
 near.plot(x, np.exp(x), color=plots.ORANGE, ls="--", label=r"softmax: $e^x$")
@@ -90,7 +90,7 @@ theirs = losses.stablemax_log_transform(logits).softmax(-1)
 difference = ((ours - theirs).abs() / theirs).max()
 agree = ((ours - theirs).abs() <= 1e-12 * theirs).all(-1).sum()
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 claims.table(
     [
         claims.exact(

@@ -84,7 +84,7 @@ tables.settings(
     },
 )
 
-# %%
+# %% tags=["hide-input"]
 for one in stablemax:
     display(tables.arms(one))
 
@@ -115,7 +115,7 @@ tables.settings(
     },
 )
 
-# %%
+# %% tags=["hide-input"]
 tables.arms(right)
 
 # %% [markdown]
@@ -457,7 +457,7 @@ for name in (
         )
     )
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 claims.table(rows, page="prieto2025/fig04")
 
 # %% [markdown]
@@ -546,7 +546,7 @@ claims.table(rows, page="prieto2025/fig04")
 # %% [markdown]
 # ## Provenance
 
-# %%
+# %% tags=["hide-input"]
 tables.provenance(*stablemax, right)
 
 # %% [markdown]

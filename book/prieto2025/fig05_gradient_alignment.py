@@ -60,7 +60,7 @@ tables.settings(
     },
 )
 
-# %%
+# %% tags=["hide-input"]
 tables.arms(record)
 
 # %% [markdown]
@@ -144,7 +144,7 @@ fitted = {
 # %% [markdown]
 # ## The figure
 
-# %% mystnb={"figure": {"caption": "Cosine between each tensor and the negative gradient at it, epoch by epoch (median of the seeds, thin lines single seeds). Dotted: first epoch with 100 % training accuracy. Biases dash-dotted in the colour of their layer; grey: the four attention matrices, which the paper does not show.", "name": "fig-prieto2025-05"}, "image": {"alt": "Three panels of cosine against epoch, for an MLP with bias, an MLP without bias and a transformer. In the MLPs the curves of the matrices rise steeply within the first couple of hundred epochs, well before the dotted line that marks the fit of the training set, and stay high after it, the output layer highest at 0.9; the input bias stays near zero. In the transformer embedding and unembedding reach 0.9, the MLP matrices 0.5 to 0.8, most of it just after the fit."}}
+# %% tags=["hide-input"] mystnb={"figure": {"caption": "Cosine between each tensor and the negative gradient at it, epoch by epoch (median of the seeds, thin lines single seeds). Dotted: first epoch with 100 % training accuracy. Biases dash-dotted in the colour of their layer; grey: the four attention matrices, which the paper does not show.", "name": "fig-prieto2025-05"}, "image": {"alt": "Three panels of cosine against epoch, for an MLP with bias, an MLP without bias and a transformer. In the MLPs the curves of the matrices rise steeply within the first couple of hundred epochs, well before the dotted line that marks the fit of the training set, and stay high after it, the output layer highest at 0.9; the input bias stays near zero. In the transformer embedding and unembedding reach 0.9, the MLP matrices 0.5 to 0.8, most of it just after the fit."}}
 DASHDOT = (0, (4, 1.2, 1, 1.2))
 figure, axes = plots.panels(len(trained), height=4.0, sharey=True)
 for panel, arm in zip(axes, trained, strict=True):
@@ -189,7 +189,7 @@ figure.show()
 # layer is drawn against what the network can do at that moment: if alignment belonged to
 # the time after fitting, these curves would stay low up to the right edge.
 
-# %% mystnb={"figure": {"caption": "Left: cosine of the output layer against training accuracy, up to the first epoch that fits all of it (one line per seed, one dot per logged epoch). Right: the same cosine for the raw gradient (solid) and for the step that AdamW takes (dashed).", "name": "fig-prieto2025-05-before"}, "image": {"alt": "Left: cosine of the output layer against training accuracy in per cent; those of the MLPs rise to more than 0.8 while accuracy is below 20 per cent and stay level from there to 100 per cent; that of the transformer rises to about 0.7 at 25 per cent and dips below 0.5 before the fit. Right: cosine against epoch; the dashed curves of the AdamW step run close to the solid ones of the gradient, all near 0.9."}}
+# %% tags=["hide-input"] mystnb={"figure": {"caption": "Left: cosine of the output layer against training accuracy, up to the first epoch that fits all of it (one line per seed, one dot per logged epoch). Right: the same cosine for the raw gradient (solid) and for the step that AdamW takes (dashed).", "name": "fig-prieto2025-05-before"}, "image": {"alt": "Left: cosine of the output layer against training accuracy in per cent; those of the MLPs rise to more than 0.8 while accuracy is below 20 per cent and stay level from there to 100 per cent; that of the transformer rises to about 0.7 at 25 per cent and dips below 0.5 before the fit. Right: cosine against epoch; the dashed curves of the AdamW step run close to the solid ones of the gradient, all near 0.9."}}
 figure, (before, steps) = plots.panels(2, height=3.9)
 colours = dict(zip(LAST, (plots.ORANGE, plots.BLUE, plots.PURPLE), strict=False))
 for arm in trained:
@@ -393,7 +393,7 @@ if "MLP with bias" in trained:
             )
         )
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 claims.table(found, page="prieto2025/fig05")
 
 # %% [markdown]
@@ -478,7 +478,7 @@ claims.table(found, page="prieto2025/fig05")
 # %% [markdown]
 # ## Provenance
 
-# %%
+# %% tags=["hide-input"]
 tables.provenance(record)
 
 # %% [markdown]

@@ -81,7 +81,7 @@ tables.settings(
     },
 )
 
-# %%
+# %% tags=["hide-input"]
 tables.arms(mlp)
 
 # %% [markdown]
@@ -110,7 +110,7 @@ tables.settings(
     },
 )
 
-# %%
+# %% tags=["hide-input"]
 tables.arms(attention)
 
 # %% [markdown]
@@ -130,7 +130,7 @@ tables.settings(
     },
 )
 
-# %%
+# %% tags=["hide-input"]
 tables.arms(decay)
 
 # %% [markdown]
@@ -190,7 +190,7 @@ def window(test):
 # %% [markdown]
 # ## The figure
 
-# %% mystnb={"figure": {"caption": "(a), (b): test accuracy (solid, median of the seeds; thin lines single seeds) and training accuracy (dashed). (c): training loss and weight-norm loss on logarithmic axes; the grey band runs from the last epoch below 1 % to the first with 99 % test accuracy (or the end), median seed.", "name": "fig-prieto2025-06"}, "image": {"alt": "Panel a: on the transformer AdamW stays at zero test accuracy. Orthogonal AdamW with StableMax rises first, AdamW with weight decay later but steeply, orthogonal AdamW with softmax slowly and not to the top. Panel b: on the MLP AdamW stays at zero, orthogonal AdamW rises around epoch 120 to 180 and orthogonal SGD between epochs 250 and 450, test close behind training. Panels c: the cross-entropy falls over the whole of training while the weight-norm loss first rises and then falls."}}
+# %% tags=["hide-input"] mystnb={"figure": {"caption": "(a), (b): test accuracy (solid, median of the seeds; thin lines single seeds) and training accuracy (dashed). (c): training loss and weight-norm loss on logarithmic axes; the grey band runs from the last epoch below 1 % to the first with 99 % test accuracy (or the end), median seed.", "name": "fig-prieto2025-06"}, "image": {"alt": "Panel a: on the transformer AdamW stays at zero test accuracy. Orthogonal AdamW with StableMax rises first, AdamW with weight decay later but steeply, orthogonal AdamW with softmax slowly and not to the top. Panel b: on the MLP AdamW stays at zero, orthogonal AdamW rises around epoch 120 to 180 and orthogonal SGD between epochs 250 and 450, test close behind training. Panels c: the cross-entropy falls over the whole of training while the weight-norm loss first rises and then falls."}}
 count = len(networks) + 3
 figure, axes = plots.panels(2, rows=math.ceil(count / 2), height=3.6)
 titles = [f"(a) {name.replace(',', ' transformer,')}" for name in networks]
@@ -297,7 +297,7 @@ tables.Html(
 # %% [markdown]
 # The two forms of ⊥Grad side by side, at otherwise equal settings:
 
-# %% mystnb={"figure": {"caption": "Official form (per tensor, rescaled) and paper's form (one projection of all weights, no rescaling) of ⊥Grad. Test accuracy solid, training accuracy dashed.", "name": "fig-prieto2025-06-forms"}, "image": {"alt": "Left, AdamW: both forms rise around epoch 120 and end near 100 per cent. Right, SGD: the official form reaches 100 per cent, the paper's form levels off at a small fraction in training as well as test accuracy."}}
+# %% tags=["hide-input"] mystnb={"figure": {"caption": "Official form (per tensor, rescaled) and paper's form (one projection of all weights, no rescaling) of ⊥Grad. Test accuracy solid, training accuracy dashed.", "name": "fig-prieto2025-06-forms"}, "image": {"alt": "Left, AdamW: both forms rise around epoch 120 and end near 100 per cent. Right, SGD: the official form reaches 100 per cent, the paper's form levels off at a small fraction in training as well as test accuracy."}}
 figure, axes = plots.panels(2, height=3.4, sharey=True)
 for panel, official, paper in (
     (axes[0], ADAM, "⊥AdamW 0.005, paper's form"),
@@ -498,7 +498,7 @@ found += [
     if arm != "AdamW"
 ]
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 claims.table(found, page="prieto2025/fig06")
 
 # %% [markdown]
@@ -601,7 +601,7 @@ claims.table(found, page="prieto2025/fig06")
 # %% [markdown]
 # ## Provenance
 
-# %%
+# %% tags=["hide-input"]
 tables.provenance(attention, mlp, decay)
 
 # %% [markdown]

@@ -42,7 +42,7 @@ from grokbook import claims, metrics, models, pages, plots, tables
 plots.use_style()
 record = pages.record("prieto2025/fig10", scale=scale, retrain=retrain, device=device)
 
-# %%
+# %% tags=["hide-input"]
 tables.settings(
     record,
     paper={
@@ -66,7 +66,7 @@ tables.settings(
     },
 )
 
-# %%
+# %% tags=["hide-input"]
 tables.arms(record)
 
 # %% [markdown]
@@ -108,7 +108,7 @@ print(f"gradients lost below              {spacing / 2 / rate:.1e}")
 # %% [markdown]
 # ## The figure
 
-# %% mystnb={"figure": {"caption": "Share of the entries of the gradient that are exactly zero, and of those that are not zero but leave their weight unchanged, without and with momentum; right, the norm of the whole gradient on logarithmic axes. Median of the seeds, thin lines single seeds; dotted, the first logged epoch with 100 % training accuracy.", "name": "fig-prieto2025-10"}, "image": {"alt": "Three panels. The first two show per cent of gradient entries against epoch, without and with momentum: one curve for entries that are exactly zero, one for entries lost to rounding. The third shows the norm of the gradient against epoch on logarithmic axes for both."}}
+# %% tags=["hide-input"] mystnb={"figure": {"caption": "Share of the entries of the gradient that are exactly zero, and of those that are not zero but leave their weight unchanged, without and with momentum; right, the norm of the whole gradient on logarithmic axes. Median of the seeds, thin lines single seeds; dotted, the first logged epoch with 100 % training accuracy.", "name": "fig-prieto2025-10"}, "image": {"alt": "Three panels. The first two show per cent of gradient entries against epoch, without and with momentum: one curve for entries that are exactly zero, one for entries lost to rounding. The third shows the norm of the gradient against epoch on logarithmic axes for both."}}
 fitted = {
     arm: claims.first_epoch(record, arm, "train_accuracy", reaches=1.0)
     for arm in trained
@@ -155,7 +155,7 @@ def lost_if_alike(norm: float) -> float:
 torch.manual_seed(0)
 directions = torch.randn(16, entries) / math.sqrt(entries)
 
-# %% mystnb={"figure": {"caption": "Left: share of entries lost to rounding against the norm of the gradient, which falls to the right (one dot per logged epoch and seed from the fit on), and the share for a gradient of that norm whose entries are all alike. Right: training accuracy dashed, test accuracy solid, and dotted the share of training samples whose softmax has collapsed in float32.", "name": "fig-prieto2025-10-norm"}, "image": {"alt": "Left: per cent of entries lost against the norm of the gradient on logarithmic axes, dots for each momentum and a straight reference line that rises as the norm falls. Right: training accuracy, test accuracy and share of collapsed samples against epoch."}}
+# %% tags=["hide-input"] mystnb={"figure": {"caption": "Left: share of entries lost to rounding against the norm of the gradient, which falls to the right (one dot per logged epoch and seed from the fit on), and the share for a gradient of that norm whose entries are all alike. Right: training accuracy dashed, test accuracy solid, and dotted the share of training samples whose softmax has collapsed in float32.", "name": "fig-prieto2025-10-norm"}, "image": {"alt": "Left: per cent of entries lost against the norm of the gradient on logarithmic axes, dots for each momentum and a straight reference line that rises as the norm falls. Right: training accuracy, test accuracy and share of collapsed samples against epoch."}}
 figure, (left, right) = plots.panels(2, height=3.7)
 norms = []
 for arm in trained:
@@ -338,7 +338,7 @@ if HEAVY in trained:
             claims.extra(record, f"{HEAVY}: {words}", measure(HEAVY), show=show)
         )
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 claims.table(found, page="prieto2025/fig10")
 
 # %% [markdown]
@@ -424,7 +424,7 @@ claims.table(found, page="prieto2025/fig10")
 # %% [markdown]
 # ## Provenance
 
-# %%
+# %% tags=["hide-input"]
 tables.provenance(record)
 
 # %% [markdown]

@@ -92,7 +92,7 @@ tables.settings(
 # The runs that memorise, which the figure of the paper does not have: softmax, whose loss
 # collapses, and {term}`collapse-free cross-entropy`, whose loss does not.
 
-# %%
+# %% tags=["hide-input"]
 tables.settings(plain, paper=PAPER | {"dataset.operation": "add"})
 
 # %% [markdown]
@@ -464,7 +464,7 @@ for found, label in (
             )
         )
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 claims.table(rows, page="prieto2025/fig12")
 
 # %% [markdown]
@@ -551,7 +551,7 @@ claims.table(rows, page="prieto2025/fig12")
 # %% [markdown]
 # ## Provenance
 
-# %%
+# %% tags=["hide-input"]
 tables.provenance(tasks, plain)
 
 # %% [markdown]

@@ -42,7 +42,7 @@ from grokbook import claims, metrics, pages, plots, tables
 plots.use_style()
 record = pages.record("prieto2025/fig14", scale=scale, retrain=retrain, device=device)
 
-# %%
+# %% tags=["hide-input"]
 tables.settings(
     record,
     paper={
@@ -61,7 +61,7 @@ tables.settings(
     },
 )
 
-# %%
+# %% tags=["hide-input"]
 tables.arms(record)
 
 # %% [markdown]
@@ -126,7 +126,7 @@ def released(arm: str) -> claims.Values:
 # %% [markdown]
 # ## The figure
 
-# %% mystnb={"figure": {"caption": "Test accuracy (blue), training accuracy (dashed) and the share of training samples collapsed in float32 (red) against the epoch, without decay and with two strengths of it. Median of the seeds, thin lines single seeds.", "name": "fig-prieto2025-14"}, "image": {"alt": "Three panels against epoch, for no decay, decay 0.1 and decay 1, each with test accuracy, training accuracy and the share of training samples whose softmax has collapsed, all in per cent."}}
+# %% tags=["hide-input"] mystnb={"figure": {"caption": "Test accuracy (blue), training accuracy (dashed) and the share of training samples collapsed in float32 (red) against the epoch, without decay and with two strengths of it. Median of the seeds, thin lines single seeds.", "name": "fig-prieto2025-14"}, "image": {"alt": "Three panels against epoch, for no decay, decay 0.1 and decay 1, each with test accuracy, training accuracy and the share of training samples whose softmax has collapsed, all in per cent."}}
 figure, axes = plots.panels(len(trained), height=3.4, sharey=True)
 for panel, arm in zip(axes, trained, strict=True):
     plots.curve(
@@ -151,7 +151,7 @@ figure.show()
 # Below, what happens to the weights, to the gaps between the logits, and what the measure
 # of collapse misses at the start.
 
-# %% mystnb={"figure": {"caption": "(a) Norm of all weights over its initial value, dotted what decay alone would leave of it; (b) mean gap between the largest and the second-largest logit of the training samples, dashed the gap at which one competitor is absorbed in float32; (c) the first thousand epochs without decay: collapsed samples, samples whose loss is exactly zero, and training accuracy.", "name": "fig-prieto2025-14-why"}, "image": {"alt": "Left: norm of the weights relative to its start against epoch, on a logarithmic scale, one curve per decay with the dotted curve of decay alone. Middle: mean gap between the two largest logits on a logarithmic scale, with a dashed horizontal line at 16.6. Right: share of collapsed samples, of samples with zero loss, and training accuracy over the first thousand epochs."}}
+# %% tags=["hide-input"] mystnb={"figure": {"caption": "(a) Norm of all weights over its initial value, dotted what decay alone would leave of it; (b) mean gap between the largest and the second-largest logit of the training samples, dashed the gap at which one competitor is absorbed in float32; (c) the first thousand epochs without decay: collapsed samples, samples whose loss is exactly zero, and training accuracy.", "name": "fig-prieto2025-14-why"}, "image": {"alt": "Left: norm of the weights relative to its start against epoch, on a logarithmic scale, one curve per decay with the dotted curve of decay alone. Middle: mean gap between the two largest logits on a logarithmic scale, with a dashed horizontal line at 16.6. Right: share of collapsed samples, of samples with zero loss, and training accuracy over the first thousand epochs."}}
 figure, (size, gap, early) = plots.panels(3, height=3.4)
 for arm in trained:
     color = STYLE[arm]
@@ -439,7 +439,7 @@ for arm in trained:
         ),
     ]
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 claims.table(found, page="prieto2025/fig14")
 
 # %% [markdown]
@@ -524,7 +524,7 @@ claims.table(found, page="prieto2025/fig14")
 # %% [markdown]
 # ## Provenance
 
-# %%
+# %% tags=["hide-input"]
 tables.provenance(record)
 
 # %% [markdown]

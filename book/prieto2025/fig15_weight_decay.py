@@ -441,7 +441,7 @@ for rate, other in orthogonal.items():
         )
     )
 
-# %% tags=["nbval-check-output"]
+# %% tags=["hide-input", "nbval-check-output"]
 claims.table(rows, page="prieto2025/fig15")
 
 # %% [markdown]
@@ -525,7 +525,7 @@ claims.table(rows, page="prieto2025/fig15")
 # %% [markdown]
 # ## Provenance
 
-# %%
+# %% tags=["hide-input"]
 tables.provenance(*every)
 
 # %% [markdown]

@@ -71,7 +71,7 @@ def settings(
 
     ``paper``, ``code`` and ``notes`` give text by setting name (see ``flat``); what the
     paper does not give reads "not stated". Settings in which arms differ say so and are
-    listed by ``arms``.
+    listed by ``arms``. The table is folded: it is long, and the figure matters more.
     """
     paper, code, notes = paper or {}, code or {}, notes or {}
     every = [flat(arm) for arm in record.experiment.arms]
@@ -98,7 +98,12 @@ def settings(
             for row in rows:
                 row.append(given.get(row[0], ""))
     text = "\n".join(" | ".join(row) for row in rows)
-    return Html(_table(head, rows), text)
+    title = f"All {len(rows)} settings of {record.name.split('/')[1]}"
+    title += (
+        ", beside the paper's and the official code's" if code else " and the paper's"
+    )
+    folded = f"<details><summary>{title}</summary>{_table(head, rows)}</details>"
+    return Html(folded, text)
 
 
 def arms(record: Record) -> Html:
