@@ -28,6 +28,10 @@ def _table(head: list[str], rows: list[list[str]], kind: str = "settings") -> st
     return f"<table class='{kind}'>{line(head, 'th')}{body}</table>"
 
 
+def _folded(title: str, table: str) -> str:
+    return f"<details><summary>{escape(title)}</summary>{table}</details>"
+
+
 def _value(value: Any) -> str:
     if isinstance(value, Spec):
         return str(value)
@@ -102,12 +106,11 @@ def settings(
     title += (
         ", beside the paper's and the official code's" if code else " and the paper's"
     )
-    folded = f"<details><summary>{title}</summary>{_table(head, rows)}</details>"
-    return Html(folded, text)
+    return Html(_folded(title, _table(head, rows)), text)
 
 
 def arms(record: Record) -> Html:
-    """The arms of an experiment: what differs between them, and the seeds recorded."""
+    """The arms of an experiment, folded: what differs, and the seeds recorded."""
     every = {arm.name: flat(arm) for arm in record.experiment.arms}
     names = list(dict.fromkeys(name for arm in every.values() for name in arm))
     differing = [n for n in names if len({arm.get(n) for arm in every.values()}) > 1]
@@ -116,7 +119,10 @@ def arms(record: Record) -> Html:
         seeds = ", ".join(map(str, record.seeds(arm))) or "none yet"
         rows.append([arm, *(values.get(n, "—") for n in differing), seeds])
     head = ["Arm", *differing, "Seeds recorded"]
-    return Html(_table(head, rows), "\n".join(" | ".join(row) for row in rows))
+    text = "\n".join(" | ".join(row) for row in rows)
+    return Html(
+        _folded(f"The {len(rows)} arms and their seeds", _table(head, rows)), text
+    )
 
 
 def provenance(*found: Record) -> Html:
