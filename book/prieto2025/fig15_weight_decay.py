@@ -53,7 +53,7 @@ every = [grid]
 if retrain or any(records.path_of(OPTIONAL, one).exists() for one in wanted):
     every.append(pages.record(OPTIONAL, **page))
 
-# %%
+# %% tags=["hide-input"]
 for record in every:
     display(
         tables.settings(
@@ -80,7 +80,7 @@ for record in every:
         )
     )
 
-# %%
+# %% tags=["hide-input"]
 for record in every:
     display(tables.arms(record))
 
