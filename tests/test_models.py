@@ -168,9 +168,9 @@ def test_released_sizes():
     assert size(models.MLP(2, features=43)) == 49_402
     assert size(models.MLP(113, features=14)) == 65_913
     assert size(models.MLP(10, features=784)) == 199_210
-    assert size(network_of(prieto2025.torch_encoder(113))) == 622_065
+    assert size(network_of(prieto2025.torch_encoder(113, 128))) == 622_065
     # the first public code has 488,320: a row for a third position nobody reads
-    no_norm = network_of(prieto2025.nanda(113, operation_classes=114))
+    no_norm = network_of(prieto2025.nanda(113, 128))
     assert size(no_norm) + 128 == 488_320
 
 
@@ -179,9 +179,9 @@ def test_initial_norms_and_loss():
     norms = [float(w.norm()) for w in mlp.parameters()]
     assert norms == pytest.approx([8.2, 8.2, 6.1], abs=0.1)
     assert math.hypot(*norms) == pytest.approx(13.0, abs=0.1)
-    encoder = network_of(prieto2025.torch_encoder(113))
+    encoder = network_of(prieto2025.torch_encoder(113, 128))
     assert float(encoder.embedding.norm()) == pytest.approx(120, abs=2)
-    no_norm = network_of(prieto2025.nanda(113, operation_classes=114))
+    no_norm = network_of(prieto2025.nanda(113, 128))
     assert float(no_norm.embedding.std()) == pytest.approx(128**-0.5, rel=0.02)
     assert float(no_norm.unembedding.weight.std()) == pytest.approx(
         114**-0.5, rel=0.02
