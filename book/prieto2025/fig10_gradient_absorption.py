@@ -7,16 +7,17 @@
 # ---
 
 # %% [markdown]
-# # Figure 10: Updates lost to rounding under plain gradient descent (reproduced)
+# # Figure 10: Updates lost to rounding grow under plain gradient descent, to a few per cent (partly reproduced)
 #
 # **Claim.** Under gradient descent without momentum the gradients shrink after the fit
 # until more and more updates are too small to change their float32 weight; the share of
 # gradient entries that are exactly zero hardly changes {cite:p}`prieto2025`. **Here.**
 # Modular addition with 30 % of the table, without momentum as in the paper and with
 # momentum 0.8, and a reference that the paper has not: the share that would be lost if
-# all entries of the gradient were alike. **What came out.** The check below judges the
-# growth of the lost share, the constancy of the zeros and the fall of the gradient, each
-# from the first perfect training accuracy to the end.
+# all entries of the gradient were alike. **What came out.** The gradient falls more than
+# a thousandfold after the fit and the share of lost updates grows with it, but only to a
+# few per cent of all weights; the share of zeros hardly changes once the fit is over.
+# With momentum 0.8 the same learning rate kills the network before it fits.
 
 # %% [markdown]
 # ## What was run
@@ -349,28 +350,30 @@ claims.table(found, page="prieto2025/fig10")
 # between floats swallows a growing part of the steps. The second row keeps this apart
 # from gradients that are zero for another reason: an input weight has none if its unit is
 # inactive on all training pairs with that number, and neither has anything that belongs
-# to a unit inactive on all pairs. That depends on the pattern of active units, which
-# settles with the fit, not on rounding.
+# to a unit inactive on all pairs. That depends on the pattern of active units, not on
+# rounding. The row takes the largest distance from the value at the fit, and the pattern
+# is still settling there: just after the fit the curve is flat, as the paper has it.
 #
 # **How much it explains.** A share that grows is not yet a share that matters. The table
 # gives its size at the end beside the growth; all other weights still move. The multiple
-# of the reference tells which entries are lost: near 1 they are the lower end of one
-# common scale, far above 1 they are entries that were small all along, so that part of
-# the lost share is there at the fit already. Lost updates are by construction the
-# smallest ones, so even a large share need not change what the network computes.
+# of the reference tells which entries are lost: near 1 they would be the lower end of one
+# common scale; it is far above 1, so they are entries that were small all along. Lost
+# updates are by construction the smallest ones, and a few per cent of them need not change
+# what the network computes. As an explanation of why learning stops, this is weak.
 #
 # **Two different collapses.** Absorption in the *weights* is not
 # {term}`softmax collapse`, which is absorption in the *loss*. The dotted curves in
 # {ref}`the second figure <fig-prieto2025-10-norm>` show whether the latter took place in
-# these runs; where they stay at zero, the falling gradient is that of a well-fitted
-# sample, not a rounding effect.
+# these runs. Without momentum they stay near zero to the end: the falling gradient is that
+# of well-fitted samples, not a rounding effect.
 #
 # Deviations and ambiguities:
 #
 # 1. *Momentum* is not stated; "vanilla" is read as 0. The official scripts otherwise have
-#    some momentum in their SGD, so 0.8 was run beside it. There a step sums many
-#    gradients, about five times a steady one; "lost" still means that the gradient is not
-#    zero and the weight does not change.
+#    some momentum in their SGD, so 0.8 was run beside it. A step then sums many gradients,
+#    about five times a steady one, and at learning rate 20 that is too long: within about
+#    1,000 epochs nearly all gradients are exactly zero, dead units and no fit. Its rows
+#    read "never", and the paper can only have meant no momentum, or another rate.
 # 2. *Counting.* Epochs at which a log is taken are counted, every 20 epochs up to 1,000
 #    and every 100 from there; the official logs of that time have every 1,000.
 # 3. *Thresholds.* The paper's figure is read for its directions only; the numbers in the
