@@ -7,16 +7,16 @@
 # ---
 
 # %% [markdown]
-# # Figure 14: MNIST from weights a hundred times too large, with and without decay (partly reproduced)
+# # Figure 14: MNIST from weights a hundred times too large, with and without decay (reproduced)
 #
 # **Claim.** With all initial weights multiplied by 100, the float32 softmax has collapsed
 # on nearly all of 200 MNIST images from the start. Without {term}`weight decay` it
 # collapses altogether and test accuracy stops; with it the weights shrink, the collapse
 # ends and test accuracy rises again {cite:p}`prieto2025`. **Here.** The same network and
 # number of images, no decay and two strengths of it; optimiser, learning rate, decay and
-# epochs are not stated by the paper. **What came out.** The check below judges collapse,
-# weight norm and test accuracy of the runs without decay and with decay 0.1; decay 1 is
-# reported beside them.
+# epochs are not stated by the paper. **What came out.** As claimed: without decay nothing
+# moves after the fit; with it the weights shrink by decay alone until the collapse ends,
+# and test accuracy nearly doubles. Ten times the decay does the same ten times sooner.
 
 # %% [markdown]
 # ## What was run
@@ -491,7 +491,8 @@ claims.table(found, page="prieto2025/fig14")
 # If the biases are left aside, logits go with the third power of a common factor of all
 # weights. So $e^{-3 \eta \lambda t} = 16.6 / 10{,}000$, and
 # $t = \ln(602) / (3 \cdot 10^{-4}) \approx 21{,}000$; ten times fewer with decay 1.
-# Compare with the epochs in the table.
+# That is the mean sample. The table gives the epoch at which the first tenth is free again,
+# which comes earlier; both figures agree with a gap that crosses 16.6 near 21,000.
 # ```
 #
 # ```{exercise}
