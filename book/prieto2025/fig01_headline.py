@@ -483,7 +483,9 @@ claims.table(rows, page="prieto2025/fig01")
 #    saw it generalise after all, after bursts of the loss ({term}`slingshot`). "Never" in
 #    panel (c) means "not within the epochs shown".
 # 8. *Scale.* A row "reduced" in a settings table says what was made smaller; claims from
-#    such a record count as seen at reduced scale.
+#    such a record count as seen at reduced scale. For (b) that task was chosen so that it
+#    groks within its epochs; a first choice, with half of the table, had not by then
+#    (see [Figure 4](fig04_stablemax_grokking.ipynb)).
 
 # %% [markdown]
 # ## Try it

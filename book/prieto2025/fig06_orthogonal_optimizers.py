@@ -537,7 +537,9 @@ claims.table(found, page="prieto2025/fig06")
 # 7. **The loss of panel (a).** The caption compares optimisers. The run names of the first
 #    public code show that on the no-norm network the ⊥AdamW curve was trained with
 #    StableMax and the others with softmax. Both were run here, and the loss decides: with
-#    StableMax ⊥AdamW is far ahead of weight decay, with softmax it falls behind it.
+#    StableMax ⊥AdamW is far ahead of weight decay, with softmax it falls behind it. The
+#    StableMax arm was added after the softmax one had been seen to fall behind; both are
+#    judged by the same rows.
 # 8. **Panel (c)** has no stated settings at all, so agreement here says that the mechanism
 #    occurs, not that the same run was repeated.
 

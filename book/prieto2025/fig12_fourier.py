@@ -402,16 +402,6 @@ rows = [
     ),
     claims.per_seed(
         tasks,
-        "energy comes in pairs: norms of cosine and sine correlate over frequencies, "
-        "at least 0.5†",
-        "pairs",
-        over(end, alike),
-        lambda correlation: correlation >= 0.5,
-        show="{:.2f}",
-        source="4.12",
-    ),
-    claims.per_seed(
-        tasks,
         "energy comes in pairs: cosine and sine within a factor 2 in each of the five "
         "strongest frequencies (how many of five)†",
         "pairs",
@@ -424,6 +414,12 @@ rows = [
         f"share of squared norm of the 10 largest of {p} components",
         over(end, lambda s: float(metrics.top_share(s, k=min(10, len(s))))),
         show="{:.1%}",
+    ),
+    claims.extra(
+        tasks,
+        "correlation over frequencies of the norms of cosine and sine",
+        over(end, alike),
+        show="{:.2f}",
     ),
     claims.extra(
         tasks,
@@ -491,6 +487,11 @@ claims.table(rows, page="prieto2025/fig12")
 # others no longer cancel, and all logits drift together. That drift alone halves the
 # effective number of components and is why this measure does not separate the two
 # networks while the Gini coefficient does. The collapse-free control has no such constant.
+#
+# How closely cosines and sines correlate depends on whether norms or their squares are
+# compared, and no threshold for it was set before the data were seen. The correlations
+# are therefore reported and not judged; the stricter count of balanced frequencies, which
+# fails, stays as the judged row.
 #
 # Deviations between paper, official code and this page:
 #
