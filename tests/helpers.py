@@ -5,6 +5,7 @@ import hashlib
 import struct
 
 import numpy as np
+import torch
 
 from grokbook import datasets
 from grokbook.experiment import Arm, Experiment, Spec
@@ -61,3 +62,8 @@ def tiny_mnist(folder, patch, *, images):
             ("labels-idx1", struct.pack(">2i", 2049, images) + digits),
         ):
             put(folder, patch, f"MNIST/raw/{part}-{name}-ubyte.gz", gzip.compress(raw))
+
+
+def random(*shape, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(*shape, generator=generator)

@@ -31,6 +31,7 @@ ARMS = {
         "penalties": (Spec("logit_norm", strength=0.01), Spec("l2", strength=0.1))
     },
     "kept weights": {"keep": (0, 7, 30)},
+    "kept in half precision": {"keep": (7, 30), "keep_dtype": "float16"},
     "early stop": {"stop": 0.02},
     "everything observed": {"observables": ("core", "gradients", "alignment")},
     "scaled, own split": {"alpha": 0.5, "init_scale": 2.0, "split_seed": 3},
@@ -117,6 +118,19 @@ def test_one_member_stack_and_kept_weights(settings):
         )
         for epoch, weights in alone.kept.items():
             torch.testing.assert_close(in_stack.kept[epoch], weights)
+
+
+@pytest.mark.parametrize("stacked", [False, True])
+def test_weights_are_kept_for_some_seeds_and_rounded(stacked):
+    some = arm(keep=(0, 30), keep_seeds=(1,), keep_dtype="float16")
+    for seed in (0, 1):
+        (rounded,) = training.train([(some, seed)], stacked=stacked)
+        (exact,) = training.train([(arm(keep=(0, 30)), seed)], stacked=stacked)
+        assert series(rounded) == series(exact)
+        assert list(rounded.kept) == [0, 30] * seed
+        for epoch, weights in rounded.kept.items():
+            for name, weight in weights.items():
+                assert torch.equal(weight, exact.kept[epoch][name].half())
 
 
 @pytest.mark.parametrize("stacked", [False, True])
@@ -236,6 +250,8 @@ def test_hash_changes_exactly_when_settings_change():
         "split_seed": 0,
         "stop": 0.5,
         "keep": (1,),
+        "keep_dtype": "float16",
+        "keep_seeds": (0,),
         "observables": ("core",),
     }
     assert set(changes) == {field.name for field in fields(Arm)}
@@ -252,6 +268,7 @@ def test_bad_settings_are_refused_when_written():
         ({"loss": Spec("mean_squared_error", power=3)}, "has no option"),
         ({"epochs": 0}, "at least 1"),
         ({"dtype": "float31"}, "no torch dtype"),
+        ({"keep_dtype": "float31"}, "no torch dtype"),
         ({"observables": ("mood",)}, "no observable"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -313,9 +330,7 @@ def test_chosen_seeds_first_then_the_rest(tmp_path):
 
 
 def test_stacked_executor_writes_the_same_record(tmp_path):
-    arms = [
-        arm(f"rate {lr}", optimizer=Spec("adamw", lr=lr)) for lr in (0.001, 0.01)
-    ]
+    arms = [arm(f"rate {lr}", optimizer=Spec("adamw", lr=lr)) for lr in (0.001, 0.01)]
     tiny = experiment(*map(in_float64, arms))
     alone = workers.run(tiny, out=tmp_path / "alone", processes=0)
     members = list(tiny.members())

@@ -183,9 +183,7 @@ def test_initial_norms_and_loss():
     assert float(encoder.embedding.norm()) == pytest.approx(120, abs=2)
     no_norm = network_of(prieto2025.nanda(113, 128))
     assert float(no_norm.embedding.std()) == pytest.approx(128**-0.5, rel=0.02)
-    assert float(no_norm.unembedding.weight.std()) == pytest.approx(
-        114**-0.5, rel=0.02
-    )
+    assert float(no_norm.unembedding.weight.std()) == pytest.approx(114**-0.5, rel=0.02)
     x = torch.cartesian_prod(torch.arange(113), torch.arange(113))
     loss = F.cross_entropy(mlp(x), x.sum(1) % 113)
     assert float(loss) == pytest.approx(math.log(113), abs=0.05)
