@@ -34,6 +34,7 @@ ARMS = {
     "kept in half precision": {"keep": (7, 30), "keep_dtype": "float16"},
     "early stop": {"stop": 0.02},
     "everything observed": {"observables": ("core", "gradients", "alignment")},
+    "rare observables": {"rarely": (7, ("norms", "update")), "log": 10},
     "scaled, own split": {"alpha": 0.5, "init_scale": 2.0, "split_seed": 3},
     "dropout": {"model": ENCODER},
     "dropout in batches": {"model": ENCODER, "batch_size": 10},
@@ -131,6 +132,16 @@ def test_weights_are_kept_for_some_seeds_and_rounded(stacked):
         for epoch, weights in rounded.kept.items():
             for name, weight in weights.items():
                 assert torch.equal(weight, exact.kept[epoch][name].half())
+
+
+def test_rare_observables_at_their_own_epochs():
+    (outcome,) = training.train([(arm(log=10, rarely=(12, ("norms", "update"))), 0)])
+    found = {row["epoch"]: "weight_norm" in row for row in outcome.rows}
+    rare = {0: True, 12: True, 24: True, 30: True}
+    assert found == {10: False, 20: False} | rare
+    assert [("update_norm" in row) for row in outcome.rows] == [
+        row["epoch"] in rare and row["epoch"] > 0 for row in outcome.rows
+    ]
 
 
 @pytest.mark.parametrize("stacked", [False, True])
@@ -253,6 +264,7 @@ def test_hash_changes_exactly_when_settings_change():
         "keep_dtype": "float16",
         "keep_seeds": (0,),
         "observables": ("core",),
+        "rarely": (10, ("norms",)),
     }
     assert set(changes) == {field.name for field in fields(Arm)}
     changed = [replace(arm(), **{name: value}) for name, value in changes.items()]
