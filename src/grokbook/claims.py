@@ -213,9 +213,7 @@ def first_epoch(
     series = record.series(arm, column)
     if until is not None:
         series = series[series.index <= until]
-    return {
-        seed: _first(series[seed], reaches, falls_to) for seed in record.seeds(arm)
-    }
+    return {seed: _first(series[seed], reaches, falls_to) for seed in record.seeds(arm)}
 
 
 def first_epoch_of_mean(
