@@ -15,7 +15,18 @@ from typing import Any
 
 import torch
 
-from grokbook import datasets, losses, metrics, models, optimizers
+from grokbook import (
+    corpora,
+    datasets,
+    images,
+    language,
+    losses,
+    metrics,
+    models,
+    optimizers,
+    schedules,
+    vision,
+)
 
 SCALES = ("paper", "laptop", "smoke")  # best evidence first
 # What an arm may name, by the field it names it in.
@@ -27,9 +38,13 @@ CHOICES = {
             datasets.sparse_parity,
             datasets.mnist,
             datasets.cifar10,
+            datasets.cifar100,
+            images.image_folder,
+            corpora.wikitext,
         )
     },
-    "model": {"mlp": models.MLP, "transformer": models.Transformer},
+    "model": {"mlp": models.MLP, "transformer": models.Transformer}
+    | {"resnet18": vision.ResNet18, "gpt2": language.GPT2},
     "loss": {
         f.__name__: f
         for f in (
@@ -48,7 +63,11 @@ CHOICES = {
         "orthogonal": optimizers.OrthogonalGradient,
         "gradient_norm_schedule": optimizers.GradientNormSchedule,
     },
+    "schedule": {"staircase": schedules.staircase, "cosine": schedules.cosine},
+    "augment": {"crop_flip": images.crop_flip},
 }
+# Observables that an average over batches of rows leaves exact.
+AVERAGED = {"core", "top5", "collapse", "norms"}
 
 
 @dataclass(frozen=True, init=False)
@@ -76,7 +95,9 @@ class Arm:
     ``later_loss``: (epoch, Spec): from that epoch on, this loss replaces ``loss``.
     ``keep``: epochs whose weights are stored beside the record. ``split_seed`` fixes
     the data while the seed varies the rest. ``stop``: test accuracy at which a member
-    may end early, seen at its logged epochs.
+    may end early, seen at its logged epochs. ``eval_batch``: train a member alone, in
+    ``grokbook.minibatch``, and evaluate so many rows at a time; then ``schedule`` and
+    ``augment`` are open to it, and an epoch is one step on ``batch_size`` rows.
     """
 
     name: str
@@ -97,6 +118,9 @@ class Arm:
     stop: float | None = None
     keep: tuple[int, ...] = ()
     observables: tuple[str, ...] = ("core", "collapse", "norms", "logits")
+    schedule: Spec | None = None
+    augment: Spec | None = None
+    eval_batch: int | None = None
 
     def __post_init__(self):
         named = [(kind, getattr(self, kind)) for kind in ("dataset", "model", "loss")]
@@ -104,8 +128,11 @@ class Arm:
         named += [("wrapper", w) for w in self.wrappers]
         named += [("penalty", p) for p in self.penalties]
         named += [("loss", self.later_loss[1])] if self.later_loss else []
+        for kind in ("schedule", "augment"):
+            named += [(kind, getattr(self, kind))] if getattr(self, kind) else []
         for kind, spec in named:
             _check(self.name, kind, spec)
+        self._check_batches()
         if self.epochs < 1:
             raise ValueError(f"arm {self.name!r}: epochs must be at least 1")
         if not hasattr(torch, self.dtype):
@@ -113,6 +140,25 @@ class Arm:
         unknown = set(self.observables) - set(metrics.OBSERVABLES)
         if unknown:
             raise ValueError(f"arm {self.name!r}: no observable {sorted(unknown)}")
+
+    def _check_batches(self) -> None:
+        """ValueError for what does not go with training in batches, or without it."""
+        if self.eval_batch is None:
+            if self.schedule or self.augment:
+                raise ValueError(
+                    f"arm {self.name!r}: schedule and augment need eval_batch"
+                )
+            return
+        if self.penalties or self.later_loss or self.alpha != 1:
+            raise ValueError(
+                f"arm {self.name!r}: penalties, later_loss and alpha do not go with "
+                "eval_batch"
+            )
+        if set(self.observables) - AVERAGED:
+            raise ValueError(
+                f"arm {self.name!r}: with eval_batch only "
+                f"{', '.join(sorted(AVERAGED))} can be observed"
+            )
 
     def logged_epochs(self) -> list[int]:
         """The epochs at which this arm is evaluated, ascending, 0 and last included."""

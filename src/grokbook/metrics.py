@@ -24,6 +24,12 @@ def accuracy(logits: Tensor, labels: Tensor) -> Tensor:
     return _share(logits.argmax(dim=-1) == labels)
 
 
+def top_accuracy(logits: Tensor, labels: Tensor, *, k: int) -> Tensor:
+    """Share of rows whose label is among the k largest of (batch, ..., classes)."""
+    best = logits.topk(min(k, logits.shape[-1]), dim=-1).indices
+    return _share((best == labels.unsqueeze(-1)).any(dim=-1))
+
+
 def collapse_fraction(logits: Tensor, *, dtype: torch.dtype) -> Tensor:
     """Share of rows whose max-shifted sum of exponentials is exactly 1 in ``dtype``.
 
@@ -172,6 +178,13 @@ def _core(s: Snapshot) -> dict[str, Tensor]:
     }
 
 
+def _top5(s: Snapshot) -> dict[str, Tensor]:
+    return {
+        "train_top5": top_accuracy(s.train_logits, s.train_labels, k=5),
+        "test_top5": top_accuracy(s.test_logits, s.test_labels, k=5),
+    }
+
+
 def _collapse(s: Snapshot) -> dict[str, Tensor]:
     return {
         "collapse_float16": collapse_fraction(s.train_logits, dtype=torch.float16),
@@ -220,6 +233,7 @@ def _alignment(s: Snapshot) -> dict[str, Tensor]:
 
 OBSERVABLES: dict[str, Callable[[Snapshot], dict[str, Tensor]]] = {
     "core": _core,
+    "top5": _top5,
     "collapse": _collapse,
     "norms": _norms,
     "logits": _logits,
