@@ -1,7 +1,7 @@
 """Folders of images, read as they are needed, and random crops of a batch.
 
-``image_folder`` reads the layout of ImageNet, <name>/train/<class>/<image> and
-<name>/val/<class>/<image>. Nothing is fetched: ImageNet asks for a registration.
+``image_folder`` reads the layout of ImageNet, <corpus>/train/<class>/<image> and
+<corpus>/val/<class>/<image>. Nothing is fetched: ImageNet asks for a registration.
 """
 
 from collections.abc import Sequence
@@ -56,8 +56,8 @@ class Images:
         return pixels.permute(2, 0, 1)
 
 
-def image_folder(name: str = "imagenet", *, size: int = 256) -> Data:
-    """Images of <name> in the data folder; classes are numbered by name.
+def image_folder(corpus: str = "imagenet", *, size: int = 256) -> Data:
+    """Images of <corpus> in the data folder; classes are numbered by name.
 
     x_train and x_test are ``Images``, read batch by batch. DataError if there are none.
     """
@@ -65,7 +65,7 @@ def image_folder(name: str = "imagenet", *, size: int = 256) -> Data:
         import PIL  # noqa: F401
     except ImportError as error:
         raise DataError("reading image files needs pillow: install it") from error
-    folder = data_folder() / name
+    folder = data_folder() / corpus
     classes = sorted(p.name for p in folder.glob("train/*") if p.is_dir())
 
     def part(which: str) -> tuple[Images, Tensor]:
@@ -77,8 +77,8 @@ def image_folder(name: str = "imagenet", *, size: int = 256) -> Data:
         ]
         if not found:
             raise DataError(
-                f"{folder / which} has no images in folders by class: put {name} there "
-                "as train/<class>/ and val/<class>/, or point GROKBOOK_DATA at a "
+                f"{folder / which} has no images in folders by class: put {corpus} "
+                "there as train/<class>/ and val/<class>/, or point GROKBOOK_DATA at a "
                 "folder that has it"
             )
         return Images([p for p, _ in found], size), torch.tensor([k for _, k in found])

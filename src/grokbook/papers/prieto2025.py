@@ -546,12 +546,12 @@ def tab01imagenet(scale: str) -> Iterator[Arm]:
         ("imagenet", 2, 2, 2, 2),
     )
     settings = {"batch": batch, "per_pass": per_pass, "passes": passes}
-    return resnets(scale, Spec("image_folder", name=name), classes, **settings)
+    return resnets(scale, Spec("image_folder", corpus=name), classes, **settings)
 
 
 @EXPERIMENTS.experiment(
     reduced="WikiText-2 for WikiText-103, 4 layers of width 128 for 12 of 768, the "
-    "first 4,096 of 50,257 tokens, blocks of 128 for 512, 300 steps for 14,400, one "
+    "first 4,096 of 50,257 tokens, blocks of 128 for 512, 240 steps for 14,400, one "
     "seed of three",
     paper_seeds=3,
 )
@@ -560,7 +560,7 @@ def tab01language(scale: str) -> Iterator[Arm]:
     dataset = by_scale(
         scale,
         Spec("wikitext", corpus="wikitext-103-raw", block=512),
-        Spec("wikitext", block=128, vocabulary=4096, test_blocks=256),
+        Spec("wikitext", block=128, vocabulary=4096, test_blocks=192),
         Spec("wikitext", block=8, vocabulary=256, train_blocks=9, test_blocks=4),
     )
     network = by_scale(
@@ -570,7 +570,7 @@ def tab01language(scale: str) -> Iterator[Arm]:
         (256, 8, 8, 2, 1),
     )
     steps, warmup, log, batch = by_scale(
-        scale, (14_400, 1000, 240, 16), (300, 21, 30, 16), (6, 2, 2, 4)
+        scale, (14_400, 1000, 240, 16), (240, 17, 40, 16), (6, 2, 2, 4)
     )
     names = ("vocabulary", "positions", "width", "heads", "depth")
     sizes = dict(zip(names, network, strict=True))
