@@ -1,14 +1,15 @@
 """Milliseconds per epoch and member: a plain PyTorch loop against this engine.
 
-Three networks: the MLP of Prieto et al. (2025), Figure 2 at 40 %; the transformer
-without norms of their Figure 6 (two tokens, two hidden matrices); and the one-layer
-transformer on "a b =" that much grokking work starts from. The plain loop is what one
-would write first: nn.Linear on concatenated one-hots or every position computed,
-torch.optim.AdamW, one run at a time. Each side has a process of its own with one thread
-(the engine's tunes malloc and the matmul backend, the plain one is as PyTorch comes).
-They take turns, so that whatever else the machine does meets both, and are timed by
-their CPU time, to which waiting for a core does not add. On a GPU wall time is used and
-members are stacked.
+Four networks: the MLP of Prieto et al. (2025), Figure 2 at 40 %; the transformer
+without norms of their Figure 6 (two tokens, two hidden matrices); the one-layer
+transformer on "a b =" that much grokking work starts from; and that of Singh et al.
+(2026) with layer norm before attention and MLP, GELU and a float64 loss. The plain loop
+is what one would write first: nn.Linear on concatenated one-hots or every position
+computed, torch.optim.AdamW, one run at a time. Each side has a process of its own with
+one thread (the engine's tunes malloc and the matmul backend, the plain one is as
+PyTorch comes). They take turns, so that whatever else the machine does meets both, and
+are timed by their CPU time, to which waiting for a core does not add. On a GPU wall
+time is used and members are stacked.
 
     python benchmarks/benchmark.py [--epochs 20] [--rounds 7] [--device cuda]
     python benchmarks/benchmark.py --processes 2      wall time, needs an idle machine
@@ -34,7 +35,7 @@ import torch  # noqa: E402  (the variables above must be set first)
 import torch.nn.functional as F  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
 
-from grokbook import kernels, training  # noqa: E402
+from grokbook import kernels, papers, training  # noqa: E402
 from grokbook.experiment import Arm, Spec  # noqa: E402
 
 STACKS = (1, 8, 64)
@@ -86,6 +87,23 @@ class PlainTransformer(nn.Module):
         return self.unembedding(x)[:, -1]
 
 
+class PlainEncoder(nn.Module):
+    """PyTorch's own pre-norm encoder layer, read at the last position."""
+
+    def __init__(self, vocabulary: int, positions: int):
+        super().__init__()
+        self.embedding = nn.Embedding(vocabulary, 128)
+        self.position = nn.Parameter(0.02 * torch.randn(positions, 128))
+        self.layer = nn.TransformerEncoderLayer(
+            128, 4, 512, 0.0, F.gelu, batch_first=True, norm_first=True
+        )
+        self.unembedding = nn.Linear(128, vocabulary, bias=False)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        x = self.layer(self.embedding(tokens) + self.position)
+        return self.unembedding(x)[:, -1].double()
+
+
 class PlainLoop:
     """The loop one would write first, for one member."""
 
@@ -105,10 +123,10 @@ class PlainLoop:
 # The engine's side -------------------------------------------------------------------
 
 
-def arm(fraction: float, operation: str, model: Spec) -> Arm:
+def arm(fraction: float, operation: str, model: Spec, **data) -> Arm:
     return Arm(
         "benchmark",
-        Spec("modular", p=113, train_fraction=fraction, operation=operation),
+        Spec("modular", p=113, train_fraction=fraction, operation=operation, **data),
         model,
         Spec("softmax_cross_entropy", dtype="float32"),
         Spec("adamw", lr=5e-4, betas=(0.9, 0.99), eps=1e-8),
@@ -124,35 +142,33 @@ NO_NORM = Spec(
 REFERENCE = Spec(
     "transformer", classes=114, vocabulary=114, positions=3, hidden=(512,), causal=True
 )
-# name: (arm of the engine, plain network, positions)
+# name: (arm of the engine, plain network)
 CASES = {
-    "MLP, Figure 2": (arm(0.4, "add", MLP), plain_mlp, 0),
-    "transformer, Figure 6": (
+    "MLP, Prieto Figure 2": (arm(0.4, "add", MLP), plain_mlp),
+    "transformer, Prieto Figure 6": (
         arm(0.4, "subtract", NO_NORM),
         lambda: PlainTransformer(114, 2, (512, 512)),
-        2,
     ),
     "transformer, a b =": (
-        arm(0.3, "add", REFERENCE),
+        arm(0.3, "add", REFERENCE, equals=True),
         lambda: PlainTransformer(114, 3, (512,)),
-        3,
+    ),
+    "transformer, Singh M+A*": (
+        papers.get("singh2026/fig02", "paper").arm("M+A*"),
+        lambda: PlainEncoder(114, 3),
     ),
 }
 
 
 def both(name: str, device: str, members: int = 1):
     """(plain loop, engine) with the same rows."""
-    settings, network, positions = CASES[name]
+    settings, network = CASES[name]
     stacked = device == "cuda"
     ours = training.Ensemble(
         [(settings, seed) for seed in range(members)], device, stacked=stacked
     )
-    tokens, y = ours.train
-    if positions == 3:  # the third token, "=", is the same in every row
-        equals = torch.full_like(tokens[..., :1], 113)
-        ours.train = torch.cat([tokens, equals], -1), y
     x, y = (t[0] if stacked else t for t in ours.train)
-    if positions == 0:
+    if settings.model.name == "mlp":
         x = F.one_hot(x, 113).flatten(1).float()
     torch.manual_seed(0)
     return PlainLoop(network(), x, y, device), ours

@@ -7,6 +7,7 @@ import pickle
 import struct
 
 import numpy as np
+import torch
 from PIL import Image
 
 from grokbook import corpora, datasets
@@ -102,3 +103,8 @@ def tiny_images(folder, patch, *, name="imagenet", size=(9, 12), of_each=3):
             place.mkdir(parents=True)
             for k in range(of_each):
                 Image.new("RGB", size, colour).save(place / f"{k}.png")
+
+
+def random(*shape, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(*shape, generator=generator)

@@ -32,6 +32,11 @@ def test_values_by_seed(record):
         0: math.inf,
         1: math.inf,
     }
+    assert claims.first_epoch(record, *column, falls_to=0.4) == {0: 0.0, 1: 0.0}
+    assert claims.first_epoch(record, *column, falls_to=-1.0) == first | {0: math.inf}
+    # the seed that ended early stays at its last value in the mean
+    assert claims.first_epoch_of_mean(record, *column, reaches=0.7) == 20
+    assert claims.first_epoch_of_mean(record, *column, reaches=0.71) == math.inf
     assert claims.at(record, *column, 15) == {0: 0.5, 1: 0.4}
     assert claims.last(record, *column) == {0: 1.0, 1: 0.4}
     assert claims.largest(record, *column) == {0: 1.0, 1: 0.4}

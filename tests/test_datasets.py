@@ -1,6 +1,7 @@
 """Tasks: every pair once, official splits, codes; loaders on tiny files."""
 
 import pickle
+import random
 import sys
 from types import SimpleNamespace
 
@@ -49,6 +50,19 @@ def test_official_split():
     assert (len(data.x_train), len(data.x_test)) == (5017, 7527)
     rows = (data.x_train[:4] - 1) @ torch.tensor([112, 1])
     assert rows.tolist() == [7526, 10275, 480, 8256]
+
+
+def test_split_of_singh():
+    """Python's shuffle of the ordered pairs, 8938 of them for the test, and a sign."""
+    torch.manual_seed(456)
+    data = datasets.modular(113, train_fraction=0.3, equals=True, shuffle="python")
+    pairs = [(a, b) for a in range(113) for b in range(113)]
+    random.seed(456)
+    random.shuffle(pairs)
+    assert len(data.x_test) == 8938
+    assert data.x_train[:, :2].tolist() == [list(pair) for pair in pairs[:3831]]
+    assert (data.x_test[:, 2] == 113).all()
+    assert data.y_train[0] == sum(pairs[0]) % 113
 
 
 @pytest.mark.parametrize(("share", "rows"), [(0.3, 3830), (0.6, 7661), (0.7, 8938)])

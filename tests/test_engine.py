@@ -39,8 +39,10 @@ ARMS = {
         "penalties": (Spec("logit_norm", strength=0.01), Spec("l2", strength=0.1))
     },
     "kept weights": {"keep": (0, 7, 30)},
+    "kept in half precision": {"keep": (7, 30), "keep_dtype": "float16"},
     "early stop": {"stop": 0.02},
     "everything observed": {"observables": ("core", "gradients", "alignment")},
+    "rare observables": {"rarely": (7, ("norms", "update")), "log": 10},
     "scaled, own split": {"alpha": 0.5, "init_scale": 2.0, "split_seed": 3},
     "dropout": {"model": ENCODER},
     "dropout in batches": {"model": ENCODER, "batch_size": 10},
@@ -133,6 +135,29 @@ def test_one_member_stack_and_kept_weights(settings):
         )
         for epoch, weights in alone.kept.items():
             torch.testing.assert_close(in_stack.kept[epoch], weights)
+
+
+@pytest.mark.parametrize("stacked", [False, True])
+def test_weights_are_kept_for_some_seeds_and_rounded(stacked):
+    some = arm(keep=(0, 30), keep_seeds=(1,), keep_dtype="float16")
+    for seed in (0, 1):
+        (rounded,) = training.train([(some, seed)], stacked=stacked)
+        (exact,) = training.train([(arm(keep=(0, 30)), seed)], stacked=stacked)
+        assert series(rounded) == series(exact)
+        assert list(rounded.kept) == [0, 30] * seed
+        for epoch, weights in rounded.kept.items():
+            for name, weight in weights.items():
+                assert torch.equal(weight, exact.kept[epoch][name].half())
+
+
+def test_rare_observables_at_their_own_epochs():
+    (outcome,) = training.train([(arm(log=10, rarely=(12, ("norms", "update"))), 0)])
+    found = {row["epoch"]: "weight_norm" in row for row in outcome.rows}
+    rare = {0: True, 12: True, 24: True, 30: True}
+    assert found == {10: False, 20: False} | rare
+    assert [("update_norm" in row) for row in outcome.rows] == [
+        row["epoch"] in rare and row["epoch"] > 0 for row in outcome.rows
+    ]
 
 
 @pytest.mark.parametrize("stacked", [False, True])
@@ -252,7 +277,10 @@ def test_hash_changes_exactly_when_settings_change():
         "split_seed": 0,
         "stop": 0.5,
         "keep": (1,),
+        "keep_dtype": "float16",
+        "keep_seeds": (0,),
         "observables": ("core",),
+        "rarely": (10, ("norms",)),
     }
     batched = {
         "eval_batch": 4,
@@ -286,10 +314,11 @@ def test_bad_settings_are_refused_when_written():
         ({"loss": Spec("mean_squared_error", power=3)}, "has no option"),
         ({"epochs": 0}, "at least 1"),
         ({"dtype": "float31"}, "no torch dtype"),
+        ({"keep_dtype": "float31"}, "no torch dtype"),
         ({"observables": ("mood",)}, "no observable"),
         ({"schedule": Spec("cosine")}, "need eval_batch"),
         ({"eval_batch": 4}, "only collapse, core, norms, top5 can be observed"),
-        ({"eval_batch": 4, "alpha": 2.0}, "do not go with eval_batch"),
+        ({"eval_batch": 4, "alpha": 2.0}, "alpha do not go with eval_batch"),
     ):
         with pytest.raises(ValueError, match=message):
             arm(**changes)

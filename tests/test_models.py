@@ -8,12 +8,19 @@ import torch.nn.functional as F
 from torch import nn
 from torch.func import functional_call, grad, vmap
 
-from grokbook import kernels, models
+from grokbook import datasets, kernels, models
 from grokbook.experiment import options, resolve
-from grokbook.papers import prieto2025
+from grokbook.papers import prieto2025, singh2026
 
 P = 7
 NO_NORM = {"classes": P, "vocabulary": P + 1, "width": 8, "heads": 2, "hidden": (16,)}
+SINGH = NO_NORM | {
+    "positions": 3,
+    "norm_eps": 0.0,
+    "mlp_bias": True,
+    "activation": "gelu",
+    "initialisation": "lecun",
+}
 NETWORKS = {
     "mlp": (models.MLP, {"classes": P, "vocabulary": P, "widths": (9, 5)}),
     "mlp, no bias": (
@@ -44,6 +51,15 @@ NETWORKS = {
         NO_NORM | {"positions": 3, "depth": 2, "causal": True, "activation": "gelu"},
     ),
     "three layers": (models.Transformer, NO_NORM | {"depth": 3, "bias": True}),
+    "a b =": (models.Transformer, SINGH | {"norms": ("query_key", "value", "mlp")}),
+    "a b =, RMSNorm": (
+        models.Transformer,
+        SINGH | {"norms": ("value",), "norm": "rms"},
+    ),
+    "a b =, three layers": (
+        models.Transformer,
+        SINGH | {"norms": ("query_key", "mlp"), "depth": 3},
+    ),
 } | {
     f"norm at {position}": (models.Transformer, NO_NORM | {"norms": (position,)})
     for position in models.NORM_POSITIONS
@@ -152,6 +168,55 @@ def test_capture_leaves_named_activations():
     logits = model(x, seen)
     assert torch.equal(model.unembedding(seen["features"]), logits)
 
+    model, x = build("two causal layers")
+    seen = {}
+    logits = model(x, seen)
+    torch.testing.assert_close(logits, model(x), rtol=0, atol=1e-12)
+    assert [w.shape for w in seen["attention"]] == [(40, 2, 3, 3)] * 2
+    for weights in seen["attention"]:
+        torch.testing.assert_close(weights.sum(-1), torch.ones_like(weights[..., 0]))
+        assert (weights.triu(1) == 0).all()
+
+
+@pytest.mark.parametrize("unit_input", models.UNIT_INPUTS)
+@pytest.mark.parametrize("name", ["a b =", "a b =, RMSNorm", "a b =, three layers"])
+def test_unit_input_of_the_mlp(name, unit_input):
+    """The shortcut again, and that the length of what the MLP reads is 1."""
+    model, x = build(name)
+    inputs = []
+    model.blocks[-1].mlp[0].register_forward_hook(lambda *a: inputs.append(a[1][0]))
+    logits = model(x, unit_input=unit_input)
+    lengths = torch.linalg.vector_norm(inputs[0], dim=-1)
+    torch.testing.assert_close(lengths, torch.ones_like(lengths), rtol=0, atol=1e-12)
+    plain = build(name, plain=True)[0](x, unit_input=unit_input)
+    torch.testing.assert_close(logits, plain, rtol=0, atol=1e-12)
+    assert not torch.allclose(logits, model(x))
+
+
+def test_norms_remove_the_scale_where_they_sit():
+    """[Singh, Table 1]: A* ignores the length of each row of x, M that of y."""
+    rows = torch.rand(40, 3, 1, dtype=torch.float64) + 0.5
+    for norms, name in ((("query_key", "value"), "attention"), (("mlp",), "mlp")):
+        for norm in models.NORMS:
+            model, _ = build("a b =", norms=norms, norm=norm)
+            (block,) = model.blocks
+            for layer in block.norms.values():
+                torch.nn.init.ones_(layer.weight)
+                if norm == "layer":
+                    torch.nn.init.zeros_(layer.bias)
+            x = torch.randn(40, 3, 8, dtype=torch.float64)
+
+            def read(x, block=block, name=name):
+                if name == "mlp":
+                    return block.mlp[0](block.norm("mlp", x))
+                inputs = block.norm("query_key", x), block.norm("value", x)
+                return block.attention(*inputs, 0)
+
+            torch.testing.assert_close(read(x), read(rows * x), rtol=0, atol=1e-12)
+            without, _ = build("a b =", norms=())
+            (block,) = without.blocks
+            assert not torch.allclose(read(x, block), read(rows * x, block))
+
 
 def network_of(spec):
     torch.manual_seed(42)
@@ -183,12 +248,40 @@ def test_initial_norms_and_loss():
     assert float(encoder.embedding.norm()) == pytest.approx(120, abs=2)
     no_norm = network_of(prieto2025.nanda(113, 128))
     assert float(no_norm.embedding.std()) == pytest.approx(128**-0.5, rel=0.02)
-    assert float(no_norm.unembedding.weight.std()) == pytest.approx(
-        114**-0.5, rel=0.02
-    )
+    assert float(no_norm.unembedding.weight.std()) == pytest.approx(114**-0.5, rel=0.02)
     x = torch.cartesian_prod(torch.arange(113), torch.arange(113))
     loss = F.cross_entropy(mlp(x), x.sum(1) % 113)
     assert float(loss) == pytest.approx(math.log(113), abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("name", "loss"),
+    [("No LN", 4.7413), ("A*", 4.824), ("M+A*", 4.934), ("M", 4.867), ("A^v", 4.814)],
+)
+def test_initial_state_of_singh(name, loss):
+    """Section 2.3 of the specification: sizes, norm and loss at the start."""
+    network = singh2026.network("paper", singh2026.NORMS[name])
+    losses = []
+    for seed in range(4):
+        torch.manual_seed(seed)
+        data = datasets.modular(113, train_fraction=0.3, equals=True, shuffle="python")
+        model = resolve("model", network)(**options(network)).requires_grad_(False)
+        losses.append(float(F.cross_entropy(model(data.x_train), data.y_train)))
+    assert len(data.y_train) == 3831 and len(data.y_test) == 8938
+    assert sum(losses) / 4 == pytest.approx(loss, abs=0.03)
+    norms = 256 * len(model.blocks[0].norms)
+    assert size(model) == 226_816 + norms
+    length = math.sqrt(sum(float(p.square().sum()) for p in model.parameters()))
+    assert length == pytest.approx(math.sqrt(31.84**2 + norms / 2), abs=0.1)
+    shapes = {name: tuple(p.shape) for name, p in model.named_parameters()}
+    assert shapes["embedding"] == (114, 128) and shapes["position"] == (3, 128)
+    assert shapes["blocks.0.mlp.0.weight"] == (512, 128)
+    assert shapes["unembedding.weight"] == (114, 128)
+
+
+def test_three_layers_of_singh():
+    network = singh2026.network("paper", (), depth=3, width=64, hidden=(256,))
+    assert size(network_of(network)) == 163_200
 
 
 def test_errors_name_the_choices():
@@ -198,6 +291,11 @@ def test_errors_name_the_choices():
         models.Transformer(3, vocabulary=3, norms=("everywhere",))
     with pytest.raises(ValueError, match="unknown initialisation 'zeros'"):
         models.Transformer(3, vocabulary=3, initialisation="zeros")
+    with pytest.raises(ValueError, match="unknown norm 'batch'"):
+        models.Transformer(3, vocabulary=3, norm="batch")
+    model, x = build("a b =")
+    with pytest.raises(ValueError, match="unknown unit_input 'all'"):
+        model(x, unit_input="all")
 
 
 # Kernels -----------------------------------------------------------------------------

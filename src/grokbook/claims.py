@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
+from pandas import Series
+
 from grokbook.records import Record
 
 MIME = "application/vnd.grokbook.claims+json"
@@ -196,18 +198,42 @@ class ClaimsTable:
 
 
 def first_epoch(
-    record: Record, arm: str, column: str, *, reaches: float, until: int | None = None
+    record: Record,
+    arm: str,
+    column: str,
+    *,
+    reaches: float = math.inf,
+    falls_to: float = -math.inf,
+    until: int | None = None,
 ) -> Values:
-    """First logged epoch at which a column is at least ``reaches``, or infinity."""
+    """First logged epoch with a column at or above ``reaches``, or infinity.
+
+    With ``falls_to`` instead: at or below it.
+    """
     series = record.series(arm, column)
     if until is not None:
         series = series[series.index <= until]
     return {
-        seed: float((series[seed] >= reaches).idxmax())
-        if (series[seed] >= reaches).any()
-        else math.inf
-        for seed in record.seeds(arm)
+        seed: _first(series[seed], reaches, falls_to) for seed in record.seeds(arm)
     }
+
+
+def first_epoch_of_mean(
+    record: Record,
+    arm: str,
+    column: str,
+    *,
+    reaches: float = math.inf,
+    falls_to: float = -math.inf,
+) -> float:
+    """The same of the mean over seeds, which its slowest seed decides."""
+    mean = record.series(arm, column).ffill().mean(axis=1)
+    return _first(mean, reaches, falls_to)
+
+
+def _first(series: Series, reaches: float, falls_to: float) -> float:
+    there = (series >= reaches) | (series <= falls_to)
+    return float(there.idxmax()) if there.any() else math.inf
 
 
 def at(record: Record, arm: str, column: str, epoch: int) -> Values:

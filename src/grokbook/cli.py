@@ -189,8 +189,7 @@ def _run(options: argparse.Namespace) -> int:
         todo = [
             (arm, seed)
             for arm, seed in record.missing
-            if (options.seeds is None or seed in options.seeds)
-            and arm in fitting
+            if (options.seeds is None or seed in options.seeds) and arm in fitting
         ]
         print(
             f"{record.name} {record.scale}: {len(record.members)} members in "

@@ -48,6 +48,8 @@ def modular(
     encoding: str = "tokens",
     bits: int | None = None,
     smallest: int = 0,
+    equals: bool = False,
+    shuffle: str = "torch",
 ) -> Data:
     """(a o b) mod p for all ordered pairs of smallest..p-1 [Prieto, section 3.1].
 
@@ -55,7 +57,9 @@ def modular(
     the integers themselves; "binary" the base-2 code of each (official code of Figure
     4); "random_binary" distinct random codes of ``bits`` bits (the paper's wording).
     The training set has int(train_fraction * pairs) rows. "divide" takes a prime p and
-    leaves b = 0 out.
+    leaves b = 0 out. ``equals`` adds a third token, the equals sign, with number p.
+    ``shuffle="python"`` splits as the code of Singh et al. 2026 does: Python's shuffle,
+    seeded as torch's generator was, and int((1 - train_fraction) * pairs) test rows.
     """
     if not 0 < train_fraction < 1:
         raise ValueError(f"train_fraction must lie between 0 and 1: {train_fraction}")
@@ -75,10 +79,22 @@ def modular(
     pairs = torch.cartesian_prod(torch.arange(smallest, p), torch.arange(smallest, p))
     if no_zero:
         pairs = pairs[pairs[:, 1] != 0]
+    if equals and encoding != "tokens":
+        raise ValueError("equals=True needs encoding='tokens'")
+    if shuffle not in ("torch", "python"):
+        raise ValueError(f"unknown shuffle {shuffle!r}: use 'torch' or 'python'")
     labels = operation(pairs[:, 0], pairs[:, 1], p)
-    order = torch.randperm(len(pairs))
-    n_train = int(train_fraction * len(pairs))
+    if shuffle == "torch":
+        order = torch.randperm(len(pairs))
+        n_train = int(train_fraction * len(pairs))
+    else:
+        numbers = list(range(len(pairs)))
+        random.Random(torch.initial_seed()).shuffle(numbers)
+        order = torch.tensor(numbers)
+        n_train = len(pairs) - int((1 - train_fraction) * len(pairs))
     x = _encode(pairs, p, encoding, bits)  # random codes are drawn after the split
+    if equals:
+        x = torch.nn.functional.pad(x, (0, 1), value=p)
     train, test = order[:n_train], order[n_train:]
     return Data(x[train], labels[train], x[test], labels[test])
 

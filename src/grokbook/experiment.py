@@ -21,8 +21,8 @@ from grokbook import (
     images,
     language,
     losses,
-    metrics,
     models,
+    observables,
     optimizers,
     schedules,
     vision,
@@ -93,11 +93,14 @@ class Arm:
     ``log``: log every so many epochs, or ((until, every), ...) for a dense start; the
     start and the last epoch are always logged. ``alpha`` multiplies the logits.
     ``later_loss``: (epoch, Spec): from that epoch on, this loss replaces ``loss``.
-    ``keep``: epochs whose weights are stored beside the record. ``split_seed`` fixes
+    ``keep``: epochs whose weights are stored beside the record, rounded to
+    ``keep_dtype`` and for ``keep_seeds`` alone if these are given. ``split_seed`` fixes
     the data while the seed varies the rest. ``stop``: test accuracy at which a member
-    may end early, seen at its logged epochs. ``eval_batch``: train a member alone, in
-    ``grokbook.minibatch``, and evaluate so many rows at a time; then ``schedule`` and
-    ``augment`` are open to it, and an epoch is one step on ``batch_size`` rows.
+    may end early, seen at its logged epochs. ``rarely``: (every, observables), costly
+    ones that are measured at fewer epochs, which are logged even where ``log`` skips
+    them. ``eval_batch``: train a member alone, in ``grokbook.minibatch``, and evaluate
+    so many rows at a time; then ``schedule`` and ``augment`` are open to it, and an
+    epoch is one step on ``batch_size`` rows.
     """
 
     name: str
@@ -117,7 +120,10 @@ class Arm:
     split_seed: int | None = None
     stop: float | None = None
     keep: tuple[int, ...] = ()
+    keep_dtype: str | None = None
+    keep_seeds: tuple[int, ...] | None = None
     observables: tuple[str, ...] = ("core", "collapse", "norms", "logits")
+    rarely: tuple[int, tuple[str, ...]] | None = None
     schedule: Spec | None = None
     augment: Spec | None = None
     eval_batch: int | None = None
@@ -135,9 +141,11 @@ class Arm:
         self._check_batches()
         if self.epochs < 1:
             raise ValueError(f"arm {self.name!r}: epochs must be at least 1")
-        if not hasattr(torch, self.dtype):
-            raise ValueError(f"arm {self.name!r}: {self.dtype!r} is no torch dtype")
-        unknown = set(self.observables) - set(metrics.OBSERVABLES)
+        for dtype in filter(None, (self.dtype, self.keep_dtype)):
+            if not hasattr(torch, dtype):
+                raise ValueError(f"arm {self.name!r}: {dtype!r} is no torch dtype")
+        rare = self.rarely[1] if self.rarely else ()
+        unknown = {*self.observables, *rare} - set(observables.OBSERVABLES)
         if unknown:
             raise ValueError(f"arm {self.name!r}: no observable {sorted(unknown)}")
 
@@ -149,10 +157,10 @@ class Arm:
                     f"arm {self.name!r}: schedule and augment need eval_batch"
                 )
             return
-        if self.penalties or self.later_loss or self.alpha != 1:
+        if self.penalties or self.later_loss or self.rarely or self.alpha != 1:
             raise ValueError(
-                f"arm {self.name!r}: penalties, later_loss and alpha do not go with "
-                "eval_batch"
+                f"arm {self.name!r}: penalties, later_loss, rarely and alpha do "
+                "not go with eval_batch"
             )
         if set(self.observables) - AVERAGED:
             raise ValueError(
@@ -167,7 +175,13 @@ class Arm:
         for until, every in pieces:
             chosen.update(range(start, min(until, self.epochs) + 1, every))
             start = until
-        return sorted(chosen)
+        return sorted(chosen.union(self.rare_epochs()))
+
+    def rare_epochs(self) -> set[int]:
+        """The epochs at which the observables of ``rarely`` are measured as well."""
+        if self.rarely is None:
+            return set()
+        return {*range(0, self.epochs + 1, self.rarely[0]), self.epochs}
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, without fields at their default: new ones change nothing."""

@@ -4,13 +4,11 @@
     alignment     cos(w, -grad), the naive-loss-minimisation metric, per tensor
 
 Pure functions of tensors that return 0-dim float64 tensors unless said otherwise and
-work under ``torch.func.vmap``. ``OBSERVABLES`` maps a name to a function from a
-``Snapshot`` of one training step to named values; ``observe`` evaluates several.
+work under ``torch.func.vmap``.
 Source: Prieto et al. 2025, sections 3-5, and the measurements of its official code.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 import torch
 from torch import Tensor
@@ -21,13 +19,13 @@ def accuracy(logits: Tensor, labels: Tensor) -> Tensor:
 
     Counted in integers: a float32 mean can print 0.99999994 for all correct.
     """
-    return _share(logits.argmax(dim=-1) == labels)
+    return share(logits.argmax(dim=-1) == labels)
 
 
 def top_accuracy(logits: Tensor, labels: Tensor, *, k: int) -> Tensor:
     """Share of rows whose label is among the k largest of (batch, ..., classes)."""
     best = logits.topk(min(k, logits.shape[-1]), dim=-1).indices
-    return _share((best == labels.unsqueeze(-1)).any(dim=-1))
+    return share((best == labels.unsqueeze(-1)).any(dim=-1))
 
 
 def collapse_fraction(logits: Tensor, *, dtype: torch.dtype) -> Tensor:
@@ -39,12 +37,12 @@ def collapse_fraction(logits: Tensor, *, dtype: torch.dtype) -> Tensor:
     """
     logits = logits.to(dtype)
     shifted = logits - logits.amax(dim=-1, keepdim=True)
-    return _share(shifted.exp().sum(dim=-1) == 1)
+    return share(shifted.exp().sum(dim=-1) == 1)
 
 
 def zero_fraction(values: Tensor) -> Tensor:
     """Share of entries that are exactly 0."""
-    return _share(values == 0)
+    return share(values == 0)
 
 
 def total_norm(tensors: Iterable[Tensor]) -> Tensor:
@@ -55,7 +53,7 @@ def total_norm(tensors: Iterable[Tensor]) -> Tensor:
 
 def cosine(a: Tensor, b: Tensor) -> Tensor:
     """Cosine of two tensors of one shape, flattened; 0 when either is zero."""
-    return _cosine([a], [b])
+    return joint_cosine([a], [b])
 
 
 def top_logit(logits: Tensor) -> Tensor:
@@ -71,7 +69,7 @@ def top_gap(logits: Tensor) -> Tensor:
 
 def absorbed_fraction(weight: Tensor, step: Tensor) -> Tensor:
     """Share of entries with step != 0 but weight + step == weight (appendix C)."""
-    return _share((step != 0) & (weight + step == weight))
+    return share((step != 0) & (weight + step == weight))
 
 
 def fourier_spectrum(weight: Tensor, *, dim: int = 0) -> Tensor:
@@ -125,7 +123,8 @@ def participation_ratio(values: Tensor) -> Tensor:
     return _ratio(squares.sum().square(), squares.square().sum())
 
 
-def _share(flags: Tensor) -> Tensor:
+def share(flags: Tensor) -> Tensor:
+    """Share of flags that are true, counted in integers; 0 of none."""
     return flags.sum().double() / max(flags.numel(), 1)
 
 
@@ -142,121 +141,8 @@ def _inner(left: Iterable[Tensor], right: Iterable[Tensor]) -> Tensor:
     return sum(products[1:], products[0])
 
 
-def _cosine(left: list[Tensor], right: list[Tensor]) -> Tensor:
+def joint_cosine(left: list[Tensor], right: list[Tensor]) -> Tensor:
+    """Cosine of two lists of tensors, each taken as one vector; 0 when either is 0."""
     lengths = _inner(left, left).sqrt(), _inner(right, right).sqrt()
     # one length after the other: their product can underflow where they do not
     return _ratio(_ratio(_inner(left, right), lengths[0]), lengths[1])
-
-
-@dataclass
-class Snapshot:
-    """One training step as seen at a logging epoch.
-
-    ``params`` after the step and ``before`` it, ``grads`` the raw gradients of the
-    training loss at ``before`` (same keys, same shapes); logits (batch, classes),
-    labels (batch,) and per-sample losses (batch,) of the run's own loss, evaluated
-    after the step. For ``stacked`` use every tensor has a leading member dimension.
-    """
-
-    params: dict[str, Tensor]
-    before: dict[str, Tensor]
-    grads: dict[str, Tensor]
-    train_logits: Tensor
-    train_labels: Tensor
-    train_losses: Tensor
-    test_logits: Tensor
-    test_labels: Tensor
-    test_losses: Tensor
-
-
-def _core(s: Snapshot) -> dict[str, Tensor]:
-    return {
-        "train_loss": s.train_losses.double().mean(),
-        "test_loss": s.test_losses.double().mean(),
-        "train_accuracy": accuracy(s.train_logits, s.train_labels),
-        "test_accuracy": accuracy(s.test_logits, s.test_labels),
-    }
-
-
-def _top5(s: Snapshot) -> dict[str, Tensor]:
-    return {
-        "train_top5": top_accuracy(s.train_logits, s.train_labels, k=5),
-        "test_top5": top_accuracy(s.test_logits, s.test_labels, k=5),
-    }
-
-
-def _collapse(s: Snapshot) -> dict[str, Tensor]:
-    return {
-        "collapse_float16": collapse_fraction(s.train_logits, dtype=torch.float16),
-        "collapse_float32": collapse_fraction(s.train_logits, dtype=torch.float32),
-        "collapse_float64": collapse_fraction(s.train_logits, dtype=torch.float64),
-        "zero_loss": zero_fraction(s.train_losses),
-    }
-
-
-def _norms(s: Snapshot) -> dict[str, Tensor]:
-    total = {"weight_norm": total_norm(s.params.values())}
-    return total | {f"norm.{name}": total_norm([w]) for name, w in s.params.items()}
-
-
-def _logits(s: Snapshot) -> dict[str, Tensor]:
-    lengths = torch.linalg.vector_norm(s.train_logits.double(), dim=-1)
-    return {
-        "max_logit": s.train_logits.max().double(),
-        "mean_top_logit": top_logit(s.train_logits),
-        "mean_gap": top_gap(s.train_logits),
-        "mean_logit_norm": lengths.mean(),
-    }
-
-
-def _gradients(s: Snapshot) -> dict[str, Tensor]:
-    grads = torch.cat([s.grads[name].flatten() for name in s.params])
-    still = [(s.params[name] == s.before[name]).flatten() for name in s.params]
-    return {
-        "grad_norm": total_norm([grads]),
-        "zero_grad": zero_fraction(grads),
-        "absorbed": _share((grads != 0) & torch.cat(still)),
-    }
-
-
-def _alignment(s: Snapshot) -> dict[str, Tensor]:
-    weights = list(s.before.values())
-    downhill = [-s.grads[name] for name in s.before]
-    updates = [s.params[name].double() - w.double() for name, w in s.before.items()]
-    values = {}
-    for kind, directions in (("cos_grad", downhill), ("cos_update", updates)):
-        values[kind] = _cosine(weights, directions)
-        for name, weight, direction in zip(s.before, weights, directions, strict=True):
-            values[f"{kind}.{name}"] = cosine(weight, direction)
-    return values
-
-
-OBSERVABLES: dict[str, Callable[[Snapshot], dict[str, Tensor]]] = {
-    "core": _core,
-    "top5": _top5,
-    "collapse": _collapse,
-    "norms": _norms,
-    "logits": _logits,
-    "gradients": _gradients,
-    "alignment": _alignment,
-}
-
-
-def observe(
-    snapshot: Snapshot, names: Iterable[str], *, stacked: bool = False
-) -> dict[str, Tensor]:
-    """The named observables of a snapshot in one dictionary of 0-dim tensors.
-
-    With ``stacked`` every tensor of the snapshot is [members, ...] and every value
-    (members,). Raises ValueError for an unknown name.
-    """
-    names = list(names)
-    unknown = [name for name in names if name not in OBSERVABLES]
-    if unknown:
-        raise ValueError(f"Unknown observables {unknown}, choose of {[*OBSERVABLES]}.")
-
-    def measure(fields: dict[str, Tensor | dict[str, Tensor]]) -> dict[str, Tensor]:
-        one = Snapshot(**fields)
-        return {k: v for name in names for k, v in OBSERVABLES[name](one).items()}
-
-    return (torch.func.vmap(measure) if stacked else measure)(vars(snapshot))

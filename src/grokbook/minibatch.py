@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grokbook import metrics
+from grokbook import observables
 from grokbook.datasets import Data
 from grokbook.experiment import Arm, options, resolve
 
@@ -96,7 +96,7 @@ class Minibatch:
             torch.arange(test).tensor_split(batches),
             strict=True,
         ):
-            found = metrics.observe(
+            found = observables.observe(
                 self._snapshot(train_rows, test_rows), self.arm.observables
             )
             for name, value in found.items():
@@ -106,7 +106,7 @@ class Minibatch:
         self.model.train()
         return totals
 
-    def _snapshot(self, train_rows: Tensor, test_rows: Tensor) -> metrics.Snapshot:
+    def _snapshot(self, train_rows: Tensor, test_rows: Tensor) -> observables.Snapshot:
         seen: dict[str, Any] = {}
         for split, rows in (("train", train_rows), ("test", test_rows)):
             x, y = (getattr(self.data, f"{axis}_{split}") for axis in "xy")
@@ -115,7 +115,7 @@ class Minibatch:
             seen |= {f"{split}_logits": logits, f"{split}_labels": y}
             seen[f"{split}_losses"] = self.loss(logits, y, reduction="none")
         params = {name: p.detach() for name, p in self.params.items()}
-        return metrics.Snapshot(params=params, before=params, grads=params, **seen)
+        return observables.Snapshot(params=params, before=params, grads=params, **seen)
 
     def weights(self) -> dict[str, Tensor]:
         """A copy of the parameters as they are now."""

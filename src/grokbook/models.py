@@ -4,7 +4,7 @@
 ``Transformer``  one or more blocks; its options give
     the no-norm network of Nanda et al. with two hidden MLP matrices [Prieto, Fig. 5c],
     PyTorch's post-norm encoder layer with dropout [Prieto, official code, Fig. 6a],
-    and layer norm at any of five positions.
+    and layer norm or RMSNorm at any of five positions, with the start of Singh et al.
 
 Every forward takes an optional ``capture`` dictionary and leaves named activations in
 it. ``plain=True`` switches the exact shortcuts off (one-hot products written out, every
@@ -22,6 +22,9 @@ from grokbook import kernels
 
 ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu, "identity": lambda x: x}
 NORM_POSITIONS = ("query_key", "value", "mlp", "post_attention", "post_mlp")
+NORMS = {"layer": nn.LayerNorm, "rms": nn.RMSNorm}
+INITIALISATIONS = ("normal", "torch", "lecun")
+UNIT_INPUTS = ("norms kept", "no norms")
 
 
 class Linear(nn.Linear):
@@ -118,12 +121,14 @@ class Attention(nn.Module):
         )
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, x_qk: Tensor, x_v: Tensor, first_query: int) -> Tensor:
+    def forward(
+        self, x_qk: Tensor, x_v: Tensor, first_query: int, capture: dict | None = None
+    ) -> Tensor:
         """x_* (batch, positions, width) -> (batch, positions - first_query, width)."""
         query = self._split(self.query(x_qk[:, first_query:]))
         key, value = self._split(self.key(x_qk)), self._split(self.value(x_v))
         scores = query @ key.transpose(-1, -2)  # (batch, heads, queries, positions)
-        return self._mix(scores, value, first_query)
+        return self._mix(scores, value, first_query, capture)
 
     def on_table(
         self, rows_qk: Tensor, rows_v: Tensor, tokens: Tensor, first_query: int
@@ -157,7 +162,9 @@ class Attention(nn.Module):
         """(batch, positions, width) -> (batch, heads, positions, head width)."""
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
-    def _mix(self, scores: Tensor, value: Tensor, first_query: int) -> Tensor:
+    def _mix(
+        self, scores: Tensor, value: Tensor, first_query: int, capture: dict | None
+    ) -> Tensor:
         scores = scores * self.scale
         if self.causal:
             queries, positions = scores.shape[-2:]
@@ -165,7 +172,10 @@ class Attention(nn.Module):
                 queries, positions, dtype=torch.bool, device=scores.device
             ).triu(first_query + 1)
             scores = scores.masked_fill(later, -math.inf)
-        mixed = self.dropout(scores.softmax(-1)) @ value
+        weights = scores.softmax(-1)
+        if capture is not None:
+            capture.setdefault("attention", []).append(weights)
+        mixed = self.dropout(weights) @ value
         return self.output(mixed.transpose(1, 2).flatten(-2))
 
 
@@ -179,7 +189,10 @@ class Block(nn.Module):
         hidden: tuple[int, ...],
         *,
         norms: tuple[str, ...],
+        norm: str,
+        norm_eps: float,
         bias: bool,
+        mlp_bias: bool,
         dropout: float,
         causal: bool,
         activation: str,
@@ -190,12 +203,12 @@ class Block(nn.Module):
         )
         sizes = [width, *hidden, width]
         self.mlp = nn.ModuleList(
-            Linear(a, b, bias=bias) for a, b in zip(sizes, sizes[1:], strict=False)
+            Linear(a, b, bias=mlp_bias) for a, b in zip(sizes, sizes[1:], strict=False)
         )
         # query, key and value share one norm, as in every paper here
         self.norms = nn.ModuleDict(
             {
-                name: nn.LayerNorm(width)
+                name: NORMS[norm](width, eps=norm_eps)
                 for name in dict.fromkeys(_norm_owner(n) for n in norms)
             }
         )
@@ -207,27 +220,43 @@ class Block(nn.Module):
         """x with the norm of that position applied, or x if there is none."""
         return self.norms[_norm_owner(position)](x) if position in self.positions else x
 
-    def forward(self, x: Tensor, first_query: int = 0) -> Tensor:
+    def forward(
+        self,
+        x: Tensor,
+        first_query: int = 0,
+        capture: dict | None = None,
+        unit_input: str | None = None,
+    ) -> Tensor:
         """x (batch, positions, width) -> (batch, positions - first_query, width)."""
-        attended = self.attention(
-            self.norm("query_key", x), self.norm("value", x), first_query
-        )
-        return self._finish(x[:, first_query:], attended)
+        inputs = (x, x)
+        if unit_input != "no norms":
+            inputs = self.norm("query_key", x), self.norm("value", x)
+        attended = self.attention(*inputs, first_query, capture)
+        return self._finish(x[:, first_query:], attended, unit_input)
 
-    def on_table(self, rows: Tensor, tokens: Tensor, first_query: int) -> Tensor:
+    def on_table(
+        self,
+        rows: Tensor,
+        tokens: Tensor,
+        first_query: int,
+        unit_input: str | None = None,
+    ) -> Tensor:
         """The same for a first layer: rows (positions, vocabulary, width)."""
-        attended = self.attention.on_table(
-            self.norm("query_key", rows), self.norm("value", rows), tokens, first_query
-        )
+        inputs = (rows, rows)
+        if unit_input != "no norms":
+            inputs = self.norm("query_key", rows), self.norm("value", rows)
+        attended = self.attention.on_table(*inputs, tokens, first_query)
         residual = [
             kernels.gather(rows[k], tokens[:, k])
             for k in range(first_query, tokens.shape[1])
         ]
-        return self._finish(torch.stack(residual, 1), attended)
+        return self._finish(torch.stack(residual, 1), attended, unit_input)
 
-    def _finish(self, x: Tensor, attended: Tensor) -> Tensor:
+    def _finish(self, x: Tensor, attended: Tensor, unit_input: str | None) -> Tensor:
         x = self.norm("post_attention", x + self.dropout(attended))
-        hidden = self.norm("mlp", x)
+        hidden = x if unit_input == "no norms" else self.norm("mlp", x)
+        if unit_input is not None:
+            hidden = F.normalize(hidden, dim=-1)
         for layer in self.mlp[:-1]:
             hidden = self.dropout(layer.activated(hidden, self.activation))
         return self.norm("post_mlp", x + self.dropout(self.mlp[-1](hidden)))
@@ -241,9 +270,11 @@ class Transformer(nn.Module):
     """Transformer read at its last position.
 
     Input: tokens (batch, positions); output: logits (batch, classes).
-    ``initialisation``: "torch" (nn.TransformerEncoderLayer and nn.Embedding defaults)
-    or "normal" (every matrix N(0, 1/width), unembedding N(0, 1/vocabulary)), as in
-    the code of Nanda et al. 2023. ``norms``: any of NORM_POSITIONS.
+    ``initialisation``: "torch" (nn.TransformerEncoderLayer and nn.Embedding defaults),
+    "normal" (every matrix N(0, 1/width), unembedding N(0, 1/vocabulary), as in the code
+    of Nanda et al. 2023) or "lecun" (that of Singh et al. 2026, see the method).
+    ``norms``: any of NORM_POSITIONS, each a ``norm`` of NORMS. ``mlp_bias`` is ``bias``
+    unless given.
     """
 
     def __init__(
@@ -257,25 +288,22 @@ class Transformer(nn.Module):
         heads: int = 4,
         hidden: tuple[int, ...] = (512,),
         norms: tuple[str, ...] = (),
+        norm: str = "layer",
+        norm_eps: float = 1e-5,
         learned_positions: bool = True,
         causal: bool = False,
         bias: bool = False,
+        mlp_bias: bool | None = None,
         dropout: float = 0.0,
         activation: str = "relu",
         initialisation: str = "normal",
         plain: bool = False,
     ):
         super().__init__()
-        unknown = set(norms) - set(NORM_POSITIONS)
-        if unknown:
-            raise ValueError(
-                f"unknown norm position {sorted(unknown)}: "
-                f"use any of {', '.join(NORM_POSITIONS)}"
-            )
-        if initialisation not in ("normal", "torch"):
-            raise ValueError(
-                f"unknown initialisation {initialisation!r}: use 'normal' or 'torch'"
-            )
+        for position in norms:
+            _require("norm position", position, NORM_POSITIONS)
+        _require("norm", norm, NORMS)
+        _require("initialisation", initialisation, INITIALISATIONS)
         self.plain = plain
         self.embedding = nn.Parameter(torch.randn(vocabulary, width))
         self.position = (
@@ -287,7 +315,10 @@ class Transformer(nn.Module):
                 heads,
                 tuple(hidden),
                 norms=tuple(norms),
+                norm=norm,
+                norm_eps=norm_eps,
                 bias=bias,
+                mlp_bias=bias if mlp_bias is None else mlp_bias,
                 dropout=dropout,
                 causal=causal,
                 activation=activation,
@@ -298,8 +329,10 @@ class Transformer(nn.Module):
         with torch.no_grad():
             if initialisation == "normal":
                 self._initialise_normal(width, vocabulary)
-            else:
+            elif initialisation == "torch":
                 self._initialise_as_torch(width)
+            else:
+                self._initialise_lecun(width)
 
     def _initialise_normal(self, width: int, vocabulary: int) -> None:
         for name, parameter in self.named_parameters():
@@ -310,38 +343,83 @@ class Transformer(nn.Module):
     def _initialise_as_torch(self, width: int) -> None:
         for block in self.blocks:
             attention = block.attention
-            # nn.MultiheadAttention draws query, key and value as one (3d, d) matrix
-            bound = math.sqrt(6 / (4 * width))
-            for layer in (attention.query, attention.key, attention.value):
-                layer.weight.uniform_(-bound, bound)
+            self._draw_query_key_value(attention, width)
             for layer in (attention.query, attention.key, attention.value):
                 if layer.bias is not None:
                     layer.bias.zero_()
             if attention.output.bias is not None:
                 attention.output.bias.zero_()
 
-    def forward(self, tokens: Tensor, capture: dict | None = None) -> Tensor:
+    @staticmethod
+    def _draw_query_key_value(attention: Attention, width: int) -> None:
+        # nn.MultiheadAttention draws query, key and value as one (3d, d) matrix
+        bound = math.sqrt(6 / (4 * width))
+        for layer in (attention.query, attention.key, attention.value):
+            layer.weight.uniform_(-bound, bound)
+
+    def _initialise_lecun(self, width: int) -> None:
+        """The start of Singh et al.'s code; the paper says "truncated normal".
+
+        Embedding and unembedding N(0, 1/width), positions N(0, 0.02^2); query, key and
+        value as torch draws them; other matrices N(0, 1/columns) cut at two standard
+        deviations; biases 0.
+        """
+        self.embedding.normal_(std=1 / math.sqrt(width))
+        if self.position is not None:
+            self.position.normal_(std=0.02)
+        for block in self.blocks:
+            self._draw_query_key_value(block.attention, width)
+            for layer in (block.attention.output, *block.mlp):
+                std = 1 / math.sqrt(layer.in_features)
+                nn.init.trunc_normal_(layer.weight, std=std, a=-2 * std, b=2 * std)
+                if layer.bias is not None:
+                    layer.bias.zero_()
+        self.unembedding.weight.normal_(std=1 / math.sqrt(width))
+
+    def forward(
+        self,
+        tokens: Tensor,
+        capture: dict | None = None,
+        unit_input: str | None = None,
+    ) -> Tensor:
+        """tokens (batch, positions) -> logits (batch, classes).
+
+        ``capture`` receives "features" (batch, width), the input of the unembedding,
+        and "attention", a list over blocks of (batch, heads, queries, positions); to
+        have all queries, capturing computes every position. ``unit_input`` divides the
+        input of every MLP by its length (SR-train, [Singh, section 4.1]): "norms kept"
+        after the block's own norms, "no norms" with those before attention and MLP
+        left out, as the official code does.
+        """
+        if unit_input is not None:
+            _require("unit_input", unit_input, UNIT_INPUTS)
         *early, last = self.blocks
         positions = tokens.shape[1]
-        end = 0 if self.plain else positions - 1
-        if self.plain:
+        is_plain = self.plain or capture is not None
+        if is_plain:
             x = self.embedding[tokens]
             if self.position is not None:
                 x = x + self.position
             for block in self.blocks:
-                x = block(x)
+                x = block(x, 0, capture, unit_input)
         else:
+            end = positions - 1
             rows = self.embedding.expand(positions, -1, -1)
             if self.position is not None:
                 rows = rows + self.position[:, None]
             if not early:
-                x = last.on_table(rows, tokens, end)
+                x = last.on_table(rows, tokens, end, unit_input)
             else:
-                x = early[0].on_table(rows, tokens, 0)
+                x = early[0].on_table(rows, tokens, 0, unit_input)
                 for block in early[1:]:
-                    x = block(x)
-                x = last(x, end)
+                    x = block(x, 0, None, unit_input)
+                x = last(x, end, None, unit_input)
         features = x[:, -1]
         if capture is not None:
             capture["features"] = features
         return self.unembedding(features)
+
+
+def _require(what: str, value: str, known) -> None:
+    if value not in known:
+        raise ValueError(f"unknown {what} {value!r}: use one of {', '.join(known)}")

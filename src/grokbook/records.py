@@ -84,9 +84,13 @@ class Record:
         return [s for s in self.experiment.seeds if f"{arm}|{s}" in self.members]
 
     def series(self, arm: str, column: str) -> pd.DataFrame:
-        """Epochs down, one column per seed, of one observable of one arm."""
+        """Epochs down, one column per seed, of one observable of one arm.
+
+        Epochs at which it was measured for no seed are left out.
+        """
         chosen = self.frame[self.frame["arm"] == arm]
-        return chosen.pivot(index="epoch", columns="seed", values=column)
+        table = chosen.pivot(index="epoch", columns="seed", values=column)
+        return table.dropna(how="all")
 
     def weights(self, arm: str, seed: int, epoch: int) -> dict[str, Tensor]:
         """Kept parameters of one member; RecordError if that epoch was not kept."""

@@ -20,13 +20,11 @@ import torch
 from torch import Tensor
 from torch.func import functional_call, vmap
 
-from grokbook import files, kernels, metrics, minibatch
+from grokbook import files, kernels, minibatch, models, observables
 from grokbook.datasets import Data
 from grokbook.experiment import Arm, Spec, options, resolve
 
 CHECKPOINT_SECONDS = 60.0
-# Observables that look at a step; there is none before the first.
-_NEED_A_STEP = {"gradients", "alignment"}
 
 Member = tuple[Arm, int]
 
@@ -151,6 +149,7 @@ class Ensemble:
             isinstance(m, torch.nn.Dropout) and m.p > 0 for m in self.model.modules()
         )
         self.epoch = 0
+        self._rare_epochs = arm.rare_epochs()
 
     def _optimizer(self, device: str) -> torch.optim.Optimizer:
         every = [options(arm.optimizer) for arm, _ in self.members]
@@ -170,8 +169,8 @@ class Ensemble:
             return function(*arguments)
         return vmap(function, randomness="different")(*arguments)
 
-    def _logits(self, params, x, alpha) -> Tensor:
-        logits = functional_call(self.model, params, (x,))
+    def _logits(self, params, x, alpha, **options) -> Tensor:
+        logits = functional_call(self.model, params, (x,), options)
         if isinstance(alpha, float) and alpha == 1:
             return logits
         return logits * alpha
@@ -236,36 +235,59 @@ class Ensemble:
     @torch.no_grad()
     def observe(self, before: dict[str, Tensor] | None) -> dict[str, Tensor]:
         """The arm's observables now; ``before``: the weights before the last step."""
-        loss = self.later if self._is_late() else self.losses
-
-        def look(params, x, y, alpha, numbers):
-            logits = self._logits(params, x, alpha)
-            return logits, loss.of(logits, y, numbers, reduction="none")
-
-        self.model.eval()
-        params = {name: p.detach() for name, p in self.params.items()}
-        seen = [
-            self._map(look, params, x, y, self.alpha, loss.numbers)
-            for x, y in (self.train, self.test)
-        ]
-        self.model.train()
-        names = self.arm.observables
+        names = set(self.arm.observables)
+        if self.epoch in self._rare_epochs:
+            names.update(self.arm.rarely[1])
         if before is None:
-            names = [name for name in names if name not in _NEED_A_STEP]
-        snapshot = metrics.Snapshot(
+            names -= observables.NEED_A_STEP
+        params = {name: p.detach() for name, p in self.params.items()}
+        self.model.eval()
+        train_logits, train_losses = self._look(params, self.train)
+        test_logits, test_losses = self._look(params, self.test)
+        extra = {}
+        if names & observables.NEED_CAPTURE:
+            extra["train_captured"] = self._capture(params, self.train[0])
+            extra["test_captured"] = self._capture(params, self.test[0])
+        if names & observables.NEED_UNIT_INPUT:
+            extra["unit_losses"] = {
+                form: self._look(params, self.train, unit_input=form)[1]
+                for form in models.UNIT_INPUTS
+            }
+        self.model.train()
+        snapshot = observables.Snapshot(
             params=params,
             before=before or params,
             grads={name: p.grad for name, p in self.params.items()}
             if before
             else params,
-            train_logits=seen[0][0],
+            train_logits=train_logits,
             train_labels=self.train[1],
-            train_losses=seen[0][1],
-            test_logits=seen[1][0],
+            train_losses=train_losses,
+            test_logits=test_logits,
             test_labels=self.test[1],
-            test_losses=seen[1][1],
+            test_losses=test_losses,
+            **extra,
         )
-        return metrics.observe(snapshot, names, stacked=self.stacked)
+        ordered = [name for name in observables.OBSERVABLES if name in names]
+        return observables.observe(snapshot, ordered, stacked=self.stacked)
+
+    def _look(self, params, split, **options) -> tuple[Tensor, Tensor]:
+        """Logits and per-sample losses of every member on a split."""
+        loss = self.later if self._is_late() else self.losses
+
+        def look(params, x, y, alpha, numbers):
+            logits = self._logits(params, x, alpha, **options)
+            return logits, loss.of(logits, y, numbers, reduction="none")
+
+        return self._map(look, params, *split, self.alpha, loss.numbers)
+
+    def _capture(self, params, x) -> dict[str, Any]:
+        def look(params, x):
+            captured = {}
+            functional_call(self.model, params, (x, captured))
+            return captured
+
+        return self._map(look, params, x)
 
     def weights(self) -> dict[str, Tensor]:
         """A copy of the parameters as they are now."""
@@ -464,7 +486,14 @@ class _Log:
             kept = {
                 epoch: {n: (w[k] if self.stacked else w) for n, w in weights.items()}
                 for epoch, weights in self.kept.items()
+                if arm.keep_seeds is None or seed in arm.keep_seeds
             }
+            if arm.keep_dtype is not None:
+                dtype = getattr(torch, arm.keep_dtype)
+                kept = {
+                    epoch: {n: w.to(dtype) for n, w in weights.items()}
+                    for epoch, weights in kept.items()
+                }
             share = seconds / len(self.members)
             about = info | {"members_together": len(self.members)}
             found.append(Outcome(arm, seed, rows, kept, share, about))

@@ -9,9 +9,12 @@ from pathlib import Path
 
 from grokbook import records
 from grokbook.experiment import SCALES, Experiment
-from grokbook.papers import prieto2025
+from grokbook.papers import prieto2025, singh2026
 
-PAPERS = {"prieto2025": prieto2025.EXPERIMENTS}
+PAPERS = {
+    "prieto2025": prieto2025.EXPERIMENTS,
+    "singh2026": singh2026.EXPERIMENTS,
+}
 
 
 class UnknownName(ValueError):

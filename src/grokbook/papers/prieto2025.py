@@ -319,6 +319,43 @@ def fig06c(scale: str) -> Iterator[Arm]:
         )
 
 
+@EXPERIMENTS.experiment(reduced="4,000 of 10,000 epochs of SGD, one seed of five")
+def fig07(scale: str) -> Iterator[Arm]:
+    """Paths over the loss surface; lr 1 and decay 2e-4 stand in the first public code.
+
+    Seven checkpoints per arm, in half precision and of one seed: enough to draw a path.
+    """
+    long, ends = by_scale(
+        scale,
+        (10_000, (600, 1400, 1800, 2200, 3500, 6000, 10_000)),
+        (4000, (600, 1400, 1800, 2200, 4000)),
+        (12, (2, 6, 12)),
+    )
+    short, marks = by_scale(
+        scale,
+        (500, (50, 100, 150, 200, 300, 400, 500)),
+        (500, (50, 100, 150, 200, 300, 400, 500)),
+        (12, (2, 6, 12)),
+    )
+    kept = {"keep_dtype": "float16", "keep_seeds": (42,)}
+    slow = {"epochs": long, "log": ((1000, 20), (long, 50)), "keep": ends} | kept
+    fast = {"epochs": short, "log": 5, "keep": marks} | kept
+    for decay in (0.0, 2e-4, 1e-3):
+        name = f"SGD, decay {decay:g}" if decay else "SGD"
+        optimizer = Spec("sgd", lr=1.0, momentum=0.0, weight_decay=decay)
+        yield addition(scale, name, SOFTMAX64, optimizer, **slow)
+    for name, loss in (("⊥SGD, StableMax", STABLEMAX), ("⊥SGD, softmax", SOFTMAX64)):
+        yield addition(
+            scale,
+            name,
+            loss,
+            Spec("sgd", lr=10.0, momentum=0.8),
+            wrappers=(ORTHOGONAL,),
+            dtype="float64",
+            **fast,
+        )
+
+
 @EXPERIMENTS.experiment(
     reduced="10,000 of 20,000 epochs, intervention at 4,000, one seed of five"
 )
@@ -383,13 +420,22 @@ def fig10(scale: str) -> Iterator[Arm]:
         )
 
 
+def shared_task(scale: str) -> dict[str, Spec]:
+    """The data and network of fig04left, so that its StableMax arm can be compared."""
+    p, width = sizes(scale)
+    p, fraction = by_scale(scale, (p, 0.4), (59, 0.7), (p, 0.4))
+    return {"dataset": modular(p, fraction), "model": mlp(p, width)}
+
+
 @EXPERIMENTS.experiment(
-    reduced="10,000 of 80,000 epochs, one penalty strength, one seed of five"
+    reduced="p = 59 with 70 % of the table, 40,000 of 80,000 epochs, one penalty "
+    "strength, one seed of five"
 )
 def fig11(scale: str) -> Iterator[Arm]:
     """Logit-norm penalty and Taylor softmax; the StableMax curve is fig04left's."""
-    epochs = by_scale(scale, 80_000, 10_000, 12)
+    epochs = by_scale(scale, 80_000, 40_000, 12)
     common = {"epochs": epochs, "log": ((1000, 20), (epochs, 100)), "stop": 0.995}
+    common |= shared_task(scale)
     every = (1e-4, 1e-3, 1e-2, 1e-1)
     for strength in by_scale(scale, every, (0.01,), every):
         yield addition(
@@ -403,6 +449,42 @@ def fig11(scale: str) -> Iterator[Arm]:
     for name, detach in (("Taylor", False), ("Taylor, minimum detached", True)):
         loss = Spec("taylor_cross_entropy", dtype="float64", detach_min=detach)
         yield addition(scale, name, loss, adamw(0.01, beta2=0.999), **common)
+
+
+@EXPERIMENTS.experiment(
+    reduced="2,000 of 10,000 epochs, five of six scales, one seed of five"
+)
+def fig13(scale: str) -> Iterator[Arm]:
+    """Logits times alpha, learning rate over alpha^2, on three networks and losses.
+
+    AdamW hardly depends on the size of its gradients, so one panel is run with the
+    learning rate kept as well. Two layers with MSE do not fit at learning rate 0.01.
+    """
+    p, width = sizes(scale)
+    epochs = by_scale(scale, 10_000, 2000, 12)
+    alphas = (0.25, 0.5, 1.0, 2.0, 4.0, *by_scale(scale, (10.0,), (), (10.0,)))
+    squared = Spec("mean_squared_error", dtype="float32")
+    for panel, layers, loss, lr, power in (
+        ("MSE, 1 layer", 1, squared, 0.01, 2),
+        ("MSE, 1 layer, lr kept", 1, squared, 0.01, 0),
+        ("MSE, 2 layers", 2, squared, 1e-3, 2),
+        ("CE, 2 layers", 2, SOFTMAX32, 0.005, 2),
+    ):
+        widths = (width,) * layers
+        for alpha in alphas:
+            if power == 0 and alpha == 1:
+                continue  # the same as with the learning rate divided
+            yield addition(
+                scale,
+                f"{panel}, alpha {alpha:g}",
+                loss,
+                adamw(lr / alpha**power),
+                model=Spec("mlp", classes=p, vocabulary=p, widths=widths, bias=False),
+                epochs=epochs,
+                log=((200, 2), (1000, 10), (epochs, 50)),
+                alpha=alpha,
+                stop=0.99,
+            )
 
 
 @EXPERIMENTS.experiment(reduced="20,000 of 100,000 epochs, one seed of five")
@@ -452,10 +534,12 @@ def fig15slow(scale: str) -> Iterator[Arm]:
     yield from against_decay(scale, 1e-3, decays, epochs=epochs, log=25)
 
 
-@EXPERIMENTS.experiment(reduced="10,000 of 80,000 epochs, one seed of five")
+@EXPERIMENTS.experiment(
+    reduced="p = 59 with 70 % of the table, 20,000 of 80,000 epochs, one seed of five"
+)
 def fig16(scale: str) -> Iterator[Arm]:
     """Temperature 1e5 (as a logit scale of 1e-5) and label smoothing 0.2."""
-    epochs = by_scale(scale, 80_000, 10_000, 12)
+    epochs = by_scale(scale, 80_000, 20_000, 12)
     smooth = Spec("softmax_cross_entropy", dtype="float32", smoothing=0.2)
     for name, loss, alpha in (
         ("temperature 1", SOFTMAX32, 1.0),
@@ -470,6 +554,7 @@ def fig16(scale: str) -> Iterator[Arm]:
             epochs=epochs,
             log=((1000, 50), (epochs, 500)),
             alpha=alpha,
+            **shared_task(scale),
         )
 
 
