@@ -636,7 +636,7 @@ def tab01imagenet(scale: str) -> Iterator[Arm]:
 
 @EXPERIMENTS.experiment(
     reduced="WikiText-2 for WikiText-103, 4 layers of width 128 for 12 of 768, the "
-    "first 4,096 of 50,257 tokens, blocks of 128 for 512, 240 steps for 14,400, one "
+    "first 4,096 of 50,257 tokens, blocks of 128 for 512, 160 steps for 14,400, one "
     "seed of three",
     paper_seeds=3,
 )
@@ -655,7 +655,7 @@ def tab01language(scale: str) -> Iterator[Arm]:
         (256, 8, 8, 2, 1),
     )
     steps, warmup, log, batch = by_scale(
-        scale, (14_400, 1000, 240, 16), (240, 17, 40, 16), (6, 2, 2, 4)
+        scale, (14_400, 1000, 240, 16), (160, 11, 40, 16), (6, 2, 2, 4)
     )
     names = ("vocabulary", "positions", "width", "heads", "depth")
     sizes = dict(zip(names, network, strict=True))
