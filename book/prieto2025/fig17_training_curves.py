@@ -9,14 +9,14 @@
 # %% [markdown]
 # # Figure 17: StableMax learns text more slowly, and starts better on images (partly seen at reduced scale)
 #
-# **Claim.** On text StableMax in the loss learns visibly less than softmax, ⊥Grad and StableMax
-# in the attention slightly less; on images the three methods are about equal
-# {cite:p}`prieto2025`. **Here.** The curves of the runs in
-# [Table 1](tab01_realistic.ipynb): GPT-2 and ResNet-18 at the scale stated below, and what
-# the {term}`softmax collapse` of the paper's theory does in them. **What came out.** On text
-# StableMax in the loss is lowest from the start, the other three lie almost together, ⊥Grad a
-# little lower and StableMax attention on top of softmax. On images StableMax leads all the way, since both softmax runs are thrown back in
-# their first passes, and the training is too short to make up for it.
+# **Claim.** On text StableMax in the loss learns visibly less than softmax, ⊥Grad and
+# StableMax in the attention slightly less; on images the three methods are about equal
+# {cite:p}`prieto2025`. **Here.** The curves of the runs in [Table 1](tab01_realistic.ipynb):
+# GPT-2 and ResNet-18 at the scale stated below, and what the {term}`softmax collapse` of the
+# paper's theory does in them. **What came out.** On text StableMax in the loss is lowest
+# from the start, the other three lie almost together, ⊥Grad a little lower and StableMax
+# attention on top of softmax. On images StableMax leads all the way, since both softmax runs
+# are thrown back in their first passes, and the training is too short to make up for it.
 
 # %% [markdown]
 # ## What was run
@@ -268,13 +268,14 @@ claims.table(found, page="prieto2025/fig17")
 #
 # **Text.** In these few steps a network learns which tokens are frequent and, beyond that,
 # which one tends to follow which. StableMax in the loss is slower at this from the first
-# logged step on; in the second half of training the distance hardly changes. To make one of thousands of
-# tokens likely, its logits must reach far further than those of softmax (first exercise of
-# [Table 1](tab01_realistic.ipynb)), and AdamW moves them at a given speed. Whether this is
-# the reason for the gap that the paper finds after a hundred times as many steps is open.
-# StableMax *attention* lies on the curve of softmax, as it must while attention scores are
-# small: the two functions agree to first order at zero. That the test curves lie above
-# those of training is a matter of the two texts, and says that nothing is overfitted yet.
+# logged step on; in the second half of training the distance hardly changes. To make one of
+# thousands of tokens likely, its logits must reach far further than those of softmax (first
+# exercise of [Table 1](tab01_realistic.ipynb)), and AdamW moves them at a given speed.
+# Whether this is the reason for the gap that the paper finds after a hundred times as many
+# steps is open. StableMax *attention* lies on the curve of softmax, as it must while
+# attention scores are small: the two functions agree to first order at zero. That the test
+# curves lie above those of training is a matter of the two texts, and says that nothing is
+# overfitted yet.
 #
 # **Images.** The two runs with softmax rise above the loss of guessing early on, at the
 # full learning rate of 0.1 and without a warm-up; StableMax does not. It is ahead from then
@@ -305,8 +306,8 @@ claims.table(found, page="prieto2025/fig17")
 # ```{solution} ex-prieto2025-17-start
 # :class: dropdown
 # With $5/4096 \approx 0.1$ %. Then with the summed frequency of the five most frequent tokens:
-# count them in `grokbook.corpora.wikitext(block=128, vocabulary=4096)`, about 13 % of the test text. The curves
-# pass that early and go on.
+# count them in `grokbook.corpora.wikitext(block=128, vocabulary=4096)`, about 13 % of the test
+# text. The curves pass that early and go on.
 # ```
 #
 # ```{exercise}
@@ -323,8 +324,8 @@ claims.table(found, page="prieto2025/fig17")
 #
 # ```{exercise}
 # :label: ex-prieto2025-17-collapse
-# The paper's theory says that softmax stops learning where the loss of a sample is exactly zero.
-# Given the rows on collapse above, how much can StableMax gain here?
+# The paper's theory says that softmax stops learning where the loss of a sample is exactly
+# zero. Given the rows on collapse above, how much can StableMax gain here?
 # ```
 #
 # ```{solution} ex-prieto2025-17-collapse

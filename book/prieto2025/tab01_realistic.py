@@ -512,13 +512,13 @@ claims.table(found, page="prieto2025/tab01")
 # ## Reading the result
 #
 # **Images.** The paper's three methods end within 0.2 points of each other; here StableMax
-# cross-entropy ends well ahead. This does not contradict the paper, and it does not support it:
-# after 10 passes over 5,000 images none of the networks is near its end. The curves of
-# [Figure 17](fig17_training_curves.ipynb) say where the distance comes from. In the first passes
-# at learning rate 0.1 the loss of softmax, with and without ⊥Grad, rises above that of
-# guessing, which is $\log 10$; that of StableMax does not. A hundred passes leave time to make
-# up for it, ten with a rate that falls as early do not. That the learning rate is the cause is
-# likely but not tested, and the paper does not state its own.
+# cross-entropy ends well ahead. This does not contradict the paper, and it does not support
+# it: after 10 passes over 5,000 images none of the networks is near its end. The curves of
+# [Figure 17](fig17_training_curves.ipynb) say where the distance comes from. In the first
+# passes at learning rate 0.1 the loss of softmax, with and without ⊥Grad, rises above that
+# of guessing, which is $\log 10$; that of StableMax does not. A hundred passes leave time to
+# make up for it, ten with a rate that falls as early do not. That the learning rate is the
+# cause is likely but not tested, and the paper does not state its own.
 #
 # **⊥Grad on images** starts from the same weights and draws the same batches as softmax. The
 # cosines above say why no large effect of it can be expected in a network full of BatchNorm:
@@ -534,8 +534,8 @@ claims.table(found, page="prieto2025/tab01")
 # the one leads to the other.
 #
 # **Collapse.** The rows on collapse count it as if the network had a softmax, also for
-# StableMax, whose logits are larger by design. For the softmax runs it is rare at the end: what
-# separates the methods here is not the softmax collapse of the paper's theory.
+# StableMax, whose logits are larger by design. For the softmax runs it is rare at the end:
+# what separates the methods here is not the softmax collapse of the paper's theory.
 #
 # Deviations and ambiguities:
 #
@@ -544,12 +544,14 @@ claims.table(found, page="prieto2025/tab01")
 #    "not run", and nothing on this page speaks for or against them.
 # 2. *Stem.* A ResNet-18 for 32 × 32 images has a small first convolution and reaches about
 #    95 % on CIFAR-10. The paper's 87 % fits the one for ImageNet, so that is used.
-# 3. *Learning rate and batch* of the image runs are not stated: 0.1 and 128 (256 for ImageNet).
-# 4. *⊥Grad* is the official one: every tensor apart, BatchNorm and biases included, rescaled to
-#    the norm of the raw gradient. Zero tensors, as biases are at the start, are left alone.
-# 5. *WikiText-103* in its raw form is what the paper's number of steps fits; it is read from the
-#    data folder without a published checksum. The split of the top-5 accuracy is not stated:
-#    the test part here.
+# 3. *Learning rate and batch* of the image runs are not stated: 0.1 and 128 (256 for
+#    ImageNet).
+# 4. *⊥Grad* is the official one: every tensor apart, BatchNorm and biases included, rescaled
+#    to the norm of the raw gradient. Zero tensors, as biases are at the start, are left
+#    alone.
+# 5. *WikiText-103* in its raw form is what the paper's number of steps fits; it is read from
+#    the data folder without a published checksum. The split of the top-5 accuracy is not
+#    stated: the test part here.
 # 6. *Tokeniser.* GPT-2's byte-pair code is inferred. The reduced run takes its first 4,096
 #    tokens, which write any text in more tokens; top-5 accuracies of different vocabularies
 #    cannot be compared.
@@ -576,7 +578,8 @@ claims.table(found, page="prieto2025/tab01")
 # ```{exercise}
 # :label: ex-prieto2025-tab01-norms
 # Show that the gradient of a loss that does not change when $w$ is scaled is orthogonal to
-# $w$. What does a step of gradient descent then do to the length of $w$, and who holds it back?
+# $w$. What does a step of gradient descent then do to the length of $w$, and who holds it
+# back?
 # ```
 #
 # ```{solution} ex-prieto2025-tab01-norms
@@ -607,8 +610,8 @@ claims.table(found, page="prieto2025/tab01")
 tables.provenance(*used)
 
 # %% [markdown]
-# With a GPU and the data in the folder that `GROKBOOK_DATA` names:
-# `grokbook run prieto2025/tab01 --scale paper --device cuda` trains all four columns, one member
-# after the other; `grokbook execute prieto2025/tab01` then makes this page again. CIFAR-100 is
+# With a GPU and the data in the folder that `GROKBOOK_DATA` names: `grokbook run
+# prieto2025/tab01 --scale paper --device cuda` trains all four columns, one member after the
+# other; `grokbook execute prieto2025/tab01` then makes this page again. CIFAR-100 is
 # fetched, ImageNet is read from `imagenet/train/<class>/` and `imagenet/val/<class>/`,
 # WikiText-103 from `wikitext-103-raw/wiki.train.raw` and `wiki.test.raw`.
