@@ -2,12 +2,15 @@
 
 import gzip
 import hashlib
+import json
+import pickle
 import struct
 
 import numpy as np
 import torch
+from PIL import Image
 
-from grokbook import datasets
+from grokbook import corpora, datasets
 from grokbook.experiment import Arm, Experiment, Spec
 
 MLP = Spec("mlp", classes=11, vocabulary=11, widths=(16,), bias=False)
@@ -62,6 +65,44 @@ def tiny_mnist(folder, patch, *, images):
             ("labels-idx1", struct.pack(">2i", 2049, images) + digits),
         ):
             put(folder, patch, f"MNIST/raw/{part}-{name}-ubyte.gz", gzip.compress(raw))
+
+
+def tiny_cifar(folder, patch, *, images=4):
+    """CIFAR-10 and CIFAR-100 files of random images, in a data folder."""
+    generator = np.random.default_rng(0)
+
+    def batch(classes, labels):
+        pixels = generator.integers(0, 256, (images, 3072), np.uint8)
+        return pickle.dumps(
+            {b"data": pixels, labels: [k % classes for k in range(images)]}
+        )
+
+    for name in [*(f"data_batch_{k}" for k in range(1, 6)), "test_batch"]:
+        put(folder, patch, f"cifar-10-batches-py/{name}", batch(10, b"labels"))
+    for name in ("train", "test"):
+        put(folder, patch, f"cifar-100-python/{name}", batch(100, b"fine_labels"))
+
+
+def tiny_corpus(folder, patch, *, merges=("he", "Ġt", "Ġthe"), lines=40):
+    """WikiText-2 of one sentence and a code of the 256 bytes and a few merges."""
+    letters = [*corpora._bytes(), *merges]
+    code = {letter: number for number, letter in enumerate(letters)}
+    code["<|endoftext|>"] = corpora.VOCABULARY - 1
+    put(folder, patch, "gpt2/encoder.json", json.dumps(code).encode())
+    for part in ("train", "valid", "test"):
+        text = " the cat sat on the mat \n" * lines
+        put(folder, patch, f"wikitext-2/wiki.{part}.tokens", text.encode())
+
+
+def tiny_images(folder, patch, *, name="imagenet", size=(9, 12), of_each=3):
+    """Images of one colour by class, red and blue, in the layout of ImageNet."""
+    patch.setenv("GROKBOOK_DATA", str(folder))
+    for part in ("train", "val"):
+        for of_class, colour in (("n01", (255, 0, 0)), ("n02", (0, 0, 255))):
+            place = folder / name / part / of_class
+            place.mkdir(parents=True)
+            for k in range(of_each):
+                Image.new("RGB", size, colour).save(place / f"{k}.png")
 
 
 def random(*shape, seed=0):

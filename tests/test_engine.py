@@ -13,7 +13,15 @@ from pathlib import Path
 
 import pytest
 import torch
-from helpers import ENCODER, arm, experiment, tiny_mnist
+from helpers import (
+    ENCODER,
+    arm,
+    experiment,
+    tiny_cifar,
+    tiny_corpus,
+    tiny_images,
+    tiny_mnist,
+)
 
 from grokbook import kernels, papers, records, training, workers
 from grokbook.experiment import SCALES, Arm, Experiment, Spec
@@ -42,9 +50,13 @@ ARMS = {
 
 
 @pytest.fixture(scope="module", autouse=True)
-def mnist(tmp_path_factory):
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("downloads")
     with pytest.MonkeyPatch.context() as patch:
-        tiny_mnist(tmp_path_factory.mktemp("downloads"), patch, images=300)
+        tiny_mnist(folder, patch, images=300)
+        tiny_cifar(folder, patch, images=6)
+        tiny_corpus(folder, patch)
+        tiny_images(folder, patch, size=(256, 256))
         yield
 
 
@@ -83,6 +95,10 @@ def has_dropout(arm):
 def test_member_alone_equals_member_in_a_stack(name):
     """Every experiment; the stacks mix arms whose settings differ in numbers only."""
     every = papers.get(name, "smoke")
+    if every.arms[0].eval_batch is not None:
+        with pytest.raises(training.TrainingError, match="cannot be stacked"):
+            training.train([(every.arms[0], 0)], stacked=True)
+        return
     members = [(in_float64(a), seed) for a, seed in every.members()]
     members.sort(key=lambda member: training.kind(member[0]))
     for _, group in groupby(members, key=lambda member: training.kind(member[0])):
@@ -266,12 +282,30 @@ def test_hash_changes_exactly_when_settings_change():
         "observables": ("core",),
         "rarely": (10, ("norms",)),
     }
-    assert set(changes) == {field.name for field in fields(Arm)}
+    batched = {
+        "eval_batch": 4,
+        "schedule": Spec("cosine", warmup=2),
+        "augment": Spec("crop_flip", size=8),
+    }
+    assert {*changes, *batched} == {field.name for field in fields(Arm)}
     changed = [replace(arm(), **{name: value}) for name, value in changes.items()]
+    changed += [
+        arm(observables=("core",), eval_batch=5, **{name: value})
+        if name != "eval_batch"
+        else arm(observables=("core",), eval_batch=value)
+        for name, value in batched.items()
+    ]
     hashes = [arm().hash(), *(one.hash() for one in changed)]
     assert len(set(hashes)) == len(hashes)
     assert arm().hash() == arm(alpha=1.0, keep=()).hash()
     assert arm(optimizer=Spec("adamw", eps=1e-8, lr=0.01)).hash() == arm().hash()
+
+
+def test_hashes_do_not_move():
+    """Records are found by these: a new field must not change them."""
+    assert arm().hash() == "e687f8d7dfdf02bb"
+    figure2 = papers.get("prieto2025/fig02", "paper").arms[0]
+    assert figure2.hash() == "450445363deefd5d"
 
 
 def test_bad_settings_are_refused_when_written():
@@ -282,6 +316,9 @@ def test_bad_settings_are_refused_when_written():
         ({"dtype": "float31"}, "no torch dtype"),
         ({"keep_dtype": "float31"}, "no torch dtype"),
         ({"observables": ("mood",)}, "no observable"),
+        ({"schedule": Spec("cosine")}, "need eval_batch"),
+        ({"eval_batch": 4}, "only collapse, core, norms, top5 can be observed"),
+        ({"eval_batch": 4, "alpha": 2.0}, "alpha do not go with eval_batch"),
     ):
         with pytest.raises(ValueError, match=message):
             arm(**changes)

@@ -166,20 +166,64 @@ def mnist(*, train_samples: int = 60_000) -> Data:
     )
 
 
-def cifar10() -> Data:
-    """CIFAR-10, pixels in [0, 1] as (rows, 3, 32, 32) float32."""
+def cifar10(
+    *,
+    normalised: bool = False,
+    train_samples: int | None = None,
+    test_samples: int | None = None,
+) -> Data:
+    """CIFAR-10, pixels in [0, 1] as (rows, 3, 32, 32) float32.
 
+    ``normalised``: minus the mean, over the deviation of the training pixels of each
+    channel. ``train_samples`` are drawn; ``test_samples``: the first so many.
+    """
+    names = [f"cifar-10-batches-py/data_batch_{k}" for k in range(1, 6)]
+    parts = (
+        _cifar(names, b"labels"),
+        _cifar(["cifar-10-batches-py/test_batch"], b"labels"),
+    )
+    return _images(*parts, normalised, train_samples, test_samples)
+
+
+def cifar100(
+    *,
+    normalised: bool = False,
+    train_samples: int | None = None,
+    test_samples: int | None = None,
+) -> Data:
+    """CIFAR-100 with its 100 fine classes, as ``cifar10``."""
+    parts = (
+        _cifar([f"cifar-100-python/{name}"], b"fine_labels")
+        for name in ("train", "test")
+    )
+    return _images(*parts, normalised, train_samples, test_samples)
+
+
+def _cifar(names: list[str], labels: bytes) -> tuple[Tensor, Tensor]:
     def read(name: str) -> tuple[Tensor, Tensor]:
         # Python 2 pickles: opened only after their hash has been checked
-        with fetch(f"cifar-10-batches-py/{name}").open("rb") as file:
+        with fetch(name).open("rb") as file:
             batch = pickle.load(file, encoding="bytes")
         pixels = batch[b"data"].reshape(-1, 3, 32, 32).astype(np.float32)
-        return torch.from_numpy(pixels / 255), torch.tensor(batch[b"labels"])
+        return torch.from_numpy(pixels / 255), torch.tensor(batch[labels])
 
-    batches = [read(f"data_batch_{k}") for k in range(1, 6)]
-    x_test, y_test = read("test_batch")
-    x_train, y_train = (torch.cat(part) for part in zip(*batches, strict=True))
-    return Data(x_train, y_train, x_test, y_test)
+    x, y = zip(*map(read, names), strict=True)
+    return torch.cat(x), torch.cat(y)
+
+
+def _images(train, test, normalised, train_samples, test_samples) -> Data:
+    (x, y), (x_test, y_test) = train, test
+    if normalised:
+        channels = (0, 2, 3)
+        mean, deviation = x.mean(channels), x.std(channels)
+        x, x_test = (
+            (part - mean[:, None, None]) / deviation[:, None, None]
+            for part in (x, x_test)
+        )
+    if train_samples is not None:
+        chosen = torch.randperm(len(x))[:train_samples]
+        x, y = x[chosen], y[chosen]
+    return Data(x, y, x_test[:test_samples], y_test[:test_samples])
 
 
 def text(name: str) -> str:
@@ -189,7 +233,7 @@ def text(name: str) -> str:
 
 @dataclass(frozen=True)
 class Download:
-    """Where one file comes from and the SHA-256 of its bytes."""
+    """Where one file comes from and the SHA-256 (or "md5:" and MD5) of its bytes."""
 
     url: str
     sha256: str
@@ -199,6 +243,8 @@ class Download:
 _MNIST = "https://ossci-datasets.s3.amazonaws.com/mnist/"
 _CIFAR = "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz"
 _CIFAR_MD5 = "md5:c58f30108f718f92721af3b95e74349a"
+_CIFAR100 = "https://www.cs.toronto.edu/~kriz/cifar-100-python.tar.gz"
+_CIFAR100_MD5 = "md5:eb9058c3a382ffc7106e4002c42a8d85"
 _SHAKESPEARE = (
     "https://raw.githubusercontent.com/karpathy/char-rnn/master/data/tinyshakespeare/"
 )
@@ -240,6 +286,17 @@ REGISTRY: dict[str, Download] = {
         _WIKITEXT + "test.txt",
         "d790b833ef8cf03a90db7bf1271b7520b83c45ce07ba3c1a9699df81e239eca0",
     ),
+    "gpt2/encoder.json": Download(
+        "https://openaipublic.blob.core.windows.net/gpt-2/encodings/main/encoder.json",
+        "196139668be63f3b5d6574427317ae82f612a97c5d1cdaf36ed2256dbf636783",
+    ),
+    # the published sums of the members are MD5
+    "cifar-100-python/train": Download(
+        _CIFAR100, "md5:16019d7e3df5f24257cddd939b257f8d", _CIFAR100_MD5
+    ),
+    "cifar-100-python/test": Download(
+        _CIFAR100, "md5:f0ef6b0ae62326f3e7ffdfab6717acfc", _CIFAR100_MD5
+    ),
 } | {
     f"cifar-10-batches-py/{name}": Download(_CIFAR, sha256, _CIFAR_MD5)
     for name, sha256 in zip(
@@ -277,11 +334,13 @@ def fetch(name: str) -> Path:
     path, wanted = data_folder() / name, REGISTRY[name]
     if not path.exists():
         _download(name, path, wanted)
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    if digest != wanted.sha256:
+    algorithm, _, expected = wanted.sha256.rpartition(":")
+    digest = hashlib.new(algorithm or "sha256", path.read_bytes()).hexdigest()
+    if digest != expected:
         raise DataError(
-            f"{path} is not the published {name} (SHA-256 {digest[:12]}..., expected "
-            f"{wanted.sha256[:12]}...): delete it and run again to fetch it anew"
+            f"{path} is not the published {name} ({algorithm or 'SHA-256'} "
+            f"{digest[:12]}..., expected {expected[:12]}...): delete it and run again "
+            "to fetch it anew"
         )
     return path
 

@@ -15,7 +15,18 @@ from typing import Any
 
 import torch
 
-from grokbook import datasets, losses, models, observables, optimizers
+from grokbook import (
+    corpora,
+    datasets,
+    images,
+    language,
+    losses,
+    models,
+    observables,
+    optimizers,
+    schedules,
+    vision,
+)
 
 SCALES = ("paper", "laptop", "smoke")  # best evidence first
 # What an arm may name, by the field it names it in.
@@ -27,9 +38,13 @@ CHOICES = {
             datasets.sparse_parity,
             datasets.mnist,
             datasets.cifar10,
+            datasets.cifar100,
+            images.image_folder,
+            corpora.wikitext,
         )
     },
-    "model": {"mlp": models.MLP, "transformer": models.Transformer},
+    "model": {"mlp": models.MLP, "transformer": models.Transformer}
+    | {"resnet18": vision.ResNet18, "gpt2": language.GPT2},
     "loss": {
         f.__name__: f
         for f in (
@@ -48,7 +63,11 @@ CHOICES = {
         "orthogonal": optimizers.OrthogonalGradient,
         "gradient_norm_schedule": optimizers.GradientNormSchedule,
     },
+    "schedule": {"staircase": schedules.staircase, "cosine": schedules.cosine},
+    "augment": {"crop_flip": images.crop_flip},
 }
+# Observables that an average over batches of rows leaves exact.
+AVERAGED = {"core", "top5", "collapse", "norms"}
 
 
 @dataclass(frozen=True, init=False)
@@ -79,7 +98,9 @@ class Arm:
     the data while the seed varies the rest. ``stop``: test accuracy at which a member
     may end early, seen at its logged epochs. ``rarely``: (every, observables), costly
     ones that are measured at fewer epochs, which are logged even where ``log`` skips
-    them.
+    them. ``eval_batch``: train a member alone, in ``grokbook.minibatch``, and evaluate
+    so many rows at a time; then ``schedule`` and ``augment`` are open to it, and an
+    epoch is one step on ``batch_size`` rows.
     """
 
     name: str
@@ -103,6 +124,9 @@ class Arm:
     keep_seeds: tuple[int, ...] | None = None
     observables: tuple[str, ...] = ("core", "collapse", "norms", "logits")
     rarely: tuple[int, tuple[str, ...]] | None = None
+    schedule: Spec | None = None
+    augment: Spec | None = None
+    eval_batch: int | None = None
 
     def __post_init__(self):
         named = [(kind, getattr(self, kind)) for kind in ("dataset", "model", "loss")]
@@ -110,8 +134,11 @@ class Arm:
         named += [("wrapper", w) for w in self.wrappers]
         named += [("penalty", p) for p in self.penalties]
         named += [("loss", self.later_loss[1])] if self.later_loss else []
+        for kind in ("schedule", "augment"):
+            named += [(kind, getattr(self, kind))] if getattr(self, kind) else []
         for kind, spec in named:
             _check(self.name, kind, spec)
+        self._check_batches()
         if self.epochs < 1:
             raise ValueError(f"arm {self.name!r}: epochs must be at least 1")
         for dtype in filter(None, (self.dtype, self.keep_dtype)):
@@ -121,6 +148,25 @@ class Arm:
         unknown = {*self.observables, *rare} - set(observables.OBSERVABLES)
         if unknown:
             raise ValueError(f"arm {self.name!r}: no observable {sorted(unknown)}")
+
+    def _check_batches(self) -> None:
+        """ValueError for what does not go with training in batches, or without it."""
+        if self.eval_batch is None:
+            if self.schedule or self.augment:
+                raise ValueError(
+                    f"arm {self.name!r}: schedule and augment need eval_batch"
+                )
+            return
+        if self.penalties or self.later_loss or self.rarely or self.alpha != 1:
+            raise ValueError(
+                f"arm {self.name!r}: penalties, later_loss, rarely and alpha do "
+                "not go with eval_batch"
+            )
+        if set(self.observables) - AVERAGED:
+            raise ValueError(
+                f"arm {self.name!r}: with eval_batch only "
+                f"{', '.join(sorted(AVERAGED))} can be observed"
+            )
 
     def logged_epochs(self) -> list[int]:
         """The epochs at which this arm is evaluated, ascending, 0 and last included."""

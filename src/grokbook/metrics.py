@@ -22,6 +22,12 @@ def accuracy(logits: Tensor, labels: Tensor) -> Tensor:
     return share(logits.argmax(dim=-1) == labels)
 
 
+def top_accuracy(logits: Tensor, labels: Tensor, *, k: int) -> Tensor:
+    """Share of rows whose label is among the k largest of (batch, ..., classes)."""
+    best = logits.topk(min(k, logits.shape[-1]), dim=-1).indices
+    return share((best == labels.unsqueeze(-1)).any(dim=-1))
+
+
 def collapse_fraction(logits: Tensor, *, dtype: torch.dtype) -> Tensor:
     """Share of rows whose max-shifted sum of exponentials is exactly 1 in ``dtype``.
 

@@ -56,6 +56,13 @@ def _core(s: Snapshot) -> dict[str, Tensor]:
     }
 
 
+def _top5(s: Snapshot) -> dict[str, Tensor]:
+    return {
+        "train_top5": metrics.top_accuracy(s.train_logits, s.train_labels, k=5),
+        "test_top5": metrics.top_accuracy(s.test_logits, s.test_labels, k=5),
+    }
+
+
 def _collapse(s: Snapshot) -> dict[str, Tensor]:
     shares = {
         f"collapse_{name}": metrics.collapse_fraction(
@@ -146,6 +153,7 @@ def _spectrum(s: Snapshot) -> dict[str, Tensor]:
 
 OBSERVABLES: dict[str, Callable[[Snapshot], dict[str, Tensor]]] = {
     "core": _core,
+    "top5": _top5,
     "collapse": _collapse,
     "norms": _norms,
     "logits": _logits,

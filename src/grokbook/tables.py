@@ -57,7 +57,13 @@ def flat(arm: Arm) -> dict[str, str]:
     if arm.later_loss:
         epoch, loss = arm.later_loss
         found["loss from epoch"] = f"{epoch}: {_value(loss)}"
-    found["epochs (full batch)"] = f"{arm.epochs:,}"
+    if arm.eval_batch is None:
+        found["epochs (full batch)"] = f"{arm.epochs:,}"
+    else:
+        found["steps"] = f"{arm.epochs:,}"
+        found["batch size"] = str(arm.batch_size)
+        found["schedule"] = str(arm.schedule or "constant")
+        found["augmentation"] = str(arm.augment or "none")
     found["weights"] = arm.dtype
     if arm.init_scale != 1.0:
         found["initial weights times"] = f"{arm.init_scale:g}"

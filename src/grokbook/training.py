@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 from torch.func import functional_call, vmap
 
-from grokbook import files, kernels, models, observables
+from grokbook import files, kernels, minibatch, models, observables
 from grokbook.datasets import Data
 from grokbook.experiment import Arm, Spec, options, resolve
 
@@ -377,9 +377,21 @@ def train(
         torch.random.set_rng_state(generator_state)
 
 
+def _ensemble(members, device, stacked) -> "Ensemble | minibatch.Minibatch":
+    arm, seed = members[0]
+    if arm.eval_batch is None:
+        return Ensemble(members, device, stacked=stacked)
+    if stacked:
+        raise TrainingError(
+            f"arm {arm.name!r} trains in batches with its own schedule and buffers, "
+            "which cannot be stacked: train its members one at a time"
+        )
+    return minibatch.Minibatch(arm, seed, *start(arm, seed), device)
+
+
 def _train(members, device, stacked, checkpoint, should_stop, report):
     _float32_means_float32()
-    ensemble = Ensemble(members, device, stacked=stacked)
+    ensemble = _ensemble(members, device, stacked)
     arm, log = ensemble.arm, _Log(members, stacked)
     spent, began = 0.0, time.monotonic()
     if checkpoint is not None and checkpoint.exists():

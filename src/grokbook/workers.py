@@ -22,7 +22,7 @@ from typing import Any
 
 import torch
 
-from grokbook import kernels, records, training
+from grokbook import kernels, minibatch, records, training
 from grokbook.datasets import DataError
 from grokbook.experiment import Arm, Experiment, resolve
 from grokbook.training import Member, Outcome, TrainingError
@@ -192,9 +192,11 @@ def _run_stacked(todo: list[_Task], device: str, place: _Place) -> None:
     for task in todo:
         groups.setdefault(training.kind(task.member[0]), []).append(task)
     for group in groups.values():
-        for first in range(0, len(group), STACK_LIMIT):
-            tasks = group[first : first + STACK_LIMIT]
-            if not _train_group(tasks, device, place, stacked=True):
+        alone = group[0].member[0].eval_batch is not None
+        size = 1 if alone else STACK_LIMIT
+        for first in range(0, len(group), size):
+            tasks = group[first : first + size]
+            if not _train_group(tasks, device, place, stacked=not alone):
                 return
 
 
@@ -382,6 +384,9 @@ def expected_seconds(experiment: Experiment, device: str, rate: float) -> float:
     """
     flop = 0.0
     for arm in experiment.arms:
+        if arm.eval_batch is not None:
+            flop += minibatch.training_flop(arm)
+            continue
         model = resolve("model", arm.model)(**arm.model.options)
         first, *rest = [p.numel() for p in model.parameters() if p.ndim == 2]
         is_tokens = "vocabulary" in arm.model.options

@@ -557,3 +557,126 @@ def fig16(scale: str) -> Iterator[Arm]:
             alpha=alpha,
             **shared_task(scale),
         )
+
+
+# Table 1 and Figure 17: training in batches. An "epoch" of these arms is one step.
+
+
+def resnets(
+    scale: str, dataset: Spec, classes: int, *, batch: int, per_pass: int, passes: int
+) -> Iterator[Arm]:
+    """ResNet-18 with the three methods; learning rate 0.1 and batches are ours."""
+    width, log = by_scale(scale, (64, 1), (64, 2), (4, 1))
+    size, padding = (224, 0) if dataset.name == "image_folder" else (32, 4)
+    for name, loss, wrappers in (
+        ("Softmax CE", SOFTMAX32, ()),
+        ("StableMax CE", STABLEMAX, ()),
+        ("⊥Grad", SOFTMAX32, (ORTHOGONAL,)),
+    ):
+        yield Arm(
+            name,
+            dataset,
+            Spec("resnet18", classes=classes, stem="imagenet", width=width),
+            loss,
+            Spec("sgd", lr=0.1, momentum=0.9, weight_decay=1e-4),
+            passes * per_pass,
+            log * per_pass,
+            wrappers=wrappers,
+            batch_size=batch,
+            observables=("core", "collapse"),
+            schedule=Spec("staircase", every=max(1, 3 * passes // 10) * per_pass),
+            augment=Spec("crop_flip", size=size, padding=padding),
+            eval_batch=by_scale(scale, 500, 500, 3),
+        )
+
+
+def small_images(scale: str, name: str, classes: int) -> Iterator[Arm]:
+    """CIFAR at the paper's size, or a tenth of its images for a tenth of the passes."""
+    train, test, passes = by_scale(
+        scale, (50_000, 10_000, 100), (5_000, 5_000, 10), (8, 6, 4)
+    )
+    samples = {} if scale == "paper" else {"train_samples": train, "test_samples": test}
+    batch = by_scale(scale, 128, 128, 4)
+    dataset = Spec(name, normalised=True, **samples)
+    settings = {"batch": batch, "per_pass": train // batch, "passes": passes}
+    return resnets(scale, dataset, classes, **settings)
+
+
+TENTH = (
+    "5,000 of 50,000 training images, 10 of 100 passes (390 of 39,000 steps), 5,000 of "
+    "10,000 test images, one seed of five"
+)
+
+
+@EXPERIMENTS.experiment(reduced=TENTH)
+def tab01vision(scale: str) -> Iterator[Arm]:
+    """CIFAR-10, with the stem that explains the accuracy the paper prints."""
+    return small_images(scale, "cifar10", 10)
+
+
+@EXPERIMENTS.experiment(reduced=TENTH)
+def tab01cifar100(scale: str) -> Iterator[Arm]:
+    """CIFAR-100."""
+    return small_images(scale, "cifar100", 100)
+
+
+@EXPERIMENTS.experiment(
+    reduced="1 of 100 passes, 100 of 1,000 classes, one seed of three", paper_seeds=3
+)
+def tab01imagenet(scale: str) -> Iterator[Arm]:
+    """ImageNet-1k, from a folder of images; at laptop scale one of 100 classes."""
+    name, classes, batch, per_pass, passes = by_scale(
+        scale,
+        ("imagenet", 1000, 256, 5004, 100),
+        ("imagenet-100", 100, 256, 500, 1),
+        ("imagenet", 2, 2, 2, 2),
+    )
+    settings = {"batch": batch, "per_pass": per_pass, "passes": passes}
+    return resnets(scale, Spec("image_folder", corpus=name), classes, **settings)
+
+
+@EXPERIMENTS.experiment(
+    reduced="WikiText-2 for WikiText-103, 4 layers of width 128 for 12 of 768, the "
+    "first 4,096 of 50,257 tokens, blocks of 128 for 512, 160 steps for 14,400, one "
+    "seed of three",
+    paper_seeds=3,
+)
+def tab01language(scale: str) -> Iterator[Arm]:
+    """GPT-2; the warm-up keeps its share of the steps where there are fewer."""
+    dataset = by_scale(
+        scale,
+        Spec("wikitext", corpus="wikitext-103-raw", block=512),
+        Spec("wikitext", block=128, vocabulary=4096, test_blocks=192),
+        Spec("wikitext", block=8, vocabulary=256, train_blocks=9, test_blocks=4),
+    )
+    network = by_scale(
+        scale,
+        (50_257, 1024, 768, 12, 12),
+        (4096, 128, 128, 4, 4),
+        (256, 8, 8, 2, 1),
+    )
+    steps, warmup, log, batch = by_scale(
+        scale, (14_400, 1000, 240, 16), (160, 11, 40, 16), (6, 2, 2, 4)
+    )
+    names = ("vocabulary", "positions", "width", "heads", "depth")
+    sizes = dict(zip(names, network, strict=True))
+    for name, loss, wrappers, attention in (
+        ("Softmax CE", SOFTMAX32, (), "softmax"),
+        ("StableMax CE", STABLEMAX, (), "softmax"),
+        ("⊥Grad", SOFTMAX32, (ORTHOGONAL,), "softmax"),
+        ("StableMax attention", SOFTMAX32, (), "stablemax"),
+    ):
+        yield Arm(
+            name,
+            dataset,
+            Spec("gpt2", **sizes, dropout=0.1, attention=attention),
+            loss,
+            adamw(5e-4, beta2=0.999, eps=1e-8, weight_decay=0.01),
+            steps,
+            log,
+            wrappers=wrappers,
+            batch_size=batch,
+            observables=("core", "top5", "collapse"),
+            schedule=Spec("cosine", warmup=warmup),
+            eval_batch=by_scale(scale, 16, 32, 2),
+        )

@@ -15,13 +15,17 @@ class Registry(dict[str, Callable[[str], Experiment]]):
         super().__init__()
         self.paper, self.seeds = paper, seeds
 
-    def experiment(self, *, reduced: str, laptop_seeds: int = 1) -> Callable:
+    def experiment(
+        self, *, reduced: str, laptop_seeds: int = 1, paper_seeds: int | None = None
+    ) -> Callable:
         """Decorate a function from a scale to the arms of one record.
 
-        All seeds are used at paper scale, the first ``laptop_seeds`` at laptop scale,
-        two in smoke tests. ``reduced`` says in words what laptop scale leaves out.
+        All seeds (or the first ``paper_seeds``) are used at paper scale, the first
+        ``laptop_seeds`` at laptop scale, two in smoke tests. ``reduced`` says in words
+        what laptop scale leaves out.
         """
-        counts = {"paper": len(self.seeds), "laptop": laptop_seeds, "smoke": 2}
+        paper_seeds = paper_seeds or len(self.seeds)
+        counts = {"paper": paper_seeds, "laptop": laptop_seeds, "smoke": 2}
 
         def register(arms: Callable[[str], Iterable[Arm]]):
             def make(scale: str) -> Experiment:
