@@ -103,7 +103,8 @@ class _OneDNNLinear(torch.autograd.Function):
         grad_x = _onednn(grad, weight.T, None) if need_x else None
         grad_weight = None
         if need_weight:  # the order with the wider factor second is up to 20 % faster
-            inputs = x.reshape(-1, x.shape[-1])
+            # one position of a sequence is a view on which oneDNN is 200 times slower
+            inputs = x.reshape(-1, x.shape[-1]).contiguous()
             if rows.shape[-1] > inputs.shape[-1]:
                 grad_weight = _onednn(inputs.T, rows.T, None).T
             else:
