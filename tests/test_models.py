@@ -345,6 +345,22 @@ def test_relu_in_the_same_pass_changes_no_bit(onednn, sizes):
     assert all(torch.equal(a, b) for a, b in zip(*found, strict=True))
 
 
+def test_onednn_gets_dense_matrices(onednn, monkeypatch):
+    """On rows with gaps, as one position of a sequence has, it is 200 times slower."""
+    product, seen = kernels._onednn, []
+
+    def spy(x, weight, *rest):
+        seen.extend((x, weight))
+        return product(x, weight, *rest)
+
+    monkeypatch.setattr(kernels, "_onednn", spy)
+    x, weight = torch.randn(20, 3, 8), torch.randn(5, 8, requires_grad=True)
+    kernels.linear(x[:, -1:], weight).square().sum().backward()
+    matrices = [t for t in seen if t.dim() == 2]
+    assert len(matrices) == 3
+    assert all(t.is_contiguous() or t.T.is_contiguous() for t in matrices)
+
+
 def test_onednn_takes_part_in_a_network(onednn):
     torch.manual_seed(0)
     model = models.MLP(P, (9,), vocabulary=P)
