@@ -605,8 +605,8 @@ claims.table(found, page="singh2026/tab01")
 #
 # ```{exercise}
 # :label: ex-singh2026-tab01-eps
-# Give the norm $\varepsilon = 10^{-5}$ and let the embedding shrink by a factor of 100, as weight decay would
-# like to. What does A\* do to its attention?
+# Give the norm $\varepsilon = 10^{-5}$ and let the embedding shrink by a factor of 100, as
+# weight decay would like to. What does A\* do to its attention?
 # ```
 #
 # ```{solution} ex-singh2026-tab01-eps
