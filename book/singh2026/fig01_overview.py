@@ -644,7 +644,7 @@ claims.table(found, page="singh2026/fig01")
 # Deviations and ambiguities:
 #
 # 1. *Reduced task.* Where the tables say laptop scale: addition modulo 37 with half of the
-#    table, 684 training pairs, and 5,000 epochs. It was chosen by cost, after a pilot of M
+#    table, 685 training pairs, and 5,000 epochs. It was chosen by cost, after a pilot of M
 #    and No LN had shown that both generalise within that time. The authors' epochs are another
 #    task's; only the columns "times M" compare.
 # 2. *Activation.* GELU, with which the published logs were made.

@@ -718,7 +718,7 @@ claims.table(found, page="singh2026/fig02")
 # Deviations and ambiguities:
 #
 # 1. *Reduced task.* Where the tables say laptop scale: addition modulo 37 with half of the
-#    table, 684 training pairs, and 5,000 epochs, chosen by cost after a pilot of M and No LN
+#    table, 685 training pairs, and 5,000 epochs, chosen by cost after a pilot of M and No LN
 #    had shown that both generalise within that time. It has 19 modes in place of 57.
 # 2. *Activation* GELU, with which the published logs were made, and *start* by the authors'
 #    distributions but not their draws.
