@@ -151,7 +151,8 @@ def test_weights_are_kept_for_some_seeds_and_rounded(stacked):
 
 
 def test_rare_observables_at_their_own_epochs():
-    (outcome,) = training.train([(arm(log=10, rarely=(12, ("norms", "update"))), 0)])
+    settings = {"observables": ("core",), "rarely": (12, ("norms", "update"))}
+    (outcome,) = training.train([(arm(log=10, **settings), 0)])
     found = {row["epoch"]: "weight_norm" in row for row in outcome.rows}
     rare = {0: True, 12: True, 24: True, 30: True}
     assert found == {10: False, 20: False} | rare
