@@ -65,6 +65,8 @@ def flat(arm: Arm) -> dict[str, str]:
         found["schedule"] = str(arm.schedule or "constant")
         found["augmentation"] = str(arm.augment or "none")
     found["weights"] = arm.dtype
+    if arm.alpha != 1.0:
+        found["logits times"] = f"{arm.alpha:g}"
     if arm.init_scale != 1.0:
         found["initial weights times"] = f"{arm.init_scale:g}"
     return found

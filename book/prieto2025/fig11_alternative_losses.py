@@ -1,0 +1,694 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Figure 11: All three losses grok without weight decay, Taylor softmax first (partly seen at reduced scale)
+#
+# **Claim.** Besides {term}`StableMax` (a), a penalty on the norm of the {term}`logits
+# <logit>` (b) and Taylor softmax, $1 + x + x^2/2$ in place of $e^x$ (c), make the network
+# {term}`grok <grokking>` without {term}`weight decay`, and (c) is the fastest of the three
+# {cite:p}`prieto2025`. **Here.** The penalty at the strengths listed below, since the
+# paper names none, and Taylor softmax with and without the gradient that is said to
+# regularise it. **What came out.** All three grok, Taylor softmax first, StableMax an order
+# of magnitude later. The penalty holds the logits where it balances the loss. Taylor softmax
+# owes everything to the gradient through its minimum: without it the network does not even
+# fit. Its test loss had not come down far when 99.5 % accuracy ended the run.
+
+# %% [markdown]
+# ## What was run
+#
+# The paper gives the three losses in words and the second-order formula; task and network
+# are presumed to be those of its other figures. No program of this figure was released.
+# Optimiser and precision are those of the released StableMax run, so that the three
+# differ in the loss alone. A run ends early once its test accuracy is at 99.5 %.
+
+# %% tags=["parameters"]
+scale = "best"
+retrain = False
+device = "auto"
+
+# %% tags=["hide-input"]
+import inspect
+import math
+import statistics
+
+import matplotlib.pyplot as plt
+import torch
+from matplotlib.colors import to_hex
+from matplotlib.ticker import LogLocator, NullFormatter
+
+from grokbook import claims, losses, pages, plots, records, tables
+
+plots.use_style()
+page = {"scale": scale, "retrain": retrain, "device": device}
+mixed = pages.record("prieto2025/fig11", **page)
+tasks = pages.record("prieto2025/fig04left", **page)
+smaller = records.path_of("prieto2025/fig04left", "laptop").exists()
+if scale == "best" and not tasks.seeds("addition") and smaller:
+    tasks = pages.record("prieto2025/fig04left", scale="laptop")
+plain = pages.record("prieto2025/fig01c", **page)
+
+# %% tags=["hide-input"]
+tables.settings(
+    mixed,
+    paper={
+        "dataset": "modular",
+        "dataset.p": "113",
+        "dataset.operation": "add",
+        "model": "mlp",
+        "model.widths": "(200, 200)",
+        "loss": "softmax with a norm penalty (b), Taylor softmax (c)",
+        "loss.detach_min": "False: the gradient flows",
+        "optimizer.weight_decay": "0",
+        "penalties": "norm of the logits, strength not stated",
+    },
+    notes={
+        "dataset.train_fraction": "as in the paper's other figures",
+        "loss.dtype": "as in the released StableMax run",
+        "optimizer.lr": "as in the released StableMax run",
+        "optimizer.betas": "as in the released StableMax run",
+        "optimizer.eps": "as in the released StableMax run",
+        "penalties": "strength times the mean L2 norm of a row",
+    },
+)
+
+# %% tags=["hide-input"]
+tables.arms(mixed)
+
+# %% [markdown]
+# Panel (a) is the addition of [Figure 4](fig04_stablemax_grokking.ipynb), the control the
+# {term}`collapse-free cross-entropy` of [Figure 1](fig01_headline.ipynb), which has
+# another $\beta_2$. Whether they share the task of (b) and (c) depends on the
+# {term}`scale` of their records:
+
+# %% tags=["hide-input"]
+EXACT = "exact CE float64"
+TASK = mixed.experiment.arms[0]
+
+
+def same_task(record, arm):
+    """Whether an arm has the data and the network of panels (b) and (c)."""
+    other = record.experiment.arm(arm)
+    return (other.dataset, other.model) == (TASK.dataset, TASK.model)
+
+
+def task(arm):
+    share = arm.dataset.options["train_fraction"]
+    beta2 = arm.optimizer.options["betas"][1]
+    return (
+        f"addition mod {arm.dataset.options['p']}, {share:.0%} of the table, "
+        f"β2 {beta2:g}, {arm.epochs:,} epochs at most"
+    )
+
+
+has_stable = bool(tasks.seeds("addition"))
+has_exact = bool(plain.seeds(EXACT)) and same_task(plain, EXACT)
+stable_comparable = has_stable and same_task(tasks, "addition")
+print(f"(b), (c)  {task(TASK)}")
+print(f"(a)       {task(tasks.experiment.arm('addition'))}")
+print(f"control   {task(plain.experiment.arm(EXACT))}")
+
+# %% [markdown]
+# ## The idea in code
+#
+# **Penalty.** The loss is $-\log \operatorname{softmax}(z)_y + \lambda \lVert z \rVert$.
+# Once a sample is fitted, scaling its logits up lowers the first term and raises the
+# second, and the two balance. Suppose that all $C - 1$ wrong logits are equal; then for a
+# gap $\Delta$ to the correct one the smallest norm is $\Delta \sqrt{1 - 1/C}$, and the sum
+# is smallest at
+#
+# $$
+# \Delta^* = \log \frac{(C - 1)(1 - \mu)}{\mu},
+# \qquad \mu = \lambda \sqrt{1 - 1/C} ,
+# $$
+#
+# which grows only with the logarithm of $1/\lambda$. So the strength hardly matters for
+# the size of the logits, and each of those run here keeps the gap below the 16.6 at which
+# a float32 softmax begins to {term}`absorb <absorption>` a competitor: no run with the
+# penalty should ever collapse.
+
+
+# %%
+def balance(strength, classes):
+    """Gap and logit norm at which the penalty and the loss of a sample balance."""
+    unit = math.sqrt(1 - 1 / classes)
+    gap = math.log((classes - 1) * (1 - strength * unit) / (strength * unit))
+    return gap, gap * unit
+
+
+classes = TASK.model.options["classes"]
+print("strength   gap   logit norm")
+for strength in (1e-4, 1e-3, 1e-2, 1e-1):
+    gap, norm = balance(strength, classes)
+    print(f"{strength:8g}{gap:6.1f}{norm:13.1f}")
+print(f"float32 absorbs a single competitor from a gap of {24 * math.log(2):.1f}")
+
+# %% [markdown]
+# **Taylor softmax.** The parabola turns around at $x = -1$, so the smallest logit of the
+# sample is subtracted first, and the paper lets the gradient flow through it:
+#
+# $$
+# \mathcal{L} = -\log \frac{t(z_y - \min z)}{\sum_k t(z_k - \min z)},
+# \qquad t(x) = 1 + x + \frac{x^2}{2} .
+# $$
+
+# %% tags=["hide-input"]
+print(inspect.getsource(losses.taylor_cross_entropy))
+
+# %% [markdown]
+# What flows through the minimum is easiest seen on one fitted sample: it pulls the lowest
+# logit *up*. Without it the gradients of a sample do not add to zero, and every step
+# pushes all wrong logits down together, far more than it raises the correct one.
+
+# %%
+z = torch.tensor([[8.0, 0.5, 0.0, -0.5, -1.0]], dtype=torch.float64)
+print("logits                     " + "".join(f"{v:8.2f}" for v in z[0]) + "     sum")
+for words, detach in (("gradient, paper", False), ("gradient, minimum detached", True)):
+    leaf = z.clone().requires_grad_()
+    losses.taylor_cross_entropy(leaf, torch.tensor([0]), detach_min=detach).backward()
+    row = [*leaf.grad[0].tolist(), leaf.grad.sum().item()]
+    print(f"{words:<27}" + "".join(f"{v:+8.3f}" for v in row))
+
+# %% tags=["hide-input"]
+TAYLOR, DETACHED = "Taylor", "Taylor, minimum detached"
+strengths = {}  # arm of panel (b) -> its strength, weakest first
+for arm in mixed.experiment.arms:
+    if arm.penalties and mixed.seeds(arm.name):
+        strengths[arm.name] = arm.penalties[0].options["strength"]
+strengths = dict(sorted(strengths.items(), key=lambda item: item[1]))
+taylors = [arm for arm in (TAYLOR, DETACHED) if mixed.seeds(arm)]
+
+blues = plt.get_cmap("Blues")
+FULL = (1e-4, 1e-3, 1e-2, 1e-1)
+shade = {s: to_hex(blues(0.4 + 0.2 * i)) for i, s in enumerate(FULL)}
+curves = []  # record, arm, label, colour, line
+for arm, strength in strengths.items():
+    curves.append((mixed, arm, f"penalty {strength:g}", shade[strength], "-"))
+for arm, label, color in (
+    (TAYLOR, "Taylor", plots.RED),
+    (DETACHED, "Taylor, detached", plots.ORANGE),
+):
+    if arm in taylors:
+        curves.append((mixed, arm, label, color, "-"))
+if stable_comparable:
+    curves.append((tasks, "addition", "StableMax", plots.GREEN, "-"))
+if has_exact:
+    curves.append((plain, EXACT, "control", plots.BLACK, "-"))
+
+
+def reaches(record, arm, column="test", share=0.95):
+    return claims.first_epoch(record, arm, f"{column}_accuracy", reaches=share)
+
+
+def median(values):
+    return statistics.median_low(values.values())
+
+
+# %% [markdown]
+# ## The figure
+
+# %% tags=["hide-input"] mystnb={"figure": {"caption": "Figure 11. Test loss solid, training loss dashed, each in the loss of its own panel and on logarithmic axes; that of (b) without the penalty. Thick lines are medians over seeds, thin lines single seeds; a line ends where test accuracy has reached 99.5 % or the epochs are over. Panel (a) may have another task, see above.", "name": "fig-prieto2025-11"}, "image": {"alt": "Three panels of loss against epoch on logarithmic axes, for StableMax, for softmax with a penalty on the logit norm at several strengths, and for Taylor softmax with and without gradient through the minimum: training loss dashed, test loss solid."}}
+figure, panels = plots.panels(3, height=3.9)
+drawn = [
+    (panels[1], mixed, arm, f"strength {strength:g}", shade[strength])
+    for arm, strength in strengths.items()
+]
+drawn += [
+    (panels[2], mixed, arm, label, color)
+    for arm, label, color in (
+        (TAYLOR, "through the minimum", plots.RED),
+        (DETACHED, "minimum detached", plots.ORANGE),
+    )
+    if arm in taylors
+]
+if has_stable:
+    drawn.append((panels[0], tasks, "addition", "StableMax", plots.GREEN))
+for axes, record, arm, label, color in drawn:
+    plots.curve(axes, record, arm, "test_loss", color=color, label=label)
+    plots.curve(
+        axes,
+        record,
+        arm,
+        "train_loss",
+        color=color,
+        linestyle=(0, (2, 1.5)),
+        seeds=False,
+    )
+for axes in panels:
+    axes.set(xscale="log", yscale="log", xlabel="epoch")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.19))
+panels[0].set_ylabel("loss (natural logarithm)")
+plots.letter(panels, ["StableMax", "logit-norm penalty", "Taylor softmax"])
+figure.show()
+
+# %% [markdown]
+# The losses of the panels have different units; accuracies can be compared, among runs
+# of one task. The right panel answers which of (b) and (c) is faster, strength by strength.
+
+# %% tags=["hide-input"] mystnb={"figure": {"caption": "(a) Test accuracy of all runs on the task of panels (b) and (c); the control is collapse-free cross-entropy without penalty. (b) Epoch of 95 % test accuracy against the strength of the penalty, one dot per seed, hollow at the last epoch where it is never reached; the lines are Taylor softmax.", "name": "fig-prieto2025-11-strength"}, "image": {"alt": "Left: test accuracy against epoch on a logarithmic axis, one curve per penalty strength, two for Taylor softmax and one for the control. Right: epoch of 95 percent test accuracy against penalty strength on logarithmic axes, with horizontal lines for Taylor softmax."}}
+figure, (left, right) = plots.panels(2, height=3.9)
+for record, arm, label, color, line in curves:
+    plots.curve(
+        left,
+        record,
+        arm,
+        "test_accuracy",
+        color=color,
+        label=label,
+        linestyle=line,
+        percent=True,
+    )
+left.set(xscale="log", xlabel="epoch", ylabel="test accuracy (%)", ylim=(-3, 103))
+for arm, strength in strengths.items():
+    until = mixed.experiment.arm(arm).epochs
+    for number, epoch in enumerate(reaches(mixed, arm).values()):
+        there = math.isfinite(epoch)
+        right.plot(
+            strength,
+            epoch if there else until,
+            "o",
+            ms=7,
+            color=shade[strength],
+            mfc=shade[strength] if there else "white",
+            label="penalty" if (arm, number) == (list(strengths)[-1], 0) else None,
+        )
+for arm, label, color in (
+    (TAYLOR, "Taylor", plots.RED),
+    (DETACHED, "Taylor, detached", plots.ORANGE),
+):
+    times = list(reaches(mixed, arm).values()) if arm in taylors else []
+    for number, epoch in enumerate(e for e in times if math.isfinite(e)):
+        words = None if number else label
+        right.axhline(epoch, color=color, lw=1.3, label=words)
+right.set(xscale="log", yscale="log")
+right.set(xlabel="strength of the penalty", ylabel="epoch of 95 % test accuracy")
+right.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+right.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+right.yaxis.set_minor_formatter(NullFormatter())
+if strengths:
+    right.set_xlim(min(strengths.values()) / 3, max(strengths.values()) * 3)
+for axes in (left, right):
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.19), ncol=2)
+plots.letter([left, right], ["test accuracy", "who is first"])
+figure.show()
+
+# %% [markdown]
+# Does the penalty bound the logits, and at the norm that the balance predicts? Taylor
+# softmax has no such bound, only a loss that falls slowly.
+
+# %% tags=["hide-input"] mystnb={"figure": {"caption": "(a) Mean L2 norm of the logits on the training set; dotted, the norm at which penalty and loss balance. (b) Mean gap between the two largest logits; dashed, the gaps from which one competitor is absorbed in float32 and float64. Penalties in blue, darker for stronger.", "name": "fig-prieto2025-11-norm"}, "image": {"alt": "Left: mean logit norm against epoch on logarithmic axes with dotted horizontal lines at predicted norms. Right: mean gap between the two largest logits with dashed horizontal lines at 16.6 and 36.7."}}
+figure, (left, right) = plots.panels(2, height=3.9)
+for axes, column in ((left, "mean_logit_norm"), (right, "mean_gap")):
+    for record, arm, label, color, line in curves:
+        plots.curve(axes, record, arm, column, color=color, label=label, linestyle=line)
+    axes.set(xscale="log", yscale="log", xlabel="epoch")
+for strength in strengths.values():
+    left.axhline(balance(strength, classes)[1], color=shade[strength], ls=":", lw=1.2)
+for bits, words in ((24, "float32"), (53, "float64")):
+    edge = bits * math.log(2)
+    right.axhline(edge, color=plots.BLACK, ls="--", lw=1)
+    place = right.get_yaxis_transform()
+    above = (
+        {"y": 1.1 * edge, "va": "bottom"}
+        if bits > 24
+        else {"y": edge / 1.1, "va": "top"}
+    )
+    right.text(0.99, s=words, transform=place, fontsize=9, ha="right", **above)
+left.set_ylabel("mean logit norm")
+right.set_ylabel("mean gap of the logits")
+# the first epochs start near zero and would flatten the rest
+left.set_ylim(bottom=1)
+right.set_ylim(bottom=0.1)
+handles, labels = left.get_legend_handles_labels()
+figure.legend(handles, labels, loc="outside lower center", ncols=4)
+plots.letter([left, right], ["norm", "gap"])
+figure.show()
+
+# %% [markdown]
+# In numbers, as medians over seeds. "Fit" is the first logged epoch with 99 % training
+# accuracy, the collapse is that of a float64 softmax of the same logits.
+
+
+# %% tags=["hide-input"]
+def fit(record, arm):
+    return reaches(record, arm, "train", 0.99)
+
+
+def at_fit(record, arm, column):
+    """Value at the fit, infinite where there is none."""
+    series = record.series(arm, column)
+    return {
+        seed: float(series[seed].loc[epoch]) if math.isfinite(epoch) else math.inf
+        for seed, epoch in fit(record, arm).items()
+    }
+
+
+def growth(record, arm):
+    """Largest mean logit norm from the fit on, over that at the fit."""
+    series = record.series(arm, "mean_logit_norm")
+    return {
+        seed: float(series[seed].loc[epoch:].max() / series[seed].loc[epoch])
+        if math.isfinite(epoch)
+        else math.inf
+        for seed, epoch in fit(record, arm).items()
+    }
+
+
+def in_words(value, show):
+    return show.format(value) if math.isfinite(value) else "never"
+
+
+HEAD = ("fit", "test 95 %", "best test", "norm at end", "predicted", "collapse")
+print(f"{'':<18}" + "".join(f"{word:>13}" for word in HEAD))
+for record, arm, label, _, _ in curves:
+    weight = strengths.get(arm) if record is mixed else None
+    cells = [
+        in_words(median(fit(record, arm)), "{:,.0f}"),
+        in_words(median(reaches(record, arm)), "{:,.0f}"),
+        f"{median(claims.largest(record, arm, 'test_accuracy')):.1%}",
+        f"{median(claims.last(record, arm, 'mean_logit_norm')):,.1f}",
+        f"{balance(weight, classes)[1]:.1f}" if weight else "—",
+        f"{median(claims.largest(record, arm, 'collapse_float64')):.1%}",
+    ]
+    print(f"{label:<18}" + "".join(f"{cell:>13}" for cell in cells))
+
+# %% [markdown]
+# ## Check
+#
+# The paper does not say at which strength; its claims are judged at each of those run
+# here, and seed by seed. A dagger marks thresholds that are the replication's own. Epochs
+# are compared only between runs of one task.
+
+
+# %% tags=["hide-input"]
+def ends_low(record, arm):
+    """Test loss at the end as a share of its largest value."""
+    return claims.combine(
+        lambda end, top: end / top,
+        claims.last(record, arm, "test_loss"),
+        claims.largest(record, arm, "test_loss"),
+    )
+
+
+def lead(record, arm):
+    """Epochs by which Taylor reaches 95 % test first, "never" if it never does.
+
+    Where the other never gets there, its last epoch counts: the lead is at least that.
+    """
+    until = record.experiment.arm(arm).epochs
+    return claims.combine(
+        lambda taylor, other: (
+            min(other, until) - taylor if math.isfinite(taylor) else -math.inf
+        ),
+        reaches(mixed, TAYLOR),
+        reaches(record, arm),
+    )
+
+
+judged = []  # panel, record, arm, words
+if has_stable:
+    judged.append((tasks, "addition", "(a) StableMax"))
+for arm, strength in strengths.items():
+    judged.append((mixed, arm, f"(b) penalty {strength:g}"))
+if TAYLOR in taylors:
+    judged.append((mixed, TAYLOR, "(c) Taylor"))
+rows = [
+    claims.per_seed(
+        record,
+        f"{words}: test accuracy reaches 95 % without weight decay (largest)",
+        "groks",
+        claims.largest(record, arm, "test_accuracy"),
+        lambda share: share >= 0.95,
+        show="{:.1%}",
+        source="4.11",
+    )
+    for record, arm, words in judged
+]
+if TAYLOR in taylors and stable_comparable:
+    both = {tasks.scale, mixed.scale}
+    rows.append(
+        claims.with_scale(
+            claims.per_seed(
+                mixed,
+                "(c) reaches 95 % test before (a) (epochs ahead, at least)",
+                "faster",
+                lead(tasks, "addition"),
+                lambda epochs: epochs > 0,
+                show="{:+,.0f}",
+                source="4.11",
+            ),
+            both.pop() if len(both) == 1 else "laptop",
+        )
+    )
+if TAYLOR in taylors:
+    for arm, strength in strengths.items():
+        rows.append(
+            claims.per_seed(
+                mixed,
+                f"(c) reaches 95 % test before (b) with strength {strength:g} "
+                "(epochs ahead, at least)",
+                "faster",
+                lead(mixed, arm),
+                lambda epochs: epochs > 0,
+                show="{:+,.0f}",
+                source="4.11",
+            )
+        )
+rows += [
+    claims.per_seed(
+        record,
+        f"{words}: test loss ends below 10 % of its maximum (share)†",
+        "falls",
+        ends_low(record, arm),
+        lambda share: share < 0.1,
+        show="{:.1%}",
+        source="4.11",
+    )
+    for record, arm, words in judged
+]
+rows += [
+    claims.per_seed(
+        mixed,
+        f"(b) penalty {strength:g}: the mean logit norm stays below 10 times its value "
+        "at the fit (largest ratio)†",
+        "prevented from growing",
+        growth(mixed, arm),
+        lambda times: times < 10,
+        show="{:.2f}",
+        source="4.11",
+    )
+    for arm, strength in strengths.items()
+]
+
+# %% tags=["hide-input"]
+if TAYLOR in taylors and strengths:
+    times = [reaches(mixed, arm) for arm in strengths]
+
+    def flip(taylor, *penalties):
+        """Weakest strength at which the penalty is earlier than Taylor softmax."""
+        pairs = zip(strengths.values(), penalties, strict=True)
+        return min((s for s, epoch in pairs if epoch < taylor), default=math.inf)
+
+    rows.append(
+        claims.extra(
+            mixed,
+            "(b) weakest strength run here at which the penalty is earlier than Taylor "
+            "softmax",
+            claims.combine(flip, reaches(mixed, TAYLOR), *times),
+            show="{:g}",
+        )
+    )
+if not stable_comparable:
+    # different tasks: delays in units of the own fit, which are no race
+    for record, arm, words in (
+        (tasks, "addition", "(a) StableMax, on its own task"),
+        (mixed, TAYLOR, "(c) Taylor"),
+    ):
+        if record.seeds(arm):
+            rows.append(
+                claims.extra(
+                    record,
+                    f"{words}: epoch of 95 % test over that of 95 % train",
+                    claims.combine(
+                        lambda test, train: test / train if train else math.inf,
+                        reaches(record, arm),
+                        reaches(record, arm, "train"),
+                    ),
+                    show="{:.1f}",
+                )
+            )
+if DETACHED in taylors:
+    rows.append(
+        claims.extra(
+            mixed,
+            "(c) Taylor, minimum detached: epoch of 95 % test",
+            reaches(mixed, DETACHED),
+            show="{:,.0f}",
+        )
+    )
+if TAYLOR in taylors:
+    rows.append(
+        claims.extra(
+            mixed,
+            "(c) Taylor: epoch of 95 % test",
+            reaches(mixed, TAYLOR),
+            show="{:,.0f}",
+        )
+    )
+for arm in taylors:
+    rows.append(
+        claims.extra(
+            mixed,
+            f"(c) {arm}: growth of the mean logit norm from the fit on (ratio)",
+            growth(mixed, arm),
+            show="{:,.1f}",
+        )
+    )
+for arm, strength in strengths.items():
+    rows.append(
+        claims.extra(
+            mixed,
+            f"(b) penalty {strength:g}: mean logit norm at the end over the predicted one",
+            claims.combine(
+                lambda norm, strength=strength: norm / balance(strength, classes)[1],
+                claims.last(mixed, arm, "mean_logit_norm"),
+            ),
+            show="{:.3f}",
+        )
+    )
+if has_exact:
+    until = plain.experiment.arm(EXACT).epochs
+    rows.append(
+        claims.extra(
+            plain,
+            f"control, no penalty and no collapse: largest test accuracy to epoch "
+            f"{until:,}",
+            claims.largest(plain, EXACT, "test_accuracy"),
+            show="{:.1%}",
+        )
+    )
+
+# %% tags=["hide-input", "nbval-check-output"]
+claims.table(rows, page="prieto2025/fig11")
+
+# %% [markdown]
+# ## Reading the result
+#
+# **Is Taylor softmax the fastest?** Against the penalty this is a statement about a number
+# that the paper does not give. In the right panel of
+# {ref}`the second figure <fig-prieto2025-11-strength>` the penalty is first where its dot
+# lies below the line, and the row "weakest strength" of the table says where in the list
+# the order flips. Against StableMax it is judged only if the record of Figure 4 has the
+# same task; otherwise two rows give each delay in units of its own fit, which is no race.
+#
+# **What does the penalty do?** {ref}`The third figure <fig-prieto2025-11-norm>` compares
+# the norm of the logits with the balance. Over three decades of strength the predicted
+# norm changes by a factor of two only, and the gap stays below the point of
+# {term}`absorption` throughout. So none of these runs can collapse, and where they differ
+# in speed it is not by the amount of collapse. What differs is the pull on the weights: a
+# stronger penalty is a larger share of the gradient once the training set is fitted. It
+# acts as a regulariser, like {term}`weight decay` on the function instead of on the
+# weights.
+#
+# **Is it enough to prevent the collapse?** The collapse-free cross-entropy of
+# [Figure 1](fig01_headline.ipynb) has the same softmax without a penalty, and its loss
+# cannot collapse either. Where that record has the task of this page it is drawn as a
+# control and has a row; a control that stays at chance while the penalty groks says that
+# the absence of collapse is not what makes the difference.
+#
+# **The minimum of Taylor softmax.** The construction subtracts the smallest logit, and the
+# gradient may flow through it or not. With it the network fits and generalises, and its
+# logits grow by a small factor. With the minimum taken as a constant the logits grow by ten
+# orders of magnitude and the network learns neither set. So it is that gradient, not the
+# polynomial, that does the work, as the paper suspects in passing: (c) belongs with the
+# regularisers, like (b), and not with (a), whose logits grow without bound.
+#
+# Deviations and ambiguities:
+#
+# 1. *Optimiser, learning rate, precision, epochs, seeds and strength* are not stated, and
+#    no program of this figure was released. The optimiser is that of the released
+#    StableMax run. The strengths, 0.0001 to 0.1 at the paper's scale and 0.01 alone at a
+#    smaller one, were fixed before the runs.
+# 2. *Form of the penalty.* "The norm of the logits" is read as the mean over the samples of
+#    the L2 norm of a row. The square of it would weigh large logits more.
+# 3. *Minimum or mean.* The construction subtracts the smallest logit; a later sentence of
+#    the paper speaks of the mean. The minimum is used here.
+# 4. *Panel (a)* is read from the record of Figure 4. Where that record has another task,
+#    its epochs are compared with nothing on this page.
+# 5. *Losses in (b)* are drawn without the penalty. The paper does not say which it shows.
+# 6. *The end.* Runs stop at 99.5 % test accuracy, at a logged epoch. Whether a loss stays
+#    down afterwards is not tested.
+# 7. *The control* has $\beta_2 = 0.99$, the others 0.999.
+
+# %% [markdown]
+# ## Try it
+#
+# ```{exercise}
+# :label: ex-prieto2025-11-collapse
+# How weak may the penalty be before a float32 softmax can collapse again? Use the balance
+# for 113 classes.
+# ```
+#
+# ```{solution} ex-prieto2025-11-collapse
+# :class: dropdown
+# The gap must reach 16.6, so $\mu \approx (C - 1)\, e^{-16.6}$, a strength of about
+# $7 \cdot 10^{-6}$. In float64 the gap is 36.7 and the strength about $10^{-14}$. Between
+# those numbers and the weakest strength run here lie the penalties that prevent collapse
+# and do next to nothing else; whether they still make the network grok is the cleanest
+# test of the paper's explanation. Add `1e-6` to the strengths of `fig11` and run it.
+# ```
+#
+# ```{exercise}
+# :label: ex-prieto2025-11-squared
+# `losses.logit_norm` also takes `squared=True`. Where do loss and penalty balance then?
+# ```
+#
+# ```{solution} ex-prieto2025-11-squared
+# :class: dropdown
+# The slope of $\lambda \Delta^2 (1 - 1/C)$ is $2 \lambda \Delta (1 - 1/C)$, so
+# $(C - 1)\, e^{-\Delta} \approx 2 \lambda \Delta$ for small $\lambda$. For $\lambda = 0.01$
+# and 113 classes this gives a gap of about 6.6, less than the 9.3 of the plain norm, and
+# the difference grows with the gap.
+# ```
+#
+# ```{exercise}
+# :label: ex-prieto2025-11-sum
+# Why do the gradients of Taylor softmax add to zero over the classes if they flow through
+# the minimum, and those of StableMax do not?
+# ```
+#
+# ```{solution} ex-prieto2025-11-sum
+# :class: dropdown
+# Adding one number to all logits changes neither $z - \min z$ nor the loss, and the
+# derivative of the loss in that direction is the sum of the gradients. StableMax is not
+# invariant to such a shift. With the minimum detached the value is still invariant, but
+# what is passed back is no longer the gradient of that value.
+# ```
+#
+# ```{exercise}
+# :label: ex-prieto2025-11-stable
+# Is Taylor softmax faster than StableMax on the task of panel (c)?
+# ```
+#
+# ```{solution} ex-prieto2025-11-stable
+# :class: dropdown
+# Run `grokbook run prieto2025/fig04left --scale paper --arms addition --seeds 42` (hours on
+# two cores) and execute the page again: with the same task in both records the comparison
+# becomes a row of the table. The released notebook shows 94 % for StableMax at epoch
+# 50,000.
+# ```
+
+# %% [markdown]
+# ## Provenance
+
+# %% tags=["hide-input"]
+tables.provenance(mixed, tasks, plain)
+
+# %% [markdown]
+# The page again from its records: `grokbook execute prieto2025/fig11`. Trained anew with
+# fewer epochs, one strength and one seed: `make page PAGE=prieto2025/fig11 SCALE=laptop`.
