@@ -1,0 +1,580 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Figure 16: Smoothing generalises fully, a temperature only makes everything slower (partly seen at reduced scale)
+#
+# **Claim.** Any remedy against {term}`softmax collapse` should let a network
+# {term}`grok <grokking>`, but not every remedy is one: dividing the {term}`logits <logit>`
+# by a temperature of $10^5$ only delays the collapse; label smoothing prevents it and
+# generalises in part, never fully; {term}`StableMax` prevents it and groks
+# {cite:p}`prieto2025`. **Here.** The same losses under one optimiser; task, epochs and
+# seeds are in the tables. **What came out.** A temperature amounts to smaller initial
+# weights and a smaller learning rate, and everything comes later, the fit and the collapse
+# included; a few per cent of test accuracy come with the slow start. Smoothing has no
+# collapse, since its loss is smallest at a gap far below that, and it does not stop half
+# way: on the task that was run it generalises fully, long before StableMax.
+
+# %% [markdown]
+# ## What was run
+#
+# The paper gives the temperature and says what is compared; task and network are presumed
+# to be those of its other figures. No program of this figure was released. The strength
+# of the smoothing is that of the first public code, the optimiser that of the released
+# StableMax run, with its tiny eps: a temperature of $10^5$ divides the gradients too, and
+# a usual eps would then slow AdamW down.
+
+# %% tags=["parameters"]
+scale = "best"
+retrain = False
+device = "auto"
+
+# %% tags=["hide-input"]
+import inspect
+import math
+import statistics
+
+import torch
+
+from grokbook import (
+    claims,
+    datasets,
+    losses,
+    models,
+    optimizers,
+    pages,
+    plots,
+    records,
+    tables,
+)
+
+plots.use_style()
+page = {"scale": scale, "retrain": retrain, "device": device}
+remedies = pages.record("prieto2025/fig16", **page)
+tasks = pages.record("prieto2025/fig04left", **page)
+smaller = records.path_of("prieto2025/fig04left", "laptop").exists()
+if scale == "best" and not tasks.seeds("addition") and smaller:
+    tasks = pages.record("prieto2025/fig04left", scale="laptop")
+plain = pages.record("prieto2025/fig01c", **page)
+
+# %% tags=["hide-input"]
+tables.settings(
+    remedies,
+    paper={
+        "dataset": "modular",
+        "dataset.p": "113",
+        "dataset.operation": "add",
+        "model": "mlp",
+        "model.widths": "(200, 200)",
+        "loss": "softmax cross-entropy",
+        "optimizer.weight_decay": "0",
+    },
+    code={
+        "loss.smoothing": "0.2 (first public code)",
+    },
+    notes={
+        "dataset.train_fraction": "as in the paper's other figures",
+        "optimizer.lr": "as in the released StableMax run",
+        "optimizer.betas": "as in the released StableMax run",
+        "optimizer.eps": "as in the released StableMax run",
+        "epochs (full batch)": "as Figure 1; the paper's is not stated",
+    },
+)
+
+# %% tags=["hide-input"]
+tables.arms(remedies)
+
+# %% [markdown]
+# The StableMax run is the addition of [Figure 4](fig04_stablemax_grokking.ipynb), the
+# control the {term}`collapse-free cross-entropy` of [Figure 1](fig01_headline.ipynb),
+# which has another $\beta_2$. Whether they have the task of the other runs depends on the
+# {term}`scale` of their records:
+
+# %% tags=["hide-input"]
+EXACT = "exact CE float64"
+COLD, HOT, SMOOTH = "temperature 1", "temperature 1e5", "label smoothing 0.2"
+COLLAPSE = "collapse_float32"
+TASK = remedies.experiment.arms[0]
+
+
+def same_task(record, arm):
+    """Whether an arm has the data and the network of the remedies."""
+    other = record.experiment.arm(arm)
+    return (other.dataset, other.model) == (TASK.dataset, TASK.model)
+
+
+def task(arm):
+    share = arm.dataset.options["train_fraction"]
+    beta2 = arm.optimizer.options["betas"][1]
+    return (
+        f"addition mod {arm.dataset.options['p']}, {share:.0%} of the table, "
+        f"β2 {beta2:g}, {arm.epochs:,} epochs"
+    )
+
+
+has_stable = bool(tasks.seeds("addition"))
+has_exact = bool(plain.seeds(EXACT)) and same_task(plain, EXACT)
+print(f"remedies   {task(TASK)}")
+print(f"StableMax  {task(tasks.experiment.arm('addition'))}")
+print(f"control    {task(plain.experiment.arm(EXACT))}")
+
+# %% [markdown]
+# ## The idea in code
+#
+# A temperature $T$ changes the scale of the logits and nothing else,
+# $\operatorname{softmax}(z / T)$. A float32 softmax begins to absorb when the gap
+# $\Delta / T$ reaches 16.6, whatever $T$ is. Without biases the logits of this network go
+# with the third power of its weights, so a network whose weights are $s = T^{1/3}$ times
+# smaller computes the same without temperature:
+#
+# $$
+# \frac{1}{T}\, f(\theta) = f\Bigl(\frac{\theta}{s}\Bigr),
+# \qquad s = T^{1/3} \approx 46 \quad\text{for}\quad T = 10^5 .
+# $$
+#
+# Adam does not see the scale of a gradient, so its steps of $\theta$ are as long as before
+# and those of $\theta / s$ are $s$ times shorter. Training at temperature $T$ with learning
+# rate $\eta$ is therefore the same as training without temperature, from initial weights
+# and with a learning rate that are both $s$ times smaller. That can be tried:
+
+# %%
+data = datasets.modular(11)
+
+
+def trained_logits(
+    temperature: float, shrink: float, steps: int = 1000
+) -> torch.Tensor:
+    """Logits of a small network in float64, its weights and learning rate shrunk."""
+    torch.manual_seed(42)
+    network = models.MLP(11, (32, 32), vocabulary=11, bias=False).double()
+    with torch.no_grad():
+        for weight in network.parameters():
+            weight /= shrink
+    optimizer = optimizers.AdamW(network.parameters(), lr=0.01 / shrink, eps=1e-25)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        z = network(data.x_train) / temperature
+        losses.softmax_cross_entropy(z, data.y_train, dtype=torch.float64).backward()
+        optimizer.step()
+    return network(data.x_train).detach() / temperature
+
+
+with torch.random.fork_rng():
+    hot, shrunk = trained_logits(1e5, 1.0), trained_logits(1.0, 1e5 ** (1 / 3))
+print(f"largest logit after 1,000 steps  {float(hot.max()):.6f}")
+print(f"largest difference of the two   {float((hot - shrunk).abs().max()):.1e}")
+
+# %% [markdown]
+# Smoothing changes the target: the correct class is to have the probability
+# $1 - \varepsilon + \varepsilon / C$ and each of the others $\varepsilon / C$. The loss
+# is then smallest at the finite gap
+#
+# $$
+# \Delta^* = \log \frac{1 - \varepsilon + \varepsilon / C}{\varepsilon / C}
+# $$
+#
+# and rises beyond it. A sample can only collapse where its loss is far from the minimum.
+
+# %% tags=["hide-input"]
+print(inspect.getsource(losses.softmax_cross_entropy))
+
+# %%
+classes, smoothing = TASK.model.options["classes"], 0.2
+high, low = 1 - smoothing + smoothing / classes, smoothing / classes
+best_gap = math.log(high / low)
+floor = -high * math.log(high) - (classes - 1) * low * math.log(low)
+fitted = torch.zeros(1, classes, dtype=torch.float64)
+for gap in (best_gap / 2, best_gap, 2 * best_gap, 24 * math.log(2)):
+    fitted[0, 0] = gap
+    loss = losses.softmax_cross_entropy(
+        fitted, torch.tensor([0]), dtype=torch.float64, smoothing=smoothing
+    )
+    print(f"gap {gap:5.2f}   smoothed loss {float(loss):.4f}")
+print(f"smallest possible: {floor:.4f}")
+
+
+# %% tags=["hide-input"]
+ARMS = (
+    (COLD, "T = 1", plots.BLUE),
+    (HOT, "T = 1e5", plots.RED),
+    (SMOOTH, "smoothing 0.2", plots.ORANGE),
+)
+trained = [arm for arm, _, _ in ARMS if remedies.seeds(arm)]
+curves = [(remedies, arm, label, c) for arm, label, c in ARMS if arm in trained]
+if has_exact:
+    curves.append((plain, EXACT, "control", plots.BLACK))
+until = TASK.epochs
+
+
+def reaches(record, arm, column, share):
+    return claims.first_epoch(record, arm, column, reaches=share)
+
+
+def median(values):
+    return statistics.median_low(values.values())
+
+
+# %% [markdown]
+# ## The figure
+
+# %% tags=["hide-input"] mystnb={"figure": {"caption": "Figure 16. (a) Test accuracy solid, training accuracy dashed; the control is collapse-free cross-entropy without any remedy. (b) Share of training samples whose float32 softmax has collapsed, of the logits that the loss sees, z/T. (c) StableMax, which may have another task, see above. Thick lines are medians over seeds, thin lines single seeds.", "name": "fig-prieto2025-16"}, "image": {"alt": "Three panels against epoch. Left: train and test accuracy at temperature 1, at temperature 1e5, with label smoothing, and of the control. Middle: share of collapsed training samples of the same runs. Right: train and test accuracy with StableMax."}}
+figure, (left, middle, right) = plots.panels(3, height=3.7)
+for record, arm, label, color in curves:
+    plots.accuracy(left, record, arm, color=color, label=label)
+    if record is remedies:
+        plots.curve(
+            middle, record, arm, COLLAPSE, color=color, label=label, percent=True
+        )
+if has_stable:
+    plots.accuracy(right, tasks, "addition", color=plots.GREEN, label="StableMax")
+middle.set(xlabel="epoch", ylabel="collapsed samples (%)", ylim=(-3, 103))
+right.set(xlabel="epoch", ylabel="", ylim=(-3, 103))
+for axes in (left, middle, right):
+    if axes.lines:
+        axes.set_xscale("log")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.24))
+plots.letter([left, middle, right], ["accuracy", "collapse", "StableMax"])
+figure.show()
+
+# %% [markdown]
+# What the remedies do to logits and weights. The dotted red curve is the hot run as the
+# cold run with smaller start and steps that it amounts to.
+
+# %% tags=["hide-input"] mystnb={"figure": {"caption": "(a) Mean gap between the two largest logits that the loss sees, z/T, on the training set; dashed, the gap from which a float32 softmax absorbs one competitor; dotted, the gap at which the smoothed loss is smallest. (b) Norm of all weights; dotted, that of the hot run divided by 46. Logarithmic axes.", "name": "fig-prieto2025-16-gap"}, "image": {"alt": "Left: mean gap of the logits after division by the temperature against epoch on logarithmic axes, with a dashed line at 16.6 and a dotted line at 6.1. Right: weight norm against epoch on logarithmic axes for the same runs."}}
+figure, (left, right) = plots.panels(2, height=3.7)
+for record, arm, label, color in curves:
+    plots.curve(left, record, arm, "mean_gap", color=color, label=label)
+    plots.curve(right, record, arm, "weight_norm", color=color, label=label)
+edge, place = 24 * math.log(2), left.get_yaxis_transform()
+left.axhline(edge, color=plots.BLACK, ls="--", lw=1)
+left.text(0.99, 1.1 * edge, "float32", transform=place, fontsize=9, ha="right")
+left.axhline(best_gap, color=plots.ORANGE, ls=":", lw=1.4)
+if HOT in trained:
+    norm = remedies.series(HOT, "weight_norm").median(axis=1) / 1e5 ** (1 / 3)
+    right.plot(norm.index, norm, color=plots.RED, ls=":", label="T = 1e5, over 46")
+left.set(ylabel="mean gap of the logits / T")
+left.set_ylim(bottom=0.01)
+right.set(ylabel="weight norm")
+for axes in (left, right):
+    axes.set(xscale="log", yscale="log", xlabel="epoch")
+handles, labels = right.get_legend_handles_labels()
+figure.legend(handles, labels, loc="outside lower center", ncols=5)
+plots.letter([left, right], ["gap", "weights"])
+figure.show()
+
+# %% [markdown]
+# In numbers, as medians over seeds. Collapse is measured twice: as the paper does, by a
+# float32 softmax of the logits, and by the share of samples whose *own* loss is exactly
+# zero. For StableMax the two have nothing to do with each other.
+
+# %% tags=["hide-input"]
+LINES = list(curves)
+if has_stable:
+    LINES.append((tasks, "addition", "StableMax", plots.GREEN))
+HEAD = ("train end", "best test", "test end", "collapse", "zero loss", "gap end")
+print(f"{'':<15}" + "".join(f"{word:>11}" for word in HEAD))
+for record, arm, label, _ in LINES:
+    cells = [
+        f"{median(claims.last(record, arm, 'train_accuracy')):.1%}",
+        f"{median(claims.largest(record, arm, 'test_accuracy')):.1%}",
+        f"{median(claims.last(record, arm, 'test_accuracy')):.1%}",
+        f"{median(claims.largest(record, arm, COLLAPSE)):.1%}",
+        f"{median(claims.largest(record, arm, 'zero_loss')):.1%}",
+        f"{median(claims.last(record, arm, 'mean_gap')):,.1f}",
+    ]
+    print(f"{label:<15}" + "".join(f"{cell:>11}" for cell in cells))
+print("collapse and zero loss: largest share of training samples at any log")
+
+# %% [markdown]
+# ## Check
+#
+# The epoch of collapse is the first logged one with more than half of the training
+# samples collapsed in float32. The thresholds on accuracy and collapse are those of the
+# replication's plan, fixed before the runs.
+
+
+# %% tags=["hide-input"]
+def collapses(arm):
+    """First logged epoch with more than half of the training samples collapsed."""
+    return reaches(remedies, arm, COLLAPSE, 0.5 + 1e-9)
+
+
+rows = []
+if {COLD, HOT} <= set(trained):
+    rows.append(
+        claims.per_seed(
+            remedies,
+            "T = 1e5: collapses later than T = 1 (epochs later, at least)",
+            "later",
+            claims.combine(
+                lambda hot, cold: (
+                    min(hot, until) - cold if math.isfinite(cold) else -math.inf
+                ),
+                collapses(HOT),
+                collapses(COLD),
+            ),
+            lambda epochs: epochs > 0,
+            show="{:+,.0f}",
+            source="4.16",
+        )
+    )
+if HOT in trained:
+    rows += [
+        claims.per_seed(
+            remedies,
+            f"T = 1e5: but it does collapse by epoch {until:,} (epoch)",
+            "gradually",
+            collapses(HOT),
+            math.isfinite,
+            show="{:,.0f}",
+            source="4.16",
+        ),
+        claims.per_seed(
+            remedies,
+            f"T = 1e5: no grokking, test accuracy at most 5 % to epoch {until:,} "
+            "(largest)",
+            "not enough",
+            claims.largest(remedies, HOT, "test_accuracy"),
+            lambda share: share <= 0.05,
+            show="{:.1%}",
+            source="4.16",
+        ),
+    ]
+if SMOOTH in trained:
+    rows += [
+        claims.per_seed(
+            remedies,
+            "smoothing: at most 1 % of the training samples collapsed at any log",
+            "prevents collapse",
+            claims.largest(remedies, SMOOTH, COLLAPSE),
+            lambda share: share <= 0.01,
+            show="{:.1%}",
+            source="4.16",
+        ),
+        claims.per_seed(
+            remedies,
+            f"smoothing: generalises in part, test accuracy at epoch {until:,} above 5 %",
+            "some generalisation",
+            claims.last(remedies, SMOOTH, "test_accuracy"),
+            lambda share: share > 0.05,
+            show="{:.1%}",
+            source="4.16",
+        ),
+        claims.per_seed(
+            remedies,
+            f"smoothing: but not fully, test accuracy at epoch {until:,} below 99 %",
+            "not fully",
+            claims.last(remedies, SMOOTH, "test_accuracy"),
+            lambda share: share < 0.99,
+            show="{:.1%}",
+            source="4.16",
+        ),
+    ]
+if has_stable:
+    rows.append(
+        claims.per_seed(
+            tasks,
+            "StableMax: groks, test accuracy at least 95 % (largest)",
+            "groks",
+            claims.largest(tasks, "addition", "test_accuracy"),
+            lambda share: share >= 0.95,
+            show="{:.1%}",
+            source="4.16",
+        )
+    )
+
+# %% tags=["hide-input"]
+for arm, label, _ in ARMS:
+    if arm in trained:
+        rows.append(
+            claims.extra(
+                remedies,
+                f"{label}: train accuracy reaches 99 % (epoch)",
+                reaches(remedies, arm, "train_accuracy", 0.99),
+                show="{:,.0f}",
+            )
+        )
+if COLD in trained:
+    rows += [
+        claims.extra(
+            remedies,
+            "T = 1: more than half of the training samples collapsed (epoch)",
+            collapses(COLD),
+            show="{:,.0f}",
+        ),
+        claims.extra(
+            remedies,
+            f"T = 1: largest test accuracy to epoch {until:,}",
+            claims.largest(remedies, COLD, "test_accuracy"),
+            show="{:.1%}",
+        ),
+    ]
+if HOT in trained:
+    rows += [
+        claims.extra(
+            remedies,
+            "T = 1e5: largest share of training samples collapsed",
+            claims.largest(remedies, HOT, COLLAPSE),
+            show="{:.1%}",
+        ),
+        claims.extra(
+            remedies,
+            f"T = 1e5: train accuracy at epoch {until:,}",
+            claims.last(remedies, HOT, "train_accuracy"),
+            show="{:.1%}",
+        ),
+    ]
+if SMOOTH in trained:
+    rows += [
+        claims.extra(
+            remedies,
+            f"smoothing: largest test accuracy to epoch {until:,}",
+            claims.largest(remedies, SMOOTH, "test_accuracy"),
+            show="{:.1%}",
+        ),
+        claims.extra(
+            remedies,
+            "smoothing: change of test accuracy over the last quarter",
+            claims.combine(
+                lambda end, before: 100 * (end - before),
+                claims.last(remedies, SMOOTH, "test_accuracy"),
+                claims.at(remedies, SMOOTH, "test_accuracy", 3 * until // 4),
+            ),
+            show="{:+.1f} points",
+        ),
+        claims.extra(
+            remedies,
+            "smoothing: training loss at the end over the smallest possible",
+            claims.combine(
+                lambda loss: loss / floor,
+                claims.last(remedies, SMOOTH, "train_loss"),
+            ),
+            show="{:.3f}",
+        ),
+    ]
+if has_stable:
+    rows += [
+        claims.extra(
+            tasks,
+            "StableMax: largest share of training samples whose own loss is zero",
+            claims.largest(tasks, "addition", "zero_loss"),
+            show="{:.1%}",
+        ),
+        claims.extra(
+            tasks,
+            "StableMax: largest share collapsed by the paper's measure, a float32 "
+            "softmax of its logits",
+            claims.largest(tasks, "addition", COLLAPSE),
+            show="{:.1%}",
+        ),
+    ]
+if has_exact:
+    rows.append(
+        claims.extra(
+            plain,
+            "control, no collapse and nothing else: largest test accuracy to epoch "
+            f"{plain.experiment.arm(EXACT).epochs:,}",
+            claims.largest(plain, EXACT, "test_accuracy"),
+            show="{:.1%}",
+        )
+    )
+
+# %% tags=["hide-input", "nbval-check-output"]
+claims.table(rows, page="prieto2025/fig16")
+
+# %% [markdown]
+# ## Reading the result
+#
+# **Temperature.** That it delays collapse needs no experiment: under Adam a temperature of
+# $10^5$ *is* a learning rate and initial weights 46 times smaller, as the comparison above
+# shows to many digits. What the experiment adds is by how much, and what else a small start
+# does. The rows on train accuracy say when each run fits. A collapse that is not seen
+# within the epochs run is a matter of their number, since nothing bounds the gap;
+# {ref}`the second figure <fig-prieto2025-16-gap>` shows whether it still grows at the end.
+#
+# **Smoothing.** The dotted line of the same figure is where the smoothed loss is smallest.
+# The gap has no reason to pass it, so the absence of collapse is built in, at any strength
+# above about $10^{-5}$. How far such a network generalises is another question. The row on
+# the last quarter says whether a test accuracy below 100 % is a plateau, as claimed, or a
+# matter of patience; "generalises in part" and "not fully" are therefore two rows.
+#
+# **Is it collapse that the remedies differ in?** The paper holds that any intervention
+# that prevents collapse should lead to grokking or generalisation. A control would prevent
+# it and nothing else: the collapse-free cross-entropy of
+# [Figure 1](fig01_headline.ipynb), drawn here where its record has the task of this page.
+# There it stays where plain softmax stays. Smoothing prevents collapse *and* changes the
+# target, so its success cannot be put down to the first alone. The rows on StableMax make
+# the same point from the other side: by the paper's own measure it is fully collapsed while
+# it groks.
+#
+# Deviations and ambiguities:
+#
+# 1. *Optimiser, learning rate, epochs, seeds* are not stated, and no program of this
+#    figure was released. The optimiser is that of the released StableMax run.
+# 2. *Smoothing 0.2* comes from the first public code. The paper gives no number.
+# 3. *Temperature.* The paper quotes one fixed temperature. The first public code has a
+#    schedule that starts at 1 and doubles every 10,000 epochs; it was not run.
+# 4. *Measure of collapse.* That of the official code, applied to the logits divided by the
+#    temperature. On undivided logits the hot run would count as collapsed far earlier.
+# 5. *StableMax* is read from the record of Figure 4 and may be of another task; its epochs
+#    are compared with nothing on this page.
+# 6. *The control* has $\beta_2 = 0.99$, the others 0.999, and a float64 loss, the others
+#    one in float32.
+
+# %% [markdown]
+# ## Try it
+#
+# ```{exercise}
+# :label: ex-prieto2025-16-eps
+# The gradients at temperature $10^5$ are smaller by that factor. What becomes of the steps
+# of AdamW with its usual eps of $10^{-8}$ once a gradient entry is $10^{-9}$?
+# ```
+#
+# ```{solution} ex-prieto2025-16-eps
+# :class: dropdown
+# The step is $\hat m / (\sqrt{\hat v} + \epsilon)$, here about
+# $10^{-9} / (10^{-9} + 10^{-8})$, a tenth of what it would be. Entries below eps train
+# with steps proportional to their gradient, as under gradient descent. With the $10^{-25}$
+# used here, Adam divides the temperature out again.
+# ```
+#
+# ```{exercise}
+# :label: ex-prieto2025-16-smoothing
+# How weak may the smoothing be before a float32 softmax can collapse at the minimum of the
+# loss?
+# ```
+#
+# ```{solution} ex-prieto2025-16-smoothing
+# :class: dropdown
+# The minimum lies at a gap of about $\log (C / \varepsilon)$. It reaches 16.6 at
+# $\varepsilon = 113\, e^{-16.6}$, about $7 \cdot 10^{-6}$. A smoothing of, say, $10^{-3}$
+# prevents collapse as well as 0.2 and changes the target two hundred times less: set it in
+# `fig16` to see whether it generalises as well.
+# ```
+#
+# ```{exercise}
+# :label: ex-prieto2025-16-measure
+# Why does the paper's measure call StableMax collapsed?
+# ```
+#
+# ```{solution} ex-prieto2025-16-measure
+# :class: dropdown
+# It takes a *softmax* of the logits, whatever the loss of the run. StableMax lets logits
+# grow to thousands, where $e^{-\Delta}$ is zero, but its own sum is one of numbers of like
+# size. The share of samples whose own loss is zero asks the right question.
+# ```
+
+# %% [markdown]
+# ## Provenance
+
+# %% tags=["hide-input"]
+tables.provenance(remedies, tasks, plain)
+
+# %% [markdown]
+# The page again from its records: `grokbook execute prieto2025/fig16`. Trained anew with
+# fewer epochs and one seed: `make page PAGE=prieto2025/fig16 SCALE=laptop`.
