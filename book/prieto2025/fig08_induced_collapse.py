@@ -486,7 +486,7 @@ claims.table(found, page="prieto2025/fig08")
 # Not for long. Its gradient is right, and at a lead of 37 it is about $10^{-16}$: no
 # learning rate of this book moves a weight with that. A loss without collapse needs an
 # optimizer that looks at directions, such as AdamW or the normalised steps of
-# Figure 9.
+# [Figure 9](fig09_sgd_schedule.ipynb).
 # ```
 
 # %% [markdown]
