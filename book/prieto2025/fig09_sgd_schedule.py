@@ -454,8 +454,9 @@ claims.table(found, page="prieto2025/fig09")
 # share is that their steps do not shrink with the gradient.
 #
 # **Where we do not.** Counted in steps of the recovered length, the reduced runs fit
-# earlier than the authors', and their lines are earlier too. Longer steps were expected to
-# make that difference, and a claim about epochs should be tested with the short ones. And
+# earlier than the authors', and the lines of float16 and float32 are earlier too. Longer
+# steps were expected to make a difference of that kind, and a claim about epochs should be
+# tested with the short ones. And
 # float16 stays flat after its line where the notebook's falls by ten points: its highest
 # value then is a matter of tenths of a point, which is why that row fails.
 #
