@@ -13,11 +13,12 @@
 # the input of the MLP (1), of queries and keys (2) and of values (3), changes when it
 # generalises about fivefold, and that is not the order in which the variants fit their
 # training set {cite:p}`singh2026`. **Here.** The four variants of the paper; beside them,
-# ours and as far as recorded, the same four with ReLU, which the paper names but did not
-# run, and with the loss in float32, which it avoids. Scale and seeds are in the tables. **What came out.** On the small
+# ours, the same four with ReLU, which the paper names but did not run, and with the loss in
+# float32, which it avoids. Scale and seeds are in the tables. **What came out.** On the small
 # task, with the first seed, M is first on the test set by more than a factor of two and A\*
-# first on the training set, as in the paper. But No LN is hardly later than M+A\*, and A\* is
-# last: its test loss never falls to 0.01.
+# first on the training set, as in the paper. But No LN is hardly later than M+A\*, and A\*
+# is last, with ReLU and in float32 too. Without LN a float32 loss brings slingshots that
+# float64 does not have.
 
 # %% [markdown]
 # ## What was run
@@ -432,7 +433,9 @@ else:
 # $2^{-23} = 1.2 \cdot 10^{-7}$ once it is small, or exactly zero
 # ({term}`softmax collapse`). A mean loss below that means that many samples would have
 # no loss and no gradient of their correct class left in float32. That is a reason to expect
-# trouble without LN; the curves in float32 say whether it comes.
+# trouble without LN, and it comes: with the first seed, every time the training loss nears
+# that number the float32 run is thrown back by orders of magnitude, a {term}`slingshot`,
+# and starts again. In float64 there is none.
 
 # %% tags=["hide-input"] mystnb={"figure": {"caption": "Ours. No LN in the settings that are recorded: training loss, test loss and length of one optimiser step. Median over seeds, thin lines single seeds; the dotted line in (a) is the smallest loss above zero that one sample can have in float32.", "name": "fig-singh2026-01-precision"}, "image": {"alt": "Three panels against epoch for the network without layer norm, one curve per recorded setting: the training loss on a logarithmic axis with a dotted line near 1e-7, the test loss, and the norm of an update on a logarithmic axis."}}
 figure, axes = plots.panels(3, height=3.2)
@@ -636,6 +639,12 @@ claims.table(found, page="singh2026/fig01")
 # a statement about the threshold and the horizon as much as about the network. By any
 # threshold A\* is last with this seed. In the authors' logs, too, A\* has by far the widest
 # range, from 3,647 epochs to 7,274, around a mean that is only 8 % before No LN.
+#
+# **What activation and precision change.** With the first seed, little of the order: M, M+A\*,
+# No LN, A\* in all three settings. ReLU makes every variant later on the test set but A\*,
+# which comes to a loss of 0.01 with it and not with GELU. In float32 M and M+A\* are
+# earlier and No LN is later. That slingshots come where losses are rounded to zero is the
+# subject of {cite:t}`liu2026`.
 #
 # **What the last claim is worth.** Four variants have 24 orders, and only two of these have a
 # rank correlation of 1 or −1. That the correlation is below 1 in size would be true of
