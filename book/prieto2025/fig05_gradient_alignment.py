@@ -39,7 +39,7 @@ import math
 import numpy as np
 import torch
 
-from grokbook import claims, losses, metrics, models, pages, plots, tables
+from grokbook import claims, losses, metrics, models, observables, pages, plots, tables
 
 plots.use_style()
 record = pages.record("prieto2025/fig05", scale=scale, retrain=retrain, device=device)
@@ -82,7 +82,7 @@ tables.arms(record)
 # took.
 
 # %% tags=["hide-input"]
-print(inspect.getsource(metrics._alignment))
+print(inspect.getsource(observables.OBSERVABLES["alignment"]))
 
 # %% [markdown]
 # In a bias-free ReLU network the layers cannot differ in the numerator. The logits double
@@ -193,8 +193,8 @@ figure.show()
 figure, (before, steps) = plots.panels(2, height=3.9)
 colours = dict(zip(LAST, (plots.ORANGE, plots.BLUE, plots.PURPLE), strict=False))
 for arm in trained:
-    done = record.series(arm, "train_accuracy")
     aligned = record.series(arm, f"cos_grad.{LAST[arm]}")
+    done = record.series(arm, "train_accuracy").loc[aligned.index]
     for position, seed in enumerate(record.seeds(arm)):
         until = done.index <= fitted[arm][seed]
         before.plot(
@@ -262,8 +262,8 @@ def ends_beyond_mlp(rows) -> float:
 
 def while_unfitted(arm: str, share: float) -> claims.Values:
     """Largest output-layer cosine while training accuracy is below ``share``."""
-    done = record.series(arm, "train_accuracy")
     aligned = record.series(arm, f"cos_grad.{LAST[arm]}")
+    done = record.series(arm, "train_accuracy").loc[aligned.index]
     first = {s: (done[s] >= share).to_numpy() for s in record.seeds(arm)}
     return {
         s: float(aligned[s][: hit.argmax() if hit.any() else len(hit)].max())

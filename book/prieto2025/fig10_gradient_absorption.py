@@ -38,7 +38,7 @@ import math
 import numpy as np
 import torch
 
-from grokbook import claims, metrics, models, pages, plots, tables
+from grokbook import claims, metrics, models, observables, pages, plots, tables
 
 plots.use_style()
 record = pages.record("prieto2025/fig10", scale=scale, retrain=retrain, device=device)
@@ -87,7 +87,7 @@ tables.arms(record)
 # after the step; entries with a gradient of exactly zero are counted apart.
 
 # %% tags=["hide-input"]
-print(inspect.getsource(metrics._gradients))
+print(inspect.getsource(observables.OBSERVABLES["gradients"]))
 
 # %% tags=["hide-input"]
 PLAIN, HEAVY = "momentum 0", "momentum 0.8"
