@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import nbformat
 import pytest
 
-from grokbook import catalogue, pages
+from grokbook import catalogue, pages, tables
 
 PAGE = """\
 # %% [markdown]
@@ -305,3 +305,10 @@ def test_contents_plan_holds_all_of_the_four_papers():
 
 def test_claims_text_survives_markdown():
     assert catalogue.plain("a_b | $x$ *y* <z>") == r"a\_b \| \$x\$ \*y\* \<z\>"
+
+
+def test_a_grid_shows_words_as_they_are():
+    shown = tables.grid(["a < b", "n"], [["M+A*", "1"]])._repr_mimebundle_()
+    assert shown["text/plain"] == "a < b | n\nM+A* | 1"
+    assert "<th>a &lt; b</th>" in shown["text/html"]
+    assert "<td>M+A*</td><td>1</td>" in shown["text/html"]

@@ -36,7 +36,6 @@ device = "auto"
 import inspect
 import math
 import statistics
-from html import escape
 
 import pandas as pd
 import torch
@@ -263,17 +262,6 @@ figure.show()
 
 
 # %% tags=["hide-input"]
-def grid(head: list[str], rows: list[list[str]]) -> tables.Html:
-    """A small table of words."""
-
-    def line(cells: list[str], tag: str) -> str:
-        return "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells)
-
-    body = "".join(f"<tr>{line(row, 'td')}</tr>" for row in rows)
-    html = f"<table class='settings'><tr>{line(head, 'th')}</tr>{body}</table>"
-    return tables.Html(html, "\n".join(" | ".join(row) for row in [head, *rows]))
-
-
 def course(name: str, column: str) -> list[str]:
     """Median over seeds at epoch 200, at its largest from there on, and at the end."""
     series = runs[name].series(name, column)
@@ -288,7 +276,7 @@ for name in among("No LN", "A^qk", "A*", "A^v", "M", "M+A*", "M+A^v"):
     rows.append(
         [name, *(" → ".join(each) for each in both), str(len(runs[name].seeds(name)))]
     )
-grid(
+tables.grid(
     [
         "SR-train at epoch 200 → largest → end (median)",
         "norms left out (released code)",
@@ -366,7 +354,7 @@ for name in among("M+A^v", "M", "A^v", "M+A*", "A*", "No LN", "A^qk"):
             LOGS_EPOCH[name] if is_paper else "another task",
         ]
     )
-grid(
+tables.grid(
     [
         "Epoch of test loss 0.01",
         "median over seeds",
@@ -725,7 +713,7 @@ claims.table(found, page="singh2026/fig03")
 if is_paper and complete("laptop"):
     second = judge(by_arm("laptop"))
     shown = [[c.statement, c.ours, f"{c.held} of {c.n}"] for c in second]
-    display(grid(["Claim, reduced task", "Median", "Seeds that hold"], shown))
+    display(tables.grid(["Claim, reduced task", "Median", "Seeds that hold"], shown))
 else:
     print(f"not shown: the page itself is at {every[0].scale} scale")
 

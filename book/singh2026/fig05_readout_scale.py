@@ -36,7 +36,6 @@ device = "auto"
 # %% tags=["hide-input"]
 import math
 import statistics
-from html import escape
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -329,18 +328,6 @@ figure.show()
 
 
 # %% tags=["hide-input"]
-def grid(head, rows):
-    """A small table, as HTML and as text."""
-
-    def line(cells, tag):
-        return "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells)
-
-    html = f"<tr>{line(head, 'th')}</tr>"
-    html += "".join(f"<tr>{line(row, 'td')}</tr>" for row in rows)
-    text = "\n".join(" | ".join(row) for row in (head, *rows))
-    return tables.Html(f"<table class='settings'>{html}</table>", text)
-
-
 rows = []
 for rule, arms in RULES.items():
     for alpha, arm in arms.items():
@@ -362,7 +349,7 @@ for rule, arms in RULES.items():
                 f"{words(logged[1])} ({words(logged[2])})",
             ]
         )
-grid(
+tables.grid(
     [
         "Rule and α",
         "Average test loss",

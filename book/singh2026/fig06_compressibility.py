@@ -37,7 +37,6 @@ import inspect
 import io
 import math
 import statistics
-from html import escape
 
 import numpy as np
 import pandas as pd
@@ -377,17 +376,6 @@ figure.show()
 
 
 # %% tags=["hide-input"]
-def grid(head: list[str], rows: list[list[str]]) -> tables.Html:
-    """A small table of words."""
-
-    def line(cells: list[str], tag: str) -> str:
-        return "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells)
-
-    body = "".join(f"<tr>{line(row, 'td')}</tr>" for row in rows)
-    html = f"<table class='settings'><tr>{line(head, 'th')}</tr>{body}</table>"
-    return tables.Html(html, "\n".join(" | ".join(row) for row in [head, *rows]))
-
-
 def words(epoch: float) -> str:
     return f"{epoch:.0f}" if math.isfinite(epoch) else "never"
 
@@ -408,7 +396,7 @@ rows.append(["test accuracy 99.5 %", *(words(median(accurate(n))) for n in NAMES
 if is_paper:
     known = [str(LOGS_EPOCH[name]) for name in NAMES]
     rows.append(["test accuracy 99.5 %, authors' logs, 5 seeds, mean", *known])
-grid(["Epoch within 10 % of the smallest value", *NAMES], rows)
+tables.grid(["Epoch within 10 % of the smallest value", *NAMES], rows)
 
 # %% [markdown]
 # ## Is the common floor of the exponent rounding noise?
@@ -456,7 +444,7 @@ def floors(held: records.Record) -> tables.Html:
         "effective rank, test",
         "n",
     ]
-    return grid(head, rows)
+    return tables.grid(head, rows)
 
 
 floors(record)
@@ -622,7 +610,7 @@ claims.table(found, page="singh2026/fig06")
 if is_paper and complete("laptop"):
     second = by_scale("laptop")
     shown = [[c.statement, c.ours, f"{c.held} of {c.n}"] for c in judge(second)]
-    display(grid(["Claim, reduced task", "Median", "Seeds that hold"], shown))
+    display(tables.grid(["Claim, reduced task", "Median", "Seeds that hold"], shown))
     display(floors(second))
 else:
     print(f"not shown: the page itself is at {record.scale} scale")

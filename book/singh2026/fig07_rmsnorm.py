@@ -35,7 +35,6 @@ device = "auto"
 # %% tags=["hide-input"]
 import math
 import statistics
-from html import escape
 
 import torch
 from torch import nn
@@ -251,18 +250,6 @@ figure.show()
 
 
 # %% tags=["hide-input"]
-def grid(head, rows):
-    """A small table, as HTML and as text."""
-
-    def line(cells, tag):
-        return "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells)
-
-    html = f"<tr>{line(head, 'th')}</tr>"
-    html += "".join(f"<tr>{line(row, 'td')}</tr>" for row in rows)
-    text = "\n".join(" | ".join(row) for row in (head, *rows))
-    return tables.Html(f"<table class='settings'>{html}</table>", text)
-
-
 def start(record, arm):
     return median(claims.at(record, arm, "train_loss", 0))
 
@@ -316,7 +303,7 @@ for kind, record, arms, every in (
                 authors if isinstance(authors, str) else f"{authors:,}, logs",
             ]
         )
-grid(
+tables.grid(
     [
         "Network",
         "Train loss before training",

@@ -35,7 +35,6 @@ device = "auto"
 # %% tags=["hide-input"]
 import math
 import statistics
-from html import escape
 
 import numpy as np
 import pandas as pd
@@ -275,18 +274,6 @@ figure.show()
 
 
 # %% tags=["hide-input"]
-def grid(head, rows):
-    """A small table, as HTML and as text."""
-
-    def line(cells, tag):
-        return "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells)
-
-    html = f"<tr>{line(head, 'th')}</tr>"
-    html += "".join(f"<tr>{line(row, 'td')}</tr>" for row in rows)
-    text = "\n".join(" | ".join(row) for row in (head, *rows))
-    return tables.Html(f"<table class='settings'>{html}</table>", text)
-
-
 def peak(record, arm, epochs):
     """Largest smoothed test loss before generalisation, by seed."""
     series = record.series(arm, "test_loss")
@@ -316,7 +303,7 @@ for depth, record, arms, every in (
                 f"{authors:,}, {source}",
             ]
         )
-grid(
+tables.grid(
     [
         "Network",
         "Peak test loss, smoothed",

@@ -20,6 +20,12 @@ class Html:
         return {"text/plain": self.text, "text/html": self.html}
 
 
+def grid(head: list[str], rows: list[list[str]]) -> Html:
+    """A small table of plain words, the first line as its head."""
+    text = "\n".join(" | ".join(row) for row in [head, *rows])
+    return Html(_table([escape(word) for word in head], rows), text)
+
+
 def _table(head: list[str], rows: list[list[str]], kind: str = "settings") -> str:
     def line(cells: list[str], tag: str) -> str:
         return "<tr>" + "".join(f"<{tag}>{c}</{tag}>" for c in cells) + "</tr>"
