@@ -292,7 +292,7 @@ def test_empty_book_can_be_indexed(book):
 
 def test_contents_plan_holds_all_of_the_four_papers():
     planned = [page_id.split("/") for page_id in pages.contents()]
-    for paper, figures, tables in [
+    for paper, figures, of_tables in [
         ("prieto2025", 17, 1),
         ("singh2026", 9, 2),
         ("liu2026", 13, 4),
@@ -300,7 +300,7 @@ def test_contents_plan_holds_all_of_the_four_papers():
     ]:
         ids = [name for its, name in planned if its == paper]
         wanted = [f"fig{i:02d}" for i in range(1, figures + 1)]
-        assert ids == wanted + [f"tab{i:02d}" for i in range(1, tables + 1)]
+        assert ids == wanted + [f"tab{i:02d}" for i in range(1, of_tables + 1)]
 
 
 def test_claims_text_survives_markdown():
