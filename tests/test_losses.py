@@ -80,6 +80,7 @@ def test_stablemax_is_softmax_of_the_log_transform(batch):
         (losses.stablemax_log_transform, 0),
     ):
         assert transform(zero) == value and grad(transform)(zero) == 1
+        assert torch.autograd.gradcheck(transform, logits.double().requires_grad_())
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -43,7 +43,7 @@ import torch
 from grokbook import claims, losses, plots
 
 plots.use_style()
-print(inspect.getsource(losses.stablemax_transform))
+print(inspect.getsource(losses.StableMaxTransform))
 
 # %% [markdown]
 # ## The figure
@@ -151,8 +151,8 @@ claims.table(
 #    maximum, as every softmax does for safety, would change its value.
 # 3. A two-branch formula evaluates the branch it does not use as well. At a logit of
 #    exactly 1 the unused $1/(1-x)$ is infinite and its gradient is NaN in float32, even
-#    with the small constant that the official code adds. `losses.stablemax_transform`
-#    therefore clamps the argument of each branch.
+#    with the small constant that the official code adds. The code above writes both
+#    branches as one quotient, and the derivative as $\min(s, 1)^2$.
 
 # %% [markdown]
 # ## Try it
