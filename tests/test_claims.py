@@ -59,6 +59,46 @@ def test_a_claim_is_judged_seed_by_seed(record):
         claims.per_seed(record, "s", "20", {}, bool)
 
 
+def test_an_order_is_judged_seed_by_seed_and_shows_medians(record):
+    never = math.inf
+    fast, slow = {0: 1.0, 1: 2.0, 2: 9.0}, {0: 3.0, 1: 1500.0, 2: 8.0}
+    found = claims.order(record, "s", "p", {"M": fast, "A": slow}, source="F1")
+    assert (found.ours, found.held, found.n) == ("M: 2, A: 8", 2, 3)
+    assert (found.interval, found.source) == ("in order for 2 of 3", "F1")
+    # only seeds that every arm has, in the statement, the medians and n
+    found = claims.order(record, "s", "p", {"M": fast, "A": {1: 1500.0, 7: 0.0}})
+    assert (found.ours, found.held, found.n) == ("M: 2, A: 1,500", 1, 1)
+    with pytest.raises(ValueError, match="at least one seed"):
+        claims.order(record, "s", "p", {"M": fast, "A": {7: 1.0}})
+
+    def held(*values, **options):
+        arms = {str(place): {0: value} for place, value in enumerate(values)}
+        return claims.order(record, "s", "p", arms, **options).held
+
+    assert held(1, 2, never) == 1
+    assert held(1, 1, 2) == held(2, 1, never) == held(1, never, 2) == 0
+    assert held(1, never, never) == 0
+    assert held(1, never, never, open_end=True) == 1
+    assert held(1, 1, never, open_end=True) == held(1, never, 2, open_end=True) == 0
+    assert held(never, never, open_end=True) == 0
+
+
+def test_the_ratio_of_epochs_that_may_never_come():
+    upper = {0: 10.0, 1: 10.0, 2: math.inf, 3: math.inf}
+    lower = {0: 20.0, 1: math.inf, 2: 20.0, 3: math.inf, 4: 1.0}
+    found = claims.ratio(upper, lower)
+    assert found == {0: 0.5, 1: 0.0, 2: math.inf, 3: math.inf}
+
+
+def test_values_in_words():
+    assert claims.median({0: 4.0, 1: 1.0, 2: 2.0, 3: math.inf}) == 2.0
+    assert claims.words(1234.5) == "1,234"
+    assert claims.words(0.123, "{:.0%}") == "12%"
+    assert claims.words(math.inf) == "never"
+    assert claims.summary({0: 1000.0}) == ("1,000", "—")
+    assert claims.summary({0: math.inf, 1: 20.0, 2: 30.0}) == ("30", "20 to never")
+
+
 @pytest.mark.parametrize(
     ("scale", "held", "verdict"),
     [
@@ -92,6 +132,8 @@ def test_page_verdicts():
 
 def test_exact_and_extra(record):
     assert claims.exact("s", "0", "0", held=5, n=5).verdict == "reproduced"
+    found = claims.exact("s", "0", "0", held=5, n=5, extra=True)
+    assert found.verdict == "beyond the paper"
     found = claims.extra(record, "s", {0: 1.0, 1: 3.0, 2: 2.0})
     assert (found.ours, found.interval) == ("2", "1 to 3")
     assert found.to_json()["verdict"] == "beyond the paper"

@@ -6,7 +6,8 @@ from types import SimpleNamespace
 import nbformat
 import pytest
 
-from grokbook import catalogue, pages, tables
+from grokbook import catalogue, pages, papers, records, tables
+from grokbook.training import Outcome
 
 PAGE = """\
 # %% [markdown]
@@ -260,10 +261,39 @@ def test_record_that_cannot_be_used_is_found(book, monkeypatch):
 
 
 def test_records_that_a_page_asks_for():
-    cell = nbformat.v4.new_code_cell("a = pages.record('p/a', scale=s)\nrecord('p/b')")
+    lines = ["a = pages.record('p/a', arms=('x', 'y'), scale=s)", "record('p/b')"]
+    cell = nbformat.v4.new_code_cell("\n".join(lines))
     notebook = nbformat.v4.new_notebook(cells=[cell])
-    assert pages.records_read(notebook) == ["p/a", "p/b"]
-    assert pages.records_read(nbformat.v4.new_notebook()) == []
+    assert pages.records_read(notebook) == {"p/a": ("x", "y"), "p/b": ()}
+    assert pages.records_read(nbformat.v4.new_notebook()) == {}
+    cell.source = "record('p/a', arms=NAMES)"
+    with pytest.raises(pages.PageError, match="asks for the arms NAMES: write them"):
+        pages.records_read(notebook)
+
+
+def test_a_record_in_the_making_is_passed_over(tmp_path, monkeypatch):
+    """A page gets the paper's scale once that record has every arm it asks for."""
+    monkeypatch.setenv("GROKBOOK_RECORDS", str(tmp_path))
+    both = ("addition", "product")
+
+    def scales():
+        asked = ((), both, ("addition",), ("no such arm",))
+        return [pages.record("prieto2025/fig04left", arms=a).scale for a in asked]
+
+    def add(scale, *names):
+        known = papers.get("prieto2025/fig04left", scale)
+        rows = [{"epoch": 0, "test_accuracy": 0.0}]
+        outcomes = [Outcome(known.arm(name), 42, rows, {}, 1.0, {}) for name in names]
+        records.add(known, outcomes)
+
+    add("paper", "addition")
+    assert scales() == ["paper"] * 4  # nothing to fall back to
+    add("laptop", *both)
+    assert scales() == ["paper", "laptop", "paper", "paper"]
+    add("paper", "product")
+    assert scales() == ["paper"] * 4
+    laptop = pages.record("prieto2025/fig04left", scale="laptop", arms=("no such arm",))
+    assert laptop.scale == "laptop"
 
 
 def test_generated_pages_show_the_page(book):

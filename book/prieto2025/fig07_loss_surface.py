@@ -7,16 +7,15 @@
 # ---
 
 # %% [markdown]
-# # Figure 7: SGD memorises in one valley; ⊥SGD and strong decay leave for another (partly reproduced)
+# # Figure 7: SGD memorises in one valley; ⊥SGD with StableMax and strong decay find others (partly reproduced)
 #
 # **Claim.** Over the loss surface SGD and SGD with {term}`weight decay` first go the same
 # way, down in training loss and up in test loss; then decay turns and both losses fall.
-# ⊥SGD goes straight to where both are low {cite:p}`prieto2025`. **Here.** SGD with and
-# without two decays, and ⊥SGD with two losses, all from one start; paths through kept
-# checkpoints, losses at every logged epoch. **What came out.** The smaller decay follows SGD
-# and turns, as claimed, but does not arrive within the run. The larger one arrives, without
-# ever having followed SGD. ⊥SGD goes straight if trained with {term}`StableMax`, and not
-# with {term}`softmax`.
+# ⊥SGD goes straight to where both are low {cite:p}`prieto2025`. **Here.** SGD without decay
+# and with two strengths of it, and ⊥SGD with two losses, all from one start; seeds are in
+# the table of arms. **What came out.** The smaller decay follows SGD and turns, as claimed,
+# but does not arrive within the run. The larger one arrives, without ever having followed
+# SGD. ⊥SGD goes straight if trained with {term}`StableMax`, and not with {term}`softmax`.
 
 # %% [markdown]
 # ## What was run
@@ -268,30 +267,16 @@ figure.show()
 # end that lies in them, and the losses at the end.
 
 # %% tags=["hide-input"]
-lines = [
-    [
-        "path",
-        "distance",
-        *(f"share in the plane of {name}" for name in PLANES),
-        "training loss",
-        "test loss",
-    ]
-]
+HEAD = ["path", "distance", *(f"share in the plane of {name}" for name in PLANES)]
+rows = []
 for name in drawn:
     end = paths[name][-1]
     cells = [name, f"{end.norm():.0f}"]
     cells += [f"{(plane @ end).norm() / end.norm():.0%}" for plane in PLANES.values()]
-    lines.append([*cells, *(f"{true[name, part][-1]:.2g}" for part in parts)])
-html = "".join(
-    "<tr>" + "".join(f"<{tag}>{cell}</{tag}>" for cell in cells) + "</tr>"
-    for tag, cells in zip(("th", *["td"] * len(drawn)), lines, strict=True)
-)
-tables.Html(
-    f"<table class='settings'>{html}</table>",
-    "\n".join(" | ".join(cells) for cells in lines),
-)
+    rows.append([*cells, *(f"{true[name, part][-1]:.2g}" for part in parts)])
+tables.grid([*HEAD, "training loss", "test loss"], rows)
 
-# %% tags=["hide-input"] mystnb={"figure": {"caption": "The same runs against the epoch, on logarithmic axes: training loss, test loss, test accuracy (thin lines single seeds). All losses are softmax cross-entropy but the red curve, which is the StableMax loss that this run is trained with; red diamonds are its softmax cross-entropy at the kept checkpoints.", "name": "fig-prieto2025-07-losses"}, "image": {"alt": "TODO"}}
+# %% tags=["hide-input"] mystnb={"figure": {"caption": "The same runs against the epoch, on logarithmic axes: training loss, test loss, test accuracy (thin lines single seeds). All losses are softmax cross-entropy but the red curve, which is the StableMax loss that this run is trained with; red diamonds are its softmax cross-entropy at the kept checkpoints.", "name": "fig-prieto2025-07-losses"}, "image": {"alt": "Three panels against epoch on a logarithmic axis. Training loss: both curves of orthogonal SGD fall within 500 epochs, SGD and SGD with the smaller decay fall between epochs 2000 and 3000, SGD with the larger decay only near 10000. Test loss: it rises and stays high for SGD, for orthogonal SGD with softmax and, falling slowly at the end, for the smaller decay; it falls for orthogonal SGD with StableMax and, late, for the larger decay. Test accuracy: orthogonal SGD with StableMax and the larger decay come to nearly 100 percent, orthogonal SGD with softmax to about 20, the others stay near 0."}}
 figure, panels = plots.panels(3, height=3.3)
 COLUMNS = ("train_loss", "test_loss", "test_accuracy")
 for axes, column in zip(panels, COLUMNS, strict=True):
@@ -304,7 +289,8 @@ for axes, column in zip(panels, COLUMNS, strict=True):
             axes.plot(epochs[name][1:], values[1:], marker, color=color, ms=4)
     first = min(arm.logged_epochs()[1] for arm in arms.values())
     axes.set(xscale="log", xlabel="epoch", xlim=(first, None))
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    axes.minorticks_off()
     axes.set(yscale="linear" if share else "log")
 panels[2].set_ylim(-3, 103)
 handles = [panels[0].plot([], [], color=STYLE[name][0], label=name)[0] for name in arms]
@@ -605,11 +591,10 @@ claims.table(found, page="prieto2025/fig07")
 #
 # **A picture of three points.** The ends that span a plane are where they seem to be; the
 # table gives how much of the other paths is missing. ⊥SGD with softmax is nearly at right
-# angles to both planes and is left out. This choice came after seeing data: a plane of
+# angles to both planes and is left out. The planes were chosen after seeing data: one of
 # principal components of all checkpoints was drawn first, as the replication had planned,
-# and showed 4 % of the distance of the larger decay and 35 % of that of ⊥SGD with StableMax.
-# In that plane, too, the cosine of the first row was above 0.9 and that of the second
-# negative.
+# and showed little of the larger decay and of ⊥SGD with StableMax. In that plane, too, the
+# cosine of the first row was above 0.9 and that of the second negative.
 #
 # Deviations and ambiguities:
 #
@@ -659,9 +644,9 @@ claims.table(found, page="prieto2025/fig07")
 #
 # ```{solution} ex-prieto2025-07-momentum
 # :class: dropdown
-# If gradients were steady and of one size: they are added up to $1/(1 - 0.8) = 5$ times its size, and the rate is ten times
-# larger: 50. So 500 epochs of ⊥SGD have the reach of 25,000 epochs of SGD, and "within 400
-# iterations" compares different amounts of training.
+# If gradients were steady: momentum adds them up to $1/(1 - 0.8) = 5$ times their size, and
+# the rate is ten times larger, so 50. Then 500 epochs of ⊥SGD have the reach of 25,000
+# epochs of SGD, and "within 400 iterations" compares different amounts of training.
 # ```
 
 # %% [markdown]

@@ -36,22 +36,16 @@ from dataclasses import replace
 
 import torch
 
-from grokbook import claims, metrics, pages, plots, records, tables
+from grokbook import claims, metrics, pages, plots, tables
 
 plots.use_style()
 page = {"scale": scale, "retrain": retrain, "device": device}
-tasks = pages.record("prieto2025/fig04left", **page)
-plain = pages.record("prieto2025/fig01c", **page)
 ADDITION, PRODUCT = "addition", "product"
 SOFTMAX, EXACT = "softmax float64", "exact CE float64"
-
-
-def having(record, *wanted):
-    """The record, or the one at laptop scale if this one lacks an arm that it has."""
-    less = all(record.seeds(arm) for arm in wanted)
-    if less or not records.path_of(record.name, "laptop").exists():
-        return record
-    return pages.record(record.name, scale="laptop")
+tasks = pages.record("prieto2025/fig04left", arms=("addition", "product"), **page)
+plain = pages.record(
+    "prieto2025/fig01c", arms=("softmax float64", "exact CE float64"), **page
+)
 
 
 def only(record, *names):
@@ -60,10 +54,10 @@ def only(record, *names):
     return replace(record, experiment=replace(record.experiment, arms=arms))
 
 
-tasks = only(having(tasks, ADDITION), ADDITION, PRODUCT)
-plain = only(having(plain, SOFTMAX), SOFTMAX, EXACT)
+tasks = only(tasks, ADDITION, PRODUCT)
+plain = only(plain, SOFTMAX, EXACT)
 
-# %%
+# %% tags=["hide-input"]
 PAPER = {
     "dataset": "modular",
     "dataset.p": "113",
@@ -317,16 +311,14 @@ LINES = [
     ("memorised, softmax", memorised[SOFTMAX]),
     ("memorised, collapse-free", memorised.get(EXACT, {})),
 ]
-heads = ("top", "Gini", "effective", "constant", "alike")
-print(f"{'':<26}" + "".join(f"{head:>11}" for head in heads))
+rows = []
 for label, found in LINES:
     if found:
         one = next(iter(found.values()))
         constant = float(one[0].square() / one.square().sum())
-        print(
-            f"{label:<26}{top(one):>11.1%}{gini(one):>11.2f}{effective(one):>11.0%}"
-            f"{constant:>11.1%}{alike(one):>11.2f}"
-        )
+        parts = [f"{top(one):.1%}", f"{gini(one):.2f}", f"{effective(one):.0%}"]
+        rows.append([label, *parts, f"{constant:.1%}", f"{alike(one):.2f}"])
+tables.grid(["layer", "top", "Gini", "effective", "constant", "alike"], rows)
 
 # %% [markdown]
 # ## Check

@@ -7,18 +7,19 @@
 # ---
 
 # %% [markdown]
-# # Figure 16: Smoothing generalises fully, a temperature only makes everything slower (partly seen at reduced scale)
+# # Figure 16: Smoothing generalises fully; a temperature slows training and leaves a part unfitted (partly seen at reduced scale)
 #
 # **Claim.** Any remedy against {term}`softmax collapse` should let a network
 # {term}`grok <grokking>`, but not every remedy is one: dividing the {term}`logits <logit>`
-# by a temperature of $10^5$ only delays the collapse; label smoothing prevents it and
-# generalises in part, never fully; {term}`StableMax` prevents it and groks
-# {cite:p}`prieto2025`. **Here.** The same losses under one optimiser; task, epochs and
-# seeds are in the tables. **What came out.** A temperature amounts to smaller initial
-# weights and a smaller learning rate, and everything comes later, the fit and the collapse
-# included; a few per cent of test accuracy come with the slow start. Smoothing has no
-# collapse, since its loss is smallest at a gap far below that, and it does not stop half
-# way: on the task that was run it generalises fully, long before StableMax.
+# by a {term}`temperature` of $10^5$ only delays the collapse; {term}`label smoothing`
+# prevents it and generalises in part, never fully; {term}`StableMax` prevents it and groks
+# {cite:p}`prieto2025`. **Here.** The same losses under one optimiser, one seed each, on a
+# smaller table than the paper's: addition modulo 59, 20,000 epochs. **What came out.**
+# Smoothing does not collapse, since its loss is smallest at a gap far below that, and it
+# does not stop half way either: it generalises fully, long before StableMax. A temperature
+# amounts to smaller initial weights and a smaller learning rate. Collapse does come later,
+# beyond the end of the run; but so does the fit, and a tenth of the training set is stuck at
+# logits that are all equal. Plain softmax collapses and then breaks down.
 
 # %% [markdown]
 # ## What was run
@@ -37,7 +38,6 @@ device = "auto"
 # %% tags=["hide-input"]
 import inspect
 import math
-import statistics
 
 import torch
 
@@ -49,18 +49,20 @@ from grokbook import (
     optimizers,
     pages,
     plots,
-    records,
     tables,
 )
 
 plots.use_style()
 page = {"scale": scale, "retrain": retrain, "device": device}
-remedies = pages.record("prieto2025/fig16", **page)
-tasks = pages.record("prieto2025/fig04left", **page)
-smaller = records.path_of("prieto2025/fig04left", "laptop").exists()
-if scale == "best" and not tasks.seeds("addition") and smaller:
-    tasks = pages.record("prieto2025/fig04left", scale="laptop")
-plain = pages.record("prieto2025/fig01c", **page)
+remedies = pages.record(
+    "prieto2025/fig16",
+    arms=("temperature 1", "temperature 1e5", "label smoothing 0.2"),
+    **page,
+)
+# StableMax at the same scale: its record of another scale has another task
+same = page | {"scale": remedies.scale}
+tasks = pages.record("prieto2025/fig04left", **same)
+plain = pages.record("prieto2025/fig01c", arms=("exact CE float64",), **page)
 
 # %% tags=["hide-input"]
 tables.settings(
@@ -92,8 +94,8 @@ tables.arms(remedies)
 # %% [markdown]
 # The StableMax run is the addition of [Figure 4](fig04_stablemax_grokking.ipynb), the
 # control the {term}`collapse-free cross-entropy` of [Figure 1](fig01_headline.ipynb),
-# which has another $\beta_2$. Whether they have the task of the other runs depends on the
-# {term}`scale` of their records:
+# which has another $\beta_2$. The control is drawn only if the {term}`scale` of its record
+# gives it the task of the other runs.
 
 # %% tags=["hide-input"]
 EXACT = "exact CE float64"
@@ -207,7 +209,7 @@ ARMS = (
 trained = [arm for arm, _, _ in ARMS if remedies.seeds(arm)]
 curves = [(remedies, arm, label, c) for arm, label, c in ARMS if arm in trained]
 if has_exact:
-    curves.append((plain, EXACT, "control", plots.BLACK))
+    curves.append((plain, EXACT, "collapse-free", plots.BLACK))
 until = TASK.epochs
 
 
@@ -215,14 +217,10 @@ def reaches(record, arm, column, share):
     return claims.first_epoch(record, arm, column, reaches=share)
 
 
-def median(values):
-    return statistics.median_low(values.values())
-
-
 # %% [markdown]
 # ## The figure
 
-# %% tags=["hide-input"] mystnb={"figure": {"caption": "Figure 16. (a) Test accuracy solid, training accuracy dashed; the control is collapse-free cross-entropy without any remedy. (b) Share of training samples whose float32 softmax has collapsed, of the logits that the loss sees, z/T. (c) StableMax, which may have another task, see above. Thick lines are medians over seeds, thin lines single seeds.", "name": "fig-prieto2025-16"}, "image": {"alt": "Three panels against epoch. Left: train and test accuracy at temperature 1, at temperature 1e5, with label smoothing, and of the control. Middle: share of collapsed training samples of the same runs. Right: train and test accuracy with StableMax."}}
+# %% tags=["hide-input"] mystnb={"figure": {"caption": "Figure 16. (a) Test accuracy solid, training accuracy dashed. (b) Share of training samples whose float32 softmax has collapsed, of the logits that the loss sees, z/T. (c) StableMax, on the task printed above. Thick lines are medians over seeds, thin lines single seeds; the axis of epochs is logarithmic.", "name": "fig-prieto2025-16"}, "image": {"alt": "Three panels against epoch. Left: with smoothing test accuracy rises to 100 percent within the first thousand epochs. At temperature 1 training accuracy is at 100 percent until it falls steeply after epoch 10,000, to come half way back, with test accuracy near 15 percent. At temperature 1e5 training accuracy rises after epoch 600 to 91 percent and stays there, test accuracy stays below 10. Middle: temperature 1 rises to two thirds collapsed and falls back to none, temperature 1e5 has just begun to rise at the end, smoothing stays at zero. Right: with StableMax test accuracy rises to 100 percent by epoch 20,000."}}
 figure, (left, middle, right) = plots.panels(3, height=3.7)
 for record, arm, label, color in curves:
     plots.accuracy(left, record, arm, color=color, label=label)
@@ -245,7 +243,7 @@ figure.show()
 # What the remedies do to logits and weights. The dotted red curve is the hot run as the
 # cold run with smaller start and steps that it amounts to.
 
-# %% tags=["hide-input"] mystnb={"figure": {"caption": "(a) Mean gap between the two largest logits that the loss sees, z/T, on the training set; dashed, the gap from which a float32 softmax absorbs one competitor; dotted, the gap at which the smoothed loss is smallest. (b) Norm of all weights; dotted, that of the hot run divided by 46. Logarithmic axes.", "name": "fig-prieto2025-16-gap"}, "image": {"alt": "Left: mean gap of the logits after division by the temperature against epoch on logarithmic axes, with a dashed line at 16.6 and a dotted line at 6.1. Right: weight norm against epoch on logarithmic axes for the same runs."}}
+# %% tags=["hide-input"] mystnb={"figure": {"caption": "(a) Mean gap between the two largest logits that the loss sees, z/T, on the training set; dashed, the gap from which a float32 softmax absorbs one competitor; dotted, the gap at which the smoothed loss is smallest. (b) Norm of all weights; dotted, that of the hot run divided by 46. Logarithmic axes.", "name": "fig-prieto2025-16-gap"}, "image": {"alt": "Left: mean gap of the logits after division by the temperature against epoch on logarithmic axes, with a dashed line at 16.6 and a dotted line below it. Smoothing settles on the dotted line; temperature 1 reaches the dashed one and drops to a hundredth; temperature 1e5 comes from below and is still rising at the end. Right: weight norm against epoch on logarithmic axes for the same runs."}}
 figure, (left, right) = plots.panels(2, height=3.7)
 for record, arm, label, color in curves:
     plots.curve(left, record, arm, "mean_gap", color=color, label=label)
@@ -262,6 +260,7 @@ left.set_ylim(bottom=0.01)
 right.set(ylabel="weight norm")
 for axes in (left, right):
     axes.set(xscale="log", yscale="log", xlabel="epoch")
+right.set_ylim(bottom=1)
 handles, labels = right.get_legend_handles_labels()
 figure.legend(handles, labels, loc="outside lower center", ncols=5)
 plots.letter([left, right], ["gap", "weights"])
@@ -270,25 +269,26 @@ figure.show()
 # %% [markdown]
 # In numbers, as medians over seeds. Collapse is measured twice: as the paper does, by a
 # float32 softmax of the logits, and by the share of samples whose *own* loss is exactly
-# zero. For StableMax the two have nothing to do with each other.
+# zero, both at the log where they are largest. For StableMax the two have nothing to do with
+# each other.
 
 # %% tags=["hide-input"]
-LINES = list(curves)
+lines = list(curves)
 if has_stable:
-    LINES.append((tasks, "addition", "StableMax", plots.GREEN))
-HEAD = ("train end", "best test", "test end", "collapse", "zero loss", "gap end")
-print(f"{'':<15}" + "".join(f"{word:>11}" for word in HEAD))
-for record, arm, label, _ in LINES:
-    cells = [
-        f"{median(claims.last(record, arm, 'train_accuracy')):.1%}",
-        f"{median(claims.largest(record, arm, 'test_accuracy')):.1%}",
-        f"{median(claims.last(record, arm, 'test_accuracy')):.1%}",
-        f"{median(claims.largest(record, arm, COLLAPSE)):.1%}",
-        f"{median(claims.largest(record, arm, 'zero_loss')):.1%}",
-        f"{median(claims.last(record, arm, 'mean_gap')):,.1f}",
-    ]
-    print(f"{label:<15}" + "".join(f"{cell:>11}" for cell in cells))
-print("collapse and zero loss: largest share of training samples at any log")
+    lines.append((tasks, "addition", "StableMax", plots.GREEN))
+rows = []
+for record, arm, label, _ in lines:
+    shares = (
+        claims.last(record, arm, "train_accuracy"),
+        claims.largest(record, arm, "test_accuracy"),
+        claims.last(record, arm, "test_accuracy"),
+        claims.largest(record, arm, COLLAPSE),
+        claims.largest(record, arm, "zero_loss"),
+    )
+    gap = claims.median(claims.last(record, arm, "mean_gap"))
+    rows.append([label, *(f"{claims.median(v):.1%}" for v in shares), f"{gap:,.1f}"])
+head = ["", "train, end", "test, best", "test, end", "collapsed, most"]
+tables.grid([*head, "loss zero, most", "gap, end"], rows)
 
 # %% [markdown]
 # ## Check
@@ -302,6 +302,17 @@ print("collapse and zero loss: largest share of training samples at any log")
 def collapses(arm):
     """First logged epoch with more than half of the training samples collapsed."""
     return reaches(remedies, arm, COLLAPSE, 0.5 + 1e-9)
+
+
+def after_collapse(arm, column):
+    """Smallest value after that epoch, infinite if it never comes."""
+    series = remedies.series(arm, column)
+    return {
+        seed: float(series[seed][series.index >= epoch].min())
+        if math.isfinite(epoch)
+        else math.inf
+        for seed, epoch in collapses(arm).items()
+    }
 
 
 rows = []
@@ -413,6 +424,21 @@ if COLD in trained:
             claims.largest(remedies, COLD, "test_accuracy"),
             show="{:.1%}",
         ),
+        claims.extra(
+            remedies,
+            "T = 1: smallest mean of the largest logit",
+            {
+                seed: float(top.min())
+                for seed, top in remedies.series(COLD, "mean_top_logit").items()
+            },
+            show="{:,.0f}",
+        ),
+        claims.extra(
+            remedies,
+            "T = 1: smallest train accuracy after the collapse",
+            after_collapse(COLD, "train_accuracy"),
+            show="{:.1%}",
+        ),
     ]
 if HOT in trained:
     rows += [
@@ -427,6 +453,19 @@ if HOT in trained:
             f"T = 1e5: train accuracy at epoch {until:,}",
             claims.last(remedies, HOT, "train_accuracy"),
             show="{:.1%}",
+        ),
+        claims.extra(
+            remedies,
+            "T = 1e5: training loss at the end over that of a network with all logits "
+            "equal on what it misclassifies and no loss on the rest",
+            claims.combine(
+                lambda loss, right: (
+                    loss / ((1 - right) * math.log(classes)) if right < 1 else math.inf
+                ),
+                claims.last(remedies, HOT, "train_loss"),
+                claims.last(remedies, HOT, "train_accuracy"),
+            ),
+            show="{:.3f}",
         ),
     ]
 if SMOOTH in trained:
@@ -490,12 +529,21 @@ claims.table(rows, page="prieto2025/fig16")
 # %% [markdown]
 # ## Reading the result
 #
-# **Temperature.** That it delays collapse needs no experiment: under Adam a temperature of
+# **Temperature.** That it delays collapse is no surprise: under Adam a temperature of
 # $10^5$ *is* a learning rate and initial weights 46 times smaller, as the comparison above
-# shows to many digits. What the experiment adds is by how much, and what else a small start
-# does. The rows on train accuracy say when each run fits. A collapse that is not seen
-# within the epochs run is a matter of their number, since nothing bounds the gap;
-# {ref}`the second figure <fig-prieto2025-16-gap>` shows whether it still grows at the end.
+# shows to many digits. What the experiment adds is by how much, and what else such a start
+# does. A collapse that is not seen within the epochs run is a matter of their number, since
+# nothing bounds the gap; {ref}`the second figure <fig-prieto2025-16-gap>` shows whether it
+# still grows at the end. The few per cent of test accuracy come while the training set is
+# slowly fitted. Then the fit itself stops short. If the row on the training loss says 1.000,
+# all that is left of it are samples with equal logits, which is what a network without
+# biases gives where all its ReLUs are off; there they have no gradient either, and stay.
+#
+# **Without a remedy** (T = 1) collapse is not the end of the run. The correct class of a
+# collapsed sample has no gradient, the wrong ones still have, and they push all logits
+# down, as the row on the largest logit says; then training accuracy breaks down and begins
+# anew. [Figure 8](fig08_induced_collapse.ipynb) does the same to a network on purpose. The
+# test accuracy after that is not what the paper's "no grokking" speaks of.
 #
 # **Smoothing.** The dotted line of the same figure is where the smoothed loss is smallest.
 # The gap has no reason to pass it, so the absence of collapse is built in, at any strength
@@ -505,12 +553,11 @@ claims.table(rows, page="prieto2025/fig16")
 #
 # **Is it collapse that the remedies differ in?** The paper holds that any intervention
 # that prevents collapse should lead to grokking or generalisation. A control would prevent
-# it and nothing else: the collapse-free cross-entropy of
-# [Figure 1](fig01_headline.ipynb), drawn here where its record has the task of this page.
-# There it stays where plain softmax stays. Smoothing prevents collapse *and* changes the
-# target, so its success cannot be put down to the first alone. The rows on StableMax make
-# the same point from the other side: by the paper's own measure it is fully collapsed while
-# it groks.
+# it and nothing else: the collapse-free cross-entropy. On the page of
+# [Figure 1](fig01_headline.ipynb) it stays where plain softmax stays, as far as it was run.
+# Smoothing prevents collapse *and* changes the target, so its success cannot be put down to
+# the first alone. The rows on StableMax make the same point from the other side: by the
+# paper's own measure it is fully collapsed while it groks.
 #
 # Deviations and ambiguities:
 #
@@ -521,10 +568,9 @@ claims.table(rows, page="prieto2025/fig16")
 #    schedule that starts at 1 and doubles every 10,000 epochs; it was not run.
 # 4. *Measure of collapse.* That of the official code, applied to the logits divided by the
 #    temperature. On undivided logits the hot run would count as collapsed far earlier.
-# 5. *StableMax* is read from the record of Figure 4 and may be of another task; its epochs
-#    are compared with nothing on this page.
-# 6. *The control* has $\beta_2 = 0.99$, the others 0.999, and a float64 loss, the others
-#    one in float32.
+# 5. *StableMax* is read from the record of Figure 4 at the scale of the other runs.
+# 6. *The control*, where it is drawn, has $\beta_2 = 0.99$, the others 0.999, and a float64
+#    loss, the others one in float32.
 
 # %% [markdown]
 # ## Try it
@@ -573,7 +619,7 @@ claims.table(rows, page="prieto2025/fig16")
 # ## Provenance
 
 # %% tags=["hide-input"]
-tables.provenance(remedies, tasks, plain)
+tables.provenance(remedies, tasks, *([plain] if has_exact else []))
 
 # %% [markdown]
 # The page again from its records: `grokbook execute prieto2025/fig16`. Trained anew with

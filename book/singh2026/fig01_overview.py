@@ -33,7 +33,6 @@ device = "auto"
 
 # %% tags=["hide-input"]
 import math
-import statistics
 
 import pandas as pd
 import torch
@@ -43,6 +42,7 @@ from matplotlib.patches import Circle, FancyBboxPatch, Patch
 
 from grokbook import claims, pages, plots, records, tables
 from grokbook.experiment import SCALES
+from grokbook.papers.singh2026 import CODE, PAPER
 
 plots.use_style()
 page = {"scale": scale, "retrain": retrain, "device": device}
@@ -53,11 +53,7 @@ def there(name):
     return retrain or any(records.path_of(name, one).exists() for one in wanted)
 
 
-central = pages.record("singh2026/fig02", **page)
-lacking = [arm for arm in central.experiment.arms if not central.seeds(arm.name)]
-stored = records.path_of("singh2026/fig02", "laptop").exists()
-if lacking and scale == "best" and stored:
-    central = pages.record("singh2026/fig02", scale="laptop")  # has all variants
+central = pages.record("singh2026/fig02", arms=("M", "M+A*", "A*", "No LN"), **page)
 # ours, and optional
 RELU, FLOAT32 = "singh2026/fig02relu", "singh2026/fig02float32"
 relu = pages.record(RELU, **page) if there(RELU) else None
@@ -73,34 +69,8 @@ every = list({(one.name, one.scale): one for one in every}.values())
 # %% tags=["hide-input"]
 tables.settings(
     central,
-    paper={
-        "dataset": "modular addition",
-        "dataset.p": "113",
-        "dataset.train_fraction": "0.3",
-        "model": "one-layer transformer",
-        "model.width": "128",
-        "model.hidden": "512",
-        "model.activation": "ReLU (Table 2)",
-        "model.norm_eps": "> 0",
-        "model.mlp_bias": "none in the equations",
-        "model.initialisation": "truncated normal",
-        "loss": "softmax cross-entropy",
-        "optimizer": "adamw",
-        "optimizer.lr": "0.001",
-        "optimizer.betas": "(0.9, 0.98)",
-        "optimizer.eps": "1e-8",
-        "optimizer.weight_decay": "1",
-        "epochs (full batch)": "10,000",
-        "seeds": "5, not named",
-    },
-    code={
-        "model.activation": "GELU when the logs were made, ReLU since",
-        "model.norm_eps": "0",
-        "model.mlp_bias": "True",
-        "model.initialisation": "mixed, as here",
-        "loss.dtype": "float64",
-        "seeds": "456, 789, 111, 222, 333",
-    },
+    paper=PAPER,
+    code=CODE,
     notes={
         "dataset.shuffle": "Python's generator, as in the code: the same split",
         "model.activation": "as run; ReLU below",
@@ -187,17 +157,13 @@ def crossing(record, arm, split):
     return claims.first_epoch(record, arm, f"{split}_loss", falls_to=0.01)
 
 
-def median(values):
-    return statistics.median_low(values.values())
-
-
 def horizon(record):
     return max(arm.epochs for arm in record.experiment.arms)
 
 
 def bar(axes, place, values, end, *, color, width):
     """Median as a bar, seeds as dots; hatched to the end of the run if it is never."""
-    middle = median(values)
+    middle = claims.median(values)
     never = math.isinf(middle)
     axes.bar(
         place,
@@ -337,14 +303,10 @@ figure.show()
 
 
 # %% tags=["hide-input"]
-def words(epoch):
-    return f"{epoch:,.0f}" if math.isfinite(epoch) else "never"
-
-
 def described(values):
-    found = list(values.values())
-    inner = f", {words(min(found))} to {words(max(found))}" if len(found) > 1 else ""
-    return f"{words(median(values))} (n = {len(found)}{inner})"
+    middle, span = claims.summary(values)
+    inner = f", {span}" if len(values) > 1 else ""
+    return f"{middle} (n = {len(values)}{inner})"
 
 
 def of_mean(record, arm, split):
@@ -360,27 +322,22 @@ head += ["authors' logs"]
 lines = []
 for arm in trained:
     test, train = (crossing(central, arm, split) for split in ("test", "train"))
-    first = median(crossing(central, "M", "test")) if "M" in trained else math.nan
+    first = (
+        claims.median(crossing(central, "M", "test")) if "M" in trained else math.nan
+    )
     lines.append(
         [
             arm,
             described(test),
-            words(of_mean(central, arm, "test")),
-            as_multiple(median(test), first),
-            words(LOGS[arm]["test"][0]),
+            claims.words(of_mean(central, arm, "test")),
+            as_multiple(claims.median(test), first),
+            claims.words(LOGS[arm]["test"][0]),
             as_multiple(LOGS[arm]["test"][0], LOGS["M"]["test"][0]),
             described(train),
-            words(LOGS[arm]["train"][0]),
+            claims.words(LOGS[arm]["train"][0]),
         ]
     )
-rows = "".join(
-    "<tr>" + "".join(f"<td>{cell}</td>" for cell in line) + "</tr>" for line in lines
-)
-top = "".join(f"<th>{cell}</th>" for cell in head)
-tables.Html(
-    f"<table class='settings'><tr>{top}</tr>{rows}</table>",
-    "\n".join(" | ".join(line) for line in [head, *lines]),
-)
+tables.grid(head, lines)
 
 # %% [markdown]
 # ## Ours: another activation, another precision of the loss
@@ -540,13 +497,13 @@ if complete(central):
         ),
     ]
     last_two = [crossing(central, arm, "test") for arm in ("A*", "No LN")]
-    slow = [median(values) for values in last_two]
+    slow = [claims.median(values) for values in last_two]
     n = min(len(values) for values in last_two)
     found += [
         claims.Claim(
             "test: A* not after No LN (medians over seeds)",
             "slightly earlier; logs 7,157 and 7,807, seeds overlap",
-            f"{words(slow[0])} and {words(slow[1])}",
+            f"{claims.words(slow[0])} and {claims.words(slow[1])}",
             n,
             "—",
             n if slow[0] <= slow[1] and math.isfinite(slow[0]) else 0,

@@ -34,7 +34,6 @@ device = "auto"
 
 # %% tags=["hide-input"]
 import math
-import statistics
 
 import numpy as np
 import torch
@@ -42,54 +41,18 @@ from IPython.display import display
 from matplotlib.lines import Line2D
 
 from grokbook import claims, features, pages, plots, records, tables
+from grokbook.papers.singh2026 import CODE, PAPER
 
 plots.use_style()
-record = pages.record("singh2026/fig02", scale=scale, retrain=retrain, device=device)
-# the small task beside the paper's: another size, and possibly more seeds
-small = None
-if scale == "best" and records.path_of("singh2026/fig02", "laptop").exists():
-    small = pages.record("singh2026/fig02", scale="laptop")
-if small and any(not record.seeds(arm.name) for arm in record.experiment.arms):
-    record = small  # the larger one lacks a variant
-small = None if small and small.scale == record.scale else small
-every = [one for one in (record, small) if one]
+page = {"scale": scale, "retrain": retrain, "device": device}
+record = pages.record("singh2026/fig02", arms=("M", "M+A*", "A*", "No LN"), **page)
+every, small = [record], None
+if record.scale == "paper" and records.path_of("singh2026/fig02", "laptop").exists():
+    small = pages.record("singh2026/fig02", scale="laptop")  # a second look
+    every.append(small)
 
 # %% tags=["hide-input"]
-tables.settings(
-    record,
-    paper={
-        "dataset": "modular addition",
-        "dataset.p": "113",
-        "dataset.train_fraction": "0.3",
-        "model": "one-layer transformer",
-        "model.width": "128",
-        "model.hidden": "512",
-        "model.activation": "ReLU (Table 2)",
-        "model.norm_eps": "> 0",
-        "model.mlp_bias": "none in the equations",
-        "model.initialisation": "truncated normal",
-        "loss": "softmax cross-entropy",
-        "optimizer": "adamw",
-        "optimizer.lr": "0.001",
-        "optimizer.betas": "(0.9, 0.98)",
-        "optimizer.eps": "1e-8",
-        "optimizer.weight_decay": "1",
-        "epochs (full batch)": "10,000",
-        "seeds": "5, not named",
-    },
-    code={
-        "model.activation": "GELU when the logs were made, ReLU since",
-        "model.norm_eps": "0",
-        "model.mlp_bias": "True",
-        "model.initialisation": "mixed, as here",
-        "loss.dtype": "float64",
-        "seeds": "456, 789, 111, 222, 333",
-    },
-    notes={
-        "dataset.shuffle": "Python's generator, as in the code: the same split",
-        "model.activation": "as run",
-    },
-)
+tables.settings(record, paper=PAPER, code=CODE)
 
 # %% tags=["hide-input"]
 for one in every:
@@ -282,16 +245,12 @@ def periodic(one, arm, column="fourier"):
     return claims.first_epoch(one, arm, column, reaches=1.0)
 
 
-def median(values):
-    return statistics.median_low(values.values())
-
-
 figure, axes = plots.panels(2, height=3.3, sharey=True)
 for panel, column in zip(axes, KINDS, strict=True):
     for arm in trained:
         color = ORDER[arm][0]
         plots.curve(panel, record, arm, column, color=color, label=arm)
-        epoch = median(generalised(record, arm))
+        epoch = claims.median(generalised(record, arm))
         if math.isfinite(epoch):
             middle = record.series(arm, column).median(axis=1)
             value = np.interp(epoch, middle.index, middle)
@@ -385,10 +344,6 @@ def at_generalisation(one, arm, column="fourier"):
     }
 
 
-def words(value, form="{:,.0f}"):
-    return form.format(value) if math.isfinite(value) else "never"
-
-
 head = ["", "test loss ≤ 0.01", "accuracy ≥ 99.5 %", "concentration ≥ 1"]
 head += ["without constant", "value when it generalises", "at the end"]
 AT_LOGGED = {"M": "0.36"}  # at the epoch of the accuracy rule, from the logs
@@ -399,23 +354,16 @@ for arm in trained:
     lines.append(
         [
             arm,
-            f"{words(median(generalised(record, arm)))} ({loss:,})",
-            f"{words(median(generalised(record, arm, 'accuracy')))} ({accuracy:,})",
-            f"{words(median(periodic(record, arm)))} ({one:,})",
-            words(median(periodic(record, arm, "fourier_no_constant"))),
-            words(median(at_generalisation(record, arm)), "{:.2f}")
+            f"{claims.summary(generalised(record, arm))[0]} ({loss:,})",
+            f"{claims.summary(generalised(record, arm, 'accuracy'))[0]} ({accuracy:,})",
+            f"{claims.summary(periodic(record, arm))[0]} ({one:,})",
+            claims.summary(periodic(record, arm, "fourier_no_constant"))[0],
+            claims.summary(at_generalisation(record, arm), "{:.2f}")[0]
             + (f" ({own})" if own else ""),
-            f"{median(claims.last(record, arm, 'fourier')):.2f} ({last:.2f})",
+            f"{claims.median(claims.last(record, arm, 'fourier')):.2f} ({last:.2f})",
         ]
     )
-top = "".join(f"<th>{cell}</th>" for cell in head)
-body = "".join(
-    "<tr>" + "".join(f"<td>{cell}</td>" for cell in line) + "</tr>" for line in lines
-)
-tables.Html(
-    f"<table class='settings'><tr>{top}</tr>{body}</table>",
-    "\n".join(" | ".join(line) for line in [head, *lines]),
-)
+tables.grid(head, lines)
 
 # %% [markdown]
 # ## Check

@@ -35,7 +35,6 @@ import contextlib
 import inspect
 import io
 import math
-import statistics
 
 import numpy as np
 import pandas as pd
@@ -43,65 +42,19 @@ import torch
 from IPython.display import display
 
 from grokbook import claims, features, pages, plots, records, tables, training
-from grokbook.experiment import SCALES
+from grokbook.papers.singh2026 import CODE, PAPER
 
 plots.use_style()
 ARMS = ("M", "M+A*", "A*", "No LN")
 
 
-def by_scale(scale: str) -> records.Record:
-    return pages.record("singh2026/fig02", scale=scale, retrain=retrain, device=device)
-
-
-def complete(scale: str) -> bool:
-    """Whether every arm of the figure has a record at a scale."""
-    if not records.path_of("singh2026/fig02", scale).exists():
-        return False
-    return all(by_scale(scale).seeds(name) for name in ARMS)
-
-
-if scale == "best" and not retrain:
-    scale = next((one for one in SCALES if complete(one)), "laptop")
-record = by_scale(scale)
+page = {"scale": scale, "retrain": retrain, "device": device}
+record = pages.record("singh2026/fig02", arms=("M", "M+A*", "A*", "No LN"), **page)
 is_paper = record.scale == "paper"  # only then are the authors' logs of the same task
 NAMES = [name for name in ARMS if record.seeds(name)]
 
 # %% tags=["hide-input"]
-tables.settings(
-    record,
-    paper={
-        "dataset": "modular",
-        "dataset.p": "113",
-        "dataset.train_fraction": "0.3",
-        "dataset.equals": "yes",
-        "model": "transformer",
-        "model.width": "128",
-        "model.hidden": "(512)",
-        "model.heads": "4",
-        "model.activation": "relu",
-        "model.norm_eps": "> 0",
-        "model.initialisation": "truncated normal",
-        "loss": "softmax cross-entropy",
-        "optimizer": "adamw",
-        "optimizer.lr": "0.001",
-        "optimizer.betas": "(0.9, 0.98)",
-        "optimizer.weight_decay": "1",
-        "epochs (full batch)": "10,000",
-        "seeds": "5, not named",
-    },
-    code={
-        "model.activation": "gelu when the curves were made, relu today",
-        "model.norm_eps": "0",
-        "model.mlp_bias": "True",
-        "loss.dtype": "float64",
-        "optimizer.eps": "1e-8",
-        "seeds": "456, 789, 111, 222, 333",
-    },
-    notes={
-        "model.activation": "as the curves were made",
-        "model.initialisation": "as in the released code",
-    },
-)
+tables.settings(record, paper=PAPER, code=CODE)
 
 # %% tags=["hide-input"]
 tables.arms(record)
@@ -274,10 +227,6 @@ def within_of_mean(name: str, column: str) -> float:
     return float((mean <= 1.1 * mean.min()).idxmax())
 
 
-def median(values: claims.Values) -> float:
-    return statistics.median_low(values.values())
-
-
 # %% tags=["hide-input"] mystnb={"figure": {"caption": "Figure 6, from float64 eigenvalues of the test features: median of the seeds, thin lines single seeds. (a) Effective rank, (b) α; triangles: median epoch of test loss 0.01; diamonds, at paper scale: the authors' logs of 5 seeds in float32, in (a) their mean, in (b) their smallest. (c) Epoch at which a measure comes within 10 % of its smallest value against the epoch of 99.5 % test accuracy, both axes logarithmic, one mark per seed; hollow, at paper scale: the authors', of the mean over seeds; a position that never reaches it is missing.", "name": "fig-singh2026-06"}, "image": {"alt": "Three panels. Effective rank against epoch falls to 5 to 15, latest for A*. The exponent falls from 3 to 6 to below 1.5 at about the triangles that mark generalisation, and slowly after them. The third panel has one hexagon and one cross per position."}}
 figure, (ranks, alphas, scatter) = plots.panels(3, height=3.7)
 logs = {"effective_rank": (AT_RANK, LOGS_RANK), "power_law": (AT_ALPHA, LOGS_ALPHA)}
@@ -288,7 +237,7 @@ for axes, kind in ((ranks, "effective_rank"), (alphas, "power_law")):
         if series.shape[1] > 1:
             axes.plot(series.index, series, color=COLOURS[name], lw=0.6, alpha=0.4)
         axes.plot(series.index, middle, color=COLOURS[name], label=name, lw=1.5)
-        epoch = median(generalised(name))
+        epoch = claims.median(generalised(name))
         if math.isfinite(epoch):
             height = np.interp(epoch, middle.index, middle)
             axes.plot(epoch, height, "^", ms=9, color=COLOURS[name], mec="white")
@@ -354,7 +303,7 @@ for panel, name in zip(axes, NAMES, strict=False):
         middle = measured(name, f"power_law_{variant}").median(axis=1)
         label = VARIANTS[variant]
         panel.plot(middle.index, middle, color=color, ls=line, lw=1.3, label=label)
-    plots.mark(panel, [median(generalised(name))], color=plots.BLACK)
+    plots.mark(panel, [claims.median(generalised(name))], color=plots.BLACK)
     plots.thousands(panel)
 # decades covered go with 1 / (alpha - 1), so the axis is logarithmic in alpha - 1
 axes[0].set_yscale("function", functions=(log_beyond_one, lambda x: 1 + np.exp(x)))
@@ -374,23 +323,21 @@ figure.show()
 
 
 # %% tags=["hide-input"]
-def words(epoch: float) -> str:
-    return f"{epoch:.0f}" if math.isfinite(epoch) else "never"
-
-
 rows = []
 for kind, label in KINDS.items():
     for variant, text in VARIANTS.items():
         cells = [within(name, f"{kind}_{variant}") for name in NAMES]
-        rows.append([f"{label}, {text}", *(words(median(cell)) for cell in cells)])
+        rows.append([f"{label}, {text}", *(claims.summary(cell)[0] for cell in cells)])
         if len(record.experiment.seeds) > 1:
             means = [within_of_mean(name, f"{kind}_{variant}") for name in NAMES]
-            rows.append(["… of the mean over seeds", *map(words, means)])
+            rows.append(["… of the mean over seeds", *map(claims.words, means)])
     if is_paper:
         known = [str(LOGS_WITHIN[kind][name]) for name in NAMES]
         rows.append([f"{label}, authors' logs, 5 seeds, mean, test, float32", *known])
-rows.append(["test loss 0.01", *(words(median(generalised(name))) for name in NAMES)])
-rows.append(["test accuracy 99.5 %", *(words(median(accurate(n))) for n in NAMES)])
+rows.append(
+    ["test loss 0.01", *(claims.summary(generalised(name))[0] for name in NAMES)]
+)
+rows.append(["test accuracy 99.5 %", *(claims.summary(accurate(n))[0] for n in NAMES)])
 if is_paper:
     known = [str(LOGS_EPOCH[name]) for name in NAMES]
     rows.append(["test accuracy 99.5 %, authors' logs, 5 seeds, mean", *known])
@@ -425,10 +372,10 @@ def floors(held: records.Record) -> tables.Html:
         if not held.seeds(name) or not afterwards(name, "power_law_test", held):
             continue
         columns = ("power_law_test", "power_law_test_float32", "power_law_train")
-        alphas = [median(afterwards(name, column, held)) for column in columns]
+        alphas = [claims.median(afterwards(name, column, held)) for column in columns]
         late = measured(name, "power_law_test", held)
         decades = 2 / (alphas[0] - 1) / math.log(10)
-        rank = median(afterwards(name, "effective_rank_test", held))
+        rank = claims.median(afterwards(name, "effective_rank_test", held))
         shown = [f"{alpha:.2f}" for alpha in (*alphas, late.min().min())]
         shown += [f"{decades:.1f}", f"{rank:.1f}"]
         rows.append([name, *shown, str(len(afterwards(name, "power_law_test", held)))])
@@ -605,8 +552,8 @@ claims.table(found, page="singh2026/fig06")
 # a second look, not a part of the verdict.
 
 # %% tags=["hide-input"]
-if is_paper and complete("laptop"):
-    second = by_scale("laptop")
+if is_paper and records.path_of("singh2026/fig02", "laptop").exists():
+    second = pages.record("singh2026/fig02", scale="laptop")
     shown = [[c.statement, c.ours, f"{c.held} of {c.n}"] for c in judge(second)]
     display(tables.grid(["Claim, smaller task", "Median", "Seeds that hold"], shown))
     display(floors(second))

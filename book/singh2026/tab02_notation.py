@@ -37,8 +37,6 @@ starts = 30  # random initial states for standard deviations and initial losses
 
 # %% tags=["hide-input"]
 import math
-from dataclasses import replace
-from html import escape
 
 import torch
 import torch.nn.functional as F
@@ -181,12 +179,7 @@ for number, bias in enumerate(biases.values(), 1):
     shape = times(bias.shape)
     row = [f"b_{number}", "bias of the MLP", "not listed", shape, shape]
     lines.append([*row, f"{bias.numel():,}", "0", "0", f"{float(bias.std()):g}"])
-html = "".join(
-    "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in line) + "</tr>"
-    for tag, line in [("th", HEAD), *(("td", line) for line in lines)]
-)
-text = "\n".join(" | ".join(line) for line in [HEAD, *lines])
-tables.Html(f"<table class='settings'>{html}</table>", text)
+tables.grid(HEAD, lines)
 
 # %% [markdown]
 # ## Where the parameters are, and what the activation changes
@@ -297,8 +290,7 @@ deep = build(depth=3, width=64, hidden=(256,))
 
 def beyond(statement, paper, ours, held, n):
     """A line that the paper's table does not state, reported and not judged."""
-    line = claims.exact(statement, paper, ours, held=held, n=n, source="ours")
-    return replace(line, extra=True)
+    return claims.exact(statement, paper, ours, held=held, n=n, extra=True)
 
 
 def drawn_right(symbol):

@@ -201,8 +201,8 @@ def status(twins: dict[str, NotebookNode]) -> str:
         ]
         executed.append(f"| {link(page_id)} | {' | '.join(map(plain, cells))} |")
         scale = pages.defaults(page_id, twin).get("scale", "best")
-        for name in pages.records_read(twin):
-            found = pages.record(name, scale=scale)
+        for name, arms in pages.records_read(twin).items():
+            found = pages.record(name, scale=scale, arms=arms)
             about = found.members.values()
             cells = [f"`{name}`", found.scale, str(len(about)), span(found.seconds)]
             cells += [several(about, k) for k in ("device_name", "torch", "finished")]

@@ -88,11 +88,48 @@ def per_seed(
 
     ``show`` formats a value, as in "{:.1%}". ValueError if there is no seed at all.
     """
-    ours, interval = _summary(values, show)
+    ours, interval = summary(values, show)
     held = sum(bool(holds(value)) for value in values.values())
     return Claim(
         statement, paper, ours, len(values), interval, held, record.scale, source
     )
+
+
+def order(
+    record: Record,
+    statement: str,
+    paper: str,
+    values: dict[str, Values],
+    *,
+    open_end: bool = False,
+    show: str = "{:,.0f}",
+    source: str = "",
+) -> Claim:
+    """A claim of the paper that several arms come one after the other.
+
+    ``values`` has the values by seed of each arm, by its name, in the claimed order.
+    The claim is judged for the seeds that all arms have: a seed holds if each of its
+    values is larger than the one before. Shown are the medians over these seeds. Arms
+    that never get there have no order among them, which fails the seed; with
+    ``open_end`` they may share the last places, if the first arm gets there.
+    """
+    seeds = list(combine(lambda *_: 0.0, *values.values()))
+
+    def ascends(seed: int) -> bool:
+        found = [arm[seed] for arm in values.values()]
+        return (not open_end or math.isfinite(found[0])) and all(
+            a < b or (open_end and a == b == math.inf)
+            for a, b in zip(found, found[1:], strict=False)
+        )
+
+    medians = {
+        name: median({seed: arm[seed] for seed in seeds})
+        for name, arm in values.items()
+    }
+    ours = ", ".join(f"{name}: {words(value, show)}" for name, value in medians.items())
+    held, n = sum(map(ascends, seeds)), len(seeds)
+    interval = f"in order for {held} of {n}"
+    return Claim(statement, paper, ours, n, interval, held, record.scale, source)
 
 
 def extra(
@@ -104,28 +141,46 @@ def extra(
     show: str = "{:.0f}",
 ) -> Claim:
     """A measurement of ours beyond the paper: reported, not judged."""
-    ours, interval = _summary(values, show)
+    ours, interval = summary(values, show)
     n = len(values)
     return Claim(statement, paper, ours, n, interval, n, record.scale, extra=True)
 
 
 def exact(
-    statement: str, paper: str, ours: str, *, held: int, n: int, source: str = ""
+    statement: str,
+    paper: str,
+    ours: str,
+    *,
+    held: int,
+    n: int,
+    source: str = "",
+    extra: bool = False,
 ) -> Claim:
-    """A claim of mathematics, checked at ``n`` points of which ``held`` agree."""
-    return Claim(statement, paper, ours, n, "exact", held, "paper", source)
+    """A claim of mathematics, checked at ``n`` points of which ``held`` agree.
+
+    With ``extra`` it is beyond the paper: reported, not judged.
+    """
+    return Claim(statement, paper, ours, n, "exact", held, "paper", source, extra)
 
 
-def _summary(values: Values, show: str) -> tuple[str, str]:
+def median(values: Values) -> float:
+    """Median over seeds, the lower of two middle ones, so that it is a seed's value."""
     if not values:
         raise ValueError("a claim needs the value of at least one seed")
+    return statistics.median_low(values.values())
 
-    def text(value: float) -> str:
-        return "never" if math.isinf(value) else show.format(value)
 
-    found = list(values.values())
-    interval = f"{text(min(found))} to {text(max(found))}" if len(found) > 1 else "—"
-    return text(statistics.median_low(found)), interval
+def words(value: float, show: str = "{:,.0f}") -> str:
+    """A value as tables print it; an epoch that never comes is infinite, "never"."""
+    return "never" if math.isinf(value) else show.format(value)
+
+
+def summary(values: Values, show: str = "{:,.0f}") -> tuple[str, str]:
+    """Median and range over seeds in words; the range of one seed is a dash."""
+    middle, low, high = median(values), min(values.values()), max(values.values())
+    several = len(values) > 1
+    interval = f"{words(low, show)} to {words(high, show)}" if several else "—"
+    return words(middle, show), interval
 
 
 def page_verdict(claims: list[Claim]) -> str:
@@ -258,6 +313,18 @@ def combine(function: Callable[..., float], *values: Values) -> Values:
     """Seed by seed, for the seeds that all of the arguments have."""
     shared = [s for s in values[0] if all(s in other for other in values[1:])]
     return {seed: float(function(*(v[seed] for v in values))) for seed in shared}
+
+
+def ratio(upper: Values, lower: Values) -> Values:
+    """Ratio of two epochs by seed, for claims of "at most".
+
+    Infinite where the upper one never comes, 0 where only the lower one never does.
+    """
+
+    def divide(a: float, b: float) -> float:
+        return math.inf if math.isinf(a) else a / b
+
+    return combine(divide, upper, lower)
 
 
 def with_scale(claim: Claim, scale: str) -> Claim:

@@ -18,6 +18,7 @@ import os
 import re
 import tempfile
 import time
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -136,9 +137,17 @@ def claims_of(notebook: NotebookNode) -> dict | None:
 
 
 def record(
-    name: str, *, scale: str = "best", retrain: bool = False, device: str = "auto"
+    name: str,
+    *,
+    scale: str = "best",
+    arms: Iterable[str] = (),
+    retrain: bool = False,
+    device: str = "auto",
 ) -> Record:
     """The record that a page reads: the stored one, or one trained now.
+
+    "best" is the best scale whose record has a seed of each of `arms`, those without
+    which the page cannot be read: one whose training has only begun is passed over.
 
     With `retrain` the experiment is trained at `scale` ("best" means "laptop") into
     data/reruns/, so that a reader's rerun never touches the records of the book.
@@ -146,7 +155,7 @@ def record(
     from grokbook import papers
 
     if not retrain:
-        return papers.record(name, scale=scale)
+        return papers.record(name, scale=scale, arms=arms)
     from grokbook import workers
 
     scale = "laptop" if scale == "best" else scale
@@ -370,17 +379,17 @@ def _claim_faults(page_id: str, twin: NotebookNode) -> list[str]:
         )
     unknown = {c["verdict"] for c in claims["claims"]} | {claims["verdict"]}
     faults += [f"uses the unknown verdict '{v}'" for v in sorted(unknown - {*VERDICTS})]
-    for name in records_read(twin):
+    for name, arms in records_read(twin).items():
         try:
-            record(name, scale=defaults(page_id, twin).get("scale", "best"))
+            record(name, scale=defaults(page_id, twin).get("scale", "best"), arms=arms)
         except Exception as error:  # whatever the store objects to is one more fault
             faults.append(f"reads a record that cannot be used: {error}".rstrip("."))
     return faults
 
 
-def records_read(notebook: NotebookNode) -> list[str]:
-    """Names of the records that a page asks for, by `record("...")`."""
-    names = []
+def records_read(notebook: NotebookNode) -> dict[str, tuple[str, ...]]:
+    """Records that a page asks for and their `arms`, by `record("...", arms=(...))`."""
+    found = {}
     for cell in notebook.cells:
         if cell.cell_type != "code":
             continue
@@ -389,8 +398,20 @@ def records_read(notebook: NotebookNode) -> list[str]:
                 called = getattr(node.func, "attr", getattr(node.func, "id", ""))
                 name = getattr(node.args[0], "value", None)
                 if called == "record" and isinstance(name, str):
-                    names.append(name)
-    return list(dict.fromkeys(names))
+                    arms = [k.value for k in node.keywords if k.arg == "arms"]
+                    found.setdefault(name, _words(arms[0]) if arms else ())
+    return found
+
+
+def _words(node: ast.expr) -> tuple[str, ...]:
+    """The texts of a literal tuple of them."""
+    try:
+        return tuple(ast.literal_eval(node))
+    except ValueError as error:
+        raise PageError(
+            f"A page asks for the arms {ast.unparse(node)}: write them out, so that "
+            f"whoever lists the records it reads sees them too."
+        ) from error
 
 
 def _figure_names(notebook: NotebookNode) -> list[str]:

@@ -4,12 +4,13 @@ Colours are Okabe and Ito's, told apart by colour-blind readers; arms also diffe
 line style where they cross. The ground is opaque white, legible in dark mode too.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
 import seaborn as sns
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from grokbook.records import Record
@@ -121,6 +122,27 @@ def accuracy(
         seeds=False,
     )
     axes.set(xlabel="epoch", ylabel="accuracy (%)", ylim=(-3, 103))
+
+
+def loss(
+    axes: Axes,
+    record: Record,
+    arm: str,
+    *,
+    color: str,
+    label: str | None = None,
+) -> None:
+    """Test loss solid with its seeds, the median train loss dashed."""
+    curve(axes, record, arm, "test_loss", color=color, label=label)
+    dashes = (0, (2, 1.5))
+    curve(axes, record, arm, "train_loss", color=color, linestyle=dashes, seeds=False)
+    axes.set(xlabel="epoch", ylabel="loss")
+
+
+def shades(values: Sequence[Hashable]) -> dict[Hashable, str]:
+    """A colour for each value of a sweep, darker from the first to the last."""
+    scale, last = plt.get_cmap("viridis_r"), max(1, len(values) - 1)
+    return {v: to_hex(scale(0.08 + 0.92 * i / last)) for i, v in enumerate(values)}
 
 
 def mark(axes: Axes, epochs: Sequence[float], *, color: str) -> None:

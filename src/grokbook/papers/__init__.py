@@ -5,6 +5,7 @@ A page may need several experiments, one per panel: ``prieto2025/fig04left`` and
 """
 
 import difflib
+from collections.abc import Iterable
 from pathlib import Path
 
 from grokbook import records
@@ -44,18 +45,30 @@ def get(name: str, scale: str) -> Experiment:
 
 
 def record(
-    name: str, *, scale: str = "best", folder: Path | None = None
+    name: str,
+    *,
+    scale: str = "best",
+    arms: Iterable[str] = (),
+    folder: Path | None = None,
 ) -> records.Record:
     """The stored result of an experiment, at a scale or at the best one there is.
 
-    RecordError if there is none, or if the one there is is stale or damaged.
+    The best one that has a seed of each of ``arms``, so that a record in the making is
+    not taken before it can be used; if no record has them all, the best one there is.
+    RecordError if there is none, or if one that is looked at is stale or damaged.
     """
     if scale != "best":
         return records.load(get(name, scale), folder)
+    best = None
     for candidate in SCALES:
         experiment = get(name, candidate)
         if records.path_of(name, candidate, folder).exists():
-            return records.load(experiment, folder)
+            found = records.load(experiment, folder)
+            if all(found.seeds(arm) for arm in arms):
+                return found
+            best = best or found
+    if best:
+        return best
     raise records.RecordError(
         f"{name} has no record yet: run `grokbook run {name} --scale laptop`"
     )

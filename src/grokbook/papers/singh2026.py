@@ -27,6 +27,44 @@ HEADLINE = ("M", "M+A*", "A*", "No LN")
 SMALL = (
     "p = 37 with half of the table, 5,000 of 10,000 epochs, up to three seeds of five"
 )
+PAPER = {
+    "dataset": "modular addition",
+    "dataset.p": "113",
+    "dataset.train_fraction": "0.3",
+    "dataset.equals": "True",
+    "model": "one-layer transformer",
+    "model.classes": "114",
+    "model.vocabulary": "114",
+    "model.positions": "3",
+    "model.norms": "by variant (Table 1)",
+    "model.norm_eps": "> 0",
+    "model.mlp_bias": "none in the equations",
+    "model.initialisation": "truncated normal",
+    "model.width": "128",
+    "model.hidden": "(512)",
+    "model.activation": "ReLU (Table 2)",
+    "loss": "softmax cross-entropy",
+    "optimizer": "adamw",
+    "optimizer.lr": "0.001",
+    "optimizer.betas": "(0.9, 0.98)",
+    "optimizer.eps": "1e-08",
+    "optimizer.weight_decay": "1",
+    "epochs (full batch)": "10,000",
+    "seeds": "5, not named",
+}
+"""What the paper says of its main experiment, by the names of ``tables.settings``."""
+
+CODE = {
+    "dataset.shuffle": "Python's, by the seed of the start",
+    "model.norm_eps": "0",
+    "model.mlp_bias": "True",
+    "model.initialisation": "mixed (Table 2), as here",
+    "model.activation": "GELU when the logs were made, ReLU since",
+    "loss.dtype": "float64",
+    "seeds": "456, 789, 111, 222, 333",
+}
+"""What its official code says beyond that or otherwise, by the same names."""
+
 RARELY = (200, ("norms", "fourier", "attention", "scale_free", "spectrum"))
 
 
