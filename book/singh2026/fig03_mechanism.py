@@ -669,7 +669,8 @@ else:
 # ## Reading the result
 #
 # **Times.** M, A^v, M+A*, A*, No LN reach a test loss of 0.01 in this order, all five somewhat
-# earlier than in the authors' logs. A^qk does not reach it. "Prevents" is a word for 10,000
+# earlier than in the mean of the authors' logs; M+A^v, which is only in the logs, comes with
+# M. A^qk does not reach it. "Prevents" is a word for 10,000
 # epochs: its test loss has been falling since epoch 3,300, and both its test accuracy
 # and its entropy are rising when the run ends.
 #
