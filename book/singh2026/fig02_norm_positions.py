@@ -382,14 +382,6 @@ def by_seed(one, measure):
     return {seed: [values[seed] for values in found] for seed in shared}
 
 
-def pairs_in_order(found):
-    """How many of the three neighbouring pairs are in the paper's order."""
-    return {
-        seed: float(sum(a < b for a, b in zip(row[:-1], row[1:], strict=True)))
-        for seed, row in found.items()
-    }
-
-
 def smallest_step(found):
     """Smallest factor between neighbours in the paper's order."""
     return {
@@ -470,12 +462,11 @@ def smallest(*values):
 def judged(one):
     """The paper's claims in the order of the list on this page."""
     rows = [
-        claims.per_seed(
+        claims.order(
             one,
-            "1. M, M+A*, A*, No LN generalise in this order (pairs of 3)",
-            "in this order; logs 3",
-            pairs_in_order(by_seed(one, lambda arm: generalised(one, arm))),
-            lambda pairs: pairs == 3,
+            "1. M, M+A*, A*, No LN generalise in this order",
+            "in this order; logs, means: 1,425, 3,525, 7,157, 7,807",
+            {arm: generalised(one, arm) for arm in ORDER},
             source="Figure 2a",
         ),
         claims.per_seed(
@@ -490,12 +481,11 @@ def judged(one):
             show="{:.2f}",
             source="Figure 2a",
         ),
-        claims.per_seed(
+        claims.order(
             one,
-            "3. their concentration reaches 1 in this order (pairs of 3)",
-            "in this order; logs 3 for the mean",
-            pairs_in_order(by_seed(one, lambda arm: periodic(one, arm))),
-            lambda pairs: pairs == 3,
+            "3. their concentration reaches 1 in this order",
+            "in this order; logs, means: 1,800, 2,600, 5,400, 6,200",
+            {arm: periodic(one, arm) for arm in ORDER},
             source="Figure 2b",
         ),
         claims.per_seed(
@@ -554,14 +544,16 @@ def judged(one):
 
 def beside(one):
     """Measurements of ours."""
-    early = by_seed(
-        one, lambda arm: claims.first_epoch(one, arm, "test_accuracy", reaches=0.9)
-    )
+    early = {
+        arm: claims.first_epoch(one, arm, "test_accuracy", reaches=0.9) for arm in ORDER
+    }
     rows = [
-        claims.extra(
+        claims.order(
             one,
-            "the order of claim 1 by 90 % test accuracy (pairs of 3)",
-            pairs_in_order(early),
+            "the order of claim 1 by 90 % test accuracy",
+            "not in the paper",
+            early,
+            extra=True,
         ),
         claims.extra(
             one,
@@ -644,6 +636,7 @@ claims.table(found, page="singh2026/fig02")
 # M+A\* generalise far below it, M in the authors' logs too (0.36), and their concentration
 # goes on rising for a thousand epochs and more in which there is nothing left to
 # learn. On the smaller task No LN is the first to pass 1 and the last but one to generalise.
+# Row 3 fails by a tie: M and M+A\* pass 1 at the same measurement, one of every 200 epochs.
 # What holds everywhere is the weaker statement: the concentration rises many times over that
 # of a random embedding. It is a companion of generalisation under weight decay, which
 # removes what the solution does not need, and not what generalisation waits for.

@@ -104,6 +104,7 @@ def order(
     open_end: bool = False,
     show: str = "{:,.0f}",
     source: str = "",
+    extra: bool = False,
 ) -> Claim:
     """A claim of the paper that several arms come one after the other.
 
@@ -111,7 +112,8 @@ def order(
     The claim is judged for the seeds that all arms have: a seed holds if each of its
     values is larger than the one before. Shown are the medians over these seeds. Arms
     that never get there have no order among them, which fails the seed; with
-    ``open_end`` they may share the last places, if the first arm gets there.
+    ``open_end`` they may share the last places, if the first arm gets there. With
+    ``extra`` it is beyond the paper: reported, not judged.
     """
     seeds = list(combine(lambda *_: 0.0, *values.values()))
 
@@ -129,7 +131,8 @@ def order(
     ours = ", ".join(f"{name}: {words(value, show)}" for name, value in medians.items())
     held, n = sum(map(ascends, seeds)), len(seeds)
     interval = f"in order for {held} of {n}"
-    return Claim(statement, paper, ours, n, interval, held, record.scale, source)
+    scale = record.scale
+    return Claim(statement, paper, ours, n, interval, held, scale, source, extra)
 
 
 def extra(
