@@ -132,7 +132,8 @@ class StableMaxTransform(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad):
         (s,) = ctx.saved_tensors
-        return s.clamp(max=1).square_().mul_(grad)
+        slope = s.clamp(max=1)
+        return slope.mul_(slope).mul_(grad)
 
 
 def stablemax_transform(x: Tensor) -> Tensor:
