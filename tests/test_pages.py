@@ -274,10 +274,10 @@ def test_records_that_a_page_asks_for():
 def test_a_record_in_the_making_is_passed_over(tmp_path, monkeypatch):
     """A page gets the paper's scale once that record has every arm it asks for."""
     monkeypatch.setenv("GROKBOOK_RECORDS", str(tmp_path))
-    both = ("addition", "product")
+    both, absent = ("addition", "product"), ("sparse parity, data seed 42",)
 
     def scales():
-        asked = ((), both, ("addition",), ("no such arm",))
+        asked = ((), both, ("addition",), absent)
         return [pages.record("prieto2025/fig04left", arms=a).scale for a in asked]
 
     def add(scale, *names):
@@ -292,8 +292,10 @@ def test_a_record_in_the_making_is_passed_over(tmp_path, monkeypatch):
     assert scales() == ["paper", "laptop", "paper", "paper"]
     add("paper", "product")
     assert scales() == ["paper"] * 4
-    laptop = pages.record("prieto2025/fig04left", scale="laptop", arms=("no such arm",))
+    laptop = pages.record("prieto2025/fig04left", scale="laptop", arms=absent)
     assert laptop.scale == "laptop"
+    with pytest.raises(papers.UnknownName, match="no arm 'addtion' at any scale: use"):
+        pages.record("prieto2025/fig04left", arms=("addtion",))
 
 
 def test_generated_pages_show_the_page(book):

@@ -19,7 +19,7 @@ PAPERS = {
 
 
 class UnknownName(ValueError):
-    """No experiment or scale of that name; the message lists close ones."""
+    """No experiment, scale or arm of that name; the message lists close ones."""
 
 
 def names(prefix: str = "") -> list[str]:
@@ -55,13 +55,20 @@ def record(
 
     The best one that has a seed of each of ``arms``, so that a record in the making is
     not taken before it can be used; if no record has them all, the best one there is.
-    RecordError if there is none, or if one that is looked at is stale or damaged.
+    RecordError if there is none, or if one that is looked at is stale or damaged;
+    UnknownName for arms that the experiment has at no scale.
     """
+    experiments = [get(name, candidate) for candidate in SCALES]
+    known = list(dict.fromkeys(arm.name for e in experiments for arm in e.arms))
+    for arm in arms:
+        if arm not in known:
+            raise UnknownName(
+                f"{name} has no arm {arm!r} at any scale: use some of {known}"
+            )
     if scale != "best":
         return records.load(get(name, scale), folder)
     best = None
-    for candidate in SCALES:
-        experiment = get(name, candidate)
+    for candidate, experiment in zip(SCALES, experiments, strict=True):
         if records.path_of(name, candidate, folder).exists():
             found = records.load(experiment, folder)
             if all(found.seeds(arm) for arm in arms):
