@@ -129,7 +129,7 @@ def linear(
     if _backend == "onednn" and x.dtype == torch.float32 and x.device.type == "cpu":
         return _OneDNNLinear.apply(x, weight, bias, relu)
     out = F.linear(x, weight, bias)
-    return out.relu() if relu else out
+    return out.relu_() if relu else out
 
 
 class _Gather(torch.autograd.Function):
@@ -193,5 +193,5 @@ def gather_sum(table: Tensor, index: Tensor) -> Tensor:
         return _GatherSum.apply(table, index)
     total = gather(table, index[:, 0])
     for column in range(1, index.shape[1]):
-        total = total + gather(table, index[:, column])
+        total += gather(table, index[:, column])
     return total

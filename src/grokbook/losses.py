@@ -123,7 +123,8 @@ class StableMaxTransform(torch.autograd.Function):
 
     @staticmethod
     def forward(x):
-        return (1 + x.clamp(min=0)).div_(1 - x.clamp(max=0))
+        above, below = x.clamp(min=0), x.clamp(max=0)
+        return above.add_(1).div_(below.neg_().add_(1))
 
     @staticmethod
     def setup_context(ctx, inputs, output):
