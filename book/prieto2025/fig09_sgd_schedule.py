@@ -7,18 +7,19 @@
 # ---
 
 # %% [markdown]
-# # Figure 9: Gradient descent in steps of equal length collapses in the order of the bits as well (partly seen at reduced scale)
+# # Figure 9: Gradient descent in steps of equal length collapses in the order of the bits as well (partly reproduced)
 #
 # **Claim.** The dynamics of [Figure 2](fig02_softmax_collapse.ipynb), collapse in the
 # order of the bits and no further generalisation after it, are not due to AdamW: they
 # appear with gradient descent whose learning rate is divided by the norm of the gradient
 # {cite:p}`prieto2025`. **Here.** Three loss precisions, weights always float32, at the
 # training-set sizes of the table of arms, with a step length recovered from the curves of
-# the released notebook, because the schedule was never released; at reduced scale steps are
-# longer and fewer. **What came out.** Samples collapse in the order of the bits, and test
-# accuracy ends in that order. In float32 and float64 it is highest close to the epoch of
-# collapse; in float16 it has nearly stopped there but creeps on. AdamW is not needed for
-# any of that.
+# the released notebook, because the schedule was never released. **What came out.** At 60
+# and 70 % of the table samples collapse in the order of the bits, and test accuracy ends in
+# that order, mostly within a few points of the notebook's. After the collapse it hardly
+# rises in float32 and float64; in float16 it creeps on by one to three points. At 40 %
+# nothing generalises, and with the step that the run names give only float16 collapses in
+# time. AdamW is not needed for any of that.
 
 # %% [markdown]
 # ## What was run
@@ -80,7 +81,8 @@ tables.arms(record)
 # the program. It was recovered from one curve, the training accuracy of float32 at 60 %:
 # with steps of 0.020 it is reached about 10 % too early, which makes the length 0.018, or
 # **0.0045 times the "lr"**. The same factor is used for the other two sizes; for them it
-# was not fitted. (2) *Schedule.* No released program divides by the norm of the gradient.
+# was not fitted. At 40 %, where the run names say 3, it turned out a third too slow, so that
+# "lr" 4 was added there after the fact; those rows report and do not judge. (2) *Schedule.* No released program divides by the norm of the gradient.
 # An option of that name exists and nothing reads it; with it one trains plain SGD, and
 # sees no collapse. That is no failed replication of this figure, it is another experiment.
 # (3) *Momentum* is not known; it is 0 here. Momentum 0.8 with a fifth of the step would
@@ -92,6 +94,11 @@ tables.arms(record)
 # scale.* At laptop scale there is one training-set size, and steps are 2.5 times as long
 # and 4,000 in number: the same length of path at 40 % of the cost, chosen by that and
 # before any run. Where its epochs stand beside the authors' they are multiplied by 2.5.
+# (7) *Order of lines.* A line that does not come within the run counts as later than one
+# that does; that was settled when the first runs at 40 % had no line. (8) *Time.* After the
+# collapse in float64 a fifth of the gradients of the logits are subnormal numbers of
+# float32, with which a CPU's steps take five times as long. They are not flushed to zero:
+# small gradients are what the figure is about.
 
 # %% [markdown]
 # ## The idea in code
@@ -136,8 +143,11 @@ PRECISIONS = {
     "float32": plots.ORANGE,
     "float64": plots.GREEN,
 }
-# The notebook draws its lines at more than this share of collapsed samples.
-SHARES = {"40%": 0.4, "60%": 0.5, "70%": 0.5}
+# Panels: sizes of the training set, 40 % once more with the steps of the others. The
+# notebook draws its lines at more than this share of collapsed samples.
+AGAIN = "40%, lr 4"
+SHARES = {"40%": 0.4, AGAIN: 0.4, "60%": 0.5, "70%": 0.5}
+WORDS = {"40%": '40 %, "lr" 3', AGAIN: '40 %, "lr" 4', "60%": "60 %", "70%": "70 %"}
 # The authors' run, read from the images of the released notebook (to about a point and
 # one log), epochs divided by 5. {epoch: per cent}
 THEIR_TRAIN = {
@@ -157,13 +167,17 @@ THEIRS = {
     ("70%", "float32"): (7800, 89, 7900, 87),
     ("70%", "float64"): (9400, 97, 9500, None),
 }
-# Sizes of which all precisions are recorded; one alone has no order to show.
-fractions = [f for f in SHARES if all(record.seeds(f"{f} {p}") for p in PRECISIONS)]
-titles = [f"{f.replace('%', ' %')} of the table" for f in fractions]
+THEIR_TRAIN[AGAIN] = THEIR_TRAIN["40%"]
+THEIRS |= {(AGAIN, precision): THEIRS["40%", precision] for precision in PRECISIONS}
+recorded = {f: [p for p in PRECISIONS if record.seeds(f"{f} {p}")] for f in SHARES}
+# One precision alone has no order to show, but tells the speed of the panel we added.
+fractions = [
+    fraction
+    for fraction, known in recorded.items()
+    if len(known) == len(PRECISIONS) or (fraction == AGAIN and "float32" in known)
+]
 # A laptop takes longer steps and fewer: one of its epochs is worth several of the paper's.
-STEPS = {"40%": 0.0135, "60%": 0.018, "70%": 0.018}
-first = record.experiment.arms[0]
-pace = first.optimizer.options["lr"] / STEPS[first.name.split()[0]]
+pace = record.experiment.arm("70% float32").optimizer.options["lr"] / 0.018
 end = pace * max(a.epochs for a in record.experiment.arms)
 comparable = end >= 5000  # smoke runs are other networks
 
@@ -185,9 +199,13 @@ def lines(fraction, precision, share=None):
 
 
 # %% tags=["hide-input"] mystnb={"figure": {"caption": "The fewer bits, the sooner the softmax collapses and the sooner test accuracy stops rising. Test accuracy (solid: median over seeds, thin: each seed, shaded: their range) and median training accuracy (dashed) for three precisions of the loss. Dotted lines mark, for every seed, the first logged epoch at which more than half of the training samples have collapsed (more than 40 % at 40 % of the table, as in the notebook). Open symbols are the authors' run, read from the released notebook with its epochs divided by 5: circles test accuracy at its peak and end, squares training accuracy, triangles at the top their collapse lines; where steps are longer, their epochs are divided by that factor as well.", "name": "fig-prieto2025-09"}, "image": {"alt": "Accuracy against epoch. The dashed training curves of the three precisions lie on each other. The solid test curves rise together and then leave each other, float16 first and lowest, float64 last and highest, each close to a dotted vertical line of its colour; open symbols of the authors' run lie near the curves."}}
-figure, axes = plots.panels(len(fractions), height=3.6, sharey=True)
+columns = 2 if len(fractions) > 3 else len(fractions)
+figure, axes = plots.panels(
+    columns, rows=math.ceil(len(fractions) / columns), height=3.3, sharey=True
+)
 for panel, fraction in zip(axes, fractions, strict=True):
-    for precision, color in PRECISIONS.items():
+    for precision in recorded[fraction]:
+        color = PRECISIONS[precision]
         plots.accuracy(
             panel, record, f"{fraction} {precision}", color=color, label=precision
         )
@@ -212,9 +230,10 @@ for panel, fraction in zip(axes, fractions, strict=True):
         )
     panel.set(ylabel="", ylim=(-3, 112), yticks=range(0, 101, 20))
     plots.thousands(panel)
-axes[0].set_ylabel("accuracy (%)")
+for panel in axes[::columns]:
+    panel.set_ylabel("accuracy (%)")
 handles, labels = axes[0].get_legend_handles_labels()
-plots.letter(axes, titles)
+plots.letter(axes, [f"training set: {WORDS[f]}" for f in fractions])
 figure.legend(handles, labels, loc="outside lower center", ncols=3)
 figure.show()
 
@@ -264,11 +283,11 @@ HEAD = [
 ]
 rows = []
 for fraction in fractions:
-    for precision in PRECISIONS:
+    for precision in recorded[fraction]:
         line, best, _, last = THEIRS[fraction, precision]
         rows.append(
             [
-                f"{fraction.replace('%', ' %')}, {precision}",
+                f"{WORDS[fraction]}, {precision}",
                 f"{5 * line:,}",
                 f"{line:,}",
                 middle(lines(fraction, precision), "{:,.0f}"),
@@ -281,10 +300,12 @@ for fraction in fractions:
 tables.grid(HEAD, rows)
 
 # %% tags=["hide-input"] mystnb={"figure": {"caption": "Collapse comes late and fast, and soon after it the largest logit grows no further. Top: share of training samples whose softmax sum equals its largest term, measured in the precision of the loss; dashed, the share at which the lines are drawn. Bottom: largest logit, mean over the training set.", "name": "fig-prieto2025-09-share"}, "image": {"alt": "Top: collapsed share against epoch, three curves that rise from zero one after the other, float16 first. Bottom: largest logit against epoch, rising in a common curve until it bends down, first in float16."}}
-figure, axes = plots.panels(len(fractions), rows=2, height=2.6, sharex=True)
-above, below = axes[: len(fractions)], axes[len(fractions) :]
-for fraction, share, logit in zip(fractions, above, below, strict=True):
-    for precision, color in PRECISIONS.items():
+shown = [f for f in fractions if f != "40%" or AGAIN not in fractions]  # equal steps
+figure, axes = plots.panels(len(shown), rows=2, height=2.6, sharex=True)
+above, below = axes[: len(shown)], axes[len(shown) :]
+for fraction, share, logit in zip(shown, above, below, strict=True):
+    for precision in recorded[fraction]:
+        color = PRECISIONS[precision]
         name = f"{fraction} {precision}"
         style = {"color": color, "label": precision}
         plots.curve(share, record, name, f"collapse_{precision}", percent=True, **style)
@@ -297,8 +318,10 @@ for fraction, share, logit in zip(fractions, above, below, strict=True):
     plots.thousands(logit)
 above[0].set_ylabel("collapsed samples (%)")
 below[0].set_ylabel("largest logit")
-above[0].legend(loc="upper left")
-plots.letter(axes, [*titles, *(f"logits, {f}".replace("%", " %") for f in fractions)])
+above[-1].legend(loc="upper left")
+plots.letter(
+    axes, [*(WORDS[f] for f in shown), *(f"logits, {WORDS[f]}" for f in shown)]
+)
 figure.show()
 
 # %% [markdown]
@@ -330,24 +353,41 @@ def gained(fraction, precision):
 
 
 def later(low, high):
-    """Epochs from one line to the next; -inf where either never comes."""
+    """Epochs from one line to the next, or to the end of the run; -inf without a line."""
     return claims.combine(
-        lambda a, b: b - a if math.isfinite(a) and math.isfinite(b) else -math.inf,
-        low,
-        high,
+        lambda a, b: min(b, end) - a if math.isfinite(a) else -math.inf, low, high
     )
 
 
 found = []
 for fraction in fractions:
-    words, known = fraction.replace("%", " %"), list(PRECISIONS)
+    words, known = WORDS[fraction], recorded[fraction]
+    best = claims.combine(lambda *v: max(v), *(highest(fraction, p) for p in known))
+    if fraction == AGAIN:
+        found += [
+            claims.order(
+                record,
+                f"{words}: epochs from which more than 40 % of the samples are collapsed",
+                ", ".join(f"{p}: {THEIRS[fraction, p][0]:,}" for p in known),
+                {p: lines(fraction, p) for p in known},
+                extra=True,
+            ),
+            claims.extra(
+                record,
+                f"{words}: largest test accuracy of all precisions",
+                best,
+                paper="at most 0.5 %",
+                show="{:.2%}",
+            ),
+        ]
+        continue
     share = f"{SHARES[fraction]:.0%}".replace("%", " %")
     for low, high in pairwise(known):
         found.append(
             claims.per_seed(
                 record,
                 f"{words}: {low} passes {share} collapsed samples before {high} "
-                "(epochs between)",
+                "(epochs between, at least)",
                 f"{THEIRS[fraction, high][0] - THEIRS[fraction, low][0]}",
                 later(lines(fraction, low), lines(fraction, high)),
                 lambda epochs: epochs > 0,
@@ -355,7 +395,6 @@ for fraction in fractions:
             )
         )
     if fraction == "40%":
-        best = claims.combine(lambda *v: max(v), *(highest(fraction, p) for p in known))
         found.append(
             claims.per_seed(
                 record,
@@ -400,7 +439,7 @@ for fraction in fractions:
             )
         )
 for fraction in fractions:
-    words = fraction.replace("%", " %")
+    words = WORDS[fraction]
     their = {e: v for e, v in THEIR_TRAIN[fraction].items() if e <= end}
     if comparable:
         name = f"{fraction} float32"
@@ -422,8 +461,8 @@ for fraction in fractions:
                 show="{:.1f} points",
             )
         )
-    for precision in PRECISIONS:
-        if fraction == "40%":
+    for precision in recorded[fraction]:
+        if fraction in ("40%", AGAIN):
             found.append(
                 claims.extra(
                     record,
@@ -469,17 +508,20 @@ claims.table(found, page="prieto2025/fig09")
 # notebook's. Nothing about this needs moments, betas or eps: what AdamW and this schedule
 # share is that their steps do not shrink with the gradient.
 #
-# **Where we do not.** Counted in steps of the recovered length, the runs at reduced scale
-# fit earlier than the authors', and the lines of float16 and float32 are earlier too.
-# Longer steps were expected to make a difference of that kind, and a claim about epochs
-# should be tested with the short ones. And float16 is nearly flat after its line where the
-# notebook's falls by ten points. It still creeps up, by the points in the row "gained", so
-# that its highest value comes long after the line and the row on it fails.
+# **Where we do not.** Float16 is nearly flat after its line where the notebook's falls. It
+# still creeps up, by the points in the row "gained", so that its highest value comes long
+# after the line and the row on it fails. And one factor between "lr" and
+# step does not fit all three sizes. At 40 % the training accuracy of our epoch 4,000 is that
+# which the notebook has at 3,000, and only float16 has its line before the end; with steps
+# of 0.018 instead of 0.0135 training runs as in the notebook. At 70 % it is the other way
+# round: ours fits some 13 % too early, and the lines come early with it. So the hidden
+# factor seems to fall with the size of the training set. Claims about order do not depend
+# on it, epochs do.
 #
 # **The step length is recovered, not known.** At 60 % the training curve was used to find
 # it, so its agreement there is no evidence of anything but a good fit. What was not fitted
-# is everything else: test accuracy, the lines, the other sizes, and that the released "lr"
-# of 3 and 4 differ in speed as 3 to 4.
+# is everything else: the lines and the test accuracies at 60 %, which agree to 200 epochs
+# and two points, and the other sizes.
 #
 # **After the line.** A normalised step cannot become small. When the correct classes of the
 # collapsed samples have no gradient left, the whole length of the step goes to what
@@ -492,9 +534,11 @@ claims.table(found, page="prieto2025/fig09")
 # precision on a CPU the gradients of the wrong classes are too small for the type as well;
 # nothing pushes, and the curve is nearly flat.
 #
-# **A weak spot of the claim.** The float64 lines stand near epoch 9,000 and the runs end at
-# 10,000. That test accuracy is highest within 500 epochs of the line is then nearly a
-# matter of course; only float16 and float32 have the time to contradict it.
+# **A weak spot of the claim.** The float64 lines stand late and the runs end at 10,000, so
+# that test accuracy is highest within 500 epochs of the line is often a matter of course;
+# only float16 and float32 have the time to contradict it. At 70 % our line is early enough
+# for float64 to fail the row, but by a plateau: 1,000 epochs later it is higher by a
+# fraction of a point.
 #
 # **What it shows and what not.** AdamW's moments are gone, and with them its slingshots and
 # its scale per weight; what is kept is that steps do not shrink with the gradient. So the
