@@ -1,7 +1,8 @@
 """Ship MathJax with the book, so that formulas are drawn without a network.
 
-The package sphinx-mathjax-offline brings the whole of MathJax (24 MB). The SVG bundle is
-one file that holds its glyphs, so this file is all that a page ever loads.
+A Sphinx extension, named in _config.yml. The package sphinx-mathjax-offline brings the
+whole of MathJax (24 MB). The SVG bundle is one file that holds its glyphs, so this file
+is all that a page ever loads.
 """
 
 from importlib.util import find_spec
