@@ -25,6 +25,8 @@ from grokbook.datasets import Data
 from grokbook.experiment import Arm, Spec, options, resolve
 
 CHECKPOINT_SECONDS = 60.0
+# After a collapse a fifth of the float32 gradients at the logits are subnormal.
+GRADIENT_SCALE = {"float32": 2.0**64}
 
 Member = tuple[Arm, int]
 
@@ -120,6 +122,7 @@ class Ensemble:
             return joined.to(device)
 
         floats = getattr(torch, arm.dtype)
+        self.scale = GRADIENT_SCALE.get(arm.dtype, 1.0)
 
         def inputs(field: str) -> Tensor:
             x = together([getattr(data, field) for data, _ in starts])
@@ -182,11 +185,12 @@ class Ensemble:
             torch.manual_seed(self.members[0][1] * 1_000_003 + self.epoch)
 
         def objective(params, x, y, alpha, numbers, *penalty_numbers):
-            logits = self._logits(params, x, alpha)
+            logits = self._scaled(self._logits(params, x, alpha))
             value = loss.of(logits, y, numbers)
             for penalty, strength in zip(self.penalties, penalty_numbers, strict=True):
                 if penalty.spec.name == "l2":
-                    value = value + penalty.function(params.values(), **strength)
+                    weights = map(self._scaled, params.values())
+                    value = value + penalty.function(weights, **strength)
                 else:
                     value = value + penalty.function(
                         logits, **penalty.fixed, **strength
@@ -205,8 +209,14 @@ class Ensemble:
             *(p.numbers for p in self.penalties),
         )
         values.sum().backward()
+        if self.scale != 1:
+            for parameter in self.params.values():
+                parameter.grad.mul_(1 / self.scale)
         self.optimizer.step()
         self.epoch += 1
+
+    def _scaled(self, x: Tensor) -> Tensor:
+        return x if self.scale == 1 else kernels.scale_gradient(x, self.scale)
 
     def _is_late(self) -> bool:
         return self.arm.later_loss is not None and self.epoch >= self.arm.later_loss[0]
