@@ -182,6 +182,49 @@ def test_resume_is_bit_exact(tmp_path, settings, stacked):
     assert all(same(a, b) for a, b in zip(whole, parts, strict=True))
 
 
+@pytest.mark.parametrize("settings", ARMS.values(), ids=ARMS)
+def test_gradients_that_are_scaled_on_the_way_have_the_same_bits(settings, monkeypatch):
+    member = (arm(**settings), 0)
+    (scaled,) = training.train([member])
+    monkeypatch.setattr(training, "GRADIENT_SCALE", {})
+    (plain,) = training.train([member])
+    assert same(scaled, plain)
+
+
+@pytest.mark.parametrize("stacked", [False, True])
+def test_no_product_of_a_collapsed_network_sees_a_subnormal(stacked, monkeypatch):
+    """Scaled or not, the gradients agree to the spacing of subnormals."""
+    collapsed = arm(
+        loss=Spec("softmax_cross_entropy", dtype="float64"), init_scale=30.0
+    )
+    members = [(collapsed, seed) for seed in range(1 + stacked)]
+    smallest, seen, linear = torch.finfo(torch.float32).tiny, [], kernels.linear
+
+    def spy(*arguments, **options):
+        out = linear(*arguments, **options)
+        out.register_hook(
+            lambda g: seen.append(((g != 0) & (g.abs() < smallest)).any())
+        )
+        return out
+
+    def gradients():
+        seen.clear()
+        ensemble = training.Ensemble(members, "cpu", stacked=stacked)
+        ensemble.step()
+        return {name: p.grad for name, p in ensemble.params.items()}
+
+    if not stacked:  # a tensor under vmap takes no hook
+        monkeypatch.setattr(kernels, "linear", spy)
+    scaled = gradients()
+    assert not any(seen)
+    monkeypatch.setattr(training, "GRADIENT_SCALE", {})
+    plain = gradients()
+    assert stacked or any(seen)
+    for name, grad in plain.items():
+        torch.testing.assert_close(scaled[name], grad, rtol=1e-6, atol=1e-42)
+        assert grad.any()
+
+
 def test_same_seed_same_series_other_seed_another():
     for settings in ({}, {"model": ENCODER}, {"batch_size": 10}):
         (a,), (b,), (c,) = (
