@@ -1,15 +1,16 @@
 """Milliseconds per epoch and member: a plain PyTorch loop against this engine.
 
-Four networks: the MLP of Prieto et al. (2025), Figure 2 at 40 %; the transformer
-without norms of their Figure 6 (two tokens, two hidden matrices); the one-layer
-transformer on "a b =" that much grokking work starts from; and that of Singh et al.
-(2026) with layer norm before attention and MLP, GELU and a float64 loss. The plain loop
-is what one would write first: nn.Linear on concatenated one-hots or every position
-computed, torch.optim.AdamW, one run at a time. Each side has a process of its own with
-one thread (the engine's tunes malloc and the matmul backend, the plain one is as
-PyTorch comes). They take turns, so that whatever else the machine does meets both, and
-are timed by their CPU time, to which waiting for a core does not add. On a GPU wall
-time is used and members are stacked.
+Five cases: the MLP of Prieto et al. (2025), Figure 2 at 40 %; the same with weights so
+large that a sixth of the gradients at its logits are subnormal, as late in a softmax
+collapse; the transformer without norms of their Figure 6 (two tokens, two hidden
+matrices); the one-layer transformer on "a b =" that much grokking work starts from; and
+that of Singh et al. (2026) with layer norm before attention and MLP, GELU and a float64
+loss. The plain loop is what one would write first: nn.Linear on concatenated one-hots
+or every position computed, torch.optim.AdamW, one run at a time. Each side has a
+process of its own with one thread (the engine's tunes malloc and the matmul backend,
+the plain one is as PyTorch comes). They take turns, so that whatever else the machine
+does meets both, and are timed by their CPU time, to which waiting for a core does not
+add. On a GPU wall time is used and members are stacked.
 
     python benchmarks/benchmark.py [--epochs 20] [--rounds 7] [--device cuda]
     python benchmarks/benchmark.py --processes 2      wall time, needs an idle machine
@@ -44,14 +45,18 @@ STACKS = (1, 8, 64)
 # The plain side ----------------------------------------------------------------------
 
 
-def plain_mlp() -> nn.Module:
-    return nn.Sequential(
+@torch.no_grad()
+def plain_mlp(init_scale: float = 1.0) -> nn.Module:
+    network = nn.Sequential(
         nn.Linear(226, 200, bias=False),
         nn.ReLU(),
         nn.Linear(200, 200, bias=False),
         nn.ReLU(),
         nn.Linear(200, 113, bias=False),
     )
+    for weight in network.parameters():
+        weight.mul_(init_scale)
+    return network
 
 
 class PlainTransformer(nn.Module):
@@ -123,7 +128,9 @@ class PlainLoop:
 # The engine's side -------------------------------------------------------------------
 
 
-def arm(fraction: float, operation: str, model: Spec, **data) -> Arm:
+def arm(
+    fraction: float, operation: str, model: Spec, init_scale: float = 1.0, **data
+) -> Arm:
     return Arm(
         "benchmark",
         Spec("modular", p=113, train_fraction=fraction, operation=operation, **data),
@@ -132,6 +139,7 @@ def arm(fraction: float, operation: str, model: Spec, **data) -> Arm:
         Spec("adamw", lr=5e-4, betas=(0.9, 0.99), eps=1e-8),
         epochs=1000,
         log=1000,
+        init_scale=init_scale,
     )
 
 
@@ -142,9 +150,14 @@ NO_NORM = Spec(
 REFERENCE = Spec(
     "transformer", classes=114, vocabulary=114, positions=3, hidden=(512,), causal=True
 )
+LARGE = 14.0  # times the initial weights
 # name: (arm of the engine, plain network)
 CASES = {
     "MLP, Prieto Figure 2": (arm(0.4, "add", MLP), plain_mlp),
+    "MLP, subnormal gradients": (
+        arm(0.4, "add", MLP, LARGE),
+        lambda: plain_mlp(LARGE),
+    ),
     "transformer, Prieto Figure 6": (
         arm(0.4, "subtract", NO_NORM),
         lambda: PlainTransformer(114, 2, (512, 512)),
