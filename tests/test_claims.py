@@ -130,6 +130,17 @@ def test_page_verdicts():
         page(claim(extra=True))
 
 
+def test_a_claim_that_nothing_tests_is_listed_and_not_judged():
+    absent = claims.not_run("s", "+1", source="4.1")
+    assert (absent.verdict, absent.n) == ("not run", 0)
+    assert claims.page_verdict([claim(2), absent]) == "reproduced"
+    laptop = claim(2, scale="laptop")
+    assert claims.page_verdict([laptop, absent]) == "seen at reduced scale"
+    assert claims.table([laptop, absent], "p/fig1").scale == "laptop"
+    with pytest.raises(ValueError, match="at least one claim"):
+        claims.page_verdict([absent])
+
+
 def test_exact_and_extra(record):
     assert claims.exact("s", "0", "0", held=5, n=5).verdict == "reproduced"
     found = claims.exact("s", "0", "0", held=5, n=5, extra=True)

@@ -26,6 +26,7 @@ from helpers import (
 from grokbook import kernels, papers, records, training, workers
 from grokbook.experiment import SCALES, Arm, Experiment, Spec
 
+NO_DROPOUT = Spec("transformer", **(ENCODER.options | {"dropout": 0.0}))
 ARMS = {
     "AdamW": {},
     "⊥AdamW": {"wrappers": (Spec("orthogonal"),)},
@@ -180,6 +181,37 @@ def test_resume_is_bit_exact(tmp_path, settings, stacked):
             break
         assert checkpoint.exists()
     assert all(same(a, b) for a, b in zip(whole, parts, strict=True))
+
+
+@pytest.mark.parametrize("settings", ARMS.values(), ids=ARMS)
+def test_a_stack_lies_on_its_device_as_a_whole(settings):
+    """On "meta", which computes nothing, mixing devices is an error as on a GPU."""
+    ensemble = training.Ensemble(
+        [(arm(**settings), seed) for seed in (0, 1)], "meta", stacked=True
+    )
+    before = ensemble.weights()
+    ensemble.step()
+    found = [*ensemble.params.values(), *ensemble.observe(before).values()]
+    assert {tensor.device.type for tensor in found} == {"meta"}
+
+
+@pytest.mark.parametrize("rows", [0, 10**6], ids=["long tables", "short tables"])
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"loss": Spec("exact_cross_entropy")}, {"model": ENCODER}],
+    ids=["softmax", "exact", "transformer"],
+)
+def test_the_forms_for_a_gpu_give_the_same_values(settings, rows, monkeypatch):
+    members = [(in_float64(arm(**settings)), seed) for seed in (0, 1)]
+    if has_dropout(members[0][0]):
+        members = [(replace(a, model=NO_DROPOUT), seed) for a, seed in members]
+    plain = training.train(members, stacked=True)
+    monkeypatch.setattr(kernels, "on_gpu", lambda x: True)
+    monkeypatch.setattr(kernels, "_ONE_HOT_ROWS", rows)
+    for ours, theirs in zip(training.train(members, stacked=True), plain, strict=True):
+        expected = series(theirs)
+        for column, values in series(ours).items():
+            assert values == pytest.approx(expected[column], rel=1e-6, abs=1e-9), column
 
 
 @pytest.mark.parametrize("settings", ARMS.values(), ids=ARMS)

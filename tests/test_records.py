@@ -60,6 +60,14 @@ def test_round_trip(two, path, tmp_path):
     assert {"device", "commit", "finished", "epochs", "seconds"} <= about.keys()
 
 
+def test_the_commit_where_there_is_no_git(tmp_path, monkeypatch):
+    monkeypatch.setattr(records, "PROJECT", tmp_path)
+    monkeypatch.delenv("GROKBOOK_COMMIT", raising=False)
+    assert records._commit() == "unknown"
+    monkeypatch.setenv("GROKBOOK_COMMIT", "0123456789")
+    assert records._commit() == "0123456789"
+
+
 def test_kept_weights(two, path, tmp_path):
     record = records.load(two, tmp_path)
     kept = record.weights("a", 0, 0)["w"]

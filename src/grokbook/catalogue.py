@@ -256,7 +256,8 @@ def held(paper: str, twins: dict[str, NotebookNode]) -> list[str]:
         if not claim.get("extra")
     )
     shown = [f"{counts[v]} × {badge(v)}" for v in VERDICTS if counts[v]]
-    total = f"{sum(counts.values())} claims tested so far: " + " &ensp; ".join(shown)
+    total = counts.total() - counts["not run"]
+    total = f"{total} claims tested so far: " + " &ensp; ".join(shown)
     return [total if counts else "No claim is tested yet.", "", *pages_of(ids, twins)]
 
 

@@ -40,6 +40,8 @@ class Claim:
         """The verdict in the book's words."""
         if self.extra:
             return "beyond the paper"
+        if self.n == 0:
+            return "not run"
         return _words(
             "all" if self.held == self.n else "some" if self.held else "none",
             self.scale,
@@ -166,6 +168,11 @@ def exact(
     return Claim(statement, paper, ours, n, "exact", held, "paper", source, extra)
 
 
+def not_run(statement: str, paper: str, *, source: str = "") -> Claim:
+    """A claim of the paper that nothing here tests yet: listed, not judged."""
+    return Claim(statement, paper, "—", 0, "—", 0, "paper", source)
+
+
 def median(values: Values) -> float:
     """Median over seeds, the lower of two middle ones, so that it is a seed's value."""
     if not values:
@@ -192,7 +199,7 @@ def page_verdict(claims: list[Claim]) -> str:
     A page whose claims rest on the paper's scale only in part is at best "partly
     reproduced": what was seen at reduced scale does not count as reproduced.
     """
-    judged = [claim for claim in claims if not claim.extra]
+    judged = [claim for claim in claims if claim.n and not claim.extra]
     if not judged:
         raise ValueError("a page must judge at least one claim of the paper")
     full = [c.held == c.n for c in judged]
@@ -214,7 +221,7 @@ class ClaimsTable:
 
     def __init__(self, claims: list[Claim], page: str):
         self.claims, self.page = claims, page
-        scales = [c.scale for c in claims if not c.extra]
+        scales = [c.scale for c in claims if c.n and not c.extra]
         self.scale = "paper" if "paper" in scales else scales[0] if scales else "paper"
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, Any]:

@@ -38,6 +38,11 @@ def set_backend(name: str) -> None:
     _backend = name
 
 
+def on_gpu(x: Tensor) -> bool:
+    """Whether a tensor, mapped or not, lies on a GPU, where other forms are faster."""
+    return x.device.type == "cuda"
+
+
 def prepare_cpu() -> str:
     """Set this process up for training on one CPU core; returns the backend chosen.
 
@@ -150,12 +155,14 @@ class _Gather(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad):
         (index,) = ctx.saved_tensors
-        if grad.device.type == "cuda" and ctx.rows <= _ONE_HOT_ROWS:
+        if on_gpu(grad) and ctx.rows <= _ONE_HOT_ROWS:
             one_hot = index[:, None] == torch.arange(ctx.rows, device=index.device)
             return one_hot.to(grad.dtype).T @ grad, None
         zeros = torch.zeros(
             ctx.rows, grad.shape[-1], dtype=grad.dtype, device=grad.device
         )
+        if on_gpu(grad):  # index_add would take the members of a stack one by one
+            return zeros.index_put((index,), grad, accumulate=True), None
         return zeros.index_add(0, index, grad), None
 
 
@@ -163,7 +170,8 @@ def gather(table: Tensor, index: Tensor) -> Tensor:
     """Rows of a table: table (rows, width), index (batch,) int64 -> (batch, width).
 
     The backward pass adds the rows up again, deterministically: by ``index_add`` on a
-    CPU and by a one-hot product on a GPU, where atomic additions would not repeat.
+    CPU, on a GPU by a one-hot product or, for long tables, by sorting, since atomic
+    additions would not repeat.
     """
     return _Gather.apply(table, index)
 

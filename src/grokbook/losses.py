@@ -15,6 +15,8 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor
 
+from grokbook import kernels
+
 REDUCTIONS = ("mean", "sum", "none")
 
 
@@ -47,6 +49,9 @@ def _is_label(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def _pick(values: Tensor, labels: Tensor) -> Tensor:
+    """The entry of each row at its label: (..., classes), (...) -> (...)."""
+    if kernels.on_gpu(values):  # the backward pass of gather sorts there
+        return torch.where(_is_label(values, labels), values, 0).sum(dim=-1)
     return values.gather(-1, labels.unsqueeze(-1)).squeeze(-1)
 
 
@@ -102,7 +107,7 @@ def exact_cross_entropy(
     """
     _check(logits, labels, dtype)
     logits = logits.to(dtype)
-    gaps = logits - logits.gather(-1, labels.unsqueeze(-1))
+    gaps = logits - _pick(logits, labels).unsqueeze(-1)
     gaps = gaps.masked_fill(_is_label(logits, labels), float("-inf"))
     gaps = gaps.clamp(max=torch.finfo(dtype).max)
     # the shift cancels from the gradient, so it is a constant

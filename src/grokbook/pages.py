@@ -47,6 +47,7 @@ VERDICTS = (
     "seen at reduced scale",
     "partly seen at reduced scale",
     "not seen at reduced scale",
+    "not run",
     "beyond the paper",
 )
 LIBRARIES = ("torch", "numpy", "pandas", "matplotlib", "seaborn")

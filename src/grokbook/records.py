@@ -207,7 +207,10 @@ def _about(outcome: Outcome) -> dict[str, Any]:
 
 
 def _commit() -> str:
-    """Commit of the code, with a plus sign if the package was changed since."""
+    """Commit of the code, with a plus sign if the package was changed since.
+
+    Where the code lies outside a checkout, what GROKBOOK_COMMIT says, or "unknown".
+    """
 
     def git(*words: str) -> str:
         return subprocess.run(
@@ -221,7 +224,7 @@ def _commit() -> str:
         changed = git("status", "--porcelain", "--", "src")
         return git("rev-parse", "--short=10", "HEAD") + ("+" if changed else "")
     except (OSError, subprocess.CalledProcessError):
-        return "unknown"
+        return os.environ.get("GROKBOOK_COMMIT", "unknown")
 
 
 def _stale(experiment: Experiment, meta: dict[str, Any]) -> str:

@@ -115,7 +115,7 @@ class Ensemble:
         self.members, self.stacked = members, stacked
         self.arm = arm = members[0][0]
         starts = [start(*member) for member in members]
-        self.model = starts[0][1].to(device)
+        self.model = starts[0][1]
 
         def together(tensors: list[Tensor]) -> Tensor:
             joined = torch.stack(tensors) if stacked else tensors[0]
@@ -136,6 +136,7 @@ class Ensemble:
             .requires_grad_()
             for name, _ in self.model.named_parameters()
         }
+        self.model.to(device)  # only now: it moves the first member's own tensors
         self.losses = _Loss(members, "loss", device, stacked)
         self.later = _Loss(members, "later_loss", device, stacked)
         self.penalties = [
@@ -426,13 +427,15 @@ def _train(members, device, stacked, checkpoint, should_stop, report):
 
     if ensemble.epoch == 0 and not log.rows:
         record(None)
-    while ensemble.epoch < arm.epochs and not log.reached(arm.stop):
+    reached = log.reached(arm.stop)
+    while ensemble.epoch < arm.epochs and not reached:
         is_logged = ensemble.epoch + 1 in logged
         before = ensemble.weights() if is_logged else None
         ensemble.step()
         record(before)
         if ensemble.epoch % 20 and not is_logged:
             continue
+        reached = is_logged and log.reached(arm.stop)
         report(ensemble.epoch)
         if checkpoint is None:
             continue
@@ -524,6 +527,7 @@ def _float32_means_float32() -> None:
     if torch.cuda.is_available():
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
         torch.use_deterministic_algorithms(True, warn_only=True)
+        torch.utils.deterministic.fill_uninitialized_memory = False
 
 
 def describe(device: str) -> dict[str, Any]:
