@@ -100,9 +100,6 @@ tables.arms(record)
 #    times as long and 4,000 in number: the same length of path at 40 % of the cost,
 #    chosen by that and before any run. Where its epochs stand beside the authors' they
 #    are multiplied by 2.5.
-# 7. *Time.* After the collapse in float64 a fifth of the gradients of the logits are
-#    subnormal numbers of float32, with which a CPU's steps take five times as long.
-#    They are not flushed to zero: small gradients are what the figure is about.
 
 # %% [markdown]
 # ## The idea in code
@@ -526,8 +523,8 @@ claims.table(found, page="prieto2025/fig09")
 #
 # **The step length is recovered, not known.** At 60 % the training curve was used to find
 # it, so its agreement there is no evidence of anything but a good fit. What was not fitted
-# is everything else: the lines and the test accuracies at 60 %, which agree to 200 epochs
-# and two points, and the other sizes.
+# is everything else: the lines and the highest test accuracies at 60 %, which agree to 200
+# epochs and two points, and the other sizes.
 #
 # **After the line.** A normalised step cannot become small. When the correct classes of the
 # collapsed samples have no gradient left, the whole length of the step goes to what

@@ -213,7 +213,10 @@ figure.show()
 #
 # "Fit" is the first logged epoch with 100 % training accuracy, "end" the last epoch. The
 # claims are the paper's, for gradient descent without momentum; the thresholds with a
-# dagger are the replication's own. Rows on momentum are ours.
+# dagger are the replication's own. Rows on momentum are ours; "lost" then means that the
+# gradient is not zero and the weight stays, though the step is not the gradient's alone.
+# The second row is the stricter reading of "hardly changes": it asks for every logged
+# epoch, not for the end alone.
 
 
 # %% tags=["hide-input"]

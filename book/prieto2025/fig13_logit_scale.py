@@ -268,7 +268,7 @@ def delays(arms, seed):
 def against(arms, seed):
     """Steps from one alpha to the next that go against the others; never: no order."""
     found = delays(arms, seed)
-    if len(set(found)) < 3:
+    if len(found) < 3 or len(set(found)) < 2:
         return math.inf
     steps = list(zip(found, found[1:], strict=False))
     return min(sum(a > b for a, b in steps), sum(a < b for a, b in steps))
@@ -304,7 +304,7 @@ if SHALLOW in grid:
         claims.per_seed(
             record,
             "(a) one layer, MSE: the delay rises or falls with α throughout (steps "
-            "against the rest; never: fewer than three α fit)",
+            "against the rest; never: fewer than three α fit or all delays are alike)",
             "α controls generalization",
             by_seed(SHALLOW, against),
             lambda steps: steps == 0,

@@ -410,6 +410,17 @@ for arm, label, _ in ARMS:
                 show="{:,.0f}",
             )
         )
+groks = {"smoothing": (remedies, SMOOTH)} if SMOOTH in trained else {}
+groks |= {"StableMax": (tasks, "addition")} if has_stable else {}
+for label, (record, arm) in groks.items():
+    rows.append(
+        claims.extra(
+            record,
+            f"{label}: test accuracy reaches 95 % (epoch)",
+            reaches(record, arm, "test_accuracy", 0.95),
+            show="{:,.0f}",
+        )
+    )
 if COLD in trained:
     rows += [
         claims.extra(
