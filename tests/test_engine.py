@@ -1,5 +1,6 @@
 """One step, two executors: alone = stacked, resumed = uninterrupted, pool = here."""
 
+import contextlib
 import errno
 import json
 import math
@@ -657,6 +658,42 @@ def test_a_damaged_result_is_named(tmp_path):
     with pytest.raises(training.TrainingError, match="done is damaged: delete it"):
         workers.run(tiny, device="cpu", out=tmp_path, processes=1)
     assert result.exists()
+
+
+def test_nan_in_a_stack_keeps_the_other_members(tmp_path):
+    """Also when it happened before the training was stopped and resumed."""
+    rates = {"good": 0.1, "diverging": 1e30, "better": 0.2}
+    arms = [
+        arm(name, optimizer=Spec("sgd", lr=lr), stop=0.9) for name, lr in rates.items()
+    ]
+    members, checkpoint = [(one, 0) for one in arms], tmp_path / "checkpoint"
+    paused = training.train(
+        members, stacked=True, checkpoint=checkpoint, should_stop=lambda: True
+    )
+    assert paused is None
+    for _ in range(2):  # a row with NaN comes from the checkpoint the second time
+        calls = iter(range(20))
+        with contextlib.suppress(training.Diverged):
+            training.train(
+                members,
+                stacked=True,
+                checkpoint=checkpoint,
+                should_stop=lambda calls=calls: next(calls, None) is None,
+            )
+    with pytest.raises(training.Diverged, match="^arm 'diverging', seed 0: .* NaN"):
+        training.train(members, stacked=True, checkpoint=checkpoint)
+
+    tiny = experiment(*arms, seeds=(0,))
+    tasks = workers._tasks([tiny], tmp_path)
+    place = workers._Place(tmp_path, None, workers._Bar(members, False))
+    with pytest.raises(training.TrainingError, match="'diverging', seed 0: .* NaN"):
+        workers._train_group(tasks, "cpu", place, stacked=True)
+    record = records.load(tiny, tmp_path)
+    assert record.missing == [("diverging", 0)]
+    (alone,) = training.train([members[2]])
+    found = record.series("better", "train_loss")[0].tolist()
+    assert found == pytest.approx(series(alone)["train_loss"], rel=1e-4)
+    assert not list(place.folder.iterdir())
 
 
 def test_nan_in_a_worker_keeps_what_is_finished(tmp_path):

@@ -39,6 +39,14 @@ class Unfinished(TrainingError):
     """The time budget ended before there was anything to record."""
 
 
+class Diverged(TrainingError):
+    """The loss of some members became NaN; ``outcomes`` has None in their place."""
+
+    def __init__(self, message: str, outcomes: "list[Outcome | None]"):
+        super().__init__(message)
+        self.outcomes = outcomes
+
+
 @dataclass
 class Outcome:
     """One finished member: its series, the weights it was asked to keep, its cost."""
@@ -379,7 +387,8 @@ def train(
 
     With ``checkpoint`` the state is saved there now and then, and training resumes from
     it bit for bit. When ``should_stop()`` turns true the state is saved and the result
-    is None. TrainingError if a loss becomes NaN or the checkpoint is not this one's.
+    is None. TrainingError if the checkpoint is not this one's, Diverged if a loss
+    becomes NaN: at once where no other member is left, else at the end, with theirs.
     """
     generator_state = torch.random.get_rng_state()
     try:
@@ -408,7 +417,8 @@ def _train(members, device, stacked, checkpoint, should_stop, report):
     if checkpoint is not None and checkpoint.exists():
         saved = _read_checkpoint(checkpoint, members, device)
         ensemble.restore(saved["state"])
-        log.rows, log.kept, spent = saved["rows"], saved["kept"], saved["seconds"]
+        log.resume(saved["rows"], saved["kept"])
+        spent = saved["seconds"]
     logged, keep = set(arm.logged_epochs()), set(arm.keep)
     last_saved = began
 
@@ -456,7 +466,14 @@ class _Log:
         self.members, self.stacked = members, stacked
         self.rows: list[dict[str, list[float]]] = []
         self.kept: dict[int, dict[str, Tensor]] = {}
+        self.diverged: dict[int, int] = {}  # member -> epoch at which its loss was NaN
         self._waiting: list[tuple[int, dict[str, Tensor]]] = []
+
+    def resume(self, rows: list[dict], kept: dict[int, dict[str, Tensor]]) -> None:
+        """Go on from what a checkpoint has."""
+        self.rows, self.kept = rows, kept
+        for row in rows:
+            self._look_for_nan(row)
 
     def add(self, epoch: int, values: dict[str, Tensor]) -> None:
         self._waiting.append((epoch, values))
@@ -464,32 +481,46 @@ class _Log:
             self.settle()
 
     def settle(self) -> None:
-        """Bring waiting values to the CPU; TrainingError if a training loss is NaN."""
+        """Bring waiting values to the CPU; Diverged if all training losses are NaN."""
         for epoch, values in self._waiting:
             row = {name: v.reshape(-1).tolist() for name, v in values.items()}
-            for (arm, seed), loss in zip(self.members, row["train_loss"], strict=True):
-                if math.isnan(loss):
-                    raise TrainingError(
-                        f"arm {arm.name!r}, seed {seed}: the training loss became NaN "
-                        f"by epoch {epoch}; lower the learning rate or use a wider "
-                        "dtype (members that finished are recorded)"
-                    )
             self.rows.append({"epoch": epoch} | row)
+            self._look_for_nan(self.rows[-1])
         self._waiting = []
+        if len(self.diverged) == len(self.members):
+            raise self._error([None] * len(self.members))
+
+    def _look_for_nan(self, row: dict[str, Any]) -> None:
+        for k, loss in enumerate(row["train_loss"]):
+            if math.isnan(loss):
+                self.diverged.setdefault(k, row["epoch"])
+
+    def _error(self, outcomes: list[Outcome | None]) -> Diverged:
+        lost = [self.members[k] for k in self.diverged]
+        who = "; ".join(f"arm {arm.name!r}, seed {seed}" for arm, seed in lost)
+        return Diverged(
+            f"{who}: the training loss became NaN by epoch "
+            f"{min(self.diverged.values())}; lower the learning rate or use a wider "
+            "dtype (members that finished are recorded)",
+            outcomes,
+        )
 
     def reached(self, stop: float | None) -> bool:
         if stop is None:
             return False
         self.settle()
+        left = set(range(len(self.members))) - set(self.diverged)
         return bool(self.rows) and all(
-            any(row["test_accuracy"][k] >= stop for row in self.rows)
-            for k in range(len(self.members))
+            any(row["test_accuracy"][k] >= stop for row in self.rows) for k in left
         )
 
     def outcomes(self, seconds: float, info: dict[str, Any]) -> list[Outcome]:
         self.settle()
         found = []
         for k, (arm, seed) in enumerate(self.members):
+            if k in self.diverged:
+                found.append(None)
+                continue
             rows = [
                 {n: v if n == "epoch" else v[k] for n, v in row.items()}
                 for row in self.rows
@@ -510,6 +541,8 @@ class _Log:
             share = seconds / len(self.members)
             about = info | {"members_together": len(self.members)}
             found.append(Outcome(arm, seed, rows, kept, share, about))
+        if self.diverged:
+            raise self._error(found)
         return found
 
 

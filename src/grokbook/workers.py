@@ -205,14 +205,21 @@ def _train_group(
 ) -> bool:
     members = [task.member for task in tasks]
     checkpoint = place.checkpoint(members)
-    outcomes = training.train(
-        members,
-        device=device,
-        stacked=stacked,
-        checkpoint=checkpoint,
-        should_stop=place.time_is_up,
-        report=lambda epoch: place.bar.show(checkpoint.name, epoch * len(members)),
-    )
+    try:
+        outcomes = training.train(
+            members,
+            device=device,
+            stacked=stacked,
+            checkpoint=checkpoint,
+            should_stop=place.time_is_up,
+            report=lambda epoch: place.bar.show(checkpoint.name, epoch * len(members)),
+        )
+    except training.Diverged as error:
+        pairs = zip(tasks, error.outcomes, strict=True)
+        if finished := [(task, outcome) for task, outcome in pairs if outcome]:
+            place.finish(*map(list, zip(*finished, strict=True)))
+            checkpoint.unlink(missing_ok=True)  # of a stack that is whole no more
+        raise
     if outcomes is not None:
         place.finish(tasks, outcomes)
     return outcomes is not None
