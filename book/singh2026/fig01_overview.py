@@ -7,17 +7,18 @@
 # ---
 
 # %% [markdown]
-# # Figure 1: Layer norm before the MLP brings generalisation forward, not the fit (reproduced)
+# # Figure 1: Layer norm before the MLP brings generalisation far forward; fits come in another order (reproduced)
 #
-# **Claim.** {term}`Layer norm <layer norm>` (LN) at three places of a one-layer transformer,
-# the input of the MLP (1), of queries and keys (2) and of values (3), changes when it
-# generalises about fivefold, and that is not the order in which the variants fit their
-# training set {cite:p}`singh2026`. **Here.** The four variants at the paper's settings, so
-# far with the first of its five {term}`seeds <seed>`. Beside them, ours, on a smaller task:
-# ReLU, which the paper names but did not run, and the loss in float32, which it avoids.
-# **What came out.** Both orders are the paper's. From M to No LN it is a factor of twelve
-# instead of five, since M is earlier here than in any of the authors' five runs. On the smaller
-# task A\* is last, and a float32 loss without LN brings slingshots that float64 does not have.
+# **Claim.** {term}`Layer norm <layer norm>` (LN) at three places of a one-layer
+# transformer, the input of the MLP (1), of queries and keys (2) and of values (3),
+# changes when it generalises about fivefold, and that is not the order in which the
+# variants fit their training set {cite:p}`singh2026`. **Here.** The four variants at the
+# paper's settings, so far with the first of its five {term}`seeds <seed>`. Beside them,
+# ours, on a smaller task: ReLU, which the paper names but did not run, and the loss in
+# float32, which it avoids. **What came out.** Both orders are the paper's. From M to No
+# LN it is a factor of twelve instead of five, since M is earlier here than in any of the
+# authors' five runs. On the smaller task A\* is last, and a float32 loss without LN
+# brings slingshots that float64 does not have.
 
 # %% [markdown]
 # ## What was run
@@ -586,20 +587,21 @@ claims.table(found, page="singh2026/fig01")
 # is another: A\* fits first and generalises third. So LN does not simply make training
 # quicker. The epochs of the fit are those of the authors' logs to within about a tenth.
 #
-# **What one seed cannot say.** It cannot give the size of the effect. Three of the four test
-# epochs lie below the mean of the logs; M lies below all five of their seeds. In the logs
+# **What one seed cannot say.** It cannot give the size of the effect. All four test epochs
+# lie below the mean of the logs, M and M+A\* below all five of their seeds. In the logs
 # A\* has by far the widest range, from 3,647 epochs to 7,274, around a mean only 8 % before
 # No LN, so the order of these two is the least certain part of the figure.
 #
-# **What the smaller task changes.** On addition modulo 37 M is first as well, but A\* does
-# not come before No LN. Its test loss comes to rest near 0.02 with all but a few test pairs
-# right: "never" is a statement about the threshold and the horizon as much as about the network.
+# **What the smaller task changes.** On addition modulo 37 M is first as well, but A\*
+# does not come before No LN. Its test loss comes to rest near 0.02 with all but a few
+# test pairs right: "never" is a statement about the threshold and the horizon as much as
+# about the network.
 #
-# **What activation and precision change.** On the smaller task, with the first seed, little of
-# the order: M, M+A\*, No LN, A\* in all three settings. ReLU makes every variant later on the test set but A\*,
-# which comes to a loss of 0.01 with it and not with GELU. In float32 M and M+A\* are
-# earlier and No LN is later. That slingshots come where losses are rounded to zero is the
-# subject of {cite:t}`liu2026`.
+# **What activation and precision change.** On the smaller task, with the first seed,
+# little of the order: M, M+A\*, No LN, A\* in all three settings. ReLU makes every
+# variant later on the test set but A\*, which comes to a loss of 0.01 with it and not
+# with GELU. In float32 M and M+A\* are earlier and No LN is later. That slingshots come
+# where losses are rounded to zero is the subject of {cite:t}`liu2026`.
 #
 # **What the last claim is worth.** Four variants have 24 orders, and only two of these have a
 # rank correlation of 1 or −1. That the correlation is below 1 in size would be true of
@@ -630,10 +632,11 @@ claims.table(found, page="singh2026/fig01")
 #
 # ```{solution} ex-singh2026-01-length
 # :class: dropdown
-# `block(20 * x, (3,))` has an MLP input about four times as long as `block(x, (3,))`, No LN one
-# more than 20 times as long. LN on the values fixes the length of what attention adds, but
-# the skip connection still carries $x$ itself. While embeddings are short against what
-# attention adds, their length is drowned; it is not removed. Only LN at (1) removes it.
+# `block(20 * x, (3,))` has an MLP input about four times as long as `block(x, (3,))`, No
+# LN one more than 20 times as long. LN on the values fixes the length of what attention
+# adds, but the skip connection still carries $x$ itself. While embeddings are short
+# against what attention adds, their length is drowned; it is not removed. Only LN at (1)
+# removes it.
 # ```
 #
 # ```{exercise}

@@ -109,10 +109,10 @@ ours = float(features.fourier_concentration(torch.tensor(noise), p=p))
 print(f"{'first row, by the package':38}{ours:16.3f}")
 
 # %% [markdown]
-# The row before the last matters: a vector that is common to all numbers carries no information about
-# them, yet it fills the mode $k = 0$ and raises the published measure. Nothing
-# in the task says that 1 is the point from which an embedding is periodic. It is a
-# convention.
+# The row before the last matters: a vector that is common to all numbers carries no
+# information about them, yet it fills the mode $k = 0$ and raises the published measure.
+# Nothing in the task says that 1 is the point from which an embedding is periodic. It is
+# a convention.
 #
 # ## The figure
 
@@ -471,12 +471,10 @@ def judged(one):
         ),
         claims.per_seed(
             one,
-            "2. their largest test losses rise in this order, each at least 1.2 times "
-            "the one before (smallest factor)",
+            "2. their largest test losses until generalisation rise in this order, each "
+            "at least 1.2 times the one before (smallest factor)",
             "in this order; logs 1.48",
-            smallest_step(
-                by_seed(one, lambda arm: claims.largest(one, arm, "test_loss"))
-            ),
+            smallest_step(by_seed(one, lambda arm: largest_before(one, arm))),
             lambda factor: factor >= 1.2,
             show="{:.2f}",
             source="Figure 2a",
@@ -527,6 +525,32 @@ def judged(one):
     rows += [
         claims.per_seed(
             one,
+            "5. A*: it passes 1 for a while only, and ends below it (value at the end)",
+            "all end periodic; logs 0.45",
+            claims.combine(
+                lambda most, end: end if most >= 1 else math.inf,
+                claims.largest(one, "A*", "fourier"),
+                claims.last(one, "A*", "fourier"),
+            ),
+            lambda value: value < 1,
+            show="{:.2f}",
+            source="Figure 2b",
+        ),
+        claims.per_seed(
+            one,
+            "5. the values at the end do not follow the speed: No LN, the slowest, has "
+            "the largest (lead over the next)",
+            "logs 3.35 against 2.27",
+            claims.combine(
+                lambda none, *others: none - max(others),
+                *(claims.last(one, arm, "fourier") for arm in reversed(ORDER)),
+            ),
+            lambda lead: lead > 0,
+            show="{:+.2f}",
+            source="Figure 2b",
+        ),
+        claims.per_seed(
+            one,
             "6. slingshots: training loss above 0.01 after epoch 500 more often in M and "
             "M+A* than in A* and No LN (smaller share less larger)†",
             "M and M+A* have slingshots; logs 54 and 65 %, 4 and 0 %",
@@ -537,7 +561,7 @@ def judged(one):
             lambda points: points > 0,
             show="{:+.0f} points",
             source="Figure 2a",
-        )
+        ),
     ]
     return rows
 
@@ -557,8 +581,10 @@ def beside(one):
         ),
         claims.extra(
             one,
-            "claim 2 for the largest loss until generalisation (smallest factor)",
-            smallest_step(by_seed(one, lambda arm: largest_before(one, arm))),
+            "claim 2 for the largest loss of the whole run (smallest factor)",
+            smallest_step(
+                by_seed(one, lambda arm: claims.largest(one, arm, "test_loss"))
+            ),
             show="{:.2f}",
         ),
     ]
@@ -631,15 +657,16 @@ claims.table(found, page="singh2026/fig02")
 # %% [markdown]
 # ## Reading the result
 #
-# **Generalisation and periodicity.** The paper calls the relation of the two "quite symmetric".
-# For A\* and No LN it is: both generalise when the concentration has just passed 1. M and
-# M+A\* generalise far below it, M in the authors' logs too (0.36), and their concentration
-# goes on rising for a thousand epochs and more in which there is nothing left to
-# learn. On the smaller task No LN is the first to pass 1 and the last but one to generalise.
-# Row 3 fails by a tie: M and M+A\* pass 1 at the same measurement, one of every 200 epochs.
-# What holds everywhere is the weaker statement: the concentration rises many times over that
-# of a random embedding. It is a companion of generalisation under weight decay, which
-# removes what the solution does not need, and not what generalisation waits for.
+# **Generalisation and periodicity.** The paper calls the relation of the two "quite
+# symmetric". For A\* it is: it generalises when the concentration has just passed 1; No
+# LN passes 1 nine hundred epochs before. M and M+A\* generalise far below it, M in the
+# authors' logs too (0.36), and their concentration goes on rising for a thousand epochs
+# and more in which there is nothing left to learn. On the smaller task No LN is the first
+# to pass 1 and the last but one to generalise. Row 3 fails by a tie: M and M+A\* pass 1
+# at the same measurement, one of every 200 epochs. What holds everywhere is the weaker
+# statement: the concentration rises many times over that of a random embedding. It is a
+# companion of generalisation under weight decay, which removes what the solution does not
+# need, and not what generalisation waits for.
 #
 # **The constant mode** can fake a large value, as the idea in code shows. Panels (a) and (b)
 # of {ref}`the figure <fig-singh2026-02-fourier>` are close, so in these runs it does not.
@@ -650,12 +677,14 @@ claims.table(found, page="singh2026/fig02")
 # of the fall near bursts say how much comes that way, over 100 % where the test loss rises
 # again between the bursts; for M and No LN it is nothing. After
 # generalisation the same bursts undo it for a while, which is why the loss at the end and
-# the largest loss of a run say little; the row for the largest loss until
-# generalisation is the fairer one. Both kinds of rows were added after a look at the
-# smaller task, and are not judged.
+# the largest loss of a run say little: row 2 looks at the time until generalisation, as
+# the plan for this chapter asks; the whole run, which an earlier form of the row took,
+# is a row of its own. The rows on bursts were added after a look at the smaller task, and
+# are not judged.
 #
-# **Order.** On the smaller task A\* is last by every threshold, and No LN as early as M+A\*.
-# With one seed each this can be chance; the authors' A\* is their most variable variant.
+# **Order.** On the smaller task A\* is last by every threshold, and No LN about as early
+# as M+A\*. With one seed each this can be chance; the authors' A\* is their most variable
+# variant.
 #
 # Deviations and ambiguities:
 #

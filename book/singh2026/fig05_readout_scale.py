@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # Figure 5: A readout scale delays grokking through the learning rate; at a fixed rate a larger one is faster only up to 1 (partly seen at reduced scale)
+# # Figure 5: A readout scale delays grokking by slowing weight decay; at a fixed rate a larger one is faster only up to 1 (partly seen at reduced scale)
 #
 # **Claim.** Multiply the logits by α, the {term}`readout scale`, and divide the learning
 # rate by α², as is done to study lazy training, and a larger α groks later; but under AdamW
@@ -17,7 +17,7 @@
 # row below). **What came out.** With the divided rate a larger α is later at every step, as
 # claimed. With a fixed rate a larger α is earlier up to α = 1 and later from there on.
 # Measured in units of the time in which {term}`weight decay` acts, both rules give nearly
-# the same curve, so the first trend is indeed that of the rate.
+# the same curve, so the first trend is that of the decay per epoch, which the rate sets.
 
 # %% [markdown]
 # ## What was run
