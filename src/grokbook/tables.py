@@ -78,6 +78,16 @@ def flat(arm: Arm) -> dict[str, str]:
     return found
 
 
+def _seeds(record: Record) -> str:
+    """The seeds that some arm has, and which of the planned ones none has yet."""
+    done = {seed for arm in record.experiment.arms for seed in record.seeds(arm.name)}
+    parts = [
+        ", ".join(str(s) for s in record.experiment.seeds if (s in done) == is_done)
+        for is_done in (True, False)
+    ]
+    return parts[0] + (f" (planned: {parts[1]})" if parts[1] else "")
+
+
 def settings(
     record: Record,
     *,
@@ -102,7 +112,7 @@ def settings(
     rows.append(
         [
             "seeds",
-            ", ".join(map(str, record.experiment.seeds)),
+            _seeds(record),
             paper.get("seeds", _UNSAID),
         ]
     )
