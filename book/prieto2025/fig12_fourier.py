@@ -15,8 +15,9 @@
 # [Figure 4](fig04_stablemax_grokking.ipynb), before and after training, beside those of
 # the runs of [Figure 1](fig01_headline.ipynb) that only memorise; modulus, epochs and
 # seeds are in the tables. **What came out.** The grokked layer is much sparser than at the
-# start and than in the memorising networks, though a hair less sparse than our threshold
-# asks, and its cosines and sines are less alike than those of its input layer. A network
+# start and, by its Gini coefficient, than in the memorising networks, though a hair less
+# sparse than our threshold asks, and its cosines and sines are less alike than those of its
+# input layer. A network
 # that groks *products* is not sparse in this basis, but in that of its own group.
 
 # %% [markdown]
@@ -465,7 +466,7 @@ claims.table(rows, page="prieto2025/fig12")
 # long training with StableMax: the layer is sparse in the characters of the group that was
 # learned and flat in those of the other.
 #
-# Two things are weaker than the picture suggests. The rows that fail say by how much.
+# Three things are weaker than the picture suggests. The rows that fail say by how much.
 #
 # * *How sparse.* Ten components of 113 fall a point short of our 60 %; with twenty it is
 #   85 %. What is left is a floor of small components. Nothing presses a
@@ -475,12 +476,14 @@ claims.table(rows, page="prieto2025/fig12")
 #   them so. The output layer has them only roughly: among its strongest frequencies are
 #   some with a strong cosine and a weak sine, or the reverse.
 #
-# The memorising softmax network has one strong component, the constant: after
-# {term}`softmax collapse` the correct class no longer has a gradient, so those of the
-# others no longer cancel, and all logits drift together. That drift alone halves its
-# effective number of components and brings this measure close to failing where the Gini
-# coefficient separates the two networks clearly. The collapse-free control has no such
-# constant. The grokked network has one too: StableMax is not invariant to a shift of the
+# * *Against memorising.* The softmax network that memorised has one strong component, the
+#   constant: after {term}`softmax collapse` the correct class no longer has a gradient, so
+#   those of the others no longer cancel, and all logits drift together. It holds a fifth of
+#   the squared norm and alone brings the effective number of components down to that of
+#   the grokked network, so that the row fails; without it the number is that of nearly all
+#   components, and the Gini coefficient separates the two clearly. The collapse-free
+#   control has no such constant.
+# The grokked network has one too: StableMax is not invariant to a shift of the
 # logits, so its classes need not balance either.
 #
 # How closely cosines and sines correlate depends on whether norms or their squares are
