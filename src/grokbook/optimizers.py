@@ -35,10 +35,30 @@ def _aligned(value: Hyper, parameter: Tensor) -> Hyper:
     return value.reshape(value.shape + (1,) * (parameter.dim() - value.dim()))
 
 
+def _evaluated(closure: Callable[[], Any] | None) -> Any:
+    if closure is None:
+        return None
+    with torch.enable_grad():
+        return closure()
+
+
 class _Base(Optimizer):
-    """Hyper-parameter checks and the per-member form shared by AdamW and SGD."""
+    """Hyper-parameter checks and the loop over parameters shared by AdamW and SGD."""
 
     ranges: dict[str, tuple[float, float]] = {}
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """One update of every parameter that has a gradient."""
+        loss = _evaluated(closure)
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    self._update(parameter, group)
+        return loss
+
+    def _update(self, parameter: Tensor, group: dict[str, Any]) -> None:
+        raise NotImplementedError
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         super().add_param_group(param_group)
@@ -84,13 +104,6 @@ class _Base(Optimizer):
         return value.detach().to(device=device, dtype=torch.float64, copy=True)
 
 
-def _evaluated(closure: Callable[[], Any] | None) -> Any:
-    if closure is None:
-        return None
-    with torch.enable_grad():
-        return closure()
-
-
 class AdamW(_Base):
     """Adam with decoupled weight decay, operation for operation as in torch.
 
@@ -122,16 +135,6 @@ class AdamW(_Base):
         defaults = {"lr": lr, "betas": tuple(betas), "eps": eps}
         defaults |= {"weight_decay": weight_decay, "stacked": stacked}
         super().__init__(params, defaults)
-
-    @torch.no_grad()
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One update of every parameter that has a gradient."""
-        loss = _evaluated(closure)
-        for group in self.param_groups:
-            for parameter in group["params"]:
-                if parameter.grad is not None:
-                    self._update(parameter, group)
-        return loss
 
     def _update(self, parameter: Tensor, group: dict[str, Any]) -> None:
         grad, state = parameter.grad, self.state[parameter]
@@ -190,16 +193,6 @@ class SGD(_Base):
         defaults = {"lr": lr, "momentum": momentum}
         defaults |= {"weight_decay": weight_decay, "stacked": stacked}
         super().__init__(params, defaults)
-
-    @torch.no_grad()
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One update of every parameter that has a gradient."""
-        loss = _evaluated(closure)
-        for group in self.param_groups:
-            for parameter in group["params"]:
-                if parameter.grad is not None:
-                    self._update(parameter, group)
-        return loss
 
     def _update(self, parameter: Tensor, group: dict[str, Any]) -> None:
         direction, state = parameter.grad, self.state[parameter]
