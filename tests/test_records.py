@@ -15,7 +15,7 @@ import safetensors.torch
 import torch
 from helpers import arm, experiment
 
-from grokbook import papers, records
+from grokbook import papers, records, training, workers
 from grokbook.records import RecordError
 from grokbook.training import Outcome
 
@@ -60,12 +60,52 @@ def test_round_trip(two, path, tmp_path):
     assert {"device", "commit", "finished", "epochs", "seconds"} <= about.keys()
 
 
-def test_the_commit_where_there_is_no_git(tmp_path, monkeypatch):
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A folder that `records` takes for the project, nothing asked of it yet."""
     monkeypatch.setattr(records, "PROJECT", tmp_path)
     monkeypatch.delenv("GROKBOOK_COMMIT", raising=False)
-    assert records._commit() == "unknown"
+    records.commit.cache_clear()
+    yield tmp_path
+    records.commit.cache_clear()
+
+
+def test_the_commit_where_there_is_no_git(project, monkeypatch):
+    assert records.commit() == "unknown"
+    records.commit.cache_clear()
     monkeypatch.setenv("GROKBOOK_COMMIT", "0123456789")
-    assert records._commit() == "0123456789"
+    assert records.commit() == "0123456789"
+
+
+def test_the_commit_is_the_one_that_training_began_with(project, two, monkeypatch):
+    def git(*words):
+        identity = ("-c", "user.name=a", "-c", "user.email=a@b")
+        words = ("git", "-C", str(project), *identity, *words)
+        return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+
+    def change(text):
+        (project / "src").mkdir(exist_ok=True)
+        (project / "src" / "code.py").write_text(text)
+
+    git("init", "--quiet")
+    change("1")
+    git("add", ".")
+    git("commit", "--quiet", "--message", "first")
+    first = git("rev-parse", "--short=10", "HEAD").strip()
+    assert records.commit() == first
+    change("2")  # a process that starts now says so, one that runs does not
+    assert records.commit() == first
+    records.commit.cache_clear()
+    assert records.commit() == first + "+"
+
+    def train(*_):
+        git("commit", "--quiet", "--all", "--message", "second")
+
+    monkeypatch.setattr(workers, "_run", train)
+    records.commit.cache_clear()
+    with pytest.raises(training.Unfinished):
+        workers.run(two, out=project / "records")
+    assert records.commit() == first + "+"
 
 
 def test_kept_weights(two, path, tmp_path):

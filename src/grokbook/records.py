@@ -15,7 +15,7 @@ import subprocess
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -201,15 +201,17 @@ def _about(outcome: Outcome) -> dict[str, Any]:
         "epochs": epochs,
         "seconds": round(outcome.seconds, 2),
         "epochs_per_second": round(epochs / max(outcome.seconds, 1e-9), 2),
-        "commit": _commit(),
+        "commit": commit(),
         "finished": datetime.now(UTC).strftime("%Y-%m-%d"),
     }
 
 
-def _commit() -> str:
+@cache
+def commit() -> str:
     """Commit of the code, with a plus sign if the package was changed since.
 
-    Where the code lies outside a checkout, what GROKBOOK_COMMIT says, or "unknown".
+    That of the first call: a checkout may move on while its code is training. Where
+    the code lies outside one, what GROKBOOK_COMMIT says, or "unknown".
     """
 
     def git(*words: str) -> str:

@@ -59,6 +59,7 @@ def run_all(
     time was too short for any member of an experiment without a record.
     """
     device = training.choose_device(device)
+    records.commit()  # asked for before the training, which may take hours
     with contextlib.ExitStack() as locks:
         for experiment in experiments:
             locks.enter_context(_locked(experiment, out))
