@@ -15,10 +15,10 @@
 # Modular addition with 30 % of the table, without momentum as in the paper and with
 # momentum 0.8, and a reference that the paper has not: the share that would be lost if
 # all entries of the gradient were alike; seeds are in the table of arms. **What came out.**
-# The gradient falls more than a thousandfold after the fit and the share of lost updates
-# grows, but only to a few per cent of all weights; the share of zeros still falls just after
-# the fit, a little more than allowed, and is flat from there. With momentum 0.8 the same
-# learning rate kills the network before it fits.
+# The gradient falls about a thousandfold after the fit or more, and the share of lost
+# updates grows in every seed, but only to a few per cent of all weights; the share of zeros
+# differs much between seeds and still moves just after the fit, in half of them a little
+# more than allowed. With momentum 0.8 the same learning rate kills the network before it fits.
 
 # %% [markdown]
 # ## What was run
@@ -374,9 +374,10 @@ claims.table(found, page="prieto2025/fig10")
 # from gradients that are zero for another reason: an input weight has none if its unit is
 # inactive on all training pairs with that number, and neither has anything that belongs
 # to a unit inactive on all pairs. That depends on the pattern of active units, not on
-# rounding. The row takes the largest distance from the value at the fit, where the pattern
-# is still settling, and misses 2 points narrowly; the end alone is nearer, as a row below
-# says. From shortly after the fit on the curve is nearly flat, as the paper has it.
+# rounding, and on the start: between seeds the share differs by more than it ever moves.
+# The row takes the largest distance from the value at the fit, where the pattern is still
+# settling, and half of the seeds miss 2 points narrowly; the end alone is nearer, as a row below
+# says. From shortly after the fit on the curves are nearly flat, as the paper has it.
 #
 # **How much it explains.** A share that grows is not yet a share that matters. The table
 # gives its size at the end beside the growth; all other weights still move. The multiple
