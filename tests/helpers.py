@@ -10,7 +10,8 @@ import numpy as np
 import torch
 from PIL import Image
 
-from grokbook import corpora, datasets
+from grokbook import datasets
+from grokbook.datasets.text import VOCABULARY, _bytes
 from grokbook.experiment import Arm, Experiment, Spec
 
 MLP = Spec("mlp", classes=11, vocabulary=11, widths=(16,), bias=False)
@@ -50,9 +51,7 @@ def put(folder, patch, name, content):
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
-    digest = hashlib.sha256(content).hexdigest()
-    pin = datasets.Download("https://example.org/" + name, digest)
-    patch.setitem(datasets.REGISTRY, name, pin)
+    patch.setitem(datasets.REGISTRY, name, hashlib.sha256(content).hexdigest())
 
 
 def tiny_mnist(folder, patch, *, images):
@@ -85,9 +84,9 @@ def tiny_cifar(folder, patch, *, images=4):
 
 def tiny_corpus(folder, patch, *, merges=("he", "Ġt", "Ġthe"), lines=40):
     """WikiText-2 of one sentence and a code of the 256 bytes and a few merges."""
-    letters = [*corpora._bytes(), *merges]
+    letters = [*_bytes(), *merges]
     code = {letter: number for number, letter in enumerate(letters)}
-    code["<|endoftext|>"] = corpora.VOCABULARY - 1
+    code["<|endoftext|>"] = VOCABULARY - 1
     put(folder, patch, "gpt2/encoder.json", json.dumps(code).encode())
     for part in ("train", "valid", "test"):
         text = " the cat sat on the mat \n" * lines

@@ -1,13 +1,23 @@
 """Claims: medians and ranges over seeds, verdicts, and the table that carries them."""
 
 import math
+from dataclasses import replace
 
 import pandas as pd
 import pytest
-from helpers import arm, experiment
+from pandas import Series
 
-from grokbook import claims
+from grokbook import claims, evidence
+from grokbook.evidence import Run, reading
+from grokbook.experiment import Arm, Experiment, Spec
 from grokbook.records import Record
+
+NEVER, NONE = math.inf, math.nan
+
+
+@pytest.fixture(autouse=True)
+def nothing_read(monkeypatch):
+    monkeypatch.setattr(reading, "_READ", [])
 
 
 @pytest.fixture
@@ -17,7 +27,9 @@ def record():
     rows += [("plain", 1, e, a) for e, a in ((0, 0.0), (10, 0.4))]
     frame = pd.DataFrame(rows, columns=["arm", "seed", "epoch", "test_accuracy"])
     members = {"plain|0": {"seconds": 1}, "plain|1": {"seconds": 1}}
-    return Record(None, experiment(arm()), frame, {"members": members})
+    arm = Arm("plain", *map(Spec, "dmlo"), epochs=20, log=10)
+    experiment = Experiment("prieto2025/fig06b", "smoke", (arm,), (0, 1))
+    return Record(None, experiment, frame, {"members": members})
 
 
 def claim(held=2, n=2, scale="paper", extra=False):
@@ -90,8 +102,97 @@ def test_the_ratio_of_epochs_that_may_never_come():
     assert found == {0: 0.5, 1: 0.0, 2: math.inf, 3: math.inf}
 
 
+def test_a_value_that_is_no_number_is_refused(record):
+    """Its order among the others is arbitrary, and no comparison with it holds."""
+    values = {0: 1.0, 1: NONE, 2: NONE}
+    said = r"'s' has no value for seeds \[1, 2\]: say what .* counts as"
+    with pytest.raises(ValueError, match=said):
+        claims.per_seed(record, "s", "20", values, bool)
+    with pytest.raises(ValueError, match=said):
+        claims.extra(record, "s", Series(values))
+    with pytest.raises(ValueError, match=r"'s \(A\)' has no value for seeds \[1\]"):
+        claims.order(record, "s", "p", {"M": {0: 1.0, 1: 2.0}, "A": values})
+    # a seed that not every arm has is not asked
+    found = claims.order(record, "s", "p", {"M": {0: 0.0}, "A": values})
+    assert (found.n, found.held) == (1, 1)
+
+
+def test_a_sheet_judges_values_by_bounds(record):
+    """Each bound at a value: two include it, two do not."""
+    run, value = Run(record, "plain"), Series({0: 1.0, 1: 2.0, 2: 3.0})
+    sheet = claims.Sheet("p/fig1", source="T1", show="{:.1f}")
+    for bound in ("at_least", "at_most", "above", "below"):
+        sheet.claim(run, bound, "2", value, **{bound: 2.0})
+    sheet.claim(run, "both", "2", value, at_least=2, below=3, show="{:.2f}", source="")
+    assert [claim.held for claim in sheet] == [2, 2, 1, 1, 1]
+    assert [claim.statement for claim in sheet] == [
+        *("at_least", "at_most", "above", "below", "both")
+    ]
+    first, last = sheet[0], sheet[-1]
+    assert (first.ours, first.interval, first.n) == ("2.0", "1.0 to 3.0", 3)
+    assert (first.source, first.scale, first.paper) == ("T1", "smoke", "2")
+    assert (last.ours, last.source) == ("2.00", "")
+    # the same as the function with a rule of its own
+    rule = claims.per_seed(
+        record, "above", "2", {0: 1.0, 1: 2.0, 2: 3.0}, lambda v: v > 2, show="{:.1f}"
+    )
+    assert claims.Sheet("p").source == ""
+    assert sheet[2] == replace(rule, source="T1")
+
+
+def test_a_sheet_judges_what_never_happens(record):
+    run, value = Run(record, "plain"), Series({0: 5.0, 1: NEVER, 2: -NEVER})
+    sheet = claims.Sheet("p/fig1")
+    sheet.claim(run, "comes", "p", value, at_least=0, below=NEVER)
+    sheet.claim(run, "never comes", "p", value, at_least=NEVER)
+    sheet.claim(run, "is above", "p", value, above=-NEVER)
+    assert [claim.held for claim in sheet] == [1, 1, 2]
+    assert sheet[0].interval == "never to never"  # minus infinity is no epoch either
+    with pytest.raises(ValueError, match="claim 's' could not fail: give it a bound"):
+        sheet.claim(run, "s", "p", value)
+    with pytest.raises(ValueError, match=r"no value for seeds \[0\]"):
+        sheet.claim(run, "s", "p", Series({0: NONE}), above=0)
+    assert len(sheet) == 3
+
+
+def test_a_sheet_lists_what_nobody_ran(record):
+    run, nothing = Run(record, "plain"), Series(dtype=float)
+    sheet = claims.Sheet("p/fig1", source="T1")
+    sheet.claim(run, "s", "20", nothing, above=0)
+    sheet.extra(run, "beside", nothing)
+    sheet.order("o", "this order", {run: nothing, Run(record, "x"): Series({0: 1.0})})
+    assert [claim.verdict for claim in sheet] == ["not run", "not run"]
+    assert [(claim.statement, claim.source) for claim in sheet] == [
+        ("s", "T1"),
+        ("o", "T1"),
+    ]
+
+
+def test_a_sheet_takes_orders_measurements_and_any_other_claim(record):
+    fast, slow = (Run(record, "plain", label) for label in ("M", "A"))
+    sheet = claims.Sheet("p/fig1", source="T1", show="{:.0f}")
+    values = {fast: Series({0: 1.0, 1: NEVER}), slow: Series({0: 2.0, 1: NEVER})}
+    sheet.order("o", "p", values)
+    sheet.order("o", "p", values, open_end=True, show="{:.1f}", source="T2")
+    sheet.extra(fast, "beside", Series({0: 0.25}), paper="a quarter", show="{:.0%}")
+    sheet.append(claims.exact("e", "0", "0", held=1, n=1))
+    assert [claim.held for claim in sheet] == [1, 1, 1, 1]
+    assert [claim.ours for claim in sheet] == [
+        "M: 1, A: 2",
+        "M: 1.0, A: 2.0",
+        "25%",
+        "0",
+    ]
+    assert [claim.source for claim in sheet] == ["T1", "T2", "", ""]
+    assert (sheet[2].paper, sheet[2].verdict) == ("a quarter", "beyond the paper")
+    table = sheet.table()
+    assert (table.claims, table.page) == (sheet, "p/fig1")
+
+
 def test_values_in_words():
     assert claims.median({0: 4.0, 1: 1.0, 2: 2.0, 3: math.inf}) == 2.0
+    assert claims.median(Series({0: 3.0, 1: 1.0})) == 1.0
+    assert claims.summary(Series({5: 3.0, 6: 1.0})) == ("1", "1 to 3")
     assert claims.words(1234.5) == "1,234"
     assert claims.words(0.123, "{:.0%}") == "12%"
     assert claims.words(math.inf) == "never"
@@ -159,6 +260,10 @@ def test_table_shows_and_carries_the_claims():
     assert [c["held"] for c in carried["claims"]] == [1, 2]
     assert "held in 1 of 2" in bundle["text/html"]
     assert bundle["text/plain"].count("\n") == 1
+    assert carried["read"] == []
+    evidence.reading._READ.append({"record": "prieto2025/fig01"})
+    bundle = claims.table([claim(1)], "prieto2025/fig01")._repr_mimebundle_()
+    assert bundle[claims.MIME]["read"] == [{"record": "prieto2025/fig01"}]
     odd = claims.Claim("a < b", "<script>", "1", 1, "—", 1, "paper")
     html = claims.table([odd], "p/fig1")._repr_mimebundle_()["text/html"]
     assert "<script>" not in html

@@ -10,7 +10,8 @@ import pytest
 import torch
 from helpers import arm, experiment
 
-from grokbook import cli, datasets, papers, records, training, workers
+from grokbook import cli, datasets, papers, records
+from grokbook.engine import loop, plan
 from grokbook.experiment import Spec
 
 NAME = "prieto2025/fig06b"
@@ -109,14 +110,16 @@ def test_time_budget(grokbook, known):
 @pytest.mark.parametrize(
     ("words", "parts"),
     [
-        (["run", "prieto2025/fig6b"], ["did you mean prieto2025/fig06b"]),
+        (["run", "prieto2025/fig6b"], ["use one of prieto2025/fig06b"]),
         (["run", "nobody2030/fig01"], ["unknown experiment 'nobody2030/fig01'"]),
         (["list", "nothing"], ["unknown experiment 'nothing'"]),
         (["status", "nothing"], ["unknown experiment 'nothing'"]),
         (["run", NAME, "--scale", "huge"], ["unknown scale 'huge'", "paper, laptop"]),
         (["list", "--scale", "huge"], ["unknown scale 'huge'"]),
         (["run", NAME, "--speed", "9"], ["unrecognized arguments: --speed 9"]),
-        (["run"], ["required: names", "grokbook run --help"]),
+        (["merge"], ["required: FOLDER", "grokbook merge --help"]),
+        (["run", NAME, "--matmul", "abacus"], ["invalid choice: 'abacus'"]),
+        (["run", NAME, "--arms", "x*"], ["no arm fits 'x*'", "AdamW"]),
         (["walk"], ["invalid choice: 'walk'"]),
         ([], ["required: command"]),
         (["run", NAME, "--time-budget", "soon"], ["'soon' is not a positive number"]),
@@ -135,7 +138,7 @@ def test_wrong_calls(grokbook, tmp_path, words, parts):
 def test_devices(grokbook, tmp_path, command):
     no_gpu = grokbook(*command, "--device", "cuda")
     sentence(no_gpu, 1, "CUDA was asked for", "use --device cpu")
-    sentence(grokbook(*command, "--device", "tpu"), 1, "unknown device 'tpu'", "cuda")
+    sentence(grokbook(*command, "--device", "tpu"), 2, "unknown device 'tpu'", "cuda")
     assert snapshot(tmp_path) == {}
 
 
@@ -163,21 +166,25 @@ def test_bad_records(grokbook, known, tmp_path):
     assert tiny.arms[0].alpha == 1.0
 
 
+@pytest.mark.filterwarnings("always")
 def test_bad_checkpoints(grokbook, known, tmp_path):
+    """Kept aside with a warning, not used; the run goes on."""
     tiny = known(experiment(seeds=(0, 1)))
     folder = tmp_path / "records" / ".checkpoints"
     folder.mkdir(parents=True)
-    one, other = (folder / n for n in training.identity(list(tiny.members())))
+    tasks = plan.tasks([tiny], None, "cpu")
+    one, other = (folder / task.name for task in tasks)
     stop = {"checkpoint": other, "should_stop": lambda: True}
-    training.train([(tiny.arms[0], 1)], **stop)
+    loop.train([(tiny.arms[0], 1)], matmul=tasks[0].matmul, **stop)
     other.rename(one)
+    other.write_bytes(b"damaged")
     before = snapshot(folder)
-    sentence(grokbook(*RUN), 1, str(one), "belongs to another experiment", "delete it")
-    assert snapshot(folder) == before
-    one.write_bytes(b"damaged")
-    sentence(grokbook(*RUN), 1, str(one), "is damaged: delete it")
-    one.unlink()
-    assert grokbook(*RUN)[0] == 0
+    code, out, err = grokbook(*RUN)
+    assert (code, err.count("\n")) == (0, 2)
+    assert "warning: the checkpoint" in err
+    assert "belongs to" in err and "is damaged" in err and "kept aside" in err
+    after = {Path(f"{path}.aside"): content for path, content in before.items()}
+    assert snapshot(folder) == after
 
 
 @pytest.mark.parametrize("processes", [0, 1])
@@ -190,16 +197,16 @@ def test_no_network(grokbook, known, tmp_path, monkeypatch, processes):
     else:
         import pooch
 
-        def retrieve(*arguments, **options):
+        def refuse(*arguments, **options):
             raise OSError("Name or service not known")
 
-        monkeypatch.setattr(pooch, "retrieve", retrieve)
+        monkeypatch.setattr(pooch.core, "choose_downloader", refuse)
     images = {
         "dataset": Spec("mnist", train_samples=200),
         "model": Spec("mlp", classes=10, features=784),
     }
     known(experiment(arm(**images), seeds=(0,)))
-    address = datasets.REGISTRY["MNIST/raw/train-images-idx3-ubyte.gz"].url
+    address = datasets.address("MNIST/raw/train-images-idx3-ubyte.gz")
     failed = grokbook(*RUN[:-1], processes)
     sentence(failed, 1, "MNIST/raw/train-images", address, "GROKBOOK_DATA")
     assert snapshot(tmp_path / "data") == {}
@@ -232,11 +239,8 @@ def test_full_disk(grokbook, known, monkeypatch, tmp_path):
     assert grokbook(*RUN, "--seeds", 0)[0] == 0
     before = snapshot(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(records.pq, "write_table", full)
+        patch.setattr("pyarrow.parquet.write_table", full)
         sentence(grokbook(*RUN), 1, "No space left on device", "free some space")
-        patch.setattr(workers.training.torch, "save", full)
-        budget = grokbook(*RUN, "--time-budget", 1e-6)
-        sentence(budget, 1, "No space left on device", "free some space")
     assert snapshot(tmp_path) == before
     assert grokbook(*RUN)[0] == 0
 
@@ -254,7 +258,7 @@ def test_keyboard_interrupt(grokbook, known, monkeypatch):
     def stop(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(training, "train", stop)
+    monkeypatch.setattr(loop, "train", stop)
     sentence(grokbook(*RUN), 130, "the same command goes on")
 
 
@@ -272,3 +276,94 @@ def test_needs_no_jupyter_matplotlib_or_pooch(tmp_path):
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert " members in " in done.stdout
+
+
+def test_dry_run_prints_the_order(grokbook, known, tmp_path):
+    known(experiment(arm("a"), arm("b", epochs=1000)))
+    code, out, err = grokbook("run", NAME, "--scale", "smoke", "--dry-run")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert [line.split(": ")[1].split()[0] for line in lines[:-1]] == list("abab")
+    assert "0 seeds so far" in lines[0] and "1 seeds so far" in lines[2]
+    assert lines[-1].startswith("4 members, about ")
+    assert snapshot(tmp_path) == {}
+
+
+def test_run_without_names_trains_everything_that_is_missing(grokbook, monkeypatch):
+    small = {"a": experiment(name="x/a"), "b": experiment(arm("b"), name="x/b")}
+    known = {name: lambda scale, one=one: one for name, one in small.items()}
+    monkeypatch.setattr(papers, "PAPERS", {"x": known})
+    code, out, err = grokbook("run", "--scale", "smoke", "--processes", 0)
+    assert (code, err) == (0, "")
+    assert [line.split()[0] for line in out.splitlines()] == ["x/a", "x/b"]
+
+
+def test_merge_and_run_elsewhere(grokbook, known, tmp_path):
+    known(experiment(seeds=(0, 1)))
+    elsewhere = ("--scale", "laptop", "--processes", 0, "--out", tmp_path / "gpu")
+    assert grokbook("run", NAME, *elsewhere)[0] == 0
+    code, out, err = grokbook("merge", tmp_path / "gpu", "--dry-run")
+    assert (code, err) == (0, "") and NAME in out
+    assert not (tmp_path / "records").exists()
+    assert grokbook("merge", tmp_path / "gpu")[0] == 0
+    assert grokbook("status", NAME)[1].startswith(NAME)
+    sentence(grokbook("merge", tmp_path / "nowhere"), 1, str(tmp_path / "nowhere"))
+
+
+# Terminals and pipes -----------------------------------------------------------------
+
+
+def command(tmp_path, shell, **environment):
+    """The command in a shell of its own; (exit code, output, errors)."""
+    words = f"{sys.executable} -m grokbook"
+    more = {"GROKBOOK_RECORDS": str(tmp_path / "records"), "OMP_NUM_THREADS": "1"}
+    path = str(Path(cli.__file__).parents[1])
+    done = subprocess.run(
+        ["bash", "-c", shell.replace("grokbook", words, 1)],
+        env=os.environ | more | {"PYTHONPATH": path} | environment,
+        capture_output=True,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_a_pipe_that_closes(tmp_path):
+    code, out, err = command(tmp_path, "set -o pipefail; grokbook list | head -n 1")
+    assert (code, err) == (0, b"")
+    assert out.startswith(b"prieto2025/fig01a")
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_a_terminal_without_unicode(tmp_path, encoding):
+    shell = 'grokbook run prieto2025/fig06b --scale paper --arms "⊥AdamW*" --dry-run'
+    how = {"PYTHONIOENCODING": encoding, "LC_ALL": "C.UTF-8"}
+    code, out, err = command(tmp_path, shell, **how)
+    assert (code, err) == (0, b"")
+    assert b"\\u22a5AdamW" in out
+
+
+@pytest.mark.parametrize("closed", ["0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-"])
+def test_closed_streams(tmp_path, closed):
+    shell = f"grokbook run {NAME} --scale smoke --seeds 42 --arms AdamW {closed}"
+    code, _, err = command(tmp_path, shell)
+    assert (code, err) == (0, b"")
+    assert (tmp_path / "records" / f"{NAME}.smoke.parquet").exists()
+
+
+def test_a_path_that_is_no_utf8(tmp_path):
+    folder = os.path.join(os.fsencode(tmp_path), b"caf\xe9")
+    os.mkdir(folder)
+    with open(os.path.join(folder, b"file"), "w") as file:
+        file.write("mine")
+    shell = f"cd {tmp_path}/caf*; grokbook run {NAME} --scale smoke --out file"
+    code, out, err = command(tmp_path, shell.replace("cd", "cd", 1))
+    assert (code, out) == (1, b"")
+    assert err.startswith(b"grokbook: file") and err.count(b"\n") == 1
+
+
+def test_a_working_directory_that_is_gone(tmp_path):
+    shell = f"mkdir {tmp_path}/x; cd {tmp_path}/x; rmdir ../x; grokbook list {NAME}"
+    code, out, err = command(tmp_path, shell)
+    assert (code, out) == (1, b"")
+    assert err == (
+        b"grokbook: the working directory no longer exists: change to one that does\n"
+    )

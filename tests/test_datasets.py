@@ -1,16 +1,15 @@
-"""Tasks: every pair once, official splits, codes; loaders on tiny files."""
+"""Computed tasks: every pair once, official splits, codes; what a row count needs."""
 
-import pickle
 import random
+import subprocess
 import sys
-from types import SimpleNamespace
 
-import numpy as np
 import pytest
 import torch
-from helpers import put, tiny_mnist
+from helpers import tiny_cifar, tiny_corpus, tiny_images, tiny_mnist
 
 from grokbook import datasets
+from grokbook.errors import UnknownName
 
 
 def everything(data):
@@ -116,113 +115,72 @@ def test_sparse_parity():
         (lambda: datasets.modular(train_fraction=1.0), "between 0 and 1"),
         (lambda: datasets.modular(encoding="roman"), "unknown encoding 'roman'"),
         (lambda: datasets.modular(operation="xor"), "unknown operation 'xor'"),
-        (lambda: datasets.modular(12, "divide"), "12 is not one"),
+        (lambda: datasets.modular(shuffle="cards"), "unknown shuffle 'cards'"),
+        (lambda: datasets.modular(12, "divide"), "needs a prime p, and 12 is not one"),
+        (lambda: datasets.modular(1, "divide"), "needs a prime p, and 1 is not one"),
+        (lambda: datasets.modular(equals=True, encoding="scalar"), "not 'scalar'"),
         (lambda: datasets.modular(11, encoding="binary", bits=3), "3 bits cannot"),
         (lambda: datasets.sparse_parity(20, noise=1), "no 20 distinct strings"),
-        (lambda: datasets.fetch("iris.csv"), "no data file 'iris.csv'"),
     ],
 )
 def test_errors(call, message):
-    with pytest.raises((ValueError, datasets.DataError), match=message):
+    with pytest.raises(ValueError, match=message):
         call()
 
 
-# Downloads ---------------------------------------------------------------------------
+# Rows --------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("GROKBOOK_DATA", str(tmp_path))
-    return tmp_path
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("modular", {}),
+        ("modular", {"p": 11, "operation": "divide", "train_fraction": 0.3}),
+        ("modular", {"p": 11, "operation": "divide", "smallest": 1}),
+        ("modular", {"p": 11, "operation": lambda a, b, p: a * b % p, "smallest": 2}),
+        ("modular", {"p": 113, "train_fraction": 0.3, "shuffle": "python"}),
+        ("modular", {"p": 11, "encoding": "random_binary", "bits": 5}),
+        ("sparse_parity", {"samples": 101}),
+    ],
+)
+def test_rows_of_computed_tasks(name, options):
+    before = torch.get_rng_state()
+    told = datasets.rows(name, options)
+    assert torch.equal(torch.get_rng_state(), before)
+    assert told == len(datasets.TASKS[name](**options).y_train)
 
 
-def test_mnist(folder, monkeypatch):
-    tiny_mnist(folder, monkeypatch, images=5)
-    data = datasets.mnist(train_samples=4)
-    assert data.x_train.shape == (4, 784)
-    assert data.y_test.tolist() == [0, 1, 2, 3, 4]
-    assert data.x_test[0, 255] == 1
-    assert data.x_test[0, 51] == pytest.approx(0.2)
+def test_rows_of_real_tasks_without_their_files(tmp_path, monkeypatch):
+    monkeypatch.setenv("GROKBOOK_DATA", str(tmp_path / "nowhere"))
+    assert datasets.rows("mnist", {}) == 60_000
+    assert datasets.rows("mnist", {"train_samples": 200}) == 200
+    assert datasets.rows("cifar10", {"normalised": True}) == 50_000
+    assert datasets.rows("cifar10", {"batches": 2}) == 20_000
+    assert datasets.rows("cifar10", {"batches": 2, "train_samples": 600}) == 600
+    assert datasets.rows("cifar100", {"train_samples": None}) == 50_000
+    assert datasets.rows("wikitext", {"block": 8}) is None
+    assert datasets.rows("image_folder", {}) is None
+    with pytest.raises(UnknownName, match="unknown dataset 'mnits': use one of mnist"):
+        datasets.rows("mnits", {})
 
 
-def test_cifar10(folder, monkeypatch):
-    names = [*(f"data_batch_{k}" for k in range(1, 6)), "test_batch"]
-    for label, name in enumerate(names):
-        batch = {b"data": np.full((2, 3072), 51, np.uint8), b"labels": [label, 9]}
-        put(folder, monkeypatch, f"cifar-10-batches-py/{name}", pickle.dumps(batch))
-    data = datasets.cifar10()
-    assert data.x_train.shape == (10, 3, 32, 32)
-    assert data.y_train[::2].tolist() == [0, 1, 2, 3, 4]
-    assert data.y_test.tolist() == [5, 9]
-    assert data.x_test.unique().tolist() == pytest.approx([0.2])
+def test_every_task_gives_as_many_labels_as_rows(tmp_path, monkeypatch):
+    tiny_mnist(tmp_path, monkeypatch, images=5)
+    tiny_cifar(tmp_path, monkeypatch)
+    tiny_corpus(tmp_path, monkeypatch)
+    tiny_images(tmp_path, monkeypatch)
+    options = {"wikitext": {"block": 8, "vocabulary": 256}}
+    for name, task in datasets.TASKS.items():
+        data = task(**options.get(name, {}))
+        assert len(data.x_train) == len(data.y_train) > 0
+        assert len(data.x_test) == len(data.y_test) > 0
 
 
-def test_text(folder, monkeypatch):
-    put(folder, monkeypatch, "tinyshakespeare/input.txt", "naïve ⊥".encode())
-    assert datasets.text("tinyshakespeare/input.txt") == "naïve ⊥"
-
-
-def test_a_changed_file_is_refused_and_left_alone(folder, monkeypatch):
-    put(folder, monkeypatch, "tinyshakespeare/input.txt", b"To be")
-    (folder / "tinyshakespeare/input.txt").write_bytes(b"Not to be")
-    with pytest.raises(datasets.DataError, match="is not the published .* delete it"):
-        datasets.text("tinyshakespeare/input.txt")
-    assert (folder / "tinyshakespeare/input.txt").read_bytes() == b"Not to be"
-
-
-def pretend_pooch(monkeypatch, retrieve):
-    fake = SimpleNamespace(retrieve=retrieve, Untar=lambda **options: "untar")
-    monkeypatch.setitem(sys.modules, "pooch", fake)
-
-
-@pytest.mark.parametrize("name", ["tinyshakespeare/input.txt", "cifar-10-batches-py/"])
-def test_no_network(folder, monkeypatch, name):
-    name = next(known for known in datasets.REGISTRY if known.startswith(name))
-
-    def retrieve(*arguments, **options):
-        raise ConnectionError("Name or service not known\nwith a long trace")
-
-    pretend_pooch(monkeypatch, retrieve)
-    with pytest.raises(datasets.DataError) as caught:
-        datasets.fetch(name)
-    message = str(caught.value)
-    for part in (name, str(folder), datasets.REGISTRY[name].url, "GROKBOOK_DATA"):
-        assert part in message
-    assert "Name or service not known" in message
-    assert "\n" not in message
-    assert not any(path.is_file() for path in folder.rglob("*"))
-
-
-def test_pooch_is_optional_until_it_is_needed(folder, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pooch", None)
-    with pytest.raises(datasets.DataError, match="pooch, which would fetch it"):
-        datasets.text("tinyshakespeare/input.txt")
-
-
-def test_corrupt_download(folder, monkeypatch):
-    """pooch itself refuses what does not match the pin and keeps nothing."""
-    pooch = pytest.importorskip("pooch")
-    source = folder / "elsewhere.txt"
-    source.write_text("garbage")
-
-    def garbage(url, output_file, pooch, check_only=False):
-        with open(output_file, "wb") as file:
-            file.write(source.read_bytes())
-
-    real = pooch.retrieve
-    pretend_pooch(monkeypatch, lambda *a, **k: real(*a, **k, downloader=garbage))
-    with pytest.raises(datasets.DataError, match="hash of downloaded file"):
-        datasets.text("tinyshakespeare/input.txt")
-    assert [p for p in folder.rglob("*") if p.is_file()] == [source]
-
-
-def test_a_good_download_is_kept(folder, monkeypatch):
-    put(folder, monkeypatch, "tinyshakespeare/input.txt", b"To be")
-    (folder / "tinyshakespeare/input.txt").unlink()
-
-    def retrieve(url, known_hash, name, path, **options):
-        path.mkdir(parents=True, exist_ok=True)
-        (path / name).write_bytes(b"To be")
-
-    pretend_pooch(monkeypatch, retrieve)
-    assert datasets.text("tinyshakespeare/input.txt") == "To be"
+def test_import_is_light():
+    code = (
+        "import sys, grokbook.datasets, grokbook.metrics;"
+        "heavy = {'pooch', 'PIL', 'tiktoken', 'pandas', 'scipy', 'jaxtyping'};"
+        "sys.exit(', '.join(sorted(heavy & set(sys.modules))) or None)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr

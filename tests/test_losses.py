@@ -1,14 +1,20 @@
 """Losses: identities, torch references, collapse thresholds, edges, gradients."""
 
+import inspect
 import math
+from decimal import Decimal, localcontext
 from functools import partial
 
+import jaxtyping
 import pytest
 import torch
 import torch.nn.functional as F
-from torch.func import grad, vmap
+from shapes import check
+from torch.func import grad, jacrev, vmap
 
 from grokbook import losses
+
+check(losses)
 
 DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 LOSSES = {
@@ -254,18 +260,197 @@ def test_vmap_over_options(batch):
         torch.testing.assert_close(together[i], alone, rtol=1e-6, atol=0)
 
 
-def test_penalties():
-    logits = torch.tensor([[3.0, 4.0], [0.0, 0.0]])
-    assert losses.logit_norm(logits, strength=0.1) == pytest.approx(0.25)
-    assert losses.logit_norm(logits, strength=0.1, squared=True) == pytest.approx(1.25)
-    slope = grad(partial(losses.logit_norm, strength=2.0))(logits)
-    torch.testing.assert_close(slope, torch.tensor([[0.6, 0.8], [0.0, 0.0]]))
-    weights = [torch.randn(3, 2), torch.randn(4)]
-    gradients = grad(lambda w: losses.l2_penalty(w, strength=0.5))(weights)
-    for w, g in zip(weights, gradients, strict=True):
-        torch.testing.assert_close(g, 0.5 * w)
-    with pytest.raises(ValueError, match="no parameters"):
-        losses.l2_penalty([], strength=1.0)
+# Second derivatives ---------------------------------------------------------------
+
+
+def hessian(function):
+    return jacrev(grad(function))
+
+
+def plain_transform(x):
+    return torch.where(x >= 0, x + 1, 1 / (1 - x.clamp(max=0)))
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in LOSSES if not name.endswith("detached")]
+)
+def test_second_derivatives_by_finite_differences(batch, name):
+    logits, labels = batch
+    loss = partial(LOSSES[name], labels=labels, dtype=torch.float64)
+    assert torch.autograd.gradgradcheck(loss, logits.clone().requires_grad_())
+
+
+def test_stablemax_transform_is_the_plain_expression_to_second_order():
+    x = torch.tensor([-1e3, -2.0, -0.3, 0.2, 1.0, 7.0], dtype=torch.float64)
+    for order in (lambda f: f, grad, hessian):
+        ours = order(lambda y: losses.stablemax_transform(y).sum())(x)
+        plain = order(lambda y: plain_transform(y).sum())(x)
+        torch.testing.assert_close(ours, plain, rtol=1e-14, atol=0)
+
+
+def test_stablemax_backward_is_the_same_with_and_without_a_graph(batch):
+    """In place only where nobody differentiates again."""
+    logits, labels = batch
+    found = []
+    for create_graph in (False, True):
+        x = logits.clone().requires_grad_()
+        loss = losses.stablemax_cross_entropy(x, labels)
+        found += torch.autograd.grad(loss, x, create_graph=create_graph)
+    assert torch.equal(*found) and found[1].requires_grad
+
+
+def test_second_derivatives_of_stacked_members(batch):
+    logits, labels = batch
+    loss = losses.stablemax_cross_entropy
+    together = vmap(hessian(loss))(logits[:, None], labels[:, None])
+    for i in range(8):
+        one = hessian(loss)(logits[i : i + 1], labels[i : i + 1])
+        torch.testing.assert_close(together[i], one, rtol=1e-13, atol=1e-15)
+
+
+# The edges of a dtype -------------------------------------------------------------
+
+INF, NAN = math.inf, math.nan
+# Value/gradient of every loss: n NaN, i infinite, 0 zero, x another finite number.
+EDGES = """
+case          softmax exact stablemax taylor taylor_detached squared zeroed detached
+inf_correct   n/nnn   0/000 n/nnn     n/nnn  n/nnn           i/i0x   x/0xx  n/0nn
+inf_wrong     n/nnn   x/000 i/0x0     i/nnn  i/nx0           i/ixx   n/n0n  n/n0n
+minus_correct i/xxx   x/000 i/nxx     n/nnn  n/nnn           i/i0x   x/0xx  i/0xx
+minus_wrong   x/0xx   x/0xx x/0xx     n/nnn  n/nnn           i/ixx   x/00x  x/00x
+nan_correct   n/nnn   n/nnn n/nnn     n/nnn  n/nnn           n/n0x   x/0xx  n/0nn
+nan_wrong     n/nnn   n/nnn n/nnn     n/nnn  n/nnn           n/nxx   n/n0n  n/n0n
+equal         x/xxx   x/xxx x/xxx     x/xxx  x/xxx           x/xxx   x/0xx  x/0xx
+top_correct   0/000   0/000 0/0x0     n/nnn  n/nnn           i/x0x   x/0x0  0/000
+top_wrong     x/xx0   x/xx0 x/xx0     n/nnn  n/nnn           i/xxx   x/x00  x/x00
+"""
+HEADER, *ROWS = (line.split() for line in EDGES.strip().splitlines())
+
+
+def kind(x):
+    if math.isnan(x) or math.isinf(x):
+        return "n" if math.isnan(x) else "i"
+    return "x" if x else "0"
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
+def test_special_values(dtype, row):
+    top = torch.finfo(dtype).max
+    logits, label = {
+        "inf_correct": ([INF, 0, 1], 0),
+        "inf_wrong": ([INF, 0, 1], 1),
+        "minus_correct": ([-INF, 0, 1], 0),
+        "minus_wrong": ([-INF, 0, 1], 1),
+        "nan_correct": ([NAN, 0, 1], 0),
+        "nan_wrong": ([NAN, 0, 1], 1),
+        "equal": ([2, 2, 2], 0),
+        "top_correct": ([top, 0, -top], 0),
+        "top_wrong": ([top, 0, -top], 1),
+    }[row[0]]
+    for name, expected in zip(HEADER[1:], row[1:], strict=True):
+        x = torch.tensor([logits], dtype=dtype, requires_grad=True)
+        loss = LOSSES[name](x, torch.tensor([label]), dtype=dtype)
+        loss.backward()
+        found = kind(loss.item()) + "/" + "".join(map(kind, x.grad[0].tolist()))
+        assert found == expected, name
+
+
+def exactly(name, logits, label):
+    """Value and gradient of a row from the formulas; 1 + 1e160 ** 2 has 320 digits."""
+    with localcontext(prec=700, Emax=10**9, Emin=-(10**9)):
+        z = [Decimal(x) for x in logits]
+        if name == "exact":
+            weights = slopes = [(x - max(z)).exp() for x in z]
+        elif name == "stablemax":
+            weights = [x + 1 if x >= 0 else 1 / (1 - x) for x in z]
+            slopes = [min(w, Decimal(1)) ** 2 for w in weights]
+        else:
+            weights = [1 + (x - min(z)) + (x - min(z)) ** 2 / 2 for x in z]
+            slopes = [1 + x - min(z) for x in z]
+        total = sum(weights)
+        gradient = [s / total for s in slopes]
+        gradient[label] -= slopes[label] / weights[label]
+        if name == "taylor":
+            gradient[z.index(min(z))] -= sum(gradient)
+        return float((total / weights[label]).ln()), [float(g) for g in gradient]
+
+
+# past where the square of the gap overflows: 256, 1.9e19 and 1.3e154
+HUGE = {
+    torch.float16: 1000.0,
+    torch.bfloat16: 1e20,
+    torch.float32: 1e20,
+    torch.float64: 1e160,
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["stablemax", "taylor", "taylor_detached"])
+@pytest.mark.parametrize("case", ["leads", "trails", "between", "moderate"])
+def test_huge_gaps_have_the_right_loss_and_gradient(dtype, name, case):
+    gap = HUGE[dtype]
+    logits, label = {
+        "leads": ([gap, 0, 1], 0),
+        "trails": ([-gap, 0, 1], 0),
+        "between": ([-gap, 0, gap], 1),
+        "moderate": ([0.5, -3.0, 20.0], 0),
+    }[case]
+    x = torch.tensor([logits], dtype=dtype)
+    loss = partial(LOSSES[name], labels=torch.tensor([label]), dtype=dtype)
+    value, gradient = exactly(name, x[0].tolist(), label)
+    eps = torch.finfo(dtype).eps
+    assert float(loss(x)) == pytest.approx(value, rel=8 * eps, abs=2 * eps)
+    found = grad(loss)(x)[0].tolist()
+    assert found == pytest.approx(gradient, rel=16 * eps, abs=2 * eps)
+
+
+def test_taylor_in_float16_with_all_classes_of_the_paper():
+    """At a gap of 40 the sum of 113 weights of 800 is infinite, no weight is."""
+    logits = torch.full((1, 113), 40.0)
+    logits[0, :2] = torch.tensor([0.0, 30.0])
+    loss = partial(LOSSES["taylor"], labels=torch.tensor([1]))
+    for dtype in (torch.float16, torch.float64):
+        assert loss(logits, dtype=dtype).item() == pytest.approx(5.27, abs=0.01)
+        assert grad(partial(loss, dtype=dtype))(logits).isfinite().all()
+
+
+@pytest.mark.parametrize("gap", [30.0, 300.0])
+def test_stablemax_in_float16_has_a_gradient_where_it_has_a_loss(gap):
+    """1 / p overflows once the share p of the correct class is below 1.5e-5."""
+    x = torch.full((1, 113), gap)
+    x[0, 0] = -gap
+    for row in (x, x.half()):
+        value, gradient = exactly("stablemax", row[0].tolist(), 0)
+        loss = partial(losses.stablemax_cross_entropy, labels=torch.tensor([0]))
+        loss = partial(loss, dtype=torch.float16)
+        assert float(loss(row)) == pytest.approx(value, rel=0.01)
+        assert grad(loss)(row)[0].tolist() == pytest.approx(gradient, rel=0.02)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("where", [0, 1, 2])
+def test_exact_has_no_gradient_for_a_nan(dtype, where):
+    """A finite one would let a diverged network train on."""
+    logits = torch.tensor([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]], dtype=dtype)
+    logits[0, where] = NAN
+    loss = partial(losses.exact_cross_entropy, dtype=dtype, reduction="sum")
+    found = grad(loss)(logits, torch.tensor([1, 1]))
+    assert found[0].isnan().all() and found[1].isfinite().all()
+
+
+def test_exact_loses_digits_where_the_correct_class_trails_far_behind():
+    """eps * c, as its docstring says; float64 is the remedy."""
+    logits, label = [-1000.1, 0.3, 0.2], torch.tensor([0])
+    x = torch.tensor([logits], dtype=torch.float64)
+    _, gradient = exactly("exact", x[0].tolist(), 0)
+    found = grad(losses.exact_cross_entropy)(x, label)[0].tolist()
+    assert 2e-6 < max(abs(a - b) for a, b in zip(found, gradient, strict=True)) < 1e-4
+    double = partial(losses.exact_cross_entropy, dtype=torch.float64)
+    assert grad(double)(x, label)[0].tolist() == pytest.approx(gradient, abs=1e-13)
+
+
+# Errors ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -283,7 +468,16 @@ def test_wrong_options_are_refused_with_a_sentence(batch, options, message):
         losses.softmax_cross_entropy(*batch, **options)
 
 
-@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("name", [n for n in LOSSES if n != "taylor_detached"])
 def test_labels_must_fit_the_logits(batch, name):
     with pytest.raises(ValueError, match="labels"):
-        LOSSES[name](batch[0], batch[1][:-1])
+        inspect.unwrap(LOSSES[name])(batch[0], batch[1][:-1])
+
+
+def test_annotated_shapes_are_checked_also_of_members(batch):
+    logits, labels = batch
+    with pytest.raises(jaxtyping.TypeCheckError):
+        losses.softmax_cross_entropy(logits, labels.double())
+    with pytest.raises(jaxtyping.TypeCheckError):
+        vmap(losses.softmax_cross_entropy)(logits[None], labels[None, :-1])
+    assert vmap(losses.stablemax)(logits[None]).shape == (1, 8, 5)

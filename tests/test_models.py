@@ -1,19 +1,30 @@
-"""Networks: shortcut = plain form, torch's own layers as reference, known sizes."""
+"""MLP and transformer: torch's own layers as reference, published sizes and starts."""
 
 import math
 
 import pytest
 import torch
 import torch.nn.functional as F
+from shapes import check
 from torch import nn
-from torch.func import functional_call, grad, vmap
+from torch.func import functional_call
 
-from grokbook import datasets, kernels, models
-from grokbook.experiment import options, resolve
+from grokbook import datasets, models
+from grokbook.models import fast, transformer
+from grokbook.models.taps import Dropout, Recorder, noise_shapes
 from grokbook.papers import prieto2025, singh2026
+
+check(models)
+check(transformer)
 
 P = 7
 NO_NORM = {"classes": P, "vocabulary": P + 1, "width": 8, "heads": 2, "hidden": (16,)}
+ENCODER = NO_NORM | {
+    "norms": ("post_attention", "post_mlp"),
+    "learned_positions": False,
+    "bias": True,
+    "initialisation": "torch",
+}
 SINGH = NO_NORM | {
     "positions": 3,
     "norm_eps": 0.0,
@@ -21,118 +32,155 @@ SINGH = NO_NORM | {
     "activation": "gelu",
     "initialisation": "lecun",
 }
-NETWORKS = {
-    "mlp": (models.MLP, {"classes": P, "vocabulary": P, "widths": (9, 5)}),
-    "mlp, no bias": (
-        models.MLP,
-        {"classes": P, "vocabulary": P, "widths": (9,), "bias": False},
-    ),
-    "mlp, three tokens": (
-        models.MLP,
-        {"classes": P, "vocabulary": P + 1, "positions": 3, "widths": (9,) * 4},
-    ),
-    "no norm, causal": (
-        models.Transformer,
-        NO_NORM | {"hidden": (16, 16), "causal": True},
-    ),
-    "three tokens": (models.Transformer, NO_NORM | {"positions": 3}),
-    "post-norm encoder": (
-        models.Transformer,
-        NO_NORM
-        | {
-            "norms": ("post_attention", "post_mlp"),
-            "learned_positions": False,
-            "bias": True,
-            "initialisation": "torch",
-        },
-    ),
-    "two causal layers": (
-        models.Transformer,
-        NO_NORM | {"positions": 3, "depth": 2, "causal": True, "activation": "gelu"},
-    ),
-    "three layers": (models.Transformer, NO_NORM | {"depth": 3, "bias": True}),
-    "a b =": (models.Transformer, SINGH | {"norms": ("query_key", "value", "mlp")}),
-    "a b =, RMSNorm": (
-        models.Transformer,
-        SINGH | {"norms": ("value",), "norm": "rms"},
-    ),
-    "a b =, three layers": (
-        models.Transformer,
-        SINGH | {"norms": ("query_key", "mlp"), "depth": 3},
-    ),
-} | {
-    f"norm at {position}": (models.Transformer, NO_NORM | {"norms": (position,)})
-    for position in models.NORM_POSITIONS
-}
+FULL = SINGH | {"norms": ("query_key", "value", "mlp")}
 
 
-def build(name, **changes):
-    network, settings = NETWORKS[name]
-    torch.manual_seed(0)
-    model = network(**settings | changes).double()
-    for parameter in model.parameters():  # norms and biases start at 1 and 0
+def away(model):
+    """In float64 and away from the start, where norms and biases are 1 and 0."""
+    model = model.double()
+    for parameter in model.parameters():
         parameter.data += 0.1 * torch.randn_like(parameter)
-    rows = settings.get("positions", 2)
-    return model, torch.randint(settings["vocabulary"], (40, rows))
+    return model
 
 
-def gradients(model, x):
-    torch.manual_seed(1)
-    labels = torch.randint(P, (len(x),))
-    model.zero_grad()
-    logits = model(x)
-    F.cross_entropy(logits, labels).backward()
-    return logits.detach(), {n: p.grad.clone() for n, p in model.named_parameters()}
+def mlp(**options):
+    torch.manual_seed(0)
+    settings = {"vocabulary": P, "widths": (9, 5)} | options
+    return away(models.MLP(P, **settings)), torch.randint(P, (40, 2))
 
 
-@pytest.mark.parametrize("name", NETWORKS)
-def test_shortcuts_equal_the_plain_form(name):
-    logits, grads = gradients(*build(name))
-    plain_logits, plain_grads = gradients(*build(name, plain=True))
-    torch.testing.assert_close(logits, plain_logits, rtol=0, atol=1e-12)
-    for key in grads:
-        torch.testing.assert_close(grads[key], plain_grads[key], rtol=0, atol=1e-12)
+def transformer_of(**options):
+    torch.manual_seed(0)
+    model = away(models.Transformer(**options))
+    return model, torch.randint(
+        options["vocabulary"], (40, options.get("positions", 2))
+    )
 
 
-@pytest.mark.parametrize("name", NETWORKS)
-def test_vmap_over_members_equals_one_at_a_time(name):
-    members = [build(name)[0] for _ in range(3)]
-    x = torch.stack([build(name)[1].roll(k, 0) for k in range(3)])
-    for k, member in enumerate(members):
-        for parameter in member.parameters():
-            parameter.data *= 1 + k / 10
-    stack = {
-        n: torch.stack([dict(m.named_parameters())[n].data for m in members])
-        for n, _ in members[0].named_parameters()
-    }
+def close(ours, true):
+    torch.testing.assert_close(ours, true, rtol=0, atol=1e-12)
 
-    def loss(params, x):
-        logits = functional_call(members[0], params, (x,))
-        return F.cross_entropy(logits, x[:, 0] % P)
 
-    together = vmap(grad(loss))(stack, x)
-    for k, member in enumerate(members):
-        alone = grad(loss)({n: p.detach() for n, p in member.named_parameters()}, x[k])
-        for key in alone:
-            torch.testing.assert_close(together[key][k], alone[key], rtol=0, atol=1e-12)
+def size(model):
+    return sum(p.numel() for p in model.parameters())
+
+
+# MLP ---------------------------------------------------------------------------------
 
 
 def test_mlp_is_linear_layers_on_one_hots():
-    model, x = build("mlp")
+    model, x = mlp()
     hidden = F.one_hot(x, P).flatten(1).double()
     for index, layer in enumerate(model.layers):
         hidden = hidden @ layer.weight.T + layer.bias
         hidden = hidden.relu() if index < 2 else hidden
-    torch.testing.assert_close(model(x), hidden, rtol=0, atol=1e-12)
+    close(model(x), hidden)
+
+
+def test_taps_of_the_mlp():
+    model, x = mlp()
+    tap = Recorder()
+    model(x, tap)
+    assert tuple(tap.found) == ("pre.0", "hidden.0", "pre.1", "hidden.1")
+    assert torch.equal(tap.found["pre.1"].relu(), tap.found["hidden.1"])
+    assert tap.found["pre.0"].shape == (40, 9)
+
+
+def test_a_tap_may_replace_and_be_charged():
+    """What it returns is what the next layer reads, and its gradient is there."""
+    model, x = mlp()
+    silent = Recorder(replace={"hidden.1": torch.zeros_like})
+    close(model(x, silent), model.layers[-1].bias.expand(40, P))
+    tap = Recorder()
+    logits = model(x, tap)
+    (slope,) = torch.autograd.grad(logits.sum(), tap.found["hidden.1"])
+    close(slope, model.layers[-1].weight.sum(0).expand(40, 5))
+
+
+@pytest.mark.parametrize(
+    ("norm", "layer"),
+    [("layer", nn.LayerNorm), ("rms", nn.RMSNorm), ("batch", nn.BatchNorm1d)],
+)
+def test_norms_of_pre_activations(norm, layer):
+    """The activation reads rows, or columns, of length sqrt(their number)."""
+    model, x = mlp(norm=norm, affine=False)
+    assert [type(own) for own in model.norms] == [layer, layer]
+    assert size(model) == size(mlp()[0])
+    tap = Recorder()
+    model(x, tap)
+    axis = 0 if norm == "batch" else -1
+    for name in ("pre.0", "pre.1"):
+        squares = tap.found[name].square().mean(axis)
+        torch.testing.assert_close(squares, torch.ones_like(squares), rtol=1e-3, atol=0)
+    assert size(mlp(norm=norm)[0]) == size(model) + 14 * (1 if norm == "rms" else 2)
+
+
+@pytest.mark.parametrize("head_norm", ["batch", "layer"])
+def test_norm_before_the_head(head_norm):
+    model, x = mlp(head_norm=head_norm, affine=False)
+    seen = []
+    model.layers[-1].register_forward_pre_hook(lambda _, given: seen.append(given[0]))
+    model(x)
+    means = seen[0].mean(0 if head_norm == "batch" else -1)
+    close(means, torch.zeros_like(means))
+
+
+def test_new_options_draw_nothing():
+    """The start of a network does not depend on what has no random weights."""
+    torch.manual_seed(0)
+    plain = models.MLP(P, (9, 5), vocabulary=P)
+    after = torch.rand(1)
+    torch.manual_seed(0)
+    normed = models.MLP(
+        P, (9, 5), vocabulary=P, norm="batch", head_norm="layer", dropout=0.5
+    )
+    assert torch.equal(torch.rand(1), after)
+    for name, weight in plain.named_parameters():
+        assert torch.equal(normed.get_parameter(name), weight)
+    assert [*plain.state_dict()] == [name for name, _ in plain.named_parameters()]
+
+
+def test_mlp_on_images():
+    model, _ = mlp(vocabulary=None, features=3 * 4 * 4)
+    x = torch.randn(5, 3, 4, 4, dtype=torch.float64)
+    assert torch.equal(model(x), model(x.flatten(1)))
+
+
+def test_dropout_of_the_mlp():
+    """Drawn after each activation; a mask from outside takes its place in training."""
+    model, x = mlp(dropout=0.5)
+    assert noise_shapes(model, x) == {
+        "dropouts.0.noise": (40, 9),
+        "dropouts.1.noise": (40, 5),
+    }
+    assert not torch.equal(model(x), model(x))
+    closed = {"dropouts.1.noise": torch.zeros(40, 5, dtype=torch.float64)}
+    bias = model.layers[-1].bias.expand(40, P)
+    close(functional_call(model, closed, (x,)), bias)
+    model.eval()
+    assert torch.equal(functional_call(model, closed, (x,)), model(x))
+    assert "dropouts.1.noise" not in model.state_dict()
+
+
+def test_dropout_is_torchs():
+    x, ours = torch.randn(50, 4), Dropout(0.3)
+    torch.manual_seed(1)
+    dropped = ours(x)
+    torch.manual_seed(1)
+    assert torch.equal(dropped, F.dropout(x, 0.3))
+    assert ours.eval()(x) is x and Dropout(0.0)(x) is x
+
+
+# Transformer -------------------------------------------------------------------------
 
 
 def test_post_norm_encoder_is_torchs():
     """Same weights in nn.TransformerEncoderLayer, the released network, same logits."""
-    model, x = build("post-norm encoder")
+    model, x = transformer_of(**ENCODER)
     layer = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True).double()
     (block,) = model.blocks
     attention = block.attention
-    projections = (attention.query, attention.key, attention.value)
+    projections = attention.projections()
     with torch.no_grad():
         own = layer.self_attn
         own.in_proj_weight.copy_(torch.cat([m.weight for m in projections]))
@@ -146,51 +194,85 @@ def test_post_norm_encoder_is_torchs():
     ):
         theirs.load_state_dict(ours.state_dict())
     expected = model.unembedding(layer(model.embedding[x])[:, -1])
-    torch.testing.assert_close(model(x), expected, rtol=0, atol=1e-12)
+    close(model(x), expected)
 
 
 def test_causal_mask_hides_later_tokens():
     """The first position of a causal block does not see the second."""
-    model, _ = build("two causal layers")
+    model, _ = transformer_of(**NO_NORM | {"depth": 2, "causal": True})
     x = torch.randn(4, 3, 8, dtype=torch.float64, requires_grad=True)
     model.blocks[0](x)[:, 0].sum().backward()
     assert (x.grad[:, 1:] == 0).all()
     assert (x.grad[:, 0] != 0).any()
 
 
-def test_capture_leaves_named_activations():
-    seen = {}
-    model, x = build("mlp")
-    model(x, seen)
-    assert set(seen) == {"pre.0", "hidden.0", "pre.1", "hidden.1"}
-    assert torch.equal(seen["pre.1"].relu(), seen["hidden.1"])
-    model, x = build("no norm, causal")
-    logits = model(x, seen)
+def test_taps_of_the_transformer():
+    options = {"depth": 2, "positions": 3, "causal": True, "hidden": (16, 12)}
+    model, x = transformer_of(**NO_NORM | options)
+    tap = Recorder()
+    logits = model(x, tap)
+    shapes = {
+        "attention": (40, 2, 3, 3),
+        "attention_out": (40, 3, 8),
+        "mlp_in": (40, 3, 8),
+        "pre": (40, 3, 16),
+        "mlp_out": (40, 3, 8),
+        "residual": (40, 3, 8),
+    }
+    expected = {f"{name}.{k}": shapes[name] for k in range(2) for name in shapes}
+    expected |= {"pre.0.1": (40, 3, 12), "pre.1.1": (40, 3, 12), "features": (40, 8)}
+    assert {name: tuple(t.shape) for name, t in tap.found.items()} == expected
+    assert tuple(tap.found) == model.places()
+    seen = tap.found
+    for k in range(2):
+        weights = seen[f"attention.{k}"]
+        close(weights.sum(-1), torch.ones_like(weights[..., 0]))
+        assert (weights.triu(1) == 0).all()
+    increments = seen["attention_out.1"] + seen["mlp_out.1"]
+    close(seen["residual.0"] + increments, seen["residual.1"])
+    close(seen["mlp_in.1"], seen["residual.0"] + seen["attention_out.1"])
+    hidden = model.blocks[0].mlp[1](seen["pre.0"].relu())
+    assert torch.equal(hidden, seen["pre.0.1"])
+    assert torch.equal(seen["features"], seen["residual.1"][:, -1])
     assert torch.equal(model.unembedding(seen["features"]), logits)
 
-    model, x = build("two causal layers")
-    seen = {}
-    logits = model(x, seen)
-    torch.testing.assert_close(logits, model(x), rtol=0, atol=1e-12)
-    assert [w.shape for w in seen["attention"]] == [(40, 2, 3, 3)] * 2
-    for weights in seen["attention"]:
-        torch.testing.assert_close(weights.sum(-1), torch.ones_like(weights[..., 0]))
-        assert (weights.triu(1) == 0).all()
+
+def unit(x):
+    return F.normalize(x, dim=-1)
 
 
-@pytest.mark.parametrize("unit_input", models.UNIT_INPUTS)
-@pytest.mark.parametrize("name", ["a b =", "a b =, RMSNorm", "a b =, three layers"])
-def test_unit_input_of_the_mlp(name, unit_input):
-    """The shortcut again, and that the length of what the MLP reads is 1."""
-    model, x = build(name)
-    inputs = []
-    model.blocks[-1].mlp[0].register_forward_hook(lambda *a: inputs.append(a[1][0]))
-    logits = model(x, unit_input=unit_input)
-    lengths = torch.linalg.vector_norm(inputs[0], dim=-1)
-    torch.testing.assert_close(lengths, torch.ones_like(lengths), rtol=0, atol=1e-12)
-    plain = build(name, plain=True)[0](x, unit_input=unit_input)
-    torch.testing.assert_close(logits, plain, rtol=0, atol=1e-12)
+@pytest.mark.parametrize("form", ["norms kept", "no norms"])
+@pytest.mark.parametrize("changes", [{}, {"norm": "rms"}, {"depth": 3}])
+def test_unit_input_of_the_mlp(changes, form):
+    """SR-train [Singh, section 4.1]: what the MLP reads has length 1."""
+    model, x = transformer_of(**FULL | changes)
+    inside = model if form == "norms kept" else models.without_norms(model)
+    places = [place for place in model.places() if place.startswith("mlp_in.")]
+    tap, seen = Recorder(replace=dict.fromkeys(places, unit)), []
+    inside.blocks[-1].mlp[0].register_forward_hook(lambda *a: seen.append(a[1][0]))
+    logits = inside(x, tap)
+    lengths = torch.linalg.vector_norm(seen[0], dim=-1)
+    close(lengths, torch.ones_like(lengths))
     assert not torch.allclose(logits, model(x))
+
+
+def test_without_norms_keeps_the_weights():
+    """The copy computes what a network without those norms does, and takes a stack's
+    weights by the original's names."""
+    norms = ("query_key", "value", "mlp", "post_mlp")
+    model, x = transformer_of(**SINGH | {"norms": norms, "depth": 2})
+    plain = models.without_norms(model)
+    assert [*plain.state_dict()] == [*model.state_dict()]
+    reference, _ = transformer_of(**SINGH | {"norms": ("post_mlp",), "depth": 2})
+    reference.load_state_dict(model.state_dict(), strict=False)
+    expected = reference(x)
+    close(plain(x), expected)
+    with torch.no_grad():
+        weights = {name: p.clone() for name, p in model.named_parameters()}
+        for parameter in plain.parameters():
+            parameter.zero_()
+    close(functional_call(plain, weights, (x,)), expected)
+    assert not torch.allclose(model(x), expected)  # which has kept its own norms
 
 
 def test_norms_remove_the_scale_where_they_sit():
@@ -198,33 +280,148 @@ def test_norms_remove_the_scale_where_they_sit():
     rows = torch.rand(40, 3, 1, dtype=torch.float64) + 0.5
     for norms, name in ((("query_key", "value"), "attention"), (("mlp",), "mlp")):
         for norm in models.NORMS:
-            model, _ = build("a b =", norms=norms, norm=norm)
+            settings = SINGH | {"norms": norms, "norm": norm, "affine": False}
+            model, _ = transformer_of(**settings)
             (block,) = model.blocks
-            for layer in block.norms.values():
-                torch.nn.init.ones_(layer.weight)
-                if norm == "layer":
-                    torch.nn.init.zeros_(layer.bias)
             x = torch.randn(40, 3, 8, dtype=torch.float64)
 
             def read(x, block=block, name=name):
                 if name == "mlp":
                     return block.mlp[0](block.norm("mlp", x))
                 inputs = block.norm("query_key", x), block.norm("value", x)
-                return block.attention(*inputs, 0)
+                return block.attention(*inputs)
 
-            torch.testing.assert_close(read(x), read(rows * x), rtol=0, atol=1e-12)
-            without, _ = build("a b =", norms=())
+            close(read(x), read(rows * x))
+            without, _ = transformer_of(**SINGH)
             (block,) = without.blocks
             assert not torch.allclose(read(x, block), read(rows * x, block))
 
 
+def test_norms_without_weights():
+    options = FULL | {"final_norm": True, "query_key_norm": True}
+    bare = models.Transformer(**options | {"affine": False})
+    assert size(bare) == size(models.Transformer(**SINGH))
+    # before attention and MLP, at the end, on queries and keys of half the width
+    assert size(models.Transformer(**options)) == size(bare) + 2 * (3 * 8 + 2 * 4)
+
+
+def test_final_norm_is_read_by_the_head():
+    model, x = transformer_of(**NO_NORM | {"final_norm": True, "affine": False})
+    tap = Recorder()
+    model(x, tap)
+    features = F.layer_norm(tap.found["residual.0"][:, -1], (8,))
+    close(tap.found["features"], features)
+
+
+def test_read_at_all_positions():
+    options = NO_NORM | {"positions": 3, "depth": 2, "causal": True}
+    last, x = transformer_of(**options)
+    every, _ = transformer_of(**options, read="all")
+    assert every(x).shape == (40, 3, P)
+    close(every(x)[:, -1], last(x))
+    close(every(x[:, :2]), every(x)[:, :2])  # rows may be shorter
+
+
+def test_tied_head_is_the_embedding():
+    model, x = transformer_of(**NO_NORM | {"classes": P + 1, "tied": True})
+    assert not any("unembedding" in name for name, _ in model.named_parameters())
+    tap = Recorder()
+    close(model(x, tap), tap.found["features"] @ model.embedding.T)
+
+
+def test_joint_matrix_is_three_of_them():
+    separate, x = transformer_of(**FULL | {"bias": True})
+    joint, _ = transformer_of(**FULL | {"bias": True, "joint": True})
+    weights = separate.state_dict()
+    for kind in ("weight", "bias"):
+        names = [
+            f"blocks.0.attention.{part}.{kind}" for part in ("query", "key", "value")
+        ]
+        together = torch.cat([weights.pop(name) for name in names])
+        weights[f"blocks.0.attention.inputs.{kind}"] = together
+    joint.load_state_dict(weights)
+    close(joint(x), separate(x))
+
+
+def test_gated_mlp_by_hand():
+    """silu(x W) * (x V), then the last matrix [Shazeer 2020, eq. 6]."""
+    model, x = transformer_of(**NO_NORM | {"gated": True, "activation": "silu"})
+    tap = Recorder()
+    model(x, tap)
+    (block,) = model.blocks
+    read, pre = tap.found["mlp_in.0"], tap.found["pre.0"]
+    close(pre, read @ block.mlp[0].weight.T)
+    hidden = pre * pre.sigmoid() * (read @ block.up.weight.T)
+    close(tap.found["mlp_out.0"], hidden @ block.mlp[1].weight.T)
+
+
+def test_rotary_positions_by_hand():
+    """Pairs turn by position / 10000^(2j/size), so lengths stay and products see
+    distances only."""
+    x = torch.ones(3, 4, dtype=torch.float64)
+    turned = transformer.rotate(x)
+    close(turned[0], x[0])
+    c, s = math.cos(2 / 100), math.sin(2 / 100)  # second pair, position 2
+    assert turned[2, [1, 3]].tolist() == pytest.approx([c - s, s + c])
+    torch.manual_seed(0)
+    query, key = torch.randn(2, 6, dtype=torch.float64)
+    products = [
+        transformer.rotate(query[None], first=5 + shift)
+        @ transformer.rotate(key[None], first=2 + shift).T
+        for shift in (0, 3, 40)
+    ]
+    assert products[1].item() == pytest.approx(products[0].item())
+    assert products[2].item() == pytest.approx(products[0].item())
+    assert products[0].item() != pytest.approx((query @ key).item())
+
+
+def test_rotary_network_sees_order_alone():
+    """Without learned positions: repeated tokens look alike, an order does not."""
+    options = NO_NORM | {"rotary": True, "learned_positions": False, "causal": True}
+    model, _ = transformer_of(**options | {"positions": 3, "depth": 2})
+    logits = model(torch.tensor([[1, 2, 3], [2, 1, 3]]))
+    assert not torch.allclose(logits[0], logits[1])
+    bag, _ = transformer_of(**options | {"positions": 3, "rotary": False})
+    logits = bag(torch.tensor([[1, 2, 3], [2, 1, 3]]))
+    close(logits[0], logits[1])
+
+
+def test_norms_on_queries_and_keys():
+    """A longer query matrix changes no score."""
+    model, x = transformer_of(**NO_NORM | {"query_key_norm": True, "norm_eps": 0.0})
+    before = model(x)
+    with torch.no_grad():
+        model.blocks[0].attention.query.weight.mul_(3)
+    close(model(x), before)
+
+
+def test_dropout_sites():
+    """Where it acts and how its masks are called; none at other sites."""
+    options = NO_NORM | {"dropout": 0.5, "hidden": (16, 12), "read": "all"}
+    model, x = transformer_of(**options, dropout_at=transformer.DROPOUT_SITES)
+    block = "blocks.0."
+    assert noise_shapes(model, x) == {
+        "dropout.noise": (40, 2, 8),
+        block + "attention.dropout.noise": (40, 2, 2, 2),
+        block + "dropout_attention_out.noise": (40, 2, 8),
+        block + "dropout_hidden.0.noise": (40, 2, 16),
+        block + "dropout_hidden.1.noise": (40, 2, 12),
+        block + "dropout_mlp_out.noise": (40, 2, 8),
+    }
+    model, x = transformer_of(**options, dropout_at=("hidden",))
+    assert [*noise_shapes(model, x)] == [
+        block + "dropout_hidden.0.noise",
+        block + "dropout_hidden.1.noise",
+    ]
+
+
+# What was published ------------------------------------------------------------------
+
+
 def network_of(spec):
     torch.manual_seed(42)
-    return resolve("model", spec)(**options(spec)).requires_grad_(False)
-
-
-def size(model):
-    return sum(p.numel() for p in model.parameters())
+    factory = {"mlp": models.MLP, "transformer": models.Transformer}[spec.name]
+    return factory(**spec.options).requires_grad_(False)
 
 
 def test_released_sizes():
@@ -265,7 +462,7 @@ def test_initial_state_of_singh(name, loss):
     for seed in range(4):
         torch.manual_seed(seed)
         data = datasets.modular(113, train_fraction=0.3, equals=True, shuffle="python")
-        model = resolve("model", network)(**options(network)).requires_grad_(False)
+        model = models.Transformer(**network.options).requires_grad_(False)
         losses.append(float(F.cross_entropy(model(data.x_train), data.y_train)))
     assert len(data.y_train) == 3831 and len(data.y_test) == 8938
     assert sum(losses) / 4 == pytest.approx(loss, abs=0.03)
@@ -284,127 +481,72 @@ def test_three_layers_of_singh():
     assert size(network_of(network)) == 163_200
 
 
-def test_errors_name_the_choices():
-    with pytest.raises(ValueError, match="either vocabulary= .* or features="):
-        models.MLP(3)
-    with pytest.raises(ValueError, match="unknown norm position .*query_key"):
-        models.Transformer(3, vocabulary=3, norms=("everywhere",))
-    with pytest.raises(ValueError, match="unknown initialisation 'zeros'"):
-        models.Transformer(3, vocabulary=3, initialisation="zeros")
-    with pytest.raises(ValueError, match="unknown norm 'batch'"):
-        models.Transformer(3, vocabulary=3, norm="batch")
-    model, x = build("a b =")
-    with pytest.raises(ValueError, match="unknown unit_input 'all'"):
-        model(x, unit_input="all")
+def test_parameter_names_are_those_of_kept_weights():
+    """Records hold weights by these names."""
+    names = [name for name, _ in models.Transformer(**FULL).named_parameters()]
+    assert names == [
+        "embedding",
+        "position",
+        *(
+            f"blocks.0.attention.{part}.weight"
+            for part in ("query", "key", "value", "output")
+        ),
+        *(f"blocks.0.mlp.{k}.{kind}" for k in range(2) for kind in ("weight", "bias")),
+        *(
+            f"blocks.0.norms.{owner}.{kind}"
+            for owner in ("attention", "mlp")
+            for kind in ("weight", "bias")
+        ),
+        "unembedding.weight",
+    ]
+    names = [
+        name for name, _ in models.MLP(P, vocabulary=P, bias=False).named_parameters()
+    ]
+    assert names == [f"layers.{k}.weight" for k in range(3)]
 
 
-# Kernels -----------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"norms": ("everywhere",)}, "unknown norm position .*query_key"),
+        ({"initialisation": "zeros"}, "unknown initialisation 'zeros'"),
+        ({"norm": "batch"}, "unknown norm 'batch'"),
+        ({"read": "first"}, "unknown read 'first'"),
+        ({"activation": "tanh"}, "unknown activation 'tanh'"),
+        ({"dropout_at": ("logits",)}, "unknown dropout site 'logits'"),
+        ({"dropout": 1.5}, r"dropout is 1.5, but it must lie in \[0, 1\)"),
+        ({"tied": True}, "3 classes and a vocabulary of 5, .* make them equal"),
+        ({"joint": True, "norms": ("value",)}, "name both of query_key and value"),
+        ({"rotary": True, "width": 12}, "a head is 3 wide"),
+        ({"gated": True, "hidden": (8, 8)}, r"hidden=\(8, 8\), but a gated MLP"),
+    ],
+)
+def test_errors_name_the_value(options, message):
+    with pytest.raises(ValueError, match=message):
+        models.Transformer(3, vocabulary=5, **options)
 
 
-@pytest.fixture
-def onednn():
-    try:
-        kernels._onednn(torch.ones(2, 3), torch.ones(4, 3), None)
-    except (AttributeError, RuntimeError, NotImplementedError):
-        pytest.skip("this build of PyTorch has no oneDNN")
-    kernels.set_backend("onednn")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "either vocabulary= .* or features="),
+        ({"vocabulary": 3, "features": 3}, "either vocabulary= .* or features="),
+        ({"vocabulary": 3, "norm": "group"}, "unknown norm 'group'"),
+        ({"vocabulary": 3, "head_norm": "rms"}, "unknown head norm 'rms'"),
+    ],
+)
+def test_errors_of_the_mlp(options, message):
+    with pytest.raises(ValueError, match=message):
+        models.MLP(3, **options)
 
 
-@pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("shape", [(300, 50), (20, 3, 50)])
-def test_onednn_equals_torch_within_rounding(onednn, shape, bias):
-    """Value and gradients; the error stays that of summing 300 float32 terms."""
-    torch.manual_seed(0)
-    tensors = [torch.randn(shape), torch.randn(40, 50)]
-    tensors += [torch.randn(40)] if bias else []
-
-    def run(function, dtype):
-        leaves = [t.to(dtype).requires_grad_() for t in tensors]
-        out = function(*leaves)
-        (out * out.detach().sin()).sum().backward()
-        return [out.detach(), *(leaf.grad for leaf in leaves)]
-
-    exact = run(F.linear, torch.float64)
-    for ours, true in zip(run(kernels.linear, torch.float32), exact, strict=True):
-        assert ours.dtype == torch.float32
-        error = (ours.double() - true).norm() / true.norm()
-        assert error < 2e-6
-
-
-@pytest.mark.parametrize("sizes", [(50, 40), (20, 90)])
-def test_relu_in_the_same_pass_changes_no_bit(onednn, sizes):
-    torch.manual_seed(0)
-    x, weight = torch.randn(300, sizes[0]), torch.randn(sizes[1], sizes[0])
-    found = []
-    for fused in (True, False):
-        leaves = [t.clone().requires_grad_() for t in (x, weight)]
-        out = kernels.linear(*leaves, relu=fused)
-        out = out if fused else out.relu()
-        (out * out.detach().sin()).sum().backward()
-        found.append([out.detach(), *(leaf.grad for leaf in leaves)])
-    assert all(torch.equal(a, b) for a, b in zip(*found, strict=True))
-
-
-def test_onednn_gets_dense_matrices(onednn, monkeypatch):
-    """On rows with gaps, as one position of a sequence has, it is 200 times slower."""
-    product, seen = kernels._onednn, []
-
-    def spy(x, weight, *rest):
-        seen.extend((x, weight))
-        return product(x, weight, *rest)
-
-    monkeypatch.setattr(kernels, "_onednn", spy)
-    x, weight = torch.randn(20, 3, 8), torch.randn(5, 8, requires_grad=True)
-    kernels.linear(x[:, -1:], weight).square().sum().backward()
-    matrices = [t for t in seen if t.dim() == 2]
-    assert len(matrices) == 3
-    assert all(t.is_contiguous() or t.T.is_contiguous() for t in matrices)
-
-
-def test_onednn_takes_part_in_a_network(onednn):
-    torch.manual_seed(0)
-    model = models.MLP(P, (9,), vocabulary=P)
-    x = torch.randint(P, (40, 2))
-    fast = gradients(model, x)
-    kernels.set_backend("torch")
-    plain = gradients(model, x)
-    torch.testing.assert_close(fast, plain, rtol=1e-4, atol=1e-6)
-
-
-def test_one_pass_sum_of_rows_equals_one_row_at_a_time(onednn):
-    """Bit for bit, gradient included: both add from left to right."""
-    torch.manual_seed(0)
-    index = torch.randint(6, (40, 3)) + torch.tensor([0, 6, 12])
-    weight = torch.randn(40, 4)
-    found = []
-    for backend in ("onednn", "torch"):
-        kernels.set_backend(backend)
-        table = torch.randn(18, 4, generator=torch.Generator().manual_seed(1))
-        total = kernels.gather_sum(table.requires_grad_(), index)
-        (total * weight).sum().backward()
-        found.append((total.detach(), table.grad))
-    assert all(torch.equal(a, b) for a, b in zip(*found, strict=True))
-
-
-def test_backend_and_timing():
-    with pytest.raises(ValueError, match="unknown matmul backend 'mkl'"):
-        kernels.set_backend("mkl")
-    assert kernels.best_time(lambda: None) >= 0
-
-
-def test_gather_gradient_also_under_vmap():
-    """Repeated rows add up, and each member keeps to its own table."""
-    torch.manual_seed(0)
-    table = torch.randn(3, 6, 4, dtype=torch.float64)
-    index = torch.randint(6, (3, 20))
-    weight = torch.randn(3, 20, 4, dtype=torch.float64)
-
-    def by(function):
-        return vmap(grad(lambda t, i, w: (function(t, i) * w).sum()))
-
-    ours = by(kernels.gather)(table, index, weight)
-    one_hot = F.one_hot(index, 6).double()
-    expected = one_hot.transpose(1, 2) @ weight
-    torch.testing.assert_close(ours, expected, rtol=0, atol=1e-12)
-    shared = vmap(kernels.gather, in_dims=(0, None))(table, index[0])
-    assert torch.equal(shared, table[:, index[0]])
+def test_shortcuts_can_be_switched_off_for_a_whole_network():
+    """And then no table is asked: a reader's debugger sees the plain form."""
+    model, x = transformer_of(**FULL)
+    seen = []
+    model.blocks[0].register_forward_hook(lambda *_: seen.append("block"))
+    model(x)
+    assert not seen
+    with fast.off():
+        model(x)
+    assert seen == ["block"]

@@ -1,14 +1,28 @@
-"""Optimisers: torch bit for bit, stack equals members, projections, exact resume."""
+"""Optimizers: torch bit for bit, stack equals members, capturable steps, hooks."""
 
 import copy
+import doctest
+import math
 
 import pytest
 import torch
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
-from grokbook.optimizers import SGD, AdamW, GradientNormSchedule, OrthogonalGradient
+from grokbook import optimizers
+from grokbook.errors import UnknownName
+from grokbook.optimizers import (
+    SGD,
+    AdamW,
+    centre_rows,
+    clip,
+    orthogonal,
+    unit_steps,
+)
 
 SHAPES = [(7, 5), (5,), (3, 2, 4)]
+NAMES = ["head.weight", "head.bias", "conv"]
 MEMBERS = 3
 
 
@@ -21,6 +35,10 @@ def parameters(seed=0, dtype=torch.float32, members=None):
     ]
 
 
+def named(params):
+    return list(zip(NAMES, params, strict=True))
+
+
 def set_gradients(params, seed, scale=1.0):
     generator = torch.Generator().manual_seed(1000 + seed)
     for p in params:
@@ -30,6 +48,8 @@ def set_gradients(params, seed, scale=1.0):
 def run(optimizer, params, steps, start=0):
     for i in range(start, start + steps):
         set_gradients(params, i)
+        if getattr(optimizer, "host_driven", False):
+            optimizer.prepare()
         optimizer.step()
 
 
@@ -41,7 +61,14 @@ def norm(tensors):
     return torch.cat([t.detach().double().flatten() for t in tensors]).norm()
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def float64s(*values):
+    return torch.tensor(values, dtype=torch.float64)
+
+
+# The update rules -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16])
 @pytest.mark.parametrize("eps", [1e-8, 1e-25])
 @pytest.mark.parametrize("decay", [0.0, 0.3])
 def test_adamw_equals_torch_bit_for_bit(dtype, eps, decay):
@@ -73,27 +100,313 @@ def test_sgd_equals_torch_bit_for_bit(momentum, decay):
 
 def test_adamw_against_hand_written_steps():
     """Two steps on one weight, from the equations."""
-    w = nn.Parameter(torch.tensor([2.0], dtype=torch.float64))
+    w = nn.Parameter(float64s(2.0))
     optimizer = AdamW([w], lr=0.1, betas=(0.9, 0.99), eps=1e-3, weight_decay=0.5)
     expected, m, v = 2.0, 0.0, 0.0
     for t, g in enumerate((0.3, -0.2), start=1):
-        w.grad = torch.tensor([g], dtype=torch.float64)
+        w.grad = float64s(g)
         optimizer.step()
         m, v = 0.9 * m + 0.1 * g, 0.99 * v + 0.01 * g * g
         m_hat, v_hat = m / (1 - 0.9**t), v / (1 - 0.99**t)
         expected -= 0.1 * 0.5 * expected + 0.1 * m_hat / (v_hat**0.5 + 1e-3)
-    assert w.item() == pytest.approx(expected, rel=1e-6)
+        assert w.item() == pytest.approx(expected, rel=1e-12)
+        assert optimizer.spread()[0].item() == pytest.approx(v_hat**0.5 + 1e-3)
 
 
 @pytest.mark.parametrize(("eps", "huge"), [(1e-30, True), (1e-8, False)])
-def test_second_moment_underflows_in_float32(eps, huge):
+@pytest.mark.parametrize("host_driven", [False, True])
+def test_second_moment_underflows_in_float32(eps, huge, host_driven):
     """Below |g| = 3.7e-23 the square is 0 and the step m / eps instead of about lr."""
     w = nn.Parameter(torch.zeros(1))
-    optimizer = AdamW([w], lr=1.0, eps=eps)
+    optimizer = AdamW([w], lr=1.0, eps=eps, host_driven=host_driven)
     w.grad = torch.tensor([1e-24])
+    if host_driven:
+        optimizer.prepare()
     optimizer.step()
     assert optimizer.state[w]["exp_avg_sq"] == 0
     assert (w.abs() > 1e5) if huge else (w.abs() < 1e-15)
+
+
+def test_a_gradient_that_comes_later_is_corrected_from_its_own_first_step():
+    def trained(build):
+        early, late = parameters()[:2]
+        optimizer = build([early, late])
+        for i in range(6):
+            set_gradients([early, late][: 1 + (i >= 3)], i)
+            optimizer.step()
+        return early, late
+
+    torchs = trained(lambda p: torch.optim.AdamW(p, weight_decay=0, foreach=False))
+    assert same(trained(AdamW), torchs)
+
+
+# Stacks ---------------------------------------------------------------------------
+
+
+def adamw(params, pick, stacked, **options):
+    return AdamW(
+        params,
+        lr=pick(float64s(0.01, 0.02, 0.005)),
+        betas=(pick(float64s(0.9, 0.8, 0.0)), pick(float64s(0.99, 0.999, 0.95))),
+        eps=pick(float64s(1e-25, 1e-8, 1e-3)),
+        weight_decay=pick(float64s(0.0, 1.0, 0.1)),
+        stacked=stacked,
+        **options,
+    )
+
+
+def sgd(params, pick, stacked, **options):
+    return SGD(
+        params,
+        lr=pick(float64s(0.1, 0.02, 0.3)),
+        momentum=pick(float64s(0.0, 0.2, 0.8)),
+        weight_decay=pick(float64s(0.0, 0.1, 0.0)),
+        stacked=stacked,
+        **options,
+    )
+
+
+def mixed(params, pick, stacked, **options):
+    lr = pick(float64s(0.01, 0.02, 0.0))
+    return AdamW(params, lr=lr, stacked=stacked, **options)
+
+
+def shared(params, pick, stacked, **options):
+    del pick
+    return AdamW(params, lr=0.01, weight_decay=0.1, stacked=stacked, **options)
+
+
+def plain(params, pick, stacked, **options):
+    del pick
+    options |= {"momentum": 0.8, "weight_decay": 0.1, "stacked": stacked}
+    return SGD(params, lr=0.1, **options)
+
+
+def bare(params, pick, stacked, **options):
+    del pick
+    return SGD(params, lr=0.1, stacked=stacked, **options)
+
+
+HOOKS = {
+    "none": lambda optimizer: optimizer,
+    "tensor": orthogonal,
+    "global": lambda optimizer: orthogonal(optimizer, rescale=False, scope="global"),
+    "both": lambda optimizer: orthogonal(optimizer, scope="global"),
+    "unit": unit_steps,
+    "clip": lambda optimizer: clip(optimizer, norm=0.5),
+    "several": lambda optimizer: clip(unit_steps(orthogonal(optimizer)), norm=0.5),
+}
+MORE = HOOKS | {"centre": lambda o: centre_rows(o, names=["head.weight"])}
+
+
+@pytest.mark.parametrize("hook", MORE)
+@pytest.mark.parametrize("build", [adamw, sgd, mixed, shared, plain])
+@pytest.mark.parametrize("host_driven", [False, True])
+def test_a_stack_equals_each_member_alone(hook, build, host_driven):
+    """To rounding: powers and sums of a stack are taken by other kernels."""
+    stack = parameters(members=MEMBERS, dtype=torch.float64)
+    alone = [[nn.Parameter(p[i].detach().clone()) for p in stack] for i in range(3)]
+    options = {"host_driven": host_driven}
+    together = MORE[hook](build(named(stack), lambda x: x, True, **options))
+    singles = [
+        MORE[hook](build(named(alone[i]), lambda x, i=i: x[i].item(), False))
+        for i in range(MEMBERS)
+    ]
+    for step in range(20):
+        set_gradients(stack, step)
+        if host_driven:
+            together.prepare()
+        together.step()
+        for i, optimizer in enumerate(singles):
+            for p, s in zip(alone[i], stack, strict=True):
+                p.grad = s.grad[i].clone()
+            optimizer.step()
+    for i in range(MEMBERS):
+        for p, s in zip(alone[i], stack, strict=True):
+            torch.testing.assert_close(s[i], p, rtol=1e-10, atol=1e-10)
+
+
+def test_a_value_shared_by_all_members_becomes_a_float():
+    stack = parameters(members=MEMBERS)
+    group = AdamW(stack, lr=float64s(0.1, 0.1, 0.1), stacked=True).param_groups[0]
+    assert group["lr"] == 0.1 and isinstance(group["lr"], float)
+
+
+# Steps that can be captured -------------------------------------------------------
+
+
+class Tape(TorchDispatchMode):
+    """The operations issued, each with its arguments that are no tensors."""
+
+    def __init__(self):
+        super().__init__()
+        self.tape = []
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        if function.namespace == "aten":  # not torch's profiler
+            leaves = tree_leaves((args, kwargs))
+            numbers = [x for x in leaves if not isinstance(x, torch.Tensor)]
+            self.tape.append((str(function), str(numbers)))
+        return function(*args, **(kwargs or {}))
+
+
+def recorded(optimizer, params, seed):
+    set_gradients(params, seed)
+    optimizer.prepare()
+    with Tape() as tape:
+        optimizer.step()
+    return tape.tape
+
+
+@pytest.mark.parametrize("hook", MORE)
+@pytest.mark.parametrize("build", [adamw, sgd, mixed, shared, plain, bare])
+@pytest.mark.parametrize("stacked", [True, False])
+def test_host_driven_steps_are_the_same_operations(hook, build, stacked):
+    """No number changes, nothing is read back, from the first step on."""
+
+    def pick(x):
+        return x if stacked else x[1].item()
+
+    params = parameters(members=MEMBERS if stacked else None)
+    optimizer = MORE[hook](build(named(params), pick, stacked, host_driven=True))
+    tapes = [recorded(optimizer, params, k) for k in range(3)]
+    assert len(tapes[0]) > 1 and tapes[0] == tapes[1] == tapes[2]
+    waiting = ("_local_scalar_dense", "item", "nonzero", "is_nonzero")
+    assert not [name for name, _ in tapes[0] if name.split(".")[1] in waiting]
+
+
+def test_a_tape_tells_an_eager_step_from_the_next():
+    """The test above can fail: bias corrections are numbers of an eager step."""
+    params = parameters()
+    optimizer = AdamW(params)
+    tapes = []
+    for k in range(2):
+        set_gradients(params, k)
+        with Tape() as tape:
+            optimizer.step()
+        tapes.append(tape.tape)
+    assert tapes[0] != tapes[1]
+    with Tape() as tape:
+        unit_steps(SGD(params, lr=0.1)).step()
+    assert any("_local_scalar_dense" in name for name, _ in tape.tape)
+
+
+@pytest.mark.parametrize("hook", MORE)
+@pytest.mark.parametrize("build", [adamw, sgd, shared, plain])
+def test_host_driven_equals_eager_to_rounding(hook, build):
+    def pick(x):
+        return x[1].item()
+
+    one, two = parameters(dtype=torch.float64), parameters(dtype=torch.float64)
+    driven = MORE[hook](build(named(one), pick, False, host_driven=True))
+    eager = MORE[hook](build(named(two), pick, False))
+    for i in range(10):
+        factor = 1 / (1 + i)  # a schedule fills the one and sets the other
+        rate = pick(float64s(0, 0.02, 0)) * factor
+        driven.param_groups[0]["lr"].fill_(rate)
+        eager.param_groups[0]["lr"] = rate
+        run(driven, one, 1, start=i)
+        run(eager, two, 1, start=i)
+    for a, b in zip(one, two, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-11, atol=1e-11)
+
+
+def test_a_host_driven_adamw_must_be_prepared():
+    params = parameters()
+    optimizer = AdamW(params, host_driven=True)
+    set_gradients(params, 0)
+    with pytest.raises(RuntimeError, match="call prepare"):
+        optimizer.step()
+
+
+# State ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("hook", MORE)
+@pytest.mark.parametrize("build", [adamw, sgd, shared])
+@pytest.mark.parametrize("stacked", [True, False])
+@pytest.mark.parametrize("host_driven", [True, False])
+def test_resume_is_bit_exact_and_gradients_stay(hook, build, stacked, host_driven):
+    def pick(x):
+        return x if stacked else x[1].item()
+
+    options = {"host_driven": host_driven}
+    first = parameters(members=MEMBERS if stacked else None)
+    optimizer = MORE[hook](build(named(first), pick, stacked, **options))
+    run(optimizer, first, 10)
+    second = [nn.Parameter(p.detach().clone()) for p in first]
+    resumed = MORE[hook](build(named(second), pick, stacked, **options))
+    resumed.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+    run(optimizer, first, 10, start=10)
+    run(resumed, second, 10, start=10)
+    assert same(first, second)
+    set_gradients(second, 19)
+    assert same([p.grad for p in first], [p.grad for p in second])
+
+
+@pytest.mark.parametrize("hook", MORE)
+@pytest.mark.parametrize("foreign", [torch.optim.AdamW, torch.optim.SGD])
+def test_resume_of_torchs_own_optimizers_is_bit_exact(hook, foreign):
+    first = parameters()
+    optimizer = MORE[hook](foreign(named(first), lr=0.01))
+    run(optimizer, first, 5)
+    second = [nn.Parameter(p.detach().clone()) for p in first]
+    resumed = MORE[hook](foreign(named(second), lr=0.5))
+    resumed.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+    run(optimizer, first, 5, start=5)
+    run(resumed, second, 5, start=5)
+    assert same(first, second)
+
+
+@pytest.mark.parametrize("build", [adamw, plain])
+def test_loading_fills_the_tensors_that_a_captured_step_reads(build):
+    params = parameters(members=MEMBERS)
+    optimizer = build(params, lambda x: x, True, host_driven=True)
+
+    def tensors():
+        parts = (optimizer.state, optimizer.param_groups, vars(optimizer).get("_held"))
+        return [x for x in tree_leaves(parts) if isinstance(x, torch.Tensor)]
+
+    run(optimizer, params, 3)
+    held, saved = tensors(), copy.deepcopy(optimizer.state_dict())
+    untouched = copy.deepcopy(saved)
+    values = [x.detach().clone() for x in held]
+    run(optimizer, params, 3, start=3)
+    optimizer.param_groups[0]["lr"].fill_(7.0)
+    optimizer.load_state_dict(saved)
+    assert {id(x) for x in tensors()} == {id(x) for x in held}
+    kept = [k for k, x in enumerate(held) if not isinstance(x, nn.Parameter)]
+    assert same([held[k] for k in kept], [values[k] for k in kept])
+    run(optimizer, params, 1)
+    assert str(saved) == str(untouched)
+
+
+def test_states_go_from_an_eager_to_a_driven_optimizer_and_back():
+    params = parameters(dtype=torch.float64)
+    eager, driven = AdamW(params, lr=0.1), AdamW(params, lr=0.5, host_driven=True)
+    run(eager, params, 4)
+    driven.load_state_dict(copy.deepcopy(eager.state_dict()))
+    assert isinstance(driven.param_groups[0]["lr"], torch.Tensor)
+    assert driven.param_groups[0]["lr"] == 0.1
+    for a, b in zip(driven.spread(), eager.spread(), strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-14, atol=0)
+    eager.load_state_dict(copy.deepcopy(driven.state_dict()))
+    assert eager.param_groups[0]["lr"] == 0.1
+    assert isinstance(eager.param_groups[0]["lr"], float)
+    assert eager.state[params[0]]["step"] == 4
+
+
+def test_a_copy_goes_on_alike():
+    params = parameters()
+    optimizer = AdamW(params, host_driven=True)
+    run(optimizer, params, 3)
+    twin, twins = copy.deepcopy((optimizer, params))
+    run(optimizer, params, 3)
+    run(twin, twins, 3)
+    assert same(params, twins)
+
+
+# Hooks ----------------------------------------------------------------------------
 
 
 def perpendicular(w, g):
@@ -106,9 +419,8 @@ def test_projection_is_orthogonal_and_rescaling_keeps_the_norm(scope, rescale):
     params = parameters(dtype=torch.float64)
     before = [p.detach().clone() for p in params]
     set_gradients(params, 0)
-    raw = [p.grad.clone() for p in params]
-    base = SGD(params, lr=1.0)
-    OrthogonalGradient(base, rescale=rescale, scope=scope).step()
+    raw = [p.grad for p in params]
+    orthogonal(SGD(params, lr=1.0), rescale=rescale, scope=scope).step()
     used = [b - p.detach() for b, p in zip(before, params, strict=True)]
     whole = [slice(None)] if scope == "global" else [slice(i, i + 1) for i in range(3)]
     for part in whole:
@@ -121,13 +433,13 @@ def test_projection_is_orthogonal_and_rescaling_keeps_the_norm(scope, rescale):
         if rescale:
             expected *= g.norm() / expected.norm()
         torch.testing.assert_close(u, expected)
-    assert same(raw, [p.grad for p in params])
+    assert all(p.grad is g for p, g in zip(params, raw, strict=True))
 
 
 def test_zero_weights_are_not_projected_and_parallel_gradients_vanish():
     zero, along = (nn.Parameter(torch.tensor(x)) for x in ([0.0, 0.0], [3.0, 4.0]))
     zero.grad, along.grad = torch.tensor([1.0, 2.0]), torch.tensor([6.0, 8.0])
-    OrthogonalGradient(SGD([zero, along], lr=1.0)).step()
+    orthogonal(SGD([zero, along], lr=1.0)).step()
     assert zero.tolist() == [-1.0, -2.0] and along.tolist() == [3.0, 4.0]
 
 
@@ -139,13 +451,35 @@ def test_half_precision_never_divides_by_zero(dtype, scope):
     for p in params:
         p.grad = torch.zeros_like(p)
     params[1].grad += 1
-    OrthogonalGradient(SGD(params, lr=1.0), scope=scope).step()
+    orthogonal(SGD(params, lr=1.0), scope=scope).step()
     assert params[0].tolist() == [0] * 4 and params[1].tolist() == [-1] * 4
 
 
-def test_gradient_norm_schedule_makes_steps_of_length_lr():
+@pytest.mark.parametrize("foreach", [True, False])
+@pytest.mark.parametrize("name", ["AdamW", "SGD", "Adam", "RMSprop"])
+def test_any_torch_optimizer_sees_the_projected_gradient(name, foreach):
+    """As if the gradients had been projected by hand before a plain step."""
+    build = getattr(torch.optim, name)
+    hooked, by_hand = parameters(), parameters()
+    one = orthogonal(build(hooked, lr=0.01, foreach=foreach), rescale=False)
+    two = build(by_hand, lr=0.01, foreach=foreach)
+    for i in range(5):
+        run(one, hooked, 1, start=i)
+        set_gradients(by_hand, i)
+        for p in by_hand:
+            p.grad = perpendicular(p.detach(), p.grad)
+        two.step()
+    for a, b in zip(hooked, by_hand, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5)
+
+
+def test_the_example_in_the_docstring_runs():
+    assert doctest.testmod(optimizers) == (0, 6)
+
+
+def test_unit_steps_have_length_lr():
     params = parameters(dtype=torch.float64)
-    optimizer = GradientNormSchedule(SGD(params, lr=0.018))
+    optimizer = unit_steps(SGD(params, lr=0.018))
     for i, scale in enumerate((1.0, 1e-9, 1e6)):
         before = [p.detach().clone() for p in params]
         set_gradients(params, i, scale)
@@ -155,10 +489,10 @@ def test_gradient_norm_schedule_makes_steps_of_length_lr():
         assert optimizer.param_groups[0]["lr"] == 0.018
 
 
-def test_gradient_norm_schedule_at_the_edges():
+def test_unit_steps_at_the_edges():
     """No direction, no step; entries whose float32 squares vanish still count."""
     w = nn.Parameter(torch.ones(4))
-    optimizer = GradientNormSchedule(SGD([w], lr=0.5))
+    optimizer = unit_steps(SGD([w], lr=0.5))
     optimizer.step()
     w.grad = torch.zeros(4)
     optimizer.step()
@@ -168,169 +502,113 @@ def test_gradient_norm_schedule_at_the_edges():
     assert w.tolist() == pytest.approx([0.75] * 4)
 
 
-def float64s(*values):
-    return torch.tensor(values, dtype=torch.float64)
-
-
-def adamw(params, pick, stacked):
-    return AdamW(
-        params,
-        lr=pick(float64s(0.01, 0.02, 0.005)),
-        betas=(pick(float64s(0.9, 0.8, 0.0)), pick(float64s(0.99, 0.999, 0.95))),
-        eps=pick(float64s(1e-25, 1e-8, 1e-3)),
-        weight_decay=pick(float64s(0.0, 1.0, 0.1)),
-        stacked=stacked,
-    )
-
-
-def sgd(params, pick, stacked):
-    return SGD(
-        params,
-        lr=pick(float64s(0.1, 0.02, 0.3)),
-        momentum=pick(float64s(0.0, 0.2, 0.8)),
-        weight_decay=pick(float64s(0.0, 0.1, 0.0)),
-        stacked=stacked,
-    )
-
-
-def mixed(params, pick, stacked):
-    return AdamW(params, lr=pick(float64s(0.01, 0.02, 0.0)), stacked=stacked)
-
-
-def plain(params, pick, stacked):
-    return SGD(params, lr=0.1, momentum=0.8, weight_decay=0.1, stacked=stacked)
-
-
-WRAPPERS = {
-    "none": lambda base: base,
-    "tensor": OrthogonalGradient,
-    "global": lambda base: OrthogonalGradient(base, rescale=False, scope="global"),
-    "both": lambda base: OrthogonalGradient(base, scope="global"),
-    "schedule": GradientNormSchedule,
-    "nested": lambda base: OrthogonalGradient(GradientNormSchedule(base)),
-}
-
-
-@pytest.mark.parametrize("wrapper", WRAPPERS)
-@pytest.mark.parametrize("base", [adamw, sgd, mixed, plain])
-def test_a_stack_equals_each_member_alone(wrapper, base):
-    """To rounding: powers and sums of a stack are taken by other kernels."""
-    stack = parameters(members=MEMBERS, dtype=torch.float64)
-    alone = [[nn.Parameter(p[i].detach().clone()) for p in stack] for i in range(3)]
-    together = WRAPPERS[wrapper](base(stack, lambda x: x, True))
-    singles = [
-        WRAPPERS[wrapper](base(alone[i], lambda x, i=i: x[i].item(), False))
-        for i in range(MEMBERS)
-    ]
-    for step in range(20):
-        set_gradients(stack, step)
-        together.step()
-        for i, optimizer in enumerate(singles):
-            for p, s in zip(alone[i], stack, strict=True):
-                p.grad = s.grad[i].clone()
-            optimizer.step()
-    tolerance = 1e-12 if wrapper == "none" else 1e-10
-    for i in range(MEMBERS):
-        for p, s in zip(alone[i], stack, strict=True):
-            torch.testing.assert_close(s[i], p, rtol=tolerance, atol=tolerance)
-
-
-def test_a_value_shared_by_all_members_becomes_a_float():
-    stack = parameters(members=MEMBERS)
-    group = AdamW(stack, lr=float64s(0.1, 0.1, 0.1), stacked=True).param_groups[0]
-    assert group["lr"] == 0.1 and isinstance(group["lr"], float)
-
-
-@pytest.mark.parametrize("wrapper", WRAPPERS)
-@pytest.mark.parametrize("base", [adamw, sgd])
-@pytest.mark.parametrize("stacked", [True, False])
-def test_resume_is_bit_exact_and_gradients_stay(wrapper, base, stacked):
-    def pick(x):
-        return x if stacked else x[1].item()
-
-    members = MEMBERS if stacked else None
-    first = parameters(members=members)
-    optimizer = WRAPPERS[wrapper](base(first, pick, stacked))
-    run(optimizer, first, 10)
-    second = [nn.Parameter(p.detach().clone()) for p in first]
-    resumed = WRAPPERS[wrapper](base(second, pick, stacked))
-    resumed.load_state_dict(copy.deepcopy(optimizer.state_dict()))
-    run(optimizer, first, 10, start=10)
-    run(resumed, second, 10, start=10)
-    assert same(first, second)
-    set_gradients(second, 19)
-    assert same([p.grad for p in first], [p.grad for p in second])
-
-
-@pytest.mark.parametrize("wrapper", [name for name in WRAPPERS if name != "none"])
-@pytest.mark.parametrize("foreign", [torch.optim.AdamW, torch.optim.SGD])
-def test_wrappers_take_any_base_and_can_be_copied(wrapper, foreign):
+@pytest.mark.parametrize("foreign", [torch.optim.AdamW, torch.optim.Adam])
+def test_unit_steps_keep_a_rate_that_is_a_tensor(foreign):
     params = parameters()
-    optimizer = WRAPPERS[wrapper](foreign(params, lr=0.01))
-    run(optimizer, params, 3)
-    twin, twin_params = copy.deepcopy((optimizer, params))
-    run(optimizer, params, 3)
-    run(twin, twin_params, 3)
-    assert same(params, twin_params)
-    optimizer.zero_grad()
-    assert all(p.grad is None for p in params)
-    optimizer.add_param_group({"params": [nn.Parameter(torch.ones(2))]})
-    assert len(optimizer.param_groups) == 2
+    optimizer = unit_steps(foreign(params, lr=torch.tensor(0.1), foreach=False))
+    rate = optimizer.param_groups[0]["lr"]
+    run(optimizer, params, 2)
+    assert optimizer.param_groups[0]["lr"] is rate and rate == torch.tensor(0.1)
 
 
-def test_wrappers_share_groups_and_state_with_a_scheduler():
+@pytest.mark.parametrize("scale", [1e-3, 1e3])
+def test_clipping_shortens_long_gradients_alone(scale):
+    params, free = parameters(dtype=torch.float64), parameters(dtype=torch.float64)
+    set_gradients(params, 0, scale)
+    set_gradients(free, 0, scale)
+    length = float(norm([p.grad for p in params]))
+    clip(SGD(params, lr=1.0), norm=0.5).step()
+    SGD(free, lr=1.0).step()
+    start = parameters(dtype=torch.float64)
+    moved = [p - s for p, s in zip(params, start, strict=True)]
+    assert float(norm(moved)) == pytest.approx(min(length, 0.5))
+    assert same(params, free) == (length < 0.5)
+    zero = nn.Parameter(torch.ones(2))
+    zero.grad = torch.zeros(2)
+    clip(SGD([zero], lr=1.0), norm=0.5).step()
+    assert zero.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("members", [None, MEMBERS])
+def test_centred_rows_have_mean_zero_and_the_rest_is_free(members):
+    centred, free = parameters(members=members), parameters(members=members)
+    stacked = members is not None
+    run(centre_rows(bare(named(centred), None, stacked), names=NAMES[:1]), centred, 1)
+    run(bare(named(free), None, stacked), free, 1)
+    head = free[0] - free[0].mean(dim=-2, keepdim=True)
+    torch.testing.assert_close(centred[0], head, rtol=0, atol=0)
+    assert centred[0].mean(dim=-2).abs().max() < 1e-6
+    assert same(centred[1:], free[1:])
+
+
+def test_hooks_act_in_the_order_in_which_they_were_added():
+    """Clipped and then projected is shorter than projected and then clipped."""
+    moved = []
+    for build in (
+        lambda o: clip(orthogonal(o, rescale=False), norm=0.1),
+        lambda o: orthogonal(clip(o, norm=0.1), rescale=False),
+    ):
+        params, start = parameters(), parameters()
+        optimizer = build(SGD(params, lr=1.0))
+        set_gradients(params, 0)
+        raw = [p.grad for p in params]
+        optimizer.step()
+        assert all(p.grad is g for p, g in zip(params, raw, strict=True))
+        moved.append(float(norm([p - s for p, s in zip(params, start, strict=True)])))
+    assert moved[0] == pytest.approx(0.1) and moved[1] < 0.0999
+
+
+def test_hooks_share_groups_with_a_scheduler():
     params = parameters()
-    base = AdamW(params, lr=1.0)
-    optimizer = OrthogonalGradient(GradientNormSchedule(base))
+    optimizer = orthogonal(unit_steps(AdamW(params, lr=1.0)))
     schedule = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.1)
     rates = []
     for i in range(4):
-        set_gradients(params, i)
-        optimizer.step()
+        run(optimizer, params, 1, start=i)
         schedule.step()
-        rates.append(base.param_groups[0]["lr"])
+        rates.append(optimizer.param_groups[0]["lr"])
     assert rates == pytest.approx([1.0, 0.1, 0.1, 0.01])
-    assert optimizer.state is base.state and base.state[params[0]]["step"] == 4
+    assert optimizer.state[params[0]]["step"] == 4
 
 
-@pytest.mark.parametrize("wrapper", WRAPPERS)
-def test_parameters_without_gradient_are_skipped(wrapper):
+@pytest.mark.parametrize("hook", HOOKS)
+def test_parameters_without_gradient_are_skipped(hook):
     used, unused = nn.Parameter(torch.ones(3)), nn.Parameter(torch.ones(3))
-    optimizer = WRAPPERS[wrapper](AdamW([unused, used], weight_decay=0.1))
+    optimizer = HOOKS[hook](AdamW([unused, used], weight_decay=0.1))
     used.grad = torch.tensor([1.0, 2.0, 3.0])
     optimizer.step()
     assert unused.tolist() == [1.0] * 3 and unused.grad is None
-    assert unused not in optimizer.state and used.tolist() != [1.0] * 3
+    assert optimizer.state[unused]["step"] == 0 and used.tolist() != [1.0] * 3
 
 
-def test_a_failing_base_leaves_gradients_and_lr():
-    class Failing(SGD):
-        def step(self, closure=None):
-            raise RuntimeError("no step")
-
-    w = nn.Parameter(torch.ones(2))
-    w.grad = raw = torch.tensor([1.0, 2.0])
-    optimizer = OrthogonalGradient(GradientNormSchedule(Failing([w], lr=0.5)))
-    with pytest.raises(RuntimeError, match="no step"):
-        optimizer.step()
-    assert w.grad is raw and optimizer.param_groups[0]["lr"] == 0.5
-
-
-@pytest.mark.parametrize("wrapper", WRAPPERS)
-def test_closures_are_evaluated_once_with_gradients(wrapper):
-    w = nn.Parameter(torch.tensor([1.0, -2.0]))
-    optimizer = WRAPPERS[wrapper](SGD([w], lr=0.1))
+@pytest.mark.parametrize("hook", HOOKS)
+@pytest.mark.parametrize("build", [SGD, torch.optim.SGD, torch.optim.AdamW])
+def test_closures_are_evaluated_once_and_before_the_hooks(hook, build):
+    """torch runs step hooks before a closure, which would see the last gradient."""
+    w, twin = (nn.Parameter(torch.tensor([1.0, -2.0])) for _ in range(2))
+    optimizer, by_hand = (HOOKS[hook](build([p], lr=0.1)) for p in (w, twin))
     calls = []
+
+    def loss_of(p):
+        return (p - torch.tensor([3.0, 1.0])).square().sum()
 
     def closure():
         optimizer.zero_grad()
-        loss = (w - torch.tensor([3.0, 1.0])).square().sum()
+        loss = loss_of(w)
         loss.backward()
         calls.append(loss.item())
         return loss
 
     assert optimizer.step(closure) == 13 and calls == [13.0]
-    assert w.tolist() != [1.0, -2.0]
+    optimizer.step(closure=closure)
+    for _ in range(2):
+        by_hand.zero_grad()
+        loss_of(twin).backward()
+        by_hand.step()
+    assert len(calls) == 2 and torch.equal(w, twin) and torch.equal(w.grad, twin.grad)
+
+
+# Errors ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -346,10 +624,22 @@ def test_closures_are_evaluated_once_with_gradients(wrapper):
         (lambda p: SGD(p, lr=torch.ones(3)), "stacked=True"),
         (lambda p: SGD(p, lr=torch.ones(2), stacked=True), r"shape \(2,\)|members"),
         (lambda p: SGD(p, lr=1.0, stacked=True), "number of members"),
-        (lambda p: OrthogonalGradient(SGD(p, lr=0.1), scope="row"), "'row'"),
-        (lambda p: GradientNormSchedule(p), "needs an optimiser"),
+        (lambda p: orthogonal(SGD(p, lr=0.1), scope="row"), "unknown scope 'row'"),
+        (lambda p: unit_steps(p), "list is no torch optimizer"),
+        (lambda p: orthogonal(torch.optim.LBFGS(p)), "LBFGS is no .* closure"),
+        (lambda p: clip(SGD(p, lr=0.1), norm=0.0), "norm is 0.0"),
+        (lambda p: clip(SGD(p, lr=0.1), norm=math.nan), "norm is nan"),
+        (lambda p: centre_rows(SGD(p, lr=0.1), names=["head"]), "has no names"),
     ],
 )
 def test_wrong_settings_are_refused_with_a_sentence(build, message):
     with pytest.raises(ValueError, match=message):
         build(parameters())
+
+
+def test_unknown_names_and_vectors_have_no_rows_to_centre():
+    optimizer = SGD(named(parameters()), lr=0.1)
+    with pytest.raises(UnknownName, match="'head.wieght': use one of head.weight"):
+        centre_rows(optimizer, names=["head.wieght"])
+    with pytest.raises(ValueError, match=r"head.bias has shape \(5,\)"):
+        centre_rows(optimizer, names=["head.weight", "head.bias"])

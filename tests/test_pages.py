@@ -1,13 +1,17 @@
 """Bad requests run nothing, failing pages replace nothing, drift is found."""
 
+import hashlib
 import json
+import os
 from types import SimpleNamespace
 
 import nbformat
 import pytest
 
-from grokbook import catalogue, pages, papers, records, tables
-from grokbook.training import Outcome
+from grokbook import files, tables
+from grokbook.book import catalogue, checks, pages
+from grokbook.errors import PageError, RecordError
+from grokbook.project import CLAIMS_MIME, PAPERS
 
 PAGE = """\
 # %% [markdown]
@@ -29,23 +33,23 @@ from IPython.display import Image
 
 Image(base64.b64decode("PNG"))
 
-# %%
-record = str.upper
-name = record("prieto2025/fig01")
-
 # %% tags=["nbval-check-output"]
 from IPython.display import display
 
 claim = {"statement": "2 + 2 = 4", "paper": "4", "ours": "4", "n": 1, "interval": ""}
 claim |= {"verdict": "reproduced", "source": "T1", "extra": False}
 claims = {"page": "prieto2025/fig01", "scale": "paper", "verdict": "reproduced"}
-bundle = {"application/vnd.grokbook.claims+json": claims | {"claims": [claim]}}
+read = {"record": "prieto2025/fig01c", "asked": "best", "arms": ["a"]}
+read |= {"scale": "paper", "members": {"a|0": "key"}, "sha256": "SHA"}
+claims |= {"claims": [claim], "read": [read]}
+bundle = {"application/vnd.grokbook.claims+json": claims}
 display(bundle | {"text/plain": "4"}, raw=True)
 """
 PNG = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAA"
     "AABJRU5ErkJggg=="
 )
+SHA = hashlib.sha256(b"rows").hexdigest()
 ID = "prieto2025/fig01"
 
 
@@ -63,16 +67,38 @@ def book(tmp_path, monkeypatch, executed):
     """A book of one executed page whose record is in order; returns its folder."""
     root = lay_out(tmp_path, monkeypatch)
     (root / "book/prieto2025/fig01_sum.ipynb").write_text(executed)
-    member = {"device_name": "CPU", "torch": "2", "finished": "2026-01-01"}
-    record = SimpleNamespace(members={"a|0": member}, seconds=90.0, scale="paper")
-    monkeypatch.setattr(pages, "record", lambda *args, **options: record)
+    store(root, monkeypatch)
     return root / "book"
 
 
+def store(root, monkeypatch, *, scale="paper", key="key", rows=b"rows"):
+    """What `papers.record` gives from now on; returns what it was asked for."""
+    path = root / "record.parquet"
+    path.write_bytes(rows)
+    about = {"device_name": "CPU", "torch": "2", "finished": "2026-01-01"}
+    found = SimpleNamespace(
+        name="prieto2025/fig01c",
+        scale=scale,
+        members={"a|0": about | {"training_key": key}},
+        seconds=90.0,
+        path=path,
+    )
+    asked = []
+
+    def record(*args, **options):
+        asked.append((args, options))
+        return found
+
+    monkeypatch.setattr(checks.papers, "record", record)
+    return asked
+
+
 def lay_out(root, monkeypatch):
-    monkeypatch.setattr(pages, "ROOT", root)
+    monkeypatch.setenv("GROKBOOK_HOME", str(root))
     (root / "book/prieto2025").mkdir(parents=True)
-    (root / "book/prieto2025/fig01_sum.py").write_text(PAGE.replace("PNG", PNG))
+    (root / "book/prieto2025/fig01_sum.py").write_text(
+        PAGE.replace("PNG", PNG).replace("SHA", SHA)
+    )
     (root / "book/contents.csv").write_text(
         "paper,id,title\nprieto2025,fig01,A sum\nprieto2025,fig02,A product\n"
     )
@@ -137,7 +163,7 @@ def test_rerun_leaves_the_twin(book, executed):
 )
 def test_bad_request_runs_nothing(book, monkeypatch, request_, said):
     monkeypatch.setattr(pages, "_execute", lambda *job: pytest.fail("it ran"))
-    with pytest.raises(pages.PageError) as error:
+    with pytest.raises(PageError) as error:
         pages.execute(*request_)
     assert said in str(error.value)
     assert "\n" not in str(error.value)
@@ -145,7 +171,7 @@ def test_bad_request_runs_nothing(book, monkeypatch, request_, said):
 
 def test_failing_cell_replaces_nothing(book, executed):
     edit(book, lambda text: text.replace("print(seeds", "print(1 / 0, seeds"), ".py")
-    with pytest.raises(pages.PageError) as error:
+    with pytest.raises(PageError) as error:
         pages.execute([ID])
     said = str(error.value)
     assert said.startswith(f"Page {ID} failed in cell 2 ('print(1 / 0, seeds")
@@ -158,28 +184,28 @@ def test_full_disk_replaces_nothing(book, executed, monkeypatch):
     def full(*args):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(pages.os, "replace", full)
-    with pytest.raises(pages.PageError, match="No space left on device.*as it was"):
+    monkeypatch.setattr(files.os, "replace", full)
+    with pytest.raises(PageError, match="No space left on device.*as it was"):
         pages.execute([ID])
     assert (book / "prieto2025/fig01_sum.ipynb").read_text() == executed
     assert {p.suffix for p in (book / "prieto2025").iterdir()} == {".py", ".ipynb"}
 
 
 def test_page_in_order(book):
-    assert pages.check() == []
-    assert pages.check([ID]) == []
+    assert checks.check() == []
+    assert checks.check([ID]) == []
 
 
 def test_never_executed_is_found(book):
     (book / "prieto2025/fig01_sum.ipynb").unlink()
-    assert "was never executed: run 'grokbook execute" in pages.check()[0]
-    with pytest.raises(pages.PageError, match="was never executed"):
+    assert "was never executed: run 'grokbook execute" in checks.check()[0]
+    with pytest.raises(PageError, match="was never executed"):
         catalogue.index()
 
 
 def test_drift_of_the_source_is_found(book):
     edit(book, lambda text: text.replace("print(seeds", "print(0, seeds"), ".py")
-    assert "differs between its .py and its .ipynb" in pages.check()[0]
+    assert "differs between its .py and its .ipynb" in checks.check()[0]
 
 
 def unexecuted(nb):
@@ -199,7 +225,7 @@ def retitled(nb):
 
 
 def unclaimed(nb):
-    nb.cells[5].outputs = []
+    nb.cells[4].outputs = []
 
 
 def undescribed(nb):
@@ -207,11 +233,11 @@ def undescribed(nb):
 
 
 def large(nb):
-    nb.cells[2].outputs[0]["text"] = "x" * pages.LARGEST
+    nb.cells[2].outputs[0]["text"] = "x" * checks.LARGEST
 
 
 def unknown_verdict(nb):
-    nb.cells[5].outputs[0]["data"][pages.CLAIMS]["claims"][0]["verdict"] = "fine"
+    nb.cells[4].outputs[0]["data"][CLAIMS_MIME]["claims"][0]["verdict"] = "fine"
 
 
 @pytest.mark.parametrize(
@@ -229,80 +255,202 @@ def unknown_verdict(nb):
 )
 def test_fault_of_a_twin_is_found(book, change, said):
     edit(book, change)
-    assert any(said in fault for fault in pages.check())
+    assert any(said in fault for fault in checks.check())
 
 
 @pytest.mark.parametrize("tag", ["parameters", "nbval-check-output"])
 def test_missing_tag_is_found(book, tag):
     edit(book, lambda text: text.replace(f' tags=["{tag}"]', ""), ".py")
     edit(book, lambda nb: [c.metadata.pop("tags", None) for c in nb.cells])
-    assert any(f"no code cell tagged '{tag}'" in fault for fault in pages.check())
+    assert any(f"no code cell tagged '{tag}'" in fault for fault in checks.check())
 
 
 def test_page_outside_the_contents_is_found(book):
     (book.parent / "_toc.yml").write_text("root: intro\n")
     (book / "contents.csv").write_text("paper,id,title\n")
-    faults = " ".join(pages.check())
+    faults = " ".join(checks.check())
     assert "is not in _toc.yml: add 'file: prieto2025/fig01_sum.ipynb'" in faults
     assert "is not in book/contents.csv" in faults
 
 
 def test_notebook_without_source_is_found(book):
     (book / "prieto2025/fig01_sum.py").unlink()
-    assert pages.check() == ["book/prieto2025/fig01_sum.ipynb has no .py source."]
+    assert checks.check() == ["book/prieto2025/fig01_sum.ipynb has no .py source."]
 
 
 def test_record_that_cannot_be_used_is_found(book, monkeypatch):
     def refuse(*args, **options):
-        raise RuntimeError("fig01.paper.parquet is stale")
+        raise RecordError("fig01.paper.parquet is stale")
 
-    monkeypatch.setattr(pages, "record", refuse)
-    assert "cannot be used: fig01.paper.parquet is stale" in pages.check()[0]
-
-
-def test_records_that_a_page_asks_for():
-    lines = ["a = pages.record('p/a', arms=('x', 'y'), scale=s)", "record('p/b')"]
-    cell = nbformat.v4.new_code_cell("\n".join(lines))
-    notebook = nbformat.v4.new_notebook(cells=[cell])
-    assert pages.records_read(notebook) == {"p/a": ("x", "y"), "p/b": ()}
-    assert pages.records_read(nbformat.v4.new_notebook()) == {}
-    cell.source = "record('p/a', arms=NAMES)"
-    with pytest.raises(pages.PageError, match="asks for the arms NAMES: write them"):
-        pages.records_read(notebook)
+    monkeypatch.setattr(checks.papers, "record", refuse)
+    said = "read a record that cannot be used (fig01.paper.parquet is stale): run"
+    assert said in checks.check()[0]
 
 
-def test_a_record_in_the_making_is_passed_over(tmp_path, monkeypatch):
-    """A page gets the paper's scale once that record has every arm it asks for."""
-    monkeypatch.setenv("GROKBOOK_RECORDS", str(tmp_path))
-    both, absent = ("addition", "product"), ("sparse parity, data seed 42",)
+def test_a_record_is_asked_for_as_the_page_asked(book, monkeypatch):
+    asked = store(book.parent, monkeypatch)
+    assert checks.check() == []
+    once = (("prieto2025/fig01c",), {"scale": "best", "arms": ["a"]})
+    assert asked == [once]
 
-    def scales():
-        asked = ((), both, ("addition",), absent)
-        return [pages.record("prieto2025/fig04left", arms=a).scale for a in asked]
 
-    def add(scale, *names):
-        known = papers.get("prieto2025/fig04left", scale)
-        rows = [{"epoch": 0, "test_accuracy": 0.0}]
-        outcomes = [Outcome(known.arm(name), 42, rows, {}, 1.0, {}) for name in names]
-        records.add(known, outcomes)
+@pytest.mark.parametrize(
+    ("now", "said"),
+    [
+        (
+            {"scale": "laptop"},
+            "read prieto2025/fig01c at paper scale, and would read it at laptop scale",
+        ),
+        ({"key": "other"}, "read other members of prieto2025/fig01c than it has now"),
+        ({"rows": b"others"}, "read another record.parquet than there is now"),
+    ],
+)
+def test_a_record_that_changed_since_is_found(book, monkeypatch, now, said):
+    store(book.parent, monkeypatch, **now)
+    (fault,) = checks.check()
+    assert fault.startswith(f"Page {ID} {said}")
+    assert fault.endswith(f": run 'grokbook execute {ID}'.")
 
-    add("paper", "addition")
-    assert scales() == ["paper"] * 4  # nothing to fall back to
-    add("laptop", *both)
-    assert scales() == ["paper", "laptop", "paper", "paper"]
-    add("paper", "product")
-    assert scales() == ["paper"] * 4
-    laptop = pages.record("prieto2025/fig04left", scale="laptop", arms=absent)
-    assert laptop.scale == "laptop"
-    with pytest.raises(papers.UnknownName, match="no arm 'addtion' at any scale: use"):
-        pages.record("prieto2025/fig04left", arms=("addtion",))
+
+def unread(nb):
+    del nb.cells[4].outputs[0]["data"][CLAIMS_MIME]["read"]
+
+
+def test_a_page_that_does_not_say_what_it_read_is_executed_again(book):
+    edit(book, unread)
+    said = f"Page {ID} does not say which records it read: run 'grokbook execute {ID}'."
+    assert checks.check() == [said]
+    with pytest.raises(PageError) as error:
+        catalogue.index()
+    assert str(error.value) == said
+
+
+def cut(text):
+    return text[: len(text) // 2]
+
+
+def conflict(text):
+    lines = text.splitlines(keepends=True)
+    middle = ["<<<<<<< HEAD\n", lines[1], "=======\n", lines[1], ">>>>>>> other\n"]
+    return "".join([lines[0], *middle, *lines[2:]])
+
+
+DAMAGE = {
+    "empty": lambda text: b"",
+    "truncated": lambda text: cut(text).encode(),
+    "binary": lambda text: bytes(range(128, 256)) * 4,
+    "zeros": lambda text: bytes(100),
+    "conflict": lambda text: conflict(text).encode(),
+    "list": lambda text: b"[]\n",
+    "object": lambda text: b"{}\n",
+}
+FILES = ("book/prieto2025/fig01_sum.ipynb", "book/contents.csv", "_toc.yml")
+
+
+@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_file_is_one_sentence(book, file, damage):
+    path = book.parent / file
+    path.write_bytes(DAMAGE[damage](path.read_text()))
+    if file == "_toc.yml" and damage == "truncated":
+        path.write_text("root: intro\nparts:\n- chapters:\n  - file: 'prieto2025/f")
+    for command in (checks.check, catalogue.index):
+        if command is catalogue.index and file == "_toc.yml":
+            continue  # which reads no table of contents
+        try:
+            said = command()
+        except PageError as error:
+            said = [str(error)]
+        assert len(said) == 1
+        assert path.name in said[0]
+        assert "\n" not in said[0].rstrip()
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "prieto2025,fig01\n",
+        "prieto2025,fig01,A sum,more\n",
+        "prieto2024,fig01,A sum\n",
+        "prieto2025,figure,A sum\n",
+        "prieto2025,fig01,A sum",
+    ],
+)
+def test_a_line_of_the_contents_that_names_no_page_is_found(book, lines):
+    (book / "contents.csv").write_text("paper,id,title\n" + lines)
+    with pytest.raises(PageError, match=r"contents\.csv .*: take .* from git again"):
+        pages.contents()
+
+
+def test_a_missing_file_is_one_sentence(book):
+    (book / "contents.csv").unlink()
+    with pytest.raises(PageError, match=r"contents\.csv cannot be read \(No such file"):
+        checks.check()
+
+
+def damaged_claims(nb):
+    del nb.cells[4].outputs[0]["data"][CLAIMS_MIME]["claims"][0]["ours"]
+
+
+def damaged_read(nb):
+    del nb.cells[4].outputs[0]["data"][CLAIMS_MIME]["read"][0]["arms"]
+
+
+def listed_claims(nb):
+    nb.cells[4].outputs[0]["data"][CLAIMS_MIME] = [1]
+
+
+@pytest.mark.parametrize("change", [damaged_claims, damaged_read, listed_claims])
+def test_damaged_claims_are_one_sentence(book, change):
+    edit(book, change)
+    said = f"The claims of page {ID} are damaged: run 'grokbook execute {ID}'."
+    assert checks.check() == [said]
+    with pytest.raises(PageError) as error:
+        catalogue.index()
+    assert str(error.value) == said
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"\xff\xfe\x00", "fig01_sum.py is not text: take it from git again."),
+        (b"", "differs between its .py and its .ipynb"),
+    ],
+)
+def test_a_damaged_source_is_one_sentence(book, content, said):
+    (book / "prieto2025/fig01_sum.py").write_bytes(content)
+    (fault,) = checks.check()
+    assert said in fault
+    with pytest.raises(PageError, match=r"^[^\n]*(is not text|has no cell)[^\n]*$"):
+        pages.execute([ID])
+
+
+@pytest.mark.parametrize("line", ["rate = 1 / 2", "rate = ", "<<<<<<< HEAD"])
+def test_parameters_that_are_no_literals_are_one_sentence(book, line):
+    edit(book, lambda text: text.replace("rate = 0.5", line), ".py")
+    with pytest.raises(PageError, match="parameters that are not literal values"):
+        pages.execute([ID])
+
+
+def test_a_kernel_gets_absolute_places_and_leaves_none_behind(book, monkeypatch):
+    monkeypatch.chdir(book)
+    monkeypatch.setenv("GROKBOOK_RECORDS", "../records")
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.delenv("GROKBOOK_DATA", raising=False)
+    before = dict(os.environ)
+    with pages._environment(pages._for_kernels()):
+        assert os.environ["GROKBOOK_RECORDS"] == f"{book}/../records"
+        assert os.environ["OMP_NUM_THREADS"] == "1"
+        assert "grokbook" in os.listdir(os.environ["PYTHONPATH"].split(os.pathsep)[0])
+        assert "GROKBOOK_DATA" not in os.environ
+    assert dict(os.environ) == before
 
 
 def test_generated_pages_show_the_page(book):
     written = {path.name: path for path in catalogue.index()}
     assert set(written) == {
         *("gallery.md", "scoreboard.md", "status.md", "state.md"),
-        *(f"{paper}.md" for paper in pages.PAPERS),
+        *(f"{paper}.md" for paper in PAPERS),
         "prieto2025-fig01.png",
     }
     texts = {name: p.read_text() for name, p in written.items() if p.suffix == ".md"}
@@ -311,7 +459,7 @@ def test_generated_pages_show_the_page(book):
     assert 'verdict-reproduced">reproduced<' in texts["gallery.md"]
     assert "| 4 | 4 (*n* = 1) |" in texts["scoreboard.md"]
     assert "**1 claim:**" in texts["scoreboard.md"]
-    assert "`prieto2025/fig01` | paper | 1 | 90 s | CPU | 2 |" in texts["status.md"]
+    assert "`prieto2025/fig01c` | paper | 1 | 90 s | CPU | 2 |" in texts["status.md"]
     assert "| Figure\N{NO-BREAK SPACE}2 | A product |" in texts["state.md"]
     assert "not yet" in texts["state.md"]
 

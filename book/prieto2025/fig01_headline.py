@@ -39,14 +39,14 @@ from dataclasses import replace
 import torch
 from torch.func import functional_call
 
-from grokbook import claims, losses, optimizers, pages, plots, tables
-from grokbook.training import start
+from grokbook import claims, evidence, losses, optimizers, plots, tables
+from grokbook.engine.build import start
 
 plots.use_style()
 page = {"scale": scale, "retrain": retrain, "device": device}
-projected = pages.record("prieto2025/fig01a", **page)
-tasks = pages.record("prieto2025/fig04left", arms=("addition",), **page)
-plain = pages.record(
+projected = evidence.record("prieto2025/fig01a", **page)
+tasks = evidence.record("prieto2025/fig04left", arms=("addition",), **page)
+plain = evidence.record(
     "prieto2025/fig01c", arms=("softmax float64", "exact CE float64"), **page
 )
 # of the tasks of Figure 4, panel (b) shows addition
@@ -139,8 +139,26 @@ tables.settings(
 # \hat g = \frac{\lVert g\rVert}{\lVert g_\perp\rVert}\, g_\perp .
 # $$
 
+
+# %%
+def project(weight, gradient):
+    """⊥Grad of one tensor."""
+    w, g = weight.flatten(), gradient.flatten()
+    kept = g - (w @ g) / (w @ w + 1e-30) * w
+    kept = kept * (g.norm() / (kept.norm() + 1e-30))  # in the code, not in the paper
+    return kept.view_as(gradient)
+
+
 # %% tags=["hide-input"]
-print(inspect.getsource(optimizers.OrthogonalGradient._project))
+draws = torch.Generator().manual_seed(0)
+weight, gradient = torch.randn(2, 200, 113, generator=draws)
+moved = torch.nn.Parameter(weight.clone())
+moved.grad = gradient
+optimizers.orthogonal(torch.optim.SGD([moved], lr=1.0)).step()
+step = weight - moved.detach()
+apart = float((step - project(weight, gradient)).abs().max())
+print(f"largest entry of a step           {float(step.abs().max()):.1f}")
+print(f"its distance from the package's  {apart:.0e}")
 
 # %% [markdown]
 # The control is softmax cross-entropy itself, the same number in exact arithmetic, but
@@ -271,8 +289,8 @@ print(f"step: rate times gradient over it   {rate * gradient / root:.0e}")
 # StableMax groks within the epochs of a laptop's record.
 
 # %% tags=["hide-input"]
-control = pages.record("prieto2025/fig01control", arms=("exact CE",), **page)
-matched = pages.record(
+control = evidence.record("prieto2025/fig01control", arms=("exact CE",), **page)
+matched = evidence.record(
     "prieto2025/fig04left", arms=("addition",), **(page | {"scale": control.scale})
 )
 tables.settings(control)

@@ -32,10 +32,12 @@ device = "auto"
 import inspect
 import math
 
-from grokbook import claims, metrics, pages, plots, tables
+from grokbook import claims, evidence, metrics, plots, tables
 
 plots.use_style()
-record = pages.record("prieto2025/fig02", scale=scale, retrain=retrain, device=device)
+record = evidence.record(
+    "prieto2025/fig02", scale=scale, retrain=retrain, device=device
+)
 tables.settings(
     record,
     paper={
@@ -286,22 +288,19 @@ for fraction in fractions:
                 source="4.2 T3",
             )
         )
-    for precision in ("float32", "float64"):
-        found.append(
-            claims.per_seed(
-                record,
-                f"{words}, {precision}: test accuracy rises by at most 10 points after "
-                "the collapse line",
-                "levels off",
-                {
-                    s: 100 * g
-                    for s, g in gain_after_collapse(fraction, precision).items()
-                },
-                lambda points: points <= 10,
-                show="{:.1f} points",
-                source="4.2 T4",
-            )
+    found += [
+        claims.per_seed(
+            record,
+            f"{words}, {precision}: test accuracy rises by at most 10 points after "
+            "the collapse line",
+            "levels off",
+            {s: 100 * g for s, g in gain_after_collapse(fraction, precision).items()},
+            lambda points: points <= 10,
+            show="{:.1f} points",
+            source="4.2 T4",
         )
+        for precision in ("float32", "float64")
+    ]
     late = record.series(f"{fraction} float16", "test_accuracy")
     late = late[late.index >= 6000]
     if len(late):

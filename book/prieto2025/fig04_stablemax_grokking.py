@@ -36,11 +36,11 @@ import math
 
 import torch
 
-from grokbook import claims, datasets, losses, pages, plots, tables
+from grokbook import claims, datasets, evidence, losses, plots, tables
 
 plots.use_style()
 page = {"scale": scale, "retrain": retrain, "device": device}
-left = pages.record(
+left = evidence.record(
     "prieto2025/fig04left",
     arms=(
         "addition",
@@ -50,7 +50,7 @@ left = pages.record(
     ),
     **page,
 )
-right = pages.record("prieto2025/fig04right", **page)
+right = evidence.record("prieto2025/fig04right", **page)
 
 # %% [markdown]
 # Left and middle panels. The paper names the tasks, the loss and the network; learning
@@ -148,7 +148,9 @@ for name, encoding, bits in (
     ("random, 7 bits", "random_binary", 7),
     ("random, 14 bits", "random_binary", 14),
 ):
-    pairs = datasets.modular(113, lambda a, b, p: a, 0.5, encoding=encoding, bits=bits)
+    pairs = datasets.modular(
+        113, lambda a, _b, _p: a, 0.5, encoding=encoding, bits=bits
+    )
     code = torch.stack([pairs.x_train[pairs.y_train == n][0] for n in range(113)])
     code, n = code[:, :bits].double(), torch.arange(113.0).double()
     design = torch.cat([code, torch.ones(113, 1).double()], dim=1)

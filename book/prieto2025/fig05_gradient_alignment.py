@@ -41,10 +41,12 @@ import math
 import numpy as np
 import torch
 
-from grokbook import claims, losses, metrics, models, observables, pages, plots, tables
+from grokbook import claims, evidence, losses, metrics, models, plots, tables
 
 plots.use_style()
-record = pages.record("prieto2025/fig05", scale=scale, retrain=retrain, device=device)
+record = evidence.record(
+    "prieto2025/fig05", scale=scale, retrain=retrain, device=device
+)
 
 # %% tags=["hide-input"]
 tables.settings(
@@ -84,7 +86,7 @@ tables.arms(record)
 # took.
 
 # %% tags=["hide-input"]
-print(inspect.getsource(observables.OBSERVABLES["alignment"]))
+print(inspect.getsource(metrics.joint_cosine))
 
 # %% [markdown]
 # In a bias-free ReLU network the layers cannot differ in the numerator. The logits double

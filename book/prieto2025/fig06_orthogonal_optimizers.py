@@ -36,17 +36,17 @@ device = "auto"
 panels = "abc"  # the panels that scale, retrain and device apply to
 
 # %% tags=["hide-input"]
-import inspect
 import math
 
 import numpy as np
+import torch
 
-from grokbook import claims, optimizers, pages, plots, tables
+from grokbook import claims, evidence, optimizers, plots, tables
 
 plots.use_style()
 asked = {"scale": scale, "retrain": retrain, "device": device}
 chosen = {panel: asked if panel in panels else {} for panel in "abc"}
-attention = pages.record(
+attention = evidence.record(
     "prieto2025/fig06a",
     arms=(
         "no-norm, subtraction: AdamW",
@@ -56,8 +56,8 @@ attention = pages.record(
     ),
     **chosen["a"],
 )
-mlp = pages.record("prieto2025/fig06b", **chosen["b"])
-decay = pages.record("prieto2025/fig06c", **chosen["c"])
+mlp = evidence.record("prieto2025/fig06b", **chosen["b"])
+decay = evidence.record("prieto2025/fig06c", **chosen["c"])
 
 # %% [markdown]
 # **Panel (b)**, the MLP. Learning rate, betas and eps are not in the paper; the code runs
@@ -158,11 +158,36 @@ tables.arms(decay)
 # $\lVert \nabla \mathcal{L} \rVert \, \nabla_\perp \mathcal{L} /
 # \lVert \nabla_\perp \mathcal{L} \rVert$. Where the cosine of gradient and weights is 0.9,
 # as in [Figure 5](fig05_gradient_alignment.ipynb), the stretching makes a step of SGD more
-# than twice as long. Both forms go through these lines; `parameters` is one
-# tensor or all of them.
+# than twice as long. Both forms are these lines, with `w` and `g` one
+# tensor or all of them as one vector:
+
+
+# %%
+def project(w, g, rescale):
+    """What is left of the vector g without its part along w."""
+    kept = g - (w @ g) / (w @ w + 1e-30) * w
+    return kept * (g.norm() / (kept.norm() + 1e-30)) if rescale else kept
+
 
 # %% tags=["hide-input"]
-print(inspect.getsource(optimizers.OrthogonalGradient._project))
+draws = torch.Generator().manual_seed(0)
+weights, gradients = torch.randn(2, 2, 5000, generator=draws)
+for form, rescale, scope in (
+    ("the paper", False, "global"),
+    ("the released code", True, "tensor"),
+):
+    moved = [torch.nn.Parameter(w.clone()) for w in weights]
+    for w, g in zip(moved, gradients, strict=True):
+        w.grad = g
+    descent = torch.optim.SGD(moved, lr=1.0)
+    optimizers.orthogonal(descent, rescale=rescale, scope=scope).step()
+    step = weights - torch.stack([w.detach() for w in moved])
+    parts = [(weights.flatten(), gradients.flatten())]
+    if scope == "tensor":
+        parts = list(zip(weights, gradients, strict=True))
+    here = torch.cat([project(w, g, rescale) for w, g in parts])
+    apart = float((step.flatten() - here).abs().max())
+    print(f"{form:18} these lines and the package's differ by at most {apart:.0e}")
 
 # %% tags=["hide-input"]
 networks = list(

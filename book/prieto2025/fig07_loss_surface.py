@@ -40,10 +40,13 @@ import torch
 from matplotlib.colors import LinearSegmentedColormap, LogNorm
 from torch.func import functional_call
 
-from grokbook import claims, losses, pages, plots, tables, training
+from grokbook import claims, evidence, losses, plots, tables
+from grokbook.engine.build import start
 
 plots.use_style()
-record = pages.record("prieto2025/fig07", scale=scale, retrain=retrain, device=device)
+record = evidence.record(
+    "prieto2025/fig07", scale=scale, retrain=retrain, device=device
+)
 
 # %% tags=["hide-input"]
 tables.settings(
@@ -114,7 +117,7 @@ STYLE = {
 seed = record.experiment.seeds[0]
 arms = {name: record.experiment.arm(name) for name in STYLE if record.seeds(name)}
 drawn = [name for name in arms if seed in record.seeds(name)]
-data, network = training.start(arms[SGD], seed)
+data, network = start(arms[SGD], seed)
 shapes = {name: w.shape for name, w in network.named_parameters()}
 
 
@@ -512,44 +515,44 @@ for name in (STABLE, SOFT):
             source="4.7",
         )
     )
-for name in (WEAK, STRONG):
-    if name in drawn:
-        found.append(
-            claims.extra(
-                record,
-                f"{name}: the same cosine with SGD among all weights",
-                together(name, lambda displacement: displacement),
-                show="{:.3f}",
-            )
-        )
-for name in arms:
-    found.append(
+found += [
+    claims.extra(
+        record,
+        f"{name}: the same cosine with SGD among all weights",
+        together(name, lambda displacement: displacement),
+        show="{:.3f}",
+    )
+    for name in (WEAK, STRONG)
+    if name in drawn
+]
+found += [
+    claims.extra(
+        record,
+        f"{name}: test accuracy at the end, epoch {arms[name].epochs:,}",
+        claims.last(record, name, "test_accuracy"),
+        show="{:.1%}",
+    )
+    for name in arms
+]
+found += [
+    claims.extra(
+        record,
+        f"{name}: epoch of the turn (the last one if test loss never falls)",
+        turn(name),
+    )
+    for name in (SGD, WEAK, STRONG)
+    if name in arms
+]
+if STABLE in drawn:
+    found += [
         claims.extra(
             record,
-            f"{name}: test accuracy at the end, epoch {arms[name].epochs:,}",
-            claims.last(record, name, "test_accuracy"),
-            show="{:.1%}",
+            f"{STABLE}: {part} loss at the end in its own loss",
+            claims.last(record, STABLE, f"{part}_loss"),
+            show="{:.2f}",
         )
-    )
-for name in (SGD, WEAK, STRONG):
-    if name in arms:
-        found.append(
-            claims.extra(
-                record,
-                f"{name}: epoch of the turn (the last one if test loss never falls)",
-                turn(name),
-            )
-        )
-if STABLE in drawn:
-    for part in parts:
-        found.append(
-            claims.extra(
-                record,
-                f"{STABLE}: {part} loss at the end in its own loss",
-                claims.last(record, STABLE, f"{part}_loss"),
-                show="{:.2f}",
-            )
-        )
+        for part in parts
+    ]
     found.append(
         claims.extra(
             record,

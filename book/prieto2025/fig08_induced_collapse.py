@@ -37,10 +37,12 @@ import math
 
 import torch
 
-from grokbook import claims, losses, pages, plots, tables
+from grokbook import claims, evidence, losses, plots, tables
 
 plots.use_style()
-record = pages.record("prieto2025/fig08", scale=scale, retrain=retrain, device=device)
+record = evidence.record(
+    "prieto2025/fig08", scale=scale, retrain=retrain, device=device
+)
 tables.settings(
     record,
     paper={
@@ -297,40 +299,39 @@ def lead_gained(arm, since, until):
 
 found = []
 START, END = f"{begin:,}", f"{end:,}"
-for arm in baselines:
-    found.append(
-        claims.per_seed(
-            record,
-            f"{arm}: gains at least 20 points of test accuracy from epoch {START} to "
-            f"{END}",
-            "+41 points (notebook)",
-            change(arm),
-            lambda points: points >= 20,
-            show="{:+.1f} points",
-            source="4.8",
-        )
+found += [
+    claims.per_seed(
+        record,
+        f"{arm}: gains at least 20 points of test accuracy from epoch {START} to {END}",
+        "+41 points (notebook)",
+        change(arm),
+        lambda points: points >= 20,
+        show="{:+.1f} points",
+        source="4.8",
     )
-for arm in induced:
-    found.append(
-        claims.per_seed(
-            record,
-            f"{arm}: test accuracy at epoch {END} within 2 points of that at {START}",
-            "+0.3 points (notebook)" if arm == ZEROED else "learning stops (text)",
-            change(arm),
-            lambda points: abs(points) <= 2,
-            show="{:+.1f} points",
-            source="4.8",
-        )
+    for arm in baselines
+]
+found += [
+    claims.per_seed(
+        record,
+        f"{arm}: test accuracy at epoch {END} within 2 points of that at {START}",
+        "+0.3 points (notebook)" if arm == ZEROED else "learning stops (text)",
+        change(arm),
+        lambda points: abs(points) <= 2,
+        show="{:+.1f} points",
+        source="4.8",
     )
-for arm in induced:
-    found.append(
-        claims.extra(
-            record,
-            f"{arm}: largest rise of test accuracy above its value at epoch {START}",
-            rise(arm),
-            show="{:+.1f} points",
-        )
+    for arm in induced
+]
+found += [
+    claims.extra(
+        record,
+        f"{arm}: largest rise of test accuracy above its value at epoch {START}",
+        rise(arm),
+        show="{:+.1f} points",
     )
+    for arm in induced
+]
 for arm in known:
     their = authors(arm)
     until = {"up to epoch 7,000": 7000, "at any epoch": end}

@@ -36,11 +36,11 @@ from itertools import pairwise
 
 import torch
 
-from grokbook import claims, losses, metrics, optimizers, pages, plots, tables
-from grokbook.training import start
+from grokbook import claims, evidence, losses, metrics, optimizers, plots, tables
+from grokbook.engine.build import start
 
 plots.use_style()
-record = pages.record(
+record = evidence.record(
     "prieto2025/fig09",
     arms=("70% float16", "70% float32", "70% float64"),
     scale=scale,
@@ -115,14 +115,14 @@ tables.arms(record)
 #
 # with one norm over all weights. Unlike in AdamW, no weight has a scale of its own and
 # nothing remembers earlier gradients: only the direction is left. The package has it as
-# a wrapper of any optimizer. Three steps of the network of this page:
+# a hook on the steps of any optimizer. Three steps of the network of this page:
 
 # %%
 arm = record.experiment.arms[-1]
 data, network = start(arm, seed=42)
 weights = list(network.parameters())
 length = arm.optimizer.options["lr"]
-descent = optimizers.GradientNormSchedule(torch.optim.SGD(weights, lr=length))
+descent = optimizers.unit_steps(torch.optim.SGD(weights, lr=length))
 print(f"norm of all weights  {metrics.total_norm([w.detach() for w in weights]):.2f}")
 for _ in range(3):
     before = [w.detach().clone() for w in weights]

@@ -39,10 +39,12 @@ import math
 import numpy as np
 import torch
 
-from grokbook import claims, metrics, models, observables, pages, plots, tables
+from grokbook import claims, evidence, metrics, models, plots, tables
 
 plots.use_style()
-record = pages.record("prieto2025/fig10", scale=scale, retrain=retrain, device=device)
+record = evidence.record(
+    "prieto2025/fig10", scale=scale, retrain=retrain, device=device
+)
 
 # %% tags=["hide-input"]
 tables.settings(
@@ -88,7 +90,7 @@ tables.arms(record)
 # after the step; entries with a gradient of exactly zero are counted apart.
 
 # %% tags=["hide-input"]
-print(inspect.getsource(observables.OBSERVABLES["gradients"]))
+print(inspect.getsource(metrics.absorbed_fraction))
 
 # %% tags=["hide-input"]
 PLAIN, HEAVY = "momentum 0", "momentum 0.8"

@@ -44,19 +44,19 @@ import torch
 from matplotlib.colors import to_hex
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from grokbook import claims, losses, pages, plots, tables
+from grokbook import claims, evidence, losses, plots, tables
 
 plots.use_style()
 page = {"scale": scale, "retrain": retrain, "device": device}
 TAYLOR, DETACHED = "Taylor", "Taylor, minimum detached"
-mixed = pages.record("prieto2025/fig11", arms=("logit norm 0.01", "Taylor"), **page)
-tasks = pages.record("prieto2025/fig04left", arms=("addition",), **page)
+mixed = evidence.record("prieto2025/fig11", arms=("logit norm 0.01", "Taylor"), **page)
+tasks = evidence.record("prieto2025/fig04left", arms=("addition",), **page)
 whole = all(mixed.seeds(a.name) for a in mixed.experiment.arms if a.name != DETACHED)
 if scale == "best" and not retrain and not (whole and tasks.scale == mixed.scale):
     # a race needs one task: the better scale waits until all of it is recorded
-    mixed, tasks = (pages.record(one.name, scale="laptop") for one in (mixed, tasks))
-plain = pages.record("prieto2025/fig01c", **page)
-small = pages.record("prieto2025/fig11", scale="laptop")
+    mixed, tasks = (evidence.record(one.name, scale="laptop") for one in (mixed, tasks))
+plain = evidence.record("prieto2025/fig01c", **page)
+small = evidence.record("prieto2025/fig11", scale="laptop")
 
 # %% tags=["hide-input"]
 tables.settings(

@@ -37,14 +37,14 @@ from dataclasses import replace
 
 import torch
 
-from grokbook import claims, metrics, pages, plots, tables
+from grokbook import claims, evidence, metrics, plots, tables
 
 plots.use_style()
 page = {"scale": scale, "retrain": retrain, "device": device}
 ADDITION, PRODUCT = "addition", "product"
 SOFTMAX, EXACT = "softmax float64", "exact CE float64"
-tasks = pages.record("prieto2025/fig04left", arms=("addition", "product"), **page)
-plain = pages.record(
+tasks = evidence.record("prieto2025/fig04left", arms=("addition", "product"), **page)
+plain = evidence.record(
     "prieto2025/fig01c", arms=("softmax float64", "exact CE float64"), **page
 )
 

@@ -39,10 +39,13 @@ import math
 import torch
 from matplotlib.ticker import NullFormatter
 
-from grokbook import claims, losses, optimizers, pages, plots, tables, training
+from grokbook import claims, evidence, losses, optimizers, plots, tables
+from grokbook.engine.build import start
 
 plots.use_style()
-record = pages.record("prieto2025/fig13", scale=scale, retrain=retrain, device=device)
+record = evidence.record(
+    "prieto2025/fig13", scale=scale, retrain=retrain, device=device
+)
 
 # %% tags=["hide-input"]
 tables.settings(
@@ -93,7 +96,7 @@ tables.arms(record)
 # %%
 def first_step(alpha, optimizer):
     """Changes made by one step: of the outputs (root mean square), of the weights."""
-    data, network = training.start(one, record.experiment.seeds[0])
+    data, network = start(one, record.experiment.seeds[0])
     before = [w.detach().clone() for w in network.parameters()]
     begin = network(data.x_train).detach()
     losses.mean_squared_error(

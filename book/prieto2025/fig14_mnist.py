@@ -38,10 +38,12 @@ import math
 
 import numpy as np
 
-from grokbook import claims, metrics, pages, plots, tables
+from grokbook import claims, evidence, metrics, plots, tables
 
 plots.use_style()
-record = pages.record("prieto2025/fig14", scale=scale, retrain=retrain, device=device)
+record = evidence.record(
+    "prieto2025/fig14", scale=scale, retrain=retrain, device=device
+)
 
 # %% tags=["hide-input"]
 tables.settings(

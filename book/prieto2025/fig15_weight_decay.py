@@ -39,19 +39,19 @@ from IPython.display import display
 from matplotlib.colors import to_hex
 from matplotlib.ticker import NullFormatter
 
-from grokbook import claims, pages, plots, records, tables
+from grokbook import claims, evidence, plots, records, tables
 from grokbook.claims import median
 from grokbook.experiment import SCALES
 
 plots.use_style()
 page = {"scale": scale, "retrain": retrain, "device": device}
-grid = pages.record("prieto2025/fig15", **page)
+grid = evidence.record("prieto2025/fig15", **page)
 # the grid at the lowest learning rate is optional: it takes several times as long
 OPTIONAL = "prieto2025/fig15slow"
 wanted = SCALES if scale == "best" else (scale,)
 every = [grid]
 if retrain or any(records.path_of(OPTIONAL, one).exists() for one in wanted):
-    every.append(pages.record(OPTIONAL, **page))
+    every.append(evidence.record(OPTIONAL, **page))
 
 # %% tags=["hide-input"]
 for record in every:

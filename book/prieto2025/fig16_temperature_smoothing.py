@@ -44,25 +44,26 @@ import torch
 from grokbook import (
     claims,
     datasets,
+    evidence,
     losses,
     models,
     optimizers,
-    pages,
     plots,
     tables,
 )
+from grokbook.evidence import Run
 
 plots.use_style()
 page = {"scale": scale, "retrain": retrain, "device": device}
-remedies = pages.record(
+remedies = evidence.record(
     "prieto2025/fig16",
     arms=("temperature 1", "temperature 1e5", "label smoothing 0.2"),
     **page,
 )
 # StableMax at the same scale: its record of another scale has another task
 same = page | {"scale": remedies.scale}
-tasks = pages.record("prieto2025/fig04left", **same)
-plain = pages.record("prieto2025/fig01c", arms=("exact CE float64",), **page)
+tasks = evidence.record("prieto2025/fig04left", **same)
+plain = evidence.record("prieto2025/fig01c", arms=("exact CE float64",), **page)
 
 # %% tags=["hide-input"]
 tables.settings(
@@ -98,19 +99,17 @@ tables.arms(remedies)
 # gives it the task of the other runs.
 
 # %% tags=["hide-input"]
-EXACT = "exact CE float64"
-COLD, HOT, SMOOTH = "temperature 1", "temperature 1e5", "label smoothing 0.2"
-COLLAPSE = "collapse_float32"
-TASK = remedies.experiment.arms[0]
+cold = Run(remedies, "temperature 1", "T = 1", plots.BLUE)
+hot = Run(remedies, "temperature 1e5", "T = 1e5", plots.RED)
+smooth = Run(remedies, "label smoothing 0.2", "smoothing 0.2", plots.ORANGE)
+stable = Run(tasks, "addition", "StableMax", plots.GREEN)
+control = Run(plain, "exact CE float64", "collapse-free", plots.BLACK)
+TRAIN, TEST, COLLAPSE = "train_accuracy", "test_accuracy", "collapse_float32"
+until = cold.settings.epochs
 
 
-def same_task(record, arm):
-    """Whether an arm has the data and the network of the remedies."""
-    other = record.experiment.arm(arm)
-    return (other.dataset, other.model) == (TASK.dataset, TASK.model)
-
-
-def task(arm):
+def task(run):
+    arm = run.settings
     share = arm.dataset.options["train_fraction"]
     beta2 = arm.optimizer.options["betas"][1]
     return (
@@ -119,11 +118,11 @@ def task(arm):
     )
 
 
-has_stable = bool(tasks.seeds("addition"))
-has_exact = bool(plain.seeds(EXACT)) and same_task(plain, EXACT)
-print(f"remedies   {task(TASK)}")
-print(f"StableMax  {task(tasks.experiment.arm('addition'))}")
-print(f"control    {task(plain.experiment.arm(EXACT))}")
+one, other = cold.settings, control.settings
+comparable = (one.dataset, one.model) == (other.dataset, other.model)
+print(f"remedies   {task(cold)}")
+print(f"StableMax  {task(stable)}")
+print(f"control    {task(control)}")
 
 # %% [markdown]
 # ## The idea in code
@@ -167,9 +166,9 @@ def trained_logits(
 
 
 with torch.random.fork_rng():
-    hot, shrunk = trained_logits(1e5, 1.0), trained_logits(1.0, 1e5 ** (1 / 3))
-print(f"largest logit after 1,000 steps  {float(hot.max()):.6f}")
-print(f"largest difference of the two   {float((hot - shrunk).abs().max()):.1e}")
+    heated, shrunk = trained_logits(1e5, 1.0), trained_logits(1.0, 1e5 ** (1 / 3))
+print(f"largest logit after 1,000 steps  {float(heated.max()):.6f}")
+print(f"largest difference of the two   {float((heated - shrunk).abs().max()):.1e}")
 
 # %% [markdown]
 # Smoothing changes the target: the correct class is to have the probability
@@ -186,7 +185,7 @@ print(f"largest difference of the two   {float((hot - shrunk).abs().max()):.1e}"
 print(inspect.getsource(losses.softmax_cross_entropy))
 
 # %%
-classes, smoothing = TASK.model.options["classes"], 0.2
+classes, smoothing = cold.settings.model.options["classes"], 0.2
 high, low = 1 - smoothing + smoothing / classes, smoothing / classes
 best_gap = math.log(high / low)
 floor = -high * math.log(high) - (classes - 1) * low * math.log(low)
@@ -201,35 +200,22 @@ print(f"smallest possible: {floor:.4f}")
 
 
 # %% tags=["hide-input"]
-ARMS = (
-    (COLD, "T = 1", plots.BLUE),
-    (HOT, "T = 1e5", plots.RED),
-    (SMOOTH, "smoothing 0.2", plots.ORANGE),
-)
-trained = [arm for arm, _, _ in ARMS if remedies.seeds(arm)]
-curves = [(remedies, arm, label, c) for arm, label, c in ARMS if arm in trained]
-if has_exact:
-    curves.append((plain, EXACT, "collapse-free", plots.BLACK))
-until = TASK.epochs
-
-
-def reaches(record, arm, column, share):
-    return claims.first_epoch(record, arm, column, reaches=share)
-
+curves = [run for run in (cold, hot, smooth) if run.seeds]
+if comparable and control.seeds:
+    curves.append(control)
 
 # %% [markdown]
 # ## The figure
 
 # %% tags=["hide-input"] mystnb={"figure": {"caption": "Figure 16. (a) Test accuracy solid, training accuracy dashed. (b) Share of training samples whose float32 softmax has collapsed, of the logits that the loss sees, z/T. (c) StableMax, on the task printed above. Thick lines are medians over seeds, thin lines single seeds; the axis of epochs is logarithmic.", "name": "fig-prieto2025-16"}, "image": {"alt": "Three panels against epoch. Left: with smoothing test accuracy rises to 100 percent within the first thousand epochs. At temperature 1 training accuracy is at 100 percent until it falls steeply after epoch 10,000, to come half way back, with test accuracy near 15 percent. At temperature 1e5 training accuracy rises after epoch 600 to 91 percent and stays there, test accuracy stays below 10. Middle: temperature 1 rises to two thirds collapsed and falls back to none, temperature 1e5 has just begun to rise at the end, smoothing stays at zero. Right: with StableMax test accuracy rises to 100 percent by epoch 20,000."}}
 figure, (left, middle, right) = plots.panels(3, height=3.7)
-for record, arm, label, color in curves:
-    plots.accuracy(left, record, arm, color=color, label=label)
-    if record is remedies:
-        plots.curve(
-            middle, record, arm, COLLAPSE, color=color, label=label, percent=True
-        )
-if has_stable:
-    plots.accuracy(right, tasks, "addition", color=plots.GREEN, label="StableMax")
+for run in curves:
+    style = {"color": run.color, "label": run.label}
+    plots.accuracy(left, run.record, run.arm, **style)
+    if run is not control:
+        plots.curve(middle, run.record, run.arm, COLLAPSE, percent=True, **style)
+if stable.seeds:
+    plots.accuracy(right, tasks, stable.arm, color=stable.color, label=stable.label)
 middle.set(xlabel="epoch", ylabel="collapsed samples (%)", ylim=(-3, 103))
 right.set(xlabel="epoch", ylabel="", ylim=(-3, 103))
 for axes in (left, middle, right):
@@ -245,15 +231,16 @@ figure.show()
 
 # %% tags=["hide-input"] mystnb={"figure": {"caption": "(a) Mean gap between the two largest logits that the loss sees, z/T, on the training set; dashed, the gap from which a float32 softmax absorbs one competitor; dotted, the gap at which the smoothed loss is smallest. (b) Norm of all weights; dotted, that of the hot run divided by 46. Logarithmic axes.", "name": "fig-prieto2025-16-gap"}, "image": {"alt": "Left: mean gap of the logits after division by the temperature against epoch on logarithmic axes, with a dashed line at 16.6 and a dotted line below it. Smoothing settles on the dotted line; temperature 1 reaches the dashed one and drops to a hundredth; temperature 1e5 comes from below and is still rising at the end. Right: weight norm against epoch on logarithmic axes for the same runs."}}
 figure, (left, right) = plots.panels(2, height=3.7)
-for record, arm, label, color in curves:
-    plots.curve(left, record, arm, "mean_gap", color=color, label=label)
-    plots.curve(right, record, arm, "weight_norm", color=color, label=label)
+for run in curves:
+    style = {"color": run.color, "label": run.label}
+    plots.curve(left, run.record, run.arm, "mean_gap", **style)
+    plots.curve(right, run.record, run.arm, "weight_norm", **style)
 edge, place = 24 * math.log(2), left.get_yaxis_transform()
 left.axhline(edge, color=plots.BLACK, ls="--", lw=1)
 left.text(0.99, 1.1 * edge, "float32", transform=place, fontsize=9, ha="right")
 left.axhline(best_gap, color=plots.ORANGE, ls=":", lw=1.4)
-if HOT in trained:
-    norm = remedies.series(HOT, "weight_norm").median(axis=1) / 1e5 ** (1 / 3)
+if hot.seeds:
+    norm = hot.series("weight_norm").median(axis=1) / 1e5 ** (1 / 3)
     right.plot(norm.index, norm, color=plots.RED, ls=":", label="T = 1e5, over 46")
 left.set(ylabel="mean gap of the logits / T")
 left.set_ylim(bottom=0.01)
@@ -273,20 +260,12 @@ figure.show()
 # each other.
 
 # %% tags=["hide-input"]
-lines = list(curves)
-if has_stable:
-    lines.append((tasks, "addition", "StableMax", plots.GREEN))
 rows = []
-for record, arm, label, _ in lines:
-    shares = (
-        claims.last(record, arm, "train_accuracy"),
-        claims.largest(record, arm, "test_accuracy"),
-        claims.last(record, arm, "test_accuracy"),
-        claims.largest(record, arm, COLLAPSE),
-        claims.largest(record, arm, "zero_loss"),
-    )
-    gap = claims.median(claims.last(record, arm, "mean_gap"))
-    rows.append([label, *(f"{claims.median(v):.1%}" for v in shares), f"{gap:,.1f}"])
+for run in [*curves, *([stable] if stable.seeds else [])]:
+    shares = (run.last(TRAIN), run.largest(TEST), run.last(TEST))
+    shares += (run.largest(COLLAPSE), run.largest("zero_loss"))
+    shown = [f"{claims.median(share):.1%}" for share in shares]
+    rows.append([run.label, *shown, f"{claims.median(run.last('mean_gap')):,.1f}"])
 head = ["", "train, end", "test, best", "test, end", "collapsed, most"]
 tables.grid([*head, "loss zero, most", "gap, end"], rows)
 
@@ -297,245 +276,141 @@ tables.grid([*head, "loss zero, most", "gap, end"], rows)
 # samples collapsed in float32. The thresholds on accuracy and collapse are those of the
 # replication's plan, fixed before the runs.
 
+# %% tags=["hide-input"]
+collapsed = {run: run.first(COLLAPSE, above=0.5) for run in (cold, hot)}
+sheet = claims.Sheet("prieto2025/fig16", source="4.16", show="{:.1%}")
+sheet.claim(
+    hot,
+    "T = 1e5: collapses later than T = 1 (epochs later, at least)",
+    "later",
+    evidence.lead(collapsed[cold], collapsed[hot], until=until),
+    above=0,
+    show="{:+,.0f}",
+)
+sheet.claim(
+    hot,
+    f"T = 1e5: but it does collapse by epoch {until:,} (epoch)",
+    "gradually",
+    collapsed[hot],
+    at_most=until,
+    show="{:,.0f}",
+)
+sheet.claim(
+    hot,
+    f"T = 1e5: no grokking, test accuracy at most 5 % to epoch {until:,} (largest)",
+    "not enough",
+    hot.largest(TEST),
+    at_most=0.05,
+)
+sheet.claim(
+    smooth,
+    "smoothing: at most 1 % of the training samples collapsed at any log",
+    "prevents collapse",
+    smooth.largest(COLLAPSE),
+    at_most=0.01,
+)
+sheet.claim(
+    smooth,
+    f"smoothing: generalises in part, test accuracy at epoch {until:,} above 5 %",
+    "some generalisation",
+    smooth.last(TEST),
+    above=0.05,
+)
+sheet.claim(
+    smooth,
+    f"smoothing: but not fully, test accuracy at epoch {until:,} below 99 %",
+    "not fully",
+    smooth.last(TEST),
+    below=0.99,
+)
+sheet.claim(
+    stable,
+    "StableMax: groks, test accuracy at least 95 % (largest)",
+    "groks",
+    stable.largest(TEST),
+    at_least=0.95,
+)
 
 # %% tags=["hide-input"]
-def collapses(arm):
-    """First logged epoch with more than half of the training samples collapsed."""
-    return reaches(remedies, arm, COLLAPSE, 0.5 + 1e-9)
-
-
-def after_collapse(arm, column):
-    """Smallest value after that epoch, infinite if it never comes."""
-    series = remedies.series(arm, column)
-    return {
-        seed: float(series[seed][series.index >= epoch].min())
-        if math.isfinite(epoch)
-        else math.inf
-        for seed, epoch in collapses(arm).items()
-    }
-
-
-rows = []
-if {COLD, HOT} <= set(trained):
-    rows.append(
-        claims.per_seed(
-            remedies,
-            "T = 1e5: collapses later than T = 1 (epochs later, at least)",
-            "later",
-            claims.combine(
-                lambda hot, cold: (
-                    min(hot, until) - cold if math.isfinite(cold) else -math.inf
-                ),
-                collapses(HOT),
-                collapses(COLD),
-            ),
-            lambda epochs: epochs > 0,
-            show="{:+,.0f}",
-            source="4.16",
-        )
+for run in (cold, hot, smooth):
+    fit = evidence.fitted(run, accuracy=0.99)
+    sheet.extra(
+        run, f"{run.label}: train accuracy reaches 99 % (epoch)", fit, show="{:,.0f}"
     )
-if HOT in trained:
-    rows += [
-        claims.per_seed(
-            remedies,
-            f"T = 1e5: but it does collapse by epoch {until:,} (epoch)",
-            "gradually",
-            collapses(HOT),
-            math.isfinite,
-            show="{:,.0f}",
-            source="4.16",
-        ),
-        claims.per_seed(
-            remedies,
-            f"T = 1e5: no grokking, test accuracy at most 5 % to epoch {until:,} "
-            "(largest)",
-            "not enough",
-            claims.largest(remedies, HOT, "test_accuracy"),
-            lambda share: share <= 0.05,
-            show="{:.1%}",
-            source="4.16",
-        ),
-    ]
-if SMOOTH in trained:
-    rows += [
-        claims.per_seed(
-            remedies,
-            "smoothing: at most 1 % of the training samples collapsed at any log",
-            "prevents collapse",
-            claims.largest(remedies, SMOOTH, COLLAPSE),
-            lambda share: share <= 0.01,
-            show="{:.1%}",
-            source="4.16",
-        ),
-        claims.per_seed(
-            remedies,
-            f"smoothing: generalises in part, test accuracy at epoch {until:,} above 5 %",
-            "some generalisation",
-            claims.last(remedies, SMOOTH, "test_accuracy"),
-            lambda share: share > 0.05,
-            show="{:.1%}",
-            source="4.16",
-        ),
-        claims.per_seed(
-            remedies,
-            f"smoothing: but not fully, test accuracy at epoch {until:,} below 99 %",
-            "not fully",
-            claims.last(remedies, SMOOTH, "test_accuracy"),
-            lambda share: share < 0.99,
-            show="{:.1%}",
-            source="4.16",
-        ),
-    ]
-if has_stable:
-    rows.append(
-        claims.per_seed(
-            tasks,
-            "StableMax: groks, test accuracy at least 95 % (largest)",
-            "groks",
-            claims.largest(tasks, "addition", "test_accuracy"),
-            lambda share: share >= 0.95,
-            show="{:.1%}",
-            source="4.16",
-        )
+for run, name in ((smooth, "smoothing"), (stable, "StableMax")):
+    groks = evidence.generalised(run, accuracy=0.95)
+    sheet.extra(
+        run, f"{name}: test accuracy reaches 95 % (epoch)", groks, show="{:,.0f}"
     )
-
-# %% tags=["hide-input"]
-for arm, label, _ in ARMS:
-    if arm in trained:
-        rows.append(
-            claims.extra(
-                remedies,
-                f"{label}: train accuracy reaches 99 % (epoch)",
-                reaches(remedies, arm, "train_accuracy", 0.99),
-                show="{:,.0f}",
-            )
-        )
-groks = {"smoothing": (remedies, SMOOTH)} if SMOOTH in trained else {}
-groks |= {"StableMax": (tasks, "addition")} if has_stable else {}
-for label, (record, arm) in groks.items():
-    rows.append(
-        claims.extra(
-            record,
-            f"{label}: test accuracy reaches 95 % (epoch)",
-            reaches(record, arm, "test_accuracy", 0.95),
-            show="{:,.0f}",
-        )
-    )
-if COLD in trained:
-    rows += [
-        claims.extra(
-            remedies,
-            "T = 1: more than half of the training samples collapsed (epoch)",
-            collapses(COLD),
-            show="{:,.0f}",
-        ),
-        claims.extra(
-            remedies,
-            f"T = 1: largest test accuracy to epoch {until:,}",
-            claims.largest(remedies, COLD, "test_accuracy"),
-            show="{:.1%}",
-        ),
-        claims.extra(
-            remedies,
-            "T = 1: smallest mean of the largest logit",
-            {
-                seed: float(top.min())
-                for seed, top in remedies.series(COLD, "mean_top_logit").items()
-            },
-            show="{:,.0f}",
-        ),
-        claims.extra(
-            remedies,
-            "T = 1: smallest train accuracy after the collapse",
-            after_collapse(COLD, "train_accuracy"),
-            show="{:.1%}",
-        ),
-    ]
-if HOT in trained:
-    rows += [
-        claims.extra(
-            remedies,
-            "T = 1e5: largest share of training samples collapsed",
-            claims.largest(remedies, HOT, COLLAPSE),
-            show="{:.1%}",
-        ),
-        claims.extra(
-            remedies,
-            f"T = 1e5: train accuracy at epoch {until:,}",
-            claims.last(remedies, HOT, "train_accuracy"),
-            show="{:.1%}",
-        ),
-        claims.extra(
-            remedies,
-            "T = 1e5: training loss at the end over that of a network with all logits "
-            "equal on what it misclassifies and no loss on the rest",
-            claims.combine(
-                lambda loss, right: (
-                    loss / ((1 - right) * math.log(classes)) if right < 1 else math.inf
-                ),
-                claims.last(remedies, HOT, "train_loss"),
-                claims.last(remedies, HOT, "train_accuracy"),
-            ),
-            show="{:.3f}",
-        ),
-    ]
-if SMOOTH in trained:
-    rows += [
-        claims.extra(
-            remedies,
-            f"smoothing: largest test accuracy to epoch {until:,}",
-            claims.largest(remedies, SMOOTH, "test_accuracy"),
-            show="{:.1%}",
-        ),
-        claims.extra(
-            remedies,
-            "smoothing: change of test accuracy over the last quarter",
-            claims.combine(
-                lambda end, before: 100 * (end - before),
-                claims.last(remedies, SMOOTH, "test_accuracy"),
-                claims.at(remedies, SMOOTH, "test_accuracy", 3 * until // 4),
-            ),
-            show="{:+.1f} points",
-        ),
-        claims.extra(
-            remedies,
-            "smoothing: training loss at the end over the smallest possible",
-            claims.combine(
-                lambda loss: loss / floor,
-                claims.last(remedies, SMOOTH, "train_loss"),
-            ),
-            show="{:.3f}",
-        ),
-    ]
-if has_stable:
-    rows += [
-        claims.extra(
-            tasks,
-            "StableMax: largest share of training samples whose own loss is zero",
-            claims.largest(tasks, "addition", "zero_loss"),
-            show="{:.1%}",
-        ),
-        claims.extra(
-            tasks,
-            "StableMax: largest share collapsed by the paper's measure, a float32 "
-            "softmax of its logits",
-            claims.largest(tasks, "addition", COLLAPSE),
-            show="{:.1%}",
-        ),
-    ]
-if has_exact:
-    rows.append(
-        claims.extra(
-            plain,
-            "control, no collapse and nothing else: largest test accuracy to epoch "
-            f"{plain.experiment.arm(EXACT).epochs:,}",
-            claims.largest(plain, EXACT, "test_accuracy"),
-            show="{:.1%}",
-        )
+sheet.extra(
+    cold,
+    "T = 1: more than half of the training samples collapsed (epoch)",
+    collapsed[cold],
+    show="{:,.0f}",
+)
+sheet.extra(
+    cold, f"T = 1: largest test accuracy to epoch {until:,}", cold.largest(TEST)
+)
+sheet.extra(
+    cold,
+    "T = 1: smallest mean of the largest logit",
+    cold.smallest("mean_top_logit"),
+    show="{:,.0f}",
+)
+sheet.extra(
+    cold,
+    "T = 1: smallest train accuracy after the collapse",
+    cold.smallest(TRAIN, since=collapsed[cold], otherwise=math.inf),
+)
+sheet.extra(
+    hot, "T = 1e5: largest share of training samples collapsed", hot.largest(COLLAPSE)
+)
+sheet.extra(hot, f"T = 1e5: train accuracy at epoch {until:,}", hot.last(TRAIN))
+sheet.extra(
+    hot,
+    "T = 1e5: training loss at the end over that of a network with all logits "
+    "equal on what it misclassifies and no loss on the rest",
+    hot.last("train_loss") / ((1 - hot.last(TRAIN)) * math.log(classes)),
+    show="{:.3f}",
+)
+sheet.extra(
+    smooth,
+    f"smoothing: largest test accuracy to epoch {until:,}",
+    smooth.largest(TEST),
+)
+sheet.extra(
+    smooth,
+    "smoothing: change of test accuracy over the last quarter",
+    100 * (smooth.last(TEST) - smooth.at(TEST, 3 * until // 4)),
+    show="{:+.1f} points",
+)
+sheet.extra(
+    smooth,
+    "smoothing: training loss at the end over the smallest possible",
+    smooth.last("train_loss") / floor,
+    show="{:.3f}",
+)
+sheet.extra(
+    stable,
+    "StableMax: largest share of training samples whose own loss is zero",
+    stable.largest("zero_loss"),
+)
+sheet.extra(
+    stable,
+    "StableMax: largest share collapsed by the paper's measure, a float32 "
+    "softmax of its logits",
+    stable.largest(COLLAPSE),
+)
+if comparable:
+    sheet.extra(
+        control,
+        "control, no collapse and nothing else: largest test accuracy to epoch "
+        f"{control.settings.epochs:,}",
+        control.largest(TEST),
     )
 
 # %% tags=["hide-input", "nbval-check-output"]
-claims.table(rows, page="prieto2025/fig16")
+sheet.table()
 
 # %% [markdown]
 # ## Reading the result
@@ -630,7 +505,7 @@ claims.table(rows, page="prieto2025/fig16")
 # ## Provenance
 
 # %% tags=["hide-input"]
-tables.provenance(remedies, tasks, *([plain] if has_exact else []))
+tables.provenance(remedies, tasks, *([plain] if control in curves else []))
 
 # %% [markdown]
 # The page again from its records: `grokbook execute prieto2025/fig16`. Trained anew with

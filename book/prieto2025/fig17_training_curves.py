@@ -33,17 +33,18 @@ device = "auto"
 # %% tags=["hide-input"]
 import math
 
-from grokbook import claims, minibatch, pages, plots, schedules, tables
+from grokbook import claims, evidence, plots, schedules, tables
+from grokbook.engine.cost import training_flop
 
 plots.use_style()
 page = {"scale": scale, "retrain": retrain, "device": device}
-language = pages.record("prieto2025/tab01language", **page)
-vision = pages.record("prieto2025/tab01vision", **page)
+language = evidence.record("prieto2025/tab01language", **page)
+vision = evidence.record("prieto2025/tab01vision", **page)
 for record in (language, vision):
     arm = record.experiment.arms[0]
     print(
         f"{record.name.split('/')[1]:14}{record.scale} scale, {arm.epochs:,} steps, "
-        f"{minibatch.training_flop(arm):.1e} operations a run"
+        f"{training_flop(arm):.1e} operations a run"
     )
     if record.experiment.reduced:
         print(f"{'':14}reduced: {record.experiment.reduced}")
@@ -232,21 +233,19 @@ if len(trained[vision.name]) == 3:
         )
     )
 for record, panel in ((language, "text"), (vision, "images")):
-    for arm in trained[record.name]:
-        found.append(
-            claims.extra(
-                record,
-                f"{panel}: {arm}, test minus training accuracy at the end (points)",
-                claims.combine(
-                    lambda test, train: 100 * (test - train),
-                    end(record, arm),
-                    claims.last(
-                        record, arm, METRIC[record.name].replace("test", "train")
-                    ),
-                ),
-                show="{:+.1f}",
-            )
+    found += [
+        claims.extra(
+            record,
+            f"{panel}: {arm}, test minus training accuracy at the end (points)",
+            claims.combine(
+                lambda test, train: 100 * (test - train),
+                end(record, arm),
+                claims.last(record, arm, METRIC[record.name].replace("test", "train")),
+            ),
+            show="{:+.1f}",
         )
+        for arm in trained[record.name]
+    ]
     softmax = [arm for arm in trained[record.name] if arm != "StableMax CE"]
     found.append(
         claims.extra(
@@ -306,7 +305,7 @@ claims.table(found, page="prieto2025/fig17")
 # ```{solution} ex-prieto2025-17-start
 # :class: dropdown
 # With $5/4096 \approx 0.1$ %. Then with the summed frequency of the five most frequent tokens:
-# count them in `grokbook.corpora.wikitext(block=128, vocabulary=4096)`, about 18 % of the test
+# count them in `grokbook.datasets.wikitext(block=128, vocabulary=4096)`, about 18 % of the test
 # text. The curves pass that early and go on.
 # ```
 #

@@ -42,29 +42,29 @@ import torch
 
 from grokbook import (
     claims,
+    evidence,
     experiment,
     metrics,
-    minibatch,
-    pages,
+    models,
     papers,
     plots,
     records,
     tables,
 )
-from grokbook import vision as vision_networks
+from grokbook.engine.cost import training_flop
 from grokbook.losses import stablemax_transform
 
 plots.use_style()
 page = {"scale": scale, "retrain": retrain, "device": device}
-vision = pages.record("prieto2025/tab01vision", **page)
-language = pages.record("prieto2025/tab01language", **page)
+vision = evidence.record("prieto2025/tab01vision", **page)
+language = evidence.record("prieto2025/tab01language", **page)
 
 
 def optional(name):
     """The record of a column that nobody need have run, or None."""
     wanted = experiment.SCALES if scale == "best" else (scale,)
     if any(records.path_of(name, one).exists() for one in wanted):
-        return papers.record(name, scale=scale)
+        return evidence.record(name, scale=scale)
     return None
 
 
@@ -134,8 +134,8 @@ tables.settings(
 # %% [markdown]
 # ## The idea in code
 #
-# The networks are ordinary: ResNet-18 {cite:p}`he2016` in `grokbook.vision`, GPT-2
-# {cite:p}`radford2019` in `grokbook.language`.
+# The networks are ordinary: ResNet-18 {cite:p}`he2016` and GPT-2
+# {cite:p}`radford2019`, both in `grokbook.models`.
 # Each row of the table changes one thing, and each change is one line. With
 # $s(x) = x + 1$ for $x \ge 0$ and $1 / (1 - x)$ below, StableMax attention weighs position
 # $j$ by
@@ -173,7 +173,7 @@ for name, stable in (("softmax", False), ("StableMax", True)):
 
 # %% tags=["hide-input"]
 torch.manual_seed(0)
-network = vision_networks.ResNet18(10, width=8)
+network = models.ResNet18(10, width=8)
 images, labels = torch.randn(64, 3, 32, 32), torch.randint(10, (64,))
 descent = torch.optim.SGD(network.parameters(), lr=0.05)
 for _ in range(11):
@@ -212,10 +212,10 @@ EXPERIMENTS = {
 print(f"{'column':14}{'operations of a run':>20}{'runs':>6}{'here, of that':>15}")
 for name, (key, record) in EXPERIMENTS.items():
     full = papers.get(key, "paper")
-    flop = minibatch.training_flop(full.arms[0])
+    flop = training_flop(full.arms[0])
     share = "not run"
     if record:
-        share = f"{minibatch.training_flop(record.experiment.arms[0]) / flop:.2g}"
+        share = f"{training_flop(record.experiment.arms[0]) / flop:.2g}"
     print(f"{name:14}{flop:20.1e}{len(list(full.members())):6}{share:>15}")
 
 # %% [markdown]

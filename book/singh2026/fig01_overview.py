@@ -41,7 +41,7 @@ from IPython.display import display
 from matplotlib.lines import Line2D
 from matplotlib.patches import Circle, FancyBboxPatch, Patch
 
-from grokbook import claims, pages, plots, records, tables
+from grokbook import claims, evidence, plots, records, tables
 from grokbook.experiment import SCALES
 from grokbook.papers.singh2026 import CODE, PAPER
 
@@ -54,16 +54,16 @@ def there(name):
     return retrain or any(records.path_of(name, one).exists() for one in wanted)
 
 
-central = pages.record("singh2026/fig02", arms=("M", "M+A*", "A*", "No LN"), **page)
+central = evidence.record("singh2026/fig02", arms=("M", "M+A*", "A*", "No LN"), **page)
 # ours, and optional
 RELU, FLOAT32 = "singh2026/fig02relu", "singh2026/fig02float32"
-relu = pages.record(RELU, **page) if there(RELU) else None
-float32 = pages.record(FLOAT32, **page) if there(FLOAT32) else None
+relu = evidence.record(RELU, **page) if there(RELU) else None
+float32 = evidence.record(FLOAT32, **page) if there(FLOAT32) else None
 # what both are compared with, at their own scale
 small, partner = central, relu or float32 or central
 stored = records.path_of("singh2026/fig02", partner.scale).exists()
 if partner.scale != central.scale and stored:
-    small = pages.record("singh2026/fig02", scale=partner.scale)
+    small = evidence.record("singh2026/fig02", scale=partner.scale)
 every = [one for one in (central, small, relu, float32) if one]
 every = list({(one.name, one.scale): one for one in every}.values())
 

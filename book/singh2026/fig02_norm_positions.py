@@ -40,15 +40,15 @@ import torch
 from IPython.display import display
 from matplotlib.lines import Line2D
 
-from grokbook import claims, features, pages, plots, records, tables
+from grokbook import claims, evidence, metrics, plots, records, tables
 from grokbook.papers.singh2026 import CODE, PAPER
 
 plots.use_style()
 page = {"scale": scale, "retrain": retrain, "device": device}
-record = pages.record("singh2026/fig02", arms=("M", "M+A*", "A*", "No LN"), **page)
+record = evidence.record("singh2026/fig02", arms=("M", "M+A*", "A*", "No LN"), **page)
 every, small = [record], None
 if record.scale == "paper" and records.path_of("singh2026/fig02", "laptop").exists():
-    small = pages.record("singh2026/fig02", scale="laptop")  # a second look
+    small = evidence.record("singh2026/fig02", scale="laptop")  # a second look
     every.append(small)
 
 # %% tags=["hide-input"]
@@ -105,7 +105,7 @@ for name, embedding in EMBEDDINGS.items():
     print(
         f"{name:38}{concentration(embedding):16.3f}{concentration(embedding, 1):16.3f}"
     )
-ours = float(features.fourier_concentration(torch.tensor(noise), p=p))
+ours = float(metrics.fourier_concentration(torch.tensor(noise), p=p))
 print(f"{'first row, by the package':38}{ours:16.3f}")
 
 # %% [markdown]
@@ -375,7 +375,7 @@ tables.grid(head, lines)
 
 
 # %% tags=["hide-input"]
-def by_seed(one, measure):
+def by_seed(measure):
     """Of all four variants in the paper's order: {seed: [values]}."""
     found = [measure(arm) for arm in ORDER]
     shared = [s for s in found[0] if all(s in values for values in found)]
@@ -474,7 +474,7 @@ def judged(one):
             "2. their largest test losses until generalisation rise in this order, each "
             "at least 1.2 times the one before (smallest factor)",
             "in this order; logs 1.48",
-            smallest_step(by_seed(one, lambda arm: largest_before(one, arm))),
+            smallest_step(by_seed(lambda arm: largest_before(one, arm))),
             lambda factor: factor >= 1.2,
             show="{:.2f}",
             source="Figure 2a",
@@ -582,9 +582,7 @@ def beside(one):
         claims.extra(
             one,
             "claim 2 for the largest loss of the whole run (smallest factor)",
-            smallest_step(
-                by_seed(one, lambda arm: claims.largest(one, arm, "test_loss"))
-            ),
+            smallest_step(by_seed(lambda arm: claims.largest(one, arm, "test_loss"))),
             show="{:.2f}",
         ),
     ]

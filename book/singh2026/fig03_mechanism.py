@@ -41,7 +41,7 @@ import pandas as pd
 import torch
 from IPython.display import display
 
-from grokbook import claims, features, models, pages, plots, records, tables
+from grokbook import claims, evidence, metrics, models, plots, records, tables
 from grokbook.experiment import SCALES
 from grokbook.papers.singh2026 import CODE, PAPER
 
@@ -52,8 +52,8 @@ NAMES = ("No LN", "A^qk", "A*", "A^v", "M", "M+A*", "M+A^v")
 def by_arm(scale: str) -> dict[str, records.Record]:
     """Which record holds each arm; both experiments at one scale."""
     page = {"scale": scale, "retrain": retrain, "device": device}
-    positions = pages.record("singh2026/fig02", **page)
-    alone = pages.record("singh2026/fig03", **page)
+    positions = evidence.record("singh2026/fig02", **page)
+    alone = evidence.record("singh2026/fig03", **page)
     found = {}
     for record in (positions, alone):
         arms = [a.name for a in record.experiment.arms if record.seeds(a.name)]
@@ -73,6 +73,9 @@ if scale == "best" and not retrain:  # one scale for all, as they share panels
     scale = next((one for one in SCALES if complete(one)), "laptop")
 runs = by_arm(scale)
 every = list({record.name: record for record in runs.values()}.values())
+is_paper = scale == "paper"  # only then are the authors' logs of the same task
+# the same on a smaller task, for a look below the check
+smaller = by_arm("laptop") if is_paper and complete("laptop") else {}
 
 # %% tags=["hide-input"]
 for record in every:
@@ -95,11 +98,13 @@ for record in every:
 #
 # If it is far above the training loss, the MLP reads something from the length. But unit
 # length is also far from anything that the MLP has met, and if a layer norm precedes it,
-# "the input" can mean before or behind that norm. `"no norms"` is the released code, which
-# leaves every norm of the block out, `"norms kept"` divides what really enters the MLP.
+# "the input" can mean before or behind that norm. Either way what passes the place `mlp_in`
+# of the block is divided by its length. The released code does so in a network without the
+# norms of its block (`models.without_norms`); "norms kept" divides what really enters the
+# MLP.
 
 # %%
-print(inspect.getsource(models.Block._finish))
+print(inspect.getsource(models.transformer.Block.finish))
 
 # %% [markdown]
 # Entropy of attention is measured on weights that were averaged over the four heads. What
@@ -109,8 +114,8 @@ print(inspect.getsource(models.Block._finish))
 # %%
 heads = torch.tensor([[1.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 1, 0]])
 weights = heads[None, :, None, :]  # (batch, heads, queries, keys)
-averaged = features.attention_entropy(weights)
-single = features.attention_entropy(weights, head_average=False)
+averaged = metrics.attention_entropy(weights)
+single = metrics.attention_entropy(weights, head_average=False)
 print(f"heads averaged first   {averaged:.3f} = ln 2")
 print(f"mean over the heads    {single:.3f}")
 print(f"uniform over 3 tokens  {math.log(3):.3f} = ln 3, the largest possible")
@@ -159,7 +164,6 @@ LOGS_EPOCH = {
     "A^qk": "never",
     "M+A^v": "964 [529; 1061]",
 }
-is_paper = scale == "paper"  # only then are the authors' logs of the same task
 BELOW = {"loc": "outside lower center", "columnspacing": 1.2}
 
 
@@ -692,8 +696,8 @@ claims.table(found, page="singh2026/fig03")
 # a pilot had shown that M and No LN generalise within these epochs.
 
 # %% tags=["hide-input"]
-if is_paper and complete("laptop"):
-    second = judge(by_arm("laptop"))
+if smaller:
+    second = judge(smaller)
     shown = [[c.statement, c.ours, f"{c.held} of {c.n}"] for c in second]
     display(tables.grid(["Claim, smaller task", "Median", "Seeds that hold"], shown))
 else:

@@ -44,13 +44,14 @@ import torch.nn.functional as F
 from IPython.display import display
 from matplotlib.ticker import NullFormatter
 
-from grokbook import claims, pages, plots, tables, training
+from grokbook import claims, evidence, plots, tables
+from grokbook.engine.build import start
 from grokbook.papers.singh2026 import CODE, PAPER
 
 plots.use_style()
 page = {"scale": scale, "retrain": retrain, "device": device}
-rates = pages.record("singh2026/fig04lr", **page)
-decays = pages.record("singh2026/fig04wd", **page)
+rates = evidence.record("singh2026/fig04lr", **page)
+decays = evidence.record("singh2026/fig04wd", **page)
 
 # %% tags=["hide-input"]
 for record in (rates, decays):
@@ -99,7 +100,7 @@ for record in (rates, decays):
 # %%
 def first_step(arm, seed):
     """Lengths of η sqrt(N), of the decay part and of the whole first update."""
-    data, network = training.start(arm, seed)
+    data, network = start(arm, seed)
     loss = F.cross_entropy(network(data.x_train).double(), data.y_train)
     loss.backward()
     theta = torch.cat([w.detach().flatten() for w in network.parameters()])

@@ -36,13 +36,14 @@ import math
 import numpy as np
 import pandas as pd
 import torch
+from matplotlib.ticker import NullFormatter
 
-from grokbook import claims, models, pages, plots, tables
+from grokbook import claims, evidence, models, plots, tables
 from grokbook.optimizers import AdamW
 from grokbook.papers.singh2026 import CODE, PAPER
 
 plots.use_style()
-record = pages.record("singh2026/fig05", scale=scale, retrain=retrain, device=device)
+record = evidence.record("singh2026/fig05", scale=scale, retrain=retrain, device=device)
 
 # %% tags=["hide-input"]
 tables.settings(
@@ -261,7 +262,7 @@ right.axhline(EPOCHS, color=plots.BLACK, ls=":", lw=1)
 left.axhline(1, color=plots.BLACK, ls=":", lw=1)
 left.set(yscale="log", ylabel="time-averaged test loss\nrelative to α = 1")
 left.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-left.yaxis.set_minor_formatter(lambda value, _: "")
+left.yaxis.set_minor_formatter(NullFormatter())
 left.set_yticks([0.1, 0.2, 0.5, 1, 2])
 right.set(ylabel="epoch of test loss ≤ 0.01", ylim=(0, 1.06 * EPOCHS))
 right.yaxis.set_major_formatter(lambda value, _: f"{value / 1000:g}k" if value else "0")
@@ -358,7 +359,7 @@ for threshold in (1.5, 2.5):
 axis.set(xscale="log", yscale="log", xlabel="epoch", ylabel="largest / smallest update")
 for side in (axis.xaxis, axis.yaxis):
     side.set_major_formatter(lambda value, _: f"{value:,g}")
-    side.set_minor_formatter(lambda value, _: "")
+    side.set_minor_formatter(NullFormatter())
 axis.set_yticks([1, 1.5, 2.5, 5, 10, 20])
 axis.set_xlim(0.9, EPOCHS)
 axis.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))

@@ -41,7 +41,8 @@ import pandas as pd
 import torch
 from IPython.display import display
 
-from grokbook import claims, features, pages, plots, records, tables, training
+from grokbook import claims, evidence, metrics, models, plots, records, tables
+from grokbook.engine.build import start
 from grokbook.papers.singh2026 import CODE, PAPER
 
 plots.use_style()
@@ -49,8 +50,11 @@ ARMS = ("M", "M+A*", "A*", "No LN")
 
 
 page = {"scale": scale, "retrain": retrain, "device": device}
-record = pages.record("singh2026/fig02", arms=("M", "M+A*", "A*", "No LN"), **page)
+record = evidence.record("singh2026/fig02", arms=("M", "M+A*", "A*", "No LN"), **page)
 is_paper = record.scale == "paper"  # only then are the authors' logs of the same task
+second = None  # the same on a smaller task, for a look below the check
+if is_paper and records.path_of("singh2026/fig02", "laptop").exists():
+    second = evidence.record("singh2026/fig02", scale="laptop")
 NAMES = [name for name in ARMS if record.seeds(name)]
 
 # %% tags=["hide-input"]
@@ -83,7 +87,7 @@ tables.arms(record)
 # evenly over $k$ decades are no power law, and give about $1 + 2/(k \ln 10)$.
 
 # %%
-print(inspect.getsource(features.power_law_exponent).partition('"""\n')[2])
+print(inspect.getsource(metrics.power_law_exponent).partition('"""\n')[2])
 
 # %% [markdown]
 # A check on spectra whose answer is known, and against the package
@@ -108,11 +112,11 @@ def packaged(values: torch.Tensor) -> str:
 def untrained(name: str) -> torch.Tensor:
     """Test features of one start of an arm."""
     arm = next(a for a in record.experiment.arms if a.name == name)
-    data, network = training.start(arm, 456)
-    captured = {}
+    data, network = start(arm, 456)
+    seen = models.Recorder()
     with torch.no_grad():
-        network(data.x_test, capture=captured)
-    return captured["features"]
+        network(data.x_test, seen)
+    return seen.found["features"]
 
 
 rng = np.random.default_rng(0)
@@ -125,10 +129,10 @@ known = {
     "even over 4 decades, 128 values": f"about {1 + 2 / (4 * math.log(10)):.2f}",
 }
 for name in ("A*", "No LN"):
-    spectra[f"untrained {name}"] = features.gram_eigenvalues(untrained(name))
+    spectra[f"untrained {name}"] = metrics.gram_eigenvalues(untrained(name))
 print(f"{'spectrum':34}{'should be':14}{'here':12}powerlaw")
 for name, values in spectra.items():
-    alpha = float(features.power_law_exponent(values))
+    alpha = float(metrics.power_law_exponent(values))
     print(f"{name:34}{known.get(name, '—'):14}{alpha:<12.6f}{packaged(values)}")
 
 # %% [markdown]
@@ -146,11 +150,11 @@ turned = torch.linalg.qr(torch.randn(1000, 128, dtype=torch.float64))[0] * truth
 rotated = turned @ torch.linalg.qr(torch.randn(128, 128, dtype=torch.float64))[0]
 spectra = {"truth": truth}
 for label, is_exact in (("float64", True), ("float32 recipe", False)):
-    spectra[label] = features.gram_eigenvalues(rotated, exact=is_exact)
+    spectra[label] = metrics.gram_eigenvalues(rotated, exact=is_exact)
 print(f"{'':16}{'ER':>8}{'alpha':>8}   40th, 80th, 120th eigenvalue")
 for name, values in spectra.items():
-    rank = float(features.effective_rank(values))
-    alpha = float(features.power_law_exponent(values))
+    rank = float(metrics.effective_rank(values))
+    alpha = float(metrics.power_law_exponent(values))
     some = "  ".join(f"{float(values[i - 1]):.1e}" for i in (40, 80, 120))
     print(f"{name:16}{rank:8.2f}{alpha:8.2f}   {some}")
 
@@ -556,8 +560,7 @@ claims.table(found, page="singh2026/fig06")
 # a second look, not a part of the verdict.
 
 # %% tags=["hide-input"]
-if is_paper and records.path_of("singh2026/fig02", "laptop").exists():
-    second = pages.record("singh2026/fig02", scale="laptop")
+if second:
     shown = [[c.statement, c.ours, f"{c.held} of {c.n}"] for c in judge(second)]
     display(tables.grid(["Claim, smaller task", "Median", "Seeds that hold"], shown))
     display(floors(second))

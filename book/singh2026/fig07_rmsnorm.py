@@ -36,13 +36,13 @@ import math
 import torch
 from torch import nn
 
-from grokbook import claims, pages, plots, tables
+from grokbook import claims, evidence, plots, tables
 from grokbook.papers.singh2026 import CODE, HEADLINE, PAPER
 
 plots.use_style()
 page = {"retrain": retrain, "device": device}
-rms = pages.record("singh2026/fig07", scale=scale, **page)
-layer = pages.record("singh2026/fig02", scale=rms.scale, **page)
+rms = evidence.record("singh2026/fig07", scale=scale, **page)
+layer = evidence.record("singh2026/fig02", scale=rms.scale, **page)
 
 # %% tags=["hide-input"]
 tables.settings(

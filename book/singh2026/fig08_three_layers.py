@@ -38,13 +38,13 @@ import statistics
 import numpy as np
 import pandas as pd
 
-from grokbook import claims, models, pages, plots, tables
+from grokbook import claims, evidence, models, plots, tables
 from grokbook.papers.singh2026 import CODE, HEADLINE, PAPER
 
 plots.use_style()
 page = {"retrain": retrain, "device": device}
-deep = pages.record("singh2026/fig08", scale=scale, **page)
-flat = pages.record("singh2026/fig02", scale=deep.scale, **page)
+deep = evidence.record("singh2026/fig08", scale=scale, **page)
+flat = evidence.record("singh2026/fig02", scale=deep.scale, **page)
 
 # %% tags=["hide-input"]
 tables.settings(

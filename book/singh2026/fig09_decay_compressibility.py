@@ -39,11 +39,13 @@ import math
 import torch
 from matplotlib.ticker import NullFormatter
 
-from grokbook import claims, features, pages, plots, tables
+from grokbook import claims, evidence, metrics, plots, tables
 from grokbook.papers.singh2026 import CODE, PAPER
 
 plots.use_style()
-record = pages.record("singh2026/fig04wd", scale=scale, retrain=retrain, device=device)
+record = evidence.record(
+    "singh2026/fig04wd", scale=scale, retrain=retrain, device=device
+)
 
 # %% tags=["hide-input"]
 tables.settings(
@@ -94,7 +96,7 @@ examples = {  # features, and the exponent that they should have
 }
 print(f"{'':34}{'rank':>7}{'exponent':>10}{'in theory':>11}")
 for name, (F, theory) in examples.items():
-    alpha = float(features.power_law_exponent(features.gram_eigenvalues(F)))
+    alpha = float(metrics.power_law_exponent(metrics.gram_eigenvalues(F)))
     print(f"{name:34}{effective_rank(F):7.2f}{alpha:10.2f}{theory or '':>11}")
 
 # %% [markdown]
@@ -599,7 +601,7 @@ claims.table(found, page="singh2026/fig09")
 # ```{solution} ex-singh2026-09-noise
 # :class: dropdown
 # At $i = \sqrt{1/0.0003} \approx 58$ of 128. Compare
-# `features.gram_eigenvalues(F, exact=False)` with `exact=True` from there on. The exponent
+# `metrics.gram_eigenvalues(F, exact=False)` with `exact=True` from there on. The exponent
 # of that example is the same all the same, since enough of the spectrum lies above the
 # noise. It is the steep spectra, where nearly everything lies below it, that come out wrong.
 # ```

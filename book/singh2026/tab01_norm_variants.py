@@ -53,8 +53,8 @@ import math
 import torch
 import torch.nn.functional as F
 
-from grokbook import claims, datasets, plots, tables
-from grokbook.experiment import options, resolve
+from grokbook import claims, datasets, models, plots, tables
+from grokbook.names import options, resolve
 from grokbook.papers import singh2026
 
 plots.use_style()
@@ -130,11 +130,11 @@ def inputs_of(model):
         hooks.append(hook)
     hooks.append(
         block.attention.register_forward_hook(
-            lambda module, given, out: seen.update(attended=out)
+            lambda *told: seen.update(attended=told[-1])
         )
     )
     with torch.no_grad():
-        model(tokens, capture={})
+        model(tokens, models.Recorder())  # every position, nothing skipped
     for hook in hooks:
         hook.remove()
     seen["x"] = model.embedding[tokens] + model.position
@@ -224,10 +224,10 @@ def responses(model, x, y, factors):
     block = model.blocks[0]
 
     def attention(x):
-        seen = {}
+        seen = models.Recorder()
         inputs = block.norm("query_key", x), block.norm("value", x)
         out = block.attention(*inputs, 0, seen)
-        return seen["attention"][0], block.attention.value(inputs[1]), out
+        return seen.found["attention.0"], block.attention.value(inputs[1]), out
 
     def mlp(y):
         first, second = block.mlp
@@ -454,14 +454,15 @@ def gradients(model, run):
     return loss.item(), [weight.grad.clone() for weight in model.parameters()]
 
 
-def distance(name, other=None, **changes):
+def plainly(model):
+    with models.fast.off():
+        return model(tokens)
+
+
+def distance(name, other=plainly, **changes):
     """Largest difference in loss and in any gradient, from the plain form or `other`."""
     fast = gradients(build(name, learned=True, **changes), lambda m: m(tokens))
-    if other is None:
-        reference = build(name, learned=True, plain=True, **changes)
-        slow = gradients(reference, lambda m: m(tokens))
-    else:
-        slow = gradients(build(name, learned=True, **changes), other)
+    slow = gradients(build(name, learned=True, **changes), other)
     return abs(fast[0] - slow[0]), max(
         float((a - b).abs().max()) for a, b in zip(fast[1], slow[1], strict=True)
     )

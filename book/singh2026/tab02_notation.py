@@ -42,7 +42,7 @@ import torch
 import torch.nn.functional as F
 
 from grokbook import claims, datasets, models, plots, tables
-from grokbook.experiment import options, resolve
+from grokbook.names import options, resolve
 from grokbook.papers import singh2026
 
 plots.use_style()
@@ -255,7 +255,7 @@ seen = {}
 
 
 def watch(name):
-    def hook(module, given, out):
+    def hook(_, given, out):
         seen[name] = (given[0].shape[-1], out.shape[-1])
 
     return hook
@@ -267,7 +267,7 @@ hooks = [
     block.mlp[0].register_forward_hook(watch("W_1")),
     block.mlp[1].register_forward_hook(watch("W_2")),
 ]
-logits = model(split.x_train[:5], capture={})
+logits = model(split.x_train[:5], models.Recorder())
 for hook in hooks:
     hook.remove()
 hidden = torch.randn(7, D)

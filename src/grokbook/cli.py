@@ -1,58 +1,83 @@
-"""The command ``grokbook``: list, run and status need no Jupyter; the rest does.
+"""The command ``grokbook``: list, run, merge and status need no Jupyter.
 
 Exit codes: 0 done, 1 something is wrong (one sentence on stderr says what), 2 the call
 itself is wrong, 75 the time budget ended first (the same command goes on).
 """
 
 import argparse
+import contextlib
 import fnmatch
 import math
+import os
 import sys
+import warnings
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
-from grokbook import papers, records, training, workers
-from grokbook.datasets import DataError
+from grokbook import papers, records
+from grokbook.errors import GrokbookError, RecordError, Unfinished, UnknownName
 from grokbook.experiment import SCALES, Experiment
-
-UNFINISHED = 75
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    options = _parser().parse_args(arguments)
-    expected = (
-        records.RecordError,
-        training.TrainingError,
-        papers.UnknownName,
-        DataError,
-        *_page_errors(options.command),
-    )
+    _open_streams()
+    warnings.showwarning = _warn
     try:
-        return options.function(options)
-    except expected as error:
-        print(f"grokbook: {error}", file=sys.stderr)
-        if isinstance(error, training.Unfinished):
-            return UNFINISHED
-        return 2 if isinstance(error, papers.UnknownName) else 1
+        options = _parser().parse_args(arguments)
+        _need_a_folder()
+        code = options.function(options)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # `| head` has seen enough
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except GrokbookError as error:
+        _complain(str(error))
+        return error.code
     except OSError as error:
-        print(
-            f"grokbook: {error.filename or 'a file'}: {error.strerror or error}; "
-            "check the path, its permissions and the free space",
-            file=sys.stderr,
+        name = os.fsdecode(error.filename) if error.filename else "a file"
+        _complain(
+            f"{name}: {error.strerror or error}; check the path, its permissions and "
+            "the free space"
         )
         return 1
     except KeyboardInterrupt:
-        print("grokbook: stopped; the same command goes on", file=sys.stderr)
+        _complain("stopped; the same command goes on")
         return 130
 
 
-def _page_errors(command: str) -> tuple[type[Exception], ...]:
-    if command not in ("execute", "check", "index"):
-        return ()
-    from grokbook import pages
+def _open_streams() -> None:
+    """Streams that take every letter, and a place for those that were closed.
 
-    return (pages.PageError,)
+    Otherwise the next file that is opened would be standard output.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number, this one
+            setattr(sys, name, os.fdopen(number, "r+" if number else "r"))
+        elif hasattr(getattr(sys, name), "reconfigure"):
+            getattr(sys, name).reconfigure(errors="backslashreplace")
+
+
+def _need_a_folder() -> None:
+    """GrokbookError where the working directory is gone, which libraries die of."""
+    try:
+        os.getcwd()
+    except OSError as error:
+        raise GrokbookError(
+            "the working directory no longer exists: change to one that does"
+        ) from error
+
+
+def _complain(sentence: str) -> None:
+    print(f"grokbook: {sentence}", file=sys.stderr)
+
+
+def _warn(message: Warning | str, *about: Any, **more: Any) -> None:
+    del about, more
+    _complain(f"warning: {message}")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -68,28 +93,40 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(dest="command", required=True)
 
-    def add(name: str, function, help: str) -> argparse.ArgumentParser:
+    def add(name: str, function: Any, help: str) -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=help, description=help)
         command.set_defaults(function=function)
         return command
 
-    command = add("list", _list, "experiments, recorded or not, expected seconds")
-    command.add_argument("names", nargs="*", help="experiments or beginnings of names")
-    command.add_argument("--scale", default="paper", help=", ".join(SCALES))
-    command.add_argument("--device", default="auto", help="auto, cpu or cuda")
+    def add_choice(command: argparse.ArgumentParser, scale: str) -> None:
+        command.add_argument("names", nargs="*", help="experiments, or how names begin")
+        command.add_argument("--scale", default=scale, help=", ".join(SCALES))
+        command.add_argument("--device", default="auto", help="auto, cpu or cuda")
 
-    command = add("run", _run, "train what an experiment lacks and record it")
-    command.add_argument("names", nargs="+", help="experiments or beginnings of names")
-    command.add_argument("--scale", default="laptop", help=", ".join(SCALES))
-    command.add_argument("--device", default="auto", help="auto, cpu or cuda")
+    command = add("list", _list, "experiments, recorded or not, expected time")
+    add_choice(command, "paper")
+
+    command = add("run", _run, "train what is missing, most valuable first")
+    add_choice(command, "laptop")
     command.add_argument("--time-budget", type=_seconds, help="seconds for everything")
     command.add_argument("--arms", default="*", help='only these, as in "70%%*"')
     command.add_argument("--seeds", type=_numbers, help="only these, as in 42,0,1")
     command.add_argument("--processes", type=_count, help="CPU workers, 0: none")
+    command.add_argument("--matmul", choices=("torch", "onednn"), help="of the CPU")
+    command.add_argument("--replace", action="store_true", help="train them again")
+    command.add_argument("--dry-run", action="store_true", help="print the order only")
     command.add_argument("--out", type=Path, help="another folder for the records")
 
+    command = add("merge", _merge, "take records trained elsewhere into the book")
+    command.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
+    command.add_argument("--replace", action="store_true", help="also members there")
+    command.add_argument(
+        "--dry-run", action="store_true", help="only say what"
+    )
+    command.add_argument("--out", type=Path, help="another folder to merge into")
+
     command = add("status", _status, "what is recorded, when, on what, how fast")
-    command.add_argument("names", nargs="*", help="experiments or beginnings of names")
+    command.add_argument("names", nargs="*", help="experiments, or how names begin")
 
     command = add("execute", _execute, "execute pages (papermill)")
     command.add_argument("pages", nargs="+", help="pages, as in prieto2025/fig02")
@@ -136,73 +173,116 @@ def _numbers(text: str) -> list[int]:
 
 def _experiments(prefixes: list[str], scale: str) -> list[Experiment]:
     """All experiments that begin with a prefix; UnknownName where none does."""
-    found = []
+    found: list[str] = []
     for prefix in prefixes or [""]:
         found += papers.names(prefix) or [papers.get(prefix, scale).name]
     return [papers.get(name, scale) for name in dict.fromkeys(found)]
 
 
+def span(seconds: float) -> str:
+    """A duration in a readable unit."""
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.0f} s"
+
+
 def _list(options: argparse.Namespace) -> int:
-    device = training.choose_device(options.device)
-    experiments = _experiments(options.names, options.scale)
-    rate = workers.matmul_rate(device)
-    for experiment in experiments:
+    from grokbook.engine import device, plan
+
+    on = device.choose_device(options.device)
+    for experiment in _experiments(options.names, options.scale):
         members = len(list(experiment.members()))
         left = len(records.missing(experiment))
-        seconds = workers.expected_seconds(experiment, device, rate)
+        every = plan.planned(plan.tasks([experiment], None, on, replace=True), on)
         print(
             f"{experiment.name:24} {experiment.scale:7} "
-            f"{members - left:3}/{members:<3} members  about {seconds:8.0f} s in all"
+            f"{members - left:3}/{members:<3} members  about "
+            f"{span(sum(seconds for _, seconds in every)):>8} in all"
         )
     return 0
 
 
 def _run(options: argparse.Namespace) -> int:
-    training.choose_device(options.device)
+    from grokbook.engine import device, plan, pool
+
+    on = device.choose_device(options.device)
     experiments = _experiments(options.names, options.scale)
     if options.seeds is not None:
         known = sorted({seed for e in experiments for seed in e.seeds})
-        unknown = sorted(set(options.seeds) - set(known))
-        if unknown:
-            raise papers.UnknownName(
+        if unknown := sorted(set(options.seeds) - set(known)):
+            raise UnknownName(
                 f"no seed {unknown} at {options.scale} scale: choose from {known}"
             )
         experiments = [e for e in experiments if set(options.seeds) & set(e.seeds)]
     names = [arm.name for e in experiments for arm in e.arms]
     fitting = set(fnmatch.filter(names, options.arms))
     if not fitting:
-        raise papers.UnknownName(
-            f"no arm fits {options.arms!r}: there are {', '.join(names)}"
-        )
+        raise UnknownName(f"no arm fits {options.arms!r}: there are {', '.join(names)}")
     experiments = [e for e in experiments if fitting & {arm.name for arm in e.arms}]
-    found = workers.run_all(
+
+    def wanted(arm: str, seed: int) -> bool:
+        return arm in fitting and (options.seeds is None or seed in options.seeds)
+
+    if options.dry_run:
+        todo = plan.tasks(
+            experiments, options.out, on, options.matmul, replace=options.replace
+        )
+        todo = [t for t in todo if wanted(t.member[0].name, t.member[1])]
+        return _print_plan(plan.planned(todo, on))
+    found = pool.run_all(
         experiments,
-        device=options.device,
+        device=on,
+        matmul=options.matmul,
         out=options.out,
         time_budget=options.time_budget,
         processes=options.processes,
         seeds=options.seeds,
         arms=options.arms,
+        replace=options.replace,
+        keep_going=not options.names,
     )
     unfinished = []
     for record in found:
-        todo = [
-            (arm, seed)
-            for arm, seed in record.missing
-            if (options.seeds is None or seed in options.seeds) and arm in fitting
-        ]
         print(
             f"{record.name} {record.scale}: {len(record.members)} members in "
             f"{record.path}"
         )
-        unfinished += [record.name] if todo else []
+        if any(wanted(*member) for member in record.missing):
+            unfinished.append(record.name)
     if unfinished:
-        print(
-            f"grokbook: time is up before {', '.join(unfinished)}; the same command "
-            "goes on from the checkpoints",
-            file=sys.stderr,
+        raise Unfinished(
+            f"time is up before {', '.join(unfinished)}; the same command goes on from "
+            "the checkpoints"
         )
-        return UNFINISHED
+    return 0
+
+
+def _print_plan(order: list[tuple[list[Any], float]]) -> int:
+    total = 0.0
+    for group, seconds in order:
+        total += seconds
+        names = dict.fromkeys(t.member[0].name for t in group)
+        where = dict.fromkeys(e.name for t in group for e in t.experiments)
+        print(
+            f"{span(total):>8}  {', '.join(where)}: {', '.join(names)}  "
+            f"({len(group)} members, {min(t.seeds for t in group)} seeds so far, about "
+            f"{span(seconds)})"
+        )
+    print(f"{sum(len(group) for group, _ in order)} members, about {span(total)}")
+    return 0
+
+
+def _merge(options: argparse.Namespace) -> int:
+    found = records.merge(
+        options.folders,
+        papers.get,
+        into=options.out,
+        replace=options.replace,
+        dry_run=options.dry_run,
+    )
+    for one in found:
+        print(one)
     return 0
 
 
@@ -214,25 +294,25 @@ def _status(options: argparse.Namespace) -> int:
                 continue
             try:
                 record = records.load(papers.get(name, scale))
-            except records.RecordError as error:
+            except RecordError as error:
                 problems.append(str(error))
                 continue
             about = list(record.members.values())
             rates = sorted(member["epochs_per_second"] for member in about)
             print(
                 f"{name:24} {scale:7} {len(about):3} members, "
-                f"{len(record.missing)} missing, {record.seconds:7.0f} s, median "
+                f"{len(record.missing)} missing, {span(record.seconds):>8}, median "
                 f"{rates[len(rates) // 2]:6.0f} epochs/s, "
                 f"{', '.join(sorted({m['device_name'] for m in about}))}, "
                 f"{max(m['finished'] for m in about)}"
             )
     for problem in problems:
-        print(f"grokbook: {problem}", file=sys.stderr)
+        _complain(problem)
     return 1 if problems else 0
 
 
 def _execute(options: argparse.Namespace) -> int:
-    from grokbook import pages
+    from grokbook.book import pages
 
     parameters = dict(options.parameter) if options.parameter else None
     for path in pages.execute(options.pages, parameters, options.out):
@@ -241,16 +321,16 @@ def _execute(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from grokbook import pages
+    from grokbook.book import checks
 
-    problems = pages.check(options.pages or None)
+    problems = checks.check(options.pages or None)
     for problem in problems:
-        print(f"grokbook: {problem}", file=sys.stderr)
+        _complain(problem)
     return 1 if problems else 0
 
 
-def _index(options: argparse.Namespace) -> int:
-    from grokbook import catalogue
+def _index(_: argparse.Namespace) -> int:
+    from grokbook.book import catalogue
 
     for path in catalogue.index():
         print(path)

@@ -1,73 +1,24 @@
 """What is run: experiments as frozen data, without any code that runs them.
 
 An ``Experiment`` is a set of ``Arm``s (the curves of a figure) and a set of seeds; a
-*member* is one arm with one seed. An arm names its data set, network, loss and
-optimizer by ``Spec``: a public name of the module concerned and its options. Nothing
-here trains, and everything turns into JSON and back, so a record can hold it whole.
+*member* is one arm with one seed, and a ``Result`` is what its training left behind. An
+arm names its data set, network, loss and optimizer by ``Spec``: a public name and its
+options; ``grokbook.names`` says what they mean. Nothing here trains or needs torch, and
+everything turns into JSON and back, so a record can hold it whole.
 """
 
 import hashlib
-import inspect
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
-import torch
-
-from grokbook import (
-    corpora,
-    datasets,
-    images,
-    language,
-    losses,
-    models,
-    observables,
-    optimizers,
-    schedules,
-    vision,
-)
-
 SCALES = ("paper", "laptop", "smoke")  # best evidence first
-# What an arm may name, by the field it names it in.
-CHOICES = {
-    "dataset": {
-        f.__name__: f
-        for f in (
-            datasets.modular,
-            datasets.sparse_parity,
-            datasets.mnist,
-            datasets.cifar10,
-            datasets.cifar100,
-            images.image_folder,
-            corpora.wikitext,
-        )
-    },
-    "model": {"mlp": models.MLP, "transformer": models.Transformer}
-    | {"resnet18": vision.ResNet18, "gpt2": language.GPT2},
-    "loss": {
-        f.__name__: f
-        for f in (
-            losses.softmax_cross_entropy,
-            losses.exact_cross_entropy,
-            losses.stablemax_cross_entropy,
-            losses.taylor_cross_entropy,
-            losses.mean_squared_error,
-            losses.correct_logit_zeroed,
-            losses.correct_logit_detached,
-        )
-    },
-    "penalty": {"logit_norm": losses.logit_norm, "l2": losses.l2_penalty},
-    "optimizer": {"adamw": optimizers.AdamW, "sgd": optimizers.SGD},
-    "wrapper": {
-        "orthogonal": optimizers.OrthogonalGradient,
-        "gradient_norm_schedule": optimizers.GradientNormSchedule,
-    },
-    "schedule": {"staircase": schedules.staircase, "cosine": schedules.cosine},
-    "augment": {"crop_flip": images.crop_flip},
-}
-# Observables that an average over batches of rows leaves exact.
-AVERAGED = {"core", "top5", "collapse", "norms"}
+# Fields of an arm that say how it is called and looked at, not what is trained.
+LOOKS = frozenset(
+    ["name", "log", "observables", "rarely", "keep", "keep_dtype", "keep_seeds"]
+    + ["trace", "window", "eval_batch"]
+)
 
 
 @dataclass(frozen=True, init=False)
@@ -87,20 +38,50 @@ class Spec:
 
 
 @dataclass(frozen=True)
+class Window:
+    """A stretch of steps that is observed densely, opened by a rule on past losses.
+
+    Every ``every`` steps the ``rule`` (a Spec of ``names``) sees the losses of all
+    steps so far. When it holds, the state of ``every`` steps earlier is kept for a
+    replay, and each of the next ``length`` steps is observed with ``observables``. At
+    most ``most`` windows open, one after the other.
+    """
+
+    rule: Spec
+    observables: tuple[str, ...]
+    length: int = 200
+    every: int = 50
+    most: int = 1
+
+    def __post_init__(self):
+        for name in ("length", "every", "most"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"a window's {name} must be at least 1")
+
+
+@dataclass(frozen=True)
 class Arm:
-    """Settings of one curve. An epoch is one optimizer step on the full training set.
+    """Settings of one curve. An epoch is one optimizer step.
+
+    What is trained:
+
+    ``batch_size``: rows of a step, all of them by default; a batch is drawn from (seed,
+    step). ``alpha`` multiplies the logits, ``init_scale`` the initial weights.
+    ``wrappers``: what is done to gradients or weights around a step. ``penalties``:
+    added to the loss, of anything that a forward pass leaves behind. ``later_loss``:
+    (epoch, Spec): from that epoch on, this loss replaces ``loss``. ``schedule``: factor
+    on the learning rate. ``split_seed`` fixes the data while the seed varies the rest.
+    ``stop``: test accuracy at which a member may end early, seen at its logged epochs.
+
+    What is looked at (``LOOKS``; changing it leaves what is trained as it was):
 
     ``log``: log every so many epochs, or ((until, every), ...) for a dense start; the
-    start and the last epoch are always logged. ``alpha`` multiplies the logits.
-    ``later_loss``: (epoch, Spec): from that epoch on, this loss replaces ``loss``.
-    ``keep``: epochs whose weights are stored beside the record, rounded to
-    ``keep_dtype`` and for ``keep_seeds`` alone if these are given. ``split_seed`` fixes
-    the data while the seed varies the rest. ``stop``: test accuracy at which a member
-    may end early, seen at its logged epochs. ``rarely``: (every, observables), costly
+    start and the last epoch are always logged. ``rarely``: (every, observables), costly
     ones that are measured at fewer epochs, which are logged even where ``log`` skips
-    them. ``eval_batch``: train a member alone, in ``grokbook.minibatch``, and evaluate
-    so many rows at a time; then ``schedule`` and ``augment`` are open to it, and an
-    epoch is one step on ``batch_size`` rows.
+    them. ``keep``: epochs whose weights are stored beside the record, rounded to
+    ``keep_dtype`` and for ``keep_seeds`` alone if these are given. ``trace``: keep the
+    loss of every step. ``window``: dense looks where a rule says so. ``eval_batch``:
+    evaluate so many rows at a time, as many of the training as of the test set.
     """
 
     name: str
@@ -127,46 +108,14 @@ class Arm:
     schedule: Spec | None = None
     augment: Spec | None = None
     eval_batch: int | None = None
+    trace: bool = False
+    window: Window | None = None
 
     def __post_init__(self):
-        named = [(kind, getattr(self, kind)) for kind in ("dataset", "model", "loss")]
-        named += [("optimizer", self.optimizer)]
-        named += [("wrapper", w) for w in self.wrappers]
-        named += [("penalty", p) for p in self.penalties]
-        named += [("loss", self.later_loss[1])] if self.later_loss else []
-        for kind in ("schedule", "augment"):
-            named += [(kind, getattr(self, kind))] if getattr(self, kind) else []
-        for kind, spec in named:
-            _check(self.name, kind, spec)
-        self._check_batches()
-        if self.epochs < 1:
-            raise ValueError(f"arm {self.name!r}: epochs must be at least 1")
-        for dtype in filter(None, (self.dtype, self.keep_dtype)):
-            if not hasattr(torch, dtype):
-                raise ValueError(f"arm {self.name!r}: {dtype!r} is no torch dtype")
-        rare = self.rarely[1] if self.rarely else ()
-        unknown = {*self.observables, *rare} - set(observables.OBSERVABLES)
-        if unknown:
-            raise ValueError(f"arm {self.name!r}: no observable {sorted(unknown)}")
-
-    def _check_batches(self) -> None:
-        """ValueError for what does not go with training in batches, or without it."""
-        if self.eval_batch is None:
-            if self.schedule or self.augment:
-                raise ValueError(
-                    f"arm {self.name!r}: schedule and augment need eval_batch"
-                )
-            return
-        if self.penalties or self.later_loss or self.rarely or self.alpha != 1:
-            raise ValueError(
-                f"arm {self.name!r}: penalties, later_loss, rarely and alpha do "
-                "not go with eval_batch"
-            )
-        if set(self.observables) - AVERAGED:
-            raise ValueError(
-                f"arm {self.name!r}: with eval_batch only "
-                f"{', '.join(sorted(AVERAGED))} can be observed"
-            )
+        for name in ("epochs", "batch_size", "eval_batch"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ValueError(f"arm {self.name!r}: {name} must be at least 1")
 
     def logged_epochs(self) -> list[int]:
         """The epochs at which this arm is evaluated, ascending, 0 and last included."""
@@ -186,20 +135,27 @@ class Arm:
     def to_json(self) -> dict[str, Any]:
         """Plain data, without fields at their default: new ones change nothing."""
         plain = {}
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if value != field.default:
-                plain[field.name] = _plain(value)
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if value != one.default:
+                plain[one.name] = _plain(value)
         return plain
 
     @staticmethod
     def from_json(plain: dict[str, Any]) -> "Arm":
-        return Arm(**{name: _unplain(value) for name, value in plain.items()})
+        values = {k: _unplain(v) for k, v in plain.items() if k != "window"}
+        if window := plain.get("window"):
+            values["window"] = Window(**{k: _unplain(v) for k, v in window.items()})
+        return Arm(**values)
+
+    def training_key(self) -> str:
+        """Identity of what is trained: name, looks and observables left out of it."""
+        plain = self.to_json()
+        return _digest({k: v for k, v in plain.items() if k not in LOOKS})
 
     def hash(self) -> str:
-        """Identity of the settings: equal exactly when the same thing is trained."""
-        text = json.dumps(self.to_json(), sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        """Identity of the arm as a whole: what a checkpoint must say to be its own."""
+        return _digest(self.to_json())
 
 
 @dataclass(frozen=True)
@@ -252,37 +208,38 @@ class Experiment:
         )
 
 
-def resolve(kind: str, spec: Spec):
-    """The function or class a spec names."""
-    return CHOICES[kind][spec.name]
+Member = tuple[Arm, int]
 
 
-def options(spec: Spec) -> dict[str, Any]:
-    """A spec's options with dtype names turned into torch dtypes."""
-    return {
-        key: getattr(torch, value) if key == "dtype" else value
-        for key, value in spec.options.items()
-    }
+@dataclass
+class Result:
+    """One finished member: its series, what it was asked to keep, its cost.
+
+    ``rows``: one dictionary of observables per logged epoch. ``kept``: weights by
+    epoch. ``trace``: the loss of every step, where the arm asks for it. ``states``:
+    by epoch, the states before each window, from which training can be replayed.
+    """
+
+    arm: Arm
+    seed: int
+    rows: list[dict[str, float]]
+    kept: dict[int, dict[str, Any]]
+    seconds: float
+    info: dict[str, Any]
+    trace: list[float] | None = None
+    states: dict[int, dict[str, Any]] = field(default_factory=dict)
 
 
-def _check(arm: str, kind: str, spec: Spec) -> None:
-    if spec.name not in CHOICES[kind]:
-        raise ValueError(
-            f"arm {arm!r}: unknown {kind} {spec.name!r}, "
-            f"use one of {', '.join(CHOICES[kind])}"
-        )
-    known = inspect.signature(CHOICES[kind][spec.name]).parameters
-    unknown = set(spec.options) - set(known)
-    if unknown:
-        raise ValueError(
-            f"arm {arm!r}: {spec.name} has no option {sorted(unknown)}, "
-            f"it takes {', '.join(known)}"
-        )
+def _digest(plain: dict[str, Any]) -> str:
+    text = json.dumps(plain, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Spec):
         return {"name": value.name, **{k: _plain(v) for k, v in value.options.items()}}
+    if isinstance(value, Window):
+        return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
     if isinstance(value, tuple | list):
         return [_plain(item) for item in value]
     return value

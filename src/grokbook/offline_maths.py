@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
 from sphinx.util.fileutil import copy_asset
 
 BUNDLE = "tex-svg-full.js"
@@ -16,8 +17,10 @@ BUNDLE = "tex-svg-full.js"
 
 def copy_bundle(app: Sphinx, error: Exception | None) -> None:
     if error is None and app.builder.format == "html":
-        package = Path(find_spec("sphinx-mathjax-offline").origin).parent
-        source = package / "static" / "mathjax" / BUNDLE
+        found = find_spec("sphinx-mathjax-offline")
+        if found is None or found.origin is None:
+            raise ExtensionError("sphinx-mathjax-offline is missing: pip install it")
+        source = Path(found.origin).parent / "static" / "mathjax" / BUNDLE
         copy_asset(str(source), str(Path(app.outdir) / "_static"))
 
 

@@ -1,38 +1,40 @@
-"""AdamW, SGD and two gradient wrappers, for one model or a stack of members.
+"""AdamW and SGD for one model or a stack of members, and hooks on any optimizer.
 
-    g_perp = g - (w . g) / (w . w) w            [Prieto et al. 2025, eq. 12]
     AdamW: w <- (1 - lr wd) w - lr m_hat / (sqrt(v_hat) + eps)
+    g_perp = g - (w . g) / (w . w) w            [Prieto et al. 2025, eq. 12]
 
 With ``stacked=True`` every parameter is [members, ...], any hyper-parameter may be a
-tensor of shape [members], and norms, projections and schedules are per member. Step
-counts are Python integers, so a step never waits for the device. Learning-rate
-schedulers of torch need a float lr. Not covered: sparse or complex parameters.
+tensor of shape [members], and norms, projections and means are per member.
+
+A step is ``prepare()``, what the host does, and tensor work that never waits for the
+device. With ``host_driven=True`` the caller calls ``prepare()`` before every ``step()``
+and all that changes from step to step is in tensors: the bias corrections, which
+``prepare`` fills, and ``group["lr"]``, which the caller may fill. Two steps are then
+the same operations with the same numbers, so that one can be captured and replayed.
+
+``orthogonal``, ``unit_steps``, ``clip`` and ``centre_rows`` change what a step of any
+torch optimizer does. Not covered: sparse or complex parameters.
 """
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
+from grokbook.errors import choose
+
 Hyper = float | Tensor
 
-TINY = 1e-30  # guards the divisions of OrthogonalGradient, as in the official code
+TINY = 1e-30  # guards the divisions of ``orthogonal``, as in the official code
 
 
 def _require(name: str, value: Hyper, low: float, high: float = float("inf")) -> None:
     values = torch.as_tensor(value, dtype=torch.float64)
     if not bool(((values >= low) & (values < high)).all()):
         raise ValueError(f"{name} is {value}, but it must lie in [{low}, {high}).")
-
-
-def _aligned(value: Hyper, parameter: Tensor) -> Hyper:
-    """A per-member value shaped to broadcast over a [members, ...] parameter."""
-    if not isinstance(value, Tensor):
-        return value
-    value = value.to(device=parameter.device, dtype=parameter.dtype)
-    return value.reshape(value.shape + (1,) * (parameter.dim() - value.dim()))
 
 
 def _evaluated(closure: Callable[[], Any] | None) -> Any:
@@ -42,27 +44,120 @@ def _evaluated(closure: Callable[[], Any] | None) -> Any:
         return closure()
 
 
+def _fit(value: Hyper, parameters: list[Tensor]) -> Any:
+    """A number as torch's foreach operations take it with these parameters.
+
+    A float stays; a 0-dim tensor becomes one of their dtype; a tensor [members] becomes
+    a list, one for each parameter, shaped to broadcast over its other dimensions.
+    """
+    if not isinstance(value, Tensor):
+        return value
+    cast = {dtype: value.to(dtype) for dtype in {p.dtype for p in parameters}}
+    if value.dim() == 0 and len(cast) == 1:
+        return cast[parameters[0].dtype]
+    ones = [(1,) * (p.dim() - value.dim()) for p in parameters]
+    return [
+        cast[p.dtype].reshape(value.shape + one)
+        for p, one in zip(parameters, ones, strict=True)
+    ]
+
+
+def _grads(parameters: Iterable[Tensor]) -> list[Tensor]:
+    return [p.grad for p in parameters if p.grad is not None]
+
+
+def _multiply(tensors: list[Tensor], factor: Hyper) -> None:
+    """In place; foreach on a CPU would round a float to float16 parameters first."""
+    if isinstance(factor, Tensor) or tensors[0].is_cuda:
+        torch._foreach_mul_(tensors, _fit(factor, tensors))
+        return
+    for tensor in tensors:
+        tensor.mul_(factor)
+
+
+def _add(tensors: list[Tensor], number: Hyper) -> None:
+    """In place; without alpha torch waits for a 0-dim tensor to read it as a float."""
+    if isinstance(number, Tensor):
+        torch._foreach_add_(tensors, _fit(number, tensors), alpha=1)
+    else:
+        torch._foreach_add_(tensors, number)
+
+
+def _refilled(held: Any, loaded: Any) -> Any:
+    """The loaded value, in the tensor that was held where they are alike."""
+    if isinstance(loaded, tuple):
+        return tuple(_refilled(h, new) for h, new in zip(held, loaded, strict=True))
+    if isinstance(held, Tensor) and isinstance(loaded, Tensor):
+        return held.copy_(loaded) if held.shape == loaded.shape else loaded
+    return loaded
+
+
 class _Base(Optimizer):
-    """Hyper-parameter checks and the loop over parameters shared by AdamW and SGD."""
+    """Hyper-parameter checks, state and the loop over groups, for AdamW and SGD."""
 
     ranges: dict[str, tuple[float, float]] = {}
+
+    @property
+    def host_driven(self) -> bool:
+        """Whether the caller calls ``prepare()`` before every ``step()``."""
+        return bool(self.defaults["host_driven"])
+
+    def prepare(self) -> None:
+        """What the host does for the next step; ``step()`` calls it if not driven."""
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """One update of every parameter that has a gradient."""
         loss = _evaluated(closure)
-        for group in self.param_groups:
-            for parameter in group["params"]:
-                if parameter.grad is not None:
-                    self._update(parameter, group)
+        if not self.host_driven:
+            self.prepare()
+        for index, group in enumerate(self.param_groups):
+            parameters = [p for p in group["params"] if p.grad is not None]
+            if parameters:
+                self._update(index, parameters)
         return loss
 
-    def _update(self, parameter: Tensor, group: dict[str, Any]) -> None:
+    def _update(self, index: int, parameters: list[Tensor]) -> None:
         raise NotImplementedError
+
+    def _start(self, parameter: Tensor, group: Mapping[str, Any]) -> dict[str, Any]:
+        """The state of a parameter before the first step."""
+        raise NotImplementedError
+
+    def _fill(self) -> None:
+        """Bring what depends on the counts of steps to the device, if driven."""
+
+    def _of(self, parameters: list[Tensor], name: str) -> list[Tensor]:
+        return [self.state[p][name] for p in parameters]
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         super().add_param_group(param_group)
         group = self.param_groups[-1]
+        self._settle(group)
+        for parameter in group["params"]:
+            # not at the first step: a captured one would begin at zero every time
+            self.state[parameter] = self._start(parameter.detach(), group)
+
+    @torch.no_grad()
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """As in torch, but into the tensors there are, which a captured step reads."""
+        held = {p: dict(self.state[p]) for g in self.param_groups for p in g["params"]}
+        groups = [dict(group) for group in self.param_groups]
+        super().load_state_dict(state_dict)
+        for group, before in zip(self.param_groups, groups, strict=True):
+            self._settle(group)
+            for name in self.ranges:
+                group[name] = _refilled(before[name], group[name])
+            for p in group["params"]:
+                loaded = self._start(p.detach(), group) | self.state[p]
+                self.state[p] = {
+                    name: _refilled(held[p].get(name), value)
+                    for name, value in loaded.items()
+                }
+        self._fill()
+
+    def _settle(self, group: dict[str, Any]) -> None:
+        """Check the hyper-parameters of a group and bring them to its device."""
         sizes = {p.shape[0] if p.dim() else None for p in group["params"]}
         members = sizes.pop() if self.defaults["stacked"] else None
         if self.defaults["stacked"] and (sizes or members is None):
@@ -72,45 +167,49 @@ class _Base(Optimizer):
             )
         device = group["params"][0].device
         for name, (low, high) in self.ranges.items():
-            values = group[name] if isinstance(group[name], tuple | list) else None
-            held = [
-                self._hyper(name, value, low, high, members, device)
-                for value in (values or [group[name]])
-            ]
-            group[name] = tuple(held) if values else held[0]
+            value = group[name]
+            values = value if isinstance(value, tuple | list) else (value,)
+            for one in values:
+                _require(name, one, low, high)
+            held = tuple(_hyper(name, one, members, device) for one in values)
+            group[name] = held if isinstance(value, tuple | list) else held[0]
+        if self.host_driven and not isinstance(group["lr"], Tensor):
+            lr = torch.tensor(group["lr"], dtype=torch.float64, device=device)
+            group["lr"] = lr
 
-    @staticmethod
-    def _hyper(
-        name: str,
-        value: Hyper,
-        low: float,
-        high: float,
-        members: int | None,
-        device: torch.device,
-    ) -> Hyper:
-        _require(name, value, low, high)
-        if not isinstance(value, Tensor):
-            return value
-        if value.dim() == 0:
-            return float(value)
-        if value.shape == (members,) and bool((value == value[0]).all()):
-            return float(value[0])  # a scalar saves a pass over the parameter
-        if value.shape != (members,):
-            raise ValueError(
-                f"{name} has shape {tuple(value.shape)}; give a float, or with "
-                "stacked=True a tensor with one value per member."
-            )
-        # float64, so that 1 - beta and the bias corrections round as Python floats do
-        return value.detach().to(device=device, dtype=torch.float64, copy=True)
+
+def _hyper(name: str, value: Hyper, members: int | None, device: torch.device) -> Hyper:
+    """A float where members agree, which saves passes, else a copy [members]."""
+    if not isinstance(value, Tensor):
+        return value
+    if value.dim() == 0:
+        return float(value)
+    if value.shape != (members,):
+        raise ValueError(
+            f"{name} has shape {tuple(value.shape)}; give a float, or with "
+            "stacked=True a tensor with one value per member."
+        )
+    if bool((value == value[0]).all()):
+        return float(value[0])
+    # float64, so that 1 - beta and the bias corrections round as Python floats do
+    return value.detach().to(device=device, dtype=torch.float64, copy=True)
+
+
+def _corrections(betas: tuple[Hyper, Hyper], step: int) -> tuple[Hyper, Hyper]:
+    """1 - beta1^t and sqrt(1 - beta2^t), floats or [members]."""
+    return 1 - betas[0] ** step, (1 - betas[1] ** step) ** 0.5
 
 
 class AdamW(_Base):
     """Adam with decoupled weight decay, operation for operation as in torch.
 
-    Float32 results equal ``torch.optim.AdamW(foreach=False, fused=False)`` bit for
-    bit. The default weight decay is 0. A squared gradient below the smallest number
-    of the dtype (|g| < 3.7e-23 in float32) leaves v at 0: the step is then m / eps.
-    Raises ValueError for a hyper-parameter out of range.
+    Float32 results equal ``torch.optim.AdamW(foreach=False, fused=False)`` bit for bit
+    as long as all numbers are floats; with tensors (members that differ, or
+    ``host_driven``) they equal it to rounding, in fewer passes. The default weight
+    decay is 0. A squared gradient below the smallest number of the dtype
+    (|g| < 3.7e-23 in float32) leaves v at 0: the step is then m / eps. ``state[p]``
+    holds ``step``, ``exp_avg`` and ``exp_avg_sq``; when driven by the host every
+    parameter counts every step. Raises ValueError for a hyper-parameter out of range.
     """
 
     ranges = {
@@ -129,43 +228,122 @@ class AdamW(_Base):
         weight_decay: Hyper = 0.0,
         *,
         stacked: bool = False,
+        host_driven: bool = False,
     ) -> None:
         if len(betas) != 2:
             raise ValueError(f"betas has {len(betas)} entries, but AdamW needs two.")
         defaults = {"lr": lr, "betas": tuple(betas), "eps": eps}
         defaults |= {"weight_decay": weight_decay, "stacked": stacked}
-        super().__init__(params, defaults)
+        self._held: dict[int, list[Tensor]] = {}  # corrections by group, where driven
+        super().__init__(params, defaults | {"host_driven": host_driven})
 
-    def _update(self, parameter: Tensor, group: dict[str, Any]) -> None:
-        grad, state = parameter.grad, self.state[parameter]
-        if not state:
-            state["step"] = 0
-            state["exp_avg"] = torch.zeros_like(parameter)
-            state["exp_avg_sq"] = torch.zeros_like(parameter)
-        state["step"] += 1
-        step, m, v = state["step"], state["exp_avg"], state["exp_avg_sq"]
-        lr, (beta1, beta2), decay = group["lr"], group["betas"], group["weight_decay"]
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self.__dict__.setdefault("_held", {})  # a copy has the state only
 
+    def _start(self, parameter: Tensor, group: Mapping[str, Any]) -> dict[str, Any]:
+        del group
+        moments = ("exp_avg", "exp_avg_sq")
+        return {"step": 0} | {name: torch.zeros_like(parameter) for name in moments}
+
+    @torch.no_grad()
+    def prepare(self) -> None:
+        """Count the next step; when driven by the host, fill its bias corrections."""
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if self.host_driven or parameter.grad is not None:
+                    self.state[parameter]["step"] += 1
+        self._fill()
+
+    def _fill(self) -> None:
+        # into tensors that stay where they are, since a captured step reads them
+        if not self.host_driven:
+            return
+        for index, group in enumerate(self.param_groups):
+            first = group["params"][0]
+            values = _corrections(group["betas"], self.state[first]["step"])
+            if index not in self._held:
+                like = torch.zeros((), dtype=torch.float64, device=first.device)
+                self._held[index] = [like + v for v in values]
+            for tensor, value in zip(self._held[index], values, strict=True):
+                if isinstance(value, Tensor):
+                    tensor.copy_(value)
+                else:
+                    tensor.fill_(value)  # copy_ of a number would wait for the device
+
+    def _parts(self, index: int, parameters: list[Tensor]) -> Iterable[Any]:
+        """Parameters of a group that have taken equally many steps, corrections."""
+        if self.host_driven:
+            if not self._held:
+                raise RuntimeError(
+                    "step() of a host-driven AdamW needs the bias corrections of this "
+                    "step: call prepare() before it."
+                )
+            return [(parameters, self._held[index])]
+        counted: dict[int, list[Tensor]] = {}
+        for parameter in parameters:
+            counted.setdefault(self.state[parameter]["step"], []).append(parameter)
+        betas = self.param_groups[index]["betas"]
+        return [(part, _corrections(betas, step)) for step, part in counted.items()]
+
+    def _update(self, index: int, parameters: list[Tensor]) -> None:
+        group = self.param_groups[index]
+        for part, corrections in self._parts(index, parameters):
+            self._move(part, self._average(part, group), group, *corrections)
+
+    def _average(self, parameters: list[Tensor], group: dict[str, Any]) -> list[Tensor]:
+        """Update both moments; returns sqrt(v)."""
+        grads = _grads(parameters)
+        m, v = (self._of(parameters, name) for name in ("exp_avg", "exp_avg_sq"))
+        beta1, beta2 = group["betas"]
+        torch._foreach_lerp_(m, grads, _fit(1 - beta1, m))
+        if isinstance(beta2, Tensor):
+            torch._foreach_lerp_(
+                v, torch._foreach_mul(grads, grads), _fit(1 - beta2, v)
+            )
+        else:
+            _multiply(v, beta2)
+            torch._foreach_addcmul_(v, grads, grads, value=1 - beta2)
+        return list(torch._foreach_sqrt(v))
+
+    def _move(
+        self,
+        parameters: list[Tensor],
+        spread: list[Tensor],
+        group: dict[str, Any],
+        correction1: Hyper,
+        correction2: Hyper,
+    ) -> None:
+        lr, eps, decay = group["lr"], group["eps"], group["weight_decay"]
+        m = self._of(parameters, "exp_avg")
         if isinstance(decay, Tensor) or decay != 0:
-            parameter.mul_(_aligned(1 - lr * decay, parameter))
-        m.lerp_(grad, _aligned(1 - beta1, parameter))
-        v.mul_(_aligned(beta2, parameter))
-        share = _aligned(1 - beta2, parameter)
-        if isinstance(share, Tensor):
-            v.addcmul_(grad * share, grad)
-        else:
-            v.addcmul_(grad, grad, value=share)
-        correction = _aligned((1 - beta2**step) ** 0.5, parameter)
-        spread = v.sqrt()
-        if isinstance(correction, Tensor) or correction != 1:
-            # exactly 1 after a few thousand steps, which saves one pass of seven
-            spread.div_(correction)
-        spread.add_(_aligned(group["eps"], parameter))
-        length = _aligned(-(lr / (1 - beta1**step)), parameter)
-        if isinstance(length, Tensor):
-            parameter.addcdiv_(m * length, spread)
-        else:
-            parameter.addcdiv_(m, spread, value=length)
+            _multiply(parameters, 1 - lr * decay)
+        if any(isinstance(x, Tensor) for x in (lr, eps, correction1, correction2)):
+            # m / (sqrt(v) / c + eps) is c m / (sqrt(v) + c eps), one pass less
+            _add(spread, eps * correction2)
+            length = _fit(lr * correction2 / correction1, m)
+            step = torch._foreach_mul(m, length)
+            torch._foreach_addcdiv_(parameters, step, spread, value=-1)
+            return
+        if correction2 != 1:  # exactly 1 after a few thousand steps
+            torch._foreach_div_(spread, correction2)
+        _add(spread, eps)
+        torch._foreach_addcdiv_(parameters, m, spread, value=-(lr / correction1))
+
+    @torch.no_grad()
+    def spread(self) -> list[Tensor]:
+        """sqrt(v_hat) + eps of every parameter after its last step, in float64.
+
+        In the order of the parameters; NaN before the first step.
+        """
+        found: dict[Tensor, Tensor] = {}
+        for index, group in enumerate(self.param_groups):
+            for part, (_, correction) in self._parts(index, group["params"]):
+                v = [x.double() for x in self._of(part, "exp_avg_sq")]
+                roots = torch._foreach_div(torch._foreach_sqrt(v), _fit(correction, v))
+                roots = torch._foreach_add(roots, _fit(group["eps"], v))
+                found |= dict(zip(part, roots, strict=True))
+        return [found[p] for group in self.param_groups for p in group["params"]]
 
 
 class SGD(_Base):
@@ -189,167 +367,260 @@ class SGD(_Base):
         weight_decay: Hyper = 0.0,
         *,
         stacked: bool = False,
+        host_driven: bool = False,
     ) -> None:
-        defaults = {"lr": lr, "momentum": momentum}
-        defaults |= {"weight_decay": weight_decay, "stacked": stacked}
+        defaults = {"lr": lr, "momentum": momentum, "weight_decay": weight_decay}
+        defaults |= {"stacked": stacked, "host_driven": host_driven}
         super().__init__(params, defaults)
 
-    def _update(self, parameter: Tensor, group: dict[str, Any]) -> None:
-        direction, state = parameter.grad, self.state[parameter]
-        decay = _aligned(group["weight_decay"], parameter)
-        momentum = _aligned(group["momentum"], parameter)
+    def _start(self, parameter: Tensor, group: Mapping[str, Any]) -> dict[str, Any]:
+        if not isinstance(group["momentum"], Tensor) and group["momentum"] == 0:
+            return {}
+        return {"momentum_buffer": torch.zeros_like(parameter)}
+
+    def _update(self, index: int, parameters: list[Tensor]) -> None:
+        group = self.param_groups[index]
+        lr, momentum, decay = group["lr"], group["momentum"], group["weight_decay"]
+        direction = _grads(parameters)
         if isinstance(decay, Tensor):
-            direction = direction.addcmul(parameter, decay)
+            shares = _fit(decay, parameters)
+            direction = list(torch._foreach_addcmul(direction, parameters, shares))
         elif decay != 0:
-            direction = direction.add(parameter, alpha=decay)
+            direction = list(torch._foreach_add(direction, parameters, alpha=decay))
         if isinstance(momentum, Tensor) or momentum != 0:
-            if "momentum_buffer" in state:
-                state["momentum_buffer"].mul_(momentum).add_(direction)
-            else:
-                state["momentum_buffer"] = direction.clone()
-            direction = state["momentum_buffer"]
-        lr = _aligned(group["lr"], parameter)
+            buffers = self._of(parameters, "momentum_buffer")
+            _multiply(buffers, momentum)
+            torch._foreach_add_(buffers, direction)
+            direction = buffers
         if isinstance(lr, Tensor):
-            parameter.addcmul_(direction, lr, value=-1)
+            step = torch._foreach_mul(direction, _fit(lr, direction))
+            torch._foreach_sub_(parameters, step)
         else:
-            parameter.add_(direction, alpha=-lr)
+            torch._foreach_add_(parameters, direction, alpha=-lr)
 
 
-class _Wrapper(Optimizer):
-    """An optimiser around another one, whose parameter groups and state it shows."""
-
-    def __init__(self, base: Optimizer) -> None:
-        if not isinstance(base, Optimizer):
-            raise ValueError(
-                f"base is a {type(base).__name__}, but a wrapper needs an optimiser."
-            )
-        self.__setstate__({"base": base})
-
-    param_groups = property(lambda self: self.base.param_groups)
-    state = property(lambda self: self.base.state)
-    defaults = property(lambda self: self.base.defaults)
-
-    @property
-    def stacked(self) -> bool:
-        """Whether the base optimiser holds [members, ...] parameters."""
-        return bool(self.defaults.get("stacked", False))
-
-    def __getstate__(self) -> dict[str, Any]:
-        # hooks and a scheduler's patched step stay behind, as in torch
-        private = {"step"} | {name for name in self.__dict__ if name.startswith("_")}
-        return {k: v for k, v in self.__dict__.items() if k not in private}
-
-    def add_param_group(self, param_group: dict[str, Any]) -> None:
-        self.base.add_param_group(param_group)
-
-    def state_dict(self) -> dict[str, Any]:
-        """The state of the base optimiser; a wrapper adds none of its own."""
-        return self.base.state_dict()
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self.base.load_state_dict(state_dict)
-
-    def _with_gradient(self) -> list[Tensor]:
-        groups = self.param_groups
-        return [p for group in groups for p in group["params"] if p.grad is not None]
-
-    def _rows(self, tensor: Tensor) -> Tensor:
-        """(members or 1, entries), in float32 or wider: 1e-30 is 0 in float16."""
-        tensor = tensor.detach().to(torch.promote_types(tensor.dtype, torch.float32))
-        return tensor.reshape(tensor.shape[0] if self.stacked else 1, -1)
+Change = Callable[[Optimizer, list[Tensor]], None]
+AnyOptimizer = TypeVar("AnyOptimizer", bound=Optimizer)
 
 
-class OrthogonalGradient(_Wrapper):
-    """Removes from each gradient its component along the weights, then steps ``base``.
+class _Around:
+    """What happens around every step of one optimizer, through torch's step hooks.
+
+    Before it ``changes`` act, in the order in which they were added, on gradients and
+    learning rates, which get back their own tensors and numbers after it; then
+    ``repairs`` act on the weights.
+    """
+
+    def __init__(self, optimizer: Optimizer) -> None:
+        self.changes: list[Change] = []
+        self.repairs: list[Callable[[], None]] = []
+        self.raw: list[tuple[Tensor, Tensor]] = []
+        self.rates: list[Hyper] = []
+        optimizer.register_step_pre_hook(self.enter)
+        optimizer.register_step_post_hook(self.leave)
+
+    @torch.no_grad()
+    def enter(self, optimizer: Optimizer, args: Any, kwargs: Any) -> Any:
+        """Evaluate a closure here, once: torch would do it after the changes."""
+        options = dict(kwargs)
+        closure = options.pop("closure", args[1] if len(args) > 1 else None)
+        loss = _evaluated(closure)
+        groups = optimizer.param_groups
+        held = [p for group in groups for p in group["params"] if p.grad is not None]
+        self.raw = [(p, p.grad) for p in held]
+        self.rates = [group["lr"] for group in groups]
+        for change in self.changes:
+            change(optimizer, held)
+        if closure is not None:
+            options["closure"] = lambda: loss
+        return args[:1], options
+
+    @torch.no_grad()
+    def leave(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+        del args, kwargs
+        for parameter, grad in self.raw:
+            parameter.grad = grad
+        for group, rate in zip(optimizer.param_groups, self.rates, strict=True):
+            group["lr"] = rate
+        self.raw, self.rates = [], []
+        for repair in self.repairs:
+            repair()
+
+
+_AROUND: WeakKeyDictionary[Optimizer, _Around] = WeakKeyDictionary()
+
+
+def _around(optimizer: Optimizer) -> _Around:
+    if not isinstance(optimizer, Optimizer) or isinstance(optimizer, torch.optim.LBFGS):
+        raise ValueError(
+            f"{type(optimizer).__name__} is no torch optimizer that evaluates its "
+            "closure once, which a hook needs: use AdamW or SGD."
+        )
+    if optimizer not in _AROUND:
+        _AROUND[optimizer] = _Around(optimizer)
+    return _AROUND[optimizer]
+
+
+def _is_stacked(optimizer: Optimizer) -> bool:
+    return bool(optimizer.defaults.get("stacked", False))
+
+
+def _rows(tensors: Iterable[Tensor], *, stacked: bool) -> list[Tensor]:
+    """Each (members or 1, entries), in float32 or wider: 1e-30 is 0 in float16."""
+    wide = (t.to(torch.promote_types(t.dtype, torch.float32)) for t in tensors)
+    return [t.detach().reshape(t.shape[0] if stacked else 1, -1) for t in wide]
+
+
+def _inner(left: list[Tensor], right: list[Tensor], *, joint: bool) -> Tensor:
+    """Inner products per row, of each tensor or of all together: (parts, rows)."""
+    products = [x.sum(dim=-1) for x in torch._foreach_mul(left, right)]
+    return sum(products[1:], products[0])[None] if joint else torch.stack(products)
+
+
+def _norm(rows: Iterable[Tensor], *, joint: bool, **options: Any) -> Tensor:
+    """L2 norms per row, of each tensor or of all together: (parts, rows)."""
+    norms = [torch.linalg.vector_norm(x, dim=1, **options) for x in rows]
+    if joint and len(norms) > 1:
+        return torch.linalg.vector_norm(torch.stack(norms), dim=0)[None]
+    return torch.stack(norms)
+
+
+def _gradient_norm(optimizer: Optimizer, parameters: list[Tensor]) -> Tensor:
+    """Norm of the whole gradient, () or [members].
+
+    In float64: squares of entries below 1e-22 are 0 in float32.
+    """
+    stacked = _is_stacked(optimizer)
+    rows = _rows(_grads(parameters), stacked=stacked)
+    (norm,) = _norm(rows, joint=True, dtype=torch.float64)
+    return norm if stacked else norm[0]
+
+
+def orthogonal(
+    optimizer: AnyOptimizer, *, rescale: bool = True, scope: str = "tensor"
+) -> AnyOptimizer:
+    """Remove from each gradient its part along the weights, in every step (⊥Grad).
+
+    Goes with any torch optimizer but LBFGS, which it returns:
+
+        >>> from torch.optim import RMSprop
+        >>> w = torch.nn.Parameter(torch.tensor([3.0, 4.0]))
+        >>> optimizer = orthogonal(RMSprop([w], lr=0.1), rescale=False)
+        >>> loss = w[0]
+        >>> loss.backward()  # (1, 0), of which (0.64, -0.48) is orthogonal to w
+        >>> optimizer.step()
 
     ``rescale=True, scope="tensor"`` is the official code: every tensor is projected
     against itself and gets back the norm of its raw gradient. ``rescale=False,
     scope="global"`` is eq. 11-12 of the paper: one projection of the whole parameter
     vector. A zero tensor is not projected; a gradient parallel to the weights becomes
-    rounding noise, which the rescaling amplifies. ``p.grad`` is left as it was.
-    Closures are evaluated once, so bases that re-evaluate them (LBFGS) do not fit.
-    Used in figures 6 and 15. Raises ValueError for an unknown scope.
+    rounding noise, which the rescaling amplifies. ``p.grad`` is afterwards as it was,
+    unless the step raises. Hooks act in the order in which they were added; a deep copy
+    of an optimizer has none, as with all of torch's. Used in figures 6 and 15 of Prieto
+    et al. UnknownName for an unknown scope.
+    """
+    choose("scope", scope, ("tensor", "global"))
+
+    def project(optimizer: Optimizer, parameters: list[Tensor]) -> None:
+        if parameters:
+            stacked = _is_stacked(optimizer)
+            joint = scope == "global"
+            _project(parameters, rescale=rescale, joint=joint, stacked=stacked)
+
+    _around(optimizer).changes.append(project)
+    return optimizer
+
+
+def _project(
+    parameters: list[Tensor], *, rescale: bool, joint: bool, stacked: bool
+) -> None:
+    """Replace gradients, of each tensor or of all as one vector, row by row."""
+    weights = _rows(parameters, stacked=stacked)
+    grads = _rows(_grads(parameters), stacked=stacked)
+    squares = _inner(weights, weights, joint=joint)
+    along = _inner(weights, grads, joint=joint) / (squares + TINY)
+    kept = [
+        torch.addcmul(g, w, a.to(w.dtype)[:, None], value=-1)
+        for w, g, a in zip(weights, grads, along.expand(len(grads), -1), strict=True)
+    ]
+    if rescale:
+        ratio = _norm(grads, joint=joint) / (_norm(kept, joint=joint) + TINY)
+        for g, r in zip(kept, ratio.expand(len(kept), -1), strict=True):
+            g.mul_(r.to(g.dtype)[:, None])
+    for parameter, g in zip(parameters, kept, strict=True):
+        parameter.grad = g.reshape(parameter.shape).to(parameter.dtype)
+
+
+def unit_steps(optimizer: AnyOptimizer) -> AnyOptimizer:
+    """Divide the learning rate of each step by the norm of the full gradient.
+
+    With plain gradient descent every step then has length lr (figure 9 of Prieto et
+    al., after Lyu & Li). The norm is taken in float64, over all groups; where it is 0
+    the step is 0. The groups' lr is afterwards as it was. An lr that is a float is
+    divided on the host, which waits for the device; a tensor, as in a stack or driven
+    by the host, is not.
     """
 
-    def __init__(
-        self, base: Optimizer, *, rescale: bool = True, scope: str = "tensor"
-    ) -> None:
-        super().__init__(base)
-        if scope not in ("tensor", "global"):
-            raise ValueError(f"scope is {scope!r}, choose 'tensor' or 'global'.")
-        self.rescale, self.scope = rescale, scope
+    def normalise(optimizer: Optimizer, parameters: list[Tensor]) -> None:
+        if not parameters:
+            return
+        norm = _gradient_norm(optimizer, parameters)
+        scale = torch.where(norm > 0, 1 / norm, 0.0)
+        for group in optimizer.param_groups:
+            stays = _is_stacked(optimizer) or isinstance(group["lr"], Tensor)
+            group["lr"] = group["lr"] * (scale if stays else float(scale))
 
-    @torch.no_grad()
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One step of the base optimiser on the projected gradients."""
-        loss = _evaluated(closure)
-        parameters = self._with_gradient()
-        raw = [p.grad for p in parameters]
-        try:
-            together = self.scope == "global" and parameters
-            for part in [parameters] if together else [[p] for p in parameters]:
-                self._project(part)
-            self.base.step()
-        finally:
-            for parameter, grad in zip(parameters, raw, strict=True):
-                parameter.grad = grad
-        return loss
-
-    def _project(self, parameters: list[Tensor]) -> None:
-        """Replace the gradients of tensors that are projected as one vector."""
-        weights = [self._rows(p) for p in parameters]
-        grads = [self._rows(p.grad) for p in parameters]
-        along = _inner(weights, grads) / (_inner(weights, weights) + TINY)
-        kept = [
-            torch.addcmul(g, w, along.to(w.dtype)[:, None], value=-1)
-            for w, g in zip(weights, grads, strict=True)
-        ]
-        if self.rescale:
-            ratio = _norm(grads) / (_norm(kept) + TINY)
-            for g in kept:
-                g.mul_(ratio.to(g.dtype)[:, None])
-        for parameter, g in zip(parameters, kept, strict=True):
-            parameter.grad = g.reshape(parameter.shape).to(parameter.grad.dtype)
+    _around(optimizer).changes.append(normalise)
+    return optimizer
 
 
-def _inner(left: list[Tensor], right: list[Tensor]) -> Tensor:
-    """Inner product per row, summed over the tensors: (rows,)."""
-    products = [torch.linalg.vecdot(a, b) for a, b in zip(left, right, strict=True)]
-    return sum(products[1:], products[0])
+def clip(optimizer: AnyOptimizer, *, norm: float) -> AnyOptimizer:
+    """Scale the gradients of a step by one factor, to a norm of at most ``norm``.
 
-
-def _norm(rows: list[Tensor], *, dtype: torch.dtype | None = None) -> Tensor:
-    """L2 norm per row over all tensors: (rows,)."""
-    norms = [torch.linalg.vector_norm(x, dim=1, dtype=dtype) for x in rows]
-    if len(norms) == 1:
-        return norms[0]
-    return torch.linalg.vector_norm(torch.stack(norms), dim=0)
-
-
-class GradientNormSchedule(_Wrapper):
-    """Divides the learning rate of each step by the norm of the full gradient.
-
-    With plain gradient descent every step then has length lr (figure 9, after Lyu &
-    Li). The norm is taken in float64, over all groups; where it is 0 the step is 0.
-    ``p.grad`` and the groups' lr are left as they were.
+    The joint L2 norm of all groups, in float64, by member of a stack. A gradient with a
+    NaN or an infinity stays without meaning. ValueError unless ``norm`` is positive.
     """
+    if not norm > 0:
+        raise ValueError(f"norm is {norm}, but it must be positive.")
 
-    @torch.no_grad()
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One step of the base optimiser with the normalised learning rate."""
-        loss = _evaluated(closure)
-        rates = [group["lr"] for group in self.param_groups]
-        rows = [self._rows(p.grad) for p in self._with_gradient()]
-        if rows:
-            # squares of entries below 1e-22 are 0 in float32
-            norm = _norm(rows, dtype=torch.float64)
-            scale = torch.where(norm > 0, 1 / norm, 0.0)
-            factor = scale if self.stacked else float(scale)
-            for group, rate in zip(self.param_groups, rates, strict=True):
-                group["lr"] = rate * factor
-        try:
-            self.base.step()
-        finally:
-            for group, rate in zip(self.param_groups, rates, strict=True):
-                group["lr"] = rate
-        return loss
+    def shorten(optimizer: Optimizer, parameters: list[Tensor]) -> None:
+        if not parameters:
+            return
+        factor = (norm / _gradient_norm(optimizer, parameters)).clamp(max=1)
+        grads = _grads(parameters)
+        scaled = torch._foreach_mul(grads, _fit(factor, grads))
+        for parameter, grad in zip(parameters, scaled, strict=True):
+            parameter.grad = grad
+
+    _around(optimizer).changes.append(shorten)
+    return optimizer
+
+
+def centre_rows(optimizer: AnyOptimizer, *, names: Iterable[str]) -> AnyOptimizer:
+    """After each step subtract from every named matrix the mean of its rows.
+
+    For a head (classes, width) this takes away W_G, the mean classifier of Liu et al.
+    (2026), section B.3; the moments keep it. The optimizer must have been built from
+    ``model.named_parameters()``. UnknownName lists the names it has; ValueError for a
+    parameter that is no matrix.
+    """
+    known: dict[str, Tensor] = {}
+    for group in optimizer.param_groups:
+        known |= zip(group.get("param_names", ()), group["params"], strict=False)
+    if not known:
+        raise ValueError(
+            "centre_rows finds parameters by name, but this optimizer has no names: "
+            "build it from model.named_parameters()."
+        )
+    matrices = {name: choose("parameter", name, known) for name in names}
+    for name, matrix in matrices.items():
+        shape = tuple(matrix.shape)[int(_is_stacked(optimizer)) :]
+        if len(shape) != 2:
+            raise ValueError(f"{name} has shape {shape}, but only a matrix has rows.")
+
+    def centre() -> None:
+        for matrix in matrices.values():
+            matrix.sub_(matrix.mean(dim=-2, keepdim=True))
+
+    _around(optimizer).repairs.append(centre)
+    return optimizer

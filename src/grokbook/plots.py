@@ -5,6 +5,7 @@ line style where they cross. The ground is opaque white, legible in dark mode to
 """
 
 from collections.abc import Hashable, Sequence
+from typing import Any, TypeAlias
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -26,6 +27,8 @@ BLUE, ORANGE, GREEN, RED, PURPLE, SKY, YELLOW, BLACK = COLOURS = (
     "#333333",
 )
 WIDTH = 8.0  # inches at book width
+Dashes: TypeAlias = str | tuple[float, tuple[float, ...]]
+DASHED: Dashes = (0, (2, 1.5))
 
 
 def use_style() -> None:
@@ -54,7 +57,7 @@ def use_style() -> None:
 
 
 def panels(
-    columns: int, *, rows: int = 1, height: float = 3.0, **options
+    columns: int, *, rows: int = 1, height: float = 3.0, **options: Any
 ) -> tuple[Figure, np.ndarray]:
     """A figure of book width with lettered panels; returns it and its flat axes."""
     figure, axes = plt.subplots(
@@ -77,7 +80,7 @@ def curve(
     color: str,
     label: str | None = None,
     percent: bool = False,
-    linestyle: str = "-",
+    linestyle: Dashes = "-",
     seeds: bool = True,
 ) -> None:
     """One arm: every seed thin, their median thick, their range shaded."""
@@ -118,7 +121,7 @@ def accuracy(
         "train_accuracy",
         color=color,
         percent=True,
-        linestyle=(0, (2, 1.5)),
+        linestyle=DASHED,
         seeds=False,
     )
     axes.set(xlabel="epoch", ylabel="accuracy (%)", ylim=(-3, 103))
@@ -134,8 +137,7 @@ def loss(
 ) -> None:
     """Test loss solid with its seeds, the median train loss dashed."""
     curve(axes, record, arm, "test_loss", color=color, label=label)
-    dashes = (0, (2, 1.5))
-    curve(axes, record, arm, "train_loss", color=color, linestyle=dashes, seeds=False)
+    curve(axes, record, arm, "train_loss", color=color, linestyle=DASHED, seeds=False)
     axes.set(xlabel="epoch", ylabel="loss")
 
 

@@ -1,9 +1,10 @@
 """Tables that a page draws from its records: settings, arms and provenance."""
 
-import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
+from grokbook.evidence import digest
 from grokbook.experiment import Arm, Spec
 from grokbook.records import Record
 
@@ -16,26 +17,39 @@ class Html:
     def __init__(self, html: str, text: str):
         self.html, self.text = html, text
 
-    def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         return {"text/plain": self.text, "text/html": self.html}
+
+
+Cell = str | Html  # words, which are escaped, or HTML, which is not
+
+
+def markup(
+    head: Sequence[Cell], rows: Iterable[Sequence[Cell]], *, kind: str = "settings"
+) -> str:
+    """The HTML of a table, the one place that writes it; ``kind`` is its class."""
+
+    def line(cells: Sequence[Cell], tag: str) -> str:
+        raw = [c.html if isinstance(c, Html) else escape(c) for c in cells]
+        return "<tr>" + "".join(f"<{tag}>{cell}</{tag}>" for cell in raw) + "</tr>"
+
+    body = "".join(line(row, "td") for row in rows)
+    return f"<table class='{kind}'>{line(head, 'th')}{body}</table>"
+
+
+def _text(rows: Iterable[Sequence[str]]) -> str:
+    return "\n".join(" | ".join(row) for row in rows)
 
 
 def grid(head: list[str], rows: list[list[str]]) -> Html:
     """A small table of plain words, the first line as its head."""
-    text = "\n".join(" | ".join(row) for row in [head, *rows])
-    return Html(_table([escape(word) for word in head], rows), text)
+    return Html(markup(head, rows), _text([head, *rows]))
 
 
-def _table(head: list[str], rows: list[list[str]], kind: str = "settings") -> str:
-    def line(cells: list[str], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{c}</{tag}>" for c in cells) + "</tr>"
-
-    body = "".join(line([escape(c) for c in row], "td") for row in rows)
-    return f"<table class='{kind}'>{line(head, 'th')}{body}</table>"
-
-
-def _folded(title: str, table: str) -> str:
-    return f"<details><summary>{escape(title)}</summary>{table}</details>"
+def _folded(title: str, head: list[str], rows: list[list[str]]) -> Html:
+    table = markup(head, rows)
+    summary = f"<summary>{escape(title)}</summary>"
+    return Html(f"<details>{summary}{table}</details>", _text(rows))
 
 
 def _value(value: Any) -> str:
@@ -63,19 +77,26 @@ def flat(arm: Arm) -> dict[str, str]:
     if arm.later_loss:
         epoch, loss = arm.later_loss
         found["loss from epoch"] = f"{epoch}: {_value(loss)}"
-    if arm.eval_batch is None:
-        found["epochs (full batch)"] = f"{arm.epochs:,}"
-    else:
-        found["steps"] = f"{arm.epochs:,}"
-        found["batch size"] = str(arm.batch_size)
-        found["schedule"] = str(arm.schedule or "constant")
-        found["augmentation"] = str(arm.augment or "none")
+    found |= _batches(arm)
     found["weights"] = arm.dtype
     if arm.alpha != 1.0:
         found["logits times"] = f"{arm.alpha:g}"
     if arm.init_scale != 1.0:
         found["initial weights times"] = f"{arm.init_scale:g}"
     return found
+
+
+def _batches(arm: Arm) -> dict[str, str]:
+    """How long, on how many rows a step, with which schedule and augmentation."""
+    if arm.batch_size is None:
+        found = {"epochs (full batch)": f"{arm.epochs:,}"}
+        return found | ({"schedule": str(arm.schedule)} if arm.schedule else {})
+    return {
+        "steps": f"{arm.epochs:,}",
+        "batch size": str(arm.batch_size),
+        "schedule": str(arm.schedule or "constant"),
+        "augmentation": str(arm.augment or "none"),
+    }
 
 
 def _seeds(record: Record) -> str:
@@ -91,9 +112,9 @@ def _seeds(record: Record) -> str:
 def settings(
     record: Record,
     *,
-    paper: dict[str, str] | None = None,
-    code: dict[str, str] | None = None,
-    notes: dict[str, str] | None = None,
+    paper: Mapping[str, str] | None = None,
+    code: Mapping[str, str] | None = None,
+    notes: Mapping[str, str] | None = None,
 ) -> Html:
     """Settings as recorded, beside what the paper and its official code say.
 
@@ -101,87 +122,70 @@ def settings(
     paper does not give reads "not stated". Settings in which arms differ say so and are
     listed by ``arms``. The table is folded: it is long, and the figure matters more.
     """
-    paper, code, notes = paper or {}, code or {}, notes or {}
-    every = [flat(arm) for arm in record.experiment.arms]
-    names = list(dict.fromkeys(name for arm in every for name in arm))
-    rows = []
-    for name in names:
-        found = list(dict.fromkeys(arm.get(name, "—") for arm in every))
-        ours = found[0] if len(found) == 1 else "differs by arm"
-        rows.append([name, ours, paper.get(name, _UNSAID)])
-    rows.append(
-        [
-            "seeds",
-            _seeds(record),
-            paper.get("seeds", _UNSAID),
-        ]
-    )
+    paper, name = paper or {}, record.name.split("/")[1]
+    ours = {key: _common(values) for key, values in _by_name(record).items()}
+    ours["seeds"] = _seeds(record)
+    rows = [[key, value, paper.get(key, _UNSAID)] for key, value in ours.items()]
     rows.append(["scale", record.scale, "paper"])
     if record.experiment.reduced:
         rows.append(["reduced", record.experiment.reduced, "—"])
-    head = ["Setting", f"Here ({record.name.split('/')[1]})", "Paper"]
+    head = ["Setting", f"Here ({name})", "Paper"]
     for title, given in (("Official code", code), ("Note", notes)):
         if given:
             head.append(title)
             for row in rows:
                 row.append(given.get(row[0], ""))
-    text = "\n".join(" | ".join(row) for row in rows)
-    title = f"All {len(rows)} settings of {record.name.split('/')[1]}"
-    title += (
-        ", beside the paper's and the official code's" if code else " and the paper's"
-    )
-    return Html(_folded(title, _table(head, rows)), text)
+    beside = ", beside the paper's and the official code's"
+    title = f"All {len(rows)} settings of {name}"
+    return _folded(title + (beside if code else " and the paper's"), head, rows)
+
+
+def _by_name(record: Record) -> dict[str, list[str]]:
+    """What every arm says of each setting that one of them has."""
+    every = [flat(arm) for arm in record.experiment.arms]
+    names = dict.fromkeys(name for arm in every for name in arm)
+    return {name: [arm.get(name, "—") for arm in every] for name in names}
+
+
+def _common(values: list[str]) -> str:
+    return values[0] if len(set(values)) == 1 else "differs by arm"
 
 
 def arms(record: Record) -> Html:
     """The arms of an experiment, folded: what differs, and the seeds recorded."""
-    every = {arm.name: flat(arm) for arm in record.experiment.arms}
-    names = list(dict.fromkeys(name for arm in every.values() for name in arm))
-    differing = [n for n in names if len({arm.get(n) for arm in every.values()}) > 1]
+    differing = {k: v for k, v in _by_name(record).items() if len(set(v)) > 1}
     rows = []
-    for arm, values in every.items():
-        seeds = ", ".join(map(str, record.seeds(arm))) or "none yet"
-        rows.append([arm, *(values.get(n, "—") for n in differing), seeds])
+    for place, arm in enumerate(record.experiment.arms):
+        seeds = ", ".join(map(str, record.seeds(arm.name))) or "none yet"
+        rows.append(
+            [arm.name, *(values[place] for values in differing.values()), seeds]
+        )
     head = ["Arm", *differing, "Seeds recorded"]
-    text = "\n".join(" | ".join(row) for row in rows)
-    return Html(
-        _folded(f"The {len(rows)} arms and their seeds", _table(head, rows)), text
-    )
+    return _folded(f"The {len(rows)} arms and their seeds", head, rows)
 
 
 def provenance(*found: Record) -> Html:
     """Where the numbers of a page come from, and the command that makes them again."""
-    rows = []
-    for record in found:
-        about = list(record.members.values())
-        digest = hashlib.sha256(record.path.read_bytes()).hexdigest()[:12]
+    head = ["Record (SHA-256)", "Members", "Device", "Versions", "Commit"]
+    head += ["Finished", "Minutes", "Epochs/s", "Made by"]
+    return grid(head, [_made(record) for record in found])
 
-        def every(key: str, about=about) -> str:
-            return ", ".join(sorted({str(member[key]) for member in about}))
 
-        rates = sorted(member["epochs_per_second"] for member in about)
-        rows.append(
-            [
-                f"{record.path.name} ({digest})",
-                f"{len(about)} ({len(record.missing)} missing)",
-                every("device_name"),
-                f"torch {every('torch')}, {every('matmul')}",
-                every("commit"),
-                every("finished"),
-                f"{record.seconds / 60:.1f}",
-                f"{rates[len(rates) // 2]:.0f}",
-                f"grokbook run {record.name} --scale {record.scale}",
-            ]
-        )
-    head = [
-        "Record (SHA-256)",
-        "Members",
-        "Device",
-        "Versions",
-        "Commit",
-        "Finished",
-        "Minutes",
-        "Epochs/s",
-        "Made by",
+def _made(record: Record) -> list[str]:
+    about = list(record.members.values())
+    rates = sorted(member["epochs_per_second"] for member in about)
+
+    def every(key: str) -> str:
+        return ", ".join(sorted({str(member[key]) for member in about}))
+
+    return [
+        f"{record.path.name} ({digest(record.path)[:12]})",
+        f"{len(about)} ({len(record.missing)} missing)",
+        every("device_name"),
+        f"torch {every('torch')}, {every('matmul')}",
+        every("commit"),
+        every("finished"),
+        f"{record.seconds / 60:.1f}",
+        f"{rates[len(rates) // 2]:.0f}",
+        f"grokbook run {record.name} --scale {record.scale}",
     ]
-    return Html(_table(head, rows), "\n".join(" | ".join(row) for row in rows))

@@ -4,11 +4,11 @@ A page may need several experiments, one per panel: ``prieto2025/fig04left`` and
 ``prieto2025/fig04right`` belong to page ``prieto2025/fig04``.
 """
 
-import difflib
 from collections.abc import Iterable
 from pathlib import Path
 
 from grokbook import records
+from grokbook.errors import RecordError, choose
 from grokbook.experiment import SCALES, Experiment
 from grokbook.papers import prieto2025, singh2026
 
@@ -16,10 +16,6 @@ PAPERS = {
     "prieto2025": prieto2025.EXPERIMENTS,
     "singh2026": singh2026.EXPERIMENTS,
 }
-
-
-class UnknownName(ValueError):
-    """No experiment, scale or arm of that name; the message lists close ones."""
 
 
 def names(prefix: str = "") -> list[str]:
@@ -32,15 +28,9 @@ def names(prefix: str = "") -> list[str]:
 
 def get(name: str, scale: str) -> Experiment:
     """The experiment of that name at that scale; UnknownName if there is none."""
-    if scale not in SCALES:
-        raise UnknownName(f"unknown scale {scale!r}: use one of {', '.join(SCALES)}")
+    choose("scale", scale, SCALES)
+    choose("experiment", name, names())
     paper, _, page = name.partition("/")
-    if page not in PAPERS.get(paper, {}):
-        close = difflib.get_close_matches(name, names(), n=3) or names()[:3]
-        raise UnknownName(
-            f"unknown experiment {name!r}: did you mean {', '.join(close)}? "
-            "`grokbook list` shows all"
-        )
     return PAPERS[paper][page](scale)
 
 
@@ -60,11 +50,9 @@ def record(
     """
     experiments = [get(name, candidate) for candidate in SCALES]
     known = list(dict.fromkeys(arm.name for e in experiments for arm in e.arms))
+    arms = list(arms)
     for arm in arms:
-        if arm not in known:
-            raise UnknownName(
-                f"{name} has no arm {arm!r} at any scale: use some of {known}"
-            )
+        choose(f"arm of {name}", arm, known)
     if scale != "best":
         return records.load(get(name, scale), folder)
     best = None
@@ -76,6 +64,6 @@ def record(
             best = best or found
     if best:
         return best
-    raise records.RecordError(
+    raise RecordError(
         f"{name} has no record yet: run `grokbook run {name} --scale laptop`"
     )

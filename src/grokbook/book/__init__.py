@@ -1,0 +1,1 @@
+"""The machinery around the pages: executed, verified, indexed. No page imports it."""

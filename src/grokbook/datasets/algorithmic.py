@@ -1,0 +1,144 @@
+"""Tasks that are computed: modular arithmetic and sparse parity.
+
+The splits draw from torch's global generator, as the official code of Prieto et al.
+does: after ``torch.manual_seed(42)`` the training set is theirs, row for row.
+"""
+
+import random
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from grokbook.datasets.data import Data
+from grokbook.errors import choose
+
+Operation = Callable[[Tensor, Tensor, int], Tensor]
+OPERATIONS: dict[str, Operation] = {
+    "add": lambda a, b, p: (a + b) % p,
+    "subtract": lambda a, b, p: (a - b) % p,
+    "multiply": lambda a, b, p: (a * b) % p,
+    "divide": lambda a, b, p: (a * _inverses(p)[b]) % p,
+}
+ENCODINGS = ("tokens", "one_hot", "scalar", "binary", "random_binary")
+SHUFFLES = ("torch", "python")
+
+
+def modular(
+    p: int = 113,
+    operation: str | Operation = "add",
+    train_fraction: float = 0.4,
+    *,
+    encoding: str = "tokens",
+    bits: int | None = None,
+    smallest: int = 0,
+    equals: bool = False,
+    shuffle: str = "torch",
+) -> Data:
+    """(a o b) mod p for all ordered pairs of smallest..p-1 [Prieto, section 3.1].
+
+    ``encoding``: "tokens" (batch, 2) int64; "one_hot" (batch, 2p); "scalar" (batch, 2)
+    the integers themselves; "binary" the base-2 code of each (official code of Figure
+    4); "random_binary" distinct random codes of ``bits`` bits (the paper's wording).
+    The training set has int(train_fraction * pairs) rows. "divide" takes a prime p and
+    leaves b = 0 out. ``equals`` adds a third token, the equals sign, with number p.
+    ``shuffle="python"`` splits as the code of Singh et al. 2026 does: Python's shuffle,
+    seeded as torch's generator was, and int((1 - train_fraction) * pairs) test rows.
+    """
+    choose("encoding", encoding, ENCODINGS)
+    if equals and encoding != "tokens":
+        raise ValueError(f"equals=True needs encoding='tokens', not {encoding!r}")
+    pairs = _pairs(p, operation, smallest)
+    n_train = _train_rows(len(pairs), train_fraction, shuffle)
+    if isinstance(operation, str):
+        operation = OPERATIONS[operation]
+    labels = operation(pairs[:, 0], pairs[:, 1], p)
+    order = _order(len(pairs), shuffle)
+    x = _encode(pairs, p, encoding, bits)  # random codes are drawn after the split
+    if equals:
+        x = torch.nn.functional.pad(x, (0, 1), value=p)
+    train, test = order[:n_train], order[n_train:]
+    return Data(x[train], labels[train], x[test], labels[test])
+
+
+def modular_rows(
+    p: int,
+    operation: str | Operation,
+    train_fraction: float,
+    *,
+    smallest: int,
+    shuffle: str,
+) -> int:
+    """The training rows that ``modular`` gives, without a draw."""
+    return _train_rows(len(_pairs(p, operation, smallest)), train_fraction, shuffle)
+
+
+def _pairs(p: int, operation: str | Operation, smallest: int) -> Tensor:
+    pairs = torch.cartesian_prod(torch.arange(smallest, p), torch.arange(smallest, p))
+    if isinstance(operation, str):
+        choose("operation", operation, OPERATIONS)
+    return pairs[pairs[:, 1] != 0] if operation == "divide" else pairs
+
+
+def _train_rows(pairs: int, train_fraction: float, shuffle: str) -> int:
+    if not 0 < train_fraction < 1:
+        raise ValueError(f"train_fraction must lie between 0 and 1: {train_fraction}")
+    if choose("shuffle", shuffle, SHUFFLES) == "torch":
+        return int(train_fraction * pairs)
+    return pairs - int((1 - train_fraction) * pairs)  # Singh rounds the test set
+
+
+def _order(pairs: int, shuffle: str) -> Tensor:
+    if shuffle == "torch":
+        return torch.randperm(pairs)
+    numbers = list(range(pairs))
+    random.Random(torch.initial_seed()).shuffle(numbers)
+    return torch.tensor(numbers)
+
+
+def _encode(pairs: Tensor, p: int, encoding: str, bits: int | None) -> Tensor:
+    if encoding == "tokens":
+        return pairs
+    if encoding == "scalar":
+        return pairs.float()
+    if encoding == "one_hot":
+        return torch.nn.functional.one_hot(pairs, p).flatten(1).float()
+    bits = bits or (p - 1).bit_length()
+    if 2**bits < p:
+        raise ValueError(f"{bits} bits cannot tell {p} integers apart")
+    codes = torch.arange(p) if encoding == "binary" else torch.randperm(2**bits)[:p]
+    table = (codes[:, None] >> torch.arange(bits - 1, -1, -1)) & 1
+    return table[pairs].flatten(1).float()
+
+
+def _inverses(p: int) -> Tensor:
+    """(p,) the b with b * b' = 1 mod p for each b' from 1 on, and 0 for 0."""
+    if p < 2 or any(p % k == 0 for k in range(2, int(p**0.5) + 1)):
+        raise ValueError(
+            f"operation 'divide' needs a prime p, and {p} is not one: not every number "
+            "below it has an inverse"
+        )
+    return torch.tensor([0] + [pow(b, -1, p) for b in range(1, p)])
+
+
+def sparse_parity(
+    samples: int = 2000, *, relevant: int = 3, noise: int = 40, data_seed: int = 42
+) -> Data:
+    """Parity of the first bits of a bit string [Prieto, Figure 4; official code].
+
+    ``relevant`` + ``noise`` bits in {0, 1} as floats, distinct rows, half for training.
+    The rows come from Python's generator seeded with ``data_seed``: how long the delay
+    is depends on them.
+    """
+    generator = random.Random(data_seed)
+    bits = relevant + noise
+    if samples > 2**bits:
+        raise ValueError(f"there are no {samples} distinct strings of {bits} bits")
+    seen: dict[tuple[int, ...], None] = {}  # a set that keeps the order of the draws
+    while len(seen) < samples:
+        seen[tuple(generator.getrandbits(1) for _ in range(bits))] = None
+    x = torch.tensor(list(seen), dtype=torch.float32)
+    y = x[:, :relevant].sum(1).long() % 2
+    order = torch.randperm(samples)
+    train, test = order[: samples // 2], order[samples // 2 :]
+    return Data(x[train], y[train], x[test], y[test])

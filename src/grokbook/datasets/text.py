@@ -1,0 +1,121 @@
+"""WikiText in GPT-2's byte-pair code, cut into blocks, for next-token prediction.
+
+The code is built from GPT-2's published ``encoder.json`` alone: a token's number is the
+rank of its merge. Its first tokens are a code of their own, the same training stopped
+earlier, so a reduced run may take the first 4,096 of the 50,257 and still write any
+text. WikiText-2 is fetched and checked; WikiText-103 has no pinned copy and is read
+from the data folder as it lies there.
+"""
+
+import json
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from grokbook.datasets.data import Data
+from grokbook.datasets.fetch import REGISTRY, fetch
+from grokbook.errors import DataError
+from grokbook.project import data_folder
+
+VOCABULARY = 50_257  # with the end-of-text mark, which plain text never holds
+# How GPT-2 cuts text into words before it merges bytes.
+_WORDS = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+
+
+def text(name: str) -> str:
+    """A whole corpus file, as in text("tinyshakespeare/input.txt")."""
+    return fetch(name).read_text(encoding="utf-8")
+
+
+@cache
+def encoder(vocabulary: int = VOCABULARY) -> Callable[[str], list[int]]:
+    """Function from text to tokens of GPT-2's code, of which the first are used."""
+    try:
+        import tiktoken
+    except ImportError as error:
+        raise DataError("byte-pair codes need tiktoken: install it") from error
+    if not 256 <= vocabulary <= VOCABULARY:
+        raise ValueError(
+            f"vocabulary must lie between 256 and {VOCABULARY}: {vocabulary}"
+        )
+    numbers = json.loads(text("gpt2/encoder.json"))
+    byte = _bytes()
+    ranks = {
+        bytes(byte[letter] for letter in token): number
+        for token, number in numbers.items()
+        if number < min(vocabulary, VOCABULARY - 1)
+    }
+    code = tiktoken.Encoding(
+        "gpt2", pat_str=_WORDS, mergeable_ranks=ranks, special_tokens={}
+    )
+    return code.encode_ordinary
+
+
+def _bytes() -> dict[str, int]:
+    """The byte that each letter of encoder.json stands for.
+
+    Printable Latin-1 characters stand for themselves; the other bytes, in order, for
+    the characters from 256 on.
+    """
+    plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    other = [b for b in range(256) if b not in plain]
+    return {chr(b): b for b in plain} | {chr(256 + k): b for k, b in enumerate(other)}
+
+
+def wikitext(
+    corpus: str = "wikitext-2",
+    *,
+    block: int = 512,
+    vocabulary: int = VOCABULARY,
+    train_blocks: int | None = None,
+    test_blocks: int | None = None,
+) -> Data:
+    """Blocks of tokens: x (blocks, block) and y, the same moved on by one token.
+
+    The training and the test part of a corpus, each cut into blocks without overlap;
+    the rest is dropped. ``train_blocks``, ``test_blocks``: only the first so many.
+    DataError if the corpus is missing or too short for one block.
+    """
+
+    def part(which: str, blocks: int | None) -> tuple[Tensor, Tensor]:
+        tokens = _tokens(corpus, which, vocabulary, blocks and blocks * block + 1)
+        found = (len(tokens) - 1) // block
+        if found < 1:
+            raise DataError(
+                f"the {which} part of {corpus} has {len(tokens)} tokens, too few for a "
+                f"block of {block}"
+            )
+        found = min(found, blocks or found)
+        x, y = (tokens[k : k + found * block] for k in (0, 1))
+        return x.view(found, block), y.view(found, block)
+
+    return Data(*part("train", train_blocks), *part("test", test_blocks))
+
+
+def _tokens(corpus: str, which: str, vocabulary: int, wanted: int | None) -> Tensor:
+    """The tokens of a file, line by line, or the first of them."""
+    encode = encoder(vocabulary)
+    pieces, count = [np.empty(0, np.int64)], 0
+    with _corpus_file(corpus, which).open(encoding="utf-8") as lines:
+        for line in lines:
+            pieces.append(np.array(encode(line), dtype=np.int64))
+            count += len(pieces[-1])
+            if wanted is not None and count >= wanted:
+                break
+    return torch.from_numpy(np.concatenate(pieces))[:wanted]
+
+
+def _corpus_file(corpus: str, which: str) -> Path:
+    ending = "raw" if corpus.endswith("raw") else "tokens"
+    name = f"{corpus}/wiki.{which}.{ending}"
+    path = fetch(name) if name in REGISTRY else data_folder() / name
+    if not path.exists():
+        raise DataError(
+            f"{name} is not in {data_folder()} and has no address to fetch it from: "
+            "put it there, or point GROKBOOK_DATA at a folder that has it"
+        )
+    return path

@@ -1,0 +1,317 @@
+"""From an arm and seeds to a learner: data, starts, terms, optimizer, rows of a step.
+
+Every member's data and start come from its own seed alone, whoever else is in the
+stack, and so do its batches, crops and masks, from (seed, step).
+"""
+
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grokbook import penalties
+from grokbook.datasets import Data
+from grokbook.engine.learner import Learner, Phase, Term
+from grokbook.experiment import Arm, Member, Spec
+from grokbook.names import options, resolve
+from grokbook.optimizers import SGD, AdamW
+
+
+def start(arm: Arm, seed: int) -> tuple[Data, torch.nn.Module]:
+    """Data and initial network of one member, from its seed and nothing else.
+
+    Both come from torch's CPU generator in this order, as in the official code, so
+    that seed 42 gives the official split. The caller's generator is left as it was.
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed if arm.split_seed is None else arm.split_seed)
+        data = resolve("dataset", arm.dataset)(**options(arm.dataset))
+        if arm.split_seed is not None:
+            torch.manual_seed(seed)
+        model = resolve("model", arm.model)(**options(arm.model))
+        if arm.init_scale != 1.0:
+            with torch.no_grad():
+                for parameter in model.parameters():
+                    parameter.mul_(arm.init_scale)
+    return data, model.to(getattr(torch, arm.dtype))
+
+
+def kind(arm: Arm) -> str:
+    """What members must share to be stacked: all but numbers that can be a tensor.
+
+    How an arm is looked at is shared too, since a stack is looked at as a whole.
+    """
+    plain = arm.to_json() | {"name": None, "split_seed": None, "alpha": None}
+    for field in ("loss", "optimizer"):
+        plain[field] = _without_numbers(plain[field])
+    plain["penalties"] = [_without_numbers(p) for p in plain.get("penalties", [])]
+    if arm.later_loss:
+        epoch, loss = plain["later_loss"]
+        plain["later_loss"] = [epoch, _without_numbers(loss)]
+    return json.dumps(plain, sort_keys=True)
+
+
+def _without_numbers(plain: dict[str, Any]) -> dict[str, Any]:
+    return {k: None if _is_number(v) else v for k, v in plain.items()}
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, list):
+        return all(isinstance(part, float) for part in value)
+    return isinstance(value, float)
+
+
+def learner(
+    members: Sequence[Member],
+    device: str = "cpu",
+    *,
+    stacked: bool = False,
+    host_driven: bool | None = None,
+) -> Learner:
+    """The learner of members of one kind; ValueError if several are not stacked.
+
+    ``host_driven``: numbers that change from step to step enter through tensors, so
+    that a step can be captured; on a GPU they do.
+    """
+    if not stacked and len(members) != 1:
+        raise ValueError("several members need stacked=True")
+    arm = members[0][0]
+    starts = [start(*member) for member in members]
+    model = starts[0][1]
+
+    def together(tensors: list[Tensor]) -> Tensor:
+        joined = torch.stack(tensors) if stacked else tensors[0]
+        return joined.to(device, copy=True)
+
+    named = [dict(m.named_parameters()) for _, m in starts]
+    params = {
+        name: together([one[name].data for one in named]).requires_grad_()
+        for name in named[0]
+    }
+    state = [dict(m.named_buffers()) for _, m in starts]
+    buffers = {name: together([one[name] for one in state]) for name in state[0]}
+    model.to(device)  # only now: it moves the first member's own tensors
+    alphas = [arm.alpha for arm, _ in members]
+    return Learner(
+        model,
+        params,
+        buffers,
+        Feed(arm, members, [data for data, _ in starts], device, stacked),
+        _phases(members, device, stacked),
+        _optimizer(
+            members,
+            params,
+            device,
+            stacked=stacked,
+            host_driven=device == "cuda" if host_driven is None else host_driven,
+        ),
+        seeds=[seed for _, seed in members],
+        alpha=_stack(alphas, device) if stacked else alphas[0],
+        schedule=_schedule(arm),
+        sites=[s for p in arm.penalties for s in penalties.sites(p.name, p.options)],
+        stacked=stacked,
+        device=device,
+    )
+
+
+def _phases(
+    members: Sequence[Member], device: str, stacked: bool
+) -> list[tuple[int, Phase]]:
+    arm = members[0][0]
+    terms = [
+        Term(*_term("penalty", [a.penalties[k] for a, _ in members], device, stacked))
+        for k in range(len(arm.penalties))
+    ]
+    losses = _term("loss", [a.loss for a, _ in members], device, stacked)
+    phases = [(0, Phase(*losses, terms))]
+    if arm.later_loss:
+        specs = [a.later_loss[1] for a, _ in members if a.later_loss]
+        later = _term("loss", specs, device, stacked)
+        phases.append((arm.later_loss[0], Phase(*later, terms)))
+    return phases
+
+
+def _term(
+    what: str, specs: list[Spec], device: str, stacked: bool
+) -> tuple[Callable[..., Tensor], dict[str, Any]]:
+    """A loss or penalty with what members share, and the numbers they may not."""
+    every = [options(spec) for spec in specs]
+    numeric = [k for k, v in every[0].items() if isinstance(v, float)]
+    fixed = {k: v for k, v in every[0].items() if k not in numeric}
+    numbers = {
+        k: _stack([one[k] for one in every], device) if stacked else every[0][k]
+        for k in numeric
+    }
+    return partial(resolve(what, specs[0]), **fixed), numbers
+
+
+def _stack(values: list[float], device: str) -> Tensor:
+    return torch.tensor(values, dtype=torch.float64, device=device)
+
+
+def _shared(values: list[Any], device: str) -> Any:
+    """One value if all members agree, else a tensor (or tuple of such) over members."""
+    if all(value == values[0] for value in values):
+        return values[0]
+    if isinstance(values[0], tuple):
+        return tuple(_shared(list(part), device) for part in zip(*values, strict=True))
+    return _stack(values, device)
+
+
+def _optimizer(
+    members: Sequence[Member],
+    params: dict[str, Tensor],
+    device: str,
+    *,
+    stacked: bool,
+    host_driven: bool,
+) -> AdamW | SGD:
+    arm = members[0][0]
+    every = [options(arm.optimizer) for arm, _ in members]
+    chosen = {
+        key: _shared([one[key] for one in every], device) if stacked else value
+        for key, value in every[0].items()
+    }
+    optimizer = resolve("optimizer", arm.optimizer)(
+        list(params.items()), **chosen, stacked=stacked, host_driven=host_driven
+    )
+    for wrapper in arm.wrappers:
+        optimizer = resolve("wrapper", wrapper)(optimizer, **options(wrapper))
+    return optimizer
+
+
+def _schedule(arm: Arm) -> Callable[[int], float] | None:
+    if arm.schedule is None:
+        return None
+    function, chosen = resolve("schedule", arm.schedule), options(arm.schedule)
+    return lambda step: function(step, arm.epochs, **chosen)
+
+
+class Feed:
+    """The rows of every step and look: all of them, or batches from (seed, step).
+
+    ``train`` and ``test`` are whole splits on the device, (members, rows, ...) of a
+    stack; ``batch`` is what the next step trains on and stays in place. Rows that are
+    augmented or read as needed stay where they are until their turn comes.
+    """
+
+    def __init__(
+        self,
+        arm: Arm,
+        members: Sequence[Member],
+        data: list[Data],
+        device: str,
+        stacked: bool,
+    ):
+        self.data, self.device, self.stacked = data, device, stacked
+        self.stays = device == "cuda"  # where a captured step reads its rows
+        self.seeds = [seed for _, seed in members]
+        self.floats = getattr(torch, arm.dtype)
+        self.chunk = arm.eval_batch
+        self.augment = arm.augment and partial(
+            resolve("augment", arm.augment), **options(arm.augment)
+        )
+        self.is_random = self.augment is not None
+        rows = len(data[0].y_train)
+        self.size = min(arm.batch_size or rows, rows)
+        self.is_whole = not arm.batch_size or arm.batch_size > rows
+        self._orders: dict[int, tuple[int, Tensor]] = {}
+        self._splits: dict[str, tuple[Tensor, Tensor]] = {}
+        self.batch: tuple[Tensor, Tensor] = ()  # type: ignore[assignment]
+
+    @property
+    def train(self) -> tuple[Tensor, Tensor]:
+        return self._split("train")
+
+    @property
+    def test(self) -> tuple[Tensor, Tensor]:
+        return self._split("test")
+
+    def _split(self, which: str) -> tuple[Tensor, Tensor]:
+        if which not in self._splits:
+            rows = torch.arange(len(getattr(self.data[0], f"y_{which}")))
+            self._splits[which] = self.rows(which, rows)
+        return self._splits[which]
+
+    def rows(self, which: str, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """Some rows of a split for a look, of every member, without random crops."""
+        return self._join([self._take(d, which, rows, False) for d in self.data])
+
+    def fill(self, step: int, member: int | None) -> None:
+        """Put the rows of a step into ``batch``: of all members, or of one of a stack.
+
+        The last batch of a pass is dropped when it is not full.
+        """
+        if self.is_whole and not self.is_random:
+            if not self.batch:
+                self.batch = self.train
+            return
+        if member is None:
+            every = [self._drawn(k, step) for k in range(len(self.data))]
+            self._place(self._join(every))
+            return
+        x, y = self._drawn(member, step)
+        if not self.batch:
+            self.batch = tuple(
+                t.to(self.device).expand(len(self.data), *t.shape).clone()
+                for t in (x, y)
+            )
+        for place, new in zip(self.batch, (x, y), strict=True):
+            place[member].copy_(new)
+
+    def _place(self, new: tuple[Tensor, Tensor]) -> None:
+        """New rows in the old place, which a captured step reads."""
+        if not (self.batch and self.stays):
+            self.batch = new
+            return
+        for place, tensor in zip(self.batch, new, strict=True):
+            place.copy_(tensor)
+
+    def _drawn(self, k: int, step: int) -> tuple[Tensor, Tensor]:
+        data = self.data[k]
+        rows = len(data.y_train)
+        if self.is_whole:
+            return self._take(data, "train", torch.arange(rows), True)
+        per_pass = rows // self.size
+        passes, place = divmod(step, per_pass)
+        if self._orders.get(k, (-1,))[0] != passes:
+            generator = torch.Generator().manual_seed(
+                self.seeds[k] * 1_000_003 + passes
+            )
+            self._orders[k] = passes, torch.randperm(rows, generator=generator)
+        chosen = self._orders[k][1][place * self.size : (place + 1) * self.size]
+        return self._take(data, "train", chosen, True)
+
+    def _take(self, data: Data, which: str, rows: Tensor, random: bool):
+        x, y = (getattr(data, f"{axis}_{which}") for axis in "xy")
+        x = x[rows]
+        if self.augment:
+            x = self.augment(x, random=random)
+        return (x.to(self.floats) if x.is_floating_point() else x), y[rows]
+
+    def _join(self, every: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
+        """Rows of all members on the device, with a member axis of a stack."""
+        if not self.stacked:
+            x, y = every[0]
+            return x.to(self.device), y.to(self.device)
+        x, y = (torch.stack(part).to(self.device) for part in zip(*every, strict=True))
+        return x, y
+
+    def looked_at(self) -> tuple[int, int]:
+        """Rows of the train and the test split that averages are taken over."""
+        test = len(self.data[0].y_test)
+        return min(len(self.data[0].y_train), test), test
+
+    def chunks(self) -> Iterator[tuple[Tensor, Tensor]]:
+        """Pairs of train and test rows, at most ``chunk`` test rows at a time."""
+        train, test = self.looked_at()
+        batches = min(math.ceil(test / (self.chunk or test)), train)
+        return zip(
+            torch.arange(train).tensor_split(batches),
+            torch.arange(test).tensor_split(batches),
+            strict=True,
+        )

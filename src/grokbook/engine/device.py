@@ -1,0 +1,157 @@
+"""What a machine is asked for: a device, one matmul library, and captured graphs.
+
+float32 means float32 on every device. Which library multiplies on a CPU is decided by
+the processor, or by the record that a member goes into, and never by a clock: two
+libraries round differently, and the arms of one figure must not.
+"""
+
+import contextlib
+import ctypes
+import os
+import platform
+import warnings
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from grokbook.errors import TrainingError, choose
+from grokbook.models import fast
+
+LIBRARIES = ("torch", "onednn")
+WARM = 3  # steps before a capture: lazy initialisations must lie behind it
+
+
+def choose_device(name: str = "auto") -> str:
+    """Device to train on, cpu or cuda; TrainingError if it is not there."""
+    choose("device", name, ("auto", "cpu", "cuda"))
+    if name == "cuda" and not torch.cuda.is_available():
+        raise TrainingError(
+            "CUDA was asked for but PyTorch finds no GPU: use --device cpu, or install "
+            "a PyTorch build for your GPU driver"
+        )
+    return "cuda" if name != "cpu" and torch.cuda.is_available() else "cpu"
+
+
+def matmul_library() -> str:
+    """The library that this CPU multiplies float32 with, by its maker.
+
+    PyTorch hands products to MKL, which takes a slow path on CPUs that are not Intel's;
+    oneDNN, in the same wheel, is up to twice as fast there. Its operator is internal to
+    PyTorch and may be missing, and lower precisions let it round to bfloat16.
+    """
+    is_plain = (
+        "GenuineIntel" in _cpuinfo("vendor_id")
+        or not _cpuinfo("vendor_id")
+        or not hasattr(torch.ops.mkldnn, "_linear_pointwise")
+        or torch.get_float32_matmul_precision() != "highest"
+    )
+    return "torch" if is_plain else "onednn"
+
+
+def prepare_cpu() -> None:
+    """Set this process up for training on one CPU core.
+
+    One thread (two that wait for each other under load cost a factor 17), and no
+    return of large blocks to the kernel after every step (a factor 1.4 on glibc).
+    """
+    torch.set_num_threads(1)
+    try:
+        mallopt = ctypes.CDLL("libc.so.6").mallopt
+    except (OSError, AttributeError):  # not glibc: nothing to set
+        return
+    mallopt(-3, 1 << 30)  # M_MMAP_THRESHOLD
+    mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD
+
+
+def prepare_gpu() -> None:
+    """No TF32 anywhere (cuDNN has it on), repeatable scatters, one side stream."""
+    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.backends.cudnn.allow_tf32 = False
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore
+    torch.cuda.set_stream(side_stream())
+
+
+@cache
+def side_stream() -> Any:
+    """The stream of all training on a GPU; graphs cannot be captured on the default."""
+    return torch.cuda.Stream()
+
+
+@contextlib.contextmanager
+def as_asked(device: str, library: str) -> Iterator[None]:
+    """Train on this device with this matmul library; both are as before afterwards."""
+    if device == "cuda":
+        prepare_gpu()
+        library = "torch"  # stacked products go to the GPU's library
+    with fast.matmul(library):
+        yield
+
+
+class Captured:
+    """A function of no arguments, run as a CUDA graph after a few eager calls.
+
+    It must only read and write tensors that stay where they are: numbers that change
+    from call to call enter through tensors filled before. ``reason`` says why it could
+    not be captured; it then runs eagerly for good. On a CPU it always does.
+    """
+
+    def __init__(self, function: Callable[[], Any], device: str):
+        self.function, self.is_on = function, device == "cuda"
+        self.graph: Any = None
+        self.result: Any = None
+        self.calls, self.reason = 0, ""
+
+    def __call__(self) -> Any:
+        self.calls += 1
+        if not self.is_on or self.calls <= WARM:
+            return self.function()
+        if self.graph is None:
+            self._capture()
+        if self.graph is None:
+            return self.function()
+        self.graph.replay()
+        return self.result
+
+    def _capture(self) -> None:
+        graph = torch.cuda.CUDAGraph()
+        try:
+            with torch.cuda.graph(graph, stream=side_stream()):
+                self.result = self.function()
+            self.graph = graph
+        except Exception as error:  # whatever CUDA objects to, training can go on
+            self.is_on, self.reason = False, str(error).partition("\n")[0]
+            torch.cuda.synchronize()
+            warnings.warn(
+                f"the step cannot be captured in a CUDA graph and runs eagerly, which "
+                f"is slower: {self.reason}",
+                stacklevel=2,
+            )
+
+
+def describe(device: str, library: str) -> dict[str, Any]:
+    """What a member was trained on, for its record."""
+    is_gpu = device == "cuda"
+    name = torch.cuda.get_device_name() if is_gpu else _cpuinfo("model name")
+    return {
+        "device": device,
+        "device_name": name or platform.processor() or platform.machine(),
+        "matmul": "cuBLAS" if is_gpu else library,
+        "torch": torch.__version__.split("+")[0],
+        "python": platform.python_version(),
+    }
+
+
+@cache
+def _cpuinfo(key: str) -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith(key):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return ""

@@ -1,0 +1,295 @@
+"""What a run logs: named groups of measurements of one training step.
+
+An observable is a function from a ``Snapshot`` to named values, written for one member.
+Its decorator says what it reads, so that a look computes nothing else:
+
+    train, test      logits, labels, losses and taps of a split
+    step             gradients, and the weights before the step (none at epoch 0)
+    moments          AdamW's sqrt(v_hat) + eps, by parameter
+    objective        the training loss as a function of the weights, in float64
+    tap_grads        gradients of the loss, or of all terms, at the taps
+    attention.0, features, ...   taps of the network, by their place
+
+The formulas are in ``grokbook.metrics``. A new observable needs its function here and
+nothing else; ``mapped=False`` takes the members of a stack one by one.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from statistics import median
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._pytree import tree_map
+
+from grokbook import metrics
+
+Values = dict[str, Tensor]
+PLACES = {"attention.0", "features"}  # taps that observables below look at
+
+
+@dataclass
+class Seen:
+    """A split as the network sees it; losses (rows,) are the run's own, per sample."""
+
+    logits: Tensor
+    labels: Tensor
+    losses: Tensor
+    taps: Mapping[str, Tensor] = field(default_factory=dict)
+
+
+@dataclass
+class Snapshot:
+    """One training step as seen at a logging epoch; see the module for who reads what.
+
+    ``params`` after the step and ``before`` it, ``grads`` the raw gradients of the
+    training objective at ``before``. Of a stack every tensor has a member axis, and
+    ``objective`` and ``tap_grads`` take the member's number first.
+    """
+
+    params: Mapping[str, Tensor]
+    before: Mapping[str, Tensor] = field(default_factory=dict)
+    grads: Mapping[str, Tensor] = field(default_factory=dict)
+    moments: Mapping[str, Tensor] = field(default_factory=dict)
+    train: Seen = None  # type: ignore[assignment]  # there for who asks for it
+    test: Seen = None  # type: ignore[assignment]
+    unit_losses: Mapping[str, Tensor] = field(default_factory=dict)
+    objective: Callable[..., Any] = None  # type: ignore[assignment]
+    tap_grads: Callable[..., Mapping[str, Tensor]] = None  # type: ignore[assignment]
+
+    def tensors(self) -> dict[str, Any]:
+        """Everything but the functions, as plain dictionaries of tensors."""
+        plain = {k: v for k, v in vars(self).items() if k not in _FUNCTIONS}
+        for split in ("train", "test"):
+            plain[split] = vars(plain[split]) if plain[split] else {}
+        return plain
+
+    @staticmethod
+    def of_tensors(plain: dict[str, Any]) -> "Snapshot":
+        splits = {k: Seen(**plain[k]) for k in ("train", "test") if plain[k]}
+        return Snapshot(**plain | dict.fromkeys(("train", "test")) | splits)
+
+    def member(self, k: int) -> "Snapshot":
+        """Member ``k`` of a stack, on its own."""
+        one = Snapshot.of_tensors(tree_map(lambda leaf: leaf[k], self.tensors()))
+        for name in _FUNCTIONS:
+            if function := getattr(self, name):
+                setattr(one, name, partial(function, k))
+        return one
+
+
+_FUNCTIONS = ("objective", "tap_grads")
+
+
+@dataclass(frozen=True)
+class Observable:
+    """A group of measurements, what it reads and how it is taken.
+
+    ``averaged``: an average over batches of rows leaves it exact.
+    """
+
+    function: Callable[[Any], Values]
+    needs: frozenset[str]
+    mapped: bool = True
+    averaged: bool = False
+
+
+OBSERVABLES: dict[str, Observable] = {}
+
+
+def observable(*needs: str, **how: bool) -> Callable:
+    """Register a function under its name; the order here is that of the columns."""
+
+    def register(function: Callable[[Any], Values]) -> Callable[[Any], Values]:
+        OBSERVABLES[function.__name__] = Observable(function, frozenset(needs), **how)
+        return function
+
+    return register
+
+
+@observable("train", "test", averaged=True)
+def core(s: Snapshot) -> Values:
+    return {
+        "train_loss": s.train.losses.double().mean(),
+        "test_loss": s.test.losses.double().mean(),
+        "train_accuracy": metrics.accuracy(s.train.logits, s.train.labels),
+        "test_accuracy": metrics.accuracy(s.test.logits, s.test.labels),
+    }
+
+
+@observable("train", "test", averaged=True)
+def top5(s: Snapshot) -> Values:
+    return {
+        "train_top5": metrics.top_accuracy(s.train.logits, s.train.labels, k=5),
+        "test_top5": metrics.top_accuracy(s.test.logits, s.test.labels, k=5),
+    }
+
+
+@observable("train", averaged=True)
+def collapse(s: Snapshot) -> Values:
+    shares = {
+        f"collapse_{name}": metrics.collapse_fraction(
+            s.train.logits, dtype=getattr(torch, name)
+        )
+        for name in ("float16", "float32", "float64")
+    }
+    return shares | {"zero_loss": metrics.zero_fraction(s.train.losses)}
+
+
+@observable()
+def norms(s: Snapshot) -> Values:
+    each = {f"norm.{name}": metrics.total_norm([w]) for name, w in s.params.items()}
+    return {"weight_norm": metrics.total_norm(s.params.values())} | each
+
+
+@observable("train")
+def logits(s: Snapshot) -> Values:
+    lengths = torch.linalg.vector_norm(s.train.logits.double(), dim=-1)
+    return {
+        "max_logit": s.train.logits.max().double(),
+        "mean_top_logit": metrics.top_logit(s.train.logits),
+        "mean_gap": metrics.top_gap(s.train.logits),
+        "mean_logit_norm": lengths.mean(),
+    }
+
+
+@observable("step")
+def gradients(s: Snapshot) -> Values:
+    grads = torch.cat([s.grads[name].flatten() for name in s.params])
+    still = [(s.params[name] == s.before[name]).flatten() for name in s.params]
+    return {
+        "grad_norm": metrics.total_norm([grads]),
+        "zero_grad": metrics.zero_fraction(grads),
+        "absorbed": metrics.share((grads != 0) & torch.cat(still)),
+    }
+
+
+@observable("step")
+def alignment(s: Snapshot) -> Values:
+    weights = list(s.before.values())
+    downhill = [-s.grads[name] for name in s.before]
+    updates = [s.params[name].double() - w.double() for name, w in s.before.items()]
+    values = {}
+    for kind, directions in (("cos_grad", downhill), ("cos_update", updates)):
+        values[kind] = metrics.joint_cosine(weights, directions)
+        for name, weight, direction in zip(s.before, weights, directions, strict=True):
+            values[f"{kind}.{name}"] = metrics.cosine(weight, direction)
+    return values
+
+
+@observable("step")
+def update(s: Snapshot) -> Values:
+    return {"update_norm": metrics.update_norm(s.before, s.params)}
+
+
+@observable()
+def fourier(s: Snapshot) -> Values:
+    embedding = s.params["embedding"]
+    p = embedding.shape[-2] - 1  # the last token is the equals sign
+    concentration = metrics.fourier_concentration
+    return {
+        "fourier": concentration(embedding, p=p),
+        "fourier_no_constant": concentration(embedding, p=p, skip_constant=True),
+    }
+
+
+@observable("train", "attention.0")
+def attention(s: Snapshot) -> Values:
+    weights = s.train.taps["attention.0"]  # of the first block
+    entropy = metrics.attention_entropy
+    return {
+        "entropy": entropy(weights),
+        "entropy_per_head": entropy(weights, head_average=False),
+        "entropy_last_query": entropy(weights[:, :, -1:], head_average=False),
+    }
+
+
+@observable("scale_free")
+def scale_free(s: Snapshot) -> Values:
+    columns = {"no norms": "sr_train", "norms kept": "sr_train_norms_kept"}
+    return {columns[k]: v.double().mean() for k, v in s.unit_losses.items()}
+
+
+@observable("train", "test", "features", mapped=False)
+def spectrum(s: Snapshot) -> Values:
+    values = {}
+    for split, seen in (("train", s.train), ("test", s.test)):
+        for precision, is_exact in (("", True), ("_float32", False)):
+            sizes = metrics.gram_eigenvalues(seen.taps["features"], exact=is_exact)
+            name = f"{split}{precision}"
+            values[f"effective_rank_{name}"] = metrics.effective_rank(sizes)
+            values[f"power_law_{name}"] = metrics.power_law_exponent(sizes)
+    return values
+
+
+@observable("objective", mapped=False)
+def curvature(s: Snapshot) -> Values:
+    weights, function = s.objective()
+    sharpness = metrics.largest_eigenvalue(function, weights)
+    trace = metrics.hutchinson_trace(function, weights, probes=20)
+    return {
+        "sharpness": sharpness.value,
+        "sharpness_error": sharpness.error,
+        "hessian_trace": trace.mean,
+        "hessian_trace_error": trace.error,
+    }
+
+
+@observable("objective", "moments", "step", mapped=False)
+def adam_curvature(s: Snapshot) -> Values:
+    weights, function = s.objective()
+    found = metrics.largest_eigenvalue(function, weights, preconditioner=s.moments)
+    return {
+        "preconditioned_sharpness": found.value,
+        "preconditioned_sharpness_error": found.error,
+    }
+
+
+def needs(names: Iterable[str]) -> set[str]:
+    """What some observables read, all together."""
+    return {part for name in names for part in OBSERVABLES[name].needs}
+
+
+def observe(
+    snapshot: Snapshot, names: Iterable[str], *, stacked: bool = False
+) -> Values:
+    """The named observables of a snapshot: 0-dim tensors, (members,) of a stack."""
+    ordered = [name for name in OBSERVABLES if name in set(names)]
+
+    def measure(one: Snapshot, names: list[str]) -> Values:
+        found = (OBSERVABLES[name].function(one) for name in names)
+        return {k: v for group in found for k, v in group.items()}
+
+    if not stacked:
+        return measure(snapshot, ordered)
+    mapped = [name for name in ordered if OBSERVABLES[name].mapped]
+    rest = [name for name in ordered if name not in mapped]
+    values: Values = {}
+    if mapped:
+        values = torch.func.vmap(lambda t: measure(Snapshot.of_tensors(t), mapped))(
+            snapshot.tensors()
+        )
+    if rest:
+        members = len(next(iter(snapshot.params.values())))
+        every = [measure(snapshot.member(k), rest) for k in range(members)]
+        values |= {n: torch.stack([one[n] for one in every]) for n in every[0]}
+    return values
+
+
+def spike(
+    losses: Sequence[float], *, factor: float = 2.0, recent: int = 50, past: int = 200
+) -> bool:
+    """Whether a recent loss is above ``factor`` times the median of those before.
+
+    The rule of a ``Window``: it sees the losses of all steps so far, and says no while
+    there are fewer than ``recent + past`` of them.
+    """
+    if len(losses) < recent + past:
+        return False
+    before = losses[-recent - past : -recent]
+    return max(losses[-recent:]) > factor * median(before)
+
+
+RULES = {"spike": spike}

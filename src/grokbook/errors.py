@@ -1,0 +1,65 @@
+"""What can go wrong, in one sentence each; the command line catches the one base.
+
+A message names the offending value and what to do. Subclasses say which part of the
+book objects, so that a caller can tell a damaged record from a wrong name.
+"""
+
+import difflib
+from collections.abc import Collection, Mapping
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class GrokbookError(Exception):
+    """Something is wrong that the reader can mend; ``code`` is the exit code."""
+
+    code = 1
+
+
+class UnknownName(GrokbookError, ValueError):
+    """No such name; the message lists those there are, close ones first."""
+
+    code = 2
+
+
+class RecordError(GrokbookError, RuntimeError):
+    """A record is missing, damaged, foreign or stale."""
+
+
+class DataError(GrokbookError, RuntimeError):
+    """A data file is missing, cannot be fetched, or is not the one that was pinned."""
+
+
+class PageError(GrokbookError, ValueError):
+    """What is wrong with a page or a request for one."""
+
+
+class TrainingError(GrokbookError, RuntimeError):
+    """Training cannot start or go on."""
+
+
+class Unfinished(TrainingError):
+    """The time budget ended before there was anything to record."""
+
+    code = 75
+
+
+class Diverged(TrainingError):
+    """The loss of some members became NaN; ``outcomes`` has None in their place."""
+
+    def __init__(self, message: str, outcomes: list[Any]):
+        super().__init__(message)
+        self.outcomes = outcomes
+
+
+def choose(what: str, name: Any, known: Mapping[str, T] | Collection[str]) -> Any:
+    """``known[name]`` (or the name itself) where there is such a name.
+
+    UnknownName, which is a ValueError too: "unknown loss 'x': use one of a, b".
+    """
+    if isinstance(name, str) and name in known:
+        return known[name] if isinstance(known, Mapping) else name
+    close = difflib.get_close_matches(str(name), known, n=3)
+    order = [*close, *(other for other in known if other not in close)]
+    raise UnknownName(f"unknown {what} {name!r}: use one of {', '.join(order)}")

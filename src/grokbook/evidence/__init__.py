@@ -1,0 +1,51 @@
+"""What records say, and the definitions that decide verdicts, each with a test.
+
+    reading  `record`: what a page calls first; what was read is noted for its claims
+    run      `Run`: one arm of a record, whose values are pandas Series over seeds
+    events   crossing, peak, fit, generalisation, delay, lead, ratio, growth, spikes
+
+Series over seeds add, divide and compare seed by seed. An epoch that never comes is
+infinite. A value that does not exist is NaN, which no claim takes: whoever reads it
+says what it counts as (``otherwise``). An arm that nobody trained has no seeds.
+
+Not covered: what a claim is (`claims`), and quantities made from weights (`metrics`).
+"""
+
+from grokbook.evidence.events import (
+    average,
+    crossing,
+    delay,
+    difference,
+    fitted,
+    generalised,
+    growth,
+    lead,
+    onset,
+    paired,
+    peak,
+    ratio,
+    spikes,
+)
+from grokbook.evidence.reading import described, digest, read, record
+from grokbook.evidence.run import Run
+
+__all__ = [
+    "Run",
+    "average",
+    "crossing",
+    "delay",
+    "described",
+    "difference",
+    "digest",
+    "fitted",
+    "generalised",
+    "growth",
+    "lead",
+    "onset",
+    "paired",
+    "peak",
+    "ratio",
+    "read",
+    "record",
+    "spikes",
+]

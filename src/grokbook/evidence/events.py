@@ -1,0 +1,209 @@
+"""Definitions of what happened when, on tables (epochs down, seeds across) and by seed.
+
+    crossing      first logged epoch at which a value gets to a level
+    peak          epoch of the largest value
+    fitted, generalised, delay       when a training set and a test set are learned
+    difference, lead, ratio, growth  of what is known by seed
+    average       over the time of training
+    onset, spikes                    where a loss that was small jumps up
+
+An epoch that never comes is infinite, and each function says what comes of it. NaN is a
+value that does not exist: nothing here turns it into a number.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from pandas import DataFrame, Series
+
+if TYPE_CHECKING:
+    from grokbook.evidence.run import Run
+
+
+def crossing(
+    table: DataFrame,
+    *,
+    at_least: float | None = None,
+    at_most: float | None = None,
+    above: float | None = None,
+    below: float | None = None,
+) -> Series:
+    """First epoch of a table at which each column gets to a level, or infinity.
+
+    Exactly one level is given; ``above`` and ``below`` are strict. No interpolation: it
+    is a logged epoch, late by less than a log interval. NaN is never there.
+    """
+    given = {
+        "at_least": (table.ge, at_least),
+        "at_most": (table.le, at_most),
+        "above": (table.gt, above),
+        "below": (table.lt, below),
+    }
+    levels = [pair for pair in given.values() if pair[1] is not None]
+    if len(levels) != 1:
+        raise ValueError(f"a crossing takes exactly one of {', '.join(given)}")
+    compare, level = levels[0]
+    return _first_true(compare(level))
+
+
+def _first_true(there: DataFrame) -> Series:
+    """Index label of the first true entry of every column, or infinity."""
+    if there.empty:
+        return Series(math.inf, index=there.columns, dtype=float)
+    return there.idxmax().astype(float).where(there.any(), math.inf)
+
+
+def peak(table: DataFrame) -> Series:
+    """First epoch at which each column has its largest value, or infinity for none.
+
+    NaN is passed over: a column without any value has no peak.
+    """
+    return _first_true(table == table.max())
+
+
+def fitted(
+    run: Run, *, accuracy: float | None = None, loss: float | None = None
+) -> Series:
+    """First logged epoch at which the training set is learned, or infinity.
+
+    Learned is ``train_accuracy`` at or above a share, or ``train_loss`` at or below a
+    value: papers use either, so exactly one is given.
+    """
+    return _learned(run, "train", accuracy, loss)
+
+
+def generalised(
+    run: Run, *, accuracy: float | None = None, loss: float | None = None
+) -> Series:
+    """The same of the test set: the grokking epoch."""
+    return _learned(run, "test", accuracy, loss)
+
+
+def _learned(run: Run, part: str, share: float | None, value: float | None) -> Series:
+    if (share is None) == (value is None):
+        raise ValueError("learning is told by one of accuracy and loss")
+    if share is not None:
+        return run.first(f"{part}_accuracy", at_least=share)
+    return run.first(f"{part}_loss", at_most=value)
+
+
+def delay(
+    run: Run, *, accuracy: float | None = None, loss: float | None = None
+) -> Series:
+    """Epochs from `fitted` to `generalised` by one measure; infinite without both."""
+    return difference(
+        generalised(run, accuracy=accuracy, loss=loss),
+        fitted(run, accuracy=accuracy, loss=loss),
+    )
+
+
+def paired(*values: Series) -> list[Series]:
+    """The same values for the seeds that all of them have, in the order of the first.
+
+    Plain arithmetic of two arms leaves NaN at a seed that only one of them has.
+    """
+    shared = [s for s in values[0].index if all(s in other.index for other in values)]
+    return [one.loc[shared] for one in values]
+
+
+def difference(late: Series, early: Series) -> Series:
+    """Epochs from one event to another; infinite where either never comes.
+
+    Negative where the late one came first.
+    """
+    late, early = paired(late, early)
+    return (late - early).mask(np.isinf(late) | np.isinf(early), math.inf)
+
+
+def lead(first: Series, second: Series, *, until: float = math.inf) -> Series:
+    """Epochs by which one event is ahead of another, at least.
+
+    A second event that never comes counts as one at ``until``, the end of its training.
+    Minus infinity where the first never comes: nothing leads by not arriving.
+    """
+    first, second = paired(first, second)
+    return (second.clip(upper=until) - first).mask(np.isinf(first), -math.inf)
+
+
+def ratio(upper: Series, lower: Series) -> Series:
+    """Ratio of two epochs, for claims of "at most so many times".
+
+    Infinite where the upper one never comes, or the lower one comes in epoch 0 alone; 0
+    where only the lower one never comes. Two events in epoch 0 come together, ratio 1.
+    """
+    upper, lower = paired(upper, lower)
+    both = (upper == 0) & (lower == 0)
+    return (upper / lower.mask(both, 1)).mask(both, 1).mask(np.isinf(upper), math.inf)
+
+
+def growth(start: Series, end: Series) -> Series:
+    """How many times a size at the start the size at the end is.
+
+    ValueError where a start is not above 0: there is no factor to speak of, and an
+    infinite one would read as "never".
+    """
+    start, end = paired(start, end)
+    if not (start > 0).all():
+        wrong = start[~(start > 0)].to_dict()
+        raise ValueError(f"growth needs a start above 0, but by seed it is {wrong}")
+    return end / start
+
+
+def average(table: DataFrame) -> Series:
+    """Mean over the time between first and last epoch of each column (trapezoids).
+
+    A log that thins out would give its dense start too much weight in a plain mean.
+    Epochs without a value are bridged; a column of fewer than two values is NaN.
+    """
+    found = {}
+    for seed, column in table.items():
+        values = column.dropna()
+        epochs = values.index.to_numpy(dtype=float)
+        enough = len(values) > 1
+        area = np.trapezoid(values, epochs) if enough else math.nan
+        found[seed] = float(area / (epochs[-1] - epochs[0])) if enough else math.nan
+    return Series(found, dtype=float)
+
+
+def onset(trace: DataFrame, *, quiet: float = 1e-3, loud: float = 0.1) -> Series:
+    """First of the `spikes` of each column of a trace, or infinity for none.
+
+    A column may be shorter than the others (a seed that ended early): what is NaN at
+    its end is not part of it. A column of NaN alone, a seed without a trace, is NaN.
+    """
+    found = {}
+    for seed, column in trace.items():
+        loss = column.loc[: column.last_valid_index()]
+        found[seed] = math.nan
+        if loss.notna().any():
+            first = spikes(loss, quiet=quiet, loud=loud)[:1]
+            found[seed] = float(first[0]) if first else math.inf
+    return Series(found, dtype=float)
+
+
+def spikes(
+    loss: Series, *, quiet: float = 1e-3, loud: float = 0.1, apart: int = 60
+) -> list[int]:
+    """Onsets of the bursts of a loss of every step, as labels of its index.
+
+    A spike is the first step at or above ``loud`` after one at or below ``quiet``: the
+    loss has to be small in between, so a noisy rise counts once and an untrained
+    network not at all. Spikes fewer than ``apart`` steps after the one before belong to
+    the same burst, whose onset is its first. The levels are those planned for the
+    figures of Liu et al. 2026; a slingshot climbs from 1e-8 to 1 in a few steps, so
+    that factors of ten in them do not matter.
+
+    ValueError for a NaN: a loss that is not a number is neither quiet nor loud.
+    """
+    if not 0 <= quiet < loud:
+        raise ValueError(f"quiet ({quiet}) must lie below loud ({loud})")
+    if loss.isna().any():
+        raise ValueError(f"the loss is NaN at step {loss.index[loss.isna()][0]}")
+    state = np.select([loss <= quiet, loss >= loud], [0, 1], default=-1)
+    told = np.flatnonzero(state >= 0)  # steps in between leave things as they are
+    fired = told[1:][np.diff(state[told]) == 1]
+    steps = [int(loss.index[place]) for place in fired]
+    return [s for k, s in enumerate(steps) if k == 0 or s - steps[k - 1] >= apart]

@@ -1,0 +1,70 @@
+"""The record that a page reads, and the list of those it has read so far.
+
+The list goes into the page's table of claims: which records a page rests on, with the
+training keys of their members, is written down by the page and never guessed.
+"""
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from grokbook import papers, project
+from grokbook.records import Record
+
+_READ: list[dict[str, Any]] = []
+
+
+def record(
+    name: str,
+    *,
+    scale: str = "best",
+    arms: Iterable[str] = (),
+    retrain: bool = False,
+    device: str = "auto",
+) -> Record:
+    """The record that a page reads: the stored one, or one trained now.
+
+    "best" is the best scale whose record has a seed of each of ``arms``, those without
+    which the page cannot be read: one whose training has only begun is passed over.
+
+    With ``retrain`` the experiment is trained at ``scale`` ("best" means "laptop") into
+    data/reruns/, so that a reader's rerun never touches the records of the book.
+    """
+    arms = tuple(arms)
+    if retrain:
+        from grokbook.engine import pool
+
+        trained = "laptop" if scale == "best" else scale
+        reruns = project.home() / "data" / "reruns"
+        found = pool.run(papers.get(name, trained), on=device, out=reruns)
+    else:
+        found = papers.record(name, scale=scale, arms=arms)
+    entry = described(found, asked=scale, arms=arms)
+    if entry not in _READ:
+        _READ.append(entry)
+    return found
+
+
+def read() -> list[dict[str, Any]]:
+    """What `record` has given out so far, each once, in the order of the first time."""
+    return list(_READ)
+
+
+def described(found: Record, *, asked: str, arms: Iterable[str]) -> dict[str, Any]:
+    """What identifies a record that was read, and how it was asked for, as JSON."""
+    return {
+        "record": found.name,
+        "asked": asked,
+        "arms": list(arms),
+        "scale": found.scale,
+        "members": {
+            member: about["training_key"] for member, about in found.members.items()
+        },
+        "sha256": digest(found.path),
+    }
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,0 +1,133 @@
+"""One arm of a record: its values by seed.
+
+A value is a pandas Series over the seeds that were trained, in the order of the
+experiment. Those of several arms are joined by the functions of `events`.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from pandas import DataFrame, Series
+
+from grokbook.evidence import events
+from grokbook.experiment import Arm
+from grokbook.records import Record
+
+Bound: TypeAlias = float | Series  # an epoch, the same for all seeds or one for each
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One arm of a record, with the name and the colour that a page gives it.
+
+    Every method that takes ``since`` and ``until`` looks at the logged epochs between
+    them, both included; either may be a Series, one epoch for each seed. Where nothing
+    was measured there, the value is ``otherwise``.
+    """
+
+    record: Record
+    arm: str
+    label: str = ""
+    color: str = "black"
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds that were trained, in the order of the experiment."""
+        return self.record.seeds(self.arm)
+
+    @property
+    def settings(self) -> Arm:
+        """What was trained, for how many epochs at most, on what."""
+        return self.record.experiment.arm(self.arm)
+
+    def series(
+        self, column: str, *, since: Bound = 0, until: Bound = math.inf
+    ) -> DataFrame:
+        """Epochs down, one column per seed; NaN where it was not measured.
+
+        Epochs outside of the bounds of a seed are NaN too.
+        """
+        table = self.record.series(self.arm, column).reindex(columns=self.seeds)
+        epochs = table.index.to_numpy(dtype=float)[:, None]
+        lower, upper = (_by_seed(bound, self.seeds) for bound in (since, until))
+        return table.astype(float).where((epochs >= lower) & (epochs <= upper))
+
+    def trace(self) -> DataFrame:
+        """The loss of every step, where it was kept: steps down, seeds across."""
+        return self.record.trace(self.arm).reindex(columns=self.seeds)
+
+    def first(
+        self,
+        column: str,
+        *,
+        at_least: float | None = None,
+        at_most: float | None = None,
+        above: float | None = None,
+        below: float | None = None,
+        since: Bound = 0,
+        until: Bound = math.inf,
+    ) -> Series:
+        """First logged epoch at which a column gets there, see `events.crossing`."""
+        return events.crossing(
+            self.series(column, since=since, until=until),
+            at_least=at_least,
+            at_most=at_most,
+            above=above,
+            below=below,
+        )
+
+    def last(self, column: str, *, otherwise: float = math.nan) -> Series:
+        """The last value measured; that of a seed that ended early is its own last."""
+        return _last(self.series(column), otherwise)
+
+    def at(self, column: str, epoch: Bound, *, otherwise: float = math.nan) -> Series:
+        """Value at the last logged epoch not after ``epoch``, if that ever comes."""
+        held = _last(self.series(column, until=epoch), math.nan)
+        comes = np.isfinite(_by_seed(epoch, self.seeds))
+        return held.where(comes).fillna(otherwise)
+
+    def largest(
+        self,
+        column: str,
+        *,
+        since: Bound = 0,
+        until: Bound = math.inf,
+        otherwise: float = math.nan,
+    ) -> Series:
+        """Largest value between two epochs."""
+        return self.series(column, since=since, until=until).max().fillna(otherwise)
+
+    def smallest(
+        self,
+        column: str,
+        *,
+        since: Bound = 0,
+        until: Bound = math.inf,
+        otherwise: float = math.nan,
+    ) -> Series:
+        """Smallest value between two epochs."""
+        return self.series(column, since=since, until=until).min().fillna(otherwise)
+
+    def peak(self, column: str, *, since: Bound = 0, until: Bound = math.inf) -> Series:
+        """First epoch of the largest value, see `events.peak`."""
+        return events.peak(self.series(column, since=since, until=until))
+
+
+def _by_seed(bound: Bound, seeds: list[int]) -> np.ndarray:
+    """One bound per seed, (seeds,); ValueError where a seed has none."""
+    if not isinstance(bound, Series):
+        return np.full(len(seeds), float(bound))
+    found = bound.reindex(seeds).to_numpy(dtype=float)
+    if np.isnan(found).any():
+        lacking = [s for s, epoch in zip(seeds, found, strict=True) if epoch != epoch]
+        raise ValueError(f"the epochs given as a bound have none for seeds {lacking}")
+    return found
+
+
+def _last(table: DataFrame, otherwise: float) -> Series:
+    """The last value of every column that is not NaN."""
+    if table.empty:
+        return Series(otherwise, index=table.columns, dtype=float)
+    return table.ffill().iloc[-1].fillna(otherwise)

@@ -1,0 +1,75 @@
+"""Measurements of networks, by what they look at: pure functions of tensors.
+
+    logits      accuracy, gaps, softmax collapse
+    weights     norms, alignment with the gradient, absorbed steps
+    spectra     Fourier modes of a weight, eigenvalues of features, how few are filled
+    circuits    Fourier circles of an embedding, entropy of attention
+    curvature   the Hessian of a loss: products, largest eigenvalue, trace
+
+They return 0-dim float64 tensors and work under ``torch.func.vmap`` unless said
+otherwise. Nothing here trains, draws or reads a file.
+"""
+
+from grokbook.metrics.circuits import attention_entropy, fourier_concentration
+from grokbook.metrics.curvature import (
+    Eigenvalue,
+    Trace,
+    adam_preconditioner,
+    hessian_products,
+    hutchinson_trace,
+    largest_eigenvalue,
+)
+from grokbook.metrics.logits import (
+    accuracy,
+    collapse_fraction,
+    top_accuracy,
+    top_gap,
+    top_logit,
+)
+from grokbook.metrics.shares import share, zero_fraction
+from grokbook.metrics.spectra import (
+    effective_rank,
+    fourier_spectrum,
+    gini,
+    gram_eigenvalues,
+    participation_ratio,
+    power_law_exponent,
+    top_share,
+)
+from grokbook.metrics.weights import (
+    absorbed_fraction,
+    cosine,
+    joint_cosine,
+    total_norm,
+    update_norm,
+)
+
+__all__ = [
+    "Eigenvalue",
+    "Trace",
+    "absorbed_fraction",
+    "accuracy",
+    "adam_preconditioner",
+    "attention_entropy",
+    "collapse_fraction",
+    "cosine",
+    "effective_rank",
+    "fourier_concentration",
+    "fourier_spectrum",
+    "gini",
+    "gram_eigenvalues",
+    "hessian_products",
+    "hutchinson_trace",
+    "joint_cosine",
+    "largest_eigenvalue",
+    "participation_ratio",
+    "power_law_exponent",
+    "share",
+    "top_accuracy",
+    "top_gap",
+    "top_logit",
+    "top_share",
+    "total_norm",
+    "update_norm",
+    "zero_fraction",
+]

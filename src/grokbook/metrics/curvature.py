@@ -1,0 +1,240 @@
+"""Curvature of a loss L(w): products with its Hessian H, largest eigenvalue, trace.
+
+    H v          = grad_w (grad_w L . v)          second derivatives by double backward
+    lambda_max   of H, or of P^(-1/2) H P^(-1/2) for a diagonal P > 0: what a step
+                 divided by P sees (Cohen et al. 2022, arXiv:2207.14484; Liu et al.
+                 2026, figure 6). Gradient descent is stable below 2 / eta, Adam with
+                 P = sqrt(v_hat) + eps below (2 + 2 beta1) / ((1 - beta1) eta)
+    tr H         = E z^T H z for random signs z (Hutchinson 1990)
+
+L is a function of a dictionary of parameters. Its gradient is built once per call, with
+its graph, and every product goes through that graph. **Pass float64**: the softmax of a
+fitted network is rounded in float32, and the Hessian of what is left is indefinite. A
+fast path that cannot be differentiated twice has no place in L. One network at a time,
+not under vmap; negative curvature and inner eigenvalues are not covered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+from torch import Tensor
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+
+Vector = Mapping[str, Tensor]  # one tensor per parameter, by its name
+Objective = Callable[[Vector], Tensor]
+
+
+class Eigenvalue(NamedTuple):
+    """An eigenvalue lies within ``error`` of ``value``, found with so many products."""
+
+    value: Float[Tensor, ""]
+    error: Float[Tensor, ""]
+    products: int
+
+
+class Trace(NamedTuple):
+    """Mean over probes and its standard error (NaN of a single probe)."""
+
+    mean: Float[Tensor, ""]
+    error: Float[Tensor, ""]
+
+
+def hessian_products(
+    objective: Objective,
+    params: Vector,
+) -> Callable[[Vector], dict[str, Tensor]]:
+    """The function v -> H v for the Hessian of a scalar objective at ``params``.
+
+    v and H v have the names, shapes and dtypes of the parameters; a parameter that the
+    objective does not use has zeros. Works inside ``torch.no_grad``. ValueError unless
+    the objective is one number that depends on the parameters it is given.
+    """
+    leaves = {name: w.detach().requires_grad_() for name, w in params.items()}
+    inputs = list(leaves.values())
+    with torch.enable_grad():
+        value = objective(leaves)
+        if value.numel() != 1:
+            shape = tuple(value.shape)
+            raise ValueError(f"The objective must be one number, not of shape {shape}.")
+        if not value.requires_grad:
+            raise ValueError("The objective does not depend on its parameters.")
+        slopes = torch.autograd.grad(
+            value, inputs, create_graph=True, materialize_grads=True
+        )
+    bent = [k for k, slope in enumerate(slopes) if slope.requires_grad]
+
+    def product(vector: Vector) -> dict[str, Tensor]:
+        if not bent:  # a linear objective
+            return {name: torch.zeros_like(w) for name, w in params.items()}
+        directions = [vector[name] for name in leaves]
+        images = torch.autograd.grad(
+            [slopes[k] for k in bent],
+            inputs,
+            [directions[k] for k in bent],
+            retain_graph=True,
+            materialize_grads=True,
+        )
+        return dict(zip(leaves, images, strict=True))
+
+    return product
+
+
+def largest_eigenvalue(
+    objective: Objective,
+    params: Vector,
+    *,
+    preconditioner: Vector | None = None,
+    products: int = 50,
+    tolerance: float = 1e-3,
+    seed: int = 0,
+) -> Eigenvalue:
+    """Most positive eigenvalue of H, or of P^(-1/2) H P^(-1/2), by Lanczos iteration.
+
+    From a random start drawn with ``seed``, at most ``products`` products, fewer once
+    the residual ``error`` is at most tolerance * |value|; where it is not, the products
+    did not suffice and the value is a lower bound. The residual bounds the distance to
+    *some* eigenvalue; that it is the largest holds for almost every start, and other
+    seeds confirm it. NaN where H is not finite. Keeps products + 1 float64 vectors as
+    long as all parameters together.
+    """
+    if products < 1:
+        raise ValueError(f"Lanczos iteration needs at least 1 product, not {products}.")
+    scale = None if preconditioner is None else _inverse_root(preconditioner, params)
+    hessian = _flat_hessian(objective, params)
+
+    def apply(vector: Tensor) -> Tensor:
+        return hessian(vector) if scale is None else scale * hessian(scale * vector)
+
+    start = torch.randn(_size(params), generator=_generator(seed), dtype=torch.float64)
+    return _lanczos(apply, start.to(_device(params)), products, tolerance)
+
+
+def adam_preconditioner(
+    second_moments: Vector,
+    *,
+    steps: int,
+    beta2: float,
+    eps: float,
+) -> dict[str, Tensor]:
+    """P = sqrt(v_hat) + eps of Adam and AdamW, v_hat = v / (1 - beta2^steps), float64.
+
+    ``second_moments`` are the running means v after so many steps, not yet corrected.
+    """
+    if steps < 1:
+        raise ValueError(f"Adam has no second moments after {steps} steps.")
+    correction = 1 - beta2**steps
+    return {
+        name: (v.double() / correction).sqrt() + eps
+        for name, v in second_moments.items()
+    }
+
+
+def hutchinson_trace(
+    objective: Objective,
+    params: Vector,
+    *,
+    probes: int = 100,
+    seed: int = 0,
+) -> Trace:
+    """Trace of H: mean and standard error of z^T H z over ``probes`` vectors of signs.
+
+    The signs are drawn with ``seed`` and nothing else. A diagonal H needs one probe.
+    """
+    if probes < 1:
+        raise ValueError(f"A trace needs at least 1 probe, not {probes}.")
+    hessian, generator = _flat_hessian(objective, params), _generator(seed)
+    estimates = []
+    for _ in range(probes):
+        signs = torch.randint(2, (_size(params),), generator=generator)
+        z = (2.0 * signs.double() - 1).to(_device(params))
+        estimates.append(z @ hessian(z))
+    values = torch.stack(estimates)
+    # of one probe: 0 / 0
+    variance = (values - values.mean()).square().sum() / (probes - 1 or torch.nan)
+    return Trace(values.mean(), (variance / probes).sqrt())
+
+
+def _lanczos(
+    apply: Callable[[Tensor], Tensor], start: Tensor, products: int, tolerance: float
+) -> Eigenvalue:
+    """Largest Ritz value of a symmetric linear map, from a start vector (n,).
+
+    A q_k = b_(k-1) q_(k-1) + a_k q_k + b_k q_(k+1) with orthonormal q; the eigenvalues
+    of the tridiagonal matrix of a and b approach those of A from inside.
+    """
+    products = min(products, len(start))
+    basis = start.new_zeros(products + 1, len(start))
+    basis[0] = start / start.norm()
+    matrix = start.new_zeros(products + 1, products + 1)
+    for k in range(products):
+        image = apply(basis[k])
+        matrix[k, k] = image @ basis[k]
+        # against all of the basis and twice: rounding brings back what was found before
+        for _ in range(2):
+            image = image - basis[: k + 1].T @ (basis[: k + 1] @ image)
+        matrix[k, k + 1] = matrix[k + 1, k] = image.norm()
+        if not matrix[k].isfinite().all():
+            nan = start.new_tensor(torch.nan)
+            return Eigenvalue(nan, nan, k + 1)
+        values, vectors = torch.linalg.eigh(matrix[: k + 1, : k + 1])
+        error = image.norm() * vectors[-1, -1].abs()
+        if error <= tolerance * values[-1].abs():
+            break
+        basis[k + 1] = image / image.norm()
+    return Eigenvalue(values[-1], error, k + 1)
+
+
+def _flat_hessian(objective: Objective, params: Vector) -> Callable[[Tensor], Tensor]:
+    """v -> H v on float64 vectors over all parameters, in the order of the names."""
+    if not params:
+        raise ValueError("There are no parameters to differentiate, pass at least one.")
+    product = hessian_products(objective, params)
+    sizes = [w.numel() for w in params.values()]
+
+    def apply(vector: Tensor) -> Tensor:
+        pieces = zip(params.items(), vector.split(sizes), strict=True)
+        image = product({n: piece.view_as(w).to(w.dtype) for (n, w), piece in pieces})
+        return _flatten(image)
+
+    return apply
+
+
+def _inverse_root(preconditioner: Vector, params: Vector) -> Tensor:
+    """P^(-1/2) as one vector in the order of the parameters."""
+    shapes = [
+        {name: w.shape for name, w in side.items()} for side in (preconditioner, params)
+    ]
+    if shapes[0] != shapes[1]:
+        raise ValueError(
+            "A preconditioner needs the names and shapes of the parameters."
+        )
+    flat = _flatten({name: preconditioner[name] for name in params})
+    if not (flat > 0).all():
+        raise ValueError(
+            f"A preconditioner must be positive, but its smallest entry is "
+            f"{flat.min().item():g}."
+        )
+    return flat.rsqrt()
+
+
+def _flatten(tensors: Vector) -> Tensor:
+    return torch.cat([tensor.double().flatten() for tensor in tensors.values()])
+
+
+def _size(params: Vector) -> int:
+    return sum(w.numel() for w in params.values())
+
+
+def _device(params: Vector) -> torch.device:
+    return next(iter(params.values())).device
+
+
+def _generator(seed: int) -> torch.Generator:
+    """On the CPU, so that every device has the same draws; the global one stays."""
+    return torch.Generator().manual_seed(seed)

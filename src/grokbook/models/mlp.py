@@ -1,0 +1,139 @@
+"""A fully connected network on tokens, features or images.
+
+    x_0 = input,   x_k = activation(norm(W_k x_{k-1} + b_k)),   logits = W x_K + b
+
+Prieto et al. 2025 (section 3.1) have two layers of 200 ReLU units on concatenated
+one-hots and no norm. Norms and dropout are among the regularisers that Tiwari et al.
+2026 compare (Table 4), the norm before the last layer is a control of Liu et al. 2026.
+The start is PyTorch's. Convolutions and residual connections are not covered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from grokbook.errors import choose
+from grokbook.models import fast
+from grokbook.models.taps import Dropout, Tap, untouched
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int, Shaped
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": F.relu,
+    "gelu": F.gelu,
+    "gelu_tanh": partial(F.gelu, approximate="tanh"),
+    "silu": F.silu,
+    "identity": lambda x: x,
+}
+_NORMS = {
+    "layer": lambda width, affine: nn.LayerNorm(width, elementwise_affine=affine),
+    "rms": lambda width, affine: nn.RMSNorm(width, elementwise_affine=affine),
+    "batch": lambda width, affine: nn.BatchNorm1d(width, affine=affine),
+}
+_HEAD_NORMS = {name: _NORMS[name] for name in ("batch", "layer")}
+
+
+class OneHotLinear(nn.Linear):
+    """A linear layer on concatenated one-hots, given as tokens.
+
+    Its weights are those of nn.Linear(positions * vocabulary, width).
+    """
+
+    def __init__(self, positions: int, vocabulary: int, width: int, *, bias: bool):
+        super().__init__(positions * vocabulary, width, bias=bias)
+        self.positions, self.vocabulary = positions, vocabulary
+
+    def forward(
+        self, tokens: Int[Tensor, "batch positions"]
+    ) -> Float[Tensor, "batch width"]:
+        """tokens (batch, positions) int64 -> (batch, width)."""
+        if fast.enabled():
+            offsets = self.vocabulary * torch.arange(
+                self.positions, device=tokens.device
+            )
+            out = fast.gather_sum(self.weight.T.contiguous(), tokens + offsets)
+            return out if self.bias is None else out + self.bias
+        classes = torch.arange(self.vocabulary, device=tokens.device)
+        one_hot = (tokens[..., None] == classes).flatten(-2)
+        return F.linear(one_hot.to(self.weight.dtype), self.weight, self.bias)
+
+
+class MLP(nn.Module):
+    """Fully connected network of any depth and width.
+
+    Input: tokens (batch, positions) if ``vocabulary`` is given, else floats (batch,
+    features) or (batch, ...) with as many entries. Output: logits (batch, classes).
+    ``norm``, one of None, "layer", "rms" and "batch", acts on every hidden
+    pre-activation and ``head_norm``, one of None, "batch" and "layer", before the last
+    layer; without ``affine`` they have no weights. ``dropout`` follows each activation.
+    ValueError for other names.
+
+    Taps: ``pre.k``, what the activation of layer k reads, and ``hidden.k``, what it
+    makes of it, both (batch, width).
+    """
+
+    def __init__(
+        self,
+        classes: int,
+        widths: tuple[int, ...] = (200, 200),
+        *,
+        vocabulary: int | None = None,
+        positions: int = 2,
+        features: int | None = None,
+        bias: bool = True,
+        activation: str = "relu",
+        norm: str | None = None,
+        head_norm: str | None = None,
+        affine: bool = True,
+        dropout: float = 0.0,
+    ):
+        super().__init__()
+        self.activation = choose("activation", activation, ACTIVATIONS)
+        sizes = [*widths, classes]
+        first: nn.Module
+        if vocabulary is not None and features is None:
+            first = OneHotLinear(positions, vocabulary, sizes[0], bias=bias)
+        elif features is not None and vocabulary is None:
+            first = fast.Linear(features, sizes[0], bias=bias)
+        else:
+            raise ValueError("an MLP takes either vocabulary= (tokens) or features=")
+        pairs = zip(sizes, sizes[1:], strict=False)
+        rest = [fast.Linear(a, b, bias=bias) for a, b in pairs]
+        self.layers = nn.ModuleList([first, *rest])
+        self.reads_tokens = vocabulary is not None
+        self.norms = self.head_norm = None
+        if norm is not None:
+            of_width = choose("norm", norm, _NORMS)
+            self.norms = nn.ModuleList(of_width(width, affine) for width in widths)
+        if head_norm is not None:
+            of_width = choose("head norm", head_norm, _HEAD_NORMS)
+            self.head_norm = of_width(sizes[-2], affine)
+        self.dropouts = nn.ModuleList(Dropout(dropout) for _ in widths)
+
+    def places(self) -> tuple[str, ...]:
+        """Names of the taps."""
+        depth = range(len(self.layers) - 1)
+        return tuple(f"{name}.{k}" for k in depth for name in ("pre", "hidden"))
+
+    def forward(
+        self, x: Shaped[Tensor, " batch *features"], tap: Tap | None = None
+    ) -> Float[Tensor, "batch classes"]:
+        """Tokens (batch, positions) or floats (batch, ...) -> (batch, classes)."""
+        tap = tap or untouched
+        if x.dim() > 2 and not self.reads_tokens:
+            x = x.flatten(1)
+        *hidden, head = self.layers
+        for k, layer in enumerate(hidden):
+            pre = layer(x)
+            if self.norms is not None:
+                pre = self.norms[k](pre)
+            x = tap(f"hidden.{k}", self.activation(tap(f"pre.{k}", pre)))
+            x = self.dropouts[k](x)
+        return head(x if self.head_norm is None else self.head_norm(x))

@@ -1,0 +1,152 @@
+"""What the names in an arm mean, and the check that they and their options exist.
+
+``CHOICES`` maps each kind of name to functions and classes. ``check`` is called before
+anything is trained; what it refuses is refused in one sentence.
+"""
+
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from grokbook import datasets, losses, models, optimizers, penalties, schedules
+from grokbook.engine import observe
+from grokbook.errors import UnknownName, choose
+from grokbook.experiment import Arm, Spec
+
+CHOICES: dict[str, dict[str, Any]] = {
+    "dataset": datasets.TASKS,
+    "model": {
+        "mlp": models.MLP,
+        "transformer": models.Transformer,
+        "resnet18": models.ResNet18,
+        "gpt2": models.gpt2,
+    },
+    "loss": {
+        f.__name__: f
+        for f in (
+            losses.softmax_cross_entropy,
+            losses.exact_cross_entropy,
+            losses.stablemax_cross_entropy,
+            losses.taylor_cross_entropy,
+            losses.mean_squared_error,
+            losses.correct_logit_zeroed,
+            losses.correct_logit_detached,
+        )
+    },
+    "penalty": penalties.PENALTIES,
+    "optimizer": {"adamw": optimizers.AdamW, "sgd": optimizers.SGD},
+    "wrapper": {
+        "orthogonal": optimizers.orthogonal,
+        "gradient_norm_schedule": optimizers.unit_steps,
+        "centre_rows": optimizers.centre_rows,
+        "clip": optimizers.clip,
+    },
+    "schedule": {
+        f.__name__: f for f in (schedules.staircase, schedules.cosine, schedules.warmup)
+    },
+    "augment": {"crop_flip": datasets.crop_flip},
+    "rule": observe.RULES,
+}
+
+
+def resolve(kind: str, spec: Spec) -> Any:
+    """The function or class that a spec names; UnknownName lists the others."""
+    return choose(kind, spec.name, CHOICES[kind])
+
+
+def options(spec: Spec) -> dict[str, Any]:
+    """A spec's options with dtype names turned into torch dtypes."""
+    return {
+        key: _dtype(value) if key == "dtype" else value
+        for key, value in spec.options.items()
+    }
+
+
+def _dtype(name: str) -> torch.dtype:
+    dtype = getattr(torch, str(name), None)
+    if not isinstance(dtype, torch.dtype):
+        raise UnknownName(f"{name!r} is no torch dtype: use float32 or float64")
+    return dtype
+
+
+def specs(arm: Arm) -> Iterator[tuple[str, Spec]]:
+    """(kind, spec) of everything that an arm names."""
+    for kind in ("dataset", "model", "loss", "optimizer", "schedule", "augment"):
+        spec = getattr(arm, kind)
+        if spec is not None:
+            yield kind, spec
+    for wrapper in arm.wrappers:
+        yield "wrapper", wrapper
+    for penalty in arm.penalties:
+        yield "penalty", penalty
+    if arm.later_loss:
+        yield "loss", arm.later_loss[1]
+    if arm.window:
+        yield "rule", arm.window.rule
+
+
+def observed(arm: Arm) -> set[str]:
+    """The names of all observables that an arm asks for, at whatever epochs."""
+    names = {*arm.observables, *(arm.rarely[1] if arm.rarely else ())}
+    return names | {*(arm.window.observables if arm.window else ())}
+
+
+def check(arm: Arm) -> None:
+    """ValueError (mostly UnknownName) if an arm names something that does not exist."""
+    try:
+        for kind, spec in specs(arm):
+            _check_options(spec, resolve(kind, spec))
+        for dtype in filter(None, (arm.dtype, arm.keep_dtype)):
+            _dtype(dtype)
+        for name in sorted(observed(arm)):
+            choose("observable", name, observe.OBSERVABLES)
+        _check_observables(arm)
+        _check_sites(arm)
+    except UnknownName as error:
+        raise UnknownName(f"arm {arm.name!r}: {error}") from error
+    except ValueError as error:
+        raise ValueError(f"arm {arm.name!r}: {error}") from error
+
+
+def _check_options(spec: Spec, function: Any) -> None:
+    known = inspect.signature(function).parameters
+    for name in spec.options:
+        choose(f"option of {spec.name}", name, known)
+
+
+def _check_observables(arm: Arm) -> None:
+    needs = {name: observe.OBSERVABLES[name].needs for name in observed(arm)}
+    for name in sorted(needs):
+        if "moments" in needs[name] and arm.optimizer.name != "adamw":
+            raise ValueError(
+                f"observable {name!r} needs the second moments of AdamW, which "
+                f"{arm.optimizer.name} does not keep"
+            )
+        for place in sorted(needs[name] & observe.PLACES):
+            choose(f"place (which {name!r} looks at)", place, places(arm.model))
+        if (
+            arm.eval_batch
+            and not observe.OBSERVABLES[name].averaged
+            and ({"train", "test", "objective"} & needs[name])
+        ):
+            raise ValueError(
+                f"observable {name!r} needs all rows at once and does not go with "
+                "eval_batch"
+            )
+
+
+def _check_sites(arm: Arm) -> None:
+    for spec in arm.penalties:
+        known = places(arm.model)
+        for site in penalties.sites(spec.name, spec.options):
+            if not any(p == site or p.startswith(site + ".") for p in known):
+                begins = dict.fromkeys(p.partition(".")[0] for p in known)
+                choose(f"site of penalty {spec.name!r}", site, begins)
+
+
+def places(model: Spec) -> tuple[str, ...]:
+    """The taps that a network has, found without its weights."""
+    with torch.device("meta"):
+        return tuple(resolve("model", model)(**options(model)).places())

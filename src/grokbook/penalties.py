@@ -1,0 +1,119 @@
+"""Penalties: terms of the objective beside the loss, each a function of one pass.
+
+    logit norm   strength * mean_rows ||z||                   [Prieto et al. 2025, C.1]
+    L2           strength / 2 * sum of all squared weights
+    radius       strength * sum_taps mean_rows (||h|| - r)^2 / d
+                                                         [Tiwari et al. 2026, eq. 1-3]
+
+Each reads what it charges from a ``Forward`` and returns a scalar in the dtype of that;
+``sites`` says which taps it needs. All work under ``torch.func.vmap``. Not covered:
+decoupled weight decay, which is AdamW's own.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from grokbook.errors import choose
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
+
+
+@dataclass
+class Forward:
+    """What one pass of a network leaves behind.
+
+    ``params`` by name, and ``taps``: activations by the place they were recorded at.
+    """
+
+    logits: Float[Tensor, "*rows classes"]
+    labels: Int[Tensor, "*rows"]
+    params: Mapping[str, Tensor]
+    taps: Mapping[str, Float[Tensor, "*positions width"]]
+
+
+def logit_norm(
+    forward: Forward, *, strength: float | Tensor, squared: bool = False
+) -> Float[Tensor, ""]:
+    """strength * mean over rows of the L2 norm of the logits (Prieto et al., C.1).
+
+    ``squared`` takes the square of the norm. The paper gives no formula; this is its
+    simplest reading. A row of zeros has gradient 0.
+    """
+    logits = forward.logits
+    if squared:
+        return strength * (logits * logits).sum(dim=-1).mean()
+    return strength * torch.linalg.vector_norm(logits, dim=-1).mean()
+
+
+def l2(forward: Forward, *, strength: float | Tensor) -> Float[Tensor, ""]:
+    """strength / 2 * sum of squares of all parameters; gradient strength * w.
+
+    Raises ValueError when there are no parameters.
+    """
+    squares = [parameter.square().sum() for parameter in forward.params.values()]
+    if not squares:
+        raise ValueError("l2 got no parameters, pass at least one tensor.")
+    return strength / 2 * sum(squares[1:], squares[0])
+
+
+def radius(
+    forward: Forward,
+    *,
+    strength: float | Tensor,
+    site: str = "pre",
+    target: float | Tensor | None = None,
+    average: bool = False,
+) -> Float[Tensor, ""]:
+    """strength * sum over taps of the mean over rows of (||h|| - target)^2 / width.
+
+    Tiwari et al. (2026), eq. 1-2, whose target is sqrt(width), the default. Every tap
+    counts that is named ``site`` or begins with ``site`` and a dot, as ``pre.0`` and
+    ``pre.1`` of an MLP; for eq. 3 add one penalty for ``attention_out`` and one for
+    ``mlp_out``. All positions of a sequence are rows. The paper does not say whether
+    layers are added up or averaged; ``average`` takes the mean instead of the sum. The
+    gradient is radial, outward below the target, and 0 at h = 0. ValueError for a
+    target that is not positive (a tensor is not checked) or a site without a tap.
+    """
+    if target is not None and not isinstance(target, Tensor) and not target > 0:
+        raise ValueError(f"target is {target}, but a radius must be positive.")
+    taps = [
+        h for name, h in forward.taps.items() if (name + ".").startswith(site + ".")
+    ]
+    if not taps:
+        raise ValueError(
+            f"site is {site!r}, but the pass left no such tap: it has "
+            f"{', '.join(forward.taps) or 'none'}."
+        )
+    terms = [
+        _off_radius(h, h.shape[-1] ** 0.5 if target is None else target) for h in taps
+    ]
+    total = sum(terms[1:], terms[0])
+    return strength * (total / len(terms) if average else total)
+
+
+def _off_radius(h: Tensor, target: float | Tensor) -> Tensor:
+    """Mean over rows of (||h|| - target)^2 / width: (..., width) -> ()."""
+    distance = torch.linalg.vector_norm(h, dim=-1) - target
+    return distance.square().mean() / h.shape[-1]
+
+
+PENALTIES = {"logit_norm": logit_norm, "l2": l2, "radius": radius}
+
+
+def sites(name: str, options: Mapping[str, Any]) -> tuple[str, ...]:
+    """Beginnings of the names of the taps that a penalty with these options reads.
+
+    Empty for one that reads none; UnknownName for a penalty that does not exist.
+    """
+    parameters = inspect.signature(choose("penalty", name, PENALTIES)).parameters
+    if "site" not in parameters:
+        return ()
+    return (options.get("site", parameters["site"].default),)

@@ -1,0 +1,110 @@
+"""The arrows that must not exist, and what each part of the package may import."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import grokbook
+
+ROOT = Path(grokbook.__file__).parent
+PAGES = sorted((ROOT.parents[1] / "book").glob("*/*.py"))
+
+
+def imported(path):
+    """Modules that a file names in its imports, those inside functions included."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found.update(name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+            found.update(f"{node.module}.{name.name}" for name in node.names)
+    return found
+
+
+def files(part):
+    """The files of a module or package of grokbook."""
+    path = ROOT / f"{part}.py"
+    return [path] if path.exists() else sorted((ROOT / part).glob("*.py"))
+
+
+def arrows(part):
+    """Modules of ours that a part imports, with where."""
+    return {
+        (path.relative_to(ROOT).as_posix(), name.removeprefix("grokbook."))
+        for path in files(part)
+        for name in imported(path)
+        if name.startswith("grokbook.")
+    }
+
+
+ALONE = {"errors"}
+SCIENCE = ["losses", "penalties", "optimizers", "schedules", "metrics"]
+
+
+@pytest.mark.parametrize("part", [*SCIENCE, "models", "datasets"])
+def test_the_science_stands_alone(part):
+    allowed = {part, "errors"} | ({"project"} if part == "datasets" else set())
+    assert files(part)
+    for path, name in arrows(part):
+        assert name.partition(".")[0] in allowed, f"{path} imports {name}"
+
+
+def test_experiments_are_data():
+    assert arrows("experiment") == set()
+
+
+@pytest.mark.parametrize(
+    ("part", "forbidden"),
+    [
+        ("records", {"engine", "names", "papers", "evidence", "book", "models"}),
+        ("engine", {"papers", "evidence", "claims", "book", "tables", "plots"}),
+        ("papers", {"engine", "names", "evidence", "claims", "book", "models"}),
+        ("claims", {"engine", "names", "book"}),
+        ("tables", {"engine", "names", "book"}),
+        ("plots", {"engine", "names", "book"}),
+        ("evidence", {"book", "names"}),
+    ],
+)
+def test_nothing_flows_back(part, forbidden):
+    assert files(part)
+    for path, name in arrows(part):
+        assert name.partition(".")[0] not in forbidden, f"{path} imports {name}"
+
+
+def test_pages_read_records_and_never_the_roof():
+    assert PAGES
+    for path in PAGES:
+        for name in imported(path):
+            assert not name.startswith(("grokbook.book", "grokbook.cli")), path
+
+
+def loaded(code):
+    """Modules that a fresh process has after some imports."""
+    code += "; import sys; print(*sorted(sys.modules))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    return set(run.stdout.split())
+
+
+@pytest.mark.parametrize("part", [*SCIENCE, "models", "datasets"])
+def test_science_brings_torch_and_numpy_alone(part):
+    before = loaded("import torch, numpy")
+    more = loaded(f"import torch, numpy, grokbook.{part}") - before
+    foreign = {name.partition(".")[0] for name in more} - {"grokbook"}
+    third = {"pandas", "pyarrow", "safetensors", "pooch", "PIL", "tiktoken", "scipy"}
+    third |= {"jaxtyping", "beartype", "matplotlib", "IPython", "tqdm"}
+    assert not foreign & third
+
+
+def test_reading_a_record_brings_no_torch():
+    code = (
+        "from grokbook import papers; r = papers.record('singh2026/fig02');"
+        "r.series('M', 'train_loss')"
+    )
+    found = loaded(code)
+    assert "pandas" in found
+    assert not found & {"torch", "matplotlib", "papermill", "grokbook.engine"}

@@ -1,0 +1,351 @@
+"""Curvature: exact Hessians of small networks, quadratic forms, Adam's own scale."""
+
+import math
+import warnings
+
+import pytest
+import shapes
+import torch
+import torch.nn.functional as F
+
+from grokbook import metrics
+
+shapes.check(metrics)
+
+
+def random(*shape, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(*shape, generator=generator, dtype=torch.float64)
+
+
+def network():
+    """A small classifier in float64: its parameters and its loss as a function."""
+    params = {
+        "in": random(4, 6),
+        "bias": random(6, seed=1),
+        "out": random(6, 3, seed=2),
+    }
+    x, labels = random(20, 4, seed=3), torch.arange(20) % 3
+
+    def loss(params):
+        hidden = (x @ params["in"] + params["bias"]).tanh()
+        return F.cross_entropy(hidden @ params["out"], labels)
+
+    return loss, params
+
+
+def hessian(objective, params):
+    """The whole matrix, by forward over reverse mode."""
+    with warnings.catch_warnings():  # torch's forward mode still uses torch.jit
+        warnings.simplefilter("ignore", DeprecationWarning)
+        blocks = torch.func.hessian(objective)(dict(params))
+    return torch.cat(
+        [
+            torch.cat(
+                [
+                    blocks[row][column].reshape(params[row].numel(), -1)
+                    for column in params
+                ],
+                dim=1,
+            )
+            for row in params
+        ]
+    )
+
+
+def flat(vector):
+    return torch.cat([v.flatten() for v in vector.values()])
+
+
+def like(params, seed):
+    return {name: random(*w.shape, seed=seed) for name, w in params.items()}
+
+
+def quadratic(values):
+    """x A x / 2 with these eigenvalues, and its A."""
+    turn = torch.linalg.qr(random(len(values), len(values)))[0]
+    matrix = turn * torch.tensor(values, dtype=torch.float64) @ turn.T
+    return lambda params: params["x"] @ matrix @ params["x"] / 2, matrix
+
+
+# Products ----------------------------------------------------------------------------
+
+
+def test_products_are_those_of_the_whole_matrix():
+    loss, params = network()
+    matrix = hessian(loss, params)
+    product = metrics.hessian_products(loss, params)
+    for seed in (5, 6):
+        vector = like(params, seed)
+        image = product(vector)
+        assert {n: w.shape for n, w in image.items()} == {
+            n: w.shape for n, w in params.items()
+        }
+        torch.testing.assert_close(flat(image), matrix @ flat(vector))
+
+
+def test_products_are_differences_of_gradients():
+    loss, params = network()
+    vector, step = like(params, 5), 1e-5
+    image = metrics.hessian_products(loss, params)(vector)
+    ahead, behind = (
+        torch.func.grad(loss)({n: w + s * vector[n] for n, w in params.items()})
+        for s in (step, -step)
+    )
+    for name in params:
+        slope = (ahead[name] - behind[name]) / (2 * step)
+        torch.testing.assert_close(image[name], slope, rtol=1e-7, atol=1e-8)
+
+
+def test_the_objective_is_evaluated_once_and_leaves_no_trace():
+    loss, params = network()
+    calls = []
+
+    def counted(params):
+        calls.append(params)
+        return loss(params)
+
+    before = torch.get_rng_state()
+    with torch.no_grad():
+        metrics.largest_eigenvalue(counted, params)
+        assert len(calls) == 1
+        metrics.hutchinson_trace(counted, params, probes=7)
+    assert len(calls) == 2
+    assert torch.equal(torch.get_rng_state(), before)
+    assert all(w.grad is None and not w.requires_grad for w in params.values())
+
+
+def test_unused_parameters_and_linear_objectives_have_no_curvature():
+    params = {"a": random(3), "idle": random(2, 2)}
+    vector = like(params, 1)
+    image = metrics.hessian_products(lambda p: p["a"].pow(3).sum(), params)(vector)
+    torch.testing.assert_close(image["a"], 6 * params["a"] * vector["a"])
+    assert (image["idle"] == 0).all()
+    straight = metrics.hessian_products(lambda p: p["a"].sum(), params)(vector)
+    assert all((w == 0).all() for w in straight.values())
+    assert metrics.largest_eigenvalue(lambda p: p["a"].sum(), params).value == 0
+
+
+def test_parameters_changed_between_products_are_refused():
+    """Rather a RuntimeError than a product of two points."""
+    params = {"x": random(3)}
+    product = metrics.hessian_products(lambda p: p["x"].pow(4).sum(), params)
+    params["x"] += 1
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        product({"x": random(3)})
+
+
+# Largest eigenvalue ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_largest_eigenvalue_of_a_network(seed):
+    loss, params = network()
+    exact = torch.linalg.eigvalsh(hessian(loss, params))[-1]
+    found = metrics.largest_eigenvalue(loss, params, seed=seed)
+    assert found.value.shape == () and found.value.dtype == torch.float64
+    assert 1 < found.products < 50
+    assert found.error <= 1e-3 * found.value
+    assert abs(found.value - exact) <= found.error
+    close = metrics.largest_eigenvalue(loss, params, tolerance=1e-10, seed=seed)
+    torch.testing.assert_close(close.value, exact, rtol=1e-9, atol=0)
+    assert close.products > found.products
+    again = metrics.largest_eigenvalue(loss, params, seed=seed)
+    assert again == found
+
+
+@pytest.mark.parametrize(
+    ("values", "largest"),
+    [
+        ([3.0, 1.0, 0.5, -7.0], 3.0),  # the most positive, not the longest
+        ([-1.0, -2.0, -4.0], -1.0),
+        ([2.0, 2.0, 2.0], 2.0),  # one product knows a multiple of the identity
+        ([5.0], 5.0),
+        ([0.0, 0.0], 0.0),
+        ([1e-30, 2e-30], 2e-30),
+        ([1e30, 2e30], 2e30),
+    ],
+)
+def test_known_spectra(values, largest):
+    objective, _ = quadratic(values)
+    params = {"x": random(len(values), seed=9)}
+    found = metrics.largest_eigenvalue(objective, params, tolerance=1e-9)
+    assert found.value == pytest.approx(largest, rel=1e-9, abs=1e-300)
+    assert found.products <= len(values)
+    assert found.error <= 1e-8 * max(abs(v) for v in values)
+
+
+def test_too_few_products_give_a_lower_bound_and_say_so():
+    objective, _ = quadratic([k / 100 for k in range(1, 101)])
+    params = {"x": random(100, seed=9)}
+    found = [
+        metrics.largest_eigenvalue(objective, params, products=k, tolerance=1e-6)
+        for k in (1, 4, 16, 64)
+    ]
+    values = [f.value.item() for f in found]
+    assert values == sorted(values) and values[-1] == pytest.approx(1, rel=1e-6)
+    assert all(f.error > 1e-6 * f.value for f in found[:3])
+    assert [f.products for f in found[:3]] == [1, 4, 16]
+    assert found[3].error <= 1e-6 and found[3].products < 64
+
+
+def test_the_collapsed_softmax_needs_float64():
+    """Three classes, one ahead by 17: 3 exp(-17) in float64 alone."""
+    logits = {"z": torch.tensor([17.0, 0.0, 0.0])}
+    labels = torch.tensor([0])
+
+    def loss(params):
+        return F.cross_entropy(params["z"][None], labels)
+
+    share = logits["z"].double().softmax(0)
+    exact = torch.linalg.eigvalsh(share.diag() - share.outer(share))[-1]
+    assert exact == pytest.approx(3 * math.exp(-17), rel=1e-6)
+    double = {"z": logits["z"].double()}
+    assert metrics.largest_eigenvalue(loss, double).value == pytest.approx(exact.item())
+    rounded = metrics.largest_eigenvalue(loss, logits)
+    assert rounded.value.dtype == torch.float64
+    assert abs(rounded.value / exact - 1) > 0.2
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_preconditioned_by_a_diagonal(seed):
+    loss, params = network()
+    scale = {n: w.abs() + 1e-3 for n, w in like(params, 20 + seed).items()}
+    weights = flat(scale)
+    matrix = hessian(loss, params) / weights[:, None]  # P^-1 H: the same eigenvalues
+    exact = torch.linalg.eigvals(matrix).real.max()
+    found = metrics.largest_eigenvalue(
+        loss, params, preconditioner=scale, tolerance=1e-8, seed=seed
+    )
+    torch.testing.assert_close(found.value, exact)
+    upside_down = dict(reversed(scale.items()))
+    again = metrics.largest_eigenvalue(
+        loss, params, preconditioner=upside_down, tolerance=1e-8, seed=seed
+    )
+    assert again == found
+    ones = {n: torch.ones_like(w) for n, w in params.items()}
+    assert metrics.largest_eigenvalue(
+        loss, params, preconditioner=ones
+    ) == metrics.largest_eigenvalue(loss, params)
+
+
+def test_adam_divides_by_its_preconditioner():
+    """One step without momentum is eta g / P."""
+    weight = random(7).requires_grad_()
+    optimizer = torch.optim.Adam([weight], lr=0.01, betas=(0.0, 0.9), eps=1e-3)
+    for seed in (1, 2, 3):
+        before = weight.detach().clone()
+        weight.grad = random(7, seed=seed)
+        optimizer.step()
+    moments = {"w": optimizer.state[weight]["exp_avg_sq"].float()}
+    scale = metrics.adam_preconditioner(moments, steps=3, beta2=0.9, eps=1e-3)["w"]
+    assert scale.dtype == torch.float64
+    moved = before - weight.detach()
+    torch.testing.assert_close(moved, 0.01 * weight.grad / scale, rtol=1e-6, atol=0)
+    with pytest.raises(ValueError, match="no second moments after 0 steps"):
+        metrics.adam_preconditioner(moments, steps=0, beta2=0.9, eps=1e-8)
+
+
+def test_stability_edge_of_gradient_descent():
+    """Steps below 2 / lambda shrink a quadratic form, steps above it blow it up."""
+    objective, matrix = quadratic([0.1, 1.0, 4.0])
+    start = {"x": random(3, seed=9)}
+    edge = 2 / metrics.largest_eigenvalue(objective, start, tolerance=1e-9).value
+    for rate, grows in ((0.99 * edge, False), (1.01 * edge, True)):
+        x = start["x"]
+        for _ in range(1000):
+            x = x - rate * matrix @ x
+        assert (x.norm() > start["x"].norm()) == grows
+
+
+# Trace -------------------------------------------------------------------------------
+
+
+def test_one_probe_knows_a_diagonal():
+    scale = random(5)
+    trace = metrics.hutchinson_trace(
+        lambda p: (scale * p["x"].square()).sum() / 2,
+        {"x": random(5, seed=1)},
+        probes=1,
+    )
+    torch.testing.assert_close(trace.mean, scale.sum())
+    assert trace.error.isnan()
+
+
+def test_trace_of_a_network():
+    loss, params = network()
+    exact = hessian(loss, params).trace()
+    trace = metrics.hutchinson_trace(loss, params, probes=400)
+    assert trace.mean.shape == trace.error.shape == ()
+    assert trace.mean.dtype == trace.error.dtype == torch.float64
+    assert abs(trace.mean - exact) < 3 * trace.error < abs(exact)
+    other = metrics.hutchinson_trace(loss, params, probes=400, seed=1)
+    assert other.mean != trace.mean
+    assert abs(other.mean - exact) < 3 * other.error
+    assert metrics.hutchinson_trace(loss, params, probes=400) == trace
+
+
+def test_error_is_the_standard_error():
+    """Variance of z A z for signs: 2 sum of squares off the diagonal."""
+    objective, matrix = quadratic([1.0, 2.0, 5.0, -3.0])
+    params = {"x": random(4, seed=9)}
+    trace = metrics.hutchinson_trace(objective, params, probes=1000)
+    off = matrix - matrix.diag().diag()
+    expected = (2 * off.square().sum() / 1000).sqrt()
+    torch.testing.assert_close(trace.error, expected, rtol=0.1, atol=0)
+
+
+# Errors ------------------------------------------------------------------------------
+
+
+def nothing_finite(params):
+    return (params["x"] / 0).sum() ** 2
+
+
+def test_what_is_not_finite_gives_nan():
+    params = {"x": random(3)}
+    found = metrics.largest_eigenvalue(nothing_finite, params)
+    assert found.value.isnan() and found.error.isnan()
+    assert metrics.hutchinson_trace(nothing_finite, params, probes=2).mean.isnan()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda loss, p: metrics.hutchinson_trace(loss, p, probes=0),
+            r"^A trace needs at least 1 probe, not 0\.$",
+        ),
+        (
+            lambda loss, p: metrics.largest_eigenvalue(loss, p, products=0),
+            r"^Lanczos iteration needs at least 1 product, not 0\.$",
+        ),
+        (
+            lambda _, p: metrics.hessian_products(lambda q: q["in"], p),
+            r"^The objective must be one number, not of shape \(4, 6\)\.$",
+        ),
+        (
+            lambda _, p: metrics.hessian_products(lambda _: random(1).sum(), p),
+            r"^The objective does not depend on its parameters\.$",
+        ),
+        (
+            lambda loss, _: metrics.hutchinson_trace(loss, {}),
+            r"^There are no parameters to differentiate, pass at least one\.$",
+        ),
+        (
+            lambda loss, p: metrics.largest_eigenvalue(
+                loss, p, preconditioner={"in": p["in"].abs()}
+            ),
+            r"^A preconditioner needs the names and shapes of the parameters\.$",
+        ),
+        (
+            lambda loss, p: metrics.largest_eigenvalue(
+                loss, p, preconditioner={n: 0 * w.abs() - 2 for n, w in p.items()}
+            ),
+            r"^A preconditioner must be positive, but its smallest entry is -2\.$",
+        ),
+    ],
+)
+def test_errors(call, message):
+    with pytest.raises(ValueError, match=message):
+        call(*network())

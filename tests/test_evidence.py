@@ -1,0 +1,418 @@
+"""Evidence: what was read is written down, and every definition meets a known case."""
+
+import math
+import subprocess
+import sys
+from hashlib import sha256
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from pandas import DataFrame, Series
+
+from grokbook import evidence, papers, records
+from grokbook.errors import UnknownName
+from grokbook.evidence import Run, reading
+from grokbook.experiment import Arm, Experiment, Result, Spec
+from grokbook.records import Record
+
+NEVER, NONE = math.inf, math.nan
+
+
+def record(curves, *, seeds=(3, 0, 1), column="test_accuracy"):
+    """A record of one arm: {seed: {epoch: value}}, seeds in this order."""
+    arm = Arm("plain", *map(Spec, "dmlo"), epochs=100, log=10)
+    made = Experiment("prieto2025/fig02", "smoke", (arm,), seeds)
+    rows = [
+        ("plain", seed, epoch, value)
+        for seed, curve in curves.items()
+        for epoch, value in curve.items()
+    ]
+    frame = DataFrame(rows, columns=["arm", "seed", "epoch", column])
+    members = {f"plain|{seed}": {"seconds": 1.0} for seed in curves}
+    return Record(None, made, frame, {"members": members})
+
+
+def run(curves, **options):
+    return Run(record(curves, **options), "plain")
+
+
+def table(*columns, epochs=None):
+    """Columns as seeds 0, 1, ... of a table."""
+    return DataFrame(dict(enumerate(columns)), index=epochs, dtype=float)
+
+
+def by_seed(*values):
+    return Series(dict(enumerate(values)), dtype=float)
+
+
+def same(found, *values):
+    """NaN equals NaN here, and a Series is compared with values in its order."""
+    return np.array_equal(found.to_numpy(), np.array(values, float), equal_nan=True)
+
+
+# What was read -----------------------------------------------------------------------
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    """An empty store of records, nothing read yet; call it to put arms into it."""
+    monkeypatch.setenv("GROKBOOK_RECORDS", str(tmp_path))
+    monkeypatch.setattr(reading, "_READ", [])
+
+    def add(scale, *names, name="prieto2025/fig04left", seed=42):
+        known = papers.get(name, scale)
+        rows = [{"epoch": 0, "test_accuracy": 0.0}]
+        rows += [{"epoch": known.arm(names[0]).epochs, "test_accuracy": 0.5}]
+        found = [Result(known.arm(one), seed, rows, {}, 1.0, {}) for one in names]
+        return records.add(known, found)
+
+    return add
+
+
+def test_a_page_tells_what_it_read(store):
+    path = store("laptop", "addition", "product")
+    found = evidence.record("prieto2025/fig04left", arms=("addition",))
+    assert evidence.read() == [
+        {
+            "record": "prieto2025/fig04left",
+            "asked": "best",
+            "arms": ["addition"],
+            "scale": "laptop",
+            "members": {
+                f"{name}|42": found.experiment.arm(name).training_key()
+                for name in ("addition", "product")
+            },
+            "sha256": sha256(path.read_bytes()).hexdigest(),
+        }
+    ]
+    evidence.record("prieto2025/fig04left", arms=iter(["addition"]))
+    assert len(evidence.read()) == 1  # the same once more
+    evidence.record("prieto2025/fig04left", scale="laptop")
+    store(
+        "laptop", "addition", seed=papers.get("prieto2025/fig04left", "laptop").seeds[0]
+    )
+    assert [one["asked"] for one in evidence.read()] == ["best", "laptop"]
+    evidence.read().clear()
+    assert len(evidence.read()) == 2  # the list itself is not given away
+
+
+def test_a_record_in_the_making_is_passed_over(store):
+    """A page gets the paper's scale once that record has every arm it asks for."""
+    both, absent = ("addition", "product"), ("sparse parity, data seed 42",)
+
+    def scales():
+        asked = ((), both, ("addition",), absent)
+        return [evidence.record("prieto2025/fig04left", arms=a).scale for a in asked]
+
+    store("paper", "addition")
+    assert scales() == ["paper"] * 4  # nothing to fall back to
+    store("laptop", *both)
+    assert scales() == ["paper", "laptop", "paper", "paper"]
+    store("paper", "product")
+    assert scales() == ["paper"] * 4
+    chosen = evidence.record("prieto2025/fig04left", scale="laptop", arms=absent)
+    assert chosen.scale == "laptop"
+    with pytest.raises(UnknownName, match="'addtion': use one of addition"):
+        evidence.record("prieto2025/fig04left", arms=("addtion",))
+
+
+@pytest.mark.parametrize(("scale", "trained"), [("best", "laptop"), ("smoke", "smoke")])
+def test_retraining_goes_to_a_folder_of_its_own(store, monkeypatch, scale, trained):
+    store(trained, "addition")
+    calls = []
+
+    def train(experiment, **how):
+        calls.append((experiment.name, experiment.scale, how))
+        return papers.record(experiment.name, scale=experiment.scale)
+
+    engine = SimpleNamespace(pool=SimpleNamespace(run=train))
+    monkeypatch.setitem(sys.modules, "grokbook.engine", engine)
+    evidence.record("prieto2025/fig04left", scale=scale, retrain=True, device="cpu")
+    ((name, at, how),) = calls
+    assert (name, at, how["on"]) == ("prieto2025/fig04left", trained, "cpu")
+    assert how["out"].parts[-2:] == ("data", "reruns")
+    assert [(one["asked"], one["scale"]) for one in evidence.read()] == [
+        (scale, trained)
+    ]
+
+
+# One arm by seed ---------------------------------------------------------------------
+
+
+CURVES = {
+    0: {0: 0.0, 10: 0.5, 20: 1.0},
+    1: {0: 0.0, 10: 0.4},  # ended early
+    3: {0: 0.2, 5: 0.9, 10: 0.1, 20: 0.3},
+}
+
+
+def test_values_of_an_arm_come_in_the_order_of_its_seeds():
+    one = run(CURVES)
+    assert one.seeds == [3, 0, 1]
+    assert list(one.series("test_accuracy").columns) == [3, 0, 1]
+    assert one.settings.epochs == 100
+    assert same(one.last("test_accuracy"), 0.3, 1.0, 0.4)
+    assert same(one.at("test_accuracy", 12), 0.1, 0.5, 0.4)
+    assert same(one.at("test_accuracy", 5), 0.9, 0.0, 0.0)
+    assert same(one.largest("test_accuracy"), 0.9, 1.0, 0.4)
+    assert same(one.smallest("test_accuracy", since=5), 0.1, 0.5, 0.4)
+    assert same(one.largest("test_accuracy", until=5), 0.9, 0.0, 0.0)
+    assert same(one.peak("test_accuracy"), 5, 20, 10)
+    assert same(one.peak("test_accuracy", since=6), 20, 20, 10)
+    assert same(one.first("test_accuracy", at_least=0.5), 5, 10, NEVER)
+    assert same(one.first("test_accuracy", at_least=0.25, since=6), 20, 10, 10)
+    assert one.first("test_accuracy", at_least=0.5).index.tolist() == [3, 0, 1]
+
+
+def test_an_arm_that_nobody_trained_has_no_seeds():
+    one = run({})
+    assert one.seeds == []
+    values = [one.last("test_accuracy"), one.at("test_accuracy", 5)]
+    values += [one.largest("test_accuracy"), one.smallest("test_accuracy")]
+    values += [one.peak("test_accuracy"), one.first("test_accuracy", above=0.5)]
+    values += [evidence.generalised(one, accuracy=0.9)]
+    values += [evidence.difference(values[-1], values[-2])]
+    assert all(value.empty for value in values)
+
+
+def test_a_bound_may_differ_by_seed_and_a_value_that_does_not_exist_is_named():
+    one = run(CURVES)
+    fit = one.first("test_accuracy", at_least=0.5)  # 5, 10, never
+    assert same(one.largest("test_accuracy", since=fit), 0.9, 1.0, NONE)
+    assert same(one.smallest("test_accuracy", since=fit, otherwise=7), 0.1, 0.5, 7)
+    assert same(one.largest("test_accuracy", until=fit), 0.9, 0.5, 0.4)
+    assert same(one.at("test_accuracy", fit), 0.9, 0.5, NONE)
+    assert same(one.at("test_accuracy", fit, otherwise=-1), 0.9, 0.5, -1)
+    assert same(one.at("test_accuracy", math.inf), NONE, NONE, NONE)
+    assert same(one.largest("test_accuracy", since=99), NONE, NONE, NONE)
+    assert same(one.last("test_accuracy", otherwise=5), 0.3, 1.0, 0.4)
+    with pytest.raises(ValueError, match=r"have none for seeds \[0, 1\]"):
+        one.largest("test_accuracy", since=fit.loc[[3]])
+
+
+def test_what_was_measured_at_other_epochs_of_other_seeds_is_passed_over():
+    one = run({0: {0: 1.0, 10: NONE, 20: 3.0}, 1: {0: NONE, 10: 2.0, 20: NONE}})
+    assert one.seeds == [0, 1]
+    assert same(one.last("test_accuracy"), 3, 2)
+    assert same(one.at("test_accuracy", 15), 1, 2)
+    assert same(one.at("test_accuracy", 5), 1, NONE)
+    assert same(one.largest("test_accuracy"), 3, 2)
+    assert same(one.smallest("test_accuracy"), 1, 2)
+
+
+def test_a_column_that_no_epoch_has_gives_no_value():
+    one = run({0: {0: NONE}, 1: {0: NONE}})
+    assert same(one.last("test_accuracy"), NONE, NONE)
+    assert same(one.at("test_accuracy", 0, otherwise=2), 2, 2)
+    assert same(one.largest("test_accuracy", otherwise=-1), -1, -1)
+    assert same(one.first("test_accuracy", at_least=0), NEVER, NEVER)
+    assert same(one.peak("test_accuracy"), NEVER, NEVER)
+
+
+def test_a_trace_has_a_column_for_every_seed():
+    one = Run(
+        SimpleNamespace(trace=lambda arm: table([1.0, 2.0]), seeds=lambda _: [1, 0]),
+        "a",
+    )
+    assert list(one.trace().columns) == [1, 0]
+    assert same(one.trace()[0], 1, 2)
+    assert one.trace()[1].isna().all()
+
+
+# Definitions -------------------------------------------------------------------------
+
+
+def test_a_crossing_is_the_first_logged_epoch_there():
+    """t / 10 and 1 - t / 10, logged at 0, 2, 4, ...: known in closed form."""
+    epochs = np.arange(0, 11, 2)
+    lines = table(epochs / 10, 1 - epochs / 10, epochs=epochs)
+    assert same(evidence.crossing(lines, at_least=0.4), 4, 0)
+    assert same(evidence.crossing(lines, above=0.4), 6, 0)
+    assert same(evidence.crossing(lines, at_least=0.5), 6, 0)
+    assert same(evidence.crossing(lines, at_most=0.4), 0, 6)
+    assert same(evidence.crossing(lines, below=0.4), 0, 8)
+    assert same(evidence.crossing(lines, above=1.0), NEVER, NEVER)
+    assert same(evidence.crossing(lines, below=0.0), NEVER, NEVER)
+    assert same(evidence.crossing(lines.iloc[:0], above=0.0), NEVER, NEVER)
+    assert evidence.crossing(lines[[]], above=0.0).empty
+
+
+def test_a_crossing_needs_one_level_and_passes_over_what_is_no_number():
+    holes = table([NONE, 0.1, NONE, 0.9], epochs=[0, 1, 2, 3])
+    assert same(evidence.crossing(holes, at_least=0.5), 3)
+    assert same(evidence.crossing(holes, below=0.5), 1)
+    with pytest.raises(ValueError, match="exactly one of at_least, at_most"):
+        evidence.crossing(holes)
+    with pytest.raises(ValueError, match="exactly one of"):
+        evidence.crossing(holes, at_least=0.1, below=0.5)
+
+
+def test_a_peak_is_the_first_epoch_of_the_largest_value():
+    """A parabola has it at its vertex, a plateau at its first epoch."""
+    epochs = np.arange(0, 101, 10)
+    parabola, plateau = -((epochs - 40.0) ** 2), np.minimum(epochs, 50)
+    hidden = np.where(epochs == 30, NONE, epochs)
+    found = table(parabola, plateau, hidden, np.full(11, NONE), epochs=epochs)
+    assert same(evidence.peak(found), 40, 50, 100, NEVER)
+    assert evidence.peak(found[[]]).empty
+
+
+def two(train, test, column="accuracy"):
+    """A run with both parts of one seed, by epoch."""
+    made = record({0: train}, seeds=(0,), column=f"train_{column}")
+    made.frame[f"test_{column}"] = list(test.values())
+    return Run(made, "plain")
+
+
+def test_fit_generalisation_and_the_delay_between_them():
+    """Two steps at known epochs: 30 of the training set, 70 of the test set."""
+    epochs = range(0, 101, 10)
+    grokked = two(
+        {e: float(e >= 30) for e in epochs}, {e: float(e >= 70) for e in epochs}
+    )
+    assert same(evidence.fitted(grokked, accuracy=0.99), 30)
+    assert same(evidence.generalised(grokked, accuracy=0.99), 70)
+    assert same(evidence.delay(grokked, accuracy=0.99), 40)
+    at_once = two({e: 0.5 for e in epochs}, {e: float(e >= 70) for e in epochs})
+    assert same(evidence.delay(at_once, accuracy=0.99), NEVER)
+    falling = two(
+        {e: 10.0**-e for e in range(5)}, {e: 10.0 ** (-e / 2) for e in range(5)}, "loss"
+    )
+    assert same(evidence.fitted(falling, loss=0.01), 2)
+    assert same(evidence.generalised(falling, loss=0.01), 4)
+    assert same(evidence.delay(falling, loss=0.01), 2)
+    for levels in ({}, {"accuracy": 0.9, "loss": 0.1}):
+        with pytest.raises(ValueError, match="one of accuracy and loss"):
+            evidence.generalised(grokked, **levels)
+
+
+def test_values_of_arms_with_unlike_seeds_are_paired():
+    one, other = Series({3: 1.0, 0: 2.0, 1: 5.0}), Series({1: 4.0, 3: 9.0, 7: 0.0})
+    first, second = evidence.paired(one, other)
+    assert first.to_dict() == {3: 1.0, 1: 5.0}
+    assert second.to_dict() == {3: 9.0, 1: 4.0}
+    assert list(first.index) == list(second.index) == [3, 1]
+    assert evidence.difference(other, one).to_dict() == {1: -1.0, 3: 8.0}
+    assert evidence.lead(one, other).to_dict() == {3: 8.0, 1: -1.0}
+    assert evidence.ratio(one, other).to_dict() == {3: 1 / 9, 1: 1.25}
+    assert evidence.growth(one, other).to_dict() == {3: 9.0, 1: 0.8}
+    assert all(part.empty for part in evidence.paired(one, Series(dtype=float)))
+
+
+LATE = by_seed(30, 10, NEVER, 10, NEVER, NONE)
+EARLY = by_seed(10, 30, 10, NEVER, NEVER, 10)
+
+
+def test_a_difference_is_infinite_where_either_never_comes():
+    assert same(evidence.difference(LATE, EARLY), 20, -20, NEVER, NEVER, NEVER, NONE)
+    assert same(evidence.difference(EARLY, LATE), -20, 20, NEVER, NEVER, NEVER, NONE)
+
+
+def test_nothing_leads_by_not_arriving():
+    assert same(evidence.lead(EARLY, LATE), 20, -20, NEVER, -NEVER, -NEVER, NONE)
+    # a second event that never comes counts as one at the end
+    assert same(evidence.lead(EARLY, LATE, until=25), 15, -20, 15, -NEVER, -NEVER, NONE)
+
+
+def test_the_ratio_of_epochs_that_may_never_come():
+    assert same(evidence.ratio(LATE, EARLY), 3, 1 / 3, NEVER, 0, NEVER, NONE)
+    zeros = evidence.ratio(by_seed(0, 0, 5, 0, NEVER), by_seed(0, 5, 0, NEVER, 0))
+    assert same(zeros, 1, 0, NEVER, 0, NEVER)
+
+
+def test_growth_has_a_start_above_nothing():
+    assert same(evidence.growth(by_seed(2, 4), by_seed(6, 1)), 3, 0.25)
+    assert same(evidence.growth(by_seed(2.0), by_seed(NEVER)), NEVER)
+    for start in (0, -1, NONE):
+        with pytest.raises(ValueError, match=r"above 0, but by seed it is {1: "):
+            evidence.growth(by_seed(2, start), by_seed(6, 1))
+
+
+def test_an_average_does_not_see_how_often_was_logged():
+    """A straight line from 0 to 1 averages 1/2, and 1/4 if it waits half the time."""
+    dense = [*range(10), *range(10, 101, 30)]
+    line = table(np.array(dense) / 100, epochs=dense)
+    assert evidence.average(line)[0] == pytest.approx(0.5)
+    late = table([0, 0, 1], [0, NONE, 1], [NONE, 5, NONE], epochs=[0, 50, 100])
+    assert same(evidence.average(late), 0.25, 0.5, NONE)
+    assert same(evidence.average(table([7, 7], epochs=[50, 60])), 7)
+
+
+def noisy(length, spikes, *, seed=0, floor=1e-8):
+    """A loss that falls from 4 to a noisy floor, with spikes planted at given steps.
+
+    A spike climbs over four steps to 1 and halves from there; the noise multiplies
+    everything by up to 3 either way.
+    """
+    noise = 3 ** np.random.default_rng(seed).uniform(-1, 1, length)
+    steps = np.arange(length)
+    loss = 4 * 10.0 ** (-steps / 20) + floor
+    for start in spikes:
+        climb = np.where(steps < start, 0, 10.0 ** np.minimum(steps - start - 4, 0) / 3)
+        loss = loss + climb * 0.5 ** np.maximum(steps - start - 4, 0)
+    return Series(loss * noise)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_planted_spikes_are_found_in_noise(seed):
+    planted = [400, 777, 1500]
+    found = evidence.spikes(noisy(2000, planted, seed=seed))
+    assert len(found) == 3
+    assert all(2 <= f - p <= 5 for f, p in zip(found, planted, strict=True))
+    assert evidence.spikes(noisy(2000, [], seed=seed)) == []
+
+
+def test_an_onset_is_the_first_loud_step_after_a_quiet_one():
+    """Levels by hand: 1 is loud, 0 quiet, 0.01 neither."""
+    loss = Series([1, 1, 0.01, 1, 0, 0.01, 1, 1, 0.01, 1, 0, 1, 0.05], dtype=float)
+    assert evidence.spikes(loss, apart=1) == [6, 11]
+    assert evidence.spikes(loss, apart=6) == [6]
+    assert evidence.spikes(loss, apart=5) == [6, 11]
+    assert evidence.spikes(loss, loud=2) == []
+    assert evidence.spikes(loss, quiet=0.02, apart=1) == [3, 6, 9, 11]
+    assert evidence.spikes(Series([0.001, 0.1])) == [1]  # both levels are included
+    assert evidence.spikes(Series([0.0011, 0.1])) == []
+    assert evidence.spikes(Series([0.001, 0.0999])) == []
+    assert evidence.spikes(Series([0.0, math.inf])) == [1]
+    assert evidence.spikes(Series([], dtype=float)) == []
+
+
+def test_a_burst_goes_on_as_long_as_its_spikes_follow_each_other():
+    loss = Series(0.0, index=range(400))
+    loss[[100, 150, 200, 260, 320]] = 1.0
+    assert evidence.spikes(loss) == [100, 260, 320]
+    loss.index += 1000  # steps are labels, not places
+    assert evidence.spikes(loss) == [1100, 1260, 1320]
+
+
+def test_a_loss_that_is_no_number_is_refused():
+    with pytest.raises(ValueError, match="the loss is NaN at step 2"):
+        evidence.spikes(Series([1.0, 0.0, NONE, 1.0]))
+    with pytest.raises(ValueError, match=r"quiet \(0.1\) must lie below loud \(0.1\)"):
+        evidence.spikes(Series([1.0]), quiet=0.1)
+
+
+def test_the_onset_of_seeds_with_traces_of_unlike_length():
+    trace = table([0, 0, 1, 0], [0, 1, NONE, NONE], [1, 0, 0, 0], [NONE] * 4)
+    assert same(evidence.onset(trace), 2, 1, NEVER, NONE)
+    assert same(evidence.onset(trace, loud=2), NEVER, NEVER, NEVER, NONE)
+    with pytest.raises(ValueError, match="NaN at step 1"):
+        evidence.onset(table([0, NONE, 1]))
+
+
+def test_reading_evidence_needs_no_torch():
+    code = (
+        "import sys; from grokbook import evidence, claims, tables;"
+        "sys.exit('torch' in sys.modules or 'matplotlib' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_the_index_of_values_holds_plain_seeds():
+    """They go into JSON and dictionaries."""
+    values = run(CURVES).last("test_accuracy").to_dict()
+    assert {type(seed) for seed in values} == {int}
+    assert {type(value) for value in values.values()} == {float}
+    assert pd.Series(values).index.tolist() == [3, 0, 1]

@@ -1,0 +1,161 @@
+"""Public files: always checked, fetched only if missing, refused in one sentence."""
+
+import hashlib
+import io
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+from helpers import put
+
+from grokbook import datasets
+from grokbook.errors import DataError, UnknownName
+
+SHAKESPEARE = "tinyshakespeare/input.txt"
+BATCH = "cifar-10-batches-py/data_batch_1"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("GROKBOOK_DATA", str(tmp_path))
+    return tmp_path
+
+
+def online(monkeypatch, content):
+    """What every address serves to pooch, or the error it meets; and what was asked."""
+    pytest.importorskip("pooch")
+    asked = []
+
+    def download(url, output_file, *_):
+        asked.append(url)
+        if isinstance(content, Exception):
+            raise content
+        Path(output_file).write_bytes(content)
+
+    monkeypatch.setattr("pooch.core.choose_downloader", lambda *_, **__: download)
+    return asked
+
+
+def archive(**members):
+    """A compressed tar of some CIFAR files."""
+    raw = io.BytesIO()
+    with tarfile.open(fileobj=raw, mode="w:gz") as tar:
+        for name, content in members.items():
+            info = tarfile.TarInfo("cifar-10-batches-py/" + name)
+            info.size = len(content)
+            tar.addfile(info, io.BytesIO(content))
+    return raw.getvalue()
+
+
+def files(folder):
+    return {str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()}
+
+
+def test_text(folder, monkeypatch):
+    put(folder, monkeypatch, SHAKESPEARE, "naïve ⊥".encode())
+    assert datasets.text(SHAKESPEARE) == "naïve ⊥"
+
+
+def test_every_file_has_an_address():
+    for name in datasets.REGISTRY:
+        assert datasets.address(name).startswith("https://")
+    assert datasets.address(BATCH).endswith("/cifar-10-python.tar.gz")
+    assert set(datasets.URLS) <= set(datasets.REGISTRY)
+
+
+def test_a_name_that_nobody_registered():
+    with pytest.raises(UnknownName, match="unknown data file 'iris.csv': use one of"):
+        datasets.fetch("iris.csv")
+
+
+def test_a_changed_file_is_refused_and_left_alone(folder, monkeypatch):
+    asked = online(monkeypatch, b"To be")
+    put(folder, monkeypatch, SHAKESPEARE, b"To be")
+    assert datasets.text(SHAKESPEARE) == "To be"
+    (folder / SHAKESPEARE).write_bytes(b"Not to be")
+    with pytest.raises(DataError, match="is not the published .* delete it"):
+        datasets.text(SHAKESPEARE)
+    assert (folder / SHAKESPEARE).read_bytes() == b"Not to be"
+    assert asked == []
+
+
+def test_md5_pins_are_checked(folder):
+    (folder / "cifar-100-python").mkdir()
+    (folder / "cifar-100-python/train").write_bytes(b"other")
+    with pytest.raises(DataError, match="not the published .*md5 795f3202"):
+        datasets.cifar100()
+
+
+def test_a_read_only_folder_needs_no_pooch(folder, monkeypatch):
+    put(folder, monkeypatch, SHAKESPEARE, b"To be")
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    for path in (folder / SHAKESPEARE, (folder / SHAKESPEARE).parent, folder):
+        path.chmod(0o555)
+    try:
+        assert datasets.text(SHAKESPEARE) == "To be"
+    finally:
+        for path in (folder, (folder / SHAKESPEARE).parent):
+            path.chmod(0o755)
+
+
+@pytest.mark.parametrize("name", [SHAKESPEARE, BATCH])
+def test_no_network(folder, monkeypatch, name):
+    online(monkeypatch, ConnectionError("Name or service not known\nwith a long trace"))
+    with pytest.raises(DataError) as caught:
+        datasets.fetch(name)
+    message = str(caught.value)
+    for part in (name, str(folder), datasets.address(name), "GROKBOOK_DATA"):
+        assert part in message
+    assert "Name or service not known" in message
+    assert "\n" not in message
+    assert files(folder) == set()
+
+
+@pytest.mark.usefixtures("folder")
+def test_pooch_is_optional_until_it_is_needed(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    with pytest.raises(DataError, match="pooch, which would fetch it"):
+        datasets.text(SHAKESPEARE)
+
+
+def test_corrupt_download(folder, monkeypatch):
+    """pooch itself refuses what does not match the pin and keeps nothing."""
+    online(monkeypatch, b"garbage")
+    with pytest.raises(DataError, match="hash of downloaded file"):
+        datasets.text(SHAKESPEARE)
+    assert files(folder) == set()
+
+
+def test_a_good_download_is_kept(folder, monkeypatch):
+    asked = online(monkeypatch, b"To be")
+    put(folder, monkeypatch, SHAKESPEARE, b"To be")
+    (folder / SHAKESPEARE).unlink()
+    for _ in range(2):
+        assert datasets.text(SHAKESPEARE) == "To be"
+    assert asked == [datasets.address(SHAKESPEARE)]
+
+
+def test_files_of_an_archive_are_fetched_once(folder, monkeypatch):
+    batches = {f"data_batch_{k}": b"images %d" % k for k in (1, 2)}
+    packed = archive(**batches)
+    asked = online(monkeypatch, packed)
+    for name, content in batches.items():
+        put(folder, monkeypatch, "cifar-10-batches-py/" + name, content)
+        (folder / "cifar-10-batches-py" / name).unlink()
+    digest = hashlib.sha256(packed).hexdigest()
+    monkeypatch.setitem(datasets.REGISTRY, "cifar-10-python.tar.gz", digest)
+    for name, content in batches.items():
+        path = datasets.fetch("cifar-10-batches-py/" + name)
+        assert path == folder / "cifar-10-batches-py" / name
+        assert path.read_bytes() == content
+    assert asked == [datasets.address(BATCH)]
+
+
+def test_another_archive_under_the_name_is_left_alone(folder, monkeypatch):
+    asked = online(monkeypatch, b"never asked")
+    (folder / "cifar-10-python.tar.gz").write_bytes(b"mine")
+    with pytest.raises(DataError, match="cifar-10-python.tar.gz needs to update"):
+        datasets.fetch(BATCH)
+    assert (folder / "cifar-10-python.tar.gz").read_bytes() == b"mine"
+    assert asked == []

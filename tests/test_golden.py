@@ -1,0 +1,64 @@
+"""The learner makes of 18 arms what the first engine of this book made of them.
+
+When a value differs, an engine was changed that must not be: the records of the book
+could no longer be made again. Write ``golden.json`` anew only with the records.
+"""
+
+import hashlib
+import json
+import math
+from pathlib import Path
+
+import pytest
+import torch
+from golden.arms import ARMS, STEPS
+from helpers import tiny_cifar, tiny_corpus
+
+from grokbook.engine import build, device
+
+GOLDEN = json.loads((Path(__file__).parent / "golden" / "golden.json").read_text())
+# Another processor or version of torch sums in another order.
+SAME_MACHINE = (
+    GOLDEN["torch"] == torch.__version__.split("+")[0]
+    and GOLDEN["cpu"] == torch.backends.cpu.get_cpu_capability()
+    and GOLDEN["machine"] == device.describe("cpu", "torch")["device_name"]
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("downloads")
+    with pytest.MonkeyPatch.context() as patch:
+        tiny_cifar(folder, patch, images=6)
+        tiny_corpus(folder, patch)
+        yield
+
+
+def rms(tensors):
+    tensors = list(tensors)
+    squares = (float(t.detach().double().square().sum()) for t in tensors)
+    return math.sqrt(math.fsum(squares) / sum(t.numel() for t in tensors))
+
+
+@pytest.mark.parametrize("arm", ARMS, ids=lambda arm: arm.name)
+def test_a_hundred_steps_are_those_of_the_first_engine(arm):
+    learner, rows = build.learner([(arm, GOLDEN["seed"])]), []
+    for _ in range(STEPS):
+        before = learner.weights()
+        loss = float(learner.step())
+        weights = learner.params
+        moved = [w.detach() - before[name] for name, w in weights.items()]
+        grads = [w.grad for w in weights.values()]
+        rows.append([loss, rms(grads), rms(moved), rms(weights.values())])
+    expected = GOLDEN["arms"][arm.name]
+    if not SAME_MACHINE:  # rounding grows with the steps
+        assert rows[:5] == pytest.approx(expected["rows"][:5], rel=1e-3)
+        return
+    digests = sorted(
+        hashlib.sha256(w.detach().numpy().tobytes()).hexdigest()
+        for w in learner.params.values()
+    )
+    for step, (found, wanted) in enumerate(zip(rows, expected["rows"], strict=True)):
+        assert found == wanted, f"step {step + 1}: {GOLDEN['columns']}"
+    digest = hashlib.sha256("".join(digests).encode()).hexdigest()
+    assert digest == expected["digest"]

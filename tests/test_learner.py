@@ -1,0 +1,256 @@
+"""What a step and a look must be so that a GPU can replay them, and what they show."""
+
+import json
+
+import pytest
+import torch
+from helpers import ENCODER, arm
+from test_loop import ARMS, data  # noqa: F401  (data files of the tiny tasks)
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from grokbook import losses
+from grokbook.engine import build, observe
+from grokbook.experiment import Spec
+
+WAITS = ("_local_scalar_dense", "item", "nonzero", "is_nonzero", "equal")
+
+
+class Tape(TorchDispatchMode):
+    """Every operation with its numbers, as a CUDA graph would keep them."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls = []
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        def plain(value):
+            if isinstance(value, torch.Tensor):
+                return ["tensor", list(value.shape), str(value.dtype)]
+            if isinstance(value, list | tuple):
+                return [plain(part) for part in value]
+            return repr(value)
+
+        if str(function).startswith("profiler"):
+            return function(*args, **(kwargs or {}))
+        numbers = [plain(value) for value in (*args, *(kwargs or {}).values())]
+        self.calls.append((str(function), json.dumps(numbers)))
+        return function(*args, **(kwargs or {}))
+
+
+def taped(one, body):
+    one._fill()
+    with Tape() as tape:
+        body()
+    one.step_count += 1
+    return tape.calls
+
+
+@pytest.mark.parametrize("settings", ARMS.values(), ids=ARMS)
+def test_two_steps_are_the_same_operations_and_wait_for_nothing(settings):
+    """So that a step can be captured once and replayed, on a machine that has a GPU."""
+    members = [(arm(**settings), seed) for seed in (0, 1)]
+    one = build.learner(members, stacked=True, host_driven=True)
+    _, phase = one._phase()
+    taped(one, lambda: one._body(phase))  # the first makes what stays
+    tapes = [taped(one, lambda: one._body(phase)) for _ in range(2)]
+    assert tapes[0] == tapes[1]
+    assert len(tapes[0]) > 10
+    names = {name.split(".")[1] for name, _ in tapes[0]}
+    assert not names & set(WAITS)
+
+
+@pytest.mark.parametrize("settings", ARMS.values(), ids=ARMS)
+def test_rows_and_masks_stay_where_they_are(settings):
+    """A captured step reads the same memory at every replay."""
+    members = [(arm(**settings), seed) for seed in (0, 1)]
+    one = build.learner(members, stacked=True, host_driven=True)
+    one.feed.stays = True
+    places = []
+    for _ in range(3):
+        one._fill()
+        tensors = [*one.feed.batch, *one.masks.values()]
+        tensors += [group["lr"] for group in one.optimizer.param_groups]
+        places.append([tensor.data_ptr() for tensor in tensors])
+        one.step_count += 1
+    assert places[0] == places[1] == places[2]
+
+
+@pytest.mark.parametrize("settings", ARMS.values(), ids=ARMS)
+def test_steps_driven_by_the_host_are_the_same(settings):
+    def train(host_driven):
+        wide = arm(
+            **settings
+            | {
+                "dtype": "float64",
+                "loss": Spec("softmax_cross_entropy", dtype="float64"),
+            }
+        )
+        members = [(wide, seed) for seed in (0, 1)]
+        one = build.learner(members, stacked=True, host_driven=host_driven)
+        return [one.step().tolist() for _ in range(12)]
+
+    for driven, plain in zip(train(True), train(False), strict=True):
+        assert driven == pytest.approx(plain, rel=1e-7)
+
+
+def test_mapped_looks_wait_for_nothing():
+    one = build.learner(
+        [(arm(), seed) for seed in (0, 1)], stacked=True, host_driven=True
+    )
+    one.step()
+    names = [n for n, o in observe.OBSERVABLES.items() if o.mapped]
+    names = [n for n in names if not observe.OBSERVABLES[n].needs & observe.PLACES]
+    names = [n for n in names if n not in ("fourier", "scale_free")]
+    one.observe(names, one.weights())
+    with Tape() as tape:
+        one.observe(names, one.weights())
+    assert not {name.split(".")[1] for name, _ in tape.calls} & set(WAITS)
+
+
+# What a look sees --------------------------------------------------------------------
+
+
+def test_everything_is_what_it_says():
+    """Train and test rows, phases, steps and blocks that cannot be taken for others."""
+    settings = {
+        "dataset": Spec("modular", p=11, train_fraction=0.3),
+        "alpha": 0.5,
+        "later_loss": (2, Spec("mean_squared_error")),
+    }
+    one = build.learner([(arm(**settings), 0)])
+    first = {n: p.detach().clone() for n, p in one.params.items()}
+    one.step()
+    assert one._phase()[0] == 0
+    before = one.weights()
+    one.step()
+    assert one._phase()[0] == 2
+    one._before, one._grads = before, {n: p.grad for n, p in one.params.items()}
+    seen = one.snapshot({"train", "test", "step"}, has_step=True)
+    x, y = one.feed.train
+    assert (len(y), len(one.feed.test[1])) == (36, 85)
+    logits = 0.5 * torch.func.functional_call(one.model, dict(one.params), (x,))
+    torch.testing.assert_close(seen.train.logits, logits.detach())
+    assert torch.equal(seen.train.labels, y)
+    assert torch.equal(seen.test.labels, one.feed.test[1])
+    wanted = losses.mean_squared_error(logits, y, reduction="none")
+    torch.testing.assert_close(seen.train.losses, wanted.detach())
+    for name, weight in one.params.items():
+        assert torch.equal(seen.params[name], weight)
+        assert torch.equal(seen.before[name], before[name])
+        assert not torch.equal(first[name], before[name])
+        assert torch.equal(seen.grads[name], weight.grad)
+
+
+def test_an_observable_of_ones_own(monkeypatch):
+    """A penalty on activations: its share of the gradients at every tap."""
+    found = {}
+    monkeypatch.setattr(observe, "OBSERVABLES", dict(observe.OBSERVABLES))
+
+    @observe.observable("tap_grads", mapped=False)
+    def pull(s):
+        found["loss"], found["total"] = s.tap_grads(), s.tap_grads(total=True)
+        return {"pull": (found["total"]["pre.0"] - found["loss"]["pre.0"]).norm()}
+
+    settings = {"penalties": (Spec("radius", strength=0.5),), "dtype": "float64"}
+    one = build.learner([(arm(**settings), seed) for seed in (0, 1)], stacked=True)
+    one.step()
+    values = one.observe(["core", "pull"], one.weights())["pull"]
+    assert values.shape == (2,) and (values > 0).all()
+    x, y = (part[1] for part in one.feed.train)
+    params = {n: p[1].detach() for n, p in one.params.items()}
+    weight = params["layers.1.weight"]
+    table = params["layers.0.weight"].reshape(len(weight[0]), -1)
+    hidden = torch.nn.functional.one_hot(x, 11).flatten(1).double() @ table.T
+    pre = hidden.requires_grad_()
+    penalty = 0.5 * ((pre.norm(dim=1) - 4) ** 2).mean() / 16
+    (expected,) = torch.autograd.grad(penalty, pre)
+    difference = found["total"]["pre.0"] - found["loss"]["pre.0"]
+    torch.testing.assert_close(difference, expected, rtol=1e-6, atol=1e-12)
+
+
+def test_curvature_is_that_of_the_exact_hessian():
+    """By the objective in float64 with penalty and BatchNorm, against torch.func."""
+    small = Spec("mlp", classes=5, vocabulary=5, widths=(3,), norm="batch")
+    settings = {
+        "dataset": Spec("modular", p=5, train_fraction=0.8),
+        "model": small,
+        "penalties": (Spec("l2", strength=0.3),),
+    }
+    one = build.learner([(arm(**settings), 0)])
+    for _ in range(5):
+        one.step()
+    weights, function = one.objective()
+    names, shapes = list(weights), [w.shape for w in weights.values()]
+    sizes = [w.numel() for w in weights.values()]
+
+    def flat(vector):
+        parts = vector.split(sizes)
+        return function(
+            {n: p.view(s) for n, p, s in zip(names, parts, shapes, strict=True)}
+        )
+
+    vector = torch.cat([w.flatten() for w in weights.values()])
+    hessian = torch.autograd.functional.hessian(flat, vector)
+    found = one.observe(["curvature", "adam_curvature"], one.weights())
+    largest = torch.linalg.eigvalsh(hessian)[-1]
+    assert float(found["sharpness"]) == pytest.approx(float(largest), rel=1e-3)
+    spread = torch.cat([s.flatten() for s in one.optimizer.spread()]).double()
+    scaled = hessian / spread.sqrt() / spread.sqrt()[:, None]
+    largest = torch.linalg.eigvalsh(scaled)[-1]
+    assert float(found["preconditioned_sharpness"]) == pytest.approx(
+        float(largest), rel=1e-3
+    )
+    error = 5 * float(found["hessian_trace_error"]) + 1e-6
+    assert float(found["hessian_trace"]) == pytest.approx(
+        float(hessian.trace()), abs=error
+    )
+
+
+def test_the_objective_is_the_loss_of_the_step():
+    """Batch statistics, penalties and phases included; in float64, so to rounding."""
+    for name in (
+        "BatchNorm",
+        "penalties",
+        "penalty on activations",
+        "scaled, own split",
+    ):
+        one = build.learner([(arm(**ARMS[name]), 0)])
+        one.step()
+        weights, function = one.objective()
+        assert float(function(weights)) == pytest.approx(float(one.step()), rel=1e-5)
+
+
+def test_singhs_scale_free_loss():
+    """SR-train: rows of unit length into the MLP, with and without the other norms."""
+    network = Spec(
+        "transformer",
+        classes=11,
+        vocabulary=11,
+        width=8,
+        hidden=(16,),
+        norms=("query_key", "value", "mlp"),
+    )
+    one = build.learner([(arm(model=network), 0)])
+    one.step()
+    values = one.observe(["scale_free", "core"])
+    assert len({float(v) for v in values.values()}) == len(values)
+    with torch.no_grad():  # a network whose MLP takes any length the same way
+        for name, weight in one.params.items():
+            if "mlp" in name:
+                weight.zero_()
+    values = one.observe(["scale_free", "core"])
+    kept = float(values["sr_train_norms_kept"])
+    assert kept == pytest.approx(float(values["train_loss"]), rel=1e-6)
+    assert kept != pytest.approx(float(values["sr_train"]), rel=1e-6)
+
+
+def test_attention_is_that_of_the_first_block():
+    network = Spec("transformer", **ENCODER.options | {"depth": 2, "dropout": 0.0})
+    one = build.learner([(arm(model=network), 0)])
+    with torch.no_grad():  # the first block looks everywhere alike
+        for part in ("query", "key"):
+            one.params[f"blocks.0.attention.{part}.weight"].zero_()
+            one.params[f"blocks.0.attention.{part}.bias"].zero_()
+            one.params[f"blocks.1.attention.{part}.weight"].mul_(30)
+    found = float(one.observe(["attention"])["entropy_per_head"])
+    assert found == pytest.approx(0.6931, abs=1e-3)

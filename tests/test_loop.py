@@ -1,0 +1,640 @@
+"""The learner and its loop: alone = stacked, resumed = whole, windows, replay."""
+
+import contextlib
+import errno
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+import torch
+from golden.arms import ARMS as GOLDEN
+from helpers import ENCODER, arm, tiny_cifar, tiny_corpus, tiny_images, tiny_mnist
+
+from grokbook import papers
+from grokbook.engine import build, device, learner, loop, state
+from grokbook.errors import Diverged, TrainingError
+from grokbook.experiment import Spec, Window
+from grokbook.models import fast
+
+RESNET = {
+    "dataset": Spec("cifar10", train_samples=8, test_samples=6),
+    "model": Spec("resnet18", classes=10, width=4),
+    "optimizer": Spec("sgd", lr=0.05, momentum=0.9),
+    "observables": ("core", "update"),
+}
+BATCH_NORM = Spec(
+    "mlp", classes=11, vocabulary=11, widths=(16,), bias=False, norm="batch"
+)
+ARMS = {
+    "AdamW": {},
+    "⊥AdamW": {"wrappers": (Spec("orthogonal"),)},
+    "scheduled SGD": {
+        "optimizer": Spec("sgd", lr=0.1, momentum=0.5),
+        "wrappers": (Spec("gradient_norm_schedule"),),
+    },
+    "centred and clipped": {
+        "wrappers": (
+            Spec("clip", norm=0.1),
+            Spec("centre_rows", names=("layers.1.weight",)),
+        )
+    },
+    "batches": {"batch_size": 10},
+    "batches with a schedule": {"batch_size": 10, "schedule": Spec("cosine", warmup=3)},
+    "another loss later": {"later_loss": (9, Spec("stablemax_cross_entropy"))},
+    "penalties": {
+        "penalties": (Spec("logit_norm", strength=0.01), Spec("l2", strength=0.1))
+    },
+    "penalty on activations": {
+        "penalties": (Spec("radius", strength=0.1),),
+        "schedule": Spec("warmup", over=10),
+    },
+    "kept weights": {"keep": (0, 7, 30)},
+    "kept in half precision": {"keep": (7, 30), "keep_dtype": "float16"},
+    "early stop": {"stop": 0.02},
+    "everything observed": {"observables": ("core", "gradients", "alignment")},
+    "rare observables": {"rarely": (7, ("norms", "update")), "log": 10},
+    "scaled, own split": {"alpha": 0.5, "init_scale": 2.0, "split_seed": 3},
+    "dropout": {"model": ENCODER},
+    "dropout in batches": {"model": ENCODER, "batch_size": 10},
+    "BatchNorm": {"model": BATCH_NORM, "trace": True},
+    "curvature": {
+        "model": BATCH_NORM,
+        "log": 10,
+        "observables": ("core", "curvature", "adam_curvature"),
+    },
+    "a whole ResNet": RESNET,
+    "a ResNet in batches, augmented": RESNET
+    | {
+        "batch_size": 4,
+        "eval_batch": 3,
+        "augment": Spec("crop_flip", size=32, padding=4),
+        "optimizer": Spec("sgd", lr=0.002, momentum=0.9),
+        "schedule": Spec("staircase", every=10),
+        "observables": ("core", "norms"),
+    },
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("downloads")
+    with pytest.MonkeyPatch.context() as patch:
+        tiny_mnist(folder, patch, images=300)
+        tiny_cifar(folder, patch, images=6)
+        tiny_corpus(folder, patch)
+        tiny_images(folder, patch, size=(256, 256))
+        yield
+
+
+def series(result):
+    rows = result.rows  # the first has no observables of a step
+    return {name: [r.get(name, 0.0) for r in rows] for name in rows[-1]}
+
+
+def same(one, other):
+    """The same rows, trace and kept weights, bit for bit."""
+    assert json.dumps(one.rows) == json.dumps(other.rows)
+    assert one.trace == other.trace
+    assert one.kept.keys() == other.kept.keys()
+    for epoch, weights in one.kept.items():
+        for name, weight in weights.items():
+            assert torch.equal(weight, other.kept[epoch][name])
+    return True
+
+
+def in_float64(arm):
+    """The same arm without rounding noise that Adam's tiny eps would blow up."""
+
+    def wide(spec):
+        return Spec(spec.name, **spec.options | {"dtype": "float64"})
+
+    return replace(arm, dtype="float64", loss=wide(arm.loss))
+
+
+# Members -----------------------------------------------------------------------------
+
+
+def agree(in_stack, alone, rel=1e-6):
+    expected, found = series(alone), series(in_stack)
+    assert expected.keys() == found.keys()
+    for column in expected:
+        if column.endswith("key.bias"):
+            continue  # softmax does not see it: its gradient is rounding, its step not
+        assert found[column] == pytest.approx(expected[column], rel=rel, abs=1e-9), (
+            column
+        )
+
+
+@pytest.mark.parametrize("name", papers.names())
+def test_member_alone_equals_member_in_a_stack(name):
+    """Every experiment; the stacks mix arms whose settings differ in numbers only."""
+    every = papers.get(name, "smoke")
+    members = [(in_float64(a), seed) for a, seed in every.members()]
+    members.sort(key=lambda member: build.kind(member[0]))
+    for _, group in groupby(members, key=lambda member: build.kind(member[0])):
+        group = list(group)
+        together = loop.train(group, stacked=True)
+        for member, in_stack in zip(group, together, strict=True):
+            (alone,) = loop.train([member])
+            assert (in_stack.arm, in_stack.seed) == member
+            agree(in_stack, alone)
+
+
+@pytest.mark.parametrize("settings", ARMS.values(), ids=ARMS)
+def test_every_ability_stacks(settings):
+    member = in_float64(arm(**settings))
+    members = [(member, 0), (member, 1)]
+    together = loop.train(members, stacked=True)
+    for one, in_stack in zip(members, together, strict=True):
+        (alone,) = loop.train([one])
+        assert alone.kept.keys() == in_stack.kept.keys()
+        agree(in_stack, alone)
+        for epoch, weights in alone.kept.items():
+            torch.testing.assert_close(in_stack.kept[epoch], weights)
+
+
+def test_dropout_of_a_member_does_not_depend_on_its_neighbours():
+    """Stacked with other seeds, in another place: the same masks."""
+    one = in_float64(arm(model=ENCODER, epochs=6))
+    alone = loop.train([(one, 3)], stacked=True)[0]
+    among = loop.train([(one, 5), (one, 3), (one, 1)], stacked=True)[1]
+    agree(among, alone, rel=1e-12)
+
+
+@pytest.mark.parametrize("stacked", [False, True])
+def test_weights_are_kept_for_some_seeds_and_rounded(stacked):
+    some = arm(keep=(0, 30), keep_seeds=(1,), keep_dtype="float16")
+    for seed in (0, 1):
+        (rounded,) = loop.train([(some, seed)], stacked=stacked)
+        (exact,) = loop.train([(arm(keep=(0, 30)), seed)], stacked=stacked)
+        assert series(rounded) == series(exact)
+        assert list(rounded.kept) == [0, 30] * seed
+        for epoch, weights in rounded.kept.items():
+            for name, weight in weights.items():
+                assert torch.equal(weight, exact.kept[epoch][name].half())
+
+
+def test_rare_observables_at_their_own_epochs():
+    settings = {"observables": ("core",), "rarely": (12, ("norms", "update"))}
+    (result,) = loop.train([(arm(log=10, **settings), 0)])
+    found = {row["epoch"]: "weight_norm" in row for row in result.rows}
+    rare = {0: True, 12: True, 24: True, 30: True}
+    assert found == {10: False, 20: False} | rare
+    assert [("update_norm" in row) for row in result.rows] == [
+        row["epoch"] in rare and row["epoch"] > 0 for row in result.rows
+    ]
+
+
+def test_the_trace_has_the_loss_of_every_step():
+    (result,) = loop.train([(arm(trace=True, dtype="float64"), 0)])
+    logged = [row["train_loss"] for row in result.rows]
+    assert len(result.trace) == 30
+    assert result.trace == pytest.approx(logged[:-1], rel=1e-6)
+
+
+@pytest.mark.parametrize("stacked", [False, True])
+@pytest.mark.parametrize("settings", ARMS.values(), ids=ARMS)
+def test_resume_is_bit_exact(tmp_path, settings, stacked):
+    """Stopped twice and resumed, a training ends like one that never stopped."""
+    members = [(arm(**settings), seed) for seed in range(1 + stacked)]
+    whole = loop.train(members, stacked=stacked)
+    checkpoint, parts = tmp_path / "checkpoint", None
+    for pause in (7, 13, 10**9):
+        calls = iter(range(pause))
+        parts = loop.train(
+            members,
+            stacked=stacked,
+            checkpoint=checkpoint,
+            should_stop=lambda calls=calls: next(calls, None) is None,
+        )
+        if parts is not None:
+            break
+        assert checkpoint.exists()
+    assert all(same(a, b) for a, b in zip(whole, parts, strict=True))
+
+
+@pytest.mark.parametrize("one", GOLDEN, ids=lambda one: one.name)
+def test_resume_of_golden_arms_is_bit_exact(tmp_path, one):
+    member = [(replace(one, epochs=44, log=11, keep=(44,)), 0)]
+    (whole,) = loop.train(member)
+    for pause in (1, 2, 10**9):
+        calls = iter(range(pause))
+        parts = loop.train(
+            member,
+            checkpoint=tmp_path / "checkpoint",
+            should_stop=lambda calls=calls: next(calls, None) is None,
+        )
+    assert same(whole, parts[0])
+
+
+@pytest.mark.parametrize("settings", ARMS.values(), ids=ARMS)
+def test_a_stack_lies_on_its_device_as_a_whole(settings):
+    """On "meta", which computes nothing, mixing devices is an error as on a GPU."""
+    if "augment" in settings or "curvature" in settings.get("observables", ()):
+        pytest.skip("pictures are cropped on the host; eigenvalues need numbers")
+    one = build.learner([(arm(**settings), k) for k in (0, 1)], "meta", stacked=True)
+    before = one.weights()
+    one.step()
+    found = [*one.params.values(), *one.observe(("core", "norms"), before).values()]
+    assert {tensor.device.type for tensor in found} == {"meta"}
+
+
+@pytest.mark.parametrize("settings", ARMS.values(), ids=ARMS)
+def test_gradients_that_are_scaled_on_the_way_have_the_same_bits(settings, monkeypatch):
+    member = (arm(**settings), 0)
+    (scaled,) = loop.train([member])
+    monkeypatch.setattr(learner, "GRADIENT_SCALE", 1.0)
+    (plain,) = loop.train([member])
+    assert same(scaled, plain)
+
+
+def test_no_product_of_a_collapsed_network_sees_a_subnormal(monkeypatch):
+    """Scaled or not, the gradients agree to the spacing of subnormals."""
+    collapsed = arm(
+        loss=Spec("softmax_cross_entropy", dtype="float64"), init_scale=30.0
+    )
+    smallest, seen, linear = torch.finfo(torch.float32).tiny, [], fast.linear
+
+    def spy(*arguments, **options):
+        out = linear(*arguments, **options)
+        out.register_hook(
+            lambda g: seen.append(((g != 0) & (g.abs() < smallest)).any())
+        )
+        return out
+
+    def gradients():
+        seen.clear()
+        one = build.learner([(collapsed, 0)])
+        one.step()
+        return {name: p.grad for name, p in one.params.items()}
+
+    monkeypatch.setattr(fast, "linear", spy)
+    scaled = gradients()
+    assert seen and not any(seen)
+    monkeypatch.setattr(learner, "GRADIENT_SCALE", 1.0)
+    plain = gradients()
+    assert any(seen)
+    for name, grad in plain.items():
+        torch.testing.assert_close(scaled[name], grad, rtol=1e-6, atol=1e-42)
+        assert grad.any()
+
+
+def test_same_seed_same_series_other_seed_another():
+    for settings in ({}, {"model": ENCODER}, {"batch_size": 10}):
+        (a,), (b,), (c,) = (loop.train([(arm(**settings), seed)]) for seed in (0, 0, 1))
+        assert same(a, b)
+        assert a.rows != c.rows
+
+
+def test_split_seed_fixes_the_data_alone():
+    data = [build.start(arm(split_seed=5), seed) for seed in (0, 1)]
+    assert torch.equal(data[0][0].x_train, data[1][0].x_train)
+    weights = [next(model.parameters()) for _, model in data]
+    assert not torch.equal(*weights)
+
+
+def test_training_leaves_the_callers_generator_alone():
+    torch.manual_seed(7)
+    expected = torch.rand(3)
+    torch.manual_seed(7)
+    loop.train([(arm(model=ENCODER, epochs=2), 0)])
+    assert torch.equal(torch.rand(3), expected)
+
+
+def test_batches_visit_every_row_once_in_a_pass():
+    one, seen = build.learner([(arm(batch_size=12), 0)]), []
+    for step in range(4):  # 48 rows
+        one.feed.fill(step, None)
+        seen += one.feed.batch[0].tolist()
+    assert sorted(seen) == sorted(one.feed.train[0].tolist())
+    one.feed.fill(4, None)
+    assert one.feed.batch[0].tolist() != seen[:12]
+
+
+def test_one_step_by_hand():
+    """All rows, no wrapper: the plain step of torch, running means included."""
+    member = (arm(**RESNET), 0)
+    ours = build.learner([member])
+    data, twin = build.start(*member)
+    step = torch.optim.SGD(twin.parameters(), lr=0.05, momentum=0.9)
+    for _ in range(3):
+        step.zero_grad()
+        loss = torch.nn.functional.cross_entropy(twin(data.x_train), data.y_train)
+        loss.backward()
+        step.step()
+        assert float(ours.step()) == pytest.approx(float(loss.detach()), rel=1e-5)
+    state = ours.params | ours.buffers
+    for name, expected in twin.state_dict().items():
+        torch.testing.assert_close(state[name], expected, msg=name)
+
+
+def test_looking_changes_nothing():
+    one = build.learner([(arm(**ARMS["a ResNet in batches, augmented"]), 0)])
+    one.step()
+    before = one.state()
+    one.observe(("core", "norms"), one.weights())
+    after = one.state()
+    for part in ("params", "buffers"):
+        assert all(torch.equal(before[part][n], after[part][n]) for n in before[part])
+    assert one.model.training
+
+
+def test_looks_do_not_depend_on_their_batches():
+    seen = []
+    for size in (1, 3, 100, None):
+        one = build.learner([(arm(**RESNET | {"eval_batch": size}), 0)])
+        one.step()
+        seen.append({k: float(v) for k, v in one.observe(("core", "collapse")).items()})
+    # without batches all 8 training rows are looked at, not as many as the test set has
+    for found in seen[:2]:
+        assert found == pytest.approx(seen[2], rel=1e-5)
+    assert seen[3]["test_loss"] == pytest.approx(seen[2]["test_loss"], rel=1e-5)
+
+
+def test_loss_goes_down_and_starts_at_log_p():
+    (result,) = loop.train([(arm(epochs=200, log=50), 0)])
+    losses = series(result)["train_loss"]
+    assert losses[0] == pytest.approx(math.log(11), abs=0.1)
+    assert losses == sorted(losses, reverse=True)
+    assert losses[-1] < 0.5
+
+
+def test_figures_start_at_log_p_with_norm_13():
+    """Prieto et al., Figure 2 at paper scale: 4.73 and 13.0 before the first step."""
+    figure2 = papers.get("prieto2025/fig02", "paper").arms[1]
+    (result,) = loop.train([(replace(figure2, epochs=1, log=1), 42)])
+    assert result.rows[0]["train_loss"] == pytest.approx(math.log(113), abs=0.02)
+    assert result.rows[0]["weight_norm"] == pytest.approx(13.0, abs=0.1)
+
+
+# Windows and replay ------------------------------------------------------------------
+
+SPIKY = {
+    # a loss that jumps: without its correct logit a network that fits is at a loss
+    "later_loss": (230, Spec("correct_logit_zeroed", dtype="float32")),
+    "epochs": 400,
+    "log": 100,
+    "observables": ("core",),
+    "window": Window(
+        Spec("spike", factor=2.0, recent=20, past=40),
+        ("core", "update"),
+        length=8,
+        every=20,
+    ),
+}
+
+
+def test_a_window_opens_after_a_spike_and_is_replayed():
+    (result,) = loop.train([(arm(**SPIKY, trace=True), 0)])
+    (start,) = result.states
+    assert start == 220
+    inside = [r["epoch"] for r in result.rows if r["epoch"] % 100]
+    assert inside == list(range(start + 21, start + 29))
+    recent, before = result.trace[start : start + 20], result.trace[:start][-40:]
+    assert max(recent) > 2 * sorted(before)[20]
+    assert all("update_norm" in row for row in result.rows if row["epoch"] in inside)
+    saved = result.states[start]
+    rows = loop.replay(
+        (arm(**SPIKY), 0), saved, steps=28, observables=("core", "norms"), every=2
+    )
+    assert [row["epoch"] for row in rows] == list(range(start + 2, start + 29, 2))
+    assert [row["step_loss"] for row in rows] == result.trace[
+        start + 1 : start + 28 : 2
+    ]
+    assert "weight_norm" in rows[0]
+
+
+def test_windows_of_a_member_do_not_depend_on_its_neighbours(tmp_path):
+    one = in_float64(arm(**SPIKY))
+    calm = replace(one, name="calm", alpha=1e-9)
+    stacked = loop.train([(one, 0), (calm, 0)], stacked=True)
+    for member, found in zip([(one, 0), (calm, 0)], stacked, strict=True):
+        (alone,) = loop.train([member])
+        assert list(found.states) == list(alone.states)
+        assert [r["epoch"] for r in found.rows] == [r["epoch"] for r in alone.rows]
+    assert stacked[0].states and not stacked[1].states
+    (start,) = stacked[0].states
+    rows = loop.replay(
+        (one, 0), stacked[0].states[start], steps=5, observables=["core"]
+    )
+    assert len(rows) == 5
+
+
+def test_a_window_survives_a_stop(tmp_path):
+    member = [(arm(**SPIKY, trace=True), 0)]
+    (whole,) = loop.train(member)
+    for pause in (3, 5, 10**9):
+        calls = iter(range(pause))
+        parts = loop.train(
+            member,
+            checkpoint=tmp_path / "c",
+            should_stop=lambda calls=calls: next(calls, None) is None,
+        )
+    assert same(whole, parts[0])
+    assert list(parts[0].states) == list(whole.states)
+
+
+# What goes wrong ---------------------------------------------------------------------
+
+
+def test_nan_is_an_error_that_names_the_member():
+    diverging = arm("diverging", optimizer=Spec("sgd", lr=1e30), epochs=100)
+    with pytest.raises(TrainingError, match="arm 'diverging', seed 4: .* NaN"):
+        loop.train([(diverging, 4)])
+
+
+def test_devices(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert device.choose_device() == "cpu"
+    with pytest.raises(TrainingError, match="PyTorch finds no GPU"):
+        device.choose_device("cuda")
+    with pytest.raises(ValueError, match="unknown device 'tpu'"):
+        device.choose_device("tpu")
+
+
+@pytest.mark.parametrize("maker", ["GenuineIntel", "AuthenticAMD", ""])
+def test_the_library_is_decided_by_the_processor(maker, monkeypatch):
+    monkeypatch.setattr(device, "_cpuinfo", lambda key: maker)
+    found = device.matmul_library()
+    assert found == ("onednn" if maker == "AuthenticAMD" else "torch")
+
+
+def test_the_library_does_not_leak_from_one_training_to_the_next(tmp_path):
+    """A resumed member keeps its library, the next one has its own."""
+    member = [(arm(), 0)]
+    (plain,) = loop.train(member)
+    stop = {"checkpoint": tmp_path / "c", "should_stop": lambda: True}
+    loop.train(member, matmul="onednn", **stop)
+    (resumed,) = loop.train(member, matmul="onednn", checkpoint=tmp_path / "c")
+    assert resumed.info["matmul"] == "onednn"
+    assert fast.library() == "torch"
+    (again,) = loop.train(member)
+    assert again.info["matmul"] == "torch"
+    assert same(plain, again)
+
+
+def paused(checkpoint, member=None):
+    """Leave a checkpoint of a member that has been stopped at once."""
+    members = [member or (arm(), 0)]
+    done = loop.train(members, checkpoint=checkpoint, should_stop=lambda: True)
+    assert done is None
+    return members
+
+
+def of_another(checkpoint, member):
+    checkpoint.unlink()
+    paused(checkpoint, member)
+
+
+def rewritten(checkpoint, change, members):
+    """A checkpoint with a right digest and a wrong content."""
+    identity = loop.identity(members, "torch")
+    content = state.read(checkpoint, identity)
+    change(content)
+    state.write(checkpoint, identity, content)
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (lambda path: path.write_bytes(b""), "is damaged"),
+        (lambda path: path.write_bytes(b"no checkpoint"), "is damaged"),
+        (
+            lambda path: path.write_bytes(path.read_bytes()[:-100]),
+            "is damaged",
+        ),
+        (
+            lambda path: path.write_bytes(path.read_bytes().replace(b"2", b"9", 1)),
+            "has format 9, not 2",
+        ),
+        (lambda path: of_another(path, (arm(alpha=2.0), 0)), "belongs to"),
+        (lambda path: of_another(path, (arm(), 1)), "belongs to"),
+    ],
+    ids=["empty", "text", "truncated", "format", "another arm", "another seed"],
+)
+def test_a_checkpoint_that_does_not_fit_is_kept_aside(tmp_path, damage, reason):
+    checkpoint = tmp_path / "checkpoint"
+    members = paused(checkpoint)
+    damage(checkpoint)
+    content = checkpoint.read_bytes()
+    (whole,) = loop.train(members)
+    with pytest.warns(UserWarning, match=f"checkpoint {reason}.* kept aside"):
+        (found,) = loop.train(members, checkpoint=checkpoint)
+    assert same(found, whole)
+    assert (tmp_path / "checkpoint.aside").read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda c: c["learner"].update(step=31), "is at epoch 31 of 30"),
+        (lambda c: c["learner"].update(step=-1), "is at epoch -1 of 30"),
+        (lambda c: c["journal"]["rows"].pop(), "lacks rows"),
+        (lambda c: c["journal"].pop("rows"), "lacks 'rows'"),
+    ],
+    ids=["beyond the end", "negative", "a row less", "no rows"],
+)
+def test_a_checkpoint_with_a_wrong_content_is_kept_aside(tmp_path, change, reason):
+    checkpoint = tmp_path / "checkpoint"
+    members = paused(checkpoint)
+    rewritten(checkpoint, change, members)
+    with pytest.warns(UserWarning, match=f"checkpoint {reason}"):
+        loop.train(members, checkpoint=checkpoint)
+
+
+KILLED = """
+import json, os, signal, sys
+from pathlib import Path
+from grokbook import files
+from grokbook.engine import device, loop, state
+from grokbook.experiment import Arm
+
+device.prepare_cpu()
+arm = Arm.from_json(json.loads(sys.argv[1]))
+checkpoint, moment, library = Path(sys.argv[2]), sys.argv[3], sys.argv[4]
+loop.CHECKPOINT_SECONDS = 0
+write, saved = Path.write_bytes, []
+
+def die(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def half(path, content):
+    saved.append(path)
+    if len(saved) == 12 and moment == "writing":
+        write(path, content[:1000])
+        die()
+    write(path, content)
+    if len(saved) == 12 and moment == "before the new name":
+        die()
+
+Path.write_bytes = half
+report = lambda epoch: die() if moment == "training" and epoch == 17 else None
+loop.train([(arm, 3)], checkpoint=checkpoint, report=report, matmul=library)
+"""
+
+
+@pytest.mark.parametrize("library", fast.libraries())
+@pytest.mark.parametrize("moment", ["training", "writing", "before the new name"])
+def test_kill_9_then_resume_equals_uninterrupted(tmp_path, moment, library):
+    one, checkpoint = arm(model=ENCODER, keep=(5, 30)), tmp_path / "checkpoint"
+    (whole,) = loop.train([(one, 3)], matmul=library)
+    environment = os.environ | {
+        "PYTHONPATH": str(Path(loop.__file__).parents[2]),
+        "OMP_NUM_THREADS": str(torch.get_num_threads()),
+    }
+    words = [json.dumps(one.to_json()), checkpoint, moment, library]
+    killed = subprocess.run([sys.executable, "-c", KILLED, *words], env=environment)
+    assert killed.returncode == -signal.SIGKILL
+    saved = state.read(checkpoint, loop.identity([(one, 3)], library))
+    assert 10 < saved["learner"]["step"] < 20
+    (resumed,) = loop.train([(one, 3)], checkpoint=checkpoint, matmul=library)
+    assert same(whole, resumed)
+
+
+def full(*arguments, **options):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_full_disk_under_a_checkpoint(tmp_path, monkeypatch):
+    checkpoint = tmp_path / "checkpoint"
+    members = paused(checkpoint)
+    whole = checkpoint.read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_bytes", full)
+        with pytest.raises(TrainingError, match="No space left .* free some"):
+            paused(checkpoint, members[0])
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [whole]
+
+
+def test_nan_in_a_stack_keeps_the_other_members(tmp_path):
+    """Also when it happened before the training was stopped and resumed."""
+    rates = {"good": 0.1, "diverging": 1e30, "better": 0.2}
+    arms = [
+        arm(name, optimizer=Spec("sgd", lr=lr), stop=0.9) for name, lr in rates.items()
+    ]
+    members, checkpoint = [(one, 0) for one in arms], tmp_path / "checkpoint"
+    stop = {"stacked": True, "checkpoint": checkpoint}
+    assert loop.train(members, should_stop=lambda: True, **stop) is None
+    for _ in range(2):  # a row with NaN comes from the checkpoint the second time
+        calls = iter(range(20))
+        with contextlib.suppress(Diverged):
+            loop.train(
+                members,
+                should_stop=lambda calls=calls: next(calls, None) is None,
+                **stop,
+            )
+    with pytest.raises(Diverged, match="^arm 'diverging', seed 0: .* NaN") as caught:
+        loop.train(members, **stop)
+    good, lost, better = caught.value.outcomes
+    assert lost is None and good.rows
+    (alone,) = loop.train([members[2]])
+    assert series(better)["train_loss"] == pytest.approx(
+        series(alone)["train_loss"], rel=1e-4
+    )

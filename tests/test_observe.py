@@ -1,0 +1,164 @@
+"""Observables: what a snapshot holds, and members together as alone."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from helpers import random
+
+from grokbook import metrics
+from grokbook.engine.observe import OBSERVABLES, Seen, Snapshot, observe, spike
+
+PLAIN = [n for n, o in OBSERVABLES.items() if "objective" not in o.needs]
+FORMS = ("norms kept", "no norms")
+
+
+def snapshot(seed=0):
+    """A step on two tensors; one weight is too large for its update to count."""
+    before = {
+        "embedding": random(6, 4, seed=seed),
+        "output": random(5, 6, seed=seed + 1),
+    }
+    before["embedding"][0, 0] = 1e9
+    grads = {name: random(*w.shape, seed=seed + 7) for name, w in before.items()}
+    grads["output"][0] = 0
+    params = {name: w - 0.01 * grads[name] for name, w in before.items()}
+    logits, labels = 9 * random(20, 5, seed=seed + 2), torch.arange(20) % 5
+    attention = random(20, 2, 3, 3, seed=seed + 4).softmax(-1)
+    train = Seen(
+        logits,
+        labels,
+        F.cross_entropy(logits, labels, reduction="none"),
+        {"features": random(20, 6, seed=seed + 3), "attention.0": attention},
+    )
+    test = Seen(
+        logits[:8] + random(8, 5, seed=seed + 9),
+        labels[:8],
+        F.cross_entropy(logits[:8], labels[:8], reduction="none").half(),
+        {"features": random(8, 6, seed=seed + 5)},
+    )
+    unit = {form: random(20, seed=seed + k) for k, form in enumerate(FORMS, 6)}
+    return Snapshot(params, before, grads, train=train, test=test, unit_losses=unit)
+
+
+def test_a_snapshot_holds_what_was_put_in():
+    s = snapshot()
+    values = observe(s, PLAIN)
+    assert all(v.shape == () and v.dtype == torch.float64 for v in values.values())
+    assert values["train_loss"] == pytest.approx(s.train.losses.mean().item(), 1e-6)
+    assert values["test_loss"] == pytest.approx(s.test.losses.mean().item(), 1e-3)
+    for split in ("train", "test"):
+        seen = getattr(s, split)
+        found = (seen.logits.argmax(1) == seen.labels).double().mean()
+        assert values[f"{split}_accuracy"] == found
+    assert values["train_accuracy"] != values["test_accuracy"]
+    lengths = [values["norm.embedding"], values["norm.output"]]
+    assert values["weight_norm"] == pytest.approx(math.hypot(*lengths))
+    assert values["max_logit"] == s.train.logits.max()
+    best = s.train.logits.double().sort(dim=1, descending=True).values
+    assert values["mean_top_logit"] == pytest.approx(float(best[:, 0].mean()), 1e-6)
+    assert values["mean_gap"] == pytest.approx(
+        float((best[:, 0] - best[:, 1]).mean()), 1e-6
+    )
+    assert values["mean_logit_norm"] == pytest.approx(
+        s.train.logits.norm(dim=1).mean().item(), 1e-6
+    )
+    assert values["zero_grad"] == 6 / 54 and values["absorbed"] == 1 / 54
+    order = [values[f"collapse_float{bits}"] for bits in (16, 32, 64)]
+    assert order == sorted(order, reverse=True) and order[0] > order[2]
+
+
+def test_collapse_is_that_of_the_training_rows():
+    s = snapshot()
+    s.train.logits, s.test.logits = s.train.logits * 0, s.test.logits * 1e4
+    assert observe(s, ["collapse"])["collapse_float32"] == 0
+    s.train.logits, s.test.logits = s.test.logits, s.train.logits[:8]
+    assert observe(s, ["collapse"])["collapse_float32"] == 1
+
+
+def test_a_plain_gradient_step_updates_along_the_gradient():
+    """For gradient descent cos_update is cos_grad, up to float32 rounding."""
+    s = snapshot()
+    s.before["embedding"][0, 0] = s.params["embedding"][0, 0] = 0
+    s.params["embedding"][0, 0] -= 0.01 * s.grads["embedding"][0, 0]
+    values = observe(s, ["alignment"])
+    for suffix in ("", ".embedding", ".output"):
+        grad, update = values[f"cos_grad{suffix}"], values[f"cos_update{suffix}"]
+        assert grad == pytest.approx(update.item(), abs=1e-5) and grad != 0
+    weights = torch.cat([w.flatten() for w in s.before.values()])
+    downhill = -torch.cat([s.grads[name].flatten() for name in s.before])
+    whole = metrics.cosine(weights, downhill).item()
+    assert values["cos_grad"] == pytest.approx(whole, rel=1e-12)
+
+
+def test_growth_along_the_weights_has_cosine_one():
+    s = snapshot()
+    s.grads = {name: -w for name, w in s.before.items()}
+    s.params = {name: 2 * w for name, w in s.before.items()}
+    values = observe(s, ["alignment"])
+    assert len(values) == 6
+    assert all(v == pytest.approx(1) for v in values.values())
+
+
+def stack(values):
+    if values[0] is None or callable(values[0]):
+        return values[0]
+    if isinstance(values[0], Seen):
+        return Seen(**stack([vars(v) for v in values]))
+    if isinstance(values[0], dict):
+        return {k: stack([v[k] for v in values]) for k in values[0]}
+    return torch.stack(values)
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_a_stack_of_members_equals_each_alone(name):
+    members = [snapshot(seed) for seed in (0, 10, 20)]
+    fields = {k: stack([vars(m)[k] for m in members]) for k in vars(members[0])}
+    together = observe(Snapshot(**fields), [name], stacked=True)
+    for i, member in enumerate(members):
+        alone = OBSERVABLES[name].function(member)
+        assert together.keys() == alone.keys()
+        for key, value in alone.items():
+            torch.testing.assert_close(together[key][i], value, rtol=1e-12, atol=1e-15)
+
+
+def test_measurements_of_taps():
+    s = snapshot()
+    values = observe(s, ["attention", "spectrum", "scale_free", "update", "fourier"])
+    weights = s.train.taps["attention.0"]
+    assert values["entropy"] > values["entropy_per_head"]
+    assert values["entropy_last_query"] == metrics.attention_entropy(
+        weights[:, :, 2:], head_average=False
+    )
+    for split in ("train", "test"):
+        sizes = metrics.gram_eigenvalues(getattr(s, split).taps["features"])
+        assert values[f"effective_rank_{split}"] == metrics.effective_rank(sizes)
+        assert values[f"power_law_{split}"] == metrics.power_law_exponent(sizes)
+    assert values["sr_train"] == s.unit_losses["no norms"].double().mean()
+    assert values["sr_train_norms_kept"] == s.unit_losses["norms kept"].double().mean()
+    assert values["update_norm"] == pytest.approx(
+        math.hypot(*(0.01 * g.norm().item() for g in s.grads.values())), rel=0.2
+    )
+    number_rows = s.params["embedding"][:5]
+    assert values["fourier"] == metrics.fourier_concentration(number_rows, p=5)
+    assert values["fourier_no_constant"] == metrics.fourier_concentration(
+        number_rows, p=5, skip_constant=True
+    )
+
+
+def test_the_rule_of_a_window():
+    """A planted spike, too few losses, noise, and a spike that is not recent."""
+    calm = [1.0 + 0.1 * (k % 2) for k in range(300)]
+    how = {"factor": 3.0, "recent": 50, "past": 200}
+    assert not spike(calm, **how)
+    for place in (250, 299):
+        planted = calm.copy()
+        planted[place] = 3.4
+        assert spike(planted, **how)
+        planted[place] = 3.0
+        assert not spike(planted, **how)
+    planted = calm.copy()
+    planted[249] = 9.0
+    assert not spike(planted, **how)
+    assert not spike([1.0] * 248 + [9.0], **how)

@@ -1,0 +1,60 @@
+"""Weights: norms and cosines by hand, lost steps, one set of parameters."""
+
+import pytest
+import shapes
+import torch
+from helpers import random
+
+from grokbook import metrics
+
+shapes.check(metrics)
+
+
+def test_norms_and_fractions():
+    assert metrics.total_norm([torch.tensor([3.0]), torch.tensor([[4.0]])]) == 5
+    assert metrics.total_norm([torch.tensor([1e-30])]) == pytest.approx(1e-30)
+    assert metrics.zero_fraction(torch.tensor([0.0, -0.0, 1e-45, 1.0])) == 0.5
+    with pytest.raises(ValueError, match="at least one"):
+        metrics.total_norm([])
+
+
+def test_cosine():
+    a = random(4, 3)
+    assert metrics.cosine(a, 5 * a) == pytest.approx(1)
+    assert metrics.cosine(a, -a) == pytest.approx(-1)
+    assert metrics.cosine(a, torch.zeros(4, 3)) == 0
+    assert metrics.cosine(torch.tensor([1.0, 0.0]), torch.tensor([0.0, 2.0])) == 0
+    small = 1e-30 * a
+    assert metrics.cosine(small, small) == pytest.approx(1)
+
+
+def test_absorbed_steps():
+    weight = torch.tensor([1.0, 1.0, 1.0, 0.0])
+    step = torch.tensor([2**-25, 2**-20, 0.0, 1e-40])
+    assert metrics.absorbed_fraction(weight, step) == 0.25
+
+
+def test_update_norm():
+    before = {"in": random(3, 4), "out": random(5)}
+    after = {"out": before["out"].clone(), "in": before["in"].clone()}
+    assert metrics.update_norm(before, after) == 0
+    after["in"][1, 2] += 3
+    after["out"][0] -= 4
+    value = metrics.update_norm(before, after)
+    assert value.shape == () and value.dtype == torch.float64
+    assert value == pytest.approx(5)
+    small = {"in": torch.ones(2)}
+    nudged = {"in": torch.ones(2) + torch.finfo(torch.float32).eps}
+    norm = metrics.update_norm(small, nudged)
+    assert norm == pytest.approx(2**0.5 * torch.finfo(torch.float32).eps)
+    stack = [
+        {k: torch.stack([w, 0 * w]) for k, w in s.items()} for s in (before, after)
+    ]
+    values = torch.func.vmap(metrics.update_norm)(*stack)
+    assert values.tolist() == pytest.approx([5, 0])
+
+
+@pytest.mark.parametrize("other", [{}, {"b": torch.ones(2)}, {"a": torch.ones(1)}])
+def test_update_norm_needs_one_set_of_parameters(other):
+    with pytest.raises(ValueError, match="same names with the same shapes"):
+        metrics.update_norm({"a": torch.ones(2)}, other)
