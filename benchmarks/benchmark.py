@@ -1,31 +1,27 @@
-"""Milliseconds per epoch and member: a plain PyTorch loop against this engine.
+"""Milliseconds per step and member: a plain PyTorch loop against the learner.
 
-Five cases: the MLP of Prieto et al. (2025), Figure 2 at 40 %; the same with weights so
-large that a sixth of the gradients at its logits are subnormal, as late in a softmax
-collapse; the transformer without norms of their Figure 6 (two tokens, two hidden
-matrices); the one-layer transformer on "a b =" that much grokking work starts from; and
-that of Singh et al. (2026) with layer norm before attention and MLP, GELU and a float64
-loss. The plain loop is what one would write first: nn.Linear on concatenated one-hots
-or every position computed, torch.optim.AdamW, one run at a time. Each side has a
-process of its own with one thread (the engine's tunes malloc and the matmul backend,
-the plain one is as PyTorch comes). They take turns, so that whatever else the machine
-does meets both, and are timed by their CPU time, to which waiting for a core does not
-add. On a GPU wall time is used and members are stacked.
+The plain loop is what one would write first: nn.Linear on concatenated one-hots or
+every position computed, torch's own optimizer, one run at a time. Each side has a
+process of its own with one thread (the learner's tunes malloc and names its matmul
+library, the plain one is as PyTorch comes). They take turns, so that whatever else the
+machine does meets both, and are timed by their CPU time, to which waiting for a core
+does not add. On a GPU wall time is used, members are stacked, and the learner is timed
+eagerly and captured in a CUDA graph.
 
     python benchmarks/benchmark.py [--epochs 20] [--rounds 7] [--device cuda]
     python benchmarks/benchmark.py --processes 2      wall time, needs an idle machine
+    python benchmarks/benchmark.py --count            operations of a step, any machine
+    python benchmarks/benchmark.py --old CHECKOUT     against the learner of another one
 """
 
 import argparse
 import math
 import os
-import platform
 import statistics
 import subprocess
 import sys
 import time
 from datetime import date
-from functools import partial
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -35,11 +31,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 import torch  # noqa: E402  (the variables above must be set first)
 import torch.nn.functional as F  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
+from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
-from grokbook import kernels, papers, training  # noqa: E402
+from grokbook import papers  # noqa: E402
+from grokbook.engine import build, device  # noqa: E402
 from grokbook.experiment import Arm, Spec  # noqa: E402
+from grokbook.models import ResNet18, fast  # noqa: E402
 
-STACKS = (1, 8, 64)
+STACKS = (1, 5, 8, 64)
 
 
 # The plain side ----------------------------------------------------------------------
@@ -110,37 +109,39 @@ class PlainEncoder(nn.Module):
 
 
 class PlainLoop:
-    """The loop one would write first, for one member."""
+    """The loop one would write first, for one member, in batches where asked to."""
 
-    def __init__(self, model: nn.Module, x: Tensor, y: Tensor, device: str):
-        self.model = model.to(device)
-        self.x, self.y = x.to(device), y.to(device)
+    def __init__(self, model: nn.Module, x: Tensor, y: Tensor, size: int | None):
+        self.model, self.x, self.y, self.size = model.to(x.device), x, y, size
         self.optimizer = torch.optim.AdamW(
             model.parameters(), lr=5e-4, betas=(0.9, 0.99), eps=1e-8, weight_decay=0.0
         )
 
     def step(self) -> None:
+        x, y = self.x, self.y
+        if self.size:
+            rows = torch.randperm(len(y), device=y.device)[: self.size]
+            x, y = x[rows], y[rows]
         self.optimizer.zero_grad()
-        F.cross_entropy(self.model(self.x), self.y).backward()
+        F.cross_entropy(self.model(x), y).backward()
         self.optimizer.step()
 
 
 # The engine's side -------------------------------------------------------------------
 
 
-def arm(
-    fraction: float, operation: str, model: Spec, init_scale: float = 1.0, **data
-) -> Arm:
-    return Arm(
-        "benchmark",
-        Spec("modular", p=113, train_fraction=fraction, operation=operation, **data),
-        model,
-        Spec("softmax_cross_entropy", dtype="float32"),
-        Spec("adamw", lr=5e-4, betas=(0.9, 0.99), eps=1e-8),
-        epochs=1000,
-        log=1000,
-        init_scale=init_scale,
-    )
+def arm(dataset: Spec, model: Spec, **changes) -> Arm:
+    settings = {
+        "loss": Spec("softmax_cross_entropy", dtype="float32"),
+        "optimizer": Spec("adamw", lr=5e-4, betas=(0.9, 0.99), eps=1e-8),
+        "epochs": 100_000,
+        "log": 100_000,
+    }
+    return Arm("benchmark", dataset, model, **settings | changes)
+
+
+def modular(fraction: float, operation: str = "add", p: int = 113, **data) -> Spec:
+    return Spec("modular", p=p, train_fraction=fraction, operation=operation, **data)
 
 
 MLP = Spec("mlp", classes=113, vocabulary=113, widths=(200, 200), bias=False)
@@ -150,49 +151,83 @@ NO_NORM = Spec(
 REFERENCE = Spec(
     "transformer", classes=114, vocabulary=114, positions=3, hidden=(512,), causal=True
 )
+DECODER = Spec(
+    "transformer", classes=98, vocabulary=98, positions=3, hidden=(512,), causal=True
+)
 LARGE = 14.0  # times the initial weights
-# name: (arm of the engine, plain network)
+# name: (arm of the learner, plain network)
 CASES = {
-    "MLP, Prieto Figure 2": (arm(0.4, "add", MLP), plain_mlp),
+    "MLP, Prieto Figure 2": (arm(modular(0.4), MLP), plain_mlp),
     "MLP, subnormal gradients": (
-        arm(0.4, "add", MLP, LARGE),
+        arm(modular(0.4), MLP, init_scale=LARGE),
         lambda: plain_mlp(LARGE),
     ),
     "transformer, Prieto Figure 6": (
-        arm(0.4, "subtract", NO_NORM),
+        arm(modular(0.4, "subtract"), NO_NORM),
         lambda: PlainTransformer(114, 2, (512, 512)),
     ),
     "transformer, a b =": (
-        arm(0.3, "add", REFERENCE, equals=True),
+        arm(modular(0.3, equals=True), REFERENCE),
         lambda: PlainTransformer(114, 3, (512,)),
     ),
     "transformer, Singh M+A*": (
         papers.get("singh2026/fig02", "paper").arm("M+A*"),
         lambda: PlainEncoder(114, 3),
     ),
+    "MLP with a penalty on activations": (
+        arm(modular(0.4), MLP, penalties=(Spec("radius", strength=0.01),)),
+        plain_mlp,
+    ),
+    "decoder mod 97, batches of 512": (
+        arm(modular(0.5, p=97, equals=True), DECODER, batch_size=512),
+        lambda: PlainTransformer(98, 3, (512,)),
+    ),
+    "CIFAR MLP of width 512, 2,000 images": (
+        arm(
+            Spec("cifar10", train_samples=2000, test_samples=100),
+            Spec("mlp", classes=10, features=3072, widths=(512, 512)),
+        ),
+        lambda: plain_images(512),
+    ),
+    "ResNet-18 with BatchNorm, batches of 32": (
+        arm(
+            Spec("cifar10", train_samples=256, test_samples=32),
+            Spec("resnet18", classes=10, stem="cifar", width=16),
+            batch_size=32,
+        ),
+        lambda: ResNet18(10, stem="cifar", width=16),
+    ),
 }
 
 
-def both(name: str, device: str, members: int = 1):
-    """(plain loop, engine) with the same rows."""
+def plain_images(width: int) -> nn.Module:
+    sizes = [3072, width, width, 10]
+    layers: list[nn.Module] = [nn.Flatten()]
+    for a, b in zip(sizes, sizes[1:], strict=False):
+        layers += [nn.Linear(a, b), nn.ReLU()]
+    return nn.Sequential(*layers[:-1])
+
+
+def both(name: str, on: str, members: int = 1):
+    """(plain loop, learner) with the same rows."""
     settings, network = CASES[name]
-    stacked = device == "cuda"
-    ours = training.Ensemble(
-        [(settings, seed) for seed in range(members)], device, stacked=stacked
+    stacked = on == "cuda"
+    ours = build.learner(
+        [(settings, seed) for seed in range(members)], on, stacked=stacked
     )
-    x, y = (t[0] if stacked else t for t in ours.train)
-    if settings.model.name == "mlp":
+    x, y = (t[0] if stacked else t for t in ours.feed.train)
+    if settings.model.options.get("vocabulary") and settings.model.name == "mlp":
         x = F.one_hot(x, 113).flatten(1).float()
     torch.manual_seed(0)
-    return PlainLoop(network(), x, y, device), ours
+    return PlainLoop(network(), x, y, settings.batch_size), ours
 
 
 # Timing ------------------------------------------------------------------------------
 
 
-def seconds(step, epochs: int, device: str) -> float:
+def seconds(step, epochs: int, on: str) -> float:
     """Seconds per epoch: CPU time of this process, or wall time on a GPU."""
-    if device == "cpu":
+    if on == "cpu":
         start = time.process_time()
         for _ in range(epochs):
             step()
@@ -206,59 +241,88 @@ def seconds(step, epochs: int, device: str) -> float:
 
 
 def forward_and_backward_flop(name: str) -> float:
-    """FLOP of the products over all rows in one epoch of one member of the engine.
+    """FLOP of the products over all rows in one step of one member of the learner.
 
     Tables are looked up, and a transformer's query, key and value have one row per
-    token, not per example: neither counts.
+    token, not per example: neither counts. Of a ResNet the convolutions are counted.
     """
-    data, model = training.start(CASES[name][0], 0)
-    over_rows = ("layers.1", "layers.2", "output", "mlp", "unembedding")
+    settings = CASES[name][0]
+    data, model = build.start(settings, 0)
+    rows = settings.batch_size or len(data.y_train)
+    if settings.model.name == "resnet18":
+        from grokbook.engine import cost
+
+        return 3 * cost.forward_flop(settings) * rows
+    over_rows = ["layers.1", "layers.2", "output", "mlp", "unembedding"]
+    over_rows += ["layers.0"] if "features" in settings.model.options else []
     weights = [
         parameter.numel()
         for key, parameter in model.named_parameters()
         if any(part in key for part in over_rows)
     ]
-    return 6 * len(data.y_train) * sum(weights)
+    return 6 * rows * sum(weights)
 
 
-def peak(device: str) -> float:
-    """Measured float32 rate of a 2048^3 product by the engine's backend, FLOP/s."""
-    x, weight = (torch.randn(2048, 2048, device=device) for _ in range(2))
+def peak(on: str) -> float:
+    """Measured float32 rate of a 2048^3 product by the library in use, FLOP/s."""
+    x, weight = (torch.randn(2048, 2048, device=on) for _ in range(2))
     rates = []
     for _ in range(7):
-        spent = seconds(lambda: kernels.linear(x, weight), 2, device)
+        spent = seconds(lambda: fast.linear(x, weight), 2, on)
         rates.append(2 * 2048**3 / spent)
     return max(rates)
 
 
-def measure(name: str, members: int, options: argparse.Namespace, top: float) -> None:
+def measure(name: str, options: argparse.Namespace, top: float) -> None:
     """Print one line: the two sides in turns, and the median of their paired ratios."""
-    if options.device == "cpu":
-        sides = [Child(side, name) for side in ("plain", "engine")]
-        clocks = [side.cpu_seconds for side in sides]
-    else:
-        sides = both(name, "cuda", members)
-        clocks = [partial(seconds, side.step, device="cuda") for side in sides]
+    other = ("old", options.old) if options.old else ("plain", None)
+    sides = [Child(*other, name), Child("learner", None, name)]
     times = []
     for round_ in range(options.rounds + 1):
-        plain, ours = (clock(epochs=options.epochs) for clock in clocks)
-        times += [(plain, ours / members)] if round_ else []  # the first warms up
-    plain_ms, ours_ms = (1000 * statistics.median(t) for t in zip(*times, strict=True))
+        pair = tuple(side.cpu_seconds(options.epochs) for side in sides)
+        times += [pair] if round_ else []  # the first warms up
+    row(name, times, forward_and_backward_flop(name), top)
+
+
+def row(name: str, times: list[tuple[float, ...]], flop: float, top: float) -> None:
+    other_ms, ours_ms = (1000 * statistics.median(t) for t in zip(*times, strict=True))
     ratios = sorted(a / b for a, b in times)
-    share = forward_and_backward_flop(name) / (ours_ms / 1000) / top
-    label = name if options.device == "cpu" else f"{name}, {members} stacked"
+    share = flop / (ours_ms / 1000) / top
     print(
-        f"| {label} | {plain_ms:.2f} | {ours_ms:.2f} | {statistics.median(ratios):.2f} "
+        f"| {name} | {other_ms:.2f} | {ours_ms:.2f} | {statistics.median(ratios):.2f} "
         f"({ratios[0]:.2f} to {ratios[-1]:.2f}) | {share:.0%} |",
         flush=True,
     )
 
 
+def measure_gpu(name: str, members: int, options: argparse.Namespace, top: float):
+    """Print two lines: the learner step by step, and captured."""
+    plain, ours = both(name, "cuda", members)
+    _, phase = ours._phase()
+
+    def eager() -> None:
+        ours._fill()
+        ours._body(phase)
+        ours.step_count += 1
+
+    flop = forward_and_backward_flop(name)
+    for how, step in (("eager", eager), ("captured", ours.step)):
+        times = []
+        for round_ in range(options.rounds + 1):
+            pair = [
+                seconds(side, options.epochs, "cuda") for side in (plain.step, step)
+            ]
+            times += [(pair[0], pair[1] / members)] if round_ else []
+        row(f"{name}, {members} stacked, {how}", times, flop, top)
+
+
 class Child:
     """One side of one case in a process of its own, with one thread."""
 
-    def __init__(self, side: str, name: str):
-        words = [sys.executable, __file__, "--child", side, "--case", name]
+    def __init__(self, side: str, checkout: str | None, name: str):
+        script = Path(checkout or Path(__file__).parents[1]) / "benchmarks/benchmark.py"
+        role = "engine" if side == "old" else side
+        words = [sys.executable, str(script), "--child", role, "--case", name]
         self.process = subprocess.Popen(
             words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
@@ -280,11 +344,11 @@ class Child:
 
 def in_processes(options: argparse.Namespace) -> None:
     """Wall time per member and epoch with one process of one thread per core."""
-    print("| network | plain, ms | engine, ms | ratio |\n| --- | --- | --- | --- |")
+    print("| network | plain, ms | learner, ms | ratio |\n| --- | --- | --- | --- |")
     for name in CASES:
-        walls = {"plain": [], "engine": []}
+        walls = {"plain": [], "learner": []}
         every = {
-            side: [Child(side, name) for _ in range(options.processes)]
+            side: [Child(side, None, name) for _ in range(options.processes)]
             for side in walls
         }
         for _ in range(options.rounds):
@@ -301,18 +365,63 @@ def in_processes(options: argparse.Namespace) -> None:
 
 def child(options: argparse.Namespace) -> None:
     """One side in this process: warm up, then time as many epochs as each line asks."""
-    if options.child == "plain":
-        torch.set_num_threads(1)
-    else:
-        kernels.prepare_cpu()
-    plain, ours = both(options.case, "cpu")
-    step = plain.step if options.child == "plain" else ours.step
-    seconds(step, 3, "cpu")
-    print("ready", flush=True)
-    for line in sys.stdin:
-        start = time.perf_counter()
-        cpu = seconds(step, int(line), "cpu")
-        print(cpu, (time.perf_counter() - start) / int(line), flush=True)
+    torch.set_num_threads(1)
+    library = "torch"
+    if options.child == "learner":
+        device.prepare_cpu()
+        library = device.matmul_library()
+    with fast.matmul(library):
+        plain, ours = both(options.case, "cpu")
+        step = plain.step if options.child == "plain" else ours.step
+        seconds(step, 3, "cpu")
+        print("ready", flush=True)
+        for line in sys.stdin:
+            start = time.perf_counter()
+            cpu = seconds(step, int(line), "cpu")
+            print(cpu, (time.perf_counter() - start) / int(line), flush=True)
+
+
+class Tally(TorchDispatchMode):
+    """Operations of a step, and the bytes that they read and write at most.
+
+    A list operation is one kernel on a GPU and counts once; views count nothing.
+    """
+
+    VIEWS = tuple(
+        "view _unsafe_view _reshape_alias detach expand permute transpose t. slice "
+        "select unsqueeze squeeze alias unbind as_strided split profiler".split()
+    )
+
+    def __init__(self):
+        super().__init__()
+        self.calls, self.bytes = 0, 0
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        found = function(*args, **(kwargs or {}))
+        name = str(function).removeprefix("aten.")
+        if not name.startswith(self.VIEWS):
+            self.calls += 1
+            for part in torch.utils._pytree.tree_leaves((args, kwargs, found)):
+                if isinstance(part, Tensor):
+                    self.bytes += part.numel() * part.element_size()
+        return found
+
+
+def count(members: int = 5) -> None:
+    """Operations and memory traffic of a stacked step, as a GPU would be given it."""
+    print("| network | operations | MB per member |\n| --- | --- | --- |")
+    for name, (settings, _) in CASES.items():
+        ours = build.learner(
+            [(settings, seed) for seed in range(members)],
+            stacked=True,
+            host_driven=True,
+        )
+        _, phase = ours._phase()
+        ours._fill()
+        with Tally() as tally:
+            ours._body(phase)
+        mega = tally.bytes / members / 1e6
+        print(f"| {name} | {tally.calls} | {mega:.0f} |", flush=True)
 
 
 def main() -> None:
@@ -321,31 +430,42 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7, help="pairs, after a warm-up")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--processes", type=int, help="time this many at once instead")
+    parser.add_argument("--count", action="store_true", help="count, do not time")
+    parser.add_argument("--old", help="a checkout whose learner takes the other side")
     parser.add_argument("--case", choices=CASES, help="one network only")
-    parser.add_argument("--child", choices=("plain", "engine"), help=argparse.SUPPRESS)
+    parser.add_argument("--child", choices=("plain", "learner"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
         return child(options)
-    if options.device == "cpu":
-        backend = kernels.prepare_cpu()
+    if options.count:
+        return count()
+    library = device.matmul_library()
+    if options.device == "cuda":
+        device.choose_device("cuda")
+        device.prepare_gpu()
+        library = "torch"
     else:
-        training.choose_device("cuda")
-        training._float32_means_float32()
-        backend = "cuBLAS"
-    about = training.describe(options.device)
+        device.prepare_cpu()
+    about = device.describe(options.device, library)
     print(
-        f"{about['device_name']}, torch {about['torch']}, Python "
-        f"{platform.python_version()}, {backend}, {date.today()}"
+        f"{about['device_name']}, torch {about['torch']}, Python {about['python']}, "
+        f"{about['matmul']}, {date.today()}"
     )
     if options.processes:
         return in_processes(options)
-    top = peak(options.device)
+    with fast.matmul(library):
+        top = peak(options.device)
     print(f"float32 product of 2048^3: {top / 1e9:.0f} GFLOP/s\n")
-    print("| network | plain, ms | engine, ms | ratio (range) | share of peak |")
+    other = "old" if options.old else "plain"
+    print(f"| network | {other}, ms | learner, ms | ratio (range) | share of peak |")
     print("| --- | --- | --- | --- | --- |")
     for name in [options.case] if options.case else CASES:
-        for members in STACKS if options.device == "cuda" else (1,):
-            measure(name, members, options, top)
+        if options.device == "cpu":
+            measure(name, options, top)
+            continue
+        for members in STACKS:
+            measure_gpu(name, members, options, top)
+    return None
 
 
 if __name__ == "__main__":

@@ -376,6 +376,7 @@ def test_an_onset_is_the_first_loud_step_after_a_quiet_one():
     assert evidence.spikes(Series([0.0011, 0.1])) == []
     assert evidence.spikes(Series([0.001, 0.0999])) == []
     assert evidence.spikes(Series([0.0, math.inf])) == [1]
+    assert evidence.spikes(Series([1e-9, 1.0, 0.0, 1.0]), quiet=0) == [3]
     assert evidence.spikes(Series([], dtype=float)) == []
 
 

@@ -2,25 +2,44 @@
 
 import re
 import shlex
+import textwrap
 from pathlib import Path
 
 import pytest
 import torch
 
 from grokbook import cli, papers
+from grokbook.engine import loop
+from grokbook.papers import prieto2025
+from grokbook.papers.registry import Registry
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_training_loop_runs_and_learns():
-    (code,) = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+    (code,) = re.findall(r"^```python\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
     assert "__main__" not in code
     torch.manual_seed(0)
     found = {}
     exec(compile(code, "README.md", "exec"), found)
     assert found["loss"].dtype == torch.float64
     assert float(found["loss"].detach()) < 1.0  # it starts near log 3 = 1.1
+
+
+def test_the_new_figure_is_twenty_lines_and_trains(monkeypatch):
+    """In a paper file and nowhere else."""
+    (code,) = re.findall(r"^   ```python\n(.*?)^   ```", TEXT, re.DOTALL | re.MULTILINE)
+    code = textwrap.dedent(code)
+    assert len(code.splitlines()) <= 22
+    monkeypatch.setattr(prieto2025, "EXPERIMENTS", Registry("new2026", seeds=(0,)))
+    exec(compile(code, "README.md", "exec"), vars(prieto2025) | {"__name__": "new"})
+    found = prieto2025.EXPERIMENTS["fig99"]("smoke")
+    results = [loop.train([(one, 0)])[0] for one in found.arms]
+    for result in results:
+        assert len(result.trace) == 12
+        assert result.rows[-1]["preconditioned_sharpness"] > 0
+    assert results[0].trace[1:] != results[1].trace[1:]
 
 
 def test_links_and_pictures_exist():

@@ -110,7 +110,7 @@ def learner(
             host_driven=device == "cuda" if host_driven is None else host_driven,
         ),
         seeds=[seed for _, seed in members],
-        alpha=_stack(alphas, device) if stacked else alphas[0],
+        alpha=_shared(alphas, device),
         schedule=_schedule(arm),
         sites=[s for p in arm.penalties for s in penalties.sites(p.name, p.options)],
         stacked=stacked,

@@ -139,9 +139,11 @@ class Learner:
         )
 
     def _map(self, function: Callable, *arguments: Any) -> Any:
+        """A function over members; a number that all share is not mapped."""
         if not self.stacked:
             return function(*arguments)
-        return vmap(function, randomness="different")(*arguments)
+        axes = tuple(None if isinstance(a, float) else 0 for a in arguments)
+        return vmap(function, axes, randomness="different")(*arguments)
 
     # Training -----------------------------------------------------------------------
 
@@ -420,10 +422,11 @@ class Learner:
         )
         if not self.stacked:
             return everything
-        return tuple(
-            torch.utils._pytree.tree_map(lambda leaf: leaf[member or 0], part)
-            for part in everything
-        )
+
+        def mine(leaf: Any) -> Any:
+            return leaf[member or 0] if isinstance(leaf, Tensor) else leaf
+
+        return tuple(torch.utils._pytree.tree_map(mine, part) for part in everything)
 
     # State --------------------------------------------------------------------------
 
