@@ -40,6 +40,7 @@ book: $(READY)
 
 test: $(READY)
 	$(BIN)/ruff check .
+	$(BIN)/mypy
 	$(BIN)/grokbook check
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --ignore tests/test_book.py
 ifneq ($(NOTEBOOKS),)
@@ -57,4 +58,4 @@ page: $(READY)
 	@echo "The executed page is _build/reruns/$(PAGE).ipynb, its records are in data/reruns"
 
 clean:
-	rm -rf _build book/generated data/reruns .pytest_cache .ruff_cache
+	rm -rf _build book/generated data/reruns .pytest_cache .ruff_cache .mypy_cache

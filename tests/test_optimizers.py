@@ -474,7 +474,7 @@ def test_any_torch_optimizer_sees_the_projected_gradient(name, foreach):
 
 
 def test_the_example_in_the_docstring_runs():
-    assert doctest.testmod(optimizers) == (0, 6)
+    assert doctest.testmod(optimizers.hooks) == (0, 6)
 
 
 def test_unit_steps_have_length_lr():

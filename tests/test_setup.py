@@ -93,7 +93,7 @@ def test_an_old_python_gives_one_sentence(tmp_path):
 
 def test_package_needs_neither_jupyter_nor_matplotlib():
     code = (
-        "import sys, grokbook, grokbook.pages, grokbook.catalogue;"
+        "import sys, grokbook.book.pages, grokbook.book.catalogue;"
         "heavy = {'jupytext', 'papermill', 'nbformat', 'matplotlib', 'pooch', 'PIL'};"
         "sys.exit(', '.join(sorted(heavy & set(sys.modules))) or None)"
     )

@@ -1,0 +1,246 @@
+"""Hooks on any torch optimizer: what is done to gradients or weights around a step.
+
+    g_perp = g - (w . g) / (w . w) w            [Prieto et al. 2025, eq. 12]
+
+``orthogonal``, ``unit_steps``, ``clip`` and ``centre_rows`` go through torch's public
+step hooks and return the optimizer; they act in the order in which they were added.
+On a stack of members norms, projections and means are per member.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+
+from grokbook.errors import choose
+from grokbook.optimizers.rules import Hyper, evaluated, fitted, gradients
+
+TINY = 1e-30  # guards the divisions of ``orthogonal``, as in the official code
+Change = Callable[[Optimizer, list[Tensor]], None]
+AnyOptimizer = TypeVar("AnyOptimizer", bound=Optimizer)
+
+
+class _Around:
+    """What happens around every step of one optimizer, through torch's step hooks.
+
+    Before it ``changes`` act, in the order in which they were added, on gradients and
+    learning rates, which get back their own tensors and numbers after it; then
+    ``repairs`` act on the weights.
+    """
+
+    def __init__(self, optimizer: Optimizer) -> None:
+        self.changes: list[Change] = []
+        self.repairs: list[Callable[[], None]] = []
+        self.raw: list[tuple[Tensor, Tensor]] = []
+        self.rates: list[Hyper] = []
+        optimizer.register_step_pre_hook(self.enter)
+        optimizer.register_step_post_hook(self.leave)
+
+    @torch.no_grad()
+    def enter(self, optimizer: Optimizer, args: Any, kwargs: Any) -> Any:
+        """Evaluate a closure here, once: torch would do it after the changes."""
+        options = dict(kwargs)
+        closure = options.pop("closure", args[1] if len(args) > 1 else None)
+        loss = evaluated(closure)
+        groups = optimizer.param_groups
+        held = [p for group in groups for p in group["params"] if p.grad is not None]
+        self.raw = [(p, p.grad) for p in held]
+        self.rates = [group["lr"] for group in groups]
+        for change in self.changes:
+            change(optimizer, held)
+        if closure is not None:
+            options["closure"] = lambda: loss
+        return args[:1], options
+
+    @torch.no_grad()
+    def leave(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+        del args, kwargs
+        for parameter, grad in self.raw:
+            parameter.grad = grad
+        for group, rate in zip(optimizer.param_groups, self.rates, strict=True):
+            group["lr"] = rate
+        self.raw, self.rates = [], []
+        for repair in self.repairs:
+            repair()
+
+
+_AROUND: WeakKeyDictionary[Optimizer, _Around] = WeakKeyDictionary()
+
+
+def _around(optimizer: Optimizer) -> _Around:
+    if not isinstance(optimizer, Optimizer) or isinstance(optimizer, torch.optim.LBFGS):
+        raise ValueError(
+            f"{type(optimizer).__name__} is no torch optimizer that evaluates its "
+            "closure once, which a hook needs: use AdamW or SGD."
+        )
+    if optimizer not in _AROUND:
+        _AROUND[optimizer] = _Around(optimizer)
+    return _AROUND[optimizer]
+
+
+def _is_stacked(optimizer: Optimizer) -> bool:
+    return bool(optimizer.defaults.get("stacked", False))
+
+
+def _rows(tensors: Iterable[Tensor], *, stacked: bool) -> list[Tensor]:
+    """Each (members or 1, entries), in float32 or wider: 1e-30 is 0 in float16."""
+    wide = (t.to(torch.promote_types(t.dtype, torch.float32)) for t in tensors)
+    return [t.detach().reshape(t.shape[0] if stacked else 1, -1) for t in wide]
+
+
+def _inner(left: list[Tensor], right: list[Tensor], *, joint: bool) -> Tensor:
+    """Inner products per row, of each tensor or of all together: (parts, rows)."""
+    products = [x.sum(dim=-1) for x in torch._foreach_mul(left, right)]
+    return sum(products[1:], products[0])[None] if joint else torch.stack(products)
+
+
+def _norm(rows: Iterable[Tensor], *, joint: bool, **options: Any) -> Tensor:
+    """L2 norms per row, of each tensor or of all together: (parts, rows)."""
+    norms = [torch.linalg.vector_norm(x, dim=1, **options) for x in rows]
+    if joint and len(norms) > 1:
+        return torch.linalg.vector_norm(torch.stack(norms), dim=0)[None]
+    return torch.stack(norms)
+
+
+def _gradient_norm(optimizer: Optimizer, parameters: list[Tensor]) -> Tensor:
+    """Norm of the whole gradient, () or [members].
+
+    In float64: squares of entries below 1e-22 are 0 in float32.
+    """
+    stacked = _is_stacked(optimizer)
+    rows = _rows(gradients(parameters), stacked=stacked)
+    (norm,) = _norm(rows, joint=True, dtype=torch.float64)
+    return norm if stacked else norm[0]
+
+
+def orthogonal(
+    optimizer: AnyOptimizer, *, rescale: bool = True, scope: str = "tensor"
+) -> AnyOptimizer:
+    """Remove from each gradient its part along the weights, in every step (⊥Grad).
+
+    Goes with any torch optimizer but LBFGS, which it returns:
+
+        >>> from torch.optim import RMSprop
+        >>> w = torch.nn.Parameter(torch.tensor([3.0, 4.0]))
+        >>> optimizer = orthogonal(RMSprop([w], lr=0.1), rescale=False)
+        >>> loss = w[0]
+        >>> loss.backward()  # (1, 0), of which (0.64, -0.48) is orthogonal to w
+        >>> optimizer.step()
+
+    ``rescale=True, scope="tensor"`` is the official code: every tensor is projected
+    against itself and gets back the norm of its raw gradient. ``rescale=False,
+    scope="global"`` is eq. 11-12 of the paper: one projection of the whole parameter
+    vector. A zero tensor is not projected; a gradient parallel to the weights becomes
+    rounding noise, which the rescaling amplifies. ``p.grad`` is afterwards as it was,
+    unless the step raises. Hooks act in the order in which they were added; a deep copy
+    of an optimizer has none, as with all of torch's. Used in figures 6 and 15 of Prieto
+    et al. UnknownName for an unknown scope.
+    """
+    choose("scope", scope, ("tensor", "global"))
+
+    def project(optimizer: Optimizer, parameters: list[Tensor]) -> None:
+        if parameters:
+            stacked = _is_stacked(optimizer)
+            joint = scope == "global"
+            _project(parameters, rescale=rescale, joint=joint, stacked=stacked)
+
+    _around(optimizer).changes.append(project)
+    return optimizer
+
+
+def _project(
+    parameters: list[Tensor], *, rescale: bool, joint: bool, stacked: bool
+) -> None:
+    """Replace gradients, of each tensor or of all as one vector, row by row."""
+    weights = _rows(parameters, stacked=stacked)
+    grads = _rows(gradients(parameters), stacked=stacked)
+    squares = _inner(weights, weights, joint=joint)
+    along = _inner(weights, grads, joint=joint) / (squares + TINY)
+    kept = [
+        torch.addcmul(g, w, a.to(w.dtype)[:, None], value=-1)
+        for w, g, a in zip(weights, grads, along.expand(len(grads), -1), strict=True)
+    ]
+    if rescale:
+        ratio = _norm(grads, joint=joint) / (_norm(kept, joint=joint) + TINY)
+        for g, r in zip(kept, ratio.expand(len(kept), -1), strict=True):
+            g.mul_(r.to(g.dtype)[:, None])
+    for parameter, g in zip(parameters, kept, strict=True):
+        parameter.grad = g.reshape(parameter.shape).to(parameter.dtype)
+
+
+def unit_steps(optimizer: AnyOptimizer) -> AnyOptimizer:
+    """Divide the learning rate of each step by the norm of the full gradient.
+
+    With plain gradient descent every step then has length lr (figure 9 of Prieto et
+    al., after Lyu & Li). The norm is taken in float64, over all groups; where it is 0
+    the step is 0. The groups' lr is afterwards as it was. An lr that is a float is
+    divided on the host, which waits for the device; a tensor, as in a stack or driven
+    by the host, is not.
+    """
+
+    def normalise(optimizer: Optimizer, parameters: list[Tensor]) -> None:
+        if not parameters:
+            return
+        norm = _gradient_norm(optimizer, parameters)
+        scale = torch.where(norm > 0, 1 / norm, 0.0)
+        for group in optimizer.param_groups:
+            stays = _is_stacked(optimizer) or isinstance(group["lr"], Tensor)
+            group["lr"] = group["lr"] * (scale if stays else float(scale))
+
+    _around(optimizer).changes.append(normalise)
+    return optimizer
+
+
+def clip(optimizer: AnyOptimizer, *, norm: float) -> AnyOptimizer:
+    """Scale the gradients of a step by one factor, to a norm of at most ``norm``.
+
+    The joint L2 norm of all groups, in float64, by member of a stack. A gradient with a
+    NaN or an infinity stays without meaning. ValueError unless ``norm`` is positive.
+    """
+    if not norm > 0:
+        raise ValueError(f"norm is {norm}, but it must be positive.")
+
+    def shorten(optimizer: Optimizer, parameters: list[Tensor]) -> None:
+        if not parameters:
+            return
+        factor = (norm / _gradient_norm(optimizer, parameters)).clamp(max=1)
+        grads = gradients(parameters)
+        scaled = torch._foreach_mul(grads, fitted(factor, grads))
+        for parameter, grad in zip(parameters, scaled, strict=True):
+            parameter.grad = grad
+
+    _around(optimizer).changes.append(shorten)
+    return optimizer
+
+
+def centre_rows(optimizer: AnyOptimizer, *, names: Iterable[str]) -> AnyOptimizer:
+    """After each step subtract from every named matrix the mean of its rows.
+
+    For a head (classes, width) this takes away W_G, the mean classifier of Liu et al.
+    (2026), section B.3; the moments keep it. The optimizer must have been built from
+    ``model.named_parameters()``. UnknownName lists the names it has; ValueError for a
+    parameter that is no matrix.
+    """
+    known: dict[str, Tensor] = {}
+    for group in optimizer.param_groups:
+        known |= zip(group.get("param_names", ()), group["params"], strict=False)
+    if not known:
+        raise ValueError(
+            "centre_rows finds parameters by name, but this optimizer has no names: "
+            "build it from model.named_parameters()."
+        )
+    matrices = {name: choose("parameter", name, known) for name in names}
+    for name, matrix in matrices.items():
+        shape = tuple(matrix.shape)[int(_is_stacked(optimizer)) :]
+        if len(shape) != 2:
+            raise ValueError(f"{name} has shape {shape}, but only a matrix has rows.")
+
+    def centre() -> None:
+        for matrix in matrices.values():
+            matrix.sub_(matrix.mean(dim=-2, keepdim=True))
+
+    _around(optimizer).repairs.append(centre)
+    return optimizer
