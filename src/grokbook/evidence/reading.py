@@ -37,7 +37,7 @@ def record(
 
         trained = "laptop" if scale == "best" else scale
         reruns = project.home() / "data" / "reruns"
-        found = pool.run(papers.get(name, trained), on=device, out=reruns)
+        found = pool.run(papers.get(name, trained), device=device, out=reruns)
     else:
         found = papers.record(name, scale=scale, arms=arms)
     entry = described(found, asked=scale, arms=arms)
