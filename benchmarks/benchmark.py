@@ -388,8 +388,25 @@ class Tally(TorchDispatchMode):
     """
 
     VIEWS = tuple(
-        "view _unsafe_view _reshape_alias detach expand permute transpose t. slice "
-        "select unsqueeze squeeze alias unbind as_strided split profiler".split()
+        [
+            "view",
+            "_unsafe_view",
+            "_reshape_alias",
+            "detach",
+            "expand",
+            "permute",
+            "transpose",
+            "t.",
+            "slice",
+            "select",
+            "unsqueeze",
+            "squeeze",
+            "alias",
+            "unbind",
+            "as_strided",
+            "split",
+            "profiler",
+        ]
     )
 
     def __init__(self):

@@ -52,6 +52,10 @@ def test_values_by_seed(record):
     assert claims.at(record, *column, 15) == {0: 0.5, 1: 0.4}
     assert claims.last(record, *column) == {0: 1.0, 1: 0.4}
     assert claims.largest(record, *column) == {0: 1.0, 1: 0.4}
+    high = Record(None, record.experiment, record.frame.copy(), record.meta)
+    high.frame.loc[0, "test_accuracy"] = 7.0
+    assert claims.largest(high, *column) == {0: 7.0, 1: 0.4}
+    assert claims.largest(high, *column, since=5) == {0: 1.0, 1: 0.4}
     assert claims.combine(lambda a, b: a - b, {0: 3, 1: 5}, {1: 1, 2: 0}) == {1: 4.0}
 
 
@@ -77,6 +81,7 @@ def test_an_order_is_judged_seed_by_seed_and_shows_medians(record):
     found = claims.order(record, "s", "p", {"M": fast, "A": slow}, source="F1")
     assert (found.ours, found.held, found.n) == ("M: 2, A: 8", 2, 3)
     assert (found.interval, found.source) == ("in order for 2 of 3", "F1")
+    assert not found.extra
     # only seeds that every arm has, in the statement, the medians and n
     found = claims.order(record, "s", "p", {"M": fast, "A": {1: 1500.0, 7: 0.0}})
     assert (found.ours, found.held, found.n) == ("M: 2, A: 1,500", 1, 1)
@@ -169,17 +174,17 @@ def test_a_sheet_lists_what_nobody_ran(record):
 
 
 def test_a_sheet_takes_orders_measurements_and_any_other_claim(record):
-    fast, slow = (Run(record, "plain", label) for label in ("M", "A"))
+    runs = [Run(record, "plain", label) for label in ("M", "A", "No LN")]
+    values = dict(zip(runs, (Series({0: v}) for v in (1.0, NEVER, NEVER)), strict=True))
     sheet = claims.Sheet("p/fig1", source="T1", show="{:.0f}")
-    values = {fast: Series({0: 1.0, 1: NEVER}), slow: Series({0: 2.0, 1: NEVER})}
     sheet.order("o", "p", values)
     sheet.order("o", "p", values, open_end=True, show="{:.1f}", source="T2")
-    sheet.extra(fast, "beside", Series({0: 0.25}), paper="a quarter", show="{:.0%}")
+    sheet.extra(runs[0], "beside", Series({0: 0.25}), paper="a quarter", show="{:.0%}")
     sheet.append(claims.exact("e", "0", "0", held=1, n=1))
-    assert [claim.held for claim in sheet] == [1, 1, 1, 1]
+    assert [claim.held for claim in sheet] == [0, 1, 1, 1]
     assert [claim.ours for claim in sheet] == [
-        "M: 1, A: 2",
-        "M: 1.0, A: 2.0",
+        "M: 1, A: never, No LN: never",
+        "M: 1.0, A: never, No LN: never",
         "25%",
         "0",
     ]
@@ -233,7 +238,7 @@ def test_page_verdicts():
 
 def test_a_claim_that_nothing_tests_is_listed_and_not_judged():
     absent = claims.not_run("s", "+1", source="4.1")
-    assert (absent.verdict, absent.n) == ("not run", 0)
+    assert (absent.verdict, absent.n, absent.held) == ("not run", 0, 0)
     assert claims.page_verdict([claim(2), absent]) == "reproduced"
     laptop = claim(2, scale="laptop")
     assert claims.page_verdict([laptop, absent]) == "seen at reduced scale"

@@ -131,7 +131,7 @@ def test_retraining_goes_to_a_folder_of_its_own(store, monkeypatch, scale, train
     monkeypatch.setitem(sys.modules, "grokbook.engine", engine)
     evidence.record("prieto2025/fig04left", scale=scale, retrain=True, device="cpu")
     ((name, at, how),) = calls
-    assert (name, at, how["on"]) == ("prieto2025/fig04left", trained, "cpu")
+    assert (name, at, how["device"]) == ("prieto2025/fig04left", trained, "cpu")
     assert how["out"].parts[-2:] == ("data", "reruns")
     assert [(one["asked"], one["scale"]) for one in evidence.read()] == [
         (scale, trained)
@@ -164,6 +164,19 @@ def test_values_of_an_arm_come_in_the_order_of_its_seeds():
     assert same(one.first("test_accuracy", at_least=0.5), 5, 10, NEVER)
     assert same(one.first("test_accuracy", at_least=0.25, since=6), 20, 10, 10)
     assert one.first("test_accuracy", at_least=0.5).index.tolist() == [3, 0, 1]
+    # the start counts unless it is left out
+    assert same(one.first("test_accuracy", below=0.3), 0, 0, 0)
+    assert same(run({0: {0: 9.0, 10: 1.0}}).peak("test_accuracy"), 0)
+    assert same(run({0: {0: 9.0, 10: 1.0}}).largest("test_accuracy"), 9)
+    assert same(run({0: {0: 1.0, 10: 9.0}}).smallest("test_accuracy"), 1)
+
+
+def test_runs_are_told_apart_by_what_they_are():
+    """They are keys of dictionaries, and a page may draw one arm twice."""
+    one = run(CURVES)
+    assert len({one: 1, Run(one.record, "plain"): 2}) == 2
+    with pytest.raises(AttributeError):
+        one.arm = "another"
 
 
 def test_an_arm_that_nobody_trained_has_no_seeds():
