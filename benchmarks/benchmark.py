@@ -387,26 +387,10 @@ class Tally(TorchDispatchMode):
     A list operation is one kernel on a GPU and counts once; views count nothing.
     """
 
-    VIEWS = tuple(
-        [
-            "view",
-            "_unsafe_view",
-            "_reshape_alias",
-            "detach",
-            "expand",
-            "permute",
-            "transpose",
-            "t.",
-            "slice",
-            "select",
-            "unsqueeze",
-            "squeeze",
-            "alias",
-            "unbind",
-            "as_strided",
-            "split",
-            "profiler",
-        ]
+    VIEWS = (
+        *("view", "_unsafe_view", "_reshape_alias", "detach", "expand", "permute"),
+        *("transpose", "t.", "slice", "select", "unsqueeze", "squeeze", "alias"),
+        *("unbind", "as_strided", "split", "profiler"),
     )
 
     def __init__(self):
