@@ -120,9 +120,7 @@ def _parser() -> argparse.ArgumentParser:
     command = add("merge", _merge, "take records trained elsewhere into the book")
     command.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
     command.add_argument("--replace", action="store_true", help="also members there")
-    command.add_argument(
-        "--dry-run", action="store_true", help="only say what"
-    )
+    command.add_argument("--dry-run", action="store_true", help="only say what")
     command.add_argument("--out", type=Path, help="another folder to merge into")
 
     command = add("status", _status, "what is recorded, when, on what, how fast")
