@@ -254,13 +254,15 @@ def forward_and_backward_flop(name: str) -> float:
 
         return 3 * cost.forward_flop(settings) * rows
     over_rows = ["layers.1", "layers.2", "output", "mlp", "unembedding"]
-    over_rows += ["layers.0"] if "features" in settings.model.options else []
     weights = [
         parameter.numel()
         for key, parameter in model.named_parameters()
         if any(part in key for part in over_rows)
     ]
-    return 6 * rows * sum(weights)
+    flop = 6 * sum(weights)
+    if "features" in settings.model.options:  # no gradient goes to the pixels
+        flop += 4 * model.layers[0].weight.numel()
+    return rows * flop
 
 
 def peak(on: str) -> float:

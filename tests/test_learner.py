@@ -9,7 +9,7 @@ from test_loop import ARMS, data  # noqa: F401  (data files of the tiny tasks)
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from grokbook import losses
-from grokbook.engine import build, observe
+from grokbook.engine import build, device, loop, observe
 from grokbook.experiment import Spec
 
 WAITS = ("_local_scalar_dense", "item", "nonzero", "is_nonzero", "equal")
@@ -91,6 +91,33 @@ def test_steps_driven_by_the_host_are_the_same(settings):
 
     for driven, plain in zip(train(True), train(False), strict=True):
         assert driven == pytest.approx(plain, rel=1e-7)
+
+
+class NoGraph:
+    """A device on which nothing can be captured."""
+
+    def __init__(self):
+        raise RuntimeError("operation not permitted when stream is capturing\nmore")
+
+
+def test_a_step_that_cannot_be_captured_goes_on_and_says_why(monkeypatch):
+    """Once, with a warning, and the reason goes into the record."""
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", NoGraph)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    calls = []
+    captured = device.Captured(lambda: calls.append(1), "cuda")
+    for _ in range(device.WARM):
+        captured()
+    with pytest.warns(
+        UserWarning, match="runs eagerly.*: operation not permitted when"
+    ):
+        captured()
+    captured()
+    assert len(calls) == device.WARM + 2
+    assert captured.reason == "operation not permitted when stream is capturing"
+    run = loop._Run([(arm(), 0)], "cpu", "torch", False, None)
+    run.learner._steps = {0: captured}
+    assert run.reasons() == {"not_captured": captured.reason}
 
 
 def test_mapped_looks_wait_for_nothing():

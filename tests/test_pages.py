@@ -9,7 +9,7 @@ import nbformat
 import pytest
 
 from grokbook import files, tables
-from grokbook.book import catalogue, checks, pages
+from grokbook.book import catalogue, checks, comparison, pages
 from grokbook.errors import PageError, RecordError
 from grokbook.project import CLAIMS_MIME, PAPERS
 
@@ -144,6 +144,23 @@ def test_rerun_leaves_the_twin(book, executed):
     assert written == book.parent / "_build/reruns/prieto2025/fig01.ipynb"
     assert "3 1.0 True" in written.read_text()
     assert (book / "prieto2025/fig01_sum.ipynb").read_text() == executed
+
+
+def test_a_rerun_is_compared_with_the_book(book, executed):
+    (written,) = pages.execute([ID], {"seeds": 3})
+    agree = f"{ID}: 1 of 1 claims with the book's verdict"
+    assert list(comparison.compare(written)) == [agree]
+    changed = written.read_text().replace('"reproduced"', '"not reproduced"')
+    written.write_text(changed)
+    lines = list(comparison.compare(written))
+    assert lines[0] == f"{ID}: 0 of 1 claims with the book's verdict"
+    assert lines[1].startswith("  2 + 2 = 4 | book: 4 (n = 1), reproduced | rerun: 4")
+    written.write_text(changed.replace("2 + 2 = 4", "2 + 2 = 5"))
+    only = list(comparison.compare(written))[1:]
+    assert only == ["  only in the book: 2 + 2 = 4", "  only in the rerun: 2 + 2 = 5"]
+    (book / "prieto2025/fig01_sum.ipynb").unlink()
+    with pytest.raises(PageError, match="no claims to compare"):
+        list(comparison.compare(written))
 
 
 @pytest.mark.parametrize(

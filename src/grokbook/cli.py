@@ -310,11 +310,13 @@ def _status(options: argparse.Namespace) -> int:
 
 
 def _execute(options: argparse.Namespace) -> int:
-    from grokbook.book import pages
+    from grokbook.book import comparison, pages
 
     parameters = dict(options.parameter) if options.parameter else None
     for path in pages.execute(options.pages, parameters, options.out):
         print(path)
+        if parameters:
+            print(*comparison.compare(path), sep="\n")
     return 0
 
 

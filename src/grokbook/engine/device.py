@@ -20,7 +20,6 @@ import torch
 from grokbook.errors import TrainingError, choose
 from grokbook.models import fast
 
-LIBRARIES = ("torch", "onednn")
 WARM = 3  # steps before a capture: lazy initialisations must lie behind it
 
 
@@ -45,7 +44,7 @@ def matmul_library() -> str:
     is_plain = (
         "GenuineIntel" in _cpuinfo("vendor_id")
         or not _cpuinfo("vendor_id")
-        or not hasattr(torch.ops.mkldnn, "_linear_pointwise")
+        or "onednn" not in fast.libraries()
         or torch.get_float32_matmul_precision() != "highest"
     )
     return "torch" if is_plain else "onednn"
@@ -118,8 +117,8 @@ class Captured:
         return self.result
 
     def _capture(self) -> None:
-        graph = torch.cuda.CUDAGraph()
         try:
+            graph = torch.cuda.CUDAGraph()
             with torch.cuda.graph(graph, stream=side_stream()):
                 self.result = self.function()
             self.graph = graph

@@ -67,9 +67,10 @@ class Phase:
 class Learner:
     """Members of one kind: state, data, and the step; without a member axis for one.
 
-    ``feed`` gives the rows of a step and of a look. ``phase_of(step)`` names the phase
-    of a step. ``rates``: learning rate by group, before the ``schedule``. ``seeds`` of
-    the members, from which batches and masks are drawn, with the step and nothing else.
+    ``feed`` gives the rows of a step and of a look. ``phases``: (first step, terms),
+    ascending. ``schedule``: factor on the learning rate at a step. ``seeds`` of the
+    members, from which batches and masks are drawn, with the step and nothing else.
+    ``sites``: beginnings of the names of taps that the penalties charge.
     """
 
     def __init__(
@@ -219,15 +220,18 @@ class Learner:
         )
         values.sum().backward()
         if self.scale != 1:
-            for grad in self._raw_grads().values():
-                grad.mul_(1 / self.scale)
+            for parameter in self.params.values():
+                if parameter.grad is not None:
+                    parameter.grad.mul_(1 / self.scale)
         self.optimizer.step()
         return values.detach()
 
     def _raw_grads(self) -> Params:
-        """Gradients of the last step; none of a parameter that the terms ignore."""
-        found = {name: p.grad for name, p in self.params.items()}
-        return {name: g for name, g in found.items() if g is not None}
+        """Gradients of the last step, zeros of a parameter that the terms ignore."""
+        return {
+            name: torch.zeros_like(p) if p.grad is None else p.grad
+            for name, p in self.params.items()
+        }
 
     # Looking ------------------------------------------------------------------------
 

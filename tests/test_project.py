@@ -1,0 +1,62 @@
+"""Where the book lies, and sentences for names that do not exist."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from grokbook import project
+from grokbook.errors import GrokbookError, UnknownName, choose
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_home_is_the_checkout(monkeypatch, tmp_path):
+    for name in ("GROKBOOK_HOME", "GROKBOOK_RECORDS", "GROKBOOK_DATA"):
+        monkeypatch.delenv(name, raising=False)
+    assert project.home() == ROOT
+    assert project.records_folder() == ROOT / "data" / "records"
+    assert project.data_folder() == ROOT / "data" / "downloads"
+    monkeypatch.setenv("GROKBOOK_HOME", str(tmp_path))
+    assert project.records_folder() == tmp_path / "data" / "records"
+    monkeypatch.setenv("GROKBOOK_RECORDS", str(tmp_path / "mine"))
+    assert project.records_folder() == tmp_path / "mine"
+    monkeypatch.setenv("GROKBOOK_HOME", str(tmp_path / "nowhere"))
+    with pytest.raises(GrokbookError, match=r"GROKBOOK_HOME is .*, which is no folder"):
+        project.home()
+
+
+@pytest.mark.parametrize("words", [["status"], ["run", "--scale", "smoke"], ["check"]])
+def test_an_installed_package_writes_nothing_beside_itself(tmp_path, words):
+    """Records belong to a checkout, never to the environment."""
+    place = tmp_path / "lib" / "python" / "site-packages"
+    shutil.copytree(ROOT / "src" / "grokbook", place / "grokbook")
+    shutil.rmtree(place / "grokbook" / "__pycache__", ignore_errors=True)
+    names = [n for n in os.environ if not n.startswith("GROKBOOK_")]
+    done = subprocess.run(
+        [sys.executable, "-B", "-m", "grokbook", *words],
+        cwd=tmp_path,
+        env={n: os.environ[n] for n in names} | {"PYTHONPATH": str(place)},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.count("\n") == 1
+    assert "is no checkout of the book: set GROKBOOK_HOME" in done.stderr
+    assert [p.name for p in tmp_path.iterdir()] == ["lib"]
+    assert [p.name for p in place.iterdir()] == ["grokbook"]
+
+
+def test_a_choice_lists_close_names_first():
+    known = {"softmax": 1, "stablemax": 2, "taylor": 3}
+    assert choose("loss", "taylor", known) == 3
+    assert choose("loss", "taylor", list(known)) == "taylor"
+    words = "unknown loss 'stabelmax': use one of stablemax, softmax, taylor"
+    with pytest.raises(UnknownName, match=words) as caught:
+        choose("loss", "stabelmax", known)
+    assert isinstance(caught.value, ValueError) and caught.value.code == 2
+    with pytest.raises(UnknownName, match="unknown loss 3"):
+        choose("loss", 3, known)
