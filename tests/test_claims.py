@@ -28,7 +28,7 @@ def record():
     frame = pd.DataFrame(rows, columns=["arm", "seed", "epoch", "test_accuracy"])
     members = {"plain|0": {"seconds": 1}, "plain|1": {"seconds": 1}}
     arm = Arm("plain", *map(Spec, "dmlo"), epochs=20, log=10)
-    experiment = Experiment("prieto2025/fig06b", "smoke", (arm,), (0, 1))
+    experiment = Experiment("prieto2025/fig06b", "laptop", (arm,), (0, 1))
     return Record(None, experiment, frame, {"members": members})
 
 
@@ -68,7 +68,7 @@ def test_a_claim_is_judged_seed_by_seed(record):
         3,
         2,
     )
-    assert found.scale == "smoke"
+    assert found.scale == "laptop"
     one = claims.per_seed(record, "s", "20", {0: 0.5}, bool, show="{:.0%}")
     assert (one.ours, one.interval) == ("50%", "—")
     with pytest.raises(ValueError, match="at least one seed"):
@@ -122,6 +122,13 @@ def test_a_value_that_is_no_number_is_refused(record):
     assert (found.n, found.held) == (1, 1)
 
 
+def test_a_smoke_test_is_too_short_for_many_a_value(record):
+    """It shows that a page runs: a value that does not exist yet holds nothing."""
+    short = replace(record, experiment=replace(record.experiment, scale="smoke"))
+    found = claims.per_seed(short, "s", "20", {0: NONE}, lambda value: value > 0)
+    assert (found.held, found.n, found.ours) == (0, 1, "nan")
+
+
 def test_a_sheet_judges_values_by_bounds(record):
     """Each bound at a value: two include it, two do not."""
     run, value = Run(record, "plain"), Series({0: 1.0, 1: 2.0, 2: 3.0})
@@ -135,7 +142,7 @@ def test_a_sheet_judges_values_by_bounds(record):
     ]
     first, last = sheet[0], sheet[-1]
     assert (first.ours, first.interval, first.n) == ("2.0", "1.0 to 3.0", 3)
-    assert (first.source, first.scale, first.paper) == ("T1", "smoke", "2")
+    assert (first.source, first.scale, first.paper) == ("T1", "laptop", "2")
     assert (last.ours, last.source) == ("2.00", "")
     # the same as the function with a rule of its own
     rule = claims.per_seed(
