@@ -733,3 +733,26 @@ def test_folder_from_the_environment(monkeypatch, tmp_path):
     assert records.path_of("p/fig1", "paper") == tmp_path / "p/fig1.paper.parquet"
     monkeypatch.delenv("GROKBOOK_RECORDS")
     assert records.root() == project.home() / "data" / "records"
+
+
+# The records of the book -------------------------------------------------------------
+
+FOLDER = Path(__file__).parents[1] / "data" / "records"
+COMMITTED = sorted(
+    path.relative_to(FOLDER).as_posix()
+    for path in FOLDER.glob("*/*.parquet")
+    if not path.name.endswith(".trace.parquet")
+)
+
+
+@pytest.mark.parametrize("name", COMMITTED)
+def test_a_committed_record_is_whole_fresh_and_of_one_library(name):
+    experiment, scale, _ = name.split(".")
+    found = records.load(papers.get(experiment, scale), FOLDER)
+    assert found.meta["format"] == 2
+    assert found.renamed == {}
+    known = {a.name: a.training_key() for a in found.experiment.arms}
+    for key, about in found.members.items():
+        assert about["training_key"] == known[key.rpartition("|")[0]]
+    on_cpu = [m for m in found.members.values() if m["device"] == "cpu"]
+    assert len({m["matmul"] for m in on_cpu}) <= 1
