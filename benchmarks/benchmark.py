@@ -300,7 +300,7 @@ def row(name: str, times: list[tuple[float, ...]], flop: float, top: float) -> N
 def measure_gpu(name: str, members: int, options: argparse.Namespace, top: float):
     """Print two lines: the learner step by step, and captured."""
     plain, ours = both(name, "cuda", members)
-    _, phase = ours._phase()
+    _, phase = ours.phase()
 
     def eager() -> None:
         ours._fill()
@@ -419,7 +419,7 @@ def count(members: int = 5) -> None:
             stacked=True,
             host_driven=True,
         )
-        _, phase = ours._phase()
+        _, phase = ours.phase()
         ours._fill()
         with Tally() as tally:
             ours._body(phase)

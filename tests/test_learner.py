@@ -50,7 +50,7 @@ def test_two_steps_are_the_same_operations_and_wait_for_nothing(settings):
     """So that a step can be captured once and replayed, on a machine that has a GPU."""
     members = [(arm(**settings), seed) for seed in (0, 1)]
     one = build.learner(members, stacked=True, host_driven=True)
-    _, phase = one._phase()
+    _, phase = one.phase()
     taped(one, lambda: one._body(phase))  # the first makes what stays
     tapes = [taped(one, lambda: one._body(phase)) for _ in range(2)]
     assert tapes[0] == tapes[1]
@@ -147,12 +147,12 @@ def test_everything_is_what_it_says():
     one = build.learner([(arm(**settings), 0)])
     first = {n: p.detach().clone() for n, p in one.params.items()}
     one.step()
-    assert one._phase()[0] == 0
+    assert one.phase()[0] == 0
     before = one.weights()
     one.step()
-    assert one._phase()[0] == 2
-    one._before, one._grads = before, {n: p.grad for n, p in one.params.items()}
-    seen = one.snapshot({"train", "test", "step"}, has_step=True)
+    assert one.phase()[0] == 2
+    one.look.before, one.look.grads = before, {n: p.grad for n, p in one.params.items()}
+    seen = one.look.snapshot({"train", "test", "step"}, has_step=True)
     x, y = one.feed.train
     assert (len(y), len(one.feed.test[1])) == (36, 85)
     logits = 0.5 * torch.func.functional_call(one.model, dict(one.params), (x,))
@@ -206,7 +206,7 @@ def test_curvature_is_that_of_the_exact_hessian():
     one = build.learner([(arm(**settings), 0)])
     for _ in range(5):
         one.step()
-    weights, function = one.objective()
+    weights, function = one.look.objective()
     names, shapes = list(weights), [w.shape for w in weights.values()]
     sizes = [w.numel() for w in weights.values()]
 
@@ -243,7 +243,7 @@ def test_the_objective_is_the_loss_of_the_step():
     ):
         one = build.learner([(arm(**ARMS[name]), 0)])
         one.step()
-        weights, function = one.objective()
+        weights, function = one.look.objective()
         assert float(function(weights)) == pytest.approx(float(one.step()), rel=1e-5)
 
 

@@ -1,0 +1,226 @@
+"""The journal of a training: rows, losses of every step, kept weights, windows, NaN.
+
+Values stay on the device until somebody needs them. What a member leaves depends on
+nothing that its neighbours in a stack did: a row of a window is its own, and a loss
+that becomes NaN takes no other member with it.
+"""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._pytree import tree_map
+
+from grokbook.engine import observe
+from grokbook.errors import Diverged
+from grokbook.experiment import Member, Result
+from grokbook.names import options
+
+
+@dataclass
+class _Watch:
+    """The windows of one member: which are open, and the states before them."""
+
+    opened: list[int] = field(default_factory=list)
+    states: dict[int, Any] = field(default_factory=dict)
+
+
+class Journal:
+    """The series of all members, kept on the device until somebody needs them."""
+
+    def __init__(self, members: list[Member], stacked: bool):
+        self.members, self.stacked = members, stacked
+        self.arm = members[0][0]
+        self.rows: list[dict[str, Any]] = []
+        self.kept: dict[int, dict[str, Tensor]] = {}
+        self.trace: list[list[float]] = []  # by step, the loss of every member
+        self.watches = [_Watch() for _ in members]
+        self.diverged: dict[int, int] = {}  # member -> epoch at which its loss was NaN
+        self._earlier: dict[str, Any] | None = None
+        self._waiting: list[tuple[int, dict[str, Tensor], list[int] | None]] = []
+        self._losses: list[Tensor] = []
+
+    @classmethod
+    def resumed(
+        cls, members: list[Member], stacked: bool, saved: dict[str, Any]
+    ) -> "Journal":
+        """Go on from what a checkpoint has."""
+        journal = cls(members, stacked)
+        journal.rows, journal.kept = saved["rows"], saved["kept"]
+        journal.trace, journal._earlier = saved["trace"], saved["earlier"]
+        journal.watches = [_Watch(**one) for one in saved["watches"]]
+        for row in journal.rows:
+            journal._look_for_nan(row)
+        return journal
+
+    def state(self) -> dict[str, Any]:
+        self.settle()
+        return {
+            "rows": self.rows,
+            "kept": self.kept,
+            "trace": self.trace,
+            "earlier": self._earlier,
+            "watches": [vars(watch) for watch in self.watches],
+        }
+
+    # The loss of every step, and windows ---------------------------------------------
+
+    def note(self, loss: Tensor) -> None:
+        """Keep the loss of a step where the arm or its window wants it."""
+        if self.arm.trace or self.arm.window:
+            self._losses.append(loss.clone())
+            if loss.device.type == "cpu":
+                self._settle_losses()
+
+    def is_open(self, epoch: int) -> bool:
+        return bool(self._inside(epoch))
+
+    def _inside(self, epoch: int) -> list[int]:
+        """Members that have a window open at an epoch."""
+        window = self.arm.window
+        if window is None:
+            return []
+        return [
+            k
+            for k, watch in enumerate(self.watches)
+            if any(first < epoch <= first + window.length for first in watch.opened)
+        ]
+
+    def watch(self, learner: Any) -> None:
+        """Open windows where the rule says so, and hold the state to replay from."""
+        window, epoch = self.arm.window, learner.step_count
+        if window is None or epoch % window.every:
+            return
+        self._settle_losses()
+        rule = observe.RULES[window.rule.name]
+        for k, watch in enumerate(self.watches):
+            is_open = k in self._inside(epoch + 1)
+            if is_open or len(watch.opened) >= window.most or not self._earlier:
+                continue
+            if rule([row[k] for row in self.trace], **options(window.rule)):
+                watch.opened.append(epoch)
+                earlier = _member(self._earlier, k, self.stacked)
+                watch.states[earlier["step"]] = earlier
+        self._earlier = learner.state()
+
+    def _settle_losses(self) -> None:
+        if self._losses:
+            stacked = torch.stack([loss.reshape(-1) for loss in self._losses])
+            self.trace += stacked.double().tolist()
+            self._losses = []
+
+    # Rows ---------------------------------------------------------------------------
+
+    def add(self, epoch: int, values: dict[str, Tensor], *, everyone: bool) -> None:
+        """A row of all members, or only of those that have a window open."""
+        inside = None if everyone else self._inside(epoch)
+        self._waiting.append((epoch, values, inside))
+        if next(iter(values.values())).device.type == "cpu":
+            self.settle()
+
+    def settle(self) -> None:
+        """Bring waiting values to the CPU; Diverged if all training losses are NaN."""
+        self._settle_losses()
+        for epoch, values, inside in self._waiting:
+            row: dict[str, Any] = {n: v.reshape(-1).tolist() for n, v in values.items()}
+            about = (
+                {"epoch": epoch} if inside is None else {"epoch": epoch, "of": inside}
+            )
+            self.rows.append(about | row)
+            self._look_for_nan(self.rows[-1])
+        self._waiting = []
+        if len(self.diverged) == len(self.members):
+            raise self._error([None] * len(self.members))
+
+    def _look_for_nan(self, row: dict[str, Any]) -> None:
+        for k, loss in enumerate(row.get("train_loss", ())):
+            if math.isnan(loss):
+                self.diverged.setdefault(k, row["epoch"])
+
+    def _error(self, results: list[Result | None]) -> Diverged:
+        lost = [self.members[k] for k in self.diverged]
+        who = "; ".join(f"arm {arm.name!r}, seed {seed}" for arm, seed in lost)
+        return Diverged(
+            f"{who}: the training loss became NaN by epoch "
+            f"{min(self.diverged.values())}; lower the learning rate or use a wider "
+            "dtype (members that finished are recorded)",
+            results,
+        )
+
+    def reached(self, stop: float | None) -> bool:
+        """Whether every member that is left has reached a test accuracy."""
+        if stop is None:
+            return False
+        self.settle()
+        left = set(range(len(self.members))) - set(self.diverged)
+        return bool(self.rows) and all(
+            any(row["test_accuracy"][k] >= stop for row in self.rows if "of" not in row)
+            for k in left
+        )
+
+    def results(self, seconds: float, info: dict[str, Any]) -> list[Result]:
+        """What every member leaves; Diverged, with the others', if one did."""
+        self.settle()
+        share = seconds / len(self.members)
+        info = info | {"members_together": len(self.members)}
+        found = [
+            None if k in self.diverged else self._result(k, share, info)
+            for k in range(len(self.members))
+        ]
+        if self.diverged:
+            raise self._error(found)
+        return [result for result in found if result]
+
+    def _result(self, k: int, seconds: float, info: dict[str, Any]) -> Result:
+        arm, seed = self.members[k]
+        rows = [
+            {n: v if n == "epoch" else v[k] for n, v in row.items() if n != "of"}
+            for row in self.rows
+            if k in row.get("of", [k])
+        ]
+        if arm.stop is not None:
+            rows = _until(rows, arm.stop)
+        last = rows[-1]["epoch"]
+        return Result(
+            arm,
+            seed,
+            rows,
+            self._kept(k),
+            seconds,
+            info,
+            [step[k] for step in self.trace[:last]] if arm.trace else None,
+            self.watches[k].states,
+        )
+
+    def _kept(self, k: int) -> dict[int, dict[str, Tensor]]:
+        arm, seed = self.members[k]
+        if arm.keep_seeds is not None and seed not in arm.keep_seeds:
+            return {}
+        dtype = getattr(torch, arm.keep_dtype or arm.dtype)
+        return {
+            epoch: {n: (w[k] if self.stacked else w).to(dtype) for n, w in all_.items()}
+            for epoch, all_ in self.kept.items()
+        }
+
+
+def _member(saved: dict[str, Any], k: int, stacked: bool) -> dict[str, Any]:
+    """The state of one member of a stack, as if it had been alone."""
+    if not stacked:
+        return saved
+    count = len(next(iter(saved["params"].values())))
+
+    def one(leaf: Any) -> Any:
+        if isinstance(leaf, Tensor) and leaf.dim() and len(leaf) == count:
+            return leaf[k].clone()
+        return leaf
+
+    return tree_map(one, saved)
+
+
+def _until(rows: list[dict[str, float]], stop: float) -> list[dict[str, float]]:
+    for index, row in enumerate(rows):
+        if row.get("test_accuracy", -math.inf) >= stop:
+            return rows[: index + 1]
+    return rows
