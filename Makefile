@@ -1,5 +1,5 @@
 # make book    render the book into _build/html
-# make test    everything that is checked: lint, pages, unit tests, notebooks, HTML
+# make test    everything that is checked: lint, types, pages, unit tests, notebooks, HTML
 # make page PAGE=prieto2025/fig02 SCALE=laptop    retrain one page and execute it
 # make clean   remove what was built (the environment stays; `rm -r .venv` removes it)
 

@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from grokbook.errors import choose
+
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
@@ -40,13 +42,10 @@ def _check(logits: Tensor, labels: Tensor, dtype: torch.dtype) -> None:
 
 
 def _reduce(losses: Tensor, reduction: str) -> Tensor:
+    choose("reduction", reduction, REDUCTIONS)
     if reduction == "mean":
         return losses.mean()
-    if reduction == "sum":
-        return losses.sum()
-    if reduction == "none":
-        return losses
-    raise ValueError(f"reduction is {reduction!r}, choose one of {REDUCTIONS}.")
+    return losses.sum() if reduction == "sum" else losses
 
 
 def _is_label(logits: Tensor, labels: Tensor) -> Tensor:

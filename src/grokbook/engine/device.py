@@ -83,7 +83,7 @@ def side_stream() -> Any:
 
 @contextlib.contextmanager
 def as_asked(device: str, library: str) -> Iterator[None]:
-    """Train on this device with this matmul library; both are as before afterwards."""
+    """Train on this device with this matmul library, which is as before afterwards."""
     if device == "cuda":
         prepare_gpu()
         library = "torch"  # stacked products go to the GPU's library
