@@ -237,6 +237,7 @@ def test_page_verdicts():
     assert page(claim(2), claim(0, extra=True)) == "reproduced"
     assert page(claim(0), claim(0)) == "not reproduced"
     # reduced scale never counts as reproduced
+    assert page(claim(0), claim(0, scale="laptop")) == "not reproduced"
     assert page(claim(2), claim(2, scale="laptop")) == "partly reproduced"
     assert page(claims.with_scale(claim(2), "laptop")) == "seen at reduced scale"
     with pytest.raises(ValueError, match="at least one claim"):

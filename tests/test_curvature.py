@@ -189,6 +189,25 @@ def test_too_few_products_give_a_lower_bound_and_say_so():
     assert found[3].error <= 1e-6 and found[3].products < 64
 
 
+@pytest.mark.parametrize(
+    ("values", "is_enough"),
+    [
+        ([k / 100 for k in range(1, 101)], True),
+        ([-float(k) for k in range(1, 100)] + [1e-6], False),
+    ],
+)
+def test_fifty_products_and_a_thousandth_are_the_rule(values, is_enough):
+    """One spectrum is left at the tolerance, one at the last of the products."""
+    objective, _ = quadratic(values)
+    params = {"x": random(100, seed=9)}
+    found = metrics.largest_eigenvalue(objective, params)
+    assert found == metrics.largest_eigenvalue(
+        objective, params, products=50, tolerance=1e-3, seed=0
+    )
+    assert (found.error <= 1e-3 * found.value.abs()) == is_enough
+    assert (found.products < 50) == is_enough
+
+
 def test_the_collapsed_softmax_needs_float64():
     """Three classes, one ahead by 17: 3 exp(-17) in float64 alone."""
     logits = {"z": torch.tensor([17.0, 0.0, 0.0])}
@@ -246,6 +265,14 @@ def test_adam_divides_by_its_preconditioner():
         metrics.adam_preconditioner(moments, steps=0, beta2=0.9, eps=1e-8)
 
 
+def test_after_one_step_adam_divides_by_the_gradient():
+    """v_1 = (1 - beta2) g^2, whose correction leaves g^2: P = |g| + eps."""
+    g = random(7)
+    moments = {"w": (1 - 0.999) * g.square()}
+    scale = metrics.adam_preconditioner(moments, steps=1, beta2=0.999, eps=0.5)["w"]
+    torch.testing.assert_close(scale, g.abs() + 0.5)
+
+
 def test_stability_edge_of_gradient_descent():
     """Steps below 2 / lambda shrink a quadratic form, steps above it blow it up."""
     objective, matrix = quadratic([0.1, 1.0, 4.0])
@@ -283,6 +310,8 @@ def test_trace_of_a_network():
     assert other.mean != trace.mean
     assert abs(other.mean - exact) < 3 * other.error
     assert metrics.hutchinson_trace(loss, params, probes=400) == trace
+    shorter = metrics.hutchinson_trace(loss, params, probes=100, seed=0)
+    assert metrics.hutchinson_trace(loss, params) == shorter
 
 
 def test_error_is_the_standard_error():

@@ -20,6 +20,18 @@ def test_accuracy_counts_rows():
     assert metrics.accuracy(torch.tensor([[1.0, 0.0]]).expand(7662, 2), labels) == 1
 
 
+def test_top_accuracy_counts_labels_among_the_largest():
+    """One label at each place of the order: k of 6 rows, at most all of them."""
+    logits, labels = torch.arange(6.0).expand(6, 6), torch.arange(6)
+    for k in (1, 2, 5, 6, 7):
+        share = min(k, 6) / 6
+        assert metrics.top_accuracy(logits, labels, k=k) == share
+        # of three sequences with two positions each
+        stacked = logits.reshape(3, 2, 6), labels.reshape(3, 2)
+        assert metrics.top_accuracy(*stacked, k=k) == share
+    assert metrics.top_accuracy(logits, labels, k=1) == metrics.accuracy(logits, labels)
+
+
 @pytest.mark.parametrize("dtype", PRECISION)
 def test_collapse_starts_at_the_precision_times_log_two(dtype):
     """Gaps of 7.62, 16.64 and 36.74 with one competitor; half of the rows beyond."""

@@ -1,6 +1,7 @@
 """Observables: what a snapshot holds, and members together as alone."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -30,7 +31,11 @@ def snapshot(seed=0):
         logits,
         labels,
         F.cross_entropy(logits, labels, reduction="none"),
-        {"features": random(20, 6, seed=seed + 3), "attention.0": attention},
+        {
+            "features": random(20, 6, seed=seed + 3),
+            "attention.0": attention,
+            "attention.1": attention.square(),  # a block that no observable looks at
+        },
     )
     test = Seen(
         logits[:8] + random(8, 5, seed=seed + 9),
@@ -69,6 +74,59 @@ def test_a_snapshot_holds_what_was_put_in():
     assert order == sorted(order, reverse=True) and order[0] > order[2]
 
 
+def test_each_split_has_its_own_labels_among_the_five_largest():
+    """Of six classes the label comes last in 1 of 4 training and 3 of 4 test rows."""
+    logits = torch.arange(6.0).expand(4, 6)
+    losses = torch.zeros(4)
+    seen = {
+        "train": Seen(logits, torch.tensor([0, 1, 5, 2]), losses),
+        "test": Seen(logits, torch.tensor([0, 0, 5, 0]), losses),
+    }
+    values = observe(Snapshot({}, **seen), ["top5"])
+    assert values == {"train_top5": 0.75, "test_top5": 0.25}
+
+
+def rows_of(s, part):
+    """A snapshot that saw these rows of both splits alone."""
+
+    def cut(seen):
+        taps = {name: tap[part] for name, tap in seen.taps.items()}
+        return Seen(seen.logits[part], seen.labels[part], seen.losses[part], taps)
+
+    return replace(s, train=cut(s.train), test=cut(s.test))
+
+
+AVERAGED = [name for name, o in OBSERVABLES.items() if o.averaged]
+
+
+def test_an_average_over_batches_of_rows_is_that_of_all_rows():
+    """For those that say so: a split that does not fit is measured in batches."""
+    assert AVERAGED == ["core", "top5", "collapse"]
+    s = rows_of(snapshot(), slice(0, 8))
+    whole = observe(s, AVERAGED)
+    parts = [observe(rows_of(s, slice(k, k + 4)), AVERAGED) for k in (0, 4)]
+    for name, value in whole.items():
+        mean = (parts[0][name] + parts[1][name]) / 2
+        torch.testing.assert_close(mean, value, rtol=1e-12, atol=0)
+
+
+def test_positions_of_a_sequence_count_as_rows():
+    names = ["core", "top5", "collapse", "logits"]
+    s = rows_of(snapshot(), slice(0, 8))
+    expected = observe(s, names)
+    for seen in (s.train, s.test):
+        seen.logits = seen.logits.reshape(2, 4, 5)
+        seen.labels, seen.losses = (x.reshape(2, 4) for x in (seen.labels, seen.losses))
+    found = observe(s, names)
+    for name, value in expected.items():
+        torch.testing.assert_close(found[name], value, rtol=1e-12, atol=0)
+
+
+def test_a_snapshot_without_splits_goes_to_tensors_and_back():
+    s = Snapshot({"w": random(3)})
+    assert Snapshot.of_tensors(s.tensors()) == s
+
+
 def test_collapse_is_that_of_the_training_rows():
     s = snapshot()
     s.train.logits, s.test.logits = s.train.logits * 0, s.test.logits * 1e4
@@ -95,7 +153,7 @@ def test_a_plain_gradient_step_updates_along_the_gradient():
 def test_growth_along_the_weights_has_cosine_one():
     s = snapshot()
     s.grads = {name: -w for name, w in s.before.items()}
-    s.params = {name: 2 * w for name, w in s.before.items()}
+    s.params = {name: 2 * w for name, w in reversed(s.before.items())}  # by name
     values = observe(s, ["alignment"])
     assert len(values) == 6
     assert all(v == pytest.approx(1) for v in values.values())
@@ -111,9 +169,10 @@ def stack(values):
     return torch.stack(values)
 
 
+@pytest.mark.parametrize("seeds", [(0,), (0, 10, 20)])
 @pytest.mark.parametrize("name", PLAIN)
-def test_a_stack_of_members_equals_each_alone(name):
-    members = [snapshot(seed) for seed in (0, 10, 20)]
+def test_a_stack_of_members_equals_each_alone(name, seeds):
+    members = [snapshot(seed) for seed in seeds]
     fields = {k: stack([vars(m)[k] for m in members]) for k in vars(members[0])}
     together = observe(Snapshot(**fields), [name], stacked=True)
     for i, member in enumerate(members):

@@ -88,7 +88,7 @@ def test_adamw_equals_torch_when_the_bias_correction_has_become_one():
     assert torch.equal(ours, theirs)
 
 
-@pytest.mark.parametrize("momentum", [0.0, 0.8])
+@pytest.mark.parametrize("momentum", [0.0, 0.8, 1.0])
 @pytest.mark.parametrize("decay", [0.0, 0.3])
 def test_sgd_equals_torch_bit_for_bit(momentum, decay):
     ours, theirs = parameters(), parameters()
@@ -230,6 +230,8 @@ def test_a_value_shared_by_all_members_becomes_a_float():
     stack = parameters(members=MEMBERS)
     group = AdamW(stack, lr=float64s(0.1, 0.1, 0.1), stacked=True).param_groups[0]
     assert group["lr"] == 0.1 and isinstance(group["lr"], float)
+    one = AdamW(parameters(members=1), lr=float64s(0.1), stacked=True)
+    assert one.param_groups[0]["lr"] == 0.1
 
 
 # Steps that can be captured -------------------------------------------------------
@@ -311,6 +313,20 @@ def test_host_driven_equals_eager_to_rounding(hook, build):
         torch.testing.assert_close(a, b, rtol=1e-11, atol=1e-11)
 
 
+def test_host_driven_parameters_of_two_precisions_keep_their_own():
+    """A rate rounded to float32 would show in the float64 one."""
+    found = []
+    for host_driven in (True, False):
+        params = parameters(dtype=torch.float64)
+        params[0] = nn.Parameter(params[0].detach().float())
+        run(AdamW(params, lr=0.01, host_driven=host_driven), params, 5)
+        found.append(params)
+    assert found[0][0].dtype == torch.float32
+    for a, b in zip(*found, strict=True):
+        rtol = 1e-5 if a.dtype == torch.float32 else 1e-12
+        torch.testing.assert_close(a, b, rtol=rtol, atol=rtol)
+
+
 def test_a_host_driven_adamw_must_be_prepared():
     params = parameters()
     optimizer = AdamW(params, host_driven=True)
@@ -383,17 +399,28 @@ def test_loading_fills_the_tensors_that_a_captured_step_reads(build):
 
 def test_states_go_from_an_eager_to_a_driven_optimizer_and_back():
     params = parameters(dtype=torch.float64)
-    eager, driven = AdamW(params, lr=0.1), AdamW(params, lr=0.5, host_driven=True)
+    eager = AdamW(params, lr=0.1, betas=(0.8, 0.95))
+    driven = AdamW(params, lr=0.5, host_driven=True)
     run(eager, params, 4)
     driven.load_state_dict(copy.deepcopy(eager.state_dict()))
     assert isinstance(driven.param_groups[0]["lr"], torch.Tensor)
     assert driven.param_groups[0]["lr"] == 0.1
+    assert driven.param_groups[0]["betas"] == (0.8, 0.95)
     for a, b in zip(driven.spread(), eager.spread(), strict=True):
         torch.testing.assert_close(a, b, rtol=1e-14, atol=0)
     eager.load_state_dict(copy.deepcopy(driven.state_dict()))
     assert eager.param_groups[0]["lr"] == 0.1
     assert isinstance(eager.param_groups[0]["lr"], float)
     assert eager.state[params[0]]["step"] == 4
+
+
+def test_rates_by_member_replace_one_that_all_shared():
+    """Into a tensor of another shape nothing can be copied."""
+    saved = AdamW(parameters(members=MEMBERS), lr=float64s(0.1, 0.2, 0.3), stacked=True)
+    stack = parameters(members=MEMBERS)
+    driven = AdamW(stack, lr=0.5, stacked=True, host_driven=True)
+    driven.load_state_dict(copy.deepcopy(saved.state_dict()))
+    assert driven.param_groups[0]["lr"].tolist() == [0.1, 0.2, 0.3]
 
 
 def test_a_copy_goes_on_alike():

@@ -36,6 +36,23 @@ def test_logit_norm():
     torch.testing.assert_close(slope, torch.tensor([[0.6, 0.8], [0.0, 0.0]]))
 
 
+@pytest.mark.parametrize("squared", [False, True])
+def test_logits_of_a_sequence_are_rows(squared):
+    """Every position of (sequences, positions, classes) counts alike."""
+    logits = random(4, 3, 5)
+    seen = penalties.logit_norm(forward(logits), strength=0.3, squared=squared)
+    rows = forward(logits.reshape(12, 5))
+    torch.testing.assert_close(
+        seen, penalties.logit_norm(rows, strength=0.3, squared=squared)
+    )
+
+
+def test_each_penalty_goes_by_its_own_name():
+    assert {n: p.__name__ for n, p in penalties.PENALTIES.items()} == {
+        name: name for name in ("logit_norm", "l2", "radius")
+    }
+
+
 def test_l2_has_the_gradient_of_weight_decay():
     weights = {"a": random(3, 2), "b": random(4)}
     slopes = grad(lambda w: penalties.l2(forward(params=w), strength=0.5))(weights)

@@ -23,6 +23,10 @@ class UnknownName(GrokbookError, ValueError):
     code = 2
 
 
+class BadSetting(GrokbookError, ValueError):
+    """An arm asks for something that cannot be trained; the message names the arm."""
+
+
 class RecordError(GrokbookError, RuntimeError):
     """A record is missing, damaged, foreign or stale."""
 

@@ -12,7 +12,7 @@ import torch
 
 from grokbook import datasets, losses, models, optimizers, penalties, schedules
 from grokbook.engine import observe
-from grokbook.errors import UnknownName, choose
+from grokbook.errors import BadSetting, UnknownName, choose
 from grokbook.experiment import Arm, Spec
 
 CHOICES: dict[str, dict[str, Any]] = {
@@ -94,7 +94,10 @@ def observed(arm: Arm) -> set[str]:
 
 
 def check(arm: Arm) -> None:
-    """ValueError (mostly UnknownName) if an arm names something that does not exist."""
+    """UnknownName or BadSetting, both ValueErrors, if an arm cannot be trained so.
+
+    Everything that it names is used once, on a network without weights.
+    """
     try:
         for kind, spec in specs(arm):
             _check_options(spec, resolve(kind, spec))
@@ -102,12 +105,14 @@ def check(arm: Arm) -> None:
             _dtype(dtype)
         for name in sorted(observed(arm)):
             choose("observable", name, observe.OBSERVABLES)
+        _check_epochs(arm)
         _check_observables(arm)
         _check_sites(arm)
+        _try(arm)
     except UnknownName as error:
         raise UnknownName(f"arm {arm.name!r}: {error}") from error
-    except ValueError as error:
-        raise ValueError(f"arm {arm.name!r}: {error}") from error
+    except (ValueError, TypeError, ArithmeticError) as error:
+        raise BadSetting(f"arm {arm.name!r}: {error}") from error
 
 
 def _check_options(spec: Spec, function: Any) -> None:
@@ -144,6 +149,42 @@ def _check_sites(arm: Arm) -> None:
             if not any(p == site or p.startswith(site + ".") for p in known):
                 begins = dict.fromkeys(p.partition(".")[0] for p in known)
                 choose(f"site of penalty {spec.name!r}", site, begins)
+
+
+def _check_epochs(arm: Arm) -> None:
+    pieces = ((arm.epochs, arm.log),) if isinstance(arm.log, int) else arm.log
+    every = [step for _, step in pieces] + ([arm.rarely[0]] if arm.rarely else [])
+    if min(every) < 1:
+        raise ValueError(f"it cannot be looked at every {min(every)} epochs")
+    asked = [*arm.keep, *([arm.later_loss[0]] if arm.later_loss else [])]
+    for epoch in asked:
+        if not 0 <= epoch <= arm.epochs:
+            raise ValueError(f"epoch {epoch} is not among its {arm.epochs}")
+    if arm.stop is not None and not 0 < arm.stop <= 1:
+        raise ValueError(f"stop is a test accuracy between 0 and 1, not {arm.stop}")
+
+
+def _try(arm: Arm) -> None:
+    """Use everything that an arm names once, on a network without weights."""
+    with torch.device("meta"):
+        network = resolve("model", arm.model)(**options(arm.model))
+    named = [(name, p.detach()) for name, p in network.named_parameters()]
+    optimizer = resolve("optimizer", arm.optimizer)(named, **options(arm.optimizer))
+    for wrapper in arm.wrappers:
+        resolve("wrapper", wrapper)(optimizer, **options(wrapper))
+    logits, labels = torch.eye(2), torch.arange(2)
+    for loss in (arm.loss, *([arm.later_loss[1]] if arm.later_loss else [])):
+        resolve("loss", loss)(logits, labels, **options(loss))
+    for penalty in arm.penalties:
+        taps = dict.fromkeys(penalties.sites(penalty.name, penalty.options), logits)
+        seen = penalties.Forward(logits, labels, {"w": logits}, taps)
+        resolve("penalty", penalty)(seen, **options(penalty))
+    if arm.schedule:
+        schedule = resolve("schedule", arm.schedule)
+        for step in {0, arm.epochs // 2, arm.epochs - 1}:
+            schedule(step, arm.epochs, **options(arm.schedule))
+    if arm.window:
+        resolve("rule", arm.window.rule)([1.0] * 1000, **options(arm.window.rule))
 
 
 def places(model: Spec) -> tuple[str, ...]:
