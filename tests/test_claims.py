@@ -247,6 +247,7 @@ def test_page_verdicts():
 def test_a_claim_that_nothing_tests_is_listed_and_not_judged():
     absent = claims.not_run("s", "+1", source="4.1")
     assert (absent.verdict, absent.n, absent.held) == ("not run", 0, 0)
+    assert (absent.source, claims.not_run("s", "+1").source) == ("4.1", "")
     assert claims.page_verdict([claim(2), absent]) == "reproduced"
     laptop = claim(2, scale="laptop")
     assert claims.page_verdict([laptop, absent]) == "seen at reduced scale"
@@ -262,6 +263,7 @@ def test_exact_and_extra(record):
     found = claims.extra(record, "s", {0: 1.0, 1: 3.0, 2: 2.0})
     assert (found.ours, found.interval) == ("2", "1 to 3")
     assert found.to_json()["verdict"] == "beyond the paper"
+    assert found.paper == "not in the paper"
 
 
 def test_table_shows_and_carries_the_claims():

@@ -102,6 +102,20 @@ def test_a_gpu_picks_the_same_entries(batch):
     assert torch.equal(picked.flatten(), expected)
 
 
+def test_squared_error_is_the_distance_to_the_one_hot_target(batch):
+    logits, labels = batch
+    theirs = F.mse_loss(logits, F.one_hot(labels, 5).double())
+    ours = losses.mean_squared_error(logits, labels, dtype=torch.float64)
+    torch.testing.assert_close(ours, theirs)
+    assert losses.mean_squared_error(torch.eye(5), torch.arange(5)) == 0
+
+
+def test_stablemax_probabilities_of_every_position_add_to_one(batch):
+    logits = batch[0].reshape(2, 4, 5)
+    total = losses.stablemax(logits).sum(dim=-1)
+    torch.testing.assert_close(total, torch.ones(2, 4, dtype=torch.float64))
+
+
 def test_stablemax_is_not_shift_invariant(batch):
     logits, labels = batch
     loss = losses.stablemax_cross_entropy

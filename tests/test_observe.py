@@ -182,6 +182,10 @@ def test_a_stack_of_members_equals_each_alone(name, seeds):
             torch.testing.assert_close(together[key][i], value, rtol=1e-12, atol=1e-15)
 
 
+def rank_of(features):
+    return metrics.effective_rank(metrics.gram_eigenvalues(features))
+
+
 def test_measurements_of_taps():
     s = snapshot()
     values = observe(s, ["attention", "spectrum", "scale_free", "update", "fourier"])
@@ -191,9 +195,16 @@ def test_measurements_of_taps():
         weights[:, :, 2:], head_average=False
     )
     for split in ("train", "test"):
-        sizes = metrics.gram_eigenvalues(getattr(s, split).taps["features"])
-        assert values[f"effective_rank_{split}"] == metrics.effective_rank(sizes)
-        assert values[f"power_law_{split}"] == metrics.power_law_exponent(sizes)
+        features = getattr(s, split).taps["features"]
+        for end, exact in (("", True), ("_float32", False)):
+            sizes = metrics.gram_eigenvalues(features, exact=exact)
+            rank, exponent = (
+                values[f"{kind}_{split}{end}"]
+                for kind in ("effective_rank", "power_law")
+            )
+            assert rank == metrics.effective_rank(sizes)
+            assert exponent == metrics.power_law_exponent(sizes)
+        assert values[f"effective_rank_{split}_float32"] != rank_of(features)
     assert values["sr_train"] == s.unit_losses["no norms"].double().mean()
     assert values["sr_train_norms_kept"] == s.unit_losses["norms kept"].double().mean()
     assert values["update_norm"] == pytest.approx(
@@ -204,6 +215,43 @@ def test_measurements_of_taps():
     assert values["fourier_no_constant"] == metrics.fourier_concentration(
         number_rows, p=5, skip_constant=True
     )
+
+
+def test_curvature_of_a_valley():
+    """Hessian diag(1, 4) with 1 off the diagonal; Adam's P = diag(1, 8) on top."""
+    matrix = torch.tensor([[1.0, 1.0], [1.0, 4.0]], dtype=torch.float64)
+    weights = {"w": torch.ones(2, dtype=torch.float64)}
+    s = Snapshot(
+        weights,
+        moments={"w": torch.tensor([1.0, 8.0], dtype=torch.float64)},
+        objective=lambda: (weights, lambda p: p["w"] @ matrix @ p["w"] / 2),
+    )
+    values = observe(s, ["curvature", "adam_curvature"])
+    assert values["sharpness"] == pytest.approx((5 + 13**0.5) / 2)
+    # P^-1 H = ((1, 1), (1/8, 1/2)) has the trace 3/2 and the determinant 3/8
+    expected = (1.5 + 0.75**0.5) / 2
+    assert values["preconditioned_sharpness"] == pytest.approx(expected)
+    assert values["sharpness_error"] < 1e-12
+    assert values["preconditioned_sharpness_error"] < 1e-12
+    # each of the 20 probes says 5 + 2 or 5 - 2
+    share = (values["hessian_trace"].item() - 3) / 4
+    assert 20 * share == pytest.approx(round(20 * share), abs=1e-12)
+    deviation = 4 * (share * (1 - share) / 19) ** 0.5
+    assert values["hessian_trace_error"] == pytest.approx(deviation)
+    assert deviation > 0.1
+
+
+def test_the_rule_of_a_window_that_is_told_nothing():
+    """Twice the median of 200 losses, by one of the 50 after them."""
+    assert spike([1.0] * 249 + [2.1])
+    assert not spike([1.0] * 249 + [2.0])
+    assert not spike([1.0] * 248 + [2.1])  # too few
+    assert spike([1.0] * 200 + [2.1] + [1.0] * 49)
+    assert not spike([1.0] * 200 + [2.1] + [1.0] * 50)
+    # the median is that of all 200, and of nothing older
+    sinking = [10.0] * 120 + [1.0] * 80 + [5.0] * 50
+    assert not spike(sinking)
+    assert spike([100.0] * 500 + [1.0] * 200 + [5.0] * 50)
 
 
 def test_the_rule_of_a_window():

@@ -78,6 +78,8 @@ def test_radius_is_the_formula():
     assert float(found) == pytest.approx(0.15 * sum(each), rel=1e-12)
     found = penalties.radius(seen, strength=1.0, site="pre.1", target=2.0)
     assert float(found) == pytest.approx(by_hand(deep, 2.0), rel=1e-12)
+    found = penalties.radius(seen, strength=1.0, site="pre.0", target=0.25)
+    assert float(found) == pytest.approx(by_hand(h, 0.25), rel=1e-12)
     on_the_sphere = h / h.norm(dim=-1, keepdim=True) * 6**0.5
     assert penalties.radius(forward(pre=on_the_sphere), strength=1.0) < 1e-30
 

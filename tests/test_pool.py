@@ -139,6 +139,25 @@ def test_stacks_write_the_same_record(tmp_path, monkeypatch):
     )
 
 
+def test_a_stack_too_large_for_the_gpu_is_halved(tmp_path, monkeypatch):
+    """Until it fits, and what never does is told at the end."""
+    on_a_cpu(monkeypatch)
+    fits, seen = pool.loop.train, []
+
+    def small(members, **how):
+        seen.append(len(members))
+        if len(members) > 1 or members[0][1] == 3:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return fits(members, **how)
+
+    monkeypatch.setattr(pool.loop, "train", small)
+    tiny = experiment(seeds=(0, 1, 2, 3))
+    with pytest.raises(TrainingError, match="arm 'plain' does not fit into the GPU"):
+        pool.run(tiny, device="cuda", out=tmp_path, keep_going=True)
+    assert seen == [4, 2, 1, 1, 2, 1, 1]
+    assert records.load(tiny, tmp_path).missing == [("plain", 3)]
+
+
 def test_one_pool_trains_several_experiments_and_shared_members_once(tmp_path):
     one, other = experiment(), experiment(name="prieto2025/fig06c")
     both = pool.run_all([one, other], device="cpu", out=tmp_path, processes=2)

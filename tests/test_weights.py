@@ -6,6 +6,7 @@ import torch
 from helpers import random
 
 from grokbook import metrics
+from grokbook.metrics.shares import ratio
 
 shapes.check(metrics)
 
@@ -16,6 +17,13 @@ def test_norms_and_fractions():
     assert metrics.zero_fraction(torch.tensor([0.0, -0.0, 1e-45, 1.0])) == 0.5
     with pytest.raises(ValueError, match="at least one"):
         metrics.total_norm([])
+
+
+def test_a_ratio_to_nothing_is_nothing():
+    part = torch.tensor([3.0, 3.0, 3.0, 0.0]).double()
+    whole = torch.tensor([2.0, 0.0, -1.0, 0.0]).double()
+    found = torch.func.vmap(ratio)(part, whole)
+    assert found.tolist() == [1.5, 0, 0, 0]
 
 
 def test_cosine():
@@ -32,6 +40,10 @@ def test_absorbed_steps():
     weight = torch.tensor([1.0, 1.0, 1.0, 0.0])
     step = torch.tensor([2**-25, 2**-20, 0.0, 1e-40])
     assert metrics.absorbed_fraction(weight, step) == 0.25
+    # half of an ulp goes to the even neighbour, which is the weight
+    ulp = torch.finfo(torch.float32).eps * weight
+    assert metrics.absorbed_fraction(weight, ulp / 2) == 0.75
+    assert metrics.absorbed_fraction(weight, ulp) == 0
 
 
 def test_update_norm():

@@ -14,6 +14,7 @@ import signal
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -200,12 +201,18 @@ def _cores() -> int:
 
 
 def _here(order: list[list[Task]], on: str, site: _Site) -> None:
-    for group in order:
-        if site.time_is_up():
-            return
+    waiting = list(order)
+    while waiting and not site.time_is_up():
+        group = waiting.pop(0)
         try:
             if not _train_group(group, on, site):
                 return
+        except torch.OutOfMemoryError:  # fewer at a time, or it is too large
+            half = len(group) // 2
+            if not half:
+                who = group[0].member[0].name
+                site.failing(TrainingError(f"arm {who!r} does not fit into the GPU"))
+            waiting[:0] = [part for part in (group[:half], group[half:]) if half]
         except (TrainingError, DataError) as error:
             site.failing(error)
 
@@ -314,6 +321,7 @@ def _prepare(stop: Any, told: Any) -> None:
     global _stop, _told
     _stop, _told = stop, told
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent tells when to stop
+    warnings.showwarning = _tell
     devices.prepare_cpu()
     parent = multiprocessing.parent_process()
 
@@ -323,6 +331,11 @@ def _prepare(stop: Any, told: Any) -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
+
+
+def _tell(message: Warning | str, *_: Any) -> None:
+    """A warning as one line, as the command prints it."""
+    print(f"grokbook: warning: {message}", file=sys.stderr)
 
 
 def _work(order: dict[str, Any], deadline: float | None) -> bytes | None:
