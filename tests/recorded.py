@@ -58,5 +58,6 @@ def as_format_1(path):
 
 
 def contents(folder):
-    """Every file below a folder with its bytes."""
-    return {f: f.read_bytes() for f in sorted(folder.rglob("*")) if f.is_file()}
+    """Every file below a folder with its bytes, but for locks."""
+    files = (f for f in sorted(folder.rglob("*")) if f.is_file())
+    return {f: f.read_bytes() for f in files if f.suffix != ".lock"}

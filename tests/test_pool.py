@@ -169,8 +169,8 @@ def test_one_pool_trains_several_experiments_and_shared_members_once(tmp_path):
 
 def test_second_run_of_the_same_experiment_is_refused(tmp_path):
     with (
-        pool._locked(experiment(), tmp_path),
-        pytest.raises(TrainingError, match="another run is training"),
+        records.locked(experiment(), tmp_path),
+        pytest.raises(RecordError, match="another run is writing"),
     ):
         pool.run(experiment(), out=tmp_path, processes=0)
     assert pool.run(experiment(), out=tmp_path, processes=0).missing == []

@@ -111,17 +111,21 @@ def check(arm: Arm) -> None:
         _try(arm)
     except UnknownName as error:
         raise UnknownName(f"arm {arm.name!r}: {error}") from error
-    except (ValueError, TypeError, ArithmeticError) as error:
+    except (ValueError, TypeError, ArithmeticError, RuntimeError) as error:
         raise BadSetting(f"arm {arm.name!r}: {error}") from error
 
 
 def _check_options(spec: Spec, function: Any) -> None:
     known = inspect.signature(function).parameters
     for name in spec.options:
+        if name in ("reduction", "stacked", "host_driven"):
+            raise ValueError(f"{name} of {spec.name} is not an arm's to choose")
         choose(f"option of {spec.name}", name, known)
 
 
 def _check_observables(arm: Arm) -> None:
+    if "core" not in arm.observables:
+        raise ValueError("its observables lack 'core', whose loss shows a NaN")
     needs = {name: observe.OBSERVABLES[name].needs for name in observed(arm)}
     for name in sorted(needs):
         if "moments" in needs[name] and arm.optimizer.name != "adamw":

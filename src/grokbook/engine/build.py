@@ -46,8 +46,10 @@ def kind(arm: Arm) -> str:
     How an arm is looked at is shared too, since a stack is looked at as a whole.
     """
     plain = arm.to_json() | {"name": None, "split_seed": None, "alpha": None}
-    for field in ("loss", "optimizer"):
-        plain[field] = _without_numbers(plain[field])
+    plain["loss"] = _without_numbers(plain["loss"])
+    # betas are shared: a step with several of them rounds otherwise than one with one
+    betas = plain["optimizer"].get("betas")
+    plain["optimizer"] = _without_numbers(plain["optimizer"]) | {"betas": betas}
     plain["penalties"] = [_without_numbers(p) for p in plain.get("penalties", [])]
     if arm.later_loss:
         epoch, loss = plain["later_loss"]
@@ -56,7 +58,7 @@ def kind(arm: Arm) -> str:
 
 
 def _without_numbers(plain: dict[str, Any]) -> dict[str, Any]:
-    return {k: None if _is_number(v) else v for k, v in plain.items()}
+    return {k: "a number" if _is_number(v) else v for k, v in plain.items()}
 
 
 def _is_number(value: Any) -> bool:
@@ -95,7 +97,7 @@ def learner(
     state = [dict(m.named_buffers()) for _, m in starts]
     buffers = {name: together([one[name] for one in state]) for name in state[0]}
     model.to(device)  # only now: it moves the first member's own tensors
-    alphas = [arm.alpha for arm, _ in members]
+    alphas = [float(arm.alpha) for arm, _ in members]
     return Learner(
         model,
         params,

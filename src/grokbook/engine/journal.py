@@ -18,6 +18,9 @@ from grokbook.errors import Diverged
 from grokbook.experiment import Member, Result
 from grokbook.names import options
 
+# What a row says of itself; the rest of it are values by member.
+ABOUT = frozenset(["of", "inside", "dense"])
+
 
 @dataclass
 class _Watch:
@@ -39,7 +42,7 @@ class Journal:
         self.watches = [_Watch() for _ in members]
         self.diverged: dict[int, int] = {}  # member -> epoch at which its loss was NaN
         self._earlier: dict[str, Any] | None = None
-        self._waiting: list[tuple[int, dict[str, Tensor], list[int] | None]] = []
+        self._waiting: list[tuple[int, dict[str, Tensor], dict[str, Tensor]]] = []
         self._losses: list[Tensor] = []
 
     @classmethod
@@ -113,22 +116,24 @@ class Journal:
 
     # Rows ---------------------------------------------------------------------------
 
-    def add(self, epoch: int, values: dict[str, Tensor], *, everyone: bool) -> None:
-        """A row of all members, or only of those that have a window open."""
-        inside = None if everyone else self._inside(epoch)
-        self._waiting.append((epoch, values, inside))
-        if next(iter(values.values())).device.type == "cpu":
+    def add(
+        self, epoch: int, values: dict[str, Tensor], dense: dict[str, Tensor]
+    ) -> None:
+        """A row: values of all members, dense ones of those that have a window open."""
+        self._waiting.append((epoch, values, dense))
+        if next(iter((values or dense).values())).device.type == "cpu":
             self.settle()
 
     def settle(self) -> None:
         """Bring waiting values to the CPU; Diverged if all training losses are NaN."""
         self._settle_losses()
-        for epoch, values, inside in self._waiting:
-            row: dict[str, Any] = {n: v.reshape(-1).tolist() for n, v in values.items()}
-            about = (
-                {"epoch": epoch} if inside is None else {"epoch": epoch, "of": inside}
-            )
-            self.rows.append(about | row)
+        for epoch, values, dense in self._waiting:
+            row: dict[str, Any] = {"epoch": epoch}
+            if not values:
+                row["of"], values = self._inside(epoch), dense
+            elif dense:
+                row |= {"inside": self._inside(epoch), "dense": _lists(dense)}
+            self.rows.append(row | _lists(values))
             self._look_for_nan(self.rows[-1])
         self._waiting = []
         if len(self.diverged) == len(self.members):
@@ -176,7 +181,8 @@ class Journal:
     def _result(self, k: int, seconds: float, info: dict[str, Any]) -> Result:
         arm, seed = self.members[k]
         rows = [
-            {n: v if n == "epoch" else v[k] for n, v in row.items() if n != "of"}
+            {n: v if n == "epoch" else v[k] for n, v in row.items() if n not in ABOUT}
+            | {n: v[k] for n, v in row.get("dense", {}).items() if k in row["inside"]}
             for row in self.rows
             if k in row.get("of", [k])
         ]
@@ -187,11 +193,11 @@ class Journal:
             arm,
             seed,
             rows,
-            self._kept(k),
+            {e: w for e, w in self._kept(k).items() if e <= last},
             seconds,
             info,
             [step[k] for step in self.trace[:last]] if arm.trace else None,
-            self.watches[k].states,
+            {e: s for e, s in self.watches[k].states.items() if e <= last},
         )
 
     def _kept(self, k: int) -> dict[int, dict[str, Tensor]]:
@@ -203,6 +209,10 @@ class Journal:
             epoch: {n: (w[k] if self.stacked else w).to(dtype) for n, w in all_.items()}
             for epoch, all_ in self.kept.items()
         }
+
+
+def _lists(values: dict[str, Tensor]) -> dict[str, list[float]]:
+    return {name: v.reshape(-1).tolist() for name, v in values.items()}
 
 
 def _member(saved: dict[str, Any], k: int, stacked: bool) -> dict[str, Any]:

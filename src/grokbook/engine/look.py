@@ -202,14 +202,21 @@ class Look:
     def tap_grads(
         self, member: int | None = None, *, total: bool = False
     ) -> dict[str, Tensor]:
-        """Gradients at every tap of one member: of the loss, or of all terms."""
+        """Gradients at every tap of one member, of the loss or of all terms.
+
+        Batch statistics, no dropout, as in ``objective``.
+        """
         _, phase = self.learner.phase()
         params, buffers, x, y, alpha, every = self._member(member, phase)
-        tap = taps.Recorder()
+        tap, model = taps.Recorder(), copy.deepcopy(self.learner.model)
+        for module in model.modules():
+            module.train(not isinstance(module, taps.Dropout))
         state = {n: b.clone() for n, b in buffers.items()}
         weights = {n: p.detach().requires_grad_() for n, p in params.items()}
         with torch.enable_grad():
-            seen = self.learner.forward(weights, state, x, y, alpha, tap=tap)
+            seen = self.learner.forward(
+                weights, state, x, y, alpha, tap=tap, model=model
+            )
             value = (
                 phase.value(seen, every)
                 if total

@@ -133,12 +133,12 @@ class _Run:
             names.update(self.arm.observables)
         if epoch in self.rare:
             names.update(self.arm.rarely[1] if self.arm.rarely else ())
-        dense = self.journal.is_open(epoch)
-        if dense and self.arm.window:
-            names.update(self.arm.window.observables)
-        if names:
-            values = self.learner.observe(names, before)
-            self.journal.add(epoch, values, everyone=epoch in self.logged)
+        dense: set[str] = set()
+        if self.arm.window and self.journal.is_open(epoch):
+            dense = {*self.arm.window.observables} - names
+        if names or dense:
+            found = [self.learner.observe(some, before) for some in (names, dense)]
+            self.journal.add(epoch, *found)
         if epoch in self.arm.keep:
             weights = self.learner.weights()
             self.journal.kept[epoch] = {k: w.cpu() for k, w in weights.items()}

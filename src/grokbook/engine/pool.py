@@ -7,6 +7,7 @@ records and vanish with success.
 """
 
 import contextlib
+import gc
 import io
 import multiprocessing
 import os
@@ -35,7 +36,7 @@ from grokbook.errors import (
     TrainingError,
     Unfinished,
 )
-from grokbook.experiment import Arm, Experiment, Result
+from grokbook.experiment import Arm, Experiment, Member, Result
 from grokbook.names import check
 
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
@@ -79,19 +80,24 @@ def run_all(
         check(arm)
     with contextlib.ExitStack() as locks:
         for experiment in experiments:
-            locks.enter_context(_locked(experiment, out))
+            locks.enter_context(records.locked(experiment, out))
         todo = [
             task
             for task in tasks(experiments, out, on, matmul, replace=replace)
             if (seeds is None or task.member[1] in seeds)
             and fnmatchcase(task.member[0].name, arms)
         ]
-        order = [group for group, _ in planned(todo, on)]
+        order = _within(planned(todo, on), time_budget)
         with _Site(out, time_budget, todo, progress, keep_going) as site:
             if on == "cuda" or processes == 0:
                 _here(order, on, site)
             elif todo:
                 _in_processes(order, site, min(processes or _cores(), len(todo)))
+        if replace and site.left:
+            raise Unfinished(
+                f"{site.left} of {len(todo)} members are not trained again yet: name "
+                "those that are left with --arms and --seeds"
+            )
     for experiment in experiments:
         if not records.path_of(experiment.name, experiment.scale, out).exists():
             raise Unfinished(
@@ -101,25 +107,12 @@ def run_all(
     return [records.load(experiment, out) for experiment in experiments]
 
 
-@contextlib.contextmanager
-def _locked(experiment: Experiment, out: Path | None) -> Iterator[None]:
-    """Keep a second run of the same experiment out; the lock dies with its holder."""
-    name = f"{experiment.name.replace('/', '-')}.{experiment.scale}.lock"
-    path = (out or project.records_folder()) / ".locks" / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w") as file:
-        try:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except ImportError:  # not a POSIX system: nothing to lock with
-            pass
-        except BlockingIOError as error:
-            raise TrainingError(
-                f"another run is training {experiment.name} at {experiment.scale} "
-                "scale: wait until it ends, or give another folder with --out"
-            ) from error
-        yield
+def _within(
+    priced: list[tuple[list[Task], float]], time_budget: float | None
+) -> list[list[Task]]:
+    """Groups in their order; what would take more than the whole budget comes last."""
+    short = [g for g, seconds in priced if not time_budget or seconds <= time_budget]
+    return short + [group for group, _ in priced if group not in short]
 
 
 class _Site:
@@ -135,6 +128,7 @@ class _Site:
     ):
         self.out, self.keep_going = out, keep_going
         self.failed: list[str] = []
+        self.left = len(todo)
         self.deadline = None if time_budget is None else time.time() + time_budget
         self.folder = (out or project.records_folder()) / ".checkpoints"
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -149,7 +143,7 @@ class _Site:
         if self.bar is not None:
             self.bar.close()
         if self.failed and kind is None:
-            raise TrainingError("; ".join(self.failed))
+            raise TrainingError("; ".join(dict.fromkeys(self.failed)))
 
     def failing(self, error: GrokbookError) -> None:
         """Raise an error, or hold it until the others are trained."""
@@ -180,6 +174,7 @@ class _Site:
                 some.append(result)
         for experiment, some in mine.values():
             records.add(experiment, some, self.out)
+        self.left -= len(tasks)
         self.checkpoint(tasks).unlink(missing_ok=True)
 
 
@@ -213,8 +208,32 @@ def _here(order: list[list[Task]], on: str, site: _Site) -> None:
                 who = group[0].member[0].name
                 site.failing(TrainingError(f"arm {who!r} does not fit into the GPU"))
             waiting[:0] = [part for part in (group[:half], group[half:]) if half]
-        except (TrainingError, DataError) as error:
+        except GrokbookError as error:
             site.failing(error)
+        except Exception as error:  # of one group; the others can go on
+            if not site.keep_going:
+                raise
+            site.failing(_told_of(group[0].member, error))
+        finally:
+            _forget(on)
+
+
+def _forget(on: str) -> None:
+    """Free what a group held: a learner and its graphs refer to each other."""
+    gc.collect()
+    if on == "cuda":
+        torch.cuda.empty_cache()
+
+
+def _told_of(member: Member, error: Exception) -> TrainingError:
+    """An error that nobody foresaw, in one sentence that says whose it is."""
+    arm, seed = member
+    reason = str(error).partition("\n")[0]
+    kind = "" if isinstance(error, GrokbookError) else f"{type(error).__name__}: "
+    who = f"arm {arm.name!r}, seed {seed}"
+    if who in reason or isinstance(error, DataError):  # a file lacks for all alike
+        return TrainingError(reason)
+    return TrainingError(f"{who}: {kind}{reason}")
 
 
 def _train_group(tasks: list[Task], on: str, site: _Site) -> bool:
@@ -321,7 +340,7 @@ def _prepare(stop: Any, told: Any) -> None:
     global _stop, _told
     _stop, _told = stop, told
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent tells when to stop
-    warnings.showwarning = _tell
+    warnings.showwarning = _tell  # type: ignore[assignment]
     devices.prepare_cpu()
     parent = multiprocessing.parent_process()
 
@@ -353,19 +372,17 @@ def _work(order: dict[str, Any], deadline: float | None) -> bytes | None:
 
     if should_stop():
         return None
+    member = Arm.from_json(order["arm"]), order["seed"]
     try:
         results = loop.train(
-            [(Arm.from_json(order["arm"]), order["seed"])],
+            [member],
             matmul=order["matmul"],
             checkpoint=checkpoint,
             should_stop=should_stop,
             report=report,
         )
-    except GrokbookError as error:  # some have more than a message, which is lost
-        raise TrainingError(str(error)) from None
-    except Exception as error:  # told in one sentence by the parent
-        reason = str(error).partition("\n")[0]
-        raise TrainingError(f"{type(error).__name__}: {reason}") from None
+    except Exception as error:  # told in one sentence, whatever else it carries
+        raise _told_of(member, error) from None
     return _packed(results[0]) if results else None
 
 

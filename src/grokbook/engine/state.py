@@ -7,6 +7,7 @@ damaged state must neither be trained on nor be lost.
 
 import hashlib
 import io
+import itertools
 import json
 import os
 import warnings
@@ -56,7 +57,8 @@ def read(
     reason = reason or fault(content)
     if not reason:
         return content
-    aside = path.with_name(path.name + ".aside")
+    asides = (path.with_name(f"{path.name}.aside{k or ''}") for k in itertools.count())
+    aside = next(other for other in asides if not other.exists())
     os.replace(path, aside)
     warnings.warn(
         f"the checkpoint {path.name} {reason}: it is kept aside as {aside.name} and "

@@ -46,6 +46,7 @@ class _Around:
         closure = options.pop("closure", args[1] if len(args) > 1 else None)
         loss = evaluated(closure)
         groups = optimizer.param_groups
+        self._give_back(groups)  # what a step that failed has left changed
         held = [p for group in groups for p in group["params"] if p.grad is not None]
         self.raw = [(p, p.grad) for p in held]
         self.rates = [group["lr"] for group in groups]
@@ -58,13 +59,16 @@ class _Around:
     @torch.no_grad()
     def leave(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         del args, kwargs
-        for parameter, grad in self.raw:
-            parameter.grad = grad
-        for group, rate in zip(optimizer.param_groups, self.rates, strict=True):
-            group["lr"] = rate
-        self.raw, self.rates = [], []
+        self._give_back(optimizer.param_groups)
         for repair in self.repairs:
             repair()
+
+    def _give_back(self, groups: list[dict[str, Any]]) -> None:
+        for parameter, grad in self.raw:
+            parameter.grad = grad
+        for group, rate in zip(groups, self.rates, strict=False):
+            group["lr"] = rate
+        self.raw, self.rates = [], []
 
 
 _AROUND: WeakKeyDictionary[Optimizer, _Around] = WeakKeyDictionary()

@@ -6,6 +6,7 @@
     record   Record, load, and what is missing
     adding   finished members, whole or not at all
     merging  members trained elsewhere
+    lock     one writer at a time
 
 The store knows experiments as data, and files. It trains nothing, and reading a record
 needs no torch. Files are written whole under other names and then renamed together, so
@@ -15,6 +16,7 @@ what the code says today: otherwise it is *stale*.
 
 from grokbook.errors import RecordError
 from grokbook.records.adding import add, commit
+from grokbook.records.lock import locked
 from grokbook.records.merging import Merged, merge
 from grokbook.records.record import (
     Record,
@@ -34,6 +36,7 @@ __all__ = [
     "add",
     "commit",
     "load",
+    "locked",
     "matmul",
     "merge",
     "missing",

@@ -4,6 +4,7 @@ Everything is checked first and written last: whatever does not fit is refused b
 and then nothing of the whole call is done.
 """
 
+import contextlib
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +15,7 @@ from grokbook.records import record, table
 from grokbook.records.adding import Entry, put, writing
 from grokbook.records.beside import SIDES
 from grokbook.records.fit import changed, fit
+from grokbook.records.lock import locked
 from grokbook.records.table import Meta, parts, spoken
 
 Get = Callable[[str, str], Experiment]
@@ -78,7 +80,10 @@ def merge(
         if name not in {found for found, _ in offers}:
             raise RecordError(f"no folder holds a record of {name}: {NOTHING}")
     merged = []
-    with writing(into) as batch:
+    with contextlib.ExitStack() as held:
+        for offer in offers.values() if not dry_run else ():
+            held.enter_context(locked(offer.experiment, into))
+        batch = held.enter_context(writing(into))
         for offer in offers.values():
             path = record.path_of(offer.experiment.name, offer.experiment.scale, into)
             done, new = _plan(offer, path, replace)
