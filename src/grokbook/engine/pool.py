@@ -128,7 +128,7 @@ class _Site:
     ):
         self.out, self.keep_going = out, keep_going
         self.failed: list[str] = []
-        self.left = len(todo)
+        self.left, self.recorded = len(todo), 0
         self.deadline = None if time_budget is None else time.time() + time_budget
         self.folder = (out or project.records_folder()) / ".checkpoints"
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -143,7 +143,9 @@ class _Site:
         if self.bar is not None:
             self.bar.close()
         if self.failed and kind is None:
-            raise TrainingError("; ".join(dict.fromkeys(self.failed)))
+            failure = Unfinished if self.time_is_up() else TrainingError
+            told = "; ".join(dict.fromkeys(self.failed))
+            raise failure(f"{self.recorded} members recorded, of the others: {told}")
 
     def failing(self, error: GrokbookError) -> None:
         """Raise an error, or hold it until the others are trained."""
@@ -174,7 +176,7 @@ class _Site:
                 some.append(result)
         for experiment, some in mine.values():
             records.add(experiment, some, self.out)
-        self.left -= len(tasks)
+        self.left, self.recorded = self.left - len(tasks), self.recorded + len(tasks)
         self.checkpoint(tasks).unlink(missing_ok=True)
 
 
