@@ -5,13 +5,14 @@ import json
 import pytest
 import torch
 from helpers import ENCODER, arm
-from test_loop import ARMS, data  # noqa: F401  (data files of the tiny tasks)
+from test_loop import ARMS
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from grokbook import losses
 from grokbook.engine import build, device, loop, observe
 from grokbook.experiment import Spec
 
+pytestmark = pytest.mark.usefixtures("tiny_data")
 WAITS = ("_local_scalar_dense", "item", "nonzero", "is_nonzero", "equal")
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import torch
 from golden.arms import ARMS as GOLDEN
-from helpers import ENCODER, arm, tiny_cifar, tiny_corpus, tiny_images, tiny_mnist
+from helpers import ENCODER, arm
 
 from grokbook import papers
 from grokbook.engine import build, device, learner, loop, state
@@ -82,15 +82,7 @@ ARMS = {
 }
 
 
-@pytest.fixture(scope="module", autouse=True)
-def data(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("downloads")
-    with pytest.MonkeyPatch.context() as patch:
-        tiny_mnist(folder, patch, images=300)
-        tiny_cifar(folder, patch, images=6)
-        tiny_corpus(folder, patch)
-        tiny_images(folder, patch, size=(256, 256))
-        yield
+pytestmark = pytest.mark.usefixtures("tiny_data")
 
 
 def series(result):

@@ -10,31 +10,14 @@ from pathlib import Path
 
 import pytest
 import torch
-from helpers import (
-    ENCODER,
-    arm,
-    experiment,
-    tiny_cifar,
-    tiny_corpus,
-    tiny_images,
-    tiny_mnist,
-)
+from helpers import ENCODER, arm, experiment
 
 from grokbook import papers, records
 from grokbook.engine import cost, device, loop, plan, pool
 from grokbook.errors import RecordError, TrainingError, Unfinished
 from grokbook.experiment import Spec
 
-
-@pytest.fixture(scope="module", autouse=True)
-def data(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("downloads")
-    with pytest.MonkeyPatch.context() as patch:
-        tiny_mnist(folder, patch, images=300)
-        tiny_cifar(folder, patch, images=6)
-        tiny_corpus(folder, patch)
-        tiny_images(folder, patch, size=(256, 256))
-        yield
+pytestmark = pytest.mark.usefixtures("tiny_data")
 
 
 def left(folder):
