@@ -109,6 +109,21 @@ def test_sparse_parity():
     assert not torch.equal(x.unique(dim=0), other.unique(dim=0))
 
 
+def test_sparse_parity_has_the_rows_of_the_official_code():
+    """`random.choice([0, 1])` after ``random.seed(42)``, as commit 0cc9e8d draws."""
+    random.seed(42)
+    official = [random.choice([0, 1]) for _ in range(43 * 2000)]
+    rows = torch.tensor(official, dtype=torch.float32).reshape(2000, 43)
+    assert len(rows.unique(dim=0)) == 2000  # no draw was refused
+    torch.manual_seed(42)
+    order = torch.randperm(2000)
+    torch.manual_seed(42)
+    data = datasets.sparse_parity()
+    assert torch.equal(data.x_train, rows[order[:1000]])
+    assert torch.equal(data.x_test, rows[order[1000:]])
+    assert rows[0, :10].tolist() == [0, 0, 1, 0, 0, 0, 0, 0, 1, 0]
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

@@ -2,7 +2,8 @@
 
 ``golden.json`` beside this file has what the first engine of this book made of them on
 the plain backend. It was written once, before the learner replaced that engine, and an
-engine that moves a bit of it makes the records of the book irreproducible.
+engine that moves a bit of it makes the records of the book irreproducible. Sparse
+parity alone was written anew, when its rows became those of the official draw.
 """
 
 from grokbook.experiment import Arm, Spec

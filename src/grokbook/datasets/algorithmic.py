@@ -127,8 +127,8 @@ def sparse_parity(
     """Parity of the first bits of a bit string [Prieto, Figure 4; official code].
 
     ``relevant`` + ``noise`` bits in {0, 1} as floats, distinct rows, half for training.
-    The rows come from Python's generator seeded with ``data_seed``: how long the delay
-    is depends on them.
+    The rows are those of the official code, bit for bit: `random.choice` of Python's
+    generator seeded with ``data_seed``. How long the delay is depends on them.
     """
     generator = random.Random(data_seed)
     bits = relevant + noise
@@ -136,7 +136,7 @@ def sparse_parity(
         raise ValueError(f"there are no {samples} distinct strings of {bits} bits")
     seen: dict[tuple[int, ...], None] = {}  # a set that keeps the order of the draws
     while len(seen) < samples:
-        seen[tuple(generator.getrandbits(1) for _ in range(bits))] = None
+        seen[tuple(generator.choice((0, 1)) for _ in range(bits))] = None
     x = torch.tensor(list(seen), dtype=torch.float32)
     y = x[:, :relevant].sum(1).long() % 2
     order = torch.randperm(samples)
