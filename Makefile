@@ -44,8 +44,8 @@ test: $(READY)
 	$(BIN)/grokbook check
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --ignore tests/test_book.py
 ifneq ($(NOTEBOOKS),)
-	$(BIN)/python -m pytest -q -n 2 --dist loadscope --nbval-lax --nbval-current-env \
-	  -o filterwarnings= $(NOTEBOOKS)
+	$(BIN)/python -m pytest -q -n 2 --dist loadscope --nbval --nbval-current-env \
+	  --nbval-sanitize-with tests/nbval.cfg -o filterwarnings= $(NOTEBOOKS)
 endif
 	$(MAKE) book
 	$(BIN)/python -m pytest -q tests/test_book.py

@@ -1,4 +1,4 @@
-"""Claims: medians and ranges over seeds, verdicts, and the table that carries them."""
+"""Claims: medians and ranges over seeds, verdicts, the box and the table of a page."""
 
 import math
 from dataclasses import replace
@@ -8,11 +8,14 @@ import pytest
 from pandas import Series
 
 from grokbook import claims, evidence
+from grokbook.claims import claim as module
 from grokbook.evidence import Run, reading
 from grokbook.experiment import Arm, Experiment, Spec
+from grokbook.project import VERDICTS
 from grokbook.records import Record
 
 NEVER, NONE = math.inf, math.nan
+WORDS = {"quote": "it is so", "where": "Section 1"}
 
 
 @pytest.fixture(autouse=True)
@@ -22,264 +25,235 @@ def nothing_read(monkeypatch):
 
 @pytest.fixture
 def record():
-    """Two seeds; accuracy 0.0, 0.5, 1.0 and 0.0, 0.4, (ended early)."""
+    """Two seeds of three; accuracy 0.0, 0.5, 1.0 and 0.0, 0.4, (ended early)."""
     rows = [("plain", 0, e, a) for e, a in ((0, 0.0), (10, 0.5), (20, 1.0))]
     rows += [("plain", 1, e, a) for e, a in ((0, 0.0), (10, 0.4))]
     frame = pd.DataFrame(rows, columns=["arm", "seed", "epoch", "test_accuracy"])
-    members = {"plain|0": {"seconds": 1}, "plain|1": {"seconds": 1}}
+    members = {
+        f"plain|{seed}": {"seconds": 90.0, "device_name": "A CPU"} for seed in (0, 1)
+    }
     arm = Arm("plain", *map(Spec, "dmlo"), epochs=20, log=10)
-    experiment = Experiment("prieto2025/fig06b", "laptop", (arm,), (0, 1))
+    experiment = Experiment("prieto2025/fig06b", "paper", (arm,), (0, 1, 2))
     return Record(None, experiment, frame, {"members": members})
 
 
-def claim(held=2, n=2, scale="paper", extra=False):
-    return claims.Claim("s", "p", "o", n, "i", held, scale, extra=extra)
+def at_scale(record, scale):
+    return replace(record, experiment=replace(record.experiment, scale=scale))
 
 
-def test_values_by_seed(record):
-    column = ("plain", "test_accuracy")
-    first = claims.first_epoch(record, *column, reaches=0.5)
-    assert first == {0: 10.0, 1: math.inf}
-    assert claims.first_epoch(record, *column, reaches=1.0, until=10) == {
-        0: math.inf,
-        1: math.inf,
-    }
-    assert claims.first_epoch(record, *column, falls_to=0.4) == {0: 0.0, 1: 0.0}
-    assert claims.first_epoch(record, *column, falls_to=-1.0) == first | {0: math.inf}
-    # the seed that ended early stays at its last value in the mean
-    assert claims.first_epoch_of_mean(record, *column, reaches=0.7) == 20
-    assert claims.first_epoch_of_mean(record, *column, reaches=0.71) == math.inf
-    assert claims.at(record, *column, 15) == {0: 0.5, 1: 0.4}
-    assert claims.last(record, *column) == {0: 1.0, 1: 0.4}
-    assert claims.largest(record, *column) == {0: 1.0, 1: 0.4}
-    high = Record(None, record.experiment, record.frame.copy(), record.meta)
-    high.frame.loc[0, "test_accuracy"] = 7.0
-    assert claims.largest(high, *column) == {0: 7.0, 1: 0.4}
-    assert claims.largest(high, *column, since=5) == {0: 1.0, 1: 0.4}
-    assert claims.combine(lambda a, b: a - b, {0: 3, 1: 5}, {1: 1, 2: 0}) == {1: 4.0}
+def claim(held=3, n=3, scale="paper", **options):
+    told = ("s", "it is so", "Section 1", "o", n, "i", held, scale)
+    return claims.Claim(*told, **options)
+
+
+@pytest.mark.parametrize(
+    ("scale", "held", "n", "verdict"),
+    [
+        ("paper", 3, 3, "reproduced"),
+        ("paper", 1, 3, "partly reproduced"),
+        ("paper", 0, 3, "not reproduced"),
+        ("paper", 2, 2, "seen once"),
+        ("paper", 1, 2, "seen once"),
+        ("paper", 1, 1, "seen once"),
+        ("paper", 0, 1, "not seen, once"),
+        ("laptop", 3, 3, "seen at reduced scale"),
+        ("laptop", 2, 3, "partly seen at reduced scale"),
+        ("laptop", 0, 3, "not seen at reduced scale"),
+        ("laptop", 2, 2, "seen once, at reduced scale"),
+        ("laptop", 0, 2, "not seen, once, at reduced scale"),
+        ("smoke", 3, 3, "not judged"),
+        ("paper", 0, 0, "not run"),
+    ],
+)
+def test_verdicts(scale, held, n, verdict):
+    found = claim(held, n, scale=scale)
+    assert found.verdict == verdict
+    assert verdict in VERDICTS
+    assert replace(found, extra=True).verdict == "beyond the paper"
+    assert found.judged == (n > 0)
+    assert found.holds == (0 < n == held)
+    assert not replace(found, extra=True).holds
+
+
+@pytest.mark.parametrize(("held", "word"), [(1, ""), (0, "not ")])
+def test_what_is_exact_needs_no_seeds(held, word):
+    assert claim(held, 1, exact=True).verdict == f"{word}reproduced"
+
+
+def test_one_claim_carries_the_verdict_of_its_page():
+    one, other = claim(main=True), claim(0)
+    assert claims.main([other, one]) is one
+    for page in ([other], [one, one], [replace(one, extra=True)], []):
+        with pytest.raises(ValueError, match="one main claim of its paper, and this"):
+            claims.main(page)
 
 
 def test_a_claim_is_judged_seed_by_seed(record):
-    values = {0: 10.0, 1: math.inf, 2: 30.0}
-    found = claims.per_seed(record, "s", "20", values, lambda v: v < 40, source="T2")
-    assert (found.ours, found.interval, found.n, found.held) == (
-        "30",
-        "10 to never",
-        3,
-        2,
-    )
-    assert found.scale == "laptop"
-    one = claims.per_seed(record, "s", "20", {0: 0.5}, bool, show="{:.0%}")
-    assert (one.ours, one.interval) == ("50%", "—")
-    with pytest.raises(ValueError, match="at least one seed"):
-        claims.per_seed(record, "s", "20", {}, bool)
+    sheet = claims.Sheet("p/fig1", show="{:.1f}")
+    run = Run(record, "plain", "the plain one")
+    values = Series({0: 10.0, 1: NEVER, 2: 30.0})
+    sheet.claim(run, "s", value=values, at_most=40, **WORDS)
+    (found,) = sheet
+    assert (found.ours, found.interval) == ("30.0", "10.0 to never")
+    assert (found.n, found.held, found.scale) == (3, 2, "paper")
+    assert (found.quote, found.where, found.why) == ("it is so", "Section 1", "")
+    sheet.claim(run, "s", value={0: 0.5}, below=1, show="{:.0%}", main=True, **WORDS)
+    one = sheet[-1]
+    assert (one.ours, one.interval, one.main) == ("50%", "—", True)
+    assert one.why == "the plain one (2 of 3 seeds, 1.5 min each)"
 
 
-def test_an_order_is_judged_seed_by_seed_and_shows_medians(record):
-    never = math.inf
+def test_a_claim_is_no_stronger_than_its_weakest_record(record):
+    run, small = Run(record, "plain"), Run(at_scale(record, "laptop"), "plain")
+    sheet, value = claims.Sheet("p/fig1"), Series({0: 1.0, 1: 1.0, 2: 1.0})
+    for runs in (run, [run, small], [small, run]):
+        sheet.claim(runs, "s", value=value, above=0, **WORDS)
+    assert [claim.scale for claim in sheet] == ["paper", "laptop", "laptop"]
+    sheet.order("o", values={run: value, small: 2 * value}, **WORDS)
+    assert sheet[-1].scale == "laptop"
+    sheet.extra([run, small], "beside", value)
+    assert (sheet[-1].scale, sheet[-1].verdict) == ("laptop", "beyond the paper")
+
+
+def test_an_order_is_judged_seed_by_seed_and_shows_medians():
     fast, slow = {0: 1.0, 1: 2.0, 2: 9.0}, {0: 3.0, 1: 1500.0, 2: 8.0}
-    found = claims.order(record, "s", "p", {"M": fast, "A": slow}, source="F1")
-    assert (found.ours, found.held, found.n) == ("M: 2, A: 8", 2, 3)
-    assert (found.interval, found.source) == ("in order for 2 of 3", "F1")
-    assert not found.extra
-    # only seeds that every arm has, in the statement, the medians and n
-    found = claims.order(record, "s", "p", {"M": fast, "A": {1: 1500.0, 7: 0.0}})
-    assert (found.ours, found.held, found.n) == ("M: 2, A: 1,500", 1, 1)
+    assert module.in_order({"M": fast, "A": slow}) == ("M: 2, A: 8", 2, 3)
+    # only seeds that every arm has, in the medians and n
+    shared = module.in_order({"M": fast, "A": {1: 1500.0, 7: 0.0}})
+    assert shared == ("M: 2, A: 1,500", 1, 1)
     with pytest.raises(ValueError, match="at least one seed"):
-        claims.order(record, "s", "p", {"M": fast, "A": {7: 1.0}})
+        module.in_order({"M": fast, "A": {7: 1.0}})
 
     def held(*values, **options):
         arms = {str(place): {0: value} for place, value in enumerate(values)}
-        return claims.order(record, "s", "p", arms, **options).held
+        return module.in_order(arms, **options)[1]
 
-    assert held(1, 2, never) == 1
-    assert held(1, 1, 2) == held(2, 1, never) == held(1, never, 2) == 0
-    assert held(1, never, never) == 0
-    assert held(1, never, never, open_end=True) == 1
-    assert held(1, 1, never, open_end=True) == held(1, never, 2, open_end=True) == 0
-    assert held(never, never, open_end=True) == 0
-
-
-def test_the_ratio_of_epochs_that_may_never_come():
-    upper = {0: 10.0, 1: 10.0, 2: math.inf, 3: math.inf}
-    lower = {0: 20.0, 1: math.inf, 2: 20.0, 3: math.inf, 4: 1.0}
-    found = claims.ratio(upper, lower)
-    assert found == {0: 0.5, 1: 0.0, 2: math.inf, 3: math.inf}
+    assert held(1, 2, NEVER) == 1
+    assert held(1, 1, 2) == held(2, 1, NEVER) == held(1, NEVER, 2) == 0
+    assert held(1, NEVER, NEVER) == 0
+    assert held(1, NEVER, NEVER, open_end=True) == 1
+    assert held(1, 1, NEVER, open_end=True) == held(1, NEVER, 2, open_end=True) == 0
+    assert held(NEVER, NEVER, open_end=True) == 0
 
 
 def test_a_value_that_is_no_number_is_refused(record):
     """Its order among the others is arbitrary, and no comparison with it holds."""
-    values = {0: 1.0, 1: NONE, 2: NONE}
+    run, sheet = Run(record, "plain", "A"), claims.Sheet("p/fig1")
+    values = Series({0: 1.0, 1: NONE, 2: NONE})
     said = r"'s' has no value for seeds \[1, 2\]: say what .* counts as"
     with pytest.raises(ValueError, match=said):
-        claims.per_seed(record, "s", "20", values, bool)
+        sheet.claim(run, "s", value=values, above=0, **WORDS)
     with pytest.raises(ValueError, match=said):
-        claims.extra(record, "s", Series(values))
-    with pytest.raises(ValueError, match=r"'s \(A\)' has no value for seeds \[1\]"):
-        claims.order(record, "s", "p", {"M": {0: 1.0, 1: 2.0}, "A": values})
-    # a seed that not every arm has is not asked
-    found = claims.order(record, "s", "p", {"M": {0: 0.0}, "A": values})
-    assert (found.n, found.held) == (1, 1)
-
-
-def test_a_smoke_test_is_too_short_for_many_a_value(record):
-    """It shows that a page runs: a value that does not exist yet holds nothing."""
-    short = replace(record, experiment=replace(record.experiment, scale="smoke"))
-    found = claims.per_seed(short, "s", "20", {0: NONE}, lambda value: value > 0)
-    assert (found.held, found.n, found.ours) == (0, 1, "nan")
+        sheet.extra(run, "s", values)
+    with pytest.raises(ValueError, match=r"'s \(A\)' has no value for seeds \[1, 2\]"):
+        sheet.order("s", values={run: values}, **WORDS)
+    assert not sheet
+    # a smoke test is too short for many a value: it shows that a page runs
+    short = Run(at_scale(record, "smoke"), "plain")
+    sheet.claim(short, "s", value={0: NONE}, above=0, **WORDS)
+    assert (sheet[0].held, sheet[0].ours, sheet[0].verdict) == (0, "nan", "not judged")
 
 
 def test_a_sheet_judges_values_by_bounds(record):
     """Each bound at a value: two include it, two do not."""
     run, value = Run(record, "plain"), Series({0: 1.0, 1: 2.0, 2: 3.0})
-    sheet = claims.Sheet("p/fig1", source="T1", show="{:.1f}")
+    sheet = claims.Sheet("p/fig1")
     for bound in ("at_least", "at_most", "above", "below"):
-        sheet.claim(run, bound, "2", value, **{bound: 2.0})
-    sheet.claim(run, "both", "2", value, at_least=2, below=3, show="{:.2f}", source="")
+        sheet.claim(run, bound, value=value, **{bound: 2.0}, **WORDS)
+    sheet.claim(run, "both", value=value, at_least=2, below=3, **WORDS)
     assert [claim.held for claim in sheet] == [2, 2, 1, 1, 1]
-    assert [claim.statement for claim in sheet] == [
-        *("at_least", "at_most", "above", "below", "both")
-    ]
-    first, last = sheet[0], sheet[-1]
-    assert (first.ours, first.interval, first.n) == ("2.0", "1.0 to 3.0", 3)
-    assert (first.source, first.scale, first.paper) == ("T1", "laptop", "2")
-    assert (last.ours, last.source) == ("2.00", "")
-    # the same as the function with a rule of its own
-    rule = claims.per_seed(
-        record, "above", "2", {0: 1.0, 1: 2.0, 2: 3.0}, lambda v: v > 2, show="{:.1f}"
-    )
-    assert claims.Sheet("p").source == ""
-    assert sheet[2] == replace(rule, source="T1")
 
 
 def test_a_sheet_judges_what_never_happens(record):
     run, value = Run(record, "plain"), Series({0: 5.0, 1: NEVER, 2: -NEVER})
     sheet = claims.Sheet("p/fig1")
-    sheet.claim(run, "comes", "p", value, at_least=0, below=NEVER)
-    sheet.claim(run, "never comes", "p", value, at_least=NEVER)
-    sheet.claim(run, "is above", "p", value, above=-NEVER)
+    sheet.claim(run, "comes", value=value, at_least=0, below=NEVER, **WORDS)
+    sheet.claim(run, "never comes", value=value, at_least=NEVER, **WORDS)
+    sheet.claim(run, "is above", value=value, above=-NEVER, **WORDS)
     assert [claim.held for claim in sheet] == [1, 1, 2]
     assert sheet[0].interval == "never to never"  # minus infinity is no epoch either
     with pytest.raises(ValueError, match="claim 's' could not fail: give it a bound"):
-        sheet.claim(run, "s", "p", value)
-    with pytest.raises(ValueError, match=r"no value for seeds \[0\]"):
-        sheet.claim(run, "s", "p", Series({0: NONE}), above=0)
+        sheet.claim(run, "s", value=value, **WORDS)
     assert len(sheet) == 3
 
 
 def test_a_sheet_lists_what_nobody_ran(record):
     run, nothing = Run(record, "plain"), Series(dtype=float)
-    sheet = claims.Sheet("p/fig1", source="T1")
-    sheet.claim(run, "s", "20", nothing, above=0)
+    sheet = claims.Sheet("p/fig1")
+    sheet.claim(run, "s", value=nothing, above=0, main=True, **WORDS)
     sheet.extra(run, "beside", nothing)
-    sheet.order("o", "this order", {run: nothing, Run(record, "x"): Series({0: 1.0})})
-    assert [claim.verdict for claim in sheet] == ["not run", "not run"]
-    assert [(claim.statement, claim.source) for claim in sheet] == [
-        ("s", "T1"),
-        ("o", "T1"),
-    ]
-
-
-def test_a_sheet_takes_orders_measurements_and_any_other_claim(record):
-    runs = [Run(record, "plain", label) for label in ("M", "A", "No LN")]
-    values = dict(zip(runs, (Series({0: v}) for v in (1.0, NEVER, NEVER)), strict=True))
-    sheet = claims.Sheet("p/fig1", source="T1", show="{:.0f}")
-    sheet.order("o", "p", values)
-    sheet.order("o", "p", values, open_end=True, show="{:.1f}", source="T2")
-    sheet.extra(runs[0], "beside", Series({0: 0.25}), paper="a quarter", show="{:.0%}")
-    sheet.append(claims.exact("e", "0", "0", held=1, n=1))
-    assert [claim.held for claim in sheet] == [0, 1, 1, 1]
-    assert [claim.ours for claim in sheet] == [
-        "M: 1, A: never, No LN: never",
-        "M: 1.0, A: never, No LN: never",
-        "25%",
-        "0",
-    ]
-    assert [claim.source for claim in sheet] == ["T1", "T2", "", ""]
-    assert (sheet[2].paper, sheet[2].verdict) == ("a quarter", "beyond the paper")
-    table = sheet.table()
-    assert (table.claims, table.page) == (sheet, "p/fig1")
+    values = {run: nothing, Run(record, "x"): Series({0: 1.0})}
+    sheet.order("o", values=values, **WORDS)
+    sheet.not_run("n", **WORDS)
+    assert [claim.verdict for claim in sheet] == ["not run"] * 3
+    assert [claim.statement for claim in sheet] == ["s", "o", "n"]
+    assert sheet[0].main
+    assert not any(claim.judged for claim in sheet)
 
 
 def test_values_in_words():
-    assert claims.median({0: 4.0, 1: 1.0, 2: 2.0, 3: math.inf}) == 2.0
+    assert claims.median({0: 4.0, 1: 1.0, 2: 2.0, 3: NEVER}) == 2.0
     assert claims.median(Series({0: 3.0, 1: 1.0})) == 1.0
     assert claims.summary(Series({5: 3.0, 6: 1.0})) == ("1", "1 to 3")
     assert claims.words(1234.5) == "1,234"
     assert claims.words(0.123, "{:.0%}") == "12%"
-    assert claims.words(math.inf) == "never"
+    assert claims.words(NEVER) == "never"
     assert claims.summary({0: 1000.0}) == ("1,000", "—")
-    assert claims.summary({0: math.inf, 1: 20.0, 2: 30.0}) == ("30", "20 to never")
+    assert claims.summary({0: NEVER, 1: 20.0, 2: 30.0}) == ("30", "20 to never")
 
 
-@pytest.mark.parametrize(
-    ("scale", "held", "verdict"),
-    [
-        ("paper", 2, "reproduced"),
-        ("paper", 1, "partly reproduced"),
-        ("paper", 0, "not reproduced"),
-        ("laptop", 2, "seen at reduced scale"),
-        ("laptop", 1, "partly seen at reduced scale"),
-        ("laptop", 0, "not seen at reduced scale"),
-    ],
-)
-def test_verdicts(scale, held, verdict):
-    assert claim(held, scale=scale).verdict == verdict
-    assert claims.page_verdict([claim(held, scale=scale)]) == verdict
-    assert claim(held, scale=scale, extra=True).verdict == "beyond the paper"
+@pytest.fixture
+def sheet(record):
+    """A page with four claims, one of which holds with enough seeds for a verdict."""
+    run, sheet = Run(record, "plain", "plain"), claims.Sheet("prieto2025/fig01")
+    three = Series({0: 1.0, 1: 2.0, 2: 3.0})
+    sheet.claim(run, "a < b", value=three, above=0, main=True, **WORDS)
+    sheet.claim(run, "fails", value=three, above=2, **WORDS)
+    sheet.claim(run, "once", value=three[:1], above=0, **WORDS)
+    sheet.extra(run, "<beside>", three)
+    sheet.exact("sums up", ours="0", held=1, n=1, **WORDS)
+    return sheet
 
 
-def test_page_verdicts():
-    def page(*found):
-        return claims.page_verdict(list(found))
-
-    assert page(claim(2), claim(0)) == "partly reproduced"
-    assert page(claim(2), claim(0, extra=True)) == "reproduced"
-    assert page(claim(0), claim(0)) == "not reproduced"
-    # reduced scale never counts as reproduced
-    assert page(claim(0), claim(0, scale="laptop")) == "not reproduced"
-    assert page(claim(2), claim(2, scale="laptop")) == "partly reproduced"
-    assert page(claims.with_scale(claim(2), "laptop")) == "seen at reduced scale"
-    with pytest.raises(ValueError, match="at least one claim"):
-        page(claim(extra=True))
-
-
-def test_a_claim_that_nothing_tests_is_listed_and_not_judged():
-    absent = claims.not_run("s", "+1", source="4.1")
-    assert (absent.verdict, absent.n, absent.held) == ("not run", 0, 0)
-    assert (absent.source, claims.not_run("s", "+1").source) == ("4.1", "")
-    assert claims.page_verdict([claim(2), absent]) == "reproduced"
-    laptop = claim(2, scale="laptop")
-    assert claims.page_verdict([laptop, absent]) == "seen at reduced scale"
-    assert claims.table([laptop, absent], "p/fig1").scale == "laptop"
-    with pytest.raises(ValueError, match="at least one claim"):
-        claims.page_verdict([absent])
+def test_the_box_says_what_is_claimed_and_whether_it_held(sheet):
+    bundle = sheet.box()._repr_mimebundle_()
+    assert bundle["text/plain"].splitlines() == [
+        "reproduced",
+        "Claim: “it is so” (Section 1)",
+        "Result: a < b: 2 (1 to 3; n = 3)",
+        "Evidence: 3 of 4 claims of the paper hold; n = 1 to 3; paper scale, A CPU",
+    ]
+    assert "verdict-reproduced" in bundle["text/html"]
+    assert "a &lt; b" in bundle["text/html"]
+    exact = claims.Sheet("p/tab1")
+    exact.exact("s", ours="0", held=1, n=1, main=True, **WORDS)
+    said = exact.box()._repr_mimebundle_()["text/plain"]
+    assert said.endswith("1 of 1 claims of the paper hold; exact, nothing was trained")
 
 
-def test_exact_and_extra(record):
-    assert claims.exact("s", "0", "0", held=5, n=5).verdict == "reproduced"
-    found = claims.exact("s", "0", "0", held=5, n=5, extra=True)
-    assert found.verdict == "beyond the paper"
-    found = claims.extra(record, "s", {0: 1.0, 1: 3.0, 2: 2.0})
-    assert (found.ours, found.interval) == ("2", "1 to 3")
-    assert found.to_json()["verdict"] == "beyond the paper"
-    assert found.paper == "not in the paper"
-
-
-def test_table_shows_and_carries_the_claims():
-    table = claims.table([claim(1), claim(extra=True)], "prieto2025/fig01")
-    bundle = table._repr_mimebundle_()
-    carried = bundle[claims.MIME]
-    assert carried["page"] == "prieto2025/fig01"
-    assert (carried["scale"], carried["verdict"]) == ("paper", "partly reproduced")
-    assert [c["held"] for c in carried["claims"]] == [1, 2]
-    assert "held in 1 of 2" in bundle["text/html"]
-    assert bundle["text/plain"].count("\n") == 1
+def test_the_table_shows_and_carries_the_claims(sheet):
+    bundle = sheet.table()._repr_mimebundle_()
+    carried, html = bundle[claims.MIME], bundle["text/html"]
+    assert (carried["page"], carried["scale"]) == ("prieto2025/fig01", "paper")
+    assert carried["verdict"] == "reproduced"
+    assert [c["held"] for c in carried["claims"]] == [3, 1, 1, 3, 1]
+    assert [c["holds"] for c in carried["claims"]] == [True, False, True, False, True]
+    assert carried["claims"][2]["verdict"] == "seen once"
+    assert "held in 1 of 3" in html
+    assert "Fewer than three seeds: plain (2 of 3 seeds, 1.5 min each)." in html
+    assert "<summary>Beyond the paper: 1 measurement of ours</summary>" in html
+    assert "a &lt; b" in html
+    assert "<beside>" not in html
+    assert bundle["text/plain"].count("\n") == 4
     assert carried["read"] == []
     evidence.reading._READ.append({"record": "prieto2025/fig01"})
-    bundle = claims.table([claim(1)], "prieto2025/fig01")._repr_mimebundle_()
+    bundle = sheet.table()._repr_mimebundle_()
     assert bundle[claims.MIME]["read"] == [{"record": "prieto2025/fig01"}]
-    odd = claims.Claim("a < b", "<script>", "1", 1, "—", 1, "paper")
-    html = claims.table([odd], "p/fig1")._repr_mimebundle_()["text/html"]
-    assert "<script>" not in html
-    assert "a &lt; b" in html
+
+
+def test_a_page_without_a_main_claim_is_refused(record):
+    sheet = claims.Sheet("p/fig1")
+    sheet.claim(Run(record, "plain"), "s", value={0: 1.0}, above=0, **WORDS)
+    for shown in (sheet.box, sheet.table):
+        with pytest.raises(ValueError, match="main=True"):
+            shown()

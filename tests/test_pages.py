@@ -8,14 +8,14 @@ from types import SimpleNamespace
 import nbformat
 import pytest
 
-from grokbook import files, tables
+from grokbook import files
 from grokbook.book import catalogue, checks, comparison, pages
-from grokbook.errors import PageError, RecordError
-from grokbook.project import CLAIMS_MIME, PAPERS
+from grokbook.errors import DataError, PageError, RecordError
+from grokbook.project import CLAIMS_MIME, FIGURE_MIME, PAPERS
 
 PAGE = """\
 # %% [markdown]
-# # Figure 1: two and two is four (reproduced)
+# # [Prieto et al. 2025 · Figure 1]{.kicker} Two and two is four
 
 # %% tags=["parameters"]
 seeds = 2
@@ -25,23 +25,27 @@ retrain = False
 # %%
 print(seeds, rate, retrain)
 
-# %% mystnb={"figure": {"caption": "A line.", "name": "fig-line"}, \
-"image": {"alt": "A line."}}
+# %%
+#| name: fig-line
+#| caption: A line.
+#| alt: A line.
 import base64
 
-from IPython.display import Image
-
-Image(base64.b64decode("PNG"))
-
-# %% tags=["nbval-check-output"]
 from IPython.display import display
 
-claim = {"statement": "2 + 2 = 4", "paper": "4", "ours": "4", "n": 1, "interval": ""}
-claim |= {"verdict": "reproduced", "source": "T1", "extra": False}
+png, figure = "PNG", {"sha256": "0"}
+figure = {"application/vnd.grokbook.figure+json": figure, "image/png": png}
+display(figure | {"text/plain": "figure"}, raw=True)
+
+# %%
+claim = {"statement": "2 + 2 = 4", "quote": "it is four", "where": "Section 1"}
+claim |= {"ours": "4", "n": 3, "interval": "", "holds": True, "main": True}
+claim |= {"verdict": "reproduced", "extra": False}
 claims = {"page": "prieto2025/fig01", "scale": "paper", "verdict": "reproduced"}
 read = {"record": "prieto2025/fig01c", "asked": "best", "arms": ["a"]}
 read |= {"scale": "paper", "members": {"a|0": "key"}, "sha256": "SHA"}
-claims |= {"claims": [claim], "read": [read]}
+cited = [{"name": "prieto2025/fig01", "sha256": "0"}]
+claims |= {"claims": [claim], "read": [read], "cited": cited}
 bundle = {"application/vnd.grokbook.claims+json": claims}
 display(bundle | {"text/plain": "4"}, raw=True)
 """
@@ -90,7 +94,13 @@ def store(root, monkeypatch, *, scale="paper", key="key", rows=b"rows"):
         return found
 
     monkeypatch.setattr(checks.papers, "record", record)
+    cite(monkeypatch)
     return asked
+
+
+def cite(monkeypatch, sha256="0"):
+    """What `evidence.source` says from now on."""
+    monkeypatch.setattr(checks.evidence, "source", lambda name: {"sha256": sha256})
 
 
 def lay_out(root, monkeypatch):
@@ -154,7 +164,7 @@ def test_a_rerun_is_compared_with_the_book(book, executed):
     written.write_text(changed)
     lines = list(comparison.compare(written))
     assert lines[0] == f"{ID}: 0 of 1 claims with the book's verdict"
-    assert lines[1].startswith("  2 + 2 = 4 | book: 4 (n = 1), reproduced | rerun: 4")
+    assert lines[1].startswith("  2 + 2 = 4 | book: 4 (n = 3), reproduced | rerun: 4")
     written.write_text(changed.replace("2 + 2 = 4", "2 + 2 = 5"))
     only = list(comparison.compare(written))[1:]
     assert only == ["  only in the book: 2 + 2 = 4", "  only in the rerun: 2 + 2 = 5"]
@@ -241,6 +251,22 @@ def retitled(nb):
     nb.cells[0].source = "# Figure 1: a sum (not reproduced)"
 
 
+def untitled(nb):
+    nb.cells[0].source = "# [Prieto et al. 2025 · Figure 1]{.kicker}"
+
+
+def unquoted(nb):
+    nb.cells[4].outputs[0]["data"][CLAIMS_MIME]["claims"][0]["quote"] = " "
+
+
+def misplaced(nb):
+    nb.cells[4].outputs[0]["data"][CLAIMS_MIME]["claims"][0]["where"] = ""
+
+
+def undigested(nb):
+    del nb.cells[3].outputs[0]["data"][FIGURE_MIME]
+
+
 def unclaimed(nb):
     nb.cells[4].outputs = []
 
@@ -262,10 +288,14 @@ def unknown_verdict(nb):
     [
         (unexecuted, "has a cell that was never executed"),
         (failed, "holds an error output"),
-        (retagged, "has other tags in its .py than in its .ipynb"),
-        (retitled, "(not reproduced)' but its claims say 'reproduced'"),
+        (retagged, "has other tags or captions in its .py than its .ipynb"),
+        (retitled, "not begin with '# [Prieto et al. 2025 · Figure 1]{.kicker} The f"),
+        (untitled, "not begin with '# [Prieto et al. 2025 · Figure 1]{.kicker} The f"),
         (unclaimed, "shows no claims table"),
-        (undescribed, "has a figure without mystnb.image.alt"),
+        (unquoted, "judges row 1 ('2 + 2 = 4') without the paper's words: quote"),
+        (misplaced, "judges row 1 ('2 + 2 = 4') without their place: quote the"),
+        (undescribed, "has a figure without a line '#| alt:' ('display(figure |"),
+        (undigested, "has a figure not shown by plots.show ('display(figure |"),
         (large, "kB; 600 are allowed"),
         (unknown_verdict, "uses the unknown verdict 'fine'"),
     ],
@@ -275,11 +305,40 @@ def test_fault_of_a_twin_is_found(book, change, said):
     assert any(said in fault for fault in checks.check())
 
 
-@pytest.mark.parametrize("tag", ["parameters", "nbval-check-output"])
-def test_missing_tag_is_found(book, tag):
-    edit(book, lambda text: text.replace(f' tags=["{tag}"]', ""), ".py")
+def test_a_page_without_parameters_is_found(book):
+    edit(book, lambda text: text.replace(' tags=["parameters"]', ""), ".py")
     edit(book, lambda nb: [c.metadata.pop("tags", None) for c in nb.cells])
-    assert any(f"no code cell tagged '{tag}'" in fault for fault in checks.check())
+    said = f"Page {ID} has no code cell tagged 'parameters'."
+    assert checks.check() == [said]
+
+
+def test_a_measurement_of_ours_needs_no_words_of_the_paper(book):
+    def measured(nb):
+        claim = nb.cells[4].outputs[0]["data"][CLAIMS_MIME]["claims"][0]
+        claim |= {"quote": "", "where": "", "extra": True}
+
+    edit(book, measured)
+    assert checks.check() == []
+
+
+def test_a_reference_that_changed_since_is_found(book, monkeypatch):
+    cite(monkeypatch, "1")
+    said = f"Page {ID} cites another prieto2025/fig01 than there is now: run 'grokbook"
+    assert checks.check()[0].startswith(said)
+
+    def refuse(name):
+        raise DataError(f"{name}.csv is missing.")
+
+    monkeypatch.setattr(checks.evidence, "source", refuse)
+    said = (
+        "cites a reference that cannot be used (prieto2025/fig01.csv is missing): run"
+    )
+    assert said in checks.check()[0]
+
+
+def test_what_stands_above_a_title():
+    assert pages.kicker("singh2026/tab02") == "Singh et al. 2026 · Table 2"
+    assert pages.kicker("liu2026/fig13") == "Liu et al. 2026 · Figure 13"
 
 
 def test_page_outside_the_contents_is_found(book):
@@ -474,7 +533,10 @@ def test_generated_pages_show_the_page(book):
     assert ":img-alt: A line." in texts["gallery.md"]
     assert "/prieto2025/fig01_sum" in texts["gallery.md"]
     assert 'verdict-reproduced">reproduced<' in texts["gallery.md"]
-    assert "| 4 | 4 (*n* = 1) |" in texts["scoreboard.md"]
+    row = "| **main claim** “it is four” (Section 1) | 2 + 2 = 4 | 4 (*n* = 3) |"
+    assert row in texts["scoreboard.md"]
+    assert "reproduced</span> 1 of 1" in texts["gallery.md"]
+    assert "reproduced</span> | 1 of 1 |" in texts["prieto2025.md"]
     assert "**1 claim:**" in texts["scoreboard.md"]
     assert "`prieto2025/fig01c` | paper | 1 | 90 s | CPU | 2 |" in texts["status.md"]
     assert "| Figure\N{NO-BREAK SPACE}2 | A product |" in texts["state.md"]
@@ -502,10 +564,3 @@ def test_contents_plan_holds_all_of_the_four_papers():
 
 def test_claims_text_survives_markdown():
     assert catalogue.plain("a_b | $x$ *y* <z>") == r"a\_b \| \$x\$ \*y\* \<z\>"
-
-
-def test_a_grid_shows_words_as_they_are():
-    shown = tables.grid(["a < b", "n"], [["M+A*", "1"]])._repr_mimebundle_()
-    assert shown["text/plain"] == "a < b | n\nM+A* | 1"
-    assert "<th>a &lt; b</th>" in shown["text/html"]
-    assert "<td>M+A*</td><td>1</td>" in shown["text/html"]

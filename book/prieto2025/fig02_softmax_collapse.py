@@ -7,402 +7,341 @@
 # ---
 
 # %% [markdown]
-# # Figure 2: float32 and float64 level off where the softmax collapses, float16 only slows (partly reproduced)
-#
-# **Claim.** Without regularisation, test accuracy stops improving once softmax collapse
-# sets in, and lower precision of the loss collapses earlier, so generalisation stops at
-# a lower level {cite:p}`prieto2025`. **Here.** The nine runs of the released script
-# (three training-set sizes, three loss precisions, weights always float32), 20,000
-# epochs each, on a CPU, the released seed first; every claim says on how many seeds it
-# rests. **What came out.** With 60 and 70 % of the data the losses collapse in the order of
-# their bits and near the epochs of the paper, and float32 and float64 level off there.
-# Float16 collapses first and completely, yet goes on learning for thousands of epochs.
-# With 40 % there is nothing to stop, and the collapse line that the paper draws needs a
-# lower threshold than it names.
+# # [Prieto et al. 2025 · Figure 2]{.kicker} Test accuracy stalls where the softmax collapses, and a loss with fewer bits collapses sooner
 
-# %% [markdown]
-# ## What was run
-
-# %% tags=["parameters"]
+# %% tags=["parameters", "remove-input"]
 scale = "best"
 retrain = False
 device = "auto"
 
 # %% tags=["hide-input"]
-import inspect
+#| fold: "Code: the runs and the claims"
 import math
+from dataclasses import replace
+
+import pandas as pd
+import torch
 
 from grokbook import claims, evidence, metrics, plots, tables
+from grokbook.evidence import Run
 
 plots.use_style()
 record = evidence.record(
     "prieto2025/fig02", scale=scale, retrain=retrain, device=device
 )
-tables.settings(
-    record,
-    paper={
-        "dataset": "addition mod 113",
-        "dataset.p": "113",
-        "dataset.train_fraction": "0.4 (panel a); grows to c",
-        "model.widths": "(200, 200)",
-        "loss": "softmax cross-entropy",
-        "loss.dtype": "float16, float32, float64",
-        "optimizer": "AdamW",
-        "seeds": "one, not stated",
-    },
-    code={
-        "dataset.train_fraction": "0.4, 0.6, 0.7",
-        "model.bias": "False",
-        "optimizer.lr": "0.0005",
-        "optimizer.betas": "(0.9, 0.99)",
-        "optimizer.eps": "1e-30 at 40 %, else 1e-25",
-        "optimizer.weight_decay": "0",
-        "epochs (full batch)": "20,000",
-        "weights": "float32",
-        "seeds": "42",
-    },
-    notes={"seeds": "1", "epochs (full batch)": "2"},
+on_cpu = evidence.record("prieto2025/fig02cpu")
+PRECISIONS, SIZES = ("float16", "float32", "float64"), ("40%", "60%", "70%")
+TRAIN, TEST, ZERO = "train_accuracy", "test_accuracy", "zero_loss"
+gpu, cpu = (
+    {
+        size: [Run(one, f"{size} {p}", p, plots.COLOUR[p]) for p in PRECISIONS]
+        for size in SIZES
+    }
+    for one in (record, on_cpu)
 )
-
-# %% tags=["hide-input"]
-tables.arms(record)
-
-# %% [markdown]
-# **Deviations.** (1) Seed 42 is the released one and gives the released split; others are
-# added to the record as they finish, and every row below says how many it rests on.
-# (2) The released script shuffles the rows of the full batch every epoch, which changes
-# nothing but the order of summation; here they stay in place. Collapse is measured every
-# 100 epochs instead of every 500, so a crossing is placed more finely than in the paper.
-
-# %% [markdown]
-# ## The idea in code
-#
-# A float holds $p$ significant bits: 11, 24 or 53. Adding $e^{z_k - z_y}$ to 1 leaves 1
-# unchanged once it is below $2^{-p}$, that is once the correct logit leads by
-# $p \ln 2$ = 7.6, 16.6 or 36.7 ({term}`absorption`). When this happens to all the wrong
-# classes of a sample its loss is exactly zero, and so is the gradient of its correct
-# logit: {term}`softmax collapse`. It is measured on the training set, in the precision
-# of the loss:
-
-# %% tags=["hide-input"]
-print(inspect.getsource(metrics.collapse_fraction))
-
-# %% [markdown]
-# ## The figure
-
-# %% tags=["hide-input"]
-PRECISIONS = {
-    "float16": plots.BLUE,
-    "float32": plots.ORANGE,
-    "float64": plots.GREEN,
-}
-names = [arm.name for arm in record.experiment.arms if record.seeds(arm.name)]
-fractions = [f for f in ("40%", "60%", "70%") if any(n.startswith(f) for n in names)]
+small, middle, large = gpu.values()
+authors = evidence.reference("prieto2025/fig02").set_index(["quantity", "series"])
+their_lines = authors.loc["collapse_line"]
 
 
-def collapses(fraction, precision, share=0.5):
-    """First logged epoch at which more than a share of the samples has collapsed."""
-    return claims.first_epoch(
-        record,
-        f"{fraction} {precision}",
-        f"collapse_{precision}",
-        reaches=share + 1e-9,
+def line(run, share=0.5):
+    """First logged epoch with more than a share of the training samples collapsed."""
+    return run.first(f"collapse_{run.label}", above=share)
+
+
+def gained(run):
+    """Points that test accuracy rises at most after the line; infinite without one."""
+    rise = run.largest(TEST, since=line(run)) - run.at(TEST, line(run))
+    return (100 * rise).fillna(math.inf)
+
+
+def apart(low, high):
+    """Points of test accuracy at the end from one arm to another."""
+    below, above = evidence.paired(low.last(TEST), high.last(TEST))
+    return 100 * (above - below)
+
+
+def extreme(which, values):
+    """The smallest ("min") or largest ("max") of several values, by seed."""
+    return pd.concat(evidence.paired(*values), axis=1).agg(which, axis=1)
+
+
+def flatness(run):
+    """Half the range of test accuracy from epoch 6,000 on, in points."""
+    return 50 * (run.largest(TEST, since=6000) - run.smallest(TEST, since=6000))
+
+
+def said(values, show="{:,.0f}"):
+    """A value as prose has it; an arm that a reduced scale leaves out has none."""
+    return evidence.told(values, show) if len(values) else "not run"
+
+
+S32, S33, CAPTION = "Section 3.2", "Section 3.3", "Figure 2, caption"
+POINTS = "{:.1f} points"
+sheet = claims.Sheet("prieto2025/fig02")
+for three, size in ((middle, "60 %"), (large, "70 %")):
+    sheet.claim(
+        three[1:],
+        f"{size} of the table: after the collapse line test accuracy rises by at most "
+        "10 points (larger of float32 and float64)",
+        "generalization stops when SC begins",
+        extreme("max", map(gained, three[1:])),
+        where=S32,
+        at_most=10,
+        show=POINTS,
+        main=three is middle,
     )
-
-
-# %% tags=["hide-input"] mystnb={"figure": {"caption": "Test accuracy (solid: median over seeds, thin: each seed, shaded: their range) and median training accuracy (dashed) for three precisions of the loss. Dotted lines mark, for every seed, the first logged epoch at which more than half of the training samples have collapsed.", "name": "fig-prieto2025-02"}, "image": {"alt": "Three panels for 40, 60 and 70 percent of the data. At 40 percent test accuracy stays near zero for every precision. At 60 and 70 percent it rises together at first. Float32 and float64 level off near their dotted collapse lines, float64 far higher; float16 bends first but goes on rising slowly up to the level of float32. Training accuracy is at 100 percent from a few hundred epochs on, but for brief dips."}}
-figure, axes = plots.panels(len(fractions), height=3.3, sharey=True)
-for panel, fraction in zip(axes, fractions, strict=True):
-    for precision, color in PRECISIONS.items():
-        plots.accuracy(
-            panel, record, f"{fraction} {precision}", color=color, label=precision
-        )
-        plots.mark(panel, collapses(fraction, precision).values(), color=color)
-    plots.thousands(panel)
-    panel.set_ylabel("")
-axes[0].set_ylabel("accuracy (%)")
-axes[0].legend(loc="center right", title="loss computed in", title_fontsize=9)
-plots.letter(axes, [f"{f.replace('%', ' %')} of the table" for f in fractions])
-figure.show()
-
-# %% [markdown]
-# The share of collapsed samples shows why one threshold does not fit all panels.
-
-# %% tags=["hide-input"] mystnb={"figure": {"caption": "Share of training samples whose softmax sum equals its largest term, measured in the precision of the loss. The dashed line is the threshold of the paper's legend.", "name": "fig-prieto2025-02-share"}, "image": {"alt": "Three panels. Collapse rises first in float16, then float32, then float64. At 60 and 70 percent of the data all three cross one half; at 40 percent float32 and float64 peak and then fluctuate lower."}}
-figure, axes = plots.panels(len(fractions), height=2.8, sharey=True)
-for panel, fraction in zip(axes, fractions, strict=True):
-    for precision, color in PRECISIONS.items():
-        plots.curve(
-            panel,
-            record,
-            f"{fraction} {precision}",
-            f"collapse_{precision}",
-            color=color,
-            label=precision,
-            percent=True,
-        )
-    panel.axhline(50, color=plots.BLACK, ls="--", lw=1)
-    panel.set(xlabel="epoch", ylim=(-3, 103))
-    plots.thousands(panel)
-axes[0].set_ylabel("collapsed samples (%)")
-axes[-1].legend(loc="lower right")
-plots.letter(axes, [f"{f.replace('%', ' %')} of the table" for f in fractions])
-figure.show()
-
-# %% [markdown]
-# ## Check
-
-# %% tags=["hide-input"]
-found = []
-PAPER_LINES = {"float16": "2000", "float32": "3000", "float64": "7000"}
-
-
-def final(fraction, precision):
-    """Test accuracy at the end, by seed."""
-    return claims.last(record, f"{fraction} {precision}", "test_accuracy")
-
-
-def gain_after_collapse(fraction, precision):
-    """Largest rise of test accuracy after the collapse line, by seed."""
-    series = record.series(f"{fraction} {precision}", "test_accuracy")
-    gains = {}
-    for seed, epoch in collapses(fraction, precision).items():
-        after = series[seed][series.index >= epoch] if math.isfinite(epoch) else []
-        gains[seed] = float(after.max() - after.iloc[0]) if len(after) else math.inf
-    return gains
-
-
-for fraction in fractions:
-    words = fraction.replace("%", " %")
-    fits = [
-        claims.first_epoch(record, f"{fraction} {p}", "train_accuracy", reaches=1.0)
-        for p in PRECISIONS
-    ]
-    found.append(
-        claims.per_seed(
-            record,
-            f"{words}: training accuracy is 100 % by epoch 1000 in every precision "
-            "(latest of the three)",
-            "yes",
-            claims.combine(max, *fits),
-            lambda epoch: epoch <= 1000,
-            source="4.2 T5",
-        )
+half = [middle[0], large[0]]
+sheet.claim(
+    half,
+    "60 and 70 %, float16: from epoch 6,000 on test accuracy stays within ± 0.5 points "
+    "(larger half range)",
+    "until this is stopped by SC making the gradient from a large fraction of the "
+    "samples equal to zero",
+    extreme("max", map(flatness, half)),
+    where=CAPTION,
+    at_most=0.5,
+    show="{:.2f} points",
+)
+for three, size in ((middle, "60 %"), (large, "70 %")):
+    sheet.order(
+        f"{size}: half of the samples are collapsed in float16 before float32, and in "
+        "float32 before float64 (epochs)",
+        "networks trained using float64 in the Softmax face SC later in training",
+        {run: line(run) for run in three},
+        where=S33,
     )
-    if fraction == "40%":
-        peaks = [
-            claims.largest(record, f"{fraction} {p}", "test_accuracy")
-            for p in PRECISIONS
-        ]
-        found.append(
-            claims.per_seed(
-                record,
-                f"{words}: test accuracy stays below 2 % in every precision "
-                "(largest of all)",
-                "≈ 0 to 0.3 %",
-                claims.combine(max, *peaks),
-                lambda value: value < 0.02,
-                show="{:.2%}",
-                source="4.2 T1",
-            )
-        )
-        for precision in ("float32", "float64"):
-            column = f"collapse_{precision}"
-            share = claims.largest(record, f"{fraction} {precision}", column)
-            found.append(
-                claims.per_seed(
-                    record,
-                    f"{words}, {precision}: at some epoch at least 30 % of the "
-                    "samples have collapsed",
-                    "line drawn at > 40 %",
-                    share,
-                    lambda value: value >= 0.3,
-                    show="{:.1%}",
-                    source="4.2 T6",
-                )
-            )
-            found.append(
-                claims.per_seed(
-                    record,
-                    f"{words}, {precision}: more than 50 % collapse at some epoch, as "
-                    "the legend says",
-                    "yes (legend)",
-                    share,
-                    lambda value: value > 0.5,
-                    show="{:.1%}",
-                    source="4.2 T6",
-                )
-            )
-        found.append(
-            claims.per_seed(
-                record,
-                f"{words}, float32: collapse sets in (1 % of the samples) between "
-                "epochs 2000 and 4000",
-                "between 2500 and 3000",
-                claims.first_epoch(
-                    record, "40% float32", "collapse_float32", reaches=0.01
-                ),
-                lambda epoch: 2000 <= epoch <= 4000,
-                source="4.2 T7",
-            )
-        )
-        continue
-    for low, high in (("float16", "float32"), ("float32", "float64")):
-        gap = claims.combine(
-            lambda a, b: 100 * (b - a), final(fraction, low), final(fraction, high)
-        )
-        found.append(
-            claims.per_seed(
-                record,
-                f"{words}: {high} ends at least 8 points of test accuracy above {low}",
-                "yes",
-                gap,
-                lambda points: points >= 8,
-                show="{:.1f} points",
-                source="4.2 T2",
-            )
-        )
-        order = claims.combine(
-            lambda a, b: b - a, collapses(fraction, low), collapses(fraction, high)
-        )
-        found.append(
-            claims.per_seed(
-                record,
-                f"{words}: {low} collapses before {high} (epochs between)",
-                "yes",
-                order,
-                lambda epochs: epochs > 0,
-                source="4.2 T3",
-            )
-        )
-    for precision in PRECISIONS:
-        line = int(PAPER_LINES[precision])
-        found.append(
-            claims.per_seed(
-                record,
-                f"{words}, {precision}: half of the samples collapse within 1000 "
-                f"epochs of {line}",
-                PAPER_LINES[precision],
-                collapses(fraction, precision),
-                lambda epoch, line=line: abs(epoch - line) <= 1000,
-                source="4.2 T3",
-            )
-        )
-    found += [
-        claims.per_seed(
-            record,
-            f"{words}, {precision}: test accuracy rises by at most 10 points after "
-            "the collapse line",
-            "levels off",
-            {s: 100 * g for s, g in gain_after_collapse(fraction, precision).items()},
-            lambda points: points <= 10,
-            show="{:.1f} points",
-            source="4.2 T4",
-        )
-        for precision in ("float32", "float64")
-    ]
-    late = record.series(f"{fraction} float16", "test_accuracy")
-    late = late[late.index >= 6000]
-    if len(late):
-        found.append(
-            claims.per_seed(
-                record,
-                f"{words}, float16: test accuracy is constant to ± 0.5 points after "
-                "epoch 6000 (half range)",
-                "exactly flat",
-                {
-                    s: float(50 * (late[s].max() - late[s].min()))
-                    for s in record.seeds(f"{fraction} float16")
-                },
-                lambda points: points <= 0.5,
-                show="{:.2f} points",
-                source="4.2 T4",
-            )
-        )
-
-# %% tags=["hide-input", "nbval-check-output"]
-claims.table(found, page="prieto2025/fig02")
-
-# %% [markdown]
-# ## Reading the result
-#
-# **Where we agree.** With 60 and 70 % of the table all three precisions learn alike at
-# first, since the loss has not collapsed in any of them. Float32 and float64 part where
-# their collapse lines stand, in the order of their significant bits, and what they reach
-# is what the released notebook shows. They keep moving after the line, because gradients
-# of wrong classes survive the collapse of the correct one, but they move without
-# learning much; the teeth are AdamW's {term}`slingshots <slingshot>`.
-#
-# **Where we do not: float16.** The notebook's float16 curves, made on a GPU, turn exactly
-# flat at the line. Here, on a CPU, nearly every sample has a loss of exactly zero by epoch
-# 3,000 and test accuracy still climbs, up to epoch 12,000 or the end, to about where
-# float32 stands. Collapse takes away the gradient of the correct class; those of the wrong
-# classes remain until they underflow as well (a lead of about 9 at these sizes), and they
-# are what keeps it going. When exactly each of the two happens in half precision depends on
-# how a kernel rounds its intermediate sums, which differs between processors. We have not
-# run this on a GPU, so that explanation is a guess; the observation that full collapse
-# need not stop learning is not.
-#
-# **Where we do not: 40 %.** No precision generalises within 20,000 epochs, collapsed or
-# not, so this panel cannot show that collapse *stops* anything. The legend puts the lines
-# at 50 % of the samples. The released notebook draws this one panel at 40 %, because
-# the share hardly gets further (see the second figure); the claims table gives the
-# largest share per seed. With either threshold, when float32 and float64 cross it, if at
-# all, depends on which of their late swings happens to be high enough.
-#
-# **What it shows and what not.** That test accuracy levels off when the loss collapses is
-# a coincidence in time, with the order predicted by the number of bits, in float32 and
-# float64. That it is the *cause* needs an intervention: a loss that is the same function
-# and does not collapse. [Figure 8](fig08_induced_collapse.ipynb) has that arm with 60 %
-# of the table and twice the learning rate, [Figure 1](fig01_headline.ipynb) with 40 %.
-
-# %% [markdown]
-# ## Try it
-#
-# ```{exercise}
-# :label: ex-prieto2025-02-threshold
-# By how much must the correct logit lead for a float16 loss to collapse with 112 equal
-# competitors instead of one?
-# ```
-#
-# ```{solution} ex-prieto2025-02-threshold
-# :class: dropdown
-# Each competitor must vanish in the running sum. Against a sum of exactly 1 this takes
-# $11 \ln 2 = 7.6$, however many there are; but if the small terms are added up first they
-# count together, and the lead must be up to $\ln 112 = 4.7$ larger. Which one happens
-# depends on the order of summation in the kernel.
-# ```
-#
-# ```{exercise}
-# :label: ex-prieto2025-02-rerun
-# Rerun the 70 % panel on two cores with `make page PAGE=prieto2025/fig02 SCALE=laptop`.
-# Which claims can 8,000 epochs support, and which not?
-# ```
-#
-# ```{solution} ex-prieto2025-02-rerun
-# :class: dropdown
-# The collapse lines and their order all fall before epoch 8,000, and so does the gap
-# between float32 and float64. How float16 ends and whether float64 stays where it is do
-# not: they need the long tail.
-# ```
-#
-# ```{exercise}
-# :label: ex-prieto2025-02-mean
-# The mean over samples divides each gradient by their number. Does summing instead of
-# averaging change where float16 stops?
-# ```
-#
-# ```{solution} ex-prieto2025-02-mean
-# :class: dropdown
-# The collapse of the correct class does not depend on it. The gradients of the wrong
-# classes do: with $1/N \approx 2 \cdot 10^{-4}$ they underflow at a lead of about 9, with
-# a sum only near 17. Float16 would go on drifting for longer, without learning.
-# ```
-
-# %% [markdown]
-# ## Provenance
-#
-# `grokbook run prieto2025/fig02 --scale paper`, then `grokbook execute prieto2025/fig02`.
+for k, quote in (
+    (1, "SC earlier in training, leading to lower test performance"),
+    (2, "which allows for a further increase in test performance"),
+):
+    pairs = [three[k - 1 : k + 1] for three in (middle, large)]
+    sheet.claim(
+        sum(pairs, []),
+        f"60 and 70 %: {PRECISIONS[k]} ends at least 8 points above {PRECISIONS[k - 1]} "
+        "(smaller distance)",
+        quote,
+        extreme("min", [apart(*pair) for pair in pairs]),
+        where=S33,
+        at_least=8,
+        show=POINTS,
+    )
+for three, size, panel in ((middle, "60 %", "b"), (large, "70 %", "c")):
+    astray = [(line(r) - their_lines.loc[r.arm, "epoch"]).abs() for r in three]
+    sheet.claim(
+        three,
+        f"{size}: every collapse line is within 1,000 epochs of the authors' (largest "
+        "distance)",
+        "This stopping point comes earlier for float32 than float64",
+        extreme("max", astray),
+        where=f"Figure 2{panel}, dotted lines, and caption",
+        at_most=1000,
+    )
+late = [run.largest(TEST, since=evidence.fitted(run, accuracy=1.0)) for run in small]
+sheet.claim(
+    small,
+    "40 %: from the fit on, test accuracy stays below 2 % in every precision (largest)",
+    "resulting in the common picture of no grokking without regularization (Fig. 2a)",
+    extreme("max", late),
+    where=S32,
+    below=0.02,
+    show="{:.2%}",
+)
+shares = [run.largest(f"collapse_{run.label}") for run in small]
+sheet.claim(
+    small[1:],
+    "40 %: at some epoch at least 30 % of the samples are collapsed (smaller of float32 "
+    "and float64)",
+    "with small enough datasets it comes before the model makes any progress on test "
+    "accuracy",
+    extreme("min", shares[1:]),
+    where=CAPTION,
+    at_least=0.3,
+    show="{:.1%}",
+)
+sized = [replace(gpu[s][1], label=s.replace("%", " %")) for s in SIZES]
+onset = {run: run.first("collapse_float32", at_least=0.01) for run in sized}
+sheet.order(
+    "float32: collapse begins (1 % of the samples) the earlier, the smaller the dataset "
+    "(epochs)",
+    "as the size of the dataset decreases, overfitting becomes easier and Softmax "
+    "Collapse (SC) happens earlier",
+    onset,
+    where=S32,
+)
+stop, end = line(middle[1]), record.experiment.arms[0].epochs
+at_stop, at_end = middle[1].at(TEST, stop), middle[1].last(TEST)
+pace = 100 * (at_stop - middle[1].at(TEST, stop - 1000))
+crawl = 100_000 * (at_end - at_stop) / (end - stop)
+further = 100 * (middle[2].at(TEST, line(middle[2])) - middle[2].at(TEST, stop))
+ten = "{:.2f}"
+sheet.extra(middle[1], "60 %, float32: points gained per 1,000 epochs just before the line", pace, show=ten)
+sheet.extra(middle[1], "60 %, float32: points gained per 1,000 epochs from the line to the end", crawl, show=ten)
+sheet.extra(middle[2], "60 %, float64: points gained from the line of float32 to its own", further, show="{:.1f}")
+for run, share in zip(small[1:], shares[1:], strict=True):
+    sheet.extra(run, f"40 %, {run.label}: largest share of samples collapsed", share, show="{:.1%}")
+for one, where in ((gpu, "GPU"), (cpu, "CPU")):
+    for size in SIZES[1:]:
+        words = f"{size.replace('%', ' %')}, float16 on a {where}"
+        sheet.extra(one[size][0], f"{words}: test accuracy at the end", one[size][0].last(TEST), show="{:.1%}")
+        sheet.extra(one[size][0], f"{words}: samples with loss zero at the end", one[size][0].last(ZERO), show="{:.1%}")
+sheet.box()
 
 # %% tags=["hide-input"]
-tables.provenance(record)
+#| name: fig-prieto2025-02
+#| caption: >
+#|   Fewer bits, earlier collapse, lower plateau. Top: test accuracy for three precisions
+#|   of the loss, five seeds thin, median thick, range shaded; dashed, training accuracy.
+#|   Bottom: share of training samples collapsed in that precision. Dotted: each seed's
+#|   first log above the dashed level, 40 % of the samples in (a) and 50 % in (b) and (c),
+#|   as the authors drew them. Diamonds: the authors' curves, and on the upper edge their
+#|   collapse lines.
+#| alt: >
+#|   Three columns for 40, 60 and 70 percent of the data. At 40 percent test accuracy is
+#|   near zero throughout. At 60 and 70 percent it rises alike in all precisions until
+#|   each reaches its dotted collapse line, float16 first and lowest, float64 last and
+#|   highest. Float16 then is exactly flat, float32 at 60 percent creeps upward. The
+#|   authors' points lie on or near the medians.
+#| fold: "Code: draw the figure"
+shown = [size for size in SIZES if gpu[size][0].seeds]
+figure, axes = plots.panels(len(shown), rows=2, height=2.9, sharex=True, sharey="row")
+above, below = axes[: len(shown)], axes[len(shown) :]
+for size, top, bottom in zip(shown, above, below, strict=True):
+    draw = {"color": plots.BLACK, "linestyle": plots.DASHED, "seeds": False}
+    plots.curve(top, gpu[size][1], TRAIN, percent=True, label="training accuracy", **draw)
+    for run in gpu[size]:
+        their_epoch, share = their_lines.loc[run.arm]
+        plots.curve(top, run, TEST, percent=True)
+        plots.curve(bottom, run, f"collapse_{run.label}", percent=True)
+        for panel in (top, bottom):
+            plots.mark(panel, line(run, share), color=run.color)
+        plots.paper(top, [their_epoch], [109], label="", color=run.color)
+        if ("test_accuracy", run.arm) in authors.index:
+            points = authors.loc[("test_accuracy", run.arm)]
+            points = points[points["epoch"] % 3000 == 0]
+            plots.paper(top, points["epoch"], 100 * points["value"], label="", color=run.color)
+    bottom.axhline(100 * share, color=plots.BLACK, ls="--", lw=1)
+    bottom.set(xlabel="epoch", ylim=(-3, 103))
+    plots.thousands(bottom)
+above[0].set(ylabel="accuracy (%)", ylim=(-4, 115), yticks=range(0, 101, 20))
+below[0].set_ylabel("collapsed samples (%)")
+if shown == list(SIZES):
+    plots.note(above[0], "all three stay below\na guess (0.9 %)", (10_000, 1), (10_000, 35))
+above[-1].plot([], [], ls=":", color=plots.BLACK, label="collapse line")
+plots.paper(above[-1], [], [])
+plots.letter(above, [f"{size.replace('%', ' %')} of the table" for size in shown])
+figure.legend(*above[-1].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+plots.show(figure)
+
+# %% [markdown]
+# ## What to see
+
+# %% tags=["remove-input"]
+tables.prose(f"""
+* **At 60 % of the addition table** (b) float32 has more than half of its samples
+  {{term}}`collapsed <softmax collapse>` at epoch {said(stop)}, with
+  {said(at_stop, "{:.1%}")} test accuracy. In the 1,000 epochs before, it gained
+  {said(pace, "{:.1f}")} points; from there to the end {said(crawl, "{:.2f}")} per 1,000.
+* **Float64 goes on where float32 stalls**, by {said(further, "{:.1f}")} points more until
+  its own line at epoch {said(line(middle[2]))}. It ends at
+  {said(middle[2].last(TEST), "{:.1%}")}, float32 at {said(at_end, "{:.1%}")}.
+* **At 70 %** (c) the order is the same and everything is higher: at the end
+  {said(large[0].last(TEST), "{:.1%}")} in float16, {said(large[1].last(TEST), "{:.1%}")} in
+  float32, {said(large[2].last(TEST), "{:.1%}")} in float64.
+* **Float16** goes on for 1,000 epochs or more after its line and then is exactly flat, as
+  in the authors' plot.
+* **At 40 %** (a) nothing generalises in 20,000 epochs, collapsed or not.
+""")
+
+# %% [markdown]
+# ## The idea
+#
+# A float holds $p$ significant bits: 11, 24 or 53. The largest {term}`logit` $z_y$ is taken
+# out of the sum of exponentials before it is computed, so that its own term is 1. Then
+#
+# $$
+# 1 + \sum_{k \ne y} e^{z_k - z_y} \doteq 1
+# $$
+#
+# as soon as every wrong class is behind by about $p \ln 2$ ({term}`absorption`). The loss
+# $-\log 1$ of the sample is exactly zero, and so is the gradient of its correct logit.
+
+# %%
+def collapses_at(dtype):
+    """Smallest lead over one wrong class, to 0.01, that a sum in this type absorbs."""
+    lead = torch.arange(0, 40, 0.01, dtype=torch.float64)
+    total = 1 + torch.exp(-lead).to(dtype)
+    return float(lead[total == 1][0])
+
+
+found = {p: collapses_at(getattr(torch, p)) for p in ("float16", "float32", "float64")}
+found
+
+# %% tags=["hide-input"]
+#| fold: "Code: the same from the package, and from the formula"
+for (name, lead), bits in zip(found.items(), (11, 24, 53), strict=True):
+    assert math.isclose(lead, bits * math.log(2), abs_tol=0.01)
+    logits = torch.tensor([[lead, 0.0], [lead - 0.1, 0.0]], dtype=torch.float64)
+    share = metrics.collapse_fraction(logits, dtype=getattr(torch, name))
+    assert float(share) == 0.5  # the first row collapses, the second does not yet
+
+# %% [markdown]
+# ## Float16: two devices, two stories
+#
+# Half precision is the one case where the device decides. CUDA kernels accumulate sums in
+# float32 and round the result; CPU kernels round every partial sum to float16. The verdicts
+# of this page come from the GPU, as the authors' curves do. The nine runs of seed 42 were
+# made on a CPU as well.
+
+# %% tags=["hide-input"]
+#| name: fig-prieto2025-02-devices
+#| caption: >
+#|   Float16 stops on a GPU with hardly a loss at zero, and goes on learning on a CPU with
+#|   every loss at zero. (a), (b) Test accuracy; diamonds: the authors. (c) Share of the
+#|   training samples collapsed (dashed) and with a loss of exactly zero (solid). Red: GPU,
+#|   five seeds; black: CPU, seed 42.
+#| alt: >
+#|   At 60 and 70 percent the red GPU curves are flat after epoch 5,000 while the black CPU
+#|   curve rises far above them. On both devices all samples become collapsed, but the
+#|   share with loss zero is 100 percent on the CPU and a few percent on the GPU.
+#| fold: "Code: draw float16 on both devices"
+figure, axes = plots.panels(3, height=3.0)
+for panel, size in zip(axes, SIZES[1:], strict=False):
+    points = authors.loc[("test_accuracy", f"{size} float16")]
+    points = points[points["epoch"] % 3000 == 0]
+    plots.paper(panel, points["epoch"], 100 * points["value"], color=plots.RED)
+for run, label, color in ((gpu, "GPU", plots.RED), (cpu, "CPU", plots.BLACK)):
+    for panel, size in zip(axes, SIZES[1:], strict=False):
+        plots.curve(panel, run[size][0], TEST, percent=True, label=label, color=color)
+    for column, style in ((ZERO, "-"), ("collapse_float16", plots.DASHED)):
+        draw = {"linestyle": style, "color": color, "label": "", "percent": True}
+        plots.curve(axes[2], run["70%"][0], column, **draw)
+axes[0].set(ylabel="test accuracy (%)", ylim=(0, 73))
+axes[1].set_ylim(0, 73)
+axes[2].set(ylabel="training samples (%)", ylim=(-3, 106))
+for panel in axes:
+    panel.set(xlabel="epoch", xlim=(0, 20_000))
+    plots.thousands(panel)
+axes[0].legend(loc="upper left")
+plots.letter(axes, ["60 % of the table", "70 % of the table", "70 %: zero loss"])
+plots.show(figure)
+
+# %% tags=["remove-input"]
+tables.prose(f"""
+On the CPU every loss is exactly zero at the end of the 70 % run, and yet float16 reaches
+{said(cpu["70%"][0].last(TEST), "{:.1%}")}. On the GPU
+{said(large[0].last(ZERO), "{:.1%}")} of the losses are zero, and it stands still at
+{said(large[0].last(TEST), "{:.1%}")}. The weights of that run have the same norm in every
+log after epoch {said(still[large[0]])}.
+
+So on a GPU it is not the sum that ends learning in float16. The loss is a mean over
+$N$ samples, so the correct logit of a sample has the gradient $(1 - p_y)/N \\approx \\ell/N$
+with $\\ell$ the loss of that sample. Float16 rounds this to zero below $2^{{-25}}$. With
+$N = 8{{,}}938$ that happens to every sample whose loss is below 0.00027, and to its wrong
+classes as well. The mean training loss at the end is
+{said(large[0].last("train_loss"), "{:.6f}")}. What stops float16 is an {{term}}`underflow` of
+gradients, near the place where the sum would collapse.
+""")
+
+# %% [markdown]
+# ## The claims

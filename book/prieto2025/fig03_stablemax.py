@@ -7,153 +7,243 @@
 # ---
 
 # %% [markdown]
-# # Figure 3: StableMax grows linearly where softmax grows exponentially (reproduced)
-#
-# **Claim.** Replacing $e^x$ in the softmax by a function that rises only linearly for
-# positive logits, and falls like $1/(1-x)$ for negative ones, removes the overflow of
-# scale that makes floating-point sums absorb their small terms {cite:p}`prieto2025`.
-# **Here.** The function is evaluated, not trained: its stated properties on a grid of
-# 80,001 points, Proposition 1 on 800 random rows of logits. **What came out.** All of it
-# holds; the curve in the released notebook, though, is drawn up to a unit off.
+# # [Prieto et al. 2025 · Figure 3]{.kicker} StableMax rises along a line where softmax rises exponentially, so a sum keeps its small terms up to far larger logits
+
+# %% tags=["parameters", "remove-input"]
+scale = "best"  # every page takes these three; nothing is trained on this one
+retrain = False
+device = "auto"
+
+# %% tags=["hide-input"]
+#| fold: "Code: the functions and the claims"
+import math
+
+import torch
+from torch.nn.functional import softplus
+
+from grokbook import claims, losses, plots, tables
+
+plots.use_style()
+TYPES = {"float16": torch.float16, "float32": torch.float32, "float64": torch.float64}
+GAPS = torch.logspace(0, 10, 100_001, dtype=torch.float64)
+transform = losses.stablemax_transform
+
+
+def forgets(total, larger):
+    """The first gap from which a sum of two terms is no more than the larger of them."""
+    return float(GAPS[(total == larger).int().argmax()])
+
+
+softmax, stable = {}, {}
+for name, dtype in TYPES.items():
+    c = (GAPS / 2).to(dtype)  # the two logits are c and -c
+    softmax[name] = forgets(1 + torch.exp(-2 * c), 1)
+    stable[name] = forgets(transform(c) + transform(-c), transform(c))
+
+negative = torch.linspace(-30, 0, 3001, dtype=torch.float64)
+
+
+def kept(function):
+    """What is left of a term, as a share, when its logit has fallen by ln 10."""
+    return function(negative - math.log(10)) / function(negative)
+
+
+def between(values, show):
+    return f"{show.format(float(values.min()))} to {show.format(float(values.max()))}"
+
+
+large = torch.logspace(1, 10, 901, dtype=torch.float64)
+doubled = transform(2 * large) / transform(large)
+sizes = torch.logspace(-2, 6, 801, dtype=torch.float64)[:, None]
+rows = sizes * torch.randn(801, 113, generator=torch.Generator().manual_seed(42))
+squashed = losses.stablemax_log_transform(rows).softmax(dim=-1)
+error = (losses.stablemax(rows) / squashed - 1).abs().amax(dim=-1)
+
+SECTION = "Section 3.3"
+sheet = claims.Sheet("prieto2025/fig03")
+sheet.exact(
+    "the gap of two logits from which their sum is the larger term alone is wider under "
+    "StableMax (in three float types)",
+    "a more numerically stable replacement to Softmax in CE loss",
+    "; ".join(f"{n}: {stable[n]:,.0f} against {softmax[n]:.1f}" for n in TYPES),
+    where="Section 1",
+    held=sum(stable[name] > softmax[name] for name in TYPES),
+    n=len(TYPES),
+    main=True,
+)
+sheet.exact(
+    "from 10 on, doubling a logit multiplies its term by 1.9 to 2",
+    "scales linearly instead of exponentially",
+    between(doubled, "{:.2f}"),
+    where=SECTION,
+    held=int(((doubled >= 1.9) & (doubled <= 2)).sum()),
+    n=len(doubled),
+)
+for other, quote, function in (
+    ("e^x", "approaches 0 more slowly than the exponential function", torch.exp),
+    ("Softplus", "approaches 0 more slowly with negative logits", softplus),
+):
+    ours, theirs = kept(transform), kept(function)
+    sheet.exact(
+        f"a logit between -30 and 0 falls by ln 10: more is left of s(x) than of {other}",
+        quote,
+        f"s(x): {between(ours, '{:.0%}')}, {other}: {between(theirs, '{:.0%}')}",
+        where=SECTION,
+        held=int((ours > theirs).sum()),
+        n=len(negative),
+    )
+sheet.exact(
+    "StableMax of 113 logits is the softmax of g of them, to a relative 1e-12, for "
+    "logits from hundredths to millions",
+    "StableMax is a modified Softmax",
+    f"largest error {float(error.max()):.0e}",
+    where="Proposition 1",
+    held=int((error <= 1e-12).sum()),
+    n=len(error),
+)
+sheet.box()
+
+# %% tags=["hide-input"]
+#| name: fig-prieto2025-03
+#| caption: >
+#|   StableMax follows a line where softmax rises exponentially, and its small terms are
+#|   lost far later. (a) What a logit adds to the sum, over the paper's range; Softplus for
+#|   comparison. (b) The smaller of two terms over the larger, against the gap of their
+#|   logits, which lie half of it above and below 0. Dashed: what a float type can add to 1.
+#|   A dot marks the gap from which the sum is the larger term alone.
+#| alt: >
+#|   Left: e^x and s(x) touch at 0 with equal slope; s is a straight line to the right of 0
+#|   and lies above e^x to the left. Right: on logarithmic axes the softmax term falls off a
+#|   cliff at gaps between 8 and 37, through the levels of all three float types. The
+#|   StableMax term falls along a line that meets them between 100 and 300 million.
+#| fold: "Code: draw the figure"
+figure, (near, far) = plots.panels(2, height=3.6)
+orange, green = plots.COLOUR["softmax"], plots.COLOUR["StableMax"]
+x = torch.linspace(-4, 4, 801, dtype=torch.float64)
+near.plot(x, x.exp(), color=orange, ls=plots.DASHED, label=r"softmax: $e^x$")
+near.plot(x, transform(x), color=green, label="StableMax: $s(x)$")
+near.plot(x, softplus(x), color=plots.GREY, ls=":", label="Softplus")
+near.set(ylim=(-0.1, 6), xlabel="logit $x$", ylabel="term in the sum")
+near.legend(loc="upper left")
+gap = torch.logspace(-1, 9, 801, dtype=torch.float64)
+
+
+def smaller(gap):
+    """The smaller over the larger of two terms, under StableMax."""
+    return transform(-gap / 2) / transform(gap / 2)
+
+
+far.plot(gap, (-gap).exp(), color=orange, ls=plots.DASHED)
+far.plot(gap, smaller(gap), color=green)
+for name, dtype in TYPES.items():
+    level, color = torch.finfo(dtype).eps / 2, plots.COLOUR[name]
+    far.axhline(level, color=color, ls="--", lw=1)
+    far.text(0.12, level * 1.8, name, color=color)
+    far.plot(softmax[name], math.exp(-softmax[name]), "o", color=orange)
+    at = torch.tensor(stable[name], dtype=torch.float64)
+    far.plot(at, smaller(at), "o", color=green)
+far.text(45, 1e-18, "softmax", color=orange)
+far.text(2e4, 1e-6, "StableMax", color=green)
+far.set(xscale="log", yscale="log", ylim=(1e-19, 3))
+far.set(xlabel="gap of two logits", ylabel="smaller term / larger term")
+plots.letter([near, far], ["the paper's range", "what a sum can still see"])
+plots.show(figure)
 
 # %% [markdown]
-# ## The idea in code
+# ## What to see
+
+# %% tags=["remove-input"]
+four = torch.tensor([-4.0, 4.0], dtype=torch.float64)
+tables.prose(f"""
+* **To the right of 0** (a) the two part quickly. At a {{term}}`logit` of 4 the
+  {{term}}`softmax` term is {float(four[1].exp()):.1f}, the {{term}}`StableMax` term
+  {float(transform(four)[1]):.0f}.
+* **To the left** it is the reverse: at -4 softmax keeps {float(four[0].exp()):.3f} and
+  StableMax {float(transform(four)[0]):.1f}. Softplus, linear to the right as well, falls
+  as fast as softmax here.
+* **Rounding** (b) swallows the smaller of two softmax terms from a {{term}}`gap` of
+  {softmax["float32"]:.1f} on in float32, and of {softmax["float64"]:.1f} in float64. A
+  format with twice the digits buys twice the gap.
+* **Under StableMax** the same happens at {stable["float32"]:,.0f} in float32 and at
+  {stable["float64"] / 1e6:,.0f} million in float64. Here twice the digits buy the square.
+""")
+
+# %% [markdown]
+# ## The idea
+#
+# Softmax divides $e^{z_i}$ by the sum of all of them. A sum in floating point loses what is
+# too small beside its largest term ({term}`absorption`), and exponentials are soon too
+# small. StableMax keeps the quotient and replaces the exponential:
 #
 # $$
 # s(x) = \begin{cases} x + 1 & x \ge 0 \\ \dfrac{1}{1 - x} & x < 0 \end{cases}
 # \qquad
-# \operatorname{StableMax}(x)_i = \frac{s(x_i)}{\sum_j s(x_j)}
+# \operatorname{StableMax}(z)_i = \frac{s(z_i)}{\sum_j s(z_j)} .
 # $$
-#
-# Proposition 1 of the paper says that this *is* a softmax, of squashed logits
-# $g(x) = \operatorname{sign}(x)\,\log(1 + |x|)$. So the terms of two logits $0$ and
-# $\Delta > 0$ have the ratio $1 + \Delta$ instead of $e^\Delta$, and the sum in the
-# denominator does not swallow its smaller terms ({term}`absorption`) at any gap that
-# training usually reaches.
 
-# %% tags=["parameters"]
-points = 40_000  # on either side of zero
-widest = 4.0
-
-# %% tags=["hide-input"]
-import inspect
-
-import numpy as np
-import torch
-
-from grokbook import claims, losses, plots
-
-plots.use_style()
-print(inspect.getsource(losses.StableMaxTransform))
-
-# %% [markdown]
-# ## The figure
-
-# %% tags=["hide-input"] mystnb={"figure": {"caption": "The two link functions over the paper's range, and the same on a logarithmic axis over a wider one: at a logit of 17, where a float32 sum begins to absorb, $e^x$ has reached 2.4e7 and $s(x)$ has reached 18.", "name": "fig-prieto2025-03"}, "image": {"alt": "Left: e^x and s(x) from -4 to 4; they touch at 0 with equal slope, s lies above for negative x and far below for positive x. Right: on a logarithmic axis e^x is a straight line from 4e-8 to 2e7 while s bends and stays between 0.06 and 18."}}
-figure, (near, far) = plots.panels(2, height=3.2)
-x = np.linspace(-widest, widest, 801)
-near.plot(x, np.exp(x), color=plots.ORANGE, ls="--", label=r"softmax: $e^x$")
-near.plot(
-    x,
-    losses.stablemax_transform(torch.from_numpy(x)),
-    color=plots.BLUE,
-    label=r"StableMax: $s(x)$",
-)
-near.set(ylim=(-0.1, 6), xlabel="logit $x$", ylabel="unnormalised probability")
-near.legend()
-x = np.linspace(-17, 17, 801)
-far.semilogy(x, np.exp(x), color=plots.ORANGE, ls="--")
-far.semilogy(x, losses.stablemax_transform(torch.from_numpy(x)), color=plots.BLUE)
-far.set(xlabel="logit $x$", ylabel="unnormalised probability")
-plots.letter([near, far], ["the paper's range", "to where float32 absorbs"])
-figure.show()
-
-# %% [markdown]
-# ## Check
-#
-# Each line evaluates one statement at every point of a grid, in float64.
 
 # %%
-x = torch.arange(-points, points + 1, dtype=torch.float64) * widest / points
-s, exponential = losses.stablemax_transform(x), x.exp()
-below, above = x < 0, x >= 0
-beside = torch.tensor([-1e-9, 1e-9], dtype=torch.float64, requires_grad=True)
-values = losses.stablemax_transform(beside)
-(slopes,) = torch.autograd.grad(values.sum(), beside)
-slopes = torch.cat([slopes, ((values - s[points]) / beside).detach()])
-rounding = 1 + 1e-15
+def s(x):
+    """What stands in the place of exp(x): positive, rising, smooth at 0."""
+    return torch.where(x >= 0, x + 1, 1 / (1 - x))
 
-logits = torch.randn(800, 113, generator=torch.Generator().manual_seed(42))
-logits = 20 * logits.double()
-ours = losses.stablemax(logits, dtype=torch.float64)
-theirs = losses.stablemax_log_transform(logits).softmax(-1)
-difference = ((ours - theirs).abs() / theirs).max()
-agree = ((ours - theirs).abs() <= 1e-12 * theirs).all(-1).sum()
 
-# %% tags=["hide-input", "nbval-check-output"]
-claims.table(
-    [
-        claims.exact(
-            "s(0) = 1",
-            "1",
-            f"{float(s[points]):g}",
-            held=int(s[points] == 1),
-            n=1,
-            source="4.3",
-        ),
-        claims.exact(
-            "s is smooth at 0: its slope is 1 from both sides, by the derivative that "
-            "training uses and by differences of s",
-            "1",
-            ", ".join(f"{float(slope):.3f}" for slope in slopes),
-            held=int(((slopes - 1).abs() < 1e-6).sum()),
-            n=4,
-            source="4.3",
-        ),
-        claims.exact(
-            "s(x) does not exceed e^x for x ≥ 0",
-            "holds",
-            f"largest ratio {float((s / exponential)[above].max()):.3f}",
-            held=int((s <= exponential * rounding)[above].sum()),
-            n=int(above.sum()),
-            source="4.3",
-        ),
-        claims.exact(
-            "s(x) is not below e^x for x < 0",
-            "holds",
-            f"smallest ratio {float((s / exponential)[below].min()):.3f}",
-            held=int((s * rounding >= exponential)[below].sum()),
-            n=int(below.sum()),
-            source="4.3",
-        ),
-        claims.exact(
-            "Proposition 1: StableMax(x) = softmax(g(x)), to 1e-12",
-            "equal",
-            "largest relative difference below 1e-12"
-            if difference < 1e-12
-            else f"differs by {float(difference):.1e}",
-            held=int(agree),
-            n=len(logits),
-            source="4.3",
-        ),
-    ],
-    page="prieto2025/fig03",
-)
+z = torch.tensor([[30.0, 3.0, -4.0]])
+stablemax = s(z) / s(z).sum(dim=-1, keepdim=True)
+torch.testing.assert_close(stablemax, losses.stablemax(z, dtype=torch.float32))
+[[f"{share:.0e}" for share in row[0]] for row in (stablemax, z.softmax(dim=-1))]
+
+# %% [markdown]
+# The first row is StableMax, the second softmax. Softmax calls its leading class certain,
+# exactly 1 in float32. StableMax leaves the others their share.
+#
+# Proposition 1 of the paper says that StableMax is a softmax after all, of logits squashed
+# by $g(x) = \operatorname{sign}(x) \log(1 + |x|)$. A gap of thousands becomes one of
+# about 17. So the
+# network can let its logits grow for long before the sum forgets the wrong classes, and
+# before the gradient of the right one stops ({term}`softmax collapse`).
+
+# %% [markdown]
+# ## The claims
+#
+# Nothing here is trained, so there are no seeds: *n* counts the float types, grid points or
+# rows at which a statement was computed.
+
+# %% tags=["hide-input"]
+#| fold: "Code: the table of claims"
+sheet.table()
+
+# %% [markdown]
+# ## What was run
+#
+# The functions of the package, in float64 unless a row names another type. Four remarks on
+# the paper and its code, commit `0cc9e8d` of the
+# [official repository](https://github.com/LucasPrietoAl/grokking-at-the-edge-of-numerical-stability).
+#
+# 1. *Shifted curves.* In `paper_plots.ipynb` both curves are computed on [-4, 5] and drawn
+#    over [-4, 4]. So at the drawn $x = 0$ they show $s(0.5) = 1.5$ and $e^{0.5} = 1.65$.
+#    Ours stand where they belong.
+# 2. *Panel (b)* is ours; the paper has the range of (a) alone, without Softplus.
+# 3. *Two logits.* Panel (b) puts them on either side of 0, where StableMax loses the smaller
+#    term earliest. If both are positive, it lasts longer (see the second exercise).
+# 4. *The proof of Proposition 1* carries one branch of $g$ through the whole denominator of
+#    its Equation 15. With logits of both signs the sum has terms of both branches. The
+#    proposition is not touched.
 
 # %% [markdown]
 # ## Reading the result
 #
-# Nothing here can fail on other hardware, and nothing did. Three remarks all the same:
+# The paper says of $s$ what is true of it, and the proposition holds to rounding. Two things
+# are easily overread.
 #
-# 1. In the notebook released with the paper the curves are evaluated on $[-4, 5]$ but
-#    drawn against $[-4, 4]$, so at the drawn $x = 0$ they show $s(0.5) = 1.5$ and
-#    $e^{0.5} = 1.65$. Above they stand where they belong.
-# 2. StableMax is *not* invariant to adding a constant to all logits; subtracting the
-#    maximum, as every softmax does for safety, would change its value.
-# 3. A two-branch formula evaluates the branch it does not use as well. At a logit of
-#    exactly 1 the unused $1/(1-x)$ is infinite and its gradient is NaN in float32, even
-#    with the small constant that the official code adds. The code above writes both
-#    branches as one quotient, and the derivative as $\min(s, 1)^2$.
+# **More stable is not stable.** StableMax sums absorb as well, at larger logits, and training
+# reaches them: see the end of the runs of [Figure 4](fig04_stablemax_grokking.ipynb).
+#
+# **It is another loss, not the same one in better arithmetic.** As logits grow, softmax
+# cross-entropy falls exponentially and that of StableMax with their square. Whether it is
+# the rounding or this shape that lets networks grok is the question of
+# [Figure 1](fig01_headline.ipynb), whose {term}`collapse-free cross-entropy` changes the
+# rounding alone.
 
 # %% [markdown]
 # ## Try it
@@ -163,28 +253,67 @@ claims.table(
 # Add 5 to all logits of one row. How much do softmax and StableMax change?
 # ```
 #
-# ```{solution} ex-prieto2025-03-shift
+# ````{solution} ex-prieto2025-03-shift
 # :class: dropdown
-# Softmax does not change beyond rounding. StableMax does: for logits (0, 1) it gives
-# (1/3, 2/3), for (5, 6) it gives (6/13, 7/13). A constant added to positive logits makes
-# it less certain, so the network can lower its loss by moving the mean logit, which
-# softmax would not notice.
+# Softmax does not change, StableMax does:
+#
+# ```python
+# import torch
+# from grokbook import losses
+# z = torch.tensor([[0.0, 1.0], [5.0, 6.0]])
+# print(z.softmax(dim=-1), losses.stablemax(z))
 # ```
+#
+# Logits (0, 1) give (1/3, 2/3), and (5, 6) give (6/13, 7/13). So the network can move its
+# loss by a common shift of all logits, and nobody may subtract the largest one for safety,
+# as softmax code does.
+# ````
 #
 # ```{exercise}
 # :label: ex-prieto2025-03-gap
-# Which gap between two logits makes the smaller one vanish from a float32 sum under
-# softmax, and which under StableMax?
+# The two logits are 0 and $\Delta$, not $-\Delta/2$ and $\Delta/2$. From which $\Delta$ on
+# does a float32 sum forget the smaller term, under softmax and under StableMax?
 # ```
 #
 # ```{solution} ex-prieto2025-03-gap
 # :class: dropdown
-# Under softmax $24 \ln 2 \approx 16.6$. Under StableMax the ratio of the two terms must
-# reach $2^{24}$, for example logits of 0 and $1.7 \cdot 10^7$: a million times more.
+# Under softmax nothing changes: $24 \ln 2 \approx 16.6$. Under StableMax the terms are 1 and
+# $1 + \Delta$, so $1 + \Delta$ must reach $2^{24}$. That is a gap of 17 million, two thousand
+# times the one of panel (b).
 # ```
+#
+# ```{exercise}
+# :label: ex-prieto2025-03-branch
+# The official code writes $s$ with `torch.where` and adds $10^{-30}$ to the denominator of
+# the negative branch. What is its derivative at a logit of exactly 1, in float32 and in
+# float64?
+# ```
+#
+# ````{solution} ex-prieto2025-03-branch
+# :class: dropdown
+# Not a number in float32. The branch that is not used is computed too: its slope
+# $(10^{-30})^{-2}$ overflows, and autograd multiplies it by 0.
+#
+# ```python
+# import torch
+# for dtype in (torch.float32, torch.float64):
+#     x = torch.tensor([0.9, 1.0, 1.1], dtype=dtype, requires_grad=True)
+#     torch.where(x < 0, 1 / (1 - x + 1e-30), x + 1).sum().backward()
+#     print(dtype, x.grad)
+# ```
+#
+# In float64, in which the official code computes this loss, $10^{60}$ is a number and the
+# slope is 1. The package writes both branches as one quotient instead, with the derivative
+# $\min(s, 1)^2$.
+# ````
 
 # %% [markdown]
-# ## Provenance
+# ## Run it yourself
 #
-# No record: every number above is computed when the page is executed.
-# `grokbook execute prieto2025/fig03` makes the page again in seconds.
+# Less than a minute. There is nothing to reduce, whatever the scale.
+#
+# ```bash
+# make page PAGE=prieto2025/fig03 SCALE=laptop
+# ```
+#
+# There is no record behind this page: every number is computed when it is executed.

@@ -19,13 +19,19 @@ VERDICTS = (
     "reproduced",
     "partly reproduced",
     "not reproduced",
+    "seen once",
+    "not seen, once",
     "seen at reduced scale",
     "partly seen at reduced scale",
     "not seen at reduced scale",
+    "seen once, at reduced scale",
+    "not seen, once, at reduced scale",
     "not run",
+    "not judged",
     "beyond the paper",
 )
 CLAIMS_MIME = "application/vnd.grokbook.claims+json"
+FIGURE_MIME = "application/vnd.grokbook.figure+json"
 
 
 def home() -> Path:

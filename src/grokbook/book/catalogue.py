@@ -76,9 +76,23 @@ def label(page_id: str) -> str:
 
 
 def finding(twin: NotebookNode) -> str:
-    """The title of a page without its figure number and verdict."""
-    text = re.sub(r"^(Figure|Table) \d+:\s*", "", notebooks.heading(twin)[0])
-    return plain(text[:1].upper() + text[1:])
+    """The title of a page, without what stands above it."""
+    return plain(notebooks.heading(twin)[1])
+
+
+def verdict_of(twin: NotebookNode) -> str:
+    """The verdict of a page, that of its main claim."""
+    return (notebooks.claims_of(twin) or {"verdict": "not run"})["verdict"]
+
+
+def claims_in(twin: NotebookNode) -> list[dict]:
+    return (notebooks.claims_of(twin) or {"claims": []})["claims"]
+
+
+def tally(twin: NotebookNode) -> str:
+    """How many of the paper's claims hold on a page: "23 of 29"."""
+    judged = [c for c in claims_in(twin) if c["n"] and not c["extra"]]
+    return f"{sum(c['holds'] for c in judged)} of {len(judged)}"
 
 
 def target(page_id: str) -> str:
@@ -128,7 +142,7 @@ def gallery(twins: dict[str, NotebookNode]) -> str:
                     f":img-top: thumbnails/{page_id.replace('/', '-')}.png",
                     f":img-alt: {' '.join(image.get('alt', '').split())}",
                 ]
-            verdict = badge(notebooks.heading(twins[page_id])[1])
+            verdict = f"{badge(verdict_of(twins[page_id]))} {tally(twins[page_id])}"
             lines += [f":link: {target(page_id)}", ":link-type: doc", ""]
             lines += [finding(twins[page_id]), ""]
             lines += [":::{card-footer}", verdict, ":::", "::::", ""]
@@ -142,31 +156,29 @@ def scoreboard(twins: dict[str, NotebookNode]) -> str:
     rows: dict[bool, list[str]] = {False: [], True: []}
     counts: Counter[str] = Counter()
     for page_id, twin in twins.items():
-        for claim in (notebooks.claims_of(twin) or {"claims": []})["claims"]:
-            extra = bool(claim.get("extra"))
+        for claim in claims_in(twin):
+            extra = claim["extra"]
             counts[claim["verdict"]] += not extra
-            statement, paper, ours, n, interval = (
+            statement, quote, where, ours, n, interval = (
                 plain(claim[key])
-                for key in ("statement", "paper", "ours", "n", "interval")
+                for key in ("statement", "quote", "where", "ours", "n", "interval")
             )
             spread = "" if interval in ("", "—") else f"{interval}; "
             found = f"{ours} ({spread}*n* = {n})"
-            if extra:
-                cells = [link(page_id), statement, found]
-            else:
-                cells = [
-                    link(page_id),
-                    statement,
-                    paper,
-                    found,
-                    badge(claim["verdict"]),
-                ]
+            cells = [link(page_id), statement, found]
+            if not extra:
+                said = f"“{quote}” ({where})"
+                main = "**main claim** " if claim["main"] else ""
+                cells = [link(page_id), main + said, statement, found]
+                cells += [badge(claim["verdict"])]
             rows[extra].append(f"| {' | '.join(cells)} |")
     lines = [
         "# Scoreboard",
         "",
         "Every claim of every page. A claim is a sentence of the paper turned into a",
         "test; *n* counts independent members (seeds), and the interval is over them.",
+        "A verdict takes three seeds at least; with fewer, a claim is *seen once* or",
+        "not.",
         "",
     ]
     if not rows[False]:
@@ -174,7 +186,7 @@ def scoreboard(twins: dict[str, NotebookNode]) -> str:
     total = sum(counts.values())
     shown = [f"{counts[v]} × {badge(v)}" for v in VERDICTS if counts[v]]
     lines += [f"**{total} claim{'s' * (total > 1)}:** " + " &ensp; ".join(shown), ""]
-    head = ["Page", "Claim", "Paper", "Ours (interval)", "Verdict"]
+    head = ["Page", "The paper says", "Tested as", "Ours (interval)", "Verdict"]
     lines += ["## Claims of the papers", "", *table(head, rows[False])]
     if rows[True]:
         lines += ["", "## Beyond the paper", ""]
@@ -239,11 +251,13 @@ def pages_of(ids: list[str], twins: dict[str, NotebookNode]) -> list[str]:
     for page_id in ids:
         if page_id in twins:
             twin = twins[page_id]
-            cells = [link(page_id), finding(twin), badge(notebooks.heading(twin)[1])]
+            verdict = badge(verdict_of(twin))
+            cells = [link(page_id), finding(twin), verdict, tally(twin)]
         else:
-            cells = [label(page_id), plain(pages.contents()[page_id]), badge("not yet")]
+            shows = plain(pages.contents()[page_id])
+            cells = [label(page_id), shows, badge("not yet"), "—"]
         rows.append(f"| {' | '.join(cells)} |")
-    return table(["", "What it shows", "Verdict"], rows)
+    return table(["", "What it shows", "Main claim", "Claims that hold"], rows)
 
 
 def held(paper: str, twins: dict[str, NotebookNode]) -> list[str]:
@@ -253,8 +267,8 @@ def held(paper: str, twins: dict[str, NotebookNode]) -> list[str]:
         claim["verdict"]
         for page_id in ids
         if page_id in twins
-        for claim in (notebooks.claims_of(twins[page_id]) or {"claims": []})["claims"]
-        if not claim.get("extra")
+        for claim in claims_in(twins[page_id])
+        if not claim["extra"]
     )
     shown = [f"{counts[v]} × {badge(v)}" for v in VERDICTS if counts[v]]
     tested = counts.total() - counts["not run"]
@@ -270,7 +284,7 @@ def state(twins: dict[str, NotebookNode]) -> str:
     for paper, ids in papers.items():
         written = [page_id for page_id in ids if page_id in twins]
         figures = sum(page_id.split("/")[1].startswith("fig") for page_id in ids)
-        verdicts = Counter(notebooks.heading(twins[page_id])[1] for page_id in written)
+        verdicts = Counter(verdict_of(twins[page_id]) for page_id in written)
         badges = [f"{verdicts[v]} × {badge(v)}" for v in VERDICTS if verdicts[v]]
         counts = [str(n) for n in (len(written), figures, len(ids) - figures)]
         cells = [f"{{cite:t}}`{paper}`", " ".join(badges) or badge("not yet"), *counts]

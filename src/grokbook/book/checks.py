@@ -1,8 +1,9 @@
 """What is wrong with the pages, one sentence each: `grokbook check`.
 
-A page is in order when its twin was executed from its source as it is, ends in a table
-of claims that agrees with its title, describes its figures, stands in the contents, and
-read records that are still those of the store. What it read is in its check cell.
+A page is in order when its twin was executed from its source as it is, names its figure
+or table above its title, has a table of claims that says where the paper makes each,
+describes its figures, stands in the contents, and read records and references that are
+still those of the store. What it read is in its check cell.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from grokbook import evidence, papers
 from grokbook.book import notebooks, pages
 from grokbook.errors import GrokbookError, PageError
-from grokbook.project import PAPERS, VERDICTS, home
+from grokbook.project import FIGURE_MIME, PAPERS, VERDICTS, home
 from grokbook.records import Record
 
 if TYPE_CHECKING:
@@ -97,36 +98,62 @@ def _pair_faults(page_id: str, source: NotebookNode, twin: NotebookNode) -> list
     again = f"run 'grokbook execute {page_id}'"
     if pairs[0] != pairs[1]:
         faults.append(f"differs between its .py and its .ipynb: {again}")
-    elif [notebooks.tags(c) for c in source.cells] != [
-        notebooks.tags(c) for c in twin.cells
-    ]:
-        faults.append(f"has other tags in its .py than in its .ipynb: {again}")
+    elif [_shown(c) for c in source.cells] != [_shown(c) for c in twin.cells]:
+        faults.append(f"has other tags or captions in its .py than its .ipynb: {again}")
     code = [c for c in twin.cells if c.cell_type == "code" and c.source.strip()]
     if any(cell.execution_count is None for cell in code):
         faults.append(f"has a cell that was never executed: {again}")
     if any(output.output_type == "error" for cell in code for output in cell.outputs):
         faults.append(f"holds an error output: {again}")
-    there = {tag for cell in code for tag in notebooks.tags(cell)}
-    wanted = ("parameters", "nbval-check-output")
-    return faults + [f"has no code cell tagged '{t}'" for t in wanted if t not in there]
+    if not any("parameters" in notebooks.tags(cell) for cell in code):
+        faults.append("has no code cell tagged 'parameters'")
+    return faults
+
+
+def _shown(cell: NotebookNode) -> tuple[list[str], dict[str, Any]]:
+    """What of a cell's metadata decides how it is shown."""
+    return notebooks.tags(cell), dict(cell.metadata.get("mystnb", {}))
 
 
 def _claim_faults(page_id: str, twin: NotebookNode) -> list[str]:
-    claims, (title, verdict) = notebooks.claims_of(twin), notebooks.heading(twin)
-    if claims is None:
-        return ["shows no claims table: end its check cell in claims.table(...)"]
+    claims, (kicker, finding) = notebooks.claims_of(twin), notebooks.heading(twin)
     faults = []
-    if claims["verdict"] != verdict:
-        faults.append(
-            f"is titled '{title} ({verdict})' but its claims say '{claims['verdict']}'"
-        )
+    if (kicker, bool(finding)) != (wanted := pages.kicker(page_id), True):
+        faults.append(f"does not begin with '# [{wanted}]{{.kicker}} The finding'")
+    if claims is None:
+        return [*faults, "shows no claims table: end its check cell in sheet.table()"]
     unknown = {c["verdict"] for c in claims["claims"]} | {claims["verdict"]}
     faults += [f"uses the unknown verdict '{v}'" for v in sorted(unknown - {*VERDICTS})]
+    faults += _wordless(claims["claims"])
     again = f"run 'grokbook execute {page_id}'"
-    if "read" not in claims:
+    if not claims.keys() >= {"read", "cited"}:
         faults.append(f"does not say which records it read: {again}")
     read = [_read_fault(one) for one in claims.get("read", [])]
+    read += [_cited_fault(one) for one in claims.get("cited", [])]
     return faults + [f"{fault}: {again}" for fault in read if fault]
+
+
+def _wordless(claims: list[dict[str, Any]]) -> list[str]:
+    """The rows that judge a paper without its words, or the place that has them."""
+    return [
+        f"judges row {row} ('{claim['statement']}') without {lacking}: quote the paper "
+        "and name the section, or report the row as `extra`"
+        for row, claim in enumerate(claims, start=1)
+        if not claim["extra"]
+        for lacking, key in (("the paper's words", "quote"), ("their place", "where"))
+        if not claim[key].strip()
+    ]
+
+
+def _cited_fault(cited: dict[str, Any]) -> str:
+    """What is wrong with a reference that a page cites, or ""."""
+    try:
+        now = evidence.source(cited["name"])
+    except GrokbookError as error:
+        return f"cites a reference that cannot be used ({str(error).rstrip('.')})"
+    if now["sha256"] != cited["sha256"]:
+        return f"cites another {cited['name']} than there is now"
+    return ""
 
 
 def stored(read: dict[str, Any]) -> Record:
@@ -161,9 +188,11 @@ def _figure_names(notebook: NotebookNode) -> list[str]:
 def _figure_faults(twin: NotebookNode) -> list[str]:
     faults = []
     for cell, _ in notebooks.outputs(twin, "image/png"):
-        mystnb = cell.metadata.get("mystnb", {})
+        mystnb, start = cell.metadata.get("mystnb", {}), cell.source.splitlines()[-1]
         for part, key in (("figure", "caption"), ("figure", "name"), ("image", "alt")):
             if not mystnb.get(part, {}).get(key):
-                start = cell.source.splitlines()[0]
-                faults.append(f"has a figure without mystnb.{part}.{key} ('{start}')")
+                line = "alt" if key == "alt" else key
+                faults.append(f"has a figure without a line '#| {line}:' ('{start}')")
+        if not any(FIGURE_MIME in o.get("data", {}) for o in cell.outputs):
+            faults.append(f"has a figure not shown by plots.show ('{start}')")
     return faults

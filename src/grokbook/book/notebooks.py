@@ -10,11 +10,19 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from grokbook.book import options
 from grokbook.errors import PageError
 from grokbook.project import CLAIMS_MIME, home
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
+
+CARRIED = {  # what each entry of these lists in a claims table has
+    "claims": {"statement", "quote", "where", "ours", "n", "interval", "verdict"}
+    | {"main", "extra", "holds"},
+    "read": {"record", "asked", "arms", "scale", "members", "sha256"},
+    "cited": {"name", "sha256"},
+}
 
 
 def text_of(path: Path) -> str:
@@ -36,12 +44,18 @@ def place(path: Path) -> str:
 
 
 def read_source(path: Path) -> NotebookNode:
-    """The source as a notebook without outputs; cell ids are its positions."""
+    """The source as a notebook without outputs; cell ids are its positions.
+
+    The `#|` lines of its cells are in their metadata, see `options`. PageError names
+    the cell whose lines cannot be read.
+    """
     import jupytext
 
     notebook = jupytext.reads(text_of(path), fmt="py:percent")
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     notebook.metadata = type(notebook.metadata)(kernelspec=kernel)
+    for position, cell in enumerate(notebook.cells):
+        options.apply(cell, f"Cell {position} of {place(path)}")
     tidy(notebook)
     return notebook
 
@@ -97,29 +111,33 @@ def outputs(notebook: NotebookNode, mime: str) -> list[tuple[NotebookNode, Any]]
 
 
 def heading(notebook: NotebookNode) -> tuple[str, str]:
-    """(title, verdict) from a first line `# Figure 2: the finding (verdict)`."""
+    """(kicker, finding) of a title: `# [Prieto et al. 2025 · Figure 4]{.kicker} It is`.
+
+    The kicker of a title without one is "".
+    """
     first = (
         next(iter(notebook.cells[0].source.splitlines()), "") if notebook.cells else ""
     )
-    match = re.fullmatch(r"# (.+?)\s*\(([^()]+)\)\s*", first)
-    return (match[1], match[2]) if match else (first.removeprefix("# "), "")
+    match = re.fullmatch(r"# \[([^\[\]]+)\]\{\.kicker\}\s+(.+?)\s*", first)
+    return (match[1], match[2]) if match else ("", first.removeprefix("# ").strip())
 
 
 def claims_of(notebook: NotebookNode) -> dict[str, Any] | None:
-    """What the check cell of an executed page carries: page, verdict, claims, read.
+    """What the claims table of an executed page carries: page, verdict and `CARRIED`.
 
     None where the page shows no claims, PageError where they have lost a part.
     """
     found = [data for _, data in outputs(notebook, CLAIMS_MIME)]
     if not found:
         return None
-    wanted = {"statement", "paper", "ours", "n", "interval", "verdict"}
     try:
-        whole = all(wanted <= set(claim) for claim in found[-1]["claims"])
-        page_id, whole = found[-1]["page"], whole and "verdict" in found[-1]
-        read = ("record", "asked", "arms", "scale", "members", "sha256")
-        whole &= all(key in one for one in found[-1].get("read", []) for key in read)
-    except (KeyError, TypeError):
+        whole = "verdict" in found[-1] and all(
+            keys <= set(one)
+            for part, keys in CARRIED.items()
+            for one in found[-1].get(part, [])
+        )
+        page_id, whole = found[-1]["page"], whole and "claims" in found[-1]
+    except (AttributeError, KeyError, TypeError):
         whole, page_id = False, notebook.metadata.get("grokbook", {}).get("page")
     if not whole:
         raise PageError(

@@ -74,6 +74,13 @@ def sources() -> dict[str, Path]:
     return {notebooks.id_of(path): path for path in found}
 
 
+def kicker(page_id: str) -> str:
+    """What stands above the title of a page: `Prieto et al. 2025 · Figure 4`."""
+    paper, name = page_id.split("/")
+    word = "Figure" if name.startswith("fig") else "Table"
+    return f"{re.sub('[()]', '', PAPERS[paper])} · {word} {int(name[3:])}"
+
+
 def find(page_id: str) -> Path:
     """The source of a page; an unknown id is a PageError naming the nearest ones."""
     known = sources()

@@ -1,63 +1,131 @@
-"""The table of claims that ends a page's check cell: shown, and carried as JSON."""
+"""How claims are shown: the box at the head of a page, and its table of claims.
 
+The table carries the claims as JSON too, with the records and references that the page
+read, for the scoreboard and for `grokbook check`.
+"""
+
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
 from grokbook import evidence
-from grokbook.claims.claim import Claim, page_verdict
+from grokbook.claims.claim import Claim, main
+from grokbook.evidence import Run
 from grokbook.project import CLAIMS_MIME as MIME
 from grokbook.tables import Html, markup
 
-
-def table(claims: list[Claim], page: str) -> "ClaimsTable":
-    """The claims table that ends a page's check cell; ``page`` is the page's id.
-
-    It carries what `evidence.record` gave the page so far, so that whoever asks which
-    records and members a page rests on need not guess.
-    """
-    return ClaimsTable(claims, page, evidence.read())
+HEAD = ("The paper says", "Tested as", "Here (median)", "Range", "n", "Verdict")
+BEYOND = ("Measured", "Here (median)", "Range", "n")
 
 
 class ClaimsTable:
     """Shows claims as HTML and text, and carries them as JSON for the scoreboard."""
 
-    def __init__(self, claims: list[Claim], page: str, read: list[dict[str, Any]]):
-        self.claims, self.page, self.read = claims, page, read
-        scales = [c.scale for c in claims if c.n and not c.extra]
-        self.scale = "paper" if "paper" in scales else scales[0] if scales else "paper"
+    def __init__(self, claims: Sequence[Claim], page: str):
+        self.claims, self.page = list(claims), page
+        self.main = main(self.claims)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         return {
-            "text/plain": self._text(),
+            "text/plain": "\n".join(map(_line, self.claims)),
             "text/html": self._html(),
             MIME: {
                 "page": self.page,
-                "scale": self.scale,
-                "verdict": page_verdict(self.claims),
+                "scale": self.main.scale,
+                "verdict": self.main.verdict,
                 "claims": [claim.to_json() for claim in self.claims],
-                "read": self.read,
+                "read": evidence.read(),
+                "cited": evidence.cited(),
             },
         }
 
-    def _text(self) -> str:
-        return "\n".join(
-            f"{c.statement} | paper: {c.paper} | here: {c.ours} ({c.interval}; "
-            f"n = {c.n}) | {c.verdict}"
-            for c in self.claims
-        )
-
     def _html(self) -> str:
-        head = ("Claim", "Paper", "Here (median)", "Range", "n", "Verdict")
-        rows = [
-            (c.statement, c.paper, c.ours, c.interval, str(c.n), _badge(c))
-            for c in self.claims
-        ]
-        return markup(head, rows, kind="claims")
+        papers = [claim for claim in self.claims if not claim.extra]
+        ours = [claim for claim in self.claims if claim.extra]
+        title = "The claims of the paper and what came of them"
+        html = markup(
+            HEAD, map(_row, papers), kind="claims", caption=title, hidden=True
+        )
+        if few := list(dict.fromkeys(c.why for c in papers if c.why)):
+            html += f"<p class='few'>Fewer than three seeds: {escape('; '.join(few))}."
+            html += "</p>"
+        if ours:
+            table = markup(BEYOND, map(_beyond, ours), kind="claims beyond")
+            many = "measurements" if len(ours) > 1 else "measurement"
+            title = f"Beyond the paper: {len(ours)} {many} of ours"
+            html += f"<details><summary>{title}</summary>{table}</details>"
+        return html
 
 
-def _badge(claim: Claim) -> Html:
+class Box:
+    """The main claim in the paper's words, what came out, and on how many runs."""
+
+    def __init__(self, claims: Sequence[Claim], runs: Sequence[Run]):
+        self.claims, self.runs, self.main = list(claims), list(runs), main(list(claims))
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        lines = {
+            "Claim": f"“{self.main.quote}” ({self.main.where})",
+            "Result": f"{self.main.statement}: {_found(self.main)}",
+            "Evidence": self._evidence(),
+        }
+        plain = "\n".join(f"{name}: {line}" for name, line in lines.items())
+        shown = {name: escape(line) for name, line in lines.items()}
+        shown["Result"] = f"{badge(self.main).html} {shown['Result']}"
+        html = "".join(
+            f"<p><b>{name}</b> <span>{line}</span></p>" for name, line in shown.items()
+        )
+        return {
+            "text/plain": f"{self.main.verdict}\n{plain}",
+            "text/html": f"<div class='verdict-box'>{html}</div>",
+        }
+
+    def _evidence(self) -> str:
+        """How many claims hold, with how many seeds, at which scale, on what."""
+        judged = [claim for claim in self.claims if claim.judged]
+        count = sum(claim.holds for claim in judged)
+        told = [f"{count} of {len(judged)} claims of the paper hold"]
+        seeds = sorted({claim.n for claim in judged if not claim.exact})
+        if seeds:
+            told.append("n = " + " to ".join(str(n) for n in _ends(seeds)))
+        records = list(dict.fromkeys(map(_place, self.runs)))
+        return "; ".join([*told, *(records or ["exact, nothing was trained"])])
+
+
+def _ends(values: Sequence[int]) -> list[int]:
+    return [values[0]] if len(values) == 1 else [values[0], values[-1]]
+
+
+def _place(run: Run) -> str:
+    """Scale and device of the record that a run belongs to."""
+    devices = sorted({about["device_name"] for about in run.record.members.values()})
+    return f"{run.record.scale} scale, {' and '.join(devices)}"
+
+
+def _found(claim: Claim) -> str:
+    spread = "" if claim.interval == "—" else f"{claim.interval}; "
+    return f"{claim.ours} ({spread}n = {claim.n})"
+
+
+def _line(claim: Claim) -> str:
+    said = f"“{claim.quote}” ({claim.where})" if claim.quote else "ours"
+    return f"{said} | {claim.statement} | {_found(claim)} | {claim.verdict}"
+
+
+def _row(claim: Claim) -> tuple[str | Html, ...]:
+    quote = f"<q>{escape(claim.quote)}</q> <span>{escape(claim.where)}</span>"
+    said = Html(quote, claim.quote)
+    told = (claim.statement, claim.ours, claim.interval, str(claim.n))
+    return (said, *told, badge(claim))
+
+
+def _beyond(claim: Claim) -> tuple[str, ...]:
+    return (claim.statement, claim.ours, claim.interval, str(claim.n))
+
+
+def badge(claim: Claim) -> Html:
     """The verdict as the style sheet draws it, with the count as its title."""
-    held = "" if claim.extra else f" title='held in {claim.held} of {claim.n}'"
-    kind, verdict = claim.verdict.replace(" ", "-"), escape(claim.verdict)
-    html = f"<span class='verdict verdict-{kind}'{held}>{verdict}</span>"
+    held = f" title='held in {claim.held} of {claim.n}'"
+    kind = claim.verdict.replace(", ", "-").replace(" ", "-")
+    html = f"<span class='verdict verdict-{kind}'{held}>{escape(claim.verdict)}</span>"
     return Html(html, claim.verdict)

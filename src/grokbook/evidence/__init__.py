@@ -1,8 +1,10 @@
 """What records say, and the definitions that decide verdicts, each with a test.
 
-    reading  `record`: what a page calls first; what was read is noted for its claims
-    run      `Run`: one arm of a record, whose values are pandas Series over seeds
-    events   crossing, peak, fit, generalisation, delay, lead, ratio, growth, spikes
+    reading     `record`: what a page calls first; what was read is noted
+    references  `reference`: the authors' own numbers, pinned; what was cited is noted
+    run         `Run`: one arm of a record, whose values are pandas Series over seeds
+    events      crossing, peak, fit, generalisation, delay, lead, ratio, growth, spikes
+    told        a value over seeds as a sentence has it
 
 Series over seeds add, divide and compare seed by seed. An epoch that never comes is
 infinite. A value that does not exist is NaN, which no claim takes: whoever reads it
@@ -27,11 +29,14 @@ from grokbook.evidence.events import (
     spikes,
 )
 from grokbook.evidence.reading import described, digest, read, record
+from grokbook.evidence.references import cited, reference, source
 from grokbook.evidence.run import Run
+from grokbook.evidence.told import told
 
 __all__ = [
     "Run",
     "average",
+    "cited",
     "crossing",
     "delay",
     "described",
@@ -47,5 +52,8 @@ __all__ = [
     "ratio",
     "read",
     "record",
+    "reference",
+    "source",
     "spikes",
+    "told",
 ]

@@ -1,0 +1,68 @@
+"""The papers' own numbers, as tables that are pinned, and the list of those cited.
+
+Curves and values of the authors, from logs, plots and tables that they published, are
+CSV files in data/references/<paper>. Each is a row of data/references/sources.csv,
+which says where it comes from, how it was made, and its SHA-256: what a page draws
+beside its own records is what that row describes.
+"""
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from pandas import DataFrame
+
+from grokbook import project
+from grokbook.errors import DataError
+from grokbook.evidence.reading import digest
+
+_CITED: dict[str, dict[str, Any]] = {}
+_KEPT = ("sha256", "repository", "commit", "path")
+
+
+def reference(name: str) -> DataFrame:
+    """The authors' numbers "<paper>/<name>", noted in `cited`.
+
+    Columns ``quantity``, ``series``, ``epoch`` and ``value``, some with more of them
+    (data/README.md); units as in records, so accuracies are fractions. DataError for a
+    file that is not listed, missing, or not the one that was listed.
+    """
+    row = source(name)
+    path = _folder() / row["file"]
+    if not path.is_file():
+        raise DataError(f"{path} is missing, though sources.csv lists it: restore it")
+    if (found := digest(path)) != row["sha256"]:
+        raise DataError(
+            f"{path} has the SHA-256 {found[:12]}…, not {row['sha256'][:12]}… of "
+            "sources.csv: restore it, or write there what it is now"
+        )
+    _CITED[name] = {"name": name} | {key: row[key] for key in _KEPT}
+    return pd.read_csv(path)
+
+
+def source(name: str) -> dict[str, str]:
+    """The row of sources.csv about a reference: file, sha256, origin and what it is.
+
+    DataError where there is none.
+    """
+    listed = _folder() / "sources.csv"
+    if not listed.is_file():
+        raise DataError(f"{listed} is missing, so no reference can be read: restore it")
+    with listed.open(encoding="utf-8", newline="") as lines:
+        rows = {row["file"]: row for row in csv.DictReader(lines)}
+    if (file := f"{name}.csv") not in rows:
+        raise DataError(f"{listed} lists no {file!r}: it has {', '.join(sorted(rows))}")
+    return rows[file]
+
+
+def cited() -> list[dict[str, Any]]:
+    """What `reference` has given out so far, each once, in the order of the first time.
+
+    Each has its name, SHA-256, repository, commit and path.
+    """
+    return list(_CITED.values())
+
+
+def _folder() -> Path:
+    return project.home() / "data" / "references"

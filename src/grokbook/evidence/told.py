@@ -1,0 +1,35 @@
+"""A value over seeds as a sentence has it: "4,450 (4,100 to 5,000)"."""
+
+import math
+import re
+import statistics
+
+from pandas import Series
+
+_PERCENT = re.compile(r"(?<=\d)%")
+
+
+def told(values: Series, show: str = "{:,.0f}") -> str:
+    """Median and range over seeds in words, for the prose of a page.
+
+    The median is the lower of two middle ones, as in a claim, so that it is a seed's
+    value. Where all values print alike, as that of one seed does, there is no range.
+    An epoch that never comes is infinite and reads "never"; a value that does not
+    exist reads "no value", of the seeds that lack it. ValueError without any seed.
+    """
+    if values.empty:
+        raise ValueError("a sentence needs the value of at least one seed")
+    found = [float(value) for value in values]
+    lacking = [str(seed) for seed in values.index[values.isna()]]
+    if lacking:  # as in a smoke test: of the others alone it would tell another story
+        return f"no value (seed {', '.join(lacking)})"
+    middle = _words(statistics.median_low(found), show)
+    low, high = _words(min(found), show), _words(max(found), show)
+    return middle if low == high else f"{middle} ({low} to {high})"
+
+
+def _words(value: float, show: str) -> str:
+    """A value as prose prints it, "95 %" with a space that does not break."""
+    if math.isinf(value):
+        return "never"
+    return _PERCENT.sub("\N{NO-BREAK SPACE}%", show.format(value))

@@ -1,0 +1,117 @@
+"""Arms of a record as curves: what we measured, and the paper's own points.
+
+Solid is the test set and dashed the training set; colour says which arm.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TypeAlias
+
+import numpy as np
+from matplotlib.axes import Axes
+from numpy.typing import ArrayLike
+
+from grokbook.evidence import Run
+from grokbook.plots.colours import BLACK
+
+Dashes: TypeAlias = str | tuple[float, tuple[float, ...]]
+DASHED: Dashes = (0, (2, 1.5))
+
+
+def curve(
+    axes: Axes,
+    run: Run,
+    column: str,
+    *,
+    percent: bool = False,
+    linestyle: Dashes = "-",
+    seeds: bool = True,
+    label: str | None = None,
+    color: str | None = None,
+) -> None:
+    """One arm: every seed thin, their median thick, their range shaded.
+
+    Name and colour are those of the run unless given; a name of "" is not written
+    anywhere. With one seed the curve is that seed, and without any nothing is drawn.
+    """
+    if not run.seeds:
+        return
+    color = run.color if color is None else color
+    series = (run.series(column) * (100 if percent else 1)).dropna(how="all")
+    if seeds and series.shape[1] > 1:
+        axes.plot(series.index, series, color=color, ls=linestyle, lw=0.7, alpha=0.45)
+        low, high = series.min(axis=1), series.max(axis=1)
+        axes.fill_between(series.index, low, high, color=color, alpha=0.12, lw=0)
+    name = run.label if label is None else label
+    middle = series.median(axis=1)
+    axes.plot(middle.index, middle, color=color, ls=linestyle, label=name or None)
+
+
+def accuracy(
+    axes: Axes,
+    run: Run,
+    *,
+    seeds: bool = True,
+    label: str | None = None,
+    color: str | None = None,
+) -> None:
+    """Test accuracy solid with its seeds, the median train accuracy dashed, in %."""
+    _both(axes, run, "accuracy", percent=True, seeds=seeds, label=label, color=color)
+    axes.set(xlabel="epoch", ylabel="accuracy (%)", ylim=(-3, 103))
+
+
+def loss(
+    axes: Axes,
+    run: Run,
+    *,
+    seeds: bool = True,
+    label: str | None = None,
+    color: str | None = None,
+) -> None:
+    """Test loss solid with its seeds, the median train loss dashed."""
+    _both(axes, run, "loss", percent=False, seeds=seeds, label=label, color=color)
+    axes.set(xlabel="epoch", ylabel="loss")
+
+
+def _both(
+    axes: Axes,
+    run: Run,
+    what: str,
+    *,
+    percent: bool,
+    seeds: bool,
+    label: str | None,
+    color: str | None,
+) -> None:
+    draw = partial(curve, axes, run, percent=percent, color=color)
+    draw(f"test_{what}", seeds=seeds, label=label)
+    draw(f"train_{what}", seeds=False, label="", linestyle=DASHED)
+
+
+def paper(
+    axes: Axes, x: ArrayLike, y: ArrayLike, *, label: str = "paper", color: str = BLACK
+) -> None:
+    """The paper's own points: hollow diamonds, in the whole book and for nothing else.
+
+    ``color`` is that of the curve they belong to, where a figure has several.
+    """
+    axes.plot(
+        x,
+        y,
+        ls="",
+        marker="D",
+        ms=5.5,
+        mew=1.4,
+        mfc="white",
+        mec=color,
+        color=color,
+        zorder=5,
+        label=label or None,
+    )
+
+
+def mark(axes: Axes, epochs: Sequence[float], *, color: str) -> None:
+    """Dotted vertical lines, one per seed, at events that happened."""
+    for epoch in epochs:
+        if np.isfinite(epoch):
+            axes.axvline(epoch, color=color, ls=":", lw=1.1, alpha=0.8)

@@ -1,0 +1,73 @@
+"""HTML that a notebook shows: the one place that writes a table, and one format for
+numbers: 34,500, 0.001, 1e-8."""
+
+import re
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any
+
+SCOPE = " scope='col'"
+
+
+class Html:
+    """A piece of HTML that a notebook shows; its text form is the same in words."""
+
+    def __init__(self, html: str, text: str):
+        self.html, self.text = html, text
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/plain": self.text, "text/html": self.html}
+
+
+Cell = str | Html  # words, which are escaped, or HTML, which is not
+
+
+def markup(
+    head: Sequence[Cell],
+    rows: Iterable[Sequence[Cell]],
+    *,
+    kind: str = "settings",
+    caption: str = "",
+    hidden: bool = False,
+) -> str:
+    """The HTML of a table; ``kind`` is its class, ``caption`` says what it is.
+
+    A ``hidden`` caption is for screen readers alone, where a line above says the same.
+    """
+
+    def line(cells: Sequence[Cell], tag: str, scope: str = "") -> str:
+        raw = [c.html if isinstance(c, Html) else escape(c) for c in cells]
+        shown = "".join(f"<{tag}{scope}>{cell}</{tag}>" for cell in raw)
+        return f"<tr>{shown}</tr>"
+
+    top = ""
+    if caption:
+        look = " class='visually-hidden'" if hidden else ""
+        top = f"<caption{look}>{escape(caption)}</caption>"
+    body = "".join(line(row, "td") for row in rows)
+    top += f"<thead>{line(head, 'th', SCOPE)}</thead>"
+    return f"<table class='{kind}'>{top}<tbody>{body}</tbody></table>"
+
+
+def text_of(rows: Iterable[Sequence[str]]) -> str:
+    """Lines of cells in plain text."""
+    return "\n".join(" | ".join(row) for row in rows)
+
+
+def grid(
+    head: Sequence[str], rows: Sequence[Sequence[str]], *, caption: str = ""
+) -> Html:
+    """A small table of plain words, the first line as its head."""
+    return Html(markup(head, rows, caption=caption), text_of([head, *rows]))
+
+
+def folded(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Html:
+    """The same folded under its title: it is long, and the figure matters more."""
+    table = markup(head, rows, caption=title, hidden=True)
+    html = f"<details><summary>{escape(title)}</summary>{table}</details>"
+    return Html(html, text_of([[title], head, *rows]))
+
+
+def number(value: float) -> str:
+    """A number as all tables have it: with thousands separators, exponents short."""
+    return re.sub(r"e([+-])0*", lambda e: "e" + e[1].strip("+"), f"{value:,g}")

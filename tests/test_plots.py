@@ -1,0 +1,450 @@
+"""Figures: colours that everybody tells apart, curves of runs, labels, the picture."""
+
+import base64
+import io
+import math
+from itertools import combinations
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import nbformat
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex, to_rgb
+from nbclient import NotebookClient
+from pandas import DataFrame
+from PIL import Image
+
+from grokbook import plots
+from grokbook.evidence import Run
+from grokbook.experiment import Arm, Experiment, Spec
+from grokbook.plots import COLOUR, labels, picture
+from grokbook.project import FIGURE_MIME
+from grokbook.records import Record
+
+
+@pytest.fixture(autouse=True)
+def drawing():
+    """Without a screen, in the book's style; nothing stays open."""
+    before = mpl.rcParams.copy()
+    plt.switch_backend("agg")
+    plots.use_style()
+    yield
+    plt.close("all")
+    mpl.rcParams.update(before)
+
+
+# Colours -----------------------------------------------------------------------------
+
+# Machado, Oliveira and Fernandes (2009), table 1, severity 1.0, on linear RGB.
+BLINDNESS = {
+    "protanopia": [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ],
+    "deuteranopia": [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.011820, 0.042940, 0.968881],
+    ],
+    "none": np.eye(3).tolist(),
+}
+TO_XYZ = np.array(
+    [
+        [0.4124564, 0.3575761, 0.1804375],
+        [0.2126729, 0.7151522, 0.0721750],
+        [0.0193339, 0.1191920, 0.9503041],
+    ]
+)
+APART = 20  # in CIELAB (1976), some ten times what is just noticeable
+ONCE = [
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#D55E00",
+    "#CC79A7",
+    "#56B4E9",
+    "#B8A800",
+    "#333333",
+]
+
+
+def linear(color):
+    rgb = np.array(to_rgb(color))
+    return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+
+
+def contrast(color):
+    """WCAG contrast on white."""
+    return 1.05 / (TO_XYZ[1] @ linear(color) + 0.05)
+
+
+def lab(color, blindness):
+    seen = np.clip(np.array(BLINDNESS[blindness]) @ linear(color), 0, 1)
+    ratio = TO_XYZ @ seen / TO_XYZ.sum(axis=1)
+    x, y, z = np.where(
+        ratio > 216 / 24389, np.cbrt(ratio), (24389 / 27 * ratio + 16) / 116
+    )
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+def closest(colours, blindness):
+    """CIELAB distance of the two colours hardest to tell apart."""
+    seen = [lab(color, blindness) for color in colours]
+    return min(np.linalg.norm(one - other) for one, other in combinations(seen, 2))
+
+
+def test_lines_stand_out_from_white():
+    assert min(map(contrast, [*plots.COLOURS, plots.GREY])) >= 3
+    assert min(map(contrast, ONCE)) < 3  # the measure notices faint ones
+    assert contrast("black") == pytest.approx(21)
+
+
+@pytest.mark.parametrize("blindness", BLINDNESS)
+def test_any_two_colours_differ_for_every_eye(blindness):
+    assert closest(plots.COLOURS, blindness) >= APART
+
+
+@pytest.mark.parametrize("blindness", ["protanopia", "deuteranopia"])
+def test_the_measure_notices_colours_that_look_alike(blindness):
+    assert closest(ONCE, blindness) < APART / 2
+
+
+MAY_MEET = {
+    "losses": ["softmax", "StableMax", "collapse-free", "⊥Grad"],
+    "remedies": ["weight decay", "label smoothing", "temperature", "logit norm"],
+    "also": ["weight decay", "Taylor", "temperature", "logit norm"],
+    "precisions": ["float16", "float32", "float64", "weight decay"],
+    "tasks": ["addition", "product", "sparse parity"],
+    "variants": ["M", "M+A*", "A*", "No LN", "A^v", "A^qk", "M+A^v"],
+}
+
+
+@pytest.mark.parametrize("group", MAY_MEET)
+def test_things_of_one_figure_have_colours_of_their_own(group):
+    with_losses = [] if group in ("losses", "variants") else MAY_MEET["losses"]
+    colours = [COLOUR[thing] for thing in MAY_MEET[group] + with_losses]
+    assert len(set(colours)) == len(colours)
+
+
+def test_every_thing_has_one_of_the_eight_colours():
+    assert set(COLOUR) == {thing for group in MAY_MEET.values() for thing in group}
+    assert set(COLOUR.values()) <= set(plots.COLOURS)
+
+
+@pytest.mark.parametrize("values", [[1], [1, 2], range(9)])
+def test_shades_start_visible_and_get_darker(values):
+    found = [contrast(color) for color in plots.shades(values).values()]
+    assert len(found) == len(values)
+    assert found[0] >= 3 and found == sorted(found)
+
+
+# Curves ------------------------------------------------------------------------------
+
+
+def run(curves, *, label="softmax", color=plots.ORANGE):
+    """One arm, {seed: accuracies of epochs 0, 10, ...}, test twice the training set."""
+    arm = Arm("plain", *map(Spec, "dmlo"), epochs=100, log=10)
+    experiment = Experiment("prieto2025/fig02", "smoke", (arm,), (0, 1, 2))
+    rows = [
+        ("plain", seed, 10 * i, value, value / 2, value, value / 2)
+        for seed, values in curves.items()
+        for i, value in enumerate(values)
+    ]
+    columns = ["test_accuracy", "train_accuracy", "test_loss", "train_loss"]
+    frame = DataFrame(rows, columns=["arm", "seed", "epoch", *columns])
+    members = {f"plain|{seed}": {"seconds": 1.0} for seed in curves}
+    record = Record(None, experiment, frame, {"members": members})
+    return Run(record, "plain", label, color)
+
+
+THREE = {0: [0.1, 0.2, 0.3], 1: [0.2, 0.4, 0.9], 2: [0.3, 0.3, 0.6]}
+
+
+def drawn(run_, how=plots.curve, *more, **options):
+    axes = plots.panels(1)[1][0]
+    how(axes, run_, *more, **options)
+    return axes
+
+
+def named(axes):
+    return [str(line.get_label()) for line in axes.lines if line.get_label()[0] != "_"]
+
+
+def test_seeds_are_thin_their_median_thick_and_their_range_shaded():
+    axes = drawn(run(THREE), plots.curve, "test_accuracy", percent=True)
+    *thin, thick = axes.lines
+    assert len(thin) == 3
+    assert all(line.get_linewidth() < thick.get_linewidth() for line in thin)
+    assert thick.get_ydata() == pytest.approx([20, 30, 60])
+    assert len(axes.collections) == 1
+    assert {to_hex(line.get_color()).upper() for line in axes.lines} == {plots.ORANGE}
+    assert named(axes) == ["softmax"]
+
+
+def test_one_seed_is_one_line_without_a_range():
+    axes = drawn(run({1: [0.1, 0.2]}), plots.curve, "test_accuracy")
+    assert (len(axes.lines), len(axes.collections)) == (1, 0)
+
+
+@pytest.mark.parametrize("how", [plots.accuracy, plots.loss])
+def test_a_run_without_seeds_draws_nothing(how):
+    axes = drawn(run({}), how)
+    assert not axes.lines and not axes.collections
+
+
+def test_a_seed_that_ended_early_leaves_the_median_to_the_others():
+    axes = drawn(run({0: [0.1, 0.2], 1: [0.3]}), plots.curve, "test_accuracy")
+    assert axes.lines[-1].get_ydata() == pytest.approx([0.2, 0.2])
+
+
+@pytest.mark.parametrize("how", [plots.accuracy, plots.loss])
+def test_only_the_test_curve_has_seeds_and_a_name(how):
+    axes = drawn(run(THREE), how)
+    assert len(axes.lines) == 3 + 1 + 1
+    assert axes.lines[-1].get_linestyle() == "--"
+    assert named(axes) == ["softmax"]
+
+
+def test_a_page_may_give_another_name_or_none():
+    axes = drawn(run(THREE), plots.accuracy, label="", color=plots.RED)
+    assert named(axes) == []
+    assert to_hex(axes.lines[-1].get_color()).upper() == plots.RED
+    assert named(drawn(run(THREE), plots.loss, label="five layers")) == ["five layers"]
+
+
+def test_the_papers_points_are_hollow_diamonds_above_all_curves():
+    axes = drawn(run(THREE), plots.accuracy)
+    plots.paper(axes, [0, 10], [1, 2], color=plots.ORANGE)
+    points = axes.lines[-1]
+    assert (points.get_marker(), points.get_linestyle()) == ("D", "None")
+    assert points.get_markerfacecolor() == "white"
+    assert points.get_markeredgecolor() == plots.ORANGE
+    assert points.get_zorder() > max(line.get_zorder() for line in axes.lines[:-1])
+
+
+# Labels ------------------------------------------------------------------------------
+
+
+def labelled(ends, **options):
+    """Axes with one line to each height, its labels moved apart."""
+    figure, (axes,) = plots.panels(1)
+    for i, end in enumerate(ends):
+        color = plots.COLOURS[i]
+        axes.plot([0, 1, 2], [0, end, math.nan], label=f"line {i}", color=color)
+    axes.set(**options)
+    plots.end_labels(axes)
+    labels.spread(figure)
+    figure.draw_without_rendering()
+    return axes
+
+
+@pytest.mark.parametrize("ends", [[1, 1, 1], [0, 0.01, 0, 1], [0.5, 0.51, 0.9], [1]])
+def test_labels_stand_apart_within_the_panel_and_in_order(ends):
+    axes = labelled(ends)
+    found = {text.get_text(): text.get_window_extent() for text in axes.texts}
+    assert len(found) == len(ends)
+    for one, other in combinations(found.values(), 2):
+        assert one.y1 <= other.y0 + 0.5 or other.y1 <= one.y0 + 0.5
+    for box in found.values():
+        assert axes.bbox.y0 - 0.5 <= box.y0 and box.y1 <= axes.bbox.y1 + 0.5
+    heights = [found[f"line {i}"].y0 for i in range(len(ends))]
+    assert sorted(range(len(ends)), key=lambda i: heights[i]) == sorted(
+        range(len(ends)), key=lambda i: (ends[i], heights[i])
+    )
+
+
+def test_a_label_that_nothing_is_in_the_way_of_stays_at_its_line():
+    axes = labelled([0.2, 0.9], ylim=(0, 1))
+    for text, end in zip(axes.texts, (0.2, 0.9), strict=True):
+        box = text.get_window_extent()
+        level = axes.transData.transform((1, end))[1]
+        assert (box.y0 + box.y1) / 2 == pytest.approx(level, abs=3)
+        assert box.x0 > axes.transData.transform((1, end))[0]
+
+
+def test_labels_have_the_colour_of_their_lines_and_marks_get_a_legend():
+    figure, (axes,) = plots.panels(1)
+    plots.curve(axes, run(THREE), "test_accuracy")
+    axes.plot([0, 1], [0, 1])  # without a name
+    plots.paper(axes, [0], [0.5])
+    plots.end_labels(axes)
+    assert [(t.get_text(), t.get_color()) for t in axes.texts] == [
+        ("softmax", plots.ORANGE)
+    ]
+    assert [t.get_text() for t in axes.get_legend().get_texts()] == ["paper"]
+
+
+def test_a_line_out_of_sight_gets_no_label_and_one_too_high_gets_its_at_the_edge():
+    assert not labelled([1], xlim=(5, 6)).texts
+    (text,) = labelled([9], ylim=(0, 1)).texts
+    assert text.xy == (1, 1)
+
+
+# The digest --------------------------------------------------------------------------
+
+X = np.linspace(0, 20, 50)
+
+
+def everything(y=None, *, note="here", bar=3.0, dot=0.4, pixel=0.5, **size):
+    """A figure with lines, a range, dots, bars, a picture and words."""
+    y = np.cos(X) if y is None else y
+    figure, axes = plots.panels(3, **size)
+    axes[0].plot(X, y, label="line")
+    axes[0].fill_between(X, np.cos(X) - 1, np.cos(X) + 1)
+    axes[0].axhline(0)
+    axes[0].set(xlim=(-1, 21), ylim=(-3, 3))
+    plots.note(axes[0], note, (5, 0), (10, 1))
+    axes[0].legend()
+    axes[1].scatter([0.1, 0.2], [0.3, dot])
+    axes[1].set(yscale="log", ylim=(0.01, 1), xlim=(0, 1))
+    axes[1].set_xticks([0.5], ["half"])
+    axes[2].bar([0, 1], [1, bar])
+    axes[2].imshow([[0, pixel], [1, 1]])
+    axes[2].set(xlim=(-1, 2), ylim=(0, 5))
+    plots.letter(axes, ["a", "b", "c"])
+    plots.end_labels(axes[0])
+    return figure
+
+
+def digest(figure):
+    return picture.described(figure)["sha256"]
+
+
+def moved(by, where=7):
+    y = np.cos(X)
+    y[where] *= 1 + by
+    return y
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"y": moved(0.01)},
+        {"y": np.where(X > 19, np.nan, np.cos(X))},
+        {"note": "there"},
+        {"bar": 3.03},
+        {"dot": 0.404},
+        {"pixel": 0.505},
+    ],
+)
+def test_a_point_off_by_one_per_cent_is_another_figure(change):
+    assert digest(everything()) != digest(everything(**change))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"title": "other"},
+        {"xlabel": "epoch"},
+        {"yscale": "symlog"},
+        {"xlim": (-1, 22)},
+        {"xticks": [1]},
+    ],
+)
+def test_what_is_said_around_the_data_counts(words):
+    figure = everything()
+    figure.axes[0].set(**words)
+    assert digest(everything()) != digest(figure)
+
+
+def test_tiny_noise_size_and_fonts_do_not_matter():
+    noise = np.random.default_rng(0).uniform(-1e-9, 1e-9, len(X))
+    plain = digest(everything())
+    assert digest(everything(np.cos(X) * (1 + noise))) == plain
+    assert digest(everything(height=5)) == plain
+    with plt.rc_context({"font.size": 17, "figure.dpi": 60, "font.family": "serif"}):
+        assert digest(everything()) == plain
+
+
+def test_noise_about_round_numbers_and_zero_changes_no_digit():
+    round_ = np.array([1, 0.123455, 12.3455, 97.8125, 0, -0.0, 1e5, 0.5])
+
+    def told(values):
+        figure, (axes,) = plots.panels(1)
+        axes.plot(values)
+        axes.set(ylim=(0, 1))
+        return digest(figure)
+
+    assert told(round_) == told(round_ * (1 - 1e-9)) == told(round_ * (1 + 1e-9))
+    assert told(round_) == told(round_ + 1e-15)
+
+
+def test_small_values_count_on_a_logarithmic_axis():
+    def told(low, scale):
+        figure, (axes,) = plots.panels(1)
+        axes.plot([0, 1], [low, 1])
+        axes.set(yscale=scale, ylim=(1e-20, 2))
+        return digest(figure)
+
+    assert told(1e-16, "log") != told(2e-16, "log")
+    assert told(1e-16, "linear") == told(2e-16, "linear")
+
+
+# The picture -------------------------------------------------------------------------
+
+
+def bundle(figure):
+    return plots.show(figure)._repr_mimebundle_()
+
+
+def test_the_picture_is_twice_as_sharp_as_it_is_large():
+    data, metadata = bundle(everything(height=2.5))
+    image = Image.open(io.BytesIO(base64.b64decode(data["image/png"])))
+    size = metadata["image/png"]
+    assert (size["width"], size["height"]) == (880, 275)
+    assert image.size == (1760, 550)
+    assert image.mode == "P"
+    assert len(data["image/png"]) < 120_000
+
+
+def test_shown_figures_are_closed_and_counted():
+    figure = everything()
+    data, _ = bundle(figure)
+    assert not plt.fignum_exists(figure.number)
+    assert data["text/plain"] == "figure: 3 panels, 2 lines"
+    counts = {key: data[FIGURE_MIME][key] for key in ("axes", "lines", "patches")}
+    assert counts == {"axes": 3, "lines": 2, "patches": 2}
+    one, (axes,) = plots.panels(1)
+    axes.plot([1, 2])
+    assert bundle(one)[0]["text/plain"] == "figure: 1 panel, 1 line"
+
+
+def test_shaded_ranges_keep_one_even_colour():
+    figure, (axes,) = plots.panels(1)
+    for i, color in enumerate(plots.COLOURS):
+        axes.fill_between([0, 1], i, i + 1, color=color, alpha=0.12, lw=0)
+        axes.plot([0, 1], [i, i + 1], color=color)
+    axes.grid(False)
+    axes.set(xlim=(0, 1), ylim=(0, 8))
+    axes.set_axis_off()
+    image = Image.open(io.BytesIO(plots.show(figure).png)).convert("RGB")
+    pixels = np.asarray(image)
+    band = pixels.shape[0] // 8
+    for i, color in enumerate(plots.COLOURS[::-1]):
+        corner = pixels[i * band + band // 4, pixels.shape[1] // 8]
+        wanted = 255 * (0.12 * np.array(to_rgb(color)) + 0.88)
+        assert np.abs(corner - wanted).max() <= 4
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_notebook_shows_a_figure_once():
+    code = """
+    %matplotlib inline
+    from grokbook import plots
+    plots.use_style()
+    figure, (axes,) = plots.panels(1)
+    axes.plot([1, 2, 4], label="line")
+    plots.end_labels(axes)
+    plots.show(figure)
+    """
+    cell = nbformat.v4.new_code_cell("\n".join(map(str.strip, code.split("\n"))))
+    notebook = nbformat.v4.new_notebook(cells=[cell])
+    NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    (output,) = notebook.cells[0].outputs
+    assert output.output_type == "execute_result"
+    assert set(output.data) == {"text/plain", "image/png", FIGURE_MIME}
+    assert output.metadata["image/png"]["width"] == 880
+    base64.b64decode(output.data["image/png"], validate=False)
+    nbformat.validate(notebook)

@@ -1,0 +1,107 @@
+"""The authors' own numbers: pinned, listed, and noted when a page reads them."""
+
+import hashlib
+
+import pandas as pd
+import pytest
+
+from grokbook import evidence, project
+from grokbook.errors import DataError
+from grokbook.evidence import references as module
+
+FOLDER = project.home() / "data" / "references"
+LISTED = pd.read_csv(FOLDER / "sources.csv", dtype=str, keep_default_na=False)
+NAMES = [file.removesuffix(".csv") for file in LISTED.file]
+ROW = "quantity,series,epoch,value\ntest_loss,M,1,4.78\n"
+
+
+@pytest.fixture
+def book(tmp_path, monkeypatch):
+    """A checkout with one reference, and nothing cited yet."""
+    folder = tmp_path / "data" / "references" / "paper2026"
+    folder.mkdir(parents=True)
+    (folder / "fig01.csv").write_text(ROW)
+    sha256 = hashlib.sha256(ROW.encode()).hexdigest()
+    (folder.parent / "sources.csv").write_text(
+        "file,sha256,repository,commit,path,what\n"
+        f'paper2026/fig01.csv,{sha256},owner/code,abc,log.csv,"One row, by hand."\n'
+        "paper2026/fig02.csv,0,owner/code,abc,log.csv,Lost.\n"
+    )
+    monkeypatch.setenv("GROKBOOK_HOME", str(tmp_path))
+    monkeypatch.setattr(module, "_CITED", {})
+    return folder
+
+
+def test_is_read_with_its_columns(book):
+    table = evidence.reference("paper2026/fig01")
+    assert table.to_dict("records") == [
+        {"quantity": "test_loss", "series": "M", "epoch": 1, "value": 4.78}
+    ]
+
+
+def test_is_cited_once(book):
+    evidence.reference("paper2026/fig01")
+    evidence.reference("paper2026/fig01")
+    [cited] = evidence.cited()
+    assert cited == {
+        "name": "paper2026/fig01",
+        "sha256": hashlib.sha256(ROW.encode()).hexdigest(),
+        "repository": "owner/code",
+        "commit": "abc",
+        "path": "log.csv",
+    }
+
+
+def test_source_says_what_it_is_and_cites_nothing(book):
+    assert evidence.source("paper2026/fig01")["what"] == "One row, by hand."
+    assert evidence.cited() == []
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        ("paper2026/fig03", "lists no 'paper2026/fig03.csv'"),
+        ("paper2026/fig02", "is missing, though sources.csv lists it"),
+    ],
+)
+def test_absent_is_refused(book, name, fault):
+    with pytest.raises(DataError, match=fault):
+        evidence.reference(name)
+    assert evidence.cited() == []
+
+
+def test_unlisted_file_is_refused(book):
+    (book / "fig03.csv").write_text(ROW)
+    with pytest.raises(DataError, match=r"lists no 'paper2026/fig03\.csv'"):
+        evidence.reference("paper2026/fig03")
+
+
+def test_changed_is_refused(book):
+    (book / "fig01.csv").write_text(ROW.replace("4.78", "4.87"))
+    with pytest.raises(DataError, match=r"has the SHA-256 [0-9a-f]{12}…, not"):
+        evidence.reference("paper2026/fig01")
+
+
+def test_without_a_list_all_is_refused(book):
+    (book.parent / "sources.csv").unlink()
+    with pytest.raises(DataError, match=r"sources\.csv is missing"):
+        evidence.source("paper2026/fig01")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_stored_is_the_one_that_was_listed(name):
+    table = evidence.reference(name)
+    assert {"quantity", "series", "value"} <= set(table.columns)
+    assert table.value.notna().all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_stored_says_where_it_comes_from(name):
+    row = evidence.source(name)
+    assert all(row.values()), f"{name} has an empty cell in sources.csv"
+
+
+def test_all_that_is_stored_is_listed():
+    found = {str(path.relative_to(FOLDER)) for path in FOLDER.glob("*/*")}
+    assert found == set(LISTED.file)
+    assert LISTED.file.is_unique

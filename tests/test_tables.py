@@ -1,0 +1,242 @@
+"""Tables say what was trained, in one format of numbers, to screen readers too."""
+
+import math
+from dataclasses import replace
+
+import pytest
+from bs4 import BeautifulSoup
+from helpers import arm, experiment
+from pandas import Series
+
+from grokbook import evidence, tables
+from grokbook.errors import PageError
+from grokbook.evidence import digest
+from grokbook.experiment import Experiment, Spec
+from grokbook.records import Record
+from grokbook.tables.html import number
+
+
+def about(finished="2026-11-21", device="AMD EPYC", rate=1234.0):
+    told = {"device_name": device, "torch": "2.13.0", "matmul": "onednn"}
+    told |= {"commit": "abc1234", "finished": finished, "seconds": 90.0}
+    return told | {"epochs_per_second": rate}
+
+
+@pytest.fixture
+def record(tmp_path):
+    """Three arms of which two have seeds, one of them both of two."""
+    arms = arm("a"), arm("b", alpha=2.0), arm("c", dtype="float64")
+    plan: Experiment = experiment(*arms, seeds=(42, 0), name="prieto2025/fig16")
+    members = {"a|42": about(), "a|0": about(finished="2026-11-22", rate=1500.0)}
+    path = tmp_path / "fig16.paper.parquet"
+    path.write_bytes(b"rows")
+    return Record(path, plan, None, {"members": members | {"b|0": about()}})
+
+
+def cells(shown, place=0):
+    """The rows of one table, its head first."""
+    table = BeautifulSoup(shown.html, "html.parser").find_all("table")[place]
+    rows = table.find_all("tr")
+    return [[cell.text for cell in row.find_all(["th", "td"])] for row in rows]
+
+
+def test_a_grid_shows_words_as_they_are():
+    shown = tables.grid(["a < b", "n"], [["M+A*", "1"]])._repr_mimebundle_()
+    assert shown["text/plain"] == "a < b | n\nM+A* | 1"
+    assert "a &lt; b</th>" in shown["text/html"]
+    assert "<td>M+A*</td><td>1</td>" in shown["text/html"]
+
+
+def test_a_table_tells_screen_readers_what_it_is():
+    shown = tables.grid(["a", "b"], [["1", "2"]], caption="a < b")
+    soup = BeautifulSoup(shown.html, "html.parser")
+    assert soup.table.find().name == "caption"
+    assert soup.caption.text == "a < b"
+    assert [th["scope"] for th in soup.thead.find_all("th")] == ["col", "col"]
+    assert len(soup.tbody.find_all("tr")) == 1
+
+
+def test_html_in_a_cell_is_not_escaped():
+    cell = tables.Html("<b>1</b>", "1")
+    assert "<td><b>1</b></td><td>&lt;</td>" in tables.markup(["a", "b"], [[cell, "<"]])
+
+
+@pytest.mark.parametrize("show", [tables.settings, tables.arms])
+def test_a_folded_table_has_its_summary_as_caption(record, show):
+    soup = BeautifulSoup(show(record).html, "html.parser")
+    assert soup.details.summary.text == soup.details.caption.text
+    assert soup.caption["class"] == ["visually-hidden"]
+
+
+def test_arms_that_nobody_trained_are_one_line_under_the_table(record):
+    shown = tables.arms(record)
+    assert cells(shown) == [
+        ["Arm", "logits times", "Seeds"],
+        ["a", "—", "42, 0"],
+        ["b", "2", "0"],
+    ]
+    assert "<summary>The 2 arms of fig16 and their seeds</summary>" in shown.html
+    line = "1 arm of this experiment is not trained yet: c."
+    assert f"</table><p>{line}</p></details>" in shown.html
+    assert shown.text.endswith(line)
+
+
+def test_two_untrained_arms_are_counted(record):
+    del record.meta["members"]["b|0"]
+    shown = tables.arms(record)
+    assert "The arm of fig16 and its seeds" in shown.html
+    assert "2 arms of this experiment are not trained yet: b, c." in shown.html
+
+
+def test_arms_that_all_have_seeds_leave_no_line(record):
+    record.meta["members"]["c|42"] = about()
+    assert "<p>" not in tables.arms(record).html
+
+
+def test_settings_say_which_seeds_there_are(record):
+    rows = dict(row[:2] for row in cells(tables.settings(record)))
+    assert rows["seeds"] == "2: 42, 0"
+    assert rows["weights"] == "float32", "an arm that nobody trained counts for nothing"
+    assert rows["logits times"] == "differs by arm"
+    for seed in ("a|0", "b|0"):
+        del record.meta["members"][seed]
+    rows = dict(row[:2] for row in cells(tables.settings(record)))
+    assert rows["seeds"] == "1 of 2: 42"
+    record.meta["members"].clear()
+    assert dict(row[:2] for row in cells(tables.settings(record)))["seeds"] == "0 of 2"
+
+
+def test_settings_stand_beside_those_of_the_paper_and_its_code(record):
+    shown = tables.settings(
+        record, paper={"weights": "float16"}, code={"weights": "half"}
+    )
+    (line,) = [row for row in cells(shown) if row[0] == "weights"]
+    assert line == ["weights", "float32", "float16", "half"]
+    assert (
+        "of fig16, beside the paper&#x27;s and the official code&#x27;s" in shown.html
+    )
+    assert "not stated" in tables.settings(record).html
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (1e5, "100,000"),
+        (1e6, "1e6"),
+        (1e-8, "1e-8"),
+        (2.5e-10, "2.5e-10"),
+        (0.001, "0.001"),
+        (1 / 3, "0.333333"),
+        (34500, "34,500"),
+    ],
+)
+def test_a_number_has_one_format(value, told):
+    assert number(value) == told
+
+
+def test_settings_in_words():
+    options = {"samples": 2000, "bias": False, "betas": (0.9, 0.98), "eps": 1e-8}
+    changed = replace(
+        arm("a"),
+        dataset=Spec("sparse_parity", **options),
+        penalties=(Spec("l2", strength=5e-5),),
+        later_loss=(6000, Spec("loss", rows=1000)),
+        batch_size=1024,
+        epochs=12345678,
+    )
+    told = tables.flat(changed)
+    assert told["dataset"] == "sparse parity"
+    assert told["dataset.samples"] == "2,000"
+    assert told["dataset.bias"] == "False"
+    assert told["dataset.betas"] == "(0.9, 0.98)"
+    assert told["dataset.eps"] == "1e-8"
+    assert told["penalties"] == "l2(strength=5e-5)"
+    assert told["loss from epoch"] == "6,000: loss(rows=1,000)"
+    assert told["steps"] == "12,345,678"
+    assert told["batch size"] == "1,024"
+
+
+def test_provenance_begins_with_the_command(record):
+    shown = tables.provenance(record)
+    head, row = cells(shown)
+    assert head == ["Made by", "Record (SHA-256)", "Members", "Device", "Finished"]
+    assert row == [
+        "grokbook run prieto2025/fig16 --scale smoke",
+        f"fig16.paper.parquet ({digest(record.path)[:12]})",
+        "3 of 6",
+        "AMD EPYC",
+        "2026-11-21 to 2026-11-22",
+    ]
+    soup = BeautifulSoup(shown.html, "html.parser")
+    assert [
+        table.find_parent("details") is None for table in soup.find_all("table")
+    ] == [
+        True,
+        False,
+    ]
+    assert cells(shown, 1)[1] == [
+        "fig16.paper.parquet",
+        "torch 2.13.0; onednn",
+        "abc1234",
+        "4.5",
+        "1,234",
+    ]
+
+
+def test_provenance_names_the_points_of_the_paper(record):
+    cited = {"name": "prieto2025/fig04", "sha256": "ab" * 32, "path": "a & b.ipynb"}
+    cited |= {"repository": "https://example.org/code", "commit": "cd" * 20}
+    line = (
+        "The paper's own points, prieto2025/fig04 (SHA-256 abababababab): a & b.ipynb "
+        "of https://example.org/code at commit cdcdcdcdcdcd."
+    )
+    shown = tables.provenance(record, references=[cited])
+    assert line in shown.text
+    assert [p.text for p in BeautifulSoup(shown.html, "html.parser").find_all("p")] == [
+        line
+    ]
+
+
+def test_prose_loses_the_indentation_of_its_source():
+    text = """
+        The {term}`delay` is 4,450 epochs.
+
+        * One,
+            as $x$.
+    """
+    told = "The {term}`delay` is 4,450 epochs.\n\n* One,\n    as $x$."
+    bundle = tables.prose(text)._repr_mimebundle_()
+    assert bundle == {"text/plain": told, "text/markdown": told}
+
+
+@pytest.mark.parametrize("text", ["", "\n  \n", "Words.\n\n## A heading\n"])
+def test_prose_that_no_page_can_show_is_refused(text):
+    with pytest.raises(PageError, match="^A page prints [^\n]*$"):
+        tables.prose(text)
+
+
+@pytest.mark.parametrize(
+    ("values", "show", "told"),
+    [
+        ([4450.0, 4100.0, 5000.0], "{:,.0f}", "4,450 (4,100 to 5,000)"),
+        ([4450.0], "{:,.0f}", "4,450"),
+        ([1.0, 2.0, 3.0, 4.0], "{:g}", "2 (1 to 4)"),
+        (
+            [0.951, 0.949],
+            "{:.1%}",
+            "94.9\N{NO-BREAK SPACE}% (94.9\N{NO-BREAK SPACE}% to "
+            "95.1\N{NO-BREAK SPACE}%)",
+        ),
+        ([100.0, math.inf, math.inf], "{:,.0f}", "never (100 to never)"),
+        ([math.inf, math.inf], "{:,.0f}", "never"),
+        ([1.01, 1.02], "{:.1f}", "1.0"),
+        ([1.0, math.nan], "{:.1f}", "no value (seed 1)"),
+    ],
+)
+def test_a_value_as_a_sentence_has_it(values, show, told):
+    assert evidence.told(Series(values), show) == told
+
+
+def test_a_sentence_needs_a_seed():
+    with pytest.raises(ValueError, match="the value of at least one seed"):
+        evidence.told(Series(dtype=float))
