@@ -167,17 +167,30 @@ def test_search_knows_the_words_of_the_book():
     assert all(word in index for word in ("stablemax", "collaps", "scoreboard"))
 
 
-def test_a_browser_without_network_draws_maths_and_figures(tmp_path):
+PROBE = """
+<script>
+addEventListener("load", () => {
+  const article = document.querySelector("article");
+  const shown = [...article.querySelectorAll(".verdict-box, .cell_output img, table")];
+  const ends = shown.slice(0, 2).map((one) => {
+    const box = one.getBoundingClientRect();
+    return one.className + " " + box.top + " " + box.bottom;
+  });
+  document.body.setAttribute("data-ends", ends.join("|"));
+});
+</script>
+"""
+
+
+def browse(page: Path, profile: Path) -> BeautifulSoup:
+    """The page as a browser of 1440 by 900 pixels without a network has it."""
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
         pytest.skip(f"no browser found among {', '.join(BROWSERS)}")
-    mathematical = [
-        path for i in pages.sources() if parsed(path := rendered(i)).select(".math")
-    ]
-    page = (mathematical or [HTML / "glossary.html"])[0]
     command = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"]
     command += ["--disable-background-networking", "--disable-component-update"]
-    command += ["--disable-sync", f"--user-data-dir={tmp_path}"]
+    command += ["--disable-sync", f"--user-data-dir={profile}"]
+    command += ["--window-size=1440,900"]
     command += ["--host-resolver-rules=MAP * ~NOTFOUND", "--virtual-time-budget=20000"]
     run = subprocess.run(
         [*command, "--dump-dom", page.as_uri()],
@@ -185,7 +198,32 @@ def test_a_browser_without_network_draws_maths_and_figures(tmp_path):
         text=True,
         timeout=120,
     )
-    dom = BeautifulSoup(run.stdout, "html.parser")
+    return BeautifulSoup(run.stdout, "html.parser")
+
+
+@pytest.mark.parametrize("page_id", pages.sources())
+def test_verdict_and_figure_are_on_the_first_screen(page_id, tmp_path):
+    """The box whole, and half of the first figure (or table) at least."""
+    page = rendered(page_id)
+    probe = page.with_name(f"probe-{page.name}")
+    text = page.read_text(encoding="utf-8")
+    probe.write_text(text.replace("</body>", PROBE + "</body>"), encoding="utf-8")
+    try:
+        found = browse(probe, tmp_path).body["data-ends"].split("|")
+    finally:
+        probe.unlink()
+    (box, *_, bottom), (*_, top, end) = (one.split() for one in found)
+    assert box == "verdict-box"
+    assert float(bottom) < 900
+    assert (float(top) + float(end)) / 2 < 900
+
+
+def test_a_browser_without_network_draws_maths_and_figures(tmp_path):
+    mathematical = [
+        path for i in pages.sources() if parsed(path := rendered(i)).select(".math")
+    ]
+    page = (mathematical or [HTML / "glossary.html"])[0]
+    dom = browse(page, tmp_path)
     assert len(dom.select("mjx-container")) >= len(parsed(page).select(".math")) > 0
     assert dom.select("mjx-merror, [data-mjx-error]") == []
     if mathematical:

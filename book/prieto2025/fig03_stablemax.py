@@ -125,7 +125,7 @@ near.plot(x, transform(x), color=green, label="StableMax: $s(x)$")
 near.plot(x, softplus(x), color=plots.GREY, ls=":", label="Softplus")
 near.set(ylim=(-0.1, 6), xlabel="logit $x$", ylabel="term in the sum")
 near.legend(loc="upper left")
-gap = torch.logspace(-1, 9, 801, dtype=torch.float64)
+gap = torch.logspace(-2, 9.5, 801, dtype=torch.float64)
 
 
 def smaller(gap):
@@ -138,11 +138,11 @@ far.plot(gap, smaller(gap), color=green)
 for name, dtype in TYPES.items():
     level, color = torch.finfo(dtype).eps / 2, plots.COLOUR[name]
     far.axhline(level, color=color, ls="--", lw=1)
-    far.text(0.12, level * 1.8, name, color=color)
+    far.text(0.013, level * 1.8, name, color=color)
     far.plot(softmax[name], math.exp(-softmax[name]), "o", color=orange)
     at = torch.tensor(stable[name], dtype=torch.float64)
     far.plot(at, smaller(at), "o", color=green)
-far.text(45, 1e-18, "softmax", color=orange)
+far.text(70, 1e-18, "softmax", color=orange)
 far.text(2e4, 1e-6, "StableMax", color=green)
 far.set(xscale="log", yscale="log", ylim=(1e-19, 3))
 far.set(xlabel="gap of two logits", ylabel="smaller term / larger term")
@@ -198,9 +198,8 @@ torch.testing.assert_close(stablemax, losses.stablemax(z, dtype=torch.float32))
 # exactly 1 in float32. StableMax leaves the others their share.
 #
 # Proposition 1 of the paper says that StableMax is a softmax after all, of logits squashed
-# by $g(x) = \operatorname{sign}(x) \log(1 + |x|)$. A gap of thousands becomes one of
-# about 17. So the
-# network can let its logits grow for long before the sum forgets the wrong classes, and
+# by $g(x) = \operatorname{sign}(x) \log(1 + |x|)$. Its gap of 8,190 is softmax's of 16.6. So
+# a network can let its logits grow for long before the sum forgets the wrong classes, and
 # before the gradient of the right one stops ({term}`softmax collapse`).
 
 # %% [markdown]
@@ -240,9 +239,9 @@ sheet.table()
 # reaches them: see the end of the runs of [Figure 4](fig04_stablemax_grokking.ipynb).
 #
 # **It is another loss, not the same one in better arithmetic.** As logits grow, softmax
-# cross-entropy falls exponentially and that of StableMax with their square. Whether it is
-# the rounding or this shape that lets networks grok is the question of
-# [Figure 1](fig01_headline.ipynb), whose {term}`collapse-free cross-entropy` changes the
+# cross-entropy falls exponentially, and that of StableMax only as one over their square.
+# Whether rounding or this shape lets networks grok is the question of
+# [Figure 1](fig01_headline.ipynb). Its {term}`collapse-free cross-entropy` changes the
 # rounding alone.
 
 # %% [markdown]
