@@ -221,7 +221,7 @@ def test_the_box_says_what_is_claimed_and_whether_it_held(sheet):
         "reproduced",
         "Claim: “it is so” (Section 1)",
         "Result: a < b: 2 (1 to 3; n = 3)",
-        "Evidence: 3 of 4 claims of the paper hold; n = 1 to 3; paper scale, A CPU",
+        "Evidence: 3 of 4 claims of the paper hold; n = 1 to 3; paper scale (A CPU)",
     ]
     assert "verdict-reproduced" in bundle["text/html"]
     assert "a &lt; b" in bundle["text/html"]

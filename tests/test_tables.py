@@ -240,3 +240,15 @@ def test_a_value_as_a_sentence_has_it(values, show, told):
 def test_a_sentence_needs_a_seed():
     with pytest.raises(ValueError, match="the value of at least one seed"):
         evidence.told(Series(dtype=float))
+
+
+def test_a_page_without_records_says_what_it_cites():
+    one = {
+        "name": "singh2026/gelu",
+        "sha256": "ab" * 32,
+        "repository": "github.com/a/b",
+    }
+    one |= {"commit": "c" * 40, "path": "x.csv"}
+    shown = tables.provenance(references=[one])
+    assert "<table" not in shown.html
+    assert shown.text.startswith("The paper's own points, singh2026/gelu (SHA-256 abab")

@@ -199,8 +199,8 @@ torch.testing.assert_close(stablemax, losses.stablemax(z, dtype=torch.float32))
 #
 # Proposition 1 of the paper says that StableMax is a softmax after all, of logits squashed
 # by $g(x) = \operatorname{sign}(x) \log(1 + |x|)$. Its gap of 8,190 is softmax's of 16.6. So
-# a network can let its logits grow for long before the sum forgets the wrong classes, and
-# before the gradient of the right one stops ({term}`softmax collapse`).
+# logits can grow for long before the sum forgets the wrong classes. Only then does the
+# gradient of the right class stop ({term}`softmax collapse`).
 
 # %% [markdown]
 # ## The claims
@@ -239,7 +239,7 @@ sheet.table()
 # reaches them: see the end of the runs of [Figure 4](fig04_stablemax_grokking.ipynb).
 #
 # **It is another loss, not the same one in better arithmetic.** As logits grow, softmax
-# cross-entropy falls exponentially, and that of StableMax only as one over their square.
+# cross-entropy falls exponentially. That of StableMax falls as one over their square.
 # Whether rounding or this shape lets networks grok is the question of
 # [Figure 1](fig01_headline.ipynb). Its {term}`collapse-free cross-entropy` changes the
 # rounding alone.
@@ -263,9 +263,9 @@ sheet.table()
 # print(z.softmax(dim=-1), losses.stablemax(z))
 # ```
 #
-# Logits (0, 1) give (1/3, 2/3), and (5, 6) give (6/13, 7/13). So the network can move its
-# loss by a common shift of all logits, and nobody may subtract the largest one for safety,
-# as softmax code does.
+# Logits (0, 1) give (1/3, 2/3), and (5, 6) give (6/13, 7/13). So the network can change
+# its loss by a common shift of all logits. Nor may one subtract the largest of them for
+# safety, as softmax code does.
 # ````
 #
 # ```{exercise}

@@ -47,6 +47,7 @@ drawn = {biased: MATRICES, plain: MATRICES, block: SELECTED}
 drawn = {run: tensors for run, tensors in drawn.items() if run.seeds}
 output = {run: next(iter(tensors.values())) for run, tensors in drawn.items()}
 output |= {run: MATRICES["output"] for run in (single, descent) if run.seeds}
+LAST = f"cos_grad.{MATRICES['output']}"  # the column of an MLP's last layer
 fit = {run: evidence.fitted(run, accuracy=1.0) for run in output}
 
 
@@ -146,13 +147,13 @@ sheet.box()
 # %% tags=["hide-input"]
 #| name: fig-prieto2025-05
 #| caption: >
-#|   After the fit of the training set (dotted, one line per seed) the negative gradient
-#|   lies along the weights, most of all in the last layer. Cosine of each tensor with its
-#|   negative gradient; seeds thin, their median thick. In (a) the biases are dashed.
+#|   After the fit (dotted, one line per seed) the negative gradient lies along the
+#|   weights, most of all in the last layer. Cosine of each tensor with its negative
+#|   gradient; seeds thin, their median thick. In (a) the biases are dashed.
 #| alt: >
 #|   Three panels of cosine against epoch. In the MLPs the cosines of all matrices rise
-#|   steeply within 200 epochs, long before the fit at 500, and stay high, the output
-#|   layer at 0.9. In the transformer embedding and unembedding reach 0.9, the three MLP
+#|   steeply within 200 epochs, long before the fit at 500, and stay high. The output layer
+#|   has 0.9. In the transformer embedding and unembedding reach 0.9, the three MLP
 #|   matrices 0.5 to 0.75, most of it just after the fit at epoch 100.
 #| fold: "Code: draw the figure"
 DEPTH = (plots.BLUE, plots.ORANGE, plots.GREEN, plots.RED, plots.PURPLE)
@@ -169,7 +170,7 @@ for panel, (run, tensors) in zip(axes, drawn.items(), strict=True):
     panel.set(xlabel="epoch", xscale="log", ylim=(-0.3, 1))
     panel.set_xlim(10, run.settings.epochs)
     panel.set_xticks([10, 100, 1000], ["10", "100", "1,000"])
-    plots.note(panel, "fitted", (fit[run].median(), -0.22), (30, -0.235))
+    panel.text(1.12 * fit[run].median(), -0.25, "fitted")
     plots.end_labels(panel)
 axes[0].set_ylabel(r"cosine of weights and $-\nabla$ loss")
 plots.letter(axes, [run.label for run in drawn])
@@ -218,6 +219,7 @@ tables.prose(f"""
 #         {\lVert \theta_\ell \rVert \, \lVert \nabla_{\theta_\ell} \mathcal{L} \rVert} .
 # $$
 
+
 # %%
 def cosine(weight, gradient):
     """How much of a step of gradient descent lies along the weight itself."""
@@ -239,7 +241,9 @@ losses.softmax_cross_entropy(logits, pairs.sum(1) % 113).mean().backward()
 # %% tags=["hide-input"]
 #| fold: "Code: the package agrees, and all layers share one numerator"
 rows, inner = [], []
-for name, weight in zip(("input", "hidden", "output"), network.parameters(), strict=True):
+for name, weight in zip(
+    ("input", "hidden", "output"), network.parameters(), strict=True
+):
     weight, slope = weight.detach(), weight.grad
     inner.append(-(weight * slope).sum())
     torch.testing.assert_close(cosine(weight, slope), metrics.cosine(weight, -slope))
@@ -301,8 +305,8 @@ tables.arms(record)
 #    measures raw gradients. Both were recorded; the claims are about gradients.
 # 4. *Panels.* The paper's caption and text disagree on which MLP has biases. Here they
 #    are named.
-# 5. *Further arms.* The MLP without biases was planned with a float32 loss and with plain
-#    gradient descent too, whose step is its gradient.
+# 5. *Further arms.* The MLP without biases ran with a float32 loss too. It also ran with
+#    plain gradient descent at learning rate 10, whose step is its gradient.
 
 # %% [markdown]
 # ## Reading the result
@@ -315,13 +319,13 @@ the paper's 0.9. The rest qualifies the picture.
 
 **The alignment does not mark the end of fitting.** The paper reads it as something that
 sets in beyond overfitting. In the MLPs most of it is there while the network gets most of
-its training samples wrong, as panel (a) below shows. Nothing forbids that. Scaling the
-logits lowers the loss as soon as $z_y - \\sum_k p_k z_k$, with $p$ the
-{{term}}`softmax`, is positive on average, whether or not $z_y$ is the largest logit.
+its training samples wrong, as panel (a) below shows. Nothing forbids that. Let $p$ be
+the {{term}}`softmax`. Scaling the logits lowers the loss as soon as
+$z_y - \\sum_k p_k z_k$ is positive on average, whether or not $z_y$ is the largest.
 
-**The step of AdamW points there too.** AdamW divides each entry by a scale of its own and
-remembers past gradients, so its step could point elsewhere. In the output layers its
-cosine after the fit is {", ".join(steps)}, in the order of the panels.
+**The step of AdamW points there too.** It could point elsewhere: AdamW divides each entry
+by a scale of its own and remembers past gradients. Its median cosine after the fit, in the
+output layers of the panels: {", ".join(steps)}.
 """)
 
 # %% tags=["remove-input"]
@@ -333,50 +337,69 @@ keys never reach such values, so the picture is not one of every weight.
 """) if block in drawn else None
 
 # %% tags=["remove-input"]
-tables.prose(f"""
-**The precision of the loss.** With a float32 loss
-{told(single.last("collapse_float32"), "{:.1%}")} of the samples have collapsed at the
-end. The output layer then has {told(single.last(f"cos_grad.{output[single]}"), "{:.2f}")};
-with a float64 loss it has {told(plain.last(f"cos_grad.{output[plain]}"), "{:.2f}")}.
-""") if single.seeds else None
+(
+    tables.prose(f"""
+**Rounding ends the alignment.** With a float32 loss the output layer comes to
+{told(single.largest(LAST), "{:.2f}")} as well. At epoch 2,500 it has
+{told(single.at(LAST, 2500), "{:.2f}")} and at the end
+{told(single.last(LAST), "{:.2f}")}, as in panel (b) below. In the same time the share of
+collapsed samples goes from {told(single.at("collapse_float32", 2500), "{:.1%}")} to
+{told(single.last("collapse_float32"), "{:.0%}")}. This agrees with the paper, which says
+that collapse stops naive loss minimisation too. The cosine is the earlier sign.
+""")
+    if single.seeds
+    else None
+)
 
 # %% tags=["remove-input"]
-tables.prose(f"""
-**Without AdamW.** Plain gradient descent fits at epoch {told(fit[descent])}. Its output
-layer has {told(early(descent), "{:.2f}")} before half of the set is right, and
-{told(descent.last(f"cos_grad.{output[descent]}"), "{:.2f}")} at the end.
-""") if descent.seeds else None
+(
+    tables.prose(f"""
+**Without AdamW.** Plain gradient descent at learning rate 10
+({len(descent.seeds)} of {len(record.experiment.seeds)} seeds) first aligns as AdamW does,
+up to {told(early(descent), "{:.2f}")}. It then jumps about, with cosines down to
+{told(descent.smallest(LAST), "{:.2f}")} (smallest). At the fit, epoch
+{told(fit[descent])}, it has {told(descent.at(LAST, fit[descent]), "{:.2f}")}, and at the
+end {told(descent.last(LAST), "{:.2f}")}. There the alignment does follow the fit.
+""")
+    if descent.seeds
+    else None
+)
 
 # %% tags=["hide-input"]
 #| name: fig-prieto2025-05-before
 #| caption: >
-#|   The alignment comes before the fit, and the steps of AdamW share it. (a) Cosine of
-#|   the output layer against training accuracy up to the fit, one line per seed, one dot
-#|   per log. (b) Solid for the gradient, dashed for the step that AdamW takes.
+#|   In MLPs trained by AdamW the alignment comes before the fit, and a float32 loss ends
+#|   it. (a) Cosine of the output layer against training accuracy up to the fit, one line
+#|   per seed, one dot per log. (b) The MLP without biases over epochs, dashed the step of
+#|   AdamW; seeds thin, their median thick.
 #| alt: >
-#|   Left: the cosine of the output layer of the MLPs is above 0.8 while training accuracy
-#|   is below 20 percent and stays level up to 100 percent; that of the transformer rises
-#|   to 0.7 at 25 percent and dips before the fit. Right: the dashed curves of the AdamW
-#|   step run close to the solid ones of the gradient, all near 0.9.
-#| fold: "Code: draw the cosines before the fit, and of steps"
-figure, (before, steps) = plots.panels(2, height=3.6)
-for run, tensor in output.items():
-    aligned = run.series(f"cos_grad.{tensor}", until=fit[run])
-    done = 100 * run.series("train_accuracy").reindex(aligned.index)
-    style = {"color": run.color, "lw": 1.1, "marker": ".", "ms": 4}
+#|   Left: the output layer's cosine of the MLPs is above 0.8 at a training accuracy of 20
+#|   percent, and stays level up to 100 percent. That of the transformer rises
+#|   to 0.7 at 25 percent and dips before the fit. That of gradient descent falls to 0
+#|   before it. Right: gradient and step stay near 0.9 with a float64 loss. With a float32
+#|   loss the cosine falls to below 0.3 in the last thousand epochs.
+#| fold: "Code: draw the cosines before the fit, and of other losses and steps"
+figure, (before, over) = plots.panels(2, height=3.6)
+for run in (*drawn, descent):
+    aligned = run.series(f"cos_grad.{output[run]}", until=fit[run]) if run.seeds else {}
     for place, seed in enumerate(run.seeds):
+        done = 100 * run.series("train_accuracy")[seed].reindex(aligned.index)
+        style = {"color": run.color, "lw": 1.1, "marker": ".", "ms": 4}
         label = None if place else run.label
-        before.plot(done[seed], aligned[seed], label=label, **style)
-for run in drawn:
-    plots.curve(steps, run, f"cos_grad.{output[run]}")
-    style = {"linestyle": plots.DASHED, "seeds": False}
-    plots.curve(steps, run, f"cos_update.{output[run]}", **style)
-before.set(xlabel="training accuracy (%)", ylabel="cosine, output layer", ylim=(0, 1))
-steps.set(xlabel="epoch", xlim=(0, plain.settings.epochs), ylim=(0.7, 1))
-plots.thousands(steps)
-handles, labels = before.get_legend_handles_labels()
-figure.legend(handles, labels, loc="outside lower center", ncols=3)
-plots.letter([before, steps], ["before the fit", "gradient and step"])
+        before.plot(done, aligned[seed], label=label, **style)
+step = {"linestyle": plots.DASHED, "seeds": False, "label": "AdamW's step"}
+plots.curve(over, plain, LAST, label="float64 loss")
+plots.curve(over, plain, f"cos_update.{output[plain]}", **step)
+plots.curve(over, single, LAST)
+plots.curve(over, descent, LAST)
+before.set(
+    xlabel="training accuracy (%)", ylabel="cosine, output layer", ylim=(-0.1, 1)
+)
+over.set(xlabel="epoch", xlim=(0, plain.settings.epochs), ylim=(-0.1, 1))
+plots.thousands(over)
+plots.end_labels(over)
+before.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2)
+plots.letter([before, over], ["before the fit", "MLP without bias"])
 plots.show(figure)
 
 # %% [markdown]
@@ -415,8 +438,8 @@ plots.show(figure)
 # :class: dropdown
 # Doubling a matrix no longer doubles the logits, since the biases added after it stay as
 # they were. Doubling a layer's matrix *and all biases from that layer on* does. So the
-# inner product of the output layer, matrix and bias, equals that of the hidden matrix with
-# the hidden and the output bias, and so on down.
+# inner product of output matrix and output bias equals that of hidden matrix, hidden bias
+# and output bias, and so on down.
 # ```
 #
 # ```{exercise}

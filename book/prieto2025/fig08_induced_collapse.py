@@ -61,8 +61,8 @@ APPENDIX, CAPTION = "Appendix B.1", "Figure 8, caption"
 sheet = claims.Sheet("prieto2025/fig08", show="{:+.1f} points")
 sheet.claim(
     zeroed,
-    f"correct logit × 0: test accuracy at epoch {end:,} is within 2 points of that at "
-    f"{begin:,} (change)",
+    "correct logit × 0: test accuracy at the end is within 2 points of that at the "
+    "intervention (change)",
     "setting the gradients from the correct classes to zero is enough to stop learning",
     change(zeroed),
     where=APPENDIX,
@@ -72,8 +72,8 @@ sheet.claim(
 )
 sheet.claim(
     judged,
-    f"{judged.label}: test accuracy gains at least 20 points from epoch {begin:,} to "
-    f"{end:,}",
+    f"{judged.label}: test accuracy gains at least 20 points from the epoch of the "
+    "intervention to the end",
     "a model that would normally generalize (green)",
     change(judged),
     where=CAPTION,
@@ -112,11 +112,13 @@ later = 100 * (learning.last(TEST) - learning.at(TEST, counted))
 words = "undisturbed: first epoch at which all samples count as collapsed"
 sheet.extra(learning, words, counted, show="{:,.0f}")
 sheet.extra(learning, "undisturbed: test accuracy gained after that epoch", later)
-for since, until in ((begin // 2, 4 * begin // 3), (3 * end // 4, end)):
+for words, window in (
+    ("about the intervention", (begin // 2, 4 * begin // 3)),
+    ("in the last quarter", (3 * end // 4, end)),
+):
     for run in (learning, exact):
-        words = f"{run.label}: growth of the mean gap per 1,000 epochs, epochs "
-        words += f"{since:,} to {until:,}"
-        sheet.extra(run, words, pace(run, since, until), show="{:.2f}")
+        statement = f"{run.label}: growth of the mean gap per 1,000 epochs, {words}"
+        sheet.extra(run, statement, pace(run, *window), show="{:.2f}")
 for words, column in (
     ("counted as collapsed at the end", COLLAPSE),
     ("with a loss of exactly zero at the end", "zero_loss"),
@@ -252,7 +254,7 @@ tables.grid(
 #|   second moments of AdamW stick in float32. (c) Mean of the largest logit.
 #| alt: >
 #|   Left: the share counted as collapsed jumps to 100 percent in the undisturbed run soon
-#|   after the intervention, and drops to a few percent with the correct logit times 0.
+#|   after epoch 6,000. With the correct logit times 0 it drops to a few percent.
 #|   Middle: the gap of the undisturbed run grows in a straight line across the dashed
 #|   line at 36.7 and bends at the dotted one near 50. Right: without its gradient the
 #|   largest logit falls to minus ten million and more; times 0 it sinks to minus 30.
@@ -270,7 +272,7 @@ for level, line, words in (
     (STICKS, ":", "moments stick"),
 ):
     lead.axhline(level, color=plots.GREY, ls=line, lw=1.2)
-    lead.text(end, level - 1, words, color=plots.GREY, ha="right", va="top")
+    lead.text(end, level - 1, words, size=9.5, color=plots.GREY, ha="right", va="top")
 share.set(ylabel="counted as collapsed (%)", ylim=(-3, 103))
 lead.set(ylabel="mean gap", ylim=(0, None))
 top.set_yscale("symlog", linthresh=10)
@@ -374,7 +376,7 @@ quiet stop needs the 0 in place of the logit. A collapsed sample has the gradien
 second form, not of the first. So the figure shows that the pull is needed, and does not show
 what a collapsed network does.
 
-**Where the undisturbed run ends.** The gap grows by
+**Where the undisturbed run ends.** The {{term}}`gap` grows by
 {told(pace(learning, begin // 2, 4 * begin // 3), "{:.2f}")} per 1,000 epochs, a pace that
 [AdamW itself sets](fig01_headline.ipynb). Near a gap of 50 it bends, with every seed: it is
 at {told(learning.at(GAP, turn), "{:.1f}")} at epoch {turn:,} and at
@@ -429,8 +431,8 @@ zero on {told(zeroed.last("zero_loss"), "{:.0%}")} of its samples.
 # ```{solution} ex-prieto2025-08-scale
 # :class: dropdown
 # In exact arithmetic nothing but eps, which is far too small to matter: both moments
-# grow by the same factor. In float32 the squares leave the range where they stick, and the
-# run goes on, until the gap has grown by another $60 \ln 2 = 41.6$.
+# grow by the same factor. In float32 the squares leave the range where they stick. The run
+# goes on until the gap has grown by another $60 \ln 2 = 41.6$.
 # ```
 #
 # ```{exercise}

@@ -15,7 +15,7 @@ retrain = False
 device = "auto"
 
 # %% tags=["hide-input"]
-#| fold: "Code: the variants, what a seven-fold input moves, and the claims"
+#| fold: "Code: the variants, what a seven-fold input changes, and the claims"
 import math
 
 import torch
@@ -44,7 +44,7 @@ def build(name, spread=0.2):
 
 
 def run(model, x):
-    """What the first block makes of x at each of its taps."""
+    """What the block makes of x, at each of its taps."""
     seen = models.Recorder()
     model.blocks[0](x, 0, seen)
     return seen.found
@@ -58,25 +58,25 @@ def after(model, y):
 
 
 def inputs(model):
-    """x and y of the sample, both (samples, 3, width)."""
+    """x and y of the sample, each (samples, 3, width)."""
     x = model.embed(tokens)
     return x, x + run(model, x)["attention_out.0"]
 
 
 def everything(model, x, y):
-    """What each path reads of x or y, then what they make of it."""
-    block, seen, found = model.blocks[0], [], run(model, x)
-    read = block.attention
-    matrices = (read.query, read.key, read.value, block.mlp[0])
+    """What the matrices of the four paths read of x and y, and what comes of it."""
+    block, read = model.blocks[0], []
+    attention = block.attention
+    matrices = (attention.query, attention.key, attention.value, block.mlp[0])
     hooks = [
-        matrix.register_forward_pre_hook(lambda _, given: seen.append(given[0]))
+        matrix.register_forward_pre_hook(lambda _, given: read.append(given[0]))
         for matrix in matrices
     ]
-    read(block.norm("query_key", x), block.norm("value", x))
-    made = after(model, y)
+    found, made = run(model, x), after(model, y)
     for hook in hooks:
         hook.remove()
-    return *seen, found["attention.0"], found["attention_out.0"], *made
+    *first, _, last = read  # the MLP's of `run` is neither of x nor of this y
+    return *first, last, found["attention.0"], found["attention_out.0"], *made
 
 
 def moved(changed, before):
@@ -84,11 +84,11 @@ def moved(changed, before):
     return float((changed - before).norm() / before.norm())
 
 
-def stretch(name, tap, factor=7):
-    """By what the length of each row at a tap grows when x is, with γ = 1 and β = 0."""
+def times(name, factor, tap):
+    """What x gives at a tap, and what a multiple of x gives, with γ = 1 and β = 0."""
     model = build(name, spread=0)
     x = inputs(model)[0]
-    return run(model, factor * x)[tap].norm(dim=-1) / run(model, x)[tap].norm(dim=-1)
+    return run(model, x)[tap], run(model, factor * x)[tap]
 
 
 def entropy(weights):
@@ -96,117 +96,366 @@ def entropy(weights):
     return -torch.special.xlogy(weights, weights).sum(-1)
 
 
-change = {}
+def longer(name, tap):
+    """By what each row at a tap grows when x is multiplied by 7."""
+    before, changed = times(name, 7, tap)
+    return changed.norm(dim=-1) / before.norm(dim=-1)
+
+
+def means(values):
+    return ", ".join(f"{name} {float(one.mean()):.2f}" for name, one in values.items())
+
+
+change, kept = {}, []
 for name in NAMES:
     model = build(name)
     x, y = inputs(model)
     pairs = zip(everything(model, 7 * x, 7 * y), everything(model, x, y), strict=True)
-    told = (moved(*pair) for pair in pairs)
+    told = [moved(*pair) for pair in pairs]
     change[name] = dict(zip(PATHS + EFFECTS, told, strict=True))
+    if name in ("M", "M+A*"):
+        made = after(model, y)[0]
+        rows = [after(model, c * y)[0] - made for c in (1e-3, 1 / 7, 7, 1e3)]
+        kept += [one.norm(dim=-1) / made.norm(dim=-1) for one in rows]
+kept = (torch.stack(kept) <= ZERO).flatten()
+still = {n: [p for p in PATHS + EFFECTS if change[n][p] <= ZERO] for n in NAMES}
 
-sheet = claims.Sheet("singh2026/tab01")
-LOOSE = (1e-3, 1 / 7, 7, 1e3)
-kept = []
-for name in ("M", "M+A*"):
-    model = build(name)
-    y = inputs(model)[1]
-    made = after(model, y)[0]
-    rows = [(after(model, c * y)[0] - made).norm(dim=-1) for c in LOOSE]
-    kept.append(torch.stack(rows) / made.norm(dim=-1))
-kept = torch.cat(kept).flatten()
-sheet.exact(
-    "M and M+A*: a row of y times 1/1,000, 1/7, 7 or 1,000 does not change the output of "
-    "the MLP (rows, relative change up to 1e-12)",
-    "fully removes scale from the MLP input",
-    f"{int((kept <= ZERO).sum()):,} of {len(kept):,} rows unchanged",
-    where="Section 2.4",
-    held=int((kept <= ZERO).sum()),
-    n=len(kept),
-    main=True,
-)
-TABLE, ATTENTION = "Table 1", ("queries", "keys", "values")
-for name, quote, where, blind in (
-    ("No LN", "default architecture without any LN", TABLE, ()),
-    ("A*", "LN only on inputs to the attention", TABLE, ATTENTION),
-    ("M+A*", "LN on inputs to both attention and MLP", TABLE, PATHS),
-    ("M", "LN only on inputs to the MLP", TABLE, ("MLP",)),
-    (
-        "A^qk",
-        "LN is applied only on inputs to query and key channels",
-        "Section 2.4, footnote 2",
-        ("queries", "keys"),
-    ),
-    ("A^v", "only applies LN to the value inputs", "Section 2.4", ("values",)),
-):
-    still = [path for path in PATHS if change[name][path] <= ZERO]
+sheet, S24 = claims.Sheet("singh2026/tab01"), "Section 2.4"
+
+
+def judge(statement, quote, ours, good, where=S24, **more):
+    """A row that holds where each of `good` does."""
+    good = [bool(one) for one in torch.as_tensor(good).flatten()]
     sheet.exact(
-        f"{name}: seven times the input leaves {' and '.join(blind) or 'no path'} "
-        "unmoved and moves the others (paths)",
-        quote,
-        f"unmoved: {', '.join(still) or 'none'}",
-        where=where,
-        held=sum((path in still) == (path in blind) for path in PATHS),
-        n=len(PATHS),
+        statement, quote, ours, where=where, held=sum(good), n=len(good), **more
     )
 
-PINNED = ("A*", "M+A*", "A^qk")
-still = [name for name in PINNED if change[name]["attention weights"] <= ZERO]
-sheet.exact(
-    "a norm on queries and keys (A*, M+A*, A^qk): 7x gives the attention weights of x",
-    "removing embedding scale that acts as a degree of freedom for the network",
-    f"the same in {', '.join(still)}; without, they move by "
-    f"{change['No LN']['attention weights']:.0%}",
-    where="Figure 3, caption",
-    held=len(still),
-    n=len(PINNED),
+
+judge(
+    "M and M+A*: a row of y times 1/1,000, 1/7, 7 or 1,000 gives the same output of the "
+    "MLP (rows, relative change up to 1e-12)",
+    "fully removes scale from the MLP input",
+    f"{int(kept.sum()):,} of {len(kept):,} rows",
+    kept,
+    main=True,
 )
-free = build("No LN")
-x, y = inputs(free)
-sharp = [entropy(run(free, c * x)["attention.0"]).flatten() for c in (1, 7, 49)]
-falls = (sharp[1] < sharp[0]) & (sharp[2] < sharp[1])
-sheet.exact(
-    "No LN: the attention of every query is sharper at 7x than at x, and at 49x than at "
-    "7x (entropy, nats)",
+for name, quote, where, blind in (
+    ("No LN", "default architecture without any LN", "Table 1", ()),
+    ("A*", "LN only on inputs to the attention", "Table 1", PATHS[:3]),
+    ("M+A*", "LN on inputs to both attention and MLP", "Table 1", PATHS),
+    ("M", "LN only on inputs to the MLP", "Table 1", PATHS[3:]),
+    ("A^qk", "only on inputs to query and key channels", f"{S24}, footnote", PATHS[:2]),
+    ("A^v", "only applies LN to the value inputs", S24, PATHS[2:3]),
+):
+    same = [path for path in PATHS if path in still[name]]
+    judge(
+        f"{name}: times 7, the inputs read the same for {', '.join(blind) or 'no path'}, "
+        "and differ for all others (paths)",
+        quote,
+        f"the same for {', '.join(same) or 'none'}",
+        [(path in same) == (path in blind) for path in PATHS],
+        where,
+    )
+WEIGHTS, QUERY_KEY = EFFECTS[0], ("A*", "M+A*", "A^qk")
+same = [WEIGHTS in still[name] for name in QUERY_KEY]
+judge(
+    "A*, M+A* and A^qk: 7x has the attention weights of x",
+    "removing embedding scale that acts as a degree of freedom for the network",
+    f"{sum(same)} of 3; No LN: they move by {change['No LN'][WEIGHTS]:.2f}",
+    same,
+    "Figure 3, caption",
+)
+sharp = [entropy(times("No LN", c, "attention.0")[1]) for c in (1, 7, 49)]
+judge(
+    "No LN: the attention of a query is sharper at 7x than at x, and at 49x than at 7x "
+    "(queries, entropy in nats)",
     "the scale of these embeddings affects the sharpness",
     "mean " + ", ".join(f"{float(one.mean()):.3f}" for one in sharp),
-    where="Section 2.4",
-    held=int(falls.sum()),
-    n=len(falls),
+    (sharp[1] < sharp[0]) & (sharp[2] < sharp[1]),
 )
-read, other = free.blocks[0].attention, torch.randn_like(x)
-linear = [
-    moved(read(x, 7 * x), 7 * read(x, x)),
-    moved(read(x, x + other), read(x, x) + read(x, other)),
-]
-sheet.exact(
-    "with queries and keys fixed, seven times the values give seven times the output, "
-    "and a sum of two values the sum",
-    "is linear in terms of the embeddings given as input to the value channel",
-    f"{sum(one <= ZERO for one in linear)} of {len(linear)} equalities",
-    where="Section 2.4",
-    held=sum(one <= ZERO for one in linear),
-    n=len(linear),
-)
-out = {name: stretch(name, "attention_out.0") for name in ("No LN", "A^v")}
-below = (out["A^v"] < out["No LN"]).flatten()
-sheet.exact(
-    "at 7x the output of attention is longer than at x, by less in A^v than in No LN "
-    "(mean factor)",
+out = {name: longer(name, "attention_out.0") for name in ("A^v", "No LN")}
+judge(
+    "from x to 7x the output of attention grows by less in A^v than in No LN (rows)",
     "can limit radial variation contributed by the attention output",
-    f"A^v {float(out['A^v'].mean()):.2f}, No LN {float(out['No LN'].mean()):.2f}",
-    where="Section 2.4",
-    held=int(below.sum()),
-    n=len(below),
+    f"mean factor: {means(out)}",
+    out["A^v"] < out["No LN"],
 )
-given = {name: stretch(name, "mlp_in.0") for name in ("M", "A^v", "No LN")}
-between = (given["M"] - 1).abs().flatten() <= ZERO
-between &= (given["A^v"] > 1 + ZERO).flatten()
-sheet.exact(
-    "at 7x the input of the MLP is as long as at x in M, and longer in A^v (mean factor)",
+given = {name: longer(name, "mlp_in.0") for name in ("M", "A^v", "No LN")}
+judge(
+    "from x to 7x the input of the MLP keeps its length in M and grows in A^v (rows)",
     "it does not do so to the extent as configuration",
-    ", ".join(f"{name} {float(one.mean()):.2f}" for name, one in given.items()),
-    where="Section 2.4",
-    held=int(between.sum()),
-    n=len(between),
+    f"mean factor: {means(given)}",
+    ((given["M"] - 1).abs() <= ZERO) & (given["A^v"] > 1 + ZERO),
+)
+
+
+def extra(statement, ours):
+    sheet.exact(statement, "", ours, where="", held=1, n=1, extra=True)
+
+
+def pull(name):
+    """Largest |cosine| of a row of y and the gradient that it gets through the MLP."""
+    y = inputs(build(name))[1].requires_grad_()
+    after(build(name), y)[0][:, :, 0].sum().backward()
+    pairs = zip(y.detach().flatten(0, 1), y.grad.flatten(0, 1), strict=True)
+    return max(abs(float(metrics.cosine(*pair))) for pair in pairs)
+
+
+extra(
+    "largest |cosine| of a row of y and its gradient through one output of the MLP",
+    ", ".join(f"{name} {round(pull(name), 12):.2g}" for name in ("No LN", "M")),
+)
+loud, leaky = build("A^qk"), build("M")
+x, y = inputs(loud)[0], inputs(leaky)[1]
+before = run(loud, x)["attention.0"]
+loud.blocks[0].norms["attention"].weight.mul_(7)
+gain = moved(run(loud, x)["attention.0"], before)
+extra("A^qk: change of the attention weights when γ is multiplied by 7", f"{gain:.2f}")
+leaky.blocks[0].norms["mlp"].eps = 1e-5
+leak = moved(after(leaky, y / 7)[0], after(leaky, y)[0])
+extra(
+    "M with ε = 1e-5 (PyTorch's default) for 0: change of the output of the MLP at y/7",
+    f"{leak:.3f}",
 )
 sheet.box()
+
+# %% tags=["hide-input"]
+#| name: fig-singh2026-tab01
+#| caption: >
+#|   Each norm hides the length of its input from the path behind it, and no variant hides
+#|   it from the logits. Relative change when an input is multiplied by 7: (a) of what the
+#|   four paths read, (b) of what comes of it; 0 is no change beyond rounding. The input is
+#|   x for attention, and y for the MLP and the logits.
+#| alt: >
+#|   Two grids of seven variants. Left, a zero stands where the variant has its norm and a 6
+#|   elsewhere: M has it at the MLP, A* at queries, keys and values, M+A* at all four, No LN
+#|   nowhere. Right, attention weights stay in M+A*, A* and A^qk, the output of attention in
+#|   M+A* and A* alone, the output of the MLP in M, M+A* and M+A^v; the logits always move.
+#| fold: "Code: draw the grid"
+figure, panels = plots.panels(2, height=3.9, sharey=True)
+for panel, columns in zip(panels, (PATHS, EFFECTS), strict=True):
+    values = [[change[name][column] for column in columns] for name in NAMES]
+    shown = [[min(value, 2.5) for value in line] for line in values]
+    panel.imshow(shown, cmap="Blues", vmin=0, vmax=3.2, aspect="auto")
+    for i, line in enumerate(values):
+        for j, value in enumerate(line):
+            word = "0" if value <= ZERO else f"{value:.2f}"
+            ink = "white" if shown[i][j] > 1.6 else plots.BLACK
+            panel.text(j, i, word, ha="center", va="center", color=ink)
+    panel.set_xticks(range(4), [column.replace(" ", "\n", 1) for column in columns])
+    panel.set_yticks(range(len(NAMES)), NAMES)
+    panel.grid(False)
+plots.letter(panels, ["what a path reads", "what comes of it"])
+plots.show(figure)
+
+# %% [markdown]
+# ## What to see
+
+# %% tags=["remove-input"]
+weights, logits = ([c[key] for c in change.values()] for key in (WEIGHTS, "logits"))
+tables.prose(rf"""
+* **The names** (a). A {{term}}`layer norm` stands wherever there is a 0. The star of A\*
+  means queries, keys and values, and M the input of the MLP. Where no norm stands, a
+  path reads seven times the input, a change of 6.
+* **Half of a norm is not enough** (b). Queries and keys make the attention weights, values
+  are what is mixed with them. A^qk fixes the one and A^v the other, so only A\* and M+A\*
+  make the output of attention independent of length.
+* **Weights hardly react at the start**, by {max(weights):.2f} where they do. Rows of $x$
+  have length 1 then, and attention is nearly even without a norm.
+* **No variant is blind as a whole.** The {{term}}`logits <logit>` change by
+  {min(logits):.2f} of their length at least, because the norm stands on a branch. The
+  residual stream beside it keeps its length.
+""")
+
+# %% [markdown]
+# ## The idea
+#
+# The network makes $x_i = W_E t_i + \rho_i$ of the three tokens (a, b, "="). Attention and an MLP
+# each add to it, $y = x + \operatorname{MHSA}(x^Q, x^K, x^V)$ and $z = y +
+# \operatorname{MLP}(u)$, and the logits are read from the last row of $z$. Without norms
+# $x^Q = x^K = x^V = x$ and $u = y$. A variant replaces some of these four by their norm:
+#
+# $$
+# \operatorname{LN}(v) = \gamma \odot
+#   \frac{v - \bar v}{\sqrt{\operatorname{Var}(v) + \varepsilon}} + \beta .
+# $$
+#
+# With $\varepsilon = 0$, as in the official code, a factor $c > 0$ on $v$ cancels, whatever
+# $\gamma$ and $\beta$ have been learned:
+
+
+# %%
+def layer_norm(v, gamma, beta):
+    """Without an epsilon: what comes out does not know how long v was."""
+    centred = v - v.mean(dim=-1, keepdim=True)
+    return gamma * centred / centred.square().mean(dim=-1, keepdim=True).sqrt() + beta
+
+
+norm, v = build("M").blocks[0].norms["mlp"], torch.randn(3, 128, dtype=torch.float64)
+torch.testing.assert_close(norm(v), layer_norm(v, norm.weight, norm.bias))
+torch.testing.assert_close(norm(7 * v), norm(v))
+
+# %% [markdown]
+# A norm does not remove length so much as set it, to $\sqrt{128} = 11.3$ while $\gamma = 1$ and
+# $\beta = 0$. Without a norm, a network can move along the black lines below. With one, it
+# stays where they meet the coloured ones.
+
+# %% tags=["hide-input"]
+#| name: fig-singh2026-tab01-lengths
+#| caption: >
+#|   A norm treats every row as if it had length 11. At the start of training, when x is
+#|   multiplied by a factor: (a) mean entropy of attention, (b) mean length of what the MLP
+#|   reads. Grey: the factor at which x itself has length 11.
+#| alt: >
+#|   Left: without a norm on queries and keys the entropy is ln 3 for short x and falls to 0
+#|   for long x; with one it stays at 1.02, and the two cross at the grey line. Right:
+#|   without a norm the MLP's input grows in proportion to x. With M it is 11.3 throughout,
+#|   and with A^v it is 4 for short x and joins the line without a norm for long x.
+#| fold: "Code: multiply x by factors from 0.1 to 100"
+factors = [10 ** (k / 8) for k in range(-8, 17)]
+MARKS = {"No LN": "-", "A^v": "-.", "A^qk": plots.DASHED, "M": plots.DASHED}
+figure, (even, length) = plots.panels(2, height=3.4)
+for panel, tap, measure, shown in (
+    (even, "attention.0", entropy, ("No LN", "A^qk")),
+    (length, "mlp_in.0", lambda rows: rows.norm(dim=-1), ("No LN", "A^v", "M")),
+):
+    for name in shown:
+        found = [float(measure(times(name, c, tap)[1]).mean()) for c in factors]
+        panel.plot(factors, found, color=plots.COLOUR[name], ls=MARKS[name])
+    rows = float(inputs(build("No LN"))[0].norm(dim=-1).mean())
+    panel.axvline(math.sqrt(128) / rows, color=plots.GREY, lw=1, zorder=0)
+    panel.set(xscale="log", xlabel="factor on x")
+even.text(0.11, 1.12, "no norm on queries, keys", color=plots.COLOUR["No LN"])
+even.text(0.11, 0.95, "with one (A*, M+A*, A^qk)", color=plots.COLOUR["A^qk"])
+length.text(0.11, 13, "M, M+A*", color=plots.COLOUR["M"])
+length.text(0.11, 4.6, "A^v", color=plots.COLOUR["A^v"])
+length.text(0.25, 0.17, "No LN", color=plots.COLOUR["No LN"])
+even.set(ylabel="entropy of attention (nats)", ylim=(0, 1.2))
+length.set(yscale="log", ylabel="length of what the MLP reads")
+plots.letter([even, length], ["attention", "MLP"])
+plots.show(figure)
+
+# %% [markdown]
+# ## The claims
+#
+# Nothing is trained here, so there are no seeds: *n* counts paths, variants, or rows of the
+# sample. All is computed in float64 on 128 sums. Where nothing else is said, $\gamma$ and
+# $\beta$ are random, so that no row holds only at their start.
+
+# %% tags=["hide-input"]
+#| fold: "Code: the table of claims"
+sheet.table()
+
+# %% [markdown]
+# ## What was run
+#
+# The network of all pages of this chapter, at its start. "Official code" is
+# `src/models/transformer.py` in commit `2199213` of the
+# [official repository](https://github.com/jaisidhsingh/layernorm-grok/tree/2199213). Its
+# names for M, M+A\*, A\* and No LN are `mlp-pre`, `pre`, `attn-pre` and `off`; for A^v and A^qk
+# they are `attn-pre-v` and `attn-pre-qk`.
+#
+# Where paper, official code and this book differ:
+#
+# 1. *ε.* The paper says $\varepsilon > 0$ and gives no value; the code has 0, and so has this
+#    book.
+# 2. *Unused norms.* The official network holds two norms in every variant that has one. The
+#    unused one gets no gradient and changes nothing but the count. Here it does not exist,
+#    and a norm adds 256 parameters.
+# 3. *Decay.* $\gamma$ and $\beta$ are decayed like every weight, in the code and here. Many
+#    code bases exempt them, and the paper does not say.
+# 4. *M+A^v* is in the authors' logs and not in the paper. It is drawn here, and not
+#    judged.
+
+# %% [markdown]
+# ## Reading the result
+
+# %% tags=["remove-input"]
+tables.prose(rf"""
+The norms do what the paper says of them. Three things are easily overread.
+
+**The scale moves on, it does not vanish.** $\gamma$ stands behind the norm and is learned.
+Seven times $\gamma$ changes the attention weights of A^qk by {gain:.2f} of their length,
+seven times $x$ those of No LN by {change["No LN"][WEIGHTS]:.2f}. What a norm takes away is
+the scale of the *embedding*, which serves all branches at once.
+
+**Only $\varepsilon = 0$ removes all of it.** PyTorch's default is 1e-5. With it, the output of the
+MLP changes by {leak:.3f} of its length if $y$ shrinks to a seventh. Entries of $x$ begin
+with a variance of 1/128, and {{term}}`weight decay` pulls on them.
+
+**The variants differ in more than blindness.** At the start a norm makes the input of its
+branch about eleven times longer. So "M is faster than No LN" compares networks that differ
+in the size of that input too. [Figure 3](fig03_mechanism.ipynb) asks what the MLP reads.
+""")
+
+# %% [markdown]
+# ## Try it
+#
+# ```{exercise}
+# :label: ex-singh2026-tab01-gradient
+# If the output of the MLP does not change when a row $y$ is multiplied by $c$, what is the
+# inner product of $y$ with the gradient that reaches it through the MLP? What does that mean
+# for the length of $y$ in training?
+# ```
+#
+# ````{solution} ex-singh2026-tab01-gradient
+# :class: dropdown
+# Zero: the derivative by $c$ at $c = 1$ is that inner product, and it is the derivative of
+# a constant.
+#
+# ```python
+# import torch
+# from torch.nn.functional import layer_norm
+# y = torch.randn(128, dtype=torch.float64, requires_grad=True)
+# matrix = torch.randn(512, 128, dtype=torch.float64)
+# (matrix @ layer_norm(y, (128,), eps=0.0)).relu().sum().backward()
+# print(f"inner product {abs(float(y.detach() @ y.grad)):.1e}")
+# ```
+#
+# Behind a norm a row is only turned. Gradient descent in small steps would keep its length.
+# Adam's steps do not keep the inner product, and the residual path adds its own gradient.
+# ````
+#
+# ```{exercise}
+# :label: ex-singh2026-tab01-final
+# Which norm would have to be added to M to make the logits ignore the length of $y$ too?
+# ```
+#
+# ```{solution} ex-singh2026-tab01-final
+# :class: dropdown
+# One before the unembedding is not enough: the MLP's part does not grow with $y$, so the
+# sum changes its direction. One on the residual stream itself is, as `post_attention` among
+# the norms of `models.Transformer`. Then $y$ is normalised before it branches.
+# ```
+#
+# ```{exercise}
+# :label: ex-singh2026-tab01-eps
+# Give the norm $\varepsilon = 10^{-5}$ and let the embedding shrink to a hundredth, as weight
+# decay would like to. What does the norm do then?
+# ```
+#
+# ````{solution} ex-singh2026-tab01-eps
+# :class: dropdown
+# Little: the variance of a row falls from 1/128 to 8e-7, far below $\varepsilon$. The root is
+# nearly constant, and the norm passes the length on:
+#
+# ```python
+# import torch
+# from torch.nn.functional import layer_norm
+# torch.manual_seed(0)
+# x = torch.randn(128, dtype=torch.float64) / 128**0.5
+# for c in (1, 0.1, 0.01, 0.001):
+#     print(f"{c:5} x: length {float(layer_norm(c * x, (128,)).norm()):.2f}")
+# ```
+# ````
+
+# %% [markdown]
+# ## Run it yourself
+#
+# Less than a minute. There is nothing to reduce, whatever the scale.
+#
+# ```bash
+# make page PAGE=singh2026/tab01 SCALE=laptop
+# ```
+#
+# There is no record behind this page: every number is computed when it is executed.

@@ -88,23 +88,30 @@ class Box:
         seeds = sorted({claim.n for claim in judged if not claim.exact})
         if seeds:
             told.append("n = " + " to ".join(str(n) for n in _ends(seeds)))
-        records = list(dict.fromkeys(map(_place, self.runs)))
-        return "; ".join([*told, *(records or ["exact, nothing was trained"])])
+        return "; ".join(
+            [*told, *(_places(self.runs) or ["exact, nothing was trained"])]
+        )
 
 
 def _ends(values: Sequence[int]) -> list[int]:
     return [values[0]] if len(values) == 1 else [values[0], values[-1]]
 
 
-def _place(run: Run) -> str:
-    """Scale and device of the record that a run belongs to."""
-    devices = sorted({about["device_name"] for about in run.record.members.values()})
-    return f"{run.record.scale} scale, {' and '.join(devices)}"
+def _places(runs: Sequence[Run]) -> list[str]:
+    """The scales of the records that the runs belong to, each with its devices."""
+    found: dict[str, set[str]] = {}
+    for run in runs:
+        about = run.record.members.values()
+        devices = found.setdefault(run.record.scale, set())
+        devices.update(one["device_name"].split("(R)")[0] for one in about)
+    return [
+        f"{scale} scale ({', '.join(sorted(names))})" for scale, names in found.items()
+    ]
 
 
 def _found(claim: Claim) -> str:
     spread = "" if claim.interval == "—" else f"{claim.interval}; "
-    return f"{claim.ours} ({spread}n = {claim.n})"
+    return f"{claim.ours} ({spread}n = {claim.n:,})"
 
 
 def _line(claim: Claim) -> str:
@@ -115,12 +122,12 @@ def _line(claim: Claim) -> str:
 def _row(claim: Claim) -> tuple[str | Html, ...]:
     quote = f"<q>{escape(claim.quote)}</q> <span>{escape(claim.where)}</span>"
     said = Html(quote, claim.quote)
-    told = (claim.statement, claim.ours, claim.interval, str(claim.n))
+    told = (claim.statement, claim.ours, claim.interval, f"{claim.n:,}")
     return (said, *told, badge(claim))
 
 
 def _beyond(claim: Claim) -> tuple[str, ...]:
-    return (claim.statement, claim.ours, claim.interval, str(claim.n))
+    return (claim.statement, claim.ours, claim.interval, f"{claim.n:,}")
 
 
 def badge(claim: Claim) -> Html:

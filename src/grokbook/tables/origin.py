@@ -19,6 +19,10 @@ def provenance(*found: Record, references: Iterable[Mapping[str, Any]] = ()) -> 
     `evidence.cited` says: name, sha256, repository, commit and path. Versions, commits
     and times are folded.
     """
+    lines = [_cited(one) for one in references]
+    cited = Html("".join(f"<p>{escape(line)}</p>" for line in lines), "\n".join(lines))
+    if not found:
+        return cited
     rows = [_made(record) for record in found]
     caption = "The records behind this page"
     details = folded(
@@ -26,9 +30,7 @@ def provenance(*found: Record, references: Iterable[Mapping[str, Any]] = ()) -> 
         DETAILS,
         [_details(record) for record in found],
     )
-    lines = [_cited(one) for one in references]
-    html = markup(HEAD, rows, caption=caption, hidden=True)
-    html += "".join(f"<p>{escape(line)}</p>" for line in lines) + details.html
+    html = markup(HEAD, rows, caption=caption, hidden=True) + cited.html + details.html
     return Html(html, "\n".join([text_of([HEAD, *rows]), *lines, details.text]))
 
 
