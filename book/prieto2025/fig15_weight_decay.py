@@ -163,8 +163,8 @@ handles, labels = axes[0].get_legend_handles_labels()
 figure.legend(handles, labels, loc="outside upper center", ncols=4)
 for run, color in ((top, plots.COLOUR["weight decay"]), (top_perp, top_perp.color)):
     plots.accuracy(axes[3], run, color=color, label=named(run))
-axes[3].set(xlim=(0, 300), ylabel="")
-axes[3].legend(loc="center right")
+axes[3].set(xlim=(0, 400), ylabel="")
+axes[3].legend(loc="center right", handlelength=1.2)
 for panel in axes[::2]:
     panel.set_ylabel("accuracy (%)")
 titles = [f"learning rate {rate}" for rate in perp]

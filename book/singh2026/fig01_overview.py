@@ -118,14 +118,14 @@ sheet.box()
 #| caption: >
 #|   One place of layer norm out of three decides whether generalisation takes hundreds of
 #|   epochs or thousands. (a) One block, and the places. (b) First epoch with a loss of at
-#|   most 0.01, on a logarithmic axis. Bars are medians, dots single seeds; a triangle never
-#|   gets there. Diamonds: the authors' mean curves over five seeds. On the test set a line
-#|   leads down to their fastest seed.
+#|   most 0.01, on a logarithmic axis. Bars are medians, dots single seeds; a triangle
+#|   never gets there. Diamonds: the authors' mean curves over five seeds. On the test set
+#|   a line leads down to their fastest seed.
 #| alt: >
 #|   Left, a diagram: embedded tokens pass circle 2 to queries and keys and circle 3 to
-#|   values. Attention is added, and the sum passes circle 1 into the MLP. Right, bars: test
-#|   epochs rise from hundreds for M to thousands for M+A*, A* and No LN. Training epochs
-#|   stay between 150 and 320, in another order.
+#|   values. Attention is added, and the sum passes circle 1 into the MLP. Right, bars:
+#|   test epochs rise from hundreds for M to thousands for M+A*, A* and No LN. Training
+#|   epochs stay between 150 and 320, in another order.
 #| fold: "Code: draw the figure"
 logs = evidence.reference("singh2026/fig02")
 events = evidence.reference("singh2026/fig02_events")
@@ -232,10 +232,11 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 tables.prose(f"""
-* **Generalisation.** With {{term}}`layer norm` (LN) before the MLP alone (M) the test loss
-  falls to 0.01 at epoch {told(groks[m])}. Without any it takes until {told(groks[none])}.
-* **In between.** LN at all three places (M+A\\*) takes {told(groks[both])} epochs. In
-  one {{term}}`seed` the loss falls to {both.smallest("test_loss").max():.4f} and no further.
+* **Generalisation.** With {{term}}`layer norm` (LN) before the MLP alone (M) the test
+  loss falls to 0.01 at epoch {told(groks[m])}. Without any it takes until
+  {told(groks[none])}.
+* **In between.** LN at all three places (M+A\\*) takes {told(groks[both])} epochs. In one
+  {{term}}`seed` the loss falls to {both.smallest("test_loss").max():.4f} and no further.
 * **LN before attention alone** (A\\*) hardly helps: {told(groks[attention])}. Its seeds
   overlap with those of No LN, here as in the authors' logs.
 * **{{term}}`Memorisation <memorisation>`** has another order. A\\* fits its training set
@@ -313,16 +314,16 @@ caption = "Length of what the MLP reads, as a multiple of that for x"
 tables.grid(["", "for 2x", "for 20x"], rows, caption=caption)
 
 # %% [markdown]
-# Only place 1 takes the length away. LN on the values (A^v is judged on
-# [Figure 3](fig03_mechanism.ipynb)) drowns short embeddings in what attention adds, but the
-# skip connection still carries them.
+# Only place 1 takes the length away. LN on the values (A^v is judged on [Figure
+# 3](fig03_mechanism.ipynb)) drowns short embeddings in what attention adds, but the skip
+# connection still carries them.
 #
 # ## The claims
 #
-# "Generalises" is the first logged epoch with a test loss of at most 0.01, "fits" the same
-# of the training loss. Each seed is judged by itself. The bounds 0.5, 0.7 and 3 were fixed
-# before the runs. An epoch that never comes counts as the last one where another epoch is
-# divided by it.
+# "Generalises" is the first logged epoch with a test loss of at most 0.01, "fits" the
+# same of the training loss. Each seed is judged by itself. The bounds 0.5, 0.7 and 3 were
+# fixed before the runs. An epoch that never comes counts as the last one where another
+# epoch is divided by it.
 
 # %% tags=["hide-input"]
 #| fold: "Code: the table of claims"
@@ -352,8 +353,8 @@ for one in (record, relu, rough):
 #
 # 1. *Activation.* GELU, with which the published logs were made; ReLU is beside it.
 # 2. *Start.* The authors' distributions, not their draws: theirs come from a GPU.
-# 3. *Statistic.* Crossings by {term}`seed`. The paper takes the crossing of the mean curve,
-#    which waits for the slowest seed and for {term}`slingshots <slingshot>`.
+# 3. *Statistic.* Crossings by {term}`seed`. The paper takes the crossing of the mean
+#    curve, which waits for the slowest seed and for {term}`slingshots <slingshot>`.
 # 4. *Grid.* Losses are logged every 10 epochs up to 2,000 and every 20 from there. The
 #    authors log every epoch, the training loss before the step of its epoch.
 # 5. *Smaller task* of panel (b): addition modulo 37, half of the table, 5,000 epochs.
@@ -366,36 +367,37 @@ for one in (record, relu, rough):
 apart = max(abs(claims.median(fits[run]) / logged_fit(run.arm) - 1) for run in runs)
 tables.prose(f"""
 **Where we agree.** M is first in every seed, by a wide margin. The median fits lie within
-{100 * apart:.0f} % of the authors'. Who fits first says little about who generalises first.
+{100 * apart:.0f} % of the authors'. Who fits first says little about who generalises
+first.
 
 **Where not.** M is earlier here. Its mean curve crosses 0.01 at {of_mean(m, "test")}, the
-authors' at {logged("M"):,.0f}; our fastest seed needs {groks[m].min():,.0f} epochs, theirs
-{logged("M", "fastest seed"):,.0f}. So the factor to No LN is
+authors' at {logged("M"):,.0f}; our fastest seed needs {groks[m].min():,.0f} epochs,
+theirs {logged("M", "fastest seed"):,.0f}. So the factor to No LN is
 {told(evidence.ratio(groks[none].clip(upper=end), groks[m]), "{:.1f}")} by seed, and
 {logged("No LN") / logged("M"):.1f} for the authors' mean curves.
 
 **A\\* and No LN** cannot be told apart by five seeds. Their medians are in the paper's
 order. By seed A\\* leads by
-{told(evidence.lead(groks[attention], groks[none], until=end), "{:+,.0f}")} epochs, and our
-mean curves cross at {of_mean(attention, "test")} and {of_mean(none, "test")}, the other way
-round. "Slightly faster" is the least certain part of the figure.
+{told(evidence.lead(groks[attention], groks[none], until=end), "{:+,.0f}")} epochs, and
+our mean curves cross at {of_mean(attention, "test")} and {of_mean(none, "test")}, the
+other way round. "Slightly faster" is the least certain part of the figure.
 """)
 
 # %% [markdown]
 # ### ReLU, and a loss in float32
 #
-# The paper's Table 2 says ReLU; its curves were made with GELU. `tests/test_gelu.py` remakes
-# the official start: with GELU it has the logged losses to one part in a million, with ReLU
-# not. The code also casts the logits to float64 before the {term}`softmax`, which the paper
-# does not mention. Do the bars depend on either?
+# The paper's Table 2 says ReLU; its curves were made with GELU. `tests/test_gelu.py`
+# remakes the official start: with GELU it has the logged losses to one part in a million,
+# with ReLU not. The code also casts the logits to float64 before the {term}`softmax`,
+# which the paper does not mention. Do the bars depend on either?
 
 # %% tags=["hide-input"]
 #| name: fig-singh2026-01-variants
 #| caption: >
-#|   M stays first with ReLU; without layer norm a float32 loss brings slingshots. (a) GELU
-#|   left, ReLU right and hatched: medians as bars, seeds as dots, a triangle for a seed that
-#|   never gets there. (b) Training loss of No LN on the smaller task, one seed; dotted, the
-#|   smallest loss above zero that one sample can have in float32.
+#|   M stays first with ReLU; without layer norm a float32 loss brings slingshots. (a)
+#|   GELU left, ReLU right and hatched: medians as bars, seeds as dots, a triangle for a
+#|   seed that never gets there. (b) Training loss of No LN on the smaller task, one seed;
+#|   dotted, the smallest loss above zero that one sample can have in float32.
 #| alt: >
 #|   Left: pairs of bars of generalisation epochs with GELU and ReLU, those of M lowest.
 #|   Right: training loss on a logarithmic axis. The float64 curve falls smoothly to below
@@ -434,10 +436,11 @@ tables.prose(f"""
 **ReLU.** The generalisation epoch over that with GELU and the same seed is {factors}. M
 still generalises in {told(share(*written[:2]), "{:.2f}")} of the epochs of M+A\\*.
 
-**Precision.** In float32 the loss of one sample is a multiple of $2^{{-23}}$ once it is small, or exactly
-zero ({{term}}`softmax collapse`). No LN is the variant whose training loss falls lowest. On
-the smaller task, with one seed, it then has {{term}}`slingshots <slingshot>` that float64
-does not have, and generalises at {told(evidence.generalised(single, loss=0.01))} instead of
+**Precision.** In float32 the loss of one sample is a multiple of $2^{{-23}}$ once it is
+small, or exactly zero ({{term}}`softmax collapse`). No LN is the variant whose training
+loss falls lowest. On the smaller task, with one seed, it then has
+{{term}}`slingshots <slingshot>` that float64 does not have, and generalises at
+{told(evidence.generalised(single, loss=0.01))} instead of
 {told(evidence.generalised(double, loss=0.01))}.
 """)
 
@@ -446,8 +449,8 @@ does not have, and generalises at {told(evidence.generalised(single, loss=0.01))
 #
 # ```{exercise}
 # :label: ex-singh2026-01-length
-# In the table under the code, A^v hides a doubling of all embeddings from the MLP nearly as
-# well as LN at place 1 does. It does not hide a twentyfold length. Why?
+# In the table under the code, A^v hides a doubling of all embeddings from the MLP nearly
+# as well as LN at place 1 does. It does not hide a twentyfold length. Why?
 # ```
 #
 # ````{solution} ex-singh2026-01-length
@@ -480,8 +483,8 @@ does not have, and generalises at {told(evidence.generalised(single, loss=0.01))
 #
 # ```{exercise}
 # :label: ex-singh2026-01-float
-# By how much must the correct {term}`logit` lead for the loss of a sample to be exactly zero
-# in float32, and in float64? What does a {term}`readout scale` of 2 change?
+# By how much must the correct {term}`logit` lead for the loss of a sample to be exactly
+# zero in float32, and in float64? What does a {term}`readout scale` of 2 change?
 # ```
 #
 # ````{solution} ex-singh2026-01-float
@@ -504,8 +507,9 @@ does not have, and generalises at {told(evidence.generalised(single, loss=0.01))
 # %% [markdown]
 # ## Run it yourself
 #
-# A smaller task (addition modulo 37, 5,000 epochs) with three seeds, in all three settings:
-# about an hour and a half on two cores. It reduces more than time, since A\* comes last there.
+# A smaller task (addition modulo 37, 5,000 epochs) with three seeds, in all three
+# settings: about an hour and a half on two cores. It reduces more than time, since A\*
+# comes last there.
 #
 # ```bash
 # make page PAGE=singh2026/fig01 SCALE=laptop

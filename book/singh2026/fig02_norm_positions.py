@@ -66,8 +66,8 @@ def bursts(run):
 sheet = claims.Sheet("singh2026/fig02", show="{:.2f}")
 sheet.claim(
     runs,
-    "of the six pairs of variants, those in which the one that generalises first also has a "
-    "concentration of 1 first",
+    "of the six pairs of variants, those in which the one that generalises first also "
+    "has a concentration of 1 first",
     "LN positions that generalize earlier show faster emergence of periodic Fourier-based "
     "structure",
     agreeing(periodic, groks),
@@ -143,15 +143,16 @@ sheet.box()
 #| name: fig-singh2026-02
 #| caption: >
 #|   Generalisation and periodicity come in nearly the same order, but M does not wait for
-#|   it. (a) Test loss, thin by seed, pale once it has been at 0.01, and their median thick.
-#|   (b) Fourier mode concentration, seeds thin, median thick, range shaded; triangles: a seed
-#|   generalises. (c) The two epochs, one mark per seed; in the grey margin, never. (d) M, one
-#|   seed. Diamonds: the mean of the authors' five seeds.
+#|   it. (a) Test loss, thin by seed, pale once it has been at 0.01, and their median
+#|   thick. (b) Fourier mode concentration, seeds thin, median thick, range shaded;
+#|   triangles: a seed generalises. (c) The two epochs, one mark per seed; in the grey
+#|   margin, never. (d) M, one seed. Diamonds: the mean of the authors' five seeds.
 #| alt: >
-#|   (a) Test losses rise to 7 for M and to nearly 30 for No LN. They fall, M first, A* and
-#|   No LN last and overlapping. (b) Concentrations rise from 0.01 past 1; the triangles of M
-#|   lie near 0.2, those of No LN above 1. (c) M lies below the diagonal, A* on it, No LN
-#|   above it. (d) Training loss of M jumps from 1e-4 to 1 and more about every 700 epochs.
+#|   (a) Test losses rise to 7 for M and to nearly 30 for No LN. They fall, M first, A*
+#|   and No LN last and overlapping. (b) Concentrations rise from 0.01 past 1; the
+#|   triangles of M lie near 0.2, those of No LN above 1. (c) M lies below the diagonal,
+#|   A* on it, No LN above it. (d) Training loss of M jumps from 1e-4 to 1 and more about
+#|   every 700 epochs.
 #| fold: "Code: draw the figure"
 curves = evidence.reference("singh2026/fig02")
 events = evidence.reference("singh2026/fig02_events")
@@ -189,10 +190,10 @@ for run, marker in zip(runs, "os^P", strict=True):
     middle = table.median(axis=1).loc[: claims.median(late.clip(upper=end))]
     losses.plot(middle, color=run.color, label=run.label)
     plots.curve(modes, run, MODES)
-    modes.plot(late[before[run].index], before[run], "v", color=run.color, mec="white", ms=9)
-    style = {"color": run.color, "mec": "white", "ms": 7, "ls": ""}
+    style = {"color": run.color, "mec": "white", "ls": ""}
+    modes.plot(late[before[run].index], before[run], "v", ms=9, **style)
     place = periodic[run].clip(upper=margin), late.clip(upper=margin)
-    scatter.plot(*place, marker, label=run.label, **style)
+    scatter.plot(*place, marker, ms=7, **style)
     if at_paper:
         some = [500, 1000, 2000, 3000, 4000, 5000, 6000, 7000, 8000]
         some = [e for e in some if e < reached(run.arm, "test_loss at most", 0.01)]
@@ -243,15 +244,16 @@ Variants differ in the place of {{term}}`layer norm`: before the MLP (M), before
   {told(before[none], "{:.2f}")}; 1 came before, by {told(-slow)} epochs.
 * **A\\*** has about 1 when it generalises, and ends at
   {told(attention.last(MODES), "{:.2f}")}.
-* **{{term}}`Slingshots <slingshot>`** (d) throw M back {told(bursts(m))} times after epoch
-  500. M+A\\* has {told(bursts(both))} of them, A\\* {told(bursts(attention))}, No LN none.
+* **{{term}}`Slingshots <slingshot>`** (d) throw M back {told(bursts(m))} times after
+  epoch 500. M+A\\* has {told(bursts(both))} of them, A\\* {told(bursts(attention))}, No
+  LN none.
 """)
 
 # %% [markdown]
 # ## The idea
 #
-# Let $W_E$ hold one row for each of the $p$ numbers. With $A_{kj}$ the amplitude of mode $k$
-# in column $j$, and $\mu_k$ its mean over the columns,
+# Let $W_E$ hold one row for each of the $p$ numbers. With $A_{kj}$ the amplitude of mode
+# $k$ in column $j$, and $\mu_k$ its mean over the columns,
 #
 # $$
 # A_{kj} = \Bigl| \sum_{v=0}^{p-1} W_E[v, j]\, e^{-2 \pi i k v / p} \Bigr|, \qquad
@@ -301,15 +303,16 @@ tables.grid(["Embedding", "Concentration", "without its constant mode"], rows)
 
 # %% [markdown]
 # The last row carries no information about the numbers, yet fills mode $k = 0$ and raises
-# the published measure. And nothing in the task makes 1 the value from which an embedding is
-# periodic: it is a convention.
+# the published measure. And nothing in the task makes 1 the value from which an embedding
+# is periodic: it is a convention.
 #
 # ## The claims
 #
 # "Generalises" is a test loss of at most 0.01. The concentration is measured every 200
-# epochs, and a tie is no order. A burst is a training loss of 0.1 or more after one of 0.001
-# or less, in losses logged every 10 or 20 epochs. The bound 1.2 was fixed before the runs.
-# The order of generalisation itself is judged on [Figure 1](fig01_overview.ipynb).
+# epochs, and a tie is no order. A burst is a training loss of 0.1 or more after one of
+# 0.001 or less, in losses logged every 10 or 20 epochs. The bound 1.2 was fixed before
+# the runs. The order of generalisation itself is judged on [Figure
+# 1](fig01_overview.ipynb).
 
 # %% tags=["hide-input"]
 #| fold: "Code: the table of claims"
@@ -333,13 +336,13 @@ tables.arms(record)
 #
 # 1. *Activation* GELU, with which the published logs were made; the paper's Table 2 says
 #    ReLU. *Start*: the authors' distributions, not their draws.
-# 2. *"Generalises"* is a test loss of 0.01 in the paper's text and caption. The marks of its
-#    panels (b) and (c) stand at a mean accuracy of 99.5 %. Here it is the loss; a folded row
-#    has the other rule.
-# 3. *Drawing.* The paper draws the mean of five seeds, flat at 0.01 once it has been there.
-#    Its raw curves have an opacity of 0.15, its bands half the width of the range. Between
-#    epochs 1,701 and 3,600 (M+A\*) and 801 and 1,200 (M) it draws the running minimum. Here
-#    every seed is drawn as it is, pale after it has generalised.
+# 2. *"Generalises"* is a test loss of 0.01 in the paper's text and caption. The marks of
+#    its panels (b) and (c) stand at a mean accuracy of 99.5 %. Here it is the loss; a
+#    folded row has the other rule.
+# 3. *Drawing.* The paper draws the mean of five seeds, flat at 0.01 once it has been
+#    there. Its raw curves have an opacity of 0.15, its bands half the width of the range.
+#    Between epochs 1,701 and 3,600 (M+A\*) and 801 and 1,200 (M) it draws the running
+#    minimum. Here every seed is drawn as it is, pale after it has generalised.
 # 4. *Captions.* The paper's text calls its panels (b) and (c) by each other's letters.
 
 # %% [markdown]
@@ -351,22 +354,23 @@ held = logged("M", MODES).loc[:arrived].iloc[-1]
 later = reached("M", "fourier at least", 1) - arrived
 close = logged("A*", MODES)
 tables.prose(f"""
-**Where we agree.** A variant that generalises much sooner becomes periodic much sooner, and
-all four embeddings reach a concentration of 1. The pairs that fail are close ones: A\\* and
-No LN, and M and M+A\\* where they reach 1 at the same measurement. Besides, the test loss of
-M+A\\* stops at {both.smallest(LOSS).max():.4f} in one seed, which then never generalises.
+**Where we agree.** A variant that generalises much sooner becomes periodic much sooner,
+and all four embeddings reach a concentration of 1. The pairs that fail are close ones:
+A\\* and No LN, and M and M+A\\* where they reach 1 at the same measurement. Besides, the
+test loss of M+A\\* stops at {both.smallest(LOSS).max():.4f} in one seed, which then never
+generalises.
 
-**Where not.** A concentration of 1 is no condition for generalising. M is far below it, and
-its concentration goes on rising while there is nothing left to learn. So it does in the
-authors' logs: their mean of M has a test loss of 0.01 at epoch {arrived:,.0f}, with {held:.2f}
-at the last measurement until then. It reaches 1 some {later:,.0f} epochs later. And A\\*
-hardly stays periodic by that measure, here or there: the authors' mean peaks at
-{close.max():.2f} and ends at {close.iloc[-1]:.2f}.
+**Where not.** A concentration of 1 is no condition for generalising. M is far below it,
+and its concentration goes on rising while there is nothing left to learn. So it does in
+the authors' logs: their mean of M has a test loss of 0.01 at epoch {arrived:,.0f}. Its
+concentration is {held:.2f} at the last measurement until then, and 1 some {later:,.0f}
+epochs later. And A\\* hardly stays periodic by that measure, here or there: the authors'
+mean peaks at {close.max():.2f} and ends at {close.iloc[-1]:.2f}.
 
 **Slingshots** are the caption's own remark, for M and M+A\\*. A\\* has them too, and its
-test loss falls in steps, as it does in the paper's panel (a). Bursts of different seeds do
-not coincide. The mean of five seeds has a high loss in more epochs than any of them, so such
-shares are not compared here.
+test loss falls in steps, as it does in the paper's panel (a). Bursts of different seeds
+do not coincide. The mean of five seeds has a high loss in more epochs than any of them,
+so such shares are not compared here.
 
 **The constant mode** could fake a large value, as the table above shows. Leaving it out
 changes no curve by more than {100 * np.max(parts):.0f} % after epoch 200.
@@ -377,8 +381,8 @@ changes no curve by more than {100 * np.max(parts):.0f} % after epoch 200.
 #
 # ```{exercise}
 # :label: ex-singh2026-02-onehot
-# What is the concentration of the identity matrix, one-hot embeddings of 113 numbers? Can a
-# network with that embedding generalise?
+# What is the concentration of the identity matrix, one-hot embeddings of 113 numbers? Can
+# a network with that embedding generalise?
 # ```
 #
 # ````{solution} ex-singh2026-02-onehot
@@ -392,15 +396,15 @@ changes no curve by more than {100 * np.max(parts):.0f} % after epoch 200.
 # print(f"{float(value):.6f}")
 # ```
 #
-# It can, since the next matrix can do what the embedding does not. The MLPs of
-# [Prieto et al.](../prieto2025/fig12_fourier.ipynb) have {term}`one-hot <one-hot encoding>`
-# inputs. The measure sees one matrix, not the function.
+# It can, since the next matrix can do what the embedding does not. The MLPs of [Prieto et
+# al.](../prieto2025/fig12_fourier.ipynb) have {term}`one-hot <one-hot encoding>` inputs.
+# The measure sees one matrix, not the function.
 # ````
 #
 # ```{exercise}
 # :label: ex-singh2026-02-scale
-# Multiply an embedding by 10. What becomes of its concentration, and why is there a $10^{-8}$
-# in the code?
+# Multiply an embedding by 10. What becomes of its concentration, and why is there a
+# $10^{-8}$ in the code?
 # ```
 #
 # ```{solution} ex-singh2026-02-scale
@@ -425,17 +429,17 @@ changes no curve by more than {100 * np.max(parts):.0f} % after epoch 200.
 #     print(seed, [late - early for early, late in zip(onsets, onsets[1:])])
 # ```
 #
-# Mostly 600 to 750 epochs, in every seed. The seeds are out of step, so the mean has about
-# five times as many bursts, each a fifth as high. It hardly ever returns to 0.01, while each
-# seed does so between its bursts.
+# Mostly 600 to 750 epochs, in every seed. The seeds are out of step, so the mean has
+# about five times as many bursts, each a fifth as high. It hardly ever returns to 0.01,
+# while each seed does so between its bursts.
 # ````
 
 # %% [markdown]
 # ## Run it yourself
 #
-# A smaller task (addition modulo 37, 5,000 epochs) with three seeds, in about three quarters
-# of an hour on two cores. It has 19 modes in place of 57, and A\* does not get to a test loss
-# of 0.01 there.
+# A smaller task (addition modulo 37, 5,000 epochs) with three seeds, in about three
+# quarters of an hour on two cores. It has 19 modes in place of 57, and A\* does not get
+# to a test loss of 0.01 there.
 #
 # ```bash
 # make page PAGE=singh2026/fig02 SCALE=laptop

@@ -146,7 +146,7 @@ sheet.box()
 #|   hundreds of epochs.
 #| fold: "Code: draw the figure"
 figure, axes = plots.panels(2, rows=2, height=2.7)
-for row, (rule, runs) in enumerate(rules.items()):
+for row, runs in enumerate(rules.values()):
     loss, update = axes[2 * row : 2 * row + 2]
     for run in runs.values():
         plots.loss(loss, run)

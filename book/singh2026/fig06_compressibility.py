@@ -72,8 +72,8 @@ SECTION = "Section 4.1"
 sheet = claims.Sheet("singh2026/fig06", show="{:.0f} of 6")
 sheet.claim(
     runs,
-    "of the six pairs of variants, those in which the one that generalises first also comes "
-    "first within 10 % of its smallest α",
+    "of the six pairs of variants, those in which the one that generalises first also "
+    "comes first within 10 % of its smallest α",
     "Compressibility metrics largely follow the trend of grokking across LN positions",
     agreeing(alpha, groks),
     where=SECTION,
@@ -81,7 +81,7 @@ sheet.claim(
     main=True,
 )
 sheet.order(
-    "effective rank comes within 10 % of its smallest value in the order M, M+A*, A*, No LN",
+    "effective rank gets within 10 % of its smallest in the order M, M+A*, A*, No LN",
     "M shows the earliest onset of compressibility in the features",
     rank,
     where=SECTION,
@@ -138,16 +138,17 @@ sheet.box()
 # %% tags=["hide-input"]
 #| name: fig-singh2026-06
 #| caption: >
-#|   The exponent α comes to rest when a run generalises; effective rank comes to rest late.
-#|   (a, b) Both measures of the test features in float64, seeds thin, median thick;
-#|   triangles: a seed generalises. (c, d) Epoch within 10 % of the smallest value, against
-#|   generalisation; one mark per seed, in the grey margin never. Diamonds: the authors' five
-#|   seeds in float32, their mean, in (b) the smallest of them, as the paper plots it.
+#|   The exponent α comes to rest when a run generalises; effective rank comes to rest
+#|   late. (a, b) Both measures of the test features in float64, seeds thin, median thick;
+#|   triangles: a seed generalises. (c, d) Epoch within 10 % of the smallest value,
+#|   against generalisation; one mark per seed, in the grey margin never. Diamonds: the
+#|   authors' five seeds in float32, their mean, in (b) the smallest of them, as the paper
+#|   plots it.
 #| alt: >
-#|   (a) Effective rank falls from 30 to 60 down to 5 to 20, latest for A*. (b) The exponent
-#|   falls from between 3 and 6 to below 1.3, M first, at about the triangles. (c) The marks
-#|   of effective rank lie far right of the diagonal for M and M+A*, near it for A* and No
-#|   LN. (d) Those of the exponent lie along the diagonal.
+#|   (a) Effective rank falls from 30 to 60 down to 5 to 20, latest for A*. (b) The
+#|   exponent falls from between 3 and 6 to below 1.3, M first, at about the triangles.
+#|   (c) The marks of effective rank lie far right of the diagonal for M and M+A*, near it
+#|   for A* and No LN. (d) Those of the exponent lie along the diagonal.
 #| fold: "Code: draw the figure"
 curves = evidence.reference("singh2026/fig06")
 events = {
@@ -214,7 +215,8 @@ grey = {"ls": "", "color": plots.GREY}
 handles += [Line2D([], [], marker="v", ms=8, label="generalises", **grey)]
 handles += [Line2D([], [], marker="D", mfc="white", mew=1.4, label="paper", **grey)]
 figure.legend(handles=handles, loc="outside lower center", ncols=6, columnspacing=1.2)
-plots.letter(axes, ["effective rank", "exponent", "rank comes to rest", "exponent comes to rest"])
+titles = ["effective rank", "exponent", "rank comes to rest", "exponent comes to rest"]
+plots.letter(axes, titles)
 plots.show(figure)
 
 # %% [markdown]
@@ -225,10 +227,10 @@ tables.prose(f"""
 Variants differ in the place of {{term}}`layer norm`: before the MLP (M), before attention
 (A\\*), before both (M+A\\*) or nowhere; [Figure 1](fig01_overview.ipynb) has a diagram.
 
-* **The {{term}}`power-law exponent`** α of No LN comes within 10 % of its smallest value at
-  epoch {told(alpha[none])}; it generalises at {told(groks[none])}.
-* **The other exponents** keep near generalisation as well. They settle at {told(alpha[m])}
-  (M), {told(alpha[both])} (M+A\\*) and {told(alpha[attention])} (A\\*).
+* **The {{term}}`power-law exponent`** α of No LN comes within 10 % of its smallest value
+  at epoch {told(alpha[none])}. Its generalisation is at {told(groks[none])}.
+* **The other exponents** keep near generalisation as well. They settle at
+  {told(alpha[m])} (M), {told(alpha[both])} (M+A\\*) and {told(alpha[attention])} (A\\*).
 * **{{term}}`Effective rank`** falls in every run. But M comes to rest at epoch
   {told(rank[m])} only, thousands of epochs after it has generalised.
 * **A\\*** keeps the largest rank longest. Its smallest is
@@ -241,16 +243,16 @@ Variants differ in the place of {{term}}`layer norm`: before the MLP (M), before
 #
 # $F$ holds what the output layer reads, one row of 128 numbers per sample, and $s_i$ are the
 # eigenvalues of $F^\top F$. The effective rank counts directions that carry size. The
-# exponent $\alpha$ is that of a density $s^{-\alpha}$, fitted to the $m$ eigenvalues above a
-# cut {cite:p}`clauset2009`:
+# exponent $\alpha$ is that of a density $s^{-\alpha}$, fitted to the $m$ eigenvalues
+# above a cut {cite:p}`clauset2009`:
 #
 # $$
 # \mathrm{ER} = \exp\Bigl(-\sum_i q_i \ln q_i\Bigr), \quad q_i = \frac{s_i}{\sum_j s_j},
 # \qquad \alpha = 1 + \frac{m}{\sum_i \ln (s_i / s_{\mathrm{cut}})} .
 # $$
 #
-# So $\alpha - 1$ is one over the mean logarithm of an eigenvalue above the cut. The cut is the
-# one at which fit and data differ least:
+# So $\alpha - 1$ is one over the mean logarithm of an eigenvalue above the cut. The cut
+# is the one at which fit and data differ least:
 
 # %%
 def exponent(s):
@@ -309,17 +311,18 @@ tables.arms(record)
 
 # %% [markdown]
 # The authors' points are from the logs in commit `2199213` of
-# [`jaisidhsingh/layernorm-grok`](https://github.com/jaisidhsingh/layernorm-grok). The runs are
-# those of [Figure 2](fig02_norm_positions.ipynb), with the deviations listed there.
+# [`jaisidhsingh/layernorm-grok`](https://github.com/jaisidhsingh/layernorm-grok). The
+# runs are those of [Figure 2](fig02_norm_positions.ipynb), with the deviations listed
+# there.
 #
 # 1. *Features.* Those of the training set in the paper's text, of the test set in its
 #    plotting notebook. Both were measured; they agree on the first row.
 # 2. *Precision.* Eigenvalues in float64. The official recipe in float32 is beside it.
-# 3. *Statistic.* Every seed by itself. The paper takes the mean over five seeds, for α in its
-#    panel (b) the smallest of five.
+# 3. *Statistic.* Every seed by itself. The paper takes the mean over five seeds, for α in
+#    its panel (b) the smallest of five.
 # 4. *The matrix* is called a correlation matrix, and is neither centred nor normalised.
-# 5. *Generalisation* in the paper's panel (c) is a mean accuracy of 99.5 %. Here it is the
-#    loss of its text; a folded row has the other rule.
+# 5. *Generalisation* in the paper's panel (c) is a mean accuracy of 99.5 %. Here it is
+#    the loss of its text; a folded row has the other rule.
 # 6. *Which exponent.* This α is that of a density. For ordered eigenvalues that fall as
 #    $i^{-\beta}$, as in the literature that the paper cites, $\alpha = 1 + 1/\beta$.
 
@@ -327,51 +330,53 @@ tables.arms(record)
 # ## Reading the result
 
 # %% tags=["remove-input"]
-theirs = logged("M", "effective_rank").loc[reached("fig02", "M", "test_loss at most", 0.01) :]
-means = [
-    f"{told(evidence.crossing((mean / mean.min() / 1.1).to_frame(), at_most=1))} ({run.label})"
-    for run in runs
-    for mean in [run.series(RANK, since=200).mean(axis=1)]
-]
-means = [name.replace("*", "\\*") for name in means]
+start = reached("fig02", "M", "test_loss at most", 0.01)
+theirs = logged("M", "effective_rank").loc[start:]
+means = []
+for run in runs:
+    mean = run.series(RANK, since=200).mean(axis=1).to_frame()
+    late = told(evidence.crossing(mean / (1.1 * mean.min()), at_most=1))
+    means.append(f"{late} ({run.label})".replace("*", "\\*"))
 tables.prose(f"""
-**Where we agree.** The exponent falls in step with generalisation. Where A\\* and No LN change
-places in a seed, their exponents change places with them. The first row fails in two seeds.
-In one M and M+A\\* tie, in the other the test loss of M+A\\* stops at
+**Where we agree.** The exponent falls in step with generalisation. Where A\\* and No LN
+change places in a seed, their exponents change places with them. The first row fails in
+two seeds. In one M and M+A\\* tie, in the other the test loss of M+A\\* stops at
 {both.smallest("test_loss").max():.4f}. The features of No LN change throughout, without a
 jump.
 
-**Where not.** Effective rank is no such companion. M loses most of its rank early and then
-wanders with every {{term}}`slingshot`, so that its smallest value may come anywhere. In the
-authors' logs, too, the mean rank of M settles long after generalisation, at epoch
-{reached("fig06", "M", "effective_rank within 10 % of its minimum"):,.0f}. The mean over our seeds does so at {", ".join(means)}, again in another order.
+**Where not.** Effective rank is no such companion. M loses most of its rank early and
+then wanders with every {{term}}`slingshot`, so that its smallest value may come anywhere.
+In the authors' logs, too, the mean rank of M settles long after generalisation, at epoch
+{reached("fig06", "M", "effective_rank within 10 % of its minimum"):,.0f}. The mean over
+our seeds does so at {", ".join(means)}, again in another order.
 
 **M keeps more rank here:** {told(afterwards(m, RANK), "{:.1f}")} in the median from
 generalisation on, beside {theirs.median():.1f} for the authors' mean.
 
-**What is left.** "Heavy tail" says more than the number shows. Any spectrum that is spread
-evenly over enough decades has such an α (last table). Whether unused directions shrink because a
-network generalises, or because {{term}}`weight decay` is at work, an order in time cannot
-tell.
+**What is left.** "Heavy tail" says more than the number shows. Any spectrum that is
+spread evenly over enough decades has such an α (last table). Whether unused directions
+shrink because a network generalises, or because {{term}}`weight decay` is at work, an
+order in time cannot tell.
 """)
 
 # %% [markdown]
 # ### The floor of the exponent is float32's
 #
-# The official code takes $\sqrt{\lvert \mathrm{eig}(Z Z^\top) \rvert}$ of $Z = F^\top F$ in
-# float32. There every eigenvalue below $\sqrt{2^{-24}} = 2.4 \cdot 10^{-4}$ of the largest is
-# rounding noise. That leaves 3.6 decades, and by the rule above no α much below 1.24.
+# The official code takes $\sqrt{\lvert \mathrm{eig}(Z Z^\top) \rvert}$ of $Z = F^\top F$
+# in float32. There every eigenvalue below $\sqrt{2^{-24}} = 2.4 \cdot 10^{-4}$ of the
+# largest is rounding noise. That leaves 3.6 decades, and by the rule above no α much
+# below 1.24.
 
 # %% tags=["hide-input"]
 #| name: fig-singh2026-06-precision
 #| caption: >
-#|   The float32 recipe stops at the α of its 3.6 decades (dash-dotted), where float64 goes on
-#|   down. Test features of two variants, seeds thin, median thick; dotted: a seed
+#|   The float32 recipe stops at the α of its 3.6 decades (dash-dotted), where float64
+#|   goes on down. Test features of two variants, seeds thin, median thick; dotted: a seed
 #|   generalises. The axis is logarithmic in α - 1.
 #| alt: >
-#|   Two panels of the exponent against epoch on a logarithmic axis of its distance from 1.
-#|   Both precisions fall together. After generalisation the float64 curve settles below the
-#|   line at 1.24, and the float32 curve stays above it, with jumps upwards.
+#|   Two panels of the exponent against epoch on a logarithmic axis of its distance from
+#|   1. Both precisions fall together. After generalisation the float64 curve settles
+#|   below the line at 1.24, and the float32 curve stays above it, with jumps upwards.
 #| fold: "Code: draw both precisions"
 figure, axes = plots.panels(2, height=3.2, sharey=True)
 for panel, run in zip(axes, (m, none), strict=True):
@@ -413,8 +418,8 @@ tables.grid(head, rows, caption=caption)
 # ```{exercise}
 # :label: ex-singh2026-06-rank
 # A network has learnt addition by $K$ frequencies. For each it has one feature
-# $\cos(w(a + b))$ and one $\sin(w(a + b))$ of the same size, all orthogonal over the table.
-# What is its effective rank? Read the final values of the figure in this light.
+# $\cos(w(a + b))$ and one $\sin(w(a + b))$ of the same size, all orthogonal over the
+# table. What is its effective rank? Read the final values of the figure in this light.
 # ```
 #
 # ```{solution} ex-singh2026-06-rank
@@ -426,8 +431,8 @@ tables.grid(head, rows, caption=caption)
 #
 # ```{exercise}
 # :label: ex-singh2026-06-decades
-# Spread 128 eigenvalues evenly over $k = 1, \dots, 6$ decades. From which $k$ on is α at most
-# 1.4?
+# Spread 128 eigenvalues evenly over $k = 1, \dots, 6$ decades. From which $k$ on is α at
+# most 1.4?
 # ```
 #
 # ````{solution} ex-singh2026-06-decades
@@ -442,8 +447,8 @@ tables.grid(head, rows, caption=caption)
 #     print(k, f"{alpha:.2f}", f"{1 + 2 / (k * math.log(10)):.2f}")
 # ```
 #
-# The rule gives 1.4 at $2 / (0.4 \ln 10) = 2.2$ decades. The fit may choose a higher cut than
-# the smallest value, so α can lie above the rule.
+# The rule gives 1.4 at $2 / (0.4 \ln 10) = 2.2$ decades. The fit may choose a higher cut
+# than the smallest value, so α can lie above the rule.
 # ````
 #
 # ```{exercise}
@@ -470,8 +475,8 @@ tables.grid(head, rows, caption=caption)
 # %% [markdown]
 # ## Run it yourself
 #
-# A smaller task (addition modulo 37, 5,000 epochs) with three seeds, in about three quarters
-# of an hour on two cores. It shows the floor as well, and none of the orders.
+# A smaller task (addition modulo 37, 5,000 epochs) with three seeds, in about three
+# quarters of an hour on two cores. It shows the floor as well, and none of the orders.
 #
 # ```bash
 # make page PAGE=singh2026/fig06 SCALE=laptop

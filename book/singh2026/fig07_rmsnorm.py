@@ -50,6 +50,11 @@ def over(name, events):
     return evidence.ratio(events[rms[name]], lower[np.isfinite(lower)])
 
 
+def said(ratio):
+    """A ratio as prose has it; a rerun too short to generalise has none."""
+    return told(ratio, "{:.2f}") if len(ratio) else "no ratio"
+
+
 def peak(run):
     """Largest test loss before it first comes down to 1."""
     return run.largest(TEST, until=soon[run])
@@ -254,14 +259,14 @@ mean and the shift $\beta$, all that layer norm has beyond RMSNorm, are not why 
 matters. What is left is what both norms do: they take away the length of their input.
 
 **Pairs that differ.** For M the ratio of the epochs is
-{told(over("M", epoch), "{:.2f}")}. The largest belongs to the seed whose two starts differ.
+{said(over("M", epoch))}. The largest belongs to the seed whose two starts differ.
 How much a start matters shows without any norm: No LN is in both records, and its ratio is
-{told(over("No LN", epoch), "{:.2f}")}. The same seed alone moves it away from 1.
+{said(over("No LN", epoch))}. The same seed alone moves it away from 1.
 
 **Luck near 0.01.** With layer norm {lost} of {len(second.seeds)} seeds of M+A\* never touch
 0.01, because slingshots come first; the least successful gets to
 {second.smallest(TEST).max():.4f}. A test loss of 1 is the steadier mark. There the ratio is
-{told(over("M", soon), "{:.2f}")} for M and {told(over("M+A*", soon), "{:.2f}")} for M+A\*.
+{said(over("M", soon))} for M and {said(over("M+A*", soon))} for M+A\*.
 
 **The picture against the logs.** In the authors' picture M is near 0 at epoch 800. In their
 logs of layer norm it is at 0.01 at epoch 1,425. That is no ratio: one number is read off a
