@@ -199,3 +199,14 @@ def test_import_is_light():
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
+
+
+def test_standard_scalars_are_the_integers_in_other_units():
+    torch.manual_seed(0)
+    plain, _ = everything(datasets.modular(11, encoding="scalar"))
+    torch.manual_seed(0)
+    standard, _ = everything(datasets.modular(11, encoding="standard_scalar"))
+    assert float(standard.mean()) == pytest.approx(0, abs=1e-6)
+    assert float(standard.std(correction=0)) == pytest.approx(1)
+    slope = (standard[1] - standard[0]) / (plain[1] - plain[0])
+    assert slope.tolist() == pytest.approx([10**-0.5] * 2)

@@ -237,11 +237,11 @@ Variants differ in the place of {{term}}`layer norm`: before the MLP (M), before
 (A\\*), before both (M+A\\*) or nowhere; [Figure 1](fig01_overview.ipynb) has a diagram.
 
 * **M** generalises at epoch {told(groks[m])} (triangles in b), when the
-  {{term}}`Fourier mode concentration` of its embedding is {told(before[m], "{:.2f}")}. A
+  {{term}}`Fourier mode concentration` of its embedding is {told(m.at(MODES, groks[m]), "{:.2f}")}. A
   value of 1, the paper's sign of "clear" periodic structure, comes
   {told(wait)} epochs later.
 * **No LN** generalises at {told(groks[none])}, at a concentration of
-  {told(before[none], "{:.2f}")}; 1 came before, by {told(-slow)} epochs.
+  {told(none.at(MODES, groks[none]), "{:.2f}")}; 1 came before, by {told(-slow)} epochs.
 * **A\\*** has about 1 when it generalises, and ends at
   {told(attention.last(MODES), "{:.2f}")}.
 * **{{term}}`Slingshots <slingshot>`** (d) throw M back {told(bursts(m))} times after
@@ -369,8 +369,8 @@ mean peaks at {close.max():.2f} and ends at {close.iloc[-1]:.2f}.
 
 **Slingshots** are the caption's own remark, for M and M+A\\*. A\\* has them too, and its
 test loss falls in steps, as it does in the paper's panel (a). Bursts of different seeds
-do not coincide. The mean of five seeds has a high loss in more epochs than any of them,
-so such shares are not compared here.
+do not coincide. The mean of five seeds has a high loss in many more epochs than most of
+them, so such shares are not compared here.
 
 **The constant mode** could fake a large value, as the table above shows. Leaving it out
 changes no curve by more than {100 * np.max(parts):.0f} % after epoch 200.

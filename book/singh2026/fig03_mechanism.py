@@ -387,10 +387,11 @@ generalises at epoch {told(generalised[mlp])}, with SR-train still at
 {told(bump, "{:.2f}")} nats above its value at epoch 200, with a peak at epoch
 {told(mlp.peak(SR, **early))}, before it falls.
 The logs waver as well: of their steps of 200 epochs {100 * (log.diff()[1:] > 0).mean():.0f} %
-rise, though their mean stays below its value at 200.
+rise, though on that grid their mean stays below its value at 200.
 
-**With norms left out, SR-train measures the loss of the norms.** A^v and A\* lie near
-{guess:.2f}, the loss of a guess. They were trained with a norm and are run without it.
+**With norms left out, SR-train measures the loss of the norms.** For 3,000 epochs
+A^v and A\* lie near {guess:.2f}, the loss of a guess. They were trained with a norm and are
+run without it.
 That A^v does not rise in (a) says little. With its norm kept it rises to
 {told(kept_top, "{:.2f}")}, above No LN, and groks early all the same.
 M+A\* stands at {told(kept(both), "{:.2f}")} times its value at 200 by epoch 4,000 with the

@@ -67,6 +67,11 @@ def afterwards(run, column):
     return run.series(column, since=groks[run]).median().dropna()
 
 
+def shown(values, show):
+    """A value over seeds in words, or a dash where there is none."""
+    return told(values, show) if len(values) else "—"
+
+
 alpha, rank = settled(ALPHA), settled(RANK)
 SECTION = "Section 4.1"
 sheet = claims.Sheet("singh2026/fig06", show="{:.0f} of 6")
@@ -350,7 +355,7 @@ In the authors' logs, too, the mean rank of M settles long after generalisation,
 {reached("fig06", "M", "effective_rank within 10 % of its minimum"):,.0f}. The mean over
 our seeds does so at {", ".join(means)}, again in another order.
 
-**M keeps more rank here:** {told(afterwards(m, RANK), "{:.1f}")} in the median from
+**M keeps more rank here:** {shown(afterwards(m, RANK), "{:.1f}")} in the median from
 generalisation on, beside {theirs.median():.1f} for the authors' mean.
 
 **What is left.** "Heavy tail" says more than the number shows. Any spectrum that is
@@ -401,10 +406,10 @@ plots.show(figure)
 rows = [
     [
         run.label,
-        told(afterwards(run, ALPHA), "{:.2f}"),
-        told(afterwards(run, f"{ALPHA}_float32"), "{:.2f}"),
-        told(2 / (afterwards(run, ALPHA) - 1) / math.log(10), "{:.1f}"),
-        told(afterwards(run, RANK), "{:.1f}"),
+        shown(afterwards(run, ALPHA), "{:.2f}"),
+        shown(afterwards(run, f"{ALPHA}_float32"), "{:.2f}"),
+        shown(2 / (afterwards(run, ALPHA) - 1) / math.log(10), "{:.1f}"),
+        shown(afterwards(run, RANK), "{:.1f}"),
     ]
     for run in runs
 ]

@@ -156,8 +156,8 @@ plots.show(figure)
 later = ""
 if rms["A*"].seeds:
     later = rf"""
-* **A\***, with norms before attention alone, gets there at {told(epoch[rms["A*"]])} with
-  RMSNorm and at {told(epoch[layer["A*"]])} with layer norm."""
+* **A\***, with norms before attention alone: {told(epoch[rms["A*"]])} with RMSNorm, and
+  {told(epoch[layer["A*"]])} with layer norm."""
 tables.prose(rf"""
 * **M**, with its norm before the MLP, reaches a test loss of 0.01 at epoch
   {told(epoch[rms["M"]])} with {{term}}`RMSNorm` and {told(epoch[layer["M"]])} with

@@ -165,7 +165,7 @@ for place, pair in enumerate(zip(deep, flat, strict=True)):
     plots.paper(c, [place], [pictured[ARMS[place]]], label="", color=run.color)
 for fill, label in (("full", "three layers"), ("none", "one layer")):
     c.plot([], [], "o", color=plots.GREY, fillstyle=fill, label=label)
-plots.paper(c, [], [], label="authors, p = 113", color=plots.GREY)
+plots.paper(c, [], [], label="authors", color=plots.GREY)
 c.legend(loc="upper left", handletextpad=0.1, borderpad=0)
 c.set(yscale="log", ylim=(300, 16_000))
 c.set_xticks(range(4), HEADLINE)

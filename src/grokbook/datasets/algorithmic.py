@@ -20,7 +20,14 @@ OPERATIONS: dict[str, Operation] = {
     "multiply": lambda a, b, p: (a * b) % p,
     "divide": lambda a, b, p: (a * _inverses(p)[b]) % p,
 }
-ENCODINGS = ("tokens", "one_hot", "scalar", "binary", "random_binary")
+ENCODINGS = (
+    "tokens",
+    "one_hot",
+    "scalar",
+    "standard_scalar",
+    "binary",
+    "random_binary",
+)
 SHUFFLES = ("torch", "python")
 
 
@@ -38,8 +45,9 @@ def modular(
     """(a o b) mod p for all ordered pairs of smallest..p-1 [Prieto, section 3.1].
 
     ``encoding``: "tokens" (batch, 2) int64; "one_hot" (batch, 2p); "scalar" (batch, 2)
-    the integers themselves; "binary" the base-2 code of each (official code of Figure
-    4); "random_binary" distinct random codes of ``bits`` bits (the paper's wording).
+    the integers themselves, "standard_scalar" with mean 0 and variance 1; "binary" the
+    base-2 code of each (official code of Figure 4); "random_binary" distinct random
+    codes of ``bits`` bits (the paper's wording).
     The training set has int(train_fraction * pairs) rows. "divide" takes a prime p and
     leaves b = 0 out. ``equals`` adds a third token, the equals sign, with number p.
     ``shuffle="python"`` splits as the code of Singh et al. 2026 does: Python's shuffle,
@@ -99,8 +107,9 @@ def _order(pairs: int, shuffle: str) -> Tensor:
 def _encode(pairs: Tensor, p: int, encoding: str, bits: int | None) -> Tensor:
     if encoding == "tokens":
         return pairs
-    if encoding == "scalar":
-        return pairs.float()
+    if encoding in ("scalar", "standard_scalar"):
+        x = pairs.float()
+        return x if encoding == "scalar" else (x - x.mean()) / x.std(correction=0)
     if encoding == "one_hot":
         return torch.nn.functional.one_hot(pairs, p).flatten(1).float()
     bits = bits or (p - 1).bit_length()
