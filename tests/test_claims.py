@@ -99,7 +99,7 @@ def test_a_claim_is_judged_seed_by_seed(record):
     assert (found.quote, found.where, found.why) == ("it is so", "Section 1", "")
     sheet.claim(run, "s", value={0: 0.5}, below=1, show="{:.0%}", main=True, **WORDS)
     one = sheet[-1]
-    assert (one.ours, one.interval, one.main) == ("50%", "—", True)
+    assert (one.ours, one.interval, one.main) == ("50\N{NO-BREAK SPACE}%", "—", True)
     assert one.why == "the plain one (2 of 3 seeds, 1.5 min each)"
 
 
@@ -110,7 +110,10 @@ def test_a_claim_is_no_stronger_than_its_weakest_record(record):
         sheet.claim(runs, "s", value=value, above=0, **WORDS)
     assert [claim.scale for claim in sheet] == ["paper", "laptop", "laptop"]
     sheet.order("o", values={run: value, small: 2 * value}, **WORDS)
-    assert sheet[-1].scale == "laptop"
+    assert (sheet[-1].scale, sheet[-1].statement) == ("laptop", "o")
+    late = {run: value, small: 0 * value + NEVER}
+    sheet.order("o", values=late, open_end=True, **WORDS)
+    assert sheet[-1].statement.endswith("never get there may share the last places")
     sheet.extra([run, small], "beside", value)
     assert (sheet[-1].scale, sheet[-1].verdict) == ("laptop", "beyond the paper")
 
@@ -195,10 +198,12 @@ def test_values_in_words():
     assert claims.median({0: 4.0, 1: 1.0, 2: 2.0, 3: NEVER}) == 2.0
     assert claims.median(Series({0: 3.0, 1: 1.0})) == 1.0
     assert claims.summary(Series({5: 3.0, 6: 1.0})) == ("1", "1 to 3")
-    assert claims.words(1234.5) == "1,234"
-    assert claims.words(0.123, "{:.0%}") == "12%"
-    assert claims.words(NEVER) == "never"
+    assert evidence.words(1234.5) == "1,234"
+    assert evidence.words(0.123, "{:.0%}") == "12\N{NO-BREAK SPACE}%"
+    assert evidence.words(NEVER) == "never"
     assert claims.summary({0: 1000.0}) == ("1,000", "—")
+    assert claims.summary({0: 1.2, 1: 1.4}) == ("1", "all alike")
+    assert claims.summary({0: NEVER, 1: NEVER}) == ("never", "all alike")
     assert claims.summary({0: NEVER, 1: 20.0, 2: 30.0}) == ("30", "20 to never")
 
 
@@ -226,9 +231,13 @@ def test_the_box_says_what_is_claimed_and_whether_it_held(sheet):
     assert "verdict-reproduced" in bundle["text/html"]
     assert "a &lt; b" in bundle["text/html"]
     exact = claims.Sheet("p/tab1")
-    exact.exact("s", ours="0", held=1, n=1, main=True, **WORDS)
+    exact.exact("s", ours="0", held=1, n=2, main=True, **WORDS)
+    exact.not_run("o", **WORDS)
     said = exact.box()._repr_mimebundle_()["text/plain"]
-    assert said.endswith("1 of 1 claims of the paper hold; exact, nothing was trained")
+    assert "Result: s: 0 (exact; holds in 1 of 2)" in said
+    assert said.endswith(
+        "0 of 1 claims of the paper hold; 1 not run; exact, nothing was trained"
+    )
 
 
 def test_the_table_shows_and_carries_the_claims(sheet):

@@ -5,7 +5,7 @@ sheet    `Sheet`: how a page writes its claims, one call each
 display  the box at the head of a page and its table, with what the page read
 """
 
-from grokbook.claims.claim import Claim, Values, main, median, summary, words
+from grokbook.claims.claim import Claim, Values, main, median, summary
 from grokbook.claims.display import MIME, Box, ClaimsTable
 from grokbook.claims.sheet import Sheet
 
@@ -19,5 +19,4 @@ __all__ = [
     "main",
     "median",
     "summary",
-    "words",
 ]

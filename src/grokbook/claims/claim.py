@@ -16,6 +16,8 @@ from typing import Any, TypeAlias
 
 from pandas import Series
 
+from grokbook.evidence import words
+
 Values: TypeAlias = dict[int, float]  # by seed
 BySeed: TypeAlias = Mapping[int, float] | Series  # the same, or as `evidence` has it
 ENOUGH = 3  # seeds of a verdict
@@ -128,17 +130,15 @@ def median(values: BySeed) -> float:
     return statistics.median_low([value for _, value in values.items()])
 
 
-def words(value: float, show: str = "{:,.0f}") -> str:
-    """A value as tables print it; an epoch that never comes is infinite, "never"."""
-    return "never" if math.isinf(value) else show.format(value)
-
-
 def summary(values: BySeed, show: str = "{:,.0f}") -> tuple[str, str]:
     """Median and range over seeds in words; the range of one seed is a dash."""
     middle = words(median(values), show)
     found = [value for _, value in values.items()]
-    low, high = words(min(found), show), words(max(found), show)
-    return middle, f"{low} to {high}" if len(found) > 1 else "—"
+    if len(found) == 1:
+        return middle, "—"
+    if len({words(value, show) for value in found}) == 1:
+        return middle, "all alike"
+    return middle, f"{words(min(found), show)} to {words(max(found), show)}"
 
 
 def main(claims: list[Claim]) -> Claim:

@@ -46,7 +46,8 @@ class ClaimsTable:
         html = markup(
             HEAD, map(_row, papers), kind="claims", caption=title, hidden=True
         )
-        if few := list(dict.fromkeys(c.why for c in papers if c.why)):
+        why = [run for claim in papers for run in claim.why.split("; ") if run]
+        if few := list(dict.fromkeys(why)):
             html += f"<p class='few'>Fewer than three seeds: {escape('; '.join(few))}."
             html += "</p>"
         if ours:
@@ -85,6 +86,8 @@ class Box:
         judged = [claim for claim in self.claims if claim.judged]
         count = sum(claim.holds for claim in judged)
         told = [f"{count} of {len(judged)} claims of the paper hold"]
+        if idle := sum(claim.verdict == "not run" for claim in self.claims):
+            told.append(f"{idle} not run")
         seeds = sorted({claim.n for claim in judged if not claim.exact})
         if seeds:
             told.append("n = " + " to ".join(str(n) for n in _ends(seeds)))
@@ -111,7 +114,10 @@ def _places(runs: Sequence[Run]) -> list[str]:
 
 def _found(claim: Claim) -> str:
     spread = "" if claim.interval == "—" else f"{claim.interval}; "
-    return f"{claim.ours} ({spread}n = {claim.n:,})"
+    seeds = f"n = {claim.n:,}"
+    if 0 < claim.held < claim.n and "in order" not in claim.interval:
+        seeds = f"holds in {claim.held:,} of {claim.n:,}"
+    return f"{claim.ours} ({spread}{seeds})"
 
 
 def _line(claim: Claim) -> str:

@@ -97,6 +97,8 @@ class Sheet(list[Claim]):
             for run, value in values.items()
         }
         ours, fits, n = in_order(named, open_end=open_end, show=show or self.show)
+        if open_end and "never" in ours:
+            statement += "; those that never get there may share the last places"
         interval = f"in order for {fits} of {n}"
         told = (statement, quote, where, ours, n, interval, fits)
         why = _why(runs, n)
@@ -159,7 +161,10 @@ def _scale(runs: Sequence[Run]) -> str:
 
 def _why(runs: Sequence[Run], n: int) -> str:
     """For a claim with too few seeds for a verdict: what one more would cost."""
-    return "" if n >= ENOUGH else "; ".join(dict.fromkeys(map(_few, runs)))
+    if n >= ENOUGH:
+        return ""
+    few = [run for run in runs if len(run.seeds) < ENOUGH]
+    return "; ".join(dict.fromkeys(map(_few, few)))
 
 
 def _few(run: Run) -> str:

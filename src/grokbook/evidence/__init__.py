@@ -31,7 +31,7 @@ from grokbook.evidence.events import (
 from grokbook.evidence.reading import described, digest, read, record
 from grokbook.evidence.references import cited, reference, source
 from grokbook.evidence.run import Run
-from grokbook.evidence.told import told
+from grokbook.evidence.told import told, words
 
 __all__ = [
     "Run",
@@ -56,4 +56,5 @@ __all__ = [
     "source",
     "spikes",
     "told",
+    "words",
 ]

@@ -23,13 +23,16 @@ def told(values: Series, show: str = "{:,.0f}") -> str:
     lacking = [str(seed) for seed in values.index[values.isna()]]
     if lacking:  # as in a smoke test: of the others alone it would tell another story
         return f"no value (seed {', '.join(lacking)})"
-    middle = _words(statistics.median_low(found), show)
-    low, high = _words(min(found), show), _words(max(found), show)
+    middle = words(statistics.median_low(found), show)
+    low, high = words(min(found), show), words(max(found), show)
     return middle if low == high else f"{middle} ({low} to {high})"
 
 
-def _words(value: float, show: str) -> str:
-    """A value as prose prints it, "95 %" with a space that does not break."""
+def words(value: float, show: str = "{:,.0f}") -> str:
+    """A value in words: "95 %" with a space that does not break.
+
+    An epoch that never comes is infinite, "never".
+    """
     if math.isinf(value):
         return "never"
     return _PERCENT.sub("\N{NO-BREAK SPACE}%", show.format(value))
