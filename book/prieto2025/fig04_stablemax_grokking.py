@@ -195,7 +195,7 @@ sheet.box()
 # %% tags=["hide-input"]
 #| name: fig-prieto2025-04
 #| caption: >
-#|   Accuracy comes late and weights grow all along; base-2 codes alone end the delay. (a)
+#|   Accuracy comes late and weights grow all along; codes that spell out the numbers end the delay. (a)
 #|   Test accuracy under StableMax, training accuracy dashed; sparse parity dash-dotted for
 #|   data seed 2. (b) L2 norm of all weights in the same runs. (c) Test accuracy under
 #|   softmax by input code, training accuracy dashed. Seeds thin, their median thick;
@@ -497,8 +497,8 @@ than two-hot inputs: {told(reached(codes, TRAIN, 0.99))} epochs against
 because base-2 codes hand the network the arithmetic, not because they are short.
 
 **What we cannot say.** Why StableMax helps: it changes the shape of the loss together with
-its rounding. [Figure 1](fig01_headline.ipynb) has the control that tells the two apart, a
-{{term}}`collapse-free cross-entropy`. Scalar inputs leave no question
+its rounding. [Figure 1](fig01_headline.ipynb) has a control, a
+{{term}}`collapse-free cross-entropy`, which does not settle it. Scalar inputs leave no question
 but one: brought to mean 0 and variance 1 they end at {told(scalar.last(TEST), "{:.1%}")} on
 the test set, on the authors' curve; the integers themselves stay at
 {told(raw.last(TEST), "{:.1%}")}. Which the authors used is not released.

@@ -135,14 +135,6 @@ sheet.claim(
 )
 sheet.claim(
     addition,
-    "the network whose weights are shown has grokked: test accuracy at least 95 %",
-    "Grokking is induced via StableMax and without weight decay",
-    addition.last("test_accuracy"),
-    where="Figure 12, caption",
-    at_least=0.95,
-)
-sheet.claim(
-    addition,
     "no clean-up: the weight norm falls from one log to the next (share of logs)",
     'without a weight decay–induced "clean up" phase',
     (norms.diff().iloc[1:] < 0).mean(),
