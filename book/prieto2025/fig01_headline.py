@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # [Prieto et al. 2025 · Figure 1]{.kicker} With ⊥Grad a network generalises at once, with StableMax late, with neither it stays at a guess
+# # [Prieto et al. 2025 · Figure 1]{.kicker} With ⊥Grad a network generalises at once, with StableMax late, with neither it is at a guess after 80,000 epochs
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -49,7 +49,8 @@ fast = Run(controls, "exact CE, β2 0.99", "collapse-free, β2 0.99", FREE)
 fast_softmax = Run(controls, "softmax, β2 0.99", "softmax, β2 0.99", SOFTMAX)
 stable_small = Run(small, "addition", "StableMax", STABLEMAX)
 END = 80_000  # epochs of the paper's panels (b) and (c)
-delay = {run: evidence.delay(run, accuracy=0.99) for run in (ortho, arrow, stable)}
+fit = stable.first(TRAIN, at_least=0.99)
+delay = {run: evidence.delay(run, accuracy=0.99) for run in (ortho, arrow)}
 
 
 def beta2(run):
@@ -75,7 +76,7 @@ sheet = claims.Sheet("prieto2025/fig01")
 sheet.claim(
     stable,
     f"(b) StableMax: test accuracy at epoch {END:,} is at least 95 %",
-    "takes models from complete overfitting to grokking",
+    "This simple change takes models from complete overfitting to grokking",
     stable.at(TEST, END),
     where=SECTION,
     at_least=0.95,
@@ -90,15 +91,6 @@ sheet.claim(
     where="Abstract",
     at_most=0.02,
     show="{:.1%}",
-)
-sheet.claim(
-    stable,
-    "(b) StableMax: test accuracy reaches 50 % between epochs 30,000 and 50,000",
-    "Our contributions demonstrated through results obtained in addition modulo 113",
-    stable.first(TEST, at_least=0.5),
-    where="Figure 1, caption and curve (b)",
-    at_least=30_000,
-    at_most=50_000,
 )
 sheet.claim(
     softmax,
@@ -128,13 +120,15 @@ sheet.claim(
 )
 sheet.claim(
     [ortho, stable],
-    "the delay of (a) is less than a hundredth of that of (b) (ratio)",
+    "the delay of (a) is less than a hundredth of that of (b), up to 95 % (ratio)",
     "the delay in generalization induced by NLM can be reversed",
-    evidence.ratio(delay[ortho], delay[stable]),
+    delay[ortho] / evidence.difference(stable.first(TEST, at_least=0.95), fit),
     where=CAPTION,
     below=0.01,
     show="{:.5f}",
 )
+words = "(b) StableMax: test accuracy reaches 50 % (epoch)"
+sheet.extra(stable, words, stable.first(TEST, at_least=0.5))
 words = "⊥AdamW with StableMax: epochs from 99 % of the training set to 99 % of the test set"
 sheet.extra(arrow, words, delay[arrow])
 words = "⊥AdamW, collapse-free: the same"
@@ -170,7 +164,7 @@ sheet.box()
 #| fold: "Code: draw the figure"
 theirs = evidence.reference("prieto2025/fig01")
 printed = evidence.reference("prieto2025/fig01_printed")
-fit, half = stable.first(TRAIN, at_least=1), stable.first(TEST, at_least=0.5)
+half = stable.first(TEST, at_least=0.5)
 figure, panels = plots.panels(3, height=3.6, sharey=True)
 for panel, run, letter in zip(panels, (ortho, stable, softmax), "abc", strict=True):
     plots.accuracy(panel, run)
@@ -253,7 +247,7 @@ for _ in range(6000):
     adamw.step()
     gaps.append(gap.item())
 assert math.isclose(pace(0.99, 6000), (gaps[-1] - gaps[2999]) / 3, rel_tol=1e-3)
-head = ["Collapse-free run", "β2", "One number", "With growing weights", "Measured"]
+head = ["Collapse-free run", "β2", "Without growing weights", "With growing weights", "Measured"]
 rows = []
 for run, (task, *window) in WINDOWS.items():
     if run.seeds:
@@ -279,15 +273,16 @@ tables.grid(head, rows, caption="Growth of the mean gap in 1,000 epochs")
 #|   moments it bends near 50.
 #| alt: >
 #|   Left: softmax and collapse-free loss rise together to 100 percent under the orthogonal
-#|   gradient, StableMax later. Middle: StableMax reaches 100 percent by epoch 20,000, the
-#|   collapse-free loss with beta2 0.999 stays at the level of a guess. Right: gaps grow in
-#|   straight lines parallel to the dotted ones, and those of float32 runs bend near 50.
+#|   gradient, StableMax later. Middle: StableMax reaches 100 percent by epoch 20,000; the
+#|   collapse-free loss stays at a guess with beta2 0.999 and rises to a third with 0.99.
+#|   Right: gaps grow in straight lines parallel to the dotted ones, and those of float32
+#|   runs bend near 50.
 #| fold: "Code: draw the control"
 figure, panels = plots.panels(3, height=3.9)
 first, middle, right = panels
-for run in (ortho, ortho_free, arrow):
+for run, color in ((ortho, SOFTMAX), (ortho_free, FREE), (arrow, STABLEMAX)):
     name = run.label.removeprefix("⊥AdamW, ")
-    plots.accuracy(first, run, seeds=False, label=name)
+    plots.accuracy(first, run, seeds=False, label=name, color=color)
 for run in (stable_small, fast_softmax, slow, fast):
     line = plots.DASHED if run is slow else "-"
     plots.curve(middle, run, TEST, percent=True, linestyle=line)
@@ -404,16 +399,23 @@ tables.arms(controls)
 
 # %% tags=["remove-input"]
 beyond = ""
-if fast.seeds and fast_softmax.seeds:
+if fast.seeds:
+    half_way = fast.settings.epochs // 2
     beyond = f"""
-With $\\beta_2 = 0.99$ the control goes ten times faster. Its gap ends at
-{told(fast.last(GAP), "{:,.0f}")} and its test accuracy at {told(fast.last(TEST), "{:.1%}")};
-plain softmax, which can collapse, ends at {told(fast_softmax.last(TEST), "{:.1%}")} there,
-and StableMax at {told(stable_small.last(TEST), "{:.1%}")}."""
+
+With $\\beta_2 = 0.99$, that of (c), the control goes ten times faster, to a gap of
+{told(fast.last(GAP), "{:,.0f}")}, far beyond any collapse. And it does generalise, slowly: its
+test accuracy is {told(fast.at(TEST, half_way), "{:.1%}")} at epoch {half_way:,} and
+{told(fast.last(TEST), "{:.1%}")} at the end, still rising (n = {len(fast.seeds)}). StableMax
+ends at {told(stable_small.last(TEST), "{:.1%}")} there."""
+if fast_softmax.seeds:
+    beyond += f"""
+Plain softmax, which can collapse, ends at {told(fast_softmax.last(TEST), "{:.1%}")}."""
 curves = (points[points.panel == "b"] for points in (theirs, printed))
 notebook, paper = (points.epoch[points.value >= 0.95].min() for points in curves)
 tables.prose(f"""
-**Where we agree.** All three panels come out as the paper has them. (b) reaches 95 % at epoch
+**Where we agree.** All three panels look as the paper has them, and one of five seeds of (b)
+is late. (b) reaches 95 % at epoch
 {told(stable.first(TEST, at_least=0.95))}. The authors' notebook does by epoch {notebook:,},
 the printed curve by {paper:,}. Our slowest seed is short of the bound at epoch {END:,}, with
 {told(stable.at(TEST, END).nsmallest(1), "{:.1%}")}, and has
@@ -422,8 +424,8 @@ the printed curve by {paper:,}. Our slowest seed is short of the bound at epoch 
 **⊥Grad has no collapse to avoid.** In (a) at most
 {told(ortho.largest("collapse_float32"), "{:.0%}")} of the samples are collapsed at any log.
 The collapse-free loss does the same, with {told(evidence.delay(ortho_free, accuracy=0.99))}
-epochs of {{term}}`delay`. So it is the projection that removes the delay. With StableMax, as
-the arrow in the figure has it, ⊥AdamW is slower: 95 % at epoch
+epochs of {{term}}`delay`. So it is the projection that removes the delay. With StableMax, which
+the paper's Figure 1a names beside it, ⊥AdamW is slower: 95 % at epoch
 {told(arrow.first(TEST, at_least=0.95))}. {int(np.isinf(delay[arrow]).sum())} of
 {len(arrow.seeds)} seeds do not have 99 % of both sets within 300 epochs.
 
@@ -435,12 +437,15 @@ a gap of 50. In float64 on the small task, at the $\\beta_2$ of StableMax, it en
 {told(slow.last(GAP), "{:.0f}")} only, less than the 36.7 at which a float64 softmax
 collapses. Up to there plain softmax would do the same, so that run tests no collapse.{beyond}
 
-**So collapse is not all that separates softmax from StableMax.** A loss whose gradient
+**Collapse is not all that separates softmax from StableMax.** A loss whose gradient
 falls exponentially is held to about $-\\frac12 \\ln \\beta_2$ a step. That of StableMax falls with a power of the gap and is not: its mean gap on the
 small task is {told(stable_small.at(GAP, 20_000), "{:,.0f}")} at epoch 20,000. Epochs of the
-two are worth different amounts. Nor do these runs say that collapse does not matter:
-[Figure 8](fig08_induced_collapse.ipynb) has a loss without it that goes on learning, on more
-data, where [plain softmax stops](fig02_softmax_collapse.ipynb).
+two are worth different amounts. Nor do these runs say that collapse does not matter. On 60 %
+of the table a loss that cannot collapse gains
+{told(100 * (free60.last(TEST) - free60.at(TEST, 6700)), "{:.0f}")} points after epoch 6,700
+([Figure 8](fig08_induced_collapse.ipynb)), where a [float64
+softmax](fig02_softmax_collapse.ipynb) gains little. But its learning rate is twice the
+other's: no pair of runs differs in the loss alone.
 
 **Collapse is not a full stop either.** In float32 softmax collapses earlier than in float64.
 Its test accuracy, {told(softmax32.at(TEST, END), "{:.1%}")} at epoch {END:,}, is the higher

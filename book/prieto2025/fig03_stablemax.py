@@ -25,20 +25,29 @@ from grokbook import claims, losses, plots, tables
 
 plots.use_style()
 TYPES = {"float16": torch.float16, "float32": torch.float32, "float64": torch.float64}
-GAPS = torch.logspace(0, 10, 100_001, dtype=torch.float64)
 transform = losses.stablemax_transform
 
 
-def forgets(total, larger):
-    """The first gap from which a sum of two terms is no more than the larger of them."""
-    return float(GAPS[(total == larger).int().argmax()])
+def forgets(lost, dtype):
+    """The gap from which a sum loses its smaller term, by bisection."""
+    low, high = 1.0, 1e10
+    while high - low > 1e-12 * high:
+        middle = (low + high) / 2
+        c = torch.tensor(middle / 2, dtype=dtype)  # the two logits are c and -c
+        low, high = (low, middle) if lost(c) else (middle, high)
+    return high
 
 
-softmax, stable = {}, {}
-for name, dtype in TYPES.items():
-    c = (GAPS / 2).to(dtype)  # the two logits are c and -c
-    softmax[name] = forgets(1 + torch.exp(-2 * c), 1)
-    stable[name] = forgets(transform(c) + transform(-c), transform(c))
+def softmax_loses(c):
+    return 1 + torch.exp(-2 * c) == 1
+
+
+def stablemax_loses(c):
+    return transform(c) + transform(-c) == transform(c)
+
+
+softmax = {name: forgets(softmax_loses, dtype) for name, dtype in TYPES.items()}
+stable = {name: forgets(stablemax_loses, dtype) for name, dtype in TYPES.items()}
 
 negative = torch.linspace(-30, 0, 3001, dtype=torch.float64)
 
@@ -112,8 +121,8 @@ sheet.box()
 #|   logits, which lie half of it above and below 0. Dashed: what a float type can add to 1.
 #|   A dot marks the gap from which the sum is the larger term alone.
 #| alt: >
-#|   Left: e^x and s(x) touch at 0 with equal slope; s is a straight line to the right of 0
-#|   and lies above e^x to the left. Right: on logarithmic axes the softmax term falls off a
+#|   Left: e^x and s(x) touch at 0 with equal slope. To the right of 0 s is a straight
+#|   line, to the left it lies above e^x. Right: on logarithmic axes the softmax term falls off a
 #|   cliff at gaps between 8 and 37, through the levels of all three float types. The
 #|   StableMax term falls along a line that meets them between 100 and 300 million.
 #| fold: "Code: draw the figure"
@@ -205,8 +214,10 @@ torch.testing.assert_close(stablemax, losses.stablemax(z, dtype=torch.float32))
 # %% [markdown]
 # ## The claims
 #
-# Nothing here is trained, so there are no seeds: *n* counts the float types, grid points or
-# rows at which a statement was computed.
+# These rows are checks of arithmetic, and with the right formulas they could hardly fail.
+# What they test is that the paper describes its function correctly, and that the package
+# computes it. Nothing is trained, so there are no seeds. *n* counts the float types, grid
+# points or rows at which a statement was computed.
 
 # %% tags=["hide-input"]
 #| fold: "Code: the table of claims"

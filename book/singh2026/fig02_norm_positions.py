@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # [Singh et al. 2026 · Figure 2]{.kicker} The fastest variant generalises long before its embedding is periodic, slower ones about when it becomes so
+# # [Singh et al. 2026 · Figure 2]{.kicker} With layer norm before the MLP a transformer generalises long before its embedding is periodic
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -370,7 +370,7 @@ mean peaks at {close.max():.2f} and ends at {close.iloc[-1]:.2f}.
 **Slingshots** are the caption's own remark, for M and M+A\\*. A\\* has them too, and its
 test loss falls in steps, as it does in the paper's panel (a). Bursts of different seeds
 do not coincide. The mean of five seeds has a high loss in many more epochs than most of
-them, so such shares are not compared here.
+them.
 
 **The constant mode** could fake a large value, as the table above shows. Leaving it out
 changes no curve by more than {100 * np.max(parts):.0f} % after epoch 200.

@@ -67,7 +67,7 @@ S24, CAPTION = "Section 2.4", "Figure 3, caption"
 NATS, COUNT, SHARE = "{:.2f} nats", "{:,.0f}", "{:.2f}"
 LIKE_M = (
     "does not show increasing SR-train during the memorization period, i.e., before "
-    "grokking, but also does not reduce SR-train strongly like"
+    "grokking, but also does not reduce SR-train strongly like M"
 )
 sheet = claims.Sheet("singh2026/fig03", show=SHARE)
 sheet.claim(
@@ -83,7 +83,8 @@ sheet.claim(
 sheet.claim(
     [mlp, value],
     "M reaches test loss 0.01 before A^v (ratio of the epochs)",
-    "still groks slower than",
+    "However, A^v still groks slower than M because M fully removes scale from the MLP "
+    "input",
     evidence.ratio(generalised[mlp], generalised[value]),
     where=S24,
     below=1,
@@ -130,7 +131,7 @@ for words, quote, found in (
 sheet.claim(
     mlp,
     "M: SR-train at epoch 4,000 is at most 0.7 of that at 200 (share)",
-    "does not reduce SR-train strongly like",
+    "also does not reduce SR-train strongly like M",
     kept(mlp),
     where=S24,
     at_most=0.7,
@@ -389,7 +390,7 @@ generalises at epoch {told(generalised[mlp])}, with SR-train still at
 The logs waver as well: of their steps of 200 epochs {100 * (log.diff()[1:] > 0).mean():.0f} %
 rise, though on that grid their mean stays below its value at 200.
 
-**With norms left out, SR-train measures the loss of the norms.** For 3,000 epochs
+**With norms left out, SR-train measures what removing the norms costs.** For 3,000 epochs
 A^v and A\* lie near {guess:.2f}, the loss of a guess. They were trained with a norm and are
 run without it.
 That A^v does not rise in (a) says little. With its norm kept it rises to

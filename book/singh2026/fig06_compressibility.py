@@ -85,6 +85,14 @@ sheet.claim(
     at_least=6,
     main=True,
 )
+sheet.claim(
+    runs,
+    "the same by effective rank",
+    "Compressibility metrics largely follow the trend of grokking across LN positions",
+    agreeing(rank, groks),
+    where=SECTION,
+    at_least=6,
+)
 sheet.order(
     "effective rank gets within 10 % of its smallest in the order M, M+A*, A*, No LN",
     "M shows the earliest onset of compressibility in the features",
@@ -126,7 +134,6 @@ words = "the first row, by the float32 recipe of the official code"
 sheet.extra(runs, words, agreeing(settled(f"{ALPHA}_float32"), groks))
 words = "the first row, on training features"
 sheet.extra(runs, words, agreeing(settled("power_law_train"), groks))
-sheet.extra(runs, "the first row for effective rank", agreeing(rank, groks))
 sheet.order(
     "α comes within 10 % of its smallest value in the order M, M+A*, A*, No LN",
     "",

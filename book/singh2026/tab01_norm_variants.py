@@ -133,7 +133,7 @@ def judge(statement, quote, ours, good, where=S24, **more):
 
 judge(
     "M and M+A*: a row of y times 1/1,000, 1/7, 7 or 1,000 gives the same output of the "
-    "MLP (rows, relative change up to 1e-12)",
+    "MLP, with ε = 0 as in the code (rows, relative change up to 1e-12)",
     "fully removes scale from the MLP input",
     f"{int(kept.sum()):,} of {len(kept):,} rows",
     kept,
@@ -168,24 +168,25 @@ judge(
 sharp = [entropy(times("No LN", c, "attention.0")[1]) for c in (1, 7, 49)]
 judge(
     "No LN: the attention of a query is sharper at 7x than at x, and at 49x than at 7x "
-    "(queries, entropy in nats)",
+    "(queries, entropy in nats; γ = 1, β = 0)",
     "the scale of these embeddings affects the sharpness",
     "mean " + ", ".join(f"{float(one.mean()):.3f}" for one in sharp),
     (sharp[1] < sharp[0]) & (sharp[2] < sharp[1]),
 )
 out = {name: longer(name, "attention_out.0") for name in ("A^v", "No LN")}
 judge(
-    "from x to 7x the output of attention grows by less in A^v than in No LN (rows)",
+    "from x to 7x the output of attention grows by less in A^v than in No LN (rows; γ = 1, "
+    "β = 0)",
     "can limit radial variation contributed by the attention output",
     f"mean factor: {means(out)}",
     out["A^v"] < out["No LN"],
 )
 given = {name: longer(name, "mlp_in.0") for name in ("M", "A^v", "No LN")}
 judge(
-    "from x to 7x the input of the MLP keeps its length in M and grows in A^v (rows)",
+    "from x to 7x the input of the MLP grows by less in M than in A^v (rows; γ = 1, β = 0)",
     "it does not do so to the extent as configuration",
     f"mean factor: {means(given)}",
-    ((given["M"] - 1).abs() <= ZERO) & (given["A^v"] > 1 + ZERO),
+    given["M"] < given["A^v"],
 )
 
 
@@ -340,7 +341,8 @@ plots.show(figure)
 #
 # Nothing is trained here, so there are no seeds: *n* counts paths, variants, or rows of the
 # sample. All is computed in float64 on 128 sums. Where nothing else is said, $\gamma$ and
-# $\beta$ are random, so that no row holds only at their start.
+# $\beta$ are random, so that a row does not hold only at their start. With the $\varepsilon > 0$
+# of the paper "fully" is not exact: the folded rows have what it lets through.
 
 # %% tags=["hide-input"]
 #| fold: "Code: the table of claims"

@@ -124,15 +124,6 @@ sheet.exact(
     main=True,
 )
 sheet.exact(
-    "with GELU, a network of these sizes has those losses (the same values)",
-    "one-layer transformer of width 128, multi-head self-attention with 4 heads, a "
-    "hidden dimension of 512 in the transformer’s MLP, no weight tying in the unembed",
-    f"{sum(close['gelu'])} of {len(close['gelu'])}",
-    where=NOTATION,
-    held=sum(close["gelu"]),
-    n=len(close["gelu"]),
-)
-sheet.exact(
     "behind attention, the logits depend on the third token's row and on no other (sums, "
     "for each row)",
     "Only the last token is unembedded as the logit",

@@ -251,7 +251,10 @@ def nanda(p: int, width: int) -> Spec:
 
 
 def torch_encoder(p: int, width: int) -> Spec:
-    """The released encoder: post-norm, dropout, no positions, 2048 hidden units."""
+    """The released encoder: post-norm, dropout, no positions, 2048 hidden units.
+
+    Queries, keys and values are one tensor, which ⊥Grad projects as one.
+    """
     return Spec(
         "transformer",
         classes=p,
@@ -263,6 +266,7 @@ def torch_encoder(p: int, width: int) -> Spec:
         bias=True,
         dropout=0.1,
         initialisation="torch",
+        joint=True,
     )
 
 
