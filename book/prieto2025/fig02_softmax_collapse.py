@@ -399,7 +399,7 @@ gradients underflow, near the place where the sum would collapse.
 #
 # The collapse line is the first log with more than half of the training samples
 # collapsed, in the precision of the loss. "Fit" is 100 % training accuracy. The main claim
-# is the paper's sentence on its panel (b), in the two precisions that stop at the line. The
+# is the paper's sentence on its panel (b), which names float32 and float64 and no other. The
 # caption's general sentence is the first row, and float16 at 70 % fails it in every seed.
 
 # %% tags=["hide-input"]
@@ -466,7 +466,7 @@ Float32 and float64 stall there, and float16 does at 60 %: these five curves ris
 {said(extreme("max", map(gained, others)), "{:.1f}")} points after their lines.
 
 **Where we do not agree: float16 at 70 %.** It gains {said(gained(large[0]), "{:.1f}")} points
-after its line, where 10 are allowed. The verdict of the page rests on this
+after its line, where 10 are allowed. The caption's sentence fails on this
 curve alone. Part of it is the grid of logs. The authors have one every 500 epochs, and their
 line at 2,000. From there ours gains {said(gained(large[0], since=2000), "{:.1f}")} points and
 theirs {their_half.max() - their_half[2000]:.1f}. What ends it is another rounding error, as

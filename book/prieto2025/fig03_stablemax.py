@@ -58,7 +58,8 @@ def kept(function):
 
 
 def between(values, show):
-    return f"{show.format(float(values.min()))} to {show.format(float(values.max()))}"
+    ends = (show.format(float(end)) for end in (values.min(), values.max()))
+    return " to ".join(ends).replace("%", " %")
 
 
 large = torch.logspace(1, 10, 901, dtype=torch.float64)

@@ -322,12 +322,13 @@ for name, places in CHOICES.items():
     network.blocks[0](x[None], 0, seen)
     torch.testing.assert_close(mlp_input(x, places), seen.found["mlp_in.0"][0])
     lengths = [mlp_input(times * x, places).norm() for times in (1, 2, 20)]
-    rows.append([name, *(f"{float(one / lengths[0]):.2f}" for one in lengths[1:])])
+    shown = (f"{float(one / lengths[0]):.2f}" for one in lengths[1:])
+    rows.append([name.replace("A^v", "LN on values"), *shown])
 caption = "Length of what the MLP reads, as a multiple of that for x"
 tables.grid(["", "for 2x", "for 20x"], rows, caption=caption)
 
 # %% [markdown]
-# Only place 1 takes the length away. LN on the values (A^v is judged on [Figure
+# Only place 1 takes the length away. LN on the values ($A^v$ on [Figure
 # 3](fig03_mechanism.ipynb)) drowns short embeddings in what attention adds, but the skip
 # connection still carries them.
 #
@@ -452,7 +453,7 @@ still generalises in {told(share(*written[:2]), "{:.2f}")} of the epochs of M+A\
 **Precision.** In float32 the loss of one sample is a multiple of $2^{{-23}}$ once it is
 small, or exactly zero ({{term}}`softmax collapse`). No LN is the variant whose training
 loss falls lowest. On the smaller task, with one seed, it then has
-{{term}}`slingshots <slingshot>` that float64 does not have, and generalises at
+{{term}}`slingshots <slingshot>` that float64 does not have. It generalises at
 {told(evidence.generalised(single, loss=0.01))} instead of
 {told(evidence.generalised(double, loss=0.01))}.
 """)
@@ -462,8 +463,8 @@ loss falls lowest. On the smaller task, with one seed, it then has
 #
 # ```{exercise}
 # :label: ex-singh2026-01-length
-# In the table under the code, A^v hides a doubling of all embeddings from the MLP nearly
-# as well as LN at place 1 does. It does not hide a twentyfold length. Why?
+# In the table under the code, LN on values hides a doubling of all embeddings nearly as
+# well as LN at place 1 does. It does not hide a twentyfold length. Why?
 # ```
 #
 # ````{solution} ex-singh2026-01-length

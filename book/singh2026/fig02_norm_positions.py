@@ -66,8 +66,8 @@ def bursts(run):
 sheet = claims.Sheet("singh2026/fig02", show="{:.2f}")
 sheet.claim(
     runs,
-    "of the six pairs of variants, those in which the one that generalises first also "
-    "has a concentration of 1 first",
+    "of the six pairs of variants, those in which the one that generalises first has a "
+    "periodic embedding (Fourier mode concentration 1) first too",
     "LN positions that generalize earlier show faster emergence of periodic Fourier-based "
     "structure",
     agreeing(periodic, groks),
@@ -139,12 +139,15 @@ words = "largest change of the concentration where its constant mode is left out
 sheet.extra(runs, words, Series(np.max(parts, axis=0), index=m.seeds), show="{:.0%}")
 sheet.box()
 
+# %% [markdown]
+# {term}`Layer norm <layer norm>` (LN) stands before the MLP (M), attention (A\*), both
+# (M+A\*) or nowhere (No LN).
+
 # %% tags=["hide-input"]
 #| name: fig-singh2026-02
 #| caption: >
 #|   Generalisation and periodicity come in nearly the same order, but M does not wait for
-#|   it. (a) Test loss, thin by seed, pale once it has been at 0.01, and their median
-#|   thick. (b) Fourier mode concentration, seeds thin, median thick, range shaded;
+#|   it. (a) Test loss until it is 0.01, seeds thin, their median thick. (b) Fourier mode concentration, seeds thin, median thick, range shaded;
 #|   triangles: a seed generalises. (c) The two epochs, one mark per seed; in the grey
 #|   margin, never. (d) M, one seed. Diamonds: the mean of the authors' five seeds.
 #| alt: >
@@ -173,7 +176,7 @@ def reached(arm, quantity, level):
     return float(events[mine]["epoch"].iloc[0])
 
 
-figure, axes = plots.panels(2, rows=2, height=3.5)
+figure, axes = plots.panels(2, rows=2, height=3.2)
 losses, modes, scatter, single = axes
 margin = 1.06 * end
 scatter.axhspan(1.01 * end, 1.12 * end, color="#EEEEEE", lw=0)
@@ -186,7 +189,6 @@ for run, marker in zip(runs, "os^P", strict=True):
     for seed, values in table.items():
         style = {"color": run.color, "lw": 0.8}
         losses.plot(values.loc[: late[seed]], alpha=0.5, **style)
-        losses.plot(values.loc[late[seed] :], alpha=0.15, **style)
     middle = table.median(axis=1).loc[: claims.median(late.clip(upper=end))]
     losses.plot(middle, color=run.color, label=run.label)
     plots.curve(modes, run, MODES)
@@ -233,9 +235,6 @@ plots.show(figure)
 wait = evidence.difference(periodic[m], groks[m])
 slow = evidence.difference(periodic[none], groks[none])
 tables.prose(f"""
-Variants differ in the place of {{term}}`layer norm`: before the MLP (M), before attention
-(A\\*), before both (M+A\\*) or nowhere; [Figure 1](fig01_overview.ipynb) has a diagram.
-
 * **M** generalises at epoch {told(groks[m])} (triangles in b), when the
   {{term}}`Fourier mode concentration` of its embedding is {told(m.at(MODES, groks[m]), "{:.2f}")}. A
   value of 1, the paper's sign of "clear" periodic structure, comes
@@ -245,8 +244,8 @@ Variants differ in the place of {{term}}`layer norm`: before the MLP (M), before
 * **A\\*** has about 1 when it generalises, and ends at
   {told(attention.last(MODES), "{:.2f}")}.
 * **{{term}}`Slingshots <slingshot>`** (d) throw M back {told(bursts(m))} times after
-  epoch 500. M+A\\* has {told(bursts(both))} of them, A\\* {told(bursts(attention))}, No
-  LN none.
+  epoch 500. M+A\\* has {told(bursts(both))} of them, A\\* {told(bursts(attention))} and
+  No LN {told(bursts(none))}.
 """)
 
 # %% [markdown]
@@ -342,7 +341,7 @@ tables.arms(record)
 # 3. *Drawing.* The paper draws the mean of five seeds, flat at 0.01 once it has been
 #    there. Its raw curves have an opacity of 0.15, its bands half the width of the range.
 #    Between epochs 1,701 and 3,600 (M+A\*) and 801 and 1,200 (M) it draws the running
-#    minimum. Here every seed is drawn as it is, pale after it has generalised.
+#    minimum. Here every seed is drawn as it is, until it has generalised.
 # 4. *Captions.* The paper's text calls its panels (b) and (c) by each other's letters.
 
 # %% [markdown]

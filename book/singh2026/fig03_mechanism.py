@@ -66,13 +66,13 @@ def below(run):
 S24, CAPTION = "Section 2.4", "Figure 3, caption"
 NATS, COUNT, SHARE = "{:.2f} nats", "{:,.0f}", "{:.2f}"
 LIKE_M = (
-    "does not show increasing SR-train during the memorization period, i.e., before "
+    "Aᵛ does not show increasing SR-train during the memorization period, i.e., before "
     "grokking, but also does not reduce SR-train strongly like M"
 )
 sheet = claims.Sheet("singh2026/fig03", show=SHARE)
 sheet.claim(
     [value, plain],
-    "A^v reaches test loss 0.01 in at most half the epochs of No LN (ratio)",
+    "LN on values alone: test loss 0.01 in at most half the epochs of No LN (ratio)",
     "one can clearly see that LN only at the input of the value channel leads to a "
     "strong acceleration in grokking",
     evidence.ratio(generalised[value], generalised[plain]),
@@ -82,8 +82,8 @@ sheet.claim(
 )
 sheet.claim(
     [mlp, value],
-    "M reaches test loss 0.01 before A^v (ratio of the epochs)",
-    "However, A^v still groks slower than M because M fully removes scale from the MLP "
+    "M reaches test loss 0.01 before LN on values alone does (ratio of the epochs)",
+    "However, Aᵛ still groks slower than M because M fully removes scale from the MLP "
     "input",
     evidence.ratio(generalised[mlp], generalised[value]),
     where=S24,
@@ -91,8 +91,9 @@ sheet.claim(
 )
 sheet.claim(
     scores,
-    "A^qk does not reach test loss 0.01 within the training (epoch)",
-    "does not generalize within 10k epochs",
+    "LN on queries and keys: test loss 0.01 is not reached within the training (epoch)",
+    "does not generalize within 10k epochs, falling behind No LN in both generalization "
+    "and attention score entropy",
     generalised[scores],
     where=S24,
     above=scores.settings.epochs,
@@ -100,8 +101,8 @@ sheet.claim(
 )
 sheet.claim(
     [scores, plain],
-    "entropy of A^qk at least 0.1 nats below that of No LN at every measurement from "
-    "epoch 600 on (smallest distance)",
+    "LN on queries and keys: entropy at least 0.1 nats below that of No LN at every "
+    "measurement from epoch 600 on (smallest distance)",
     "LN on query and key inputs reduces the entropy of attention scores",
     below(scores).min(),
     where=CAPTION,
@@ -138,7 +139,7 @@ sheet.claim(
 )
 sheet.claim(
     value,
-    "A^v: SR-train is within 0.5 of 4.5 nats up to epoch 3,000 (largest distance)",
+    "LN on values: SR-train is within 0.5 of 4.5 nats up to epoch 3,000 (largest distance)",
     LIKE_M,
     (value.series(SR, until=3000) - 4.5).abs().max(),
     where=S24,
@@ -149,11 +150,12 @@ fit = {run: evidence.fitted(run, loss=0.01) for run in (plain, scores)}
 best = scores.largest("test_accuracy")
 early = {"since": 400, "until": 2000}
 bump, kept_top = mlp.largest(SR, **early) - mlp.at(SR, 200), value.largest(KEPT)
+late = value.largest(SR, since=3000)
 for run, words, found, show in (
     (plain, "No LN: epoch of the largest SR-train", plain.peak(SR, since=200), COUNT),
     (mlp, "M: largest SR-train from epoch 400 to 2,000 less that at 200", bump, NATS),
-    (value, "A^v: largest SR-train after 3,000", value.largest(SR, since=3000), NATS),
-    (value, "A^v, norm kept: largest SR-train", kept_top, NATS),
+    (value, "LN on values: largest SR-train after 3,000", late, NATS),
+    (value, "LN on values, norm kept: largest SR-train", kept_top, NATS),
     (
         both,
         "M+A*, norms left out: SR-train at 4,000 over that at 200",
@@ -167,9 +169,9 @@ for run, words, found, show in (
         (below(attention) > 0).mean(),
         "{:.0%}",
     ),
-    (value_mlp, "M+A^v: epoch of test loss 0.01", generalised[value_mlp], COUNT),
-    (scores, "A^qk: epoch of training loss 0.01", fit[scores], COUNT),
-    (scores, "A^qk: largest test accuracy", best, "{:.1%}"),
+    (value_mlp, "M and LN on values: test loss 0.01", generalised[value_mlp], COUNT),
+    (scores, "LN on queries and keys: training loss 0.01", fit[scores], COUNT),
+    (scores, "LN on queries and keys: largest test accuracy", best, "{:.1%}"),
 ):
     sheet.extra(run, words, found, show=show)
 sheet.box()
@@ -181,12 +183,12 @@ sheet.box()
 #|   (a) SR-train, and dashed the training loss of No LN. (b) Test loss. (c) Entropy of
 #|   attention, weights averaged over heads; ln 3 is uniform. Median of the seeds, their
 #|   range shaded in (a) and (c). Diamonds: the authors' logs, mean of five seeds; those of
-#|   M and A^v in (b) end where they come to 0.
+#|   M and $A^v$ in (b) end where they come to 0.
 #| alt: >
 #|   Three panels against epoch. SR-train without a norm rises to 6.5 and falls to 3. With M
-#|   it falls from 4.3 to 3, with A^v it stays between 4.5 and 5. Test loss falls to zero
-#|   first with M, then A^v, later A* and No LN, and stays above 25 with A^qk. Entropy of
-#|   A^qk stays lowest, near 0.6; that of M is ln 3.
+#|   it falls from 4.3 to 3, with a norm on values it stays between 4.5 and 5. Test loss
+#|   falls to zero first with M, then with a norm on values, later with A* and No LN. It
+#|   stays above 25 with one on queries and keys, whose entropy is the lowest, near 0.6.
 #| fold: "Code: draw the figure"
 authors = evidence.reference("singh2026/fig03").set_index(["quantity", "series"])
 DASHES = {value: "-.", scores: (0, (5, 1))}
@@ -235,19 +237,19 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 tables.prose(rf"""
-* **Values** (b). With a {{term}}`layer norm` on the values alone, A^v, test loss comes to
+* **Values** (b). With a {{term}}`layer norm` on the values alone, $A^v$, test loss comes to
   0.01 at epoch {told(generalised[value])}. Without any norm that takes
   {told(generalised[plain])} epochs. M, with a norm before the MLP, is first, at
   {told(generalised[mlp])}.
-* **Queries and keys** (b). A^qk never gets there. It even fits its training set late, at
-  epoch {told(fit[scores])} instead of {told(fit[plain])}. Its test accuracy is
+* **Queries and keys** (b). With a norm there, $A^{{qk}}$, it never does. Even the training
+  set is fitted late, at epoch {told(fit[scores])} instead of {told(fit[plain])}. Test accuracy is
   {told(best, "{:.1%}")} at best.
 * **Lengths** (a). {{term}}`SR-train` is the training loss when the MLP no longer sees how
   long its input is. Without a norm it climbs from
   {told(plain.at(SR, 200), "{:.2f}")} at epoch 200 to
   {told(top, "{:.2f}")}, and falls to
   {told(plain.last(SR), "{:.2f}")} as the network groks.
-* **Entropy** (c). {{term}}`Attention entropy` of A^qk is the lowest from epoch 600 on, and
+* **Entropy** (c). {{term}}`Attention entropy` of $A^{{qk}}$ is the lowest from epoch 600 on, and
   nowhere nearer to No LN than {told(below(scores).min(), "{:.2f}")} nats. A\*, also with a
   norm on queries and keys, starts above No LN and ends beside it.
 """)
@@ -299,10 +301,11 @@ with torch.no_grad():
 #|   Dash-dotted: the loss of a guess. (c) Entropy at the last query alone, the one that the
 #|   output is read from, mean over heads. Median of the seeds, their range shaded.
 #| alt: >
-#|   Left, norms kept: A^v rises to 7, above the peak of No LN, and M falls as before. Middle:
+#|   Left, norms kept: with a norm on values it rises to 7, above the peak of No LN, and M falls as before. Middle:
 #|   M+A* lies at 5 with its norms left out and falls to 2 with them kept. A* is flat near
 #|   the guess with them left out; kept, it rises to 6 and falls to 3.5. Right: at the last
-#|   query No LN, A* and A^qk all start near 0.1. A^qk alone stays there.
+#|   query No LN, A* and the norm on queries and keys all start near 0.1. The last alone
+#|   stays there.
 #| fold: "Code: draw both ways, and the last query"
 figure, (stay, ways, last) = plots.panels(3, height=3.9)
 for run in (plain, mlp, value):
@@ -339,7 +342,8 @@ sheet.table()
 # ## What was run
 #
 # Five arms for the figure, and two that are only in the authors' logs or not in its panels:
-# M+A\* and M+A^v, with norms before the MLP as well.
+# M+A\* and $M+A^v$, with norms before the MLP as well. LN on values is `A^v` in the record,
+# LN on queries and keys `A^qk`.
 
 # %% tags=["hide-input"]
 #| fold: "Code: the settings beside the paper's"
@@ -366,7 +370,7 @@ tables.arms(positions)
 #    (c). Training losses, and the test loss of M from epoch 800 on, are running minima there.
 #    Here all curves are medians of raw values, and of the training losses only No LN is shown.
 # 4. *Entropy* is measured on the training set of each run. The authors used one split for all
-#    seeds, which changes it by about $3 \cdot 10^{-5}$.
+#    seeds.
 # 5. *Starts* have the distributions of the released code, not its random numbers.
 
 # %% [markdown]
@@ -391,26 +395,26 @@ The logs waver as well: of their steps of 200 epochs {100 * (log.diff()[1:] > 0)
 rise, though on that grid their mean stays below its value at 200.
 
 **With norms left out, SR-train measures what removing the norms costs.** For 3,000 epochs
-A^v and A\* lie near {guess:.2f}, the loss of a guess. They were trained with a norm and are
+$A^v$ and A\* lie near {guess:.2f}, the loss of a guess. They were trained with a norm and are
 run without it.
-That A^v does not rise in (a) says little. With its norm kept it rises to
+That $A^v$ does not rise in (a) says little. With its norm kept it rises to
 {told(kept_top, "{:.2f}")}, above No LN, and groks early all the same.
 M+A\* stands at {told(kept(both), "{:.2f}")} times its value at 200 by epoch 4,000 with the
 norms left out, and at {told(kept(both, KEPT), "{:.2f}")} times with them kept.
 
 **Low entropy does not block by itself.** A\* has the same norm on queries and keys and
-groks. At the last query No LN, A\* and A^qk all begin low, with
+groks. At the last query No LN, A\* and $A^{{qk}}$ all begin low, with
 {told(plain.at(LAST, 1000), "{:.2f}")}, {told(attention.at(LAST, 1000), "{:.2f}")} and
 {told(scores.at(LAST, 1000), "{:.2f}")} nats at epoch 1,000. The first two rise as they grok,
-and A^qk still has {told(scores.last(LAST), "{:.2f}")} at the end.
+and $A^{{qk}}$ still has {told(scores.last(LAST), "{:.2f}")} at the end.
 
 **M routes nothing.** Its attention becomes uniform in every head, also at the last query:
 {told(mlp.last(LAST), "{:.4f}")} nats, where $\ln 3 = 1.0986$. It sums its three tokens and
 leaves the rest to the MLP.
 
-*Against the logs.* Our M and A^v are earlier: the authors' means come to 0.01 at epochs
+*Against the logs.* Our M and $A^v$ are earlier: the authors' means come to 0.01 at epochs
 {first["M", "mean"]:,.0f} and {first["A^v", "mean"]:,.0f}, their fastest seeds at
-{first["M", "fastest seed"]:,.0f} and {first["A^v", "fastest seed"]:,.0f}. Our A^qk is further
+{first["M", "fastest seed"]:,.0f} and {first["A^v", "fastest seed"]:,.0f}. Our $A^{{qk}}$ is further
 from generalising: its test loss ends at {told(scores.last(TEST), "{:.0f}")}, theirs at
 {blocked.value:.0f} ({blocked.low:.0f} to {blocked.high:.0f}).
 """)
@@ -462,8 +466,8 @@ from generalising: its test loss ends at {told(scores.last(TEST), "{:.0f}")}, th
 #
 # ````{solution} ex-singh2026-03-heads
 # :class: dropdown
-# Each token needs a total weight of 4/3. Two heads on one token each, and two that share 1/3
-# and 2/3 of the third token with one of the others, give $\frac{2}{4} \cdot 0.64 = 0.32$.
+# Each token needs a total weight of 4/3. Let two heads look at one token each, and two share
+# 1/3 on one of these with 2/3 on the third: $\frac{2}{4} \cdot 0.64 = 0.32$.
 # If one head may be uniform, the least is $\frac14 \ln 3 = 0.27$:
 #
 # ```python
@@ -481,7 +485,7 @@ from generalising: its test loss ends at {told(scores.last(TEST), "{:.0f}")}, th
 # ## Run it yourself
 #
 # Addition modulo 37 with half of the table, 5,000 epochs and three seeds, in about an hour
-# on two cores. That task is not a small copy of the paper's: A\* and A^v stop just short of
+# on two cores. That task is not a small copy of the paper's: A\* and $A^v$ stop just short of
 # a test loss of 0.01 there, and SR-train of No LN hardly rises.
 #
 # ```bash

@@ -242,9 +242,9 @@ tables.arms(rms_record)
 # 2. *Activation.* GELU, as in the authors' logs of the other figures; the picture fits it.
 # 3. *Running minima.* The paper draws M from epoch 1,000 and M+A\* from 1,800 on as running
 #    minima. Here the curves are medians of raw values.
-# 4. *Pairs.* A seed sets the split and the start of both norms. Layer norm's seed 456 is an
-#    exception: it was started by another version of PyTorch, which draws truncated normal
-#    numbers otherwise. That pair shares the split alone.
+# 4. *Pairs.* A seed sets the split and the start of both norms. Seed 456 of layer norm is an
+#    exception: it ran on a CPU with PyTorch 2.13, all else on a GPU with 2.11. The two draw
+#    truncated normal numbers differently, so that this pair shares its split alone.
 # 5. *Epochs* are logged ones, every tenth and from 2,000 on every twentieth.
 
 # %% [markdown]

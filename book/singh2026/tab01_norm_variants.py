@@ -29,6 +29,8 @@ NAMES = tuple(singh2026.NORMS)
 PATHS = ("queries", "keys", "values", "MLP")
 EFFECTS = ("attention weights", "output of attention", "output of MLP", "logits")
 ZERO = 1e-12  # relative; float64 rounds at 2e-16
+WORDS = {"A^qk": "LN on queries and keys", "A^v": "LN on values"}  # for tables
+SIGNS = {"A^qk": "A$^{qk}$", "A^v": "A$^v$", "M+A^v": "M+A$^v$"}  # for figures
 torch.manual_seed(0)
 tokens = datasets.modular(113, train_fraction=0.3, equals=True).x_train[:128]
 
@@ -103,7 +105,8 @@ def longer(name, tap):
 
 
 def means(values):
-    return ", ".join(f"{name} {float(one.mean()):.2f}" for name, one in values.items())
+    told = {WORDS.get(name, name): float(one.mean()) for name, one in values.items()}
+    return ", ".join(f"{name} {one:.2f}" for name, one in told.items())
 
 
 change, kept = {}, []
@@ -149,8 +152,8 @@ for name, quote, where, blind in (
 ):
     same = [path for path in PATHS if path in still[name]]
     judge(
-        f"{name}: times 7, the inputs read the same for {', '.join(blind) or 'no path'}, "
-        "and differ for all others (paths)",
+        f"{WORDS.get(name, name)}: times 7, the inputs read the same for "
+        f"{', '.join(blind) or 'no path'}, and differ for all others (paths)",
         quote,
         f"the same for {', '.join(same) or 'none'}",
         [(path in same) == (path in blind) for path in PATHS],
@@ -159,7 +162,7 @@ for name, quote, where, blind in (
 WEIGHTS, QUERY_KEY = EFFECTS[0], ("A*", "M+A*", "A^qk")
 same = [WEIGHTS in still[name] for name in QUERY_KEY]
 judge(
-    "A*, M+A* and A^qk: 7x has the attention weights of x",
+    "A*, M+A* and LN on queries and keys: 7x has the attention weights of x",
     "removing embedding scale that acts as a degree of freedom for the network",
     f"{sum(same)} of 3; No LN: they move by {change['No LN'][WEIGHTS]:.2f}",
     same,
@@ -175,16 +178,17 @@ judge(
 )
 out = {name: longer(name, "attention_out.0") for name in ("A^v", "No LN")}
 judge(
-    "from x to 7x the output of attention grows by less in A^v than in No LN (rows; γ = 1, "
-    "β = 0)",
+    "from x to 7x the output of attention grows by less with LN on values than in No LN "
+    "(rows; γ = 1, β = 0)",
     "can limit radial variation contributed by the attention output",
     f"mean factor: {means(out)}",
     out["A^v"] < out["No LN"],
 )
 given = {name: longer(name, "mlp_in.0") for name in ("M", "A^v", "No LN")}
 judge(
-    "from x to 7x the input of the MLP grows by less in M than in A^v (rows; γ = 1, β = 0)",
-    "it does not do so to the extent as configuration",
+    "from x to 7x the input of the MLP grows by less in M than with LN on values (rows; "
+    "γ = 1, β = 0)",
+    "it does not do so to the extent as configuration M",
     f"mean factor: {means(given)}",
     given["M"] < given["A^v"],
 )
@@ -211,7 +215,8 @@ x, y = inputs(loud)[0], inputs(leaky)[1]
 before = run(loud, x)["attention.0"]
 loud.blocks[0].norms["attention"].weight.mul_(7)
 gain = moved(run(loud, x)["attention.0"], before)
-extra("A^qk: change of the attention weights when γ is multiplied by 7", f"{gain:.2f}")
+words = "LN on queries and keys: change of the attention weights when γ is times 7"
+extra(words, f"{gain:.2f}")
 leaky.blocks[0].norms["mlp"].eps = 1e-5
 leak = moved(after(leaky, y / 7)[0], after(leaky, y)[0])
 extra(
@@ -230,8 +235,9 @@ sheet.box()
 #| alt: >
 #|   Two grids of seven variants. Left, a zero stands where the variant has its norm and a 6
 #|   elsewhere: M has it at the MLP, A* at queries, keys and values, M+A* at all four, No LN
-#|   nowhere. Right, attention weights stay in M+A*, A* and A^qk, the output of attention in
-#|   M+A* and A* alone, the output of the MLP in M, M+A* and M+A^v; the logits always move.
+#|   nowhere. Right, attention weights stay wherever queries and keys are normalised. The
+#|   output of attention stays in M+A* and A* alone, and that of the MLP wherever M is part
+#|   of the name. The logits always move.
 #| fold: "Code: draw the grid"
 figure, panels = plots.panels(2, height=3.9, sharey=True)
 for panel, columns in zip(panels, (PATHS, EFFECTS), strict=True):
@@ -244,7 +250,7 @@ for panel, columns in zip(panels, (PATHS, EFFECTS), strict=True):
             ink = "white" if shown[i][j] > 1.6 else plots.BLACK
             panel.text(j, i, word, ha="center", va="center", color=ink)
     panel.set_xticks(range(4), [column.replace(" ", "\n", 1) for column in columns])
-    panel.set_yticks(range(len(NAMES)), NAMES)
+    panel.set_yticks(range(len(NAMES)), [SIGNS.get(name, name) for name in NAMES])
     panel.grid(False)
 plots.letter(panels, ["what a path reads", "what comes of it"])
 plots.show(figure)
@@ -259,8 +265,8 @@ tables.prose(rf"""
   means queries, keys and values, and M the input of the MLP. Where no norm stands, a
   path reads seven times the input, a change of 6.
 * **Half of a norm is not enough** (b). Queries and keys make the attention weights, values
-  are what is mixed with them. A^qk fixes the one and A^v the other, so only A\* and M+A\*
-  make the output of attention independent of length.
+  are what is mixed with them. $A^{{qk}}$ fixes the one and $A^v$ the other. Only A\* and
+  M+A\* make the output of attention independent of length.
 * **Weights hardly react at the start**, by {max(weights):.2f} where they do. Rows of $x$
   have length 1 then, and attention is nearly even without a norm.
 * **No variant is blind as a whole.** The {{term}}`logits <logit>` change by
@@ -272,8 +278,8 @@ tables.prose(rf"""
 # ## The idea
 #
 # The network makes $x_i = W_E t_i + \rho_i$ of the three tokens (a, b, "="). Attention and an MLP
-# each add to it, $y = x + \operatorname{MHSA}(x^Q, x^K, x^V)$ and $z = y +
-# \operatorname{MLP}(u)$, and the logits are read from the last row of $z$. Without norms
+# each add to it: $y = x + \operatorname{MHSA}(x^Q, x^K, x^V)$ and $z = y +
+# \operatorname{MLP}(u)$. The logits are read from the last row of $z$. Without norms
 # $x^Q = x^K = x^V = x$ and $u = y$. A variant replaces some of these four by their norm:
 #
 # $$
@@ -309,9 +315,9 @@ torch.testing.assert_close(norm(7 * v), norm(v))
 #|   reads. Grey: the factor at which x itself has length 11.
 #| alt: >
 #|   Left: without a norm on queries and keys the entropy is ln 3 for short x and falls to 0
-#|   for long x; with one it stays at 1.02, and the two cross at the grey line. Right:
-#|   without a norm the MLP's input grows in proportion to x. With M it is 11.3 throughout,
-#|   and with A^v it is 4 for short x and joins the line without a norm for long x.
+#|   for long x. With one it stays at 1.02, and the two cross at the grey line. Right:
+#|   without a norm the MLP's input grows in proportion to x. With M it is 11.3 throughout.
+#|   With a norm on values it is 4 for short x and joins the line without one for long x.
 #| fold: "Code: multiply x by factors from 0.1 to 100"
 factors = [10 ** (k / 8) for k in range(-8, 17)]
 MARKS = {"No LN": "-", "A^v": "-.", "A^qk": plots.DASHED, "M": plots.DASHED}
@@ -327,9 +333,9 @@ for panel, tap, measure, shown in (
     panel.axvline(math.sqrt(128) / rows, color=plots.GREY, lw=1, zorder=0)
     panel.set(xscale="log", xlabel="factor on x")
 even.text(0.11, 1.12, "no norm on queries, keys", color=plots.COLOUR["No LN"])
-even.text(0.11, 0.95, "with one (A*, M+A*, A^qk)", color=plots.COLOUR["A^qk"])
+even.text(0.11, 0.95, f"with one (A*, M+A*, {SIGNS['A^qk']})", color=plots.COLOUR["A^qk"])
 length.text(0.11, 13, "M, M+A*", color=plots.COLOUR["M"])
-length.text(0.11, 4.6, "A^v", color=plots.COLOUR["A^v"])
+length.text(0.11, 4.6, SIGNS["A^v"], color=plots.COLOUR["A^v"])
 length.text(0.25, 0.17, "No LN", color=plots.COLOUR["No LN"])
 even.set(ylabel="entropy of attention (nats)", ylim=(0, 1.2))
 length.set(yscale="log", ylabel="length of what the MLP reads")
@@ -354,8 +360,8 @@ sheet.table()
 # The network of all pages of this chapter, at its start. "Official code" is
 # `src/models/transformer.py` in commit `2199213` of the
 # [official repository](https://github.com/jaisidhsingh/layernorm-grok/tree/2199213). Its
-# names for M, M+A\*, A\* and No LN are `mlp-pre`, `pre`, `attn-pre` and `off`; for A^v and A^qk
-# they are `attn-pre-v` and `attn-pre-qk`.
+# names for M, M+A\*, A\* and No LN are `mlp-pre`, `pre`, `attn-pre` and `off`. LN on values
+# ($A^v$) and LN on queries and keys ($A^{qk}$) are `attn-pre-v` and `attn-pre-qk`.
 #
 # Where paper, official code and this book differ:
 #
@@ -366,7 +372,7 @@ sheet.table()
 #    and a norm adds 256 parameters.
 # 3. *Decay.* $\gamma$ and $\beta$ are decayed like every weight, in the code and here. Many
 #    code bases exempt them, and the paper does not say.
-# 4. *M+A^v* is in the authors' logs and not in the paper. It is drawn here, and not
+# 4. $M+A^v$ is in the authors' logs and not in the paper. It is drawn here, and not
 #    judged.
 
 # %% [markdown]
@@ -377,7 +383,7 @@ tables.prose(rf"""
 The norms do what the paper says of them. Three things are easily overread.
 
 **The scale moves on, it does not vanish.** $\gamma$ stands behind the norm and is learned.
-Seven times $\gamma$ changes the attention weights of A^qk by {gain:.2f} of their length,
+Seven times $\gamma$ changes the attention weights of $A^{{qk}}$ by {gain:.2f} of their length,
 seven times $x$ those of No LN by {change["No LN"][WEIGHTS]:.2f}. What a norm takes away is
 the scale of the *embedding*, which serves all branches at once.
 
@@ -395,7 +401,7 @@ in the size of that input too. [Figure 3](fig03_mechanism.ipynb) asks what the M
 #
 # ```{exercise}
 # :label: ex-singh2026-tab01-gradient
-# If the output of the MLP does not change when a row $y$ is multiplied by $c$, what is the
+# The output of the MLP does not change when a row $y$ is multiplied by $c$. What is the
 # inner product of $y$ with the gradient that reaches it through the MLP? What does that mean
 # for the length of $y$ in training?
 # ```

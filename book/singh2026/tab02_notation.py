@@ -318,7 +318,7 @@ sheet.table()
 #
 # 1. *Activation.* In commit `2199213`, which has the logs, the default is GELU, and none of
 #    the scripts changes it. Commit `7ea0e10`, eight hours later, makes it ReLU. This book
-#    trains with GELU, to meet the curves, and repeats the central runs with ReLU.
+#    trains with GELU, to meet the curves, and repeats runs of Figure 1 with ReLU.
 # 2. *Biases.* Equation 5 and Table 2 have none. The MLP of the code has two, which start at
 #    zero, are trained and are decayed; the book follows the code.
 # 3. *Start.* Queries, keys and values keep PyTorch's uniform start, embeddings are plain
@@ -334,8 +334,9 @@ sheet.table()
 # **The word ReLU is wrong for the published curves**, at least for the variants of Figures 2
 # and 3 that are tested here. Nothing else in Table 2 is. Logs of the sweeps were not tested.
 #
-# **Does it matter?** [Figure 1](fig01_overview.ipynb) shows runs with both. The pages of this
-# chapter train with GELU because they draw the authors' points, which are of GELU networks.
+# **Does it matter?** Not for which of M and M+A\* is first: [Figure 1](fig01_overview.ipynb)
+# has trained both with either activation. The other pages of this chapter draw the authors'
+# points, so they train with the activation of those.
 #
 # **More than half of all parameters are the MLP's.** Its input is what the variant M
 # normalises ([Table 1](tab01_norm_variants.ipynb)).
