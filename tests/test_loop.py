@@ -118,7 +118,7 @@ def agree(in_stack, alone, rel=1e-6):
     assert expected.keys() == found.keys()
     for column in expected:
         if column.endswith(("key.bias", "inputs.bias")):
-            continue  # softmax sees no key's bias: its gradient is rounding, its step not
+            continue  # softmax sees no key's bias: its gradient is rounding alone
         assert found[column] == pytest.approx(expected[column], rel=rel, abs=1e-9), (
             column
         )
