@@ -64,6 +64,22 @@ def test_split_of_singh():
     assert data.y_train[0] == sum(pairs[0]) % 113
 
 
+def test_operator_and_equals_sign():
+    """Liu et al. 2026, Table 2: a, operator, b, equals sign, of 99 tokens."""
+    torch.manual_seed(0)
+    data = datasets.modular(97, "divide", 0.5, equals=True, operator=True)
+    torch.manual_seed(0)
+    plain = datasets.modular(97, "divide", 0.5)
+    assert len(data.x_train) == len(data.x_test) == 4656
+    for split in ("train", "test"):
+        x = getattr(data, f"x_{split}")
+        assert torch.equal(x[:, ::2], getattr(plain, f"x_{split}"))
+        assert (x[:, 1] == 97).all() and (x[:, 3] == 98).all()
+        assert torch.equal(getattr(data, f"y_{split}"), getattr(plain, f"y_{split}"))
+    a, _, b, _ = data.x_train.T
+    assert torch.equal(data.y_train * b % 97, a)
+
+
 @pytest.mark.parametrize(("share", "rows"), [(0.3, 3830), (0.6, 7661), (0.7, 8938)])
 def test_split_sizes(share, rows):
     assert len(datasets.modular(113, "add", share).x_train) == rows
@@ -124,6 +140,15 @@ def test_sparse_parity_has_the_rows_of_the_official_code():
     assert rows[0, :10].tolist() == [0, 0, 1, 0, 0, 0, 0, 0, 1, 0]
 
 
+def test_balanced_rows():
+    data = datasets.balanced_rows(classes=3, per_class=2)
+    assert data.x_train.tolist() == [[k] for k in range(6)]
+    assert data.y_train.tolist() == [0, 0, 1, 1, 2, 2]
+    assert data.x_train.dtype == data.y_train.dtype == torch.int64
+    assert torch.equal(data.x_test, data.x_train)
+    assert torch.equal(data.y_test, data.y_train)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -134,6 +159,11 @@ def test_sparse_parity_has_the_rows_of_the_official_code():
         (lambda: datasets.modular(12, "divide"), "needs a prime p, and 12 is not one"),
         (lambda: datasets.modular(1, "divide"), "needs a prime p, and 1 is not one"),
         (lambda: datasets.modular(equals=True, encoding="scalar"), "not 'scalar'"),
+        (lambda: datasets.modular(operator=True), "operator=True needs equals=True"),
+        (
+            lambda: datasets.balanced_rows(classes=0, per_class=5),
+            "0 classes of 5 rows each are none",
+        ),
         (lambda: datasets.modular(11, encoding="binary", bits=3), "3 bits cannot"),
         (lambda: datasets.sparse_parity(20, noise=1), "no 20 distinct strings"),
     ],
@@ -155,7 +185,9 @@ def test_errors(call, message):
         ("modular", {"p": 11, "operation": lambda a, b, p: a * b % p, "smallest": 2}),
         ("modular", {"p": 113, "train_fraction": 0.3, "shuffle": "python"}),
         ("modular", {"p": 11, "encoding": "random_binary", "bits": 5}),
+        ("modular", {"p": 11, "equals": True, "operator": True}),
         ("sparse_parity", {"samples": 101}),
+        ("balanced_rows", {"classes": 3, "per_class": 4}),
     ],
 )
 def test_rows_of_computed_tasks(name, options):
@@ -184,7 +216,10 @@ def test_every_task_gives_as_many_labels_as_rows(tmp_path, monkeypatch):
     tiny_cifar(tmp_path, monkeypatch)
     tiny_corpus(tmp_path, monkeypatch)
     tiny_images(tmp_path, monkeypatch)
-    options = {"wikitext": {"block": 8, "vocabulary": 256}}
+    options = {
+        "balanced_rows": {"classes": 3, "per_class": 4},
+        "wikitext": {"block": 8, "vocabulary": 256},
+    }
     for name, task in datasets.TASKS.items():
         data = task(**options.get(name, {}))
         assert len(data.x_train) == len(data.y_train) > 0

@@ -430,3 +430,47 @@ def test_the_index_of_values_holds_plain_seeds():
     assert {type(seed) for seed in values} == {int}
     assert {type(value) for value in values.values()} == {float}
     assert pd.Series(values).index.tolist() == [3, 0, 1]
+
+
+class Traced:
+    """A run whose loss and share of collapsed samples are given by seed."""
+
+    def __init__(self, losses, shares):
+        self.losses, self.shares = DataFrame(losses), DataFrame(shares)
+
+    def trace(self):
+        return self.losses
+
+    def series(self, column):
+        assert column == "collapsed"
+        return self.shares
+
+
+def test_bursts_are_early_or_late_by_the_collapse_before_them():
+    planted = {0: [300, 900, 1500], 1: [], 7: [700]}
+    losses = {seed: noisy(2000, at, seed=seed) for seed, at in planted.items()}
+    shares = {  # looked at every 50 steps; seed 0 collapses at step 800
+        0: Series({k: 0.9 if k >= 800 else 0.1 for k in range(0, 2001, 50)}),
+        1: Series({k: 1.0 for k in range(0, 2001, 50)}),
+        7: Series({0: 0.0, 590: 0.9, 600: 0.39, 701: 1.0}),
+    }
+    run = Traced(losses, shares)
+    starts = {seed: list(evidence.spikes(loss)) for seed, loss in losses.items()}
+    assert evidence.bursts(run) == starts
+    assert [len(of) for of in starts.values()] == [3, 0, 1]
+    late, early = (evidence.bursts(run, late=late) for late in (True, False))
+    assert late == {0: starts[0][1:], 1: [], 7: []}
+    assert early == {0: starts[0][:1], 1: [], 7: starts[7]}
+    assert evidence.bursts(run, late=True, within=111)[7] == starts[7]
+    assert evidence.bursts(run, late=True, share=0.38)[7] == starts[7]
+    assert same(evidence.counted(late), 2, 0, 0)
+    assert same(evidence.earliest(late), starts[0][1], NEVER, NEVER)
+
+
+def test_bursts_end_where_a_loss_is_no_number():
+    loss = noisy(2000, [300, 900])
+    loss.iloc[800:] = NONE
+    whole = noisy(2000, [300, 900])
+    whole.iloc[500] = NONE
+    found = evidence.bursts(Traced({0: loss, 1: whole}, {}))
+    assert found[0] == found[1] == evidence.spikes(noisy(2000, [300]))

@@ -40,6 +40,7 @@ CHANGES = {
     "augment": Spec("crop_flip", size=8),
     "eval_batch": 4,
     "trace": True,
+    "through_nan": True,
     "window": WINDOW,
 }
 

@@ -21,6 +21,7 @@ FACTORIES = {
     "mlp": models.MLP,
     "transformer": models.Transformer,
     "gpt2": models.gpt2,
+    "decoder": models.decoder,
     "resnet18": models.ResNet18,
 }
 SMALL = {"classes": 7, "vocabulary": 8, "width": 8, "heads": 2, "hidden": (16,)}
@@ -37,6 +38,10 @@ CASES = {str(arm.model): (arm.model.name, arm.model.options) for arm in ARMS} | 
         **{f"norm at {p}": SMALL | {"norms": (p,)} for p in models.NORM_POSITIONS},
     }.items()
 }
+CASES["decoder"] = (
+    "decoder",
+    {"vocabulary": 9, "depth": 2, "width": 8, "heads": 2, "hidden": 12},
+)
 needs_onednn = pytest.mark.skipif(
     "onednn" not in fast.libraries(), reason="this build of PyTorch has no oneDNN"
 )

@@ -437,6 +437,31 @@ def test_a_window_survives_a_stop(tmp_path):
     assert list(parts[0].states) == list(whole.states)
 
 
+def test_a_window_that_is_replayed_begins_before_its_rule_held():
+    seen = replace(SPIKY["window"], replay=True, observables=("update",))
+    spiky = arm(**SPIKY | {"window": seen}, trace=True)
+    (result,) = loop.train([(spiky, 0)])
+    (plain,) = loop.train([(arm(**SPIKY | {"window": None}, trace=True), 0)])
+    assert not result.states
+    assert result.info["windows"] == 1
+    assert result.trace == plain.trace
+    inside = {r["epoch"]: r for r in result.rows if "update_norm" in r}
+    assert list(inside) == list(range(201, 249))  # held at 240, twice 20 before it
+    for epoch, row in inside.items():
+        assert row["step_loss"] == result.trace[epoch - 1]
+    assert [r["epoch"] for r in result.rows if "train_loss" in r] == [
+        r["epoch"] for r in plain.rows
+    ]
+    assert "train_loss" in inside[243]
+
+
+def test_a_window_that_never_opens_says_so():
+    calm = arm(**SPIKY | {"later_loss": None})
+    (result,) = loop.train([(calm, 0)])
+    assert result.info["windows"] == 0
+    assert not result.states
+
+
 # What goes wrong ---------------------------------------------------------------------
 
 

@@ -26,6 +26,11 @@ LOSSES = {
     "squared": losses.mean_squared_error,
     "zeroed": losses.correct_logit_zeroed,
     "detached": losses.correct_logit_detached,
+    "projected": losses.projected_cross_entropy,
+    "centred": partial(losses.projected_cross_entropy, forward=True),
+    "repaired": losses.repaired_cross_entropy,
+    "collapsed": losses.collapsed_cross_entropy,
+    "clamped": losses.clamped_cross_entropy,
 }
 # the bits of the significand, hence the gap p ln 2 at which one competitor is absorbed
 PRECISION = {torch.float16: 11, torch.float32: 24, torch.float64: 53}
@@ -190,6 +195,86 @@ def test_interventions_on_the_correct_logit(batch):
     torch.testing.assert_close(
         losses.correct_logit_detached(logits, labels), F.cross_entropy(logits, labels)
     )
+
+
+# Interventions of Liu et al. ----------------------------------------------------------
+
+# Two rows of float32 logits: a collapsed one, with a gap of 20, and one that is not.
+COLLAPSED = torch.tensor([[20.0, 0.0, -1.0], [3.0, 0.0, 1.0]]), torch.tensor([0, 0])
+
+
+def of_rows(loss):
+    """Gradients of the sum over rows, so that no row is divided by their number."""
+    return grad(partial(loss, reduction="sum"))(*COLLAPSED)
+
+
+def test_a_collapsed_row_has_no_correct_gradient():
+    found = of_rows(losses.softmax_cross_entropy)
+    assert found[0, 0] == 0
+    assert (found[0, 1:] > 0).all()
+    assert found[0].sum() > 1e-9
+    assert abs(found[1].sum()) < 1e-7
+
+
+@pytest.mark.parametrize("name", ["projected", "repaired"])
+def test_an_intervention_changes_no_bit_of_the_value(name):
+    ours = LOSSES[name](*COLLAPSED, reduction="none")
+    assert torch.equal(ours, losses.softmax_cross_entropy(*COLLAPSED, reduction="none"))
+
+
+def test_the_projection_takes_the_mean_of_a_gradient_away():
+    plain, ours = of_rows(losses.softmax_cross_entropy), of_rows(LOSSES["projected"])
+    torch.testing.assert_close(ours, plain - plain.mean(-1, keepdim=True))
+    assert (ours.sum(-1).abs() < 1e-6 * ours.abs().sum(-1)).all()
+    assert 0 > ours[0, 0] > -plain[0].sum()  # a third of what is missing is back
+
+
+def test_centred_logits_are_the_projection_in_both_passes(batch):
+    logits, labels = batch
+    centred = logits - logits.mean(-1, keepdim=True)
+    torch.testing.assert_close(
+        LOSSES["centred"](logits, labels, dtype=torch.float64),
+        F.cross_entropy(centred, labels),
+    )
+    far = logits.float() + 1e7  # where float32 holds no differences below 1
+    ours, theirs = (LOSSES[name](far, labels) for name in ("centred", "projected"))
+    torch.testing.assert_close(ours, theirs)
+
+
+def test_the_repair_puts_the_correct_gradient_back():
+    plain, ours = of_rows(losses.softmax_cross_entropy), of_rows(LOSSES["repaired"])
+    assert torch.equal(ours[0, 1:], plain[0, 1:])
+    assert ours[0, 0] == -plain[0, 1:].sum()
+    wide = grad(partial(F.cross_entropy, reduction="sum"))(
+        COLLAPSED[0].double(), COLLAPSED[1]
+    )
+    torch.testing.assert_close(ours.double(), wide, rtol=1e-6, atol=0)
+
+
+def test_a_simulated_collapse_cuts_rows_below_a_number_of_bits():
+    logits, labels = COLLAPSED
+    plain = grad(partial(F.cross_entropy, reduction="sum"))(logits.double(), labels)
+    ours = grad(partial(LOSSES["collapsed"], reduction="sum"))(logits.double(), labels)
+    assert ours[0, 0] == 0
+    plain[0, 0] = 0
+    torch.testing.assert_close(ours, plain, rtol=1e-12, atol=0)
+    for gap, is_cut in ((24 * math.log(2) - 1e-6, False), (16.6356, True)):
+        given = torch.tensor([[gap, 0.0]], dtype=torch.float64), torch.tensor([0])
+        assert (grad(LOSSES["collapsed"])(*given)[0, 0] == 0) == is_cut
+    fewer = partial(LOSSES["collapsed"], bits=1)
+    assert (grad(fewer)(logits, labels)[:, 0] == 0).all()
+
+
+def test_clamped_logits_keep_a_probability():
+    logits = torch.tensor([[0.0, -150.0, -2.0]])
+    labels = torch.tensor([1])
+    expected = F.cross_entropy(torch.tensor([[0.0, -100.0, -2.0]]), labels)
+    assert LOSSES["clamped"](logits, labels) == expected
+    found = grad(LOSSES["clamped"])(logits, labels)
+    assert found[0, 1] == 0
+    assert found[0, 0] == grad(F.cross_entropy)(logits, labels)[0, 0]
+    near = logits.clamp(min=-90)
+    assert LOSSES["clamped"](near, labels) == F.cross_entropy(near, labels)
 
 
 def test_detached_minimum_only_changes_the_gradient(batch):
@@ -536,7 +621,9 @@ def test_wrong_options_are_refused_with_a_sentence(batch, options, message):
         losses.softmax_cross_entropy(*batch, **options)
 
 
-@pytest.mark.parametrize("name", [n for n in LOSSES if n != "taylor_detached"])
+@pytest.mark.parametrize(
+    "name", [n for n, loss in LOSSES.items() if not isinstance(loss, partial)]
+)
 def test_labels_must_fit_the_logits(batch, name):
     with pytest.raises(ValueError, match="labels"):
         inspect.unwrap(LOSSES[name])(batch[0], batch[1][:-1])

@@ -302,7 +302,12 @@ def test_norms_without_weights():
     bare = models.Transformer(**options | {"affine": False})
     assert size(bare) == size(models.Transformer(**SINGH))
     # before attention and MLP, at the end, on queries and keys of half the width
-    assert size(models.Transformer(**options)) == size(bare) + 2 * (3 * 8 + 2 * 4)
+    gains = 3 * 8 + 2 * 4
+    assert size(models.Transformer(**options)) == size(bare) + 2 * gains
+    without_shifts = options | {"norm_bias": False}
+    assert size(models.Transformer(**without_shifts)) == size(bare) + gains
+    rms = without_shifts | {"norm": "rms"}
+    assert size(models.Transformer(**rms)) == size(bare) + gains
 
 
 def test_final_norm_is_read_by_the_head():
@@ -373,6 +378,33 @@ def test_rotary_positions_by_hand():
     assert products[1].item() == pytest.approx(products[0].item())
     assert products[2].item() == pytest.approx(products[0].item())
     assert products[0].item() != pytest.approx((query @ key).item())
+
+
+def test_a_share_of_a_head_turns():
+    """The first entries as if alone, the others not at all."""
+    torch.manual_seed(0)
+    x = torch.randn(2, 9, 8, dtype=torch.float64)
+    turned = transformer.rotate(x, first=3, turned=4)
+    assert torch.equal(turned[..., :4], transformer.rotate(x[..., :4], first=3))
+    assert torch.equal(turned[..., 4:], x[..., 4:])
+    assert torch.equal(transformer.rotate(x, turned=8), transformer.rotate(x))
+    options = NO_NORM | {"learned_positions": False, "causal": True, "width": 16}
+    tokens = torch.tensor([[1, 2, 3], [2, 1, 3]])
+    half, whole, every = (
+        transformer_of(**options | {"positions": 3, "rotary": rotary})[0](tokens)
+        for rotary in (0.5, 1.0, True)
+    )
+    assert torch.equal(whole, every)
+    assert not torch.allclose(half, whole)
+
+
+def test_angles_are_exact_in_bfloat16():
+    """Whose numbers step by 2 from position 256 on, and by 16 from 2048 on."""
+    x = torch.ones(2, 4, dtype=torch.bfloat16)
+    ours = transformer.rotate(x, first=2001)
+    assert ours.dtype == torch.bfloat16
+    true = transformer.rotate(x.double(), first=2001)
+    torch.testing.assert_close(ours.double(), true, rtol=0, atol=1e-2)
 
 
 def test_rotary_network_sees_order_alone():
@@ -518,6 +550,8 @@ def test_parameter_names_are_those_of_kept_weights():
         ({"tied": True}, "3 classes and a vocabulary of 5, .* make them equal"),
         ({"joint": True, "norms": ("value",)}, "name both of query_key and value"),
         ({"rotary": True, "width": 12}, "a head is 3 wide"),
+        ({"rotary": 0.5, "width": 24}, "a head is 6 wide and a share of 0.5 turns"),
+        ({"rotary": 1.5}, "rotary is 1.5, but it is the share of a head"),
         ({"gated": True, "hidden": (8, 8)}, r"hidden=\(8, 8\), but a gated MLP"),
     ],
 )

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from helpers import random
 
 from grokbook import metrics
-from grokbook.engine.observe import OBSERVABLES, Seen, Snapshot, observe, spike
+from grokbook.engine.observe import OBSERVABLES, Seen, Snapshot, burst, observe, spike
 
 PLAIN = [n for n, o in OBSERVABLES.items() if "objective" not in o.needs]
 FORMS = ("norms kept", "no norms")
@@ -269,3 +269,17 @@ def test_the_rule_of_a_window():
     planted[249] = 9.0
     assert not spike(planted, **how)
     assert not spike([1.0] * 248 + [9.0], **how)
+
+
+def test_the_rule_of_a_slingshot():
+    """A loud step after a quiet one, if it is recent; an early rise is none."""
+    assert not burst([])
+    assert not burst([1e-8] * 100)
+    assert burst([1e-8] * 100 + [0.1])
+    assert not burst([1e-8] * 100 + [0.09])
+    assert not burst([2e-6] * 100 + [5.0])
+    assert burst([1e-8] + [5.0] * 50)
+    assert not burst([1e-8] + [5.0] * 40)  # what is quiet is no older than the rise
+    assert not burst([1e-8] * 10 + [5.0] + [1e-8] * 50)
+    assert burst([1e-8] * 10 + [5.0] + [1e-8] * 50, recent=51)
+    assert burst([1e-3] * 60 + [5.0], quiet=1e-3, loud=1.0)

@@ -1,9 +1,12 @@
-"""WikiText in GPT-2's code: merges by rank, blocks in order, missing corpora."""
+"""Corpora in GPT-2's code: merges by rank, blocks in order, parts, missing files."""
+
+import sys
 
 import pytest
 import torch
-from helpers import tiny_corpus
+from helpers import put, tiny_corpus
 
+from grokbook import datasets
 from grokbook.datasets.text import _bytes, encoder, wikitext
 from grokbook.errors import DataError
 from grokbook.project import data_folder
@@ -77,3 +80,60 @@ def test_unpinned_corpus_is_read_as_it_lies(folder, monkeypatch):
         data.x_train.flatten().tolist()
         == (encoder()(LINE) * 5)[:-1][: data.x_train.numel()]
     )
+
+
+FINEWEB = "fineweb-edu-sample/fineweb_edu_sample.txt"
+
+
+def test_undivided_corpus_trains_on_its_first_lines(folder, monkeypatch):
+    """Nine tenths of the lines, in order; the test part is the rest and no more."""
+    tiny_corpus(folder, monkeypatch)
+    lines = [f" the cat {k} \n" for k in range(20)]
+    put(folder, monkeypatch, FINEWEB, "".join(lines).encode())
+    data = wikitext("fineweb-edu", block=3, vocabulary=259)
+    for which, part in (("train", lines[:18]), ("test", lines[18:])):
+        tokens = [token for line in part for token in encoder(259)(line)]
+        x, y = getattr(data, f"x_{which}"), getattr(data, f"y_{which}")
+        assert x.flatten().tolist() == tokens[: x.numel()]
+        assert y.flatten().tolist() == tokens[1 : y.numel() + 1]
+        assert 0 <= len(tokens) - 1 - x.numel() < 3
+
+
+def test_few_blocks_are_few_lines(folder, monkeypatch):
+    """What nobody asked for is not put into tokens."""
+    tiny_corpus(folder, monkeypatch)
+    put(folder, monkeypatch, FINEWEB, (LINE * 100).encode())
+    encode, seen = encoder(257), []
+
+    def note(line):
+        seen.append(line)
+        return encode(line)
+
+    monkeypatch.setitem(wikitext.__globals__, "encoder", lambda _: note)
+    data = wikitext(
+        "fineweb-edu", block=8, vocabulary=257, train_blocks=3, test_blocks=1
+    )
+    assert data.x_train.shape == (3, 8) and data.x_test.shape == (1, 8)
+    needed = sum(-(-(blocks * 8 + 1) // len(encode(LINE))) for blocks in (3, 1))
+    assert len(seen) == needed
+
+
+def test_the_excerpt_says_where_it_comes_from(folder, monkeypatch):
+    tiny_corpus(folder, monkeypatch)
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    with pytest.raises(DataError) as caught:
+        wikitext("fineweb-edu", vocabulary=256)
+    for part in (FINEWEB, str(folder), datasets.address(FINEWEB), "GROKBOOK_DATA"):
+        assert part in str(caught.value)
+
+
+def test_excerpt_of_fineweb():
+    """The real file, where it is there: as many tokens as its provenance tells."""
+    for name in (FINEWEB, "gpt2/encoder.json"):
+        if not (data_folder() / name).exists():
+            pytest.skip(f"{name} is not in the data folder")
+    data = wikitext("fineweb-edu", block=128)
+    assert len(data.x_train) == 1436 and len(data.x_test) == 265
+    assert data.x_train[0, :4].tolist() == encoder()("The Independent Jane\n")
+    whole = encoder()(datasets.text(FINEWEB))
+    assert len(whole) == 217_888

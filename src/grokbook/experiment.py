@@ -17,7 +17,7 @@ SCALES = ("paper", "laptop", "smoke")  # best evidence first
 # Fields of an arm that say how it is called and looked at, not what is trained.
 LOOKS = frozenset(
     ["name", "log", "observables", "rarely", "keep", "keep_dtype", "keep_seeds"]
-    + ["trace", "window", "eval_batch"]
+    + ["trace", "window", "eval_batch", "through_nan"]
 )
 
 
@@ -45,6 +45,10 @@ class Window:
     steps so far. When it holds, the state of ``every`` steps earlier is kept for a
     replay, and each of the next ``length`` steps is observed with ``observables``. At
     most ``most`` windows open, one after the other.
+
+    ``replay``: the window begins before the rule held. The state of twice ``every``
+    steps earlier is trained again at the end, each of its steps until ``length`` after
+    the rule held is observed, and no state is left behind.
     """
 
     rule: Spec
@@ -52,6 +56,7 @@ class Window:
     length: int = 200
     every: int = 50
     most: int = 1
+    replay: bool = False
 
     def __post_init__(self):
         for name in ("length", "every", "most"):
@@ -80,8 +85,9 @@ class Arm:
     ones that are measured at fewer epochs, which are logged even where ``log`` skips
     them. ``keep``: epochs whose weights are stored beside the record, rounded to
     ``keep_dtype`` and for ``keep_seeds`` alone if these are given. ``trace``: keep the
-    loss of every step. ``window``: dense looks where a rule says so. ``eval_batch``:
+    loss of every step, to four digits. ``window``: dense looks where a rule says so. ``eval_batch``:
     evaluate so many rows at a time, as many of the training as of the test set.
+    ``through_nan``: a loss that becomes NaN is recorded and does not end the training.
     """
 
     name: str
@@ -110,6 +116,7 @@ class Arm:
     eval_batch: int | None = None
     trace: bool = False
     window: Window | None = None
+    through_nan: bool = False
 
     def __post_init__(self):
         for name in ("epochs", "batch_size", "eval_batch"):

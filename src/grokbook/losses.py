@@ -1,9 +1,11 @@
-"""Losses of Prieto et al. (2025) and their controls, each in a chosen precision.
+"""Losses of Prieto et al. (2025) and Liu et al. (2026), each in a chosen precision.
 
     softmax CE      -log softmax(z)_y                               [eq. 1]
     StableMax CE    -log s(z_y) / sum_k s(z_k)                      [section 4]
     Taylor CE       the same with 1 + x + x^2/2 of z - min z        [eq. 20]
     exact CE        log(1 + sum_{k != y} exp(z_k - z_y))            (not in the paper)
+    interventions   softmax CE whose logits' gradient is projected, repaired or cut
+                                                             [Liu, sections 3 and B]
 
 Shapes: ``logits (*rows, classes)`` of any floating dtype, ``labels (*rows)`` int64.
 Every loss is computed *and returned* in ``dtype``, mean included, because that
@@ -290,3 +292,86 @@ def correct_logit_detached(
     _check(logits, labels, dtype)
     held = torch.where(_is_label(logits, labels), logits.detach(), logits)
     return softmax_cross_entropy(held, labels, dtype=dtype, reduction=reduction)
+
+
+def projected_cross_entropy(
+    logits: Float[Tensor, "*rows classes"],
+    labels: Int[Tensor, "*rows"],
+    *,
+    dtype: torch.dtype = torch.float32,
+    forward: bool = False,
+    reduction: str = "mean",
+) -> Float[Tensor, ""] | Float[Tensor, "*rows"]:
+    """Softmax CE whose gradient at the logits has its mean over classes taken away.
+
+    The zero-sum projection of Liu et al. (2026), section 3: the value is that of
+    ``softmax_cross_entropy``, bit for bit. With ``forward`` the logits lose their mean
+    in the forward pass too, the other reading of "subtracting W_G" (section B.3).
+    """
+    _check(logits, labels, dtype)
+    mean = logits.mean(dim=-1, keepdim=True)
+    # the difference is 0 in the forward pass and takes the mean away in the backward
+    logits = logits - (mean if forward else mean - mean.detach())
+    return softmax_cross_entropy(logits, labels, dtype=dtype, reduction=reduction)
+
+
+def repaired_cross_entropy(
+    logits: Float[Tensor, "*rows classes"],
+    labels: Int[Tensor, "*rows"],
+    *,
+    dtype: torch.dtype = torch.float32,
+    reduction: str = "mean",
+) -> Float[Tensor, ""] | Float[Tensor, "*rows"]:
+    """Softmax CE whose correct logit gets minus the sum of the other gradients.
+
+    The value and the wrong-class gradients are those of ``softmax_cross_entropy``, bit
+    for bit; what a collapsed softmax has lost is put back. Not in Liu et al. (2026),
+    whose projection restores the sum of the gradients without the correct one.
+    """
+    _check(logits, labels, dtype)
+    correct = _pick(logits, labels).unsqueeze(-1)
+    is_label = _is_label(logits, labels)
+    others = logits - (correct - correct.detach())
+    logits = torch.where(is_label, logits.detach(), others)
+    return softmax_cross_entropy(logits, labels, dtype=dtype, reduction=reduction)
+
+
+def collapsed_cross_entropy(
+    logits: Float[Tensor, "*rows classes"],
+    labels: Int[Tensor, "*rows"],
+    *,
+    dtype: torch.dtype = torch.float64,
+    bits: int = 24,
+    reduction: str = "mean",
+) -> Float[Tensor, ""] | Float[Tensor, "*rows"]:
+    """Softmax CE without a gradient of correct logits that ``bits`` bits would lose.
+
+    A collapse of the softmax on its own, without any other rounding: the correct logit
+    of a row gets none once the others have less than 2^-bits of the probability. Not in
+    Liu et al. (2026).
+    """
+    _check(logits, labels, dtype)
+    gaps = (logits - _pick(logits, labels).unsqueeze(-1)).to(dtype)
+    gaps = gaps.masked_fill(_is_label(logits, labels), float("-inf"))
+    is_lost = gaps.exp().sum(dim=-1, keepdim=True) < 2.0**-bits
+    cut = is_lost & _is_label(logits, labels)
+    logits = torch.where(cut, logits.detach(), logits)
+    return softmax_cross_entropy(logits, labels, dtype=dtype, reduction=reduction)
+
+
+def clamped_cross_entropy(
+    logits: Float[Tensor, "*rows classes"],
+    labels: Int[Tensor, "*rows"],
+    *,
+    dtype: torch.dtype = torch.float32,
+    depth: float | Tensor = 100.0,
+    reduction: str = "mean",
+) -> Float[Tensor, ""] | Float[Tensor, "*rows"]:
+    """Softmax CE of logits raised to at least the largest minus ``depth``.
+
+    Then no exponential underflows (Liu et al. 2026, section B.2.10). A raised logit has
+    no gradient, and the maximum has none through the others.
+    """
+    _check(logits, labels, dtype)
+    logits = torch.maximum(logits, logits.detach().amax(dim=-1, keepdim=True) - depth)
+    return softmax_cross_entropy(logits, labels, dtype=dtype, reduction=reduction)

@@ -21,7 +21,11 @@ CHOICES: dict[str, dict[str, Any]] = {
         "mlp": models.MLP,
         "transformer": models.Transformer,
         "resnet18": models.ResNet18,
+        "vgg11": models.VGG11,
+        "vit": models.ViT,
         "gpt2": models.gpt2,
+        "decoder": models.decoder,
+        "free_features": models.FreeFeatures,
     },
     "loss": {
         f.__name__: f
@@ -33,6 +37,10 @@ CHOICES: dict[str, dict[str, Any]] = {
             losses.mean_squared_error,
             losses.correct_logit_zeroed,
             losses.correct_logit_detached,
+            losses.projected_cross_entropy,
+            losses.repaired_cross_entropy,
+            losses.collapsed_cross_entropy,
+            losses.clamped_cross_entropy,
         )
     },
     "penalty": penalties.PENALTIES,

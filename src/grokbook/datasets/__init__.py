@@ -1,8 +1,8 @@
 """Tasks as tensors: every task is a function that returns a ``Data``, split in two.
 
-    algorithmic   modular arithmetic, sparse parity
+    algorithmic   modular arithmetic, sparse parity, bare row numbers
     images        MNIST, CIFAR-10, CIFAR-100, folders of images, random crops
-    text          WikiText in GPT-2's byte-pair code, whole corpus files
+    text          WikiText and FineWeb-Edu in GPT-2's byte-pair code, whole files
     fetch         the public files behind them, checked every time they are read
 
 Imports torch and numpy; pooch, pillow and tiktoken only where a task needs them.
@@ -16,6 +16,7 @@ from grokbook.datasets.algorithmic import (
     ENCODINGS,
     OPERATIONS,
     SHUFFLES,
+    balanced_rows,
     modular,
     modular_rows,
     sparse_parity,
@@ -37,6 +38,7 @@ from grokbook.errors import choose
 TASKS: dict[str, Callable[..., Data]] = {
     "modular": modular,
     "sparse_parity": sparse_parity,
+    "balanced_rows": balanced_rows,
     "mnist": mnist,
     "cifar10": cifar10,
     "cifar100": cifar100,
@@ -54,6 +56,7 @@ __all__ = [
     "Data",
     "Images",
     "address",
+    "balanced_rows",
     "cifar10",
     "cifar100",
     "crop_flip",
@@ -82,6 +85,8 @@ def rows(name: str, options: Mapping[str, Any]) -> int | None:
         return modular_rows(**{option: given[option] for option in needed})
     if name == "sparse_parity":
         return given["samples"] // 2
+    if name == "balanced_rows":
+        return given["classes"] * given["per_class"]
     if name not in PUBLISHED:
         return None
     there = 10_000 * given["batches"] if name == "cifar10" else PUBLISHED[name]

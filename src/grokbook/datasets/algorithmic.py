@@ -1,7 +1,7 @@
-"""Tasks that are computed: modular arithmetic and sparse parity.
+"""Tasks that are computed: modular arithmetic, sparse parity, numbers of rows.
 
-The splits draw from torch's global generator, as the official code of Prieto et al.
-does: after ``torch.manual_seed(42)`` the training set is theirs, row for row.
+Splits are drawn from torch's global generator, as in the official code of Prieto et
+al.: after ``torch.manual_seed(42)`` the training set is theirs, row for row.
 """
 
 import random
@@ -40,6 +40,7 @@ def modular(
     bits: int | None = None,
     smallest: int = 0,
     equals: bool = False,
+    operator: bool = False,
     shuffle: str = "torch",
 ) -> Data:
     """(a o b) mod p for all ordered pairs of smallest..p-1 [Prieto, section 3.1].
@@ -49,13 +50,16 @@ def modular(
     base-2 code of each (official code of Figure 4); "random_binary" distinct random
     codes of ``bits`` bits (the paper's wording).
     The training set has int(train_fraction * pairs) rows. "divide" takes a prime p and
-    leaves b = 0 out. ``equals`` adds a third token, the equals sign, with number p.
+    leaves b = 0 out. ``equals`` adds a third token, the equals sign, with number p;
+    with ``operator`` too a row is a, operator, b, equals sign, numbered p and p + 1.
     ``shuffle="python"`` splits as the code of Singh et al. 2026 does: Python's shuffle,
     seeded as torch's generator was, and int((1 - train_fraction) * pairs) test rows.
     """
     choose("encoding", encoding, ENCODINGS)
     if equals and encoding != "tokens":
         raise ValueError(f"equals=True needs encoding='tokens', not {encoding!r}")
+    if operator and not equals:
+        raise ValueError("operator=True needs equals=True: the two come together")
     pairs = _pairs(p, operation, smallest)
     n_train = _train_rows(len(pairs), train_fraction, shuffle)
     if isinstance(operation, str):
@@ -63,7 +67,10 @@ def modular(
     labels = operation(pairs[:, 0], pairs[:, 1], p)
     order = _order(len(pairs), shuffle)
     x = _encode(pairs, p, encoding, bits)  # random codes are drawn after the split
-    if equals:
+    if operator:
+        a, b = x.unbind(1)
+        x = torch.stack([a, torch.full_like(a, p), b, torch.full_like(b, p + 1)], 1)
+    elif equals:
         x = torch.nn.functional.pad(x, (0, 1), value=p)
     train, test = order[:n_train], order[n_train:]
     return Data(x[train], labels[train], x[test], labels[test])
@@ -151,3 +158,20 @@ def sparse_parity(
     order = torch.randperm(samples)
     train, test = order[: samples // 2], order[samples // 2 :]
     return Data(x[train], y[train], x[test], y[test])
+
+
+def balanced_rows(*, classes: int, per_class: int) -> Data:
+    """Numbers of rows (rows, 1) int64 as inputs, class by class, for ``FreeFeatures``.
+
+    The unconstrained-feature model of Liu et al. 2026, section D. The test split is the
+    training split, since such a model has nothing to say about another row. Nothing is
+    drawn.
+    """
+    if min(classes, per_class) < 1:
+        raise ValueError(
+            f"{classes} classes of {per_class} rows each are none: give at least one "
+            "of both"
+        )
+    x = torch.arange(classes * per_class)
+    y = x // per_class
+    return Data(x[:, None], y, x[:, None], y)

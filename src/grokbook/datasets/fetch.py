@@ -63,6 +63,10 @@ REGISTRY: dict[str, str] = {
     "wikitext-2/wiki.test.tokens": (
         "d790b833ef8cf03a90db7bf1271b7520b83c45ce07ba3c1a9699df81e239eca0"
     ),
+    # 1 MB that a repository says is of FineWeb-Edu's sample-10BT; there is no other pin
+    "fineweb-edu-sample/fineweb_edu_sample.txt": (
+        "898138edfad3ff17d91697ee8c758d64b79356720c427accddbbdf6612bb5a6e"
+    ),
     "gpt2/encoder.json": (
         "196139668be63f3b5d6574427317ae82f612a97c5d1cdaf36ed2256dbf636783"
     ),
@@ -80,6 +84,10 @@ URLS: dict[str, str] = {
     "tinyshakespeare/input.txt": (
         "https://raw.githubusercontent.com/karpathy/char-rnn/master/data/"
         "tinyshakespeare/input.txt"
+    ),
+    "fineweb-edu-sample/fineweb_edu_sample.txt": (
+        "https://raw.githubusercontent.com/sdrshn-nmbr/gpt-2.x/"
+        "5c89630697f144d518b455077107b8bc3b21a54b/fineweb_sample.txt"
     ),
     "gpt2/encoder.json": (
         "https://openaipublic.blob.core.windows.net/gpt-2/encodings/main/encoder.json"

@@ -1,16 +1,15 @@
-"""WikiText in GPT-2's byte-pair code, cut into blocks, for next-token prediction.
+"""Corpora in GPT-2's byte-pair code, cut into blocks, for next-token prediction.
 
 The code is built from GPT-2's published ``encoder.json`` alone: a token's number is the
 rank of its merge. Its first tokens are a code of their own, the same training stopped
 earlier, so a reduced run may take the first 4,096 of the 50,257 and still write any
-text. WikiText-2 is fetched and checked; WikiText-103 has no pinned copy and is read
-from the data folder as it lies there.
+text. WikiText-2 and an excerpt of FineWeb-Edu are fetched and checked; WikiText-103 has
+no pinned copy and is read from the data folder as it lies there.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -24,6 +23,10 @@ from grokbook.project import data_folder
 VOCABULARY = 50_257  # with the end-of-text mark, which plain text never holds
 # How GPT-2 cuts text into words before it merges bytes.
 _WORDS = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+
+# Corpora without published parts: one file, whose first lines train and last ones test.
+_UNDIVIDED = {"fineweb-edu": "fineweb-edu-sample/fineweb_edu_sample.txt"}
+_TRAIN_SHARE = 0.9
 
 
 def text(name: str) -> str:
@@ -76,9 +79,15 @@ def wikitext(
 ) -> Data:
     """Blocks of tokens: x (blocks, block) and y, the same moved on by one token.
 
-    The training and the test part of a corpus, each cut into blocks without overlap;
-    the rest is dropped. ``train_blocks``, ``test_blocks``: only the first so many.
-    DataError if the corpus is missing or too short for one block.
+    The training and the test part of a ``corpus`` ("wikitext-2", "wikitext-103-raw",
+    "fineweb-edu"), each cut into blocks without overlap; the rest is dropped.
+    ``train_blocks``, ``test_blocks``: only the first so many. DataError if the corpus
+    is missing or too short for one block.
+
+    "fineweb-edu" is 1 MB of FineWeb-Edu, 218,000 of GPT-2's tokens, for Figure 5 of Liu
+    et al. 2026: enough to be learned by heart, not to learn a language from. Its
+    documents follow each other without a mark, so nine tenths of its lines train, and
+    the last of them may end in the document that the test part begins with.
     """
 
     def part(which: str, blocks: int | None) -> tuple[Tensor, Tensor]:
@@ -100,16 +109,25 @@ def _tokens(corpus: str, which: str, vocabulary: int, wanted: int | None) -> Ten
     """The tokens of a file, line by line, or the first of them."""
     encode = encoder(vocabulary)
     pieces, count = [np.empty(0, np.int64)], 0
-    with _corpus_file(corpus, which).open(encoding="utf-8") as lines:
-        for line in lines:
-            pieces.append(np.array(encode(line), dtype=np.int64))
-            count += len(pieces[-1])
-            if wanted is not None and count >= wanted:
-                break
+    for line in _lines(corpus, which):
+        pieces.append(np.array(encode(line), dtype=np.int64))
+        count += len(pieces[-1])
+        if wanted is not None and count >= wanted:
+            break
     return torch.from_numpy(np.concatenate(pieces))[:wanted]
 
 
-def _corpus_file(corpus: str, which: str) -> Path:
+def _lines(corpus: str, which: str) -> Iterable[str]:
+    """The lines of the training or the test part of a corpus, with their ends."""
+    if corpus in _UNDIVIDED:
+        with fetch(_UNDIVIDED[corpus]).open(encoding="utf-8") as file:
+            lines = file.readlines()
+        cut = int(len(lines) * _TRAIN_SHARE)
+        return lines[:cut] if which == "train" else lines[cut:]
+    return _published_part(corpus, which)
+
+
+def _published_part(corpus: str, which: str) -> Iterable[str]:
     ending = "raw" if corpus.endswith("raw") else "tokens"
     name = f"{corpus}/wiki.{which}.{ending}"
     path = fetch(name) if name in REGISTRY else data_folder() / name
@@ -118,4 +136,5 @@ def _corpus_file(corpus: str, which: str) -> Path:
             f"{name} is not in {data_folder()} and has no address to fetch it from: "
             "put it there, or point GROKBOOK_DATA at a folder that has it"
         )
-    return path
+    with path.open(encoding="utf-8") as lines:
+        yield from lines

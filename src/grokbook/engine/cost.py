@@ -76,6 +76,8 @@ def _row(model: Spec, dataset: Spec, augment: Spec | None) -> torch.Tensor:
     """One row of a task, of the right shape, on the device of the context."""
     if dataset.name == "wikitext":
         return torch.zeros(1, dataset.options.get("block", 512), dtype=torch.int64)
+    if dataset.name == "balanced_rows":
+        return torch.zeros(1, 1, dtype=torch.int64)
     if dataset.name in ("cifar10", "cifar100", "image_folder"):
         size = augment.options["size"] if augment else 32
         return torch.zeros(1, 3, size, size)

@@ -40,10 +40,15 @@ class Journal:
         self.kept: dict[int, dict[str, Tensor]] = {}
         self.trace: list[list[float]] = []  # by step, the loss of every member
         self.watches = [_Watch() for _ in members]
-        self.diverged: dict[int, int] = {}  # member -> epoch at which its loss was NaN
-        self._earlier: dict[str, Any] | None = None
+        self.nan_since: dict[int, int] = {}  # member -> epoch at which its loss was NaN
+        self._earlier: list[dict[str, Any]] = []  # states at the last looks of a rule
         self._waiting: list[tuple[int, dict[str, Tensor], dict[str, Tensor]]] = []
         self._losses: list[Tensor] = []
+
+    @property
+    def diverged(self) -> dict[int, int]:
+        """Members that a NaN has ended, and when."""
+        return {} if self.arm.through_nan else self.nan_since
 
     @classmethod
     def resumed(
@@ -81,15 +86,17 @@ class Journal:
         return bool(self._inside(epoch))
 
     def _inside(self, epoch: int) -> list[int]:
-        """Members that have a window open at an epoch."""
+        """Members that are to be seen at an epoch because their window is open."""
         window = self.arm.window
-        if window is None:
+        if window is None or window.replay:
             return []
-        return [
-            k
-            for k, watch in enumerate(self.watches)
-            if any(first < epoch <= first + window.length for first in watch.opened)
-        ]
+        return [k for k in range(len(self.watches)) if self._has_open(k, epoch)]
+
+    def _has_open(self, k: int, epoch: int) -> bool:
+        """Whether a member has a window open at an epoch."""
+        length = self.arm.window.length if self.arm.window else 0
+        opened = self.watches[k].opened
+        return any(first < epoch <= first + length for first in opened)
 
     def watch(self, learner: Any) -> None:
         """Open windows where the rule says so, and hold the state to replay from."""
@@ -99,14 +106,15 @@ class Journal:
         self._settle_losses()
         rule = observe.RULES[window.rule.name]
         for k, watch in enumerate(self.watches):
-            is_open = k in self._inside(epoch + 1)
+            is_open = self._has_open(k, epoch + 1)
             if is_open or len(watch.opened) >= window.most or not self._earlier:
                 continue
             if rule([row[k] for row in self.trace], **options(window.rule)):
                 watch.opened.append(epoch)
-                earlier = _member(self._earlier, k, self.stacked)
+                earlier = _member(self._earlier[0], k, self.stacked)
                 watch.states[earlier["step"]] = earlier
-        self._earlier = learner.state()
+        held = 2 if window.replay else 1
+        self._earlier = [*self._earlier, learner.state()][-held:]
 
     def _settle_losses(self) -> None:
         if self._losses:
@@ -142,7 +150,7 @@ class Journal:
     def _look_for_nan(self, row: dict[str, Any]) -> None:
         for k, loss in enumerate(row.get("train_loss", ())):
             if math.isnan(loss):
-                self.diverged.setdefault(k, row["epoch"])
+                self.nan_since.setdefault(k, row["epoch"])
 
     def _error(self, results: list[Result | None]) -> Diverged:
         lost = [self.members[k] for k in self.diverged]
@@ -186,6 +194,10 @@ class Journal:
             for row in self.rows
             if k in row.get("of", [k])
         ]
+        if arm.window:
+            info = info | {"windows": len(self.watches[k].opened)}
+        if k in self.nan_since:
+            info = info | {"nan_since": self.nan_since[k]}
         if arm.stop is not None:
             rows = _until(rows, arm.stop)
         last = rows[-1]["epoch"]

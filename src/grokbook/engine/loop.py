@@ -14,6 +14,7 @@ from torch import Tensor
 
 from grokbook.engine import build, device, state
 from grokbook.engine.journal import Journal
+from grokbook.errors import Diverged
 from grokbook.experiment import Member, Result
 from grokbook.names import check
 
@@ -71,6 +72,7 @@ class _Run:
         checkpoint: Path | None,
     ):
         self.arm, self.checkpoint = members[0][0], checkpoint
+        self.on, self.matmul = on, matmul
         self.learner = build.learner(members, on, stacked=stacked)
         self.journal = Journal(members, stacked)
         self.logged = set(self.arm.logged_epochs())
@@ -124,7 +126,37 @@ class _Run:
                 return None
         if self.checkpoint is not None and self.spent + self.elapsed() > 1:
             self.save()  # should the record not be written, nothing is trained twice
-        return journal.results(self.spent + self.elapsed(), self.info | self.reasons())
+        try:
+            seconds = self.spent + self.elapsed()
+            results = journal.results(seconds, self.info | self.reasons())
+        except Diverged as error:
+            for result in filter(None, error.outcomes):
+                self.see_windows(result)
+            raise
+        for result in results:
+            self.see_windows(result)
+        return results
+
+    def see_windows(self, result: Result) -> None:
+        """Train the windows of a member again that begin before their rule held."""
+        window = result.arm.window
+        if window is None or not window.replay:
+            return
+        for start, saved in result.states.items():
+            end = start + 2 * window.every + window.length
+            found = replay(
+                (result.arm, result.seed),
+                saved,
+                steps=min(end, self.arm.epochs) - start,
+                observables=window.observables,
+                on=self.on,
+                matmul=self.matmul,
+            )
+            rows = {row["epoch"]: row for row in found}
+            for row in result.rows:
+                rows[row["epoch"]] = rows.get(row["epoch"], {}) | row
+            result.rows = [rows[epoch] for epoch in sorted(rows)]
+        result.states = {}
 
     def look(self, before: dict[str, Tensor] | None) -> None:
         """What is to be seen and kept at this epoch."""
@@ -180,6 +212,7 @@ def replay(
     steps: int,
     observables: Sequence[str],
     every: int = 1,
+    on: str = "cpu",
     matmul: str = "torch",
 ) -> list[dict[str, float]]:
     """Rows of a member trained again from a kept state, with other observables.
@@ -189,8 +222,8 @@ def replay(
     library that the member was trained with, the steps are the same bit for bit.
     """
     check(member[0])
-    with device.as_asked("cpu", matmul):
-        learner = build.learner([member])
+    with device.as_asked(on, matmul):
+        learner = build.learner([member], on)
         learner.restore(saved)
         rows = []
         for step in range(1, steps + 1):

@@ -28,6 +28,8 @@ from grokbook import metrics
 
 Values = dict[str, Tensor]
 PLACES = {"attention.0", "features"}  # taps that observables below look at
+# Edges of the histogram of update sizes: twenty bins in a factor of ten.
+UPDATE_BINS = tuple(10 ** (k / 20) for k in range(-180, -19))
 
 
 @dataclass
@@ -224,14 +226,79 @@ def spectrum(s: Snapshot) -> Values:
     return values
 
 
+@observable("train", "features")
+def inflation(s: Snapshot) -> Values:
+    """Numerical feature inflation of Liu et al. 2026, and the collapse before it."""
+    logits, labels = s.train.logits, s.train.labels
+    features = s.train.taps["features"]
+    features = features.reshape(-1, features.shape[-1])
+    head_mean, feature_mean = metrics.global_means(_head(s.params), features)
+    margins = metrics.margins(logits, labels)
+    return {
+        "head_norm": metrics.total_norm([_head(s.params)]),
+        "head_mean_norm": torch.linalg.vector_norm(head_mean),
+        "feature_mean_norm": torch.linalg.vector_norm(feature_mean),
+        "feature_norm": torch.linalg.vector_norm(features.double(), dim=-1).mean(),
+        "mean_cosine": metrics.cosine(head_mean, feature_mean),
+        "feature_alignment": metrics.feature_alignment(features),
+        "correct_logit": metrics.correct_logit(logits, labels),
+        "mean_logit": logits.double().mean(),
+        "residual_mass": metrics.residual_mass(logits, labels),
+        "collapsed": metrics.collapsed(logits, labels, torch.float32),
+        "class_sum": metrics.class_sum(logits, labels),
+        "smallest_margin": margins.min(),
+        "mean_margin": margins.mean(),
+    }
+
+
+@observable("step")
+def head_update(s: Snapshot) -> Values:
+    """Sizes of the last step of the head's weights and of their gradients."""
+    sizes = _head_steps(s)
+    grads = _head(s.grads).abs()
+    return {
+        "head_update": sizes.mean(),
+        "head_update_median": sizes.median(),
+        "head_update_largest": sizes.max(),
+        "head_gradient": grads.double().mean(),
+        "head_gradient_largest": grads.double().max(),
+    }
+
+
+@observable("step")
+def head_update_histogram(s: Snapshot) -> Values:
+    """Shares of the head's weights by the size of their last step (UPDATE_BINS)."""
+    sizes = _head_steps(s).flatten()
+    edges = torch.tensor(UPDATE_BINS, dtype=sizes.dtype, device=sizes.device)
+    below = (sizes[:, None] < edges).double().mean(dim=0)  # share below each edge
+    shares = below[1:] - below[:-1]
+    return {"update_below": below[0]} | {
+        f"update_bin.{k}": share for k, share in enumerate(shares.unbind())
+    }
+
+
+def _head(params: Mapping[str, Tensor]) -> Tensor:
+    """The weights (classes, width) of a network's last layer: its last matrix."""
+    return [w for w in params.values() if w.dim() == 2][-1]
+
+
+def _head_steps(s: Snapshot) -> Tensor:
+    """Sizes of the last step of the head's weights, in float64."""
+    return (_head(s.params).double() - _head(s.before).double()).abs()
+
+
+@observable("objective", mapped=False)
+def sharpness(s: Snapshot) -> Values:
+    weights, function = s.objective()
+    found = metrics.largest_eigenvalue(function, weights)
+    return {"sharpness": found.value, "sharpness_error": found.error}
+
+
 @observable("objective", mapped=False)
 def curvature(s: Snapshot) -> Values:
     weights, function = s.objective()
-    sharpness = metrics.largest_eigenvalue(function, weights)
     trace = metrics.hutchinson_trace(function, weights, probes=20)
-    return {
-        "sharpness": sharpness.value,
-        "sharpness_error": sharpness.error,
+    return sharpness(s) | {
         "hessian_trace": trace.mean,
         "hessian_trace_error": trace.error,
     }
@@ -292,4 +359,23 @@ def spike(
     return max(losses[-recent:]) > factor * median(before)
 
 
-RULES = {"spike": spike}
+def burst(
+    losses: Sequence[float],
+    *,
+    quiet: float = 1e-6,
+    loud: float = 0.1,
+    recent: int = 50,
+) -> bool:
+    """Whether a loss that had been at most ``quiet`` is ``loud`` in the recent steps.
+
+    The rule of a ``Window`` for the slingshots of Liu et al. 2026; ``evidence.spikes``
+    counts them afterwards. With ``quiet`` far below the loss of a network that has just
+    learned its data, early oscillations do not count.
+    """
+    place = max(len(losses) - recent, 0)
+    return max(losses[place:], default=0.0) >= loud and (
+        min(losses[:place], default=loud) <= quiet
+    )
+
+
+RULES = {"spike": spike, "burst": burst}

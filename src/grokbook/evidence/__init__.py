@@ -3,7 +3,7 @@
     reading     `record`: what a page calls first; what was read is noted
     references  `reference`: the authors' own numbers, pinned; what was cited is noted
     run         `Run`: one arm of a record, whose values are pandas Series over seeds
-    events      crossing, peak, fit, generalisation, delay, lead, ratio, growth, spikes
+    events      crossing, peak, fit, generalisation, delay, lead, ratio, growth, bursts
     told        a value over seeds as a sentence has it
 
 Series over seeds add, divide and compare seed by seed. An epoch that never comes is
@@ -15,9 +15,12 @@ Not covered: what a claim is (`claims`), and quantities made from weights (`metr
 
 from grokbook.evidence.events import (
     average,
+    bursts,
+    counted,
     crossing,
     delay,
     difference,
+    earliest,
     fitted,
     generalised,
     growth,
@@ -36,12 +39,15 @@ from grokbook.evidence.told import told, words
 __all__ = [
     "Run",
     "average",
+    "bursts",
     "cited",
+    "counted",
     "crossing",
     "delay",
     "described",
     "difference",
     "digest",
+    "earliest",
     "fitted",
     "generalised",
     "growth",

@@ -1,6 +1,7 @@
 """Measurements of networks, by what they look at: pure functions of tensors.
 
     logits      accuracy, gaps, softmax collapse
+    inflation   global means of head and features, margins, what collapse leaves
     weights     norms, alignment with the gradient, absorbed steps
     spectra     Fourier modes of a weight, eigenvalues of features, how few are filled
     circuits    Fourier circles of an embedding, entropy of attention
@@ -18,6 +19,15 @@ from grokbook.metrics.curvature import (
     hessian_products,
     hutchinson_trace,
     largest_eigenvalue,
+)
+from grokbook.metrics.inflation import (
+    class_sum,
+    collapsed,
+    correct_logit,
+    feature_alignment,
+    global_means,
+    margins,
+    residual_mass,
 )
 from grokbook.metrics.logits import (
     accuracy,
@@ -51,19 +61,26 @@ __all__ = [
     "accuracy",
     "adam_preconditioner",
     "attention_entropy",
+    "class_sum",
     "collapse_fraction",
+    "collapsed",
+    "correct_logit",
     "cosine",
     "effective_rank",
+    "feature_alignment",
     "fourier_concentration",
     "fourier_spectrum",
     "gini",
+    "global_means",
     "gram_eigenvalues",
     "hessian_products",
     "hutchinson_trace",
     "joint_cosine",
     "largest_eigenvalue",
+    "margins",
     "participation_ratio",
     "power_law_exponent",
+    "residual_mass",
     "share",
     "top_accuracy",
     "top_gap",

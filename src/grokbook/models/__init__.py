@@ -1,11 +1,19 @@
 """Networks of the four papers, each written for one network, without any training.
 
-``MLP``, ``Transformer`` (with ``gpt2``) and ``ResNet18`` are called as ``model(x,
-tap)``; ``taps`` says what a tap is, ``fast`` holds the shortcuts taken without one.
+    mlp           MLP
+    transformer   Transformer, with gpt2 and decoder
+    vit           ViT, the same blocks on patches of an image
+    convnets      ResNet18, VGG11
+    free          FreeFeatures, whose features are parameters
+
+All are called as ``model(x, tap)``; ``taps`` says what a tap is, ``fast`` holds the
+shortcuts taken without one. The last matrix among a network's parameters is that of its
+last layer, unless that is tied to an embedding.
 """
 
 from grokbook.models import fast, taps
-from grokbook.models.convnets import ResNet18
+from grokbook.models.convnets import VGG11, ResNet18
+from grokbook.models.free import FreeFeatures
 from grokbook.models.mlp import ACTIVATIONS, MLP
 from grokbook.models.taps import Dropout, Recorder
 from grokbook.models.transformer import (
@@ -13,9 +21,11 @@ from grokbook.models.transformer import (
     NORM_POSITIONS,
     NORMS,
     Transformer,
+    decoder,
     gpt2,
     without_norms,
 )
+from grokbook.models.vit import ViT
 
 __all__ = [
     "ACTIVATIONS",
@@ -23,10 +33,14 @@ __all__ = [
     "MLP",
     "NORMS",
     "NORM_POSITIONS",
+    "VGG11",
     "Dropout",
+    "FreeFeatures",
     "Recorder",
     "ResNet18",
     "Transformer",
+    "ViT",
+    "decoder",
     "fast",
     "gpt2",
     "taps",

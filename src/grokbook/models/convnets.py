@@ -1,11 +1,13 @@
-"""ResNet-18 of He et al. 2016, the image network of Prieto et al. 2025, Table 1.
+"""ResNet-18 of He et al. 2016 and VGG-11 of Simonyan and Zisserman 2015.
 
     x -> relu(x + norm(conv(relu(norm(conv(x))))))      eight times, in four stages
+    x -> relu(norm(conv(x)))            eight times, the sides halved after five of them
 
-Two stems: "imagenet" (7 x 7 convolution of stride 2, then max-pooling) as in the
-original, and "cifar" (3 x 3, stride 1) for 32 x 32 images, ten points better there.
-Convolutions start as He et al. 2015 say (fan out), norms as the identity. Deeper
-variants, which need bottleneck blocks, are not covered.
+ResNet-18 is the image network of Prieto et al. 2025, Table 1, and the one without
+slingshots of Liu et al. 2026, Figure 13. Two stems: "imagenet" (7 x 7 convolution of
+stride 2, then max-pooling) as in the original, and "cifar" (3 x 3, stride 1) for 32 x
+32 images, ten points better there. VGG-11 has the form for 32 x 32 images, whose head
+is one layer [Liu, Figures 3c, 10 and 11]. Deeper variants are not covered.
 """
 
 from __future__ import annotations
@@ -22,28 +24,46 @@ if TYPE_CHECKING:
     from jaxtyping import Float
 
 STEMS = ("imagenet", "cifar")
+STARTS = ("he", "torch")
 WIDTHS = (64, 128, 256, 512)
+VGG11_WIDTHS = (64, 128, 256, 256, 512, 512, 512, 512)
+VGG11_POOLS = (0, 1, 3, 5, 7)  # convolutions that are followed by max-pooling
+NORMS = {"batch": nn.BatchNorm2d}
+HEAD_NORMS = {
+    "batch": lambda width, affine: nn.BatchNorm1d(width, affine=affine),
+    "layer": lambda width, affine: nn.LayerNorm(width, elementwise_affine=affine),
+}
 
 
-def _conv(inputs: int, outputs: int, size: int, stride: int) -> nn.Conv2d:
-    return nn.Conv2d(
-        inputs, outputs, size, stride=stride, padding=size // 2, bias=False
-    )
+def _conv(
+    inputs: int, outputs: int, size: int, stride: int, *, bias: bool
+) -> nn.Conv2d:
+    return nn.Conv2d(inputs, outputs, size, stride=stride, padding=size // 2, bias=bias)
+
+
+def _norm(name: str | None, width: int) -> nn.Module:
+    return nn.Identity() if name is None else choose("norm", name, NORMS)(width)
 
 
 class ResidualBlock(nn.Module):
-    """relu(x + norm(conv(relu(norm(conv(x)))))), the first convolution with stride."""
+    """relu(x + norm(conv(relu(norm(conv(x)))))), the first convolution with stride.
 
-    def __init__(self, inputs: int, outputs: int, stride: int):
+    Without a ``norm`` the convolutions have biases.
+    """
+
+    def __init__(
+        self, inputs: int, outputs: int, stride: int, norm: str | None = "batch"
+    ):
         super().__init__()
-        self.first = _conv(inputs, outputs, 3, stride)
-        self.norm1 = nn.BatchNorm2d(outputs)
-        self.second = _conv(outputs, outputs, 3, 1)
-        self.norm2 = nn.BatchNorm2d(outputs)
+        bias = norm is None
+        self.first = _conv(inputs, outputs, 3, stride, bias=bias)
+        self.norm1 = _norm(norm, outputs)
+        self.second = _conv(outputs, outputs, 3, 1, bias=bias)
+        self.norm2 = _norm(norm, outputs)
         self.shortcut = None
         if stride != 1 or inputs != outputs:
             self.shortcut = nn.Sequential(
-                _conv(inputs, outputs, 1, stride), nn.BatchNorm2d(outputs)
+                _conv(inputs, outputs, 1, stride, bias=bias), _norm(norm, outputs)
             )
 
     def forward(
@@ -58,27 +78,46 @@ class ResidualBlock(nn.Module):
 class ResNet18(nn.Module):
     """Images (batch, 3, h, w) -> logits (batch, classes); 11.2 million weights.
 
-    ``width`` is that of the first of four stages, 64 in the original. ValueError for an
-    unknown ``stem``. Tap: ``features`` (batch, 8 width), the input of the last layer.
+    ``width`` is that of the first of four stages, 64 in the original. ``norm`` is
+    "batch", or None for convolutions with biases instead. ``start``: "he" draws the
+    convolutions as He et al. 2015 say (fan out, biases 0), "torch" as PyTorch does.
+    ValueError for other names. Tap: ``features`` (batch, 8 width), the input of the
+    last layer.
     """
 
-    def __init__(self, classes: int, *, stem: str = "imagenet", width: int = 64):
+    def __init__(
+        self,
+        classes: int,
+        *,
+        stem: str = "imagenet",
+        width: int = 64,
+        norm: str | None = "batch",
+        start: str = "he",
+    ):
         super().__init__()
+        bias = norm is None
         self.pools = choose("stem", stem, STEMS) == "imagenet"
-        self.stem = _conv(3, width, 7, 2) if self.pools else _conv(3, width, 3, 1)
-        self.norm = nn.BatchNorm2d(width)
+        size, stride = (7, 2) if self.pools else (3, 1)
+        self.stem = _conv(3, width, size, stride, bias=bias)
+        self.norm = _norm(norm, width)
         sizes = [width, *(width * w // WIDTHS[0] for w in WIDTHS)]
         self.blocks = nn.Sequential(
             *(
-                ResidualBlock(sizes[k + second], sizes[k + 1], 2 if starts else 1)
+                ResidualBlock(sizes[k + second], sizes[k + 1], 2 if starts else 1, norm)
                 for k in range(4)
                 for second, starts in ((0, k > 0), (1, False))
             )
         )
         self.head = nn.Linear(sizes[-1], classes)
+        if choose("start", start, STARTS) == "he":
+            self._start_as_he()
+
+    def _start_as_he(self) -> None:
         for module in self.modules():
             if isinstance(module, nn.Conv2d):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out")
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
 
     def places(self) -> tuple[str, ...]:
         """Names of the taps."""
@@ -93,3 +132,56 @@ class ResNet18(nn.Module):
         if self.pools:
             x = F.max_pool2d(x, 3, stride=2, padding=1)
         return self.head(tap("features", self.blocks(x).mean((-2, -1))))
+
+
+class VGG11(nn.Module):
+    """Images (batch, 3, 32, 32) -> logits (batch, classes); 9.2 million weights.
+
+    ``width`` is that of the first convolution, 64 in the original. ``norm``: None, or
+    "batch" after every convolution, whose biases stay as in torchvision's vgg11_bn.
+    ``head_norm``, one of None, "batch" and "layer", acts on the features before the
+    head, without weights unless ``affine``. There is no dropout, and the start is
+    PyTorch's. ValueError for other names and for images of another size. Tap:
+    ``features`` (batch, 8 width), the input of the head.
+    """
+
+    def __init__(
+        self,
+        classes: int,
+        *,
+        width: int = 64,
+        norm: str | None = None,
+        head_norm: str | None = None,
+        affine: bool = True,
+    ):
+        super().__init__()
+        sizes = [3, *(width * w // VGG11_WIDTHS[0] for w in VGG11_WIDTHS)]
+        pairs = zip(sizes, sizes[1:], strict=False)
+        self.convs = nn.ModuleList(_conv(a, b, 3, 1, bias=True) for a, b in pairs)
+        self.norms = nn.ModuleList(_norm(norm, size) for size in sizes[1:])
+        self.head_norm: nn.Module = nn.Identity()
+        if head_norm is not None:
+            of_width = choose("head norm", head_norm, HEAD_NORMS)
+            self.head_norm = of_width(sizes[-1], affine)
+        self.head = nn.Linear(sizes[-1], classes)
+
+    def places(self) -> tuple[str, ...]:
+        """Names of the taps."""
+        return ("features",)
+
+    def forward(
+        self, x: Float[Tensor, "batch 3 32 32"], tap: Tap | None = None
+    ) -> Float[Tensor, "batch classes"]:
+        """Images (batch, 3, 32, 32) -> logits (batch, classes)."""
+        if x.shape[-2:] != (32, 32):
+            raise ValueError(
+                f"images of {x.shape[-2]} x {x.shape[-1]}, but five halvings must "
+                "leave one place: give VGG11 images of 32 x 32"
+            )
+        for k, (conv, norm) in enumerate(zip(self.convs, self.norms, strict=True)):
+            x = F.relu(norm(conv(x)))
+            if k in VGG11_POOLS:
+                x = F.max_pool2d(x, 2)
+        # (batch, 8 width, 1, 1) -> (batch, 8 width)
+        features = self.head_norm(x.flatten(1))
+        return self.head((tap or untouched)("features", features))

@@ -72,11 +72,12 @@ class MLP(nn.Module):
     features) or (batch, ...) with as many entries. Output: logits (batch, classes).
     ``norm``, one of None, "layer", "rms" and "batch", acts on every hidden
     pre-activation and ``head_norm``, one of None, "batch" and "layer", before the last
-    layer; without ``affine`` they have no weights. ``dropout`` follows each activation.
-    ValueError for other names.
+    layer; without ``affine`` they have no weights. ``head_bias``, of the last layer, is
+    ``bias`` unless given. ``dropout`` follows each activation. ValueError for other
+    names.
 
     Taps: ``pre.k``, what the activation of layer k reads, and ``hidden.k``, what it
-    makes of it, both (batch, width).
+    makes of it, both (batch, width); ``features``, what the last layer reads.
     """
 
     def __init__(
@@ -88,6 +89,7 @@ class MLP(nn.Module):
         positions: int = 2,
         features: int | None = None,
         bias: bool = True,
+        head_bias: bool | None = None,
         activation: str = "relu",
         norm: str | None = None,
         head_norm: str | None = None,
@@ -104,8 +106,10 @@ class MLP(nn.Module):
             first = fast.Linear(features, sizes[0], bias=bias)
         else:
             raise ValueError("an MLP takes either vocabulary= (tokens) or features=")
-        pairs = zip(sizes, sizes[1:], strict=False)
-        rest = [fast.Linear(a, b, bias=bias) for a, b in pairs]
+        biases = [bias] * len(widths)
+        biases[-1] = bias if head_bias is None else head_bias
+        pairs = zip(sizes, sizes[1:], biases, strict=False)
+        rest = [fast.Linear(a, b, bias=has_bias) for a, b, has_bias in pairs]
         self.layers = nn.ModuleList([first, *rest])
         self.reads_tokens = vocabulary is not None
         self.norms = self.head_norm = None
@@ -120,7 +124,8 @@ class MLP(nn.Module):
     def places(self) -> tuple[str, ...]:
         """Names of the taps."""
         depth = range(len(self.layers) - 1)
-        return tuple(f"{name}.{k}" for k in depth for name in ("pre", "hidden"))
+        layers = [f"{name}.{k}" for k in depth for name in ("pre", "hidden")]
+        return (*layers, "features")
 
     def forward(
         self, x: Shaped[Tensor, " batch *features"], tap: Tap | None = None
@@ -136,4 +141,5 @@ class MLP(nn.Module):
                 pre = self.norms[k](pre)
             x = tap(f"hidden.{k}", self.activation(tap(f"pre.{k}", pre)))
             x = self.dropouts[k](x)
-        return head(x if self.head_norm is None else self.head_norm(x))
+        x = x if self.head_norm is None else self.head_norm(x)
+        return head(tap("features", x))

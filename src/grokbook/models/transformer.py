@@ -7,9 +7,10 @@
 ``Transformer`` as it stands is the network without norms of Nanda et al. 2023 [Prieto
 et al. 2025, Fig. 5c]. Options give PyTorch's post-norm encoder layer with dropout
 [Prieto's code, Fig. 6a], norms at any of five positions with the start of Singh et al.
-2026, ``gpt2`` of Radford et al. 2019 [Prieto, Table 1], and what Liu et al. and Tiwari
-et al. 2026 use: rotary positions [Su et al. 2021], gated layers [Shazeer 2020], norms
-on queries and keys. Caches for generation and cross-attention are not covered.
+2026, ``gpt2`` of Radford et al. 2019 [Prieto, Table 1], the ``decoder`` of Liu et al.
+2026 [Table 4], and what Tiwari et al. 2026 use: rotary positions [Su et al. 2021],
+gated layers [Shazeer 2020], norms on queries and keys. Caches for generation and
+cross-attention are not covered.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ class Layout:
     norm: str
     norm_eps: float
     affine: bool
+    norm_bias: bool
     causal: bool
     bias: bool
     mlp_bias: bool
@@ -60,7 +62,7 @@ class Layout:
     activation: str
     attention: str
     joint: bool
-    rotary: bool
+    rotary: bool | float
     gated: bool
     query_key_norm: bool
 
@@ -77,10 +79,15 @@ class Layout:
                 f"norms={self.norms} treat values apart from queries and keys, which "
                 "one joint matrix cannot: name both of query_key and value, or neither"
             )
-        if self.rotary and self.head_width % 2:
+        if not 0 <= self.rotary <= 1:
             raise ValueError(
-                f"rotary positions turn pairs, but a head is {self.head_width} wide: "
-                "choose width and heads with an even quotient"
+                f"rotary is {self.rotary}, but it is the share of a head that turns: "
+                "choose one between 0 and 1"
+            )
+        if self.head_width * self.rotary % 2:
+            raise ValueError(
+                f"rotary positions turn pairs, but a head is {self.head_width} wide "
+                f"and a share of {self.rotary} turns: choose an even product"
             )
         if self.gated and len(self.hidden) != 1:
             raise ValueError(
@@ -91,14 +98,24 @@ class Layout:
     def head_width(self) -> int:
         return self.width // self.heads
 
+    @property
+    def turned(self) -> int:
+        """Entries of every query and key that rotary positions turn."""
+        return int(self.head_width * self.rotary)
+
     def dropout_for(self, site: str) -> Dropout:
         """A module for this site."""
         return Dropout(self.dropout if site in self.dropout_at else 0.0)
 
     def new_norm(self, width: int | None = None) -> nn.Module:
         """A norm of the kind that all norms of this transformer are."""
+        # an RMS norm has no bias and no option for one
+        bias = {"bias": self.norm_bias} if self.norm == "layer" else {}
         return NORMS[self.norm](
-            width or self.width, eps=self.norm_eps, elementwise_affine=self.affine
+            width or self.width,
+            eps=self.norm_eps,
+            elementwise_affine=self.affine,
+            **bias,
         )
 
 
@@ -113,7 +130,7 @@ class Attention(nn.Module):
         super().__init__()
         width, bias = layout.width, layout.bias
         self.number, self.heads, self.joint = number, layout.heads, layout.joint
-        self.causal, self.rotary = layout.causal, layout.rotary
+        self.causal, self.turned = layout.causal, layout.turned
         self.stable = layout.attention == "stablemax"
         self.root = math.sqrt(layout.head_width)
         self.scale = 1 / self.root
@@ -146,8 +163,9 @@ class Attention(nn.Module):
         query, key, value = self._read(x_qk, x_v, first_query)
         if self.head_norms is not None:
             query, key = self.head_norms["query"](query), self.head_norms["key"](key)
-        if self.rotary:
-            query, key = rotate(query, first_query), rotate(key)
+        if self.turned:
+            query = rotate(query, first_query, turned=self.turned)
+            key = rotate(key, turned=self.turned)
         scores = query @ key.transpose(-1, -2)  # (batch, heads, queries, positions)
         # the two round apart, and there are records of both
         scores = scores / self.root if self.joint else scores * self.scale
@@ -187,20 +205,28 @@ class Attention(nn.Module):
 
 
 def rotate(
-    x: Float[Tensor, "*batch positions size"], first: int = 0
-) -> Float[Tensor, "*batch positions size"]:
-    """Rotary positions: entries j and j + size/2 turn by t / 10000^(2j/size).
+    x: Float[Tensor, "*batch positions width"],
+    first: int = 0,
+    *,
+    turned: int | None = None,
+) -> Float[Tensor, "*batch positions width"]:
+    """Rotary positions: entries j and j + n/2 turn by t / 10000^(2j/n).
 
-    t is the position, ``first`` that of the first row. A product of a query at s and a
-    key at t then depends on s - t alone [Su et al. 2021, eq. 34].
+    t is the position, ``first`` that of the first row; n the number of leading entries
+    that turn, all unless ``turned`` is given. A product of a query at s and a key at t
+    then depends on s - t alone [Su et al. 2021, eq. 34].
     """
-    positions, size = x.shape[-2:]
-    pair = torch.arange(0, size, 2, dtype=x.dtype, device=x.device) / size
-    place = torch.arange(first, first + positions, dtype=x.dtype, device=x.device)
+    positions, width = x.shape[-2:]
+    size = width if turned is None else turned
+    # bfloat16 has no number between 256 and 258: angles are never narrower than float32
+    exact = torch.promote_types(x.dtype, torch.float32)
+    pair = torch.arange(0, size, 2, dtype=exact, device=x.device) / size
+    place = torch.arange(first, first + positions, dtype=exact, device=x.device)
     angle = place[:, None] * 10_000.0**-pair
     cos, sin = angle.cos(), angle.sin()
-    a, b = x.chunk(2, -1)
-    return torch.cat([a * cos - b * sin, a * sin + b * cos], -1)
+    a, b = x[..., :size].chunk(2, -1)
+    parts = [a * cos - b * sin, a * sin + b * cos, x[..., size:]]
+    return torch.cat(parts, -1).to(x.dtype)
 
 
 class Block(nn.Module):
@@ -291,12 +317,13 @@ class Transformer(nn.Module):
     positions, classes) with ``read="all"``. Blocks have ``hidden`` layers in their MLP,
     with ``gated`` one, multiplied by a second matrix' output (SwiGLU where the
     ``activation`` is "silu"). ``norms``: any of NORM_POSITIONS, each a ``norm`` of
-    NORMS, without weights unless ``affine``; ``final_norm`` before the unembedding;
-    ``query_key_norm`` on every head's queries and keys. ``mlp_bias`` is ``bias`` unless
-    given. ``joint``: queries, keys and values from one matrix. ``rotary`` positions
-    stand beside the learned ones unless those are switched off. ``tied``: the
-    unembedding is the embedding. ``dropout`` acts at the ``dropout_at`` of
-    DROPOUT_SITES. ``initialisation``: a name of INITIALISATIONS, see the functions.
+    NORMS, without weights unless ``affine``, without shifts unless ``norm_bias``;
+    ``final_norm`` before the unembedding; ``query_key_norm`` on every head's queries
+    and keys. ``mlp_bias`` is ``bias`` unless given. ``joint``: queries, keys and values
+    from one matrix. ``rotary`` positions turn that share of every head, all of it where
+    it is True, and stand beside the learned ones unless those are switched off.
+    ``tied``: the unembedding is the embedding. ``dropout`` acts at the ``dropout_at``
+    of DROPOUT_SITES. ``initialisation``: a name of INITIALISATIONS, see the functions.
     ValueError for unknown names and for options that contradict each other.
 
     Taps, for block k: ``attention.k`` (batch, heads, queries, positions),
@@ -322,10 +349,11 @@ class Transformer(nn.Module):
         norm: str = "layer",
         norm_eps: float = 1e-5,
         affine: bool = True,
+        norm_bias: bool = True,
         final_norm: bool = False,
         query_key_norm: bool = False,
         learned_positions: bool = True,
-        rotary: bool = False,
+        rotary: bool | float = False,
         causal: bool = False,
         attention: str = "softmax",
         joint: bool = False,
@@ -357,6 +385,7 @@ class Transformer(nn.Module):
             norm=norm,
             norm_eps=norm_eps,
             affine=affine,
+            norm_bias=norm_bias,
             causal=causal,
             bias=bias,
             mlp_bias=bias if mlp_bias is None else mlp_bias,
@@ -473,11 +502,31 @@ def _start_gpt2(model: Transformer) -> None:
             parameter.zero_()
 
 
+def _start_xavier(model: Transformer) -> None:
+    """Embedding N(0, 1/width), matrices N(0, 2 / (rows + columns)), biases 0.
+
+    [Liu et al. 2026, Table 4]. In the code that they follow, of Stollenwerk et al.
+    2026, what attention writes starts as in GPT-2, N(0, 0.02^2 / (2 depth)); so here.
+    """
+    model.embedding.normal_(std=1 / math.sqrt(model.layout.width))
+    if model.position is not None:
+        model.position.normal_(std=1 / math.sqrt(model.layout.width))
+    for module in model.modules():
+        if isinstance(module, Linear):
+            nn.init.xavier_normal_(module.weight)
+            if module.bias is not None:
+                module.bias.zero_()
+    for block in model.blocks:
+        std = 0.02 / math.sqrt(2 * len(model.blocks))
+        block.attention.output.weight.normal_(std=std)
+
+
 INITIALISATIONS = {
     "normal": _start_normal,
     "torch": _start_as_torch,
     "lecun": _start_lecun,
     "gpt2": _start_gpt2,
+    "xavier": _start_xavier,
 }
 
 
@@ -518,6 +567,45 @@ def gpt2(
         tied=True,
         read="all",
         initialisation="gpt2",
+    )
+
+
+def decoder(
+    vocabulary: int = 50_304,
+    *,
+    depth: int = 15,
+    width: int = 640,
+    heads: int = 4,
+    hidden: int = 1792,
+) -> Transformer:
+    """The language model of Liu et al. 2026, Table 4, Figure 5.
+
+    Tokens (batch, length) int64 -> logits of the next (batch, length, vocabulary), of
+    any length. Pre-norm blocks and a last norm, all without shifts; a norm on every
+    head's queries and keys, half of whose entries turn; SwiGLU; an unembedding of its
+    own; no bias. What the table leaves open is as in the code that the paper follows,
+    of Stollenwerk et al. 2026: the default sizes are its "109M", 140.6 million with
+    both embeddings, and its "16M", 26.8 million, is depth 6, width 224, hidden 768.
+    """
+    return Transformer(
+        vocabulary,
+        vocabulary=vocabulary,
+        depth=depth,
+        width=width,
+        heads=heads,
+        hidden=(hidden,),
+        norms=("query_key", "value", "mlp"),
+        norm_bias=False,
+        final_norm=True,
+        query_key_norm=True,
+        learned_positions=False,
+        rotary=0.5,
+        causal=True,
+        joint=True,
+        activation="silu",
+        gated=True,
+        read="all",
+        initialisation="xavier",
     )
 
 

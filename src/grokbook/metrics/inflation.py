@@ -1,0 +1,113 @@
+"""Numerical feature inflation: global means, residual mass, collapse against the label.
+
+    W_G = mean_k W_k,  mu_G = mean_i h_i          rows of the head, inputs of the head
+    residual   eps = mean_i sum_{k != r} softmax(z_i)_k
+    margin     m_i = z_ir - max_{k != r} z_ik
+    collapse   share of rows whose log softmax(z_i)_r is exactly 0 in a dtype
+    class sum  mean_i sum_k (softmax(z_i) - onehot(r))_k as rounded in a dtype
+    alignment  mean_i cos(h_i, mu_G)
+
+Source: Liu et al. 2026 (arXiv:2605.06152), sections 2.1 and 2.2 and appendix D. For
+cos(W_G, mu_G) there is ``cosine``, which unlike torch's has no floor under the norms.
+The mean of class means, which differs from mu_G for unbalanced labels, is not covered.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from grokbook.losses import softmax_cross_entropy
+from grokbook.metrics.shares import ratio, zero_fraction
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
+
+
+def global_means(
+    head: Float[Tensor, "classes width"], features: Float[Tensor, "rows width"]
+) -> tuple[Float[Tensor, " width"], Float[Tensor, " width"]]:
+    """W_G and mu_G in float64; a bias of the head is left out (before eq. 3)."""
+    return head.double().mean(dim=0), features.double().mean(dim=0)
+
+
+def residual_mass(
+    logits: Float[Tensor, "*rows classes"], labels: Int[Tensor, "*rows"]
+) -> Float[Tensor, ""]:
+    """Mean over rows of the probability of all wrong classes (Theorem 4).
+
+    Never as 1 - p_r, whose smallest value above 0 is 1e-16: with s the log of the sum
+    of exp(z_k - z_r) over the wrong classes it is 1 / (1 + exp(-s)), down to 1e-308.
+    """
+    return _gaps(logits, labels).logsumexp(dim=-1).sigmoid().mean()
+
+
+def margins(
+    logits: Float[Tensor, "*rows classes"], labels: Int[Tensor, "*rows"]
+) -> Float[Tensor, "*rows"]:
+    """Correct logit minus the largest wrong one of each row, in float64."""
+    return -_gaps(logits, labels).amax(dim=-1)
+
+
+def correct_logit(
+    logits: Float[Tensor, "*rows classes"], labels: Int[Tensor, "*rows"]
+) -> Float[Tensor, ""]:
+    """Mean over rows of the logit of the label."""
+    return _at(logits, labels).double().mean()
+
+
+def collapsed(
+    logits: Float[Tensor, "*rows classes"],
+    labels: Int[Tensor, "*rows"],
+    dtype: torch.dtype,
+) -> Float[Tensor, ""]:
+    """Share of rows whose loss in ``dtype`` is exactly 0, with no gradient at the label.
+
+    Asked of torch's own log-softmax: the margin at which it happens depends on the
+    order of its sum, hence on the device and the place of the label. Unlike
+    ``collapse_fraction``, a row that leads with a wrong class does not count.
+    """
+    # the loss sees the logits in this dtype and no other
+    return zero_fraction(_at(logits.to(dtype).log_softmax(dim=-1), labels))
+
+
+def class_sum(
+    logits: Float[Tensor, "*rows classes"],
+    labels: Int[Tensor, "*rows"],
+    *,
+    dtype: torch.dtype = torch.float32,
+) -> Float[Tensor, ""]:
+    """Mean over rows of the sum of the logits' gradient, which is 0 without rounding.
+
+    The gradient of each row's loss at the logits in ``dtype``, of autograd itself: its
+    exponential is not rounded as ``exp`` is, and half an ulp of 1 is what is measured.
+    A collapsed row has its residual mass here; just before, either sign may come up.
+    """
+    logits = logits.to(dtype)  # before the gradient, so that it is not cast back
+    loss = partial(softmax_cross_entropy, labels=labels, dtype=dtype, reduction="sum")
+    return torch.func.grad(loss)(logits).double().sum(dim=-1).mean()
+
+
+def feature_alignment(features: Float[Tensor, "rows width"]) -> Float[Tensor, ""]:
+    """Mean cosine of the features with their mean; a zero row counts 0 (eq. 54)."""
+    features = features.double()
+    lengths = torch.linalg.vector_norm(features, dim=-1, keepdim=True)
+    directions = features / torch.where(lengths > 0, lengths, 1.0)
+    mean = features.mean(dim=0)
+    length = torch.linalg.vector_norm(mean)
+    return ratio(directions.mean(dim=0) @ mean, length)
+
+
+def _at(values: Tensor, labels: Tensor) -> Tensor:
+    """The entry of each row at its label: (..., classes), (...) -> (...)."""
+    return values.gather(-1, labels.unsqueeze(-1)).squeeze(-1)
+
+
+def _gaps(logits: Tensor, labels: Tensor) -> Tensor:
+    """z_k - z_r in float64, and -inf at the label: (..., classes)."""
+    logits = logits.double()
+    gaps = logits - _at(logits, labels).unsqueeze(-1)
+    return gaps.scatter(-1, labels.unsqueeze(-1), -torch.inf)

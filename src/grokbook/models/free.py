@@ -1,0 +1,48 @@
+"""The unconstrained-feature model: every training row has features of its own.
+
+    features_i = relu(A_i),   logits_i = W features_i
+
+What is left of a network that can give every row any features it likes. The theory of
+Liu et al. 2026 (Theorem 7) is about it; their paper does not train one. It has no
+biases, and a row that it has not been trained on means nothing to it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from grokbook.models import fast
+from grokbook.models.taps import Tap, untouched
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
+
+
+class FreeFeatures(nn.Module):
+    """Numbers of rows (batch,) or (batch, 1) int64 -> logits (batch, classes).
+
+    Parameters A (rows, width) ~ N(0, 1) and W (classes, width) ~ N(0, 1/width).
+    IndexError for a number beyond ``rows``. Tap: ``features`` (batch, width), the input
+    of W.
+    """
+
+    def __init__(self, classes: int, *, rows: int, width: int):
+        super().__init__()
+        self.A = nn.Parameter(torch.randn(rows, width))
+        self.W = nn.Parameter(torch.randn(classes, width) / math.sqrt(width))
+
+    def places(self) -> tuple[str, ...]:
+        """Names of the taps."""
+        return ("features",)
+
+    def forward(
+        self, x: Int[Tensor, " batch *one"], tap: Tap | None = None
+    ) -> Float[Tensor, "batch classes"]:
+        """Row numbers (batch,) or (batch, 1) int64 -> logits (batch, classes)."""
+        features = F.relu(fast.gather(self.A, x.flatten()))
+        return fast.linear((tap or untouched)("features", features), self.W)

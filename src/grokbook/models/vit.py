@@ -1,0 +1,131 @@
+"""The vision transformer of Dosovitskiy et al. 2021, at the size for CIFAR-10.
+
+    x_0 = [class token; patches W + b] + position
+    y   = x + attention(norm x),   x' = y + mlp(norm y)             in every block
+    logits = head(norm x_class)
+
+Liu et al. 2026 (Figure 12) train it with patches of 4 x 4, width 256, 12 blocks and 8
+heads; the MLPs of four times the width and the class token are inferred from their
+"about 10 million" weights. The blocks are those of ``transformer``. The start is
+PyTorch's for a linear layer, N(0, 0.02^2) for the positions and 0 for the class token,
+as in Dosovitskiy et al. Mean pooling and dropout are not covered.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+
+from grokbook.models.fast import Linear
+from grokbook.models.taps import Tap, untouched
+from grokbook.models.transformer import Block, Layout
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+COLOURS = 3
+
+
+class ViT(nn.Module):
+    """Images (batch, 3, size, size) -> logits (batch, classes); 9.5 million weights.
+
+    Squares of ``patch`` x ``patch`` pixels are the rows that ``depth`` blocks read;
+    ``hidden`` is the width of their MLPs. ValueError for a ``size`` that patches do not
+    fill, a ``width`` that ``heads`` do not share, or images of another size.
+
+    Taps, for block k: ``attention.k`` (batch, heads, positions, positions),
+    ``attention_out.k``, ``mlp_in.k``, ``pre.k``, ``mlp_out.k`` and ``residual.k``
+    (batch, positions, width or hidden), position 0 being the class token's; and
+    ``features`` (batch, width), what the head reads.
+    """
+
+    def __init__(
+        self,
+        classes: int,
+        *,
+        patch: int = 4,
+        width: int = 256,
+        depth: int = 12,
+        heads: int = 8,
+        hidden: int = 1024,
+        size: int = 32,
+    ):
+        super().__init__()
+        if size % patch:
+            raise ValueError(
+                f"patches of {patch} do not fill images of {size}: choose a patch that "
+                "divides the size"
+            )
+        if width % heads:
+            raise ValueError(
+                f"{heads} heads cannot share a width of {width}: choose a number of "
+                "heads that divides it"
+            )
+        self.patch, self.size = patch, size
+        positions = 1 + (size // patch) ** 2
+        layout = _layout(positions, width, heads, hidden)
+        self.class_token = nn.Parameter(torch.zeros(width))
+        self.position = nn.Parameter(0.02 * torch.randn(positions, width))
+        self.embedding = Linear(COLOURS * patch**2, width)
+        self.blocks = nn.ModuleList(Block(layout, k) for k in range(depth))
+        self.norm = layout.new_norm()
+        self.head = Linear(width, classes)
+
+    def places(self) -> tuple[str, ...]:
+        """Names of the taps."""
+        blocks: list[Block] = [*self.blocks]  # type: ignore[list-item]
+        return (*(place for block in blocks for place in block.places()), "features")
+
+    def patches(
+        self, x: Float[Tensor, "batch 3 size size"]
+    ) -> Float[Tensor, "batch patches pixels"]:
+        """Squares row by row, each as a convolution's weight sees it: colours first."""
+        if x.shape[-2:] != (self.size, self.size):
+            raise ValueError(
+                f"images of {x.shape[-2]} x {x.shape[-1]}, but this ViT has positions "
+                f"for {self.size} x {self.size}: give it size={x.shape[-1]}"
+            )
+        cut = (-1, self.patch)
+        x = x.unflatten(3, cut).unflatten(2, cut)  # (batch, 3, rows, p, columns, p)
+        return x.permute(0, 2, 4, 1, 3, 5).flatten(3).flatten(1, 2)
+
+    def forward(
+        self, x: Float[Tensor, "batch 3 size size"], tap: Tap | None = None
+    ) -> Float[Tensor, "batch classes"]:
+        """Images (batch, 3, size, size) -> logits (batch, classes)."""
+        tap = tap or untouched
+        x = self.embedding(self.patches(x))
+        first = self.class_token.expand(x.shape[0], 1, -1)
+        x = torch.cat([first, x], 1) + self.position
+        for block in self.blocks:
+            x = block(x, 0, tap)
+        return self.head(tap("features", self.norm(x[:, 0])))
+
+
+def _layout(positions: int, width: int, heads: int, hidden: int) -> Layout:
+    """Pre-norm blocks with GELU and biases, over all positions alike."""
+    return Layout(
+        vocabulary=0,  # no tokens: a position reads pixels
+        positions=positions,
+        width=width,
+        heads=heads,
+        hidden=(hidden,),
+        norms=("query_key", "value", "mlp"),
+        norm="layer",
+        norm_eps=1e-5,
+        affine=True,
+        norm_bias=True,
+        causal=False,
+        bias=True,
+        mlp_bias=True,
+        dropout=0.0,
+        dropout_at=(),
+        activation="gelu",
+        attention="softmax",
+        joint=True,
+        rotary=False,
+        gated=False,
+        query_key_norm=False,
+    )

@@ -1,0 +1,402 @@
+"""Experiments of Liu et al. 2026, "Grokking or Glitching?".
+
+There is no official code. Settings are those of the paper's Tables 2 to 4; what they
+leave open is inferred (the remark says from what), and where two readings are possible
+both are arms. The number of training images is stated nowhere: 200, as in Thilak et al.
+2022, whose betas and learning rate the CIFAR-10 runs share. Steps are full-batch
+epochs unless ``batch_size`` says otherwise.
+"""
+
+from collections.abc import Iterator
+
+from grokbook.experiment import Arm, Spec, Window
+from grokbook.papers.registry import Registry, by_scale
+
+EXPERIMENTS = Registry("liu2026", seeds=(42, *range(9)))
+
+SOFTMAX32, SOFTMAX64 = (
+    Spec("softmax_cross_entropy", dtype=dtype) for dtype in ("float32", "float64")
+)
+PROJECTED, REPAIRED = Spec("projected_cross_entropy"), Spec("repaired_cross_entropy")
+COLLAPSED = Spec("collapsed_cross_entropy")  # in float64
+CLASSES = 10
+LOOK = ("core", "inflation", "head_update")
+LOOKED_AT = {"observables": LOOK, "trace": True, "through_nan": True}
+# Steps around the first slingshot, from 50 to 100 before it.
+AROUND = Window(
+    Spec("burst"),
+    (*LOOK, "head_update_histogram"),
+    length=60,
+    every=50,
+    replay=True,
+)
+SHORT = "{} of 10,000 epochs, three seeds of five"
+
+
+def adamw(
+    lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.95), eps: float = 1e-8
+) -> Spec:
+    """Adam without weight decay; betas of Table 3."""
+    return Spec("adamw", lr=lr, betas=betas, eps=eps, weight_decay=0.0)
+
+
+# CIFAR-10 (Table 3) ------------------------------------------------------------------
+
+
+def images(scale: str, samples: int = 200) -> Spec:
+    """Pixels in [0, 1], not normalised; test images are the first 1,000."""
+    train, test = by_scale(scale, (samples, 1000), (samples, 1000), (12, 8))
+    batches = 1 if train <= 10_000 else 5
+    return Spec("cifar10", train_samples=train, test_samples=test, batches=batches)
+
+
+def deep(scale: str, width: int = 512, **options) -> Spec:
+    """Table 3's MLP: 3072, five hidden layers, 10; biases as in Table 2's."""
+    widths = by_scale(scale, (width,) * 5, (width,) * 5, (8,) * 5)
+    return Spec("mlp", classes=CLASSES, widths=widths, features=3072, **options)
+
+
+def cifar(
+    scale: str,
+    name: str,
+    loss: Spec = SOFTMAX32,
+    *,
+    model: Spec | None = None,
+    optimizer: Spec | None = None,
+    epochs: int | None = None,
+    log: int = 50,
+    **rest,
+) -> Arm:
+    """One full-batch run on CIFAR-10, by default of the MLP of width 512."""
+    epochs = epochs or by_scale(scale, 10_000, 3000, 12)
+    return Arm(
+        name,
+        **({"dataset": images(scale)} | rest.pop("data", {})),
+        model=model or deep(scale),
+        loss=loss,
+        optimizer=optimizer or adamw(),
+        epochs=by_scale(scale, epochs, epochs, min(epochs, 12)),
+        log=by_scale(scale, log, log, 3),
+        **(LOOKED_AT | rest),
+    )
+
+
+def causes(head: str) -> Iterator[tuple[str, Spec, dict]]:
+    """The interventions of the causal table on a network whose head has that name."""
+    yield "projection", PROJECTED, {}
+    centred = Spec("centre_rows", names=(head,))
+    yield "W_G subtracted", SOFTMAX32, {"wrappers": (centred,)}
+    yield "repair", REPAIRED, {}
+    yield "simulated collapse", COLLAPSED, {}
+
+
+@EXPERIMENTS.experiment(reduced=SHORT.format("3,000"), laptop_seeds=3, paper_seeds=5)
+def fig01(scale: str) -> Iterator[Arm]:
+    """Precision; also the base of Figures 2a, 2b, 3, 4, 9 and of the causal table."""
+    yield cifar(scale, "float32", window=AROUND)
+    yield cifar(scale, "float64 loss", SOFTMAX64)
+    yield cifar(scale, "float64", SOFTMAX64, dtype="float64")
+
+
+@EXPERIMENTS.experiment(reduced=SHORT.format("3,000"), laptop_seeds=3, paper_seeds=5)
+def causal512(scale: str) -> Iterator[Arm]:
+    """What removes inflation and what removes spikes: the MLP of width 512."""
+    for name, loss, how in causes("layers.5.weight"):
+        yield cifar(scale, name, loss, **how)
+
+
+@EXPERIMENTS.experiment(reduced=SHORT.format("3,000"), laptop_seeds=3, paper_seeds=5)
+def fig02a(scale: str) -> Iterator[Arm]:
+    """Other betas: the size of the update at a spike should follow them."""
+    for beta2 in (0.9, 0.999):
+        yield cifar(
+            scale, f"β2 {beta2:g}", optimizer=adamw(betas=(0.9, beta2)), window=AROUND
+        )
+
+
+@EXPERIMENTS.experiment(reduced=SHORT.format("3,000"), laptop_seeds=3, paper_seeds=5)
+def fig03a(scale: str) -> Iterator[Arm]:
+    """Adam's epsilon."""
+    for eps in (1e-6, 1e-5):
+        yield cifar(scale, f"ε {eps:g}", optimizer=adamw(eps=eps))
+
+
+@EXPERIMENTS.experiment(reduced=SHORT.format("3,000"), laptop_seeds=3, paper_seeds=5)
+def fig03b(scale: str) -> Iterator[Arm]:
+    """A norm before the head; batch norm there is the MLP's case of Figure 3c."""
+    for norm, name in (("layer", "layer norm"), ("batch", "batch norm")):
+        for affine in (True, False):
+            model = deep(scale, head_norm=norm, affine=affine)
+            yield cifar(scale, name + ("" if affine else ", no affine"), model=model)
+
+
+@EXPERIMENTS.experiment(
+    reduced="width 16 of 64, 2,000 of 10,000 epochs, three seeds of five",
+    laptop_seeds=3,
+    paper_seeds=5,
+)
+def fig03c(scale: str) -> Iterator[Arm]:
+    """Batch norm before the head of VGG-11, with and without that inside."""
+    for name, options in (
+        ("before the head", {"head_norm": "batch"}),
+        ("before the head, no affine", {"head_norm": "batch", "affine": False}),
+        ("both", {"norm": "batch", "head_norm": "batch"}),
+    ):
+        yield gallery(scale, name, vgg(scale, **options))
+
+
+@EXPERIMENTS.experiment(
+    reduced="3,000 epochs (15,000 at the smallest rate) of 10,000 (50,000), three "
+    "seeds of five",
+    laptop_seeds=3,
+    paper_seeds=5,
+)
+def fig04a(scale: str) -> Iterator[Arm]:
+    """Learning rates; the smallest needs more epochs to get to zero loss."""
+    for lr, longer in ((1e-2, 1), (1e-4, 1), (1e-5, 5)):
+        epochs = longer * by_scale(scale, 10_000, 3000, 12)
+        name = f"learning rate {lr:g}"
+        yield cifar(
+            scale, name, optimizer=adamw(lr), epochs=epochs, log=50 * longer
+        )
+
+
+@EXPERIMENTS.experiment(reduced=SHORT.format("3,000"), laptop_seeds=3, paper_seeds=5)
+def fig04b(scale: str) -> Iterator[Arm]:
+    """Label smoothing 0.1 in the paper's convention, all of it on wrong classes."""
+    smoothing = 0.1 * CLASSES / (CLASSES - 1)
+    for dtype in ("float32", "float64"):
+        loss = Spec("softmax_cross_entropy", dtype=dtype, smoothing=smoothing)
+        yield cifar(scale, f"smoothed, {dtype} loss", loss)
+
+
+@EXPERIMENTS.experiment(reduced=SHORT.format("3,000"), laptop_seeds=3, paper_seeds=5)
+def texts(scale: str) -> Iterator[Arm]:
+    """Claims without a figure: bias (B.2.9), clamped logits (B.2.10), B.3's other W_G."""
+    yield cifar(scale, "no head bias", model=deep(scale, head_bias=False))
+    yield cifar(scale, "clamped", Spec("clamped_cross_entropy"))
+    centred = Spec("projected_cross_entropy", forward=True)
+    yield cifar(scale, "centred logits", centred)
+
+
+# The narrow network of Figure 6 ------------------------------------------------------
+
+CURVATURE = ("sharpness", "adam_curvature")
+
+
+def narrow(scale: str, name: str, loss: Spec = SOFTMAX32, **rest) -> Arm:
+    """The MLP of width 20, whose curvature is measured every 100 epochs."""
+    rarely = by_scale(scale, (100, CURVATURE), (100, CURVATURE), (6, CURVATURE))
+    model = deep(scale, width=20)
+    return cifar(scale, name, loss, model=model, rarely=rarely, **rest)
+
+
+@EXPERIMENTS.experiment(reduced="3,000 of 10,000 epochs, three seeds", laptop_seeds=3)
+def fig06(scale: str) -> Iterator[Arm]:
+    """Early oscillations and late slingshots of one narrow network."""
+    yield narrow(scale, "float32")
+    yield narrow(scale, "float64 loss", SOFTMAX64)
+    yield narrow(scale, "float64", SOFTMAX64, dtype="float64")
+
+
+@EXPERIMENTS.experiment(reduced="3,000 of 10,000 epochs, three seeds", laptop_seeds=3)
+def causal20(scale: str) -> Iterator[Arm]:
+    """The causal table's narrow network."""
+    for name, loss, how in causes("layers.5.weight"):
+        yield cifar(scale, name, loss, model=deep(scale, width=20), **how)
+
+
+# The gallery (Figures 7 to 13) -------------------------------------------------------
+
+
+def modular(scale: str) -> Spec:
+    """Division; tokens are a, the operator, b and the equals sign."""
+    p = by_scale(scale, 97, 31, 5)
+    options = {"equals": True, "operator": True}
+    return Spec("modular", p=p, operation="divide", train_fraction=0.5, **options)
+
+
+def division(
+    scale: str, name: str, loss: Spec = SOFTMAX32, *, model: Spec, **rest
+) -> Arm:
+    """One run of Table 2, in batches of 512 unless told otherwise."""
+    options = {"betas": (0.9, 0.999)} | rest.pop("adam", {})
+    epochs = by_scale(scale, 100_000, 20_000, 12)
+    return Arm(
+        name,
+        modular(scale),
+        model,
+        loss,
+        adamw(**options),
+        epochs=epochs,
+        log=by_scale(scale, 200, 100, 3),
+        schedule=Spec("warmup", over=10),
+        **(
+            LOOKED_AT
+            | {"batch_size": by_scale(scale, 512, None, None)}
+            | rest
+        ),
+    )
+
+
+def decoder(scale: str) -> Spec:
+    """Table 2's transformer, without layer norm; ReLU as in Power et al. 2022."""
+    tokens, width = by_scale(scale, (99, 128), (33, 64), (7, 8))
+    return Spec(
+        "transformer",
+        classes=tokens,
+        vocabulary=tokens,
+        positions=4,
+        depth=2,
+        width=width,
+        hidden=(4 * width,),
+        causal=True,
+        bias=True,
+    )
+
+
+def tokens(scale: str) -> Spec:
+    """Table 2's MLP on four concatenated one-hots."""
+    tokens, width = by_scale(scale, (99, 512), (33, 128), (7, 8))
+    settings = {"classes": tokens, "vocabulary": tokens, "positions": 4}
+    return Spec("mlp", widths=(width,) * 5, **settings)
+
+
+SMALL = "p = 31 in full batches, width {}, 20,000 of 100,000 steps, three seeds of five"
+
+
+@EXPERIMENTS.experiment(
+    reduced=SMALL.format("64 of 128"), laptop_seeds=3, paper_seeds=5
+)
+def fig07(scale: str) -> Iterator[Arm]:
+    """The modular transformer; also Figures 2c and 3a, and the causal table."""
+    model = decoder(scale)
+    yield division(scale, "float32", model=model)
+    yield division(scale, "float64 loss", SOFTMAX64, model=model)
+    for name, loss, how in causes("unembedding.weight"):
+        yield division(scale, name, loss, model=model, **how)
+    for eps in (1e-6, 1e-5):
+        yield division(scale, f"ε {eps:g}", model=model, adam={"eps": eps})
+    if scale == "paper":
+        yield division(scale, "full batch", model=model, batch_size=None)
+
+
+@EXPERIMENTS.experiment(
+    reduced=SMALL.format("128 of 512"), laptop_seeds=3, paper_seeds=5
+)
+def fig08(scale: str) -> Iterator[Arm]:
+    """The modular MLP, in batches and whole, and the causal table's arms of it."""
+    model = tokens(scale)
+    yield division(scale, "float32", model=model)
+    yield division(scale, "float64 loss", SOFTMAX64, model=model)
+    for name, loss, how in causes("layers.5.weight"):
+        yield division(scale, name, loss, model=model, **how)
+    if scale == "paper":
+        yield division(scale, "full batch", model=model, batch_size=None)
+
+
+@EXPERIMENTS.experiment(
+    reduced="500 of 50,000 images, 3,000 of 10,000 epochs, three seeds",
+    laptop_seeds=3,
+    paper_seeds=3,
+)
+def fig09(scale: str) -> Iterator[Arm]:
+    """More images (B.2.7); the arm of 200 is that of fig01."""
+    for samples in by_scale(scale, (2000, 20_000, 50_000), (500,), (12,)):
+        data = {"dataset": images(scale, samples)}
+        yield cifar(scale, f"{samples:,} images", data=data)
+
+
+def gallery(scale: str, name: str, model: Spec, loss: Spec = SOFTMAX32, **rest) -> Arm:
+    """A network of images: fewer epochs on a laptop, and looked at less often."""
+    epochs = by_scale(scale, 10_000, 2000, 6)
+    return cifar(scale, name, loss, model=model, epochs=epochs, **rest)
+
+
+def vgg(scale: str, **options) -> Spec:
+    width = by_scale(scale, 64, 16, 4)
+    return Spec("vgg11", classes=CLASSES, width=width, **options)
+
+
+def resnet(scale: str, **options) -> Spec:
+    width = by_scale(scale, 64, 8, 4)
+    settings = {"stem": "cifar", "width": width, "start": "torch"} | options
+    return Spec("resnet18", classes=CLASSES, **settings)
+
+
+NARROW = "width {}, 2,000 of 10,000 epochs, three seeds of five"
+
+
+@EXPERIMENTS.experiment(
+    reduced=NARROW.format("16 of 64"), laptop_seeds=3, paper_seeds=5
+)
+def fig10(scale: str) -> Iterator[Arm]:
+    """VGG-11, and the causal table's arms of it."""
+    yield gallery(scale, "float32", vgg(scale))
+    yield gallery(scale, "float64 loss", vgg(scale), SOFTMAX64)
+    for name, loss, how in causes("head.weight"):
+        yield gallery(scale, name, vgg(scale), loss, **how)
+
+
+@EXPERIMENTS.experiment(
+    reduced=NARROW.format("16 of 64"), laptop_seeds=3, paper_seeds=5
+)
+def fig11(scale: str) -> Iterator[Arm]:
+    """VGG-11 with batch norm after every convolution; also Figure 3c."""
+    yield gallery(scale, "float32", vgg(scale, norm="batch"))
+    yield gallery(scale, "float64 loss", vgg(scale, norm="batch"), SOFTMAX64)
+
+
+@EXPERIMENTS.experiment(
+    reduced="200 of 2,000 images, width 64 of 256, depth 4 of 12, 2,000 of 10,000 "
+    "epochs, three seeds",
+    laptop_seeds=3,
+    paper_seeds=3,
+)
+def fig12(scale: str) -> Iterator[Arm]:
+    """The ViT; batches of 2,048 are whole with 2,000 images, an inferred number."""
+    width, depth, heads = by_scale(scale, (256, 12, 8), (64, 4, 4), (8, 2, 2))
+    options = {"width": width, "depth": depth, "heads": heads, "hidden": 4 * width}
+    model = Spec("vit", classes=CLASSES, **options)
+    samples = by_scale(scale, 2000, 200, 12)
+    data = {"dataset": images(scale, samples)}
+    yield gallery(scale, "float32", model, data=data)
+    yield gallery(scale, "float64 loss", model, SOFTMAX64, data=data)
+
+
+@EXPERIMENTS.experiment(
+    reduced=NARROW.format("8 of 64"), laptop_seeds=3, paper_seeds=5
+)
+def fig13(scale: str) -> Iterator[Arm]:
+    """ResNet-18, and what else it has: batch norm, a learning rate."""
+    yield gallery(scale, "float32", resnet(scale))
+    yield gallery(scale, "float64 loss", resnet(scale), SOFTMAX64)
+    yield gallery(scale, "no batch norm", resnet(scale, norm=None))
+    yield gallery(scale, "learning rate 1e-4", resnet(scale), optimizer=adamw(1e-4))
+
+
+# Theory ------------------------------------------------------------------------------
+
+
+@EXPERIMENTS.experiment(reduced="10,000 of 40,000 steps, three seeds", laptop_seeds=3)
+def free(scale: str) -> Iterator[Arm]:
+    """Free features and a head without bias: inflation in the theory's own setting."""
+    epochs = by_scale(scale, 40_000, 10_000, 12)
+    rows, width = by_scale(scale, (200, 64), (200, 64), (20, 8))
+    model = Spec("free_features", classes=CLASSES, rows=rows, width=width)
+    for name, loss in (
+        ("float32", SOFTMAX32),
+        ("float64 loss", SOFTMAX64),
+        ("projection", PROJECTED),
+        ("repair", REPAIRED),
+    ):
+        yield Arm(
+            name,
+            Spec("balanced_rows", classes=CLASSES, per_class=rows // CLASSES),
+            model,
+            loss,
+            adamw(),
+            epochs=epochs,
+            log=by_scale(scale, 200, 200, 3),
+            **LOOKED_AT,
+        )
