@@ -452,7 +452,7 @@ def test_bursts_are_early_or_late_by_the_collapse_before_them():
     shares = {  # looked at every 50 steps; seed 0 collapses at step 800
         0: Series({k: 0.9 if k >= 800 else 0.1 for k in range(0, 2001, 50)}),
         1: Series({k: 1.0 for k in range(0, 2001, 50)}),
-        7: Series({0: 0.0, 590: 0.9, 600: 0.39, 701: 1.0}),
+        7: Series({0: 0.0, 590: 0.9, 610: 0.39, 706: 1.0}),
     }
     run = Traced(losses, shares)
     starts = {seed: list(evidence.spikes(loss)) for seed, loss in losses.items()}
@@ -461,7 +461,7 @@ def test_bursts_are_early_or_late_by_the_collapse_before_them():
     late, early = (evidence.bursts(run, late=late) for late in (True, False))
     assert late == {0: starts[0][1:], 1: [], 7: []}
     assert early == {0: starts[0][:1], 1: [], 7: starts[7]}
-    assert evidence.bursts(run, late=True, within=111)[7] == starts[7]
+    assert evidence.bursts(run, late=True, within=120)[7] == starts[7]
     assert evidence.bursts(run, late=True, share=0.38)[7] == starts[7]
     assert same(evidence.counted(late), 2, 0, 0)
     assert same(evidence.earliest(late), starts[0][1], NEVER, NEVER)
@@ -474,3 +474,62 @@ def test_bursts_end_where_a_loss_is_no_number():
     whole.iloc[500] = NONE
     found = evidence.bursts(Traced({0: loss, 1: whole}, {}))
     assert found[0] == found[1] == evidence.spikes(noisy(2000, [300]))
+
+
+def test_a_trace_without_any_number_has_no_bursts():
+    assert evidence.bursts(Traced({0: Series([NONE, NONE])}, {})) == {0: []}
+
+
+# Feature inflation -------------------------------------------------------------------
+
+
+def inflating(cosine, norm, logit, collapsed=(0.0, 0.6, 0.3, 1.0)):
+    """A run of one seed that is looked at four times."""
+    columns = {
+        "mean_cosine": cosine,
+        "head_mean_norm": norm,
+        "head_norm": 20.0,
+        "correct_logit": logit,
+        "collapsed": collapsed,
+    }
+    arm = Arm("plain", *map(Spec, "dmlo"), epochs=30, log=10)
+    made = Experiment("prieto2025/fig02", "smoke", (arm,), (0,))
+    frame = DataFrame({"arm": "plain", "seed": 0, "epoch": [0, 10, 20, 30]} | columns)
+    members = {"members": {"plain|0": {"seconds": 1.0}}}
+    return Run(Record(None, made, frame, members), "plain")
+
+
+FALLS, DOUBLES, NEGATIVE = (0, -0.2, -0.5, -0.4), (9, 1, 1.5, 2), (5, 4, -0.1, 3)
+STAYS, KEEPS, POSITIVE = (-9, -0.2, -0.4, -0.4), (0.1, 1, 1.9, 1.5), (-5, 4, 3, 0)
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        ((FALLS, DOUBLES, NEGATIVE), 1),
+        ((FALLS, DOUBLES, POSITIVE), 1),
+        ((FALLS, KEEPS, NEGATIVE), 1),
+        ((STAYS, DOUBLES, NEGATIVE), 1),
+        ((STAYS, KEEPS, NEGATIVE), 0),
+        ((STAYS, DOUBLES, POSITIVE), 0),
+        ((FALLS, KEEPS, POSITIVE), 0),
+        ((FALLS, (0, 1e-5, 1e-4, 1e-4), POSITIVE), 0),  # W_G is subtracted
+        ((FALLS, (0, 1e-5, 1e-4, 1e-4), NEGATIVE), 0),
+    ],
+)
+def test_inflation_is_two_signs_of_three_after_the_collapse(columns, expected):
+    one = inflating(*columns)
+    assert same(evidence.settled(one), 10)
+    assert same(evidence.inflated(one), expected)
+
+
+def test_the_changes_are_those_since_the_collapse():
+    (row,) = evidence.inflation(inflating(FALLS, DOUBLES, NEGATIVE)).to_dict("records")
+    assert row == pytest.approx({"cosine": -0.3, "growth": 2, "logit": -0.1})
+
+
+def test_what_never_collapses_is_not_inflated():
+    one = inflating(FALLS, DOUBLES, NEGATIVE, collapsed=(0, 0.4, 0.49, 0.2))
+    assert same(evidence.settled(one), NEVER)
+    assert same(evidence.inflated(one), 0)
+    assert evidence.inflation(one).isna().all(axis=None)

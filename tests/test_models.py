@@ -80,8 +80,10 @@ def test_mlp_is_linear_layers_on_one_hots():
 def test_taps_of_the_mlp():
     model, x = mlp()
     tap = Recorder()
-    model(x, tap)
-    assert tuple(tap.found) == ("pre.0", "hidden.0", "pre.1", "hidden.1")
+    logits = model(x, tap)
+    layers = ("pre.0", "hidden.0", "pre.1", "hidden.1")
+    assert tuple(tap.found) == model.places() == (*layers, "features")
+    assert torch.equal(model.layers[-1](tap.found["features"]), logits)
     assert torch.equal(tap.found["pre.1"].relu(), tap.found["hidden.1"])
     assert tap.found["pre.0"].shape == (40, 9)
 

@@ -9,6 +9,7 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import nbformat
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.colors import to_hex, to_rgb
 from nbclient import NotebookClient
@@ -118,12 +119,16 @@ MAY_MEET = {
     "precisions": ["float16", "float32", "float64", "weight decay"],
     "tasks": ["addition", "product", "sparse parity"],
     "variants": ["M", "M+A*", "A*", "No LN", "A^v", "A^qk", "M+A^v"],
+    "interventions": ["float32", "float64 loss", "projection", "W_G subtracted"]
+    + ["repair", "simulated collapse", "batch norm", "layer norm"],
+    "networks": ["MLP", "transformer", "VGG-11", "ViT", "ResNet-18"],
 }
+ALONE = ("losses", "variants", "interventions", "networks")
 
 
 @pytest.mark.parametrize("group", MAY_MEET)
 def test_things_of_one_figure_have_colours_of_their_own(group):
-    with_losses = [] if group in ("losses", "variants") else MAY_MEET["losses"]
+    with_losses = [] if group in ALONE else MAY_MEET["losses"]
     colours = [COLOUR[thing] for thing in MAY_MEET[group] + with_losses]
     assert len(set(colours)) == len(colours)
 
@@ -212,6 +217,38 @@ def test_a_page_may_give_another_name_or_none():
     assert named(axes) == []
     assert to_hex(axes.lines[-1].get_color()).upper() == plots.RED
     assert named(drawn(run(THREE), plots.loss, label="five layers")) == ["five layers"]
+
+
+class Traced:
+    """A run of two seeds with a loss of every step, one of them shorter."""
+
+    label, color, seeds = "traced", "#0D74D9", [7, 3]
+
+    def __init__(self, steps):
+        loss = np.full(steps, 1e-4)
+        loss[[1234, steps // 2]] = 5.0, 1e-20
+        short = pd.Series(np.full(steps // 4, 0.5))
+        self.losses = pd.DataFrame({7: pd.Series(loss), 3: short})
+
+    def trace(self):
+        return self.losses
+
+
+@pytest.mark.parametrize("steps", [2000, 100_001])
+def test_a_trace_loses_no_spike(steps):
+    axes = plt.figure().subplots()
+    plots.trace(axes, Traced(steps), floor=1e-9)
+    plots.trace(axes, Traced(steps), seed=3, label="")
+    x, y = axes.lines[0].get_data()
+    assert max(y) == 5.0 and abs(x[np.argmax(y)] - 1234) < steps / 800 + 1
+    assert min(y) == 1e-9 and abs(x[np.argmin(y)] - steps / 2) < steps / 800 + 1
+    assert len(x) <= 1602
+    assert axes.get_yscale() == "log"
+    assert axes.lines[0].get_label() == "traced"
+    assert set(axes.lines[1].get_ydata()) == {0.5}
+    assert max(axes.lines[1].get_xdata()) < steps / 4
+    assert str(axes.lines[1].get_label()).startswith("_")
+    plt.close("all")
 
 
 def test_the_papers_points_are_hollow_diamonds_above_all_curves():

@@ -4,17 +4,18 @@
     drift        W_G <- W_G - (eta eps / K) mu_G          [Theorem 4]
                  proj_{W_G} grad_h L = eps W_G            [Proposition 6]
     inflation    growth by 1 + eta eps / sqrt(K) a step   [Theorem 7]
-    jump         Adam's step when a gradient comes back   [section 3.2]
+    jump         Adam's step when a gradient comes back   [section 3]
     curvature    H_z = diag(p) - p p^T                    [Theorem 8, Definition 10]
 
-eps is the residual mass, K the number of classes, W_G and mu_G the means of the head's
-rows and of its inputs. A synthetic neural collapse stands in for a trained network.
+eps is the residual mass, K the number of classes, W_G and mu_G are the mean row of the
+head and the mean of its inputs. Nothing here knows of more than the last layer.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
@@ -26,33 +27,15 @@ from grokbook.losses import softmax_cross_entropy
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
+Betas = tuple[float, float]
+
 
 class State(NamedTuple):
-    """The last layer (classes, width), its inputs (rows, width) and labels (rows,)."""
+    """The last layer of a network and what it is given."""
 
     head: Float[Tensor, "classes width"]
     features: Float[Tensor, "rows width"]
     labels: Int[Tensor, " rows"]
-
-
-class Drift(NamedTuple):
-    """A step of W_G along mu_G in units of Theorem 4, and its cosine with mu_G."""
-
-    ratio: float
-    cosine: float
-
-
-class Growth(NamedTuple):
-    """Eigenvalues of Theorem 7's matrix and W_G / mu_G in the growing direction."""
-
-    largest: float
-    smallest: float
-    ratio: float
-
-
-def paper_margin(dtype: torch.dtype) -> float:
-    """(p - 1) ln 2 for a significand of p bits, the paper's threshold of collapse."""
-    return -math.log(torch.finfo(dtype).eps)
 
 
 def absorption_margin(
@@ -61,176 +44,107 @@ def absorption_margin(
     *,
     competitors: int | None = None,
     label: int = 0,
-    offset: float = 0.0,
     loss: Callable[..., Tensor] = softmax_cross_entropy,
-    step: float = 2**-7,
 ) -> float:
-    """Smallest margin up to 64 with a loss of exactly 0, by a scan; inf if none has.
+    """Smallest margin with a loss of exactly 0, scanned up to 64; inf if none has.
 
-    ``competitors`` (all) wrong classes stay behind ``label`` by the margin, the others
-    by 1,000 more; ``offset`` is added to every logit. Logits and ``loss(logits, labels,
-    dtype=dtype, reduction="none")`` are in ``dtype``, which may be coarser than a step.
+    ``competitors`` wrong classes (all) have the logit 0, the others -1,000. Logits and
+    ``loss(logits, labels, dtype=dtype, reduction="none")`` are in ``dtype``.
     """
-    if classes < 2:
-        raise ValueError(f"A margin needs at least 2 classes, not {classes}.")
-    margins = torch.arange(0, 64, step, dtype=torch.float64).to(dtype)
-    wrong = [k for k in range(classes) if k != label]
+    margins = torch.arange(0, 64, 2**-7, dtype=torch.float64).to(dtype)
     logits = torch.full((len(margins), classes), -1000.0, dtype=dtype)
-    logits[:, wrong[:competitors]] = 0
+    logits[:, [k for k in range(classes) if k != label][:competitors]] = 0
     logits[:, label] = margins
     labels = torch.full((len(margins),), label)
-    losses = loss(logits + offset, labels, dtype=dtype, reduction="none")
-    zeros = margins[losses == 0]
+    zeros = margins[loss(logits, labels, dtype=dtype, reduction="none") == 0]
     return float(zeros[0]) if len(zeros) else math.inf
 
 
 def collapse_state(
-    margin: float,
-    *,
-    classes: int = 10,
-    width: int = 64,
-    rows: int = 20,
-    radius: float = 10.0,
-    mean: float = 0.0,
-    dtype: torch.dtype = torch.float32,
+    margin: float, classes: int = 10, width: int = 64, rows: int = 20
 ) -> State:
-    """A neural collapse of non-negative features: every sample has the same margin.
+    """A neural collapse with non-negative features and one margin, in float32.
 
-    ``rows`` samples of each class k at h = radius e_k, and rows of the head
-    W_k = (margin / radius) (e_k - mean_j e_j), so that W_G = 0; ``mean`` is the length
-    of a W_G opposite to mu_G. ValueError unless the classes fit into the width.
+    ``rows`` samples of each class k at 10 e_k, and W_k = (margin / 10) (e_k - mean e)
+    with W_G = 0. IndexError unless the classes fit into the width.
     """
-    if width < classes:
-        raise ValueError(f"{classes} orthogonal classes need a width of at least that.")
-    axes = torch.eye(classes, width, dtype=torch.float64)
-    centre = axes.mean(dim=0)
-    head = (margin / radius) * (axes - centre) - mean * centre / centre.norm()
-    labels = torch.arange(classes).repeat_interleave(rows)
-    # rounded once, here: margins and residual mass are then those of these weights
-    return State(head.to(dtype), (radius * axes)[labels].to(dtype), labels)
+    labels, axes = torch.arange(classes).repeat_interleave(rows), torch.eye(width)
+    head = (margin / 10) * (axes[:classes] - axes[:classes].mean(dim=0))
+    return State(head, 10 * axes[labels], labels)
 
 
-def drift(
-    head: Float[Tensor, "classes width"],
-    features: Float[Tensor, "rows width"],
-    labels: Int[Tensor, " rows"],
-    *,
-    dtype: torch.dtype,
-) -> Drift:
-    """The step of W_G under gradient descent on a loss in ``dtype``, mean reduction.
+def drift(state: State, dtype: torch.dtype) -> tuple[float, float]:
+    """A step of W_G by gradient descent on a loss in ``dtype``, against Theorem 4.
 
-    Theorem 4 says -(eps / K) mu_G for a learning rate of 1: a ratio of 1, a cosine of
-    -1. Exact arithmetic says 0, of either.
+    Its part along mu_G in units of -(eta eps / K) mu_G and its cosine with mu_G: 1 and
+    -1 once the softmax has collapsed, no step at all in exact arithmetic.
     """
-    loss, mass = _loss(labels, dtype), metrics.residual_mass(features @ head.T, labels)
-    gradient = torch.func.grad(lambda w: loss(features @ w.T) / len(labels))(head)
-    step, mean = metrics.global_means(-gradient, features)
-    predicted = -mass / len(head) * mean
-    ratio = step @ predicted / (predicted @ predicted)
-    return Drift(float(ratio), float(metrics.cosine(step, mean)))
+    slopes, residual = _slopes(state, dtype)
+    gradient = slopes.T @ state.features / len(slopes)  # the loss is a mean
+    step, mean = metrics.global_means(-gradient, state.features)
+    ratio = -(step @ mean) / (mean @ mean) * len(gradient) / residual
+    return float(ratio), float(metrics.cosine(step, mean))
 
 
-def feature_drift(
-    head: Float[Tensor, "classes width"],
-    features: Float[Tensor, "rows width"],
-    labels: Int[Tensor, " rows"],
-    *,
-    dtype: torch.dtype,
-) -> float:
-    """Mean over samples of <grad_h L, W_G> / (eps |W_G|^2): 1 in Proposition 6, else 0.
-
-    The gradient of each sample's own loss; mean reduction divides it by their number.
-    """
-    loss, mass = _loss(labels, dtype), metrics.residual_mass(features @ head.T, labels)
-    gradient = torch.func.grad(lambda h: loss(h @ head.T))(features)
-    mean, slope = metrics.global_means(head, gradient)
-    return float(slope @ mean / (mean @ mean) / mass)
+def feature_drift(state: State, dtype: torch.dtype) -> float:
+    """Mean of <grad_h L, W_G> / (eps |W_G|^2), L of one sample: 1 in Proposition 6."""
+    slopes, residual = _slopes(state, dtype)
+    centre, gradient = metrics.global_means(state.head, slopes @ state.head)
+    return float(gradient @ centre / (centre @ centre) / residual)
 
 
-def _loss(labels: Tensor, dtype: torch.dtype) -> Callable[[Tensor], Tensor]:
-    def loss(logits: Tensor) -> Tensor:
-        return softmax_cross_entropy(logits, labels, dtype=dtype, reduction="sum")
-
-    return loss
-
-
-def common_share(update: Float[Tensor, "classes width"]) -> float:
-    """sqrt(K) |mean_k u_k| / |u|: the share of an update that moves all rows alike."""
-    common = metrics.total_norm([update.double().mean(dim=0)])
-    return float(math.sqrt(len(update)) * common / metrics.total_norm([update]))
+def _slopes(state: State, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    """Gradient of every sample's own loss at its logits, and the residual mass."""
+    labels, logits = state.labels, state.features @ state.head.T
+    loss = partial(softmax_cross_entropy, labels=labels, dtype=dtype, reduction="sum")
+    return torch.func.grad(loss)(logits), metrics.residual_mass(logits, labels)
 
 
 def etf_residual(classes: int, head_norm: float, feature_norm: float) -> float:
-    """eps = (K - 1) exp(-K / (K - 1) |W_k| |mu*_k|) of a neural collapse (eq. 20)."""
-    gap = classes / (classes - 1) * head_norm * feature_norm
-    return (classes - 1) * math.exp(-gap)
+    """(K - 1) exp(-K / (K - 1) |W_k| |mu*_k|), eps of a neural collapse (eq. 20)."""
+    return (classes - 1) * math.exp(-classes / (classes - 1) * head_norm * feature_norm)
 
 
 def coupled_growth(
     eta: float, epsilon: float, classes: int, *, rows: int = 1
-) -> Growth:
+) -> tuple[float, float, float]:
     """W <- W - alpha mu, mu <- mu - beta W with alpha = eta eps / K, beta = eta eps.
 
-    Eigenvalues 1 +- sqrt(alpha beta), growth along W = -sqrt(alpha / beta) mu (eq. 40
-    to 43). With mean reduction over ``rows`` samples beta is eta eps / rows.
+    Both eigenvalues 1 +- sqrt(alpha beta), the growing one first, and its W / mu (eq.
+    40 to 43). Of a mean over ``rows`` samples beta is eta eps / rows.
     """
     alpha, beta = eta * epsilon / classes, eta * epsilon / rows
     rate = math.sqrt(alpha * beta)
-    return Growth(1 + rate, 1 - rate, -math.sqrt(alpha / beta))
+    return 1 + rate, 1 - rate, -math.sqrt(alpha / beta)
 
 
 def adam_update(
-    gradients: Sequence[tuple[float, int]],
-    *,
-    lr: float = 1e-3,
-    betas: tuple[float, float] = (0.9, 0.95),
-    eps: float = 1e-8,
+    gradients: Iterable[tuple[float, int]], lr: float, betas: Betas, eps: float
 ) -> float:
-    """Size of Adam's last step on one weight after (gradient, number of steps) pairs.
-
-    A gradient g that stays for n steps takes m to beta1^n m + (1 - beta1^n) g, and v
-    likewise to g^2.
-    """
-    m = v = 0.0
-    for gradient, steps in gradients:
+    """Size of Adam's last step on one weight, given each gradient and its steps."""
+    m, v, total = 0.0, 0.0, 0
+    for gradient, steps in gradients:  # n equal ones: m <- b^n m + (1 - b^n) g
         m += (1 - betas[0] ** steps) * (gradient - m)
         v += (1 - betas[1] ** steps) * (gradient**2 - v)
-    total = sum(steps for _, steps in gradients)
+        total += steps
     m, v = m / (1 - betas[0] ** total), v / (1 - betas[1] ** total)
     return lr * abs(m) / (math.sqrt(v) + eps)
 
 
-def jump(lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.95)) -> float:
-    """lr (1 - beta1) / sqrt(1 - beta2): Adam's step when any gradient follows none."""
+def jump(lr: float, betas: Betas) -> float:
+    """lr (1 - beta1) / sqrt(1 - beta2): Adam's step when a gradient follows none."""
     return lr * (1 - betas[0]) / math.sqrt(1 - betas[1])
 
 
-def one_hot_like(margin: float, classes: int) -> Float[Tensor, " classes"]:
-    """Probabilities in float64 when class 0 leads all others by ``margin``."""
-    logits = torch.zeros(classes, dtype=torch.float64)
-    logits[0] = margin
-    return logits.softmax(dim=-1)
-
-
-def smoothed_target(
-    alpha: float, classes: int, *, everywhere: bool = False
-) -> Float[Tensor, " classes"]:
-    """1 - alpha on class 0, alpha / (K - 1) on each other (eq. 66), in float64.
-
-    With ``everywhere`` alpha is spread over all classes, as in PyTorch.
-    """
-    share = alpha / classes if everywhere else alpha / (classes - 1)
-    target = torch.full((classes,), share, dtype=torch.float64)
-    target[0] = 1 - share * (classes - 1)
+def smoothed_target(alpha: float, classes: int) -> Float[Tensor, " classes"]:
+    """1 - alpha, then alpha / (K - 1) (eq. 66), which torch calls alpha K / (K - 1)."""
+    target = torch.full((classes,), alpha / (classes - 1), dtype=torch.float64)
+    target[0] = 1 - alpha
     return target
 
 
-def logit_hessian(
-    probabilities: Float[Tensor, " classes"],
-) -> Float[Tensor, "classes classes"]:
-    """H_z = diag(p) - p p^T, the curvature of cross-entropy in its logits (eq. 56).
-
-    Its diagonal as p_k times the sum of the others, since 1 - p_k loses a small one.
-    """
-    products = torch.outer(probabilities, probabilities).fill_diagonal_(0)
+def logit_hessian(p: Float[Tensor, " classes"]) -> Float[Tensor, "classes classes"]:
+    """diag(p) - p p^T, the curvature of cross-entropy in its logits (eq. 56)."""
+    products = torch.outer(p, p).fill_diagonal_(0)
+    # the diagonal p_k sum_{j != k} p_j has no 1 - p_k, which would lose a small one
     return products.sum(dim=-1).diag() - products

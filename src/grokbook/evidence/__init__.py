@@ -3,7 +3,8 @@
     reading     `record`: what a page calls first; what was read is noted
     references  `reference`: the authors' own numbers, pinned; what was cited is noted
     run         `Run`: one arm of a record, whose values are pandas Series over seeds
-    events      crossing, peak, fit, generalisation, delay, lead, ratio, growth, bursts
+    events      crossing, peak, fit, generalisation, delay, lead, ratio, growth, spikes
+    slingshots  bursts before and after a collapse, feature inflation
     told        a value over seeds as a sentence has it
 
 Series over seeds add, divide and compare seed by seed. An epoch that never comes is
@@ -15,12 +16,9 @@ Not covered: what a claim is (`claims`), and quantities made from weights (`metr
 
 from grokbook.evidence.events import (
     average,
-    bursts,
-    counted,
     crossing,
     delay,
     difference,
-    earliest,
     fitted,
     generalised,
     growth,
@@ -34,6 +32,14 @@ from grokbook.evidence.events import (
 from grokbook.evidence.reading import described, digest, read, record
 from grokbook.evidence.references import cited, reference, source
 from grokbook.evidence.run import Run
+from grokbook.evidence.slingshots import (
+    bursts,
+    counted,
+    earliest,
+    inflated,
+    inflation,
+    settled,
+)
 from grokbook.evidence.told import told, words
 
 __all__ = [
@@ -51,6 +57,8 @@ __all__ = [
     "fitted",
     "generalised",
     "growth",
+    "inflated",
+    "inflation",
     "lead",
     "onset",
     "paired",
@@ -59,6 +67,7 @@ __all__ = [
     "read",
     "record",
     "reference",
+    "settled",
     "source",
     "spikes",
     "told",

@@ -6,7 +6,6 @@
     difference, lead, ratio, growth  of what is known by seed
     average       over the time of training
     onset, spikes                    where a loss that was small jumps up
-    bursts, counted                  those of a run, before or after a collapse
 
 An epoch that never comes is infinite, and each function says what comes of it. NaN is a
 value that does not exist: nothing here turns it into a number.
@@ -208,48 +207,3 @@ def spikes(
     fired = told[1:][np.diff(state[told]) == 1]
     steps = [int(loss.index[place]) for place in fired]
     return [s for k, s in enumerate(steps) if k == 0 or s - steps[k - 1] >= apart]
-
-
-def bursts(
-    run: Run,
-    *,
-    late: bool | None = None,
-    share: float = 0.4,
-    within: int = 100,
-    column: str = "collapsed",
-    quiet: float = 1e-3,
-    loud: float = 0.1,
-    apart: int = 60,
-) -> dict[int, list[int]]:
-    """Onsets of the `spikes` of every seed's loss, up to a loss that is no number.
-
-    ``late``: only slingshots, those with a share of collapsed samples of at least
-    ``share`` at one of the looks of the ``within`` epochs before; False: only the
-    others, which Liu et al. 2026 call oscillations at the edge of stability.
-    """
-    shares = None if late is None else run.series(column)
-    found = {}
-    for seed, column_of in run.trace().items():
-        loss = column_of.loc[: column_of.last_valid_index()]
-        if loss.isna().any():
-            loss = loss.loc[: loss.index[loss.isna()][0]].iloc[:-1]
-        onsets = spikes(loss, quiet=quiet, loud=loud, apart=apart)
-        if shares is not None:
-            seen = shares[seed].dropna()
-            onsets = [
-                onset
-                for onset in onsets
-                if (seen.loc[onset - within : onset].max() >= share) == late
-            ]
-        found[int(seed)] = onsets
-    return found
-
-
-def counted(found: dict[int, list[int]]) -> Series:
-    """How many events every seed has."""
-    return Series({seed: float(len(of)) for seed, of in found.items()}, dtype=float)
-
-
-def earliest(found: dict[int, list[int]]) -> Series:
-    """The first event of every seed, or infinity."""
-    return Series({s: float(min(of, default=math.inf)) for s, of in found.items()})

@@ -64,7 +64,7 @@ def collapsed(
     labels: Int[Tensor, "*rows"],
     dtype: torch.dtype,
 ) -> Float[Tensor, ""]:
-    """Share of rows whose loss in ``dtype`` is exactly 0, with no gradient at the label.
+    """Share of rows whose loss in ``dtype`` is exactly 0, as is its slope at the label.
 
     Asked of torch's own log-softmax: the margin at which it happens depends on the
     order of its sum, hence on the device and the place of the label. Unlike

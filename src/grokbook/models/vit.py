@@ -75,7 +75,7 @@ class ViT(nn.Module):
 
     def places(self) -> tuple[str, ...]:
         """Names of the taps."""
-        blocks: list[Block] = [*self.blocks]  # type: ignore[list-item]
+        blocks: list[Block] = [*self.blocks]
         return (*(place for block in blocks for place in block.places()), "features")
 
     def patches(

@@ -25,7 +25,7 @@ from grokbook.plots.colours import (
     YELLOW,
     shades,
 )
-from grokbook.plots.curves import DASHED, accuracy, curve, loss, mark, paper
+from grokbook.plots.curves import DASHED, accuracy, curve, loss, mark, paper, trace
 from grokbook.plots.labels import end_labels, note
 from grokbook.plots.picture import Picture, show
 from grokbook.plots.style import WIDTH, letter, panels, thousands, use_style
@@ -57,5 +57,6 @@ __all__ = [
     "shades",
     "show",
     "thousands",
+    "trace",
     "use_style",
 ]

@@ -45,6 +45,18 @@ COLOUR: dict[str, str] = {
     "A^v": SKY,
     "A^qk": RED,
     "M+A^v": PURPLE,
+    "float64 loss": YELLOW,
+    "projection": RED,
+    "W_G subtracted": PURPLE,
+    "repair": GREEN,
+    "simulated collapse": BLACK,
+    "batch norm": BLUE,
+    "layer norm": ORANGE,
+    "MLP": SKY,
+    "transformer": PURPLE,
+    "VGG-11": ORANGE,
+    "ViT": GREEN,
+    "ResNet-18": RED,
 }
 """The colour of every thing that figures compare; pages take it and never change it.
 
@@ -52,7 +64,9 @@ In Prieto et al. softmax, StableMax, the collapse-free control and ⊥Grad have 
 their own. The other four colours serve three groups that never meet in one figure:
 remedies (weight decay, label smoothing, temperature, Taylor, logit norm), precisions
 and tasks. Taylor and label smoothing, of different figures, share one. The variants of
-Singh et al. have seven colours among themselves, in a chapter of their own.
+Singh et al. have seven colours among themselves, in a chapter of their own. In Liu et
+al. the interventions share the page with the precisions, and the networks are a group
+of their own.
 """
 
 _FAINTEST = 0.42  # of viridis from its light end: there the contrast on white reaches 3

@@ -3,9 +3,10 @@
 Solid is the test set and dashed the training set; colour says which arm.
 """
 
+import math
 from collections.abc import Sequence
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -16,6 +17,7 @@ from grokbook.plots.colours import BLACK
 
 Dashes: TypeAlias = str | tuple[float, tuple[float, ...]]
 DASHED: Dashes = (0, (2, 1.5))
+STRETCHES = 800  # of steps that a trace is drawn in, about its pixels in a page
 
 
 def curve(
@@ -108,6 +110,37 @@ def paper(
         zorder=5,
         label=label or None,
     )
+
+
+def trace(
+    axes: Axes,
+    run: Run,
+    *,
+    seed: int | None = None,
+    floor: float = 1e-9,
+    label: str | None = None,
+    color: str | None = None,
+    **line: Any,
+) -> None:
+    """The loss of every step of one seed, the first unless given, on a log axis.
+
+    No spike is lost: of every stretch of steps that is narrower than a pixel the
+    smallest and the largest loss are drawn. Losses below ``floor`` lie on it.
+    """
+    if not run.seeds:
+        return
+    losses = run.trace()[run.seeds[0] if seed is None else seed].dropna()
+    width = max(1, math.ceil(len(losses) / STRETCHES))
+    groups = losses.clip(lower=floor).groupby(losses.index // width * width)
+    extremes = groups.agg(["min", "max"])
+    axes.plot(
+        np.repeat(extremes.index, 2),
+        extremes.to_numpy().ravel(),
+        color=run.color if color is None else color,
+        label=(run.label if label is None else label) or None,
+        **{"lw": 1.0} | line,
+    )
+    axes.set(yscale="log", xlabel="epoch", ylabel="training loss")
 
 
 def mark(axes: Axes, epochs: Sequence[float], *, color: str) -> None:

@@ -1,0 +1,117 @@
+"""Slingshots and feature inflation: the two outcomes of Liu et al. 2026, by seed.
+
+    bursts     onsets of the spikes of a loss, before or after a collapse
+    counted, earliest    how many there are, and the first
+    settled    the epoch from which on inflation is looked for
+    inflated   whether the mean classifier and the mean feature have run away
+
+The definitions, with their bounds, were fixed before the runs; the paper gives none.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from pandas import DataFrame, Series
+
+from grokbook.evidence.events import spikes
+
+if TYPE_CHECKING:
+    from grokbook.evidence.run import Run
+
+Events = dict[int, list[int]]  # epochs by seed
+
+
+def bursts(
+    run: Run,
+    *,
+    late: bool | None = None,
+    share: float = 0.4,
+    within: int = 100,
+    column: str = "collapsed",
+    quiet: float = 1e-3,
+    loud: float = 0.1,
+    apart: int = 60,
+) -> Events:
+    """Onsets of the `spikes` of every seed's loss, up to a loss that is no number.
+
+    ``late``: only slingshots, those with a share of collapsed samples of at least
+    ``share`` at one of the looks of the ``within`` epochs before; False: only the
+    others, which Liu et al. 2026 call oscillations at the edge of stability.
+    """
+    shares = None if late is None else run.series(column)
+    found = {}
+    for seed, loss in run.trace().items():
+        onsets = spikes(_numbers(loss), quiet=quiet, loud=loud, apart=apart)
+        if shares is not None:
+            seen = shares[seed].dropna()
+            onsets = [
+                onset
+                for onset in onsets
+                if (seen.loc[onset - within : onset].max() >= share) == late
+            ]
+        found[int(seed)] = onsets
+    return found
+
+
+def _numbers(loss: Series) -> Series:
+    """A loss up to its end, or to the first that is no number."""
+    lost = np.flatnonzero(loss.isna())
+    return loss.iloc[: lost[0]] if len(lost) else loss
+
+
+def counted(found: Events) -> Series:
+    """How many events every seed has."""
+    return Series({seed: float(len(of)) for seed, of in found.items()}, dtype=float)
+
+
+def earliest(found: Events) -> Series:
+    """The first event of every seed, or infinity."""
+    first = {seed: float(min(of, default=math.inf)) for seed, of in found.items()}
+    return Series(first, dtype=float)
+
+
+def settled(run: Run, *, share: float = 0.5) -> Series:
+    """First logged epoch with at least that share of samples collapsed, or infinity.
+
+    Collapsed as float32 has it, whatever the loss was computed in: there the same
+    question can be asked of every intervention.
+    """
+    return run.first("collapsed", at_least=share)
+
+
+def inflation(run: Run) -> DataFrame:
+    """What numerical feature inflation changes from `settled` on, seeds down.
+
+    ``cosine``: the lowest cos(W_G, mu_G) minus that at the start; ``growth``: the
+    largest norm of W_G over that at the start; ``logit``: the lowest mean correct
+    logit. NaN for a seed that never settles, and for cosine and growth of a W_G that is
+    rounding, less than 1e-5 of the head's norm.
+    """
+    start = settled(run)
+    ever = np.isfinite(start)
+    since = start.where(ever, 0)
+    cosine = run.smallest("mean_cosine", since=since) - run.at("mean_cosine", since)
+    norm = run.at("head_mean_norm", since)
+    growth = run.largest("head_mean_norm", since=since) / norm
+    is_there = norm > 1e-5 * run.at("head_norm", since)
+    found = {
+        "cosine": cosine.where(is_there),
+        "growth": growth.where(is_there),
+        "logit": run.smallest("correct_logit", since=since),
+    }
+    return DataFrame(found).where(ever, axis=0)
+
+
+def inflated(run: Run) -> Series:
+    """Whether each seed shows feature inflation, 1 or 0.
+
+    At least two of three: the cosine falls by 0.3, the norm of W_G doubles, the mean
+    correct logit becomes negative, each after half of the samples have collapsed. A
+    seed that never collapses so far shows none.
+    """
+    seen = inflation(run)
+    signs = [seen["cosine"] <= -0.3, seen["growth"] >= 2, seen["logit"] < 0]
+    return (sum(sign.astype(int) for sign in signs) >= 2).astype(float)

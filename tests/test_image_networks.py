@@ -1,0 +1,394 @@
+"""Networks of images and free features: published sizes, torch as reference, looks."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from helpers import arm
+from shapes import check
+from torch import nn
+from torch.func import functional_call, vmap
+
+from grokbook.engine import build, cost
+from grokbook.experiment import Spec
+from grokbook.models import VGG11, FreeFeatures, ResNet18, ViT, convnets, free, vit
+from grokbook.models.taps import Recorder
+from grokbook.names import resolve
+
+check(convnets)
+check(free)
+check(vit)
+
+SMALL_VIT = {"width": 8, "depth": 2, "heads": 2, "hidden": 12}
+SPECS = {
+    "ResNet-18": Spec("resnet18", classes=10, stem="cifar", width=4, start="torch"),
+    "ResNet-18 without norms": Spec(
+        "resnet18", classes=10, stem="cifar", width=4, norm=None
+    ),
+    "VGG-11": Spec("vgg11", classes=10, width=4),
+    "VGG-11, layer norm last": Spec("vgg11", classes=10, width=4, head_norm="layer"),
+    "VGG-11 with norms": Spec(
+        "vgg11", classes=10, width=4, norm="batch", head_norm="batch", affine=False
+    ),
+    "ViT": Spec("vit", classes=10, **SMALL_VIT),
+    "free features": Spec("free_features", classes=10, rows=20, width=8),
+}
+TOKENS = {"classes": 10, "vocabulary": 5}
+BLOCKS = TOKENS | {"width": 8, "heads": 2, "depth": 2}
+OTHERS = {
+    "MLP": Spec("mlp", **TOKENS, widths=(8, 6), norm="rms", head_norm="layer"),
+    "transformer": Spec("transformer", **BLOCKS, final_norm=True, bias=True),
+}
+
+
+def rows_for(name, seed=0):
+    """Six rows of what a network reads, images in float64."""
+    torch.manual_seed(seed)
+    if name in OTHERS or name == "free features":
+        return torch.randint(5, (6, 2 if name in OTHERS else 1))
+    return torch.rand(6, 3, 32, 32, dtype=torch.float64)
+
+
+def network(name, seed=0):
+    """A network in float64 and away from its start, where some parameters are 0."""
+    torch.manual_seed(seed)
+    spec = (SPECS | OTHERS)[name]
+    model = resolve("model", spec)(**spec.options).double()
+    for parameter in model.parameters():
+        parameter.data += 0.1 * torch.randn_like(parameter)
+    return model
+
+
+def loss_of(model, weights, x):
+    logits = functional_call(model, weights, (x,))
+    return F.cross_entropy(logits, torch.arange(6))
+
+
+def count(model):
+    return sum(p.numel() for p in model.parameters())
+
+
+# Every network -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [*SPECS, *OTHERS])
+def test_the_last_matrix_is_that_of_the_head(name):
+    """An observable finds the head by it: logits = features W^T and one bias."""
+    model, tap = network(name), Recorder()
+    logits = model(rows_for(name), tap)
+    assert tuple(tap.found) == model.places()
+    features = tap.found["features"]
+    head = [p for p in model.parameters() if p.dim() == 2][-1]
+    assert head.shape == (10, features.shape[-1])
+    rest = logits - features @ head.T
+    torch.testing.assert_close(rest, rest[:1].expand_as(rest), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_a_stack_equals_one_member_at_a_time(name):
+    """Value, gradients and running means; parameters and buffers have a member axis."""
+    members = [network(name, seed) for seed in range(3)]
+    x = torch.stack([rows_for(name, seed) for seed in range(3)])
+    every = [dict(m.named_parameters()) for m in members]
+    params = {k: torch.stack([own[k].detach() for own in every]) for k in every[0]}
+    state = [dict(m.named_buffers()) for m in members]
+    buffers = {k: torch.stack([own[k] for own in state]) for k in state[0]}
+    for p in params.values():
+        p.requires_grad_()
+
+    def loss(params, buffers, x):
+        return loss_of(members[0], (params, buffers), x)
+
+    values = vmap(loss, randomness="different")(params, buffers, x)
+    values.sum().backward()
+    close = {"rtol": 1e-9, "atol": 1e-11}
+    for k, member in enumerate(members):
+        value = loss_of(member, {}, x[k])
+        value.backward()
+        torch.testing.assert_close(values[k], value, **close)
+        for key, p in member.named_parameters():
+            torch.testing.assert_close(params[key].grad[k], p.grad, **close)
+        for key, b in member.named_buffers():
+            torch.testing.assert_close(buffers[key][k], b, **close)
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_second_derivatives_are_differences_of_first_ones(name):
+    """The Hessian times a direction, against gradients a small step on either side."""
+    model, x = network(name), rows_for(name)
+    weights = {k: p.detach().requires_grad_() for k, p in model.named_parameters()}
+    leaves = [*weights.values()]
+    torch.manual_seed(1)
+    direction = {k: torch.randn_like(p) for k, p in weights.items()}
+
+    def gradient(step=0.0, **how):
+        moved = {k: p + step * direction[k] for k, p in weights.items()}
+        found = torch.autograd.grad(loss_of(model, moved, x), leaves, **how)
+        return torch.cat([g.flatten() for g in found])
+
+    flat = torch.cat([d.flatten() for d in direction.values()])
+    along = gradient(create_graph=True) @ flat
+    curved = torch.cat([h.flatten() for h in torch.autograd.grad(along, leaves)])
+    difference = (gradient(1e-7) - gradient(-1e-7)) / 2e-7
+    error = torch.linalg.vector_norm(curved - difference)
+    assert error < 1e-4 * torch.linalg.vector_norm(curved)
+
+
+def arm_of(name):
+    images = Spec("cifar10", train_samples=8, test_samples=6)
+    rows = Spec("balanced_rows", classes=10, per_class=2)
+    return arm(
+        dataset=rows if name == "free features" else images,
+        model=SPECS[name],
+        loss=Spec("softmax_cross_entropy", dtype="float64"),
+        optimizer=Spec("sgd", lr=0.01, momentum=0.9),
+        dtype="float64",
+    )
+
+
+@pytest.mark.usefixtures("tiny_data")
+@pytest.mark.parametrize("name", SPECS)
+def test_a_look_at_a_stack_is_that_at_each_member(name):
+    """At all rows at once, taps and second derivatives included."""
+    one, observables = arm_of(name), ["core", "inflation", "spectrum", "sharpness"]
+    together = build.learner([(one, 0), (one, 1)], stacked=True)
+    alone = [build.learner([(one, seed)]) for seed in (0, 1)]
+    for learner in (together, *alone):
+        for _ in range(3):
+            learner.step()
+    stack = together.observe(observables)
+    for k, learner in enumerate(alone):
+        found = learner.observe(observables)
+        assert found.keys() == stack.keys()
+        for column, value in found.items():
+            if column == "class_sum" or column.endswith(("float32", "error")):
+                continue  # made of rounding
+            ours, true = stack[column][k].item(), value.item()
+            assert ours == pytest.approx(true, rel=1e-5, nan_ok=True), column
+
+
+# multiplications and additions by place, input and output; convolutions by side
+VGG_FLOP = 2 * (
+    9 * (32**2 * 3 * 4 + 16**2 * 4 * 8 + 8**2 * (8 + 16) * 16)
+    + 9 * (4**2 * (16 + 32) * 32 + 2**2 * (32 + 32) * 32)
+    + 32 * 10
+)
+BLOCK_FLOP = 2 * 65 * (4 * 8 * 8 + 2 * 65 * 8 + 2 * 8 * 12)
+VIT_FLOP = 2 * (64 * 48 * 8 + 8 * 10) + 2 * BLOCK_FLOP
+
+
+@pytest.mark.parametrize(
+    ("name", "flop"),
+    [("VGG-11", VGG_FLOP), ("ViT", VIT_FLOP), ("free features", 2 * 8 * 10)],
+)
+def test_cost_of_a_row(name, flop):
+    assert cost.forward_flop(arm_of(name)) == flop
+
+
+# ResNet-18 ---------------------------------------------------------------------------
+
+
+def test_resnet_has_the_published_size():
+    with torch.device("meta"):
+        assert count(ResNet18(10)) == 11_181_642
+        assert count(ResNet18(1000)) == 11_689_512
+        assert count(ResNet18(10, stem="cifar")) == 11_173_962  # Liu et al.: 11.17 M
+        # a bias for the two weights of each norm
+        bare = count(ResNet18(10, stem="cifar", norm=None))
+        assert bare == 11_173_962 - 4800
+
+
+@pytest.mark.parametrize(("stem", "side"), [("imagenet", 1), ("cifar", 4)])
+def test_resnet_shapes_and_start(stem, side):
+    torch.manual_seed(0)
+    model, tap = ResNet18(7, stem=stem, width=8), Recorder()
+    shapes = []
+    model.blocks.register_forward_hook(lambda *seen: shapes.append(seen[2].shape))
+    logits = model(torch.randn(5, 3, 32, 32), tap)
+    assert logits.shape == (5, 7)
+    assert shapes == [(5, 64, side, side)]
+    assert tuple(tap.found) == model.places() == ("features",)
+    assert tap.found["features"].shape == (5, 64)
+    assert torch.equal(model.head(tap.found["features"]), logits)
+    deviation = model.blocks[-1].second.weight.std().item()
+    assert deviation == pytest.approx(math.sqrt(2 / (9 * 64)), rel=0.05)
+
+
+def test_resnet_normalises_by_the_batch_and_then_by_its_running_means():
+    torch.manual_seed(0)
+    model, x = ResNet18(3, width=4), torch.randn(6, 3, 32, 32)
+    in_training = model(x)
+    torch.testing.assert_close(model(3 * x), in_training, rtol=1e-2, atol=1e-2)
+    model.eval()
+    alone = torch.cat([model(image[None]) for image in x])
+    torch.testing.assert_close(alone, model(x), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("norm", ["batch", None])
+def test_resnet_starts_as_torch_does(norm):
+    """Weights uniform up to 1 / sqrt(fan in); He's start has biases 0."""
+    torch.manual_seed(0)
+    model = ResNet18(7, stem="cifar", width=8, norm=norm, start="torch")
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            bound = 1 / math.sqrt(module.weight[0].numel())
+            assert 0.9 * bound < module.weight.abs().max() <= bound
+            assert (module.bias is None) == (norm == "batch")
+    bare = ResNet18(7, stem="cifar", width=8, norm=None)
+    assert (bare.stem.bias == 0).all()
+
+
+def test_resnet_without_norms_normalises_nothing():
+    """One image does not see another, and there is nothing to remember."""
+    torch.manual_seed(0)
+    model, x = ResNet18(3, width=4, norm=None), torch.randn(6, 3, 32, 32)
+    alone = torch.cat([model(image[None]) for image in x])
+    torch.testing.assert_close(alone, model(x), rtol=1e-4, atol=1e-5)
+    assert not [*model.buffers()]
+
+
+# VGG-11 ------------------------------------------------------------------------------
+
+
+def test_vgg_has_the_published_size():
+    with torch.device("meta"):
+        assert count(VGG11(10)) == 9_225_610  # Liu et al.: 9.23 M
+        assert count(VGG11(10, norm="batch")) == 9_225_610 + 2 * 2752
+        assert count(VGG11(10, head_norm="batch")) == 9_225_610 + 2 * 512
+        assert count(VGG11(10, head_norm="layer", affine=False)) == 9_225_610
+
+
+@pytest.mark.parametrize("norm", [None, "batch"])
+def test_vgg_is_the_stack_of_its_paper(norm):
+    torch.manual_seed(0)
+    model, tap = VGG11(7, width=8, norm=norm), Recorder()
+    parts, layers = zip(model.convs, model.norms, strict=True), []
+    for width in (64, "M", 128, "M", 256, 256, "M", 512, 512, "M", 512, 512, "M"):
+        if width == "M":
+            layers.append(nn.MaxPool2d(2, 2))
+            continue
+        conv, of_batch = next(parts)
+        assert conv.weight.shape[0] == width // 8 and conv.kernel_size == (3, 3)
+        layers += [conv, *([of_batch] if norm else []), nn.ReLU()]
+    x = torch.randn(5, 3, 32, 32)
+    plain = nn.Sequential(*layers, nn.Flatten(), model.head)
+    assert torch.equal(model(x, tap), plain(x))
+    assert tap.found["features"].shape == (5, 64)
+
+
+@pytest.mark.parametrize("head_norm", ["batch", "layer"])
+def test_vgg_features_are_read_after_the_norm(head_norm):
+    torch.manual_seed(0)
+    model, tap = VGG11(7, width=8, head_norm=head_norm, affine=False), Recorder()
+    model.double()(torch.rand(5, 3, 32, 32, dtype=torch.float64), tap)
+    means = tap.found["features"].mean(0 if head_norm == "batch" else -1)
+    torch.testing.assert_close(means, torch.zeros_like(means), rtol=0, atol=1e-12)
+
+
+def test_norms_of_vgg_draw_nothing():
+    """The start of a network does not depend on what has no random weights."""
+    torch.manual_seed(0)
+    plain = VGG11(7, width=4)
+    torch.manual_seed(0)
+    normed = VGG11(7, width=4, norm="batch", head_norm="batch")
+    for name, weight in plain.named_parameters():
+        assert torch.equal(normed.get_parameter(name), weight)
+
+
+# ViT ---------------------------------------------------------------------------------
+
+
+def test_vit_has_the_published_size():
+    with torch.device("meta"):
+        assert count(ViT(10)) == 9_509_642  # Liu et al.: about 10 M
+
+
+def test_vit_is_torchs_encoder_on_patches_of_a_convolution():
+    model, x = network("ViT"), rows_for("ViT")
+    layer = nn.TransformerEncoderLayer(
+        8, 2, 12, dropout=0.0, activation="gelu", batch_first=True, norm_first=True
+    ).double()
+    kernel = model.embedding.weight.view(8, 3, 4, 4)
+    patches = F.conv2d(x, kernel, model.embedding.bias, stride=4)
+    seen = patches.flatten(2).transpose(1, 2)
+    first = model.class_token.expand(6, 1, 8)
+    seen = torch.cat([first, seen], 1) + model.position
+    for block in model.blocks:
+        theirs = layer.self_attn
+        with torch.no_grad():
+            theirs.in_proj_weight.copy_(block.attention.inputs.weight)
+            theirs.in_proj_bias.copy_(block.attention.inputs.bias)
+        for other, own in (
+            (theirs.out_proj, block.attention.output),
+            (layer.linear1, block.mlp[0]),
+            (layer.linear2, block.mlp[1]),
+            (layer.norm1, block.norms["attention"]),
+            (layer.norm2, block.norms["mlp"]),
+        ):
+            other.load_state_dict(own.state_dict())
+        seen = layer(seen)
+    expected = model.head(model.norm(seen)[:, 0])
+    torch.testing.assert_close(model(x), expected, rtol=0, atol=1e-12)
+
+
+def test_taps_of_the_vit():
+    model, tap = network("ViT"), Recorder()
+    model(rows_for("ViT"), tap)
+    assert tuple(tap.found) == model.places()
+    assert tap.found["attention.1"].shape == (6, 2, 65, 65)
+    assert tap.found["pre.0"].shape == (6, 65, 12)
+    assert tap.found["features"].shape == (6, 8)
+
+
+def test_start_of_the_vit():
+    torch.manual_seed(0)
+    model = ViT(10, width=64, depth=1, hidden=64)
+    assert (model.class_token == 0).all()
+    assert model.position.std().item() == pytest.approx(0.02, rel=0.05)
+    assert model.embedding.weight.abs().max().item() == pytest.approx(
+        48**-0.5, rel=0.01
+    )
+
+
+# Free features -----------------------------------------------------------------------
+
+
+def test_free_features_by_hand():
+    """relu(A) W^T, row by row, for numbers of either shape."""
+    torch.manual_seed(0)
+    model, tap = FreeFeatures(5, rows=400, width=64), Recorder()
+    rows = torch.tensor([3, 0, 399, 3])
+    logits = model(rows, tap)
+    expected = model.A[rows].relu()
+    assert torch.equal(tap.found["features"], expected)
+    torch.testing.assert_close(logits, expected @ model.W.T)
+    assert torch.equal(model(rows[:, None]), logits)
+    assert [name for name, _ in model.named_parameters()] == ["A", "W"]
+    assert model.A.std().item() == pytest.approx(1, rel=0.02)
+    assert model.W.std().item() == pytest.approx(1 / 8, rel=0.1)
+
+
+# Errors ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: ResNet18(10, stem="patch"), "unknown stem 'patch'"),
+        (lambda: ResNet18(10, norm="layer"), "unknown norm 'layer': use one of batch"),
+        (lambda: ResNet18(10, start="zeros"), "unknown start 'zeros'"),
+        (lambda: VGG11(10, norm="layer"), "unknown norm 'layer': use one of batch"),
+        (lambda: VGG11(10, head_norm="rms"), "unknown head norm 'rms'"),
+        (lambda: VGG11(10, width=4)(torch.ones(1, 3, 32, 28)), "images of 32 x 28"),
+        (lambda: ViT(10, patch=5), "patches of 5 do not fill images of 32"),
+        (lambda: ViT(10, heads=7), "7 heads cannot share a width of 256"),
+        (
+            lambda: ViT(10, **SMALL_VIT)(torch.ones(1, 3, 28, 28)),
+            "images of 28 x 28, but this ViT has positions for 32 x 32",
+        ),
+    ],
+)
+def test_errors_name_the_value(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
