@@ -513,8 +513,8 @@ STAYS, KEEPS, POSITIVE = (-9, -0.2, -0.4, -0.4), (0.1, 1, 1.9, 1.5), (-5, 4, 3, 
         ((STAYS, KEEPS, NEGATIVE), 0),
         ((STAYS, DOUBLES, POSITIVE), 0),
         ((FALLS, KEEPS, POSITIVE), 0),
-        ((FALLS, (0, 1e-5, 1e-4, 1e-4), POSITIVE), 0),  # W_G is subtracted
-        ((FALLS, (0, 1e-5, 1e-4, 1e-4), NEGATIVE), 0),
+        ((FALLS, (0, 1e-6, 1e-4, 1e-4), POSITIVE), 0),  # W_G is subtracted
+        ((FALLS, (0, 1e-6, 1e-4, 1e-4), NEGATIVE), 0),
     ],
 )
 def test_inflation_is_two_signs_of_three_after_the_collapse(columns, expected):

@@ -127,6 +127,14 @@ def test_norm_before_the_head(head_norm):
     close(means, torch.zeros_like(means))
 
 
+def test_bias_of_the_head_alone():
+    """It may be left out, or be the only one."""
+    without = models.MLP(P, (9, 5), vocabulary=P, head_bias=False)
+    only = models.MLP(P, (9, 5), vocabulary=P, bias=False, head_bias=True)
+    assert [layer.bias is None for layer in without.layers] == [False, False, True]
+    assert [layer.bias is None for layer in only.layers] == [True, True, False]
+
+
 def test_new_options_draw_nothing():
     """The start of a network does not depend on what has no random weights."""
     torch.manual_seed(0)

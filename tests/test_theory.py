@@ -37,7 +37,7 @@ def common_share(update):
     return math.sqrt(len(update)) * update.mean(dim=0).norm() / update.norm()
 
 
-# Absorption (Definition 1, equations 1 and 2)
+# Absorption (Definition 1, equations 1 and 2) -----------------------------------------
 
 
 @pytest.mark.parametrize("classes", [2, 10, 97])
@@ -153,7 +153,7 @@ def test_just_below_collapse_the_class_sum_has_the_other_sign(margin, number):
     assert metrics.class_sum(logits, label).item() == close(number, rel=0.02)
 
 
-# Drift (Theorem 4, Proposition 6)
+# Drift (Theorem 4, Proposition 6) -----------------------------------------------------
 
 
 @pytest.mark.parametrize("margin, mass", [
@@ -230,7 +230,7 @@ def test_proposition_6(margin):
     assert part.tolist() == [close(expected, rel=1e-5)] * len(features)
 
 
-# Conservation
+# Conservation -------------------------------------------------------------------------
 
 
 def step_of_head(state, optimizer, dtype, **options):
@@ -271,7 +271,7 @@ def test_descent_in_float32_drifts_as_theorem_4_says():
     assert torch.allclose(step.double().mean(dim=0), expected, rtol=1e-3, atol=1e-9)
 
 
-# Inflation (Theorem 7)
+# Inflation (Theorem 7) ----------------------------------------------------------------
 
 
 def test_growth_is_the_eigensystem_of_the_coupled_block():
@@ -323,7 +323,7 @@ def test_a_mass_that_decays_leaves_less_than_exponential_growth():
     power = 1e5 * c / math.sqrt(10)
     logs = [math.log(t) for t in steps]
     first, middle, last = growths(lambda t: c / t, steps)
-    assert (last - middle) / (logs[2] - logs[1]) == close(power, rel=1e-4)
+    assert (last - middle) / (logs[2] - logs[1]) == close(power, rel=1e-3)
     assert (middle - first) / (logs[1] - logs[0]) == close(power, rel=1e-2)
     first, middle, last = growths(lambda t: max(c * math.log(t), 1e-99) / t, steps)
     expected = power / 2 * (logs[2] ** 2 - logs[1] ** 2)
@@ -331,7 +331,7 @@ def test_a_mass_that_decays_leaves_less_than_exponential_growth():
     assert first / logs[0] < middle / logs[1] < last / logs[2]
 
 
-# Adam's step when a gradient comes back
+# Adam's step when a gradient comes back -----------------------------------------------
 
 
 G0, G1 = 3e-9, math.exp(-23 * math.log(2))
@@ -346,9 +346,8 @@ LONG = 100_000
 def test_the_toy_of_adam(beta2, m, v, update, limit, factor):
     assert close(1.1921e-7, rel=1e-4) == G1
     betas = (0.9, beta2)
-    assert G0 + 0.1 * (G1 - G0) == close(m, rel=1e-4)
-    root = math.sqrt(beta2 * G0**2 + (1 - beta2) * G1**2)
-    assert root == close(v, rel=2e-4)
+    moments = 0.9 * G0 + 0.1 * G1, math.sqrt(beta2 * G0**2 + (1 - beta2) * G1**2)
+    assert moments == close((m, v), rel=2e-4)
     still = theory.adam_update([(G0, LONG)], 1e-3, betas, 1e-8)
     assert still == close(2.308e-4, rel=1e-3)
     back = theory.adam_update([(G0, LONG), (G1, 1)], 1e-3, betas, 1e-8)
@@ -392,7 +391,7 @@ def test_the_toy_is_the_optimizer_of_the_package():
         assert abs(weight.item() - before) == close(found, rel=1e-9)
 
 
-# Curvature (Theorem 8) and label smoothing (Definition 10)
+# Curvature (Theorem 8) and label smoothing (Definition 10) ----------------------------
 
 
 def one_hot_like(margin, classes):
@@ -419,14 +418,12 @@ def test_curvature_in_the_logits_vanishes(classes, numbers):
     for margin, number in numbers.items():
         p = one_hot_like(margin, classes)
         hessian = theory.logit_hessian(p)
-        assert torch.allclose(hessian, p.diag() - torch.outer(p, p), atol=1e-16)
+        assert torch.allclose(hessian, p.diag() - torch.outer(p, p), atol=1e-15)
         found, trace, mass = largest(hessian), hessian.trace(), p[1:].sum()
         assert found == close(number, rel=0.01)
         assert found == close((p[0] * p[1] * classes).item(), rel=1e-10)
-        assert trace.item() == close((1 - p @ p).item(), abs=1e-15)
+        assert trace.item() == close((1 - p @ p).item(), abs=1e-14)
         assert found <= trace <= 2 * mass
-        if margin == 0:
-            continue
         # of the loss itself, by autograd
         assert torch.allclose(hessian_of_loss(p.log()), hessian, rtol=1e-6, atol=1e-15)
 
@@ -503,7 +500,7 @@ def test_curvature_of_smoothing_and_a_network_that_has_none():
     assert (jacobian.T @ hessian @ jacobian).abs() < 1e-15
 
 
-# Underflow
+# Underflow ----------------------------------------------------------------------------
 
 
 def first_zero():

@@ -85,8 +85,9 @@ class Arm:
     ones that are measured at fewer epochs, which are logged even where ``log`` skips
     them. ``keep``: epochs whose weights are stored beside the record, rounded to
     ``keep_dtype`` and for ``keep_seeds`` alone if these are given. ``trace``: keep the
-    loss of every step, to four digits. ``window``: dense looks where a rule says so. ``eval_batch``:
-    evaluate so many rows at a time, as many of the training as of the test set.
+    loss of every step, to four digits. ``window``: dense looks where a rule says so.
+    ``eval_batch``: evaluate so many rows at a time, as many of the training as of the
+    test set.
     ``through_nan``: a loss that becomes NaN is recorded and does not end the training.
     """
 

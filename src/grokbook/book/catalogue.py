@@ -70,9 +70,10 @@ def plain(text: object) -> str:
 
 def label(page_id: str) -> str:
     """`prieto2025/fig02` -> `Figure 2`."""
-    name = page_id.partition("/")[2]
-    word = "Figure" if name.startswith("fig") else "Table"
-    return f"{word}\N{NO-BREAK SPACE}{int(name[3:])}"
+    name = pages.name_of(page_id)
+    if pages.is_beyond(page_id):
+        return name.capitalize()
+    return name.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def finding(twin: NotebookNode) -> str:
@@ -261,8 +262,12 @@ def pages_of(ids: list[str], twins: dict[str, NotebookNode]) -> list[str]:
 
 
 def held(paper: str, twins: dict[str, NotebookNode]) -> list[str]:
-    """What a chapter's front page says of its claims: counts, then the pages."""
+    """What a chapter's front page says of its claims: counts, then the pages.
+
+    Ours beyond the paper are the last rows, and their claims of the paper count.
+    """
     ids = [page_id for page_id in pages.contents() if page_id.startswith(paper + "/")]
+    ids += beyond(paper, twins)
     counts = Counter(
         claim["verdict"]
         for page_id in ids
@@ -276,8 +281,17 @@ def held(paper: str, twins: dict[str, NotebookNode]) -> list[str]:
     return [line if counts else "No claim is tested yet.", "", *pages_of(ids, twins)]
 
 
+def beyond(paper: str, twins: dict[str, NotebookNode]) -> list[str]:
+    """The pages of a chapter that show no figure or table of its paper."""
+    mine = (page_id for page_id in twins if page_id.startswith(paper + "/"))
+    return [page_id for page_id in mine if pages.is_beyond(page_id)]
+
+
 def state(twins: dict[str, NotebookNode]) -> str:
-    """All figures and tables of the four papers with verdicts, written or not."""
+    """All figures and tables of the four papers with verdicts, written or not.
+
+    A page beyond the paper is a line below them, in no count.
+    """
     planned = pages.contents()
     papers = {p: [i for i in planned if i.startswith(p + "/")] for p in PAPERS}
     summary, details = [], []
@@ -292,6 +306,10 @@ def state(twins: dict[str, NotebookNode]) -> str:
         done = f"{len(written)} of {len(ids)} pages"
         details += [f":::{{dropdown}} {PAPERS[paper]}: {done}"]
         details += [":open:", ""] if written else [""]
-        details += [*pages_of(ids, twins), ":::", ""]
+        details += [*pages_of(ids, twins), ""]
+        for page_id in beyond(paper, twins):
+            shown = f"{finding(twins[page_id])} {badge(verdict_of(twins[page_id]))}"
+            details += [f"{link(page_id)}: {shown}", ""]
+        details += [":::", ""]
     head = ["Paper", "Verdicts", "Pages here", "Figures", "Tables"]
     return "\n".join([*table(head, summary), "", *details])

@@ -91,8 +91,8 @@ def read_twin(path: Path) -> NotebookNode | None:
 
 
 def id_of(path: Path) -> str:
-    """The page that a source belongs to: `prieto2025/fig02`."""
-    return f"{path.parent.name}/{path.name.split('_')[0]}"
+    """The page that a source belongs to: `prieto2025/fig02`, or `liu2026/causes`."""
+    return f"{path.parent.name}/{path.stem.split('_')[0]}"
 
 
 def tags(cell: NotebookNode) -> list[str]:

@@ -2,6 +2,8 @@
 
 A page is `book/<paper>/<id>_<words>.py`, a py:percent source, and its executed `.ipynb`
 twin beside it. The source is the only thing that is edited; `execute` writes the twin.
+A file of one word is a page of ours beyond the paper, `book/liu2026/causes.py`: it is
+no figure or table, and does not stand in the contents.
 Whatever a file of the book holds that it should not is a PageError of one sentence.
 
 Not covered: what is wrong with a pair (`checks`), the pages made from all twins
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from nbformat import NotebookNode
 
 LIBRARIES = ("torch", "numpy", "pandas", "matplotlib", "seaborn")
+PRINTED = r"(fig|tab)\d+"  # the ids of what a paper prints
 PLACES = ("GROKBOOK_HOME", "GROKBOOK_RECORDS", "GROKBOOK_DATA")
 Job = tuple[str, Path, "NotebookNode", dict[str, Any], Path]
 
@@ -55,7 +58,7 @@ def contents() -> dict[str, str]:
         for row in lines:
             if lines.line_num > 1:
                 paper, name, title = row
-                if paper not in PAPERS or not re.fullmatch(r"(fig|tab)\d+", name):
+                if paper not in PAPERS or not re.fullmatch(PRINTED, name):
                     raise ValueError
                 found[f"{paper}/{name}"] = title
             elif row != ["paper", "id", "title"]:
@@ -69,16 +72,31 @@ def contents() -> dict[str, str]:
 
 
 def sources() -> dict[str, Path]:
-    """Page id -> its py:percent source, for every page there is."""
-    found = sorted(p for paper in PAPERS for p in home().glob(f"book/{paper}/*_*.py"))
-    return {notebooks.id_of(path): path for path in found}
+    """Page id -> its source, for every page there is; those beyond a paper last."""
+    found = [p for paper in PAPERS for p in sorted(home().glob(f"book/{paper}/*.py"))]
+    pages = {notebooks.id_of(path): path for path in found}
+    place = {paper: k for k, paper in enumerate(PAPERS)}
+    order = sorted(pages, key=lambda i: (place[i.partition("/")[0]], is_beyond(i)))
+    return {page_id: pages[page_id] for page_id in order}
+
+
+def is_beyond(page_id: str) -> bool:
+    """Whether a page is beyond its paper: named by a word, as no figure or table is."""
+    return not re.fullmatch(PRINTED, page_id.partition("/")[2])
 
 
 def kicker(page_id: str) -> str:
     """What stands above the title of a page: `Prieto et al. 2025 · Figure 4`."""
-    paper, name = page_id.split("/")
-    word = "Figure" if name.startswith("fig") else "Table"
-    return f"{re.sub('[()]', '', PAPERS[paper])} · {word} {int(name[3:])}"
+    paper = re.sub("[()]", "", PAPERS[page_id.partition("/")[0]])
+    return f"{paper} · {name_of(page_id)}"
+
+
+def name_of(page_id: str) -> str:
+    """`prieto2025/fig02` -> `Figure 2`, `liu2026/causes` -> `beyond the paper`."""
+    if is_beyond(page_id):
+        return "beyond the paper"
+    name = page_id.partition("/")[2]
+    return f"{'Figure' if name.startswith('fig') else 'Table'} {int(name[3:])}"
 
 
 def find(page_id: str) -> Path:

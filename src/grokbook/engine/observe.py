@@ -232,14 +232,18 @@ def inflation(s: Snapshot) -> Values:
     logits, labels = s.train.logits, s.train.labels
     features = s.train.taps["features"]
     features = features.reshape(-1, features.shape[-1])
+    head_norm = metrics.total_norm([_head(s.params)])
     head_mean, feature_mean = metrics.global_means(_head(s.params), features)
+    head_mean_norm = torch.linalg.vector_norm(head_mean)
+    cosine = metrics.cosine(head_mean, feature_mean)
     margins = metrics.margins(logits, labels)
     return {
-        "head_norm": metrics.total_norm([_head(s.params)]),
-        "head_mean_norm": torch.linalg.vector_norm(head_mean),
+        "head_norm": head_norm,
+        "head_mean_norm": head_mean_norm,
         "feature_mean_norm": torch.linalg.vector_norm(feature_mean),
         "feature_norm": torch.linalg.vector_norm(features.double(), dim=-1).mean(),
-        "mean_cosine": metrics.cosine(head_mean, feature_mean),
+        # of a W_G that was subtracted there is rounding left, which has no direction
+        "mean_cosine": torch.where(head_mean_norm > 1e-6 * head_norm, cosine, 0.0),
         "feature_alignment": metrics.feature_alignment(features),
         "correct_logit": metrics.correct_logit(logits, labels),
         "mean_logit": logits.double().mean(),
@@ -378,4 +382,4 @@ def burst(
     )
 
 
-RULES = {"spike": spike, "burst": burst}
+RULES: dict[str, Callable[..., bool]] = {"spike": spike, "burst": burst}

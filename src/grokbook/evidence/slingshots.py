@@ -88,7 +88,7 @@ def inflation(run: Run) -> DataFrame:
     ``cosine``: the lowest cos(W_G, mu_G) minus that at the start; ``growth``: the
     largest norm of W_G over that at the start; ``logit``: the lowest mean correct
     logit. NaN for a seed that never settles, and for cosine and growth of a W_G that is
-    rounding, less than 1e-5 of the head's norm.
+    rounding, less than 1e-6 of the head's norm.
     """
     start = settled(run)
     ever = np.isfinite(start)
@@ -96,7 +96,7 @@ def inflation(run: Run) -> DataFrame:
     cosine = run.smallest("mean_cosine", since=since) - run.at("mean_cosine", since)
     norm = run.at("head_mean_norm", since)
     growth = run.largest("head_mean_norm", since=since) / norm
-    is_there = norm > 1e-5 * run.at("head_norm", since)
+    is_there = norm > 1e-6 * run.at("head_norm", since)
     found = {
         "cosine": cosine.where(is_there),
         "growth": growth.where(is_there),

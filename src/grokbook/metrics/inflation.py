@@ -14,13 +14,11 @@ The mean of class means, which differs from mu_G for unbalanced labels, is not c
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
-from grokbook.losses import softmax_cross_entropy
 from grokbook.metrics.shares import ratio, zero_fraction
 
 if TYPE_CHECKING:
@@ -87,7 +85,10 @@ def class_sum(
     A collapsed row has its residual mass here; just before, either sign may come up.
     """
     logits = logits.to(dtype)  # before the gradient, so that it is not cast back
-    loss = partial(softmax_cross_entropy, labels=labels, dtype=dtype, reduction="sum")
+
+    def loss(logits: Tensor) -> Tensor:
+        return -_at(logits.log_softmax(dim=-1), labels).sum()
+
     return torch.func.grad(loss)(logits).double().sum(dim=-1).mean()
 
 
