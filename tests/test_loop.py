@@ -119,7 +119,9 @@ def agree(in_stack, alone, rel=1e-6):
     for column in expected:
         if column.endswith(("key.bias", "inputs.bias")):
             continue  # softmax sees no key's bias: its gradient is rounding alone
-        assert found[column] == pytest.approx(expected[column], rel=rel, abs=1e-9), (
+        # a sum of rounding errors of float32, whatever the weights are in
+        small = 1e-6 if column == "class_sum" else 1e-9
+        assert found[column] == pytest.approx(expected[column], rel=rel, abs=small), (
             column
         )
 

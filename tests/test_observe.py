@@ -9,7 +9,15 @@ import torch.nn.functional as F
 from helpers import random
 
 from grokbook import metrics
-from grokbook.engine.observe import OBSERVABLES, Seen, Snapshot, burst, observe, spike
+from grokbook.engine.observe import (
+    OBSERVABLES,
+    UPDATE_BINS,
+    Seen,
+    Snapshot,
+    burst,
+    observe,
+    spike,
+)
 
 PLAIN = [n for n, o in OBSERVABLES.items() if "objective" not in o.needs]
 FORMS = ("norms kept", "no norms")
@@ -283,3 +291,50 @@ def test_the_rule_of_a_slingshot():
     assert not burst([1e-8] * 10 + [5.0] + [1e-8] * 50)
     assert burst([1e-8] * 10 + [5.0] + [1e-8] * 50, recent=51)
     assert burst([1e-3] * 60 + [5.0], quiet=1e-3, loud=1.0)
+
+
+# Feature inflation -------------------------------------------------------------------
+
+
+def test_inflation_looks_at_the_last_matrix_and_what_it_reads():
+    s = snapshot()
+    head, features = s.params["output"], s.train.taps["features"]
+    values = observe(s, ["inflation"])
+    mean, centre = head.double().mean(0), features.double().mean(0)
+    assert values["head_norm"] == pytest.approx(head.double().norm().item())
+    assert values["head_mean_norm"] == pytest.approx(mean.norm().item())
+    assert values["feature_mean_norm"] == pytest.approx(centre.norm().item())
+    cosine = mean @ centre / mean.norm() / centre.norm()
+    assert values["mean_cosine"] == pytest.approx(cosine.item())
+    logits = s.train.logits
+    assert values["mean_logit"] == pytest.approx(logits.double().mean().item())
+    losses = F.cross_entropy(logits.float(), s.train.labels, reduction="none")
+    assert values["collapsed"] == (losses == 0).double().mean()
+    assert values["smallest_margin"] <= values["mean_margin"]
+
+
+def test_a_mean_classifier_that_was_subtracted_has_no_direction():
+    s = snapshot()
+    s.params["output"] = s.params["output"] - s.params["output"].mean(0)
+    values = observe(s, ["inflation"])
+    assert values["head_mean_norm"] < 1e-6 * values["head_norm"]
+    assert values["mean_cosine"] == 0
+
+
+def test_update_sizes_of_the_head():
+    s = snapshot()
+    step = (s.params["output"] - s.before["output"]).abs().double()
+    values = observe(s, ["head_update", "head_update_histogram"])
+    assert values["head_update"] == pytest.approx(step.mean().item())
+    assert values["head_update_median"] == pytest.approx(step.median().item())
+    assert values["head_gradient_largest"] == s.grads["output"].abs().max()
+    shares = [values[f"update_bin.{k}"].item() for k in range(len(UPDATE_BINS) - 1)]
+    assert values["update_below"] == pytest.approx((step < 1e-9).double().mean().item())
+    assert values["update_below"] > 0  # a row of the gradient is zero
+    assert sum(shares) + values["update_below"] == pytest.approx(1)
+    for k in (0, 100, 139):
+        inside = (step >= UPDATE_BINS[k]) & (step < UPDATE_BINS[k + 1])
+        assert shares[k] == pytest.approx(inside.double().mean().item())
+    assert UPDATE_BINS[0] == pytest.approx(1e-9) and UPDATE_BINS[-1] == pytest.approx(
+        0.1
+    )

@@ -339,6 +339,38 @@ def test_a_reference_that_changed_since_is_found(book, monkeypatch):
 def test_what_stands_above_a_title():
     assert pages.kicker("singh2026/tab02") == "Singh et al. 2026 · Table 2"
     assert pages.kicker("liu2026/fig13") == "Liu et al. 2026 · Figure 13"
+    assert pages.kicker("liu2026/causes") == "Liu et al. 2026 · beyond the paper"
+
+
+@pytest.fixture
+def beside(book):
+    """The same page again, as one of ours beyond the paper."""
+    for kind in ("py", "ipynb"):
+        text = (book / f"prieto2025/fig01_sum.{kind}").read_text()
+        text = text.replace("fig-line", "fig-causes").replace("Two and", "Why two and")
+        text = text.replace("2025 · Figure 1]", "2025 · beyond the paper]")
+        (book / f"prieto2025/causes.{kind}").write_text(text)
+    toc = book.parent / "_toc.yml"
+    toc.write_text(f"{toc.read_text()}  - file: prieto2025/causes.ipynb\n")
+    return book
+
+
+def test_a_page_beyond_the_paper_needs_no_line_in_the_contents(beside):
+    assert list(pages.sources()) == [ID, "prieto2025/causes"]
+    assert checks.check() == []
+    assert pages.find("prieto2025/causes") == beside / "prieto2025/causes.py"
+    assert "prieto2025/causes" not in pages.contents()
+
+
+def test_a_page_beyond_the_paper_is_listed_and_is_no_figure_of_it(beside):
+    texts = {p.stem: p.read_text() for p in catalogue.index() if p.suffix == ".md"}
+    link = "{doc}`Beyond the paper </prieto2025/causes>`"
+    assert f"\n\n{link}: Why two and two is four <span" in texts["state"]
+    assert "1 of 2 pages" in texts["state"]
+    assert "reproduced</span> | 1 | 2 | 0 |" in texts["state"]
+    assert f"| {link} | Why two and two is four | <span" in texts["prieto2025"]
+    assert "::::{grid-item-card} Beyond the paper" in texts["gallery"]
+    assert link in texts["scoreboard"]
 
 
 def test_page_outside_the_contents_is_found(book):

@@ -2,8 +2,9 @@
 
 A page is in order when its twin was executed from its source as it is, names its figure
 or table above its title, has a table of claims that says where the paper makes each,
-describes its figures, stands in the contents or is beyond the paper, and read records and references that are
-still those of the store. What it read is in its check cell.
+describes its figures, stands in the contents unless it is beyond the paper, and read
+records and references that are still those of the store. What it read is in its check
+cell.
 """
 
 from __future__ import annotations

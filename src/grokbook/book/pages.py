@@ -72,12 +72,11 @@ def contents() -> dict[str, str]:
 
 
 def sources() -> dict[str, Path]:
-    """Page id -> its source, for every page there is; those beyond a paper last."""
-    found = [p for paper in PAPERS for p in sorted(home().glob(f"book/{paper}/*.py"))]
-    pages = {notebooks.id_of(path): path for path in found}
-    place = {paper: k for k, paper in enumerate(PAPERS)}
-    order = sorted(pages, key=lambda i: (place[i.partition("/")[0]], is_beyond(i)))
-    return {page_id: pages[page_id] for page_id in order}
+    """Page id -> its py:percent source, for every page; those beyond a paper last."""
+    paths = [path for paper in PAPERS for path in home().glob(f"book/{paper}/*.py")]
+    found = {notebooks.id_of(path): path for path in sorted(paths)}
+    order = sorted(found, key=lambda i: (i.partition("/")[0], is_beyond(i)))
+    return {page_id: found[page_id] for page_id in order}
 
 
 def is_beyond(page_id: str) -> bool:
