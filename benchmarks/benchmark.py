@@ -35,6 +35,7 @@ from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
 from grokbook import papers  # noqa: E402
 from grokbook.engine import build, device  # noqa: E402
+from grokbook.engine.journal import Journal  # noqa: E402
 from grokbook.experiment import Arm, Spec  # noqa: E402
 from grokbook.models import ResNet18, fast  # noqa: E402
 
@@ -189,6 +190,10 @@ CASES = {
         ),
         lambda: plain_images(512),
     ),
+    "CIFAR MLP of five hidden layers, 200 images": (
+        papers.get("liu2026/fig01", "paper").arm("float32"),
+        lambda: plain_images(512, hidden=5),
+    ),
     "ResNet-18 with BatchNorm, batches of 32": (
         arm(
             Spec("cifar10", train_samples=256, test_samples=32),
@@ -200,8 +205,8 @@ CASES = {
 }
 
 
-def plain_images(width: int) -> nn.Module:
-    sizes = [3072, width, width, 10]
+def plain_images(width: int, hidden: int = 2) -> nn.Module:
+    sizes = [3072, *[width] * hidden, 10]
     layers: list[nn.Module] = [nn.Flatten()]
     for a, b in zip(sizes, sizes[1:], strict=False):
         layers += [nn.Linear(a, b), nn.ReLU()]
@@ -253,7 +258,7 @@ def forward_and_backward_flop(name: str) -> float:
         from grokbook.engine import cost
 
         return 3 * cost.forward_flop(settings) * rows
-    over_rows = ["layers.1", "layers.2", "output", "mlp", "unembedding"]
+    over_rows = [*(f"layers.{k}" for k in range(1, 6)), "output", "mlp", "unembedding"]
     weights = [
         parameter.numel()
         for key, parameter in model.named_parameters()
@@ -284,6 +289,29 @@ def measure(name: str, options: argparse.Namespace, top: float) -> None:
         pair = tuple(side.cpu_seconds(options.epochs) for side in sides)
         times += [pair] if round_ else []  # the first warms up
     row(name, times, forward_and_backward_flop(name), top)
+
+
+def measure_looks(options: argparse.Namespace) -> None:
+    """Print what the loss of every step and the states before a window cost a step."""
+    settings = papers.get("liu2026/fig01", "paper").arm("float32")
+    assert settings.window
+    alone = build.learner([(settings, 0)])
+    watched = build.learner([(settings, 0)])
+    journal = Journal([(settings, 0)], stacked=False)
+
+    def watch() -> None:
+        journal.note(watched.step())
+        journal.watch(watched)
+
+    ratios = []
+    for round_ in range(options.rounds + 1):
+        pair = [seconds(s, settings.window.every, "cpu") for s in (alone.step, watch)]
+        ratios += [pair[1] / pair[0]] if round_ else []
+    low, middle, high = min(ratios), statistics.median(ratios), max(ratios)
+    print(
+        f"\nCIFAR MLP of five hidden layers with trace and window, against without: "
+        f"{middle:.3f} ({low:.3f} to {high:.3f})"
+    )
 
 
 def row(name: str, times: list[tuple[float, ...]], flop: float, top: float) -> None:
@@ -468,6 +496,9 @@ def main() -> None:
             continue
         for members in STACKS:
             measure_gpu(name, members, options, top)
+    if options.device == "cpu" and not options.case:
+        with fast.matmul(library):
+            measure_looks(options)
     return None
 
 
