@@ -17,8 +17,7 @@ device = "auto"
 # %% tags=["hide-input"]
 #| fold: "Code: the runs and the claims"
 import numpy as np
-import torch
-from pandas import DataFrame, Series
+from pandas import DataFrame
 
 from grokbook import claims, evidence, plots, tables
 from grokbook.evidence import Run, told
@@ -63,8 +62,8 @@ def both(run):
     return np.minimum(*evidence.paired(*counts))
 
 
-near = {kind: before(single, ADAM, found[single]) for kind, found in
-        (("late", late), ("early", early))}
+kinds = (("late", late), ("early", early))
+near = {kind: before(single, ADAM, found[single]) for kind, found in kinds}
 flat = before(single, RAW, late[single])
 top = single.largest(RAW, until=1000)
 vanished, top_late = evidence.paired(largest(flat), top)
@@ -155,7 +154,8 @@ sheet.box()
 #| caption: >
 #|   Two seeds. Left: in float32 an early spike (dotted) and then late ones; a loss in
 #|   float64 keeps the early kind alone. Right: the first seed oscillates until late, in
-#|   float64 too. Bottom: the sharpness of the loss falls by many orders of magnitude.
+#|   float64 too. Bottom: the sharpness falls by many orders of magnitude between spikes.
+#|   Losses below 1e-9 are drawn there.
 #| alt: >
 #|   Six panels against epoch. Left: the float32 loss spikes every 600 epochs to the end,
 #|   the float64 one does not after the start. Right: both spike all the time. Below, the
@@ -181,7 +181,7 @@ for column, seed in enumerate((picked, shared[0])):
     axes[4 + column].set(yscale="log", xlabel="epoch")
     plots.thousands(axes[4 + column])
 axes[4].set_ylabel("sharpness")
-axes[4].legend(loc="lower left", fontsize=9)
+axes[5].legend(loc="lower left")
 titles = [f"{run.label}, seed {s}" for run in (single, loss64) for s in (picked, shared[0])]
 plots.letter(axes, [*titles, f"sharpness, seed {picked}", f"sharpness, seed {shared[0]}"])
 plots.show(figure)
@@ -190,25 +190,23 @@ plots.show(figure)
 # ## What to see
 
 # %% tags=["remove-input"]
-def kept(seeds):
-    """Those seeds of both arms whose float64 loss has a late spike, in words."""
-    found = [str(seed) for seed in seeds if late[loss64][seed]]
-    return f"{len(found)} of {len(seeds)} seeds" + (f" ({', '.join(found)})" * bool(found))
-
-
+still = [seed for seed in shared if late[loss64][seed]]
+which = f" ({', '.join(map(str, still))})" if still else ""
 tables.prose(f"""
 * **Float32** has {told(evidence.counted(early[single]))} early and
   {told(evidence.counted(late[single]))} late spikes in 10,000 epochs (median and range,
   n = {len(single.seeds)}). *Late* are those within 100 epochs of a look at which 40 % of the
   samples are {{term}}`collapsed <softmax collapse>`, as float32 has it.
-* **A loss in float64** ends the late spikes in most seeds. In {kept(shared)} it does
-  not: that run still oscillates at the {{term}}`edge of stability` when 40 % of its
-  samples have a {{term}}`margin` that float32 would absorb. Its spikes need no collapse.
+* **A loss in float64** has no late spikes in {len(shared) - len(still)} of {len(shared)}
+  seeds. Where it has{which}, the run still oscillates at the {{term}}`edge of stability`
+  when 40 % of its samples have a {{term}}`margin` that float32 would absorb. Such spikes
+  need no collapse.
 * **The {{term}}`sharpness`** before the late spikes is at most
   {told(largest(flat), "{:.2g}")}, against {told(top, "{:,.0f}")} early on. So far this is
   the paper's picture.
-* **Adam's sharpness**, below, is not: before the late spikes it reaches up to
-  {told(largest(near["late"]))}, and its edge lies at {EDGE:,.0f}.
+* **Adam's sharpness**, the {{term}}`preconditioned sharpness` drawn further down, is not:
+  before the late spikes it reaches up to {told(largest(near["late"]))}, and its edge lies
+  at {EDGE:,.0f}.
 """)
 
 # %% [markdown]
@@ -278,7 +276,7 @@ path.set(yscale="log", xlabel="epoch", ylabel="Adam's sharpness", ylim=(1, 2e6))
 approach.set(xlabel="epochs to the spike", xlim=(-104, 3))
 approach.text(-102, 1.25 * EDGE, "38/η")
 plots.thousands(path)
-path.legend(loc="upper right", fontsize=9.5, ncols=2)
+path.legend(loc="upper right", ncols=2, frameon=True, framealpha=1, edgecolor="white")
 approach.legend(loc="lower right")
 plots.letter([path, approach], [f"seed {picked}", "before the spikes, float32"])
 plots.show(figure)
@@ -402,7 +400,7 @@ comes first is seen where a look happened to fall close, not in every spike.
 # %% [markdown]
 # ## Run it yourself
 #
-# Fewer epochs (3,000 of 10,000) and three seeds, in about 15 minutes on one core:
+# Fewer epochs (3,000 of 10,000) and three seeds, in about five minutes on one core:
 #
 # ```bash
 # make page PAGE=liu2026/fig06 SCALE=laptop

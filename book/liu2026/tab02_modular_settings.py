@@ -81,10 +81,23 @@ labels = torch.cat([data.y_train, data.y_test])
 right = int(((labels * rows[:, 2]) % P == rows[:, 0]).sum())
 pairs = len(torch.unique(rows[:, [0, 2]], dim=0))
 batches = len(data.y_train) / BATCH
-toy = {b: theory.adam_update([(QUIET, LONG), (BACK, 1)], ETA, (BETA1, b), EPS)
-       for b in (OTHER, TOY, TABLE)}  # fmt: skip
-quiet = {b: theory.adam_update([(QUIET, LONG)], ETA, (BETA1, b), EPS) for b in toy}
+
+
+def update_of(*gradients, beta2):
+    """Adam's last step on one weight, at the paper's other settings."""
+    return theory.adam_update(gradients, ETA, (BETA1, beta2), EPS)
+
+
+toy = {b: update_of((QUIET, LONG), (BACK, 1), beta2=b) for b in (OTHER, TOY, TABLE)}
+quiet = {b: update_of((QUIET, LONG), beta2=b) for b in toy}
 limit = {b: theory.jump(ETA, (BETA1, b)) for b in toy}
+
+
+def short(value, digits=1):
+    """A small number in words: 2.3e-4."""
+    return f"{value:.{digits}e}".replace("e-0", "e-")
+
+
 first = BETA1 * QUIET + (1 - BETA1) * BACK
 second = math.sqrt(TOY * QUIET**2 + (1 - TOY) * BACK**2)
 told = [(first, 1.46e-8, 0.005), (second, 2.7e-8, 0.05), (toy[TOY], 4e-4, 0.125)]
@@ -122,7 +135,7 @@ sheet.exact(
     "the toy's moments and update follow from its gradients, to the digits printed (three "
     "numbers)",
     "Following the Adam update rule, this gives the first moment m_t = 1.46 × 10⁻⁸",
-    f"{first:.2e}, {second:.2e}, {toy[TOY]:.2e}",
+    ", ".join(short(x, 2) for x in (first, second, toy[TOY])),
     where=T3,
     held=agree,
     n=len(told),
@@ -131,7 +144,7 @@ sheet.exact(
     "its gradient before the spike gives the update before the spike, 1e-5 within a factor "
     "of two",
     "the classifier-layer update magnitude increases from about 10⁻⁵ before the spike",
-    f"{quiet[TOY]:.1e}",
+    short(quiet[TOY]),
     where=T3,
     held=int(0.5e-5 <= quiet[TOY] <= 2e-5),
     n=1,
@@ -139,7 +152,7 @@ sheet.exact(
 sheet.exact(
     "the largest update after silence lies at 4.0e-4 to 4.6e-4 with the toy's β2, 0.95",
     "two sharp modes near ±4 × 10⁻⁴ at the spike epoch",
-    f"{limit[TOY]:.2e}",
+    short(limit[TOY], 2),
     where=T3,
     held=int(4.0e-4 <= limit[TOY] <= 4.6e-4),
     n=1,
@@ -157,15 +170,15 @@ def extra(statement, told):
 
 for beta2 in (TABLE, OTHER):
     words = f"largest update after silence with β2 = {beta2:g}, and that of the toy"
-    extra(words, f"{limit[beta2]:.2e}, {toy[beta2]:.2e}")
+    extra(words, f"{short(limit[beta2], 2)}, {short(toy[beta2], 2)}")
 for name, network in networks.items():
     count = sum(w.numel() for w in network.parameters())
     extra(f"parameters of the {name}", f"{count:,}")
-extra("training rows, and batches of 512 in them", f"{data.x_train.shape[0]:,}, "
-      f"{batches:.1f}")  # fmt: skip
-left = len(data.y_train) % BATCH
-extra("rows of a pass that are left over after its full batches", f"{left}")
-extra("passes over the training set in 100,000 steps", f"{arm.epochs / batches:,.0f}")
+words = f"{len(data.y_train):,}, {batches:.1f}"
+extra("training rows, and batches of 512 in them", words)
+extra("rows of a pass that its full batches leave over", f"{len(data.y_train) % BATCH}")
+passes = arm.epochs / (len(data.y_train) // BATCH)
+extra("passes over the training set in 100,000 steps", f"{passes:,.0f}")
 margin = theory.absorption_margin(torch.float32, 99)
 extra("margin at which a sample of 99 classes has loss 0 in float32", f"{margin:.1f}")
 sheet.box()
@@ -196,28 +209,20 @@ rate.set_xticks(range(0, 20, 5))
 rate.legend(loc="lower right")
 away = np.geomspace(5e-4, 0.2, 60)  # 1 - beta2
 update.plot(away, [theory.jump(ETA, (BETA1, 1 - x)) for x in away], color=plots.BLUE)
-small = [
-    theory.adam_update([(QUIET, LONG), (BACK, 1)], ETA, (BETA1, 1 - x), EPS)
-    for x in away
-]
+small = [update_of((QUIET, LONG), (BACK, 1), beta2=1 - x) for x in away]
 update.plot(away, small, color=plots.PURPLE, ls=plots.DASHED)
 update.axhline(quiet[TOY], color=plots.GREY, ls=":", lw=1.2)
 update.text(6e-4, quiet[TOY] * 0.87, "toy before the spike", va="top", color=plots.GREY)
-update.text(2.4e-3, 2.5e-3, "large gradient", color=plots.BLUE)
+update.text(5e-3, 1.5e-3, "large gradient", color=plots.BLUE)
 update.text(6e-4, 7.2e-4, "toy", color=plots.PURPLE)
-for beta2, word in ((TABLE, "Table 2"), (TOY, "Table 3"), (OTHER, "check")):
+for beta2, word in ((TABLE, "Table 2"), (TOY, "Table 3"), (OTHER, "a check")):
     update.plot(1 - beta2, limit[beta2], "o", color=plots.BLUE, ms=6)
-    update.annotate(
-        f"{word}\nβ2 = {beta2:g}",
-        (1 - beta2, limit[beta2]),
-        (3, 7),
-        textcoords="offset points",
-        fontsize=9.5,
-        ha="left" if beta2 == TABLE else "center",
-    )
+    here = (1 - beta2, limit[beta2])
+    words = f"β2 = {beta2:g}, {word}"
+    update.annotate(words, here, (8, 3), textcoords="offset points", fontsize=9.5)
 plots.paper(update, [1 - TOY], [4e-4], label="paper, Figure 2a")
 update.set(xscale="log", yscale="log", xlabel="1 − β2", ylabel="update of one weight")
-update.set_ylim(1.4e-4, 7e-3)
+update.set(xlim=(4e-4, 2.5), ylim=(1.4e-4, 7e-3))
 update.set_yticks([2e-4, 5e-4, 1e-3, 2e-3, 5e-3])
 update.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
 update.minorticks_off()
@@ -237,10 +242,10 @@ tables.prose(rf"""
   {BATCH}. The appendix says that the study was "mainly" full-batch. By Tables 2 and 3 that
   holds for {FULL} of {ALL} networks, and for neither of modular division.
 * **β2** (b). Table 2 has {TABLE}. From silence to a large gradient, one update is then
-  {limit[TABLE]:.1e}. The paper's modes lie at 4e-4, which fits the {limit[TOY]:.2e} of
+  {short(limit[TABLE])}. The paper's modes lie at 4e-4, which fits the {short(limit[TOY], 2)} of
   β2 = {TOY}. So Figure 2a is most likely one of its CIFAR-10 runs.
 * **The toy** that explains those modes has its arithmetic right. Its gradient before the
-  spike would give updates of {quiet[TOY]:.1e}, not the 1e-5 that the paper observed.
+  spike would give updates of {short(quiet[TOY])}, not the 1e-5 that the paper observed.
 """)
 
 # %% [markdown]
@@ -271,7 +276,9 @@ def adam(before, after, eta, beta1, beta2, eps=1e-8):
 for beta2 in (0.9, 0.95, 0.999):
     found = adam(QUIET, BACK, ETA, BETA1, beta2)
     assert abs(found / toy[beta2] - 1) < 1e-6
-    print(f"β2 = {beta2:5}: toy {found:.1e}, large {adam(0, 1, ETA, BETA1, beta2):.1e}")
+    print(
+        f"β2 = {beta2:5}: toy {short(found)}, large {short(adam(0, 1, ETA, BETA1, beta2))}"
+    )
 
 # %% [markdown]
 # The toy's gradient is not large: it is just above the one that {term}`absorption` takes

@@ -1,0 +1,537 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # [Liu et al. 2026 · beyond the paper]{.kicker} Restoring the zero class-sum ends inflation and not the spikes; restoring the correct class's gradient ends both
+
+# %% tags=["parameters", "remove-input"]
+scale = "best"
+retrain = False
+device = "auto"
+
+# %% tags=["hide-input"]
+#| fold: "Code: the runs and the claims"
+import math
+from functools import partial
+
+import torch
+from IPython.display import display
+from pandas import DataFrame
+
+from grokbook import claims, evidence, losses, plots, tables
+from grokbook.errors import RecordError
+from grokbook.evidence import Run, told
+from grokbook.papers import liu2026
+
+plots.use_style()
+page = {"scale": scale, "retrain": retrain, "device": device}
+NETWORKS = {  # the records of the first two interventions, and of the others
+    "MLP, width 512": ("fig01", "causal512"),
+    "MLP, width 20": ("fig06", "causal20"),
+    "MLP, division": ("fig08", "fig08"),
+    "transformer, division": ("fig07", "fig07"),
+    "VGG-11": ("fig10", "fig10"),
+}
+BASE, EXACT, ZERO, CENTRED, REPAIR, FORCED = WAYS = (
+    "float32",
+    "float64 loss",
+    "projection",
+    "W_G subtracted",
+    "repair",
+    "simulated collapse",
+)
+WIDE, NARROW = tuple(NETWORKS)[:2]
+
+
+def stored(name, arm):
+    """A record, or None as long as nothing of it is trained."""
+    try:
+        return evidence.record(f"liu2026/{name}", arms=(arm,), **page)
+    except RecordError:
+        return None
+
+
+runs = {}
+for network, (base, causal) in NETWORKS.items():
+    first = stored(base, BASE)
+    rest = first if causal == base else stored(causal, ZERO)
+    for way in WAYS:
+        record = first if way in (BASE, EXACT) else rest
+        if record and record.seeds(way):
+            runs[network, way] = Run(record, way, f"{network}: {way}", plots.COLOUR[way])
+
+
+def spikes(run, late=True):
+    """Bursts by seed, by the last look before each where looks are rare."""
+    return evidence.bursts(run, late=late, within=max(100, run.settings.log))
+
+
+def unsettled(network):
+    """Seeds that spike late with an exact loss too, where nothing is to be explained."""
+    exact = runs.get((network, EXACT))
+    return [seed for seed, found in spikes(exact).items() if found] if exact else []
+
+
+def outcome(network, way):
+    """Inflation (0 or 1), late and early spikes, informative seeds down."""
+    run = runs[network, way]
+    found = {"inflated": evidence.inflated(run)}
+    for kind in ("late", "early"):
+        found[kind] = evidence.counted(spikes(run, kind == "late"))
+    left_out = [] if way == EXACT else unsettled(network)
+    return DataFrame(found).drop(index=left_out, errors="ignore")
+
+
+seen = {key: outcome(*key) for key in runs}
+seen = {key: table for key, table in seen.items() if len(table)}
+
+
+def claim(way, statement, quote, column, **options):
+    """A claim of the paper at width 512, where its setting is."""
+    if (WIDE, way) not in seen:
+        options = {key: options[key] for key in ("where", "main") if key in options}
+        sheet.not_run(statement, quote, **options)
+    else:
+        value = seen[WIDE, way][column]
+        sheet.claim(runs[WIDE, way], f"{way}: {statement}", quote, value, **options)
+
+
+def slopes(loss, margin, classes=10):
+    """Gradient at the logits of a sample that leads by a margin, and its residual."""
+    z = torch.zeros(1, classes)
+    z[0, 0] = margin
+    g = torch.func.grad(lambda z: loss(z, torch.tensor([0])))(z).double()[0]
+    return g, (classes - 1) / (classes - 1 + math.exp(margin))
+
+
+SECTION = "Section 3"
+sheet = claims.Sheet("liu2026/causes")
+claim(
+    ZERO,
+    "no late spike in 10,000 epochs (spikes)",
+    "After enforcing this constraint throughout training, the Slingshot spike is "
+    "eliminated.",
+    "late",
+    where=SECTION,
+    at_most=0,
+    main=True,
+)
+claim(
+    ZERO,
+    "no inflation (1 if there is)",
+    "This result supports the prediction that the zero-sum-breaking component is "
+    "necessary for the NFI feedback loop.",
+    "inflated",
+    where=SECTION,
+    at_most=0,
+)
+claim(
+    CENTRED,
+    "without a mean classifier there is no late spike (spikes)",
+    "We identify NFI as the mechanism that triggers Slingshot loss spikes.",
+    "late",
+    where="Section 1",
+    at_most=0,
+)
+claim(
+    BASE,
+    "at least 2 late spikes in 10,000 epochs (spikes)",
+    "Deep neural networks exhibit periodic loss spikes during unregularized long-term "
+    "training",
+    "late",
+    where="Abstract",
+    at_least=2,
+)
+claim(
+    BASE,
+    "inflation (1 if there is)",
+    "the occurrence of Softmax Collapse induces a positive feedback loop",
+    "inflated",
+    where="Theorem 7",
+    at_least=1,
+)
+claim(
+    EXACT,
+    "no late spike in 10,000 epochs (spikes)",
+    "casting the output logits to float64 solely during the loss computation is sufficient "
+    "to eliminate the Slingshot effect",
+    "late",
+    where="Section 2",
+    at_most=0,
+)
+margins = range(10, 31)
+found = [slopes(losses.projected_cross_entropy, m) for m in margins]
+sums = [abs(float(g.sum())) / eps for g, eps in found]
+sheet.exact(
+    "projection: the gradient's sum is at most 1 % of its residual, margins 10 to 30",
+    "This projection makes the gradient update of every sample satisfies the zero-sum "
+    "constraint",
+    f"largest share {max(sums):.0e}",
+    where=SECTION,
+    held=sum(share <= 0.01 for share in sums),
+    n=len(sums),
+)
+for network in NETWORKS:
+    ways = (ZERO, REPAIR, FORCED) if network in (WIDE, NARROW) else (ZERO, REPAIR)
+    for way in ways:
+        if (network, way) in seen:
+            run, words = runs[network, way], f"{network}, {way}: late spikes"
+            sheet.extra(run, words, seen[network, way]["late"])
+sheet.box()
+
+# %% tags=["hide-input"]
+#| name: fig-liu2026-causes
+#| caption: >
+#|   Two outcomes of six losses on five networks. Left mark: seeds with inflation, of those
+#|   informative. Right mark: late spikes, the median over seeds. Dark: there; pale: not
+#|   there. Hollow: fewer than three seeds. Empty: not run. A star marks a smaller task. Under
+#|   each name: whether class sum and gradient of the correct class are as without rounding.
+#| alt: >
+#|   A matrix of interventions and networks. Float32 and simulated collapse have inflation
+#|   and spikes. The projection and the subtraction of the mean classifier have spikes
+#|   without inflation. Float64 loss and repair have neither.
+#| fold: "Code: draw the table as a figure"
+LINES = {BASE: "float32 loss", ZERO: "zero-sum projection", CENTRED: "$W_G$ subtracted"}
+LINES |= {REPAIR: "correct class repaired", FORCED: "simulated collapse"}
+KEPT = {BASE: "sum ✗  gradient ✗", EXACT: "sum ✓  gradient ✓", ZERO: "sum ✓  gradient ✗"}
+KEPT |= {CENTRED: "no $W_G$,  gradient ✗", REPAIR: KEPT[EXACT], FORCED: KEPT[BASE]}
+
+
+def tile(x, y, text, there, many):
+    """A mark: dark where an outcome is there, hollow where fewer than three seeds say so."""
+    dark, pale = plots.RED, "#D9E4EC"
+    color = dark if there else pale
+    box = {"boxstyle": "round,pad=0.32", "lw": 1.6, "ec": color}
+    box["fc"] = color if many else "white"
+    ink = "white" if there and many else dark if there else plots.BLACK
+    style = {"ha": "center", "va": "center", "fontsize": 10, "bbox": box}
+    axes.text(x, y, text, color=ink, **style)
+
+
+figure, (axes,) = plots.panels(1, height=4.2)
+for column, network in enumerate(NETWORKS):
+    for row, way in enumerate(WAYS):
+        if (network, way) in seen:
+            table, place = seen[network, way], (column - 0.22, column + 0.22)
+            held, n = int(table["inflated"].sum()), len(table)
+            count = claims.median(table["late"])
+            tile(place[0], row, f"{held}/{n}", 2 * held > n, n >= 3)
+            tile(place[1], row, f"{count:,.0f}", count > 0, n >= 3)
+    reduced = any(run.record.scale != "paper" for (k, _), run in runs.items() if k == network)
+    title = network.replace(", ", "\n") + "*" * reduced
+    axes.text(column, -1.35, title, ha="center", va="center", fontweight="bold")
+    for shift, word in ((-0.22, "inflation"), (0.22, "spikes")):
+        axes.text(column + shift, -0.72, word, ha="center", va="center", fontsize=9)
+for row in range(len(WAYS) + 1):
+    axes.axhline(row - 0.5, color="#CCCCCC", lw=0.8)
+axes.set(xlim=(-0.5, 4.5), ylim=(5.5, -1.8), xticks=[])
+axes.set_yticks(range(6), [f"{LINES.get(way, way)}\n{KEPT[way]}" for way in WAYS])
+axes.tick_params(length=0)
+axes.grid(visible=False)
+axes.spines[:].set_visible(False)
+plots.show(figure)
+
+# %% [markdown]
+# ## What to see
+
+# %% tags=["remove-input"]
+def across(way):
+    """What one intervention did, network by network."""
+    parts = []
+    for network in NETWORKS:
+        if (network, way) in seen:
+            table = seen[network, way]
+            held, n = int(table["inflated"].sum()), len(table)
+            late = told(table["late"])
+            parts.append(f"{network}: inflation in {held} of {n}, {late} late spikes")
+    return "; ".join(parts) or "not run yet"
+
+
+tables.prose(f"""
+Spikes are given as the median over seeds, with the range.
+
+* **Float32**, as the paper trains. {across(BASE)}.
+* **{{term}}`Zero-sum projection`**, the paper's own test. {across(ZERO)}.
+* **$W_G$ subtracted** after every step: no {{term}}`mean classifier` is left to drift.
+  {across(CENTRED)}.
+* **Correct class repaired** in float32: only the lost entry is put back. {across(REPAIR)}.
+* **Float64 loss.** {across(EXACT)}.
+* **Collapse simulated** in float64, without any rounding. {across(FORCED)}.
+""")
+
+# %% [markdown]
+# ## The idea
+#
+# {term}`Softmax collapse` changes one entry of the gradient at the {term}`logits <logit>`.
+# With $\epsilon$ the {term}`residual mass` of a sample and $r$ its class:
+#
+# $$
+# \text{exact: } g_r = -\epsilon, \quad \textstyle\sum_k g_k = 0
+# \qquad\qquad
+# \text{collapsed: } g_r = 0, \quad \textstyle\sum_k g_k = \epsilon .
+# $$
+#
+# So two things happen at once. The sum over classes is no longer zero, which pushes the
+# mean classifier: that is the paper's path, {term}`inflation`. And the correct class has no
+# gradient, so that training stands still and Adam's denominator decays. Interventions can
+# separate them:
+
+# %%
+bare = losses.softmax_cross_entropy
+ways = {
+    "float32 loss": partial(bare, dtype=torch.float32),
+    "float64 loss": partial(bare, dtype=torch.float64),
+    "projection": losses.projected_cross_entropy,
+    "repair": losses.repaired_cross_entropy,
+    "simulated collapse": partial(losses.collapsed_cross_entropy, dtype=torch.float64),
+}
+print(f"{'margin 20':20} class sum / ε   correct gradient / -ε")
+for name, loss in ways.items():
+    g, eps = slopes(loss, 20.0)
+    print(f"{name:20} {float(g.sum()) / eps:13.2f}   {abs(float(g[0])) / eps:21.2f}")
+
+# %% [markdown]
+# The projection restores the sum and a tenth of the lost entry; repair restores both. The
+# paper needs both effects: inflation makes {term}`margins <margin>` fail, and the decayed
+# denominator makes the step at the returning gradient large. The question is whether
+# inflation is needed.
+
+# %% tags=["hide-input"]
+#| name: fig-liu2026-causes-paths
+#| caption: >
+#|   From collapse two paths lead on. The paper has the upper one go on to the spike
+#|   (dashed); where the projection or the subtraction cuts it, spikes should end. Repair and
+#|   float64 cut both.
+#| alt: >
+#|   A diagram. Collapse leads to a broken class sum, then inflation; and to a missing
+#|   correct gradient, then a decaying denominator of Adam, then a spike. Notes say where
+#|   each intervention cuts. A dashed arrow leads from inflation to the spike.
+#| fold: "Code: draw the two paths"
+figure, (axes,) = plots.panels(1, height=3.0)
+axes.set(xlim=(0, 10), ylim=(0, 4.2))
+axes.axis("off")
+places = {
+    "softmax\ncollapse": (0.7, 2, plots.BLACK),
+    "class sum\nnot zero": (3.3, 3.2, plots.PURPLE),
+    "inflation:\n$W_G$ and $\\mu_G$ grow": (6.6, 3.2, plots.PURPLE),
+    "no gradient of\nthe correct class": (3.3, 0.8, plots.RED),
+    "Adam's denominator\ndecays": (6.6, 0.8, plots.RED),
+    "spike": (9.4, 0.8, plots.RED),
+}
+style = {"ha": "center", "va": "center", "zorder": 3}
+drawn = []
+for text, (x, y, color) in places.items():
+    box = {"boxstyle": "round,pad=0.45", "fc": "white", "ec": color, "lw": 1.8}
+    drawn.append(axes.text(x, y, text, bbox=box, **style).get_bbox_patch())
+ends = [(x, y) for x, y, _ in places.values()]
+colors = [color for _, _, color in places.values()]
+for start, end in ((0, 1), (1, 2), (2, 5), (0, 3), (3, 4), (4, 5)):
+    arrow = {"arrowstyle": "-|>", "color": colors[end], "lw": 1.8}
+    arrow |= {"patchA": drawn[start], "patchB": drawn[end], "shrinkA": 3, "shrinkB": 3}
+    arrow |= {"ls": "--" if (start, end) == (2, 5) else "-"}
+    axes.annotate("", ends[end], ends[start], arrowprops=arrow)
+for x, y, text in (
+    (1.2, 3.4, "cut by projection,\nrepair, float64 loss"),
+    (4.85, 3.85, "cut by\n$W_G$ subtraction"),
+    (1.2, 0.6, "cut by repair,\nfloat64 loss"),
+    (8.75, 2.4, "the paper's\npath"),
+):
+    axes.text(x, y, text, color=plots.GREY, fontsize=9.5, **style)
+plots.show(figure)
+
+# %% [markdown]
+# ## The traces
+
+# %% tags=["hide-input"]
+#| name: fig-liu2026-causes-traces
+#| caption: >
+#|   The loss of every step for one seed, the first informative one, under each intervention
+#|   on the network that the title names. Dotted: the first late spike of float32.
+#| alt: >
+#|   Six losses against epoch, one above the other. Float32, projection, subtraction and
+#|   simulated collapse spike again and again; float64 loss and repair stay quiet.
+#| fold: "Code: draw the traces"
+network = max((WIDE, NARROW), key=lambda k: sum((k, way) in seen for way in WAYS))
+shown = [way for way in WAYS if (network, way) in seen]
+seed = seen[network, shown[0]].index[0]
+figure, axes = plots.panels(1, rows=len(shown), height=1.15, sharex=True, sharey=True)
+for panel, way in zip(axes, shown, strict=True):
+    run = runs[network, way]
+    mine = seed if seed in run.seeds else run.seeds[0]
+    plots.trace(panel, run, seed=mine)
+    plots.mark(panel, spikes(runs[network, BASE])[seed][:1], color=plots.GREY)
+    panel.set(xlabel="", ylabel="loss", ylim=(5e-10, 1e5), yticks=[1e-8, 1e-4, 1])
+    name = LINES.get(way, way) + ("" if mine == seed else f" (seed {mine})")
+    panel.text(0.99, 0.97, name, ha="right", va="top", transform=panel.transAxes)
+axes[0].set_title(f"{network}, seed {seed}", loc="left")
+axes[-1].set_xlabel("epoch")
+plots.thousands(axes[-1])
+plots.show(figure)
+
+# %% [markdown]
+# ## The claims
+#
+# A spike is the first step with a loss of 0.1 or more after one of at most 0.001; those fewer
+# than 60 steps apart are one. It is *late* if 40 % of the samples counted as collapsed at a
+# look within 100 epochs before. Inflation is two of three signs after half of the samples
+# have collapsed: the cosine of $W_G$ and the {term}`mean feature` falls by 0.3, the norm of
+# $W_G$ doubles, the mean correct logit becomes negative.
+#
+# A seed is *informative* where the float64 loss has no late spike. Some narrow networks
+# oscillate at the {term}`edge of stability` until 40 % of their samples have large
+# margins, in float64 as in float32. There no intervention can be judged.
+# Bounds and definitions were fixed before the runs, that of informative seeds after the
+# first of them.
+
+# %% tags=["hide-input"]
+#| fold: "Code: the table of claims"
+sheet.table()
+
+# %% tags=["hide-input"]
+#| fold: "Code: the figure in numbers"
+rows = []
+for (network, way), table in seen.items():
+    left_out = [] if way == EXACT else unsettled(network)
+    left_out = [str(seed) for seed in runs[network, way].seeds if seed in left_out]
+    counts = [told(table[kind]) for kind in ("late", "early")]
+    inflated = f"{table['inflated'].sum():.0f} of {len(table)}"
+    scales = runs[network, way].record.scale
+    rows.append([network, way, inflated, *counts, ", ".join(left_out) or "none", scales])
+head = ["Network", "Loss", "Inflation", "Late spikes", "Early spikes"]
+title = "Inflation and spikes by network and intervention"
+tables.folded(title, [*head, "Seeds left out", "Scale"], rows)
+
+# %% [markdown]
+# ## What was run
+
+# %% tags=["hide-input"]
+#| fold: "Code: the settings beside the paper's, and the arms"
+records = list({run.record.name: run.record for run in runs.values()}.values())
+for record in records:
+    division = record.name.endswith(("fig07", "fig08"))
+    display(tables.settings(record, paper=liu2026.TABLE2 if division else liu2026.TABLE3))
+    display(tables.arms(record))
+
+# %% [markdown]
+# 1. *Network.* The paper does not say where it tried the projection. The claims are judged
+#    on the MLP of its Table 3; 200 training images are inferred.
+# 2. *Projection.* As the paper writes it, on the gradient at the logits of every sample.
+# 3. *Subtraction.* $W_k \leftarrow W_k - W_G$ after every step of Adam. The paper subtracts
+#    $W_G$ in its mini-batch runs, and does not define when.
+# 4. *Repair* and *simulated collapse* are ours. Repair keeps the float32 gradients of the
+#    wrong classes and sets $g_r$ to minus their sum. The simulation computes in float64 and
+#    sets $g_r$ to 0 where the residual mass is below $2^{-24}$.
+# 5. *Seeds* whose float64 run is not trained yet are kept.
+
+# %% [markdown]
+# ## Reading the result
+
+# %% tags=["remove-input"]
+names = [f"{k} ({', '.join(map(str, unsettled(k)))})" for k in NETWORKS if unsettled(k)]
+outside = f"Left out as uninformative: {'; '.join(names)}. " if names else ""
+tables.prose(f"""
+**Inflation is as the paper describes it.** It follows the class sum: it is there with
+collapse, rounded or simulated, and gone when the sum is restored.
+
+**The spikes follow the other effect of collapse.** They stay when the sum is restored, and
+they end when the correct gradient is. So a missing gradient is enough, and inflation is
+not necessary; whether it would be enough by itself, no arm tells. The simulation shows
+that rounding noise is not needed either. What the paper reports of its projection, that it
+ends the spikes, is not what we find.
+
+**What the missing gradient does** is measured in [Figure 6](fig06_two_instabilities.ipynb):
+Adam's denominator decays until the preconditioned sharpness reaches the edge of stability.
+
+**Limits.** {outside}An early oscillation that comes after 40 % of the samples have large
+margins counts as late, with any loss; single spikes of the quiet arms are of that kind. An
+intervention that breaks the class sum and keeps the correct gradient was not run; see the
+last exercise.
+""")
+
+# %% [markdown]
+# ## Try it
+#
+# ```{exercise}
+# :label: ex-liu2026-causes-projected
+# What is left of the correct class's gradient after the projection of a collapsed sample,
+# with 10 and with 97 classes?
+# ```
+#
+# ````{solution} ex-liu2026-causes-projected
+# :class: dropdown
+# The mean $\epsilon / K$ is taken from $g_r = 0$, so $g_r = -\epsilon / K$:
+#
+# ```python
+# import torch
+# from grokbook.losses import projected_cross_entropy
+# for classes in (10, 97):
+#     z = torch.zeros(1, classes)
+#     z[0, 0] = 25.0
+#     z.requires_grad_()
+#     projected_cross_entropy(z, torch.tensor([0])).backward()
+#     wrong = (classes - 1) * 2.718281828 ** -25
+#     print(f"K = {classes}: {float(z.grad[0, 0]) / -wrong:.3f} of the exact one")
+# ```
+#
+# The more classes, the less the projection gives back.
+# ````
+#
+# ```{exercise}
+# :label: ex-liu2026-causes-adam
+# Under gradient descent a zero class sum keeps $W_G$ where it is. Why not under Adam?
+# ```
+#
+# ````{solution} ex-liu2026-causes-adam
+# :class: dropdown
+# Adam divides each entry by its own root mean square, and the quotients need not add up to
+# zero. In its first step only the signs are left:
+#
+# ```python
+# import torch
+# g = torch.tensor([-0.9, 0.1, 0.3, 0.5])
+# print(f"sum of gradients {float(g.sum()):.1f}, of first steps {int(g.sign().sum())}")
+# ```
+#
+# So $W_G$ moves with an exact loss too, and $W_G$ subtraction is a separate intervention.
+# ````
+#
+# ```{exercise}
+# :label: ex-liu2026-causes-fourth
+# Projection: sum restored, gradient missing. Repair: both restored. Simulation: neither.
+# Write a gradient for the fourth case, a broken sum with the correct gradient in place.
+# What would each of the two paths predict?
+# ```
+#
+# ````{solution} ex-liu2026-causes-fourth
+# :class: dropdown
+# Keep the exact $g_r = -\epsilon$, and double the gradients of the wrong classes:
+#
+# ```python
+# import torch
+# K, eps = 10, 1e-8
+# g = torch.full((K,), 2 * eps / (K - 1), dtype=torch.float64)
+# g[0] = -eps
+# print(f"class sum {float(g.sum()) / eps:.1f} ε, correct gradient {float(g[0]) / eps:.1f} ε")
+# ```
+#
+# The paper's path predicts inflation and spikes, ours inflation without spikes.
+# ````
+
+# %% [markdown]
+# ## Run it yourself
+#
+# Seven records at reduced scale, which takes some hours on two cores; those of the narrow
+# network (`liu2026/fig06`, `liu2026/causal20`) are done in minutes.
+#
+# ```bash
+# make page PAGE=liu2026/causes SCALE=laptop
+# ```
+
+# %% tags=["hide-input"]
+#| fold: "Code: where the numbers come from"
+tables.provenance(*records)

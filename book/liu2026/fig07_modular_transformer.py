@@ -1,0 +1,376 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # [Liu et al. 2026 · Figure 7]{.kicker} TITLE
+
+# %% tags=["parameters", "remove-input"]
+scale = "best"
+retrain = False
+device = "auto"
+
+# %% tags=["hide-input"]
+#| fold: "Code: the runs and the claims"
+import math
+
+import torch
+
+from grokbook import claims, evidence, losses, plots, tables, theory
+from grokbook.evidence import Run, told
+from grokbook.papers import liu2026
+
+plots.use_style()
+record = evidence.record(
+    "liu2026/fig07", scale=scale, retrain=retrain, device=device, arms=["float32"]
+)
+base = Run(record, "float32", "float32", plots.COLOUR["float32"])
+exact = Run(record, "float64 loss", "float64 loss", plots.COLOUR["float64 loss"])
+causes = [
+    Run(record, name, name, plots.COLOUR[name])
+    for name in ("projection", "W_G subtracted", "repair", "simulated collapse")
+]
+projection, subtracted, repair, simulated = causes
+softer = [Run(record, f"ε {eps:g}", f"ε {eps:g}") for eps in (1e-6, 1e-5)]
+whole = Run(record, "full batch", "full batch", plots.BLUE)  # at paper scale alone
+settings = base.settings
+in_batches = settings.batch_size is not None
+
+
+def bursts(run, *, late=True):
+    """Slingshots of each seed, or with late=False the bursts before a collapse."""
+    look = settings.log  # the share of collapsed samples is known so often
+    return evidence.bursts(run, late=late, within=look) if run.seeds else {}
+
+
+def count(run, *, late=True):
+    return evidence.counted(bursts(run, late=late))
+
+
+def seen(run, what=count, show="{:,.0f}"):
+    return told(what(run), show) if run.seeds else "not run"
+
+
+sheet = claims.Sheet("liu2026/fig07")
+sheet.claim(
+    base,
+    "float32: at least one slingshot",
+    "Slingshot in Transformer on modular division.",
+    count(base),
+    where="Figure 7, caption",
+    at_least=1,
+    main=True,
+)
+sheet.claim(
+    base,
+    "float32: they come again, at least two",
+    "Deep neural networks exhibit periodic loss spikes during unregularized long-term "
+    "training",
+    count(base),
+    where="Abstract",
+    at_least=2,
+)
+sheet.claim(
+    exact,
+    "the loss in float64: no slingshot",
+    "casting the output logits to float64 solely during the loss computation is "
+    "sufficient to eliminate the Slingshot effect",
+    count(exact),
+    where="Section 2",
+    at_most=0,
+)
+sheet.claim(
+    projection,
+    "zero-sum projection: no slingshot",
+    "After enforcing this constraint throughout training, the Slingshot spike is "
+    "eliminated.",
+    count(projection),
+    where="Section 3",
+    at_most=0,
+)
+sheet.claim(
+    base,
+    "float32: shows inflation (1: at least two of its three signs)",
+    "These two effects form a positive feedback loop: W_G and μ_G become anti-parallel, "
+    "and their norms grow exponentially.",
+    evidence.inflated(base),
+    where="Section 1",
+    at_least=1,
+)
+sheet.claim(
+    exact,
+    "the loss in float64: shows none",
+    "finite-precision errors in cross-entropy computation can break the zero-sum "
+    "constraint of gradients across classes and introduce a systematic drift",
+    evidence.inflated(exact),
+    where="Abstract",
+    at_most=0,
+)
+BATCHES = (
+    "Mini-batch stochasticity makes it unlikely that all samples fall below the Softmax "
+    "Collapse threshold at the same time, except in highly structured and nearly "
+    "noiseless tasks such as modular arithmetic."
+)
+if in_batches:
+    sheet.claim(
+        base,
+        "float32, in batches of 512: at some log at least 90 % of the samples are "
+        "collapsed (largest)",
+        BATCHES,
+        base.largest("collapsed"),
+        where="Appendix B.3",
+        at_least=0.9,
+        show="{:.1%}",
+    )
+    sheet.claim(
+        whole,
+        "float32, in full batches: at least one slingshot",
+        "So far, we have mainly studied the full-batch setting.",
+        count(whole),
+        where="Appendix B.3",
+        at_least=1,
+    )
+else:
+    words = (
+        "in batches of 512, as Table 2 has it: at least 90 % of the samples collapse"
+    )
+    sheet.not_run(words, BATCHES, where="Appendix B.3")
+for run in (subtracted, repair, simulated, *softer):
+    sheet.extra(run, f"{run.label}: slingshots", count(run))
+for run in (base, exact):
+    sheet.extra(run, f"{run.label}: bursts before a collapse", count(run, late=False))
+first = evidence.earliest(bursts(base))
+sheet.extra(base, "float32: first slingshot (step)", first)
+for run in (projection, repair):
+    words = f"{run.label}: shows inflation (1) or not (0)"
+    sheet.extra(run, words, evidence.inflated(run))
+for run in (base, exact):
+    words = f"{run.label}: test accuracy at the end"
+    sheet.extra(run, words, run.last("test_accuracy"), show="{:.1%}")
+sheet.box()
+
+# %% tags=["hide-input"]
+#| name: fig-liu2026-07
+#| caption: >
+#|   CAPTION
+#| alt: >
+#|   ALT
+#| fold: "Code: draw the figure"
+figure, (loss, norm, accuracy) = plots.panels(3, height=3.5)
+for run in (base, exact):
+    plots.trace(loss, run, lw=0.8)
+    plots.curve(norm, run, "head_norm")
+    plots.accuracy(accuracy, run)
+if base.seeds:
+    plots.mark(norm, bursts(base)[base.seeds[0]], color=base.color)
+loss.set(xlabel="step", ylim=(3e-10, 3e3))
+norm.set(xlabel="step", ylabel="norm of the last layer")
+accuracy.set(xlabel="step")
+loss.legend(loc="upper right", ncols=1, handlelength=1.2)
+for panel in (loss, norm, accuracy):
+    plots.thousands(panel)
+plots.letter([loss, norm, accuracy], ["training loss", "last layer", "accuracy"])
+plots.show(figure)
+
+# %% [markdown]
+# ## What to see
+
+# %% tags=["remove-input"]
+tables.prose(f"""
+TODO
+* {seen(base)} {seen(exact)}
+""")
+
+# %% [markdown]
+# ## The idea
+#
+# A sample collapses when float32 cannot see its wrong classes any more. With $K$ classes
+# and all $K - 1$ wrong ones at the same distance $m$ below the correct one, their sum is
+# $(K-1)\, e^{-m}$. It vanishes beside 1 by {term}`absorption` if
+#
+# $$
+# (K - 1)\, e^{-m} < 2^{-24}
+# \quad\Longleftrightarrow\quad
+# m > 24 \ln 2 + \ln (K - 1) .
+# $$
+#
+# CIFAR-10 has 10 classes, this task one for each token. So its {term}`margin` has to become
+# larger before a {term}`softmax collapse`, and a network needs longer to get there:
+
+
+# %%
+def collapse_margin(classes):
+    """Margin from which on float32 loses classes - 1 equal wrong logits."""
+    return 24 * math.log(2) + math.log(classes - 1)
+
+
+for classes in (2, 10, 33, 99):
+    margin = collapse_margin(classes)
+    logits = torch.zeros(1, classes)
+    logits[0, 0] = margin + 0.01
+    loss = losses.softmax_cross_entropy(logits, torch.tensor([0]), dtype=torch.float32)
+    assert loss == 0
+    earliest = theory.absorption_margin(torch.float32, classes)
+    print(f"{classes} classes: {margin:.1f} by the formula, {earliest:.1f} measured")
+
+# %% [markdown]
+# The measured margin is a little smaller: terms are added one after another, and each sum
+# is rounded. The rest of the mechanism does not know how many classes there are. Four
+# interventions take it apart: the {term}`zero-sum projection`, a head without its
+# {term}`mean classifier`, a *repair* that gives the correct class its gradient back, and a
+# loss in float64 from which that gradient is *taken away*.
+
+# %% tags=["hide-input"]
+#| name: fig-liu2026-07-causes
+#| caption: >
+#|   CAPTION2
+#| alt: >
+#|   ALT2
+#| fold: "Code: draw the interventions"
+figure, axes = plots.panels(2, rows=2, height=2.3, sharex=True, sharey=True)
+for panel, run in zip(axes, causes, strict=True):
+    plots.trace(panel, run, lw=0.8)
+    panel.set(ylim=(3e-10, 3e3), xlim=(0, settings.epochs), ylabel="", xlabel="")
+    if run.seeds:
+        at = bursts(run)[run.seeds[0]]
+        panel.plot(at, [1e3] * len(at), "v", color=plots.GREY, ms=5)
+    else:
+        panel.text(0.5, 0.5, "not run", transform=panel.transAxes, ha="center")
+    plots.thousands(panel)
+for panel in axes[2:]:
+    panel.set_xlabel("step")
+for panel in axes[::2]:
+    panel.set_ylabel("training loss")
+plots.letter(axes, [run.label for run in causes])
+plots.show(figure)
+
+# %% [markdown]
+# ## The claims
+#
+# A slingshot is a burst of the loss from below 0.001 to above 0.1, with at least 40 % of the
+# samples collapsed at the log before it. The paper gives no numbers for this figure: these
+# bounds are ours, fixed before the runs.
+
+# %% tags=["hide-input"]
+#| fold: "Code: the table of claims"
+sheet.table()
+
+# %% [markdown]
+# ## What was run
+
+# %% tags=["hide-input"]
+#| fold: "Code: the settings beside the paper's"
+tables.settings(
+    record,
+    paper=liu2026.TABLE2
+    | {
+        "model": "decoder-only transformer",
+        "model.depth": "2",
+        "model.width": "128",
+        "model.hidden": "4 × width",
+        "model.causal": "True",
+        "batch size": "512",
+        "steps": "100,000",
+        "weights": "float32",
+    },
+)
+
+# %% tags=["hide-input"]
+#| fold: "Code: the arms"
+tables.arms(record)
+
+# %% [markdown]
+# There is no official code, and [Table 2](tab02_modular_settings.ipynb) lists what the
+# paper leaves open. For this figure:
+#
+# 1. *Network.* ReLU, learned positions, biases in every layer, embeddings that are not
+#    shared, outputs for all tokens, the last of which is read.
+# 2. *Panels.* The paper's figure has two, whose content its text does not say. Loss and norm
+#    of the last layer are those of {cite:t}`thilak2022`.
+# 3. *Batches.* At the paper's scale they have 512 rows, and the loss of a step is that of its
+#    batch. At laptop scale all rows are one batch.
+# 4. *Seeds.* 42, as in the paper, and others as far as they have been trained.
+
+# %% [markdown]
+# ## Reading the result
+
+# %% tags=["remove-input"]
+tables.prose(f"""
+TODO {seen(repair)}
+""")
+
+# %% [markdown]
+# ## Try it
+#
+# ```{exercise}
+# :label: ex-liu2026-07-classes
+# At which margin does a language model with 50,304 tokens collapse, in float32 and in
+# float64? Why do its real samples collapse earlier?
+# ```
+#
+# ````{solution} ex-liu2026-07-classes
+# :class: dropdown
+# ```python
+# import math
+# for bits in (24, 53):
+#     print(f"{bits} bits: {bits * math.log(2) + math.log(50_304 - 1):.1f}")
+# ```
+#
+# About 27.5 and 47.6, if all wrong logits are equal. Real ones are spread out: only the
+# few largest count, and with a single competitor it is $24 \ln 2 = 16.6$ for any $K$.
+# ````
+#
+# ```{exercise}
+# :label: ex-liu2026-07-projection
+# A sample of $K$ classes has collapsed. Its correct class has no gradient, the wrong ones
+# have $\epsilon$ together. What does the zero-sum projection make of the correct one, and
+# what would it be in exact arithmetic?
+# ```
+#
+# ````{solution} ex-liu2026-07-projection
+# :class: dropdown
+# The projection subtracts the mean, $\epsilon / K$, from every class. So the correct class
+# gets $-\epsilon / K$, where exact arithmetic has $-\epsilon$: a share of one in $K$.
+#
+# ```python
+# import torch
+# from torch.nn.functional import cross_entropy
+# logits = torch.zeros(1, 99)
+# logits[0, 0] = 25.0
+# for dtype in (torch.float32, torch.float64):
+#     z = logits.to(dtype).requires_grad_()
+#     cross_entropy(z, torch.tensor([0])).backward()
+#     projected = z.grad - z.grad.mean()
+#     print(dtype, f"plain {z.grad[0, 0]:.1e}, projected {projected[0, 0]:.1e}")
+# ```
+# ````
+#
+# ```{exercise}
+# :label: ex-liu2026-07-batches
+# Why could batches keep a network from a slingshot, and why is modular arithmetic an
+# exception?
+# ```
+#
+# ```{solution} ex-liu2026-07-batches
+# :class: dropdown
+# As long as one sample of a batch is not collapsed, it has a gradient, which keeps Adam's
+# running mean of squares up and its steps short. On images some sample always lags. A
+# modular table has a rule, and once the rule is found, all rows have similar margins.
+# ```
+
+# %% [markdown]
+# ## Run it yourself
+#
+# Division modulo 31 in full batches, width 32 and 10,000 steps, one seed:
+#
+# ```bash
+# make page PAGE=liu2026/fig07 SCALE=laptop
+# ```
+
+# %% tags=["hide-input"]
+#| fold: "Code: where the numbers come from"
+tables.provenance(record)

@@ -1,0 +1,324 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # [Liu et al. 2026 · Table 1]{.kicker} TITLE
+
+# %% tags=["parameters", "remove-input"]
+scale = "best"
+retrain = False
+device = "auto"
+
+# %% tags=["hide-input"]
+#| fold: "Code: the runs of seven networks and the claims"
+import pandas as pd
+
+from grokbook import claims, evidence, plots, tables
+from grokbook.errors import RecordError
+from grokbook.evidence import Run, told
+
+plots.use_style()
+YES, NO = "at least one slingshot", "no slingshot"
+NETWORKS = {  # as Table 1 names them: record, colour, what it says, the figure's caption
+    "Transformer, division": ("fig07", "transformer", YES, "Slingshot in Transformer on "
+                              "modular division."),
+    "MLP, division": ("fig08", "MLP", YES, "Slingshot in MLP on modular division."),
+    "MLP": ("fig01", "MLP", YES, "Slingshot in MLP on CIFAR-10."),
+    "VGG11": ("fig10", "VGG-11", YES, "Slingshot in VGG11 on CIFAR-10."),
+    "VGG11 with BN": ("fig11", "batch norm", YES, "Slingshot in VGG11 with BN on "
+                      "CIFAR-10."),
+    "ViT": ("fig12", "ViT", YES, "Slingshot in ViT on CIFAR-10."),
+    "ResNet18": ("fig13", "ResNet-18", NO, "No Slingshot in ResNet18 on CIFAR-10."),
+}  # fmt: skip
+
+
+def found(name):
+    """The record of an experiment; None where there is none yet."""
+    try:
+        return evidence.record(
+            f"liu2026/{name}",
+            scale=scale,
+            retrain=retrain,
+            device=device,
+            arms=["float32"],
+        )
+    except RecordError:
+        if retrain:
+            raise
+        return None
+
+
+records = {name: found(name) for name, *_ in NETWORKS.values()}
+there = [record for record in records.values() if record]
+ARMS = ("float32", "float64 loss")
+runs = {
+    (label, arm): Run(records[name], arm, label, plots.COLOUR[color])
+    for label, (name, color, *_) in NETWORKS.items()
+    for arm in ARMS
+    if records[name]
+}
+
+
+def bursts(label, arm="float32", *, late=True):
+    """Onsets by seed: after a collapse, or with late=False before one."""
+    run = runs.get((label, arm))
+    if not (run and run.seeds):
+        return {}
+    return evidence.bursts(run, late=late, within=max(100, run.settings.log))
+
+
+def counts(label, arm="float32", *, late=True):
+    return evidence.counted(bursts(label, arm, late=late))
+
+
+def spelt(label, arm="float32", *, late=True):
+    """How many there are, in words."""
+    number = counts(label, arm, late=late)
+    return told(number, "{:,.0f}") if len(number) else "not run"
+
+
+def agreeing():
+    """Of how many networks each seed has what Table 1 says."""
+    by_label = {label: counts(label) for label in NETWORKS}
+    table = pd.DataFrame(evidence.paired(*by_label.values()), index=list(by_label))
+    says = pd.Series({label: NETWORKS[label][2] == YES for label in NETWORKS})
+    return (table > 0).eq(says, axis=0).sum().astype(float)
+
+
+MAIN = "We find that all tested models exhibit Slingshot spikes except ResNet18."
+sheet = claims.Sheet("liu2026/tab01")
+statement = f"of {len(NETWORKS)} networks, those that are as Table 1 says"
+if all((label, "float32") in runs for label in NETWORKS):
+    sheet.claim(
+        [runs[label, "float32"] for label in NETWORKS],
+        statement,
+        MAIN,
+        agreeing(),
+        where="Section 3",
+        at_least=len(NETWORKS),
+        main=True,
+    )
+else:
+    sheet.not_run(statement, MAIN, where="Section 3", main=True)
+for place, (label, (name, _, says, caption)) in enumerate(NETWORKS.items(), start=7):
+    bound = {"at_least": 1} if says == YES else {"at_most": 0}
+    words, where = f"{label}: {says}", f"Table 1; Figure {place}, caption"
+    if records[name]:
+        run = runs[label, "float32"]
+        sheet.claim(run, words, caption, counts(label), where=where, **bound)
+    else:
+        sheet.not_run(words, caption, where=where)
+for (label, arm), run in runs.items():
+    if arm != "float32":
+        sheet.extra(run, f"{label}, {arm}: slingshots", counts(label, arm))
+for (label, arm), run in runs.items():
+    if arm == "float32" and len(sheet) < 8 + 12:
+        words = f"{label}: bursts before a collapse"
+        sheet.extra(run, words, counts(label, late=False))
+sheet.box()
+
+# %% tags=["hide-input"]
+#| name: fig-liu2026-tab01
+#| caption: >
+#|   CAPTION
+#| alt: >
+#|   ALT
+#| fold: "Code: draw the figure"
+figure, axes = plots.panels(2, height=4.2, sharey=True)
+rows = {label: place for place, label in enumerate(NETWORKS)}
+for panel, arm in zip(axes, ARMS, strict=True):
+    for label, place in rows.items():
+        run = runs.get((label, arm))
+        seeds = run.seeds if run else []
+        for row, seed in enumerate(seeds):
+            y, end = place + 0.8 * ((row + 0.5) / len(seeds) - 0.5), run.settings.epochs
+            for late, color in ((False, plots.GREY), (True, run.color)):
+                at = [100 * one / end for one in bursts(label, arm, late=late)[seed]]
+                tall = 0.62 / len(seeds)
+                width = 2.2 if late else 1.0
+                panel.vlines(at, y - tall / 2, y + tall / 2, color=color, lw=width)
+        text = spelt(label, arm).split(" (")[0] if seeds else "not run"
+        panel.text(102, place, text, va="center", fontsize=9.5)
+    panel.set(xlabel="share of training (%)", xlim=(-1, 100), ylim=(6.6, -0.6))
+axes[0].set_yticks(list(rows.values()), list(rows))
+axes[0].vlines([], 0, 0, color=plots.BLACK, lw=2.2, label="after a collapse (slingshot)")
+axes[0].vlines([], 0, 0, color=plots.GREY, lw=1.0, label="before")
+figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+plots.letter(axes, ["float32", "loss in float64"])
+plots.show(figure)
+
+# %% [markdown]
+# ## What to see
+
+# %% tags=["remove-input"]
+tables.prose(f"""
+TODO {spelt("MLP")}
+""")
+
+# %% [markdown]
+# ## The idea
+#
+# "Loss spike?" is a yes-or-no question that nobody has defined. The paper prints no rule, so
+# this book has one, fixed before the runs:
+#
+# $$
+# \text{burst}: \quad L_s \le 10^{-3}, \quad L_t \ge 0.1, \quad
+# 10^{-3} < L < 0.1 \text{ in between}, \quad s < t .
+# $$
+#
+# It is a {term}`slingshot` if at least 40 % of the samples had *collapsed* at a log shortly
+# before: their float32 loss was exactly zero ({term}`softmax collapse`). Other bursts are
+# oscillations at the {term}`edge of stability`, which come in float64 too. As code:
+
+
+# %%
+def bursts_of(losses, quiet=1e-3, loud=0.1, apart=60):
+    """Steps at which a loss that was quiet becomes loud; close ones count once."""
+    onsets, armed, last = [], False, -apart
+    for step, loss in enumerate(losses):
+        if loss <= quiet:
+            armed = True
+        elif loss >= loud and armed:
+            armed = False
+            if step - last >= apart:
+                onsets.append(step)
+            last = step
+    return onsets
+
+
+example = [2.0, 1e-4, 1e-8, 0.05, 3.0, 1e-4, 0.2, *[1e-6] * 70, 0.01, 0.5]
+assert bursts_of(example) == evidence.spikes(pd.Series(example))
+bursts_of(example)
+
+# %% [markdown]
+# The loss climbs from 1e-8 to above 1 within a few steps, so that factors of ten in the two
+# levels do not matter. What matters is how long one waits, and that is not in the table: a
+# network that is quiet for 10,000 steps may have a slingshot in the next thousand.
+#
+# The same as a table, with the runs that there are:
+
+# %% tags=["hide-input"]
+#| fold: "Code: the table of networks"
+head = ["Network", "Paper", "Slingshots", "Loss in float64", "Other bursts", "Collapsed",
+        "Steps", "Scale, seeds"]  # fmt: skip
+lines = []
+for label, (_, _, says, _) in NETWORKS.items():
+    run = runs.get((label, "float32"))
+    line = [label, "yes" if says == YES else "no", spelt(label)]
+    line += [spelt(label, "float64 loss"), spelt(label, late=False)]
+    if run and run.seeds:
+        line.append(told(run.largest("collapsed"), "{:.0%}"))
+        line += [f"{run.settings.epochs:,}", f"{run.record.scale}, {len(run.seeds)}"]
+    lines.append([*line, *["—"] * (len(head) - len(line))])
+tables.grid(head, lines)
+
+# %% [markdown]
+# ## The claims
+#
+# A seed supports the main claim if all seven networks do what the table says. Every network
+# is judged at the best scale there is a record of, and the claim at the weakest of them.
+
+# %% tags=["hide-input"]
+#| fold: "Code: the table of claims"
+sheet.table()
+
+# %% [markdown]
+# ## What was run
+#
+# The arms "float32" and "float64 loss" of the figures that Table 1 names; that of the MLP on
+# CIFAR-10 belongs to Figure 1. Settings are on their pages. In short:
+#
+# 1. *Images.* 200 of them for all networks but the ViT, which has 2,000. The paper does not
+#    say how many it used for its table.
+# 2. *Laptop scale* means narrow networks, 100 images or division modulo 31, and a fifth or a
+#    tenth of the steps. "No slingshot" there may mean "not yet".
+# 3. *Late or early.* The paper's table does not tell bursts before a collapse from those
+#    after it. Only the latter count here.
+# 4. *Seeds.* The paper has one, 42.
+
+# %% tags=["hide-input"]
+#| fold: "Code: the arms"
+for record in there:
+    display(tables.arms(record))
+
+# %% [markdown]
+# ## Reading the result
+
+# %% tags=["remove-input"]
+tables.prose(f"""
+TODO {len(there)}
+""")
+
+# %% [markdown]
+# ## Try it
+#
+# ```{exercise}
+# :label: ex-liu2026-tab01-levels
+# In a loss that falls from 2 to 1e-8 and then spikes to 1 in three steps, which levels of
+# *quiet* and *loud* would miss the spike, and which would count the start of training?
+# ```
+#
+# ````{solution} ex-liu2026-tab01-levels
+# :class: dropdown
+# A spike is missed if *loud* is above its peak or *quiet* below 1e-8. The start is never
+# counted, since a burst has to be quiet first:
+#
+# ```python
+# import pandas as pd
+# from grokbook import evidence
+# fall = [2.0 * 10 ** (-step / 10) for step in range(84)]
+# loss = pd.Series([*fall, 1e-5, 1e-2, 1.0, 0.1])
+# for quiet, loud in ((1e-3, 0.1), (1e-6, 0.5), (1e-9, 0.1), (1e-3, 2.0)):
+#     print(quiet, loud, evidence.spikes(loss, quiet=quiet, loud=loud))
+# ```
+# ````
+#
+# ```{exercise}
+# :label: ex-liu2026-tab01-waiting
+# Slingshots of a network come at random, on average once in 5,000 steps. How likely is it
+# that a run of 10,000 steps shows none? And that none of five such runs does?
+# ```
+#
+# ````{solution} ex-liu2026-tab01-waiting
+# :class: dropdown
+# ```python
+# import math
+# none = math.exp(-10_000 / 5_000)
+# print(f"one run {none:.0%}, five runs {none**5:.4%}")
+# ```
+#
+# One run without a slingshot says little; five do. The table of the paper rests on one run
+# of each network.
+# ````
+#
+# ```{exercise}
+# :label: ex-liu2026-tab01-confound
+# ResNet18 has {term}`batch norm` inside, skip connections, and an average over all pixels
+# before its {term}`head`. Which other row of the table shares one of these? Which runs
+# would tell them apart?
+# ```
+#
+# ```{solution} ex-liu2026-tab01-confound
+# :class: dropdown
+# VGG11 with BN has the norms, the ViT has skip connections. The average is ResNet18's own.
+# A ResNet18 without norms and one with a smaller learning rate are arms of Figure 13; a
+# VGG11 with an average before its head would be the missing one.
+# ```
+
+# %% [markdown]
+# ## Run it yourself
+#
+# Seven networks at laptop scale, one seed each of most; those of images take longest.
+#
+# ```bash
+# make page PAGE=liu2026/tab01 SCALE=laptop
+# ```
+
+# %% tags=["hide-input"]
+#| fold: "Code: where the numbers come from"
+tables.provenance(*there)
