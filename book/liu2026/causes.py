@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # [Liu et al. 2026 · beyond the paper]{.kicker} Restoring the zero class-sum ends inflation and not the spikes; restoring the correct class's gradient ends both
+# # [Liu et al. 2026 · beyond the paper]{.kicker} The zero-sum projection ends inflation and does not prevent the spikes; giving the correct class its gradient back ends both
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -21,7 +21,7 @@ from functools import partial
 
 import torch
 from IPython.display import display
-from pandas import DataFrame
+from pandas import DataFrame, Series
 
 from grokbook import claims, evidence, losses, plots, tables
 from grokbook.errors import RecordError
@@ -78,11 +78,12 @@ def unsettled(network):
 
 
 def outcome(network, way):
-    """Inflation (0 or 1), late and early spikes, informative seeds down."""
+    """Inflation (0 or 1), late and early spikes, the last late one; seeds down."""
     run = runs[network, way]
+    late, early = spikes(run), spikes(run, late=False)
     found = {"inflated": evidence.inflated(run)}
-    for kind in ("late", "early"):
-        found[kind] = evidence.counted(spikes(run, kind == "late"))
+    found |= {"late": evidence.counted(late), "early": evidence.counted(early)}
+    found["last"] = Series({seed: max(of, default=math.nan) for seed, of in late.items()})
     left_out = [] if way == EXACT else unsettled(network)
     return DataFrame(found).drop(index=left_out, errors="ignore")
 
@@ -182,6 +183,10 @@ for network in NETWORKS:
         if (network, way) in seen:
             run, words = runs[network, way], f"{network}, {way}: late spikes"
             sheet.extra(run, words, seen[network, way]["late"])
+for way in (BASE, ZERO):
+    if (WIDE, way) in seen:
+        last = seen[WIDE, way]["last"].dropna()
+        sheet.extra(runs[WIDE, way], f"{WIDE}, {way}: epoch of the last late spike", last)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -249,11 +254,13 @@ def across(way):
             held, n = int(table["inflated"].sum()), len(table)
             late = told(table["late"])
             parts.append(f"{network}: inflation in {held} of {n}, {late} late spikes")
+            if len(last := table["last"].dropna()):
+                parts[-1] += f", the last at {told(last)}"
     return "; ".join(parts) or "not run yet"
 
 
 tables.prose(f"""
-Spikes are given as the median over seeds, with the range.
+Spikes are given as the median over seeds, with the range; the last one by its epoch.
 
 * **Float32**, as the paper trains. {across(BASE)}.
 * **{{term}}`Zero-sum projection`**, the paper's own test. {across(ZERO)}.
@@ -399,10 +406,11 @@ for (network, way), table in seen.items():
     left_out = [] if way == EXACT else unsettled(network)
     left_out = [str(seed) for seed in runs[network, way].seeds if seed in left_out]
     counts = [told(table[kind]) for kind in ("late", "early")]
+    counts.insert(1, told(last) if len(last := table["last"].dropna()) else "—")
     inflated = f"{table['inflated'].sum():.0f} of {len(table)}"
     scales = runs[network, way].record.scale
     rows.append([network, way, inflated, *counts, ", ".join(left_out) or "none", scales])
-head = ["Network", "Loss", "Inflation", "Late spikes", "Early spikes"]
+head = ["Network", "Loss", "Inflation", "Late spikes", "Last of them", "Early spikes"]
 title = "Inflation and spikes by network and intervention"
 tables.folded(title, [*head, "Seeds left out", "Scale"], rows)
 
@@ -434,6 +442,17 @@ for record in records:
 # %% tags=["remove-input"]
 names = [f"{k} ({', '.join(map(str, unsettled(k)))})" for k in NETWORKS if unsettled(k)]
 outside = f"Left out as uninformative: {'; '.join(names)}. " if names else ""
+settles = ""
+if (WIDE, ZERO) in seen and (WIDE, BASE) in seen:
+    ends = [seen[WIDE, way]["last"].dropna() for way in (ZERO, BASE)]
+    if all(map(len, ends)):
+        settles = f"""
+**Fewer spikes, though.** At width 512 the last late spike of the projected runs comes at
+epoch {told(ends[0])} (n = {len(ends[0])}), that of float32 at {told(ends[1])}
+(n = {len(ends[1])}). Where a projected run ends earlier, all of its samples have collapsed:
+the loss is exactly zero, and nothing moves. Inflation may be what keeps a network out of
+that state. Then it would not start the spikes, but keep them coming.
+"""
 tables.prose(f"""
 **Inflation is as the paper describes it.** It follows the class sum: it is there with
 collapse, rounded or simulated, and gone when the sum is restored.
@@ -443,7 +462,7 @@ they end when the correct gradient is. So a missing gradient is enough, and infl
 not necessary; whether it would be enough by itself, no arm tells. The simulation shows
 that rounding noise is not needed either. What the paper reports of its projection, that it
 ends the spikes, is not what we find.
-
+{settles}
 **What the missing gradient does** is measured in [Figure 6](fig06_two_instabilities.ipynb):
 Adam's denominator decays until the preconditioned sharpness reaches the edge of stability.
 

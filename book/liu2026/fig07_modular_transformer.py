@@ -35,7 +35,10 @@ causes = [
     for name in ("projection", "W_G subtracted", "repair", "simulated collapse")
 ]
 projection, subtracted, repair, simulated = causes
-softer = [Run(record, f"ε {eps:g}", f"ε {eps:g}") for eps in (1e-6, 1e-5)]
+softer = [
+    Run(record, "ε 1e-06", "Adam's ε 1e-6"),
+    Run(record, "ε 1e-05", "Adam's ε 1e-5"),
+]
 whole = Run(record, "full batch", "full batch", plots.BLUE)  # at paper scale alone
 settings = base.settings
 in_batches = settings.batch_size is not None

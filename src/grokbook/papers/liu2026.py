@@ -253,11 +253,17 @@ def modular(scale: str) -> Spec:
 
 
 def division(
-    scale: str, name: str, loss: Spec = SOFTMAX32, *, model: Spec, **rest
+    scale: str,
+    name: str,
+    loss: Spec = SOFTMAX32,
+    *,
+    model: Spec,
+    laptop: int = 10_000,
+    **rest,
 ) -> Arm:
     """One run of Table 2, in batches of 512 unless told otherwise."""
     options = {"betas": (0.9, 0.999)} | rest.pop("adam", {})
-    epochs = by_scale(scale, 100_000, 10_000, 12)
+    epochs = by_scale(scale, 100_000, laptop, 12)
     return Arm(
         name,
         modular(scale),
@@ -294,10 +300,10 @@ def tokens(scale: str) -> Spec:
     return Spec("mlp", widths=(width,) * 5, **settings)
 
 
-SMALL = "p = 31 in full batches, width {}, 10,000 of 100,000 steps, one seed of five"
+SMALL = "p = 31 in full batches, width {} of 100,000 steps, one seed of five"
 
 
-@EXPERIMENTS.experiment(reduced=SMALL.format("32 of 128"), paper_seeds=5)
+@EXPERIMENTS.experiment(reduced=SMALL.format("32 of 128, 10,000"), paper_seeds=5)
 def fig07(scale: str) -> Iterator[Arm]:
     """The modular transformer; also Figures 2c and 3a, and the causal table."""
     model = decoder(scale)
@@ -311,16 +317,16 @@ def fig07(scale: str) -> Iterator[Arm]:
         yield division(scale, "full batch", model=model, batch_size=None)
 
 
-@EXPERIMENTS.experiment(reduced=SMALL.format("128 of 512"), paper_seeds=5)
+@EXPERIMENTS.experiment(reduced=SMALL.format("128 of 512, 40,000"), paper_seeds=5)
 def fig08(scale: str) -> Iterator[Arm]:
     """The modular MLP, in batches and whole, and the causal table's arms of it."""
-    model = tokens(scale)
-    yield division(scale, "float32", model=model)
-    yield division(scale, "float64 loss", SOFTMAX64, model=model)
-    for name, loss, how in causes("layers.5.weight"):
-        yield division(scale, name, loss, model=model, **how)
+    how = {"model": tokens(scale), "laptop": 40_000}
+    yield division(scale, "float32", **how)
+    yield division(scale, "float64 loss", SOFTMAX64, **how)
+    for name, loss, changes in causes("layers.5.weight"):
+        yield division(scale, name, loss, **how, **changes)
     if scale == "paper":
-        yield division(scale, "full batch", model=model, batch_size=None)
+        yield division(scale, "full batch", **how, batch_size=None)
 
 
 @EXPERIMENTS.experiment(
