@@ -83,7 +83,7 @@ def tiny_cifar(folder, patch, *, images=4):
 
 
 def tiny_corpus(folder, patch, *, merges=("he", "Ġt", "Ġthe"), lines=40):
-    """WikiText-2 of one sentence and a code of the 256 bytes and a few merges."""
+    """Corpora of one sentence and a code of the 256 bytes and a few merges."""
     letters = [*_bytes(), *merges]
     code = {letter: number for number, letter in enumerate(letters)}
     code["<|endoftext|>"] = VOCABULARY - 1
@@ -91,6 +91,7 @@ def tiny_corpus(folder, patch, *, merges=("he", "Ġt", "Ġthe"), lines=40):
     for part in ("train", "valid", "test"):
         text = " the cat sat on the mat \n" * lines
         put(folder, patch, f"wikitext-2/wiki.{part}.tokens", text.encode())
+    put(folder, patch, "fineweb-edu-sample/fineweb_edu_sample.txt", text.encode())
 
 
 def tiny_images(folder, patch, *, name="imagenet", size=(9, 12), of_each=3):

@@ -4,6 +4,7 @@ import json
 
 import pytest
 import torch
+import torch.nn.functional as F
 from helpers import ENCODER, arm
 from test_loop import ARMS
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -11,8 +12,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from grokbook import losses
 from grokbook.engine import build, device, loop, observe
 from grokbook.experiment import Spec
+from grokbook.models import fast
 
 pytestmark = pytest.mark.usefixtures("tiny_data")
+STEPS = ARMS | {"autocast": {"autocast": "bfloat16"}}
 WAITS = ("_local_scalar_dense", "item", "nonzero", "is_nonzero", "equal")
 
 
@@ -46,7 +49,7 @@ def taped(one, body):
     return tape.calls
 
 
-@pytest.mark.parametrize("settings", ARMS.values(), ids=ARMS)
+@pytest.mark.parametrize("settings", STEPS.values(), ids=STEPS)
 def test_two_steps_are_the_same_operations_and_wait_for_nothing(settings):
     """So that a step can be captured once and replayed, on a machine that has a GPU."""
     members = [(arm(**settings), seed) for seed in (0, 1)]
@@ -60,7 +63,7 @@ def test_two_steps_are_the_same_operations_and_wait_for_nothing(settings):
     assert not names & set(WAITS)
 
 
-@pytest.mark.parametrize("settings", ARMS.values(), ids=ARMS)
+@pytest.mark.parametrize("settings", STEPS.values(), ids=STEPS)
 def test_rows_and_masks_stay_where_they_are(settings):
     """A captured step reads the same memory at every replay."""
     members = [(arm(**settings), seed) for seed in (0, 1)]
@@ -76,7 +79,7 @@ def test_rows_and_masks_stay_where_they_are(settings):
     assert places[0] == places[1] == places[2]
 
 
-@pytest.mark.parametrize("settings", ARMS.values(), ids=ARMS)
+@pytest.mark.parametrize("settings", STEPS.values(), ids=STEPS)
 def test_steps_driven_by_the_host_are_the_same(settings):
     def train(host_driven):
         wide = arm(
@@ -282,3 +285,58 @@ def test_attention_is_that_of_the_first_block():
             one.params[f"blocks.1.attention.{part}.weight"].mul_(30)
     found = float(one.observe(["attention"])["entropy_per_head"])
     assert found == pytest.approx(0.6931, abs=1e-3)
+
+
+DECODER = Spec("decoder", vocabulary=11, depth=2, width=8, heads=2, hidden=12)
+
+
+def language(**changes):
+    """A toy of Liu et al.'s language model: the next token of modular rows."""
+    settings = {"dataset": Spec("wikitext", block=8, vocabulary=256)}
+    settings |= {"model": Spec("decoder", **DECODER.options | {"vocabulary": 256})}
+    return arm(**settings | {"autocast": "bfloat16", "batch_size": 4} | changes)
+
+
+@pytest.mark.parametrize("library", fast.libraries())
+def test_autocast_rounds_logits_and_keeps_weights(library):
+    """bfloat16 products beside float32 weights [Liu, Table 4], whatever multiplies.
+
+    The loss widens the rounded logits to its own dtype, and their gradient is rounded
+    on its way back: a float64 loss of bfloat16 logits has no float64 gradient.
+    """
+    with fast.matmul(library):
+        one = build.learner([(language(), 0)])
+        one.step()
+        x, y = one.feed.batch
+        seen = one.forward(one.params, one.buffers, x, y, 1.0)
+    assert seen.logits.dtype == torch.bfloat16
+    assert {p.dtype for p in one.params.values()} == {torch.float32}
+    assert {g.dtype for g in one.raw_grads().values()} == {torch.float32}
+    flat, labels = seen.logits.flatten(0, 1), y.flatten()
+    for dtype in (torch.float32, torch.float64):
+        loss = losses.softmax_cross_entropy(seen.logits, y, dtype=dtype)
+        assert loss.dtype == dtype
+        assert torch.equal(loss, F.cross_entropy(flat.to(dtype), labels))
+        (grad,) = torch.autograd.grad(loss, seen.logits, retain_graph=True)
+        assert grad.dtype == torch.bfloat16
+
+
+def test_autocast_in_a_stack_and_in_a_look():
+    """Members as if alone; the objective of second derivatives stays in float64."""
+    members = [(language(), seed) for seed in (0, 1)]
+    stack = build.learner(members, stacked=True)
+    for _ in range(3):
+        losses_of_step = stack.step()
+    for k, member in enumerate(members):
+        one = build.learner([member])
+        for _ in range(3):
+            loss = one.step()
+        assert float(loss) == pytest.approx(float(losses_of_step[k]), rel=1e-2)
+    weights, function = one.look.objective()
+    _, wide = build.learner([(language(autocast=None), 1)]).look.objective()
+    assert float(function(weights)) == pytest.approx(float(wide(weights)), rel=1e-12)
+
+
+def test_autocast_is_a_dtype():
+    with pytest.raises(ValueError, match="'bf16' is no torch dtype"):
+        loop.train([(language(autocast="bf16"), 0)])

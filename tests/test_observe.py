@@ -109,7 +109,7 @@ AVERAGED = [name for name, o in OBSERVABLES.items() if o.averaged]
 
 def test_an_average_over_batches_of_rows_is_that_of_all_rows():
     """For those that say so: a split that does not fit is measured in batches."""
-    assert AVERAGED == ["core", "top5", "collapse"]
+    assert AVERAGED == ["core", "top5", "collapse", "mean_logits"]
     s = rows_of(snapshot(), slice(0, 8))
     whole = observe(s, AVERAGED)
     parts = [observe(rows_of(s, slice(k, k + 4)), AVERAGED) for k in (0, 4)]

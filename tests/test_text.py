@@ -120,6 +120,7 @@ def test_few_blocks_are_few_lines(folder, monkeypatch):
 
 def test_the_excerpt_says_where_it_comes_from(folder, monkeypatch):
     tiny_corpus(folder, monkeypatch)
+    (folder / FINEWEB).unlink()
     monkeypatch.setitem(sys.modules, "pooch", None)
     with pytest.raises(DataError) as caught:
         wikitext("fineweb-edu", vocabulary=256)

@@ -443,14 +443,21 @@ for record in records:
 names = [f"{k} ({', '.join(map(str, unsettled(k)))})" for k in NETWORKS if unsettled(k)]
 outside = f"Left out as uninformative: {'; '.join(names)}. " if names else ""
 settles = ""
+
+
+def collapsed(way):
+    return told(runs[WIDE, way].last("collapsed"), "{:.0%}")
+
+
 if (WIDE, ZERO) in seen and (WIDE, BASE) in seen:
     ends = [seen[WIDE, way]["last"].dropna() for way in (ZERO, BASE)]
     if all(map(len, ends)):
         settles = f"""
 **Fewer spikes, though.** At width 512 the last late spike of the projected runs comes at
 epoch {told(ends[0])} (n = {len(ends[0])}), that of float32 at {told(ends[1])}
-(n = {len(ends[1])}). Where a projected run ends earlier, all of its samples have collapsed:
-the loss is exactly zero, and nothing moves. Inflation may be what keeps a network out of
+(n = {len(ends[1])}). At the end {collapsed(ZERO)} of the samples of the projected runs are
+collapsed, and {collapsed(BASE)} of those in float32. With all of them collapsed the loss is
+exactly zero, and no margin fails any more. Inflation may be what keeps a network out of
 that state. Then it would not start the spikes, but keep them coming.
 """
 tables.prose(f"""
@@ -467,9 +474,9 @@ ends the spikes, is not what we find.
 Adam's denominator decays until the preconditioned sharpness reaches the edge of stability.
 
 **Limits.** {outside}An early oscillation that comes after 40 % of the samples have large
-margins counts as late, with any loss; single spikes of the quiet arms are of that kind. An
-intervention that breaks the class sum and keeps the correct gradient was not run; see the
-last exercise.
+margins counts as late, with any loss. We read single spikes of the quiet arms as of that
+kind. An intervention that breaks the class sum and keeps the correct gradient was not run;
+see the last exercise.
 """)
 
 # %% [markdown]

@@ -215,14 +215,14 @@ update.axhline(quiet[TOY], color=plots.GREY, ls=":", lw=1.2)
 update.text(6e-4, quiet[TOY] * 0.87, "toy before the spike", va="top", color=plots.GREY)
 update.text(5e-3, 1.5e-3, "large gradient", color=plots.BLUE)
 update.text(6e-4, 7.2e-4, "toy", color=plots.PURPLE)
-for beta2, word in ((TABLE, "Table 2"), (TOY, "Table 3"), (OTHER, "a check")):
+for beta2, word in ((TABLE, "Table 2"), (TOY, "Table 3"), (OTHER, "")):
     update.plot(1 - beta2, limit[beta2], "o", color=plots.BLUE, ms=6)
     here = (1 - beta2, limit[beta2])
-    words = f"β2 = {beta2:g}, {word}"
+    words = f"β2 = {beta2:g}" + (f", {word}" if word else "")
     update.annotate(words, here, (8, 3), textcoords="offset points", fontsize=9.5)
 plots.paper(update, [1 - TOY], [4e-4], label="paper, Figure 2a")
 update.set(xscale="log", yscale="log", xlabel="1 − β2", ylabel="update of one weight")
-update.set(xlim=(4e-4, 2.5), ylim=(1.4e-4, 7e-3))
+update.set(xlim=(4e-4, 1.6), ylim=(1.4e-4, 7e-3))
 update.set_yticks([2e-4, 5e-4, 1e-3, 2e-3, 5e-3])
 update.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
 update.minorticks_off()

@@ -77,6 +77,7 @@ class Arm:
     (epoch, Spec): from that epoch on, this loss replaces ``loss``. ``schedule``: factor
     on the learning rate. ``split_seed`` fixes the data while the seed varies the rest.
     ``stop``: test accuracy at which a member may end early, seen at its logged epochs.
+    ``autocast``: dtype of matrix products and logits beside weights in ``dtype``.
 
     What is looked at (``LOOKS``; changing it leaves what is trained as it was):
 
@@ -118,6 +119,7 @@ class Arm:
     trace: bool = False
     window: Window | None = None
     through_nan: bool = False
+    autocast: str | None = None
 
     def __post_init__(self):
         for name in ("epochs", "batch_size", "eval_batch"):

@@ -109,7 +109,7 @@ def check(arm: Arm) -> None:
     try:
         for kind, spec in specs(arm):
             _check_options(spec, resolve(kind, spec))
-        for dtype in filter(None, (arm.dtype, arm.keep_dtype)):
+        for dtype in filter(None, (arm.dtype, arm.keep_dtype, arm.autocast)):
             _dtype(dtype)
         for name in sorted(observed(arm)):
             choose("observable", name, observe.OBSERVABLES)

@@ -117,6 +117,7 @@ def learner(
         sites=[s for p in arm.penalties for s in penalties.sites(p.name, p.options)],
         stacked=stacked,
         device=device,
+        autocast=getattr(torch, arm.autocast) if arm.autocast else None,
     )
 
 

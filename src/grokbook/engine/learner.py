@@ -12,7 +12,8 @@ of ``_fill``, everything that the host decides (rows, masks, learning rate), and
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -69,7 +70,8 @@ class Learner:
     ``feed`` gives the rows of a step and of a look. ``phases``: (first step, terms),
     ascending. ``schedule``: factor on the learning rate at a step. ``seeds`` of the
     members, from which batches and masks are drawn, with the step and nothing else.
-    ``sites``: beginnings of the names of taps that the penalties charge.
+    ``sites``: beginnings of the names of taps that the penalties charge. ``autocast``:
+    dtype of matrix products and logits, where it is not that of the weights.
     """
 
     def __init__(
@@ -87,11 +89,12 @@ class Learner:
         sites: Iterable[str] = (),
         stacked: bool = False,
         device: str = "cpu",
+        autocast: torch.dtype | None = None,
     ):
         self.model, self.params, self.buffers, self.feed = model, params, buffers, feed
         self.phases, self.optimizer, self.seeds = phases, optimizer, list(seeds)
         self.alpha, self.schedule, self.stacked = alpha, schedule, stacked
-        self.sites, self.device = tuple(sites), device
+        self.sites, self.device, self.autocast = tuple(sites), device, autocast
         rates = [group["lr"] for group in optimizer.param_groups]
         self.rates = [r.clone() if isinstance(r, Tensor) else r for r in rates]
         self.step_count = 0
@@ -110,10 +113,25 @@ class Learner:
 
     def forward(self, params, buffers, x, y, alpha, *, tap=None, model=None) -> Forward:
         """One pass of one member, with what the tap recorded."""
-        logits = functional_call(model or self.model, (params, buffers), (x, tap))
+        with self._rounded():
+            logits = functional_call(model or self.model, (params, buffers), (x, tap))
         if not (isinstance(alpha, float) and alpha == 1):
             logits = logits * alpha
         return Forward(logits, y, params, tap.found if tap else {})
+
+    @contextmanager
+    def _rounded(self) -> Iterator[None]:
+        """A forward pass whose products are those of ``autocast``; float64 stays so.
+
+        In its plain form, since the shortcuts are products of another kind, and without
+        autocast's memory of weights, which would outlive a captured step.
+        """
+        if self.autocast is None:
+            yield
+            return
+        rounded = torch.autocast(self.device, self.autocast, cache_enabled=False)
+        with fast.off(), rounded:
+            yield
 
     def _objective(self, phase, params, buffers, x, y, alpha, numbers) -> Tensor:
         tap = taps.Recorder() if self.sites else None

@@ -232,26 +232,44 @@ def inflation(s: Snapshot) -> Values:
     logits, labels = s.train.logits, s.train.labels
     features = s.train.taps["features"]
     features = features.reshape(-1, features.shape[-1])
-    head_norm = metrics.total_norm([_head(s.params)])
     head_mean, feature_mean = metrics.global_means(_head(s.params), features)
-    head_mean_norm = torch.linalg.vector_norm(head_mean)
+    of_head = head_means(s)
     cosine = metrics.cosine(head_mean, feature_mean)
+    is_there = of_head["head_mean_norm"] > 1e-6 * of_head["head_norm"]
     margins = metrics.margins(logits, labels)
     return {
-        "head_norm": head_norm,
-        "head_mean_norm": head_mean_norm,
+        **of_head,
         "feature_mean_norm": torch.linalg.vector_norm(feature_mean),
         "feature_norm": torch.linalg.vector_norm(features.double(), dim=-1).mean(),
         # of a W_G that was subtracted there is rounding left, which has no direction
-        "mean_cosine": torch.where(head_mean_norm > 1e-6 * head_norm, cosine, 0.0),
+        "mean_cosine": torch.where(is_there, cosine, 0.0),
         "feature_alignment": metrics.feature_alignment(features),
+        **mean_logits(s),
+        "class_sum": metrics.class_sum(logits, labels),
+        "smallest_margin": margins.min(),
+        "mean_margin": margins.mean(),
+    }
+
+
+@observable("train", averaged=True)
+def mean_logits(s: Snapshot) -> Values:
+    """What of ``inflation`` is a mean over samples, and so goes batch by batch."""
+    logits, labels = s.train.logits, s.train.labels
+    return {
         "correct_logit": metrics.correct_logit(logits, labels),
         "mean_logit": logits.double().mean(),
         "residual_mass": metrics.residual_mass(logits, labels),
         "collapsed": metrics.collapsed(logits, labels, torch.float32),
-        "class_sum": metrics.class_sum(logits, labels),
-        "smallest_margin": margins.min(),
-        "mean_margin": margins.mean(),
+    }
+
+
+@observable()
+def head_means(s: Snapshot) -> Values:
+    """What of ``inflation`` is of the head alone."""
+    head = _head(s.params)
+    return {
+        "head_norm": metrics.total_norm([head]),
+        "head_mean_norm": torch.linalg.vector_norm(head.double().mean(dim=0)),
     }
 
 

@@ -409,6 +409,71 @@ def fig13(scale: str) -> Iterator[Arm]:
     yield gallery(scale, "learning rate 1e-4", resnet(scale), optimizer=adamw(1e-4))
 
 
+# The language model (Table 4) --------------------------------------------------------
+
+TABLE4 = {
+    "dataset": "FineWeb, GPT-2 tokens",
+    "dataset.block": "2,048",
+    "dataset.vocabulary": "50,304",
+    "model": "decoder: rotary, SwiGLU, LayerNorm, query-key norm, untied, no bias",
+    "model.initialisation": "embedding N(0, 1/d), Xavier",
+    "loss": "cross-entropy in float32 or float64",
+    "optimizer": "AdamW",
+    "optimizer.betas": "(0.9, 0.95)",
+    "optimizer.eps": "1e-08",
+    "optimizer.weight_decay": "0",
+    "wrapper clip": "1",
+    "schedule": "cosine to 1e-5",
+    "schedule.warmup": "5,000",
+    "batch_size": "64 sequences",
+    "epochs": "100,000 steps",
+    "autocast": "bfloat16",
+}
+"""What Table 4 says; peak rate, depth, width, heads and seed are missing there."""
+
+
+@EXPERIMENTS.experiment(
+    reduced="0.26 of 140.6 million weights, 8,192 tokens of FineWeb-Edu read again and "
+    "again in batches of 512, a vocabulary of 2,048 of 50,304, 2,000 of 100,000 steps, "
+    "three seeds of five",
+    laptop_seeds=3,
+    paper_seeds=5,
+)
+def fig05(scale: str) -> Iterator[Arm]:
+    """Size, rate and start from the code that the paper follows, "109M" at rate 0.1."""
+    block, blocks = by_scale(scale, (2048, None), (64, 128), (8, 4))
+    vocabulary = by_scale(scale, 50_257, 2048, 256)
+    text = {"corpus": "fineweb-edu", "vocabulary": vocabulary, "train_blocks": blocks}
+    tests = by_scale(scale, 16, 32, 2)
+    depth, width, hidden = by_scale(scale, (15, 640, 1792), (4, 64, 176), (1, 16, 16))
+    size = {"depth": depth, "width": width, "heads": 4, "hidden": hidden}
+    steps, warmup = by_scale(scale, (100_000, 5000), (2000, 100), (6, 2))
+    centred = Spec("centre_rows", names=("unembedding.weight",))
+    clipped = Spec("clip", norm=1.0)
+    for name, loss, wrappers, autocast in (
+        ("float32 loss", SOFTMAX32, (clipped,), "bfloat16"),
+        ("float64 loss", SOFTMAX64, (clipped,), "bfloat16"),
+        ("W_G subtracted", SOFTMAX32, (clipped, centred), "bfloat16"),
+        ("float32 loss, float32 logits", SOFTMAX32, (clipped,), None),
+        ("float64 loss, float32 logits", SOFTMAX64, (clipped,), None),
+    ):
+        yield Arm(
+            name,
+            Spec("wikitext", block=block, test_blocks=tests, **text),
+            Spec("decoder", vocabulary=vocabulary, **size),
+            loss,
+            adamw(0.1),
+            epochs=steps,
+            log=by_scale(scale, 1000, 100, 3),
+            batch_size=by_scale(scale, 64, 8, 2),
+            wrappers=wrappers,
+            schedule=Spec("cosine", warmup=warmup),
+            autocast=autocast,
+            eval_batch=by_scale(scale, 4, 32, 2),
+            **LOOKED_AT | {"observables": ("core", "mean_logits", "head_means")},
+        )
+
+
 # Theory ------------------------------------------------------------------------------
 
 
