@@ -253,7 +253,7 @@ def across(way):
             table = seen[network, way]
             held, n = int(table["inflated"].sum()), len(table)
             late = told(table["late"])
-            parts.append(f"{network}: inflation in {held} of {n}, {late} late spikes")
+            parts.append(f"{network}: inflation in {held} of {n}, late spikes {late}")
             if len(last := table["last"].dropna()):
                 parts[-1] += f", the last at {told(last)}"
     return "; ".join(parts) or "not run yet"

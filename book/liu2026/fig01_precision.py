@@ -208,8 +208,7 @@ sheet.box()
 #| name: fig-liu2026-01
 #| caption: >
 #|   Only the precision of the loss differs between (a) and (b). The training loss of every
-#|   step, of the first seed; losses below 1e-9, and those that are exactly zero, lie on the
-#|   lower edge.
+#|   step, of the first seed; losses that are exactly zero lie on the lower edge.
 #| alt: >
 #|   Three panels of the training loss against epoch. In float32 the loss falls to 1e-8 and
 #|   jumps above 1 about every 550 epochs. With the loss in float64, and with all in
@@ -217,8 +216,8 @@ sheet.box()
 #| fold: "Code: draw the figure"
 figure, axes = plots.panels(1, rows=3, height=1.45, sharex=True, sharey=True)
 for panel, run in zip(axes, runs, strict=True):
-    plots.trace(panel, run)
-    panel.set(xlabel="", ylim=(5e-10, 1e3), yticks=[1e-8, 1e-4, 1])
+    plots.trace(panel, run, floor=1e-12)
+    panel.set(xlabel="", ylim=(5e-13, 1e3), yticks=[1e-12, 1e-8, 1e-4, 1])
     if not run.seeds:
         panel.text(0.5, 0.5, "not run", transform=panel.transAxes, ha="center")
 axes[1].set_ylabel("training loss")
@@ -434,9 +433,10 @@ less than half of the samples collapsed can be compared so. Later ones do not.
 #
 # ```{solution} ex-liu2026-01-float64
 # :class: dropdown
-# The collapse does, sample by sample, as the table's row on the mean margin tests. Gradients
-# are then about $10^{-16}$. Adam divides by $\sqrt{\hat v} + \varepsilon$ with
-# $\varepsilon = 10^{-8}$, so its steps are about $10^{-8} \eta$: too small to move anything.
+# The collapse would, sample by sample. But the loss falls about as $1/t$, so margins grow as
+# $\ln t$: seven more need a thousand times as many epochs. Gradients are then about
+# $10^{-16}$. Adam divides by $\sqrt{\hat v} + \varepsilon$ with $\varepsilon = 10^{-8}$, so
+# its steps are about $10^{-8} \eta$: too small to move anything.
 # ```
 
 # %% [markdown]
