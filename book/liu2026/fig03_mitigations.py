@@ -418,8 +418,8 @@ gradients = np.geomspace(1e-9, 1, 200)
 for key, eps in ((BASE, 1e-8), (SMALL, 1e-6), (LARGE, 1e-5)):
     sizes = [returning(gradient, eps) for gradient in gradients]
     step.plot(gradients, sizes, color=PLANNED[key][2], label=key)
-known = runs[BASE]  # the gradient of each step around its first slingshot is recorded
-pair = [claims.median(known.at("head_gradient", first[BASE] + later)) for later in (0, 1)]
+base = runs[BASE]  # the gradient of each step around its first slingshot is recorded
+pair = [claims.median(base.at("head_gradient", first[BASE] + later)) for later in (0, 1)]
 plots.mark(step, pair, color=plots.GREY)
 step.set(xscale="log", yscale="log", xlabel="gradient that comes back", ylabel="step")
 step.legend(loc="lower right")

@@ -45,7 +45,7 @@ in_batches = settings.batch_size is not None
 
 
 def bursts(run, *, late=True):
-    """Slingshots of each seed, or with late=False the bursts before a collapse."""
+    """Slingshots of each seed, or with late=False its other bursts."""
     look = settings.log  # the share of collapsed samples is known so often
     return evidence.bursts(run, late=late, within=look) if run.seeds else {}
 
@@ -200,7 +200,7 @@ when = f" The first comes at step {told(first)}." if (first < math.inf).any() el
 control = ""
 if exact.seeds:
     control = f"""
-* **With the loss in float64** there are {seen(exact)}. Its last layer ends at a norm of
+* **With the loss in float64** there are {seen(exact)} slingshots. Its last layer ends at a norm of
   {told(exact.last("head_norm"), "{:.1f}")}, that of float32 at
   {told(base.last("head_norm"), "{:.1f}")}."""
 tables.prose(f"""
@@ -307,6 +307,9 @@ tables.settings(
         "model.hidden": "4 × width",
         "model.causal": "True",
         "batch size": "512",
+        "dataset.operation": "divide",
+        "loss.dtype": "float32",
+        "epochs (full batch)": "100,000 steps of 512 rows",
         "steps": "100,000",
         "weights": "float32",
     },

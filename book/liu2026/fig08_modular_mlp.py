@@ -41,7 +41,7 @@ settings = base.settings
 in_batches = settings.batch_size is not None
 classes = settings.model.options["classes"]
 THEIRS = {  # another replication's numbers: in float32, with a float64 loss
-    "first spike (step)": ("17,500", "never"),
+    "first burst (step)": ("17,500", "never"),
     "norm of the mean feature": ("564 to 660", "83"),
     "norm of the mean classifier": ("1.9", "0.14"),
     "cosine of the two": ("−0.92 to −0.96", "+0.03"),
@@ -49,7 +49,7 @@ THEIRS = {  # another replication's numbers: in float32, with a float64 loss
 
 
 def bursts(run, *, late=True):
-    """Slingshots of each seed, or with late=False the bursts before a collapse."""
+    """Slingshots of each seed, or with late=False its other bursts."""
     look = settings.log  # the share of collapsed samples is known so often
     return evidence.bursts(run, late=late, within=look) if run.seeds else {}
 
@@ -211,7 +211,7 @@ listed = ", ".join(each).replace("%", "\N{NO-BREAK SPACE}%") or "none"
 control = ""
 if exact.seeds:
     control = f"""
-* **With the loss in float64** there are {seen(exact)}. The {{term}}`mean feature` ends at
+* **With the loss in float64** there are {seen(exact)} slingshots. The {{term}}`mean feature` ends at
   {told(exact.last("feature_mean_norm"))} there and at
   {told(base.last("feature_mean_norm"))} in float32."""
 tables.prose(f"""
@@ -318,6 +318,9 @@ tables.settings(
         "model.vocabulary": "99",
         "model.positions": "4",
         "batch size": "512",
+        "dataset.operation": "divide",
+        "loss.dtype": "float32",
+        "epochs (full batch)": "100,000 steps of 512 rows",
         "steps": "100,000",
         "weights": "float32",
     },
@@ -357,13 +360,13 @@ classifier has grown. The rule was fixed before the runs and stays.
 
 **Someone else has seen one.** A public repository has run this task modulo 97, in full
 batches and with two hidden layers ([`gongyisheng/pretrain`](https://github.com/gongyisheng/pretrain),
-a folder that was removed later). Its one spike comes at about step
-{THEIRS["first spike (step)"][0]}. The table compares.
+a folder that was removed later). Its one spike, of float32, comes at about step
+{THEIRS["first burst (step)"][0]}. The table compares.
 
 **A large mean feature is no sign of inflation.** Theirs is eight times larger in float32
-than with a loss in float64. Ours has most of its size long before anything collapses, from
-the unrest of the first steps. What tells {{term}}`inflation` is growth *after* a collapse,
-and so this book defines it.
+than with a loss in float64; ours is large with either. It has most of its size long before
+anything collapses, from the unrest of the first steps. What tells {{term}}`inflation` is
+change *after* a collapse, and so this book defines it.
 """)
 
 # %% tags=["hide-input"]

@@ -88,7 +88,9 @@ waits = by_seed({s: Series(on, dtype=float).diff().median() for s, on in late.it
 B1, B7 = "Appendix B.1", "Appendix B.2.7"
 MANY = "We observed distinct Slingshot loss spikes across all dataset sizes, including the "
 MANY += "full CIFAR-10 set."
-SWITCH = "Crucially, we observed that GD triggers a Slingshot spike at approximately the "
+SWITCH = (
+    "Crucially, we observed that GD triggers a Slingshot spike at approximately the "
+)
 SWITCH += "same epoch as the baseline Adam run."
 sheet = claims.Sheet("liu2026/fig09")
 sheet.claim(
@@ -180,11 +182,15 @@ for words, quote in (
 ):
     sheet.not_run(words, quote, where="Appendix B.2.2")
 sheet.extra(base, "200 images: first slingshot (epoch)", first)
-sheet.extra(base, "200 images: epochs from one to the next (median)", waits.fillna(math.inf))
+sheet.extra(
+    base, "200 images: epochs from one to the next (median)", waits.fillna(math.inf)
+)
 zeros = (base.trace() == 0).sum().astype(float)
 sheet.extra(base, "200 images: steps with a loss of exactly zero", zeros)
 start, end = base.at("head_norm", 0), base.last("head_norm")
-sheet.extra(base, "200 images: head norm at the end over the start", end / start, show="{:.2f}")
+sheet.extra(
+    base, "200 images: head norm at the end over the start", end / start, show="{:.2f}"
+)
 fit = base.at("test_accuracy", evidence.fitted(base, accuracy=1.0))
 sheet.extra(base, "200 images: test accuracy at the fit", fit, show="{:.1%}")
 last = base.last("test_accuracy")

@@ -220,7 +220,7 @@ def log_growth(mass, steps, eta=1e-3 / 1e-8, classes=10):
 
 
 decays = {
-    "constant": lambda t: 1e-8,
+    "constant": lambda t: 1e-8 * t**0,
     "1 / t": lambda t: 1e-5 / t,
     "1 / t²": lambda t: 1e-2 / t**2,
 }

@@ -235,6 +235,15 @@ def fig06(scale: str) -> Iterator[Arm]:
     yield narrow(scale, "float64", SOFTMAX64, dtype="float64")
 
 
+@EXPERIMENTS.experiment(
+    reduced="3,000 of 10,000 epochs, three seeds of five", laptop_seeds=3, paper_seeds=5
+)
+def fig06near(scale: str) -> Iterator[Arm]:
+    """The same network with its curvature at every step around the first slingshot."""
+    near = Window(Spec("burst"), (*LOOK, *CURVATURE), length=20, every=50, replay=True)
+    yield narrow(scale, "float32", window=near)
+
+
 @EXPERIMENTS.experiment(reduced="3,000 of 10,000 epochs, three seeds", laptop_seeds=3)
 def causal20(scale: str) -> Iterator[Arm]:
     """The causal table's narrow network."""
