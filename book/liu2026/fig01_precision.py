@@ -33,6 +33,7 @@ record = evidence.record("liu2026/fig01", arms=("float32", "float64 loss"), **pa
 names = ("float32", "float64 loss", "float64")
 runs = [Run(record, name, name, plots.COLOUR[name]) for name in names]
 single, loss64, double = runs
+EPOCHS = f"{single.settings.epochs:,} epochs"
 late, early = (
     {run: evidence.bursts(run, late=kind) if run.seeds else {} for run in runs}
     for kind in (True, False)
@@ -106,7 +107,7 @@ VANISH = (
 sheet = claims.Sheet("liu2026/fig01")
 sheet.claim(
     loss64,
-    "loss in float64: no slingshot in 10,000 epochs",
+    f"loss in float64: no slingshot in {EPOCHS}",
     VANISH,
     evidence.counted(late[loss64]),
     where=CAPTION,
@@ -115,7 +116,7 @@ sheet.claim(
 )
 sheet.claim(
     double,
-    "all in float64: no slingshot in 10,000 epochs",
+    f"all in float64: no slingshot in {EPOCHS}",
     VANISH,
     evidence.counted(late[double]),
     where=CAPTION,
@@ -123,7 +124,7 @@ sheet.claim(
 )
 sheet.claim(
     single,
-    "float32: at least two slingshots in 10,000 epochs",
+    f"float32: at least two slingshots in {EPOCHS}",
     "Deep neural networks exhibit periodic loss spikes during unregularized long-term "
     "training",
     evidence.counted(late[single]),
@@ -242,9 +243,8 @@ def count(run):
 
 
 tables.prose(f"""
-* **Float32** (n = {len(single.seeds)}) has {count(single)} {{term}}`slingshots <slingshot>` in
-  {single.settings.epochs:,} epochs. The
-  first comes at epoch {told(first)}; then one follows every {told(middle(gaps))} epochs.
+* **Float32** (n = {len(single.seeds)}) has {count(single)} {{term}}`slingshots <slingshot>` in {EPOCHS}. The first
+  comes at epoch {told(first)}; then one follows every {told(middle(gaps))} epochs.
 * **The loss in float64**, with weights, gradients and updates in float32 as before, has:
   {count(loss64)} (n = {len(loss64.seeds)}). **All in float64**: {count(double)}
   (n = {len(double.seeds)}).

@@ -171,21 +171,21 @@ sheet.box()
 #|   are slingshots of that seed. (c) Test accuracy, training accuracy dashed. In (b, c)
 #|   seeds are thin, their median thick.
 #| alt: >
-#|   Three panels against step: training losses on a logarithmic axis from 1e-9 to 1,000,
+#|   Three panels against step: training losses on a logarithmic axis from 1e-12 to 1,000,
 #|   norms of the last layer, and accuracies in per cent, each for float32 and for a loss in
 #|   float64.
 #| fold: "Code: draw the figure"
 figure, (loss, norm, accuracy) = plots.panels(3, height=3.5)
 for run in (base, exact):
-    plots.trace(loss, run, lw=0.8)
+    plots.trace(loss, run, lw=0.8, floor=1e-12)
     plots.curve(norm, run, "head_norm")
     plots.accuracy(accuracy, run)
 if base.seeds:
     plots.mark(norm, bursts(base)[base.seeds[0]], color=base.color)
-loss.set(xlabel="step", ylim=(3e-10, 3e3))
+loss.set(xlabel="step", ylim=(5e-13, 3e3))
 norm.set(xlabel="step", ylabel="norm of the last layer")
 accuracy.set(xlabel="step")
-loss.legend(loc="upper right", ncols=1, handlelength=1.2)
+figure.legend(*norm.get_legend_handles_labels(), loc="outside lower center", ncols=2)
 for panel in (loss, norm, accuracy):
     plots.thousands(panel)
 plots.letter([loss, norm, accuracy], ["training loss", "last layer", "accuracy"])
@@ -200,8 +200,8 @@ when = f" The first comes at step {told(first)}." if (first < math.inf).any() el
 control = ""
 if exact.seeds:
     control = f"""
-* **With the loss in float64** there are {seen(exact)} slingshots. Its last layer ends at a norm of
-  {told(exact.last("head_norm"), "{:.1f}")}, that of float32 at
+* **With the loss in float64** there are {seen(exact)} slingshots. Its last layer ends at
+  a norm of {told(exact.last("head_norm"), "{:.1f}")}, that of float32 at
   {told(base.last("head_norm"), "{:.1f}")}."""
 tables.prose(f"""
 * **Slingshots.** Their number in {settings.epochs:,} steps of float32 is {seen(base)}
@@ -266,8 +266,8 @@ for classes in (2, 10, 33, 99):
 #| fold: "Code: draw the interventions"
 figure, axes = plots.panels(2, rows=2, height=2.3, sharex=True, sharey=True)
 for panel, run in zip(axes, causes, strict=True):
-    plots.trace(panel, run, lw=0.8)
-    panel.set(ylim=(3e-10, 3e3), xlim=(0, settings.epochs), ylabel="", xlabel="")
+    plots.trace(panel, run, lw=0.8, floor=1e-12)
+    panel.set(ylim=(5e-13, 1e4), xlim=(0, settings.epochs), ylabel="", xlabel="")
     if run.seeds:
         at = bursts(run)[run.seeds[0]]
         panel.plot(at, [1e3] * len(at), "v", color=plots.GREY, ms=5)
@@ -390,7 +390,7 @@ for its Figure 3, where it is judged.
 # logits = torch.zeros(1, 99)
 # logits[0, 0] = 25.0
 # for dtype in (torch.float32, torch.float64):
-#     z = logits.to(dtype).requires_grad_()
+#     z = logits.to(dtype, copy=True).requires_grad_()
 #     cross_entropy(z, torch.tensor([0])).backward()
 #     projected = z.grad - z.grad.mean()
 #     print(dtype, f"plain {z.grad[0, 0]:.1e}, projected {projected[0, 0]:.1e}")

@@ -175,24 +175,24 @@ sheet.box()
 #| caption: >
 #|   An MLP that divides modulo a prime, with the loss in float32 and in float64. (a) Training
 #|   loss of the first seed, every step. (b) Norm of the mean feature; dotted lines are
-#|   slingshots of that seed. (c) Its cosine with the mean classifier. In (b, c) seeds are
+#|   bursts of that seed. (c) Its cosine with the mean classifier. In (b, c) seeds are
 #|   thin, their median thick.
 #| alt: >
-#|   Three panels against step: training losses on a logarithmic axis from 1e-9 to 1,000, the
+#|   Three panels against step: training losses on a logarithmic axis from 1e-12 to 1,000, the
 #|   norm of the mean feature, which grows to hundreds in the first thousand steps, and the
 #|   cosine between mean classifier and mean feature.
 #| fold: "Code: draw the figure"
 figure, (loss, size, angle) = plots.panels(3, height=3.5)
 for run in (base, exact):
-    plots.trace(loss, run, lw=0.8)
+    plots.trace(loss, run, lw=0.8, floor=1e-12)
     plots.curve(size, run, "feature_mean_norm")
     plots.curve(angle, run, "mean_cosine")
     if run.seeds:
-        plots.mark(size, bursts(run)[run.seeds[0]], color=run.color)
-loss.set(xlabel="step", ylim=(3e-10, 3e3))
+        plots.mark(size, evidence.bursts(run)[run.seeds[0]], color=run.color)
+loss.set(xlabel="step", ylim=(5e-13, 3e3))
 size.set(xlabel="step", ylabel="norm of the mean feature", yscale="log")
 angle.set(xlabel="step", ylabel="cos(W_G, μ_G)", ylim=(-1.03, 1.03))
-loss.legend(loc="upper right", handlelength=1.2)
+figure.legend(*size.get_legend_handles_labels(), loc="outside lower center", ncols=2)
 for panel in (loss, size, angle):
     plots.thousands(panel)
 plots.letter([loss, size, angle], ["training loss", "mean feature", "cosine"])
@@ -204,6 +204,7 @@ plots.show(figure)
 # %% tags=["remove-input"]
 fitted, end = evidence.fitted(base, accuracy=1.0), settings.epochs
 early = base.at("feature_mean_norm", 1000) / base.last("feature_mean_norm")
+tried = "; ".join(f"{run.label}: {seen(run)}" for run in causes)
 seed = base.seeds[0]
 all_of = evidence.bursts(base)[seed]
 each = [f"{t:,} ({base.at('collapsed', t)[seed]:.0%} collapsed before)" for t in all_of]
@@ -211,8 +212,8 @@ listed = ", ".join(each).replace("%", "\N{NO-BREAK SPACE}%") or "none"
 control = ""
 if exact.seeds:
     control = f"""
-* **With the loss in float64** there are {seen(exact)} slingshots. The {{term}}`mean feature` ends at
-  {told(exact.last("feature_mean_norm"))} there and at
+* **With the loss in float64** there are {seen(exact)} slingshots. The {{term}}`mean feature`
+  ends at {told(exact.last("feature_mean_norm"))} there and at
   {told(base.last("feature_mean_norm"))} in float32."""
 tables.prose(f"""
 * **Bursts** of the loss in {end:,} steps of float32, seed {seed}: {listed}.
@@ -224,7 +225,7 @@ tables.prose(f"""
 * **Most of the mean feature is early.** By step 1,000 its norm is
   {told(early, "{:.0%}")} of that at the end. The cosine with the {{term}}`mean classifier`
   ends at {told(base.last("mean_cosine"), "{:.2f}")}.
-* **Interventions.** Slingshots, where they were run: {"; ".join(f"{run.label}: {seen(run)}" for run in causes)}.
+* **Interventions**, and their slingshots: {tried}.
 * **Test accuracy** ends at {told(base.last("test_accuracy"), "{:.1%}")}.
 """)
 
@@ -287,7 +288,7 @@ adam_options = settings.optimizer.options
 jump = theory.jump(adam_options["lr"], adam_options["betas"])
 update.axhline(jump, color=plots.GREY, ls="--", lw=1)
 update.set(xlabel="step", ylabel="mean update, last layer", yscale="log")
-update.set_ylim(1e-7, 1e-2)
+update.set_ylim(1e-8, 1e-2)
 update.legend(loc="upper right", bbox_to_anchor=(1, 0.86), handlelength=1.2)
 plots.thousands(update)
 plots.letter([root, update], ["memory", "updates"])
@@ -385,7 +386,8 @@ for name, theirs in THEIRS.items():
         ]
     else:
         ours = [
-            seen(r, lambda run: evidence.earliest(bursts(run))) for r in (base, exact)
+            seen(r, lambda run: evidence.earliest(evidence.bursts(run)))
+            for r in (base, exact)
         ]
     lines.append([name, theirs[0], ours[0], theirs[1], ours[1]])
 tables.grid(

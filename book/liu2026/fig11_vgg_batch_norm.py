@@ -1,0 +1,392 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # [Liu et al. 2026 · Figure 11]{.kicker} Batch norm after every convolution does not centre what the last layer reads
+
+# %% tags=["parameters", "remove-input"]
+scale = "best"
+retrain = False
+device = "auto"
+
+# %% tags=["hide-input"]
+#| fold: "Code: the runs and the claims"
+import math
+
+import torch
+from pandas import Series
+from torch import nn
+from torch.nn.functional import max_pool2d, relu
+
+from grokbook import claims, evidence, metrics, plots, tables
+from grokbook.evidence import Run, told
+from grokbook.papers import liu2026
+
+plots.use_style()
+page = {"scale": scale, "retrain": retrain, "device": device}
+record = evidence.record("liu2026/fig11", arms=("float32",), **page)
+plain_record = evidence.record("liu2026/fig10", arms=("float32",), **page)
+base = Run(record, "float32", "batch norm", plots.COLOUR["batch norm"])
+exact = Run(record, "float64 loss", "float64 loss", plots.COLOUR["float64 loss"])
+plain = Run(plain_record, "float32", "without norm", plots.COLOUR["VGG-11"])
+settings = base.settings
+late, early = (
+    {
+        run: evidence.bursts(run, late=kind) if run.seeds else {}
+        for run in (base, exact, plain)
+    }
+    for kind in (True, False)
+)
+first = {run: evidence.earliest(on) for run, on in late.items()}
+MEAN, NORM = "feature_mean_norm", "feature_norm"
+
+
+def count(run, found=late):
+    return evidence.counted(found[run])
+
+
+def absent(run):
+    """Slingshots of the seeds in which float32 has one: elsewhere there is no test."""
+    mine, other = evidence.paired(count(run), count(base))
+    return mine[other > 0]
+
+
+def seen(run):
+    return told(count(run)) if run.seeds else "not run"
+
+
+def slope(seed):
+    """d ln eps / d ln t over the last 30 % of the epochs before the first slingshot."""
+    mass = base.series("residual_mass")[seed].dropna()
+    mass = mass.loc[0.7 * first[base][seed] : first[base][seed] - 1]
+    times, values = (
+        [math.log(x) for x in ends]
+        for ends in ((mass.index[0], mass.index[-1]), (mass.iloc[0], mass.iloc[-1]))
+    )
+    return (values[1] - values[0]) / (times[1] - times[0])
+
+
+spiking = [seed for seed, on in late[base].items() if on]
+slopes = Series({seed: slope(seed) for seed in spiking}, dtype=float)
+centred = {run: run.last(MEAN) / run.last(NORM) for run in (base, plain)}
+theory = math.sqrt(1 / math.pi)  # of a rectified standard normal
+sheet = claims.Sheet("liu2026/fig11")
+sheet.claim(
+    base,
+    "float32: at least one slingshot",
+    "Slingshot in VGG11 with BN on CIFAR-10.",
+    count(base),
+    where="Figure 11, caption",
+    at_least=1,
+    main=True,
+)
+sheet.claim(
+    base,
+    "float32: they come again, at least two",
+    "Standard VGG11 with BN within convolutional layers still exhibits Slingshot spikes.",
+    count(base),
+    where="Figure 3, caption",
+    at_least=2,
+)
+sheet.claim(
+    exact,
+    "the loss in float64: no slingshot, in seeds in which float32 has one",
+    "casting the output logits to float64 solely during the loss computation is "
+    "sufficient to eliminate the Slingshot effect",
+    absent(exact),
+    where="Section 2",
+    at_most=0,
+)
+sheet.claim(
+    base,
+    "float32: shows inflation (1: at least two of its three signs)",
+    "These two effects form a positive feedback loop: W_G and μ_G become anti-parallel, "
+    "and their norms grow exponentially.",
+    evidence.inflated(base),
+    where="Section 1",
+    at_least=1,
+)
+sheet.claim(
+    base,
+    "the residual mass falls more slowly than 1/t before the first slingshot (power of t, "
+    "last 30 % of the epochs)",
+    "before the loss spike occurs, ε decreases slowly or stays nearly constant",
+    slopes,
+    where="Section 3",
+    above=-1,
+    show="{:.1f}",
+)
+sheet.claim(
+    base,
+    "the norm of the mean feature ends at half of the mean norm of the features or more",
+    "they applied BN within the convolutional layers of VGG11, followed by another ReLU "
+    "layers which re-introduced rank compression",
+    centred[base],
+    where="Appendix B.2.5",
+    at_least=0.5,
+    show="{:.2f}",
+)
+words = "without norm: mean feature over mean norm at the end"
+sheet.extra(plain, words, centred[plain], show="{:.2f}")
+for run in (base, plain):
+    sheet.extra(run, f"{run.label}: first slingshot (epoch)", first[run])
+    words = f"{run.label}: bursts before a collapse"
+    sheet.extra(run, words, count(run, early))
+    words = f"{run.label}: epoch with half of the samples collapsed"
+    sheet.extra(run, words, evidence.settled(run))
+    words = f"{run.label}: test accuracy at the end"
+    sheet.extra(run, words, run.last("test_accuracy"), show="{:.1%}")
+    words = f"{run.label}: largest share collapsed"
+    sheet.extra(run, words, run.largest("collapsed"), show="{:.0%}")
+sheet.extra(plain, "without norm: slingshots", count(plain))
+sheet.box()
+
+# %% tags=["hide-input"]
+#| name: fig-liu2026-11
+#| caption: >
+#|   VGG-11 with and without batch norm after its convolutions, in float32, first seed. (a, b)
+#|   Training loss of every step; losses below 1e-11 lie on the lower edge. (c) Share of
+#|   samples collapsed. (d) Residual mass. Dotted: slingshots.
+#| alt: >
+#|   Four panels against epoch: two training losses on a logarithmic axis, with batch norm and
+#|   without, the shares of collapsed samples, and the residual masses of both networks.
+#| fold: "Code: draw the figure"
+figure, axes = plots.panels(2, rows=2, height=2.4, sharex=True)
+for panel, run in zip(axes, (base, plain), strict=False):
+    plots.trace(panel, run, floor=1e-11)
+    panel.set(ylim=(5e-12, 1e3), yticks=[1e-8, 1e-4, 1], xlabel="", ylabel="")
+    for lower, column, factor in (
+        (axes[2], "collapsed", 100),
+        (axes[3], "residual_mass", 1),
+    ):
+        values = factor * run.series(column)[run.seeds[0]].dropna()
+        lower.plot(values, color=run.color, lw=1.4, label=run.label)
+        plots.mark(lower, late[run][run.seeds[0]], color=run.color)
+axes[0].set_ylabel("training loss")
+axes[2].set(ylabel="samples (%)", xlabel="epoch", ylim=(-3, 103))
+axes[3].set(ylabel="residual mass", xlabel="epoch", yscale="log")
+axes[3].legend(loc="upper right", frameon=True, framealpha=1, edgecolor="none")
+for panel in axes[2:]:
+    plots.thousands(panel)
+plots.letter(axes, ["batch norm", "without norm", "collapsed", "residual mass"])
+plots.show(figure)
+
+# %% [markdown]
+# ## What to see
+
+# %% tags=["remove-input"]
+tables.prose(f"""
+* **With batch norm** (a) float32 has {seen(base)} {{term}}`slingshots <slingshot>` in
+  {settings.epochs:,} epochs (n = {len(base.seeds)}). **Without** (b), on the same images, it
+  has {seen(plain)} (n = {len(plain.seeds)}).
+* **Collapse** (c): half of the samples are in {{term}}`softmax collapse` at epoch
+  {told(evidence.settled(base))}, and at epoch {told(evidence.settled(plain))} without. The
+  largest share is {told(base.largest("collapsed"), "{:.0%}")}.
+* **The {{term}}`residual mass`** (d) ends at
+  {told(base.last("residual_mass"), "{:.1e}")}, and at
+  {told(plain.last("residual_mass"), "{:.1e}")} without.
+* **The {{term}}`mean feature` is not removed**: its norm ends at
+  {told(centred[base], "{:.0%}")} of the mean norm of the features, and at
+  {told(centred[plain], "{:.0%}")} without.
+""")
+
+# %% [markdown]
+# ## The idea
+#
+# {term}`Batch norm <batch norm>` subtracts the mean over the batch. Here it does so before
+# the ReLU and the pooling, and the {term}`head` reads what comes after. Let $z$ be a
+# standard normal. Then
+#
+# $$
+# \operatorname{E} \operatorname{relu}(z) = \tfrac{1}{\sqrt{2\pi}}, \qquad
+# \operatorname{E} \operatorname{relu}(z)^2 = \tfrac12, \qquad
+# \frac{|\mu_G|^2}{\operatorname{E} |h|^2} = \tfrac1\pi = 32\,\% .
+# $$
+#
+# So a third of the squared length of a feature is the mean feature again. The largest of
+# four places, which max-pooling takes, has more of it:
+
+
+# %%
+def share_of_mean(h):
+    """|mean h|^2 over the mean of |h|^2: 0 if the features are centred."""
+    return float(h.mean(dim=0).square().sum() / h.square().sum(dim=1).mean())
+
+
+torch.manual_seed(0)
+maps = 3 + 5 * torch.randn(2000, 64, 2, 2)  # (images, channels, height, width)
+normed = nn.BatchNorm2d(64)(maps)
+kinds = {
+    "batch norm": normed[:, :, 0, 0],
+    "then ReLU": relu(normed)[:, :, 0, 0],
+    "then max-pooling": max_pool2d(relu(normed), 2).flatten(1),
+}
+parts = {name: share_of_mean(h.detach()) for name, h in kinds.items()}
+assert abs(parts["then ReLU"] - 1 / math.pi) < 0.01
+for name, part in parts.items():
+    print(f"{name}: {part:.0%}")
+
+# %% tags=["hide-input"]
+#| name: fig-liu2026-11-mean
+#| caption: >
+#|   The mean feature comes back after batch norm. (a) Share of the squared length of random
+#|   features that is their mean. (b) Norm of the mean feature over the mean norm of the
+#|   features in training, first seed; dashed, a rectified standard normal.
+#| alt: >
+#|   Left: three bars, near 0 after batch norm, a third after ReLU and about three quarters
+#|   after max-pooling. Right: two curves against epoch, with and without batch norm, both
+#|   well above zero.
+#| fold: "Code: draw the shares and the mean features"
+figure, (bars, curves) = plots.panels(2, height=3.3)
+bars.bar(
+    list(parts), [100 * part for part in parts.values()], color=base.color, width=0.6
+)
+bars.set(ylabel="share of the mean (%)", ylim=(0, 100))
+bars.set_xticks(range(3), ["batch norm", "ReLU", "pooling"])
+for run in (base, plain):
+    seed = run.seeds[0]
+    ratio = (run.series(MEAN)[seed] / run.series(NORM)[seed]).dropna()
+    curves.plot(ratio, color=run.color, label=run.label, lw=1.6)
+curves.axhline(theory, color=plots.GREY, ls="--", lw=1)
+curves.set(xlabel="epoch", ylabel="mean feature / features", ylim=(0, 1.03))
+curves.legend(loc="lower right")
+plots.thousands(curves)
+plots.letter([bars, curves], ["random features", "in training"])
+plots.show(figure)
+
+# %% [markdown]
+# ## The claims
+#
+# A slingshot is a burst of the loss from below 0.001 to above 0.1, within 100 epochs of a
+# look at which 40 % of the samples are collapsed. The paper gives no numbers for this
+# figure: the bounds are ours, fixed before the runs.
+
+# %% tags=["hide-input"]
+#| fold: "Code: the table of claims"
+sheet.table()
+
+# %% [markdown]
+# ## What was run
+
+# %% tags=["hide-input"]
+#| fold: "Code: the settings beside the paper's"
+said = {
+    "dataset.train_samples": "not stated",
+    "model": "vgg11",
+    "model.width": "64",
+    "model.norm": "batch",
+}
+tables.settings(record, paper=liu2026.TABLE3 | said)
+
+# %% tags=["hide-input"]
+#| fold: "Code: the arms"
+tables.arms(record)
+
+# %% [markdown]
+# There is no official code. Where the runs differ from the paper, or had to be guessed:
+#
+# 1. *Scale.* On a laptop all layers have an eighth of their channels, and there are 100
+#    images and 2,000 epochs. "No slingshot" there may mean "not yet".
+# 2. *Place of the norm.* After each of the eight convolutions and before its ReLU, with
+#    learned gain and shift, as in the usual VGG-11 with batch norm.
+# 3. *Batches are whole*, so the statistics of batch norm are those of the training set. They
+#    are used for the training loss; test accuracy has the running means.
+# 4. *Batch norm before the head* is another arm, on the page of
+#    [Figure 3](fig03_mitigations.ipynb).
+
+# %% [markdown]
+# ## Reading the result
+
+# %% tags=["remove-input"]
+again = f"""The residual mass falls before the first one as a power of
+{told(slopes, "{:.1f}")} of time, where $-1$ is the paper's limit for growth."""
+tables.prose(f"""
+**Batch norm inside the network is no protection in principle.** What it centres is rectified
+again, and the ratio that matters, mean feature over features, ends at
+{told(centred[base], "{:.2f}")} with it and at {told(centred[plain], "{:.2f}")} without. In this
+the paper is right, and its argument against the reading of {{cite:t}}`thilak2022` stands.
+
+**Slingshots at {record.scale} scale**: {seen(base)} with batch norm and {seen(plain)} without
+(n = {len(base.seeds)}). {again if len(slopes) else ""}
+
+**What it means for ResNet-18.** The paper's one network without spikes has batch norm too, and
+no pooling by maximum before its head. [Figure 13](fig13_resnet.ipynb) takes that apart.
+""")
+
+# %% [markdown]
+# ## Try it
+#
+# ```{exercise}
+# :label: ex-liu2026-11-pool
+# Average pooling in place of max-pooling: which share of the squared length does the mean
+# feature have then, if the four places are independent? And if they are equal?
+# ```
+#
+# ````{solution} ex-liu2026-11-pool
+# :class: dropdown
+# A mean over four places keeps the mean and divides the variance by four. With $\mu^2 = 1/2\pi$
+# and variance $1/2 - 1/2\pi$ the share is $\mu^2 / (\mu^2 + \sigma^2 / 4)$, 65 %. Equal
+# places change nothing: 32 %.
+#
+# ```python
+# import torch
+# torch.manual_seed(0)
+# h = torch.randn(200_000, 4).relu().mean(dim=1)
+# print(f"{float(h.mean() ** 2 / h.square().mean()):.0%}")
+# ```
+# ````
+#
+# ```{exercise}
+# :label: ex-liu2026-11-last
+# Batch norm directly before the head, with gain and shift: what is the mean feature then?
+# Can {term}`inflation` still happen?
+# ```
+#
+# ````{solution} ex-liu2026-11-last
+# :class: dropdown
+# It is the shift, a weight like any other, which begins at zero:
+#
+# ```python
+# import torch
+# norm = torch.nn.BatchNorm1d(4)
+# with torch.no_grad():
+#     norm.bias.copy_(torch.tensor([0.0, 1.0, -2.0, 3.0]))
+# h = norm(torch.randn(100, 4).relu())
+# print([round(x, 3) for x in h.mean(dim=0).tolist()])
+# ```
+#
+# The loop of mean classifier and mean feature is still there, through the shift. It is slower,
+# since one vector of weights has to carry it, and not the features of all layers.
+# ````
+#
+# ```{exercise}
+# :label: ex-liu2026-11-scale
+# A convolution with batch norm behind it does not notice when its weights are doubled. What
+# does that do to the gradients of those weights, if Adam lets them grow?
+# ```
+#
+# ```{solution} ex-liu2026-11-scale
+# :class: dropdown
+# The output stays the same, so the gradient is halved when the weights are doubled, and it is
+# orthogonal to them. Every step makes them longer, and so the network learns ever more slowly
+# inside. Only gains, shifts and the head can still scale the logits.
+# ```
+
+# %% [markdown]
+# ## Run it yourself
+#
+# An eighth of the width, 100 images and 2,000 epochs, one seed, in about ten minutes on one
+# core:
+#
+# ```bash
+# make page PAGE=liu2026/fig11 SCALE=laptop
+# ```
+
+# %% tags=["hide-input"]
+#| fold: "Code: where the numbers come from"
+tables.provenance(record, plain_record)
