@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # [Liu et al. 2026 · Figure 3]{.kicker} Slingshots against a larger ε of Adam, and against layer norm or batch norm before the last layer
+# # [Liu et al. 2026 · Figure 3]{.kicker} A larger ε of Adam shortens the steps that lead to a loss spike, not the jump itself
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -342,10 +342,8 @@ def onset(key):
 
 def collapsed(key):
     """How long the samples were collapsed, without which no slingshot means little."""
-    if key not in runs:
-        return ""
-    epochs = told(stretch(key))
-    return f" At least 90 % of its samples are collapsed for {epochs} epochs in a row."
+    words = " At least 90 % of its samples are collapsed for {} epochs in a row."
+    return words.format(told(stretch(key))) if key in runs else ""
 
 
 norm = ""
@@ -361,7 +359,8 @@ Numbers are {{term}}`slingshots <slingshot>`: late bursts of the loss after
 * **{{term}}`Layer norm` before the {{term}}`head`**: {seen(LAYER)}{onset(LAYER)}. Without
   it the first comes at epoch {told(first[BASE])}.{norm}
 * **{{term}}`Batch norm` before the head**, MLP: {seen(BATCH)}.{collapsed(BATCH)} VGG-11 with
-  batch norm inside: {seen(INSIDE)}; before the head: {seen(HEAD)}.
+  batch norm inside: {seen(INSIDE)}.{collapsed(INSIDE)} Before the head:
+  {seen(HEAD)}.{collapsed(HEAD)}
 * **No bias in the head**: {seen(BIAS)}{onset(BIAS)}. **Clamped
   {{term}}`logits <logit>`**: {seen(CLAMP)}.
 * **The {{term}}`mean classifier` subtracted** after every step: {seen(CENTRED)}. Subtracted
@@ -422,7 +421,7 @@ base = runs[BASE]  # the gradient of each step around its first slingshot is rec
 pair = [claims.median(base.at("head_gradient", first[BASE] + later)) for later in (0, 1)]
 plots.mark(step, pair, color=plots.GREY)
 step.set(xscale="log", yscale="log", xlabel="gradient that comes back", ylabel="step")
-step.legend(loc="lower right")
+step.legend(loc="lower right", frameon=True, framealpha=1, edgecolor="none")
 MLP = [key for key in PLANNED if key in runs and "VGG" not in key and "div" not in key]
 for place, key in enumerate(reversed(MLP)):
     rate = 1000 * counts[key] / runs[key].settings.epochs
@@ -541,7 +540,7 @@ there the mean classifier is removed by itself.
 # features = torch.randn(200, 64) + 5 * torch.randn(64)
 # for norm in (torch.nn.BatchNorm1d(64), torch.nn.LayerNorm(64)):
 #     mean = norm(features).mean(dim=0)
-#     print(f"{type(norm).__name__}: {float(mean.norm()):.3f}")
+#     print(f"{type(norm).__name__}: {mean.detach().norm():.3f}")
 # ```
 # ````
 #

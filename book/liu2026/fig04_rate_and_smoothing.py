@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # [Liu et al. 2026 · Figure 4]{.kicker} Slingshots at four learning rates, and what label smoothing puts in their place
+# # [Liu et al. 2026 · Figure 4]{.kicker} With label smoothing the loss is smallest far from collapse; the proof that its curvature does not vanish has a gap
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

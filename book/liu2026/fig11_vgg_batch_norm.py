@@ -23,7 +23,7 @@ from pandas import Series
 from torch import nn
 from torch.nn.functional import max_pool2d, relu
 
-from grokbook import claims, evidence, metrics, plots, tables
+from grokbook import claims, evidence, plots, tables
 from grokbook.evidence import Run, told
 from grokbook.papers import liu2026
 
@@ -303,7 +303,9 @@ tables.arms(record)
 # ## Reading the result
 
 # %% tags=["remove-input"]
-again = f"""The residual mass falls before the first one as a power of
+again = ""
+if len(slopes):
+    again = f"""The residual mass falls before the first one as a power of
 {told(slopes, "{:.1f}")} of time, where $-1$ is the paper's limit for growth."""
 tables.prose(f"""
 **Batch norm inside the network is no protection in principle.** What it centres is rectified
@@ -312,7 +314,7 @@ again, and the ratio that matters, mean feature over features, ends at
 the paper is right, and its argument against the reading of {{cite:t}}`thilak2022` stands.
 
 **Slingshots at {record.scale} scale**: {seen(base)} with batch norm and {seen(plain)} without
-(n = {len(base.seeds)}). {again if len(slopes) else ""}
+(n = {len(base.seeds)}). {again}
 
 **What it means for ResNet-18.** The paper's one network without spikes has batch norm too, and
 no pooling by maximum before its head. [Figure 13](fig13_resnet.ipynb) takes that apart.

@@ -229,7 +229,7 @@ times = np.array([epochs / 10, epochs])
 mass.plot(times, 1e-6 * epochs / times, color=plots.BLACK, ls=":")
 mass.text(times[0], 1.5e-5, "1 / t", ha="right")
 mass.set(xscale="log", yscale="log", xlabel="epoch", ylabel="residual mass ε")
-mass.set(xlim=(20, epochs), ylim=(1e-12, 3))
+mass.set(xlim=(min(20, epochs / 10), epochs), ylim=(1e-12, 3))
 if len(there) > 1:
     turn.legend(loc="upper right")
 plots.letter([turn, size, mass], ["cosine", "mean classifier", "residual mass"])
@@ -285,7 +285,7 @@ READING
 # ```{exercise}
 # :label: ex-liu2026-12-weights
 # How many weights has a ViT with patches of 4 x 4, width 256, 12 blocks and MLPs of four
-# times the width? Which choice would bring it nearer to 10 million?
+# times the width? The paper says "approximately 10M".
 # ```
 #
 # ````{solution} ex-liu2026-12-weights
@@ -296,8 +296,8 @@ READING
 # print(f"{count:,}")
 # ```
 #
-# 9.5 million, of which a block has 0.79. A thirteenth block would be too much; "about" will
-# have to do.
+# 9.5 million, of which a block has 0.79. The paper says 12 blocks, so its 10 is rounded, or
+# its MLPs are a little wider.
 # ````
 #
 # ```{exercise}

@@ -280,7 +280,7 @@ def division(
         loss,
         adamw(**options),
         epochs=epochs,
-        log=by_scale(scale, 200, 100, 3),
+        log=by_scale(scale, 100, 100, 3),
         schedule=Spec("warmup", over=10),
         **(LOOKED_AT | {"batch_size": by_scale(scale, 512, None, None)} | rest),
     )
