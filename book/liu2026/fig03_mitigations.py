@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # [Liu et al. 2026 · Figure 3]{.kicker} A larger ε of Adam shortens the steps that lead to a loss spike, not the jump itself
+# # [Liu et al. 2026 · Figure 3]{.kicker} By Adam's formula a larger ε shortens the steps that lead to a loss spike, not the jump itself
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -482,9 +482,9 @@ before, after = pair
 cut = [returning(gradient, 1e-8) / returning(gradient, 1e-5) for gradient in pair]
 tables.prose(f"""
 **Where ε acts.** In our baseline the step that takes the loss above 0.1 for the first time
-has a mean gradient of {before:.0e} in the head. There a step with ε = 1e-5 is {cut[0]:,.0f}
-times shorter than with 1e-8. One step later the mean gradient is {after:.0e}, and the ratio
-is {cut[1]:.2f}. So a larger ε does not blunt the blow itself, as "lowering the upper bound of
+has a mean gradient of {before:.0e} in the head. By the formula above, a step there is
+{cut[0]:,.0f} times shorter with ε = 1e-5 than with 1e-8. One step later the mean gradient is
+{after:.0e}, and that ratio is {cut[1]:.2f}. By the formula alone, a larger ε does not blunt the blow itself, as "lowering the upper bound of
 the effective learning rate" may suggest. What it shortens are the steps before.
 
 **Fewer by being slower?** A training whose steps are shorter also takes longer to collapse.
