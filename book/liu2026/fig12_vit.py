@@ -296,18 +296,18 @@ here = record.scale != "paper"
 small = "on a network that is a sketch of the paper's" if here else "at the paper's size"
 between = evidence.difference(first, evidence.settled(single))
 tables.prose(f"""
-**Slingshots in a ViT** are as the paper says, {small}. One of its bursts comes before any
-sample has collapsed: a ViT also has the early kind, which [Figure 6](fig06_two_instabilities.ipynb)
-is about.
+**Slingshots in a ViT** are as the paper says, {small}. Bursts
+before a collapse are of the early kind, which [Figure 6](fig06_two_instabilities.ipynb) is
+about.
 
 **The paper's path has little time here.** From the first look with half of the samples
 collapsed to the first slingshot {told(between)} epochs pass; looks are {single.settings.log}
-epochs apart. The norm of $W_G$ hardly changes in them, see figure (b) above. The cosine does
-turn, so the first steps of inflation are there. A missing gradient of the correct class
-needs no more time than Adam needs to forget. That is the other path of the
+epochs apart. The norm of $W_G$ hardly changes in them, see figure (b) above. The cosine had
+turned a little earlier, while the samples collapsed, and has little room left. A missing
+gradient of the correct class needs no more time than Adam needs to forget. That is the other path of the
 [interventions](causes.ipynb), none of which was run on a ViT.
 
-**The residual mass is not nearly constant** before the slingshot, by any measure. It falls
+**The residual mass is not nearly constant** before the slingshot. It falls
 steeply until the samples have collapsed, and the loss jumps next. We read the paper's "slowly
 or nearly constant" as a slope above that of $1/t$; [Figure 2](fig02_mechanism.ipynb) asks
 the same of the other networks.

@@ -39,6 +39,7 @@ there = [single, *(run for run in variants if run.seeds)]
 missing = [run.label for run in variants if not run.seeds]
 epochs = single.settings.epochs
 MASS, COLLAPSED, LEAST = "residual_mass", "collapsed", "smallest_margin"
+MEAN = "head_mean_norm"
 late, early = (
     {run: evidence.bursts(run, late=kind) for run in (*there, mlp)}
     for kind in (True, False)
@@ -54,6 +55,9 @@ def before(run, column):
     """A value at the last look before `end`, by seed."""
     looks = run.series(column)
     return Series({s: looks[s].dropna().loc[: end(run, s) - 1].iloc[-1] for s in looks})
+
+
+drifted = {run: run.at(MEAN, epochs) / run.at(MEAN, 0) for run in (single, mlp)}
 
 
 def falling(run, length=200):
@@ -151,6 +155,8 @@ sheet.extra(mlp, words, falling(mlp, 50))
 for run, words in ((single, "ResNet-18, the end"), (mlp, "MLP, its first slingshot")):
     words += ": smallest margin at the last look before"
     sheet.extra(run, words, before(run, LEAST), show="{:.1f}")
+    words = f"{run.label}: norm of W_G at epoch {epochs:,} over the start"
+    sheet.extra(run, words, drifted[run])
 sheet.extra(mlp, "MLP: ln of the growth that Theorem 7 allows", allowed(mlp))
 sheet.box()
 
@@ -173,11 +179,11 @@ for panel, run in ((left, single), (right, mlp)):
 right.set(ylabel="")
 for run in (single, mlp):
     plots.curve(mass, run, MASS)
-times = np.array([epochs / 10, epochs])
-mass.plot(times, 1e-6 * epochs / times, color=plots.BLACK, ls=":")
-mass.text(times[0], 1.5e-5, "1 / t", ha="right")
+times = np.array([epochs / 4, epochs])
+mass.plot(times, 1e-10 * epochs / times, color=plots.BLACK, ls=":")
+mass.text(times[0], 4e-10, "1 / t ", ha="right", va="center")
 mass.set(xscale="log", yscale="log", xlabel="epoch", ylabel="residual mass ε")
-mass.set(xlim=(min(40, epochs / 10), epochs), ylim=(1e-14, 3))
+mass.set(xlim=(min(40, epochs / 10), epochs), ylim=(1e-13, 3))
 mass.legend(loc="lower left")
 plots.letter([left, right, mass], ["ResNet-18", "MLP", "residual mass"])
 plots.show(figure)
@@ -251,11 +257,11 @@ for name, decay in decays.items():
 #| caption: >
 #|   What inflation would look like. (a) Share of training samples collapsed in float32.
 #|   (b) Norm of the mean classifier, over that at the start of training. (c) Cosine of
-#|   the mean classifier and the mean feature. Marks on the lower edge of (a): slingshots.
+#|   the mean classifier and the mean feature. Marks below the curves of (a): slingshots.
 #| alt: >
 #|   Left: nearly all samples collapse in both networks, and leave the collapse again at
-#|   the slingshots of the MLP. Middle and right: norm of the mean classifier and cosine of
-#|   the two means for ResNet-18 and the MLP.
+#|   the slingshots of the MLP. Middle and right: in ResNet-18 the norm of the mean
+#|   classifier grows more than in the MLP, and the cosine comes nearer to minus one.
 #| fold: "Code: draw collapse and inflation"
 figure, (share, norm, turn) = plots.panels(3, height=3.3)
 for place, run in enumerate((*there, mlp)):
@@ -274,7 +280,7 @@ turn.set(xlabel="epoch", ylabel="cos($W_G$, $\\mu_G$)", ylim=(-1.05, 0.6))
 for panel in (share, norm, turn):
     panel.set_xlim(0, epochs)
     plots.thousands(panel)
-turn.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2))
+figure.legend(*turn.get_legend_handles_labels(), loc="outside lower center", ncols=5)
 plots.letter([share, norm, turn], ["collapse", "mean classifier", "cosine"])
 plots.show(figure)
 
@@ -337,10 +343,12 @@ class. The wrong classes alone go on pushing all samples apart, so that none com
 back. In the MLP it is {told(before(mlp, LEAST), "{:.1f}")} at the last look before the first
 slingshot: some samples never get across.
 
-**The mean classifier does drift.** It becomes
-{told(evidence.inflation(single)["growth"].fillna(1), "{:.1f}")} times as long after half has
-collapsed, and turns against the mean feature. By our rule that is too
-little for inflation, of which two signs are asked. The loop starts, and its fuel runs out.
+**Of the two networks the quiet one drifts more.** By epoch {epochs:,} the mean classifier of
+ResNet-18 is {told(drifted[single], "{:.1f}")} times as long as at the start, that of the MLP
+{told(drifted[mlp], "{:.1f}")} times. Its cosine with the mean feature ends at
+{told(single.last("mean_cosine"), "{:.2f}")}. It misses our rule for inflation, which asks for
+two of three signs after half has collapsed. But if drift of that kind made the spikes, it is
+ResNet-18 that should have them.
 
 **What protects it** is not settled. {planned}
 """)

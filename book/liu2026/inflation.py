@@ -125,7 +125,7 @@ sheet.claim(
 )
 sheet.claim(
     single,
-    "free features, float32: growth is exponential, so its pace in the last quarter is at "
+    "free features, float32: exponential growth, so that its pace in the last quarter is at "
     "least half that in the first after full collapse (share)",
     "exhibit exponential growth after long-term training",
     pace(single, steps - quarter, steps) / pace(single, full, full + quarter),
@@ -277,8 +277,8 @@ Every training sample has a feature vector of its own, free to go anywhere, and 
 #
 # Each row of the head is moved by its own logit's gradient times the feature. If these
 # gradients add up to zero over classes, the mean row stays. A collapsed sample has lost one
-# of them, so that they add up to its {term}`residual mass` $\epsilon$ instead (Theorem 4),
-# and the features are pushed along the mean row in turn (Proposition 6):
+# of them, and the rest add up to its {term}`residual mass` $\epsilon$ (Theorem 4). In turn
+# the features are pushed along the mean row (Proposition 6):
 #
 # $$
 # W_G \leftarrow W_G - \frac{\eta \epsilon}{K}\, \mu_G , \qquad
@@ -400,7 +400,7 @@ tables.arms(record)
 # 1. *The model* is ours: features $\mathrm{relu}(A)$ and logits $W\, \mathrm{relu}(A)^\top$,
 #    both matrices trained. The paper assumes it in its proofs and does not train it.
 # 2. *Optimiser.* The theorems are about gradient descent. At the paper's learning rate it
-#    would need $3 \cdot 10^{10}$ steps for a factor of $e$ at $\epsilon = 10^{-7}$, so the
+#    would need $3 \cdot 10^{10}$ steps for a factor of $e$ at $\epsilon = 10^{-7}$. So the
 #    runs use Adam, as the paper's experiments do. Adam itself moves $W_G$ a little even where
 #    gradients add up to zero.
 # 3. *Classes* are balanced, 20 samples each, as Theorem 4 asks.
