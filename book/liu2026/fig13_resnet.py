@@ -140,7 +140,6 @@ sheet.claim(
 for run in there[1:]:
     words = f"{run.label}: slingshots"
     sheet.extra(run, words, evidence.counted(late[run]), show="{:.0f}")
-    sheet.extra(run, f"{run.label}: d ln ε / d ln t before the end", falling(run))
 words = "ResNet-18: bursts before a collapse"
 sheet.extra(single, words, evidence.counted(early[single]), show="{:.0f}")
 words = "ResNet-18: training accuracy is 100 % (epoch)"

@@ -254,7 +254,7 @@ others = "; ".join(
 tables.prose(f"""
 Every training sample has a feature vector of its own, free to go anywhere, and a
 {{term}}`head` without bias reads them. All numbers are medians over seeds with their range
-(n = {len(single.seeds)}).
+(n = {len(single.seeds)} in float32).
 
 * **Float32.** By step {told(full)} all samples have
   {{term}}`collapsed <softmax collapse>`. The {{term}}`mean classifier` $W_G$ has grown to
