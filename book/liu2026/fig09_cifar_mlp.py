@@ -393,9 +393,8 @@ since gradients change their sign from step to step and Adam averages them.
 #
 # ````{solution} ex-liu2026-09-loss
 # :class: dropdown
-# The smallest loss of one sample that is not zero is the spacing of float32 above 1,
-# $2^{-23} = 1.2 \times 10^{-7}$, from the logarithm of the next larger number. A mean over
-# 200 samples has at least a 200th of it:
+# Above 1, the next number of float32 is $1 + 2^{-23}$. Its logarithm, $1.2 \times 10^{-7}$, is
+# the smallest loss of a sample that is not zero. A mean over 200 has at least a 200th of it:
 #
 # ```python
 # import torch
@@ -443,8 +442,8 @@ since gradients change their sign from step to step and Adam averages them.
 # ```{solution} ex-liu2026-09-images
 # :class: dropdown
 # It is divided by 50,000, not by 200. A single sample of residual mass $10^{-7}$ then gives
-# $2 \times 10^{-12}$, far below Adam's $\varepsilon$, and the step of its weights is a few
-# thousandths of the largest. More samples have to come back at once.
+# $2 \times 10^{-12}$, far below Adam's $\varepsilon$. If it stays so, Adam's steps are less than
+# a thousandth of the largest. More samples have to come back at once.
 # [Table 3](tab03_cifar_settings.ipynb) has the numbers.
 # ```
 

@@ -302,8 +302,8 @@ plots.show(figure)
 # %% [markdown]
 # ## The claims
 #
-# A slingshot is a burst of the loss from below 0.001 to above 0.1, within 100 epochs of a
-# look at which 40 % of the samples are collapsed. Collapsed is what float32 would round to
+# A slingshot is a burst of the loss from below 0.001 to above 0.1. At a look within 100 epochs
+# before it, at least 40 % of the samples are collapsed. Collapsed is what float32 would round to
 # a loss of zero, whatever the loss was computed in. The paper gives no numbers for this
 # figure: the bounds are ours, fixed before the runs.
 

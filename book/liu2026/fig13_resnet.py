@@ -182,7 +182,7 @@ times = np.array([epochs / 4, epochs])
 mass.plot(times, 1e-10 * epochs / times, color=plots.BLACK, ls=":")
 mass.text(times[0], 4e-10, "1 / t ", ha="right", va="center")
 mass.set(xscale="log", yscale="log", xlabel="epoch", ylabel="residual mass ε")
-mass.set(xlim=(min(40, epochs / 10), epochs), ylim=(1e-13, 3))
+mass.set(xlim=(min(40, epochs / 10), epochs), ylim=(1e-15, 3))
 mass.legend(loc="lower left")
 plots.letter([left, right, mass], ["ResNet-18", "MLP", "residual mass"])
 plots.show(figure)
@@ -274,7 +274,7 @@ for place, run in enumerate((*there, mlp)):
         share.plot(onsets, level, "|", color=run.color, ms=7, mew=1.6)
 share.set(xlabel="epoch", ylabel="collapsed samples (%)", ylim=(-25, 104))
 share.set_yticks(range(0, 101, 25))
-norm.set(xlabel="epoch", ylabel="norm of $W_G$ / start", yscale="log")
+norm.set(xlabel="epoch", ylabel="norm of $W_G$ / start", ylim=(0, None))
 turn.set(xlabel="epoch", ylabel="cos($W_G$, $\\mu_G$)", ylim=(-1.05, 0.6))
 for panel in (share, norm, turn):
     panel.set_xlim(0, epochs)
@@ -323,7 +323,7 @@ tables.arms(record)
 # ## Reading the result
 
 # %% tags=["remove-input"]
-planned = f"The arms that would tell ({', '.join(missing)}) are not run yet." if missing else ""
+planned = f"Arms that are not run yet: {', '.join(missing)}." if missing else ""
 tables.prose(f"""
 **ResNet-18 stays quiet, as the paper says**, and not for want of collapse. From epoch
 {told(single.first(COLLAPSED, at_least=1.0))} on no sample has a gradient of its correct

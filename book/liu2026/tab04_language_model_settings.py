@@ -215,9 +215,9 @@ sheet.box()
 #| caption: >
 #|   The paper's float32 logits fit one learning rate of the code that it follows, and
 #|   bfloat16 is coarse where they lie. (a) Mean logit at the end, as published with that
-#|   code: seven peak rates of the size 109M, and four other sizes at rate 0.1. Diamonds,
-#|   the paper's two, put at the rate that we infer. (b) Distance of neighbouring bfloat16
-#|   numbers.
+#|   code: seven peak rates of the size 109M, and four other sizes at 0.1, drawn beside
+#|   it. Diamonds, the paper's two, put at the rate that we infer. (b) Distance of
+#|   neighbouring bfloat16 numbers.
 #| alt: >
 #|   Left: the mean logit is slightly negative up to a rate of 0.003 and then climbs to
 #|   1,448 at 0.3; the diamond of 183 lies just under the point at 0.1, that of 498 just
@@ -227,11 +227,11 @@ figure, (size, step) = plots.panels(2, height=3.7)
 style = {"marker": "o", "ms": 5}
 size.plot(list(mean), list(mean.values()), color=plots.BLUE, label="109M", **style)
 size.plot(
-    [nearest] * len(OTHER),
+    [nearest * 1.25] * len(OTHER),
     list(OTHER.values()),
     "x",
     color=plots.GREY,
-    label="other sizes",
+    label="other sizes, at 0.1",
 )
 plots.paper(size, [nearest] * 2, [FLOAT32, FLOAT64])
 for z, word in ((FLOAT32, "float32 loss"), (FLOAT64, "float64 loss")):
@@ -243,8 +243,8 @@ size.set_yscale("symlog", linthresh=3)
 size.set_yticks([-3, 0, 3, 10, 30, 100, 300, 1000])
 size.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
 size.minorticks_off()
-size.set_ylim(-6, 2600)
-size.legend(loc="upper left")
+size.set(xlim=(2e-4, 0.5), ylim=(-6, 2600))
+size.legend(loc="lower right", fontsize=9.5)
 at = np.geomspace(1, 1023.9, 1000)
 step.plot(at, [spacing(z) for z in at], color=plots.PURPLE)
 for z in (FLOAT32, FLOAT64):
@@ -255,7 +255,7 @@ step.set(xlabel="size of a logit", ylabel="distance of bfloat16 numbers")
 step.set_xscale("log", base=2)
 step.set_yscale("log", base=2)
 for axis in (step.xaxis, step.yaxis):
-    axis.set_major_formatter(lambda x, _: f"{x:g}" if x >= 1 else f"1/{1 / x:g}")
+    axis.set_major_formatter(lambda x, _: f"{x:,.0f}" if x >= 1 else f"1/{1 / x:g}")
 step.legend(loc="upper left")
 plots.letter([size, step], ["published mean logits", "spacing of bfloat16"])
 plots.show(figure)
