@@ -315,7 +315,10 @@ tables.arms(record)
 #    epochs.
 # 2. *Start.* That of PyTorch's layers. Batch norm is as in the original network, after every
 #    convolution, and never directly before the head.
-# 3. *Batch norm at a look* uses the statistics of the whole training set, as training does.
+# 3. *Looks* between the steps use the running means of batch norm, which lag behind a network
+#    in motion; training uses those of the batch. Collapse, margins, residual mass and cosines
+#    of this page are of the former and have to be measured again. Slingshots are found on the
+#    loss of the steps, which is not touched by it.
 # 4. *Other arms* are ours: the loss in float64, convolutions with biases in place of batch
 #    norm, and a tenth of the learning rate. Those that are not trained yet have no row.
 
