@@ -41,6 +41,7 @@ CHANGES = {
     "eval_batch": 4,
     "trace": True,
     "through_nan": True,
+    "autocast": "bfloat16",
     "window": WINDOW,
 }
 
