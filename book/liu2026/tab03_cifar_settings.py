@@ -20,11 +20,11 @@ import numpy as np
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from grokbook import claims, datasets, papers, plots, tables, theory
+from grokbook import claims, papers, plots, tables, theory
 from grokbook.names import options, resolve
 
 plots.use_style()
-ETA, EPS, EPOCHS, CLASSES = 1e-3, 1e-8, 10_000, 10  # the paper's numbers
+ETA, EPS, EPOCHS = 1e-3, 1e-8, 10_000  # the paper's numbers
 SIZES = (200, 2000, 20_000, 50_000)  # of Appendix B.2.7
 PEAK = 1.05e14  # float32 operations a second that NVIDIA gives for an RTX 5090
 HOUR = 3600
@@ -50,8 +50,6 @@ hours = {
     (name, n): cost[name] * n * EPOCHS / PEAK / HOUR for name in built for n in SIZES
 }
 OURS = {name: 2000 if name == "ViT" else 200 for name in built}  # inferred numbers
-images = datasets.cifar10(train_samples=200, test_samples=1000, batches=1)
-pixels = (float(images.x_train.min()), float(images.x_train.max()))
 E2, T3, NOT = "Appendix E.2", "Table 3", ""
 SETTINGS = [  # what a run needs, the paper's words for it, where, and what is run here
     ("number of training images", NOT, "", "200; 2,000 for the ViT"),
@@ -147,12 +145,6 @@ words = "; ".join(f"{name}: {hours[name, 50_000]:,.1f} h" for name in built)
 extra("10,000 epochs of all 50,000 images, at that peak", words)
 words = "; ".join(f"{n:,}: {gradients[n]:.0e}".replace("e-0", "e-") for n in SIZES)
 extra("gradient at a logit of that one sample, by number of images", words)
-extra("smallest and largest pixel of 200 training images", "{:g}, {:g}".format(*pixels))
-classes = torch.bincount(images.y_train, minlength=CLASSES)
-extra(
-    "images of the rarest and the commonest class among them",
-    f"{int(classes.min())}, {int(classes.max())}",
-)
 sheet.box()
 
 # %% tags=["hide-input"]
