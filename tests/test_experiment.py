@@ -42,6 +42,7 @@ CHANGES = {
     "trace": True,
     "through_nan": True,
     "autocast": "bfloat16",
+    "batch_statistics": True,
     "window": WINDOW,
 }
 

@@ -179,7 +179,8 @@ def test_an_observable_of_ones_own(monkeypatch):
 
     @observe.observable("tap_grads", mapped=False)
     def pull(s):
-        found["loss"], found["total"] = s.tap_grads(), s.tap_grads(total=True)
+        for which, total in (("loss", False), ("total", True)):
+            found[which] = {n: g for n, (_, g) in s.tap_grads(total=total).items()}
         return {"pull": (found["total"]["pre.0"] - found["loss"]["pre.0"]).norm()}
 
     settings = {"penalties": (Spec("radius", strength=0.5),), "dtype": "float64"}
@@ -340,3 +341,32 @@ def test_autocast_in_a_stack_and_in_a_look():
 def test_autocast_is_a_dtype():
     with pytest.raises(ValueError, match="'bf16' is no torch dtype"):
         loop.train([(language(autocast="bf16"), 0)])
+
+
+def test_the_training_split_is_seen_as_a_step_sees_it():
+    """With batch norm: statistics of the rows, dropout off, running means untouched."""
+    model = Spec(
+        "mlp", classes=11, vocabulary=11, widths=(16,), norm="batch", dropout=0.5
+    )
+    seen = {}
+    for is_asked in (False, True):
+        one = build.learner([(arm(model=model, batch_statistics=is_asked), 0)])
+        for _ in range(3):
+            one.step()
+        held = {name: b.clone() for name, b in one.buffers.items()}
+        seen[is_asked] = one.look.snapshot({"train", "test"}, has_step=False)
+        for name, buffer in one.buffers.items():
+            assert torch.equal(buffer, held[name])
+        assert all(module.training for module in one.model.modules())
+    x, y = one.feed.train
+    weight = one.params["layers.0.weight"].detach()
+    pre = torch.nn.functional.one_hot(x, 11).flatten(1).float() @ weight.T
+    pre = pre + one.params["layers.0.bias"].detach()
+    shift, spread = pre.mean(0), pre.var(0, correction=0).add(1e-5).sqrt()
+    hidden = (pre - shift) / spread * one.params["norms.0.weight"].detach()
+    hidden = (hidden + one.params["norms.0.bias"].detach()).relu()
+    wanted = hidden @ one.params["layers.1.weight"].detach().T
+    wanted = wanted + one.params["layers.1.bias"].detach()
+    torch.testing.assert_close(seen[True].train.logits, wanted, rtol=1e-4, atol=1e-4)
+    assert not torch.allclose(seen[False].train.logits, wanted, atol=1e-2)
+    assert torch.equal(seen[True].test.logits, seen[False].test.logits)

@@ -36,6 +36,7 @@ def snapshot(seed=0):
     logits, labels = 9 * random(20, 5, seed=seed + 2), torch.arange(20) % 5
     attention = random(20, 2, 3, 3, seed=seed + 4).softmax(-1)
     train = Seen(
+        labels[:, None],
         logits,
         labels,
         F.cross_entropy(logits, labels, reduction="none"),
@@ -46,6 +47,7 @@ def snapshot(seed=0):
         },
     )
     test = Seen(
+        labels[:8, None],
         logits[:8] + random(8, 5, seed=seed + 9),
         labels[:8],
         F.cross_entropy(logits[:8], labels[:8], reduction="none").half(),
@@ -85,10 +87,10 @@ def test_a_snapshot_holds_what_was_put_in():
 def test_each_split_has_its_own_labels_among_the_five_largest():
     """Of six classes the label comes last in 1 of 4 training and 3 of 4 test rows."""
     logits = torch.arange(6.0).expand(4, 6)
-    losses = torch.zeros(4)
+    inputs, losses = torch.zeros(4, 1), torch.zeros(4)
     seen = {
-        "train": Seen(logits, torch.tensor([0, 1, 5, 2]), losses),
-        "test": Seen(logits, torch.tensor([0, 0, 5, 0]), losses),
+        "train": Seen(inputs, logits, torch.tensor([0, 1, 5, 2]), losses),
+        "test": Seen(inputs, logits, torch.tensor([0, 0, 5, 0]), losses),
     }
     values = observe(Snapshot({}, **seen), ["top5"])
     assert values == {"train_top5": 0.75, "test_top5": 0.25}
@@ -99,7 +101,8 @@ def rows_of(s, part):
 
     def cut(seen):
         taps = {name: tap[part] for name, tap in seen.taps.items()}
-        return Seen(seen.logits[part], seen.labels[part], seen.losses[part], taps)
+        rows = (seen.inputs, seen.logits, seen.labels, seen.losses)
+        return Seen(*(tensor[part] for tensor in rows), taps)
 
     return replace(s, train=cut(s.train), test=cut(s.test))
 

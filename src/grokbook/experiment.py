@@ -18,6 +18,7 @@ SCALES = ("paper", "laptop", "smoke")  # best evidence first
 LOOKS = frozenset(
     ["name", "log", "observables", "rarely", "keep", "keep_dtype", "keep_seeds"]
     + ["trace", "window", "eval_batch", "through_nan"]
+    + ["batch_statistics"]
 )
 
 
@@ -90,6 +91,8 @@ class Arm:
     ``eval_batch``: evaluate so many rows at a time, as many of the training as of the
     test set.
     ``through_nan``: a loss that becomes NaN is recorded and does not end the training.
+    ``batch_statistics``: the training split is looked at as a step sees it, with batch
+    norm reading its statistics, not the running ones; dropout stays off.
     """
 
     name: str
@@ -120,6 +123,7 @@ class Arm:
     window: Window | None = None
     through_nan: bool = False
     autocast: str | None = None
+    batch_statistics: bool = False
 
     def __post_init__(self):
         for name in ("epochs", "batch_size", "eval_batch"):

@@ -118,6 +118,7 @@ def learner(
         stacked=stacked,
         device=device,
         autocast=getattr(torch, arm.autocast) if arm.autocast else None,
+        batch_statistics=arm.batch_statistics,
     )
 
 

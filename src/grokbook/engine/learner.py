@@ -72,6 +72,7 @@ class Learner:
     members, from which batches and masks are drawn, with the step and nothing else.
     ``sites``: beginnings of the names of taps that the penalties charge. ``autocast``:
     dtype of matrix products and logits, where it is not that of the weights.
+    ``batch_statistics``: a look at the training split reads those of its rows.
     """
 
     def __init__(
@@ -90,6 +91,7 @@ class Learner:
         stacked: bool = False,
         device: str = "cpu",
         autocast: torch.dtype | None = None,
+        batch_statistics: bool = False,
     ):
         self.model, self.params, self.buffers, self.feed = model, params, buffers, feed
         self.phases, self.optimizer, self.seeds = phases, optimizer, list(seeds)
@@ -97,6 +99,7 @@ class Learner:
         self.sites, self.device, self.autocast = tuple(sites), device, autocast
         rates = [group["lr"] for group in optimizer.param_groups]
         self.rates = [r.clone() if isinstance(r, Tensor) else r for r in rates]
+        self.batch_statistics = batch_statistics
         self.step_count = 0
         floats = next(iter(params.values())).dtype
         is_plain_cpu = device == "cpu" and not stacked and floats == torch.float32

@@ -1,7 +1,8 @@
 """What a look sees: a Snapshot of a learner as it is now, and its observables.
 
-Splits are passed in evaluation mode, whole or in batches. The objective is also given
-as a function of the weights, in float64 and by the plain form, for second derivatives.
+Splits are passed in evaluation mode, whole or in batches; where an arm asks for it the
+training split with the statistics of the batch. The objective is also given as a
+function of the weights, in float64 and by the plain form, for second derivatives.
 """
 
 from __future__ import annotations
@@ -90,7 +91,10 @@ class Look:
         for train_rows, test_rows in self.learner.feed.chunks():
             snapshot = Snapshot(
                 params=self.learner.weights(),
-                train=self._see(*self.learner.feed.rows("train", train_rows)),
+                train=self._see(
+                    *self.learner.feed.rows("train", train_rows),
+                    batch_statistics=self.learner.batch_statistics,
+                ),
                 test=self._see(*self.learner.feed.rows("test", test_rows)),
             )
             found = observe.observe(snapshot, names, stacked=self.learner.stacked)
@@ -107,7 +111,11 @@ class Look:
         seen: dict[str, Any] = {"params": params}
         places = needs & observe.PLACES
         if "train" in needs:
-            seen["train"] = self._see(*self.learner.feed.train, places=places)
+            seen["train"] = self._see(
+                *self.learner.feed.train,
+                places=places,
+                batch_statistics=self.learner.batch_statistics,
+            )
         if "test" in needs:
             seen["test"] = self._see(*self.learner.feed.test, places=places)
         if "scale_free" in needs:
@@ -120,11 +128,25 @@ class Look:
         return Snapshot(**seen, objective=self.objective, tap_grads=self.tap_grads)
 
     @torch.no_grad()
-    def _see(self, x, y, *, places: Iterable[str] = (), **how) -> Seen:
-        """Logits and per-sample losses of every member on some rows, and some taps."""
+    def _see(
+        self,
+        x,
+        y,
+        *,
+        places: Iterable[str] = (),
+        batch_statistics: bool = False,
+        **how,
+    ) -> Seen:
+        """Logits and per-sample losses of every member on some rows, and some taps.
+
+        With ``batch_statistics`` batch norm reads those of the rows, as a step does,
+        and dropout is off. Running means are left as they are.
+        """
         _, phase = self.learner.phase()
 
         def look(params, buffers, x, y, alpha, numbers):
+            if batch_statistics:
+                buffers = {name: b.clone() for name, b in buffers.items()}
             seen = self.learner.forward(params, buffers, x, y, alpha, **how)
             losses = phase.loss(seen.logits, y, **numbers, reduction="none")
             found = {}
@@ -132,10 +154,18 @@ class Look:
                 tap = taps.Recorder()
                 self.learner.forward(params, buffers, x, y, alpha, tap=tap)
                 found = {place: tap.found[place] for place in places}
-            return {"logits": seen.logits, "labels": y, "losses": losses, "taps": found}
+            return {
+                "inputs": x,
+                "logits": seen.logits,
+                "labels": y,
+                "losses": losses,
+                "taps": found,
+            }
 
         params = {name: p.detach() for name, p in self.learner.params.items()}
-        self.learner.model.eval()
+        for module in self.learner.model.modules():
+            is_dropout = isinstance(module, taps.Dropout)
+            module.training = batch_statistics and not is_dropout
         try:
             state = (params, self.learner.buffers)
             return Seen(
@@ -201,8 +231,8 @@ class Look:
 
     def tap_grads(
         self, member: int | None = None, *, total: bool = False
-    ) -> dict[str, Tensor]:
-        """Gradients at every tap of one member, of the loss or of all terms.
+    ) -> dict[str, tuple[Tensor, Tensor]]:
+        """(activation, gradient) at every tap of one member, of the loss or all terms.
 
         Batch statistics, no dropout, as in ``objective``.
         """
@@ -225,7 +255,7 @@ class Look:
             found = {n: t for n, t in tap.found.items() if t.requires_grad}
             grads = torch.autograd.grad(value, [*found.values()], allow_unused=True)
         return {
-            n: torch.zeros_like(t) if g is None else g
+            n: (t.detach(), torch.zeros_like(t) if g is None else g)
             for (n, t), g in zip(found.items(), grads, strict=True)
         }
 

@@ -7,7 +7,7 @@ Its decorator says what it reads, so that a look computes nothing else:
     step             gradients, and the weights before the step (none at epoch 0)
     moments          AdamW's sqrt(v_hat) + eps, by parameter
     objective        the training loss as a function of the weights, in float64
-    tap_grads        gradients of the loss, or of all terms, at the taps
+    tap_grads        activations and gradients of the loss, or of all terms, at the taps
     attention.0, features, ...   taps of the network, by their place
 
 The formulas are in ``grokbook.metrics``. A new observable needs its function here and
@@ -36,6 +36,7 @@ UPDATE_BINS = tuple(10 ** (k / 20) for k in range(-180, -19))
 class Seen:
     """A split as the network sees it; losses (rows,) are the run's own, per sample."""
 
+    inputs: Tensor
     logits: Tensor
     labels: Tensor
     losses: Tensor
