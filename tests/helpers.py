@@ -91,7 +91,11 @@ def tiny_corpus(folder, patch, *, merges=("he", "Ġt", "Ġthe"), lines=40):
     for part in ("train", "valid", "test"):
         text = " the cat sat on the mat \n" * lines
         put(folder, patch, f"wikitext-2/wiki.{part}.tokens", text.encode())
-    put(folder, patch, "fineweb-edu-sample/fineweb_edu_sample.txt", text.encode())
+    for name in (
+        "fineweb-edu-sample/fineweb_edu_sample.txt",
+        "tinyshakespeare/input.txt",
+    ):
+        put(folder, patch, name, text.encode())
 
 
 def tiny_images(folder, patch, *, name="imagenet", size=(9, 12), of_each=3):

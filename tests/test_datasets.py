@@ -188,6 +188,9 @@ def test_errors(call, message):
         ("modular", {"p": 11, "equals": True, "operator": True}),
         ("sparse_parity", {"samples": 101}),
         ("balanced_rows", {"classes": 3, "per_class": 4}),
+        ("additions", {}),
+        ("additions", {"digits": 1, "pairs": None, "train_fraction": 0.29}),
+        ("additions", {"digits": 2, "pairs": 11, "reverse": False}),
     ],
 )
 def test_rows_of_computed_tasks(name, options):
@@ -206,6 +209,7 @@ def test_rows_of_real_tasks_without_their_files(tmp_path, monkeypatch):
     assert datasets.rows("cifar10", {"batches": 2, "train_samples": 600}) == 600
     assert datasets.rows("cifar100", {"train_samples": None}) == 50_000
     assert datasets.rows("wikitext", {"block": 8}) is None
+    assert datasets.rows("characters", {"block": 8}) is None
     assert datasets.rows("image_folder", {}) is None
     with pytest.raises(UnknownName, match="unknown dataset 'mnits': use one of mnist"):
         datasets.rows("mnits", {})
@@ -219,6 +223,7 @@ def test_every_task_gives_as_many_labels_as_rows(tmp_path, monkeypatch):
     options = {
         "balanced_rows": {"classes": 3, "per_class": 4},
         "wikitext": {"block": 8, "vocabulary": 256},
+        "characters": {"block": 8},
     }
     for name, task in datasets.TASKS.items():
         data = task(**options.get(name, {}))

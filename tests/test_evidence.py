@@ -262,6 +262,21 @@ def test_a_crossing_needs_one_level_and_passes_over_what_is_no_number():
         evidence.crossing(holes, at_least=0.1, below=0.5)
 
 
+def test_what_lasts_stays_above_a_level_to_its_end():
+    """Above at once, after a fall, never, only at the start; ended early; no value."""
+    found = table(
+        [0.95, 0.96, 0.97, 0.95],
+        [0.1, 0.95, 0.9, 0.99],
+        [0.1, 0.9, 0.9, 0.9],
+        [0.95, 0.1, 0.2, 0.3],
+        [0.1, 0.2, 0.95, NONE],
+        [NONE] * 4,
+        epochs=[0, 100, 200, 300],
+    )
+    assert same(evidence.lasting(found, above=0.9), 0, 300, NEVER, NEVER, 200, NEVER)
+    assert evidence.lasting(found[[]], above=0.9).empty
+
+
 def test_a_peak_is_the_first_epoch_of_the_largest_value():
     """A parabola has it at its vertex, a plateau at its first epoch."""
     epochs = np.arange(0, 101, 10)

@@ -58,6 +58,11 @@ ARMS = {
     "kept weights": {"keep": (0, 7, 30)},
     "kept in half precision": {"keep": (7, 30), "keep_dtype": "float16"},
     "early stop": {"stop": 0.02},
+    "early stop, seen to the end": {
+        "stop": 0.02,
+        "rarely": (30, ("norms",)),
+        "keep": (30,),
+    },
     "everything observed": {"observables": ("core", "gradients", "alignment")},
     "rare observables": {"rarely": (7, ("norms", "update")), "log": 10},
     "scaled, own split": {"alpha": 0.5, "init_scale": 2.0, "split_seed": 3},

@@ -12,12 +12,14 @@ from torch.func import functional_call
 from grokbook import datasets, models
 from grokbook.models import fast, transformer
 from grokbook.models.taps import Dropout, Recorder, noise_shapes
+from grokbook.names import CHOICES
 from grokbook.papers import prieto2025, singh2026
 
 check(models)
 check(transformer)
 
 P = 7
+LOSSES = CHOICES["loss"].values()
 NO_NORM = {"classes": P, "vocabulary": P + 1, "width": 8, "heads": 2, "hidden": (16,)}
 ENCODER = NO_NORM | {
     "norms": ("post_attention", "post_mlp"),
@@ -337,6 +339,32 @@ def test_read_at_all_positions():
     close(every(x[:, :2]), every(x)[:, :2])  # rows may be shorter
 
 
+@pytest.mark.parametrize("options", [{}, {"final_norm": True, "tied": True}])
+def test_read_at_the_last_positions(options):
+    options = NO_NORM | {"classes": P + 1, "positions": 4, "causal": True} | options
+    every, x = transformer_of(**options, read="all")
+    last, _ = transformer_of(**options)
+    for n in (1, 2, 4):
+        some, _ = transformer_of(**options, read=n)
+        assert some(x).shape == (40, n, P + 1)
+        close(some(x), every(x)[:, -n:])
+        close(some(x)[:, -1], last(x))
+        tap = Recorder()
+        close(some(x, tap), some(x))
+        assert tap.found["features"].shape == (40, n, 8)
+        assert tap.found["residual.0"].shape == (40, 4, 8)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_losses_of_several_positions_are_those_of_rows(loss):
+    """(batch, n, classes) logits and (batch, n) labels: every position counts alike."""
+    model, x = transformer_of(**NO_NORM | {"positions": 3, "read": 2})
+    logits, labels = model(x), torch.randint(P, (40, 2))
+    flat = loss(logits.flatten(0, 1), labels.flatten(), reduction="none")
+    close(loss(logits, labels, reduction="none"), flat.view(40, 2))
+    close(loss(logits, labels), flat.mean())
+
+
 def test_tied_head_is_the_embedding():
     model, x = transformer_of(**NO_NORM | {"classes": P + 1, "tied": True})
     assert not any("unembedding" in name for name, _ in model.named_parameters())
@@ -554,6 +582,8 @@ def test_parameter_names_are_those_of_kept_weights():
         ({"initialisation": "zeros"}, "unknown initialisation 'zeros'"),
         ({"norm": "batch"}, "unknown norm 'batch'"),
         ({"read": "first"}, "unknown read 'first'"),
+        ({"read": 0}, "read is 0, but at least 1 position must be read"),
+        ({"read": -2}, "read is -2, but at least 1 position must be read"),
         ({"activation": "tanh"}, "unknown activation 'tanh'"),
         ({"dropout_at": ("logits",)}, "unknown dropout site 'logits'"),
         ({"dropout": 1.5}, r"dropout is 1.5, but it must lie in \[0, 1\)"),

@@ -118,6 +118,18 @@ def test_settings_stand_beside_those_of_the_paper_and_its_code(record):
     assert "not stated" in tables.settings(record).html
 
 
+def test_autocast_is_told_where_an_arm_has_it(tmp_path):
+    plan = experiment(arm("a", autocast="bfloat16"), arm("b"), arm("c"), seeds=(0,))
+    both = Record(
+        tmp_path / "x.parquet", plan, None, {"members": {"a|0": about(), "b|0": {}}}
+    )
+    (line,) = [row for row in cells(tables.settings(both)) if row[0] == "autocast"]
+    assert line == ["autocast", "differs by arm", "not stated"]
+    head, *rows = cells(tables.arms(both))
+    assert [row[head.index("autocast")] for row in rows] == ["bfloat16", "—"]
+    assert "autocast" not in tables.flat(arm())
+
+
 @pytest.mark.parametrize(
     ("value", "told"),
     [

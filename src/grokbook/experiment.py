@@ -77,7 +77,9 @@ class Arm:
     added to the loss, of anything that a forward pass leaves behind. ``later_loss``:
     (epoch, Spec): from that epoch on, this loss replaces ``loss``. ``schedule``: factor
     on the learning rate. ``split_seed`` fixes the data while the seed varies the rest.
-    ``stop``: test accuracy at which a member may end early, seen at its logged epochs.
+    ``stop``: test accuracy at which a member may end early, seen at its logged epochs;
+    what ``rarely`` measures is measured there too, and where the last epoch is one to
+    ``keep`` its weights are.
     ``autocast``: dtype of matrix products and logits beside weights in ``dtype``.
 
     What is looked at (``LOOKS``; changing it leaves what is trained as it was):

@@ -141,8 +141,9 @@ def _check_observables(arm: Arm) -> None:
                 f"observable {name!r} needs the second moments of AdamW, which "
                 f"{arm.optimizer.name} does not keep"
             )
-        for place in sorted(needs[name] & observe.PLACES):
-            choose(f"place (which {name!r} looks at)", place, places(arm.model))
+        for place in sorted(needs[name] & observe.PLACES.keys()):
+            if not observe.places([place], places(arm.model)):
+                choose(f"place (which {name!r} looks at)", place, places(arm.model))
         if (
             arm.eval_batch
             and not observe.OBSERVABLES[name].averaged

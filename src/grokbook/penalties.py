@@ -4,6 +4,7 @@
     L2           strength / 2 * sum of all squared weights
     radius       strength * sum_taps mean_rows (||h|| - r)^2 / d
                                                          [Tiwari et al. 2026, eq. 1-3]
+    activations  strength * sum_taps mean_rows ||h||^2 / d       ["MAN", ibid., table 2]
 
 Each reads what it charges from a ``Forward`` and returns a scalar in the dtype of that;
 ``sites`` says which taps it needs. All work under ``torch.func.vmap``. Not covered:
@@ -84,6 +85,16 @@ def radius(
     """
     if target is not None and not isinstance(target, Tensor) and not target > 0:
         raise ValueError(f"target is {target}, but a radius must be positive.")
+    terms = [
+        _off_radius(h, h.shape[-1] ** 0.5 if target is None else target)
+        for h in _at(forward, site)
+    ]
+    total = sum(terms[1:], terms[0])
+    return strength * (total / len(terms) if average else total)
+
+
+def _at(forward: Forward, site: str) -> list[Tensor]:
+    """Every tap that is named ``site`` or begins with it and a dot."""
     taps = [
         h for name, h in forward.taps.items() if (name + ".").startswith(site + ".")
     ]
@@ -92,11 +103,7 @@ def radius(
             f"site is {site!r}, but the pass left no such tap: it has "
             f"{', '.join(forward.taps) or 'none'}."
         )
-    terms = [
-        _off_radius(h, h.shape[-1] ** 0.5 if target is None else target) for h in taps
-    ]
-    total = sum(terms[1:], terms[0])
-    return strength * (total / len(terms) if average else total)
+    return taps
 
 
 def _off_radius(h: Tensor, target: float | Tensor) -> Tensor:
@@ -105,7 +112,24 @@ def _off_radius(h: Tensor, target: float | Tensor) -> Tensor:
     return distance.square().mean() / h.shape[-1]
 
 
-PENALTIES = {"logit_norm": logit_norm, "l2": l2, "radius": radius}
+def activations(
+    forward: Forward, *, strength: float | Tensor, site: str = "pre"
+) -> Float[Tensor, ""]:
+    """strength * sum over taps of the mean over rows of ||h||^2 / width.
+
+    ``radius`` without a target, as Tiwari et al. (2026) describe MAN; they give neither
+    its layers nor its normalisation, so both are those of ``radius``.
+    """
+    squares = [h.square().mean() for h in _at(forward, site)]
+    return strength * sum(squares[1:], squares[0])
+
+
+PENALTIES = {
+    "logit_norm": logit_norm,
+    "l2": l2,
+    "radius": radius,
+    "activations": activations,
+}
 
 
 def sites(name: str, options: Mapping[str, Any]) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
     algorithmic   modular arithmetic, sparse parity, bare row numbers
     images        MNIST, CIFAR-10, CIFAR-100, folders of images, random crops
     text          WikiText and FineWeb-Edu in GPT-2's byte-pair code, whole files
+    characters    sums figure by figure, Shakespeare letter by letter
     fetch         the public files behind them, checked every time they are read
 
 Imports torch and numpy; pooch, pillow and tiktoken only where a task needs them.
@@ -20,6 +21,12 @@ from grokbook.datasets.algorithmic import (
     modular,
     modular_rows,
     sparse_parity,
+)
+from grokbook.datasets.characters import (
+    SYMBOLS,
+    additions,
+    additions_rows,
+    characters,
 )
 from grokbook.datasets.data import Data
 from grokbook.datasets.fetch import REGISTRY, URLS, address, fetch
@@ -44,21 +51,26 @@ TASKS: dict[str, Callable[..., Data]] = {
     "cifar100": cifar100,
     "image_folder": image_folder,
     "wikitext": wikitext,
+    "additions": additions,
+    "characters": characters,
 }
 __all__ = [
     "ENCODINGS",
     "OPERATIONS",
     "REGISTRY",
     "SHUFFLES",
+    "SYMBOLS",
     "TASKS",
     "URLS",
     "VOCABULARY",
     "Data",
     "Images",
+    "additions",
     "address",
     "balanced_rows",
     "cifar10",
     "cifar100",
+    "characters",
     "crop_flip",
     "encoder",
     "fetch",
@@ -87,6 +99,9 @@ def rows(name: str, options: Mapping[str, Any]) -> int | None:
         return given["samples"] // 2
     if name == "balanced_rows":
         return given["classes"] * given["per_class"]
+    if name == "additions":
+        needed = inspect.signature(additions_rows).parameters
+        return additions_rows(**{option: given[option] for option in needed})
     if name not in PUBLISHED:
         return None
     there = 10_000 * given["batches"] if name == "cifar10" else PUBLISHED[name]

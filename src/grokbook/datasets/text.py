@@ -90,19 +90,30 @@ def wikitext(
     the last of them may end in the document that the test part begins with.
     """
 
-    def part(which: str, blocks: int | None) -> tuple[Tensor, Tensor]:
-        tokens = _tokens(corpus, which, vocabulary, blocks and blocks * block + 1)
-        found = (len(tokens) - 1) // block
-        if found < 1:
-            raise DataError(
-                f"the {which} part of {corpus} has {len(tokens)} tokens, too few for a "
-                f"block of {block}"
-            )
-        found = min(found, blocks or found)
-        x, y = (tokens[k : k + found * block] for k in (0, 1))
-        return x.view(found, block), y.view(found, block)
+    def part(which: str, wanted: int | None) -> tuple[Tensor, Tensor]:
+        tokens = _tokens(corpus, which, vocabulary, wanted and wanted * block + 1)
+        return blocks(tokens, block, wanted, f"the {which} part of {corpus}")
 
     return Data(*part("train", train_blocks), *part("test", test_blocks))
+
+
+def blocks(
+    tokens: Tensor, block: int, wanted: int | None, source: str
+) -> tuple[Tensor, Tensor]:
+    """x (blocks, block) and y, the token after each: all or the first ``wanted``.
+
+    Without overlap. DataError names the ``source`` of tokens too few for one block.
+    """
+    if block < 1:
+        raise ValueError(f"a block has at least 1 token, not {block}")
+    found = (len(tokens) - 1) // block
+    if found < 1:
+        raise DataError(
+            f"{source} has {len(tokens)} tokens, too few for a block of {block}"
+        )
+    found = min(found, wanted or found)
+    x, y = (tokens[k : k + found * block] for k in (0, 1))
+    return x.view(found, block), y.view(found, block)
 
 
 def _tokens(corpus: str, which: str, vocabulary: int, wanted: int | None) -> Tensor:

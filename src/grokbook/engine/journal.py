@@ -173,6 +173,24 @@ class Journal:
             for k in left
         )
 
+    def ended(self, stop: float | None) -> list[int]:
+        """Members that reached a test accuracy at the last look and not before."""
+        if stop is None:
+            return []
+        self.settle()
+        looks = [row["test_accuracy"] for row in self.rows if "of" not in row]
+        return [
+            k
+            for k, now in enumerate(looks[-1])
+            if now >= stop and all(look[k] < stop for look in looks[:-1])
+        ]
+
+    def extend(self, members: list[int], values: dict[str, Tensor]) -> None:
+        """More values of some members at the last look, beside those of a window."""
+        row = self.rows[-1]
+        row["inside"] = sorted({*row.get("inside", ()), *members})
+        row["dense"] = row.get("dense", {}) | _lists(values)
+
     def results(self, seconds: float, info: dict[str, Any]) -> list[Result]:
         """What every member leaves; Diverged, with the others', if one did."""
         self.settle()
@@ -205,21 +223,26 @@ class Journal:
             arm,
             seed,
             rows,
-            {e: w for e, w in self._kept(k).items() if e <= last},
+            self._kept(k, last),
             seconds,
             info,
             [step[k] for step in self.trace[:last]] if arm.trace else None,
             {e: s for e, s in self.watches[k].states.items() if e <= last},
         )
 
-    def _kept(self, k: int) -> dict[int, dict[str, Tensor]]:
+    def _kept(self, k: int, last: int) -> dict[int, dict[str, Tensor]]:
+        """Weights of the epochs that the arm asks for, its own end for its last one."""
         arm, seed = self.members[k]
+        wanted = {epoch for epoch in arm.keep if epoch <= last}
+        if arm.epochs in arm.keep:
+            wanted.add(last)
         if arm.keep_seeds is not None and seed not in arm.keep_seeds:
             return {}
         dtype = getattr(torch, arm.keep_dtype or arm.dtype)
         return {
             epoch: {n: (w[k] if self.stacked else w).to(dtype) for n, w in all_.items()}
             for epoch, all_ in self.kept.items()
+            if epoch in wanted
         }
 
 

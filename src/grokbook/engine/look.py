@@ -109,7 +109,8 @@ class Look:
         """What some observables read, of all rows; parameters are not copied."""
         params = {name: p.detach() for name, p in self.learner.params.items()}
         seen: dict[str, Any] = {"params": params}
-        places = needs & observe.PLACES
+        network: Any = self.learner.model
+        places = observe.places(needs, network.places())
         if "train" in needs:
             seen["train"] = self._see(
                 *self.learner.feed.train,

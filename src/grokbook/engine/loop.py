@@ -120,7 +120,7 @@ class _Run:
             journal.watch(learner)
             if learner.step_count % PATIENCE and not is_logged:
                 continue
-            reached = is_logged and journal.reached(arm.stop)
+            reached = is_logged and self.reached(before)
             report(learner.step_count)
             if not self.go_on(should_stop):
                 return None
@@ -172,8 +172,28 @@ class _Run:
             found = [self.learner.observe(some, before) for some in (names, dense)]
             self.journal.add(epoch, *found)
         if epoch in self.arm.keep:
-            weights = self.learner.weights()
-            self.journal.kept[epoch] = {k: w.cpu() for k, w in weights.items()}
+            self.keep()
+
+    def keep(self) -> None:
+        """The weights of now, for the record."""
+        weights = self.learner.weights()
+        self.journal.kept[self.learner.step_count] = {
+            name: tensor.cpu() for name, tensor in weights.items()
+        }
+
+    def reached(self, before: dict[str, Tensor] | None) -> bool:
+        """Whether all members may end; who has just come so far is seen as at its end.
+
+        That is with the costly observables and what is kept of the last epoch, so that
+        a member has them whoever else is in the stack.
+        """
+        ended = self.journal.ended(self.arm.stop)
+        if ended and self.arm.rarely and self.learner.step_count not in self.rare:
+            found = self.learner.observe(self.arm.rarely[1], before)
+            self.journal.extend(ended, found)
+        if ended and self.arm.epochs in self.arm.keep:
+            self.keep()
+        return self.journal.reached(self.arm.stop)
 
     def go_on(self, should_stop: Callable[[], bool]) -> bool:
         """Save if it is time to; False where training must stop here."""

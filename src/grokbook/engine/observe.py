@@ -8,7 +8,7 @@ Its decorator says what it reads, so that a look computes nothing else:
     moments          AdamW's sqrt(v_hat) + eps, by parameter
     objective        the training loss as a function of the weights, in float64
     tap_grads        activations and gradients of the loss, or of all terms, at the taps
-    attention.0, features, ...   taps of the network, by their place
+    attention.0, features, hidden, layers   taps of the network, see PLACES
 
 The formulas are in ``grokbook.metrics``. A new observable needs its function here and
 nothing else; ``mapped=False`` takes the members of a stack one by one.
@@ -25,9 +25,16 @@ from torch import Tensor
 from torch.utils._pytree import tree_map
 
 from grokbook import metrics
+from grokbook.metrics.shares import ratio
 
 Values = dict[str, Tensor]
-PLACES = {"attention.0", "features"}  # taps that observables below look at
+# Taps that observables below look at, by how their names begin.
+PLACES = {
+    "attention.0": ("attention.0",),
+    "features": ("features",),
+    "hidden": ("hidden",),
+    "layers": ("pre", "hidden"),  # before and after the activation
+}
 # Edges of the histogram of update sizes: twenty bins in a factor of ten.
 UPDATE_BINS = tuple(10 ** (k / 20) for k in range(-180, -19))
 
@@ -60,7 +67,7 @@ class Snapshot:
     test: Seen = None  # type: ignore[assignment]
     unit_losses: Mapping[str, Tensor] = field(default_factory=dict)
     objective: Callable[..., Any] = None  # type: ignore[assignment]
-    tap_grads: Callable[..., Mapping[str, Tensor]] = None  # type: ignore[assignment]
+    tap_grads: Callable[..., Any] = None  # type: ignore[assignment]
 
     def tensors(self) -> dict[str, Any]:
         """Everything but the functions, as plain dictionaries of tensors."""
@@ -335,6 +342,154 @@ def adam_curvature(s: Snapshot) -> Values:
         "preconditioned_sharpness": found.value,
         "preconditioned_sharpness_error": found.error,
     }
+
+
+@observable("tap_grads", mapped=False)
+def radial(s: Snapshot) -> Values:
+    """Radii, and the radial energy of Tiwari et al. 2026, at the taps of a penalty."""
+    values = {}
+    for total in (False, True):
+        for name, (h, g) in s.tap_grads(total=total).items():
+            if not name.startswith(("pre.", "attention_out.", "mlp_out.")):
+                continue
+            h, g = (t.reshape(-1, t.shape[-1]) for t in (h, g))
+            kind = "total" if total else "loss"
+            for reading, value in metrics.radial_energy(h, g).items():
+                values[f"radial_{kind}_{reading}.{name}"] = value
+            if not total:
+                lengths = torch.linalg.vector_norm(h.double(), dim=-1)
+                values[f"radius.{name}"] = lengths.mean()
+                values[f"radius_spread.{name}"] = lengths.std(correction=0)
+                values[f"shared_direction.{name}"] = metrics.shared_direction(h)
+    return values
+
+
+@observable("train", "test", "layers", mapped=False)
+def ranks(s: Snapshot) -> Values:
+    """Largest singular value and two ranks of every hidden layer's activations.
+
+    Of all rows and of 256 training rows, as they are and centred.
+    """
+    values = {}
+    for name in s.train.taps:
+        if not name.startswith(("pre.", "hidden.")):
+            continue
+        train, test = (
+            seen.taps[name].flatten(0, -2).double() for seen in (s.train, s.test)
+        )
+        for rows, matrix in (("", torch.cat([train, test])), ("_256", train[:256])):
+            for kind, taken in (("", matrix), ("_centred", matrix - matrix.mean(0))):
+                eigenvalues = metrics.gram_eigenvalues(taken)
+                singular = eigenvalues.sqrt()
+                which = f"{rows}{kind}.{name}"
+                values[f"largest_singular{which}"] = singular[0]
+                values[f"stable_rank{which}"] = metrics.stable_rank(eigenvalues)
+                values[f"effective_rank{which}"] = metrics.effective_rank(singular)
+    return values
+
+
+@observable("train", "test", "hidden", mapped=False)
+def periodic(s: Snapshot) -> Values:
+    """How periodic the hidden layers of a network on pairs are, ``metrics.waves``.
+
+    By layer, over its live neurons; by frequency for the last layer.
+    """
+    pairs = torch.cat([s.train.inputs, s.test.inputs])
+    values: Values = {}
+    for name in s.train.taps:
+        if not name.startswith("hidden."):
+            continue
+        both = torch.cat([s.train.taps[name], s.test.taps[name]])
+        found = metrics.waves(both, pairs, s.train.logits.shape[-1])
+        live = found.variance > 0
+        every = found.variance.sum()
+        best = found.product.max(dim=1).values
+        by_frequency = (found.product * found.variance[:, None]).sum(dim=0)
+        two = found.selectivity.topk(2, dim=1).values
+        counts = torch.bincount(
+            found.selectivity[live].argmax(dim=1), minlength=len(by_frequency)
+        )
+        additive = (found.additive * found.variance[:, None]).sum()
+        layer = {
+            "live": metrics.share(live),
+            "coherence": _median(best[live]),
+            "coherent": metrics.share(best[live] > 0.9),
+            "fit": ratio(by_frequency.sum(), every),
+            "fit_additive": ratio(additive, every),
+            "frequencies": metrics.participation_ratio(by_frequency.sqrt()),
+            "largest_mode": found.largest,
+            "selectivity": _median(two[live, 0]),
+            "second_selectivity": _median(two[live, 1] / two[live, 0].clamp(min=1e-30)),
+            "frequencies_of_four": (counts >= 4).sum().double(),
+            "top_three": ratio(counts.topk(3).values.sum().double(), live.sum()),
+        }
+        values |= {f"{key}.{name}": value for key, value in layer.items()}
+    for k in range(len(by_frequency)):
+        values[f"energy_of_frequency.{k + 1}"] = ratio(by_frequency[k], every)
+        values[f"best_fit_of_frequency.{k + 1}"] = found.product[:, k].max()
+        values[f"neurons_of_frequency.{k + 1}"] = counts[k].double()
+    return values
+
+
+def _median(values: Tensor) -> Tensor:
+    """Median, and 0 of nothing."""
+    return values.median() if len(values) else values.new_zeros(())
+
+
+@observable("train", "test", "hidden", mapped=False)
+def exact_trace(s: Snapshot) -> Values:
+    """Exact trace of the loss' Hessian on both splits, of a ReLU MLP without norms."""
+    names = [n for n in s.params if n.endswith(".weight")]
+    is_plain = all(name.startswith("layers.") for name in s.params)
+    if not is_plain or names != [f"layers.{k}.weight" for k in range(len(names))]:
+        raise ValueError("exact_trace is of an MLP without norms, and this is none")
+    weights = [s.params[name] for name in names[1:]]
+    values = {}
+    for split, seen in (("train", s.train), ("test", s.test)):
+        x = seen.inputs
+        if x.is_floating_point():
+            squares = x.flatten(1).square().sum(dim=1)
+        else:  # one-hots, one for every token
+            squares = torch.full_like(x[:, 0], x.shape[1])
+        hidden = [t for n, t in seen.taps.items() if n.startswith("hidden.")]
+        found = metrics.relu_trace(
+            squares,
+            weights,
+            hidden,
+            seen.logits,
+            seen.labels,
+            bias="layers.1.bias" in s.params,
+        )
+        values[f"{split}_trace"] = found.hessian
+        values[f"{split}_fisher_trace"] = found.fisher
+    return values
+
+
+@observable("objective", mapped=False)
+def probes(s: Snapshot) -> Values:
+    """Single Hutchinson probes of the trace of the objective's Hessian, 500 of them."""
+    weights, function = s.objective()
+    found = metrics.probe_values(function, weights, probes=500)
+    return {f"probe.{k}": value for k, value in enumerate(found)}
+
+
+@observable("train", "test")
+def exact_match(s: Snapshot) -> Values:
+    """Share of sequences of which every position is right."""
+    return {
+        f"{split}_exact": metrics.share(
+            (seen.logits.argmax(dim=-1) == seen.labels).all(dim=-1)
+        )
+        for split, seen in (("train", s.train), ("test", s.test))
+    }
+
+
+def places(needs: Iterable[str], known: Iterable[str]) -> list[str]:
+    """The taps among those of a network that observables with these needs look at."""
+    beginnings = tuple(
+        f"{begin}." for need in sorted(needs) for begin in PLACES.get(need, ())
+    )
+    return [place for place in known if f"{place}.".startswith(beginnings)]
 
 
 def needs(names: Iterable[str]) -> set[str]:

@@ -1,6 +1,7 @@
 """Definitions of what happened when, on tables (epochs down, seeds across) and by seed.
 
     crossing      first logged epoch at which a value gets to a level
+    lasting       first logged epoch from which on a value stays above a level
     peak          epoch of the largest value
     fitted, generalised, delay       when a training set and a test set are learned
     difference, lead, ratio, growth  of what is known by seed
@@ -54,6 +55,21 @@ def _first_true(there: DataFrame) -> Series:
     if there.empty:
         return Series(math.inf, index=there.columns, dtype=float)
     return there.idxmax().astype(float).where(there.any(), math.inf)
+
+
+def lasting(table: DataFrame, *, above: float) -> Series:
+    """First epoch of a table from which on each column is above a level, or infinity.
+
+    Up to the last value that a column has; NaN in between is passed over. It is what
+    "consistently exceeds" means in Tiwari et al. 2026.
+    """
+    found = {}
+    for seed, column in table.items():
+        values = column.dropna()
+        low = np.flatnonzero(values <= above)
+        place = low[-1] + 1 if len(low) else 0
+        found[seed] = float(values.index[place]) if place < len(values) else math.inf
+    return Series(found, dtype=float)
 
 
 def peak(table: DataFrame) -> Series:

@@ -4,7 +4,9 @@
     inflation   global means of head and features, margins, what collapse leaves
     weights     norms, alignment with the gradient, absorbed steps
     spectra     Fourier modes of a weight, eigenvalues of features, how few are filled
+    radial      radius of activations, radial part of their gradients
     circuits    Fourier circles of an embedding, entropy of attention
+    waves       Fourier modes of activations on all pairs of numbers
     curvature   the Hessian of a loss: products, largest eigenvalue, trace
 
 They return 0-dim float64 tensors and work under ``torch.func.vmap`` unless said
@@ -19,6 +21,8 @@ from grokbook.metrics.curvature import (
     hessian_products,
     hutchinson_trace,
     largest_eigenvalue,
+    probe_values,
+    relu_trace,
 )
 from grokbook.metrics.inflation import (
     class_sum,
@@ -36,6 +40,7 @@ from grokbook.metrics.logits import (
     top_gap,
     top_logit,
 )
+from grokbook.metrics.radial import radial_energy, shared_direction
 from grokbook.metrics.shares import share, zero_fraction
 from grokbook.metrics.spectra import (
     effective_rank,
@@ -44,8 +49,10 @@ from grokbook.metrics.spectra import (
     gram_eigenvalues,
     participation_ratio,
     power_law_exponent,
+    stable_rank,
     top_share,
 )
+from grokbook.metrics.waves import waves
 from grokbook.metrics.weights import (
     absorbed_fraction,
     cosine,
@@ -80,13 +87,19 @@ __all__ = [
     "margins",
     "participation_ratio",
     "power_law_exponent",
+    "probe_values",
+    "radial_energy",
+    "relu_trace",
     "residual_mass",
     "share",
+    "shared_direction",
+    "stable_rank",
     "top_accuracy",
     "top_gap",
     "top_logit",
     "top_share",
     "total_norm",
     "update_norm",
+    "waves",
     "zero_fraction",
 ]

@@ -5,7 +5,8 @@
                  divided by P sees (Cohen et al. 2022, arXiv:2207.14484; Liu et al.
                  2026, figure 6). Gradient descent is stable below 2 / eta, Adam with
                  P = sqrt(v_hat) + eps below (2 + 2 beta1) / ((1 - beta1) eta)
-    tr H         = E z^T H z for random signs z (Hutchinson 1990)
+    tr H         = E z^T H z for random signs z (Hutchinson 1990); of a ReLU network
+                 without norms also exactly, in one pass
 
 L is a function of a dictionary of parameters. Its gradient is built once per call, with
 its graph, and every product goes through that graph. **Pass float64**: the softmax of a
@@ -16,14 +17,14 @@ not under vmap; negative curvature and inner eigenvalues are not covered.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor
 
 if TYPE_CHECKING:
-    from jaxtyping import Float
+    from jaxtyping import Float, Int
 
 
 Vector = Mapping[str, Tensor]  # one tensor per parameter, by its name
@@ -146,18 +147,81 @@ def hutchinson_trace(
 
     The signs are drawn with ``seed`` and nothing else. A diagonal H needs one probe.
     """
-    if probes < 1:
-        raise ValueError(f"A trace needs at least 1 probe, not {probes}.")
-    hessian, generator = _flat_hessian(objective, params), _generator(seed)
-    estimates = []
-    for _ in range(probes):
-        signs = torch.randint(2, (_size(params),), generator=generator)
-        z = (2.0 * signs.double() - 1).to(_device(params))
-        estimates.append(z @ hessian(z))
-    values = torch.stack(estimates)
+    values = probe_values(objective, params, probes=probes, seed=seed)
     # of one probe: 0 / 0
     variance = (values - values.mean()).square().sum() / (probes - 1 or torch.nan)
     return Trace(values.mean(), (variance / probes).sqrt())
+
+
+def probe_values(
+    objective: Objective,
+    params: Vector,
+    *,
+    probes: int,
+    seed: int = 0,
+) -> Float[Tensor, " probes"]:
+    """z^T H z of each vector of signs, whose mean is the trace of H."""
+    if probes < 1:
+        raise ValueError(f"A trace needs at least 1 probe, not {probes}.")
+    hessian, generator = _flat_hessian(objective, params), _generator(seed)
+    values = []
+    for _ in range(probes):
+        signs = torch.randint(2, (_size(params),), generator=generator)
+        z = (2.0 * signs.double() - 1).to(_device(params))
+        values.append(z @ hessian(z))
+    return torch.stack(values)
+
+
+class ExactTrace(NamedTuple):
+    """Trace of the Hessian of a mean cross-entropy, and of its empirical Fisher."""
+
+    hessian: Float[Tensor, ""]
+    fisher: Float[Tensor, ""]
+
+
+def relu_trace(
+    inputs: Float[Tensor, " rows"],
+    weights: Sequence[Float[Tensor, "outputs inputs"]],
+    hidden: Sequence[Float[Tensor, "rows width"]],
+    logits: Float[Tensor, "rows classes"],
+    labels: Int[Tensor, " rows"],
+    *,
+    bias: bool = True,
+    at_once: int = 128,
+) -> ExactTrace:
+    """tr H of a ReLU network's mean cross-entropy, without a second derivative.
+
+        tr H = mean_rows sum_l (|a_l|^2 + 1) tr(B_l^T (diag p - p p^T) B_l)
+
+    a_l is what layer l reads, B_l = d logits / d (what it gives), p the softmax; the 1
+    stands for its bias. The logits are linear in every single weight, so second
+    derivatives of the network itself have no part in the trace, wherever no
+    pre-activation is exactly 0. The empirical Fisher has |B_l^T (p - y)|^2 in place of
+    the inner trace (Tiwari et al. 2026, proposition 4.3).
+
+    ``inputs``: squared lengths of the rows that the network reads; ``weights`` of all
+    layers but the first; ``hidden``: what those layers read, after the ReLU. In
+    float64, ``at_once`` rows at a time.
+    """
+    squares = [inputs.double(), *(a.double().square().sum(dim=-1) for a in hidden)]
+    squares = [s + 1.0 for s in squares] if bias else squares
+    wide = [w.double() for w in weights]
+    totals = logits.new_zeros(2, dtype=torch.float64)
+    unit = torch.eye(logits.shape[-1], dtype=torch.float64, device=logits.device)
+    for rows in torch.arange(len(logits), device=logits.device).split(at_once):
+        p = logits[rows].double().softmax(dim=-1)[:, None]  # (rows, 1, classes)
+        # against the label's own row: all differences are as small as 1 - p
+        back = unit - unit[labels[rows]][:, None]
+        for k in range(len(hidden), -1, -1):
+            slope = (p @ back)[:, 0]
+            fisher = slope.square().sum(dim=-1)
+            spread = (p @ back.square())[:, 0].sum(dim=-1) - fisher
+            totals += torch.stack(
+                [(squares[k][rows] * part).sum() for part in (spread, fisher)]
+            )
+            if k:
+                back = back @ wide[k - 1] * (hidden[k - 1][rows] > 0)[:, None]
+    return ExactTrace(*(totals / len(logits)))
 
 
 def _lanczos(

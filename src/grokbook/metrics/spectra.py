@@ -5,10 +5,12 @@
     top_share, gini,        three ways to say how few components hold
     participation_ratio     most of a spectrum
     effective_rank          exp(-sum_i q_i ln q_i) with q_i = s_i / sum s
+    stable_rank             sum_i s_i / s_1, of eigenvalues s_i of Z
     power_law_exponent      alpha of a density x^-alpha for x >= x_min, fitted to s_i
 
 Source: Prieto et al. 2025, figure 12; Singh, Misra and Orvieto 2026, section 6 and
-appendix D, with the measurements of its official code where the text leaves a choice.
+appendix D, with the measurements of its official code where the text leaves a choice;
+Tiwari et al. 2026, eq. 11.
 The fit of alpha follows Clauset, Shalizi and Newman 2009 as the package ``powerlaw``
 1.5 carries it out.
 """
@@ -120,6 +122,16 @@ def effective_rank(values: Float[Tensor, " n"]) -> Float[Tensor, ""]:
     total = sizes.sum()
     shares = sizes / torch.where(total == 0, 1.0, total)
     return torch.where(total == 0, 0.0, torch.special.entr(shares).sum().exp())
+
+
+def stable_rank(values: Float[Tensor, " n"]) -> Float[Tensor, ""]:
+    """Sum of n eigenvalues of F^T F over the largest, |F|_F^2 / |F|_2^2; 0 of zeros.
+
+    Tiwari et al. 2026, eq. 11. At most the number of rows of F.
+    """
+    _check_spectrum(values)
+    sizes = values.double().abs()
+    return ratio(sizes.sum(), sizes.max())
 
 
 def power_law_exponent(values: Float[Tensor, " n"]) -> Float[Tensor, ""]:

@@ -5,7 +5,8 @@
 Prieto et al. 2025 (section 3.1) have two layers of 200 ReLU units on concatenated
 one-hots and no norm. Norms and dropout are among the regularisers that Tiwari et al.
 2026 compare (Table 4), the norm before the last layer is a control of Liu et al. 2026.
-The start is PyTorch's. Convolutions and residual connections are not covered.
+The start is PyTorch's unless told otherwise. Convolutions and residual connections are
+not covered.
 """
 
 from __future__ import annotations
@@ -73,8 +74,9 @@ class MLP(nn.Module):
     ``norm``, one of None, "layer", "rms" and "batch", acts on every hidden
     pre-activation and ``head_norm``, one of None, "batch" and "layer", before the last
     layer; without ``affine`` they have no weights. ``head_bias``, of the last layer, is
-    ``bias`` unless given. ``dropout`` follows each activation. ValueError for other
-    names.
+    ``bias`` unless given. ``dropout`` follows each activation. ``embedding``: tokens
+    become rows, that wide, of one learned table N(0, 1) for all positions.
+    ``initialisation``: a name of STARTS, see the functions. ValueError for other names.
 
     Taps: ``pre.k``, what the activation of layer k reads, and ``hidden.k``, what it
     makes of it, both (batch, width); ``features``, what the last layer reads.
@@ -95,12 +97,19 @@ class MLP(nn.Module):
         head_norm: str | None = None,
         affine: bool = True,
         dropout: float = 0.0,
+        embedding: int | None = None,
+        initialisation: str = "torch",
     ):
         super().__init__()
+        start = choose("initialisation", initialisation, STARTS)
         self.activation = choose("activation", activation, ACTIVATIONS)
         sizes = [*widths, classes]
         first: nn.Module
-        if vocabulary is not None and features is None:
+        self.embedding = None
+        if embedding is not None and vocabulary is not None and features is None:
+            self.embedding = nn.Parameter(torch.randn(vocabulary, embedding))
+            first = fast.Linear(positions * embedding, sizes[0], bias=bias)
+        elif vocabulary is not None and features is None:
             first = OneHotLinear(positions, vocabulary, sizes[0], bias=bias)
         elif features is not None and vocabulary is None:
             first = fast.Linear(features, sizes[0], bias=bias)
@@ -120,6 +129,8 @@ class MLP(nn.Module):
             of_width = choose("head norm", head_norm, _HEAD_NORMS)
             self.head_norm = of_width(sizes[-2], affine)
         self.dropouts = nn.ModuleList(Dropout(dropout) for _ in widths)
+        with torch.no_grad():
+            start(self, positions)
 
     def places(self) -> tuple[str, ...]:
         """Names of the taps."""
@@ -132,6 +143,8 @@ class MLP(nn.Module):
     ) -> Float[Tensor, "batch classes"]:
         """Tokens (batch, positions) or floats (batch, ...) -> (batch, classes)."""
         tap = tap or untouched
+        if self.embedding is not None:
+            x = F.embedding(x, self.embedding).flatten(1)
         if x.dim() > 2 and not self.reads_tokens:
             x = x.flatten(1)
         *hidden, head = self.layers
@@ -143,3 +156,28 @@ class MLP(nn.Module):
             x = self.dropouts[k](x)
         x = x if self.head_norm is None else self.head_norm(x)
         return head(tap("features", x))
+
+
+def _start_torch(_model: MLP, _positions: int) -> None:
+    """U(-1/sqrt n, 1/sqrt n) for n inputs, weights and biases alike."""
+
+
+def _start_he(model: MLP, _positions: int) -> None:
+    """Weights N(0, 2 / n) for n inputs, biases 0 [He et al. 2015]."""
+    for layer in model.layers:
+        nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
+        if layer.bias is not None:
+            layer.bias.zero_()
+
+
+def _start_unit(model: MLP, positions: int) -> None:
+    """As "he", but pre-activations of one-hots start with variance 1.
+
+    Of the entries that the first layer reads only one for every position is not 0.
+    """
+    _start_he(model, positions)
+    if model.reads_tokens and model.embedding is None:
+        model.layers[0].weight.normal_(std=positions**-0.5)
+
+
+STARTS = {"torch": _start_torch, "he": _start_he, "unit": _start_unit}

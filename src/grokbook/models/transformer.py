@@ -311,19 +311,20 @@ def _norm_owner(position: str) -> str:
 
 
 class Transformer(nn.Module):
-    """Transformer read at its last position or at all of them.
+    """Transformer read at its last position, at the last n or at all of them.
 
-    Input: tokens (batch, positions); output: logits (batch, classes), or (batch,
-    positions, classes) with ``read="all"``. Blocks have ``hidden`` layers in their MLP,
-    with ``gated`` one, multiplied by a second matrix' output (SwiGLU where the
-    ``activation`` is "silu"). ``norms``: any of NORM_POSITIONS, each a ``norm`` of
-    NORMS, without weights unless ``affine``, without shifts unless ``norm_bias``;
-    ``final_norm`` before the unembedding; ``query_key_norm`` on every head's queries
-    and keys. ``mlp_bias`` is ``bias`` unless given. ``joint``: queries, keys and values
-    from one matrix. ``rotary`` positions turn that share of every head, all of it where
-    it is True, and stand beside the learned ones unless those are switched off.
-    ``tied``: the unembedding is the embedding. ``dropout`` acts at the ``dropout_at``
-    of DROPOUT_SITES. ``initialisation``: a name of INITIALISATIONS, see the functions.
+    Input: tokens (batch, positions); output: logits (batch, classes), (batch, n,
+    classes) with ``read=n``, or (batch, positions, classes) with ``read="all"``. Blocks
+    have ``hidden`` layers in their MLP, with ``gated`` one, multiplied by a second
+    matrix' output (SwiGLU where the ``activation`` is "silu"). ``norms``: any of
+    NORM_POSITIONS, each a ``norm`` of NORMS, without weights unless ``affine``, without
+    shifts unless ``norm_bias``; ``final_norm`` before the unembedding;
+    ``query_key_norm`` on every head's queries and keys. ``mlp_bias`` is ``bias`` unless
+    given. ``joint``: queries, keys and values from one matrix. ``rotary`` positions
+    turn that share of every head, all of it where it is True, and stand beside the
+    learned ones unless those are switched off. ``tied``: the unembedding is the
+    embedding. ``dropout`` acts at the ``dropout_at`` of DROPOUT_SITES.
+    ``initialisation``: a name of INITIALISATIONS, see the functions.
     ValueError for unknown names and for options that contradict each other.
 
     Taps, for block k: ``attention.k`` (batch, heads, queries, positions),
@@ -364,12 +365,14 @@ class Transformer(nn.Module):
         activation: str = "relu",
         gated: bool = False,
         tied: bool = False,
-        read: str = "last",
+        read: str | int = "last",
         initialisation: str = "normal",
     ):
         super().__init__()
         initialise = choose("initialisation", initialisation, INITIALISATIONS)
-        self.read = choose("read", read, READS)
+        if isinstance(read, int) and read < 1:
+            raise ValueError(f"read is {read}, but at least 1 position must be read")
+        self.read = read if isinstance(read, int) else choose("read", read, READS)
         if tied and classes != vocabulary:
             raise ValueError(
                 f"{classes} classes and a vocabulary of {vocabulary}, but a tied "
@@ -432,12 +435,18 @@ class Transformer(nn.Module):
             x = self.embed(tokens)
             for block in self.blocks:
                 x = block(x, 0, tap or untouched)
-            x = x[:, -1] if self.read == "last" else x
+            x = self._at_read(x)
         x = x if self.norm is None else self.norm(x)
         features = (tap or untouched)("features", x)
         if self.unembedding is None:
             return fast.linear(features, self.embedding)
         return self.unembedding(features)
+
+    def _at_read(self, x: Tensor) -> Tensor:
+        """x (batch, positions, width) where the unembedding reads it."""
+        if isinstance(self.read, int):
+            return x[:, -self.read :]
+        return x[:, -1] if self.read == "last" else x
 
 
 def _start_normal(model: Transformer) -> None:

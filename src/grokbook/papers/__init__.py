@@ -10,12 +10,13 @@ from pathlib import Path
 from grokbook import records
 from grokbook.errors import RecordError, choose
 from grokbook.experiment import SCALES, Experiment
-from grokbook.papers import liu2026, prieto2025, singh2026
+from grokbook.papers import liu2026, prieto2025, singh2026, tiwari2026
 
 PAPERS = {
     "prieto2025": prieto2025.EXPERIMENTS,
     "singh2026": singh2026.EXPERIMENTS,
     "liu2026": liu2026.EXPERIMENTS,
+    "tiwari2026": tiwari2026.EXPERIMENTS,
 }
 
 

@@ -22,6 +22,8 @@ COLLAPSED = Spec("collapsed_cross_entropy")  # in float64
 CLASSES = 10
 LOOK = ("core", "inflation", "head_update")
 LOOKED_AT = {"observables": LOOK, "trace": True, "through_nan": True}
+# Of networks with batch norm; without it, running means are looked at, not the steps.
+AS_TRAINED = {"batch_statistics": True}
 # Steps around the first slingshot, from 50 to 100 before it.
 AROUND = Window(
     Spec("burst"),
@@ -162,10 +164,10 @@ def fig03a(scale: str) -> Iterator[Arm]:
 @EXPERIMENTS.experiment(reduced=SHORT.format("3,000"), laptop_seeds=3, paper_seeds=5)
 def fig03b(scale: str) -> Iterator[Arm]:
     """A norm before the head; batch norm there is the MLP's case of Figure 3c."""
-    for norm, name in (("layer", "layer norm"), ("batch", "batch norm")):
-        for affine in (True, False):
+    for norm, how in (("layer", {}), ("batch", AS_TRAINED)):
+        for affine, suffix in ((True, ""), (False, ", no affine")):
             model = deep(scale, head_norm=norm, affine=affine)
-            yield cifar(scale, name + ("" if affine else ", no affine"), model=model)
+            yield cifar(scale, f"{norm} norm{suffix}", model=model, **how)
 
 
 @EXPERIMENTS.experiment(
@@ -180,7 +182,7 @@ def fig03c(scale: str) -> Iterator[Arm]:
         ("before the head, no affine", {"head_norm": "batch", "affine": False}),
         ("both", {"norm": "batch", "head_norm": "batch"}),
     ):
-        yield gallery(scale, name, vgg(scale, **options))
+        yield gallery(scale, name, vgg(scale, **options), **AS_TRAINED)
 
 
 @EXPERIMENTS.experiment(
@@ -390,8 +392,9 @@ def fig10(scale: str) -> Iterator[Arm]:
 @EXPERIMENTS.experiment(reduced=NARROW, paper_seeds=5)
 def fig11(scale: str) -> Iterator[Arm]:
     """VGG-11 with batch norm after every convolution; also Figure 3c."""
-    yield gallery(scale, "float32", vgg(scale, norm="batch"))
-    yield gallery(scale, "float64 loss", vgg(scale, norm="batch"), SOFTMAX64)
+    model = vgg(scale, norm="batch")
+    yield gallery(scale, "float32", model, **AS_TRAINED)
+    yield gallery(scale, "float64 loss", model, SOFTMAX64, **AS_TRAINED)
 
 
 @EXPERIMENTS.experiment(
@@ -412,10 +415,11 @@ def fig12(scale: str) -> Iterator[Arm]:
 @EXPERIMENTS.experiment(reduced=NARROW, paper_seeds=5)
 def fig13(scale: str) -> Iterator[Arm]:
     """ResNet-18, and what else it has: batch norm, a learning rate."""
-    yield gallery(scale, "float32", resnet(scale))
-    yield gallery(scale, "float64 loss", resnet(scale), SOFTMAX64)
+    model, slow = resnet(scale), adamw(1e-4)
+    yield gallery(scale, "float32", model, **AS_TRAINED)
+    yield gallery(scale, "float64 loss", model, SOFTMAX64, **AS_TRAINED)
     yield gallery(scale, "no batch norm", resnet(scale, norm=None))
-    yield gallery(scale, "learning rate 1e-4", resnet(scale), optimizer=adamw(1e-4))
+    yield gallery(scale, "learning rate 1e-4", model, optimizer=slow, **AS_TRAINED)
 
 
 # The language model (Table 4) --------------------------------------------------------

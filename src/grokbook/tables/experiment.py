@@ -89,6 +89,8 @@ def flat(arm: Arm) -> dict[str, str]:
         found["loss from epoch"] = f"{epoch:,}: {_value(loss)}"
     found |= _batches(arm)
     found["weights"] = arm.dtype
+    if arm.autocast:
+        found["autocast"] = arm.autocast
     if arm.alpha != 1.0:
         found["logits times"] = number(arm.alpha)
     if arm.init_scale != 1.0:

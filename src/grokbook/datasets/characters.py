@@ -1,0 +1,106 @@
+"""Tasks on characters: sums of numbers figure by figure, and a text letter by letter.
+
+    $123+456=9750       123 + 456 = 0579, its figures from the last to the first
+
+The row is that of Lee et al. 2023 (lee-ny/teaching_arithmetic), where Tiwari et al.
+2026 have their addition from; theirs have operands without zeros in front, in windows
+of many rows. Their balance of operands by length is not covered. The text is
+Shakespeare's as nanoGPT prepares it.
+"""
+
+import torch
+from torch import Tensor
+
+from grokbook.datasets.data import Data
+from grokbook.datasets.text import blocks, text
+
+SYMBOLS = "0123456789+=$"  # of sums; the number of a symbol is its place
+MOST_DIGITS = 4  # all pairs are shuffled: 10^8 of them take 800 MB
+_TRAIN_SHARE = 0.9  # of a text
+
+
+def additions(
+    digits: int = 3,
+    *,
+    pairs: int | None = 10_000,
+    train_fraction: float = 0.8,
+    reverse: bool = True,
+) -> Data:
+    """Sums of numbers, x (rows, 3 digits + 3) and y (rows, digits + 1), both int64.
+
+    x are a row's characters but the last, as their places in ``SYMBOLS``; y those of
+    the answer, which are to be said at the last digits + 1 positions of x. Operands
+    have ``digits`` figures, zeros in front, and the answer one more, from the last to
+    the first with ``reverse``. ``pairs`` distinct ordered pairs are drawn, all of them
+    where it is None, and int(train_fraction * pairs) of them train. ValueError for
+    fewer than 1 or more than 4 digits, for more pairs than there are, and for a split
+    without any.
+    """
+    rows, train = _sizes(digits, pairs, train_fraction)
+    drawn = torch.randperm(10 ** (2 * digits))[:rows]
+    a, b = drawn // 10**digits, drawn % 10**digits
+    answer = _figures(a + b, digits + 1)
+    if reverse:
+        answer = answer.flip(1)
+    start, plus, equals = (
+        torch.full((rows, 1), SYMBOLS.index(symbol)) for symbol in "$+="
+    )
+    question = [start, _figures(a, digits), plus, _figures(b, digits), equals]
+    x = torch.cat([*question, answer[:, :-1]], dim=1)
+    return Data(x[:train], answer[:train], x[train:], answer[train:])
+
+
+def additions_rows(digits: int, pairs: int | None, train_fraction: float) -> int:
+    """The training rows that ``additions`` gives, without a draw."""
+    return _sizes(digits, pairs, train_fraction)[1]
+
+
+def _sizes(digits: int, pairs: int | None, train_fraction: float) -> tuple[int, int]:
+    """Rows altogether and for training."""
+    if not 1 <= digits <= MOST_DIGITS:
+        raise ValueError(f"digits must lie between 1 and {MOST_DIGITS}: {digits}")
+    there = 10 ** (2 * digits)
+    rows = there if pairs is None else pairs
+    if rows > there:
+        raise ValueError(
+            f"there are no {rows:,} pairs of numbers with up to {digits} digits, only "
+            f"{there:,}"
+        )
+    if not 0 < train_fraction < 1:
+        raise ValueError(f"train_fraction must lie between 0 and 1: {train_fraction}")
+    train = int(train_fraction * rows)
+    if not 0 < train < rows:
+        raise ValueError(
+            f"a train_fraction of {train_fraction} of {rows} pairs leaves a split "
+            "without any: take more pairs"
+        )
+    return rows, train
+
+
+def _figures(numbers: Tensor, count: int) -> Tensor:
+    """(rows,) -> (rows, count) decimal figures, the first one first."""
+    return numbers[:, None] // 10 ** torch.arange(count - 1, -1, -1) % 10
+
+
+def characters(
+    corpus: str = "tinyshakespeare/input.txt",
+    *,
+    block: int = 256,
+    train_blocks: int | None = None,
+    test_blocks: int | None = None,
+) -> Data:
+    """Blocks of characters: x (blocks, block) and y, the same moved on by one.
+
+    The first nine tenths of a data file train, as in nanoGPT's prepare.py, each part
+    cut into blocks without overlap; the rest is dropped. A character's number is its
+    place among the distinct ones of the whole file in order, 65 in Shakespeare's.
+    ``train_blocks``, ``test_blocks``: only the first so many. DataError if the file is
+    missing or too short for one block, UnknownName if it is none of ours.
+    """
+    whole = text(corpus)
+    place = {symbol: k for k, symbol in enumerate(sorted(set(whole)))}
+    numbers = torch.tensor([place[symbol] for symbol in whole])
+    cut = int(len(numbers) * _TRAIN_SHARE)
+    train = blocks(numbers[:cut], block, train_blocks, f"the train part of {corpus}")
+    test = blocks(numbers[cut:], block, test_blocks, f"the test part of {corpus}")
+    return Data(*train, *test)

@@ -1,0 +1,439 @@
+"""Experiments of Tiwari, Chauhan and Singh 2026, "Radial Suppression Accelerates ...".
+
+There is no official code. Settings are those of the paper's appendix F; what it leaves
+open is read in the most common way, and ``readings`` trains the others. An epoch is one
+step on the whole training set unless ``batch_size`` says otherwise. A member ends early
+at a test accuracy of 99.9 %.
+"""
+
+from collections.abc import Iterator
+from itertools import product
+
+from grokbook.experiment import Arm, Spec
+from grokbook.papers.registry import Registry, by_scale
+
+EXPERIMENTS = Registry("tiwari2026", seeds=(42, *range(9)))
+
+SOFTMAX, STABLEMAX, EXACT = (
+    Spec(f"{name}_cross_entropy") for name in ("softmax", "stablemax", "exact")
+)
+WEAK, STRONG = 1e-3, 1e-1  # weight decays of the baseline and of "Strong WD"
+STRENGTH = 0.05  # lambda
+WIDTH = 512
+PAPER = {
+    "dataset": "modular addition",
+    "dataset.p": "97",
+    "dataset.train_fraction": "0.5 (4,656 of 9,409 pairs)",
+    "model": "two hidden layers of 512, ReLU",
+    "loss": "cross-entropy",
+    "optimizer": "AdamW",
+    "optimizer.lr": "0.001",
+    "optimizer.weight_decay": "0.001; strong: 0.1",
+    "penalty radius.strength": "0.05",
+    "batch_size": "256 (full-batch)",
+    "epochs": "100,000",
+    "seeds": "5, not named",
+}
+"""What appendix F says of the MLP, by the names of ``tables.settings``."""
+
+LOOK = ("core", "logits", "norms", "radial")
+SELDOM = ("ranks", "periodic", "exact_trace", "sharpness")
+SHORTER = "width 128 of 512, {} of 100,000 epochs, {}"
+
+
+def adamw(lr: float = 1e-3, decay: float = WEAK, **rest) -> Spec:
+    return Spec("adamw", lr=lr, weight_decay=decay, **rest)
+
+
+def penalty(strength: float = STRENGTH, **how) -> tuple[Spec, ...]:
+    """Eq. 1 and 2: both hidden pre-activations, added up, towards sqrt(width)."""
+    return (Spec("radius", strength=strength, **how),)
+
+
+def width(scale: str) -> int:
+    return by_scale(scale, WIDTH, 128, 8)
+
+
+def addition(scale: str, p: int = 97, fraction: float = 0.5) -> Spec:
+    return Spec("modular", p=by_scale(scale, p, p, 7), train_fraction=fraction)
+
+
+def mlp(scale: str, p: int = 97, *, layers: int = 2, **options) -> Spec:
+    p = by_scale(scale, p, p, 7)
+    widths = (width(scale),) * layers
+    return Spec("mlp", classes=p, vocabulary=p, widths=widths, **options)
+
+
+def run(
+    scale: str,
+    name: str,
+    *,
+    p: int = 97,
+    fraction: float = 0.5,
+    model: Spec | None = None,
+    loss: Spec = SOFTMAX,
+    optimizer: Spec | None = None,
+    penalties: tuple[Spec, ...] = (),
+    epochs: int = 20_000,
+    **rest,
+) -> Arm:
+    """One run of the MLP on modular addition, as appendix F has it."""
+    epochs = by_scale(scale, epochs, epochs, 12)
+    return Arm(
+        name,
+        rest.pop("dataset", addition(scale, p, fraction)),
+        model or mlp(scale, p),
+        loss,
+        optimizer or adamw(),
+        epochs=epochs,
+        log=by_scale(scale, 100, 100, 4),
+        penalties=penalties,
+        stop=0.999,
+        **({"observables": LOOK, "rarely": (epochs, SELDOM)} | rest),
+    )
+
+
+# The MLP -----------------------------------------------------------------------------
+
+
+@EXPERIMENTS.experiment(
+    reduced=SHORTER.format("20,000", "three seeds of five"),
+    laptop_seeds=3,
+    paper_seeds=5,
+)
+def fig01(scale: str) -> Iterator[Arm]:
+    """Penalty, strong decay and baseline; also Figures 3 to 5, Tables 1 and 2."""
+    epochs = by_scale(scale, 100_000, 20_000, 12)
+    seldom = by_scale(scale, 1000, 1000, 4)
+    how = {"epochs": epochs, "rarely": (seldom, SELDOM), "keep": (epochs,)}
+    yield run(scale, "penalty", penalties=penalty(), **how)
+    yield run(scale, "strong decay", optimizer=adamw(decay=STRONG), **how)
+    yield run(scale, "baseline", **how)
+
+
+@EXPERIMENTS.experiment(
+    reduced=SHORTER.format("20,000", "three seeds of five"),
+    laptop_seeds=3,
+    paper_seeds=5,
+)
+def tab02(scale: str) -> Iterator[Arm]:
+    """Dropout, whose rate is not given, and MAN, whose strength is not; Table 4."""
+    how = {"epochs": by_scale(scale, 100_000, 20_000, 12)}
+    for rate in (0.1, 0.2, 0.5):
+        yield run(scale, f"dropout {rate:g}", model=mlp(scale, dropout=rate), **how)
+    for strength in (0.01, STRENGTH):
+        man = (Spec("activations", strength=strength),)
+        yield run(scale, f"MAN {strength:g}", penalties=man, **how)
+    for norm, name in (("layer", "layer norm"), ("rms", "RMS norm")):
+        # the exact trace is that of a network without norms
+        yield run(
+            scale,
+            name,
+            model=mlp(scale, norm=norm, affine=False),
+            rarely=(how["epochs"], ("ranks", "periodic", "curvature")),
+            **how,
+        )
+
+
+@EXPERIMENTS.experiment(
+    reduced=SHORTER.format("6,000 to 40,000 of 50,000", "p of 97 and 137, one seed"),
+    paper_seeds=5,
+)
+def tab06(scale: str) -> Iterator[Arm]:
+    """Modulus and data fraction."""
+    moduli = by_scale(scale, (97, 137, 211), (97, 137), (7,))
+    for p, fraction in product(moduli, (0.6, 0.5, 0.4, 0.3)):
+        how = {
+            "p": p,
+            "fraction": fraction,
+            "epochs": by_scale(scale, 50_000, 20_000, 12),
+            "observables": ("core",),
+            "rarely": None,
+        }
+        cell = f"p = {p}, f = {fraction:g}"
+        yield run(scale, f"penalty, {cell}", penalties=penalty(), **how)
+        strong = adamw(decay=STRONG)
+        yield run(scale, f"strong decay, {cell}", optimizer=strong, **how)
+
+
+@EXPERIMENTS.experiment(
+    reduced=SHORTER.format("20,000", "one seed of five"), paper_seeds=5
+)
+def tab07(scale: str) -> Iterator[Arm]:
+    """Strength of the penalty; 0.05 is in fig01. Also Figure 2."""
+    for strength in (0.001, 0.01, 0.1, 0.5, 1.0):
+        how = {"epochs": by_scale(scale, 100_000, 20_000, 12), "rarely": None}
+        yield run(scale, f"λ {strength:g}", penalties=penalty(strength), **how)
+
+
+@EXPERIMENTS.experiment(
+    reduced=SHORTER.format("6,000", "three seeds of five"),
+    laptop_seeds=3,
+    paper_seeds=5,
+)
+def tab08(scale: str) -> Iterator[Arm]:
+    """500 probes of the trace at the end of a run with the penalty."""
+    epochs = by_scale(scale, 20_000, 6000, 12)
+    seldom = (epochs, ("exact_trace", "probes"))
+    yield run(scale, "penalty", penalties=penalty(), epochs=epochs, rarely=seldom)
+
+
+@EXPERIMENTS.experiment(
+    reduced=SHORTER.format("20,000", "one seed of five"), paper_seeds=5
+)
+def texts(scale: str) -> Iterator[Arm]:
+    """Appendix E.2: target radius, site, optimiser."""
+    how = {"epochs": by_scale(scale, 100_000, 20_000, 12), "rarely": None}
+    root = width(scale) ** 0.5
+    for factor in (0.5, 2):
+        radius = penalty(target=factor * root)
+        yield run(scale, f"radius {factor:g} √d", penalties=radius, **how)
+    yield run(scale, "after ReLU", penalties=penalty(site="hidden"), **how)
+    no_decay = adamw(decay=0.0)
+    yield run(scale, "Adam, penalty", optimizer=no_decay, penalties=penalty(), **how)
+    yield run(scale, "Adam", optimizer=no_decay, **how)
+    sgd = Spec("sgd", lr=0.1, momentum=0.9, weight_decay=WEAK)
+    yield run(scale, "SGD, penalty", optimizer=sgd, penalties=penalty(), **how)
+    yield run(scale, "SGD", optimizer=sgd, **how)
+
+
+# The search --------------------------------------------------------------------------
+
+
+@EXPERIMENTS.experiment(
+    reduced=SHORTER.format("6,000 or 15,000", "one seed of five"), paper_seeds=5
+)
+def readings(scale: str) -> Iterator[Arm]:
+    """What the paper leaves open, read otherwise, at the cheapest cell: f = 0.6.
+
+    The paper's onsets there are 1,320 (penalty) and 9,000 (strong decay).
+    """
+    how = {"fraction": 0.6, "rarely": None, "observables": ("core", "norms", "radial")}
+    short, long = {"epochs": 6000} | how, {"epochs": 15_000} | how
+    strong = adamw(decay=STRONG)
+    both = {
+        "literal": {},
+        "embedding": {"model": mlp(scale, embedding=width(scale) // 4)},
+        "no bias": {"model": mlp(scale, bias=False)},
+        "He start": {"model": mlp(scale, initialisation="he")},
+        "unit start": {"model": mlp(scale, initialisation="unit")},
+        "one hidden layer": {"model": mlp(scale, layers=1)},
+    }
+    for name, options in both.items():
+        yield run(scale, f"penalty, {name}", penalties=penalty(), **short, **options)
+    for name, charged in {
+        "after ReLU": penalty(site="hidden"),
+        "mean of layers": penalty(average=True),
+    }.items():
+        yield run(scale, f"penalty, {name}", penalties=charged, **short)
+    for decay in (0.0, STRONG, 1.0):
+        yield run(
+            scale,
+            f"penalty, decay {decay:g} beside",
+            optimizer=adamw(decay=decay),
+            penalties=penalty(),
+            **short,
+        )
+    few = {"batch_size": by_scale(scale, 256, 256, 8)}
+    batches = 22 * 1320, 22 * 2000  # of 256 from 5,645 pairs, to the paper's epochs
+    for name, steps, options in (
+        ("penalty", 2 * batches[0], {"penalties": penalty()}),
+        ("strong decay", batches[1], {"optimizer": strong}),
+    ):
+        named = f"{name}, batches of 256"
+        yield run(scale, named, **options, **few, **how | {"epochs": steps})
+    for name, options in both.items():
+        yield run(scale, f"strong decay, {name}", optimizer=strong, **long, **options)
+
+
+# Transformers ------------------------------------------------------------------------
+
+
+def small(scale: str, norm: str | None) -> Spec:
+    """Two blocks; sequence a, b, =; what the paper leaves open as in Nanda et al."""
+    p = by_scale(scale, 97, 97, 7)
+    size = by_scale(scale, 128, 64, 8)
+    normed = {"norms": ("query_key", "value", "mlp"), "final_norm": True}
+    return Spec(
+        "transformer",
+        classes=p,
+        vocabulary=p + 1,
+        positions=3,
+        depth=2,
+        width=size,
+        heads=4,
+        hidden=(4 * size,),
+        bias=True,
+        **(normed | {"affine": norm == "affine"} if norm else {}),
+    )
+
+
+INCREMENTS = ("attention_out", "mlp_out")
+
+
+def increments(strength: float = STRENGTH) -> tuple[Spec, ...]:
+    """Eq. 3: what each half of a block adds to the stream."""
+    return tuple(Spec("radius", strength=strength, site=site) for site in INCREMENTS)
+
+
+@EXPERIMENTS.experiment(
+    reduced="width 64 of 128, 3,000 of 100,000 epochs, one seed of five",
+    paper_seeds=5,
+)
+def tab09(scale: str) -> Iterator[Arm]:
+    """Layer norm and penalty in a transformer; also Table 3."""
+    epochs = by_scale(scale, 100_000, 3000, 12)
+    settings = {None: "no norm", "plain": "norm", "affine": "affine norm"}
+    data = Spec(
+        "modular", p=by_scale(scale, 97, 97, 7), train_fraction=0.5, equals=True
+    )
+    for norm, name in settings.items():
+        for charged, told in ((), ""), (increments(), ", penalty"):
+            yield run(
+                scale,
+                name + told,
+                model=small(scale, norm),
+                penalties=charged,
+                epochs=epochs,
+                rarely=(epochs, ("ranks",)),
+                dataset=data,
+            )
+
+
+@EXPERIMENTS.experiment(
+    reduced="two-digit sums, 2,000 of them; depth 2 of 6, width 64 of 384, 6,000 of "
+    "30,000 steps, three seeds",
+    laptop_seeds=3,
+    paper_seeds=3,
+)
+def tab03(scale: str) -> Iterator[Arm]:
+    """Addition of numbers, figure by figure; sizes of Lee et al. 2023."""
+    figures, pairs = by_scale(scale, (3, 10_000), (2, 2000), (1, 20))
+    size, depth, heads = by_scale(scale, (384, 6, 6), (64, 2, 4), (8, 1, 2))
+    steps = by_scale(scale, 30_000, 6000, 12)
+    model = Spec(
+        "transformer",
+        classes=13,
+        vocabulary=13,
+        positions=3 * figures + 3,
+        depth=depth,
+        width=size,
+        heads=heads,
+        hidden=(4 * size,),
+        norms=("query_key", "value", "mlp"),
+        final_norm=True,
+        causal=True,
+        bias=True,
+        activation="gelu_tanh",
+        read=figures + 1,
+        initialisation="gpt2",
+    )
+    for name, charged in (("baseline", ()), ("penalty", increments(0.01))):
+        yield run(
+            scale,
+            name,
+            dataset=Spec("additions", digits=figures, pairs=pairs),
+            model=model,
+            optimizer=Spec("adamw", lr=1e-3, betas=(0.9, 0.99), weight_decay=0.1),
+            schedule=Spec("cosine", warmup=by_scale(scale, 100, 100, 2)),
+            penalties=charged,
+            batch_size=by_scale(scale, 128, 128, 4),
+            epochs=steps,
+            observables=("core", "exact_match"),
+            rarely=None,
+        )
+
+
+@EXPERIMENTS.experiment(
+    reduced="depth 2 of 4, width 64 of 128, windows of 64 of 256 characters, 60,000 "
+    "of a million of them, 1,000 of 5,000 steps, three seeds of five",
+    laptop_seeds=3,
+    paper_seeds=5,
+)
+def tab10(scale: str) -> Iterator[Arm]:
+    """Characters of Shakespeare, where nothing is to be gained."""
+    block, blocks, tests = by_scale(
+        scale, (256, None, None), (64, 1000, 200), (8, 4, 2)
+    )
+    size, depth = by_scale(scale, (128, 4), (64, 2), (8, 1))
+    model = Spec(
+        "transformer",
+        classes=65,
+        vocabulary=65,
+        positions=block,
+        depth=depth,
+        width=size,
+        heads=by_scale(scale, 4, 4, 2),
+        hidden=(2 * size,),
+        norms=("query_key", "value", "mlp"),
+        final_norm=True,
+        causal=True,
+        bias=True,
+        activation="gelu_tanh",
+        read="all",
+        initialisation="gpt2",
+    )
+    for strength in (0.0, 0.01, STRENGTH):
+        yield run(
+            scale,
+            f"λ {strength:g}" if strength else "baseline",
+            dataset=Spec(
+                "characters", block=block, train_blocks=blocks, test_blocks=tests
+            ),
+            model=model,
+            penalties=increments(strength) if strength else (),
+            batch_size=by_scale(scale, 64, 32, 2),
+            epochs=by_scale(scale, 5000, 1000, 12),
+            eval_batch=by_scale(scale, 64, 100, 2),
+            observables=("core",),
+            rarely=None,
+        )
+
+
+# Beyond the paper --------------------------------------------------------------------
+
+
+@EXPERIMENTS.experiment(
+    reduced=SHORTER.format("10,000", "three seeds of five"),
+    laptop_seeds=3,
+    paper_seeds=5,
+)
+def remedies(scale: str) -> Iterator[Arm]:
+    """Without any decay: is the penalty a way out of softmax collapse?"""
+    how = {"optimizer": adamw(decay=0.0), "fraction": 0.6, "rarely": None} | {
+        "epochs": by_scale(scale, 20_000, 10_000, 12),
+        "observables": ("core", "collapse", "logits", "norms", "radial"),
+    }
+    for name, loss in (
+        ("softmax", SOFTMAX),
+        ("StableMax", STABLEMAX),
+        ("exact", EXACT),
+    ):
+        yield run(scale, name, loss=loss, **how)
+        yield run(scale, f"{name}, penalty", loss=loss, penalties=penalty(), **how)
+    yield run(scale, "⊥Grad", wrappers=(Spec("orthogonal"),), **how)
+    yield run(
+        scale,
+        "⊥Grad, penalty",
+        wrappers=(Spec("orthogonal"),),
+        penalties=penalty(),
+        **how,
+    )
+
+
+@EXPERIMENTS.experiment(
+    reduced=SHORTER.format("10,000", "one seed of three"), paper_seeds=3
+)
+def tuned(scale: str) -> Iterator[Arm]:
+    """Learning rate and decay of both, so that each may be at its best; f = 0.6."""
+    how = {
+        "fraction": 0.6,
+        "rarely": None,
+        "observables": ("core",),
+        "epochs": by_scale(scale, 20_000, 10_000, 12),
+    }
+    for lr, decay in product((1e-3, 3e-3, 1e-2), (0.1, 0.3, 1.0, 3.0)):
+        chosen = adamw(lr, decay)
+        for name, charged in (("decay", ()), ("penalty", penalty())):
+            told = f"{name}, rate {lr:g}, decay {decay:g}"
+            yield run(scale, told, optimizer=chosen, penalties=charged, **how)

@@ -1,0 +1,210 @@
+"""Sums and text in characters: rows read by hand, splits, sizes, a network that learns
+them figure by figure."""
+
+import pytest
+import torch
+from helpers import arm, put
+
+from grokbook import datasets
+from grokbook.datasets.characters import SYMBOLS, additions, characters
+from grokbook.engine import build
+from grokbook.errors import DataError, UnknownName
+from grokbook.experiment import Spec
+from grokbook.project import data_folder
+
+SHAKESPEARE = "tinyshakespeare/input.txt"
+
+
+def written(x, y):
+    """Whole rows: what is read, and of the answer what is not read any more."""
+    assert torch.equal(x[:, 1 - y.shape[1] :], y[:, :-1])
+    rows = torch.cat([x, y[:, -1:]], dim=1)
+    return ["".join(SYMBOLS[k] for k in row) for row in rows.tolist()]
+
+
+def sums(data):
+    return written(data.x_train, data.y_train), written(data.x_test, data.y_test)
+
+
+def test_rows_of_sums_by_hand():
+    """All pairs of figures, each once, with an answer of two figures turned round."""
+    rows = [row for part in sums(additions(1, pairs=None)) for row in part]
+    assert len(rows) == 100
+    expected = {f"${a}+{b}={a + b:02d}" for a in range(10) for b in range(10)}
+    assert {row[:-2] + row[:-3:-1] for row in rows} == expected
+    assert "$7+8=51" in rows and "$1+2=30" in rows
+    plain = [
+        row for part in sums(additions(1, pairs=None, reverse=False)) for row in part
+    ]
+    assert set(plain) == expected
+    assert "$7+8=15" in plain
+
+
+@pytest.mark.parametrize("digits", [1, 2, 3, 4])
+def test_every_row_is_a_sum(digits):
+    """In columns: $, a, +, b, =, and what is to be said from "=" on."""
+    data = additions(digits, pairs=60)
+    assert data.x_train.shape == (48, 3 * digits + 3)
+    assert data.y_train.shape == (48, digits + 1)
+    assert data.x_train.dtype == data.y_train.dtype == torch.int64
+    for x, y in zip(data.x_train, data.y_train, strict=True):
+        assert SYMBOLS[x[-digits - 1]] == "="  # where the first figure is to be said
+        read = "".join(SYMBOLS[k] for k in x[: 2 * digits + 3])
+        assert read[0] == "$" and read[digits + 1] == "+"
+        a, b = read[1:-1].split("+")
+        answer = "".join(SYMBOLS[k] for k in y)
+        assert len(a) == len(b) == digits
+        assert int(a) + int(b) == int(answer[::-1])
+
+
+def test_no_pair_is_drawn_twice():
+    train, test = sums(additions(2, pairs=5000))
+    assert len(train) == 4000 and len(test) == 1000
+    assert len({*train, *test}) == 5000
+    pairs = {(row[1:3], row[4:6]) for row in [*train, *test]}
+    assert len(pairs) == 5000 and any((b, a) in pairs for a, b in pairs if a != b)
+    # both operands take every value, in either split
+    for part in (train, test):
+        assert len({row[1:3] for row in part}) == len({row[4:6] for row in part}) == 100
+
+
+def test_the_default_is_ten_thousand_sums_of_three_digits():
+    train, test = sums(additions())
+    assert len({*train}) == 8000 and len({*test} - {*train}) == 2000
+    assert {len(row) for row in train} == {len("$123+456=9750")}
+
+
+def test_same_seed_same_sums_other_seed_others():
+    def drawn(seed, **options):
+        torch.manual_seed(seed)
+        return additions(2, pairs=100, **options)
+
+    assert torch.equal(drawn(1).x_train, drawn(1).x_train)
+    assert not torch.equal(drawn(1).x_train, drawn(2).x_train)
+    turned, plain = drawn(1), drawn(1, reverse=False)
+    assert torch.equal(turned.y_train, plain.y_train.flip(1))
+    larger = drawn(1, train_fraction=0.9)  # the same rows, cut elsewhere
+    assert torch.equal(larger.x_train[:80], turned.x_train)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"digits": 0}, "digits must lie between 1 and 4: 0"),
+        ({"digits": 5}, "digits must lie between 1 and 4: 5"),
+        ({"digits": 1, "pairs": 101}, "no 101 pairs .* 1 digits, only 100"),
+        ({"digits": 1}, "no 10,000 pairs"),
+        ({"train_fraction": 0.0}, "train_fraction must lie between 0 and 1: 0.0"),
+        ({"train_fraction": 1.0}, "train_fraction must lie between 0 and 1: 1.0"),
+        ({"pairs": 1}, "of 1 pairs leaves a split without any"),
+        ({"pairs": 0}, "of 0 pairs leaves a split without any"),
+    ],
+)
+def test_sums_that_there_are_not(options, message):
+    with pytest.raises(ValueError, match=message):
+        additions(**options)
+    with pytest.raises(ValueError, match=message):
+        datasets.rows("additions", options)
+
+
+# Text --------------------------------------------------------------------------------
+
+VERSE = "To be, or not to be\n" * 10  # 200 characters
+
+
+def test_characters_follow_each_other_and_labels_are_one_ahead(tmp_path, monkeypatch):
+    put(tmp_path, monkeypatch, SHAKESPEARE, (VERSE + "Z").encode())
+    data = characters(block=7)
+    symbols = sorted({*VERSE, "Z"})  # those of the test part have a number too
+    assert symbols[:4] == ["\n", " ", ",", "T"]
+    whole = [symbols.index(symbol) for symbol in VERSE + "Z"]
+    for which, part in (("train", whole[:180]), ("test", whole[180:])):
+        x, y = getattr(data, f"x_{which}"), getattr(data, f"y_{which}")
+        assert x.shape == y.shape == ((len(part) - 1) // 7, 7)
+        assert x.dtype == y.dtype == torch.int64
+        assert x.flatten().tolist() == part[: x.numel()]
+        assert y.flatten().tolist() == part[1 : y.numel() + 1]
+    few = characters(block=7, train_blocks=3, test_blocks=1)
+    assert torch.equal(few.x_train, data.x_train[:3])
+    assert torch.equal(few.y_test, data.y_test[:1])
+
+
+def test_a_text_that_is_too_short_or_not_there(tmp_path, monkeypatch):
+    put(tmp_path, monkeypatch, SHAKESPEARE, VERSE.encode())
+    with pytest.raises(DataError, match="the test part .* 20 tokens, too few .* of 20"):
+        characters(block=20)
+    assert characters(block=19).x_test.shape == (1, 19)
+    with pytest.raises(ValueError, match="at least 1 token, not 0"):
+        characters(block=0)
+    with pytest.raises(UnknownName, match="unknown data file 'hamlet.txt'"):
+        characters("hamlet.txt")
+
+
+def test_shakespeare():
+    """The real file, where it is there: the sizes that nanoGPT's prepare.py prints."""
+    if not (data_folder() / SHAKESPEARE).exists():
+        pytest.skip(f"{SHAKESPEARE} is not in the data folder")
+    data = characters(block=64)
+    assert len(data.x_train) == 1_003_854 // 64 and len(data.x_test) == 111_540 // 64
+    both = torch.cat([data.x_train, data.x_test])
+    assert len(both.unique()) == 65 and both.max() == 64
+    symbols = sorted(set(datasets.text(SHAKESPEARE)))
+    start = "".join(symbols[k] for k in data.x_train[0].tolist())
+    assert start.startswith("First Citizen:\nBefore we proceed any further")
+
+
+# Training ----------------------------------------------------------------------------
+
+
+def network(classes, positions, read):
+    return Spec(
+        "transformer",
+        classes=classes,
+        vocabulary=classes,
+        positions=positions,
+        width=32,
+        hidden=(64,),
+        norms=("query_key", "value", "mlp"),
+        final_norm=True,
+        causal=True,
+        read=read,
+        initialisation="gpt2",
+    )
+
+
+def losses_of(one):
+    learner = build.learner([(one, 0)])
+    names = ["core", "exact_match"]
+    before = learner.observe(names)
+    for _ in range(20):
+        learner.step()
+    return before, learner.observe(names)
+
+
+@pytest.mark.parametrize("loss", ["softmax", "stablemax", "exact"])
+def test_a_network_learns_sums(loss):
+    """From a guess among all symbols to one among ten figures and better."""
+    plan = arm(
+        dataset=Spec("additions", digits=1, pairs=None),
+        model=network(len(SYMBOLS), 6, 2),
+        loss=Spec(f"{loss}_cross_entropy"),
+    )
+    before, after = losses_of(plan)
+    guess = torch.log(torch.tensor(13.0)).item()
+    assert before["train_loss"].item() == pytest.approx(guess, abs=0.05)
+    assert after["train_loss"] < 0.8 * before["train_loss"]
+    assert after["train_accuracy"] > before["train_accuracy"]
+    assert after["train_exact"] < after["train_accuracy"]  # all figures, not each
+
+
+def test_a_network_learns_characters(tmp_path, monkeypatch):
+    put(tmp_path, monkeypatch, SHAKESPEARE, VERSE.encode())
+    symbols = len(set(VERSE))
+    plan = arm(
+        dataset=Spec("characters", block=8),
+        model=network(symbols, 8, "all"),
+        batch_size=4,
+    )
+    before, after = losses_of(plan)
+    assert after["train_loss"] < 0.8 * before["train_loss"]
+    assert after["test_loss"] < 0.8 * before["test_loss"]
