@@ -40,7 +40,7 @@ def test_rows_of_sums_by_hand():
     assert "$7+8=15" in plain
 
 
-@pytest.mark.parametrize("digits", [1, 2, 3, 4])
+@pytest.mark.parametrize("digits", [1, 2, 3])
 def test_every_row_is_a_sum(digits):
     """In columns: $, a, +, b, =, and what is to be said from "=" on."""
     data = additions(digits, pairs=60)

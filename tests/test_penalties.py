@@ -49,7 +49,7 @@ def test_logits_of_a_sequence_are_rows(squared):
 
 def test_each_penalty_goes_by_its_own_name():
     assert {n: p.__name__ for n, p in penalties.PENALTIES.items()} == {
-        name: name for name in ("logit_norm", "l2", "radius")
+        name: name for name in ("logit_norm", "l2", "radius", "activations")
     }
 
 

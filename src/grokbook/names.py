@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 
 from grokbook import datasets, losses, models, optimizers, penalties, schedules
 from grokbook.engine import observe
@@ -153,6 +154,51 @@ def _check_observables(arm: Arm) -> None:
                 f"observable {name!r} needs all rows at once and does not go with "
                 "eval_batch"
             )
+
+    if "exact_trace" in needs:
+        _check_exact_trace(arm)
+    if "periodic" in needs:
+        _check_periodic(arm)
+
+
+def _check_exact_trace(arm: Arm) -> None:
+    with torch.device("meta"):
+        network = resolve("model", arm.model)(**options(arm.model))
+    is_plain = isinstance(network, models.MLP) and (
+        network.activation is F.relu
+        and network.norms is network.head_norm is network.embedding is None
+    )
+    every = [arm.loss, *([arm.later_loss[1]] if arm.later_loss else [])]
+    for loss in every:
+        is_plain &= loss.name in ("softmax_cross_entropy", "exact_cross_entropy")
+        is_plain &= not {"smoothing", "temperature"} & {*loss.options}
+    if not is_plain or arm.alpha != 1:
+        raise ValueError(
+            "observable 'exact_trace' is of the cross-entropy of a ReLU MLP without "
+            "norms, embedding or alpha, and this arm has another network or loss"
+        )
+
+
+def _check_periodic(arm: Arm) -> None:
+    task = inspect.signature(datasets.modular)
+    given: dict[str, Any] = {"p": 0}
+    if arm.dataset.name == "modular":
+        call = task.bind(**arm.dataset.options)
+        call.apply_defaults()
+        given = call.arguments
+    if (
+        given["p"] < 7
+        or given["p"] % 2 == 0
+        or given["encoding"] != "tokens"
+        or given["operation"] == "divide"
+        or given["smallest"]
+        or given["equals"]
+        or resolve("model", arm.model) is not models.MLP
+    ):
+        raise ValueError(
+            "observable 'periodic' is of an MLP on all pairs of tokens below an odd p "
+            f"of at least 7, and not on {arm.dataset}"
+        )
 
 
 def _check_sites(arm: Arm) -> None:

@@ -458,7 +458,7 @@ def exact_trace(s: Snapshot) -> Values:
             hidden,
             seen.logits,
             seen.labels,
-            bias="layers.1.bias" in s.params,
+            bias=[f"layers.{k}.bias" in s.params for k in range(len(names))],
         )
         values[f"{split}_trace"] = found.hessian
         values[f"{split}_fisher_trace"] = found.fisher
@@ -473,13 +473,16 @@ def probes(s: Snapshot) -> Values:
     return {f"probe.{k}": value for k, value in enumerate(found)}
 
 
-@observable("train", "test")
+@observable("train", "test", averaged=True)
 def exact_match(s: Snapshot) -> Values:
     """Share of sequences of which every position is right."""
+
+    def whole(seen: Seen) -> Tensor:
+        is_right = seen.logits.argmax(dim=-1) == seen.labels
+        return is_right.reshape(len(is_right), -1).all(dim=1)
+
     return {
-        f"{split}_exact": metrics.share(
-            (seen.logits.argmax(dim=-1) == seen.labels).all(dim=-1)
-        )
+        f"{split}_exact": metrics.share(whole(seen))
         for split, seen in (("train", s.train), ("test", s.test))
     }
 

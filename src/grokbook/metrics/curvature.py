@@ -186,7 +186,7 @@ def relu_trace(
     logits: Float[Tensor, "rows classes"],
     labels: Int[Tensor, " rows"],
     *,
-    bias: bool = True,
+    bias: bool | Sequence[bool] = True,
     at_once: int = 128,
 ) -> ExactTrace:
     """tr H of a ReLU network's mean cross-entropy, without a second derivative.
@@ -200,11 +200,12 @@ def relu_trace(
     the inner trace (Tiwari et al. 2026, proposition 4.3).
 
     ``inputs``: squared lengths of the rows that the network reads; ``weights`` of all
-    layers but the first; ``hidden``: what those layers read, after the ReLU. In
-    float64, ``at_once`` rows at a time.
+    layers but the first; ``hidden``: what those layers read, after the ReLU; ``bias``:
+    whether all layers have one, or which. In float64, ``at_once`` rows at a time.
     """
+    biases = [bias] * (len(hidden) + 1) if isinstance(bias, bool) else bias
     squares = [inputs.double(), *(a.double().square().sum(dim=-1) for a in hidden)]
-    squares = [s + 1.0 for s in squares] if bias else squares
+    squares = [s + has_bias for s, has_bias in zip(squares, biases, strict=True)]
     wide = [w.double() for w in weights]
     totals = logits.new_zeros(2, dtype=torch.float64)
     unit = torch.eye(logits.shape[-1], dtype=torch.float64, device=logits.device)

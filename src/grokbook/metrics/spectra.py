@@ -131,7 +131,8 @@ def stable_rank(values: Float[Tensor, " n"]) -> Float[Tensor, ""]:
     """
     _check_spectrum(values)
     sizes = values.double().abs()
-    return ratio(sizes.sum(), sizes.max())
+    largest = sizes.max()
+    return sizes.sum() / torch.where(largest == 0, 1.0, largest)
 
 
 def power_law_exponent(values: Float[Tensor, " n"]) -> Float[Tensor, ""]:

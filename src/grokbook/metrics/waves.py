@@ -48,8 +48,9 @@ def waves(
     """
     if p < 3 or p % 2 == 0:
         raise ValueError(f"p is {p}, but these modes need an odd p of at least 3")
-    place = pairs[:, 0] * p + pairs[:, 1]
-    if pairs.shape[1] != 2 or not torch.equal(
+    is_pair = pairs.shape[1] == 2 and not pairs.is_floating_point()
+    place = pairs[:, 0] * p + pairs[:, -1]
+    if not is_pair or not torch.equal(
         place.sort().values, torch.arange(p * p, device=place.device)
     ):
         raise ValueError(

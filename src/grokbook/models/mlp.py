@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.nn.functional as F
@@ -81,6 +81,8 @@ class MLP(nn.Module):
     Taps: ``pre.k``, what the activation of layer k reads, and ``hidden.k``, what it
     makes of it, both (batch, width); ``features``, what the last layer reads.
     """
+
+    layers: Any  # an nn.ModuleList of linear layers, whose elements have no type
 
     def __init__(
         self,
@@ -177,7 +179,7 @@ def _start_unit(model: MLP, positions: int) -> None:
     """
     _start_he(model, positions)
     if model.reads_tokens and model.embedding is None:
-        model.layers[0].weight.normal_(std=positions**-0.5)
+        nn.init.normal_(model.layers[0].weight, std=positions**-0.5)
 
 
 STARTS = {"torch": _start_torch, "he": _start_he, "unit": _start_unit}

@@ -37,8 +37,8 @@ PAPER = {
 """What appendix F says of the MLP, by the names of ``tables.settings``."""
 
 LOOK = ("core", "logits", "norms", "radial")
-SELDOM = ("ranks", "periodic", "exact_trace", "sharpness")
-SHORTER = "width 128 of 512, {} of 100,000 epochs, {}"
+SELDOM = ("ranks", "periodic", "exact_trace")
+SHORTER = "width 128 of 512, 60 % of the pairs, {} of 100,000 epochs, {}"
 
 
 def adamw(lr: float = 1e-3, decay: float = WEAK, **rest) -> Spec:
@@ -69,7 +69,7 @@ def run(
     name: str,
     *,
     p: int = 97,
-    fraction: float = 0.5,
+    fraction: float | None = None,
     model: Spec | None = None,
     loss: Spec = SOFTMAX,
     optimizer: Spec | None = None,
@@ -77,7 +77,11 @@ def run(
     epochs: int = 20_000,
     **rest,
 ) -> Arm:
-    """One run of the MLP on modular addition, as appendix F has it."""
+    """One run of the MLP on modular addition, as appendix F has it.
+
+    On a laptop 60 % of the pairs train, not 50 %: there all arms grok sooner.
+    """
+    fraction = fraction or by_scale(scale, 0.5, 0.6, 0.5)
     epochs = by_scale(scale, epochs, epochs, 12)
     return Arm(
         name,
@@ -97,13 +101,13 @@ def run(
 
 
 @EXPERIMENTS.experiment(
-    reduced=SHORTER.format("20,000", "three seeds of five"),
+    reduced=SHORTER.format("15,000", "three seeds of five"),
     laptop_seeds=3,
     paper_seeds=5,
 )
 def fig01(scale: str) -> Iterator[Arm]:
     """Penalty, strong decay and baseline; also Figures 3 to 5, Tables 1 and 2."""
-    epochs = by_scale(scale, 100_000, 20_000, 12)
+    epochs = by_scale(scale, 100_000, 15_000, 12)
     seldom = by_scale(scale, 1000, 1000, 4)
     how = {"epochs": epochs, "rarely": (seldom, SELDOM), "keep": (epochs,)}
     yield run(scale, "penalty", penalties=penalty(), **how)
@@ -112,13 +116,11 @@ def fig01(scale: str) -> Iterator[Arm]:
 
 
 @EXPERIMENTS.experiment(
-    reduced=SHORTER.format("20,000", "three seeds of five"),
-    laptop_seeds=3,
-    paper_seeds=5,
+    reduced=SHORTER.format("12,000", "one seed of five"), paper_seeds=5
 )
 def tab02(scale: str) -> Iterator[Arm]:
     """Dropout, whose rate is not given, and MAN, whose strength is not; Table 4."""
-    how = {"epochs": by_scale(scale, 100_000, 20_000, 12)}
+    how = {"epochs": by_scale(scale, 100_000, 12_000, 12)}
     for rate in (0.1, 0.2, 0.5):
         yield run(scale, f"dropout {rate:g}", model=mlp(scale, dropout=rate), **how)
     for strength in (0.01, STRENGTH):
@@ -136,17 +138,17 @@ def tab02(scale: str) -> Iterator[Arm]:
 
 
 @EXPERIMENTS.experiment(
-    reduced=SHORTER.format("6,000 to 40,000 of 50,000", "p of 97 and 137, one seed"),
+    reduced="width 128 of 512, 12,000 of 50,000 epochs, p of 97 alone, one seed of five",
     paper_seeds=5,
 )
 def tab06(scale: str) -> Iterator[Arm]:
     """Modulus and data fraction."""
-    moduli = by_scale(scale, (97, 137, 211), (97, 137), (7,))
+    moduli = by_scale(scale, (97, 137, 211), (97,), (7,))
     for p, fraction in product(moduli, (0.6, 0.5, 0.4, 0.3)):
         how = {
             "p": p,
             "fraction": fraction,
-            "epochs": by_scale(scale, 50_000, 20_000, 12),
+            "epochs": by_scale(scale, 50_000, 12_000, 12),
             "observables": ("core",),
             "rarely": None,
         }
@@ -157,12 +159,12 @@ def tab06(scale: str) -> Iterator[Arm]:
 
 
 @EXPERIMENTS.experiment(
-    reduced=SHORTER.format("20,000", "one seed of five"), paper_seeds=5
+    reduced=SHORTER.format("12,000", "one seed of five"), paper_seeds=5
 )
 def tab07(scale: str) -> Iterator[Arm]:
     """Strength of the penalty; 0.05 is in fig01. Also Figure 2."""
     for strength in (0.001, 0.01, 0.1, 0.5, 1.0):
-        how = {"epochs": by_scale(scale, 100_000, 20_000, 12), "rarely": None}
+        how = {"epochs": by_scale(scale, 100_000, 12_000, 12), "rarely": None}
         yield run(scale, f"λ {strength:g}", penalties=penalty(strength), **how)
 
 
@@ -179,11 +181,11 @@ def tab08(scale: str) -> Iterator[Arm]:
 
 
 @EXPERIMENTS.experiment(
-    reduced=SHORTER.format("20,000", "one seed of five"), paper_seeds=5
+    reduced=SHORTER.format("12,000", "one seed of five"), paper_seeds=5
 )
 def texts(scale: str) -> Iterator[Arm]:
     """Appendix E.2: target radius, site, optimiser."""
-    how = {"epochs": by_scale(scale, 100_000, 20_000, 12), "rarely": None}
+    how = {"epochs": by_scale(scale, 100_000, 12_000, 12), "rarely": None}
     root = width(scale) ** 0.5
     for factor in (0.5, 2):
         radius = penalty(target=factor * root)
@@ -201,7 +203,7 @@ def texts(scale: str) -> Iterator[Arm]:
 
 
 @EXPERIMENTS.experiment(
-    reduced=SHORTER.format("6,000 or 15,000", "one seed of five"), paper_seeds=5
+    reduced="width 128 of 512, 8,000 or 12,000 epochs, one seed of five", paper_seeds=5
 )
 def readings(scale: str) -> Iterator[Arm]:
     """What the paper leaves open, read otherwise, at the cheapest cell: f = 0.6.
@@ -209,9 +211,9 @@ def readings(scale: str) -> Iterator[Arm]:
     The paper's onsets there are 1,320 (penalty) and 9,000 (strong decay).
     """
     how = {"fraction": 0.6, "rarely": None, "observables": ("core", "norms", "radial")}
-    short, long = {"epochs": 6000} | how, {"epochs": 15_000} | how
+    short, long = ({"epochs": epochs} | how for epochs in (8000, 12_000))
     strong = adamw(decay=STRONG)
-    both = {
+    both: dict[str, dict] = {
         "literal": {},
         "embedding": {"model": mlp(scale, embedding=width(scale) // 4)},
         "no bias": {"model": mlp(scale, bias=False)},
@@ -235,13 +237,10 @@ def readings(scale: str) -> Iterator[Arm]:
             **short,
         )
     few = {"batch_size": by_scale(scale, 256, 256, 8)}
-    batches = 22 * 1320, 22 * 2000  # of 256 from 5,645 pairs, to the paper's epochs
-    for name, steps, options in (
-        ("penalty", 2 * batches[0], {"penalties": penalty()}),
-        ("strong decay", batches[1], {"optimizer": strong}),
-    ):
-        named = f"{name}, batches of 256"
-        yield run(scale, named, **options, **few, **how | {"epochs": steps})
+    # 22 batches of 256 from 5,645 pairs are an epoch of the paper's
+    few |= {"epochs": by_scale(scale, 2 * 22 * 1320, 22 * 500, 12)} | how
+    yield run(scale, "penalty, batches of 256", penalties=penalty(), **few)
+    yield run(scale, "strong decay, batches of 256", optimizer=strong, **few)
     for name, options in both.items():
         yield run(scale, f"strong decay, {name}", optimizer=strong, **long, **options)
 
@@ -394,14 +393,14 @@ def tab10(scale: str) -> Iterator[Arm]:
 
 
 @EXPERIMENTS.experiment(
-    reduced=SHORTER.format("10,000", "three seeds of five"),
+    reduced="width 128 of 512, 8,000 of 20,000 epochs, three seeds of five",
     laptop_seeds=3,
     paper_seeds=5,
 )
 def remedies(scale: str) -> Iterator[Arm]:
     """Without any decay: is the penalty a way out of softmax collapse?"""
     how = {"optimizer": adamw(decay=0.0), "fraction": 0.6, "rarely": None} | {
-        "epochs": by_scale(scale, 20_000, 10_000, 12),
+        "epochs": by_scale(scale, 20_000, 8000, 12),
         "observables": ("core", "collapse", "logits", "norms", "radial"),
     }
     for name, loss in (
@@ -422,7 +421,7 @@ def remedies(scale: str) -> Iterator[Arm]:
 
 
 @EXPERIMENTS.experiment(
-    reduced=SHORTER.format("10,000", "one seed of three"), paper_seeds=3
+    reduced="width 128 of 512, 6,000 of 20,000 epochs, one seed of three", paper_seeds=3
 )
 def tuned(scale: str) -> Iterator[Arm]:
     """Learning rate and decay of both, so that each may be at its best; f = 0.6."""
@@ -430,9 +429,9 @@ def tuned(scale: str) -> Iterator[Arm]:
         "fraction": 0.6,
         "rarely": None,
         "observables": ("core",),
-        "epochs": by_scale(scale, 20_000, 10_000, 12),
+        "epochs": by_scale(scale, 20_000, 6000, 12),
     }
-    for lr, decay in product((1e-3, 3e-3, 1e-2), (0.1, 0.3, 1.0, 3.0)):
+    for lr, decay in product((1e-3, 3e-3), (0.1, 0.3, 1.0, 3.0)):
         chosen = adamw(lr, decay)
         for name, charged in (("decay", ()), ("penalty", penalty())):
             told = f"{name}, rate {lr:g}, decay {decay:g}"

@@ -57,6 +57,12 @@ COLOUR: dict[str, str] = {
     "VGG-11": ORANGE,
     "ViT": GREEN,
     "ResNet-18": RED,
+    "penalty": GREEN,
+    "strong decay": PURPLE,
+    "baseline": BLACK,
+    "MAN": RED,
+    "dropout": SKY,
+    "RMS norm": YELLOW,
 }
 """The colour of every thing that figures compare; pages take it and never change it.
 
@@ -66,7 +72,7 @@ remedies (weight decay, label smoothing, temperature, Taylor, logit norm), preci
 and tasks. Taylor and label smoothing, of different figures, share one. The variants of
 Singh et al. have seven colours among themselves, in a chapter of their own. In Liu et
 al. the interventions share the page with the precisions, and the networks are a group
-of their own.
+of their own. The regularisers of Tiwari et al. are another, with layer norm.
 """
 
 _FAINTEST = 0.42  # of viridis from its light end: there the contrast on white reaches 3
