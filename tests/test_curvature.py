@@ -324,6 +324,162 @@ def test_error_is_the_standard_error():
     torch.testing.assert_close(trace.error, expected, rtol=0.1, atol=0)
 
 
+def test_probes_one_by_one():
+    """z A z of a diagonal is its trace, whatever the signs; their mean is the trace."""
+    objective, matrix = quadratic([1.0, 2.0, 5.0, -3.0])
+    params = {"x": random(4, seed=9)}
+    values = metrics.probe_values(objective, params, probes=6, seed=3)
+    assert values.shape == (6,) and values.dtype == torch.float64
+    corners = torch.cartesian_prod(*[torch.tensor([-1.0, 1.0]).double()] * 4)
+    possible = (corners @ matrix * corners).sum(1)
+    assert all((possible - value).abs().min() < 1e-12 for value in values)
+    assert len(values.unique()) > 1
+    trace = metrics.hutchinson_trace(objective, params, probes=6, seed=3)
+    torch.testing.assert_close(trace.mean, values.mean())
+    torch.testing.assert_close(trace.error, values.std() / 6**0.5)
+    first = metrics.probe_values(objective, params, probes=2, seed=3)
+    assert torch.equal(first, values[:2])
+    many = metrics.probe_values(objective, params, probes=500)
+    assert abs(many.mean() - 5) < 4 * many.std() / 500**0.5
+    with pytest.raises(ValueError, match="at least 1 probe, not 0"):
+        metrics.probe_values(objective, params, probes=0)
+
+
+# Exact trace of a ReLU network -------------------------------------------------------
+
+
+class Relu:
+    """A ReLU network in float64 as a function of one vector of all its parameters."""
+
+    def __init__(self, *sizes, biases=True, rows=13):
+        shapes = list(zip(sizes[1:], sizes, strict=False))
+        every = [biases] * len(shapes) if isinstance(biases, bool) else biases
+        self.shapes = [
+            part
+            for shape, has_bias in zip(shapes, every, strict=True)
+            for part in ([shape, shape[:1]] if has_bias else [shape])
+        ]
+        self.biases = biases
+        self.sizes = [math.prod(shape) for shape in self.shapes]
+        self.vector = 0.8 * random(sum(self.sizes), seed=4)
+        self.x = random(rows, sizes[0], seed=5)
+        self.labels = torch.arange(rows) % sizes[-1]
+
+    def parts(self, vector):
+        parts = vector.split(self.sizes)
+        return [p.view(s) for p, s in zip(parts, self.shapes, strict=True)]
+
+    def layers(self, vector, x):
+        """What every layer gives, the last one the logits."""
+        given = []
+        for part in self.parts(vector):
+            if part.ndim == 2:
+                given.append((given[-1].relu() if given else x) @ part.T)
+            else:
+                given[-1] = given[-1] + part
+        return given
+
+    def losses(self, vector):
+        logits = self.layers(vector, self.x)[-1]
+        return F.cross_entropy(logits, self.labels, reduction="none")
+
+    def trace(self, **how):
+        *hidden, logits = self.layers(self.vector, self.x)
+        weights = [part for part in self.parts(self.vector) if part.ndim == 2]
+        return metrics.relu_trace(
+            self.x.square().sum(1),
+            weights[1:],
+            [h.relu() for h in hidden],
+            logits,
+            self.labels,
+            bias=self.biases,
+            **how,
+        )
+
+
+NETWORKS = {
+    "no hidden layer": {"sizes": (4, 3)},
+    "no hidden layer, no bias": {"sizes": (4, 3), "biases": False},
+    "one": {"sizes": (4, 6, 3)},
+    "one, no bias": {"sizes": (4, 6, 3), "biases": False},
+    "two": {"sizes": (4, 6, 5, 3)},
+    "two, no bias": {"sizes": (4, 6, 5, 3), "biases": False},
+    "three": {"sizes": (3, 5, 4, 6, 2)},
+    "a bias below the head": {"sizes": (4, 6, 5, 3), "biases": (True, True, False)},
+    "a bias of the head": {"sizes": (4, 6, 5, 3), "biases": (False, False, True)},
+}
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_exact_trace_is_that_of_the_whole_hessian(name):
+    how = dict(NETWORKS[name])
+    one = Relu(*how.pop("sizes"), **how)
+    found = one.trace()
+    matrix = torch.autograd.functional.hessian(
+        lambda v: one.losses(v).mean(), one.vector
+    )
+    assert found.hessian.shape == () and found.hessian.dtype == torch.float64
+    torch.testing.assert_close(found.hessian, matrix.trace(), rtol=1e-12, atol=0)
+    slopes = torch.autograd.functional.jacobian(one.losses, one.vector)
+    fisher = slopes.square().sum(dim=1).mean()
+    torch.testing.assert_close(found.fisher, fisher, rtol=1e-12, atol=0)
+    assert abs(found.fisher / found.hessian - 1) > 1e-2  # the two are not alike
+
+
+@pytest.mark.parametrize("at_once", [1, 5, 13, 100])
+def test_exact_trace_does_not_depend_on_its_batches(at_once):
+    one = Relu(4, 6, 5, 3)
+    found = one.trace(at_once=at_once)
+    torch.testing.assert_close(found, one.trace(), rtol=1e-13, atol=0)
+
+
+@pytest.mark.parametrize("share", [0.3, 1e-3, 1e-12, 1e-30, 1e-300])
+def test_exact_trace_of_a_nearly_collapsed_softmax(share):
+    """Two classes, the wrong one with probability q: |x|^2 + 1 times 2 q (1 - q).
+
+    1 - sum p^2 would have lost four figures at 1e-12, and all of them at 1e-17.
+    """
+    gap = math.log1p(-share) - math.log(share)
+    logits = torch.tensor([[gap, 0.0], [0.0, gap]], dtype=torch.float64)
+    squares, labels = torch.tensor([3.0, 5.0]).double(), torch.tensor([0, 1])
+    for bias, length in ((True, 5.0), (False, 4.0)):
+        found = metrics.relu_trace(squares, [], [], logits, labels, bias=bias)
+        expected = 2 * length * share * (1 - share)
+        assert float(found.hessian) == pytest.approx(expected, rel=1e-12)
+        expected = 2 * length * share**2
+        assert float(found.fisher) == pytest.approx(expected, rel=1e-12)
+
+
+def test_exact_trace_of_a_nearly_collapsed_network():
+    """Of two classes and f = z_1 - z_0: mean of q (1 - q) |grad f|^2, all of it > 0."""
+    one = Relu(4, 6, 5, 2)
+    one.vector *= 4
+    logits = one.layers(one.vector, one.x)[-1]
+    one.labels = logits.argmax(dim=1)
+
+    def gaps(vector):
+        return one.layers(vector, one.x)[-1] @ torch.tensor([-1.0, 1.0]).double()
+
+    wrong = (-gaps(one.vector).abs()).sigmoid()
+    assert wrong.median() < 1e-12
+    slopes = torch.autograd.functional.jacobian(gaps, one.vector).square().sum(dim=1)
+    found = one.trace()
+    expected = (wrong * (1 - wrong) * slopes).mean()
+    torch.testing.assert_close(found.hessian, expected, rtol=1e-11, atol=0)
+    expected = (wrong.square() * slopes).mean()
+    torch.testing.assert_close(found.fisher, expected, rtol=1e-11, atol=0)
+
+
+def test_exact_trace_of_float32_is_taken_in_float64():
+    one = Relu(4, 6, 5, 3)
+    *hidden, logits = (t.float() for t in one.layers(one.vector, one.x))
+    weights = [p.float() for p in one.parts(one.vector) if p.ndim == 2][1:]
+    seen = one.x.square().sum(1).float(), weights, [h.relu() for h in hidden]
+    found = metrics.relu_trace(*seen, logits, one.labels)
+    torch.testing.assert_close(found, one.trace(), rtol=1e-5, atol=0)
+    assert found.hessian.dtype == found.fisher.dtype == torch.float64
+
+
 # Errors ------------------------------------------------------------------------------
 
 

@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 import pytest
 import torch
 from golden.arms import ARMS
-from helpers import ENCODER, arm, experiment
+from helpers import ENCODER, MLP, arm, experiment
 
 from grokbook import names, papers
 from grokbook.experiment import LOOKS, SCALES, Arm, Experiment, Spec, Window
@@ -148,6 +148,51 @@ def test_everything_in_the_golden_arms_exists(one):
         ),
         ({"observables": ("core", "attention")}, "unknown place .* 'attention.0'"),
         (
+            {"observables": ("core", "periodic"), "model": ENCODER},
+            "unknown place .* 'hidden'",
+        ),
+        (
+            {"observables": ("core", "ranks"), "model": Spec("vgg11", classes=11)},
+            "unknown place .* 'layers'",
+        ),
+        *(
+            (
+                {"rarely": (30, ("exact_trace",))} | changes,
+                "of a ReLU MLP without norms",
+            )
+            for changes in (
+                {"alpha": 2.0},
+                {"loss": Spec("stablemax_cross_entropy")},
+                {"loss": Spec("softmax_cross_entropy", temperature=2.0)},
+                {"later_loss": (5, Spec("mean_squared_error"))},
+                {"model": Spec("mlp", **MLP.options | {"activation": "gelu"})},
+                {"model": Spec("mlp", **MLP.options | {"embedding": 4})},
+                {
+                    "model": Spec(
+                        "mlp", **MLP.options | {"norm": "rms", "affine": False}
+                    )
+                },
+            )
+        ),
+        *(
+            (
+                {"rarely": (30, ("periodic",)), "dataset": Spec("modular", **options)},
+                "all pairs of tokens below an odd p of at least 7, and not on modular",
+            )
+            for options in (
+                {"p": 12},
+                {"p": 5},
+                {"p": 11, "equals": True},
+                {"p": 11, "encoding": "one_hot"},
+                {"p": 11, "operation": "divide"},
+                {"p": 11, "smallest": 1},
+            )
+        ),
+        (
+            {"rarely": (30, ("periodic",)), "dataset": Spec("sparse_parity")},
+            "and not on sparse_parity",
+        ),
+        (
             {
                 "observables": ("core", "adam_curvature"),
                 "optimizer": Spec("sgd", lr=1.0),
@@ -181,6 +226,16 @@ def test_everything_in_the_golden_arms_exists(one):
 def test_names_that_do_not_exist_are_refused(changes, message):
     with pytest.raises(ValueError, match=f"^arm 'plain': .*{message}"):
         names.check(arm(**changes))
+
+
+def test_looks_at_layers_that_are_there():
+    """Transformers have no taps after the activation and some before it."""
+    names.check(arm(observables=("core", "ranks"), model=ENCODER))
+    every = ("core", "ranks", "periodic", "exact_trace", "probes", "radial")
+    names.check(arm(observables=every))
+    names.check(arm(observables=("core", "exact_match"), eval_batch=4))
+    changed = Spec("exact_cross_entropy", dtype="float64")
+    names.check(arm(observables=every, later_loss=(5, changed)))
 
 
 def test_options_are_resolved():

@@ -130,7 +130,9 @@ def test_mapped_looks_wait_for_nothing():
     )
     one.step()
     names = [n for n, o in observe.OBSERVABLES.items() if o.mapped]
-    names = [n for n in names if not observe.OBSERVABLES[n].needs & observe.PLACES]
+    names = [
+        n for n in names if not observe.OBSERVABLES[n].needs & observe.PLACES.keys()
+    ]
     names = [n for n in names if n not in ("fourier", "scale_free")]
     one.observe(names, one.weights())
     with Tape() as tape:
@@ -236,6 +238,132 @@ def test_curvature_is_that_of_the_exact_hessian():
     assert float(found["hessian_trace"]) == pytest.approx(
         float(hessian.trace()), abs=error
     )
+
+
+TINY = Spec("mlp", classes=7, vocabulary=7, widths=(5, 4))
+TINY_SUMS = Spec("modular", p=7, train_fraction=0.6)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"model": Spec("mlp", **TINY.options | {"bias": False, "widths": (5,)})},
+        {"model": Spec("mlp", **TINY.options | {"head_bias": False, "dropout": 0.3})},
+        {
+            "model": Spec("mlp", classes=7, features=14, widths=(5, 4)),
+            "dataset": Spec("modular", **TINY_SUMS.options | {"encoding": "one_hot"}),
+        },
+        {
+            "model": Spec("mlp", classes=7, features=2, widths=(6,)),
+            "dataset": Spec("modular", **TINY_SUMS.options | {"encoding": "scalar"}),
+            "loss": Spec("exact_cross_entropy", dtype="float64"),
+        },
+    ],
+)
+def test_exact_trace_of_a_network_is_that_of_its_hessian(changes):
+    """Of either split, in what way ever rows come in; penalties are left out."""
+    settings = {"model": TINY, "dataset": TINY_SUMS, "dtype": "float64"}
+    charged = {"penalties": (Spec("radius", strength=0.5),)}
+    one = build.learner([(arm(**settings | charged | changes), 0)])
+    for _ in range(20):
+        one.step()
+    found = one.observe(["exact_trace"])
+    network, weights = one.model.eval(), list(one.params.values())
+    vector = torch.nn.utils.parameters_to_vector(weights).detach()
+    sizes = [w.numel() for w in weights]
+
+    def loss(vector, x, y):
+        parts = zip(one.params, vector.split(sizes), strict=True)
+        params = {n: p.view_as(one.params[n]) for n, p in parts}
+        with fast.off():
+            logits = torch.func.functional_call(network, params, (x,))
+        return torch.nn.functional.cross_entropy(logits, y, reduction="none")
+
+    for split, (x, y) in (("train", one.feed.train), ("test", one.feed.test)):
+        matrix = torch.autograd.functional.hessian(
+            lambda v, x=x, y=y: loss(v, x, y).mean(), vector
+        )
+        trace = float(matrix.trace())
+        assert float(found[f"{split}_trace"]) == pytest.approx(trace, rel=1e-9)
+        slopes = torch.autograd.functional.jacobian(
+            lambda v, x=x, y=y: loss(v, x, y), vector
+        )
+        fisher = float(slopes.square().sum(1).mean())
+        assert float(found[f"{split}_fisher_trace"]) == pytest.approx(fisher, rel=1e-9)
+
+
+def test_exact_trace_is_refused_where_weights_tell_of_another_network():
+    for more in ({"norm": "layer"}, {"embedding": 3}):
+        model = Spec("mlp", **TINY.options | more)
+        one = build.learner([(arm(model=model, dataset=TINY_SUMS), 0)])
+        with pytest.raises(ValueError, match="of an MLP without norms"):
+            one.observe(["exact_trace"])
+
+
+def test_probes_gather_around_the_exact_trace():
+    one = build.learner([(arm(model=TINY, dataset=TINY_SUMS), 0)])
+    for _ in range(20):
+        one.step()
+    found = one.observe(["probes", "exact_trace"])
+    probes = torch.stack([found[f"probe.{k}"] for k in range(500)])
+    assert not any(name == "probe.500" for name in found)
+    error = float(probes.std()) / 500**0.5
+    exact = float(found["train_trace"])
+    assert float(probes.mean()) == pytest.approx(exact, abs=4 * error)
+    assert error < 0.05 * exact
+
+
+OF_LAYERS = ("radial", "ranks", "periodic", "exact_trace", "probes", "exact_match")
+
+
+def test_measurements_of_layers_in_a_stack_are_those_of_each_member():
+    """Of steps with a penalty and of weights apart; nothing of them is trained."""
+    settings = {
+        "model": TINY,
+        "dataset": TINY_SUMS,
+        "dtype": "float64",
+        "penalties": (Spec("radius", strength=0.5),),
+    }
+    members = [(arm(**settings), seed) for seed in (0, 1)]
+    stack = build.learner(members, stacked=True)
+    for _ in range(3):
+        stack.step()
+    together = stack.observe(OF_LAYERS, stack.weights())
+    for k, member in enumerate(members):
+        alone = build.learner([member])
+        for _ in range(3):
+            alone.step()
+        found = alone.observe(OF_LAYERS, alone.weights())
+        assert found.keys() == together.keys()
+        for name, value in found.items():
+            torch.testing.assert_close(
+                together[name][k], value, rtol=1e-7, atol=1e-7, msg=name
+            )
+    total, loss = (together[f"radial_{kind}_mean.pre.1"] for kind in ("total", "loss"))
+    assert (abs(total - loss) > 1e-3).all()
+
+
+def test_radial_energy_of_a_penalty_alone():
+    """Where the loss says nothing the gradient is the penalty's, along h everywhere."""
+    settings = {"model": TINY, "dataset": TINY_SUMS, "alpha": 0.0}
+    settings |= {"penalties": (Spec("radius", strength=0.5),), "dtype": "float64"}
+    one = build.learner([(arm(**settings), 0)])
+    found = one.observe(["radial"])
+    for reading in ("mean", "summed", "masked"):
+        assert float(found[f"radial_total_{reading}.pre.1"]) == pytest.approx(4)
+        assert found[f"radial_loss_{reading}.pre.1"] == 0
+    x, _ = one.feed.train
+    weights = {n: p.detach() for n, p in one.params.items()}
+    hidden = torch.nn.functional.one_hot(x, 7).flatten(1).double()
+    for k in (0, 1):
+        w, b = (weights[f"layers.{k}.{part}"] for part in ("weight", "bias"))
+        pre = hidden @ w.reshape(len(w), -1).T + b
+        lengths = pre.norm(dim=1)
+        assert float(found[f"radius.pre.{k}"]) == pytest.approx(float(lengths.mean()))
+        spread = float(lengths.std(correction=0))
+        assert float(found[f"radius_spread.pre.{k}"]) == pytest.approx(spread)
+        hidden = pre.relu()
 
 
 def test_the_objective_is_the_loss_of_the_step():

@@ -16,10 +16,13 @@ from grokbook.engine.observe import (
     Snapshot,
     burst,
     observe,
+    places,
     spike,
 )
 
-PLAIN = [n for n, o in OBSERVABLES.items() if "objective" not in o.needs]
+# Those below have tests of their own: a snapshot of anything is not enough for them.
+OF_NETWORKS = {"objective", "tap_grads", "hidden", "layers"}
+PLAIN = [n for n, o in OBSERVABLES.items() if not o.needs & OF_NETWORKS]
 FORMS = ("norms kept", "no norms")
 
 
@@ -112,7 +115,7 @@ AVERAGED = [name for name, o in OBSERVABLES.items() if o.averaged]
 
 def test_an_average_over_batches_of_rows_is_that_of_all_rows():
     """For those that say so: a split that does not fit is measured in batches."""
-    assert AVERAGED == ["core", "top5", "collapse", "mean_logits"]
+    assert AVERAGED == ["core", "top5", "collapse", "mean_logits", "exact_match"]
     s = rows_of(snapshot(), slice(0, 8))
     whole = observe(s, AVERAGED)
     parts = [observe(rows_of(s, slice(k, k + 4)), AVERAGED) for k in (0, 4)]
@@ -131,6 +134,22 @@ def test_positions_of_a_sequence_count_as_rows():
     found = observe(s, names)
     for name, value in expected.items():
         torch.testing.assert_close(found[name], value, rtol=1e-12, atol=0)
+
+
+def test_a_sequence_is_right_where_all_of_it_is():
+    """Of three sequences of two symbols one, half of one and none."""
+    right = torch.tensor([[1.0, 0.0], [0.0, 1.0]])  # logits that say 0, and 1
+    said = torch.tensor([[0, 1], [1, 1], [1, 0]])
+    labels = torch.tensor([[0, 1], [1, 0], [0, 1]])
+    empty = torch.zeros(3, 2)
+    s = Snapshot(
+        {},
+        train=Seen(empty, right[said], labels, empty),
+        test=Seen(empty, right[said[:, 0]], labels[:, 0], empty[:, 0]),
+    )
+    values = observe(s, ["exact_match", "core"])
+    assert values["train_exact"] == 1 / 3 and values["train_accuracy"] == 1 / 2
+    assert values["test_exact"] == values["test_accuracy"] == 2 / 3
 
 
 def test_a_snapshot_without_splits_goes_to_tensors_and_back():
@@ -226,6 +245,75 @@ def test_measurements_of_taps():
     assert values["fourier_no_constant"] == metrics.fourier_concentration(
         number_rows, p=5, skip_constant=True
     )
+
+
+def test_places_are_those_whose_names_begin_so():
+    known = ("pre.0", "hidden.0", "pre.1", "features", "attention.0", "attention.01")
+    known += ("attention_out.0", "hidden_too.0", "pre.1.1", "attention.1", "prefix")
+    assert places(["hidden"], known) == ["hidden.0"]
+    assert places(["layers"], known) == ["pre.0", "hidden.0", "pre.1", "pre.1.1"]
+    assert places(["attention.0", "features"], known) == ["features", "attention.0"]
+    assert places(["train", "test", "step"], known) == places([], known) == []
+
+
+def of_layers(**layers):
+    """A snapshot of 300 training rows and 60 others with these activations."""
+    splits = {}
+    for split, rows in (("train", slice(0, 300)), ("test", slice(300, 360))):
+        taps = {n.replace("_at_", "."): h[rows] for n, h in layers.items()}
+        splits[split] = Seen(*[torch.zeros(1)] * 4, taps)
+    return Snapshot({}, **splits)
+
+
+def ranks_of(matrix):
+    """Of singular values: the largest, sum of squares over the largest, entropy."""
+    sizes = torch.linalg.svdvals(matrix.double())
+    shares = sizes / sizes.sum()
+    entropy = -(shares * shares.clamp(min=1e-300).log()).sum()
+    return {
+        "largest_singular": float(sizes[0]),
+        "stable_rank": float(sizes.square().sum() / sizes[0] ** 2),
+        "effective_rank": float(entropy.exp()),
+    }
+
+
+def test_ranks_of_layers():
+    """Of all rows and of the first 256, with the mean and without it."""
+    h = 1 + random(360, 5) * torch.arange(1, 6)
+    deep = random(360, 3, 4, seed=1)  # (batch, positions, width)
+    values = observe(of_layers(pre_at_0=h, pre_at_1_at_1=deep, head_at_0=h), ["ranks"])
+    expected = {}
+    for name, layer, train in (
+        ("pre.0", h, h[:256]),
+        ("pre.1.1", deep.flatten(0, 1), deep.flatten(0, 1)[:256]),
+    ):
+        for rows, matrix in (("", layer), ("_256", train)):
+            for kind, taken in (("", matrix), ("_centred", matrix - matrix.mean(0))):
+                for rank, value in ranks_of(taken).items():
+                    expected[f"{rank}{rows}{kind}.{name}"] = value
+    assert {n: float(v) for n, v in values.items()} == pytest.approx(expected, rel=1e-6)
+    assert len(set(expected.values())) == 24
+    assert all(v.shape == () and v.dtype == torch.float64 for v in values.values())
+
+
+def test_ranks_in_closed_form():
+    """Rows of one direction have rank 1, and 0 without their mean; a frame has d."""
+    alike = torch.tensor([3.0, 4.0]).expand(360, 2)
+    frame = 2 * torch.eye(6).repeat(60, 1)
+    values = observe(of_layers(hidden_at_0=alike, hidden_at_1=frame), ["ranks"])
+    found = {name: float(value) for name, value in values.items()}
+    assert found["largest_singular.hidden.0"] == pytest.approx(5 * 360**0.5)
+    assert found["largest_singular_256.hidden.0"] == pytest.approx(5 * 16)
+    assert found["stable_rank.hidden.0"] == pytest.approx(1)
+    assert found["effective_rank.hidden.0"] == pytest.approx(1, abs=1e-5)
+    for kind in ("largest_singular", "stable_rank", "effective_rank"):
+        assert found[f"{kind}_centred.hidden.0"] == 0
+    assert found["largest_singular.hidden.1"] == pytest.approx(2 * 60**0.5)
+    assert found["stable_rank.hidden.1"] == pytest.approx(6)
+    assert found["effective_rank.hidden.1"] == pytest.approx(6)
+    # the mean takes one direction of six away
+    assert found["stable_rank_centred.hidden.1"] == pytest.approx(5)
+    assert found["effective_rank_centred.hidden.1"] == pytest.approx(5, abs=1e-5)
 
 
 def test_curvature_of_a_valley():

@@ -119,7 +119,32 @@ def test_members_with_their_own_strength_and_target(name):
     torch.testing.assert_close(together, torch.stack(alone))
 
 
+def test_activations_are_pulled_to_nothing():
+    """Mean squared entries, summed over the taps of a site: the radius' at target 0."""
+    h, deep = random(4, 6), random(4, 5, 8, seed=1)
+    seen = forward(pre_at_0=h, pre_at_1=deep, preface=10 * h, hidden_at_0=3 * h)
+    rows = deep.reshape(20, 8)
+    each = [
+        sum(float(r.norm()) ** 2 for r in part) / len(part) / part.shape[1]
+        for part in (h, rows)
+    ]
+    found = penalties.activations(seen, strength=0.3)
+    assert float(found) == pytest.approx(0.3 * sum(each), rel=1e-12)
+    found = penalties.activations(seen, strength=0.3, site="pre.1")
+    assert float(found) == pytest.approx(0.3 * each[1], rel=1e-12)
+    found = penalties.activations(seen, strength=0.3, site="hidden")
+    assert float(found) == pytest.approx(2.7 * each[0], rel=1e-12)
+    limit = penalties.radius(seen, strength=0.3, target=1e-12)
+    assert float(penalties.activations(seen, strength=0.3)) == pytest.approx(
+        float(limit), rel=1e-11
+    )
+    slope = grad(lambda h: penalties.activations(forward(pre=h), strength=0.3))(h)
+    torch.testing.assert_close(slope, 0.3 * 2 * h / 24)
+
+
 def test_sites():
+    assert penalties.sites("activations", {}) == ("pre",)
+    assert penalties.sites("activations", {"site": "hidden"}) == ("hidden",)
     assert penalties.sites("radius", {}) == ("pre",)
     assert penalties.sites("radius", {"site": "mlp_out", "strength": 1.0}) == (
         "mlp_out",
@@ -140,5 +165,6 @@ def test_a_site_must_have_left_a_tap():
     with pytest.raises(ValueError, match="site is 'hid', .* it has pre.0, hidden.0"):
         seen = forward(pre_at_0=random(4, 6), hidden_at_0=random(4, 6))
         penalties.radius(seen, strength=1.0, site="hid")
-    with pytest.raises(ValueError, match="it has none"):
-        penalties.radius(forward(), strength=1.0)
+    for penalty in (penalties.radius, penalties.activations):
+        with pytest.raises(ValueError, match="it has none"):
+            penalty(forward(), strength=1.0)

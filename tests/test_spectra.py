@@ -79,6 +79,10 @@ def test_other_metrics_under_vmap():
     for measure in (
         metrics.fourier_spectrum,
         metrics.top_gap,
+        metrics.shared_direction,
+        lambda w: metrics.stable_rank(w[:, 0]),
+        lambda w: metrics.radial_energy(w, w.flip(1))["mean"],
+        lambda w: metrics.radial_energy(w, w.flip(1))["summed"],
         lambda w: metrics.gini(w[:, 0]),
         lambda w: metrics.participation_ratio(w[:, 0]),
         lambda w: metrics.top_share(w[:, 0], k=2),
@@ -160,9 +164,30 @@ def test_effective_rank_by_hand():
     assert metrics.effective_rank(values) == pytest.approx(2**1.5)
     assert metrics.effective_rank(torch.zeros(4)) == 0
     for bad in (torch.tensor(1.0), torch.zeros(0), torch.zeros(2, 2)):
-        for measure in (metrics.effective_rank, metrics.power_law_exponent):
+        for measure in (
+            metrics.effective_rank,
+            metrics.stable_rank,
+            metrics.power_law_exponent,
+        ):
             with pytest.raises(ValueError, match="^A spectrum is one row of values"):
                 inspect.unwrap(measure)(bad)
+
+
+def test_stable_rank_is_that_of_the_norms():
+    """Of a matrix with many columns, of one of rank one, and of equal sizes."""
+    rows = random(20, 30)
+    both = torch.linalg.matrix_norm(rows), torch.linalg.matrix_norm(rows, ord=2)
+    rank = metrics.stable_rank(metrics.gram_eigenvalues(rows))
+    assert float(rank) == pytest.approx(float(both[0] / both[1]) ** 2, rel=1e-12)
+    assert rank.shape == () and rank.dtype == torch.float64
+    one = torch.outer(rows[:, 0], rows[0])
+    assert metrics.stable_rank(metrics.gram_eigenvalues(one)) == pytest.approx(1)
+    assert metrics.stable_rank(torch.tensor([0.0, 9.0, 3.0])) == pytest.approx(4 / 3)
+    for scale in (1e-30, 1e30):
+        assert metrics.stable_rank(torch.full((7,), scale)) == pytest.approx(7)
+    assert metrics.stable_rank(torch.zeros(4)) == 0
+    broken = metrics.gram_eigenvalues(torch.tensor([[1.0, torch.inf]]))
+    assert metrics.stable_rank(broken).isnan()
 
 
 @pytest.mark.parametrize("seed", range(5))

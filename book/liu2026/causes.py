@@ -465,10 +465,15 @@ tables.prose(f"""
 collapse, rounded or simulated, and gone when the sum is restored.
 
 **The spikes follow the other effect of collapse.** They stay when the sum is restored, and
-they end when the correct gradient is. So a missing gradient is enough, and inflation is
-not necessary; whether it would be enough by itself, no arm tells. The simulation shows
-that rounding noise is not needed either. What the paper reports of its projection, that it
-ends the spikes, is not what we find.
+they end when the correct gradient is. So in these networks a missing gradient is enough,
+and inflation is not necessary; whether it would be enough by itself, no arm tells. The
+simulation shows that rounding noise is not needed either. What the paper reports of its
+projection, that it ends the spikes, is not what we find.
+
+**Not in every network.** A small ResNet-18 loses the correct gradient of all its samples and
+has no slingshot ([Figure 13](fig13_resnet.ipynb), where the number of runs is). A small
+VGG-11 with batch norm has collapse and inflation, and no slingshot either
+([Figure 11](fig11_vgg_batch_norm.ipynb)). So neither effect is sufficient everywhere.
 {settles}
 **What the missing gradient does** is measured in [Figure 6](fig06_two_instabilities.ipynb):
 Adam's denominator decays until the preconditioned sharpness reaches the edge of stability.

@@ -343,8 +343,7 @@ tables.settings(
 tables.arms(record)
 
 # %% [markdown]
-# Neither table lists the precision of products: it is bfloat16 with float32 weights (CPU
-# autocast) in the first three arms, and float32 in the two of "float32 logits". Where the
+# "autocast" is the type of matrix products and logits, beside weights in float32. Where the
 # runs differ from the paper, or had to be guessed ([Table 4](
 # tab04_language_model_settings.ipynb) has every setting):
 #

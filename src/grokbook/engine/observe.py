@@ -450,7 +450,7 @@ def exact_trace(s: Snapshot) -> Values:
         if x.is_floating_point():
             squares = x.flatten(1).square().sum(dim=1)
         else:  # one-hots, one for every token
-            squares = torch.full_like(x[:, 0], x.shape[1])
+            squares = x.new_full(x.shape[:1], x.shape[1], dtype=torch.float64)
         hidden = [t for n, t in seen.taps.items() if n.startswith("hidden.")]
         found = metrics.relu_trace(
             squares,

@@ -181,8 +181,8 @@ class ExactTrace(NamedTuple):
 
 def relu_trace(
     inputs: Float[Tensor, " rows"],
-    weights: Sequence[Float[Tensor, "outputs inputs"]],
-    hidden: Sequence[Float[Tensor, "rows width"]],
+    weights: Sequence[Float[Tensor, "_outputs _inputs"]],
+    hidden: Sequence[Float[Tensor, "rows _width"]],
     logits: Float[Tensor, "rows classes"],
     labels: Int[Tensor, " rows"],
     *,

@@ -44,7 +44,8 @@ def waves(
 ) -> Waves:
     """Modes of activations that were recorded on every pair once, in any order.
 
-    ValueError where p is even or below 3, or where a pair is missing.
+    One network at a time, not under vmap. ValueError where p is even or below 3, or
+    where a pair is missing.
     """
     if p < 3 or p % 2 == 0:
         raise ValueError(f"p is {p}, but these modes need an odd p of at least 3")
@@ -80,5 +81,5 @@ def waves(
         # h = 2 Re F cos - 2 Im F sin + ..., and cos has variance 1/2
         selectivity=share(2 * sides).sqrt(),
         variance=torch.where(is_live, variance, 0.0),
-        largest=p * energy.max().sqrt(),
+        largest=p * torch.where(is_live, energy, 0.0).max().sqrt(),
     )

@@ -1,0 +1,301 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # [Tiwari et al. 2026 · beyond the paper]{.kicker} Is radial suppression another way out of softmax collapse, and does it beat weight decay when both are tuned?
+
+# %% tags=["parameters", "remove-input"]
+scale = "best"
+retrain = False
+device = "auto"
+
+# %% tags=["hide-input"]
+#| fold: "Code: the runs and the claims"
+import math
+
+from IPython.display import display
+
+from grokbook import claims, evidence, plots, tables
+from grokbook.errors import RecordError
+from grokbook.evidence import Run, told
+from grokbook.papers import tiwari2026
+
+plots.use_style()
+page = {"scale": scale, "retrain": retrain, "device": device}
+WAYS = ("softmax", "StableMax", "exact", "⊥Grad")
+COLOUR = {"exact": plots.COLOUR["collapse-free"]}
+record = evidence.record("tiwari2026/remedies", arms=("softmax, penalty",), **page)
+
+
+def coloured(arm):
+    way = arm.removesuffix(", penalty")
+    return Run(record, arm, arm, COLOUR.get(way, plots.COLOUR.get(way)))
+
+
+runs = {arm.name: coloured(arm.name) for arm in record.experiment.arms}
+try:
+    tuned = evidence.record("tiwari2026/tuned", **page)
+except RecordError:
+    tuned = None
+grid = {}
+for arm in tuned.experiment.arms if tuned else ():
+    rate, decay = arm.optimizer.options["lr"], arm.optimizer.options["weight_decay"]
+    if tuned.seeds(arm.name):
+        kind = "penalty" if arm.penalties else "strong decay"
+        grid[kind, rate, decay] = Run(tuned, arm.name, arm.name, plots.COLOUR[kind])
+
+
+def onset(run):
+    return evidence.lasting(run.series("test_accuracy"), above=0.9)
+
+
+onsets = {name: onset(run) for name, run in runs.items() if run.seeds}
+swept = {key: onset(run) for key, run in grid.items()}
+
+
+def best(kind):
+    """Rate and decay of the earliest onset of a kind, or None."""
+    known = {key: claims.median(value) for key, value in swept.items() if key[0] == kind}
+    return min(known, key=known.get) if known else None
+
+
+pair = best("strong decay"), best("penalty")
+sheet = claims.Sheet("tiwari2026/remedies")
+if all(pair):
+    sheet.claim(
+        [grid[key] for key in pair],
+        "each at its best rate and decay: the penalty is the earlier one (ratio above 1)",
+        "relative to the weak baseline the raw numbers are larger but less meaningful as a "
+        "measure of the penalty’s contribution over aggressive norm control in general.",
+        evidence.ratio(*(swept[key] for key in pair)),
+        where="Appendix C.3",
+        above=1,
+        show="{:.2f}",
+        main=True,
+    )
+else:
+    sheet.not_run(
+        "each at its best rate and decay: the penalty is the earlier one (ratio above 1)",
+        "relative to the weak baseline the raw numbers are larger but less meaningful as a "
+        "measure of the penalty’s contribution over aggressive norm control in general.",
+        where="Appendix C.3",
+        main=True,
+    )
+for name, value in onsets.items():
+    sheet.extra(runs[name], f"no decay, {name}: onset (epochs)", value)
+for name in ("softmax", "softmax, penalty"):
+    collapse = runs[name].last("collapse_float32", otherwise=0)
+    words = f"no decay, {name}: samples collapsed in float32 at the end"
+    sheet.extra(runs[name], words, collapse, show="{:.0%}")
+sheet.box()
+
+# %% tags=["hide-input"]
+#| name: fig-tiwari2026-remedies
+#| caption: >
+#|   (a) Test accuracy without any weight decay, with four ways of training and with the
+#|   penalty added to each (dashed); thin lines, seeds. (b) Onset over weight decay at each
+#|   learning rate, with the penalty and without; open marks, not within the epochs trained.
+#| alt: >
+#|   Left, curves of test accuracy over epochs for softmax, StableMax, a collapse-free loss
+#|   and orthogonal gradients, each with and without penalty. Right, onset against weight
+#|   decay.
+#| fold: "Code: draw the figure"
+figure, (left, right) = plots.panels(2, height=3.8)
+for name, run in runs.items():
+    if run.seeds:
+        dashed = {"ls": "--"} if name.endswith("penalty") else {}
+        table = run.series("test_accuracy").ffill()
+        left.plot(table.index, table.median(axis=1), color=run.color, label=name, **dashed)
+        left.plot(table.index, table, color=run.color, lw=0.5, alpha=0.5, **dashed)
+left.set(xlabel="epoch", ylabel="test accuracy", ylim=(-0.02, 1.02))
+left.legend(fontsize=9, loc="best")
+plots.thousands(left)
+rates = sorted({rate for _, rate, _ in grid})
+for kind in ("strong decay", "penalty"):
+    for rate, mark in zip(rates, ("o", "s", "^"), strict=False):
+        keys = sorted(key for key in grid if key[:2] == (kind, rate))
+        medians = [claims.median(swept[key]) for key in keys]
+        ends = [
+            value if math.isfinite(value) else float(grid[key].settings.epochs)
+            for key, value in zip(keys, medians, strict=True)
+        ]
+        decays = [key[2] for key in keys]
+        style = {"color": plots.COLOUR[kind], "ls": "--" if kind == "penalty" else "-"}
+        name = "with the penalty" if kind == "penalty" else "decay alone"
+        right.plot(decays, ends, lw=1.2, label=f"{name}, rate {rate:g}", **style)
+        for decay, end, value in zip(decays, ends, medians, strict=True):
+            fill = style["color"] if math.isfinite(value) else "white"
+            right.plot(decay, end, mark, color=style["color"], mfc=fill, ms=7)
+right.set(xlabel="weight decay", ylabel="onset (epoch)", xscale="log", yscale="log")
+if grid:
+    right.legend(fontsize=9)
+else:
+    right.text(0.5, 0.5, "not run yet", transform=right.transAxes, ha="center")
+plots.letter([left, right], ["no decay", "decay and penalty, tuned"])
+plots.show(figure)
+
+# %% [markdown]
+# ## What to see
+
+# %% tags=["remove-input"]
+def case(name):
+    """Onset of an arm, or the accuracy that it ended with."""
+    run, value = runs[name], onsets[name]
+    if math.isfinite(claims.median(value)):
+        return f"{told(value)} (n = {len(value)})"
+    end = told(run.last("test_accuracy"), "{:.0%}")
+    return f"not within {run.settings.epochs:,} (accuracy {end}, n = {len(value)})"
+
+
+pairs = "; ".join(
+    f"{way}: {case(way)}, with the penalty {case(way + ', penalty')}"
+    for way in WAYS
+    if {way, f"{way}, penalty"} <= onsets.keys()
+)
+collapse = {
+    name: told(runs[name].last("collapse_float32", otherwise=0), "{:.0%}")
+    for name in ("softmax", "softmax, penalty")
+    if runs[name].seeds
+}
+shares = "; ".join(f"{name}: {share}" for name, share in collapse.items())
+table = ""
+if all(pair):
+    (_, rate, decay), (_, other, beside) = pair
+    table = f"""
+* **Tuned** (b). Decay alone is earliest at rate {rate:g} and decay {decay:g}:
+  {told(swept[pair[0]])}. With the penalty, at rate {other:g} and decay {beside:g}:
+  {told(swept[pair[1]])}. n = {len(swept[pair[0]])} and {len(swept[pair[1]])}.
+"""
+tables.prose(f"""
+* **Onset without decay** (a), in epochs. {pairs}.
+* **{{term}}`Softmax collapse`** at the end, share of the training samples: {shares}.
+{table}
+""")
+
+# %% [markdown]
+# ## The idea
+#
+# {cite:t}`prieto2025` find that without {term}`weight decay` a network stops at
+# {term}`softmax collapse`, and that StableMax or {term}`orthogonal gradients <orthogonal
+# gradient>` get it going again. {cite:t}`tiwari2026` say that hidden activations grow until
+# the softmax saturates, and that {term}`radial suppression` stops that. If so, the penalty
+# should do what the two remedies do, and add nothing to them.
+#
+# It need not. The penalty fixes the {term}`radius` of the hidden layers, not the size of
+# the {term}`logits <logit>`: the last matrix is free to grow. For a row $h$ with
+# $|h| = \sqrt d$ the largest gap that a matrix of norm $s$ can make is $s \sqrt{2d}$:
+
+# %%
+import torch
+
+d = 128
+h = torch.randn(d)
+h *= d**0.5 / h.norm()
+for size in (0.5, 1.0, 2.0):
+    rows = torch.stack([h, -h]) / h.norm() * size / 2**0.5  # Frobenius norm = size
+    gap = float((rows @ h)[0] - (rows @ h)[1])
+    print(f"matrix of norm {size}: gap {gap:.1f}")
+    assert abs(gap - size * (2 * d) ** 0.5) < 1e-3
+
+# %% [markdown]
+# A gap of 17 is enough for a loss of exactly zero in float32, and a matrix of norm 1.1
+# makes it for one pair of classes.
+#
+# ## The claims
+#
+# The paper compares its penalty at decay 0.001 with decay 0.1 and no penalty. Here both get
+# the same grid of learning rates and decays, and each is judged at its best. The grid is
+# ours; so are all rows but the first.
+
+# %% tags=["hide-input"]
+#| fold: "Code: the table of claims"
+sheet.table()
+
+# %% [markdown]
+# ## What was run
+
+# %% tags=["hide-input"]
+#| fold: "Code: the settings beside the paper's, and the arms"
+for one in filter(None, (record, tuned)):
+    display(tables.settings(one, paper=tiwari2026.PAPER))
+    display(tables.arms(one))
+
+# %% [markdown]
+# 1. *No decay* in (a), as in Prieto et al., so that nothing but the loss and the penalty
+#    acts. Their network and rate differ from these.
+# 2. *"exact"* is the {term}`collapse-free cross-entropy`.
+# 3. *Onset* is the first epoch from which on the test accuracy stays above 90 %.
+# 4. *60 % of the pairs*, the cell of the paper's Table 6 where all arms are fastest.
+
+# %% [markdown]
+# ## Reading the result
+
+# %% tags=["remove-input"]
+done = [n for n, v in onsets.items() if math.isfinite(claims.median(v))]
+open_ends = [n for n in onsets if n not in done]
+outcome = (
+    f"Generalised within the budget: {', '.join(done)}. "
+    if done
+    else "None of the arms without decay generalised within the budget. "
+)
+outcome += f"Not within it: {', '.join(open_ends)}." if open_ends else ""
+tables.prose(f"""
+**A way out of collapse?** {outcome} Where a loss that cannot collapse and the penalty do
+the same, collapse may be what the penalty acts on. Where they differ, it is something else.
+
+**Tuning.** A comparison of one setting each says which setting was the better choice, not
+which method is. The grid is small, and the best point of either may lie outside of it.
+
+**Limits.** {record.scale} scale, n as printed, one task. Arms that did not generalise in
+{record.experiment.arms[0].epochs:,} epochs may do so later.
+""")
+
+# %% [markdown]
+# ## Try it
+#
+# ```{exercise}
+# :label: ex-tiwari2026-remedies-sphere
+# Suppose every row has $|h| = \sqrt d$ and the head's rows have norm 1. How large can one
+# logit be, and from which width on can a sample collapse in float32?
+# ```
+#
+# ````{solution} ex-tiwari2026-remedies-sphere
+# :class: dropdown
+# A logit is at most $\sqrt d$ and a gap at most $2 \sqrt d$:
+#
+# ```python
+# import math
+# gap = 24 * math.log(2)
+# print(f"from width {math.ceil((gap / 2) ** 2)} on")
+# ```
+# ````
+#
+# ```{exercise}
+# :label: ex-tiwari2026-remedies-fair
+# The paper calls decay 0.1 "a fair comparison". What would you fix, and what would you let
+# each method choose?
+# ```
+#
+# ```{solution} ex-tiwari2026-remedies-fair
+# :class: dropdown
+# Fix network, data, start, budget and the number of settings tried. Let each method choose
+# its rate, its decay and its own strength by the same rule, with seeds that are not those
+# of the comparison.
+# ```
+
+# %% [markdown]
+# ## Run it yourself
+#
+# ```bash
+# make page PAGE=tiwari2026/remedies SCALE=laptop
+# grokbook run tiwari2026/remedies tiwari2026/tuned --scale paper --device cuda
+# ```
+
+# %% tags=["hide-input"]
+#| fold: "Code: where the numbers come from"
+tables.provenance(record)

@@ -1,0 +1,257 @@
+"""Fourier modes of activations: planted waves, bases by least squares, what is
+refused."""
+
+import inspect
+import math
+
+import pytest
+import shapes
+import torch
+from helpers import random
+
+from grokbook import metrics
+from grokbook.engine.observe import Seen, Snapshot, observe
+
+shapes.check(metrics)
+
+P = 11
+K = P // 2  # frequencies
+PAIRS = torch.cartesian_prod(torch.arange(P), torch.arange(P))
+A, B = PAIRS.double().T
+W = 2 * math.pi / P
+
+
+def cos(x):
+    return torch.cos(W * x)
+
+
+def sin(x):
+    return torch.sin(W * x)
+
+
+def found(*neurons, order=None, dtype=torch.float64):
+    """The modes of neurons given on the pairs in order, seen in another."""
+    table = torch.stack(neurons, 1).to(dtype)
+    rows = torch.randperm(P * P) if order is None else order
+    return metrics.waves(table[rows], PAIRS[rows], P)
+
+
+def only(k, value=1.0):
+    """``value`` at frequency k and 0 at the others."""
+    row = torch.zeros(K, dtype=torch.float64)
+    row[k - 1] = value
+    return row
+
+
+def close(ours, true):
+    torch.testing.assert_close(ours, true, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("k", range(1, K + 1))
+def test_a_wave_of_the_sum(k):
+    """All product, all of one frequency, and a cosine that is selected."""
+    waves = found(cos(k * (A + B)), 3 * sin(k * (A + B)) - 5)
+    for neuron in range(2):
+        close(waves.product[neuron], only(k))
+        close(waves.additive[neuron], only(k, 0.0))
+        close(waves.selectivity[neuron], only(k))
+    close(waves.variance, torch.tensor([0.5, 4.5]).double())
+    assert float(waves.largest) == pytest.approx(3 * P / 2)
+
+
+@pytest.mark.parametrize("phase", [0.3, 1.2, 2.0])
+def test_selectivity_is_the_better_of_two_phases(phase):
+    waves = found(torch.cos(2 * W * (A + B) + phase))
+    close(waves.product[0], only(2))
+    close(
+        waves.selectivity[0], only(2, max(abs(math.cos(phase)), abs(math.sin(phase))))
+    )
+
+
+def test_a_wave_of_the_difference_is_a_product_that_no_sum_selects():
+    waves = found(cos(3 * (A - B)), cos(3 * A) * cos(3 * B), sin(3 * A) * cos(3 * B))
+    for neuron in range(3):
+        close(waves.product[neuron], only(3))
+        close(waves.additive[neuron], only(3, 0.0))
+    close(waves.selectivity[0], only(3, 0.0))
+    close(waves.selectivity[1], only(3, 0.5**0.5))  # half of it is of the sum
+    close(waves.selectivity[2], only(3, 0.5**0.5))
+
+
+def test_a_wave_of_one_operand_is_additive():
+    waves = found(cos(4 * A), sin(4 * B + 1), cos(2 * A) + 2 * sin(5 * B))
+    for neuron in range(2):
+        close(waves.additive[neuron], only(4))
+    close(waves.additive[2], only(2, 0.2) + only(5, 0.8))
+    close(waves.product, torch.zeros(3, K).double())
+    close(waves.selectivity, torch.zeros(3, K).double())
+
+
+def test_a_network_that_learned_its_pairs_by_heart_is_additive():
+    """Any u(a) + v(b) has all of its variance there, and a product of both has not."""
+    u, v = random(2, P).double()
+    memoriser = u[PAIRS[:, 0]] + v[PAIRS[:, 1]]
+    waves = found(memoriser, u[PAIRS[:, 0]] * v[PAIRS[:, 1]])
+    assert float(waves.additive[0].sum()) == pytest.approx(1, rel=1e-12)
+    close(waves.product[0], only(1, 0.0))
+    assert waves.additive[1].sum() < 0.9 and waves.product[1].sum() > 0.01
+
+
+def test_two_frequencies_at_once_are_neither():
+    """cos(2a + 3b), with its constant left out of everything."""
+    waves = found(cos(2 * A + 3 * B) + 100)
+    for share in (waves.product, waves.additive, waves.selectivity):
+        close(share[0], only(1, 0.0))
+    close(waves.variance, torch.tensor([0.5]).double())
+    assert float(waves.largest) == pytest.approx(P / 2)
+
+
+def test_shares_of_a_mixture():
+    """Squares of the amplitudes: 9, 16 and 144 parts of 169."""
+    mixed = 3 * cos(A + B) + 4 * sin(2 * A) + 12 * cos(5 * (A - B))
+    waves = found(mixed)
+    close(waves.product[0], only(1, 9 / 169) + only(5, 144 / 169))
+    close(waves.additive[0], only(2, 16 / 169))
+    close(waves.selectivity[0], only(1, 3 / 13))
+    assert float(waves.variance[0]) == pytest.approx(169 / 2)
+
+
+def of_basis(neuron, *basis):
+    """Share of the variance that a least-squares fit explains."""
+    basis = torch.stack(basis, 1)
+    centred = neuron - neuron.mean()
+    fit = basis @ torch.linalg.lstsq(basis, centred[:, None]).solution
+    return float(1 - (centred[:, None] - fit).square().sum() / centred.square().sum())
+
+
+def test_shares_are_those_of_least_squares_and_correlation():
+    """Of random neurons, every frequency by itself."""
+    neurons = random(3, P * P).double() + 0.3 * cos(A + B)
+    waves = found(*neurons)
+    for j, k in [(j, k) for j in range(3) for k in range(1, K + 1)]:
+        of_a, of_b = (cos(k * A), sin(k * A)), (cos(k * B), sin(k * B))
+        product = of_basis(neurons[j], *(x * y for x in of_a for y in of_b))
+        assert float(waves.product[j, k - 1]) == pytest.approx(product, rel=1e-9)
+        additive = of_basis(neurons[j], *of_a, *of_b)
+        assert float(waves.additive[j, k - 1]) == pytest.approx(additive, rel=1e-9)
+        both = torch.stack([neurons[j], cos(k * (A + B)), sin(k * (A + B))])
+        best = torch.corrcoef(both)[0, 1:].abs().max()
+        assert float(waves.selectivity[j, k - 1]) == pytest.approx(
+            float(best), rel=1e-9
+        )
+    close(waves.variance, neurons.var(dim=1, correction=0))
+    assert not torch.allclose(waves.product, waves.additive, rtol=0.1)
+
+
+def test_neurons_that_never_vary():
+    """Nothing of a constant, however large and whatever it stands beside."""
+    zero, constant = torch.zeros(P * P), torch.full((P * P,), 1 / 3)
+    waves = found(zero, 1e6 * constant, cos(A + B), constant)
+    for part in (waves.product, waves.additive, waves.selectivity, waves.variance):
+        assert not part[[0, 1, 3]].any() and part[2].any()
+    assert float(waves.largest) == pytest.approx(P / 2)
+    assert not any(part.any() for part in found(zero, constant))
+
+
+def test_rows_in_any_order_and_precision():
+    neurons = [random(P * P, seed=k).double() for k in range(3)]
+    plain = found(*neurons, order=torch.arange(P * P))
+    for part, other in zip(plain, found(*neurons), strict=True):
+        close(other, part)
+    rough = found(*neurons, dtype=torch.float32)
+    for part, other in zip(plain, rough, strict=True):
+        assert other.dtype == torch.float64
+        torch.testing.assert_close(other, part, rtol=1e-5, atol=1e-5)
+    swapped = metrics.waves(neurons[0][:, None], PAIRS.flip(1), P)  # b, a
+    close(swapped.product, plain.product[:1])
+    turned = metrics.waves(neurons[0][:, None], PAIRS.roll(1, 0), P)
+    assert not torch.allclose(turned.selectivity, plain.selectivity[:1], rtol=0.01)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "p", "message"),
+    [
+        (PAIRS, 10, "p is 10, but these modes need an odd p"),
+        (PAIRS[:1], 1, "p is 1, .* of at least 3"),
+        (PAIRS[1:], P, "each of the 121 pairs .* once, not on 120 rows of 2 tokens"),
+        (torch.cat([PAIRS[1:], PAIRS[1:2]]), P, "each of the 121 pairs .* once"),
+        (torch.cat([PAIRS, PAIRS[:1]]), P, "not on 122 rows"),
+        (PAIRS, 9, "each of the 81 pairs"),
+        (torch.nn.functional.pad(PAIRS, (0, 1), value=P), P, "rows of 3 tokens"),
+        (PAIRS[:, :1], P, "rows of 1 tokens"),
+        (PAIRS.double(), P, "each of the 121 pairs"),
+    ],
+)
+def test_pairs_that_are_not_all_of_them(pairs, p, message):
+    waves = inspect.unwrap(metrics.waves)  # as it is without checks of shapes
+    with pytest.raises(ValueError, match=message):
+        waves(torch.ones(len(pairs), 2), pairs, p)
+
+
+# As an observable ------------------------------------------------------------------
+
+
+def snapshot(*layers, p=P):
+    """A network on all pairs whose hidden layers hold these neurons."""
+    pairs = torch.cartesian_prod(torch.arange(p), torch.arange(p))
+    order = torch.randperm(p * p)
+    parts = {}
+    for split, rows in (("train", order[:50]), ("test", order[50:])):
+        taps = {f"pre.{k}": layer[rows] for k, layer in enumerate(layers)}
+        taps |= {f"hidden.{k}": layer[rows] for k, layer in enumerate(layers)}
+        empty = torch.zeros(len(rows), p)
+        parts[split] = Seen(pairs[rows], empty, empty[:, 0].long(), empty[:, 0], taps)
+    return Snapshot({"w": torch.zeros(1)}, **parts)
+
+
+def test_a_layer_of_planted_neurons():
+    """Five of frequency 2, four of 4, one of 1 and 3, one of a alone, one dead."""
+    neurons = [cos(2 * (A + B)), cos(2 * A) * cos(2 * B)]
+    neurons += [cos(2 * (A + B)), sin(2 * (A + B)), cos(2 * (A + B)) + 4]
+    neurons += [2 * cos(4 * (A + B))] * 4
+    neurons += [cos(A + B) + cos(3 * (A + B)) / 2]
+    neurons += [cos(5 * A) + cos(5 * (A + B)) / 10, torch.ones(P * P)]
+    first = torch.stack([cos(A), sin(B)], 1)
+    values = observe(snapshot(first, torch.stack(neurons, 1)), ["periodic"])
+    assert all(v.shape == () and v.dtype == torch.float64 for v in values.values())
+    energy = torch.tensor([1, 4.5, 0.25, 16, 0.01]).double() / 2  # of products
+    total = float(energy.sum()) + 0.5
+    expected = {
+        "live": 11 / 12,
+        "coherence": 1,
+        "coherent": 9 / 11,  # all but the one of two frequencies and the one of a
+        "fit": float(energy.sum()) / total,
+        "fit_additive": 0.5 / total,
+        "frequencies": float(energy.sum() ** 2 / energy.square().sum()),
+        "largest_mode": P,
+        "selectivity": 1,
+        "second_selectivity": 0,
+        "frequencies_of_four": 2,
+        "top_three": 10 / 11,
+    }
+    layer = {n.partition(".")[0]: v for n, v in values.items() if "hidden.1" in n}
+    assert {n: float(v) for n, v in layer.items()} == pytest.approx(expected, abs=1e-9)
+    for k, neurons_of, best in zip(
+        range(1, K + 1), (1, 5, 0, 4, 1), (0.8, 1, 0.2, 1, 1 / 101), strict=True
+    ):
+        share = float(energy[k - 1]) / total
+        assert float(values[f"energy_of_frequency.{k}"]) == pytest.approx(share)
+        assert float(values[f"best_fit_of_frequency.{k}"]) == pytest.approx(best)
+        assert values[f"neurons_of_frequency.{k}"] == neurons_of
+    assert values["fit_additive.hidden.0"] == pytest.approx(1)
+    assert values["fit.hidden.0"] == pytest.approx(0, abs=1e-12)
+    assert not any("pre." in name for name in values)
+
+
+def test_the_second_selectivity_is_a_share_of_the_first():
+    """Amplitudes 2 and 1 in all neurons but a few."""
+    mixed = 2 * cos(A + B) + sin(3 * (A + B))
+    layer = torch.stack([mixed, 5 * mixed, mixed + 1, cos(A + B)], 1)
+    values = observe(snapshot(layer), ["periodic"])
+    assert values["second_selectivity.hidden.0"] == pytest.approx(0.5)
+    assert values["selectivity.hidden.0"] == pytest.approx(0.8**0.5)
+
+
+def test_a_layer_without_a_live_neuron():
+    values = observe(snapshot(torch.ones(P * P, 3)), ["periodic"])
+    assert not any(values.values())
