@@ -138,7 +138,7 @@ def tab02(scale: str) -> Iterator[Arm]:
 
 
 @EXPERIMENTS.experiment(
-    reduced="width 128 of 512, 12,000 of 50,000 epochs, p of 97 alone, one seed of five",
+    reduced="width 128 of 512, 12,000 of 50,000 epochs, p = 97 alone, one seed",
     paper_seeds=5,
 )
 def tab06(scale: str) -> Iterator[Arm]:
