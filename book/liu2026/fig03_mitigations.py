@@ -308,7 +308,7 @@ for place, (panel, key) in enumerate(zip(axes, titles, strict=True)):
             if one in runs:
                 plots.curve(panel, runs[one], "head_norm", label=label)
             else:
-                panel.plot([], [], color=PLANNED[one][2], label=f"{label}: not run yet")
+                panel.plot([], [], color=PLANNED[one][2], label=f"{label}: not run")
         panel.set_ylabel("norm of the head")
         panel.legend(loc="upper left", fontsize=9, handlelength=1.2)
     elif key in runs:

@@ -306,11 +306,8 @@ tables.settings(
         "model.width": "128",
         "model.hidden": "4 × width",
         "model.causal": "True",
-        "batch size": "512",
         "dataset.operation": "divide",
         "loss.dtype": "float32",
-        "epochs (full batch)": "100,000 steps of 512 rows",
-        "steps": "100,000",
         "weights": "float32",
     },
 )

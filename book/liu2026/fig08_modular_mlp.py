@@ -318,11 +318,8 @@ tables.settings(
         "model.widths": "(512, 512, 512, 512, 512)",
         "model.vocabulary": "99",
         "model.positions": "4",
-        "batch size": "512",
         "dataset.operation": "divide",
         "loss.dtype": "float32",
-        "epochs (full batch)": "100,000 steps of 512 rows",
-        "steps": "100,000",
         "weights": "float32",
     },
 )

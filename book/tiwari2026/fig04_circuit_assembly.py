@@ -188,12 +188,12 @@ sheet.extra(push, "penalty: largest R² of any unit at any log", top[push])
 chance = measured(push, by_chance)
 words = "penalty: share of all names of the numbers that order them as well or better"
 sheet.extra(push, words, chance, show="{:.0%}")
-sheet.extra(
-    push, "the same number at the start", push.at(NUMBER, 0), show="{:.1f}"
-)
+sheet.extra(push, "the same number at the start", push.at(NUMBER, 0), show="{:.1f}")
 for run in runs:
     share = measured(run, three, ENERGY)
-    words = f"{run.label}: share of the three strongest frequencies in the energy of all"
+    words = (
+        f"{run.label}: share of the three strongest frequencies in the energy of all"
+    )
     sheet.extra(run, words, share, show="{:.0%}")
 words = "strong decay: rank correlation of k with the first log"
 sheet.extra(decay, words, order_of[decay], show="{:+.2f}")
@@ -308,7 +308,9 @@ for run, mark in zip(runs, "so^", strict=True):
     for seed in run.seeds:
         first = arrivals(by_frequency(run, FIT, seed))
         label = run.label if seed == run.seeds[0] else None
-        left.plot(first.index, first, mark, color=run.color, ms=5, alpha=0.7, label=label)
+        left.plot(
+            first.index, first, mark, color=run.color, ms=5, alpha=0.7, label=label
+        )
     plots.curve(right, run, NUMBER)
 left.set(xlabel="frequency k", ylabel="first epoch above 0.1", xlim=(0, len(every) + 1))
 left.yaxis.set_major_formatter(lambda value, _: f"{value / 1000:g}k" if value else "0")

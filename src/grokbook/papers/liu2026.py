@@ -46,9 +46,10 @@ TABLE2 = {
     "optimizer.weight_decay": "0",
     "schedule": "warmup",
     "schedule.over": "10",
-    "batch_size": "512",
-    "epochs": "100,000 steps",
-    "dtype": "float32",
+    "batch size": "512",
+    "steps": "100,000",
+    "epochs (full batch)": "100,000 steps of 512 rows",
+    "weights": "float32",
     "seeds": "42",
 }
 """What Table 2 says of the modular runs, by the names of ``tables.settings``."""
@@ -63,9 +64,9 @@ TABLE3 = {
     "optimizer.betas": "(0.9, 0.95)",
     "optimizer.eps": "1e-08",
     "optimizer.weight_decay": "0",
-    "batch_size": "full batch",
+    "batch size": "full batch",
     "epochs (full batch)": "10,000",
-    "dtype": "float32",
+    "weights": "float32",
     "seeds": "42",
 }
 """What Table 3 says of the CIFAR-10 runs, by the same names."""
@@ -435,11 +436,11 @@ TABLE4 = {
     "optimizer.betas": "(0.9, 0.95)",
     "optimizer.eps": "1e-08",
     "optimizer.weight_decay": "0",
-    "wrapper clip": "1",
+    "gradient": "clipped at 1",
     "schedule": "cosine to 1e-5",
     "schedule.warmup": "5,000",
-    "batch_size": "64 sequences",
-    "epochs": "100,000 steps",
+    "batch size": "64 sequences",
+    "steps": "100,000",
     "autocast": "bfloat16",
 }
 """What Table 4 says; peak rate, depth, width, heads and seed are missing there."""

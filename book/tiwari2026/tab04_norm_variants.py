@@ -1,0 +1,443 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # [Tiwari et al. 2026 · Table 4]{.kicker} Layer norm, RMS norm and the penalty: the table's own penalty row is from another experiment
+
+# %% tags=["parameters", "remove-input"]
+scale = "best"
+retrain = False
+device = "auto"
+
+# %% tags=["hide-input"]
+#| fold: "Code: the runs and the claims"
+import statistics
+from itertools import combinations_with_replacement
+
+import pandas as pd
+import torch
+from IPython.display import display
+
+from grokbook import claims, evidence, plots, tables
+from grokbook.errors import RecordError
+from grokbook.evidence import Run, told
+from grokbook.papers import tiwari2026
+
+plots.use_style()
+PRINTED = {  # Table 4: onset and its deviation, trace, rank
+    "baseline": (float("inf"), 0, 42.5, 135),
+    "layer norm": (8000, 450, 57.9, 464),
+    "RMS norm": (8500, 520, 35.5, 498),
+    "penalty": (6167, 624, 1.4, 443),
+}
+ROWS = {m: f"| {w} |" for m, w in {
+    "baseline": "Baseline (WD) | DNG (100k) | 42.5 2.1 | 135 4",
+    "layer norm": "LayerNorm (No Affine) | 8,000 450 | 57.9 3.2 | 464 5",
+    "RMS norm": "RMSNorm | 8,500 520 | 35.5 2.8 | 498 2",
+    "penalty": "Norm Penalty (Ours) | 6,167 624 | 1.4 0.1 | 443 3",
+}.items()}  # fmt: skip
+TABLE2 = {"baseline": (float("inf"), 42.5, 135), "penalty": (2460, 1.4, 443)}
+TEST, RANK = "test_accuracy", "effective_rank.hidden.0"
+
+
+def found(name, arms):
+    """The record of an experiment; None where there is none yet."""
+    try:
+        return evidence.record(
+            f"tiwari2026/{name}", scale=scale, retrain=retrain, device=device, arms=arms
+        )
+    except RecordError:
+        if retrain:
+            raise
+        return None
+
+
+base, normed = found("fig01", ("penalty",)), found("tab02", ("layer norm",))
+records = [record for record in (base, normed) if record]
+runs = {
+    arm: Run(record, arm, arm, plots.COLOUR[arm])
+    for arm in PRINTED
+    if (record := normed if "norm" in arm else base)
+}
+there = {arm: run for arm, run in runs.items() if run.seeds}
+push, free = runs["penalty"], runs["baseline"]
+none = pd.Series(dtype=float)
+
+
+def onset(arm):
+    """First epoch with a test accuracy above 90 % for good; empty if not run."""
+    known = arm in there
+    return evidence.lasting(runs[arm].series(TEST), above=0.9) if known else none
+
+
+def value(arm, column):
+    """The last value of a column; empty if not run."""
+    return there[arm].last(column) if arm in there else none
+
+
+def trace(arm):
+    """Of the training loss' Hessian: exact, with norms from 20 probes."""
+    return value(arm, "hessian_trace" if "norm" in arm else "train_trace")
+
+
+def tell(values, show="{:,.0f}"):
+    """As `told`; an arm without a seed has nothing to tell yet."""
+    return told(values, show) if len(values) else "not run yet"
+
+
+def times(quantity, arm, other="penalty"):
+    """A quantity of an arm over that of another; empty if either was not run."""
+    one, two = evidence.paired(quantity(arm), quantity(other))
+    if quantity is onset:  # 0: the other one never comes
+        return evidence.ratio(one, two).mask(two == float("inf"), 0).astype(float)
+    return (one / two).astype(float)
+
+
+def triples(mean, spread, step=100, count=3):
+    """All multisets of epochs with a mean and a (population) deviation as printed."""
+    middle = round(mean / step)
+    near = [step * k for k in range(max(1, middle - 25), middle + 26)]
+    return [
+        found
+        for found in combinations_with_replacement(near, count)
+        if round(statistics.fmean(found)) == mean
+        and round(statistics.pstdev(found)) == spread
+    ]
+
+
+def listed(*arms):
+    """The runs that a claim rests on, of those that there are."""
+    return [there[arm] for arm in arms if arm in there] or push
+
+
+three = triples(*PRINTED["penalty"][:2])
+five = triples(*PRINTED["penalty"][:2], count=5, step=500)
+NORMS = ("layer norm", "RMS norm")
+both = evidence.paired(*(times(onset, arm) for arm in NORMS))
+QUOTE = "LayerNorm (without affine parameters) achieves 80% of the grokking acceleration of our penalty"
+sheet = claims.Sheet("tiwari2026/tab04", show="{:.2f}")
+sheet.claim(
+    listed("penalty", *NORMS),
+    "the penalty generalises before both norms (the earlier onset of these over its own)",
+    QUOTE,
+    both[0].combine(both[1], min),
+    where="Appendix B.2",
+    above=1,
+    main=True,
+)
+sheet.claim(
+    listed("penalty", "layer norm"),
+    "layer norm has 65 to 95 % of the penalty's acceleration (onset of the penalty over "
+    "its own)",
+    QUOTE,
+    times(onset, "penalty", "layer norm"),
+    where="Appendix B.2",
+    at_least=0.65,
+    at_most=0.95,
+)
+for arm in NORMS:
+    sheet.claim(
+        listed(arm),
+        f"{arm}: test accuracy gets above 90 % for good (epoch)",
+        ROWS[arm],
+        onset(arm),
+        where="Table 4",
+        below=float("inf"),
+        show="{:,.0f}",
+    )
+    sheet.claim(
+        listed("penalty", arm),
+        f"{arm}: trace on the training set at least 10 times the penalty's (ratio)",
+        "the penalty achieves lower Hessian trace than LayerNorm" if arm == NORMS[0]
+        else ROWS[arm],
+        times(trace, arm),
+        where="Appendix B.2" if arm == NORMS[0] else "Table 4",
+        at_least=10,
+        show="{:,.3g}",
+    )
+sheet.claim(
+    listed("layer norm", "baseline"),
+    "the trace with layer norm exceeds that of the baseline (ratio)",
+    ROWS["layer norm"],
+    times(trace, "layer norm", "baseline"),
+    where="Table 4",
+    above=1,
+    show="{:,.3g}",
+)
+sheet.claim(
+    listed("penalty", "layer norm"),
+    "layer norm has a higher rank than the penalty (ratio; entropy rank, layer 1 after "
+    "the ReLU, all pairs)",
+    ROWS["layer norm"],
+    times(lambda arm: value(arm, RANK), "layer norm"),
+    where="Table 4",
+    above=1,
+)
+same = sum(
+    one == two
+    for arm, said in TABLE2.items()
+    for one, two in zip((PRINTED[arm][0], *PRINTED[arm][2:]), said, strict=True)
+)
+sheet.exact(
+    "Tables 2 and 4 agree where both have a number (onset, trace, rank of two methods)",
+    ROWS["penalty"],
+    f"{PRINTED['penalty'][0]:,} here, {TABLE2['penalty'][0]:,} there; the others agree",
+    where="Table 4",
+    held=same,
+    n=6,
+)
+shares = [when / PRINTED["layer norm"][0] for when in (6167, 2460)]
+sheet.exact(
+    "6,167 and 2,460 over 8,000 are 80 %, give or take 5 points",
+    QUOTE,
+    ", ".join(f"{share:.0%}" for share in shares),
+    where="Appendix B.2",
+    held=sum(abs(share - 0.8) <= 0.05 for share in shares),
+    n=2,
+)
+for arm, run in there.items():
+    sheet.extra(run, f"{arm}: last test accuracy", value(arm, TEST), show="{:.1%}")
+    sheet.extra(run, f"{arm}: trace, training set", trace(arm), show="{:.2g}")
+sheet.box()
+
+# %% tags=["hide-input"]
+#| name: fig-tiwari2026-04-table
+#| caption: >
+#|   Layer norm, RMS norm, penalty and baseline. (a) Test accuracy solid, training accuracy
+#|   dashed; hollow diamonds: onsets of Table 4, filled: the penalty's onset of Table 2. The
+#|   paper has width 512. (b), (c) Mean radius of both layers before the norm, with √d
+#|   dashed. A run ends at 99.9 %.
+#| alt: >
+#|   Three panels against the epoch. Left: accuracies of the arms that were run, and the
+#|   paper's diamonds, of which the penalty has two far apart. Middle and right: radii.
+#| fold: "Code: draw the figure"
+figure, axes = plots.panels(3, height=3.5)
+target = push.settings.model.options["widths"][0] ** 0.5
+for arm, run in there.items():
+    plots.accuracy(axes[0], run)
+    for layer in (0, 1):
+        plots.curve(axes[1 + layer], run, f"radius.pre.{layer}", label="")
+for arm in ("penalty", *NORMS):
+    name = "paper" if arm == "penalty" else ""
+    plots.paper(axes[0], PRINTED[arm][0], 90, color=plots.COLOUR[arm], label=name)
+axes[0].plot(2460, 90, "D", ms=5.5, color=push.color, label="paper, Table 2")
+for layer, panel in enumerate(axes[1:], start=1):
+    panel.axhline(target, color=plots.GREY, ls="--", lw=1)
+    panel.text(0.02, target, "√d", transform=panel.get_yaxis_transform(), va="bottom")
+    panel.set(xlabel="epoch", ylabel="mean radius", ylim=(0, None))
+for panel in axes:
+    panel.set_xscale("symlog", linthresh=100)
+    panel.set(xlim=(0, push.settings.epochs), xticks=[0, 100, 1000, 10_000])
+    panel.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+plots.letter(axes, ["accuracy", "radius, layer 1", "radius, layer 2"])
+plots.show(figure)
+
+# %% [markdown]
+# ## What to see
+
+# %% tags=["remove-input"]
+tables.prose(f"""
+* **{{term}}`Onset`**: {{term}}`layer norm <layer norm>` {tell(onset("layer norm"))},
+  {{term}}`RMS norm <RMSNorm>` {tell(onset("RMS norm"))}, penalty
+  {tell(onset("penalty"))}. The paper prints 8,000, 8,500 and 6,167, at another width and
+  share of the pairs.
+* **At the end** test accuracy is {tell(value("layer norm", TEST), "{:.1%}")} with layer norm,
+  {tell(value("RMS norm", TEST), "{:.1%}")} with RMS norm,
+  {tell(value("penalty", TEST), "{:.1%}")} with the penalty and
+  {tell(value("baseline", TEST), "{:.1%}")} in the baseline.
+* **{{term}}`Hessian trace`** on the training set: {tell(trace("layer norm"), "{:.2g}")},
+  {tell(trace("RMS norm"), "{:.2g}")}, {tell(trace("penalty"), "{:.2g}")} and
+  {tell(trace("baseline"), "{:.2g}")}, in that order.
+* **The penalty row** of Table 4 has the trace and the rank of Table 2, and an onset
+  {PRINTED["penalty"][0] / 2460:.1f} times as late.
+""")
+
+# %% [markdown]
+# ## The idea
+#
+# A norm after each linear layer *fixes* the {term}`radius`: RMS norm divides $h$ by its root
+# mean square, layer norm subtracts the mean over units before. Without further weights the
+# result has exactly the length that the penalty asks for,
+#
+# $$
+# \Bigl| \frac{h}{\sqrt{\frac1d |h|^2}} \Bigr| = \sqrt d .
+# $$
+#
+# So the three methods have one sphere in common. Norms are on it from the first epoch, and
+# the gradient of $h$ before the norm has no radial part at all:
+
+# %%
+def radial_part(normed):
+    """|h . g| / (|h| |g|) for a random loss behind a norm."""
+    draw = torch.Generator().manual_seed(0)
+    h, direction = torch.randn(2, 128, generator=draw, dtype=torch.float64)
+    h.requires_grad_()
+    (normed(h) * direction).sum().backward()
+    return (abs(h.detach() @ h.grad) / (h.norm() * h.grad.norm())).item()
+
+
+def rms_norm(h):
+    return h / (h.square().mean()) ** 0.5
+
+
+def layer_norm(h):
+    return rms_norm(h - h.mean())
+
+
+assert radial_part(rms_norm) < 1e-12 and radial_part(layer_norm) < 1e-12
+assert abs(rms_norm(torch.randn(128)).norm().item() - 128**0.5) < 1e-4
+{"RMS norm": f"{radial_part(rms_norm):.0e}", "layer norm": f"{radial_part(layer_norm):.0e}"}
+
+# %% [markdown]
+# If radial gradients were what delays generalisation, norms should do at least as well as a
+# penalty. The paper's numbers say that they take longer.
+#
+# **Where 6,167 comes from.** Onsets are multiples of the distance between two evaluations.
+# The cell lists every set of three multiples of 100 with the printed mean and deviation:
+
+# %%
+assert three == [(5500, 6000, 7000)]
+for count, sets in ((3, three), (5, five)):
+    print(f"{count} seeds: {len(sets)} sets {[sorted(one) for one in sets]}")
+
+# %% [markdown]
+# The first line is of multiples of 100, the second of five seeds and multiples of 500. Only
+# 5,500, 6,000 and 7,000 fit three seeds. The paper has five. Their mean is
+# 6,166.7 and could not be that of five multiples of 100: a fifth of such a sum ends in 0, 20,
+# 40, 60 or 80.
+
+# %% [markdown]
+# ## The claims
+
+# %% tags=["hide-input"]
+#| fold: "Code: the table of claims"
+sheet.table()
+
+# %% [markdown]
+# ## What was run
+
+# %% tags=["hide-input"]
+#| fold: "Code: the settings beside the paper's"
+said = tiwari2026.PAPER | {"model.widths": "(512, 512)", "epochs (full batch)": "100,000"}
+tables.settings(normed or base, paper=said)
+
+# %% tags=["hide-input"]
+#| fold: "Code: the arms"
+for record in records:
+    display(tables.arms(record))
+
+# %% [markdown]
+# There is no official code. What differs from the paper, or had to be inferred:
+#
+# 1. *Size.* Laptop records have width 128 of 512 and 60 % of the pairs, see
+#    [Figure 1](fig01_accuracy_curves.ipynb). Norms run for 12,000 epochs, the others for
+#    15,000. The paper has no onsets of norms for 60 %.
+# 2. *Place of the norm.* On the pre-activation, before the ReLU, in both layers, without
+#    affine weights. The paper does not say.
+# 3. *Trace.* Exact for the penalty and the baseline. With norms it is estimated from 20
+#    random probes.
+# 4. *Rank.* Entropy rank of layer 1 after the ReLU over all pairs: the likeliest source of
+#    the paper's numbers, which its own definition rules out
+#    ([Table 2](tab02_regularisers.ipynb)).
+# 5. *Weight decay* is 0.001 in all four arms.
+
+# %% [markdown]
+# ## Reading the result
+
+# %% tags=["remove-input"]
+tables.prose(f"""
+**Two onsets for one row.** Table 2 has the penalty at 2,460, Table 4 at 6,167, with the same
+trace and the same rank. The sentence that {{term}}`layer norm <layer norm>` has "80% of the
+grokking acceleration" needs the second: {shares[0]:.0%} against {shares[1]:.0%}. With 2,460
+layer norm would have less than a third. So Table 4 seems to be older, with three seeds, and
+the sentence about it stayed.
+
+**The row of layer norm occurs twice.** 8,000 with a deviation of 450 is also the
+transformer's baseline in [Table 9](tab09_norm_and_penalty.ipynb), with the same rank, 464.
+
+**Norms, the penalty and the delay.** A norm removes the radial gradient entirely. Its
+{{term}}`onset` here is {tell(onset("layer norm"))} with layer norm and
+{tell(onset("RMS norm"))} with RMS norm; the penalty's is {tell(onset("penalty"))}. What the
+penalty does beyond fixing a radius, or a norm beyond, is not separated by these arms.
+
+**Curvature and generalisation part ways** in the paper's own table. Layer norm generalises
+with a trace of 57.9, the baseline does not with 42.5. The text has lower curvature go with
+generalisation. A norm also changes what the trace means: weights before it may be scaled
+freely, and the trace scales with the inverse square.
+""")
+
+# %% [markdown]
+# ## Try it
+#
+# ```{exercise}
+# :label: ex-tiwari2026-04t-deviation
+# Are there three multiples of 100 that give 6,167 ± 624 if the deviation divides by $n - 1$?
+# ```
+#
+# ````{solution} ex-tiwari2026-04t-deviation
+# :class: dropdown
+# ```python
+# import statistics
+# from itertools import combinations_with_replacement
+# epochs = range(4000, 8600, 100)
+# for name, spread in (("n", statistics.pstdev), ("n - 1", statistics.stdev)):
+#     sets = [s for s in combinations_with_replacement(epochs, 3)
+#             if round(statistics.fmean(s)) == 6167 and round(spread(s)) == 624]
+#     print(f"dividing by {name}: {sets}")
+# ```
+#
+# Compare the two lines. The paper's other tables fit a division by $n$ as well
+# ([Table 6](tab06_modulus_and_fraction.ipynb)).
+# ````
+#
+# ```{exercise}
+# :label: ex-tiwari2026-04t-scale
+# The weights $W$ before a norm are multiplied by 10. What becomes of the network's output
+# and of the trace of the Hessian with respect to $W$?
+# ```
+#
+# ````{solution} ex-tiwari2026-04t-scale
+# :class: dropdown
+# The output stays, second derivatives with respect to $W$ are divided by 100:
+#
+# ```python
+# import torch
+# x = torch.randn(8, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+# def loss(w):
+#     h = (w.reshape(4, 8) @ x)
+#     return torch.nn.functional.softplus((h / h.square().mean() ** 0.5)[0])
+# w = torch.randn(32, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+# traces = [torch.autograd.functional.hessian(loss, s * w).trace() for s in (1, 10)]
+# print(f"{traces[0] / traces[1]:.1f}")
+# ```
+# ````
+#
+# ```{exercise}
+# :label: ex-tiwari2026-04t-third
+# What would tell whether a fixed radius helps, or the direction of the gradients?
+# ```
+#
+# ```{solution} ex-tiwari2026-04t-third
+# :class: dropdown
+# For example a norm to another length, which has angular gradients at any radius, beside the
+# penalty with other targets ([readings](readings.ipynb)).
+# ```
+
+# %% [markdown]
+# ## Run it yourself
+#
+# Four arms at width 128, one to three seeds, about an hour on one core.
+#
+# ```bash
+# make page PAGE=tiwari2026/tab04 SCALE=laptop
+# ```
+
+# %% tags=["hide-input"]
+#| fold: "Code: where the numbers come from"
+tables.provenance(*records)
