@@ -84,6 +84,26 @@ def test_radius_is_the_formula():
     assert penalties.radius(forward(pre=on_the_sphere), strength=1.0) < 1e-30
 
 
+def test_radius_has_both_derivatives_of_the_formula():
+    """A row of zeros has no direction and gets no gradient; also under vmap."""
+
+    def plain(h):
+        distance = torch.linalg.vector_norm(h, dim=-1) - 6**0.5
+        return 0.3 * distance.square().mean() / 6
+
+    def ours(h):
+        return penalties.radius(forward(pre=h), strength=0.3)
+
+    h = random(3, 4, 6)
+    exact = torch.stack([grad(plain)(one) for one in h])
+    torch.testing.assert_close(torch.func.vmap(grad(ours))(h), exact)
+    bent = torch.autograd.functional.hessian(ours, h[0])
+    torch.testing.assert_close(bent, torch.autograd.functional.hessian(plain, h[0]))
+    empty = torch.cat([h[0], torch.zeros(1, 6, dtype=h.dtype)])
+    slope = grad(ours)(empty)
+    assert (slope[-1] == 0).all() and slope[:-1].abs().min() > 0
+
+
 def test_radius_pulls_along_the_activation():
     """Eq. 7: 2 strength / d (||h|| - r) / ||h|| h, by row; inward and outward."""
     h = torch.stack([random(6), 0.1 * random(6, seed=1), torch.zeros(6).double()])

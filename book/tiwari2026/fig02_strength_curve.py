@@ -184,10 +184,10 @@ reach = "; ".join(f"{s:g}: {told(near[s])}" for s in runs)
 tables.prose(f"""
 * **In the paper** the {{term}}`onset` falls from {PRINTED[0.001][0]:,} epochs at
   $\\lambda$ = 0.001 to {PRINTED[0.05][0]:,} at 0.05, and rises to {PRINTED[1.0][0]:,} at 1.
-* **Here**, at the onset's own definition: {each}. Missing strengths are not trained yet.
+* **Here** the onsets are: {each}. Strengths that are missing are not trained yet.
 * **Test accuracy at the end** by strength: {ends}.
-* **The {{term}}`radius`** of layer 1 reaches 90 % of its target, from below, at epoch, by
-  strength: {reach}.
+* **The {{term}}`radius`** of layer 1 comes from below. By strength, it has 90 % of its
+  target at epoch: {reach}.
 """)
 
 # %% [markdown]
@@ -240,7 +240,7 @@ sheet.table()
 
 # %% tags=["hide-input"]
 #| fold: "Code: the settings beside the paper's, and the arms"
-said = tiwari2026.PAPER | {"model.widths": "(512, 512)", "epochs (full batch)": "100,000"}
+said = tiwari2026.PAPER | {"model.widths": "(512, 512)"}
 for record in {one.name: one for one in (sweep, base)}.values():
     display(tables.settings(record, paper=said))
     display(tables.arms(record))
@@ -270,9 +270,9 @@ strength would come at {longest:,.0f}. Ours have {sweep.experiment.arms[0].epoch
 So an onset that does not come here is no matter of patience alone. The width may matter.
 
 **Which way the penalty pulls.** In panel (c) the radius of layer 1 starts at
-{told(planned[0.05].at(layer, 0), "{:.1f}")} and comes to its target of {target:.1f} from
-below. There is nothing to suppress in that layer. What the penalty suppresses is in layer 2,
-see [Figure 1](fig01_accuracy_curves.ipynb).
+{told(planned[0.05].at(layer, 0), "{:.1f}")}. It comes to its target of {target:.1f} from
+below. In that layer the penalty inflates. What it suppresses is in layer 2, see
+[Figure 1](fig01_accuracy_curves.ipynb).
 
 **A U needs more than two ends.** Neighbours in this sweep are factors of 2 to 10 apart.
 The paper's minimum is a single point, {PRINTED[0.05][0]:,} against {PRINTED[0.1][0]:,} and

@@ -32,7 +32,8 @@ names = ("baseline", "strong decay", "penalty")
 runs = [Run(record, name, name, plots.COLOUR[name]) for name in names]
 free, decay, push = runs
 there = [run for run in runs if run.seeds]
-p = push.settings.dataset.options["p"]
+task = push.settings.dataset.options
+p, printed = task["p"], {0.6: 1320, 0.5: 2460}[task["train_fraction"]]  # Table 6
 every = range(1, (p + 1) // 2)
 FIT, ENERGY = "best_fit_of_frequency", "energy_of_frequency"
 NUMBER, ALL = "frequencies.hidden.1", "fit.hidden.1"
@@ -89,6 +90,18 @@ def largest(fits):
 def three(energies):
     """Share of the three strongest in the energy of all frequencies, at the end."""
     return energies.iloc[-1].nlargest(3).sum() / energies.iloc[-1].sum()
+
+
+def shared(run, other, many=8):
+    """Of the strongest frequencies at the end, those that another arm has as well."""
+    mine, its = (
+        {
+            seed: set(by_frequency(one, ENERGY, seed).iloc[-1].nlargest(many).index)
+            for seed in one.seeds
+        }
+        for one in (run, other)
+    )
+    return Series({s: len(mine[s] & its[s]) for s in mine if s in its}, dtype=float)
 
 
 def rise(run):
@@ -197,6 +210,9 @@ for run in runs:
     sheet.extra(run, words, share, show="{:.0%}")
 words = "strong decay: rank correlation of k with the first log"
 sheet.extra(decay, words, order_of[decay], show="{:+.2f}")
+common = shared(push, decay)
+words = "of the 8 strongest frequencies, those shared by penalty and strong decay"
+sheet.extra([push, decay], words, common, show="{:.0f}")
 for run in (decay, push):
     share = run.last(ALL) if run.seeds else Series(dtype=float)
     words = f"{run.label}: share of the layer that is periodic, at the end"
@@ -257,6 +273,12 @@ for run in (decay, free):
   R² = {told(top[run], "{:.2f}")}. Its energy is spread over {told(ends[run], "{:.1f}")}
   frequencies, against {told(ends[push], "{:.1f}")} with the penalty."""
         )
+if len(common):
+    lines.append(
+        f"""* **The seed chooses.** Of the eight strongest frequencies with the penalty
+  {told(common)} are also among the eight of strong decay, from the same start. By chance it
+  would be {64 / len(every):.1f}."""
+    )
 lines.append(
     f"""* **Spread is no sign of a circuit.** The untrained network spreads its energy over
   {told(push.at(NUMBER, 0), "{:.1f}")} frequencies, nearly all there are."""
@@ -350,12 +372,13 @@ tables.arms(record)
 #
 # 1. *Size.* Laptop records have width 128 of 512, 60 % of the pairs and 15,000 epochs of
 #    100,000. Frequencies are looked at every 1,000 epochs.
-# 2. *Basis.* The "complete 4-dimensional Fourier basis" may be the products $\cos \cos$,
-#    $\cos \sin$, $\sin \cos$, $\sin \sin$ of one frequency, or its four waves of $a$ and of
-#    $b$ alone. Sums of the latter know nothing of $a + b$. Ours are the products.
+# 2. *Basis.* The "complete 4-dimensional Fourier basis" may be the four products of the waves
+#    of $a$ and $b$ with one frequency. It may also be these four waves alone, whose sums know
+#    nothing of $a + b$. Ours are the products.
 # 3. *R² of what.* Of one unit or of the layer is not said. No frequency can have 0.9 of a
 #    layer that has many. So the claims take the best unit; the layer is the bottom row.
-# 4. *Layer.* Ours is the second hidden layer, after its ReLU.
+# 4. *Layer.* Ours is the second hidden layer, after its ReLU. Units of the first keep to one
+#    frequency more often, see [Figure 5](fig05_neuron_selectivity.ipynb).
 
 # %% [markdown]
 # ## Reading the result
@@ -376,7 +399,7 @@ narrower quantity; its definition does not say.
 tables.prose(f"""
 **No timeline to read.** With the penalty our networks end at a test accuracy of {accuracy},
 and {told(half)} frequencies have a unit above R² = 0.5. The figure shows an unfinished state
-of a run that the paper has finished after 1,320 epochs for this share of pairs.
+of a run that the paper has finished after {printed:,} epochs for this share of pairs.
 {also}
 **"Distributed" is where a network starts.** The number of frequencies is near its maximum in
 an untrained network and falls from there. A claim that a method *spreads* energy therefore

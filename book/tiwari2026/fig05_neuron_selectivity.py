@@ -260,9 +260,9 @@ lines = [
 lines.append(
     f"""* **The untrained network** has {control[one]:.2f} and {control[two]:.3f}. Sorted, it
   has a diagonal too.
-* **Second layer.** Its best selectivity beside the own frequency, its double and its half is
-  {told(of(push, outside, two), "{:.0%}")} of the own with the penalty, in the median unit. So
-  these units belong to no single frequency."""
+* **Second layer, penalty.** Leave out the own frequency of a unit, its double and its half.
+  The best selectivity of the rest is {told(of(push, outside, two), "{:.0%}")} of the own, in
+  the median unit. So these units belong to no single frequency."""
 )
 tables.prose("\n".join(lines))
 
@@ -283,7 +283,7 @@ tables.prose("\n".join(lines))
 
 
 # %%
-def pure(phase, arguments, k=5):
+def pure(phase, arguments, k=1):
     """Selectivity of a unit that has one frequency, for this frequency and its double."""
     waves = sum(torch.cos(2 * torch.pi * k * c / p - phase) for c in arguments)
     s = selectivity(torch.relu(waves)[:, None], arguments)[0]
@@ -389,8 +389,8 @@ one number at a time. Units of the second mix what they get. A figure of "512 hi
 shows one of two layers, and the paper does not say which.
 {also}
 **A circuit needs few frequencies.** A handful, each with several phases, suffices to tell all
-97 sums apart ([Nanda et al.](https://arxiv.org/abs/2301.05217) found five). Clusters at all
-48 would be new. We see none in either layer.
+97 sums apart ({{cite:t}}`nanda2023` found five). Clusters at all
+48 would be new. We see them in neither layer.
 
 **What we cannot say.** With the penalty our networks end at a test accuracy of
 {told(push.last("test_accuracy"), "{:.1%}")}. Where that is far below 100 %, its panels show a

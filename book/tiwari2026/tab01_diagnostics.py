@@ -244,8 +244,8 @@ lines.append(
   512."""
 )
 lines.append(
-    f"""* **The empirical Fisher** has a trace {told(last(push, TRAIN, FISHER))} times smaller than
-  the Hessian at the end. At the start their ratio is {told(first, "{:.2f}")}."""
+    f"""* **The empirical Fisher** has a trace {told(last(push, TRAIN, FISHER) / 1e6, "{:.1f}")} million times
+  smaller than that of the Hessian at the end. At the start their ratio is {told(first, "{:.2f}")}."""
 )
 tables.prose("\n".join(lines))
 
@@ -290,17 +290,17 @@ print(f"256 rows of noise: largest {float(sizes[0]):.1f}, "
 # above 36.5. Activations of a circuit cannot be flatter than noise. The printed pair needs
 # another definition, more rows or shorter ones.
 #
-# *Trace.* Where a sample has the probability $1 - \epsilon$ for its class, its loss is
-# $\epsilon$, nearly, and the curvature of the loss in its logits is $1 - \sum_k p_k^2
-# \approx 2 \epsilon$. So on fitted pairs the trace is the loss times the size of the
-# Jacobian, and whoever trains longer is *flatter*.
+# *Trace.* Let a pair have the probability $1 - \epsilon$ for its class. Then its loss is
+# $\epsilon$, nearly. The curvature of the loss in its logits is $1 - \sum_k p_k^2 \approx 2
+# \epsilon$. So on fitted pairs the trace is the loss times the size of the Jacobian, and
+# whoever trains longer is *flatter*.
 
 # %% tags=["hide-input"]
 #| name: fig-tiwari2026-tab01-trace
 #| caption: >
 #|   (a) On the training pairs the exact trace falls for all arms; dotted, the 42.5 and 1.4
 #|   that the paper prints. (b) On the test pairs it falls only as a network generalises. (c)
-#|   The trace of (a) against the training loss of the same log, from 0.1 down.
+#|   The trace of (a) against the training loss of the same log, the start left out.
 #| alt: >
 #|   Left: three curves fall by four orders of magnitude. Middle: the curve of strong decay
 #|   falls from above 1,000 to tens, the others stay above 1,000. Right: all points lie near
@@ -313,8 +313,7 @@ for run in runs:
     for seed in run.seeds:
         trace = run.series(TRAIN)[seed].dropna()
         loss = run.series("train_loss")[seed].reindex(trace.index)
-        loss = loss[loss < 0.1]
-        axes[2].plot(loss, trace[loss.index], "o", ms=3.5, color=run.color, alpha=0.7)
+        axes[2].plot(loss[1:], trace[1:], "o", ms=3.5, color=run.color, alpha=0.7)
 for level, word in ((42.5, "paper: baseline"), (1.4, "paper: penalty")):
     axes[0].axhline(level, color=plots.GREY, ls=":", lw=1.2)
     place = {"transform": axes[0].get_yaxis_transform(), "ha": "right", "va": "bottom"}
@@ -323,6 +322,7 @@ for panel in axes[:2]:
     plots.thousands(panel)
     panel.set(yscale="log", xlabel="epoch", xlim=(0, push.settings.epochs))
 axes[0].set_ylabel("Hessian trace")
+axes[0].set_ylim(top=300)
 axes[2].set(xscale="log", yscale="log", xlabel="training loss")
 figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
 plots.letter(axes, ["training pairs", "test pairs", "against the loss"])
@@ -412,7 +412,7 @@ Hessian has $p (1 - p)$. With $1 - p = \\epsilon$ the first is $\\epsilon^2$, th
 $\\epsilon$. The approximation that the paper's Proposition 4.3 begins with is off by about
 the loss itself.
 
-**The table against the rest of the paper.** It has the baseline coherent at epoch 34,200;
+**The table against the rest of the paper.** It has the baseline coherent at epoch 34,200.
 Appendix C.1 says that it never is, and Table 2 that it never groks. The epoch of coherence
 with the penalty, 2,460, is that of its {{term}}`onset` to the digit.
 """)

@@ -42,10 +42,10 @@ ROWS = {m: f"| {w} |" for m, w in {
     "penalty": "Norm Penalty (Ours) | 6,167 624 | 1.4 0.1 | 443 3",
 }.items()}  # fmt: skip
 TABLE2 = {"baseline": (float("inf"), 42.5, 135), "penalty": (2460, 1.4, 443)}
-TEST, RANK = "test_accuracy", "effective_rank.hidden.0"
+TEST = "test_accuracy"
 
 
-def found(name, arms):
+def looked_up(name, arms):
     """The record of an experiment; None where there is none yet."""
     try:
         return evidence.record(
@@ -57,7 +57,8 @@ def found(name, arms):
         return None
 
 
-base, normed = found("fig01", ("penalty",)), found("tab02", ("layer norm",))
+base = looked_up("fig01", ("penalty",))
+normed = looked_up("tab02", ("layer norm",))
 records = [record for record in (base, normed) if record]
 runs = {
     arm: Run(record, arm, arm, plots.COLOUR[arm])
@@ -83,6 +84,11 @@ def value(arm, column):
 def trace(arm):
     """Of the training loss' Hessian: exact, with norms from 20 probes."""
     return value(arm, "hessian_trace" if "norm" in arm else "train_trace")
+
+
+def rank(arm):
+    """Entropy rank of layer 1 after the ReLU, of all pairs."""
+    return value(arm, "effective_rank.hidden.0")
 
 
 def tell(values, show="{:,.0f}"):
@@ -116,7 +122,6 @@ def listed(*arms):
 
 
 three = triples(*PRINTED["penalty"][:2])
-five = triples(*PRINTED["penalty"][:2], count=5, step=500)
 NORMS = ("layer norm", "RMS norm")
 both = evidence.paired(*(times(onset, arm) for arm in NORMS))
 QUOTE = "LayerNorm (without affine parameters) achieves 80% of the grokking acceleration of our penalty"
@@ -141,43 +146,20 @@ sheet.claim(
     at_most=0.95,
 )
 for arm in NORMS:
-    sheet.claim(
-        listed(arm),
-        f"{arm}: test accuracy gets above 90 % for good (epoch)",
-        ROWS[arm],
-        onset(arm),
-        where="Table 4",
-        below=float("inf"),
-        show="{:,.0f}",
-    )
-    sheet.claim(
-        listed("penalty", arm),
-        f"{arm}: trace on the training set at least 10 times the penalty's (ratio)",
-        "the penalty achieves lower Hessian trace than LayerNorm" if arm == NORMS[0]
-        else ROWS[arm],
-        times(trace, arm),
-        where="Appendix B.2" if arm == NORMS[0] else "Table 4",
-        at_least=10,
-        show="{:,.3g}",
-    )
-sheet.claim(
-    listed("layer norm", "baseline"),
-    "the trace with layer norm exceeds that of the baseline (ratio)",
-    ROWS["layer norm"],
-    times(trace, "layer norm", "baseline"),
-    where="Table 4",
-    above=1,
-    show="{:,.3g}",
-)
-sheet.claim(
-    listed("penalty", "layer norm"),
-    "layer norm has a higher rank than the penalty (ratio; entropy rank, layer 1 after "
-    "the ReLU, all pairs)",
-    ROWS["layer norm"],
-    times(lambda arm: value(arm, RANK), "layer norm"),
-    where="Table 4",
-    above=1,
-)
+    words = f"{arm}: test accuracy gets above 90 % for good (epoch)"
+    ends = {"below": float("inf"), "show": "{:,.0f}"}
+    sheet.claim(listed(arm), words, ROWS[arm], onset(arm), where="Table 4", **ends)
+    words = f"{arm}: trace on the training set at least 10 times the penalty's (ratio)"
+    bounds = {"at_least": 10, "show": "{:,.3g}", "where": "Table 4"}
+    sheet.claim(listed("penalty", arm), words, ROWS[arm], times(trace, arm), **bounds)
+for other, words, quantity in (
+    ("baseline", "the trace with layer norm exceeds that of the baseline (ratio)", trace),
+    ("penalty", "layer norm has a higher rank than the penalty (ratio; entropy rank, layer "
+     "1 after the ReLU, all pairs)", rank),
+):  # fmt: skip
+    found = times(quantity, "layer norm", other)
+    pair = listed("layer norm", other)
+    sheet.claim(pair, words, ROWS["layer norm"], found, where="Table 4", above=1)
 same = sum(
     one == two
     for arm, said in TABLE2.items()
@@ -195,7 +177,7 @@ shares = [when / PRINTED["layer norm"][0] for when in (6167, 2460)]
 sheet.exact(
     "6,167 and 2,460 over 8,000 are 80 %, give or take 5 points",
     QUOTE,
-    ", ".join(f"{share:.0%}" for share in shares),
+    ", ".join(evidence.words(share, "{:.0%}") for share in shares),
     where="Appendix B.2",
     held=sum(abs(share - 0.8) <= 0.05 for share in shares),
     n=2,
@@ -206,7 +188,7 @@ for arm, run in there.items():
 sheet.box()
 
 # %% tags=["hide-input"]
-#| name: fig-tiwari2026-04-table
+#| name: fig-tiwari2026-tab04
 #| caption: >
 #|   Layer norm, RMS norm, penalty and baseline. (a) Test accuracy solid, training accuracy
 #|   dashed; hollow diamonds: onsets of Table 4, filled: the penalty's onset of Table 2. The
@@ -218,7 +200,7 @@ sheet.box()
 #| fold: "Code: draw the figure"
 figure, axes = plots.panels(3, height=3.5)
 target = push.settings.model.options["widths"][0] ** 0.5
-for arm, run in there.items():
+for run in there.values():
     plots.accuracy(axes[0], run)
     for layer in (0, 1):
         plots.curve(axes[1 + layer], run, f"radius.pre.{layer}", label="")
@@ -226,10 +208,11 @@ for arm in ("penalty", *NORMS):
     name = "paper" if arm == "penalty" else ""
     plots.paper(axes[0], PRINTED[arm][0], 90, color=plots.COLOUR[arm], label=name)
 axes[0].plot(2460, 90, "D", ms=5.5, color=push.color, label="paper, Table 2")
-for layer, panel in enumerate(axes[1:], start=1):
+for layer, panel in enumerate(axes[1:]):
+    highest = max(run.largest(f"radius.pre.{layer}").max() for run in there.values())
     panel.axhline(target, color=plots.GREY, ls="--", lw=1)
     panel.text(0.02, target, "√d", transform=panel.get_yaxis_transform(), va="bottom")
-    panel.set(xlabel="epoch", ylabel="mean radius", ylim=(0, None))
+    panel.set(xlabel="epoch", ylabel="mean radius", ylim=(0, 1.15 * max(target, highest)))
 for panel in axes:
     panel.set_xscale("symlog", linthresh=100)
     panel.set(xlim=(0, push.settings.epochs), xticks=[0, 100, 1000, 10_000])
@@ -243,17 +226,18 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 tables.prose(f"""
-* **{{term}}`Onset`**: {{term}}`layer norm <layer norm>` {tell(onset("layer norm"))},
-  {{term}}`RMS norm <RMSNorm>` {tell(onset("RMS norm"))}, penalty
+* **{{term}}`Onset`** (epoch). {{term}}`Layer norm <layer norm>`: {tell(onset("layer norm"))}.
+  {{term}}`RMS norm <RMSNorm>`: {tell(onset("RMS norm"))}. Penalty:
   {tell(onset("penalty"))}. The paper prints 8,000, 8,500 and 6,167, at another width and
   share of the pairs.
-* **At the end** test accuracy is {tell(value("layer norm", TEST), "{:.1%}")} with layer norm,
-  {tell(value("RMS norm", TEST), "{:.1%}")} with RMS norm,
-  {tell(value("penalty", TEST), "{:.1%}")} with the penalty and
-  {tell(value("baseline", TEST), "{:.1%}")} in the baseline.
-* **{{term}}`Hessian trace`** on the training set: {tell(trace("layer norm"), "{:.2g}")},
-  {tell(trace("RMS norm"), "{:.2g}")}, {tell(trace("penalty"), "{:.2g}")} and
-  {tell(trace("baseline"), "{:.2g}")}, in that order.
+* **Test accuracy at the end.** Layer norm: {tell(value("layer norm", TEST), "{:.1%}")}. RMS
+  norm: {tell(value("RMS norm", TEST), "{:.1%}")}. Penalty:
+  {tell(value("penalty", TEST), "{:.1%}")}. Baseline:
+  {tell(value("baseline", TEST), "{:.1%}")}.
+* **{{term}}`Hessian trace`** on the training set. Layer norm:
+  {tell(trace("layer norm"), "{:.2g}")}. RMS norm: {tell(trace("RMS norm"), "{:.2g}")}.
+  Penalty: {tell(trace("penalty"), "{:.2g}")}. Baseline:
+  {tell(trace("baseline"), "{:.2g}")}.
 * **The penalty row** of Table 4 has the trace and the rank of Table 2, and an onset
   {PRINTED["penalty"][0] / 2460:.1f} times as late.
 """)
@@ -303,14 +287,14 @@ assert abs(rms_norm(torch.randn(128)).norm().item() - 128**0.5) < 1e-4
 
 # %%
 assert three == [(5500, 6000, 7000)]
-for count, sets in ((3, three), (5, five)):
-    print(f"{count} seeds: {len(sets)} sets {[sorted(one) for one in sets]}")
+fifths = [total / 5 for total in range(30_700, 31_000, 100)]
+print("three seeds:", *three)
+print("means of five that come near:", *(f"{mean:,.0f}" for mean in fifths))
 
 # %% [markdown]
-# The first line is of multiples of 100, the second of five seeds and multiples of 500. Only
-# 5,500, 6,000 and 7,000 fit three seeds. The paper has five. Their mean is
-# 6,166.7 and could not be that of five multiples of 100: a fifth of such a sum ends in 0, 20,
-# 40, 60 or 80.
+# Only 5,500, 6,000 and 7,000 fit. They have the mean 6,166.7. The paper says five seeds, and
+# five multiples of 100 have a mean that is a multiple of 20. So 6,167 cannot be theirs: this
+# row is one of three seeds, evaluated every 100, 250 or 500 epochs.
 
 # %% [markdown]
 # ## The claims
@@ -354,17 +338,18 @@ for record in records:
 tables.prose(f"""
 **Two onsets for one row.** Table 2 has the penalty at 2,460, Table 4 at 6,167, with the same
 trace and the same rank. The sentence that {{term}}`layer norm <layer norm>` has "80% of the
-grokking acceleration" needs the second: {shares[0]:.0%} against {shares[1]:.0%}. With 2,460
-layer norm would have less than a third. So Table 4 seems to be older, with three seeds, and
-the sentence about it stayed.
+grokking acceleration" needs the second: {evidence.words(shares[0], "{:.0%}")} against
+{evidence.words(shares[1], "{:.0%}")}. With 2,460
+layer norm would have less than a third. So this row seems to be of an earlier experiment,
+and so does the sentence.
 
 **The row of layer norm occurs twice.** 8,000 with a deviation of 450 is also the
 transformer's baseline in [Table 9](tab09_norm_and_penalty.ipynb), with the same rank, 464.
 
-**Norms, the penalty and the delay.** A norm removes the radial gradient entirely. Its
-{{term}}`onset` here is {tell(onset("layer norm"))} with layer norm and
-{tell(onset("RMS norm"))} with RMS norm; the penalty's is {tell(onset("penalty"))}. What the
-penalty does beyond fixing a radius, or a norm beyond, is not separated by these arms.
+**Norms, the penalty and the delay.** A norm removes the radial gradient entirely.
+{{term}}`Onsets <onset>` here: layer norm {tell(onset("layer norm"))}, RMS norm
+{tell(onset("RMS norm"))}, penalty {tell(onset("penalty"))}. All three fix the radius after
+some time. What they do besides is not separated by these arms.
 
 **Curvature and generalisation part ways** in the paper's own table. Layer norm generalises
 with a trace of 57.9, the baseline does not with 42.5. The text has lower curvature go with
@@ -376,11 +361,11 @@ freely, and the trace scales with the inverse square.
 # ## Try it
 #
 # ```{exercise}
-# :label: ex-tiwari2026-04t-deviation
+# :label: ex-tiwari2026-tab04-deviation
 # Are there three multiples of 100 that give 6,167 ± 624 if the deviation divides by $n - 1$?
 # ```
 #
-# ````{solution} ex-tiwari2026-04t-deviation
+# ````{solution} ex-tiwari2026-tab04-deviation
 # :class: dropdown
 # ```python
 # import statistics
@@ -397,12 +382,12 @@ freely, and the trace scales with the inverse square.
 # ````
 #
 # ```{exercise}
-# :label: ex-tiwari2026-04t-scale
+# :label: ex-tiwari2026-tab04-scale
 # The weights $W$ before a norm are multiplied by 10. What becomes of the network's output
 # and of the trace of the Hessian with respect to $W$?
 # ```
 #
-# ````{solution} ex-tiwari2026-04t-scale
+# ````{solution} ex-tiwari2026-tab04-scale
 # :class: dropdown
 # The output stays, second derivatives with respect to $W$ are divided by 100:
 #
@@ -419,11 +404,11 @@ freely, and the trace scales with the inverse square.
 # ````
 #
 # ```{exercise}
-# :label: ex-tiwari2026-04t-third
+# :label: ex-tiwari2026-tab04-third
 # What would tell whether a fixed radius helps, or the direction of the gradients?
 # ```
 #
-# ```{solution} ex-tiwari2026-04t-third
+# ```{solution} ex-tiwari2026-tab04-third
 # :class: dropdown
 # For example a norm to another length, which has angular gradients at any radius, beside the
 # penalty with other targets ([readings](readings.ipynb)).

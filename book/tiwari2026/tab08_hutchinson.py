@@ -100,7 +100,7 @@ def follows(count):
 sheet.exact(
     "the printed errors are the distances of the printed means, rounded, from 1.39",
     "Relative Error vs. 500",
-    ", ".join(f"{count}: {abs(PRINTED[count][0] / 1.39 - 1):.1%}" for count in COUNTS),
+    ", ".join(f"{k}: {abs(100 * PRINTED[k][0] / 1.39 - 100):.1f} %" for k in COUNTS),
     where=TABLE,
     held=sum(map(follows, COUNTS)),
     n=len(COUNTS),
@@ -187,8 +187,8 @@ tables.prose(f"""
 # %% [markdown]
 # ## The idea
 #
-# For a vector $z$ of random signs the mean of $z^\top H z$ is the {term}`Hessian trace`, and
-# one product with $H$ costs about as much as two gradients. Its variance is
+# For a vector $z$ of random signs the mean of $z^\top H z$ is the {term}`Hessian trace`. One
+# product with $H$ costs about as much as two gradients. The variance is
 # $2 \sum_{i \ne j} H_{ij}^2$. So the error of $K$ probes is
 #
 # $$
