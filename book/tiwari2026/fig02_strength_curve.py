@@ -146,7 +146,7 @@ sheet.box()
 #|   1, with our marks beside them. Middle and right: test accuracy and radius of layer 1 for
 #|   each strength against the epoch.
 #| fold: "Code: draw the figure"
-figure, axes = plots.panels(3, height=3.5)
+figure, axes = plots.panels(3, height=3.8)
 mean, spread = np.array(list(PRINTED.values())).T
 axes[0].errorbar(list(PRINTED), mean, spread, color=plots.BLACK, ls=":", lw=1)
 plots.paper(axes[0], list(PRINTED), mean)
@@ -170,7 +170,7 @@ axes[1].set_ylim(-3, 103)
 axes[2].axhline(target, color=plots.GREY, ls="--", lw=1)
 axes[2].text(0.02, target, "√d", transform=axes[2].get_yaxis_transform(), va="bottom")
 axes[2].set_ylim(0, 1.15 * max(run.largest(layer).max() for run in runs.values()))
-figure.legend(*axes[1].get_legend_handles_labels(), loc="outside lower center", ncols=6)
+figure.legend(*axes[1].get_legend_handles_labels(), loc="outside lower center", ncols=3)
 plots.letter(axes, ["onset", "test accuracy", "radius"])
 plots.show(figure)
 

@@ -276,8 +276,8 @@ for run in (decay, free):
 if len(common):
     lines.append(
         f"""* **The seed chooses.** Of the eight strongest frequencies with the penalty
-  {told(common)} are also among the eight of strong decay, from the same start. By chance it
-  would be {64 / len(every):.1f}."""
+  {told(common)} are also among the eight of strong decay, from the same start and pairs. By
+  chance it would be {64 / len(every):.1f}."""
     )
 lines.append(
     f"""* **Spread is no sign of a circuit.** The untrained network spreads its energy over

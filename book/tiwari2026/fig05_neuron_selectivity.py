@@ -193,7 +193,8 @@ sheet.claim(
     [push, decay],
     "the penalty has tuned units at more frequencies than strong decay, in layer 1 and 2 "
     "together (ratio)",
-    "This neuron-cluster-per-frequency organization is the circuit motif",
+    "radial suppression enables the progressive, distributed assembly of a modular "
+    "Fourier circuit",
     evidence.ratio(
         *(sum(of(run, filled, name) for name in READINGS) for run in (push, decay))
     ),

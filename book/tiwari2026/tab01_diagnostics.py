@@ -32,6 +32,7 @@ runs = [Run(record, name, name, plots.COLOUR[name]) for name in names]
 free, decay, push = runs
 width = push.settings.model.options["widths"][-1]
 TRAIN, TEST, FISHER = "train_trace", "test_trace", "train_fisher_trace"
+SHARED = "shared_direction.pre.0"
 LAST = "hidden.1"  # the second layer after its ReLU
 
 
@@ -398,13 +399,15 @@ if free.seeds:
     also = f"""
 **A rank that depends on the layer.** The penalty's effective rank is
 {told(second, "{:.2f}")} times that of the baseline in layer 2 and {told(first_layer, "{:.2f}")}
-times in layer 1. There the penalty is an outward pull, and a shared bias vector is the
-cheapest way to follow it. So one printed number for "the" rank says little.
+times in layer 1. There the penalty pulls outward, and a bias vector is the cheapest way to
+follow it: one direction that all rows share has {told(last(push, SHARED), "{:.0%}")} of their
+squared {{term}}`radius`, against {told(last(free, SHARED), "{:.0%}")}. So one printed number
+for "the" rank says little.
 """
 tables.prose(f"""
 **Flat where?** On the training pairs the trace goes with the loss, panel (c). A network that
 has only learned its pairs by heart ends as flat as one that generalises, or flatter. A trace
-of 42.5 at 100,000 epochs needs a training loss that did not vanish. On the test pairs
+of 42.5 at 100,000 epochs would need a training loss that did not vanish. On the test pairs
 flatness is not a cause of generalising but nearly the same thing, by the same argument.
 {also}
 **Fisher is not Hessian** on fitted pairs. For one pair the Fisher has $(1 - p)^2$ where the
