@@ -341,9 +341,9 @@ if "nanoGPT" in runs and all(len(value) for value in onsets("nanoGPT")):
     sums = f"""
 **Is there a delay in the sums?** Without the penalty the training sums are learned at step
 {told(fit)}. By then {told(plain.at("test_exact", fit, otherwise=0), "{:.0%}")} of the test sums
-are right, so that there is hardly any {{term}}`grokking` to speed up. At the end {ends[0]} are
-right without the penalty and {ends[1]} with it. Both rest near the 90 % that make an
-{{term}}`onset`, and a few sums decide it. The level of 80 % is first passed at step {lower[0]}
+are right: most of what there is to {{term}}`grok <grokking>` comes with the fit. At the end it
+is {ends[0]} without the penalty and {ends[1]} with it. Where a run comes to rest near the 90 %
+that make an {{term}}`onset`, a few sums decide it. The level of 80 % is first passed at step {lower[0]}
 and {lower[1]}.
 """
     if len(radius(pushed)):

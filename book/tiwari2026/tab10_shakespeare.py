@@ -159,7 +159,9 @@ left.set(xlabel="step", ylabel="validation loss (per letter)")
 right.set(xlabel="step", ylabel="perplexity above baseline (%)")
 for panel in (left, right):
     panel.xaxis.set_major_formatter("{x:,.0f}")
-    panel.legend(loc="center right")
+handles, names = left.get_legend_handles_labels()
+mark, printed = right.get_legend_handles_labels()
+figure.legend([*handles, mark[-1]], [*names, printed[-1]], loc="outside lower center", ncols=4)
 plots.letter([left, right], ["learning", "the price"])
 plots.show(figure)
 
