@@ -159,6 +159,11 @@ for kind in ("strong decay", "penalty"):
             fill = style["color"] if math.isfinite(value) else "white"
             right.plot(decay, end, mark, color=style["color"], mfc=fill, ms=7)
 right.set(xlabel="weight decay", ylabel="onset (epoch)", xscale="log", yscale="log")
+right.set_xticks(sorted({decay for _, _, decay in grid}) or [1])
+right.set_yticks([200, 500, 1000, 2000, 5000])
+for axis in (right.xaxis, right.yaxis):
+    axis.set_major_formatter(lambda value, _: f"{value:,g}")
+right.minorticks_off()
 if grid:
     right.legend(fontsize=9)
 else:

@@ -16,6 +16,8 @@ device = "auto"
 
 # %% tags=["hide-input"]
 #| fold: "Code: the runs and the claims"
+import math
+
 import pandas as pd
 from IPython.display import display
 
@@ -73,10 +75,15 @@ def onsets(row):
 
 
 def speed_up(row):
-    """Baseline's onset, or the end of its training, over the penalty's; 0 if that is never."""
+    """Baseline's onset, or the end of its training, over the penalty's; 0 if that is never.
+
+    Seeds of which neither comes have no ratio.
+    """
     if row not in runs:
         return pd.Series(dtype=float)
     slow, fast = evidence.paired(*onsets(row))
+    told_apart = (slow < math.inf) | (fast < math.inf)
+    slow, fast = slow[told_apart], fast[told_apart]
     return slow.clip(upper=runs[row][0].settings.epochs) / fast
 
 
@@ -211,7 +218,9 @@ def spelt(row):
         return f"* **{row}**: not run yet. The paper's ratio is {printed(row):.1f}."
     slow, fast = onsets(row)
     gain = speed_up(row)
-    ratio = f"The ratio is at least {told(gain, '{:.1f}')}" if (gain > 0).any() else "No gain"
+    ratio = "No gain" if len(gain) else "Neither came, so there is no ratio"
+    if (gain > 0).any():
+        ratio = f"The ratio is at least {told(gain, '{:.1f}')}"
     return (
         f"* **{row}**: onset {told(slow)} with {BASE[row]}, {told(fast)} with the penalty. "
         f"{ratio}; printed: {printed(row):.1f}."
