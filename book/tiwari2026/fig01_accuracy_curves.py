@@ -296,7 +296,7 @@ plots.show(figure)
 # ## The claims
 #
 # The paper's bounds of the ratio and the accuracies are those of its tables. The bounds on
-# the radius are ours, fixed before the runs: the paper speaks of it and prints no value.
+# the radius are ours, fixed before the records were read: the paper prints no value of it.
 
 # %% tags=["hide-input"]
 #| fold: "Code: the table of claims"

@@ -230,7 +230,7 @@ assert list(excess.values()) == sorted(excess.values(), reverse=True)
 # Figure 2 is not referred to in the text of the paper that we have, and its picture could
 # not be read. What stands in Table 7 and appendix E.2 fits a curve of onset over
 # $\lambda$, so that is what we take it to be. The bounds 1.5 and 2 are ours, fixed before
-# the runs. A ratio of 0 says that $\lambda$ = 0.05 never came.
+# the records were read. A ratio of 0 says that $\lambda$ = 0.05 never came.
 
 # %% tags=["hide-input"]
 #| fold: "Code: the table of claims"

@@ -350,7 +350,7 @@ plots.show(figure)
 # R² is the share of a unit's variance over all pairs that one frequency explains, with the
 # products of cosines and sines of $a$ and $b$. The *effective number* of frequencies is
 # $(\sum e_k)^2 / \sum e_k^2$ for their energies $e_k$ in the layer. The bounds on numbers of
-# frequencies are ours, fixed before the runs.
+# frequencies are ours, fixed before the records were read.
 
 # %% tags=["hide-input"]
 #| fold: "Code: the table of claims"

@@ -154,7 +154,8 @@ for kind in ("strong decay", "penalty"):
         decays = [key[2] for key in keys]
         style = {"color": plots.COLOUR[kind], "ls": "--" if kind == "penalty" else "-"}
         name = "with the penalty" if kind == "penalty" else "decay alone"
-        right.plot(decays, ends, lw=1.2, label=f"{name}, rate {rate:g}", **style)
+        told_rate = f"{name}, rate {rate:g}"
+        right.plot(decays, ends, marker=mark, lw=1.2, label=told_rate, **style)
         for decay, end, value in zip(decays, ends, medians, strict=True):
             fill = style["color"] if math.isfinite(value) else "white"
             right.plot(decay, end, mark, color=style["color"], mfc=fill, ms=7)

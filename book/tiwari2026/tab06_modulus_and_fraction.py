@@ -311,8 +311,8 @@ print(f"{np.mean(capped):,.0f} ± {np.std(capped):,.0f} from {capped}")
 # ## The claims
 #
 # A run that does not come counts as infinitely late, and a ratio of 0 says that the penalty
-# did not come. The bound of 2.5 is ours, fixed before the runs: half of the paper's smallest
-# ratios.
+# did not come. The bound of 2.5 is ours, fixed before the records were read: half of the
+# paper's smallest ratios.
 
 # %% tags=["hide-input"]
 #| fold: "Code: the table of claims"

@@ -278,8 +278,8 @@ print(f"the same radius before it: {float(share) ** -0.5:.2f} times the target")
 #
 # ## The claims
 #
-# The bounds are ours, fixed before the runs; the paper gives onsets alone. A ratio of 0 says
-# that the arm which is said to be quicker did not come in the epochs trained.
+# The bounds are ours, fixed before the records were read; the paper gives onsets alone. A
+# ratio of 0 says that the arm which is said to be quicker did not come in the epochs trained.
 
 # %% tags=["hide-input"]
 #| fold: "Code: the table of claims"
