@@ -122,8 +122,10 @@ MAY_MEET = {
     "interventions": ["float32", "float64 loss", "projection", "W_G subtracted"]
     + ["repair", "simulated collapse", "batch norm", "layer norm"],
     "networks": ["MLP", "transformer", "VGG-11", "ViT", "ResNet-18"],
+    "regularisers": ["penalty", "strong decay", "baseline", "MAN", "dropout"]
+    + ["layer norm", "RMS norm"],
 }
-ALONE = ("losses", "variants", "interventions", "networks")
+ALONE = ("losses", "variants", "interventions", "networks", "regularisers")
 
 
 @pytest.mark.parametrize("group", MAY_MEET)

@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # [Liu et al. 2026 · Figure 1]{.kicker} A network on 200 images has loss spikes without end in float32, and none once its loss is computed in float64
+# # [Liu et al. 2026 · Figure 1]{.kicker} A network on 200 images has loss spikes again and again in float32, and none in 10,000 epochs with its loss in float64
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -209,11 +209,12 @@ sheet.box()
 #| name: fig-liu2026-01
 #| caption: >
 #|   Only the precision of the loss differs between (a) and (b). The training loss of every
-#|   step, of the first seed; losses that are exactly zero lie on the lower edge.
+#|   step, of the first seed; losses that are exactly zero lie on the lower edge. In (c)
+#|   weights, data and steps are in float64 too, where that was run.
 #| alt: >
 #|   Three panels of the training loss against epoch. In float32 the loss falls to 1e-8 and
-#|   jumps above 1 about every 550 epochs. With the loss in float64, and with all in
-#|   float64, it falls and does not jump.
+#|   jumps above 1 about every 600 epochs. With the loss in float64 it falls and does not
+#|   jump. The panel of all in float64 says "not run" where it was not.
 #| fold: "Code: draw the figure"
 figure, axes = plots.panels(1, rows=3, height=1.45, sharex=True, sharey=True)
 for panel, run in zip(axes, runs, strict=True):
@@ -352,8 +353,8 @@ tables.arms(record)
 #
 # 1. *Network.* The paper does not say which one Figure 1 shows. Ours is the MLP of its
 #    Table 3 on CIFAR-10: five hidden layers of 512, ReLU, biases everywhere.
-# 2. *Training set.* 200 images, drawn with the seed, as in {cite:t}`thilak2022`, whose
-#    learning rate and betas Table 3 has. The paper does not say.
+# 2. *Training set.* 200 of the first 10,000 images, drawn with the seed. The number is that
+#    of {cite:t}`thilak2022`, whose learning rate and betas Table 3 has. The paper does not say.
 # 3. *Collapse* is asked of the loss itself: a sample counts if its float32 loss is exactly
 #    zero. The paper's criterion, a margin above $23 \ln 2 = 15.9$, comes slightly earlier.
 # 4. *The mean feature* is that over all 200 images, in float64.

@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # [Liu et al. 2026 · Figure 5]{.kicker} In a small language model some tokens collapse too, but its mean logit falls below zero in any precision
+# # [Liu et al. 2026 · Figure 5]{.kicker} In a small language model some tokens collapse too, but its mean logit falls below zero in all four precisions tried
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -171,8 +171,8 @@ sheet.box()
 # %% tags=["hide-input"]
 #| name: fig-liu2026-05
 #| caption: >
-#|   The mean logit of a small language model falls below zero, whatever its loss and its
-#|   products are computed in. (a) Mean over all classes and 2,048 training tokens. (b)
+#|   The mean logit of a small language model falls below zero, with loss and products in
+#|   either precision. (a) Mean over all classes and 2,048 training tokens. (b)
 #|   Tokens whose loss in float32 is exactly zero. Solid: products in bfloat16; dashed: in
 #|   float32. Thick, the median over seeds.
 #| alt: >

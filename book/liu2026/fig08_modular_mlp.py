@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # [Liu et al. 2026 · Figure 8]{.kicker} The MLP of modular division spikes some twenty thousand steps apart, as long as Adam's memory lasts
+# # [Liu et al. 2026 · Figure 8]{.kicker} A small MLP on modular division spikes twice in 40,000 steps, about as far apart as Adam's memory reaches
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -265,14 +265,15 @@ for beta2 in (0.95, 0.999):
 # %% tags=["hide-input"]
 #| name: fig-liu2026-08-memory
 #| caption: >
-#|   Adam's memory decides how often a slingshot can come. (a) Adam's root after one
+#|   How long Adam remembers a gradient, and how far it goes at each step. (a) Adam's root after one
 #|   gradient of 0.001 and then silence, by β2; dashed, Adam's ε. (b) Mean update of the last
 #|   layer's weights at every log; dashed, the update of a gradient that comes back after
 #|   silence.
 #| alt: >
 #|   Left: on a logarithmic axis of steps, the root falls to 1e-8 after some hundred steps
 #|   with a beta2 of 0.95 and after some ten thousand with 0.999. Right: mean updates of
-#|   float32, float64 loss and repair, all below the dashed line.
+#|   float32, of the float64 loss and, where it was run, of the repair, all below the dashed
+#|   line.
 #| fold: "Code: draw the memory and the updates"
 figure, (root, update) = plots.panels(2, height=3.4)
 steps = np.geomspace(1, settings.epochs, 200)
@@ -332,9 +333,10 @@ tables.arms(record)
 # There is no official code, and [Table 2](tab02_modular_settings.ipynb) lists what the
 # paper leaves open. For this figure:
 #
-# 1. *Network.* 99 outputs, one for each token; initial weights of PyTorch.
-# 2. *Panels.* The paper's figure has two, whose content its text does not say. Loss and norm
-#    of the last layer are those of {cite:t}`thilak2022`.
+# 1. *Network.* One output for each token, 99 at the paper's scale and 33 on a laptop; initial
+#    weights of PyTorch.
+# 2. *Panels.* The paper's figure has two, whose content its text does not say. Ours are the
+#    loss and the two means.
 # 3. *Batches.* At the paper's scale they have 512 rows, and the loss of a step is that of its
 #    batch. At laptop scale all rows are one batch.
 # 4. *Seeds.* 42, as in the paper, and others as far as they have been trained.
@@ -346,8 +348,8 @@ tables.arms(record)
 gap = all_of[1] - all_of[0] if len(all_of) > 1 else None
 apart = f"{gap:,}" if gap else "more than we have trained"
 tables.prose(f"""
-**The waiting time is Adam's.** From the first burst to the next, {apart} steps pass (seed
-{seed}). From gradients of 0.001, the formula above gives
+**The waiting time fits Adam's memory.** From the first burst to the next, {apart} steps pass
+(seed {seed}). That is one gap. From gradients of 0.001, a size that we chose, the formula above gives
 {forgetting(1e-3, 1e-8, 0.999):,.0f} with Table 2's β2 and {forgetting(1e-3, 1e-8, 0.95):,.0f}
 with that of CIFAR-10, where [Figure 1](fig01_precision.ipynb) has bursts every few hundred.
 
@@ -361,7 +363,7 @@ batches and with two hidden layers ([`gongyisheng/pretrain`](https://github.com/
 a folder that was removed later). Its one spike, of float32, comes at about step
 {THEIRS["first burst (step)"][0]}. The table compares.
 
-**A large mean feature is no sign of inflation.** Theirs is eight times larger in float32
+**A large mean feature is no sign of inflation.** Theirs is seven to eight times larger in float32
 than with a loss in float64; ours is large with either. It has most of its size long before
 anything collapses, from the unrest of the first steps. What tells {{term}}`inflation` is
 change *after* a collapse, and so this book defines it.

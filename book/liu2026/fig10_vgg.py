@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # [Liu et al. 2026 · Figure 10]{.kicker} A narrow VGG-11 spikes again and again in float32, and once even with its loss in float64
+# # [Liu et al. 2026 · Figure 10]{.kicker} In one run a narrow VGG-11 spikes three times in float32, and once even with its loss in float64
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -38,7 +38,8 @@ settings = base.settings
 images = settings.dataset.options["train_samples"]
 batch, steps = 256, 1_000_000  # the paper's mini-batches
 late = {
-    run: evidence.bursts(run) if run.seeds else {} for run in (base, exact, *causes)
+    run: evidence.bursts(run, late=True) if run.seeds else {}
+    for run in (base, exact, *causes)
 }
 first = {run: evidence.earliest(on) for run, on in late.items()}
 
@@ -225,7 +226,10 @@ tables.prose(f"""
   epoch {told(first[base])}.{control}
 * **Not all samples are {{term}}`collapsed <softmax collapse>` before a jump** (c). The
   smallest share at the last look before one is
-  {told(gone(base), "{:.0%}") if len(gone(base)) else "not known"}.
+  {
+    told(gone(base), "{:.0%}") if len(gone(base)) else "not known"
+}. A loss of exactly zero would
+  tell that all are; steps with one: {told((base.trace() == 0).sum().astype(float))}.
 * **{{term}}`Inflation <inflation>`** (d) turns {{term}}`mean classifier` and {{term}}`mean
   feature` against each other. Their cosine ends at
   {told(base.last("mean_cosine"), "{:+.2f}")} in float32{
@@ -353,13 +357,13 @@ tables.prose(f"""
 **Figure 10, at {record.scale} scale**: the number of slingshots in
 float32 is {seen(base)} (n = {
     len(base.seeds)
-}). What the [MLP](fig09_cifar_mlp.ipynb) does, a
+}). What the [MLP](fig09_cifar_mlp.ipynb) does, this
 convolutional network does as well.
 {blind if exact.seeds and count(exact).max() > 0 else ""}
 **Silence is not needed.** The paper explains quiet mini-batch training by samples that are
 not collapsed and keep Adam's memory alive. In our full batches such samples are there in
-every step, up to the slingshot. What differs in mini-batches must be something else too:
-gradients that come from other images each time do not die down together.
+every step, up to the slingshot. So something else differs in mini-batches too. It may be that
+gradients from other images each time do not die down together; that is not tested.
 
 **Logits.** Higher precision is said to reduce their growth here. The mean {{term}}`logit` ends
 at {told(base.last("mean_logit"), "{:+.0f}")} in float32{

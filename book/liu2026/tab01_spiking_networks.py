@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # [Liu et al. 2026 · Table 1]{.kicker} Six networks spike and ResNet18 does not, says the paper; our runs of them so far
+# # [Liu et al. 2026 · Table 1]{.kicker} Five of seven networks spike, or stay quiet, as the paper says, most of them small and run once
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -204,7 +204,7 @@ tables.prose("\n".join(points))
 #
 # It is a {term}`slingshot` if at least 40 % of the samples had *collapsed* at a log shortly
 # before: their loss, taken in float32, was exactly zero ({term}`softmax collapse`). Other bursts are
-# oscillations at the {term}`edge of stability`, which come in float64 too. As code:
+# taken for oscillations at the {term}`edge of stability`, which come in float64 too. As code:
 
 
 # %%

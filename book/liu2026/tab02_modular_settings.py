@@ -58,7 +58,12 @@ SETTINGS = [  # what a run needs, the paper's words for it, where, and what is r
     ("MLP: input", "flattened one-hots", E1, "the same"),
     ("MLP: biases", "in every layer", E1, "in every layer"),
     ("number of outputs", NOT, "", "99, as many as tokens"),
-    ("initial weights", NOT, "", "PyTorch's; N(0, 1/128) of embeddings"),
+    (
+        "initial weights",
+        NOT,
+        "",
+        "MLP: PyTorch's; transformer: N(0, 1/128), head N(0, 1/99)",
+    ),
     ("loss", "cross-entropy", E1, "cross-entropy, mean"),
     ("optimiser", "Adam", T2, "Adam"),
     ("learning rate", "0.001", T2, "0.001"),
@@ -283,8 +288,8 @@ for beta2 in (0.9, 0.95, 0.999):
 # %% [markdown]
 # The toy's gradient is not large: it is just above the one that {term}`absorption` takes
 # away. So the toy stays below the limit, by little at $\beta_2 = 0.95$ and by three times
-# at 0.999. The two can be told apart by a run with another $\beta_2$, which Figure 2a of
-# this book has.
+# at 0.999. The two can be told apart by a run with another $\beta_2$, for which
+# [Figure 2](fig02_mechanism.ipynb) has arms.
 #
 # Every setting, as the paper has it and as it is run here:
 

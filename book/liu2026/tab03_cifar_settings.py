@@ -53,7 +53,7 @@ OURS = {name: 2000 if name == "ViT" else 200 for name in built}  # inferred numb
 E2, T3, NOT = "Appendix E.2", "Table 3", ""
 SETTINGS = [  # what a run needs, the paper's words for it, where, and what is run here
     ("number of training images", NOT, "", "200; 2,000 for the ViT"),
-    ("how they are drawn", NOT, "", "at random, from the seed"),
+    ("how they are drawn", NOT, "", "at random from the first 10,000, by seed"),
     ("test images", "1,000, fixed", E2, "the first 1,000"),
     ("pixels", "ToTensor", E2, "from 0 to 1, not normalised"),
     ("augmentation", "none", E2, "none"),

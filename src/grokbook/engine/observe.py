@@ -243,15 +243,20 @@ def inflation(s: Snapshot) -> Values:
     head_mean, feature_mean = metrics.global_means(_head(s.params), features)
     of_head = head_means(s)
     cosine = metrics.cosine(head_mean, feature_mean)
-    is_there = of_head["head_mean_norm"] > 1e-6 * of_head["head_norm"]
+    feature_norm = torch.linalg.vector_norm(features.double(), dim=-1).mean()
+    feature_mean_norm = torch.linalg.vector_norm(feature_mean)
+    # of a W_G that was subtracted, or a mean that batch norm took away, there is rounding
+    # left, which has no direction
+    has_head = of_head["head_mean_norm"] > 1e-6 * of_head["head_norm"]
+    has_feature = feature_mean_norm > 1e-6 * feature_norm
+    alignment = metrics.feature_alignment(features)
     margins = metrics.margins(logits, labels)
     return {
         **of_head,
-        "feature_mean_norm": torch.linalg.vector_norm(feature_mean),
-        "feature_norm": torch.linalg.vector_norm(features.double(), dim=-1).mean(),
-        # of a W_G that was subtracted there is rounding left, which has no direction
-        "mean_cosine": torch.where(is_there, cosine, 0.0),
-        "feature_alignment": metrics.feature_alignment(features),
+        "feature_mean_norm": feature_mean_norm,
+        "feature_norm": feature_norm,
+        "mean_cosine": torch.where(has_head & has_feature, cosine, 0.0),
+        "feature_alignment": torch.where(has_feature, alignment, 0.0),
         **mean_logits(s),
         "class_sum": metrics.class_sum(logits, labels),
         "smallest_margin": margins.min(),
