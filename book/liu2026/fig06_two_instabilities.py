@@ -245,7 +245,7 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 still = [seed for seed in shared if late[loss64][seed]]
-which = f" ({', '.join(map(str, still))})" if still else ""
+which = f" (seeds {', '.join(map(str, still))})" if still else ""
 tables.prose(f"""
 * **Float32** has {told(evidence.counted(early[single]))} early and
   {told(evidence.counted(late[single]))} late spikes in 10,000 epochs (median and range,

@@ -245,8 +245,8 @@ def inflation(s: Snapshot) -> Values:
     cosine = metrics.cosine(head_mean, feature_mean)
     feature_norm = torch.linalg.vector_norm(features.double(), dim=-1).mean()
     feature_mean_norm = torch.linalg.vector_norm(feature_mean)
-    # of a W_G that was subtracted, or a mean that batch norm took away, there is rounding
-    # left, which has no direction
+    # of a W_G that was subtracted, or a mean that batch norm took away, there is
+    # rounding left, which has no direction
     has_head = of_head["head_mean_norm"] > 1e-6 * of_head["head_norm"]
     has_feature = feature_mean_norm > 1e-6 * feature_norm
     alignment = metrics.feature_alignment(features)
