@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # [Liu et al. 2026 · beyond the paper]{.kicker} The zero-sum projection ends inflation and does not prevent the spikes; giving the correct class its gradient back ends both
+# # [Liu et al. 2026 · beyond the paper]{.kicker} The zero-sum projection ends inflation and does not prevent the spikes; giving the correct class its gradient back ends nearly all of them
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -194,7 +194,8 @@ sheet.box()
 #| caption: >
 #|   Two outcomes of six losses on five networks. Left mark: seeds with inflation, of those
 #|   informative. Right mark: late spikes, the median over seeds. Dark: there; pale: not
-#|   there. Hollow: fewer than three seeds. Empty: not run. A star marks a smaller task. Under
+#|   there. Hollow: fewer than three seeds. Empty: not run, or no
+#|   informative seed. A star marks a smaller task. Under
 #|   each name: whether class sum and gradient of the correct class are as without rounding.
 #| alt: >
 #|   A matrix of interventions and networks. Float32 and simulated collapse have inflation

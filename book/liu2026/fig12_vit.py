@@ -286,7 +286,7 @@ sheet.table()
 # %% tags=["hide-input"]
 #| fold: "Code: the settings beside the paper's"
 paper = {"model": "ViT, about 10 million weights", "model.width": "256"}
-paper |= {"model.depth": "12", "model.heads": "8", "batch_size": "2,048"}
+paper |= {"model.depth": "12", "model.heads": "8", "batch size": "2,048"}
 tables.settings(record, paper=liu2026.TABLE3 | paper)
 
 # %% tags=["hide-input"]

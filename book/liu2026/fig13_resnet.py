@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # [Liu et al. 2026 · Figure 13]{.kicker} ResNet-18 fits its images, collapses in float32, and has no slingshot
+# # [Liu et al. 2026 · Figure 13]{.kicker} A narrow ResNet-18 fits its images, collapses in float32, and has no slingshot in 2,000 epochs
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
