@@ -114,8 +114,8 @@ def _off_radius(h: Tensor, target: float | Tensor) -> Tensor:
 class _OffRadius(torch.autograd.Function):
     """Its gradient in one product: 2 (1 - r / ||h||) h / (rows width).
 
-    What autograd makes of the formula costs an MLP twice as much. Both derivatives
-    are those of the formula; a test compares them.
+    Autograd would go over h several times. Both derivatives are those of the formula;
+    a test compares them.
     """
 
     generate_vmap_rule = True
