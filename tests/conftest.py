@@ -1,6 +1,7 @@
 """What every test starts from: one thread, as in a worker process, since two sum in
 another order; and the data files of the tiny tasks for who asks for them."""
 
+import browser
 import pytest
 import torch
 from helpers import tiny_cifar, tiny_corpus, tiny_images, tiny_mnist
@@ -18,3 +19,10 @@ def tiny_data(tmp_path_factory):
         tiny_corpus(folder, patch)
         tiny_images(folder, patch, size=(256, 256))
         yield
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """A browser without a network, or a skip that says which were looked for."""
+    with browser.started() as found:
+        yield found

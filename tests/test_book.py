@@ -5,7 +5,6 @@ than its sources.
 """
 
 import re
-import shutil
 import subprocess
 import sys
 from functools import cache
@@ -13,13 +12,13 @@ from pathlib import Path
 from urllib.parse import unquote, urldefrag
 
 import pytest
+from browser import shown
 from bs4 import BeautifulSoup
 
 from grokbook.book import catalogue, pages
 
 ROOT = Path(__file__).parents[1]
 HTML = ROOT / "_build" / "html"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 EXTERNAL = re.compile(r"^(https?:)?//")
 
 
@@ -167,64 +166,27 @@ def test_search_knows_the_words_of_the_book():
     assert all(word in index for word in ("stablemax", "collaps", "scoreboard"))
 
 
-PROBE = """
-<script>
-addEventListener("load", () => {
-  const article = document.querySelector("article");
-  const shown = [...article.querySelectorAll(".verdict-box, .cell_output img, table")];
-  const ends = shown.slice(0, 2).map((one) => {
-    const box = one.getBoundingClientRect();
-    return one.className + " " + box.top + " " + box.bottom;
-  });
-  document.body.setAttribute("data-ends", ends.join("|"));
-});
-</script>
-"""
-
-
-def browse(page: Path, profile: Path) -> BeautifulSoup:
-    """The page as a browser of 1440 by 900 pixels without a network has it."""
-    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if browser is None:
-        pytest.skip(f"no browser found among {', '.join(BROWSERS)}")
-    command = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"]
-    command += ["--disable-background-networking", "--disable-component-update"]
-    command += ["--disable-sync", f"--user-data-dir={profile}"]
-    command += ["--window-size=1440,900"]
-    command += ["--host-resolver-rules=MAP * ~NOTFOUND", "--virtual-time-budget=20000"]
-    run = subprocess.run(
-        [*command, "--dump-dom", page.as_uri()],
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    return BeautifulSoup(run.stdout, "html.parser")
-
-
 @pytest.mark.parametrize("page_id", pages.sources())
-def test_verdict_and_figure_are_on_the_first_screen(page_id, tmp_path):
+def test_verdict_and_figure_are_on_the_first_screen(page_id, chromium):
     """The box whole, and half of the first figure (or table) at least."""
-    page = rendered(page_id)
-    probe = page.with_name(f"probe-{page.name}")
-    text = page.read_text(encoding="utf-8")
-    probe.write_text(text.replace("</body>", PROBE + "</body>"), encoding="utf-8")
-    try:
-        found = browse(probe, tmp_path).body["data-ends"].split("|")
-    finally:
-        probe.unlink()
-    (box, *_, bottom), (*_, top, end) = (one.split() for one in found)
-    assert box == "verdict-box"
-    assert float(bottom) < 900
-    assert (float(top) + float(end)) / 2 < 900
+    with shown(chromium, rendered(page_id)) as page:
+        found = page.locator("article").locator(".verdict-box, .cell_output img, table")
+        assert found.nth(0).get_attribute("class") == "verdict-box"
+        box, figure = found.nth(0).bounding_box(), found.nth(1).bounding_box()
+    assert box["y"] + box["height"] < 900
+    assert figure["y"] + figure["height"] / 2 < 900
 
 
-def test_a_browser_without_network_draws_maths_and_figures(tmp_path):
+def test_a_browser_without_network_draws_maths_and_figures(chromium):
     mathematical = [
         path for i in pages.sources() if parsed(path := rendered(i)).select(".math")
     ]
-    page = (mathematical or [HTML / "glossary.html"])[0]
-    dom = browse(page, tmp_path)
-    assert len(dom.select("mjx-container")) >= len(parsed(page).select(".math")) > 0
-    assert dom.select("mjx-merror, [data-mjx-error]") == []
-    if mathematical:
-        assert dom.select("article img")
+    path = (mathematical or [HTML / "glossary.html"])[0]
+    with shown(chromium, path) as page:
+        page.wait_for_selector("mjx-container")
+        page.wait_for_function("MathJax.startup.promise.then(() => true)")
+        drawn = page.locator("mjx-container").count()
+        assert drawn >= len(parsed(path).select(".math")) > 0
+        assert page.locator("mjx-merror, [data-mjx-error]").count() == 0
+        if mathematical:
+            assert page.locator("article img").count()

@@ -1,0 +1,73 @@
+"""A reader's browser without a network, over the rendered book.
+
+Chromium as the system has it, driven by playwright, which brings none of its own here.
+Where there is none, a test that asks for it is skipped with the names looked for.
+"""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+DESKTOP, PHONE = (1440, 900), (390, 844)  # CSS pixels
+
+
+@contextmanager
+def started() -> Iterator[Browser]:
+    """A browser for many pages; starting one takes longer than showing a page."""
+    found = next(filter(None, map(shutil.which, NAMES)), None)
+    if found is None:
+        pytest.skip(f"no browser found among {', '.join(NAMES)}")
+    with sync_playwright() as driver:
+        options = ["--disable-gpu", "--no-first-run", "--no-sandbox"]
+        browser = driver.chromium.launch(executable_path=found, args=options)
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def shown(
+    browser: Browser,
+    path: Path | str,
+    size: tuple[int, int] = DESKTOP,
+    *,
+    dark: bool = False,
+    script: bool = True,
+) -> Iterator[Page]:
+    """A page (a file, or an address of this machine) as one reader has it.
+
+    ``page.complaints`` has what the console called an error, and every request for a
+    host that is not this machine, none of which is answered.
+    """
+    scheme = "dark" if dark else "light"
+    context = browser.new_context(
+        viewport={"width": size[0], "height": size[1]},
+        color_scheme=scheme,
+        java_script_enabled=script,
+        accept_downloads=True,
+    )
+    page = context.new_page()
+    page.complaints = complaints = []
+
+    def refuse(route):
+        complaints.append(f"asks for {route.request.url}")
+        route.abort()
+
+    page.route(lambda url: not url.startswith(LOCAL), refuse)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on(
+        "console",
+        lambda said: said.type == "error" and complaints.append(said.text),
+    )
+    page.goto(path.as_uri() if isinstance(path, Path) else path)
+    try:
+        yield page
+    finally:
+        context.close()
+
+
+LOCAL = ("file:", "http://127.0.0.1:", "http://localhost:", "data:", "blob:", "about:")
