@@ -12,7 +12,7 @@ import pytest
 from pandas import DataFrame, Series
 
 from grokbook import evidence, papers, records
-from grokbook.errors import UnknownName
+from grokbook.errors import RecordError, UnknownName
 from grokbook.evidence import Run, reading
 from grokbook.experiment import Arm, Experiment, Result, Spec
 from grokbook.records import Record
@@ -116,6 +116,20 @@ def test_a_record_in_the_making_is_passed_over(store):
     assert chosen.scale == "laptop"
     with pytest.raises(UnknownName, match="'addtion': use one of addition"):
         evidence.record("prieto2025/fig04left", arms=("addtion",))
+
+
+@pytest.mark.parametrize("scale", ["best", "laptop"])
+def test_no_record_is_no_fault_and_a_damaged_one_is(store, scale):
+    """A page says "not run" of what nobody trained, never of what got lost."""
+    name = "prieto2025/fig04left"
+    assert evidence.stored(name, scale=scale) is None
+    path = store("laptop", "addition")
+    assert evidence.stored(name, scale=scale).path == path
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(RecordError, match="fig04left"):
+        evidence.stored(name, scale=scale)
+    with pytest.raises(UnknownName):
+        evidence.stored("prieto2025/fig99", scale=scale)
 
 
 @pytest.mark.parametrize(("scale", "trained"), [("best", "laptop"), ("smoke", "smoke")])

@@ -24,7 +24,6 @@ from IPython.display import display
 from pandas import DataFrame, Series
 
 from grokbook import claims, evidence, losses, plots, tables
-from grokbook.errors import RecordError
 from grokbook.evidence import Run, told
 from grokbook.papers import liu2026
 
@@ -48,18 +47,12 @@ BASE, EXACT, ZERO, CENTRED, REPAIR, FORCED = WAYS = (
 WIDE, NARROW = tuple(NETWORKS)[:2]
 
 
-def stored(name, arm):
-    """A record, or None as long as nothing of it is trained."""
-    try:
-        return evidence.record(f"liu2026/{name}", arms=(arm,), **page)
-    except RecordError:
-        return None
-
-
 runs = {}
 for network, (base, causal) in NETWORKS.items():
-    first = stored(base, BASE)
-    rest = first if causal == base else stored(causal, ZERO)
+    first = evidence.stored(f"liu2026/{base}", arms=(BASE,), **page)
+    rest = first
+    if causal != base:
+        rest = evidence.stored(f"liu2026/{causal}", arms=(ZERO,), **page)
     for way in WAYS:
         record = first if way in (BASE, EXACT) else rest
         if record and record.seeds(way):

@@ -24,7 +24,6 @@ from pandas import Series, concat
 
 from grokbook import claims, evidence, metrics, plots, tables, theory
 from grokbook.engine.observe import UPDATE_BINS
-from grokbook.errors import RecordError
 from grokbook.evidence import Run, told
 from grokbook.papers import liu2026
 
@@ -34,11 +33,9 @@ page = {"scale": scale, "retrain": retrain, "device": device}
 
 def arm(name, of, label, color):
     """An arm of another figure's record; None where nobody trained it yet."""
-    try:
-        run = Run(evidence.record(f"liu2026/{name}", arms=(of,), **page), of, label, color)
-    except RecordError:
-        return None
-    return run if run.seeds else None
+    record = evidence.stored(f"liu2026/{name}", arms=(of,), **page)
+    there = record and record.seeds(of)
+    return Run(record, of, label, color) if there else None
 
 
 SHADE, KIND = plots.shades([0.9, 0.95, 0.999]), plots.COLOUR

@@ -23,7 +23,6 @@ from IPython.display import display
 from pandas import Series
 
 from grokbook import claims, evidence, plots, tables, theory
-from grokbook.errors import RecordError
 from grokbook.evidence import Run, told
 from grokbook.papers import liu2026
 
@@ -65,18 +64,10 @@ PLANNED = {  # what is compared: its record, arm and colour
 }
 
 
-def stored(name, arm):
-    """A record, or None as long as nothing of it is trained."""
-    asked = page if name in OWN else {"scale": scale}
-    try:
-        return evidence.record(f"liu2026/{name}", arms=(arm,), **asked)
-    except RecordError:
-        return None
-
-
 runs = {}
 for key, (name, arm, color) in PLANNED.items():
-    record = stored(name, arm)
+    asked = page if name in OWN else {"scale": scale}
+    record = evidence.stored(f"liu2026/{name}", arms=(arm,), **asked)
     if record and record.seeds(arm):
         runs[key] = Run(record, arm, key, color)
 late = {

@@ -24,7 +24,6 @@ from IPython.display import display
 from pandas import Series
 
 from grokbook import claims, evidence, optimizers, plots, tables, theory
-from grokbook.errors import RecordError
 from grokbook.evidence import Run, told
 from grokbook.papers import liu2026
 
@@ -45,17 +44,9 @@ PLANNED[SOFT32] = ("fig04b", SOFT32, "smoothed, float32", plots.COLOUR["float32"
 PLANNED[SOFT64] = ("fig04b", SOFT64, "smoothed, float64", plots.COLOUR["float64"])
 
 
-def stored(name, arm):
-    """A record, or None as long as nothing of it is trained."""
-    try:
-        return evidence.record(f"liu2026/{name}", arms=(arm,), **page)
-    except RecordError:
-        return None
-
-
 runs = {}
 for key, (name, arm, label, color) in PLANNED.items():
-    record = stored(name, arm)
+    record = evidence.stored(f"liu2026/{name}", arms=(arm,), **page)
     if record and record.seeds(arm):
         runs[key] = Run(record, arm, label, color)
 rates = [eta for eta in RATES if eta in runs]

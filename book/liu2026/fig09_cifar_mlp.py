@@ -21,7 +21,6 @@ import math
 from pandas import Series
 
 from grokbook import claims, evidence, plots, tables, theory
-from grokbook.errors import RecordError
 from grokbook.evidence import Run, told
 from grokbook.papers import liu2026
 
@@ -33,12 +32,7 @@ settings = base.settings
 ETA, EPS = (settings.optimizer.options[key] for key in ("lr", "eps"))
 late = evidence.bursts(base, late=True)
 first = evidence.earliest(late)
-try:
-    more = evidence.record("liu2026/fig09", **page)
-except RecordError:  # nothing of it is trained
-    if retrain:
-        raise
-    more = None
+more = evidence.stored("liu2026/fig09", **page)
 arms = [arm for arm in more.experiment.arms if more.seeds(arm.name)] if more else []
 shade = plots.shades([arm.name for arm in arms])
 larger = {arm.name: Run(more, arm.name, arm.name, shade[arm.name]) for arm in arms}

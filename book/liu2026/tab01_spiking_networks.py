@@ -20,7 +20,6 @@ import pandas as pd
 from IPython.display import display
 
 from grokbook import claims, evidence, plots, tables
-from grokbook.errors import RecordError
 from grokbook.evidence import Run, told
 
 plots.use_style()
@@ -38,23 +37,10 @@ NETWORKS = {  # as Table 1 names them: record, colour, what it says, the figure'
 }  # fmt: skip
 
 
-def found(name):
-    """The record of an experiment; None where there is none yet."""
-    try:
-        return evidence.record(
-            f"liu2026/{name}",
-            scale=scale,
-            retrain=retrain,
-            device=device,
-            arms=["float32"],
-        )
-    except RecordError:
-        if retrain:
-            raise
-        return None
-
-
-records = {name: found(name) for name, *_ in NETWORKS.values()}
+page = {"scale": scale, "retrain": retrain, "device": device, "arms": ["float32"]}
+records = {
+    name: evidence.stored(f"liu2026/{name}", **page) for name, *_ in NETWORKS.values()
+}
 there = [record for record in records.values() if record]
 ARMS = ("float32", "float64 loss")
 runs = {

@@ -24,19 +24,13 @@ from IPython.display import display
 from pandas import DataFrame, Series
 
 from grokbook import claims, evidence, plots, tables
-from grokbook.errors import RecordError
 from grokbook.evidence import Run, told
 from grokbook.papers import tiwari2026
 
 plots.use_style()
 page = {"scale": scale, "retrain": retrain, "device": device}
-try:
-    sweep = evidence.record("tiwari2026/tab07", **page)
+if sweep := evidence.stored("tiwari2026/tab07", **page):
     page["scale"] = sweep.scale
-except RecordError:  # nothing of the sweep is trained yet
-    if retrain:
-        raise
-    sweep = None
 base = evidence.record("tiwari2026/fig01", arms=("penalty", "strong decay"), **page)
 sweep = sweep or base
 PRINTED = {  # Table 7: mean and deviation

@@ -21,7 +21,6 @@ import math
 from IPython.display import display
 
 from grokbook import claims, evidence, plots, tables
-from grokbook.errors import RecordError
 from grokbook.evidence import Run, told
 from grokbook.papers import tiwari2026
 
@@ -30,10 +29,8 @@ page = {"scale": scale, "retrain": retrain, "device": device}
 record = evidence.record(
     "tiwari2026/readings", arms=("penalty, decay 1 beside",), **page
 )
-try:  # what there is at the paper's width, beside the laptop's
-    wide = evidence.record("tiwari2026/readings", **page)
-except RecordError:
-    wide = record
+# what there is at the paper's width, beside the laptop's
+wide = evidence.stored("tiwari2026/readings", **page) or record
 PRINTED = {"penalty": (1320, 75), "strong decay": (9000, 420)}  # Table 6, f = 0.6
 COMMON = (
     "literal",
@@ -125,11 +122,8 @@ def of_fractions():
     """Runs with a decay of 1, by (kind, fraction), from the widest record of each."""
     runs = {}
     for size in ("laptop", "paper"):
-        try:
-            one = evidence.record("tiwari2026/fractions", **page | {"scale": size})
-        except RecordError:
-            continue
-        for arm in one.experiment.arms:
+        one = evidence.stored("tiwari2026/fractions", **page | {"scale": size})
+        for arm in one.experiment.arms if one else ():
             kind = arm.name.partition(",")[0]
             key = kind, arm.dataset.options["train_fraction"], one.scale
             if one.seeds(arm.name):

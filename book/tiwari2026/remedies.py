@@ -21,7 +21,6 @@ import math
 from IPython.display import display
 
 from grokbook import claims, evidence, plots, tables
-from grokbook.errors import RecordError
 from grokbook.evidence import Run, told
 from grokbook.papers import tiwari2026
 
@@ -38,10 +37,7 @@ def coloured(arm):
 
 
 runs = {arm.name: coloured(arm.name) for arm in record.experiment.arms}
-try:
-    tuned = evidence.record("tiwari2026/tuned", **page)
-except RecordError:
-    tuned = None
+tuned = evidence.stored("tiwari2026/tuned", **page)
 grid = {}
 for arm in tuned.experiment.arms if tuned else ():
     rate, decay = arm.optimizer.options["lr"], arm.optimizer.options["weight_decay"]
@@ -73,9 +69,8 @@ QUOTE = (
 )
 same = {}  # both arms at a decay of 1, from the record that has most seeds
 for size in ("laptop", "paper"):
-    try:
-        one = evidence.record("tiwari2026/fractions", **page | {"scale": size})
-    except RecordError:
+    one = evidence.stored("tiwari2026/fractions", scale=size)
+    if not one:
         continue
     charged, bare = (
         Run(

@@ -21,7 +21,6 @@ import torch
 from IPython.display import display
 
 from grokbook import claims, evidence, plots, tables
-from grokbook.errors import RecordError
 from grokbook.evidence import Run, told
 from grokbook.papers import tiwari2026
 
@@ -44,19 +43,9 @@ TABLE6 = {0.5: (2460, 15_540), 0.6: (1320, 9000)}  # onsets of penalty, strong d
 TEST = "test_accuracy"
 
 
-def looked_up(name, arms):
-    """The record of an experiment; None where there is none yet."""
-    try:
-        return evidence.record(
-            f"tiwari2026/{name}", scale=scale, retrain=retrain, device=device, arms=arms
-        )
-    except RecordError:
-        if retrain:
-            raise
-        return None
-
-
-base, more = looked_up("fig01", ("penalty",)), looked_up("tab02", ())
+page = {"scale": scale, "retrain": retrain, "device": device}
+base = evidence.stored("tiwari2026/fig01", arms=("penalty",), **page)
+more = evidence.stored("tiwari2026/tab02", **page)
 records = [record for record in (base, more) if record]
 runs = {
     arm: Run(record, arm, arm, plots.COLOUR[method])

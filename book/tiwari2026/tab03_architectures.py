@@ -22,7 +22,6 @@ import pandas as pd
 from IPython.display import display
 
 from grokbook import claims, evidence, plots, tables
-from grokbook.errors import RecordError
 from grokbook.evidence import Run, told
 from grokbook.papers import tiwari2026
 
@@ -42,21 +41,12 @@ BASE = {
 }
 
 
-def found(name, *arms):
-    try:
-        return evidence.record(
-            f"tiwari2026/{name}", scale=scale, retrain=retrain, device=device, arms=arms
-        )
-    except RecordError:
-        if retrain:
-            raise
-        return None
-
-
+page = {"scale": scale, "retrain": retrain, "device": device}
 runs = {}  # by row: the baseline's and the penalty's
 for row, (name, base, *_) in ROWS.items():
     pushed = "penalty" if row != "transformer" else "norm, penalty"
-    if record := found(name, base, pushed):
+    asked = page | {"arms": (base, pushed)}
+    if record := evidence.stored(f"tiwari2026/{name}", **asked):
         runs[row] = (
             Run(record, base, f"{row}, {base}", plots.COLOUR["baseline"]),
             Run(record, pushed, f"{row}, penalty", plots.COLOUR["penalty"]),

@@ -24,7 +24,6 @@ import torch
 from IPython.display import display
 
 from grokbook import claims, evidence, plots, tables
-from grokbook.errors import RecordError
 from grokbook.evidence import Run, told
 from grokbook.papers import tiwari2026
 
@@ -45,20 +44,9 @@ TABLE2 = {"baseline": (float("inf"), 42.5, 135), "penalty": (2460, 1.4, 443)}
 TEST = "test_accuracy"
 
 
-def looked_up(name, arms):
-    """The record of an experiment; None where there is none yet."""
-    try:
-        return evidence.record(
-            f"tiwari2026/{name}", scale=scale, retrain=retrain, device=device, arms=arms
-        )
-    except RecordError:
-        if retrain:
-            raise
-        return None
-
-
-base = looked_up("fig01", ("penalty",))
-normed = looked_up("tab02", ("layer norm",))
+page = {"scale": scale, "retrain": retrain, "device": device}
+base = evidence.stored("tiwari2026/fig01", arms=("penalty",), **page)
+normed = evidence.stored("tiwari2026/tab02", arms=("layer norm",), **page)
 records = [record for record in (base, normed) if record]
 runs = {
     arm: Run(record, arm, arm, plots.COLOUR[arm])

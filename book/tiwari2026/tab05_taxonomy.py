@@ -23,7 +23,6 @@ import torch
 from IPython.display import display
 
 from grokbook import claims, evidence, metrics, plots, tables
-from grokbook.errors import RecordError
 from grokbook.evidence import Run, told
 from grokbook.papers import tiwari2026
 
@@ -57,20 +56,11 @@ LAYERS = ("radius.pre.0", "radius.pre.1")
 none = pd.Series(dtype=float)
 
 
-def found(name, arms):
-    """The record of an experiment; None where there is none yet."""
-    try:
-        return evidence.record(
-            f"tiwari2026/{name}", scale=scale, retrain=retrain, device=device, arms=arms
-        )
-    except RecordError:
-        if retrain:
-            raise
-        return None
-
-
-records = {"fig01": found("fig01", ("penalty",))}
-records |= {name: found(name, ()) for name in ("tab02", "remedies")}
+page = {"scale": scale, "retrain": retrain, "device": device}
+records = {
+    name: evidence.stored(f"tiwari2026/{name}", arms=arms, **page)
+    for name, arms in (("fig01", ("penalty",)), ("tab02", ()), ("remedies", ()))
+}
 
 
 def run_of(method, *, without=False):

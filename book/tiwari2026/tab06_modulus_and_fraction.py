@@ -23,7 +23,6 @@ from IPython.display import display
 from pandas import DataFrame, Series
 
 from grokbook import claims, evidence, plots, tables
-from grokbook.errors import RecordError
 from grokbook.evidence import Run, told
 from grokbook.papers import tiwari2026
 
@@ -33,13 +32,8 @@ page = {"scale": scale, "retrain": retrain, "device": device}
 
 def existing(name):
     """The record of an experiment, at the scale of the first; None without one."""
-    try:
-        record = evidence.record(f"tiwari2026/{name}", **page)
-    except RecordError:
-        if retrain:
-            raise
-        return None
-    page["scale"] = record.scale
+    if record := evidence.stored(f"tiwari2026/{name}", **page):
+        page["scale"] = record.scale
     return record
 
 

@@ -31,6 +31,10 @@ class RecordError(GrokbookError, RuntimeError):
     """A record is missing, damaged, foreign or stale."""
 
 
+class NoRecord(RecordError):
+    """There is no record yet, which is no fault: nobody has trained it."""
+
+
 class DataError(GrokbookError, RuntimeError):
     """A data file is missing, cannot be fetched, or is not the one that was pinned."""
 

@@ -1,6 +1,6 @@
 """What records say, and the definitions that decide verdicts, each with a test.
 
-    reading     `record`: what a page calls first; what was read is noted
+    reading     `record`, or `stored` where there may be none: what a page calls first
     references  `reference`: the authors' own numbers, pinned; what was cited is noted
     run         `Run`: one arm of a record, whose values are pandas Series over seeds
     events      crossing, peak, fit, generalisation, delay, lead, ratio, growth, spikes
@@ -30,7 +30,7 @@ from grokbook.evidence.events import (
     ratio,
     spikes,
 )
-from grokbook.evidence.reading import described, digest, read, record
+from grokbook.evidence.reading import described, digest, read, record, stored
 from grokbook.evidence.references import cited, reference, source
 from grokbook.evidence.run import Run
 from grokbook.evidence.slingshots import (
@@ -72,6 +72,7 @@ __all__ = [
     "settled",
     "source",
     "spikes",
+    "stored",
     "told",
     "words",
 ]

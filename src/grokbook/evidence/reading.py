@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from grokbook import papers, project
+from grokbook.errors import NoRecord
 from grokbook.records import Record
 
 _READ: list[dict[str, Any]] = []
@@ -44,6 +45,17 @@ def record(
     if entry not in _READ:
         _READ.append(entry)
     return found
+
+
+def stored(name: str, **how: Any) -> Record | None:
+    """The same, or None where there is no record yet: the page then says "not run".
+
+    One that is damaged or stale is an error here too.
+    """
+    try:
+        return record(name, **how)
+    except NoRecord:
+        return None
 
 
 def read() -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from grokbook import records
-from grokbook.errors import RecordError, choose
+from grokbook.errors import NoRecord, choose
 from grokbook.experiment import SCALES, Experiment
 from grokbook.papers import liu2026, prieto2025, singh2026, tiwari2026
 
@@ -47,8 +47,8 @@ def record(
 
     The best one that has a seed of each of ``arms``, so that a record in the making is
     not taken before it can be used; if no record has them all, the best one there is.
-    RecordError if there is none, or if one that is looked at is stale or damaged;
-    UnknownName for arms that the experiment has at no scale.
+    NoRecord if there is none, RecordError if one that is looked at is stale or
+    damaged; UnknownName for arms that the experiment has at no scale.
     """
     experiments = [get(name, candidate) for candidate in SCALES]
     known = list(dict.fromkeys(arm.name for e in experiments for arm in e.arms))
@@ -66,6 +66,6 @@ def record(
             best = best or found
     if best:
         return best
-    raise RecordError(
+    raise NoRecord(
         f"{name} has no record yet: run `grokbook run {name} --scale laptop`"
     )

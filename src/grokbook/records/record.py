@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from grokbook import project
-from grokbook.errors import RecordError
+from grokbook.errors import NoRecord, RecordError
 from grokbook.experiment import Arm, Experiment
 from grokbook.records import table
 from grokbook.records.beside import STATES, TRACES, WEIGHTS, Side
@@ -172,11 +172,11 @@ class Record:
 
 
 def load(experiment: Experiment, folder: Path | None = None) -> Record:
-    """The record of an experiment; RecordError if missing, damaged or stale."""
+    """The record of an experiment; NoRecord, or RecordError if damaged or stale."""
     path = path_of(experiment.name, experiment.scale, folder)
     rerun = f"run `grokbook run {experiment.name} --scale {experiment.scale}`"
     if not path.exists():
-        raise RecordError(
+        raise NoRecord(
             f"{experiment.name} has no record at {experiment.scale} scale: {rerun}"
         )
     frame, meta = table.read(path)
