@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # [Liu et al. 2026 · beyond the paper]{.kicker} The zero-sum projection ends inflation and does not prevent the spikes; giving the correct class its gradient back ends nearly all of them
+# # [Liu et al. 2026 · beyond the paper]{.kicker} Collapse does two things to a gradient, and each alone brings loss spikes: one with inflation, the other without it
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -36,13 +36,15 @@ NETWORKS = {  # the records of the first two interventions, and of the others
     "transformer, division": ("fig07", "fig07"),
     "VGG-11": ("fig10", "fig10"),
 }
-BASE, EXACT, ZERO, CENTRED, REPAIR, FORCED = WAYS = (
+BASE, EXACT, ZERO, CENTRED, REPAIR, FORCED, BROKEN, BOTH = WAYS = (
     "float32",
     "float64 loss",
     "projection",
     "W_G subtracted",
     "repair",
     "simulated collapse",
+    "sum broken",
+    "sum broken, W_G subtracted",
 )
 WIDE, NARROW = tuple(NETWORKS)[:2]
 
@@ -133,6 +135,14 @@ claim(
     at_most=0,
 )
 claim(
+    BROKEN,
+    "inflation with the correct gradient in place: at least 2 late spikes (spikes)",
+    "We identify NFI as the mechanism that triggers Slingshot loss spikes.",
+    "late",
+    where="Section 1",
+    at_least=2,
+)
+claim(
     BASE,
     "at least 2 late spikes in 10,000 epochs (spikes)",
     "Deep neural networks exhibit periodic loss spikes during unregularized long-term "
@@ -171,11 +181,14 @@ sheet.exact(
     n=len(sums),
 )
 for network in NETWORKS:
-    ways = (ZERO, REPAIR, FORCED) if network in (WIDE, NARROW) else (ZERO, REPAIR)
-    for way in ways:
+    for way in (ZERO, REPAIR, FORCED, BROKEN, BOTH):
         if (network, way) in seen:
             run, words = runs[network, way], f"{network}, {way}: late spikes"
-            sheet.extra(run, words, seen[network, way]["late"])
+            if network != WIDE or way not in (ZERO, BROKEN):  # those are claims
+                sheet.extra(run, words, seen[network, way]["late"])
+            if way in (BROKEN, BOTH):
+                words = f"{network}, {way}: inflation (1 if there is)"
+                sheet.extra(run, words, seen[network, way]["inflated"])
 for way in (BASE, ZERO):
     if (WIDE, way) in seen:
         last = seen[WIDE, way]["last"].dropna()
@@ -185,20 +198,24 @@ sheet.box()
 # %% tags=["hide-input"]
 #| name: fig-liu2026-causes
 #| caption: >
-#|   Two outcomes of six losses on five networks. Left mark: seeds with inflation, of those
+#|   Two outcomes of eight interventions on five networks. Left mark: seeds with inflation, of those
 #|   informative. Right mark: late spikes, the median over seeds. Dark: there; pale: not
 #|   there. Hollow: fewer than three seeds. Empty: not run, or no
 #|   informative seed. A star marks a smaller task. Under
 #|   each name: whether class sum and gradient of the correct class are as without rounding.
 #| alt: >
-#|   A matrix of interventions and networks. Float32 and simulated collapse have inflation
-#|   and spikes. The projection and the subtraction of the mean classifier have spikes
-#|   without inflation. Float64 loss and repair have neither.
+#|   A matrix of interventions and networks. In both MLPs float32 and simulated collapse have
+#|   inflation and spikes. The projection and the subtraction of the mean classifier have
+#|   spikes without inflation. Float64 loss and repair have neither. Only the sum broken has
+#|   both, and neither once the mean classifier is subtracted. A small VGG-11 does the same,
+#|   but for inflation with collapse in one seed of two. Division has two or fewer rows.
 #| fold: "Code: draw the table as a figure"
 LINES = {BASE: "float32 loss", ZERO: "zero-sum projection", CENTRED: "$W_G$ subtracted"}
 LINES |= {REPAIR: "correct class repaired", FORCED: "simulated collapse"}
+LINES |= {BROKEN: "only the sum broken", BOTH: "the same, $W_G$ subtracted"}
 KEPT = {BASE: "sum ✗  gradient ✗", EXACT: "sum ✓  gradient ✓", ZERO: "sum ✓  gradient ✗"}
 KEPT |= {CENTRED: "no $W_G$,  gradient ✗", REPAIR: KEPT[EXACT], FORCED: KEPT[BASE]}
+KEPT |= {BROKEN: "sum ✗  gradient ✓", BOTH: "no $W_G$,  gradient ✓"}
 
 
 def tile(x, y, text, there, many):
@@ -212,7 +229,7 @@ def tile(x, y, text, there, many):
     axes.text(x, y, text, color=ink, **style)
 
 
-figure, (axes,) = plots.panels(1, height=4.2)
+figure, (axes,) = plots.panels(1, height=5.2)
 for column, network in enumerate(NETWORKS):
     for row, way in enumerate(WAYS):
         if (network, way) in seen:
@@ -228,8 +245,8 @@ for column, network in enumerate(NETWORKS):
         axes.text(column + shift, -0.72, word, ha="center", va="center", fontsize=9)
 for row in range(len(WAYS) + 1):
     axes.axhline(row - 0.5, color="#CCCCCC", lw=0.8)
-axes.set(xlim=(-0.5, 4.5), ylim=(5.5, -1.8), xticks=[])
-axes.set_yticks(range(6), [f"{LINES.get(way, way)}\n{KEPT[way]}" for way in WAYS])
+axes.set(xlim=(-0.5, 4.5), ylim=(len(WAYS) - 0.5, -1.8), xticks=[])
+axes.set_yticks(range(len(WAYS)), [f"{LINES.get(way, way)}\n{KEPT[way]}" for way in WAYS])
 axes.tick_params(length=0)
 axes.grid(visible=False)
 axes.spines[:].set_visible(False)
@@ -263,6 +280,9 @@ Spikes are given as the median over seeds, with the range; the last one by its e
 * **Correct class repaired** in float32: only the lost entry is put back. {across(REPAIR)}.
 * **Float64 loss.** {across(EXACT)}.
 * **Collapse simulated** in float64, without any rounding. {across(FORCED)}.
+* **Only the sum broken** in float64: what the projection takes from a collapse is added to
+  an exact gradient. {across(BROKEN)}.
+* **The same with $W_G$ subtracted.** {across(BOTH)}.
 """)
 
 # %% [markdown]
@@ -279,8 +299,16 @@ Spikes are given as the median over seeds, with the range; the last one by its e
 #
 # So two things happen at once. The sum over classes is no longer zero, which pushes the
 # mean classifier: that is the paper's path, {term}`inflation`. And the correct class has no
-# gradient, so that training stands still and Adam's denominator decays. Interventions can
-# separate them:
+# gradient, so that training stands still and Adam's denominator decays. What a collapse adds
+# to the exact gradient is the sum of the two:
+#
+# $$
+# \epsilon\, e_r \;=\; \tfrac{\epsilon}{K} (1, \dots, 1) \;+\;
+# \epsilon \bigl(e_r - \tfrac1K (1, \dots, 1)\bigr) .
+# $$
+#
+# The projection takes the first part away and leaves the second. *Only the sum broken* is the
+# first part without the second, added to an exact gradient.
 
 # %%
 bare = losses.softmax_cross_entropy
@@ -290,6 +318,7 @@ ways = {
     "projection": losses.projected_cross_entropy,
     "repair": losses.repaired_cross_entropy,
     "simulated collapse": partial(losses.collapsed_cross_entropy, dtype=torch.float64),
+    "sum broken": losses.unbalanced_cross_entropy,
 }
 print(f"{'margin 20':20} class sum / ε   correct gradient / -ε")
 for name, loss in ways.items():
@@ -297,17 +326,16 @@ for name, loss in ways.items():
     print(f"{name:20} {float(g.sum()) / eps:13.2f}   {abs(float(g[0])) / eps:21.2f}")
 
 # %% [markdown]
-# The projection restores the sum and a tenth of the lost entry; repair restores both. The
-# paper needs both effects: inflation makes {term}`margins <margin>` fail, and the decayed
+# The paper needs both effects: inflation makes {term}`margins <margin>` fail, and the decayed
 # denominator makes the step at the returning gradient large. The question is whether
-# inflation is needed.
+# inflation is needed, and whether it is enough.
 
 # %% tags=["hide-input"]
 #| name: fig-liu2026-causes-paths
 #| caption: >
 #|   From collapse two paths lead on. The paper has the upper one go on to the spike
 #|   (dashed); where the projection or the subtraction cuts it, spikes should end. Repair and
-#|   float64 cut both.
+#|   float64 cut both. Where only the sum is broken, the upper path alone is left.
 #| alt: >
 #|   A diagram. Collapse leads to a broken class sum, then inflation; and to a missing
 #|   correct gradient, then a decaying denominator of Adam, then a spike. Notes say where
@@ -339,7 +367,7 @@ for start, end in ((0, 1), (1, 2), (2, 5), (0, 3), (3, 4), (4, 5)):
 for x, y, text in (
     (1.2, 3.4, "cut by projection,\nrepair, float64 loss"),
     (4.85, 3.85, "cut by\n$W_G$ subtraction"),
-    (1.2, 0.6, "cut by repair,\nfloat64 loss"),
+    (1.2, 0.5, "cut by repair,\nfloat64 loss, and if\nonly the sum is broken"),
     (8.75, 2.4, "the paper's\npath"),
 ):
     axes.text(x, y, text, color=plots.GREY, fontsize=9.5, **style)
@@ -354,7 +382,7 @@ plots.show(figure)
 #|   The loss of every step for one seed, the first informative one, under each intervention
 #|   on the network that the title names. Dotted: the first late spike of float32.
 #| alt: >
-#|   Six losses against epoch, one above the other. Float32, projection, subtraction and
+#|   Losses against epoch, one above the other. Float32, projection, subtraction and
 #|   simulated collapse spike again and again; float64 loss and repair stay quiet.
 #| fold: "Code: draw the traces"
 network = max((WIDE, NARROW), key=lambda k: sum((k, way) in seen for way in WAYS))
@@ -387,7 +415,8 @@ plots.show(figure)
 # oscillate at the {term}`edge of stability` until 40 % of their samples have large
 # margins, in float64 as in float32. There no intervention can be judged.
 # Bounds and definitions were fixed before the runs, that of informative seeds after the
-# first of them.
+# first of them. The row of the broken sum was added with its first runs at hand; its bound is
+# that of float32.
 
 # %% tags=["hide-input"]
 #| fold: "Code: the table of claims"
@@ -427,7 +456,8 @@ for record in records:
 #    $W_G$ in its mini-batch runs, and does not define when.
 # 4. *Repair* and *simulated collapse* are ours. Repair keeps the float32 gradients of the
 #    wrong classes and sets $g_r$ to minus their sum. The simulation computes in float64 and
-#    sets $g_r$ to 0 where the residual mass is below $2^{-24}$.
+#    sets $g_r$ to 0 where the residual mass is below $2^{-24}$. *Only the sum broken* adds
+#    $\epsilon / K$ to every entry of the exact gradient in the same rows.
 # 5. *Seeds* whose float64 run is not trained yet are kept.
 
 # %% [markdown]
@@ -439,43 +469,56 @@ outside = f"Left out as uninformative: {'; '.join(names)}. " if names else ""
 settles = ""
 
 
-def collapsed(way):
-    return told(runs[WIDE, way].last("collapsed"), "{:.0%}")
+def spiked(way):
+    """Late spikes, the last of them, and samples collapsed at the end, at width 512."""
+    table, share = seen[WIDE, way], runs[WIDE, way].last("collapsed")
+    last = told(last) if len(last := table["last"].dropna()) else "never"
+    return f"{told(table['late'])}, the last at epoch {last}, {told(share, '{:.0%}')} collapsed"
 
 
-if (WIDE, ZERO) in seen and (WIDE, BASE) in seen:
-    ends = [seen[WIDE, way]["last"].dropna() for way in (ZERO, BASE)]
-    if all(map(len, ends)):
-        settles = f"""
-**Fewer spikes, though.** At width 512 the last late spike of the projected runs comes at
-epoch {told(ends[0])} (n = {len(ends[0])}), that of float32 at {told(ends[1])}
-(n = {len(ends[1])}). At the end {collapsed(ZERO)} of the samples of the projected runs are
-collapsed, and {collapsed(BASE)} of those in float32. With all of them collapsed the loss is
-exactly zero, and no margin fails any more. Inflation may be what keeps a network out of
-that state. Then it would not start the spikes, but keep them coming.
+if all((WIDE, way) in seen for way in (ZERO, BASE, BROKEN, CENTRED)):
+    settles = f"""
+**With the sum broken they come for longer.** At width 512, late spikes with only the sum
+broken: {spiked(BROKEN)} at the end (n = {len(seen[WIDE, BROKEN])}). With only the gradient
+missing: {spiked(ZERO)} (n = {len(seen[WIDE, ZERO])}). With both, in float32: {spiked(BASE)}
+(n = {len(seen[WIDE, BASE])}). Once all samples have collapsed the loss is exactly zero and no
+{{term}}`margin` fails any more; a broken sum puts that off. With both, and the
+{{term}}`mean classifier` subtracted: {spiked(CENTRED)} (n = {len(seen[WIDE, CENTRED])}). So at
+this width something else of the broken sum helps the missing gradient.
 """
+shares = "; ".join(
+    f"{network}: {seen[network, way]['inflated'].sum():.0f} of {len(seen[network, way])}"
+    for network, way in ((k, BASE) for k in NETWORKS)
+    if (network, way) in seen
+)
 tables.prose(f"""
-**Inflation is as the paper describes it.** It follows the class sum: it is there with
-collapse, rounded or simulated, and gone when the sum is restored.
+**Inflation is as the paper describes it.** It follows the class sum: it comes with
+collapse, rounded or simulated, and with nothing but the sum broken; it is gone when the sum
+is restored. Not every run with a collapse has it. Informative seeds of float32 that do:
+{shares}.
 
-**The spikes follow the other effect of collapse.** They stay when the sum is restored, and
-they end when the correct gradient is. So in these networks a missing gradient is enough,
-and inflation is not necessary; whether it would be enough by itself, no arm tells. The
-simulation shows that rounding noise is not needed either. What the paper reports of its
-projection, that it ends the spikes, is not what we find.
+**A broken sum is enough for spikes.** With nothing else, in float64 and with nine tenths of
+the correct gradient in place, three networks have slingshots, and inflation with them. So
+the paper's path exists, and rounding is not needed for it.
 
+**Its way leads through the mean classifier**, as the paper has it. With only the sum broken and
+$W_G$ subtracted after every step: {across(BOTH)}.
+
+**Inflation is not necessary.** The spikes stay when the sum is restored and the correct
+gradient is still missing. Only when both are restored do they end. What the paper reports of
+its projection, that it ends the spikes, is not what we find.
+{settles}
 **Not in every network.** A small ResNet-18 loses the correct gradient of all its samples and
 has no slingshot ([Figure 13](fig13_resnet.ipynb), where the number of runs is). A small
 VGG-11 with batch norm has collapse and inflation, and no slingshot either
-([Figure 11](fig11_vgg_batch_norm.ipynb)). So neither effect is sufficient everywhere.
-{settles}
+([Figure 11](fig11_vgg_batch_norm.ipynb)). So neither half is sufficient everywhere.
+
 **What the missing gradient does** is measured in [Figure 6](fig06_two_instabilities.ipynb):
 Adam's denominator decays until the preconditioned sharpness reaches the edge of stability.
 
 **Limits.** {outside}An early oscillation that comes after 40 % of the samples have large
 margins counts as late, with any loss. We read single spikes of the quiet arms as of that
-kind. An intervention that breaks the class sum and keeps the correct gradient was not run;
-see the last exercise.
+kind. The VGG-11 is narrow, and the tasks of division are small.
 """)
 
 # %% [markdown]
@@ -527,9 +570,8 @@ see the last exercise.
 #
 # ```{exercise}
 # :label: ex-liu2026-causes-fourth
-# Projection: sum restored, gradient missing. Repair: both restored. Simulation: neither.
-# Write a gradient for the fourth case, a broken sum with the correct gradient in place.
-# What would each of the two paths predict?
+# *Only the sum broken* leaves nine tenths of the correct gradient. Write one that leaves all
+# of it and has the same sum. Which entries does it change?
 # ```
 #
 # ````{solution} ex-liu2026-causes-fourth
@@ -542,9 +584,13 @@ see the last exercise.
 # g = torch.full((K,), 2 * eps / (K - 1), dtype=torch.float64)
 # g[0] = -eps
 # print(f"class sum {float(g.sum()) / eps:.1f} ε, correct gradient {float(g[0]) / eps:.1f} ε")
+# part = g - g.mean()
+# print(f"without its mean {float(part[0]) / eps:.1f} ε and {float(part[1]) / eps:.2f} ε")
 # ```
 #
-# The paper's path predicts inflation and spikes, ours inflation without spikes.
+# It pushes the correct class from the others a tenth harder than the exact gradient does. A mean
+# alone does not; the one that was run differs from the exact gradient by its mean and
+# nothing else.
 # ````
 
 # %% [markdown]

@@ -252,12 +252,6 @@ claim(
     where="Appendix B.2.10",
     at_least=1,
 )
-sheet.not_run(
-    "VGG-11 in batches of 256 for 1,000,000 steps: the mean feature grows half as fast",
-    "subtracting W_G or applying BatchNorm before the classifier, which removes μ_G during "
-    "training, substantially slows down the late-stage parameter growth",
-    where="Appendix B.3.1",
-)
 for key in (BASE, SMALL, LAYER, CENTRED, SHIFTED, BOTH, f"division, {LARGE}"):
     if key in runs:
         unit = "steps" if "division" in key else "epochs"
@@ -463,7 +457,7 @@ for found in records.values():
 #    grows quickly there.
 # 6. *Subtracting $W_G$* is not defined further in the paper. Both readings are arms: after
 #    every step, and in the forward pass alone.
-# 7. *Batches of 256* (Appendix B.3.1) would take 1,000,000 steps of VGG-11: not run.
+# 7. *Batches* (Appendix B.3.1) are on the page of [Figure 10](fig10_vgg.ipynb).
 
 # %% [markdown]
 # ## Reading the result

@@ -4,8 +4,8 @@
     StableMax CE    -log s(z_y) / sum_k s(z_k)                      [section 4]
     Taylor CE       the same with 1 + x + x^2/2 of z - min z        [eq. 20]
     exact CE        log(1 + sum_{k != y} exp(z_k - z_y))            (not in the paper)
-    interventions   softmax CE whose logits' gradient is projected, repaired or cut
-                                                             [Liu, sections 3 and B]
+    interventions   softmax CE with another gradient at the logits: projected, repaired,
+                    cut, unbalanced                          [Liu, sections 3 and B]
 
 Shapes: ``logits (*rows, classes)`` of any floating dtype, ``labels (*rows)`` int64.
 Every loss is computed *and returned* in ``dtype``, mean included, because that
@@ -351,12 +351,39 @@ def collapsed_cross_entropy(
     Liu et al. (2026).
     """
     _check(logits, labels, dtype)
-    gaps = (logits - _pick(logits, labels).unsqueeze(-1)).to(dtype)
-    gaps = gaps.masked_fill(_is_label(logits, labels), float("-inf"))
-    is_lost = gaps.exp().sum(dim=-1, keepdim=True) < 2.0**-bits
-    cut = is_lost & _is_label(logits, labels)
+    is_lost = _odds(logits, labels, dtype) < 2.0**-bits
+    cut = is_lost.unsqueeze(-1) & _is_label(logits, labels)
     logits = torch.where(cut, logits.detach(), logits)
     return softmax_cross_entropy(logits, labels, dtype=dtype, reduction=reduction)
+
+
+def unbalanced_cross_entropy(
+    logits: Float[Tensor, "*rows classes"],
+    labels: Int[Tensor, "*rows"],
+    *,
+    dtype: torch.dtype = torch.float64,
+    bits: int = 24,
+    reduction: str = "mean",
+) -> Float[Tensor, ""] | Float[Tensor, "*rows"]:
+    """Softmax CE with a gradient of sum epsilon where ``collapsed_cross_entropy`` cuts.
+
+    Every logit of such a row gets epsilon / K more, epsilon being its residual mass and
+    K the number of classes: of a collapse, the part that ``projected_cross_entropy``
+    takes away and nothing else. Not in Liu et al. (2026).
+    """
+    _check(logits, labels, dtype)
+    odds = _odds(logits, labels, dtype).detach()
+    excess = torch.where(odds < 2.0**-bits, odds / (1 + odds), 0.0)
+    mean = logits.to(dtype).mean(dim=-1)
+    rows = softmax_cross_entropy(logits, labels, dtype=dtype, reduction="none")
+    return _reduce(rows + excess * (mean - mean.detach()), reduction)
+
+
+def _odds(logits: Tensor, labels: Tensor, dtype: torch.dtype) -> Tensor:
+    """Probability of the wrong classes over that of the correct one: (*rows)."""
+    gaps = (logits - _pick(logits, labels).unsqueeze(-1)).to(dtype)
+    gaps = gaps.masked_fill(_is_label(logits, labels), float("-inf"))
+    return gaps.exp().sum(dim=-1)
 
 
 def clamped_cross_entropy(

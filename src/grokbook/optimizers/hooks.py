@@ -2,9 +2,9 @@
 
     g_perp = g - (w . g) / (w . w) w            [Prieto et al. 2025, eq. 12]
 
-``orthogonal``, ``unit_steps``, ``clip`` and ``centre_rows`` go through torch's public
-step hooks and return the optimizer; they act in the order in which they were added.
-On a stack of members norms, projections and means are per member.
+``orthogonal``, ``unit_steps``, ``clip``, ``centre_rows`` and ``descend_from`` go
+through torch's public step hooks and return the optimizer; they act in the order in
+which they were added. On a stack norms, projections and means are per member.
 """
 
 from collections.abc import Callable, Iterable
@@ -16,7 +16,14 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from grokbook.errors import choose
-from grokbook.optimizers.rules import Hyper, evaluated, fitted, gradients
+from grokbook.optimizers.rules import (
+    SGD,
+    AdamW,
+    Hyper,
+    evaluated,
+    fitted,
+    gradients,
+)
 
 TINY = 1e-30  # guards the divisions of ``orthogonal``, as in the official code
 Change = Callable[[Optimizer, list[Tensor]], None]
@@ -36,6 +43,7 @@ class _Around:
         self.repairs: list[Callable[[], None]] = []
         self.raw: list[tuple[Tensor, Tensor]] = []
         self.rates: list[Hyper] = []
+        self.loss: Any = None  # of the closure of the step that is being made
         optimizer.register_step_pre_hook(self.enter)
         optimizer.register_step_post_hook(self.leave)
 
@@ -44,7 +52,7 @@ class _Around:
         """Evaluate a closure here, once: torch would do it after the changes."""
         options = dict(kwargs)
         closure = options.pop("closure", args[1] if len(args) > 1 else None)
-        loss = evaluated(closure)
+        self.loss = loss = evaluated(closure)
         groups = optimizer.param_groups
         self._give_back(groups)  # what a step that failed has left changed
         held = [p for group in groups for p in group["params"] if p.grad is not None]
@@ -247,4 +255,55 @@ def centre_rows(optimizer: AnyOptimizer, *, names: Iterable[str]) -> AnyOptimize
             matrix.sub_(matrix.mean(dim=-2, keepdim=True))
 
     _around(optimizer).repairs.append(centre)
+    return optimizer
+
+
+def descend_from(optimizer: AnyOptimizer, *, loss: float, lr: float) -> AnyOptimizer:
+    """From the first step whose loss is at most ``loss`` on, plain gradient descent.
+
+        w <- w - lr g
+
+    takes the place of the rule, for good, and for each member of a stack from its own
+    step on (Liu et al. 2026, section B.2.2: from a loss of 0 at lr 1e5). ``g`` is what
+    hooks added before made of the gradient. Goes with ``AdamW`` and ``SGD`` of this
+    package, in whose state ``descending`` (0 or 1) is kept; ``step`` is to be given a
+    closure that returns the loss, () or [members], else it raises ValueError. So does
+    a negative ``loss`` or ``lr``.
+    """
+    if not isinstance(optimizer, AdamW | SGD):
+        raise ValueError(
+            f"{type(optimizer).__name__} has no place to keep whether it descends: use "
+            "AdamW or SGD of grokbook.optimizers."
+        )
+    for name, value in (("loss", loss), ("lr", lr)):
+        if not value >= 0:
+            raise ValueError(f"{name} is {value}, but it must be 0 or more.")
+    around, first = _around(optimizer), optimizer.param_groups[0]["params"][0]
+    shape = first.shape[:1] if _is_stacked(optimizer) else ()
+    # a float as its parameter is, since torch casts what it loads to that; it stays in
+    # place, and so what follows need not hold the optimizer, which would never be freed
+    began = optimizer.state[first]["descending"] = first.detach().new_zeros(shape)
+    found: list[tuple[Tensor, Tensor, Tensor]] = []  # parameter, before, gradient
+
+    def note(_: Optimizer, parameters: list[Tensor]) -> None:
+        if around.loss is None:
+            raise ValueError(
+                "descend_from waits for a loss: give step() a closure that returns it."
+            )
+        reached = torch.as_tensor(around.loss, device=began.device) <= loss
+        began.copy_(torch.maximum(began, reached.to(began.dtype)))
+        found[:] = [
+            (p, p.detach().clone(), grad)
+            for p, grad in zip(parameters, gradients(parameters), strict=True)
+        ]
+
+    def replace() -> None:
+        for parameter, before, grad in found:
+            wide = began.shape + (1,) * (before.dim() - began.dim())
+            descends = began.reshape(wide) > 0
+            parameter.copy_(torch.where(descends, before - lr * grad, parameter))
+        found.clear()
+
+    around.changes.append(note)
+    around.repairs.append(replace)
     return optimizer

@@ -10,9 +10,10 @@ from pathlib import Path
 from grokbook import records
 from grokbook.errors import NoRecord, choose
 from grokbook.experiment import SCALES, Experiment
-from grokbook.papers import liu2026, prieto2025, singh2026, tiwari2026
+from grokbook.papers import basics, liu2026, prieto2025, singh2026, tiwari2026
 
 PAPERS = {
+    "basics": basics.EXPERIMENTS,
     "prieto2025": prieto2025.EXPERIMENTS,
     "singh2026": singh2026.EXPERIMENTS,
     "liu2026": liu2026.EXPERIMENTS,
@@ -67,5 +68,5 @@ def record(
     if best:
         return best
     raise NoRecord(
-        f"{name} has no record yet: run `grokbook run {name} --scale laptop`"
+        f"{name} has no record yet: run `grokbook run {name} --scale laptop --record`"
     )
