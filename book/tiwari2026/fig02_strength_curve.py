@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # [Tiwari et al. 2026 · Figure 2]{.kicker} Onset over the strength of the penalty: the paper's U is lowest at 0.05, where our run does not generalise in its epochs
+# # [Tiwari et al. 2026 · Figure 2]{.kicker} Onset over the strength of the penalty: the paper's U is lowest at 0.05, where our runs do not generalise in their epochs
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -235,9 +235,8 @@ sheet.table()
 
 # %% tags=["hide-input"]
 #| fold: "Code: the settings beside the paper's, and the arms"
-said = tiwari2026.PAPER | {"model.widths": "(512, 512)"}
 for record in {one.name: one for one in (sweep, base)}.values():
-    display(tables.settings(record, paper=said))
+    display(tables.settings(record, paper=tiwari2026.PAPER))
     display(tables.arms(record))
 
 # %% [markdown]

@@ -302,7 +302,8 @@ for reading, (_, arguments) in READINGS.items():
 # Two things follow. The score depends on the phase, since it takes the better of cosine and
 # sine and not both: from 0.43 to 0.61 in the first layer, from 0.65 to 0.92 in the second.
 # From 0.4 on we call a unit *tuned*; it was 0.5 until the first run showed that
-# pure units may have less. And in the second layer a ReLU makes a second band at
+# pure units may have less. In the second layer 0.4 does not mean a single frequency, since
+# pure units have 0.65 or more there. And in the second layer a ReLU makes a second band at
 # $2k$, a third of the first at least. So the claims below leave $2k$ and $k/2$ out.
 
 # %% tags=["hide-input"]
@@ -382,7 +383,9 @@ if decay.seeds:
 frequencies with tuned units, the penalty's {told(of(push, filled, one))}. Three frequencies
 hold {told(of(decay, three, one), "{:.0%}")} of its units there, and
 {told(of(decay, low, one), "{:.0%}")} prefer one of the lower third: a third is what chance
-gives. The order of frequencies has no meaning for the network, see
+gives. In the second layer, which the claims take since it suits the paper better, three
+frequencies hold {told(of(decay, three, two), "{:.0%}")}, and
+{told(of(decay, low, two), "{:.0%}")} prefer the lower third. The order of frequencies has no meaning for the network, see
 [Figure 4](fig04_circuit_assembly.ipynb).
 """
 tables.prose(f"""
@@ -452,7 +455,7 @@ network on its way.
 # %% [markdown]
 # ## Run it yourself
 #
-# The weights are those of Figure 1: three arms at width 128, about an hour on one core.
+# The weights are those of Figure 1: three arms at width 128, one to two hours on one core.
 #
 # ```bash
 # make page PAGE=tiwari2026/fig05 SCALE=laptop

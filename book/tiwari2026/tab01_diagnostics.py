@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # [Tiwari et al. 2026 · Table 1]{.kicker} The Hessian trace follows the training loss, whoever generalises, and the printed rank is larger than its definition allows
+# # [Tiwari et al. 2026 · Table 1]{.kicker} The Hessian trace falls with the training loss, whoever generalises, and the printed rank is larger than its definition allows
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -193,8 +193,8 @@ sheet.box()
 #|   have, at a member's end. Diamonds: the paper, against its baseline.
 #| alt: >
 #|   Thirteen rows on a logarithmic axis. The paper's diamonds lie at 3 to 1,400, all on the
-#|   right. Our dots lie near 1, some to its left: the Hessian trace of the training pairs
-#|   and the quantities of the first layer favour the other arms.
+#|   right. Most of our marks lie within a factor of ten of 1, on both sides. The Hessian
+#|   trace favours the other arms, most of all strong decay on the test pairs.
 #| fold: "Code: draw the figure"
 figure, (panel,) = plots.panels(1, height=4.9)
 rows = {name: place for place, name in enumerate(QUANTITIES)}
@@ -288,8 +288,8 @@ print(f"256 rows of noise: largest {float(sizes[0]):.1f}, "
 
 # %% [markdown]
 # Even noise, with no structure at all, stays far below 443, and its largest singular value is
-# above 36.5. Activations of a circuit cannot be flatter than noise. The printed pair needs
-# another definition, more rows or shorter ones.
+# above 36.5. Activations of a circuit are hardly flatter than noise; and whatever they are,
+# 256 rows have no rank above 256. The printed pair needs another definition or more rows.
 #
 # *Trace.* Let a pair have the probability $1 - \epsilon$ for its class. Then its loss is
 # $\epsilon$, nearly. The curvature of the loss in its logits is $1 - \sum_k p_k^2 \approx 2
@@ -300,12 +300,13 @@ print(f"256 rows of noise: largest {float(sizes[0]):.1f}, "
 #| name: fig-tiwari2026-tab01-trace
 #| caption: >
 #|   (a) On the training pairs the exact trace falls for all arms; dotted, the 42.5 and 1.4
-#|   that the paper prints. (b) On the test pairs it falls only as a network generalises. (c)
-#|   The trace of (a) against the training loss of the same log, the start left out.
+#|   that the paper prints. (b) On the test pairs it falls only as a network generalises; where
+#|   one of two runs has ended, the line is the other. (c) The trace of (a) against the
+#|   training loss of the same log, the start left out.
 #| alt: >
 #|   Left: three curves fall by four orders of magnitude. Middle: the curve of strong decay
 #|   falls from above 1,000 to tens, the others stay above 1,000. Right: all points lie near
-#|   one rising line on logarithmic axes.
+#|   one rising line on logarithmic axes, within a factor of about four.
 #| fold: "Code: draw the trace"
 figure, axes = plots.panels(3, height=3.1)
 for run in runs:
@@ -475,7 +476,7 @@ with the penalty, 2,460, is that of its {{term}}`onset` to the digit.
 # ## Run it yourself
 #
 # The runs are those of [Figure 1](fig01_accuracy_curves.ipynb): three arms at width 128,
-# about an hour on one core.
+# one to two hours on one core.
 #
 # ```bash
 # make page PAGE=tiwari2026/tab01 SCALE=laptop

@@ -137,8 +137,8 @@ sheet.box()
 #|   error of draws from the 500, in per cent. Dashed: 1/√K,
 #|   through our median at 50; large draws are most of the 500 and come out closer.
 #| alt: >
-#|   Left: curves that start far from 1 and settle within some per cent of it after a hundred
-#|   probes. Right: errors fall along the dashed line of slope one half.
+#|   Left: one curve, of one seed, starts far from 1 and settles within some per cent of it
+#|   after a hundred probes. Right: its errors fall along the dashed line of slope one half.
 #| fold: "Code: draw the figure"
 figure, (path, fall) = plots.panels(2, height=3.3)
 k = np.arange(1, MANY + 1)
