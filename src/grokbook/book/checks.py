@@ -3,8 +3,8 @@
 A page is in order when its twin was executed from its source as it is, names its figure
 or table above its title, has a table of claims that says where the paper makes each,
 describes its figures, stands in the contents unless it is beyond the paper, and read
-records and references that are still those of the store. What it read is in its check
-cell.
+records and references that are still those of the store, of experiments that are still
+planned as they were. What it read is in its check cell.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from grokbook import evidence, papers
 from grokbook.book import notebooks, pages
 from grokbook.errors import GrokbookError, PageError
-from grokbook.project import FIGURE_MIME, PAPERS, VERDICTS, home
+from grokbook.project import FIGURE_MIME, FOLDERS, VERDICTS, home
 from grokbook.records import Record
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def check(page_ids: list[str] | None = None) -> list[str]:
         except PageError as error:
             found.append(str(error))
         found += [f"Page {page_id} {fault}." for fault in faults]
-    orphans = {p for paper in PAPERS for p in home().glob(f"book/{paper}/*.ipynb")}
+    orphans = {p for name in FOLDERS for p in home().glob(f"book/{name}/*.ipynb")}
     orphans -= {path.with_suffix(".ipynb") for path in pages.sources().values()}
     found += [f"{p.relative_to(home())} has no .py source." for p in sorted(orphans)]
     return found
@@ -178,6 +178,8 @@ def _read_fault(read: dict[str, Any]) -> str:
         return f"read other members of {read['record']} than it has now"
     if now["sha256"] != read["sha256"]:
         return f"read another {found.path.name} than there is now"
+    if now["planned"] != read["planned"]:
+        return f"shows other arms or seeds of {read['record']} than are planned now"
     return ""
 
 

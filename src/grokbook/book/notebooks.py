@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 CARRIED = {  # what each entry of these lists in a claims table has
     "claims": {"statement", "quote", "where", "ours", "n", "interval", "verdict"}
     | {"main", "extra", "holds"},
-    "read": {"record", "asked", "arms", "scale", "members", "sha256"},
+    "read": {"record", "asked", "arms", "scale", "members", "sha256", "planned"},
     "cited": {"name", "sha256"},
 }
 

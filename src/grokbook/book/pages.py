@@ -22,22 +22,24 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grokbook import files
-from grokbook.book import notebooks
+from grokbook.book import notebooks, rehearsal
 from grokbook.errors import PageError
-from grokbook.project import PAPERS, home
+from grokbook.project import FOLDERS, PAPERS, home
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
 LIBRARIES = ("torch", "numpy", "pandas", "matplotlib", "seaborn")
+START = "Start here"  # above the title of a page that is of no paper
 PRINTED = r"(fig|tab)\d+"  # the ids of what a paper prints
+TRAINING = ("scale", "retrain", "device")  # what a page that trains takes at least
 PLACES = ("GROKBOOK_HOME", "GROKBOOK_RECORDS", "GROKBOOK_DATA")
 Job = tuple[str, Path, "NotebookNode", dict[str, Any], Path]
 
@@ -73,7 +75,7 @@ def contents() -> dict[str, str]:
 
 def sources() -> dict[str, Path]:
     """Page id -> its py:percent source, for every page; those beyond a paper last."""
-    paths = [path for paper in PAPERS for path in home().glob(f"book/{paper}/*.py")]
+    paths = [path for name in FOLDERS for path in home().glob(f"book/{name}/*.py")]
     found = {notebooks.id_of(path): path for path in sorted(paths)}
     order = sorted(found, key=lambda i: (i.partition("/")[0], is_beyond(i)))
     return {page_id: found[page_id] for page_id in order}
@@ -86,12 +88,14 @@ def is_beyond(page_id: str) -> bool:
 
 def kicker(page_id: str) -> str:
     """What stands above the title of a page: `Prieto et al. 2025 · Figure 4`."""
-    paper = re.sub("[()]", "", PAPERS[page_id.partition("/")[0]])
-    return f"{paper} · {name_of(page_id)}"
+    paper = PAPERS.get(page_id.partition("/")[0])
+    return f"{re.sub('[()]', '', paper)} · {name_of(page_id)}" if paper else START
 
 
 def name_of(page_id: str) -> str:
     """`prieto2025/fig02` -> `Figure 2`, `liu2026/causes` -> `beyond the paper`."""
+    if page_id.partition("/")[0] not in PAPERS:
+        return START
     if is_beyond(page_id):
         return "beyond the paper"
     name = page_id.partition("/")[2]
@@ -151,6 +155,7 @@ def execute(
     page_ids: list[str],
     parameters: dict[str, Any] | None = None,
     out: Path | None = None,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> list[Path]:
     """Run pages from their sources; returns the notebooks written.
 
@@ -158,20 +163,23 @@ def execute(
     twins stay and each page goes to `out`: a folder (default `_build/reruns`) or, for a
     single page, a path ending in .ipynb. Nothing is run before every name and type is
     accepted, and a page that fails replaces nothing: PageError names cell and error.
+    With `retrain` what a page reads is trained first; `tell` hears what is being done.
     """
     jobs = [_job(one, parameters or {}, out) for one in dict.fromkeys(page_ids)]
     if out and out.suffix == ".ipynb" and len(jobs) > 1:
         raise PageError(f"{len(jobs)} pages cannot be written to the one file {out}.")
-    return [_execute(*job) for job in jobs]
+    return [_execute(*job, tell) for job in jobs]
 
 
 def _job(page_id: str, parameters: dict[str, Any], out: Path | None) -> Job:
-    path = find(page_id)
+    path, is_rerun = find(page_id), bool(parameters)
     notebook = notebooks.read_source(path)
     known = defaults(page_id, notebook)
+    if "retrain" not in known:  # a page that trains nothing
+        parameters = {n: v for n, v in parameters.items() if n not in TRAINING}
     values = {n: typed(page_id, n, v, known) for n, v in parameters.items()}
     target = path.with_suffix(".ipynb")
-    if parameters or out:
+    if is_rerun or out:
         target = out or home() / "_build" / "reruns"
         if target.suffix != ".ipynb":
             target = target / f"{page_id}.ipynb"
@@ -184,9 +192,15 @@ def _execute(
     notebook: NotebookNode,
     values: dict[str, Any],
     target: Path,
+    tell: Callable[[str], None],
 ) -> Path:
     import nbformat
 
+    if target != path.with_suffix(".ipynb") and not rehearsal.reading(notebook):
+        tell(f"{page_id} has nothing to train: it is executed as it is")
+    elif values.get("retrain"):
+        rehearsal.train(notebook, defaults(page_id, notebook) | values)
+        tell(f"executing {page_id}: all that it reads is trained")
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     begun = time.monotonic()
     notebook = _run(page_id, path.parent, notebook, values)
@@ -247,6 +261,7 @@ def _for_kernels() -> dict[str, str]:
     """
     told = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
     told = {name: os.environ.get(name, value) for name, value in told.items()}
+    told["GROKBOOK_PROGRESS"] = "no"  # which would be an output of the page
     for name in PLACES:
         if os.environ.get(name):
             told[name] = str(Path(os.environ[name]).absolute())

@@ -26,5 +26,8 @@ def copy_bundle(app: Sphinx, error: Exception | None) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     app.config.mathjax_path = BUNDLE
+    # Definitions bring formulas to pages without any of their own. `site.access` takes
+    # MathJax from those that have none at all.
+    app.set_html_assets_policy("always")
     app.connect("build-finished", copy_bundle)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

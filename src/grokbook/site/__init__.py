@@ -1,0 +1,1 @@
+"""The rendered site: what stands around the pages."""

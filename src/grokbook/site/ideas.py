@@ -1,0 +1,330 @@
+"""Pictures of the ideas, drawn for the front pages of the chapters and the glossary.
+
+Every number in them is computed here: which floats there are, what a softmax leaves to
+the runner-up, what a projection keeps. Drawn narrow, so that their words can be read on
+a phone, as SVG without a date, so that the same code gives the same file.
+
+`draw` writes them; `book/generated/ideas/` is where pages look for them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Arc
+
+from grokbook import losses, plots
+from grokbook.plots import BLACK, BLUE, COLOUR, GREEN, GREY, RED
+
+WIDTH = 4.5  # inches; on a phone 330 of its 432 pixels, so letters of 12 have 12 pixels
+SIZE = 12
+Vector = np.ndarray  # (2,)
+ONE = np.float32(1)
+
+
+def draw(folder: Path) -> list[Path]:
+    """Write every picture into a folder; the files, in the order of ``IDEAS``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    plots.use_style()
+    files = []
+    for name, picture in IDEAS.items():
+        with plt.rc_context({"svg.hashsalt": name, "font.size": SIZE}):
+            figure = picture()
+            files.append(folder / f"{name}.svg")
+            figure.savefig(files[-1], metadata={"Date": None, "Creator": None})
+            plt.close(figure)
+    return files
+
+
+# Absorption --------------------------------------------------------------------------
+
+
+def floats_above_one(count: int) -> np.ndarray:
+    """1 and the next float32 numbers above it, minus 1."""
+    found = [ONE]
+    while len(found) < count:
+        found.append(np.nextafter(found[-1], np.float32(2)))
+    return np.array(found, dtype=np.float64) - 1
+
+
+def sum_in_float32(gap: float) -> tuple[float, float]:
+    """exp(-gap), and what float32 makes of 1 + exp(-gap), minus 1."""
+    term = math.exp(-gap)
+    return term, float(ONE + np.float32(term)) - 1
+
+
+def absorption() -> Figure:
+    """Two sums on the number line just above 1: one term survives, one is lost."""
+    figure, rows = _panels(2, 1.6)
+    for axes, gap in zip(rows, (15.5, 17.0), strict=True):
+        term, kept = sum_in_float32(gap)
+        scale = 1e7  # the axis counts ten-millionths above 1
+        ticks = scale * floats_above_one(4)
+        axes.plot(ticks, 0 * ticks, "|", color=BLACK, ms=22, mew=2)
+        axes.axhline(0, color=GREY, lw=1, zorder=0)
+        color = GREEN if kept else RED
+        axes.plot(scale * term, 0, "o", color=color, ms=8, zorder=3)
+        arrow = {"arrowstyle": "-|>", "color": color, "lw": 2}
+        arrow["connectionstyle"] = "arc3,rad=0.5" if kept < term else "arc3,rad=-0.5"
+        place = {"xy": (scale * kept, 0.02), "xytext": (scale * term, 0.02)}
+        axes.annotate("", **place, arrowprops=arrow)
+        words = "survives, rounded" if kept else "is absorbed"
+        told = f"lead {gap:g}: 1 + {_power(term)} {words}"
+        axes.text(-0.35, 0.75, told, color=color, va="center", fontweight="bold")
+        axes.set(xlim=(-0.4, 3.9), ylim=(-0.35, 1), yticks=[])
+        axes.set_xticks(ticks, ["1", *(f"+{t:.1f}" for t in ticks[1:])])
+        _bare(axes)
+    rows[0].tick_params(labelbottom=False)
+    rows[1].set_xlabel("float32 numbers above 1, in units of 10⁻⁷")
+    return figure
+
+
+def _power(value: float) -> str:
+    """3.2e-07 as 3.2 · 10⁻⁷."""
+    digits, exponent = f"{value:.1e}".split("e")
+    return f"{digits} · 10" + str(int(exponent)).translate(
+        str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+    )
+
+
+# Softmax and StableMax ---------------------------------------------------------------
+
+
+def runner_up(gaps: np.ndarray, transform: Callable) -> np.ndarray:
+    """What the second of two logits, at +gap/2 and -gap/2, weighs beside the first."""
+    import torch
+
+    half = torch.from_numpy(gaps) / 2
+    return (transform(-half) / transform(half)).numpy()
+
+
+def tails() -> Figure:
+    """The weight of the runner-up against the gap, and where each type absorbs it."""
+    import torch
+
+    figure, (axes,) = _panels(1, 3.3)
+    gaps = np.linspace(0, 45, 400)
+    softmax = runner_up(gaps, torch.exp)
+    stable = runner_up(gaps, losses.stablemax_transform)
+    axes.plot(gaps, softmax, color=COLOUR["softmax"], lw=2.5)
+    axes.plot(gaps, stable, color=COLOUR["StableMax"], lw=2.5)
+    axes.text(45, stable[-1] * 9, "StableMax", color=COLOUR["StableMax"], ha="right")
+    axes.text(11, 1e-9, "softmax", color=COLOUR["softmax"], ha="right")
+    for type_, x, side in ((np.float32, 45, "right"), (np.float64, 1, "left")):
+        least = np.finfo(type_).eps / 2  # half of the step from 1 to its neighbour
+        axes.axhline(least, color=GREY, ls="--", lw=1.2)
+        words = f"lost below, in {type_.__name__}"
+        axes.text(x, least * 2, words, color=GREY, ha=side)
+    axes.set(yscale="log", xlabel="lead of the correct logit", xlim=(0, 46))
+    axes.set(ylabel="weight of the runner-up", ylim=(1e-20, 10))
+    return figure
+
+
+# ⊥Grad -------------------------------------------------------------------------------
+
+
+def split(weight: Vector, step: Vector) -> tuple[Vector, Vector]:
+    """The part of a step along the weights, which ⊥Grad removes, and the rest."""
+    along = (weight @ step) / (weight @ weight) * weight
+    return along, step - along
+
+
+def projection() -> Figure:
+    """A step, the part of it along the weights, and what is left."""
+    figure, (axes,) = _panels(1, 3.2)
+    weight, step = np.array([2.6, 1.3]), np.array([1.5, 1.7])
+    along, kept = split(weight, step)
+    _arrow(axes, weight, color=BLACK)
+    tip = weight
+    _arrow(axes, step, start=tip, color=GREY)
+    _arrow(axes, along, start=tip, color=RED)
+    _arrow(axes, kept, start=tip, color=BLUE)
+    axes.plot(*zip(tip + kept, tip + step, strict=True), color=GREY, ls=":")
+    axes.plot(*zip(tip + along, tip + step, strict=True), color=GREY, ls=":")
+    axes.text(*(weight / 2 + [0.1, -0.28]), "weights", rotation=_degrees(weight))
+    axes.text(*(tip + step + [0.1, 0]), "the step", color=GREY)
+    axes.text(*(tip + along + [0.05, -0.3]), "removed:\nscales the logits", **_top(RED))
+    axes.text(*(tip + kept + [-0.1, 0.1]), "kept by ⊥Grad", color=BLUE, ha="right")
+    reach = float(np.linalg.norm(weight))
+    turn = _degrees(weight)
+    axes.add_patch(_arc(reach, turn - 32, turn + 32, color=GREY))
+    axes.set(xlim=(-0.2, 6.4), ylim=(-0.3, 3.9))
+    return _plain(figure, axes)
+
+
+# From collapse to spike --------------------------------------------------------------
+
+
+def spike() -> Figure:
+    """The two ways from a rounded gradient to a jump of the loss, as boxes."""
+    figure, (axes,) = _panels(1, 4.6)
+    boxes = {
+        "top": (
+            5,
+            9.2,
+            "float32 rounds the gradient\nof the correct class to 0",
+            BLACK,
+        ),
+        "sum": (2.2, 6.4, "the gradients no\nlonger sum to 0", RED),
+        "lost": (7.8, 6.4, "one gradient\nis missing", GREEN),
+        "drift": (2.2, 3.6, "mean classifier and\nmean feature grow", RED),
+        "forget": (7.8, 3.6, "Adam forgets how\nlarge gradients were", GREEN),
+        "spike": (
+            5,
+            0.8,
+            "a lead is lost, its gradient\nreturns, the step is too long",
+            BLACK,
+        ),
+    }
+    for x, y, words, color in boxes.values():
+        around = {"boxstyle": "round,pad=0.4", "fc": "white", "ec": color, "lw": 2}
+        axes.text(x, y, words, ha="center", va="center", bbox=around, fontsize=11)
+    for start, end in (
+        ("top", "sum"),
+        ("top", "lost"),
+        ("sum", "drift"),
+        ("lost", "forget"),
+        ("drift", "spike"),
+        ("forget", "spike"),
+    ):
+        x, y, _, _ = boxes[start]
+        to_x, to_y, _, color = boxes[end]
+        color = color if end != "spike" else boxes[start][3]
+        arrow = {"arrowstyle": "-|>", "color": color, "lw": 2}
+        axes.annotate("", (to_x, to_y + 0.85), (x, y - 0.85), arrowprops=arrow)
+    axes.set(xlim=(-0.6, 10.6), ylim=(-0.2, 10.2))
+    axes.axis("off")
+    return figure
+
+
+# Places of a norm --------------------------------------------------------------------
+
+
+def norms() -> Figure:
+    """One transformer block from below to above, with the three places of a norm."""
+    figure, (axes,) = _panels(1, 4.6)
+    black = {"arrowstyle": "-|>", "color": BLACK, "lw": 1.6, "shrinkA": 0, "shrinkB": 0}
+    for x, y, words in ((4.2, 4.1, "attention"), (4.2, 8.3, "MLP")):
+        box = {"boxstyle": "round,pad=0.5", "fc": "white", "ec": BLACK, "lw": 2}
+        axes.text(x, y, words, ha="center", va="center", bbox=box, zorder=3)
+    for path in (
+        [(4.2, 0.1), (4.2, 1.0)],  # the input, then queries and keys, then values
+        [(3.6, 1.0), (3.6, 3.4)],
+        [(4.8, 1.0), (4.8, 3.4)],
+        [(4.2, 4.8), (4.2, 7.6)],
+        [(4.2, 9.0), (4.2, 10.6)],
+    ):
+        axes.annotate("", path[1], path[0], arrowprops=black)
+    axes.plot([3.6, 4.8], [1.0, 1.0], color=BLACK, lw=1.6)
+    for low, high in ((0.6, 5.6), (6.1, 9.8)):  # past attention, past the MLP
+        side, way = [4.2, 1.2, 1.2, 4.0], [low, low, high, high]
+        axes.plot(side, way, color=GREY, lw=1.4)
+        axes.text(4.2, high, "+", ha="center", va="center", fontsize=15, zorder=4)
+    for x, y, name, words, where in (
+        (4.2, 6.9, "M", "before the MLP", 5.0),
+        (3.6, 2.2, "A^qk", "queries,\nkeys", 0.9),
+        (4.8, 2.2, "A^v", "before the values", 5.6),
+    ):
+        axes.plot(x, y, "o", color=COLOUR[name], ms=13, zorder=4)
+        sides = {"ha": "center" if x < 4 else "left", "va": "center"}
+        label = name.replace("A^qk", "A$^{qk}$").replace("A^v", "A$^v$")
+        told = f"{label}: {words}" if x >= 4 else f"{label}\n{words}"
+        axes.text(where if x >= 4 else 2.3, y, told, color=COLOUR[name], **sides)
+    axes.set(xlim=(0.8, 10.2), ylim=(-0.1, 10.8))
+    axes.axis("off")
+    return figure
+
+
+# Radial and tangential ---------------------------------------------------------------
+
+
+def radial() -> Figure:
+    """A gradient at an activation, split along its radius, and the penalty's pull."""
+    figure, (axes,) = _panels(1, 3.4)
+    activation, target, push = np.array([1.6, 1.0]), 2.6, np.array([-0.05, 1.0])
+    outward, sideways = split(activation, push)
+    axes.add_patch(_arc(target, -12, 92, color=COLOUR["penalty"]))
+    size = np.linalg.norm(activation)
+    pull = (target / size - 1) * activation
+    beside = 0.13 / size * np.array([activation[1], -activation[0]])
+    _arrow(axes, activation, color=BLACK)
+    _arrow(axes, pull, start=activation + beside, color=COLOUR["penalty"])
+    _arrow(axes, push, start=activation, color=GREY)
+    _arrow(axes, outward, start=activation, color=RED)
+    _arrow(axes, sideways, start=activation, color=BLUE)
+    tip = activation
+    axes.text(*(activation / 2 + [0.05, -0.35]), "activation", rotation=_degrees(tip))
+    axes.text(2.66, 0.15, "target\nradius √d", color=COLOUR["penalty"], ha="left")
+    axes.text(*(tip + pull + [0.1, -0.22]), "penalty", color=COLOUR["penalty"])
+    axes.text(*(tip + push + [0.05, 0.08]), "the step", color=GREY)
+    axes.text(*(tip + outward + [0.02, 0.2]), "radial: size", color=RED)
+    axes.text(*(tip + sideways + [-0.1, 0.0]), "tangential:\ndirection", **_right(BLUE))
+    axes.set(xlim=(-0.7, 3.9), ylim=(-0.35, 2.9))
+    return _plain(figure, axes)
+
+
+# Drawing -----------------------------------------------------------------------------
+
+
+def _panels(rows: int, height: float) -> tuple[Figure, np.ndarray]:
+    figure, axes = plt.subplots(
+        rows, 1, figsize=(WIDTH, height * rows), layout="constrained", squeeze=False
+    )
+    return figure, axes.ravel()
+
+
+def _arrow(
+    axes: Axes, vector: Vector, *, color: str, start: Vector | None = None
+) -> None:
+    """An arrow from ``start``, the origin unless given, along a vector."""
+    x, y = (0.0, 0.0) if start is None else start
+    style = {"arrowstyle": "-|>", "color": color, "lw": 2.4, "mutation_scale": 16}
+    style |= {"shrinkA": 0, "shrinkB": 0}
+    axes.annotate("", (x + vector[0], y + vector[1]), (x, y), arrowprops=style)
+
+
+def _arc(radius: float, low: float, high: float, *, color: str) -> Arc:
+    """Part of a circle about the origin, between two angles in degrees."""
+    size = 2 * radius
+    return Arc((0, 0), size, size, theta1=low, theta2=high, color=color, ls="--", lw=2)
+
+
+def _degrees(vector: Vector) -> float:
+    return math.degrees(math.atan2(vector[1], vector[0]))
+
+
+def _top(color: str) -> dict[str, str]:
+    return {"color": color, "va": "top"}
+
+
+def _right(color: str) -> dict[str, str]:
+    return {"color": color, "ha": "right"}
+
+
+def _bare(axes: Axes) -> None:
+    axes.grid(False)
+    for side in ("left", "bottom"):
+        axes.spines[side].set_visible(False)
+
+
+def _plain(figure: Figure, axes: Axes) -> Figure:
+    """Without axes, and with right angles that look right."""
+    axes.set_aspect("equal")
+    axes.axis("off")
+    return figure
+
+
+IDEAS: dict[str, Callable[[], Figure]] = {
+    "absorption": absorption,
+    "tails": tails,
+    "projection": projection,
+    "norms": norms,
+    "spike": spike,
+    "radial": radial,
+}
