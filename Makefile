@@ -1,6 +1,8 @@
 # make book    render the book into _build/html
 # make test    everything that is checked: lint, types, pages, unit tests, notebooks, HTML
 # make page PAGE=prieto2025/fig02 SCALE=laptop    retrain one page and execute it
+# make pdf     the whole book as a PDF, printed by an installed Chromium
+# make workflow    Snakemake in an environment of its own, workflow/.venv, for a cluster
 # make clean   remove what was built (the environment stays; `rm -r .venv` removes it)
 
 PYTHON ?= python3
@@ -20,7 +22,7 @@ export OMP_WAIT_POLICY := PASSIVE
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 export JUPYTER_PLATFORM_DIRS := 1
 
-.PHONY: book test page clean
+.PHONY: book test page pdf clean workflow workflow-test
 .DELETE_ON_ERROR:
 
 $(READY): requirements.txt pyproject.toml
@@ -42,20 +44,33 @@ test: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/grokbook check
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile --ignore tests/test_book.py
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile --ignore tests/test_book.py \
+	  --ignore tests/test_site.py
 ifneq ($(NOTEBOOKS),)
 	$(BIN)/python -m pytest -q -n 2 --dist loadscope --nbval --nbval-current-env \
 	  --nbval-sanitize-with tests/nbval.cfg -o filterwarnings= $(NOTEBOOKS)
 endif
 	$(MAKE) book
-	$(BIN)/python -m pytest -q tests/test_book.py
+	$(BIN)/python -m pytest -q -n 2 tests/test_book.py tests/test_site.py
 
 page: $(READY)
 	@test -n "$(PAGE)" || { \
 	  echo "Which page? For example: make page PAGE=prieto2025/fig02 SCALE=laptop" >&2; \
 	  exit 1; }
 	$(BIN)/grokbook execute $(PAGE) -p retrain True -p scale $(SCALE) -p device $(DEVICE)
-	@echo "The executed page is _build/reruns/$(PAGE).ipynb, its records are in data/reruns"
+
+pdf: book
+	$(BIN)/grokbook pdf
 
 clean:
 	rm -rf _build book/generated data/reruns .pytest_cache .ruff_cache .mypy_cache
+
+workflow: workflow/.venv/.ready
+
+workflow/.venv/.ready: workflow/requirements.txt
+	$(PYTHON) -m venv workflow/.venv
+	workflow/.venv/bin/python -m pip install --quiet --requirement $<
+	@touch $@
+
+workflow-test: $(READY) workflow
+	$(BIN)/python -m pytest -q tests/test_workflow.py

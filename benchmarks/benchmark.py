@@ -21,6 +21,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
 
@@ -255,9 +256,9 @@ def forward_and_backward_flop(name: str) -> float:
     data, model = build.start(settings, 0)
     rows = settings.batch_size or len(data.y_train)
     if settings.model.name == "resnet18":
-        from grokbook.engine import cost
+        from grokbook.engine import counted
 
-        return 3 * cost.forward_flop(settings) * rows
+        return 3 * counted.forward_flop(settings) * rows
     over_rows = [*(f"layers.{k}" for k in range(1, 6)), "output", "mlp", "unembedding"]
     weights = [
         parameter.numel()
@@ -303,15 +304,34 @@ def measure_looks(options: argparse.Namespace) -> None:
         journal.note(watched.step())
         journal.watch(watched)
 
-    ratios = []
-    for round_ in range(options.rounds + 1):
-        pair = [seconds(s, settings.window.every, "cpu") for s in (alone.step, watch)]
-        ratios += [pair[1] / pair[0]] if round_ else []
-    low, middle, high = min(ratios), statistics.median(ratios), max(ratios)
-    print(
-        f"\nCIFAR MLP of five hidden layers with trace and window, against without: "
-        f"{middle:.3f} ({low:.3f} to {high:.3f})"
+    against(
+        "CIFAR MLP of five hidden layers with trace and window, against without",
+        (watch, alone.step),
+        settings.window.every,
+        options.rounds,
     )
+
+
+def measure_penalty(options: argparse.Namespace) -> None:
+    """Print what the penalty of Tiwari et al. costs a step, at both scales."""
+    for scale in ("laptop", "paper"):
+        experiment = papers.get("tiwari2026/fig01", scale)
+        sides = [
+            build.learner([(experiment.arm(name), 0)]).step
+            for name in ("penalty", "baseline")
+        ]
+        name = f"MLP mod 97 of the {scale} scale with the penalty, against without"
+        against(name, sides, 10, 3 * options.rounds)
+
+
+def against(name: str, sides: Sequence[Callable], epochs: int, rounds: int) -> None:
+    """Print the median of paired ratios of CPU time, first side to second."""
+    ratios = []
+    for round_ in range(rounds + 1):
+        first, second = (seconds(step, epochs, "cpu") for step in sides)
+        ratios += [first / second] if round_ else []  # the first warms up
+    low, middle, high = min(ratios), statistics.median(ratios), max(ratios)
+    print(f"\n{name}: {middle:.3f} ({low:.3f} to {high:.3f})")
 
 
 def row(name: str, times: list[tuple[float, ...]], flop: float, top: float) -> None:
@@ -499,6 +519,7 @@ def main() -> None:
     if options.device == "cpu" and not options.case:
         with fast.matmul(library):
             measure_looks(options)
+            measure_penalty(options)
     return None
 
 

@@ -1,4 +1,4 @@
-"""The command ``grokbook``: list, run, merge and status need no Jupyter.
+"""The command ``grokbook``: list, run, plan, merge and status need no Jupyter.
 
 Exit codes: 0 done, 1 something is wrong (one sentence on stderr says what), 2 the call
 itself is wrong, 75 the time budget ended first (the same command goes on).
@@ -7,15 +7,18 @@ itself is wrong, 75 the time budget ended first (the same command goes on).
 import argparse
 import contextlib
 import fnmatch
+import json
 import math
 import os
+import shutil
 import sys
 import warnings
 from pathlib import Path
 from typing import Any, NoReturn
 
-from grokbook import papers, records
-from grokbook.errors import GrokbookError, RecordError, Unfinished, UnknownName
+from grokbook import papers, project, records
+from grokbook.durations import span
+from grokbook.errors import BadCall, GrokbookError, RecordError, Unfinished, UnknownName
 from grokbook.experiment import SCALES, Experiment
 
 
@@ -44,7 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
         )
         return 1
     except KeyboardInterrupt:
-        _complain("stopped; the same command goes on")
+        _complain("stopped; the same command goes on from where it saved its state")
         return 130
 
 
@@ -100,22 +103,35 @@ def _parser() -> argparse.ArgumentParser:
 
     def add_choice(command: argparse.ArgumentParser, scale: str) -> None:
         command.add_argument("names", nargs="*", help="experiments, or how names begin")
-        command.add_argument("--scale", default=scale, help=", ".join(SCALES))
+        shown = f"{', '.join(SCALES)} (default: {scale or 'laptop and paper'})"
+        command.add_argument("--scale", default=scale, help=shown)
         command.add_argument("--device", default="auto", help="auto, cpu or cuda")
 
     command = add("list", _list, "experiments, recorded or not, expected time")
-    add_choice(command, "paper")
+    add_choice(command, "")
 
-    command = add("run", _run, "train what is missing, most valuable first")
+    command = add(
+        "run", _run, "train what is missing in data/reruns, most valuable first"
+    )
     add_choice(command, "laptop")
     command.add_argument("--time-budget", type=_seconds, help="seconds for everything")
-    command.add_argument("--arms", default="*", help='only these, as in "70%%*"')
+    command.add_argument(
+        "--arms", action="append", help='only these, as in "70%%*"; may be repeated'
+    )
     command.add_argument("--seeds", type=_numbers, help="only these, as in 42,0,1")
     command.add_argument("--processes", type=_count, help="CPU workers, 0: none")
     command.add_argument("--matmul", choices=("torch", "onednn"), help="of the CPU")
     command.add_argument("--replace", action="store_true", help="train them again")
     command.add_argument("--dry-run", action="store_true", help="print the order only")
-    command.add_argument("--out", type=Path, help="another folder for the records")
+    into = command.add_mutually_exclusive_group()
+    into.add_argument("--record", action="store_true", help="into the book's records")
+    into.add_argument("--out", type=Path, help="a folder for the records")
+
+    command = add("plan", _plan, "what is missing, as jobs for other machines (JSON)")
+    command.add_argument("names", nargs="*", help="experiments, or how names begin")
+    command.add_argument("--scale", default="paper", help=", ".join(SCALES))
+    command.add_argument("--device", default="cpu", help="cpu or cuda, of the others")
+    command.add_argument("--out", type=Path, help="another folder of records")
 
     command = add("merge", _merge, "take records trained elsewhere into the book")
     command.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
@@ -140,7 +156,8 @@ def _parser() -> argparse.ArgumentParser:
 
     command = add("check", _check, "pairs in step, all executed, records fresh")
     command.add_argument("pages", nargs="*", help="pages, all by default")
-    add("index", _index, "write the gallery, the scoreboard and the status page")
+    add("index", _index, "write the generated pages, pictures and downloads")
+    add("pdf", _pdf, "print the built book with Chromium")
     return parser
 
 
@@ -177,34 +194,66 @@ def _experiments(prefixes: list[str], scale: str) -> list[Experiment]:
     return [papers.get(name, scale) for name in dict.fromkeys(found)]
 
 
-def span(seconds: float) -> str:
-    """A duration in a readable unit."""
-    for unit, size in (("h", 3600), ("min", 60)):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.1f} {unit}"
-    return f"{seconds:.0f} s"
+def _device(name: str) -> str:
+    """The device to train on; torch is asked only where there may be a GPU."""
+    if name == "cpu" or (name == "auto" and not shutil.which("nvidia-smi")):
+        return "cpu"
+    from grokbook.engine import device
+
+    return device.choose_device(name)
 
 
 def _list(options: argparse.Namespace) -> int:
-    from grokbook.engine import device, plan
-
-    on = device.choose_device(options.device)
-    for experiment in _experiments(options.names, options.scale):
-        members = len(list(experiment.members()))
-        left = len(records.missing(experiment))
-        every = plan.planned(plan.tasks([experiment], None, on, replace=True), on)
-        print(
-            f"{experiment.name:24} {experiment.scale:7} "
-            f"{members - left:3}/{members:<3} members  about "
-            f"{span(sum(seconds for _, seconds in every)):>8} in all"
-        )
+    on = _device(options.device)
+    scales = [options.scale] if options.scale else ["laptop", "paper"]
+    for name in [e.name for e in _experiments(options.names, scales[0])]:
+        every = {scale: papers.get(name, scale) for scale in SCALES}
+        there = {scale: records.recorded(one) for scale, one in every.items()}
+        for scale in scales:
+            others = [(every[s], there[s]) for s in SCALES[:2] if s != scale]
+            members = len(list(every[scale].members()))
+            print(
+                f"{name:24} {scale:7} {len(there[scale]):3}/{members:<3} recorded  "
+                f"about {_expected(every[scale], there[scale], others, on)}"
+            )
     return 0
+
+
+def _expected(
+    experiment: Experiment,
+    recorded: dict[str, Any],
+    others: list[tuple[Experiment, dict[str, Any]]],
+    on: str,
+) -> str:
+    """How long all members take on this machine, in words."""
+    if on == "cuda":
+        from grokbook.engine import plan
+
+        tasks = plan.tasks([experiment], None, on, replace=True)
+        return f"{span(sum(s for _, s in plan.planned(tasks, on)))} on the GPU"
+    from grokbook.engine import expected
+
+    cores = expected.cores()
+    took = expected.seconds(experiment, recorded, others, on_cores=cores)
+    return f"{span(took)} on {cores} core{'s' if cores > 1 else ''}"
+
+
+def _into(options: argparse.Namespace) -> Path | None:
+    """Where to train: beside the book, unless a folder (None: the book's) is named."""
+    if options.out or options.record or os.environ.get("GROKBOOK_RECORDS"):
+        return options.out
+    if not options.names:
+        raise BadCall(
+            "name an experiment, as in `grokbook run prieto2025/fig06b`, or say where "
+            "all that is missing shall go: --record into data/records, or --out FOLDER"
+        )
+    return project.reruns_folder()
 
 
 def _run(options: argparse.Namespace) -> int:
     from grokbook.engine import device, plan, pool
 
-    on = device.choose_device(options.device)
+    on, out = device.choose_device(options.device), _into(options)
     experiments = _experiments(options.names, options.scale)
     if options.seeds is not None:
         known = sorted({seed for e in experiments for seed in e.seeds})
@@ -214,34 +263,35 @@ def _run(options: argparse.Namespace) -> int:
             )
         experiments = [e for e in experiments if set(options.seeds) & set(e.seeds)]
     names = [arm.name for e in experiments for arm in e.arms]
-    fitting = set(fnmatch.filter(names, options.arms))
-    if not fitting:
-        raise UnknownName(f"no arm fits {options.arms!r}: there are {', '.join(names)}")
+    patterns = options.arms or ["*"]
+    fitting: set[str] = set()
+    for pattern in patterns:
+        if not (found := fnmatch.filter(names, pattern)):
+            raise UnknownName(f"no arm fits {pattern!r}: there are {', '.join(names)}")
+        fitting.update(found)
     experiments = [e for e in experiments if fitting & {arm.name for arm in e.arms}]
 
     def wanted(arm: str, seed: int) -> bool:
         return arm in fitting and (options.seeds is None or seed in options.seeds)
 
     if options.dry_run:
-        todo = plan.tasks(
-            experiments, options.out, on, options.matmul, replace=options.replace
-        )
+        todo = plan.tasks(experiments, out, on, options.matmul, replace=options.replace)
         todo = [t for t in todo if wanted(t.member[0].name, t.member[1])]
         return _print_plan(plan.planned(todo, on))
-    found = pool.run_all(
+    done = pool.run_all(
         experiments,
         device=on,
         matmul=options.matmul,
-        out=options.out,
+        out=out,
         time_budget=options.time_budget,
         processes=options.processes,
         seeds=options.seeds,
-        arms=options.arms,
+        arms=patterns,
         replace=options.replace,
         keep_going=not options.names,
     )
     unfinished = []
-    for record in found:
+    for record in done:
         print(
             f"{record.name} {record.scale}: {len(record.members)} members in "
             f"{record.path}"
@@ -268,6 +318,15 @@ def _print_plan(order: list[tuple[list[Any], float]]) -> int:
             f"{span(seconds)})"
         )
     print(f"{sum(len(group) for group, _ in order)} members, about {span(total)}")
+    return 0
+
+
+def _plan(options: argparse.Namespace) -> int:
+    from grokbook.engine import jobs
+
+    experiments = _experiments(options.names, options.scale)
+    found = jobs.jobs(experiments, options.device, options.out)
+    print(json.dumps([job.to_json() for job in found], indent=1, ensure_ascii=False))
     return 0
 
 
@@ -311,13 +370,20 @@ def _status(options: argparse.Namespace) -> int:
 
 def _execute(options: argparse.Namespace) -> int:
     from grokbook.book import comparison, pages
+    from grokbook.site import rerun
 
     parameters = dict(options.parameter) if options.parameter else None
-    for path in pages.execute(options.pages, parameters, options.out):
+    for path in pages.execute(options.pages, parameters, options.out, _tell):
         print(path)
         if parameters:
-            print(*comparison.compare(path), sep="\n")
+            found = comparison.compare(path)
+            print(*comparison.lines(found), sep="\n")
+            print(rerun.write(path, found))
     return 0
+
+
+def _tell(what: str) -> None:
+    print(what, file=sys.stderr, flush=True)
 
 
 def _check(options: argparse.Namespace) -> int:
@@ -331,7 +397,18 @@ def _check(options: argparse.Namespace) -> int:
 
 def _index(_: argparse.Namespace) -> int:
     from grokbook.book import catalogue
+    from grokbook.project import home
+    from grokbook.site import downloads, explorables, ideas
 
-    for path in catalogue.index():
+    pictures = ideas.draw(home() / "book" / "generated" / "ideas")
+    made = [*catalogue.index(), *pictures, *explorables.write(), *downloads.write()]
+    for path in made:
         print(path)
+    return 0
+
+
+def _pdf(_: argparse.Namespace) -> int:
+    from grokbook.site import pdf
+
+    print(pdf.make())
     return 0

@@ -23,6 +23,12 @@ class UnknownName(GrokbookError, ValueError):
     code = 2
 
 
+class BadCall(GrokbookError):
+    """The command lacks something that it cannot guess."""
+
+    code = 2
+
+
 class BadSetting(GrokbookError, ValueError):
     """An arm asks for something that cannot be trained; the message names the arm."""
 

@@ -41,6 +41,7 @@ CHOICES: dict[str, dict[str, Any]] = {
             losses.projected_cross_entropy,
             losses.repaired_cross_entropy,
             losses.collapsed_cross_entropy,
+            losses.unbalanced_cross_entropy,
             losses.clamped_cross_entropy,
         )
     },
@@ -51,6 +52,7 @@ CHOICES: dict[str, dict[str, Any]] = {
         "gradient_norm_schedule": optimizers.unit_steps,
         "centre_rows": optimizers.centre_rows,
         "clip": optimizers.clip,
+        "descend_from": optimizers.descend_from,
     },
     "schedule": {
         f.__name__: f for f in (schedules.staircase, schedules.cosine, schedules.warmup)

@@ -15,6 +15,7 @@ PAPERS = {
     "liu2026": "Liu et al. (2026)",
     "tiwari2026": "Tiwari et al. (2026)",
 }
+FOLDERS = ("basics", *PAPERS)  # of the book that hold pages; the first is of no paper
 VERDICTS = (
     "reproduced",
     "partly reproduced",
@@ -56,6 +57,11 @@ def records_folder() -> Path:
     """GROKBOOK_RECORDS if set, else data/records of the checkout."""
     told = os.environ.get("GROKBOOK_RECORDS")
     return Path(told) if told else home() / "data" / "records"
+
+
+def reruns_folder() -> Path:
+    """data/reruns of the checkout, which git ignores: what a reader trains."""
+    return home() / "data" / "reruns"
 
 
 def data_folder() -> Path:

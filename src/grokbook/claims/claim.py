@@ -64,7 +64,7 @@ class Claim:
     @property
     def judged(self) -> bool:
         """Whether it is a claim of the paper that something here tests."""
-        return self.n > 0 and not self.extra
+        return self.n > 0 and not self.extra and self.scale != "smoke"
 
     @property
     def holds(self) -> bool:

@@ -83,6 +83,8 @@ class Box:
 
     def _evidence(self) -> str:
         """How many claims hold, with how many seeds, at which scale, on what."""
+        if self.main.scale == "smoke":
+            return "; ".join(["it runs, nothing is judged", *_places(self.runs)])
         judged = [claim for claim in self.claims if claim.judged]
         count = sum(claim.holds for claim in judged)
         told = [f"{count} of {len(judged)} claims of the paper hold"]
@@ -115,7 +117,8 @@ def _places(runs: Sequence[Run]) -> list[str]:
 def _found(claim: Claim) -> str:
     spread = "" if claim.interval == "—" else f"{claim.interval}; "
     seeds = f"n = {claim.n:,}"
-    if 0 < claim.held < claim.n and "in order" not in claim.interval:
+    some = claim.scale != "smoke" and 0 < claim.held < claim.n
+    if some and "in order" not in claim.interval:
         seeds = f"holds in {claim.held:,} of {claim.n:,}"
     return f"{claim.ours} ({spread}{seeds})"
 
@@ -139,6 +142,7 @@ def _beyond(claim: Claim) -> tuple[str, ...]:
 def badge(claim: Claim) -> Html:
     """The verdict as the style sheet draws it, with the count as its title."""
     held = f" title='held in {claim.held} of {claim.n}'"
+    held = "" if claim.scale == "smoke" else held
     kind = claim.verdict.replace(", ", "-").replace(" ", "-")
     html = f"<span class='verdict verdict-{kind}'{held}>{escape(claim.verdict)}</span>"
     return Html(html, claim.verdict)

@@ -1,6 +1,7 @@
 """The claims of a page as it fills them in: a statement, a value by seed, a bound."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from grokbook.claims.claim import (
@@ -142,11 +143,17 @@ class Sheet(list[Claim]):
 
     def box(self) -> Box:
         """The verdict box at the head of the page."""
-        return Box(self, self.runs)
+        return Box(self._told(), self.runs)
 
     def table(self) -> ClaimsTable:
         """The table of claims: the paper's, and folded what is beyond it."""
-        return ClaimsTable(self, self.page)
+        return ClaimsTable(self._told(), self.page)
+
+    def _told(self) -> list[Claim]:
+        """The claims; where one record is a smoke test, none of them is judged."""
+        if any(run.record.scale == "smoke" for run in self.runs):
+            return [replace(claim, scale="smoke", why="") for claim in self]
+        return list(self)
 
     def _note(self, run: Runs) -> list[Run]:
         runs = [run] if isinstance(run, Run) else list(run)

@@ -56,11 +56,16 @@ class Phase:
     def all_numbers(self) -> list[Numbers]:
         return [self.numbers, *(term.numbers for term in self.penalties)]
 
-    def value(self, seen: Forward, every: list[Numbers]) -> Tensor:
-        """The objective of one member."""
-        value = self.loss(seen.logits, seen.labels, **every[0])
+    def value(self, seen: Forward, every: list[Numbers], scale: float = 1.0) -> Tensor:
+        """The objective of one member; its gradients are multiplied by ``scale``.
+
+        That of the loss after it was rounded to the precision of the logits.
+        """
+        logits = seen.logits if scale == 1 else fast.scaled(seen.logits, scale)
+        value = self.loss(logits, seen.labels, **every[0])
         for term, numbers in zip(self.penalties, every[1:], strict=True):
-            value = value + term.function(seen, **numbers)
+            charged = term.function(seen, **numbers)
+            value = value + (charged if scale == 1 else fast.scaled(charged, scale))
         return value
 
 
@@ -139,22 +144,7 @@ class Learner:
     def _objective(self, phase, params, buffers, x, y, alpha, numbers) -> Tensor:
         tap = taps.Recorder() if self.sites else None
         seen = self.forward(params, buffers, x, y, alpha, tap=tap)
-        if self.scale != 1:
-            seen = self._scaled(seen, needs_params=bool(phase.penalties))
-        return phase.value(seen, numbers)
-
-    def _scaled(self, seen: Forward, *, needs_params: bool) -> Forward:
-        """The same with larger gradients at everything that a term may charge."""
-
-        def scaled(tensors: Mapping[str, Tensor]) -> Params:
-            return {n: fast.scaled(t, self.scale) for n, t in tensors.items()}
-
-        return Forward(
-            fast.scaled(seen.logits, self.scale),
-            seen.labels,
-            scaled(seen.params) if needs_params else seen.params,
-            scaled(seen.taps),
-        )
+        return phase.value(seen, numbers, self.scale)
 
     def map(self, function: Callable, *arguments: Any) -> Any:
         """A function over members; a number that all share is not mapped."""
@@ -241,7 +231,7 @@ class Learner:
             for parameter in self.params.values():
                 if parameter.grad is not None:
                     parameter.grad.mul_(1 / self.scale)
-        self.optimizer.step()
+        self.optimizer.step(values.detach)
         return values.detach()
 
     def raw_grads(self) -> Params:

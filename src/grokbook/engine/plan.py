@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grokbook import records
-from grokbook.engine import build, cost, device
+from grokbook.engine import build, cost, counted, device
 from grokbook.errors import RecordError, TrainingError
 from grokbook.experiment import Experiment, Member
 
@@ -92,7 +92,7 @@ def groups(tasks: Sequence[Task]) -> Iterator[list[Task]]:
     for group in found.values():
         arm = group[0].member[0]
         size = STACK_LIMIT
-        if arm.eval_batch and cost.forward_flop(arm) * (arm.batch_size or 1) > LARGE:
+        if arm.eval_batch and counted.forward_flop(arm) * (arm.batch_size or 1) > LARGE:
             size = 1
         for first in range(0, len(group), size):
             yield group[first : first + size]

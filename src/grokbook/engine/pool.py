@@ -27,8 +27,9 @@ import torch
 
 from grokbook import project, records
 from grokbook.engine import device as devices
-from grokbook.engine import loop
+from grokbook.engine import expected, loop
 from grokbook.engine.plan import Task, planned, tasks
+from grokbook.engine.progress import Progress
 from grokbook.errors import (
     DataError,
     Diverged,
@@ -56,7 +57,7 @@ def run_all(
     time_budget: float | None = None,
     processes: int | None = None,
     seeds: Collection[int] | None = None,
-    arms: str = "*",
+    arms: str | Sequence[str] = "*",
     replace: bool = False,
     keep_going: bool = False,
     progress: bool | None = None,
@@ -67,14 +68,16 @@ def run_all(
     the record, else the processor's. ``time_budget`` in seconds: after it the state is
     saved, and a later call goes on. ``processes``: CPU worker processes, one per core
     by default; 0 trains in this process. ``seeds``, ``arms``: only members with one of
-    these seeds, with an arm whose name fits this pattern. ``replace``: train members
-    again that are there. Most valuable first: see ``plan``. ``keep_going``: a member
-    that fails does not stop the others; what failed is told at the end. ``progress``: a
-    bar, by default only on a terminal.
+    these seeds, with an arm whose name fits this pattern, or one of these. ``replace``:
+    train members again that are there. Most valuable first: see ``plan``.
+    ``keep_going``: a member that fails does not stop the others; what failed is told at
+    the end. ``progress``: True for a bar, False for nothing; by default a bar on a
+    terminal, else lines.
     RecordError or TrainingError if something stands in the way; Unfinished if the time
     was too short for any member of an experiment without a record.
     """
     on = devices.choose_device(device)
+    patterns = [arms] if isinstance(arms, str) else arms
     records.commit()  # asked for before the training, which may take hours
     for arm in (arm for experiment in experiments for arm in experiment.arms):
         check(arm)
@@ -85,14 +88,15 @@ def run_all(
             task
             for task in tasks(experiments, out, on, matmul, replace=replace)
             if (seeds is None or task.member[1] in seeds)
-            and fnmatchcase(task.member[0].name, arms)
+            and any(fnmatchcase(task.member[0].name, one) for one in patterns)
         ]
         order = _within(planned(todo, on), time_budget)
         with _Site(out, time_budget, todo, progress, keep_going) as site:
             if on == "cuda" or processes == 0:
                 _here(order, on, site)
             elif todo:
-                _in_processes(order, site, min(processes or _cores(), len(todo)))
+                count = processes or expected.cores()
+                _in_processes(order, site, min(count, len(todo)))
         if replace and site.left:
             raise Unfinished(
                 f"{site.left} of {len(todo)} members are not trained again yet: name "
@@ -132,16 +136,14 @@ class _Site:
         self.deadline = None if time_budget is None else time.time() + time_budget
         self.folder = (out or project.records_folder()) / ".checkpoints"
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.epochs: dict[str, int] = {}
-        steps = sum(task.member[0].epochs for task in todo)
-        self.bar = _bar(steps, len(todo), progress)
+        self.tasks = {task.name: task for task in todo}
+        self.progress = Progress(todo, progress)
 
     def __enter__(self) -> "_Site":
         return self
 
     def __exit__(self, kind: type | None, *error: object) -> None:
-        if self.bar is not None:
-            self.bar.close()
+        self.progress.close()
         if self.failed and kind is None:
             failure = Unfinished if self.time_is_up() else TrainingError
             told = "; ".join(dict.fromkeys(self.failed))
@@ -160,17 +162,16 @@ class _Site:
     def time_is_up(self) -> bool:
         return self.deadline is not None and time.time() > self.deadline
 
-    def show(self, name: str, epoch: int, members: int = 1) -> None:
-        """Move the bar on; what a checkpoint had is not counted as done here."""
-        before = self.epochs.get(name, epoch)
-        self.epochs[name] = epoch
-        if self.bar is not None:
-            self.bar.update((epoch - before) * members)
+    def show(self, tasks: Sequence[Task], epoch: int) -> None:
+        """Tell that members have come to an epoch."""
+        for task in tasks:
+            self.progress.reach(task, epoch)
 
     def finish(self, tasks: list[Task], results: Sequence[Result]) -> None:
         """Put results into the records of their experiments, then forget the state."""
         mine: dict[str, tuple[Experiment, list[Result]]] = {}
         for task, result in zip(tasks, results, strict=True):
+            self.progress.reach(task, int(result.rows[-1]["epoch"]), done=True)
             for experiment in task.experiments:
                 some = mine.setdefault(experiment.name, (experiment, []))[1]
                 some.append(result)
@@ -178,23 +179,6 @@ class _Site:
             records.add(experiment, some, self.out)
         self.left, self.recorded = self.left - len(tasks), self.recorded + len(tasks)
         self.checkpoint(tasks).unlink(missing_ok=True)
-
-
-def _bar(steps: int, members: int, wanted: bool | None) -> Any:
-    """A bar over all steps, or None without a terminal or without tqdm."""
-    if not (sys.stderr.isatty() if wanted is None else wanted):
-        return None
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        return None
-    return tqdm(total=steps, unit=" steps", desc=f"{members} members", leave=False)
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _here(order: list[list[Task]], on: str, site: _Site) -> None:
@@ -249,7 +233,7 @@ def _train_group(tasks: list[Task], on: str, site: _Site) -> bool:
             stacked=on == "cuda",
             checkpoint=checkpoint,
             should_stop=site.time_is_up,
-            report=lambda epoch: site.show(checkpoint.name, epoch, len(tasks)),
+            report=lambda epoch: site.show(tasks, epoch),
         )
     except Diverged as error:
         pairs = zip(tasks, error.outcomes, strict=True)
@@ -316,7 +300,8 @@ def _listening(told: Any, site: _Site) -> Iterator[None]:
 
     def listen() -> None:
         while (word := told.get()) is not None:
-            site.show(*word)
+            name, epoch = word
+            site.show([site.tasks[name]], epoch)
 
     thread = threading.Thread(target=listen, daemon=True)
     thread.start()

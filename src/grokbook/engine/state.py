@@ -31,7 +31,7 @@ def write(path: Path, identity: dict[str, Any], content: dict[str, Any]) -> None
     head = {"format": FORMAT, "identity": identity}
     head["sha256"] = hashlib.sha256(body).hexdigest()
     try:
-        with files.whole(path) as temporary:
+        with files.contested(path) as temporary:  # two experiments may share a member
             temporary.write_bytes(json.dumps(head).encode() + b"\n" + body)
     except OSError as error:
         raise TrainingError(
@@ -51,9 +51,11 @@ def read(
     ``fault`` says in words what is wrong with a content, or "". A file that does not
     fit is moved to <name>.aside with a warning that says why.
     """
-    if not path.exists():
+    try:
+        packed = path.read_bytes()
+    except FileNotFoundError:
         return None
-    content, reason = _opened(path, identity, device)
+    content, reason = _opened(packed, identity, device)
     reason = reason or fault(content)
     if not reason:
         return content
@@ -69,10 +71,10 @@ def read(
 
 
 def _opened(
-    path: Path, identity: dict[str, Any], device: str
+    packed: bytes, identity: dict[str, Any], device: str
 ) -> tuple[dict[str, Any], str]:
     """(content, what is wrong or "")."""
-    head, _, body = path.read_bytes().partition(b"\n")
+    head, _, body = packed.partition(b"\n")
     try:
         told = json.loads(head)
         if told["format"] != FORMAT:

@@ -5,6 +5,7 @@ training keys of their members, is written down by the page and never guessed.
 """
 
 import hashlib
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,7 @@ def record(
         from grokbook.engine import pool
 
         trained = "laptop" if scale == "best" else scale
-        reruns = project.home() / "data" / "reruns"
+        reruns = project.reruns_folder()
         found = pool.run(papers.get(name, trained), device=device, out=reruns)
     else:
         found = papers.record(name, scale=scale, arms=arms)
@@ -74,7 +75,15 @@ def described(found: Record, *, asked: str, arms: Iterable[str]) -> dict[str, An
             member: about["training_key"] for member, about in found.members.items()
         },
         "sha256": digest(found.path),
+        "planned": _planned(found),
     }
+
+
+def _planned(found: Record) -> str:
+    """Digest of what pages show of an experiment beyond what is trained of it."""
+    plan = found.experiment
+    told = [[arm.name for arm in plan.arms], list(plan.seeds), plan.reduced]
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
 
 
 def digest(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""A value over seeds as a sentence has it: "4,450 (4,100 to 5,000)"."""
+"""A value over seeds as a sentence has it: "4,450 (4,100 to 5,000)", or both of two."""
 
 import math
 import re
@@ -13,7 +13,8 @@ def told(values: Series, show: str = "{:,.0f}") -> str:
     """Median and range over seeds in words, for the prose of a page.
 
     The median is the lower of two middle ones, as in a claim, so that it is a seed's
-    value. Where all values print alike, as that of one seed does, there is no range.
+    value. Two seeds have no middle: both are told. Where all values print alike, as
+    that of one seed does, there is no range.
     An epoch that never comes is infinite and reads "never"; a value that does not
     exist reads "no value", of the seeds that lack it. ValueError without any seed.
     """
@@ -25,7 +26,9 @@ def told(values: Series, show: str = "{:,.0f}") -> str:
         return f"no value (seed {', '.join(lacking)})"
     middle = words(statistics.median_low(found), show)
     low, high = words(min(found), show), words(max(found), show)
-    return middle if low == high else f"{middle} ({low} to {high})"
+    if low == high:
+        return middle
+    return f"{low} and {high}" if len(found) == 2 else f"{middle} ({low} to {high})"
 
 
 def words(value: float, show: str = "{:,.0f}") -> str:

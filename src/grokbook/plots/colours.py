@@ -50,6 +50,8 @@ COLOUR: dict[str, str] = {
     "W_G subtracted": PURPLE,
     "repair": GREEN,
     "simulated collapse": BLACK,
+    "sum broken": ORANGE,
+    "sum broken, W_G subtracted": BLUE,
     "batch norm": BLUE,
     "layer norm": ORANGE,
     "MLP": SKY,

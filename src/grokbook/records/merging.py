@@ -66,14 +66,15 @@ def merge(
     member that is already there stays, unless ``replace`` and another is offered; of
     two that the folders offer, the first is taken. ``names``: only these experiments.
     ``dry_run``: check, and write nothing. RecordError, and nothing is done, for a
-    record that is foreign, stale or damaged, or that cannot be written.
+    record that is foreign, stale or damaged, or that cannot be written, and for one
+    of smoke scale where ``into`` is the book's own folder.
     """
     into = into or record.root()
     offers: dict[tuple[str, str], _Offer] = {}
     for folder in folders:
         for path, name, scale in _tables(Path(folder), into):
             if names is None or name in names:
-                experiment = _experiment(path, name, scale, get)
+                experiment = _experiment(path, name, scale, into, get)
                 offer = offers.setdefault((name, scale), _Offer(experiment))
                 offer.entries = _entries(path, experiment) | offer.entries
     for name in names or ():
@@ -125,11 +126,12 @@ def _beside_which(path: Path) -> Path | None:
     return None
 
 
-def _experiment(path: Path, name: str, scale: str, get: Get) -> Experiment:
+def _experiment(path: Path, name: str, scale: str, into: Path, get: Get) -> Experiment:
     """Today's experiment of a record; RecordError if there is none worth merging."""
-    if scale == "smoke":
+    if scale == "smoke" and into.resolve() == record.root().resolve():
         raise RecordError(
-            f"{path} is of smoke scale, which is for tests: take it out; {NOTHING}"
+            f"{path} is of smoke scale, which is for tests and not for the book: take "
+            f"it out, or merge into a folder of its own; {NOTHING}"
         )
     try:
         return get(name, scale)

@@ -168,13 +168,18 @@ class Record:
         return values.isna().all() and self.frame[values.name].notna().any()
 
     def _again(self, arm: str) -> str:
-        return f'grokbook run {self.name} --scale {self.scale} --arms "{arm}" --replace'
+        again = (
+            f'grokbook run {self.name} --scale {self.scale} --arms "{arm}" --replace'
+        )
+        is_book = self.path == path_of(self.name, self.scale)
+        return f"{again} --record" if is_book else again
 
 
 def load(experiment: Experiment, folder: Path | None = None) -> Record:
     """The record of an experiment; NoRecord, or RecordError if damaged or stale."""
     path = path_of(experiment.name, experiment.scale, folder)
-    rerun = f"run `grokbook run {experiment.name} --scale {experiment.scale}`"
+    into = "" if folder else " --record"
+    rerun = f"run `grokbook run {experiment.name} --scale {experiment.scale}{into}`"
     if not path.exists():
         raise NoRecord(
             f"{experiment.name} has no record at {experiment.scale} scale: {rerun}"
@@ -206,13 +211,18 @@ def today(
     return Record(path, experiment, frame, meta, renamed)
 
 
+def recorded(experiment: Experiment, folder: Path | None = None) -> dict[str, Meta]:
+    """What is told of each member that is up to date, by "arm|seed"; {} without any."""
+    path = path_of(experiment.name, experiment.scale, folder)
+    done = table.read(path)[1]["members"] if path.exists() else {}
+    return {now: done[key] for key, now in fit(experiment, done).items()}
+
+
 def missing(
     experiment: Experiment, folder: Path | None = None
 ) -> list[tuple[Arm, int]]:
     """Members (arm, seed) that still have to be trained, stale ones among them."""
-    path = path_of(experiment.name, experiment.scale, folder)
-    done = table.read(path)[1]["members"] if path.exists() else {}
-    fresh = set(fit(experiment, done).values())
+    fresh = recorded(experiment, folder)
     return [
         (arm, seed)
         for arm, seed in experiment.members()
