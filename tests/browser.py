@@ -70,4 +70,19 @@ def shown(
         context.close()
 
 
+def settled(page: Page) -> None:
+    """Wait until nothing on the page moves: no transition, no scrolling."""
+    page.evaluate("""async () => {
+      const frame = () => new Promise(requestAnimationFrame);
+      const moving = () => document.getAnimations().filter(
+        one => one instanceof CSSTransition);
+      let before;
+      do {
+        before = scrollY;
+        await Promise.allSettled(moving().map(one => one.finished));
+        await frame(), await frame();
+      } while (scrollY !== before);
+    }""")
+
+
 LOCAL = ("file:", "http://127.0.0.1:", "http://localhost:", "data:", "blob:", "about:")

@@ -67,12 +67,22 @@ def test_experiments_are_data():
         ("tables", {"engine", "names", "book"}),
         ("plots", {"engine", "names", "book"}),
         ("evidence", {"book", "names"}),
+        ("site", {"engine", "names", "cli"}),
+        ("book/catalogue", {"engine", "models", "papers", "plots", "site", "cli"}),
     ],
 )
 def test_nothing_flows_back(part, forbidden):
     assert files(part)
     for path, name in arrows(part):
         assert name.partition(".")[0] not in forbidden, f"{path} imports {name}"
+
+
+@pytest.mark.parametrize(("part", "above"), [("book", "site"), ("site", "cli")])
+def test_the_roof_stands_in_storeys(part, above):
+    """Executing and checking pages needs no rendered site; that needs no command."""
+    assert files(part)
+    for path, name in arrows(part):
+        assert name.partition(".")[0] != above, f"{path} imports {name}"
 
 
 def test_pages_read_records_and_never_the_roof():
@@ -87,7 +97,7 @@ def loaded(code):
     code += "; import sys; print(*sorted(sys.modules))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
-    return set(run.stdout.split())
+    return set(run.stdout.splitlines()[-1].split())
 
 
 @pytest.mark.parametrize("part", [*SCIENCE, "models", "datasets"])
@@ -108,3 +118,13 @@ def test_reading_a_record_brings_no_torch():
     found = loaded(code)
     assert "pandas" in found
     assert not found & {"torch", "matplotlib", "papermill", "grokbook.engine"}
+
+
+def test_a_list_brings_no_torch_and_knows_every_network():
+    """`grokbook list` answers at once: it only looks at records and a table."""
+    found = loaded("from grokbook import cli; assert cli.main(['list']) == 0")
+    assert "grokbook.engine.cost" in found
+    assert "torch" not in found, (
+        "an experiment has a network whose operations are not counted: run "
+        "`python benchmarks/count_operations.py`"
+    )

@@ -1,5 +1,6 @@
 """Evidence: what was read is written down, and every definition meets a known case."""
 
+import json
 import math
 import subprocess
 import sys
@@ -74,6 +75,8 @@ def store(tmp_path, monkeypatch):
 def test_a_page_tells_what_it_read(store):
     path = store("laptop", "addition", "product")
     found = evidence.record("prieto2025/fig04left", arms=("addition",))
+    known = found.experiment
+    plan = json.dumps([[a.name for a in known.arms], list(known.seeds), known.reduced])
     assert evidence.read() == [
         {
             "record": "prieto2025/fig04left",
@@ -85,6 +88,7 @@ def test_a_page_tells_what_it_read(store):
                 for name in ("addition", "product")
             },
             "sha256": sha256(path.read_bytes()).hexdigest(),
+            "planned": sha256(plan.encode()).hexdigest()[:16],
         }
     ]
     evidence.record("prieto2025/fig04left", arms=iter(["addition"]))

@@ -10,7 +10,7 @@ from shapes import check
 from torch import nn
 from torch.func import functional_call, vmap
 
-from grokbook.engine import build, cost
+from grokbook.engine import build, counted
 from grokbook.experiment import Spec
 from grokbook.models import VGG11, FreeFeatures, ResNet18, ViT, convnets, free, vit
 from grokbook.models.taps import Recorder
@@ -183,7 +183,7 @@ VIT_FLOP = 2 * (64 * 48 * 8 + 8 * 10) + 2 * BLOCK_FLOP
     [("VGG-11", VGG_FLOP), ("ViT", VIT_FLOP), ("free features", 2 * 8 * 10)],
 )
 def test_cost_of_a_row(name, flop):
-    assert cost.forward_flop(arm_of(name)) == flop
+    assert counted.forward_flop(arm_of(name)) == flop
 
 
 # ResNet-18 ---------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -17,7 +18,7 @@ import torch
 from golden.arms import ARMS as GOLDEN
 from helpers import ENCODER, arm
 
-from grokbook import papers
+from grokbook import files, papers
 from grokbook.engine import build, device, learner, loop, state
 from grokbook.errors import Diverged, TrainingError
 from grokbook.experiment import Spec, Window
@@ -44,6 +45,10 @@ ARMS = {
             Spec("clip", norm=0.1),
             Spec("centre_rows", names=("layers.1.weight",)),
         )
+    },
+    "descent from a loss": {
+        "wrappers": (Spec("descend_from", loss=2.3, lr=0.5),),
+        "trace": True,
     },
     "batches": {"batch_size": 10},
     "batches with a schedule": {"batch_size": 10, "schedule": Spec("cosine", warmup=3)},
@@ -624,6 +629,37 @@ def test_kill_9_then_resume_equals_uninterrupted(tmp_path, moment, library):
     assert 10 < saved["learner"]["step"] < 20
     (resumed,) = loop.train([(one, 3)], checkpoint=checkpoint, matmul=library)
     assert same(whole, resumed)
+
+
+def test_two_runs_that_save_the_same_member_at_once(tmp_path, monkeypatch):
+    """Two experiments may share it; the later of the two states stays, whole."""
+    checkpoint, whose = tmp_path / "checkpoint", {"members": []}
+    write, waiting = Path.write_bytes, [{"step": 2}]
+
+    def interrupted(path, content):
+        write(path, content)
+        if waiting:
+            state.write(checkpoint, whose, waiting.pop())
+            assert state.read(checkpoint, whose) == {"step": 2}
+
+    monkeypatch.setattr(Path, "write_bytes", interrupted)
+    state.write(checkpoint, whose, {"step": 1})
+    assert state.read(checkpoint, whose) == {"step": 1}
+    assert list(tmp_path.iterdir()) == [checkpoint]
+
+
+def test_what_a_killed_writer_left_goes_later(tmp_path):
+    checkpoint = tmp_path / "checkpoint"
+    long_ago = files.ABANDONED + 60
+    for name, age in (("checkpoint.0a.part", long_ago), ("checkpoint.0b.part", 60)):
+        (tmp_path / name).write_text("half")
+        then = time.time() - age
+        os.utime(tmp_path / name, (then, then))
+    state.write(checkpoint, {}, {"step": 1})
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "checkpoint",
+        "checkpoint.0b.part",
+    }
 
 
 def full(*arguments, **options):

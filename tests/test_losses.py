@@ -30,6 +30,7 @@ LOSSES = {
     "centred": partial(losses.projected_cross_entropy, forward=True),
     "repaired": losses.repaired_cross_entropy,
     "collapsed": losses.collapsed_cross_entropy,
+    "unbalanced": losses.unbalanced_cross_entropy,
     "clamped": losses.clamped_cross_entropy,
 }
 # the bits of the significand, hence the gap p ln 2 at which one competitor is absorbed
@@ -263,6 +264,23 @@ def test_a_simulated_collapse_cuts_rows_below_a_number_of_bits():
         assert (grad(LOSSES["collapsed"])(*given)[0, 0] == 0) == is_cut
     fewer = partial(LOSSES["collapsed"], bits=1)
     assert (grad(fewer)(logits, labels)[:, 0] == 0).all()
+
+
+def test_an_unbalanced_gradient_is_what_the_projection_takes_from_a_collapse():
+    """To the residual mass itself, which a collapse of 24 bits has at most."""
+    logits, labels = COLLAPSED[0].double(), COLLAPSED[1]
+    exact, cut, ours = (
+        grad(partial(loss, reduction="sum"))(logits, labels)
+        for loss in (F.cross_entropy, LOSSES["collapsed"], LOSSES["unbalanced"])
+    )
+    taken = cut.mean(-1, keepdim=True)  # of the second row 0
+    torch.testing.assert_close(ours, exact + taken, rtol=1e-7, atol=1e-24)
+    assert ours[0].sum() == pytest.approx(float(cut[0].sum()), rel=1e-7)
+    assert torch.equal(ours[1], exact[1])
+    values = [
+        LOSSES[k](logits, labels, reduction="none") for k in ("collapsed", "unbalanced")
+    ]
+    assert torch.equal(*values)
 
 
 def test_clamped_logits_keep_a_probability():

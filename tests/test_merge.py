@@ -331,9 +331,10 @@ def no_folder(folder):
     ],
 )
 def test_what_does_not_fit_is_refused_by_name(
-    into, folder, tmp_path, spoil, match, replace
+    into, folder, tmp_path, spoil, match, replace, monkeypatch
 ):
     """One sentence, and nothing of the whole call is done."""
+    monkeypatch.setenv("GROKBOOK_RECORDS", str(into))
     other = paper(OTHER)  # a record that fits, which does not come along either
     good = tmp_path / "good"
     records.add(other, [result(other.arms[0], 0)], good)
@@ -346,6 +347,12 @@ def test_what_does_not_fit_is_refused_by_name(
             )
         assert "\n" not in str(caught.value)
     assert contents(tmp_path) == before
+
+
+def test_smoke_scale_goes_into_any_folder_but_the_book_s(into, folder):
+    smoke(folder)
+    merge(folder, into=into)
+    assert records.load(BOOK[NAME, "smoke"], into).seeds("a") == [0]
 
 
 def test_the_records_themselves_are_refused(into):

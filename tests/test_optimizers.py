@@ -2,7 +2,9 @@
 
 import copy
 import doctest
+import gc
 import math
+import weakref
 
 import pytest
 import torch
@@ -17,6 +19,7 @@ from grokbook.optimizers import (
     AdamW,
     centre_rows,
     clip,
+    descend_from,
     orthogonal,
     unit_steps,
 )
@@ -568,6 +571,77 @@ def test_centred_rows_have_mean_zero_and_the_rest_is_free(members):
     assert same(centred[1:], free[1:])
 
 
+def descended(params, losses, stacked=False, *, saved=None):
+    """AdamW that becomes descent at a loss of 0.5, over the steps of these losses."""
+    optimizer = descend_from(
+        AdamW(named(params), lr=0.01, stacked=stacked), loss=0.5, lr=0.25
+    )
+    if saved is not None:
+        optimizer.load_state_dict(saved)
+    for index, loss in losses:
+        set_gradients(params, index)
+        optimizer.step(lambda loss=loss: torch.tensor(loss))
+    return optimizer
+
+
+LOSSES = list(enumerate([2.0, 0.6, 0.5, 3.0, math.nan, 0.7]))
+
+
+def test_descent_begins_at_a_loss_and_does_not_end():
+    ours, theirs = parameters(), parameters()
+    descended(ours, LOSSES)
+    run(AdamW(theirs, lr=0.01), theirs, 2)
+    run(SGD(theirs, lr=0.25), theirs, 4, start=2)
+    assert same(ours, theirs)
+
+
+def test_descent_without_a_low_loss_is_the_rule_itself():
+    ours, theirs = parameters(), parameters()
+    descended(ours, LOSSES[:2])
+    run(AdamW(theirs, lr=0.01), theirs, 2)
+    assert same(ours, theirs)
+
+
+def test_descent_begins_for_each_member_of_a_stack_at_its_own_loss():
+    begins = [1, 6, 3]  # step of each member; 6: never
+    high = [[0.4 if i == b else 2.0 for b in begins] for i in range(6)]
+    stack = parameters(members=3)
+    descended(stack, list(enumerate(high)), stacked=True)
+    for member, begin in enumerate(begins):
+        alone = [nn.Parameter(p[member].detach()) for p in parameters(members=3)]
+        optimizers = AdamW(alone, lr=0.01), SGD(alone, lr=0.25)
+        for i in range(6):
+            whole = parameters(members=3)
+            set_gradients(whole, i)
+            for p, one in zip(alone, whole, strict=True):
+                p.grad = one.grad[member]
+            optimizers[i >= begin].step()
+        assert same([p[member] for p in stack], alone)
+
+
+def test_descent_goes_on_after_a_checkpoint():
+    whole, parts = parameters(), parameters()
+    descended(whole, LOSSES)
+    saved = copy.deepcopy(descended(parts, LOSSES[:4]).state_dict())
+    descended(parts, LOSSES[4:], saved=saved)
+    assert same(whole, parts)
+
+
+HELD = MORE | {"descend": lambda o: descend_from(o, loss=0.0, lr=1.0)}
+
+
+@pytest.mark.parametrize("hook", HELD)
+def test_an_optimizer_with_a_hook_is_freed(hook):
+    """Workers train many members one after the other."""
+    optimizer = HELD[hook](AdamW(named(params := parameters()), lr=0.1))
+    set_gradients(params, 0)
+    optimizer.step(lambda: torch.tensor(1.0))
+    alive = weakref.ref(optimizer)
+    del optimizer
+    gc.collect()
+    assert alive() is None
+
+
 def test_hooks_act_in_the_order_in_which_they_were_added():
     """Clipped and then projected is shorter than projected and then clipped."""
     moved = []
@@ -657,6 +731,16 @@ def test_closures_are_evaluated_once_and_before_the_hooks(hook, build):
         (lambda p: clip(SGD(p, lr=0.1), norm=0.0), "norm is 0.0"),
         (lambda p: clip(SGD(p, lr=0.1), norm=math.nan), "norm is nan"),
         (lambda p: centre_rows(SGD(p, lr=0.1), names=["head"]), "has no names"),
+        (
+            lambda p: descend_from(torch.optim.SGD(p, lr=0.1), loss=0.0, lr=1.0),
+            "SGD has no place",
+        ),
+        (lambda p: descend_from(SGD(p, lr=0.1), loss=-1.0, lr=1.0), "loss is -1.0"),
+        (lambda p: descend_from(SGD(p, lr=0.1), loss=0.0, lr=math.nan), "lr is nan"),
+        (
+            lambda p: run(descend_from(SGD(p, lr=0.1), loss=0.0, lr=1.0), p, 1),
+            "waits for a loss: give",
+        ),
     ],
 )
 def test_wrong_settings_are_refused_with_a_sentence(build, message):

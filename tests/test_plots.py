@@ -121,11 +121,13 @@ MAY_MEET = {
     "variants": ["M", "M+A*", "A*", "No LN", "A^v", "A^qk", "M+A^v"],
     "interventions": ["float32", "float64 loss", "projection", "W_G subtracted"]
     + ["repair", "simulated collapse", "batch norm", "layer norm"],
+    "causes": ["float32", "float64 loss", "projection", "W_G subtracted", "repair"]
+    + ["simulated collapse", "sum broken", "sum broken, W_G subtracted"],
     "networks": ["MLP", "transformer", "VGG-11", "ViT", "ResNet-18"],
     "regularisers": ["penalty", "strong decay", "baseline", "MAN", "dropout"]
     + ["layer norm", "RMS norm"],
 }
-ALONE = ("losses", "variants", "interventions", "networks", "regularisers")
+ALONE = ("losses", "variants", "interventions", "causes", "networks", "regularisers")
 
 
 @pytest.mark.parametrize("group", MAY_MEET)

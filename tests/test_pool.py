@@ -13,7 +13,7 @@ import torch
 from helpers import ENCODER, arm, experiment
 
 from grokbook import papers, records
-from grokbook.engine import cost, device, loop, plan, pool
+from grokbook.engine import cost, device, loop, plan, pool, progress
 from grokbook.errors import RecordError, TrainingError, Unfinished
 from grokbook.experiment import Spec
 
@@ -159,16 +159,53 @@ def test_second_run_of_the_same_experiment_is_refused(tmp_path):
     assert pool.run(experiment(), out=tmp_path, processes=0).missing == []
 
 
-def test_the_bar_counts_steps_and_not_those_of_a_checkpoint(tmp_path, capsys):
+def test_the_bar_counts_work_and_not_that_of_a_checkpoint(tmp_path, capsys):
     todo = plan.tasks([experiment()], tmp_path, "cpu")
-    with pool._Site(tmp_path, None, todo, True, False) as site:
-        site.show("first", 20)
-        site.show("first", 25)
-        assert (site.bar.n, site.bar.total) == (5, 60)
-    assert "2 members" in capsys.readouterr().err
-    with pool._Site(tmp_path, None, todo, False, False) as site:
-        site.show("first", 25)
-    assert capsys.readouterr().err == ""
+    told = progress.Progress(todo, True)
+    told.reach(todo[0], 20)
+    told.reach(todo[0], 25)
+    assert told.steps == 5
+    price = told.price[todo[0].name]
+    assert (told.bar.n, told.bar.total) == pytest.approx((5 * price, 40 * price))
+    told.close()
+    assert "prieto2025/fig06b: 0 of 2 members" in capsys.readouterr().err
+
+
+def test_what_is_told_of_a_training(tmp_path, monkeypatch):
+    """Time left goes by work, not by steps: a float64 step may cost twice as much."""
+    clock = [100.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
+    todo = plan.tasks([experiment()], tmp_path, "cpu")
+    told = progress.Progress(todo, False)
+    one, other = todo
+    told.price = {one.name: 1.0, other.name: 3.0}
+    told.total = 120.0
+    assert told.line() == "prieto2025/fig06b: 0 of 2 members"
+    told.reach(other, 0)
+    clock[0] += 10
+    told.reach(other, 10)  # 30 of 120, in 10 s
+    assert told.line().endswith("0 of 2 members, 30 s left, 1 steps/s")
+    told.reach(other, 20, done=True)  # it ended early, and has no work left
+    assert told.work == 90  # all that it had
+    assert told.line().startswith("prieto2025/fig06b: 1 of 2 members")
+    told.reach(other, 30)  # a worker's word that comes late
+    assert (told.steps, told.work) == (20, 90)
+
+
+@pytest.mark.parametrize("variable", ["", "no"])
+def test_lines_where_there_is_no_terminal(tmp_path, monkeypatch, capsys, variable):
+    """And nothing at all in a notebook that is executed."""
+    monkeypatch.setattr(progress, "EVERY", 0.0)
+    monkeypatch.setenv("GROKBOOK_PROGRESS", variable)
+    pool.run(experiment(seeds=(0,)), device="cpu", out=tmp_path, processes=0)
+    err = capsys.readouterr().err
+    if variable == "no":
+        assert err == ""
+    else:
+        lines = err.splitlines()
+        assert lines[0] == "prieto2025/fig06b: 0 of 1 members"
+        assert lines[-1].startswith("prieto2025/fig06b: 1 of 1 members, ")
+        assert lines[-1].endswith(" steps/s") and "\r" not in err
 
 
 # What is trained first ---------------------------------------------------------------

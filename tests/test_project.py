@@ -29,7 +29,7 @@ def test_home_is_the_checkout(monkeypatch, tmp_path):
         project.home()
 
 
-@pytest.mark.parametrize("words", [["status"], ["run", "--scale", "smoke"], ["check"]])
+@pytest.mark.parametrize("words", [["status"], ["run", "prieto2025/fig15"], ["check"]])
 def test_an_installed_package_writes_nothing_beside_itself(tmp_path, words):
     """Records belong to a checkout, never to the environment."""
     place = tmp_path / "lib" / "python" / "site-packages"

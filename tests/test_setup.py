@@ -14,7 +14,8 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 GROUPS = [PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()]
-WANTED = [Requirement(line) for group in GROUPS for line in group]
+LINES = [line for group in GROUPS for line in group]
+WANTED = [Requirement(line) for line in LINES if not line.startswith("grokbook[")]
 
 
 def lock() -> dict[str, str]:

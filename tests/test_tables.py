@@ -236,9 +236,9 @@ def test_prose_that_no_page_can_show_is_refused(text):
         (
             [0.951, 0.949],
             "{:.1%}",
-            "94.9\N{NO-BREAK SPACE}% (94.9\N{NO-BREAK SPACE}% to "
-            "95.1\N{NO-BREAK SPACE}%)",
+            "94.9\N{NO-BREAK SPACE}% and 95.1\N{NO-BREAK SPACE}%",
         ),
+        ([math.inf, 100.0], "{:,.0f}", "100 and never"),
         ([100.0, math.inf, math.inf], "{:,.0f}", "never (100 to never)"),
         ([math.inf, math.inf], "{:,.0f}", "never"),
         ([1.01, 1.02], "{:.1f}", "1.0"),

@@ -1,0 +1,215 @@
+"""The explorables compute what torch, the package and the record say, in a browser."""
+
+import json
+from contextlib import contextmanager
+
+import browser
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from grokbook.optimizers import orthogonal
+from grokbook.project import home
+from grokbook.records import root
+from grokbook.site import explorables
+
+SCRIPTS = explorables.STATIC / "explore"
+LEADS = [step * 0.05 for step in range(920)]
+LANES = {"AVX512": 16}.get(torch.backends.cpu.get_cpu_capability(), 8)
+COMPUTE = """([leads, classes, type, lanes]) => leads.map((lead) => {
+  const found = grokbook.arithmetic.crossEntropy(lead, classes, type, lanes);
+  return [found.loss, found.correct, found.other, found.probability];
+})"""
+# Units of a type's step at 1; libraries round exp and log differently.
+SLACK = {"float16": 0, "bfloat16": 0, "float32": 2, "float64": 4}
+
+
+@contextmanager
+def loaded(chromium, scripts):
+    """A page with scripts as text, each of which may have been damaged."""
+    page = chromium.new_page()
+    try:
+        for text in scripts:
+            page.add_script_tag(content=text)
+        yield page
+    finally:
+        page.close()
+
+
+def source(name):
+    return (SCRIPTS / f"{name}.js").read_text(encoding="utf-8")
+
+
+def of_torch(lead, classes, type_):
+    logits = torch.zeros(1, classes, dtype=getattr(torch, type_))
+    logits[0, 0] = lead
+    logits.requires_grad_()
+    loss = torch.nn.functional.cross_entropy(logits, torch.tensor([0]))
+    loss.backward()
+    first, other = logits.grad[0, :2].tolist()
+    return loss.item(), first, other, logits.detach().softmax(-1)[0, 0].item()
+
+
+def apart(page, classes, type_):
+    """Largest distance from torch in steps at 1, and where only one of both is 0."""
+    theirs = np.array([of_torch(lead, classes, type_) for lead in LEADS])
+    ours = np.array(page.evaluate(COMPUTE, [LEADS, classes, type_, LANES]))
+    step = torch.finfo(getattr(torch, type_)).eps
+    return abs(ours - theirs).max() / step, int(((ours == 0) != (theirs == 0)).sum())
+
+
+@pytest.mark.parametrize("classes", [2, 10, 113])
+def test_the_arithmetic_is_that_of_torch(chromium, classes):
+    with loaded(chromium, [source("arithmetic")]) as page:
+        for type_, slack in SLACK.items():
+            distance, zeros = apart(page, classes, type_)
+            assert distance <= slack, type_
+            assert zeros == 0, type_
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("rest > 0.5 || (rest === 0.5 && below % 2 !== 0)", "false"),
+        ("rounded(x, 11, -14)", "rounded(x, 12, -14)"),
+        ("rounded(x, 11, -14)", "rounded(x, 11, -126)"),
+        ("Math.log(store(sum))", "Math.log(sum)"),
+    ],
+)
+def test_wrong_rounding_is_seen(chromium, right, wrong):
+    text = source("arithmetic")
+    assert right in text
+    with loaded(chromium, [text.replace(right, wrong)]) as page:
+        assert any(apart(page, 2, "float16"))
+
+
+def test_the_smallest_numbers_are_rounded_as_torch_does(chromium):
+    values = [2.0**-25, 2.0**-25 * 1.01, 3e-8, 6e-8, 65504.0, 1.0, 1 + 2**-11, -0.1]
+    with loaded(chromium, [source("arithmetic")]) as page:
+        for type_ in ("float16", "bfloat16"):
+            act = "([xs, t]) => xs.map(grokbook.arithmetic.TYPES[t].store)"
+            ours = page.evaluate(act, [values, type_])
+            exact = torch.tensor(values, dtype=torch.float64)
+            assert ours == exact.float().to(getattr(torch, type_)).tolist()
+
+
+def stub():
+    """`orthogonal.js` without the part that draws."""
+    return "window.grokbook = {};\n" + source("orthogonal").split("\n(() => {")[0]
+
+
+@pytest.mark.parametrize("rescale", [False, True])
+@pytest.mark.parametrize("gradient", [(1.0, 0.5), (-0.3, 0.8), (0.0, 0.0), (0.2, -2.0)])
+def test_the_projection_is_that_of_the_package(chromium, gradient, rescale):
+    weights, rate = torch.tensor([2.0, 0.7], dtype=torch.float64), 0.5
+    moved = torch.nn.Parameter(weights.clone())
+    moved.grad = torch.tensor(gradient, dtype=torch.float64)
+    optimizer = torch.optim.SGD([moved], lr=rate)
+    orthogonal(optimizer, rescale=rescale, scope="tensor").step()
+    with loaded(chromium, [stub()]) as page:
+        act = "([w, g, r]) => grokbook.orthogonal.split(w, g, r)"
+        found = page.evaluate(act, [weights.tolist(), gradient, rescale])
+    kept = np.array(found["kept"])
+    np.testing.assert_allclose(
+        weights.numpy() - rate * kept, moved.tolist(), atol=1e-14
+    )
+    assert abs(np.dot(kept, weights.numpy())) < 1e-14
+    if not rescale:
+        np.testing.assert_allclose(kept + found["removed"], gradient, atol=1e-15)
+
+
+def test_the_sweep_is_the_record():
+    frame = pd.read_parquet(root() / explorables.RECORD)
+    data = json.loads(json.dumps(explorables.sweep(frame)))
+    table = frame.set_index(["arm", "epoch", "seed"]).sort_index()
+    assert {a for row in data["rules"].values() for a in row} == set(frame.arm)
+    assert data["epochs"][0] == 0
+    assert data["epochs"][-1] == frame.epoch.max()
+    for name, kinds in data["arms"].items():
+        for kind, members in kinds.items():
+            assert len(members) == frame[frame.arm == name].seed.nunique()
+            for at in (0, 20, 60, -1):
+                found = table.loc[(name, data["epochs"][at]), f"{kind}_accuracy"]
+                ours = [values[at] for values in members]
+                np.testing.assert_allclose(ours, 100 * found, atol=0.05001)
+
+
+def test_epochs_are_thinned_as_the_page_says():
+    logged = [*range(100), *range(100, 10001, 20)]
+    kept = explorables.kept(logged)
+    assert set(range(100, 10001, 100)) <= set(kept) <= set(logged)
+    assert all(1 + e in kept for e in range(9))
+    assert len(kept) < 150
+
+
+PAGE = home() / "_build" / "html" / "explore.html"
+built = pytest.mark.skipif(not PAGE.exists(), reason="the book is not built")
+
+
+@built
+@pytest.mark.parametrize("dark", [False, True])
+def test_every_explorable_answers_to_the_keyboard(chromium, dark):
+    with browser.shown(chromium, PAGE, browser.PHONE, dark=dark) as page:
+        for name in explorables.SCRIPTS:
+            place = page.locator(f'[data-explorable="{name}"]')
+            said = place.locator("[aria-live=polite]")
+            for control in place.locator("input").all():
+                before = said.inner_text(), place.locator("svg").inner_html()
+                control.focus()
+                page.keyboard.press("ArrowRight")
+                after = said.inner_text(), place.locator("svg").inner_html()
+                assert before != after
+                assert control.get_attribute("aria-valuetext")
+            for control in place.locator("select").all():
+                before = place.locator("svg").inner_html()
+                control.focus()
+                page.keyboard.press("ArrowDown")
+                assert place.locator("svg").inner_html() != before
+            assert place.locator(".still").is_hidden()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        assert page.complaints == []
+
+
+@built
+def test_a_pointer_moves_the_lead_and_the_step(chromium):
+    with browser.shown(chromium, PAGE) as page:
+        for name in ("absorption", "orthogonal"):
+            place = page.locator(f'[data-explorable="{name}"]')
+            place.locator("svg").scroll_into_view_if_needed()
+            box = place.locator("svg").bounding_box()
+            before = place.locator("input").first.input_value()
+            page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+            page.mouse.down()
+            page.mouse.move(box["x"] + 0.8 * box["width"], box["y"] + 40)
+            page.mouse.up()
+            assert place.locator("input").first.input_value() != before
+
+
+@built
+def test_the_sweep_draws_every_seed(chromium):
+    frame = pd.read_parquet(root() / explorables.RECORD)
+    seeds = frame[frame.arm == "No LN"].seed.nunique()
+    with browser.shown(chromium, PAGE) as page:
+        place = page.locator('[data-explorable="sweep"]')
+        assert place.locator("path.thin.test").count() == seeds
+        assert f"n = {seeds}:" in place.locator("[aria-live]").inner_text()
+
+
+@built
+def test_without_a_script_there_are_pictures_and_words(chromium):
+    with browser.shown(chromium, PAGE, script=False) as page:
+        for name in explorables.SCRIPTS:
+            still = page.locator(f'[data-explorable="{name}"] .still')
+            assert still.locator("img").is_visible()
+            assert len(still.locator("p").last.inner_text().split()) > 15
+            assert page.locator(".live").count() == 0
+
+
+@built
+def test_no_other_page_carries_the_scripts():
+    assert "explore/parts.js" in PAGE.read_text(encoding="utf-8")
+    for other in ("glossary.html", "intro.html"):
+        text = PAGE.with_name(other).read_text(encoding="utf-8")
+        assert "static/explore/" not in text
+        assert 'id="sweep"' not in text

@@ -1,0 +1,81 @@
+"""The pictures of ideas show what the arithmetic and the package do."""
+
+import math
+import re
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import torch
+
+from grokbook import losses, theory
+from grokbook.optimizers import orthogonal
+from grokbook.site import ideas
+
+
+def test_the_numbers_above_one_are_those_of_torch():
+    found = ideas.floats_above_one(3)
+    assert found.tolist() == [0, 2**-23, 2**-22]
+    assert found[1] == torch.finfo(torch.float32).eps
+
+
+@pytest.mark.parametrize("gap", [1.0, 15.0, 15.5, 16.6, 16.7, 17.0, 30.0])
+def test_a_term_survives_up_to_the_margin_of_float32(gap):
+    term, kept = ideas.sum_in_float32(gap)
+    ours = torch.ones(()) + torch.tensor(term, dtype=torch.float32)
+    assert kept == float(ours) - 1
+    assert (kept > 0) == (gap < 24 * math.log(2))
+    assert (kept > 0) == (gap < float(theory.absorption_margin(torch.float32, 2)))
+
+
+def test_the_weight_of_the_runner_up_is_that_of_the_losses():
+    gaps = np.array([0.0, 2.0, 20.0])
+    for transform, probabilities in (
+        (torch.exp, lambda z: z.softmax(-1)),
+        (losses.stablemax_transform, losses.stablemax),
+    ):
+        half = torch.from_numpy(gaps) / 2
+        both = probabilities(torch.stack([half, -half], dim=-1))
+        expected = (both[:, 1] / both[:, 0]).numpy()
+        np.testing.assert_allclose(ideas.runner_up(gaps, transform), expected)
+
+
+def test_what_is_kept_is_what_the_optimizer_keeps():
+    weight, step = np.array([2.6, 1.3]), np.array([1.5, 1.7])
+    along, kept = ideas.split(weight, step)
+    assert kept @ weight == pytest.approx(0)
+    np.testing.assert_allclose(along + kept, step)
+    parameter = torch.nn.Parameter(torch.tensor(weight))
+    optimizer = orthogonal(torch.optim.SGD([parameter], lr=1.0), rescale=False)
+    parameter.grad = -torch.from_numpy(step)
+    optimizer.step()
+    np.testing.assert_allclose(parameter.detach().numpy(), weight + kept)
+
+
+def test_pictures_are_small_the_same_each_time_and_legible_on_a_phone(tmp_path):
+    first, second = (ideas.draw(tmp_path / name) for name in "ab")
+    assert [path.stem for path in first] == list(ideas.IDEAS)
+    for one, other in zip(first, second, strict=True):
+        text = one.read_text(encoding="utf-8")
+        assert text == other.read_text(encoding="utf-8")
+        assert one.stat().st_size < 60_000
+        width = float(re.search(r'width="([\d.]+)pt"', text)[1])
+        assert width == pytest.approx(72 * ideas.WIDTH)
+
+
+@pytest.mark.parametrize("name", ideas.IDEAS)
+def test_no_word_is_small_or_cut_off_or_on_another(name):
+    with plt.rc_context({"font.size": ideas.SIZE}):
+        figure = ideas.IDEAS[name]()
+    figure.draw_without_rendering()
+    texts = [t for axes in figure.axes for t in axes.texts if t.get_text()]
+    assert texts
+    boxes = [t.get_window_extent() for t in texts]
+    for text, box in zip(texts, boxes, strict=True):
+        assert text.get_fontsize() >= 11
+        assert box.x0 >= -1 and box.x1 <= figure.bbox.width + 1, text.get_text()
+        assert box.y0 >= -1 and box.y1 <= figure.bbox.height + 1, text.get_text()
+    for k, box in enumerate(boxes):
+        for other in boxes[k + 1 :]:
+            assert not box.overlaps(other) or box.height == 0, name
+    plt.close(figure)
