@@ -468,8 +468,9 @@ def test_the_index_of_values_holds_plain_seeds():
 class Traced:
     """A run whose loss and share of collapsed samples are given by seed."""
 
-    def __init__(self, losses, shares):
+    def __init__(self, losses, shares, log=50):
         self.losses, self.shares = DataFrame(losses), DataFrame(shares)
+        self.seeds, self.settings = list(losses), SimpleNamespace(log=log)
 
     def trace(self):
         return self.losses
@@ -496,7 +497,9 @@ def test_bursts_are_early_or_late_by_the_collapse_before_them():
     assert early == {0: starts[0][:1], 1: [], 7: starts[7]}
     assert evidence.bursts(run, late=True, within=120)[7] == starts[7]
     assert evidence.bursts(run, late=True, share=0.38)[7] == starts[7]
+    assert evidence.bursts(Traced(losses, shares, log=120), late=True)[7] == starts[7]
     assert same(evidence.counted(late), 2, 0, 0)
+    assert same(evidence.slingshots(run), 2, 0, 0)
     assert same(evidence.earliest(late), starts[0][1], NEVER, NEVER)
 
 
@@ -511,6 +514,17 @@ def test_bursts_end_where_a_loss_is_no_number():
 
 def test_a_trace_without_any_number_has_no_bursts():
     assert evidence.bursts(Traced({0: Series([NONE, NONE])}, {})) == {0: []}
+
+
+def test_an_arm_that_nobody_trained_has_no_bursts():
+    assert evidence.bursts(Traced({}, {})) == {}
+    assert evidence.slingshots(Traced({}, {})).empty
+
+
+def test_a_seed_tests_an_intervention_where_the_control_shows_something():
+    values = Series({3: 0.0, 0: 2.0, 1: 0.0, 5: 9.0})
+    control = Series({0: 4.0, 1: 0.0, 3: 1.0})
+    assert evidence.tested(values, control).to_dict() == {3: 0.0, 0: 2.0}
 
 
 # Feature inflation -------------------------------------------------------------------

@@ -35,7 +35,7 @@ runs = [Run(record, name, name, plots.COLOUR[name]) for name in names]
 single, loss64, double = runs
 EPOCHS = f"{single.settings.epochs:,} epochs"
 late, early = (
-    {run: evidence.bursts(run, late=kind) if run.seeds else {} for run in runs}
+    {run: evidence.bursts(run, late=kind) for run in runs}
     for kind in (True, False)
 )
 MEAN, LOGIT = "feature_mean_norm", "correct_logit"

@@ -37,7 +37,7 @@ eta, beta1 = chosen["lr"], chosen["betas"][0]
 EDGE = (2 + 2 * beta1) / ((1 - beta1) * eta)  # 38 / eta
 STEPS = 50  # of the windows, ahead of the spike
 early, late = (
-    {run: evidence.bursts(run, late=kind) if run.seeds else {} for run in runs}
+    {run: evidence.bursts(run, late=kind) for run in runs}
     for kind in (False, True)
 )
 
@@ -109,7 +109,7 @@ stretch = windows(near)
 MEASURED = ("lead", "calm", "raw", "loss", "usual", "above")
 found = {seed: approach(rows) for seed, rows in stretch.items()}
 every = DataFrame.from_dict(found, orient="index", columns=MEASURED).astype(float)
-slingshots = evidence.bursts(near, late=True) if near.seeds else {}
+slingshots = evidence.bursts(near, late=True)
 is_late = [s for s, rows in stretch.items() if rows.at[0, "epoch"] in slingshots[s]]
 steps, others = every.loc[is_late], every.drop(is_late)
 flat, at_edge = before(single, RAW, late[single]), before(single, ADAM, early[single])

@@ -44,83 +44,37 @@ settings = base.settings
 in_batches = settings.batch_size is not None
 
 
-def bursts(run, *, late=True):
-    """Slingshots of each seed, or with late=False its other bursts."""
-    look = settings.log  # the share of collapsed samples is known so often
-    return evidence.bursts(run, late=late, within=look) if run.seeds else {}
+counts = {run: evidence.slingshots(run) for run in (base, exact, *causes, *softer, whole)}
+others = evidence.counted(evidence.bursts(base, late=False))
+first = evidence.earliest(evidence.bursts(base, late=True))
 
 
-def count(run, *, late=True):
-    return evidence.counted(bursts(run, late=late))
+def seen(run, value=evidence.slingshots):
+    return told(value(run)) if run.seeds else "not run"
 
 
-def absent(run):
-    """The same for the seeds in which float32 has one: elsewhere there is no test."""
-    mine, other = evidence.paired(count(run), count(base))
-    return mine[other > 0]
-
-
-def seen(run, what=count, show="{:,.0f}"):
-    return told(what(run), show) if run.seeds else "not run"
-
-
-shown = evidence.paired(evidence.inflated(exact), evidence.inflated(base))
-exact_inflated, base_inflated = shown
 sheet = claims.Sheet("liu2026/fig07")
 sheet.claim(
     base,
     "float32: at least one slingshot",
     "Slingshot in Transformer on modular division.",
-    count(base),
+    counts[base],
     where="Figure 7, caption",
     at_least=1,
     main=True,
 )
-sheet.claim(
-    base,
-    "float32: they come again, at least two",
-    "Deep neural networks exhibit periodic loss spikes during unregularized long-term "
-    "training",
-    count(base),
-    where="Abstract",
-    at_least=2,
-)
-sheet.claim(
-    exact,
-    "the loss in float64: no slingshot, in seeds in which float32 has one",
-    "casting the output logits to float64 solely during the loss computation is "
-    "sufficient to eliminate the Slingshot effect",
-    absent(exact),
-    where="Section 2",
-    at_most=0,
-)
-sheet.claim(
-    projection,
-    "zero-sum projection: no slingshot, in seeds in which float32 has one",
-    "After enforcing this constraint throughout training, the Slingshot spike is "
-    "eliminated.",
-    absent(projection),
-    where="Section 3",
-    at_most=0,
-)
-sheet.claim(
-    base,
-    "float32: shows inflation (1: at least two of its three signs)",
-    "These two effects form a positive feedback loop: W_G and μ_G become anti-parallel, "
-    "and their norms grow exponentially.",
-    evidence.inflated(base),
-    where="Section 1",
-    at_least=1,
-)
-sheet.claim(
-    exact,
-    "the loss in float64: shows none, in seeds in which float32 does",
-    "finite-precision errors in cross-entropy computation can break the zero-sum "
-    "constraint of gradients across classes and introduce a systematic drift",
-    exact_inflated[base_inflated > 0],
-    where="Abstract",
-    at_most=0,
-)
+also = {
+    "again": (base, counts[base]),
+    "float64 loss": (exact, evidence.tested(counts[exact], counts[base])),
+    "projection": (projection, evidence.tested(counts[projection], counts[base])),
+    "inflation": (base, evidence.inflated(base)),
+    "no inflation": (
+        exact,
+        evidence.tested(evidence.inflated(exact), evidence.inflated(base)),
+    ),
+}
+for name, (run, value) in also.items():
+    sheet.claim(run, value=value, **liu2026.CLAIMS[name])
 BATCHES = (
     "Mini-batch stochasticity makes it unlikely that all samples fall below the Softmax "
     "Collapse threshold at the same time, except in highly structured and nearly "
@@ -141,7 +95,7 @@ if in_batches:
         whole,
         "float32, in full batches: at least one slingshot",
         "So far, we have mainly studied the full-batch setting.",
-        count(whole),
+        counts[whole],
         where="Appendix B.3",
         at_least=1,
     )
@@ -151,10 +105,9 @@ else:
     )
     sheet.not_run(words, BATCHES, where="Appendix B.3")
 for run in (exact, *causes, *softer):
-    sheet.extra(run, f"{run.label}: slingshots", count(run))
+    sheet.extra(run, f"{run.label}: slingshots", counts[run])
 words = "float32: other bursts, with less than 40 % collapsed before"
-sheet.extra(base, words, count(base, late=False))
-first = evidence.earliest(bursts(base))
+sheet.extra(base, words, others)
 sheet.extra(base, "float32: first slingshot (step)", first)
 for run in (projection, repair):
     words = f"{run.label}: shows inflation (1) or not (0)"
@@ -181,7 +134,7 @@ for run in (base, exact):
     plots.curve(norm, run, "head_norm")
     plots.accuracy(accuracy, run)
 if base.seeds:
-    plots.mark(norm, bursts(base)[base.seeds[0]], color=base.color)
+    plots.mark(norm, evidence.bursts(base, late=True)[base.seeds[0]], color=base.color)
 loss.set(xlabel="step", ylim=(5e-13, 3e3))
 norm.set(xlabel="step", ylabel="norm of the last layer")
 accuracy.set(xlabel="step")
@@ -206,7 +159,7 @@ if exact.seeds:
 tables.prose(f"""
 * **Slingshots.** Their number in {settings.epochs:,} steps of float32 is {seen(base)}
   (n = {len(base.seeds)}).{when} Other bursts:
-  {told(count(base, late=False))}.
+  {told(others)}.
 * **Collapse.** At the logged step with the most of it, {told(collapsed, "{:.1%}")} of the
   training samples are in {{term}}`softmax collapse`. A {{term}}`slingshot`, as counted here,
   needs 40 %.{control}
@@ -271,7 +224,7 @@ for panel, run in zip(axes, causes, strict=True):
     plots.trace(panel, run, lw=0.8, floor=1e-12)
     panel.set(ylim=(5e-13, 1e4), xlim=(0, settings.epochs), ylabel="", xlabel="")
     if run.seeds:
-        at = bursts(run)[run.seeds[0]]
+        at = evidence.bursts(run, late=True)[run.seeds[0]]
         panel.plot(at, [1e3] * len(at), "v", color=plots.GREY, ms=5)
     else:
         panel.text(0.5, 0.5, "not run", transform=panel.transAxes, ha="center")

@@ -48,83 +48,37 @@ THEIRS = {  # another replication's numbers: in float32, with a float64 loss
 }
 
 
-def bursts(run, *, late=True):
-    """Slingshots of each seed, or with late=False its other bursts."""
-    look = settings.log  # the share of collapsed samples is known so often
-    return evidence.bursts(run, late=late, within=look) if run.seeds else {}
+counts = {run: evidence.slingshots(run) for run in (base, exact, *causes, whole)}
+others = evidence.counted(evidence.bursts(base, late=False))
+first = evidence.earliest(evidence.bursts(base, late=True))
 
 
-def count(run, *, late=True):
-    return evidence.counted(bursts(run, late=late))
+def seen(run, value=evidence.slingshots):
+    return told(value(run)) if run.seeds else "not run"
 
 
-def absent(run):
-    """The same for the seeds in which float32 has one: elsewhere there is no test."""
-    mine, other = evidence.paired(count(run), count(base))
-    return mine[other > 0]
-
-
-def seen(run, what=count, show="{:,.0f}"):
-    return told(what(run), show) if run.seeds else "not run"
-
-
-shown = evidence.paired(evidence.inflated(exact), evidence.inflated(base))
-exact_inflated, base_inflated = shown
 sheet = claims.Sheet("liu2026/fig08")
 sheet.claim(
     base,
     "float32: at least one slingshot",
     "Slingshot in MLP on modular division.",
-    count(base),
+    counts[base],
     where="Figure 8, caption",
     at_least=1,
     main=True,
 )
-sheet.claim(
-    base,
-    "float32: they come again, at least two",
-    "Deep neural networks exhibit periodic loss spikes during unregularized long-term "
-    "training",
-    count(base),
-    where="Abstract",
-    at_least=2,
-)
-sheet.claim(
-    exact,
-    "the loss in float64: no slingshot, in seeds in which float32 has one",
-    "casting the output logits to float64 solely during the loss computation is "
-    "sufficient to eliminate the Slingshot effect",
-    absent(exact),
-    where="Section 2",
-    at_most=0,
-)
-sheet.claim(
-    projection,
-    "zero-sum projection: no slingshot, in seeds in which float32 has one",
-    "After enforcing this constraint throughout training, the Slingshot spike is "
-    "eliminated.",
-    absent(projection),
-    where="Section 3",
-    at_most=0,
-)
-sheet.claim(
-    base,
-    "float32: shows inflation (1: at least two of its three signs)",
-    "These two effects form a positive feedback loop: W_G and μ_G become anti-parallel, "
-    "and their norms grow exponentially.",
-    evidence.inflated(base),
-    where="Section 1",
-    at_least=1,
-)
-sheet.claim(
-    exact,
-    "the loss in float64: shows none, in seeds in which float32 does",
-    "finite-precision errors in cross-entropy computation can break the zero-sum "
-    "constraint of gradients across classes and introduce a systematic drift",
-    exact_inflated[base_inflated > 0],
-    where="Abstract",
-    at_most=0,
-)
+also = {
+    "again": (base, counts[base]),
+    "float64 loss": (exact, evidence.tested(counts[exact], counts[base])),
+    "projection": (projection, evidence.tested(counts[projection], counts[base])),
+    "inflation": (base, evidence.inflated(base)),
+    "no inflation": (
+        exact,
+        evidence.tested(evidence.inflated(exact), evidence.inflated(base)),
+    ),
+}
+for name, (run, value) in also.items():
+    sheet.claim(run, value=value, **liu2026.CLAIMS[name])
 BATCHES = (
     "Mini-batch stochasticity makes it unlikely that all samples fall below the Softmax "
     "Collapse threshold at the same time, except in highly structured and nearly "
@@ -145,7 +99,7 @@ if in_batches:
         whole,
         "float32, in full batches: at least one slingshot",
         "So far, we have mainly studied the full-batch setting.",
-        count(whole),
+        counts[whole],
         where="Appendix B.3",
         at_least=1,
     )
@@ -155,10 +109,9 @@ else:
     )
     sheet.not_run(words, BATCHES, where="Appendix B.3")
 for run in (exact, *causes):
-    sheet.extra(run, f"{run.label}: slingshots", count(run))
+    sheet.extra(run, f"{run.label}: slingshots", counts[run])
 words = "float32: other bursts, with less than 40 % collapsed before"
-sheet.extra(base, words, count(base, late=False))
-first = evidence.earliest(bursts(base))
+sheet.extra(base, words, others)
 sheet.extra(base, "float32: first slingshot (step)", first)
 for run in (projection, repair):
     words = f"{run.label}: shows inflation (1) or not (0)"
@@ -219,7 +172,7 @@ tables.prose(f"""
 * **Bursts** of the loss in {end:,} steps of float32, seed {seed}: {listed}.
 * **Slingshots** are those with at least 40 % of the samples in {{term}}`softmax collapse` at
   the log before. Their number is {seen(base)}, that of other bursts
-  {told(count(base, late=False))} (n = {len(base.seeds)}).
+  {told(others)} (n = {len(base.seeds)}).
 * **Long quiet.** All training rows are right by step {told(fitted)}. The first log with half
   of the samples collapsed is that of step {told(evidence.settled(base))}.{control}
 * **Most of the mean feature is early.** By step 1,000 its norm is

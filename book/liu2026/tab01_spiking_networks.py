@@ -54,9 +54,7 @@ runs = {
 def bursts(label, arm="float32", *, late=True):
     """Onsets by seed: after a collapse, or with late=False before one."""
     run = runs.get((label, arm))
-    if not (run and run.seeds):
-        return {}
-    return evidence.bursts(run, late=late, within=max(100, run.settings.log))
+    return evidence.bursts(run, late=late) if run else {}
 
 
 def counts(label, arm="float32", *, late=True):

@@ -40,6 +40,8 @@ from grokbook.evidence.slingshots import (
     inflated,
     inflation,
     settled,
+    slingshots,
+    tested,
 )
 from grokbook.evidence.told import told, words
 
@@ -70,9 +72,11 @@ __all__ = [
     "record",
     "reference",
     "settled",
+    "slingshots",
     "source",
     "spikes",
     "stored",
+    "tested",
     "told",
     "words",
 ]

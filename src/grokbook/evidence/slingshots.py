@@ -2,6 +2,8 @@
 
     bursts     onsets of the spikes of a loss, before or after a collapse
     counted, earliest    how many there are, and the first
+    slingshots    how many bursts come after a collapse
+    tested     what an intervention does where its control has something to remove
     settled    the epoch from which on inflation is looked for
     inflated   whether the mean classifier and the mean feature have run away
 
@@ -16,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pandas import DataFrame, Series
 
-from grokbook.evidence.events import spikes
+from grokbook.evidence.events import paired, spikes
 
 if TYPE_CHECKING:
     from grokbook.evidence.run import Run
@@ -29,7 +31,7 @@ def bursts(
     *,
     late: bool | None = None,
     share: float = 0.4,
-    within: int = 100,
+    within: int | None = None,
     column: str = "collapsed",
     quiet: float = 1e-3,
     loud: float = 0.1,
@@ -38,9 +40,13 @@ def bursts(
     """Onsets of the `spikes` of every seed's loss, up to a loss that is no number.
 
     ``late``: only slingshots, those with a share of collapsed samples of at least
-    ``share`` at one of the looks of the ``within`` epochs before; False: only the
-    others, which Liu et al. 2026 call oscillations at the edge of stability.
+    ``share`` at one of the looks of the ``within`` epochs before (100, or as far as
+    the last look); False: only the others, which Liu et al. 2026 call oscillations at
+    the edge of stability. An arm that nobody trained has no seeds, and none.
     """
+    if not run.seeds:
+        return {}
+    within = within or max(100, run.settings.log)
     shares = None if late is None else run.series(column)
     found = {}
     for seed, loss in run.trace().items():
@@ -71,6 +77,20 @@ def earliest(found: Events) -> Series:
     """The first event of every seed, or infinity."""
     first = {seed: float(min(of, default=math.inf)) for seed, of in found.items()}
     return Series(first, dtype=float)
+
+
+def slingshots(run: Run) -> Series:
+    """How many `bursts` of every seed come late, after a collapse."""
+    return counted(bursts(run, late=True))
+
+
+def tested(values: Series, control: Series) -> Series:
+    """The values of those seeds in which the control is positive.
+
+    Where it is not, an intervention has nothing to remove, and the seed is no test.
+    """
+    values, control = paired(values, control)
+    return values[control > 0]
 
 
 def settled(run: Run, *, share: float = 0.5) -> Series:

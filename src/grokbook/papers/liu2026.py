@@ -75,6 +75,48 @@ TABLE3 = {
 }
 """What Table 3 says of the CIFAR-10 runs, by the same names."""
 
+CLAIMS = {
+    "again": {
+        "statement": "float32: they come again, at least two",
+        "quote": "Deep neural networks exhibit periodic loss spikes during "
+        "unregularized long-term training",
+        "where": "Abstract",
+        "at_least": 2,
+    },
+    "float64 loss": {
+        "statement": "the loss in float64: no slingshot, in seeds in which float32 has "
+        "one",
+        "quote": "casting the output logits to float64 solely during the loss "
+        "computation is sufficient to eliminate the Slingshot effect",
+        "where": "Section 2",
+        "at_most": 0,
+    },
+    "projection": {
+        "statement": "zero-sum projection: no slingshot, in seeds in which float32 has "
+        "one",
+        "quote": "After enforcing this constraint throughout training, the Slingshot "
+        "spike is eliminated.",
+        "where": "Section 3",
+        "at_most": 0,
+    },
+    "inflation": {
+        "statement": "float32: shows inflation (1: at least two of its three signs)",
+        "quote": "These two effects form a positive feedback loop: W_G and μ_G become "
+        "anti-parallel, and their norms grow exponentially.",
+        "where": "Section 1",
+        "at_least": 1,
+    },
+    "no inflation": {
+        "statement": "the loss in float64: shows none, in seeds in which float32 does",
+        "quote": "finite-precision errors in cross-entropy computation can break the "
+        "zero-sum constraint of gradients across classes and introduce a systematic "
+        "drift",
+        "where": "Abstract",
+        "at_most": 0,
+    },
+}
+"""What the paper says of every network, as a page's sheet takes it."""
+
 SHORT = "{} of 10,000 epochs, three seeds of five"
 
 
