@@ -468,9 +468,9 @@ def test_the_index_of_values_holds_plain_seeds():
 class Traced:
     """A run whose loss and share of collapsed samples are given by seed."""
 
-    def __init__(self, losses, shares, log=50):
+    def __init__(self, losses, shares):
         self.losses, self.shares = DataFrame(losses), DataFrame(shares)
-        self.seeds, self.settings = list(losses), SimpleNamespace(log=log)
+        self.seeds = list(losses)
 
     def trace(self):
         return self.losses
@@ -497,7 +497,8 @@ def test_bursts_are_early_or_late_by_the_collapse_before_them():
     assert early == {0: starts[0][:1], 1: [], 7: starts[7]}
     assert evidence.bursts(run, late=True, within=120)[7] == starts[7]
     assert evidence.bursts(run, late=True, share=0.38)[7] == starts[7]
-    assert evidence.bursts(Traced(losses, shares, log=120), late=True)[7] == starts[7]
+    rare = Traced({7: losses[7]}, {7: shares[7].drop(610)})
+    assert evidence.bursts(rare, late=True) == {7: starts[7]}
     assert same(evidence.counted(late), 2, 0, 0)
     assert same(evidence.slingshots(run), 2, 0, 0)
     assert same(evidence.earliest(late), starts[0][1], NEVER, NEVER)

@@ -31,7 +31,7 @@ def bursts(
     *,
     late: bool | None = None,
     share: float = 0.4,
-    within: int | None = None,
+    within: int = 100,
     column: str = "collapsed",
     quiet: float = 1e-3,
     loud: float = 0.1,
@@ -40,26 +40,31 @@ def bursts(
     """Onsets of the `spikes` of every seed's loss, up to a loss that is no number.
 
     ``late``: only slingshots, those with a share of collapsed samples of at least
-    ``share`` at one of the looks of the ``within`` epochs before (100, or as far as
-    the last look); False: only the others, which Liu et al. 2026 call oscillations at
-    the edge of stability. An arm that nobody trained has no seeds, and none.
+    ``share`` at one of the looks of the ``within`` epochs before, or at the last look
+    if that lies farther back; False: only the others, which Liu et al. 2026 call
+    oscillations at the edge of stability. An arm that nobody trained has none.
     """
     if not run.seeds:
         return {}
-    within = within or max(100, run.settings.log)
     shares = None if late is None else run.series(column)
     found = {}
     for seed, loss in run.trace().items():
         onsets = spikes(_numbers(loss), quiet=quiet, loud=loud, apart=apart)
         if shares is not None:
-            seen = shares[seed].dropna()
+            looks = shares[seed].dropna()
             onsets = [
                 onset
                 for onset in onsets
-                if (seen.loc[onset - within : onset].max() >= share) == late
+                if (_before(looks, onset, within).max() >= share) == late
             ]
         found[int(seed)] = onsets
     return found
+
+
+def _before(looks: Series, onset: int, within: int) -> Series:
+    """The looks of so many epochs before an onset, or the last one."""
+    near = looks.loc[onset - within : onset]
+    return near if len(near) else looks.loc[:onset].iloc[-1:]
 
 
 def _numbers(loss: Series) -> Series:
