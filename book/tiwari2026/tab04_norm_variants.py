@@ -112,7 +112,10 @@ def listed(*arms):
 three = triples(*PRINTED["penalty"][:2])
 NORMS = ("layer norm", "RMS norm")
 both = evidence.paired(*(times(onset, arm) for arm in NORMS))
-QUOTE = "LayerNorm (without affine parameters) achieves 80% of the grokking acceleration of our penalty"
+QUOTE = (
+    "LayerNorm (without affine parameters) achieves 80% of the grokking acceleration of "
+    "our penalty"
+)
 sheet = claims.Sheet("tiwari2026/tab04", show="{:.2f}")
 sheet.claim(
     listed("penalty", *NORMS),
@@ -126,7 +129,7 @@ sheet.claim(
 sheet.claim(
     listed("penalty", "layer norm"),
     "layer norm has 65 to 95 % of the penalty's acceleration (onset of the penalty over "
-    "its own)",
+    "its own; never: the penalty has none)",
     QUOTE,
     times(onset, "penalty", "layer norm"),
     where="Appendix B.2",
@@ -179,14 +182,15 @@ sheet.box()
 #| name: fig-tiwari2026-tab04
 #| caption: >
 #|   Layer norm, RMS norm, penalty and baseline. (a) Test accuracy solid, training accuracy
-#|   dashed; hollow diamonds: onsets of Table 4, filled: the penalty's onset of Table 2. The
-#|   paper has width 512. (b), (c) Mean radius of what each ReLU reads, after the norm
-#|   where there is one, with √d dashed. A run ends at 99.9 %.
+#|   dashed. Hollow diamonds: the paper's onsets in Table 4, at width 512, one below the other
+#|   to be told apart; filled: the penalty's in Table 2. (b), (c) Mean radius of what each ReLU
+#|   reads. That is after the norm where there is one, so there it is √d by construction.
+#|   Dashed: √d.
 #| alt: >
 #|   Left: all arms fit within some hundred epochs. The norms are near 90 per cent of the test
 #|   set when they end; after 15,000 epochs the penalty has two thirds, the baseline a quarter.
-#|   Middle and right: the norms lie on the dashed line from the start, the penalty comes to
-#|   it, the baseline does not.
+#|   Middle and right: the norms lie on the dashed line by construction, the penalty comes to
+#|   it in time, the baseline does not.
 #| fold: "Code: draw the figure"
 figure, axes = plots.panels(3, height=3.5)
 target = push.settings.model.options["widths"][0] ** 0.5
@@ -194,9 +198,9 @@ for run in there.values():
     plots.accuracy(axes[0], run)
     for layer in (0, 1):
         plots.curve(axes[1 + layer], run, f"radius.pre.{layer}", label="")
-for arm in ("penalty", *NORMS):
-    name = "paper" if arm == "penalty" else ""
-    plots.paper(axes[0], PRINTED[arm][0], 90, color=plots.COLOUR[arm], label=name)
+for arm, y in (("penalty", 90), ("layer norm", 83), ("RMS norm", 76)):
+    name = "paper, Table 4" if arm == "penalty" else ""
+    plots.paper(axes[0], PRINTED[arm][0], y, color=plots.COLOUR[arm], label=name)
 axes[0].plot(2460, 90, "D", ms=5.5, color=push.color, label="paper, Table 2")
 for layer, panel in enumerate(axes[1:]):
     highest = max(run.largest(f"radius.pre.{layer}").max() for run in there.values())
@@ -266,7 +270,8 @@ def layer_norm(h):
 
 assert radial_part(rms_norm) < 1e-12 and radial_part(layer_norm) < 1e-12
 assert abs(rms_norm(torch.randn(128)).norm().item() - 128**0.5) < 1e-4
-{"RMS norm": f"{radial_part(rms_norm):.0e}", "layer norm": f"{radial_part(layer_norm):.0e}"}
+for name, norm in (("RMS norm", rms_norm), ("layer norm", layer_norm)):
+    print(f"{name}: radial part {radial_part(norm):.0e} of the gradient")
 
 # %% [markdown]
 # If radial gradients were what delays generalisation, norms should do at least as well as a
@@ -312,7 +317,8 @@ for record in records:
 #    [Figure 1](fig01_accuracy_curves.ipynb). Norms run for 12,000 epochs, the others for
 #    15,000. The paper has no onsets of norms for 60 %.
 # 2. *Place of the norm.* On the pre-activation, before the ReLU, in both layers, without
-#    affine weights. The paper does not say. The radius is taken after it.
+#    affine weights. The paper does not say. The radius is taken after the norm, so it is
+#    $\sqrt d$ by construction and no finding.
 # 3. *Trace.* Exact for the penalty and the baseline. With norms it is estimated from 20
 #    random probes.
 # 4. *Rank.* Entropy rank of layer 1 after the ReLU over all pairs: the likeliest source of
@@ -337,10 +343,11 @@ and so does the sentence.
 transformer's baseline in [Table 9](tab09_norm_and_penalty.ipynb), with the same rank, 464.
 
 **Norms, the penalty and the delay.** A norm removes the radial gradient before it entirely.
-{{term}}`Onsets <onset>` here: layer norm {tell(onset("layer norm"))}, RMS norm
-{tell(onset("RMS norm"))}, penalty {tell(onset("penalty"))}. Norms fix the radius by
-construction, from the first epoch on. The penalty draws it there in time, to {ends[0]} and
-{ends[1]} of $\\sqrt d$ at the end. What they do besides is not separated by these arms.
+{{term}}`Onsets <onset>` here: layer norm {tell(onset("layer norm"))}; RMS norm
+{tell(onset("RMS norm"))}; penalty {tell(onset("penalty"))}. Norms fix the radius by
+construction, from the first epoch on. The penalty draws it there in time: over $\\sqrt d$ it
+ends at
+{ends[0]} in layer 1; at {ends[1]} in layer 2. What they do besides is not separated by these arms.
 
 **Curvature and generalisation part ways** in the paper's own table. Layer norm generalises
 with a trace of 57.9, the baseline does not with 42.5. The text has lower curvature go with

@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # [Tiwari et al. 2026 · Table 5]{.kicker} A taxonomy without an experiment, measured: weight decay does not collapse the rank, and the penalty enlarges one radius
+# # [Tiwari et al. 2026 · Table 5]{.kicker} A taxonomy without an experiment, measured in small networks with two seeds: weight decay does not collapse the rank, and the penalty enlarges one radius
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -193,8 +193,8 @@ sheet.box()
 #|   construction. Medians of seeds.
 #| alt: >
 #|   Two panels with a row for each method. The medians of weight decay and of the penalty
-#|   both lie near 1. Right: layer norm and the penalty have both radii at 1; the baseline's
-#|   lie on either side.
+#|   both lie near 1. Right: the penalty has both radii at 1, and so has layer norm by
+#|   construction. The baseline's lie on either side, those of MAN and ⊥Grad far below.
 #| fold: "Code: draw the figure"
 rows = ["baseline", *ARMS]
 figure, (ranks, radii) = plots.panels(2, height=3.8, sharey=True)
@@ -214,6 +214,9 @@ for place, method in enumerate(rows):
         ranks.plot(points, [place] * len(points), "o", ms=5, alpha=0.5, color=run.color)
         ranks.plot([table.median().median()] * 2, [place - 0.32, place + 0.32],
                    color=run.color)  # fmt: skip
+    else:
+        ranks.text(1, place, "not measured", ha="center", va="bottom", fontsize=9,
+                   color=plots.GREY)  # fmt: skip
     for column, fill, size in zip(LAYERS, (run.color, "none"), (5, 10), strict=True):
         x = run.last(column).median() / target
         radii.plot(x, place, "o", ms=size, color=run.color, mfc=fill)
@@ -241,10 +244,10 @@ tables.prose(f"""
   rank ends at {tell(effect("Weight Decay"))} times its start.
 * **The penalty**, "Preserved": {tell(effect("Ours"))} times. The single readings of
   each method lie far apart, as panel (a) shows.
-* **The {{term}}`radius`** of the penalty ends at {tell(with_it[0], "{:.1f}")} and
-  {tell(with_it[1], "{:.1f}")}, from {tell(start[0], "{:.1f}")} and
-  {tell(start[1], "{:.1f}")}; the target is {target:.1f}. Without it, in the baseline, it ends
-  at {tell(bare[0], "{:.1f}")} in layer 1 and {tell(bare[1], "{:.1f}")} in layer 2.
+* **The {{term}}`radius`** with the penalty, in layer 1: {tell(start[0], "{:.1f}")} at the
+  start, {tell(with_it[0], "{:.1f}")} at the end. In layer 2: {tell(start[1], "{:.1f}")} at the
+  start, {tell(with_it[1], "{:.1f}")} at the end. The target is {target:.1f}. At the end of the
+  baseline: {tell(bare[0], "{:.1f}")} in layer 1; {tell(bare[1], "{:.1f}")} in layer 2.
 * **Two rows** of the table, spectral norm and spherical projection, have no run of ours.
 """)
 
@@ -278,6 +281,7 @@ for name, matrix in (("noise", rows_of_noise), ("noise with a mean", shifted)):
     stable, entropy = two_ranks(matrix)
     eigenvalues = metrics.gram_eigenvalues(matrix)
     assert abs(metrics.stable_rank(eigenvalues).item() - stable) < 1e-6
+    assert abs(metrics.effective_rank(eigenvalues.sqrt()).item() - entropy) < 1e-6
     print(f"{name}: stable {stable:.1f}, entropy {entropy:.1f}")
 
 # %% [markdown]
@@ -372,14 +376,15 @@ tables.prose(f"""
 raises the rank three times. Yet Section 4.3 speaks of "isotropic regularizers, which reduce
 sharpness by collapsing the spectrum". Both cannot be.
 
-**Nor is it in our runs,** as a whole. Of 16 readings {tell(halved, "{:.0f}")} fall to half or
-less with strong decay. They run from {spread(runs.get("Weight Decay"))} times the start with
+**Nor is it in our runs,** as a whole. Readings that fall to half or less with strong decay:
+{tell(halved, "{:.0f}")} of {len(READINGS)}. All readings run from
+{spread(runs.get("Weight Decay"))} times the start with
 strong decay, and from {spread(push)} with the penalty. "Rank effect" without a definition
 says little about either.
 
-**"Direct suppression" of what?** Compared with the baseline, the radius of the penalty ends
-at {tell(layers[0])} times in layer 1 and at {tell(layers[1])} times in layer 2. A target
-suppresses a layer above it and inflates a layer below it. Layer 1, which reads
+**"Direct suppression" of what?** The radius with the penalty ends, over that of the baseline,
+at {tell(layers[0])} in layer 1; at {tell(layers[1])} in layer 2. A target suppresses a layer
+above it and inflates a layer below it. Layer 1, which reads
 {{term}}`one-hot <one-hot encoding>` inputs, ends at {tell(tall, "{:.1f}")} in the baseline,
 and the target is {target:.1f}.
 
@@ -407,7 +412,8 @@ second.
 #     rows = noise + shift
 #     rows = rows - rows.mean(0)
 #     found = gram_eigenvalues(rows)
-#     print(shift, f"stable {stable_rank(found).item():.1f}")
+#     stable, entropy = stable_rank(found).item(), effective_rank(found.sqrt()).item()
+#     print(shift, f"stable {stable:.1f}, entropy {entropy:.1f}")
 # ```
 #
 # Those of the noise: centring removes what all rows share.

@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # [Tiwari et al. 2026 · Table 7]{.kicker} Every strength, target, site and optimiser works in the paper, with numbers that cannot all be of one protocol
+# # [Tiwari et al. 2026 · Table 7]{.kicker} Every strength, target, site and optimiser works in the paper, with numbers that do not seem to be of one protocol
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -214,15 +214,15 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 lines = "; ".join(
-    f"{name}: {told(onset[name])} ({told(run.last(TEST), '{:.0%}')} at the end)"
+    f"{name}: {told(onset[name])}, with {told(run.last(TEST), '{:.1%}')} at the end"
     for name, run in runs.items()
 )
 tables.prose(f"""
 * **In the paper** every strength groks, from {min(TABLE7.values()):,} to
   {max(TABLE7.values()):,} epochs. So do both other targets, the other site, Adam and SGD.
-* **Here**, {{term}}`onset` and test accuracy at the end of training: {lines}.
+* **Here**, {{term}}`onset` and test accuracy: {lines}.
 * **More than one protocol.** Five runs, looked at every 100 epochs, cannot have the mean and
-  standard deviation of {len(odd)} of six rows of Table 7. They can have all of
+  standard deviation of {len(odd)} of the {len(TABLE7)} rows of Table 7. They can have all of
   [Table 6](tab06_modulus_and_fraction.ipynb).
 """)
 
@@ -318,7 +318,7 @@ same default, they would be {8200 / 6167:.1f} and {9800 / 6167:.1f}, and the wor
 nearly the same, has not come at 100,000 in Table 2. Both cannot be the rule. So appendix E.2
 and Table 4 seem to stem from an earlier set of runs than Tables 2 and 6.
 
-**Digits.** Means of {", ".join(f"{s:g}" for s in odd)} with their deviations cannot come from
+**Digits.** With λ = {", ".join(f"{s:g}" for s in odd)} mean and deviation cannot come from
 five onsets in steps of 100. They may be rounded to tens, or be of other seeds and steps.
 """)
 

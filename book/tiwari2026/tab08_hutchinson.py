@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # [Tiwari et al. 2026 · Table 8]{.kicker} A hundred random probes do for the Hessian trace, but of this network one exact pass does too
+# # [Tiwari et al. 2026 · Table 8]{.kicker} In one small run a hundred random probes do for the Hessian trace, but one exact pass does too
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -137,8 +137,9 @@ sheet.box()
 #|   error of draws from the 500, in per cent. Dashed: 1/√K,
 #|   through our median at 50; large draws are most of the 500 and come out closer.
 #| alt: >
-#|   Left: one curve, of one seed, starts far from 1 and settles within some per cent of it
+#|   Left: one curve, of one seed, starts far from 1 and settles within two per cent of it
 #|   after a hundred probes. Right: its errors fall along the dashed line of slope one half.
+#|   The paper's are some three times larger, with the same slope.
 #| fold: "Code: draw the figure"
 figure, (path, fall) = plots.panels(2, height=3.3)
 k = np.arange(1, MANY + 1)
@@ -176,7 +177,7 @@ tables.prose(f"""
 * **A hundred probes** miss the mean of 500 by {told(typical[100], "{:.1%}")} on average. The
   paper prints 2.1 %. With 50 it is {told(typical[50], "{:.1%}")}, with 200
   {told(typical[200], "{:.1%}")}.
-* **The trace** of the objective is {told(trace, "{:.3g}")} at the end of these runs, epoch
+* **The trace** of the objective is {told(trace, "{:.3g}")} at the end of training, epoch
   {told(ends)}; the paper has 1.39. That of the loss alone, computed exactly, is
   {told(exact, "{:.3g}")}. The rest belongs to the penalty.
 * **One probe** scatters by {told(single, "{:.0%}")} of the trace. The paper's columns imply
@@ -284,7 +285,8 @@ tables.arms(record)
 tables.prose(f"""
 **The method is sound.** The error falls with the root of $K$, as it must: probes are
 independent. How many one needs depends on the spread of a single one:
-{told(single, "{:.0%}")} of the trace here, 58 % behind the paper's columns. For differences of a factor of 30 any number will do.
+{told(single, "{:.0%}")} of the trace here, 58 % behind the paper's columns. For differences
+of a factor of 30 any number will do.
 
 **The choice of the matrix matters more.** Loss or objective, training or test pairs, early or
 late: each changes the trace by more than the probes do. So a trace that is not the paper's
