@@ -190,6 +190,9 @@ def test_a_sheet_lists_what_nobody_ran(record):
     sheet.not_run("n", **WORDS)
     assert [claim.verdict for claim in sheet] == ["not run"] * 3
     assert [claim.statement for claim in sheet] == ["s", "o", "n"]
+    assert [claim.ours for claim in sheet] == ["no seed is a test", "—", "—"]
+    sheet.claim([run, Run(record, "x")], "one ran", value=nothing, above=0, **WORDS)
+    assert sheet.pop().ours == "—"
     assert sheet[0].main
     assert not any(claim.judged for claim in sheet)
 

@@ -197,6 +197,13 @@ def test_one_seed_is_one_line_without_a_range():
     assert (len(axes.lines), len(axes.collections)) == (1, 0)
 
 
+def test_each_of_two_seeds_is_a_curve_for_they_have_no_middle():
+    two = run({0: [0.1, 0.2], 1: [0.3, 0.8]})
+    axes = drawn(two, plots.curve, "test_accuracy", seeds=False)
+    assert [list(line.get_ydata()) for line in axes.lines] == [[0.1, 0.2], [0.3, 0.8]]
+    assert named(axes) == ["softmax"]
+
+
 @pytest.mark.parametrize("how", [plots.accuracy, plots.loss])
 def test_a_run_without_seeds_draws_nothing(how):
     axes = drawn(run({}), how)
@@ -204,8 +211,9 @@ def test_a_run_without_seeds_draws_nothing(how):
 
 
 def test_a_seed_that_ended_early_leaves_the_median_to_the_others():
-    axes = drawn(run({0: [0.1, 0.2], 1: [0.3]}), plots.curve, "test_accuracy")
-    assert axes.lines[-1].get_ydata() == pytest.approx([0.2, 0.2])
+    curves = {0: [0.1, 0.2], 1: [0.3], 2: [0.2, 0.4]}
+    axes = drawn(run(curves), plots.curve, "test_accuracy")
+    assert axes.lines[-1].get_ydata() == pytest.approx([0.2, 0.3])
 
 
 @pytest.mark.parametrize("how", [plots.accuracy, plots.loss])

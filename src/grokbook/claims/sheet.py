@@ -55,14 +55,17 @@ class Sheet(list[Claim]):
         """A claim of the paper on one value per seed: that it lies within bounds.
 
         ``at_least`` and ``at_most`` include the bound, ``above`` and ``below`` do not;
-        at least one is given. No seed at all reads "not run". ValueError for a NaN.
+        at least one is given. No seed at all reads "not run", and says so where the
+        arms were run and none of their seeds has a value. ValueError for a NaN.
         """
         bounds = (at_least, at_most, above, below)
         if all(bound is None for bound in bounds):
             raise ValueError(f"claim {statement!r} could not fail: give it a bound")
         runs = self._note(run)
         if not len(value):
-            self.not_run(statement, quote, where=where, main=main)
+            ran = runs and all(run.seeds for run in runs)
+            ours = "no seed is a test" if ran else "—"
+            self.not_run(statement, quote, where=where, main=main, ours=ours)
             return
         scale = _scale(runs)
         found = checked(statement, value, scale)
@@ -135,10 +138,16 @@ class Sheet(list[Claim]):
         self.append(Claim(*told, main=main, extra=extra, exact=True))
 
     def not_run(
-        self, statement: str, quote: str, *, where: str, main: bool = False
+        self,
+        statement: str,
+        quote: str,
+        *,
+        where: str,
+        main: bool = False,
+        ours: str = "—",
     ) -> None:
         """A claim of the paper that nothing here tests yet: listed, not judged."""
-        told = (statement, quote, where, "—", 0, "—", 0, "paper")
+        told = (statement, quote, where, ours, 0, "—", 0, "paper")
         self.append(Claim(*told, main=main))
 
     def box(self) -> Box:

@@ -34,7 +34,8 @@ def curve(
     """One arm: every seed thin, their median thick, their range shaded.
 
     Name and colour are those of the run unless given; a name of "" is not written
-    anywhere. With one seed the curve is that seed, and without any nothing is drawn.
+    anywhere. One seed is the curve itself, and so is each of two, which have no middle;
+    without any nothing is drawn.
     """
     if not run.seeds:
         return
@@ -45,8 +46,10 @@ def curve(
         low, high = series.min(axis=1), series.max(axis=1)
         axes.fill_between(series.index, low, high, color=color, alpha=0.12, lw=0)
     name = run.label if label is None else label
-    middle = series.median(axis=1)
-    axes.plot(middle.index, middle, color=color, ls=linestyle, label=name or None)
+    middle = series if series.shape[1] == 2 else series.median(axis=1).to_frame()
+    for place, column in enumerate(middle):
+        first = (name or None) if place == 0 else None
+        axes.plot(middle[column], color=color, ls=linestyle, label=first)
 
 
 def accuracy(
