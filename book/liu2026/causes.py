@@ -61,21 +61,17 @@ for network, (base, causal) in NETWORKS.items():
             runs[network, way] = Run(record, way, f"{network}: {way}", plots.COLOUR[way])
 
 
-def spikes(run, late=True):
-    """Bursts by seed, by the last look before each where looks are rare."""
-    return evidence.bursts(run, late=late, within=max(100, run.settings.log))
-
-
 def unsettled(network):
     """Seeds that spike late with an exact loss too, where nothing is to be explained."""
     exact = runs.get((network, EXACT))
-    return [seed for seed, found in spikes(exact).items() if found] if exact else []
+    found = evidence.slingshots(exact) if exact else Series(dtype=float)
+    return [seed for seed, count in found.items() if count]
 
 
 def outcome(network, way):
     """Inflation (0 or 1), late and early spikes, the last late one; seeds down."""
     run = runs[network, way]
-    late, early = spikes(run), spikes(run, late=False)
+    late, early = (evidence.bursts(run, late=kind) for kind in (True, False))
     found = {"inflated": evidence.inflated(run)}
     found |= {"late": evidence.counted(late), "early": evidence.counted(early)}
     found["last"] = Series({seed: max(of, default=math.nan) for seed, of in late.items()})
@@ -333,9 +329,10 @@ for name, loss in ways.items():
 # %% tags=["hide-input"]
 #| name: fig-liu2026-causes-paths
 #| caption: >
-#|   From collapse two paths lead on. The paper has the upper one go on to the spike
-#|   (dashed); where the projection or the subtraction cuts it, spikes should end. Repair and
-#|   float64 cut both. Where only the sum is broken, the upper path alone is left.
+#|   From collapse two paths lead on. The paper has the upper one (red) go on to the spike
+#|   (dashed), helped by the lower one; where the projection or the subtraction cuts it,
+#|   spikes should end. Repair and float64 cut both. Where only the sum is broken, the upper
+#|   path alone is left.
 #| alt: >
 #|   A diagram. Collapse leads to a broken class sum, then inflation; and to a missing
 #|   correct gradient, then a decaying denominator of Adam, then a spike. Notes say where
@@ -346,11 +343,11 @@ axes.set(xlim=(0, 10), ylim=(0, 4.2))
 axes.axis("off")
 places = {
     "softmax\ncollapse": (0.7, 2, plots.BLACK),
-    "class sum\nnot zero": (3.3, 3.2, plots.PURPLE),
-    "inflation:\n$W_G$ and $\\mu_G$ grow": (6.6, 3.2, plots.PURPLE),
-    "no gradient of\nthe correct class": (3.3, 0.8, plots.RED),
-    "Adam's denominator\ndecays": (6.6, 0.8, plots.RED),
-    "spike": (9.4, 0.8, plots.RED),
+    "class sum\nnot zero": (3.3, 3.2, plots.RED),
+    "inflation:\n$W_G$ and $\\mu_G$ grow": (6.6, 3.2, plots.RED),
+    "no gradient of\nthe correct class": (3.3, 0.8, plots.GREEN),
+    "Adam's denominator\ndecays": (6.6, 0.8, plots.GREEN),
+    "spike": (9.4, 0.8, plots.BLACK),
 }
 style = {"ha": "center", "va": "center", "zorder": 3}
 drawn = []
@@ -360,7 +357,8 @@ for text, (x, y, color) in places.items():
 ends = [(x, y) for x, y, _ in places.values()]
 colors = [color for _, _, color in places.values()]
 for start, end in ((0, 1), (1, 2), (2, 5), (0, 3), (3, 4), (4, 5)):
-    arrow = {"arrowstyle": "-|>", "color": colors[end], "lw": 1.8}
+    color = colors[start if ends[end] == ends[-1] else end]
+    arrow = {"arrowstyle": "-|>", "color": color, "lw": 1.8}
     arrow |= {"patchA": drawn[start], "patchB": drawn[end], "shrinkA": 3, "shrinkB": 3}
     arrow |= {"ls": "--" if (start, end) == (2, 5) else "-"}
     axes.annotate("", ends[end], ends[start], arrowprops=arrow)
@@ -382,8 +380,9 @@ plots.show(figure)
 #|   The loss of every step for one seed, the first informative one, under each intervention
 #|   on the network that the title names. Dotted: the first late spike of float32.
 #| alt: >
-#|   Losses against epoch, one above the other. Float32, projection, subtraction and
-#|   simulated collapse spike again and again; float64 loss and repair stay quiet.
+#|   Losses against epoch, one above the other. Float32, projection, subtraction, simulated
+#|   collapse and the broken sum spike again and again. The float64 loss, repair and the
+#|   broken sum with subtraction stay quiet.
 #| fold: "Code: draw the traces"
 network = max((WIDE, NARROW), key=lambda k: sum((k, way) in seen for way in WAYS))
 shown = [way for way in WAYS if (network, way) in seen]
@@ -393,7 +392,8 @@ for panel, way in zip(axes, shown, strict=True):
     run = runs[network, way]
     mine = seed if seed in run.seeds else run.seeds[0]
     plots.trace(panel, run, seed=mine)
-    plots.mark(panel, spikes(runs[network, BASE])[seed][:1], color=plots.GREY)
+    before = evidence.bursts(runs[network, BASE], late=True)[seed]
+    plots.mark(panel, before[:1], color=plots.GREY)
     panel.set(xlabel="", ylabel="loss", ylim=(5e-10, 1e5), yticks=[1e-8, 1e-4, 1])
     name = LINES.get(way, way) + ("" if mine == seed else f" (seed {mine})")
     panel.text(0.99, 0.97, name, ha="right", va="top", transform=panel.transAxes)
@@ -444,8 +444,8 @@ tables.folded(title, [*head, "Seeds left out", "Scale"], rows)
 #| fold: "Code: the settings beside the paper's, and the arms"
 records = list({run.record.name: run.record for run in runs.values()}.values())
 for record in records:
-    division = record.name.endswith(("fig07", "fig08"))
-    display(tables.settings(record, paper=liu2026.TABLE2 if division else liu2026.TABLE3))
+    stated = liu2026.STATED.get(record.name.split("/")[1], liu2026.TABLE3)
+    display(tables.settings(record, paper=stated))
     display(tables.arms(record))
 
 # %% [markdown]
@@ -453,7 +453,8 @@ for record in records:
 #    on the MLP of its Table 3; 200 training images are inferred.
 # 2. *Projection.* As the paper writes it, on the gradient at the logits of every sample.
 # 3. *Subtraction.* $W_k \leftarrow W_k - W_G$ after every step of Adam. The paper subtracts
-#    $W_G$ in its mini-batch runs, and does not define when.
+#    $W_G$ in its mini-batch runs, and does not define when. The head's biases and Adam's
+#    moments keep their means.
 # 4. *Repair* and *simulated collapse* are ours. Repair keeps the float32 gradients of the
 #    wrong classes and sets $g_r$ to minus their sum. The simulation computes in float64 and
 #    sets $g_r$ to 0 where the residual mass is below $2^{-24}$. *Only the sum broken* adds
@@ -481,9 +482,9 @@ if all((WIDE, way) in seen for way in (ZERO, BASE, BROKEN, CENTRED)):
 **With the sum broken they come for longer.** At width 512, late spikes with only the sum
 broken: {spiked(BROKEN)} at the end (n = {len(seen[WIDE, BROKEN])}). With only the gradient
 missing: {spiked(ZERO)} (n = {len(seen[WIDE, ZERO])}). With both, in float32: {spiked(BASE)}
-(n = {len(seen[WIDE, BASE])}). Once all samples have collapsed the loss is exactly zero and no
-{{term}}`margin` fails any more; a broken sum puts that off. With both, and the
-{{term}}`mean classifier` subtracted: {spiked(CENTRED)} (n = {len(seen[WIDE, CENTRED])}). So at
+(n = {len(seen[WIDE, BASE])}). The projected runs end fully collapsed and quiet. A broken sum can
+end that state again: spikes follow looks at which all samples have collapsed. With both, and
+the {{term}}`mean classifier` subtracted: {spiked(CENTRED)} (n = {len(seen[WIDE, CENTRED])}). So at
 this width something else of the broken sum helps the missing gradient.
 """
 shares = "; ".join(
@@ -505,8 +506,8 @@ the paper's path exists, and rounding is not needed for it.
 $W_G$ subtracted after every step: {across(BOTH)}.
 
 **Inflation is not necessary.** The spikes stay when the sum is restored and the correct
-gradient is still missing. Only when both are restored do they end. What the paper reports of
-its projection, that it ends the spikes, is not what we find.
+gradient is still missing. With the gradient missing they end only when both are restored. What
+the paper reports of its projection, that it ends the spikes, is not what we find.
 {settles}
 **Not in every network.** A small ResNet-18 loses the correct gradient of all its samples and
 has no slingshot ([Figure 13](fig13_resnet.ipynb), where the number of runs is). A small

@@ -328,7 +328,7 @@ plots.show(figure)
 # ## The claims
 #
 # A spike is the first step with a loss of 0.1 or more after one of at most 0.001; those
-# fewer than 60 steps apart are one. A slingshot is a spike within 100 epochs of a look at
+# fewer than 60 steps apart are one. A slingshot is a spike within 100 epochs after a look at
 # which 40 % of the samples are collapsed. The paper gives no numbers for this figure: the
 # bounds are ours, fixed before the runs.
 

@@ -108,10 +108,10 @@ def looks(key, column, since=0):
 
 
 def stretch(key, share=0.9):
-    """Most epochs in a row with that share of the samples collapsed at every look."""
+    """Most epochs from one look to another with that share collapsed at all between."""
     there = (looks(key, "collapsed") >= share).astype(int)
     lengths = there.apply(lambda c: c.groupby((c == 0).cumsum()).sum().max())
-    return runs[key].settings.log * lengths.astype(float)
+    return runs[key].settings.log * (lengths - 1).clip(lower=0).astype(float)
 
 
 def stepwise(key):

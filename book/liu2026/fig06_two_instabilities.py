@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # [Liu et al. 2026 · Figure 6]{.kicker} A narrow network spikes late in every seed and early in half of them, and the curvature that Adam feels crosses its stability limit just before
+# # [Liu et al. 2026 · Figure 6]{.kicker} A narrow network spikes late in every seed and early in half of them, and the curvature that Adam feels crossed its stability limit just before, where it was measured
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -314,7 +314,7 @@ print(f"edge {EDGE:,.0f}: 1 % below {after(0.99 * EDGE):.0e}, above {after(1.01 
 #|   Losses near 1e-7 and sharpnesses near 0.1 to 1 stay flat until a few steps before the
 #|   spike. Adam's sharpness runs along at about 30,000 for two seeds and climbs there for
 #|   the third. All three leave through 38,000 some steps before. Over the run it falls with a float64
-#|   loss, and returns to the edge before each float32 spike.
+#|   loss; in float32 it comes back, and is near the edge at some looks before a spike.
 #| fold: "Code: draw Adam's sharpness"
 figure, axes = plots.panels(2, rows=2, height=2.7)
 styles = zip((plots.BLACK, plots.RED, plots.BLUE), ("--", "-", ":"), strict=True)
@@ -363,7 +363,7 @@ sheet.table()
 
 # %% tags=["hide-input"]
 #| fold: "Code: the settings beside the paper's"
-said = liu2026.TABLE3 | {"dataset.train_samples": "not stated", "model.widths": "d = 20"}
+said = liu2026.STATED["fig06"]
 tables.settings(record, paper=said)
 
 # %% tags=["hide-input"]

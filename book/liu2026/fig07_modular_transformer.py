@@ -253,20 +253,7 @@ sheet.table()
 
 # %% tags=["hide-input"]
 #| fold: "Code: the settings beside the paper's"
-tables.settings(
-    record,
-    paper=liu2026.TABLE2
-    | {
-        "model": "decoder-only transformer",
-        "model.depth": "2",
-        "model.width": "128",
-        "model.hidden": "4 × width",
-        "model.causal": "True",
-        "dataset.operation": "divide",
-        "loss.dtype": "float32",
-        "weights": "float32",
-    },
-)
+tables.settings(record, paper=liu2026.STATED["fig07"])
 
 # %% tags=["hide-input"]
 #| fold: "Code: the arms"

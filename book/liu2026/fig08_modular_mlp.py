@@ -264,19 +264,7 @@ sheet.table()
 
 # %% tags=["hide-input"]
 #| fold: "Code: the settings beside the paper's"
-tables.settings(
-    record,
-    paper=liu2026.TABLE2
-    | {
-        "model": "mlp",
-        "model.widths": "(512, 512, 512, 512, 512)",
-        "model.vocabulary": "99",
-        "model.positions": "4",
-        "dataset.operation": "divide",
-        "loss.dtype": "float32",
-        "weights": "float32",
-    },
-)
+tables.settings(record, paper=liu2026.STATED["fig08"])
 
 # %% tags=["hide-input"]
 #| fold: "Code: the arms"

@@ -428,7 +428,7 @@ their mean cosine with $\\mu_G$ ends at {told(single.last(ALIGNED), "{:.2f}")}.
 that Adam is nearly gradient descent with the rate $\\eta / \\varepsilon = 10^5$. Added up at
 that rate, Theorem 4 predicts the growth of $W_G$: what is measured is
 {told(of_theorem, "{:.2f}")} of it, see figure (c) above. But the loop
-does not close. The other mean hardly moves, so $W_G$ is driven at a pace that falls with
+does not close. The other mean hardly moves, as its steps have the factor of note 4, so $W_G$ is driven at a pace that falls with
 $\\epsilon$. In the second half $\\epsilon$ goes with $t$ to the power
 {told(falling(single), "{:.1f}")}. The paper grants such a decay to ResNet-18 alone, see
 [Figure 13](fig13_resnet.ipynb). Its sentence on it is half right: with

@@ -250,8 +250,8 @@ sheet.table()
 #
 # 1. *Images.* 200 of them for all networks but the ViT, which has 2,000. The paper does not
 #    say how many it used for its table.
-# 2. *Laptop scale* means narrow networks, 100 images or division modulo 31, and a fifth or a
-#    tenth of the steps. "No slingshot" there may mean "not yet".
+# 2. *Laptop scale* means narrow networks, 100 images, and a tenth to two fifths of the steps;
+#    division is modulo 31, in full batches. "No slingshot" there may mean "not yet".
 # 3. *Late or early.* The paper's table does not tell bursts before a collapse from those
 #    after it. Only the latter count here.
 # 4. *Seeds.* The paper has one, 42.

@@ -282,8 +282,8 @@ print("MLP, weak decay (Table 2): more than", f"{100_000 / 2460:.0f}")
 #| name: fig-tiwari2026-tab03-sums
 #| caption: >
 #|   Share of sums with every figure right over training, of the training set dashed and of
-#|   the test set solid, without the penalty and with it. Thin lines are seeds, thick ones their
-#|   median, which of two is the mean; shaded, their range.
+#|   the test set solid, without the penalty and with it; each line a seed, their range
+#|   shaded.
 #| alt: >
 #|   Both arms have all training sums right within some 300 steps, with brief dips later. The test
 #|   set follows at once. One baseline ends less than a point above the dotted line at 90 per

@@ -75,6 +75,29 @@ TABLE3 = {
 }
 """What Table 3 says of the CIFAR-10 runs, by the same names."""
 
+_DIVISION = TABLE2 | {"dataset.operation": "divide", "loss.dtype": "float32"}
+STATED = {
+    "fig06": TABLE3 | {"dataset.train_samples": "not stated", "model.widths": "d = 20"},
+    "fig07": _DIVISION
+    | {
+        "model": "decoder-only transformer",
+        "model.depth": "2",
+        "model.width": "128",
+        "model.hidden": "4 × width",
+        "model.causal": "True",
+    },
+    "fig08": _DIVISION
+    | {
+        "model": "mlp",
+        "model.widths": "(512, 512, 512, 512, 512)",
+        "model.vocabulary": "99",
+        "model.positions": "4",
+    },
+    "fig10": TABLE3
+    | {"dataset.train_samples": "not stated", "model": "vgg11", "model.width": "64"},
+}
+"""The same of the networks of single figures, with what Appendix E adds."""
+
 CLAIMS = {
     "again": {
         "statement": "float32: they come again, at least two",
