@@ -640,4 +640,4 @@ it, since the correct class no longer pulls.
 # %% tags=["hide-input"]
 #| fold: "Code: where the numbers come from"
 others = [run.record for run in (*betas.values(), *networks.values(), division) if run]
-tables.provenance(mlp.record, *{id(one): one for one in others}.values())
+tables.provenance(mlp.record, *{one.path: one for one in others}.values())

@@ -327,7 +327,7 @@ def onset(key):
 
 def collapsed(key):
     """How long the samples were collapsed, without which no slingshot means little."""
-    words = " At least 90 % of its samples are collapsed for {} epochs in a row."
+    words = " 90 % of its samples are collapsed over {} epochs at most."
     return words.format(told(stretch(key))) if key in runs else ""
 
 
