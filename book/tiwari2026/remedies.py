@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # [Tiwari et al. 2026 · beyond the paper]{.kicker} With the same weight decay of 1 or 3 in both arms the penalty brings grokking no sooner; without decay it helps, and not against softmax collapse
+# # [Tiwari et al. 2026 · beyond the paper]{.kicker} With the same weight decay of 1 or 3 in both arms the penalty brings grokking no sooner; without decay it helps (one to three seeds), and not against softmax collapse
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
