@@ -541,10 +541,12 @@ mean of 200. So the direction of the drift is that of the theorem; its speed is 
 apart, test = betas[0.999], "which is not run yet"
 if apart and apart.seeds:
     toy = theory.adam_update([(3e-9, 10**7), (2**-23, 1)], lr, (pair[0], 0.999), eps)
-    few = ", seen once" if len(apart.seeds) < 3 else ""
+    came = first(apart)
     test = (
         f"{LAW[0.999]:.1e} by the betas and {toy:.1e} by the toy. The fullest bin is at "
-        f"{told(around(apart, mode), '{:.1e}')} (n = {len(apart.seeds)}{few})"
+        f"{told(around(apart, mode), '{:.1e}')}, in the {len(around(apart, mode))} of "
+        f"{len(apart.seeds)} seeds with a slingshot. With that longer memory of Adam's the first "
+        f"comes at epoch {told(came[np.isfinite(came)])}, where 0.95 has {told(first(mlp))}"
     )
 tables.prose(f"""
 **The modes are there**, where the paper has them on its axis, and one step late. The step that
