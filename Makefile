@@ -44,7 +44,7 @@ test: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/grokbook check
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile --ignore tests/test_book.py \
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal --ignore tests/test_book.py \
 	  --ignore tests/test_site.py
 ifneq ($(NOTEBOOKS),)
 	$(BIN)/python -m pytest -q -n 2 --dist loadscope --nbval --nbval-current-env \

@@ -273,7 +273,7 @@ def test_nan_in_a_stack_keeps_the_other_members(tmp_path, monkeypatch):
 
 def test_a_worker_that_is_killed_is_told_in_one_sentence(tmp_path):
     """And its member goes on from its checkpoint, bit for bit."""
-    tiny = experiment(arm(epochs=20_000, log=100), seeds=(0,))
+    tiny = experiment(arm(epochs=8000, log=100), seeds=(0,))
     how = {"device": "cpu", "processes": 1}
 
     def kill():
