@@ -522,6 +522,23 @@ def test_an_arm_that_nobody_trained_has_no_bursts():
     assert evidence.slingshots(Traced({}, {})).empty
 
 
+def test_interventions_are_judged_where_the_baseline_has_what_they_remove(monkeypatch):
+    counts = {"base": {0: 3, 1: 0}, "exact": {0: 1, 1: 2}, "projection": {0: 4, 1: 5}}
+    grown = {"base": {0: 0, 1: 1}, "exact": {0: 1, 1: 0}}
+    for name, values in (("slingshots", counts), ("inflated", grown)):
+        told = {key: Series(by_seed, dtype=float) for key, by_seed in values.items()}
+        monkeypatch.setattr(sys.modules[evidence.outcomes.__module__], name, told.get)
+    found = evidence.outcomes("base", "exact", "projection")
+    assert found.keys() == papers.liu2026.CLAIMS.keys()
+    assert {name: (run, value.to_dict()) for name, (run, value) in found.items()} == {
+        "again": ("base", {0: 3, 1: 0}),
+        "float64 loss": ("exact", {0: 1}),
+        "projection": ("projection", {0: 4}),
+        "inflation": ("base", {0: 0, 1: 1}),
+        "no inflation": ("exact", {1: 0}),
+    }
+
+
 def test_a_seed_tests_an_intervention_where_the_control_shows_something():
     values = Series({3: 0.0, 0: 2.0, 1: 0.0, 5: 9.0})
     control = Series({0: 4.0, 1: 0.0, 3: 1.0})

@@ -67,17 +67,7 @@ sheet.claim(
     at_least=1,
     main=True,
 )
-also = {
-    "again": (base, counts[base]),
-    "float64 loss": (exact, evidence.tested(counts[exact], counts[base])),
-    "projection": (projection, evidence.tested(counts[projection], counts[base])),
-    "inflation": (base, evidence.inflated(base)),
-    "no inflation": (
-        exact,
-        evidence.tested(evidence.inflated(exact), evidence.inflated(base)),
-    ),
-}
-for name, (run, value) in also.items():
+for name, (run, value) in evidence.outcomes(base, exact, projection).items():
     sheet.claim(run, value=value, **liu2026.CLAIMS[name])
 BATCHES = (
     "Mini-batch stochasticity makes it unlikely that all samples fall below the Softmax "

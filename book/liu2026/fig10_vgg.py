@@ -103,17 +103,7 @@ sheet.claim(
     at_least=1,
     main=True,
 )
-also = {
-    "again": (base, count(base)),
-    "float64 loss": (exact, evidence.tested(count(exact), count(base))),
-    "projection": (projection, evidence.tested(count(projection), count(base))),
-    "inflation": (base, evidence.inflated(base)),
-    "no inflation": (
-        exact,
-        evidence.tested(evidence.inflated(exact), evidence.inflated(base)),
-    ),
-}
-for name, (run, value) in also.items():
+for name, (run, value) in evidence.outcomes(base, exact, projection).items():
     sheet.claim(run, value=value, **liu2026.CLAIMS[name])
 sheet.claim(
     [exact, base],

@@ -4,6 +4,7 @@
     counted, earliest    how many there are, and the first
     slingshots    how many bursts come after a collapse
     tested     what an intervention does where its control has something to remove
+    outcomes   what the paper says of every network, by the name of the claim
     settled    the epoch from which on inflation is looked for
     inflated   whether the mean classifier and the mean feature have run away
 
@@ -96,6 +97,22 @@ def tested(values: Series, control: Series) -> Series:
     """
     values, control = paired(values, control)
     return values[control > 0]
+
+
+def outcomes(base: Run, exact: Run, projection: Run) -> dict[str, tuple[Run, Series]]:
+    """What decides the claims of `papers.liu2026.CLAIMS`: a run and its value by seed.
+
+    ``base`` has its loss in float32, ``exact`` in float64, ``projection`` the gradients
+    of every sample projected to sum zero; the last two are `tested` by the first.
+    """
+    count, grown = slingshots(base), inflated(base)
+    return {
+        "again": (base, count),
+        "float64 loss": (exact, tested(slingshots(exact), count)),
+        "projection": (projection, tested(slingshots(projection), count)),
+        "inflation": (base, grown),
+        "no inflation": (exact, tested(inflated(exact), grown)),
+    }
 
 
 def settled(run: Run, *, share: float = 0.5) -> Series:
