@@ -53,10 +53,14 @@ def train(
 
 
 def identity(members: Sequence[Member], matmul: str) -> dict[str, Any]:
-    """What a checkpoint must say to be these members' own."""
+    """What a checkpoint must say to be these members' own.
+
+    Another release of PyTorch may draw and round otherwise, and a member has one.
+    """
     return {
         "members": [f"{arm.hash()}-{seed}" for arm, seed in members],
         "matmul": matmul,
+        "torch": torch.__version__,
     }
 
 
