@@ -171,7 +171,7 @@ sheet.exact(
     "projection: the gradient's sum is at most 1 % of its residual, margins 10 to 30",
     "This projection makes the gradient update of every sample satisfies the zero-sum "
     "constraint",
-    f"largest share {max(sums):.0e}",
+    f"all below {10.0 ** math.ceil(math.log10(max(sums))):.0e}",
     where=SECTION,
     held=sum(share <= 0.01 for share in sums),
     n=len(sums),

@@ -16,6 +16,8 @@ device = "auto"
 
 # %% tags=["hide-input"]
 #| fold: "Code: the runs and the claims"
+import math
+
 import torch
 
 from grokbook import claims, evidence, metrics, plots, tables
@@ -251,7 +253,8 @@ for name, ahead in (("ordinary", 0.0), ("collapsed", 20.0)):
 
 
 def short(value):
-    return f"{value:.0e}".replace("e-0", "e-")
+    """A power of ten: the last digits of such a sum are the processor's."""
+    return f"1e{round(math.log10(value))}"
 
 
 def plain(dtype):
@@ -274,8 +277,8 @@ tables.prose(rf"""
 An *ordinary* token's correct logit is level with the next, a *collapsed* one's leads by 20.
 With logits in float32 the loss in float64 does what the paper says of it. With logits in
 bfloat16 it mends the collapsed token, and the sum of an ordinary one stays at
-{short(coarse)}, some {round(coarse / mass, -3):,.0f} times the {short(mass)} that collapse
-leaves.
+about {short(coarse)}, some {short(coarse / mass)} times the
+{short(mass)} that collapse leaves.
 
 The two differ in one thing. Rounding has either sign, so it averages out over tokens.
 Collapse always has the same. Adam, which divides each entry by its own size, would not

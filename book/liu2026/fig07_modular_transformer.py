@@ -187,14 +187,15 @@ for classes in (2, 10, 33, 99):
     logits[0, 0] = margin + 0.01
     loss = losses.softmax_cross_entropy(logits, torch.tensor([0]), dtype=torch.float32)
     assert loss == 0
-    earliest = theory.absorption_margin(torch.float32, classes)
-    print(f"{classes} classes: {margin:.1f} by the formula, {earliest:.1f} measured")
+    alone = theory.absorption_margin(torch.float32, classes, competitors=1)
+    assert alone - 0.01 < theory.absorption_margin(torch.float32, classes) < margin + 0.01
+    print(f"{classes} classes: from {alone:.1f} to {margin:.1f}")
 
 # %% [markdown]
-# The measured margin is smaller, since terms are added one after another and each sum is
-# rounded. With ten classes the place of the correct one decides: it is 16.6 where that comes
-# first, as here, and up to 18.8 elsewhere. The rest of the mechanism does not know how many classes there are. Four
-# interventions take it apart: the {term}`zero-sum projection`, a head without its
+# The formula is the upper end, where all wrong terms are added first. At the lower end each
+# meets the 1 alone and is lost alone. Where in between a network is, the order of the sum
+# decides: the place of the correct class, and how many terms a processor adds at once. The
+# rest of the mechanism does not know how many classes there are. Four interventions take it apart: the {term}`zero-sum projection`, a head without its
 # {term}`mean classifier`, a *repair* that gives the correct class its gradient back, and a
 # loss in float64 from which that gradient is *taken away*.
 

@@ -75,7 +75,8 @@ def renamed(k, u):
 def by_chance(fits):
     """Share of the names with which the correlation is at least as large."""
     names = [{k: renamed(k, u) for k in every} for u in every]
-    return sum(order(fits, named) >= order(fits) for named in names) / len(names)
+    least = order(fits) - 1e-9  # an equal one counts, whatever its last digit
+    return sum(order(fits, named) >= least for named in names) / len(names)
 
 
 def coherent(fits, level=COHERENT):

@@ -73,14 +73,20 @@ def collapse_state(
     return State(head, 10 * axes[labels], labels)
 
 
-def drift(state: State, dtype: torch.dtype) -> tuple[float, float]:
+def drift(
+    state: State,
+    dtype: torch.dtype,
+    *,
+    loss: Callable[..., Tensor] = softmax_cross_entropy,
+) -> tuple[float, float]:
     """A step of W_G by gradient descent on a loss in ``dtype``, against Theorem 4.
 
     Its part along mu_G in units of -(eta eps / K) mu_G and its cosine with mu_G: 1 and
-    -1 once the softmax has collapsed, no step at all in exact arithmetic.
+    -1 once the softmax has collapsed, no step at all in exact arithmetic. ``loss`` is
+    called as ``loss(logits, labels, dtype=dtype, reduction="sum")``.
     """
-    slopes, residual = _slopes(state, dtype)
-    gradient = slopes.T @ state.features / len(slopes)  # the loss is a mean
+    slopes, residual = _slopes(state, dtype, loss)
+    gradient = slopes.T @ state.features.double() / len(slopes)  # the loss is a mean
     step, mean = metrics.global_means(-gradient, state.features)
     ratio = -(step @ mean) / (mean @ mean) * len(gradient) / residual
     return float(ratio), float(metrics.cosine(step, mean))
@@ -89,15 +95,23 @@ def drift(state: State, dtype: torch.dtype) -> tuple[float, float]:
 def feature_drift(state: State, dtype: torch.dtype) -> float:
     """Mean of <grad_h L, W_G> / (eps |W_G|^2), L of one sample: 1 in Proposition 6."""
     slopes, residual = _slopes(state, dtype)
-    centre, gradient = metrics.global_means(state.head, slopes @ state.head)
+    centre, gradient = metrics.global_means(state.head, slopes @ state.head.double())
     return float(gradient @ centre / (centre @ centre) / residual)
 
 
-def _slopes(state: State, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    """Gradient of every sample's own loss at its logits, and the residual mass."""
+def _slopes(
+    state: State,
+    dtype: torch.dtype,
+    loss: Callable[..., Tensor] = softmax_cross_entropy,
+) -> tuple[Tensor, Tensor]:
+    """Gradient of every sample's own loss at its logits, and the residual mass.
+
+    In float64, so that what is summed over samples does not hang on their order.
+    """
     labels, logits = state.labels, state.features @ state.head.T
-    loss = partial(softmax_cross_entropy, labels=labels, dtype=dtype, reduction="sum")
-    return torch.func.grad(loss)(logits), metrics.residual_mass(logits, labels)
+    total = partial(loss, labels=labels, dtype=dtype, reduction="sum")
+    slopes = torch.func.grad(total)(logits)
+    return slopes.double(), metrics.residual_mass(logits, labels)
 
 
 def etf_residual(classes: int, head_norm: float, feature_norm: float) -> float:
