@@ -98,11 +98,12 @@ def arm(
     precision: str = "float64",
     rarely: tuple[int, tuple[str, ...]] = RARELY,
     alpha: float = 1.0,
+    epochs: int | None = None,
     **options,
 ) -> Arm:
     """One run on addition; ``options`` are the network's."""
     p, fraction = by_scale(scale, (113, 0.3), (37, 0.5), (7, 0.3))
-    epochs = by_scale(scale, 10_000, 5_000, 12)
+    epochs = epochs or by_scale(scale, 10_000, 5_000, 12)
     data = Spec("modular", p=p, train_fraction=fraction, equals=True, shuffle="python")
     return Arm(
         name,
@@ -148,13 +149,17 @@ def fig03(scale: str) -> Iterator[Arm]:
 
 @EXPERIMENTS.experiment(reduced=SMALL, laptop_seeds=3)
 def fig04lr(scale: str) -> Iterator[Arm]:
-    """Learning rates; the code keeps rate times decay fixed, the paper the decay."""
+    """Learning rates; the code keeps rate times decay fixed, the paper the decay.
+
+    With the decay fixed a larger rate decays faster too, and 4,000 epochs are enough.
+    """
     yield arm(scale, "No LN")
     for lr in (3e-3, 5e-3, 1e-2):
         optimizer = adamw(lr, weight_decay=1e-3 / lr)
         yield arm(scale, f"learning rate {lr:g}", optimizer=optimizer)
     for lr in (3e-3, 5e-3, 1e-2):
-        yield arm(scale, f"learning rate {lr:g}, decay fixed", optimizer=adamw(lr))
+        how = {"optimizer": adamw(lr), "epochs": by_scale(scale, 4_000, None, None)}
+        yield arm(scale, f"learning rate {lr:g}, decay fixed", **how)
 
 
 @EXPERIMENTS.experiment(reduced=SMALL, laptop_seeds=3)
