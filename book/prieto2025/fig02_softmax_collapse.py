@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # [Prieto et al. 2025 · Figure 2]{.kicker} In float32 and float64 test accuracy stalls where the softmax collapses; float16 learns on until its gradients underflow
+# # [Prieto et al. 2025 · Figure 2]{.kicker} Test accuracy stalls where the softmax collapses, in any precision but float16 on the largest table
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -478,7 +478,7 @@ as well, from {theirs.iloc[0]:.0f} to {theirs.iloc[-1]:.0f} %. Collapse takes th
 gradient of the correct class away, and the gradients of the wrong ones remain. The teeth of
 the curves are {{term}}`slingshots <slingshot>` of AdamW.
 
-**Nor on the size of the dataset.** Section 3.2 says that collapse comes earlier as the
+**A smaller dataset does not collapse earlier.** Section 3.2 says that collapse comes earlier as the
 dataset shrinks. In every seed it begins later: at epoch
 {said(onset[sized[2]])} with 70 % of the table, {said(onset[sized[1]])} with 60 % and
 {said(onset[sized[0]])} with 40 %. The authors' lines are at the same epochs for 60 and 70 %,

@@ -402,7 +402,7 @@ That $A^v$ does not rise in (a) says little. With its norm kept it rises to
 M+A\* stands at {told(kept(both), "{:.2f}")} times its value at 200 by epoch 4,000 with the
 norms left out, and at {told(kept(both, KEPT), "{:.2f}")} times with them kept.
 
-**Low entropy does not block by itself.** A\* has the same norm on queries and keys and
+**That low entropy blocks is not shown.** A\* has the same norm on queries and keys and
 groks. At the last query No LN, A\* and $A^{{qk}}$ all begin low, with
 {told(plain.at(LAST, 1000), "{:.2f}")}, {told(attention.at(LAST, 1000), "{:.2f}")} and
 {told(scores.at(LAST, 1000), "{:.2f}")} nats at epoch 1,000. The first two rise as they grok,

@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # [Singh et al. 2026 · Figure 5]{.kicker} A large readout scale groks late when its learning rate is divided by its square; at a fixed rate it groks early
+# # [Singh et al. 2026 · Figure 5]{.kicker} A large readout scale groks late when its learning rate is divided by its square; at a fixed rate it groks before a small one
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

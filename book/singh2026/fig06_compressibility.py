@@ -242,8 +242,9 @@ Variants differ in the place of {{term}}`layer norm`: before the MLP (M), before
 
 * **The {{term}}`power-law exponent`** α of No LN comes within 10 % of its smallest value
   at epoch {told(alpha[none])}. Its generalisation is at {told(groks[none])}.
-* **The other exponents** keep near generalisation as well. They settle at
-  {told(alpha[m])} (M), {told(alpha[both])} (M+A\\*) and {told(alpha[attention])} (A\\*).
+* **The other exponents** settle at {told(alpha[m])} (M, which generalises at
+  {told(groks[m])}), {told(alpha[both])} (M+A\\*, {told(groks[both])}) and
+  {told(alpha[attention])} (A\\*, {told(groks[attention])}).
 * **{{term}}`Effective rank`** falls in every run. But M comes to rest at epoch
   {told(rank[m])} only, thousands of epochs after it has generalised.
 * **A\\*** keeps the largest rank longest. Its smallest is

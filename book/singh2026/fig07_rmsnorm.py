@@ -104,7 +104,7 @@ sheet.box()
 # %% tags=["hide-input"]
 #| name: fig-singh2026-07
 #| caption: >
-#|   With either norm the networks generalise in one order, at nearly the same epochs. Test
+#|   With either norm M, M+A* and No LN generalise in one order, at nearly the same epochs. Test
 #|   loss (a) with RMSNorm and (b) with layer norm, median of the seeds, their range shaded.
 #|   Diamonds: means of the authors' five seeds, read off their picture in (a), from their
 #|   logs in (b). (c) Epoch of test loss 0.01, one mark per seed; crosses never reach it.
@@ -254,7 +254,7 @@ tables.arms(rms_record)
 second = layer["M+A*"]
 lost = int(np.isinf(epoch[second]).sum())
 tables.prose(rf"""
-With RMSNorm the networks keep their order, at the epochs of layer norm. So the subtracted
+With RMSNorm M, M+A\* and No LN keep their order, at the epochs of layer norm; A\* was not run. So the subtracted
 mean and the shift $\beta$, all that layer norm has beyond RMSNorm, are not why its place
 matters. What is left is what both norms do: they take away the length of their input.
 

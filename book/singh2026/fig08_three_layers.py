@@ -293,9 +293,10 @@ the paper's picture differs in its last pair: here A\* has
 such a pair apart, and one layer on this task has it the same way round. So the small task
 says nothing on A\* at the paper's size.
 
-**Slingshots** are the clear result. With one layer the networks without a norm before the
-MLP stay down once they are down, and with three they do not. So neither a norm nor its place
-is needed for a slingshot, as one layer alone would have suggested.
+**Slingshots** are the clearest difference, seen once. On this task the networks with one
+layer and no norm before the MLP stay down once they are down, and with three layers they do
+not. So no norm before the MLP is needed for a slingshot. At the paper's size A\* shows that
+with one layer already ([Figure 2](fig02_norm_positions.ipynb)).
 
 **How it is read matters** less than it seems. A test loss of 0.01 would say nothing:
 {sum(np.isfinite(run.first("test_loss", at_most=0.01)).all() for run in deep)} of the four

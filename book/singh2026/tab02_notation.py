@@ -182,7 +182,7 @@ sheet.box()
 # %% tags=["hide-input"]
 #| name: fig-singh2026-tab02
 #| caption: >
-#|   From the authors' random numbers a GELU network has their losses to seven digits, a ReLU
+#|   From the authors' random numbers a GELU network has their losses to six digits, a ReLU
 #|   network to two or three. (a) Relative distance from the logged training losses before
 #|   the first update: mean, smallest and largest of five seeds. (b) Starts of our own, beside
 #|   the logged means: other random numbers cannot tell the two apart.
