@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # [Tiwari et al. 2026 · Figure 4]{.kicker} No unit of the second layer keeps to one frequency, and low frequencies do not come first
+# # [Tiwari et al. 2026 · Figure 4]{.kicker} In small runs no unit of the second layer keeps to one frequency, and low frequencies do not come first
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

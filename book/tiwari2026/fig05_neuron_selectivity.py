@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # [Tiwari et al. 2026 · Figure 5]{.kicker} Some units of the first layer keep to one frequency, those of the second mix several, and no method fills all 48
+# # [Tiwari et al. 2026 · Figure 5]{.kicker} In small runs some units of the first layer keep to one frequency, those of the second mix several, and no method fills all 48
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # [Tiwari et al. 2026 · Table 1]{.kicker} The Hessian trace falls with the training loss, whoever generalises, and the printed rank is larger than its definition allows
+# # [Tiwari et al. 2026 · Table 1]{.kicker} In small runs, once the pairs are fitted, the Hessian trace falls with the training loss, whoever generalises; and the printed rank is larger than its definition allows
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -102,7 +102,8 @@ sheet.claim(
 )
 sheet.claim(
     both,
-    "largest singular value of layer 2, all pairs, baseline over penalty, is at least 10",
+    "largest singular value of layer 2, after the ReLU, all pairs, baseline over penalty, is "
+    "at least 10",
     "Spectral compression is equally striking: drops from to",
     gain("σ₁, layer 2, all pairs"),
     where=CURVED,
@@ -110,7 +111,7 @@ sheet.claim(
 )
 sheet.claim(
     both,
-    "stable rank of layer 2 on 256 rows, penalty over baseline, is above 1",
+    "stable rank of layer 2, after the ReLU, on 256 rows, penalty over baseline, is above 1",
     "Effective rank: stable rank over a batch of 256",
     gain("stable rank, layer 2, 256 rows"),
     where=METRICS,
@@ -118,7 +119,8 @@ sheet.claim(
 )
 sheet.claim(
     both,
-    "effective rank (entropy) of layer 2 on all pairs, penalty over baseline, is above 1",
+    "effective rank (entropy) of layer 2, after the ReLU, on all pairs, penalty over "
+    "baseline, is above 1",
     "while effective rank rises from to out of dimensions",
     gain("effective rank, layer 2, all pairs"),
     where=CURVED,
@@ -299,12 +301,13 @@ print(f"256 rows of noise: largest {float(sizes[0]):.1f}, "
 # %% tags=["hide-input"]
 #| name: fig-tiwari2026-tab01-trace
 #| caption: >
-#|   (a) On the training pairs the exact trace falls for all arms; dotted, the 42.5 and 1.4
-#|   that the paper prints. (b) On the test pairs it falls only as a network generalises; where
+#|   (a) On the training pairs the exact trace rises while they are learned and then falls,
+#|   for all arms; dotted, the 42.5 and 1.4 that the paper prints. (b) On the test pairs it falls only as a network generalises; where
 #|   one of two runs has ended, the line is the other. (c) The trace of (a) against the
 #|   training loss of the same log, the start left out.
 #| alt: >
-#|   Left: three curves fall by four orders of magnitude. Middle: the curve of strong decay
+#|   Left: three curves rise to about 20 by epoch 1,000 and then fall by more than three
+#|   orders of magnitude. Middle: the curve of strong decay
 #|   falls from above 1,000 to tens, the others stay above 1,000. Right: all points lie near
 #|   one rising line on logarithmic axes, within a factor of about four.
 #| fold: "Code: draw the trace"
@@ -385,7 +388,7 @@ tables.arms(record)
 #    ([Table 8](tab08_hutchinson.ipynb)) and does not say on which pairs, or when.
 # 4. *"Normalized sharpness".* Its formula is lost. Two readings are in the table.
 # 5. *Rank and σ₁.* Layer, rows, before or after the ReLU are not stated. The table has six
-#    readings.
+#    readings, all after the ReLU.
 # 6. *Largest mode.* Of units and of all Fourier modes of a layer, constant left out, times $p$.
 #    The paper's transform is not known, so only the ratio can be compared.
 

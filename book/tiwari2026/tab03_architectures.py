@@ -26,7 +26,7 @@ from grokbook.evidence import Run, told
 from grokbook.papers import tiwari2026
 
 plots.use_style()
-SUMS, FIGURES = "nanoGPT, sums", "nanoGPT, figures"
+SUMS, FIGURES = "nanoGPT, sums", "nanoGPT, digits"
 TEN_MILLION = ((22_500, 9800), "NanoGPT (steps) | 22,500 1,200 | 9,800 600")
 ROWS = {  # as Table 3 has them: record, its baseline, what is judged, onsets, the quote
     "MLP": ("fig01", "strong decay", "test_accuracy", (15_540, 2460),
@@ -178,13 +178,13 @@ sheet.box()
 #| name: fig-tiwari2026-tab03
 #| caption: >
 #|   (a) Epoch or step from which on more than 90 % of the test set is right, by whole sums or
-#|   by figures. Dots, our seeds; hollow triangles, not within the training. Diamonds, the
+#|   by digits. Dots, our seeds; hollow triangles, not within the training. Diamonds, the
 #|   paper, at its own larger sizes. (b) Ratio of the two, from the end of the training where
 #|   the baseline never gets there; 0 where the penalty alone does not; none where neither does.
 #| alt: >
 #|   Left: on the MLP strong decay generalises and the penalty does not within the run; on the
 #|   transformer neither does. By whole sums of nanoGPT one baseline does and no penalty. By
-#|   figures all four runs do, the penalty first. Right: by figures our ratios are above 1, the
+#|   digits all four runs do, the penalty first. Right: by digits our ratios are above 1, the
 #|   others are 0 or missing. The paper has 1.5 to 6.3.
 #| fold: "Code: draw the figure"
 figure, (left, right) = plots.panels(2, height=3.8, sharey=True)
@@ -274,7 +274,7 @@ print("MLP, weak decay (Table 2): more than", f"{100_000 / 2460:.0f}")
 # That of nanoGPT has a decay which is lost in the text that we have. With the *same* kind of
 # baseline as the transformer, the MLP's ratio is above 40.
 #
-# An onset also needs a test. Of a sum either all figures have to be right, or each of them
+# An onset also needs a test. Of a sum either all digits have to be right, or each of them
 # counts by itself. The paper says "test accuracy" and not which, so nanoGPT has two rows here.
 # Whole sums are the harder test, and the figure below has them.
 
@@ -319,9 +319,9 @@ sheet.table()
 # no official code. Inferred, and different from the paper:
 #
 # 1. *Sizes.* On a laptop all three networks are smaller and get more of the pairs, or fewer
-#    figures; the tables below say how. Onsets cannot be compared with the paper's, ratios
+#    digits; the tables below say how. Onsets cannot be compared with the paper's, ratios
 #    may.
-# 2. *Sums.* Operands with zeros in front, one sum a row, the answer's last figure first; the
+# 2. *Sums.* Operands with zeros in front, one sum a row, the answer's last digit first; the
 #    loss is on the answer alone. The paper probably trains on long windows of many sums. At
 #    paper scale 10,000 of the 1,000,000 pairs are drawn, and 8,000 of these train. How many
 #    the paper has is not stated.
@@ -380,11 +380,11 @@ if SUMS in runs and all(len(value) for value in onsets(SUMS)):
 are right, and at the end {ends[0]}. What lies between is all that there is to
 {{term}}`grok <grokking>`. With the penalty the share at the end is {ends[1]}.
 
-**Sums or figures?** The paper does not say what its accuracy counts. Counted in whole sums,
+**Sums or digits?** The paper does not say what its accuracy counts. Counted in whole sums,
 {came[0]} baselines and {came[1]} runs with the penalty get above 90 % for good. Where a run
 comes to rest near that level, a few sums decide.
 
-Counted in figures, the penalty is first in {ahead.sum()} of {len(ahead)} seeds: its
+Counted in digits, the penalty is first in {ahead.sum()} of {len(ahead)} seeds: its
 {{term}}`onset` is {told(early)}, the baseline's {told(late)}. An onset waits for the last dip
 below the level, and {(late > logs[0]).sum()} of {len(late)} baselines had been above it before.
 The first log above it is at {told(logs[1])} with the penalty; at {told(logs[0])}
@@ -449,17 +449,17 @@ nanoGPT"; the table's factor is {printed(SUMS):.1f}.
 #
 # ```{exercise}
 # :label: ex-tiwari2026-tab03-guess
-# A network gets 97 % of the figures of an answer with four figures right, independently. Which
+# A network gets 97 % of the digits of an answer with four digits right, independently. Which
 # share of its sums is right? Is its {term}`onset` at 90 % the same by both measures?
 # ```
 #
 # ````{solution} ex-tiwari2026-tab03-guess
 # :class: dropdown
 # ```python
-# print(f"{0.97 ** 4:.1%} of the sums; 90 % of the sums need {0.9 ** 0.25:.1%} of the figures")
+# print(f"{0.97 ** 4:.1%} of the sums; 90 % of the sums need {0.9 ** 0.25:.1%} of the digits")
 # ```
 #
-# No: by figures the onset comes earlier. This page shows both.
+# No: by digits the onset comes earlier. This page shows both.
 # ````
 
 # %% [markdown]

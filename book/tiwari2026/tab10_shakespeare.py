@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # [Tiwari et al. 2026 · Table 10]{.kicker} In a small network, one seed for each strength, the penalty speeds nothing up on Shakespeare's letters, and its price hangs on its strength
+# # [Tiwari et al. 2026 · Table 10]{.kicker} In a small network, one seed for each strength, the penalty speeds nothing up on Shakespeare's letters, and its price depends on its strength
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
