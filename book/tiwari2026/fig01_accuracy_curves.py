@@ -110,16 +110,18 @@ for run, quote in (
         at_least=0.99,
         show="{:.1%}",
     )
-sheet.claim(
-    push,
-    "penalty: at 99 % training accuracy, within 1,000 epochs, test accuracy is below 20 %",
-    "models achieve near-perfect training accuracy early in optimization, yet test "
-    "accuracy remains low",
-    at_fit(push),
-    where="Section 1",
-    below=0.2,
-    show="{:.1%}",
-)
+for run in (push, decay):
+    sheet.claim(
+        run,
+        f"{run.label}: at 99 % training accuracy, within 1,000 epochs, test accuracy is "
+        "below 20 %",
+        "models achieve near-perfect training accuracy early in optimization, yet test "
+        "accuracy remains low",
+        at_fit(run),
+        where="Section 1",
+        below=0.2,
+        show="{:.1%}",
+    )
 sheet.claim(
     free,
     "baseline: test accuracy is below 5 % at every log",

@@ -151,6 +151,10 @@ for other, words, quantity in (
     found = times(quantity, "layer norm", other)
     pair = listed("layer norm", other)
     sheet.claim(pair, words, ROWS["layer norm"], found, where="Table 4", above=1)
+for arm, other in (("RMS norm", "layer norm"), ("penalty", "baseline")):
+    words = f"{arm}: a higher rank than {other} (the same ratio)"
+    found = times(rank, arm, other)
+    sheet.claim(listed(arm, other), words, ROWS[arm], found, where="Table 4", above=1)
 same = sum(
     one == two
     for arm, said in TABLE2.items()

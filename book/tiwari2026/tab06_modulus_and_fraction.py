@@ -171,6 +171,49 @@ sheet.claim(
     where="Appendix E.1",
     at_most=50_000,
 )
+FAST, WHERE = FRACTIONS[:3], "Appendix E.1"
+for kind, quote in (
+    ("penalty", "| Norm Penalty | 1,320 75"),
+    ("strong decay", "| Strong WD | 9,000 420"),
+):
+    cells_of = {f: onset.get((kind, 97, f), NONE) for f in FAST}
+    words = f"p = 97, {kind}: the more pairs, the sooner (f = 0.6, 0.5, 0.4)"
+    if all(map(len, cells_of.values())) and np.isfinite(cells_of[0.6]).any():
+        named = {runs[kind, 97, f]: value for f, value in cells_of.items()}
+        sheet.order(words, quote, named, where=WHERE, open_end=True)
+    else:
+        sheet.not_run(words, quote, where=WHERE)
+low, high = evidence.paired(ratio(97, 0.4), ratio(97, 0.6))
+sheet.claim(
+    [runs[kind, 97, f] for f in (0.4, 0.6) for kind in KINDS if (kind, 97, f) in runs],
+    "p = 97: the ratio is larger at f = 0.6 than at 0.4 (difference)",
+    "Speedups relative to Strong WD range from at to at",
+    (high - low)[(high > 0) | (low > 0)],
+    where=WHERE,
+    above=0,
+)
+slow = {p: onset.get(("strong decay", p, 0.3), NONE) for p in (97, 137)}
+whole = record.scale == "paper" and all(map(len, slow.values()))
+sheet.claim(
+    [runs["strong decay", p, 0.3] for p in slow] if whole else [],
+    "f = 0.3: strong decay has no onset in 50,000 epochs at p = 97 and 137 (earlier onset)",
+    "Strong WD fails entirely for and exhausts the training budget for",
+    DataFrame(slow).dropna().min(axis=1) if whole else NONE,
+    where=WHERE,
+    above=50_000,
+)
+spread = {
+    key: value.std() / value.mean()
+    for key, value in onset.items()
+    if key[0] == "penalty" and np.isfinite(value).sum() >= 3
+}
+words = "penalty: over three seeds or more the onset's deviation is below 10 % of its mean"
+if spread:
+    held, n = sum(share < 0.1 for share in spread.values()), len(spread)
+    told_spread = f"largest {max(spread.values()):.0%}"
+    sheet.exact(words, "| Norm Penalty | 1,320 75", told_spread, where=WHERE, held=held, n=n)
+else:
+    sheet.not_run(words, "| Norm Penalty | 1,320 75", where=WHERE)
 for words, found in (
     ("means and deviations that five multiples of 100 can have, dividing by five", population),
     ("the same, dividing by four", sample),

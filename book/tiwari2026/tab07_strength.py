@@ -128,6 +128,15 @@ sheet.claim(
     at_least=0.99,
     show="{:.1%}",
 )
+every = together(*STRENGTHS, "strong decay")
+sheet.claim(
+    of(*STRENGTHS, "strong decay"),
+    "how many of the six strengths have an onset before that of strong decay",
+    "All values induce grokking (unlike the baseline)",
+    every[STRENGTHS].lt(every["strong decay"], axis=0).sum(axis=1).astype(float),
+    where=E2,
+    at_least=6,
+)
 for slow, quick, quote, least in (
     ("Adam, penalty", DEFAULT, "AdamW + penalty is optimal.", 1),
     ("radius 0.5 √d", DEFAULT, "is optimal (2,460 ep.)", 1.5),
