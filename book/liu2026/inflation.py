@@ -334,8 +334,8 @@ print(f"float32 {drift(state, FLOAT32):.4f}, float64 {abs(drift(state, FLOAT64))
 
 def in_turn(logits, labels, *, dtype, reduction):
     """Softmax cross-entropy whose sums do not hang on how wide a processor adds."""
-    leads = logits - logits.detach().amax(dim=1, keepdim=True)
-    total = reduce(torch.add, leads.to(dtype).exp().unbind(dim=1))
+    leads = (logits - logits.detach().amax(dim=1, keepdim=True)).to(dtype)
+    total = reduce(torch.add, leads.exp().unbind(dim=1))
     return (total.log() - leads.gather(1, labels[:, None]).squeeze(1)).sum()
 
 
