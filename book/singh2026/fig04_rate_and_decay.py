@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # [Singh et al. 2026 · Figure 4]{.kicker} Stronger weight decay ends the delay sooner in every seed; larger steps do in most
+# # [Singh et al. 2026 · Figure 4]{.kicker} Stronger weight decay ends the delay sooner in every seed; larger steps do at a fixed decay, and in most seeds at a fixed product of the two
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -321,7 +321,8 @@ for record in (rates, decays):
 # %% [markdown]
 # 1. *Which decay is fixed.* The paper keeps $\lambda$ constant while $\eta$ varies; its
 #    scripts keep $\eta\lambda = 0.001$, so $\lambda$ falls from 1 to 0.1. Both are arms here;
-#    those with $\lambda$ fixed train 4,000 epochs, and have fewer seeds.
+#    those with $\lambda$ fixed train 4,000 epochs, and have fewer seeds. Their PyTorch draws
+#    other starts from a seed than that of the other arms ([front page](index.md)).
 # 2. *Generalisation epoch* per seed, and the order judged per seed. The authors' is that of
 #    the mean curve.
 # 3. *Axes.* Updates are drawn against a logarithmic epoch axis; the paper's is linear. Its
