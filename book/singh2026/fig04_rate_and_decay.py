@@ -267,7 +267,7 @@ for axes, runs, name in (
     values = {run.arm: value for value, run in runs.items()}
     shown = [(values[arm], epoch) for arm, epoch in theirs.items()]
     plots.paper(axes, *zip(*shown, strict=True), label="paper, five seeds")
-    axes.set(xscale="log", yscale="log", ylim=(400, 11_500))
+    axes.set(xscale="log", yscale="log", ylim=(350, 11_500))
     axes.set_yticks((500, 1000, 2000, 5000, 10_000))
     axes.set_xticks(list(runs), [f"{value:g}" for value in runs], rotation=30)
     axes.minorticks_off()
