@@ -332,7 +332,7 @@ print(f"float32 {drift(state, FLOAT32):.4f}, float64 {abs(drift(state, FLOAT64))
 #|   below the exponential.
 #| fold: "Code: draw the drift, the residual mass and the growth"
 
-def in_turn(logits, labels, *, dtype, reduction):
+def in_turn(logits, labels, *, dtype, **_):
     """Softmax cross-entropy whose sums do not hang on how wide a processor adds."""
     leads = (logits - logits.detach().amax(dim=1, keepdim=True)).to(dtype)
     total = reduce(torch.add, leads.exp().unbind(dim=1))
