@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # [Tiwari et al. 2026 · beyond the paper]{.kicker} At a quarter of the paper's width its settings do not give its onset for the penalty; a weight decay of 1 does, with the penalty and without it
+# # [Tiwari et al. 2026 · beyond the paper]{.kicker} In small runs no reading of the text gives the penalty's onset; a weight decay of 1 does, with the penalty and without it
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
