@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # [Tiwari et al. 2026 · beyond the paper]{.kicker} In small runs no reading of the text gives the penalty's onset; a weight decay of 1 does, with the penalty and without it
+# # [Tiwari et al. 2026 · beyond the paper]{.kicker} In small runs no reading of the text gives the penalty's onset; a decay of 1 does
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
