@@ -20,6 +20,7 @@ from grokbook.optimizers import (
     centre_rows,
     clip,
     descend_from,
+    hold_norm,
     orthogonal,
     unit_steps,
 )
@@ -199,7 +200,10 @@ HOOKS = {
     "clip": lambda optimizer: clip(optimizer, norm=0.5),
     "several": lambda optimizer: clip(unit_steps(orthogonal(optimizer)), norm=0.5),
 }
-MORE = HOOKS | {"centre": lambda o: centre_rows(o, names=["head.weight"])}
+MORE = HOOKS | {
+    "centre": lambda o: centre_rows(o, names=["head.weight"]),
+    "hold": lambda o: hold_norm(o, names=["head.weight"], norm=0.3),
+}
 
 
 @pytest.mark.parametrize("hook", MORE)
@@ -569,6 +573,20 @@ def test_centred_rows_have_mean_zero_and_the_rest_is_free(members):
     torch.testing.assert_close(centred[0], head, rtol=0, atol=0)
     assert centred[0].mean(dim=-2).abs().max() < 1e-6
     assert same(centred[1:], free[1:])
+
+
+@pytest.mark.parametrize("members", [None, MEMBERS])
+def test_a_held_matrix_keeps_its_norm_and_the_rest_is_free(members):
+    held, free = parameters(members=members), parameters(members=members)
+    stacked = members is not None
+    optimizer = bare(named(held), None, stacked)
+    run(hold_norm(optimizer, names=NAMES[:1], norm=0.3), held, 1)
+    run(bare(named(free), None, stacked), free, 1)
+    length = torch.linalg.vector_norm(free[0], dim=(-2, -1), keepdim=True)
+    torch.testing.assert_close(held[0], free[0] * (0.3 / length), rtol=1e-6, atol=0)
+    assert same(held[1:], free[1:])
+    with pytest.raises(ValueError, match="norm is 0.0"):
+        hold_norm(optimizer, names=NAMES[:1], norm=0.0)
 
 
 def descended(params, losses, stacked=False, *, saved=None):

@@ -51,6 +51,7 @@ CHOICES: dict[str, dict[str, Any]] = {
         "orthogonal": optimizers.orthogonal,
         "gradient_norm_schedule": optimizers.unit_steps,
         "centre_rows": optimizers.centre_rows,
+        "hold_norm": optimizers.hold_norm,
         "clip": optimizers.clip,
         "descend_from": optimizers.descend_from,
     },

@@ -8,6 +8,7 @@ from grokbook.optimizers.hooks import (
     centre_rows,
     clip,
     descend_from,
+    hold_norm,
     orthogonal,
     unit_steps,
 )
@@ -19,6 +20,7 @@ __all__ = [
     "centre_rows",
     "clip",
     "descend_from",
+    "hold_norm",
     "orthogonal",
     "unit_steps",
 ]

@@ -2,9 +2,10 @@
 
     g_perp = g - (w . g) / (w . w) w            [Prieto et al. 2025, eq. 12]
 
-``orthogonal``, ``unit_steps``, ``clip``, ``centre_rows`` and ``descend_from`` go
-through torch's public step hooks and return the optimizer; they act in the order in
-which they were added. On a stack norms, projections and means are per member.
+``orthogonal``, ``unit_steps``, ``clip``, ``centre_rows``, ``hold_norm`` and
+``descend_from`` go through torch's public step hooks and return the optimizer; they act
+in the order in which they were added. On a stack norms, projections and means are per
+member.
 """
 
 from collections.abc import Callable, Iterable
@@ -236,12 +237,46 @@ def centre_rows(optimizer: AnyOptimizer, *, names: Iterable[str]) -> AnyOptimize
     ``model.named_parameters()``. UnknownName lists the names it has; ValueError for a
     parameter that is no matrix.
     """
+    matrices = _matrices(optimizer, "centre_rows", names)
+
+    def centre() -> None:
+        for matrix in matrices:
+            matrix.sub_(matrix.mean(dim=-2, keepdim=True))
+
+    _around(optimizer).repairs.append(centre)
+    return optimizer
+
+
+def hold_norm(
+    optimizer: AnyOptimizer, *, names: Iterable[str], norm: float
+) -> AnyOptimizer:
+    """After each step scale every named matrix to the Frobenius norm ``norm``.
+
+    The start is left as it is; the moments of the optimizer are not scaled. Errors are
+    those of ``centre_rows``; ValueError unless ``norm`` is positive. A matrix of zeros
+    stays one.
+    """
+    if not norm > 0:
+        raise ValueError(f"norm is {norm}, but it must be positive.")
+    matrices = _matrices(optimizer, "hold_norm", names)
+
+    def hold() -> None:
+        for matrix in matrices:
+            length = torch.linalg.vector_norm(matrix, dim=(-2, -1), keepdim=True)
+            matrix.mul_(norm / length.clamp(min=TINY))
+
+    _around(optimizer).repairs.append(hold)
+    return optimizer
+
+
+def _matrices(optimizer: Optimizer, hook: str, names: Iterable[str]) -> list[Tensor]:
+    """The parameters of these names, matrices all, in a stack one per member."""
     known: dict[str, Tensor] = {}
     for group in optimizer.param_groups:
         known |= zip(group.get("param_names", ()), group["params"], strict=False)
     if not known:
         raise ValueError(
-            "centre_rows finds parameters by name, but this optimizer has no names: "
+            f"{hook} finds parameters by name, but this optimizer has no names: "
             "build it from model.named_parameters()."
         )
     matrices = {name: choose("parameter", name, known) for name in names}
@@ -249,13 +284,7 @@ def centre_rows(optimizer: AnyOptimizer, *, names: Iterable[str]) -> AnyOptimize
         shape = tuple(matrix.shape)[int(_is_stacked(optimizer)) :]
         if len(shape) != 2:
             raise ValueError(f"{name} has shape {shape}, but only a matrix has rows.")
-
-    def centre() -> None:
-        for matrix in matrices.values():
-            matrix.sub_(matrix.mean(dim=-2, keepdim=True))
-
-    _around(optimizer).repairs.append(centre)
-    return optimizer
+    return list(matrices.values())
 
 
 def descend_from(optimizer: AnyOptimizer, *, loss: float, lr: float) -> AnyOptimizer:

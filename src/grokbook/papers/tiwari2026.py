@@ -84,6 +84,7 @@ def run(
     """
     fraction = fraction or by_scale(scale, 0.5, 0.6, 0.5)
     epochs = by_scale(scale, epochs, epochs, 12)
+    looks = {"log": by_scale(scale, 100, 100, 4)}
     return Arm(
         name,
         rest.pop("dataset", addition(scale, p, fraction)),
@@ -91,10 +92,9 @@ def run(
         loss,
         optimizer or adamw(),
         epochs=epochs,
-        log=by_scale(scale, 100, 100, 4),
         penalties=penalties,
         stop=0.999,
-        **({"observables": LOOK, "rarely": (epochs, SELDOM)} | rest),
+        **({"observables": LOOK, "rarely": (epochs, SELDOM)} | looks | rest),
     )
 
 
@@ -476,3 +476,49 @@ def tuned(scale: str) -> Iterator[Arm]:
         for name, charged in (("decay", ()), ("penalty", penalty())):
             told = f"{name}, rate {lr:g}, decay {decay:g}"
             yield run(scale, told, optimizer=chosen, penalties=charged, **how)
+
+
+@EXPERIMENTS.experiment(
+    reduced="width 128 of 512, five seeds", laptop_seeds=5, paper_seeds=5
+)
+def suppression(scale: str) -> Iterator[Arm]:
+    """The activation penalty at strengths that the paper does not try, and targets.
+
+    Cap of 4,000 epochs. Beside it the first matrix held at a constant norm, without
+    penalty or decay: a pilot has this for what a strong penalty acts through.
+    """
+    how = {
+        "rarely": None,
+        "epochs": by_scale(scale, 4000, 4000, 12),
+        "observables": ("core", "collapse", "logits", "norms", "radial"),
+        "log": by_scale(scale, 50, 50, 4),
+    }
+
+    def charged(strength: float, fraction: float, decay: float = WEAK) -> Arm:
+        told = f"strength {strength:g}, decay {decay:g}, f = {fraction:g}"
+        penalties = (Spec("activations", strength=strength),)
+        chosen = {"optimizer": adamw(decay=decay), "fraction": fraction}
+        return run(scale, told, penalties=penalties, **chosen, **how)
+
+    for fraction in (0.6, 0.5):
+        yield charged(5.0, fraction)
+        yield charged(5.0, fraction, 0.0)
+    for fraction in (0.6, 0.5):
+        for strength in (0.5, 50.0, 0.05, 500.0):
+            yield charged(strength, fraction)
+    root = width(scale) ** 0.5
+    for factor, strength in product((0.25, 0.5, 1.0), (5.0, 0.5, 50.0)):
+        radius = penalty(strength, target=factor * root)
+        told = f"radius {factor:g} √d, strength {strength:g}"
+        yield run(scale, told, penalties=radius, fraction=0.6, **how)
+    first = by_scale(scale, 2.0, 1.0, 1.0)  # norms of PyTorch's start: 13 and 6.5
+    for norm in (8.0, 13.0, 20.0, 30.0):
+        held = Spec("hold_norm", names=("layers.0.weight",), norm=first * norm)
+        yield run(
+            scale,
+            f"first matrix held at {first * norm:g}, f = 0.6",
+            optimizer=adamw(decay=0.0),
+            wrappers=(held,),
+            fraction=0.6,
+            **how,
+        )
