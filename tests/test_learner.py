@@ -9,8 +9,8 @@ from helpers import ENCODER, arm
 from test_loop import ARMS
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from grokbook import losses
-from grokbook.engine import build, device, loop, observe
+from grokbook import losses, observables
+from grokbook.engine import build, device, loop
 from grokbook.experiment import Spec
 from grokbook.models import fast
 
@@ -129,9 +129,11 @@ def test_mapped_looks_wait_for_nothing():
         [(arm(), seed) for seed in (0, 1)], stacked=True, host_driven=True
     )
     one.step()
-    names = [n for n, o in observe.OBSERVABLES.items() if o.mapped]
+    names = [n for n, o in observables.OBSERVABLES.items() if o.mapped]
     names = [
-        n for n in names if not observe.OBSERVABLES[n].needs & observe.PLACES.keys()
+        n
+        for n in names
+        if not observables.OBSERVABLES[n].needs & observables.PLACES.keys()
     ]
     names = [n for n in names if n not in ("fourier", "scale_free")]
     one.observe(names, one.weights())
@@ -177,9 +179,9 @@ def test_everything_is_what_it_says():
 def test_an_observable_of_ones_own(monkeypatch):
     """A penalty on activations: its share of the gradients at every tap."""
     found = {}
-    monkeypatch.setattr(observe, "OBSERVABLES", dict(observe.OBSERVABLES))
+    monkeypatch.setattr(observables, "OBSERVABLES", dict(observables.OBSERVABLES))
 
-    @observe.observable("tap_grads", mapped=False)
+    @observables.observable("tap_grads", mapped=False)
     def pull(s):
         for which, total in (("loss", False), ("total", True)):
             found[which] = {n: g for n, (_, g) in s.tap_grads(total=total).items()}

@@ -6,7 +6,7 @@ import torch
 from helpers import random
 
 from grokbook import metrics
-from grokbook.engine.observe import Snapshot, observe
+from grokbook.observables import Snapshot, observe
 
 shapes.check(metrics)
 

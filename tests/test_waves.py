@@ -10,7 +10,7 @@ import torch
 from helpers import random
 
 from grokbook import metrics
-from grokbook.engine.observe import Seen, Snapshot, observe
+from grokbook.observables import Seen, Snapshot, observe
 
 shapes.check(metrics)
 

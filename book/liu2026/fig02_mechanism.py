@@ -24,8 +24,8 @@ from IPython.display import display
 from pandas import Series, concat
 
 from grokbook import claims, evidence, metrics, plots, tables, theory
-from grokbook.engine.observe import UPDATE_BINS
 from grokbook.evidence import Run, told
+from grokbook.observables import UPDATE_BINS
 from grokbook.papers import liu2026
 
 plots.use_style()

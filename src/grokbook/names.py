@@ -11,8 +11,15 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from grokbook import datasets, losses, models, optimizers, penalties, schedules
-from grokbook.engine import observe
+from grokbook import (
+    datasets,
+    losses,
+    models,
+    observables,
+    optimizers,
+    penalties,
+    schedules,
+)
 from grokbook.errors import BadSetting, UnknownName, choose
 from grokbook.experiment import Arm, Spec
 
@@ -59,7 +66,7 @@ CHOICES: dict[str, dict[str, Any]] = {
         f.__name__: f for f in (schedules.staircase, schedules.cosine, schedules.warmup)
     },
     "augment": {"crop_flip": datasets.crop_flip},
-    "rule": observe.RULES,
+    "rule": observables.RULES,
 }
 
 
@@ -116,7 +123,7 @@ def check(arm: Arm) -> None:
         for dtype in filter(None, (arm.dtype, arm.keep_dtype, arm.autocast)):
             _dtype(dtype)
         for name in sorted(observed(arm)):
-            choose("observable", name, observe.OBSERVABLES)
+            choose("observable", name, observables.OBSERVABLES)
         _check_epochs(arm)
         _check_observables(arm)
         _check_sites(arm)
@@ -138,19 +145,19 @@ def _check_options(spec: Spec, function: Any) -> None:
 def _check_observables(arm: Arm) -> None:
     if "core" not in arm.observables:
         raise ValueError("its observables lack 'core', whose loss shows a NaN")
-    needs = {name: observe.OBSERVABLES[name].needs for name in observed(arm)}
+    needs = {name: observables.OBSERVABLES[name].needs for name in observed(arm)}
     for name in sorted(needs):
         if "moments" in needs[name] and arm.optimizer.name != "adamw":
             raise ValueError(
                 f"observable {name!r} needs the second moments of AdamW, which "
                 f"{arm.optimizer.name} does not keep"
             )
-        for place in sorted(needs[name] & observe.PLACES.keys()):
-            if not observe.places([place], places(arm.model)):
+        for place in sorted(needs[name] & observables.PLACES.keys()):
+            if not observables.places([place], places(arm.model)):
                 choose(f"place (which {name!r} looks at)", place, places(arm.model))
         if (
             arm.eval_batch
-            and not observe.OBSERVABLES[name].averaged
+            and not observables.OBSERVABLES[name].averaged
             and ({"train", "test", "objective"} & needs[name])
         ):
             raise ValueError(

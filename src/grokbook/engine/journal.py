@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_map
 
-from grokbook.engine import observe
+from grokbook import observables
 from grokbook.errors import Diverged
 from grokbook.experiment import Member, Result
 from grokbook.names import options
@@ -104,7 +104,7 @@ class Journal:
         if window is None or epoch % window.every:
             return
         self._settle_losses()
-        rule = observe.RULES[window.rule.name]
+        rule = observables.RULES[window.rule.name]
         for k, watch in enumerate(self.watches):
             is_open = self._has_open(k, epoch + 1)
             if is_open or len(watch.opened) >= window.most or not self._earlier:

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from grokbook.engine import observe
+from grokbook import observables
 from grokbook.engine.device import Captured
-from grokbook.engine.observe import Seen, Snapshot
 from grokbook.models import Transformer, fast, taps, without_norms
+from grokbook.observables import Seen, Snapshot
 from grokbook.optimizers import AdamW
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Look:
         chosen = {
             n
             for n in names
-            if before is not None or "step" not in observe.OBSERVABLES[n].needs
+            if before is not None or "step" not in observables.OBSERVABLES[n].needs
         }
         whole = {n for n in chosen if self._whole(n)}
         values = self._averages(chosen - whole)
@@ -51,25 +51,27 @@ class Look:
 
     def _whole(self, name: str) -> bool:
         """Whether an observable is taken of all rows at once."""
-        return not (self.learner.feed.chunk and observe.OBSERVABLES[name].averaged)
+        return not (self.learner.feed.chunk and observables.OBSERVABLES[name].averaged)
 
     def _observe_whole(self, names: list[str], before: Params | None) -> dict:
         if before is not None:
             self.before = self._in_place(self.before, before)
             self.grads = self._in_place(self.grads, self.learner.raw_grads())
-        alike = [n for n in names if observe.OBSERVABLES[n].mapped]
+        alike = [n for n in names if observables.OBSERVABLES[n].mapped]
         key = (self.learner.phase()[0], before is None, *alike)
         if key not in self.graphs:
 
             def look() -> dict:
-                snapshot = self.snapshot(observe.needs(alike), before is not None)
-                return observe.observe(snapshot, alike, stacked=self.learner.stacked)
+                snapshot = self.snapshot(observables.needs(alike), before is not None)
+                return observables.observe(
+                    snapshot, alike, stacked=self.learner.stacked
+                )
 
             self.graphs[key] = Captured(look, self.learner.device)
         values = {k: v.clone() for k, v in self.graphs[key]().items()} if alike else {}
         if rest := [n for n in names if n not in alike]:
-            snapshot = self.snapshot(observe.needs(rest), before is not None)
-            values |= observe.observe(snapshot, rest, stacked=self.learner.stacked)
+            snapshot = self.snapshot(observables.needs(rest), before is not None)
+            values |= observables.observe(snapshot, rest, stacked=self.learner.stacked)
         return values
 
     def _in_place(self, old: Params, new: Params) -> Params:
@@ -97,7 +99,7 @@ class Look:
                 ),
                 test=self._see(*self.learner.feed.rows("test", test_rows)),
             )
-            found = observe.observe(snapshot, names, stacked=self.learner.stacked)
+            found = observables.observe(snapshot, names, stacked=self.learner.stacked)
             for name, value in found.items():
                 is_test = name.startswith("test_")
                 rows, of = (test_rows, test) if is_test else (train_rows, train)
@@ -110,7 +112,7 @@ class Look:
         params = {name: p.detach() for name, p in self.learner.params.items()}
         seen: dict[str, Any] = {"params": params}
         network: Any = self.learner.model
-        places = observe.places(needs, network.places())
+        places = observables.places(needs, network.places())
         if "train" in needs:
             seen["train"] = self._see(
                 *self.learner.feed.train,

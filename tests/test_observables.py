@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from helpers import random
 
 from grokbook import metrics
-from grokbook.engine.observe import (
+from grokbook.observables import (
     OBSERVABLES,
     UPDATE_BINS,
     Seen,
