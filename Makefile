@@ -35,7 +35,7 @@ $(READY): requirements.txt pyproject.toml
 	@touch $@
 
 book: $(READY)
-	$(BIN)/grokbook index
+	$(BIN)/python -m book index
 	$(BIN)/jupyter-book build book --config "$(CURDIR)/_config.yml" \
 	  --toc "$(CURDIR)/_toc.yml" --path-output . -W --keep-going
 	@echo "The book is in $(HTML)"
@@ -43,7 +43,7 @@ book: $(READY)
 test: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/grokbook check
+	$(BIN)/python -m book check
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal --ignore tests/test_book.py \
 	  --ignore tests/test_site.py
 ifneq ($(NOTEBOOKS),)
@@ -57,10 +57,10 @@ page: $(READY)
 	@test -n "$(PAGE)" || { \
 	  echo "Which page? For example: make page PAGE=prieto2025/fig02 SCALE=laptop" >&2; \
 	  exit 1; }
-	$(BIN)/grokbook execute $(PAGE) -p retrain True -p scale $(SCALE) -p device $(DEVICE)
+	$(BIN)/python -m book execute $(PAGE) -p retrain True -p scale $(SCALE) -p device $(DEVICE)
 
 pdf: book
-	$(BIN)/grokbook pdf
+	$(BIN)/python -m book pdf
 
 clean:
 	rm -rf _build book/generated data/reruns .pytest_cache .ruff_cache .mypy_cache

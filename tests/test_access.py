@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 from bs4 import BeautifulSoup
 
-from grokbook.site import access
+from book._ext import access
 
 SCRIPTS = """<head>
 <script defer src="../_static/scripts/fontawesome.js?digest=1"></script>

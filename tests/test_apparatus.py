@@ -9,10 +9,9 @@ import yaml
 from docutils import nodes
 from pybtex.database import parse_string
 
-from grokbook.book import pages
+from book._ext import apparatus, citing, pages, terms
 from grokbook.errors import GrokbookError
 from grokbook.project import PAPERS, home
-from grokbook.site import apparatus, citing, terms
 
 ROOT = home()
 CFF = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))

@@ -17,9 +17,8 @@ import pytest
 from browser import DESKTOP, PHONE, settled, shown
 from bs4 import BeautifulSoup
 
-from grokbook.book import notebooks, pages
+from book._ext import downloads, handout, notebooks, pages, plain, sources
 from grokbook.project import PAPERS
-from grokbook.site import downloads, handout, plain, sources
 
 ROOT = Path(__file__).parents[1]
 HTML = ROOT / "_build" / "html"
@@ -44,7 +43,7 @@ def built():
         book = [Path(sys.executable).parent / "jupyter-book", "build", ROOT / "book"]
         book += ["--config", ROOT / "_config.yml", "--toc", ROOT / "_toc.yml"]
         book += ["--path-output", ROOT, "-W", "--keep-going"]
-        for command in ([sys.executable, "-m", "grokbook", "index"], book):
+        for command in ([sys.executable, "-m", "book", "index"], book):
             run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
             assert run.returncode == 0, run.stdout[-4000:] + run.stderr[-4000:]
 

@@ -11,12 +11,12 @@ from browser import DESKTOP, PHONE, shown
 from bs4 import BeautifulSoup
 from docutils import nodes
 
-from grokbook.book.catalogue import findings, gallery, landing, matrix, scoreboard
-from grokbook.book.catalogue.entries import Entry, entries, kind, plain
-from grokbook.book.catalogue.status import span
+from book._ext import titles
+from book._ext.catalogue import findings, gallery, landing, matrix, scoreboard
+from book._ext.catalogue.entries import Entry, entries, kind, plain
+from book._ext.catalogue.status import span
 from grokbook.errors import PageError
 from grokbook.project import CLAIMS_MIME, PAPERS, VERDICTS, home
-from grokbook.site import titles
 
 ROOT = Path(__file__).parents[1]
 STYLES = (ROOT / "book/_static/catalogue.css").read_text(encoding="utf-8")

@@ -13,7 +13,7 @@ import jupytext
 import pytest
 import torch
 
-from grokbook.book import pages
+from book._ext import pages
 
 SECONDS = 5
 OPEN = re.compile(r"^(?P<fence>`{3,}|:{3,})\s*(?P<info>\S.*)$")

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 import torch
 
+from book._ext import explorables
 from grokbook.optimizers import orthogonal
 from grokbook.project import home
 from grokbook.records import root
-from grokbook.site import explorables
 
 SCRIPTS = explorables.STATIC / "explore"
 LEADS = [step * 0.05 for step in range(920)]

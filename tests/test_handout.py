@@ -19,12 +19,11 @@ import pytest
 from bs4 import BeautifulSoup
 from nbclient import NotebookClient
 
+from book._ext import archive, begin, downloads, handout, links, notebooks, pages
+from book._ext.plain import Resolver
+from book._ext.sources import Published, Sources, published
 from grokbook import __version__, project, records
-from grokbook.book import notebooks, pages
 from grokbook.errors import DataError, PageError
-from grokbook.site import archive, begin, downloads, handout, links
-from grokbook.site.plain import Resolver
-from grokbook.site.sources import Published, Sources, published
 
 ROOT = Path(__file__).parents[1]
 START = {"site": "", "archive": archive.BOOK, "version": __version__, "packages": {}}
@@ -389,7 +388,7 @@ def test_the_package_alone_is_small(packed):
     assert (packed / archive.PACKAGE).stat().st_size < 1_000_000
     with zipfile.ZipFile(packed / archive.PACKAGE) as opened:
         names = {name.partition("/")[2] for name in opened.namelist()}
-    assert {"pyproject.toml", "LICENSE", "src/grokbook/site/begin.py"} <= names
+    assert {"pyproject.toml", "LICENSE", "src/grokbook/losses.py"} <= names
 
 
 @pytest.mark.parametrize("page_id", RUN)
@@ -508,7 +507,7 @@ def test_publishing_tells_the_addresses():
 
 
 CONF = """
-extensions = ["myst_parser", "grokbook.site.links"]
+extensions = ["myst_parser", "book._ext.links"]
 html_theme = "sphinx_book_theme"
 html_theme_options = {"repository_url": ""}
 root_doc = "index"
@@ -579,6 +578,6 @@ def test_a_published_site_opens_handouts_online(small, monkeypatch):
 def test_downloads_that_were_not_made_are_asked_for(tmp_path, monkeypatch):
     monkeypatch.setenv("GROKBOOK_HOME", str(tmp_path))
     downloads.carried.cache_clear()
-    with pytest.raises(PageError, match="run 'grokbook index' first"):
+    with pytest.raises(PageError, match="run 'python -m book index' first"):
         downloads.carried()
     assert project.home() == tmp_path

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
+from book import ideas
 from grokbook import losses, theory
 from grokbook.optimizers import orthogonal
-from grokbook.site import ideas
 
 
 def test_the_numbers_above_one_are_those_of_torch():

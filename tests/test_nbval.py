@@ -10,7 +10,7 @@ import pytest
 from nbformat import v4
 from papermill import execute_notebook
 
-from grokbook.book import pages
+from book._ext import pages
 
 ROOT = Path(__file__).parents[1]
 CELLS = {

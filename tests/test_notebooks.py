@@ -3,7 +3,7 @@
 import pytest
 from nbformat import v4
 
-from grokbook.book import notebooks, options, pages
+from book._ext import notebooks, options, pages
 from grokbook.errors import PageError
 
 LINES = """\

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import nbformat
 import pytest
 
+from book._ext import catalogue, checks, pages
 from grokbook import files
-from grokbook.book import catalogue, checks, pages
 from grokbook.errors import DataError, PageError, RecordError
 from grokbook.project import CLAIMS_MIME, FIGURE_MIME, PAPERS
 
@@ -216,7 +216,7 @@ def test_page_in_order(book):
 
 def test_never_executed_is_found(book):
     (book / "prieto2025/fig01_sum.ipynb").unlink()
-    assert "was never executed: run 'grokbook execute" in checks.check()[0]
+    assert "was never executed: run 'python -m book execute" in checks.check()[0]
     with pytest.raises(PageError, match="was never executed"):
         catalogue.index()
 
@@ -314,7 +314,7 @@ def test_a_measurement_of_ours_needs_no_words_of_the_paper(book):
 
 def test_a_reference_that_changed_since_is_found(book, monkeypatch):
     cite(monkeypatch, "1")
-    said = f"Page {ID} cites another prieto2025/fig01 than there is now: run 'grokbook"
+    said = f"Page {ID} cites another prieto2025/fig01 than there is now: run 'python"
     assert checks.check()[0].startswith(said)
 
     def refuse(name):
@@ -412,7 +412,7 @@ def test_a_record_that_changed_since_is_found(book, monkeypatch, now, said):
     store(book.parent, monkeypatch, **now)
     (fault,) = checks.check()
     assert fault.startswith(f"Page {ID} {said}")
-    assert fault.endswith(f": run 'grokbook execute {ID}'.")
+    assert fault.endswith(f": run 'python -m book execute {ID}'.")
 
 
 def unread(nb):
@@ -421,7 +421,8 @@ def unread(nb):
 
 def test_a_page_that_does_not_say_what_it_read_is_executed_again(book):
     edit(book, unread)
-    said = f"Page {ID} does not say which records it read: run 'grokbook execute {ID}'."
+    said = f"Page {ID} does not say which records it read: "
+    said += f"run 'python -m book execute {ID}'."
     assert checks.check() == [said]
     with pytest.raises(PageError) as error:
         catalogue.index()
@@ -506,7 +507,7 @@ def listed_claims(nb):
 @pytest.mark.parametrize("change", [damaged_claims, damaged_read, listed_claims])
 def test_damaged_claims_are_one_sentence(book, change):
     edit(book, change)
-    said = f"The claims of page {ID} are damaged: run 'grokbook execute {ID}'."
+    said = f"The claims of page {ID} are damaged: run 'python -m book execute {ID}'."
     assert checks.check() == [said]
     with pytest.raises(PageError) as error:
         catalogue.index()

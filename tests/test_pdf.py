@@ -7,10 +7,10 @@ import pytest
 from bs4 import BeautifulSoup
 from pypdf import PdfReader
 
-from grokbook import cli
+from book import __main__ as tools
+from book._ext import pdf, single
 from grokbook.errors import GrokbookError
 from grokbook.project import home
-from grokbook.site import pdf, single
 
 PAGE = """<!DOCTYPE html><html><head>
 <link rel="stylesheet" href="{up}_static/a.css"><script>alert(1)</script>
@@ -138,9 +138,9 @@ def test_a_page_that_was_not_built_is_named(checkout):
 
 def test_without_chromium_one_sentence_says_so(checkout, monkeypatch, capsys):
     monkeypatch.setenv("PATH", str(checkout))
-    assert cli.main(["pdf"]) == 1
+    assert tools.main(["pdf"]) == 1
     assert re.fullmatch(
-        r"grokbook: A PDF needs Chromium, and none of .+ is installed: .+\n",
+        r"book: A PDF needs Chromium, and none of .+ is installed: .+\n",
         capsys.readouterr().err,
     )
 

@@ -13,13 +13,13 @@ import pytest
 from helpers import arm, experiment
 from test_pages import ID, book, edit, executed  # noqa: F401  (fixtures)
 
+from book import __main__ as tools
+from book._ext import comparison, mathml, pages, rehearsal, rerun
 from grokbook import claims, cli, papers, records
-from grokbook.book import comparison, pages, rehearsal
 from grokbook.engine import loop, pool
 from grokbook.errors import PageError, TrainingError
 from grokbook.evidence import Run
 from grokbook.project import CLAIMS_MIME
-from grokbook.site import mathml, rerun
 
 NAME = "prieto2025/fig06b"
 
@@ -41,7 +41,8 @@ def known(monkeypatch, tmp_path):
 
 def call(capsys, *words):
     """Exit code, output and errors of the command."""
-    code = cli.main([str(word) for word in words])
+    main = tools.main if words[0] == "execute" else cli.main
+    code = main([str(word) for word in words])
     return code, *capsys.readouterr()
 
 

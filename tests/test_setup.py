@@ -61,7 +61,7 @@ def test_conda_takes_the_same_lock():
 
 def test_tools_of_the_makefile_are_installed():
     tools = set(re.findall(r"\$\(BIN\)/([\w-]+)", (ROOT / "Makefile").read_text()))
-    assert {"python", "ruff", "jupyter-book", "grokbook"} <= tools
+    assert {"python", "ruff", "jupyter-book"} <= tools
     assert [t for t in tools if not (Path(sys.executable).parent / t).exists()] == []
 
 
@@ -94,7 +94,7 @@ def test_an_old_python_gives_one_sentence(tmp_path):
 
 def test_package_needs_neither_jupyter_nor_matplotlib():
     code = (
-        "import sys, grokbook.book.pages, grokbook.book.catalogue;"
+        "import sys, book._ext.pages, book._ext.catalogue;"
         "heavy = {'jupytext', 'papermill', 'nbformat', 'matplotlib', 'pooch', 'PIL'};"
         "sys.exit(', '.join(sorted(heavy & set(sys.modules))) or None)"
     )

@@ -18,7 +18,7 @@ from browser import DESKTOP, PHONE, settled, shown
 from PIL import Image
 from test_book import HTML, ROOT, book, built, parsed, rendered
 
-from grokbook.book import pages
+from book._ext import pages
 
 __all__ = ["built"]  # the fixture that builds what is stale
 

@@ -588,7 +588,7 @@ entry by a scale of its own, and momentum mixes in gradients of earlier weights.
 # ```
 #
 # Panel (b) alone takes about five minutes:
-# `grokbook execute prieto2025/fig06 -p retrain True -p scale laptop -p panels b`.
+# `python -m book execute prieto2025/fig06 -p retrain True -p scale laptop -p panels b`.
 
 # %% tags=["hide-input"]
 #| fold: "Code: where the numbers come from"

@@ -1,4 +1,4 @@
-"""The command ``grokbook``: list, run, plan, merge and status need no Jupyter.
+"""The command ``grokbook``: list, run, plan, merge and status.
 
 Exit codes: 0 done, 1 something is wrong (one sentence on stderr says what), 2 the call
 itself is wrong, 75 the time budget ended first (the same command goes on).
@@ -91,9 +91,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
-        "grokbook", description="Train, execute and check The Grokking Book."
-    )
+    parser = _Parser("grokbook", description="Train what The Grokking Book shows.")
     commands = parser.add_subparsers(dest="command", required=True)
 
     def add(name: str, function: Any, help: str) -> argparse.ArgumentParser:
@@ -142,22 +140,6 @@ def _parser() -> argparse.ArgumentParser:
     command = add("status", _status, "what is recorded, when, on what, how fast")
     command.add_argument("names", nargs="*", help="experiments, or how names begin")
 
-    command = add("execute", _execute, "execute pages (papermill)")
-    command.add_argument("pages", nargs="+", help="pages, as in prieto2025/fig02")
-    command.add_argument(
-        "-p",
-        "--parameter",
-        nargs=2,
-        action="append",
-        metavar=("NAME", "VALUE"),
-        help="a parameter of the page; the result is a rerun beside the book",
-    )
-    command.add_argument("--out", type=Path, help="notebook to write a rerun to")
-
-    command = add("check", _check, "pairs in step, all executed, records fresh")
-    command.add_argument("pages", nargs="*", help="pages, all by default")
-    add("index", _index, "write the generated pages, pictures and downloads")
-    add("pdf", _pdf, "print the built book with Chromium")
     return parser
 
 
@@ -366,49 +348,3 @@ def _status(options: argparse.Namespace) -> int:
     for problem in problems:
         _complain(problem)
     return 1 if problems else 0
-
-
-def _execute(options: argparse.Namespace) -> int:
-    from grokbook.book import comparison, pages
-    from grokbook.site import rerun
-
-    parameters = dict(options.parameter) if options.parameter else None
-    for path in pages.execute(options.pages, parameters, options.out, _tell):
-        print(path)
-        if parameters:
-            found = comparison.compare(path)
-            print(*comparison.lines(found), sep="\n")
-            print(rerun.write(path, found))
-    return 0
-
-
-def _tell(what: str) -> None:
-    print(what, file=sys.stderr, flush=True)
-
-
-def _check(options: argparse.Namespace) -> int:
-    from grokbook.book import checks
-
-    problems = checks.check(options.pages or None)
-    for problem in problems:
-        _complain(problem)
-    return 1 if problems else 0
-
-
-def _index(_: argparse.Namespace) -> int:
-    from grokbook.book import catalogue
-    from grokbook.project import home
-    from grokbook.site import downloads, explorables, ideas
-
-    pictures = ideas.draw(home() / "book" / "generated" / "ideas")
-    made = [*catalogue.index(), *pictures, *explorables.write(), *downloads.write()]
-    for path in made:
-        print(path)
-    return 0
-
-
-def _pdf(_: argparse.Namespace) -> int:
-    from grokbook.site import pdf
-
-    print(pdf.make())
-    return 0

@@ -1,7 +1,7 @@
 """How claims are shown: the box at the head of a page, and its table of claims.
 
 The table carries the claims as JSON too, with the records and references that the page
-read, for the scoreboard and for `grokbook check`.
+read, for the book's scoreboard and its checks.
 """
 
 from collections.abc import Sequence

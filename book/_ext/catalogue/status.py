@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from grokbook.book import checks, notebooks
-from grokbook.book.catalogue.entries import Entry, named, plain, table
+from book._ext import checks, notebooks
+from book._ext.catalogue.entries import Entry, named, plain, table
 from grokbook.project import FOLDERS
 from grokbook.records import Record
 

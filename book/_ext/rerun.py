@@ -15,9 +15,9 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from book._ext import pages
+from book._ext.comparison import Comparison, Row
 from grokbook import papers
-from grokbook.book import pages
-from grokbook.book.comparison import Comparison, Row
 from grokbook.experiment import SCALES
 from grokbook.project import home
 from grokbook.tables import Html, markup
@@ -29,7 +29,7 @@ CONFIG: dict[str, Any] = {
         "sphinx_design",
         "sphinx_exercise",
         "sphinxcontrib.bibtex",
-        "grokbook.site.mathml",
+        "book._ext.mathml",
     ],
     "root_doc": "page",
     "nb_execution_mode": "off",

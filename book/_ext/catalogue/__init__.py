@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from grokbook.book.catalogue import findings, gallery, landing, matrix, scoreboard
-from grokbook.book.catalogue.entries import entries
-from grokbook.book.catalogue.status import status
+from book._ext.catalogue import findings, gallery, landing, matrix, scoreboard
+from book._ext.catalogue.entries import entries
+from book._ext.catalogue.status import status
 from grokbook.project import PAPERS, home
 
 __all__ = ["index"]

@@ -13,15 +13,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from book._ext import begin, notebooks, pages
+from book._ext.options import MARK
+from book._ext.plain import Resolver
+from book._ext.sources import Sources
 from grokbook import evidence, records
-from grokbook.book import notebooks, pages
-from grokbook.book.options import MARK
 from grokbook.errors import PageError
 from grokbook.project import home
 from grokbook.records.beside import SIDES
-from grokbook.site import begin
-from grokbook.site.plain import Resolver
-from grokbook.site.sources import Sources
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -97,7 +96,7 @@ def needed(page_id: str, twin: NotebookNode) -> dict[str, str]:
         if not table.is_file() or evidence.digest(table) != read["sha256"]:
             raise PageError(
                 f"Page {page_id} was executed from another {table.name} than there is: "
-                f"run 'grokbook execute {page_id}'."
+                f"run 'python -m book execute {page_id}'."
             )
         paths[table] = read["sha256"]
         for beside in (side.path(table) for side in SIDES):
@@ -241,5 +240,5 @@ def _check(page_id: str, handout: NotebookNode) -> None:
                 raise PageError(
                     f"The handout of {page_id} still has '{line[:60]}', which Jupyter "
                     "shows as it is: write it otherwise, or teach it to "
-                    "grokbook.site.plain."
+                    "book._ext.plain."
                 )

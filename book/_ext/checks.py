@@ -1,4 +1,4 @@
-"""What is wrong with the pages, one sentence each: `grokbook check`.
+"""What is wrong with the pages, one sentence each: `python -m book check`.
 
 A page is in order when its twin was executed from its source as it is, names its figure
 or table above its title, has a table of claims that says where the paper makes each,
@@ -12,8 +12,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from book._ext import notebooks, pages
 from grokbook import evidence, papers
-from grokbook.book import notebooks, pages
 from grokbook.errors import GrokbookError, PageError
 from grokbook.project import FIGURE_MIME, FOLDERS, VERDICTS, home
 from grokbook.records import Record
@@ -81,7 +81,7 @@ def _faults(page_id: str, path: Path, names: dict[str, str]) -> list[str]:
     """Faults of one pair; ``names`` has the pages of the figures seen so far."""
     source, twin = notebooks.read_source(path), notebooks.read_twin(path)
     if twin is None:
-        return [f"was never executed: run 'grokbook execute {page_id}'"]
+        return [f"was never executed: run 'python -m book execute {page_id}'"]
     faults = _pair_faults(page_id, source, twin) + _claim_faults(page_id, twin)
     for name in _figure_names(twin):
         if names.setdefault(name, page_id) != page_id:
@@ -96,7 +96,7 @@ def _faults(page_id: str, path: Path, names: dict[str, str]) -> list[str]:
 def _pair_faults(page_id: str, source: NotebookNode, twin: NotebookNode) -> list[str]:
     faults = []
     pairs = [[(c.cell_type, c.source) for c in nb.cells] for nb in (source, twin)]
-    again = f"run 'grokbook execute {page_id}'"
+    again = f"run 'python -m book execute {page_id}'"
     if pairs[0] != pairs[1]:
         faults.append(f"differs between its .py and its .ipynb: {again}")
     elif [_shown(c) for c in source.cells] != [_shown(c) for c in twin.cells]:
@@ -126,7 +126,7 @@ def _claim_faults(page_id: str, twin: NotebookNode) -> list[str]:
     unknown = {c["verdict"] for c in claims["claims"]} | {claims["verdict"]}
     faults += [f"uses the unknown verdict '{v}'" for v in sorted(unknown - {*VERDICTS})]
     faults += _wordless(claims["claims"])
-    again = f"run 'grokbook execute {page_id}'"
+    again = f"run 'python -m book execute {page_id}'"
     if not claims.keys() >= {"read", "cited"}:
         faults.append(f"does not say which records it read: {again}")
     read = [_read_fault(one) for one in claims.get("read", [])]

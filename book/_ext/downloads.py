@@ -1,4 +1,4 @@
-"""What a reader can take away, made by `grokbook index` in _build/downloads.
+"""What a reader can take away, made by `python -m book index` in _build/downloads.
 
     grokking-book-<version>.zip   everything that git tracks
     grokbook-<version>.zip        the package alone, which handouts install
@@ -19,15 +19,14 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from book._ext import archive, handout, notebooks, pages
+from book._ext.sources import Sources
 from grokbook import __version__, evidence, files
-from grokbook.book import notebooks, pages
 from grokbook.errors import PageError
 from grokbook.project import FOLDERS, PAPERS, home
 from grokbook.records import root as records_root
 from grokbook.records.beside import SIDES
 from grokbook.records.table import metadata, parts
-from grokbook.site import archive, handout
-from grokbook.site.sources import Sources
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -86,7 +85,7 @@ def carried() -> dict[str, Path]:
     made = folder()
     table = made / "records.csv"
     if not table.is_file():
-        raise PageError(f"{table} is missing: run 'grokbook index' first.")
+        raise PageError(f"{table} is missing: run 'python -m book index' first.")
     found = {p.relative_to(made).as_posix(): p for p in made.rglob("*") if p.is_file()}
     with table.open(newline="") as lines:
         names = [row["file"] for row in csv.DictReader(lines)]
@@ -191,7 +190,8 @@ def _twin(page_id: str, path: Path) -> NotebookNode:
     twin = notebooks.read_twin(path)
     if twin is None:
         raise PageError(
-            f"Page {page_id} was never executed: run 'grokbook execute {page_id}'."
+            f"Page {page_id} was never executed: "
+            f"run 'python -m book execute {page_id}'."
         )
     return twin
 

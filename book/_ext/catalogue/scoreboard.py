@@ -11,7 +11,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from grokbook.book.catalogue.entries import (
+from book._ext.catalogue.entries import (
     SECTION,
     Claims,
     Entry,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grokbook.book import notebooks, pages
+from book._ext import notebooks, pages
 from grokbook.errors import PageError
 
 

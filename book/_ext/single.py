@@ -15,9 +15,9 @@ from urllib.parse import unquote, urldefrag
 import yaml
 from bs4 import BeautifulSoup, Tag
 
+from book._ext import citing
 from grokbook.errors import GrokbookError
 from grokbook.project import home
-from grokbook.site import citing
 
 FOR_SCREENS = {
     "downloads",

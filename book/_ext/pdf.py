@@ -14,10 +14,10 @@ from typing import Any
 
 from pypdf import PdfReader, PdfWriter
 
+from book._ext import citing, single
 from grokbook.errors import GrokbookError
 from grokbook.files import whole as replaced
 from grokbook.project import home
-from grokbook.site import citing, single
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 LONGEST = 600  # seconds that one printing may take
@@ -84,7 +84,7 @@ def bound(
     if len(overlay.pages) != length:
         raise GrokbookError(
             f"The contents take {length} pages in print and {len(overlay.pages)} with "
-            "numbers: make both alike in src/grokbook/site/print.css"
+            "numbers: make both alike in book/_ext/print.css"
         )
     for page, numbered in zip(writer.pages, overlay.pages, strict=False):
         page.merge_page(numbered)

@@ -11,8 +11,8 @@ import difflib
 from collections.abc import Mapping
 from typing import Any
 
-from grokbook.book import notebooks
-from grokbook.book.catalogue.entries import Entry, badge, evidence, named, outcome
+from book._ext import notebooks
+from book._ext.catalogue.entries import Entry, badge, evidence, named, outcome
 from grokbook.errors import PageError
 from grokbook.project import PAPERS, home
 

@@ -20,8 +20,8 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from book._ext.sources import Sources
 from grokbook.errors import PageError
-from grokbook.site.sources import Sources
 
 ROLE = re.compile(r"\{{1,2}([a-z]+(?::[a-z]+)?)\}{1,2}(`+)(.+?)\2", re.DOTALL)
 OPEN = re.compile(
@@ -119,7 +119,7 @@ class Resolver:
         else:
             raise PageError(
                 f"{self.page} has the directive {{{name}}}, which a handout cannot "
-                "show: add it to grokbook.site.plain."
+                "show: add it to book._ext.plain."
             )
 
     def _role(self, found: re.Match[str]) -> str:
@@ -137,7 +137,7 @@ class Resolver:
         if name not in known:
             raise PageError(
                 f"{self.page} has the role {{{name}}}, which a handout cannot show: "
-                "add it to grokbook.site.plain."
+                "add it to book._ext.plain."
             )
         titled = TITLED.fullmatch(content)
         if titled:

@@ -28,8 +28,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import grokbook
+from book._ext import notebooks, rehearsal
 from grokbook import files
-from grokbook.book import notebooks, rehearsal
 from grokbook.errors import PageError
 from grokbook.project import FOLDERS, PAPERS, home
 
@@ -265,7 +266,7 @@ def _for_kernels() -> dict[str, str]:
     for name in PLACES:
         if os.environ.get(name):
             told[name] = str(Path(os.environ[name]).absolute())
-    known = [str(Path(__file__).resolve().parents[2])]
+    known = [str(Path(grokbook.__file__).resolve().parents[1])]
     known += os.environ.get("PYTHONPATH", "").split(os.pathsep)
     told["PYTHONPATH"] = os.pathsep.join(filter(None, dict.fromkeys(known)))
     return told

@@ -17,8 +17,8 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-from grokbook.site import downloads
-from grokbook.site.sources import Published, published
+from book._ext import downloads
+from book._ext.sources import Published, published
 
 BRANCH = "handouts"
 MADE = re.compile(

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from html import escape
 from typing import Any
 
-from grokbook.book.catalogue.entries import (
+from book._ext.catalogue.entries import (
     SECTION,
     Entry,
     evidence,

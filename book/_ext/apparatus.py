@@ -14,9 +14,9 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
 
+from book._ext import citing, terms
 from grokbook.errors import GrokbookError
 from grokbook.project import PAPERS, home
-from grokbook.site import citing, terms
 
 LONGEST = 300  # characters of a description
 VERDICT = re.compile(r"class=.verdict-box.*?<span class=.verdict [^>]*>([^<]+)<", re.S)

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from grokbook.book import options
+from book._ext import options
 from grokbook.errors import PageError
 from grokbook.project import CLAIMS_MIME, home
 
@@ -86,7 +86,7 @@ def read_twin(path: Path) -> NotebookNode | None:
     ) as error:  # there are as many kinds of them as ways to be no notebook
         raise PageError(
             f"{place(twin)} is no notebook, it may be cut short or hold a conflict of "
-            f"git: run 'grokbook execute {id_of(path)}'."
+            f"git: run 'python -m book execute {id_of(path)}'."
         ) from error
 
 
@@ -141,7 +141,7 @@ def claims_of(notebook: NotebookNode) -> dict[str, Any] | None:
         whole, page_id = False, notebook.metadata.get("grokbook", {}).get("page")
     if not whole:
         raise PageError(
-            f"The claims of page {page_id} are damaged: run 'grokbook execute "
+            f"The claims of page {page_id} are damaged: run 'python -m book execute "
             f"{page_id}'."
         )
     return found[-1]
@@ -155,7 +155,7 @@ def read_by(page_id: str, notebook: NotebookNode) -> list[dict[str, Any]]:
     read = (claims_of(notebook) or {}).get("read")
     if read is None:
         raise PageError(
-            f"Page {page_id} does not say which records it read: run 'grokbook execute "
-            f"{page_id}'."
+            f"Page {page_id} does not say which records it read: "
+            f"run 'python -m book execute {page_id}'."
         )
     return read

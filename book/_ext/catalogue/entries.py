@@ -15,7 +15,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from grokbook.book import notebooks, pages
+from book._ext import notebooks, pages
 from grokbook.errors import PageError
 from grokbook.project import FOLDERS, PAPERS, VERDICTS, home
 
@@ -96,7 +96,8 @@ def entries() -> list[Entry]:
         twin = notebooks.read_twin(path)
         if twin is None:
             raise PageError(
-                f"Page {page_id} was never executed: run 'grokbook execute {page_id}'."
+                f"Page {page_id} was never executed: "
+                f"run 'python -m book execute {page_id}'."
             )
         found.append(Entry(page_id, path, twin))
     return sorted(found, key=lambda entry: FOLDERS.index(entry.paper))

@@ -11,7 +11,7 @@ import contextlib
 import os
 from typing import TYPE_CHECKING, Any
 
-from grokbook.book import notebooks
+from book._ext import notebooks
 from grokbook.errors import GrokbookError
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from grokbook.book import pages
-from grokbook.book.catalogue.entries import (
+from book._ext import pages
+from book._ext.catalogue.entries import (
     Entry,
     badge,
     counts,
@@ -16,8 +16,8 @@ from grokbook.book.catalogue.entries import (
     plain,
     table,
 )
-from grokbook.book.catalogue.findings import landing
-from grokbook.book.catalogue.matrix import legend, matrix
+from book._ext.catalogue.findings import landing
+from book._ext.catalogue.matrix import legend, matrix
 from grokbook.project import PAPERS
 
 

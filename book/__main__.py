@@ -1,0 +1,103 @@
+"""The tools of the book's pages: ``python -m book`` in a checkout.
+
+    execute PAGE ...   run pages; with -p NAME VALUE as a rerun beside the book
+    check [PAGE ...]   pairs in step, all executed, records fresh
+    index              write the generated pages, pictures and downloads
+    pdf                print the built book with Chromium
+
+Exit codes: 0 done, 1 something is wrong (one sentence on stderr says what), 2 the call
+itself is wrong.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from grokbook.errors import GrokbookError
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one tool and return its exit code."""
+    options = _parser().parse_args(arguments)
+    try:
+        return options.function(options)
+    except GrokbookError as error:
+        _tell(f"book: {error}")
+        return error.code
+    except KeyboardInterrupt:
+        _tell("book: stopped; the same command goes on from where it saved its state")
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("python -m book", description="Make the book.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    command = commands.add_parser("execute", help="execute pages (papermill)")
+    command.set_defaults(function=_execute)
+    command.add_argument("pages", nargs="+", help="pages, as in prieto2025/fig02")
+    command.add_argument(
+        "-p",
+        "--parameter",
+        nargs=2,
+        action="append",
+        metavar=("NAME", "VALUE"),
+        help="a parameter of the page; the result is a rerun beside the book",
+    )
+    command.add_argument("--out", type=Path, help="notebook to write a rerun to")
+    command = commands.add_parser("check", help="what is wrong with the pages")
+    command.set_defaults(function=_check)
+    command.add_argument("pages", nargs="*", help="pages, all by default")
+    command = commands.add_parser("index", help="write generated pages and downloads")
+    command.set_defaults(function=_index)
+    command = commands.add_parser("pdf", help="print the built book with Chromium")
+    command.set_defaults(function=_pdf)
+    return parser
+
+
+def _execute(options: argparse.Namespace) -> int:
+    from book._ext import comparison, pages, rerun
+
+    parameters = dict(options.parameter) if options.parameter else None
+    for path in pages.execute(options.pages, parameters, options.out, _tell):
+        print(path)
+        if parameters:
+            found = comparison.compare(path)
+            print(*comparison.lines(found), sep="\n")
+            print(rerun.write(path, found))
+    return 0
+
+
+def _tell(what: str) -> None:
+    print(what, file=sys.stderr, flush=True)
+
+
+def _check(options: argparse.Namespace) -> int:
+    from book._ext import checks
+
+    problems = checks.check(options.pages or None)
+    for problem in problems:
+        _tell(f"book: {problem}")
+    return 1 if problems else 0
+
+
+def _index(_: argparse.Namespace) -> int:
+    from book import ideas
+    from book._ext import catalogue, downloads, explorables
+    from grokbook.project import home
+
+    pictures = ideas.draw(home() / "book" / "generated" / "ideas")
+    made = [*catalogue.index(), *pictures, *explorables.write(), *downloads.write()]
+    for path in made:
+        print(path)
+    return 0
+
+
+def _pdf(_: argparse.Namespace) -> int:
+    from book._ext import pdf
+
+    print(pdf.make())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,1 +1,0 @@
-"""The machinery around the pages: executed, verified, indexed. No page imports it."""

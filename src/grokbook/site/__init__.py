@@ -1,1 +1,0 @@
-"""The rendered site: what stands around the pages."""
