@@ -9,6 +9,8 @@ from pandas import Series
 
 from grokbook import claims, evidence
 from grokbook.claims import claim as module
+from grokbook.claims import registered as rows
+from grokbook.errors import PageError
 from grokbook.evidence import Run, reading
 from grokbook.experiment import Arm, Experiment, Spec
 from grokbook.project import VERDICTS
@@ -267,5 +269,115 @@ def test_a_page_without_a_main_claim_is_refused(record):
     sheet = claims.Sheet("p/fig1")
     sheet.claim(Run(record, "plain"), "s", value={0: 1.0}, above=0, **WORDS)
     for shown in (sheet.box, sheet.table):
-        with pytest.raises(ValueError, match="main=True"):
+        with pytest.raises(ValueError, match="main: true"):
             shown()
+
+
+# What was registered ------------------------------------------------------------------
+
+ROWS = """
+fig1:
+  grows: &grows
+    says: it is so
+    where: Section 1
+    tested: it grows {times} times
+    at_least: 2
+    main: true
+    show: "{:.1f}"
+    registered: 2026-01-02
+  later:
+    <<: *grows
+    main: false
+    tested: one after the other
+    order: true
+    registered: 2026-01-03
+    was: [{planned: both, gives: neither, reason: a slip}]
+  sum: {tested: it sums up, exact: true, extra: true, registered: 2026-01-02}
+  beside: {tested: how large, registered: 2026-01-02}
+  other: {says: so, where: there, tested: wide ones, run: no, registered: 2026-01-02}
+"""
+
+
+@pytest.fixture
+def registered(tmp_path, monkeypatch):
+    """Writes claims.yaml of a paper "p"; reading is not kept between two texts."""
+    monkeypatch.setenv("GROKBOOK_HOME", str(tmp_path))
+    folder = tmp_path / "book" / "p"
+    folder.mkdir(parents=True)
+
+    def write(text):
+        (folder / "claims.yaml").write_text(text, encoding="utf-8")
+        rows._read.cache_clear()
+
+    write(ROWS)
+    yield write
+    rows._read.cache_clear()
+
+
+def found(record):
+    run, three = Run(record, "plain", "plain"), Series({0: 1.0, 1: 2.0, 2: 3.0})
+    after = {run: three, Run(record, "plain", "after"): three + 1}
+    return {
+        "grows": (run, three),
+        "later": after,
+        "sum": ("4", 1, 1),
+        "beside": (run, 2 * three),
+    }
+
+
+def test_a_page_is_judged_by_what_was_registered(record, registered):
+    sheet = claims.read("p/fig1", found(record), times="two")
+    told = [(claim.statement, claim.ours, claim.held, claim.n) for claim in sheet]
+    assert told == [
+        ("it grows two times", "2.0", 2, 3),
+        ("one after the other", "plain: 2.0, after: 3.0", 3, 3),
+        ("it sums up", "4", 1, 1),
+        ("how large", "4", 3, 3),
+        ("wide ones", "—", 0, 0),
+    ]
+    assert [claim.verdict for claim in sheet] == [
+        "partly reproduced",
+        "reproduced",
+        "beyond the paper",
+        "beyond the paper",
+        "not run",
+    ]
+    assert [claim.main for claim in sheet] == [True, False, False, False, False]
+    bundle = sheet.closing()._repr_mimebundle_()
+    assert "row" not in bundle[claims.MIME]["claims"][0]
+    assert (
+        "Tests registered 2026-01-02 to 2026-01-03; 1 changed since"
+        in (bundle["text/html"])
+    )
+    assert "<td>a slip</td>" in bundle["text/html"]
+
+
+def test_values_and_rows_belong_together(record, registered):
+    values = found(record)
+    for wrong, said in (
+        ({k: v for k, v in values.items() if k != "sum"}, "no value for its row 'sum'"),
+        (values | {"more": values["sum"]}, "the value 'more', which no row tests"),
+        (values | {"other": values["sum"]}, "the value 'other', which no row tests"),
+    ):
+        with pytest.raises(PageError, match=f"Page p/fig1 has {said}"):
+            claims.read("p/fig1", wrong, times=2)
+    with pytest.raises(PageError, match="does not fill in its row 'grows': 'times'"):
+        claims.read("p/fig1", values)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("    registered: 2026-01-02\n", "", "'grows' of p/fig1 .* has no date"),
+        ("    at_least: 2\n", "", "could not fail"),
+        ("at_least", "at_lest", "unknown key 'at_lest'"),
+        ("    where: Section 1\n", "", "only one of the paper's words"),
+        ("gives: neither, ", "", "a `was` that lacks"),
+        ("  beside:", "  sum:", "the key 'sum' twice"),
+        ("fig1:", "fig2:", "no claims of p/fig1"),
+    ],
+)
+def test_a_row_that_registers_nothing_is_refused(registered, old, new, said):
+    registered(ROWS.replace(old, new, 1))
+    with pytest.raises(PageError, match=said):
+        rows.rows("p/fig1")

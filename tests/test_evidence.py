@@ -122,11 +122,26 @@ def test_a_record_in_the_making_is_passed_over(store):
         evidence.record("prieto2025/fig04left", arms=("addtion",))
 
 
+def test_a_page_asks_with_its_own_parameters(store):
+    store("laptop", "addition")
+    page = evidence.Page("prieto2025/fig04left", "best")
+    assert page.record().scale == page.record("fig04left").scale == "laptop"
+    assert page.record("prieto2025/fig04left").name == page.name
+    assert not page.record(scale="paper")
+    assert {one["asked"] for one in evidence.read()} == {"best"}
+
+
 @pytest.mark.parametrize("scale", ["best", "laptop"])
 def test_no_record_is_no_fault_and_a_damaged_one_is(store, scale):
     """A page says "not run" of what nobody trained, never of what got lost."""
     name = "prieto2025/fig04left"
-    assert evidence.stored(name, scale=scale) is None
+    empty = evidence.stored(name, scale=scale)
+    assert not empty
+    run = evidence.Run(empty, "addition")
+    assert run.seeds == []
+    for value in (run.last("test_accuracy"), run.onset(), run.fitted(loss=1)):
+        assert evidence.told(value) == "not run"
+    assert evidence.bursts(run) == {}
     path = store("laptop", "addition")
     assert evidence.stored(name, scale=scale).path == path
     path.write_bytes(path.read_bytes()[:-9])
@@ -441,12 +456,18 @@ def test_a_loss_that_is_no_number_is_refused():
         evidence.spikes(Series([1.0]), quiet=0.1)
 
 
-def test_the_onset_of_seeds_with_traces_of_unlike_length():
-    trace = table([0, 0, 1, 0], [0, 1, NONE, NONE], [1, 0, 0, 0], [NONE] * 4)
-    assert same(evidence.onset(trace), 2, 1, NEVER, NONE)
-    assert same(evidence.onset(trace, loud=2), NEVER, NEVER, NEVER, NONE)
-    with pytest.raises(ValueError, match="NaN at step 1"):
-        evidence.onset(table([0, NONE, 1]))
+def test_how_many_times_as_late():
+    """Where the one said to come sooner never comes it is 0."""
+    slow = by_seed(100, 100, NEVER, NEVER, 0, 50)
+    quick = by_seed(50, NEVER, 50, NEVER, 0, 100)
+    assert same(evidence.times(slow, quick), 2, 0, NEVER, 0, 1, 0.5)
+    assert list(evidence.times(slow[[1, 0]], quick[[0, 5]]).index) == [0]
+
+
+def test_the_onset_is_where_accuracy_stays():
+    late = run({3: {0: 0, 10: 0.95, 20: 0.5, 30: 0.91}, 0: {0: 0, 10: 0.9}})
+    assert same(late.onset(), 30, NEVER)
+    assert same(late.onset(above=0.4), 10, 10)
 
 
 def test_reading_evidence_needs_no_torch():

@@ -249,9 +249,9 @@ def test_a_value_as_a_sentence_has_it(values, show, told):
     assert evidence.told(Series(values), show) == told
 
 
-def test_a_sentence_needs_a_seed():
-    with pytest.raises(ValueError, match="the value of at least one seed"):
-        evidence.told(Series(dtype=float))
+def test_a_sentence_says_what_was_not_run():
+    assert evidence.told(Series(dtype=float)) == "not run"
+    assert evidence.told(Series(dtype=float), nothing="no jump") == "no jump"
 
 
 def test_a_page_without_records_says_what_it_cites():

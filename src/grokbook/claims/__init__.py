@@ -1,13 +1,15 @@
 """What a page concludes, judged seed by seed and shown as a box and a table.
 
-claim    `Claim`, its verdict, and the functions that judge one
-sheet    `Sheet`: how a page writes its claims, one call each
-display  the box at the head of a page and its table, with what the page read
+registered  what is tested, from book/<paper>/claims.yaml
+sheet       `read`: those rows with the values that a page found
+claim       `Claim`, and the functions that judge one
+verdict     what is said of it, and how that is drawn
+display     the box at the head of a page and its table, with what the page read
 """
 
 from grokbook.claims.claim import Claim, Values, main, median, summary
 from grokbook.claims.display import MIME, Box, ClaimsTable
-from grokbook.claims.sheet import Sheet
+from grokbook.claims.sheet import Sheet, read
 
 __all__ = [
     "MIME",
@@ -18,5 +20,6 @@ __all__ = [
     "Values",
     "main",
     "median",
+    "read",
     "summary",
 ]

@@ -4,23 +4,23 @@ A claim is judged seed by seed. Its value is the median over seeds, its interval
 range, which covers the median of all possible seeds with probability 1 - 2^(1-n): 94 %
 for five seeds, 75 % for three. No normality is assumed; crossing epochs are anything
 but normal. A crossing that never happens is infinite and prints as "never"; a value
-that is not a number is refused. With fewer than three seeds a claim is *seen once* or
-not, which is no verdict; what is exact needs no seeds.
+that is not a number is refused.
 """
 
 import math
 import statistics
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from pandas import Series
 
+from grokbook.claims.registered import Row
+from grokbook.claims.verdict import verdict
 from grokbook.evidence import words
 
 Values: TypeAlias = dict[int, float]  # by seed
 BySeed: TypeAlias = Mapping[int, float] | Series  # the same, or as `evidence` has it
-ENOUGH = 3  # seeds of a verdict
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Claim:
 
     ``quote`` are the paper's words and ``where`` it has them; ``statement`` is what was
     tested. ``main``: it carries the verdict of its page. ``why``: for fewer than three
-    seeds, how many there are and what one costs.
+    seeds, how many there are and what one costs. ``row``: as it was registered.
     """
 
     statement: str
@@ -44,22 +44,13 @@ class Claim:
     extra: bool = False
     exact: bool = False
     why: str = ""
+    row: Row | None = field(default=None, repr=False, compare=False)
 
     @property
     def verdict(self) -> str:
-        """The verdict in the book's words, see `project.VERDICTS`."""
-        if self.extra:
-            return "beyond the paper"
-        if self.scale == "smoke":
-            return "not judged"
-        if self.n == 0:
-            return "not run"
-        if self.n < ENOUGH and not self.exact:
-            seen = "seen once" if self.held else "not seen, once"
-            return seen if self.scale == "paper" else f"{seen}, at reduced scale"
-        share = "partly " if 0 < self.held < self.n else "" if self.held else "not "
-        word = "reproduced" if self.scale == "paper" else "seen at reduced scale"
-        return share + word
+        """The verdict in the book's words."""
+        how = {"exact": self.exact, "extra": self.extra}
+        return verdict(self.held, self.n, self.scale, **how)
 
     @property
     def judged(self) -> bool:
@@ -72,8 +63,9 @@ class Claim:
         return self.judged and self.held == self.n
 
     def to_json(self) -> dict[str, Any]:
-        """The fields and the verdict, as the check cell of a page carries them."""
-        return asdict(self) | {"verdict": self.verdict, "holds": self.holds}
+        """The fields and the verdict, as the closing cell of a page carries them."""
+        told = {key: value for key, value in vars(self).items() if key != "row"}
+        return told | {"verdict": self.verdict, "holds": self.holds}
 
 
 def checked(statement: str, values: BySeed, scale: str) -> Values:
@@ -118,11 +110,6 @@ def in_order(
     return ", ".join(shown), sum(map(ascends, seeds)), len(seeds)
 
 
-def held(values: Values, holds: Callable[[float], bool]) -> int:
-    """How many seeds a rule holds for."""
-    return sum(bool(holds(value)) for value in values.values())
-
-
 def median(values: BySeed) -> float:
     """Median over seeds, the lower of two middle ones, so that it is a seed's value."""
     if not len(values):
@@ -150,6 +137,6 @@ def main(claims: list[Claim]) -> Claim:
     if len(found) != 1:
         raise ValueError(
             f"a page has one main claim of its paper, and this one has {len(found)}: "
-            "give `main=True` to the claim that carries its verdict"
+            "give `main: true` to the claim that carries its verdict"
         )
     return found[0]

@@ -8,13 +8,16 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from grokbook import evidence
+from grokbook import evidence, tables
 from grokbook.claims.claim import Claim, main
+from grokbook.claims.verdict import badge
 from grokbook.evidence import Run
 from grokbook.project import CLAIMS_MIME as MIME
+from grokbook.records import Record
 from grokbook.tables import Html, markup
 
 HEAD = ("The paper says", "Tested as", "Here (median)", "Range", "n", "Verdict")
+CHANGED = ("Tested as", "Planned", "What that gives", "Why it was changed")
 BEYOND = ("Measured", "Here (median)", "Range", "n")
 
 
@@ -55,7 +58,27 @@ class ClaimsTable:
             many = "measurements" if len(ours) > 1 else "measurement"
             title = f"Beyond the paper: {len(ours)} {many} of ours"
             html += f"<details><summary>{title}</summary>{table}</details>"
-        return html
+        return html + _registered(self.claims)
+
+
+class Closing(ClaimsTable):
+    """The same, and what was run: settings and arms of each record, where they lie."""
+
+    def __init__(self, claims: Sequence[Claim], page: str, records: Sequence[Record]):
+        super().__init__(claims, page)
+        self.records = list(records)
+
+    def _repr_mimebundle_(self, **how: Any) -> dict[str, Any]:
+        bundle = super()._repr_mimebundle_(**how)
+        parts = [tables.trained(record) for record in self.records]
+        if self.records or evidence.cited():
+            made = tables.provenance(*self.records, references=evidence.cited())
+            title = "Where the numbers come from"
+            html = f"<details><summary>{title}</summary>{made.html}</details>"
+            parts.append(tables.Html(html, f"{title}\n{made.text}"))
+        bundle["text/plain"] += "".join(f"\n{part.text}" for part in parts)
+        bundle["text/html"] += "".join(f"\n{part.html}" for part in parts)
+        return bundle
 
 
 class Box:
@@ -72,7 +95,7 @@ class Box:
         }
         plain = "\n".join(f"{name}: {line}" for name, line in lines.items())
         shown = {name: escape(line) for name, line in lines.items()}
-        shown["Result"] = f"{badge(self.main).html} {shown['Result']}"
+        shown["Result"] = f"{_badge(self.main).html} {shown['Result']}"
         html = "".join(
             f"<p><b>{name}</b> <span>{line}</span></p>" for name, line in shown.items()
         )
@@ -106,6 +129,8 @@ def _places(runs: Sequence[Run]) -> list[str]:
     """The scales of the records that the runs belong to, each with its devices."""
     found: dict[str, set[str]] = {}
     for run in runs:
+        if not run.record:
+            continue
         about = run.record.members.values()
         devices = found.setdefault(run.record.scale, set())
         devices.update(one["device_name"].split("(R)")[0] for one in about)
@@ -132,17 +157,33 @@ def _row(claim: Claim) -> tuple[str | Html, ...]:
     quote = f"<q>{escape(claim.quote)}</q> <span>{escape(claim.where)}</span>"
     said = Html(quote, claim.quote)
     told = (claim.statement, claim.ours, claim.interval, f"{claim.n:,}")
-    return (said, *told, badge(claim))
+    return (said, *told, _badge(claim))
 
 
 def _beyond(claim: Claim) -> tuple[str, ...]:
     return (claim.statement, claim.ours, claim.interval, f"{claim.n:,}")
 
 
-def badge(claim: Claim) -> Html:
-    """The verdict as the style sheet draws it, with the count as its title."""
-    held = f" title='held in {claim.held} of {claim.n}'"
-    held = "" if claim.scale == "smoke" else held
-    kind = claim.verdict.replace(", ", "-").replace(" ", "-")
-    html = f"<span class='verdict verdict-{kind}'{held}>{escape(claim.verdict)}</span>"
-    return Html(html, claim.verdict)
+def _badge(claim: Claim) -> Html:
+    """The verdict, with the count under the pointer."""
+    held = "" if claim.scale == "smoke" else f"held in {claim.held} of {claim.n}"
+    return Html(badge(claim.verdict, held), claim.verdict)
+
+
+def _registered(claims: Sequence[Claim]) -> str:
+    """When the tests were registered, and those that were changed; folded."""
+    rows = [claim.row for claim in claims if claim.row and claim.row.is_bound]
+    if not rows:
+        return ""
+    dates = sorted({row.registered.isoformat() for row in rows})
+    told = " to ".join(dict.fromkeys([dates[0], dates[-1]]))
+    changed = [
+        (row.tested, was["planned"], was["gives"], was["reason"])
+        for row in rows
+        for was in row.was
+    ]
+    title = f"Tests registered {told}; {len(changed) or 'none'} changed since"
+    if not changed:
+        return f"<p class='registered'>{title}.</p>"
+    table = markup(CHANGED, changed, kind="claims changed", caption=title, hidden=True)
+    return f"<details><summary>{title}</summary>{table}</details>"

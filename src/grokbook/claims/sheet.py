@@ -1,154 +1,78 @@
-"""The claims of a page as it fills them in: a statement, a value by seed, a bound."""
+"""The claims of a page: what was registered, judged by the values that it found."""
 
-from collections.abc import Callable, Mapping, Sequence
+import datetime
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+from grokbook.claims import registered
 from grokbook.claims.claim import (
-    ENOUGH,
     BySeed,
     Claim,
     checked,
-    held,
     in_order,
     median,
     summary,
 )
-from grokbook.claims.display import Box, ClaimsTable
+from grokbook.claims.display import Box, ClaimsTable, Closing
+from grokbook.claims.registered import Row
+from grokbook.claims.verdict import ENOUGH
+from grokbook.errors import PageError
 from grokbook.evidence import Run
 from grokbook.records import Record
 
 Runs: TypeAlias = Run | Sequence[Run]
+Exact: TypeAlias = tuple[str, int, int]  # in words; how many points agree, of how many
+Found: TypeAlias = tuple[Runs, BySeed] | Mapping[Run, BySeed] | Exact
 SCALES = ("smoke", "laptop", "paper")
 
 
-class Sheet(list[Claim]):
-    """The claims of one page, in its order.
+def read(page: str, found: Mapping[str, Found], **fields: object) -> "Sheet":
+    """The claims that claims.yaml lists for a page, judged by the values it found.
 
-    A claim of the paper takes the paper's words (``quote``) and the place where it has
-    them (``where``: "Section 4.1", "Figure 4, caption"). The ``run`` of a claim, or the
-    runs if it rests on several, says at which scale and with how many seeds it was
-    tested: a claim is no stronger than its weakest record. ``show`` is how a value is
-    printed ("{:.1%}"), that of the page unless given.
+    ``found`` has what each row rests on, by its id: the run or the runs with one value
+    per seed; for an order the values by run, in the claimed order; for what is exact
+    its value in words, how many points agree, and how many there are. A row is no
+    stronger than the smallest record that it rests on. ``fields`` fill in the braces of
+    statements. PageError for a row without a value, and for a value without a row.
     """
+    rows = registered.rows(page)
+    wanted = [row.id for row in rows if row.run]
+    if lacking := [one for one in wanted if one not in found]:
+        raise PageError(f"Page {page} has no value for its row '{lacking[0]}'.")
+    if idle := [one for one in found if one not in wanted]:
+        raise PageError(f"Page {page} has the value '{idle[0]}', which no row tests.")
+    sheet = Sheet(page)
+    for row in rows:
+        try:
+            row = replace(row, tested=row.tested.format(**fields))
+        except (KeyError, IndexError, ValueError) as error:
+            raise PageError(
+                f"Page {page} does not fill in its row '{row.id}': {error}."
+            ) from error
+        sheet.add(row, found.get(row.id))
+    return sheet
+
+
+class Sheet(list[Claim]):
+    """The claims of one page, in its order."""
 
     def __init__(self, page: str, *, show: str = "{:,.0f}"):
         super().__init__()
         self.page, self.show = page, show
         self.runs: list[Run] = []
 
-    def claim(
-        self,
-        run: Runs,
-        statement: str,
-        quote: str,
-        value: BySeed,
-        *,
-        where: str,
-        at_least: float | None = None,
-        at_most: float | None = None,
-        above: float | None = None,
-        below: float | None = None,
-        show: str | None = None,
-        main: bool = False,
-    ) -> None:
-        """A claim of the paper on one value per seed: that it lies within bounds.
-
-        ``at_least`` and ``at_most`` include the bound, ``above`` and ``below`` do not;
-        at least one is given. No seed at all reads "not run", and says so where the
-        arms were run and none of their seeds has a value. ValueError for a NaN.
-        """
-        bounds = (at_least, at_most, above, below)
-        if all(bound is None for bound in bounds):
-            raise ValueError(f"claim {statement!r} could not fail: give it a bound")
-        runs = self._note(run)
-        if not len(value):
-            ran = runs and all(run.seeds for run in runs)
-            ours = "no seed is a test" if ran else "—"
-            self.not_run(statement, quote, where=where, main=main, ours=ours)
-            return
-        scale = _scale(runs)
-        found = checked(statement, value, scale)
-        ours, interval = summary(found, show or self.show)
-        fits = held(found, _within(*bounds))
-        told = (statement, quote, where, ours, len(found), interval, fits)
-        self.append(Claim(*told, scale, main=main, why=_why(runs, len(found))))
-
-    def order(
-        self,
-        statement: str,
-        quote: str,
-        values: Mapping[Run, BySeed],
-        *,
-        where: str,
-        open_end: bool = False,
-        show: str | None = None,
-        main: bool = False,
-        extra: bool = False,
-    ) -> None:
-        """A claim that several arms come one after the other, see `claim.in_order`.
-
-        The arms are named by their labels. An arm without a seed reads "not run". With
-        ``extra`` it is beyond the paper: reported, not judged.
-        """
-        runs = self._note(list(values))
-        if any(not len(value) for value in values.values()):
-            self.not_run(statement, quote, where=where, main=main)
-            return
-        scale = _scale(runs)
-        named = {
-            run.label: checked(f"{statement} ({run.label})", value, scale)
-            for run, value in values.items()
-        }
-        ours, fits, n = in_order(named, open_end=open_end, show=show or self.show)
-        if open_end and "never" in ours:
-            statement += "; those that never get there may share the last places"
-        interval = f"in order for {fits} of {n}"
-        told = (statement, quote, where, ours, n, interval, fits)
-        why = _why(runs, n)
-        self.append(Claim(*told, scale, main=main, extra=extra, why=why))
-
-    def extra(
-        self, run: Runs, statement: str, value: BySeed, *, show: str | None = None
-    ) -> None:
-        """A measurement of ours beyond the paper; nothing where there is no seed."""
-        runs = self._note(run)
-        if len(value):
-            scale = _scale(runs)
-            found = checked(statement, value, scale)
-            ours, interval = summary(found, show or self.show)
-            n = len(found)
-            told = (statement, "", "", ours, n, interval, n)
-            self.append(Claim(*told, scale, extra=True))
-
-    def exact(
-        self,
-        statement: str,
-        quote: str,
-        ours: str,
-        *,
-        where: str,
-        held: int,
-        n: int,
-        main: bool = False,
-        extra: bool = False,
-    ) -> None:
-        """A claim of mathematics, checked at ``n`` points of which ``held`` agree."""
-        told = (statement, quote, where, ours, n, "exact", held, "paper")
-        self.append(Claim(*told, main=main, extra=extra, exact=True))
-
-    def not_run(
-        self,
-        statement: str,
-        quote: str,
-        *,
-        where: str,
-        main: bool = False,
-        ours: str = "—",
-    ) -> None:
-        """A claim of the paper that nothing here tests yet: listed, not judged."""
-        told = (statement, quote, where, ours, 0, "—", 0, "paper")
-        self.append(Claim(*told, main=main))
+    def add(self, row: Row, found: Any) -> None:
+        """One row with what it rests on, see `read`."""
+        if not row.run:
+            self._idle(row)
+        elif row.exact:
+            ours, held, n = found
+            self._append(row, ours, n, "exact", held, "paper", exact=True)
+        elif row.order:
+            self._order(row, found)
+        else:
+            self._value(row, *found)
 
     def box(self) -> Box:
         """The verdict box at the head of the page."""
@@ -157,6 +81,90 @@ class Sheet(list[Claim]):
     def table(self) -> ClaimsTable:
         """The table of claims: the paper's, and folded what is beyond it."""
         return ClaimsTable(self._told(), self.page)
+
+    def closing(self, *records: Record) -> Closing:
+        """What ends a page: its claims, and folded what was run and what it read.
+
+        Records without members are left out, and each is shown once.
+        """
+        there = {(record.name, record.scale): record for record in records if record}
+        return Closing(self._told(), self.page, list(there.values()))
+
+    def _value(self, row: Row, run: Runs, value: BySeed) -> None:
+        """One value per seed: within bounds, or without any a measurement of ours.
+
+        No seed at all reads "not run", and says so where the arms were run and none of
+        their seeds has a value. A measurement that nobody made is left out.
+        """
+        runs = self._note(run)
+        if not len(value):
+            if row.is_bound:
+                ran = runs and all(run.seeds for run in runs)
+                self._idle(row, "no seed is a test" if ran else "—")
+            return
+        scale = _scale(runs)
+        found = checked(row.tested, value, scale)
+        told, n = summary(found, row.show), len(found)
+        if row.is_bound:
+            fits = sum(map(row.holds, found.values()))
+            self._append(row, told[0], n, told[1], fits, scale, why=_why(runs, n))
+        else:
+            self._append(row, told[0], n, told[1], n, scale, extra=True)
+
+    def _order(self, row: Row, values: Mapping[Run, BySeed]) -> None:
+        """Several arms, named by their labels; one without a seed reads "not run"."""
+        runs = self._note(list(values))
+        if any(not len(value) for value in values.values()):
+            self._idle(row)
+            return
+        scale = _scale(runs)
+        named = {
+            run.label: checked(f"{row.tested} ({run.label})", value, scale)
+            for run, value in values.items()
+        }
+        ours, fits, n = in_order(named, open_end=row.open_end, show=row.show)
+        if row.open_end and "never" in ours:
+            row = replace(
+                row,
+                tested=f"{row.tested}; those that never get there may share the last "
+                "places",
+            )
+        interval, why = f"in order for {fits} of {n}", _why(runs, n)
+        self._append(row, ours, n, interval, fits, scale, why=why)
+
+    def _idle(self, row: Row, ours: str = "—") -> None:
+        """A claim of the paper that nothing here tests yet: listed, not judged."""
+        self.append(
+            Claim(
+                row.tested,
+                row.says,
+                row.where,
+                ours,
+                0,
+                "—",
+                0,
+                "paper",
+                row.main,
+                row=row,
+            )
+        )
+
+    def _append(
+        self,
+        row: Row,
+        ours: str,
+        n: int,
+        interval: str,
+        held: int,
+        scale: str,
+        *,
+        extra: bool = False,
+        exact: bool = False,
+        why: str = "",
+    ) -> None:
+        told = (row.tested, row.says, row.where, ours, n, interval, held, scale)
+        kind = (row.main, extra or row.extra, exact)
+        self.append(Claim(*told, *kind, why=why, row=row))
 
     def _told(self) -> list[Claim]:
         """The claims; where one record is a smoke test, none of them is judged."""
@@ -168,6 +176,34 @@ class Sheet(list[Claim]):
         runs = [run] if isinstance(run, Run) else list(run)
         self.runs += [one for one in runs if one not in self.runs]
         return runs
+
+    # How pages that are not converted yet write their claims, one call each.
+
+    def claim(self, run: Runs, statement: str, quote: str, value: BySeed, **rest: Any):
+        row = self._row(statement, quote, **rest)
+        if not row.is_bound:
+            raise ValueError(f"claim {statement!r} could not fail: give it a bound")
+        self._value(row, run, value)
+
+    def order(self, statement: str, quote: str, values: Any, **rest: Any) -> None:
+        self._order(self._row(statement, quote, **rest), values)
+
+    def extra(self, run: Runs, statement: str, value: BySeed, **rest: Any) -> None:
+        self._value(self._row(statement, "", **rest), run, value)
+
+    def exact(
+        self, statement: str, quote: str, ours: str, *, held: int, n: int, **rest: Any
+    ) -> None:
+        row = self._row(statement, quote, exact=True, **rest)
+        self.add(row, (ours, held, n))
+
+    def not_run(self, statement: str, quote: str, **rest: Any) -> None:
+        self._idle(self._row(statement, quote, **rest))
+
+    def _row(self, tested: str, says: str, **rest: Any) -> Row:
+        rest["show"] = rest.get("show") or self.show
+        day = datetime.date(2026, 1, 1)
+        return Row(id="", tested=tested, says=says, registered=day, **rest)
 
 
 def _scale(runs: Sequence[Run]) -> str:
@@ -196,17 +232,3 @@ def _few(run: Run) -> str:
 
 def _seconds(record: Record, arm: str, seed: int) -> float:
     return record.members[f"{arm}|{seed}"]["seconds"]
-
-
-def _within(
-    at_least: float | None,
-    at_most: float | None,
-    above: float | None,
-    below: float | None,
-) -> Callable[[float], bool]:
-    return lambda value: (
-        (at_least is None or value >= at_least)
-        and (at_most is None or value <= at_most)
-        and (above is None or value > above)
-        and (below is None or value < below)
-    )

@@ -3,10 +3,9 @@
     crossing      first logged epoch at which a value gets to a level
     lasting       first logged epoch from which on a value stays above a level
     peak          epoch of the largest value
-    fitted, generalised, delay       when a training set and a test set are learned
-    difference, lead, ratio, growth  of what is known by seed
+    difference, lead, ratio, times, growth  of what is known by seed
     average       over the time of training
-    onset, spikes                    where a loss that was small jumps up
+    spikes        where a loss that was small jumps up
 
 An epoch that never comes is infinite, and each function says what comes of it. NaN is a
 value that does not exist: nothing here turns it into a number.
@@ -15,13 +14,9 @@ value that does not exist: nothing here turns it into a number.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 from pandas import DataFrame, Series
-
-if TYPE_CHECKING:
-    from grokbook.evidence.run import Run
 
 
 def crossing(
@@ -80,42 +75,6 @@ def peak(table: DataFrame) -> Series:
     return _first_true(table == table.max())
 
 
-def fitted(
-    run: Run, *, accuracy: float | None = None, loss: float | None = None
-) -> Series:
-    """First logged epoch at which the training set is learned, or infinity.
-
-    Learned is ``train_accuracy`` at or above a share, or ``train_loss`` at or below a
-    value: papers use either, so exactly one is given.
-    """
-    return _learned(run, "train", accuracy, loss)
-
-
-def generalised(
-    run: Run, *, accuracy: float | None = None, loss: float | None = None
-) -> Series:
-    """The same of the test set: the grokking epoch."""
-    return _learned(run, "test", accuracy, loss)
-
-
-def _learned(run: Run, part: str, share: float | None, value: float | None) -> Series:
-    if (share is None) == (value is None):
-        raise ValueError("learning is told by one of accuracy and loss")
-    if share is not None:
-        return run.first(f"{part}_accuracy", at_least=share)
-    return run.first(f"{part}_loss", at_most=value)
-
-
-def delay(
-    run: Run, *, accuracy: float | None = None, loss: float | None = None
-) -> Series:
-    """Epochs from `fitted` to `generalised` by one measure; infinite without both."""
-    return difference(
-        generalised(run, accuracy=accuracy, loss=loss),
-        fitted(run, accuracy=accuracy, loss=loss),
-    )
-
-
 def paired(*values: Series) -> list[Series]:
     """The same values for the seeds that all of them have, in the order of the first.
 
@@ -155,6 +114,16 @@ def ratio(upper: Series, lower: Series) -> Series:
     return (upper / lower.mask(both, 1)).mask(both, 1).mask(np.isinf(upper), math.inf)
 
 
+def times(slow: Series, quick: Series) -> Series:
+    """How many times as late one event comes as one that is said to come sooner.
+
+    0 where the one said to come sooner never comes, whether or not the other one does;
+    else as `ratio`.
+    """
+    slow, quick = paired(slow, quick)
+    return ratio(slow, quick).mask(np.isinf(quick), 0.0)
+
+
 def growth(start: Series, end: Series) -> Series:
     """How many times a size at the start the size at the end is.
 
@@ -181,22 +150,6 @@ def average(table: DataFrame) -> Series:
         enough = len(values) > 1
         area = np.trapezoid(values, epochs) if enough else math.nan
         found[seed] = float(area / (epochs[-1] - epochs[0])) if enough else math.nan
-    return Series(found, dtype=float)
-
-
-def onset(trace: DataFrame, *, quiet: float = 1e-3, loud: float = 0.1) -> Series:
-    """First of the `spikes` of each column of a trace, or infinity for none.
-
-    A column may be shorter than the others (a seed that ended early): what is NaN at
-    its end is not part of it. A column of NaN alone, a seed without a trace, is NaN.
-    """
-    found = {}
-    for seed, column in trace.items():
-        loss = column.loc[: column.last_valid_index()]
-        found[seed] = math.nan
-        if loss.notna().any():
-            first = spikes(loss, quiet=quiet, loud=loud)[:1]
-            found[seed] = float(first[0]) if first else math.inf
     return Series(found, dtype=float)
 
 

@@ -7,8 +7,11 @@ training keys of their members, is written down by the page and never guessed.
 import hashlib
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from pandas import DataFrame
 
 from grokbook import papers, project
 from grokbook.errors import NoRecord
@@ -48,15 +51,44 @@ def record(
     return found
 
 
-def stored(name: str, **how: Any) -> Record | None:
-    """The same, or None where there is no record yet: the page then says "not run".
+def stored(name: str, **how: Any) -> Record:
+    """The same, or a record without members where there is none yet.
 
-    One that is damaged or stale is an error here too.
+    It is false, and its arms have no seeds: the page says "not run" of them. One that
+    is damaged or stale is an error here too.
     """
     try:
         return record(name, **how)
     except NoRecord:
-        return None
+        scale = how.get("scale", "best")
+        plan = papers.get(name, "paper" if scale == "best" else scale)
+        rows = DataFrame(columns=["arm", "seed", "epoch"])
+        return Record(Path(), plan, rows, {"members": {}})
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page with the parameters that it was executed with: what it reads it asks for.
+
+    ``name`` is its id, "<paper>/<id>".
+    """
+
+    name: str
+    scale: str = "best"
+    retrain: bool = False
+    device: str = "auto"
+
+    def record(
+        self, name: str = "", *, arms: Iterable[str] = (), scale: str = ""
+    ) -> Record:
+        """The record of an experiment, see `stored`; the page's namesake unless given.
+
+        A name without a paper is of the page's own paper.
+        """
+        paper = self.name.partition("/")[0]
+        whole = name if "/" in name else f"{paper}/{name}" if name else self.name
+        how = {"retrain": self.retrain, "device": self.device}
+        return stored(whole, arms=arms, scale=scale or self.scale, **how)
 
 
 def read() -> list[dict[str, Any]]:

@@ -49,6 +49,8 @@ class Run:
 
         Epochs outside of the bounds of a seed are NaN too.
         """
+        if not self.seeds:
+            return DataFrame(dtype=float)
         table = self.record.series(self.arm, column).reindex(columns=self.seeds)
         epochs = table.index.to_numpy(dtype=float)[:, None]
         lower, upper = (_by_seed(bound, self.seeds) for bound in (since, until))
@@ -56,6 +58,8 @@ class Run:
 
     def trace(self) -> DataFrame:
         """The loss of every step, where it was kept: steps down, seeds across."""
+        if not self.seeds:
+            return DataFrame(dtype=float)
         return self.record.trace(self.arm).reindex(columns=self.seeds)
 
     def first(
@@ -77,6 +81,43 @@ class Run:
             above=above,
             below=below,
         )
+
+    def fitted(
+        self, *, accuracy: float | None = None, loss: float | None = None
+    ) -> Series:
+        """First logged epoch at which the training set is learned, or infinity.
+
+        Learned is ``train_accuracy`` at or above a share, or ``train_loss`` at or below
+        a value: papers use either, so exactly one is given.
+        """
+        return self._learned("train", accuracy, loss)
+
+    def generalised(
+        self, *, accuracy: float | None = None, loss: float | None = None
+    ) -> Series:
+        """The same of the test set: the grokking epoch."""
+        return self._learned("test", accuracy, loss)
+
+    def delay(
+        self, *, accuracy: float | None = None, loss: float | None = None
+    ) -> Series:
+        """Epochs from `fitted` to `generalised`; infinite without both."""
+        late = self.generalised(accuracy=accuracy, loss=loss)
+        return events.difference(late, self.fitted(accuracy=accuracy, loss=loss))
+
+    def onset(self, column: str = "test_accuracy", *, above: float = 0.9) -> Series:
+        """First logged epoch from which on a column stays above a level, or infinity.
+
+        The onset of Tiwari et al. 2026, see `events.lasting`.
+        """
+        return events.lasting(self.series(column), above=above)
+
+    def _learned(self, part: str, share: float | None, value: float | None) -> Series:
+        if (share is None) == (value is None):
+            raise ValueError("learning is told by one of accuracy and loss")
+        if share is not None:
+            return self.first(f"{part}_accuracy", at_least=share)
+        return self.first(f"{part}_loss", at_most=value)
 
     def last(self, column: str, *, otherwise: float = math.nan) -> Series:
         """The last value measured; that of a seed that ended early is its own last."""

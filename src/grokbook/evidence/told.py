@@ -9,17 +9,18 @@ from pandas import Series
 _PERCENT = re.compile(r"(?<=\d)%")
 
 
-def told(values: Series, show: str = "{:,.0f}") -> str:
+def told(values: Series, show: str = "{:,.0f}", *, nothing: str = "not run") -> str:
     """Median and range over seeds in words, for the prose of a page.
 
     The median is the lower of two middle ones, as in a claim, so that it is a seed's
     value. Two seeds have no middle: both are told. Where all values print alike, as
     that of one seed does, there is no range.
     An epoch that never comes is infinite and reads "never"; a value that does not
-    exist reads "no value", of the seeds that lack it. ValueError without any seed.
+    exist reads "no value", of the seeds that lack it. ``nothing`` is said where there
+    is no seed: of an arm that nobody trained.
     """
     if values.empty:
-        raise ValueError("a sentence needs the value of at least one seed")
+        return nothing
     found = [float(value) for value in values]
     lacking = [str(seed) for seed in values.index[values.isna()]]
     if lacking:  # as in a smoke test: of the others alone it would tell another story

@@ -81,6 +81,10 @@ class Record:
         """Training time of all members, added up."""
         return sum(about["seconds"] for about in self.members.values())
 
+    def __len__(self) -> int:
+        """How many members are recorded: a record without any is false."""
+        return len(self.members)
+
     def seeds(self, arm: str) -> list[int]:
         """Seeds recorded for an arm, in the order of the experiment."""
         return [s for s in self.experiment.seeds if member(arm, s) in self.members]

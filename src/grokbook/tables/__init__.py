@@ -8,7 +8,7 @@
 Not covered: the table of claims (`claims`), and what a number means (`evidence`).
 """
 
-from grokbook.tables.experiment import arms, flat, settings
+from grokbook.tables.experiment import arms, flat, settings, trained
 from grokbook.tables.html import Cell, Html, folded, grid, markup
 from grokbook.tables.origin import provenance
 from grokbook.tables.words import Prose, prose
@@ -25,4 +25,5 @@ __all__ = [
     "prose",
     "provenance",
     "settings",
+    "trained",
 ]

@@ -1,14 +1,41 @@
 """What was trained: the settings of an experiment beside the paper's, and its arms."""
 
 from collections.abc import Mapping
+from functools import cache
 from html import escape
+from pathlib import Path
 from typing import Any
 
+import yaml
+
+from grokbook import project
 from grokbook.experiment import Arm, Spec
 from grokbook.records import Record
 from grokbook.tables.html import Html, folded, number
 
 _UNSAID = "not stated"
+
+
+def trained(record: Record) -> Html:
+    """What a record was trained with, folded: `settings` and `arms`.
+
+    What the paper and its official code say of the same is in
+    book/<paper>/settings.yaml, by experiment: ``paper``, ``code`` and ``notes``, each
+    by setting name (see `flat`).
+    """
+    paper, name = record.name.split("/")
+    path = project.home() / "book" / paper / "settings.yaml"
+    said = _stated(path).get(name, {}) if path.is_file() else {}
+    parts = settings(record, **said), arms(record)
+    html, text = ("\n".join(getattr(p, k) for p in parts) for k in ("html", "text"))
+    return Html(html, text)
+
+
+@cache
+def _stated(path: Path) -> dict[str, dict[str, dict[str, str]]]:
+    with path.open(encoding="utf-8") as text:
+        found: dict[str, dict[str, dict[str, str]]] = yaml.safe_load(text)
+    return found
 
 
 def settings(
