@@ -33,10 +33,10 @@ import torch  # noqa: E402  (the variables above must be set first)
 import torch.nn.functional as F  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
+from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
 
 from grokbook import papers  # noqa: E402
 from grokbook.engine import build, device  # noqa: E402
-from grokbook.engine.journal import Journal  # noqa: E402
 from grokbook.experiment import Arm, Spec  # noqa: E402
 from grokbook.models import ResNet18, fast  # noqa: E402
 
@@ -256,9 +256,9 @@ def forward_and_backward_flop(name: str) -> float:
     data, model = build.start(settings, 0)
     rows = settings.batch_size or len(data.y_train)
     if settings.model.name == "resnet18":
-        from grokbook.engine import counted
-
-        return 3 * counted.forward_flop(settings) * rows
+        with FlopCounterMode(display=False) as counter, torch.no_grad():
+            model.eval()(data.x_train[:1])
+        return 3.0 * counter.get_total_flops() * rows
     over_rows = [*(f"layers.{k}" for k in range(1, 6)), "output", "mlp", "unembedding"]
     weights = [
         parameter.numel()
@@ -290,26 +290,6 @@ def measure(name: str, options: argparse.Namespace, top: float) -> None:
         pair = tuple(side.cpu_seconds(options.epochs) for side in sides)
         times += [pair] if round_ else []  # the first warms up
     row(name, times, forward_and_backward_flop(name), top)
-
-
-def measure_looks(options: argparse.Namespace) -> None:
-    """Print what the loss of every step and the states before a window cost a step."""
-    settings = papers.get("liu2026/fig01", "paper").arm("float32")
-    assert settings.window
-    alone = build.learner([(settings, 0)])
-    watched = build.learner([(settings, 0)])
-    journal = Journal([(settings, 0)], stacked=False)
-
-    def watch() -> None:
-        journal.note(watched.step())
-        journal.watch(watched)
-
-    against(
-        "CIFAR MLP of five hidden layers with trace and window, against without",
-        (watch, alone.step),
-        settings.window.every,
-        options.rounds,
-    )
 
 
 def measure_penalty(options: argparse.Namespace) -> None:
@@ -518,7 +498,6 @@ def main() -> None:
             measure_gpu(name, members, options, top)
     if options.device == "cpu" and not options.case:
         with fast.matmul(library):
-            measure_looks(options)
             measure_penalty(options)
     return None
 

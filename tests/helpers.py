@@ -40,6 +40,16 @@ def arm(name="plain", **changes):
     return Arm(name, **(settings | changes))
 
 
+def combination(one):
+    """What an arm combines, its numbers apart: data, network, loss, optimizer, ..."""
+    kinds = [one.dataset, one.model, one.loss, one.optimizer, one.schedule, one.augment]
+    kinds += [*one.wrappers, *one.penalties, *(one.later_loss or ())[1:]]
+    names = [spec and spec.name for spec in kinds]
+    looks = [*one.observables, *(one.rarely[1] if one.rarely else ())]
+    how = [one.dtype, one.autocast, one.eval_batch is None, one.batch_size is None]
+    return json.dumps([names, sorted(looks), how, one.stop is None])
+
+
 def experiment(*arms, seeds=(0, 1), name="prieto2025/fig06b"):
     """Some arms under the name of a figure, at smoke scale."""
     return Experiment(name, "smoke", arms or (arm(),), seeds)

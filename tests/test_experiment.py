@@ -11,9 +11,8 @@ from golden.arms import ARMS
 from helpers import ENCODER, MLP, arm, experiment
 
 from grokbook import names, papers
-from grokbook.experiment import LOOKS, SCALES, Arm, Experiment, Spec, Window
+from grokbook.experiment import LOOKS, SCALES, Arm, Experiment, Spec
 
-WINDOW = Window(Spec("spike", factor=3.0), ("core", "update"), length=5)
 CHANGES = {
     "name": "other",
     "dataset": Spec("modular", p=13),
@@ -43,7 +42,6 @@ CHANGES = {
     "through_nan": True,
     "autocast": "bfloat16",
     "batch_statistics": True,
-    "window": WINDOW,
 }
 
 
@@ -92,9 +90,6 @@ def test_numbers_below_one_are_refused_when_written():
     for changes in ({"epochs": 0}, {"batch_size": 0}, {"eval_batch": -1}):
         with pytest.raises(ValueError, match="must be at least 1"):
             arm(**changes)
-    for name in ("length", "every", "most"):
-        with pytest.raises(ValueError, match=f"window's {name} must be"):
-            replace(WINDOW, **{name: 0})
     with pytest.raises(ValueError, match="share a name"):
         experiment(arm(), arm())
     with pytest.raises(KeyError, match="no arm 'x'"):
@@ -140,8 +135,6 @@ def test_everything_in_the_golden_arms_exists(one):
         ({"keep_dtype": "nan"}, "'nan' is no torch dtype"),
         ({"observables": ("mood",)}, "unknown observable 'mood'"),
         ({"rarely": (5, ("mood",))}, "unknown observable 'mood'"),
-        ({"window": Window(Spec("luck"), ("core",))}, "unknown rule 'luck'"),
-        ({"window": replace(WINDOW, observables=("x",))}, "unknown observable 'x'"),
         (
             {"penalties": (Spec("radius", strength=1.0, site="mlp_out"),)},
             "unknown site of penalty 'radius' 'mlp_out'",
@@ -220,7 +213,6 @@ def test_everything_in_the_golden_arms_exists(one):
         ({"penalties": (Spec("l2"),)}, "strength"),
         ({"schedule": Spec("warmup", over=0)}, "over"),
         ({"loss": Spec("softmax_cross_entropy", smoothing=2.0)}, "smoothing is 2.0"),
-        ({"window": Window(Spec("spike", factor="big"), ("core",))}, "multiply"),
     ],
 )
 def test_names_that_do_not_exist_are_refused(changes, message):

@@ -120,26 +120,23 @@ def test_a_step_that_cannot_be_captured_goes_on_and_says_why(monkeypatch):
     assert len(calls) == device.WARM + 2
     assert captured.reason == "operation not permitted when stream is capturing"
     run = loop._Run([(arm(), 0)], "cpu", "torch", False, None)
-    run.learner._steps = {0: captured}
-    assert run.reasons() == {"not_captured": captured.reason}
+    run.learner.captured = {0: captured}
+    (result,) = run.to_the_end(lambda: False, lambda _: None)
+    assert result.info["not_captured"] == captured.reason
 
 
-def test_mapped_looks_wait_for_nothing():
-    one = build.learner(
-        [(arm(), seed) for seed in (0, 1)], stacked=True, host_driven=True
-    )
-    one.step()
-    names = [n for n, o in observables.OBSERVABLES.items() if o.mapped]
-    names = [
-        n
-        for n in names
-        if not observables.OBSERVABLES[n].needs & observables.PLACES.keys()
-    ]
-    names = [n for n in names if n not in ("fourier", "scale_free")]
-    one.observe(names, one.weights())
-    with Tape() as tape:
-        one.observe(names, one.weights())
-    assert not {name.split(".")[1] for name, _ in tape.calls} & set(WAITS)
+def test_a_stack_that_is_too_large_for_a_capture_is_told(monkeypatch):
+    """It shall be halved, and not run eagerly for good."""
+
+    def full():
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", full)
+    captured = device.Captured(lambda: None, "cuda")
+    for _ in range(device.WARM):
+        captured()
+    with pytest.raises(torch.OutOfMemoryError):
+        captured()
 
 
 # What a look sees --------------------------------------------------------------------
@@ -159,8 +156,7 @@ def test_everything_is_what_it_says():
     before = one.weights()
     one.step()
     assert one.phase()[0] == 2
-    one.look.before, one.look.grads = before, {n: p.grad for n, p in one.params.items()}
-    seen = one.look.snapshot({"train", "test", "step"}, has_step=True)
+    seen = one.snapshot({"train", "test", "step"}, before)
     x, y = one.feed.train
     assert (len(y), len(one.feed.test[1])) == (36, 85)
     logits = 0.5 * torch.func.functional_call(one.model, dict(one.params), (x,))
@@ -215,7 +211,7 @@ def test_curvature_is_that_of_the_exact_hessian():
     one = build.learner([(arm(**settings), 0)])
     for _ in range(5):
         one.step()
-    weights, function = one.look.objective()
+    weights, function = one.objective()
     names, shapes = list(weights), [w.shape for w in weights.values()]
     sizes = [w.numel() for w in weights.values()]
 
@@ -378,7 +374,7 @@ def test_the_objective_is_the_loss_of_the_step():
     ):
         one = build.learner([(arm(**ARMS[name]), 0)])
         one.step()
-        weights, function = one.look.objective()
+        weights, function = one.objective()
         assert float(function(weights)) == pytest.approx(float(one.step()), rel=1e-5)
 
 
@@ -463,8 +459,8 @@ def test_autocast_in_a_stack_and_in_a_look():
         for _ in range(3):
             loss = one.step()
         assert float(loss) == pytest.approx(float(losses_of_step[k]), rel=1e-2)
-    weights, function = one.look.objective()
-    _, wide = build.learner([(language(autocast=None), 1)]).look.objective()
+    weights, function = one.objective()
+    _, wide = build.learner([(language(autocast=None), 1)]).objective()
     assert float(function(weights)) == pytest.approx(float(wide(weights)), rel=1e-12)
 
 
@@ -484,7 +480,7 @@ def test_the_training_split_is_seen_as_a_step_sees_it():
         for _ in range(3):
             one.step()
         held = {name: b.clone() for name, b in one.buffers.items()}
-        seen[is_asked] = one.look.snapshot({"train", "test"}, has_step=False)
+        seen[is_asked] = one.snapshot({"train", "test"})
         for name, buffer in one.buffers.items():
             assert torch.equal(buffer, held[name])
         assert all(module.training for module in one.model.modules())

@@ -1,4 +1,4 @@
-"""The learner and its loop: alone = stacked, resumed = whole, windows, replay."""
+"""The learner and its loop: alone = stacked, resumed = whole."""
 
 import contextlib
 import errno
@@ -16,12 +16,12 @@ from pathlib import Path
 import pytest
 import torch
 from golden.arms import ARMS as GOLDEN
-from helpers import ENCODER, arm
+from helpers import ENCODER, arm, combination
 
 from grokbook import files, papers
 from grokbook.engine import build, device, learner, loop, state
 from grokbook.errors import Diverged, TrainingError
-from grokbook.experiment import Spec, Window
+from grokbook.experiment import Spec
 from grokbook.models import fast
 
 RESNET = {
@@ -136,27 +136,34 @@ def agree(in_stack, alone, rel=1e-6):
         )
 
 
-@pytest.mark.parametrize("name", papers.names())
-def test_member_alone_equals_member_in_a_stack(name):
-    """Every arm is stacked with those that differ in numbers only.
+def test_every_combination_in_the_papers_stacks():
+    """All that arms combine, once each: two in a stack, the last of them alone too.
 
-    The last of a stack is trained alone too: nobody else's numbers are its own.
+    Whatever numbers differ is stacked, and nobody else's numbers are one's own.
     """
-    every = papers.get(name, "smoke")
-    members = [(in_float64(a), seed) for a, seed in every.members()]
-    members.sort(key=lambda member: build.kind(member[0]))
-    for _, group in groupby(members, key=lambda member: build.kind(member[0])):
-        group = list(group)
-        together = loop.train(group, stacked=True)
-        assert [(one.arm, one.seed) for one in together] == group
-        for one in together:
-            last = one.rows[-1]
-            assert all(map(math.isfinite, (last["train_loss"], last["test_accuracy"])))
-        member, in_stack = group[-1], together[-1]
-        (alone,) = loop.train([member])
-        # ⊥Grad scales a joint tensor as one, with the rounding in its key part
-        joint = member[0].model.options.get("joint") and member[0].wrappers
-        agree(in_stack, alone, rel=1e-3 if joint else 1e-6)
+    seen = set()
+    for name in papers.names():
+        every = papers.get(name, "smoke")
+        members = [(in_float64(a), seed) for a, seed in every.members()]
+        members.sort(key=lambda member: build.kind(member[0]))
+        for _, group in groupby(members, key=lambda member: build.kind(member[0])):
+            group = list(group)
+            new = {combination(one) for one, _ in group} - seen
+            if not new:
+                continue
+            seen |= new
+            together = loop.train(group, stacked=True)
+            assert [(one.arm, one.seed) for one in together] == group
+            for one in together:
+                last = one.rows[-1]
+                losses = (last["train_loss"], last["test_accuracy"])
+                assert all(map(math.isfinite, losses)), (name, one.arm.name)
+            member, in_stack = group[-1], together[-1]
+            (alone,) = loop.train([member])
+            # ⊥Grad scales a joint tensor as one, with the rounding in its key part
+            joint = member[0].model.options.get("joint") and member[0].wrappers
+            agree(in_stack, alone, rel=1e-3 if joint else 1e-6)
+    assert len(seen) > 100
 
 
 @pytest.mark.parametrize("settings", ARMS.values(), ids=ARMS)
@@ -323,10 +330,10 @@ def test_training_leaves_the_callers_generator_alone():
 def test_batches_visit_every_row_once_in_a_pass():
     one, seen = build.learner([(arm(batch_size=12), 0)]), []
     for step in range(4):  # 48 rows
-        one.feed.fill(step, None)
+        one.feed.fill(step)
         seen += one.feed.batch[0].tolist()
     assert sorted(seen) == sorted(one.feed.train[0].tolist())
-    one.feed.fill(4, None)
+    one.feed.fill(4)
     assert one.feed.batch[0].tolist() != seen[:12]
 
 
@@ -384,100 +391,6 @@ def test_figures_start_at_log_p_with_norm_13():
     (result,) = loop.train([(replace(figure2, epochs=1, log=1), 42)])
     assert result.rows[0]["train_loss"] == pytest.approx(math.log(113), abs=0.02)
     assert result.rows[0]["weight_norm"] == pytest.approx(13.0, abs=0.1)
-
-
-# Windows and replay ------------------------------------------------------------------
-
-SPIKY = {
-    # a loss that jumps: without its correct logit a network that fits is at a loss
-    "later_loss": (230, Spec("correct_logit_zeroed", dtype="float32")),
-    "epochs": 400,
-    "log": 81,  # epoch 243 is logged while the window is open
-    "observables": ("core",),
-    "window": Window(
-        Spec("spike", factor=2.0, recent=20, past=40),
-        ("core", "update"),
-        length=8,
-        every=20,
-    ),
-}
-
-
-def test_a_window_opens_after_a_spike_and_is_replayed():
-    (result,) = loop.train([(arm(**SPIKY, trace=True), 0)])
-    (start,) = result.states
-    assert start == 220
-    inside = [r["epoch"] for r in result.rows if "update_norm" in r]
-    assert inside == list(range(start + 21, start + 29))
-    logged = [r["epoch"] for r in result.rows if r["epoch"] not in inside]
-    assert logged == [0, 81, 162, 324, 400]
-    recent, before = result.trace[start : start + 20], result.trace[:start][-40:]
-    assert max(recent) > 2 * sorted(before)[20]
-    saved = result.states[start]
-    rows = loop.replay(
-        (arm(**SPIKY), 0), saved, steps=28, observables=("core", "norms"), every=2
-    )
-    assert [row["epoch"] for row in rows] == list(range(start + 2, start + 29, 2))
-    assert [row["step_loss"] for row in rows] == result.trace[
-        start + 1 : start + 28 : 2
-    ]
-    assert "weight_norm" in rows[0]
-
-
-def test_windows_of_a_member_do_not_depend_on_its_neighbours(tmp_path):
-    one = in_float64(arm(**SPIKY))
-    calm = replace(one, name="calm", alpha=1e-9)
-    stacked = loop.train([(one, 0), (calm, 0)], stacked=True)
-    for member, found in zip([(one, 0), (calm, 0)], stacked, strict=True):
-        (alone,) = loop.train([member])
-        assert list(found.states) == list(alone.states)
-        assert [r["epoch"] for r in found.rows] == [r["epoch"] for r in alone.rows]
-        assert [set(r) for r in found.rows] == [set(r) for r in alone.rows]
-    assert stacked[0].states and not stacked[1].states
-    (start,) = stacked[0].states
-    rows = loop.replay(
-        (one, 0), stacked[0].states[start], steps=5, observables=["core"]
-    )
-    assert len(rows) == 5
-
-
-def test_a_window_survives_a_stop(tmp_path):
-    member = [(arm(**SPIKY, trace=True), 0)]
-    (whole,) = loop.train(member)
-    for pause in (3, 5, 10**9):
-        calls = iter(range(pause))
-        parts = loop.train(
-            member,
-            checkpoint=tmp_path / "c",
-            should_stop=lambda calls=calls: next(calls, None) is None,
-        )
-    assert same(whole, parts[0])
-    assert list(parts[0].states) == list(whole.states)
-
-
-def test_a_window_that_is_replayed_begins_before_its_rule_held():
-    seen = replace(SPIKY["window"], replay=True, observables=("update",))
-    spiky = arm(**SPIKY | {"window": seen}, trace=True)
-    (result,) = loop.train([(spiky, 0)])
-    (plain,) = loop.train([(arm(**SPIKY | {"window": None}, trace=True), 0)])
-    assert not result.states
-    assert result.info["windows"] == 1
-    assert result.trace == plain.trace
-    inside = {r["epoch"]: r for r in result.rows if "update_norm" in r}
-    assert list(inside) == list(range(201, 249))  # held at 240, twice 20 before it
-    for epoch, row in inside.items():
-        assert row["step_loss"] == result.trace[epoch - 1]
-    assert [r["epoch"] for r in result.rows if "train_loss" in r] == [
-        r["epoch"] for r in plain.rows
-    ]
-    assert "train_loss" in inside[243]
-
-
-def test_a_window_that_never_opens_says_so():
-    calm = arm(**SPIKY | {"later_loss": None})
-    (result,) = loop.train([(calm, 0)])
-    assert result.info["windows"] == 0
-    assert not result.states
 
 
 # What goes wrong ---------------------------------------------------------------------
@@ -545,55 +458,49 @@ def rewritten(checkpoint, change, members):
     state.write(checkpoint, identity, content)
 
 
-@pytest.mark.parametrize(
-    ("damage", "reason"),
-    [
-        (lambda path: path.write_bytes(b""), "is damaged"),
-        (lambda path: path.write_bytes(b"no checkpoint"), "is damaged"),
-        (
-            lambda path: path.write_bytes(path.read_bytes()[:-100]),
-            "is damaged",
-        ),
-        (
-            lambda path: path.write_bytes(path.read_bytes().replace(b"2", b"9", 1)),
-            "has format 9, not 2",
-        ),
-        (lambda path: of_another(path, (arm(alpha=2.0), 0)), "belongs to"),
-        (lambda path: of_another(path, (arm(), 1)), "belongs to"),
-        (of_another_torch, "belongs to"),
-    ],
-    ids=["empty", "text", "cut", "format", "another arm", "another seed", "PyTorch"],
-)
-def test_a_checkpoint_that_does_not_fit_is_kept_aside(tmp_path, damage, reason):
-    checkpoint = tmp_path / "checkpoint"
-    members = paused(checkpoint)
-    damage(checkpoint)
-    content = checkpoint.read_bytes()
+def test_a_checkpoint_that_does_not_fit_is_kept_aside(tmp_path):
+    """Damaged, foreign, or right by its digest and wrong inside: it ends no call."""
+    members, checkpoint = [(arm(), 0)], tmp_path / "checkpoint"
     (whole,) = loop.train(members)
-    with pytest.warns(UserWarning, match=f"checkpoint {reason}.* kept aside"):
-        (found,) = loop.train(members, checkpoint=checkpoint)
-    assert same(found, whole)
-    assert (tmp_path / "checkpoint.aside").read_bytes() == content
+
+    def write(change):
+        return lambda path: path.write_bytes(change(path.read_bytes()))
+
+    def inside(change):
+        return lambda path: rewritten(path, change, members)
+
+    damages = [
+        write(lambda _: b""),
+        write(lambda _: b"no checkpoint"),
+        write(lambda old: old[:-100]),
+        write(lambda old: old.replace(b"3", b"9", 1)),  # of another format
+        lambda path: of_another(path, (arm(alpha=2.0), 0)),
+        lambda path: of_another(path, (arm(), 1)),
+        of_another_torch,
+        inside(lambda c: c["learner"].update(step=31)),
+        inside(lambda c: c["learner"].update(step=-1)),
+        inside(lambda c: c["learner"].pop("params")),
+        inside(lambda c: c["learner"].update(moments=None)),
+        inside(lambda c: c["learner"]["params"].update({"layers.1.weight": ONE})),
+        inside(lambda c: c["series"]["rows"].pop()),
+        inside(lambda c: c["series"].pop("rows")),
+        inside(lambda c: c.pop("series")),
+        inside(lambda c: c.update(seconds=-1.0)),
+        inside(lambda c: c.update(seconds=math.nan)),
+        inside(lambda c: c.update(seconds="long")),
+    ]
+    for number, damage in enumerate(damages):
+        paused(checkpoint)
+        damage(checkpoint)
+        content = checkpoint.read_bytes()
+        with pytest.warns(UserWarning, match="the checkpoint checkpoint .* kept aside"):
+            (found,) = loop.train(members, checkpoint=checkpoint)
+        assert same(found, whole), number
+        aside = tmp_path / f"checkpoint.aside{number or ''}"
+        assert aside.read_bytes() == content
 
 
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        (lambda c: c["learner"].update(step=31), "is at epoch 31 of 30"),
-        (lambda c: c["learner"].update(step=-1), "is at epoch -1 of 30"),
-        (lambda c: c["journal"]["rows"].pop(), "lacks rows"),
-        (lambda c: c["journal"].pop("rows"), "lacks 'rows'"),
-    ],
-    ids=["beyond the end", "negative", "a row less", "no rows"],
-)
-def test_a_checkpoint_with_a_wrong_content_is_kept_aside(tmp_path, change, reason):
-    checkpoint = tmp_path / "checkpoint"
-    members = paused(checkpoint)
-    rewritten(checkpoint, change, members)
-    with pytest.warns(UserWarning, match=f"checkpoint {reason}"):
-        loop.train(members, checkpoint=checkpoint)
-
-
+ONE = torch.ones(1)
 KILLED = """
 import json, os, signal, sys
 from pathlib import Path

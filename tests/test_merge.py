@@ -51,7 +51,7 @@ def folder(tmp_path):
         result(a, 0, loss=9.0, kept=KEPT),
         result(b, 0, kept=KEPT, trace=[2.0, 3.0]),
     ]
-    more += [result(b, 1, loss=7.0, states={10: {"w": torch.ones(1)}})]
+    more += [result(b, 1, loss=7.0)]
     records.add(paper(), more, tmp_path / "gpu")
     return tmp_path / "gpu"
 
@@ -88,7 +88,6 @@ def test_what_lies_beside_comes_along(into, folder):
     assert torch.equal(record.weights("b", 0, 0)["w"], KEPT[0]["w"])
     assert record.trace("a")[0].tolist() == [1.0]
     assert record.trace("b")[0].tolist() == [2.0, 3.0]
-    assert list(record.states("b", 1)) == [10]
 
 
 def test_a_member_brings_its_metadata_as_they_are(into, folder):

@@ -14,10 +14,8 @@ from grokbook.observables import (
     UPDATE_BINS,
     Seen,
     Snapshot,
-    burst,
     observe,
     places,
-    spike,
 )
 
 # Those below have tests of their own: a snapshot of anything is not enough for them.
@@ -338,50 +336,6 @@ def test_curvature_of_a_valley():
     deviation = 4 * (share * (1 - share) / 19) ** 0.5
     assert values["hessian_trace_error"] == pytest.approx(deviation)
     assert deviation > 0.1
-
-
-def test_the_rule_of_a_window_that_is_told_nothing():
-    """Twice the median of 200 losses, by one of the 50 after them."""
-    assert spike([1.0] * 249 + [2.1])
-    assert not spike([1.0] * 249 + [2.0])
-    assert not spike([1.0] * 248 + [2.1])  # too few
-    assert spike([1.0] * 200 + [2.1] + [1.0] * 49)
-    assert not spike([1.0] * 200 + [2.1] + [1.0] * 50)
-    # the median is that of all 200, and of nothing older
-    sinking = [10.0] * 120 + [1.0] * 80 + [5.0] * 50
-    assert not spike(sinking)
-    assert spike([100.0] * 500 + [1.0] * 200 + [5.0] * 50)
-
-
-def test_the_rule_of_a_window():
-    """A planted spike, too few losses, noise, and a spike that is not recent."""
-    calm = [1.0 + 0.1 * (k % 2) for k in range(300)]
-    how = {"factor": 3.0, "recent": 50, "past": 200}
-    assert not spike(calm, **how)
-    for place in (250, 299):
-        planted = calm.copy()
-        planted[place] = 3.4
-        assert spike(planted, **how)
-        planted[place] = 3.0
-        assert not spike(planted, **how)
-    planted = calm.copy()
-    planted[249] = 9.0
-    assert not spike(planted, **how)
-    assert not spike([1.0] * 248 + [9.0], **how)
-
-
-def test_the_rule_of_a_slingshot():
-    """A loud step after a quiet one, if it is recent; an early rise is none."""
-    assert not burst([])
-    assert not burst([1e-8] * 100)
-    assert burst([1e-8] * 100 + [0.1])
-    assert not burst([1e-8] * 100 + [0.09])
-    assert not burst([2e-6] * 100 + [5.0])
-    assert burst([1e-8] + [5.0] * 50)
-    assert not burst([1e-8] + [5.0] * 40)  # what is quiet is no older than the rise
-    assert not burst([1e-8] * 10 + [5.0] + [1e-8] * 50)
-    assert burst([1e-8] * 10 + [5.0] + [1e-8] * 50, recent=51)
-    assert burst([1e-3] * 60 + [5.0], quiet=1e-3, loud=1.0)
 
 
 # Feature inflation -------------------------------------------------------------------

@@ -443,22 +443,6 @@ class TestTraces:
             records.load(two, tmp_path).trace("a")
 
 
-def test_states_to_replay_from(two, path, tmp_path):
-    state = {"params": {"w": torch.ones(2)}, "epoch": 10, "names": ["w"]}
-    assert records.load(two, tmp_path).states("a", 0) == {}
-    records.add(two, [result(two.arms[0], 0, states={10: state})], tmp_path)
-    place = records.states_path(two.name, two.scale, tmp_path)
-    records.add(two, [result(two.arms[1], 1)], tmp_path)
-    record = records.load(two, tmp_path)
-    found = record.states("a", 0)[10]
-    assert torch.equal(found["params"]["w"], torch.ones(2))
-    assert (found["epoch"], found["names"]) == (10, ["w"])
-    assert record.states("b", 1) == {}
-    place.write_bytes(place.read_bytes()[:100])
-    with pytest.raises(RecordError, match="cannot be read as kept states"):
-        records.load(two, tmp_path).states("a", 0)
-
-
 class TestDamage:
     """Whatever became of a file: one sentence that names it, and it is not used."""
 
@@ -656,7 +640,6 @@ class TestWriting:
         [
             (pq, "write_table"),
             (safetensors.torch, "save_file"),
-            (torch, "save"),
             (files.os, "replace"),
             (Path, "mkdir"),
         ],
@@ -666,7 +649,7 @@ class TestWriting:
     ):
         before = contents(tmp_path)
         monkeypatch.setattr(module, function, fail)
-        much = result(two.arms[1], 1, kept=KEPT, trace=[1.0], states={0: {}})
+        much = result(two.arms[1], 1, kept=KEPT, trace=[1.0])
         with pytest.raises(
             RecordError, match="cannot be written .*free some"
         ) as caught:

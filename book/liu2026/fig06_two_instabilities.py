@@ -69,10 +69,11 @@ def windows(run):
     curvature and the v of that step.
     """
     frame, found = run.record.frame, {}
-    for seed in run.seeds if "step_loss" in frame else []:
-        rows = frame[(frame["seed"] == seed) & frame["step_loss"].notna()]
+    for seed in run.seeds if ADAM in frame else []:
+        rows = frame[frame["seed"] == seed]
+        rows = rows[rows[ADAM].notna() & (rows["epoch"].diff() == 1)]
         onset = rows["epoch"][rows["train_loss"] >= 0.1].min()
-        rows = rows.set_index(rows["epoch"] - onset)
+        rows = rows.set_index(rows["epoch"] - onset).loc[-110:70]
         if len(rows.loc[:-STEPS]):
             found[seed] = rows
     return found

@@ -10,15 +10,14 @@ everything turns into JSON and back, so a record can hold it whole.
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 SCALES = ("paper", "laptop", "smoke")  # best evidence first
 # Fields of an arm that say how it is called and looked at, not what is trained.
 LOOKS = frozenset(
     ["name", "log", "observables", "rarely", "keep", "keep_dtype", "keep_seeds"]
-    + ["trace", "window", "eval_batch", "through_nan"]
-    + ["batch_statistics"]
+    + ["trace", "eval_batch", "through_nan", "batch_statistics"]
 )
 
 
@@ -36,33 +35,6 @@ class Spec:
     def __str__(self) -> str:
         options = ", ".join(f"{k}={v}" for k, v in self.options.items())
         return f"{self.name}({options})"
-
-
-@dataclass(frozen=True)
-class Window:
-    """A stretch of steps that is observed densely, opened by a rule on past losses.
-
-    Every ``every`` steps the ``rule`` (a Spec of ``names``) sees the losses of all
-    steps so far. When it holds, the state of ``every`` steps earlier is kept for a
-    replay, and each of the next ``length`` steps is observed with ``observables``. At
-    most ``most`` windows open, one after the other.
-
-    ``replay``: the window begins before the rule held. The state of twice ``every``
-    steps earlier is trained again at the end, each of its steps until ``length`` after
-    the rule held is observed, and no state is left behind.
-    """
-
-    rule: Spec
-    observables: tuple[str, ...]
-    length: int = 200
-    every: int = 50
-    most: int = 1
-    replay: bool = False
-
-    def __post_init__(self):
-        for name in ("length", "every", "most"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"a window's {name} must be at least 1")
 
 
 @dataclass(frozen=True)
@@ -89,9 +61,8 @@ class Arm:
     ones that are measured at fewer epochs, which are logged even where ``log`` skips
     them. ``keep``: epochs whose weights are stored beside the record, rounded to
     ``keep_dtype`` and for ``keep_seeds`` alone if these are given. ``trace``: keep the
-    loss of every step, to four digits. ``window``: dense looks where a rule says so.
-    ``eval_batch``: evaluate so many rows at a time, as many of the training as of the
-    test set.
+    loss of every step, to four digits. ``eval_batch``: evaluate so many rows at a time,
+    as many of the training as of the test set.
     ``through_nan``: a loss that becomes NaN is recorded and does not end the training.
     ``batch_statistics``: the training split is looked at as a step sees it, with batch
     norm reading its statistics, not the running ones; dropout stays off.
@@ -122,7 +93,6 @@ class Arm:
     augment: Spec | None = None
     eval_batch: int | None = None
     trace: bool = False
-    window: Window | None = None
     through_nan: bool = False
     autocast: str | None = None
     batch_statistics: bool = False
@@ -159,10 +129,7 @@ class Arm:
 
     @staticmethod
     def from_json(plain: dict[str, Any]) -> "Arm":
-        values = {k: _unplain(v) for k, v in plain.items() if k != "window"}
-        if window := plain.get("window"):
-            values["window"] = Window(**{k: _unplain(v) for k, v in window.items()})
-        return Arm(**values)
+        return Arm(**{name: _unplain(value) for name, value in plain.items()})
 
     def training_key(self) -> str:
         """Identity of what is trained: name, looks and observables left out of it."""
@@ -232,8 +199,7 @@ class Result:
     """One finished member: its series, what it was asked to keep, its cost.
 
     ``rows``: one dictionary of observables per logged epoch. ``kept``: weights by
-    epoch. ``trace``: the loss of every step, where the arm asks for it. ``states``:
-    by epoch, the states before each window, from which training can be replayed.
+    epoch. ``trace``: the loss of every step, where the arm asks for it.
     """
 
     arm: Arm
@@ -243,7 +209,6 @@ class Result:
     seconds: float
     info: dict[str, Any]
     trace: list[float] | None = None
-    states: dict[int, dict[str, Any]] = field(default_factory=dict)
 
 
 def _digest(plain: dict[str, Any]) -> str:
@@ -254,8 +219,6 @@ def _digest(plain: dict[str, Any]) -> str:
 def _plain(value: Any) -> Any:
     if isinstance(value, Spec):
         return {"name": value.name, **{k: _plain(v) for k, v in value.options.items()}}
-    if isinstance(value, Window):
-        return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
     if isinstance(value, tuple | list):
         return [_plain(item) for item in value]
     return value

@@ -66,7 +66,6 @@ CHOICES: dict[str, dict[str, Any]] = {
         f.__name__: f for f in (schedules.staircase, schedules.cosine, schedules.warmup)
     },
     "augment": {"crop_flip": datasets.crop_flip},
-    "rule": observables.RULES,
 }
 
 
@@ -102,14 +101,11 @@ def specs(arm: Arm) -> Iterator[tuple[str, Spec]]:
         yield "penalty", penalty
     if arm.later_loss:
         yield "loss", arm.later_loss[1]
-    if arm.window:
-        yield "rule", arm.window.rule
 
 
 def observed(arm: Arm) -> set[str]:
     """The names of all observables that an arm asks for, at whatever epochs."""
-    names = {*arm.observables, *(arm.rarely[1] if arm.rarely else ())}
-    return names | {*(arm.window.observables if arm.window else ())}
+    return {*arm.observables, *(arm.rarely[1] if arm.rarely else ())}
 
 
 def check(arm: Arm) -> None:
@@ -252,8 +248,6 @@ def _try(arm: Arm) -> None:
         schedule = resolve("schedule", arm.schedule)
         for step in {0, arm.epochs // 2, arm.epochs - 1}:
             schedule(step, arm.epochs, **options(arm.schedule))
-    if arm.window:
-        resolve("rule", arm.window.rule)([1.0] * 1000, **options(arm.window.rule))
 
 
 def places(model: Spec) -> tuple[str, ...]:

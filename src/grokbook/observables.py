@@ -14,10 +14,9 @@ The formulas are in ``grokbook.metrics``. A new observable needs its function he
 nothing else; ``mapped=False`` takes the members of a stack one by one.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from statistics import median
 from typing import Any
 
 import torch
@@ -529,39 +528,3 @@ def observe(
         every = [measure(snapshot.member(k), rest) for k in range(members)]
         values |= {n: torch.stack([one[n] for one in every]) for n in every[0]}
     return values
-
-
-def spike(
-    losses: Sequence[float], *, factor: float = 2.0, recent: int = 50, past: int = 200
-) -> bool:
-    """Whether a recent loss is above ``factor`` times the median of those before.
-
-    The rule of a ``Window``: it sees the losses of all steps so far, and says no while
-    there are fewer than ``recent + past`` of them.
-    """
-    if len(losses) < recent + past:
-        return False
-    before = losses[-recent - past : -recent]
-    return max(losses[-recent:]) > factor * median(before)
-
-
-def burst(
-    losses: Sequence[float],
-    *,
-    quiet: float = 1e-6,
-    loud: float = 0.1,
-    recent: int = 50,
-) -> bool:
-    """Whether a loss that had been at most ``quiet`` is ``loud`` in the recent steps.
-
-    The rule of a ``Window`` for the slingshots of Liu et al. 2026; ``evidence.spikes``
-    counts them afterwards. With ``quiet`` far below the loss of a network that has just
-    learned its data, early oscillations do not count.
-    """
-    place = max(len(losses) - recent, 0)
-    return max(losses[place:], default=0.0) >= loud and (
-        min(losses[:place], default=loud) <= quiet
-    )
-
-
-RULES: dict[str, Callable[..., bool]] = {"spike": spike, "burst": burst}

@@ -20,6 +20,8 @@ from grokbook.experiment import Arm, Member, Spec
 from grokbook.names import options, resolve
 from grokbook.optimizers import SGD, AdamW
 
+Rows = tuple[Tensor, Tensor]  # inputs and labels
+
 
 def start(arm: Arm, seed: int) -> tuple[Data, torch.nn.Module]:
     """Data and initial network of one member, from its seed and nothing else.
@@ -199,8 +201,8 @@ class Feed:
     """The rows of every step and look: all of them, or batches from (seed, step).
 
     ``train`` and ``test`` are whole splits on the device, (members, rows, ...) of a
-    stack; ``batch`` is what the next step trains on and stays in place. Rows that are
-    augmented or read as needed stay where they are until their turn comes.
+    stack; ``batch`` is what the next step trains on and stays in place on a GPU. What
+    is augmented stays on the host until its turn comes.
     """
 
     def __init__(
@@ -223,87 +225,94 @@ class Feed:
         rows = len(data[0].y_train)
         self.size = min(arm.batch_size or rows, rows)
         self.is_whole = not arm.batch_size or arm.batch_size > rows
-        self._orders: dict[int, tuple[int, Tensor]] = {}
-        self._splits: dict[str, tuple[Tensor, Tensor]] = {}
-        self.batch: tuple[Tensor, Tensor] = ()  # type: ignore[assignment]
+        self._order: tuple[int, Tensor] = (-1, torch.empty(0))
+        self._splits: dict[str, Rows] = {}
+        self.batch: Rows = ()  # type: ignore[assignment]
 
     @property
-    def train(self) -> tuple[Tensor, Tensor]:
+    def train(self) -> Rows:
         return self._split("train")
 
     @property
-    def test(self) -> tuple[Tensor, Tensor]:
+    def test(self) -> Rows:
         return self._split("test")
 
-    def _split(self, which: str) -> tuple[Tensor, Tensor]:
+    def _split(self, which: str) -> Rows:
         if which not in self._splits:
             rows = torch.arange(len(getattr(self.data[0], f"y_{which}")))
             self._splits[which] = self.rows(which, rows)
         return self._splits[which]
 
-    def rows(self, which: str, rows: Tensor) -> tuple[Tensor, Tensor]:
+    def rows(self, which: str, rows: Tensor) -> Rows:
         """Some rows of a split for a look, of every member, without random crops."""
-        return self._join([self._take(d, which, rows, False) for d in self.data])
+        every = [self._take(data, which, rows) for data in self.data]
+        if not self.stacked:
+            x, y = every[0]
+        else:
+            x, y = (torch.stack(part) for part in zip(*every, strict=True))
+        return x.to(self.device), y.to(self.device)
 
-    def fill(self, step: int, member: int | None) -> None:
-        """Put the rows of a step into ``batch``: of all members, or of one of a stack.
+    def _take(self, data: Data, which: str, rows: Tensor, random: bool = False) -> Rows:
+        x, y = (getattr(data, f"{axis}_{which}")[rows] for axis in "xy")
+        if self.augment:
+            x = self.augment(x, random=random)
+        return (x.to(self.floats) if x.is_floating_point() else x), y
+
+    def fill(self, step: int, member: int = 0) -> None:
+        """Put the rows of a step into ``batch``; augmented, of one member of a stack.
 
         The last batch of a pass is dropped when it is not full.
         """
-        if self.is_whole and not self.is_random:
-            if not self.batch:
-                self.batch = self.train
+        if self.augment is None:
+            if member == 0:
+                self._place(self._chosen(step))
             return
-        if member is None:
-            every = [self._drawn(k, step) for k in range(len(self.data))]
-            self._place(self._join(every))
+        rows = (
+            self._pass(step)[member] if not self.is_whole else torch.arange(self.size)
+        )
+        one = self._take(self.data[member], "train", rows, random=True)
+        if not self.stacked:
+            self._place((one[0].to(self.device), one[1].to(self.device)))
             return
-        x, y = self._drawn(member, step)
         if not self.batch:
-            self.batch = tuple(
-                t.to(self.device).expand(len(self.data), *t.shape).clone()
-                for t in (x, y)
-            )
-        for place, new in zip(self.batch, (x, y), strict=True):
+            count = len(self.data)
+            x, y = (t.to(self.device).expand(count, *t.shape).clone() for t in one)
+            self.batch = x, y
+        for place, new in zip(self.batch, one, strict=True):
             place[member].copy_(new)
 
-    def _place(self, new: tuple[Tensor, Tensor]) -> None:
+    def _chosen(self, step: int) -> Rows:
+        """The rows of a step out of the whole split, on the device."""
+        x, y = self.train
+        if self.is_whole:
+            return x, y
+        rows = self._pass(step)
+        if not self.stacked:
+            return x[rows[0]], y[rows[0]]
+        each = torch.arange(len(rows), device=rows.device)[:, None]
+        return x[each, rows], y[each, rows]
+
+    def _pass(self, step: int) -> Tensor:
+        """Numbers (members, size) of the rows of a step; a pass is drawn at once."""
+        count = len(self.data[0].y_train)
+        number, place = divmod(step, count // self.size)
+        if self._order[0] != number:
+            seeds = (seed * 1_000_003 + number for seed in self.seeds)
+            drawn = [
+                torch.randperm(count, generator=torch.Generator().manual_seed(seed))
+                for seed in seeds
+            ]
+            home = "cpu" if self.augment else self.device
+            self._order = number, torch.stack(drawn).to(home)
+        return self._order[1][:, place * self.size : (place + 1) * self.size]
+
+    def _place(self, new: Rows) -> None:
         """New rows in the old place, which a captured step reads."""
-        if not (self.batch and self.stays):
+        if not (self.batch and self.stays) or self.is_whole and not self.augment:
             self.batch = new
             return
         for place, tensor in zip(self.batch, new, strict=True):
             place.copy_(tensor)
-
-    def _drawn(self, k: int, step: int) -> tuple[Tensor, Tensor]:
-        data = self.data[k]
-        rows = len(data.y_train)
-        if self.is_whole:
-            return self._take(data, "train", torch.arange(rows), True)
-        per_pass = rows // self.size
-        passes, place = divmod(step, per_pass)
-        if self._orders.get(k, (-1,))[0] != passes:
-            generator = torch.Generator().manual_seed(
-                self.seeds[k] * 1_000_003 + passes
-            )
-            self._orders[k] = passes, torch.randperm(rows, generator=generator)
-        chosen = self._orders[k][1][place * self.size : (place + 1) * self.size]
-        return self._take(data, "train", chosen, True)
-
-    def _take(self, data: Data, which: str, rows: Tensor, random: bool):
-        x, y = (getattr(data, f"{axis}_{which}") for axis in "xy")
-        x = x[rows]
-        if self.augment:
-            x = self.augment(x, random=random)
-        return (x.to(self.floats) if x.is_floating_point() else x), y[rows]
-
-    def _join(self, every: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
-        """Rows of all members on the device, with a member axis of a stack."""
-        if not self.stacked:
-            x, y = every[0]
-            return x.to(self.device), y.to(self.device)
-        x, y = (torch.stack(part).to(self.device) for part in zip(*every, strict=True))
-        return x, y
 
     def looked_at(self) -> tuple[int, int]:
         """Rows of the train and the test split that averages are taken over."""

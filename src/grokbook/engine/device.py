@@ -122,7 +122,9 @@ class Captured:
             with torch.cuda.graph(graph, stream=side_stream()):
                 self.result = self.function()
             self.graph = graph
-        except Exception as error:  # whatever CUDA objects to, training can go on
+        except torch.OutOfMemoryError:  # of a stack that shall be halved
+            raise
+        except Exception as error:  # whatever else CUDA objects to, training can go on
             self.is_on, self.reason = False, str(error).partition("\n")[0]
             torch.cuda.synchronize()
             warnings.warn(

@@ -2,28 +2,30 @@
 
     state     parameters, buffers, moments, step; with a member axis when stacked
     step()    batch, forward pass, terms, backward pass, optimizer; returns the loss
-    observe() a Snapshot of now, and the observables of it
+    observe() observables of now, of whole splits or batch by batch
 
 A network is written for one member; the learner maps it over members. A step is made
 of ``_fill``, everything that the host decides (rows, masks, learning rate), and
-``_body``, which only reads and writes tensors, so that a GPU can replay it.
+``_body``, which only reads and writes tensors, so that a GPU can replay it. A look
+passes the splits in evaluation mode; second derivatives read the objective as a
+function of the weights, in float64 and by the plain form.
 """
-
-from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.func import functional_call, vmap
+from torch.utils._pytree import tree_map
 
+from grokbook import observables
 from grokbook.engine.device import Captured
-from grokbook.engine.look import Look
-from grokbook.models import fast, taps
+from grokbook.models import Transformer, fast, taps, without_norms
+from grokbook.observables import Seen, Snapshot
 from grokbook.optimizers import SGD, AdamW
 from grokbook.penalties import Forward
 
@@ -114,8 +116,7 @@ class Learner:
         self.has_dropout = any(
             isinstance(m, taps.Dropout) and m.p > 0 for m in model.modules()
         )
-        self._steps: dict[int, Captured] = {}
-        self.look = Look(self)
+        self.captured: dict[int, Captured] = {}  # the step, by the start of its phase
 
     # One pass of one member ---------------------------------------------------------
 
@@ -141,11 +142,6 @@ class Learner:
         with fast.off(), rounded:
             yield
 
-    def _objective(self, phase, params, buffers, x, y, alpha, numbers) -> Tensor:
-        tap = taps.Recorder() if self.sites else None
-        seen = self.forward(params, buffers, x, y, alpha, tap=tap)
-        return phase.value(seen, numbers, self.scale)
-
     def map(self, function: Callable, *arguments: Any) -> Any:
         """A function over members; a number that all share is not mapped."""
         if not self.stacked:
@@ -162,9 +158,9 @@ class Learner:
         """
         start, phase = self.phase()
         self._fill()
-        if start not in self._steps:
-            self._steps = {start: Captured(lambda: self._body(phase), self.device)}
-        value = self._steps[start]()
+        if start not in self.captured:
+            self.captured = {start: Captured(lambda: self._body(phase), self.device)}
+        value = self.captured[start]()
         self.step_count += 1
         return value
 
@@ -180,7 +176,7 @@ class Learner:
         else:
             if is_random:
                 torch.manual_seed(_seed(self.seeds[0], self.step_count))
-            self.feed.fill(self.step_count, None)
+            self.feed.fill(self.step_count)
         if self.schedule is not None:
             self._set_rates(self.schedule(self.step_count))
         if self.optimizer.host_driven:
@@ -196,8 +192,7 @@ class Learner:
     def _fill_by_member(self) -> None:
         """Rows and masks of a stack, each member's from its own seed, as if alone."""
         if self.has_dropout and not self.masks:
-            for k in range(len(self.seeds)):
-                self.feed.fill(self.step_count, k)
+            self.feed.fill(self.step_count)
             self._make_masks(self.feed.batch[0][0])
         for k, seed in enumerate(self.seeds):
             torch.manual_seed(_seed(seed, self.step_count))
@@ -217,14 +212,16 @@ class Learner:
 
     def _body(self, phase: Phase) -> Tensor:
         """One step on the rows, masks and rates that are there; waits for nothing."""
+
+        def objective(params, buffers, x, y, alpha, numbers) -> Tensor:
+            tap = taps.Recorder() if self.sites else None
+            seen = self.forward(params, buffers, x, y, alpha, tap=tap)
+            return phase.value(seen, numbers, self.scale)
+
         self.optimizer.zero_grad(set_to_none=True)
+        state = (self.params, {**self.buffers, **self.masks})
         values = self.map(
-            lambda *arguments: self._objective(phase, *arguments),
-            self.params,
-            {**self.buffers, **self.masks},
-            *self.feed.batch,
-            self.alpha,
-            phase.all_numbers,
+            objective, *state, *self.feed.batch, self.alpha, phase.all_numbers
         )
         values.sum().backward()
         if self.scale != 1:
@@ -234,18 +231,192 @@ class Learner:
         self.optimizer.step(values.detach)
         return values.detach()
 
+    # Looking ------------------------------------------------------------------------
+
+    def observe(self, names: Iterable[str], before: Params | None = None) -> Params:
+        """Observables now, by column; ``before``: the weights before the last step."""
+        known = observables.OBSERVABLES
+        chosen = {n for n in names if before or "step" not in known[n].needs}
+        averaged = {n for n in chosen if self.feed.chunk and known[n].averaged}
+        values = self._averages(averaged) if averaged else {}
+        if whole := chosen - averaged:
+            seen = self.snapshot(observables.needs(whole), before)
+            values |= observables.observe(seen, whole, stacked=self.stacked)
+        return values
+
+    def _averages(self, names: set[str]) -> Params:
+        """Observables averaged over batches of both splits, to bound the memory."""
+        totals: Params = {}
+        train, test = self.feed.looked_at()
+        for train_rows, test_rows in self.feed.chunks():
+            snapshot = Snapshot(
+                params=self.weights(),
+                train=self._see(
+                    *self.feed.rows("train", train_rows),
+                    batch_statistics=self.batch_statistics,
+                ),
+                test=self._see(*self.feed.rows("test", test_rows)),
+            )
+            found = observables.observe(snapshot, names, stacked=self.stacked)
+            for name, value in found.items():
+                is_test = name.startswith("test_")
+                rows, of = (test_rows, test) if is_test else (train_rows, train)
+                totals[name] = totals.get(name, 0.0) + value * (len(rows) / of)
+        return totals
+
+    @torch.no_grad()
+    def snapshot(self, needs: set[str], before: Params | None = None) -> Snapshot:
+        """What some observables read, of all rows; parameters are not copied."""
+        seen: dict[str, Any] = {"params": self._detached()}
+        places = observables.places(needs, self.model.places())  # type: ignore
+        if "train" in needs:
+            statistics = self.batch_statistics
+            seen["train"] = self._see(
+                *self.feed.train, places=places, batch_statistics=statistics
+            )
+        if "test" in needs:
+            seen["test"] = self._see(*self.feed.test, places=places)
+        if "scale_free" in needs:
+            seen["unit_losses"] = self._unit_losses()
+        if before is not None:
+            seen |= {"before": before, "grads": self.raw_grads()}
+        if "moments" in needs and isinstance(self.optimizer, AdamW):
+            spread = self.optimizer.spread()
+            seen["moments"] = dict(zip(self.params, spread, strict=True))
+        return Snapshot(**seen, objective=self.objective, tap_grads=self.tap_grads)
+
+    @torch.no_grad()
+    def _see(self, x, y, *, places=(), batch_statistics=False, **how) -> Seen:
+        """Logits and per-sample losses of every member on some rows, and some taps.
+
+        With ``batch_statistics`` batch norm reads those of the rows, as a step does,
+        and dropout is off. Running means are left as they are.
+        """
+        _, phase = self.phase()
+
+        def look(params, buffers, x, y, alpha, numbers) -> dict[str, Any]:
+            if batch_statistics:
+                buffers = {name: b.clone() for name, b in buffers.items()}
+            logits = self.forward(params, buffers, x, y, alpha, **how).logits
+            losses = phase.loss(logits, y, **numbers, reduction="none")
+            seen = {"inputs": x, "logits": logits, "labels": y, "losses": losses}
+            if places:  # in a pass of its own: a tap keeps a network from shortcuts
+                tap = taps.Recorder()
+                self.forward(params, buffers, x, y, alpha, tap=tap)
+                seen["taps"] = {place: tap.found[place] for place in places}
+            return seen
+
+        self._set_mode(self.model, batch_statistics)
+        try:
+            state = (self._detached(), self.buffers)
+            return Seen(**self.map(look, *state, x, y, self.alpha, phase.numbers))
+        finally:
+            self.model.train()
+
+    @staticmethod
+    def _set_mode(model: torch.nn.Module, batch_statistics: bool) -> torch.nn.Module:
+        """Evaluation, or batch norm as a step has it; dropout is off in both."""
+        for module in model.modules():
+            is_dropout = isinstance(module, taps.Dropout)
+            module.training = batch_statistics and not is_dropout
+        return model
+
+    def _unit_losses(self) -> Params:
+        """Training losses with the input of every MLP divided by its length.
+
+        SR-train of Singh et al. 2026, section 4.1: "norms kept" after the block's own
+        norms, "no norms" with those before attention and MLP left out, as the official
+        code does.
+        """
+        if not isinstance(self.model, Transformer):
+            raise ValueError("SR-train is that of a transformer, and this is none")
+        places = [p for p in self.model.places() if p.startswith("mlp_in.")]
+        forms = {
+            "norms kept": self.model,
+            "no norms": without_norms(self.model).eval(),
+        }
+
+        def unit(x: Tensor) -> Tensor:
+            return torch.nn.functional.normalize(x, dim=-1)
+
+        return {
+            form: self._see(
+                *self.feed.train,
+                tap=taps.Recorder(replace=dict.fromkeys(places, unit)),
+                model=model,
+            ).losses
+            for form, model in forms.items()
+        }
+
+    def objective(self, member: int | None = None) -> tuple[Params, Callable]:
+        """(weights, function of weights): the objective of one member in float64.
+
+        The plain form throughout, which can be differentiated twice: no shortcut, the
+        loss in float64 whatever its precision, batch statistics, no dropout.
+        """
+        _, phase = self.phase()
+        params, buffers, x, y, alpha, every = self._member(member, phase)
+        model = self._set_mode(copy.deepcopy(self.model).double(), True)
+
+        def loss(logits: Tensor, labels: Tensor, **numbers: Any) -> Tensor:
+            return phase.loss(logits, labels, **numbers | {"dtype": torch.float64})
+
+        def function(weights: Mapping[str, Tensor]) -> Tensor:
+            tap = taps.Recorder() if self.sites else None
+            state = {n: b.clone() for n, b in _double(buffers).items()}
+            with fast.off():
+                seen = self.forward(
+                    weights, state, _double(x), y, alpha, tap=tap, model=model
+                )
+                return replace(phase, loss=loss).value(seen, every)
+
+        return _double(params), function
+
+    def tap_grads(
+        self, member: int | None = None, *, total: bool = False
+    ) -> dict[str, tuple[Tensor, Tensor]]:
+        """(activation, gradient) at every tap of one member, of the loss or all terms.
+
+        Batch statistics, no dropout, as in ``objective``.
+        """
+        _, phase = self.phase()
+        params, buffers, x, y, alpha, every = self._member(member, phase)
+        tap, model = taps.Recorder(), self._set_mode(copy.deepcopy(self.model), True)
+        state = {n: b.clone() for n, b in buffers.items()}
+        weights = {n: p.detach().requires_grad_() for n, p in params.items()}
+        with torch.enable_grad():
+            seen = self.forward(weights, state, x, y, alpha, tap=tap, model=model)
+            terms = phase if total else replace(phase, penalties=[])
+            value = terms.value(seen, every if total else every[:1])
+            found = {n: t for n, t in tap.found.items() if t.requires_grad}
+            grads = torch.autograd.grad(value, [*found.values()], allow_unused=True)
+        return {
+            n: (t.detach(), torch.zeros_like(t) if g is None else g)
+            for (n, t), g in zip(found.items(), grads, strict=True)
+        }
+
+    def _member(self, member: int | None, phase: Phase) -> Any:
+        """Weights, buffers, rows, alpha and numbers of one member."""
+        state = (self._detached(), self.buffers)
+        everything = (*state, *self.feed.train, self.alpha, phase.all_numbers)
+        if not self.stacked:
+            return everything
+        return tree_map(
+            lambda leaf: leaf[member or 0] if isinstance(leaf, Tensor) else leaf,
+            everything,
+        )
+
+    # State --------------------------------------------------------------------------
+
+    def _detached(self) -> Params:
+        return {name: p.detach() for name, p in self.params.items()}
+
     def raw_grads(self) -> Params:
         """Gradients of the last step, zeros of a parameter that the terms ignore."""
         return {
             name: torch.zeros_like(p) if p.grad is None else p.grad
             for name, p in self.params.items()
         }
-
-    def observe(self, names: Iterable[str], before: Params | None = None) -> Params:
-        """Observables now, by column; ``before``: the weights before the last step."""
-        return self.look.observe(names, before)
-
-    # State --------------------------------------------------------------------------
 
     def weights(self) -> Params:
         """A copy of the parameters as they are now."""
@@ -260,23 +431,29 @@ class Learner:
             "moments": copy.deepcopy(self.optimizer.state_dict()["state"]),
         }
 
+    @torch.no_grad()
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from a state of members of this kind, bit for bit."""
+        """Go on from a state of members of this kind, bit for bit.
+
+        Some error or other where it is none of theirs, with this learner half changed.
+        """
         self.step_count = state["step"]
-        with torch.no_grad():
-            for mine, theirs in (
-                (self.params, state["params"]),
-                (self.buffers, state["buffers"]),
-            ):
-                for name, tensor in mine.items():
-                    tensor.copy_(theirs[name])
+        for mine, part in ((self.params, "params"), (self.buffers, "buffers")):
+            for name, tensor in mine.items():
+                if tensor.shape != state[part][name].shape:
+                    raise ValueError(f"{name} has another shape")
+                tensor.copy_(state[part][name])
         groups = self.optimizer.state_dict()["param_groups"]  # settings, not state
         held = {"state": state["moments"], "param_groups": groups}
         self.optimizer.load_state_dict(held)
 
-    def graphs(self) -> list[Captured]:
-        """The step and looks that a GPU replays."""
-        return [*self._steps.values(), *self.look.graphs.values()]
+
+def _double(tensors: Any) -> Any:
+    """Floating tensors in float64, in whatever they are held."""
+    return tree_map(
+        lambda t: t.double() if isinstance(t, Tensor) and t.is_floating_point() else t,
+        tensors,
+    )
 
 
 def _seed(seed: int, step: int) -> int:

@@ -1,9 +1,11 @@
 """The loop: members of one kind from their start, or a checkpoint, to their end.
 
-It steps, looks at the logged epochs, keeps what an arm asks for, opens windows, and
-saves its state now and then. What it leaves are ``Result``s; it knows no record.
+It steps, looks at the logged epochs, keeps what an arm asks for, and saves its state
+now and then. What a member leaves depends on nothing that its neighbours in a stack
+did: a loss that becomes NaN takes no other member with it.
 """
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,13 +15,14 @@ import torch
 from torch import Tensor
 
 from grokbook.engine import build, device, state
-from grokbook.engine.journal import Journal
 from grokbook.errors import Diverged
 from grokbook.experiment import Member, Result
 from grokbook.names import check
 
 CHECKPOINT_SECONDS = 60.0
 PATIENCE = 20  # steps between questions whether to stop, save or report
+
+Params = dict[str, Tensor]
 
 
 def train(
@@ -64,6 +67,139 @@ def identity(members: Sequence[Member], matmul: str) -> dict[str, Any]:
     }
 
 
+class Series:
+    """What is seen of all members; it stays on the device until somebody needs it."""
+
+    def __init__(self, members: list[Member]):
+        self.members, self.arm = members, members[0][0]
+        self.rows: list[dict[str, Any]] = []  # by column, the values of all members
+        self.trace: list[list[float]] = []  # by step, the loss of every member
+        self.kept: dict[int, Params] = {}
+        self.nan_since: dict[int, int] = {}  # member -> epoch at which its loss was NaN
+        self._waiting: list[tuple[int, Params]] = []
+        self._losses: list[Tensor] = []
+
+    @property
+    def diverged(self) -> dict[int, int]:
+        """Members that a NaN has ended, and when."""
+        return {} if self.arm.through_nan else self.nan_since
+
+    def note(self, loss: Tensor) -> None:
+        """Keep the loss of a step where the arm wants it."""
+        if self.arm.trace:
+            self._losses.append(loss.clone())
+            if loss.device.type == "cpu":
+                self._settle_losses()
+
+    def _settle_losses(self) -> None:
+        if self._losses:
+            stacked = torch.stack([loss.reshape(-1) for loss in self._losses])
+            self.trace += stacked.double().tolist()
+            self._losses = []
+
+    def add(self, epoch: int, values: Params) -> None:
+        self._waiting.append((epoch, values))
+        if next(iter(values.values())).device.type == "cpu":
+            self.settle()
+
+    def settle(self) -> None:
+        """Bring waiting values to the CPU; Diverged if all training losses are NaN."""
+        self._settle_losses()
+        for epoch, values in self._waiting:
+            self.rows.append({"epoch": epoch} | _lists(values))
+            self._look_for_nan(self.rows[-1])
+        self._waiting = []
+        if len(self.diverged) == len(self.members):
+            raise self._error([None] * len(self.members))
+
+    def _look_for_nan(self, row: dict[str, Any]) -> None:
+        for k, loss in enumerate(row.get("train_loss", ())):
+            if math.isnan(loss):
+                self.nan_since.setdefault(k, row["epoch"])
+
+    def _error(self, results: list[Result | None]) -> Diverged:
+        lost = [self.members[k] for k in self.diverged]
+        who = "; ".join(f"arm {arm.name!r}, seed {seed}" for arm, seed in lost)
+        return Diverged(
+            f"{who}: the training loss became NaN by epoch "
+            f"{min(self.diverged.values())}; lower the learning rate or use a wider "
+            "dtype (members that finished are recorded)",
+            results,
+        )
+
+    def ended(self) -> tuple[list[int], bool]:
+        """Who reached ``stop`` at the last look and not before; whether all have."""
+        if self.arm.stop is None:
+            return [], False
+        self.settle()
+        many, stop = range(len(self.members)), self.arm.stop
+        seen = [[row["test_accuracy"][k] >= stop for row in self.rows] for k in many]
+        new = [k for k in many if seen[k][-1] and not any(seen[k][:-1])]
+        return new, all(any(seen[k]) for k in many if k not in self.diverged)
+
+    def extend(self, members: list[int], values: Params) -> None:
+        """More values of some members at the last look."""
+        self.rows[-1] |= {"of": members, "more": _lists(values)}
+
+    def state(self) -> dict[str, Any]:
+        self.settle()
+        return {"rows": self.rows, "kept": self.kept, "trace": self.trace}
+
+    def restore(self, saved: dict[str, Any], epochs: list[int], step: int) -> None:
+        """Go on from what a checkpoint has; ValueError where it lacks something."""
+        if [row["epoch"] for row in saved["rows"]] != epochs:
+            raise ValueError(f"rows of the epochs up to {step} are not there")
+        if len(saved["trace"]) != (step if self.arm.trace else 0):
+            raise ValueError(f"losses of the steps up to {step} are not there")
+        self.rows, self.kept, self.trace = saved["rows"], saved["kept"], saved["trace"]
+        for row in self.rows:
+            self._look_for_nan(row)
+
+    def results(self, seconds: float, info: dict[str, Any]) -> list[Result]:
+        """What every member leaves; Diverged, with the others', if one did."""
+        self.settle()
+        many = range(len(self.members))
+        info = info | {"members_together": len(many)}
+        share = seconds / len(many)
+        found = [
+            None if k in self.diverged else self._result(k, share, info) for k in many
+        ]
+        if self.diverged:
+            raise self._error(found)
+        return [result for result in found if result]
+
+    def _result(self, k: int, seconds: float, info: dict[str, Any]) -> Result:
+        arm, seed = self.members[k]
+        rows = []
+        for row in self.rows:
+            values = {n: v for n, v in row.items() if n not in ("epoch", "of", "more")}
+            if k in row.get("of", ()):
+                values |= row["more"]
+            rows.append({"epoch": row["epoch"]} | {n: v[k] for n, v in values.items()})
+            if arm.stop is not None and rows[-1]["test_accuracy"] >= arm.stop:
+                break
+        if k in self.nan_since:
+            info = info | {"nan_since": self.nan_since[k]}
+        last = rows[-1]["epoch"]
+        trace = [step[k] for step in self.trace[:last]] if arm.trace else None
+        return Result(arm, seed, rows, self._kept(k, last), seconds, info, trace)
+
+    def _kept(self, k: int, last: int) -> dict[int, Params]:
+        """Weights of the epochs that the arm asks for, its own end for its last one."""
+        arm, seed = self.members[k]
+        if arm.keep_seeds is not None and seed not in arm.keep_seeds:
+            return {}
+        wanted = {epoch for epoch in arm.keep if epoch <= last}
+        if arm.epochs in arm.keep:
+            wanted.add(last)
+        dtype = getattr(torch, arm.keep_dtype or arm.dtype)
+        return {
+            epoch: {name: w[k].to(dtype) for name, w in weights.items()}
+            for epoch, weights in self.kept.items()
+            if epoch in wanted
+        }
+
+
 class _Run:
     """One training from where it is to its end."""
 
@@ -75,187 +211,108 @@ class _Run:
         stacked: bool,
         checkpoint: Path | None,
     ):
-        self.arm, self.checkpoint = members[0][0], checkpoint
-        self.on, self.matmul = on, matmul
-        self.learner = build.learner(members, on, stacked=stacked)
-        self.journal = Journal(members, stacked)
-        self.logged = set(self.arm.logged_epochs())
-        self.rare = self.arm.rare_epochs()
+        self.arm, self.checkpoint, self.stacked = members[0][0], checkpoint, stacked
+        self.logged, self.rare = self.arm.logged_epochs(), self.arm.rare_epochs()
         self.identity = identity(members, "cuBLAS" if on == "cuda" else matmul)
         self.info = device.describe(on, matmul)
-        self.began, self.spent = time.monotonic(), 0.0
-        self.last_saved = self.began
-        saved = checkpoint and state.read(
-            checkpoint, self.identity, on, lambda content: self.fault(content)
-        )
-        if saved:
-            self.learner.restore(saved["learner"])
-            self.journal = Journal.resumed(members, stacked, saved["journal"])
-            self.spent = saved["seconds"]
+        self.began = self.last_saved = time.monotonic()
 
-    def fault(self, content: dict[str, Any]) -> str:
-        """What is wrong with the content of a checkpoint, in words, or ""."""
+        def begin() -> None:
+            self.learner = build.learner(members, on, stacked=stacked)
+            self.series, self.spent = Series(members), 0.0
+
+        begin()
         try:
-            epoch, rows = content["learner"]["step"], content["journal"]["rows"]
-            if not 0 <= epoch <= self.arm.epochs:
-                return f"is at epoch {epoch} of {self.arm.epochs}"
-            found = [row["epoch"] for row in rows if "of" not in row]
-            if found != [e for e in sorted(self.logged) if e <= epoch]:
-                return f"lacks rows of epochs up to {epoch}"
-            if self.arm.trace and len(content["journal"]["trace"]) != epoch:
-                return f"lacks losses of steps up to {epoch}"
-        except (KeyError, TypeError) as error:
-            return f"lacks {error}"
-        return ""
+            if checkpoint and (saved := state.read(checkpoint, self.identity, on)):
+                self.resume(saved)
+        except (OSError, torch.OutOfMemoryError):
+            raise
+        except Exception as error:  # of whatever is wrong in it; it ends no later call
+            assert checkpoint is not None
+            state.set_aside(checkpoint, f"cannot be resumed ({error})")
+            begin()
+
+    def resume(self, saved: dict[str, Any]) -> None:
+        """Go on from the content of a checkpoint; any error where it is no such."""
+        step, seconds = saved["learner"]["step"], float(saved["seconds"])
+        if not 0 <= step <= self.arm.epochs or not 0 <= seconds < math.inf:
+            raise ValueError(f"epoch {step} after {seconds} s")
+        self.learner.restore(saved["learner"])
+        seen = [epoch for epoch in self.logged if epoch <= step]
+        self.series.restore(saved["series"], seen, step)
+        self.spent = seconds
 
     def to_the_end(
         self, should_stop: Callable[[], bool], report: Callable[[int], None]
     ) -> list[Result] | None:
-        learner, journal, arm = self.learner, self.journal, self.arm
-        if learner.step_count == 0 and not journal.rows:
+        learner, series, logged = self.learner, self.series, set(self.logged)
+        if learner.step_count == 0 and not series.rows:
             self.look(None)
-        reached = journal.reached(arm.stop)
-        while learner.step_count < arm.epochs and not reached:
-            is_logged = learner.step_count + 1 in self.logged
-            is_seen = is_logged or journal.is_open(learner.step_count + 1)
-            before = learner.weights() if is_seen else None
-            journal.note(learner.step())
-            self.look(before)
-            journal.watch(learner)
+        is_over = series.ended()[1]
+        while learner.step_count < self.arm.epochs and not is_over:
+            is_logged = learner.step_count + 1 in logged
+            before = learner.weights() if is_logged else None
+            series.note(learner.step())
+            if is_logged:
+                is_over = self.look(before)
+            if learner.step_count in self.arm.keep:
+                self.keep()
             if learner.step_count % PATIENCE and not is_logged:
                 continue
-            reached = is_logged and self.reached(before)
             report(learner.step_count)
             if not self.go_on(should_stop):
                 return None
-        if self.checkpoint is not None and self.spent + self.elapsed() > 1:
+        if self.checkpoint is not None and self.seconds() > 1:
             self.save()  # should the record not be written, nothing is trained twice
-        try:
-            seconds = self.spent + self.elapsed()
-            results = journal.results(seconds, self.info | self.reasons())
-        except Diverged as error:
-            for result in filter(None, error.outcomes):
-                self.see_windows(result)
-            raise
-        for result in results:
-            self.see_windows(result)
-        return results
+        reasons = {c.reason for c in learner.captured.values() if c.reason}
+        why = {"not_captured": reasons.pop()} if reasons else {}
+        return series.results(self.seconds(), self.info | why)
 
-    def see_windows(self, result: Result) -> None:
-        """Train the windows of a member again that begin before their rule held."""
-        window = result.arm.window
-        if window is None or not window.replay:
-            return
-        for start, saved in result.states.items():
-            end = start + 2 * window.every + window.length
-            found = replay(
-                (result.arm, result.seed),
-                saved,
-                steps=min(end, self.arm.epochs) - start,
-                observables=window.observables,
-                on=self.on,
-                matmul=self.matmul,
-            )
-            rows = {row["epoch"]: row for row in found}
-            for row in result.rows:
-                rows[row["epoch"]] = rows.get(row["epoch"], {}) | row
-            result.rows = [rows[epoch] for epoch in sorted(rows)]
-        result.states = {}
+    def look(self, before: Params | None) -> bool:
+        """What is to be seen at this epoch; whether all members may end here.
 
-    def look(self, before: dict[str, Tensor] | None) -> None:
-        """What is to be seen and kept at this epoch."""
-        epoch, names = self.learner.step_count, set[str]()
-        if epoch in self.logged:
-            names.update(self.arm.observables)
-        if epoch in self.rare:
-            names.update(self.arm.rarely[1] if self.arm.rarely else ())
-        dense: set[str] = set()
-        if self.arm.window and self.journal.is_open(epoch):
-            dense = {*self.arm.window.observables} - names
-        if names or dense:
-            found = [self.learner.observe(some, before) for some in (names, dense)]
-            self.journal.add(epoch, *found)
-        if epoch in self.arm.keep:
+        Who has just come to ``stop`` is seen as at its end, with the costly observables
+        and what is kept of the last epoch, whoever else is in the stack.
+        """
+        arm, epoch = self.arm, self.learner.step_count
+        rarely = arm.rarely[1] if arm.rarely else ()
+        names = {*arm.observables, *(rarely if epoch in self.rare else ())}
+        self.series.add(epoch, self.learner.observe(names, before))
+        if epoch == 0 and 0 in arm.keep:
             self.keep()
+        ended, is_over = self.series.ended()
+        if ended and rarely and epoch not in self.rare:
+            self.series.extend(ended, self.learner.observe(rarely, before))
+        if ended and arm.epochs in arm.keep:
+            self.keep()
+        return is_over
 
     def keep(self) -> None:
-        """The weights of now, for the record."""
-        weights = self.learner.weights()
-        self.journal.kept[self.learner.step_count] = {
-            name: tensor.cpu() for name, tensor in weights.items()
+        """The weights of now, for the record; with a member axis in any case."""
+        self.series.kept[self.learner.step_count] = {
+            name: (tensor if self.stacked else tensor[None]).cpu()
+            for name, tensor in self.learner.weights().items()
         }
-
-    def reached(self, before: dict[str, Tensor] | None) -> bool:
-        """Whether all members may end; who has just come so far is seen as at its end.
-
-        That is with the costly observables and what is kept of the last epoch, so that
-        a member has them whoever else is in the stack.
-        """
-        ended = self.journal.ended(self.arm.stop)
-        if ended and self.arm.rarely and self.learner.step_count not in self.rare:
-            found = self.learner.observe(self.arm.rarely[1], before)
-            self.journal.extend(ended, found)
-        if ended and self.arm.epochs in self.arm.keep:
-            self.keep()
-        return self.journal.reached(self.arm.stop)
 
     def go_on(self, should_stop: Callable[[], bool]) -> bool:
         """Save if it is time to; False where training must stop here."""
         if self.checkpoint is None:
             return True
-        if should_stop():
-            self.save()
-            return False
-        if time.monotonic() - self.last_saved > CHECKPOINT_SECONDS:
+        is_asked = should_stop()
+        if is_asked or time.monotonic() - self.last_saved > CHECKPOINT_SECONDS:
             self.save()
             self.last_saved = time.monotonic()
-        return True
+        return not is_asked
 
-    def elapsed(self) -> float:
-        return time.monotonic() - self.began
+    def seconds(self) -> float:
+        return self.spent + time.monotonic() - self.began
 
     def save(self) -> None:
         assert self.checkpoint is not None
-        content = {
-            "learner": self.learner.state(),
-            "journal": self.journal.state(),
-            "seconds": self.spent + self.elapsed(),
-        }
+        parts = {"learner": self.learner.state(), "series": self.series.state()}
+        content = parts | {"seconds": self.seconds()}
         state.write(self.checkpoint, self.identity, content)
 
-    def reasons(self) -> dict[str, str]:
-        """Why a step was not captured on a GPU, for the record."""
-        reason = next((g.reason for g in self.learner.graphs() if g.reason), "")
-        return {"not_captured": reason} if reason else {}
 
-
-def replay(
-    member: Member,
-    saved: dict[str, Any],
-    *,
-    steps: int,
-    observables: Sequence[str],
-    every: int = 1,
-    on: str = "cpu",
-    matmul: str = "torch",
-) -> list[dict[str, float]]:
-    """Rows of a member trained again from a kept state, with other observables.
-
-    ``saved`` is one of ``Result.states``; it is looked at every ``every`` steps, and
-    the loss of each step before it stands under "step_loss". On a CPU and with the
-    library that the member was trained with, the steps are the same bit for bit.
-    """
-    check(member[0])
-    with device.as_asked(on, matmul):
-        learner = build.learner([member], on)
-        learner.restore(saved)
-        rows = []
-        for step in range(1, steps + 1):
-            is_seen = step % every == 0
-            before = learner.weights() if is_seen else None
-            loss = float(learner.step())
-            if is_seen:
-                values = learner.observe(observables, before)
-                row = {name: float(value) for name, value in values.items()}
-                rows.append({"epoch": learner.step_count, "step_loss": loss} | row)
-    return rows
+def _lists(values: Params) -> dict[str, list[float]]:
+    return {name: v.reshape(-1).tolist() for name, v in values.items()}

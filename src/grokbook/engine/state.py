@@ -11,7 +11,6 @@ import itertools
 import json
 import os
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,19 +19,17 @@ import torch
 from grokbook import files
 from grokbook.errors import TrainingError
 
-FORMAT = 2
+FORMAT = 3
 
 
 def write(path: Path, identity: dict[str, Any], content: dict[str, Any]) -> None:
     """Write a state whole or not at all; TrainingError if it fails."""
     packed = io.BytesIO()
     torch.save(content, packed)
-    body = packed.getvalue()
-    head = {"format": FORMAT, "identity": identity}
-    head["sha256"] = hashlib.sha256(body).hexdigest()
+    head = _head(identity, packed.getvalue())
     try:
         with files.contested(path) as temporary:  # two experiments may share a member
-            temporary.write_bytes(json.dumps(head).encode() + b"\n" + body)
+            temporary.write_bytes(head + packed.getvalue())
     except OSError as error:
         raise TrainingError(
             f"{path} cannot be written ({error.strerror or error}): free some space "
@@ -40,25 +37,25 @@ def write(path: Path, identity: dict[str, Any], content: dict[str, Any]) -> None
         ) from error
 
 
-def read(
-    path: Path,
-    identity: dict[str, Any],
-    device: str = "cpu",
-    fault: Callable[[dict[str, Any]], str] = lambda _: "",
-) -> dict[str, Any] | None:
-    """The state at a path, or None where there is none that fits.
-
-    ``fault`` says in words what is wrong with a content, or "". A file that does not
-    fit is moved to <name>.aside with a warning that says why.
-    """
-    try:
-        packed = path.read_bytes()
-    except FileNotFoundError:
+def read(path: Path, identity: dict[str, Any], device: str = "cpu") -> Any:
+    """The state at a path, or None where there is none that fits."""
+    if not path.exists():
         return None
-    content, reason = _opened(packed, identity, device)
-    reason = reason or fault(content)
-    if not reason:
-        return content
+    head, end, body = path.read_bytes().partition(b"\n")
+    if head + end != _head(identity, body):
+        set_aside(path, "is damaged or belongs to another training")
+        return None
+    return torch.load(io.BytesIO(body), map_location=device, weights_only=True)
+
+
+def _head(identity: dict[str, Any], body: bytes) -> bytes:
+    told = {"format": FORMAT, "identity": identity}
+    told["sha256"] = hashlib.sha256(body).hexdigest()
+    return json.dumps(told).encode() + b"\n"
+
+
+def set_aside(path: Path, reason: str) -> None:
+    """Move a state that does not fit to <name>.aside, with a warning that says why."""
     asides = (path.with_name(f"{path.name}.aside{k or ''}") for k in itertools.count())
     aside = next(other for other in asides if not other.exists())
     os.replace(path, aside)
@@ -67,23 +64,3 @@ def read(
         "training starts anew",
         stacklevel=2,
     )
-    return None
-
-
-def _opened(
-    packed: bytes, identity: dict[str, Any], device: str
-) -> tuple[dict[str, Any], str]:
-    """(content, what is wrong or "")."""
-    head, _, body = packed.partition(b"\n")
-    try:
-        told = json.loads(head)
-        if told["format"] != FORMAT:
-            return {}, f"has format {told['format']}, not {FORMAT}"
-        if told["identity"] != identity:
-            return {}, f"belongs to {told['identity']}, not to {identity}"
-        if told["sha256"] != hashlib.sha256(body).hexdigest():
-            return {}, "is damaged"
-        opened = torch.load(io.BytesIO(body), map_location=device, weights_only=True)
-    except Exception as error:  # a damaged file raises half a dozen types
-        return {}, f"is damaged ({type(error).__name__})"
-    return opened, ""

@@ -20,7 +20,7 @@ from grokbook import files, project
 from grokbook.errors import GrokbookError, RecordError
 from grokbook.experiment import Experiment, Result
 from grokbook.records import table
-from grokbook.records.beside import SIDES, STATES, TRACES, WEIGHTS
+from grokbook.records.beside import SIDES, TRACES, WEIGHTS
 from grokbook.records.fit import fit
 from grokbook.records.record import path_of
 from grokbook.records.table import Meta, member, parts
@@ -126,8 +126,6 @@ def _entry(result: Result) -> Entry:
     if result.trace is not None and len(result.trace):
         beside[TRACES.name] = _four_digits(result.trace)
         about["steps"] = len(result.trace)
-    if result.states:
-        beside[STATES.name] = result.states
     return Entry(rows, about, beside)
 
 
