@@ -19,9 +19,13 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 import jaxtyping
+import torch
 from beartype import BeartypeConf, beartype
 
 NAMES = {name: getattr(jaxtyping, name) for name in ("Float", "Int", "Bool", "Shaped")}
+# aliases that modules define for type checkers alone
+NAMES["Logits"] = jaxtyping.Float[torch.Tensor, "*rows classes"]
+NAMES["Labels"] = jaxtyping.Int[torch.Tensor, "*rows"]
 # an int is accepted where a float is asked for, as by every type checker
 _typechecker = beartype(conf=BeartypeConf(is_pep484_tower=True))
 _checked: set[Callable[..., Any]] = set()

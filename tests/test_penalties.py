@@ -58,8 +58,6 @@ def test_l2_has_the_gradient_of_weight_decay():
     slopes = grad(lambda w: penalties.l2(forward(params=w), strength=0.5))(weights)
     for name, w in weights.items():
         torch.testing.assert_close(slopes[name], 0.5 * w)
-    with pytest.raises(ValueError, match="no parameters"):
-        penalties.l2(forward(), strength=1.0)
 
 
 def test_radius_is_the_formula():
@@ -183,9 +181,9 @@ def test_a_radius_must_be_positive(target):
 
 
 def test_a_site_must_have_left_a_tap():
-    with pytest.raises(ValueError, match="site is 'hid', .* it has pre.0, hidden.0"):
+    with pytest.raises(ValueError, match="site is 'hid', .*: pre.0, hidden.0"):
         seen = forward(pre_at_0=random(4, 6), hidden_at_0=random(4, 6))
         penalties.radius(seen, strength=1.0, site="hid")
     for penalty in (penalties.radius, penalties.activations):
-        with pytest.raises(ValueError, match="it has none"):
+        with pytest.raises(ValueError, match=": none"):
             penalty(forward(), strength=1.0)

@@ -32,7 +32,7 @@ def test_warmup_is_linear_and_then_over():
     ("schedule", "step", "options", "message"),
     [
         (schedules.staircase, -1, {"every": 30}, "step is -1"),
-        (schedules.staircase, 100, {"every": 30}, r"step is 100.*\[0, 100\)"),
+        (schedules.staircase, 100, {"every": 30}, "step is 100"),
         (schedules.staircase, 0, {"every": 0}, "every is 0"),
         (schedules.staircase, 0, {"every": 30, "factor": 0.0}, "factor is 0.0"),
         (schedules.cosine, 100, {}, "step is 100"),

@@ -172,7 +172,8 @@ def test_the_synthetic_state(margin, mass):
     assert centre.norm() < 1e-6 and mean.norm() == close(10 / math.sqrt(10))
     rows = state.head.norm(dim=1), (state.features - mean).norm(dim=1)
     assert all(row.std() < 1e-6 for row in rows)
-    predicted = theory.etf_residual(10, rows[0][0].item(), rows[1][0].item())
+    # (K - 1) exp(-K / (K - 1) |W_k| |mu*_k|), equation 20
+    predicted = 9 * math.exp(-10 / 9 * rows[0][0].item() * rows[1][0].item())
     assert predicted == close(residual, rel=2e-5)
     assert state.labels.bincount().tolist() == [20] * 10
     with pytest.raises(IndexError):

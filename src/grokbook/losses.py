@@ -4,20 +4,20 @@
     StableMax CE    -log s(z_y) / sum_k s(z_k)                      [section 4]
     Taylor CE       the same with 1 + x + x^2/2 of z - min z        [eq. 20]
     exact CE        log(1 + sum_{k != y} exp(z_k - z_y))            (not in the paper)
-    interventions   softmax CE with another gradient at the logits: projected, repaired,
-                    cut, unbalanced                          [Liu, sections 3 and B]
+    interventions   softmax CE of changed logits, or with another gradient at them:
+                    projected, repaired, cut, unbalanced     [Liu, sections 3 and B]
 
 Shapes: ``logits (*rows, classes)`` of any floating dtype, ``labels (*rows)`` int64.
 Every loss is computed *and returned* in ``dtype``, mean included, because that
-precision decides when an addend is absorbed. All work under ``torch.func.vmap`` and can
-be differentiated twice. A NaN logit makes the softmax, exact, StableMax and Taylor loss
-of its row and their gradients NaN; a wrong logit of -inf is for the first three a class
+precision decides when an addend is absorbed; ``reduction`` is one of REDUCTIONS. All
+work under ``torch.func.vmap`` and can be differentiated twice. ValueError for shapes
+that do not fit and names that do not exist. A NaN logit makes the loss of its row and
+its gradients NaN; a wrong logit of -inf is for softmax, exact and StableMax a class
 that is not there. Not covered: class weights, ignored labels.
 """
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -28,19 +28,10 @@ from grokbook.errors import choose
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
+    Logits = Float[Tensor, "*rows classes"]
+    Labels = Int[Tensor, "*rows"]
+
 REDUCTIONS = ("mean", "sum", "none")
-
-
-def _check(logits: Tensor, labels: Tensor, dtype: torch.dtype) -> None:
-    if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
-        raise ValueError(
-            f"dtype is {dtype}, but a loss needs a floating one like torch.float32."
-        )
-    if logits.shape[:-1] != labels.shape:
-        raise ValueError(
-            f"logits of shape {tuple(logits.shape)} need labels of shape "
-            f"{tuple(logits.shape[:-1])}, but labels have {tuple(labels.shape)}."
-        )
 
 
 def _reduce(losses: Tensor, reduction: str) -> Tensor:
@@ -51,34 +42,39 @@ def _reduce(losses: Tensor, reduction: str) -> Tensor:
 
 
 def _is_label(logits: Tensor, labels: Tensor) -> Tensor:
-    """Boolean (batch, classes), true at the correct class."""
+    """Boolean (..., classes), true at the correct class."""
+    if logits.shape[:-1] != labels.shape:
+        raise ValueError(
+            f"logits of shape {tuple(logits.shape)} need labels of shape "
+            f"{tuple(logits.shape[:-1])}, but labels have {tuple(labels.shape)}."
+        )
     classes = torch.arange(logits.shape[-1], device=logits.device)
     return labels.unsqueeze(-1) == classes
 
 
 def _pick(values: Tensor, labels: Tensor) -> Tensor:
     """The entry of each row at its label: (..., classes), (...) -> (...)."""
-    if values.device.type == "cuda":  # the backward pass of gather sorts there
+    if values.device.type == "cuda" or values.shape[:-1] != labels.shape:
+        # the backward pass of gather sorts on a GPU; _is_label refuses the shapes
         return torch.where(_is_label(values, labels), values, 0).sum(dim=-1)
     return values.gather(-1, labels.unsqueeze(-1)).squeeze(-1)
 
 
 def softmax_cross_entropy(
-    logits: Float[Tensor, "*rows classes"],
-    labels: Int[Tensor, "*rows"],
+    logits: Logits,
+    labels: Labels,
     *,
     dtype: torch.dtype = torch.float32,
     smoothing: float | Tensor = 0.0,
     temperature: float | Tensor = 1.0,
     reduction: str = "mean",
-) -> Float[Tensor, ""] | Float[Tensor, "*rows"]:
+) -> Tensor:
     """Softmax cross-entropy of ``logits / temperature`` (eq. 1), used in most figures.
 
     Cast, log-softmax, gather, mean, as in the official code. ``smoothing`` in [0, 1)
     moves that share of the target evenly over all classes. Either option may be a
-    0-dim tensor, whose value is then not checked. Raises ValueError.
+    0-dim tensor, whose value is then not checked.
     """
-    _check(logits, labels, dtype)
     if not isinstance(smoothing, Tensor) and not 0 <= smoothing < 1:
         raise ValueError(f"smoothing is {smoothing}, but it must lie in [0, 1).")
     if not isinstance(temperature, Tensor) and not temperature > 0:
@@ -99,12 +95,12 @@ def softmax_cross_entropy(
 
 
 def exact_cross_entropy(
-    logits: Float[Tensor, "*rows classes"],
-    labels: Int[Tensor, "*rows"],
+    logits: Logits,
+    labels: Labels,
     *,
     dtype: torch.dtype = torch.float32,
     reduction: str = "mean",
-) -> Float[Tensor, ""] | Float[Tensor, "*rows"]:
+) -> Tensor:
     """Softmax cross-entropy that does not collapse, the control of figures 2 and 8.
 
     log1p(sum_{k != y} exp(z_k - z_y)); zero only once exp underflows (gap 103 in
@@ -116,7 +112,6 @@ def exact_cross_entropy(
     Gaps are rounded, so where the correct class trails by c the gradient of a row is
     off by eps * c, 6e-5 in float32 at c = 1,000; in float64 it never matters.
     """
-    _check(logits, labels, dtype)
     logits = logits.to(dtype)
     gaps = logits - _pick(logits, labels).unsqueeze(-1)
     gaps = gaps.masked_fill(_is_label(logits, labels), float("-inf"))
@@ -146,8 +141,7 @@ class StableMaxTransform(torch.autograd.Function):
         return above.add_(1).div_(below.neg_().add_(1))
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor], output: Tensor) -> None:
-        del inputs
+    def setup_context(ctx: Any, _inputs: tuple[Tensor], output: Tensor) -> None:
         ctx.save_for_backward(output)
 
     @staticmethod
@@ -172,9 +166,7 @@ def stablemax_log_transform(x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape
     return torch.where(x >= 0, torch.log1p(above), -torch.log1p(-below))
 
 
-def stablemax(
-    logits: Float[Tensor, "*rows classes"], *, dtype: torch.dtype = torch.float64
-) -> Float[Tensor, "*rows classes"]:
+def stablemax(logits: Logits, *, dtype: torch.dtype = torch.float64) -> Logits:
     """StableMax probabilities s(z_i) / sum_j s(z_j) over the last dimension.
 
     Not invariant to a shift of the logits; the maximum must not be subtracted.
@@ -197,181 +189,149 @@ def _negative_log_share(weights: Tensor, labels: Tensor) -> Tensor:
 
 
 def stablemax_cross_entropy(
-    logits: Float[Tensor, "*rows classes"],
-    labels: Int[Tensor, "*rows"],
+    logits: Logits,
+    labels: Labels,
     *,
     dtype: torch.dtype = torch.float64,
     reduction: str = "mean",
-) -> Float[Tensor, ""] | Float[Tensor, "*rows"]:
+) -> Tensor:
     """-log StableMax(z)_y, used in figures 1, 4 and 6; float64 as in the official code.
 
     The loss is infinite where the sum of s(z) overflows, when logits reach the largest
     finite number of ``dtype``, and where the correct logit is -inf. At minus that
     number, alone in its batch, the loss is right and the gradient not finite.
     """
-    _check(logits, labels, dtype)
     weights = stablemax_transform(logits.to(dtype))
     return _reduce(_negative_log_share(weights, labels), reduction)
 
 
 def taylor_cross_entropy(
-    logits: Float[Tensor, "*rows classes"],
-    labels: Int[Tensor, "*rows"],
+    logits: Logits,
+    labels: Labels,
     *,
     dtype: torch.dtype = torch.float64,
     detach_min: bool = False,
     reduction: str = "mean",
-) -> Float[Tensor, ""] | Float[Tensor, "*rows"]:
+) -> Tensor:
     """-log of Taylor-softmax (eq. 20): 1 + x + x^2/2 with x = z - min z, figure 11.
 
     The gradient flows through the minimum (the paper's implicit regularisation)
-    unless ``detach_min``. Tied minima share their part of the gradient evenly.
-
-    A row whose sum may overflow is scaled down, which its quotients do not see. That
-    reaches gaps of sqrt(max / (tiny classes)): 3,000 of 113 classes in float16, nearly
-    all finite ones in float32 and float64. Beyond, the loss is infinite or NaN.
+    unless ``detach_min``. Tied minima share their part of the gradient evenly. The
+    squares of a row are added, so gaps reach the root of the largest number.
     """
-    _check(logits, labels, dtype)
     logits = logits.to(dtype)
     lowest = logits.amin(dim=-1, keepdim=True)
     x = logits - (lowest.detach() if detach_min else lowest)
-    scale = _scale_of_squares(x.detach())
-    weights = scale + x * scale + x * (x * (scale / 2))
-    return _reduce(_negative_log_share(weights, labels), reduction)
-
-
-def _scale_of_squares(x: Tensor) -> Tensor:
-    """Factors (..., 1), 1 where the squares of a row can be added as they are."""
-    info = torch.finfo(x.dtype)
-    largest = math.sqrt(info.max / x.shape[-1])
-    ratio = (largest / x.amax(dim=-1, keepdim=True)).clamp(max=1)
-    return (ratio * ratio).clamp(min=info.tiny)
+    return _reduce(_negative_log_share(1 + x + x * (x * 0.5), labels), reduction)
 
 
 def mean_squared_error(
-    logits: Float[Tensor, "*rows classes"],
-    labels: Int[Tensor, "*rows"],
+    logits: Logits,
+    labels: Labels,
     *,
     dtype: torch.dtype = torch.float32,
     reduction: str = "mean",
-) -> Float[Tensor, ""] | Float[Tensor, "*rows"]:
+) -> Tensor:
     """Squared distance to the one-hot target, averaged over the classes, figure 13.
 
     "mean" is the mean over all batch * classes entries.
     """
-    _check(logits, labels, dtype)
     errors = logits.to(dtype) - _is_label(logits, labels).to(dtype)
     return _reduce((errors * errors).mean(dim=-1), reduction)
 
 
+# The interventions: softmax CE, whose other options ``how`` they pass on.
+
+
 def correct_logit_zeroed(
-    logits: Float[Tensor, "*rows classes"],
-    labels: Int[Tensor, "*rows"],
-    *,
-    dtype: torch.dtype = torch.float64,
-    reduction: str = "mean",
-) -> Float[Tensor, ""] | Float[Tensor, "*rows"]:
+    logits: Logits, labels: Labels, *, dtype: torch.dtype = torch.float64, **how: Any
+) -> Tensor:
     """Softmax CE with the correct logit multiplied by 0 (figure 8, appendix B.1).
 
     The softmax then sees z_y = 0, whatever it was: the loss value and the wrong-class
     gradients change as well. ``correct_logit_detached`` has no such side effect.
     """
-    _check(logits, labels, dtype)
-    zeroed = logits.masked_fill(_is_label(logits, labels), 0)
-    return softmax_cross_entropy(zeroed, labels, dtype=dtype, reduction=reduction)
+    logits = logits.masked_fill(_is_label(logits, labels), 0)
+    return softmax_cross_entropy(logits, labels, dtype=dtype, **how)
 
 
 def correct_logit_detached(
-    logits: Float[Tensor, "*rows classes"],
-    labels: Int[Tensor, "*rows"],
-    *,
-    dtype: torch.dtype = torch.float64,
-    reduction: str = "mean",
-) -> Float[Tensor, ""] | Float[Tensor, "*rows"]:
+    logits: Logits, labels: Labels, *, dtype: torch.dtype = torch.float64, **how: Any
+) -> Tensor:
     """Softmax CE with its value kept and no gradient through the correct logit."""
-    _check(logits, labels, dtype)
-    held = torch.where(_is_label(logits, labels), logits.detach(), logits)
-    return softmax_cross_entropy(held, labels, dtype=dtype, reduction=reduction)
+    logits = torch.where(_is_label(logits, labels), logits.detach(), logits)
+    return softmax_cross_entropy(logits, labels, dtype=dtype, **how)
 
 
 def projected_cross_entropy(
-    logits: Float[Tensor, "*rows classes"],
-    labels: Int[Tensor, "*rows"],
+    logits: Logits,
+    labels: Labels,
     *,
     dtype: torch.dtype = torch.float32,
     forward: bool = False,
-    reduction: str = "mean",
-) -> Float[Tensor, ""] | Float[Tensor, "*rows"]:
+    **how: Any,
+) -> Tensor:
     """Softmax CE whose gradient at the logits has its mean over classes taken away.
 
     The zero-sum projection of Liu et al. (2026), section 3: the value is that of
     ``softmax_cross_entropy``, bit for bit. With ``forward`` the logits lose their mean
     in the forward pass too, the other reading of "subtracting W_G" (section B.3).
     """
-    _check(logits, labels, dtype)
     mean = logits.mean(dim=-1, keepdim=True)
     # the difference is 0 in the forward pass and takes the mean away in the backward
     logits = logits - (mean if forward else mean - mean.detach())
-    return softmax_cross_entropy(logits, labels, dtype=dtype, reduction=reduction)
+    return softmax_cross_entropy(logits, labels, dtype=dtype, **how)
 
 
 def repaired_cross_entropy(
-    logits: Float[Tensor, "*rows classes"],
-    labels: Int[Tensor, "*rows"],
-    *,
-    dtype: torch.dtype = torch.float32,
-    reduction: str = "mean",
-) -> Float[Tensor, ""] | Float[Tensor, "*rows"]:
+    logits: Logits, labels: Labels, *, dtype: torch.dtype = torch.float32, **how: Any
+) -> Tensor:
     """Softmax CE whose correct logit gets minus the sum of the other gradients.
 
     The value and the wrong-class gradients are those of ``softmax_cross_entropy``, bit
     for bit; what a collapsed softmax has lost is put back. Not in Liu et al. (2026),
     whose projection restores the sum of the gradients without the correct one.
     """
-    _check(logits, labels, dtype)
     correct = _pick(logits, labels).unsqueeze(-1)
-    is_label = _is_label(logits, labels)
     others = logits - (correct - correct.detach())
-    logits = torch.where(is_label, logits.detach(), others)
-    return softmax_cross_entropy(logits, labels, dtype=dtype, reduction=reduction)
+    logits = torch.where(_is_label(logits, labels), logits.detach(), others)
+    return softmax_cross_entropy(logits, labels, dtype=dtype, **how)
 
 
 def collapsed_cross_entropy(
-    logits: Float[Tensor, "*rows classes"],
-    labels: Int[Tensor, "*rows"],
+    logits: Logits,
+    labels: Labels,
     *,
     dtype: torch.dtype = torch.float64,
     bits: int = 24,
-    reduction: str = "mean",
-) -> Float[Tensor, ""] | Float[Tensor, "*rows"]:
+    **how: Any,
+) -> Tensor:
     """Softmax CE without a gradient of correct logits that ``bits`` bits would lose.
 
     A collapse of the softmax on its own, without any other rounding: the correct logit
     of a row gets none once the others have less than 2^-bits of the probability. Not in
     Liu et al. (2026).
     """
-    _check(logits, labels, dtype)
     is_lost = _odds(logits, labels, dtype) < 2.0**-bits
     cut = is_lost.unsqueeze(-1) & _is_label(logits, labels)
     logits = torch.where(cut, logits.detach(), logits)
-    return softmax_cross_entropy(logits, labels, dtype=dtype, reduction=reduction)
+    return softmax_cross_entropy(logits, labels, dtype=dtype, **how)
 
 
 def unbalanced_cross_entropy(
-    logits: Float[Tensor, "*rows classes"],
-    labels: Int[Tensor, "*rows"],
+    logits: Logits,
+    labels: Labels,
     *,
     dtype: torch.dtype = torch.float64,
     bits: int = 24,
     reduction: str = "mean",
-) -> Float[Tensor, ""] | Float[Tensor, "*rows"]:
+) -> Tensor:
     """Softmax CE with a gradient of sum epsilon where ``collapsed_cross_entropy`` cuts.
 
     Every logit of such a row gets epsilon / K more, epsilon being its residual mass and
     K the number of classes: of a collapse, the part that ``projected_cross_entropy``
     takes away and nothing else. Not in Liu et al. (2026).
     """
-    _check(logits, labels, dtype)
     odds = _odds(logits, labels, dtype).detach()
     excess = torch.where(odds < 2.0**-bits, odds / (1 + odds), 0.0)
     mean = logits.to(dtype).mean(dim=-1)
@@ -387,18 +347,17 @@ def _odds(logits: Tensor, labels: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 def clamped_cross_entropy(
-    logits: Float[Tensor, "*rows classes"],
-    labels: Int[Tensor, "*rows"],
+    logits: Logits,
+    labels: Labels,
     *,
     dtype: torch.dtype = torch.float32,
     depth: float | Tensor = 100.0,
-    reduction: str = "mean",
-) -> Float[Tensor, ""] | Float[Tensor, "*rows"]:
+    **how: Any,
+) -> Tensor:
     """Softmax CE of logits raised to at least the largest minus ``depth``.
 
     Then no exponential underflows (Liu et al. 2026, section B.2.10). A raised logit has
     no gradient, and the maximum has none through the others.
     """
-    _check(logits, labels, dtype)
     logits = torch.maximum(logits, logits.detach().amax(dim=-1, keepdim=True) - depth)
-    return softmax_cross_entropy(logits, labels, dtype=dtype, reduction=reduction)
+    return softmax_cross_entropy(logits, labels, dtype=dtype, **how)

@@ -135,7 +135,8 @@ def _check_options(spec: Spec, function: Any) -> None:
     for name in spec.options:
         if name in ("reduction", "stacked", "host_driven"):
             raise ValueError(f"{name} of {spec.name} is not an arm's to choose")
-        choose(f"option of {spec.name}", name, known)
+        if not any(p.kind is p.VAR_KEYWORD for p in known.values()):
+            choose(f"option of {spec.name}", name, known)
 
 
 def _check_observables(arm: Arm) -> None:

@@ -13,7 +13,6 @@ decoupled weight decay, which is AdamW's own.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -24,18 +23,17 @@ from torch import Tensor
 from grokbook.errors import choose
 
 if TYPE_CHECKING:
-    from jaxtyping import Float, Int
+    from jaxtyping import Float
+
+    from grokbook.losses import Labels, Logits
 
 
 @dataclass
 class Forward:
-    """What one pass of a network leaves behind.
+    """What one pass of a network leaves behind: ``taps`` are activations by place."""
 
-    ``params`` by name, and ``taps``: activations by the place they were recorded at.
-    """
-
-    logits: Float[Tensor, "*rows classes"]
-    labels: Int[Tensor, "*rows"]
+    logits: Logits
+    labels: Labels
     params: Mapping[str, Tensor]
     taps: Mapping[str, Float[Tensor, "*positions width"]]
 
@@ -55,13 +53,8 @@ def logit_norm(
 
 
 def l2(forward: Forward, *, strength: float | Tensor) -> Float[Tensor, ""]:
-    """strength / 2 * sum of squares of all parameters; gradient strength * w.
-
-    Raises ValueError when there are no parameters.
-    """
+    """strength / 2 * sum of squares of all parameters; gradient strength * w."""
     squares = [parameter.square().sum() for parameter in forward.params.values()]
-    if not squares:
-        raise ValueError("l2 got no parameters, pass at least one tensor.")
     return strength / 2 * sum(squares[1:], squares[0])
 
 
@@ -86,7 +79,7 @@ def radius(
     if target is not None and not isinstance(target, Tensor) and not target > 0:
         raise ValueError(f"target is {target}, but a radius must be positive.")
     terms = [
-        _off_radius(h, h.shape[-1] ** 0.5 if target is None else target)
+        _OffRadius.apply(h, h.shape[-1] ** 0.5 if target is None else target)[0]
         for h in _at(forward, site)
     ]
     total = sum(terms[1:], terms[0])
@@ -95,27 +88,18 @@ def radius(
 
 def _at(forward: Forward, site: str) -> list[Tensor]:
     """Every tap that is named ``site`` or begins with it and a dot."""
-    taps = [
-        h for name, h in forward.taps.items() if (name + ".").startswith(site + ".")
-    ]
-    if not taps:
-        raise ValueError(
-            f"site is {site!r}, but the pass left no such tap: it has "
-            f"{', '.join(forward.taps) or 'none'}."
-        )
-    return taps
-
-
-def _off_radius(h: Tensor, target: float | Tensor) -> Tensor:
-    """Mean over rows of (||h|| - target)^2 / width: (..., width) -> ()."""
-    return _OffRadius.apply(h, target)[0]
+    found = [h for n, h in forward.taps.items() if f"{n}.".startswith(f"{site}.")]
+    if not found:
+        known = ", ".join(forward.taps) or "none"
+        raise ValueError(f"site is {site!r}, but the pass left no such tap: {known}.")
+    return found
 
 
 class _OffRadius(torch.autograd.Function):
-    """Its gradient in one product: 2 (1 - r / ||h||) h / (rows width).
+    """Mean over rows of (||h|| - target)^2 / width, and ||h||: (..., width) -> (), ...
 
-    Autograd would go over h several times. Both derivatives are those of the formula;
-    a test compares them.
+    Its gradient is one product, 2 (1 - r / ||h||) h / (rows width); autograd would go
+    over h several times, 5 % of a step of a network with two hidden layers.
     """
 
     generate_vmap_rule = True
@@ -152,20 +136,10 @@ def activations(
     return strength * sum(squares[1:], squares[0])
 
 
-PENALTIES = {
-    "logit_norm": logit_norm,
-    "l2": l2,
-    "radius": radius,
-    "activations": activations,
-}
+PENALTIES = {f.__name__: f for f in (logit_norm, l2, radius, activations)}
 
 
 def sites(name: str, options: Mapping[str, Any]) -> tuple[str, ...]:
-    """Beginnings of the names of the taps that a penalty with these options reads.
-
-    Empty for one that reads none; UnknownName for a penalty that does not exist.
-    """
-    parameters = inspect.signature(choose("penalty", name, PENALTIES)).parameters
-    if "site" not in parameters:
-        return ()
-    return (options.get("site", parameters["site"].default),)
+    """Beginnings of the names of the taps that a penalty with these options reads."""
+    choose("penalty", name, PENALTIES)
+    return (options.get("site", "pre"),) if name in ("radius", "activations") else ()

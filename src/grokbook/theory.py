@@ -8,7 +8,7 @@
     curvature    H_z = diag(p) - p p^T                    [Theorem 8, Definition 10]
 
 eps is the residual mass, K the number of classes, W_G and mu_G are the mean row of the
-head and the mean of its inputs. Nothing here knows of more than the last layer.
+head and the mean of its inputs.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
 Betas = tuple[float, float]
+Loss = Callable[..., Tensor]
 
 
 class State(NamedTuple):
@@ -44,7 +45,7 @@ def absorption_margin(
     *,
     competitors: int | None = None,
     label: int = 0,
-    loss: Callable[..., Tensor] = softmax_cross_entropy,
+    loss: Loss = softmax_cross_entropy,
 ) -> float:
     """Smallest margin with a loss of exactly 0, scanned up to 64; inf if none has.
 
@@ -74,10 +75,7 @@ def collapse_state(
 
 
 def drift(
-    state: State,
-    dtype: torch.dtype,
-    *,
-    loss: Callable[..., Tensor] = softmax_cross_entropy,
+    state: State, dtype: torch.dtype, *, loss: Loss = softmax_cross_entropy
 ) -> tuple[float, float]:
     """A step of W_G by gradient descent on a loss in ``dtype``, against Theorem 4.
 
@@ -100,9 +98,7 @@ def feature_drift(state: State, dtype: torch.dtype) -> float:
 
 
 def _slopes(
-    state: State,
-    dtype: torch.dtype,
-    loss: Callable[..., Tensor] = softmax_cross_entropy,
+    state: State, dtype: torch.dtype, loss: Loss = softmax_cross_entropy
 ) -> tuple[Tensor, Tensor]:
     """Gradient of every sample's own loss at its logits, and the residual mass.
 
@@ -112,11 +108,6 @@ def _slopes(
     total = partial(loss, labels=labels, dtype=dtype, reduction="sum")
     slopes = torch.func.grad(total)(logits)
     return slopes.double(), metrics.residual_mass(logits, labels)
-
-
-def etf_residual(classes: int, head_norm: float, feature_norm: float) -> float:
-    """(K - 1) exp(-K / (K - 1) |W_k| |mu*_k|), eps of a neural collapse (eq. 20)."""
-    return (classes - 1) * math.exp(-classes / (classes - 1) * head_norm * feature_norm)
 
 
 def coupled_growth(

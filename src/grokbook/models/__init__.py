@@ -20,29 +20,10 @@ from grokbook.models.transformer import (
     INITIALISATIONS,
     NORM_POSITIONS,
     NORMS,
+    Layout,
     Transformer,
     decoder,
     gpt2,
     without_norms,
 )
 from grokbook.models.vit import ViT
-
-__all__ = [
-    "ACTIVATIONS",
-    "INITIALISATIONS",
-    "MLP",
-    "NORMS",
-    "NORM_POSITIONS",
-    "VGG11",
-    "Dropout",
-    "FreeFeatures",
-    "Recorder",
-    "ResNet18",
-    "Transformer",
-    "ViT",
-    "decoder",
-    "fast",
-    "gpt2",
-    "taps",
-    "without_norms",
-]

@@ -15,29 +15,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import nn
 
 from grokbook.errors import choose
+from grokbook.models.mlp import HEAD_NORMS
 from grokbook.models.taps import Tap, untouched
 
 if TYPE_CHECKING:
     from jaxtyping import Float
+    from torch import Tensor
 
-STEMS = ("imagenet", "cifar")
+    Images = Float[Tensor, "batch channels h w"]
+    Logits = Float[Tensor, "batch classes"]
+
+STEMS = {"imagenet": (7, 2), "cifar": (3, 1)}  # size and stride of the convolution
 STARTS = ("he", "torch")
 WIDTHS = (64, 128, 256, 512)
 VGG11_WIDTHS = (64, 128, 256, 256, 512, 512, 512, 512)
 VGG11_POOLS = (0, 1, 3, 5, 7)  # convolutions that are followed by max-pooling
 NORMS = {"batch": nn.BatchNorm2d}
-HEAD_NORMS = {
-    "batch": lambda width, affine: nn.BatchNorm1d(width, affine=affine),
-    "layer": lambda width, affine: nn.LayerNorm(width, elementwise_affine=affine),
-}
 
 
-def _conv(
-    inputs: int, outputs: int, size: int, stride: int, *, bias: bool
-) -> nn.Conv2d:
+def _conv(inputs: int, outputs: int, size: int, stride: int, bias: bool) -> nn.Conv2d:
     return nn.Conv2d(inputs, outputs, size, stride=stride, padding=size // 2, bias=bias)
 
 
@@ -51,25 +50,20 @@ class ResidualBlock(nn.Module):
     Without a ``norm`` the convolutions have biases.
     """
 
-    def __init__(
-        self, inputs: int, outputs: int, stride: int, norm: str | None = "batch"
-    ):
+    def __init__(self, inputs: int, outputs: int, stride: int, norm: str | None):
         super().__init__()
         bias = norm is None
-        self.first = _conv(inputs, outputs, 3, stride, bias=bias)
+        self.first = _conv(inputs, outputs, 3, stride, bias)
         self.norm1 = _norm(norm, outputs)
-        self.second = _conv(outputs, outputs, 3, 1, bias=bias)
+        self.second = _conv(outputs, outputs, 3, 1, bias)
         self.norm2 = _norm(norm, outputs)
         self.shortcut = None
         if stride != 1 or inputs != outputs:
             self.shortcut = nn.Sequential(
-                _conv(inputs, outputs, 1, stride, bias=bias), _norm(norm, outputs)
+                _conv(inputs, outputs, 1, stride, bias), _norm(norm, outputs)
             )
 
-    def forward(
-        self, x: Float[Tensor, "batch inputs h w"]
-    ) -> Float[Tensor, "batch outputs h_out w_out"]:
-        """x (batch, inputs, h, w) -> (batch, outputs, h / stride, w / stride)."""
+    def forward(self, x: Images) -> Images:
         hidden = F.relu(self.norm1(self.first(x)))
         straight = x if self.shortcut is None else self.shortcut(x)
         return F.relu(straight + self.norm2(self.second(hidden)))
@@ -95,19 +89,15 @@ class ResNet18(nn.Module):
         start: str = "he",
     ):
         super().__init__()
-        bias = norm is None
-        self.pools = choose("stem", stem, STEMS) == "imagenet"
-        size, stride = (7, 2) if self.pools else (3, 1)
-        self.stem = _conv(3, width, size, stride, bias=bias)
+        size, stride = choose("stem", stem, STEMS)
+        self.pools = stem == "imagenet"
+        self.stem = _conv(3, width, size, stride, norm is None)
         self.norm = _norm(norm, width)
-        sizes = [width, *(width * w // WIDTHS[0] for w in WIDTHS)]
-        self.blocks = nn.Sequential(
-            *(
-                ResidualBlock(sizes[k + second], sizes[k + 1], 2 if starts else 1, norm)
-                for k in range(4)
-                for second, starts in ((0, k > 0), (1, False))
-            )
-        )
+        sizes, blocks = [width, *(width * w // WIDTHS[0] for w in WIDTHS)], []
+        for k, (inputs, outputs) in enumerate(zip(sizes, sizes[1:], strict=False)):
+            blocks += [ResidualBlock(inputs, outputs, 2 if k else 1, norm)]
+            blocks += [ResidualBlock(outputs, outputs, 1, norm)]
+        self.blocks = nn.Sequential(*blocks)
         self.head = nn.Linear(sizes[-1], classes)
         if choose("start", start, STARTS) == "he":
             self._start_as_he()
@@ -120,18 +110,13 @@ class ResNet18(nn.Module):
                     nn.init.zeros_(module.bias)
 
     def places(self) -> tuple[str, ...]:
-        """Names of the taps."""
         return ("features",)
 
-    def forward(
-        self, x: Float[Tensor, "batch 3 h w"], tap: Tap | None = None
-    ) -> Float[Tensor, "batch classes"]:
-        """Images (batch, 3, h, w) -> logits (batch, classes)."""
-        tap = tap or untouched
+    def forward(self, x: Images, tap: Tap | None = None) -> Logits:
         x = F.relu(self.norm(self.stem(x)))
         if self.pools:
             x = F.max_pool2d(x, 3, stride=2, padding=1)
-        return self.head(tap("features", self.blocks(x).mean((-2, -1))))
+        return self.head((tap or untouched)("features", self.blocks(x).mean((-2, -1))))
 
 
 class VGG11(nn.Module):
@@ -157,7 +142,7 @@ class VGG11(nn.Module):
         super().__init__()
         sizes = [3, *(width * w // VGG11_WIDTHS[0] for w in VGG11_WIDTHS)]
         pairs = zip(sizes, sizes[1:], strict=False)
-        self.convs = nn.ModuleList(_conv(a, b, 3, 1, bias=True) for a, b in pairs)
+        self.convs = nn.ModuleList(_conv(a, b, 3, 1, True) for a, b in pairs)
         self.norms = nn.ModuleList(_norm(norm, size) for size in sizes[1:])
         self.head_norm: nn.Module = nn.Identity()
         if head_norm is not None:
@@ -166,13 +151,9 @@ class VGG11(nn.Module):
         self.head = nn.Linear(sizes[-1], classes)
 
     def places(self) -> tuple[str, ...]:
-        """Names of the taps."""
         return ("features",)
 
-    def forward(
-        self, x: Float[Tensor, "batch 3 32 32"], tap: Tap | None = None
-    ) -> Float[Tensor, "batch classes"]:
-        """Images (batch, 3, 32, 32) -> logits (batch, classes)."""
+    def forward(self, x: Images, tap: Tap | None = None) -> Logits:
         if x.shape[-2:] != (32, 32):
             raise ValueError(
                 f"images of {x.shape[-2]} x {x.shape[-1]}, but five halvings must "
@@ -180,8 +161,6 @@ class VGG11(nn.Module):
             )
         for k, (conv, norm) in enumerate(zip(self.convs, self.norms, strict=True)):
             x = F.relu(norm(conv(x)))
-            if k in VGG11_POOLS:
-                x = F.max_pool2d(x, 2)
-        # (batch, 8 width, 1, 1) -> (batch, 8 width)
+            x = F.max_pool2d(x, 2) if k in VGG11_POOLS else x
         features = self.head_norm(x.flatten(1))
         return self.head((tap or untouched)("features", features))

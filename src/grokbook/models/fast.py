@@ -238,34 +238,6 @@ def gather_sum(
     return _gather_each(table, index)
 
 
-class _StableMax(torch.autograd.Function):
-    generate_vmap_rule = True
-
-    @staticmethod
-    def forward(x):
-        above, below = x.clamp(min=0), x.clamp(max=0)
-        return above.add_(1).div_(below.neg_().add_(1))
-
-    @staticmethod
-    def setup_context(ctx, _inputs, output):
-        ctx.save_for_backward(output)
-
-    @staticmethod
-    def backward(ctx, grad):
-        (s,) = ctx.saved_tensors
-        return s.clamp(max=1).square() * grad
-
-
-def stablemax_transform(x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    """s(x) = x + 1 for x >= 0, 1 / (1 - x) below, with its derivative min(s, 1)^2.
-
-    [Prieto et al. 2025, section 4]; the plain form takes a fifth of GPT-2's step more.
-    """
-    if _now.enabled:
-        return _StableMax.apply(x)
-    return torch.where(x >= 0, x + 1, (1 - x.clamp(max=0)).reciprocal())
-
-
 def scaled(x: Float[Tensor, "*shape"], factor: float) -> Float[Tensor, "*shape"]:
     """x itself, whose gradient is multiplied by ``factor``; for one member on a CPU.
 

@@ -7,10 +7,7 @@ Liu et al. 2026 (Theorem 7) is about it; their paper does not train one. It has 
 biases, and a row that it has not been trained on means nothing to it.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
 import torch
 import torch.nn.functional as F
@@ -18,9 +15,6 @@ from torch import Tensor, nn
 
 from grokbook.models import fast
 from grokbook.models.taps import Tap, untouched
-
-if TYPE_CHECKING:
-    from jaxtyping import Float, Int
 
 
 class FreeFeatures(nn.Module):
@@ -37,12 +31,8 @@ class FreeFeatures(nn.Module):
         self.W = nn.Parameter(torch.randn(classes, width) / math.sqrt(width))
 
     def places(self) -> tuple[str, ...]:
-        """Names of the taps."""
         return ("features",)
 
-    def forward(
-        self, x: Int[Tensor, " batch *one"], tap: Tap | None = None
-    ) -> Float[Tensor, "batch classes"]:
-        """Row numbers (batch,) or (batch, 1) int64 -> logits (batch, classes)."""
+    def forward(self, x: Tensor, tap: Tap | None = None) -> Tensor:
         features = F.relu(fast.gather(self.A, x.flatten()))
         return fast.linear((tap or untouched)("features", features), self.W)

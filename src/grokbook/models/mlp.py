@@ -5,8 +5,7 @@
 Prieto et al. 2025 (section 3.1) have two layers of 200 ReLU units on concatenated
 one-hots and no norm. Norms and dropout are among the regularisers that Tiwari et al.
 2026 compare (Table 4), the norm before the last layer is a control of Liu et al. 2026.
-The start is PyTorch's unless told otherwise. Convolutions and residual connections are
-not covered.
+The start is PyTorch's unless told otherwise. Residual connections are not covered.
 """
 
 from __future__ import annotations
@@ -31,18 +30,17 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu": F.gelu,
     "gelu_tanh": partial(F.gelu, approximate="tanh"),
     "silu": F.silu,
-    "identity": lambda x: x,
 }
 _NORMS = {
     "layer": lambda width, affine: nn.LayerNorm(width, elementwise_affine=affine),
     "rms": lambda width, affine: nn.RMSNorm(width, elementwise_affine=affine),
     "batch": lambda width, affine: nn.BatchNorm1d(width, affine=affine),
 }
-_HEAD_NORMS = {name: _NORMS[name] for name in ("batch", "layer")}
+HEAD_NORMS = {name: _NORMS[name] for name in ("batch", "layer")}
 
 
 class OneHotLinear(nn.Linear):
-    """A linear layer on concatenated one-hots, given as tokens.
+    """A linear layer on concatenated one-hots, given as tokens (batch, positions).
 
     Its weights are those of nn.Linear(positions * vocabulary, width).
     """
@@ -54,12 +52,10 @@ class OneHotLinear(nn.Linear):
     def forward(
         self, tokens: Int[Tensor, "batch positions"]
     ) -> Float[Tensor, "batch width"]:
-        """tokens (batch, positions) int64 -> (batch, width)."""
         if fast.enabled():
-            offsets = self.vocabulary * torch.arange(
-                self.positions, device=tokens.device
-            )
-            out = fast.gather_sum(self.weight.T.contiguous(), tokens + offsets)
+            offsets = torch.arange(self.positions, device=tokens.device)
+            columns = tokens + self.vocabulary * offsets
+            out = fast.gather_sum(self.weight.T.contiguous(), columns)
             return out if self.bias is None else out + self.bias
         classes = torch.arange(self.vocabulary, device=tokens.device)
         one_hot = (tokens[..., None] == classes).flatten(-2)
@@ -105,30 +101,29 @@ class MLP(nn.Module):
         super().__init__()
         start = choose("initialisation", initialisation, STARTS)
         self.activation = choose("activation", activation, ACTIVATIONS)
+        self.reads_tokens, self.embedding = vocabulary is not None, None
         sizes = [*widths, classes]
         first: nn.Module
-        self.embedding = None
-        if embedding is not None and vocabulary is not None and features is None:
+        if features is not None and vocabulary is None:
+            first = fast.Linear(features, sizes[0], bias=bias)
+        elif features is not None or vocabulary is None:
+            raise ValueError("an MLP takes either vocabulary= (tokens) or features=")
+        elif embedding is None:
+            first = OneHotLinear(positions, vocabulary, sizes[0], bias=bias)
+        else:
             self.embedding = nn.Parameter(torch.randn(vocabulary, embedding))
             first = fast.Linear(positions * embedding, sizes[0], bias=bias)
-        elif vocabulary is not None and features is None:
-            first = OneHotLinear(positions, vocabulary, sizes[0], bias=bias)
-        elif features is not None and vocabulary is None:
-            first = fast.Linear(features, sizes[0], bias=bias)
-        else:
-            raise ValueError("an MLP takes either vocabulary= (tokens) or features=")
         biases = [bias] * len(widths)
         biases[-1] = bias if head_bias is None else head_bias
         pairs = zip(sizes, sizes[1:], biases, strict=False)
         rest = [fast.Linear(a, b, bias=has_bias) for a, b, has_bias in pairs]
         self.layers = nn.ModuleList([first, *rest])
-        self.reads_tokens = vocabulary is not None
         self.norms = self.head_norm = None
         if norm is not None:
             of_width = choose("norm", norm, _NORMS)
             self.norms = nn.ModuleList(of_width(width, affine) for width in widths)
         if head_norm is not None:
-            of_width = choose("head norm", head_norm, _HEAD_NORMS)
+            of_width = choose("head norm", head_norm, HEAD_NORMS)
             self.head_norm = of_width(sizes[-2], affine)
         self.dropouts = nn.ModuleList(Dropout(dropout) for _ in widths)
         with torch.no_grad():
@@ -143,17 +138,15 @@ class MLP(nn.Module):
     def forward(
         self, x: Shaped[Tensor, " batch *features"], tap: Tap | None = None
     ) -> Float[Tensor, "batch classes"]:
-        """Tokens (batch, positions) or floats (batch, ...) -> (batch, classes)."""
         tap = tap or untouched
         if self.embedding is not None:
-            x = F.embedding(x, self.embedding).flatten(1)
-        if x.dim() > 2 and not self.reads_tokens:
+            x = F.embedding(x, self.embedding)
+        if self.embedding is not None or not self.reads_tokens:
             x = x.flatten(1)
         *hidden, head = self.layers
         for k, layer in enumerate(hidden):
             pre = layer(x)
-            if self.norms is not None:
-                pre = self.norms[k](pre)
+            pre = pre if self.norms is None else self.norms[k](pre)
             x = tap(f"hidden.{k}", self.activation(tap(f"pre.{k}", pre)))
             x = self.dropouts[k](x)
         x = x if self.head_norm is None else self.head_norm(x)

@@ -69,7 +69,6 @@ class Dropout(nn.Module):
         self.register_buffer("noise", None, persistent=False)
 
     def forward(self, x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-        """x of any shape -> the same shape; x itself in evaluation mode."""
         if self.noise is None or not self.training:
             return F.dropout(x, self.p, self.training)
         return x * self.noise
@@ -94,12 +93,10 @@ def noise_shapes(
         for name, module in model.named_modules()
         if isinstance(module, Dropout) and module.p > 0
     ]
-    try:
-        with torch.no_grad():
-            model.eval()(x, tap)
-    finally:
-        for hook in hooks:
-            hook.remove()
-        for module, training in modes.items():
-            module.training = training
+    with torch.no_grad():
+        model.eval()(x, tap)
+    for hook in hooks:
+        hook.remove()
+    for module, training in modes.items():
+        module.training = training
     return shapes

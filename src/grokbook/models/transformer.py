@@ -1,4 +1,4 @@
-"""One transformer for the four papers; its options say which.
+"""One transformer for the four papers; its ``Layout`` says which.
 
     x_0 = embedding[token] + position
     y   = x + attention(norm x),   x' = y + mlp(norm y)             in every block
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from grokbook.errors import choose
+from grokbook.losses import stablemax_transform
 from grokbook.models import fast
 from grokbook.models.fast import Linear
 from grokbook.models.mlp import ACTIVATIONS
@@ -33,6 +35,9 @@ from grokbook.models.taps import Dropout, Tap, untouched
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
+    Activations = Float[Tensor, "batch positions width"]
+    Queries = Float[Tensor, "batch queries width"]
+
 ATTENTIONS = ("softmax", "stablemax")
 DROPOUT_SITES = ("embedding", "attention", "attention_out", "hidden", "mlp_out")
 NORM_POSITIONS = ("query_key", "value", "mlp", "post_attention", "post_mlp")
@@ -40,31 +45,37 @@ NORMS = {"layer": nn.LayerNorm, "rms": nn.RMSNorm}
 READS = ("last", "all")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Layout:
-    """What the blocks of a transformer have in common, as ``Transformer`` names it."""
+    """The options of a transformer; ValueError for those that contradict each other."""
 
     vocabulary: int
-    positions: int
-    width: int
-    heads: int
-    hidden: tuple[int, ...]
-    norms: tuple[str, ...]
-    norm: str
-    norm_eps: float
-    affine: bool
-    norm_bias: bool
-    causal: bool
-    bias: bool
-    mlp_bias: bool
-    dropout: float
-    dropout_at: tuple[str, ...]
-    activation: str
-    attention: str
-    joint: bool
-    rotary: bool | float
-    gated: bool
-    query_key_norm: bool
+    positions: int = 2
+    depth: int = 1
+    width: int = 128
+    heads: int = 4
+    hidden: tuple[int, ...] = (512,)  # layers of a block's MLP
+    norms: tuple[str, ...] = ()  # any of NORM_POSITIONS
+    norm: str = "layer"  # the kind of all norms, of NORMS
+    norm_eps: float = 1e-5
+    affine: bool = True  # whether norms have weights
+    norm_bias: bool = True  # and layer norms shifts
+    final_norm: bool = False  # before the unembedding
+    query_key_norm: bool = False  # on every head's queries and keys
+    learned_positions: bool = True
+    rotary: float = 0.0  # share of every head that turns by its position
+    causal: bool = False
+    attention: str = "softmax"  # or s(x) of StableMax in place of exp(x)
+    joint: bool = False  # queries, keys and values from one matrix
+    bias: bool = False
+    mlp_bias: bool | None = None  # ``bias`` unless given
+    dropout: float = 0.0
+    dropout_at: tuple[str, ...] = DROPOUT_SITES[1:]
+    activation: str = "relu"
+    gated: bool = False  # hidden layer times a second one: SwiGLU where "silu"
+    tied: bool = False  # the unembedding is the embedding
+    read: str | int = "last"  # READS, or the last so many positions
+    initialisation: str = "normal"  # of INITIALISATIONS, see the functions
 
     def __post_init__(self) -> None:
         for position in self.norms:
@@ -74,20 +85,25 @@ class Layout:
         choose("norm", self.norm, NORMS)
         choose("attention", self.attention, ATTENTIONS)
         choose("activation", self.activation, ACTIVATIONS)
+        if not isinstance(self.read, int):
+            choose("read", self.read, READS)
+        elif self.read < 1:
+            raise ValueError(f"read is {self.read}: read at least 1 position")
+        if self.width % self.heads:
+            raise ValueError(
+                f"{self.heads} heads cannot share a width of {self.width}: choose a "
+                "number of heads that divides it"
+            )
         if self.joint and ("query_key" in self.norms) != ("value" in self.norms):
             raise ValueError(
                 f"norms={self.norms} treat values apart from queries and keys, which "
                 "one joint matrix cannot: name both of query_key and value, or neither"
             )
-        if not 0 <= self.rotary <= 1:
+        if not 0 <= self.rotary <= 1 or self.head_width * self.rotary % 2:
             raise ValueError(
-                f"rotary is {self.rotary}, but it is the share of a head that turns: "
-                "choose one between 0 and 1"
-            )
-        if self.head_width * self.rotary % 2:
-            raise ValueError(
-                f"rotary positions turn pairs, but a head is {self.head_width} wide "
-                f"and a share of {self.rotary} turns: choose an even product"
+                f"rotary is {self.rotary}, but it is the share of a head, here "
+                f"{self.head_width} wide, that turns, and pairs turn: choose a share "
+                "between 0 and 1 with an even product"
             )
         if self.gated and len(self.hidden) != 1:
             raise ValueError(
@@ -99,24 +115,18 @@ class Layout:
         return self.width // self.heads
 
     @property
-    def turned(self) -> int:
-        """Entries of every query and key that rotary positions turn."""
-        return int(self.head_width * self.rotary)
+    def has_mlp_bias(self) -> bool:
+        return self.bias if self.mlp_bias is None else self.mlp_bias
 
     def dropout_for(self, site: str) -> Dropout:
-        """A module for this site."""
         return Dropout(self.dropout if site in self.dropout_at else 0.0)
 
     def new_norm(self, width: int | None = None) -> nn.Module:
-        """A norm of the kind that all norms of this transformer are."""
         # an RMS norm has no bias and no option for one
         bias = {"bias": self.norm_bias} if self.norm == "layer" else {}
-        return NORMS[self.norm](
-            width or self.width,
-            eps=self.norm_eps,
-            elementwise_affine=self.affine,
-            **bias,
-        )
+        size = width or self.width
+        norm, affine = NORMS[self.norm], self.affine
+        return norm(size, eps=self.norm_eps, elementwise_affine=affine, **bias)
 
 
 class Attention(nn.Module):
@@ -130,21 +140,20 @@ class Attention(nn.Module):
         super().__init__()
         width, bias = layout.width, layout.bias
         self.number, self.heads, self.joint = number, layout.heads, layout.joint
-        self.causal, self.turned = layout.causal, layout.turned
-        self.stable = layout.attention == "stablemax"
+        self.causal, self.stable = layout.causal, layout.attention == "stablemax"
+        self.turned = int(layout.head_width * layout.rotary)  # entries of a head
         self.root = math.sqrt(layout.head_width)
         self.scale = 1 / self.root
         if self.joint:
             self.inputs = Linear(width, 3 * width, bias=bias)
         else:
-            self.query, self.key, self.value = (
-                Linear(width, width, bias=bias) for _ in range(3)
-            )
+            self.query = Linear(width, width, bias=bias)
+            self.key = Linear(width, width, bias=bias)
+            self.value = Linear(width, width, bias=bias)
         self.output = Linear(width, width, bias=bias)
         self.head_norms = None
         if layout.query_key_norm:
-            size = layout.head_width
-            norms = {"query": layout.new_norm(size), "key": layout.new_norm(size)}
+            norms = {n: layout.new_norm(layout.head_width) for n in ("query", "key")}
             self.head_norms = nn.ModuleDict(norms)
         self.dropout = layout.dropout_for("attention")
 
@@ -153,19 +162,15 @@ class Attention(nn.Module):
         return (self.inputs,) if self.joint else (self.query, self.key, self.value)
 
     def forward(
-        self,
-        x_qk: Float[Tensor, "batch positions width"],
-        x_v: Float[Tensor, "batch positions width"],
-        first_query: int = 0,
-        tap: Tap = untouched,
-    ) -> Float[Tensor, "batch queries width"]:
-        """x_* (batch, positions, width) -> (batch, positions - first_query, width)."""
+        self, x_qk: Activations, x_v: Activations, first_query: int = 0, tap=untouched
+    ) -> Queries:
+        """What attention adds at the positions from ``first_query`` on."""
         query, key, value = self._read(x_qk, x_v, first_query)
         if self.head_norms is not None:
             query, key = self.head_norms["query"](query), self.head_norms["key"](key)
         if self.turned:
-            query = rotate(query, first_query, turned=self.turned)
-            key = rotate(key, turned=self.turned)
+            query = rotate(query, first_query, self.turned)
+            key = rotate(key, 0, self.turned)
         scores = query @ key.transpose(-1, -2)  # (batch, heads, queries, positions)
         # the two round apart, and there are records of both
         scores = scores / self.root if self.joint else scores * self.scale
@@ -189,25 +194,20 @@ class Attention(nn.Module):
         )
 
     def _weights(self, scores: Tensor, first_query: int) -> Tensor:
-        later = None
         if self.causal:
-            later = torch.ones(
-                scores.shape[-2:], dtype=torch.bool, device=scores.device
-            ).triu(first_query + 1)
+            ones = scores.new_ones(scores.shape[-2:], dtype=torch.bool)
+            later = ones.triu(first_query + 1)
         if self.stable:
-            weights = fast.stablemax_transform(scores)
-            if later is not None:
-                weights = weights.masked_fill(later, 0)
+            weights = stablemax_transform(scores)
+            weights = weights.masked_fill(later, 0) if self.causal else weights
             return weights / weights.sum(-1, keepdim=True)
-        if later is not None:
-            scores = scores.masked_fill(later, -math.inf)
+        scores = scores.masked_fill(later, -math.inf) if self.causal else scores
         return scores.softmax(-1)
 
 
 def rotate(
     x: Float[Tensor, "*batch positions width"],
     first: int = 0,
-    *,
     turned: int | None = None,
 ) -> Float[Tensor, "*batch positions width"]:
     """Rotary positions: entries j and j + n/2 turn by t / 10000^(2j/n).
@@ -236,20 +236,17 @@ class Block(nn.Module):
         super().__init__()
         self.number, self.positions = number, layout.norms
         self.attention = Attention(layout, number)
-        sizes = [layout.width, *layout.hidden, layout.width]
+        sizes, bias = [layout.width, *layout.hidden, layout.width], layout.has_mlp_bias
         pairs = zip(sizes, sizes[1:], strict=False)
-        self.mlp = nn.ModuleList(Linear(a, b, bias=layout.mlp_bias) for a, b in pairs)
-        self.up = None
-        if layout.gated:
-            self.up = Linear(sizes[0], sizes[1], bias=layout.mlp_bias)
+        self.mlp = nn.ModuleList(Linear(a, b, bias=bias) for a, b in pairs)
+        self.up = Linear(sizes[0], sizes[1], bias=bias) if layout.gated else None
         # query, key and value share one norm, as in every paper here
         owners = dict.fromkeys(_norm_owner(position) for position in layout.norms)
         self.norms = nn.ModuleDict({owner: layout.new_norm() for owner in owners})
         self.activation = ACTIVATIONS[layout.activation]
         self.dropout_attention_out = layout.dropout_for("attention_out")
-        self.dropout_hidden = nn.ModuleList(
-            layout.dropout_for("hidden") for _ in layout.hidden
-        )
+        hidden = [layout.dropout_for("hidden") for _ in layout.hidden]
+        self.dropout_hidden = nn.ModuleList(hidden)
         self.dropout_mlp_out = layout.dropout_for("mlp_out")
 
     def norm(self, position: str, x: Tensor) -> Tensor:
@@ -257,23 +254,15 @@ class Block(nn.Module):
         return self.norms[_norm_owner(position)](x) if position in self.positions else x
 
     def forward(
-        self,
-        x: Float[Tensor, "batch positions width"],
-        first_query: int = 0,
-        tap: Tap = untouched,
-    ) -> Float[Tensor, "batch queries width"]:
-        """x (batch, positions, width) -> (batch, positions - first_query, width)."""
+        self, x: Activations, first_query: int = 0, tap: Tap = untouched
+    ) -> Queries:
+        """What the block makes of x at the positions from ``first_query`` on."""
         x_qk = self.norm("query_key", x)
         x_v = x_qk if self.attention.joint else self.norm("value", x)
         attended = self.attention(x_qk, x_v, first_query, tap)
         return self.finish(x[:, first_query:] if first_query else x, attended, tap)
 
-    def finish(
-        self,
-        x: Float[Tensor, "batch queries width"],
-        attended: Float[Tensor, "batch queries width"],
-        tap: Tap = untouched,
-    ) -> Float[Tensor, "batch queries width"]:
+    def finish(self, x: Queries, attended: Queries, tap: Tap = untouched) -> Queries:
         """What the block makes of x once its attention has been computed."""
         k = self.number
         attended = tap(f"attention_out.{k}", attended)
@@ -285,25 +274,22 @@ class Block(nn.Module):
 
     def _mlp(self, x: Tensor, tap: Tap) -> Tensor:
         *layers, last = self.mlp
-        for place, layer, dropout in zip(
-            _pre(self.number, len(layers)), layers, self.dropout_hidden, strict=True
-        ):
+        dropouts = [*self.dropout_hidden]
+        for place, layer, dropout in zip(self._pre(), layers, dropouts, strict=True):
             hidden = self.activation(tap(place, layer(x)))
-            if self.up is not None:
-                hidden = hidden * self.up(x)
-            x = dropout(hidden)
+            x = dropout(hidden if self.up is None else hidden * self.up(x))
         return last(x)
+
+    def _pre(self) -> list[str]:
+        further = range(1, len(self.mlp) - 1)
+        every = [f"pre.{self.number}", *(f"pre.{self.number}.{j}" for j in further)]
+        return every[: len(self.mlp) - 1]
 
     def places(self) -> tuple[str, ...]:
         """Names of the taps of this block."""
-        names = ("attention", "attention_out", "mlp_in", "mlp_out", "residual")
-        first, rest = [f"{name}.{self.number}" for name in names[:3]], names[3:]
-        hidden = _pre(self.number, len(self.mlp) - 1)
-        return (*first, *hidden, *(f"{name}.{self.number}" for name in rest))
-
-
-def _pre(number: int, layers: int) -> list[str]:
-    return [f"pre.{number}", *(f"pre.{number}.{j}" for j in range(1, layers))][:layers]
+        k = self.number
+        before = (f"attention.{k}", f"attention_out.{k}", f"mlp_in.{k}")
+        return (*before, *self._pre(), f"mlp_out.{k}", f"residual.{k}")
 
 
 def _norm_owner(position: str) -> str:
@@ -313,19 +299,9 @@ def _norm_owner(position: str) -> str:
 class Transformer(nn.Module):
     """Transformer read at its last position, at the last n or at all of them.
 
-    Input: tokens (batch, positions); output: logits (batch, classes), (batch, n,
-    classes) with ``read=n``, or (batch, positions, classes) with ``read="all"``. Blocks
-    have ``hidden`` layers in their MLP, with ``gated`` one, multiplied by a second
-    matrix' output (SwiGLU where the ``activation`` is "silu"). ``norms``: any of
-    NORM_POSITIONS, each a ``norm`` of NORMS, without weights unless ``affine``, without
-    shifts unless ``norm_bias``; ``final_norm`` before the unembedding;
-    ``query_key_norm`` on every head's queries and keys. ``mlp_bias`` is ``bias`` unless
-    given. ``joint``: queries, keys and values from one matrix. ``rotary`` positions
-    turn that share of every head, all of it where it is True, and stand beside the
-    learned ones unless those are switched off. ``tied``: the unembedding is the
-    embedding. ``dropout`` acts at the ``dropout_at`` of DROPOUT_SITES.
-    ``initialisation``: a name of INITIALISATIONS, see the functions.
-    ValueError for unknown names and for options that contradict each other.
+    ``options`` are those of ``Layout``. Input: tokens (batch, positions); output:
+    logits (batch, classes), (batch, n, classes) with ``read=n``, or (batch, positions,
+    classes) with ``read="all"``.
 
     Taps, for block k: ``attention.k`` (batch, heads, queries, positions),
     ``attention_out.k`` and ``mlp_out.k`` before dropout, ``mlp_in.k`` after its norm,
@@ -336,89 +312,34 @@ class Transformer(nn.Module):
 
     blocks: Any  # an nn.ModuleList of Block, whose elements have no type
 
-    def __init__(
-        self,
-        classes: int,
-        *,
-        vocabulary: int,
-        positions: int = 2,
-        depth: int = 1,
-        width: int = 128,
-        heads: int = 4,
-        hidden: tuple[int, ...] = (512,),
-        norms: tuple[str, ...] = (),
-        norm: str = "layer",
-        norm_eps: float = 1e-5,
-        affine: bool = True,
-        norm_bias: bool = True,
-        final_norm: bool = False,
-        query_key_norm: bool = False,
-        learned_positions: bool = True,
-        rotary: bool | float = False,
-        causal: bool = False,
-        attention: str = "softmax",
-        joint: bool = False,
-        bias: bool = False,
-        mlp_bias: bool | None = None,
-        dropout: float = 0.0,
-        dropout_at: tuple[str, ...] = DROPOUT_SITES[1:],
-        activation: str = "relu",
-        gated: bool = False,
-        tied: bool = False,
-        read: str | int = "last",
-        initialisation: str = "normal",
-    ):
+    def __init__(self, classes: int, **options: Any):
         super().__init__()
-        initialise = choose("initialisation", initialisation, INITIALISATIONS)
-        if isinstance(read, int) and read < 1:
-            raise ValueError(f"read is {read}, but at least 1 position must be read")
-        self.read = read if isinstance(read, int) else choose("read", read, READS)
-        if tied and classes != vocabulary:
+        self.layout = layout = Layout(**options)
+        start = choose("initialisation", layout.initialisation, INITIALISATIONS)
+        if layout.tied and classes != layout.vocabulary:
             raise ValueError(
-                f"{classes} classes and a vocabulary of {vocabulary}, but a tied "
-                "unembedding has one row for every token: make them equal"
+                f"{classes} classes and a vocabulary of {layout.vocabulary}, but a "
+                "tied unembedding has one row for every token: make them equal"
             )
-        self.layout = layout = Layout(
-            vocabulary=vocabulary,
-            positions=positions,
-            width=width,
-            heads=heads,
-            hidden=tuple(hidden),
-            norms=tuple(norms),
-            norm=norm,
-            norm_eps=norm_eps,
-            affine=affine,
-            norm_bias=norm_bias,
-            causal=causal,
-            bias=bias,
-            mlp_bias=bias if mlp_bias is None else mlp_bias,
-            dropout=dropout,
-            dropout_at=tuple(dropout_at),
-            activation=activation,
-            attention=attention,
-            joint=joint,
-            rotary=rotary,
-            gated=gated,
-            query_key_norm=query_key_norm,
-        )
-        self.embedding = nn.Parameter(torch.randn(vocabulary, width))
-        self.position = (
-            nn.Parameter(torch.randn(positions, width)) if learned_positions else None
-        )
+        width, self.read = layout.width, layout.read
+        self.embedding = nn.Parameter(torch.randn(layout.vocabulary, width))
+        self.position = None
+        if layout.learned_positions:
+            self.position = nn.Parameter(torch.randn(layout.positions, width))
         self.dropout = layout.dropout_for("embedding")
-        self.blocks = nn.ModuleList(Block(layout, k) for k in range(depth))
-        self.norm = layout.new_norm() if final_norm else None
-        self.unembedding = None if tied else Linear(width, classes, bias=bias)
+        self.blocks = nn.ModuleList(Block(layout, k) for k in range(layout.depth))
+        self.norm = layout.new_norm() if layout.final_norm else None
+        self.unembedding = None
+        if not layout.tied:
+            self.unembedding = Linear(width, classes, bias=layout.bias)
         with torch.no_grad():
-            initialise(self)
+            start(self)
 
     def places(self) -> tuple[str, ...]:
         """Names of the taps."""
         return (*(p for block in self.blocks for p in block.places()), "features")
 
-    def embed(
-        self, tokens: Int[Tensor, "batch positions"]
-    ) -> Float[Tensor, "batch positions width"]:
+    def embed(self, tokens: Int[Tensor, "batch positions"]) -> Activations:
         """What the first block reads."""
         x = F.embedding(tokens, self.embedding)
         if self.position is not None:
@@ -428,25 +349,22 @@ class Transformer(nn.Module):
     def forward(
         self, tokens: Int[Tensor, "batch positions"], tap: Tap | None = None
     ) -> Float[Tensor, "batch *positions classes"]:
-        """tokens (batch, positions) int64 -> logits; with a tap every position."""
+        """Logits of tokens; with a tap every position is computed."""
         if tap is None and self.read == "last" and fast.enabled():
             x = fast.last_position(self, tokens)
         else:
             x = self.embed(tokens)
             for block in self.blocks:
                 x = block(x, 0, tap or untouched)
-            x = self._at_read(x)
+            if isinstance(self.read, int):
+                x = x[:, -self.read :]
+            elif self.read == "last":
+                x = x[:, -1]
         x = x if self.norm is None else self.norm(x)
         features = (tap or untouched)("features", x)
         if self.unembedding is None:
             return fast.linear(features, self.embedding)
         return self.unembedding(features)
-
-    def _at_read(self, x: Tensor) -> Tensor:
-        """x (batch, positions, width) where the unembedding reads it."""
-        if isinstance(self.read, int):
-            return x[:, -self.read :]
-        return x[:, -1] if self.read == "last" else x
 
 
 def _start_normal(model: Transformer) -> None:
@@ -461,18 +379,21 @@ def _start_normal(model: Transformer) -> None:
 def _start_as_torch(model: Transformer) -> None:
     """Defaults of nn.TransformerEncoderLayer and nn.Embedding."""
     for block in model.blocks:
-        attention = block.attention
-        _draw_projections(attention, model.layout.width)
-        for layer in (*attention.projections(), attention.output):
-            if layer.bias is not None:
-                layer.bias.zero_()
+        _draw_projections(block.attention)
+        _zero_biases([*block.attention.projections(), block.attention.output])
 
 
-def _draw_projections(attention: Attention, width: int) -> None:
+def _draw_projections(attention: Attention) -> None:
     # nn.MultiheadAttention draws query, key and value as one (3d, d) matrix
-    bound = math.sqrt(6 / (4 * width))
     for layer in attention.projections():
+        bound = math.sqrt(6 / (4 * layer.in_features))
         layer.weight.uniform_(-bound, bound)
+
+
+def _zero_biases(modules: Iterable[nn.Module]) -> None:
+    for module in modules:
+        if isinstance(module, Linear) and module.bias is not None:
+            module.bias.zero_()
 
 
 def _start_lecun(model: Transformer) -> None:
@@ -487,13 +408,13 @@ def _start_lecun(model: Transformer) -> None:
     if model.position is not None:
         model.position.normal_(std=0.02)
     for block in model.blocks:
-        _draw_projections(block.attention, width)
+        _draw_projections(block.attention)
         gate = () if block.up is None else (block.up,)
-        for layer in (block.attention.output, *block.mlp, *gate):
+        others = (block.attention.output, *block.mlp, *gate)
+        for layer in others:
             std = 1 / math.sqrt(layer.in_features)
             nn.init.trunc_normal_(layer.weight, std=std, a=-2 * std, b=2 * std)
-            if layer.bias is not None:
-                layer.bias.zero_()
+        _zero_biases(others)
     if model.unembedding is not None:
         model.unembedding.weight.normal_(std=1 / math.sqrt(width))
 
@@ -523,8 +444,7 @@ def _start_xavier(model: Transformer) -> None:
     for module in model.modules():
         if isinstance(module, Linear):
             nn.init.xavier_normal_(module.weight)
-            if module.bias is not None:
-                module.bias.zero_()
+    _zero_biases(model.modules())
     for block in model.blocks:
         std = 0.02 / math.sqrt(2 * len(model.blocks))
         block.attention.output.weight.normal_(std=std)
@@ -536,6 +456,14 @@ INITIALISATIONS = {
     "lecun": _start_lecun,
     "gpt2": _start_gpt2,
     "xavier": _start_xavier,
+}
+# Of language models: norms before attention and MLP and a last one.
+LANGUAGE = {
+    "norms": ("query_key", "value", "mlp"),
+    "final_norm": True,
+    "causal": True,
+    "joint": True,
+    "read": "all",
 }
 
 
@@ -552,9 +480,8 @@ def gpt2(
     """GPT-2 [Radford et al. 2019], the language model of Prieto et al., Table 1.
 
     Tokens (batch, length) int64 -> logits of the next (batch, length, vocabulary).
-    Pre-norm blocks and a last norm, learned positions, GELU in its tanh form, and an
-    unembedding that is the embedding. The default sizes are GPT-2 small, 124 million.
-    ``attention="stablemax"`` puts s(x) of StableMax in place of exp(x).
+    Learned positions, GELU in its tanh form, and an unembedding that is the embedding.
+    The default sizes are GPT-2 small, 124 million weights.
     """
     return Transformer(
         vocabulary,
@@ -564,18 +491,14 @@ def gpt2(
         width=width,
         heads=heads,
         hidden=(4 * width,),
-        norms=("query_key", "value", "mlp"),
-        final_norm=True,
-        causal=True,
         attention=attention,
-        joint=True,
         bias=True,
         dropout=dropout,
         dropout_at=("embedding", "attention", "attention_out", "mlp_out"),
         activation="gelu_tanh",
         tied=True,
-        read="all",
         initialisation="gpt2",
+        **LANGUAGE,
     )
 
 
@@ -590,11 +513,11 @@ def decoder(
     """The language model of Liu et al. 2026, Table 4, Figure 5.
 
     Tokens (batch, length) int64 -> logits of the next (batch, length, vocabulary), of
-    any length. Pre-norm blocks and a last norm, all without shifts; a norm on every
-    head's queries and keys, half of whose entries turn; SwiGLU; an unembedding of its
-    own; no bias. What the table leaves open is as in the code that the paper follows,
-    of Stollenwerk et al. 2026: the default sizes are its "109M", 140.6 million with
-    both embeddings, and its "16M", 26.8 million, is depth 6, width 224, hidden 768.
+    any length. Norms without shifts, also on every head's queries and keys, half of
+    whose entries turn; SwiGLU; an unembedding of its own; no bias. What the table
+    leaves open is as in the code that the paper follows, of Stollenwerk et al. 2026:
+    the default sizes are its "109M", 140.6 million with both embeddings, and its "16M",
+    26.8 million, is depth 6, width 224, hidden 768.
     """
     return Transformer(
         vocabulary,
@@ -603,18 +526,14 @@ def decoder(
         width=width,
         heads=heads,
         hidden=(hidden,),
-        norms=("query_key", "value", "mlp"),
         norm_bias=False,
-        final_norm=True,
         query_key_norm=True,
         learned_positions=False,
         rotary=0.5,
-        causal=True,
-        joint=True,
         activation="silu",
         gated=True,
-        read="all",
         initialisation="xavier",
+        **LANGUAGE,
     )
 
 

@@ -13,7 +13,7 @@ as in Dosovitskiy et al. Mean pooling and dropout are not covered.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -33,13 +33,15 @@ class ViT(nn.Module):
 
     Squares of ``patch`` x ``patch`` pixels are the rows that ``depth`` blocks read;
     ``hidden`` is the width of their MLPs. ValueError for a ``size`` that patches do not
-    fill, a ``width`` that ``heads`` do not share, or images of another size.
+    fill, and for images of another size.
 
     Taps, for block k: ``attention.k`` (batch, heads, positions, positions),
     ``attention_out.k``, ``mlp_in.k``, ``pre.k``, ``mlp_out.k`` and ``residual.k``
     (batch, positions, width or hidden), position 0 being the class token's; and
     ``features`` (batch, width), what the head reads.
     """
+
+    blocks: Any  # an nn.ModuleList of Block, whose elements have no type
 
     def __init__(
         self,
@@ -54,18 +56,19 @@ class ViT(nn.Module):
     ):
         super().__init__()
         if size % patch:
-            raise ValueError(
-                f"patches of {patch} do not fill images of {size}: choose a patch that "
-                "divides the size"
-            )
-        if width % heads:
-            raise ValueError(
-                f"{heads} heads cannot share a width of {width}: choose a number of "
-                "heads that divides it"
-            )
+            raise ValueError(f"patches of {patch} do not fill images of {size}")
         self.patch, self.size = patch, size
         positions = 1 + (size // patch) ** 2
-        layout = _layout(positions, width, heads, hidden)
+        layout = Layout(
+            vocabulary=0,  # no tokens: a position reads pixels
+            width=width,
+            heads=heads,
+            hidden=(hidden,),
+            norms=("query_key", "value", "mlp"),
+            bias=True,
+            activation="gelu",
+            joint=True,
+        )
         self.class_token = nn.Parameter(torch.zeros(width))
         self.position = nn.Parameter(0.02 * torch.randn(positions, width))
         self.embedding = Linear(COLOURS * patch**2, width)
@@ -75,8 +78,7 @@ class ViT(nn.Module):
 
     def places(self) -> tuple[str, ...]:
         """Names of the taps."""
-        blocks: list[Block] = [*self.blocks]
-        return (*(place for block in blocks for place in block.places()), "features")
+        return (*(p for block in self.blocks for p in block.places()), "features")
 
     def patches(
         self, x: Float[Tensor, "batch 3 size size"]
@@ -94,7 +96,6 @@ class ViT(nn.Module):
     def forward(
         self, x: Float[Tensor, "batch 3 size size"], tap: Tap | None = None
     ) -> Float[Tensor, "batch classes"]:
-        """Images (batch, 3, size, size) -> logits (batch, classes)."""
         tap = tap or untouched
         x = self.embedding(self.patches(x))
         first = self.class_token.expand(x.shape[0], 1, -1)
@@ -102,30 +103,3 @@ class ViT(nn.Module):
         for block in self.blocks:
             x = block(x, 0, tap)
         return self.head(tap("features", self.norm(x[:, 0])))
-
-
-def _layout(positions: int, width: int, heads: int, hidden: int) -> Layout:
-    """Pre-norm blocks with GELU and biases, over all positions alike."""
-    return Layout(
-        vocabulary=0,  # no tokens: a position reads pixels
-        positions=positions,
-        width=width,
-        heads=heads,
-        hidden=(hidden,),
-        norms=("query_key", "value", "mlp"),
-        norm="layer",
-        norm_eps=1e-5,
-        affine=True,
-        norm_bias=True,
-        causal=False,
-        bias=True,
-        mlp_bias=True,
-        dropout=0.0,
-        dropout_at=(),
-        activation="gelu",
-        attention="softmax",
-        joint=True,
-        rotary=False,
-        gated=False,
-        query_key_norm=False,
-    )
