@@ -293,7 +293,7 @@ fig1:
     registered: 2026-01-03
     was: [{planned: both, gives: neither, reason: a slip}]
   sum: {tested: it sums up, exact: true, extra: true, registered: 2026-01-02}
-  beside: {tested: how large, registered: 2026-01-02}
+  beside: {tested: "{each}: how large", registered: 2026-01-02}
   other: {says: so, where: there, tested: wide ones, run: no, registered: 2026-01-02}
 """
 
@@ -321,7 +321,7 @@ def found(record):
         "grows": (run, three),
         "later": after,
         "sum": ("4", 1, 1),
-        "beside": (run, 2 * three),
+        "beside": {"one": (run, 2 * three), "other": (run, three)},
     }
 
 
@@ -332,7 +332,8 @@ def test_a_page_is_judged_by_what_was_registered(record, registered):
         ("it grows two times", "2.0", 2, 3),
         ("one after the other", "plain: 2.0, after: 3.0", 3, 3),
         ("it sums up", "4", 1, 1),
-        ("how large", "4", 3, 3),
+        ("one: how large", "4", 3, 3),
+        ("other: how large", "2", 3, 3),
         ("wide ones", "—", 0, 0),
     ]
     assert [claim.verdict for claim in sheet] == [
@@ -340,9 +341,12 @@ def test_a_page_is_judged_by_what_was_registered(record, registered):
         "reproduced",
         "beyond the paper",
         "beyond the paper",
+        "beyond the paper",
         "not run",
     ]
-    assert [claim.main for claim in sheet] == [True, False, False, False, False]
+    assert [claim.main for claim in sheet] == [True, *[False] * 5]
+    assert sheet.told("grows") == "2.0 (1.0 to 3.0)"
+    assert sheet.told("grows", "{:.2f}") == "2.00 (1.00 to 3.00)"
     bundle = sheet.closing()._repr_mimebundle_()
     assert "row" not in bundle[claims.MIME]["claims"][0]
     assert (

@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Prieto et al. 2025 · Figure 10]{.kicker} Under plain gradient descent ever more updates are too small to change their weight, but only a few per cent
 
@@ -18,27 +10,21 @@ device = "auto"
 #| fold: "Code: the runs and the claims"
 import math
 
-import numpy as np
 import torch
 
 from grokbook import claims, evidence, metrics, models, plots, tables
 from grokbook.evidence import Run, told
 
 plots.use_style()
-record = evidence.record(
-    "prieto2025/fig10", scale=scale, retrain=retrain, device=device
-)
+page = evidence.Page("prieto2025/fig10", scale, retrain, device)
+record = page.record()
 LOST, ZERO, NORM = "absorbed", "zero_grad", "grad_norm"
-TRAIN, TEST, COLLAPSE = "train_accuracy", "test_accuracy", "collapse_float32"
 plain = Run(record, "momentum 0", "lost to rounding", plots.RED)
 heavy = Run(record, "momentum 0.8", "momentum 0.8", plots.PURPLE)
-rate = plain.settings.optimizer.options["lr"]
-end = f"{plain.settings.epochs:,}"
-fit = evidence.fitted(plain, accuracy=1.0)
+rate, last = plain.settings.optimizer.options["lr"], plain.settings.epochs
+fit = plain.fitted(accuracy=1.0)
 lost_at_fit, lost_at_end = plain.at(LOST, fit), plain.last(LOST)
-zero_at_fit = plain.at(ZERO, fit)
-fall = plain.at(NORM, fit) / plain.last(NORM)
-drift = 100 * (plain.series(ZERO, since=fit) - zero_at_fit).abs().max()
+zeros = plain.series(ZERO, since=fit) - plain.at(ZERO, fit)
 
 # A network before training, and gradients whose entries are all alike.
 torch.manual_seed(42)
@@ -61,75 +47,25 @@ def way(since, until):
     return rate * evidence.average(norms) * (until - since)
 
 
-reference = plain.last(NORM).map(lost_if_alike).clip(lower=1 / directions.numel())
+alike = plain.last(NORM).map(lost_if_alike).clip(lower=1 / directions.numel())
 step = rate * plain.last(NORM) / math.sqrt(len(weights))
-APPENDIX = "Appendix C"
-sheet = claims.Sheet("prieto2025/fig10", show="{:.2%}")
-sheet.claim(
-    plain,
-    "the share of lost updates at the end is at least twice that at the fit (ratio)",
-    "As the norm of the gradient decreases, the percentage of the gradients that are "
-    "absorbed by the weights increases substantially.",
-    lost_at_end / lost_at_fit.clip(lower=1 / len(weights)),
-    where=APPENDIX,
-    at_least=2,
-    show="{:.1f}",
-    main=True,
-)
-sheet.claim(
-    plain,
-    "the norm of the gradient falls at least a hundredfold from the fit to the end "
-    "(factor)",
-    "As the norm of the gradient decreases",
-    fall,
-    where=APPENDIX,
-    at_least=100,
-    show="{:,.0f}",
-)
-sheet.claim(
-    plain,
-    "the share of gradients of exactly zero stays within 2 points of that at the fit "
-    "(largest at any log)",
-    "the number of gradients that are exactly zero remains stable",
-    drift,
-    where=APPENDIX,
-    below=2,
-    show="{:.2f}",
-)
-sheet.not_run(
-    "float64 weights, in which next to no update is lost: test accuracy",
-    "they do prevent us from showing grokking with vanilla gradient descent without any "
-    "learning rate scheduling",
-    where=APPENDIX,
-)
-sheet.not_run(
-    "AdamW: the share of lost updates",
-    "This issue is naturally mitigated by second order moments for adaptive optimizers "
-    "like Adam and AdamW",
-    where=APPENDIX,
-)
-early, later = way(200, 2000), way(2000, plain.settings.epochs)
-excess, margin = lost_at_end / reference, 2 * step / spacing
-moved = 100 * (plain.last(ZERO) - zero_at_fit).abs()
-for run, words, value, show in (
-    (
-        plain,
-        "largest test accuracy from the fit on",
-        plain.largest(TEST, since=fit),
-        None,
-    ),
-    (plain, "updates lost at the fit", lost_at_fit, None),
-    (plain, "updates lost at the end", lost_at_end, None),
-    (plain, "the same over the share if all entries were alike", excess, "{:.0f}"),
-    (plain, "typical step at the end over half a spacing of floats", margin, "{:.0f}"),
-    (plain, "exactly zero: from the fit to the end (points)", moved, "{:.2f}"),
-    (plain, "length of all steps, epoch 200 to 2,000", early, "{:.2f}"),
-    (plain, "length of all steps, epoch 2,000 to the end", later, "{:.2f}"),
-    (plain, "largest share of samples collapsed", plain.largest(COLLAPSE), None),
-    (heavy, "momentum 0.8: largest training accuracy", heavy.largest(TRAIN), "{:.1%}"),
-    (heavy, "momentum 0.8: exactly zero at the end", heavy.last(ZERO), "{:.1%}"),
-):
-    sheet.extra(run, words, value, show=show)
+found = {
+    "growth": (plain, lost_at_end / lost_at_fit.clip(lower=1 / len(weights))),
+    "fall": (plain, plain.at(NORM, fit) / plain.last(NORM)),
+    "drift": (plain, 100 * zeros.abs().max()),
+    "best": (plain, plain.largest("test_accuracy", since=fit)),
+    "lost-at-fit": (plain, lost_at_fit),
+    "lost-at-end": (plain, lost_at_end),
+    "excess": (plain, lost_at_end / alike),
+    "margin": (plain, 2 * step / spacing),
+    "moved": (plain, 100 * zeros.ffill().iloc[-1].abs()),
+    "early": (plain, way(200, 2000)),
+    "later": (plain, way(2000, last)),
+    "collapsed": (plain, plain.largest("collapse_float32")),
+    "heavy-train": (heavy, heavy.largest("train_accuracy")),
+    "heavy-zero": (heavy, heavy.last(ZERO)),
+}
+sheet = claims.read(page.name, found)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -147,8 +83,8 @@ sheet.box()
 #| fold: "Code: draw the figure"
 figure, (shares, size) = plots.panels(2, height=3.4)
 plots.curve(shares, plain, LOST, percent=True)
-zeros = {"color": plots.BLACK, "label": "exactly zero", "linestyle": plots.DASHED}
-plots.curve(shares, plain, ZERO, percent=True, **zeros)
+style = {"color": plots.BLACK, "label": "exactly zero", "linestyle": plots.DASHED}
+plots.curve(shares, plain, ZERO, percent=True, **style)
 plots.curve(size, plain, NORM, color=plots.BLUE, label="")
 for panel in (shares, size):
     plots.mark(panel, fit, color=plots.BLACK)
@@ -166,13 +102,13 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 tables.prose(f"""
-* **The training set is fitted** by epoch {told(fit)}. From there to epoch {end} the norm of
-  the gradient falls by a factor of {told(fall)}, roughly as 1/epoch (b).
-* **Lost updates** grow from {told(lost_at_fit, "{:.2%}")} of all entries at the fit to
-  {told(lost_at_end, "{:.2%}")}, in every seed (a).
+* **The training set is fitted** by epoch {told(fit)}. From there to epoch {last:,} the norm of
+  the gradient falls by a factor of {sheet.told("fall")}, roughly as 1/epoch (b).
+* **Lost updates** grow from {sheet.told("lost-at-fit")} of all entries at the fit to
+  {sheet.told("lost-at-end")}, in every seed (a).
 * **Gradients of exactly zero** are {told(plain.last(ZERO), "{:.1%}")} at the end. That
-  depends on the {{term}}`seed`, and moves by at most {told(drift, "{:.2f}")} points.
-* **Nothing is generalised:** test accuracy ends at {told(plain.last(TEST), "{:.2%}")}, where
+  depends on the {{term}}`seed`, and moves by at most {sheet.told("drift")} points.
+* **Nothing is generalised:** test accuracy ends at {told(plain.last("test_accuracy"), "{:.2%}")}, where
   a guess has 0.88 %.
 """)
 
@@ -247,9 +183,8 @@ steps.set(xscale="log", yscale="log", xlabel="size of a weight", ylim=(5e-12, 1e
 steps.set_ylabel("change of a weight")
 norm, absorbed = (plain.series(column, since=fit) for column in (NORM, LOST))
 share.plot(norm, 100 * absorbed, ".", ms=4, color=plots.RED)
-grid = np.geomspace(float(norm.min().min()), float(norm.max().max()), 30)
-alike = 100 * np.array([lost_if_alike(value) for value in grid])
-share.plot(grid, alike, color=plots.BLACK, ls="--", label="if all entries were alike")
+grid = torch.logspace(*(math.log10(v) for v in (norm.min().min(), norm.max().max())), 30)
+share.plot(grid, [100 * lost_if_alike(v) for v in grid], color=plots.BLACK, ls="--", label="if all entries were alike")
 share.set(xscale="log", yscale="log", ylim=(1e-4, 10))
 share.set(xlabel="norm of the gradient", ylabel="updates lost (%)")
 share.invert_xaxis()
@@ -259,10 +194,9 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 tables.prose(f"""
-At epoch {end} the typical step is still {told(margin, "{:.0f}")} times the half
-distance between floats. Of equal entries {told(reference, "{:.2%}")} would be lost. What is
-lost in fact is {told(excess, "{:.0f}")} times as much: entries that were
-small all along.
+At epoch {last:,} the typical step is still {sheet.told("margin")} times the half
+distance between floats. Of equal entries {told(alike, "{:.2%}")} would be lost. What is
+lost in fact is {sheet.told("excess")} times as much: entries that were small all along.
 """)
 
 # %% [markdown]
@@ -272,42 +206,12 @@ small all along.
 # directions; the bounds are ours, fixed before the runs.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(record)
 
 # %% [markdown]
 # ## What was run
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's"
-tables.settings(
-    record,
-    paper={
-        "dataset": "modular",
-        "dataset.p": "113",
-        "dataset.train_fraction": "0.3",
-        "dataset.operation": "add",
-        "model": "mlp",
-        "model.widths": "(200, 200)",
-        "loss": "softmax cross-entropy",
-        "optimizer": "gradient descent",
-        "optimizer.momentum": "0 (vanilla)",
-    },
-    code={
-        "dataset.train_fraction": "0.3",
-        "model.bias": "False",
-        "loss.dtype": "float32",
-        "optimizer.lr": "20",
-        "epochs (full batch)": "20,000",
-        "weights": "float32",
-    },
-)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms"
-tables.arms(record)
-
-# %% [markdown]
+#
 # No program of this figure was released. Precision, learning rate and epochs are those of a
 # run named in `paper_plots.ipynb` of the first public code, commit `740778c` of the
 # [official repository](https://github.com/LucasPrietoAl/grokking-at-the-edge-of-numerical-stability).
@@ -320,27 +224,27 @@ tables.arms(record)
 
 # %% [markdown]
 # ## Reading the result
+#
+# **Where we agree.** Gradients fall, lost updates grow several times over, and gradients of
+# exactly zero do not grow with them. Those have another reason: a unit that is inactive on all
+# training pairs passes no gradient on. The share of zeros still settles after the fit, and in
+# some seeds a little further than the 2 points allowed.
 
 # %% tags=["remove-input"]
 tables.prose(f"""
-**Where we agree.** Gradients fall, lost updates grow several times over, and gradients of
-exactly zero do not grow with them. Those have another reason: a unit that is inactive on all
-training pairs passes no gradient on. The share of zeros still settles after the fit, and in
-some seeds a little further than the 2 points allowed.
-
 **What it explains is another question.** The paper says that lost updates *prevent* grokking
 with plain gradient descent. They are a few per cent, the smallest ones, and all other weights
 move. The falling gradient alone could be the reason. All steps from epoch 200 to 2,000 have
-a length of {told(early, "{:.1f}")}; ten times the epochs, from 2,000 to {end}, add
-{told(later, "{:.1f}")}. Float64 weights would decide it, and were not run.
+a length of {sheet.told("early", "{:.1f}")}; ten times the epochs, from 2,000 to {last:,}, add
+{sheet.told("later", "{:.1f}")}. Float64 weights would decide it, and were not run.
 
 **Two different collapses.** These updates are absorbed in the *weights*.
 {{term}}`Softmax collapse <softmax collapse>` is absorption in the *loss*, and there is next to
-none: at most {told(plain.largest(COLLAPSE), "{:.2%}")} of the samples.
+none: at most {sheet.told("collapsed")} of the samples.
 
 **With momentum 0.8** the learning rate of 20 is too long. Training accuracy gets to
-{told(heavy.largest(TRAIN), "{:.0%}")} and is lost again; at the end
-{told(heavy.last(ZERO), "{:.1%}")} of the gradient is exactly zero, from dead units.
+{sheet.told("heavy-train", "{:.0%}")} and is lost again; at the end
+{sheet.told("heavy-zero")} of the gradient is exactly zero, from dead units.
 """)
 
 # %% [markdown]
@@ -410,7 +314,3 @@ none: at most {told(plain.largest(COLLAPSE), "{:.2%}")} of the samples.
 # ```bash
 # make page PAGE=prieto2025/fig10 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(record)

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
+from pandas import Series
+
 from grokbook.claims import registered
 from grokbook.claims.claim import (
     BySeed,
@@ -18,12 +20,13 @@ from grokbook.claims.display import Box, ClaimsTable, Closing
 from grokbook.claims.registered import Row
 from grokbook.claims.verdict import ENOUGH
 from grokbook.errors import PageError
-from grokbook.evidence import Run
+from grokbook.evidence import Run, told
 from grokbook.records import Record
 
 Runs: TypeAlias = Run | Sequence[Run]
 Exact: TypeAlias = tuple[str, int, int]  # in words; how many points agree, of how many
-Found: TypeAlias = tuple[Runs, BySeed] | Mapping[Run, BySeed] | Exact
+One: TypeAlias = tuple[Runs, BySeed] | Mapping[Run, BySeed] | Exact
+Found: TypeAlias = One | Mapping[str, One]
 SCALES = ("smoke", "laptop", "paper")
 
 
@@ -32,9 +35,11 @@ def read(page: str, found: Mapping[str, Found], **fields: object) -> "Sheet":
 
     ``found`` has what each row rests on, by its id: the run or the runs with one value
     per seed; for an order the values by run, in the claimed order; for what is exact
-    its value in words, how many points agree, and how many there are. A row is no
-    stronger than the smallest record that it rests on. ``fields`` fill in the braces of
-    statements. PageError for a row without a value, and for a value without a row.
+    its value in words, how many points agree, and how many there are. Where several
+    arms are tested alike it has all of this by name, which fills in ``{each}`` of the
+    statement: one line of the table for each. Other ``fields`` fill in other braces.
+    A row is no stronger than the smallest record that it rests on. PageError for a row
+    without a value, and for a value without a row.
     """
     rows = registered.rows(page)
     wanted = [row.id for row in rows if row.run]
@@ -44,14 +49,21 @@ def read(page: str, found: Mapping[str, Found], **fields: object) -> "Sheet":
         raise PageError(f"Page {page} has the value '{idle[0]}', which no row tests.")
     sheet = Sheet(page)
     for row in rows:
-        try:
-            row = replace(row, tested=row.tested.format(**fields))
-        except (KeyError, IndexError, ValueError) as error:
-            raise PageError(
-                f"Page {page} does not fill in its row '{row.id}': {error}."
-            ) from error
-        sheet.add(row, found.get(row.id))
+        value: Any = found.get(row.id)
+        is_each = isinstance(value, Mapping) and not row.order
+        for each, one in value.items() if is_each else [("", value)]:
+            sheet.add(_filled(page, row, fields | {"each": each}), one)
     return sheet
+
+
+def _filled(page: str, row: Row, fields: Mapping[str, object]) -> Row:
+    """A row without braces in what is tested."""
+    try:
+        return replace(row, tested=row.tested.format(**fields))
+    except (KeyError, IndexError, ValueError) as error:
+        raise PageError(
+            f"Page {page} does not fill in its row '{row.id}': {error}."
+        ) from error
 
 
 class Sheet(list[Claim]):
@@ -61,6 +73,7 @@ class Sheet(list[Claim]):
         super().__init__()
         self.page, self.show = page, show
         self.runs: list[Run] = []
+        self.values: dict[str, tuple[Row, BySeed]] = {}
 
     def add(self, row: Row, found: Any) -> None:
         """One row with what it rests on, see `read`."""
@@ -72,7 +85,13 @@ class Sheet(list[Claim]):
         elif row.order:
             self._order(row, found)
         else:
+            self.values[row.id] = (row, found[1])
             self._value(row, *found)
+
+    def told(self, name: str, show: str = "") -> str:
+        """The value of a row in a sentence, shown as in the table unless told."""
+        row, value = self.values[name]
+        return told(Series(value, dtype=float), show or row.show)
 
     def box(self) -> Box:
         """The verdict box at the head of the page."""
@@ -104,12 +123,12 @@ class Sheet(list[Claim]):
             return
         scale = _scale(runs)
         found = checked(row.tested, value, scale)
-        told, n = summary(found, row.show), len(found)
+        (ours, interval), n = summary(found, row.show), len(found)
         if row.is_bound:
             fits = sum(map(row.holds, found.values()))
-            self._append(row, told[0], n, told[1], fits, scale, why=_why(runs, n))
+            self._append(row, ours, n, interval, fits, scale, why=_why(runs, n))
         else:
-            self._append(row, told[0], n, told[1], n, scale, extra=True)
+            self._append(row, ours, n, interval, n, scale, extra=True)
 
     def _order(self, row: Row, values: Mapping[Run, BySeed]) -> None:
         """Several arms, named by their labels; one without a seed reads "not run"."""
@@ -162,9 +181,9 @@ class Sheet(list[Claim]):
         exact: bool = False,
         why: str = "",
     ) -> None:
-        told = (row.tested, row.says, row.where, ours, n, interval, held, scale)
+        said = (row.tested, row.says, row.where, ours, n, interval, held, scale)
         kind = (row.main, extra or row.extra, exact)
-        self.append(Claim(*told, *kind, why=why, row=row))
+        self.append(Claim(*said, *kind, why=why, row=row))
 
     def _told(self) -> list[Claim]:
         """The claims; where one record is a smoke test, none of them is judged."""
