@@ -456,6 +456,15 @@ def test_a_loss_that_is_no_number_is_refused():
         evidence.spikes(Series([1.0]), quiet=0.1)
 
 
+def test_what_was_measured_at_the_last_look_before_events():
+    curves = {3: {0: 0.1, 10: 0.5, 20: NONE, 30: 0.7}, 0: {0: 0.2}, 1: {0: 0.3}}
+    found = {3: [25, 10, 31], 0: [], 1: [0]}
+    value = evidence.before(run(curves), "test_accuracy", found)
+    assert value.to_dict() == {3: 0.1}
+    value = evidence.before(run(curves), "test_accuracy", found, pick=max)
+    assert value.to_dict() == {3: 0.7}
+
+
 def test_how_many_times_as_late():
     """Where the one said to come sooner never comes it is 0."""
     slow = by_seed(100, 100, NEVER, NEVER, 0, 50)

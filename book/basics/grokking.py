@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Start here]{.kicker} Grokking: a network learns its exercises by heart first, and the rule much later
 
@@ -24,53 +16,19 @@ from grokbook.datasets import modular
 from grokbook.evidence import Run, told
 
 plots.use_style()
-record = evidence.record(
-    "basics/grokking", scale=scale, retrain=retrain, device=device
-)
+page = evidence.Page("basics/grokking", scale, retrain, device)
+record = page.record()
 some = Run(record, "decay 1", "with weight decay", plots.COLOUR["weight decay"])
 none = Run(record, "no decay", "without", plots.COLOUR["baseline"])
 p, epochs = some.settings.dataset.options["p"], some.settings.epochs
-TRAIN, TEST = "train_accuracy", "test_accuracy"
-fit = {run: evidence.fitted(run, accuracy=1.0) for run in (some, none)}
-rule = some.first(TEST, at_least=0.95)
-WORDS = (
-    "improving generalization performance from random chance level to perfect "
-    "generalization, and that this improvement in generalization can happen well past the "
-    "point of overfitting"
-)
-ABSTRACT = "Power et al. 2022, abstract"
-sheet = claims.Sheet("basics/grokking")
-sheet.claim(
-    some,
-    "with weight decay, 95 % of the test set come at least five times as late as the whole "
-    "training set (ratio of epochs)",
-    WORDS,
-    evidence.ratio(rule, fit[some]),
-    where=ABSTRACT,
-    at_least=5,
-    show="{:.1f}",
-    main=True,
-)
-sheet.claim(
-    some,
-    "with weight decay, test accuracy ends at 99 % or more",
-    WORDS,
-    some.last(TEST),
-    where=ABSTRACT,
-    at_least=0.99,
-    show="{:.1%}",
-)
-sheet.claim(
-    none,
-    f"without, fewer than half of the test set are right in all {epochs:,} epochs (largest "
-    "share)",
-    "Power et al. (2022) introduced grokking and showed that weight decay can consistently "
-    "induce it in algorithmic tasks.",
-    none.largest(TEST),
-    where="Prieto et al. 2025, related work",
-    below=0.5,
-    show="{:.1%}",
-)
+TEST = "test_accuracy"
+fit, rule = some.fitted(accuracy=1.0), some.generalised(accuracy=0.95)
+found = {
+    "late": (some, evidence.ratio(rule, fit)),
+    "end": (some, some.last(TEST)),
+    "without": (none, none.largest(TEST)),
+}
+sheet = claims.read(page.name, found, epochs=epochs)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -89,7 +47,7 @@ figure, (right, size) = plots.panels(2, height=3.6)
 for run in (some, none):
     plots.accuracy(right, run)
     plots.curve(size, run, "weight_norm")
-early, late = claims.median(fit[some]), claims.median(rule)
+early, late = claims.median(fit), claims.median(rule)
 span = {"arrowstyle": "<->", "lw": 1.6, "color": plots.BLACK}
 right.annotate("", (late, 97), (early, 97), arrowprops=span)
 right.text((early * late) ** 0.5, 89, "delay", ha="center")
@@ -109,12 +67,12 @@ plots.show(figure)
 # %% tags=["remove-input"]
 tables.prose(f"""
 * **By heart.** Every {{term}}`seed` knows its whole training set at epoch
-  {told(fit[some])}. On pairs that it has not seen it is right in
-  {told(some.at(TEST, fit[some]), "{:.1%}")} of the cases; a mere guess would be in {100 / p:.1f} %.
+  {told(fit)}. On pairs that it has not seen it is right in
+  {told(some.at(TEST, fit), "{:.1%}")} of the cases; a mere guess would be in {100 / p:.1f} %.
 * **The rule.** With {{term}}`weight decay` 95 % of the unseen pairs are right at epoch
   {told(rule)}. This {{term}}`delay` is what {{term}}`grokking` means.
 * **Without weight decay** the same network does not get there in {epochs:,} epochs. Its best
-  {{term}}`accuracy` on unseen pairs is {told(none.largest(TEST), "{:.0%}")}.
+  {{term}}`accuracy` on unseen pairs is {sheet.told("without", "{:.0%}")}.
 * **Why one run is not enough.** The {len(some.seeds)} networks differ in nothing but chance: their first
   weights, and which pairs they see. Between the first and the last to find the rule lie
   {rule.max() - rule.min():,.0f} epochs.
@@ -243,8 +201,8 @@ plots.show(figure)
 # of one that cites it. The bounds are ours. This page judges no paper of the book.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(record)
 
 # %% [markdown]
 # ## What was run
@@ -257,10 +215,6 @@ two {{term}}`one-hots <one-hot encoding>`. It is trained on half of the {p**2:,}
 of them in every step, by AdamW with a learning rate of {rule_of["lr"]:g}. Weight decay is 1 or
 0, and nothing else differs.
 """)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms"
-tables.arms(record)
 
 # %% [markdown]
 # This is small on purpose. {cite:t}`power2022` have a transformer and $p = 97$. Most runs of the
@@ -315,7 +269,3 @@ tables.arms(record)
 # ```bash
 # make page PAGE=basics/grokking SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(record)

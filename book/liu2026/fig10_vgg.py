@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Liu et al. 2026 · Figure 10]{.kicker} A narrow VGG-11 spikes three times in float32 in each of three seeds, and once in one of them with its loss in float64
 
@@ -18,145 +10,50 @@ device = "auto"
 #| fold: "Code: the runs and the claims"
 import numpy as np
 import torch
-from IPython.display import display
-from pandas import Series
 
 from grokbook import claims, evidence, plots, tables
 from grokbook.evidence import Run, told
-from grokbook.papers import liu2026
 
 plots.use_style()
-page = {"scale": scale, "retrain": retrain, "device": device}
-record = evidence.record("liu2026/fig10", arms=("float32",), **page)
-base = Run(record, "float32", "float32", plots.COLOUR["float32"])
-exact = Run(record, "float64 loss", "float64 loss", plots.COLOUR["float64 loss"])
-causes = [
-    Run(record, arm.name, arm.name, plots.COLOUR[arm.name])
-    for arm in record.experiment.arms[2:]
-]
-projection = causes[0]
-settings = base.settings
-images = settings.dataset.options["train_samples"]
-in_batches = evidence.record("liu2026/batches", **page)
-BATCHED = {"float32": "batches", "W_G subtracted": "batches, W_G subtracted"}
-BATCHED |= {"before the head": "batches, batch norm"}
-colours = {"float32": "float32", "W_G subtracted": "W_G subtracted"}
-batched, centred, normed = (
-    Run(in_batches, arm, label, plots.COLOUR[colours.get(arm, "batch norm")])
-    for arm, label in BATCHED.items()
-)
-late = {
-    run: evidence.bursts(run, late=True)
-    for run in (base, exact, *causes, batched, centred, normed)
-}
-first = {run: evidence.earliest(on) for run, on in late.items()}
-
-
-def count(run):
-    return evidence.counted(late[run])
-
-
-def seen(run):
-    return told(count(run)) if run.seeds else "not run"
-
-
-def gone(run):
-    """Share collapsed at the last look before each slingshot: smallest, by seed."""
-    looks = run.series("collapsed")
-    shares = {
-        seed: min(looks[seed].dropna().loc[: on - 1].iloc[-1] for on in onsets)
-        for seed, onsets in late[run].items()
-        if onsets
-    }
-    return Series(shares, dtype=float)
-
-
-def half(run):
-    """The norm of the mean feature half way."""
-    return run.at("feature_mean_norm", run.settings.epochs // 2)
-
-
-def growth(run):
-    """By how much the mean feature grows in the last half of the steps."""
-    return run.last("feature_mean_norm") - half(run)
+page = evidence.Page("liu2026/fig10", scale, retrain, device)
+record, in_batches = page.record(arms=("float32",)), page.record("batches")
+arms = [arm.name for arm in record.experiment.arms]
+base, exact, *causes = (Run(record, arm, arm, plots.COLOUR[arm]) for arm in arms)
+batched = Run(in_batches, "float32", "batches", plots.COLOUR["float32"])
+NO_MEAN = "W_G subtracted"
+centred = Run(in_batches, NO_MEAN, f"batches, {NO_MEAN}", plots.COLOUR[NO_MEAN])
+normed = Run(in_batches, "before the head", "batches, batch norm", plots.COLOUR["batch norm"])
+every = (base, exact, *causes, batched, centred, normed)
+late = {run: evidence.bursts(run, late=True) for run in every}
+first = {run: evidence.earliest(late[run]) for run in every}
+count = {run: evidence.counted(late[run]) for run in every}
+MEAN, images = "feature_mean_norm", base.settings.dataset.options["train_samples"]
+half = {run: run.at(MEAN, run.settings.epochs // 2) for run in every}
+growth = {run: run.last(MEAN) - half[run] for run in every}
 
 
 def slowed(run):
     """Its growth over that of plain batches; inf where those do not grow."""
-    mine, plain = evidence.paired(growth(run), growth(batched))
+    mine, plain = evidence.paired(growth[run], growth[batched])
     return (mine / plain).where(plain > 0, np.inf)
 
 
 far, near = evidence.paired(exact.last("mean_logit"), base.last("mean_logit"))
-B3 = "Appendix B.3.1"
-SLOWER = (
-    "subtracting W_G or applying BatchNorm before the classifier, which removes μ_G during "
-    "training, substantially slows down the late-stage parameter growth"
-)
-sheet = claims.Sheet("liu2026/fig10")
-sheet.claim(
-    base,
-    "float32: at least one slingshot",
-    "Slingshot in VGG11 on CIFAR-10.",
-    count(base),
-    where="Figure 10, caption",
-    at_least=1,
-    main=True,
-)
-for name, (run, value) in evidence.outcomes(base, exact, projection).items():
-    sheet.claim(run, value=value, **liu2026.CLAIMS[name])
-sheet.claim(
-    [exact, base],
-    "the mean logit ends nearer to 0 with the loss in float64 (ratio of the sizes)",
-    "unlike the MLP, CNN, and ViT experiments, higher precision does not reduce logit "
-    "growth in this setting",
-    far.abs() / near.abs(),
-    where="Appendix B.3.2",
-    below=1,
-    show="{:.2f}",
-)
-sheet.claim(
-    batched,
-    "in batches: 30 % to 70 % of the samples are collapsed at the end",
-    "approximately half of samples still enter Softmax Collapse after 10⁶ steps "
-    "training, with exactly zero loss",
-    batched.last("collapsed"),
-    where=B3,
-    at_least=0.3,
-    at_most=0.7,
-    show="{:.0%}",
-)
-sheet.claim(
-    batched,
-    "in batches: no slingshot",
-    "Hence, no Slingshot spike is observed.",
-    count(batched),
-    where=B3,
-    at_most=0,
-)
-for run, words in ((centred, "W_G subtracted"), (normed, "batch norm before the head")):
-    sheet.claim(
-        [run, batched],
-        f"in batches, {words}: in the last half the mean feature grows at most half as "
-        "much as without (ratio)",
-        SLOWER,
-        slowed(run),
-        where=B3,
-        at_most=0.5,
-        show="{:+.2f}",
-    )
-for run in (exact, *causes, centred, normed):
-    sheet.extra(run, f"{run.label}: slingshots", count(run))
-for run in (base, exact):
-    words = f"{run.label}: first slingshot (epoch)"
-    sheet.extra(run, words, first[run])
-    words = f"{run.label}: share collapsed at the last look before one (smallest)"
-    sheet.extra(run, words, gone(run), show="{:.0%}")
-    words = f"{run.label}: cos(W_G, μ_G) at the end"
-    sheet.extra(run, words, run.last("mean_cosine"), show="{:+.2f}")
-sheet.extra(
-    base, "float32: test accuracy at the end", base.last("test_accuracy"), show="{:.1%}"
-)
+both = {run.label: run for run in (base, exact)}
+found = evidence.outcomes(base, exact, causes[0]) | {
+    "spikes": (base, count[base]),
+    "mean-logit": ([exact, base], far.abs() / near.abs()),
+    "half-collapsed": (batched, batched.last("collapsed")),
+    "in-batches": (batched, count[batched]),
+    "slowed-by-subtraction": ([centred, batched], slowed(centred)),
+    "slowed-by-norm": ([normed, batched], slowed(normed)),
+    "slingshots": {run.label: (run, count[run]) for run in (exact, *causes, centred, normed)},
+    "first": {name: (run, first[run]) for name, run in both.items()},
+    "share-before": {n: (run, evidence.before(run, "collapsed", late[run])) for n, run in both.items()},
+    "cosine": {name: (run, run.last("mean_cosine")) for name, run in both.items()},
+    "test-accuracy": (base, base.last("test_accuracy")),
+}
+sheet = claims.read(page.name, found)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -176,16 +73,11 @@ figure, axes = plots.panels(2, rows=2, height=2.4, sharex=True)
 for panel, run in zip(axes, (base, exact), strict=False):
     plots.trace(panel, run, floor=1e-11)
     panel.set(ylim=(5e-12, 1e3), yticks=[1e-8, 1e-4, 1], xlabel="", ylabel="")
-    for lower, column, factor in (
-        (axes[2], "collapsed", 100),
-        (axes[3], "mean_cosine", 1),
-    ):
-        if run.seeds:
-            values = factor * run.series(column)[run.seeds[0]].dropna()
-            lower.plot(values, color=run.color, lw=1.4, label=run.label)
-            plots.mark(lower, late[run][run.seeds[0]], color=run.color)
-    if not run.seeds:
-        panel.text(0.5, 0.5, "not run", transform=panel.transAxes, ha="center")
+    values = run.series("collapsed"), run.series("mean_cosine")
+    for lower, series in zip(axes[2:], (100 * values[0], values[1]), strict=True):
+        for seed in run.seeds[:1]:
+            lower.plot(series[seed].dropna(), color=run.color, lw=1.4, label=run.label)
+            plots.mark(lower, late[run][seed], color=run.color)
 axes[0].set_ylabel("training loss")
 axes[2].set(ylabel="samples (%)", xlabel="epoch", ylim=(-3, 103))
 axes[3].set(ylabel="cosine", xlabel="epoch", ylim=(-1.02, 0.1))
@@ -199,38 +91,22 @@ plots.show(figure)
 # ## What to see
 
 # %% tags=["remove-input"]
-control = ""
-if exact.seeds:
-    control = f"""
-* **With the loss in float64** (b) their number is {seen(exact)}
-  (n = {len(exact.seeds)}). No gradient of a correct class is rounded
-  away there, and the paper expects no spike."""
-told_of = "; ".join(
-    f"{run.label}: {told(count(run))} (n = {len(run.seeds)})" for run in causes if run.seeds
-)
-if told_of:
-    control += f"""
-* **Interventions** on the gradient, explained on [their page](causes.ipynb), change the
-  number of slingshots. {told_of}."""
+others = "; ".join(f"{run.label}: {told(count[run])} (n = {len(run.seeds)})" for run in causes)
 tables.prose(f"""
-* **Float32** (a) has {seen(base)} {{term}}`slingshots <slingshot>` in
-  {settings.epochs:,} epochs on {images} images (n = {
-    len(base.seeds)
-}). The first comes at
-  epoch {told(first[base])}.{control}
+* **Float32** (a) has {sheet.told("spikes")} {{term}}`slingshots <slingshot>` in
+  {base.settings.epochs:,} epochs on {images} images (n = {len(base.seeds)}). The first comes at
+  epoch {sheet.told("first float32")}.
+* **With the loss in float64** (b) their number is {told(count[exact])}
+  (n = {len(exact.seeds)}). No gradient of a correct class is rounded
+  away there, and the paper expects no spike.
+* **Interventions** on the gradient, explained on [their page](causes.ipynb), change the
+  number of slingshots. {others}.
 * **Not all samples are {{term}}`collapsed <softmax collapse>` before a jump** (c). The
-  smallest share at the last look before one is
-  {
-    told(gone(base), "{:.0%}") if len(gone(base)) else "not known"
-}. A loss of exactly zero would
-  tell that all are; steps with one: {told((base.trace() == 0).sum().astype(float))}.
+  smallest share at the last look before one is {sheet.told("share-before float32")}. A loss of
+  exactly zero would tell that all are; steps with one: {told((base.trace() == 0).sum().astype(float))}.
 * **{{term}}`Inflation <inflation>`** (d) turns {{term}}`mean classifier` and {{term}}`mean
-  feature` against each other. Their cosine ends at
-  {told(base.last("mean_cosine"), "{:+.2f}")} in float32{
-    f", and at {told(exact.last('mean_cosine'), '{:+.2f}')} with the loss in float64"
-    if exact.seeds
-    else ""
-}.
+  feature` against each other. Their cosine ends at {sheet.told("cosine float32")} in float32, and
+  at {sheet.told("cosine float64 loss")} with the loss in float64.
 """)
 
 # %% [markdown]
@@ -280,26 +156,20 @@ for share, size in ((0.5, 256), (0.99, 256), (0.999, 256)):
 #| fold: "Code: draw the onsets and the probabilities"
 figure, (onset, chance, grown) = plots.panels(3, height=3.0)
 for run in (base, exact):
-    for place, on in enumerate(late[run][run.seeds[0]] if run.seeds else []):
+    for place, on in enumerate(late[run].get(next(iter(run.seeds), None), [])):
         loss = run.trace()[run.seeds[0]].loc[on - 20 : on + 8].clip(lower=1e-11)
-        name = None if place else run.label
-        onset.plot(
-            loss.index - on, loss, "o-", color=run.color, ms=3, lw=1.2, label=name
-        )
+        style = {"color": run.color, "label": None if place else run.label, "ms": 3, "lw": 1.2}
+        onset.plot(loss.index - on, loss, "o-", **style)
 onset.set(yscale="log", xlabel="steps since the onset", ylabel="training loss")
-if any(len(on) for run in (base, exact) for on in late[run].values()):
-    onset.legend(loc="upper left", fontsize=9, handlelength=1.2)
+onset.legend(loc="upper left", fontsize=9, handlelength=1.2)
 shares, sizes = np.linspace(0.8, 1, 400), (16, 256, 4096)
 shade = plots.shades(sizes)
 for size in sizes:
-    chance.plot(
-        100 * shares, silent(shares, size), color=shade[size], label=f"{size:,}"
-    )
+    chance.plot(100 * shares, silent(shares, size), color=shade[size], label=f"{size:,}")
 chance.set(xlabel="samples collapsed (%)", ylabel="probability")
 chance.legend(title="batch of", loc="upper left")
 for run in (batched, centred, normed):
-    label = run.label.removeprefix("batches, ")
-    plots.curve(grown, run, "feature_mean_norm", label=label)
+    plots.curve(grown, run, MEAN, label=run.label.removeprefix("batches, "))
 grown.set(yscale="log", xlabel="step", ylabel="norm of the mean feature")
 grown.set_ylim(0.1, 3e4)
 plots.thousands(grown)
@@ -316,21 +186,12 @@ plots.show(figure)
 # figure: the bounds are ours, fixed before the runs.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(record, in_batches)
 
 # %% [markdown]
 # ## What was run
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's"
-tables.settings(record, paper=liu2026.STATED["fig10"])
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms of both experiments"
-display(tables.arms(record), tables.arms(in_batches))
-
-# %% [markdown]
+#
 # There is no official code. Where the runs differ from the paper, or had to be guessed:
 #
 # 1. *Scale.* On a laptop all layers have an eighth of their channels, and there are 100
@@ -347,48 +208,42 @@ display(tables.arms(record), tables.arms(in_batches))
 # ## Reading the result
 
 # %% tags=["remove-input"]
-blind = f"""
-**A spike without collapse.** With the loss in float64 all gradients at the logits are right.
-All the same {int((count(exact) > 0).sum())} of {len(exact.seeds)} seeds has a slingshot.
-Its onset looks different in the figure above. In float32 the loss is noise up to the jump. In float64 it is
-smooth and has a minimum, and from there its rise multiplies with every step.
-
-That fits a step that has become too long, the {{term}}`edge of stability`: with the gradients
-what Adam divides by has died down too. We have not measured the curvature here. Weights and
-logits are still float32, so rounding is not ruled out either. An exact loss takes away one
-cause of spikes, and perhaps not every one.
-"""
 tables.prose(f"""
 **Figure 10, at {record.scale} scale**: the number of slingshots in
-float32 is {seen(base)} (n = {
-    len(base.seeds)
-}). What the [MLP](fig09_cifar_mlp.ipynb) does, this
+float32 is {sheet.told("spikes")} (n = {len(base.seeds)}). What the [MLP](fig09_cifar_mlp.ipynb) does, this
 convolutional network does as well.
-{blind if exact.seeds and count(exact).max() > 0 else ""}
-**Silence is not needed.** The paper explains quiet mini-batch training by samples that are
-not collapsed and keep Adam's memory alive. In our full batches such samples are there in
-every step, up to the slingshot. So something else differs in mini-batches too. It may be that
-gradients from other images each time do not die down together; that is not tested.
 
-**In batches** the number of slingshots is {seen(batched)} (n = {len(batched.seeds)}), and
-{told(batched.last("collapsed"), "{:.0%}")} of the samples are collapsed at the end. In the
-last half the norm of the mean feature grows by {told(growth(batched), "{:+.0f}")}, from
-{told(half(batched), "{:.0f}")}. With the
-{{term}}`mean classifier` subtracted it is {told(growth(centred), "{:+.0f}")}, with batch norm
-before the head {told(growth(normed), "{:+.2f}")}. There the mean feature is what batch norm has
+**A spike without collapse.** With the loss in float64 all gradients at the logits are right.
+All the same {(count[exact] > 0).sum()} of {len(exact.seeds)} seeds has a slingshot.
+Its onset looks different in the figure above. In float32 the loss is noise up to the jump. In float64 it is
+smooth and has a minimum, and from there its rise multiplies with every step.
+""")
+
+# %% [markdown]
+# That fits a step that has become too long, the {term}`edge of stability`: with the gradients
+# what Adam divides by has died down too. We have not measured the curvature here. Weights and
+# logits are still float32, so rounding is not ruled out either. An exact loss takes away one
+# cause of spikes, and perhaps not every one.
+#
+# **Silence is not needed.** The paper explains quiet mini-batch training by samples that are
+# not collapsed and keep Adam's memory alive. In our full batches such samples are there in
+# every step, up to the slingshot. So something else differs in mini-batches too. It may be that
+# gradients from other images each time do not die down together; that is not tested.
+
+# %% tags=["remove-input"]
+tables.prose(f"""
+**In batches** the number of slingshots is {sheet.told("in-batches")} (n = {len(batched.seeds)}), and
+{sheet.told("half-collapsed")} of the samples are collapsed at the end. In the
+last half the norm of the mean feature grows by {told(growth[batched], "{:+.0f}")}, from
+{told(half[batched], "{:.0f}")}. With the
+{{term}}`mean classifier` subtracted it is {told(growth[centred], "{:+.0f}")}, with batch norm
+before the head {told(growth[normed], "{:+.2f}")}. There the mean feature is what batch norm has
 learned as its shift, so that the last row is nearly true by construction.
 
 **Logits.** Higher precision is said to reduce their growth here. The mean {{term}}`logit` ends
-at {told(base.last("mean_logit"), "{:+.0f}")} in float32{
-    f" and at {told(exact.last('mean_logit'), '{:+.0f}')} with the loss in float64"
-    if exact.seeds
-    else ""
-}. The mean *correct* logit is
-{told(base.last("correct_logit"), "{:+.0f}")}{
-    f" and {told(exact.last('correct_logit'), '{:+.0f}')}"
-    if exact.seeds
-    else " in float32"
-}.
+at {told(base.last("mean_logit"), "{:+.0f}")} in float32 and at
+{told(exact.last("mean_logit"), "{:+.0f}")} with the loss in float64. The mean *correct* logit is
+{told(base.last("correct_logit"), "{:+.0f}")} and {told(exact.last("correct_logit"), "{:+.0f}")}.
 """)
 
 # %% [markdown]
@@ -454,7 +309,3 @@ at {told(base.last("mean_logit"), "{:+.0f}")} in float32{
 # ```bash
 # make page PAGE=liu2026/fig10 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(record, in_batches)

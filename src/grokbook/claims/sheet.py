@@ -59,7 +59,8 @@ def read(page: str, found: Mapping[str, Found], **fields: object) -> "Sheet":
 def _filled(page: str, row: Row, fields: Mapping[str, object]) -> Row:
     """A row without braces in what is tested."""
     try:
-        return replace(row, tested=row.tested.format(**fields))
+        told = row.tested.format(**fields)
+        return replace(row, id=f"{row.id} {fields['each']}".strip(), tested=told)
     except (KeyError, IndexError, ValueError) as error:
         raise PageError(
             f"Page {page} does not fill in its row '{row.id}': {error}."
@@ -89,7 +90,10 @@ class Sheet(list[Claim]):
             self._value(row, *found)
 
     def told(self, name: str, show: str = "") -> str:
-        """The value of a row in a sentence, shown as in the table unless told."""
+        """The value of a row in a sentence, shown as in the table unless told.
+
+        One of several is named by the row and its own name: "at-the-end M+A*".
+        """
         row, value = self.values[name]
         return told(Series(value, dtype=float), show or row.show)
 

@@ -31,6 +31,7 @@ from grokbook.evidence.reading import Page, described, digest, read, record, sto
 from grokbook.evidence.references import cited, reference, source
 from grokbook.evidence.run import Run
 from grokbook.evidence.slingshots import (
+    before,
     bursts,
     counted,
     earliest,
@@ -50,6 +51,7 @@ __all__ = [
     "Page",
     "Run",
     "average",
+    "before",
     "bursts",
     "cited",
     "counted",

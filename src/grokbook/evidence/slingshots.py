@@ -2,6 +2,7 @@
 
     bursts     onsets of the spikes of a loss, before or after a collapse
     counted, earliest    how many there are, and the first
+    before     a value at the last look before them
     slingshots    how many bursts come after a collapse
     tested     what an intervention does where its control has something to remove
     outcomes   what the paper says of every network, by the name of the claim
@@ -14,6 +15,7 @@ The definitions, with their bounds, were fixed before the runs; the paper gives 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -83,6 +85,23 @@ def earliest(found: Events) -> Series:
     """The first event of every seed, or infinity."""
     first = {seed: float(min(of, default=math.inf)) for seed, of in found.items()}
     return Series(first, dtype=float)
+
+
+def before(
+    run: Run, column: str, found: Events, *, pick: Callable[..., float] = min
+) -> Series:
+    """What was measured at the last look before an event: of several the smallest.
+
+    ``pick``: of each seed's values the one that counts. Only seeds that have an event,
+    and a look before it, have a value.
+    """
+    table, picked = run.series(column), {}
+    for seed, onsets in found.items():
+        looks = table[seed].dropna()
+        ahead = [looks.asof(onset - 1) for onset in onsets]
+        if values := [value for value in ahead if value == value]:
+            picked[seed] = float(pick(values))
+    return Series(picked, dtype=float)
 
 
 def slingshots(run: Run) -> Series:

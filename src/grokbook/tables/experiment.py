@@ -51,20 +51,25 @@ def settings(
     paper does not give reads "not stated". Settings in which arms differ say so and are
     listed by ``arms``.
     """
-    paper, name = paper or {}, _short(record)
+    name = _short(record)
     ours = {key: _common(values) for key, values in _by_name(record).items()}
-    ours["seeds"] = _seeds(record)
-    rows = [[key, value, paper.get(key, _UNSAID)] for key, value in ours.items()]
-    rows.append(["scale", record.scale, "paper"])
+    ours["seeds"], ours["scale"] = _seeds(record), record.scale
     if record.experiment.reduced:
-        rows.append(["reduced", record.experiment.reduced, "—"])
-    head = ["Setting", f"Here ({name})", "Paper"]
+        ours["reduced"] = record.experiment.reduced
+    rows = [[key, value] for key, value in ours.items()]
+    head = ["Setting", f"Here ({name})"]
+    if paper is not None or code is not None:
+        known = {"scale": "paper", "reduced": "—"} | dict(paper or {})
+        head.append("Paper")
+        for row in rows:
+            row.append(known.get(row[0], _UNSAID))
     for title, given in (("Official code", code), ("Note", notes)):
         if given:
             head.append(title)
             for row in rows:
                 row.append(given.get(row[0], ""))
-    title = f"All {len(rows)} settings of {name}, beside the paper's"
+    title = f"All {len(rows)} settings of {name}"
+    title += ", beside the paper's" if "Paper" in head else ""
     title += " and the official code's" if code else ""
     return folded(title, head, rows)
 
