@@ -238,6 +238,24 @@ def test_a_bound_may_differ_by_seed_and_a_value_that_does_not_exist_is_named():
         one.largest("test_accuracy", since=fit.loc[[3]])
 
 
+def test_epochs_behind_a_printed_mean_and_deviation():
+    for epochs in ((1000, 2500, 2600), (3000, 3000, 3100)):
+        mean, spread = round(np.mean(epochs)), round(np.std(epochs))
+        assert epochs in evidence.behind(mean, spread, count=3)
+    assert evidence.behind(6167, 624, count=3, step=500) == [(5500, 6000, 7000)]
+    assert evidence.behind(2460, 136)
+    assert not evidence.behind(8200, 650)  # of Table 7 of Tiwari et al.
+    assert not evidence.behind(2450, 100)  # the mean of no five hundreds
+
+
+def test_arms_are_joined_by_the_seeds_that_all_have():
+    found = evidence.joined({"a": by_seed(1, 2, 3), "b": by_seed(4, NEVER)[::-1]})
+    assert found.to_dict("index") == {0: {"a": 1, "b": 4}, 1: {"a": 2, "b": NEVER}}
+    nothing = evidence.joined({"a": by_seed(1), "b": Series(dtype=float)})
+    assert nothing.empty
+    assert nothing.min(axis=1).empty
+
+
 def test_what_was_measured_at_other_epochs_of_other_seeds_is_passed_over():
     one = run({0: {0: 1.0, 10: NONE, 20: 3.0}, 1: {0: NONE, 10: 2.0, 20: NONE}})
     assert one.seeds == [0, 1]

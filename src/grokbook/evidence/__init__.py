@@ -1,7 +1,7 @@
 """What records say, and the definitions that decide verdicts, each with a test.
 
     reading     `Page`, and the records that it reads
-    references  `reference`: the authors' own numbers, pinned; what was cited is noted
+    references  `reference`: the authors' own numbers, and what may lie behind them
     run         `Run`: one arm of a record, its values and events by seed
     events      crossing, lasting, peak, lead, ratio, times, growth, spikes
     slingshots  bursts before and after a collapse, feature inflation
@@ -19,6 +19,7 @@ from grokbook.evidence.events import (
     crossing,
     difference,
     growth,
+    joined,
     lasting,
     lead,
     paired,
@@ -28,7 +29,7 @@ from grokbook.evidence.events import (
     times,
 )
 from grokbook.evidence.reading import Page, described, digest, read, record, stored
-from grokbook.evidence.references import cited, reference, source
+from grokbook.evidence.references import behind, cited, reference, source
 from grokbook.evidence.run import Run
 from grokbook.evidence.slingshots import (
     before,
@@ -52,6 +53,7 @@ __all__ = [
     "Run",
     "average",
     "before",
+    "behind",
     "bursts",
     "cited",
     "counted",
@@ -66,6 +68,7 @@ __all__ = [
     "growth",
     "inflated",
     "inflation",
+    "joined",
     "lasting",
     "lead",
     "outcomes",

@@ -3,6 +3,7 @@
     crossing      first logged epoch at which a value gets to a level
     lasting       first logged epoch from which on a value stays above a level
     peak          epoch of the largest value
+    paired, joined                       values of arms that share seeds
     difference, lead, ratio, times, growth  of what is known by seed
     average       over the time of training
     spikes        where a loss that was small jumps up
@@ -14,6 +15,7 @@ value that does not exist: nothing here turns it into a number.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 from pandas import DataFrame, Series
@@ -82,6 +84,13 @@ def paired(*values: Series) -> list[Series]:
     """
     shared = [s for s in values[0].index if all(s in other.index for other in values)]
     return [one.loc[shared] for one in values]
+
+
+def joined(values: Mapping[str, Series]) -> DataFrame:
+    """One column for each value, one row for each seed that all of them have."""
+    return DataFrame(
+        dict(zip(values, paired(*values.values()), strict=True)), dtype=float
+    )
 
 
 def difference(late: Series, early: Series) -> Series:

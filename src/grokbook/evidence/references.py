@@ -7,9 +7,12 @@ beside its own records is what that row describes.
 """
 
 import csv
+import math
+from itertools import combinations_with_replacement
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from pandas import DataFrame
 
@@ -54,6 +57,25 @@ def source(name: str) -> dict[str, str]:
     if (file := f"{name}.csv") not in rows:
         raise DataError(f"{listed} lists no {file!r}: it has {', '.join(sorted(rows))}")
     return rows[file]
+
+
+def behind(
+    mean: float, spread: float, *, count: int = 5, step: int = 100
+) -> list[tuple[int, ...]]:
+    """Which epochs may lie behind a printed mean and (population) deviation.
+
+    All ascending choices of ``count`` multiples of ``step`` whose mean and deviation
+    are the printed ones to half an epoch. ``step`` is larger than ``count``.
+    """
+    total = step * round(count * mean / step)
+    if abs(total / count - mean) > 0.5:
+        return []
+    reach = math.ceil(math.sqrt(count) * (spread + 1) / step)
+    near = step * (np.arange(-reach, reach + 2) + int(mean / step))
+    first = np.array(list(combinations_with_replacement(near, count - 1)))
+    rows = np.column_stack([first, total - first.sum(axis=1)])
+    fit = (rows[:, -1] >= rows[:, -2]) & (abs(rows.std(axis=1) - spread) <= 0.5)
+    return [tuple(map(int, row)) for row in rows[fit]]
 
 
 def cited() -> list[dict[str, Any]]:
