@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Singh et al. 2026 · Figure 7]{.kicker} A norm before the MLP brings grokking forward as much when it only rescales as when it also subtracts the mean
 
@@ -22,37 +14,24 @@ from torch import nn
 
 from grokbook import claims, evidence, plots, tables
 from grokbook.evidence import Run, told
-from grokbook.papers.singh2026 import CODE, HEADLINE, PAPER
 
 plots.use_style()
-page = {"retrain": retrain, "device": device}
-NEEDED = ("No LN", "M, RMSNorm", "M+A*, RMSNorm")
-rms_record = evidence.record("singh2026/fig07", scale=scale, arms=NEEDED, **page)
-layer_record = evidence.record("singh2026/fig02", scale=rms_record.scale, **page)
-NORMED, TEST = HEADLINE[:3], "test_loss"
-rms, layer = (
-    {
-        name: Run(record, name + end * (name in NORMED), name, plots.COLOUR[name])
-        for name in HEADLINE
-    }
-    for record, end in ((rms_record, ", RMSNorm"), (layer_record, ""))
-)
-both = (rms, layer)
-epoch, soon = (
-    {run: run.first(TEST, at_most=level) for runs in both for run in runs.values()}
-    for level in (0.01, 1)
-)
+page = evidence.Page("singh2026/fig07", scale, retrain, device)
+NORMED = ("M", "M+A*", "A*")
+NAMES = (*NORMED, "No LN")
+rms_record = page.record(arms=("No LN", "M, RMSNorm", "M+A*, RMSNorm"))
+layer_record = page.record("fig02", scale=rms_record.scale)
+rms = {n: Run(rms_record, f"{n}, RMSNorm", n, plots.COLOUR[n]) for n in NORMED}
+rms["No LN"] = Run(rms_record, "No LN", "No LN", plots.COLOUR["No LN"])
+layer = {n: Run(layer_record, n, n, plots.COLOUR[n]) for n in NAMES}
+TEST, every = "test_loss", [*rms.values(), *layer.values()]
+epoch, soon = ({run: run.first(TEST, at_most=x) for run in every} for x in (0.01, 1))
 
 
 def over(name, events):
     """Epoch with RMSNorm over that with layer norm, for seeds that have the latter."""
     lower = events[layer[name]]
     return evidence.ratio(events[rms[name]], lower[np.isfinite(lower)])
-
-
-def said(ratio):
-    """A ratio as prose has it; a rerun too short to generalise has none."""
-    return told(ratio, "{:.2f}") if len(ratio) else "no ratio"
 
 
 def peak(run):
@@ -66,39 +45,19 @@ def restless(run):
     return (after > 0.01).sum() / after.notna().sum().clip(lower=1)
 
 
-SIMILAR = "Using RMSNorm in the transformer shows very similar results"
-sheet = claims.Sheet("singh2026/fig07", show="{:.2f}")
-for names, is_main in (
-    (("M", "M+A*", "No LN"), True),
-    (("M+A*", "A*", "No LN"), False),
-):
-    sheet.order(
-        "RMSNorm: test loss 0.01 is reached in the order " + ", ".join(names),
-        SIMILAR,
-        {rms[name]: epoch[rms[name]] for name in names},
-        where="Figure 7, caption",
-        show="{:,.0f}",
-        main=is_main,
-    )
-for name in NORMED:
-    sheet.claim(
-        [rms[name], layer[name]],
-        f"{name}: epoch of test loss 0.01 within 40 % of that with layer norm (ratio, "
-        "seeds that reach it with layer norm)",
-        "we also experiment with RMSNorm (Zhang and Sennrich, 2019) to find very similar "
-        "results",
-        over(name, epoch),
-        where="Section 2.3",
-        at_least=0.6,
-        at_most=1.4,
-    )
-for name in NORMED:
-    one, other = rms[name], layer[name]
-    peaks = evidence.ratio(peak(one), peak(other))
-    sheet.extra(one, f"{name}: the same ratio at a test loss of 1", over(name, soon))
-    sheet.extra(one, f"{name}: peak test loss, RMSNorm over layer norm", peaks)
-    words = f"{name}, RMSNorm: share of later epochs with a test loss above 0.01"
-    sheet.extra(one, words, restless(one), show="{:.0%}")
+def peaks(name):
+    return evidence.ratio(peak(rms[name]), peak(layer[name]))
+
+
+found = {
+    "order": {rms[n]: epoch[rms[n]] for n in ("M", "M+A*", "No LN")},
+    "order-of-attention": {rms[n]: epoch[rms[n]] for n in ("M+A*", "A*", "No LN")},
+    "within": {n: ([rms[n], layer[n]], over(n, epoch)) for n in NORMED},
+    "at-one": {n: (rms[n], over(n, soon)) for n in NORMED},
+    "peak": {n: (rms[n], peaks(n)) for n in NORMED},
+    "restless": {n: (rms[n], restless(rms[n])) for n in NORMED},
+}
+sheet = claims.read(page.name, found)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -118,7 +77,7 @@ logs = evidence.reference("singh2026/fig02").query("quantity == 'test_loss'")
 end = rms["No LN"].settings.epochs
 figure, (a, b, c) = plots.panels(3, height=3.7)
 for panel, runs, authors in ((a, rms, pictured), (b, layer, logs)):
-    for name in HEADLINE:
+    for name in NAMES:
         run = runs[name]
         plots.curve(panel, run, TEST, label=name if runs is layer else "")
         at = pictured.epoch[pictured.series == rms[name].arm]
@@ -128,7 +87,7 @@ for panel, runs, authors in ((a, rms, pictured), (b, layer, logs)):
             plots.paper(panel, found.epoch, found.value, **points)
     panel.set(xlabel="epoch", ylabel="test loss", ylim=(-1, 32))
     plots.thousands(panel)
-for place, name in enumerate(HEADLINE):
+for place, name in enumerate(NAMES):
     for shift, runs, fill in ((-0.16, rms, "full"), (0.16, layer, "none")):
         found = epoch[runs[name]]
         there = found[np.isfinite(found)]
@@ -140,7 +99,7 @@ for place, name in enumerate(HEADLINE):
 for fill, label in (("full", "RMSNorm"), ("none", "layer norm")):
     c.plot([], [], "o", color=plots.GREY, fillstyle=fill, label=label)
 c.set(yscale="log", ylim=(400, 1.15 * end))
-c.set_xticks(range(4), HEADLINE)
+c.set_xticks(range(4), NAMES)
 c.set_yticks([500, 1000, 2000, 5000, 10_000], ["500", "1k", "2k", "5k", "10k"])
 c.minorticks_off()
 if rms_record.scale == "paper":
@@ -153,22 +112,17 @@ plots.show(figure)
 # ## What to see
 
 # %% tags=["remove-input"]
-later = ""
-if rms["A*"].seeds:
-    later = rf"""
-* **A\***, with norms before attention alone: {told(epoch[rms["A*"]])} with RMSNorm, and
-  {told(epoch[layer["A*"]])} with layer norm."""
 tables.prose(rf"""
 * **M**, with its norm before the MLP, reaches a test loss of 0.01 at epoch
   {told(epoch[rms["M"]])} with {{term}}`RMSNorm` and {told(epoch[layer["M"]])} with
   {{term}}`layer norm`. Without any norm (No LN) it takes {told(epoch[rms["No LN"]])} epochs.
 * **M+A\***, with norms before attention as well, comes second with either:
-  {told(epoch[rms["M+A*"]])} and {told(epoch[layer["M+A*"]])}.{later}
+  {told(epoch[rms["M+A*"]])} and {told(epoch[layer["M+A*"]])}.
 * **The way there** is alike too. Before it falls, the test loss of M peaks at
   {told(peak(rms["M"]), "{:.1f}")} and {told(peak(layer["M"]), "{:.1f}")}, that of M+A\* at
   {told(peak(rms["M+A*"]), "{:.1f}")} and {told(peak(layer["M+A*"]), "{:.1f}")}.
 * **{{term}}`Slingshots <slingshot>`** come with both norms. After generalising, M has a test
-  loss above 0.01 in {told(restless(rms["M"]), "{:.0%}")} of the logged epochs with RMSNorm,
+  loss above 0.01 in {sheet.told("restless M")} of the logged epochs with RMSNorm,
   and in {told(restless(layer["M"]), "{:.0%}")} with layer norm.
 """)
 
@@ -215,25 +169,12 @@ print(f"share of the mean in the square length: {share:.4f}; 1/d = {1 / width:.4
 # with RMSNorm. So was the rule that a seed without a counterpart gives no ratio.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(rms_record, layer_record)
 
 # %% [markdown]
 # ## What was run
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's"
-tables.settings(
-    rms_record,
-    paper=PAPER | {"model.norm": "RMSNorm"},
-    code=CODE | {"model.activation": "not logged; GELU fits the picture"},
-)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms with RMSNorm"
-tables.arms(rms_record)
-
-# %% [markdown]
+#
 # Where the runs differ from the paper, or had to be guessed:
 #
 # 1. *No logs* of this figure were published. Its numbers are read by eye off the picture in
@@ -259,14 +200,14 @@ mean and the shift $\beta$, all that layer norm has beyond RMSNorm, are not why 
 matters. What is left is what both norms do: they take away the length of their input.
 
 **Pairs that differ.** For M the ratio of the epochs is
-{said(over("M", epoch))}. The largest belongs to the seed whose two starts differ.
+{sheet.told("within M")}. The largest belongs to the seed whose two starts differ.
 How much a start matters shows without any norm: No LN is in both records, and its ratio is
-{said(over("No LN", epoch))}. The same seed alone moves it away from 1.
+{told(over("No LN", epoch), "{:.2f}")}. The same seed alone moves it away from 1.
 
 **Luck near 0.01.** With layer norm {lost} of {len(second.seeds)} seeds of M+A\* never touch
 0.01, because slingshots come first; the least successful gets to
 {second.smallest(TEST).max():.4f}. A test loss of 1 is the steadier mark. There the ratio is
-{said(over("M", soon))} for M and {said(over("M+A*", soon))} for M+A\*.
+{sheet.told("at-one M")} for M and {sheet.told("at-one M+A*")} for M+A\*.
 
 **The picture against the logs.** In the authors' picture M is near 0 at epoch 800. In their
 logs of layer norm it is at 0.01 at epoch 1,425. That is no ratio: one number is read off a
@@ -347,7 +288,3 @@ running minimum, the other is the crossing of a mean.
 # ```bash
 # make page PAGE=singh2026/fig07 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(rms_record, layer_record, references=evidence.cited())
