@@ -445,7 +445,6 @@ def count(members: int = 5) -> None:
         ours = build.learner(
             [(settings, seed) for seed in range(members)],
             stacked=True,
-            host_driven=True,
         )
         _, phase = ours.phase()
         ours._fill()

@@ -9,7 +9,7 @@ from helpers import ENCODER, arm
 from test_loop import ARMS
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from grokbook import losses, observables
+from grokbook import losses, observables, optimizers
 from grokbook.engine import build, device, loop
 from grokbook.experiment import Spec
 from grokbook.models import fast
@@ -53,7 +53,7 @@ def taped(one, body):
 def test_two_steps_are_the_same_operations_and_wait_for_nothing(settings):
     """So that a step can be captured once and replayed, on a machine that has a GPU."""
     members = [(arm(**settings), seed) for seed in (0, 1)]
-    one = build.learner(members, stacked=True, host_driven=True)
+    one = build.learner(members, stacked=True)
     _, phase = one.phase()
     taped(one, lambda: one._body(phase))  # the first makes what stays
     tapes = [taped(one, lambda: one._body(phase)) for _ in range(2)]
@@ -67,7 +67,7 @@ def test_two_steps_are_the_same_operations_and_wait_for_nothing(settings):
 def test_rows_and_masks_stay_where_they_are(settings):
     """A captured step reads the same memory at every replay."""
     members = [(arm(**settings), seed) for seed in (0, 1)]
-    one = build.learner(members, stacked=True, host_driven=True)
+    one = build.learner(members, stacked=True)
     one.feed.stays = True
     places = []
     for _ in range(3):
@@ -77,24 +77,6 @@ def test_rows_and_masks_stay_where_they_are(settings):
         places.append([tensor.data_ptr() for tensor in tensors])
         one.step_count += 1
     assert places[0] == places[1] == places[2]
-
-
-@pytest.mark.parametrize("settings", STEPS.values(), ids=STEPS)
-def test_steps_driven_by_the_host_are_the_same(settings):
-    def train(host_driven):
-        wide = arm(
-            **settings
-            | {
-                "dtype": "float64",
-                "loss": Spec("softmax_cross_entropy", dtype="float64"),
-            }
-        )
-        members = [(wide, seed) for seed in (0, 1)]
-        one = build.learner(members, stacked=True, host_driven=host_driven)
-        return [one.step().tolist() for _ in range(12)]
-
-    for driven, plain in zip(train(True), train(False), strict=True):
-        assert driven == pytest.approx(plain, rel=1e-7)
 
 
 class NoGraph:
@@ -226,7 +208,7 @@ def test_curvature_is_that_of_the_exact_hessian():
     found = one.observe(["curvature", "adam_curvature"], one.weights())
     largest = torch.linalg.eigvalsh(hessian)[-1]
     assert float(found["sharpness"]) == pytest.approx(float(largest), rel=1e-3)
-    spread = torch.cat([s.flatten() for s in one.optimizer.spread()]).double()
+    spread = torch.cat([s.flatten() for s in optimizers.spread(one.optimizer)]).double()
     scaled = hessian / spread.sqrt() / spread.sqrt()[:, None]
     largest = torch.linalg.eigvalsh(scaled)[-1]
     assert float(found["preconditioned_sharpness"]) == pytest.approx(

@@ -133,7 +133,7 @@ def check(arm: Arm) -> None:
 def _check_options(spec: Spec, function: Any) -> None:
     known = inspect.signature(function).parameters
     for name in spec.options:
-        if name in ("reduction", "stacked", "host_driven"):
+        if name == "reduction":
             raise ValueError(f"{name} of {spec.name} is not an arm's to choose")
         if not any(p.kind is p.VAR_KEYWORD for p in known.values()):
             choose(f"option of {spec.name}", name, known)

@@ -18,7 +18,7 @@ from grokbook.datasets import Data
 from grokbook.engine.learner import Learner, Phase, Term
 from grokbook.experiment import Arm, Member, Spec
 from grokbook.names import options, resolve
-from grokbook.optimizers import SGD, AdamW
+from grokbook.optimizers import STACKED
 
 Rows = tuple[Tensor, Tensor]  # inputs and labels
 
@@ -74,13 +74,8 @@ def learner(
     device: str = "cpu",
     *,
     stacked: bool = False,
-    host_driven: bool | None = None,
 ) -> Learner:
-    """The learner of members of one kind; ValueError if several are not stacked.
-
-    ``host_driven``: numbers that change from step to step enter through tensors, so
-    that a step can be captured; on a GPU they do.
-    """
+    """The learner of members of one kind; ValueError if several are not stacked."""
     if not stacked and len(members) != 1:
         raise ValueError("several members need stacked=True")
     arm = members[0][0]
@@ -106,13 +101,7 @@ def learner(
         buffers,
         Feed(arm, members, [data for data, _ in starts], device, stacked),
         _phases(members, device, stacked),
-        _optimizer(
-            members,
-            params,
-            device,
-            stacked=stacked,
-            host_driven=device == "cuda" if host_driven is None else host_driven,
-        ),
+        _optimizer(members, params, device, stacked),
         seeds=[seed for _, seed in members],
         alpha=_shared(alphas, device),
         schedule=_schedule(arm),
@@ -169,22 +158,20 @@ def _shared(values: list[Any], device: str) -> Any:
 
 
 def _optimizer(
-    members: Sequence[Member],
-    params: dict[str, Tensor],
-    device: str,
-    *,
-    stacked: bool,
-    host_driven: bool,
-) -> AdamW | SGD:
+    members: Sequence[Member], params: dict[str, Tensor], device: str, stacked: bool
+) -> torch.optim.Optimizer:
+    """torch's own for one member on a CPU, else one whose step can be captured."""
     arm = members[0][0]
     every = [options(arm.optimizer) for arm, _ in members]
     chosen = {
         key: _shared([one[key] for one in every], device) if stacked else value
         for key, value in every[0].items()
     }
-    optimizer = resolve("optimizer", arm.optimizer)(
-        list(params.items()), **chosen, stacked=stacked, host_driven=host_driven
-    )
+    rule, named = resolve("optimizer", arm.optimizer), list(params.items())
+    if stacked or device == "cuda":
+        optimizer = STACKED[rule](named, **chosen, stacked=stacked)
+    else:
+        optimizer = rule(named, **chosen)
     for wrapper in arm.wrappers:
         optimizer = resolve("wrapper", wrapper)(optimizer, **options(wrapper))
     return optimizer

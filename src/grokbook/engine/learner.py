@@ -22,11 +22,10 @@ from torch import Tensor
 from torch.func import functional_call, vmap
 from torch.utils._pytree import tree_map
 
-from grokbook import observables
+from grokbook import observables, optimizers
 from grokbook.engine.device import Captured
 from grokbook.models import Transformer, fast, taps, without_norms
 from grokbook.observables import Seen, Snapshot
-from grokbook.optimizers import SGD, AdamW
 from grokbook.penalties import Forward
 
 # After a collapse a fifth of the float32 gradients at the logits are subnormal, and a
@@ -89,7 +88,7 @@ class Learner:
         buffers: Params,
         feed: Any,
         phases: Sequence[tuple[int, Phase]],
-        optimizer: AdamW | SGD,
+        optimizer: torch.optim.Optimizer,
         *,
         seeds: Sequence[int],
         alpha: float | Tensor = 1.0,
@@ -179,8 +178,6 @@ class Learner:
             self.feed.fill(self.step_count)
         if self.schedule is not None:
             self._set_rates(self.schedule(self.step_count))
-        if self.optimizer.host_driven:
-            self.optimizer.prepare()
 
     def _set_rates(self, factor: float) -> None:
         for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
@@ -280,8 +277,8 @@ class Learner:
             seen["unit_losses"] = self._unit_losses()
         if before is not None:
             seen |= {"before": before, "grads": self.raw_grads()}
-        if "moments" in needs and isinstance(self.optimizer, AdamW):
-            spread = self.optimizer.spread()
+        if "moments" in needs:
+            spread = optimizers.spread(self.optimizer)
             seen["moments"] = dict(zip(self.params, spread, strict=True))
         return Snapshot(**seen, objective=self.objective, tap_grads=self.tap_grads)
 

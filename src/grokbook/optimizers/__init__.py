@@ -1,6 +1,6 @@
-"""AdamW and SGD with a member axis, and hooks on any torch optimizer.
+"""AdamW and SGD, for one network and for stacks, and hooks on any torch optimizer.
 
-rules   the update rules, whose step can be captured and replayed
+rules   the update rules: torch's own, and those of a stack, whose step can be captured
 hooks   what is done to gradients or weights around a step
 """
 
@@ -12,15 +12,12 @@ from grokbook.optimizers.hooks import (
     orthogonal,
     unit_steps,
 )
-from grokbook.optimizers.rules import SGD, AdamW
-
-__all__ = [
-    "SGD",
-    "AdamW",
-    "centre_rows",
-    "clip",
-    "descend_from",
-    "hold_norm",
-    "orthogonal",
-    "unit_steps",
-]
+from grokbook.optimizers.rules import (
+    SGD,
+    STACKED,
+    AdamW,
+    Stack,
+    StackedAdamW,
+    StackedSGD,
+    spread,
+)

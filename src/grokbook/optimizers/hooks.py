@@ -17,14 +17,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from grokbook.errors import choose
-from grokbook.optimizers.rules import (
-    SGD,
-    AdamW,
-    Hyper,
-    evaluated,
-    fitted,
-    gradients,
-)
+from grokbook.optimizers.rules import Number, evaluated, fitted, gradients
 
 TINY = 1e-30  # guards the divisions of ``orthogonal``, as in the official code
 Change = Callable[[Optimizer, list[Tensor]], None]
@@ -35,15 +28,15 @@ class _Around:
     """What happens around every step of one optimizer, through torch's step hooks.
 
     Before it ``changes`` act, in the order in which they were added, on gradients and
-    learning rates, which get back their own tensors and numbers after it; then
-    ``repairs`` act on the weights.
+    learning rates, which get back their own tensors and numbers after it, or before the
+    next one where it raised; then ``repairs`` act on the weights.
     """
 
     def __init__(self, optimizer: Optimizer) -> None:
         self.changes: list[Change] = []
         self.repairs: list[Callable[[], None]] = []
         self.raw: list[tuple[Tensor, Tensor]] = []
-        self.rates: list[Hyper] = []
+        self.rates: list[Number] = []
         self.loss: Any = None  # of the closure of the step that is being made
         optimizer.register_step_pre_hook(self.enter)
         optimizer.register_step_post_hook(self.leave)
@@ -51,31 +44,27 @@ class _Around:
     @torch.no_grad()
     def enter(self, optimizer: Optimizer, args: Any, kwargs: Any) -> Any:
         """Evaluate a closure here, once: torch would do it after the changes."""
-        options = dict(kwargs)
-        closure = options.pop("closure", args[1] if len(args) > 1 else None)
+        closure = kwargs.get("closure", args[1] if len(args) > 1 else None)
         self.loss = loss = evaluated(closure)
-        groups = optimizer.param_groups
-        self._give_back(groups)  # what a step that failed has left changed
-        held = [p for group in groups for p in group["params"] if p.grad is not None]
+        self._give_back(optimizer)
+        params = [p for group in optimizer.param_groups for p in group["params"]]
+        held = [p for p in params if p.grad is not None]
         self.raw = [(p, p.grad) for p in held]
-        self.rates = [group["lr"] for group in groups]
-        for change in self.changes:
+        self.rates = [group["lr"] for group in optimizer.param_groups]
+        for change in self.changes if held else ():
             change(optimizer, held)
-        if closure is not None:
-            options["closure"] = lambda: loss
-        return args[:1], options
+        return args[:1], {"closure": (lambda: loss) if closure else None}
 
     @torch.no_grad()
-    def leave(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
-        del args, kwargs
-        self._give_back(optimizer.param_groups)
+    def leave(self, optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
+        self._give_back(optimizer)
         for repair in self.repairs:
             repair()
 
-    def _give_back(self, groups: list[dict[str, Any]]) -> None:
+    def _give_back(self, optimizer: Optimizer) -> None:
         for parameter, grad in self.raw:
             parameter.grad = grad
-        for group, rate in zip(groups, self.rates, strict=False):
+        for group, rate in zip(optimizer.param_groups, self.rates, strict=False):
             group["lr"] = rate
         self.raw, self.rates = [], []
 
@@ -147,41 +136,33 @@ def orthogonal(
     against itself and gets back the norm of its raw gradient. ``rescale=False,
     scope="global"`` is eq. 11-12 of the paper: one projection of the whole parameter
     vector. A zero tensor is not projected; a gradient parallel to the weights becomes
-    rounding noise, which the rescaling amplifies. ``p.grad`` is afterwards as it was,
-    unless the step raises. Hooks act in the order in which they were added; a deep copy
-    of an optimizer has none, as with all of torch's. Used in figures 6 and 15 of Prieto
-    et al. UnknownName for an unknown scope.
+    rounding noise, which the rescaling amplifies. ``p.grad`` is afterwards as it was. A
+    deep copy of an optimizer has no hooks, as with all of torch's. Used in figures 6
+    and 15 of Prieto et al. UnknownName for an unknown scope.
     """
-    choose("scope", scope, ("tensor", "global"))
+    joint = choose("scope", scope, ("tensor", "global")) == "global"
 
     def project(optimizer: Optimizer, parameters: list[Tensor]) -> None:
-        if parameters:
-            stacked = _is_stacked(optimizer)
-            joint = scope == "global"
-            _project(parameters, rescale=rescale, joint=joint, stacked=stacked)
+        stacked = _is_stacked(optimizer)
+        weights = _rows(parameters, stacked=stacked)
+        grads = _rows(gradients(parameters), stacked=stacked)
+        squares = _inner(weights, weights, joint=joint)
+        along = _inner(weights, grads, joint=joint) / (squares + TINY)
+        kept = [
+            torch.addcmul(g, w, a.to(w.dtype)[:, None], value=-1)
+            for w, g, a in zip(
+                weights, grads, along.expand(len(grads), -1), strict=True
+            )
+        ]
+        if rescale:
+            ratio = _norm(grads, joint=joint) / (_norm(kept, joint=joint) + TINY)
+            for g, r in zip(kept, ratio.expand(len(kept), -1), strict=True):
+                g.mul_(r.to(g.dtype)[:, None])
+        for parameter, g in zip(parameters, kept, strict=True):
+            parameter.grad = g.reshape(parameter.shape).to(parameter.dtype)
 
     _around(optimizer).changes.append(project)
     return optimizer
-
-
-def _project(
-    parameters: list[Tensor], *, rescale: bool, joint: bool, stacked: bool
-) -> None:
-    """Replace gradients, of each tensor or of all as one vector, row by row."""
-    weights = _rows(parameters, stacked=stacked)
-    grads = _rows(gradients(parameters), stacked=stacked)
-    squares = _inner(weights, weights, joint=joint)
-    along = _inner(weights, grads, joint=joint) / (squares + TINY)
-    kept = [
-        torch.addcmul(g, w, a.to(w.dtype)[:, None], value=-1)
-        for w, g, a in zip(weights, grads, along.expand(len(grads), -1), strict=True)
-    ]
-    if rescale:
-        ratio = _norm(grads, joint=joint) / (_norm(kept, joint=joint) + TINY)
-        for g, r in zip(kept, ratio.expand(len(kept), -1), strict=True):
-            g.mul_(r.to(g.dtype)[:, None])
-    for parameter, g in zip(parameters, kept, strict=True):
-        parameter.grad = g.reshape(parameter.shape).to(parameter.dtype)
 
 
 def unit_steps(optimizer: AnyOptimizer) -> AnyOptimizer:
@@ -190,17 +171,14 @@ def unit_steps(optimizer: AnyOptimizer) -> AnyOptimizer:
     With plain gradient descent every step then has length lr (figure 9 of Prieto et
     al., after Lyu & Li). The norm is taken in float64, over all groups; where it is 0
     the step is 0. The groups' lr is afterwards as it was. An lr that is a float is
-    divided on the host, which waits for the device; a tensor, as in a stack or driven
-    by the host, is not.
+    divided on the host, which waits for the device; a tensor, as in a stack, is not.
     """
 
     def normalise(optimizer: Optimizer, parameters: list[Tensor]) -> None:
-        if not parameters:
-            return
         norm = _gradient_norm(optimizer, parameters)
         scale = torch.where(norm > 0, 1 / norm, 0.0)
         for group in optimizer.param_groups:
-            stays = _is_stacked(optimizer) or isinstance(group["lr"], Tensor)
+            stays = isinstance(group["lr"], Tensor)
             group["lr"] = group["lr"] * (scale if stays else float(scale))
 
     _around(optimizer).changes.append(normalise)
@@ -213,12 +191,9 @@ def clip(optimizer: AnyOptimizer, *, norm: float) -> AnyOptimizer:
     The joint L2 norm of all groups, in float64, by member of a stack. A gradient with a
     NaN or an infinity stays without meaning. ValueError unless ``norm`` is positive.
     """
-    if not norm > 0:
-        raise ValueError(f"norm is {norm}, but it must be positive.")
+    _require_positive("norm", norm)
 
     def shorten(optimizer: Optimizer, parameters: list[Tensor]) -> None:
-        if not parameters:
-            return
         factor = (norm / _gradient_norm(optimizer, parameters)).clamp(max=1)
         grads = gradients(parameters)
         scaled = torch._foreach_mul(grads, fitted(factor, grads))
@@ -227,6 +202,11 @@ def clip(optimizer: AnyOptimizer, *, norm: float) -> AnyOptimizer:
 
     _around(optimizer).changes.append(shorten)
     return optimizer
+
+
+def _require_positive(name: str, value: float) -> None:
+    if not value > 0:
+        raise ValueError(f"{name} is {value}, but it must be positive.")
 
 
 def centre_rows(optimizer: AnyOptimizer, *, names: Iterable[str]) -> AnyOptimizer:
@@ -256,8 +236,7 @@ def hold_norm(
     those of ``centre_rows``; ValueError unless ``norm`` is positive. A matrix of zeros
     stays one.
     """
-    if not norm > 0:
-        raise ValueError(f"norm is {norm}, but it must be positive.")
+    _require_positive("norm", norm)
     matrices = _matrices(optimizer, "hold_norm", names)
 
     def hold() -> None:
@@ -294,31 +273,26 @@ def descend_from(optimizer: AnyOptimizer, *, loss: float, lr: float) -> AnyOptim
 
     takes the place of the rule, for good, and for each member of a stack from its own
     step on (Liu et al. 2026, section B.2.2: from a loss of 0 at lr 1e5). ``g`` is what
-    hooks added before made of the gradient. Goes with ``AdamW`` and ``SGD`` of this
-    package, in whose state ``descending`` (0 or 1) is kept; ``step`` is to be given a
-    closure that returns the loss, () or [members], else it raises ValueError. So does
-    a negative ``loss`` or ``lr``.
+    hooks added before made of the gradient. ``state["descend_from"]`` keeps whether it
+    ``descends`` (0 or 1); ``step`` is to be given a closure that returns the loss, ()
+    or [members], else it raises ValueError. So does a negative ``loss`` or ``lr``.
     """
-    if not isinstance(optimizer, AdamW | SGD):
-        raise ValueError(
-            f"{type(optimizer).__name__} has no place to keep whether it descends: use "
-            "AdamW or SGD of grokbook.optimizers."
-        )
     for name, value in (("loss", loss), ("lr", lr)):
         if not value >= 0:
             raise ValueError(f"{name} is {value}, but it must be 0 or more.")
     around, first = _around(optimizer), optimizer.param_groups[0]["params"][0]
     shape = first.shape[:1] if _is_stacked(optimizer) else ()
-    # a float as its parameter is, since torch casts what it loads to that; it stays in
-    # place, and so what follows need not hold the optimizer, which would never be freed
-    began = optimizer.state[first]["descending"] = first.detach().new_zeros(shape)
+    _kept(optimizer)["descends"] = first.detach().new_zeros(shape)
+    # what follows does not hold the optimizer, which would never be freed
     found: list[tuple[Tensor, Tensor, Tensor]] = []  # parameter, before, gradient
+    descends = [torch.zeros(())]
 
-    def note(_: Optimizer, parameters: list[Tensor]) -> None:
+    def note(optimizer: Optimizer, parameters: list[Tensor]) -> None:
         if around.loss is None:
             raise ValueError(
                 "descend_from waits for a loss: give step() a closure that returns it."
             )
+        began = descends[0] = _kept(optimizer)["descends"]
         reached = torch.as_tensor(around.loss, device=began.device) <= loss
         began.copy_(torch.maximum(began, reached.to(began.dtype)))
         found[:] = [
@@ -328,11 +302,17 @@ def descend_from(optimizer: AnyOptimizer, *, loss: float, lr: float) -> AnyOptim
 
     def replace() -> None:
         for parameter, before, grad in found:
-            wide = began.shape + (1,) * (before.dim() - began.dim())
-            descends = began.reshape(wide) > 0
-            parameter.copy_(torch.where(descends, before - lr * grad, parameter))
+            began = descends[0]
+            wide = began.reshape(began.shape + (1,) * (before.dim() - began.dim()))
+            parameter.copy_(torch.where(wide > 0, before - lr * grad, parameter))
         found.clear()
 
     around.changes.append(note)
     around.repairs.append(replace)
     return optimizer
+
+
+def _kept(optimizer: Optimizer) -> dict[str, Tensor]:
+    """The state of ``descend_from``, which goes into a checkpoint with the moments."""
+    state: dict[Any, Any] = optimizer.state
+    return state["descend_from"]
