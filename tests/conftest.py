@@ -17,7 +17,7 @@ def tiny_data(tmp_path_factory):
         tiny_mnist(folder, patch, images=300)
         tiny_cifar(folder, patch, images=6)
         tiny_corpus(folder, patch)
-        tiny_images(folder, patch, size=(256, 256))
+        tiny_images(folder, patch, name="imagenet-100", size=(256, 256))
         yield
 
 

@@ -11,7 +11,7 @@ import torch
 from grokbook import cli, papers
 from grokbook.engine import loop
 from grokbook.papers import prieto2025
-from grokbook.papers.registry import Registry
+from grokbook.papers.registry import Registry, Size
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -27,7 +27,7 @@ def test_the_training_loop_runs_and_learns():
     assert float(found["loss"].detach()) < 1.0  # it starts near log 3 = 1.1
 
 
-def test_the_new_figure_is_twenty_lines_and_trains(monkeypatch):
+def test_the_new_figure_is_twenty_lines_and_trains():
     """In a paper file and nowhere else."""
     code, claim = re.findall(
         r"^   ```python\n(.*?)^   ```", TEXT, re.DOTALL | re.MULTILINE
@@ -35,12 +35,13 @@ def test_the_new_figure_is_twenty_lines_and_trains(monkeypatch):
     code = textwrap.dedent(code)
     assert len(code.splitlines()) <= 22
     compile(textwrap.dedent(claim), "README.md", "exec")
-    monkeypatch.setattr(prieto2025, "EXPERIMENTS", Registry("new2026", seeds=(0,)))
-    exec(compile(code, "README.md", "exec"), vars(prieto2025) | {"__name__": "new"})
-    found = prieto2025.EXPERIMENTS["fig99"]("smoke")
+    new = Registry("new2026", seeds=(0,), count=Size(1, 1))
+    names = vars(prieto2025) | {"__name__": "new", "experiment": new.experiment}
+    exec(compile(code, "README.md", "exec"), names)
+    found = new["fig99"]("smoke")
     results = [loop.train([(one, 0)])[0] for one in found.arms]
     for result in results:
-        assert len(result.trace) == 12
+        assert len(result.trace) == found.arms[0].epochs
         assert result.rows[-1]["preconditioned_sharpness"] > 0
     assert results[0].trace[1:] != results[1].trace[1:]
 

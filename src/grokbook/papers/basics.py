@@ -5,29 +5,23 @@ with one hidden layer, p = 59 and half of all pairs, with a large learning rate.
 weight decay it generalises long after it has fitted, without decay it does not.
 """
 
-from collections.abc import Iterator
+from grokbook.experiment import Spec
+from grokbook.papers.registry import END, Registry, Rows, Size, row
 
-from grokbook.experiment import Arm, Spec
-from grokbook.papers.registry import Registry, by_scale
-
-EXPERIMENTS = Registry("basics", seeds=(42, *range(4)))
+P = Size(97, 59)
+EXPERIMENTS = Registry("basics", seeds=(42, *range(4)), count=Size(5, 5))
 
 
 @EXPERIMENTS.experiment(
-    reduced="p = 59, one hidden layer and full batches; Power et al. have p = 97, a "
+    "p = 59, one hidden layer and full batches; Power et al. have p = 97, a "
     "transformer and batches of 512",
-    laptop_seeds=5,
+    dataset=Spec("modular", p=P, train_fraction=0.5),
+    model=Spec("mlp", classes=P, vocabulary=P, widths=(200,)),
+    loss=Spec("softmax_cross_entropy", dtype="float32"),
+    epochs=Size(10_000, 4000),
+    log=((500, 10), (END, 50)),
 )
-def grokking(scale: str) -> Iterator[Arm]:
+def grokking() -> Rows:
     """An MLP on modular addition, with and without weight decay."""
-    p, width, epochs = by_scale(scale, (97, 200, 10_000), (59, 200, 4000), (11, 8, 12))
     for name, decay in (("decay 1", 1.0), ("no decay", 0.0)):
-        yield Arm(
-            name,
-            Spec("modular", p=p, train_fraction=0.5),
-            Spec("mlp", classes=p, vocabulary=p, widths=(width,)),
-            Spec("softmax_cross_entropy", dtype="float32"),
-            Spec("adamw", lr=0.01, weight_decay=decay),
-            epochs=epochs,
-            log=by_scale(scale, ((500, 10), (10_000, 50)), ((500, 10), (4000, 50)), 3),
-        )
+        yield row(name, optimizer=Spec("adamw", lr=0.01, weight_decay=decay))

@@ -7,12 +7,8 @@ both are arms. The number of training images is stated nowhere: 200, as in Thila
 epochs unless ``batch_size`` says otherwise.
 """
 
-from collections.abc import Iterator
-
-from grokbook.experiment import Arm, Spec
-from grokbook.papers.registry import Registry, by_scale
-
-EXPERIMENTS = Registry("liu2026", seeds=(42, *range(9)))
+from grokbook.experiment import Spec
+from grokbook.papers.registry import Registry, Rows, Size, row
 
 SOFTMAX32, SOFTMAX64 = (
     Spec("softmax_cross_entropy", dtype=dtype) for dtype in ("float32", "float64")
@@ -25,7 +21,6 @@ CLASSES = 10
 # at least the distance from 1 to the next float32.
 NEARLY_ZERO = 0.1 * 2.0**-23
 LOOK = ("core", "inflation", "head_update")
-LOOKED_AT = {"observables": LOOK, "trace": True, "through_nan": True}
 # Of networks with batch norm; without it, running means are looked at, not the steps.
 AS_TRAINED = {"batch_statistics": True}
 TABLE2 = {
@@ -132,298 +127,253 @@ CLAIMS = {
 }
 """What the paper says of every network, as a page's sheet takes it."""
 
-SHORT = "{} of 10,000 epochs, three seeds of five"
 
-
-def adamw(
+def adam(
     lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.95), eps: float = 1e-8
 ) -> Spec:
     """Adam without weight decay; betas of Table 3."""
     return Spec("adamw", lr=lr, betas=betas, eps=eps, weight_decay=0.0)
 
 
+def images(
+    samples: int | Size = 200, tests: int | Size = 1000, batches: int | Size = 1
+) -> Spec:
+    """Pixels in [0, 1], not normalised; the first images of so many of the files."""
+    return Spec("cifar10", train_samples=samples, test_samples=tests, batches=batches)
+
+
+def deep(width: int = 512, **options) -> Spec:
+    """Table 3's MLP: 3072, five hidden layers, 10; biases as in Table 2's."""
+    return Spec("mlp", classes=CLASSES, widths=(width,) * 5, features=3072, **options)
+
+
+def vgg(**options) -> Spec:
+    return Spec("vgg11", classes=CLASSES, width=Size(64, 8), **options)
+
+
+def resnet(**options) -> Spec:
+    settings = {"stem": "cifar", "width": Size(64, 8), "start": "torch"} | options
+    return Spec("resnet18", classes=CLASSES, **settings)
+
+
+EXPERIMENTS = Registry(
+    "liu2026",
+    seeds=(42, *range(9)),
+    count=Size(5, 3),
+    dataset=images(),
+    model=deep(),
+    loss=SOFTMAX32,
+    optimizer=adam(),
+    epochs=Size(10_000, 3000),
+    log=50,
+    observables=LOOK,
+    trace=True,
+    through_nan=True,
+)
+experiment = EXPERIMENTS.experiment
+ALL, ONE, THREE = Size(10, 3), Size(5, 1), Size(3, 3)  # seeds, where not five and three
+
+
+# Other networks of images have half of them on a laptop, and fewer epochs.
+TESTS = Size(1000, 200)
+GALLERY = {"dataset": images(Size(200, 100), TESTS), "epochs": Size(10_000, 2000)}
+HALF = "100 of 200 images, width 8 of 64, 2,000 of 10,000 epochs, {} of five"
+
+
+def causes(head: str) -> Rows:
+    """The interventions of the causal table on a network whose head has that name."""
+    centred = (Spec("centre_rows", names=(head,)),)
+    yield row("projection", PROJECTED)
+    yield row("W_G subtracted", wrappers=centred)
+    yield row("repair", REPAIRED)
+    yield row("simulated collapse", COLLAPSED)
+    yield row("sum broken", UNBALANCED)
+    yield row("sum broken, W_G subtracted", UNBALANCED, wrappers=centred)
+
+
 # CIFAR-10 (Table 3) ------------------------------------------------------------------
 
-
-def images(scale: str, samples: int = 200, tests: int = 1000) -> Spec:
-    """Pixels in [0, 1], not normalised; test images are the first 1,000."""
-    train, test = by_scale(scale, (samples, 1000), (samples, tests), (12, 8))
-    batches = 1 if train <= 10_000 else 5
-    return Spec("cifar10", train_samples=train, test_samples=test, batches=batches)
+SHORT = "3,000 of 10,000 epochs, three seeds of five"
 
 
-def deep(scale: str, width: int = 512, **options) -> Spec:
-    """Table 3's MLP: 3072, five hidden layers, 10; biases as in Table 2's."""
-    widths = by_scale(scale, (width,) * 5, (width,) * 5, (8,) * 5)
-    return Spec("mlp", classes=CLASSES, widths=widths, features=3072, **options)
-
-
-def cifar(
-    scale: str,
-    name: str,
-    loss: Spec = SOFTMAX32,
-    *,
-    model: Spec | None = None,
-    optimizer: Spec | None = None,
-    epochs: int | None = None,
-    log: int | tuple[tuple[int, int], ...] = 50,
-    **rest,
-) -> Arm:
-    """One full-batch run on CIFAR-10, by default of the MLP of width 512."""
-    epochs = epochs or by_scale(scale, 10_000, 3000, 12)
-    return Arm(
-        name,
-        **({"dataset": images(scale)} | rest.pop("data", {})),
-        model=model or deep(scale),
-        loss=loss,
-        optimizer=optimizer or adamw(),
-        epochs=by_scale(scale, epochs, epochs, min(epochs, 12)),
-        log=by_scale(scale, log, log, 3),
-        **(LOOKED_AT | rest),
-    )
-
-
-def causes(head: str) -> Iterator[tuple[str, Spec, dict]]:
-    """The interventions of the causal table on a network whose head has that name."""
-    yield "projection", PROJECTED, {}
-    centred = Spec("centre_rows", names=(head,))
-    yield "W_G subtracted", SOFTMAX32, {"wrappers": (centred,)}
-    yield "repair", REPAIRED, {}
-    yield "simulated collapse", COLLAPSED, {}
-    yield "sum broken", UNBALANCED, {}
-    yield "sum broken, W_G subtracted", UNBALANCED, {"wrappers": (centred,)}
-
-
-@EXPERIMENTS.experiment(reduced=SHORT.format("3,000"), laptop_seeds=3, paper_seeds=5)
-def fig01(scale: str) -> Iterator[Arm]:
+@experiment(SHORT)
+def fig01() -> Rows:
     """Precision; also the base of Figures 2a, 2b, 3, 4, 9 and of the causal table.
 
     What is recorded of float32, here and in ``fig02a``, was also looked at in each of
     160 steps around its first slingshot, with "head_update_histogram".
     """
-    yield cifar(scale, "float32")
-    yield cifar(scale, "float64 loss", SOFTMAX64)
-    yield cifar(scale, "float64", SOFTMAX64, dtype="float64")
+    yield row("float32")
+    yield row("float64 loss", SOFTMAX64)
+    yield row("float64", SOFTMAX64, dtype="float64")
 
 
-@EXPERIMENTS.experiment(reduced=SHORT.format("3,000"), laptop_seeds=3, paper_seeds=5)
-def causal512(scale: str) -> Iterator[Arm]:
+@experiment(SHORT)
+def causal512() -> Rows:
     """What removes inflation and what removes spikes: the MLP of width 512."""
-    for name, loss, how in causes("layers.5.weight"):
-        yield cifar(scale, name, loss, **how)
+    return causes("layers.5.weight")
 
 
-@EXPERIMENTS.experiment(reduced=SHORT.format("3,000"), laptop_seeds=3, paper_seeds=5)
-def fig02a(scale: str) -> Iterator[Arm]:
+@experiment(SHORT)
+def fig02a() -> Rows:
     """Other betas: the size of the update at a spike should follow them."""
-    for beta2 in (0.9, 0.999):
-        yield cifar(scale, f"β2 {beta2:g}", optimizer=adamw(betas=(0.9, beta2)))
+    yield row("β2 0.9", optimizer=adam(betas=(0.9, 0.9)))
+    yield row("β2 0.999", optimizer=adam(betas=(0.9, 0.999)))
 
 
-@EXPERIMENTS.experiment(reduced=SHORT.format("3,000"), laptop_seeds=3, paper_seeds=5)
-def fig03a(scale: str) -> Iterator[Arm]:
+@experiment(SHORT)
+def fig03a() -> Rows:
     """Adam's epsilon."""
-    for eps in (1e-6, 1e-5):
-        yield cifar(scale, f"ε {eps:g}", optimizer=adamw(eps=eps))
+    yield row("ε 1e-06", optimizer=adam(eps=1e-6))
+    yield row("ε 1e-05", optimizer=adam(eps=1e-5))
 
 
-@EXPERIMENTS.experiment(reduced=SHORT.format("3,000"), laptop_seeds=3, paper_seeds=5)
-def fig03b(scale: str) -> Iterator[Arm]:
+@experiment(SHORT)
+def fig03b() -> Rows:
     """A norm before the head; batch norm there is the MLP's case of Figure 3c."""
     for norm, how in (("layer", {}), ("batch", AS_TRAINED)):
-        for affine, suffix in ((True, ""), (False, ", no affine")):
-            model = deep(scale, head_norm=norm, affine=affine)
-            yield cifar(scale, f"{norm} norm{suffix}", model=model, **how)
+        plain = deep(head_norm=norm, affine=False)
+        yield row(f"{norm} norm", model=deep(head_norm=norm, affine=True), **how)
+        yield row(f"{norm} norm, no affine", model=plain, **how)
 
 
-@EXPERIMENTS.experiment(
-    reduced="100 of 200 images, width 8 of 64, 2,000 of 10,000 epochs, one seed of "
-    "five",
-    paper_seeds=5,
-)
-def fig03c(scale: str) -> Iterator[Arm]:
+@experiment(HALF.format("one seed"), seeds=ONE, **GALLERY, **AS_TRAINED)
+def fig03c() -> Rows:
     """Batch norm before the head of VGG-11, with and without that inside."""
-    for name, options in (
-        ("before the head", {"head_norm": "batch"}),
-        ("before the head, no affine", {"head_norm": "batch", "affine": False}),
-        ("both", {"norm": "batch", "head_norm": "batch"}),
-    ):
-        yield gallery(scale, name, vgg(scale, **options), **AS_TRAINED)
+    plain = vgg(head_norm="batch", affine=False)
+    yield row("before the head", model=vgg(head_norm="batch"))
+    yield row("before the head, no affine", model=plain)
+    yield row("both", model=vgg(norm="batch", head_norm="batch"))
 
 
-@EXPERIMENTS.experiment(
-    reduced="3,000 epochs (15,000 at the smallest rate) of 10,000 (50,000), three "
-    "seeds of five",
-    laptop_seeds=3,
-    paper_seeds=5,
+@experiment(
+    "3,000 epochs (15,000 at the smallest rate) of 10,000 (50,000), three seeds of five"
 )
-def fig04a(scale: str) -> Iterator[Arm]:
+def fig04a() -> Rows:
     """Learning rates; the smallest needs more epochs to get to zero loss."""
-    for lr, longer in ((1e-2, 1), (1e-4, 1), (1e-5, 5)):
-        epochs = longer * by_scale(scale, 10_000, 3000, 12)
-        name = f"learning rate {lr:g}"
-        yield cifar(scale, name, optimizer=adamw(lr), epochs=epochs, log=50 * longer)
+    longer = {"epochs": Size(50_000, 15_000), "log": 250}
+    yield row("learning rate 0.01", optimizer=adam(1e-2))
+    yield row("learning rate 0.0001", optimizer=adam(1e-4))
+    yield row("learning rate 1e-05", optimizer=adam(1e-5), **longer)
 
 
-@EXPERIMENTS.experiment(reduced=SHORT.format("3,000"), laptop_seeds=3, paper_seeds=5)
-def fig04b(scale: str) -> Iterator[Arm]:
+@experiment(SHORT)
+def fig04b() -> Rows:
     """Label smoothing 0.1 in the paper's convention, all of it on wrong classes."""
     smoothing = 0.1 * CLASSES / (CLASSES - 1)
     for dtype in ("float32", "float64"):
         loss = Spec("softmax_cross_entropy", dtype=dtype, smoothing=smoothing)
-        yield cifar(scale, f"smoothed, {dtype} loss", loss)
+        yield row(f"smoothed, {dtype} loss", loss)
 
 
-@EXPERIMENTS.experiment(reduced=SHORT.format("3,000"), laptop_seeds=3, paper_seeds=5)
-def texts(scale: str) -> Iterator[Arm]:
+@experiment(SHORT)
+def texts() -> Rows:
     """Claims without a figure: bias (B.2.9), clamping (B.2.10), B.3's other W_G."""
-    yield cifar(scale, "no head bias", model=deep(scale, head_bias=False))
-    yield cifar(scale, "clamped", Spec("clamped_cross_entropy"))
-    centred = Spec("projected_cross_entropy", forward=True)
-    yield cifar(scale, "centred logits", centred)
+    yield row("no head bias", model=deep(head_bias=False))
+    yield row("clamped", Spec("clamped_cross_entropy"))
+    yield row("centred logits", Spec("projected_cross_entropy", forward=True))
 
 
 # The narrow network of Figure 6 ------------------------------------------------------
 
 CURVATURE = ("sharpness", "adam_curvature")
+NARROW = {"model": deep(20), "rarely": (100, CURVATURE)}
+SPIKES = ((850, 50), (1570, 1), (6200, 50), (6320, 1), (10_000, 50))
 
 
-def narrow(scale: str, name: str, loss: Spec = SOFTMAX32, **rest) -> Arm:
-    """The MLP of width 20, whose curvature is measured every 100 epochs."""
-    rarely = by_scale(scale, (100, CURVATURE), (100, CURVATURE), (6, CURVATURE))
-    model = deep(scale, width=20)
-    return cifar(scale, name, loss, model=model, rarely=rarely, **rest)
-
-
-@EXPERIMENTS.experiment(reduced="3,000 of 10,000 epochs, three seeds", laptop_seeds=3)
-def fig06(scale: str) -> Iterator[Arm]:
+@experiment("3,000 of 10,000 epochs, three seeds", seeds=ALL, **NARROW)
+def fig06() -> Rows:
     """Early oscillations and late slingshots of one narrow network."""
-    yield narrow(scale, "float32")
-    yield narrow(scale, "float64 loss", SOFTMAX64)
-    yield narrow(scale, "float64", SOFTMAX64, dtype="float64")
+    yield row("float32")
+    yield row("float64 loss", SOFTMAX64)
+    yield row("float64", SOFTMAX64, dtype="float64")
 
 
-@EXPERIMENTS.experiment(
-    reduced="3,000 of 10,000 epochs, three seeds of five", laptop_seeds=3, paper_seeds=5
-)
-def fig06near(scale: str) -> Iterator[Arm]:
+@experiment(SHORT, **NARROW, log=SPIKES, observables=(*LOOK, *CURVATURE))
+def fig06near() -> Rows:
     """The same network with its curvature at every step around the first slingshot."""
-    spikes = ((850, 50), (1570, 1), (6200, 50), (6320, 1), (10_000, 50))
-    yield narrow(scale, "float32", log=spikes, observables=(*LOOK, *CURVATURE))
+    yield row("float32")
 
 
-@EXPERIMENTS.experiment(reduced="3,000 of 10,000 epochs, three seeds", laptop_seeds=3)
-def causal20(scale: str) -> Iterator[Arm]:
+@experiment("3,000 of 10,000 epochs, three seeds", seeds=ALL, model=deep(20))
+def causal20() -> Rows:
     """The causal table's narrow network."""
-    for name, loss, how in causes("layers.5.weight"):
-        yield cifar(scale, name, loss, model=deep(scale, width=20), **how)
+    return causes("layers.5.weight")
 
 
-# The gallery (Figures 7 to 13) -------------------------------------------------------
+# Modular division (Table 2, Figures 7 and 8) -----------------------------------------
 
 
-def modular(scale: str) -> Spec:
-    """Division; tokens are a, the operator, b and the equals sign."""
-    p = by_scale(scale, 97, 31, 5)
-    options = {"equals": True, "operator": True}
-    return Spec("modular", p=p, operation="divide", train_fraction=0.5, **options)
+def division(laptop: int, **rest) -> dict:
+    """Tokens are a, the operator, b and the equals sign; on a laptop a batch is all."""
+    signs = {"equals": True, "operator": True}
+    return {
+        "dataset": Spec(
+            "modular", p=Size(97, 31), operation="divide", train_fraction=0.5, **signs
+        ),
+        "optimizer": adam(betas=(0.9, 0.999)),
+        "schedule": Spec("warmup", over=10),
+        "batch_size": Size(512, None),
+        "epochs": Size(100_000, laptop),
+        "log": 100,
+    } | rest
 
 
-def division(
-    scale: str,
-    name: str,
-    loss: Spec = SOFTMAX32,
-    *,
-    model: Spec,
-    laptop: int = 10_000,
-    **rest,
-) -> Arm:
-    """One run of Table 2, in batches of 512 unless told otherwise."""
-    options = {"betas": (0.9, 0.999)} | rest.pop("adam", {})
-    epochs = by_scale(scale, 100_000, laptop, 12)
-    return Arm(
-        name,
-        modular(scale),
-        model,
-        loss,
-        adamw(**options),
-        epochs=epochs,
-        log=by_scale(scale, 100, 100, 3),
-        schedule=Spec("warmup", over=10),
-        **(LOOKED_AT | {"batch_size": by_scale(scale, 512, None, None)} | rest),
-    )
-
-
-def decoder(scale: str) -> Spec:
-    """Table 2's transformer, without layer norm; ReLU as in Power et al. 2022."""
-    tokens, width = by_scale(scale, (99, 128), (33, 32), (7, 8))
-    return Spec(
-        "transformer",
-        classes=tokens,
-        vocabulary=tokens,
-        positions=4,
-        depth=2,
-        width=width,
-        hidden=(4 * width,),
-        causal=True,
-        bias=True,
-    )
-
-
-def tokens(scale: str) -> Spec:
-    """Table 2's MLP on four concatenated one-hots."""
-    tokens, width = by_scale(scale, (99, 512), (33, 128), (7, 8))
-    settings = {"classes": tokens, "vocabulary": tokens, "positions": 4}
-    return Spec("mlp", widths=(width,) * 5, **settings)
-
-
+TOKENS = {"classes": Size(99, 33), "vocabulary": Size(99, 33), "positions": 4}
+# Table 2's transformer, without layer norm; ReLU as in Power et al. 2022.
+DECODER = Spec(
+    "transformer",
+    **TOKENS,
+    depth=2,
+    width=Size(128, 32),
+    hidden=(Size(4 * 128, 4 * 32),),
+    causal=True,
+    bias=True,
+)
 SMALL = "p = 31 in full batches, width {} of 100,000 steps, one seed of five"
 
 
-@EXPERIMENTS.experiment(reduced=SMALL.format("32 of 128, 10,000"), paper_seeds=5)
-def fig07(scale: str) -> Iterator[Arm]:
+@experiment(
+    SMALL.format("32 of 128, 10,000"), seeds=ONE, **division(10_000), model=DECODER
+)
+def fig07() -> Rows:
     """The modular transformer; also Figures 2c and 3a, and the causal table."""
-    model = decoder(scale)
-    yield division(scale, "float32", model=model)
-    yield division(scale, "float64 loss", SOFTMAX64, model=model)
-    for name, loss, how in causes("unembedding.weight"):
-        yield division(scale, name, loss, model=model, **how)
-    for eps in (1e-6, 1e-5):
-        yield division(scale, f"ε {eps:g}", model=model, adam={"eps": eps})
-    if scale == "paper":
-        yield division(scale, "full batch", model=model, batch_size=None)
+    yield row("float32")
+    yield row("float64 loss", SOFTMAX64)
+    yield from causes("unembedding.weight")
+    yield row("ε 1e-06", optimizer=adam(betas=(0.9, 0.999), eps=1e-6))
+    yield row("ε 1e-05", optimizer=adam(betas=(0.9, 0.999), eps=1e-5))
+    yield row("full batch", batch_size=None, only="paper")
 
 
-@EXPERIMENTS.experiment(reduced=SMALL.format("128 of 512, 40,000"), paper_seeds=5)
-def fig08(scale: str) -> Iterator[Arm]:
+@experiment(
+    SMALL.format("128 of 512, 40,000"),
+    seeds=ONE,
+    **division(40_000),
+    model=Spec("mlp", widths=(Size(512, 128),) * 5, **TOKENS),
+)
+def fig08() -> Rows:
     """The modular MLP, in batches and whole, and the causal table's arms of it."""
-    how = {"model": tokens(scale), "laptop": 40_000}
-    yield division(scale, "float32", **how)
-    yield division(scale, "float64 loss", SOFTMAX64, **how)
-    for name, loss, changes in causes("layers.5.weight"):
-        yield division(scale, name, loss, **how, **changes)
-    if scale == "paper":
-        yield division(scale, "full batch", **how, batch_size=None)
+    yield row("float32")
+    yield row("float64 loss", SOFTMAX64)
+    yield from causes("layers.5.weight")
+    yield row("full batch", batch_size=None, only="paper")
 
 
-@EXPERIMENTS.experiment(
-    reduced="500 of 50,000 images, 3,000 of 10,000 epochs, three seeds",
-    laptop_seeds=3,
-    paper_seeds=3,
-)
-def fig09(scale: str) -> Iterator[Arm]:
+# More images, and gradient descent in place of Adam (Figure 9) -----------------------
+
+
+@experiment("500 of 50,000 images, 3,000 of 10,000 epochs, three seeds", seeds=THREE)
+def fig09() -> Rows:
     """More images (B.2.7); the arm of 200 is that of fig01."""
-    for samples in by_scale(scale, (2000, 20_000, 50_000), (500,), (12,)):
-        data = {"dataset": images(scale, samples)}
-        yield cifar(scale, f"{samples:,} images", data=data)
+    yield row("2,000 images", dataset=images(2000), only="paper")
+    yield row("20,000 images", dataset=images(20_000, batches=5), only="paper")
+    yield row("50,000 images", dataset=images(50_000, batches=5), only="paper")
+    yield row("500 images", dataset=images(500), only="laptop")
 
 
-@EXPERIMENTS.experiment(
-    reduced="not from a loss of exactly zero, three seeds of five",
-    laptop_seeds=3,
-    paper_seeds=5,
-)
-def fig09descent(scale: str) -> Iterator[Arm]:
+@experiment("not from a loss of exactly zero, three seeds of five")
+def fig09descent() -> Rows:
     """From Adam to gradient descent (B.2.2), with the loss in either precision.
 
     The paper's rate is 1e5, from a loss of zero on. That comes thousands of epochs
@@ -431,9 +381,11 @@ def fig09descent(scale: str) -> Iterator[Arm]:
     a loss of zero; the smaller rates are ours.
     """
 
-    def switched(name: str, loss: Spec, lr: float, at: float, epochs: int) -> Arm:
+    def switched(
+        name: str, loss: Spec, lr: float, at: float, epochs: int, only=""
+    ) -> dict:
         wrappers = (Spec("descend_from", loss=at, lr=lr),)
-        return cifar(scale, name, loss, wrappers=wrappers, epochs=epochs)
+        return row(name, loss, wrappers=wrappers, epochs=epochs, only=only)
 
     for name, loss, rates in (
         ("float32", SOFTMAX32, (1e5, 1e4, 1e3, 1e2)),
@@ -442,108 +394,79 @@ def fig09descent(scale: str) -> Iterator[Arm]:
         for lr in rates:
             epochs = 3000 if lr < 1e4 else 1000  # a pilot found NaN after ten steps
             yield switched(f"{name}, rate {lr:,.0f}", loss, lr, NEARLY_ZERO, epochs)
-    if scale == "paper":
-        yield switched("float32, from a loss of zero", SOFTMAX32, 1e5, 0.0, 7000)
+    rest = SOFTMAX32, 1e5, 0.0, 7000, "paper"
+    yield switched("float32, from a loss of zero", *rest)
 
 
-def gallery(scale: str, name: str, model: Spec, loss: Spec = SOFTMAX32, **rest) -> Arm:
-    """A network of images, on a laptop with half of them and fewer epochs."""
-    samples = rest.pop("samples", by_scale(scale, 200, 100, 12))
-    return cifar(
-        scale,
-        name,
-        loss,
-        model=model,
-        epochs=rest.pop("epochs", by_scale(scale, 10_000, 2000, 6)),
-        data={"dataset": images(scale, samples, tests=200)},
-        **rest,
-    )
+# Networks of images (Figures 10 to 13) -----------------------------------------------
 
 
-def vgg(scale: str, **options) -> Spec:
-    width = by_scale(scale, 64, 8, 4)
-    return Spec("vgg11", classes=CLASSES, width=width, **options)
-
-
-def resnet(scale: str, **options) -> Spec:
-    width = by_scale(scale, 64, 8, 4)
-    settings = {"stem": "cifar", "width": width, "start": "torch"} | options
-    return Spec("resnet18", classes=CLASSES, **settings)
-
-
-NARROW = "100 of 200 images, width 8 of 64, 2,000 of 10,000 epochs, {} of five"
-
-
-@EXPERIMENTS.experiment(
-    reduced=NARROW.format("three seeds"), laptop_seeds=3, paper_seeds=5
-)
-def fig10(scale: str) -> Iterator[Arm]:
+@experiment(HALF.format("three seeds"), **GALLERY, model=vgg())
+def fig10() -> Rows:
     """VGG-11, and the causal table's arms of it."""
-    yield gallery(scale, "float32", vgg(scale))
-    yield gallery(scale, "float64 loss", vgg(scale), SOFTMAX64)
-    for name, loss, how in causes("head.weight"):
-        yield gallery(scale, name, vgg(scale), loss, **how)
+    yield row("float32")
+    yield row("float64 loss", SOFTMAX64)
+    yield from causes("head.weight")
 
 
-@EXPERIMENTS.experiment(
-    reduced="100 of 50,000 images in batches of 25, width 8 of 64, 8,000 of 1,000,000 "
-    "steps, three seeds",
-    laptop_seeds=3,
-    paper_seeds=3,
+@experiment(
+    "100 of 50,000 images in batches of 25, width 8 of 64, 8,000 of 1,000,000 steps, "
+    "three seeds",
+    seeds=THREE,
+    dataset=images(Size(50_000, 100), TESTS, batches=Size(5, 1)),
+    batch_size=Size(256, 25),
+    epochs=Size(1_000_000, 8000),
+    log=Size(5000, 100),
 )
-def batches(scale: str) -> Iterator[Arm]:
+def batches() -> Rows:
     """VGG-11 in batches (B.3.1), and what should slow down the growth of its mean."""
-    centred = Spec("centre_rows", names=("head.weight",))
-    normed = vgg(scale, head_norm="batch")
-    for name, model, how in (
-        ("float32", vgg(scale), {}),
-        ("W_G subtracted", vgg(scale), {"wrappers": (centred,)}),
-        ("before the head", normed, AS_TRAINED),
-    ):
-        yield gallery(
-            scale,
-            name,
-            model,
-            samples=by_scale(scale, 50_000, 100, 12),
-            batch_size=by_scale(scale, 256, 25, 6),
-            epochs=by_scale(scale, 1_000_000, 8000, 6),
-            log=by_scale(scale, 5000, 100, 3),
-            **how,
-        )
+    centred = (Spec("centre_rows", names=("head.weight",)),)
+    yield row("float32", model=vgg())
+    yield row("W_G subtracted", model=vgg(), wrappers=centred)
+    yield row("before the head", model=vgg(head_norm="batch"), **AS_TRAINED)
 
 
-@EXPERIMENTS.experiment(reduced=NARROW.format("one seed"), paper_seeds=5)
-def fig11(scale: str) -> Iterator[Arm]:
-    """VGG-11 with batch norm after every convolution; also Figure 3c."""
-    model = vgg(scale, norm="batch")
-    yield gallery(scale, "float32", model, **AS_TRAINED)
-    yield gallery(scale, "float64 loss", model, SOFTMAX64, **AS_TRAINED)
-
-
-@EXPERIMENTS.experiment(
-    reduced="100 of 2,000 images, width 32 of 256, depth 2 of 12, 2,000 of 10,000 "
-    "epochs, three seeds",
-    laptop_seeds=3,
-    paper_seeds=3,
+@experiment(
+    HALF.format("one seed"),
+    seeds=ONE,
+    **GALLERY,
+    **AS_TRAINED,
+    model=vgg(norm="batch"),
 )
-def fig12(scale: str) -> Iterator[Arm]:
+def fig11() -> Rows:
+    """VGG-11 with batch norm after every convolution; also Figure 3c."""
+    yield row("float32")
+    yield row("float64 loss", SOFTMAX64)
+
+
+@experiment(
+    "100 of 2,000 images, width 32 of 256, depth 2 of 12, 2,000 of 10,000 epochs, "
+    "three seeds",
+    seeds=THREE,
+    dataset=images(Size(2000, 100), TESTS),
+    model=Spec(
+        "vit",
+        classes=CLASSES,
+        width=Size(256, 32),
+        depth=Size(12, 2),
+        heads=Size(8, 4),
+        hidden=Size(4 * 256, 4 * 32),
+    ),
+    epochs=Size(10_000, 2000),
+)
+def fig12() -> Rows:
     """The ViT; batches of 2,048 are whole with 2,000 images, an inferred number."""
-    width, depth, heads = by_scale(scale, (256, 12, 8), (32, 2, 4), (8, 2, 2))
-    options = {"width": width, "depth": depth, "heads": heads, "hidden": 4 * width}
-    model = Spec("vit", classes=CLASSES, **options)
-    samples = by_scale(scale, 2000, 100, 12)
-    yield gallery(scale, "float32", model, samples=samples)
-    yield gallery(scale, "float64 loss", model, SOFTMAX64, samples=samples)
+    yield row("float32")
+    yield row("float64 loss", SOFTMAX64)
 
 
-@EXPERIMENTS.experiment(reduced=NARROW.format("one seed"), paper_seeds=5)
-def fig13(scale: str) -> Iterator[Arm]:
+@experiment(HALF.format("one seed"), seeds=ONE, **GALLERY, model=resnet())
+def fig13() -> Rows:
     """ResNet-18, and what else it has: batch norm, a learning rate."""
-    model, slow = resnet(scale), adamw(1e-4)
-    yield gallery(scale, "float32", model, **AS_TRAINED)
-    yield gallery(scale, "float64 loss", model, SOFTMAX64, **AS_TRAINED)
-    yield gallery(scale, "no batch norm", resnet(scale, norm=None))
-    yield gallery(scale, "learning rate 1e-4", model, optimizer=slow, **AS_TRAINED)
+    yield row("float32", **AS_TRAINED)
+    yield row("float64 loss", SOFTMAX64, **AS_TRAINED)
+    yield row("no batch norm", model=resnet(norm=None))
+    yield row("learning rate 1e-4", optimizer=adam(1e-4), **AS_TRAINED)
 
 
 # The language model (Table 4) --------------------------------------------------------
@@ -569,75 +492,59 @@ TABLE4 = {
 """What Table 4 says; peak rate, depth, width, heads and seed are missing there."""
 
 
-@EXPERIMENTS.experiment(
-    reduced="0.26 of 140.6 million weights, 8,192 tokens of FineWeb-Edu read again and "
+@experiment(
+    "0.26 of 140.6 million weights, 8,192 tokens of FineWeb-Edu read again and "
     "again in batches of 512, a vocabulary of 2,048 of 50,304, 2,000 of 100,000 steps, "
     "three seeds of five",
-    laptop_seeds=3,
-    paper_seeds=5,
+    dataset=Spec(
+        "wikitext",
+        corpus="fineweb-edu",
+        vocabulary=Size(50_257, 2048),
+        block=Size(2048, 64),
+        train_blocks=Size(None, 128),
+        test_blocks=Size(16, 32),
+    ),
+    model=Spec(
+        "decoder",
+        vocabulary=Size(50_304, 2048),  # the table pads the tokens of the text
+        depth=Size(15, 4),
+        width=Size(640, 64),
+        heads=4,
+        hidden=Size(1792, 176),
+    ),
+    optimizer=adam(0.1),
+    schedule=Spec("cosine", warmup=Size(5000, 100)),
+    epochs=Size(100_000, 2000),
+    log=Size(1000, 100),
+    batch_size=Size(64, 8),
+    eval_batch=Size(4, 32),
+    observables=("core", "mean_logits", "head_means"),
 )
-def fig05(scale: str) -> Iterator[Arm]:
+def fig05() -> Rows:
     """Size, rate and start from the code that the paper follows, "109M" at rate 0.1."""
-    block, blocks = by_scale(scale, (2048, None), (64, 128), (8, 4))
-    vocabulary = by_scale(scale, 50_257, 2048, 256)
-    text = {"corpus": "fineweb-edu", "vocabulary": vocabulary, "train_blocks": blocks}
-    tests = by_scale(scale, 16, 32, 2)
-    depth, width, hidden = by_scale(scale, (15, 640, 1792), (4, 64, 176), (1, 16, 16))
-    size = {"depth": depth, "width": width, "heads": 4, "hidden": hidden}
-    steps, warmup = by_scale(scale, (100_000, 5000), (2000, 100), (6, 2))
+    clipped = {"wrappers": (Spec("clip", norm=1.0),)}
     centred = Spec("centre_rows", names=("unembedding.weight",))
-    clipped = Spec("clip", norm=1.0)
-    for name, loss, wrappers, autocast in (
-        ("float32 loss", SOFTMAX32, (clipped,), "bfloat16"),
-        ("float64 loss", SOFTMAX64, (clipped,), "bfloat16"),
-        ("W_G subtracted", SOFTMAX32, (clipped, centred), "bfloat16"),
-        ("float32 loss, float32 logits", SOFTMAX32, (clipped,), None),
-        ("float64 loss, float32 logits", SOFTMAX64, (clipped,), None),
-    ):
-        yield Arm(
-            name,
-            Spec("wikitext", block=block, test_blocks=tests, **text),
-            # the table pads the 50,257 tokens of the text to 50,304
-            Spec("decoder", vocabulary=by_scale(scale, 50_304, 2048, 256), **size),
-            loss,
-            adamw(0.1),
-            epochs=steps,
-            log=by_scale(scale, 1000, 100, 3),
-            batch_size=by_scale(scale, 64, 8, 2),
-            wrappers=wrappers,
-            schedule=Spec("cosine", warmup=warmup),
-            autocast=autocast,
-            eval_batch=by_scale(scale, 4, 32, 2),
-            **LOOKED_AT | {"observables": ("core", "mean_logits", "head_means")},
-        )
+    both, half = (*clipped["wrappers"], centred), {"autocast": "bfloat16"}
+    yield row("float32 loss", **clipped, **half)
+    yield row("float64 loss", SOFTMAX64, **clipped, **half)
+    yield row("W_G subtracted", wrappers=both, **half)
+    yield row("float32 loss, float32 logits", **clipped)
+    yield row("float64 loss, float32 logits", SOFTMAX64, **clipped)
 
 
 # Theory ------------------------------------------------------------------------------
 
 
-@EXPERIMENTS.experiment(
-    reduced="10,000 of 40,000 steps, three seeds of five",
-    laptop_seeds=3,
-    paper_seeds=5,
+@experiment(
+    "10,000 of 40,000 steps, three seeds of five",
+    dataset=Spec("balanced_rows", classes=CLASSES, per_class=20),
+    model=Spec("free_features", classes=CLASSES, rows=200, width=64),
+    epochs=Size(40_000, 10_000),
+    log=200,
 )
-def free(scale: str) -> Iterator[Arm]:
+def free() -> Rows:
     """Free features and a head without bias: inflation in the theory's own setting."""
-    epochs = by_scale(scale, 40_000, 10_000, 12)
-    rows, width = by_scale(scale, (200, 64), (200, 64), (20, 8))
-    model = Spec("free_features", classes=CLASSES, rows=rows, width=width)
-    for name, loss in (
-        ("float32", SOFTMAX32),
-        ("float64 loss", SOFTMAX64),
-        ("projection", PROJECTED),
-        ("repair", REPAIRED),
-    ):
-        yield Arm(
-            name,
-            Spec("balanced_rows", classes=CLASSES, per_class=rows // CLASSES),
-            model,
-            loss,
-            adamw(),
-            epochs=epochs,
-            log=by_scale(scale, 200, 200, 3),
-            **LOOKED_AT,
-        )
+    yield row("float32")
+    yield row("float64 loss", SOFTMAX64)
+    yield row("projection", PROJECTED)
+    yield row("repair", REPAIRED)

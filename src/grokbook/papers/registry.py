@@ -1,48 +1,148 @@
-"""How a paper's experiments are written down: one function of the scale per record."""
+"""How a paper's experiments are written down: an arm is a row, a scale a value in it.
 
-from collections.abc import Callable, Iterable
-from typing import TypeVar
+@experiment("2,000 of 20,000 epochs", epochs=Size(20_000, 2_000), log=100)
+def fig99() -> Rows:
+    '''Two losses.'''
+    yield row("softmax", SOFTMAX, adamw(1e-3))
+    yield row("StableMax", STABLEMAX, adamw(1e-3))
+"""
 
-from grokbook.experiment import Arm, Experiment
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
 
-T = TypeVar("T")
+from grokbook.experiment import Arm, Experiment, Spec
+
+Rows = Iterator[dict[str, Any]]
+END: Any = object()  # the last epoch of an arm, in its ``log``, ``keep`` or ``rarely``
+# What ``shrink`` leaves of what makes a data set, a network or a schedule large.
+ROWS = {"p": 11, "samples": 40, "train_samples": 12, "test_samples": 8, "pairs": 40}
+TEXTS = {"block": 12, "train_blocks": 12, "test_blocks": 4, "vocabulary": 256}
+NETWORKS = {"width": 8, "widths": 8, "hidden": 16, "depth": 2, "heads": 2}
+TINY = ROWS | TEXTS | NETWORKS | {"positions": 12, "warmup": 2, "every": 2}
+
+
+@dataclass(frozen=True)
+class Size:
+    """A value that differs between the scales: the paper's, and that of a laptop."""
+
+    paper: Any
+    laptop: Any
+
+
+def row(
+    name: str | Size,
+    loss: Spec | None = None,
+    optimizer: Spec | Size | None = None,
+    *,
+    only: str = "",
+    **settings: Any,
+) -> dict[str, Any]:
+    """An arm: what it has beside, or instead of, what its experiment gives to all.
+
+    ``only``: the scale that alone has this arm, if it is not at both.
+    """
+    given = {"loss": loss, "optimizer": optimizer, "only": only}
+    return {"name": name} | {k: v for k, v in given.items() if v} | settings
+
+
+def at(scale: str, value: Any, end: int | None = None) -> Any:
+    """A value with every ``Size`` in it, however deep, replaced by that of a scale."""
+    if value is END:
+        return end
+    if isinstance(value, Size):
+        return at(scale, value.paper if scale == "paper" else value.laptop, end)
+    if isinstance(value, Spec):
+        return Spec(value.name, **{k: at(scale, v) for k, v in value.options.items()})
+    if isinstance(value, tuple):
+        return tuple(at(scale, part, end) for part in value)
+    return value
+
+
+def shrink(arm: Arm) -> Arm:
+    """A smoke test of an arm: the same in a fraction of a second, and for no verdict.
+
+    Six epochs, few rows, a narrow network; codes of numbers keep p, which sets their
+    length, and classes and tokens that are counted from p follow it.
+    """
+    data, encoded = arm.dataset.options, "encoding" in arm.dataset.options
+    p = 0 if encoded else data.get("p", 0)
+
+    def tiny(spec: Spec) -> Spec:
+        return Spec(spec.name, **{k: small(k, v) for k, v in spec.options.items()})
+
+    def small(name: str, value: Any) -> Any:
+        if name not in {*TINY, "classes"} or (name == "p" and encoded):
+            return value
+        if isinstance(value, tuple):
+            return tuple(min(one, TINY[name]) for one in value)
+        if p and name in ("classes", "vocabulary"):
+            return value - p + TINY["p"]
+        return min(value, TINY.get(name, value))
+
+    return replace(
+        arm,
+        dataset=tiny(arm.dataset),
+        model=tiny(arm.model),
+        schedule=arm.schedule and tiny(arm.schedule),
+        epochs=6,
+        log=3,
+        rarely=arm.rarely and (3, arm.rarely[1]),
+        keep=arm.keep and (0, 6),
+        later_loss=arm.later_loss and (3, arm.later_loss[1]),
+        batch_size=arm.batch_size and 4,
+        eval_batch=arm.eval_batch and 4,
+    )
 
 
 class Registry(dict[str, Callable[[str], Experiment]]):
-    """Experiments of one paper by name, filled by its decorator."""
+    """Experiments of one paper by name, filled by its decorator.
 
-    def __init__(self, paper: str, seeds: tuple[int, ...]):
+    ``count``: with how many of the ``seeds`` an arm is trained unless its experiment
+    says otherwise; ``settings``: what all arms have unless they say otherwise.
+    """
+
+    def __init__(self, paper: str, seeds: tuple[int, ...], count: Size, **settings):
         super().__init__()
-        self.paper, self.seeds = paper, seeds
+        self.paper, self.seeds, self.count, self.settings = (
+            paper,
+            seeds,
+            count,
+            settings,
+        )
 
-    def experiment(
-        self, *, reduced: str, laptop_seeds: int = 1, paper_seeds: int | None = None
-    ) -> Callable:
-        """Decorate a function from a scale to the arms of one record.
+    def experiment(self, reduced: str, *, seeds: Size | None = None, **settings):
+        """Decorate a function that yields the rows of one record.
 
-        All seeds (or the first ``paper_seeds``) are used at paper scale, the first
-        ``laptop_seeds`` at laptop scale, two in smoke tests. ``reduced`` says in words
-        what laptop scale leaves out.
+        ``reduced`` says in words what laptop scale leaves out. A smoke test has every
+        arm of both scales, made tiny, with two seeds.
         """
-        paper_seeds = paper_seeds or len(self.seeds)
-        counts = {"paper": paper_seeds, "laptop": laptop_seeds, "smoke": 2}
+        count, settings = seeds or self.count, self.settings | settings
 
-        def register(arms: Callable[[str], Iterable[Arm]]):
+        def register(rows: Callable[[], Rows]) -> Callable[[], Rows]:
             def make(scale: str) -> Experiment:
+                every = [settings | one for one in rows()]
+                arms = [
+                    _arm(scale, one)
+                    for one in every
+                    if scale in ("smoke", one.get("only", scale))
+                ]
+                number = 2 if scale == "smoke" else at(scale, count)
                 return Experiment(
-                    f"{self.paper}/{arms.__name__}",
+                    f"{self.paper}/{rows.__name__}",
                     scale,
-                    tuple(arms(scale)),
-                    self.seeds[: counts[scale]],
+                    tuple(arms),
+                    self.seeds[:number],
                     reduced if scale == "laptop" else "",
                 )
 
-            self[arms.__name__] = make
-            return arms
+            self[rows.__name__] = make
+            return rows
 
         return register
 
 
-def by_scale(scale: str, paper: T, laptop: T, smoke: T) -> T:
-    """The value that belongs to a scale."""
-    return {"paper": paper, "laptop": laptop, "smoke": smoke}[scale]
+def _arm(scale: str, settings: dict[str, Any]) -> Arm:
+    end = at(scale, settings["epochs"])
+    values = {k: at(scale, v, end) for k, v in settings.items() if k != "only"}
+    return shrink(Arm(**values)) if scale == "smoke" else Arm(**values)

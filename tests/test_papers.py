@@ -1,0 +1,79 @@
+"""Experiments as rows: what a scale makes of them, and what a smoke test."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from grokbook import names, papers
+from grokbook.experiment import SCALES, Spec
+from grokbook.papers.registry import END, Registry, Size, at, row, shrink
+
+
+def test_every_experiment_builds_and_its_smoke_test_is_tiny():
+    """Experiment refuses arms that share a name."""
+    for name in papers.names():
+        paper, laptop, smoke = (papers.get(name, scale) for scale in SCALES)
+        every = [arm.name for arm in smoke.arms]
+        assert {arm.name for arm in laptop.arms} <= {*every}
+        assert len(every) >= len(paper.arms) > 0, name
+        for arm in smoke.arms:
+            assert arm.epochs == 6 and (arm.batch_size or 0) <= 4
+            with torch.device("meta"):
+                options = names.options(arm.model)
+                network = names.resolve("model", arm.model)(**options)
+            assert sum(p.numel() for p in network.parameters()) < 200_000, name
+
+
+def test_rows_have_what_their_experiment_gives_unless_they_say_otherwise():
+    softmax, exact = Spec("softmax_cross_entropy"), Spec("exact_cross_entropy")
+    registry = Registry("new", seeds=(5, 6, 7), count=Size(3, 1), loss=softmax, log=10)
+
+    @registry.experiment(
+        "less",
+        dataset=Spec("modular", p=Size(97, 59)),
+        model=Spec("mlp", classes=Size(97, 59), widths=(Size(512, 128),) * 2),
+        optimizer=Spec("adamw"),
+        epochs=Size(900, 90),
+        keep=(0, END),
+    )
+    def fig1():
+        yield row("a")
+        yield row("b", exact, log=((50, 10), (END, 20)), epochs=Size(800, 80))
+        yield row("c", Size(exact, softmax), Spec("sgd", lr=1.0), only="paper")
+
+    paper, laptop, smoke = (registry["fig1"](scale) for scale in SCALES)
+    assert [len(one.seeds) for one in (paper, laptop, smoke)] == [3, 1, 2]
+    assert [one.reduced for one in (paper, laptop, smoke)] == ["", "less", ""]
+    assert [[a.name for a in e.arms] for e in (paper, laptop)] == [[*"abc"], [*"ab"]]
+    a, b, c = paper.arms
+    assert (a.loss, b.loss, c.loss) == (softmax, exact, exact)
+    assert (a.log, b.log) == (10, ((50, 10), (800, 20)))
+    assert (a.keep, b.keep, c.optimizer.name) == ((0, 900), (0, 800), "sgd")
+    assert (a.dataset.options["p"], a.model.options["widths"]) == (97, (512, 512))
+    a, b = laptop.arms
+    assert (a.epochs, a.dataset.options["p"], b.log[1]) == (90, 59, (80, 20))
+    assert [one.name for one in smoke.arms] == ["a", "b", "c"]
+    assert smoke.arms[2].model == Spec("mlp", classes=11, widths=(8, 8))
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "expected"),
+    [
+        ({"p": 97}, {"classes": 98, "vocabulary": 99}, (11, 12, 13)),
+        ({"p": 113, "encoding": "binary"}, {"classes": 113}, (113, 113)),
+        ({}, {"classes": 10, "vocabulary": 5000}, (10, 256)),
+    ],
+)
+def test_classes_follow_the_modulus(data, options, expected):
+    arm = papers.get("prieto2025/fig01a", "paper").arms[0]
+    data, model = Spec("modular", **data), Spec("mlp", **options)
+    small = shrink(replace(arm, dataset=data, model=model))
+    found = (*small.dataset.options.values(), *small.model.options.values())
+    assert tuple(v for v in found if v != "binary") == expected
+
+
+def test_sizes_are_found_however_deep():
+    deep = (Spec("a", b=(1, Size(Spec("c", d=Size(2, 3)), None))), END)
+    assert at("paper", deep, 9) == (Spec("a", b=(1, Spec("c", d=2))), 9)
+    assert at("laptop", deep) == at("smoke", deep) == (Spec("a", b=(1, None)), None)
