@@ -90,7 +90,8 @@ def carried() -> dict[str, Path]:
     with table.open(newline="") as lines:
         names = [row["file"] for row in csv.DictReader(lines)]
     found |= {n: records_root() / n.removeprefix("records/") for n in names}
-    references = home() / "data" / "references"
+    book, references = home() / "book", home() / "data" / "references"
+    found |= {f"book/{p.parent.name}/{p.name}": p for p in book.glob("*/*.yaml")}
     return found | {
         f"references/{path.relative_to(references).as_posix()}": path
         for path in references.rglob("*.csv")

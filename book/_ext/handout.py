@@ -107,6 +107,10 @@ def needed(page_id: str, twin: NotebookNode) -> dict[str, str]:
         paths |= {
             p: evidence.digest(p) for p in (folder / name, folder / "sources.csv")
         }
+    paper = home() / "book" / page_id.partition("/")[0]
+    for path in (paper / "claims.yaml", paper / "settings.yaml"):
+        if path.is_file():
+            paths[path] = evidence.digest(path)
     return {path.relative_to(home()).as_posix(): sha for path, sha in paths.items()}
 
 
