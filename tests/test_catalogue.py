@@ -13,10 +13,11 @@ from docutils import nodes
 
 from book._ext import titles
 from book._ext.catalogue import findings, gallery, landing, matrix, scoreboard
-from book._ext.catalogue.entries import Entry, entries, kind, plain
+from book._ext.catalogue.entries import Entry, entries, plain
 from book._ext.catalogue.status import span
+from grokbook.claims.verdict import VERDICTS, kind
 from grokbook.errors import PageError
-from grokbook.project import CLAIMS_MIME, PAPERS, VERDICTS, home
+from grokbook.project import CLAIMS_MIME, PAPERS, home
 
 ROOT = Path(__file__).parents[1]
 STYLES = (ROOT / "book/_static/catalogue.css").read_text(encoding="utf-8")

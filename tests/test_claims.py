@@ -10,10 +10,10 @@ from pandas import Series
 from grokbook import claims, evidence
 from grokbook.claims import claim as module
 from grokbook.claims import registered as rows
+from grokbook.claims.verdict import VERDICTS
 from grokbook.errors import PageError
 from grokbook.evidence import Run, reading
 from grokbook.experiment import Arm, Experiment, Spec
-from grokbook.project import VERDICTS
 from grokbook.records import Record
 
 NEVER, NONE = math.inf, math.nan

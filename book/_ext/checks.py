@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from book._ext import notebooks, pages
 from grokbook import evidence, papers
+from grokbook.claims.verdict import VERDICTS
 from grokbook.errors import GrokbookError, PageError
-from grokbook.project import FIGURE_MIME, FOLDERS, VERDICTS, home
+from grokbook.project import FIGURE_MIME, FOLDERS, home
 from grokbook.records import Record
 
 if TYPE_CHECKING:

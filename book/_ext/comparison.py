@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from book._ext import notebooks, pages
+from grokbook.claims.verdict import outcome
 from grokbook.errors import PageError
 
 
@@ -26,8 +27,11 @@ class Row:
     @property
     def mark(self) -> str:
         """`differs`, or `agrees`, or nothing where one of them says nothing."""
-        outcomes = [_outcome(one) for one in (self.book, self.mine)]
-        if None in outcomes:
+        verdicts = [
+            one["verdict"] if one else "not run" for one in (self.book, self.mine)
+        ]
+        outcomes = [outcome(verdict) for verdict in verdicts]
+        if "idle" in outcomes:
             return ""
         return "agrees" if outcomes[0] == outcomes[1] else "differs"
 
@@ -135,11 +139,3 @@ def _match(claim: dict[str, Any], among: list[dict[str, Any]]) -> dict[str, Any]
         if len(same) == 1:
             return same[0]
     return None
-
-
-def _outcome(claim: dict[str, Any] | None) -> str | None:
-    """Whether a claim holds, in part or not at all, at whatever scale; None unknown."""
-    verdict = claim["verdict"] if claim else "not run"
-    if verdict in ("not run", "not judged", "beyond the paper"):
-        return None
-    return next((word for word in ("partly", "not") if verdict.startswith(word)), "yes")

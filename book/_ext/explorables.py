@@ -132,7 +132,8 @@ def write() -> list[Path]:
 
 def _verdict() -> str:
     """What the page of the record found, with its badge and a link."""
-    from book._ext.catalogue.entries import badge, entries, named, plain
+    from book._ext.catalogue.entries import entries, named, plain
+    from grokbook.claims.verdict import badge
 
     (entry,) = (e for e in entries() if e.id == PAGE)
     words = f"{entry.label} of {named(entry.paper)}"

@@ -18,6 +18,7 @@ from typing import Any
 from book._ext import pages
 from book._ext.comparison import Comparison, Row
 from grokbook import papers
+from grokbook.claims.verdict import badge
 from grokbook.experiment import SCALES
 from grokbook.project import home
 from grokbook.tables import Html, markup
@@ -102,10 +103,8 @@ def _cells(row: Row) -> tuple[str | Html, ...]:
 def _value(claim: dict[str, Any] | None) -> Html:
     if claim is None:
         return Html("<em>no such claim</em>", "no such claim")
-    kind = claim["verdict"].replace(", ", "-").replace(" ", "-")
-    badge = f"<span class='verdict verdict-{kind}'>{escape(claim['verdict'])}</span>"
     value = f"{claim['ours']} (n = {claim['n']})" if claim["n"] else ""
-    return Html(f"{escape(value)} {badge}", value)
+    return Html(f"{escape(value)} {badge(claim['verdict'])}", value)
 
 
 def _rendered(notebook: Path) -> tuple[str, str]:

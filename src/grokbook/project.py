@@ -16,21 +16,6 @@ PAPERS = {
     "tiwari2026": "Tiwari et al. (2026)",
 }
 FOLDERS = ("basics", *PAPERS)  # of the book that hold pages; the first is of no paper
-VERDICTS = (
-    "reproduced",
-    "partly reproduced",
-    "not reproduced",
-    "seen once",
-    "not seen, once",
-    "seen at reduced scale",
-    "partly seen at reduced scale",
-    "not seen at reduced scale",
-    "seen once, at reduced scale",
-    "not seen, once, at reduced scale",
-    "not run",
-    "not judged",
-    "beyond the paper",
-)
 CLAIMS_MIME = "application/vnd.grokbook.claims+json"
 FIGURE_MIME = "application/vnd.grokbook.figure+json"
 

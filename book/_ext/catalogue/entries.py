@@ -11,13 +11,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from book._ext import notebooks, pages
+from grokbook.claims.verdict import VERDICTS, badge
 from grokbook.errors import PageError
-from grokbook.project import FOLDERS, PAPERS, VERDICTS, home
+from grokbook.project import FOLDERS, PAPERS, home
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -114,36 +114,6 @@ def named(paper: str) -> str:
     """`prieto2025` -> `Prieto et al. 2025`, which no line breaks; else `Start here`."""
     name = re.sub("[()]", "", PAPERS.get(paper, pages.START))
     return name.replace(" ", "\N{NO-BREAK SPACE}")
-
-
-def kind(verdict: str) -> str:
-    """A verdict as a word of the style sheet and of an address."""
-    return re.sub(r"[^a-z]+", "-", verdict.lower())
-
-
-def badge(verdict: str) -> str:
-    """A verdict as the style sheet of the book draws it: with colour and symbol."""
-    return f'<span class="verdict verdict-{kind(verdict)}">{escape(verdict)}</span>'
-
-
-def outcome(verdict: str) -> str:
-    """A verdict in one of four words, however many seeds and at whatever scale.
-
-    PageError for a verdict that the book does not know and no style sheet draws.
-    """
-    if verdict not in VERDICTS:
-        raise PageError(
-            f"'{verdict}' is no verdict of the book: execute its page again."
-        )
-    if verdict in ("not run", "not judged", "beyond the paper"):
-        return "idle"
-    first = verdict.partition(" ")[0]
-    return {"not": "fails", "partly": "partly"}.get(first, "holds")
-
-
-def few(claim: dict[str, Any]) -> bool:
-    """Whether fewer than three seeds judge it, so that it has no verdict yet."""
-    return "once" in claim["verdict"]
 
 
 def anchor(entry: Entry, claim: dict[str, Any]) -> str:

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from book._ext import notebooks
-from book._ext.catalogue.entries import Entry, badge, evidence, named, outcome
+from book._ext.catalogue.entries import Entry, evidence, named
+from grokbook.claims.verdict import badge, outcome
 from grokbook.errors import PageError
 from grokbook.project import PAPERS, home
 

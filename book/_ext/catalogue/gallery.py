@@ -10,7 +10,8 @@ from html import escape
 import numpy as np
 
 from book._ext import notebooks
-from book._ext.catalogue.entries import Entry, badge, named, plain
+from book._ext.catalogue.entries import Entry, named, plain
+from grokbook.claims.verdict import badge
 from grokbook.project import FOLDERS
 
 WIDTH = 480  # pixels of a thumbnail: sharp on a card of 240

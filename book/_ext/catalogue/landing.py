@@ -5,19 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from book._ext import pages
-from book._ext.catalogue.entries import (
-    Entry,
-    badge,
-    counts,
-    few,
-    label,
-    named,
-    outcome,
-    plain,
-    table,
-)
+from book._ext.catalogue.entries import Entry, counts, label, named, plain, table
 from book._ext.catalogue.findings import landing
 from book._ext.catalogue.matrix import legend, matrix
+from grokbook.claims.verdict import badge, is_few, outcome
 from grokbook.project import PAPERS
 
 
@@ -46,7 +37,7 @@ def so_far(entries: Sequence[Entry]) -> str:
     """How many claims there are, have a verdict, hold, wait for seeds, wait at all."""
     claims = [claim for entry in entries for claim in entry.claims]
     run = [claim for claim in claims if outcome(claim["verdict"]) != "idle"]
-    judged = [claim for claim in run if not few(claim)]
+    judged = [claim for claim in run if not is_few(claim["verdict"])]
     held = sum(claim["holds"] for claim in judged)
     return (
         f"Of {len(claims)} claims {len(judged)} have a verdict, and {held} of these "

@@ -11,14 +11,8 @@ from collections.abc import Iterable
 from html import escape
 from typing import Any
 
-from book._ext.catalogue.entries import (
-    SECTION,
-    Entry,
-    evidence,
-    few,
-    named,
-    outcome,
-)
+from book._ext.catalogue.entries import SECTION, Entry, evidence, named
+from grokbook.claims.verdict import is_few, outcome
 
 ORDER = ("holds", "partly", "fails", "idle")
 LEGEND = (
@@ -59,7 +53,7 @@ def legend() -> str:
 def look(claim: dict[str, Any]) -> str:
     """The classes of a square: what came out, then how surely."""
     found = [outcome(claim["verdict"])]
-    if few(claim):
+    if is_few(claim["verdict"]):
         found.append("few")
     if "reduced scale" in claim["verdict"]:
         found.append("reduced")
@@ -69,7 +63,8 @@ def look(claim: dict[str, Any]) -> str:
 def _row(entry: Entry, up: str) -> str:
     address, name = entry.address(up), escape(entry.label)
     shown = sorted(
-        entry.claims, key=lambda c: (ORDER.index(outcome(c["verdict"])), few(c))
+        entry.claims,
+        key=lambda c: (ORDER.index(outcome(c["verdict"])), is_few(c["verdict"])),
     )
     squares = "".join(
         f'<a class="square {look(claim)}" tabindex="-1" '

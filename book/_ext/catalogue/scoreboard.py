@@ -11,19 +11,9 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from book._ext.catalogue.entries import (
-    SECTION,
-    Claims,
-    Entry,
-    anchor,
-    badge,
-    counts,
-    few,
-    kind,
-    named,
-    outcome,
-)
-from grokbook.project import PAPERS, VERDICTS
+from book._ext.catalogue.entries import SECTION, Claims, Entry, anchor, counts, named
+from grokbook.claims.verdict import VERDICTS, badge, is_few, kind, outcome
+from grokbook.project import PAPERS
 
 SCRIPT = Path(__file__).with_name("browse.js")
 INTRO = """\
@@ -92,7 +82,7 @@ def _rows(entries: Iterable[Entry], part: str, cells: Any) -> list[str]:
             rows.append(
                 f'<tr id="{anchor(entry, claim)}" data-paper="{entry.paper}" '
                 f'data-verdict="{kind(claim["verdict"])} {outcome(claim["verdict"])}" '
-                f'data-n="{"few" if few(claim) else "enough"}">'
+                f'data-n="{"few" if is_few(claim["verdict"]) else "enough"}">'
                 f"{''.join(_cell(*one) for one in shown)}</tr>"
             )
     return rows

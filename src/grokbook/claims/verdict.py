@@ -10,8 +10,23 @@ The box, the table, the chapter's front page, the scoreboard and the matrix ask 
 import re
 from html import escape
 
-from grokbook.project import VERDICTS
+from grokbook.errors import PageError
 
+VERDICTS = (
+    "reproduced",
+    "partly reproduced",
+    "not reproduced",
+    "seen once",
+    "not seen, once",
+    "seen at reduced scale",
+    "partly seen at reduced scale",
+    "not seen at reduced scale",
+    "seen once, at reduced scale",
+    "not seen, once, at reduced scale",
+    "not run",
+    "not judged",
+    "beyond the paper",
+)
 ENOUGH = 3  # seeds of a verdict
 
 
@@ -37,9 +52,9 @@ def verdict(
 
 
 def outcome(verdict: str) -> str:
-    """A verdict in one of four words; ValueError for one that is none."""
+    """A verdict in one of four words; PageError for one that is none."""
     if verdict not in VERDICTS:
-        raise ValueError(
+        raise PageError(
             f"'{verdict}' is no verdict of the book: execute its page again."
         )
     if verdict in VERDICTS[-3:]:
