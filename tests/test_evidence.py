@@ -419,6 +419,14 @@ def test_an_average_does_not_see_how_often_was_logged():
     assert same(evidence.average(table([7, 7], epochs=[50, 60])), 7)
 
 
+def test_the_power_of_time_is_that_of_a_line_through_logarithms():
+    """Epoch 0, gaps and a seed with one value are no part of it."""
+    epochs = [0, 1, 10, 100]
+    curves = ([9, 5, NONE, 5e-4], [NONE, NONE, 3, NONE], [0, 1e-3, 1, 1e3])
+    found = evidence.power(table(*curves, epochs=epochs))
+    assert found.to_numpy() == pytest.approx([-2, NONE, 3], nan_ok=True)
+
+
 def noisy(length, spikes, *, seed=0, floor=1e-8):
     """A loss that falls from 4 to a noisy floor, with spikes planted at given steps.
 
@@ -481,6 +489,21 @@ def test_what_was_measured_at_the_last_look_before_events():
     assert value.to_dict() == {3: 0.1}
     value = evidence.before(run(curves), "test_accuracy", found, pick=max)
     assert value.to_dict() == {3: 0.7}
+
+
+def test_how_high_and_how_far_apart_events_are():
+    loss = Traced({3: Series([0.0, 1, 5, 2, 9]), 0: Series([0.0] * 5)}, {})
+    found = {3: [1, 3], 0: []}
+    assert evidence.heights(loss, found, within=1) == {3: [5, 9], 0: []}
+    assert evidence.heights(loss, found) == {3: [9, 9], 0: []}
+    assert same(evidence.waits({0: [1, 5, 11], 1: [7], 2: []}), 5, NEVER, NEVER)
+
+
+def test_regular_looks_leave_out_those_in_between():
+    looks = run({3: {0: 1, 5: 2, 10: 3}}).looks("test_accuracy")
+    assert looks[3].to_dict() == {0: 1, 10: 3}
+    later = run({3: {0: 1, 10: 3}}).looks("test_accuracy", since=4)
+    assert later[3].dropna().to_dict() == {10: 3}
 
 
 def test_how_many_times_as_late():

@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Liu et al. 2026 · Figure 1]{.kicker} A network on 200 images has loss spikes again and again in float32, and none in 10,000 epochs with its loss in float64
 
@@ -25,21 +17,17 @@ from torch.nn.functional import cross_entropy
 
 from grokbook import claims, evidence, metrics, plots, tables
 from grokbook.evidence import Run, told
-from grokbook.papers import liu2026
 
 plots.use_style()
-page = {"scale": scale, "retrain": retrain, "device": device}
-record = evidence.record("liu2026/fig01", arms=("float32", "float64 loss"), **page)
+page = evidence.Page("liu2026/fig01", scale, retrain, device)
+record = page.record(arms=("float32", "float64 loss"))
 names = ("float32", "float64 loss", "float64")
 runs = [Run(record, name, name, plots.COLOUR[name]) for name in names]
 single, loss64, double = runs
 EPOCHS = f"{single.settings.epochs:,} epochs"
-late, early = (
-    {run: evidence.bursts(run, late=kind) for run in runs}
-    for kind in (True, False)
-)
-MEAN, LOGIT = "feature_mean_norm", "correct_logit"
-ABSORBED = 53 * math.log(2)  # the margin that float64 absorbs
+late, early = ({run: evidence.bursts(run, late=kind) for run in runs} for kind in (True, False))
+count = {run: evidence.counted(late[run]) for run in runs}
+MEAN, LOGIT, COSINE = "feature_mean_norm", "correct_logit", "mean_cosine"
 
 
 def quickening(run, seed, onset, since=0):
@@ -61,18 +49,6 @@ def quickening(run, seed, onset, since=0):
     return after / before if before > 0 else math.inf
 
 
-def by_slingshot(run, measure):
-    """Per seed, what is measured at each of its slingshots, given that before it."""
-    return {
-        seed: [measure(run, seed, *pair) for pair in zip(on, [0, *on], strict=False)]
-        for seed, on in late[run].items()
-    }
-
-
-def peak(run, seed, onset, _):
-    return run.trace()[seed].loc[onset : onset + 60].max()
-
-
 def middle(found, otherwise=0.0):
     """Median of those that there are, by seed."""
     medians = {seed: Series(of, dtype=float).median() for seed, of in found.items()}
@@ -85,124 +61,31 @@ def calm(run, column):
     return run.series(column, since=since).where(run.series("train_loss") <= 1e-3)
 
 
-def changes(run, column):
-    """Largest distance from the first of the calm looks."""
-    looks = calm(run, column).bfill()
-    return (looks - looks.iloc[0]).abs().max() if len(looks) else looks.max()
-
-
-def gone(run, seed, onset, _):
-    return run.series("collapsed")[seed].dropna().loc[: onset - 1].iloc[-1]
-
-
-faster, peaks, shares = (by_slingshot(single, of) for of in (quickening, peak, gone))
-first = evidence.earliest(late[single])
-falls = evidence.inflation(single)["cosine"].fillna(0)
-lowest = calm(single, LOGIT).min().fillna(math.inf)
-CAPTION, S1, S2 = "Figure 1, caption", "Section 1", "Section 2"
-VANISH = (
-    "Slingshot loss spikes vanish when training is performed in float64 or when only the "
-    "logits/loss computation is cast to float64."
-)
-sheet = claims.Sheet("liu2026/fig01")
-sheet.claim(
-    loss64,
-    f"loss in float64: no slingshot in {EPOCHS}",
-    VANISH,
-    evidence.counted(late[loss64]),
-    where=CAPTION,
-    at_most=0,
-    main=True,
-)
-sheet.claim(
-    double,
-    f"all in float64: no slingshot in {EPOCHS}",
-    VANISH,
-    evidence.counted(late[double]),
-    where=CAPTION,
-    at_most=0,
-)
-sheet.claim(
-    single,
-    f"float32: at least two slingshots in {EPOCHS}",
-    "Deep neural networks exhibit periodic loss spikes during unregularized long-term "
-    "training",
-    evidence.counted(late[single]),
-    where="Abstract",
-    at_least=2,
-)
-sheet.claim(
-    single,
-    "float32: a slingshot takes the loss to ln 10 = 2.30, that of guessing (median peak)",
-    "This drives the loss back to the random-guessing level and yields the Slingshot spike.",
-    middle(peaks),
-    where="Section 2.2",
-    at_least=math.log(10),
-    show="{:.1f}",
-)
-sheet.claim(
-    single,
-    "float32: with 90 % collapsed ln |μ_G| grows at least 5 times faster than with less "
-    "than 50 % (median over the slingshots)",
-    "Before most samples enter Softmax Collapse, the global feature mean grows slowly. Once "
-    "most samples collapse, ∥μ_G∥ enters a rapid-growth phase.",
-    middle(faster),
-    where=CAPTION,
-    at_least=5,
-    show="{:.1f}",
-)
-sheet.claim(
-    single,
-    "float32: once half of the samples have collapsed, cos(W_G, μ_G) falls by 0.3",
-    "W_G and μ_G become anti-parallel, while the target logit decreases sharply.",
-    falls,
-    where=CAPTION,
-    at_most=-0.3,
-    show="{:+.2f}",
-)
-sheet.claim(
-    loss64,
-    "loss in float64: from there on the cosine changes by at most 0.05",
-    "the global classifier mean W_G = 1/K ∑ W_k remains unchanged under gradient updates",
-    changes(loss64, "mean_cosine"),
-    where=S1,
-    at_most=0.05,
-    show="{:.3f}",
-)
-sheet.claim(
-    single,
-    "float32: the mean correct logit falls below 0 outside of spikes (lowest)",
-    "the target logit decreases sharply",
-    lowest,
-    where=CAPTION,
-    below=0,
-)
-sheet.claim(
-    loss64,
-    "loss in float64: the mean margin stays below 53 ln 2 = 36.7, which float64 absorbs "
-    "(largest)",
-    "Achieving a training loss magnitude low enough to trigger this threshold is generally "
-    "infeasible within standard training durations.",
-    loss64.largest("mean_margin"),
-    where="Appendix B.2.1",
-    at_most=ABSORBED,
-    show="{:.1f}",
-)
-for run in runs:
-    sheet.extra(run, f"{run.label}: spikes before a collapse", evidence.counted(early[run]))
-sheet.extra(single, "float32: first slingshot (epoch)", first)
-alone = Series({s: of[0] for s, of in faster.items() if of}, dtype=float).dropna()
-words = "float32: how many times faster ln |μ_G| grows before the first slingshot alone"
-sheet.extra(single, words, alone, show="{:.1f}")
-for run in (single, loss64):
-    words = f"{run.label}: cos(W_G, μ_G) at the end"
-    sheet.extra(run, words, run.last("mean_cosine"), show="{:+.2f}")
-    words = f"{run.label}: mean correct logit at the end"
-    sheet.extra(run, words, run.last(LOGIT), show="{:+.0f}")
-    words = f"{run.label}: test accuracy at the end"
-    sheet.extra(run, words, run.last("test_accuracy"), show="{:.1%}")
-words = "float32: share collapsed at the last look before a slingshot (median)"
-sheet.extra(single, words, middle(shares), show="{:.1%}")
+faster = {
+    seed: [quickening(single, seed, *pair) for pair in zip(on, [0, *on], strict=False)]
+    for seed, on in late[single].items()
+}
+cosine = calm(loss64, COSINE).bfill()
+both = {run.label: run for run in (single, loss64)}
+found = {
+    "float64-loss": (loss64, count[loss64]),
+    "float64": (double, count[double]),
+    "float32": (single, count[single]),
+    "peak": (single, middle(evidence.heights(single, late[single]))),
+    "rapid-growth": (single, middle(faster)),
+    "anti-parallel": (single, evidence.inflation(single)["cosine"].fillna(0)),
+    "unchanged": (loss64, (cosine - cosine.iloc[0]).abs().max()),
+    "correct-logit": (single, calm(single, LOGIT).min().fillna(math.inf)),
+    "margin": (loss64, loss64.largest("mean_margin")),
+    "before-collapse": {run.label: (run, evidence.counted(early[run])) for run in runs},
+    "first": (single, evidence.earliest(late[single])),
+    "first-alone": (single, Series({s: of[0] for s, of in faster.items() if of}, dtype=float).dropna()),
+    "cosine": {name: (run, run.last(COSINE)) for name, run in both.items()},
+    "logit": {name: (run, run.last(LOGIT)) for name, run in both.items()},
+    "test-accuracy": {name: (run, run.last("test_accuracy")) for name, run in both.items()},
+    "share-before": (single, evidence.before(single, "collapsed", late[single], pick=np.median)),
+}
+sheet = claims.read(page.name, found, epochs=EPOCHS)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -233,28 +116,18 @@ plots.show(figure)
 # ## What to see
 
 # %% tags=["remove-input"]
-gaps = {seed: Series(on, dtype=float).diff().dropna() for seed, on in late[single].items()}
-
-
-def count(run):
-    """The slingshots of a run in words."""
-    if not run.seeds:
-        return "not run yet"
-    return told(evidence.counted(late[run]))
-
-
 tables.prose(f"""
-* **Float32** (n = {len(single.seeds)}) has {count(single)} {{term}}`slingshots <slingshot>` in {EPOCHS}. The first
-  comes at epoch {told(first)}; then one follows every {told(middle(gaps))} epochs.
+* **Float32** (n = {len(single.seeds)}) has {sheet.told("float32")} {{term}}`slingshots <slingshot>` in {EPOCHS}. The first
+  comes at epoch {sheet.told("first")}; then one follows every {told(evidence.waits(late[single]))} epochs.
 * **The loss in float64**, with weights, gradients and updates in float32 as before, has:
-  {count(loss64)} (n = {len(loss64.seeds)}). **All in float64**: {count(double)}
+  {told(count[loss64])} (n = {len(loss64.seeds)}). **All in float64**: {told(count[double], nothing="not run yet")}
   (n = {len(double.seeds)}).
 * **Nearly all samples are {{term}}`collapsed <softmax collapse>` before a jump**:
-  {told(middle(shares), "{:.1%}")} at the last look before it, in the median. The
+  {sheet.told("share-before")} at the last look before it, in the median. The
   others keep a gradient: a loss of exactly zero is not needed.
 * **{{term}}`Inflation <inflation>`** is there in float32: once half of the samples have
   collapsed, the cosine of {{term}}`mean classifier` and {{term}}`mean feature` falls by
-  {told(-falls, "{:.2f}")}. The mean correct {{term}}`logit` goes down to {told(lowest)}.
+  {told(-found["anti-parallel"][1], "{:.2f}")}. The mean correct {{term}}`logit` goes down to {sheet.told("correct-logit")}.
 """)
 
 # %% [markdown]
@@ -308,13 +181,10 @@ for dtype in (torch.float32, torch.float64):
 #|   logit below zero. With the loss in float64 all four settle and stay.
 #| fold: "Code: draw the four quantities"
 figure, axes = plots.panels(2, rows=2, height=2.3, sharex=True)
-shown = ("collapsed", MEAN, "mean_cosine", LOGIT)
-for panel, column in zip(axes, shown, strict=True):
+for panel, column in zip(axes, ("collapsed", MEAN, COSINE, LOGIT), strict=True):
     for run in (single, loss64):
-        if run.seeds:
-            values = run.series(column)[run.seeds[0]].dropna()
-            values = 100 * values if column == "collapsed" else values
-            panel.plot(values, color=run.color, lw=1.3, label=run.label)
+        values = run.series(column)[run.seeds[0]].dropna() * (100 if column == "collapsed" else 1)
+        panel.plot(values, color=run.color, lw=1.3, label=run.label)
 axes[0].set(ylabel="samples (%)", ylim=(-3, 103))
 axes[1].set(ylabel="norm", yscale="log", ylim=(3, 2e3))
 axes[2].set(ylabel="cosine", xlabel="epoch", ylim=(-1.02, 0.2))
@@ -334,22 +204,12 @@ plots.show(figure)
 # bounds are ours, fixed before the runs.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(record)
 
 # %% [markdown]
 # ## What was run
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's"
-said = {"dataset.train_samples": "not stated", "model": "not stated"}
-tables.settings(record, paper=liu2026.TABLE3 | said)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms"
-tables.arms(record)
-
-# %% [markdown]
+#
 # There is no official code. What had to be inferred:
 #
 # 1. *Network.* The paper does not say which one Figure 1 shows. Ours is the MLP of its
@@ -365,23 +225,22 @@ tables.arms(record)
 # ## Reading the result
 
 # %% tags=["remove-input"]
-decides = f"""
+tables.prose(f"""
 **Precision decides**, in the paper's sense. One cast to float64 before the loss separates
-{count(single)} slingshots from {count(loss64)}. Nothing else is changed.
-"""
-tables.prose(f"""{decides if loss64.seeds else ""}
+{told(count[single])} slingshots from {told(count[loss64])}. Nothing else is changed.
+
 **That inflation is the cause does not follow from it.** A loss in float64 gives the correct
 class its gradient back, and so removes inflation and spikes together. The [causal
 table](causes.ipynb) takes the two apart.
 
 **The rapid growth of the mean feature comes with later slingshots, not with the first.**
-Growth before the first one is {told(alone, "{:.1f}")} times that before most samples had
+Growth before the first one is {sheet.told("first-alone")} times that before most samples had
 collapsed: 1 would be no change. The median over slingshots is
-{told(middle(faster), "{:.1f}")}, where the test asks for 5. Only slingshots that begin with
+{sheet.told("rapid-growth")}, where the test asks for 5. Only slingshots that begin with
 less than half of the samples collapsed can be compared so. Later ones do not.
 
 **Anti-parallel** takes thousands of epochs: the cosine ends at
-{told(single.last("mean_cosine"), "{:+.2f}")}, after many slingshots.
+{sheet.told("cosine float32")}, after many slingshots.
 """)
 
 # %% [markdown]
@@ -449,7 +308,3 @@ less than half of the samples collapsed can be compared so. Later ones do not.
 # ```bash
 # make page PAGE=liu2026/fig01 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(record)

@@ -24,6 +24,7 @@ from grokbook.evidence.events import (
     lead,
     paired,
     peak,
+    power,
     ratio,
     spikes,
     times,
@@ -36,12 +37,14 @@ from grokbook.evidence.slingshots import (
     bursts,
     counted,
     earliest,
+    heights,
     inflated,
     inflation,
     outcomes,
     settled,
     slingshots,
     tested,
+    waits,
 )
 from grokbook.evidence.told import told, words
 
@@ -66,6 +69,7 @@ __all__ = [
     "fitted",
     "generalised",
     "growth",
+    "heights",
     "inflated",
     "inflation",
     "joined",
@@ -74,6 +78,7 @@ __all__ = [
     "outcomes",
     "paired",
     "peak",
+    "power",
     "ratio",
     "read",
     "record",
@@ -86,5 +91,6 @@ __all__ = [
     "tested",
     "times",
     "told",
+    "waits",
     "words",
 ]

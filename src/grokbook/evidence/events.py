@@ -6,6 +6,7 @@
     paired, joined                       values of arms that share seeds
     difference, lead, ratio, times, growth  of what is known by seed
     average       over the time of training
+    power         of the epoch with which a value goes
     spikes        where a loss that was small jumps up
 
 An epoch that never comes is infinite, and each function says what comes of it. NaN is a
@@ -159,6 +160,21 @@ def average(table: DataFrame) -> Series:
         enough = len(values) > 1
         area = np.trapezoid(values, epochs) if enough else math.nan
         found[seed] = float(area / (epochs[-1] - epochs[0])) if enough else math.nan
+    return Series(found, dtype=float)
+
+
+def power(table: DataFrame) -> Series:
+    """d ln value / d ln epoch of each column, the slope of a straight line through it.
+
+    Epoch 0 is left out, and a value of 0 counts as 1e-300. A column with fewer than two
+    values is NaN.
+    """
+    found = {}
+    for seed, column in table.loc[1:].items():
+        values = column.dropna().clip(lower=1e-300)
+        logs = np.log(values.index.to_numpy(dtype=float)), np.log(values)
+        enough = len(values) > 1
+        found[seed] = float(np.polyfit(*logs, 1)[0]) if enough else math.nan
     return Series(found, dtype=float)
 
 

@@ -56,6 +56,14 @@ class Run:
         lower, upper = (_by_seed(bound, self.seeds) for bound in (since, until))
         return table.astype(float).where((epochs >= lower) & (epochs <= upper))
 
+    def looks(self, column: str, *, since: Bound = 0) -> DataFrame:
+        """The same at the regular looks: some arms are looked at more closely at times.
+
+        ``log`` of the arm has to be one distance.
+        """
+        table = self.series(column, since=since)
+        return table[table.index % self.settings.log == 0]
+
     def trace(self) -> DataFrame:
         """The loss of every step, where it was kept: steps down, seeds across."""
         if not self.seeds:

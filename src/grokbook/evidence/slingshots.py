@@ -3,6 +3,8 @@
     bursts     onsets of the spikes of a loss, before or after a collapse
     counted, earliest    how many there are, and the first
     before     a value at the last look before them
+    heights    the largest loss after each of them
+    waits      epochs from one to the next
     slingshots    how many bursts come after a collapse
     tested     what an intervention does where its control has something to remove
     outcomes   what the paper says of every network, by the name of the claim
@@ -102,6 +104,21 @@ def before(
         if values := [value for value in ahead if value == value]:
             picked[seed] = float(pick(values))
     return Series(picked, dtype=float)
+
+
+def heights(run: Run, found: Events, *, within: int = 60) -> dict[int, list[float]]:
+    """The largest loss of the steps from each event on, by seed."""
+    loss = run.trace()
+    return {
+        seed: [float(loss[seed].loc[on : on + within].max()) for on in onsets]
+        for seed, onsets in found.items()
+    }
+
+
+def waits(found: Events) -> Series:
+    """Median epochs from one event of a seed to the next, or infinity."""
+    gaps = {s: Series(on, dtype=float).diff().median() for s, on in found.items()}
+    return Series(gaps, dtype=float).fillna(math.inf)
 
 
 def slingshots(run: Run) -> Series:
