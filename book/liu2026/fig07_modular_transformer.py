@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Liu et al. 2026 · Figure 7]{.kicker} A small transformer on modular division has no slingshot in 10,000 steps, in which too few of its samples collapse
 
@@ -22,88 +14,26 @@ import torch
 
 from grokbook import claims, evidence, losses, plots, tables, theory
 from grokbook.evidence import Run, told
-from grokbook.papers import liu2026
 
 plots.use_style()
-record = evidence.record(
-    "liu2026/fig07", scale=scale, retrain=retrain, device=device, arms=["float32"]
-)
-base = Run(record, "float32", "float32", plots.COLOUR["float32"])
-exact = Run(record, "float64 loss", "float64 loss", plots.COLOUR["float64 loss"])
-causes = [
-    Run(record, name, name, plots.COLOUR[name])
-    for name in ("projection", "W_G subtracted", "repair", "simulated collapse")
-]
-projection, subtracted, repair, simulated = causes
-softer = [
-    Run(record, "ε 1e-06", "Adam's ε 1e-6"),
-    Run(record, "ε 1e-05", "Adam's ε 1e-5"),
-]
-whole = Run(record, "full batch", "full batch", plots.BLUE)  # at paper scale alone
-settings = base.settings
-in_batches = settings.batch_size is not None
-
-
-counts = {run: evidence.slingshots(run) for run in (base, exact, *causes, *softer, whole)}
-others = evidence.counted(evidence.bursts(base, late=False))
-first = evidence.earliest(evidence.bursts(base, late=True))
-
-
-def seen(run, value=evidence.slingshots):
-    return told(value(run)) if run.seeds else "not run"
-
-
-sheet = claims.Sheet("liu2026/fig07")
-sheet.claim(
-    base,
-    "float32: at least one slingshot",
-    "Slingshot in Transformer on modular division.",
-    counts[base],
-    where="Figure 7, caption",
-    at_least=1,
-    main=True,
-)
-for name, (run, value) in evidence.outcomes(base, exact, projection).items():
-    sheet.claim(run, value=value, **liu2026.CLAIMS[name])
-BATCHES = (
-    "Mini-batch stochasticity makes it unlikely that all samples fall below the Softmax "
-    "Collapse threshold at the same time, except in highly structured and nearly "
-    "noiseless tasks such as modular arithmetic."
-)
-if in_batches:
-    sheet.claim(
-        base,
-        "float32, in batches of 512: at some log at least 90 % of the samples are "
-        "collapsed (largest)",
-        BATCHES,
-        base.largest("collapsed"),
-        where="Appendix B.3",
-        at_least=0.9,
-        show="{:.1%}",
-    )
-    sheet.claim(
-        whole,
-        "float32, in full batches: at least one slingshot",
-        "So far, we have mainly studied the full-batch setting.",
-        counts[whole],
-        where="Appendix B.3",
-        at_least=1,
-    )
-else:
-    words = (
-        "in batches of 512, as Table 2 has it: at least 90 % of the samples collapse"
-    )
-    sheet.not_run(words, BATCHES, where="Appendix B.3")
-for run in (exact, *causes, *softer):
-    sheet.extra(run, f"{run.label}: slingshots", counts[run])
-words = "float32: other bursts, with less than 40 % collapsed before"
-sheet.extra(base, words, others)
-sheet.extra(base, "float32: first slingshot (step)", first)
-for run in (projection, repair):
-    words = f"{run.label}: shows inflation (1) or not (0)"
-    sheet.extra(run, words, evidence.inflated(run))
-words = "float32: test accuracy at the end"
-sheet.extra(base, words, base.last("test_accuracy"), show="{:.1%}")
+page = evidence.Page("liu2026/fig07", scale, retrain, device)
+record = page.record(arms=["float32"])
+names = ("float32", "float64 loss", "projection", "W_G subtracted", "repair", "simulated collapse")
+base, exact, *causes = (Run(record, name, name, plots.COLOUR[name]) for name in names)
+projection, _, repair, _ = causes
+softer = [Run(record, f"ε {eps}", f"Adam's ε {eps.replace('0', '')}") for eps in ("1e-06", "1e-05")]
+steps, every = base.settings.epochs, (base, exact, *causes, *softer)
+late = {run: evidence.bursts(run, late=True) for run in every}
+count = {run: evidence.counted(late[run]) for run in every}
+found = evidence.outcomes(base, exact, projection) | {
+    "spikes": (base, count[base]),
+    "slingshots": {run.label: (run, count[run]) for run in every[1:]},
+    "other-bursts": (base, evidence.counted(evidence.bursts(base, late=False))),
+    "first": (base, evidence.earliest(late[base])),
+    "shows-inflation": {run.label: (run, evidence.inflated(run)) for run in (projection, repair)},
+    "test-accuracy": (base, base.last("test_accuracy")),
+}
+sheet = claims.read(page.name, found)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -123,8 +53,7 @@ for run in (base, exact):
     plots.trace(loss, run, lw=0.8, floor=1e-12)
     plots.curve(norm, run, "head_norm")
     plots.accuracy(accuracy, run)
-if base.seeds:
-    plots.mark(norm, evidence.bursts(base, late=True)[base.seeds[0]], color=base.color)
+plots.mark(norm, late[base][base.seeds[0]], color=base.color)
 loss.set(xlabel="step", ylim=(5e-13, 3e3))
 norm.set(xlabel="step", ylabel="norm of the last layer")
 accuracy.set(xlabel="step")
@@ -138,23 +67,14 @@ plots.show(figure)
 # ## What to see
 
 # %% tags=["remove-input"]
-collapsed = base.largest("collapsed")
-when = f" The first comes at step {told(first)}." if (first < math.inf).any() else ""
-control = ""
-if exact.seeds:
-    control = f"""
-* **With the loss in float64** there are {seen(exact)} slingshots. Its last layer ends at
-  a norm of {told(exact.last("head_norm"), "{:.1f}")}, that of float32 at
-  {told(base.last("head_norm"), "{:.1f}")}."""
 tables.prose(f"""
-* **Slingshots.** Their number in {settings.epochs:,} steps of float32 is {seen(base)}
-  (n = {len(base.seeds)}).{when} Other bursts:
-  {told(others)}.
-* **Collapse.** At the logged step with the most of it, {told(collapsed, "{:.1%}")} of the
+* **Slingshots.** Their number in {steps:,} steps of float32 is {sheet.told("spikes")}
+  (n = {len(base.seeds)}). Other bursts: {sheet.told("other-bursts")}.
+* **Collapse.** At the logged step with the most of it, {told(base.largest("collapsed"), "{:.1%}")} of the
   training samples are in {{term}}`softmax collapse`. A {{term}}`slingshot`, as counted here,
-  needs 40 %.{control}
+  needs 40 %.
 * **Test accuracy** is {told(base.largest("test_accuracy"), "{:.1%}")} at its best and
-  {told(base.last("test_accuracy"), "{:.1%}")} at the end. Whether it rises at slingshots is
+  {sheet.told("test-accuracy")} at the end. Whether it rises at slingshots is
   a question of Figure 2.
 """)
 
@@ -213,9 +133,9 @@ for classes in (2, 10, 33, 99):
 figure, axes = plots.panels(2, rows=2, height=2.3, sharex=True, sharey=True)
 for panel, run in zip(axes, causes, strict=True):
     plots.trace(panel, run, lw=0.8, floor=1e-12)
-    panel.set(ylim=(5e-13, 1e4), xlim=(0, settings.epochs), ylabel="", xlabel="")
+    panel.set(ylim=(5e-13, 1e4), xlim=(0, steps), ylabel="", xlabel="")
     if run.seeds:
-        at = evidence.bursts(run, late=True)[run.seeds[0]]
+        at = late[run][run.seeds[0]]
         panel.plot(at, [1e3] * len(at), "v", color=plots.GREY, ms=5)
     else:
         panel.text(0.5, 0.5, "not run", transform=panel.transAxes, ha="center")
@@ -236,21 +156,12 @@ plots.show(figure)
 # bounds are ours, fixed before the runs.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(record)
 
 # %% [markdown]
 # ## What was run
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's"
-tables.settings(record, paper=liu2026.STATED["fig07"])
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms"
-tables.arms(record)
-
-# %% [markdown]
+#
 # There is no official code, and [Table 2](tab02_modular_settings.ipynb) lists what the
 # paper leaves open. For this figure:
 #
@@ -267,19 +178,18 @@ tables.arms(record)
 # ## Reading the result
 
 # %% tags=["remove-input"]
-counted = "; ".join(f"{run.label}: {seen(run)}" for run in (base, exact, *causes))
-milder = "; ".join(f"{run.label}: {seen(run)}" for run in softer)
+seen = [f"{run.label}: {told(count[run])}" for run in every]
 tables.prose(f"""
 **Which part of a collapse matters?** If the sum over classes does, the
 {{term}}`zero-sum projection` ends the slingshots, and so may a head without its
 {{term}}`mean classifier`. If the lost gradient of the correct class does, only the repair
-ends them, and a loss in float64 without that gradient has them. The counts here: {counted}.
+ends them, and a loss in float64 without that gradient has them. The counts here: {"; ".join(seen[:-2])}.
 The [causal table](causes.ipynb) has the same for other networks, with more seeds.
 
-**Adam's ε.** Larger values bound the step. Slingshots here: {milder}. The paper claims it
+**Adam's ε.** Larger values bound the step. Slingshots here: {"; ".join(seen[-2:])}. The paper claims it
 for its Figure 3, where it is judged.
 
-**What these counts cannot tell.** They are of {settings.epochs:,} steps at
+**What these counts cannot tell.** They are of {steps:,} steps at
 {record.scale} scale. A network that has not collapsed by then has not been tested.
 """)
 
@@ -350,7 +260,3 @@ for its Figure 3, where it is judged.
 # ```bash
 # make page PAGE=liu2026/fig07 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(record)

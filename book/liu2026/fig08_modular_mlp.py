@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Liu et al. 2026 · Figure 8]{.kicker} A small MLP on modular division spikes twice in 40,000 steps, about as far apart as Adam's memory reaches
 
@@ -23,94 +15,26 @@ import torch
 
 from grokbook import claims, evidence, optimizers, plots, tables, theory
 from grokbook.evidence import Run, told
-from grokbook.papers import liu2026
 
 plots.use_style()
-record = evidence.record(
-    "liu2026/fig08", scale=scale, retrain=retrain, device=device, arms=["float32"]
-)
-base = Run(record, "float32", "float32", plots.COLOUR["float32"])
-exact = Run(record, "float64 loss", "float64 loss", plots.COLOUR["float64 loss"])
-causes = [
-    Run(record, name, name, plots.COLOUR[name])
-    for name in ("projection", "W_G subtracted", "repair", "simulated collapse")
-]
-projection, subtracted, repair, simulated = causes
-whole = Run(record, "full batch", "full batch", plots.BLUE)  # at paper scale alone
-settings = base.settings
-in_batches = settings.batch_size is not None
-classes = settings.model.options["classes"]
-THEIRS = {  # another replication's numbers: in float32, with a float64 loss
-    "first burst (step)": ("17,500", "never"),
-    "norm of the mean feature": ("564 to 660", "83"),
-    "norm of the mean classifier": ("1.9", "0.14"),
-    "cosine of the two": ("−0.92 to −0.96", "+0.03"),
+page = evidence.Page("liu2026/fig08", scale, retrain, device)
+record = page.record(arms=["float32"])
+names = ("float32", "float64 loss", "projection", "W_G subtracted", "repair", "simulated collapse")
+base, exact, *causes = (Run(record, name, name, plots.COLOUR[name]) for name in names)
+projection, _, repair, _ = causes
+end, MEAN = base.settings.epochs, "feature_mean_norm"
+count = {run: evidence.slingshots(run) for run in (base, exact, *causes)}
+bursts = {run: evidence.bursts(run) for run in (base, exact)}
+found = evidence.outcomes(base, exact, projection) | {
+    "spikes": (base, count[base]),
+    "slingshots": {run.label: (run, count[run]) for run in (exact, *causes)},
+    "other-bursts": (base, evidence.counted(evidence.bursts(base, late=False))),
+    "first": (base, evidence.earliest(evidence.bursts(base, late=True))),
+    "shows-inflation": {run.label: (run, evidence.inflated(run)) for run in (projection, repair)},
+    "margin": (base, base.last("mean_margin")),
+    "test-accuracy": {run.label: (run, run.last("test_accuracy")) for run in (base, exact)},
 }
-
-
-counts = {run: evidence.slingshots(run) for run in (base, exact, *causes, whole)}
-others = evidence.counted(evidence.bursts(base, late=False))
-first = evidence.earliest(evidence.bursts(base, late=True))
-
-
-def seen(run, value=evidence.slingshots):
-    return told(value(run)) if run.seeds else "not run"
-
-
-sheet = claims.Sheet("liu2026/fig08")
-sheet.claim(
-    base,
-    "float32: at least one slingshot",
-    "Slingshot in MLP on modular division.",
-    counts[base],
-    where="Figure 8, caption",
-    at_least=1,
-    main=True,
-)
-for name, (run, value) in evidence.outcomes(base, exact, projection).items():
-    sheet.claim(run, value=value, **liu2026.CLAIMS[name])
-BATCHES = (
-    "Mini-batch stochasticity makes it unlikely that all samples fall below the Softmax "
-    "Collapse threshold at the same time, except in highly structured and nearly "
-    "noiseless tasks such as modular arithmetic."
-)
-if in_batches:
-    sheet.claim(
-        base,
-        "float32, in batches of 512: at some log at least 90 % of the samples are "
-        "collapsed (largest)",
-        BATCHES,
-        base.largest("collapsed"),
-        where="Appendix B.3",
-        at_least=0.9,
-        show="{:.1%}",
-    )
-    sheet.claim(
-        whole,
-        "float32, in full batches: at least one slingshot",
-        "So far, we have mainly studied the full-batch setting.",
-        counts[whole],
-        where="Appendix B.3",
-        at_least=1,
-    )
-else:
-    words = (
-        "in batches of 512, as Table 2 has it: at least 90 % of the samples collapse"
-    )
-    sheet.not_run(words, BATCHES, where="Appendix B.3")
-for run in (exact, *causes):
-    sheet.extra(run, f"{run.label}: slingshots", counts[run])
-words = "float32: other bursts, with less than 40 % collapsed before"
-sheet.extra(base, words, others)
-sheet.extra(base, "float32: first slingshot (step)", first)
-for run in (projection, repair):
-    words = f"{run.label}: shows inflation (1) or not (0)"
-    sheet.extra(run, words, evidence.inflated(run))
-margin = base.last("mean_margin")
-sheet.extra(base, "float32: mean margin at the end", margin, show="{:.1f}")
-for run in (base, exact):
-    words = f"{run.label}: test accuracy at the end"
-    sheet.extra(run, words, run.last("test_accuracy"), show="{:.1%}")
+sheet = claims.read(page.name, found)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -128,10 +52,9 @@ sheet.box()
 figure, (loss, size, angle) = plots.panels(3, height=3.5)
 for run in (base, exact):
     plots.trace(loss, run, lw=0.8, floor=1e-12)
-    plots.curve(size, run, "feature_mean_norm")
+    plots.curve(size, run, MEAN)
     plots.curve(angle, run, "mean_cosine")
-    if run.seeds:
-        plots.mark(size, evidence.bursts(run)[run.seeds[0]], color=run.color)
+    plots.mark(size, bursts[run].get(base.seeds[0], []), color=run.color)
 loss.set(xlabel="step", ylim=(5e-13, 3e3))
 size.set(xlabel="step", ylabel="norm of the mean feature", yscale="log")
 angle.set(xlabel="step", ylabel="cos(W_G, μ_G)", ylim=(-1.03, 1.03))
@@ -145,31 +68,25 @@ plots.show(figure)
 # ## What to see
 
 # %% tags=["remove-input"]
-fitted, end = evidence.fitted(base, accuracy=1.0), settings.epochs
-early = base.at("feature_mean_norm", 1000) / base.last("feature_mean_norm")
-tried = "; ".join(f"{run.label}: {seen(run)}" for run in causes)
 seed = base.seeds[0]
-all_of = evidence.bursts(base)[seed]
-each = [f"{t:,} ({base.at('collapsed', t)[seed]:.0%} collapsed before)" for t in all_of]
-listed = ", ".join(each).replace("%", "\N{NO-BREAK SPACE}%") or "none"
-control = ""
-if exact.seeds:
-    control = f"""
-* **With the loss in float64** there are {seen(exact)} slingshots. The {{term}}`mean feature`
-  ends at {told(exact.last("feature_mean_norm"))} there and at
-  {told(base.last("feature_mean_norm"))} in float32."""
+each = [
+    f"{t:,} ({evidence.words(base.at('collapsed', t)[seed], '{:.0%}')} collapsed before)"
+    for t in bursts[base][seed]
+]
 tables.prose(f"""
-* **Bursts** of the loss in {end:,} steps of float32, seed {seed}: {listed}.
+* **Bursts** of the loss in {end:,} steps of float32, seed {seed}: {", ".join(each)}.
 * **Slingshots** are those with at least 40 % of the samples in {{term}}`softmax collapse` at
-  the log before. Their number is {seen(base)}, that of other bursts
-  {told(others)} (n = {len(base.seeds)}).
-* **Long quiet.** All training rows are right by step {told(fitted)}. The first log with half
-  of the samples collapsed is that of step {told(evidence.settled(base))}.{control}
+  the log before. Their number is {sheet.told("spikes")}, that of other bursts
+  {sheet.told("other-bursts")} (n = {len(base.seeds)}).
+* **Long quiet.** All training rows are right by step {told(base.fitted(accuracy=1.0))}. The first log with half
+  of the samples collapsed is that of step {told(evidence.settled(base))}.
+* **With the loss in float64** there are {told(count[exact])} slingshots. The {{term}}`mean feature`
+  ends at {told(exact.last(MEAN))} there and at {told(base.last(MEAN))} in float32.
 * **Most of the mean feature is early.** By step 1,000 its norm is
-  {told(early, "{:.0%}")} of that at the end. The cosine with the {{term}}`mean classifier`
+  {told(base.at(MEAN, 1000) / base.last(MEAN), "{:.0%}")} of that at the end. The cosine with the {{term}}`mean classifier`
   ends at {told(base.last("mean_cosine"), "{:.2f}")}.
-* **Interventions**, and their slingshots: {tried}.
-* **Test accuracy** ends at {told(base.last("test_accuracy"), "{:.1%}")}.
+* **Interventions**, and their slingshots: {"; ".join(f"{run.label}: {told(count[run])}" for run in causes)}.
+* **Test accuracy** ends at {sheet.told("test-accuracy float32")}.
 """)
 
 # %% [markdown]
@@ -219,7 +136,7 @@ for beta2 in (0.95, 0.999):
 #|   line.
 #| fold: "Code: draw the memory and the updates"
 figure, (root, update) = plots.panels(2, height=3.4)
-steps = np.geomspace(1, settings.epochs, 200)
+steps = np.geomspace(1, end, 200)
 for beta2, color in ((0.95, plots.ORANGE), (0.999, plots.PURPLE)):
     root.plot(steps, 1e-3 * beta2 ** (steps / 2), color=color, label=f"β2 = {beta2:g}")
 root.axhline(1e-8, color=plots.GREY, ls="--", lw=1)
@@ -228,9 +145,8 @@ root.set_ylabel("Adam's root")
 root.legend(loc="lower left")
 for run in (base, exact, repair):
     plots.curve(update, run, "head_update")
-adam_options = settings.optimizer.options
-jump = theory.jump(adam_options["lr"], adam_options["betas"])
-update.axhline(jump, color=plots.GREY, ls="--", lw=1)
+adam_options = base.settings.optimizer.options
+update.axhline(theory.jump(adam_options["lr"], adam_options["betas"]), color=plots.GREY, ls="--", lw=1)
 update.set(xlabel="step", ylabel="mean update, last layer", yscale="log")
 update.set_ylim(1e-8, 1e-2)
 update.legend(loc="upper right", bbox_to_anchor=(1, 0.86), handlelength=1.2)
@@ -246,21 +162,12 @@ plots.show(figure)
 # bounds are ours, fixed before the runs.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(record)
 
 # %% [markdown]
 # ## What was run
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's"
-tables.settings(record, paper=liu2026.STATED["fig08"])
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms"
-tables.arms(record)
-
-# %% [markdown]
+#
 # There is no official code, and [Table 2](tab02_modular_settings.ipynb) lists what the
 # paper leaves open. For this figure:
 #
@@ -276,10 +183,8 @@ tables.arms(record)
 # ## Reading the result
 
 # %% tags=["remove-input"]
-gap = all_of[1] - all_of[0] if len(all_of) > 1 else None
-apart = f"{gap:,}" if gap else "more than we have trained"
 tables.prose(f"""
-**The waiting time fits Adam's memory.** From the first burst to the next, {apart} steps pass
+**The waiting time fits Adam's memory.** From the first burst to the next, {told(evidence.waits(bursts[base]))} steps pass
 (seed {seed}). That is one gap. From gradients of 0.001, a size that we chose, the formula above gives
 {forgetting(1e-3, 1e-8, 0.999):,.0f} with Table 2's β2 and {forgetting(1e-3, 1e-8, 0.95):,.0f}
 with that of CIFAR-10, where [Figure 1](fig01_precision.ipynb) has bursts every few hundred.
@@ -292,7 +197,7 @@ classifier has grown. The rule was fixed before the runs and stays.
 **Someone else has seen one.** A public repository has run this task modulo 97, in full
 batches and with two hidden layers ([`gongyisheng/pretrain`](https://github.com/gongyisheng/pretrain),
 a folder that was removed later). Its one spike, of float32, comes at about step
-{THEIRS["first burst (step)"][0]}. The table compares.
+17,500. The table compares.
 
 **A large mean feature is no sign of inflation.** Theirs is seven to eight times larger in float32
 than with a loss in float64; ours is large with either. It has most of its size long before
@@ -302,27 +207,18 @@ change *after* a collapse, and so this book defines it.
 
 # %% tags=["hide-input"]
 #| fold: "Code: our values beside those of the other replication"
-COLUMNS = {
-    "norm of the mean feature": ("feature_mean_norm", "{:,.0f}"),
-    "norm of the mean classifier": ("head_mean_norm", "{:.2f}"),
-    "cosine of the two": ("mean_cosine", "{:+.2f}"),
+quantities = {  # their numbers in float32 and with a float64 loss; ours
+    "first burst (step)": ("17,500", "never", lambda run: evidence.earliest(bursts[run]), "{:,.0f}"),
+    "norm of the mean feature": ("564 to 660", "83", lambda run: run.last(MEAN), "{:,.0f}"),
+    "norm of the mean classifier": ("1.9", "0.14", lambda run: run.last("head_mean_norm"), "{:.2f}"),
+    "cosine of the two": ("−0.92 to −0.96", "+0.03", lambda run: run.last("mean_cosine"), "{:+.2f}"),
 }
-lines = []
-for name, theirs in THEIRS.items():
-    if name in COLUMNS:
-        column, show = COLUMNS[name]
-        ours = [
-            told(r.last(column), show) if r.seeds else "not run" for r in (base, exact)
-        ]
-    else:
-        ours = [
-            seen(r, lambda run: evidence.earliest(evidence.bursts(run)))
-            for r in (base, exact)
-        ]
-    lines.append([name, theirs[0], ours[0], theirs[1], ours[1]])
 tables.grid(
     ["Quantity", "Theirs, float32", "Ours", "Theirs, float64 loss", "Ours"],
-    lines,
+    [
+        [name, low, told(ours(base), show), high, told(ours(exact), show)]
+        for name, (low, high, ours, show) in quantities.items()
+    ],
     caption="At the end of training, theirs after 20,000 steps",
 )
 
@@ -396,7 +292,3 @@ tables.grid(
 # ```bash
 # make page PAGE=liu2026/fig08 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(record)
