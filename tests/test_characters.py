@@ -103,8 +103,6 @@ def test_same_seed_same_sums_other_seed_others():
 def test_sums_that_there_are_not(options, message):
     with pytest.raises(ValueError, match=message):
         additions(**options)
-    with pytest.raises(ValueError, match=message):
-        datasets.rows("additions", options)
 
 
 # Text --------------------------------------------------------------------------------

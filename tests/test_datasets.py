@@ -9,7 +9,6 @@ import torch
 from helpers import tiny_cifar, tiny_corpus, tiny_images, tiny_mnist
 
 from grokbook import datasets
-from grokbook.errors import UnknownName
 
 
 def everything(data):
@@ -171,48 +170,6 @@ def test_balanced_rows():
 def test_errors(call, message):
     with pytest.raises(ValueError, match=message):
         call()
-
-
-# Rows --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [
-        ("modular", {}),
-        ("modular", {"p": 11, "operation": "divide", "train_fraction": 0.3}),
-        ("modular", {"p": 11, "operation": "divide", "smallest": 1}),
-        ("modular", {"p": 11, "operation": lambda a, b, p: a * b % p, "smallest": 2}),
-        ("modular", {"p": 113, "train_fraction": 0.3, "shuffle": "python"}),
-        ("modular", {"p": 11, "encoding": "random_binary", "bits": 5}),
-        ("modular", {"p": 11, "equals": True, "operator": True}),
-        ("sparse_parity", {"samples": 101}),
-        ("balanced_rows", {"classes": 3, "per_class": 4}),
-        ("additions", {}),
-        ("additions", {"digits": 1, "pairs": None, "train_fraction": 0.29}),
-        ("additions", {"digits": 2, "pairs": 11, "reverse": False}),
-    ],
-)
-def test_rows_of_computed_tasks(name, options):
-    before = torch.get_rng_state()
-    told = datasets.rows(name, options)
-    assert torch.equal(torch.get_rng_state(), before)
-    assert told == len(datasets.TASKS[name](**options).y_train)
-
-
-def test_rows_of_real_tasks_without_their_files(tmp_path, monkeypatch):
-    monkeypatch.setenv("GROKBOOK_DATA", str(tmp_path / "nowhere"))
-    assert datasets.rows("mnist", {}) == 60_000
-    assert datasets.rows("mnist", {"train_samples": 200}) == 200
-    assert datasets.rows("cifar10", {"normalised": True}) == 50_000
-    assert datasets.rows("cifar10", {"batches": 2}) == 20_000
-    assert datasets.rows("cifar10", {"batches": 2, "train_samples": 600}) == 600
-    assert datasets.rows("cifar100", {"train_samples": None}) == 50_000
-    assert datasets.rows("wikitext", {"block": 8}) is None
-    assert datasets.rows("characters", {"block": 8}) is None
-    assert datasets.rows("image_folder", {}) is None
-    with pytest.raises(UnknownName, match="unknown dataset 'mnits': use one of mnist"):
-        datasets.rows("mnits", {})
 
 
 def test_every_task_gives_as_many_labels_as_rows(tmp_path, monkeypatch):

@@ -1,24 +1,26 @@
 """Running experiments: processes, stacks, budgets, order; nothing is lost."""
 
-import multiprocessing
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from glob import escape
 from pathlib import Path
 
 import pytest
 import torch
-from helpers import ENCODER, arm, experiment
+from helpers import ENCODER, arm, combination, experiment
 
 from grokbook import papers, records
-from grokbook.engine import build, cost, device, loop, plan, pool, progress
+from grokbook.durations import expected, span
+from grokbook.engine import device, loop, pool
 from grokbook.errors import RecordError, TrainingError, Unfinished
 from grokbook.experiment import Spec
 
 pytestmark = pytest.mark.usefixtures("tiny_data")
+PATIENCE = 300  # seconds that a busy machine may take for anything below
 
 
 def left(folder):
@@ -26,23 +28,32 @@ def left(folder):
     return list((folder / ".checkpoints").iterdir())
 
 
-@pytest.mark.parametrize("name", papers.names())
-def test_every_experiment_runs(name, tmp_path):
-    """One arm of each kind into a record; tests/test_loop.py stacks all arms."""
-    smoke = papers.get(name, "smoke")
-    arms = list({build.kind(arm): arm.name for arm in smoke.arms}.values())
-    seed = smoke.seeds[0]
-    record = pool.run(
-        smoke,
-        device="cpu",
-        out=tmp_path,
-        processes=0,
-        arms=[escape(arm) for arm in arms],
-        seeds=[seed],
-    )
-    assert set(record.members) == {f"{arm}|{seed}" for arm in arms}
-    assert record.frame[["train_loss", "test_accuracy"]].notna().all(axis=None)
-    assert left(tmp_path) == []
+def until(happens):
+    """Wait for something, as long as a busy machine may take."""
+    end = time.monotonic() + PATIENCE
+    while not (found := happens()):
+        assert time.monotonic() < end, "it never happened"
+        time.sleep(0.05)
+    return found
+
+
+def test_every_combination_in_the_papers_can_be_recorded(tmp_path):
+    """Each once, one seed of it; tests/test_loop.py stacks them."""
+    seen = set()
+    for name in papers.names():
+        smoke = papers.get(name, "smoke")
+        new = {combination(arm): arm.name for arm in smoke.arms}
+        arms = [arm for what, arm in new.items() if what not in seen]
+        seen |= new.keys()
+        if not arms:
+            continue
+        how = {"arms": [escape(arm) for arm in arms], "seeds": [smoke.seeds[0]]}
+        out = tmp_path / name
+        record = pool.run(smoke, device="cpu", out=out, processes=0, **how)
+        assert set(record.members) == {f"{arm}|{smoke.seeds[0]}" for arm in arms}
+        assert record.frame[["train_loss", "test_accuracy"]].notna().all(axis=None)
+        assert left(out) == []
+    assert len(seen) > 100
 
 
 def test_worker_processes_equal_this_one(tmp_path):
@@ -59,17 +70,18 @@ def test_worker_processes_equal_this_one(tmp_path):
     )
 
 
-@pytest.mark.parametrize("processes", [0, 1])
-def test_time_budget_stops_and_a_later_call_goes_on(tmp_path, processes):
+def test_time_budget_stops_and_a_later_call_goes_on(tmp_path):
     tiny = experiment(arm(epochs=60, log=10), seeds=(0,))
-    options = {"device": "cpu", "out": tmp_path, "processes": processes}
-    with pytest.raises(Unfinished, match="run the same command again"):
-        pool.run(tiny, time_budget=1e-9, **options)
-    record = pool.run(tiny, **options)
     whole = pool.run(tiny, device="cpu", out=tmp_path / "whole", processes=0)
-    assert record.missing == []
-    assert record.frame.equals(whole.frame)
-    assert left(tmp_path) == []
+    for processes in (0, 1):
+        how = {"device": "cpu", "out": tmp_path / str(processes)}
+        how["processes"] = processes
+        with pytest.raises(Unfinished, match="run the same command again"):
+            pool.run(tiny, time_budget=1e-9, **how)
+        record = pool.run(tiny, **how)
+        assert record.missing == []
+        assert record.frame.equals(whole.frame)
+        assert left(how["out"]) == []
 
 
 def test_chosen_seeds_first_then_the_rest(tmp_path):
@@ -84,7 +96,7 @@ def test_chosen_seeds_first_then_the_rest(tmp_path):
 def test_one_library_for_all_arms_of_a_record(tmp_path):
     """The first decides; another one is refused, and never chosen by a clock."""
     tiny = experiment(arm("a"), arm("b"), seeds=(0,))
-    how = {"device": "cpu", "out": tmp_path, "processes": 1}
+    how = {"device": "cpu", "out": tmp_path, "processes": 0}
     pool.run(tiny, arms="a", matmul="torch", **how)
     with pytest.raises(TrainingError, match="was trained with torch, not onednn"):
         pool.run(tiny, matmul="onednn", **how)
@@ -169,82 +181,40 @@ def test_second_run_of_the_same_experiment_is_refused(tmp_path):
     assert pool.run(experiment(), out=tmp_path, processes=0).missing == []
 
 
-def test_the_bar_counts_work_and_not_that_of_a_checkpoint(tmp_path, capsys):
-    todo = plan.tasks([experiment()], tmp_path, "cpu")
-    told = progress.Progress(todo, True)
-    told.reach(todo[0], 20)
-    told.reach(todo[0], 25)
-    assert told.steps == 5
-    price = told.price[todo[0].name]
-    assert (told.bar.n, told.bar.total) == pytest.approx((5 * price, 40 * price))
-    told.close()
-    assert "prieto2025/fig06b: 0 of 2 members" in capsys.readouterr().err
-
-
-def test_what_is_told_of_a_training(tmp_path, monkeypatch):
-    """Time left goes by work, not by steps: a float64 step may cost twice as much."""
-    clock = [100.0]
-    monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
-    todo = plan.tasks([experiment()], tmp_path, "cpu")
-    told = progress.Progress(todo, False)
-    one, other = todo
-    told.price = {one.name: 1.0, other.name: 3.0}
-    told.total = 120.0
-    assert told.line() == "prieto2025/fig06b: 0 of 2 members"
-    told.reach(other, 0)
-    clock[0] += 10
-    told.reach(other, 10)  # 30 of 120, in 10 s
-    assert told.line().endswith("0 of 2 members, 30 s left, 1 steps/s")
-    told.reach(other, 20, done=True)  # it ended early, and has no work left
-    assert told.work == 90  # all that it had
-    assert told.line().startswith("prieto2025/fig06b: 1 of 2 members")
-    told.reach(other, 30)  # a worker's word that comes late
-    assert (told.steps, told.work) == (20, 90)
-
-
-@pytest.mark.parametrize("variable", ["", "no"])
-def test_lines_where_there_is_no_terminal(tmp_path, monkeypatch, capsys, variable):
-    """And nothing at all in a notebook that is executed."""
-    monkeypatch.setattr(progress, "EVERY", 0.0)
-    monkeypatch.setenv("GROKBOOK_PROGRESS", variable)
-    pool.run(experiment(seeds=(0,)), device="cpu", out=tmp_path, processes=0)
-    err = capsys.readouterr().err
-    if variable == "no":
-        assert err == ""
-    else:
-        lines = err.splitlines()
-        assert lines[0] == "prieto2025/fig06b: 0 of 1 members"
-        assert lines[-1].startswith("prieto2025/fig06b: 1 of 1 members, ")
-        assert lines[-1].endswith(" steps/s") and "\r" not in err
-
-
 # What is trained first ---------------------------------------------------------------
 
 
-def test_fewest_seeds_first_and_the_cheapest_of_them(tmp_path):
-    a, b = arm("short", epochs=10), arm("long", epochs=1000, log=100)
-    tiny = experiment(a, b, seeds=(0, 1))
-    pool.run(tiny, device="cpu", out=tmp_path, processes=0, arms="short", seeds=[0])
-    for on, wanted in (
-        ("cpu", [[("long", 0)], [("short", 1)], [("long", 1)]]),
-        ("cuda", [[("long", 0), ("long", 1)], [("short", 1)]]),
-    ):
-        order = plan.planned(plan.tasks([tiny], tmp_path, on), on)
-        found = [[(t.member[0].name, t.member[1]) for t in g] for g, _ in order]
-        assert found == wanted
+def test_fewest_seeds_first_and_the_cheapest_of_them(tmp_path, monkeypatch):
+    a, b, c = arm("a"), arm("b"), arm("c", dtype="float64")
+    tiny = experiment(a, b, c, seeds=(0, 1))
+    there = {
+        f"{name}|0": {"device": "cpu", "epochs": 30, "seconds": seconds}
+        for name, seconds in (("a", 3.0), ("b", 1.0))
+    }
+    monkeypatch.setattr(records, "recorded", lambda *_: there)
+    found = pool.tasks([tiny], tmp_path, "cpu")
+    order = [(task.member[0].name, task.member[1]) for task in found]
+    assert order == [("c", 0), ("b", 1), ("c", 1), ("a", 1)]
+    assert [task.seconds for task in found] == [2.0, 1.0, 2.0, 3.0]
+    stacks = [[task.member[0].name for task in one] for one in pool.groups(found)]
+    assert stacks == [["c", "c"], ["b", "a"]]
 
 
-def test_cost_is_counted_without_data():
-    """0.074 GFLOP forward for one CIFAR image, three times that in training."""
-    one = papers.get("prieto2025/tab01vision", "paper").arms[0]
-    assert cost.training_flop(one) == pytest.approx(1.1e15, rel=0.05)
-    language = papers.get("prieto2025/tab01language", "paper").arms[0]
-    assert cost.training_flop(language) == pytest.approx(9e16, rel=0.15)
-    figure2 = papers.get("prieto2025/fig02", "paper").arms[0]
-    seconds = cost.seconds([(figure2, 42)], "cpu")
-    assert 60 < seconds < 1200  # 20,000 epochs of 10 to 20 ms, recorded: 600 s
-    wide = cost.seconds([(figure2, s) for s in range(5)], "cuda")
-    assert 10 < wide < 60  # measured: 26 s
+def test_expected_times_are_those_of_recorded_members():
+    one = arm("a", epochs=40)
+    mine = {"a|0": {"device": "cpu", "epochs": 10, "seconds": 5.0}}
+    other = {"b|c|0": {"device": "cpu", "epochs": 10, "seconds": 1.0}}
+    foreign = {"a|1": {"device": "cuda", "epochs": 10, "seconds": 0.1}}
+    assert expected(one, mine | other | foreign, "cpu") == 20.0
+    assert expected(one, other | foreign, "cpu") == 4.0
+    assert expected(arm("b|c", epochs=40), mine | other, "cpu") == 4.0
+    assert expected(one, foreign, "cpu") is expected(one, {}, "cpu") is None
+    said = {0.4: "0 s", 89: "89 s", 90: "1.5 min", 5000: "83 min", 7200: "2 h"}
+    said |= {9e5: "10 days", 1e9: "32 years"}
+    assert {seconds: span(seconds) for seconds in said} == said
+
+
+# What goes wrong ---------------------------------------------------------------------
 
 
 def test_members_that_fail_do_not_stop_the_others(tmp_path):
@@ -259,17 +229,6 @@ def test_members_that_fail_do_not_stop_the_others(tmp_path):
         assert records.load(tiny, out).missing == [("diverging", 0)]
 
 
-# What goes wrong ---------------------------------------------------------------------
-
-
-def test_nan_in_a_worker_keeps_what_is_finished(tmp_path):
-    diverging = arm("diverging", optimizer=Spec("sgd", lr=1e30), epochs=10_000)
-    tiny = experiment(arm("good", epochs=5), diverging, seeds=(0,))
-    with pytest.raises(TrainingError, match="'diverging', seed 0: .* NaN"):
-        pool.run(tiny, device="cpu", out=tmp_path, processes=1)
-    assert records.load(tiny, tmp_path).missing == [("diverging", 0)]
-
-
 def test_nan_in_a_stack_keeps_the_other_members(tmp_path, monkeypatch):
     rates = {"good": 0.1, "diverging": 1e30, "better": 0.2}
     arms = [arm(name, optimizer=Spec("sgd", lr=lr)) for name, lr in rates.items()]
@@ -281,67 +240,114 @@ def test_nan_in_a_stack_keeps_the_other_members(tmp_path, monkeypatch):
     assert left(tmp_path) == []
 
 
+CHILD = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from helpers import arm, experiment
+from grokbook import cli, papers
+from grokbook.engine import loop
+
+loop.CHECKPOINT_SECONDS = 0.0  # also in workers, which import this again
+endless = experiment(arm(epochs=10**8, log=10**7), seeds=(0,))
+papers.PAPERS["prieto2025"]["fig06b"] = lambda scale: endless
+
+if __name__ == "__main__":
+    words = ["run", endless.name, "--scale", "smoke", "--processes", "1"]
+    sys.exit(cli.main([*words, "--device", "cpu", "--out", sys.argv[2]]))
+"""
+
+
+@pytest.fixture
+def running(tmp_path):
+    """The command in the middle of a training that never ends: process and workers."""
+    children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
+    if not children.exists():
+        pytest.skip("children are listed in /proc")
+    script = tmp_path / "child.py"
+    script.write_text(CHILD)
+    command = subprocess.Popen(
+        [sys.executable, script, str(Path(__file__).parent), tmp_path / "out"],
+        env=os.environ | {"GROKBOOK_PROGRESS": "no"},
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    saved = tmp_path / "out" / ".checkpoints"
+    until(lambda: [f for f in saved.glob("*") if not f.name.endswith(".part")])
+    listed = Path(f"/proc/{command.pid}/task/{command.pid}/children").read_text()
+    yield command, [int(pid) for pid in listed.split()]
+    if command.poll() is None:
+        os.killpg(command.pid, signal.SIGKILL)
+    command.communicate()
+
+
+def test_ctrl_c_is_one_line_and_keeps_the_state(running, tmp_path):
+    """As from a terminal: the workers get the signal too, and save what they have."""
+    command, _ = running
+    os.killpg(command.pid, signal.SIGINT)
+    _, err = command.communicate(timeout=PATIENCE)
+    assert command.returncode == 130, err
+    assert err.splitlines()[-1].startswith("grokbook: stopped; the same command goes")
+    assert "Traceback" not in err
+    assert len(left(tmp_path / "out")) == 1
+
+
+def test_workers_end_with_their_parent(running):
+    command, workers = running
+    assert workers
+    command.kill()
+    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
+
+
 def test_a_worker_that_is_killed_is_told_in_one_sentence(tmp_path):
     """And its member goes on from its checkpoint, bit for bit."""
-    tiny = experiment(arm(epochs=8000, log=100), seeds=(0,))
+    tiny = experiment(arm(epochs=3000, log=100), seeds=(0,))
     how = {"device": "cpu", "processes": 1}
+    pid = tmp_path / "pid"
 
     def kill():
-        until = time.monotonic() + 60
-        while time.monotonic() < until:
-            for child in multiprocessing.active_children():
-                time.sleep(4)
-                os.kill(child.pid, signal.SIGKILL)
-                return
-            time.sleep(0.05)
-
-    import threading
+        os.kill(int(until(lambda: pid.exists() and pid.read_text())), signal.SIGKILL)
 
     killer = threading.Thread(target=kill)
     killer.start()
-    with pytest.raises(TrainingError, match="ended without a word"):
-        pool.run(tiny, out=tmp_path / "killed", **how)
+    with pytest.MonkeyPatch.context() as patch:
+        (tmp_path / "sitecustomize.py").write_text(WAITING)
+        patch.setenv("PYTHONPATH", f"{tmp_path}:{Path(pool.__file__).parents[2]}")
+        patch.setenv("TELL_PID", str(pid))
+        with pytest.raises(TrainingError, match="ended without a word"):
+            pool.run(tiny, out=tmp_path / "killed", **how)
     killer.join()
+    assert len(left(tmp_path / "killed")) == 1
     found = pool.run(tiny, out=tmp_path / "killed", **how)
     whole = pool.run(tiny, out=tmp_path / "whole", **how)
     assert found.frame.equals(whole.frame)
 
 
-PARENT = """
-import sys
-from pathlib import Path
-sys.path.insert(0, sys.argv[1])
-from helpers import arm, experiment
-from grokbook.engine import pool
+# A worker that saves its state in mid-training, tells who it is, and waits for its end.
+WAITING = """
+import os, sys, time
 
-if __name__ == "__main__":
-    pool.run(
-        experiment(arm(epochs=10**7, log=10**6)), device="cpu", out=Path(sys.argv[2])
-    )
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "grokbook.engine.pool":
+            sys.meta_path.remove(self)
+            from grokbook.engine import state
+            write = state.write
+
+            def told(path, identity, content):
+                write(path, identity, content)
+                if content["learner"]["step"] >= 500:
+                    with open(os.environ["TELL_PID"], "w") as file:
+                        file.write(str(os.getpid()))
+                    time.sleep(600)
+
+            state.write = told
+            from grokbook.engine import loop
+            loop.CHECKPOINT_SECONDS = 0.0
+
+sys.meta_path.insert(0, Finder())
 """
-
-
-def test_workers_end_with_their_parent(tmp_path):
-    script = tmp_path / "parent.py"
-    script.write_text(PARENT)
-    parent = subprocess.Popen(
-        [sys.executable, script, str(Path(__file__).parent), tmp_path / "out"]
-    )
-    children = Path(f"/proc/{parent.pid}/task/{parent.pid}/children")
-    if not children.parent.exists():
-        pytest.skip("children are counted in /proc")
-    until = time.monotonic() + 60
-    while len(children.read_text().split()) < 2 and time.monotonic() < until:
-        time.sleep(0.2)
-    time.sleep(3)
-    pids = children.read_text().split()
-    parent.kill()
-    parent.wait()
-    until = time.monotonic() + 20
-    while any(Path(f"/proc/{p}").exists() for p in pids) and time.monotonic() < until:
-        time.sleep(0.2)
-    assert len(pids) >= 2
-    assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
 
 
 def test_a_disk_that_is_really_full(tmp_path):

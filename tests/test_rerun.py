@@ -1,9 +1,5 @@
 """A rerun: trained before it is executed, compared with the book, never into it."""
 
-import os
-import signal
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -95,41 +91,6 @@ def test_a_run_that_is_stopped_goes_on_in_the_same_folder(known, capsys, monkeyp
     after = records.load(papers.get(NAME, "smoke"), folder)
     assert after.members["a|0"] == before.members["a|0"]  # not trained again
     assert after.missing == []
-
-
-STOPPED = """
-import sys
-from grokbook import cli
-from grokbook.engine import progress
-
-progress.EVERY = 0.0
-if __name__ == "__main__":
-    sys.exit(cli.main(sys.argv[1:]))
-"""
-
-
-def test_ctrl_c_in_mid_training_is_one_line_and_keeps_the_state(tmp_path):
-    """As from a terminal: the workers get the signal too, and save what they have."""
-    script = tmp_path / "stopped.py"
-    script.write_text(STOPPED)
-    words = ["run", NAME, "--scale", "laptop", "--seeds", "42", "--arms", "AdamW"]
-    more = {"GROKBOOK_RECORDS": str(tmp_path / "records"), "OMP_NUM_THREADS": "1"}
-    running = subprocess.Popen(
-        [sys.executable, script, *words, "--processes", "1", "--device", "cpu"],
-        env=os.environ | more | {"PYTHONPATH": str(Path(cli.__file__).parents[1])},
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    for line in running.stderr:
-        if "steps/s" in line:
-            break
-    os.killpg(running.pid, signal.SIGINT)
-    _, err = running.communicate(timeout=60)
-    assert running.returncode == 130, err
-    assert err.splitlines()[-1].startswith("grokbook: stopped; the same command goes")
-    assert "Traceback" not in err
-    assert len(list((tmp_path / "records" / ".checkpoints").iterdir())) == 1
 
 
 # Training before executing -----------------------------------------------------------

@@ -21,7 +21,7 @@ import math
 from pandas import DataFrame
 
 from grokbook import claims, evidence, papers, plots, schedules, tables
-from grokbook.engine.cost import training_flop
+from grokbook.engine.build import operations
 from grokbook.evidence import Run, told
 
 plots.use_style()
@@ -120,7 +120,7 @@ sheet.box()
 def share(name, record):
     """Operations of one run here, as a share of the paper's."""
     here, full = record.experiment.arms[0], papers.get(f"prieto2025/{name}", "paper")
-    return f"{training_flop(here) / training_flop(full.arms[0]):.0e}".replace(
+    return f"{operations(here) / operations(full.arms[0]):.0e}".replace(
         "e-0", "e-"
     )
 

@@ -22,7 +22,7 @@ import torch
 from pandas import DataFrame
 
 from grokbook import claims, evidence, losses, papers, plots, tables
-from grokbook.engine.cost import training_flop
+from grokbook.engine.build import operations
 from grokbook.evidence import Run, told
 
 plots.use_style()
@@ -143,7 +143,7 @@ COSTS = {
 def share(dataset):
     """Operations of one run here, as a share of the paper's."""
     here = RECORDS[dataset][0].experiment.arms[0]
-    return training_flop(here) / training_flop(COSTS[dataset].arms[0])
+    return operations(here) / operations(COSTS[dataset].arms[0])
 
 
 def part(dataset):
@@ -284,7 +284,7 @@ tables.grid(
     [
         [
             dataset,
-            f"{training_flop(full.arms[0]):.1e}".replace("e+", "e"),
+            f"{operations(full.arms[0]):.1e}".replace("e+", "e"),
             f"{len(list(full.members()))}",
             f"{full.arms[0].epochs:,}",
             part(dataset) if dataset in RECORDS else "not run",

@@ -1,4 +1,9 @@
-"""A duration as people say it: `12 min`, `3 days`, `4 years`."""
+"""How long trainings took and may take, from what records say; `12 min`, `3 days`."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from grokbook.experiment import Arm
 
 _UNITS = (  # name, its seconds, the seconds from which it is used
     ("s", 1.0, 0.0),
@@ -21,3 +26,20 @@ def span(seconds: float) -> str:
     digits = 1 if many < 3 and name != "s" else 0
     told = f"{many:,.{digits}f}".removesuffix(".0")
     return f"{told} {name}"
+
+
+def expected(
+    arm: Arm, recorded: Mapping[str, Mapping[str, Any]], device: str
+) -> float | None:
+    """Seconds that one more member of an arm may take; None where nothing tells.
+
+    As long as the epochs of its other seeds took on such a device ("cpu" or "cuda"),
+    else as those of the other arms. ``recorded``: what is told of the members of its
+    experiment, by "arm|seed".
+    """
+    here = {k: one for k, one in recorded.items() if one.get("device") == device}
+    mine = [one for key, one in here.items() if key.rpartition("|")[0] == arm.name]
+    taken = mine or [*here.values()]
+    epochs = sum(one["epochs"] for one in taken)
+    spent = sum(one["seconds"] for one in taken)
+    return arm.epochs * spent / epochs if epochs else None

@@ -74,6 +74,5 @@ def choose(what: str, name: Any, known: Mapping[str, T] | Collection[str]) -> An
     """
     if isinstance(name, str) and name in known:
         return known[name] if isinstance(known, Mapping) else name
-    close = difflib.get_close_matches(str(name), known, n=3)
-    order = [*close, *(other for other in known if other not in close)]
-    raise UnknownName(f"unknown {what} {name!r}: use one of {', '.join(order)}")
+    near = difflib.get_close_matches(str(name), known, n=3) or list(known)[:12]
+    raise UnknownName(f"unknown {what} {name!r}: use one of {', '.join(near)}")

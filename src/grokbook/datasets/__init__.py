@@ -9,9 +9,7 @@
 Imports torch and numpy; pooch, pillow and tiktoken only where a task needs them.
 """
 
-import inspect
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from grokbook.datasets.algorithmic import (
     ENCODINGS,
@@ -19,19 +17,16 @@ from grokbook.datasets.algorithmic import (
     SHUFFLES,
     balanced_rows,
     modular,
-    modular_rows,
     sparse_parity,
 )
 from grokbook.datasets.characters import (
     SYMBOLS,
     additions,
-    additions_rows,
     characters,
 )
 from grokbook.datasets.data import Data
 from grokbook.datasets.fetch import REGISTRY, URLS, address, fetch
 from grokbook.datasets.images import (
-    PUBLISHED,
     Images,
     cifar10,
     cifar100,
@@ -40,7 +35,6 @@ from grokbook.datasets.images import (
     mnist,
 )
 from grokbook.datasets.text import VOCABULARY, encoder, text, wikitext
-from grokbook.errors import choose
 
 TASKS: dict[str, Callable[..., Data]] = {
     "modular": modular,
@@ -77,33 +71,7 @@ __all__ = [
     "image_folder",
     "mnist",
     "modular",
-    "rows",
     "sparse_parity",
     "text",
     "wikitext",
 ]
-
-
-def rows(name: str, options: Mapping[str, Any]) -> int | None:
-    """Training rows of a task, told from its options; None where its files decide.
-
-    Nothing is read or drawn. UnknownName for an unknown task.
-    """
-    call = inspect.signature(choose("dataset", name, TASKS)).bind(**options)
-    call.apply_defaults()
-    given = call.arguments
-    if name == "modular":
-        needed = inspect.signature(modular_rows).parameters
-        return modular_rows(**{option: given[option] for option in needed})
-    if name == "sparse_parity":
-        return given["samples"] // 2
-    if name == "balanced_rows":
-        return given["classes"] * given["per_class"]
-    if name == "additions":
-        needed = inspect.signature(additions_rows).parameters
-        return additions_rows(**{option: given[option] for option in needed})
-    if name not in PUBLISHED:
-        return None
-    there = 10_000 * given["batches"] if name == "cifar10" else PUBLISHED[name]
-    wanted = given["train_samples"]
-    return there if wanted is None else min(wanted, there)

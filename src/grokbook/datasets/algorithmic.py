@@ -76,18 +76,6 @@ def modular(
     return Data(x[train], labels[train], x[test], labels[test])
 
 
-def modular_rows(
-    p: int,
-    operation: str | Operation,
-    train_fraction: float,
-    *,
-    smallest: int,
-    shuffle: str,
-) -> int:
-    """The training rows that ``modular`` gives, without a draw."""
-    return _train_rows(len(_pairs(p, operation, smallest)), train_fraction, shuffle)
-
-
 def _pairs(p: int, operation: str | Operation, smallest: int) -> Tensor:
     pairs = torch.cartesian_prod(torch.arange(smallest, p), torch.arange(smallest, p))
     if isinstance(operation, str):

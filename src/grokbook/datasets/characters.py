@@ -50,11 +50,6 @@ def additions(
     return Data(x[:train], answer[:train], x[train:], answer[train:])
 
 
-def additions_rows(digits: int, pairs: int | None, train_fraction: float) -> int:
-    """The training rows that ``additions`` gives, without a draw."""
-    return _sizes(digits, pairs, train_fraction)[1]
-
-
 def _sizes(digits: int, pairs: int | None, train_fraction: float) -> tuple[int, int]:
     """Rows altogether and for training."""
     if not 1 <= digits <= MOST_DIGITS:

@@ -26,7 +26,6 @@ SUFFIXES = {".jpg", ".jpeg", ".png"}
 # Channel means and deviations of ImageNet's training images, as everybody uses them.
 MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 # Training images by data set, as published.
-PUBLISHED = {"mnist": 60_000, "cifar10": 50_000, "cifar100": 50_000}
 BATCHES = 5  # files of 10,000 training images that CIFAR-10 comes in
 Labelled = tuple[Tensor, Tensor]
 

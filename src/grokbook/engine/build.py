@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils.flop_counter import FlopCounterMode
 
 from grokbook import penalties
 from grokbook.datasets import Data
@@ -182,6 +183,22 @@ def _schedule(arm: Arm) -> Callable[[int], float] | None:
         return None
     function, chosen = resolve("schedule", arm.schedule), options(arm.schedule)
     return lambda step: function(step, arm.epochs, **chosen)
+
+
+def operations(arm: Arm) -> float:
+    """Floating-point operations of a run in batches of images or of text.
+
+    Three forward passes over every row that is seen; multiplying and adding are two.
+    """
+    size = arm.augment.options["size"] if arm.augment else 32
+    with torch.device("meta"):
+        row = torch.zeros(1, 3, size, size)
+        if arm.dataset.name == "wikitext":
+            row = torch.zeros(1, arm.dataset.options.get("block", 512)).long()
+        network = resolve("model", arm.model)(**options(arm.model)).eval()
+        with FlopCounterMode(display=False) as counter:
+            network(row)
+    return 3.0 * counter.get_total_flops() * (arm.batch_size or 1) * arm.epochs
 
 
 class Feed:

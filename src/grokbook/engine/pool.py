@@ -9,6 +9,7 @@ records and vanish with success.
 import contextlib
 import gc
 import io
+import math
 import multiprocessing
 import os
 import signal
@@ -16,9 +17,10 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Collection, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -26,10 +28,9 @@ from typing import Any
 import torch
 
 from grokbook import project, records
+from grokbook.durations import expected
+from grokbook.engine import build, loop
 from grokbook.engine import device as devices
-from grokbook.engine import expected, loop
-from grokbook.engine.plan import Task, planned, tasks
-from grokbook.engine.progress import Progress
 from grokbook.errors import (
     DataError,
     Diverged,
@@ -40,7 +41,81 @@ from grokbook.errors import (
 from grokbook.experiment import Arm, Experiment, Member, Result
 from grokbook.names import check
 
-_ONE_THREAD = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
+STACK_LIMIT = 128  # members of one kind that share a GPU at a time
+
+
+@dataclass
+class Task:
+    """A member, the library it is multiplied with, and the records it belongs to."""
+
+    member: Member
+    matmul: str
+    experiments: list[Experiment]
+    seeds: int  # recorded, or planned before it, of its arm
+    seconds: float | None  # that it may take, where records tell
+
+    @property
+    def name(self) -> str:
+        """Name of its checkpoint."""
+        return f"{self.member[0].hash()}-{self.member[1]}-{self.matmul}"
+
+
+def tasks(
+    experiments: Sequence[Experiment],
+    out: Path | None,
+    on: str,
+    matmul: str | None = None,
+    *,
+    replace: bool = False,
+) -> list[Task]:
+    """What is missing: arms with the fewest seeds first, the cheapest among them.
+
+    A member that two experiments share is trained once.
+    """
+    found: dict[str, Task] = {}
+    for experiment in experiments:
+        library = "cuBLAS" if on == "cuda" else _library(experiment, out, matmul)
+        done = records.recorded(experiment, out)
+        seeds = {arm.name: 0 for arm in experiment.arms}
+        for key in done:
+            seeds[key.rpartition("|")[0]] += 1
+        for arm, seed in experiment.members():
+            if f"{arm.name}|{seed}" in done and not replace:
+                continue
+            seconds = expected(arm, done, on)
+            task = Task((arm, seed), library, [], seeds[arm.name], seconds)
+            found.setdefault(task.name, task).experiments.append(experiment)
+            seeds[arm.name] += 1  # the next seed of this arm is worth less
+
+    def order(task: Task) -> tuple[int, float]:
+        return task.seeds, math.inf if task.seconds is None else task.seconds
+
+    return sorted(found.values(), key=order)
+
+
+def _library(experiment: Experiment, out: Path | None, asked: str | None) -> str:
+    """The matmul library of a record: constant inside it, named by it."""
+    path = records.path_of(experiment.name, experiment.scale, out)
+    recorded = records.matmul(path)
+    if asked and recorded and asked != recorded:
+        raise TrainingError(
+            f"{path.name} was trained with {recorded}, not {asked}, and the arms of a "
+            "record share a library: leave --matmul out, or give another folder"
+        )
+    return asked or recorded or devices.matmul_library()
+
+
+def groups(todo: Sequence[Task]) -> list[list[Task]]:
+    """Tasks that can be stacked on a GPU; one that fills it by itself is alone."""
+    found: dict[str, list[Task]] = {}
+    for task in todo:
+        found.setdefault(build.kind(task.member[0]), []).append(task)
+    return [
+        group[first : first + size]
+        for group in found.values()
+        for size in [1 if group[0].member[0].eval_batch else STACK_LIMIT]
+        for first in range(0, len(group), size)
+    ]
 
 
 def run(experiment: Experiment, **how: Any) -> records.Record:
@@ -60,7 +135,6 @@ def run_all(
     arms: str | Sequence[str] = "*",
     replace: bool = False,
     keep_going: bool = False,
-    progress: bool | None = None,
 ) -> list[records.Record]:
     """Train the members that experiments still lack and return their records.
 
@@ -69,10 +143,8 @@ def run_all(
     saved, and a later call goes on. ``processes``: CPU worker processes, one per core
     by default; 0 trains in this process. ``seeds``, ``arms``: only members with one of
     these seeds, with an arm whose name fits this pattern, or one of these. ``replace``:
-    train members again that are there. Most valuable first: see ``plan``.
-    ``keep_going``: a member that fails does not stop the others; what failed is told at
-    the end. ``progress``: True for a bar, False for nothing; by default a bar on a
-    terminal, else lines.
+    train members again that are there. ``keep_going``: a member that fails does not
+    stop the others; what failed is told at the end.
     RecordError or TrainingError if something stands in the way; Unfinished if the time
     was too short for any member of an experiment without a record.
     """
@@ -90,13 +162,13 @@ def run_all(
             if (seeds is None or task.member[1] in seeds)
             and any(fnmatchcase(task.member[0].name, one) for one in patterns)
         ]
-        order = _within(planned(todo, on), time_budget)
-        with _Site(out, time_budget, todo, progress, keep_going) as site:
-            if on == "cuda" or processes == 0:
-                _here(order, on, site)
+        with _Site(out, time_budget, todo, keep_going) as site:
+            if on == "cuda":
+                _here(groups(todo), on, site)
+            elif processes == 0:
+                _here([[task] for task in todo], on, site)
             elif todo:
-                count = processes or expected.cores()
-                _in_processes(order, site, min(count, len(todo)))
+                _in_processes(todo, site, min(processes or cores(), len(todo)))
         if replace and site.left:
             raise Unfinished(
                 f"{site.left} of {len(todo)} members are not trained again yet: name "
@@ -111,12 +183,11 @@ def run_all(
     return [records.load(experiment, out) for experiment in experiments]
 
 
-def _within(
-    priced: list[tuple[list[Task], float]], time_budget: float | None
-) -> list[list[Task]]:
-    """Groups in their order; what would take more than the whole budget comes last."""
-    short = [g for g, seconds in priced if not time_budget or seconds <= time_budget]
-    return short + [group for group, _ in priced if group not in short]
+def cores() -> int:
+    """CPU cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 class _Site:
@@ -127,23 +198,21 @@ class _Site:
         out: Path | None,
         time_budget: float | None,
         todo: list[Task],
-        progress: bool | None,
         keep_going: bool,
     ):
-        self.out, self.keep_going = out, keep_going
-        self.failed: list[str] = []
+        self.out, self.keep_going, self.failed = out, keep_going, list[str]()
         self.left, self.recorded = len(todo), 0
-        self.deadline = None if time_budget is None else time.time() + time_budget
+        self.deadline = math.inf if time_budget is None else time.time() + time_budget
         self.folder = (out or project.records_folder()) / ".checkpoints"
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.tasks = {task.name: task for task in todo}
-        self.progress = Progress(todo, progress)
+        self.bar = _bar(todo)
 
     def __enter__(self) -> "_Site":
         return self
 
     def __exit__(self, kind: type | None, *error: object) -> None:
-        self.progress.close()
+        if self.bar is not None:
+            self.bar.close()
         if self.failed and kind is None:
             failure = Unfinished if self.time_is_up() else TrainingError
             told = "; ".join(dict.fromkeys(self.failed))
@@ -160,18 +229,17 @@ class _Site:
         return self.folder / (tasks[0].name + many)
 
     def time_is_up(self) -> bool:
-        return self.deadline is not None and time.time() > self.deadline
+        return time.time() > self.deadline
 
-    def show(self, tasks: Sequence[Task], epoch: int) -> None:
-        """Tell that members have come to an epoch."""
-        for task in tasks:
-            self.progress.reach(task, epoch)
+    def show(self, steps: int) -> None:
+        """Tell that so many steps more were made."""
+        if self.bar is not None:
+            self.bar.update(steps)
 
     def finish(self, tasks: list[Task], results: Sequence[Result]) -> None:
         """Put results into the records of their experiments, then forget the state."""
         mine: dict[str, tuple[Experiment, list[Result]]] = {}
         for task, result in zip(tasks, results, strict=True):
-            self.progress.reach(task, int(result.rows[-1]["epoch"]), done=True)
             for experiment in task.experiments:
                 some = mine.setdefault(experiment.name, (experiment, []))[1]
                 some.append(result)
@@ -181,8 +249,23 @@ class _Site:
         self.checkpoint(tasks).unlink(missing_ok=True)
 
 
-def _here(order: list[list[Task]], on: str, site: _Site) -> None:
-    waiting = list(order)
+def _bar(todo: list[Task]) -> Any:
+    """A bar of steps on stderr; None without tqdm, or where a notebook is executed."""
+    if not todo or os.environ.get("GROKBOOK_PROGRESS") == "no":
+        return None
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        return None
+    names = dict.fromkeys(e.name for task in todo for e in task.experiments)
+    what = next(iter(names)) if len(names) == 1 else f"{len(names)} experiments"
+    steps = sum(task.member[0].epochs for task in todo)
+    every = 0.1 if sys.stderr is not None and sys.stderr.isatty() else 10
+    what += f", {len(todo)} members"
+    return tqdm(desc=what, total=steps, unit=" steps", mininterval=every, leave=False)
+
+
+def _here(waiting: list[list[Task]], on: str, site: _Site) -> None:
     while waiting and not site.time_is_up():
         group = waiting.pop(0)
         try:
@@ -201,22 +284,16 @@ def _here(order: list[list[Task]], on: str, site: _Site) -> None:
                 raise
             site.failing(_told_of(group[0].member, error))
         finally:
-            _forget(on)
-
-
-def _forget(on: str) -> None:
-    """Free what a group held: a learner and its graphs refer to each other."""
-    gc.collect()
-    if on == "cuda":
-        torch.cuda.empty_cache()
+            gc.collect()  # a learner and its graphs refer to each other
+            if on == "cuda":
+                torch.cuda.empty_cache()
 
 
 def _told_of(member: Member, error: Exception) -> TrainingError:
     """An error that nobody foresaw, in one sentence that says whose it is."""
-    arm, seed = member
     reason = str(error).partition("\n")[0]
     kind = "" if isinstance(error, GrokbookError) else f"{type(error).__name__}: "
-    who = f"arm {arm.name!r}, seed {seed}"
+    who = f"arm {member[0].name!r}, seed {member[1]}"
     if who in reason or isinstance(error, DataError):  # a file lacks for all alike
         return TrainingError(reason)
     return TrainingError(f"{who}: {kind}{reason}")
@@ -225,6 +302,7 @@ def _told_of(member: Member, error: Exception) -> TrainingError:
 def _train_group(tasks: list[Task], on: str, site: _Site) -> bool:
     """Train a group in this process and record it; False if the time was up."""
     checkpoint = site.checkpoint(tasks)
+    told = _steps_of(lambda steps: site.show(steps * len(tasks)))
     try:
         results = loop.train(
             [task.member for task in tasks],
@@ -233,7 +311,7 @@ def _train_group(tasks: list[Task], on: str, site: _Site) -> bool:
             stacked=on == "cuda",
             checkpoint=checkpoint,
             should_stop=site.time_is_up,
-            report=lambda epoch: site.show(tasks, epoch),
+            report=told,
         )
     except Diverged as error:
         pairs = zip(tasks, error.outcomes, strict=True)
@@ -246,88 +324,82 @@ def _train_group(tasks: list[Task], on: str, site: _Site) -> bool:
     return results is not None
 
 
+def _steps_of(tell: Callable[[int], Any]) -> Callable[[int], None]:
+    """Tells of the steps since the last report; those of a checkpoint do not count."""
+    last: list[int] = []
+
+    def report(epoch: int) -> None:
+        tell(epoch - last.pop() if last else 0)
+        last.append(epoch)
+
+    return report
+
+
 # Processes ---------------------------------------------------------------------------
 
 
-def _in_processes(order: list[list[Task]], site: _Site, count: int) -> None:
+def _in_processes(todo: list[Task], site: _Site, count: int) -> None:
     """One member at a time in each of a few processes; the first failure stops all."""
     context = multiprocessing.get_context("spawn")
-    stop, told = context.Event(), context.SimpleQueue()
-    with _environment(_ONE_THREAD), _listening(told, site):
-        pool = ProcessPoolExecutor(count, context, _prepare, (stop, told))
-        with pool:
-            jobs = {
-                pool.submit(_work, _order(task, site), site.deadline): task
-                for (task,) in order
-            }
-            try:
-                for job in as_completed(jobs):
+    stop, steps, seen = context.Event(), context.Value("q", 0), 0
+    workers = ProcessPoolExecutor(count, context, _prepare, (stop, steps))
+    with _one_thread(), workers as pool:
+        jobs = {pool.submit(_work, *_order(task, site)): task for task in todo}
+        try:
+            while jobs:
+                done, _ = wait(jobs, timeout=1, return_when=FIRST_COMPLETED)
+                seen, more = steps.value, steps.value - seen
+                site.show(more)
+                for job in done:
+                    task = jobs.pop(job)
                     try:
                         packed = job.result()
                     except (TrainingError, DataError) as error:
                         site.failing(error)
                         continue
                     if packed:
-                        site.finish([jobs[job]], [_unpacked(packed, jobs[job])])
-            except BrokenProcessPool as error:
-                raise TrainingError(
-                    "a worker process ended without a word (out of memory?): run the "
-                    "same command again to go on from its checkpoint"
-                ) from error
-            finally:  # whatever happened, running members save their state and stop
-                stop.set()
-                pool.shutdown(cancel_futures=True)
+                        told = torch.load(io.BytesIO(packed), weights_only=True)
+                        site.finish([task], [Result(*task.member, **told)])
+        except BrokenProcessPool as error:
+            raise TrainingError(
+                "a worker process ended without a word (out of memory?): run the same "
+                "command again to go on from its checkpoint"
+            ) from error
+        finally:  # whatever happened, running members save their state and stop
+            stop.set()
+            pool.shutdown(cancel_futures=True)
 
 
 @contextlib.contextmanager
-def _environment(values: dict[str, str]) -> Iterator[None]:
-    """Variables that a process reads when it imports torch."""
-    before = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
+def _one_thread() -> Iterator[None]:
+    """What a process reads when it imports torch."""
+    before = dict(os.environ)
+    os.environ.update(OMP_NUM_THREADS="1", OMP_WAIT_POLICY="PASSIVE")
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+        os.environ.clear()
+        os.environ.update(before)
 
 
-@contextlib.contextmanager
-def _listening(told: Any, site: _Site) -> Iterator[None]:
-    """Show what workers tell of their progress while the block runs."""
-
-    def listen() -> None:
-        while (word := told.get()) is not None:
-            name, epoch = word
-            site.show([site.tasks[name]], epoch)
-
-    thread = threading.Thread(target=listen, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        told.put(None)
-        thread.join()
-
-
-def _order(task: Task, site: _Site) -> dict[str, Any]:
+def _order(task: Task, site: _Site) -> tuple[Any, ...]:
     arm, seed = task.member
-    order = {"arm": arm.to_json(), "seed": seed, "matmul": task.matmul}
-    return order | {"checkpoint": str(site.checkpoint([task]))}
+    place = str(site.checkpoint([task]))
+    return arm.to_json(), seed, task.matmul, place, site.deadline
 
 
 _stop: Any = None
-_told: Any = None
+_steps: Any = None
 
 
-def _prepare(stop: Any, told: Any) -> None:
+def _prepare(stop: Any, steps: Any) -> None:
     """Set up a worker process: one thread, and an end with its parent's."""
-    global _stop, _told
-    _stop, _told = stop, told
+    global _stop, _steps
+    _stop, _steps = stop, steps
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent tells when to stop
-    warnings.showwarning = _tell  # type: ignore[assignment]
+    warnings.showwarning = lambda message, *_, **__: print(
+        f"grokbook: warning: {message}", file=sys.stderr
+    )
     devices.prepare_cpu()
     parent = multiprocessing.parent_process()
 
@@ -339,48 +411,37 @@ def _prepare(stop: Any, told: Any) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _tell(message: Warning | str, *_: Any) -> None:
-    """A warning as one line, as the command prints it."""
-    print(f"grokbook: warning: {message}", file=sys.stderr)
+def _work(
+    plain: dict[str, Any], seed: int, matmul: str, place: str, deadline: float
+) -> bytes | None:
+    """In a worker: one member to its end, or None where training has to stop.
 
-
-def _work(order: dict[str, Any], deadline: float | None) -> bytes | None:
-    """In a worker: one member to its end, or None where training has to stop."""
-    checkpoint, last = Path(order["checkpoint"]), 0.0
+    The result as bytes: tensors sent as such would share memory with the worker.
+    """
 
     def should_stop() -> bool:
-        return _stop.is_set() or (deadline is not None and time.time() > deadline)
+        return _stop.is_set() or time.time() > deadline
 
-    def report(epoch: int) -> None:
-        nonlocal last
-        if time.monotonic() - last > 0.5:
-            last = time.monotonic()
-            _told.put((checkpoint.name, epoch))
+    def tell(steps: int) -> None:
+        with _steps.get_lock():
+            _steps.value += steps
 
     if should_stop():
         return None
-    member = Arm.from_json(order["arm"]), order["seed"]
+    member = Arm.from_json(plain), seed
     try:
         results = loop.train(
             [member],
-            matmul=order["matmul"],
-            checkpoint=checkpoint,
+            matmul=matmul,
+            checkpoint=Path(place),
             should_stop=should_stop,
-            report=report,
+            report=_steps_of(tell),
         )
     except Exception as error:  # told in one sentence, whatever else it carries
         raise _told_of(member, error) from None
-    return _packed(results[0]) if results else None
-
-
-def _packed(result: Result) -> bytes:
-    """A result as bytes: tensors sent as such would share memory with the worker."""
-    content = {k: v for k, v in vars(result).items() if k not in ("arm", "seed")}
+    if not results:
+        return None
+    content = {k: v for k, v in vars(results[0]).items() if k not in ("arm", "seed")}
     buffer = io.BytesIO()
     torch.save(content, buffer)
     return buffer.getvalue()
-
-
-def _unpacked(packed: bytes, task: Task) -> Result:
-    content: dict[str, Any] = torch.load(io.BytesIO(packed), weights_only=True)
-    return Result(*task.member, **content)
