@@ -495,25 +495,25 @@ def network_of(spec):
 
 
 def test_released_sizes():
-    assert size(network_of(prieto2025.mlp(113))) == 107_800
-    assert size(network_of(prieto2025.mlp(113, bias=True))) == 108_313
+    assert size(network_of(prieto2025.mlp())) == 107_800
+    assert size(network_of(prieto2025.mlp(bias=True))) == 108_313
     assert size(models.MLP(2, features=43)) == 49_402
     assert size(models.MLP(113, features=14)) == 65_913
     assert size(models.MLP(10, features=784)) == 199_210
-    assert size(network_of(prieto2025.torch_encoder(113, 128))) == 622_065
+    assert size(network_of(prieto2025.ENCODER)) == 622_065
     # the first public code has 488,320: a row for a third position nobody reads
-    no_norm = network_of(prieto2025.nanda(113, 128))
+    no_norm = network_of(prieto2025.NANDA)
     assert size(no_norm) + 128 == 488_320
 
 
 def test_initial_norms_and_loss():
-    mlp = network_of(prieto2025.mlp(113))
+    mlp = network_of(prieto2025.mlp())
     norms = [float(w.norm()) for w in mlp.parameters()]
     assert norms == pytest.approx([8.2, 8.2, 6.1], abs=0.1)
     assert math.hypot(*norms) == pytest.approx(13.0, abs=0.1)
-    encoder = network_of(prieto2025.torch_encoder(113, 128))
+    encoder = network_of(prieto2025.ENCODER)
     assert float(encoder.embedding.norm()) == pytest.approx(120, abs=2)
-    no_norm = network_of(prieto2025.nanda(113, 128))
+    no_norm = network_of(prieto2025.NANDA)
     assert float(no_norm.embedding.std()) == pytest.approx(128**-0.5, rel=0.02)
     assert float(no_norm.unembedding.weight.std()) == pytest.approx(114**-0.5, rel=0.02)
     x = torch.cartesian_prod(torch.arange(113), torch.arange(113))

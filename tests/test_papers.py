@@ -7,7 +7,7 @@ import torch
 
 from grokbook import names, papers
 from grokbook.experiment import SCALES, Spec
-from grokbook.papers.registry import END, Registry, Size, at, row, shrink
+from grokbook.papers.registry import END, Registry, Size, at, row, shared, shrink
 
 
 def test_every_experiment_builds_and_its_smoke_test_is_tiny():
@@ -25,19 +25,16 @@ def test_every_experiment_builds_and_its_smoke_test_is_tiny():
             assert sum(p.numel() for p in network.parameters()) < 200_000, name
 
 
-def test_rows_have_what_their_experiment_gives_unless_they_say_otherwise():
+def test_rows_have_what_all_share_unless_they_say_otherwise():
     softmax, exact = Spec("softmax_cross_entropy"), Spec("exact_cross_entropy")
     registry = Registry("new", seeds=(5, 6, 7), count=Size(3, 1), loss=softmax, log=10)
 
-    @registry.experiment(
-        "less",
-        dataset=Spec("modular", p=Size(97, 59)),
-        model=Spec("mlp", classes=Size(97, 59), widths=(Size(512, 128),) * 2),
-        optimizer=Spec("adamw"),
-        epochs=Size(900, 90),
-        keep=(0, END),
-    )
+    @registry.experiment("less")
     def fig1():
+        yield shared(dataset=Spec("modular", p=Size(97, 59)), optimizer=Spec("adamw"))
+        widths = (Size(512, 128),) * 2
+        yield shared(model=Spec("mlp", classes=Size(97, 59), widths=widths))
+        yield shared(epochs=Size(900, 90), keep=(0, END))
         yield row("a")
         yield row("b", exact, log=((50, 10), (END, 20)), epochs=Size(800, 80))
         yield row("c", Size(exact, softmax), Spec("sgd", lr=1.0), only="paper")

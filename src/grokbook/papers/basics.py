@@ -6,7 +6,7 @@ weight decay it generalises long after it has fitted, without decay it does not.
 """
 
 from grokbook.experiment import Spec
-from grokbook.papers.registry import END, Registry, Rows, Size, row
+from grokbook.papers.registry import END, Registry, Rows, Size, row, shared
 
 P = Size(97, 59)
 EXPERIMENTS = Registry("basics", seeds=(42, *range(4)), count=Size(5, 5))
@@ -14,14 +14,13 @@ EXPERIMENTS = Registry("basics", seeds=(42, *range(4)), count=Size(5, 5))
 
 @EXPERIMENTS.experiment(
     "p = 59, one hidden layer and full batches; Power et al. have p = 97, a "
-    "transformer and batches of 512",
-    dataset=Spec("modular", p=P, train_fraction=0.5),
-    model=Spec("mlp", classes=P, vocabulary=P, widths=(200,)),
-    loss=Spec("softmax_cross_entropy", dtype="float32"),
-    epochs=Size(10_000, 4000),
-    log=((500, 10), (END, 50)),
+    "transformer and batches of 512"
 )
 def grokking() -> Rows:
     """An MLP on modular addition, with and without weight decay."""
+    yield shared(dataset=Spec("modular", p=P, train_fraction=0.5))
+    yield shared(model=Spec("mlp", classes=P, vocabulary=P, widths=(200,)))
+    yield shared(loss=Spec("softmax_cross_entropy", dtype="float32"))
+    yield shared(epochs=Size(10_000, 4000), log=((500, 10), (END, 50)))
     for name, decay in (("decay 1", 1.0), ("no decay", 0.0)):
         yield row(name, optimizer=Spec("adamw", lr=0.01, weight_decay=decay))

@@ -7,8 +7,10 @@ both are arms. The number of training images is stated nowhere: 200, as in Thila
 epochs unless ``batch_size`` says otherwise.
 """
 
+from typing import Any
+
 from grokbook.experiment import Spec
-from grokbook.papers.registry import Registry, Rows, Size, row
+from grokbook.papers.registry import Registry, Rows, Size, row, shared
 
 SOFTMAX32, SOFTMAX64 = (
     Spec("softmax_cross_entropy", dtype=dtype) for dtype in ("float32", "float64")
@@ -128,18 +130,14 @@ CLAIMS = {
 """What the paper says of every network, as a page's sheet takes it."""
 
 
-def adam(
-    lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.95), eps: float = 1e-8
-) -> Spec:
+def adam(lr: float = 1e-3, beta2: float = 0.95, eps: float = 1e-8) -> Spec:
     """Adam without weight decay; betas of Table 3."""
-    return Spec("adamw", lr=lr, betas=betas, eps=eps, weight_decay=0.0)
+    return Spec("adamw", lr=lr, betas=(0.9, beta2), eps=eps, weight_decay=0.0)
 
 
-def images(
-    samples: int | Size = 200, tests: int | Size = 1000, batches: int | Size = 1
-) -> Spec:
+def images(samples: Any = 200, tests: Any = 1000, files: Any = 1) -> Spec:
     """Pixels in [0, 1], not normalised; the first images of so many of the files."""
-    return Spec("cifar10", train_samples=samples, test_samples=tests, batches=batches)
+    return Spec("cifar10", train_samples=samples, test_samples=tests, batches=files)
 
 
 def deep(width: int = 512, **options) -> Spec:
@@ -156,19 +154,11 @@ def resnet(**options) -> Spec:
     return Spec("resnet18", classes=CLASSES, **settings)
 
 
+TABLE3_RUN = {"dataset": images(), "model": deep(), "optimizer": adam()}
+TABLE3_RUN |= {"loss": SOFTMAX32, "epochs": Size(10_000, 3000), "log": 50}
+LOOKED_AT = {"observables": LOOK, "trace": True, "through_nan": True}
 EXPERIMENTS = Registry(
-    "liu2026",
-    seeds=(42, *range(9)),
-    count=Size(5, 3),
-    dataset=images(),
-    model=deep(),
-    loss=SOFTMAX32,
-    optimizer=adam(),
-    epochs=Size(10_000, 3000),
-    log=50,
-    observables=LOOK,
-    trace=True,
-    through_nan=True,
+    "liu2026", (42, *range(9)), count=Size(5, 3), **TABLE3_RUN, **LOOKED_AT
 )
 experiment = EXPERIMENTS.experiment
 ALL, ONE, THREE = Size(10, 3), Size(5, 1), Size(3, 3)  # seeds, where not five and three
@@ -211,14 +201,14 @@ def fig01() -> Rows:
 @experiment(SHORT)
 def causal512() -> Rows:
     """What removes inflation and what removes spikes: the MLP of width 512."""
-    return causes("layers.5.weight")
+    yield from causes("layers.5.weight")
 
 
 @experiment(SHORT)
 def fig02a() -> Rows:
     """Other betas: the size of the update at a spike should follow them."""
-    yield row("β2 0.9", optimizer=adam(betas=(0.9, 0.9)))
-    yield row("β2 0.999", optimizer=adam(betas=(0.9, 0.999)))
+    yield row("β2 0.9", optimizer=adam(beta2=0.9))
+    yield row("β2 0.999", optimizer=adam(beta2=0.999))
 
 
 @experiment(SHORT)
@@ -237,11 +227,12 @@ def fig03b() -> Rows:
         yield row(f"{norm} norm, no affine", model=plain, **how)
 
 
-@experiment(HALF.format("one seed"), seeds=ONE, **GALLERY, **AS_TRAINED)
+@experiment(HALF.format("one seed"), seeds=ONE)
 def fig03c() -> Rows:
     """Batch norm before the head of VGG-11, with and without that inside."""
-    plain = vgg(head_norm="batch", affine=False)
+    yield shared(**GALLERY, **AS_TRAINED)
     yield row("before the head", model=vgg(head_norm="batch"))
+    plain = vgg(head_norm="batch", affine=False)
     yield row("before the head, no affine", model=plain)
     yield row("both", model=vgg(norm="batch", head_norm="batch"))
 
@@ -281,79 +272,68 @@ NARROW = {"model": deep(20), "rarely": (100, CURVATURE)}
 SPIKES = ((850, 50), (1570, 1), (6200, 50), (6320, 1), (10_000, 50))
 
 
-@experiment("3,000 of 10,000 epochs, three seeds", seeds=ALL, **NARROW)
+@experiment("3,000 of 10,000 epochs, three seeds", seeds=ALL)
 def fig06() -> Rows:
     """Early oscillations and late slingshots of one narrow network."""
+    yield shared(**NARROW)
     yield row("float32")
     yield row("float64 loss", SOFTMAX64)
     yield row("float64", SOFTMAX64, dtype="float64")
 
 
-@experiment(SHORT, **NARROW, log=SPIKES, observables=(*LOOK, *CURVATURE))
+@experiment(SHORT)
 def fig06near() -> Rows:
     """The same network with its curvature at every step around the first slingshot."""
+    yield shared(**NARROW, log=SPIKES, observables=(*LOOK, *CURVATURE))
     yield row("float32")
 
 
-@experiment("3,000 of 10,000 epochs, three seeds", seeds=ALL, model=deep(20))
+@experiment("3,000 of 10,000 epochs, three seeds", seeds=ALL)
 def causal20() -> Rows:
     """The causal table's narrow network."""
-    return causes("layers.5.weight")
+    yield shared(model=deep(20))
+    yield from causes("layers.5.weight")
 
 
 # Modular division (Table 2, Figures 7 and 8) -----------------------------------------
 
 
-def division(laptop: int, **rest) -> dict:
-    """Tokens are a, the operator, b and the equals sign; on a laptop a batch is all."""
-    signs = {"equals": True, "operator": True}
-    return {
-        "dataset": Spec(
-            "modular", p=Size(97, 31), operation="divide", train_fraction=0.5, **signs
-        ),
-        "optimizer": adam(betas=(0.9, 0.999)),
-        "schedule": Spec("warmup", over=10),
-        "batch_size": Size(512, None),
-        "epochs": Size(100_000, laptop),
-        "log": 100,
-    } | rest
+def division() -> Rows:
+    """What all of Table 2 share: tokens are a, the operator, b and the equals sign."""
+    task = {"operation": "divide", "equals": True, "operator": True}
+    yield shared(dataset=Spec("modular", p=Size(97, 31), train_fraction=0.5, **task))
+    yield shared(optimizer=adam(beta2=0.999), schedule=Spec("warmup", over=10))
+    yield shared(batch_size=Size(512, None), log=100)
 
 
 TOKENS = {"classes": Size(99, 33), "vocabulary": Size(99, 33), "positions": 4}
-# Table 2's transformer, without layer norm; ReLU as in Power et al. 2022.
-DECODER = Spec(
-    "transformer",
-    **TOKENS,
-    depth=2,
-    width=Size(128, 32),
-    hidden=(Size(4 * 128, 4 * 32),),
-    causal=True,
-    bias=True,
-)
 SMALL = "p = 31 in full batches, width {} of 100,000 steps, one seed of five"
 
 
-@experiment(
-    SMALL.format("32 of 128, 10,000"), seeds=ONE, **division(10_000), model=DECODER
-)
+@experiment(SMALL.format("32 of 128, 10,000"), seeds=ONE)
 def fig07() -> Rows:
-    """The modular transformer; also Figures 2c and 3a, and the causal table."""
+    """The modular transformer; also Figures 2c and 3a, and the causal table.
+
+    It has no layer norm; ReLU is inferred from Power et al. 2022.
+    """
+    yield from division()
+    size = {"depth": 2, "width": Size(128, 32), "hidden": (Size(4 * 128, 4 * 32),)}
+    model = Spec("transformer", **TOKENS, **size, causal=True, bias=True)
+    yield shared(model=model, epochs=Size(100_000, 10_000))
     yield row("float32")
     yield row("float64 loss", SOFTMAX64)
     yield from causes("unembedding.weight")
-    yield row("ε 1e-06", optimizer=adam(betas=(0.9, 0.999), eps=1e-6))
-    yield row("ε 1e-05", optimizer=adam(betas=(0.9, 0.999), eps=1e-5))
+    yield row("ε 1e-06", optimizer=adam(beta2=0.999, eps=1e-6))
+    yield row("ε 1e-05", optimizer=adam(beta2=0.999, eps=1e-5))
     yield row("full batch", batch_size=None, only="paper")
 
 
-@experiment(
-    SMALL.format("128 of 512, 40,000"),
-    seeds=ONE,
-    **division(40_000),
-    model=Spec("mlp", widths=(Size(512, 128),) * 5, **TOKENS),
-)
+@experiment(SMALL.format("128 of 512, 40,000"), seeds=ONE)
 def fig08() -> Rows:
     """The modular MLP, in batches and whole, and the causal table's arms of it."""
+    yield from division()
+    model = Spec("mlp", widths=(Size(512, 128),) * 5, **TOKENS)
+    yield shared(model=model, epochs=Size(100_000, 40_000))
     yield row("float32")
     yield row("float64 loss", SOFTMAX64)
     yield from causes("layers.5.weight")
@@ -367,8 +347,8 @@ def fig08() -> Rows:
 def fig09() -> Rows:
     """More images (B.2.7); the arm of 200 is that of fig01."""
     yield row("2,000 images", dataset=images(2000), only="paper")
-    yield row("20,000 images", dataset=images(20_000, batches=5), only="paper")
-    yield row("50,000 images", dataset=images(50_000, batches=5), only="paper")
+    yield row("20,000 images", dataset=images(20_000, files=5), only="paper")
+    yield row("50,000 images", dataset=images(50_000, files=5), only="paper")
     yield row("500 images", dataset=images(500), only="laptop")
 
 
@@ -381,29 +361,28 @@ def fig09descent() -> Rows:
     a loss of zero; the smaller rates are ours.
     """
 
-    def switched(
-        name: str, loss: Spec, lr: float, at: float, epochs: int, only=""
-    ) -> dict:
-        wrappers = (Spec("descend_from", loss=at, lr=lr),)
-        return row(name, loss, wrappers=wrappers, epochs=epochs, only=only)
+    def descent(lr: float, loss: float = NEARLY_ZERO) -> dict:
+        return {"wrappers": (Spec("descend_from", loss=loss, lr=lr),)}
 
-    for name, loss, rates in (
-        ("float32", SOFTMAX32, (1e5, 1e4, 1e3, 1e2)),
-        ("float64 loss", SOFTMAX64, (1e5, 1e4, 1e3)),
-    ):
-        for lr in rates:
-            epochs = 3000 if lr < 1e4 else 1000  # a pilot found NaN after ten steps
-            yield switched(f"{name}, rate {lr:,.0f}", loss, lr, NEARLY_ZERO, epochs)
-    rest = SOFTMAX32, 1e5, 0.0, 7000, "paper"
-    yield switched("float32, from a loss of zero", *rest)
+    short, long = {"epochs": 1000}, {"epochs": 3000}  # a pilot found NaN in ten steps
+    yield row("float32, rate 100,000", **descent(1e5), **short)
+    yield row("float32, rate 10,000", **descent(1e4), **short)
+    yield row("float32, rate 1,000", **descent(1e3), **long)
+    yield row("float32, rate 100", **descent(1e2), **long)
+    yield row("float64 loss, rate 100,000", SOFTMAX64, **descent(1e5), **short)
+    yield row("float64 loss, rate 10,000", SOFTMAX64, **descent(1e4), **short)
+    yield row("float64 loss, rate 1,000", SOFTMAX64, **descent(1e3), **long)
+    zero = descent(1e5, loss=0.0) | {"epochs": 7000, "only": "paper"}
+    yield row("float32, from a loss of zero", **zero)
 
 
 # Networks of images (Figures 10 to 13) -----------------------------------------------
 
 
-@experiment(HALF.format("three seeds"), **GALLERY, model=vgg())
+@experiment(HALF.format("three seeds"))
 def fig10() -> Rows:
     """VGG-11, and the causal table's arms of it."""
+    yield shared(**GALLERY, model=vgg())
     yield row("float32")
     yield row("float64 loss", SOFTMAX64)
     yield from causes("head.weight")
@@ -413,28 +392,22 @@ def fig10() -> Rows:
     "100 of 50,000 images in batches of 25, width 8 of 64, 8,000 of 1,000,000 steps, "
     "three seeds",
     seeds=THREE,
-    dataset=images(Size(50_000, 100), TESTS, batches=Size(5, 1)),
-    batch_size=Size(256, 25),
-    epochs=Size(1_000_000, 8000),
-    log=Size(5000, 100),
 )
 def batches() -> Rows:
     """VGG-11 in batches (B.3.1), and what should slow down the growth of its mean."""
+    yield shared(dataset=images(Size(50_000, 100), TESTS, files=Size(5, 1)))
+    yield shared(batch_size=Size(256, 25), epochs=Size(1_000_000, 8000))
+    yield shared(log=Size(5000, 100))
     centred = (Spec("centre_rows", names=("head.weight",)),)
     yield row("float32", model=vgg())
     yield row("W_G subtracted", model=vgg(), wrappers=centred)
     yield row("before the head", model=vgg(head_norm="batch"), **AS_TRAINED)
 
 
-@experiment(
-    HALF.format("one seed"),
-    seeds=ONE,
-    **GALLERY,
-    **AS_TRAINED,
-    model=vgg(norm="batch"),
-)
+@experiment(HALF.format("one seed"), seeds=ONE)
 def fig11() -> Rows:
     """VGG-11 with batch norm after every convolution; also Figure 3c."""
+    yield shared(**GALLERY, **AS_TRAINED, model=vgg(norm="batch"))
     yield row("float32")
     yield row("float64 loss", SOFTMAX64)
 
@@ -443,26 +416,21 @@ def fig11() -> Rows:
     "100 of 2,000 images, width 32 of 256, depth 2 of 12, 2,000 of 10,000 epochs, "
     "three seeds",
     seeds=THREE,
-    dataset=images(Size(2000, 100), TESTS),
-    model=Spec(
-        "vit",
-        classes=CLASSES,
-        width=Size(256, 32),
-        depth=Size(12, 2),
-        heads=Size(8, 4),
-        hidden=Size(4 * 256, 4 * 32),
-    ),
-    epochs=Size(10_000, 2000),
 )
 def fig12() -> Rows:
     """The ViT; batches of 2,048 are whole with 2,000 images, an inferred number."""
+    yield shared(dataset=images(Size(2000, 100), TESTS), epochs=Size(10_000, 2000))
+    size = {"width": Size(256, 32), "hidden": Size(4 * 256, 4 * 32)}
+    size |= {"depth": Size(12, 2), "heads": Size(8, 4)}
+    yield shared(model=Spec("vit", classes=CLASSES, **size))
     yield row("float32")
     yield row("float64 loss", SOFTMAX64)
 
 
-@experiment(HALF.format("one seed"), seeds=ONE, **GALLERY, model=resnet())
+@experiment(HALF.format("one seed"), seeds=ONE)
 def fig13() -> Rows:
     """ResNet-18, and what else it has: batch norm, a learning rate."""
+    yield shared(**GALLERY, model=resnet())
     yield row("float32", **AS_TRAINED)
     yield row("float64 loss", SOFTMAX64, **AS_TRAINED)
     yield row("no batch norm", model=resnet(norm=None))
@@ -495,55 +463,39 @@ TABLE4 = {
 @experiment(
     "0.26 of 140.6 million weights, 8,192 tokens of FineWeb-Edu read again and "
     "again in batches of 512, a vocabulary of 2,048 of 50,304, 2,000 of 100,000 steps, "
-    "three seeds of five",
-    dataset=Spec(
-        "wikitext",
-        corpus="fineweb-edu",
-        vocabulary=Size(50_257, 2048),
-        block=Size(2048, 64),
-        train_blocks=Size(None, 128),
-        test_blocks=Size(16, 32),
-    ),
-    model=Spec(
-        "decoder",
-        vocabulary=Size(50_304, 2048),  # the table pads the tokens of the text
-        depth=Size(15, 4),
-        width=Size(640, 64),
-        heads=4,
-        hidden=Size(1792, 176),
-    ),
-    optimizer=adam(0.1),
-    schedule=Spec("cosine", warmup=Size(5000, 100)),
-    epochs=Size(100_000, 2000),
-    log=Size(1000, 100),
-    batch_size=Size(64, 8),
-    eval_batch=Size(4, 32),
-    observables=("core", "mean_logits", "head_means"),
+    "three seeds of five"
 )
 def fig05() -> Rows:
     """Size, rate and start from the code that the paper follows, "109M" at rate 0.1."""
-    clipped = {"wrappers": (Spec("clip", norm=1.0),)}
-    centred = Spec("centre_rows", names=("unembedding.weight",))
-    both, half = (*clipped["wrappers"], centred), {"autocast": "bfloat16"}
-    yield row("float32 loss", **clipped, **half)
-    yield row("float64 loss", SOFTMAX64, **clipped, **half)
-    yield row("W_G subtracted", wrappers=both, **half)
-    yield row("float32 loss, float32 logits", **clipped)
-    yield row("float64 loss, float32 logits", SOFTMAX64, **clipped)
+    text = {"corpus": "fineweb-edu", "vocabulary": Size(50_257, 2048)}
+    text |= {"block": Size(2048, 64), "train_blocks": Size(None, 128)}
+    yield shared(dataset=Spec("wikitext", **text, test_blocks=Size(16, 32)))
+    size = {"depth": Size(15, 4), "width": Size(640, 64), "hidden": Size(1792, 176)}
+    padded = Size(50_304, 2048)  # the table's number of tokens
+    yield shared(model=Spec("decoder", vocabulary=padded, heads=4, **size))
+    yield shared(optimizer=adam(0.1), schedule=Spec("cosine", warmup=Size(5000, 100)))
+    yield shared(epochs=Size(100_000, 2000), log=Size(1000, 100))
+    yield shared(batch_size=Size(64, 8), eval_batch=Size(4, 32))
+    yield shared(observables=("core", "mean_logits", "head_means"))
+    clip = Spec("clip", norm=1.0)
+    centre = Spec("centre_rows", names=("unembedding.weight",))
+    yield shared(wrappers=(clip,), autocast="bfloat16")
+    yield row("float32 loss")
+    yield row("float64 loss", SOFTMAX64)
+    yield row("W_G subtracted", wrappers=(clip, centre))
+    yield row("float32 loss, float32 logits", autocast=None)
+    yield row("float64 loss, float32 logits", SOFTMAX64, autocast=None)
 
 
 # Theory ------------------------------------------------------------------------------
 
 
-@experiment(
-    "10,000 of 40,000 steps, three seeds of five",
-    dataset=Spec("balanced_rows", classes=CLASSES, per_class=20),
-    model=Spec("free_features", classes=CLASSES, rows=200, width=64),
-    epochs=Size(40_000, 10_000),
-    log=200,
-)
+@experiment("10,000 of 40,000 steps, three seeds of five")
 def free() -> Rows:
     """Free features and a head without bias: inflation in the theory's own setting."""
+    yield shared(dataset=Spec("balanced_rows", classes=CLASSES, per_class=20))
+    yield shared(model=Spec("free_features", classes=CLASSES, rows=200, width=64))
+    yield shared(epochs=Size(40_000, 10_000), log=200)
     yield row("float32")
     yield row("float64 loss", SOFTMAX64)
     yield row("projection", PROJECTED)

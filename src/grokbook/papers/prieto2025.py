@@ -8,7 +8,7 @@ paper and its code disagree, both are arms. Seed 42 is the released one.
 from functools import partial
 
 from grokbook.experiment import Spec
-from grokbook.papers.registry import END, Registry, Rows, Size, row
+from grokbook.papers.registry import END, Registry, Rows, Size, row, shared
 
 SOFTMAX16, SOFTMAX32, SOFTMAX64 = (
     Spec("softmax_cross_entropy", dtype=dtype)
@@ -51,34 +51,25 @@ def sgd(lr: float, momentum: float = 0.0, **options) -> Spec:
     return Spec("sgd", lr=lr, momentum=momentum, **options)
 
 
-EXPERIMENTS = Registry(
-    "prieto2025",
-    seeds=(42, 0, 1, 2, 3),
-    count=Size(5, 1),
-    dataset=modular(),
-    model=mlp(),
-)
+COMMON = {"dataset": modular(), "model": mlp(), "log": ((1000, 50), (END, 500))}
+EXPERIMENTS = Registry("prieto2025", (42, 0, 1, 2, 3), count=Size(5, 1), **COMMON)
 experiment = EXPERIMENTS.experiment
 
 
-@experiment("one seed of five", epochs=300, log=5, wrappers=PERP)
+@experiment("one seed of five")
 def fig01a() -> Rows:
     """⊥AdamW: the figure's arrow says "+ StableMax", the script runs softmax CE."""
+    yield shared(epochs=300, log=5, wrappers=PERP)
     yield row("⊥AdamW, softmax, as run", SOFTMAX32, adamw(0.01, **AS_RUN))
     yield row("⊥AdamW, softmax, as intended", SOFTMAX32, adamw(0.01, **AS_INTENDED))
     yield row("⊥AdamW, StableMax, as run", STABLEMAX, adamw(0.01, **AS_RUN))
     yield row("⊥AdamW, exact CE, as run", EXACT32, adamw(0.01, **AS_RUN))
 
 
-@experiment(
-    "10,000 of 80,000 epochs, one seed of five",
-    optimizer=adamw(0.01),
-    epochs=Size(80_000, 10_000),
-    log=((1000, 50), (END, 500)),
-    keep=(0, END),
-)
+@experiment("10,000 of 80,000 epochs, one seed of five")
 def fig01c() -> Rows:
     """Softmax CE overfits and stops; the StableMax curve of 1b is fig04left's."""
+    yield shared(optimizer=adamw(0.01), epochs=Size(80_000, 10_000), keep=(0, END))
     yield row("softmax float64", SOFTMAX64)
     yield row("softmax float32", SOFTMAX32)
     yield row("exact CE float64", EXACT64)
@@ -87,15 +78,12 @@ def fig01c() -> Rows:
 # The data and network of fig04left, so that its StableMax arm can be compared.
 SMALL_P, MORE = Size(113, 59), Size(0.4, 0.7)
 SHARED = {"dataset": modular(MORE, p=SMALL_P), "model": mlp(SMALL_P)}
+SHARED |= {"optimizer": adamw(0.01, beta2=0.999)}
 
 
 @experiment(
     "p = 59 with 70 % of the table, 40,000 of 80,000 epochs, three seeds of five",
     seeds=Size(5, 3),
-    **SHARED,
-    dtype="float64",
-    epochs=Size(80_000, 40_000),
-    log=((1000, 50), (END, 500)),
 )
 def fig01control() -> Rows:
     """Softmax CE with weights and moments in float64, without and with collapse.
@@ -104,6 +92,7 @@ def fig01control() -> Rows:
     1e-44: AdamW's second moment sticks there. Beta2 0.99 is that of fig01c; 0.999, that
     of fig04left's StableMax, limits a loss that falls exponentially ten times as much.
     """
+    yield shared(**SHARED, dtype="float64", epochs=Size(80_000, 40_000))
     for beta2, suffix in ((0.99, ", β2 0.99"), (0.999, "")):
         for name, loss in (("exact CE", EXACT64), ("softmax", SOFTMAX64)):
             yield row(name + suffix, loss, adamw(0.01, beta2=beta2, eps=1e-150))
@@ -112,63 +101,50 @@ def fig01control() -> Rows:
 def precisions(panel: str, fraction: float, optimizer: Spec | Size, **where) -> Rows:
     """Softmax CE in three precisions, on a fraction of the table."""
     for name, loss in PRECISIONS.items():
-        yield row(
-            f"{panel} {name}", loss, optimizer, dataset=modular(fraction), **where
-        )
+        where |= {"dataset": modular(fraction)}
+        yield row(f"{panel} {name}", loss, optimizer, **where)
 
 
-FIG02 = {"epochs": Size(20_000, 8000), "log": ((1000, 50), (END, 100))}
 LESS = "8,000 of 20,000 epochs, 70 % of the data only"
 
 
-@experiment(f"{LESS}, one seed of five", **FIG02)
+@experiment(f"{LESS}, one seed of five")
 def fig02() -> Rows:
     """Softmax precision against training-set size; eps 1e-30 at 40 % as released."""
+    yield shared(epochs=Size(20_000, 8000), log=((1000, 50), (END, 100)))
     yield from precisions("40%", 0.4, adamw(5e-4, eps=1e-30), only="paper")
     yield from precisions("60%", 0.6, adamw(5e-4), only="paper")
     yield from precisions("70%", 0.7, adamw(5e-4))
 
 
-@experiment(LESS, seeds=Size(1, 1), **FIG02)
+@experiment(LESS, seeds=Size(1, 1))
 def fig02cpu() -> Rows:
     """The same once on a CPU, whose float16 sums round at every step: complete."""
-    return fig02()
+    yield from fig02()
 
 
-@experiment(
-    "p = 59 with 70 % of the table, 40,000 of 100,000 epochs, one seed of five",
-    loss=STABLEMAX,
-    epochs=Size(100_000, 40_000),
-    log=((1000, 50), (END, 500)),
-)
+@experiment("p = 59 with 70 % of the table, 40,000 of 100,000 epochs, one seed of five")
 def fig04left() -> Rows:
     """StableMax groks without regularisation; also panels 1b, 4-middle, 11a and 12."""
+    yield shared(loss=STABLEMAX, epochs=Size(100_000, 40_000))
     how = {"optimizer": adamw(0.01, beta2=0.999), "model": mlp(SMALL_P)}
     how |= {"keep": (0, END), "keep_dtype": "float16"}  # Figure 12 reads them
     for name, operation in (("addition", "add"), ("product", "multiply")):
         yield row(name, dataset=modular(MORE, operation, SMALL_P), **how)
     # The last official code draws rows, split and start with seed 42; the first draws
     # the rows with 2 and the rest with 42. The member of 42 is theirs in both.
+    how = {"optimizer": adamw(0.01, beta2=0.999, eps=1e-18)}
+    how |= {"model": Spec("mlp", classes=2, features=43, widths=(200, 200), bias=True)}
     for seed in (42, 2):
-        yield row(
-            f"sparse parity, data seed {seed}",
-            optimizer=adamw(0.01, beta2=0.999, eps=1e-18),
-            dataset=Spec(
-                "sparse_parity", samples=2000, data_seed=seed, relevant=3, noise=40
-            ),
-            model=Spec("mlp", classes=2, features=43, widths=(200, 200), bias=True),
-        )
+        bits = {"samples": 2000, "relevant": 3, "noise": 40, "data_seed": seed}
+        data = Spec("sparse_parity", **bits)
+        yield row(f"sparse parity, data seed {seed}", dataset=data, **how)
 
 
-@experiment(
-    "one seed of five",
-    loss=SOFTMAX64,
-    optimizer=adamw(0.02, eps=1e-30),
-    epochs=1000,
-    log=10,
-)
+@experiment("one seed of five")
 def fig04right() -> Rows:
     """Input codes: base-2 as released, and random codes as the paper words it."""
+    yield shared(loss=SOFTMAX64, optimizer=adamw(0.02, eps=1e-30), epochs=1000, log=10)
     yield row("two-hot")
     for name, features, code in (
         ("base-2 codes, 7 bits", 14, {"encoding": "binary"}),
@@ -181,66 +157,39 @@ def fig04right() -> Rows:
         yield row(name, dataset=modular(0.4, **code), model=model)
 
 
-def nanda(p: int = 113, width: int = 128) -> Spec:
-    """The bias-free transformer of the first public code (two MLP matrices)."""
-    return Spec(
-        "transformer",
-        classes=p + 1,
-        vocabulary=p + 1,
-        width=width,
-        hidden=(4 * width, 4 * width),
-        causal=True,
-    )
+# The bias-free transformer of the first public code (two MLP matrices).
+SIZES = {"classes": 114, "vocabulary": 114, "width": 128, "hidden": (512, 512)}
+NANDA = Spec("transformer", **SIZES, causal=True)
+# The released encoder: post-norm, dropout, no positions, 2048 hidden units. Queries,
+# keys and values are one tensor, which ⊥Grad projects as one.
+SIZES = {"classes": 113, "vocabulary": 113, "width": 128, "hidden": (2048,)}
+BLOCK = {"norms": ("post_attention", "post_mlp"), "dropout": 0.1, "bias": True}
+START = {"learned_positions": False, "initialisation": "torch", "joint": True}
+ENCODER = Spec("transformer", **SIZES, **BLOCK, **START)
 
 
-def torch_encoder(p: int = 113, width: int = 128) -> Spec:
-    """The released encoder: post-norm, dropout, no positions, 2048 hidden units.
-
-    Queries, keys and values are one tensor, which ⊥Grad projects as one.
-    """
-    return Spec(
-        "transformer",
-        classes=p,
-        vocabulary=p,
-        width=width,
-        hidden=(16 * width,),
-        norms=("post_attention", "post_mlp"),
-        learned_positions=False,
-        bias=True,
-        dropout=0.1,
-        initialisation="torch",
-        joint=True,
-    )
-
-
-@experiment(
-    "no transformer, one seed of five",
-    epochs=3000,
-    log=((200, 10), (END, 50)),
-    observables=("core", "collapse", "alignment"),
-)
+@experiment("no transformer, one seed of five")
 def fig05() -> Rows:
     """Gradient against weights: nothing but the task is given, settings are ours."""
+    yield shared(epochs=3000, log=((200, 10), (END, 50)))
+    yield shared(observables=("core", "collapse", "alignment"))
     yield row("MLP without bias", SOFTMAX64, adamw(5e-4))
     yield row("MLP with bias", SOFTMAX64, adamw(5e-4), model=mlp(bias=True))
     yield row("MLP without bias, float32 loss", SOFTMAX32, adamw(5e-4))
     yield row("MLP without bias, SGD", SOFTMAX64, sgd(10.0))
     rule = Spec("adamw", lr=1e-3, betas=(0.9, 0.98), eps=1e-12)
-    how = {"dataset": modular(smallest=1), "model": nanda(), "only": "paper"}
+    how = {"dataset": modular(smallest=1), "model": NANDA, "only": "paper"}
     yield row("transformer", SOFTMAX64, rule, **how)
 
 
-@experiment(
-    "3,000 of 5,000 epochs, one of two networks, one seed of five",
-    epochs=Size(5000, 3000),
-    log=((1000, 25), (END, 100)),
-)
+@experiment("3,000 of 5,000 epochs, one of two networks, one seed of five")
 def fig06a() -> Rows:
     """Transformers: subtraction on the first public one, addition on the released.
 
     Each with the optimizers of the code that trained it. The first public code gives
     AdamW and its projected form the same betas and eps.
     """
+    yield shared(epochs=Size(5000, 3000), log=((1000, 25), (END, 100)))
 
     def four(network, operation, model, plain, projected, **where) -> Rows:
         where |= {"dataset": modular(0.4, operation, smallest=1), "model": model}
@@ -253,16 +202,15 @@ def fig06a() -> Rows:
         yield row(f"{network}: ⊥AdamW + StableMax", STABLEMAX, **perp)
 
     first = {"beta2": 0.98, "eps": 1e-12}
-    yield from four("no-norm, subtraction", "subtract", nanda(), first, first)
-    released = ("add", torch_encoder(), AS_INTENDED, AS_RUN)
+    yield from four("no-norm, subtraction", "subtract", NANDA, first, first)
+    released = ("add", ENCODER, AS_INTENDED, AS_RUN)
     yield from four("released, addition", *released, only="paper")
 
 
-@experiment(
-    "one learning rate, two seeds of five", seeds=Size(5, 2), epochs=500, log=10
-)
+@experiment("one learning rate, two seeds of five", seeds=Size(5, 2))
 def fig06b() -> Rows:
     """MLP: AdamW, ⊥AdamW over learning rates and hyper-parameters, ⊥SGD."""
+    yield shared(epochs=500, log=10)
     heavy, as_run = sgd(10.0, momentum=0.8), adamw(0.005, **AS_RUN)
     perp, paper = {"wrappers": PERP}, {"wrappers": PERP_PAPER}
     double = {"dtype": "float64"}
@@ -278,30 +226,23 @@ def fig06b() -> Rows:
     yield row("⊥SGD + StableMax, paper's form", STABLEMAX, heavy, **paper, **double)
 
 
-@experiment(
-    "5,000 of 10,000 epochs, one seed of five",
-    dataset=modular(0.3),
-    loss=SOFTMAX32,
-    epochs=Size(10_000, 5000),
-    log=((1000, 10), (END, 100)),
-)
+@experiment("5,000 of 10,000 epochs, one seed of five")
 def fig06c() -> Rows:
     """Weight decay trades loss for norm: a run name of the first public code."""
+    yield shared(dataset=modular(0.3), loss=SOFTMAX32, epochs=Size(10_000, 5000))
+    yield shared(log=((1000, 10), (END, 100)))
     charged = (Spec("l2", strength=5e-5),)
     yield row("AdamW, decay 1.0", optimizer=adamw(0.01, weight_decay=1.0))
     yield row("AdamW, explicit L2 5e-5", optimizer=adamw(0.01), penalties=charged)
 
 
-@experiment(
-    "4,000 of 10,000 epochs of SGD, one seed of five",
-    keep_dtype="float16",
-    keep_seeds=(42,),
-)
+@experiment("4,000 of 10,000 epochs of SGD, one seed of five")
 def fig07() -> Rows:
     """Paths over the loss surface; lr 1 and decay 2e-4 stand in the first public code.
 
     Seven checkpoints per arm, in half precision and of one seed: enough to draw a path.
     """
+    yield shared(keep_dtype="float16", keep_seeds=(42,))
     slow = {"epochs": Size(10_000, 4000), "log": ((1000, 20), (END, 50))}
     early = (600, 1400, 1800, 2200)
     slow["keep"] = Size((*early, 3500, 6000, END), (*early, END))
@@ -314,14 +255,7 @@ def fig07() -> Rows:
     yield row("⊥SGD, softmax", SOFTMAX64, **fast)
 
 
-@experiment(
-    "10,000 of 20,000 epochs, intervention at 4,000, one seed of five",
-    dataset=modular(0.6),
-    loss=EXACT64,
-    optimizer=adamw(1e-3, eps=1e-30),
-    epochs=Size(20_000, 10_000),
-    log=100,
-)
+@experiment("10,000 of 20,000 epochs, intervention at 4,000, one seed of five")
 def fig08() -> Rows:
     """Collapse forced from epoch 6000 on: by the paper's zero, and by a detached logit.
 
@@ -329,6 +263,8 @@ def fig08() -> Rows:
     never released; the exact one stands in for it, once with weights and moments in
     float64 as well, where the smallest float32 number is no limit.
     """
+    yield shared(dataset=modular(0.6), loss=EXACT64, optimizer=adamw(1e-3, eps=1e-30))
+    yield shared(epochs=Size(20_000, 10_000), log=100)
     start, tiny = Size(6000, 4000), adamw(1e-3, eps=1e-150)
     yield row("baseline")
     yield row("correct logit times 0", later_loss=(start, ZEROED))
@@ -341,67 +277,54 @@ def unit(lr: float) -> Spec:
     return sgd(round(0.0045 * lr, 6))
 
 
-CONSTANT = {
-    "epochs": Size(10_000, 4000),
-    "log": Size(100, 40),
-    "wrappers": (Spec("gradient_norm_schedule"),),
-}
+CONSTANT = {"epochs": Size(10_000, 4000), "log": Size(100, 40)}
+CONSTANT |= {"wrappers": (Spec("gradient_norm_schedule"),)}
 LONGER = "4,000 of 10,000 epochs with steps 2.5 times as long, one seed of five"
 
 
-@experiment(
-    LONGER,
-    dataset=modular(0.7),
-    loss=SOFTMAX64,
-    optimizer=Size(unit(3), unit(2.5 * 3)),
-    **CONSTANT,
-)
+@experiment(LONGER)
 def fig08sgd() -> Rows:
     """The other candidate for Figure 8: SGD of constant step length at 70 %.
 
     The run names of the last notebook have it, with "lr" 3 and the float64 softmax.
     """
+    yield shared(dataset=modular(0.7), loss=SOFTMAX64)
+    yield shared(optimizer=Size(unit(3), unit(2.5 * 3)), **CONSTANT)
     yield row("baseline")
     yield row("correct logit times 0", later_loss=(Size(6000, 2400), ZEROED))
 
 
-@experiment(f"70 % of the data only, {LONGER}", **CONSTANT)
+@experiment(f"70 % of the data only, {LONGER}")
 def fig09() -> Rows:
     """Figure 2 with SGD steps of constant length, 0.0045 times the released "lr".
 
     The run names have "lr" 3 at 40 %, which turned out too slow; 4 is run there too.
     """
+    yield shared(**CONSTANT)
     yield from precisions("40%", 0.4, unit(3), only="paper")
     yield from precisions("60%", 0.6, unit(4), only="paper")
     yield from precisions("70%", 0.7, Size(unit(4), unit(2.5 * 4)))
     yield from precisions("40%, lr 4", 0.4, unit(4), only="paper")
 
 
-@experiment(
-    "5,000 of 20,000 epochs, one seed of five",
-    dataset=modular(0.3),
-    loss=SOFTMAX32,
-    epochs=Size(20_000, 5000),
-    log=((1000, 20), (END, 100)),
-    observables=("core", "collapse", "gradients"),
-)
+@experiment("5,000 of 20,000 epochs, one seed of five")
 def fig10() -> Rows:
     """Plain gradient descent: how many updates are too small to change their weight."""
+    yield shared(dataset=modular(0.3), loss=SOFTMAX32, epochs=Size(20_000, 5000))
+    yield shared(log=((1000, 20), (END, 100)))
+    yield shared(observables=("core", "collapse", "gradients"))
     yield row("momentum 0", optimizer=sgd(20.0, momentum=0.0))
     yield row("momentum 0.8", optimizer=sgd(20.0, momentum=0.8))
 
 
 @experiment(
     "p = 59 with 70 % of the table, 40,000 of 80,000 epochs, one penalty strength, one "
-    "seed of five",
-    **SHARED,
-    optimizer=adamw(0.01, beta2=0.999),
-    epochs=Size(80_000, 40_000),
-    log=((1000, 20), (END, 100)),
-    stop=0.995,
+    "seed of five"
 )
 def fig11() -> Rows:
     """Logit-norm penalty and Taylor softmax; the StableMax curve is fig04left's."""
+    yield shared(**SHARED, epochs=Size(80_000, 40_000), stop=0.995)
+    yield shared(log=((1000, 20), (END, 100)))
     for strength in (1e-4, 1e-3, 1e-2, 1e-1):
         charged = (Spec("logit_norm", strength=strength),)
         only = "" if strength == 1e-2 else "paper"
@@ -413,12 +336,7 @@ def fig11() -> Rows:
         yield row(name, taylor)
 
 
-@experiment(
-    "1,000 of 10,000 epochs, three of six scales, one seed of five",
-    epochs=Size(10_000, 1000),
-    log=((200, 2), (1000, 10), (END, 50)),
-    stop=0.99,
-)
+@experiment("1,000 of 10,000 epochs, three of six scales, one seed of five")
 def fig13() -> Rows:
     """Logits times alpha, learning rate over alpha^2, on three networks and losses.
 
@@ -426,6 +344,8 @@ def fig13() -> Rows:
     learning rate kept as well, and one with SGD, which feels it. Two layers with MSE do
     not fit at learning rate 0.01.
     """
+    yield shared(epochs=Size(10_000, 1000), log=((200, 2), (1000, 10), (END, 50)))
+    yield shared(stop=0.99)
     for panel, layers, loss, rule, lr, power in (
         ("MSE, 1 layer", 1, SQUARED, adamw, 0.01, 2),
         ("MSE, 1 layer, lr kept", 1, SQUARED, adamw, 0.01, 0),
@@ -434,28 +354,19 @@ def fig13() -> Rows:
         ("MSE, 1 layer, SGD", 1, SQUARED, partial(sgd, momentum=0.9), 100.0, 2),
     ):
         for alpha in (0.25, 0.5, 1.0, 2.0, 4.0, 10.0):
+            how = {"alpha": alpha, "model": mlp(layers=layers)}
+            how |= {} if alpha in (0.25, 1, 4) else {"only": "paper"}
             if power or alpha != 1:  # else the same as with the learning rate divided
-                yield row(
-                    f"{panel}, alpha {alpha:g}",
-                    loss,
-                    rule(lr / alpha**power),
-                    model=mlp(layers=layers),
-                    alpha=alpha,
-                    only="" if alpha in (0.25, 1, 4) else "paper",
-                )
+                name = f"{panel}, alpha {alpha:g}"
+                yield row(name, loss, rule(lr / alpha**power), **how)
 
 
-@experiment(
-    "20,000 of 100,000 epochs, one seed of five",
-    dataset=Spec("mnist", train_samples=200),
-    model=Spec("mlp", classes=10, features=784, widths=(200, 200)),
-    loss=SOFTMAX32,
-    epochs=Size(100_000, 20_000),
-    log=((1000, 50), (END, 500)),
-    init_scale=100.0,
-)
+@experiment("20,000 of 100,000 epochs, one seed of five")
 def fig14() -> Rows:
     """MNIST with all weights times 100, without and with weight decay."""
+    yield shared(dataset=Spec("mnist", train_samples=200))
+    yield shared(model=Spec("mlp", classes=10, features=784, widths=(200, 200)))
+    yield shared(loss=SOFTMAX32, epochs=Size(100_000, 20_000), init_scale=100.0)
     for name, decay in (("no decay", 0.0), ("decay 0.1", 0.1), ("decay 1", 1.0)):
         yield row(name, optimizer=adamw(1e-3, 0.999, 1e-8, weight_decay=decay))
 
@@ -473,30 +384,25 @@ def against_decay(lr: float, few: tuple[float, ...] = DECAYS, only: str = "") ->
     yield row(f"lr {lr:g}, ⊥AdamW", SOFTMAX32, rule, wrappers=PERP, only=only)
 
 
-@experiment("one learning rate, one seed of five", epochs=1000, log=5)
+@experiment("one learning rate, one seed of five")
 def fig15() -> Rows:
     """Weight decay against ⊥AdamW at two learning rates: the claim depends on it."""
+    yield shared(epochs=1000, log=5)
     yield from against_decay(0.05)
     yield from against_decay(0.01, only="paper")
 
 
-@experiment(
-    "2,000 of 5,000 epochs, one decay, one seed", epochs=Size(5000, 2000), log=25
-)
+@experiment("2,000 of 5,000 epochs, one decay, one seed")
 def fig15slow() -> Rows:
     """The same grid at the low learning rate that the author remembers."""
+    yield shared(epochs=Size(5000, 2000), log=25)
     yield from against_decay(1e-3, few=(8.0,))
 
 
-@experiment(
-    "p = 59 with 70 % of the table, 20,000 of 80,000 epochs, one seed of five",
-    **SHARED,
-    optimizer=adamw(0.01, beta2=0.999),
-    epochs=Size(80_000, 20_000),
-    log=((1000, 50), (END, 500)),
-)
+@experiment("p = 59 with 70 % of the table, 20,000 of 80,000 epochs, one seed of five")
 def fig16() -> Rows:
     """Temperature 1e5 (as a logit scale of 1e-5) and label smoothing 0.2."""
+    yield shared(**SHARED, epochs=Size(80_000, 20_000))
     smooth = Spec("softmax_cross_entropy", dtype="float32", smoothing=0.2)
     yield row("temperature 1", SOFTMAX32)
     yield row("temperature 1e5", SOFTMAX32, alpha=1e-5)
@@ -506,97 +412,75 @@ def fig16() -> Rows:
 # Table 1 and Figure 17: training in batches. An "epoch" of these arms is one step.
 
 
-def resnet(classes: int | Size) -> Spec:
-    return Spec("resnet18", classes=classes, stem="imagenet", width=64)
-
-
-VISION = {
-    "optimizer": sgd(0.1, momentum=0.9, weight_decay=1e-4),  # rate and batches are ours
-    "observables": ("core", "collapse"),
-    "eval_batch": 500,
-}
-# 100 passes of 390 steps, or 10 of 39
-CIFAR = VISION | {
-    "epochs": Size(100 * 390, 10 * 39),
-    "log": Size(390, 2 * 39),
-    "batch_size": 128,
-    "schedule": Spec("staircase", every=Size(30 * 390, 3 * 39)),
-    "augment": Spec("crop_flip", size=32, padding=4),
-}
 TENTH = (
     "5,000 of 50,000 training images, 10 of 100 passes (390 of 39,000 steps), 5,000 of "
     "10,000 test images, one seed of five"
 )
 
 
-def cifar(name: str) -> Size:
-    few = {"train_samples": 5000, "test_samples": 5000}
-    return Size(Spec(name, normalised=True), Spec(name, normalised=True, **few))
-
-
-@experiment(TENTH, dataset=cifar("cifar10"), model=resnet(10), **CIFAR)
-def tab01vision() -> Rows:
-    """CIFAR-10, with the stem that explains the accuracy the paper prints."""
+def residual(classes: int | Size) -> Rows:
+    """ResNet-18 with the three methods; learning rate 0.1 and batches are ours."""
+    model = Spec("resnet18", classes=classes, stem="imagenet", width=64)
+    yield shared(model=model, optimizer=sgd(0.1, momentum=0.9, weight_decay=1e-4))
+    yield shared(observables=("core", "collapse"), eval_batch=500)
     yield row("Softmax CE", SOFTMAX32)
     yield row("StableMax CE", STABLEMAX)
     yield row("⊥Grad", SOFTMAX32, wrappers=PERP)
 
 
-@experiment(TENTH, dataset=cifar("cifar100"), model=resnet(100), **CIFAR)
+def cifar(name: str, classes: int) -> Rows:
+    """100 passes of 390 steps over 50,000 images, or 10 of 39 over a tenth."""
+    few = {"train_samples": 5000, "test_samples": 5000}
+    data = Size(Spec(name, normalised=True), Spec(name, normalised=True, **few))
+    yield shared(dataset=data, augment=Spec("crop_flip", size=32, padding=4))
+    yield shared(schedule=Spec("staircase", every=Size(30 * 390, 3 * 39)))
+    yield shared(epochs=Size(39_000, 390), log=Size(390, 2 * 39), batch_size=128)
+    yield from residual(classes)
+
+
+@experiment(TENTH)
+def tab01vision() -> Rows:
+    """CIFAR-10, with the stem that explains the accuracy the paper prints."""
+    yield from cifar("cifar10", 10)
+
+
+@experiment(TENTH)
 def tab01cifar100() -> Rows:
     """CIFAR-100."""
-    return tab01vision()
+    yield from cifar("cifar100", 100)
 
 
 @experiment(
-    "1 of 100 passes, 100 of 1,000 classes, one seed of three",
-    seeds=Size(3, 1),
-    dataset=Spec("image_folder", corpus=Size("imagenet", "imagenet-100")),
-    model=resnet(Size(1000, 100)),
-    epochs=Size(100 * 5004, 500),
-    log=Size(5004, 2 * 500),
-    batch_size=256,
-    schedule=Spec("staircase", every=Size(30 * 5004, 500)),
-    augment=Spec("crop_flip", size=224, padding=0),
-    **VISION,
+    "1 of 100 passes, 100 of 1,000 classes, one seed of three", seeds=Size(3, 1)
 )
 def tab01imagenet() -> Rows:
     """ImageNet-1k, from a folder of images; at laptop scale one of 100 classes."""
-    return tab01vision()
+    data = Spec("image_folder", corpus=Size("imagenet", "imagenet-100"))
+    yield shared(dataset=data, augment=Spec("crop_flip", size=224, padding=0))
+    yield shared(schedule=Spec("staircase", every=Size(30 * 5004, 500)))
+    yield shared(epochs=Size(500_400, 500), log=Size(5004, 2 * 500), batch_size=256)
+    yield from residual(Size(1000, 100))
 
 
 @experiment(
     "WikiText-2 for WikiText-103, 4 layers of width 128 for 12 of 768, the first 4,096 "
     "of 50,257 tokens, blocks of 128 for 512, 160 steps for 14,400, one seed of three",
     seeds=Size(3, 1),
-    dataset=Size(
-        Spec("wikitext", corpus="wikitext-103-raw", block=512),
-        Spec("wikitext", block=128, vocabulary=4096, test_blocks=192),
-    ),
-    optimizer=adamw(5e-4, beta2=0.999, eps=1e-8, weight_decay=0.01),
-    schedule=Spec("cosine", warmup=Size(1000, 11)),
-    epochs=Size(14_400, 160),
-    log=Size(240, 40),
-    batch_size=16,
-    eval_batch=Size(16, 32),
-    observables=("core", "top5", "collapse"),
 )
 def tab01language() -> Rows:
     """GPT-2; the warm-up keeps its share of the steps where there are fewer."""
-
-    def gpt2(attention: str = "softmax") -> Spec:
-        return Spec(
-            "gpt2",
-            vocabulary=Size(50_257, 4096),
-            positions=Size(1024, 128),
-            width=Size(768, 128),
-            heads=Size(12, 4),
-            depth=Size(12, 4),
-            dropout=0.1,
-            attention=attention,
-        )
-
-    yield row("Softmax CE", SOFTMAX32, model=gpt2())
-    yield row("StableMax CE", STABLEMAX, model=gpt2())
-    yield row("⊥Grad", SOFTMAX32, model=gpt2(), wrappers=PERP)
-    yield row("StableMax attention", SOFTMAX32, model=gpt2("stablemax"))
+    whole = Spec("wikitext", corpus="wikitext-103-raw", block=512)
+    small = Spec("wikitext", block=128, vocabulary=4096, test_blocks=192)
+    yield shared(dataset=Size(whole, small))
+    yield shared(optimizer=adamw(5e-4, beta2=0.999, eps=1e-8, weight_decay=0.01))
+    yield shared(schedule=Spec("cosine", warmup=Size(1000, 11)))
+    yield shared(epochs=Size(14_400, 160), log=Size(240, 40), batch_size=16)
+    yield shared(eval_batch=Size(16, 32), observables=("core", "top5", "collapse"))
+    size = {"vocabulary": Size(50_257, 4096), "positions": Size(1024, 128)}
+    size |= {"width": Size(768, 128), "heads": Size(12, 4), "depth": Size(12, 4)}
+    plain = Spec("gpt2", **size, dropout=0.1, attention="softmax")
+    stable = Spec("gpt2", **size, dropout=0.1, attention="stablemax")
+    yield row("Softmax CE", SOFTMAX32, model=plain)
+    yield row("StableMax CE", STABLEMAX, model=plain)
+    yield row("⊥Grad", SOFTMAX32, model=plain, wrappers=PERP)
+    yield row("StableMax attention", SOFTMAX32, model=stable)

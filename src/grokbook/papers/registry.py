@@ -1,10 +1,13 @@
 """How a paper's experiments are written down: an arm is a row, a scale a value in it.
 
-@experiment("2,000 of 20,000 epochs", epochs=Size(20_000, 2_000), log=100)
-def fig99() -> Rows:
-    '''Two losses.'''
-    yield row("softmax", SOFTMAX, adamw(1e-3))
-    yield row("StableMax", STABLEMAX, adamw(1e-3))
+    @experiment("2,000 of 20,000 epochs, one seed of five")
+    def fig99() -> Rows:
+        '''Two losses.'''
+        yield shared(optimizer=adamw(1e-3), epochs=Size(20_000, 2_000), log=50)
+        yield row("softmax", SOFTMAX)
+        yield row("StableMax", STABLEMAX)
+
+There is a third scale, smoke, which ``shrink`` makes of the laptop's values.
 """
 
 from collections.abc import Callable, Iterator
@@ -32,18 +35,23 @@ class Size:
 
 def row(
     name: str | Size,
-    loss: Spec | None = None,
+    loss: Spec | Size | None = None,
     optimizer: Spec | Size | None = None,
     *,
     only: str = "",
     **settings: Any,
 ) -> dict[str, Any]:
-    """An arm: what it has beside, or instead of, what its experiment gives to all.
+    """An arm: what it has beside, or instead of, what all share.
 
     ``only``: the scale that alone has this arm, if it is not at both.
     """
     given = {"loss": loss, "optimizer": optimizer, "only": only}
     return {"name": name} | {k: v for k, v in given.items() if v} | settings
+
+
+def shared(**settings: Any) -> dict[str, Any]:
+    """What all arms that follow have unless they say otherwise."""
+    return settings
 
 
 def at(scale: str, value: Any, end: int | None = None) -> Any:
@@ -59,26 +67,74 @@ def at(scale: str, value: Any, end: int | None = None) -> Any:
     return value
 
 
+class Registry(dict[str, Callable[[str], Experiment]]):
+    """Experiments of one paper by name, filled by its decorator.
+
+    ``count``: with how many of the ``seeds`` an arm is trained, unless its experiment
+    says otherwise; ``settings``: what all arms of the paper share.
+    """
+
+    def __init__(self, paper: str, seeds: tuple[int, ...], count: Size, **settings):
+        super().__init__()
+        self.paper, self.seeds, self.count = paper, seeds, count
+        self.settings = settings
+
+    def experiment(self, reduced: str, *, seeds: Size | None = None) -> Callable:
+        """Decorate a function that yields the rows of one record.
+
+        ``reduced`` says in words what laptop scale leaves out. A smoke test has the
+        arms of both scales, made tiny, with two seeds.
+        """
+
+        def register(rows: Callable[[], Rows]) -> Callable[[], Rows]:
+            def make(scale: str) -> Experiment:
+                number = 2 if scale == "smoke" else at(scale, seeds or self.count)
+                return Experiment(
+                    f"{self.paper}/{rows.__name__}",
+                    scale,
+                    tuple(_arms(scale, self.settings, rows())),
+                    self.seeds[:number],
+                    reduced if scale == "laptop" else "",
+                )
+
+            self[rows.__name__] = make
+            return rows
+
+        return register
+
+
+def _arms(scale: str, settings: dict[str, Any], rows: Rows) -> Iterator[Arm]:
+    for one in rows:
+        if "name" not in one:
+            settings = settings | one
+        elif scale in ("smoke", one.get("only", scale)):
+            values = settings | one
+            values.pop("only", None)
+            end = at(scale, values["epochs"])
+            arm = Arm(**{key: at(scale, value, end) for key, value in values.items()})
+            yield shrink(arm) if scale == "smoke" else arm
+
+
 def shrink(arm: Arm) -> Arm:
     """A smoke test of an arm: the same in a fraction of a second, and for no verdict.
 
-    Six epochs, few rows, a narrow network; codes of numbers keep p, which sets their
-    length, and classes and tokens that are counted from p follow it.
+    Six epochs, few rows, a narrow network; classes and tokens that are counted from p
+    follow it, but where numbers are codes p stays, since it sets their length.
     """
-    data, encoded = arm.dataset.options, "encoding" in arm.dataset.options
-    p = 0 if encoded else data.get("p", 0)
-
-    def tiny(spec: Spec) -> Spec:
-        return Spec(spec.name, **{k: small(k, v) for k, v in spec.options.items()})
+    coded = "encoding" in arm.dataset.options
+    p = 0 if coded else arm.dataset.options.get("p", 0)
 
     def small(name: str, value: Any) -> Any:
-        if name not in {*TINY, "classes"} or (name == "p" and encoded):
+        if p and name in ("classes", "vocabulary"):
+            return value - p + TINY["p"]
+        if name not in TINY or (name == "p" and coded):
             return value
         if isinstance(value, tuple):
             return tuple(min(one, TINY[name]) for one in value)
-        if p and name in ("classes", "vocabulary"):
-            return value - p + TINY["p"]
-        return min(value, TINY.get(name, value))
+        return min(value, TINY[name])
+
+    def tiny(spec: Spec) -> Spec:
+        return Spec(spec.name, **{k: small(k, v) for k, v in spec.options.items()})
 
     return replace(
         arm,
@@ -93,56 +149,3 @@ def shrink(arm: Arm) -> Arm:
         batch_size=arm.batch_size and 4,
         eval_batch=arm.eval_batch and 4,
     )
-
-
-class Registry(dict[str, Callable[[str], Experiment]]):
-    """Experiments of one paper by name, filled by its decorator.
-
-    ``count``: with how many of the ``seeds`` an arm is trained unless its experiment
-    says otherwise; ``settings``: what all arms have unless they say otherwise.
-    """
-
-    def __init__(self, paper: str, seeds: tuple[int, ...], count: Size, **settings):
-        super().__init__()
-        self.paper, self.seeds, self.count, self.settings = (
-            paper,
-            seeds,
-            count,
-            settings,
-        )
-
-    def experiment(self, reduced: str, *, seeds: Size | None = None, **settings):
-        """Decorate a function that yields the rows of one record.
-
-        ``reduced`` says in words what laptop scale leaves out. A smoke test has every
-        arm of both scales, made tiny, with two seeds.
-        """
-        count, settings = seeds or self.count, self.settings | settings
-
-        def register(rows: Callable[[], Rows]) -> Callable[[], Rows]:
-            def make(scale: str) -> Experiment:
-                every = [settings | one for one in rows()]
-                arms = [
-                    _arm(scale, one)
-                    for one in every
-                    if scale in ("smoke", one.get("only", scale))
-                ]
-                number = 2 if scale == "smoke" else at(scale, count)
-                return Experiment(
-                    f"{self.paper}/{rows.__name__}",
-                    scale,
-                    tuple(arms),
-                    self.seeds[:number],
-                    reduced if scale == "laptop" else "",
-                )
-
-            self[rows.__name__] = make
-            return rows
-
-        return register
-
-
-def _arm(scale: str, settings: dict[str, Any]) -> Arm:
-    end = at(scale, settings["epochs"])
-    values = {k: at(scale, v, end) for k, v in settings.items() if k != "only"}
-    return shrink(Arm(**values)) if scale == "smoke" else Arm(**values)

@@ -7,7 +7,7 @@ written"). One seed sets both the split and the start; the five are the authors'
 """
 
 from grokbook.experiment import Spec
-from grokbook.papers.registry import END, Registry, Rows, Size, at, row
+from grokbook.papers.registry import END, Registry, Rows, Size, at, row, shared
 
 # Where a norm sits; the names are the paper's (Table 1), M+A^v only in the logs.
 NORMS = {
@@ -65,42 +65,29 @@ def network(scale: str, norms: tuple[str, ...], **options) -> Spec:
 
 
 def transformer(norms: tuple[str, ...] = (), width: int = 128, **options) -> Spec:
-    return Spec(
-        "transformer",
-        classes=Size(114, 38),
-        vocabulary=Size(114, 38),
-        positions=3,
-        norms=norms,
-        norm_eps=0.0,
-        mlp_bias=True,
-        initialisation="lecun",
-        width=width,
-        **{"hidden": (4 * width,), "activation": "gelu"} | options,
-    )
+    tokens = {"classes": Size(114, 38), "vocabulary": Size(114, 38), "positions": 3}
+    how = {"norms": norms, "norm_eps": 0.0, "mlp_bias": True, "initialisation": "lecun"}
+    how |= {"width": width, "hidden": (4 * width,), "activation": "gelu"} | options
+    return Spec("transformer", **tokens, **how)
 
 
 def adamw(lr: float = 1e-3, weight_decay: float = 1.0) -> Spec:
     return Spec("adamw", lr=lr, betas=(0.9, 0.98), eps=1e-8, weight_decay=weight_decay)
 
 
+ADDITION = {"p": Size(113, 37), "train_fraction": Size(0.3, 0.5), "equals": True}
+COMMON = {
+    "dataset": Spec("modular", **ADDITION, shuffle="python"),
+    "model": transformer(),
+    "loss": Spec("softmax_cross_entropy", dtype="float64"),
+    "optimizer": adamw(),
+    "epochs": Size(10_000, 5000),
+    "log": ((10, 1), (2000, 10), (END, 20)),
+    "observables": ("core", "update"),
+    "rarely": (200, ("norms", "fourier", "attention", "scale_free", "spectrum")),
+}
 EXPERIMENTS = Registry(
-    "singh2026",
-    seeds=(456, 789, 111, 222, 333),
-    count=Size(5, 3),
-    dataset=Spec(
-        "modular",
-        p=Size(113, 37),
-        train_fraction=Size(0.3, 0.5),
-        equals=True,
-        shuffle="python",
-    ),
-    model=transformer(),
-    loss=Spec("softmax_cross_entropy", dtype="float64"),
-    optimizer=adamw(),
-    epochs=Size(10_000, 5000),
-    log=((10, 1), (2000, 10), (END, 20)),
-    observables=("core", "update"),
-    rarely=(200, ("norms", "fourier", "attention", "scale_free", "spectrum")),
+    "singh2026", (456, 789, 111, 222, 333), count=Size(5, 3), **COMMON
 )
 experiment = EXPERIMENTS.experiment
 SMALL = (
@@ -178,9 +165,10 @@ def fig07() -> Rows:
         yield row(f"{name}, RMSNorm", model=transformer(NORMS[name], norm="rms"))
 
 
-@experiment(SMALL, rarely=(200, ("norms", "fourier")))
+@experiment(SMALL)
 def fig08() -> Rows:
     """Three layers of half the width."""
+    yield shared(rarely=(200, ("norms", "fourier")))
     for name in HEADLINE:
         model = transformer(NORMS[name], width=64, depth=3)
         yield row(f"{name}, three layers", model=model)
