@@ -417,6 +417,7 @@ def test_an_average_does_not_see_how_often_was_logged():
     late = table([0, 0, 1], [0, NONE, 1], [NONE, 5, NONE], epochs=[0, 50, 100])
     assert same(evidence.average(late), 0.25, 0.5, NONE)
     assert same(evidence.average(table([7, 7], epochs=[50, 60])), 7)
+    assert same(evidence.area(late), 25, 50, 0)
 
 
 def test_the_power_of_time_is_that_of_a_line_through_logarithms():

@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Liu et al. 2026 · Figure 12]{.kicker} A small vision transformer has slingshots with its loss in float32 and in float64, but only in float32 do its two means become nearly opposite
 
@@ -20,130 +12,50 @@ import math
 
 import numpy as np
 import torch
-from pandas import Series
 from torch.nn.functional import batch_norm, layer_norm
 
 from grokbook import claims, evidence, metrics, plots, tables
 from grokbook.evidence import Run, told
-from grokbook.papers import liu2026
 
 plots.use_style()
-record = evidence.record(
-    "liu2026/fig12", scale=scale, retrain=retrain, device=device, arms=("float32",)
-)
+page = evidence.Page("liu2026/fig12", scale, retrain, device)
+record = page.record(arms=("float32",))
 single = Run(record, "float32", "float32", plots.COLOUR["ViT"])
 exact = Run(record, "float64 loss", "float64 loss", plots.COLOUR["float64 loss"])
-runs = (single, exact)
-there = [run for run in runs if run.seeds]
-epochs, images = single.settings.epochs, single.settings.dataset.options["train_samples"]
-MASS, COLLAPSED, HEAD = "residual_mass", "collapsed", "head_norm"
-late, early = (
-    {run: evidence.bursts(run, late=kind) for run in runs}
-    for kind in (True, False)
-)
-slingshots = {run: evidence.counted(late[run]) for run in runs}
+runs, epochs = (single, exact), single.settings.epochs
+MASS, COLLAPSED, HEAD, COSINE = "residual_mass", "collapsed", "head_norm", "mean_cosine"
+late, early = ({run: evidence.bursts(run, late=kind) for run in runs} for kind in (True, False))
+count = {run: evidence.counted(late[run]) for run in runs}
 first = evidence.earliest(late[single])
-
-
-def end(seed):
-    """The first slingshot of a seed in float32, or the end of its training."""
-    return min([*late[single][seed], epochs])
-
-
-def falling(length=200):
-    """d ln ε / d ln t in the ``length`` epochs before `end` (or its last 30 %), a line."""
-    found = {}
-    for seed, mass in single.series(MASS).items():
-        last, came = end(seed), late[single][seed]
-        part = mass.dropna().loc[max(1, last - length if came else 0.7 * last) : last]
-        part = part.drop(index=came, errors="ignore").clip(lower=1e-300)
-        enough = len(part) > 1
-        line = np.polyfit(np.log(part.index), np.log(part), 1) if enough else [math.nan]
-        found[seed] = float(line[0])
-    return Series(found, dtype=float)
-
-
-def turned(column):
-    """Change while samples collapse, up to the last look before `end`.
-
-    From the last look with less than 10 % of them collapsed.
-    """
-    found = {}
-    for seed, share in single.series(COLLAPSED).items():
-        share = share.dropna().loc[: end(seed) - 1]
-        values, few = single.series(column)[seed], share.index[share < 0.1]
-        found[seed] = values[share.index[-1]] - values[few[-1]]
-    return Series(found, dtype=float)
-
-
-def level(length=200):
-    """The residual mass at the last look before `end` over that ``length`` epochs earlier."""
-    found = {}
-    for seed, mass in single.series(MASS).items():
-        part = mass.dropna().loc[max(1, end(seed) - length) : end(seed) - 1]
-        found[seed] = part.iloc[-1] / part.iloc[0] if len(part) else math.nan
-    return Series(found, dtype=float).dropna()
-
-
-CAPTION, MEANS = "Figure 12, caption", "Appendix B.2.4"
-sheet = claims.Sheet("liu2026/fig12")
-sheet.claim(
-    single,
-    f"float32: at least one slingshot in {epochs:,} epochs",
-    "Slingshot in ViT on CIFAR-10.",
-    slingshots[single],
-    where=CAPTION,
-    at_least=1,
-    main=True,
-)
-also = {
-    "again": (single, slingshots[single]),
-    "float64 loss": (exact, evidence.tested(slingshots[exact], slingshots[single])),
-    "no inflation": (
-        exact,
-        evidence.tested(evidence.inflated(exact), evidence.inflated(single)),
-    ),
-}
-for name, (run, value) in also.items():
-    sheet.claim(run, value=value, **liu2026.CLAIMS[name])
-sheet.claim(
-    single,
-    "float32: shows inflation, in spite of the layer norm (1 if it does)",
-    "it does not prevent the collective alignment of features towards a common direction",
-    evidence.inflated(single),
-    where=MEANS,
-    at_least=1,
-)
-sheet.claim(
-    single,
-    "ViT: in the 200 epochs before the first slingshot, ε falls more slowly than 1/t",
-    "before the loss spike occurs, ε decreases slowly or stays nearly constant",
-    falling(),
-    where="Section 3",
-    above=-1,
-    show="{:.2f}",
-)
-words = "ViT: training accuracy is 100 % (epoch)"
-sheet.extra(single, words, evidence.fitted(single, accuracy=1.0))
-words = "ViT: half of the samples have collapsed (epoch)"
-sheet.extra(single, words, evidence.settled(single))
-words = "ViT: largest share of collapsed samples"
-sheet.extra(single, words, single.largest(COLLAPSED), show="{:.1%}")
-sheet.extra(single, "ViT: first slingshot (epoch)", first)
+end = first.clip(upper=epochs)  # the first slingshot, or the end of training
+before = (first - 1).clip(upper=epochs)
+since = (end - 200).where(first < math.inf, 0.7 * end)
+falling = evidence.power(single.series(MASS, since=since, until=before))
+looks = single.series(MASS, since=end - 200, until=end - 1)
+level = looks.ffill().iloc[-1] / looks.bfill().iloc[0]
+few = single.series(COLLAPSED, until=end - 1) < 0.1
+turned = single.at(COSINE, end - 1) - single.at(COSINE, few.apply(lambda c: c[c].index[-1]))
 signs = evidence.inflation(single).fillna({"cosine": 0, "growth": 1, "logit": math.inf})
-for column, words in (
-    ("cosine", "ViT: lowest cosine of the means minus that with half collapsed"),
-    ("growth", "ViT: largest norm of W_G over that with half collapsed"),
-    ("logit", "ViT: lowest mean correct logit since then"),
-):
-    sheet.extra(single, words, signs[column], show="{:.2f}")
-words = "ViT: change of the cosine from less than 10 % collapsed to the first slingshot"
-sheet.extra(single, words, turned("mean_cosine"), show="{:+.2f}")
-for run in there:
-    words = f"ViT, {run.label}: bursts before a collapse"
-    sheet.extra(run, words, evidence.counted(early[run]))
-    words = f"ViT, {run.label}: norm of the head, the end over the start"
-    sheet.extra(run, words, run.last(HEAD) / run.at(HEAD, 0), show="{:.1f}")
+grown = {run: evidence.inflated(run) for run in runs}
+found = {
+    "spikes": (single, count[single]),
+    "again": (single, count[single]),
+    "float64 loss": (exact, evidence.tested(count[exact], count[single])),
+    "no inflation": (exact, evidence.tested(grown[exact], grown[single])),
+    "inflation": (single, grown[single]),
+    "falling": (single, falling),
+    "fitted": (single, single.fitted(accuracy=1.0)),
+    "settled": (single, evidence.settled(single)),
+    "collapsed": (single, single.largest(COLLAPSED)),
+    "first": (single, first),
+    "cosine-change": (single, signs["cosine"]),
+    "growth": (single, signs["growth"]),
+    "lowest-logit": (single, signs["logit"]),
+    "turned": (single, turned),
+    "early": {run.label: (run, evidence.counted(early[run])) for run in runs},
+    "head": {run.label: (run, run.last(HEAD) / run.at(HEAD, 0)) for run in runs},
+}
+sheet = claims.read(page.name, found, epochs=epochs)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -160,15 +72,14 @@ sheet.box()
 #|   and falls at each of them; before the first jump it is zero.
 #| fold: "Code: draw the figure"
 figure, (loss, share) = plots.panels(1, rows=2, height=2.1, sharex=True)
-for run in reversed(there):
+for run in (exact, single):
     plots.trace(loss, run)
     plots.curve(share, run, COLLAPSED, percent=True)
 plots.mark(loss, late[single][single.seeds[0]][:1], color=plots.GREY)
 loss.set(xlabel="", ylim=(5e-10, 1e3), yticks=[1e-8, 1e-4, 1])
 share.set(xlabel="epoch", ylabel="collapsed (%)", ylim=(-3, 103), xlim=(0, epochs))
 plots.thousands(share)
-if len(there) > 1:
-    loss.legend(loc="upper right")
+loss.legend(loc="upper right")
 plots.letter([loss, share], ["training loss", "collapsed samples"])
 plots.show(figure)
 
@@ -176,34 +87,30 @@ plots.show(figure)
 # ## What to see
 
 # %% tags=["remove-input"]
-control = "* **The loss in float64** is not run yet."
-if exact.seeds:
-    control = f"""* **With the loss in float64** {int((slingshots[exact] > 0).sum())} of
-  {len(exact.seeds)} seeds have a slingshot. The cosine ends at
-  {told(exact.last("mean_cosine"), "{:.2f}")}, and at
-  {told(single.last("mean_cosine"), "{:.2f}")} in float32."""
+spiking = {run: f"{(count[run] > 0).sum()} of {len(run.seeds)} seeds" for run in runs}
 tables.prose(f"""
 The vision transformer (ViT) cuts an image into squares and reads them like words. Of it we
-have n = {len(single.seeds)} at {record.scale} scale, on {images:,} images; several seeds are
+have n = {len(single.seeds)} at {record.scale} scale, on {single.settings.dataset.options["train_samples"]:,} images; several seeds are
 given as median and range.
 
-* **It fits** by epoch {told(evidence.fitted(single, accuracy=1.0))}. Half of the samples
-  have {{term}}`collapsed <softmax collapse>` by epoch {told(evidence.settled(single))}, and
-  at most {told(single.largest(COLLAPSED), "{:.0%}")} at one look.
+* **It fits** by epoch {sheet.told("fitted")}. Half of the samples
+  have {{term}}`collapsed <softmax collapse>` by epoch {sheet.told("settled")}, and
+  at most {sheet.told("collapsed", "{:.0%}")} at one look.
 * **{{term}}`Slingshots <slingshot>`** in {epochs:,} epochs:
-  {told(slingshots[single])}, the first at epoch {told(first)}. Bursts while fewer than 40 %
-  had collapsed: {told(evidence.counted(early[single]))}.
+  {sheet.told("spikes")}, the first at epoch {sheet.told("first")}. Bursts while fewer than 40 %
+  had collapsed: {sheet.told("early float32")}.
 * **The two means turn as the samples collapse.** From less than 10 % collapsed to the last
   look before the first slingshot, the cosine of {{term}}`mean classifier` and
-  {{term}}`mean feature` falls by {told(-turned("mean_cosine"), "{:.2f}")}.
+  {{term}}`mean feature` falls by {told(-turned, "{:.2f}")}.
 * **{{term}}`Inflation <inflation>`** as this book counts it is there in
-  {int(evidence.inflated(single).sum())} of {len(single.seeds)} seeds. From half collapsed on,
+  {grown[single].sum():.0f} of {len(single.seeds)} seeds. From half collapsed on,
   the cosine falls by {told(-signs["cosine"], "{:.2f}")}. The norm of the mean classifier grows
-  {told(signs["growth"], "{:.1f}")} times. The mean correct {{term}}`logit` stays above
-  {told(signs["logit"], "{:.1f}")}.
+  {sheet.told("growth", "{:.1f}")} times. The mean correct {{term}}`logit` stays above
+  {sheet.told("lowest-logit", "{:.1f}")}.
 * **{{term}}`Residual mass`.** In the 200 epochs before the first slingshot it goes with $t$
-  to the power {told(falling(), "{:.1f}")}. The paper's condition for one is a value near 0.
-{control}
+  to the power {sheet.told("falling", "{:.1f}")}. The paper's condition for one is a value near 0.
+* **With the loss in float64** {spiking[exact]} have a slingshot. The cosine ends at
+  {told(exact.last(COSINE), "{:.2f}")}, and at {told(single.last(COSINE), "{:.2f}")} in float32.
 """)
 
 # %% [markdown]
@@ -254,8 +161,8 @@ for shift in (0, 1, 10):
 #|   residual mass falls steeply until each slingshot.
 #| fold: "Code: draw the signs of inflation"
 figure, (turn, size, mass) = plots.panels(3, height=3.3)
-for panel, column in ((turn, "mean_cosine"), (size, "head_mean_norm"), (mass, MASS)):
-    for run in reversed(there):
+for panel, column in ((turn, COSINE), (size, "head_mean_norm"), (mass, MASS)):
+    for run in (exact, single):
         plots.curve(panel, run, column)
     plots.mark(panel, list(first), color=plots.GREY)
 turn.set(xlabel="epoch", ylabel="cos($W_G$, $\\mu_G$)", ylim=(-1.05, 0.3))
@@ -267,8 +174,7 @@ mass.plot(times, 1e-4 * times[0] / times, color=plots.BLACK, ls=":")
 mass.text(times[0], 1.5e-6, "1 / t", ha="left")
 mass.set(xscale="log", yscale="log", xlabel="epoch", ylabel="residual mass ε")
 mass.set(xlim=(min(20, epochs / 10), epochs), ylim=(1e-8, 3))
-if len(there) > 1:
-    turn.legend(loc="upper right", frameon=True, framealpha=1, edgecolor="none")
+turn.legend(loc="upper right", frameon=True, framealpha=1, edgecolor="none")
 plots.letter([turn, size, mass], ["cosine", "mean classifier", "residual mass"])
 plots.show(figure)
 
@@ -280,23 +186,12 @@ plots.show(figure)
 # before the runs; the paper gives no numbers for this figure.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(record)
 
 # %% [markdown]
 # ## What was run
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's"
-paper = {"model": "ViT, about 10 million weights", "model.width": "256"}
-paper |= {"model.depth": "12", "model.heads": "8", "batch size": "2,048"}
-tables.settings(record, paper=liu2026.TABLE3 | paper)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms"
-tables.arms(record)
-
-# %% [markdown]
+#
 # There is no official code. What was inferred, and where the runs differ:
 #
 # 1. *Training images.* Their number is not stated. With batches of 2,048 the paper scale has
@@ -312,39 +207,33 @@ tables.arms(record)
 # ## Reading the result
 
 # %% tags=["remove-input"]
-here = record.scale != "paper"
-small = "on a network that is a sketch of the paper's" if here else "at the paper's size"
-between = evidence.difference(first, evidence.settled(single))
-alike = ""
-if exact.seeds:
-    came = ", ".join(f"{e:,}" for e in sorted(e for on in late[exact].values() for e in on))
-    alike = f"""**The control has them too.** With the loss in float64 no gradient of a correct class is
-lost, and {int((slingshots[exact] > 0).sum())} of {len(exact.seeds)} seeds have a slingshot all
-the same (epochs: {came or "none"}). So the first slingshot of this small network does
-not need a collapse; it may be of the early kind, with samples that happen to have large margins
-by then. What float32 adds is what comes after: a second slingshot in
-{int((slingshots[single] > 1).sum())} of {len(single.seeds)} seeds, and means that end nearly
-opposite: the two precisions turn together until the samples collapse."""
+came = sorted(epoch for onsets in late[exact].values() for epoch in onsets)
 tables.prose(f"""
-**Slingshots in a ViT** are as the paper says, {small}. Bursts
+**Slingshots in a ViT** are as the paper says, on a network that is a sketch of the paper's. Bursts
 before a collapse are of the early kind, which [Figure 6](fig06_two_instabilities.ipynb) is
 about.
 
 **The paper's path has little time here.** From the first look with half of the samples
-collapsed to the first slingshot {told(between)} epochs pass; looks are {single.settings.log}
+collapsed to the first slingshot {told(evidence.difference(first, evidence.settled(single)))} epochs pass; looks are {single.settings.log}
 epochs apart. The norm of $W_G$ hardly changes in them, see figure (b) above. The cosine had
-turned just before, by {told(-turned("mean_cosine"), "{:.2f}")} while the samples collapsed. This
+turned just before, by {told(-turned, "{:.2f}")} while the samples collapsed. This
 book's inflation asks for 0.3, but from half collapsed on. So the row that finds none speaks of
 the definition as much as of the network: one that begins earlier would see a turn. A missing
 gradient of the correct class needs no more time than Adam needs to forget. That is the other path of the
 [interventions](causes.ipynb), none of which was run on a ViT.
 
-**The residual mass** changes {told(level(), "{:.2g}")}-fold over the 200 epochs before the
+**The residual mass** changes {told(level, "{:.2g}")}-fold over the 200 epochs before the
 slingshot: it is nearly level in some seeds and falls tenfold in another. The power of $t$ is from
 the few looks of that time, and so from little. We read the paper's "slowly or nearly constant" as
 a slope above that of $1/t$; [Figure 2](fig02_mechanism.ipynb) asks the same of the other networks.
 
-{alike}
+**The control has them too.** With the loss in float64 no gradient of a correct class is
+lost, and {spiking[exact]} have a slingshot all
+the same (epochs: {", ".join(map(str, came))}). So the first slingshot of this small network does
+not need a collapse; it may be of the early kind, with samples that happen to have large margins
+by then. What float32 adds is what comes after: a second slingshot in
+{(count[single] > 1).sum()} of {len(single.seeds)} seeds, and means that end nearly
+opposite: the two precisions turn together until the samples collapse.
 """)
 
 # %% [markdown]
@@ -411,7 +300,3 @@ a slope above that of $1/t$; [Figure 2](fig02_mechanism.ipynb) asks the same of 
 # ```bash
 # make page PAGE=liu2026/fig12 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(record)

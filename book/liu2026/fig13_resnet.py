@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Liu et al. 2026 · Figure 13]{.kicker} A narrow ResNet-18 fits its images, collapses in float32, and has no slingshot in 2,000 epochs
 
@@ -19,137 +11,68 @@ device = "auto"
 import math
 
 import numpy as np
-from pandas import Series
 
 from grokbook import claims, evidence, plots, tables, theory
 from grokbook.evidence import Run, told
-from grokbook.papers import liu2026
 
 plots.use_style()
-page = {"scale": scale, "retrain": retrain, "device": device}
-record = evidence.record("liu2026/fig13", arms=("float32",), **page)
-other = evidence.record("liu2026/fig01", arms=("float32",), **page)
+page = evidence.Page("liu2026/fig13", scale, retrain, device)
+record, other = page.record(arms=("float32",)), page.record("fig01", arms=("float32",))
 single = Run(record, "float32", "ResNet-18", plots.COLOUR["ResNet-18"])
-exact = Run(record, "float64 loss", "float64 loss", plots.COLOUR["float64 loss"])
-plain = Run(record, "no batch norm", "no batch norm", plots.BLUE)
-slow = Run(record, "learning rate 1e-4", "learning rate 1e-4", plots.PURPLE)
-mlp = Run(other, "float32", "MLP", plots.COLOUR["MLP"])
-variants = (exact, plain, slow)
-there = [single, *(run for run in variants if run.seeds)]
-missing = [run.label for run in variants if not run.seeds]
-epochs = single.settings.epochs
-MASS, COLLAPSED, LEAST = "residual_mass", "collapsed", "smallest_margin"
+variants = [
+    Run(record, "float64 loss", "float64 loss", plots.COLOUR["float64 loss"]),
+    Run(record, "no batch norm", "no batch norm", plots.BLUE),
+    Run(record, "learning rate 1e-4", "learning rate 1e-4", plots.PURPLE),
+]
+mlp, epochs = Run(other, "float32", "MLP", plots.COLOUR["MLP"]), single.settings.epochs
+both, every = (single, mlp), (single, *variants, mlp)
+MASS, COLLAPSED, LEAST, COSINE = "residual_mass", "collapsed", "smallest_margin", "mean_cosine"
 MEAN = "head_mean_norm"
-late, early = (
-    {run: evidence.bursts(run, late=kind) for run in (*there, mlp)}
-    for kind in (True, False)
-)
-
-
-def end(run, seed):
-    """The first slingshot of a seed, or the end of its training."""
-    return min([*late[run][seed], run.settings.epochs])
-
-
-def before(run, column):
-    """A value at the last look before `end`, by seed."""
-    looks = run.series(column)
-    return Series({s: looks[s].dropna().loc[: end(run, s) - 1].iloc[-1] for s in looks})
-
-
-drifted = {run: run.at(MEAN, epochs) / run.at(MEAN, 0) for run in (single, mlp)}
+late = {run: evidence.bursts(run, late=True) for run in every}
+count = {run: evidence.counted(late[run]) for run in every}
+first = {run: evidence.earliest(late[run]) for run in both}
+end = {run: first[run].clip(upper=run.settings.epochs) for run in both}  # of what is quiet
+half = {run: evidence.settled(run) for run in both}
+drifted = {run: run.at(MEAN, epochs) / run.at(MEAN, 0) for run in both}
 
 
 def falling(run, length=200):
-    """d ln ε / d ln t, a fitted line: in the ``length`` epochs before a first slingshot.
+    """d ln ε / d ln t in the ``length`` epochs before a first slingshot.
 
     Without one, since half of the samples have collapsed; then the last 30 % if none did.
     """
-    found, half = {}, evidence.settled(run)
-    for seed, mass in run.series(MASS).items():
-        last = end(run, seed)
-        since = min(half[seed], 0.7 * last) if not late[run][seed] else last - length
-        part = mass.dropna().loc[max(1, since) : last]
-        part = part.drop(index=late[run][seed], errors="ignore").clip(lower=1e-300)
-        enough = len(part) > 1
-        line = np.polyfit(np.log(part.index), np.log(part), 1) if enough else [math.nan]
-        found[seed] = float(line[0])
-    return Series(found, dtype=float)
+    long = half[run].clip(upper=0.7 * end[run])
+    since = (end[run] - length).where(first[run] < math.inf, long)
+    until = (first[run] - 1).clip(upper=run.settings.epochs)
+    return evidence.power(run.series(MASS, since=since, until=until))
 
 
 def paced(run, classes=10):
     """ln of the growth at the pace of Theorem 7 from half collapsed to `end`, at Adam's largest step."""
     adam = run.settings.optimizer.options
-    eta, since, found = adam["lr"] / adam["eps"], evidence.settled(run), {}
-    for seed, mass in run.series(MASS).items():
-        part = mass.dropna().loc[since[seed] : end(run, seed)]
-        pace = np.log1p(eta * part / math.sqrt(classes))
-        found[seed] = float(np.trapezoid(pace, part.index)) if len(part) else 0.0
-    return Series(found, dtype=float)
+    mass = run.series(MASS, since=half[run], until=end[run])
+    return evidence.area(np.log1p(adam["lr"] / adam["eps"] * mass / math.sqrt(classes)))
 
 
-SECTION = "Section 3"
-sheet = claims.Sheet("liu2026/fig13", show="{:.2f}")
-sheet.claim(
-    single,
-    f"ResNet-18, float32: no slingshot in {epochs:,} epochs",
-    "No Slingshot in ResNet18 on CIFAR-10.",
-    evidence.counted(late[single]),
-    where="Figure 13, caption",
-    at_most=0,
-    show="{:.0f}",
-    main=True,
-)
-sheet.claim(
-    single,
-    "ResNet-18: at some look all samples have collapsed, so that one could come (share)",
-    "for each training sample, the correct-class logit becomes much larger than the other "
-    "logits",
-    single.largest(COLLAPSED),
-    where="Section 1",
-    at_least=1,
-    show="{:.1%}",
-)
-sheet.claim(
-    single,
-    "ResNet-18: from half collapsed on, ε falls at least as 1/t (d ln ε / d ln t at most -1)",
-    "ResNet18 appears to learn fast enough to escape this unstable region before the NFI "
-    "feedback loop becomes dominant.",
-    falling(single),
-    where=SECTION,
-    at_most=-1,
-)
-sheet.claim(
-    single,
-    "ResNet-18: no inflation (1 if there is)",
-    "NFI cannot develop into the exponential-growth regime, and Slingshot does not occur",
-    evidence.inflated(single),
-    where=SECTION,
-    at_most=0,
-    show="{:.0f}",
-)
-for run in there[1:]:
-    words = f"{run.label}: slingshots"
-    sheet.extra(run, words, evidence.counted(late[run]), show="{:.0f}")
-words = "ResNet-18: bursts before a collapse"
-sheet.extra(single, words, evidence.counted(early[single]), show="{:.0f}")
-words = "ResNet-18: training accuracy is 100 % (epoch)"
-sheet.extra(single, words, evidence.fitted(single, accuracy=1.0), show="{:,.0f}")
-for run in (single, mlp):
-    words = f"{run.label}: half of the samples have collapsed (epoch)"
-    sheet.extra(run, words, evidence.settled(run), show="{:,.0f}")
-words = "MLP: d ln ε / d ln t in the 200 epochs before its first slingshot"
-sheet.extra(mlp, words, falling(mlp))
-words = "MLP: the same in the last 50 of them"
-sheet.extra(mlp, words, falling(mlp, 50))
-for run, words in ((single, "ResNet-18, the end"), (mlp, "MLP, its first slingshot")):
-    words += ": smallest margin at the last look before"
-    sheet.extra(run, words, before(run, LEAST), show="{:.1f}")
-    words = f"{run.label}: norm of W_G at epoch {epochs:,} over the start"
-    sheet.extra(run, words, drifted[run])
-for run in (single, mlp):
-    words = f"{run.label}: ln of the growth at the pace of Theorem 7, at Adam's largest step"
-    sheet.extra(run, words, paced(run))
+found = {
+    "quiet": (single, count[single]),
+    "collapsed": (single, single.largest(COLLAPSED)),
+    "falling": (single, falling(single)),
+    "no-inflation": (single, evidence.inflated(single)),
+    "slingshots": {run.label: (run, count[run]) for run in variants},
+    "early": (single, evidence.counted(evidence.bursts(single, late=False))),
+    "fitted": (single, single.fitted(accuracy=1.0)),
+    "settled": {run.label: (run, half[run]) for run in both},
+    "falling-mlp": (mlp, falling(mlp)),
+    "falling-mlp-last": (mlp, falling(mlp, 50)),
+    "margin": {
+        "ResNet-18, the end": (single, single.at(LEAST, end[single] - 1)),
+        "MLP, its first slingshot": (mlp, mlp.at(LEAST, end[mlp] - 1)),
+    },
+    "drifted": {run.label: (run, drifted[run]) for run in both},
+    "paced": {run.label: (run, paced(run)) for run in both},
+}
+sheet = claims.read(page.name, found, epochs=epochs)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -184,25 +107,24 @@ plots.show(figure)
 # ## What to see
 
 # %% tags=["remove-input"]
+missing = ", ".join(run.label for run in variants if not run.seeds)
 tables.prose(f"""
 Of ResNet-18 we have n = {len(single.seeds)} at {record.scale} scale; several seeds are given
 as median and range.
 
 * **ResNet-18** (a) has fitted its images by epoch
-  {told(evidence.fitted(single, accuracy=1.0))}, and half of them have
-  {{term}}`collapsed <softmax collapse>` by epoch {told(evidence.settled(single))}. At most
-  {told(single.largest(COLLAPSED), "{:.0%}")} are collapsed at one look. Number of
-  {{term}}`slingshots <slingshot>` in {epochs:,} epochs:
-  {told(evidence.counted(late[single]))}.
+  {sheet.told("fitted")}, and half of them have
+  {{term}}`collapsed <softmax collapse>` by epoch {sheet.told("settled ResNet-18")}. At most
+  {sheet.told("collapsed", "{:.0%}")} are collapsed at one look. Number of
+  {{term}}`slingshots <slingshot>` in {epochs:,} epochs: {sheet.told("quiet")}.
 * **The MLP** (b) of [Figure 1](fig01_precision.ipynb) collapses by epoch
-  {told(evidence.settled(mlp))}. Its first slingshot comes at epoch
-  {told(evidence.earliest(late[mlp]))}.
+  {sheet.told("settled MLP")}. Its first slingshot comes at epoch {told(first[mlp])}.
 * **Residual mass** (c). From half collapsed on, the {{term}}`residual mass` of ResNet-18
-  goes with $t$ to the power {told(falling(single), "{:.1f}")}. That of the MLP goes with
-  {told(falling(mlp), "{:.1f}")} in the 200 epochs before its first slingshot, and with
-  {told(falling(mlp, 50), "{:.1f}")} in the last 50 of them. The paper needs a value below
+  goes with $t$ to the power {sheet.told("falling", "{:.1f}")}. That of the MLP goes with
+  {sheet.told("falling-mlp", "{:.1f}")} in the 200 epochs before its first slingshot, and with
+  {sheet.told("falling-mlp-last", "{:.1f}")} in the last 50 of them. The paper needs a value below
   -1 for the first network and one near 0 for the second.
-* **Not run yet:** {", ".join(missing) or "nothing"}.
+* **Not run yet:** {missing}.
 """)
 
 # %% [markdown]
@@ -256,15 +178,14 @@ for name, decay in decays.items():
 #|   classifier grows more than in the MLP, and the cosine comes nearer to minus one.
 #| fold: "Code: draw collapse and inflation"
 figure, (share, norm, turn) = plots.panels(3, height=3.3)
-for place, run in enumerate((*there, mlp)):
+for place, run in enumerate(run for run in every if run.seeds):
     plots.curve(share, run, COLLAPSED, percent=True)
-    plots.curve(turn, run, "mean_cosine")
-    if run.seeds:
-        size = run.series("head_mean_norm")
-        norm.plot((size / size.iloc[0]).median(axis=1), color=run.color)
-        onsets = late[run][run.seeds[0]]
-        level = np.full(len(onsets), -4.0 - 4 * place)
-        share.plot(onsets, level, "|", color=run.color, ms=7, mew=1.6)
+    plots.curve(turn, run, COSINE)
+    size = run.series(MEAN)
+    norm.plot((size / size.iloc[0]).median(axis=1), color=run.color)
+    onsets = late[run][run.seeds[0]]
+    level = np.full(len(onsets), -4.0 - 4 * place)
+    share.plot(onsets, level, "|", color=run.color, ms=7, mew=1.6)
 share.set(xlabel="epoch", ylabel="collapsed samples (%)", ylim=(-25, 104))
 share.set_yticks(range(0, 101, 25))
 norm.set(xlabel="epoch", ylabel="norm of $W_G$ / start", ylim=(0, None))
@@ -284,23 +205,12 @@ plots.show(figure)
 # before the runs; the paper gives no numbers for this figure.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(record, other)
 
 # %% [markdown]
 # ## What was run
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's"
-paper = {"model": "ResNet-18", "model.stem": "3 x 3, stride 1, no max-pooling"}
-paper |= {"model.width": "64", "model.norm": "batch"}
-tables.settings(record, paper=liu2026.TABLE3 | paper)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms"
-tables.arms(record)
-
-# %% [markdown]
+#
 # There is no official code. What was inferred, and where the runs differ:
 #
 # 1. *Training images.* Their number is not stated: 200 at paper scale, as in
@@ -318,8 +228,6 @@ tables.arms(record)
 
 # %% tags=["remove-input"]
 signs = evidence.inflation(single)
-inflates = "inflation" if evidence.inflated(single).all() else "no inflation"
-planned = f"Arms that are not run yet: {', '.join(missing)}." if missing else ""
 tables.prose(f"""
 **ResNet-18 stays quiet, as the paper says**, and not for want of collapse. From epoch
 {told(single.first(COLLAPSED, at_least=1.0))} on no sample has a gradient of its correct
@@ -335,22 +243,22 @@ stays level for some tens of epochs, and a slingshot ends that.
 **Margins show what differs.** The smallest {{term}}`margin` of ResNet-18 ends at
 {told(single.last(LEAST), "{:.1f}")}, far beyond the 16.6 at which float32 loses the correct
 class. The wrong classes alone go on pushing all samples apart, so that none comes
-back. In the MLP it is {told(before(mlp, LEAST), "{:.1f}")} at the last look before the first
+back. In the MLP it is {sheet.told("margin MLP, its first slingshot")} at the last look before the first
 slingshot: some samples never get across.
 
 **Of the two networks the quiet one drifts more.** By epoch {epochs:,} the mean classifier of
-ResNet-18 is {told(drifted[single], "{:.1f}")} times as long as at the start, that of the MLP
-{told(drifted[mlp], "{:.1f}")} times. From half collapsed on, its cosine with the mean feature
-falls by {told(-signs["cosine"], "{:.2f}")}, to {told(single.last("mean_cosine"), "{:.2f}")},
+ResNet-18 is {sheet.told("drifted ResNet-18", "{:.1f}")} times as long as at the start, that of the MLP
+{sheet.told("drifted MLP", "{:.1f}")} times. From half collapsed on, its cosine with the mean feature
+falls by {told(-signs["cosine"], "{:.2f}")}, to {told(single.last(COSINE), "{:.2f}")},
 and the mean classifier grows {told(signs["growth"], "{:.1f}")}-fold. Our rule asks for a fall
-of 0.3 and a factor of 2, so it reads "{inflates}". A look earlier or later can change that.
+of 0.3 and a factor of 2, so it reads "inflation". A look earlier or later can change that.
 What the paper rules out is exponential growth, and the curve of the mean classifier flattens.
-At the pace of Theorem 7 the logarithm of the growth would be {told(paced(single), "{:.2f}")}; it
+At the pace of Theorem 7 the logarithm of the growth would be {sheet.told("paced ResNet-18")}; it
 is {told(np.log(signs["growth"]), "{:.2f}")}, for $W_G$ is driven by a mean feature that is much
 longer than itself (Theorem 4). If drift of that kind made the spikes, this ResNet-18 should have
 them. It is one small network, beside an MLP of full size.
 
-**What protects it** is not settled. {planned}
+**What protects it** is not settled. Arms that are not run yet: {missing}.
 """)
 
 # %% [markdown]
@@ -422,7 +330,3 @@ them. It is one small network, beside an MLP of full size.
 # ```bash
 # make page PAGE=liu2026/fig13 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(record, other)

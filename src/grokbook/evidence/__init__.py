@@ -15,6 +15,7 @@ Not covered: what a claim is (`claims`), and quantities made from weights (`metr
 """
 
 from grokbook.evidence.events import (
+    area,
     average,
     crossing,
     difference,
@@ -54,6 +55,7 @@ fitted, generalised, delay = Run.fitted, Run.generalised, Run.delay
 __all__ = [
     "Page",
     "Run",
+    "area",
     "average",
     "before",
     "behind",

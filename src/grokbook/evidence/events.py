@@ -5,7 +5,7 @@
     peak          epoch of the largest value
     paired, joined                       values of arms that share seeds
     difference, lead, ratio, times, growth  of what is known by seed
-    average       over the time of training
+    area, average over the time of training
     power         of the epoch with which a value goes
     spikes        where a loss that was small jumps up
 
@@ -147,20 +147,28 @@ def growth(start: Series, end: Series) -> Series:
     return end / start
 
 
-def average(table: DataFrame) -> Series:
-    """Mean over the time between first and last epoch of each column (trapezoids).
+def area(table: DataFrame) -> Series:
+    """Integral over the epochs of each column (trapezoids).
 
-    A log that thins out would give its dense start too much weight in a plain mean.
-    Epochs without a value are bridged; a column of fewer than two values is NaN.
+    Epochs without a value are bridged; a column of fewer than two values has none, 0.
     """
     found = {}
     for seed, column in table.items():
         values = column.dropna()
-        epochs = values.index.to_numpy(dtype=float)
-        enough = len(values) > 1
-        area = np.trapezoid(values, epochs) if enough else math.nan
-        found[seed] = float(area / (epochs[-1] - epochs[0])) if enough else math.nan
+        found[seed] = float(np.trapezoid(values, values.index.to_numpy(dtype=float)))
     return Series(found, dtype=float)
+
+
+def average(table: DataFrame) -> Series:
+    """Mean over the time between first and last epoch of each column, see `area`.
+
+    A log that thins out would give its dense start too much weight in a plain mean.
+    A column of fewer than two values is NaN.
+    """
+    ends = [column.dropna().index for _, column in table.items()]
+    spans = [float(epochs[-1] - epochs[0]) if len(epochs) else 0.0 for epochs in ends]
+    span = Series(spans, index=table.columns, dtype=float)
+    return area(table) / span.where(span > 0)
 
 
 def power(table: DataFrame) -> Series:
