@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Prieto et al. 2025 · Figure 2]{.kicker} Test accuracy stalls where the softmax collapses, in any precision but float16 on the largest table
 
@@ -23,20 +15,15 @@ import pandas as pd
 import torch
 
 from grokbook import claims, evidence, metrics, plots, tables
-from grokbook.evidence import Run
+from grokbook.evidence import Run, told
 
 plots.use_style()
-record = evidence.record(
-    "prieto2025/fig02", scale=scale, retrain=retrain, device=device
-)
-on_cpu = evidence.record("prieto2025/fig02cpu")
+page = evidence.Page("prieto2025/fig02", scale, retrain, device)
+record, on_cpu = page.record(), evidence.record("prieto2025/fig02cpu")
 PRECISIONS, SIZES = ("float16", "float32", "float64"), ("40%", "60%", "70%")
-TRAIN, TEST, ZERO = "train_accuracy", "test_accuracy", "zero_loss"
+TEST, ZERO = "test_accuracy", "zero_loss"
 gpu, cpu = (
-    {
-        size: [Run(one, f"{size} {p}", p, plots.COLOUR[p]) for p in PRECISIONS]
-        for size in SIZES
-    }
+    {s: [Run(one, f"{s} {p}", p, plots.COLOUR[p]) for p in PRECISIONS] for s in SIZES}
     for one in (record, on_cpu)
 )
 small, middle, large = gpu.values()
@@ -62,13 +49,7 @@ def gained(run, since=None):
 
 def apart(low, high):
     """Points of test accuracy at the end from one arm to another."""
-    below, above = evidence.paired(low.last(TEST), high.last(TEST))
-    return 100 * (above - below)
-
-
-def astray(run):
-    """Epochs from the authors' collapse line to ours, either way."""
-    return (line(run) - their_lines.loc[run.arm, "epoch"]).abs()
+    return 100 * evidence.difference(high.last(TEST), low.last(TEST))
 
 
 def flatness(run):
@@ -87,134 +68,38 @@ def extreme(which, values):
     return pd.concat(evidence.paired(*values), axis=1).agg(which, axis=1)
 
 
-def said(values, show="{:,.0f}"):
-    """A value as prose has it; an arm that a reduced scale leaves out has none."""
-    return evidence.told(values, show) if len(values) else "not run"
-
-
-S32, S33, CAPTION = "Section 3.2", "Section 3.3", "Figure 2, caption"
-POINTS = "{:.1f}"
-half = (middle, large)
-sheet = claims.Sheet("prieto2025/fig02")
-sheet.claim(
-    [*middle, *large],
-    "60 and 70 % of the table, each precision: after its collapse line test accuracy "
-    "rises by at most 10 points (largest of six)",
-    "MLPs trained on modular addition begin to generalize without regularization until "
-    "this is stopped by SC",
-    extreme("max", map(gained, [*middle, *large])),
-    where=CAPTION,
-    at_most=10,
-    show=POINTS,
-)
-sheet.claim(
-    middle[1:],
-    "60 %, float32 and float64 alone: after its collapse line test accuracy rises by "
-    "at most 10 points (larger)",
-    "generalization stops when SC begins",
-    extreme("max", map(gained, middle[1:])),
-    where=f"{S32}, on Figure 2b",
-    at_most=10,
-    show=POINTS,
-    main=True,
-)
-for three, size in ((middle, "60 %"), (large, "70 %")):
-    sheet.order(
-        f"{size}: half of the samples are collapsed in float16 before float32, and in "
-        "float32 before float64 (epochs)",
-        "networks trained using float64 in the Softmax face SC later in training",
-        {run: line(run) for run in three},
-        where=S33,
-    )
-for k, quote in (
-    (1, "SC earlier in training, leading to lower test performance"),
-    (2, "which allows for a further increase in test performance"),
-):
-    sheet.claim(
-        [run for three in half for run in three[k - 1 : k + 1]],
-        f"60 and 70 %: {PRECISIONS[k]} ends at least 8 points of test accuracy above "
-        f"{PRECISIONS[k - 1]} (smaller distance)",
-        quote,
-        extreme("min", [apart(three[k - 1], three[k]) for three in half]),
-        where=S33,
-        at_least=8,
-        show=POINTS,
-    )
-sheet.claim(
-    [middle[0], large[0]],
-    "60 and 70 %, float16: from epoch 6,000 on test accuracy stays within ± 0.5 points "
-    "(larger half range)",
-    "grokking sometimes starts before abruptly stopping (Fig. 2)",
-    extreme("max", [flatness(three[0]) for three in half]),
-    where="Section 3",
-    at_most=0.5,
-    show="{:.2f}",
-)
-late = [run.largest(TEST, since=evidence.fitted(run, accuracy=1.0)) for run in small]
-sheet.claim(
-    small,
-    "40 %: from the fit on, test accuracy stays below 2 % in every precision (largest)",
-    "resulting in the common picture of no grokking without regularization (Fig. 2a)",
-    extreme("max", late),
-    where=S32,
-    below=0.02,
-    show="{:.2%}",
-)
-shares = [run.largest(f"collapse_{run.label}") for run in small]
-sheet.claim(
-    small[1:],
-    "40 %: at some epoch at least 30 % of the samples are collapsed (smaller of float32 "
-    "and float64)",
-    "with small enough datasets it comes before the model makes any progress on test "
-    "accuracy",
-    extreme("min", shares[1:]),
-    where=CAPTION,
-    at_least=0.3,
-    show="{:.1%}",
-)
+both, (single, double) = [*middle, *large], middle[1:]
+others = [*middle, *large[1:]]  # every curve but that of float16 at 70 %
+stop, end, half_bits = line(single), record.experiment.arms[0].epochs, gpu["70%"][0]
+at_stop, shares = single.at(TEST, stop), [run.largest(f"collapse_{run.label}") for run in small]
+late = [run.largest(TEST, since=run.fitted(accuracy=1.0)) for run in small]
 sized = [replace(three[1], label=three[1].arm[:2] + " %") for three in gpu.values()]
 onset = {run: run.first("collapse_float32", at_least=0.01) for run in sized}
-sheet.order(
-    "float32: collapse begins (1 % of the samples) the earlier, the smaller the dataset "
-    "(epochs)",
-    "this point is reached earlier as the dataset size decreases",
-    onset,
-    where=S32,
-)
-single, double = middle[1:]
-stop, end = line(single), record.experiment.arms[0].epochs
-at_stop, at_end = single.at(TEST, stop), single.last(TEST)
-pace = 100 * (at_stop - single.at(TEST, stop - 1000))
-crawl = 100_000 * (at_end - at_stop) / (end - stop)
-further = 100 * (double.at(TEST, line(double)) - double.at(TEST, stop))
-each = "60 %, float32: points per 1,000 epochs"
-sheet.extra(single, f"{each}, just before the line", pace, show="{:.2f}")
-sheet.extra(single, f"{each}, from the line to the end", crawl, show="{:.2f}")
-words = "60 %, float64: points from float32's line to its own"
-sheet.extra(double, words, further, show="{:.1f}")
-others = [*middle, *large[1:]]  # every curve but that of float16 at 70 %
-for run, words, value in (
-    (large[0], "70 %, float16: points gained after the line", gained(large[0])),
-    (
-        large[0],
-        "70 %, float16: points gained after epoch 2,000, where the authors' "
-        "coarser log has the line",
-        gained(large[0], since=2000),
-    ),
-    (
-        others,
-        "the other five curves: points gained after their lines (largest)",
-        extreme("max", map(gained, others)),
-    ),
-):
-    sheet.extra(run, words, value, show=POINTS)
-words = "60 and 70 %: epochs from the authors' collapse lines to ours (largest)"
-sheet.extra([*middle, *large], words, extreme("max", map(astray, [*middle, *large])))
-for runs, where in ((gpu, "GPU"), (cpu, "CPU")):
-    words, half_bits = f"70 %, float16 on a {where}, at the end: ", runs["70%"][0]
-    for column, what in ((TEST, "test accuracy"), (ZERO, "samples with loss zero")):
-        value = half_bits.last(column)
-        sheet.extra(half_bits, words + what, value, show="{:.1%}")
+astray = [(line(run) - their_lines.loc[run.arm, "epoch"]).abs() for run in both]
+found = {
+    "caption": (both, extreme("max", map(gained, both))),
+    "panel-b": ([single, double], extreme("max", map(gained, (single, double)))),
+    "order-60": {run: line(run) for run in middle},
+    "order-70": {run: line(run) for run in large},
+    "more-in-32": ([*middle[:2], *large[:2]], extreme("min", [apart(*middle[:2]), apart(*large[:2])])),
+    "more-in-64": ([*middle[1:], *large[1:]], extreme("min", [apart(*middle[1:]), apart(*large[1:])])),
+    "abrupt": ([middle[0], half_bits], extreme("max", map(flatness, (middle[0], half_bits)))),
+    "no-grokking": (small, extreme("max", late)),
+    "before-progress": (small[1:], extreme("min", shares[1:])),
+    "smaller-earlier": onset,
+    "pace": (single, 100 * (at_stop - single.at(TEST, stop - 1000))),
+    "crawl": (single, 100_000 * (single.last(TEST) - at_stop) / (end - stop)),
+    "further": (double, 100 * (double.at(TEST, line(double)) - double.at(TEST, stop))),
+    "float16": (half_bits, gained(half_bits)),
+    "float16-late": (half_bits, gained(half_bits, since=2000)),
+    "others": (others, extreme("max", map(gained, others))),
+    "astray": (both, extreme("max", astray)),
+    "on-gpu": (half_bits, half_bits.last(TEST)),
+    "zero-on-gpu": (half_bits, half_bits.last(ZERO)),
+    "on-cpu": (cpu["70%"][0], cpu["70%"][0].last(TEST)),
+    "zero-on-cpu": (cpu["70%"][0], cpu["70%"][0].last(ZERO)),
+}
+sheet = claims.read(page.name, found)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -233,14 +118,11 @@ sheet.box()
 #|   highest. Float16 rises on for some 1,500 epochs and then is exactly flat. Float32 at
 #|   60 percent creeps upward. The authors' points lie on or near the medians.
 #| fold: "Code: draw the figure"
-shown = [size for size in SIZES if gpu[size][0].seeds]
-figure, axes = plots.panels(len(shown), rows=2, height=2.9, sharex=True, sharey="row")
-above, below = axes[: len(shown)], axes[len(shown) :]
-for size, top, bottom in zip(shown, above, below, strict=True):
-    draw = {"color": plots.BLACK, "linestyle": plots.DASHED, "seeds": False}
-    plots.curve(
-        top, gpu[size][1], TRAIN, percent=True, label="training accuracy", **draw
-    )
+figure, axes = plots.panels(3, rows=2, height=2.9, sharex=True, sharey="row")
+above, below = axes[:3], axes[3:]
+draw = {"color": plots.BLACK, "linestyle": plots.DASHED, "label": "training accuracy"}
+for size, top, bottom in zip(SIZES, above, below, strict=True):
+    plots.curve(top, gpu[size][1], "train_accuracy", percent=True, seeds=False, **draw)
     for run in gpu[size]:
         their_epoch, share = their_lines.loc[run.arm]
         plots.curve(top, run, TEST, percent=True)
@@ -251,24 +133,17 @@ for size, top, bottom in zip(shown, above, below, strict=True):
         if ("test_accuracy", run.arm) in authors.index:
             points = authors.loc[("test_accuracy", run.arm)]
             points = points[points["epoch"] % 3000 == 0]
-            plots.paper(
-                top, points["epoch"], 100 * points["value"], label="", color=run.color
-            )
+            plots.paper(top, points["epoch"], 100 * points["value"], label="", color=run.color)
     bottom.axhline(100 * share, color=plots.BLACK, ls="--", lw=1)
     bottom.set(xlabel="epoch", ylim=(-3, 103))
     plots.thousands(bottom)
 above[0].set(ylabel="accuracy (%)", ylim=(-4, 115), yticks=range(0, 101, 20))
 below[0].set_ylabel("collapsed samples (%)")
-if shown == list(SIZES):
-    plots.note(
-        above[0], "all three\nstay below\na guess\n(0.9 %)", (10_900, 1), (10_900, 35)
-    )
+plots.note(above[0], "all three\nstay below\na guess\n(0.9 %)", (10_900, 1), (10_900, 35))
 above[-1].plot([], [], ls=":", color=plots.BLACK, label="collapse line")
 plots.paper(above[-1], [], [])
-plots.letter(above, [f"{size.replace('%', ' %')} of the table" for size in shown])
-figure.legend(
-    *above[-1].get_legend_handles_labels(), loc="outside lower center", ncols=3
-)
+plots.letter(above, [f"{size.replace('%', ' %')} of the table" for size in SIZES])
+figure.legend(*above[-1].get_legend_handles_labels(), loc="outside lower center", ncols=3)
 plots.show(figure)
 
 # %% [markdown]
@@ -277,18 +152,18 @@ plots.show(figure)
 # %% tags=["remove-input"]
 tables.prose(f"""
 * **At 60 % of the addition table** (b) half of the samples are
-  {{term}}`collapsed <softmax collapse>` in float32 at epoch {said(stop)}. Test accuracy is
-  then {said(at_stop, "{:.1%}")}. It gained {said(pace, "{:.1f}")} points in the 1,000 epochs
-  before; from there to the end it gains {said(crawl, "{:.2f}")} per 1,000.
-* **Float64 goes on where float32 stalls**, by {said(further, "{:.1f}")} points more until
-  its own line at epoch {said(line(middle[2]))}. It ends at
-  {said(middle[2].last(TEST), "{:.1%}")}, float32 at {said(at_end, "{:.1%}")}.
+  {{term}}`collapsed <softmax collapse>` in float32 at epoch {told(stop)}. Test accuracy is
+  then {told(at_stop, "{:.1%}")}. It gained {sheet.told("pace", "{:.1f}")} points in the 1,000 epochs
+  before; from there to the end it gains {sheet.told("crawl")} per 1,000.
+* **Float64 goes on where float32 stalls**, by {sheet.told("further")} points more until
+  its own line at epoch {told(line(middle[2]))}. It ends at
+  {told(middle[2].last(TEST), "{:.1%}")}, float32 at {told(single.last(TEST), "{:.1%}")}.
 * **At 70 %** (c) the order is the same and everything is higher. Float16 ends at
-  {said(large[0].last(TEST), "{:.0%}")}, float32 at {said(large[1].last(TEST), "{:.0%}")},
-  float64 at {said(large[2].last(TEST), "{:.0%}")}.
+  {told(half_bits.last(TEST), "{:.0%}")}, float32 at {told(large[1].last(TEST), "{:.0%}")},
+  float64 at {told(large[2].last(TEST), "{:.0%}")}.
 * **Float16 learns on.** With 70 % of the table it is collapsed at epoch
-  {said(line(large[0]))}, and gains {said(gained(large[0]), "{:.1f}")} points more until epoch
-  {said(frozen(large[0]))}. Then it is exactly flat, as in the authors' plot.
+  {told(line(half_bits))}, and gains {sheet.told("float16")} points more until epoch
+  {told(frozen(half_bits))}. Then it is exactly flat, as in the authors' plot.
 * **At 40 %** (a) nothing generalises in 20,000 epochs, collapsed or not.
 """)
 
@@ -314,12 +189,12 @@ def collapses_at(dtype):
     return float(lead[total == 1][0])
 
 
-found = {p: collapses_at(getattr(torch, p)) for p in ("float16", "float32", "float64")}
-found
+leads = {p: collapses_at(getattr(torch, p)) for p in PRECISIONS}
+leads
 
 # %% tags=["hide-input"]
 #| fold: "Code: the same from the package, and from the formula"
-for (name, lead), bits in zip(found.items(), (11, 24, 53), strict=True):
+for (name, lead), bits in zip(leads.items(), (11, 24, 53), strict=True):
     assert math.isclose(lead, bits * math.log(2), abs_tol=0.01)
     logits = torch.tensor([[lead, 0.0], [lead - 0.1, 0.0]], dtype=torch.float64)
     share = metrics.collapse_fraction(logits, dtype=getattr(torch, name))
@@ -373,24 +248,24 @@ plots.show(figure)
 alike = [apart(cpu[s][k], gpu[s][k]).abs() for s in SIZES[1:] for k in (1, 2)]
 on, still = cpu["70%"][0], frozen(cpu["70%"][0])
 tables.prose(f"""
-Float32 and float64 end within {said(extreme("max", alike), "{:.1f}")} points of the same
+Float32 and float64 end within {told(extreme("max", alike), "{:.1f}")} points of the same
 {{term}}`seed` on the GPU. Float16 does not.
 
 **On the CPU** it learns on while all but a few losses are exactly zero. With 70 % of the
-table these are at least {said(on.smallest(ZERO, since=5000), "{:.2%}")} in every log from
-epoch 5,000. The weights have the same norm in every log from epoch {said(still)}, once all
-losses are zero. Test accuracy is then {said(on.at(TEST, still), "{:.1%}")}.
+table these are at least {told(on.smallest(ZERO, since=5000), "{:.2%}")} in every log from
+epoch 5,000. The weights have the same norm in every log from epoch {told(still)}, once all
+losses are zero. Test accuracy is then {told(on.at(TEST, still), "{:.1%}")}.
 
-**On the GPU** {said(large[0].last(ZERO), "{:.1%}")} of the losses are zero at the end. It
-stands still at {said(large[0].last(TEST), "{:.1%}")}, with weights of the same norm from epoch
-{said(frozen(large[0]))} on.
+**On the GPU** {told(half_bits.last(ZERO), "{:.1%}")} of the losses are zero at the end. It
+stands still at {told(half_bits.last(TEST), "{:.1%}")}, with weights of the same norm from epoch
+{told(frozen(half_bits))} on.
 
 So on a GPU it is not the sum that ends learning in float16. The loss is a mean over
 $N$ samples. So the correct logit of a sample with loss $\\ell$ has the gradient
 $(1 - p_y)/N \\approx \\ell/N$, up to its sign. Float16 rounds this to zero below $2^{{-25}}$. With
 $N = 8{{,}}938$ that happens to every sample whose loss is below 0.00027, and to its wrong
 classes as well. At the end the mean training loss is
-{said(large[0].last("train_loss"), "{:.6f}")}. What stops float16 is thus that its
+{told(half_bits.last("train_loss"), "{:.6f}")}. What stops float16 is thus that its
 gradients underflow, near the place where the sum would collapse.
 """)
 
@@ -403,44 +278,12 @@ gradients underflow, near the place where the sum would collapse.
 # caption's general sentence is the first row, and float16 at 70 % fails it in every seed.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(record, on_cpu)
 
 # %% [markdown]
 # ## What was run
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's"
-tables.settings(
-    record,
-    paper={
-        "dataset": "addition mod 113",
-        "dataset.p": "113",
-        "dataset.train_fraction": "0.4 (panel a); grows to c",
-        "model.widths": "(200, 200)",
-        "loss": "softmax cross-entropy",
-        "loss.dtype": "float16, float32, float64",
-        "optimizer": "AdamW",
-        "seeds": "one, not stated",
-    },
-    code={
-        "dataset.train_fraction": "0.4, 0.6, 0.7",
-        "model.bias": "False",
-        "optimizer.lr": "0.0005",
-        "optimizer.betas": "(0.9, 0.99)",
-        "optimizer.eps": "1e-30 at 40 %, else 1e-25",
-        "optimizer.weight_decay": "0",
-        "epochs (full batch)": "20,000",
-        "weights": "float32",
-        "seeds": "42",
-    },
-)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms"
-tables.arms(record)
-
-# %% [markdown]
+#
 # The official code is `run_main_experiments.sh` at commit `0cc9e8d` of the
 # [official repository](https://github.com/LucasPrietoAl/grokking-at-the-edge-of-numerical-stability);
 # the authors' curves are from its `paper_plots.ipynb`. The runs differ from it in three
@@ -454,8 +297,7 @@ tables.arms(record)
 #
 # One more point is the plot's. At 40 % the notebook draws its lines at 40 % of the samples,
 # under a legend that says 50 %.
-
-# %% [markdown]
+#
 # ## Reading the result
 
 # %% tags=["remove-input"]
@@ -463,32 +305,32 @@ tables.prose(f"""
 **Where we agree.** The three precisions learn alike until each meets its own collapse line.
 They meet it in the order of their bits, near the authors' epochs, and end in that order.
 Float32 and float64 stall there, and float16 does at 60 %: these five curves rise by at most
-{said(extreme("max", map(gained, others)), "{:.1f}")} points after their lines.
+{sheet.told("others")} points after their lines.
 
-**Where we do not agree: float16 at 70 %.** It gains {said(gained(large[0]), "{:.1f}")} points
+**Where we do not agree: float16 at 70 %.** It gains {sheet.told("float16")} points
 after its line, where 10 are allowed. The caption's sentence fails on this
 curve alone. Part of it is the grid of logs. The authors have one every 500 epochs, and their
-line at 2,000. From there ours gains {said(gained(large[0], since=2000), "{:.1f}")} points and
+line at 2,000. From there ours gains {sheet.told("float16-late")} points and
 theirs {their_half.max() - their_half[2000]:.1f}. What ends it is another rounding error, as
 shown above.
 
 **"Stops" is too strong a word for float32.** At 60 % it still gains
-{said(gained(single), "{:.1f}")} points in the long rest, slowly; the authors' curve rises
+{told(gained(single), "{:.1f}")} points in the long rest, slowly; the authors' curve rises
 as well, from {theirs.iloc[0]:.0f} to {theirs.iloc[-1]:.0f} %. Collapse takes the
 gradient of the correct class away, and the gradients of the wrong ones remain. The teeth of
 the curves are {{term}}`slingshots <slingshot>` of AdamW.
 
 **A smaller dataset does not collapse earlier.** Section 3.2 says that collapse comes earlier as the
 dataset shrinks. In every seed it begins later: at epoch
-{said(onset[sized[2]])} with 70 % of the table, {said(onset[sized[1]])} with 60 % and
-{said(onset[sized[0]])} with 40 %. The authors' lines are at the same epochs for 60 and 70 %,
+{told(onset[sized[2]])} with 70 % of the table, {told(onset[sized[1]])} with 60 % and
+{told(onset[sized[0]])} with 40 %. The authors' lines are at the same epochs for 60 and 70 %,
 and later for 40 %. What a smaller dataset does is learn more slowly. At its line float32 has
-{said(large[1].at(TEST, line(large[1])), "{:.0%}")} test accuracy with 70 % of the table. With
-60 % it has {said(at_stop, "{:.0%}")}.
+{told(large[1].at(TEST, line(large[1])), "{:.0%}")} test accuracy with 70 % of the table. With
+60 % it has {told(at_stop, "{:.0%}")}.
 
 **With 40 % collapse has nothing to stop.** The share of collapsed samples peaks at
-{said(shares[1], "{:.0%}")} in float32. In float64 it peaks at
-{said(shares[2], "{:.0%}")}. The 50 % of the paper's legend is not reached.
+{told(shares[1], "{:.0%}")} in float32. In float64 it peaks at
+{told(shares[2], "{:.0%}")}. The 50 % of the paper's legend is not reached.
 
 **What it shows and what not.** In float32 and float64 accuracy stalls when the loss
 collapses, and the number of bits predicts when. To show that collapse is the *cause*
@@ -564,8 +406,7 @@ takes a loss that is the same function and does not collapse.
 # AdamW does not care for the common factor, so learning would go on to larger leads, where
 # the loss itself rounds to zero.
 # ````
-
-# %% [markdown]
+#
 # ## Run it yourself
 #
 # 70 % of the table alone, 8,000 of 20,000 epochs and one seed, in about a quarter of an hour
@@ -574,7 +415,3 @@ takes a loss that is the same function and does not collapse.
 # ```bash
 # make page PAGE=prieto2025/fig02 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(record, on_cpu, references=evidence.cited())

@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Prieto et al. 2025 · Figure 3]{.kicker} StableMax rises along a line where softmax rises exponentially, so a sum keeps its small terms up to far larger logits
 
@@ -62,6 +54,13 @@ def between(values, show):
     return " to ".join(ends).replace("%", " %")
 
 
+def slower(function, name):
+    """What is left of s(x) and of another function, in words; where s has more."""
+    ours, theirs = kept(transform), kept(function)
+    told = f"s(x): {between(ours, '{:.0%}')}, {name}: {between(theirs, '{:.0%}')}"
+    return told, int((ours > theirs).sum()), len(negative)
+
+
 large = torch.logspace(1, 10, 901, dtype=torch.float64)
 doubled = transform(2 * large) / transform(large)
 sizes = torch.logspace(-2, 6, 801, dtype=torch.float64)[:, None]
@@ -69,48 +68,26 @@ rows = sizes * torch.randn(801, 113, generator=torch.Generator().manual_seed(42)
 squashed = losses.stablemax_log_transform(rows).softmax(dim=-1)
 error = (losses.stablemax(rows) / squashed - 1).abs().amax(dim=-1)
 
-SECTION = "Section 3.3"
-sheet = claims.Sheet("prieto2025/fig03")
-sheet.exact(
-    "the gap of two logits from which their sum is the larger term alone is wider under "
-    "StableMax (in three float types)",
-    "a more numerically stable replacement to Softmax in CE loss",
-    "; ".join(f"{n}: {stable[n]:,.0f} against {softmax[n]:.1f}" for n in TYPES),
-    where="Section 1",
-    held=sum(stable[name] > softmax[name] for name in TYPES),
-    n=len(TYPES),
-    main=True,
-)
-sheet.exact(
-    "from 10 on, doubling a logit multiplies its term by 1.9 to 2",
-    "scales linearly instead of exponentially",
-    between(doubled, "{:.2f}"),
-    where=SECTION,
-    held=int(((doubled >= 1.9) & (doubled <= 2)).sum()),
-    n=len(doubled),
-)
-for other, quote, function in (
-    ("e^x", "approaches 0 more slowly than the exponential function", torch.exp),
-    ("Softplus", "approaches 0 more slowly with negative logits", softplus),
-):
-    ours, theirs = kept(transform), kept(function)
-    sheet.exact(
-        f"a logit between -30 and 0 falls by ln 10: more is left of s(x) than of {other}",
-        quote,
-        f"s(x): {between(ours, '{:.0%}')}, {other}: {between(theirs, '{:.0%}')}",
-        where=SECTION,
-        held=int((ours > theirs).sum()),
-        n=len(negative),
-    )
-sheet.exact(
-    "StableMax of 113 logits is the softmax of g of them, to a relative 1e-12, for "
-    "logits from hundredths to millions",
-    "StableMax is a modified Softmax",
-    f"largest error {float(error.max()):.0e}",
-    where="Proposition 1",
-    held=int((error <= 1e-12).sum()),
-    n=len(error),
-)
+found = {
+    "wider": (
+        "; ".join(f"{n}: {stable[n]:,.0f} against {softmax[n]:.1f}" for n in TYPES),
+        sum(stable[name] > softmax[name] for name in TYPES),
+        len(TYPES),
+    ),
+    "linear": (
+        between(doubled, "{:.2f}"),
+        int(((doubled >= 1.9) & (doubled <= 2)).sum()),
+        len(doubled),
+    ),
+    "slower-than-exp": slower(torch.exp, "e^x"),
+    "slower-than-softplus": slower(softplus, "Softplus"),
+    "proposition": (
+        f"largest error {float(error.max()):.0e}",
+        int((error <= 1e-12).sum()),
+        len(error),
+    ),
+}
+sheet = claims.read("prieto2025/fig03", found)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -211,8 +188,7 @@ torch.testing.assert_close(stablemax, losses.stablemax(z, dtype=torch.float32))
 # by $g(x) = \operatorname{sign}(x) \log(1 + |x|)$. Its gap of 8,190 is softmax's of 16.6. So
 # logits can grow for long before the sum forgets the wrong classes. Only then does the
 # gradient of the right class stop ({term}`softmax collapse`).
-
-# %% [markdown]
+#
 # ## The claims
 #
 # These rows are checks of arithmetic, and with the right formulas they could hardly fail.
@@ -221,8 +197,8 @@ torch.testing.assert_close(stablemax, losses.stablemax(z, dtype=torch.float32))
 # points or rows at which a statement was computed.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing()
 
 # %% [markdown]
 # ## What was run
@@ -240,8 +216,7 @@ sheet.table()
 # 4. *The proof of Proposition 1* carries one branch of $g$ through the whole denominator of
 #    its Equation 15. With logits of both signs the sum has terms of both branches. The
 #    proposition is not touched.
-
-# %% [markdown]
+#
 # ## Reading the result
 #
 # The paper says of $s$ what is true of it, and the proposition holds to rounding. Two things
@@ -255,8 +230,7 @@ sheet.table()
 # Whether rounding or this shape lets networks grok is the question of
 # [Figure 1](fig01_headline.ipynb). Its {term}`collapse-free cross-entropy` changes the
 # rounding alone.
-
-# %% [markdown]
+#
 # ## Try it
 #
 # ```{exercise}
@@ -317,8 +291,7 @@ sheet.table()
 # slope is 1. The package writes both branches as one quotient instead, with the derivative
 # $\min(s, 1)^2$.
 # ````
-
-# %% [markdown]
+#
 # ## Run it yourself
 #
 # Less than a minute. There is nothing to reduce, whatever the scale.

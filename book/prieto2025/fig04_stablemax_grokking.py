@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Prieto et al. 2025 · Figure 4]{.kicker} With StableMax, networks grok without regularisation while weights grow; short input codes end the delay only where they spell out the numbers
 
@@ -16,8 +8,6 @@ device = "auto"
 
 # %% tags=["hide-input"]
 #| fold: "Code: the runs and the claims"
-import math
-
 import pandas as pd
 import torch
 
@@ -25,9 +15,9 @@ from grokbook import claims, datasets, evidence, losses, plots, tables
 from grokbook.evidence import Run, told
 
 plots.use_style()
-page = {"scale": scale, "retrain": retrain, "device": device}
-left = evidence.record("prieto2025/fig04left", arms=("addition", "product"), **page)
-right = evidence.record("prieto2025/fig04right", **page)
+page = evidence.Page("prieto2025/fig04", scale, retrain, device)
+left = page.record("fig04left", arms=("addition", "product"))
+right = page.record("fig04right")
 TRAIN, TEST, NORM = "train_accuracy", "test_accuracy", "weight_norm"
 colour = plots.COLOUR["sparse parity"]
 addition = Run(left, "addition", "addition", plots.COLOUR["addition"])
@@ -40,24 +30,18 @@ codes = Run(right, "random codes, 14 bits", "random codes", plots.BLACK)
 short = Run(right, "random codes, 7 bits", "random codes, 7 bits", plots.GREY)
 raw = Run(right, "scalar", "raw integers", plots.YELLOW)
 scalar = Run(right, "scalar, standardised", "scalars", plots.YELLOW)
-modular = (addition, product)
-epochs = addition.settings.epochs
+modular, epochs = (addition, product), addition.settings.epochs
 theirs = evidence.reference("prieto2025/fig04")
 
 
-def each(measure, runs=modular):
-    """A measure of several runs, one column per run, for the seeds that all have."""
-    return pd.concat(evidence.paired(*map(measure, runs)), axis=1)
-
-
-def until95(run):
-    return run.first(TEST, at_least=0.95)
+def each(measure):
+    """A measure of both modular tasks, one column each, for the seeds that both have."""
+    return pd.concat(evidence.paired(*map(measure, modular)), axis=1)
 
 
 def delay(run):
     """Epochs from the fit, 99.9 % of the training set, to 10 % of the test set."""
-    fitted = evidence.fitted(run, accuracy=0.999)
-    return evidence.difference(run.first(TEST, at_least=0.1), fitted)
+    return evidence.difference(run.generalised(accuracy=0.1), run.fitted(accuracy=0.999))
 
 
 def grown(run):
@@ -66,130 +50,39 @@ def grown(run):
 
 def rising(run):
     """Share of logs that raise the norm while test accuracy goes from 10 to 90 %."""
-    begin, end = (run.first(TEST, at_least=share) for share in (0.1, 0.9))
+    begin, end = (run.generalised(accuracy=share) for share in (0.1, 0.9))
     steps = run.series(NORM, since=begin, until=end).diff()
     return ((steps > 0).sum() / steps.notna().sum()).fillna(0)
 
 
-def reached(run, column, share):
-    return run.first(column, at_least=share)
-
-
-sheet = claims.Sheet("prieto2025/fig04")
-CAPTION, SECTION = "Figure 4, caption", "Section 4.1"
-sheet.claim(
-    modular,
-    "addition and product: the later of the two reaches a test accuracy of 95 % by the "
-    "end of training (epoch)",
-    "StableMax leads to grokking in commonly studied settings",
-    each(until95).max(axis=1),
-    where="Section 3.3",
-    at_most=epochs,
-    main=True,
-)
-sheet.claim(
-    modular,
-    "addition and product: test accuracy takes at least 10,000 epochs from the fit to "
-    "10 % (epochs, the shorter delay)",
-    "Grokking with StCE loss and no regularization",
-    each(delay).min(axis=1),
-    where=CAPTION,
-    at_least=10_000,
-    below=math.inf,
-)
-for run in (parity, other):
-    sheet.claim(
-        run,
-        f"{run.arm}: test accuracy reaches 95 % by the end of training (epoch)",
-        "on three common grokking datasets using an MLP with 2 hidden layers of width 200",
-        until95(run),
-        where=CAPTION,
-        at_most=epochs,
-    )
-for runs, names, least in (
-    (modular, "addition and product", 100),
-    ([parity], parity.arm, 30),
-):
-    sheet.claim(
-        runs,
-        f"{names}: the weight norm ends above {least} times its start (factor)",
-        "this happens while the norm of the weights increases substantially",
-        each(grown, runs).min(axis=1),
-        where="Section 3.3",
-        above=least,
-    )
-sheet.claim(
-    modular,
-    "addition and product: the norm rises from log to log while test accuracy goes from "
-    "10 to 90 % (share of logs)",
-    "does not follow the commonly observed trend of rapidly decreasing weight norm",
-    each(rising).min(axis=1),
-    where=CAPTION,
-    at_least=1,
-    show="{:.0%}",
-)
-sheet.claim(
-    base2,
-    "base-2 codes: test accuracy reaches 90 % by epoch 300 (epoch)",
-    "turns modular addition into regular machine learning tasks",
-    reached(base2, TEST, 0.9),
-    where=CAPTION,
-    at_most=300,
-)
-sheet.claim(
-    base2,
-    "base-2 codes: test accuracy reaches 80 % at most 50 epochs after train accuracy "
-    "(epochs)",
-    "train and test accuracy increasing in tandem",
-    evidence.difference(reached(base2, TEST, 0.8), reached(base2, TRAIN, 0.8)),
-    where=CAPTION,
-    at_most=50,
-)
-sheet.order(
-    "random codes of 14 bits are fitted later than two-hot inputs (epoch of 99 %)",
-    "by decreasing the dimensionality of the input the data becomes harder to memorize",
-    {run: reached(run, TRAIN, 0.99) for run in (two_hot, codes)},
-    where=SECTION,
-)
-sheet.claim(
-    codes,
-    "random codes of 14 bits: test accuracy reaches 90 % (largest from epoch 20 on)",
-    "as input representations are decreased in dimension, overfitting is prevented and "
-    "models generalize without need for regularization",
-    codes.largest(TEST, since=20),
-    where=SECTION,
-    at_least=0.9,
-    show="{:.1%}",
-)
-apart = 100 * (scalar.series(TRAIN) - scalar.series(TEST)).abs().max()
-sheet.claim(
-    scalar,
-    "scalar inputs, standardised: train and test accuracy at most 10 points apart at every "
-    "log (largest distance)",
-    "train and test accuracy increasing in tandem",
-    apart,
-    where=CAPTION,
-    at_most=10,
-    show="{:.1f} points",
-)
-sheet.order(
-    "addition reaches a test accuracy of 50 % before product (epoch)",
-    "",
-    {run: reached(run, TEST, 0.5) for run in modular},
-    where="",
-    extra=True,
-)
+most = {run: run.generalised(accuracy=0.95) for run in (*modular, parity, other)}
+half = {run: run.generalised(accuracy=0.5) for run in modular}
+fit = {run: run.fitted(accuracy=0.999) for run in most}
 zero = {run: run.first("zero_loss", at_least=0.01) for run in modular}
-for run in modular:
-    words = f"{run.label}: first epoch at which the loss of 1 % of the samples is zero"
-    sheet.extra(run, words, zero[run])
-for run in (parity, other):
-    fitted = evidence.fitted(run, accuracy=0.999)
-    words = f"{run.arm}: epochs from the fit to a test accuracy of 95 %"
-    sheet.extra(run, words, evidence.difference(until95(run), fitted))
-for run in (two_hot, short, scalar, raw):
-    words = f"{run.label}: largest test accuracy from epoch 20 on"
-    sheet.extra(run, words, run.largest(TEST, since=20), show="{:.1%}")
+learned = {run: run.fitted(accuracy=0.99) for run in (two_hot, codes)}
+tandem = base2.generalised(accuracy=0.8), base2.fitted(accuracy=0.8)
+apart = (scalar.series(TRAIN) - scalar.series(TEST)).abs().max()
+found = {
+    "grokking": (modular, each(most.get).max(axis=1)),
+    "delay": (modular, each(delay).min(axis=1)),
+    "parity": (parity, most[parity]),
+    "parity-2": (other, most[other]),
+    "norms": (modular, each(grown).min(axis=1)),
+    "norm-parity": (parity, grown(parity)),
+    "rising": (modular, each(rising).min(axis=1)),
+    "base-2": (base2, base2.generalised(accuracy=0.9)),
+    "in-tandem": (base2, evidence.difference(*tandem)),
+    "harder": learned,
+    "codes": (codes, codes.largest(TEST, since=20)),
+    "scalars": (scalar, 100 * apart),
+    "addition-first": half,
+    "zero-addition": (addition, zero[addition]),
+    "zero-product": (product, zero[product]),
+    "parity-delay": (parity, evidence.difference(most[parity], fit[parity])),
+    "parity-2-delay": (other, evidence.difference(most[other], fit[other])),
+    "largest": {run.label: (run, run.largest(TEST, since=20)) for run in (two_hot, short, scalar, raw)},
+}
+sheet = claims.read(page.name, found)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -230,7 +123,7 @@ for run, series in ((addition, "addition"), (product, "product"), (other, other.
     points(norms, "middle", NORM, series, run, 2, 1)
 for run, series in ((two_hot, "2-hot"), (base2, "binary"), (scalar, "scalar")):
     points(inputs, "right", TEST, series, run, 10, 100)
-late = min(reached(addition, TEST, 0.4).median(), epochs)
+late = min(addition.generalised(accuracy=0.4).median(), epochs)
 arrow = {"arrowstyle": "<->", "color": plots.GREY, "shrinkA": 0, "shrinkB": 0}
 shares.annotate("", (late, 40), (0, 40), arrowprops=arrow)
 shares.text(late / 2, 43, "delay", ha="center")
@@ -247,22 +140,17 @@ plots.show(figure)
 # ## What to see
 
 # %% tags=["remove-input"]
-second = ""
-if other.seeds:
-    second = f" With data seed 2 (n = {len(other.seeds)}) it takes until {told(until95(other))}."
-fits = each(lambda run: evidence.fitted(run, accuracy=0.999)).max(axis=1)
 tables.prose(f"""
-* **{{term}}`Grokking <grokking>`** (a). The modular tasks are fitted by epoch {told(fits)}. Test accuracy
-  reaches 95\u00a0% at epoch {told(until95(addition))} for addition and at
-  {told(until95(product))} for product.
-* **Sparse parity** is fitted by epoch {told(evidence.fitted(parity, accuracy=0.999))} and
-  reaches 95\u00a0% at {told(until95(parity))} (n = {len(parity.seeds)}).{second}
+* **{{term}}`Grokking <grokking>`** (a). The modular tasks are fitted by epoch {told(each(fit.get).max(axis=1))}. Test accuracy
+  reaches 95\u00a0% at epoch {told(most[addition])} for addition and at
+  {told(most[product])} for product.
+* **Sparse parity** is fitted by epoch {told(fit[parity])} and
+  reaches 95\u00a0% at {told(most[parity])} (n = {len(parity.seeds)}). With data seed 2 (n = {len(other.seeds)}) it takes until {told(most[other])}.
 * **Growing weights** (b). For addition the norm ends at {told(grown(addition))} times its
   start. It rises at every log while test accuracy does.
 * **Inputs** (c). With base-2 codes test accuracy passes 90\u00a0% at epoch
-  {told(reached(base2, TEST, 0.9))}. With random codes of 14 bits it is at most
-  {told(codes.largest(TEST, since=20), "{:.1%}")} in {codes.settings.epochs:,} epochs, with
-  two-hot inputs ({{term}}`one-hot encoding`) {told(two_hot.largest(TEST, since=20), "{:.1%}")}.
+  {sheet.told("base-2")}. With random codes of 14 bits it is at most {sheet.told("codes")} in
+  {codes.settings.epochs:,} epochs, with two-hot inputs ({{term}}`one-hot encoding`) {sheet.told("largest two-hot")}.
 """)
 
 # %% [markdown]
@@ -310,14 +198,10 @@ torch.testing.assert_close(
 #| fold: "Code: some codes, and how linear they are"
 torch.manual_seed(42)
 columns = {}
-for name, encoding, bits in (
-    ("base 2", "binary", 7),
-    ("random, 7 bits", "random_binary", 7),
-    ("random, 14 bits", "random_binary", 14),
-):
-    pairs = datasets.modular(
-        113, lambda a, _b, _p: a, 0.5, encoding=encoding, bits=bits
-    )
+kinds = {"base 2": ("binary", 7), "random, 7 bits": ("random_binary", 7)}
+kinds["random, 14 bits"] = ("random_binary", 14)
+for name, (encoding, bits) in kinds.items():
+    pairs = datasets.modular(113, lambda a, _b, _p: a, 0.5, encoding=encoding, bits=bits)
     code = torch.stack([pairs.x_train[pairs.y_train == n][0] for n in range(113)])
     code, n = code[:, :bits].double(), torch.arange(113.0).double()
     design = torch.cat([code, torch.ones(113, 1).double()], dim=1)
@@ -325,7 +209,7 @@ for name, encoding, bits in (
     told_bits = ["".join(str(int(bit)) for bit in code[k]) for k in (0, 1, 4, 5, 96)]
     columns[name] = [*told_bits, f"{1 - float(rest.var() / n.var()):.0%}"]
 names = ("0", "1", "4", "5", "96", "linear share")
-rows = [[n, *(found[k] for found in columns.values())] for k, n in enumerate(names)]
+rows = [[n, *(column[k] for column in columns.values())] for k, n in enumerate(names)]
 tables.grid(["integer", *columns], rows, caption="Codes of five integers")
 
 # %% tags=["hide-input"]
@@ -366,74 +250,12 @@ plots.show(figure)
 # curves and those on growth are ours, all of them before the runs.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(left, right)
 
 # %% [markdown]
 # ## What was run
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings of panels (a) and (b) beside the paper's"
-tables.settings(
-    left,
-    paper={
-        "dataset": "modular, and sparse parity",
-        "dataset.p": "113",
-        "dataset.train_fraction": "0.4",
-        "dataset.samples": "2000",
-        "model": "mlp",
-        "model.widths": "(200, 200)",
-        "loss": "StableMax cross-entropy",
-        "optimizer.weight_decay": "0",
-    },
-    code={
-        "dataset.p": "113",
-        "dataset.train_fraction": "0.4",
-        "dataset.data_seed": "42; in the first code 2",
-        "model.bias": "only for parity",
-        "loss.dtype": "float64",
-        "optimizer": "adamw",
-        "optimizer.lr": "0.01",
-        "optimizer.betas": "(0.9, 0.999)",
-        "optimizer.eps": "1e-25, parity 1e-18",
-        "epochs (full batch)": "100,000",
-        "seeds": "42",
-    },
-)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms of panels (a) and (b)"
-tables.arms(left)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings of panel (c) beside the paper's"
-tables.settings(
-    right,
-    paper={
-        "dataset": "modular",
-        "dataset.p": "113",
-        "dataset.train_fraction": "0.4",
-        "dataset.bits": "14",
-        "model": "mlp",
-        "model.widths": "(200, 200)",
-    },
-    code={
-        "dataset.encoding": "two-hot, base-2; scalar not released",
-        "loss.dtype": "float64",
-        "optimizer": "adamw",
-        "optimizer.lr": "0.02",
-        "optimizer.betas": "(0.9, 0.99)",
-        "optimizer.eps": "1e-30",
-        "epochs (full batch)": "1,000",
-        "seeds": "42",
-    },
-)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms of panel (c)"
-tables.arms(right)
-
-# %% [markdown]
+#
 # The official code is the
 # [official repository](https://github.com/LucasPrietoAl/grokking-at-the-edge-of-numerical-stability):
 # commit `0cc9e8d` for panels (a) and (b), the first public commit `740778c` for (c). The
@@ -455,8 +277,7 @@ tables.arms(right)
 # 6. *Logging* is denser than the 5,000 epochs of the official code, so that epochs are placed
 #    more finely than the paper's.
 # 7. *Devices.* Seed 42 of addition and product ran on a CPU, their other seeds on a GPU.
-
-# %% [markdown]
+#
 # ## Reading the result
 
 
@@ -467,21 +288,18 @@ def first95(series):
     return theirs[here & (theirs.value >= 0.95)].epoch.min()
 
 
-half = each(lambda run: reached(run, TEST, 0.5))
-last = half[0] > half[1]  # addition after product
-
-
+last = each(half.get).diff(axis=1)[1] < 0  # addition after product
 tables.prose(f"""
 **Panels (a) and (b) agree with the paper.** With its seed, 42, addition reaches 95\u00a0%
-at epoch {until95(addition)[42]:,.0f} and product at {until95(product)[42]:,.0f}. The
+at epoch {most[addition][42]:,.0f} and product at {most[product][42]:,.0f}. The
 authors' curves do at {first95("addition"):,.0f} and {first95("product"):,.0f}, in steps of
 5,000. Small weights are not needed to generalise.
 
 **One {{term}}`seed` says little about the epoch.** Our seeds of addition spread from
-{until95(addition).min():,.0f} to {until95(addition).max():,.0f}. In the paper's plot
+{most[addition].min():,.0f} to {most[addition].max():,.0f}. In the paper's plot
 addition comes first by far. With {last.sum()} of our {len(last)} seeds product does. For
-sparse parity the rows count as well: data seed 42 gives {told(until95(parity))}, data seed
-2 {told(until95(other)) if other.seeds else "no run yet"}, and the authors' curve with
+sparse parity the rows count as well: data seed 42 gives {told(most[parity])}, data seed
+2 {told(most[other])}, and the authors' curve with
 data seed 2 gives {first95(other.arm):,.0f}.
 
 **StableMax collapses too, only later.** Near epoch {told(zero[addition])} the float64 loss
@@ -491,9 +309,9 @@ suffer. So StableMax puts the collapse off until these tasks are solved. The cur
 parity bend earlier, without a zero loss; we do not know why.
 
 **Panel (c) contradicts the text.** Random codes of 14 bits are indeed harder to memorise
-than two-hot inputs: {told(reached(codes, TRAIN, 0.99))} epochs against
-{told(reached(two_hot, TRAIN, 0.99))}. That alone does not help, as their test accuracy of
-{told(codes.largest(TEST, since=20), "{:.1%}")} shows. The {{term}}`delay` disappears
+than two-hot inputs: {told(learned[codes])} epochs against
+{told(learned[two_hot])}. That alone does not help, as their test accuracy of
+{sheet.told("codes")} shows. The {{term}}`delay` disappears
 because base-2 codes hand the network the arithmetic, not because they are short.
 
 **What we cannot say.** Why StableMax helps: it changes the shape of the loss together with
@@ -591,8 +409,7 @@ the test set, near the authors' curve in the median; the integers themselves sta
 #
 # About 1 % against 10 %. Weights start out for inputs of size 1.
 # ````
-
-# %% [markdown]
+#
 # ## Run it yourself
 #
 # One seed, for the StableMax runs a smaller table (p = 59, 70 % of it for training) and
@@ -601,7 +418,3 @@ the test set, near the authors' curve in the median; the integers themselves sta
 # ```bash
 # make page PAGE=prieto2025/fig04 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(left, right, references=evidence.cited())
