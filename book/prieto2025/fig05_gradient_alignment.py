@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Prieto et al. 2025 · Figure 5]{.kicker} The gradient points along the weights once the training set is fitted, and in MLPs long before
 
@@ -23,9 +15,8 @@ from grokbook import claims, evidence, losses, metrics, models, plots, tables
 from grokbook.evidence import Run, told
 
 plots.use_style()
-record = evidence.record(
-    "prieto2025/fig05", scale=scale, retrain=retrain, device=device
-)
+page = evidence.Page("prieto2025/fig05", scale, retrain, device)
+record = page.record()
 plain = Run(record, "MLP without bias", "MLP without bias", plots.BLUE)
 biased = Run(record, "MLP with bias", "MLP with bias", plots.ORANGE)
 block = Run(record, "transformer", "transformer", plots.PURPLE)
@@ -43,19 +34,24 @@ SELECTED = {
     "MLP in": "blocks.0.mlp.0.weight",
     "MLP hidden": "blocks.0.mlp.1.weight",
 }
-drawn = {biased: MATRICES, plain: MATRICES, block: SELECTED}
-drawn = {run: tensors for run, tensors in drawn.items() if run.seeds}
-output = {run: next(iter(tensors.values())) for run, tensors in drawn.items()}
-output |= {run: MATRICES["output"] for run in (single, descent) if run.seeds}
+shown = {biased: MATRICES, plain: MATRICES, block: SELECTED}
 LAST = f"cos_grad.{MATRICES['output']}"  # the column of an MLP's last layer
-fit = {run: evidence.fitted(run, accuracy=1.0) for run in output}
+UNEMBEDDING = f"cos_grad.{SELECTED['unembedding']}"
+output = {run: LAST for run in (biased, plain)} | {block: UNEMBEDDING, single: LAST, descent: LAST}
+fit = {run: run.fitted(accuracy=1.0) for run in output}
 
 
-def smallest(run, tensors, wait=0):
-    """The smallest cosine of any of these tensors, from some epochs after the fit."""
+def lowest(run, tensors, wait=0):
+    """The smallest cosine of any of these tensors at each log, from some epochs after the fit."""
     since = fit[run] + wait
-    every = [run.series(f"cos_grad.{name}", since=since) for name in tensors]
-    return pd.concat(every).min().fillna(-1)  # a run that never fits fails
+    every = [run.series(f"cos_grad.{name}", since=since) for name in tensors.values()]
+    return pd.concat(every).groupby(level=0).min()
+
+
+def smallest(run, wait=0):
+    """The smallest of the output layer and of all, -1 for a run that never fits."""
+    of_last = run.smallest(output[run], since=fit[run] + wait, otherwise=-1)
+    return of_last, lowest(run, shown[run], wait).min().fillna(-1)
 
 
 def middle(run, column):
@@ -65,86 +61,30 @@ def middle(run, column):
 
 def early(run):
     """The output layer's largest cosine until half of the training set is right."""
-    half = run.first("train_accuracy", at_least=0.5)
-    return run.largest(f"cos_grad.{output[run]}", until=half)
+    return run.largest(output[run], until=run.fitted(accuracy=0.5))
 
 
-TEXT = "Section 4.2"
-ALIGNED = (
-    "receive updates that are significantly aligned with the direction of NLM beyond "
-    "the point of overfitting"
-)
-SIMILAR = (
-    "we observe very similar behavior in MLPs with (Fig. 5b) and without (Fig. 5a) bias "
-    "terms"
-)
-QUICKLY = (
-    "the gradients quickly become aligned with the direction of the weights after the "
-    "point of overfitting"
-)
-NINE = (
-    "the cosine similarity between the parameter updates and the NLM direction goes up "
-    "to 0.9 for the output layers"
-)
-SUBSTANTIAL = "also substantial for the MLP weights"
-sheet = claims.Sheet("prieto2025/fig05", show="{:.2f}")
-for run, high, every, where, wait in (
-    (plain, ALIGNED, ALIGNED, "Figure 5, caption", 0),
-    (biased, SIMILAR, SIMILAR, TEXT, 0),
-    (block, QUICKLY, SUBSTANTIAL, TEXT, 100),  # "quickly" leaves some time
-):
-    if run not in drawn:
-        continue
-    when = (
-        f"from {wait} epochs after the fit on" if wait else "at every log after the fit"
-    )
-    sheet.claim(
-        run,
-        f"{run.label}: the output layer's cosine is at least 0.8 {when} (smallest)",
-        high,
-        smallest(run, [output[run]], wait),
-        where=where,
-        at_least=0.8,
-        main=run is plain,
-    )
-    sheet.claim(
-        run,
-        f"{run.label}: the output layer's cosine reaches 0.88 after the fit (largest)",
-        NINE,
-        run.largest(f"cos_grad.{output[run]}", since=fit[run], otherwise=-1),
-        where=TEXT,
-        at_least=0.88,
-    )
-    sheet.claim(
-        run,
-        f"{run.label}: every matrix drawn is above 0.3 {when} (smallest)",
-        every,
-        smallest(run, drawn[run].values(), wait),
-        where=where,
-        above=0.3,
-    )
-if block in drawn:
-    medians = {name: middle(block, f"cos_grad.{t}") for name, t in SELECTED.items()}
-    mlp = sum(medians[name] for name in ("MLP in", "MLP hidden", "MLP out")) / 3
-    ends = medians["embedding"].clip(upper=medians["unembedding"])
-    sheet.claim(
-        block,
-        "transformer: embedding and unembedding above the mean MLP matrix after the fit "
-        "(the lower one's lead, of medians)",
-        "the alignment is stronger for the embed and unembed matrices",
-        ends - mlp,
-        where=TEXT,
-        above=0,
-        show="{:+.2f}",
-    )
-    low = [block.series(f"cos_grad.{t}", since=fit[block]) for t in SELECTED.values()]
-    above = evidence.crossing(pd.concat(low).groupby(level=0).min(), above=0.3)
-    settled = evidence.difference(above, fit[block])
-    words = "transformer: epochs from the fit until every matrix drawn is above 0.3"
-    sheet.extra(block, words, settled, show="{:,.0f}")
-for run in output:
-    words = f"{run.label}: output layer, largest cosine until half of the training set "
-    sheet.extra(run, words + "is right", early(run))
+QUICK = 100  # epochs, which "quickly" leaves the transformer
+nine = {run: (run, run.largest(output[run], since=fit[run], otherwise=-1)) for run in shown}
+medians = {name: middle(block, f"cos_grad.{t}") for name, t in SELECTED.items()}
+mlp = sum(medians[name] for name in ("MLP in", "MLP hidden", "MLP out")) / 3
+ends = medians["embedding"].clip(upper=medians["unembedding"])
+above = evidence.crossing(lowest(block, SELECTED), above=0.3)
+found = {
+    "aligned": (plain, smallest(plain)[0]),
+    "nine": nine[plain],
+    "every": (plain, smallest(plain)[1]),
+    "similar": (biased, smallest(biased)[0]),
+    "similar-nine": nine[biased],
+    "similar-every": (biased, smallest(biased)[1]),
+    "quickly": (block, smallest(block, QUICK)[0]),
+    "transformer-nine": nine[block],
+    "substantial": (block, smallest(block, QUICK)[1]),
+    "stronger": (block, ends - mlp),
+    "settled": (block, evidence.difference(above, fit[block])),
+    "early": {run.label: (run, early(run)) for run in output},
+}
+sheet = claims.read(page.name, found)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -159,6 +99,7 @@ sheet.box()
 #|   has 0.9. In the transformer embedding and unembedding reach 0.9, the three MLP
 #|   matrices 0.5 to 0.75, most of it just after the fit at epoch 100.
 #| fold: "Code: draw the figure"
+drawn = {run: tensors for run, tensors in shown.items() if run.seeds}
 DEPTH = (plots.BLUE, plots.ORANGE, plots.GREEN, plots.RED, plots.PURPLE)
 figure, axes = plots.panels(len(drawn), height=3.7, sharey=True)
 for panel, (run, tensors) in zip(axes, drawn.items(), strict=True):
@@ -183,29 +124,23 @@ plots.show(figure)
 # ## What to see
 
 # %% tags=["remove-input"]
-half = plain.first("train_accuracy", at_least=0.5)
-last = middle(biased, f"cos_grad.{output[biased]}")
+keys = [f"cos_grad.blocks.0.attention.{name}.weight" for name in ("query", "key")]
 tables.prose(f"""
 * **After the fit** the output layer of the MLP without biases has a cosine of
-  {told(middle(plain, f"cos_grad.{output[plain]}"), "{:.2f}")} with its negative gradient
+  {told(middle(plain, LAST), "{:.2f}")} with its negative gradient
   (median over the logs). All its weights as one vector have
   {told(middle(plain, "cos_grad"), "{:.2f}")}. With biases the two are
-  {told(last, "{:.2f}")} and {told(middle(biased, "cos_grad"), "{:.2f}")}.
-* **Before the fit** the alignment is there already. At epoch {told(half)} half of the
+  {told(middle(biased, LAST), "{:.2f}")} and {told(middle(biased, "cos_grad"), "{:.2f}")}.
+* **Before the fit** the alignment is there already. At epoch {told(plain.fitted(accuracy=0.5))} half of the
   training set is still wrong, and the output layer has reached
-  {told(early(plain), "{:.2f}")}. The set is fitted at epoch {told(fit[plain])}.
-""")
-
-# %% tags=["remove-input"]
-keys = [f"blocks.0.attention.{name}.weight" for name in ("query", "key")]
-tables.prose(f"""
+  {sheet.told("early MLP without bias")}. The set is fitted at epoch {told(fit[plain])}.
 * **The transformer** is nearer to the paper's account. It fits at epoch
   {told(fit[block])}, where its unembedding has
-  {told(block.at(f"cos_grad.{output[block]}", fit[block]), "{:.2f}")}. Every matrix drawn
-  is above 0.3 from {told(settled)} epochs later.
+  {told(block.at(UNEMBEDDING, fit[block]), "{:.2f}")}. Every matrix drawn
+  is above 0.3 from {sheet.told("settled")} epochs later.
 * **Queries and keys**, which the paper does not draw, stay low. Their medians after the
-  fit are {" and ".join(told(middle(block, f"cos_grad.{k}"), "{:.2f}") for k in keys)}.
-""") if block in drawn else None
+  fit are {" and ".join(told(middle(block, key), "{:.2f}") for key in keys)}.
+""")
 
 # %% [markdown]
 # ## The idea
@@ -244,15 +179,13 @@ losses.softmax_cross_entropy(logits, pairs.sum(1) % 113).mean().backward()
 # %% tags=["hide-input"]
 #| fold: "Code: the package agrees, and all layers share one numerator"
 rows, inner = [], []
-for name, weight in zip(
-    ("input", "hidden", "output"), network.parameters(), strict=True
-):
+for name, weight in zip(("input", "hidden", "output"), network.parameters(), strict=True):
     weight, slope = weight.detach(), weight.grad
     inner.append(-(weight * slope).sum())
     torch.testing.assert_close(cosine(weight, slope), metrics.cosine(weight, -slope))
     torch.testing.assert_close(inner[-1], inner[0])
-    found = (inner[-1], weight.norm(), slope.norm(), cosine(weight, slope))
-    rows.append([name, *(f"{float(value):.4g}" for value in found)])
+    numbers = (inner[-1], weight.norm(), slope.norm(), cosine(weight, slope))
+    rows.append([name, *(f"{float(value):.4g}" for value in numbers)])
 head = ["Layer", "⟨weights, −gradient⟩", "‖weights‖", "‖gradient‖", "cosine"]
 tables.grid(head, rows)
 
@@ -264,46 +197,21 @@ tables.grid(head, rows)
 # before these runs. The paper gives 0.9, and for the transformer no number.
 
 # %% tags=["remove-input"]
-strict = [smallest(block, t) for t in ([output[block]], SELECTED.values())]
+strict = smallest(block)
 tables.prose(f"""
 One of them was changed with the runs at hand. The plan asked the transformer, too, for
 every log from the fit on. That failed: its unembedding falls to
 {told(strict[0], "{:.2f}")} and its lowest matrix to {told(strict[1], "{:.2f}")}. The paper
 says "quickly", so both are now judged from 100 epochs after the fit on.
-""") if block in drawn else None
+""")
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(record)
 
 # %% [markdown]
 # ## What was run
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's"
-tables.settings(
-    record,
-    paper={
-        "dataset": "modular addition",
-        "dataset.p": "113",
-        "model": "MLP with and without bias; one-layer transformer",
-        "model.widths": "(200, 200)",
-        "loss": "cross-entropy",
-    },
-    notes={
-        "dataset.train_fraction": "as in most figures of the paper",
-        "loss.dtype": "float64, so that nothing collapses; one arm in float32",
-        "optimizer.lr": "as in Figure 2; transformer and SGD: ours",
-        "optimizer.betas": "as in Figure 2; transformer: first public code",
-        "optimizer.eps": "as in Figure 2; transformer: first public code",
-    },
-)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms"
-tables.arms(record)
-
-# %% [markdown]
+#
 # No program of this figure was released. "First public code" is commit `740778c` of the
 # [official repository](https://github.com/LucasPrietoAl/grokking-at-the-edge-of-numerical-stability),
 # whose `grokking_experiments_transformers.py` logs the same cosine of its transformer.
@@ -319,12 +227,12 @@ tables.arms(record)
 #    are named.
 # 5. *Further arms.* The MLP without biases ran with a float32 loss too. It also ran with
 #    plain gradient descent at learning rate 10, whose step is its gradient.
-
-# %% [markdown]
+#
 # ## Reading the result
 
 # %% tags=["remove-input"]
-steps = [told(middle(run, f"cos_update.{output[run]}"), "{:.2f}") for run in drawn]
+columns = {run: output[run].replace("grad", "update") for run in drawn}
+steps = [told(middle(run, column), "{:.2f}") for run, column in columns.items()]
 tables.prose(f"""
 We agree that the gradient after the fit is largely a rescaling of the weights, and with
 the paper's 0.9. The rest qualifies the picture.
@@ -340,16 +248,13 @@ by a scale of its own and remembers past gradients. Its median cosine after the 
 output layers of the panels: {", ".join(steps)}.
 """)
 
-# %% tags=["remove-input"]
-tables.prose("""
-**In the transformer the alignment comes with the fit, as the paper says.** Its matrices,
-the embedding apart, dip while it learns most of the training set, and recover right after
-the fit. Queries and keys stay far lower, so the picture is not one of every weight.
-""") if block in drawn else None
+# %% [markdown]
+# **In the transformer the alignment comes with the fit, as the paper says.** Its matrices,
+# the embedding apart, dip while it learns most of the training set, and recover right after
+# the fit. Queries and keys stay far lower, so the picture is not one of every weight.
 
 # %% tags=["remove-input"]
-(
-    tables.prose(f"""
+tables.prose(f"""
 **Rounding ends the alignment.** With a float32 loss the output layer comes to
 {told(single.largest(LAST), "{:.2f}")} as well. At epoch 2,500 it has
 {told(single.at(LAST, 2500), "{:.2f}")} and at the end
@@ -357,24 +262,14 @@ the fit. Queries and keys stay far lower, so the picture is not one of every wei
 collapsed samples goes from {told(single.at("collapse_float32", 2500), "{:.1%}")} to
 {told(single.last("collapse_float32"), "{:.0%}")}. This agrees with the paper, which says
 that collapse stops naive loss minimisation too. The cosine is the earlier sign.
-""")
-    if single.seeds
-    else None
-)
 
-# %% tags=["remove-input"]
-(
-    tables.prose(f"""
 **Without AdamW.** Plain gradient descent at learning rate 10
 ({len(descent.seeds)} of {len(record.experiment.seeds)} seeds) first aligns as AdamW does,
-up to {told(early(descent), "{:.2f}")}. It then jumps about, with cosines down to
+up to {sheet.told("early SGD")}. It then jumps about, with cosines down to
 {told(descent.smallest(LAST), "{:.2f}")} (smallest). At the fit, epoch
 {told(fit[descent])}, it has {told(descent.at(LAST, fit[descent]), "{:.2f}")}, and at the
 end {told(descent.last(LAST), "{:.2f}")}. There the alignment does follow the fit.
 """)
-    if descent.seeds
-    else None
-)
 
 # %% tags=["hide-input"]
 #| name: fig-prieto2025-05-before
@@ -392,7 +287,7 @@ end {told(descent.last(LAST), "{:.2f}")}. There the alignment does follow the fi
 #| fold: "Code: draw the cosines before the fit, and of other losses and steps"
 figure, (before, over) = plots.panels(2, height=3.6)
 for run in (*drawn, descent):
-    aligned = run.series(f"cos_grad.{output[run]}", until=fit[run]) if run.seeds else {}
+    aligned = run.series(output[run], until=fit[run])
     for place, seed in enumerate(run.seeds):
         done = 100 * run.series("train_accuracy")[seed].reindex(aligned.index)
         style = {"color": run.color, "lw": 1.1, "marker": ".", "ms": 4}
@@ -400,12 +295,10 @@ for run in (*drawn, descent):
         before.plot(done, aligned[seed], label=label, **style)
 step = {"linestyle": plots.DASHED, "seeds": False, "label": "AdamW's step"}
 plots.curve(over, plain, LAST, label="float64 loss")
-plots.curve(over, plain, f"cos_update.{output[plain]}", **step)
+plots.curve(over, plain, columns[plain], **step)
 plots.curve(over, single, LAST)
 plots.curve(over, descent, LAST)
-before.set(
-    xlabel="training accuracy (%)", ylabel="cosine, output layer", ylim=(-0.1, 1)
-)
+before.set(xlabel="training accuracy (%)", ylabel="cosine, output layer", ylim=(-0.1, 1))
 over.set(xlabel="epoch", xlim=(0, plain.settings.epochs), ylim=(-0.1, 1))
 plots.thousands(over)
 plots.end_labels(over)
@@ -475,8 +368,7 @@ plots.show(figure)
 #
 # [Figure 6](fig06_orthogonal_optimizers.ipynb) shows what that optimiser does.
 # ````
-
-# %% [markdown]
+#
 # ## Run it yourself
 #
 # The four MLPs with one seed, without the transformer, in about five minutes on one core.
@@ -484,7 +376,3 @@ plots.show(figure)
 # ```bash
 # make page PAGE=prieto2025/fig05 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(record)

@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Prieto et al. 2025 · Figure 7]{.kicker} Plain SGD lowers its training loss uphill in test loss; orthogonal SGD goes to where both are low
 
@@ -31,9 +23,8 @@ from grokbook.engine.build import start
 from grokbook.evidence import Run, told
 
 plots.use_style()
-record = evidence.record(
-    "prieto2025/fig07", scale=scale, retrain=retrain, device=device
-)
+page = evidence.Page("prieto2025/fig07", scale, retrain, device)
+record = page.record()
 sgd = Run(record, "SGD", "SGD", plots.COLOUR["softmax"])
 decay = Run(record, "SGD, decay 0.0002", "SGD with decay", plots.COLOUR["weight decay"])
 ortho = Run(record, "⊥SGD, StableMax", "⊥SGD", plots.COLOUR["⊥Grad"])
@@ -66,11 +57,7 @@ paths = {r: torch.stack([kept(r, e) for e in r.settings.keep]) - origin for r in
 directions = torch.linalg.svd(torch.cat(list(paths.values())), full_matrices=False).Vh
 signs = torch.stack([directions[k] @ paths[r][-1] for k, r in enumerate((sgd, ortho))])
 plane = directions[:2] * signs.sign()[:, None]  # SGD ends to the right, ⊥SGD above
-ends = {
-    (run, part): surprise(origin + paths[run][-1], *parts[part])
-    for run in three
-    for part in parts
-}
+ends = {(r, part): surprise(origin + paths[r][-1], *parts[part]) for r in three for part in parts}
 opening = sgd.settings.keep[0]  # 4 % of the way of SGD
 
 
@@ -79,7 +66,7 @@ def by_seed(value):
     return pd.Series({seed: float(value)})
 
 
-def shown(run, place):
+def held(run, place):
     """Share of a displacement that lies in the plane."""
     return by_seed((plane @ paths[run][place]).norm() / paths[run][place].norm())
 
@@ -87,16 +74,11 @@ def shown(run, place):
 def detour(run):
     """Largest factor of test loss over an interval on which training loss halves."""
     train, test = run.series(TRAIN), run.series(TEST)
-    rises = [
-        (test.loc[begin:] / test.loc[begin]).where(
-            train.loc[begin:] < 0.5 * train.loc[begin]
-        )
-        for begin in train.index
-    ]
-    return pd.concat(rises).max().fillna(math.inf)
+    since = ((train.loc[e:] / train.loc[e], test.loc[e:] / test.loc[e]) for e in train.index)
+    return pd.concat([rise.where(left < 0.5) for left, rise in since]).max().fillna(math.inf)
 
 
-fitted, turn = evidence.fitted(sgd, accuracy=0.99), decay.peak(TEST)
+fitted, turn = sgd.fitted(accuracy=0.99), decay.peak(TEST)
 
 
 def change(run, begin, end):
@@ -106,84 +88,25 @@ def change(run, begin, end):
 
 
 together = metrics.cosine(*(plane @ paths[run][0] for run in (sgd, decay)))
-SECTION, CAPTION = "Section 5.1", "Figure 7, caption"
-UPHILL = "reducing the training loss but increasing the test loss"
-DIRECT = "moves directly in a direction that minimizes both the train and test loss"
-sheet = claims.Sheet("prieto2025/fig07", show="{:.2f}")
-sheet.claim(
-    ortho,
-    "⊥SGD: test loss nowhere rises by more than half while training loss halves "
-    "(largest factor)",
-    DIRECT,
-    detour(ortho),
-    where=SECTION,
-    at_most=1.5,
-    main=True,
-)
-sheet.claim(
-    ortho,
-    "⊥SGD: test loss ends below its start (ratio)",
-    DIRECT,
-    evidence.growth(ortho.at(TEST, 0), ortho.last(TEST)),
-    where=SECTION,
-    below=1,
-)
-for run in (sgd, decay):
-    sheet.claim(
-        [run, sgd],
-        f"{run.label}: test loss rises and training loss falls from the start until SGD "
-        "has fitted (factor of the test loss)",
-        UPHILL,
-        change(run, 0, fitted).fillna(0),
-        where=SECTION,
-        above=1,
-    )
-sheet.claim(
-    [sgd, decay],
-    f"cosine between SGD with and without decay at epoch {opening:,}, seen from the "
-    "start in the plane drawn, is above 0.9",
-    "SGD with weight decay starts along the same trajectory as SGD",
-    by_seed(together),
-    where=CAPTION,
-    above=0.9,
-    show="{:.3f}",
-)
-sheet.claim(
-    decay,
-    "SGD with decay: from the peak of its test loss to the end both losses fall, test "
-    "loss by a tenth or more (ratio)",
-    "until the model with weight decay changes direction and starts minimizing both the "
-    "train and test loss",
-    change(decay, turn, decay.settings.epochs).fillna(math.inf),
-    where=SECTION,
-    at_most=0.9,
-)
-sheet.claim(
-    [decay, ortho],
-    "softmax loss of SGD with decay at the end is below that of ⊥SGD (smaller ratio of "
-    "the two sets)",
-    "SGD with weight decay eventually reaches a point of lower loss",
-    by_seed(min(ends[decay, part] / ends[ortho, part] for part in parts)),
-    where=SECTION,
-    below=1,
-    show="{:,.0f}",
-)
-full = by_seed(metrics.cosine(paths[sgd][0], paths[decay][0]))
-sheet.extra([sgd, decay], "the same cosine among all weights", full, show="{:.3f}")
-for run, place, when in (
-    *((run, 0, f"at epoch {opening:,}") for run in (sgd, decay)),
-    *((run, -1, "at the end") for run in three),
-):
-    words = (
-        f"{run.label}: share of the way from the start {when} that lies in the plane"
-    )
-    sheet.extra(run, words, shown(run, place), show="{:.0%}")
-late = ortho.at(TEST_ACCURACY, 400)
-sheet.extra(ortho, "⊥SGD: test accuracy at epoch 400", late, show="{:.1%}")
-for run in (decay, ortho, strong, soft):
-    words = f"{run.label}: test accuracy at the end, epoch {run.settings.epochs:,}"
-    sheet.extra(run, words, run.last(TEST_ACCURACY), show="{:.1%}")
-sheet.extra(soft, "⊥SGD, softmax: the factor of the first row", detour(soft))
+epochs, few = decay.settings.epochs, ortho.settings.epochs
+lower = min(ends[decay, part] / ends[ortho, part] for part in parts)
+found = {
+    "direct": (ortho, detour(ortho)),
+    "below-start": (ortho, evidence.growth(ortho.at(TEST, 0), ortho.last(TEST))),
+    "uphill": (sgd, change(sgd, 0, fitted).fillna(0)),
+    "uphill-decay": ([decay, sgd], change(decay, 0, fitted).fillna(0)),
+    "same-trajectory": ([sgd, decay], by_seed(together)),
+    "turns": (decay, change(decay, turn, epochs).fillna(math.inf)),
+    "lower-loss": ([decay, ortho], by_seed(lower)),
+    "among-all": ([sgd, decay], by_seed(metrics.cosine(paths[sgd][0], paths[decay][0]))),
+    "in-plane-start": {run.label: (run, held(run, 0)) for run in (sgd, decay)},
+    "in-plane-end": {run.label: (run, held(run, -1)) for run in three},
+    "at-400": (ortho, ortho.at(TEST_ACCURACY, 400)),
+    "end": {run.label: (run, run.last(TEST_ACCURACY)) for run in (decay, strong)},
+    "end-ortho": {run.label: (run, run.last(TEST_ACCURACY)) for run in (ortho, soft)},
+    "direct-softmax": (soft, detour(soft)),
+}
+sheet = claims.read(page.name, found, opening=opening, epochs=epochs, few=few)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -213,10 +136,8 @@ across, up = (np.linspace(low[k], high[k], POINTS) for k in (0, 1))
 figure, panels = plots.panels(2, height=3.7, sharey=True)
 for axes, (part, (inputs, labels)) in zip(panels, parts.items(), strict=True):
     some = inputs[:SAMPLES], labels[:SAMPLES]  # the split has shuffled them
-    heights = [
-        [surprise(origin + a * plane[0] + b * plane[1], *some) for a in across]
-        for b in up
-    ]
+    grid = [[origin + a * plane[0] + b * plane[1] for a in across] for b in up]
+    heights = [[surprise(vector, *some) for vector in row] for row in grid]
     shade = axes.contourf(across, up, heights, LEVELS, extend="max", **SHADES)
     line = {"colors": plots.GREY, "linestyles": "--", "linewidths": 1.2}
     axes.contour(across, up, heights, [guess], **line)
@@ -277,12 +198,12 @@ tables.prose(f"""
   {told(turn)} and falls to {told(decay.last(TEST), "{:.1f}")}. Test accuracy is still at
   {told(decay.last(TEST_ACCURACY), "{:.1%}")} when the run ends.
 * **⊥SGD**, SGD fed with the {{term}}`orthogonal gradient` and trained with
-  {{term}}`StableMax`, turns upwards. It has {told(late, "{:.1%}")} of the
+  {{term}}`StableMax`, turns upwards. It has {sheet.told("at-400")} of the
   test set at epoch 400, and {told(ortho.last(TEST_ACCURACY), "{:.1%}")} at 500.
-* **The map is a shadow.** The plane holds {told(shown(sgd, -1), "{:.0%}")},
-  {told(shown(decay, -1), "{:.0%}")} and {told(shown(ortho, -1), "{:.0%}")} of the way to the
-  three ends. Of the way to epoch {opening:,} it holds {told(shown(sgd, 0), "{:.0%}")} for
-  SGD and {told(shown(decay, 0), "{:.0%}")} for SGD with decay.
+* **The map is a shadow.** The plane holds {sheet.told("in-plane-end SGD")},
+  {sheet.told("in-plane-end SGD with decay")} and {sheet.told("in-plane-end ⊥SGD")} of the way to the
+  three ends. Of the way to epoch {opening:,} it holds {sheet.told("in-plane-start SGD")} for
+  SGD and {sheet.told("in-plane-start SGD with decay")} for SGD with decay.
 """)
 
 # %% [markdown]
@@ -332,37 +253,12 @@ for pair in parts.values():
 # loss in which ⊥SGD was not trained, is seen once. "Fitted" is 99 % training accuracy.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(record)
 
 # %% [markdown]
 # ## What was run
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's"
-tables.settings(
-    record,
-    paper={
-        "dataset": "modular",
-        "model": "mlp",
-        "model.widths": "(200, 200)",
-        "loss": "softmax cross-entropy on the surface",
-        "optimizer": "sgd",
-        "gradient": "⊥Grad: whole vector, no rescaling",
-    },
-    code={
-        "optimizer.lr": "1 (SGD), 10 (⊥SGD)",
-        "optimizer.momentum": "0.8 in its SGD; 0 in unused defaults",
-        "optimizer.weight_decay": "0.0002",
-        "gradient": "per tensor, with rescaling",
-    },
-)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms"
-tables.arms(record)
-
-# %% [markdown]
+#
 # 1. *Settings of SGD.* The paper names the methods and gives no numbers. Learning rate 1,
 #    momentum 0 and decay 0.0002 are defaults in `constants.py` of the [first public
 #    code](https://github.com/LucasPrietoAl/grokking-at-the-edge-of-numerical-stability),
@@ -380,8 +276,7 @@ tables.arms(record)
 # 5. *Loss of ⊥SGD.* Its curves are StableMax cross-entropy, in which it is trained. On the
 #    map it is softmax cross-entropy.
 # 6. *Arms of ours.* Five times the decay, and ⊥SGD with softmax, decide no claim.
-
-# %% [markdown]
+#
 # ## Reading the result
 
 # %% tags=["remove-input"]
@@ -393,8 +288,8 @@ training loss halves. The paper takes the valley of SGD for
 {{term}}`naive loss minimisation`; [Figure 5](fig05_gradient_alignment.ipynb) measures that.
 
 **"The same trajectory" depends on the plane.** At epoch {opening:,} the cosine between
-the two SGD paths is {told(by_seed(together), "{:.3f}")} in the plane and
-{told(full, "{:.3f}")} among all weights. Our bound is 0.9.
+the two SGD paths is {sheet.told("same-trajectory")} in the plane and
+{sheet.told("among-all")} among all weights. Our bound is 0.9.
 
 **One statement does not hold here.** SGD with decay does not end at a lower loss: it is
 still in the valley of SGD. Decay forgets the start over
@@ -407,7 +302,7 @@ judged on [Figure 6](fig06_orthogonal_optimizers.ipynb), to which it points.
 
 **What we tried.** Five times the decay is no way to arrive sooner: {arrived} of
 {len(strong.seeds)} seeds generalise, the others have hardly begun to fit. ⊥SGD with softmax fits by epoch
-{told(evidence.fitted(soft, accuracy=0.99))} and ends at
+{told(soft.fitted(accuracy=0.99))} and ends at
 {told(soft.last(TEST_ACCURACY), "{:.0%}")}. The straight way belongs to ⊥Grad *and* StableMax.
 """)
 
@@ -459,8 +354,7 @@ judged on [Figure 6](fig06_orthogonal_optimizers.ipynb), to which it points.
 # the rate is ten times larger: 50 in all. Then 500 epochs of ⊥SGD have the reach of 25,000
 # epochs of SGD, and "within 400 iterations" compares different amounts of training.
 # ```
-
-# %% [markdown]
+#
 # ## Run it yourself
 #
 # One seed and 4,000 of the 10,000 epochs of SGD, in about half an hour on one core.
@@ -468,7 +362,3 @@ judged on [Figure 6](fig06_orthogonal_optimizers.ipynb), to which it points.
 # ```bash
 # make page PAGE=prieto2025/fig07 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(record)

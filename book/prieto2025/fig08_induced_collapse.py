@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Prieto et al. 2025 · Figure 8]{.kicker} A network that is learning to generalise stops once its correct logits are multiplied by zero
 
@@ -24,23 +16,19 @@ from grokbook import claims, evidence, losses, plots, tables
 from grokbook.evidence import Run, told
 
 plots.use_style()
-record = evidence.record(
-    "prieto2025/fig08", scale=scale, retrain=retrain, device=device
-)
+page = evidence.Page("prieto2025/fig08", scale, retrain, device)
+record = page.record()
 TEST, COLLAPSE, GAP = "test_accuracy", "collapse_float64", "mean_gap"
 learning = Run(record, "baseline", "undisturbed", plots.COLOUR["collapse-free"])
-exact = Run(
-    record, "baseline, all float64", "undisturbed, float64", plots.COLOUR["float64"]
-)
+exact = Run(record, "baseline, all float64", "undisturbed, float64", plots.COLOUR["float64"])
 zeroed = Run(record, "correct logit times 0", "correct logit × 0", plots.RED)
 held = Run(record, "correct logit detached", "gradient removed", plots.PURPLE)
 begin, end = zeroed.settings.later_loss[0], zeroed.settings.epochs
-judged = exact if exact.seeds else learning
 
 
-def change(run):
-    """Points of test accuracy from the intervention to the end."""
-    return 100 * (run.last(TEST) - run.at(TEST, begin))
+def change(run, since=begin):
+    """Points of test accuracy from an epoch, that of the intervention, to the end."""
+    return 100 * (run.last(TEST) - run.at(TEST, since))
 
 
 def pace(run, since, until):
@@ -57,76 +45,29 @@ def gradients(loss, lead):
     return value.item(), z.grad[0, 0].item(), z.grad[0, 1].item()
 
 
-APPENDIX, CAPTION = "Appendix B.1", "Figure 8, caption"
-sheet = claims.Sheet("prieto2025/fig08", show="{:+.1f} points")
-sheet.claim(
-    zeroed,
-    "correct logit × 0: test accuracy at the end is within 2 points of that at the "
-    "intervention (change)",
-    "setting the gradients from the correct classes to zero is enough to stop learning",
-    change(zeroed),
-    where=APPENDIX,
-    at_least=-2,
-    at_most=2,
-    main=True,
-)
-sheet.claim(
-    judged,
-    f"{judged.label}: test accuracy gains at least 20 points from the epoch of the "
-    "intervention to the end",
-    "a model that would normally generalize (green)",
-    change(judged),
-    where=CAPTION,
-    at_least=20,
-)
-sheet.claim(
-    zeroed,
-    "correct logit × 0: at least 99 % of the training set stay correctly classified from the "
-    "intervention to the end (smallest)",
-    "has a very similar effect to the one observed in Fig. 2",
-    zeroed.smallest("train_accuracy", since=begin),
-    where=CAPTION,
-    at_least=0.99,
-    show="{:.1%}",
-)
-leads = range(42, 101)
-pulls = [gradients(losses.softmax_cross_entropy, lead)[1:] for lead in leads]
+pulls = [gradients(losses.softmax_cross_entropy, lead)[1:] for lead in range(42, 101)]
 agree = sum(pull == 0 < push for pull, push in pulls)
-sheet.exact(
-    "float64 softmax, leads of 42 to 100: gradient 0 for the correct class, above 0 for "
-    "the others",
-    "SC leads the gradient from correctly predicted samples to be zero, it does not do "
-    "this for the incorrect classes",
-    f"{agree} of {len(pulls)} leads",
-    where=APPENDIX,
-    held=agree,
-    n=len(pulls),
-)
-apart = 100 * (learning.last(TEST) - zeroed.last(TEST))[zeroed.seeds]
-words = "the same seed: test accuracy undisturbed minus × 0 at the end"
-sheet.extra([learning, zeroed], words, apart)
-if exact.seeds:
-    sheet.extra(learning, "undisturbed in float32: gain to the end", change(learning))
 counted = learning.first(COLLAPSE, at_least=1)
-later = 100 * (learning.last(TEST) - learning.at(TEST, counted))
-words = "undisturbed: first epoch at which all samples count as collapsed"
-sheet.extra(learning, words, counted, show="{:,.0f}")
-sheet.extra(learning, "undisturbed: test accuracy gained after that epoch", later)
-for words, window in (
-    ("about the intervention", (begin // 2, 4 * begin // 3)),
-    ("in the last quarter", (3 * end // 4, end)),
-):
-    for run in (learning, exact):
-        statement = f"{run.label}: growth of the mean gap per 1,000 epochs, {words}"
-        sheet.extra(run, statement, pace(run, *window), show="{:.2f}")
-for words, column in (
-    ("counted as collapsed at the end", COLLAPSE),
-    ("with a loss of exactly zero at the end", "zero_loss"),
-):
-    value = zeroed.last(column)
-    sheet.extra(zeroed, f"correct logit × 0: samples {words}", value, show="{:.1%}")
-words = "gradient of the correct logit removed: test accuracy at the end"
-sheet.extra(held, words, held.last(TEST), show="{:.1%}")
+undisturbed = {run.label: run for run in (learning, exact)}
+before, at_end = (begin // 2, 4 * begin // 3), (3 * end // 4, end)
+found = {
+    "stops": (zeroed, change(zeroed)),
+    "would-generalise": (learning, change(learning)),
+    "stays-fitted": (zeroed, zeroed.smallest("train_accuracy", since=begin)),
+    "wrong-classes": (f"{agree} of {len(pulls)} leads", agree, len(pulls)),
+    "apart": (
+        [learning, zeroed],
+        100 * evidence.difference(learning.last(TEST), zeroed.last(TEST)),
+    ),
+    "counted": (learning, counted),
+    "later": (learning, change(learning, counted)),
+    "pace-before": {name: (run, pace(run, *before)) for name, run in undisturbed.items()},
+    "pace-at-end": {name: (run, pace(run, *at_end)) for name, run in undisturbed.items()},
+    "collapsed": (zeroed, zeroed.last(COLLAPSE)),
+    "zero": (zeroed, zeroed.last("zero_loss")),
+    "detached": (held, held.last(TEST)),
+}
+sheet = claims.read(page.name, found)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -172,23 +113,16 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 start, turn = 100 * learning.at(TEST, begin), 3 * begin // 2
-after = 100 * (learning.last(TEST) - learning.at(TEST, turn))
-free = ""
-if exact.seeds:
-    free = (
-        "\n* **Undisturbed with every number in float64** it changes by "
-        f"{told(change(exact), '{:+.1f}')} points in the same epochs."
-    )
 tables.prose(f"""
 * At epoch {begin:,} the network is learning to generalise: test accuracy is at
   {told(start, "{:.1f}")} %.
 * **Correct logit × 0** (n = {len(zeroed.seeds)}). From there it changes by
   {told(change(zeroed), "{:+.1f}")} points to the end, while the training set stays fitted.
-  Seed by seed the undisturbed run ends {told(apart, "{:.1f}")} points higher.
+  Seed by seed the undisturbed run ends {sheet.told("apart", "{:.1f}")} points higher.
 * **Undisturbed** (n = {len(learning.seeds)}), with the
   {{term}}`collapse-free cross-entropy`, test accuracy gains
-  {told(change(learning), "{:.1f}")} points, of which {told(after, "{:.1f}")} after epoch
-  {turn:,}. The paper's run goes on to {100 * theirs["baseline"].iloc[-1]:.0f} %.{free}
+  {told(change(learning), "{:.1f}")} points, of which {told(change(learning, turn), "{:.1f}")} after epoch
+  {turn:,}. The paper's run goes on to {100 * theirs["baseline"].iloc[-1]:.0f} %.
 * **Only the gradient of the correct logit removed** (n = {len(held.seeds)}). The network is wrecked: 500 epochs
   later its training accuracy is at
   {told(held.at("train_accuracy", begin + 500), "{:.1%}")}.
@@ -241,9 +175,7 @@ for lead in (10, 45):
             torch.testing.assert_close(torch.stack([own, *z.grad[:2]]), expected)
         rows.append([f"{lead}", name, *(f"{x:.1e}" for x in (value, pull, push))])
 head = ["Lead", "Loss function", "Loss", "Correct logit", "Each other logit"]
-tables.grid(
-    head, rows, caption="One sample: loss and gradients in float64, 113 classes"
-)
+tables.grid(head, rows, caption="One sample: loss and gradients in float64, 113 classes")
 
 # %% [markdown]
 # At a lead of 45 a float64 {term}`softmax` has collapsed: no loss, no pull, and a push that
@@ -277,10 +209,8 @@ for run in (learning, exact):
     plots.curve(lead, run, GAP)
 for run in (zeroed, held):
     plots.curve(top, run, "mean_top_logit")
-for level, line, words in (
-    (53 * math.log(2), "--", "softmax absorbs"),
-    (STICKS, ":", "moments stick"),
-):
+levels = (53 * math.log(2), "--", "softmax absorbs"), (STICKS, ":", "moments stick")
+for level, line, words in levels:
     lead.axhline(level, color=plots.GREY, ls=line, lw=1.2)
     lead.text(end, level - 1, words, size=9.5, color=plots.GREY, ha="right", va="top")
 share.set(ylabel="counted as collapsed (%)", ylim=(-3, 103))
@@ -300,61 +230,16 @@ plots.show(figure)
 #
 # The paper gives no numbers for this figure; the bounds of 2 and 20 points are ours, fixed
 # before the runs.
-
-# %% tags=["remove-input"]
-where = "in float32; the run with every number in float64 is not trained yet"
-if exact.seeds:
-    where = "with every number in float64, where rounding limits it least"
-tables.prose(f"The undisturbed run is judged {where}.")
+#
+# The undisturbed run is judged in float32; the run with every number in float64 is not trained yet.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(record)
 
 # %% [markdown]
 # ## What was run
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's"
-tables.settings(
-    record,
-    paper={
-        "model": "mlp",
-        "model.widths": "(200, 200)",
-        "loss from epoch": "6,000: logits of the right classes times 0",
-        "optimizer.weight_decay": "0",
-    },
-    code={
-        "dataset": "addition mod 113",
-        "dataset.p": "113",
-        "dataset.train_fraction": "0.6",
-        "model.bias": "False",
-        "loss": '"stable_ce", not released',
-        "loss.dtype": "float64",
-        "optimizer": "AdamW",
-        "optimizer.lr": "0.001",
-        "optimizer.betas": "(0.9, 0.99)",
-        "optimizer.eps": "1e-30",
-        "optimizer.weight_decay": "0",
-        "loss from epoch": "not released",
-        "epochs (full batch)": "20,000",
-        "weights": "float32",
-        "seeds": "42",
-    },
-    notes={
-        "loss": "1",
-        "optimizer.betas": "2",
-        "optimizer.eps": "2",
-        "loss from epoch": "3",
-        "weights": "4",
-    },
-)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms"
-tables.arms(record)
-
-# %% [markdown]
+#
 # Where the runs differ from the paper, or had to be guessed. The code is that of the first
 # public commit of the
 # [official repository](https://github.com/LucasPrietoAl/grokking-at-the-edge-of-numerical-stability/tree/740778c),
@@ -371,20 +256,13 @@ tables.arms(record)
 #    float64 and an eps of 1e-150 is registered.
 # 5. *Another set-up* stands in the [last notebook](https://github.com/LucasPrietoAl/grokking-at-the-edge-of-numerical-stability/tree/0cc9e8d):
 #    70 % of the table, and gradient descent with steps of constant length.
-
-# %% [markdown]
+#
 # ## Reading the result
 
 # %% tags=["remove-input"]
 official = start.get(42, start.iloc[0])
 paper = 100 * theirs["correct logit times 0"].loc[6000]
 forgets = (change(zeroed) < -2).sum()
-goes_on = ""
-if exact.seeds:
-    goes_on = (
-        " With every number in float64 the gap is at "
-        f"{told(exact.last(GAP), '{:.1f}')} at the end."
-    )
 tables.prose(f"""
 **Where we agree.** With the correct logits multiplied by 0 the network learns nothing more,
 though its training set stays fitted. It rather forgets: in {forgets} of {len(zeroed.seeds)}
@@ -398,14 +276,14 @@ quiet stop needs the 0 in place of the logit. A collapsed sample has the gradien
 second form, not of the first. So the figure does not show what a collapsed network does.
 
 **Where the undisturbed run ends.** The {{term}}`gap` grows by
-{told(pace(learning, begin // 2, 4 * begin // 3), "{:.2f}")} per 1,000 epochs, a pace that
+{sheet.told("pace-before undisturbed", "{:.2f}")} per 1,000 epochs, a pace that
 [AdamW itself sets](fig01_headline.ipynb). Near a gap of 50 it bends, with every seed: it is
 at {told(learning.at(GAP, turn), "{:.1f}")} at epoch {turn:,} and at
 {told(learning.last(GAP), "{:.1f}")} at the end. AdamW divides by the root of its second
 moment, a float32 average of squared gradients. That falls to 50 times the smallest float32
 number, $2^{{-149}}$, and sticks: 0.99 times 50 is 49.5, which rounds to 50. A gradient of
 $e^{{-\\Delta}}$ meets its root at $\\Delta = {STICKS:.1f}$. So it is rounding in our own
-optimiser that ends this run, and no collapse of the loss.{goes_on}
+optimiser that ends this run, and no collapse of the loss.
 
 **Seeds differ widely.** At epoch {begin:,} the official seed, 42, has
 {official:.1f} %, and the paper's plot {paper:.1f} %. Over seeds test accuracy there runs
@@ -414,8 +292,8 @@ from {start.min():.0f} to {start.max():.0f} %.
 **What "collapsed" means.** The measure is a property of logits and precision. It stands for
 "no gradient" only where the loss is a plain softmax in that precision. Here it is at
 {told(learning.last(COLLAPSE), "{:.0%}")} in a run that learns. It is at
-{told(zeroed.last(COLLAPSE), "{:.0%}")} in one that stands still, whose own loss is exactly
-zero on {told(zeroed.last("zero_loss"), "{:.0%}")} of its samples.
+{sheet.told("collapsed", "{:.0%}")} in one that stands still, whose own loss is exactly
+zero on {sheet.told("zero", "{:.0%}")} of its samples.
 """)
 
 # %% [markdown]
@@ -492,8 +370,7 @@ zero on {told(zeroed.last("zero_loss"), "{:.0%}")} of its samples.
 # optimiser that looks at directions, such as AdamW or the normalised steps of
 # [Figure 9](fig09_sgd_schedule.ipynb).
 # ```
-
-# %% [markdown]
+#
 # ## Run it yourself
 #
 # Half of the epochs, the intervention at 4,000, and one seed: about 80 minutes on one core.
@@ -501,7 +378,3 @@ zero on {told(zeroed.last("zero_loss"), "{:.0%}")} of its samples.
 # ```bash
 # make page PAGE=prieto2025/fig08 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(record, references=evidence.cited())

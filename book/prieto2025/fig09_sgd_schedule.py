@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Prieto et al. 2025 · Figure 9]{.kicker} Gradient descent in steps of equal length collapses in the order of the bits too, without Adam
 
@@ -18,27 +10,18 @@ device = "auto"
 #| fold: "Code: the runs and the claims"
 import math
 
-import pandas as pd
 import torch
 
 from grokbook import claims, evidence, optimizers, plots, tables
-from grokbook.evidence import Run
+from grokbook.evidence import Run, told
 
 plots.use_style()
-record = evidence.record(
-    "prieto2025/fig09",
-    arms=("70% float16", "70% float32", "70% float64"),
-    scale=scale,
-    retrain=retrain,
-    device=device,
-)
+page = evidence.Page("prieto2025/fig09", scale, retrain, device)
 PRECISIONS = ("float16", "float32", "float64")
+record = page.record(arms=[f"70% {precision}" for precision in PRECISIONS])
 TRAIN, TEST = "train_accuracy", "test_accuracy"
 SIZES = {"40%": "40 %", "60%": "60 %", "70%": "70 %", "40%, lr 4": "40 %, longer steps"}
-runs = {
-    size: [Run(record, f"{size} {p}", p, plots.COLOUR[p]) for p in PRECISIONS]
-    for size in SIZES
-}
+runs = {s: [Run(record, f"{s} {p}", p, plots.COLOUR[p]) for p in PRECISIONS] for s in SIZES}
 small, middle, large, refitted = runs.values()
 authors = evidence.reference("prieto2025/fig09").set_index(["quantity", "series"])
 their_lines = authors.loc["collapse_line"]
@@ -62,100 +45,40 @@ def beyond(run):
     return pace * evidence.difference(run.peak(TEST), line(run)).abs()
 
 
-def extreme(which, values):
-    """The smallest ("min") or largest ("max") of several values, by seed."""
-    return pd.concat(evidence.paired(*values), axis=1).agg(which, axis=1)
-
-
-def apart(low, high):
-    """Points of test accuracy at the end from one arm to another."""
-    below, above = evidence.paired(low.last(TEST), high.last(TEST))
-    return 100 * (above - below)
+def closest(three):
+    """Points of test accuracy at the end from one precision to the next (smaller distance)."""
+    ends = evidence.joined({run.label: 100 * run.last(TEST) for run in three})
+    return ends.diff(axis=1).min(axis=1)
 
 
 def training_gap(run):
     """Largest distance of training accuracy from the authors', in points."""
     theirs = authors.loc[("train_accuracy", f"{run.arm[:3]} all precisions")]
-    each = [
-        (run.at(TRAIN, epoch / pace) - value).abs()
-        for epoch, value in zip(theirs["epoch"], theirs["value"], strict=True)
-    ]
-    return 100 * extreme("max", each)
+    pairs = zip(theirs["epoch"], theirs["value"], strict=True)
+    each = {epoch: (run.at(TRAIN, epoch / pace) - value).abs() for epoch, value in pairs}
+    return 100 * evidence.joined(each).max(axis=1)
 
 
-def said(values, show="{:,.0f}"):
-    """A value as prose has it; an arm that a reduced scale leaves out has none."""
-    return evidence.told(values, show) if len(values) else "not run"
-
-
-B2, CAPTION = "Appendix B.2", "Figure 9, caption"
-ENDS = "SC also puts an end to grokking in this setting"
-SAME = (
-    "the same dynamics observed in Fig. 2 can be observed with a learning rate scheduler "
-    "instead of AdamW"
-)
-ORDER = (
-    "{} of the samples are collapsed in float16 before float32, and in float32 before "
-    "float64 (epochs)"
-)
-sheet = claims.Sheet("prieto2025/fig09")
-sheet.claim(
-    [*middle, *large],
-    "60 and 70 % of the table, each precision: after its collapse line test accuracy "
-    "rises by at most 10 points (largest of six)",
-    ENDS,
-    extreme("max", map(gained, [*middle, *large])),
-    where=B2,
-    at_most=10,
-    show="{:.1f}",
-    main=True,
-)
-for three, size in ((middle, "60 %"), (large, "70 %"), (small, "40 %")):
-    share = "40 %" if three is small else "half"
-    sheet.order(
-        f"{size}: {ORDER.format(share)}",
-        SAME,
-        {run: line(run) for run in three},
-        where=CAPTION,
-    )
-for three, size in ((middle, "60 %"), (large, "70 %")):
-    sheet.claim(
-        three,
-        f"{size}: each precision ends at least 5 points of test accuracy above the one "
-        "with fewer bits (smaller distance)",
-        SAME,
-        extreme("min", [apart(*three[:2]), apart(*three[1:])]),
-        where=CAPTION,
-        at_least=5,
-        show="{:.1f}",
-    )
-late = [run.largest(TEST, since=evidence.fitted(run, accuracy=0.99)) for run in small]
-sheet.claim(
-    small,
-    "40 %: from 99 % training accuracy on, test accuracy is at most 2 % in every "
-    "precision (largest)",
-    SAME,
-    extreme("max", late),
-    where=CAPTION,
-    at_most=0.02,
-    show="{:.2%}",
-)
-longer = "40 %, longer steps"
-after_line = {run: line(run) for run in refitted}
-words = f"{longer}: {ORDER.format('40 %')}"
-sheet.order(words, "", after_line, where="", extra=True)
-gap = {three[1]: training_gap(three[1]) for three in runs.values()}
-for (run, value), size in zip(gap.items(), SIZES.values(), strict=True):
-    words = f"{size}, float32: training accuracy from the authors' (points, largest)"
-    sheet.extra(run, words, value, show="{:.1f}")
-best = {run: run.largest(TEST) for run in (*middle, *large)}
-lost = {run: 100 * (best[run] - run.last(TEST)) for run in best}
-for three, size in ((middle, "60 %"), (large, "70 %")):
-    words = f"{size}, float32: points lost from the peak to the end"
-    sheet.extra(three[1], words, lost[three[1]], show="{:.1f}")
-for pair in zip(middle, large, strict=True):
-    words = f"60 and 70 %, {pair[0].label}: epochs from line to peak (larger)"
-    sheet.extra(pair, words, extreme("max", map(beyond, pair)))
+both = (*middle, *large)
+late = {run: run.largest(TEST, since=run.fitted(accuracy=0.99)) for run in small}
+gap = {name: (runs[size][1], training_gap(runs[size][1])) for size, name in SIZES.items()}
+best = {run: run.largest(TEST) for run in both}
+lost = {run: 100 * (best[run] - run.last(TEST)) for run in both}
+peaks = [evidence.joined({r: beyond(r) for r in pair}).max(axis=1) for pair in zip(middle, large, strict=True)]
+found = {
+    "end-of-grokking": (both, evidence.joined({run: gained(run) for run in both}).max(axis=1)),
+    "order-60": {run: line(run) for run in middle},
+    "order-70": {run: line(run) for run in large},
+    "order-40": {run: line(run) for run in small},
+    "more-bits-60": (middle, closest(middle)),
+    "more-bits-70": (large, closest(large)),
+    "no-grokking": (small, evidence.joined(late).max(axis=1)),
+    "order-again": {run: line(run) for run in refitted},
+    "from-authors": gap,
+    "lost": {"60 %": (middle[1], lost[middle[1]]), "70 %": (large[1], lost[large[1]])},
+    "to-peak": {p: ((middle[k], large[k]), peaks[k]) for k, p in enumerate(PRECISIONS)},
+}
+sheet = claims.read(page.name, found)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -196,12 +119,11 @@ def draw(panel, three):
     plots.thousands(panel)
 
 
-shown = [size for size in ("40%", "60%", "70%") if runs[size][1].seeds]
-figure, axes = plots.panels(len(shown), height=3.8, sharey=True)
-for panel, size in zip(axes, shown, strict=True):
+figure, axes = plots.panels(3, height=3.8, sharey=True)
+for panel, size in zip(axes, SIZES, strict=False):
     draw(panel, runs[size])
 axes[0].set_ylabel("accuracy (%)")
-plots.letter(axes, [f"{SIZES[size]} of the table" for size in shown])
+plots.letter(axes, [f"{name} of the table" for name in SIZES.values()])
 axes[-1].plot([], [], ls=":", color=plots.BLACK, label="collapse line")
 handles, labels = axes[-1].get_legend_handles_labels()
 figure.legend(handles, labels, loc="outside lower center", ncols=3)
@@ -213,17 +135,17 @@ plots.show(figure)
 # %% tags=["remove-input"]
 tables.prose(f"""
 * **At 60 % of the table** (b) half of the samples are
-  {{term}}`collapsed <softmax collapse>` at epoch {said(line(middle[0]))} in float16,
-  {said(line(middle[1]))} in float32 and {said(line(middle[2]))} in float64. The highest test
-  accuracies are {said(best[middle[0]], "{:.0%}")}, {said(best[middle[1]], "{:.0%}")} and
-  {said(best[middle[2]], "{:.0%}")}.
-* **Float32 turns** within {said(beyond(middle[1]))} epochs of its line and *loses*
-  {said(lost[middle[1]], "{:.1f}")} points by the end.
-* **At 70 %** (c) the order is the same, with {said(best[large[0]], "{:.0%}")},
-  {said(best[large[1]], "{:.0%}")} and {said(best[large[2]], "{:.0%}")}.
-* **At 40 %** (a) test accuracy is at most {said(extreme("max", late), "{:.1%}")} once the
-  training set is fitted. The lines are at epoch {said(line(small[0]))} in float16,
-  {said(line(small[1]))} in float32, {said(line(small[2]))} in float64.
+  {{term}}`collapsed <softmax collapse>` at epoch {told(line(middle[0]))} in float16,
+  {told(line(middle[1]))} in float32 and {told(line(middle[2]))} in float64. The highest test
+  accuracies are {told(best[middle[0]], "{:.0%}")}, {told(best[middle[1]], "{:.0%}")} and
+  {told(best[middle[2]], "{:.0%}")}.
+* **Float32 turns** within {told(beyond(middle[1]))} epochs of its line and *loses*
+  {sheet.told("lost 60 %")} points by the end.
+* **At 70 %** (c) the order is the same, with {told(best[large[0]], "{:.0%}")},
+  {told(best[large[1]], "{:.0%}")} and {told(best[large[2]], "{:.0%}")}.
+* **At 40 %** (a) test accuracy is at most {sheet.told("no-grokking", "{:.1%}")} once the
+  training set is fitted. The lines are at epoch {told(line(small[0]))} in float16,
+  {told(line(small[1]))} in float32, {told(line(small[2]))} in float64.
 
 All this is one {{term}}`seed` on a CPU: seen once.
 """)
@@ -281,7 +203,7 @@ assert math.isclose(float(way), 0.018)
 #|   two collapse lines agree with the authors' diamonds at 40 percent.
 #| fold: "Code: draw collapse, logits and the 40 % panel"
 figure, (share, logit, again) = plots.panels(3, height=3.3)
-for run in middle if middle[1].seeds else large:
+for run in middle:
     plots.curve(share, run, f"collapse_{run.label}", percent=True)
     plots.curve(logit, run, "mean_top_logit")
     plots.mark(logit, line(run), color=run.color)
@@ -311,53 +233,20 @@ plots.show(figure)
 # [Figure 2](fig02_softmax_collapse.ipynb) for how much that matters.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(record)
 
 # %% [markdown]
 # ## What was run
 
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's"
-tables.settings(
-    record,
-    paper={
-        "dataset": "addition mod 113",
-        "dataset.p": "113",
-        "dataset.train_fraction": "0.4 (panel a); grows to c",
-        "model.widths": "(200, 200)",
-        "loss": "softmax cross-entropy",
-        "loss.dtype": "float16, float32, float64",
-        "optimizer": "SGD",
-        "gradient": "learning rate divided by the norm of the full gradient",
-        "seeds": "one, not stated",
-    },
-    code={
-        "dataset.train_fraction": "0.4, 0.6, 0.7",
-        "model.bias": "False",
-        "optimizer.lr": '"3.0" at 40 %, "4.0" at 60 and 70 %: no lengths',
-        "optimizer.momentum": "not known (0.2 or 0.8 elsewhere)",
-        "gradient": "schedule not released",
-        "epochs (full batch)": "10,000",
-        "weights": "float32",
-        "seeds": "42",
-    },
-    notes={"optimizer.lr": "1", "gradient": "2", "optimizer.momentum": "3"},
-)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms"
-tables.arms(record)
-
 # %% tags=["remove-input"]
-start_norm = large[1].at("weight_norm", 0)
 tables.prose(f"""
 The authors' runs are in `paper_plots.ipynb` at commit `0cc9e8d` of the
 [official repository](https://github.com/LucasPrietoAl/grokking-at-the-edge-of-numerical-stability),
 as plots with run names.
 
 1. *Step length.* The names say "lr" 3 at 40 % and 4 at 60 and 70 %. These cannot be lengths:
-   all weights together have the norm {said(start_norm, "{:.1f}")} at the start. The factor was
+   all weights together have the norm {told(large[1].at("weight_norm", 0), "{:.1f}")} at the start. The factor was
    recovered from one curve, the training accuracy of float32 at 60 %. It is **0.0045 times
    the "lr"**, a step of 0.018 at 60 and 70 % and of 0.0135 at 40 %.
 2. *Schedule.* No released program divides by the norm of the gradient. An option of that name
@@ -372,29 +261,29 @@ as plots with run names.
 
 # %% [markdown]
 # ## Reading the result
+#
+# **Where we agree.** Without moments, betas or eps the curves leave each other near their
+# lines, in the order of their bits. What AdamW and this schedule share is that their steps do
+# not shrink with the gradient. So the figure rules out the adaptive moments as the cause, and
+# not the normalisation. For plain SGD, whose steps do shrink, see
+# [Figure 10](fig10_gradient_absorption.ipynb).
 
 # %% tags=["remove-input"]
 tables.prose(f"""
-**Where we agree.** Without moments, betas or eps the curves leave each other near their
-lines, in the order of their bits. What AdamW and this schedule share is that their steps do
-not shrink with the gradient. So the figure rules out the adaptive moments as the cause, and
-not the normalisation. For plain SGD, whose steps do shrink, see
-[Figure 10](fig10_gradient_absorption.ipynb).
-
-**Where we do not: float16.** It still gains {said(gained(middle[0]), "{:.1f}")} points after
-its line at 60 % and {said(gained(large[0]), "{:.1f}")} at 70 %. That is within the rule, but
+**Where we do not: float16.** It still gains {told(gained(middle[0]), "{:.1f}")} points after
+its line at 60 % and {told(gained(large[0]), "{:.1f}")} at 70 %. That is within the rule, but
 the authors' falls. Ours was trained on a CPU.
 
 **Where the claim is weak: float64.** Its lines come late, so that little time is left to
-rise. At 70 % the peak comes {said(beyond(large[2]))} epochs after the line, on a plateau that
-is {said(gained(large[2]), "{:.1f}")} points higher.
+rise. At 70 % the peak comes {told(beyond(large[2]))} epochs after the line, on a plateau that
+is {told(gained(large[2]), "{:.1f}")} points higher.
 
 **The step length is recovered, not known.** At 60 % the training curve was fitted, to
-{said(gap[middle[1]], "{:.1f}")} points; lines and test accuracies there were not. The
+{sheet.told("from-authors 60 %")} points; lines and test accuracies there were not. The
 same factor is too small at 40 %: training is off by up to
-{said(gap[small[1]], "{:.0f}")} points, with a step of 0.018 by
-{said(gap[refitted[1]], "{:.0f}")}. At 70 % it is too large, by up to
-{said(gap[large[1]], "{:.0f}")} points. Claims about order do not depend on it; epochs
+{sheet.told("from-authors 40 %", "{:.0f}")} points, with a step of 0.018 by
+{sheet.told("from-authors 40 %, longer steps", "{:.0f}")}. At 70 % it is too large, by up to
+{sheet.told("from-authors 70 %", "{:.0f}")} points. Claims about order do not depend on it; epochs
 do.
 """)
 
@@ -448,8 +337,7 @@ do.
 # As drawn some twelve times later. In real epochs it is 7,400, about two and a half times. The
 # order of the precisions is not affected.
 # ```
-
-# %% [markdown]
+#
 # ## Run it yourself
 #
 # 70 % of the table alone, in 4,000 steps that are 2.5 times as long as the paper's, and one
@@ -458,7 +346,3 @@ do.
 # ```bash
 # make page PAGE=prieto2025/fig09 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(record, references=evidence.cited())
