@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Liu et al. 2026 · Figure 9]{.kicker} A network that has fitted 200 images falls back to guessing, learns them again, and falls back once more
 
@@ -18,68 +10,39 @@ device = "auto"
 #| fold: "Code: the runs and the claims"
 import math
 
-from IPython.display import display
 from pandas import Series
 
 from grokbook import claims, evidence, plots, tables, theory
 from grokbook.evidence import Run, told
-from grokbook.papers import liu2026
+from grokbook.papers.liu2026 import NEARLY_ZERO
 
 plots.use_style()
-page = {"scale": scale, "retrain": retrain, "device": device}
-record = evidence.record("liu2026/fig01", arms=("float32", "float64 loss"), **page)
+page = evidence.Page("liu2026/fig09", scale, retrain, device)
+record = page.record("fig01", arms=("float32", "float64 loss"))
+more, switched = page.record(), page.record("fig09descent")
 base = Run(record, "float32", "200 images", plots.COLOUR["MLP"])
 exact = Run(record, "float64 loss", "Adam", plots.GREY)
-settings = base.settings
-ETA, EPS = (settings.optimizer.options[key] for key in ("lr", "eps"))
+ETA, EPS = (base.settings.optimizer.options[key] for key in ("lr", "eps"))
 late = evidence.bursts(base, late=True)
-first = evidence.earliest(late)
-more = evidence.stored("liu2026/fig09", **page)
-arms = [arm for arm in more.experiment.arms if more.seeds(arm.name)] if more else []
-shade = plots.shades([arm.name for arm in arms])
-larger = {arm.name: Run(more, arm.name, arm.name, shade[arm.name]) for arm in arms}
-switched = evidence.stored("liu2026/fig09descent", **page)
-RATES = ("100,000", "10,000", "1,000", "100")
-tone = dict(zip(RATES, plots.shades(RATES).values(), strict=True))
+first, waits = evidence.earliest(late), evidence.waits(late)
+IMAGES = ("2,000 images", "20,000 images", "50,000 images")
+larger = [Run(more, name, name, color) for name, color in plots.shades(IMAGES).items()]
 descent = {
-    (loss, rate): Run(switched, f"{loss}, rate {rate}", f"rate {rate}", tone[rate])
+    (loss, rate): Run(switched, f"{loss}, rate {rate}", f"rate {rate}", color)
     for loss in ("float32", "float64 loss")
-    for rate in RATES
-    if switched and switched.seeds(f"{loss}, rate {rate}")
+    for rate, color in plots.shades(("100,000", "10,000", "1,000", "100")).items()
 }
-zeroed = None
-if switched and switched.seeds("float32, from a loss of zero"):
-    zeroed = Run(switched, "float32, from a loss of zero", "from zero", plots.BLACK)
+zeroed = Run(switched, "float32, from a loss of zero", "from zero", plots.BLACK)
 
 
-def by_seed(found):
-    return Series(found, dtype=float)
+def by_seed(function, found=late):
+    return Series({seed: function(seed, of) for seed, of in found.items()}, dtype=float)
 
 
-def lowest_peak(seed, onsets):
-    """The smallest of the largest losses within 60 steps of each onset; 0 if none."""
-    loss = base.trace()[seed]
-    return min((loss.loc[on : on + 60].max() for on in onsets), default=0.0)
-
-
-def regularity(onsets):
+def regularity(_, onsets):
     """The longest wait between two slingshots over the median one, or infinity."""
-    waits = Series(onsets, dtype=float).diff().dropna()
-    return waits.max() / waits.median() if len(waits) else math.inf
-
-
-def before(column, seed, *, since=100, until=1):
-    """Median of a column over epochs before the first slingshot, or infinity."""
-    on = first[seed]
-    if on == math.inf:
-        return math.inf
-    found = base.series(column)[seed].loc[on - since : on - until].dropna()
-    return found.median() if len(found) else math.inf
-
-
-def lowest_before(seed, onsets):
-    """The smallest loss up to the first slingshot, or of all steps without one."""
-    return base.trace()[seed].loc[: min(onsets, default=math.inf)].min()
+    gaps = Series(onsets, dtype=float).diff().dropna()
+    return gaps.max() / gaps.median() if len(gaps) else math.inf
 
 
 def after(run, low):
@@ -88,169 +51,49 @@ def after(run, low):
     return {seed: loss for seed, loss in found.items() if loss.iloc[0] <= low}
 
 
-def waited(run, low):
+def waited(run, low=NEARLY_ZERO):
     """Epochs from there to the first loss above 0.1 or without a number, or infinity."""
     gone = {seed: ~(loss < 0.1) for seed, loss in after(run, low).items()}
-    return by_seed(
-        {s: g.idxmax() - g.index[0] if g.any() else math.inf for s, g in gone.items()}
-    )
+    return by_seed(lambda _, g: g.idxmax() - g.index[0] if g.any() else math.inf, gone)
 
 
-def from_start(run, other, low=0):
-    """Epoch of the first loss above 0.1 after one of ``low``, over that of another run."""
-    ends = [
-        by_seed({s: loss.index[0] for s, loss in after(one, low).items()}) + waited(one, low)
-        for one in (run, other)
-    ]
-    return evidence.ratio(*ends)
+def lost(run, low=0):
+    """The epoch of that loss."""
+    return by_seed(lambda _, loss: loss.index[0], after(run, low)) + waited(run, low)
 
 
-def lowest_since(run, low):
+def lowest_since(run, low=0):
     """The smallest loss of each seed from 10 epochs after that on; infinity if none."""
-    found = {}
-    for seed, wait in waited(run, low).items():
-        loss = after(run, low)[seed]
-        rest = loss.loc[loss.index[0] + wait + 10 :].dropna() if wait < math.inf else loss
-        found[seed] = rest.min() if len(rest) else math.inf
-    return by_seed(found)
+    rest = by_seed(lambda seed, loss: loss.loc[lost(run, low)[seed] + 10 :].min(), after(run, low))
+    return rest.fillna(math.inf)
 
 
-peaks = by_seed({seed: lowest_peak(seed, on) for seed, on in late.items()})
-regular = by_seed({seed: regularity(on) for seed, on in late.items()})
-lowest = by_seed({seed: lowest_before(seed, on) for seed, on in late.items()})
-mass, gradient = (
-    by_seed({seed: before(column, seed, **when) for seed in base.seeds})
-    for column, when in (
-        ("residual_mass", {"since": settings.log}),
-        ("head_gradient", {"until": 50}),
-    )
-)
-waits = by_seed({s: Series(on, dtype=float).diff().median() for s, on in late.items()})
-B1, B7 = "Appendix B.1", "Appendix B.2.7"
-MANY = "We observed distinct Slingshot loss spikes across all dataset sizes, including the "
-MANY += "full CIFAR-10 set."
-SWITCH = (
-    "Crucially, we observed that GD triggers a Slingshot spike at approximately the "
-)
-SWITCH += "same epoch as the baseline Adam run."
-sheet = claims.Sheet("liu2026/fig09")
-sheet.claim(
-    base,
-    "200 images: at least two slingshots in 10,000 epochs",
-    "Slingshot in MLP on CIFAR-10.",
-    evidence.counted(late),
-    where="Figure 9, caption",
-    at_least=2,
-    main=True,
-)
-sheet.claim(
-    base,
-    "each takes the loss to ln 10 = 2.30 or more, that of guessing (smallest peak)",
-    "Such a large update substantially changes the model parameters and drives the loss "
-    "back to the random-guessing level.",
-    peaks,
-    where=B1,
-    at_least=math.log(10),
-    show="{:.1f}",
-)
-sheet.claim(
-    base,
-    "the longest wait between two is at most twice the median one (ratio)",
-    "while Adam is able to adapt its moments to recover from the spike (forming the "
-    "periodic pattern)",
-    regular,
-    where="Appendix B.2.2",
-    at_most=2,
-    show="{:.2f}",
-)
-sheet.claim(
-    base,
-    "before the first one the residual mass is below 2⁻²³ = 1.2e-7 (median of the looks "
-    f"in the last {settings.log} epochs)",
-    "as long as the model possesses sufficient capacity to drive the residual probability "
-    "mass ε below the floating-point absorption threshold, the NFI feedback loop will be "
-    "triggered",
-    mass,
-    where=B7,
-    at_most=2.0**-23,
-    show="{:.1e}",
-)
-sheet.claim(
-    base,
-    "50 to 100 epochs before, the mean gradient entry of the head is at most Adam's ε, "
-    "for at least half of the largest effective rate",
-    "As a result, the effective learning rate of Adam is amplified toward its theoretical "
-    "maximum η/ε_Adam.",
-    gradient,
-    where=B1,
-    at_most=EPS,
-    show="{:.1e}",
-)
-sheet.claim(
-    base,
-    "before the first one the loss of some step is exactly zero (smallest loss)",
-    "we switched the optimizer from Adam to vanilla GD immediately after the training loss "
-    "reached strict zero",
-    lowest,
-    where="Appendix B.2.2",
-    at_most=0,
-    show="{:.1e}",
-)
-for samples in (2000, 20_000, 50_000):
-    name = f"{samples:,} images"
-    words = f"{name}, full batch: at least one slingshot in 10,000 epochs"
-    if run := larger.get(name):
-        value = evidence.counted(evidence.bursts(run, late=True))
-        sheet.claim(run, words, MANY, value, where=B7, at_least=1)
-    else:
-        sheet.not_run(words, MANY, where=B7)
-SOON = "gradient descent at rate 1e5 from a loss of exactly zero on: from there the spike "
-SOON += "takes 0.8 to 1.2 times the epochs that Adam takes (ratio)"
-LOST = "the same: the loss does not fall to 0.001 again (smallest later; never: no number)"
-FAILS = "the high-learning-rate GD fails to reconverge, leading to permanent divergence"
-if zeroed:
-    ratio = evidence.ratio(waited(zeroed, 0), waited(base, 0))
-    sheet.claim(
-        zeroed,
-        SOON,
-        SWITCH,
-        ratio,
-        where="Appendix B.2.2",
-        at_least=0.8,
-        at_most=1.2,
-        show="{:.2f}",
-    )
-    words = "the same, both counted from the start of training (ratio of epochs)"
-    sheet.extra(zeroed, words, from_start(zeroed, base), show="{:.3f}")
-    later = lowest_since(zeroed, 0)
-    sheet.claim(zeroed, LOST, FAILS, later, where="Appendix B.2.2", above=1e-3)
-else:
-    for words, quote in ((SOON, SWITCH), (LOST, FAILS)):
-        sheet.not_run(words, quote, where="Appendix B.2.2")
-NEARLY = "from nine of ten samples without a loss to a loss of 0.1 (epochs)"
-for run, name in ((base, "float32"), (exact, "float64 loss")):
-    sheet.extra(run, f"{name}, Adam: {NEARLY}", waited(run, liu2026.NEARLY_ZERO))
-for (loss, rate), run in descent.items():
-    wait = waited(run, liu2026.NEARLY_ZERO)
-    sheet.extra(run, f"{loss}, gradient descent at {rate}: {NEARLY}", wait)
-sheet.extra(base, "200 images: first slingshot (epoch)", first)
-sheet.extra(
-    base, "200 images: epochs from one to the next (median)", waits.fillna(math.inf)
-)
-zeros = (base.trace() == 0).sum().astype(float)
-sheet.extra(base, "200 images: steps with a loss of exactly zero", zeros)
-start, end = base.at("head_norm", 0), base.last("head_norm")
-sheet.extra(
-    base, "200 images: head norm at the end over the start", end / start, show="{:.2f}"
-)
-fit = base.at("test_accuracy", evidence.fitted(base, accuracy=1.0))
-sheet.extra(base, "200 images: test accuracy at the fit", fit, show="{:.1%}")
-last = base.last("test_accuracy")
-sheet.extra(base, "200 images: test accuracy at the end", last, show="{:.1%}")
-for name, run in larger.items():
-    if name != "2,000 images":
-        value = evidence.counted(evidence.bursts(run, late=True))
-        sheet.extra(run, f"{name}: slingshots", value)
+peaks = evidence.heights(base, late)
+ratio = evidence.ratio(waited(zeroed, 0), waited(base, 0))
+mass = base.series("residual_mass", since=first - base.settings.log, until=first - 1)
+gradient = base.series("head_gradient", since=first - 100, until=first - 50).median()
+fit = base.at("test_accuracy", base.fitted(accuracy=1.0))
+found = {
+    "spikes": (base, evidence.counted(late)),
+    "peak": (base, by_seed(lambda _, of: min(of, default=0.0), peaks)),
+    "regular": (base, by_seed(regularity)),
+    "residual-mass": (base, mass.median().fillna(math.inf)),
+    "gradient": (base, gradient.fillna(math.inf)),
+    "zero": (base, by_seed(lambda s, on: base.trace()[s].loc[: min(on, default=math.inf)].min())),
+    "images": {run.label: (run, evidence.slingshots(run)) for run in larger},
+    "same-time": (zeroed, ratio),
+    "same-epoch": (zeroed, evidence.ratio(lost(zeroed), lost(base))),
+    "diverges": (zeroed, lowest_since(zeroed)),
+    "adam": {name: (run, waited(run)) for name, run in (("float32", base), ("float64 loss", exact))},
+    "descent": {f"{loss}, gradient descent at {rate}": (run, waited(run)) for (loss, rate), run in descent.items()},
+    "first": (base, first),
+    "waits": (base, waits),
+    "zeros": (base, (base.trace() == 0).sum().astype(float)),
+    "head": (base, base.last("head_norm") / base.at("head_norm", 0)),
+    "accuracy-fit": (base, fit),
+    "accuracy-end": (base, base.last("test_accuracy")),
+}
+sheet = claims.read(page.name, found, log=base.settings.log)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -266,17 +109,13 @@ sheet.box()
 #|   stays near 24 percent. The norm of the last layer rises from 1.8 to 4.5 with a small
 #|   drop at some of the jumps.
 #| fold: "Code: draw the figure"
-shown = [base, *larger.values()]
+shown, seed = [run for run in (base, *larger) if run.seeds], base.seeds[0]
 figure, axes = plots.panels(1, rows=len(shown) + 2, height=1.5)
 for panel, run in zip(axes, shown, strict=False):
     plots.trace(panel, run)
     panel.set(ylim=(5e-10, 1e3), yticks=[1e-8, 1e-4, 1], xlabel="")
 accuracy, norm = axes[-2:]
-seed = base.seeds[0]
-for column, label, line in (
-    ("test_accuracy", "test", "-"),
-    ("train_accuracy", "training", plots.DASHED),
-):
+for column, label, line in (("test_accuracy", "test", "-"), ("train_accuracy", "training", plots.DASHED)):
     values = 100 * base.series(column)[seed].dropna()
     accuracy.plot(values, color=base.color, ls=line, label=label, lw=1.2)
 norm.plot(base.series("head_norm")[seed].dropna(), color=base.color, lw=1.5)
@@ -295,21 +134,17 @@ plots.show(figure)
 # ## What to see
 
 # %% tags=["remove-input"]
-others = "; ".join(
-    f"{told(evidence.counted(evidence.bursts(run, late=True)))} with {name}"
-    for name, run in larger.items()
-)
 tables.prose(f"""
-* **One after the other.** In {settings.epochs:,} epochs there are
-  {told(evidence.counted(late))} {{term}}`slingshots <slingshot>` (n = {len(base.seeds)}). The
-  first comes at epoch {told(first)}, then one follows every {told(waits)} epochs.
-* **Each one is complete.** The loss peaks at {told(peaks, "{:.1f}")} or more, where guessing
+* **One after the other.** In {base.settings.epochs:,} epochs there are
+  {sheet.told("spikes")} {{term}}`slingshots <slingshot>` (n = {len(base.seeds)}). The
+  first comes at epoch {sheet.told("first")}, then one follows every {sheet.told("waits")} epochs.
+* **Each one is complete.** The loss peaks at {sheet.told("peak")} or more, where guessing
   costs 2.3. Then the network learns its images again from where it is.
 * **The last layer keeps growing** (bottom). The norm of the {{term}}`head` ends at
-  {told(end / start, "{:.1f}")} times its start.
-* **Nothing is gained on other images**: test accuracy is {told(fit, "{:.1%}")} when the
-  training set is fitted and {told(last, "{:.1%}")} at the end.
-* **More images**, up to all 50,000: {others or "not run here"}.
+  {sheet.told("head", "{:.1f}")} times its start.
+* **Nothing is gained on other images**: test accuracy is {sheet.told("accuracy-fit")} when the
+  training set is fitted and {sheet.told("accuracy-end")} at the end.
+* **More images**, up to all 50,000: {told(evidence.slingshots(larger[-1]), nothing="not run here")}.
 """)
 
 # %% [markdown]
@@ -356,16 +191,11 @@ for g in (1e-4, 1e-8, 1e-12):
 figure, (rate, steps) = plots.panels(2, height=3.4)
 sizes = [10.0 ** (k / 10) for k in range(-120, -29)]
 rate.plot(sizes, [effective_rate(g, ETA, EPS) for g in sizes], color=plots.BLACK)
-if math.isfinite(first[seed]):
-    here = gradient[seed]
-    rate.plot(here, effective_rate(here, ETA, EPS), "o", color=base.color, ms=7)
-    for column, label, color in (
-        ("head_update", "update", plots.PURPLE),
-        ("head_gradient", "gradient", base.color),
-    ):
-        near = base.series(column)[seed].loc[first[seed] - 100 : first[seed] + 60]
-        near = near.dropna()
-        steps.plot(near.index - first[seed], near, color=color, label=label)
+here = gradient[seed]
+rate.plot(here, effective_rate(here, ETA, EPS), "o", color=base.color, ms=7)
+for column, label, color in (("head_update", "update", plots.PURPLE), ("head_gradient", "gradient", base.color)):
+    near = base.series(column, since=first - 100, until=first + 60)[seed].dropna()
+    steps.plot(near.index - first[seed], near, color=color, label=label)
 steps.axhline(EPS, color=plots.GREY, ls="--", lw=1)
 steps.text(-98, EPS * 1.25, "Adam's ε", color=plots.GREY)
 rate.set(xscale="log", yscale="log", xlabel="gradient", ylabel="effective rate")
@@ -386,23 +216,23 @@ plots.show(figure)
 #|   the left after a hundred, and falls slowly on the right. At 100 it stays. Adam spikes on
 #|   the left only.
 #| fold: "Code: draw the descent"
-if descent:
-    figure, panels = plots.panels(2, height=3.4, sharey=True)
-    for panel, loss, adam in zip(panels, ("float32", "float64 loss"), (base, exact), strict=True):
-        for run in (adam, *(run for (of, _), run in descent.items() if of == loss)):
-            line = after(run, liu2026.NEARLY_ZERO)[seed].reset_index(drop=True)
-            line = line.where(line < 1e4).loc[1:2000]
-            style = {"color": run.color, "label": run.label, "lw": 1.3}
-            if run is adam:
-                style |= {"color": plots.GREY, "label": "Adam", "ls": plots.DASHED}
-            elif line.notna().sum() < 10:
-                style |= {"marker": "."}
-            panel.plot(line, **style)
-        panel.set(xscale="log", yscale="log", xlabel="steps since the switch")
-    panels[0].set(ylabel="training loss")
-    panels[1].legend(*panels[0].get_legend_handles_labels(), loc="upper right")
-    plots.letter(panels, ["loss in float32", "loss in float64"])
-    display(plots.show(figure))
+figure, panels = plots.panels(2, height=3.4, sharey=True)
+for panel, loss, adam in zip(panels, ("float32", "float64 loss"), (base, exact), strict=True):
+    tried = [run for (of, _), run in descent.items() if of == loss and run.seeds]
+    for run in (adam, *tried):
+        line = after(run, NEARLY_ZERO)[seed].reset_index(drop=True)
+        line = line.where(line < 1e4).loc[1:2000]
+        style = {"color": run.color, "label": run.label, "lw": 1.3}
+        if run is adam:
+            style |= {"color": plots.GREY, "label": "Adam", "ls": plots.DASHED}
+        elif line.notna().sum() < 10:
+            style |= {"marker": "."}
+        panel.plot(line, **style)
+    panel.set(xscale="log", yscale="log", xlabel="steps since the switch")
+panels[0].set(ylabel="training loss")
+panels[1].legend(*panels[0].get_legend_handles_labels(), loc="upper right")
+plots.letter(panels, ["loss in float32", "loss in float64"])
+plots.show(figure)
 
 # %% [markdown]
 # ## The claims
@@ -413,28 +243,12 @@ if descent:
 # bounds are ours, fixed before the runs.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(record, switched)
 
 # %% [markdown]
 # ## What was run
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's"
-said = {
-    "dataset.train_samples": "not stated; 200 to 50,000 (B.2.7)",
-    "model": "mlp",
-    "model.widths": "(512, 512, 512, 512, 512)",
-}
-tables.settings(record, paper=liu2026.TABLE3 | said)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms"
-display(tables.arms(record))
-if descent:
-    display(tables.arms(switched))
-
-# %% [markdown]
+#
 # There is no official code. Where the runs had to be guessed, or are missing:
 #
 # 1. *Training set.* 200 images, the smallest of the four numbers in the paper's appendix and
@@ -453,34 +267,26 @@ if descent:
 # ## Reading the result
 
 # %% tags=["remove-input"]
-switch = "The switch to gradient descent was not run here."
-if descent:
-    times = {
-        key: told(waited(run, liu2026.NEARLY_ZERO)) for key, run in descent.items()
-    }
-    switch = f"""Where nine of ten samples have a loss of zero, Adam has
-{told(waited(base, liu2026.NEARLY_ZERO))} epochs to go (n = {len(base.seeds)}). Steps
-until gradient descent at 100,000 is lost: {times["float32", "100,000"]} with the loss in float32,
-{times["float64 loss", "100,000"]} in float64 (n = {len(descent["float32", "100,000"].seeds)}). So it
-does not take Adam's time, and needs no rounding. At 1,000 rounding decides:
-{times["float32", "1,000"]} in float32, {times["float64 loss", "1,000"]} in float64."""
-literal = ""
-if zeroed:
-    literal = f"""
-**"At approximately the same epoch"** is true if one counts from the start of training: the ratio is
-{told(from_start(zeroed, base), "{:.2f}")}. From the switch on gradient descent takes
-{told(evidence.ratio(waited(zeroed, 0), waited(base, 0)), "{:.2f}")} of Adam's epochs (n =
-{len(zeroed.seeds)}). The row judges the latter, since any early divergence passes the former. The
-control with the loss in float64 began where nine of ten samples have a loss of zero.
-"""
+gone = {key: told(waited(run)) for key, run in descent.items()}
 tables.prose(f"""
 **The spikes are real, complete and regular**, as the caption says and as the title of
 [Figure 1](fig01_precision.ipynb) needs. Whether they are caused by {{term}}`inflation` is
 another question, which the [causal table](causes.ipynb) asks.
 
-**At the paper's rate the switch shows nothing about rounding.** {switch}
-{literal}
-**The rate of 100,000 is nearly real.** The mean gradient entry is {told(gradient, "{:.1e}")}
+**At the paper's rate the switch shows nothing about rounding.** Where nine of ten samples have a loss of zero, Adam has
+{sheet.told("adam float32")} epochs to go (n = {len(base.seeds)}). Steps
+until gradient descent at 100,000 is lost: {gone["float32", "100,000"]} with the loss in float32,
+{gone["float64 loss", "100,000"]} in float64 (n = {len(zeroed.seeds)}). So it
+does not take Adam's time, and needs no rounding. At 1,000 rounding decides:
+{gone["float32", "1,000"]} in float32, {gone["float64 loss", "1,000"]} in float64.
+
+**"At approximately the same epoch"** is true if one counts from the start of training: the ratio is
+{sheet.told("same-epoch", "{:.2f}")}. From the switch on gradient descent takes
+{sheet.told("same-time")} of Adam's epochs (n =
+{len(zeroed.seeds)}). The row judges the latter, since any early divergence passes the former. The
+control with the loss in float64 began where nine of ten samples have a loss of zero.
+
+**The rate of 100,000 is nearly real.** The mean gradient entry is {sheet.told("gradient")}
 shortly before the spike, and Adam's $\\varepsilon$ is {EPS:g}. With that gradient alone, Adam
 would act like gradient descent with a rate of
 {told(ETA / (gradient + EPS), "{:,.0f}")}. Its updates are smaller than rate times gradient,
@@ -562,7 +368,3 @@ since gradients change their sign from step to step and Adam averages them.
 # ```bash
 # make page PAGE=liu2026/fig09 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(record, *([more] if arms else []), *([switched] if descent else []))

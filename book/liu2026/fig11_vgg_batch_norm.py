@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Liu et al. 2026 · Figure 11]{.kicker} A narrow VGG-11 with batch norm shows the paper's inflation, and no spike so far
 
@@ -19,155 +11,55 @@ device = "auto"
 import math
 
 import torch
-from pandas import Series
 from torch import nn
 from torch.nn.functional import max_pool2d, relu
 
 from grokbook import claims, evidence, plots, tables, theory
 from grokbook.evidence import Run, told
-from grokbook.papers import liu2026
 
 plots.use_style()
-page = {"scale": scale, "retrain": retrain, "device": device}
-record = evidence.record("liu2026/fig11", arms=("float32",), **page)
-plain_record = evidence.record("liu2026/fig10", arms=("float32",), **page)
+page = evidence.Page("liu2026/fig11", scale, retrain, device)
+record, plain_record = page.record(arms=("float32",)), page.record("fig10", arms=("float32",))
 base = Run(record, "float32", "batch norm", plots.COLOUR["batch norm"])
 exact = Run(record, "float64 loss", "float64 loss", plots.COLOUR["float64 loss"])
 plain = Run(plain_record, "float32", "without norm", plots.COLOUR["VGG-11"])
-settings = base.settings
-late, early = (
-    {
-        run: evidence.bursts(run, late=kind)
-        for run in (base, exact, plain)
-    }
-    for kind in (True, False)
-)
-first = {run: evidence.earliest(on) for run, on in late.items()}
-MEAN, NORM = "feature_mean_norm", "feature_norm"
-
-
-def count(run, found=late):
-    return evidence.counted(found[run])
-
-
-def seen(run):
-    return told(count(run)) if run.seeds else "not run"
-
-
-def slope(seed):
-    """d ln eps / d ln t over the last 30 % of the epochs before the first slingshot."""
-    mass = base.series("residual_mass")[seed].dropna()
-    mass = mass.loc[0.7 * first[base][seed] : first[base][seed] - 1]
-    times, values = (
-        [math.log(x) for x in ends]
-        for ends in ((mass.index[0], mass.index[-1]), (mass.iloc[0], mass.iloc[-1]))
-    )
-    return (values[1] - values[0]) / (times[1] - times[0])
-
-
-spiking = [seed for seed, on in late[base].items() if on]
-slopes = Series({seed: slope(seed) for seed in spiking}, dtype=float)
-centred = {run: run.last(MEAN) / run.last(NORM) for run in (base, plain)}
-RECTIFIED = math.sqrt(1 / math.pi)  # that ratio for rectified standard normals
-settled = evidence.settled(base)
-ever = [seed for seed in base.seeds if math.isfinite(settled[seed])]
-given = settings.optimizer.options
+NAMES = {base: "batch norm", exact: "same, float64 loss", plain: "without norm"}
+late, early = ({run: evidence.bursts(run, late=kind) for run in NAMES} for kind in (True, False))
+count = {run: evidence.counted(late[run]) for run in NAMES}
+first, settled = evidence.earliest(late[base]), evidence.settled(base)
+MEAN, NORM, COSINE = "feature_mean_norm", "feature_norm", "mean_cosine"
+share = {run: run.last(MEAN) / run.last(NORM) for run in (base, plain)}
+given = base.settings.optimizer.options
 limit = theory.jump(given["lr"], given["betas"])  # of an update after silence
-
-
-def calm(run, column):
-    """The looks from half of the samples collapsed on, by seed, where there are any."""
-    return {s: run.series(column)[s].loc[settled[s] :].dropna() for s in ever}
 
 
 def fading(norm):
     """Growth of a logarithm in the second half over the first: 1 if exponential."""
-    logs = [math.log(norm.iloc[k]) for k in (0, len(norm) // 2, -1)]
-    return (logs[2] - logs[1]) / (logs[1] - logs[0])
+    start, middle, end = (math.log(norm.dropna().iloc[k]) for k in (0, norm.count() // 2, -1))
+    return (end - middle) / (middle - start)
 
 
-growth = Series({s: fading(of) for s, of in calm(base, "head_mean_norm").items()})
-updates = Series({s: of.median() for s, of in calm(base, "head_update").items()})
-growth, updates = growth.astype(float), updates.astype(float)
-
-
-NAMES = {base: "batch norm", exact: "same, float64 loss", plain: "without norm"}
-drawn = [run for run in NAMES if run.seeds]
-zeros = (base.trace() == 0).sum().astype(float)
-sheet = claims.Sheet("liu2026/fig11")
-sheet.claim(
-    base,
-    "float32: at least one slingshot",
-    "Slingshot in VGG11 with BN on CIFAR-10.",
-    count(base),
-    where="Figure 11, caption",
-    at_least=1,
-    main=True,
-)
-sheet.claim(
-    base,
-    "float32: they come again, at least two",
-    "Standard VGG11 with BN within convolutional layers still exhibits Slingshot spikes.",
-    count(base),
-    where="Figure 3, caption",
-    at_least=2,
-)
-spared = evidence.tested(count(exact), count(base))
-also = {
-    "float64 loss": (exact, spared),
+before = base.series("residual_mass", since=0.7 * first, until=first - 1)
+both = {run.label: run for run in (base, plain)}
+found = {
+    "spikes": (base, count[base]),
+    "again": (base, count[base]),
+    "float64 loss": (exact, evidence.tested(count[exact], count[base])),
     "inflation": (base, evidence.inflated(base)),
+    "anti-parallel": (base, base.last(COSINE)),
+    "falling": (base, evidence.power(before).dropna()),
+    "mean-feature": (base, share[base]),
+    "fading": (base, base.series("head_mean_norm", since=settled).dropna(axis=1, how="all").apply(fading)),
+    "update": (base, base.series("head_update", since=settled).median()),
+    "zeros": (base, (base.trace() == 0).sum().astype(float)),
+    "float64-inflation": (exact, evidence.inflated(exact)),
+    "early": {name: (run, evidence.counted(early[run])) for name, run in both.items()},
+    "settled": {name: (run, evidence.settled(run)) for name, run in both.items()},
+    "test-accuracy": {name: (run, run.last("test_accuracy")) for name, run in both.items()},
+    "slingshots": (plain, count[plain]),
+    "cosine": (plain, plain.last(COSINE)),
 }
-for name, (run, value) in also.items():
-    sheet.claim(run, value=value, **liu2026.CLAIMS[name])
-sheet.claim(
-    base,
-    "cos(W_G, μ_G) ends at −0.9 or lower",
-    "W_G progressively aligns anti-parallel to μ_G",
-    base.last("mean_cosine"),
-    where="Theorem 7",
-    at_most=-0.9,
-    show="{:+.3f}",
-)
-sheet.claim(
-    base,
-    "the residual mass falls more slowly than 1/t before the first slingshot (power of t, "
-    "last 30 % of the epochs)",
-    "before the loss spike occurs, ε decreases slowly or stays nearly constant",
-    slopes,
-    where="Section 3",
-    above=-1,
-    show="{:.1f}",
-)
-sheet.claim(
-    base,
-    "the norm of the mean feature ends at half of the mean norm of the features or more",
-    "they applied BN within the convolutional layers of VGG11, followed by another ReLU "
-    "layers which re-introduced rank compression",
-    centred[base],
-    where="Appendix B.2.5",
-    at_least=0.5,
-    show="{:.2f}",
-)
-words = "growth of ln |W_G| in the second half over the first, from half collapsed on: 1 is "
-sheet.extra(base, words + "exponential", growth, show="{:.2f}")
-words = (
-    f"mean update of the head from there on (median); after silence at most {limit:.1e}"
-)
-sheet.extra(base, words, updates, show="{:.1e}")
-words = "batch norm: steps with a loss of exactly zero"
-sheet.extra(base, words, zeros)
-words = "float64 loss: shows inflation (1 if it does)"
-sheet.extra(exact, words, evidence.inflated(exact) if exact.seeds else Series(dtype=float))
-for run in (base, plain):
-    words = f"{run.label}: bursts before a collapse"
-    sheet.extra(run, words, count(run, early))
-    words = f"{run.label}: first look with half of the samples collapsed (epoch)"
-    sheet.extra(run, words, evidence.settled(run))
-    words = f"{run.label}: test accuracy at the end"
-    sheet.extra(run, words, run.last("test_accuracy"), show="{:.1%}")
-sheet.extra(plain, "without norm: slingshots", count(plain))
-words = "without norm: cos(W_G, μ_G) at the end"
-sheet.extra(plain, words, plain.last("mean_cosine"), show="{:+.2f}")
+sheet = claims.read(page.name, found, limit=f"{limit:.1e}")
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -186,12 +78,11 @@ figure, axes = plots.panels(2, rows=2, height=2.4, sharex=True)
 for panel, run in zip(axes, (base, plain), strict=False):
     plots.trace(panel, run, floor=1e-11)
     panel.set(ylim=(5e-12, 1e3), yticks=[1e-8, 1e-4, 1], xlabel="", ylabel="")
-for run in drawn:
+for run in NAMES:
     seed = run.seeds[0]
-    share = 100 * run.series("collapsed")[seed].dropna()
-    cosine = run.series("mean_cosine")[seed].dropna()
-    for lower, values in ((axes[2], share), (axes[3], cosine)):
-        lower.plot(values, color=run.color, lw=1.4, label=NAMES[run])
+    values = 100 * run.series("collapsed")[seed].dropna(), run.series(COSINE)[seed].dropna()
+    for lower, value in zip(axes[2:], values, strict=True):
+        lower.plot(value, color=run.color, lw=1.4, label=NAMES[run])
         plots.mark(lower, late[run][seed], color=run.color)
 axes[0].set_ylabel("training loss")
 axes[2].set(ylabel="samples (%)", xlabel="epoch", ylim=(-3, 103))
@@ -206,23 +97,20 @@ plots.show(figure)
 # ## What to see
 
 # %% tags=["remove-input"]
-double = ""
-if exact.seeds:
-    double = f""" With batch norm and
-  the loss in float64 the cosine ends at {told(exact.last("mean_cosine"), "{:+.2f}")}."""
 tables.prose(f"""
-* **Spikes.** With batch norm (a) float32 has {seen(base)} {{term}}`slingshots <slingshot>` in
-  {settings.epochs:,} epochs (n = {len(base.seeds)}). Without (b), from the same images, it
-  has {seen(plain)} (n = {len(plain.seeds)}).
+* **Spikes.** With batch norm (a) float32 has {sheet.told("spikes")} {{term}}`slingshots <slingshot>` in
+  {base.settings.epochs:,} epochs (n = {len(base.seeds)}). Without (b), from the same images, it
+  has {sheet.told("slingshots")} (n = {len(plain.seeds)}).
 * **Collapse** (c). Most samples come into {{term}}`softmax collapse` with batch norm too.
-  Not all: the loss is exactly zero in {told(zeros)} steps.
+  Not all: the loss is exactly zero in {sheet.told("zeros")} steps.
 * **{{term}}`Inflation <inflation>`** (d). The cosine of {{term}}`mean classifier` and
-  {{term}}`mean feature` ends at {told(base.last("mean_cosine"), "{:+.3f}")}, and at
-  {told(plain.last("mean_cosine"), "{:+.2f}")} without batch norm. The mean correct
-  {{term}}`logit` is {told(base.last("correct_logit"))} by then.{double}
+  {{term}}`mean feature` ends at {sheet.told("anti-parallel")}, and at
+  {sheet.told("cosine")} without batch norm. The mean correct
+  {{term}}`logit` is {told(base.last("correct_logit"))} by then. With batch norm and
+  the loss in float64 the cosine ends at {told(exact.last(COSINE), "{:+.2f}")}.
 * **Batch norm does not remove the mean feature.** Its norm ends at
-  {told(centred[base], "{:.0%}")} of the mean norm of the features, and at
-  {told(centred[plain], "{:.0%}")} without.
+  {told(share[base], "{:.0%}")} of the mean norm of the features, and at
+  {told(share[plain], "{:.0%}")} without.
 """)
 
 # %% [markdown]
@@ -274,17 +162,15 @@ for name, part in parts.items():
 #|   Right: with batch norm the norm of the mean classifier grows along a straight line.
 #| fold: "Code: draw the shares, the mean features and the mean classifiers"
 figure, (bars, curves, head) = plots.panels(3, height=3.4)
-bars.bar(
-    list(parts), [100 * part for part in parts.values()], color=base.color, width=0.6
-)
+bars.bar(list(parts), [100 * part for part in parts.values()], color=base.color, width=0.6)
 bars.set(ylabel="share of the mean (%)", ylim=(0, 100))
 bars.set_xticks(range(3), ["norm", "ReLU", "pool"])
-for run in drawn:
+for run in NAMES:
     seed = run.seeds[0]
     ratio = (run.series(MEAN)[seed] / run.series(NORM)[seed]).dropna()
     curves.plot(ratio, color=run.color, label=NAMES[run], lw=1.6)
     head.plot(run.series("head_mean_norm")[seed].dropna(), color=run.color, lw=1.6)
-curves.axhline(RECTIFIED, color=plots.GREY, ls="--", lw=1)
+curves.axhline(math.sqrt(1 / math.pi), color=plots.GREY, ls="--", lw=1)  # rectified normals
 curves.set(xlabel="epoch", ylabel="mean feature / features", ylim=(0, 1.03))
 curves.legend(loc="lower right")
 head.set(xlabel="epoch", ylabel="norm of W_G", ylim=(0, None))
@@ -301,27 +187,12 @@ plots.show(figure)
 # figure: the bounds are ours, fixed before the runs.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(record, plain_record)
 
 # %% [markdown]
 # ## What was run
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's"
-said = {
-    "dataset.train_samples": "not stated",
-    "model": "vgg11",
-    "model.width": "64",
-    "model.norm": "batch",
-}
-tables.settings(record, paper=liu2026.TABLE3 | said)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms"
-tables.arms(record)
-
-# %% [markdown]
+#
 # There is no official code. Where the runs differ from the paper, or had to be guessed:
 #
 # 1. *Scale.* On a laptop all layers have an eighth of their channels, and there are 100
@@ -339,43 +210,30 @@ tables.arms(record)
 # ## Reading the result
 
 # %% tags=["remove-input"]
-again = ""
-if len(slopes):
-    again = f"""The residual mass falls before the first one as a power of
-{told(slopes, "{:.1f}")} of time, where $-1$ is the paper's limit for growth."""
-precise = ""
-if exact.seeds:
-    grown = [
-        told(evidence.inflation(run)["growth"], "{:.1f}") for run in (base, exact)
-    ]
-    without = "" if len(spared) else "There is no slingshot that it could end."
-    precise = f"""
-**The inflation is one of float32.** With the loss in float64 all else is the same network.
-From half collapsed on, the mean classifier grows {grown[1]}-fold there (n =
-{len(exact.seeds)}), and {grown[0]}-fold in float32. {without}
-"""
-silent = ""
-if ever and not count(base).max():
-    silent = f"""
+grown = {run: told(evidence.inflation(run)["growth"], "{:.1f}") for run in (base, exact)}
+tables.prose(f"""
+**At {record.scale} scale**: {sheet.told("spikes")} slingshots with batch norm and {sheet.told("slingshots")} without
+(n = {len(base.seeds)}).  The paper's curve is longer and its network wider, so ours
+does not refute it.
+
 **Inflation without a spike.** The paper's story is there up to its last step: collapse,
 inflation, samples that keep a gradient. The spike is not.
-A reason can be read off the updates. Their mean is {told(updates, "{:.1e}")}, and the
+A reason can be read off the updates. Their mean is {sheet.told("update")}, and the
 learning rate is {given["lr"]:g}. What drives inflation presumably has the same sign in every
 step, so that Adam follows it at nearly full speed. An update after silence would be {limit:.1e}, which is
 no jump from there.
-"""
-tables.prose(f"""
-**At {record.scale} scale**: {seen(base)} slingshots with batch norm and {seen(plain)} without
-(n = {len(base.seeds)}). {again} The paper's curve is longer and its network wider, so ours
-does not refute it.
-{silent}{precise}
+
+**The inflation is one of float32.** With the loss in float64 all else is the same network.
+From half collapsed on, the mean classifier grows {grown[exact]}-fold there (n =
+{len(exact.seeds)}), and {grown[base]}-fold in float32. There is no slingshot that it could end.
+
 **The paper's argument on batch norm holds.** What is centred is rectified again, and the mean
 feature comes back, against the reading of {{cite:t}}`thilak2022`. Batch norm
 inside a network does not take inflation away.
 
 **Growth is not exponential.** The theory says so for a {{term}}`residual mass` that stays as it
 is, as here. The logarithm of $|W_G|$ grows in the second half
-{told(growth, "{:.2f}") if ever else "?"} times as much as in the first; exponential growth has
+{sheet.told("fading")} times as much as in the first; exponential growth has
 1. The theory is one of gradient descent, and Adam's steps do not grow with the gradient.
 
 **What it means for ResNet-18.** The paper's one network without spikes has batch norm too.
@@ -450,7 +308,3 @@ is, as here. The logarithm of $|W_G|$ grows in the second half
 # ```bash
 # make page PAGE=liu2026/fig11 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(record, plain_record)
