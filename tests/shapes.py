@@ -19,13 +19,12 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 import jaxtyping
-import torch
 from beartype import BeartypeConf, beartype
 
+from grokbook import shapes
+
 NAMES = {name: getattr(jaxtyping, name) for name in ("Float", "Int", "Bool", "Shaped")}
-# aliases that modules define for type checkers alone
-NAMES["Logits"] = jaxtyping.Float[torch.Tensor, "*rows classes"]
-NAMES["Labels"] = jaxtyping.Int[torch.Tensor, "*rows"]
+NAMES |= {name: alias for name, alias in vars(shapes).items() if name[0].isupper()}
 # an int is accepted where a float is asked for, as by every type checker
 _typechecker = beartype(conf=BeartypeConf(is_pep484_tower=True))
 _checked: set[Callable[..., Any]] = set()
@@ -37,7 +36,7 @@ def check(module: ModuleType) -> None:
     In place and once: calls between functions of the module are checked too, names
     that other modules imported before are not. For a package this covers what it
     re-exports; ``inspect.unwrap`` gives a function back as it was. NameError if an
-    annotation needs more than the module's globals and the four names of jaxtyping.
+    annotation needs more than those of jaxtyping and ``grokbook.shapes``.
     """
     for name, function in list(vars(module).items()):
         if name.startswith("_") or not isinstance(function, FunctionType):

@@ -1,6 +1,5 @@
 """Circuits: the published formulas by hand, symmetries, edges."""
 
-import inspect
 import math
 
 import numpy as np
@@ -92,10 +91,8 @@ def test_concentration_of_one_frequency_is_huge():
 def test_concentration_at_the_edges():
     assert metrics.fourier_concentration(torch.zeros(P, 4), p=P) == 0
     for p in (P + 1, 1):
-        with pytest.raises(ValueError, match=f"has no p = {p} >= 2 rows\\.$"):
+        with pytest.raises(ValueError, match=f"no p = {p} >= 2"):
             metrics.fourier_concentration(torch.zeros(P, 4), p=p)
-    with pytest.raises(ValueError, match=r"shape \(113,\)"):
-        inspect.unwrap(metrics.fourier_concentration)(torch.zeros(P), p=P)
 
 
 @pytest.mark.parametrize("average", [True, False])
@@ -123,5 +120,3 @@ def test_entropy_of_an_average_is_not_lower():
     assert (averaged > single).all() and (averaged < math.log(3)).all()
     logs = weights[2].log()
     torch.testing.assert_close(single[2], -(weights[2] * logs).sum(-1).mean())
-    with pytest.raises(ValueError, match=r"not \(5, 4, 3\)\.$"):
-        inspect.unwrap(metrics.attention_entropy)(weights[0, ..., 0])

@@ -87,11 +87,6 @@ def test_image_folder(folder, monkeypatch):
 def test_image_folder_that_is_not_there(folder, monkeypatch):
     with pytest.raises(DataError, match="no images in folders by class: put"):
         datasets.image_folder()
-    tiny_images(folder, monkeypatch)
-    (folder / "imagenet/train/n01/0.png").write_bytes(b"no image")
-    data = datasets.image_folder()
-    with pytest.raises(DataError, match="0.png cannot be read as an image"):
-        data.x_train[torch.tensor([0])]
 
 
 def test_crops_are_squares_of_the_image_or_its_mirror():

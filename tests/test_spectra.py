@@ -1,6 +1,5 @@
 """Spectra: squared norms kept, extremes, symmetries, the pinned fit of a power law."""
 
-import inspect
 import math
 
 import numpy as np
@@ -18,19 +17,11 @@ def random(*shape, seed=0):
     return torch.randn(*shape, generator=generator, dtype=torch.float64)
 
 
-def spectrum(kind, seed):
+def spectrum(kind, seed=7):
     """128 values, unordered."""
     rng = np.random.default_rng(seed)
     if kind == "lognormal":
         return rng.lognormal(0, 2, 128)
-    if kind == "power law":
-        return rng.pareto(0.4 + 0.4 * seed, 128) + 1
-    if kind == "features":
-        mixed = random(400, 128, seed=seed) @ random(128, 128, seed=seed + 50)
-        return metrics.gram_eigenvalues(mixed).numpy()
-    if kind == "noise":
-        noise = 1e-9 * np.abs(rng.normal(size=60))
-        return np.concatenate([noise, rng.lognormal(3, 1, 68)])
     if kind == "zeros":
         return np.concatenate([np.zeros(40), rng.exponential(size=88)])
     return np.round(rng.lognormal(1, 1, 128), 1) + 0.1  # ties
@@ -60,16 +51,10 @@ def test_fourier_spectrum_finds_one_frequency():
 
 def test_concentration_between_its_extremes():
     even, single, none = torch.ones(8), torch.eye(8)[2], torch.zeros(8)
-    assert metrics.gini(even) == pytest.approx(0)
-    assert metrics.gini(single) == pytest.approx(1 - 1 / 8)
-    assert metrics.gini(torch.tensor([3.0, 1.0])) == metrics.gini(
-        torch.tensor([-1.0, 3.0])
-    )
+    assert metrics.participation_ratio(single) == pytest.approx(1)
     assert metrics.participation_ratio(even) == pytest.approx(8)
     assert metrics.top_share(torch.tensor([1.0, -3.0, 2.0]), k=2) == 13 / 14
-    for measure in (metrics.gini, metrics.participation_ratio):
-        assert measure(none) == 0
-    assert metrics.top_share(none, k=3) == 0
+    assert metrics.participation_ratio(none) == metrics.top_share(none, k=3) == 0
     with pytest.raises(ValueError, match="k is 9"):
         metrics.top_share(even, k=9)
 
@@ -83,7 +68,6 @@ def test_other_metrics_under_vmap():
         lambda w: metrics.stable_rank(w[:, 0]),
         lambda w: metrics.radial_energy(w, w.flip(1))["mean"],
         lambda w: metrics.radial_energy(w, w.flip(1))["summed"],
-        lambda w: metrics.gini(w[:, 0]),
         lambda w: metrics.participation_ratio(w[:, 0]),
         lambda w: metrics.top_share(w[:, 0], k=2),
         lambda w: metrics.absorbed_fraction(w, 1e-8 * w.flip(0)),
@@ -145,32 +129,18 @@ def test_eigenvalues_of_members(exact):
     ranks = torch.func.vmap(metrics.effective_rank)(values)
     assert ranks[1].isnan() and (ranks[::2] > 1).all()
     assert metrics.power_law_exponent(values[1]).isnan()
-    with pytest.raises(ValueError, match=r"not \(3, 20, 5\)\.$"):
-        inspect.unwrap(metrics.gram_eigenvalues)(rows, exact=exact)
 
 
-@pytest.mark.parametrize("k", [1, 2, 57, 128])
-@pytest.mark.parametrize("scale", [1e-30, 1.0, 1e30])
-def test_effective_rank_counts_equal_values(k, scale):
-    values = torch.zeros(128)
-    values[:k] = scale
-    rank = metrics.effective_rank(values)
-    assert rank.shape == () and rank.dtype == torch.float64
-    assert rank == pytest.approx(k)
-
-
-def test_effective_rank_by_hand():
+def test_effective_rank_counts_equal_values():
+    for k, scale in ((1, 1e-30), (57, 1.0), (128, 1e30)):
+        values = torch.zeros(128)
+        values[:k] = scale
+        rank = metrics.effective_rank(values)
+        assert rank.shape == () and rank.dtype == torch.float64
+        assert rank == pytest.approx(k)
     values = torch.tensor([0.5, 0.25, 0.25])
     assert metrics.effective_rank(values) == pytest.approx(2**1.5)
     assert metrics.effective_rank(torch.zeros(4)) == 0
-    for bad in (torch.tensor(1.0), torch.zeros(0), torch.zeros(2, 2)):
-        for measure in (
-            metrics.effective_rank,
-            metrics.stable_rank,
-            metrics.power_law_exponent,
-        ):
-            with pytest.raises(ValueError, match="^A spectrum is one row of values"):
-                inspect.unwrap(measure)(bad)
 
 
 def test_stable_rank_is_that_of_the_norms():
@@ -190,30 +160,23 @@ def test_stable_rank_is_that_of_the_norms():
     assert metrics.stable_rank(broken).isnan()
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize(
-    "kind", ["lognormal", "power law", "features", "noise", "zeros", "ties"]
-)
-def test_exponent_is_that_of_the_pinned_package(kind, seed):
-    powerlaw = pytest.importorskip("powerlaw")
-    values = spectrum(kind, seed)
-    expected = powerlaw.Fit(values, discrete=False, verbose=False).alpha
-    alpha = metrics.power_law_exponent(torch.from_numpy(values))
-    assert alpha.shape == () and alpha.dtype == torch.float64
-    assert alpha == pytest.approx(expected, rel=1e-6)
-
-
 def test_exponent_is_the_recipe_one_x_min_after_the_other():
-    values = np.sort(spectrum("lognormal", 7))
-    best = (math.inf, math.nan)
-    for x_min in values[:-1]:
-        tail = values[values >= x_min]
-        alpha = 1 + len(tail) / np.log(tail / x_min).sum()
-        gap = 1 - (tail / x_min) ** (1 - alpha) - np.arange(len(tail)) / len(tail)
-        best = min(best, (np.abs(gap).max(), alpha))
-    assert metrics.power_law_exponent(torch.from_numpy(values)) == pytest.approx(
-        best[1]
-    )
+    """And the number that the package ``powerlaw`` 1.5 gives for the same values."""
+    for kind, package in (
+        ("lognormal", 1.75265898),
+        ("zeros", 2.85211489),
+        ("ties", 2.55527179),
+    ):
+        values = np.sort(spectrum(kind))
+        best = (math.inf, math.nan)
+        for x_min in np.unique(values[values > 0])[:-1]:
+            tail = values[values >= x_min]
+            alpha = 1 + len(tail) / np.log(tail / x_min).sum()
+            below = np.searchsorted(tail, tail) / len(tail)
+            gap = 1 - (tail / x_min) ** (1 - alpha) - below
+            best = min(best, (np.abs(gap).max(), alpha))
+        found = metrics.power_law_exponent(torch.from_numpy(values))
+        assert found == pytest.approx(best[1]) == pytest.approx(package, rel=1e-6)
 
 
 @pytest.mark.parametrize("alpha", [1.3, 2.0, 3.5])
@@ -239,5 +202,5 @@ def test_exponent_at_the_edges():
     assert measure(with_rest) == pytest.approx(3)
     wide = torch.tensor([5e-324, 1e-300, 1.0, 2.0, 5.0, 1e300], dtype=torch.float64)
     assert 1 < measure(wide) < math.inf
-    values = torch.from_numpy(spectrum("lognormal", 0)).float()
+    values = torch.from_numpy(spectrum("lognormal")).float()
     assert measure(values) == measure(values.double())

@@ -26,10 +26,7 @@ from torch import Tensor
 from grokbook.errors import choose
 
 if TYPE_CHECKING:
-    from jaxtyping import Float, Int
-
-    Logits = Float[Tensor, "*rows classes"]
-    Labels = Int[Tensor, "*rows"]
+    from grokbook.shapes import Labels, Logits, Same
 
 REDUCTIONS = ("mean", "sum", "none")
 
@@ -155,12 +152,12 @@ class StableMaxTransform(torch.autograd.Function):
         return slope.mul_(slope).mul_(grad)
 
 
-def stablemax_transform(x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+def stablemax_transform(x: Same) -> Same:
     """s(x) = x + 1 for x >= 0, 1 / (1 - x) below; any shape."""
     return StableMaxTransform.apply(x)
 
 
-def stablemax_log_transform(x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+def stablemax_log_transform(x: Same) -> Same:
     """g(x) = sign(x) log(1 + |x|), so that StableMax(z) = softmax(g(z)) (Prop. 1)."""
     above, below = x.clamp(min=0), x.clamp(max=0)
     return torch.where(x >= 0, torch.log1p(above), -torch.log1p(-below))

@@ -25,7 +25,7 @@ from grokbook.errors import choose
 if TYPE_CHECKING:
     from jaxtyping import Float
 
-    from grokbook.losses import Labels, Logits
+    from grokbook.shapes import Labels, Logits, Scalar
 
 
 @dataclass
@@ -40,7 +40,7 @@ class Forward:
 
 def logit_norm(
     forward: Forward, *, strength: float | Tensor, squared: bool = False
-) -> Float[Tensor, ""]:
+) -> Scalar:
     """strength * mean over rows of the L2 norm of the logits (Prieto et al., C.1).
 
     ``squared`` takes the square of the norm. The paper gives no formula; this is its
@@ -52,7 +52,7 @@ def logit_norm(
     return strength * torch.linalg.vector_norm(logits, dim=-1).mean()
 
 
-def l2(forward: Forward, *, strength: float | Tensor) -> Float[Tensor, ""]:
+def l2(forward: Forward, *, strength: float | Tensor) -> Scalar:
     """strength / 2 * sum of squares of all parameters; gradient strength * w."""
     squares = [parameter.square().sum() for parameter in forward.params.values()]
     return strength / 2 * sum(squares[1:], squares[0])
@@ -65,7 +65,7 @@ def radius(
     site: str = "pre",
     target: float | Tensor | None = None,
     average: bool = False,
-) -> Float[Tensor, ""]:
+) -> Scalar:
     """strength * sum over taps of the mean over rows of (||h|| - target)^2 / width.
 
     Tiwari et al. (2026), eq. 1-2, whose target is sqrt(width), the default. Every tap
@@ -126,7 +126,7 @@ class _OffRadius(torch.autograd.Function):
 
 def activations(
     forward: Forward, *, strength: float | Tensor, site: str = "pre"
-) -> Float[Tensor, ""]:
+) -> Scalar:
     """strength * sum over taps of the mean over rows of ||h||^2 / width.
 
     ``radius`` without a target, as Tiwari et al. (2026) describe MAN; they give neither

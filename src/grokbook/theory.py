@@ -27,6 +27,8 @@ from grokbook.losses import softmax_cross_entropy
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
+    from grokbook.shapes import Features, Weights
+
 Betas = tuple[float, float]
 Loss = Callable[..., Tensor]
 
@@ -34,8 +36,8 @@ Loss = Callable[..., Tensor]
 class State(NamedTuple):
     """The last layer of a network and what it is given."""
 
-    head: Float[Tensor, "classes width"]
-    features: Float[Tensor, "rows width"]
+    head: Weights
+    features: Features
     labels: Int[Tensor, " rows"]
 
 

@@ -19,11 +19,7 @@ from grokbook.datasets.algorithmic import (
     modular,
     sparse_parity,
 )
-from grokbook.datasets.characters import (
-    SYMBOLS,
-    additions,
-    characters,
-)
+from grokbook.datasets.characters import SYMBOLS, additions, characters
 from grokbook.datasets.data import Data
 from grokbook.datasets.fetch import REGISTRY, URLS, address, fetch
 from grokbook.datasets.images import (
@@ -37,41 +33,17 @@ from grokbook.datasets.images import (
 from grokbook.datasets.text import VOCABULARY, encoder, text, wikitext
 
 TASKS: dict[str, Callable[..., Data]] = {
-    "modular": modular,
-    "sparse_parity": sparse_parity,
-    "balanced_rows": balanced_rows,
-    "mnist": mnist,
-    "cifar10": cifar10,
-    "cifar100": cifar100,
-    "image_folder": image_folder,
-    "wikitext": wikitext,
-    "additions": additions,
-    "characters": characters,
+    task.__name__: task
+    for task in (
+        modular,
+        sparse_parity,
+        balanced_rows,
+        mnist,
+        cifar10,
+        cifar100,
+        image_folder,
+        wikitext,
+        additions,
+        characters,
+    )
 }
-__all__ = [
-    "ENCODINGS",
-    "OPERATIONS",
-    "REGISTRY",
-    "SHUFFLES",
-    "SYMBOLS",
-    "TASKS",
-    "URLS",
-    "VOCABULARY",
-    "Data",
-    "Images",
-    "additions",
-    "address",
-    "balanced_rows",
-    "cifar10",
-    "cifar100",
-    "characters",
-    "crop_flip",
-    "encoder",
-    "fetch",
-    "image_folder",
-    "mnist",
-    "modular",
-    "sparse_parity",
-    "text",
-    "wikitext",
-]

@@ -20,14 +20,8 @@ OPERATIONS: dict[str, Operation] = {
     "multiply": lambda a, b, p: (a * b) % p,
     "divide": lambda a, b, p: (a * _inverses(p)[b]) % p,
 }
-ENCODINGS = (
-    "tokens",
-    "one_hot",
-    "scalar",
-    "standard_scalar",
-    "binary",
-    "random_binary",
-)
+SCALARS, BINARIES = ("scalar", "standard_scalar"), ("binary", "random_binary")
+ENCODINGS = ("tokens", "one_hot", *SCALARS, *BINARIES)
 SHUFFLES = ("torch", "python")
 
 
@@ -61,7 +55,11 @@ def modular(
     if operator and not equals:
         raise ValueError("operator=True needs equals=True: the two come together")
     pairs = _pairs(p, operation, smallest)
-    n_train = _train_rows(len(pairs), train_fraction, shuffle)
+    if not 0 < train_fraction < 1:
+        raise ValueError(f"train_fraction must lie between 0 and 1: {train_fraction}")
+    n_train = int(train_fraction * len(pairs))
+    if choose("shuffle", shuffle, SHUFFLES) == "python":  # Singh rounds the test set
+        n_train = len(pairs) - int((1 - train_fraction) * len(pairs))
     if isinstance(operation, str):
         operation = OPERATIONS[operation]
     labels = operation(pairs[:, 0], pairs[:, 1], p)
@@ -83,14 +81,6 @@ def _pairs(p: int, operation: str | Operation, smallest: int) -> Tensor:
     return pairs[pairs[:, 1] != 0] if operation == "divide" else pairs
 
 
-def _train_rows(pairs: int, train_fraction: float, shuffle: str) -> int:
-    if not 0 < train_fraction < 1:
-        raise ValueError(f"train_fraction must lie between 0 and 1: {train_fraction}")
-    if choose("shuffle", shuffle, SHUFFLES) == "torch":
-        return int(train_fraction * pairs)
-    return pairs - int((1 - train_fraction) * pairs)  # Singh rounds the test set
-
-
 def _order(pairs: int, shuffle: str) -> Tensor:
     if shuffle == "torch":
         return torch.randperm(pairs)
@@ -102,7 +92,7 @@ def _order(pairs: int, shuffle: str) -> Tensor:
 def _encode(pairs: Tensor, p: int, encoding: str, bits: int | None) -> Tensor:
     if encoding == "tokens":
         return pairs
-    if encoding in ("scalar", "standard_scalar"):
+    if encoding in SCALARS:
         x = pairs.float()
         return x if encoding == "scalar" else (x - x.mean()) / x.std(correction=0)
     if encoding == "one_hot":
@@ -118,10 +108,7 @@ def _encode(pairs: Tensor, p: int, encoding: str, bits: int | None) -> Tensor:
 def _inverses(p: int) -> Tensor:
     """(p,) the b with b * b' = 1 mod p for each b' from 1 on, and 0 for 0."""
     if p < 2 or any(p % k == 0 for k in range(2, int(p**0.5) + 1)):
-        raise ValueError(
-            f"operation 'divide' needs a prime p, and {p} is not one: not every number "
-            "below it has an inverse"
-        )
+        raise ValueError(f"operation 'divide' needs a prime p, and {p} is not one")
     return torch.tensor([0] + [pow(b, -1, p) for b in range(1, p)])
 
 
@@ -156,10 +143,7 @@ def balanced_rows(*, classes: int, per_class: int) -> Data:
     drawn.
     """
     if min(classes, per_class) < 1:
-        raise ValueError(
-            f"{classes} classes of {per_class} rows each are none: give at least one "
-            "of both"
-        )
+        raise ValueError(f"{classes} classes of {per_class} rows each are none")
     x = torch.arange(classes * per_class)
     y = x // per_class
     return Data(x[:, None], y, x[:, None], y)

@@ -36,8 +36,19 @@ def additions(
     fewer than 1 or more than 4 digits, for more pairs than there are, and for a split
     without any.
     """
-    rows, train = _sizes(digits, pairs, train_fraction)
-    drawn = torch.randperm(10 ** (2 * digits))[:rows]
+    there = 10 ** (2 * digits)
+    rows = there if pairs is None else pairs
+    train = int(train_fraction * rows)
+    if not 1 <= digits <= MOST_DIGITS:
+        raise ValueError(f"digits must lie between 1 and {MOST_DIGITS}: {digits}")
+    if rows > there:
+        raise ValueError(f"there are no {rows:,} pairs of {digits} digits: {there:,}")
+    if not 0 < train < rows:
+        raise ValueError(
+            f"a train_fraction of {train_fraction} of {rows} pairs leaves a split "
+            "without any"
+        )
+    drawn = torch.randperm(there)[:rows]
     a, b = drawn // 10**digits, drawn % 10**digits
     answer = _figures(a + b, digits + 1)
     if reverse:
@@ -48,28 +59,6 @@ def additions(
     question = [start, _figures(a, digits), plus, _figures(b, digits), equals]
     x = torch.cat([*question, answer[:, :-1]], dim=1)
     return Data(x[:train], answer[:train], x[train:], answer[train:])
-
-
-def _sizes(digits: int, pairs: int | None, train_fraction: float) -> tuple[int, int]:
-    """Rows altogether and for training."""
-    if not 1 <= digits <= MOST_DIGITS:
-        raise ValueError(f"digits must lie between 1 and {MOST_DIGITS}: {digits}")
-    there = 10 ** (2 * digits)
-    rows = there if pairs is None else pairs
-    if rows > there:
-        raise ValueError(
-            f"there are no {rows:,} pairs of numbers with up to {digits} digits, only "
-            f"{there:,}"
-        )
-    if not 0 < train_fraction < 1:
-        raise ValueError(f"train_fraction must lie between 0 and 1: {train_fraction}")
-    train = int(train_fraction * rows)
-    if not 0 < train < rows:
-        raise ValueError(
-            f"a train_fraction of {train_fraction} of {rows} pairs leaves a split "
-            "without any: take more pairs"
-        )
-    return rows, train
 
 
 def _figures(numbers: Tensor, count: int) -> Tensor:

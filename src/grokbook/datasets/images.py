@@ -9,7 +9,6 @@ torch's global generator.
 import gzip
 import pickle
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import cast
 
@@ -22,10 +21,8 @@ from grokbook.datasets.fetch import fetch
 from grokbook.errors import DataError
 from grokbook.project import data_folder
 
-SUFFIXES = {".jpg", ".jpeg", ".png"}
 # Channel means and deviations of ImageNet's training images, as everybody uses them.
 MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-# Training images by data set, as published.
 BATCHES = 5  # files of 10,000 training images that CIFAR-10 comes in
 Labelled = tuple[Tensor, Tensor]
 
@@ -62,7 +59,7 @@ def cifar10(
     ``normalised``: minus the mean, over the deviation of the training pixels of each
     channel. ``train_samples`` are drawn; ``test_samples``: the first so many.
     ``batches``: only the first so many files of 10,000 training images are read; the
-    draw and the mean are then of these.
+    draw and the mean are then of these. ValueError for more than there are.
     """
     if not 1 <= batches <= BATCHES:
         raise ValueError(f"batches must lie in 1..{BATCHES}: {batches}")
@@ -111,10 +108,8 @@ def _split(
     (x, y), (x_test, y_test) = train, test
     if normalised:
         mean, deviation = x.mean((0, 2, 3)), x.std((0, 2, 3))
-        x, x_test = (
-            (part - mean[:, None, None]) / deviation[:, None, None]
-            for part in (x, x_test)
-        )
+        mean, deviation = mean[:, None, None], deviation[:, None, None]
+        x, x_test = (x - mean) / deviation, (x_test - mean) / deviation
     if train_samples is not None:
         x, y = _draw(x, y, train_samples)
     return Data(x, y, x_test[:test_samples], y_test[:test_samples])
@@ -129,7 +124,7 @@ class Images:
     """Image files as rows: ``images[rows]`` is (rows, 3, size, size) float32.
 
     An image is scaled so that its shorter side has ``size`` pixels, cut to the square
-    in the middle and normalised. DataError for a file that is no image.
+    in the middle and normalised.
     """
 
     def __init__(self, files: Sequence[Path], size: int):
@@ -139,25 +134,18 @@ class Images:
         return len(self.files)
 
     def __getitem__(self, rows: Tensor) -> Tensor:
-        chosen = [self.files[row] for row in rows.tolist()]
-        with ThreadPoolExecutor() as pool:  # decoding leaves Python's lock alone
-            return torch.stack(list(pool.map(self._read, chosen)))
+        return torch.stack([self._read(self.files[row]) for row in rows.tolist()])
 
     def _read(self, path: Path) -> Tensor:
-        from PIL import Image, UnidentifiedImageError
+        from PIL import Image
 
-        try:
-            with Image.open(path) as file:
-                image = file.convert("RGB")
-        except (UnidentifiedImageError, OSError) as error:
-            raise DataError(
-                f"{path} cannot be read as an image: delete it or get it again"
-            ) from error
+        with Image.open(path) as file:
+            image = file.convert("RGB")
         scale = self.size / min(image.size)
         width, height = (max(self.size, round(side * scale)) for side in image.size)
-        image = image.resize((width, height))
         left, top = (width - self.size) // 2, (height - self.size) // 2
-        image = image.crop((left, top, left + self.size, top + self.size))
+        box = (left, top, left + self.size, top + self.size)
+        image = image.resize((width, height)).crop(box)
         pixels = torch.from_numpy(np.asarray(image, np.float32) / 255)
         pixels = (pixels - torch.tensor(MEAN)) / torch.tensor(DEVIATION)
         return pixels.permute(2, 0, 1)
@@ -168,29 +156,22 @@ def image_folder(corpus: str = "imagenet", *, size: int = 256) -> Data:
 
     x_train and x_test are ``Images``, read batch by batch. DataError if there are none.
     """
-    try:
-        import PIL  # noqa: F401
-    except ImportError as error:
-        raise DataError("reading image files needs pillow: install it") from error
     folder = data_folder() / corpus
     classes = sorted(p.name for p in folder.glob("train/*") if p.is_dir())
 
     def part(which: str) -> Labelled:
-        found = [
-            (path, label)
-            for label, of_class in enumerate(classes)
-            for path in sorted((folder / which / of_class).glob("*"))
-            if path.suffix.lower() in SUFFIXES
-        ]
-        if not found:
+        found = [sorted((folder / which / name).glob("*.*")) for name in classes]
+        files = [path for of_class in found for path in of_class]
+        if not files:
             raise DataError(
                 f"{folder / which} has no images in folders by class: put {corpus} "
                 "there as train/<class>/ and val/<class>/, or point GROKBOOK_DATA at a "
                 "folder that has it"
             )
-        files = Images([path for path, _ in found], size)
+        labels = torch.arange(len(classes))
+        counts = torch.tensor([len(of_class) for of_class in found])
         # batches index it as they index a tensor, and ask for no more
-        return cast(Tensor, files), torch.tensor([label for _, label in found])
+        return cast(Tensor, Images(files, size)), labels.repeat_interleave(counts)
 
     return Data(*part("train"), *part("val"))
 

@@ -37,10 +37,8 @@ def text(name: str) -> str:
 @cache
 def encoder(vocabulary: int = VOCABULARY) -> Callable[[str], list[int]]:
     """Function from text to tokens of GPT-2's code, of which the first are used."""
-    try:
-        import tiktoken
-    except ImportError as error:
-        raise DataError("byte-pair codes need tiktoken: install it") from error
+    import tiktoken
+
     if not 256 <= vocabulary <= VOCABULARY:
         raise ValueError(
             f"vocabulary must lie between 256 and {VOCABULARY}: {vocabulary}"

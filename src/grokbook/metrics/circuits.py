@@ -20,10 +20,12 @@ from torch import Tensor
 if TYPE_CHECKING:
     from jaxtyping import Float
 
+    from grokbook.shapes import Scalar
+
 
 def fourier_concentration(
     embedding: Float[Tensor, "tokens d"], *, p: int, skip_constant: bool = False
-) -> Float[Tensor, ""]:
+) -> Scalar:
     """How unevenly the Fourier modes of the p number tokens are filled (appendix D.1).
 
     Rows 0..p-1 of the embedding count. Variances are population ones, amplitudes are
@@ -31,9 +33,8 @@ def fourier_concentration(
     not the paper's). Not bounded above; 0.0084 with a deviation of 0.0017 for
     independent N(0, 1/d) entries, p = 113 and d = 128.
     """
-    if embedding.ndim != 2 or not 2 <= p <= embedding.shape[0]:
-        shape = tuple(embedding.shape)
-        raise ValueError(f"An embedding of shape {shape} has no p = {p} >= 2 rows.")
+    if not 2 <= p <= embedding.shape[0]:
+        raise ValueError(f"{len(embedding)} rows are no p = {p} >= 2 numbers.")
     amplitude = torch.fft.rfft(embedding[:p].double(), dim=0).abs()
     amplitude = amplitude[int(skip_constant) :]  # (modes, d)
     mean = amplitude.mean(dim=1, keepdim=True)
@@ -43,16 +44,13 @@ def fourier_concentration(
 
 def attention_entropy(
     weights: Float[Tensor, "batch heads queries keys"], *, head_average: bool = True
-) -> Float[Tensor, ""]:
+) -> Scalar:
     """Entropy of attention in nats, from 0 (one key) to ln keys (all alike).
 
     Each row of weights sums to 1. The published measure averages the weights over
     heads first, which can only raise the entropy; with ``head_average=False`` every
     head has its own entropy. A weight of 0 adds 0.
     """
-    if weights.ndim != 4:
-        shape = tuple(weights.shape)
-        raise ValueError(f"Weights are (batch, heads, queries, keys), not {shape}.")
     weights = weights.double()
     if head_average:
         weights = weights.mean(dim=1)

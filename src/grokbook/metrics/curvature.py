@@ -26,30 +26,31 @@ from torch import Tensor
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
+    from grokbook.shapes import Scalar
 
-Vector = Mapping[str, Tensor]  # one tensor per parameter, by its name
-Objective = Callable[[Vector], Tensor]
+
+Params = Mapping[str, Tensor]  # one tensor per parameter, by its name
+Objective = Callable[[Params], Tensor]
 
 
 class Eigenvalue(NamedTuple):
     """An eigenvalue lies within ``error`` of ``value``, found with so many products."""
 
-    value: Float[Tensor, ""]
-    error: Float[Tensor, ""]
+    value: Scalar
+    error: Scalar
     products: int
 
 
 class Trace(NamedTuple):
     """Mean over probes and its standard error (NaN of a single probe)."""
 
-    mean: Float[Tensor, ""]
-    error: Float[Tensor, ""]
+    mean: Scalar
+    error: Scalar
 
 
 def hessian_products(
-    objective: Objective,
-    params: Vector,
-) -> Callable[[Vector], dict[str, Tensor]]:
+    objective: Objective, params: Params
+) -> Callable[[Params], dict[str, Tensor]]:
     """The function v -> H v for the Hessian of a scalar objective at ``params``.
 
     v and H v have the names, shapes and dtypes of the parameters; a parameter that the
@@ -61,8 +62,7 @@ def hessian_products(
     with torch.enable_grad():
         value = objective(leaves)
         if value.numel() != 1:
-            shape = tuple(value.shape)
-            raise ValueError(f"The objective must be one number, not of shape {shape}.")
+            raise ValueError(f"The objective is one number, not {value.shape}.")
         if not value.requires_grad:
             raise ValueError("The objective does not depend on its parameters.")
         slopes = torch.autograd.grad(
@@ -70,7 +70,7 @@ def hessian_products(
         )
     bent = [k for k, slope in enumerate(slopes) if slope.requires_grad]
 
-    def product(vector: Vector) -> dict[str, Tensor]:
+    def product(vector: Params) -> dict[str, Tensor]:
         if not bent:  # a linear objective
             return {name: torch.zeros_like(w) for name, w in params.items()}
         directions = [vector[name] for name in leaves]
@@ -88,9 +88,9 @@ def hessian_products(
 
 def largest_eigenvalue(
     objective: Objective,
-    params: Vector,
+    params: Params,
     *,
-    preconditioner: Vector | None = None,
+    preconditioner: Params | None = None,
     products: int = 50,
     tolerance: float = 1e-3,
     seed: int = 0,
@@ -101,47 +101,26 @@ def largest_eigenvalue(
     the residual ``error`` is at most tolerance * |value|; where it is not, the products
     did not suffice and the value is a lower bound. The residual bounds the distance to
     *some* eigenvalue; that it is the largest holds for almost every start, and other
-    seeds confirm it. NaN where H is not finite. Keeps products + 1 float64 vectors as
-    long as all parameters together.
+    seeds confirm it. NaN where H is not finite, or P not positive. Keeps products + 1
+    float64 vectors as long as all parameters together.
     """
     if products < 1:
         raise ValueError(f"Lanczos iteration needs at least 1 product, not {products}.")
-    scale = None if preconditioner is None else _inverse_root(preconditioner, params)
-    hessian = _flat_hessian(objective, params)
+    scale: float | Tensor = 1.0
+    if preconditioner is not None:
+        scale = _flatten({name: preconditioner[name] for name in params}).rsqrt()
+    hessian, where = _flat_hessian(objective, params)
 
     def apply(vector: Tensor) -> Tensor:
-        return hessian(vector) if scale is None else scale * hessian(scale * vector)
+        return scale * hessian(scale * vector)
 
-    start = torch.randn(_size(params), generator=_generator(seed), dtype=torch.float64)
-    return _lanczos(apply, start.to(_device(params)), products, tolerance)
-
-
-def adam_preconditioner(
-    second_moments: Vector,
-    *,
-    steps: int,
-    beta2: float,
-    eps: float,
-) -> dict[str, Tensor]:
-    """P = sqrt(v_hat) + eps of Adam and AdamW, v_hat = v / (1 - beta2^steps), float64.
-
-    ``second_moments`` are the running means v after so many steps, not yet corrected.
-    """
-    if steps < 1:
-        raise ValueError(f"Adam has no second moments after {steps} steps.")
-    correction = 1 - beta2**steps
-    return {
-        name: (v.double() / correction).sqrt() + eps
-        for name, v in second_moments.items()
-    }
+    generator = torch.Generator().manual_seed(seed)
+    start = torch.randn(len(where), generator=generator, dtype=torch.float64)
+    return _lanczos(apply, start.to(where), products, tolerance)
 
 
 def hutchinson_trace(
-    objective: Objective,
-    params: Vector,
-    *,
-    probes: int = 100,
-    seed: int = 0,
+    objective: Objective, params: Params, *, probes: int = 100, seed: int = 0
 ) -> Trace:
     """Trace of H: mean and standard error of z^T H z over ``probes`` vectors of signs.
 
@@ -154,20 +133,16 @@ def hutchinson_trace(
 
 
 def probe_values(
-    objective: Objective,
-    params: Vector,
-    *,
-    probes: int,
-    seed: int = 0,
+    objective: Objective, params: Params, *, probes: int, seed: int = 0
 ) -> Float[Tensor, " probes"]:
     """z^T H z of each vector of signs, whose mean is the trace of H."""
     if probes < 1:
         raise ValueError(f"A trace needs at least 1 probe, not {probes}.")
-    hessian, generator = _flat_hessian(objective, params), _generator(seed)
-    values = []
+    # on the CPU, so that every device has the same draws
+    generator = torch.Generator().manual_seed(seed)
+    (hessian, where), values = _flat_hessian(objective, params), []
     for _ in range(probes):
-        signs = torch.randint(2, (_size(params),), generator=generator)
-        z = (2.0 * signs.double() - 1).to(_device(params))
+        z = 2.0 * torch.randint(2, (len(where),), generator=generator).to(where) - 1
         values.append(z @ hessian(z))
     return torch.stack(values)
 
@@ -175,8 +150,8 @@ def probe_values(
 class ExactTrace(NamedTuple):
     """Trace of the Hessian of a mean cross-entropy, and of its empirical Fisher."""
 
-    hessian: Float[Tensor, ""]
-    fisher: Float[Tensor, ""]
+    hessian: Scalar
+    fisher: Scalar
 
 
 def relu_trace(
@@ -255,51 +230,24 @@ def _lanczos(
     return Eigenvalue(values[-1], error, k + 1)
 
 
-def _flat_hessian(objective: Objective, params: Vector) -> Callable[[Tensor], Tensor]:
-    """v -> H v on float64 vectors over all parameters, in the order of the names."""
+def _flat_hessian(
+    objective: Objective, params: Params
+) -> tuple[Callable[[Tensor], Tensor], Tensor]:
+    """v -> H v for vectors of all parameters after one another, and the parameters."""
     if not params:
         raise ValueError("There are no parameters to differentiate, pass at least one.")
-    product = hessian_products(objective, params)
-    sizes = [w.numel() for w in params.values()]
+    product, sizes = (
+        hessian_products(objective, params),
+        [w.numel() for w in params.values()],
+    )
 
     def apply(vector: Tensor) -> Tensor:
         pieces = zip(params.items(), vector.split(sizes), strict=True)
         image = product({n: piece.view_as(w).to(w.dtype) for (n, w), piece in pieces})
         return _flatten(image)
 
-    return apply
+    return apply, _flatten(params)
 
 
-def _inverse_root(preconditioner: Vector, params: Vector) -> Tensor:
-    """P^(-1/2) as one vector in the order of the parameters."""
-    shapes = [
-        {name: w.shape for name, w in side.items()} for side in (preconditioner, params)
-    ]
-    if shapes[0] != shapes[1]:
-        raise ValueError(
-            "A preconditioner needs the names and shapes of the parameters."
-        )
-    flat = _flatten({name: preconditioner[name] for name in params})
-    if not (flat > 0).all():
-        raise ValueError(
-            f"A preconditioner must be positive, but its smallest entry is "
-            f"{flat.min().item():g}."
-        )
-    return flat.rsqrt()
-
-
-def _flatten(tensors: Vector) -> Tensor:
+def _flatten(tensors: Params) -> Tensor:
     return torch.cat([tensor.double().flatten() for tensor in tensors.values()])
-
-
-def _size(params: Vector) -> int:
-    return sum(w.numel() for w in params.values())
-
-
-def _device(params: Vector) -> torch.device:
-    return next(iter(params.values())).device
-
-
-def _generator(seed: int) -> torch.Generator:
-    """On the CPU, so that every device has the same draws; the global one stays."""
-    return torch.Generator().manual_seed(seed)

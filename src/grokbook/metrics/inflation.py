@@ -22,19 +22,19 @@ from torch import Tensor
 from grokbook.metrics.shares import ratio, zero_fraction
 
 if TYPE_CHECKING:
-    from jaxtyping import Float, Int
+    from jaxtyping import Float
+
+    from grokbook.shapes import Features, Labels, Logits, PerRow, Scalar, Weights
 
 
 def global_means(
-    head: Float[Tensor, "classes width"], features: Float[Tensor, "rows width"]
+    head: Weights, features: Features
 ) -> tuple[Float[Tensor, " width"], Float[Tensor, " width"]]:
     """W_G and mu_G in float64; a bias of the head is left out (before eq. 3)."""
     return head.double().mean(dim=0), features.double().mean(dim=0)
 
 
-def residual_mass(
-    logits: Float[Tensor, "*rows classes"], labels: Int[Tensor, "*rows"]
-) -> Float[Tensor, ""]:
+def residual_mass(logits: Logits, labels: Labels) -> Scalar:
     """Mean over rows of the probability of all wrong classes (Theorem 4).
 
     Never as 1 - p_r, whose smallest value above 0 is 1e-16: with s the log of the sum
@@ -43,25 +43,17 @@ def residual_mass(
     return _gaps(logits, labels).logsumexp(dim=-1).sigmoid().mean()
 
 
-def margins(
-    logits: Float[Tensor, "*rows classes"], labels: Int[Tensor, "*rows"]
-) -> Float[Tensor, "*rows"]:
+def margins(logits: Logits, labels: Labels) -> PerRow:
     """Correct logit minus the largest wrong one of each row, in float64."""
     return -_gaps(logits, labels).amax(dim=-1)
 
 
-def correct_logit(
-    logits: Float[Tensor, "*rows classes"], labels: Int[Tensor, "*rows"]
-) -> Float[Tensor, ""]:
+def correct_logit(logits: Logits, labels: Labels) -> Scalar:
     """Mean over rows of the logit of the label."""
     return _at(logits, labels).double().mean()
 
 
-def collapsed(
-    logits: Float[Tensor, "*rows classes"],
-    labels: Int[Tensor, "*rows"],
-    dtype: torch.dtype,
-) -> Float[Tensor, ""]:
+def collapsed(logits: Logits, labels: Labels, dtype: torch.dtype) -> Scalar:
     """Share of rows whose loss in ``dtype`` is exactly 0, as is its slope at the label.
 
     Asked of torch's own log-softmax: the margin at which it happens depends on the
@@ -73,11 +65,8 @@ def collapsed(
 
 
 def class_sum(
-    logits: Float[Tensor, "*rows classes"],
-    labels: Int[Tensor, "*rows"],
-    *,
-    dtype: torch.dtype = torch.float32,
-) -> Float[Tensor, ""]:
+    logits: Logits, labels: Labels, *, dtype: torch.dtype = torch.float32
+) -> Scalar:
     """Mean over rows of the sum of the logits' gradient, which is 0 without rounding.
 
     The gradient of each row's loss at the logits in ``dtype``, of autograd itself: its
@@ -92,7 +81,7 @@ def class_sum(
     return torch.func.grad(loss)(logits).double().sum(dim=-1).mean()
 
 
-def feature_alignment(features: Float[Tensor, "rows width"]) -> Float[Tensor, ""]:
+def feature_alignment(features: Features) -> Scalar:
     """Mean cosine of the features with their mean; a zero row counts 0 (eq. 54)."""
     features = features.double()
     lengths = torch.linalg.vector_norm(features, dim=-1, keepdim=True)

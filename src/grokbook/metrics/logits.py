@@ -11,32 +11,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor
 
 from grokbook.metrics.shares import share
 
 if TYPE_CHECKING:
-    from jaxtyping import Float, Int
+    from grokbook.shapes import Labels, Logits, Scalar
 
 
-def accuracy(
-    logits: Float[Tensor, "*rows classes"], labels: Int[Tensor, " *rows"]
-) -> Float[Tensor, ""]:
+def accuracy(logits: Logits, labels: Labels) -> Scalar:
     """Share of rows whose largest logit is the label's."""
     return share(logits.argmax(dim=-1) == labels)
 
 
-def top_accuracy(
-    logits: Float[Tensor, "*rows classes"], labels: Int[Tensor, " *rows"], *, k: int
-) -> Float[Tensor, ""]:
+def top_accuracy(logits: Logits, labels: Labels, *, k: int) -> Scalar:
     """Share of rows whose label is among the k largest logits."""
     best = logits.topk(min(k, logits.shape[-1]), dim=-1).indices
     return share((best == labels.unsqueeze(-1)).any(dim=-1))
 
 
-def collapse_fraction(
-    logits: Float[Tensor, "*rows classes"], *, dtype: torch.dtype
-) -> Float[Tensor, ""]:
+def collapse_fraction(logits: Logits, *, dtype: torch.dtype) -> Scalar:
     """Share of rows whose max-shifted sum of exponentials is exactly 1 in ``dtype``.
 
     The official measurement: it does not ask whether the largest logit is the correct
@@ -48,12 +41,12 @@ def collapse_fraction(
     return share(shifted.exp().sum(dim=-1) == 1)
 
 
-def top_logit(logits: Float[Tensor, "*rows classes"]) -> Float[Tensor, ""]:
+def top_logit(logits: Logits) -> Scalar:
     """Mean over rows of the largest logit."""
     return logits.amax(dim=-1).double().mean()
 
 
-def top_gap(logits: Float[Tensor, "*rows classes"]) -> Float[Tensor, ""]:
+def top_gap(logits: Logits) -> Scalar:
     """Mean over rows of the largest minus the second-largest logit."""
     top = logits.double().topk(2, dim=-1).values
     return (top[..., 0] - top[..., 1]).mean()

@@ -23,12 +23,14 @@ from grokbook.metrics.shares import ratio, share
 if TYPE_CHECKING:
     from jaxtyping import Float
 
+    from grokbook.shapes import Scalar
+
 MASK = 1e-12  # squared norm of a row's gradient below which the mask leaves it out
 
 
 def radial_energy(
     h: Float[Tensor, "rows d"], g: Float[Tensor, "rows d"]
-) -> dict[str, Float[Tensor, ""]]:
+) -> dict[str, Scalar]:
     """Eq. 4 in three readings, and the share of rows that have a gradient.
 
     "mean" over rows with a gradient and an activation that are not zero, "summed" and
@@ -50,7 +52,7 @@ def radial_energy(
     }
 
 
-def shared_direction(h: Float[Tensor, "rows d"]) -> Float[Tensor, ""]:
+def shared_direction(h: Float[Tensor, "rows d"]) -> Scalar:
     """|mean of the rows|^2 over the mean of |row|^2; 0 if all rows are zero."""
     h = h.double()
     return ratio(h.mean(dim=0).square().sum(), h.square().sum(dim=-1).mean())

@@ -24,6 +24,8 @@ from torch import Tensor
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
+    from grokbook.shapes import Scalar
+
 
 class Waves(NamedTuple):
     """Of every neuron and frequency; zeros of a neuron that never varies.
@@ -36,7 +38,7 @@ class Waves(NamedTuple):
     additive: Float[Tensor, "neurons frequencies"]
     selectivity: Float[Tensor, "neurons frequencies"]
     variance: Float[Tensor, " neurons"]
-    largest: Float[Tensor, ""]
+    largest: Scalar
 
 
 def waves(
@@ -49,14 +51,11 @@ def waves(
     """
     if p < 3 or p % 2 == 0:
         raise ValueError(f"p is {p}, but these modes need an odd p of at least 3")
-    is_pair = pairs.shape[1] == 2 and not pairs.is_floating_point()
-    place = pairs[:, 0] * p + pairs[:, -1]
-    if not is_pair or not torch.equal(
-        place.sort().values, torch.arange(p * p, device=place.device)
-    ):
+    place, every = pairs[:, 0] * p + pairs[:, 1], torch.arange(p * p).to(pairs)
+    if not torch.equal(place.sort().values, every):
         raise ValueError(
             f"modes need the activations on each of the {p * p:,} pairs (a, b) once, "
-            f"not on {len(pairs):,} rows of {pairs.shape[1]} tokens"
+            f"not on these {len(pairs):,} rows"
         )
     table = activations.new_zeros(activations.shape, dtype=torch.float64)
     table[place] = activations.double()

@@ -19,40 +19,35 @@ from torch import Tensor
 from grokbook.metrics.shares import ratio, share
 
 if TYPE_CHECKING:
-    from jaxtyping import Float
+    from grokbook.shapes import Anything, Same, Scalar
 
 
-def total_norm(tensors: Iterable[Float[Tensor, " ..."]]) -> Float[Tensor, ""]:
+def total_norm(tensors: Iterable[Anything]) -> Scalar:
     """L2 norm of all tensors taken as one vector; ValueError if there are none."""
     tensors = list(tensors)
     return _inner(tensors, tensors).sqrt()
 
 
-def cosine(a: Float[Tensor, "*shape"], b: Float[Tensor, "*shape"]) -> Float[Tensor, ""]:
+def cosine(a: Same, b: Same) -> Scalar:
     """Cosine of two tensors of one shape, flattened; 0 when either is zero."""
     return joint_cosine([a], [b])
 
 
-def joint_cosine(
-    left: list[Float[Tensor, " ..."]], right: list[Float[Tensor, " ..."]]
-) -> Float[Tensor, ""]:
+def joint_cosine(left: list[Anything], right: list[Anything]) -> Scalar:
     """Cosine of two lists of tensors, each taken as one vector; 0 when either is 0."""
     lengths = _inner(left, left).sqrt(), _inner(right, right).sqrt()
     # one length after the other: their product can underflow where they do not
     return ratio(ratio(_inner(left, right), lengths[0]), lengths[1])
 
 
-def absorbed_fraction(
-    weight: Float[Tensor, "*shape"], step: Float[Tensor, "*shape"]
-) -> Float[Tensor, ""]:
+def absorbed_fraction(weight: Same, step: Same) -> Scalar:
     """Share of entries with step != 0 but weight + step == weight (appendix C)."""
     return share((step != 0) & (weight + step == weight))
 
 
 def update_norm(
-    before: Mapping[str, Float[Tensor, " ..."]],
-    after: Mapping[str, Float[Tensor, " ..."]],
-) -> Float[Tensor, ""]:
+    before: Mapping[str, Anything], after: Mapping[str, Anything]
+) -> Scalar:
     """L2 norm over all parameters of after - before, weight decay included.
 
     ValueError unless both sides have the same names with the same shapes.

@@ -42,11 +42,7 @@ class SGD(torch.optim.SGD):
     """torch's gradient descent with heavy-ball momentum and coupled weight decay."""
 
     def __init__(
-        self,
-        params: Any,
-        lr: Number,
-        momentum: float = 0.0,
-        weight_decay: float = 0.0,
+        self, params: Any, lr: Number, momentum: float = 0.0, weight_decay: float = 0.0
     ) -> None:
         super().__init__(params, lr, momentum, 0.0, weight_decay, foreach=False)
 
