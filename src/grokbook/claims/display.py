@@ -185,5 +185,7 @@ def _registered(claims: Sequence[Claim]) -> str:
     title = f"Tests registered {told}; {len(changed) or 'none'} changed since"
     if not changed:
         return f"<p class='registered'>{title}.</p>"
-    table = markup(CHANGED, changed, kind="settings changed", caption=title, hidden=True)
+    table = markup(
+        CHANGED, changed, kind="settings changed", caption=title, hidden=True
+    )
     return f"<details><summary>{title}</summary>{table}</details>"

@@ -6,57 +6,12 @@
     labels   names at the ends of curves, and notes with an arrow
     picture  `show`: the picture that a page keeps, and a digest of what it shows
 
-The ground is opaque white, legible in dark mode too.
-
-Not covered: which arms a figure shows, and what its caption says (pages).
+The ground is opaque white, legible in dark mode too. Which arms a figure shows, and
+what its caption says, is for the pages.
 """
 
-from grokbook.plots.colours import (
-    BLACK,
-    BLUE,
-    COLOUR,
-    COLOURS,
-    GREEN,
-    GREY,
-    ORANGE,
-    PURPLE,
-    RED,
-    SKY,
-    YELLOW,
-    shades,
-)
-from grokbook.plots.curves import DASHED, accuracy, curve, loss, mark, paper, trace
-from grokbook.plots.labels import end_labels, note
-from grokbook.plots.picture import Picture, show
-from grokbook.plots.style import WIDTH, letter, panels, thousands, use_style
-
-__all__ = [
-    "BLACK",
-    "BLUE",
-    "COLOUR",
-    "COLOURS",
-    "DASHED",
-    "GREEN",
-    "GREY",
-    "ORANGE",
-    "PURPLE",
-    "Picture",
-    "RED",
-    "SKY",
-    "WIDTH",
-    "YELLOW",
-    "accuracy",
-    "curve",
-    "end_labels",
-    "letter",
-    "loss",
-    "mark",
-    "note",
-    "panels",
-    "paper",
-    "shades",
-    "show",
-    "thousands",
-    "trace",
-    "use_style",
-]
+from grokbook.plots.colours import *
+from grokbook.plots.curves import *
+from grokbook.plots.labels import *
+from grokbook.plots.picture import *
+from grokbook.plots.style import *

@@ -22,59 +22,24 @@ BLUE, ORANGE, GREEN, RED, PURPLE, SKY, YELLOW, BLACK = COLOURS = (
 )
 GREY = "#6B6B6B"  # what is no curve: arrows, and lines that mark a level
 
-COLOUR: dict[str, str] = {
-    "softmax": ORANGE,
-    "StableMax": GREEN,
-    "collapse-free": BLACK,
-    "⊥Grad": BLUE,
-    "weight decay": PURPLE,
-    "label smoothing": YELLOW,
-    "temperature": RED,
-    "Taylor": YELLOW,
-    "logit norm": SKY,
-    "float16": RED,
-    "float32": SKY,
-    "float64": YELLOW,
-    "addition": SKY,
-    "product": RED,
-    "sparse parity": PURPLE,
-    "M": BLUE,
-    "M+A*": GREEN,
-    "A*": ORANGE,
-    "No LN": BLACK,
-    "A^v": SKY,
-    "A^qk": RED,
-    "M+A^v": PURPLE,
-    "float64 loss": YELLOW,
-    "projection": RED,
-    "W_G subtracted": PURPLE,
-    "repair": GREEN,
-    "simulated collapse": BLACK,
-    "sum broken": ORANGE,
-    "sum broken, W_G subtracted": BLUE,
-    "batch norm": BLUE,
-    "layer norm": ORANGE,
-    "MLP": SKY,
-    "transformer": PURPLE,
-    "VGG-11": ORANGE,
-    "ViT": GREEN,
-    "ResNet-18": RED,
-    "penalty": GREEN,
-    "strong decay": PURPLE,
-    "baseline": BLACK,
-    "MAN": RED,
-    "dropout": SKY,
-    "RMS norm": YELLOW,
+_THINGS = {
+    BLUE: "⊥Grad; M; sum broken, W_G subtracted; batch norm",
+    ORANGE: "softmax; A*; sum broken; layer norm; VGG-11",
+    GREEN: "StableMax; M+A*; repair; ViT; penalty",
+    RED: "temperature; float16; product; A^qk; projection; ResNet-18; MAN",
+    PURPLE: "weight decay; sparse parity; M+A^v; W_G subtracted; transformer;"
+    " strong decay",
+    SKY: "logit norm; float32; addition; A^v; MLP; dropout",
+    YELLOW: "label smoothing; Taylor; float64; float64 loss; RMS norm",
+    BLACK: "collapse-free; No LN; simulated collapse; baseline",
 }
+COLOUR = {name: ink for ink, names in _THINGS.items() for name in names.split("; ")}
 """The colour of every thing that figures compare; pages take it and never change it.
 
 In Prieto et al. softmax, StableMax, the collapse-free control and ⊥Grad have colours of
-their own. The other four colours serve three groups that never meet in one figure:
-remedies (weight decay, label smoothing, temperature, Taylor, logit norm), precisions
-and tasks. Taylor and label smoothing, of different figures, share one. The variants of
-Singh et al. have seven colours among themselves, in a chapter of their own. In Liu et
-al. the interventions share the page with the precisions, and the networks are a group
-of their own. The regularisers of Tiwari et al. are another, with layer norm.
+their own; the other four serve three groups that never meet in one figure: remedies,
+precisions and tasks. The variants of Singh et al., the interventions and the networks
+of Liu et al., and the regularisers of Tiwari et al. are groups of their own.
 """
 
 _FAINTEST = 0.42  # of viridis from its light end: there the contrast on white reaches 3

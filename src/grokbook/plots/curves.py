@@ -5,7 +5,6 @@ Solid is the test set and dashed the training set; colour says which arm.
 
 import math
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -52,45 +51,22 @@ def curve(
         axes.plot(middle[column], color=color, ls=linestyle, label=first)
 
 
-def accuracy(
-    axes: Axes,
-    run: Run,
-    *,
-    seeds: bool = True,
-    label: str | None = None,
-    color: str | None = None,
-) -> None:
+def accuracy(axes: Axes, run: Run, **options: Any) -> None:
     """Test accuracy solid with its seeds, the median train accuracy dashed, in %."""
-    _both(axes, run, "accuracy", percent=True, seeds=seeds, label=label, color=color)
+    _both(axes, run, "accuracy", percent=True, **options)
     axes.set(xlabel="epoch", ylabel="accuracy (%)", ylim=(-3, 103))
 
 
-def loss(
-    axes: Axes,
-    run: Run,
-    *,
-    seeds: bool = True,
-    label: str | None = None,
-    color: str | None = None,
-) -> None:
+def loss(axes: Axes, run: Run, **options: Any) -> None:
     """Test loss solid with its seeds, the median train loss dashed."""
-    _both(axes, run, "loss", percent=False, seeds=seeds, label=label, color=color)
+    _both(axes, run, "loss", **options)
     axes.set(xlabel="epoch", ylabel="loss")
 
 
-def _both(
-    axes: Axes,
-    run: Run,
-    what: str,
-    *,
-    percent: bool,
-    seeds: bool,
-    label: str | None,
-    color: str | None,
-) -> None:
-    draw = partial(curve, axes, run, percent=percent, color=color)
-    draw(f"test_{what}", seeds=seeds, label=label)
-    draw(f"train_{what}", seeds=False, label="", linestyle=DASHED)
+def _both(axes: Axes, run: Run, what: str, **options: Any) -> None:
+    curve(axes, run, f"test_{what}", **options)
+    trained: dict[str, Any] = {"seeds": False, "label": "", "linestyle": DASHED}
+    curve(axes, run, f"train_{what}", **options | trained)
 
 
 def paper(
@@ -100,19 +76,14 @@ def paper(
 
     ``color`` is that of the curve they belong to, where a figure has several.
     """
-    axes.plot(
-        x,
-        y,
-        ls="",
-        marker="D",
-        ms=5.5,
-        mew=1.4,
-        mfc="white",
-        mec=color,
-        color=color,
-        zorder=5,
-        label=label or None,
-    )
+    style: dict[str, Any] = {
+        "ls": "",
+        "marker": "D",
+        "ms": 5.5,
+        "mew": 1.4,
+        "mfc": "white",
+    }
+    axes.plot(x, y, **style, mec=color, color=color, zorder=5, label=label or None)
 
 
 def trace(
@@ -136,13 +107,12 @@ def trace(
     width = max(1, math.ceil(len(losses) / STRETCHES))
     groups = losses.clip(lower=floor).groupby(losses.index // width * width)
     extremes = groups.agg(["min", "max"])
-    axes.plot(
-        np.repeat(extremes.index, 2),
-        extremes.to_numpy().ravel(),
-        color=run.color if color is None else color,
-        label=(run.label if label is None else label) or None,
-        **{"lw": 1.0} | line,
-    )
+    style: dict[str, Any] = {
+        "lw": 1.0,
+        "color": run.color if color is None else color,
+    } | line
+    style["label"] = (run.label if label is None else label) or None
+    axes.plot(np.repeat(extremes.index, 2), extremes.to_numpy().ravel(), **style)
     axes.set(yscale="log", xlabel="epoch", ylabel="training loss")
 
 

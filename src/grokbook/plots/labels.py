@@ -9,7 +9,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Annotation
-from matplotlib.transforms import Bbox, BboxBase
 
 from grokbook.plots.colours import BLACK, GREY
 
@@ -50,14 +49,12 @@ def note(
 
 def spread(figure: Figure) -> None:
     """Move the labels of `end_labels` up or down until none lies on another."""
-    ours = {
-        axes: [t for t in axes.texts if t.get_gid() == _OURS] for axes in figure.axes
-    }
-    if any(ours.values()):
-        figure.draw_without_rendering()  # the layout has to be final
-        for axes, labels in ours.items():
-            here = [t for t in labels if isinstance(t, Annotation)]
-            _stack(here, axes.bbox, pixel=72 / figure.dpi)
+    for axes in figure.axes:
+        every = [text for text in axes.texts if isinstance(text, Annotation)]
+        labels = [text for text in every if text.get_gid() == _OURS]
+        if labels:
+            figure.draw_without_rendering()  # the layout has to be final
+            _stack(axes, labels, pixel=72 / figure.dpi)
 
 
 def _end(axes: Axes, line: Line2D) -> tuple[float, float] | None:
@@ -71,28 +68,27 @@ def _end(axes: Axes, line: Line2D) -> tuple[float, float] | None:
     return float(x[seen[-1]]), float(np.clip(y[seen[-1]], low, high))
 
 
-def _stack(labels: list[Annotation], room: BboxBase, *, pixel: float) -> None:
+def _stack(axes: Axes, labels: list[Annotation], *, pixel: float) -> None:
     """From the lowest up, each above those in its way, then down from the top.
 
     ``pixel`` is its size in points, in which labels are moved.
     """
     boxes = {label: label.get_window_extent() for label in labels}
-    rising = sorted(labels, key=lambda label: boxes[label].y0)
+    before = {label: box.y0 for label, box in boxes.items()}
+    rising = sorted(labels, key=before.__getitem__)
     for order, up in ((rising, True), (rising[::-1], False)):
-        edge = room.y0 if up else room.y1
-        placed: list[Bbox] = []
-        for label in order:
-            boxes[label] = _clear(boxes[label], placed, edge, up=up)
-            placed.append(boxes[label])
+        for place, label in enumerate(order):
+            box, done = boxes[label], [boxes[one] for one in order[:place]]
+            beside = [b for b in done if b.x0 < box.x1 and box.x0 < b.x1]
+            if up:
+                shift = max(
+                    [0, axes.bbox.y0 - box.y0, *(b.y1 - box.y0 for b in beside)]
+                )
+            else:
+                shift = min(
+                    [0, axes.bbox.y1 - box.y1, *(b.y0 - box.y1 for b in beside)]
+                )
+            boxes[label] = box.translated(0, shift)
     for label in labels:
-        shift = boxes[label].y0 - label.get_window_extent().y0
         right, above = label.xyann
-        label.xyann = (right, above + shift * pixel)
-
-
-def _clear(box: Bbox, placed: list[Bbox], edge: float, *, up: bool) -> Bbox:
-    """A box moved one way as far as it must be to leave the edge and what is placed."""
-    beside = [b for b in placed if b.x0 < box.x1 and box.x0 < b.x1]
-    if up:
-        return box.translated(0, max(0, max([edge, *(b.y1 for b in beside)]) - box.y0))
-    return box.translated(0, min(0, min([edge, *(b.y0 for b in beside)]) - box.y1))
+        label.xyann = (right, above + (boxes[label].y0 - before[label]) * pixel)

@@ -15,7 +15,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.category import StrCategoryLocator
-from matplotlib.collections import Collection
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, Patch
 from matplotlib.text import Annotation, Text
@@ -41,10 +40,8 @@ class Picture:
 
     def __repr__(self) -> str:
         panels, lines = self.shown["axes"], self.shown["lines"]
-        return (
-            f"figure: {panels} panel{'s' * (panels != 1)}, "
-            f"{lines} line{'s' * (lines != 1)}"
-        )
+        told = f"{panels} panel{'s' * (panels != 1)}, {lines} line{'s' * (lines != 1)}"
+        return f"figure: {told}"
 
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """Data and metadata; the size is in CSS pixels, half of those there are."""
@@ -63,16 +60,15 @@ def show(figure: Figure) -> Picture:
     Closed, it is not drawn a second time at the end of the cell.
     """
     spread(figure)
-    shown, drawn = described(figure), io.BytesIO()
+    shown, drawn, small = described(figure), io.BytesIO(), io.BytesIO()
     figure.savefig(drawn, format="png", dpi=_SHARP * DPI)
     plt.close(figure)
     # with 256 colours a third of the size; k-means gives thin curves theirs back
     full = Image.open(drawn).convert("RGB")
     image = full.quantize(256, kmeans=1, dither=Image.Dither.NONE)
-    small = io.BytesIO()
     image.save(small, "PNG", optimize=True)
-    width, height = image.size
-    return Picture(small.getvalue(), (width // _SHARP, height // _SHARP), shown)
+    width, height = (length // _SHARP for length in image.size)
+    return Picture(small.getvalue(), (width, height), shown)
 
 
 def described(figure: Figure) -> dict[str, Any]:
@@ -83,18 +79,11 @@ def described(figure: Figure) -> dict[str, Any]:
     """
     words = [text.get_text() for text in figure.texts]  # where is the layout's choice
     words += [t.get_text() for legend in figure.legends for t in legend.get_texts()]
-    every: list[Any] = [
-        *figure.axes,
-        *(c for axes in figure.axes for c in axes.child_axes),
-    ]
+    every: list[Any] = [*figure.axes, *(c for a in figure.axes for c in a.child_axes)]
     text = json.dumps([words, *map(_content, every)], ensure_ascii=False)
-    return {
-        "sha256": sha256(text.encode()).hexdigest(),
-        "axes": len(every),
-        "lines": sum(len(axes.lines) for axes in every),
-        "collections": sum(len(axes.collections) for axes in every),
-        "patches": sum(len(axes.patches) for axes in every),
-    }
+    kinds = ("lines", "collections", "patches")
+    counts = {kind: sum(len(getattr(axes, kind)) for axes in every) for kind in kinds}
+    return {"sha256": sha256(text.encode()).hexdigest(), "axes": len(every)} | counts
 
 
 def _content(axes: Axes) -> dict[str, Any]:
@@ -105,11 +94,17 @@ def _content(axes: Axes) -> dict[str, Any]:
         "scales": [axes.get_xscale(), axes.get_yscale()],
         "limits": _points(axes, np.column_stack([axes.get_xlim(), axes.get_ylim()])),
         "ticks": [_ticks(axes.xaxis), _ticks(axes.yaxis)],
-        "lines": [
-            (_name(line), _points(axes, line.get_xydata())) for line in axes.lines
+        "lines": [(_name(one), _points(axes, one.get_xydata())) for one in axes.lines],
+        "collections": [
+            [
+                _name(one),
+                _points(axes, one.get_offsets()),
+                [_points(axes, path.vertices) for path in one.get_paths()],
+                [] if one.get_array() is None else _digits(one.get_array()),
+            ]
+            for one in axes.collections
         ],
-        "collections": [_collection(axes, one) for one in axes.collections],
-        "patches": [(_name(one), _patch(axes, one)) for one in axes.patches],
+        "patches": [(_name(one), _corners(axes, one)) for one in axes.patches],
         "images": [
             (_digits(i.get_array()), _digits(i.get_extent())) for i in axes.images
         ],
@@ -131,20 +126,13 @@ def _name(artist: Any) -> str:
     return "" if label.startswith("_") else label
 
 
-def _collection(axes: Axes, one: Collection) -> list[Any]:
-    """Where it is drawn, its outlines, and the values that its colours stand for."""
-    outlines = [_points(axes, path.vertices) for path in one.get_paths()]
-    values = one.get_array()
-    shades = [] if values is None else _digits(values)
-    return [_name(one), _points(axes, one.get_offsets()), outlines, shades]
-
-
-def _patch(axes: Axes, one: Patch) -> list[list[str]]:
-    """Its corners; the outline of an arrow is in pixels, and is left out."""
+def _corners(axes: Axes, one: Patch) -> list[list[str]]:
+    """Those of a patch; the outline of an arrow is in pixels, and is left out."""
     if isinstance(one, FancyArrowPatch):
         return []
-    corners = one.get_patch_transform().transform_path(one.get_path()).vertices
-    return _points(axes, corners)
+    return _points(
+        axes, one.get_patch_transform().transform_path(one.get_path()).vertices
+    )
 
 
 def _words(text: Text) -> list[Any]:
@@ -157,12 +145,9 @@ def _words(text: Text) -> list[Any]:
 
 def _points(axes: Axes, points: Any) -> list[list[str]]:
     """The x and the y of points; small values count on a logarithmic axis."""
-    x, y = _numbers(points).reshape(-1, 2).T
     scales = axes.get_xscale(), axes.get_yscale()
-    return [
-        _digits(values, tiny=scale != "linear")
-        for values, scale in zip((x, y), scales, strict=True)
-    ]
+    pairs = zip(_numbers(points).reshape(-1, 2).T, scales, strict=True)
+    return [_digits(values, tiny=scale != "linear") for values, scale in pairs]
 
 
 def _digits(values: Any, *, tiny: bool = False) -> list[str]:
@@ -176,5 +161,4 @@ def _digits(values: Any, *, tiny: bool = False) -> list[str]:
 
 def _numbers(values: Any) -> np.ndarray:
     """Values as floats, NaN where they are masked."""
-    plain: np.ndarray = np.ma.filled(np.ma.asarray(values, dtype=float), np.nan)
-    return plain
+    return np.ma.filled(np.ma.asarray(values, dtype=float), np.nan)
