@@ -14,85 +14,12 @@ says what it counts as (``otherwise``). An arm that nobody trained has no seeds.
 Not covered: what a claim is (`claims`), and quantities made from weights (`metrics`).
 """
 
-from grokbook.evidence.events import (
-    area,
-    average,
-    crossing,
-    difference,
-    growth,
-    joined,
-    lasting,
-    lead,
-    paired,
-    peak,
-    power,
-    ratio,
-    spikes,
-    times,
-)
-from grokbook.evidence.reading import Page, described, digest, read, record, stored
-from grokbook.evidence.references import behind, cited, reference, source
-from grokbook.evidence.run import Run
-from grokbook.evidence.slingshots import (
-    before,
-    bursts,
-    counted,
-    earliest,
-    heights,
-    inflated,
-    inflation,
-    outcomes,
-    settled,
-    slingshots,
-    tested,
-    waits,
-)
-from grokbook.evidence.told import told, words
+from grokbook.evidence.events import *
+from grokbook.evidence.reading import *
+from grokbook.evidence.references import *
+from grokbook.evidence.run import *
+from grokbook.evidence.slingshots import *
+from grokbook.evidence.told import *
 
 # pages that are not converted yet call these as functions
-fitted, generalised, delay = Run.fitted, Run.generalised, Run.delay
-
-__all__ = [
-    "Page",
-    "Run",
-    "area",
-    "average",
-    "before",
-    "behind",
-    "bursts",
-    "cited",
-    "counted",
-    "crossing",
-    "delay",
-    "described",
-    "difference",
-    "digest",
-    "earliest",
-    "fitted",
-    "generalised",
-    "growth",
-    "heights",
-    "inflated",
-    "inflation",
-    "joined",
-    "lasting",
-    "lead",
-    "outcomes",
-    "paired",
-    "peak",
-    "power",
-    "ratio",
-    "read",
-    "record",
-    "reference",
-    "settled",
-    "slingshots",
-    "source",
-    "spikes",
-    "stored",
-    "tested",
-    "times",
-    "told",
-    "waits",
-    "words",
-]
+fitted, generalised, delay = Run.fitted, Run.generalised, Run.delay  # noqa: F405

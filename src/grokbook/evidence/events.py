@@ -21,31 +21,20 @@ from collections.abc import Mapping
 import numpy as np
 from pandas import DataFrame, Series
 
+_COMPARE = {"at_least": "ge", "at_most": "le", "above": "gt", "below": "lt"}
 
-def crossing(
-    table: DataFrame,
-    *,
-    at_least: float | None = None,
-    at_most: float | None = None,
-    above: float | None = None,
-    below: float | None = None,
-) -> Series:
+
+def crossing(table: DataFrame, **level: float) -> Series:
     """First epoch of a table at which each column gets to a level, or infinity.
 
-    Exactly one level is given; ``above`` and ``below`` are strict. No interpolation: it
-    is a logged epoch, late by less than a log interval. NaN is never there.
+    The level is one of ``at_least``, ``at_most``, ``above`` and ``below``, of which the
+    last two are strict. No interpolation: it is a logged epoch, late by less than a log
+    interval. NaN is never there.
     """
-    given = {
-        "at_least": (table.ge, at_least),
-        "at_most": (table.le, at_most),
-        "above": (table.gt, above),
-        "below": (table.lt, below),
-    }
-    levels = [pair for pair in given.values() if pair[1] is not None]
-    if len(levels) != 1:
-        raise ValueError(f"a crossing takes exactly one of {', '.join(given)}")
-    compare, level = levels[0]
-    return _first_true(compare(level))
+    if len(level) != 1 or not level.keys() <= _COMPARE.keys():
+        raise ValueError(f"a crossing takes exactly one of {', '.join(_COMPARE)}")
+    ((name, value),) = level.items()
+    return _first_true(getattr(table, _COMPARE[name])(value))
 
 
 def _first_true(there: DataFrame) -> Series:

@@ -71,47 +71,27 @@ class Run:
         return self.record.trace(self.arm).reindex(columns=self.seeds)
 
     def first(
-        self,
-        column: str,
-        *,
-        at_least: float | None = None,
-        at_most: float | None = None,
-        above: float | None = None,
-        below: float | None = None,
-        since: Bound = 0,
-        until: Bound = math.inf,
+        self, column: str, *, since: Bound = 0, until: Bound = math.inf, **level: float
     ) -> Series:
         """First logged epoch at which a column gets there, see `events.crossing`."""
-        return events.crossing(
-            self.series(column, since=since, until=until),
-            at_least=at_least,
-            at_most=at_most,
-            above=above,
-            below=below,
-        )
+        return events.crossing(self.series(column, since=since, until=until), **level)
 
-    def fitted(
-        self, *, accuracy: float | None = None, loss: float | None = None
-    ) -> Series:
+    def fitted(self, **measure: float) -> Series:
         """First logged epoch at which the training set is learned, or infinity.
 
-        Learned is ``train_accuracy`` at or above a share, or ``train_loss`` at or below
-        a value: papers use either, so exactly one is given.
+        Learned is a ``train_accuracy`` of at least ``accuracy``, or a ``train_loss`` of
+        at most ``loss``: papers use either, so one of them is given.
         """
-        return self._learned("train", accuracy, loss)
+        return self._learned("train", **measure)
 
-    def generalised(
-        self, *, accuracy: float | None = None, loss: float | None = None
-    ) -> Series:
+    def generalised(self, **measure: float) -> Series:
         """The same of the test set: the grokking epoch."""
-        return self._learned("test", accuracy, loss)
+        return self._learned("test", **measure)
 
-    def delay(
-        self, *, accuracy: float | None = None, loss: float | None = None
-    ) -> Series:
+    def delay(self, **measure: float) -> Series:
         """Epochs from `fitted` to `generalised`; infinite without both."""
-        late = self.generalised(accuracy=accuracy, loss=loss)
-        return events.difference(late, self.fitted(accuracy=accuracy, loss=loss))
+        late, early = self.generalised(**measure), self.fitted(**measure)
+        return events.difference(late, early)
 
     def onset(self, column: str = "test_accuracy", *, above: float = 0.9) -> Series:
         """First logged epoch from which on a column stays above a level, or infinity.
@@ -120,12 +100,12 @@ class Run:
         """
         return events.lasting(self.series(column), above=above)
 
-    def _learned(self, part: str, share: float | None, value: float | None) -> Series:
-        if (share is None) == (value is None):
+    def _learned(self, part: str, **measure: float) -> Series:
+        sides = {"accuracy": "at_least", "loss": "at_most"}
+        if len(measure) != 1 or not measure.keys() <= sides.keys():
             raise ValueError("learning is told by one of accuracy and loss")
-        if share is not None:
-            return self.first(f"{part}_accuracy", at_least=share)
-        return self.first(f"{part}_loss", at_most=value)
+        ((name, level),) = measure.items()
+        return self.first(f"{part}_{name}", **{sides[name]: level})
 
     def last(self, column: str, *, otherwise: float = math.nan) -> Series:
         """The last value measured; that of a seed that ended early is its own last."""
@@ -138,30 +118,20 @@ class Run:
         return held.where(comes).fillna(otherwise)
 
     def largest(
-        self,
-        column: str,
-        *,
-        since: Bound = 0,
-        until: Bound = math.inf,
-        otherwise: float = math.nan,
+        self, column: str, *, otherwise: float = math.nan, **bounds: Bound
     ) -> Series:
         """Largest value between two epochs."""
-        return self.series(column, since=since, until=until).max().fillna(otherwise)
+        return self.series(column, **bounds).max().fillna(otherwise)
 
     def smallest(
-        self,
-        column: str,
-        *,
-        since: Bound = 0,
-        until: Bound = math.inf,
-        otherwise: float = math.nan,
+        self, column: str, *, otherwise: float = math.nan, **bounds: Bound
     ) -> Series:
         """Smallest value between two epochs."""
-        return self.series(column, since=since, until=until).min().fillna(otherwise)
+        return self.series(column, **bounds).min().fillna(otherwise)
 
-    def peak(self, column: str, *, since: Bound = 0, until: Bound = math.inf) -> Series:
+    def peak(self, column: str, **bounds: Bound) -> Series:
         """First epoch of the largest value, see `events.peak`."""
-        return events.peak(self.series(column, since=since, until=until))
+        return events.peak(self.series(column, **bounds))
 
 
 def _by_seed(bound: Bound, seeds: list[int]) -> np.ndarray:
