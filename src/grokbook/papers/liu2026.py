@@ -7,8 +7,6 @@ both are arms. The number of training images is stated nowhere: 200, as in Thila
 epochs unless ``batch_size`` says otherwise.
 """
 
-from typing import Any
-
 from grokbook.experiment import Spec
 from grokbook.papers.registry import Registry, Rows, Size, row, shared
 
@@ -130,12 +128,12 @@ CLAIMS = {
 """What the paper says of every network, as a page's sheet takes it."""
 
 
-def adam(lr: float = 1e-3, beta2: float = 0.95, eps: float = 1e-8) -> Spec:
+def adam(lr=1e-3, beta2=0.95, eps=1e-8) -> Spec:
     """Adam without weight decay; betas of Table 3."""
     return Spec("adamw", lr=lr, betas=(0.9, beta2), eps=eps, weight_decay=0.0)
 
 
-def images(samples: Any = 200, tests: Any = 1000, files: Any = 1) -> Spec:
+def images(samples=200, tests=1000, files=1) -> Spec:
     """Pixels in [0, 1], not normalised; the first images of so many of the files."""
     return Spec("cifar10", train_samples=samples, test_samples=tests, batches=files)
 
@@ -154,17 +152,13 @@ def resnet(**options) -> Spec:
     return Spec("resnet18", classes=CLASSES, **settings)
 
 
-TABLE3_RUN = {"dataset": images(), "model": deep(), "optimizer": adam()}
-TABLE3_RUN |= {"loss": SOFTMAX32, "epochs": Size(10_000, 3000), "log": 50}
-LOOKED_AT = {"observables": LOOK, "trace": True, "through_nan": True}
-EXPERIMENTS = Registry(
-    "liu2026", (42, *range(9)), count=Size(5, 3), **TABLE3_RUN, **LOOKED_AT
-)
+COMMON = {"dataset": images(), "model": deep(), "loss": SOFTMAX32, "optimizer": adam()}
+COMMON |= {"epochs": Size(10_000, 3000), "log": 50, "observables": LOOK}
+COMMON |= {"trace": True, "through_nan": True}
+EXPERIMENTS = Registry("liu2026", (42, *range(9)), count=Size(5, 3), **COMMON)
 experiment = EXPERIMENTS.experiment
 ALL, ONE, THREE = Size(10, 3), Size(5, 1), Size(3, 3)  # seeds, where not five and three
-
-
-# Other networks of images have half of them on a laptop, and fewer epochs.
+# Convolutions and the ViT have half of the images on a laptop, and fewer epochs.
 TESTS = Size(1000, 200)
 GALLERY = {"dataset": images(Size(200, 100), TESTS), "epochs": Size(10_000, 2000)}
 HALF = "100 of 200 images, width 8 of 64, 2,000 of 10,000 epochs, {} of five"

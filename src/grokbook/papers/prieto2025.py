@@ -30,24 +30,20 @@ AS_RUN = {"beta2": 0.999, "eps": 1e-8}
 AS_INTENDED = {"beta2": 0.99, "eps": 1e-25}
 
 
-def modular(
-    fraction: float | Size = 0.4, operation: str = "add", p: int | Size = 113, **options
-) -> Spec:
+def modular(fraction=0.4, operation="add", p=113, **options) -> Spec:
     return Spec("modular", p=p, train_fraction=fraction, operation=operation, **options)
 
 
-def mlp(p: int | Size = 113, layers: int = 2, bias: bool = False) -> Spec:
+def mlp(p=113, layers=2, bias=False) -> Spec:
     """The bias-free 2 x 200 ReLU network on two concatenated one-hots."""
     return Spec("mlp", classes=p, vocabulary=p, widths=(200,) * layers, bias=bias)
 
 
-def adamw(
-    lr: float, beta2: float = 0.99, eps: float = 1e-25, weight_decay: float = 0.0
-) -> Spec:
+def adamw(lr, beta2=0.99, eps=1e-25, weight_decay=0.0) -> Spec:
     return Spec("adamw", lr=lr, betas=(0.9, beta2), eps=eps, weight_decay=weight_decay)
 
 
-def sgd(lr: float, momentum: float = 0.0, **options) -> Spec:
+def sgd(lr, momentum=0.0, **options) -> Spec:
     return Spec("sgd", lr=lr, momentum=momentum, **options)
 
 
@@ -158,14 +154,14 @@ def fig04right() -> Rows:
 
 
 # The bias-free transformer of the first public code (two MLP matrices).
-SIZES = {"classes": 114, "vocabulary": 114, "width": 128, "hidden": (512, 512)}
-NANDA = Spec("transformer", **SIZES, causal=True)
+SIZE = {"classes": 114, "vocabulary": 114, "width": 128}
+NANDA = Spec("transformer", **SIZE, hidden=(512, 512), causal=True)
 # The released encoder: post-norm, dropout, no positions, 2048 hidden units. Queries,
 # keys and values are one tensor, which ⊥Grad projects as one.
-SIZES = {"classes": 113, "vocabulary": 113, "width": 128, "hidden": (2048,)}
 BLOCK = {"norms": ("post_attention", "post_mlp"), "dropout": 0.1, "bias": True}
-START = {"learned_positions": False, "initialisation": "torch", "joint": True}
-ENCODER = Spec("transformer", **SIZES, **BLOCK, **START)
+BLOCK |= {"learned_positions": False, "initialisation": "torch", "joint": True}
+SIZE = {"classes": 113, "vocabulary": 113, "width": 128}
+ENCODER = Spec("transformer", **SIZE, hidden=(2048,), **BLOCK)
 
 
 @experiment("no transformer, one seed of five")
