@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Liu et al. 2026 · beyond the paper]{.kicker} In the theory's own setting the mean classifier runs away, though not exponentially, and the loss has no spike
 
@@ -27,14 +19,12 @@ from grokbook import claims, evidence, metrics, plots, tables, theory
 from grokbook.evidence import Run, told
 
 plots.use_style()
-record = evidence.record(
-    "liu2026/free", scale=scale, retrain=retrain, device=device, arms=("float32",)
-)
+page = evidence.Page("liu2026/inflation", scale, retrain, device)
+record = page.record("free", arms=("float32",))
 names = ("float32", "float64 loss", "projection", "repair")
 single, exact, projected, repaired = runs = [
     Run(record, name, name, plots.COLOUR[name]) for name in names
 ]
-there = [run for run in runs if run.seeds]
 steps = single.settings.epochs
 NORM, COSINE, LOGIT = "head_mean_norm", "mean_cosine", "correct_logit"
 MASS, ALIGNED, COLLAPSED = "residual_mass", "feature_alignment", "collapsed"
@@ -47,11 +37,6 @@ def pace(run, since, until):
     """Growth of ln |W_G| between two steps, per 1,000 steps."""
     size = np.log(run.at(NORM, until) / run.at(NORM, since))
     return 1000 * size / (until - since)
-
-
-def spikes(run):
-    """Spikes of the loss, whether or not samples had collapsed before."""
-    return evidence.counted(evidence.bursts(run))
 
 
 def driven(run, since):
@@ -99,124 +84,54 @@ def powers(mass, eta=1e5, classes=10):
     return [(at[late] - at[early]) / math.log(late / early) for early, late in pairs]
 
 
-THEOREM = "Theorem 7"
-GROW = (
-    "W_G and μ_G become anti-parallel, and their norms grow exponentially. We call this "
-    "process Numerical Feature Inflation"
-)
-sheet = claims.Sheet("liu2026/inflation", show="{:.2f}")
-sheet.claim(
-    single,
-    "free features, float32: inflation (1 if there is)",
-    "the occurrence of Softmax Collapse induces a positive feedback loop",
-    evidence.inflated(single),
-    where=THEOREM,
-    at_least=1,
-    show="{:.0f}",
-    main=True,
-)
-sheet.claim(
-    single,
-    "free features, float32: the cosine of the two means ends at -0.9 or less",
-    "progressively aligns anti-parallel to",
-    single.last(COSINE),
-    where=THEOREM,
-    at_most=-0.9,
-    show="{:.3f}",
-)
-sheet.claim(
-    single,
-    "free features, float32: exponential growth, so that its pace in the last quarter is at "
-    "least half that in the first after full collapse (share)",
-    "exhibit exponential growth after long-term training",
-    pace(single, steps - quarter, steps) / pace(single, full, full + quarter),
-    where=THEOREM,
-    at_least=0.5,
-)
-sheet.claim(
-    single,
-    "free features, float32: the features turn to their mean (mean cosine at least 0.9)",
-    "the feature space effectively collapses into a rank-1 subspace aligned with the "
-    "global mean",
-    single.last(ALIGNED),
-    where="Appendix D.3.3",
-    at_least=0.9,
-)
-sheet.claim(
-    exact,
-    "free features, loss in float64: no inflation (1 if there is)",
-    "finite-precision errors in cross-entropy computation can break the zero-sum "
-    "constraint of gradients across classes and introduce a systematic drift",
-    evidence.inflated(exact),
-    where="Abstract",
-    at_most=0,
-    show="{:.0f}",
-)
-sheet.claim(
-    projected,
-    "free features, zero-sum projection: no inflation (1 if there is)",
-    "This result supports the prediction that the zero-sum-breaking component is "
-    "necessary for the NFI feedback loop.",
-    evidence.inflated(projected),
-    where="Section 3",
-    at_most=0,
-    show="{:.0f}",
-)
+
+first, last = pace(single, full, full + quarter), pace(single, steps - quarter, steps)
+gained, since = single.last(NORM) - single.at(NORM, full), driven(single, full).iloc[-1]
+count = {run: evidence.counted(evidence.bursts(run)) for run in runs}
 states = [theory.collapse_state(margin) for margin in range(20, 31)]
-found = [theory.drift(state, FLOAT32) for state in states]
-sheet.exact(
-    "margins 20 to 30, float32: one step moves W_G by -(ηε/K) μ_G, within 0.1 %",
-    "the expected update to global mean of the classifier weights",
-    f"largest error {max(abs(ratio - 1) for ratio, _ in found):.0e}",
-    where="Theorem 4",
-    held=sum(abs(ratio - 1) <= 1e-3 and cosine <= -0.999 for ratio, cosine in found),
-    n=len(found),
-)
-found = [theory.feature_drift(with_mean(state), FLOAT32) for state in states]
-sheet.exact(
-    "margins 20 to 30, float32: the gradient at a feature is ε W_G along W_G, within 0.1 %",
-    "the gradient of the loss with respect to the feature vector h contains a non-zero "
-    "component parallel to W_G",
-    f"largest error {max(abs(share - 1) for share in found):.0e}",
-    where="Proposition 6",
-    held=sum(abs(share - 1) <= 1e-3 for share in found),
-    n=len(found),
-)
-found = [coupled(seed) for seed in range(5)]
+heads = [theory.drift(state, FLOAT32) for state in states]
+pulls = [theory.feature_drift(with_mean(state), FLOAT32) for state in states]
+pairs = [coupled(seed) for seed in range(5)]
 rate = theory.coupled_growth(1e5, 1e-7, 10)[0]
-sheet.exact(
-    "constant ε: the two updates grow by 1 + ηε/√K a step, and turn antiparallel",
-    "These two effects form a positive feedback loop",
-    f"{found[0][0]:.6f} a step, cosine {max(cosine for _, cosine in found):.6f}",
-    where=THEOREM,
-    held=sum(abs(g - rate) < 1e-9 and cosine < -1 + 1e-6 for g, cosine in found),
-    n=len(found),
-)
 slopes = [powers(lambda t: 1e-5 / t), powers(lambda t: 1e-5 * math.log(t + 1) / t)]
-sheet.exact(
-    "ε as 1/t or log t/t: the power of t with which W_G grows no longer rises (by at most "
-    "1 % from steps 200 to 2,000 to steps 2,000 to 20,000)",
-    "then the accumulated growth of (1 + ηε(t)/√K)^t is polynomial or logarithmic",
-    "; ".join(f"{early:.2f} to {late:.2f}" for early, late in slopes),
-    where="Section 3",
-    held=sum(late <= 1.01 * early for early, late in slopes),
-    n=len(slopes),
-)
-for run in there:
-    sheet.extra(run, f"{run.label}: spikes of the loss", spikes(run), show="{:.0f}")
-sheet.extra(single, "float32: all collapsed from (step)", full, show="{:,.0f}")
-for column, name in ((NORM, "W_G"), ("feature_mean_norm", "μ_G")):
-    words = f"float32: norm of {name}, the end over full collapse"
-    sheet.extra(single, words, single.last(column) / single.at(column, full))
-gained = single.last(NORM) - single.at(NORM, full)
-of_theorem = gained / (driven(single, full).iloc[-1] - single.at(NORM, full))
-words = "float32: growth of W_G since then over that of Theorem 4 at Adam's largest step"
-sheet.extra(single, words, of_theorem)
-sheet.extra(single, "float32: mean correct logit at the end", single.last(LOGIT))
-for run in (single, exact):
-    if run.seeds:
-        words = f"{run.label}: d ln ε / d ln t in the second half"
-        sheet.extra(run, words, falling(run))
+exactly = {
+    "theorem-4": (
+        f"largest error {max(abs(ratio - 1) for ratio, _ in heads):.0e}",
+        sum(abs(ratio - 1) <= 1e-3 and cosine <= -0.999 for ratio, cosine in heads),
+        len(heads),
+    ),
+    "proposition-6": (
+        f"largest error {max(abs(share - 1) for share in pulls):.0e}",
+        sum(abs(share - 1) <= 1e-3 for share in pulls),
+        len(pulls),
+    ),
+    "theorem-7": (
+        f"{pairs[0][0]:.6f} a step, cosine {max(cosine for _, cosine in pairs):.6f}",
+        sum(abs(g - rate) < 1e-9 and cosine < -1 + 1e-6 for g, cosine in pairs),
+        len(pairs),
+    ),
+    "decaying-mass": (
+        "; ".join(f"{early:.2f} to {late:.2f}" for early, late in slopes),
+        sum(late <= 1.01 * early for early, late in slopes),
+        len(slopes),
+    ),
+}
+norms = {"W_G": NORM, "μ_G": "feature_mean_norm"}
+found = exactly | {
+    "inflation": (single, evidence.inflated(single)),
+    "anti-parallel": (single, single.last(COSINE)),
+    "exponential": (single, last / first),
+    "rank-one": (single, single.last(ALIGNED)),
+    "float64": (exact, evidence.inflated(exact)),
+    "projection": (projected, evidence.inflated(projected)),
+    "spikes": {run.label: (run, count[run]) for run in runs},
+    "full": (single, full),
+    "norm": {n: (single, single.last(column) / single.at(column, full)) for n, column in norms.items()},
+    "of-theorem": (single, gained / (since - single.at(NORM, full))),
+    "logit": (single, single.last(LOGIT)),
+    "falling": {run.label: (run, falling(run)) for run in (single, exact)},
+}
+sheet = claims.read(page.name, found)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -231,10 +146,10 @@ sheet.box()
 #|   and does not come back.
 #| fold: "Code: draw the figure"
 figure, (turn, size, loss) = plots.panels(3, height=3.3)
-for run in there:
+for run in runs:
     plots.curve(turn, run, COSINE)
     plots.curve(size, run, NORM, label="")
-for run in reversed(there):
+for run in runs[::-1]:
     plots.trace(loss, run, label="")
 turn.set(xlabel="step", ylabel="cos($W_G$, $\\mu_G$)", ylim=(-1.05, 0.35))
 size.set(xlabel="step", ylabel="norm of $W_G$", yscale="log")
@@ -251,26 +166,26 @@ plots.show(figure)
 # %% tags=["remove-input"]
 others = "; ".join(
     f"{run.label}: {told(run.last(COSINE), '{:.3f}')} and {told(run.last(NORM), '{:.2f}')}"
-    for run in there[1:]
+    for run in runs[1:]
 )
 tables.prose(f"""
 Every training sample has a feature vector of its own, free to go anywhere, and a
 {{term}}`head` without bias reads them. All numbers are medians over seeds with their range
 (n = {len(single.seeds)} in float32).
 
-* **Float32.** By step {told(full)} all samples have
+* **Float32.** By step {sheet.told("full")} all samples have
   {{term}}`collapsed <softmax collapse>`. The {{term}}`mean classifier` $W_G$ has grown to
   {told(single.last(NORM), "{:.1f}")} by the end. It has turned against the
   {{term}}`mean feature` $\\mu_G$, with a cosine of {told(single.last(COSINE), "{:.4f}")}.
   The mean correct {{term}}`logit` ends at {told(single.last(LOGIT), "{:.0f}")}. It is
   negative for the right class, and still larger than the wrong ones.
-* **The rest** end with a cosine and a norm of {others or "no value, they are not run yet"}.
-* **Spikes of the loss** in {steps:,} steps: {"; ".join(f"{run.label} {told(spikes(run))}" for run in there)}.
+* **The rest** end with a cosine and a norm of {others}.
+* **Spikes of the loss** in {steps:,} steps: {"; ".join(f"{run.label} {told(count[run])}" for run in runs)}.
 * **The growth is not exponential.** Per 1,000 steps, $\\ln |W_G|$ grows by
-  {told(pace(single, full, full + quarter), "{:.3f}")} in the first quarter after the
-  collapse and by {told(pace(single, steps - quarter, steps), "{:.3f}")} in the last.
+  {told(first, "{:.3f}")} in the first quarter after the
+  collapse and by {told(last, "{:.3f}")} in the last.
   Meanwhile $\\mu_G$ becomes only
-  {told(single.last("feature_mean_norm") / single.at("feature_mean_norm", full), "{:.2f}")}
+  {sheet.told("norm μ_G")}
   times as long.
 """)
 
@@ -348,7 +263,7 @@ for dtype, name in ((FLOAT32, "float32"), (FLOAT64, "float64")):
 share.axvline(24 * math.log(2), color=plots.GREY, ls="--", lw=1)
 share.set(xlabel="margin of all samples", ylabel="drift of $W_G$ / Theorem 4")
 share.legend(loc="upper left")
-for run in there:
+for run in runs:
     plots.curve(mass, run, MASS)
 middle = single.series(MASS).median(axis=1).loc[1:]
 late = middle.loc[steps / 2 :]
@@ -359,10 +274,9 @@ plots.curve(growth, single, NORM)
 norm = single.series(NORM).median(axis=1)
 drawn = driven(single, full).median(axis=1).dropna()
 growth.plot(drawn.index, drawn, color=plots.BLUE, ls="--")
-first = float(claims.median(full))
-early = float(claims.median(pace(single, full, full + quarter)))
-times = np.linspace(first, steps, 200)
-grown = norm.loc[:first].iloc[-1] * np.exp(early * (times - first) / 1000)
+start = float(claims.median(full))
+times = np.linspace(start, steps, 200)
+grown = norm.loc[:start].iloc[-1] * np.exp(claims.median(first) * (times - start) / 1000)
 growth.plot(times, grown, color=plots.BLACK, ls=":")
 growth.set(xlabel="step", ylabel="norm of $W_G$", ylim=(0, 2.2 * norm.max()))
 for place, text, color, side in (
@@ -389,31 +303,12 @@ plots.show(figure)
 # ideal collapse of the features gives none "immediately" (Appendix B.1).
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(record)
 
 # %% [markdown]
 # ## What was run
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's"
-tables.settings(
-    record,
-    paper={
-        "loss": "softmax cross-entropy",
-        "optimizer": "gradient descent in the theorems, Adam in the experiments",
-        "optimizer.lr": "0.001",
-        "optimizer.betas": "(0.9, 0.95)",
-        "optimizer.eps": "1e-08",
-        "optimizer.weight_decay": "0",
-    },
-)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms"
-tables.arms(record)
-
-# %% [markdown]
+#
 # 1. *The model* is ours: features $\mathrm{relu}(A)$ and logits $W\, \mathrm{relu}(A)^\top$,
 #    both matrices trained. The paper assumes it in its proofs and does not train it.
 # 2. *Optimiser.* The theorems are about gradient descent. At the paper's learning rate it
@@ -433,15 +328,15 @@ tables.prose(f"""
 the last digits of float32, once all samples have collapsed. Just below the collapse the
 drift has the other sign, and in between it is a part of it. The two means then turn
 against each other, as Theorem 7 says. The features of single samples do not follow:
-their mean cosine with $\\mu_G$ ends at {told(single.last(ALIGNED), "{:.2f}")}.
+their mean cosine with $\\mu_G$ ends at {sheet.told("rank-one")}.
 
 **The growth is another matter.** Gradients are tiny beside Adam's $\\varepsilon$ here, so
 that Adam is nearly gradient descent with the rate $\\eta / \\varepsilon = 10^5$. Added up at
 that rate, Theorem 4 predicts the growth of $W_G$: what is measured is
-{told(of_theorem, "{:.2f}")} of it, see figure (c) above. But the loop
+{sheet.told("of-theorem")} of it, see figure (c) above. But the loop
 does not close. The other mean hardly moves, as its steps have the factor of note 4, so $W_G$ is driven at a pace that falls with
 $\\epsilon$. In the second half $\\epsilon$ goes with $t$ to the power
-{told(falling(single), "{:.1f}")}. The paper grants such a decay to ResNet-18 alone, see
+{sheet.told("falling float32", "{:.1f}")}. The paper grants such a decay to ResNet-18 alone, see
 [Figure 13](fig13_resnet.ipynb). Its sentence on it is half right: with
 $\\epsilon \\propto 1/t$ growth is polynomial, with $\\log t / t$ it outgrows every power.
 
@@ -522,7 +417,3 @@ to the spike. It says that the path needs more than inflation; the
 # ```bash
 # make page PAGE=liu2026/inflation SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(record)

@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Liu et al. 2026 · Table 1]{.kicker} Five of seven networks spike, or stay quiet, as the paper says, most of them small and run once
 
@@ -17,94 +9,40 @@ device = "auto"
 # %% tags=["hide-input"]
 #| fold: "Code: the runs of seven networks and the claims"
 import pandas as pd
-from IPython.display import display
 
 from grokbook import claims, evidence, plots, tables
 from grokbook.evidence import Run, told
 
 plots.use_style()
-YES, NO = "at least one slingshot", "no slingshot"
-NETWORKS = {  # as Table 1 names them: record, colour, what it says, the figure's caption
-    "Transformer, division": ("fig07", "transformer", YES, "Slingshot in Transformer on "
-                              "modular division."),
-    "MLP, division": ("fig08", "MLP", YES, "Slingshot in MLP on modular division."),
-    "MLP, CIFAR-10": ("fig01", "MLP", YES, "Slingshot in MLP on CIFAR-10."),
-    "VGG11": ("fig10", "VGG-11", YES, "Slingshot in VGG11 on CIFAR-10."),
-    "VGG11 with BN": ("fig11", "batch norm", YES, "Slingshot in VGG11 with BN on "
-                      "CIFAR-10."),
-    "ViT": ("fig12", "ViT", YES, "Slingshot in ViT on CIFAR-10."),
-    "ResNet18": ("fig13", "ResNet-18", NO, "No Slingshot in ResNet18 on CIFAR-10."),
-}  # fmt: skip
-
-
-page = {"scale": scale, "retrain": retrain, "device": device, "arms": ["float32"]}
-records = {
-    name: evidence.stored(f"liu2026/{name}", **page) for name, *_ in NETWORKS.values()
+NETWORKS = {  # as Table 1 names them, all with spikes but the last: record, colour, id of its claim
+    "Transformer, division": ("fig07", "transformer", "transformer"),
+    "MLP, division": ("fig08", "MLP", "mlp-division"),
+    "MLP, CIFAR-10": ("fig01", "MLP", "mlp-cifar"),
+    "VGG11": ("fig10", "VGG-11", "vgg11"),
+    "VGG11 with BN": ("fig11", "batch norm", "vgg11-bn"),
+    "ViT": ("fig12", "ViT", "vit"),
+    "ResNet18": ("fig13", "ResNet-18", "resnet18"),
 }
-there = [record for record in records.values() if record]
-ARMS = ("float32", "float64 loss")
+QUIET = "ResNet18"
+page = evidence.Page("liu2026/tab01", scale, retrain, device)
+records = {name: page.record(name, arms=["float32"]) for name, *_ in NETWORKS.values()}
+ARMS = BASE, EXACT = ("float32", "float64 loss")
 runs = {
     (label, arm): Run(records[name], arm, label, plots.COLOUR[color])
-    for label, (name, color, *_) in NETWORKS.items()
+    for label, (name, color, _) in NETWORKS.items()
     for arm in ARMS
-    if records[name]
 }
-
-
-def bursts(label, arm="float32", *, late=True):
-    """Onsets by seed: after a collapse, or with late=False before one."""
-    run = runs.get((label, arm))
-    return evidence.bursts(run, late=late) if run else {}
-
-
-def counts(label, arm="float32", *, late=True):
-    return evidence.counted(bursts(label, arm, late=late))
-
-
-def spelt(label, arm="float32", *, late=True):
-    """How many there are, in words."""
-    number = counts(label, arm, late=late)
-    return told(number, "{:,.0f}") if len(number) else "not run"
-
-
-def agreeing():
-    """Of how many networks each seed has what Table 1 says."""
-    by_label = {label: counts(label) for label in NETWORKS}
-    table = pd.DataFrame(evidence.paired(*by_label.values()), index=list(by_label))
-    says = pd.Series({label: NETWORKS[label][2] == YES for label in NETWORKS})
-    return (table > 0).eq(says, axis=0).sum().astype(float)
-
-
-MAIN = "We find that all tested models exhibit Slingshot spikes except ResNet18."
-sheet = claims.Sheet("liu2026/tab01")
-statement = f"of {len(NETWORKS)} networks, those that are as Table 1 says"
-if all((label, "float32") in runs for label in NETWORKS):
-    sheet.claim(
-        [runs[label, "float32"] for label in NETWORKS],
-        statement,
-        MAIN,
-        agreeing(),
-        where="Section 3",
-        at_least=len(NETWORKS),
-        main=True,
-    )
-else:
-    sheet.not_run(statement, MAIN, where="Section 3", main=True)
-for place, (label, (name, _, says, caption)) in enumerate(NETWORKS.items(), start=7):
-    bound = {"at_least": 1} if says == YES else {"at_most": 0}
-    words, where = f"{label}: {says}", f"Table 1; Figure {place}, caption"
-    if records[name]:
-        run = runs[label, "float32"]
-        sheet.claim(run, words, caption, counts(label), where=where, **bound)
-    else:
-        sheet.not_run(words, caption, where=where)
-for (label, arm), run in runs.items():
-    if arm != "float32":
-        sheet.extra(run, f"{label}, {arm}: slingshots", counts(label, arm))
-for (label, arm), run in runs.items():
-    if arm == "float32" and len(sheet) < 8 + 12:
-        words = f"{label}: other bursts, with less than 40 % collapsed before"
-        sheet.extra(run, words, counts(label, late=False))
+late, early = ({key: evidence.bursts(run, late=kind) for key, run in runs.items()} for kind in (True, False))
+count = {key: evidence.counted(found) for key, found in late.items()}
+other = {label: evidence.counted(early[label, BASE]) for label in NETWORKS}
+spikes = evidence.joined({label: count[label, BASE] for label in NETWORKS}) > 0
+spikes[QUIET] = ~spikes[QUIET]
+found = {name: (runs[label, BASE], count[label, BASE]) for label, (_, _, name) in NETWORKS.items()} | {
+    "all": ([runs[label, BASE] for label in NETWORKS], spikes.sum(axis=1).astype(float)),
+    "float64": {label: (runs[label, EXACT], count[label, EXACT]) for label in NETWORKS},
+    "other-bursts": {label: (runs[label, BASE], other[label]) for label in NETWORKS},
+}
+sheet = claims.read("liu2026/tab01", found, many=len(NETWORKS))
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -120,25 +58,19 @@ sheet.box()
 #|   through all of its training. Rows without a run say so.
 #| fold: "Code: draw the figure"
 figure, axes = plots.panels(2, height=4.2, sharey=True)
-rows = {label: place for place, label in enumerate(NETWORKS)}
 for panel, arm in zip(axes, ARMS, strict=True):
-    for label, place in rows.items():
-        run = runs.get((label, arm))
-        seeds = run.seeds if run else []
-        for row, seed in enumerate(seeds):
-            y, end = place + 0.8 * ((row + 0.5) / len(seeds) - 0.5), run.settings.epochs
-            for late, color in ((False, plots.GREY), (True, run.color)):
-                at = [100 * one / end for one in bursts(label, arm, late=late)[seed]]
-                tall = 0.62 / len(seeds)
-                width = 2.2 if late else 1.0
+    for place, label in enumerate(NETWORKS):
+        run = runs[label, arm]
+        for row, seed in enumerate(run.seeds):
+            many, end = len(run.seeds), run.settings.epochs
+            y, tall = place + 0.8 * ((row + 0.5) / many - 0.5), 0.62 / many
+            for events, color, width in ((early, plots.GREY, 1.0), (late, run.color, 2.2)):
+                at = [100 * one / end for one in events[label, arm][seed]]
                 panel.vlines(at, y - tall / 2, y + tall / 2, color=color, lw=width)
-        text = spelt(label, arm).split(" (")[0] if seeds else "not run"
-        panel.text(102, place, text, va="center", fontsize=9.5)
+        panel.text(102, place, told(count[label, arm]).split(" (")[0], va="center", fontsize=9.5)
     panel.set(xlabel="share of training (%)", xlim=(-1, 100), ylim=(6.6, -0.6))
-axes[0].set_yticks(list(rows.values()), list(rows))
-axes[0].vlines(
-    [], 0, 0, color=plots.BLACK, lw=2.2, label="after a collapse (slingshot)"
-)
+axes[0].set_yticks(range(len(NETWORKS)), list(NETWORKS))
+axes[0].vlines([], 0, 0, color=plots.BLACK, lw=2.2, label="after a collapse (slingshot)")
 axes[0].vlines([], 0, 0, color=plots.GREY, lw=1.0, label="other bursts")
 figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
 plots.letter(axes, ["float32", "loss in float64"])
@@ -148,32 +80,15 @@ plots.show(figure)
 # ## What to see
 
 # %% tags=["remove-input"]
-run_of = {label: runs[label, "float32"] for label in NETWORKS if len(counts(label))}
-most = {label: run.largest("collapsed") for label, run in run_of.items()}
-spiking = [label for label in run_of if claims.median(counts(label)) > 0]
-quiet = [label for label in run_of if label not in spiking]
-missing = [label for label in NETWORKS if label not in run_of]
-sentences = [f"{label} {spelt(label)}" for label in spiking]
-points = [f"* **With slingshots** in float32: {'; '.join(sentences) or 'none'}."]
-if quiet:
-    words = [
-        f"{label} (at most {told(most[label], '{:.0%}')} collapsed)" for label in quiet
-    ]
-    points.append(f"* **Without**: {'; '.join(words)}. Below 40 % none can come.")
-if missing:
-    points.append(f"* **Not run yet**: {'; '.join(missing)}.")
-other = [
-    f"{label} {spelt(label, 'float64 loss')}"
-    for label in NETWORKS
-    if len(counts(label, "float64 loss"))
-]
-if other:
-    points.append(f"* **With the loss in float64**, slingshots: {'; '.join(other)}.")
-early = [f"{label} {spelt(label, late=False)}" for label in run_of]
-points.append(
-    f"* **Other bursts** in float32, with less than 40 % collapsed: {'; '.join(early)}."
-)
-tables.prose("\n".join(points))
+most = {label: told(runs[label, BASE].largest("collapsed"), "{:.0%}") for label in NETWORKS}
+spiking = [label for label in NETWORKS if claims.median(count[label, BASE]) > 0]
+exact = [label for label in NETWORKS if runs[label, EXACT].seeds]
+tables.prose(f"""
+* **With slingshots** in float32: {"; ".join(f"{label} {told(count[label, BASE])}" for label in spiking)}.
+* **Without**: {"; ".join(f"{label} (at most {most[label]} collapsed)" for label in NETWORKS if label not in spiking)}. Below 40 % none can come.
+* **With the loss in float64**, slingshots: {"; ".join(f"{label} {told(count[label, EXACT])}" for label in exact)}.
+* **Other bursts** in float32, with less than 40 % collapsed: {"; ".join(f"{label} {told(other[label])}" for label in NETWORKS)}.
+""")
 
 # %% [markdown]
 # ## The idea
@@ -222,14 +137,11 @@ bursts_of(example)
 head = ["Network", "Paper", "Slingshots", "Loss in float64", "Other bursts", "Collapsed",
         "Steps", "Scale, seeds"]  # fmt: skip
 lines = []
-for label, (_, _, says, _) in NETWORKS.items():
-    run = runs.get((label, "float32"))
-    line = [label, "yes" if says == YES else "no", spelt(label)]
-    line += [spelt(label, "float64 loss"), spelt(label, late=False)]
-    if run and run.seeds:
-        line.append(told(run.largest("collapsed"), "{:.0%}"))
-        line += [f"{run.settings.epochs:,}", f"{run.record.scale}, {len(run.seeds)}"]
-    lines.append([*line, *["—"] * (len(head) - len(line))])
+for label in NETWORKS:
+    run = runs[label, BASE]
+    line = [label, "no" if label == QUIET else "yes", told(count[label, BASE]), told(count[label, EXACT])]
+    line += [told(other[label]), most[label], f"{run.settings.epochs:,}"]
+    lines.append([*line, f"{run.record.scale}, {len(run.seeds)}"])
 tables.grid(head, lines)
 
 # %% [markdown]
@@ -239,8 +151,8 @@ tables.grid(head, lines)
 # is judged at the best scale there is a record of, and the claim at the weakest of them.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(*records.values())
 
 # %% [markdown]
 # ## What was run
@@ -256,25 +168,12 @@ sheet.table()
 #    after it. Only the latter count here.
 # 4. *Seeds.* The paper has one, 42.
 
-# %% tags=["hide-input"]
-#| fold: "Code: the arms"
-for record in there:
-    display(tables.arms(record))
-
 # %% [markdown]
 # ## Reading the result
 
 # %% tags=["remove-input"]
-late64 = {label: counts(label, "float64 loss") for label in NETWORKS}
-loud = [label for label, number in late64.items() if (number > 0).any()]
-also = ""
-if loud:
-    also = f"""
-**Float64 is not always silent.** With the loss in float64 the paper expects no slingshot. Ours
-have some in: {"; ".join(loud)}. There the loss of most samples would be zero in float32 and
-is not in float64. So a collapse of the loss cannot have caused these.
-"""
-scales = [f"{label}: {run.record.scale}" for label, run in run_of.items()]
+loud = [label for label in NETWORKS if (count[label, EXACT] > 0).any()]
+scales = [f"{label}: {runs[label, BASE].record.scale}" for label in NETWORKS]
 tables.prose(f"""
 **A yes needs one run, a no needs many.** A single {{term}}`slingshot` settles that a network
 has them. Their absence is one of so many steps and so many seeds. The one no of the table is
@@ -284,7 +183,11 @@ therefore its weakest entry, and rests on a single seed in the paper.
 do, and the network stays quiet. Only the second is what the paper says of ResNet18, whose
 {{term}}`residual mass` is said to decay too fast. So the table above has a column for the
 collapsed share.
-{also}
+
+**Float64 is not always silent.** With the loss in float64 the paper expects no slingshot. Ours
+have some in: {"; ".join(loud)}. There the loss of most samples would be zero in float32 and
+is not in float64. So a collapse of the loss cannot have caused these.
+
 **What would make it one table.** All rows at the paper's scale, with the seeds that a verdict
 needs. Scales of the rows now: {"; ".join(scales)}.
 """)
@@ -353,7 +256,3 @@ needs. Scales of the rows now: {"; ".join(scales)}.
 # ```bash
 # make page PAGE=liu2026/tab01 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(*there)
