@@ -273,12 +273,38 @@ def test_exact_trace_of_a_network_is_that_of_its_hessian(changes):
         assert float(found[f"{split}_fisher_trace"]) == pytest.approx(fisher, rel=1e-9)
 
 
-def test_exact_trace_is_refused_where_weights_tell_of_another_network():
-    for more in ({"norm": "layer"}, {"embedding": 3}):
-        model = Spec("mlp", **TINY.options | more)
-        one = build.learner([(arm(model=model, dataset=TINY_SUMS), 0)])
-        with pytest.raises(ValueError, match="of an MLP without norms"):
+def test_what_an_observable_is_not_of_is_refused():
+    """By the values that it sees: at epoch 0, before anything was trained."""
+    mlp = TINY.options
+    for changes in (
+        {"model": Spec("mlp", **mlp | {"norm": "layer"})},
+        {"model": Spec("mlp", **mlp | {"embedding": 3})},
+        {"model": Spec("mlp", **mlp | {"norm": "rms", "affine": False})},
+        {"model": Spec("mlp", **mlp | {"activation": "gelu"})},
+        {"alpha": 2.0},
+        {"loss": Spec("stablemax_cross_entropy")},
+        {"loss": Spec("softmax_cross_entropy", temperature=2.0)},
+        {"loss": Spec("mean_squared_error")},
+    ):
+        one = build.learner(
+            [(arm(**{"model": TINY, "dataset": TINY_SUMS} | changes), 0)]
+        )
+        with pytest.raises(ValueError, match="exact_trace is of"):
             one.observe(["exact_trace"])
+    for options in (
+        {"p": 12},
+        {"p": 5},
+        {"p": 11, "equals": True},
+        {"p": 11, "operation": "divide"},
+        {"p": 11, "smallest": 1},
+    ):
+        p = options["p"]
+        model = Spec("mlp", classes=p, vocabulary=p + 1, widths=(4,))
+        if "equals" in options:
+            model = Spec("mlp", **model.options | {"positions": 3})
+        one = build.learner([(arm(dataset=Spec("modular", **options), model=model), 0)])
+        with pytest.raises(ValueError, match="periodic is of all pairs"):
+            one.observe(["periodic"])
 
 
 def test_probes_gather_around_the_exact_trace():

@@ -20,6 +20,7 @@ from functools import partial
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 from torch.utils._pytree import tree_map
 
@@ -399,6 +400,9 @@ def periodic(s: Snapshot) -> Values:
     By layer, over its live neurons; by frequency for the last layer.
     """
     pairs = torch.cat([s.train.inputs, s.test.inputs])
+    p = s.train.logits.shape[-1]
+    if pairs.is_floating_point() or pairs.shape != (p * p, 2) or p < 7 or p % 2 == 0:
+        raise ValueError("periodic is of all pairs of tokens below an odd p from 7 on")
     values: Values = {}
     for name in s.train.taps:
         if not name.startswith("hidden."):
@@ -444,29 +448,42 @@ def _median(values: Tensor) -> Tensor:
 def exact_trace(s: Snapshot) -> Values:
     """Exact trace of the loss' Hessian on both splits, of a ReLU MLP without norms."""
     names = [n for n in s.params if n.endswith(".weight")]
-    is_plain = all(name.startswith("layers.") for name in s.params)
-    if not is_plain or names != [f"layers.{k}.weight" for k in range(len(names))]:
-        raise ValueError("exact_trace is of an MLP without norms, and this is none")
+    wanted = F.cross_entropy(s.train.logits.double(), s.train.labels, reduction="none")
+    is_plain = all(name.startswith("layers.") for name in s.params) and all(
+        torch.allclose(seen.double(), told.double(), 1e-3, 1e-3)
+        for seen, told in ((s.train.logits, _relu_mlp(s)), (s.train.losses, wanted))
+    )
+    if not is_plain:
+        raise ValueError("exact_trace is of a ReLU MLP's plain cross-entropy")
     weights = [s.params[name] for name in names[1:]]
     values = {}
-    for split, seen in (("train", s.train), ("test", s.test)):
-        x = seen.inputs
+    for name, split in (("train", s.train), ("test", s.test)):
+        x = split.inputs
         if x.is_floating_point():
             squares = x.flatten(1).square().sum(dim=1)
         else:  # one-hots, one for every token
             squares = x.new_full(x.shape[:1], x.shape[1], dtype=torch.float64)
-        hidden = [t for n, t in seen.taps.items() if n.startswith("hidden.")]
+        hidden = [t for n, t in split.taps.items() if n.startswith("hidden.")]
+        bias = [f"layers.{k}.bias" in s.params for k in range(len(names))]
         found = metrics.relu_trace(
-            squares,
-            weights,
-            hidden,
-            seen.logits,
-            seen.labels,
-            bias=[f"layers.{k}.bias" in s.params for k in range(len(names))],
+            squares, weights, hidden, split.logits, split.labels, bias=bias
         )
-        values[f"{split}_trace"] = found.hessian
-        values[f"{split}_fisher_trace"] = found.fisher
+        values[f"{name}_trace"] = found.hessian
+        values[f"{name}_fisher_trace"] = found.fisher
     return values
+
+
+def _relu_mlp(s: Snapshot) -> Tensor:
+    """Training logits of weights ``layers.<k>`` with nothing but ReLU between them."""
+    x, h = s.train.inputs, s.train.inputs.flatten(1)
+    if not x.is_floating_point():
+        size = s.params["layers.0.weight"].shape[1] // x.shape[1]
+        h = F.one_hot(x, size).flatten(1)
+    names = [n for n in s.params if n.endswith(".weight")]
+    for k, name in enumerate(names):
+        h = (h.relu() if k else h).to(s.params[name].dtype) @ s.params[name].T
+        h = h + s.params.get(f"layers.{k}.bias", 0.0)
+    return h
 
 
 @observable("objective", mapped=False)
