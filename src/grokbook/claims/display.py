@@ -57,7 +57,7 @@ class ClaimsTable:
             table = markup(BEYOND, map(_beyond, ours), kind="claims beyond")
             many = "measurements" if len(ours) > 1 else "measurement"
             title = f"Beyond the paper: {len(ours)} {many} of ours"
-            html += f"<details><summary>{title}</summary>{table}</details>"
+            html += tables.fold(title, table)
         return html + _registered(self.claims)
 
 
@@ -74,8 +74,8 @@ class Closing(ClaimsTable):
         if self.records or evidence.cited():
             made = tables.provenance(*self.records, references=evidence.cited())
             title = "Where the numbers come from"
-            html = f"<details><summary>{title}</summary>{made.html}</details>"
-            parts.append(tables.Html(html, f"{title}\n{made.text}"))
+            text = f"{title}\n{made.text}"
+            parts.append(Html(tables.fold(title, made.html), text))
         bundle["text/plain"] += "".join(f"\n{part.text}" for part in parts)
         bundle["text/html"] += "".join(f"\n{part.html}" for part in parts)
         return bundle
@@ -188,4 +188,4 @@ def _registered(claims: Sequence[Claim]) -> str:
     table = markup(
         CHANGED, changed, kind="settings changed", caption=title, hidden=True
     )
-    return f"<details><summary>{title}</summary>{table}</details>"
+    return tables.fold(title, table)

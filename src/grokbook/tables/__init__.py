@@ -1,7 +1,7 @@
 """What a page shows beside its figures and claims, drawn from its records.
 
     html        `grid` of plain words, and the HTML that every table of the book shares
-    experiment  `settings` beside the paper's, and the `arms` with their seeds
+    experiment  `trained`: settings beside the paper's, and the arms with their seeds
     origin      `provenance`: records, devices, versions, the paper's own points
     words       `prose`: sentences whose numbers come from a record
 
@@ -9,21 +9,6 @@ Not covered: the table of claims (`claims`), and what a number means (`evidence`
 """
 
 from grokbook.tables.experiment import arms, flat, settings, trained
-from grokbook.tables.html import Cell, Html, folded, grid, markup
+from grokbook.tables.html import Cell, Html, fold, folded, grid, joined, markup
 from grokbook.tables.origin import provenance
 from grokbook.tables.words import Prose, prose
-
-__all__ = [
-    "Cell",
-    "Html",
-    "Prose",
-    "arms",
-    "flat",
-    "folded",
-    "grid",
-    "markup",
-    "prose",
-    "provenance",
-    "settings",
-    "trained",
-]

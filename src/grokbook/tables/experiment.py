@@ -2,18 +2,16 @@
 
 from collections.abc import Mapping
 from functools import cache
-from html import escape
 from pathlib import Path
 from typing import Any
 
 import yaml
+from pandas import DataFrame, Series
 
 from grokbook import project
 from grokbook.experiment import Arm, Spec
 from grokbook.records import Record
-from grokbook.tables.html import Html, folded, number
-
-_UNSAID = "not stated"
+from grokbook.tables.html import Html, folded, joined, number
 
 
 def trained(record: Record) -> Html:
@@ -24,15 +22,14 @@ def trained(record: Record) -> Html:
     by setting name (see `flat`).
     """
     paper, name = record.name.split("/")
-    path = project.home() / "book" / paper / "settings.yaml"
-    said = _stated(path).get(name, {}) if path.is_file() else {}
-    parts = settings(record, **said), arms(record)
-    html, text = ("\n".join(getattr(p, k) for p in parts) for k in ("html", "text"))
-    return Html(html, text)
+    said = _stated(project.home() / "book" / paper / "settings.yaml").get(name, {})
+    return joined(settings(record, **said), arms(record))
 
 
 @cache
 def _stated(path: Path) -> dict[str, dict[str, dict[str, str]]]:
+    if not path.is_file():
+        return {}
     with path.open(encoding="utf-8") as text:
         found: dict[str, dict[str, dict[str, str]]] = yaml.safe_load(text)
     return found
@@ -47,31 +44,27 @@ def settings(
 ) -> Html:
     """Settings as recorded, beside what the paper and its official code say; folded.
 
-    ``paper``, ``code`` and ``notes`` give text by setting name (see ``flat``); what the
-    paper does not give reads "not stated". Settings in which arms differ say so and are
-    listed by ``arms``.
+    What the paper does not give reads "not stated"; without any of its settings there
+    is no column for them. Settings in which arms differ say so, see `arms`.
     """
-    name = _short(record)
-    ours = {key: _common(values) for key, values in _by_name(record).items()}
-    ours["seeds"], ours["scale"] = _seeds(record), record.scale
+    every, name = _by_arm(record), _short(record)
+    same = every.nunique(axis=1) == 1
+    ours = dict(
+        every.apply(lambda row: row.iloc[0], axis=1).where(same, "differs by arm")
+    )
+    ours |= {"seeds": _seeds(record), "scale": record.scale}
+    known = {"scale": "paper"} | dict(paper or {})
     if record.experiment.reduced:
-        ours["reduced"] = record.experiment.reduced
-    rows = [[key, value] for key, value in ours.items()]
-    head = ["Setting", f"Here ({name})"]
+        ours["reduced"], known["reduced"] = record.experiment.reduced, "—"
+    table, title = {f"Here ({name})": ours}, f"All {len(ours)} settings of {name}"
     if paper is not None or code is not None:
-        known = {"scale": "paper", "reduced": "—"} | dict(paper or {})
-        head.append("Paper")
-        for row in rows:
-            row.append(known.get(row[0], _UNSAID))
-    for title, given in (("Official code", code), ("Note", notes)):
+        table["Paper"] = {key: known.get(key, "not stated") for key in ours}
+        title += ", beside the paper's" + " and the official code's" * bool(code)
+    for head, given in (("Official code", code), ("Note", notes)):
         if given:
-            head.append(title)
-            for row in rows:
-                row.append(given.get(row[0], ""))
-    title = f"All {len(rows)} settings of {name}"
-    title += ", beside the paper's" if "Paper" in head else ""
-    title += " and the official code's" if code else ""
-    return folded(title, head, rows)
+            table[head] = {key: given.get(key, "") for key in ours}
+    rows = [[key, *(column[key] for column in table.values())] for key in ours]
+    return folded(title, ["Setting", *table], rows)
 
 
 def arms(record: Record) -> Html:
@@ -79,29 +72,22 @@ def arms(record: Record) -> Html:
 
     What the experiment plans beyond them is one line under the table.
     """
-    trained = _trained(record)
-    differing = {k: v for k, v in _by_name(record).items() if len(set(v)) > 1}
+    every = _by_arm(record)
+    differing = every[every.nunique(axis=1) > 1]
     rows = [
-        [
-            arm.name,
-            *(values[place] for values in differing.values()),
-            ", ".join(map(str, record.seeds(arm.name))),
-        ]
-        for place, arm in enumerate(trained)
+        [name, *values, ", ".join(map(str, record.seeds(name)))]
+        for name, values in differing.items()
     ]
-    many = len(trained) != 1
-    title = f"The {len(trained)} arms" if many else "The arm"
-    title += f" of {_short(record)} and {'their' if many else 'its'} seeds"
-    table = folded(title, ["Arm", *differing, "Seeds"], rows)
-    done = {arm.name for arm in trained}
-    rest = [a.name for a in record.experiment.arms if a.name not in done]
-    if not rest:
-        return table
-    count = f"{len(rest)} arms" if len(rest) > 1 else "1 arm"
-    are = "are" if len(rest) > 1 else "is"
-    line = f"{count} of this experiment {are} not trained yet: {', '.join(rest)}."
-    html = table.html.replace("</table>", f"</table><p>{escape(line)}</p>")
-    return Html(html, f"{table.text}\n{line}")
+    one = len(rows) == 1
+    title = "The arm" if one else f"The {len(rows)} arms"
+    title += f" of {_short(record)} and {'its' if one else 'their'} seeds"
+    rest = [a.name for a in record.experiment.arms if a.name not in every]
+    line = ""
+    if rest:
+        count = "1 arm of this experiment is" if len(rest) == 1 else ""
+        count = count or f"{len(rest)} arms of this experiment are"
+        line = f"{count} not trained yet: {', '.join(rest)}."
+    return folded(title, ["Arm", *differing.index, "Seeds"], rows, below=line)
 
 
 def flat(arm: Arm) -> dict[str, str]:
@@ -110,8 +96,7 @@ def flat(arm: Arm) -> dict[str, str]:
     for field in ("dataset", "model", "loss", "optimizer"):
         spec = getattr(arm, field)
         found[field] = spec.name.replace("_", " ")
-        for key, value in spec.options.items():
-            found[f"{field}.{key}"] = _value(value)
+        found |= {f"{field}.{key}": _value(v) for key, v in spec.options.items()}
     if arm.wrappers:
         found["gradient"] = "; ".join(_value(w) for w in arm.wrappers)
     if arm.penalties:
@@ -119,7 +104,14 @@ def flat(arm: Arm) -> dict[str, str]:
     if arm.later_loss:
         epoch, loss = arm.later_loss
         found["loss from epoch"] = f"{epoch:,}: {_value(loss)}"
-    found |= _batches(arm)
+    if arm.batch_size is None:
+        found["epochs (full batch)"] = _value(arm.epochs)
+        if arm.schedule:
+            found["schedule"] = _value(arm.schedule)
+    else:
+        found["steps"], found["batch size"] = _value(arm.epochs), _value(arm.batch_size)
+        found["schedule"] = _value(arm.schedule or "constant")
+        found["augmentation"] = _value(arm.augment or "none")
     found["weights"] = arm.dtype
     if arm.autocast:
         found["autocast"] = arm.autocast
@@ -130,32 +122,15 @@ def flat(arm: Arm) -> dict[str, str]:
     return found
 
 
-def _batches(arm: Arm) -> dict[str, str]:
-    """How long, on how many rows a step, with which schedule and augmentation."""
-    if arm.batch_size is None:
-        found = {"epochs (full batch)": _value(arm.epochs)}
-        return found | ({"schedule": _value(arm.schedule)} if arm.schedule else {})
-    return {
-        "steps": _value(arm.epochs),
-        "batch size": _value(arm.batch_size),
-        "schedule": _value(arm.schedule or "constant"),
-        "augmentation": _value(arm.augment or "none"),
-    }
-
-
 def _value(value: Any) -> str:
     if isinstance(value, Spec):
         told = ", ".join(f"{k}={_value(v)}" for k, v in value.options.items())
         return f"{value.name}({told})"
-    if isinstance(value, bool):
-        return str(value)
-    if isinstance(value, int):
-        return f"{value:,}"  # every digit: it may be larger than `number` shows
-    if isinstance(value, float):
-        return number(value)
     if isinstance(value, tuple | list):
         return "(" + ", ".join(_value(v) for v in value) + ")"
-    return str(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"  # every digit: it may be larger than `number` shows
+    return number(value) if isinstance(value, float) else str(value)
 
 
 def _short(record: Record) -> str:
@@ -163,20 +138,10 @@ def _short(record: Record) -> str:
     return record.name.split("/")[1]
 
 
-def _trained(record: Record) -> list[Arm]:
-    """The arms that have a seed."""
-    return [arm for arm in record.experiment.arms if record.seeds(arm.name)]
-
-
-def _by_name(record: Record) -> dict[str, list[str]]:
-    """What every trained arm says of each setting that one of them has."""
-    every = [flat(arm) for arm in _trained(record)]
-    names = dict.fromkeys(name for arm in every for name in arm)
-    return {name: [arm.get(name, "—") for arm in every] for name in names}
-
-
-def _common(values: list[str]) -> str:
-    return values[0] if len(set(values)) == 1 else "differs by arm"
+def _by_arm(record: Record) -> DataFrame:
+    """Settings down, the arms that have a seed across; a dash where one has none."""
+    every = {arm.name: Series(flat(arm)) for arm in record.experiment.arms}
+    return DataFrame({n: s for n, s in every.items() if record.seeds(n)}).fillna("—")
 
 
 def _seeds(record: Record) -> str:

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-SCOPE = " scope='col'"
-
 
 class Html:
     """A piece of HTML that a notebook shows; its text form is the same in words."""
@@ -40,32 +38,42 @@ def markup(
         shown = "".join(f"<{tag}{scope}>{cell}</{tag}>" for cell in raw)
         return f"<tr>{shown}</tr>"
 
-    top = ""
-    if caption:
-        look = " class='visually-hidden'" if hidden else ""
-        top = f"<caption{look}>{escape(caption)}</caption>"
+    look = " class='visually-hidden'" if hidden else ""
+    top = f"<caption{look}>{escape(caption)}</caption>" if caption else ""
+    first = line(head, "th", " scope='col'")
+    top += f"<thead>{first}</thead>"
     body = "".join(line(row, "td") for row in rows)
-    top += f"<thead>{line(head, 'th', SCOPE)}</thead>"
     return f"<table class='{kind}'>{top}<tbody>{body}</tbody></table>"
-
-
-def text_of(rows: Iterable[Sequence[str]]) -> str:
-    """Lines of cells in plain text."""
-    return "\n".join(" | ".join(row) for row in rows)
 
 
 def grid(
     head: Sequence[str], rows: Sequence[Sequence[str]], *, caption: str = ""
 ) -> Html:
     """A small table of plain words, the first line as its head."""
-    return Html(markup(head, rows, caption=caption), text_of([head, *rows]))
+    text = "\n".join(" | ".join(row) for row in [head, *rows])
+    return Html(markup(head, rows, caption=caption), text)
 
 
-def folded(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Html:
+def folded(
+    title: str, head: Sequence[str], rows: Sequence[Sequence[str]], *, below: str = ""
+) -> Html:
     """The same folded under its title: it is long, and the figure matters more."""
-    table = markup(head, rows, caption=title, hidden=True)
-    html = f"<details><summary>{escape(title)}</summary>{table}</details>"
-    return Html(html, text_of([[title], head, *rows]))
+    html = markup(head, rows, caption=title, hidden=True)
+    html += f"<p>{escape(below)}</p>" if below else ""
+    text = "\n".join(filter(None, [title, grid(head, rows).text, below]))
+    return Html(fold(title, html), text)
+
+
+def fold(title: str, html: str) -> str:
+    """HTML under a title that unfolds it."""
+    return f"<details><summary>{escape(title)}</summary>{html}</details>"
+
+
+def joined(*parts: Html) -> Html:
+    """Pieces one below the other."""
+    return Html(
+        "\n".join(part.html for part in parts), "\n".join(part.text for part in parts)
+    )
 
 
 def number(value: float) -> str:

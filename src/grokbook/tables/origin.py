@@ -6,7 +6,7 @@ from typing import Any
 
 from grokbook.evidence import digest
 from grokbook.records import Record
-from grokbook.tables.html import Html, folded, markup, text_of
+from grokbook.tables.html import Html, folded, grid, markup
 
 HEAD = ("Made by", "Record (SHA-256)", "Members", "Device", "Finished")
 DETAILS = ("Record", "Versions", "Commit", "Minutes", "Epochs/s (median)")
@@ -25,13 +25,11 @@ def provenance(*found: Record, references: Iterable[Mapping[str, Any]] = ()) -> 
         return cited
     rows = [_made(record) for record in found]
     caption = "The records behind this page"
-    details = folded(
-        "Versions, commits and times of these records",
-        DETAILS,
-        [_details(record) for record in found],
-    )
-    html = markup(HEAD, rows, caption=caption, hidden=True) + cited.html + details.html
-    return Html(html, "\n".join([text_of([HEAD, *rows]), *lines, details.text]))
+    html = markup(HEAD, rows, caption=caption, hidden=True)
+    title = "Versions, commits and times of these records"
+    details = folded(title, DETAILS, [_details(record) for record in found])
+    parts = [grid(HEAD, rows).text, *lines, details.text]
+    return Html(html + cited.html + details.html, "\n".join(parts))
 
 
 def _made(record: Record) -> Sequence[str]:
