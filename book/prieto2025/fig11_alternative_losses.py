@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Prieto et al. 2025 · Figure 11]{.kicker} Seen once: a weak penalty on the logits groks ten times sooner than StableMax; Taylor softmax ends at 56 %, still rising
 
@@ -26,39 +18,30 @@ from grokbook.evidence import Run, told
 from grokbook.penalties import Forward
 
 plots.use_style()
-page = {"retrain": retrain, "device": device}
-name, other = "prieto2025/fig11", "prieto2025/fig04left"
-record = evidence.record(name, arms=("Taylor",), scale=scale, **page)
-tasks = evidence.record(other, arms=("addition",), scale=record.scale, **page)
-small = record if record.scale == "laptop" else evidence.record(name, scale="laptop")
-small_tasks = tasks if small is record else evidence.record(other, scale="laptop")
-TRAIN, TEST, LOSS, NORM = (
-    "train_accuracy",
-    "test_accuracy",
-    "test_loss",
-    "mean_logit_norm",
-)
+page = evidence.Page("prieto2025/fig11", scale, retrain, device)
+record = page.record(arms=("Taylor",))
+tasks = page.record("fig04left", arms=("addition",), scale=record.scale)
+both = record, tasks  # those of the smaller task are the laptop's
+stored = (evidence.record(one.name, scale="laptop") for one in both)
+small, small_tasks = both if record.scale == "laptop" else stored
+TRAIN, TEST, LOSS, NORM = "train_accuracy", "test_accuracy", "test_loss", "mean_logit_norm"
 GREEN, BROWN = plots.COLOUR["StableMax"], plots.COLOUR["Taylor"]
 stable = Run(tasks, "addition", "StableMax", GREEN)
 taylor = Run(record, "Taylor", "Taylor", BROWN)
-strengths = {
-    arm.penalties[0].options["strength"]: arm.name
-    for arm in record.experiment.arms
-    if arm.name.startswith("logit norm") and record.seeds(arm.name)
-}
+penalised = [arm for arm in record.experiment.arms if arm.name.startswith("logit norm")]
+strengths = {arm.penalties[0].options["strength"]: arm.name for arm in penalised}
 shade = plots.shades(list(strengths))
 charged = {s: Run(record, a, f"{s:g}", shade[s]) for s, a in sorted(strengths.items())}
 end = taylor.settings.epochs  # where every arm of this figure ends
-
-
-def reached(run):
-    return run.first(TEST, at_least=0.95, until=end)
-
-
-best = min(charged, key=lambda strength: reached(charged[strength]).median())
+reached = {r: r.first(TEST, at_least=0.95, until=end) for r in (*charged.values(), stable, taylor)}
+best = min(charged, key=lambda strength: reached[charged[strength]].median())
 chosen = Run(record, strengths[best], f"penalty {best:g}", plots.COLOUR["logit norm"])
-first = np.minimum(*evidence.paired(reached(chosen), reached(stable)))
-fitted = {run: evidence.fitted(run, accuracy=0.99) for run in (taylor, chosen)}
+reached[chosen] = reached[charged[best]]
+first = evidence.joined({run: reached[run] for run in (chosen, stable)}).min(axis=1)
+fitted = {run: run.fitted(accuracy=0.99) for run in (taylor, chosen)}
+classes = taylor.settings.model.options["classes"]
+unit = math.sqrt(1 - 1 / classes)  # norm of the logits at a gap of 1
+levels = {s: unit * math.log((classes - 1) * (1 - s * unit) / (s * unit)) for s in charged}
 
 
 def left(run):
@@ -73,60 +56,6 @@ def grown(run):
     return norm.fillna(math.inf)
 
 
-C1 = "Appendix C.1"
-PENALTY = (
-    "adding the norm of the logits to the loss, leads to grokking without additional "
-    "regularization"
-)
-CURVES = "results similar to the ones in Sec. 3.3 but showing the losses"
-sheet = claims.Sheet(name)
-best_penalty = f"(b) penalty at the best strength, {best:g}"
-sheet.claim(
-    chosen,
-    f"{best_penalty}: 95 % test accuracy without weight decay by epoch {end:,} (epoch)",
-    PENALTY,
-    reached(chosen),
-    where=C1,
-    at_most=end,
-    main=True,
-)
-for run, words in ((chosen, best_penalty), (stable, "(a) StableMax")):
-    sheet.claim(
-        run,
-        f"{words}: test loss at epoch {end:,} is below 10 % of its largest value",
-        CURVES,
-        left(run),
-        where=C1,
-        below=0.1,
-        show="{:.1%}",
-    )
-sheet.claim(
-    chosen,
-    f"(b) penalty {best:g}: the mean logit norm stays below 10 times its value at the fit "
-    "(largest ratio)",
-    "preventing this scaling of the logits",
-    grown(chosen),
-    where=C1,
-    below=10,
-    show="{:.2f}",
-)
-sheet.claim(
-    [taylor, chosen, stable],
-    "(c) Taylor softmax reaches 95 % test accuracy before (a) and (b) (epochs ahead)",
-    "leading to grokking faster than the other two methods",
-    evidence.lead(reached(taylor), first, until=end),
-    where=C1,
-    above=0,
-    show="{:+,.0f}",
-)
-
-
-classes = taylor.settings.model.options["classes"]
-half = taylor.at(TEST, end) - taylor.at(TEST, end // 2)
-words = f"(c) Taylor: test accuracy gained from epoch {end // 2:,} to {end:,}"
-sheet.extra(taylor, words, 100 * half, show="{:.1f} points")
-words = "(c) Taylor: logit norm since the fit, largest ratio"
-sheet.extra(taylor, words, grown(taylor), show="{:,.0f}")
 tiny = (
     Run(small, "Taylor", "Taylor", BROWN),
     Run(small, "logit norm 0.01", "penalty 0.01", plots.COLOUR["logit norm"]),
@@ -134,10 +63,19 @@ tiny = (
     Run(small, "squared logit norm 0.001", "squared norm 0.001", plots.PURPLE),
     Run(small, "Taylor, minimum detached", "Taylor, detached", plots.RED),
 )
-tiny_taylor, tiny_penalty, tiny_stable, squared, detached = tiny
-for run in tiny:
-    words = f"smaller task, {run.label}: epoch of 95 % test accuracy"
-    sheet.extra(run, words, run.first(TEST, at_least=0.95))
+half = end // 2
+found = {
+    "penalty": (chosen, reached[chosen]),
+    "loss-penalty": (chosen, left(chosen)),
+    "loss-stablemax": (stable, left(stable)),
+    "scaling": (chosen, grown(chosen)),
+    "faster": ([taylor, chosen, stable], evidence.lead(reached[taylor], first, until=end)),
+    "gained": (taylor, 100 * (taylor.at(TEST, end) - taylor.at(TEST, half))),
+    "taylor-norm": (taylor, grown(taylor)),
+    "small": {run.label: (run, run.generalised(accuracy=0.95)) for run in tiny},
+    "over-balance": {r.label: (r, r.last(NORM) / levels[s]) for s, r in charged.items()},
+}
+sheet = claims.read(page.name, found, best=best, end=end, half=half)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -155,7 +93,7 @@ sheet.box()
 figure, panels = plots.panels(3, height=3.3, sharey=True)
 for axes, run in zip(panels, (stable, chosen, taylor), strict=True):
     plots.loss(axes, run)
-    plots.mark(axes, reached(run), color=run.color)
+    plots.mark(axes, reached[run], color=run.color)
     axes.set(xscale="log", yscale="log", xlim=(20, end), ylim=(5e-4, 40), ylabel="")
 panels[0].set_ylabel("loss (nats)")
 note = f"test accuracy\n{told(taylor.at(TEST, end), '{:.0%}')} at the end"
@@ -167,16 +105,16 @@ plots.show(figure)
 # ## What to see
 
 # %% tags=["remove-input"]
-short = int(np.isinf(reached(stable)).sum())
+short = int(np.isinf(reached[stable]).sum())
 tables.prose(f"""
 * **{{term}}`StableMax`** (a) reaches 95 % of the test set at epoch
-  {told(reached(stable))}, ten times later than the penalty. Of {len(stable.seeds)} seeds
+  {told(reached[stable])}, ten times later than the penalty. Of {len(stable.seeds)} seeds
   {short} ends short of it; the penalty and Taylor softmax rest on n = {len(chosen.seeds)}.
-* **The penalty** (b) of strength {best:g} gets there at {told(reached(chosen))}, from a fit
+* **The penalty** (b) of strength {best:g} gets there at {told(reached[chosen])}, from a fit
   at {told(fitted[chosen])}. Nothing else regularises that run.
 * **Taylor softmax** (c) has {told(taylor.at(TEST, end), "{:.1%}")} at epoch {end:,}. It is
   slow and not finished: half of these epochs ago it had
-  {told(taylor.at(TEST, end // 2), "{:.1%}")}. Meanwhile its test loss rises, as wrong
+  {told(taylor.at(TEST, half), "{:.1%}")}. Meanwhile its test loss rises, as wrong
   answers become surer faster than their number falls.
 """)
 
@@ -195,11 +133,11 @@ figure, both = plots.panels(2, height=3.5, sharey=True)
 for axes, runs in zip(both, ((taylor, chosen, stable), tiny), strict=True):
     for run in runs:
         plots.curve(axes, run, TEST, percent=True)
-    last = max(run.settings.epochs for run in runs if run.seeds)
+    last = max(run.settings.epochs for run in runs)
     axes.set(xscale="log", xlabel="epoch", xlim=(20, min(end, last)), ylim=(-3, 103))
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2)
 both[0].set_ylabel("test accuracy (%)")
-moduli = [run.settings.dataset.options["p"] for run in (taylor, tiny_taylor)]
+moduli = [run.settings.dataset.options["p"] for run in (taylor, tiny[0])]
 plots.letter(both, [f"modulus {p}" for p in moduli])
 plots.show(figure)
 
@@ -240,10 +178,7 @@ for strength in (1e-4, 1e-3, 1e-2, 1e-1):
     charge = penalties.logit_norm(Forward(z, label, {}, {}), strength=strength)
     (loss + charge).backward()
     torch.testing.assert_close(z.grad, torch.zeros_like(z))
-for strength, run in charged.items():
-    words = f"(b) penalty {strength:g}: logit norm at the end over the balance"
-    norm = run.last(NORM) / balance(strength, classes)
-    sheet.extra(run, words, norm, show="{:.3f}")
+assert levels == {strength: balance(strength, classes) for strength in charged}
 
 # %% [markdown]
 # **Taylor softmax** puts the parabola $t(x) = 1 + x + x^2/2$ in place of $e^x$. It falls
@@ -266,8 +201,7 @@ figure, (left_axes, right_axes) = plots.panels(2, height=3.5)
 for strength, run in charged.items():
     plots.curve(left_axes, run, TEST, percent=True)
     plots.curve(right_axes, run, NORM)
-    line = {"color": run.color, "ls": ":", "lw": 1.2}
-    right_axes.axhline(balance(strength, classes), **line)
+    right_axes.axhline(levels[strength], color=run.color, ls=":", lw=1.2)
 left_axes.set(xscale="log", ylabel="test accuracy (%)", ylim=(-3, 103))
 right_axes.set(xscale="log", yscale="log", ylabel="mean logit norm", ylim=(0.3, 120))
 for axes in (left_axes, right_axes):
@@ -286,36 +220,12 @@ plots.show(figure)
 # 99 % training accuracy.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(record, tasks, small, small_tasks)
 
 # %% [markdown]
 # ## What was run
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's"
-tables.settings(
-    record,
-    paper={
-        "dataset": "modular",
-        "model": "mlp",
-        "loss": "softmax with a norm penalty (b), Taylor softmax (c)",
-        "loss.detach_min": "False: the gradient flows",
-        "optimizer.weight_decay": "0",
-        "penalties": "norm of the logits, strength not stated",
-    },
-    notes={
-        "dataset": "as in the paper's other figures",
-        "optimizer": "as in the released StableMax run",
-        "penalties": "strength times the mean L2 norm of a row",
-    },
-)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms"
-tables.arms(record)
-
-# %% [markdown]
+#
 # 1. *Settings.* Task, optimiser, precision and epochs are not stated, and no code of this
 #    figure was released. Ours are those of the released StableMax run, so that the losses
 #    alone differ.
@@ -328,22 +238,12 @@ tables.arms(record)
 #    on to epoch 100,000 and are cut here.
 # 6. *The end.* Other runs stop early at 99.5 % test accuracy.
 # 7. *The smaller task* and the detached minimum are ours and decide no claim.
-
-# %% [markdown]
+#
 # ## Reading the result
 
-
 # %% tags=["remove-input"]
-def early(run):
-    return run.first(TEST, at_least=0.95)
-
-
-times = ", ".join(f"{told(early(run))} at {s:g}" for s, run in charged.items())
+times = ", ".join(f"{told(run.generalised(accuracy=0.95))} at {s:g}" for s, run in charged.items())
 strongest = charged[max(charged)].largest(TRAIN)
-square = ""
-if squared.seeds:
-    square = "On the smaller task the square, at 0.001, gets to 95 % at epoch "
-    square += f"{told(early(squared))}."
 tables.prose(f"""
 **The penalty does what the paper says.** It keeps the logits from growing, and the network
 groks without {{term}}`weight decay`. But none of our strengths leaves room for a
@@ -352,18 +252,18 @@ not the amount of collapse that sets the pace.
 
 **Too strong is possible.** At 0.1 the network learns {told(strongest, "{:.0%}")} of its
 training set. A norm, unlike its square, pulls on a short vector as hard as on a long one.
-It holds the logits near zero from the start. {square}
+It holds the logits near zero from the start. On the smaller task the square, at 0.001, gets to 95 % at epoch {sheet.told("small squared norm 0.001")}.
 
 **Taylor softmax is not the fastest here.** On the task of this page it does not get to 95 %.
-On a smaller one, with 70 % of the table, it comes first, at epoch {told(early(tiny_taylor))};
-the penalty needs {told(early(tiny_penalty))} and StableMax {told(early(tiny_stable))}. The
+On a smaller one, with 70 % of the table, it comes first, at epoch {sheet.told("small Taylor")};
+the penalty needs {sheet.told("small penalty 0.01")} and StableMax {sheet.told("small StableMax")}. The
 paper states neither task nor strength, and in our single runs its order depends on both.
 
 **Without the gradient through the minimum** the network does not even fit, seen once on the
 smaller task: with the minimum taken as a constant it learns at best
-{told(detached.largest(TRAIN), "{:.0%}")} of its training set. The paper suspects that this
+{told(tiny[-1].largest(TRAIN), "{:.0%}")} of its training set. The paper suspects that this
 gradient is what works. On the larger task the pull
-is weak: the logit norm grows {told(grown(taylor))}-fold after the fit.
+is weak: the logit norm grows {sheet.told("taylor-norm")}-fold after the fit.
 """)
 
 # %% [markdown]
@@ -438,8 +338,7 @@ is weak: the logit norm grows {told(grown(taylor))}-fold after the fit.
 #     print(f"detached {detach}: {[round(g, 3) for g in z.grad[0].tolist()]}")
 # ```
 # ````
-
-# %% [markdown]
+#
 # ## Run it yourself
 #
 # The smaller task with one strength, one seed and 40,000 of the 80,000 epochs. It trains
@@ -448,7 +347,3 @@ is weak: the logit norm grows {told(grown(taylor))}-fold after the fit.
 # ```bash
 # make page PAGE=prieto2025/fig11 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(record, tasks, *([] if small is record else [small, small_tasks]))

@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Prieto et al. 2025 · Figure 12]{.kicker} Addition learned without weight decay leaves an output layer of some twenty Fourier components out of 113
 
@@ -16,8 +8,6 @@ device = "auto"
 
 # %% tags=["hide-input"]
 #| fold: "Code: the weights and the claims"
-from dataclasses import replace
-
 import torch
 from pandas import Series
 
@@ -25,25 +15,13 @@ from grokbook import claims, evidence, metrics, plots, tables
 from grokbook.evidence import Run, told
 
 plots.use_style()
-page = {"scale": scale, "retrain": retrain, "device": device}
-
-
-grokked = evidence.record("prieto2025/fig04left", arms=("addition", "product"), **page)
-fitted = evidence.record("prieto2025/fig01c", arms=("softmax float64",), **page)
-
-
-def only(record, *arms):
-    """The record with the arms that this page reads, for its tables."""
-    kept = tuple(arm for arm in record.experiment.arms if arm.name in arms)
-    return replace(record, experiment=replace(record.experiment, arms=kept))
-
-
-tasks = only(grokked, "addition", "product")
-plain = only(fitted, "softmax float64", "exact CE float64")
-addition = Run(tasks, "addition", "addition", plots.COLOUR["addition"])
-product = Run(tasks, "product", "product", plots.COLOUR["product"])
-softmax = Run(plain, "softmax float64", "softmax", plots.COLOUR["softmax"])
-exact = Run(plain, "exact CE float64", "collapse-free", plots.COLOUR["collapse-free"])
+page = evidence.Page("prieto2025/fig12", scale, retrain, device)
+grokked = page.record("fig04left", arms=("addition", "product"))
+fitted = page.record("fig01c", arms=("softmax float64",))
+addition = Run(grokked, "addition", "addition", plots.COLOUR["addition"])
+product = Run(grokked, "product", "product", plots.COLOUR["product"])
+softmax = Run(fitted, "softmax float64", "softmax", plots.COLOUR["softmax"])
+exact = Run(fitted, "exact CE float64", "collapse-free", plots.COLOUR["collapse-free"])
 p = addition.settings.dataset.options["p"]
 
 
@@ -108,73 +86,31 @@ def second_wave(weight):
 
 
 start, end = spectra(addition, epoch=0), spectra(addition)
-inputs, memorised, logs = spectra(addition, "input"), spectra(softmax), powers(p)
-fewer = evidence.growth(over(start, effective), over(end, effective))
-norms = addition.series("weight_norm")
-C2 = "Appendix C.2"
-sheet = claims.Sheet("prieto2025/fig12", show="{:.1%}")
-sheet.claim(
-    addition,
-    "the largest components of the output layer, 10 in 113, hold at least 60 % of its "
-    "squared norm",
-    "MLPs that grok without weight decay on modular addition show a similar sparsity in "
-    "Fourier space as the one observed in Nanda et al. (2023)",
-    over(end, top),
-    where=C2,
-    at_least=0.6,
-    main=True,
-)
-sheet.claim(
-    addition,
-    "the effective number of components ends at half of its start or less (ratio)",
-    "they suggest that these structures can emerge",
-    fewer,
-    where=C2,
-    at_most=0.5,
-    show="{:.2f}",
-)
-sheet.claim(
-    addition,
-    "no clean-up: the weight norm falls from one log to the next (share of logs)",
-    'without a weight decay–induced "clean up" phase',
-    (norms.diff().iloc[1:] < 0).mean(),
-    where=C2,
-    at_most=0,
-)
-for run, label in ((softmax, "softmax"), (exact, "collapse-free")):
-    found = spectra(run)
-    sheet.extra(
-        run,
-        f"memorised with {label}: effective number of components",
-        over(found, effective),
-        show="{:.0f}",
-    )
-    sheet.extra(
-        run,
-        f"memorised with {label}: the same without the constant",
-        over(found, lambda one: effective(one[1:])),
-        show="{:.0f}",
-    )
-words = "addition: of the five strongest frequencies, those with cosine and sine alike"
-sheet.extra(addition, words, over(end, balanced), show="{:.0f}")
-second = {
-    place: over({s: one[place] for s, one in layers(addition).items()}, second_wave)
-    for place in ("output", "input")
-}
-for place, value in second.items():
-    words = f"addition, {place} layer: second wave of a strong frequency over the first"
-    sheet.extra(addition, words, value, show="{:.2f}")
+inputs, logs, by_logs = spectra(addition, "input"), powers(p), "order of logarithms"
+memorised = {run: spectra(run) for run in (softmax, exact)}
+rest = {r: {s: one[1:] for s, one in found.items()} for r, found in memorised.items()}
+products, in_logs = spectra(product), spectra(product, order=logs)
+last, first = ({s: one[k] for s, one in layers(addition).items()} for k in ("output", "input"))
 ordered = {seed: one["output"][logs] for seed, one in layers(product).items()}
-words = "product, output layer in the order of logarithms: the same"
-sheet.extra(product, words, over(ordered, second_wave), show="{:.2f}")
-natural = slice(None)
-for run, order, label in (
-    (addition, logs, "order of logarithms"),
-    (product, natural, "natural order"),
-    (product, logs, "order of logarithms"),
-):
-    words = f"{run.label}, {label}: share of the largest 10 in 113"
-    sheet.extra(run, words, over(spectra(run, order=order), top))
+found = {
+    "sparse": (addition, over(end, top)),
+    "fewer": (addition, evidence.growth(over(start, effective), over(end, effective))),
+    "clean-up": (addition, (addition.series("weight_norm").diff().iloc[1:] < 0).mean()),
+    "memorised": {r.label: (r, over(one, effective)) for r, one in memorised.items()},
+    "memorised-but": {r.label: (r, over(one, effective)) for r, one in rest.items()},
+    "balanced": (addition, over(end, balanced)),
+    "second": {
+        "output": (addition, over(last, second_wave)),
+        "input": (addition, over(first, second_wave)),
+    },
+    "second-product": (product, over(ordered, second_wave)),
+    "top": {
+        f"addition, {by_logs}": (addition, over(spectra(addition, order=logs), top)),
+        "product, natural order": (product, over(products, top)),
+        f"product, {by_logs}": (product, over(in_logs, top)),
+    },
+}
+sheet = claims.read(page.name, found)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -190,8 +126,8 @@ sheet.box()
 #|   below the mean; the constant stands far above it.
 #| fold: "Code: draw the figure"
 figure, panels = plots.panels(1, rows=2, height=2.3, sharex=True)
-for axes, run, found in ((panels[0], addition, end), (panels[1], softmax, memorised)):
-    spectrum = found[run.seeds[0]]
+for axes, by_seed in zip(panels, (end, memorised[softmax]), strict=True):
+    spectrum = next(iter(by_seed.values()))
     spectrum = spectrum / spectrum.square().mean().sqrt()
     axes.bar(0, spectrum[0], 0.8, color=plots.GREY, label="constant")
     cosines, sines = waves(spectrum)
@@ -211,20 +147,20 @@ plots.show(figure)
 
 
 # %% tags=["remove-input"]
-def number(found):
-    return told(over(found, effective), "{:.0f}")
+def number(spectra):
+    return told(over(spectra, effective), "{:.0f}")
 
 
 tables.prose(f"""
 * **Few components.** The effective number of components is {number(start)} of {p} at the
   start and {number(end)} in the network that grokked ({{term}}`grokking`). Which
   frequencies are strong differs from {{term}}`seed` to seed; that few are does not.
-* **Not only ten.** The ten largest hold {told(over(end, top), "{:.1%}")} of the squared
+* **Not only ten.** The ten largest hold {sheet.told("sparse")} of the squared
   norm. Twice as many hold {told(over(end, lambda one: top(one, 20)), "{:.0%}")}.
 * **Memorising** looks different (b, {{term}}`memorisation`). The constant stands out with softmax; without it the
-  effective number is {number({s: one[1:] for s, one in memorised.items()})}.
+  effective number is {sheet.told("memorised-but softmax")}.
 * **Uneven pairs** (a). Cosine and sine of a strong frequency often differ: of the five
-  strongest {told(over(end, balanced), "{:.0f}")} have both within a factor of two.
+  strongest {sheet.told("balanced")} have both within a factor of two.
 """)
 
 # %% [markdown]
@@ -287,8 +223,8 @@ torch.testing.assert_close(mine, packaged, rtol=1e-4, atol=1e-4)
 BELOW = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.2)}
 
 
-def cumulative(axes, found, color, label, linestyle="-"):
-    for place, spectrum in enumerate(found.values()):
+def cumulative(axes, spectra, color, label, linestyle="-"):
+    for place, spectrum in enumerate(spectra.values()):
         shares = spectrum.square().sort(descending=True).values.cumsum(0)
         shares = 100 * torch.cat([torch.zeros(1), shares / shares[-1]])
         many = torch.linspace(0, 100, len(shares))
@@ -298,28 +234,24 @@ def cumulative(axes, found, color, label, linestyle="-"):
 
 figure, (shares, pairs, orders) = plots.panels(3, height=4.1)
 cumulative(shares, end, plots.COLOUR["StableMax"], "grokked, StableMax")
-cumulative(shares, memorised, softmax.color, "memorised, softmax")
-cumulative(shares, spectra(exact), exact.color, "memorised,\ncollapse-free")
+cumulative(shares, memorised[softmax], softmax.color, "memorised, softmax")
+cumulative(shares, memorised[exact], exact.color, "memorised,\ncollapse-free")
 cumulative(shares, start, plots.GREY, "initial weights", ":")
 shares.plot(1000 / 113, 60, "x", color=plots.RED, ms=8, mew=2.5, label="claim")
-for found, color, marker, label in (
-    (inputs, plots.BLUE, "s", "input layer"),
-    (end, plots.COLOUR["StableMax"], "o", "output layer"),
-):
-    for place, spectrum in enumerate(found.values()):
+green = plots.COLOUR["StableMax"]
+both = (inputs, plots.BLUE, "s", "input layer"), (end, green, "o", "output layer")
+for by_seed, color, marker, label in both:
+    for place, spectrum in enumerate(by_seed.values()):
         cosines, sines = waves(spectrum / spectrum.square().mean().sqrt())
         name = None if place else label
         pairs.plot(cosines, sines, marker, color=color, ms=3, alpha=0.7, label=name)
 pairs.plot([0, 2.5], [0, 2.5], color=plots.BLACK, lw=0.9, ls="--")
-pairs.text(
-    3.3, 2.75, "one wave,\nany phase", color=plots.COLOUR["StableMax"], ha="right"
-)
+pairs.text(3.3, 2.75, "one wave,\nany phase", color=green, ha="right")
 pairs.set(xlabel="cosine, norm / rms", ylabel="sine, norm / rms")
 pairs.set(xlim=(0, 3.4), ylim=(0, 3.4))
 for run in (addition, product):
     cumulative(orders, spectra(run), run.color, run.label)
-    reordered = spectra(run, order=logs)
-    cumulative(orders, reordered, run.color, f"{run.label}, logarithms", "--")
+    cumulative(orders, spectra(run, order=logs), run.color, f"{run.label}, logarithms", "--")
 for axes in (shares, orders):
     axes.set(xlabel="strongest components (%)", ylim=(0, 103), xlim=(0, 100))
 shares.set_ylabel("share of squared norm (%)")
@@ -335,8 +267,8 @@ plots.show(figure)
 # comparison with networks that memorised is ours as well.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(grokked, fitted)
 
 # %% [markdown]
 # ## What was run
@@ -344,39 +276,7 @@ sheet.table()
 # Nothing new. The page reads the weights that two experiments kept, at their start and end:
 # those of [Figure 4](fig04_stablemax_grokking.ipynb), and those of
 # [Figure 1](fig01_headline.ipynb) that only memorised.
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings of the networks that grokked"
-PAPER = {
-    "dataset": "modular",
-    "dataset.p": "113",
-    "dataset.operation": "add",
-    "dataset.train_fraction": "0.4",
-    "model": "mlp",
-    "model.widths": "(200, 200)",
-    "optimizer.weight_decay": "0",
-}
-tables.settings(
-    tasks,
-    paper=PAPER | {"loss": "StableMax cross-entropy"},
-    code={
-        "dataset.p": "113",
-        "dataset.train_fraction": "0.4",
-        "model.bias": "False",
-        "loss.dtype": "float64",
-        "optimizer.lr": "0.01",
-        "optimizer.betas": "(0.9, 0.999)",
-        "optimizer.eps": "1e-25",
-        "epochs (full batch)": "100,000",
-        "seeds": "42",
-    },
-)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings of the networks that memorised"
-tables.settings(plain, paper=PAPER)
-
-# %% [markdown]
+#
 # Deviations from the paper, and choices of ours:
 #
 # 1. *Epoch.* The paper does not say which one it shows. Ours is the last, 100,000.
@@ -388,8 +288,7 @@ tables.settings(plain, paper=PAPER)
 # 4. *Axis.* Norms are divided by their root mean square, since those of the first and the
 #    last epoch differ by orders of magnitude.
 # 5. *Storage.* The kept weights of Figure 4 are rounded to float16, three significant digits.
-
-# %% [markdown]
+#
 # ## Reading the result
 
 
@@ -410,13 +309,13 @@ panel (b) of {{ref}}`the second figure <fig-prieto2025-12-shares>` the strong fr
 the output layer lie on an arc: of equal strength, but of any phase. A wave
 $\\cos(2\\pi k c / p - \\varphi)$ has the parts $\\cos\\varphi$ and $\\sin\\varphi$. And there is
 only one: a second, independent wave of the same frequency has
-{told(second["output"], "{:.0%}")} of its strength, in the input layer
-{told(second["input"], "{:.0%}")}. So {number({s: frequencies(one) for s, one in end.items()})}
+{sheet.told("second output", "{:.0%}")} of its strength, in the input layer
+{sheet.told("second input", "{:.0%}")}. So {number({s: frequencies(one) for s, one in end.items()})}
 directions, the effective number of frequencies, tell {p} classes apart.
 
 **The waves belong to the group.** Products are flat in the natural order of classes, with
-{told(over(spectra(product), top), "{:.0%}")} in ten components. In that of logarithms it is
-{told(over(spectra(product, order=logs), top), "{:.0%}")}. So the algorithm is sparse. It is
+{sheet.told("top product, natural order", "{:.0%}")} in ten components. In that of logarithms it is
+{sheet.told("top product, order of logarithms", "{:.0%}")}. So the algorithm is sparse. It is
 not an effect of long training with {{term}}`StableMax`.
 
 **The constant.** After {{term}}`softmax collapse` the correct class has no gradient, those of
@@ -482,8 +381,7 @@ either there is one seed.
 # No. Another root $h = g^r$ numbers the classes by $m / r$ modulo $p - 1$. That permutes the
 # frequencies, as in the first exercise.
 # ```
-
-# %% [markdown]
+#
 # ## Run it yourself
 #
 # One seed of each network. StableMax trains on a smaller table (p = 59, 70 % of it) for
@@ -492,7 +390,3 @@ either there is one seed.
 # ```bash
 # make page PAGE=prieto2025/fig12 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(grokked, fitted)

@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Prieto et al. 2025 · Figure 13]{.kicker} Scaling the logits up delays a shallow network; it does not make a deeper one generalise in 1,000 epochs
 
@@ -28,44 +20,27 @@ from grokbook.engine.build import start
 from grokbook.evidence import Run, told
 
 plots.use_style()
-record = evidence.record(
-    "prieto2025/fig13", scale=scale, retrain=retrain, device=device
-)
+page = evidence.Page("prieto2025/fig13", scale, retrain, device)
+record = page.record()
 TRAIN, TEST = "train_accuracy", "test_accuracy"
 SHALLOW, KEPT, PLAIN = "MSE, 1 layer", "MSE, 1 layer, lr kept", "MSE, 1 layer, SGD"
 DEEP, ENTROPY = "MSE, 2 layers", "CE, 2 layers"
-kinds = {
-    arm.name: arm.name.rsplit(", alpha ", 1)
-    for arm in record.experiment.arms
-    if record.seeds(arm.name)
-}
+kinds = {arm.name: arm.name.rsplit(", alpha ", 1) for arm in record.experiment.arms}
 alphas = sorted({float(alpha) for _, alpha in kinds.values()})
 shade = plots.shades(alphas)
-
-
-def sweep(kind):
-    """The runs of one panel by alpha; with the learning rate kept, 1 is that of (a)."""
-    found = {
-        float(alpha): Run(record, arm, f"α = {alpha}", shade[float(alpha)])
-        for arm, (one, alpha) in kinds.items()
-        if one == kind or (kind == KEPT and (one, alpha) == (SHALLOW, "1"))
-    }
-    return dict(sorted(found.items()))
-
-
-runs = {kind: sweep(kind) for kind in (SHALLOW, DEEP, ENTROPY, KEPT, PLAIN)}
-fitted = {
-    run: evidence.fitted(run, accuracy=0.99)
-    for one in runs.values()
-    for run in one.values()
+runs = {kind: {} for kind in (SHALLOW, DEEP, ENTROPY, KEPT, PLAIN)}
+for arm, (kind, alpha) in kinds.items():
+    runs[kind][float(alpha)] = Run(record, arm, f"α = {alpha}", shade[float(alpha)])
+runs[KEPT][1] = runs[SHALLOW][1]  # where the learning rate is the same
+runs = {kind: dict(sorted(one.items())) for kind, one in runs.items()}
+every = [run for one in runs.values() for run in one.values()]
+fitted = {run: run.fitted(accuracy=0.99) for run in every}
+grokked = {run: run.generalised(accuracy=0.9) for run in every}
+delay = {run: evidence.difference(grokked[run], fitted[run]) for run in every}
+fits = {  # the runs of a panel that learn their training set, in the order of alpha
+    kind: [run for run in one.values() if np.isfinite(fitted[run]).all()]
+    for kind, one in runs.items()
 }
-grokked = {run: evidence.generalised(run, accuracy=0.9) for run in fitted}
-delay = {run: evidence.difference(grokked[run], fitted[run]) for run in fitted}
-
-
-def fits(kind):
-    """The runs of a panel that learn their training set, in the order of alpha."""
-    return [run for run in runs[kind].values() if np.isfinite(fitted[run]).all()]
 
 
 def table(series):
@@ -74,75 +49,37 @@ def table(series):
     return pd.concat(found, axis=1) if found else pd.DataFrame()
 
 
-def highest(kind):
-    """Largest test accuracy at any epoch and any α that fits, by seed."""
-    return table(run.largest(TEST) for run in fits(kind)).max(axis=1)
+def moved(kind):
+    """The latest over the earliest fit, by seed; nothing where only one α fits."""
+    times = table(fitted[run] for run in fits[kind] if len(fits[kind]) > 1)
+    return fits[kind], times.max(axis=1) / times.min(axis=1)
 
 
-CAPTION, D2 = "Figure 13, caption", "Appendix D.2"
-sheet = claims.Sheet("prieto2025/fig13", show="{:.1%}")
-words = "(a) one layer, squared error: the delay in epochs grows with α, where it fits"
-quote = "Scaling the logits can delay generalization but not induce it"
-if len(fits(SHALLOW)) > 1:
-    values = {run: delay[run] for run in fits(SHALLOW)}
-    sheet.order(words, quote, values, where=D2, show="{:,.0f}", main=True)
-else:
-    sheet.not_run(words, quote, where=D2, main=True)
-sheet.claim(
-    runs[SHALLOW][1],
-    "(a) one layer, squared error, α = 1: test accuracy reaches 90 % (largest)",
-    "This is the case for shallow networks with MSE loss",
-    runs[SHALLOW][1].largest(TEST),
-    where=CAPTION,
-    at_least=0.9,
-)
-for kind, words, quote, where in (
-    (
-        DEEP,
-        "(b) two layers, squared error",
-        "networks with more than one hidden layer do not generalize",
-        "Section 5.2",
-    ),
-    (
-        ENTROPY,
-        "(c) two layers, cross-entropy",
-        "we are unable to induce grokking for any value of",
-        D2,
-    ),
-):
-    known, every = fits(kind), len(runs[kind])
-    sheet.claim(
-        known,
-        f"{words}: where it fits ({len(known)} of {every} values of α) test accuracy stays "
-        "at or below 5 % (largest)",
-        quote,
-        highest(kind),
-        where=where,
-        at_most=0.05,
-    )
-    times = table(fitted[run] for run in known if len(known) > 1)
-    sheet.claim(
-        known,
-        f"{words}: α moves the fit (latest over earliest epoch, at least 2)",
-        "can control the time of over-fitting",
-        times.max(axis=1) / times.min(axis=1),
-        where=CAPTION,
-        at_least=2,
-        show="{:.1f}",
-    )
-for kind, words in ((KEPT, "AdamW, learning rate kept"), (PLAIN, "SGD")):
-    for alpha, run in runs[kind].items():
-        if run in fits(kind):
-            sheet.extra(
-                run, f"(a) by {words}, α = {alpha:g}: delay", delay[run], show="{:,.0f}"
-            )
-for kind in runs:
-    for run in runs[kind].values():
-        if run not in fits(kind):
-            words = (
-                f"{kind}, {run.label}, which does not fit: largest training accuracy"
-            )
-            sheet.extra(run, words, run.largest(TRAIN))
+highest = {  # test accuracy at any epoch and any α that fits, by seed
+    kind: table(run.largest(TEST) for run in fits[kind]).max(axis=1) for kind in (DEEP, ENTROPY)
+}
+later = {KEPT: "AdamW, learning rate kept", PLAIN: "SGD"}
+found = {
+    "grows": {run: delay[run] for run in fits[SHALLOW] or runs[SHALLOW].values()},
+    "shallow": (runs[SHALLOW][1], runs[SHALLOW][1].largest(TEST)),
+    "deeper": (fits[DEEP], highest[DEEP]),
+    "deeper-control": moved(DEEP),
+    "entropy": (fits[ENTROPY], highest[ENTROPY]),
+    "entropy-control": moved(ENTROPY),
+    "delay": {
+        f"{words}, {run.label}": (run, delay[run])
+        for kind, words in later.items()
+        for run in fits[kind]
+    },
+    "no-fit": {
+        f"{kind}, {run.label}": (run, run.largest(TRAIN))
+        for kind, one in runs.items()
+        for run in one.values()
+        if run not in fits[kind]
+    },
+}
+many = {"deep": len(fits[DEEP]), "cross": len(fits[ENTROPY]), "every": len(alphas)}
+sheet = claims.read(page.name, found, **many)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -157,13 +94,8 @@ sheet.box()
 #|   Nothing is learned at α 0.25. Two layers: training accuracy rises, with cross-entropy
 #|   at each α, and test accuracy stays near zero.
 #| fold: "Code: draw the figure"
-TITLES = {
-    SHALLOW: "1 layer, MSE",
-    DEEP: "2 layers, MSE",
-    ENTROPY: "2 layers, CE",
-    KEPT: "AdamW, learning rate kept",
-    PLAIN: "SGD, learning rate over α²",
-}
+TITLES = {SHALLOW: "1 layer, MSE", DEEP: "2 layers, MSE", ENTROPY: "2 layers, CE"}
+TITLES |= {KEPT: "AdamW, learning rate kept", PLAIN: "SGD, learning rate over α²"}
 
 
 def draw(shown):
@@ -191,12 +123,7 @@ draw([SHALLOW, DEEP, ENTROPY])
 
 # %% tags=["remove-input"]
 def listed(values, kind):
-    found = [f"{told(values[run])} at {run.label}" for run in fits(kind)]
-    return ", ".join(found) or "never"
-
-
-def top(kind):
-    return told(highest(kind), "{:.1%}") if fits(kind) else "100 %, without a fit"
+    return ", ".join(f"{told(values[run])} at {run.label}" for run in fits[kind])
 
 
 broken = runs[SHALLOW][alphas[0]]
@@ -206,9 +133,9 @@ tables.prose(f"""
   {told(broken.largest(TRAIN), "{:.0%}")} of its training set.
 * **(b) Two layers, squared error.** The fit comes at epoch {listed(fitted, DEEP)}, and for
   no other α. Where it comes, test accuracy stays at or below
-  {top(DEEP)}.
+  {sheet.told("deeper")}.
 * **(c) Two layers, cross-entropy.** The fit comes at epoch {listed(fitted, ENTROPY)}. Test
-  accuracy stays at or below {top(ENTROPY)}.
+  accuracy stays at or below {sheet.told("entropy")}.
 """)
 
 # %% [markdown]
@@ -289,39 +216,12 @@ draw([KEPT, PLAIN])
 # learned cannot be expected to generalise.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(record)
 
 # %% [markdown]
 # ## What was run
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's"
-tables.settings(
-    record,
-    paper={
-        "dataset": "modular",
-        "model": "mlp",
-        "model.widths": "one or two hidden layers",
-        "loss": "mean squared error (a, b), softmax cross-entropy (c)",
-        "optimizer.weight_decay": "0 (c)",
-    },
-    code={
-        "model.bias": "False",
-        "optimizer.lr": "divided by the square of alpha",
-        "optimizer.weight_decay": "0",
-    },
-    notes={
-        "optimizer.lr": "at alpha 1: 0.01 (a), 0.001 (b), 0.005 (c), all ours",
-        "epochs (full batch)": "ours; a run ends early at 99 % test accuracy",
-    },
-)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms"
-tables.arms(record)
-
-# %% [markdown]
+#
 # 1. *Reduced.* One seed, three of six α and 1,000 of 10,000 epochs. "Does not generalise" is
 #    said of these epochs.
 # 2. *Scales, learning rates, epochs and width* are not given by the paper. The learning rates
@@ -332,8 +232,7 @@ tables.arms(record)
 #    does so (`grokking_experiments.py`, commit `0cc9e8d`).
 # 4. *Measurements with α.* Loss and collapse in the record are those of $\alpha f(x)$, which
 #    is what is trained; the official log leaves α out. Accuracies do not depend on it.
-
-# %% [markdown]
+#
 # ## Reading the result
 
 # %% tags=["remove-input"]
@@ -410,8 +309,7 @@ corner. Longer runs with cross-entropy and α = 1 are in [Figure 1](fig01_headli
 # they lower the loss at any α. A small α only means that the weights have to grow
 # further first. Squared error has a target for the logits, and no such way.
 # ```
-
-# %% [markdown]
+#
 # ## Run it yourself
 #
 # This page, in about eight minutes on one core: three of six α, 1,000 of 10,000 epochs, one
@@ -420,7 +318,3 @@ corner. Longer runs with cross-entropy and α = 1 are in [Figure 1](fig01_headli
 # ```bash
 # make page PAGE=prieto2025/fig13 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(record)

@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Prieto et al. 2025 · Figure 14]{.kicker} From weights a hundred times too large, MNIST stops generalising until weight decay shrinks them
 
@@ -24,120 +16,49 @@ from grokbook import claims, evidence, metrics, plots, tables
 from grokbook.evidence import Run, told
 
 plots.use_style()
-record = evidence.record(
-    "prieto2025/fig14", scale=scale, retrain=retrain, device=device
-)
-COLLAPSE, TRAIN, TEST, NORM = (
-    "collapse_float32",
-    "train_accuracy",
-    "test_accuracy",
-    "weight_norm",
-)
+page = evidence.Page("prieto2025/fig14", scale, retrain, device)
+record = page.record()
+COLLAPSE, TEST, NORM = "collapse_float32", "test_accuracy", "weight_norm"
 none = Run(record, "no decay", "no decay", plots.COLOUR["softmax"])
 some = Run(record, "decay 0.1", "decay 0.1", plots.COLOUR["weight decay"])
 strong = Run(record, "decay 1", "decay 1", plots.PURPLE)
 runs = (none, some, strong)
-epochs = none.settings.epochs
-half = epochs // 2
-fitted = {run: evidence.fitted(run, accuracy=1.0) for run in runs}
-
-
-def left(run):
-    """The norm of the weights at the end, as a share of that at the start."""
-    return run.last(NORM) / run.at(NORM, 0)
-
-
-def gained(run):
-    """Test accuracy at the end beyond that without decay, in points."""
-    mine, other = evidence.paired(run.last(TEST), none.last(TEST))
-    return 100 * (mine - other)
-
-
-def spread(run, column):
-    """Largest minus smallest value in the second half of training."""
-    return run.largest(column, since=half) - run.smallest(column, since=half)
-
-
+half = none.settings.epochs // 2
+fitted = {run: run.fitted(accuracy=1.0) for run in runs}
 free = {run: run.first(COLLAPSE, at_most=0.9, since=fitted[run]) for run in runs}
-D2, CAPTION = "Appendix D.2", "Figure 14, caption"
-WITHOUT = (
-    "in the absence of weight decay, SC eventually reaches 100%, preventing any further "
-    "generalization"
-)
-WITH = (
-    "When using weight decay, the weight norm is reduced, mitigating SC and eventually "
-    "allowing for further generalization as the SC rate drops from 100%"
-)
-sheet = claims.Sheet("prieto2025/fig14", show="{:.1%}")
-sheet.claim(
-    [some, none],
-    "decay 0.1: test accuracy ends at least 5 points above that without decay",
-    WITH,
-    gained(some),
-    where=CAPTION,
-    at_least=5,
-    show="{:+.1f} points",
-    main=True,
-)
-sheet.claim(
-    none,
-    "no decay: at least 99 % of the training samples are collapsed at every log of the "
-    "second half (smallest)",
-    WITHOUT,
-    none.smallest(COLLAPSE, since=half),
-    where=CAPTION,
-    at_least=0.99,
-)
-sheet.claim(
-    none,
-    "no decay: test accuracy changes by at most 1 point in the second half",
-    WITHOUT,
-    100 * spread(none, TEST),
-    where=CAPTION,
-    at_most=1,
-    show="{:.2f} points",
-)
-sheet.claim(
-    none,
-    "no decay: at least 95 % are collapsed at every log of the first 1,000 epochs "
-    "(smallest)",
-    "MLPs with weights scaled up by 100 operate at the “edge of numerical stability”",
-    none.smallest(COLLAPSE, until=1000),
-    where=CAPTION,
-    at_least=0.95,
-)
-sheet.claim(
-    some,
-    "decay 0.1: the weight norm ends at no more than a fifth of its start (share)",
-    "the weight norm is reduced",
-    left(some),
-    where=CAPTION,
-    at_most=0.2,
-    show="{:.3f}",
-)
-sheet.claim(
-    some,
-    "decay 0.1: at some log after the fit at most 90 % are collapsed (smallest)",
-    "the SC rate drops from 100%",
-    some.smallest(COLLAPSE, since=fitted[some]),
-    where=CAPTION,
-    at_most=0.9,
-)
-for run in runs:
-    words = f"{run.label}: train accuracy reaches 100 % (epoch)"
-    sheet.extra(run, words, fitted[run], show="{:,.0f}")
-    sheet.extra(run, f"{run.label}: test accuracy at the fit", run.at(TEST, fitted[run]))
-    sheet.extra(run, f"{run.label}: test accuracy at the end", run.last(TEST))
-sheet.extra(none, "at the start: samples collapsed", none.at(COLLAPSE, 0))
-sheet.extra(none, "at the start: samples with loss zero", none.at("zero_loss", 0))
-for run in (some, strong):
-    words = f"{run.label}: first epoch after the fit with at most 90 % collapsed"
-    sheet.extra(run, words, free[run], show="{:,.0f}")
+
+
+def alone(run, epochs):
+    """What weight decay alone leaves of a weight after so many epochs, as a share."""
     given = run.settings.optimizer.options
-    decayed = (1 - given["lr"] * given["weight_decay"]) ** free[run]
-    norm = run.at(NORM, free[run]) / run.at(NORM, 0)
-    words = f"{run.label}: weight norm at that epoch over what decay alone leaves"
-    sheet.extra(run, words, norm / decayed, show="{:.3f}")
+    return (1 - given["lr"] * given["weight_decay"]) ** epochs
+
+
+def left(run, epoch):
+    """The norm of the weights, as a share of that at the start."""
+    return run.at(NORM, epoch) / run.at(NORM, 0)
+
+
+moved = none.largest(TEST, since=half) - none.smallest(TEST, since=half)
+decays = {run.label: run for run in (some, strong)}
+found = {
+    "generalises": ([some, none], 100 * evidence.difference(some.last(TEST), none.last(TEST))),
+    "all-collapsed": (none, none.smallest(COLLAPSE, since=half)),
+    "no-further": (none, 100 * moved),
+    "edge": (none, none.smallest(COLLAPSE, until=1000)),
+    "reduced": (some, left(some, 2 * half)),
+    "drops": (some, some.smallest(COLLAPSE, since=fitted[some])),
+    "fit": {run.label: (run, fitted[run]) for run in runs},
+    "at-fit": {run.label: (run, run.at(TEST, fitted[run])) for run in runs},
+    "at-end": {run.label: (run, run.last(TEST)) for run in runs},
+    "start": (none, none.at(COLLAPSE, 0)),
+    "start-zero": (none, none.at("zero_loss", 0)),
+    "free": {name: (run, free[run]) for name, run in decays.items()},
+    "norm-free": {
+        name: (run, left(run, free[run]) / alone(run, free[run])) for name, run in decays.items()
+    },
+}
+sheet = claims.read(page.name, found)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -170,11 +91,11 @@ plots.show(figure)
 tables.prose(f"""
 * **Without decay** (a) the training set is fitted by epoch
   {told(fitted[none])}. After that nothing moves: test accuracy stays at
-  {told(none.last(TEST), "{:.1%}")}, and every sample counts as collapsed.
+  {sheet.told("at-end no decay")}, and every sample counts as collapsed.
 * **With decay 0.1** (b) it is fitted as early, at {told(fitted[some])}, with
-  {told(some.at(TEST, fitted[some]), "{:.1%}")} on the test set. The first tenth of the
+  {sheet.told("at-fit decay 0.1")} on the test set. The first tenth of the
   samples is free again at epoch {told(free[some])}, and test accuracy ends at
-  {told(some.last(TEST), "{:.1%}")}.
+  {sheet.told("at-end decay 0.1")}.
 * **Ten times the decay** (c) gets there ten times sooner, at epoch {told(free[strong])}.
 * {{term}}`Collapse <softmax collapse>` comes back in waves. Free samples have a gradient
   again, which enlarges their {{term}}`logits <logit>` until they collapse once more.
@@ -231,9 +152,7 @@ figure, (size, gap, early) = plots.panels(3, height=3.3)
 for run in runs:
     share = run.series(NORM) / run.series(NORM).iloc[0]
     size.plot(share.index, share.median(axis=1), color=run.color, label=run.label)
-    given = run.settings.optimizer.options
-    alone = (1 - given["lr"] * given["weight_decay"]) ** share.index.to_numpy(float)
-    size.plot(share.index, alone, color=run.color, ls=":")
+    size.plot(share.index, alone(run, share.index.to_numpy(float)), color=run.color, ls=":")
     plots.curve(gap, run, "mean_gap")
 gap.axhline(24 * math.log(2), color=plots.BLACK, ls="--", lw=1)
 size.set(yscale="log", xlabel="epoch", ylabel="weight norm / start", ylim=(0.01, 1.5))
@@ -241,7 +160,7 @@ gap.set(yscale="log", xlabel="epoch", ylabel="mean gap of the logits")
 for column, label, color, line in (
     (COLLAPSE, "collapsed", plots.RED, "-"),
     ("zero_loss", "loss exactly zero", plots.BLACK, "-"),
-    (TRAIN, "training accuracy", plots.BLUE, plots.DASHED),
+    ("train_accuracy", "training accuracy", plots.BLUE, plots.DASHED),
 ):
     style = {"color": color, "label": label, "linestyle": line, "percent": True}
     plots.curve(early, none, column, **style)
@@ -260,37 +179,12 @@ plots.show(figure)
 # for this figure: the bounds are ours, fixed before the runs.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(record)
 
 # %% [markdown]
 # ## What was run
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's"
-tables.settings(
-    record,
-    paper={
-        "dataset": "mnist",
-        "dataset.train_samples": "200",
-        "model": "mlp",
-        "loss": "softmax cross-entropy",
-        "loss.dtype": "float32",
-        "initial weights times": "100",
-        "optimizer.weight_decay": "none (a), some (b)",
-    },
-    code={
-        "model.features": "784",
-        "model.widths": "(200, 200)",
-        "initial weights times": "100",
-    },
-)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms"
-tables.arms(record)
-
-# %% [markdown]
+#
 # Where the runs differ from the paper, or had to be guessed. "First public code" is commit
 # `740778c` of the [official repository](https://github.com/LucasPrietoAl/grokking-at-the-edge-of-numerical-stability),
 # `grokking_experiments.py`.
@@ -303,24 +197,24 @@ tables.arms(record)
 # 4. *Test set.* All 10,000 images, as the paper says; the first public code cut it to the
 #    number of training images, and cannot run this figure as committed.
 # 5. *All* parameters are enlarged, biases too.
-
-# %% [markdown]
+#
 # ## Reading the result
+#
+# We agree with the paper on all it says of this figure, at settings that we had to choose.
+# Two things are worth adding.
 
 # %% tags=["remove-input"]
 tables.prose(f"""
-We agree with the paper on all it says of this figure, at settings that we had to choose.
-Two things are worth adding.
-
 **Collapse is not the same as zero loss.** At the start
-{told(none.at(COLLAPSE, 0), "{:.1%}")} of the samples are collapsed and
-{told(none.at("zero_loss", 0), "{:.1%}")} have loss zero. The network learns its training
+{sheet.told("start")} of the samples are collapsed and
+{sheet.told("start-zero")} have loss zero. The network learns its training
 set while its softmax counts as collapsed.
-
-**Decay undoes a start that nobody would choose.** The figure shows that collapse can hold
-training up and that decay ends it. It does not show that collapse is what holds training
-up from weights of ordinary size; [Figure 2](fig02_softmax_collapse.ipynb) asks that.
 """)
+
+# %% [markdown]
+# **Decay undoes a start that nobody would choose.** The figure shows that collapse can hold
+# training up and that decay ends it. It does not show that collapse is what holds training
+# up from weights of ordinary size; [Figure 2](fig02_softmax_collapse.ipynb) asks that.
 
 # %% [markdown]
 # ## Try it
@@ -381,8 +275,7 @@ up from weights of ordinary size; [Figure 2](fig02_softmax_collapse.ipynb) asks 
 #     print(f"label {label}, gap {gap:g}: gradient {z.grad.tolist()[0]}")
 # ```
 # ````
-
-# %% [markdown]
+#
 # ## Run it yourself
 #
 # Fewer epochs (20,000 of 100,000) and one seed, in about three minutes on one core. The
@@ -391,7 +284,3 @@ up from weights of ordinary size; [Figure 2](fig02_softmax_collapse.ipynb) asks 
 # ```bash
 # make page PAGE=prieto2025/fig14 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(record)

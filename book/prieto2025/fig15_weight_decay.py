@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Prieto et al. 2025 · Figure 15]{.kicker} Strong weight decay fails at a high learning rate, and the orthogonal gradient leads at a lower one
 
@@ -24,9 +16,8 @@ from grokbook import claims, evidence, optimizers, plots, tables
 from grokbook.evidence import Run, told
 
 plots.use_style()
-page = {"scale": scale, "retrain": retrain, "device": device}
-grid = evidence.record("prieto2025/fig15", **page)
-slow = evidence.record("prieto2025/fig15slow", **page)
+page = evidence.Page("prieto2025/fig15", scale, retrain, device)
+grid, slow = page.record(), page.record("fig15slow")
 TEST, TRAIN = "test_accuracy", "train_accuracy"
 STRENGTHS = ("0.5", "1", "2", "4", "6", "8")
 SHADES = plots.shades(STRENGTHS)
@@ -40,18 +31,19 @@ for rate, record in (("0.05", grid), ("0.01", grid), ("0.001", slow)):
 
 def epoch(run, share=0.95):
     """First epoch with this share of the test set."""
-    return run.first(TEST, at_least=share)
+    return run.generalised(accuracy=share)
 
 
 def quickest(runs):
     """The arm with the smallest median epoch of 95 %, then of 99 % test accuracy."""
     there = [run for run in runs if run.seeds]
-    return min(there, key=lambda r: [claims.median(epoch(r, s)) for s in (0.95, 0.99)])
+    times = {run: [claims.median(epoch(run, s)) for s in (0.95, 0.99)] for run in there}
+    return min(there, key=times.get, default=runs[-1])
 
 
 def delay(run):
     """Epochs from 99 % of the training set to 99 % of the test set."""
-    return evidence.delay(run, accuracy=0.99)
+    return run.delay(accuracy=0.99)
 
 
 def named(run):
@@ -60,79 +52,26 @@ def named(run):
     return f"{what} at rate {rate}"
 
 
-best = {
-    rate: quickest(run for (r, _), run in decays.items() if r == rate)
-    for rate in perp
-    if any(run.seeds for (r, _), run in decays.items() if r == rate)
-}
-top, top_perp = quickest(best.values()), quickest(perp.values())
-middle = best.get("0.01", decays["0.01", "8"])
-ahead = evidence.lead(epoch(perp["0.01"]), epoch(middle))
-tuned = evidence.lead(epoch(top_perp), epoch(top))
-E, CAPTION = "Appendix E", "Figure 15, caption"
-sheet = claims.Sheet("prieto2025/fig15")
-sheet.claim(
-    [perp["0.01"], middle],
-    f"(b) rate 0.01, the one of three that ⊥AdamW can use (the paper gives none): ⊥AdamW "
-    f"has 95 % of the test set before {middle.label}, the best there (epochs ahead)",
-    "leads to grokking faster than the best model with WD",
-    ahead,
-    where=CAPTION,
-    above=0,
-    show="{:+,.0f}",
-    main=True,
-)
+best = {rate: quickest([decays[rate, one] for one in STRENGTHS]) for rate in perp}
+top, top_perp = quickest([*best.values()]), quickest([*perp.values()])
+middle, ours = best["0.01"], perp["0.01"]
 two, four, eight = (decays["0.05", strength] for strength in ("2", "4", "8"))
-sheet.claim(
-    [four, two],
-    "(a) rate 0.05: decay 4 has 95 % of the test set before decay 2 (epochs ahead)",
-    "increasing the weight decay multiplier leads to a smaller delay in generalization",
-    evidence.lead(epoch(four), epoch(two)),
-    where=E,
-    above=0,
-    show="{:+,.0f}",
-)
-sheet.claim(
-    eight,
-    "(a) rate 0.05: with decay 8 test accuracy ends below 50 %",
-    "a weight decay multiplier of 8, prevents the model from fully generalizing",
-    eight.last(TEST),
-    where=E,
-    below=0.5,
-    show="{:.1%}",
-)
-sheet.claim(
-    middle,
-    f"(b) rate 0.01: the best decay there ({middle.label.split()[1]}) takes more than 30 "
-    "epochs from 99 % training to 99 % test accuracy",
-    "the models with weight decay overfit immediately before grokking",
-    delay(middle),
-    where=E,
-    above=30,
-    below=math.inf,
-)
-sheet.claim(
-    perp["0.01"],
-    "(b) rate 0.01: ⊥AdamW takes at most 30 epochs from 99 % training to 99 % test accuracy",
-    "reaches 100% train and test accuracies almost at the same time",
-    delay(perp["0.01"]),
-    where=E,
-    at_most=30,
-)
-for rate in ("0.01", "0.001"):
-    run = decays[rate, "8"]
-    words = f"(a) rate {rate}: test accuracy with decay 8 at the end"
-    sheet.extra(run, words, run.last(TEST), show="{:.1%}")
-words = "(a) rate 0.05: training accuracy with decay 8 at the end"
-sheet.extra(eight, words, eight.last(TRAIN), show="{:.1%}")
-words = f"(b) each at its best rate: epochs by which {named(top_perp)} is before {named(top)}"
-sheet.extra([top_perp, top], words, tuned, show="{:+,.0f}")
-words = f"(b) {named(top)}: epochs from 99 % training to 99 % test accuracy"
-sheet.extra(top, words, delay(top))
-for rate in ("0.05", "0.001"):
-    for column, name in ((TRAIN, "training"), (TEST, "test")):
-        words = f"(b) rate {rate}: largest {name} accuracy of ⊥AdamW"
-        sheet.extra(perp[rate], words, perp[rate].largest(column), show="{:.1%}")
+others = {rate: perp[rate] for rate in ("0.05", "0.001")}
+found = {
+    "best": ([ours, middle], evidence.lead(epoch(ours), epoch(middle))),
+    "smaller-delay": ([four, two], evidence.lead(epoch(four), epoch(two))),
+    "prevents": (eight, eight.last(TEST)),
+    "overfit": (middle, delay(middle)),
+    "same-time": (ours, delay(ours)),
+    "decay-8": {r: (decays[r, "8"], decays[r, "8"].last(TEST)) for r in ("0.01", "0.001")},
+    "decay-8-training": (eight, eight.last(TRAIN)),
+    "tuned": ([top_perp, top], evidence.lead(epoch(top_perp), epoch(top))),
+    "delay-tuned": (top, delay(top)),
+    "perp-training": {rate: (run, run.largest(TRAIN)) for rate, run in others.items()},
+    "perp-test": {rate: (run, run.largest(TEST)) for rate, run in others.items()},
+}
+arms = {"decay": named(top), "perp": named(top_perp)}
+sheet = claims.read(page.name, found, strength=middle.label.split()[1], **arms)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -176,26 +115,17 @@ plots.show(figure)
 # ## What to see
 
 # %% tags=["remove-input"]
-half = decays["0.05", "0.5"]
-tables.prose(f"""
-* **At learning rate 0.05** more {{term}}`weight decay` quickens generalisation up to 4:
-  from epoch {told(epoch(half))} with 0.5 to {told(epoch(four))}. With decay 8 test accuracy
-  ends at {told(eight.last(TEST), "{:.1%}")}, and training accuracy at
-  {told(eight.last(TRAIN), "{:.1%}")}. {{term}}`⊥AdamW <orthogonal gradient>` fits there, and
-  ends at {told(perp["0.05"].last(TEST), "{:.1%}")} of the test set.
-""")
-
-# %% tags=["remove-input"]
-tables.prose(f"""
-* **At 0.01** decay 8 works. It has 95 % of the test set at epoch
-  {told(epoch(decays["0.01", "8"]))}, first of all six. ⊥AdamW is earlier still, at epoch
-  {told(epoch(perp["0.01"]))}.
-* **Each at its best rate** (d), ⊥AdamW is ahead of {named(top)} by {told(tuned)} epochs.
-""") if perp["0.01"].seeds else None
-
-# %% tags=["remove-input"]
 slowest, late = decays["0.001", "8"], perp["0.001"]
 tables.prose(f"""
+* **At learning rate 0.05** more {{term}}`weight decay` quickens generalisation up to 4:
+  from epoch {told(epoch(decays["0.05", "0.5"]))} with 0.5 to {told(epoch(four))}. With decay 8 test accuracy
+  ends at {sheet.told("prevents")}, and training accuracy at
+  {sheet.told("decay-8-training")}. {{term}}`⊥AdamW <orthogonal gradient>` fits there, and
+  ends at {told(perp["0.05"].last(TEST), "{:.1%}")} of the test set.
+* **At 0.01** decay 8 works. It has 95 % of the test set at epoch
+  {told(epoch(decays["0.01", "8"]))}, first of all six. ⊥AdamW is earlier still, at epoch
+  {told(epoch(ours))}.
+* **Each at its best rate** (d), ⊥AdamW is ahead of {named(top)} by {sheet.told("tuned", "{:,.0f}")} epochs.
 * **At 0.001** everything is slower. Decay 8 has 95 % at epoch {told(epoch(slowest))} and
   ends at {told(slowest.last(TEST), "{:.1%}")}. ⊥AdamW does not even fit: training accuracy
   ends at {told(late.last(TRAIN), "{:.1%}")}.
@@ -237,11 +167,10 @@ for mine in weights:
     adamw.step()
     assert math.isclose(parameter.item(), mine, rel_tol=1e-9)
 assert math.isclose(weights[-1], 1 / 8)
-rows = [
-    [strength, f"{1 / float(strength):.3g}"]
-    + [f"{1 / (float(rate) * float(strength)):,.4g}" for rate in perp]
-    for strength in STRENGTHS
-]
+rows = []
+for strength in STRENGTHS:
+    memory = [f"{1 / (float(rate) * float(strength)):,.4g}" for rate in perp]
+    rows.append([strength, f"{1 / float(strength):.3g}", *memory])
 head = ["Decay", "Bound 1/λ", *(f"Memory in epochs, rate {rate}" for rate in perp)]
 tables.grid(head, rows)
 
@@ -254,45 +183,12 @@ tables.grid(head, rows)
 # best rate the comparison is beyond the paper. The bounds are ours, fixed before the runs.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(grid, slow)
 
 # %% [markdown]
 # ## What was run
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's"
-tables.settings(
-    grid,
-    paper={
-        "dataset": "modular",
-        "dataset.p": "113",
-        "model": "mlp",
-        "model.widths": "(200, 200)",
-        "loss": "cross-entropy",
-        "optimizer": "adamw",
-        "optimizer.weight_decay": "several, the largest 8",
-        "gradient": "⊥Grad, all weights as one vector, not rescaled",
-    },
-    notes={
-        "dataset.train_fraction": "as in most figures of the paper",
-        "optimizer.lr": "also 0.001; author: below 0.01; a reader: 0.05",
-        "optimizer.betas": "AdamW and ⊥AdamW as in the released code",
-        "optimizer.eps": "AdamW and ⊥AdamW as in the released code",
-        "gradient": "as in the released code",
-        "epochs (full batch)": "ours; 5,000 at 0.001",
-    },
-)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms at 0.05 and 0.01"
-tables.arms(grid)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms at 0.001"
-tables.arms(slow)
-
-# %% [markdown]
+#
 # No program of this figure was released. "Released code" is commit `0cc9e8d` of the
 # [official repository](https://github.com/LucasPrietoAl/grokking-at-the-edge-of-numerical-stability).
 #
@@ -308,11 +204,9 @@ tables.arms(slow)
 # 5. *Choice of the best.* The best decay is chosen from six by the runs it is then judged
 #    by, which favours decay slightly. The rate 0.01 is the one of three that ⊥AdamW can use,
 #    which favours ⊥AdamW.
-
-# %% [markdown]
+#
 # ## Reading the result
-
-# %% [markdown]
+#
 # **Why decay 8 fails at 0.05 alone.** The bound $1/\lambda$ is the same at every rate, so it
 # is not what fails. At 0.05 the weights are made of the last two or three steps, and the
 # failing runs lose training accuracy too. Panel (a) below is in line with a limit on the
@@ -324,28 +218,26 @@ tables.arms(slow)
 # training that stops early.
 
 # %% tags=["remove-input"]
-arrived = {
-    run: f"{(epoch(run) < math.inf).sum()} of {len(run.seeds)} seeds"
-    for run in (best["0.05"], perp["0.05"])
-}
+both, ahead = (best["0.05"], perp["0.05"]), found["best"][1]
+arrived = [f"{(epoch(run) < math.inf).sum()} of {len(run.seeds)} seeds" for run in both]
 tables.prose(f"""
 **Who leads depends on the learning rate.** At 0.01 ⊥AdamW has 95 % of the test set before
 the best decay, by {told(ahead)} epochs, in {(ahead > 0).sum()} of {len(ahead)} seeds. At
-0.05 it is the other way round: {arrived[best["0.05"]]} get there with
-{best["0.05"].label}, and {arrived[perp["0.05"]]} with ⊥AdamW. With each at its best rate
-the lead is {told(tuned)} epochs, less than its spread over seeds. The best decay then has
-hardly a delay either: {told(delay(top))} epochs, against {told(delay(top_perp))}.
-
-**The paper's two panels need two learning rates.** Decay 8 fails at 0.05, and ⊥AdamW leads
-at 0.01, where decay 8 is the best of all decays. The paper shows both in one setting; none
-of ours has both.
-
-**⊥AdamW has a learning rate to tune.** The paper says that ⊥Grad "does not require any
-hyper-parameter tuning". It has no strength to choose, but it generalises at one of three
-learning rates, where decays 1 to 4 generalise at all three.
-""") if perp["0.01"].seeds else None
+0.05 it is the other way round: {arrived[0]} get there with {both[0].label}, and
+{arrived[1]} with ⊥AdamW. With each at its best rate
+the lead is {sheet.told("tuned", "{:,.0f}")} epochs, less than its spread over seeds. The best decay then has
+hardly a delay either: {sheet.told("delay-tuned")} epochs, against {told(delay(top_perp))}.
+""")
 
 # %% [markdown]
+# **The paper's two panels need two learning rates.** Decay 8 fails at 0.05, and ⊥AdamW leads
+# at 0.01, where decay 8 is the best of all decays. The paper shows both in one setting; none
+# of ours has both.
+#
+# **⊥AdamW has a learning rate to tune.** The paper says that ⊥Grad "does not require any
+# hyper-parameter tuning". It has no strength to choose, but it generalises at one of three
+# learning rates, where decays 1 to 4 generalise at all three.
+#
 # The table has the median epoch of 95 % test accuracy. After the slash comes the
 # {term}`delay` from 99 % of the training set to 99 % of the test set. Where 95 % never
 # came, the table has the largest test accuracy.
@@ -363,10 +255,7 @@ def cell(run):
     return f"{when:,.0f} / " + (f"{wait:,.0f}" if math.isfinite(wait) else "—")
 
 
-rows = [
-    [f"decay {strength}", *(cell(decays[rate, strength]) for rate in perp)]
-    for strength in STRENGTHS
-]
+rows = [[f"decay {s}", *(cell(decays[rate, s]) for rate in perp)] for s in STRENGTHS]
 rows.append(["⊥AdamW", *(cell(run) for run in perp.values())])
 tables.grid(["AdamW with", *(f"learning rate {rate}" for rate in perp)], rows)
 
@@ -448,14 +337,13 @@ pairs = (
 )
 lines = []
 for pair in pairs:
-    if all(decays[key].seeds for key in pair):
-        medians = [claims.median(epoch(decays[key])) for key in pair]
-        lines.append(
-            f"| {' and '.join(f'{float(r) * float(s):g}' for r, s in pair)} "
-            f"| {' and '.join(f'{r} × {s}' for r, s in pair)} "
-            f"| {' and '.join(f'{when:,.0f}' for when in medians)} "
-            f"| {medians[1] / medians[0]:.1f} |"
-        )
+    medians = [epoch(decays[key]).median() for key in pair]
+    lines.append(
+        f"| {' and '.join(f'{float(r) * float(s):g}' for r, s in pair)} "
+        f"| {' and '.join(f'{r} × {s}' for r, s in pair)} "
+        f"| {' and '.join(f'{when:,.0f}' for when in medians)} "
+        f"| {medians[1] / medians[0]:.1f} |"
+    )
 lines = "\n".join(lines)
 tables.prose(f"""
 ````{{solution}} ex-prieto2025-15-product
@@ -495,8 +383,7 @@ says much, but not all.
 # learning rate 0.01 does from the start, later by the length of the first phase. We have
 # not run it.
 # ````
-
-# %% [markdown]
+#
 # ## Run it yourself
 #
 # One seed at learning rate 0.05, and decay 8 with ⊥AdamW at 0.001 for 2,000 epochs, in
@@ -505,7 +392,3 @@ says much, but not all.
 # ```bash
 # make page PAGE=prieto2025/fig15 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(grid, slow)

@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Prieto et al. 2025 · Figure 16]{.kicker} On a small table, label smoothing generalises fully and before StableMax; a high temperature does not help
 
@@ -34,109 +26,39 @@ from grokbook import (
 from grokbook.evidence import Run, told
 
 plots.use_style()
-page = {"retrain": retrain, "device": device}
-remedies = evidence.record("prieto2025/fig16", scale=scale, **page)
-page["scale"] = remedies.scale  # at another scale the task is another
-stablemax = evidence.record("prieto2025/fig04left", **page)
-controls = evidence.record("prieto2025/fig01control", **page)
+page = evidence.Page("prieto2025/fig16", scale, retrain, device)
+remedies = page.record()
+same = remedies.scale  # at another scale the task is another
+stablemax, controls = (page.record(name, scale=same) for name in ("fig04left", "fig01control"))
 TRAIN, TEST, COLLAPSE = "train_accuracy", "test_accuracy", "collapse_float32"
 cold = Run(remedies, "temperature 1", "softmax", plots.COLOUR["softmax"])
 hot = Run(remedies, "temperature 1e5", "T = 100,000", plots.COLOUR["temperature"])
-smooth = Run(
-    remedies, "label smoothing 0.2", "smoothing", plots.COLOUR["label smoothing"]
-)
+smooth = Run(remedies, "label smoothing 0.2", "smoothing", plots.COLOUR["label smoothing"])
 stable = Run(stablemax, "addition", "StableMax", plots.COLOUR["StableMax"])
 BLACK = plots.COLOUR["collapse-free"]
 control = Run(controls, "exact CE", "collapse-free", BLACK)
 faster = Run(controls, "exact CE, β2 0.99", "collapse-free, β2 0.99", BLACK)
 until, classes = cold.settings.epochs, cold.settings.model.options["classes"]
 collapsed = {run: run.first(COLLAPSE, above=0.5) for run in (cold, hot)}
-SECTION, CAPTION = "Appendix F", "Figure 16, caption"
-NO_FULL = (
-    "label smoothing does prevent SC but at the cost of keeping the model from fully "
-    "generalizing"
-)
-sheet = claims.Sheet("prieto2025/fig16", show="{:.1%}")
-sheet.claim(
-    smooth,
-    "label smoothing: test accuracy at the end is below 99 %",
-    NO_FULL,
-    smooth.last(TEST),
-    where=CAPTION,
-    below=0.99,
-    main=True,
-)
-sheet.claim(
-    smooth,
-    "label smoothing: test accuracy at the end is above 5 %",
-    "lead to some generalization",
-    smooth.last(TEST),
-    where=SECTION,
-    above=0.05,
-)
-sheet.claim(
-    smooth,
-    "label smoothing: at most 1 % of the training samples collapsed at any log",
-    "label smoothing does prevent SC",
-    smooth.largest(COLLAPSE),
-    where=CAPTION,
-    at_most=0.01,
-)
-sheet.claim(
-    [cold, hot],
-    "T = 100,000: half of the samples are collapsed later than with T = 1 (epochs later, "
-    "at least)",
-    "temperature scaling with T = 1e5 only gradually delays SC",
-    evidence.lead(collapsed[cold], collapsed[hot], until=until),
-    where=CAPTION,
-    above=0,
-    show="{:+,.0f}",
-)
-sheet.claim(
-    hot,
-    "T = 100,000: half of the samples are collapsed at some log (epoch)",
-    "scaling the temperature of the Softmax is not enough to prevent SC",
-    collapsed[hot],
-    where=SECTION,
-    at_most=until,
-    show="{:,.0f}",
-)
-sheet.claim(
-    hot,
-    "T = 100,000: test accuracy is at most 5 % at every log (largest)",
-    "leads to grokking while temperature scaling with T = 1e5 only gradually delays SC",
-    hot.largest(TEST),
-    where=CAPTION,
-    at_most=0.05,
-)
-sheet.claim(
-    stable,
-    "StableMax: test accuracy reaches 95 % (largest)",
-    "StableMax leads to grokking in commonly studied settings",
-    stable.largest(TEST),
-    where="Section 3.3",
-    at_least=0.95,
-)
-for run in (smooth, stable):
-    words = f"{run.label}: test accuracy reaches 95 % (epoch)"
-    sheet.extra(run, words, run.first(TEST, at_least=0.95), show="{:,.0f}")
-for run in (cold, control, faster):
-    words = f"{run.label}: test accuracy at the last epoch of the remedies"
-    sheet.extra(run, words, run.at(TEST, until))
-words = "softmax: half of the samples are collapsed (epoch)"
-sheet.extra(cold, words, collapsed[cold], show="{:,.0f}")
-words = "softmax: smallest train accuracy after that"
 least = cold.smallest(TRAIN, since=collapsed[cold], otherwise=math.inf)
-sheet.extra(cold, words, least)
-words = "T = 100,000: samples collapsed at the end"
-sheet.extra(hot, words, hot.last(COLLAPSE))
 unfitted = (1 - hot.last(TRAIN)) * math.log(classes)
-words = (
-    "T = 100,000: training loss over that of equal logits on all samples it gets wrong"
-)
-sheet.extra(hot, words, hot.last("train_loss") / unfitted, show="{:.3f}")
-words = "StableMax: samples whose own loss is exactly zero (largest share)"
-sheet.extra(stable, words, stable.largest("zero_loss"))
+found = {
+    "not-fully": (smooth, smooth.last(TEST)),
+    "some": (smooth, smooth.last(TEST)),
+    "prevents": (smooth, smooth.largest(COLLAPSE)),
+    "delays": ([cold, hot], evidence.lead(collapsed[cold], collapsed[hot], until=until)),
+    "not-enough": (hot, collapsed[hot]),
+    "hot-test": (hot, hot.largest(TEST)),
+    "stablemax": (stable, stable.largest(TEST)),
+    "epoch": {run.label: (run, run.generalised(accuracy=0.95)) for run in (smooth, stable)},
+    "at-end": {run.label: (run, run.at(TEST, until)) for run in (cold, control, faster)},
+    "collapse": (cold, collapsed[cold]),
+    "least": (cold, least),
+    "hot-collapsed": (hot, hot.last(COLLAPSE)),
+    "equal-logits": (hot, hot.last("train_loss") / unfitted),
+    "zero": (stable, stable.largest("zero_loss")),
+}
+sheet = claims.read(page.name, found)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -170,22 +92,19 @@ plots.show(figure)
 # ## What to see
 
 # %% tags=["remove-input"]
-first, second = (run.first(TEST, at_least=0.95) for run in (smooth, stable))
-beyond = ""
-if faster.seeds:
-    beyond = f", with $\\beta_2 = 0.99$ at {told(faster.at(TEST, until), '{:.1%}')}"
 tables.prose(f"""
-* **{{term}}`Label smoothing`** reaches 95 % on the test set at epoch {told(first)} and ends at
-  {told(smooth.last(TEST), "{:.1%}")}. {{term}}`StableMax` takes until epoch
-  {told(second)}. The paper has smoothing end between StableMax and plain softmax.
+* **{{term}}`Label smoothing`** reaches 95 % on the test set at epoch {sheet.told("epoch smoothing")} and ends at
+  {sheet.told("some")}. {{term}}`StableMax` takes until epoch
+  {sheet.told("epoch StableMax")}. The paper has smoothing end between StableMax and plain softmax.
 * **A temperature of 100,000** delays collapse beyond these {until:,} epochs, where
-  {told(hot.last(COLLAPSE), "{:.1%}")} of the samples are collapsed. Its training accuracy
+  {sheet.told("hot-collapsed")} of the samples are collapsed. Its training accuracy
   is stuck at {told(hot.last(TRAIN), "{:.1%}")}.
 * **Plain {{term}}`softmax`** has half of its samples
   {{term}}`collapsed <softmax collapse>` at epoch {told(collapsed[cold])}, and then breaks
-  down: training accuracy falls to {told(least, "{:.1%}")}.
+  down: training accuracy falls to {sheet.told("least")}.
 * **The {{term}}`collapse-free cross-entropy`** keeps its training set and is at
-  {told(control.at(TEST, until), "{:.1%}")} on the test set{beyond}. A guess has
+  {sheet.told("at-end collapse-free")} on the test set, with $\\beta_2 = 0.99$ at
+  {sheet.told("at-end collapse-free, β2 0.99")}. A guess has
   {100 / classes:.1f} %.
 """)
 
@@ -296,34 +215,12 @@ plots.show(figure)
 # runs.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(remedies, stablemax, controls)
 
 # %% [markdown]
 # ## What was run
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's"
-tables.settings(
-    remedies,
-    paper={
-        "dataset": "modular",
-        "dataset.p": "113",
-        "dataset.operation": "add",
-        "model": "mlp",
-        "model.widths": "(200, 200)",
-        "loss": "softmax cross-entropy",
-        "logits times": "1e-5",
-        "optimizer.weight_decay": "0",
-    },
-    code={"loss.smoothing": "0.2 (first public code)"},
-)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms"
-tables.arms(remedies)
-
-# %% [markdown]
+#
 # Where the runs differ from the paper, or had to be guessed. "First public code" is commit
 # `740778c` of the [official repository](https://github.com/LucasPrietoAl/grokking-at-the-edge-of-numerical-stability/tree/740778c).
 #
@@ -339,24 +236,19 @@ tables.arms(remedies)
 #    says nothing about StableMax, whose sum is another; see the exercise.
 # 6. *The control* is ours, with weights, moments and loss in float64 and an eps of 1e-150.
 #    Its arms and seeds are listed with [Figure 1](fig01_headline.ipynb).
-
-# %% [markdown]
+#
 # ## Reading the result
 
 # %% tags=["remove-input"]
-ratio = hot.last("train_loss") / unfitted
 tables.prose(f"""
 **Label smoothing.** That it prevents collapse is built in: the gap has no reason to pass
-{
-    best:.1f}. What we do not find is a plateau below 100 %. Our table is smaller and our share
+{best:.1f}. What we do not find is a plateau below 100 %. Our table is smaller and our share
 of it larger than the paper's, so this is a different case and no refutation.
 
 **Temperature.** Under Adam it *is* a smaller start and a smaller learning rate, as the cell
 above shows. Nothing bounds the gap, which still grows at the end, so whether collapse is seen
 is a matter of epochs. The fit stops short for another reason. The training loss is
-{
-    told(ratio, "{:.3f}")
-} times that of equal logits on the samples it gets wrong. Equal logits
+{sheet.told("equal-logits")} times that of equal logits on the samples it gets wrong. Equal logits
 are what a network without biases gives where all its ReLUs are off, and there it has no
 gradient.
 
@@ -367,9 +259,7 @@ gradient. The others still have one, and push all logits down, as in a run of
 
 **Is it collapse that the remedies differ in?** The paper holds that "any intervention that
 prevents SC should lead to grokking or generalization". The control prevents it and changes
-nothing else. Up to epoch {until:,} it has {
-    told(control.at(TEST, until), "{:.1%}")
-} of the test
+nothing else. Up to epoch {until:,} it has {sheet.told("at-end collapse-free")} of the test
 set, at a pace [set by the $\\beta_2$ of AdamW](fig01_headline.ipynb), 0.999 here; that page
 has it with 0.99, where it rises slowly. Smoothing prevents collapse *and* changes the target,
 so its success cannot be put down to the first alone.
@@ -435,8 +325,7 @@ so its success cannot be put down to the first alone.
 #     print(f"lead {lead:g}: softmax {plain:.1e}, StableMax {stable:.1e}")
 # ```
 # ````
-
-# %% [markdown]
+#
 # ## Run it yourself
 #
 # The page is at this scale already. The runs of the figure take about 12 minutes on one
@@ -445,7 +334,3 @@ so its success cannot be put down to the first alone.
 # ```bash
 # make page PAGE=prieto2025/fig16 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(remedies, stablemax, controls)
