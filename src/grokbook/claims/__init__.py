@@ -4,22 +4,9 @@ registered  what is tested, from book/<paper>/claims.yaml
 sheet       `read`: those rows with the values that a page found
 claim       `Claim`, and the functions that judge one
 verdict     what is said of it, and how that is drawn
-display     the box at the head of a page and its table, with what the page read
+display     the box at the head of a page, and what closes it
 """
 
-from grokbook.claims.claim import Claim, Values, main, median, summary
-from grokbook.claims.display import MIME, Box, ClaimsTable
+from grokbook.claims.claim import Claim, main, median, summary
+from grokbook.claims.display import MIME
 from grokbook.claims.sheet import Sheet, read
-
-__all__ = [
-    "MIME",
-    "Box",
-    "Claim",
-    "ClaimsTable",
-    "Sheet",
-    "Values",
-    "main",
-    "median",
-    "read",
-    "summary",
-]

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from pandas import Series
 
-from grokbook.claims import registered
+from grokbook.claims import display, registered
 from grokbook.claims.claim import (
     BySeed,
     Claim,
@@ -16,12 +16,12 @@ from grokbook.claims.claim import (
     median,
     summary,
 )
-from grokbook.claims.display import Box, ClaimsTable, Closing
 from grokbook.claims.registered import Row
 from grokbook.claims.verdict import ENOUGH
 from grokbook.errors import PageError
 from grokbook.evidence import Run, told
 from grokbook.records import Record
+from grokbook.tables import Html
 
 Runs: TypeAlias = Run | Sequence[Run]
 Exact: TypeAlias = tuple[str, int, int]  # in words; how many points agree, of how many
@@ -97,21 +97,17 @@ class Sheet(list[Claim]):
         row, value = self.values[name]
         return told(Series(value, dtype=float), show or row.show)
 
-    def box(self) -> Box:
+    def box(self) -> Html:
         """The verdict box at the head of the page."""
-        return Box(self._told(), self.runs)
+        return display.box(self._told(), self.runs)
 
-    def table(self) -> ClaimsTable:
-        """The table of claims: the paper's, and folded what is beyond it."""
-        return ClaimsTable(self._told(), self.page)
-
-    def closing(self, *records: Record) -> Closing:
+    def closing(self, *records: Record) -> Html:
         """What ends a page: its claims, and folded what was run and what it read.
 
         Records without members are left out, and each is shown once.
         """
         there = {(record.name, record.scale): record for record in records if record}
-        return Closing(self._told(), self.page, list(there.values()))
+        return display.closing(self._told(), self.page, list(there.values()))
 
     def _value(self, row: Row, run: Runs, value: BySeed) -> None:
         """One value per seed: within bounds, or without any a measurement of ours.
@@ -187,7 +183,7 @@ class Sheet(list[Claim]):
     ) -> None:
         said = (row.tested, row.says, row.where, ours, n, interval, held, scale)
         kind = (row.main, extra or row.extra, exact)
-        self.append(Claim(*said, *kind, why=why, row=row))
+        self.append(Claim(*said, *kind, why=why, row=row if row.id else None))
 
     def _told(self) -> list[Claim]:
         """The claims; where one record is a smoke test, none of them is judged."""
@@ -201,6 +197,9 @@ class Sheet(list[Claim]):
         return runs
 
     # How pages that are not converted yet write their claims, one call each.
+
+    def table(self) -> Html:
+        return display.table(self._told(), self.page)
 
     def claim(self, run: Runs, statement: str, quote: str, value: BySeed, **rest: Any):
         row = self._row(statement, quote, **rest)

@@ -8,13 +8,17 @@ from typing import Any
 
 
 class Html:
-    """A piece of HTML that a notebook shows; its text form is the same in words."""
+    """A piece of HTML that a notebook shows; its text form is the same in words.
+
+    What other forms it has go into ``beside``, by MIME type.
+    """
 
     def __init__(self, html: str, text: str):
         self.html, self.text = html, text
+        self.beside: dict[str, Any] = {}
 
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        return {"text/plain": self.text, "text/html": self.html}
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        return {"text/plain": self.text, "text/html": self.html} | self.beside
 
 
 Cell = str | Html  # words, which are escaped, or HTML, which is not
@@ -71,9 +75,11 @@ def fold(title: str, html: str) -> str:
 
 def joined(*parts: Html) -> Html:
     """Pieces one below the other."""
-    return Html(
-        "\n".join(part.html for part in parts), "\n".join(part.text for part in parts)
-    )
+    html, text = ("\n".join(getattr(p, k) for p in parts) for k in ("html", "text"))
+    found = Html(html, text)
+    for part in parts:
+        found.beside |= part.beside
+    return found
 
 
 def number(value: float) -> str:
