@@ -265,3 +265,13 @@ def test_a_page_without_records_says_what_it_cites():
     shown = tables.provenance(references=[one])
     assert "<table" not in shown.html
     assert shown.text.startswith("The paper's own points, singh2026/gelu (SHA-256 abab")
+
+
+def test_settings_stand_in_the_order_of_the_arms(tmp_path):
+    """Also where a later arm has one more, which comes last."""
+    plan = experiment(arm("a"), arm("b", alpha=2.0), seeds=(0,))
+    members = {"a|0": about(), "b|0": about()}
+    both = Record(tmp_path / "x.parquet", plan, None, {"members": members})
+    names = [row[0] for row in cells(tables.settings(both))]
+    assert names[1:-2] == [*tables.flat(arm()), "logits times"]
+    assert names[-2:] == ["seeds", "scale"]

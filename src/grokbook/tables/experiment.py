@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pandas import DataFrame, Series
+from pandas import DataFrame
 
 from grokbook import project
 from grokbook.experiment import Arm, Spec
@@ -140,8 +140,10 @@ def _short(record: Record) -> str:
 
 def _by_arm(record: Record) -> DataFrame:
     """Settings down, the arms that have a seed across; a dash where one has none."""
-    every = {arm.name: Series(flat(arm)) for arm in record.experiment.arms}
-    return DataFrame({n: s for n, s in every.items() if record.seeds(n)}).fillna("—")
+    trained = [arm for arm in record.experiment.arms if record.seeds(arm.name)]
+    told = {arm.name: flat(arm) for arm in trained}
+    names = dict.fromkeys(name for one in told.values() for name in one)
+    return DataFrame(told, index=list(names)).fillna("—")
 
 
 def _seeds(record: Record) -> str:
