@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Prieto et al. 2025 · Figure 17]{.kicker} StableMax starts more slowly than softmax on text and more safely on images, which says little about their ends
 
@@ -18,28 +10,18 @@ device = "auto"
 #| fold: "Code: the runs and the claims"
 import math
 
-from pandas import DataFrame
-
 from grokbook import claims, evidence, papers, plots, schedules, tables
 from grokbook.engine.build import operations
 from grokbook.evidence import Run, told
 
 plots.use_style()
-page = {"scale": scale, "retrain": retrain, "device": device}
-language = evidence.record("prieto2025/tab01language", **page)
-vision = evidence.record("prieto2025/tab01vision", **page)
-reference = evidence.reference("prieto2025/tab01")
-printed = 100 * reference.set_index(["dataset", "series"]).value
-TEXT, IMAGES, GUESS = "WikiText-103", "CIFAR-10", math.log(10)
-softmax, stable, orthogonal, attention = text = [
-    Run(language, name, name, plots.COLOUR[color])
-    for name, color in (
-        ("Softmax CE", "softmax"),
-        ("StableMax CE", "StableMax"),
-        ("⊥Grad", "⊥Grad"),
-        ("StableMax attention", "StableMax"),
-    )
-]
+page = evidence.Page("prieto2025/fig17", scale, retrain, device)
+language, vision = page.record("tab01language"), page.record("tab01vision")
+printed = evidence.reference("prieto2025/tab01").set_index(["dataset", "series"]).value
+COLOURS = {"Softmax CE": "softmax", "StableMax CE": "StableMax", "⊥Grad": "⊥Grad"}
+COLOURS["StableMax attention"], GUESS = "StableMax", math.log(10)
+text = [Run(language, name, name, plots.COLOUR[color]) for name, color in COLOURS.items()]
+softmax, stable, orthogonal, attention = text
 images = [Run(vision, run.arm, run.label, run.color) for run in text[:3]]
 
 
@@ -50,68 +32,33 @@ def points(run):
 
 def together(runs):
     """Ends of several runs, for the seeds that all of them have."""
-    return DataFrame({run.arm: points(run) for run in runs}).dropna()
+    return evidence.joined({run.arm: points(run) for run in runs})
 
 
 def below(run, *others):
     """Points by which a run ends below the lowest of some others."""
-    return (together(others).min(axis=1) - points(run)).dropna()
+    return evidence.difference(together(others).min(axis=1), points(run))
 
 
-sheet = claims.Sheet("prieto2025/fig17", show="{:+.1f} points")
-CAPTION = "Figure 17, caption; ends in Table 1: "
+def behind(part):
+    """Points by which StableMax CE is below softmax CE after a part of the steps."""
+    then = [run.at("test_top5", part * run.settings.epochs) for run in (softmax, stable)]
+    return 100 * evidence.difference(*then)
 
 
-def ends(dataset, *runs):
-    told = (f"{run.arm} {printed[dataset, run.arm]:.2f} %" for run in runs)
-    return CAPTION + ", ".join(told)
-
-
-others = [run for run in text if run is not stable]
-sheet.claim(
-    text,
-    "text: StableMax CE ends below all others",
-    "Comparing Stablemax and ⊥Grad to AdamW with SCE on text data",
-    below(stable, *others),
-    where=ends(TEXT, stable, attention),
-    above=0,
-    main=True,
-)
-sheet.claim(
-    [orthogonal, softmax],
-    "text: ⊥Grad ends below softmax CE",
-    "Comparing Stablemax and ⊥Grad to AdamW with SCE on text data",
-    below(orthogonal, softmax),
-    where=ends(TEXT, softmax, orthogonal),
-    above=0,
-)
-sheet.claim(
-    [attention, orthogonal],
-    "text: StableMax attention ends below ⊥Grad",
-    "replacing the Softmax in the attention mechanism with StableMax",
-    below(attention, orthogonal),
-    where=ends(TEXT, orthogonal, attention),
-    above=0,
-)
-sheet.claim(
-    images,
-    "images: the three methods end within 0.5 points",
-    "replacing the Softmax with StableMax in the loss function, as well as replacing SGD",
-    together(images).max(axis=1) - together(images).min(axis=1),
-    where="Appendix G; " + ends(IMAGES, *images).removeprefix(CAPTION),
-    at_most=0.5,
-)
-highest = {run: run.largest("test_loss", since=1) for run in images}
-for run in images:
-    words = f"images: {run.arm}, largest test loss (a guess has {GUESS:.2f})"
-    sheet.extra(run, words, highest[run], show="{:.2f}")
-steps = {TEXT: softmax.settings.epochs, IMAGES: images[0].settings.epochs}
-behind = {}
-for part, at in (("a quarter", 1 / 4), ("half", 1 / 2)):
-    reached = {run: run.at("test_top5", at * steps[TEXT]) for run in (softmax, stable)}
-    behind[part] = 100 * (reached[softmax] - reached[stable]).dropna()
-    words = f"text: StableMax CE below softmax CE after {part} of the steps"
-    sheet.extra([stable, softmax], words, behind[part])
+pair = [stable, softmax]
+highest = {run.arm: (run, run.largest("test_loss", since=1)) for run in images}
+found = {
+    "behind-all": (text, below(stable, softmax, orthogonal, attention)),
+    "behind-softmax": ([orthogonal, softmax], below(orthogonal, softmax)),
+    "attention": ([attention, orthogonal], below(attention, orthogonal)),
+    "images": (images, together(images).max(axis=1) - together(images).min(axis=1)),
+    "highest": highest,
+    "start": {"a quarter": (pair, behind(1 / 4)), "half": (pair, behind(1 / 2))},
+}
+sheet = claims.read(page.name, found)
+places = " ".join(claim.where for claim in sheet)
+assert all(f"{run.arm} {printed['WikiText-103', run.arm]:.2%}".replace("%", " %") in places for run in text)
 sheet.box()
 
 # %% tags=["remove-input"]
@@ -120,9 +67,7 @@ sheet.box()
 def share(name, record):
     """Operations of one run here, as a share of the paper's."""
     here, full = record.experiment.arms[0], papers.get(f"prieto2025/{name}", "paper")
-    return f"{operations(here) / operations(full.arms[0]):.0e}".replace(
-        "e-0", "e-"
-    )
+    return f"{operations(here) / operations(full.arms[0]):.0e}".replace("e-0", "e-")
 
 
 tables.prose(f"""
@@ -146,11 +91,8 @@ tables.prose(f"""
 #| fold: "Code: draw the figure"
 MARKS = {stable.arm: "s", orthogonal.arm: "^", softmax.arm: "o", attention.arm: "o"}
 figure, (tokens, pictures, losses) = plots.panels(3, height=3.4)
-for panel, runs, column in (
-    (tokens, text, "test_top5"),
-    (pictures, images, "test_accuracy"),
-    (losses, images, "test_loss"),
-):
+drawn = (tokens, text, "test_top5"), (pictures, images, "test_accuracy")
+for panel, runs, column in (*drawn, (losses, images, "test_loss")):
     for run in runs:
         values = run.series(column) * (1 if column == "test_loss" else 100)
         ring = run is attention  # lies on softmax
@@ -160,7 +102,7 @@ for panel, runs, column in (
         panel.plot(values.index, values, label=run.label, **style)
     panel.set(xlabel="step", ylim=(0, None))
 losses.axhline(GUESS, color=plots.GREY, ls="--", lw=1)
-losses.text(0.6 * steps[IMAGES], GUESS + 0.08, "a guess", ha="center")
+losses.text(0.6 * images[0].settings.epochs, GUESS + 0.08, "a guess", ha="center")
 losses.set_ylim(0, 4.6)
 tokens.set_ylabel("among the top five (%)")
 pictures.set_ylabel("accuracy (%)")
@@ -177,17 +119,17 @@ plots.show(figure)
 # %% tags=["remove-input"]
 ABOVE = "{:.1f} points"
 tables.prose(f"""
-* **On text** (a) {{term}}`StableMax` in the loss is {told(behind["a quarter"], ABOVE)} below
+* **On text** (a) {{term}}`StableMax` in the loss is {sheet.told("start a quarter", ABOVE)} below
   {{term}}`softmax` after a quarter of the steps. After half it is
-  {told(behind["half"], ABOVE)}, at the end {told(below(stable, softmax), ABOVE)}.
+  {sheet.told("start half", ABOVE)}, at the end {told(below(stable, softmax), ABOVE)}.
 * **StableMax in the attention** is drawn as a ring, because it lies on softmax:
   {told(below(attention, softmax).abs(), "{:.2f} points")} apart at the end.
 * **On images** (b) StableMax leads from the first log on. It ends at
   {told(points(images[1]), "{:.1f}%")}, softmax at {told(points(images[0]), "{:.1f}%")} and
   the {{term}}`orthogonal gradient` at {told(points(images[2]), "{:.1f}%")}.
-* **The loss says why** (c). At its worst it is {told(highest[images[0]], "{:.1f}")} with
-  softmax and {told(highest[images[2]], "{:.1f}")} with ⊥Grad, where a guess has {GUESS:.1f}.
-  With StableMax no log after the start is above {told(highest[images[1]], "{:.1f}")}.
+* **The loss says why** (c). At its worst it is {sheet.told("highest Softmax CE", "{:.1f}")} with
+  softmax and {sheet.told("highest ⊥Grad", "{:.1f}")} with ⊥Grad, where a guess has {GUESS:.1f}.
+  With StableMax no log after the start is above {sheet.told("highest StableMax CE", "{:.1f}")}.
 """)
 
 # %% [markdown]
@@ -216,15 +158,13 @@ def on_images(t, steps):
 
 
 # %% tags=["remove-input"]
-for record, mine, package in (
-    (language, on_text, schedules.cosine),
-    (vision, on_images, schedules.staircase),
-):
+both = (language, on_text, schedules.cosine), (vision, on_images, schedules.staircase)
+for record, mine, package in both:
     last, given = record.experiment.arms[0].epochs, record.experiment.arms[0].schedule
     own = given.options if record is language else {}
     for t in range(last):
         assert math.isclose(mine(t, last, **own), package(t, last, **given.options))
-half = steps[IMAGES] // 2
+half = images[0].settings.epochs // 2
 tables.prose(f"""
 Half way through, softmax on images has a tenth of its learning rate, and a test loss of
 {told(images[0].at("test_loss", half), "{:.1f}")}. Its last steps are taken at a thousandth.
@@ -237,31 +177,21 @@ Half way through, softmax on images has a tenth of its learning rate, and a test
 # table has bands of its own on [its page](tab01_realistic.ipynb); here only the order counts.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(language, vision)
 
 # %% [markdown]
 # ## What was run
 #
 # Nothing more than for [Table 1](tab01_realistic.ipynb), whose page has all settings,
 # reductions and guesses.
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms on text"
-tables.arms(language)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms on images"
-tables.arms(vision)
-
-# %% [markdown]
+#
 # Two deviations beyond those of that page:
 #
 # 1. *Axes.* The caption does not say what the figure shows over what. Drawn here is the test
 #    accuracy over steps, for text that of Table 1.
 # 2. *Panels.* The caption names (a), text, and (c), images; nothing says what (b) is.
-
-# %% [markdown]
+#
 # ## Reading the result
 #
 # **Text.** The lag of StableMax agrees with the paper in sign. In so few steps a network learns
@@ -275,8 +205,7 @@ tables.arms(vision)
 #
 # **No claim about the end.** The paper's point in this figure is what its methods cost where
 # there is no {term}`softmax collapse` to prevent. Beginnings cannot answer that.
-
-# %% [markdown]
+#
 # ## Try it
 #
 # ```{exercise}
@@ -331,8 +260,7 @@ tables.arms(vision)
 # What does not occur cannot be prevented. One pass over a text never gets near zero loss, so
 # StableMax can only change what is learned by its own shape.
 # ```
-
-# %% [markdown]
+#
 # ## Run it yourself
 
 # %% tags=["remove-input"]
@@ -346,7 +274,3 @@ CIFAR-10 and WikiText-2 are fetched, or found in the folder that `GROKBOOK_DATA`
 # ```bash
 # make page PAGE=prieto2025/fig17 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(language, vision, references=evidence.cited())

@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Prieto et al. 2025 · Table 1]{.kicker} In trainings a hundredth as long, StableMax is behind softmax on text, as in the paper, and ahead on images, unlike it
 
@@ -19,16 +11,14 @@ device = "auto"
 import math
 
 import torch
-from pandas import DataFrame
 
 from grokbook import claims, evidence, losses, papers, plots, tables
 from grokbook.engine.build import operations
 from grokbook.evidence import Run, told
 
 plots.use_style()
-page = {"scale": scale, "retrain": retrain, "device": device}
-vision = evidence.record("prieto2025/tab01vision", **page)
-language = evidence.record("prieto2025/tab01language", **page)
+page = evidence.Page("prieto2025/tab01", scale, retrain, device)
+vision, language = page.record("tab01vision"), page.record("tab01language")
 reference = evidence.reference("prieto2025/tab01")
 paper = reference.set_index(["dataset", "series"])[["value", "spread"]] * 100
 TEXT, IMAGES, SOFTMAX = "WikiText-103", "CIFAR-10", "Softmax CE"
@@ -40,22 +30,12 @@ METHODS = {
     "⊥Grad": plots.COLOUR["⊥Grad"],
     "StableMax attention": plots.COLOUR["StableMax"],
 }
-BANDS = {  # points from softmax CE, fixed before the runs
-    (TEXT, "StableMax CE"): (-12, -5),
-    (TEXT, "⊥Grad"): (-2, 0),
-    (TEXT, "StableMax attention"): (-4, -1),
-    (IMAGES, "StableMax CE"): (-0.5, 0.5),
-    (IMAGES, "⊥Grad"): (-0.5, 0.5),
-    ("CIFAR-100", "⊥Grad"): (1, 4),
-    ("ImageNet-1k", "StableMax CE"): (-5, -2),
-    ("ImageNet-1k", "⊥Grad"): (-1, 0.2),
-}
+_, *COMPARED = METHODS
+PAIRS = [*((TEXT, method) for method in COMPARED), *((IMAGES, method) for method in COMPARED[:2])]
 
 
 def trained(dataset, method):
-    return Run(
-        RECORDS[dataset][0], method, f"{SHORT[dataset]}, {method}", METHODS[method]
-    )
+    return Run(RECORDS[dataset][0], method, f"{SHORT[dataset]}, {method}", METHODS[method])
 
 
 def end(dataset, method):
@@ -65,19 +45,12 @@ def end(dataset, method):
 
 def ahead(dataset, method):
     """Points by which a method ends above softmax cross-entropy."""
-    mine, softmax = evidence.paired(end(dataset, method), end(dataset, SOFTMAX))
-    return mine - softmax
+    return evidence.difference(end(dataset, method), end(dataset, SOFTMAX))
 
 
 def printed(dataset, method):
     """The same difference in the paper's table."""
     return paper.value[dataset, method] - paper.value[dataset, SOFTMAX]
-
-
-def cell(dataset, method, sign="%"):
-    """A cell of the paper's table, as it prints it."""
-    value, spread = paper.loc[(dataset, method)]
-    return f"{value:.2f}{sign} ± {spread:g}"
 
 
 def noise(dataset, method):
@@ -88,56 +61,21 @@ def noise(dataset, method):
     return 100 * sum(share * (1 - share) / many for share in shares) ** 0.5
 
 
-sheet = claims.Sheet("prieto2025/tab01", show="{:+.1f} points")
-for (dataset, method), (low, high) in BANDS.items():
-    words = f"{SHORT.get(dataset, dataset)}: {method} minus softmax CE is between "
-    words += f"{low:g} and {high:g} points (paper: {printed(dataset, method):+.2f})"
-    words += "; top-5 accuracy" * (dataset == TEXT)
-    quote = cell(dataset, method)
-    where = f"Table 1, {dataset}, {method}; softmax CE: {cell(dataset, SOFTMAX)}"
-    if dataset in RECORDS:
-        sheet.claim(
-            [trained(dataset, name) for name in (method, SOFTMAX)],
-            words,
-            quote,
-            ahead(dataset, method),
-            where=where,
-            at_least=low,
-            at_most=high,
-            main=(dataset, method) == (TEXT, "StableMax CE"),
-        )
-    else:
-        sheet.not_run(words, quote, where=where)
-for dataset in RECORDS:
-    run = trained(dataset, "⊥Grad")
-    words = "standard error of ⊥Grad minus softmax CE from the test set alone"
-    sheet.extra(
-        run, f"{SHORT[dataset]}: {words}", noise(dataset, "⊥Grad"), show="{:.1f} points"
-    )
-usual = [
-    trained(*one) for one in ((TEXT, SOFTMAX), (IMAGES, SOFTMAX), (IMAGES, "⊥Grad"))
-]
-collapse = {run: run.last("collapse_float32") for run in usual}
-collapse = DataFrame(collapse).dropna().max(axis=1)
-words = (
-    "training samples collapsed in float32 at the end, most of the runs with softmax CE"
-)
-sheet.extra(usual, words, collapse, show="{:.2%}")
-peak = trained(IMAGES, SOFTMAX).largest("test_loss", since=1)
-words = f"images: softmax CE, largest test loss (a guess has {math.log(10):.2f})"
-sheet.extra(trained(IMAGES, SOFTMAX), words, peak, show="{:.2f}")
+usual = [trained(*one) for one in ((TEXT, SOFTMAX), (IMAGES, SOFTMAX), (IMAGES, "⊥Grad"))]
+collapse = evidence.joined({run: run.last("collapse_float32") for run in usual})
+found = {
+    trained(*one).label: ([trained(*one), trained(one[0], SOFTMAX)], ahead(*one)) for one in PAIRS
+} | {
+    "noise": {SHORT[d]: (trained(d, "⊥Grad"), noise(d, "⊥Grad")) for d in RECORDS},
+    "collapse": (usual, collapse.max(axis=1)),
+    "peak": (usual[1], usual[1].largest("test_loss", since=1)),
+}
+sheet = claims.read(page.name, found)
 sheet.box()
 
 # %% tags=["remove-input"]
-COSTS = {
-    dataset: papers.get(f"prieto2025/tab01{name}", "paper")
-    for dataset, name in (
-        (IMAGES, "vision"),
-        ("CIFAR-100", "cifar100"),
-        ("ImageNet-1k", "imagenet"),
-        (TEXT, "language"),
-    )
-}
+NAMES = {IMAGES: "vision", "CIFAR-100": "cifar100", "ImageNet-1k": "imagenet", TEXT: "language"}
+COSTS = {data: papers.get(f"prieto2025/tab01{name}", "paper") for data, name in NAMES.items()}
 
 
 def share(dataset):
@@ -176,15 +114,14 @@ which is ours. At most the signs of differences can be compared.
 #| fold: "Code: draw the figure"
 figure, panels = plots.panels(2, height=3.0)
 for panel, dataset in zip(panels, (TEXT, IMAGES), strict=True):
-    methods = [m for d, m in BANDS if d == dataset]
+    methods = [method for data, method in PAIRS if data == dataset]
     for place, method in enumerate(methods):
-        low, high = BANDS[dataset, method]
+        row, values = sheet.values[trained(dataset, method).label]
         band = [place - 0.36, place + 0.36]
-        panel.fill_betweenx(band, low, high, color="#DDDDDD", lw=0)
-        found = ahead(dataset, method)
+        panel.fill_betweenx(band, row.at_least, row.at_most, color="#DDDDDD", lw=0)
         style = {"fmt": "o", "color": METHODS[method], "ms": 7, "capsize": 3}
-        at = [place + 0.16] * len(found)
-        panel.errorbar(found, at, xerr=noise(dataset, method)[found.index], **style)
+        at = [place + 0.16] * len(values)
+        panel.errorbar(values, at, xerr=noise(dataset, method)[values.index], **style)
     theirs = [printed(dataset, method) for method in methods]
     plots.paper(panel, theirs, [place - 0.16 for place in range(len(methods))])
     panel.axvline(0, color=plots.BLACK, lw=1)
@@ -198,17 +135,14 @@ plots.show(figure)
 # %% tags=["hide-input"]
 #| fold: "Code: the paper's table with our values"
 head, rows = ["Method"], [[method] for method in METHODS]
+known = {key: f"{value:.2f} ± {spread:g}" for key, value, spread in paper.itertuples()}
 for dataset in COSTS:
-    head += (
-        [f"{dataset}, paper", "here"] if dataset in RECORDS else [f"{dataset}, paper"]
-    )
+    head += [f"{dataset}, paper", "here"][: 1 + (dataset in RECORDS)]
     for row in rows:
-        there = (dataset, row[0]) in paper.index
-        row.append(cell(dataset, row[0], "") if there else "–")
+        row.append(known.get((dataset, row[0]), "–"))
         if dataset in RECORDS:
-            row.append(told(end(dataset, row[0]), "{:.2f}") if there else "–")
-title = "Test accuracy in %, on WikiText of the five likeliest tokens; 'here' is "
-title += f"{language.scale} scale"
+            row.append(told(end(dataset, row[0]), "{:.2f}", nothing="–"))
+title = f"""Test accuracy in %, on WikiText of the five likeliest tokens; 'here' is {language.scale} scale"""
 tables.grid(head, rows, caption=title)
 
 # %% [markdown]
@@ -226,8 +160,8 @@ tables.prose(f"""
   paper it is {-printed(TEXT, "StableMax attention"):.1f} behind.
 * **On images** StableMax is {told(ahead(IMAGES, "StableMax CE"), PLUS)}, where the paper
   has a tie. It wins against a baseline that never recovered: in the first passes the test
-  loss of softmax rises to {told(peak, "{:.1f}")}, far above the {math.log(10):.1f} of a guess.
-* **Next to nothing collapses.** At most {told(collapse, "{:.1%}")} of the training samples
+  loss of softmax rises to {sheet.told("peak", "{:.1f}")}, far above the {math.log(10):.1f} of a guess.
+* **Next to nothing collapses.** At most {sheet.told("collapse", "{:.1%}")} of the training samples
   are {{term}}`collapsed <softmax collapse>` at the end of a run with softmax. StableMax has
   next to nothing to prevent.
 """)
@@ -260,16 +194,15 @@ both = attention(scores), scores.softmax(dim=-1)
 # 6 gets six tenths of the weight, where softmax gives it 98 %. For small scores both are
 # $1 + x$, and attention begins with small scores. That is why the two curves on text
 # are one so far.
-
-# %% [markdown]
+#
 # ## The claims
 #
 # The paper prints accuracies, and differences to softmax are judged, within bands fixed before
 # the runs. With one seed and at this scale, a row can only say "seen once" or not.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(vision, language)
 
 # %% [markdown]
 # ## What was run
@@ -279,81 +212,14 @@ sheet.table()
 
 # %% tags=["hide-input"]
 #| fold: "Code: operations of a run, and our share of them"
-tables.grid(
-    ["Column", "Operations of a run, paper", "Runs, paper", "Steps", "Share here"],
-    [
-        [
-            dataset,
-            f"{operations(full.arms[0]):.1e}".replace("e+", "e"),
-            f"{len(list(full.members()))}",
-            f"{full.arms[0].epochs:,}",
-            part(dataset) if dataset in RECORDS else "not run",
-        ]
-        for dataset, full in COSTS.items()
-    ],
-)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings on text beside the paper's"
-CODE = "StableMax in float64, as in the official code"
-tables.settings(
-    language,
-    paper={
-        "dataset": "WikiText-103",
-        "dataset.block": "512",
-        "model": "GPT-2 small",
-        "model.vocabulary": "50,257 (GPT-2)",
-        "model.width": "768 (GPT-2 small)",
-        "model.heads": "12 (GPT-2 small)",
-        "model.depth": "12 (GPT-2 small)",
-        "model.attention": "softmax; StableMax",
-        "loss": "softmax CE; StableMax CE",
-        "optimizer": "AdamW",
-        "optimizer.lr": "5e-4",
-        "optimizer.weight_decay": "0.01",
-        "gradient": "⊥Grad",
-        "steps": "1 pass, about 14,400",
-        "batch size": "16",
-        "schedule": "cosine, warm-up of 1,000 steps",
-        "seeds": "3",
-    },
-    notes={
-        "dataset.vocabulary": "the first tokens of GPT-2's byte-pair code",
-        "optimizer.betas": "PyTorch's defaults",
-        "optimizer.eps": "PyTorch's default",
-        "model.dropout": "as in GPT-2",
-        "schedule": "the warm-up keeps its share of the steps",
-        "loss.dtype": CODE,
-    },
-)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings on images beside the paper's"
-tables.settings(
-    vision,
-    paper={
-        "dataset": "CIFAR-10",
-        "dataset.train_samples": "all 50,000",
-        "dataset.test_samples": "all 10,000",
-        "model": "ResNet18",
-        "loss": "softmax CE; StableMax CE",
-        "optimizer": "SGD",
-        "optimizer.momentum": "0.9",
-        "optimizer.weight_decay": "1e-4",
-        "gradient": "⊥Grad",
-        "steps": "100 passes",
-        "schedule": "steps, every 30 passes",
-        "augmentation": "random crop, horizontal flip",
-        "seeds": "5",
-    },
-    notes={
-        "model.stem": "7 x 7 and pooling, as for ImageNet: 87 % is what it gives at 32 x 32",
-        "optimizer.lr": "the default of PyTorch's ImageNet example",
-        "batch size": "usual for CIFAR",
-        "loss.dtype": CODE,
-        "gradient": "as in the official code: every tensor, rescaled",
-    },
-)
+rows = []
+for dataset, full in COSTS.items():
+    work = f"{operations(full.arms[0]):.1e}".replace("e+", "e")
+    runs, long = f"{len(list(full.members()))}", f"{full.arms[0].epochs:,}"
+    here = part(dataset) if dataset in RECORDS else "not run"
+    rows.append([dataset, work, runs, long, here])
+head = ["Column", "Operations of a run, paper", "Runs, paper", "Steps", "Share here"]
+tables.grid(head, rows)
 
 # %% [markdown]
 # Deviations and guesses. No code was released for this table.
@@ -369,8 +235,7 @@ tables.settings(
 # 5. *Text.* The split of the top-five accuracy is not stated: the test part here.
 # 6. *The {term}`orthogonal gradient`* is that of the official code: tensor by tensor, BatchNorm
 #    and biases included, rescaled to the norm of the raw gradient.
-
-# %% [markdown]
+#
 # ## Reading the result
 #
 # **Text.** After so few steps a network knows which tokens are frequent and little more.
@@ -386,8 +251,7 @@ tables.settings(
 # without changing the output, so its gradient is orthogonal to it already (second exercise).
 #
 # What would decide is the paper's own scale, at which all columns are ready to be run.
-
-# %% [markdown]
+#
 # ## Try it
 #
 # ```{exercise}
@@ -451,8 +315,7 @@ tables.settings(
 # has. Errors on the same images are not independent, which helps. But another seed moves the
 # accuracy by 0.2 points as well, and only more seeds average that out.
 # ```
-
-# %% [markdown]
+#
 # ## Run it yourself
 
 # %% tags=["remove-input"]
@@ -466,7 +329,3 @@ fetched, or found in the folder that `GROKBOOK_DATA` names.
 # ```bash
 # make page PAGE=prieto2025/tab01 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(vision, language, references=evidence.cited())
