@@ -26,12 +26,6 @@ def logits_of(state):
     return state.features @ state.head.T
 
 
-def with_mean(state, length=0.3):
-    """The state with a W_G of this length, opposite to mu_G."""
-    mean = state.features.mean(dim=0)
-    return state._replace(head=state.head - length * mean / mean.norm())
-
-
 def common_share(update):
     """sqrt(K) |mean_k u_k| / |u|, what of an update moves all rows alike."""
     return math.sqrt(len(update)) * update.mean(dim=0).norm() / update.norm()
@@ -211,13 +205,13 @@ def test_drift_before_all_have_collapsed(margin, loss, ratio):
     assert found == close(ratio, rel=0.02, abs=5e-4)
     assert cosine * ratio < 0
     # Proposition 6 is off by the same factor
-    drifted = theory.feature_drift(with_mean(state), SINGLE)
+    drifted = theory.feature_drift(theory.with_mean(state), SINGLE)
     assert drifted == close(found, rel=1e-3)
 
 
 @pytest.mark.parametrize("margin", [20, 25])
 def test_proposition_6(margin):
-    state = with_mean(theory.collapse_state(margin))
+    state = theory.with_mean(theory.collapse_state(margin))
     assert theory.feature_drift(state, SINGLE) == close(1, abs=1e-5)
     assert abs(theory.feature_drift(state, DOUBLE)) < 1e-5
     # autograd of a mean over the rows, from the features on: eps / B

@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Liu et al. 2026 · Figure 5]{.kicker} In a small language model some tokens collapse too, but its mean logit falls below zero in all four precisions tried
 
@@ -22,41 +14,35 @@ import torch
 
 from grokbook import claims, evidence, metrics, plots, tables
 from grokbook.evidence import Run, told
-from grokbook.papers import liu2026
 
 plots.use_style()
-record = evidence.record("liu2026/fig05", scale=scale, retrain=retrain, device=device)
+page = evidence.Page("liu2026/fig05", scale, retrain, device)
+record = page.record(arms=())
 LOGIT, ZERO, NORM, MEAN = "mean_logit", "collapsed", "head_norm", "head_mean_norm"
-
-
-def arm(name, color):
-    return Run(record, name, name, plots.COLOUR[color])
-
-
-low, high = arm("float32 loss", "float32"), arm("float64 loss", "float64 loss")
-centred = arm("W_G subtracted", "W_G subtracted")
-low32 = arm("float32 loss, float32 logits", "float32")
-high32 = arm("float64 loss, float32 logits", "float64 loss")
-runs = (low, high, centred, low32, high32)
+runs = low, high, centred, low32, high32 = [
+    Run(record, name, name, plots.COLOUR[color])
+    for name, color in (
+        ("float32 loss", "float32"),
+        ("float64 loss", "float64 loss"),
+        ("W_G subtracted", "W_G subtracted"),
+        ("float32 loss, float32 logits", "float32"),
+        ("float64 loss, float32 logits", "float64 loss"),
+    )
+]
 SOLID = {run: "-" if run.settings.autocast else plots.DASHED for run in runs}
 steps, classes = low.settings.epochs, low.settings.model.options["vocabulary"]
 
 
-def apart(one, other, column=LOGIT):
-    """A column at the end of one arm, minus that of the other, by seed."""
-    mine, theirs = evidence.paired(one.last(column), other.last(column))
+def apart(one, other, at=steps):
+    """The mean logit of one arm minus that of another at a step, by seed."""
+    mine, theirs = evidence.paired(one.at(LOGIT, at), other.at(LOGIT, at))
     return mine - theirs
 
 
-def smaller(one, other, column=LOGIT):
-    """The smaller of the two at the end, by seed."""
-    mine, theirs = evidence.paired(one.last(column), other.last(column))
-    return mine.where(mine < theirs, theirs)
-
-
-def lead(run):
-    """Correct logit minus the mean of all, at the end."""
-    return run.last("correct_logit") - run.last(LOGIT)
+def over(upper, lower):
+    """The ratio of two values by seed."""
+    upper, lower = evidence.paired(upper, lower)
+    return upper / lower
 
 
 def part(run, epoch):
@@ -64,110 +50,25 @@ def part(run, epoch):
     return run.at(MEAN, epoch) * classes**0.5 / run.at(NORM, epoch)
 
 
-def times(upper, lower):
-    upper, lower = evidence.paired(upper, lower)
-    return upper / lower
-
-
-onsets = [run.first(ZERO, above=0).clip(upper=steps) for run in (low, high)]
-first, second = evidence.paired(*onsets)
-look = first.where(first < second, second) - low.settings.log  # nobody has collapsed
-mine, theirs = evidence.paired(high.at(LOGIT, look), low.at(LOGIT, look))
-early = mine - theirs
-
-B32, B6 = "Appendix B.3.2", "Appendix B.6"
-sheet = claims.Sheet("liu2026/fig05", show="{:+.2f}")
-sheet.claim(
-    [high, low],
-    "mean logit at the end: float64 loss minus float32 loss",
-    "the mean logit is 183 under float32 training, but increases to 498 when the loss is "
-    "computed in float64",
-    apart(high, low),
-    where=B32,
-    above=0,
-    main=True,
-)
-sheet.claim(
-    [low, high],
-    "mean logit at the end, the lower of float32 and float64 loss, is positive",
-    "the output logits diverge toward positive infinity",
-    smaller(low, high),
-    where=B6,
-    above=0,
-)
-sheet.claim(
-    low,
-    "float32 loss: some tokens have a loss of exactly zero (largest share of tokens)",
-    "Softmax Collapse also appears during GPT training",
-    low.largest(ZERO),
-    where=B32,
-    above=0,
-    show="{:.1%}",
-)
-sheet.claim(
-    [centred, low],
-    "lead of the correct logit over the mean of all, at the end: that with W_G subtracted "
-    "over that without",
-    "Removing the last-layer mean W_G eliminates this mutual reinforcement and stabilizes "
-    "the logits.",
-    times(lead(centred), lead(low)),
-    where=B32,
-    below=1,
-    show="{:.2f}",
-)
-sheet.claim(
-    high32,
-    "float64 loss, float32 logits: length of W_G over that of a typical row, at the end "
-    "over at the start",
-    "This imbalance can create a large global mean W_G even without numerical collapse",
-    times(part(high32, steps), part(high32, 0)),
-    where=B32,
-    at_least=10,
-    show="{:.1f}",
-)
-sheet.claim(
-    [high, low],
-    "length of W_G at the end: float64 loss over float32 loss",
-    "low precision can partially suppress the faster logit divergence caused by the "
-    "frequency-induced W_G",
-    times(high.last(MEAN), low.last(MEAN)),
-    where=B32,
-    above=1,
-    show="{:.2f}",
-)
-sheet.not_run(
-    "the two mean logits themselves, 183 and 498, at 140 million weights",
-    "After 10⁵ steps, the mean logit is 183",
-    where=B32,
-)
-sheet.not_run(
-    "about 3 % of the tokens of a step have loss zero, with text that is read once",
-    "roughly 4000 tokens have exactly zero loss",
-    where=B32,
-)
-sheet.not_run(
-    "the ten tokens that collapse most often",
-    "the top-10 tokens with the highest Softmax Collapse frequency",
-    where=B32,
-)
-sheet.not_run(
-    "two GPT-2 models with a learning rate of 0.1 do not drift to negative logits",
-    "we trained GPT-2 models with 19M and 150M parameters",
-    where=B6,
-)
-words = "the same at the last look before any token of the two has collapsed"
-sheet.extra([high, low], f"main claim: {words}", early)
-for run in runs[:2] + runs[3:]:
-    sheet.extra(run, f"{run.label}: mean logit at the end", run.last(LOGIT))
-words = "mean logit at the end, float32 logits: float64 loss minus float32 loss"
-sheet.extra([high32, low32], words, apart(high32, low32))
-for run in (low, high, low32, high32):
-    words = f"{run.label}: tokens with a float32 loss of exactly zero, at the end"
-    sheet.extra(run, words, run.last(ZERO), show="{:.1%}")
-words = "float32 loss: times that a batch's loss goes from 0.001 to 0.1"
-sheet.extra(low, words, evidence.counted(evidence.bursts(low)), show="{:.0f}")
-words = "float32 loss: loss of held-out text at the end"
-sheet.extra(low, words, low.last("test_loss"), show="{:.1f}")
+lead = {run: run.last("correct_logit") - run.last(LOGIT) for run in runs}  # over the mean of all
+onsets = {run.label: run.first(ZERO, above=0).clip(upper=steps) for run in (low, high)}
+early = apart(high, low, evidence.joined(onsets).min(axis=1) - low.settings.log)  # nobody has collapsed
+bare = (low, high, low32, high32)
+found = {
+    "sign": ([high, low], apart(high, low)),
+    "positive": ([low, high], evidence.joined({run.label: run.last(LOGIT) for run in (low, high)}).min(axis=1)),
+    "collapse": (low, low.largest(ZERO)),
+    "subtracted": ([centred, low], over(lead[centred], lead[low])),
+    "large-mean": (high32, over(part(high32, steps), part(high32, 0))),
+    "suppressed": ([high, low], over(high.last(MEAN), low.last(MEAN))),
+    "control": ([high, low], early),
+    "mean-logit": {run.label: (run, run.last(LOGIT)) for run in bare},
+    "sign-float32-logits": ([high32, low32], apart(high32, low32)),
+    "zero-tokens": {run.label: (run, run.last(ZERO)) for run in bare},
+    "bursts": (low, evidence.counted(evidence.bursts(low))),
+    "test-loss": (low, low.last("test_loss")),
+}
+sheet = claims.read(page.name, found)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -202,17 +103,17 @@ plots.show(figure)
 # %% tags=["remove-input"]
 tables.prose(f"""
 * **Tokens collapse** (b). With the loss in float32 up to
-  {told(low.largest(ZERO), "{:.1%}")} of the training tokens have a loss of exactly zero,
+  {sheet.told("collapse")} of the training tokens have a loss of exactly zero,
   and {told(low.last(ZERO), "{:.1%}")} do at the end. The paper has about
   3 %, of a text that is read about once.
 * **The mean {{term}}`logit` falls** (a). It ends at {told(low.last(LOGIT), "{:.1f}")} with
   a float32 loss and at {told(high.last(LOGIT), "{:.1f}")} with one in float64. In the paper
   it rises, to 183 and to 498.
-* **Float64 minus float32** is {told(apart(high, low), "{:+.2f}")} at the end. At the last
-  look before any token collapses it is {told(early, "{:+.2f}")} already, and what is there
+* **Float64 minus float32** is {sheet.told("sign")} at the end. At the last
+  look before any token collapses it is {sheet.told("control")} already, and what is there
   before collapse does not come from it.
 * **Without $W_G$** the mean is zero, as it must be. The correct logit leads the mean by
-  {told(lead(centred), "{:.0f}")} then, and by {told(lead(low), "{:.0f}")} with it.
+  {told(lead[centred], "{:.0f}")} then, and by {told(lead[low], "{:.0f}")} with it.
 """)
 
 # %% [markdown]
@@ -250,35 +151,25 @@ for name, ahead in (("ordinary", 0.0), ("collapsed", 20.0)):
 
 # %% tags=["hide-input"]
 #| fold: "Code: the table of sums"
-
-
-def short(value):
-    """A power of ten: the last digits of such a sum are the processor's."""
-    return f"1e{round(math.log10(value))}"
-
-
-def plain(dtype):
-    return str(dtype).removeprefix("torch.")
-
-
+short = {key: f"1e{round(math.log10(value))}" for key, value in sizes.items()}  # the rest is the processor's
 tables.grid(
     ["Logits", "Loss", "|sum|, ordinary token", "|sum|, collapsed token"],
     [
-        [plain(of), plain(loss), short(value), short(sizes["collapsed", of, loss])]
-        for (name, of, loss), value in sizes.items()
+        [str(of)[6:], str(loss)[6:], short[name, of, loss], short["collapsed", of, loss]]
+        for name, of, loss in sizes
         if name == "ordinary"
     ],
 )
 
 # %% tags=["remove-input"]
-coarse = sizes["ordinary", torch.bfloat16, torch.float64]
-mass = sizes["collapsed", torch.bfloat16, torch.float32]
+coarse = "ordinary", torch.bfloat16, torch.float64
+mass = "collapsed", torch.bfloat16, torch.float32
 tables.prose(rf"""
 An *ordinary* token's correct logit is level with the next, a *collapsed* one's leads by 20.
 With logits in float32 the loss in float64 does what the paper says of it. With logits in
 bfloat16 it mends the collapsed token, and the sum of an ordinary one stays at
-about {short(coarse)}, some {short(coarse / mass)} times the
-{short(mass)} that collapse leaves.
+about {short[coarse]}, some 1e{round(math.log10(sizes[coarse] / sizes[mass]))} times the
+{short[mass]} that collapse leaves.
 
 The two differ in one thing. Rounding has either sign, so it averages out over tokens.
 Collapse always has the same. Adam, which divides each entry by its own size, would not
@@ -299,10 +190,9 @@ keep the sum at zero in any precision.
 #| fold: "Code: draw the mean classifier and the losses"
 figure, (size, loss) = plots.panels(2, height=3.9)
 for run in runs:
-    if run.seeds:
-        grown = run.series(MEAN) * classes**0.5 / run.series(NORM)
-        style = {"color": run.color, "ls": SOLID[run], "label": run.label}
-        size.plot(grown.index, grown.median(axis=1), **style)
+    grown = run.series(MEAN) * classes**0.5 / run.series(NORM)
+    style = {"color": run.color, "ls": SOLID[run], "label": run.label}
+    size.plot(grown.index, grown.median(axis=1), **style)
     plots.curve(loss, run, "train_loss", linestyle=SOLID[run], label="")
 size.set(xlabel="step", ylabel="length of W_G / typical row", ylim=(-0.02, 1.02))
 loss.set(xlabel="step", ylabel="training loss", yscale="log")
@@ -322,21 +212,12 @@ plots.show(figure)
 # own control in the folded part: the same difference before any token has collapsed.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(record)
 
 # %% [markdown]
 # ## What was run
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's"
-tables.settings(record, paper=liu2026.TABLE4)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms"
-tables.arms(record)
-
-# %% [markdown]
+#
 # "autocast" is the type of matrix products and logits, beside weights in float32. Where the
 # runs differ from the paper, or had to be guessed ([Table 4](
 # tab04_language_model_settings.ipynb) has every setting):
@@ -361,7 +242,7 @@ tables.prose(rf"""
 {{term}}`mean classifier` is long: it grows from {told(part(high32, 0), "{:.2f}")} to
 {told(part(high32, steps), "{:.2f}")} of a typical row, also where nothing is rounded to
 bfloat16 and the loss is in float64. As the paper expects of mini-batches, there is no
-{{term}}`slingshot`: the {told(low.largest(ZERO), "{:.1%}")} of tokens that collapse are far
+{{term}}`slingshot`: the {sheet.told("collapse")} of tokens that collapse are far
 from the 40 % after which this book counts one.
 
 **Where we do not.** The mean logit goes down, not up. The paper explains its rise by the
@@ -371,8 +252,8 @@ negative sign of $W_G \cdot h$ says. With float32 logits and a float64 loss the 
 and it takes no collapse to send them down.
 
 **What we do not see.** A float64 loss leaves the length of $W_G$ as it is, at
-{told(times(high.last(MEAN), low.last(MEAN)), "{:.2f}")} of that with float32. Without $W_G$
-the correct logit leads by {told(times(lead(centred), lead(low)), "{:.2f}")} times as much,
+{sheet.told("suppressed")} of that with float32. Without $W_G$
+the correct logit leads by {sheet.told("subtracted")} times as much,
 so of what we measure, nothing but the mean is calmer.
 
 **What this cannot settle.** These networks are some five hundred times smaller, and learn
@@ -453,7 +334,3 @@ differ by more than chance takes several runs of the full size.
 # ```bash
 # make page PAGE=liu2026/fig05 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(record)

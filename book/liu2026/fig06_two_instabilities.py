@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Liu et al. 2026 · Figure 6]{.kicker} A narrow network spikes late in every seed and early in half of them, and the curvature that Adam feels crossed its stability limit just before, where it was measured
 
@@ -21,62 +13,34 @@ from pandas import DataFrame, Series
 
 from grokbook import claims, evidence, plots, tables
 from grokbook.evidence import Run, told
-from grokbook.papers import liu2026
 
 plots.use_style()
-page = {"scale": scale, "retrain": retrain, "device": device}
-record = evidence.record("liu2026/fig06", arms=("float32", "float64 loss"), **page)
+page = evidence.Page("liu2026/fig06", scale, retrain, device)
+record, dense = page.record(arms=("float32", "float64 loss")), page.record("fig06near", arms=("float32",))
 names = ("float32", "float64 loss", "float64")
 runs = [Run(record, name, name, plots.COLOUR[name]) for name in names]
 single, loss64, double = runs
-dense = evidence.record("liu2026/fig06near", arms=("float32",), **page)
 near = Run(dense, "float32", "float32, every step", plots.COLOUR["float32"])
-RAW, ADAM = "sharpness", "preconditioned_sharpness"
+LOSS, RAW, ADAM = "train_loss", "sharpness", "preconditioned_sharpness"
 chosen = single.settings.optimizer.options
 eta, beta1 = chosen["lr"], chosen["betas"][0]
 EDGE = (2 + 2 * beta1) / ((1 - beta1) * eta)  # 38 / eta
 STEPS = 50  # of the windows, ahead of the spike
-early, late = (
-    {run: evidence.bursts(run, late=kind) for run in runs}
-    for kind in (False, True)
-)
+early, late = ({run: evidence.bursts(run, late=kind) for run in runs} for kind in (False, True))
+few, many = ({run: evidence.counted(found[run]) for run in runs} for found in (early, late))
 
 
-def before(run, column, found):
-    """The largest of the last looks before the spikes of each seed that has some."""
-    looks = run.series(column) if run.seeds else {}
-    ahead = {seed: [at - 1 for at in onsets] for seed, onsets in found.items() if onsets}
-    return Series(
-        {seed: looks[seed].dropna().asof(of).max() for seed, of in ahead.items()}, dtype=float
-    ).dropna()
-
-
-def tell(values, show="{:,.0f}"):
-    """As `told`; a run that is too short has no spikes to look before."""
-    return told(values, show) if len(values) else "no value"
-
-
-def both(run):
-    """The smaller of the numbers of early and of late spikes."""
-    counts = [evidence.counted(kind[run]) for kind in (early, late)]
-    return np.minimum(*evidence.paired(*counts))
-
-
-def windows(run):
-    """By seed, the steps around one spike, counted from its onset.
+def window(seed):
+    """The steps around one spike, counted from its onset; and its epoch.
 
     Row 0 are the first weights whose loss is at least 0.1, with that loss, their
     curvature and the v of that step.
     """
-    frame, found = run.record.frame, {}
-    for seed in run.seeds if ADAM in frame else []:
-        rows = frame[frame["seed"] == seed]
-        rows = rows[rows[ADAM].notna() & (rows["epoch"].diff() == 1)]
-        onset = rows["epoch"][rows["train_loss"] >= 0.1].min()
-        rows = rows.set_index(rows["epoch"] - onset).loc[-110:70]
-        if len(rows.loc[:-STEPS]):
-            found[seed] = rows
-    return found
+    columns = {name: near.series(name)[seed] for name in (LOSS, RAW, ADAM)}
+    rows = DataFrame(columns).dropna()
+    rows = rows[rows.index.to_series().diff() == 1]
+    onset = rows.index[rows[LOSS] >= 0.1].min()
+    return rows.set_index(rows.index - onset).loc[-110:70], onset
 
 
 def approach(rows):
@@ -88,120 +52,44 @@ def approach(rows):
     Adam's over its edge before the crossing, and the number of steps it is above.
     """
     ahead = rows.loc[:-1]
-    typical = ahead.loc[-STEPS:-11, "train_loss"].median()
-    calm = ahead[ahead["train_loss"] <= 2 * typical].iloc[-1]
+    typical = ahead.loc[-STEPS:-11, LOSS].median()
+    calm = ahead[ahead[LOSS] <= 2 * typical].iloc[-1]
     under = ahead[ahead[ADAM] <= EDGE].index.max()
-    so_far, crossing = ahead.loc[:under, ADAM] / EDGE, rows.at[under + 1, "train_loss"]
-    lead, loss = -1 - under, crossing / typical
-    return lead, calm[ADAM], calm[RAW], loss, so_far.median(), (so_far > 1).sum()
+    so_far, crossing = ahead.loc[:under, ADAM] / EDGE, rows.at[under + 1, LOSS]
+    return -1 - under, calm[ADAM], calm[RAW], crossing / typical, so_far.median(), (so_far > 1).sum()
 
 
-def warned(run):
-    """Steps to the next spike from each look above the edge with a loss below 1e-5."""
-    found = {}
-    for seed, onsets in evidence.bursts(run).items():
-        looks, loss = run.series(ADAM)[seed], run.series("train_loss")[seed]
-        for at in looks.index[(looks > EDGE) & (loss.reindex(looks.index) <= 1e-5)]:
-            found[seed, at] = min((s - at for s in onsets if s >= at), default=np.inf)
-    return Series(found, dtype=float)
-
-
-stretch = windows(near)
+windows = {seed: window(seed) for seed in near.seeds}
+stretch = {seed: rows for seed, (rows, _) in windows.items() if len(rows.loc[:-STEPS])}
 MEASURED = ("lead", "calm", "raw", "loss", "usual", "above")
-found = {seed: approach(rows) for seed, rows in stretch.items()}
-every = DataFrame.from_dict(found, orient="index", columns=MEASURED).astype(float)
+measured = {seed: approach(rows) for seed, rows in stretch.items()}
+every = DataFrame.from_dict(measured, orient="index", columns=MEASURED).astype(float)
 slingshots = evidence.bursts(near, late=True)
-is_late = [s for s, rows in stretch.items() if rows.at[0, "epoch"] in slingshots[s]]
+is_late = [seed for seed in stretch if windows[seed][1] in slingshots[seed]]
 steps, others = every.loc[is_late], every.drop(is_late)
-flat, at_edge = before(single, RAW, late[single]), before(single, ADAM, early[single])
+flat = evidence.before(single, RAW, late[single], pick=max)
 top = single.largest(RAW, until=1000)
 vanished, top_late = evidence.paired(flat, top)
-HERE, CURVED = "Appendix B.4.3", "Appendix B.4.1"
-sheet = claims.Sheet("liu2026/fig06")
-sheet.claim(
-    double,
-    "all in float64: no late spike in 10,000 epochs (spikes)",
-    "when trained in float64, the late-stage spikes (Slingshots) disappear",
-    evidence.counted(late[double]),
-    where=HERE,
-    at_most=0,
-    main=True,
-)
-sheet.claim(
-    loss64,
-    "loss in float64: no late spike in 10,000 epochs (spikes)",
-    "casting the output logits to float64 solely during the loss computation is sufficient "
-    "to eliminate the Slingshot effect",
-    evidence.counted(late[loss64]),
-    where="Section 2",
-    at_most=0,
-)
-sheet.claim(
-    single,
-    "float32: at least one early and one late spike in the same run (the smaller number)",
-    "the model trained in float32 exhibits loss spikes in both the early and late stages "
-    "of training",
-    both(single),
-    where=HERE,
-    at_least=1,
-)
-sheet.claim(
-    double,
-    "all in float64: at least one early spike (spikes)",
-    "the early-stage oscillations—occurring while λmax is still finite and large—persist",
-    evidence.counted(early[double]),
-    where=HERE,
-    at_least=1,
-)
-sheet.claim(
-    single,
-    "float32: the sharpness before each late spike is at most a thousandth of its largest "
-    "in the first 1,000 epochs (largest share)",
-    "progressive sharpening required for EOS does not occur in the late stages of "
-    "training. Instead, λmax tends toward zero.",
-    vanished / top_late,
-    where=CURVED,
-    at_most=1e-3,
-    show="{:.1e}",
-)
-sheet.claim(
-    near,
-    f"float32, every step: Adam's sharpness is below 38/η = {EDGE:,.0f} at the last step "
-    "before a late spike at which the loss has not doubled yet",
-    "implying that the instability does not arise from the curvature of the loss landscape",
-    steps["calm"],
-    where=CURVED,
-    at_most=EDGE,
-)
-sheet.claim(
-    single,
-    "float32: Adam's sharpness is within a factor 2 of 38/η at a last look before an early "
-    "spike (largest)",
-    "the early instability is genuine EOS",
-    at_edge,
-    where=HERE,
-    at_least=EDGE / 2,
-    at_most=2 * EDGE,
-)
-since = evidence.settled(loss64) if loss64.seeds else 0
-settled = (loss64.largest(ADAM, since=since) / EDGE).dropna()
-lead, earlier = "Adam's sharpness is above its edge for so many steps before a", "up to then,"
-loss = "loss at the crossing, over its median 50 to 11 steps before the spike"
-raw = "plain sharpness at the last step before the loss doubles"
-after = "float64 loss: Adam's sharpness over 38/η, largest look after half have collapsed"
-for run, words, values, show in (
-    (single, "float32: early spikes", evidence.counted(early[single]), None),
-    (single, "float32: late spikes", evidence.counted(late[single]), None),
-    (loss64, "float64 loss: early spikes", evidence.counted(early[loss64]), None),
-    (near, f"{lead} late spike", steps["lead"], None),
-    (near, f"{lead} spike that counts as early", others["lead"], None),
-    (near, f"{earlier} Adam's sharpness over 38/η (median)", every["usual"], "{:.2f}"),
-    (near, f"{earlier} steps above the edge", every["above"], None),
-    (near, loss, every["loss"], "{:.2f}"),
-    (near, raw, every["raw"], "{:.2f}"),
-    (loss64, after, settled, "{:.2f}"),
-):
-    sheet.extra(run, words, values, show=show)
+settled = loss64.largest(ADAM, since=evidence.settled(loss64)) / EDGE
+found = {
+    "float64": (double, many[double]),
+    "float64-loss": (loss64, many[loss64]),
+    "coexist": (single, evidence.joined({"early": few[single], "late": many[single]}).min(axis=1)),
+    "float64-early": (double, few[double]),
+    "sharpness": (single, vanished / top_late),
+    "adam-below-edge": (near, steps["calm"]),
+    "early-at-edge": (single, evidence.before(single, ADAM, early[single], pick=max)),
+    "early": {run.label: (run, few[run]) for run in (single, loss64)},
+    "late": (single, many[single]),
+    "lead": (near, steps["lead"]),
+    "lead-early": (near, others["lead"]),
+    "usual": (near, every["usual"]),
+    "above": (near, every["above"]),
+    "loss": (near, every["loss"]),
+    "raw": (near, every["raw"]),
+    "settled": (loss64, settled.dropna()),
+}
+sheet = claims.read(page.name, found, edge=EDGE)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -216,13 +104,10 @@ sheet.box()
 #|   the float64 one does not after the start. Right: both spike all the time. Below, the
 #|   sharpness falls from thousands to less than one, with peaks at the spikes.
 #| fold: "Code: draw the figure"
-def as_in_the_paper(seed):
-    """Early and late spikes in float32, and none late in float64."""
-    return early[single][seed] and late[single][seed] and not late[loss64][seed]
-
-
 shared = [seed for seed in single.seeds if seed in loss64.seeds]
-picked = next(filter(as_in_the_paper, shared), shared[-1])
+still = [seed for seed in shared if late[loss64][seed]]
+as_in_the_paper = [s for s in shared if early[single][s] and late[single][s] and s not in still]
+picked = [*as_in_the_paper, shared[-1]][0]
 figure, axes = plots.panels(2, rows=3, height=1.9, sharex=True, sharey="row")
 for column, seed in enumerate((picked, shared[0])):
     for row, run in enumerate((single, loss64)):
@@ -231,8 +116,7 @@ for column, seed in enumerate((picked, shared[0])):
         plots.mark(panel, early[run][seed], color=plots.BLACK)
         panel.set(xlabel="", ylim=(5e-10, 3e3), yticks=[1e-8, 1e-4, 1])
         panel.set_ylabel("" if column else "training loss")
-        looks = run.series(RAW)[seed].dropna()
-        axes[4 + column].plot(looks, color=run.color, label=run.label, lw=1.3)
+        axes[4 + column].plot(run.series(RAW)[seed].dropna(), color=run.color, label=run.label, lw=1.3)
     axes[4 + column].set(yscale="log", xlabel="epoch")
     plots.thousands(axes[4 + column])
 axes[4].set_ylabel("sharpness")
@@ -245,23 +129,21 @@ plots.show(figure)
 # ## What to see
 
 # %% tags=["remove-input"]
-still = [seed for seed in shared if late[loss64][seed]]
-which = f" (seeds {', '.join(map(str, still))})" if still else ""
 tables.prose(f"""
-* **Float32** has {told(evidence.counted(early[single]))} early and
-  {told(evidence.counted(late[single]))} late spikes in 10,000 epochs (median and range,
+* **Float32** has {sheet.told("early float32")} early and
+  {sheet.told("late")} late spikes in 10,000 epochs (median and range,
   n = {len(single.seeds)}). *Late* are those within 100 epochs of a look at which 40 % of the
   samples are {{term}}`collapsed <softmax collapse>`, as float32 has it.
 * **A loss in float64** has no late spikes in {len(shared) - len(still)} of {len(shared)}
-  seeds. Where it has{which}, the run still oscillates at the {{term}}`edge of stability`
+  seeds. Where it has (seeds {', '.join(map(str, still))}), the run still oscillates at the {{term}}`edge of stability`
   when 40 % of its samples have a {{term}}`margin` that float32 would absorb. Such spikes
   need no collapse.
 * **The {{term}}`sharpness`** before the late spikes is at most
-  {tell(flat, "{:.2g}")}, against {told(top, "{:,.0f}")} early on. So far this is
+  {told(flat, "{:.2g}")}, against {told(top, "{:,.0f}")} early on. So far this is
   the paper's picture.
 * **Adam's sharpness**, the {{term}}`preconditioned sharpness`, does not follow. Looked at in
-  every step it lies at {tell(every["usual"], "{:.2f}")} times its edge of {EDGE:,.0f} before
-  a spike. It crosses the edge {tell(steps["lead"])} steps ahead of late spikes
+  every step it lies at {sheet.told("usual")} times its edge of {EDGE:,.0f} before
+  a spike. It crosses the edge {sheet.told("lead")} steps ahead of late spikes
   (n = {len(steps)}), while the loss is still as small as before.
 """)
 
@@ -356,22 +238,12 @@ plots.show(figure)
 # one before the onset.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(record, dense)
 
 # %% [markdown]
 # ## What was run
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's"
-said = liu2026.STATED["fig06"]
-tables.settings(record, paper=said)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms"
-tables.arms(record)
-
-# %% [markdown]
+#
 # There is no official code. What had to be inferred:
 #
 # 1. *Task and depth.* The paper says "narrow network (hidden dimension $d = 20$)". Ours is
@@ -390,41 +262,42 @@ tables.arms(record)
 
 # %% tags=["remove-input"]
 lenient = evidence.bursts(single, late=False, quiet=0.1, loud=0.3)
-calm = [seed for seed in single.seeds if not early[single][seed]]
-counts = [len(lenient[seed]) for seed in calm] or [0]
-coarse = f"{min(counts)} to {max(counts)}" if max(counts) else "none"
-signs = warned(single) if single.seeds else Series(dtype=float)
-odd = f"""In seed {", ".join(map(str, others.index))} the spike counts as early, since too few
-of its samples have collapsed. There the crossing is {tell(others["lead"])} steps ahead.
-""" if len(others) else ""
+coarse = [len(lenient[seed]) for seed in single.seeds if not early[single][seed]]
+signs = []  # steps to the next spike from each look above the edge with a loss below 1e-5
+for seed, onsets in evidence.bursts(single).items():
+    looks = DataFrame({name: single.series(name)[seed] for name in (ADAM, LOSS)})
+    for at in looks.index[(looks[ADAM] > EDGE) & (looks[LOSS] <= 1e-5)]:
+        signs.append(min((s - at for s in onsets if s >= at), default=np.inf))
 tables.prose(f"""
 **Coexistence** is there, though not in every seed: some have no early spike, and some
 oscillate so long that early and late cannot be told apart by the state of the samples. A
 single seed can show either. With the levels 0.1 and 0.3 instead of 0.001 and 0.1, the seeds
-without an early spike have {coarse}. What the paper concludes from float64
+without an early spike have {min(coarse)} to {max(coarse)}. What the paper concludes from float64
 needs the oscillating seeds left out; the [causal table](causes.ipynb) does that.
 
 **"Not the edge of stability" looks at the wrong curvature.** The paper writes that training
 runs "far below the stability threshold $2/\\eta$", and it does: the sharpness is
-{tell(every["raw"], "{:.2f}")} when the loss has not doubled yet, the threshold
+{sheet.told("raw")} when the loss has not doubled yet, the threshold
 {2 / eta:,.0f}. But that is the edge of gradient descent. For Adam, the paper says itself,
 "the stability condition extends to the maximum eigenvalue of the *Preconditioned Hessian*",
 with a threshold "further modified by a coefficient $\\kappa(\\beta_1, \\beta_2)$". It shows
 neither.
 
-**Measured at every step**, Adam's sharpness is {tell(steps["calm"])} at the last step before
-the loss doubles. The crossing comes {tell(steps["lead"])} steps before the onset. The loss
-there is {tell(every["loss"], "{:.2f}")} times its usual value: it has hardly begun to rise.
-{odd}
+**Measured at every step**, Adam's sharpness is {sheet.told("adam-below-edge")} at the last step before
+the loss doubles. The crossing comes {sheet.told("lead")} steps before the onset. The loss
+there is {sheet.told("loss")} times its usual value: it has hardly begun to rise.
+In seed {", ".join(map(str, others.index))} the spike counts as early, since too few
+of its samples have collapsed. There the crossing is {sheet.told("lead-early")} steps ahead.
+
 **How sure is that?** Being above the edge for a moment is not enough: earlier in the windows
-it was there for {tell(every["above"])} steps of a seed. Over the whole runs, {len(signs)} looks
+it was there for {sheet.told("above")} steps of a seed. Over the whole runs, {len(signs)} looks
 found a loss below 1e-5 and Adam's sharpness above its edge. The next spike came
-{tell(signs)} steps later. That is the timing of an edge, and timing alone is no cause. The
+{told(Series(signs, dtype=float))} steps later. That is the timing of an edge, and timing alone is no cause. The
 float64 Hessian also counts samples whose gradients float32 loses, and the edge is that of a
 frozen $v$, so it need not be exact.
 
 **Both can be true.** Precision decides whether the gradients vanish and $v$ with them. With
-a loss in float64 Adam's sharpness reaches {tell(settled, "{:.2f}")} times its edge after the
+a loss in float64 Adam's sharpness reaches {sheet.told("settled")} times its edge after the
 collapse, and ends at {told(loss64.last(ADAM))} (n = {len(loss64.seeds)}). No late crossing
 is seen there, but looks 100 epochs apart can miss short ones. In float32 the late spike
 follows a crossing of Adam's edge, as Bai et al. describe it for other losses. So it is a
@@ -492,7 +365,3 @@ numerical artefact in its cause, and in its last steps it looks like any instabi
 # ```bash
 # make page PAGE=liu2026/fig06 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(record, dense)

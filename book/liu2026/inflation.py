@@ -22,9 +22,8 @@ plots.use_style()
 page = evidence.Page("liu2026/inflation", scale, retrain, device)
 record = page.record("free", arms=("float32",))
 names = ("float32", "float64 loss", "projection", "repair")
-single, exact, projected, repaired = runs = [
-    Run(record, name, name, plots.COLOUR[name]) for name in names
-]
+runs = [Run(record, name, name, plots.COLOUR[name]) for name in names]
+single, exact, projected, _ = runs
 steps = single.settings.epochs
 NORM, COSINE, LOGIT = "head_mean_norm", "mean_cosine", "correct_logit"
 MASS, ALIGNED, COLLAPSED = "residual_mass", "feature_alignment", "collapsed"
@@ -52,17 +51,6 @@ def driven(run, since):
     return (run.at(NORM, since) + grown).where(pull.notna())
 
 
-def falling(run):
-    """d ln ε / d ln t over the second half: -1 where ε goes with 1 / t."""
-    return np.log2(run.last(MASS) / run.at(MASS, steps / 2))
-
-
-def with_mean(state):
-    """A neural collapse whose head has got a mean, against the features'."""
-    mean = state.features.mean(dim=0)
-    return state._replace(head=state.head - 0.3 * mean / mean.norm())
-
-
 def coupled(seed, eta=1e5, eps=1e-7, classes=10):
     """Growth a step and cosine after 8,000 steps of the two updates from any start."""
     torch.manual_seed(seed)
@@ -84,52 +72,41 @@ def powers(mass, eta=1e5, classes=10):
     return [(at[late] - at[early]) / math.log(late / early) for early, late in pairs]
 
 
-
 first, last = pace(single, full, full + quarter), pace(single, steps - quarter, steps)
 gained, since = single.last(NORM) - single.at(NORM, full), driven(single, full).iloc[-1]
+falling = {run.label: (run, np.log2(run.last(MASS) / run.at(MASS, steps / 2))) for run in (single, exact)}
 count = {run: evidence.counted(evidence.bursts(run)) for run in runs}
 states = [theory.collapse_state(margin) for margin in range(20, 31)]
 heads = [theory.drift(state, FLOAT32) for state in states]
-pulls = [theory.feature_drift(with_mean(state), FLOAT32) for state in states]
+pulls = [theory.feature_drift(theory.with_mean(state), FLOAT32) for state in states]
 pairs = [coupled(seed) for seed in range(5)]
 rate = theory.coupled_growth(1e5, 1e-7, 10)[0]
 slopes = [powers(lambda t: 1e-5 / t), powers(lambda t: 1e-5 * math.log(t + 1) / t)]
-exactly = {
-    "theorem-4": (
-        f"largest error {max(abs(ratio - 1) for ratio, _ in heads):.0e}",
-        sum(abs(ratio - 1) <= 1e-3 and cosine <= -0.999 for ratio, cosine in heads),
-        len(heads),
-    ),
-    "proposition-6": (
-        f"largest error {max(abs(share - 1) for share in pulls):.0e}",
-        sum(abs(share - 1) <= 1e-3 for share in pulls),
-        len(pulls),
-    ),
-    "theorem-7": (
-        f"{pairs[0][0]:.6f} a step, cosine {max(cosine for _, cosine in pairs):.6f}",
-        sum(abs(g - rate) < 1e-9 and cosine < -1 + 1e-6 for g, cosine in pairs),
-        len(pairs),
-    ),
-    "decaying-mass": (
-        "; ".join(f"{early:.2f} to {late:.2f}" for early, late in slopes),
-        sum(late <= 1.01 * early for early, late in slopes),
-        len(slopes),
-    ),
-}
+error = [max(abs(x - 1) for x in of) for of in ([ratio for ratio, _ in heads], pulls)]
+turned = f"{pairs[0][0]:.6f} a step, cosine {max(cosine for _, cosine in pairs):.6f}"
 norms = {"W_G": NORM, "μ_G": "feature_mean_norm"}
-found = exactly | {
+found = {
     "inflation": (single, evidence.inflated(single)),
     "anti-parallel": (single, single.last(COSINE)),
     "exponential": (single, last / first),
     "rank-one": (single, single.last(ALIGNED)),
     "float64": (exact, evidence.inflated(exact)),
     "projection": (projected, evidence.inflated(projected)),
+    "theorem-4": claims.exactly(
+        f"largest error {error[0]:.0e}", [abs(x - 1) <= 1e-3 and cosine <= -0.999 for x, cosine in heads]
+    ),
+    "proposition-6": claims.exactly(f"largest error {error[1]:.0e}", [abs(x - 1) <= 1e-3 for x in pulls]),
+    "theorem-7": claims.exactly(turned, [abs(g - rate) < 1e-9 and c < -1 + 1e-6 for g, c in pairs]),
+    "decaying-mass": claims.exactly(
+        "; ".join(f"{early:.2f} to {late:.2f}" for early, late in slopes),
+        [late <= 1.01 * early for early, late in slopes],
+    ),
     "spikes": {run.label: (run, count[run]) for run in runs},
     "full": (single, full),
     "norm": {n: (single, single.last(column) / single.at(column, full)) for n, column in norms.items()},
     "of-theorem": (single, gained / (since - single.at(NORM, full))),
     "logit": (single, single.last(LOGIT)),
-    "falling": {run.label: (run, falling(run)) for run in (single, exact)},
+    "falling": falling,
 }
 sheet = claims.read(page.name, found)
 sheet.box()
@@ -279,12 +256,9 @@ times = np.linspace(start, steps, 200)
 grown = norm.loc[:start].iloc[-1] * np.exp(claims.median(first) * (times - start) / 1000)
 growth.plot(times, grown, color=plots.BLACK, ls=":")
 growth.set(xlabel="step", ylabel="norm of $W_G$", ylim=(0, 2.2 * norm.max()))
-for place, text, color, side in (
-    (1.06 * drawn.iloc[-1], "Theorem 4", plots.BLUE, "bottom"),
-    (0.7 * norm.iloc[-1], "measured", single.color, "top"),
-    (1.7 * norm.max(), "exponential", plots.BLACK, "top"),
-):
-    growth.text(steps, place, text, color=color, ha="right", va=side)
+growth.text(steps, 1.06 * drawn.iloc[-1], "Theorem 4", color=plots.BLUE, ha="right", va="bottom")
+growth.text(steps, 0.7 * norm.iloc[-1], "measured", color=single.color, ha="right", va="top")
+growth.text(steps, 1.7 * norm.max(), "exponential", color=plots.BLACK, ha="right", va="top")
 plots.thousands(growth)
 mass.set(xscale="log", yscale="log", xlabel="step", ylabel="residual mass ε")
 mass.set(xlim=(100, None), ylim=(1e-14, 3))

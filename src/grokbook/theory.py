@@ -76,6 +76,12 @@ def collapse_state(
     return State(head, 10 * axes[labels], labels)
 
 
+def with_mean(state: State, length: float = 0.3) -> State:
+    """The same with a W_G of this length against mu_G, beside a W_G of 0."""
+    mean = state.features.mean(dim=0)
+    return state._replace(head=state.head - length * mean / mean.norm())
+
+
 def drift(
     state: State, dtype: torch.dtype, *, loss: Loss = softmax_cross_entropy
 ) -> tuple[float, float]:

@@ -1,7 +1,7 @@
 """The claims of a page: what was registered, judged by the values that it found."""
 
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -54,6 +54,12 @@ def read(page: str, found: Mapping[str, Found], **fields: object) -> "Sheet":
         for each, one in value.items() if is_each else [("", value)]:
             sheet.add(_filled(page, row, fields | {"each": each}), one)
     return sheet
+
+
+def exactly(ours: str, checks: Iterable[bool]) -> Exact:
+    """What `read` takes of an exact row: in words, and which of its points agree."""
+    agree = [bool(check) for check in checks]
+    return ours, sum(agree), len(agree)
 
 
 def _filled(page: str, row: Row, fields: Mapping[str, object]) -> Row:
