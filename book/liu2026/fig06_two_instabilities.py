@@ -263,11 +263,13 @@ sheet.closing(record, dense)
 # %% tags=["remove-input"]
 lenient = evidence.bursts(single, late=False, quiet=0.1, loud=0.3)
 coarse = [len(lenient[seed]) for seed in single.seeds if not early[single][seed]]
-signs = []  # steps to the next spike from each look above the edge with a loss below 1e-5
-for seed, onsets in evidence.bursts(single).items():
-    looks = DataFrame({name: single.series(name)[seed] for name in (ADAM, LOSS)})
-    for at in looks.index[(looks[ADAM] > EDGE) & (looks[LOSS] <= 1e-5)]:
-        signs.append(min((s - at for s in onsets if s >= at), default=np.inf))
+curvature, loss = single.series(ADAM), single.series(LOSS)
+warned = (curvature > EDGE) & (loss.reindex(curvature.index) <= 1e-5)
+signs = [  # steps to the next spike from each look above the edge with a loss below 1e-5
+    min((s - at for s in onsets if s >= at), default=np.inf)
+    for seed, onsets in evidence.bursts(single).items()
+    for at in warned.index[warned[seed]]
+]
 tables.prose(f"""
 **Coexistence** is there, though not in every seed: some have no early spike, and some
 oscillate so long that early and late cannot be told apart by the state of the samples. A
