@@ -37,9 +37,8 @@ def choose_device(name: str = "auto") -> str:
 def matmul_library() -> str:
     """The library that this CPU multiplies float32 with, by its maker.
 
-    PyTorch hands products to MKL, which takes a slow path on CPUs that are not Intel's;
-    oneDNN, in the same wheel, is up to twice as fast there. Its operator is internal to
-    PyTorch and may be missing, and lower precisions let it round to bfloat16.
+    MKL takes a slow path on CPUs that are not Intel's; oneDNN, in the same wheel, is up
+    to twice as fast there. Its operator is internal to PyTorch and may be missing.
     """
     is_plain = (
         "GenuineIntel" in _cpuinfo("vendor_id")
@@ -92,11 +91,10 @@ def as_asked(device: str, library: str) -> Iterator[None]:
 
 
 class Captured:
-    """A function of no arguments, run as a CUDA graph after a few eager calls.
+    """A function that only reads and writes tensors that stay where they are.
 
-    It must only read and write tensors that stay where they are: numbers that change
-    from call to call enter through tensors filled before. ``reason`` says why it could
-    not be captured; it then runs eagerly for good. On a CPU it always does.
+    On a GPU it runs as a CUDA graph after a few eager calls; ``reason`` says why it
+    could not be captured, and it then runs eagerly for good.
     """
 
     def __init__(self, function: Callable[[], Any], device: str):
@@ -107,9 +105,7 @@ class Captured:
 
     def __call__(self) -> Any:
         self.calls += 1
-        if not self.is_on or self.calls <= WARM:
-            return self.function()
-        if self.graph is None:
+        if self.is_on and self.calls > WARM and self.graph is None:
             self._capture()
         if self.graph is None:
             return self.function()
@@ -124,13 +120,11 @@ class Captured:
             self.graph = graph
         except torch.OutOfMemoryError:  # of a stack that shall be halved
             raise
-        except Exception as error:  # whatever else CUDA objects to, training can go on
+        except Exception as error:  # whatever else CUDA objects to
             self.is_on, self.reason = False, str(error).partition("\n")[0]
             torch.cuda.synchronize()
             warnings.warn(
-                f"the step cannot be captured in a CUDA graph and runs eagerly, which "
-                f"is slower: {self.reason}",
-                stacklevel=2,
+                f"a step runs eagerly, which is slower: {self.reason}", stacklevel=2
             )
 
 

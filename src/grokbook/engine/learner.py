@@ -70,50 +70,36 @@ class Phase:
         return value
 
 
+@dataclass(eq=False)
 class Learner:
-    """Members of one kind: state, data, and the step; without a member axis for one.
+    """Members of one kind: state, data, and the step; without a member axis for one."""
 
-    ``feed`` gives the rows of a step and of a look. ``phases``: (first step, terms),
-    ascending. ``schedule``: factor on the learning rate at a step. ``seeds`` of the
-    members, from which batches and masks are drawn, with the step and nothing else.
-    ``sites``: beginnings of the names of taps that the penalties charge. ``autocast``:
-    dtype of matrix products and logits, where it is not that of the weights.
-    ``batch_statistics``: a look at the training split reads those of its rows.
-    """
+    model: torch.nn.Module
+    params: Params
+    buffers: Params
+    feed: Any  # gives the rows of a step and of a look
+    phases: Sequence[tuple[int, Phase]]  # (first step, terms), ascending
+    optimizer: torch.optim.Optimizer
+    seeds: Sequence[int]  # from which, with the step, batches and masks are drawn
+    alpha: float | Tensor = 1.0
+    schedule: Callable[[int], float] | None = None  # factor on the rate at a step
+    sites: Sequence[str] = ()  # beginnings of the names of taps that penalties charge
+    stacked: bool = False
+    device: str = "cpu"
+    autocast: torch.dtype | None = None  # of products and logits, if not the weights'
+    batch_statistics: bool = False  # of the rows, in a look at the training split
 
-    def __init__(
-        self,
-        model: torch.nn.Module,
-        params: Params,
-        buffers: Params,
-        feed: Any,
-        phases: Sequence[tuple[int, Phase]],
-        optimizer: torch.optim.Optimizer,
-        *,
-        seeds: Sequence[int],
-        alpha: float | Tensor = 1.0,
-        schedule: Callable[[int], float] | None = None,
-        sites: Iterable[str] = (),
-        stacked: bool = False,
-        device: str = "cpu",
-        autocast: torch.dtype | None = None,
-        batch_statistics: bool = False,
-    ):
-        self.model, self.params, self.buffers, self.feed = model, params, buffers, feed
-        self.phases, self.optimizer, self.seeds = phases, optimizer, list(seeds)
-        self.alpha, self.schedule, self.stacked = alpha, schedule, stacked
-        self.sites, self.device, self.autocast = tuple(sites), device, autocast
-        rates = [group["lr"] for group in optimizer.param_groups]
+    def __post_init__(self) -> None:
+        rates = [group["lr"] for group in self.optimizer.param_groups]
         self.rates = [r.clone() if isinstance(r, Tensor) else r for r in rates]
-        self.batch_statistics = batch_statistics
         self.step_count = 0
-        floats = next(iter(params.values())).dtype
-        is_plain_cpu = device == "cpu" and not stacked and floats == torch.float32
-        self.scale = GRADIENT_SCALE if is_plain_cpu else 1.0
+        floats = next(iter(self.params.values())).dtype
+        is_alone = self.device == "cpu" and not self.stacked
+        self.scale = GRADIENT_SCALE if is_alone and floats == torch.float32 else 1.0
         self.masks: Params = {}
         self._dropped: dict[str, float] = {}
         self.has_dropout = any(
-            isinstance(m, taps.Dropout) and m.p > 0 for m in model.modules()
+            isinstance(m, taps.Dropout) and m.p > 0 for m in self.model.modules()
         )
         self.captured: dict[int, Captured] = {}  # the step, by the start of its phase
 

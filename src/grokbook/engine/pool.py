@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -138,13 +138,11 @@ def run_all(
 ) -> list[records.Record]:
     """Train the members that experiments still lack and return their records.
 
-    ``device``: auto, cpu or cuda. ``matmul``: library of the CPU, by default that of
-    the record, else the processor's. ``time_budget`` in seconds: after it the state is
-    saved, and a later call goes on. ``processes``: CPU worker processes, one per core
-    by default; 0 trains in this process. ``seeds``, ``arms``: only members with one of
-    these seeds, with an arm whose name fits this pattern, or one of these. ``replace``:
-    train members again that are there. ``keep_going``: a member that fails does not
-    stop the others; what failed is told at the end.
+    ``matmul``: library of the CPU, by default that of the record, else the processor's.
+    After ``time_budget`` seconds the state is saved, and a later call goes on.
+    ``processes``: CPU workers, one per core by default; 0 trains in this process.
+    ``seeds``, ``arms``: only these, arms by patterns. ``replace``: also members that
+    are there. ``keep_going``: what fails is told when all others are trained.
     RecordError or TrainingError if something stands in the way; Unfinished if the time
     was too short for any member of an experiment without a record.
     """
@@ -238,13 +236,13 @@ class _Site:
 
     def finish(self, tasks: list[Task], results: Sequence[Result]) -> None:
         """Put results into the records of their experiments, then forget the state."""
-        mine: dict[str, tuple[Experiment, list[Result]]] = {}
+        mine: dict[str, list[Result]] = {}
+        known = {one.name: one for task in tasks for one in task.experiments}
         for task, result in zip(tasks, results, strict=True):
             for experiment in task.experiments:
-                some = mine.setdefault(experiment.name, (experiment, []))[1]
-                some.append(result)
-        for experiment, some in mine.values():
-            records.add(experiment, some, self.out)
+                mine.setdefault(experiment.name, []).append(result)
+        for name, some in mine.items():
+            records.add(known[name], some, self.out)
         self.left, self.recorded = self.left - len(tasks), self.recorded + len(tasks)
         self.checkpoint(tasks).unlink(missing_ok=True)
 
@@ -257,11 +255,10 @@ def _bar(todo: list[Task]) -> Any:
         from tqdm import tqdm
     except ImportError:
         return None
-    names = dict.fromkeys(e.name for task in todo for e in task.experiments)
-    what = next(iter(names)) if len(names) == 1 else f"{len(names)} experiments"
+    names = {one.name for task in todo for one in task.experiments}
+    what = f"{min(names)} …" if len(names) > 1 else min(names)
     steps = sum(task.member[0].epochs for task in todo)
     every = 0.1 if sys.stderr is not None and sys.stderr.isatty() else 10
-    what += f", {len(todo)} members"
     return tqdm(desc=what, total=steps, unit=" steps", mininterval=every, leave=False)
 
 
@@ -342,9 +339,15 @@ def _in_processes(todo: list[Task], site: _Site, count: int) -> None:
     """One member at a time in each of a few processes; the first failure stops all."""
     context = multiprocessing.get_context("spawn")
     stop, steps, seen = context.Event(), context.Value("q", 0), 0
+    # read by a process when it imports torch
+    os.environ |= {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
     workers = ProcessPoolExecutor(count, context, _prepare, (stop, steps))
-    with _one_thread(), workers as pool:
-        jobs = {pool.submit(_work, *_order(task, site)): task for task in todo}
+    with workers as pool:
+        jobs = {}
+        for task in todo:
+            (arm, seed), place = task.member, str(site.checkpoint([task]))
+            what = arm.to_json(), seed, task.matmul, place, site.deadline
+            jobs[pool.submit(_work, *what)] = task
         try:
             while jobs:
                 done, _ = wait(jobs, timeout=1, return_when=FIRST_COMPLETED)
@@ -370,24 +373,6 @@ def _in_processes(todo: list[Task], site: _Site, count: int) -> None:
             pool.shutdown(cancel_futures=True)
 
 
-@contextlib.contextmanager
-def _one_thread() -> Iterator[None]:
-    """What a process reads when it imports torch."""
-    before = dict(os.environ)
-    os.environ.update(OMP_NUM_THREADS="1", OMP_WAIT_POLICY="PASSIVE")
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
-
-
-def _order(task: Task, site: _Site) -> tuple[Any, ...]:
-    arm, seed = task.member
-    place = str(site.checkpoint([task]))
-    return arm.to_json(), seed, task.matmul, place, site.deadline
-
-
 _stop: Any = None
 _steps: Any = None
 
@@ -401,14 +386,13 @@ def _prepare(stop: Any, steps: Any) -> None:
         f"grokbook: warning: {message}", file=sys.stderr
     )
     devices.prepare_cpu()
-    parent = multiprocessing.parent_process()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
 
-    def watch() -> None:
-        if parent is not None:
-            parent.join()
-        os._exit(1)
 
-    threading.Thread(target=watch, daemon=True).start()
+def _end_with_parent() -> None:
+    if parent := multiprocessing.parent_process():
+        parent.join()
+    os._exit(1)
 
 
 def _work(
