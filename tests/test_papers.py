@@ -52,6 +52,8 @@ def test_rows_have_what_all_share_unless_they_say_otherwise():
     assert (a.epochs, a.dataset.options["p"], b.log[1]) == (90, 59, (80, 20))
     assert [one.name for one in smoke.arms] == ["a", "b", "c"]
     assert smoke.arms[2].model == Spec("mlp", classes=11, widths=(8, 8))
+    registry.experiment("less", seeds=Size(2, 2))(fig1)
+    assert [len(registry["fig1"](scale).seeds) for scale in SCALES] == [2, 2, 2]
 
 
 @pytest.mark.parametrize(
