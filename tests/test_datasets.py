@@ -146,28 +146,21 @@ def test_balanced_rows():
     assert torch.equal(data.y_test, data.y_train)
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
+def test_errors():
+    for call, message in (
         (lambda: datasets.modular(train_fraction=1.0), "between 0 and 1"),
         (lambda: datasets.modular(encoding="roman"), "unknown encoding 'roman'"),
         (lambda: datasets.modular(operation="xor"), "unknown operation 'xor'"),
         (lambda: datasets.modular(shuffle="cards"), "unknown shuffle 'cards'"),
         (lambda: datasets.modular(12, "divide"), "needs a prime p, and 12 is not one"),
-        (lambda: datasets.modular(1, "divide"), "needs a prime p, and 1 is not one"),
         (lambda: datasets.modular(equals=True, encoding="scalar"), "not 'scalar'"),
         (lambda: datasets.modular(operator=True), "operator=True needs equals=True"),
-        (
-            lambda: datasets.balanced_rows(classes=0, per_class=5),
-            "0 classes of 5 rows each are none",
-        ),
+        (lambda: datasets.balanced_rows(classes=0, per_class=5), "0 classes of 5 rows"),
         (lambda: datasets.modular(11, encoding="binary", bits=3), "3 bits cannot"),
         (lambda: datasets.sparse_parity(20, noise=1), "no 20 distinct strings"),
-    ],
-)
-def test_errors(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
 
 
 def test_every_task_gives_as_many_labels_as_rows(tmp_path, monkeypatch):

@@ -168,7 +168,6 @@ def test_a_look_at_a_stack_is_that_at_each_member(name):
             assert ours == pytest.approx(true, rel=1e-5, nan_ok=True), column
 
 
-# multiplications and additions by place, input and output; convolutions by side
 # ResNet-18 ---------------------------------------------------------------------------
 
 
@@ -199,13 +198,17 @@ def test_resnet_shapes_and_start(stem, side):
 
 
 def test_resnet_normalises_by_the_batch_and_then_by_its_running_means():
-    torch.manual_seed(0)
-    model, x = ResNet18(3, width=4), torch.randn(6, 3, 32, 32)
-    in_training = model(x)
-    torch.testing.assert_close(model(3 * x), in_training, rtol=1e-2, atol=1e-2)
-    model.eval()
-    alone = torch.cat([model(image[None]) for image in x])
-    torch.testing.assert_close(alone, model(x), rtol=1e-4, atol=1e-5)
+    """Without norms one image never sees another, and there is nothing to remember."""
+    for norm in ("batch", None):
+        torch.manual_seed(0)
+        model, x = ResNet18(3, width=4, norm=norm), torch.randn(6, 3, 32, 32)
+        if norm:
+            close = {"rtol": 1e-2, "atol": 1e-2}
+            torch.testing.assert_close(model(3 * x), model(x), **close)
+            model.eval()
+        alone = torch.cat([model(image[None]) for image in x])
+        torch.testing.assert_close(alone, model(x), rtol=1e-4, atol=1e-5)
+        assert bool([*model.buffers()]) == bool(norm)
 
 
 @pytest.mark.parametrize("norm", ["batch", None])
@@ -220,15 +223,6 @@ def test_resnet_starts_as_torch_does(norm):
             assert (module.bias is None) == (norm == "batch")
     bare = ResNet18(7, stem="cifar", width=8, norm=None)
     assert (bare.stem.bias == 0).all()
-
-
-def test_resnet_without_norms_normalises_nothing():
-    """One image does not see another, and there is nothing to remember."""
-    torch.manual_seed(0)
-    model, x = ResNet18(3, width=4, norm=None), torch.randn(6, 3, 32, 32)
-    alone = torch.cat([model(image[None]) for image in x])
-    torch.testing.assert_close(alone, model(x), rtol=1e-4, atol=1e-5)
-    assert not [*model.buffers()]
 
 
 # VGG-11 ------------------------------------------------------------------------------
@@ -313,11 +307,8 @@ def test_vit_is_torchs_encoder_on_patches_of_a_convolution():
         seen = layer(seen)
     expected = model.head(model.norm(seen)[:, 0])
     torch.testing.assert_close(model(x), expected, rtol=0, atol=1e-12)
-
-
-def test_taps_of_the_vit():
-    model, tap = network("ViT"), Recorder()
-    model(rows_for("ViT"), tap)
+    tap = Recorder()
+    model(x, tap)
     assert tuple(tap.found) == model.places()
     assert tap.found["attention.1"].shape == (6, 2, 65, 65)
     assert tap.found["pre.0"].shape == (6, 65, 12)
@@ -355,9 +346,8 @@ def test_free_features_by_hand():
 # Errors ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
+def test_errors_name_the_value():
+    for call, message in (
         (lambda: ResNet18(10, stem="patch"), "unknown stem 'patch'"),
         (lambda: ResNet18(10, norm="layer"), "unknown norm 'layer': use one of batch"),
         (lambda: ResNet18(10, start="zeros"), "unknown start 'zeros'"),
@@ -370,8 +360,6 @@ def test_free_features_by_hand():
             lambda: ViT(10, **SMALL_VIT)(torch.ones(1, 3, 28, 28)),
             "images of 28 x 28, but this ViT has positions for 32 x 32",
         ),
-    ],
-)
-def test_errors_name_the_value(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()

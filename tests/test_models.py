@@ -12,14 +12,12 @@ from torch.func import functional_call
 from grokbook import datasets, models
 from grokbook.models import fast, transformer
 from grokbook.models.taps import Dropout, Recorder, noise_shapes
-from grokbook.names import CHOICES
 from grokbook.papers import prieto2025, singh2026
 
 check(models)
 check(transformer)
 
 P = 7
-LOSSES = CHOICES["loss"].values()
 NO_NORM = {"classes": P, "vocabulary": P + 1, "width": 8, "heads": 2, "hidden": (16,)}
 ENCODER = NO_NORM | {
     "norms": ("post_attention", "post_mlp"),
@@ -253,19 +251,20 @@ def unit(x):
     return F.normalize(x, dim=-1)
 
 
-@pytest.mark.parametrize("form", ["norms kept", "no norms"])
-@pytest.mark.parametrize("changes", [{}, {"norm": "rms"}, {"depth": 3}])
-def test_unit_input_of_the_mlp(changes, form):
+def test_unit_input_of_the_mlp():
     """SR-train [Singh, section 4.1]: what the MLP reads has length 1."""
-    model, x = transformer_of(**FULL | changes)
-    inside = model if form == "norms kept" else models.without_norms(model)
-    places = [place for place in model.places() if place.startswith("mlp_in.")]
-    tap, seen = Recorder(replace=dict.fromkeys(places, unit)), []
-    inside.blocks[-1].mlp[0].register_forward_hook(lambda *a: seen.append(a[1][0]))
-    logits = inside(x, tap)
-    lengths = torch.linalg.vector_norm(seen[0], dim=-1)
-    close(lengths, torch.ones_like(lengths))
-    assert not torch.allclose(logits, model(x))
+    for changes in ({}, {"norm": "rms"}, {"depth": 3}):
+        model, x = transformer_of(**FULL | changes)
+        for inside in (model, models.without_norms(model)):
+            places = [place for place in model.places() if place.startswith("mlp_in.")]
+            tap, seen = Recorder(replace=dict.fromkeys(places, unit)), []
+            first = inside.blocks[-1].mlp[0]
+            hook = first.register_forward_hook(lambda *a, seen=seen: seen.append(a[1]))
+            logits = inside(x, tap)
+            hook.remove()
+            lengths = torch.linalg.vector_norm(seen[0][0], dim=-1)
+            close(lengths, torch.ones_like(lengths))
+            assert not torch.allclose(logits, model(x))
 
 
 def test_without_norms_keeps_the_weights():
@@ -339,30 +338,20 @@ def test_read_at_all_positions():
     close(every(x[:, :2]), every(x)[:, :2])  # rows may be shorter
 
 
-@pytest.mark.parametrize("options", [{}, {"final_norm": True, "tied": True}])
-def test_read_at_the_last_positions(options):
-    options = NO_NORM | {"classes": P + 1, "positions": 4, "causal": True} | options
-    every, x = transformer_of(**options, read="all")
-    last, _ = transformer_of(**options)
-    for n in (1, 2, 4):
-        some, _ = transformer_of(**options, read=n)
-        assert some(x).shape == (40, n, P + 1)
-        close(some(x), every(x)[:, -n:])
-        close(some(x)[:, -1], last(x))
-        tap = Recorder()
-        close(some(x, tap), some(x))
-        assert tap.found["features"].shape == (40, n, 8)
-        assert tap.found["residual.0"].shape == (40, 4, 8)
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-def test_losses_of_several_positions_are_those_of_rows(loss):
-    """(batch, n, classes) logits and (batch, n) labels: every position counts alike."""
-    model, x = transformer_of(**NO_NORM | {"positions": 3, "read": 2})
-    logits, labels = model(x), torch.randint(P, (40, 2))
-    flat = loss(logits.flatten(0, 1), labels.flatten(), reduction="none")
-    close(loss(logits, labels, reduction="none"), flat.view(40, 2))
-    close(loss(logits, labels), flat.mean())
+def test_read_at_the_last_positions():
+    for more in ({}, {"final_norm": True, "tied": True}):
+        options = NO_NORM | {"classes": P + 1, "positions": 4, "causal": True} | more
+        every, x = transformer_of(**options, read="all")
+        last, _ = transformer_of(**options)
+        for n in (1, 2, 4):
+            some, _ = transformer_of(**options, read=n)
+            assert some(x).shape == (40, n, P + 1)
+            close(some(x), every(x)[:, -n:])
+            close(some(x)[:, -1], last(x))
+            tap = Recorder()
+            close(some(x, tap), some(x))
+            assert tap.found["features"].shape == (40, n, 8)
+            assert tap.found["residual.0"].shape == (40, 4, 8)
 
 
 def test_tied_head_is_the_embedding():
@@ -575,9 +564,8 @@ def test_parameter_names_are_those_of_kept_weights():
     assert names == [f"layers.{k}.weight" for k in range(3)]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
+def test_errors_name_the_value():
+    for options, message in (
         ({"norms": ("everywhere",)}, "unknown norm position .*query_key"),
         ({"initialisation": "zeros"}, "unknown initialisation 'zeros'"),
         ({"norm": "batch"}, "unknown norm 'batch'"),
@@ -588,30 +576,23 @@ def test_parameter_names_are_those_of_kept_weights():
         ({"dropout_at": ("logits",)}, "unknown dropout site 'logits'"),
         ({"dropout": 1.5}, r"dropout is 1.5, but it must lie in \[0, 1\)"),
         ({"tied": True}, "3 classes and a vocabulary of 5, .* make them equal"),
+        ({"heads": 3}, "3 heads cannot share a width of 128"),
         ({"joint": True, "norms": ("value",)}, "name both of query_key and value"),
         ({"rotary": True, "width": 12}, "here 3 wide"),
         ({"rotary": 0.5, "width": 24}, "rotary is 0.5, .*here 6 wide"),
         ({"rotary": 1.5}, "rotary is 1.5, but it is the share of a head"),
         ({"gated": True, "hidden": (8, 8)}, r"hidden=\(8, 8\), but a gated MLP"),
-    ],
-)
-def test_errors_name_the_value(options, message):
-    with pytest.raises(ValueError, match=message):
-        models.Transformer(3, vocabulary=5, **options)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
+    ):
+        with pytest.raises(ValueError, match=message):
+            models.Transformer(3, vocabulary=5, **options)
+    for options, message in (
         ({}, "either vocabulary= .* or features="),
         ({"vocabulary": 3, "features": 3}, "either vocabulary= .* or features="),
         ({"vocabulary": 3, "norm": "group"}, "unknown norm 'group'"),
         ({"vocabulary": 3, "head_norm": "rms"}, "unknown head norm 'rms'"),
-    ],
-)
-def test_errors_of_the_mlp(options, message):
-    with pytest.raises(ValueError, match=message):
-        models.MLP(3, **options)
+    ):
+        with pytest.raises(ValueError, match=message):
+            models.MLP(3, **options)
 
 
 def test_shortcuts_can_be_switched_off_for_a_whole_network():

@@ -183,8 +183,3 @@ def test_start_of_the_decoder():
     ends = ("attention.query.bias", "mlp.0.bias", "unembedding.bias")
     zeros = [p for n, p in biased.named_parameters() if n.endswith(ends)]
     assert len(zeros) == 3 and not any(p.any() for p in zeros)
-
-
-def test_unknown_options():
-    with pytest.raises(ValueError, match="unknown attention 'linear'"):
-        tiny(attention="linear")
