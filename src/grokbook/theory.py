@@ -110,7 +110,7 @@ def _slopes(
 ) -> tuple[Tensor, Tensor]:
     """Gradient of every sample's own loss at its logits, and the residual mass.
 
-    In float64, so that what is summed over samples does not hang on their order.
+    In float64, where sums over samples do not hang on their order.
     """
     labels, logits = state.labels, state.features @ state.head.T
     total = partial(loss, labels=labels, dtype=dtype, reduction="sum")

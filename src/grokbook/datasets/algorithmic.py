@@ -61,7 +61,7 @@ def modular(
     if choose("shuffle", shuffle, SHUFFLES) == "python":  # Singh rounds the test set
         n_train = len(pairs) - int((1 - train_fraction) * len(pairs))
     if isinstance(operation, str):
-        operation = OPERATIONS[operation]
+        operation = choose("operation", operation, OPERATIONS)
     labels = operation(pairs[:, 0], pairs[:, 1], p)
     order = _order(len(pairs), shuffle)
     x = _encode(pairs, p, encoding, bits)  # random codes are drawn after the split
@@ -76,8 +76,6 @@ def modular(
 
 def _pairs(p: int, operation: str | Operation, smallest: int) -> Tensor:
     pairs = torch.cartesian_prod(torch.arange(smallest, p), torch.arange(smallest, p))
-    if isinstance(operation, str):
-        choose("operation", operation, OPERATIONS)
     return pairs[pairs[:, 1] != 0] if operation == "divide" else pairs
 
 

@@ -40,9 +40,7 @@ def encoder(vocabulary: int = VOCABULARY) -> Callable[[str], list[int]]:
     import tiktoken
 
     if not 256 <= vocabulary <= VOCABULARY:
-        raise ValueError(
-            f"vocabulary must lie between 256 and {VOCABULARY}: {vocabulary}"
-        )
+        raise ValueError(f"vocabulary must lie in 256..{VOCABULARY}: {vocabulary}")
     numbers = json.loads(text("gpt2/encoder.json"))
     byte = _bytes()
     ranks = {
@@ -57,10 +55,8 @@ def encoder(vocabulary: int = VOCABULARY) -> Callable[[str], list[int]]:
 
 
 def _bytes() -> dict[str, int]:
-    """The byte that each letter of encoder.json stands for.
-
-    Printable Latin-1 characters stand for themselves; the other bytes, in order, for
-    the characters from 256 on.
+    """The byte that each letter of encoder.json stands for: printable Latin-1
+    characters for themselves, the characters from 256 on for the other bytes in order.
     """
     plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
     other = [b for b in range(256) if b not in plain]
@@ -106,9 +102,8 @@ def blocks(
         raise ValueError(f"a block has at least 1 token, not {block}")
     found = (len(tokens) - 1) // block
     if found < 1:
-        raise DataError(
-            f"{source} has {len(tokens)} tokens, too few for a block of {block}"
-        )
+        given = f"{source} has {len(tokens)} tokens"
+        raise DataError(f"{given}, too few for a block of {block}")
     found = min(found, wanted or found)
     x, y = (tokens[k : k + found * block] for k in (0, 1))
     return x.view(found, block), y.view(found, block)

@@ -236,10 +236,8 @@ def _flat_hessian(
     """v -> H v for vectors of all parameters after one another, and the parameters."""
     if not params:
         raise ValueError("There are no parameters to differentiate, pass at least one.")
-    product, sizes = (
-        hessian_products(objective, params),
-        [w.numel() for w in params.values()],
-    )
+    product = hessian_products(objective, params)
+    sizes = [w.numel() for w in params.values()]
 
     def apply(vector: Tensor) -> Tensor:
         pieces = zip(params.items(), vector.split(sizes), strict=True)

@@ -22,11 +22,7 @@ from grokbook.models.mlp import HEAD_NORMS
 from grokbook.models.taps import Tap, untouched
 
 if TYPE_CHECKING:
-    from jaxtyping import Float
-    from torch import Tensor
-
-    Images = Float[Tensor, "batch channels h w"]
-    Logits = Float[Tensor, "batch classes"]
+    from grokbook.shapes import Images, Logits
 
 STEMS = {"imagenet": (7, 2), "cifar": (3, 1)}  # size and stride of the convolution
 STARTS = ("he", "torch")

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from functools import cache
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -31,14 +31,9 @@ from grokbook.errors import choose
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
+    from grokbook.shapes import Features, Table
 
-@dataclass
-class _Switches:
-    enabled: bool = True
-    library: str = "torch"
-
-
-_now = _Switches()
+_now = SimpleNamespace(enabled=True, library="torch")
 
 # A one-hot matmul beats a scatter on a GPU as long as the table is small.
 _ONE_HOT_ROWS = 1024
@@ -73,14 +68,14 @@ def libraries() -> tuple[str, ...]:
 
 
 def library() -> str:
-    """Name of the library that takes float32 products on a CPU: "torch" or "onednn"."""
+    """Name of the library that takes float32 products on a CPU."""
     return _now.library
 
 
 def matmul(name: str) -> AbstractContextManager[None]:
-    """Float32 products of a CPU go to this library inside the context.
+    """Float32 products of a CPU go to this one of ``libraries()`` inside the context.
 
-    UnknownName, a ValueError, unless it is one of ``libraries()``.
+    UnknownName, a ValueError, for another.
     """
     return _switched("library", choose("matmul library", name, libraries()))
 
@@ -147,10 +142,7 @@ def linear(
 class Linear(nn.Linear):
     """torch.nn.Linear whose product goes through ``linear``."""
 
-    def forward(
-        self, x: Float[Tensor, "*rows inputs"]
-    ) -> Float[Tensor, "*rows outputs"]:
-        """x (..., in_features) -> (..., out_features)."""
+    def forward(self, x: Tensor) -> Tensor:
         return linear(x, self.weight, self.bias)
 
 
@@ -184,9 +176,7 @@ class _Gather(torch.autograd.Function):
         return zeros.index_add(0, index, grad), None
 
 
-def gather(
-    table: Float[Tensor, "tokens width"], index: Int[Tensor, " rows"]
-) -> Float[Tensor, "rows width"]:
+def gather(table: Table, index: Int[Tensor, " rows"]) -> Features:
     """Rows of a table, whose backward pass adds them up again deterministically.
 
     By ``index_add`` on a CPU; on a GPU, where atomic additions would not repeat, by a
@@ -200,11 +190,7 @@ class _GatherSum(torch.autograd.Function):
     def forward(table, index):
         return F.embedding_bag(index, table, mode="sum")
 
-    @staticmethod
-    def setup_context(ctx, inputs, _output):
-        table, index = inputs
-        ctx.save_for_backward(index)
-        ctx.rows = table.shape[0]
+    setup_context = _Gather.setup_context
 
     @staticmethod
     def backward(ctx, grad):
@@ -226,9 +212,7 @@ def _gather_each(table: Tensor, index: Tensor) -> Tensor:
     return total
 
 
-def gather_sum(
-    table: Float[Tensor, "tokens width"], index: Int[Tensor, "rows terms"]
-) -> Float[Tensor, "rows width"]:
+def gather_sum(table: Table, index: Int[Tensor, "rows terms"]) -> Features:
     """Sums of table rows, added from left to right: ``gather`` of each column.
 
     On a CPU it is one pass over memory instead of one for every column.
@@ -238,7 +222,7 @@ def gather_sum(
     return _gather_each(table, index)
 
 
-def scaled(x: Float[Tensor, "*shape"], factor: float) -> Float[Tensor, "*shape"]:
+def scaled(x: Tensor, factor: float) -> Tensor:
     """x itself, whose gradient is multiplied by ``factor``; for one member on a CPU.
 
     At the logits this is loss scaling [Micikevicius et al. 2018, section 3.2], but
@@ -292,39 +276,35 @@ def _takes_tables(model: Any, positions: int) -> bool:
     return has_plain_scores and is_small and not has_masks
 
 
-def _block_on_table(
-    block: Any, rows: Tensor, tokens: Tensor, first_query: int
-) -> Tensor:
+def _block_on_table(block: Any, rows: Tensor, tokens: Tensor, first: int) -> Tensor:
     """A first block on the distinct (position, token) rows of its input.
 
     rows (positions, vocabulary, width), tokens (batch, positions)
-    -> (batch, positions - first_query, width).
+    -> (batch, positions - first, width).
     """
     inputs = block.norm("query_key", rows), block.norm("value", rows)
-    attended = _attention_on_table(block.attention, *inputs, tokens, first_query)
-    residual = [
-        gather(rows[k], tokens[:, k]) for k in range(first_query, tokens.shape[1])
-    ]
+    attended = _attention_on_table(block.attention, *inputs, tokens, first)
+    residual = [gather(rows[k], tokens[:, k]) for k in range(first, tokens.shape[1])]
     return block.finish(torch.stack(residual, 1), attended)
 
 
 def _attention_on_table(
-    attention: Any, rows_qk: Tensor, rows_v: Tensor, tokens: Tensor, first_query: int
+    attention: Any, rows_qk: Tensor, rows_v: Tensor, tokens: Tensor, first: int
 ) -> Tensor:
     # a score depends on two tokens only, so it is looked up among vocabulary^2 of them
     positions, vocabulary, _ = rows_qk.shape
     heads = (attention.heads, -1)
-    query = attention.query(rows_qk[first_query:]).unflatten(-1, heads)
+    query = attention.query(rows_qk[first:]).unflatten(-1, heads)
     key = attention.key(rows_qk).unflatten(-1, heads)
     values = [
         gather(rows, column).unflatten(-1, heads)
         for rows, column in zip(attention.value(rows_v), tokens.unbind(1), strict=True)
     ]
     mixed = []
-    for q in range(first_query, positions):
+    for q in range(first, positions):
         scores = []
         for k in range(q + 1 if attention.causal else positions):
-            table = torch.einsum("ahd,bhd->abh", query[q - first_query], key[k])
+            table = torch.einsum("ahd,bhd->abh", query[q - first], key[k])
             pair = tokens[:, q] * vocabulary + tokens[:, k]
             scores.append(gather(table.flatten(0, 1), pair))
         # (positions, batch, heads): long rows for the softmax, no tiny products

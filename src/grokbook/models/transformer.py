@@ -35,8 +35,7 @@ from grokbook.models.taps import Dropout, Tap, untouched
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
-    Activations = Float[Tensor, "batch positions width"]
-    Queries = Float[Tensor, "batch queries width"]
+    from grokbook.shapes import Activations, Queries
 
 ATTENTIONS = ("softmax", "stablemax")
 DROPOUT_SITES = ("embedding", "attention", "attention_out", "hidden", "mlp_out")

@@ -87,9 +87,10 @@ def _is_stacked(optimizer: Optimizer) -> bool:
     return bool(optimizer.defaults.get("stacked", False))
 
 
-def _rows(tensors: Iterable[Tensor], *, stacked: bool) -> list[Tensor]:
+def _rows(optimizer: Optimizer, tensors: Iterable[Tensor]) -> list[Tensor]:
     """Each (members or 1, entries), in float32 or wider: 1e-30 is 0 in float16."""
     wide = (t.to(torch.promote_types(t.dtype, torch.float32)) for t in tensors)
+    stacked = _is_stacked(optimizer)
     return [t.detach().reshape(t.shape[0] if stacked else 1, -1) for t in wide]
 
 
@@ -112,10 +113,9 @@ def _gradient_norm(optimizer: Optimizer, parameters: list[Tensor]) -> Tensor:
 
     In float64: squares of entries below 1e-22 are 0 in float32.
     """
-    stacked = _is_stacked(optimizer)
-    rows = _rows(gradients(parameters), stacked=stacked)
+    rows = _rows(optimizer, gradients(parameters))
     (norm,) = _norm(rows, joint=True, dtype=torch.float64)
-    return norm if stacked else norm[0]
+    return norm if _is_stacked(optimizer) else norm[0]
 
 
 def orthogonal(
@@ -143,16 +143,14 @@ def orthogonal(
     joint = choose("scope", scope, ("tensor", "global")) == "global"
 
     def project(optimizer: Optimizer, parameters: list[Tensor]) -> None:
-        stacked = _is_stacked(optimizer)
-        weights = _rows(parameters, stacked=stacked)
-        grads = _rows(gradients(parameters), stacked=stacked)
+        weights, grads = (
+            _rows(optimizer, t) for t in (parameters, gradients(parameters))
+        )
         squares = _inner(weights, weights, joint=joint)
         along = _inner(weights, grads, joint=joint) / (squares + TINY)
+        every = zip(weights, grads, along.expand(len(grads), -1), strict=True)
         kept = [
-            torch.addcmul(g, w, a.to(w.dtype)[:, None], value=-1)
-            for w, g, a in zip(
-                weights, grads, along.expand(len(grads), -1), strict=True
-            )
+            torch.addcmul(g, w, a.to(w.dtype)[:, None], value=-1) for w, g, a in every
         ]
         if rescale:
             ratio = _norm(grads, joint=joint) / (_norm(kept, joint=joint) + TINY)
