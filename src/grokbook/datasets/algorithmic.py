@@ -6,6 +6,7 @@ al.: after ``torch.manual_seed(42)`` the training set is theirs, row for row.
 
 import random
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -60,9 +61,10 @@ def modular(
     n_train = int(train_fraction * len(pairs))
     if choose("shuffle", shuffle, SHUFFLES) == "python":  # Singh rounds the test set
         n_train = len(pairs) - int((1 - train_fraction) * len(pairs))
+    call: Any = operation
     if isinstance(operation, str):
-        operation = choose("operation", operation, OPERATIONS)
-    labels = operation(pairs[:, 0], pairs[:, 1], p)
+        call = choose("operation", operation, OPERATIONS)
+    labels = call(pairs[:, 0], pairs[:, 1], p)
     order = _order(len(pairs), shuffle)
     x = _encode(pairs, p, encoding, bits)  # random codes are drawn after the split
     if operator:
