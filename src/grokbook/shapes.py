@@ -1,4 +1,4 @@
-"""Shapes that many annotations share, for type checkers and for the tests' checks.
+"""Shapes that annotations share, for type checkers and for the checks of the tests.
 
 Nothing that runs imports this: jaxtyping is a need of the tests alone.
 """
@@ -6,16 +6,12 @@ Nothing that runs imports this: jaxtyping is a need of the tests alone.
 from jaxtyping import Float, Int
 from torch import Tensor
 
-Scalar = Float[Tensor, ""]
-Vector = Float[Tensor, " n"]  # one axis length within a call
-Weights = Float[Tensor, "classes width"]
-Features = Float[Tensor, "rows width"]
+Scalar, Vector = Float[Tensor, ""], Float[Tensor, " n"]
+Anything, Same = Float[Tensor, " ..."], Float[Tensor, "*shape"]
+Logits, Labels = Float[Tensor, "*rows classes"], Int[Tensor, "*rows"]
+PerRow = Float[Tensor, "*rows"]
+Weights, Features = Float[Tensor, "classes width"], Float[Tensor, "rows width"]
 Table = Float[Tensor, "tokens width"]
+Images = Float[Tensor, "batch channels h w"]
 Activations = Float[Tensor, "batch positions width"]
 Queries = Float[Tensor, "batch queries width"]
-Images = Float[Tensor, "batch channels h w"]
-Logits = Float[Tensor, "*rows classes"]
-Labels = Int[Tensor, "*rows"]
-PerRow = Float[Tensor, "*rows"]
-Anything = Float[Tensor, " ..."]
-Same = Float[Tensor, "*shape"]
