@@ -1,16 +1,17 @@
-"""Shapes that annotations share, for type checkers and for the checks of the tests.
-
-Nothing that runs imports this: jaxtyping is a need of the tests alone.
-"""
+"""Shapes that annotations share; nothing that runs imports them, nor jaxtyping."""
 
 from jaxtyping import Float, Int
 from torch import Tensor
 
-Scalar, Vector = Float[Tensor, ""], Float[Tensor, " n"]
-Anything, Same = Float[Tensor, " ..."], Float[Tensor, "*shape"]
-Logits, Labels = Float[Tensor, "*rows classes"], Int[Tensor, "*rows"]
+Scalar = Float[Tensor, ""]
+Vector = Float[Tensor, " n"]
+Anything = Float[Tensor, " ..."]
+Same = Float[Tensor, "*shape"]
+Logits = Float[Tensor, "*rows classes"]
+Labels = Int[Tensor, "*rows"]
 PerRow = Float[Tensor, "*rows"]
-Weights, Features = Float[Tensor, "classes width"], Float[Tensor, "rows width"]
+Weights = Float[Tensor, "classes width"]
+Features = Float[Tensor, "rows width"]
 Table = Float[Tensor, "tokens width"]
 Images = Float[Tensor, "batch channels h w"]
 Activations = Float[Tensor, "batch positions width"]
