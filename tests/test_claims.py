@@ -1,7 +1,8 @@
-"""Claims: medians and ranges over seeds, verdicts, the box and the table of a page."""
+"""Claims: what is registered, judged seed by seed, shown as a box and a table."""
 
 import math
 from dataclasses import replace
+from datetime import date
 
 import pandas as pd
 import pytest
@@ -10,14 +11,16 @@ from pandas import Series
 from grokbook import claims, evidence
 from grokbook.claims import claim as module
 from grokbook.claims import registered as rows
-from grokbook.claims.verdict import VERDICTS
+from grokbook.claims.registered import Row
+from grokbook.claims.verdict import VERDICTS, badge, is_few, kind, outcome
 from grokbook.errors import PageError
 from grokbook.evidence import Run, reading
 from grokbook.experiment import Arm, Experiment, Spec
 from grokbook.records import Record
 
 NEVER, NONE = math.inf, math.nan
-WORDS = {"quote": "it is so", "where": "Section 1"}
+NOTHING = Series(dtype=float)
+THREE = Series({0: 1.0, 1: 2.0, 2: 3.0})
 
 
 @pytest.fixture(autouse=True)
@@ -28,12 +31,11 @@ def nothing_read(monkeypatch):
 @pytest.fixture
 def record():
     """Two seeds of three; accuracy 0.0, 0.5, 1.0 and 0.0, 0.4, (ended early)."""
-    rows = [("plain", 0, e, a) for e, a in ((0, 0.0), (10, 0.5), (20, 1.0))]
-    rows += [("plain", 1, e, a) for e, a in ((0, 0.0), (10, 0.4))]
-    frame = pd.DataFrame(rows, columns=["arm", "seed", "epoch", "test_accuracy"])
-    members = {
-        f"plain|{seed}": {"seconds": 90.0, "device_name": "A CPU"} for seed in (0, 1)
-    }
+    found = [("plain", 0, e, a) for e, a in ((0, 0.0), (10, 0.5), (20, 1.0))]
+    found += [("plain", 1, e, a) for e, a in ((0, 0.0), (10, 0.4))]
+    frame = pd.DataFrame(found, columns=["arm", "seed", "epoch", "test_accuracy"])
+    about = {"seconds": 90.0, "device_name": "A CPU"}
+    members = {f"plain|{seed}": about for seed in (0, 1)}
     arm = Arm("plain", *map(Spec, "dmlo"), epochs=20, log=10)
     experiment = Experiment("prieto2025/fig06b", "paper", (arm,), (0, 1, 2))
     return Record(None, experiment, frame, {"members": members})
@@ -48,76 +50,113 @@ def claim(held=3, n=3, scale="paper", **options):
     return claims.Claim(*told, **options)
 
 
-@pytest.mark.parametrize(
-    ("scale", "held", "n", "verdict"),
-    [
-        ("paper", 3, 3, "reproduced"),
-        ("paper", 1, 3, "partly reproduced"),
-        ("paper", 0, 3, "not reproduced"),
-        ("paper", 2, 2, "seen once"),
-        ("paper", 1, 2, "seen once"),
-        ("paper", 1, 1, "seen once"),
-        ("paper", 0, 1, "not seen, once"),
-        ("laptop", 3, 3, "seen at reduced scale"),
-        ("laptop", 2, 3, "partly seen at reduced scale"),
-        ("laptop", 0, 3, "not seen at reduced scale"),
-        ("laptop", 2, 2, "seen once, at reduced scale"),
-        ("laptop", 0, 2, "not seen, once, at reduced scale"),
-        ("smoke", 3, 3, "not judged"),
-        ("paper", 0, 0, "not run"),
-    ],
-)
-def test_verdicts(scale, held, n, verdict):
-    found = claim(held, n, scale=scale)
-    assert found.verdict == verdict
-    assert verdict in VERDICTS
-    assert replace(found, extra=True).verdict == "beyond the paper"
-    assert found.judged == (n > 0 and scale != "smoke")
-    assert found.holds == (scale != "smoke" and 0 < n == held)
-    assert not replace(found, extra=True).holds
+def row(**rest):
+    told = {"says": "it is so", "where": "Section 1", "registered": date(2026, 1, 2)}
+    return Row(**{"id": "r", "tested": "s"} | told | rest)
 
 
-@pytest.mark.parametrize(("held", "word"), [(1, ""), (0, "not ")])
-def test_what_is_exact_needs_no_seeds(held, word):
-    assert claim(held, 1, exact=True).verdict == f"{word}reproduced"
+def judged(found, **rest):
+    """The one claim of a row and what it rests on; None where it is left out."""
+    sheet = claims.Sheet("p/fig1")
+    sheet.add(row(**rest), found)
+    return sheet[0] if sheet else None
+
+
+# The verdict --------------------------------------------------------------------------
+
+
+def test_verdicts():
+    for scale, held, n, verdict, short in (
+        ("paper", 3, 3, "reproduced", "holds"),
+        ("paper", 1, 3, "partly reproduced", "partly"),
+        ("paper", 0, 3, "not reproduced", "fails"),
+        ("paper", 2, 2, "seen once", "holds"),
+        ("paper", 1, 2, "seen once", "holds"),
+        ("paper", 0, 1, "not seen, once", "fails"),
+        ("laptop", 3, 3, "seen at reduced scale", "holds"),
+        ("laptop", 2, 3, "partly seen at reduced scale", "partly"),
+        ("laptop", 0, 3, "not seen at reduced scale", "fails"),
+        ("laptop", 2, 2, "seen once, at reduced scale", "holds"),
+        ("laptop", 0, 2, "not seen, once, at reduced scale", "fails"),
+        ("smoke", 3, 3, "not judged", "idle"),
+        ("paper", 0, 0, "not run", "idle"),
+    ):
+        found = claim(held, n, scale=scale)
+        assert (found.verdict, outcome(verdict)) == (verdict, short)
+        assert verdict in VERDICTS
+        assert is_few(verdict) == (0 < n < 3 and scale != "smoke")
+        beyond = replace(found, extra=True)
+        assert (beyond.verdict, outcome(beyond.verdict)) == ("beyond the paper", "idle")
+        assert found.judged == (n > 0 and scale != "smoke")
+        assert found.holds == (scale != "smoke" and 0 < n == held)
+        assert not beyond.holds
+    assert claim(1, 1, exact=True).verdict == "reproduced"
+    assert claim(0, 1, exact=True).verdict == "not reproduced"
+    with pytest.raises(PageError, match="'confirmed' is no verdict"):
+        outcome("confirmed")
+
+
+def test_a_badge_has_its_verdict_as_class_and_the_count_as_title():
+    assert kind("not seen, once, at reduced scale") == "not-seen-once-at-reduced-scale"
+    html = badge("seen once", "held in 1 of 2")
+    said = 'class="verdict verdict-seen-once" title="held in 1 of 2">seen once</span>'
+    assert html == f"<span {said}"
 
 
 def test_one_claim_carries_the_verdict_of_its_page():
     one, other = claim(main=True), claim(0)
     assert claims.main([other, one]) is one
     for page in ([other], [one, one], [replace(one, extra=True)], []):
-        with pytest.raises(ValueError, match="one main claim of its paper, and this"):
+        with pytest.raises(ValueError, match="one main claim of its paper, .*`main: t"):
             claims.main(page)
 
 
+# One row ------------------------------------------------------------------------------
+
+
 def test_a_claim_is_judged_seed_by_seed(record):
-    sheet = claims.Sheet("p/fig1", show="{:.1f}")
     run = Run(record, "plain", "the plain one")
     values = Series({0: 10.0, 1: NEVER, 2: 30.0})
-    sheet.claim(run, "s", value=values, at_most=40, **WORDS)
-    (found,) = sheet
+    found = judged((run, values), at_most=40, show="{:.1f}")
     assert (found.ours, found.interval) == ("30.0", "10.0 to never")
     assert (found.n, found.held, found.scale) == (3, 2, "paper")
     assert (found.quote, found.where, found.why) == ("it is so", "Section 1", "")
-    sheet.claim(run, "s", value={0: 0.5}, below=1, show="{:.0%}", main=True, **WORDS)
-    one = sheet[-1]
+    one = judged((run, {0: 0.5}), below=1, show="{:.0%}", main=True)
     assert (one.ours, one.interval, one.main) == ("50\N{NO-BREAK SPACE}%", "—", True)
     assert one.why == "the plain one (2 of 3 seeds, 1.5 min each)"
 
 
+def test_bounds(record):
+    """Each bound at a value: two include it, two do not; infinity is beyond all."""
+    run = Run(record, "plain")
+    for bound, held in (("at_least", 2), ("at_most", 2), ("above", 1), ("below", 1)):
+        assert judged((run, THREE), **{bound: 2.0}).held == held
+    assert judged((run, THREE), at_least=2, below=3).held == 1
+    never = Series({0: 5.0, 1: NEVER, 2: -NEVER})
+    comes = judged((run, never), at_least=0, below=NEVER)
+    assert comes.held == 1
+    assert comes.interval == "never to never"  # minus infinity is no epoch either
+    assert judged((run, never), at_least=NEVER).held == 1
+    assert judged((run, never), above=-NEVER).held == 2
+
+
 def test_a_claim_is_no_stronger_than_its_weakest_record(record):
-    run, small = Run(record, "plain"), Run(at_scale(record, "laptop"), "plain")
-    sheet, value = claims.Sheet("p/fig1"), Series({0: 1.0, 1: 1.0, 2: 1.0})
-    for runs in (run, [run, small], [small, run]):
-        sheet.claim(runs, "s", value=value, above=0, **WORDS)
-    assert [claim.scale for claim in sheet] == ["paper", "laptop", "laptop"]
-    sheet.order("o", values={run: value, small: 2 * value}, **WORDS)
-    assert (sheet[-1].scale, sheet[-1].statement) == ("laptop", "o")
-    late = {run: value, small: 0 * value + NEVER}
-    sheet.order("o", values=late, open_end=True, **WORDS)
-    assert sheet[-1].statement.endswith("never get there may share the last places")
-    sheet.extra([run, small], "beside", value)
-    assert (sheet[-1].scale, sheet[-1].verdict) == ("laptop", "beyond the paper")
+    run, small = (
+        Run(record, "plain", "a"),
+        Run(at_scale(record, "laptop"), "plain", "b"),
+    )
+    for runs, scale in (
+        (run, "paper"),
+        ([run, small], "laptop"),
+        ([small, run], "laptop"),
+    ):
+        assert judged((runs, THREE), above=0).scale == scale
+    order = judged({run: THREE, small: 2 * THREE}, order=True)
+    assert (order.scale, order.statement) == ("laptop", "s")
+    late = judged({run: THREE, small: 0 * THREE + NEVER}, order=True, open_end=True)
+    assert late.statement.endswith("never get there may share the last places")
+    beyond = judged(([run, small], THREE), says="", where="")
+    assert (beyond.scale, beyond.verdict) == ("laptop", "beyond the paper")
 
 
 def test_an_order_is_judged_seed_by_seed_and_shows_medians():
@@ -143,60 +182,30 @@ def test_an_order_is_judged_seed_by_seed_and_shows_medians():
 
 def test_a_value_that_is_no_number_is_refused(record):
     """Its order among the others is arbitrary, and no comparison with it holds."""
-    run, sheet = Run(record, "plain", "A"), claims.Sheet("p/fig1")
-    values = Series({0: 1.0, 1: NONE, 2: NONE})
+    run, values = Run(record, "plain", "A"), Series({0: 1.0, 1: NONE, 2: NONE})
     said = r"'s' has no value for seeds \[1, 2\]: say what .* counts as"
-    with pytest.raises(ValueError, match=said):
-        sheet.claim(run, "s", value=values, above=0, **WORDS)
-    with pytest.raises(ValueError, match=said):
-        sheet.extra(run, "s", values)
+    for bound in ({"above": 0}, {"says": "", "where": ""}):
+        with pytest.raises(ValueError, match=said):
+            judged((run, values), **bound)
     with pytest.raises(ValueError, match=r"'s \(A\)' has no value for seeds \[1, 2\]"):
-        sheet.order("s", values={run: values}, **WORDS)
-    assert not sheet
+        judged({run: values}, order=True)
     # a smoke test is too short for many a value: it shows that a page runs
-    short = Run(at_scale(record, "smoke"), "plain")
-    sheet.claim(short, "s", value={0: NONE}, above=0, **WORDS)
-    assert (sheet[0].held, sheet[0].ours, sheet[0].verdict) == (0, "nan", "not judged")
+    short = judged((Run(at_scale(record, "smoke"), "plain"), {0: NONE}), above=0)
+    assert (short.held, short.ours, short.verdict) == (0, "nan", "not judged")
 
 
-def test_a_sheet_judges_values_by_bounds(record):
-    """Each bound at a value: two include it, two do not."""
-    run, value = Run(record, "plain"), Series({0: 1.0, 1: 2.0, 2: 3.0})
-    sheet = claims.Sheet("p/fig1")
-    for bound in ("at_least", "at_most", "above", "below"):
-        sheet.claim(run, bound, value=value, **{bound: 2.0}, **WORDS)
-    sheet.claim(run, "both", value=value, at_least=2, below=3, **WORDS)
-    assert [claim.held for claim in sheet] == [2, 2, 1, 1, 1]
-
-
-def test_a_sheet_judges_what_never_happens(record):
-    run, value = Run(record, "plain"), Series({0: 5.0, 1: NEVER, 2: -NEVER})
-    sheet = claims.Sheet("p/fig1")
-    sheet.claim(run, "comes", value=value, at_least=0, below=NEVER, **WORDS)
-    sheet.claim(run, "never comes", value=value, at_least=NEVER, **WORDS)
-    sheet.claim(run, "is above", value=value, above=-NEVER, **WORDS)
-    assert [claim.held for claim in sheet] == [1, 1, 2]
-    assert sheet[0].interval == "never to never"  # minus infinity is no epoch either
-    with pytest.raises(ValueError, match="claim 's' could not fail: give it a bound"):
-        sheet.claim(run, "s", value=value, **WORDS)
-    assert len(sheet) == 3
-
-
-def test_a_sheet_lists_what_nobody_ran(record):
-    run, nothing = Run(record, "plain"), Series(dtype=float)
-    sheet = claims.Sheet("p/fig1")
-    sheet.claim(run, "s", value=nothing, above=0, main=True, **WORDS)
-    sheet.extra(run, "beside", nothing)
-    values = {run: nothing, Run(record, "x"): Series({0: 1.0})}
-    sheet.order("o", values=values, **WORDS)
-    sheet.not_run("n", **WORDS)
-    assert [claim.verdict for claim in sheet] == ["not run"] * 3
-    assert [claim.statement for claim in sheet] == ["s", "o", "n"]
-    assert [claim.ours for claim in sheet] == ["no seed is a test", "—", "—"]
-    sheet.claim([run, Run(record, "x")], "one ran", value=nothing, above=0, **WORDS)
-    assert sheet.pop().ours == "—"
-    assert sheet[0].main
-    assert not any(claim.judged for claim in sheet)
+def test_what_nobody_ran_is_listed(record):
+    run, absent = Run(record, "plain"), Run(record, "x")
+    for found, rest, ours in (
+        ((run, NOTHING), {"above": 0}, "no seed is a test"),
+        (([run, absent], NOTHING), {"above": 0}, "—"),
+        ({run: NOTHING, absent: THREE}, {"order": True}, "—"),
+        (None, {"run": False}, "—"),
+    ):
+        one = judged(found, **rest, main=True)
+        assert (one.verdict, one.ours, one.main) == ("not run", ours, True)
+        assert not one.judged
+    assert judged((run, NOTHING), says="", where="") is None
 
 
 def test_values_in_words():
@@ -205,72 +214,60 @@ def test_values_in_words():
     assert claims.summary(Series({5: 3.0, 6: 1.0})) == ("1", "1 to 3")
     assert evidence.words(1234.5) == "1,234"
     assert evidence.words(0.123, "{:.0%}") == "12\N{NO-BREAK SPACE}%"
-    assert evidence.words(NEVER) == "never"
     assert claims.summary({0: 1000.0}) == ("1,000", "—")
     assert claims.summary({0: 1.2, 1: 1.4}) == ("1", "all alike")
     assert claims.summary({0: NEVER, 1: NEVER}) == ("never", "all alike")
     assert claims.summary({0: NEVER, 1: 20.0, 2: 30.0}) == ("30", "20 to never")
 
 
+# What is shown ------------------------------------------------------------------------
+
+
 @pytest.fixture
 def sheet(record):
     """A page with four claims, one of which holds with enough seeds for a verdict."""
     run, sheet = Run(record, "plain", "plain"), claims.Sheet("prieto2025/fig01")
-    three = Series({0: 1.0, 1: 2.0, 2: 3.0})
-    sheet.claim(run, "a < b", value=three, above=0, main=True, **WORDS)
-    sheet.claim(run, "fails", value=three, above=2, **WORDS)
-    sheet.claim(run, "once", value=three[:1], above=0, **WORDS)
-    sheet.extra(run, "<beside>", three)
-    sheet.exact("sums up", ours="0", held=1, n=1, **WORDS)
+    sheet.add(row(tested="a < b", above=0, main=True), (run, THREE))
+    sheet.add(row(tested="fails", above=2), (run, THREE))
+    sheet.add(row(tested="once", above=0), (run, THREE[:1]))
+    sheet.add(row(tested="<beside>", says="", where=""), (run, THREE))
+    sheet.add(row(tested="sums up", exact=True), ("0", 1, 1))
     return sheet
 
 
 def test_the_box_says_what_is_claimed_and_whether_it_held(sheet):
-    bundle = sheet.box()._repr_mimebundle_()
-    assert bundle["text/plain"].splitlines() == [
+    box = sheet.box()
+    assert box.text.splitlines() == [
         "reproduced",
         "Claim: “it is so” (Section 1)",
         "Result: a < b: 2 (1 to 3; n = 3)",
         "Evidence: 3 of 4 claims of the paper hold; n = 1 to 3; paper scale (A CPU)",
     ]
-    assert "verdict-reproduced" in bundle["text/html"]
-    assert "a &lt; b" in bundle["text/html"]
+    assert "verdict-reproduced" in box.html and "a &lt; b" in box.html
     exact = claims.Sheet("p/tab1")
-    exact.exact("s", ours="0", held=1, n=2, main=True, **WORDS)
-    exact.not_run("o", **WORDS)
-    said = exact.box()._repr_mimebundle_()["text/plain"]
-    assert "Result: s: 0 (exact; holds in 1 of 2)" in said
-    assert said.endswith(
-        "0 of 1 claims of the paper hold; 1 not run; exact, nothing was trained"
-    )
+    exact.add(row(exact=True, main=True), ("0", 1, 2))
+    exact.add(row(run=False), None)
+    assert "Result: s: 0 (exact; holds in 1 of 2)" in exact.box().text
+    end = "0 of 1 claims of the paper hold; 1 not run; exact, nothing was trained"
+    assert exact.box().text.endswith(end)
 
 
-def test_the_table_shows_and_carries_the_claims(sheet):
-    bundle = sheet.table()._repr_mimebundle_()
+def test_the_closing_shows_and_carries_the_claims(sheet):
+    evidence.reading._READ.append({"record": "prieto2025/fig01"})
+    bundle = sheet.closing()._repr_mimebundle_()
     carried, html = bundle[claims.MIME], bundle["text/html"]
     assert (carried["page"], carried["scale"]) == ("prieto2025/fig01", "paper")
     assert carried["verdict"] == "reproduced"
+    assert carried["read"] == [{"record": "prieto2025/fig01"}]
     assert [c["held"] for c in carried["claims"]] == [3, 1, 1, 3, 1]
     assert [c["holds"] for c in carried["claims"]] == [True, False, True, False, True]
     assert carried["claims"][2]["verdict"] == "seen once"
+    assert "row" not in carried["claims"][0]
     assert "held in 1 of 3" in html
     assert "Fewer than three seeds: plain (2 of 3 seeds, 1.5 min each)." in html
     assert "<summary>Beyond the paper: 1 measurement of ours</summary>" in html
-    assert "a &lt; b" in html
-    assert "<beside>" not in html
+    assert "a &lt; b" in html and "<beside>" not in html
     assert bundle["text/plain"].count("\n") == 4
-    assert carried["read"] == []
-    evidence.reading._READ.append({"record": "prieto2025/fig01"})
-    bundle = sheet.table()._repr_mimebundle_()
-    assert bundle[claims.MIME]["read"] == [{"record": "prieto2025/fig01"}]
-
-
-def test_a_page_without_a_main_claim_is_refused(record):
-    sheet = claims.Sheet("p/fig1")
-    sheet.claim(Run(record, "plain"), "s", value={0: 1.0}, above=0, **WORDS)
-    for shown in (sheet.box, sheet.table):
-        with pytest.raises(ValueError, match="main: true"):
-            shown()
 
 
 # What was registered ------------------------------------------------------------------
