@@ -362,6 +362,8 @@ def test_values_and_rows_belong_together(record, registered):
     ):
         with pytest.raises(PageError, match=f"Page p/fig1 has {said}"):
             claims.read("p/fig1", wrong, times=2)
+    with pytest.raises(PageError, match="tests its row 'grows' on nothing"):
+        claims.read("p/fig1", values | {"grows": {}}, times=2)
     with pytest.raises(PageError, match="does not fill in its row 'grows': 'times'"):
         claims.read("p/fig1", values)
 

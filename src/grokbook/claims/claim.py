@@ -35,11 +35,11 @@ class Claim:
     statement: str
     quote: str
     where: str
-    ours: str
-    n: int
-    interval: str
-    held: int
-    scale: str
+    ours: str = "—"
+    n: int = 0
+    interval: str = "—"
+    held: int = 0
+    scale: str = "paper"
     main: bool = False
     extra: bool = False
     exact: bool = False

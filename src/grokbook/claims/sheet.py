@@ -20,6 +20,7 @@ from grokbook.claims.registered import Row
 from grokbook.claims.verdict import ENOUGH
 from grokbook.errors import PageError
 from grokbook.evidence import Run, told
+from grokbook.experiment import SCALES
 from grokbook.records import Record
 from grokbook.tables import Html
 
@@ -27,7 +28,6 @@ Runs: TypeAlias = Run | Sequence[Run]
 Exact: TypeAlias = tuple[str, int, int]  # in words; how many points agree, of how many
 One: TypeAlias = tuple[Runs, BySeed] | Mapping[Run, BySeed] | Exact
 Found: TypeAlias = One | Mapping[str, One]
-SCALES = ("smoke", "laptop", "paper")
 
 
 def read(page: str, found: Mapping[str, Found], **fields: object) -> "Sheet":
@@ -51,6 +51,8 @@ def read(page: str, found: Mapping[str, Found], **fields: object) -> "Sheet":
     for row in rows:
         value: Any = found.get(row.id)
         is_each = isinstance(value, Mapping) and not row.order
+        if is_each and row.is_bound and not value:
+            raise PageError(f"Page {page} tests its row '{row.id}' on nothing.")
         for each, one in value.items() if is_each else [("", value)]:
             sheet.add(_filled(page, row, fields | {"each": each}), one)
     return sheet
@@ -85,10 +87,10 @@ class Sheet(list[Claim]):
     def add(self, row: Row, found: Any) -> None:
         """One row with what it rests on, see `read`."""
         if not row.run:
-            self._idle(row)
+            self._append(row)
         elif row.exact:
             ours, held, n = found
-            self._append(row, ours, n, "exact", held, "paper", exact=True)
+            self._append(row, ours=ours, n=n, interval="exact", held=held, exact=True)
         elif row.order:
             self._order(row, found)
         else:
@@ -125,71 +127,41 @@ class Sheet(list[Claim]):
         if not len(value):
             if row.is_bound:
                 ran = runs and all(run.seeds for run in runs)
-                self._idle(row, "no seed is a test" if ran else "—")
+                self._append(row, ours="no seed is a test" if ran else "—")
             return
         scale = _scale(runs)
         found = checked(row.tested, value, scale)
-        (ours, interval), n = summary(found, row.show), len(found)
+        ours, interval = summary(found, row.show)
+        how = {"ours": ours, "n": len(found), "interval": interval, "scale": scale}
         if row.is_bound:
-            fits = sum(map(row.holds, found.values()))
-            self._append(row, ours, n, interval, fits, scale, why=_why(runs, n))
+            held = sum(map(row.holds, found.values()))
+            self._append(row, **how, held=held, why=_why(runs, len(found)))
         else:
-            self._append(row, ours, n, interval, n, scale, extra=True)
+            self._append(row, **how, held=len(found), extra=True)
 
     def _order(self, row: Row, values: Mapping[Run, BySeed]) -> None:
         """Several arms, named by their labels; one without a seed reads "not run"."""
         runs = self._note(list(values))
         if any(not len(value) for value in values.values()):
-            self._idle(row)
+            self._append(row)
             return
         scale = _scale(runs)
         named = {
             run.label: checked(f"{row.tested} ({run.label})", value, scale)
             for run, value in values.items()
         }
-        ours, fits, n = in_order(named, open_end=row.open_end, show=row.show)
+        ours, held, n = in_order(named, open_end=row.open_end, show=row.show)
         if row.open_end and "never" in ours:
-            row = replace(
-                row,
-                tested=f"{row.tested}; those that never get there may share the last "
-                "places",
-            )
-        interval, why = f"in order for {fits} of {n}", _why(runs, n)
-        self._append(row, ours, n, interval, fits, scale, why=why)
+            never = "those that never get there may share the last places"
+            row = replace(row, tested=f"{row.tested}; {never}")
+        how = {"ours": ours, "n": n, "interval": f"in order for {held} of {n}"}
+        self._append(row, **how, held=held, scale=scale, why=_why(runs, n))
 
-    def _idle(self, row: Row, ours: str = "—") -> None:
-        """A claim of the paper that nothing here tests yet: listed, not judged."""
-        self.append(
-            Claim(
-                row.tested,
-                row.says,
-                row.where,
-                ours,
-                0,
-                "—",
-                0,
-                "paper",
-                row.main,
-                row=row,
-            )
-        )
-
-    def _append(
-        self,
-        row: Row,
-        ours: str,
-        n: int,
-        interval: str,
-        held: int,
-        scale: str,
-        *,
-        extra: bool = False,
-        exact: bool = False,
-        why: str = "",
-    ) -> None:
-        said = (row.tested, row.says, row.where, ours, n, interval, held, scale)
-        kind = (row.main, extra or row.extra, exact)
-        self.append(Claim(*said, *kind, why=why, row=row if row.id else None))
+    def _append(self, row: Row, **found: Any) -> None:
+        """A claim of the paper as it came out; without more, one that was not run."""
+        how = {"main": row.main, "extra": row.extra} | found
+        kept = row if row.id else None
+        self.append(Claim(row.tested, row.says, row.where, **how, row=kept))
 
     def _told(self) -> list[Claim]:
         """The claims; where one record is a smoke test, none of them is judged."""
@@ -226,7 +198,7 @@ class Sheet(list[Claim]):
         self.add(row, (ours, held, n))
 
     def not_run(self, statement: str, quote: str, **rest: Any) -> None:
-        self._idle(self._row(statement, quote, **rest))
+        self._append(self._row(statement, quote, **rest))
 
     def _row(self, tested: str, says: str, **rest: Any) -> Row:
         rest["show"] = rest.get("show") or self.show
@@ -236,7 +208,7 @@ class Sheet(list[Claim]):
 
 def _scale(runs: Sequence[Run]) -> str:
     """The smallest scale of the records that a claim rests on."""
-    return min((run.record.scale for run in runs), key=SCALES.index)
+    return max((run.record.scale for run in runs), key=SCALES.index)
 
 
 def _why(runs: Sequence[Run], n: int) -> str:
