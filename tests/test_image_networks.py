@@ -358,7 +358,7 @@ def test_errors_name_the_value():
         (lambda: ViT(10, heads=7), "7 heads cannot share a width of 256"),
         (
             lambda: ViT(10, **SMALL_VIT)(torch.ones(1, 3, 28, 28)),
-            "images of 28 x 28, but this ViT has positions for 32 x 32",
+            "images of 28 x 28, but this ViT has size=32",
         ),
     ):
         with pytest.raises(ValueError, match=message):

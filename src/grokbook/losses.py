@@ -68,9 +68,8 @@ def softmax_cross_entropy(
 ) -> Tensor:
     """Softmax cross-entropy of ``logits / temperature`` (eq. 1), used in most figures.
 
-    Cast, log-softmax, gather, mean, as in the official code. ``smoothing`` in [0, 1)
-    moves that share of the target evenly over all classes. Either option may be a
-    0-dim tensor, whose value is then not checked.
+    As in the official code. ``smoothing`` in [0, 1) moves that share of the target
+    evenly over all classes. A 0-dim tensor may stand for either, unchecked.
     """
     if not isinstance(smoothing, Tensor) and not 0 <= smoothing < 1:
         raise ValueError(f"smoothing is {smoothing}, but it must lie in [0, 1).")
@@ -122,7 +121,7 @@ def exact_cross_entropy(
     return _reduce(losses.squeeze(-1), reduction)
 
 
-class StableMaxTransform(torch.autograd.Function):
+class _StableMax(torch.autograd.Function):
     """s(x) with its derivative min(s, 1)^2, which no logit turns into NaN.
 
     One quotient gives both branches, bit for bit; the derivative is 1 above 0 and
@@ -154,7 +153,7 @@ class StableMaxTransform(torch.autograd.Function):
 
 def stablemax_transform(x: Same) -> Same:
     """s(x) = x + 1 for x >= 0, 1 / (1 - x) below; any shape."""
-    return StableMaxTransform.apply(x)
+    return _StableMax.apply(x)
 
 
 def stablemax_log_transform(x: Same) -> Same:
@@ -229,10 +228,7 @@ def mean_squared_error(
     dtype: torch.dtype = torch.float32,
     reduction: str = "mean",
 ) -> Tensor:
-    """Squared distance to the one-hot target, averaged over the classes, figure 13.
-
-    "mean" is the mean over all batch * classes entries.
-    """
+    """Squared distance to the one-hot target, averaged over the classes, figure 13."""
     errors = logits.to(dtype) - _is_label(logits, labels).to(dtype)
     return _reduce((errors * errors).mean(dim=-1), reduction)
 

@@ -9,7 +9,6 @@
 
 Source: Liu et al. 2026 (arXiv:2605.06152), sections 2.1 and 2.2 and appendix D. For
 cos(W_G, mu_G) there is ``cosine``, which unlike torch's has no floor under the norms.
-The mean of class means, which differs from mu_G for unbalanced labels, is not covered.
 """
 
 from __future__ import annotations
@@ -60,7 +59,6 @@ def collapsed(logits: Logits, labels: Labels, dtype: torch.dtype) -> Scalar:
     order of its sum, hence on the device and the place of the label. Unlike
     ``collapse_fraction``, a row that leads with a wrong class does not count.
     """
-    # the loss sees the logits in this dtype and no other
     return zero_fraction(_at(logits.to(dtype).log_softmax(dim=-1), labels))
 
 
@@ -73,12 +71,12 @@ def class_sum(
     exponential is not rounded as ``exp`` is, and half an ulp of 1 is what is measured.
     A collapsed row has its residual mass here; just before, either sign may come up.
     """
-    logits = logits.to(dtype)  # before the gradient, so that it is not cast back
 
     def loss(logits: Tensor) -> Tensor:
         return -_at(logits.log_softmax(dim=-1), labels).sum()
 
-    return torch.func.grad(loss)(logits).double().sum(dim=-1).mean()
+    # cast before the gradient, which is then not cast back
+    return torch.func.grad(loss)(logits.to(dtype)).double().sum(dim=-1).mean()
 
 
 def feature_alignment(features: Features) -> Scalar:
@@ -87,8 +85,7 @@ def feature_alignment(features: Features) -> Scalar:
     lengths = torch.linalg.vector_norm(features, dim=-1, keepdim=True)
     directions = features / torch.where(lengths > 0, lengths, 1.0)
     mean = features.mean(dim=0)
-    length = torch.linalg.vector_norm(mean)
-    return ratio(directions.mean(dim=0) @ mean, length)
+    return ratio(directions.mean(dim=0) @ mean, torch.linalg.vector_norm(mean))
 
 
 def _at(values: Tensor, labels: Tensor) -> Tensor:

@@ -55,9 +55,8 @@ class ResidualBlock(nn.Module):
         self.norm2 = _norm(norm, outputs)
         self.shortcut = None
         if stride != 1 or inputs != outputs:
-            self.shortcut = nn.Sequential(
-                _conv(inputs, outputs, 1, stride, bias), _norm(norm, outputs)
-            )
+            conv = _conv(inputs, outputs, 1, stride, bias)
+            self.shortcut = nn.Sequential(conv, _norm(norm, outputs))
 
     def forward(self, x: Images) -> Images:
         hidden = F.relu(self.norm1(self.first(x)))
@@ -150,11 +149,9 @@ class VGG11(nn.Module):
         return ("features",)
 
     def forward(self, x: Images, tap: Tap | None = None) -> Logits:
-        if x.shape[-2:] != (32, 32):
-            raise ValueError(
-                f"images of {x.shape[-2]} x {x.shape[-1]}, but five halvings must "
-                "leave one place: give VGG11 images of 32 x 32"
-            )
+        if x.shape[-2:] != (32, 32):  # of which five halvings leave one place
+            given = f"images of {x.shape[-2]} x {x.shape[-1]}"
+            raise ValueError(f"{given}, but VGG11 needs 32 x 32")
         for k, (conv, norm) in enumerate(zip(self.convs, self.norms, strict=True)):
             x = F.relu(norm(conv(x)))
             x = F.max_pool2d(x, 2) if k in VGG11_POOLS else x

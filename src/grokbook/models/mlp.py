@@ -65,8 +65,8 @@ class OneHotLinear(nn.Linear):
 class MLP(nn.Module):
     """Fully connected network of any depth and width.
 
-    Input: tokens (batch, positions) if ``vocabulary`` is given, else floats (batch,
-    features) or (batch, ...) with as many entries. Output: logits (batch, classes).
+    Tokens (batch, positions) if ``vocabulary`` is given, else floats (batch, features)
+    or (batch, ...) with as many entries -> logits (batch, classes).
     ``norm``, one of None, "layer", "rms" and "batch", acts on every hidden
     pre-activation and ``head_norm``, one of None, "batch" and "layer", before the last
     layer; without ``affine`` they have no weights. ``head_bias``, of the last layer, is

@@ -85,10 +85,8 @@ class ViT(nn.Module):
     ) -> Float[Tensor, "batch patches pixels"]:
         """Squares row by row, each as a convolution's weight sees it: colours first."""
         if x.shape[-2:] != (self.size, self.size):
-            raise ValueError(
-                f"images of {x.shape[-2]} x {x.shape[-1]}, but this ViT has positions "
-                f"for {self.size} x {self.size}: give it size={x.shape[-1]}"
-            )
+            given = f"images of {x.shape[-2]} x {x.shape[-1]}"
+            raise ValueError(f"{given}, but this ViT has size={self.size}")
         cut = (-1, self.patch)
         x = x.unflatten(3, cut).unflatten(2, cut)  # (batch, 3, rows, p, columns, p)
         return x.permute(0, 2, 4, 1, 3, 5).flatten(3).flatten(1, 2)

@@ -57,8 +57,8 @@ def evaluated(closure: Callable[[], Any] | None) -> Any:
 def fitted(value: Number, tensors: list[Tensor]) -> Any:
     """A number as torch's foreach operations take it with these tensors.
 
-    A float stays; a 0-dim tensor becomes one of their dtype; a tensor [members] becomes
-    a list, one for each tensor, shaped to broadcast over its other dimensions.
+    A float, a 0-dim tensor of their dtype, or a list with one for each tensor that
+    broadcasts over all but its members.
     """
     if not isinstance(value, Tensor):
         return value
@@ -99,12 +99,8 @@ class Stack(Optimizer):
             )
             self._start(group)
 
-    def _start(self, group: dict[str, Any]) -> None:
-        """State at once: a captured first step would begin at zero every time."""
-        raise NotImplementedError
-
-    def _update(self, group: dict[str, Any], parameters: list[Tensor]) -> None:
-        raise NotImplementedError
+    _start: Callable[[Any], None]  # state at once: captured, it would start each time
+    _update: Callable[[Any, list[Tensor]], None]
 
     def _of(self, parameters: list[Tensor], name: str) -> list[Tensor]:
         return [self.state[p][name] for p in parameters]
