@@ -377,10 +377,27 @@ def test_values_and_rows_belong_together(record, registered):
         ("    where: Section 1\n", "", "only one of the paper's words"),
         ("gives: neither, ", "", "a `was` that lacks"),
         ("  beside:", "  sum:", "the key 'sum' twice"),
-        ("fig1:", "fig2:", "no claims of p/fig1"),
+        ("fig1:", "fig2:", "claims.yaml has nothing of p/fig1"),
     ],
 )
 def test_a_row_that_registers_nothing_is_refused(registered, old, new, said):
     registered(ROWS.replace(old, new, 1))
     with pytest.raises(PageError, match=said):
         rows.rows("p/fig1")
+
+
+def test_a_page_that_shows_other_claims_than_are_registered_is_found(
+    record, registered
+):
+    sheet = claims.read("p/fig1", found(record), times="two")
+    shown = [claim.to_json() for claim in sheet]
+    assert rows.differing("p/fig1", shown) == ""
+    assert rows.differing("p/fig1", shown[:3] + shown[4:]) == ""  # one of {each}
+    assert rows.differing("p/fig1", shown[1:]) == "does not show its row 'grows'"
+    for change in (
+        {"statement": "it grows two"},
+        {"quote": "is it so"},
+        {"where": "?"},
+    ):
+        said = rows.differing("p/fig1", [shown[0] | change, *shown[1:]])
+        assert said.startswith("shows 'it grows two"), said

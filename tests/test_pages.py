@@ -327,6 +327,14 @@ def test_a_reference_that_changed_since_is_found(book, monkeypatch):
     assert said in checks.check()[0]
 
 
+def test_a_claim_that_is_not_registered_is_found(book):
+    row = "{says: it is four, where: Section 1, tested: 2 + 2 = 5, at_least: 0"
+    path = book / "prieto2025" / "claims.yaml"
+    path.write_text(f"fig01:\n  sum: {row}, registered: 2026-01-01}}\n")
+    (said,) = checks.check()
+    assert said.startswith(f"Page {ID} shows '2 + 2 = 4', which is not registered so: ")
+
+
 def test_what_stands_above_a_title():
     assert pages.kicker("singh2026/tab02") == "Singh et al. 2026 · Table 2"
     assert pages.kicker("liu2026/fig13") == "Liu et al. 2026 · Figure 13"

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from book._ext import notebooks, pages
-from grokbook import evidence, papers
+from grokbook import evidence, papers, tables
+from grokbook.claims import registered
 from grokbook.claims.verdict import VERDICTS
 from grokbook.errors import GrokbookError, PageError
 from grokbook.project import FIGURE_MIME, FOLDERS, home
@@ -131,8 +132,28 @@ def _claim_faults(page_id: str, twin: NotebookNode) -> list[str]:
     if not claims.keys() >= {"read", "cited"}:
         faults.append(f"does not say which records it read: {again}")
     read = [_read_fault(one) for one in claims.get("read", [])]
+    read += [_closing_fault(page_id, twin, claims)]
     read += [_cited_fault(one) for one in claims.get("cited", [])]
     return faults + [f"{fault}: {again}" for fault in read if fault]
+
+
+def _closing_fault(page_id: str, twin: NotebookNode, claims: dict[str, Any]) -> str:
+    """What claims.yaml and settings.yaml say now and the page does not, or ""."""
+    paper = home() / "book" / page_id.partition("/")[0]
+    if not (paper / "claims.yaml").is_file():
+        return ""
+    try:
+        if fault := registered.differing(page_id, claims["claims"]):
+            return fault
+        for read in claims.get("read", []):
+            found = stored(read)
+            made = f"grokbook run {found.name} --scale {found.scale}"
+            text = "\n".join(text for _, text in notebooks.outputs(twin, "text/plain"))
+            if made in text and tables.trained(found).text not in text:
+                return f"shows other settings of {found.name} than there are now"
+    except GrokbookError as error:
+        return f"is not as registered ({str(error).rstrip('.')})"
+    return ""
 
 
 def _wordless(claims: list[dict[str, Any]]) -> list[str]:

@@ -16,6 +16,8 @@ in ``was`` what was planned, what that gives, and why it is not the test any mor
 """
 
 import datetime
+import re
+import string
 from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
@@ -75,11 +77,35 @@ class Row:
 def rows(page: str) -> list[Row]:
     """The entries of a page "<paper>/<id>"; PageError for one that is wrong."""
     paper, _, name = page.partition("/")
-    path = project.home() / "book" / paper / "claims.yaml"
-    entries = _read(path).get(name)
+    entries = _read(project.home() / "book" / paper / "claims.yaml").get(name)
     if not entries:
-        raise PageError(f"{path} has no claims of {page}: register what it tests.")
+        raise PageError(f"claims.yaml has nothing of {page}: register what it tests.")
     return [_row(page, key, entry) for key, entry in entries.items()]
+
+
+def differing(page: str, shown: list[dict[str, Any]]) -> str:
+    """What the claims that a page shows (as JSON) have other than its entries, or "".
+
+    A measurement of ours that nobody made is not shown, which is no difference.
+    """
+
+    def fits(row: Row, claim: dict[str, Any]) -> bool:
+        parts = string.Formatter().parse(row.tested)
+        text = "".join(
+            re.escape(t) + (".*" if f is not None else "") for t, f, *_ in parts
+        )
+        words = (row.says, row.where) == (claim["quote"], claim["where"])
+        ends = "(; those that never .*)?" if row.open_end else ""
+        return words and bool(re.fullmatch(text + ends, claim["statement"], re.DOTALL))
+
+    known = rows(page)
+    for claim in shown:
+        if not any(fits(row, claim) for row in known):
+            return f"shows '{claim['statement']}', which is not registered so"
+    for row in known:
+        if row.says and not any(fits(row, claim) for claim in shown):
+            return f"does not show its row '{row.id}'"
+    return ""
 
 
 def _row(page: str, key: str, entry: dict[str, Any]) -> Row:
