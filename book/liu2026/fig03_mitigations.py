@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Liu et al. 2026 · Figure 3]{.kicker} By Adam's formula a larger ε shortens the steps that lead to a loss spike, not the jump itself
 
@@ -19,62 +11,43 @@ device = "auto"
 import math
 
 import numpy as np
-from IPython.display import display
-from pandas import Series
 
 from grokbook import claims, evidence, plots, tables, theory
 from grokbook.evidence import Run, told
-from grokbook.papers import liu2026
 
 plots.use_style()
-page = {"scale": scale, "retrain": retrain, "device": device}
-OWN = ("fig01", "fig03a", "fig03b", "fig03c", "texts")  # what a rerun trains anew
-BASE, SMALL, LARGE, LAYER, BATCH, BIAS, CLAMP, CENTRED, SHIFTED = (
-    "ε = 1e-8",
-    "ε = 1e-6",
-    "ε = 1e-5",
-    "layer norm",
-    "batch norm",
-    "no head bias",
-    "clamped",
-    "W_G subtracted",
-    "centred logits",
-)
-INSIDE, HEAD, BOTH = ("VGG-11, inside", "VGG-11, before the head", "VGG-11, both")
-shades = plots.shades([BASE, SMALL, LARGE])  # the first is float32's own
-BLUE, ORANGE = plots.COLOUR["batch norm"], plots.COLOUR["layer norm"]
+page = evidence.Page("liu2026/fig03", scale, retrain, device)
+kept = evidence.Page(page.name, scale)  # what a rerun does not train anew
+BASE, SMALL, LARGE, LAYER, BATCH = "ε = 1e-8", "ε = 1e-6", "ε = 1e-5", "layer norm", "batch norm"
+BIAS, CLAMP, CENTRED, SHIFTED = "no head bias", "clamped", "W_G subtracted", "centred logits"
+INSIDE, HEAD, BOTH = "VGG-11, inside", "VGG-11, before the head", "VGG-11, both"
+COLOR, shade = plots.COLOUR, plots.shades([BASE, SMALL, LARGE])  # the first is float32's own
 PLANNED = {  # what is compared: its record, arm and colour
-    BASE: ("fig01", "float32", plots.COLOUR["float32"]),
-    SMALL: ("fig03a", "ε 1e-06", shades[SMALL]),
-    LARGE: ("fig03a", "ε 1e-05", shades[LARGE]),
-    LAYER: ("fig03b", "layer norm", ORANGE),
-    f"{LAYER}, no gain": ("fig03b", "layer norm, no affine", plots.YELLOW),
-    BATCH: ("fig03b", "batch norm", BLUE),
-    f"{BATCH}, no gain": ("fig03b", "batch norm, no affine", BLUE),
-    BIAS: ("texts", "no head bias", plots.BLACK),
-    CLAMP: ("texts", "clamped", plots.BLACK),
-    CENTRED: ("causal512", "W_G subtracted", plots.COLOUR["W_G subtracted"]),
-    SHIFTED: ("texts", "centred logits", plots.COLOUR["W_G subtracted"]),
-    INSIDE: ("fig11", "float32", plots.COLOUR["VGG-11"]),
-    HEAD: ("fig03c", "before the head", BLUE),
-    BOTH: ("fig03c", "both", BLUE),
-    f"division, {BASE}": ("fig07", "float32", plots.COLOUR["transformer"]),
-    f"division, {SMALL}": ("fig07", "ε 1e-06", plots.COLOUR["transformer"]),
-    f"division, {LARGE}": ("fig07", "ε 1e-05", plots.COLOUR["transformer"]),
+    BASE: (page, "fig01", "float32", COLOR["float32"]),
+    SMALL: (page, "fig03a", "ε 1e-06", shade[SMALL]),
+    LARGE: (page, "fig03a", "ε 1e-05", shade[LARGE]),
+    LAYER: (page, "fig03b", "layer norm", COLOR["layer norm"]),
+    f"{LAYER}, no gain": (page, "fig03b", "layer norm, no affine", plots.YELLOW),
+    BATCH: (page, "fig03b", "batch norm", COLOR["batch norm"]),
+    f"{BATCH}, no gain": (page, "fig03b", "batch norm, no affine", COLOR["batch norm"]),
+    BIAS: (page, "texts", "no head bias", plots.BLACK),
+    CLAMP: (page, "texts", "clamped", plots.BLACK),
+    CENTRED: (kept, "causal512", "W_G subtracted", COLOR["W_G subtracted"]),
+    SHIFTED: (page, "texts", "centred logits", COLOR["W_G subtracted"]),
+    INSIDE: (kept, "fig11", "float32", COLOR["VGG-11"]),
+    HEAD: (page, "fig03c", "before the head", COLOR["batch norm"]),
+    BOTH: (page, "fig03c", "both", COLOR["batch norm"]),
+    f"division, {BASE}": (kept, "fig07", "float32", COLOR["transformer"]),
+    f"division, {SMALL}": (kept, "fig07", "ε 1e-06", COLOR["transformer"]),
+    f"division, {LARGE}": (kept, "fig07", "ε 1e-05", COLOR["transformer"]),
 }
-
-
-runs = {}
-for key, (name, arm, color) in PLANNED.items():
-    asked = page if name in OWN else {"scale": scale}
-    record = evidence.stored(f"liu2026/{name}", arms=(arm,), **asked)
-    if record and record.seeds(arm):
-        runs[key] = Run(record, arm, key, color)
-late = {
-    key: evidence.bursts(run, late=True, within=max(100, run.settings.log))
-    for key, run in runs.items()
+runs = {
+    key: Run(of.record(name, arms=(arm,)), arm, key, color)
+    for key, (of, name, arm, color) in PLANNED.items()
 }
-counts = {key: evidence.counted(found) for key, found in late.items()}
+base = runs[BASE]
+late = {key: evidence.bursts(run, late=True) for key, run in runs.items()}
+count = {key: evidence.counted(found) for key, found in late.items()}
 first = {key: evidence.earliest(found) for key, found in late.items()}
 
 
@@ -83,17 +56,12 @@ def shared(*keys):
     return min(runs[key].settings.epochs for key in keys)
 
 
-def until(key, epoch):
-    """Slingshots of every seed up to an epoch."""
-    on = {seed: [e for e in found if e <= epoch] for seed, found in late[key].items()}
-    return evidence.counted(on)
-
-
 def fewer(key):
-    """Slingshots minus those of the baseline, by seed."""
+    """Slingshots minus those of the baseline, by seed, over the epochs that both have."""
     epoch = shared(key, BASE)
-    mine, base = evidence.paired(until(key, epoch), until(BASE, epoch))
-    return mine - base
+    so_far = [{s: [e for e in on if e <= epoch] for s, on in late[k].items()} for k in (key, BASE)]
+    mine, theirs = evidence.paired(*map(evidence.counted, so_far))
+    return mine - theirs
 
 
 def ahead(early, other):
@@ -101,173 +69,43 @@ def ahead(early, other):
     return evidence.lead(first[early], first[other], until=shared(early, other))
 
 
-def looks(key, column, since=0):
-    """Values at the regular looks: the baseline has more around its first spike."""
-    table = runs[key].series(column, since=since)
-    return table[table.index % runs[key].settings.log == 0]
-
-
 def stretch(key, share=0.9):
     """Most epochs from one look to another with that share collapsed at all between."""
-    there = (looks(key, "collapsed") >= share).astype(int)
+    there = (runs[key].looks("collapsed") >= share).astype(int)
     lengths = there.apply(lambda c: c.groupby((c == 0).cumsum()).sum().max())
     return runs[key].settings.log * (lengths - 1).clip(lower=0).astype(float)
 
 
 def stepwise(key):
     """Share of the growth of the head's norm in the fastest 30 % of the looks."""
-    grown = looks(key, "head_norm", evidence.settled(runs[key])).diff().clip(lower=0)
-    rising = grown.apply(lambda column: column.dropna().sort_values(ascending=False))
-    fastest = grown.count() * 0.3
-    top = {
-        seed: rising[seed].nlargest(int(fastest[seed])).sum() / rising[seed].sum()
-        for seed in grown
-        if rising[seed].sum() > 0
-    }
-    return Series(top, dtype=float).reindex(grown.columns, fill_value=0.0)
+    since = evidence.settled(runs[key])
+    grown = runs[key].looks("head_norm", since=since).diff().clip(lower=0)
+    return grown.apply(lambda c: c.nlargest(int(0.3 * c.count())).sum()) / grown.sum()
 
 
-def norms(key):
-    """The head's norm over that of the baseline at the last epoch of both."""
-    epoch = shared(key, BASE)
-    ours, base = (runs[k].at("head_norm", epoch) for k in (key, BASE))
-    return evidence.ratio(ours, base)
-
-
-def stays(key):
-    """Smallest share collapsed from the first look with all collapsed to the end."""
-    since = evidence.crossing(looks(key, "collapsed"), at_least=1)
-    return runs[key].smallest("collapsed", since=since, otherwise=0)
-
-
-sheet = claims.Sheet("liu2026/fig03")
-
-
-def claim(keys, statement, quote, value, *, where, main=False, **options):
-    """A claim on runs that may not be trained yet."""
-    if all(key in runs for key in keys):
-        found = [runs[key] for key in keys]
-        rest = options | {"where": where, "main": main}
-        sheet.claim(found, statement, quote, value(), **rest)
-    else:
-        sheet.not_run(statement, quote, where=where, main=main)
-
-
-CAPTION, LN, BN = "Figure 3, caption", "Appendix B.2.4", "Appendix B.2.5"
-claim(
-    [LARGE],
-    "ε = 1e-5: no slingshot, though for at least 1,000 epochs 90 % of the samples are "
-    "collapsed (epochs in a row; 0 with a slingshot)",
-    "setting ϵ = 10⁻⁵ completely eliminates them",
-    lambda: stretch(LARGE).where(counts[LARGE] == 0, 0.0),
-    where=CAPTION,
-    at_least=1000,
-    main=True,
-)
-claim(
-    [SMALL, BASE],
-    "ε = 1e-6: fewer slingshots than with 1e-8 (difference)",
-    "ϵ = 10⁻⁶ reduces the frequency of spikes",
-    lambda: fewer(SMALL),
-    where=CAPTION,
-    below=0,
-    show="{:+,.0f}",
-)
-claim(
-    [LAYER, BASE],
-    "layer norm: the first slingshot comes earlier than without (lead in epochs)",
-    "our experiments indicate that LN accelerates the onset of slingshots",
-    lambda: ahead(LAYER, BASE),
-    where=LN,
-    above=0,
-    show="{:+,.0f}",
-)
-claim(
-    [LAYER, BASE],
-    "layer norm: the head's norm ends at least 1.3 times as large as without",
-    "LN significantly increases the magnitude of the last layer norm",
-    lambda: norms(LAYER),
-    where=CAPTION,
-    at_least=1.3,
-    show="{:.2f}",
-)
-claim(
-    [LAYER],
-    "layer norm: at least 70 % of the growth of the head's norm is in 30 % of the looks, "
-    "from the collapse on",
-    "from a continuous trajectory to a distinct stepwise pattern",
-    lambda: stepwise(LAYER),
-    where=CAPTION,
-    at_least=0.7,
-    show="{:.0%}",
-)
-claim(
-    [INSIDE],
-    "VGG-11 with batch norm inside: at least one slingshot",
-    "Standard VGG11 with BN within convolutional layers still exhibits Slingshot spikes.",
-    lambda: counts[INSIDE],
-    where=CAPTION,
-    at_least=1,
-)
-claim(
-    [HEAD],
-    "VGG-11 with batch norm before the head: no slingshot",
-    "applying BN before the final classifier eliminates the instability",
-    lambda: counts[HEAD],
-    where=CAPTION,
-    at_most=0,
-)
-claim(
-    [HEAD],
-    "and all its samples collapse, and stay so to the end (smallest share)",
-    "stabilizing the training at the zero-loss SC state",
-    lambda: stays(HEAD),
-    where=CAPTION,
-    at_least=1,
-    show="{:.1%}",
-)
-claim(
-    [BATCH],
-    "the MLP with batch norm before the head: no slingshot",
-    "We verify that BN is effective when applied immediately before the final linear layer.",
-    lambda: counts[BATCH],
-    where=BN,
-    at_most=0,
-)
-claim(
-    [BASE, BIAS],
-    "with a bias in the head the first slingshot comes earlier (lead in epochs)",
-    "including a bias term in the classification layer accelerates the occurrence of "
-    "Slingshots",
-    lambda: ahead(BASE, BIAS),
-    where="Appendix B.2.9",
-    above=0,
-    show="{:+,.0f}",
-)
-claim(
-    [CLAMP],
-    "logits raised to at least the largest minus 100: at least one slingshot",
-    "We observed that Slingshot spikes persist despite this intervention",
-    lambda: counts[CLAMP],
-    where="Appendix B.2.10",
-    at_least=1,
-)
-for key in (BASE, SMALL, LAYER, CENTRED, SHIFTED, BOTH, f"division, {LARGE}"):
-    if key in runs:
-        unit = "steps" if "division" in key else "epochs"
-        words = f"{key}: slingshots in {runs[key].settings.epochs:,} {unit}"
-        sheet.extra(runs[key], words, counts[key])
-for key in (BASE, BATCH):
-    if key in runs:
-        words = f"{key}: share of the growth of the head's norm in 30 % of the looks"
-        sheet.extra(runs[key], words, stepwise(key), show="{:.0%}")
-if BATCH in runs:
-    words = "batch norm, MLP: smallest share collapsed from the first full collapse on"
-    sheet.extra(runs[BATCH], words, stays(BATCH), show="{:.1%}")
-if np.isfinite(first[BASE]).all():
-    height = runs[BASE].at("feature_norm", first[BASE] - 1)
-    words = f"{BASE}: mean norm of the features just before the first slingshot"
-    sheet.extra(runs[BASE], words, height)
+epoch = shared(LAYER, BASE)
+norms = evidence.ratio(runs[LAYER].at("head_norm", epoch), base.at("head_norm", epoch))
+full = evidence.crossing(runs[HEAD].looks("collapsed"), at_least=1)
+found = {
+    "large-epsilon": ([runs[LARGE]], stretch(LARGE).where(count[LARGE] == 0, 0.0)),
+    "small-epsilon": ([runs[SMALL], base], fewer(SMALL)),
+    "layer-norm-earlier": ([runs[LAYER], base], ahead(LAYER, BASE)),
+    "layer-norm-size": ([runs[LAYER], base], norms),
+    "layer-norm-steps": ([runs[LAYER]], stepwise(LAYER)),
+    "inside": ([runs[INSIDE]], count[INSIDE]),
+    "before-head": ([runs[HEAD]], count[HEAD]),
+    "before-head-collapse": ([runs[HEAD]], runs[HEAD].smallest("collapsed", since=full, otherwise=0)),
+    "mlp-before-head": ([runs[BATCH]], count[BATCH]),
+    "bias": ([base, runs[BIAS]], ahead(BASE, BIAS)),
+    "clamped": ([runs[CLAMP]], count[CLAMP]),
+    "slingshots": {key: (runs[key], count[key]) for key in (BASE, SMALL, LAYER, CENTRED, SHIFTED)},
+    "both": (runs[BOTH], count[BOTH]),
+    "division": (runs[f"division, {LARGE}"], count[f"division, {LARGE}"]),
+    "base-steps": (base, stepwise(BASE)),
+    "features": (base, base.at("feature_norm", first[BASE] - 1)),
+}
+epochs = {"epochs": base.settings.epochs, "vgg": runs[BOTH].settings.epochs}
+sheet = claims.read(page.name, found, **epochs, steps=runs[f"division, {LARGE}"].settings.epochs)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -288,21 +126,16 @@ titles = {BASE: BASE, SMALL: SMALL, LARGE: LARGE, LAYER: "layer norm"}
 titles |= {INSIDE: "VGG-11, BN inside", HEAD: "VGG-11, BN at head"}
 for place, (panel, key) in enumerate(zip(axes, titles, strict=True)):
     plots.thousands(panel)
-    if key == LAYER:
-        for one, label in ((BASE, "no norm"), (key, "LN"), (f"{key}, no gain", "LN, no gain")):
-            if one in runs:
-                plots.curve(panel, runs[one], "head_norm", label=label)
-            else:
-                panel.plot([], [], color=PLANNED[one][2], label=f"{label}: not run")
-        panel.set_ylabel("norm of the head")
-        panel.legend(loc="upper left", fontsize=9, handlelength=1.2)
-    elif key in runs:
+    if key != LAYER:
         plots.trace(panel, runs[key], lw=0.8)
         panel.set(ylim=(5e-10, 1e3), yticks=[1e-8, 1e-4, 1], ylabel="")
-    else:
-        panel.text(0.5, 0.5, "not run yet", ha="center", transform=panel.transAxes)
-        panel.set(xticks=[], yticks=[])
     panel.set_xlabel("epoch" if place > 2 else "")
+for one, label in ((BASE, "no norm"), (LAYER, "LN"), (f"{LAYER}, no gain", "LN, no gain")):
+    plots.curve(axes[3], runs[one], "head_norm", label=label)
+    if not runs[one].seeds:
+        axes[3].plot([], [], color=runs[one].color, label=f"{label}: not run")
+axes[3].set_ylabel("norm of the head")
+axes[3].legend(loc="upper left", fontsize=9, handlelength=1.2)
 axes[0].set_ylabel("training loss")
 plots.letter(axes, list(titles.values()))
 plots.show(figure)
@@ -311,45 +144,27 @@ plots.show(figure)
 # ## What to see
 
 # %% tags=["remove-input"]
-def seen(key):
+def seen(key, note=""):
     """The slingshots of one arm in words."""
-    if key not in runs:
-        return "not run yet"
-    run = runs[key]
-    many = f"{told(counts[key])} in {run.settings.epochs:,} epochs"
-    reduced = "" if run.record.scale == "paper" else ", reduced scale"
-    return f"{many} (n = {len(run.seeds)}{reduced})"
+    return f"{told(count[key])} in {runs[key].settings.epochs:,} epochs (n = {len(runs[key].seeds)}{note})"
 
 
-def onset(key):
-    return f", the first at epoch {told(first[key])}" if key in runs else ""
-
-
-def collapsed(key):
-    """How long the samples were collapsed, without which no slingshot means little."""
-    words = " 90 % of its samples are collapsed over {} epochs at most."
-    return words.format(told(stretch(key))) if key in runs else ""
-
-
-norm = ""
-if LAYER in runs:
-    ratio = told(norms(LAYER), "{:.1f}")
-    norm = f" The head's norm ends {ratio} times as large as without."
+collapsed = {key: f"90 % of its samples are collapsed over {told(stretch(key))} epochs at most" for key in (LARGE, INSIDE, HEAD)}
 tables.prose(f"""
 Numbers are {{term}}`slingshots <slingshot>`: late bursts of the loss after
 {{term}}`softmax collapse`.
 
 * **Adam's ε**, which keeps its denominator from zero. At the usual 1e-8: {seen(BASE)}. At
-  1e-6: {seen(SMALL)}. At 1e-5: {seen(LARGE)}.{collapsed(LARGE)}
-* **{{term}}`Layer norm` before the {{term}}`head`**: {seen(LAYER)}{onset(LAYER)}. Without
-  it the first comes at epoch {told(first[BASE])}.{norm}
-* **{{term}}`Batch norm` before the head**, MLP: {seen(BATCH)}.{collapsed(BATCH)} VGG-11 with
-  batch norm inside: {seen(INSIDE)}.{collapsed(INSIDE)} Before the head:
-  {seen(HEAD)}.{collapsed(HEAD)}
-* **No bias in the head**: {seen(BIAS)}{onset(BIAS)}. **Clamped
+  1e-6: {seen(SMALL)}. At 1e-5: {seen(LARGE)}. {collapsed[LARGE]}.
+* **{{term}}`Layer norm` before the {{term}}`head`**: {seen(LAYER)}, the first at epoch {told(first[LAYER])}. Without
+  it the first comes at epoch {told(first[BASE])}. The head's norm ends {sheet.told("layer-norm-size", "{:.1f}")} times as large as without.
+* **{{term}}`Batch norm` before the head**, MLP: {told(count[BATCH], nothing="not run yet")}. VGG-11 with
+  batch norm inside: {seen(INSIDE, ", reduced scale")}. {collapsed[INSIDE]}. Before the head:
+  {seen(HEAD, ", reduced scale")}. {collapsed[HEAD]}.
+* **No bias in the head**: {seen(BIAS)}, the first at epoch {told(first[BIAS])}. **Clamped
   {{term}}`logits <logit>`**: {seen(CLAMP)}.
 * **The {{term}}`mean classifier` subtracted** after every step: {seen(CENTRED)}. Subtracted
-  in the forward pass alone: {seen(SHIFTED)}.
+  in the forward pass alone: {told(count[SHIFTED], nothing="not run yet")}.
 """)
 
 # %% [markdown]
@@ -401,15 +216,15 @@ figure, (step, dots) = plots.panels(2, height=3.6)
 gradients = np.geomspace(1e-9, 1, 200)
 for key, eps in ((BASE, 1e-8), (SMALL, 1e-6), (LARGE, 1e-5)):
     sizes = [returning(gradient, eps) for gradient in gradients]
-    step.plot(gradients, sizes, color=PLANNED[key][2], label=key)
-base = runs[BASE]  # the gradient of each step around its first slingshot is recorded
+    step.plot(gradients, sizes, color=runs[key].color, label=key)
+# the gradient of each step around its first slingshot is recorded
 pair = [claims.median(base.at("head_gradient", first[BASE] + later)) for later in (0, 1)]
 plots.mark(step, pair, color=plots.GREY)
 step.set(xscale="log", yscale="log", xlabel="gradient that comes back", ylabel="step")
 step.legend(loc="lower right", frameon=True, framealpha=1, edgecolor="none")
-MLP = [key for key in PLANNED if key in runs and "VGG" not in key and "div" not in key]
+MLP = [key for key, run in runs.items() if run.seeds and "VGG" not in key and "div" not in key]
 for place, key in enumerate(reversed(MLP)):
-    rate = 1000 * counts[key] / runs[key].settings.epochs
+    rate = 1000 * count[key] / runs[key].settings.epochs
     dots.plot(rate, [place] * len(rate), "o", color=runs[key].color, ms=7, alpha=0.7)
 dots.set_yticks(range(len(MLP)), MLP[::-1])
 dots.set(xlabel="slingshots per 1,000 epochs", xlim=(-0.1, None), ylim=(-0.6, len(MLP) - 0.4))
@@ -425,23 +240,12 @@ plots.show(figure)
 # the epochs that both have.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(*(run.record for run in runs.values() if run.seeds))
 
 # %% [markdown]
 # ## What was run
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's, and the arms"
-records = {run.record.path: run.record for run in runs.values()}
-said = {"dataset.train_samples": "not stated", "model": "not stated (a); MLP (b); VGG11 (c)"}
-modular = liu2026.TABLE2 | {"model": "not stated"}
-for found in records.values():
-    name = found.name.split("/")[1]
-    display(tables.settings(found, paper=modular if name == "fig07" else liu2026.TABLE3 | said))
-    display(tables.arms(found))
-
-# %% [markdown]
+#
 # There is no official code. What had to be inferred:
 #
 # 1. *Networks.* The paper does not say which one (a) shows. Ours is the MLP of its Table 3
@@ -464,16 +268,7 @@ for found in records.values():
 
 # %% tags=["remove-input"]
 before, after = pair
-same = ""
-if {INSIDE, HEAD} <= runs.keys() and not counts[INSIDE].max():
-    sooner = evidence.counted(evidence.bursts(runs[HEAD], late=False))
-    same = f"""**Before the head or inside.** The paper has spikes with batch norm inside VGG-11 and
-none with it before the head. Our small network has no slingshot with it
-[inside](fig11_vgg_batch_norm.ipynb). So it cannot show what the place changes. Bursts with
-batch norm before the head that come before a collapse, and so are no slingshots:
-{told(sooner)}.
-
-"""
+sooner = evidence.counted(evidence.bursts(runs[HEAD], late=False))
 cut = [returning(gradient, 1e-8) / returning(gradient, 1e-5) for gradient in pair]
 tables.prose(f"""
 **Where ε acts.** In our baseline the step that takes the loss above 0.1 for the first time
@@ -486,10 +281,16 @@ the effective learning rate" may suggest. What it shortens are the steps before.
 The main claim therefore asks for a long collapse without a slingshot, not for silence alone.
 
 **Steps in the norm.** Without any norm before the head, the fastest 30 % of the looks have
-{told(stepwise(BASE), "{:.0%}")} of the growth. So the "continuous trajectory" of the caption
+{sheet.told("base-steps")} of the growth. So the "continuous trajectory" of the caption
 is no even one: 30 % would be. The 70 % asked of layer norm has to be read beside it.
 
-{same}**Batch norm does two things.** It takes away the mean feature, as the paper says. It also
+**Before the head or inside.** The paper has spikes with batch norm inside VGG-11 and
+none with it before the head. Our small network has no slingshot with it
+[inside](fig11_vgg_batch_norm.ipynb). So it cannot show what the place changes. Bursts with
+batch norm before the head that come before a collapse, and so are no slingshots:
+{told(sooner)}.
+
+**Batch norm does two things.** It takes away the mean feature, as the paper says. It also
 fixes the spread of every feature over the samples. Whether the {{term}}`inflation`
 that it prevents is what causes spikes is the question of the [causal table](causes.ipynb):
 there the mean classifier is removed by itself.
@@ -575,7 +376,3 @@ there the mean classifier is removed by itself.
 # ```bash
 # make page PAGE=liu2026/fig03 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(*records.values())
