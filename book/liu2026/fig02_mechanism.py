@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Liu et al. 2026 · Figure 2]{.kicker} One step after a loss spike begins most weights of the classifier move by the same amount, the one that Adam's betas give without the size of the gradient
 
@@ -20,38 +12,34 @@ import math
 
 import numpy as np
 import torch
-from IPython.display import display
-from pandas import Series, concat
+from pandas import Series
 
-from grokbook import claims, evidence, metrics, plots, tables, theory
+from grokbook import claims, evidence, plots, tables, theory
 from grokbook.evidence import Run, told
 from grokbook.observables import UPDATE_BINS
-from grokbook.papers import liu2026
 
 plots.use_style()
-page = {"scale": scale, "retrain": retrain, "device": device}
+page = evidence.Page("liu2026/fig02", scale, retrain, device)
+SHADE, KIND, MASS = plots.shades([0.9, 0.95, 0.999]), plots.COLOUR, "residual_mass"
 
 
 def arm(name, of, label, color):
-    """An arm of another figure's record; None where nobody trained it yet."""
-    record = evidence.stored(f"liu2026/{name}", arms=(of,), **page)
-    there = record and record.seeds(of)
-    return Run(record, of, label, color) if there else None
+    return Run(page.record(name, arms=(of,)), of, label, color)
 
 
-SHADE, KIND = plots.shades([0.9, 0.95, 0.999]), plots.COLOUR
-mlp = Run(
-    evidence.record("liu2026/fig01", arms=("float32",), **page), "float32", "MLP", KIND["MLP"]
-)
+mlp = arm("fig01", "float32", "MLP", KIND["MLP"])
 betas = {b: arm("fig02a", f"β2 {b:g}", f"β2 = {b:g}", SHADE[b]) for b in (0.9, 0.999)}
-networks = {
-    label: arm(name, "float32", label, KIND[label])
-    for name, label in (("fig10", "VGG-11"), ("fig12", "ViT"), ("fig13", "ResNet-18"))
-}
-division, exact = (
-    arm("fig07", of, of, KIND[of]) for of in ("float32", "float64 loss")
-)
+betas = {0.9: betas[0.9], 0.95: mlp, 0.999: betas[0.999]}
+names = {"fig10": "VGG-11", "fig12": "ViT", "fig13": "ResNet-18"}
+vgg, vit, resnet = networks = [arm(name, "float32", of, KIND[of]) for name, of in names.items()]
+division, exact = (arm("fig07", of, of, KIND[of]) for of in ("float32", "float64 loss"))
 EDGES, SIZES = np.array(UPDATE_BINS), [f"update_bin.{k}" for k in range(160)]
+late = {run: evidence.bursts(run, late=True) for run in (*betas.values(), *networks, division)}
+first = {run: evidence.earliest(found) for run, found in late.items()}
+half = {run: evidence.settled(run) for run in (mlp, resnet)}
+chosen = mlp.settings.optimizer.options
+lr, beta1, eps = chosen["lr"], chosen["betas"][0], chosen["eps"]
+LAW = {b: theory.jump(lr, (beta1, b)) for b in betas}
 
 
 def windows(run):
@@ -60,7 +48,7 @@ def windows(run):
     That is the step taken on the first loss of at least 0.1.
     """
     frame, found = run.record.frame, {}
-    for seed in run.seeds if "update_below" in frame else []:
+    for seed in run.seeds:
         rows = frame[(frame["arm"] == run.arm) & (frame["seed"] == seed)].set_index("epoch")
         rows = rows[rows["update_below"].notna()]
         loud = rows.index[rows["step_loss"] >= 0.1]
@@ -69,22 +57,23 @@ def windows(run):
     return found
 
 
-def adam(run):
-    """Learning rate, betas and epsilon."""
-    options = run.settings.optimizer.options
-    return options["lr"], tuple(options["betas"]), options["eps"]
+around = {run: windows(run) for run in betas.values()}
 
 
-def around(run, measure):
+def measured(measure, run=mlp):
     """A measure of each seed's window and its spike."""
-    return Series({s: measure(*of) for s, of in windows(run).items()}, dtype=float)
+    return Series({seed: measure(*of) for seed, of in around[run].items()}, dtype=float)
 
 
-def near(size):
+def at_spike(column, later=0):
+    """A column at the spike, or so many steps later."""
+    return measured(lambda rows, at: rows.loc[at + later, column])
+
+
+def near(size, later=0):
     """Share of weights in the two bins around a size, at the spike."""
-    there = (EDGES[1:] > size / 1.12) & (EDGES[:-1] < size * 1.12)
-    names = np.array(SIZES)[there]
-    return lambda rows, at: rows.loc[at, names].sum()
+    there = np.array(SIZES)[(EDGES[1:] > size / 1.12) & (EDGES[:-1] < size * 1.12)]
+    return lambda rows, at: rows.loc[at + later, there].sum()
 
 
 def jumped(rows, at, column="head_update_median"):
@@ -98,30 +87,15 @@ def mode(rows, at):
     return math.sqrt(EDGES[fullest] * EDGES[fullest + 1])
 
 
-def first(run):
-    """Epoch of the first slingshot, by seed."""
-    return evidence.earliest(slingshots(run))
-
-
-def slingshots(run):
-    return evidence.bursts(run, late=True)
-
-
-def slope(run, sustained=False, length=200):
+def slope(run, length=200, *, sustained=False):
     """d ln eps / d ln t in the ``length`` epochs before the first slingshot.
 
     Without one, in the last 30 %; ``sustained``: since half of the samples collapsed.
     """
-    found = {}
-    for seed, onset in first(run).items():
-        mass = run.series("residual_mass")[seed].dropna()
-        end = min(onset - 1, mass.index[-1])
-        since = end - length if math.isfinite(onset) else 0.7 * end
-        if sustained and math.isfinite(half := evidence.settled(run)[seed]):
-            since = half
-        seen = mass.loc[max(1, since) : end]
-        found[seed] = np.polyfit(np.log(seen.index), np.log(seen.clip(lower=1e-300)), 1)[0]
-    return Series(found, dtype=float)
+    end = (first[run] - 1).clip(upper=run.settings.epochs)
+    since = (end - length).where(first[run] < math.inf, 0.7 * end)
+    since = half[run].where(half[run] < math.inf, since) if sustained else since
+    return evidence.power(run.series(MASS, since=since, until=end))
 
 
 def rises(run):
@@ -131,133 +105,15 @@ def rises(run):
     than 90 % of the stretches without a slingshot if there are ten.
     """
     found = {}
-    for seed, onsets in slingshots(run).items():
+    for seed, onsets in late[run].items():
         accuracy, on = run.series("test_accuracy")[seed].dropna(), np.array(onsets)
-
-        def gain(at, accuracy=accuracy):
-            after = accuracy.loc[at + 200 : at + 2000].mean()
-            return after - accuracy.loc[at - 1800 : at - 1].mean()
-
-        free = [
-            gain(at)
-            for at in accuracy.loc[1800 : accuracy.index[-1] - 2000].index
-            if not ((on > at - 1800) & (on < at + 2000)).any()
-        ]
+        ends = accuracy.loc[1800 : accuracy.index[-1] - 2000].index
+        mean = lambda since, until, accuracy=accuracy: accuracy.loc[since:until].mean()  # noqa: E731
+        gain = {t: mean(t + 200, t + 2000) - mean(t - 1800, t - 1) for t in (*ends, *onsets)}
+        free = [gain[t] for t in ends if not ((on > t - 1800) & (on < t + 2000)).any()]
         bar = max(0, np.quantile(free, 0.9)) if len(free) >= 10 else 0
-        if onsets:
-            found[seed] = np.mean([gain(at) > bar for at in onsets])
+        found |= {seed: np.mean([gain[t] > bar for t in onsets])} if onsets else {}
     return Series(found, dtype=float)
-
-
-CAPTION, S3 = "Figure 2, caption", "Section 3"
-sheet = claims.Sheet("liu2026/fig02", show="{:.2g}")
-
-
-def judge(run, statement, quote, value, *, where=S3, **rest):
-    """A claim on an arm, which reads "not run" where nobody trained it."""
-    if run is None:
-        sheet.not_run(statement, quote, where=where)
-    else:
-        sheet.claim(run, statement, quote, value(run), where=where, **rest)
-
-
-lr, pair, eps = adam(mlp)
-LAW = {b: theory.jump(lr, (pair[0], b)) for b in (0.9, 0.95, 0.999)}
-judge(
-    mlp,
-    "at the first slingshot at least 25 % of the head's weights move by 4.0 to 5.0e-4",
-    "the classifier-layer update magnitude increases from about 10⁻⁵ before the spike to "
-    "two sharp modes near ±4 × 10⁻⁴ at the spike epoch",
-    lambda run: around(run, near(LAW[0.95])),
-    at_least=0.25,
-    show="{:.1%}",
-    main=True,
-)
-judge(
-    mlp,
-    "the median step grows at least 10-fold from 50 to 100 steps before to the spike",
-    "This more than 40-fold increase in update magnitude",
-    lambda run: around(run, jumped),
-    at_least=10,
-    show="{:,.0f}",
-)
-for b, run in betas.items():
-    toy = theory.adam_update([(3e-9, 10**7), (2**-23, 1)], lr, (pair[0], b), eps)
-    judge(
-        run,
-        f"β2 = {b:g}: most weights move within 25 % of the toy's {toy:.2e} (fullest bin)",
-        "In both cases, the observed update spikes occur at magnitudes consistent with the "
-        "same calculation.",
-        lambda run: around(run, mode),
-        at_least=0.75 * toy,
-        at_most=1.25 * toy,
-        show="{:.2e}",
-    )
-SLOWLY = "before the loss spike occurs, ε decreases slowly or stays nearly constant"
-pair_of = [networks[name] for name in ("VGG-11", "ViT") if networks[name]]
-for found in ([mlp], pair_of):
-    names = " and ".join(run.label for run in found) or "VGG-11 and ViT"
-    judge(
-        found or None,
-        f"{names}: d ln ε / d ln t before the first slingshot is above -1 (smallest)",
-        SLOWLY,
-        lambda runs: concat(evidence.paired(*map(slope, runs)), axis=1).min(axis=1),
-        above=-1,
-        show="{:+.1f}",
-    )
-judge(
-    networks["ResNet-18"],
-    "ResNet-18: d ln ε / d ln t since half of the samples collapsed is at most -1",
-    "ResNet18 appears to learn fast enough to escape this unstable region",
-    lambda run: slope(run, sustained=True),
-    at_most=-1,
-    show="{:+.1f}",
-)
-judge(
-    division,
-    "division: test accuracy goes up at 80 % or more of the slingshots (share)",
-    "each loss spike is accompanied by a stepwise increase in test accuracy",
-    rises,
-    at_least=0.8,
-    show="{:.0%}",
-)
-judge(
-    division,
-    "division: test accuracy ends at 99 % or more",
-    "which eventually reaches 100%",
-    lambda run: run.last("test_accuracy"),
-    at_least=0.99,
-    show="{:.1%}",
-)
-rates = [(1e5, 1e-7, 10), (1e-3, 1e-7, 10), (1e5, 1e-6, 97), (1.0, 1e-2, 10)]
-drifts = [theory.drift(theory.collapse_state(m), torch.float32) for m in (20, 22, 25)]
-sheet.exact(
-    "a float32 step of gradient descent at margins 20, 22, 25: drift over -(ηε/K) μ_G",
-    "E[ΔW_G] = -(ηε/K) μ_G",
-    ", ".join(f"{ratio:.4f}" for ratio, _ in drifts),
-    where="Theorem 4",
-    held=sum(abs(ratio - 1) < 1e-3 and cosine < -0.999 for ratio, cosine in drifts),
-    n=3,
-)
-
-
-def leaning(margin):
-    """The same state with a mean classifier of length 0.3 against the mean feature."""
-    state = theory.collapse_state(margin)
-    mean = metrics.global_means(state.head, state.features)[1]
-    return state._replace(head=state.head - 0.3 * (mean / mean.norm()).float())
-
-
-pulls = [theory.feature_drift(leaning(m), torch.float32) for m in (20, 22, 25)]
-sheet.exact(
-    "gradient at the features along W_G over ε W_G, of a sample's own loss",
-    "the gradient of the loss with respect to the feature vector h contains a non-zero "
-    "component parallel to W_G",
-    ", ".join(f"{pull:.4f}" for pull in pulls),
-    where="Proposition 6",
-    held=sum(abs(pull - 1) < 1e-3 for pull in pulls),
-    n=3,
-)
 
 
 def grows(eta, epsilon, classes):
@@ -267,74 +123,54 @@ def grows(eta, epsilon, classes):
     return math.isclose(largest, theory.coupled_growth(eta, epsilon, classes)[0])
 
 
-sheet.exact(
-    "largest eigenvalue of the coupled step, against 1 + ηε/√K",
-    "The norms of the global weight mean W_G and feature mean μ_G exhibit exponential growth",
-    "equal",
-    where="Theorem 7",
-    held=sum(grows(*rate) for rate in rates),
-    n=len(rates),
-)
-spike = theory.adam_update([(3e-9, 10**6), (2**-23, 1)], lr, (0.9, 0.95), eps)
-quiet = theory.adam_update([(3e-9, 10**6)], lr, (0.9, 0.95), eps)
-sheet.exact(
-    "the toy: Adam's step when 1.19e-7 follows 3e-9",
-    "so the Adam update at the spike step is approximately η m_t / (√v_t + ε) = 4 × 10⁻⁴",
-    f"{spike:.2e}",
-    where=S3,
-    held=int(abs(spike - 4e-4) < 0.5e-4),
-    n=1,
-    extra=True,
-)
-words = "the toy: its step before the spike is 2.3e-4, so it grows this many times"
-sheet.exact(words, "", f"{spike / quiet:.2f}", where="", held=1, n=1, extra=True)
-words = "mean |ΔW| of the head 50 to 100 steps before the spike"
-sheet.extra(mlp, words, around(mlp, lambda r, at: r.loc[: at - 50, "head_update"].median()))
-for b, run in {0.95: mlp, **betas}.items():
-    if run:
-        words = f"β2 = {b:g}: share of weights at η(1 - β1)/√(1 - β2) = {LAW[b]:.2e}"
-        sheet.extra(run, words, around(run, near(LAW[b])), show="{:.1%}")
-opening = {
-    "mean |gradient| of the head": (lambda r, at: r.loc[at - 1, "head_gradient"], "{:.1e}"),
-    "share of weights at 4.47e-04": (lambda r, at: near(LAW[0.95])(r, at - 1), "{:.1%}"),
-    "mean |ΔW| of the head": (lambda r, at: r.loc[at - 1, "head_update"], "{:.1e}"),
+def adam(*gradients, beta2=0.95):
+    """Adam's last step on one weight with the runs' settings."""
+    return theory.adam_update(gradients, lr, (beta1, beta2), eps)
+
+
+spike, quiet = adam((3e-9, 10**6), (2**-23, 1)), adam((3e-9, 10**6))  # the paper's toy
+rates = [(1e5, 1e-7, 10), (1e-3, 1e-7, 10), (1e5, 1e-6, 97), (1.0, 1e-2, 10)]
+states = [theory.collapse_state(margin) for margin in (20, 22, 25)]
+drifts = [theory.drift(state, torch.float32) for state in states]
+pulls = [theory.feature_drift(theory.with_mean(state), torch.float32) for state in states]
+until = first[mlp] - 1  # from half of the samples collapsed to the first slingshot
+size = evidence.area(mlp.series(MASS, since=half[mlp], until=until)) / math.sqrt(10)
+grown = np.log(mlp.at("head_mean_norm", until) / mlp.at("head_mean_norm", half[mlp]))
+both = {run.label: slope(run) for run in (vgg, vit)}
+before = measured(lambda rows, at: rows.loc[: at - 50, "head_update"].median())
+found = {
+    "modes": (mlp, measured(near(LAW[0.95]))),
+    "jump": (mlp, measured(jumped)),
+    "toy-0.9": (betas[0.9], measured(mode, betas[0.9])),
+    "toy-0.999": (betas[0.999], measured(mode, betas[0.999])),
+    "slowly-mlp": ([mlp], slope(mlp)),
+    "slowly-others": ([vgg, vit], evidence.joined(both).min(axis=1)),
+    "resnet": (resnet, slope(resnet, sustained=True)),
+    "accuracy-steps": (division, rises(division)),
+    "accuracy-end": (division, division.last("test_accuracy")),
+    "theorem-4": claims.exactly(
+        ", ".join(f"{ratio:.4f}" for ratio, _ in drifts),
+        [abs(ratio - 1) < 1e-3 and cosine < -0.999 for ratio, cosine in drifts],
+    ),
+    "proposition-6": claims.exactly(
+        ", ".join(f"{pull:.4f}" for pull in pulls), [abs(pull - 1) < 1e-3 for pull in pulls]
+    ),
+    "theorem-7": claims.exactly("equal", [grows(*rate) for rate in rates]),
+    "toy": claims.exactly(f"{spike:.2e}", [abs(spike - 4e-4) < 0.5e-4]),
+    "toy-growth": (f"{spike / quiet:.2f}", 1, 1),
+    "step-early": (mlp, before),
+    **{f"law-{b}": (run, measured(near(LAW[b]), run)) for b, run in betas.items()},
+    "before-gradient": (mlp, at_spike("head_gradient", -1)),
+    "before-modes": (mlp, measured(near(LAW[0.95], -1))),
+    "before-step": (mlp, at_spike("head_update", -1)),
+    "gradient-jump": (mlp, at_spike("head_gradient") / at_spike("head_gradient", -1)),
+    "step-jump": (mlp, at_spike("head_update") / at_spike("head_update", -1)),
+    "plateau": (mlp, slope(mlp, 50)),
+    "grown": (mlp, grown),
+    "pace": {f"{rate:g}": (mlp, rate * size) for rate in (lr, lr / eps)},
+    "float64-accuracy": (exact, exact.last("test_accuracy")),
 }
-for what, (measure, show) in opening.items():
-    words = f"the step that takes the loss to 0.1 or more, one earlier: {what}"
-    sheet.extra(mlp, words, around(mlp, measure), show=show)
-for column, what in (("head_gradient", "mean |gradient|"), ("head_update", "mean |ΔW|")):
-    words = f"{what} of the head at the spike, over that of the step before"
-    found = around(mlp, lambda r, at, c=column: r.loc[at, c] / r.loc[at - 1, c])
-    sheet.extra(mlp, words, found, show="{:,.0f}")
-
-
-def allowed(run, rate):
-    """ln of the growth by Theorem 7 from half collapsed to the first slingshot."""
-    found = {}
-    for seed, onset in first(run).items():
-        mass = run.series("residual_mass")[seed].dropna()
-        mass = mass.loc[evidence.settled(run)[seed] : onset - 1]
-        found[seed] = rate * np.trapezoid(mass, mass.index) / math.sqrt(10)
-    return Series(found, dtype=float)
-
-
-def grown(run):
-    start, end = evidence.settled(run), first(run) - 1
-    return np.log(run.at("head_mean_norm", end) / run.at("head_mean_norm", start))
-
-
-comes = np.isfinite(first(mlp)).all() and np.isfinite(evidence.settled(mlp)).all()
-if comes:
-    words = "d ln ε / d ln t in the last 50 epochs before the first slingshot"
-    sheet.extra(mlp, words, slope(mlp, length=50), show="{:+.1f}")
-    words = "ln |W_G| grows from half of the samples collapsed to the first slingshot by"
-    sheet.extra(mlp, words, grown(mlp))
-    words = "the pace of Theorem 7 for these steps, with η = {:g}"
-    for rate in (lr, lr / eps):
-        sheet.extra(mlp, words.format(rate), allowed(mlp, rate))
-if exact:
-    words = "division, loss in float64: test accuracy at the end"
-    sheet.extra(exact, words, exact.last("test_accuracy"), show="{:.1%}")
+sheet = claims.read(page.name, found)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -353,43 +189,38 @@ sheet.box()
 #| fold: "Code: draw the figure"
 figure, axes = plots.panels(2, rows=2, height=2.75)
 steps, others, mass, grok = axes
+shown = {run: next(iter(around[run].values())) for run in betas.values()}  # first seed
+rows, at = shown[mlp]
 for when, name, style in (
     (-50, "50 steps before", {"color": plots.GREY, "ls": "--"}),
     (10, "10 steps after", {"color": plots.BLACK, "lw": 1}),
     (0, "at the spike", {"color": plots.RED, "lw": 1.8}),
 ):
-    for rows, at in list(windows(mlp).values())[:1]:
-        shares = 100 * rows.loc[max(at + when, rows.index[0]), SIZES].to_numpy(float)
-        steps.stairs(shares, EDGES, label=name, **style)
+    shares = 100 * rows.loc[max(at + when, rows.index[0]), SIZES].to_numpy(float)
+    steps.stairs(shares, EDGES, label=name, **style)
 steps.axvline(LAW[0.95], color=plots.BLACK, ls=(0, (1, 1.5)), lw=1)
-for b, run in {0.9: betas[0.9], 0.95: mlp, 0.999: betas[0.999]}.items():
-    law = {"label": None if run else f"β2 = {b:g}, not run"}
-    others.axvline(LAW[b], color=SHADE[b], ls=(0, (1, 1.5)), lw=1, **law)
-    for rows, at in list(windows(run).values())[:1] if run else []:
-        shares = 100 * rows.loc[at, SIZES].to_numpy(float)
-        others.stairs(shares, EDGES, color=SHADE[b], label=f"β2 = {b:g}", lw=1.6)
+for b, run in betas.items():
+    rows, at = shown[run]
+    others.axvline(LAW[b], color=SHADE[b], ls=(0, (1, 1.5)), lw=1)
+    shares = 100 * rows.loc[at, SIZES].to_numpy(float)
+    others.stairs(shares, EDGES, color=SHADE[b], label=f"β2 = {b:g}", lw=1.6)
 for panel in (steps, others):
     panel.set(xscale="log", xlim=(1e-7, 1e-2), xlabel="|ΔW|", ylabel="weights (%)")
     panel.legend(loc="upper left", handlelength=1.3)
-for run in (mlp, *networks.values()):
-    if run:
-        values = run.series("residual_mass")[run.seeds[0]].dropna().clip(lower=1e-12)
-        values = values[values.index > 0]
-        mass.plot(values, color=run.color, label=run.label, lw=1.2)
+for run in (mlp, *networks):
+    values = run.series(MASS)[run.seeds[0]].dropna().clip(lower=1e-12).loc[1:]
+    mass.plot(values, color=run.color, label=run.label, lw=1.2)
 mass.set(xscale="log", yscale="log", xlabel="epoch", ylabel="residual mass")
 mass.set(xlim=(50, None), ylim=(1e-13, 5))
 mass.legend(loc="lower left", ncols=2, fontsize=9.5)
-if division:
-    plots.trace(grok, division, lw=0.8)
-    reached = grok.twinx()
-    values = 100 * division.series("test_accuracy")[division.seeds[0]].dropna()
-    reached.plot(values, color=plots.BLACK, lw=1.4)
-    reached.set(ylim=(-3, 103), ylabel="test accuracy (%)")
-    reached.grid(False)
-    reached.spines["right"].set_visible(True)
-    plots.thousands(grok)
-else:
-    grok.text(0.5, 0.5, "not run", transform=grok.transAxes, ha="center")
+plots.trace(grok, division, lw=0.8)
+reached = grok.twinx()
+values = 100 * division.series("test_accuracy")[division.seeds[0]].dropna()
+reached.plot(values, color=plots.BLACK, lw=1.4)
+reached.set(ylim=(-3, 103), ylabel="test accuracy (%)")
+reached.grid(False)
+reached.spines["right"].set_visible(True)
+plots.thousands(grok)
 grok.set(xlabel="step", ylabel="training loss")
 plots.letter(axes, ["β2 = 0.95", "at the spike, by β2", "residual mass", "division"])
 plots.show(figure)
@@ -398,24 +229,21 @@ plots.show(figure)
 # ## What to see
 
 # %% tags=["remove-input"]
-held = around(mlp, near(LAW[0.95]))
-beside = around(mlp, lambda r, at: r.loc[at, "update_below"])
 tables.prose(f"""
-* **At the spike,** in the first step on a loss of 0.1 or more, {told(held, "{:.1%}")} of the
-  weights of the {{term}}`head` move by 4.0 to 5.0e-4 (n = {len(held)}). Nearly all others,
-  {told(beside, "{:.1%}")}, move by less than 1e-9, as weights of features do that are off for
+* **At the spike,** in the first step on a loss of 0.1 or more, {sheet.told("modes")} of the
+  weights of the {{term}}`head` move by 4.0 to 5.0e-4 (n = {len(around[mlp])}). Nearly all others,
+  {told(at_spike("update_below"), "{:.1%}")}, move by less than 1e-9, as weights of features do that are off for
   every sample.
-* **Before it** the mean step is
-  {told(around(mlp, lambda r, at: r.loc[: at - 50, "head_update"].median()), "{:.1e}")}.
-  The median step grows {told(around(mlp, jumped))}-fold to the spike.
+* **Before it** the mean step is {told(before, "{:.1e}")}.
+  The median step grows {sheet.told("jump")}-fold to the spike.
 * **One step earlier,** in the step that takes the loss there,
-  {told(around(mlp, opening["share of weights at 4.47e-04"][0]), "{:.1%}")} do. So the equal steps
+  {sheet.told("before-modes")} do. So the equal steps
   follow a jump and do not begin it.
 * **The size has an explanation** that needs no estimate of the gradient. It is
   $\\eta (1 - \\beta_1) / \\sqrt{{1 - \\beta_2}}$ = {LAW[0.95]:.3e}, the dotted line.
 * **The {{term}}`residual mass`** of the MLP does not stay constant before its first
   {{term}}`slingshot`: over 200 epochs it falls as $t$ to the power
-  {told(slope(mlp), "{:.1f}")}, and has a plateau in the last 50.
+  {sheet.told("slowly-mlp", "{:.1f}")}, and has a plateau in the last 50.
 """)
 
 # %% [markdown]
@@ -464,7 +292,7 @@ for gradient in (1e-7, 1e-5, 1e-3, 1e-1):
 figure, axes = plots.panels(3, height=2.7)
 columns = ("head_gradient", "head_update", "collapsed")
 for panel, column in zip(axes, columns, strict=True):
-    for rows, at in windows(mlp).values():
+    for rows, at in around[mlp].values():
         size = 100 if column == "collapsed" else 1
         values = size * rows[column]
         panel.plot(rows.index - at, values, color=mlp.color, lw=1.2)
@@ -485,23 +313,12 @@ plots.show(figure)
 # samples collapsed shortly before. Steps are counted in bins, 20 to a factor of ten.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(mlp.record, betas[0.9].record, *(run.record for run in networks), division.record)
 
 # %% [markdown]
 # ## What was run
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's"
-said = {"dataset.train_samples": "not stated", "model": "not stated"}
-tables.settings(mlp.record, paper=liu2026.TABLE3 | said)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms"
-for run in filter(None, (mlp, betas[0.9])):
-    display(tables.arms(run.record))
-
-# %% [markdown]
+#
 # There is no official code. Settings of the other networks are on the pages of
 # [Figures 7](fig07_modular_transformer.ipynb) and following. What had to be inferred:
 #
@@ -518,46 +335,22 @@ for run in filter(None, (mlp, betas[0.9])):
 # ## Reading the result
 
 # %% tags=["remove-input"]
-size = "{:.1e}"
-theirs = told(around(mlp, lambda r, at: r.loc[at, "head_gradient"]), size)
-early = around(mlp, opening["share of weights at 4.47e-04"][0])
-gradient, _, step = (told(around(mlp, take), size) for take, _ in opening.values())
-lowest, loud, peak = (
-    told(around(mlp, take), show)
-    for take, show in (
-        (lambda r, at: r.loc[at - 1, "step_loss"], size),
-        (lambda r, at: r.loc[at, "step_loss"], "{:.1f}"),
-        (lambda r, at: r.loc[at:, "step_loss"].max(), "{:.0f}"),
-    )
-)
-growth = f"""
-**Theorem 7 needs an effective learning rate** of the size of $\\eta / \\varepsilon$. From half
-of the samples collapsed to the first slingshot $\\ln |W_G|$ grows by
-{told(grown(mlp), "{:.2g}")}. The theorem's pace gives {told(allowed(mlp, lr), "{:.0e}")} with
-$\\eta$ = {lr:g}, and {told(allowed(mlp, lr / eps), "{:.2g}")} with $\\eta / \\varepsilon$.
-The latter takes Adam's bound for the rate, and a loss of one sample where the runs have the
-mean of 200. So the direction of the drift is that of the theorem; its speed is not derived.
-"""
-apart, test = betas[0.999], "which is not run yet"
-if apart and apart.seeds:
-    toy = theory.adam_update([(3e-9, 10**7), (2**-23, 1)], lr, (pair[0], 0.999), eps)
-    came = first(apart)
-    test = (
-        f"{LAW[0.999]:.1e} by the betas and {toy:.1e} by the toy. The fullest bin is at "
-        f"{told(around(apart, mode), '{:.1e}')}, in the {len(around(apart, mode))} of "
-        f"{len(apart.seeds)} seeds with a slingshot. With that longer memory of Adam's the first "
-        f"comes at epoch {told(came[np.isfinite(came)])}, where 0.95 has {told(first(mlp))}"
-    )
+early, apart = found["before-modes"][1], first[betas[0.999]]
+toy = adam((3e-9, 10**7), (2**-23, 1), beta2=0.999)
+peak = told(measured(lambda rows, at: rows.loc[at:, "step_loss"].max()), "{:.0f}")
 tables.prose(f"""
 **The modes are there**, where the paper has them on its axis, and one step late. The step that
-takes the loss from {lowest} to {loud} has a mean gradient of {gradient} in the head, near the
-paper's 1.2e-7. By its estimate that makes steps of 4e-4; the mean step is {step}, one of a
+takes the loss from {told(at_spike("step_loss", -1), "{:.1e}")} to {told(at_spike("step_loss"), "{:.1f}")} has a mean gradient of {sheet.told("before-gradient")} in the head, near the
+paper's 1.2e-7. By its estimate that makes steps of 4e-4; the mean step is {sheet.told("before-step")}, one of a
 chain that grows slowly. The step after it has the modes, and there the mean gradient is
-{theirs}. In that limit only the betas count. So the paper's law drives the loss from there to
+{told(at_spike("head_gradient"), "{:.1e}")}. In that limit only the betas count. So the paper's law drives the loss from there to
 {peak}. What first takes it up is the chain, in {(early < 0.05).sum()} of {len(early)} seeds.
 
 **Which number sets the size?** For $\\beta_2$ = 0.95 both readings give nearly the same
-step; for 0.999 they differ by a factor of three, {test}.
+step; for 0.999 they differ by a factor of three, {LAW[0.999]:.1e} by the betas and {toy:.1e} by the toy.
+The fullest bin is at {sheet.told("toy-0.999", "{:.1e}")}, in the {len(around[betas[0.999]])} of {len(apart)} seeds
+with a slingshot. With that longer memory of Adam's the first
+comes at epoch {told(apart[apart < math.inf])}, where 0.95 has {told(first[mlp])}.
 
 **The toy does not give the 40-fold jump.** Its own gradient before the spike, 3e-9, makes
 steps of {quiet:.1e}, so that it jumps {spike / quiet:.1f}-fold. The measured steps before the
@@ -567,9 +360,15 @@ smaller than $\\sqrt v$.
 **Slowly or nearly constant** depends on where one looks. Over the 200 epochs before the first
 slingshot of the MLP the residual mass falls far faster than the $1/t$ that the paper gives as
 too fast for inflation. In the last 50 of them, with most samples collapsed, the slope is
-{told(slope(mlp, length=50), "{:+.1f}")}: there it is a plateau. The collapse itself makes
+{sheet.told("plateau")}: there it is a plateau. The collapse itself makes
 it, since the correct class no longer pulls.
-{growth if comes else ""}
+
+**Theorem 7 needs an effective learning rate** of the size of $\\eta / \\varepsilon$. From half
+of the samples collapsed to the first slingshot $\\ln |W_G|$ grows by
+{sheet.told("grown")}. The theorem's pace gives {sheet.told("pace 0.001", "{:.0e}")} with
+$\\eta$ = {lr:g}, and {sheet.told("pace 100000")} with $\\eta / \\varepsilon$.
+The latter takes Adam's bound for the rate, and a loss of one sample where the runs have the
+mean of 200. So the direction of the drift is that of the theorem; its speed is not derived.
 """)
 
 # %% [markdown]
@@ -638,8 +437,3 @@ it, since the correct class no longer pulls.
 # ```bash
 # make page PAGE=liu2026/fig02 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-others = [run.record for run in (*betas.values(), *networks.values(), division) if run]
-tables.provenance(mlp.record, *{one.path: one for one in others}.values())
