@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Prieto et al. 2025 · Figure 6]{.kicker} Removing the gradient's part along the weights removes the delay, at the right learning rate and loss
+# # [Prieto et al. 2025 · Figure 6]{.kicker} Removing the gradient's part along the weights ends the delay of an MLP, and shortens a transformer's
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -65,9 +65,13 @@ def falls(run):
     return (1 - left[0]).fillna(0), (1 - left[1] ** 2).fillna(0)
 
 
+def ends(run):
+    """Test accuracy at the end, the lower of a run and of weight decay."""
+    return evidence.joined({one: one.last(TEST) for one in (run, slow)}).min(axis=1)
+
+
 pair = (perp_adam, perp_sgd)
 longest = evidence.joined({run: joins(run) for run in pair}).max(axis=1)
-ends = evidence.joined({run: run.last(TEST) for run in (fast, slow)}).min(axis=1)
 both, against = falls(decayed), falls(penalised)
 lettered = {f"(a) {run.label}": run for run in (fast, soft, slow)}
 lettered |= {f"(b) {run.label}": run for run in pair}
@@ -76,9 +80,12 @@ found = {
     "adamw-b": (adam, adam.largest(TEST)),
     "adamw-a": (bare, bare.largest(TEST)),
     "by-300": (perp_adam, perp_adam.at(TEST, 300)),
-    "by-400": (perp_sgd, perp_sgd.at(TEST, 400)),
-    "later": ([fast, slow], evidence.ratio(reach[slow], reach[fast])),
-    "both-end": ([fast, slow], ends),
+    "by-400": (perp_sgd, perp_sgd.generalised(accuracy=1.0)),
+    "together-a": (fast, joins(fast)),
+    "later": ([fast, slow], evidence.times(reach[slow], reach[fast])),
+    "later-as-said": ([soft, slow], evidence.times(reach[slow], reach[soft])),
+    "both-end": ([fast, slow], ends(fast)),
+    "both-end-as-said": ([soft, slow], ends(soft)),
     "simultaneously": (decayed, both[0].clip(upper=both[1])),
     "delay": {name: (run, run.delay(accuracy=0.95)) for name, run in lettered.items()},
     "lead": {run.label: (run, ahead(run)) for run in pair},
@@ -155,10 +162,11 @@ tables.prose(f"""
 * {{term}}`Weight decay <weight decay>` (c) first lets the L2 loss grow,
   {told(growth, "{:.0f}")} times until the fit at epoch {told(peak)}. Later both losses fall.
   While test accuracy rises, cross-entropy falls by {told(both[0], "{:.0%}")} and the L2 loss by {told(both[1], "{:.0%}")}.
-* **On the transformer** (a; n = {len(ends)}), ⊥AdamW with {{term}}`StableMax` has 95 % of the test set at
+* **On the transformer** (a; n = {len(fast.seeds)}), ⊥AdamW with {{term}}`StableMax` has 95 % of the test set at
   epoch {told(reach[fast])}, weight decay at {told(reach[slow])}. From 95 % of the training
   set to 95 % of the test set ⊥AdamW needs
-  {sheet.told("delay (a) ⊥AdamW + StableMax")} epochs.
+  {sheet.told("delay (a) ⊥AdamW + StableMax")} epochs. With 99 % of the training set it has
+  {told(fast.at(TEST, fast.fitted(accuracy=0.99)), "{:.0%}")} of the test set.
 """)
 
 # %% [markdown]
@@ -232,16 +240,16 @@ plots.show(figure)
 #
 # Judged at the settings of the code that drew each curve. In (c), 1 and 99 % are the first
 # logs after the fit with that test accuracy; the tenth was chosen with the runs at hand.
-# All other bounds were fixed before the runs.
+# Two tests were changed after their results, and both fail now: the delay of (a), and the
+# 100 % of ⊥SGD. All other bounds were fixed before the runs.
 
 # %% tags=["remove-input"]
 slowest = longest[[longest.idxmax()]]
-perfect = perp_sgd.first(TEST, at_least=1.0) <= 400
+highest = perp_sgd.largest(TEST, until=400)
 tables.prose(f"""
 The first row counts from 99 % of the training set; before that there is a gap (folded
-rows). Seed {slowest.index[0]} takes longest, {told(slowest)} of the 60 epochs allowed. For
-"100%" of ⊥SGD the bound is 98 %: literally, {perfect.sum()} of {len(perfect)} seeds have
-100 % by epoch 400.
+rows). Seed {slowest.index[0]} takes longest, {told(slowest)} of the 60 epochs allowed.
+⊥SGD has at most {told(highest, "{:.1%}")} of the test set by epoch 400, where the paper says 100 %.
 """)
 
 # %% tags=["hide-input"]
@@ -276,7 +284,7 @@ sheet.closing(attention, mlp, decay)
 #
 # ## Reading the result
 #
-# We agree on the main point. Without weight decay AdamW
+# We agree on the main point for the MLP. Without weight decay AdamW
 # {term}`memorises <memorisation>` and stops; with ⊥Grad the test set of the MLP follows
 # the training set. How safely depends on four choices that the paper does not vary.
 
@@ -303,6 +311,10 @@ the options that it ignores, test accuracy ends at {told(ignored.last(TEST), "{:
 **The learning rate.** At 0.002 ⊥AdamW does not fit within 500 epochs: training accuracy ends at
 {told(low.last(TRAIN), "{:.0%}")}. At 0.01 it has 95 % of the test set at epoch
 {told(high.generalised(accuracy=0.95))}. The released 0.005 lies between.
+
+**On the transformer a delay is left.** After 99 % of the training set ⊥AdamW with StableMax
+takes {sheet.told("together-a")} epochs more until the test set is within 5 points. That is a
+phase of overfitting, if a shorter one than weight decay has: {told(joins(slow))} epochs.
 
 **The loss of the transformer.** The paper says cross-entropy. With it ⊥AdamW has 95 % of the
 training set at epoch {told(fit[soft])}, and in
