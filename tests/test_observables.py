@@ -150,11 +150,6 @@ def test_a_sequence_is_right_where_all_of_it_is():
     assert values["test_exact"] == values["test_accuracy"] == 2 / 3
 
 
-def test_a_snapshot_without_splits_goes_to_tensors_and_back():
-    s = Snapshot({"w": random(3)})
-    assert Snapshot.of_tensors(s.tensors()) == s
-
-
 def test_collapse_is_that_of_the_training_rows():
     s = snapshot()
     s.train.logits, s.test.logits = s.train.logits * 0, s.test.logits * 1e4
@@ -176,15 +171,6 @@ def test_a_plain_gradient_step_updates_along_the_gradient():
     downhill = -torch.cat([s.grads[name].flatten() for name in s.before])
     whole = metrics.cosine(weights, downhill).item()
     assert values["cos_grad"] == pytest.approx(whole, rel=1e-12)
-
-
-def test_growth_along_the_weights_has_cosine_one():
-    s = snapshot()
-    s.grads = {name: -w for name, w in s.before.items()}
-    s.params = {name: 2 * w for name, w in reversed(s.before.items())}  # by name
-    values = observe(s, ["alignment"])
-    assert len(values) == 6
-    assert all(v == pytest.approx(1) for v in values.values())
 
 
 def stack(values):

@@ -3,11 +3,8 @@
 import contextlib
 import os
 import secrets
-import time
 from collections.abc import Iterator
 from pathlib import Path
-
-ABANDONED = 3600.0  # seconds after which nobody is writing a temporary file any more
 
 
 class Batch:
@@ -68,14 +65,7 @@ def whole(path: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def contested(path: Path) -> Iterator[Path]:
-    """As ``whole``, where others may be writing the same file: the last one stays.
-
-    What a writer that was killed left behind is removed by one that comes much later.
-    """
-    for part in path.parent.glob(f"{path.name}.*.part"):
-        with contextlib.suppress(OSError):
-            if time.time() - part.stat().st_mtime > ABANDONED:
-                part.unlink()
+    """As ``whole``, where others may be writing the same file: the last one stays."""
     mine = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
     try:
         yield mine

@@ -244,7 +244,9 @@ class _Site:
         for name, some in mine.items():
             records.add(known[name], some, self.out)
         self.left, self.recorded = self.left - len(tasks), self.recorded + len(tasks)
-        self.checkpoint(tasks).unlink(missing_ok=True)
+        state = self.checkpoint(tasks)
+        for old in (state, *self.folder.glob(f"{state.name}.*.part")):  # of the killed
+            old.unlink(missing_ok=True)
 
 
 def _bar(todo: list[Task]) -> Any:
