@@ -151,27 +151,6 @@ def test_a_pass_never_waits_for_the_device(name):
         assert model(x).is_meta
 
 
-@pytest.mark.parametrize("name", [n for n, (_, o) in CASES.items() if "dropout" in n])
-def test_masks_from_outside_are_those_that_dropout_draws(name):
-    """In the order of ``noise_shapes``, bit for bit; nothing else is drawn."""
-    model, x = build(name, dtype=torch.float32)
-    before = torch.random.get_rng_state()
-    shapes = taps.noise_shapes(model, x)
-    assert not any(m.training for m in model.modules() if isinstance(m, taps.Dropout))
-    assert torch.equal(torch.random.get_rng_state(), before)
-    model.train()
-    torch.manual_seed(5)
-    alone = model(x)
-    torch.manual_seed(5)
-    noise = {}
-    for site, shape in shapes.items():
-        p = model.get_submodule(site.removesuffix(".noise")).p
-        noise[site] = torch.empty(shape).bernoulli_(1 - p).div_(1 - p)
-    drawn = torch.random.get_rng_state()
-    assert torch.equal(functional_call(model, noise, (x,)), alone)
-    assert torch.equal(torch.random.get_rng_state(), drawn)
-
-
 # Second derivatives ------------------------------------------------------------------
 
 CURVED = {

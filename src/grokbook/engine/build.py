@@ -18,6 +18,7 @@ from grokbook import penalties
 from grokbook.datasets import Data
 from grokbook.engine.learner import Learner, Phase, Term
 from grokbook.experiment import Arm, Member, Spec
+from grokbook.models import taps
 from grokbook.names import options, resolve
 from grokbook.optimizers import STACKED
 
@@ -58,6 +59,13 @@ def kind(arm: Arm) -> str:
         epoch, loss = plain["later_loss"]
         plain["later_loss"] = [epoch, _without_numbers(loss)]
     return json.dumps(plain, sort_keys=True)
+
+
+def alone(arm: Arm) -> bool:
+    """Whether its members share no steps: they draw, or are looked at in batches."""
+    with torch.device("meta"):
+        network = resolve("model", arm.model)(**options(arm.model))
+    return bool(arm.augment or arm.eval_batch) or taps.drops(network)
 
 
 def _without_numbers(plain: dict[str, Any]) -> dict[str, Any]:
@@ -262,35 +270,24 @@ class Feed:
             x = self.augment(x, random=random)
         return (x.to(self.floats) if x.is_floating_point() else x), y
 
-    def fill(self, step: int, member: int = 0) -> None:
-        """Put the rows of a step into ``batch``; augmented, of one member of a stack.
+    def fill(self, step: int) -> None:
+        """Put the rows of a step into ``batch``; augmented ones are those of a member.
 
         The last batch of a pass is dropped when it is not full.
         """
         if self.augment is None:
-            if member == 0:
-                self._place(self._chosen(step))
-            return
-        rows = (
-            self._pass(step)[member] if not self.is_whole else torch.arange(self.size)
-        )
-        one = self._take(self.data[member], "train", rows, random=True)
-        if not self.stacked:
-            self._place((one[0].to(self.device), one[1].to(self.device)))
-            return
-        if not self.batch:
-            count = len(self.data)
-            x, y = (t.to(self.device).expand(count, *t.shape).clone() for t in one)
-            self.batch = x, y
-        for place, new in zip(self.batch, one, strict=True):
-            place[member].copy_(new)
+            x, y = self.train
+            new = (x, y) if self.is_whole else self._chosen(x, y, self._pass(step))
+        else:
+            rows = torch.arange(self.size) if self.is_whole else self._pass(step)[0]
+            new = self._take(self.data[0], "train", rows, random=True)
+        if not self.batch or not self.stays:
+            self.batch = new[0].to(self.device), new[1].to(self.device)
+        elif new[0] is not self.batch[0]:
+            for place, tensor in zip(self.batch, new, strict=True):
+                place.copy_(tensor)  # where a captured step reads it
 
-    def _chosen(self, step: int) -> Rows:
-        """The rows of a step out of the whole split, on the device."""
-        x, y = self.train
-        if self.is_whole:
-            return x, y
-        rows = self._pass(step)
+    def _chosen(self, x: Tensor, y: Tensor, rows: Tensor) -> Rows:
         if not self.stacked:
             return x[rows[0]], y[rows[0]]
         each = torch.arange(len(rows), device=rows.device)[:, None]
@@ -309,14 +306,6 @@ class Feed:
             home = "cpu" if self.augment else self.device
             self._order = number, torch.stack(drawn).to(home)
         return self._order[1][:, place * self.size : (place + 1) * self.size]
-
-    def _place(self, new: Rows) -> None:
-        """New rows in the old place, which a captured step reads."""
-        if not (self.batch and self.stays) or self.is_whole and not self.augment:
-            self.batch = new
-            return
-        for place, tensor in zip(self.batch, new, strict=True):
-            place.copy_(tensor)
 
     def looked_at(self) -> tuple[int, int]:
         """Rows of the train and the test split that averages are taken over."""

@@ -80,7 +80,7 @@ class Learner:
     feed: Any  # gives the rows of a step and of a look
     phases: Sequence[tuple[int, Phase]]  # (first step, terms), ascending
     optimizer: torch.optim.Optimizer
-    seeds: Sequence[int]  # from which, with the step, batches and masks are drawn
+    seeds: Sequence[int]
     alpha: float | Tensor = 1.0
     schedule: Callable[[int], float] | None = None  # factor on the rate at a step
     sites: Sequence[str] = ()  # beginnings of the names of taps that penalties charge
@@ -96,11 +96,9 @@ class Learner:
         floats = next(iter(self.params.values())).dtype
         is_alone = self.device == "cpu" and not self.stacked
         self.scale = GRADIENT_SCALE if is_alone and floats == torch.float32 else 1.0
-        self.masks: Params = {}
-        self._dropped: dict[str, float] = {}
-        self.has_dropout = any(
-            isinstance(m, taps.Dropout) and m.p > 0 for m in self.model.modules()
-        )
+        self.is_random = self.feed.is_random or taps.drops(self.model)
+        if self.is_random and self.stacked:
+            raise ValueError("members that draw masks or crops are trained alone")
         self.captured: dict[int, Captured] = {}  # the step, by the start of its phase
 
     # One pass of one member ---------------------------------------------------------
@@ -132,7 +130,7 @@ class Learner:
         if not self.stacked:
             return function(*arguments)
         axes = tuple(None if isinstance(a, float) else 0 for a in arguments)
-        return vmap(function, axes, randomness="different")(*arguments)
+        return vmap(function, axes)(*arguments)
 
     # Training -----------------------------------------------------------------------
 
@@ -155,13 +153,9 @@ class Learner:
 
     def _fill(self) -> None:
         """All that the host decides about the next step, in tensors that stay."""
-        is_random = self.has_dropout or self.feed.is_random
-        if self.stacked and is_random:
-            self._fill_by_member()
-        else:
-            if is_random:
-                torch.manual_seed(_seed(self.seeds[0], self.step_count))
-            self.feed.fill(self.step_count)
+        if self.is_random:  # masks and crops are drawn from (seed, step) alone
+            torch.manual_seed(self.seeds[0] * 1_000_003 + self.step_count)
+        self.feed.fill(self.step_count)
         if self.schedule is not None:
             self._set_rates(self.schedule(self.step_count))
 
@@ -172,27 +166,6 @@ class Learner:
             else:
                 group["lr"] = rate * factor
 
-    def _fill_by_member(self) -> None:
-        """Rows and masks of a stack, each member's from its own seed, as if alone."""
-        if self.has_dropout and not self.masks:
-            self.feed.fill(self.step_count)
-            self._make_masks(self.feed.batch[0][0])
-        for k, seed in enumerate(self.seeds):
-            torch.manual_seed(_seed(seed, self.step_count))
-            self.feed.fill(self.step_count, k)
-            for name, mask in self.masks.items():
-                kept = 1 - self._dropped[name]
-                mask[k].bernoulli_(kept).div_(kept)
-
-    def _make_masks(self, x: Tensor) -> None:
-        """Room for the masks of a stack, of the shapes that rows ``x`` lead to."""
-        tap = taps.Recorder() if self.sites else None
-        some = next(iter(self.params.values()))
-        for name, shape in taps.noise_shapes(self.model, x, tap).items():
-            self.masks[name] = some.new_ones((len(self.seeds), *shape))
-            module = self.model.get_submodule(name.rpartition(".")[0])
-            self._dropped[name] = float(module.p)  # type: ignore[arg-type]
-
     def _body(self, phase: Phase) -> Tensor:
         """One step on the rows, masks and rates that are there; waits for nothing."""
 
@@ -202,7 +175,7 @@ class Learner:
             return phase.value(seen, numbers, self.scale)
 
         self.optimizer.zero_grad(set_to_none=True)
-        state = (self.params, {**self.buffers, **self.masks})
+        state = (self.params, self.buffers)
         values = self.map(
             objective, *state, *self.feed.batch, self.alpha, phase.all_numbers
         )
@@ -437,8 +410,3 @@ def _double(tensors: Any) -> Any:
         lambda t: t.double() if isinstance(t, Tensor) and t.is_floating_point() else t,
         tensors,
     )
-
-
-def _seed(seed: int, step: int) -> int:
-    """Seed of what is drawn in one step of one member."""
-    return seed * 1_000_003 + step

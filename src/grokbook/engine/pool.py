@@ -106,14 +106,14 @@ def _library(experiment: Experiment, out: Path | None, asked: str | None) -> str
 
 
 def groups(todo: Sequence[Task]) -> list[list[Task]]:
-    """Tasks that can be stacked on a GPU; one that fills it by itself is alone."""
+    """Tasks that can be stacked on a GPU."""
     found: dict[str, list[Task]] = {}
     for task in todo:
         found.setdefault(build.kind(task.member[0]), []).append(task)
     return [
         group[first : first + size]
         for group in found.values()
-        for size in [1 if group[0].member[0].eval_batch else STACK_LIMIT]
+        for size in [1 if build.alone(group[0].member[0]) else STACK_LIMIT]
         for first in range(0, len(group), size)
     ]
 
@@ -307,7 +307,7 @@ def _train_group(tasks: list[Task], on: str, site: _Site) -> bool:
             [task.member for task in tasks],
             on=on,
             matmul=tasks[0].matmul,
-            stacked=on == "cuda",
+            stacked=len(tasks) > 1,
             checkpoint=checkpoint,
             should_stop=site.time_is_up,
             report=told,
