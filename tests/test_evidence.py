@@ -500,6 +500,31 @@ def test_how_high_and_how_far_apart_events_are():
     assert same(evidence.waits({0: [1, 5, 11], 1: [7], 2: []}), 5, NEVER, NEVER)
 
 
+def test_the_steps_around_the_first_loud_loss():
+    """Rows without a neighbour are no part of it, nor is a seed that starts loud."""
+    epochs = [0, 50, *range(100, 130), 150]
+    loud = {3: 120, 0: 105, 1: NEVER}
+    made = record({seed: dict.fromkeys(epochs, 1.0) for seed in loud}, column="sharp")
+    frame = made.frame.assign(train_loss=1e-8)
+    for seed, onset in loud.items():
+        late = (frame["seed"] == seed) & (frame["epoch"] >= onset)
+        frame.loc[late, "train_loss"] = 0.1
+    made = Record(None, made.experiment, frame, {"members": made.members})
+    found = evidence.windows(Run(made, "plain"), "sharp")
+    assert list(found) == [3]
+    assert list(found[3].index) == list(range(-20, 10))
+    assert found[3].at[0, "epoch"] == 120
+
+
+def test_accuracy_rises_at_an_event_more_than_elsewhere():
+    epochs = range(0, 20_001, 100)
+    step = {epoch: float(epoch >= 8000) for epoch in epochs}
+    slope = {epoch: epoch / 20_000 for epoch in epochs}
+    accuracy = run({3: step, 0: slope, 1: step})
+    found = {3: [8000], 0: [8000], 1: []}
+    assert evidence.rises(accuracy, found).to_dict() == {3: 1, 0: 0}
+
+
 def test_regular_looks_leave_out_those_in_between():
     looks = run({3: {0: 1, 5: 2, 10: 3}}).looks("test_accuracy")
     assert looks[3].to_dict() == {0: 1, 10: 3}

@@ -42,48 +42,36 @@ lr, beta1, eps = chosen["lr"], chosen["betas"][0], chosen["eps"]
 LAW = {b: theory.jump(lr, (beta1, b)) for b in betas}
 
 
-def windows(run):
-    """Per seed, the steps around its first slingshot and the epoch of the spike's own.
-
-    That is the step taken on the first loss of at least 0.1.
-    """
-    frame, found = run.record.frame, {}
-    for seed in run.seeds:
-        rows = frame[(frame["arm"] == run.arm) & (frame["seed"] == seed)].set_index("epoch")
-        rows = rows[rows["update_below"].notna()]
-        loud = rows.index[rows["step_loss"] >= 0.1]
-        if len(loud) and loud[0] - rows.index[0] > 10:
-            found[seed] = rows, loud[0]
-    return found
-
-
-around = {run: windows(run) for run in betas.values()}
+around = {run: evidence.windows(run, "update_below", loss="step_loss") for run in betas.values()}
 
 
 def measured(measure, run=mlp):
-    """A measure of each seed's window and its spike."""
-    return Series({seed: measure(*of) for seed, of in around[run].items()}, dtype=float)
+    """A measure of each seed's steps around its first slingshot, by seed.
+
+    Step 0 is the one taken on the first loss of at least 0.1.
+    """
+    return Series({seed: measure(rows) for seed, rows in around[run].items()}, dtype=float)
 
 
 def at_spike(column, later=0):
     """A column at the spike, or so many steps later."""
-    return measured(lambda rows, at: rows.loc[at + later, column])
+    return measured(lambda rows: rows.loc[later, column])
 
 
 def near(size, later=0):
     """Share of weights in the two bins around a size, at the spike."""
     there = np.array(SIZES)[(EDGES[1:] > size / 1.12) & (EDGES[:-1] < size * 1.12)]
-    return lambda rows, at: rows.loc[at + later, there].sum()
+    return lambda rows: rows.loc[later, there].sum()
 
 
-def jumped(rows, at, column="head_update_median"):
+def jumped(rows, column="head_update_median"):
     """The step of the spike over the steps 50 and more before it."""
-    return rows.loc[at, column] / rows.loc[: max(at - 50, rows.index[0]), column].median()
+    return rows.loc[0, column] / rows.loc[: max(-50, rows.index[0]), column].median()
 
 
-def mode(rows, at):
+def mode(rows):
     """The size that most weights have at the spike: the middle of the fullest bin."""
-    fullest = rows.loc[at, SIZES].to_numpy(float).argmax()
+    fullest = rows.loc[0, SIZES].to_numpy(float).argmax()
     return math.sqrt(EDGES[fullest] * EDGES[fullest + 1])
 
 
@@ -96,24 +84,6 @@ def slope(run, length=200, *, sustained=False):
     since = (end - length).where(first[run] < math.inf, 0.7 * end)
     since = half[run].where(half[run] < math.inf, since) if sustained else since
     return evidence.power(run.series(MASS, since=since, until=end))
-
-
-def rises(run):
-    """Per seed, the share of slingshots after which test accuracy has gone up.
-
-    Mean over 200 to 2,000 steps after, minus that over as many before; more than 0, and
-    than 90 % of the stretches without a slingshot if there are ten.
-    """
-    found = {}
-    for seed, onsets in late[run].items():
-        accuracy, on = run.series("test_accuracy")[seed].dropna(), np.array(onsets)
-        ends = accuracy.loc[1800 : accuracy.index[-1] - 2000].index
-        mean = lambda since, until, accuracy=accuracy: accuracy.loc[since:until].mean()  # noqa: E731
-        gain = {t: mean(t + 200, t + 2000) - mean(t - 1800, t - 1) for t in (*ends, *onsets)}
-        free = [gain[t] for t in ends if not ((on > t - 1800) & (on < t + 2000)).any()]
-        bar = max(0, np.quantile(free, 0.9)) if len(free) >= 10 else 0
-        found |= {seed: np.mean([gain[t] > bar for t in onsets])} if onsets else {}
-    return Series(found, dtype=float)
 
 
 def grows(eta, epsilon, classes):
@@ -137,7 +107,7 @@ until = first[mlp] - 1  # from half of the samples collapsed to the first slings
 size = evidence.area(mlp.series(MASS, since=half[mlp], until=until)) / math.sqrt(10)
 grown = np.log(mlp.at("head_mean_norm", until) / mlp.at("head_mean_norm", half[mlp]))
 both = {run.label: slope(run) for run in (vgg, vit)}
-before = measured(lambda rows, at: rows.loc[: at - 50, "head_update"].median())
+before = measured(lambda rows: rows.loc[:-50, "head_update"].median())
 found = {
     "modes": (mlp, measured(near(LAW[0.95]))),
     "jump": (mlp, measured(jumped)),
@@ -146,7 +116,7 @@ found = {
     "slowly-mlp": ([mlp], slope(mlp)),
     "slowly-others": ([vgg, vit], evidence.joined(both).min(axis=1)),
     "resnet": (resnet, slope(resnet, sustained=True)),
-    "accuracy-steps": (division, rises(division)),
+    "accuracy-steps": (division, evidence.rises(division, late[division])),
     "accuracy-end": (division, division.last("test_accuracy")),
     "theorem-4": claims.exactly(
         ", ".join(f"{ratio:.4f}" for ratio, _ in drifts),
@@ -190,19 +160,17 @@ sheet.box()
 figure, axes = plots.panels(2, rows=2, height=2.75)
 steps, others, mass, grok = axes
 shown = {run: next(iter(around[run].values())) for run in betas.values()}  # first seed
-rows, at = shown[mlp]
 for when, name, style in (
     (-50, "50 steps before", {"color": plots.GREY, "ls": "--"}),
     (10, "10 steps after", {"color": plots.BLACK, "lw": 1}),
     (0, "at the spike", {"color": plots.RED, "lw": 1.8}),
 ):
-    shares = 100 * rows.loc[max(at + when, rows.index[0]), SIZES].to_numpy(float)
+    shares = 100 * shown[mlp].loc[when, SIZES].to_numpy(float)
     steps.stairs(shares, EDGES, label=name, **style)
 steps.axvline(LAW[0.95], color=plots.BLACK, ls=(0, (1, 1.5)), lw=1)
 for b, run in betas.items():
-    rows, at = shown[run]
     others.axvline(LAW[b], color=SHADE[b], ls=(0, (1, 1.5)), lw=1)
-    shares = 100 * rows.loc[at, SIZES].to_numpy(float)
+    shares = 100 * shown[run].loc[0, SIZES].to_numpy(float)
     others.stairs(shares, EDGES, color=SHADE[b], label=f"β2 = {b:g}", lw=1.6)
 for panel in (steps, others):
     panel.set(xscale="log", xlim=(1e-7, 1e-2), xlabel="|ΔW|", ylabel="weights (%)")
@@ -292,10 +260,10 @@ for gradient in (1e-7, 1e-5, 1e-3, 1e-1):
 figure, axes = plots.panels(3, height=2.7)
 columns = ("head_gradient", "head_update", "collapsed")
 for panel, column in zip(axes, columns, strict=True):
-    for rows, at in around[mlp].values():
+    for rows in around[mlp].values():
         size = 100 if column == "collapsed" else 1
         values = size * rows[column]
-        panel.plot(rows.index - at, values, color=mlp.color, lw=1.2)
+        panel.plot(values, color=mlp.color, lw=1.2)
     panel.axvline(0, color=plots.GREY, ls=":", lw=1.1)
     panel.set(xlabel="steps from the spike", xlim=(-60, 30))
 axes[0].axhline(2**-23, color=plots.BLACK, ls="--", lw=1)
@@ -337,7 +305,7 @@ sheet.closing(mlp.record, betas[0.9].record, *(run.record for run in networks), 
 # %% tags=["remove-input"]
 early, apart = found["before-modes"][1], first[betas[0.999]]
 toy = adam((3e-9, 10**7), (2**-23, 1), beta2=0.999)
-peak = told(measured(lambda rows, at: rows.loc[at:, "step_loss"].max()), "{:.0f}")
+peak = told(measured(lambda rows: rows.loc[0:, "step_loss"].max()), "{:.0f}")
 tables.prose(f"""
 **The modes are there**, where the paper has them on its axis, and one step late. The step that
 takes the loss from {told(at_spike("step_loss", -1), "{:.1e}")} to {told(at_spike("step_loss"), "{:.1f}")} has a mean gradient of {sheet.told("before-gradient")} in the head, near the

@@ -30,21 +30,11 @@ early, late = ({run: evidence.bursts(run, late=kind) for run in runs} for kind i
 few, many = ({run: evidence.counted(found[run]) for run in runs} for found in (early, late))
 
 
-def window(seed):
-    """The steps around one spike, counted from its onset; and its epoch.
+def approach(rows):
+    """What is ``MEASURED`` in the steps around one spike.
 
     Row 0 are the first weights whose loss is at least 0.1, with that loss, their
     curvature and the v of that step.
-    """
-    columns = {name: near.series(name)[seed] for name in (LOSS, RAW, ADAM)}
-    rows = DataFrame(columns).dropna()
-    rows = rows[rows.index.to_series().diff() == 1]
-    onset = rows.index[rows[LOSS] >= 0.1].min()
-    return rows.set_index(rows.index - onset).loc[-110:70], onset
-
-
-def approach(rows):
-    """What is ``MEASURED`` in one window.
 
     ``lead``: steps from the crossing to the onset; ``calm`` and ``raw``: Adam's and the
     plain sharpness at the last step with a loss of at most twice its median of rows
@@ -59,13 +49,13 @@ def approach(rows):
     return -1 - under, calm[ADAM], calm[RAW], crossing / typical, so_far.median(), (so_far > 1).sum()
 
 
-windows = {seed: window(seed) for seed in near.seeds}
-stretch = {seed: rows for seed, (rows, _) in windows.items() if len(rows.loc[:-STEPS])}
+whole = {seed: rows.loc[-110:70] for seed, rows in evidence.windows(near, ADAM).items()}
+stretch = {seed: rows for seed, rows in whole.items() if len(rows.loc[:-STEPS])}
 MEASURED = ("lead", "calm", "raw", "loss", "usual", "above")
 measured = {seed: approach(rows) for seed, rows in stretch.items()}
 every = DataFrame.from_dict(measured, orient="index", columns=MEASURED).astype(float)
 slingshots = evidence.bursts(near, late=True)
-is_late = [seed for seed in stretch if windows[seed][1] in slingshots[seed]]
+is_late = [seed for seed in stretch if stretch[seed].at[0, "epoch"] in slingshots[seed]]
 steps, others = every.loc[is_late], every.drop(is_late)
 flat = evidence.before(single, RAW, late[single], pick=max)
 top = single.largest(RAW, until=1000)

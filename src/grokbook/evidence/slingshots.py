@@ -5,6 +5,8 @@
     before     a value at the last look before them
     heights    the largest loss after each of them
     waits      epochs from one to the next
+    windows    what was measured at every step around the first of them
+    rises      after how many of them test accuracy has gone up
     slingshots    how many bursts come after a collapse
     tested     what an intervention does where its control has something to remove
     outcomes   what the paper says of every network, by the name of the claim
@@ -119,6 +121,51 @@ def waits(found: Events) -> Series:
     """Median epochs from one event of a seed to the next, or infinity."""
     gaps = {s: Series(on, dtype=float).diff().median() for s, on in found.items()}
     return Series(gaps, dtype=float).fillna(math.inf)
+
+
+def windows(
+    run: Run, column: str, *, loss: str = "train_loss", loud: float = 0.1
+) -> dict[int, DataFrame]:
+    """By seed, the rows of the record in which a column was measured at every step.
+
+    Their index counts steps from the first with a ``loss`` of at least ``loud``, their
+    "epoch" is that of the training. Seeds without such a loss, or with no more than
+    ten steps before it, have none.
+    """
+    frame, found = run.record.frame, {}
+    for seed in run.seeds:
+        rows = frame[(frame["arm"] == run.arm) & (frame["seed"] == seed)]
+        rows = rows[rows[column].notna()].sort_values("epoch")
+        gap = rows["epoch"].diff()
+        rows = rows[(gap == 1) | (gap.shift(-1) == 1)]
+        onset = rows["epoch"][rows[loss] >= loud].min()
+        rows = rows.set_index(rows["epoch"] - onset)
+        if onset == onset and rows.index[0] < -10:
+            found[seed] = rows.set_index(rows.index.astype(int))
+    return found
+
+
+def rises(run: Run, found: Events) -> Series:
+    """Per seed, the share of events after which test accuracy has gone up.
+
+    That is its mean over 200 to 2,000 steps after, minus that over as many before: more
+    than 0, and than 90 % of the stretches without an event if there are ten.
+    """
+    shares = {}
+    for seed, onsets in found.items():
+        accuracy, on = run.series("test_accuracy")[seed].dropna(), np.array(onsets)
+        looks = accuracy.loc[1800 : accuracy.index[-1] - 2000].index
+        free = [t for t in looks if not ((on > t - 1800) & (on < t + 2000)).any()]
+        usual = [_gain(accuracy, t) for t in free]
+        bar = max(0.0, np.quantile(usual, 0.9)) if len(usual) >= 10 else 0.0
+        if onsets:
+            shares[seed] = np.mean([_gain(accuracy, t) > bar for t in onsets])
+    return Series(shares, dtype=float)
+
+
+def _gain(accuracy: Series, at: int) -> float:
+    after, before = accuracy.loc[at + 200 : at + 2000], accuracy.loc[at - 1800 : at - 1]
+    return float(after.mean() - before.mean())
 
 
 def slingshots(run: Run) -> Series:
