@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Tiwari et al. 2026 · Figure 1]{.kicker} Strong decay generalises about when the paper says; the penalty, said to be six times faster, has not caught up with it in our runs
 
@@ -22,33 +14,20 @@ import torch
 
 from grokbook import claims, evidence, plots, tables
 from grokbook.evidence import Run, told
-from grokbook.papers import tiwari2026
 
 plots.use_style()
-record = evidence.record(
-    "tiwari2026/fig01",
-    scale=scale,
-    retrain=retrain,
-    device=device,
-    arms=("penalty", "strong decay"),
-)
+page = evidence.Page("tiwari2026/fig01", scale, retrain, device)
+record = page.record(arms=("penalty", "strong decay"))
 names = ("penalty", "strong decay", "baseline")
-runs = [Run(record, name, name, plots.COLOUR[name]) for name in names]
-push, decay, free = runs
+push, decay, free = runs = [Run(record, name, name, plots.COLOUR[name]) for name in names]
 TEST, LAYERS = "test_accuracy", ("radius.pre.0", "radius.pre.1")
 fraction = push.settings.dataset.options["train_fraction"]
 PRINTED = {0.6: (1320, 9000), 0.5: (2460, 15_540)}[fraction]  # Table 6: penalty, decay
 look = push.settings.epochs * 2 // 3
 target = push.settings.model.options["widths"][0] ** 0.5  # sqrt(d)
-onset = {run: evidence.lasting(run.series(TEST), above=0.9) for run in runs}
-fit = {run: run.first("train_accuracy", at_least=0.99) for run in runs}
-faster = evidence.ratio(onset[decay], onset[push])
-faster = faster.mask(onset[push].reindex(faster.index) == math.inf, 0)
-
-
-def tell(values, show="{:,.0f}"):
-    """As `told`; an arm without a seed has nothing to tell yet."""
-    return told(values, show) if len(values) else "not run yet"
+onset = {run: run.onset() for run in runs}
+fit = {run: run.fitted(accuracy=0.99) for run in runs}
+faster = evidence.times(onset[decay], onset[push])
 
 
 def at_fit(run):
@@ -56,120 +35,40 @@ def at_fit(run):
     return run.at(TEST, fit[run], otherwise=1).mask(fit[run] > 1000, 1)
 
 
-def farthest(run, *, start=False):
-    """Radius of the layer that is farther from the target, over the target.
-
-    At the start, or the largest of all logs up to the fit.
-    """
-    found = []
-    for column in LAYERS:
-        until = 0 if start else fit[run]
-        found.append(run.largest(column, until=until) / target)
-    pick = min if start else max
-    return found[0].combine(found[1], pick)
+def largest(run, layer, until):
+    """The largest radius up to an epoch, over the target."""
+    return run.largest(LAYERS[layer], until=until) / target
 
 
 def excess(column):
     """The largest radius with the penalty over the largest without, by seed."""
-    with_it, without = (run.largest(column) for run in (push, free))
-    return evidence.ratio(*evidence.paired(with_it, without))
+    return evidence.ratio(push.largest(column), free.largest(column))
 
 
-sheet = claims.Sheet("tiwari2026/fig01")
-sheet.claim(
-    [push, decay],
-    "the penalty generalises before strong decay (onset of decay over that of the penalty; "
-    "0: the penalty does not come)",
-    "A single-hyperparameter norm penalty that accelerates grokking",
-    faster,
-    where="Section 1",
-    above=1,
-    show="{:.1f} times",
-    main=True,
-)
-sheet.claim(
-    [push, decay],
-    "the same ratio is 5.3 to 7.5",
-    "faster than strong isotropic weight decay",
-    faster,
-    where="Section 4.2",
-    at_least=5.3,
-    at_most=7.5,
-    show="{:.1f} times",
-)
-for run, quote in (
-    (push, "| Norm Penalty (Ours) | 2,460 136 | 100.0% | 443 | 1.4 |"),
-    (decay, "| Strong WD () | 15,540 1,480 | 100.0% | 402 | 3.2 |"),
-):
-    sheet.claim(
-        run,
-        f"{run.label}: test accuracy ends at 99 % or more",
-        quote,
-        run.last(TEST),
-        where="Table 2",
-        at_least=0.99,
-        show="{:.1%}",
-    )
-for run in (push, decay):
-    sheet.claim(
-        run,
-        f"{run.label}: at 99 % training accuracy, within 1,000 epochs, test accuracy is "
-        "below 20 %",
-        "models achieve near-perfect training accuracy early in optimization, yet test "
-        "accuracy remains low",
-        at_fit(run),
-        where="Section 1",
-        below=0.2,
-        show="{:.1%}",
-    )
-sheet.claim(
-    free,
-    "baseline: test accuracy is below 5 % at every log",
-    "| Baseline (WD) | DNG | 1.7% | 135 | 42.5 |",
-    free.largest(TEST),
-    where="Table 2",
-    below=0.05,
-    show="{:.1%}",
-)
-sheet.claim(
-    push,
-    "at the start the radius of each layer is at least half of √d (smaller one over √d)",
-    "matching standard initialization variance",
-    farthest(push, start=True),
-    where="Section 3.1",
-    at_least=0.5,
-    show="{:.2f}",
-)
-sheet.claim(
-    free,
-    "baseline: up to the fit (99 % of the training set) a layer's radius is at least twice √d (largest over √d)",
-    "which holds during the early memorization phase when radial inflation is maximal",
-    farthest(free),
-    where="Section 4.2",
-    at_least=2,
-    show="{:.2f}",
-)
-for layer, column in enumerate(LAYERS, start=1):
-    sheet.claim(
-        [push, free],
-        f"layer {layer}: the largest radius with the penalty is below that of the baseline "
-        "(ratio)",
-        "preventing both variance collapse and unbounded inflation",
-        excess(column),
-        where="Section 3.1",
-        below=1,
-        show="{:.2f}",
-    )
-for run in runs:
-    words = f"{run.label}: test accuracy above 90 % for good (epoch)"
-    sheet.extra(run, words, onset[run])
-    for layer, column in enumerate(LAYERS, start=1):
-        ends = run.last(column) / target
-        words = f"{run.label}: radius of layer {layer} at the end, over √d"
-        sheet.extra(run, words, ends, show="{:.2f}")
+start = largest(push, 0, 0).combine(largest(push, 1, 0), min)
+inflated = largest(free, 0, fit[free]).combine(largest(free, 1, fit[free]), max)
 grown = free.at(LAYERS[1], fit[free], otherwise=math.inf) / free.largest(LAYERS[1])
-words = "baseline: radius of layer 2 at the fit, over its largest"
-sheet.extra(free, words, grown, show="{:.2f}")
+found = {
+    "faster": ([push, decay], faster),
+    "six-times": ([push, decay], faster),
+    "penalty-end": (push, push.last(TEST)),
+    "decay-end": (decay, decay.last(TEST)),
+    "memorised": {run.label: (run, at_fit(run)) for run in (push, decay)},
+    "baseline": (free, free.largest(TEST)),
+    "start": (push, start),
+    "inflated": (free, inflated),
+    "bounded": {
+        f"layer {n}": ([push, free], excess(column)) for n, column in enumerate(LAYERS, 1)
+    },
+    "onset": {run.label: (run, onset[run]) for run in runs},
+    "radius": {
+        f"{run.label}: radius of layer {n}": (run, run.last(column) / target)
+        for run in runs
+        for n, column in enumerate(LAYERS, 1)
+    },
+    "grown": (free, grown),
+}
+sheet = claims.read(page.name, found)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -189,8 +88,7 @@ for run in runs:
     plots.accuracy(axes[0], run)
     for panel, column in zip(axes[1:], LAYERS, strict=True):
         plots.curve(panel, run, column)
-for run, printed in zip((push, decay), PRINTED, strict=True):
-    name = "paper" if run is push else ""
+for run, printed, name in zip((push, decay), PRINTED, ("paper", ""), strict=True):
     plots.paper(axes[0], printed, 90, color=run.color, label=name)
 for layer, panel in enumerate(axes[1:], start=1):
     panel.axhline(target, color=plots.GREY, ls="--", lw=1)
@@ -213,24 +111,24 @@ first, second = (push.at(column, 0) for column in LAYERS)
 peaks = [push.largest(column) for column in LAYERS]
 ends = [push.last(column) for column in LAYERS]
 never = "no number, since that of the penalty never comes"
-speed = tell(faster, "{:.1f}") if (faster > 0).all() else never
+speed = told(faster[faster > 0], "{:.1f}", nothing=never)
 top = [free.largest(column) for column in LAYERS]
 tables.prose(f"""
-* **Onset.** Test accuracy is above 90 % for good from epoch: {tell(onset[push])} with the
-  penalty, {tell(onset[decay])} with strong {{term}}`weight decay`. The paper prints
+* **Onset.** Test accuracy is above 90 % for good from epoch: {told(onset[push])} with the
+  penalty, {told(onset[decay])} with strong {{term}}`weight decay`. The paper prints
   {PRINTED[0]:,} and {PRINTED[1]:,} for this share of the pairs. The {{term}}`onset` of strong
   decay over that of the penalty: {speed}; the paper has
   {PRINTED[1] / PRINTED[0]:.1f}.
-* **At the end** test accuracy is {tell(push.last(TEST), "{:.1%}")} with the penalty,
-  {tell(decay.last(TEST), "{:.1%}")} with strong decay, and {tell(free.last(TEST), "{:.1%}")}
+* **At the end** test accuracy is {told(push.last(TEST), "{:.1%}")} with the penalty,
+  {told(decay.last(TEST), "{:.1%}")} with strong decay, and {told(free.last(TEST), "{:.1%}")}
   in the baseline.
-* **The {{term}}`radius`** with the penalty starts at {tell(first, "{:.1f}")} in layer 1 and
-  {tell(second, "{:.1f}")} in layer 2. The target is {target:.1f}. So the penalty pulls
-  outward first. The largest radii are {tell(peaks[0], "{:.1f}")} and
-  {tell(peaks[1], "{:.1f}")}, the last {tell(ends[0], "{:.1f}")} and
-  {tell(ends[1], "{:.1f}")}.
-* **Without the penalty** the largest radii of the baseline are {tell(top[0], "{:.1f}")} in
-  layer 1 and {tell(top[1], "{:.1f}")} in layer 2.
+* **The {{term}}`radius`** with the penalty starts at {told(first, "{:.1f}")} in layer 1 and
+  {told(second, "{:.1f}")} in layer 2. The target is {target:.1f}. So the penalty pulls
+  outward first. The largest radii are {told(peaks[0], "{:.1f}")} and
+  {told(peaks[1], "{:.1f}")}, the last {told(ends[0], "{:.1f}")} and
+  {told(ends[1], "{:.1f}")}.
+* **Without the penalty** the largest radii of the baseline are {told(top[0], "{:.1f}")} in
+  layer 1 and {told(top[1], "{:.1f}")} in layer 2.
 """)
 
 # %% [markdown]
@@ -304,21 +202,12 @@ plots.show(figure)
 # the radius are ours, fixed before the records were read: the paper prints no value of it.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(record)
 
 # %% [markdown]
 # ## What was run
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's"
-tables.settings(record, paper=tiwari2026.PAPER)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms"
-tables.arms(record)
-
-# %% [markdown]
+#
 # There is no official code. What differs from the paper, or had to be inferred:
 #
 # 1. *Size.* Laptop records have width 128 of 512, 60 % of the pairs and 15,000 epochs of
@@ -336,20 +225,20 @@ tables.arms(record)
 # ## Reading the result
 
 # %% tags=["remove-input"]
-slow, fast, loose = (tell(run.at("mean_logit_norm", look), "{:.0f}") for run in runs)
-own, other, last = (tell(run.at(TEST, look), "{:.0%}") for run in runs)
-weights = [tell(run.last("weight_norm"), "{:.0f}") for run in runs]
-shared = [tell(run.last("shared_direction.pre.0"), "{:.2f}") for run in (push, free)]
+slow, fast, loose = (told(run.at("mean_logit_norm", look), "{:.0f}") for run in runs)
+own, other, last = (told(run.at(TEST, look), "{:.0%}") for run in runs)
+weights = [told(run.last("weight_norm"), "{:.0f}") for run in runs]
+shared = [told(run.last("shared_direction.pre.0"), "{:.2f}") for run in (push, free)]
 tables.prose(f"""
-**One arm agrees, the other does not.** Strong decay has its onset at {tell(onset[decay])},
+**One arm agrees, the other does not.** Strong decay has its onset at {told(onset[decay])},
 where the paper prints {PRINTED[1]:,} at four times the width. With the penalty it is
-{tell(onset[push])}, where the paper prints {PRINTED[0]:,}. Against the baseline the penalty
-does help: test accuracy ends at {tell(push.last(TEST), "{:.1%}")} against
-{tell(free.last(TEST), "{:.1%}")}.
+{told(onset[push])}, where the paper prints {PRINTED[0]:,}. Against the baseline the penalty
+does help: test accuracy ends at {told(push.last(TEST), "{:.1%}")} against
+{told(free.last(TEST), "{:.1%}")}.
 
 **Is it a suppression?** In layer 2 it is. There the baseline's radius grows to
-{tell(top[1] / target, "{:.1f}")} times the target; the penalty brings it back after a first overshoot. In layer 1 it
-is the opposite: without the penalty no radius exceeds {tell(top[0] / target, "{:.2f}")}
+{told(top[1] / target, "{:.1f}")} times the target; the penalty brings it back after a first overshoot. In layer 1 it
+is the opposite: without the penalty no radius exceeds {told(top[0] / target, "{:.2f}")}
 times the target, and the penalty pulls it up. It gets there with a vector that all rows
 share, which is {shared[0]} of the squared length at the end, against {shared[1]} in the
 baseline. Such a vector says nothing of the input. Weights grow more, not less: their norm
@@ -357,7 +246,7 @@ ends at {weights[0]} with the penalty, {weights[2]} in the baseline and {weights
 strong decay.
 
 **When does the radius grow?** The paper puts the maximum in early {{term}}`memorisation`.
-At the fit, 99 % of the training set, layer 2 of the baseline has {tell(grown, "{:.2f}")} of its largest radius. The
+At the fit, 99 % of the training set, layer 2 of the baseline has {told(grown, "{:.2f}")} of its largest radius. The
 rest comes later, while the training loss goes to zero.
 
 **The size of the {{term}}`logits <logit>`** sets the baseline apart, but not the other two.
@@ -430,7 +319,3 @@ for a GPU. Other readings of the text, such as a stronger decay beside the penal
 # ```bash
 # make page PAGE=tiwari2026/fig01 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(record)
