@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Tiwari et al. 2026 · Figure 2]{.kicker} Onset over the strength of the penalty: the paper's U is lowest at 0.05; ours do not generalise at any of its six strengths, five of them seen once
 
@@ -20,19 +12,14 @@ import math
 
 import numpy as np
 import torch
-from IPython.display import display
-from pandas import DataFrame, Series
 
 from grokbook import claims, evidence, plots, tables
 from grokbook.evidence import Run, told
-from grokbook.papers import tiwari2026
 
 plots.use_style()
-page = {"scale": scale, "retrain": retrain, "device": device}
-if sweep := evidence.stored("tiwari2026/tab07", **page):
-    page["scale"] = sweep.scale
-base = evidence.record("tiwari2026/fig01", arms=("penalty", "strong decay"), **page)
-sweep = sweep or base
+page = evidence.Page("tiwari2026/fig02", scale, retrain, device)
+sweep = page.record("tab07")
+base = page.record("fig01", arms=("penalty", "strong decay"), scale=sweep.scale)
 PRINTED = {  # Table 7: mean and deviation
     0.001: (8200, 650),
     0.01: (4100, 320),
@@ -41,92 +28,32 @@ PRINTED = {  # Table 7: mean and deviation
     0.5: (6400, 510),
     1.0: (9900, 840),
 }
-COLOURS, TEST = plots.shades(list(PRINTED)), "test_accuracy"
-planned = {s: Run(sweep, f"λ {s:g}", f"λ = {s:g}", COLOURS[s]) for s in PRINTED}
-planned[0.05] = Run(base, "penalty", "λ = 0.05", COLOURS[0.05])
-runs = {s: run for s, run in planned.items() if run.seeds}
-onset = {s: evidence.lasting(run.series(TEST), above=0.9) for s, run in runs.items()}
-NONE = Series(dtype=float)
-target = planned[0.05].settings.model.options["widths"][0] ** 0.5
-
-
-def together(*strengths):
-    """Onsets by seed, one column each; no rows if one of them was not trained."""
-    if any(s not in onset for s in strengths):
-        return DataFrame(columns=strengths, dtype=float)
-    return DataFrame({s: onset[s] for s in strengths}).dropna()
-
-
-def best():
-    """The strength with the earliest onset by seed; infinite where none comes."""
-    table = together(*PRINTED)
-    if table.empty:
-        return NONE
-    return table.idxmin(axis=1).where(np.isfinite(table).any(axis=1), math.inf)
-
-
-def times(strength):
-    """Onset over that of λ = 0.05; 0 where that of 0.05 never comes."""
-    table = together(strength, 0.05)
-    ratio = evidence.ratio(table[strength], table[0.05])
-    return ratio.mask(np.isinf(table[0.05]), 0)
-
-
-def robust():
-    """Latest over earliest onset of 0.01, 0.05 and 0.1; infinite if one never comes."""
-    table = together(0.01, 0.05, 0.1)
-    return evidence.ratio(table.max(axis=1), table.min(axis=1))
+COLOURS, TEST, DEFAULT = plots.shades(list(PRINTED)), "test_accuracy", 0.05
+runs = {s: Run(sweep, f"λ {s:g}", f"λ = {s:g}", COLOURS[s]) for s in PRINTED}
+runs[DEFAULT] = Run(base, "penalty", f"λ = {DEFAULT}", COLOURS[DEFAULT])
+onset = {s: run.onset() for s, run in runs.items()}
+end = {s: run.last(TEST) for s, run in runs.items()}
+target = runs[DEFAULT].settings.model.options["widths"][0] ** 0.5
+layer = "radius.pre.0"
+near = {s: run.first(layer, at_least=0.9 * target) for s, run in runs.items()}
+every = evidence.joined(onset)
+best = every.T.idxmin().where(np.isfinite(every).any(axis=1), math.inf)
+decade = evidence.joined({s: onset[s] for s in (0.01, DEFAULT, 0.1)})
 
 
 def of(*strengths):
-    return [planned[s] for s in strengths]
+    return [runs[s] for s in strengths]
 
 
-sheet = claims.Sheet("tiwari2026/fig02")
-sheet.claim(
-    of(*PRINTED),
-    "of six strengths, the one with the earliest onset lies in 0.01 to 0.1 (its λ)",
-    "All values induce grokking (unlike the baseline), with optimal at 2,460 epochs.",
-    best(),
-    where="Appendix E.2",
-    at_least=0.01,
-    at_most=0.1,
-    show="{:g}",
-    main=True,
-)
-for strength, quote in (
-    (0.001, "delays onset to 8,200 epochs"),
-    (1.0, "over-constrains angular updates, slowing onset to 9,900 epochs"),
-):
-    sheet.claim(
-        of(strength, 0.05),
-        f"λ = {strength:g}: its onset is at least 1.5 times that of λ = 0.05 "
-        f"(paper {PRINTED[strength][0] / PRINTED[0.05][0]:.1f})",
-        quote,
-        times(strength),
-        where="Appendix E.2",
-        at_least=1.5,
-        show="{:.1f} times",
-    )
-sheet.claim(
-    of(0.01, 0.05, 0.1),
-    "of λ = 0.01, 0.05 and 0.1, the latest onset is at most twice the earliest (paper "
-    f"{PRINTED[0.01][0] / PRINTED[0.05][0]:.1f})",
-    "The method is robust across an order of magnitude",
-    robust(),
-    where="Appendix E.2",
-    at_most=2,
-    show="{:.1f} times",
-)
-for strength, run in runs.items():
-    words = f"λ = {strength:g}: test accuracy at the end"
-    sheet.extra(run, words, run.last(TEST), show="{:.1%}")
-layer = "radius.pre.0"
-near = {s: run.first(layer, at_least=0.9 * target) for s, run in runs.items()}
-for strength in (0.001, 0.05, 1.0):
-    if strength in runs:
-        words = f"λ = {strength:g}: layer 1 reaches 90 % of its target radius (epoch)"
-        sheet.extra(runs[strength], words, near[strength])
+found = {
+    "lowest": (of(*PRINTED), best),
+    "weak": (of(0.001, DEFAULT), evidence.times(onset[0.001], onset[DEFAULT])),
+    "strong": (of(1.0, DEFAULT), evidence.times(onset[1.0], onset[DEFAULT])),
+    "robust": (of(*decade), evidence.ratio(decade.max(axis=1), decade.min(axis=1))),
+    "accuracy": {run.label: (run, end[s]) for s, run in runs.items()},
+    "near": {runs[s].label: (runs[s], near[s]) for s in (0.001, DEFAULT, 1.0)},
+}
+sheet = claims.read(page.name, found)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -146,10 +73,9 @@ axes[0].errorbar(list(PRINTED), mean, spread, color=plots.BLACK, ls=":", lw=1)
 plots.paper(axes[0], list(PRINTED), mean)
 for strength, run in runs.items():
     for seed, epoch in onset[strength].items():
-        end = run.series(TEST)[seed].dropna().index[-1]
-        there = math.isfinite(epoch)
-        style = {"marker": "o" if there else "^", "color": run.color, "ms": 8}
-        axes[0].plot(strength, epoch if there else end, **style)
+        until = run.series(TEST)[seed].last_valid_index()
+        mark = "o" if math.isfinite(epoch) else "^"
+        axes[0].plot(strength, min(epoch, until), marker=mark, color=run.color, ms=8)
     plots.curve(axes[1], run, TEST, percent=True)
     plots.curve(axes[2], run, layer, label="")
 axes[0].set(xscale="log", yscale="log", xlabel="strength λ", ylabel="onset (epoch)")
@@ -158,7 +84,7 @@ axes[0].yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
 axes[0].legend(loc="lower left", handlelength=1)
 for panel, label in zip(axes[1:], ("test accuracy (%)", "radius of layer 1"), strict=True):
     panel.set_xscale("symlog", linthresh=100)
-    panel.set(xlabel="epoch", ylabel=label, xlim=(0, planned[0.05].settings.epochs))
+    panel.set(xlabel="epoch", ylabel=label, xlim=(0, runs[DEFAULT].settings.epochs))
     panel.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
 axes[1].set_ylim(-3, 103)
 axes[2].axhline(target, color=plots.GREY, ls="--", lw=1)
@@ -174,7 +100,7 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 each = "; ".join(f"λ = {s:g}: {told(onset[s])}" for s in runs)
-ends = "; ".join(f"{s:g}: {told(run.last(TEST), '{:.1%}')}" for s, run in runs.items())
+ends = "; ".join(f"{s:g}: {told(end[s], '{:.1%}')}" for s in runs)
 reach = "; ".join(f"{s:g}: {told(near[s])}" for s in runs)
 tables.prose(f"""
 * **In the paper** the {{term}}`onset` falls from {PRINTED[0.001][0]:,} epochs at
@@ -228,19 +154,12 @@ assert list(excess.values()) == sorted(excess.values(), reverse=True)
 # have come either.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(sweep, base)
 
 # %% [markdown]
 # ## What was run
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's, and the arms"
-for record in {one.name: one for one in (sweep, base)}.values():
-    display(tables.settings(record, paper=tiwari2026.PAPER))
-    display(tables.arms(record))
-
-# %% [markdown]
+#
 # There is no official code. What differs from the paper, or had to be inferred:
 #
 # 1. *The figure itself*, see above.
@@ -265,7 +184,7 @@ strength would come at {longest:,.0f}. Ours have {sweep.experiment.arms[0].epoch
 So an onset that does not come here is no matter of patience alone. The width may matter.
 
 **Which way the penalty pulls.** In panel (c) the radius of layer 1 starts at
-{told(planned[0.05].at(layer, 0), "{:.1f}")}. It comes to its target of {target:.1f} from
+{told(runs[DEFAULT].at(layer, 0), "{:.1f}")}. It comes to its target of {target:.1f} from
 below. In that layer the penalty inflates. What it suppresses is in layer 2, see
 [Figure 1](fig01_accuracy_curves.ipynb).
 
@@ -329,7 +248,3 @@ as that point, see [Table 7](tab07_strength.ipynb).
 # ```bash
 # make page PAGE=tiwari2026/fig02 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(*{one.name: one for one in (base, sweep)}.values())

@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Tiwari et al. 2026 · Figure 3]{.kicker} In small runs the radial part of the gradient falls below chance by epoch 200, with and without the penalty, whose own pull then lifts it far above
 
@@ -20,24 +12,19 @@ import torch
 
 from grokbook import claims, evidence, metrics, plots, tables
 from grokbook.evidence import Run, told
-from grokbook.papers import tiwari2026
 
 plots.use_style()
-record = evidence.record(
-    "tiwari2026/fig01",
-    scale=scale,
-    retrain=retrain,
-    device=device,
-    arms=("penalty",),
-)
+page = evidence.Page("tiwari2026/fig03", scale, retrain, device)
+record = page.record("fig01", arms=("penalty",))
 names = ("penalty", "strong decay", "baseline")
 push, decay, free = runs = [Run(record, n, n, plots.COLOUR[n]) for n in names]
 d = push.settings.model.options["widths"][0]
 LAYERS = (1, 2)
 PRINTED = 0.15  # of the penalty, the paper's text
-onset = {run: evidence.lasting(run.series("test_accuracy"), above=0.9) for run in runs}
-fit = {run: run.first("train_accuracy", at_least=0.99) for run in runs}
+onset = {run: run.onset() for run in runs}
+fit = {run: run.fitted(accuracy=0.99) for run in runs}
 begin = push.settings.log  # the first log after the start
+TWO = "{:.2f}"
 
 
 def energy(layer, kind="loss", reading="mean"):
@@ -49,25 +36,14 @@ def radius(layer):
     return f"radius.pre.{layer - 1}"
 
 
-def tell(values, show="{:.2f}"):
-    """As `told`; an arm without a seed has nothing to tell yet."""
-    return told(values, show) if len(values) else "not run yet"
-
-
 def usual(run, layer, kind="loss"):
     """Mean over all logs up to the onset."""
     return run.series(energy(layer, kind), until=onset[run]).mean()
 
 
-def peak(run, layer, kind, *, until):
+def peak(run, layer, kind, *, until, reading="mean"):
     """Largest value after the start."""
-    return run.largest(energy(layer, kind), since=begin, until=until)
-
-
-def angular(run, layer):
-    """Share of the total gradient's energy across h, smallest up to the onset."""
-    column = energy(layer, "total", "summed")
-    return 1 - run.largest(column, since=begin, until=onset[run]) / d
+    return run.largest(energy(layer, kind, reading), since=begin, until=until)
 
 
 def changed(run, column, power=1):
@@ -75,9 +51,9 @@ def changed(run, column, power=1):
     return (run.last(column) / run.at(column, fit[run])) ** power
 
 
-def of_layers(values, pick):
+def of_layers(pick, values):
     """The smaller or the larger of both layers, by seed."""
-    return values[0].combine(values[1], pick)
+    return values(1).combine(values(2), pick)
 
 
 def isotropic(d, rows=20_000):
@@ -86,86 +62,37 @@ def isotropic(d, rows=20_000):
     return metrics.radial_energy(one, two)["mean"].item()
 
 
-low = of_layers([peak(push, n, "total", until=onset[push]) for n in LAYERS], min)
-started = of_layers([push.at(energy(n, "total"), 0) for n in LAYERS], min)
-early = of_layers([peak(free, n, "loss", until=fit[free]) for n in LAYERS], max)
-across = of_layers([angular(push, n) for n in LAYERS], min)
-SIZES = (2, 16, d, 512)
-null = {size: isotropic(size) for size in SIZES}
-RESULT = (
-    "The penalized model suppresses to approximately from initialization onward, an "
-    "order of magnitude below the null."
-)
-SECTION = "Section 4.1"
-B1 = (
-    "Constraining activations to a -radius hypersphere suppresses radial gradient "
-    "components, redirecting optimization to angular (tangential) updates."
-)
-sheet = claims.Sheet("tiwari2026/fig03", show="{:.2f}")
-sheet.claim(
-    push,
-    "penalty: from the first log on to the onset the radial energy of the total gradient "
-    "stays below 1 (largest, in the layer that has less)",
-    "it suppresses radial gradient energy below the isotropic random baseline",
-    low,
-    where="Abstract",
-    below=1,
-    main=True,
-)
-for layer in LAYERS:
-    words = f"penalty, layer {layer}: the gradient of the loss alone has 0.05 to 0.3 "
-    words += "(mean of the logs up to the onset)"
-    bounds = {"at_least": 0.05, "at_most": 0.3}
-    sheet.claim(push, words, RESULT, usual(push, layer), where=SECTION, **bounds)
-words = "penalty: at the start it is 0.3 at most (total gradient, layer that has less)"
-sheet.claim(push, words, RESULT, started, where=SECTION, at_most=0.3)
-words = "baseline: above 1 in a layer, after the start and before the fit (largest)"
-quote = "the baseline exhibits severe radial inflation"
-sheet.claim(free, words, quote, early, where=SECTION, above=1)
-for layer in LAYERS:
-    words = f"layer {layer}, gradient of the loss: less with the penalty than in the "
-    words += "baseline (mean over mean)"
-    less = evidence.ratio(usual(push, layer), usual(free, layer))
-    sheet.claim([push, free], words, B1, less, where="Appendix B.1", below=1)
-sheet.claim(
-    push,
-    "penalty: more than half of the total gradient is angular at every log up to the "
-    "onset, in both layers (smallest share)",
-    "forcing predominantly angular updates",
-    across,
-    where="Abstract",
-    above=0.5,
-    show="{:.0%}",
-)
-sheet.exact(
-    "a gradient that knows nothing of h has radial energy 1, at any width",
-    "Under an isotropic random walk in , the expected fractional energy in the "
-    "one-dimensional radial subspace is , giving a null hypothesis of .",
-    ", ".join(f"d = {size}: {value:.2f}" for size, value in null.items()),
-    where=SECTION,
-    held=sum(abs(value - 1) < 0.05 for value in null.values()),
-    n=len(SIZES),
-)
-sheet.exact(
-    f"{PRINTED} is an order of magnitude below 1",
-    RESULT,
-    f"1 / {PRINTED} = {1 / PRINTED:.1f}",
-    where=SECTION,
-    held=int(1 / PRINTED >= 10),
-    n=1,
-)
-for layer in LAYERS:
-    for run in runs[:2]:
-        name = f"{run.label}, layer {layer}"
-        if run is push:
-            what = f"{name}: at the start, gradient of the loss"
-            sheet.extra(run, what, run.at(energy(layer), 0))
-        what = f"{name}: at the end, gradient of the loss"
-        sheet.extra(run, what, run.last(energy(layer)))
-    what = f"penalty, layer {layer}: at the end, masked as in later code of the group"
-    sheet.extra(push, what, push.last(energy(layer, "loss", "masked")), show="{:.3f}")
-    what = f"penalty, layer {layer}: squared radius at the end over that at the fit"
-    sheet.extra(push, what, changed(push, radius(layer), 2))
+def angular(layer):
+    """Share of the total gradient's energy across h, smallest up to the onset."""
+    return 1 - peak(push, layer, "total", until=onset[push], reading="summed") / d
+
+
+low = of_layers(min, lambda n: peak(push, n, "total", until=onset[push]))
+started = of_layers(min, lambda n: push.at(energy(n, "total"), 0))
+early = of_layers(max, lambda n: peak(free, n, "loss", until=fit[free]))
+across = of_layers(min, angular)
+null = {size: isotropic(size) for size in (2, 16, d, 512)}
+listed = ", ".join(f"d = {size}: {value:.2f}" for size, value in null.items())
+each = {f"layer {n}": n for n in LAYERS}
+less = {name: evidence.ratio(usual(push, n), usual(free, n)) for name, n in each.items()}
+ends = {f"{run.label}, {name}": (run, n) for run in runs[:2] for name, n in each.items()}
+masked = {name: push.last(energy(n, "loss", "masked")) for name, n in each.items()}
+squared = {name: changed(push, radius(n), 2) for name, n in each.items()}
+found = {
+    "low": (push, low),
+    "loss": {name: (push, usual(push, n)) for name, n in each.items()},
+    "start": (push, started),
+    "baseline": (free, early),
+    "less": {name: ([push, free], ratio) for name, ratio in less.items()},
+    "angular": (push, across),
+    "chance": claims.exactly(listed, [abs(value - 1) < 0.05 for value in null.values()]),
+    "order": claims.exactly(f"1 / {PRINTED} = {1 / PRINTED:.1f}", [1 / PRINTED >= 10]),
+    "loss-start": {name: (push, push.at(energy(n), 0)) for name, n in each.items()},
+    "loss-end": {name: (run, run.last(energy(n))) for name, (run, n) in ends.items()},
+    "masked": {name: (push, value) for name, value in masked.items()},
+    "squared": {name: (push, value) for name, value in squared.items()},
+}
+sheet = claims.read(page.name, found)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -217,19 +144,19 @@ soon, soon_bare = (
     [run.at(energy(n, "total"), begin) for n in LAYERS] for run in (push, free)
 )
 tables.prose(f"""
-* **At the start** the {{term}}`radial energy` of the loss' gradient is {tell(first[0])} in
-  layer 1 and {tell(first[1])} in layer 2. Both are close to 1, as they must be.
-* **While the pairs are learned**, at epoch {begin}, layer 1 has {tell(soon[0])} with the
-  penalty and {tell(soon_bare[0])} in the baseline, layer 2 {tell(soon[1])} and
-  {tell(soon_bare[1])}. At epoch {learned} layer 1 has {tell(during[0])} and
-  {tell(bare[0])}, layer 2 {tell(during[1])} and {tell(bare[1])}. These are of the total
+* **At the start** the {{term}}`radial energy` of the loss' gradient is {told(first[0], TWO)} in
+  layer 1 and {told(first[1], TWO)} in layer 2. Both are close to 1, as they must be.
+* **While the pairs are learned**, at epoch {begin}, layer 1 has {told(soon[0], TWO)} with the
+  penalty and {told(soon_bare[0], TWO)} in the baseline, layer 2 {told(soon[1], TWO)} and
+  {told(soon_bare[1], TWO)}. At epoch {learned} layer 1 has {told(during[0], TWO)} and
+  {told(bare[0], TWO)}, layer 2 {told(during[1], TWO)} and {told(bare[1], TWO)}. These are of the total
   gradient.
-* **Loss alone.** With the penalty it ends at {tell(last[0])} in layer 1 and at
-  {tell(last[1])} in layer 2. The paper has {PRINTED} and does not name a layer.
-* **As the paper writes it**, of the total gradient, it ends at {tell(every[0], "{:.0f}")}
-  and {tell(every[1], "{:.0f}")}. The largest possible value is $d$ = {d}.
-* **Strong {{term}}`weight decay`**, which has no such penalty, ends at {tell(beside[0])} in
-  layer 1 and at {tell(beside[1])} in layer 2.
+* **Loss alone.** With the penalty it ends at {told(last[0], TWO)} in layer 1 and at
+  {told(last[1], TWO)} in layer 2. The paper has {PRINTED} and does not name a layer.
+* **As the paper writes it**, of the total gradient, it ends at {told(every[0], "{:.0f}")}
+  and {told(every[1], "{:.0f}")}. The largest possible value is $d$ = {d}.
+* **Strong {{term}}`weight decay`**, which has no such penalty, ends at {told(beside[0], TWO)} in
+  layer 1 and at {told(beside[1], TWO)} in layer 2.
 """)
 
 # %% [markdown]
@@ -289,12 +216,11 @@ figure, (size, share, ways) = plots.panels(3, height=3.3)
 DOTTED = (0, (1, 1))
 for layer, line in zip(LAYERS, ("-", plots.DASHED), strict=True):
     for run in runs:
-        if run.seeds:
-            scaled = run.series(radius(layer)).median(axis=1) / d**0.5
-            name = run.label if layer == 1 else None
-            size.plot(scaled.index, scaled, color=run.color, ls=line, label=name)
-            total = run.series(energy(layer, "total", "summed")).median(axis=1)
-            share.plot(total.index, 100 * (1 - total / d), color=run.color, ls=line)
+        scaled = run.series(radius(layer)).median(axis=1) / d**0.5
+        name = run.label if layer == 1 else None
+        size.plot(scaled, color=run.color, ls=line, label=name)
+        total = run.series(energy(layer, "total", "summed")).median(axis=1)
+        share.plot(100 * (1 - total / d), color=run.color, ls=line)
 for layer, color in zip(LAYERS, (plots.BLACK, plots.SKY), strict=True):
     styles = (("mean", "-"), ("summed", plots.DASHED), ("masked", DOTTED))
     for reading, line in styles:
@@ -325,21 +251,12 @@ plots.show(figure)
 # copies of the paper, not in the text that we quote, where formulas are missing.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(record)
 
 # %% [markdown]
 # ## What was run
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's"
-tables.settings(record, paper=tiwari2026.PAPER)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms"
-tables.arms(record)
-
-# %% [markdown]
+#
 # There is no official code. What differs from the paper, or had to be inferred:
 #
 # 1. *Size.* Laptop records have width 128 of 512 and 60 % of the pairs, see
@@ -355,38 +272,38 @@ tables.arms(record)
 # ## Reading the result
 
 # %% tags=["remove-input"]
-grown, fallen = changed(push, radius(1), 2), 1 / changed(push, energy(1))
-masked = [push.last(energy(n, "loss", "masked")) for n in LAYERS]
+grown, fallen = squared["layer 1"], 1 / changed(push, energy(1))
+masked = list(masked.values())
 kept = [usual(push, n) for n in LAYERS]
 tables.prose(f"""
 **Not from initialisation onward.** No network can have {PRINTED} at the start, with or
 without a penalty, and ours do not. The arithmetic needs no training.
 
 **Two readings come near {PRINTED}.** Take layer 1, the loss alone, and all logs up to the
-{{term}}`onset`: the mean is {tell(kept[0])}. In layer 2 it is {tell(kept[1])}. An average
+{{term}}`onset`: the mean is {told(kept[0], TWO)}. In layer 2 it is {told(kept[1], TWO)}. An average
 over layers would show neither. Or take layer 2 at the first log, epoch {begin}, with the
-formula as it stands: {tell(soon[1])}. The baseline has {tell(soon_bare[1])} there.
+formula as it stands: {told(soon[1], TWO)}. The baseline has {told(soon_bare[1], TWO)} there.
 
 **In layer 1 it falls while the radius grows.** From the fit to the end the squared radius of layer
-1 is multiplied by {tell(grown, "{:.1f}")}: the penalty pulls outward, to a target above the
+1 is multiplied by {told(grown, "{:.1f}")}: the penalty pulls outward, to a target above the
 start. The radial energy has $|h|^2$ below the line. It is divided by
-{tell(fallen, "{:.1f}")} in the same time. A shared vector added to all rows is enough for
+{told(fallen, "{:.1f}")} in the same time. A shared vector added to all rows is enough for
 that, as the third exercise shows. In layer 2 the squared {{term}}`radius` is multiplied by
-{tell(changed(push, radius(2), 2))}, the radial energy by {tell(changed(push, energy(2)), "{:.1f}")}.
+{told(squared["layer 2"], TWO)}, the radial energy by {told(changed(push, energy(2)), "{:.1f}")}.
 A low value is no sign of a suppressed radius.
 
 **Nor is a high radius a sign of radial gradients.** The baseline's layer 2 ends at
-{tell(free.last(radius(2)) / d**0.5, "{:.1f}")} times $\\sqrt d$, the inflation that the paper
-speaks of. Its radial energy there is {tell(usual(free, 2))} in the mean of the logs, and
-{tell(usual(push, 2))} with the penalty.
+{told(free.last(radius(2)) / d**0.5, "{:.1f}")} times $\\sqrt d$, the inflation that the paper
+speaks of. Its radial energy there is {told(usual(free, 2), TWO)} in the mean of the logs, and
+{told(usual(push, 2), TWO)} with the penalty.
 
-**The total gradient tells the reverse story.** At worst {tell(across, "{:.0%}")} of its
+**The total gradient tells the reverse story.** At worst {told(across, "{:.0%}")} of its
 energy is angular in a layer. Almost every gradient is "predominantly angular" otherwise: at
 chance the share is {evidence.words(1 - 1 / d, "{:.1%}")} for $d$ = {d}.
 
 **A mask makes zeros.** Once the pairs are fitted most gradients are below the mask. The
-masked mean of the penalty's arm ends at {tell(masked[0], "{:.3f}")} and
-{tell(masked[1], "{:.3f}")}, whatever the direction of the gradients. In between it
+masked mean of the penalty's arm ends at {told(masked[0], "{:.3f}")} and
+{told(masked[1], "{:.3f}")}, whatever the direction of the gradients. In between it
 passes {PRINTED} in both layers.
 
 **Two sentences exclude each other.** Section 4.1 says that "the baseline exhibits severe
@@ -462,7 +379,3 @@ suppresses" the same quantity "from the first epoch".
 # ```bash
 # make page PAGE=tiwari2026/fig03 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(record)

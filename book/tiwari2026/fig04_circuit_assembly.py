@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Tiwari et al. 2026 · Figure 4]{.kicker} In small runs no unit of the second layer keeps to one frequency, and low frequencies do not come first
 
@@ -22,15 +14,12 @@ from pandas import DataFrame, Series
 
 from grokbook import claims, evidence, metrics, plots, tables
 from grokbook.evidence import Run, told
-from grokbook.papers import tiwari2026
 
 plots.use_style()
-record = evidence.record(
-    "tiwari2026/fig01", scale=scale, retrain=retrain, device=device, arms=("penalty",)
-)
+page = evidence.Page("tiwari2026/fig04", scale, retrain, device)
+record = page.record("fig01", arms=("penalty",))
 names = ("baseline", "strong decay", "penalty")
-runs = [Run(record, name, name, plots.COLOUR[name]) for name in names]
-free, decay, push = runs
+free, decay, push = runs = [Run(record, name, name, plots.COLOUR[name]) for name in names]
 there = [run for run in runs if run.seeds]
 task = push.settings.dataset.options
 p, printed = task["p"], {0.6: 1320, 0.5: 2460}[task["train_fraction"]]  # Table 6
@@ -93,131 +82,44 @@ def three(energies):
     return energies.iloc[-1].nlargest(3).sum() / energies.iloc[-1].sum()
 
 
-def shared(run, other, many=8):
-    """Of the strongest frequencies at the end, those that another arm has as well."""
-    mine, its = (
-        {
-            seed: set(by_frequency(one, ENERGY, seed).iloc[-1].nlargest(many).index)
-            for seed in one.seeds
-        }
-        for one in (run, other)
-    )
-    return Series({s: len(mine[s] & its[s]) for s in mine if s in its}, dtype=float)
+def strongest(run, seed, many=8):
+    """The frequencies with most energy at the end."""
+    return set(by_frequency(run, ENERGY, seed).iloc[-1].nlargest(many).index)
 
 
 def rise(run):
     """Share of a run in which its periodic part grows from 1/4 to 3/4 of its last."""
-    found = {}
-    for seed in run.seeds:
-        fit = run.series(ALL)[[seed]].dropna()
-        low, high = (
-            evidence.crossing(fit, at_least=level * fit.iloc[-1, 0])[seed]
-            for level in (0.25, 0.75)
-        )
-        found[seed] = (high - low) / fit.index[-1]
-    return Series(found, dtype=float)
+    parts = run.series(ALL) / run.last(ALL)
+    quarter, most = (evidence.crossing(parts, at_least=level) for level in (0.25, 0.75))
+    end = {seed: part.last_valid_index() for seed, part in parts.items()}
+    return (most - quarter) / Series(end, dtype=float)
 
 
 top = {run: measured(run, largest) for run in runs}
-ends = {run: run.last(NUMBER) if run.seeds else Series(dtype=float) for run in runs}
+ends = {run: run.last(NUMBER) for run in runs}
 order_of = {run: measured(run, order) for run in runs}
-APPENDIX = "Appendix C.1"
-SPREAD = "spreading representational energy across many orthogonal directions"
-sheet = claims.Sheet("tiwari2026/fig04", show="{:.2f}")
-sheet.claim(
-    push,
-    "penalty: at the end at least 10 frequencies have a unit with R² above 0.9 "
-    "(frequencies)",
-    "The norm penalty, by contrast, produces a distributed assembly",
-    measured(push, coherent),
-    where=APPENDIX,
-    at_least=10,
-    show="{:.0f}",
-    main=True,
-)
-sheet.claim(
-    push,
-    "penalty: low frequencies come first (rank correlation of k with the first log at "
-    "which a unit has R² above 0.1)",
-    "frequencies emerge sequentially beginning from low- modes",
-    order_of[push],
-    where=APPENDIX,
-    above=0,
-    show="{:+.2f}",
-)
-sheet.claim(
-    push,
-    "penalty: the effective number of frequencies at the end is at least 10",
-    SPREAD,
-    ends[push],
-    where=APPENDIX,
-    at_least=10,
-    show="{:.1f}",
-)
-sheet.claim(
-    decay,
-    "strong decay: the effective number of frequencies at the end is at most 5",
-    "concentrates capacity into a sparse subset of 2–3 dominant frequencies",
-    ends[decay],
-    where=APPENDIX,
-    at_most=5,
-    show="{:.1f}",
-)
-sheet.claim(
-    [push, decay],
-    "penalty over strong decay: the effective number of frequencies is larger (ratio)",
-    "when information is spread evenly across many frequency channels rather than "
-    "concentrated in a few",
-    evidence.ratio(ends[push], ends[decay]),
-    where=APPENDIX,
-    above=1,
-)
-sheet.claim(
-    decay,
-    "strong decay: the share of the layer that is periodic rises from 1/4 to 3/4 of its "
-    "last value within a tenth of the run (share of the run)",
-    "Strong weight decay forces a sudden crystallization",
-    rise(decay),
-    where=APPENDIX,
-    at_most=0.1,
-)
-sheet.claim(
-    decay,
-    "strong decay: a unit gets above R² = 0.9 at some frequency (largest R²)",
-    "Figure 4 reveals qualitatively different assembly dynamics across conditions.",
-    top[decay],
-    where=APPENDIX,
-    above=COHERENT,
-)
-sheet.claim(
-    free,
-    "baseline: no unit gets above R² = 0.9 at any frequency (largest R²)",
-    "The baseline accumulates weak frequency traces that never reach the coherence "
-    "threshold",
-    top[free],
-    where=APPENDIX,
-    at_most=COHERENT,
-)
-sheet.extra(push, "penalty: largest R² of any unit at any log", top[push])
-chance = measured(push, by_chance)
-words = "penalty: share of all names of the numbers that order them as well or better"
-sheet.extra(push, words, chance, show="{:.0%}")
-sheet.extra(push, "the same number at the start", push.at(NUMBER, 0), show="{:.1f}")
-for run in runs:
-    share = measured(run, three, ENERGY)
-    words = (
-        f"{run.label}: share of the three strongest frequencies in the energy of all"
-    )
-    sheet.extra(run, words, share, show="{:.0%}")
-words = "strong decay: rank correlation of k with the first log"
-sheet.extra(decay, words, order_of[decay], show="{:+.2f}")
-common = shared(push, decay)
-words = "of the 8 strongest frequencies, those shared by penalty and strong decay"
-sheet.extra([push, decay], words, common, show="{:.0f}")
-for run in (decay, push):
-    share = run.last(ALL) if run.seeds else Series(dtype=float)
-    words = f"{run.label}: share of the layer that is periodic, at the end"
-    sheet.extra(run, words, share)
+chance, start = measured(push, by_chance), push.at(NUMBER, 0)
+both = [seed for seed in push.seeds if seed in decay.seeds]
+common = {seed: len(strongest(push, seed) & strongest(decay, seed)) for seed in both}
+common = Series(common, dtype=float)
+found = {
+    "assembly": (push, measured(push, coherent)),
+    "low-first": (push, order_of[push]),
+    "many": (push, ends[push]),
+    "few": (decay, ends[decay]),
+    "more": ([push, decay], evidence.ratio(ends[push], ends[decay])),
+    "sudden": (decay, rise(decay)),
+    "decay-coherent": (decay, top[decay]),
+    "baseline-coherent": (free, top[free]),
+    "largest": (push, top[push]),
+    "chance": (push, chance),
+    "start": (push, start),
+    "three": {run.label: (run, measured(run, three, ENERGY)) for run in runs},
+    "decay-order": (decay, order_of[decay]),
+    "common": ([push, decay], common),
+    "periodic": {run.label: (run, run.last(ALL)) for run in (decay, push)},
+}
+sheet = claims.read(page.name, found)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -234,16 +136,14 @@ sheet.box()
 #| fold: "Code: draw the figure"
 figure, axes = plots.panels(len(there), rows=2, height=3.0, sharey=True)
 rows = axes.reshape(2, -1)
-levels = ((FIT, 1.0, "best R² of a unit"), (ENERGY, None, "share of the layer"))
+brightest = max(largest(by_frequency(run, ENERGY, run.seeds[0])) for run in there)
+levels = ((FIT, 1.0, "best R² of a unit"), (ENERGY, brightest, "share of the layer"))
 for (kind, high, word), row in zip(levels, rows, strict=True):
-    drawn = {run: by_frequency(run, kind, run.seeds[0]) for run in there}
-    high = high or max(largest(table) for table in drawn.values())
-    for panel, (run, table) in zip(row, drawn.items(), strict=True):
-        norm = PowerNorm(0.5, 0, high)
-        look = {"cmap": "Blues", "norm": norm, "shading": "nearest", "rasterized": True}
-        image = panel.pcolormesh(table.index, table.columns, table.T, **look)
-        seen = run.series("test_accuracy")[[run.seeds[0]]]
-        plots.mark(panel, evidence.lasting(seen, above=0.9), color=plots.RED)
+    look = {"cmap": "Blues", "shading": "nearest", "rasterized": True}
+    for panel, run in zip(row, there, strict=True):
+        table, norm = by_frequency(run, kind, run.seeds[0]), PowerNorm(0.5, 0, high)
+        image = panel.pcolormesh(table.index, table.columns, table.T, norm=norm, **look)
+        plots.mark(panel, run.onset()[run.seeds[:1]], color=plots.RED)
         plots.thousands(panel)
         panel.set(xlabel="epoch" if kind == ENERGY else "")
         panel.set_xlim(0, push.settings.epochs)
@@ -257,34 +157,28 @@ plots.show(figure)
 # ## What to see
 
 # %% tags=["remove-input"]
-found = measured(push, lambda fits: len(arrivals(fits)))
-lines = [
-    f"""* **With the penalty** the best unit at the best frequency gets to
-  R² = {told(top[push], "{:.2f}")}; the {{term}}`Fourier coherence` of the paper's Figure 4
-  begins at 0.9. {told(found)} of {len(every)} frequencies leave a trace above {TRACE}.
-* **Their order** has a rank correlation of {told(order_of[push], "{:+.2f}")} with $k$.
-  Under other names of the same numbers, {told(chance, "{:.0%}")} of all orders are as good
-  or better."""
-]
-for run in (decay, free):
-    if run.seeds:
-        accuracy = told(run.last("test_accuracy"), "{:.1%}")
-        lines.append(
-            f"""* **{run.label.capitalize()}** ends at a test accuracy of {accuracy} and reaches
-  R² = {told(top[run], "{:.2f}")}. Its energy is spread over {told(ends[run], "{:.1f}")}
-  frequencies, against {told(ends[push], "{:.1f}")} with the penalty."""
-        )
-if len(common):
-    lines.append(
-        f"""* **The seed chooses.** Of the eight strongest frequencies with the penalty
-  {told(common)} are also among the eight of strong decay, from the same start and pairs. By
-  chance it would be {64 / len(every):.1f}."""
-    )
-lines.append(
-    f"""* **Spread is no sign of a circuit.** The untrained network spreads its energy over
-  {told(push.at(NUMBER, 0), "{:.1f}")} frequencies, nearly all there are."""
+traced = measured(push, lambda fits: len(arrivals(fits)))
+others = "\n".join(
+    f"""* **{run.label.capitalize()}** ends at a test accuracy of
+  {told(run.last("test_accuracy"), "{:.1%}")} and reaches R² = {told(top[run], "{:.2f}")}. Its
+  energy is spread over {told(ends[run], "{:.1f}")} frequencies, against
+  {told(ends[push], "{:.1f}")} with the penalty."""
+    for run in (decay, free)
 )
-tables.prose("\n".join(lines))
+tables.prose(f"""
+* **With the penalty** the best unit at the best frequency gets to
+  R² = {sheet.told("largest")}; the {{term}}`Fourier coherence` of the paper's Figure 4
+  begins at 0.9. {told(traced)} of {len(every)} frequencies leave a trace above {TRACE}.
+* **Their order** has a rank correlation of {sheet.told("low-first")} with $k$.
+  Under other names of the same numbers, {sheet.told("chance")} of all orders are as good
+  or better.
+{others}
+* **The seed chooses.** Of the eight strongest frequencies with the penalty
+  {sheet.told("common")} are also among the eight of strong decay, from the same start and
+  pairs. By chance it would be {64 / len(every):.1f}.
+* **Spread is no sign of a circuit.** The untrained network spreads its energy over
+  {sheet.told("start")} frequencies, nearly all there are.
+""")
 
 # %% [markdown]
 # ## The idea
@@ -357,21 +251,12 @@ plots.show(figure)
 # frequencies are ours, fixed before the records were read.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(record)
 
 # %% [markdown]
 # ## What was run
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's"
-tables.settings(record, paper=tiwari2026.PAPER)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms"
-tables.arms(record)
-
-# %% [markdown]
+#
 # There is no official code. What differs from the paper, or had to be inferred:
 #
 # 1. *Size.* Laptop records have width 128 of 512, 60 % of the pairs and 15,000 epochs of
@@ -390,21 +275,18 @@ tables.arms(record)
 # %% tags=["remove-input"]
 half = measured(push, lambda fits: coherent(fits, 0.5))
 accuracy = told(push.last("test_accuracy"), "{:.1%}")
-also = ""
-if decay.seeds:
-    also = f"""
+tables.prose(f"""
+**No timeline to read.** With the penalty our networks end at a test accuracy of {accuracy},
+and {told(half)} frequencies have a unit above R² = 0.5. The figure shows an unfinished state
+of a run that the paper has finished after {printed:,} epochs for this share of pairs.
+
 **R² = 0.9 is no condition of generalising.** With strong decay a network ends at
 {told(decay.last("test_accuracy"), "{:.1%}")}, and its best unit has
 {told(top[decay], "{:.2f}")}. All frequencies together make
 {told(decay.last(ALL), "{:.0%}")} of its second layer. Its units carry several frequencies each,
 as [Figure 5](fig05_neuron_selectivity.ipynb) shows. The paper's threshold may be of a
 narrower quantity; its definition does not say.
-"""
-tables.prose(f"""
-**No timeline to read.** With the penalty our networks end at a test accuracy of {accuracy},
-and {told(half)} frequencies have a unit above R² = 0.5. The figure shows an unfinished state
-of a run that the paper has finished after {printed:,} epochs for this share of pairs.
-{also}
+
 **"Distributed" is where a network starts.** The number of frequencies is near its maximum in
 an untrained network and falls from there. A claim that a method *spreads* energy therefore
 has to be read together with R²; alone, the untrained network fulfils it best.
@@ -482,7 +364,3 @@ beside 443 of 512.
 # ```bash
 # make page PAGE=tiwari2026/fig04 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(record)

@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Tiwari et al. 2026 · Figure 5]{.kicker} In small runs some units of the first layer keep to one frequency, those of the second mix several, and no method fills all 48
 
@@ -23,15 +15,12 @@ from grokbook import claims, evidence, metrics, names, plots, tables
 from grokbook.engine.build import start
 from grokbook.evidence import Run, told
 from grokbook.models.taps import Recorder
-from grokbook.papers import tiwari2026
 
 plots.use_style()
-record = evidence.record(
-    "tiwari2026/fig01", scale=scale, retrain=retrain, device=device, arms=("penalty",)
-)
+page = evidence.Page("tiwari2026/fig05", scale, retrain, device)
+record = page.record("fig01", arms=("penalty",))
 ARMS = ("baseline", "strong decay", "penalty")
-runs = [Run(record, name, name, plots.COLOUR[name]) for name in ARMS]
-free, decay, push = runs
+free, decay, push = runs = [Run(record, name, name, plots.COLOUR[name]) for name in ARMS]
 there = [run for run in runs if run.seeds]
 model = push.settings.model
 p, width = push.settings.dataset.options["p"], model.options["widths"][-1]
@@ -43,6 +32,7 @@ READINGS = {
     "layer 1, a or b": ("hidden.0", (a, b)),
     "layer 2, a + b": ("hidden.1", (a + b,)),
 }
+one, two = READINGS
 
 
 def selectivity(h, arguments):
@@ -61,8 +51,7 @@ def seen(network):
     tap = Recorder()
     with torch.no_grad():
         network(pairs, tap)
-    of = {name: (tap.found[place], by) for name, (place, by) in READINGS.items()}
-    return {name: selectivity(*both) for name, both in of.items()}
+    return {n: selectivity(tap.found[place], by) for n, (place, by) in READINGS.items()}
 
 
 def at_the_end(run, seed):
@@ -73,19 +62,18 @@ def at_the_end(run, seed):
 
 
 untrained = seen(start(push.settings, push.seeds[0])[1])
-found = {run: {seed: at_the_end(run, seed) for seed in run.seeds} for run in runs}
+units = {run: {seed: at_the_end(run, seed) for seed in run.seeds} for run in runs}
 
 
 def of(run, measure, reading):
     """A measure of the selectivities by seed, in one reading."""
-    every = found[run].items()
+    every = units[run].items()
     return Series({s: float(measure(one[reading])) for s, one in every}, dtype=float)
 
 
 def at_best(run, measure, pick=max):
     """The same in the reading that suits the paper better."""
-    first, second = (of(run, measure, reading) for reading in READINGS)
-    return first.combine(second, pick) if run.seeds else first
+    return run, of(run, measure, one).combine(of(run, measure, two), pick)
 
 
 def best(s):
@@ -125,88 +113,21 @@ def low(s):
     return (s.argmax(dim=1) < s.shape[1] // 3).double().mean()
 
 
-APPENDIX = "Appendix C.2"
-CLEAN = "the penalty produces a clean block-diagonal structure"
-FEW = (
-    "Strong weight decay forces partial cluster formation but concentrates heavily on a "
-    "few low- modes and leaves higher frequencies underrepresented"
-)
-BETTER = "in the layer that suits the claim better"
-sheet = claims.Sheet("tiwari2026/fig05", show="{:.2f}")
-sheet.claim(
-    push,
-    f"penalty: at least 40 of 48 frequencies have {ENOUGH} or more tuned units, "
-    f"selectivity at least {TUNED}, {BETTER} (frequencies)",
-    "coherent clusters of approximately 10 neurons (consistent with ) specialize to each "
-    "Fourier mode",
-    at_best(push, filled),
-    where=APPENDIX,
-    at_least=40,
-    show="{:.0f}",
-    main=True,
-)
-sheet.claim(
-    push,
-    f"penalty: the median unit is tuned, {BETTER} (its selectivity)",
-    CLEAN,
-    at_best(push, best),
-    where=APPENDIX,
-    at_least=TUNED,
-)
-sheet.claim(
-    push,
-    "penalty: beside the own frequency, its double and its half, the largest selectivity "
-    f"is below 0.3 of the own, {BETTER} (median unit)",
-    "with near-zero selectivity outside their assigned frequency",
-    at_best(push, outside, min),
-    where=APPENDIX,
-    below=0.3,
-)
-sheet.claim(
-    free,
-    f"baseline: the selectivity of the median unit is below 0.2, {BETTER}",
-    "shows diffuse correlations with no frequency preference",
-    at_best(free, best, min),
-    where=APPENDIX,
-    below=0.2,
-)
-sheet.claim(
-    decay,
-    f"strong decay: three frequencies are those of more than half of the units, {BETTER}",
-    FEW,
-    at_best(decay, three),
-    where=APPENDIX,
-    above=0.5,
-    show="{:.0%}",
-)
-sheet.claim(
-    decay,
-    "strong decay: more than half of the units prefer a frequency of the lower third, "
-    f"{BETTER}",
-    FEW,
-    at_best(decay, low),
-    where=APPENDIX,
-    above=0.5,
-    show="{:.0%}",
-)
-sheet.claim(
-    [push, decay],
-    "the penalty has tuned units at more frequencies than strong decay, in layer 1 and 2 "
-    "together (ratio)",
-    "radial suppression enables the progressive, distributed assembly of a modular "
-    "Fourier circuit",
-    evidence.ratio(
-        *(sum(of(run, filled, name) for name in READINGS) for run in (push, decay))
-    ),
-    where=APPENDIX,
-    above=1,
-)
-for reading in READINGS:
-    for run in (decay, push):
-        words = f"{run.label}, {reading}: selectivity of the median unit"
-        sheet.extra(run, words, of(run, best, reading))
-        words = f"{run.label}, {reading}: frequencies with {ENOUGH} or more tuned units"
-        sheet.extra(run, words, of(run, filled, reading), show="{:.0f}")
+more, fewer = (of(run, filled, one) + of(run, filled, two) for run in (push, decay))
+each = {f"{run.label}, {r}": (run, r) for r in READINGS for run in (decay, push)}
+found = {
+    "clusters": at_best(push, filled),
+    "tuned": at_best(push, best),
+    "outside": at_best(push, outside, min),
+    "baseline": at_best(free, best, min),
+    "three": at_best(decay, three),
+    "low": at_best(decay, low),
+    "more": ([push, decay], evidence.ratio(more, fewer)),
+    "median": {name: (run, of(run, best, r)) for name, (run, r) in each.items()},
+    "filled": {name: (run, of(run, filled, r)) for name, (run, r) in each.items()},
+}
+fields = {"enough": ENOUGH, "level": TUNED, "better": "in the layer that suits the claim better"}
+sheet = claims.read(page.name, found, **fields)
 control = {name: float(best(s)) for name, s in untrained.items()}
 sheet.box()
 
@@ -222,22 +143,15 @@ sheet.box()
 #|   first layer has a dark diagonal with steps at some frequencies, and the second layer has
 #|   several vertical stripes, so that each unit has several frequencies.
 #| fold: "Code: draw the figure"
-shown = {"untrained": untrained} | {r.label: found[r][r.seeds[0]] for r in there}
+shown = {"untrained": untrained} | {r.label: units[r][r.seeds[0]] for r in there}
 figure, axes = plots.panels(len(shown), rows=2, height=3.0, sharex=True, sharey=True)
 for place, panel in enumerate(axes):
     row, column = divmod(place, len(shown))
     s = list(shown.values())[column][list(READINGS)[row]]
     s = s[(s.argmax(dim=1) + (1 - s.max(dim=1).values) / 2).argsort()]
     box = (0.5, s.shape[1] + 0.5, len(s), 0)
-    image = panel.imshow(
-        s,
-        cmap="Blues",
-        vmin=0,
-        vmax=0.7,
-        aspect="auto",
-        extent=box,
-        interpolation="none",
-    )
+    look = {"cmap": "Blues", "vmin": 0, "vmax": 0.7, "interpolation": "none"}
+    image = panel.imshow(s, aspect="auto", extent=box, **look)
     panel.grid(False)
     panel.set_xlabel("frequency k" if row else "")
     if not column:
@@ -250,22 +164,21 @@ plots.show(figure)
 # ## What to see
 
 # %% tags=["remove-input"]
-one, two = READINGS
-lines = [
+every = "\n".join(
     f"""* **{run.label.capitalize()}.** The {{term}}`selectivity` of the median unit is
   {told(of(run, best, one), "{:.2f}")} in the first layer and
   {told(of(run, best, two), "{:.2f}")} in the second. Tuned units cover
   {told(of(run, filled, one))} and {told(of(run, filled, two))} of 48 frequencies."""
     for run in there[::-1]
-]
-lines.append(
-    f"""* **The untrained network** has {control[one]:.2f} and {control[two]:.3f}. Sorted, it
+)
+tables.prose(f"""
+{every}
+* **The untrained network** has {control[one]:.2f} and {control[two]:.3f}. Sorted, it
   has a diagonal too.
 * **Second layer, penalty.** Leave out the own frequency of a unit, its double and its half.
   The best selectivity of the rest is {told(of(push, outside, two), "{:.0%}")} of the own, in
-  the median unit. So these units belong to no single frequency."""
-)
-tables.prose("\n".join(lines))
+  the median unit. So these units belong to no single frequency.
+""")
 
 # %% [markdown]
 # ## The idea
@@ -320,7 +233,7 @@ for reading, (_, arguments) in READINGS.items():
 figure, (left, right) = plots.panels(2, height=3.2)
 for run in there:
     for reading, style in ((two, "-"), (one, plots.DASHED)):
-        s = found[run][run.seeds[0]][reading]
+        s = units[run][run.seeds[0]][reading]
         tops = s.max(dim=1).values.sort(descending=True).values
         share = torch.linspace(0, 100, len(tops))
         name = run.label if reading == two else None
@@ -343,22 +256,14 @@ plots.show(figure)
 # suits it better. The bounds are ours; the paper prints none for this figure.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(record)
 
 # %% [markdown]
 # ## What was run
 #
 # The weights that the members of [Figure 1](fig01_accuracy_curves.ipynb) end with, and their
 # activations on all pairs.
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's"
-tables.settings(record, paper=tiwari2026.PAPER)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms"
-tables.arms(record)
 
 # %% [markdown]
 # There is no official code. What differs from the paper, or had to be inferred:
@@ -376,23 +281,20 @@ tables.arms(record)
 # ## Reading the result
 
 # %% tags=["remove-input"]
-also = ""
-if decay.seeds:
-    also = f"""
+tables.prose(f"""
+**Which layer decides what one sees.** Units of the first layer can be tuned because they read
+one number at a time. Units of the second mix what they get. A figure of "512 hidden neurons"
+shows one of two layers, and the paper does not say which.
+
 **The same motif with strong decay.** Its first layer has {told(of(decay, filled, one))}
 frequencies with tuned units, the penalty's {told(of(push, filled, one))}. Three frequencies
 hold {told(of(decay, three, one), "{:.0%}")} of its units there, and
 {told(of(decay, low, one), "{:.0%}")} prefer one of the lower third: a third is what chance
 gives. In the second layer, which the claims take since it suits the paper better, three
 frequencies hold {told(of(decay, three, two), "{:.0%}")}, and
-{told(of(decay, low, two), "{:.0%}")} prefer the lower third. The order of frequencies has no meaning for the network, see
-[Figure 4](fig04_circuit_assembly.ipynb).
-"""
-tables.prose(f"""
-**Which layer decides what one sees.** Units of the first layer can be tuned because they read
-one number at a time. Units of the second mix what they get. A figure of "512 hidden neurons"
-shows one of two layers, and the paper does not say which.
-{also}
+{told(of(decay, low, two), "{:.0%}")} prefer the lower third. The order of frequencies has no
+meaning for the network, see [Figure 4](fig04_circuit_assembly.ipynb).
+
 **A circuit needs few frequencies.** A handful, each with several phases, suffices to tell all
 97 sums apart ({{cite:t}}`nanda2023` found five). Clusters at all
 48 would be new. We see them in neither layer.
@@ -460,7 +362,3 @@ network on its way.
 # ```bash
 # make page PAGE=tiwari2026/fig05 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(record)
