@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Liu et al. 2026 · beyond the paper]{.kicker} Collapse does two things to a gradient, and each alone brings loss spikes: one with inflation, the other without it
 
@@ -20,15 +12,13 @@ import math
 from functools import partial
 
 import torch
-from IPython.display import display
 from pandas import DataFrame, Series
 
 from grokbook import claims, evidence, losses, plots, tables
 from grokbook.evidence import Run, told
-from grokbook.papers import liu2026
 
 plots.use_style()
-page = {"scale": scale, "retrain": retrain, "device": device}
+page = evidence.Page("liu2026/causes", scale, retrain, device)
 NETWORKS = {  # the records of the first two interventions, and of the others
     "MLP, width 512": ("fig01", "causal512"),
     "MLP, width 20": ("fig06", "causal20"),
@@ -36,36 +26,21 @@ NETWORKS = {  # the records of the first two interventions, and of the others
     "transformer, division": ("fig07", "fig07"),
     "VGG-11": ("fig10", "fig10"),
 }
-BASE, EXACT, ZERO, CENTRED, REPAIR, FORCED, BROKEN, BOTH = WAYS = (
-    "float32",
-    "float64 loss",
-    "projection",
-    "W_G subtracted",
-    "repair",
-    "simulated collapse",
-    "sum broken",
-    "sum broken, W_G subtracted",
-)
-WIDE, NARROW = tuple(NETWORKS)[:2]
-
-
+WAYS = ("float32", "float64 loss", "projection", "W_G subtracted", "repair", "simulated collapse")
+BASE, EXACT, ZERO, CENTRED, REPAIR, FORCED = WAYS
+BROKEN, BOTH = "sum broken", "sum broken, W_G subtracted"
+WAYS, (WIDE, NARROW, *_) = (*WAYS, BROKEN, BOTH), NETWORKS
 runs = {}
-for network, (base, causal) in NETWORKS.items():
-    first = evidence.stored(f"liu2026/{base}", arms=(BASE,), **page)
-    rest = first
-    if causal != base:
-        rest = evidence.stored(f"liu2026/{causal}", arms=(ZERO,), **page)
+for network, (first, rest) in NETWORKS.items():
+    record = causal = page.record(first, arms=(BASE,))
+    if rest != first:
+        causal = page.record(rest, arms=(ZERO,))
     for way in WAYS:
-        record = first if way in (BASE, EXACT) else rest
-        if record and record.seeds(way):
-            runs[network, way] = Run(record, way, f"{network}: {way}", plots.COLOUR[way])
-
-
-def unsettled(network):
-    """Seeds that spike late with an exact loss too, where nothing is to be explained."""
-    exact = runs.get((network, EXACT))
-    found = evidence.slingshots(exact) if exact else Series(dtype=float)
-    return [seed for seed, count in found.items() if count]
+        of = record if way in (BASE, EXACT) else causal
+        runs[network, way] = Run(of, way, f"{network}: {way}", plots.COLOUR[way])
+exact = {network: evidence.slingshots(runs[network, EXACT]) for network in NETWORKS}
+# seeds that spike late with an exact loss too, where nothing is to be explained
+unsettled = {network: [seed for seed, many in found.items() if many] for network, found in exact.items()}
 
 
 def outcome(network, way):
@@ -74,23 +49,11 @@ def outcome(network, way):
     late, early = (evidence.bursts(run, late=kind) for kind in (True, False))
     found = {"inflated": evidence.inflated(run)}
     found |= {"late": evidence.counted(late), "early": evidence.counted(early)}
-    found["last"] = Series({seed: max(of, default=math.nan) for seed, of in late.items()})
-    left_out = [] if way == EXACT else unsettled(network)
-    return DataFrame(found).drop(index=left_out, errors="ignore")
+    found["last"] = Series({seed: max(of, default=math.nan) for seed, of in late.items()}, dtype=float)
+    return DataFrame(found).drop(index=[] if way == EXACT else unsettled[network], errors="ignore")
 
 
-seen = {key: outcome(*key) for key in runs}
-seen = {key: table for key, table in seen.items() if len(table)}
-
-
-def claim(way, statement, quote, column, **options):
-    """A claim of the paper at width 512, where its setting is."""
-    if (WIDE, way) not in seen:
-        options = {key: options[key] for key in ("where", "main") if key in options}
-        sheet.not_run(statement, quote, **options)
-    else:
-        value = seen[WIDE, way][column]
-        sheet.claim(runs[WIDE, way], f"{way}: {statement}", quote, value, **options)
+seen = {key: table for key, run in runs.items() if run.seeds and len(table := outcome(*key))}
 
 
 def slopes(loss, margin, classes=10):
@@ -101,94 +64,36 @@ def slopes(loss, margin, classes=10):
     return g, (classes - 1) / (classes - 1 + math.exp(margin))
 
 
-SECTION = "Section 3"
-sheet = claims.Sheet("liu2026/causes")
-claim(
-    ZERO,
-    "no late spike in 10,000 epochs (spikes)",
-    "After enforcing this constraint throughout training, the Slingshot spike is "
-    "eliminated.",
-    "late",
-    where=SECTION,
-    at_most=0,
-    main=True,
-)
-claim(
-    ZERO,
-    "no inflation (1 if there is)",
-    "This result supports the prediction that the zero-sum-breaking component is "
-    "necessary for the NFI feedback loop.",
-    "inflated",
-    where=SECTION,
-    at_most=0,
-)
-claim(
-    CENTRED,
-    "without a mean classifier there is no late spike (spikes)",
-    "We identify NFI as the mechanism that triggers Slingshot loss spikes.",
-    "late",
-    where="Section 1",
-    at_most=0,
-)
-claim(
-    BROKEN,
-    "inflation with the correct gradient in place: at least 2 late spikes (spikes)",
-    "We identify NFI as the mechanism that triggers Slingshot loss spikes.",
-    "late",
-    where="Section 1",
-    at_least=2,
-)
-claim(
-    BASE,
-    "at least 2 late spikes in 10,000 epochs (spikes)",
-    "Deep neural networks exhibit periodic loss spikes during unregularized long-term "
-    "training",
-    "late",
-    where="Abstract",
-    at_least=2,
-)
-claim(
-    BASE,
-    "inflation (1 if there is)",
-    "the occurrence of Softmax Collapse induces a positive feedback loop",
-    "inflated",
-    where="Theorem 7",
-    at_least=1,
-)
-claim(
-    EXACT,
-    "no late spike in 10,000 epochs (spikes)",
-    "casting the output logits to float64 solely during the loss computation is sufficient "
-    "to eliminate the Slingshot effect",
-    "late",
-    where="Section 2",
-    at_most=0,
-)
-margins = range(10, 31)
-found = [slopes(losses.projected_cross_entropy, m) for m in margins]
-sums = [abs(float(g.sum())) / eps for g, eps in found]
-sheet.exact(
-    "projection: the gradient's sum is at most 1 % of its residual, margins 10 to 30",
-    "This projection makes the gradient update of every sample satisfies the zero-sum "
-    "constraint",
-    f"all below {10.0 ** math.ceil(math.log10(max(sums))):.0e}",
-    where=SECTION,
-    held=sum(share <= 0.01 for share in sums),
-    n=len(sums),
-)
-for network in NETWORKS:
-    for way in (ZERO, REPAIR, FORCED, BROKEN, BOTH):
-        if (network, way) in seen:
-            run, words = runs[network, way], f"{network}, {way}: late spikes"
-            if network != WIDE or way not in (ZERO, BROKEN):  # those are claims
-                sheet.extra(run, words, seen[network, way]["late"])
-            if way in (BROKEN, BOTH):
-                words = f"{network}, {way}: inflation (1 if there is)"
-                sheet.extra(run, words, seen[network, way]["inflated"])
-for way in (BASE, ZERO):
-    if (WIDE, way) in seen:
-        last = seen[WIDE, way]["last"].dropna()
-        sheet.extra(runs[WIDE, way], f"{WIDE}, {way}: epoch of the last late spike", last)
+def judged(way, column):
+    """A claim of the paper at width 512, where its setting is."""
+    return runs[WIDE, way], seen[WIDE, way][column]
+
+
+def beside(column, ways):
+    """The same elsewhere, and of what the paper does not try."""
+    keys = [(k, way) for k, way in seen if way in ways and (k != WIDE or (way, column) not in found_at)]
+    return {f"{k}, {way}": (runs[k, way], seen[k, way][column]) for k, way in keys}
+
+
+sides = [slopes(losses.projected_cross_entropy, margin) for margin in range(10, 31)]
+sums = [abs(float(g.sum())) / eps for g, eps in sides]
+found_at = {(ZERO, "late"), (BROKEN, "late")}  # claims at width 512
+found = {
+    "projection": judged(ZERO, "late"),
+    "projection-inflation": judged(ZERO, "inflated"),
+    "subtracted": judged(CENTRED, "late"),
+    "broken": judged(BROKEN, "late"),
+    "float32": judged(BASE, "late"),
+    "float32-inflation": judged(BASE, "inflated"),
+    "float64": judged(EXACT, "late"),
+    "zero-sum": claims.exactly(
+        f"all below {10.0 ** math.ceil(math.log10(max(sums))):.0e}", [share <= 0.01 for share in sums]
+    ),
+    "late": beside("late", (ZERO, REPAIR, FORCED, BROKEN, BOTH)),
+    "inflation": beside("inflated", (BROKEN, BOTH)),
+    "last": {way: (runs[WIDE, way], seen[WIDE, way]["last"].dropna()) for way in (BASE, ZERO)},
+}
+sheet = claims.read(page.name, found)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -255,15 +160,12 @@ plots.show(figure)
 def across(way):
     """What one intervention did, network by network."""
     parts = []
-    for network in NETWORKS:
-        if (network, way) in seen:
-            table = seen[network, way]
-            held, n = int(table["inflated"].sum()), len(table)
-            late = told(table["late"])
-            parts.append(f"{network}: inflation in {held} of {n}, late spikes {late}")
-            if len(last := table["last"].dropna()):
-                parts[-1] += f", the last at {told(last)}"
-    return "; ".join(parts) or "not run yet"
+    for (network, of), table in seen.items():
+        if of == way:
+            late, last = told(table["late"]), told(table["last"].dropna(), nothing="")
+            parts.append(f"{network}: inflation in {table['inflated'].sum():.0f} of {len(table)}, late spikes {late}")
+            parts[-1] += f", the last at {last}" * bool(last)
+    return "; ".join(parts)
 
 
 tables.prose(f"""
@@ -386,17 +288,14 @@ plots.show(figure)
 #| fold: "Code: draw the traces"
 network = max((WIDE, NARROW), key=lambda k: sum((k, way) in seen for way in WAYS))
 shown = [way for way in WAYS if (network, way) in seen]
-seed = seen[network, shown[0]].index[0]
+seed = seen[network, BASE].index[0]
+spikes = evidence.bursts(runs[network, BASE], late=True)[seed]
 figure, axes = plots.panels(1, rows=len(shown), height=1.15, sharex=True, sharey=True)
 for panel, way in zip(axes, shown, strict=True):
-    run = runs[network, way]
-    mine = seed if seed in run.seeds else run.seeds[0]
-    plots.trace(panel, run, seed=mine)
-    before = evidence.bursts(runs[network, BASE], late=True)[seed]
-    plots.mark(panel, before[:1], color=plots.GREY)
+    plots.trace(panel, runs[network, way], seed=seed)
+    plots.mark(panel, spikes[:1], color=plots.GREY)
     panel.set(xlabel="", ylabel="loss", ylim=(5e-10, 1e5), yticks=[1e-8, 1e-4, 1])
-    name = LINES.get(way, way) + ("" if mine == seed else f" (seed {mine})")
-    panel.text(0.99, 0.97, name, ha="right", va="top", transform=panel.transAxes)
+    panel.text(0.99, 0.97, LINES.get(way, way), ha="right", va="top", transform=panel.transAxes)
 axes[0].set_title(f"{network}, seed {seed}", loc="left")
 axes[-1].set_xlabel("epoch")
 plots.thousands(axes[-1])
@@ -419,36 +318,24 @@ plots.show(figure)
 # that of float32.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
-
-# %% tags=["hide-input"]
 #| fold: "Code: the figure in numbers"
+head = ["Network", "Loss", "Inflation", "Late spikes", "Last of them", "Early spikes", "Seeds left out", "Scale"]
 rows = []
 for (network, way), table in seen.items():
-    left_out = [] if way == EXACT else unsettled(network)
-    left_out = [str(seed) for seed in runs[network, way].seeds if seed in left_out]
-    counts = [told(table[kind]) for kind in ("late", "early")]
-    counts.insert(1, told(last) if len(last := table["last"].dropna()) else "—")
-    inflated = f"{table['inflated'].sum():.0f} of {len(table)}"
-    scales = runs[network, way].record.scale
-    rows.append([network, way, inflated, *counts, ", ".join(left_out) or "none", scales])
-head = ["Network", "Loss", "Inflation", "Late spikes", "Last of them", "Early spikes"]
-title = "Inflation and spikes by network and intervention"
-tables.folded(title, [*head, "Seeds left out", "Scale"], rows)
+    run, none = runs[network, way], [] if way == EXACT else unsettled[network]
+    left_out = [str(seed) for seed in run.seeds if seed in none]
+    late, early = told(table["late"]), told(table["early"])
+    counts = [f"{table['inflated'].sum():.0f} of {len(table)}", late, told(table["last"].dropna(), nothing="—"), early]
+    rows.append([network, way, *counts, ", ".join(left_out) or "none", run.record.scale])
+tables.folded("Inflation and spikes by network and intervention", head, rows)
+
+# %% tags=["hide-input"]
+#| fold: "Code: the claims, and what was run"
+sheet.closing(*(run.record for run in runs.values()))
 
 # %% [markdown]
 # ## What was run
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's, and the arms"
-records = list({run.record.name: run.record for run in runs.values()}.values())
-for record in records:
-    stated = liu2026.STATED.get(record.name.split("/")[1], liu2026.TABLE3)
-    display(tables.settings(record, paper=stated))
-    display(tables.arms(record))
-
-# %% [markdown]
+#
 # 1. *Network.* The paper does not say where it tried the projection. The claims are judged
 #    on the MLP of its Table 3; 200 training images are inferred.
 # 2. *Projection.* As the paper writes it, on the gradient at the logits of every sample.
@@ -465,38 +352,23 @@ for record in records:
 # ## Reading the result
 
 # %% tags=["remove-input"]
-names = [f"{k} ({', '.join(map(str, unsettled(k)))})" for k in NETWORKS if unsettled(k)]
-outside = f"Left out as uninformative: {'; '.join(names)}. " if names else ""
-settles = ""
-
-
 def spiked(way):
     """Late spikes, the last of them, and samples collapsed at the end, at width 512."""
     table, share = seen[WIDE, way], runs[WIDE, way].last("collapsed")
-    last = told(last) if len(last := table["last"].dropna()) else "never"
+    last = told(table["last"].dropna(), nothing="never")
     return f"{told(table['late'])}, the last at epoch {last}, {told(share, '{:.0%}')} collapsed"
 
 
-if all((WIDE, way) in seen for way in (ZERO, BASE, BROKEN, CENTRED)):
-    settles = f"""
-**With the sum broken they come for longer.** At width 512, late spikes with only the sum
-broken: {spiked(BROKEN)} at the end (n = {len(seen[WIDE, BROKEN])}). With only the gradient
-missing: {spiked(ZERO)} (n = {len(seen[WIDE, ZERO])}). With both, in float32: {spiked(BASE)}
-(n = {len(seen[WIDE, BASE])}). The projected runs end fully collapsed and quiet. A broken sum can
-end that state again: spikes follow looks at which all samples have collapsed. With both, and
-the {{term}}`mean classifier` subtracted: {spiked(CENTRED)} (n = {len(seen[WIDE, CENTRED])}). So at
-this width something else of the broken sum helps the missing gradient.
-"""
-shares = "; ".join(
-    f"{network}: {seen[network, way]['inflated'].sum():.0f} of {len(seen[network, way])}"
-    for network, way in ((k, BASE) for k in NETWORKS)
-    if (network, way) in seen
-)
+many = {way: f"(n = {len(seen[WIDE, way])})" for way in WAYS}
+outside = [f"{k} ({', '.join(map(str, of))})" for k, of in unsettled.items() if of]
+shares = [
+    f"{k}: {table['inflated'].sum():.0f} of {len(table)}" for (k, way), table in seen.items() if way == BASE
+]
 tables.prose(f"""
 **Inflation is as the paper describes it.** It follows the class sum: it comes with
 collapse, rounded or simulated, and with nothing but the sum broken; it is gone when the sum
 is restored. Not every run with a collapse has it. Informative seeds of float32 that do:
-{shares}.
+{"; ".join(shares)}.
 
 **A broken sum is enough for spikes.** With nothing else, in float64 and with nine tenths of
 the correct gradient in place, three networks have slingshots, and inflation with them. So
@@ -508,7 +380,15 @@ $W_G$ subtracted after every step: {across(BOTH)}.
 **Inflation is not necessary.** The spikes stay when the sum is restored and the correct
 gradient is still missing. With the gradient missing they end only when both are restored. What
 the paper reports of its projection, that it ends the spikes, is not what we find.
-{settles}
+
+**With the sum broken they come for longer.** At width 512, late spikes with only the sum
+broken: {spiked(BROKEN)} at the end {many[BROKEN]}. With only the gradient
+missing: {spiked(ZERO)} {many[ZERO]}. With both, in float32: {spiked(BASE)}
+{many[BASE]}. The projected runs end fully collapsed and quiet. A broken sum can
+end that state again: spikes follow looks at which all samples have collapsed. With both, and
+the {{term}}`mean classifier` subtracted: {spiked(CENTRED)} {many[CENTRED]}. So at
+this width something else of the broken sum helps the missing gradient.
+
 **Not in every network.** A small ResNet-18 loses the correct gradient of all its samples and
 has no slingshot ([Figure 13](fig13_resnet.ipynb), where the number of runs is). A small
 VGG-11 with batch norm has collapse and inflation, and no slingshot either
@@ -517,7 +397,7 @@ VGG-11 with batch norm has collapse and inflation, and no slingshot either
 **What the missing gradient does** is measured in [Figure 6](fig06_two_instabilities.ipynb):
 Adam's denominator decays until the preconditioned sharpness reaches the edge of stability.
 
-**Limits.** {outside}An early oscillation that comes after 40 % of the samples have large
+**Limits.** Left out as uninformative: {"; ".join(outside)}. An early oscillation that comes after 40 % of the samples have large
 margins counts as late, with any loss. We read single spikes of the quiet arms as of that
 kind. The VGG-11 is narrow, and the tasks of division are small.
 """)
@@ -603,7 +483,3 @@ kind. The VGG-11 is narrow, and the tasks of division are small.
 # ```bash
 # make page PAGE=liu2026/causes SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(*records)
