@@ -84,19 +84,6 @@ def test_products_are_those_of_the_whole_matrix():
         torch.testing.assert_close(flat(image), matrix @ flat(vector))
 
 
-def test_products_are_differences_of_gradients():
-    loss, params = network()
-    vector, step = like(params, 5), 1e-5
-    image = metrics.hessian_products(loss, params)(vector)
-    ahead, behind = (
-        torch.func.grad(loss)({n: w + s * vector[n] for n, w in params.items()})
-        for s in (step, -step)
-    )
-    for name in params:
-        slope = (ahead[name] - behind[name]) / (2 * step)
-        torch.testing.assert_close(image[name], slope, rtol=1e-7, atol=1e-8)
-
-
 def test_the_objective_is_evaluated_once_and_leaves_no_trace():
     loss, params = network()
     calls = []
@@ -230,18 +217,6 @@ def test_preconditioned_by_a_diagonal():
     assert metrics.largest_eigenvalue(loss, params, preconditioner=ones) == plain
 
 
-def test_stability_edge_of_gradient_descent():
-    """Steps below 2 / lambda shrink a quadratic form, steps above it blow it up."""
-    objective, matrix = quadratic([0.1, 1.0, 4.0])
-    start = {"x": random(3, seed=9)}
-    edge = 2 / metrics.largest_eigenvalue(objective, start, tolerance=1e-9).value
-    for rate, grows in ((0.99 * edge, False), (1.01 * edge, True)):
-        x = start["x"]
-        for _ in range(1000):
-            x = x - rate * matrix @ x
-        assert (x.norm() > start["x"].norm()) == grows
-
-
 # Trace -------------------------------------------------------------------------------
 
 
@@ -269,16 +244,6 @@ def test_trace_of_a_network():
     assert metrics.hutchinson_trace(loss, params, probes=400) == trace
     shorter = metrics.hutchinson_trace(loss, params, probes=100, seed=0)
     assert metrics.hutchinson_trace(loss, params) == shorter
-
-
-def test_error_is_the_standard_error():
-    """Variance of z A z for signs: 2 sum of squares off the diagonal."""
-    objective, matrix = quadratic([1.0, 2.0, 5.0, -3.0])
-    params = {"x": random(4, seed=9)}
-    trace = metrics.hutchinson_trace(objective, params, probes=1000)
-    off = matrix - matrix.diag().diag()
-    expected = (2 * off.square().sum() / 1000).sqrt()
-    torch.testing.assert_close(trace.error, expected, rtol=0.1, atol=0)
 
 
 def test_probes_one_by_one():
@@ -400,26 +365,6 @@ def test_exact_trace_of_a_nearly_collapsed_softmax(share):
         assert float(found.fisher) == pytest.approx(expected, rel=1e-12)
 
 
-def test_exact_trace_of_a_nearly_collapsed_network():
-    """Of two classes and f = z_1 - z_0: mean of q (1 - q) |grad f|^2, all of it > 0."""
-    one = Relu(4, 6, 5, 2)
-    one.vector *= 4
-    logits = one.layers(one.vector, one.x)[-1]
-    one.labels = logits.argmax(dim=1)
-
-    def gaps(vector):
-        return one.layers(vector, one.x)[-1] @ torch.tensor([-1.0, 1.0]).double()
-
-    wrong = (-gaps(one.vector).abs()).sigmoid()
-    assert wrong.median() < 1e-12
-    slopes = torch.autograd.functional.jacobian(gaps, one.vector).square().sum(dim=1)
-    found = one.trace()
-    expected = (wrong * (1 - wrong) * slopes).mean()
-    torch.testing.assert_close(found.hessian, expected, rtol=1e-11, atol=0)
-    expected = (wrong.square() * slopes).mean()
-    torch.testing.assert_close(found.fisher, expected, rtol=1e-11, atol=0)
-
-
 def test_exact_trace_of_float32_is_taken_in_float64():
     one = Relu(4, 6, 5, 3)
     *hidden, logits = (t.float() for t in one.layers(one.vector, one.x))
@@ -444,31 +389,22 @@ def test_what_is_not_finite_gives_nan():
     assert metrics.hutchinson_trace(nothing_finite, params, probes=2).mean.isnan()
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (
-            lambda loss, p: metrics.hutchinson_trace(loss, p, probes=0),
-            r"^A trace needs at least 1 probe, not 0\.$",
-        ),
+def test_errors():
+    for call, message in (
+        (lambda loss, p: metrics.probe_values(loss, p, probes=0), "1 probe, not 0"),
         (
             lambda loss, p: metrics.largest_eigenvalue(loss, p, products=0),
-            r"^Lanczos iteration needs at least 1 product, not 0\.$",
+            "at least 1 product, not 0",
         ),
         (
             lambda _, p: metrics.hessian_products(lambda q: q["in"], p),
-            "The objective is one number, not torch.Size",
+            "The objective is one number",
         ),
         (
             lambda _, p: metrics.hessian_products(lambda _: random(1).sum(), p),
-            r"^The objective does not depend on its parameters\.$",
+            "does not depend on its parameters",
         ),
-        (
-            lambda loss, _: metrics.hutchinson_trace(loss, {}),
-            r"^There are no parameters to differentiate, pass at least one\.$",
-        ),
-    ],
-)
-def test_errors(call, message):
-    with pytest.raises(ValueError, match=message):
-        call(*network())
+        (lambda loss, _: metrics.hutchinson_trace(loss, {}), "There are no parameters"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call(*network())

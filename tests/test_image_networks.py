@@ -5,12 +5,10 @@ import math
 import pytest
 import torch
 import torch.nn.functional as F
-from helpers import arm
 from shapes import check
 from torch import nn
 from torch.func import functional_call, vmap
 
-from grokbook.engine import build
 from grokbook.experiment import Spec
 from grokbook.models import VGG11, FreeFeatures, ResNet18, ViT, convnets, free, vit
 from grokbook.models.taps import Recorder
@@ -133,39 +131,6 @@ def test_second_derivatives_are_differences_of_first_ones(name):
     difference = (gradient(1e-7) - gradient(-1e-7)) / 2e-7
     error = torch.linalg.vector_norm(curved - difference)
     assert error < 1e-4 * torch.linalg.vector_norm(curved)
-
-
-def arm_of(name):
-    images = Spec("cifar10", train_samples=8, test_samples=6)
-    rows = Spec("balanced_rows", classes=10, per_class=2)
-    return arm(
-        dataset=rows if name == "free features" else images,
-        model=SPECS[name],
-        loss=Spec("softmax_cross_entropy", dtype="float64"),
-        optimizer=Spec("sgd", lr=0.01, momentum=0.9),
-        dtype="float64",
-    )
-
-
-@pytest.mark.usefixtures("tiny_data")
-@pytest.mark.parametrize("name", SPECS)
-def test_a_look_at_a_stack_is_that_at_each_member(name):
-    """At all rows at once, taps and second derivatives included."""
-    one, observables = arm_of(name), ["core", "inflation", "spectrum", "sharpness"]
-    together = build.learner([(one, 0), (one, 1)], stacked=True)
-    alone = [build.learner([(one, seed)]) for seed in (0, 1)]
-    for learner in (together, *alone):
-        for _ in range(3):
-            learner.step()
-    stack = together.observe(observables)
-    for k, learner in enumerate(alone):
-        found = learner.observe(observables)
-        assert found.keys() == stack.keys()
-        for column, value in found.items():
-            if column == "class_sum" or column.endswith(("float32", "error")):
-                continue  # made of rounding
-            ours, true = stack[column][k].item(), value.item()
-            assert ours == pytest.approx(true, rel=1e-5, nan_ok=True), column
 
 
 # ResNet-18 ---------------------------------------------------------------------------
