@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Prieto et al. 2025 · Figure 12]{.kicker} Addition learned without weight decay leaves an output layer of some twenty Fourier components out of 113
+# # [Prieto et al. 2025 · Figure 12]{.kicker} Grokking without weight decay leaves some twenty Fourier waves, memorising nearly all 112
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -95,6 +95,10 @@ ordered = {seed: one["output"][logs] for seed, one in layers(product).items()}
 found = {
     "sparse": (addition, over(end, top)),
     "fewer": (addition, evidence.growth(over(start, effective), over(end, effective))),
+    "as-memorised": (
+        [addition, softmax],
+        evidence.growth(over(memorised[softmax], effective), over(end, effective)),
+    ),
     "clean-up": (addition, (addition.series("weight_norm").diff().iloc[1:] < 0).mean()),
     "memorised": {r.label: (r, over(one, effective)) for r, one in memorised.items()},
     "memorised-but": {r.label: (r, over(one, effective)) for r, one in rest.items()},
@@ -157,8 +161,9 @@ tables.prose(f"""
   frequencies are strong differs from {{term}}`seed` to seed; that few are does not.
 * **Not only ten.** The ten largest hold {sheet.told("sparse")} of the squared
   norm. Twice as many hold {told(over(end, lambda one: top(one, 20)), "{:.0%}")}.
-* **Memorising** looks different (b, {{term}}`memorisation`). The constant stands out with softmax; without it the
-  effective number is {sheet.told("memorised-but softmax")}.
+* **Memorising** looks different (b, {{term}}`memorisation`). The constant stands out with softmax, so that the
+  effective number is {sheet.told("memorised softmax")} there too; without the constant it is
+  {sheet.told("memorised-but softmax")}.
 * **Uneven pairs** (a). Cosine and sine of a strong frequency often differ: of the five
   strongest {sheet.told("balanced")} have both within a factor of two.
 """)
