@@ -199,7 +199,7 @@ tables.grid(head, rows)
 # %% tags=["remove-input"]
 strict = smallest(block)
 tables.prose(f"""
-One of them was changed with the runs at hand. The plan asked the transformer, too, for
+Two of them were changed with the runs at hand. The plan asked the transformer, too, for
 every log from the fit on. That failed: its unembedding falls to
 {told(strict[0], "{:.2f}")} and its lowest matrix to {told(strict[1], "{:.2f}")}. The paper
 says "quickly", so both are now judged from 100 epochs after the fit on.
