@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Prieto et al. 2025 · Figure 8]{.kicker} A network that is learning to generalise stops once its correct logits are multiplied by zero
+# # [Prieto et al. 2025 · Figure 8]{.kicker} With its correct logits multiplied by zero a network learns nothing more, and forgets a little
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
