@@ -35,7 +35,7 @@ def entry(page_id, *claims):
     carried = {"page": page_id, "verdict": claims[0]["verdict"], "claims": claims}
     output = nbformat.v4.new_output("display_data", {CLAIMS_MIME: carried})
     cells = [nbformat.v4.new_markdown_cell("# [A]{.kicker} It is *so*")]
-    cells += [nbformat.v4.new_code_cell("sheet.table()", outputs=[output])]
+    cells += [nbformat.v4.new_code_cell("sheet.closing()", outputs=[output])]
     source = home() / "book" / f"{page_id}_words.py"
     return Entry(page_id, source, nbformat.v4.new_notebook(cells=cells))
 

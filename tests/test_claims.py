@@ -270,6 +270,29 @@ def test_the_closing_shows_and_carries_the_claims(sheet):
     assert bundle["text/plain"].count("\n") == 4
 
 
+def test_a_page_with_one_smoke_record_judges_nothing(record):
+    """Claims of other records, of mathematics and of what was not run among them."""
+    for scale, is_smoke in (("laptop", False), ("smoke", True)):
+        sheet, small = claims.Sheet("p/fig1"), at_scale(record, scale)
+        sheet.add(row(above=0, main=True), (Run(record, "plain"), {0: 1.0}))
+        sheet.add(row(above=0), (Run(small, "plain"), {0: 1.0}))
+        sheet.add(row(exact=True), ("so", 1, 1))
+        sheet.add(row(run=False), None)
+        closing, box = sheet.closing(), sheet.box()
+        carried = closing.beside[claims.MIME]
+        verdicts = {claim["verdict"] for claim in carried["claims"]}
+        shown = "".join([closing.html, box.html, closing.text])
+        shown = shown.replace("visually-hidden", "").replace("came of them", "")
+        if is_smoke:
+            assert verdicts == {carried["verdict"]} == {"not judged"}
+            assert "it runs, nothing is judged" in box.html
+            for word in ("seen", "reproduced", "hold", "held"):
+                assert word not in shown
+        else:
+            assert verdicts >= {"seen once, at reduced scale", "reproduced", "not run"}
+            assert "claims of the paper hold" in box.html
+
+
 # What was registered ------------------------------------------------------------------
 
 ROWS = """

@@ -282,7 +282,7 @@ def unknown_verdict(nb):
         (retagged, "has other tags or captions in its .py than its .ipynb"),
         (retitled, "not begin with '# [Prieto et al. 2025 · Figure 1]{.kicker} The f"),
         (untitled, "not begin with '# [Prieto et al. 2025 · Figure 1]{.kicker} The f"),
-        (unclaimed, "shows no claims table"),
+        (unclaimed, "shows no claims: close it with sheet.closing()"),
         (unquoted, "judges row 1 ('2 + 2 = 4') without the paper's words: quote"),
         (misplaced, "judges row 1 ('2 + 2 = 4') without their place: quote the"),
         (undescribed, "has a figure without a line '#| alt:' ('display(figure |"),

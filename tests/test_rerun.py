@@ -11,10 +11,9 @@ from test_pages import ID, book, edit, executed  # noqa: F401  (fixtures)
 
 from book import __main__ as tools
 from book._ext import comparison, mathml, pages, rehearsal, rerun
-from grokbook import claims, cli, papers, records
+from grokbook import cli, papers, records
 from grokbook.engine import loop, pool
 from grokbook.errors import PageError, TrainingError
-from grokbook.evidence import Run
 from grokbook.project import CLAIMS_MIME
 
 NAME = "prieto2025/fig06b"
@@ -288,38 +287,6 @@ def test_no_verdict_beside_a_smoke_test(ran):
     said = "\n".join(comparison.lines(found))
     assert said == f"{ID}: It runs. At smoke scale nothing is judged."
     assert not [word for word in WORDS if word in rerun.head(found)]
-
-
-def test_a_page_with_one_smoke_record_judges_nothing(known):
-    """Claims of other records, of mathematics and of what was not run among them."""
-    tiny = papers.get(NAME, "smoke")
-    smoke = pool.run(tiny, device="cpu", out=known / "a", processes=0)
-    laptop = pool.run(
-        papers.get(NAME, "laptop"), device="cpu", out=known / "a", processes=0
-    )
-    for runs, is_smoke in (((laptop,), False), ((laptop, smoke), True)):
-        sheet = claims.Sheet("prieto2025/fig06")
-        first, last = Run(runs[0], "a"), Run(runs[-1], "b")
-        how = {"quote": "it is so", "where": "Section 1"}
-        sheet.claim(first, "of another", value={0: 1.0}, above=0, main=True, **how)
-        sheet.claim(last, "of this one", value={0: 1.0}, above=0, **how)
-        sheet.exact("of mathematics", ours="so", held=1, n=1, **how)
-        sheet.not_run("of nobody", **how)
-        table = sheet.table()._repr_mimebundle_()
-        verdicts = {claim["verdict"] for claim in table[CLAIMS_MIME]["claims"]}
-        box = sheet.box()._repr_mimebundle_()
-        shown = "".join([table["text/html"], box["text/html"], table["text/plain"]])
-        shown = shown.replace("visually-hidden", "").replace("came of them", "")
-        if is_smoke:
-            assert verdicts == {"not judged"}
-            assert table[CLAIMS_MIME]["verdict"] == "not judged"
-            assert "it runs, nothing is judged" in box["text/html"]
-            assert not [
-                word for word in ("seen", "reproduced", "hold", "held") if word in shown
-            ]
-        else:
-            assert verdicts >= {"seen once, at reduced scale", "reproduced", "not run"}
-            assert "claims of the paper hold" in box["text/html"]
 
 
 # The HTML ----------------------------------------------------------------------------

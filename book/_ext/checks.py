@@ -124,7 +124,7 @@ def _claim_faults(page_id: str, twin: NotebookNode) -> list[str]:
     if (kicker, bool(finding)) != (wanted := pages.kicker(page_id), True):
         faults.append(f"does not begin with '# [{wanted}]{{.kicker}} The finding'")
     if claims is None:
-        return [*faults, "shows no claims table: end its check cell in sheet.table()"]
+        return [*faults, "shows no claims: close it with sheet.closing()"]
     unknown = {c["verdict"] for c in claims["claims"]} | {claims["verdict"]}
     faults += [f"uses the unknown verdict '{v}'" for v in sorted(unknown - {*VERDICTS})]
     faults += _wordless(claims["claims"])
