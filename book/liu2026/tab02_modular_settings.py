@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Liu et al. 2026 · Table 2]{.kicker} The settings of modular division are two thirds complete, and Figure 2a points to another β2
 
@@ -37,50 +29,8 @@ P, ETA, EPS, BATCH = 97, 1e-3, 1e-8, 512  # the paper's numbers
 BETA1, TABLE, TOY, OTHER = 0.9, 0.999, 0.95, 0.9
 QUIET, BACK = 3e-9, math.exp(-23 * math.log(2))  # the gradients of the paper's toy
 LONG = 1_000_000  # steps, until the moments of a constant gradient are its own
-E1, T2, T3, NOT = "Appendix E.1", "Table 2", "Section 3", ""
-SETTINGS = [  # what a run needs, the paper's words for it, where, and what is run here
-    ("prime", "97", T2, "97"),
-    ("pairs", "a from 0, b from 1", E1, "the same"),
-    ("tokens of a row", "a, OP, b, =", E1, "the same"),
-    ("training part", "half", E1, "half"),
-    ("how the halves are drawn", NOT, "", "at random, from the seed"),
-    ("transformer: blocks", "2, decoder-only", E1, "2, causal"),
-    ("transformer: width, heads", "128, 4", E1, "the same"),
-    ("transformer: hidden units", "4 times the width", E1, "512"),
-    ("transformer: layer norm", "disabled", E1, "none"),
-    ("transformer: activation", NOT, "", "ReLU"),
-    ("transformer: positions", NOT, "", "learned"),
-    ("transformer: biases", NOT, "", "in every layer"),
-    ("transformer: embeddings shared", NOT, "", "no"),
-    ("transformer: token that is read", NOT, "", "the last"),
-    ("MLP: layers", "five of 512, then a linear one", E1, "the same"),
-    ("MLP: activation", "ReLU", E1, "ReLU"),
-    ("MLP: input", "flattened one-hots", E1, "the same"),
-    ("MLP: biases", "in every layer", E1, "in every layer"),
-    ("number of outputs", NOT, "", "99, as many as tokens"),
-    (
-        "initial weights",
-        NOT,
-        "",
-        "MLP: PyTorch's; transformer: N(0, 1/128), head N(0, 1/99)",
-    ),
-    ("loss", "cross-entropy", E1, "cross-entropy, mean"),
-    ("optimiser", "Adam", T2, "Adam"),
-    ("learning rate", "0.001", T2, "0.001"),
-    ("warm-up steps", "10", T2, "10"),
-    ("shape of the warm-up", NOT, "", "linear from a tenth"),
-    ("β1, β2", "0.9, 0.999", T2, "the same"),
-    ("Adam's ε", "1e-8", T2, "1e-8"),
-    ("weight decay", "0", T2, "0"),
-    ("batch size", "512", T2, "512, and whole"),
-    ("order of batches, the last one", NOT, "", "shuffled passes, short one dropped"),
-    ("steps", "100,000", T2, "100,000"),
-    ("precision", "float32", T2, "float32"),
-    ("precision of products (TF32)", NOT, "", "float32"),
-    ("seed", "42", T2, "42 and others"),
-    ("network of Figure 2c", NOT, "", "the transformer"),
-]
-stated = sum(words != NOT for _, words, _, _ in SETTINGS)
+SETTINGS = tables.stated("liu2026/tab02")
+stated = [words != "" for _, words, _, _ in SETTINGS]
 rows = torch.cat([data.x_train, data.x_test])
 labels = torch.cat([data.y_train, data.y_test])
 right = int(((labels * rows[:, 2]) % P == rows[:, 0]).sum())
@@ -105,87 +55,32 @@ def short(value, digits=1):
 
 first = BETA1 * QUIET + (1 - BETA1) * BACK
 second = math.sqrt(TOY * QUIET**2 + (1 - TOY) * BACK**2)
-told = [(first, 1.46e-8, 0.005), (second, 2.7e-8, 0.05), (toy[TOY], 4e-4, 0.125)]
-agree = sum(abs(ours / theirs - 1) <= near for ours, theirs, near in told)
+digits = [(first, 1.46e-8, 0.005), (second, 2.7e-8, 0.05), (toy[TOY], 4e-4, 0.125)]
 FULL, ALL = 4, 7  # networks of Table 1 whose batch is the whole set, by Tables 2 and 3
-
-sheet = claims.Sheet("liu2026/tab02")
-sheet.exact(
-    "every setting that a run of modular division needs is stated (settings of the list "
-    "below)",
-    "Detailed hyperparameters are provided in Appendix E.",
-    f"{stated} of {len(SETTINGS)}",
-    where=T3,
-    held=stated,
-    n=len(SETTINGS),
-    main=True,
-)
-sheet.exact(
-    f"every pair is there once, and its label times b is a ({len(rows):,} rows)",
-    "The dataset consists of p(p−1) samples.",
-    f"{right:,} of {P * (P - 1):,} rows, {pairs:,} pairs",
-    where=E1,
-    held=min(right, pairs),
-    n=P * (P - 1),
-)
-sheet.exact(
-    "most networks of Table 1 are trained in full batches, by Tables 2 and 3",
-    "So far, we have mainly studied the full-batch setting.",
-    f"{FULL} of {ALL}; not those of modular division",
-    where="Appendix B.3",
-    held=int(FULL > ALL / 2),
-    n=1,
-)
-sheet.exact(
-    "the toy's moments and update follow from its gradients, to the digits printed (three "
-    "numbers)",
-    "Following the Adam update rule, this gives the first moment m_t = 1.46 × 10⁻⁸",
-    ", ".join(short(x, 2) for x in (first, second, toy[TOY])),
-    where=T3,
-    held=agree,
-    n=len(told),
-)
-sheet.exact(
-    "its gradient before the spike gives the update before the spike, 1e-5 within a factor "
-    "of two",
-    "the classifier-layer update magnitude increases from about 10⁻⁵ before the spike",
-    short(quiet[TOY]),
-    where=T3,
-    held=int(0.5e-5 <= quiet[TOY] <= 2e-5),
-    n=1,
-)
-sheet.exact(
-    "the largest update after silence lies at 4.0e-4 to 4.6e-4 with the toy's β2, 0.95",
-    "two sharp modes near ±4 × 10⁻⁴ at the spike epoch",
-    short(limit[TOY], 2),
-    where=T3,
-    held=int(4.0e-4 <= limit[TOY] <= 4.6e-4),
-    n=1,
-)
-sheet.not_run(
-    "a run of Table 2 takes about an hour on an RTX 5090, which we do not have",
-    "For modular and CIFAR-10 experiments, each run takes approximately 1 hour.",
-    where="Appendix E",
-)
-
-
-def extra(statement, told):
-    sheet.exact(statement, "", told, where="", held=1, n=1, extra=True)
-
-
-for beta2 in (TABLE, OTHER):
-    words = f"largest update after silence with β2 = {beta2:g}, and that of the toy"
-    extra(words, f"{short(limit[beta2], 2)}, {short(toy[beta2], 2)}")
-for name, network in networks.items():
-    count = sum(w.numel() for w in network.parameters())
-    extra(f"parameters of the {name}", f"{count:,}")
-words = f"{len(data.y_train):,}, {batches:.1f}"
-extra("training rows, and batches of 512 in them", words)
-extra("rows of a pass that its full batches leave over", f"{len(data.y_train) % BATCH}")
-passes = arm.epochs / (len(data.y_train) // BATCH)
-extra("passes over the training set in 100,000 steps", f"{passes:,.0f}")
+rest, passes = len(data.y_train) % BATCH, arm.epochs / (len(data.y_train) // BATCH)
 margin = theory.absorption_margin(torch.float32, 99)
-extra("margin at which a sample of 99 classes has loss 0 in float32", f"{margin:.1f}")
+weights = {name: sum(w.numel() for w in network.parameters()) for name, network in networks.items()}
+given = [True]  # what is beyond the paper has nothing to agree with
+found = {
+    "settings": claims.exactly(f"{sum(stated)} of {len(SETTINGS)}", stated),
+    "pairs": (f"{right:,} of {P * (P - 1):,} rows, {pairs:,} pairs", min(right, pairs), P * (P - 1)),
+    "full-batch": claims.exactly(f"{FULL} of {ALL}; not those of modular division", [FULL > ALL / 2]),
+    "toy": claims.exactly(
+        ", ".join(short(x, 2) for x in (first, second, toy[TOY])),
+        [abs(ours / theirs - 1) <= near for ours, theirs, near in digits],
+    ),
+    "toy-before": claims.exactly(short(quiet[TOY]), [0.5e-5 <= quiet[TOY] <= 2e-5]),
+    "modes": claims.exactly(short(limit[TOY], 2), [4.0e-4 <= limit[TOY] <= 4.6e-4]),
+    "largest": {
+        f"{b:g}": claims.exactly(f"{short(limit[b], 2)}, {short(toy[b], 2)}", given) for b in (TABLE, OTHER)
+    },
+    "parameters": {name: claims.exactly(f"{count:,}", given) for name, count in weights.items()},
+    "batches": claims.exactly(f"{len(data.y_train):,}, {batches:.1f}", given),
+    "rest": claims.exactly(f"{rest}", given),
+    "passes": claims.exactly(f"{passes:,.0f}", given),
+    "margin": claims.exactly(f"{margin:.1f}", given),
+}
+sheet = claims.read("liu2026/tab02", found, rows=len(rows))
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -241,7 +136,7 @@ plots.show(figure)
 # %% tags=["remove-input"]
 tables.prose(rf"""
 * **The table is a good start, not a recipe.** Of {len(SETTINGS)} settings that a run
-  needs, {stated} are stated there or in the text around it. Among the missing ones are the
+  needs, {sum(stated)} are stated there or in the text around it. Among the missing ones are the
   transformer's activation, its number of outputs and its initial weights.
 * **Batches.** The training set has {len(data.y_train):,} rows, {batches:.1f} batches of
   {BATCH}. The appendix says that the study was "mainly" full-batch. By Tables 2 and 3 that
@@ -307,8 +202,8 @@ tables.grid(
 # list of settings is ours; someone else would make it a few lines longer or shorter.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing()
 
 # %% [markdown]
 # ## What was run
@@ -413,9 +308,6 @@ sheet.table()
 # ```bash
 # make page PAGE=liu2026/tab02 SCALE=laptop
 # ```
-
-# %% tags=["remove-input"]
-tables.prose("""
-No record stands behind this page: data, networks and updates are computed when it is
-executed. The paper's words are those of arXiv 2605.06152.
-""")
+#
+# No record stands behind this page: data, networks and updates are computed when it is
+# executed. The paper's words are those of arXiv 2605.06152.

@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Liu et al. 2026 · Table 3]{.kicker} The settings for CIFAR-10 leave out the number of training images, with which gradients and cost vary 250-fold
 
@@ -50,101 +42,30 @@ hours = {
     (name, n): cost[name] * n * EPOCHS / PEAK / HOUR for name in built for n in SIZES
 }
 OURS = {name: 2000 if name == "ViT" else 200 for name in built}  # inferred numbers
-E2, T3, NOT = "Appendix E.2", "Table 3", ""
-SETTINGS = [  # what a run needs, the paper's words for it, where, and what is run here
-    ("number of training images", NOT, "", "200; 2,000 for the ViT"),
-    ("how they are drawn", NOT, "", "at random from the first 10,000, by seed"),
-    ("test images", "1,000, fixed", E2, "the first 1,000"),
-    ("pixels", "ToTensor", E2, "from 0 to 1, not normalised"),
-    ("augmentation", "none", E2, "none"),
-    ("MLP: layers", "five of 512, then a linear one", E2, "the same"),
-    ("MLP: activation", "ReLU", E2, "ReLU"),
-    ("MLP: biases", NOT, "", "in every layer"),
-    ("VGG-11: convolutions", "standard", E2, "those of configuration A"),
-    ("VGG-11: head", "one linear layer", E2, "from 512"),
-    ("VGG-11: dropout, biases", NOT, "", "none; in every layer"),
-    ("ResNet-18: stem", "3 × 3, stride 1, no pooling", E2, "the same"),
-    ("ViT: patch, width, blocks, heads", "4, 256, 12, 8", E2, "the same"),
-    ("ViT: hidden units, token that is read", NOT, "", "1,024; a class token"),
-    ("initial weights", NOT, "", "PyTorch's"),
-    ("loss", "cross-entropy", E2, "cross-entropy, mean"),
-    ("label smoothing", "0; its strength in Figure 4b not", T3, "0; 0.1"),
-    ("optimiser", "Adam", T3, "Adam"),
-    ("learning rate, schedule", "0.001, no word", T3, "0.001, constant"),
-    ("β1, β2", "0.9, 0.95", T3, "the same"),
-    ("Adam's ε", "1e-8", T3, "1e-8"),
-    ("weight decay", "0", T3, "0"),
-    ("batch size", "2,048 for the ViT, else full", T3, "whole for all"),
-    ("epochs", "10,000", T3, "10,000"),
-    ("precision", "float32", T3, "float32"),
-    ("precision of products (TF32)", NOT, "", "float32"),
-    ("seed", "42", T3, "42 and others"),
-    ("network of Figures 1, 3a, 4 and 6", NOT, "", "the MLP"),
-]
-stated = sum(words != NOT for _, words, _, _ in SETTINGS)
-
-
-PRINTED = 10  # million parameters of the ViT
-sheet = claims.Sheet("liu2026/tab03")
-sheet.exact(
-    "every setting that a run on CIFAR-10 needs is stated (settings of the list below)",
-    "Detailed hyperparameters are provided in Appendix E.",
-    f"{stated} of {len(SETTINGS)}",
-    where="Section 3",
-    held=stated,
-    n=len(SETTINGS),
-    main=True,
-)
-sheet.exact(
-    "the ViT has 10 million parameters, to within a tenth",
-    "A small-scale Vision Transformer with approximately 10M parameters.",
-    f"{count['ViT']:,}",
-    where=E2,
-    held=int(abs(count["ViT"] / 1e6 / PRINTED - 1) <= 0.1),
-    n=1,
-)
-quick = [cost[name] * n * EPOCHS / PEAK for name, n in OURS.items()]
-sheet.exact(
-    "10,000 epochs of 200 images (2,000 for the ViT) fit into an hour at an RTX 5090's peak "
-    "of float32 (networks)",
-    "For modular and CIFAR-10 experiments, each run takes approximately 1 hour.",
-    "; ".join(f"{n}: {x:,.1f} s" for n, x in zip(OURS, quick, strict=True)),
-    where="Appendix E",
-    held=sum(x <= HOUR for x in quick),
-    n=len(quick),
-)
+SETTINGS = tables.stated("liu2026/tab03")
+stated = [words != "" for _, words, _, _ in SETTINGS]
+quick = {name: cost[name] * n * EPOCHS / PEAK for name, n in OURS.items()}
 gradients = {n: COLLAPSED / n for n in SIZES}
 rates = {n: ETA / (gradients[n] + EPS) for n in SIZES}
-sheet.exact(
-    "at the gradient of one sample at the threshold of collapse, Adam's effective rate is at "
-    "least half of 1e5 (numbers of images)",
-    "In standard settings (η = 10⁻³, ϵ = 10⁻⁸), this effective step size can be amplified by "
-    "orders of magnitude (e.g., 10⁵)",
-    "; ".join(f"{n:,}: {rate:,.0f}" for n, rate in rates.items()),
-    where="Appendix A",
-    held=sum(rate >= 5e4 for rate in rates.values()),
-    n=len(rates),
-)
-sheet.not_run(
-    "a run of Table 3 takes about an hour on an RTX 5090, which we do not have",
-    "For modular and CIFAR-10 experiments, each run takes approximately 1 hour.",
-    where="Appendix E",
-)
-
-
-def extra(statement, told):
-    sheet.exact(statement, "", told, where="", held=1, n=1, extra=True)
-
-
-for name in built:
-    extra(
-        f"{name}: parameters, and operations for one image in training",
-        f"{count[name]:,}, {cost[name] / 1e9:.2f} billion",
-    )
-words = "; ".join(f"{name}: {hours[name, 50_000]:,.1f} h" for name in built)
-extra("10,000 epochs of all 50,000 images, at that peak", words)
-words = "; ".join(f"{n:,}: {gradients[n]:.0e}".replace("e-0", "e-") for n in SIZES)
-extra("gradient at a logit of that one sample, by number of images", words)
+given = [True]  # what is beyond the paper has nothing to agree with
+found = {
+    "settings": claims.exactly(f"{sum(stated)} of {len(SETTINGS)}", stated),
+    "vit": claims.exactly(f"{count['ViT']:,}", [abs(count["ViT"] / 10e6 - 1) <= 0.1]),
+    "hour": claims.exactly(
+        "; ".join(f"{name}: {x:,.1f} s" for name, x in quick.items()), [x <= HOUR for x in quick.values()]
+    ),
+    "rate": claims.exactly(
+        "; ".join(f"{n:,}: {rate:,.0f}" for n, rate in rates.items()), [rate >= 5e4 for rate in rates.values()]
+    ),
+    "size": {
+        name: claims.exactly(f"{count[name]:,}, {cost[name] / 1e9:.2f} billion", given) for name in built
+    },
+    "all-images": claims.exactly("; ".join(f"{name}: {hours[name, 50_000]:,.1f} h" for name in built), given),
+    "gradient": claims.exactly(
+        "; ".join(f"{n:,}: {gradients[n]:.0e}".replace("e-0", "e-") for n in SIZES), given
+    ),
+}
+sheet = claims.read("liu2026/tab03", found)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -186,7 +107,7 @@ plots.show(figure)
 # %% tags=["remove-input"]
 largest = {name: PEAK * HOUR / EPOCHS / cost[name] for name in built}
 tables.prose(f"""
-* **{stated} of {len(SETTINGS)} settings** are stated. What is missing most is the number of
+* **{sum(stated)} of {len(SETTINGS)} settings** are stated. What is missing most is the number of
   training images. Only the appendix on dataset size names numbers:
   {", ".join(f"{n:,}" for n in SIZES)}.
 * **The gradient depends on it** (a). The loss is a mean, so one sample that leaves the
@@ -249,8 +170,8 @@ tables.grid(
 # list of settings is ours; someone else would make it a few lines longer or shorter.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing()
 
 # %% [markdown]
 # ## What was run
@@ -350,9 +271,6 @@ With ResNet-18 they take {hours["ResNet-18", 50_000]:.1f}, with the ViT {hours["
 # ```bash
 # make page PAGE=liu2026/tab03 SCALE=laptop
 # ```
-
-# %% tags=["remove-input"]
-tables.prose("""
-No record stands behind this page: networks, operations and gradients are computed when it is
-executed. The paper's words are those of arXiv 2605.06152.
-""")
+#
+# No record stands behind this page: networks, operations and gradients are computed when it is
+# executed. The paper's words are those of arXiv 2605.06152.

@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Liu et al. 2026 · Table 4]{.kicker} The table of the language model lacks the learning rate, and the printed logits point to 0.1
 
@@ -62,152 +54,42 @@ def spacing(value, dtype=torch.bfloat16):
     return torch.finfo(dtype).eps * 2 ** math.floor(math.log2(value))
 
 
-T4, E3, S3, B32, NOT = "Table 4", "Appendix E.3", "Section 3", "Appendix B.3.2", ""
-SAME = "the same"
-SETTINGS = [  # what a run needs; the paper's words, where; the public code's; ours
-    ("corpus", "FineWeb", S3, SAME, "1 MB of FineWeb-Edu"),
-    ("tokens", NOT, "", "GPT-2's", "the first 2,048 of GPT-2's"),
-    ("vocabulary", "50304", T4, SAME, "2,048"),
-    ("order of the text", NOT, "", "places drawn at random", "128 blocks, shuffled"),
-    ("sequence length", "2048", T4, SAME, "64"),
-    ("sequences a step", "64", T4, SAME, "8"),
-    ("steps", "100000", T4, SAME, "2,000"),
-    ("blocks", NOT, "", "15", "4"),
-    ("width", NOT, "", "640", "64"),
-    ("heads", NOT, "", "4", "4"),
-    ("activation", "SwiGLU", T4, SAME, "SwiGLU"),
-    ("hidden units", NOT, "", "1,792", "176"),
-    ("positions", "RoPE", T4, SAME, "rotary"),
-    ("share of a head that is turned", NOT, "", "half", "half"),
-    ("normalisation", "LayerNorm", T4, SAME, "layer norm"),
-    ("norm before the head", NOT, "", "yes, with a gain", "yes, with a gain"),
-    ("norm of queries and keys", "yes", T4, "for each head", "for each head"),
-    ("biases", "no", T4, SAME, "none"),
-    ("shared embeddings", "false", T4, SAME, "no"),
-    ("dropout", "0.0", T4, SAME, "none"),
-    ("initial embedding", "standard deviation 1/√d", T4, SAME, "the same"),
-    ("initial weights", "Xavier", T4, "Xavier normal", "Xavier normal"),
-    ("optimiser", "AdamW", T4, SAME, "AdamW"),
-    ("β1, β2", "0.9, 0.95", T4, SAME, "the same"),
-    ("Adam's ε", "1e-8", T4, SAME, "1e-8"),
-    ("weight decay", "0.0", T4, SAME, "0"),
-    ("gradient clipping", "1.0", T4, SAME, "1"),
-    ("peak learning rate", NOT, "", NOT, "0.1"),
-    ("schedule", "cosine decay", T4, SAME, "cosine"),
-    ("lowest learning rate", "1e-5", T4, SAME, "0"),
-    ("warm-up steps", "5000", T4, SAME, "100"),
-    ("precision of products", "BF16", T4, SAME, "bfloat16, and float32"),
-    ("precision of the loss", "float32, float64", B32, "float32", "both"),
-    ("precision of the weights", NOT, "", "float32, by autocast", "float32"),
-    ("precision of other products (TF32)", NOT, "", "allowed", "float32"),
-    ("text on which logits are averaged", NOT, "", "held-out batches", "training text"),
-    ("seed", NOT, "", "1", "42 and others"),
-]
-stated = sum(words != NOT for _, words, *_ in SETTINGS)
-missing = [row for row in SETTINGS if row[1] == NOT]
-open_ones = [row[0] for row in missing if row[3] == NOT]
-found_in_code = len(missing) - len(open_ones)
-counts = [
-    LENGTH * BATCH == TOKENS,
-    round(TOKENS * STEPS / 1e9, 1) == 13.1,
-    round(TOKENS * WARMUP / 1e9, 1) == 0.7,
-]
-
-sheet = claims.Sheet("liu2026/tab04")
-sheet.exact(
-    "every setting that a run of the language model needs is stated (settings of the list "
-    "below)",
-    "The main hyperparameters are summarized in Table 4.",
-    f"{stated} of {len(SETTINGS)}",
-    where=E3,
-    held=stated,
-    n=len(SETTINGS),
-    main=True,
-)
-sheet.exact(
-    "the public code that the paper follows fixes each setting that the paper leaves out",
-    "We do not change the training recipe, and only add additional measurements",
-    f"{found_in_code} of {len(missing)}; not the {', '.join(open_ones)}",
-    where=E3,
-    held=found_in_code,
-    n=len(missing),
-)
-sheet.exact(
-    "that code's network rounds to 110 million weights, with all of them or without "
-    "one or both embeddings",
-    "We train a nanoGPT model with 110M parameters",
-    f"{', '.join(named[:2])} or {named[2]} million",
-    where=S3,
-    held=int(any(round(way, -7) == SIZE for way in ways)),
-    n=1,
-)
-sheet.exact(
-    "tokens a step, tokens in all and tokens of the warm-up follow from batch, length and "
-    "steps (three numbers)",
-    "100000 steps ≈ 13.1B tokens",
-    f"{LENGTH * BATCH:,}; {TOKENS * STEPS / 1e9:.1f} B; {TOKENS * WARMUP / 1e9:.2f} B",
-    where=T4,
-    held=sum(counts),
-    n=len(counts),
-)
-sheet.exact(
-    "at one of the code's seven peak rates, the published mean logit is within a factor "
-    "of two of the paper's (float32 loss)",
-    "After 10⁵ steps, the mean logit is 183 under float32 training",
-    f"{mean[nearest]:.0f} at rate {nearest:g}",
-    where=B32,
-    held=int(positive[nearest] <= math.log(2)),
-    n=1,
-)
-sheet.exact(
-    "the mean logit that the code's authors published is positive (peak rates)",
-    "The phenomenon we observe in LLMs is instead consistent with Stollenwerk et al.: the "
-    "output logits diverge toward positive infinity.",
-    f"{len(positive)} of {len(mean)}, from {min(positive):g} on",
-    where="Appendix B.6",
-    held=len(positive),
-    n=len(mean),
-)
-sheet.not_run(
-    "a run takes about 12 hours on RTX 5090 cards, which we do not have",
-    "For LLM experiments, each run takes approximately 12 hours.",
-    where="Appendix E",
-)
-
-
-def extra(statement, told):
-    sheet.exact(statement, "", told, where="", held=1, n=1, extra=True)
-
-
-count = sum(w.numel() for w in smaller.parameters())
-extra("weights of the code's networks 109M and 16M", f"{weights:,} and {count:,}")
+SETTINGS = tables.stated("liu2026/tab04")  # with the public code's before ours
+stated = [words != "" for _, words, *_ in SETTINGS]
+missing = [row for row in SETTINGS if row[1] == ""]
+open_ones = [row[0] for row in missing if row[3] == ""]
+tokens = [TOKENS * STEPS / 1e9, TOKENS * WARMUP / 1e9]
 logits = TOKENS * layout.vocabulary
-words = [f"{logits * size / 1e9:.1f}" for size in (2, 4, 8)]
-extra(
-    "memory of a step's logits in bfloat16, float32 and float64",
-    f"{', '.join(words[:2])} and {words[2]} GB",
-)
-extra(
-    "operations a second in products that 12 hours on one card would take",
-    f"{rate_needed / 1e12:.0f} × 10¹²",
-)
-extra(
-    "spacing of bfloat16 at the paper's two mean logits",
-    " and ".join(f"{spacing(z):g} at {z}" for z in (FLOAT32, FLOAT64)),
-)
-near = " to ".join(f"{f(OTHER.values()):.0f}" for f in (min, max))
-extra("published mean logits of four other sizes at rate 0.1", near)
+memory = [f"{logits * size / 1e9:.1f}" for size in (2, 4, 8)]
 best = min(PUBLISHED, key=lambda rate: PUBLISHED[rate][3])
 gap = PUBLISHED[nearest][3] - PUBLISHED[best][3]
-extra(
-    f"published test loss at rate {nearest:g} above that at the best rate, {best:g}",
-    f"{gap:.2f}",
-)
 calmer = sum(centred < plain for _, plain, centred, *_ in PUBLISHED.values())
-extra(
-    "published mean largest |logit| is smaller with W_G subtracted (peak rates)",
-    f"{calmer} of {len(PUBLISHED)}",
-)
+small = sum(w.numel() for w in smaller.parameters())
+in_code = [row[3] != "" for row in missing]
+given = [True]  # what is beyond the paper has nothing to agree with
+found = {
+    "settings": claims.exactly(f"{sum(stated)} of {len(SETTINGS)}", stated),
+    "code": claims.exactly(f"{sum(in_code)} of {len(missing)}; not the {', '.join(open_ones)}", in_code),
+    "weights": claims.exactly(
+        f"{', '.join(named[:2])} or {named[2]} million", [any(round(way, -7) == SIZE for way in ways)]
+    ),
+    "tokens": claims.exactly(
+        f"{LENGTH * BATCH:,}; {tokens[0]:.1f} B; {tokens[1]:.2f} B",
+        [LENGTH * BATCH == TOKENS, round(tokens[0], 1) == 13.1, round(tokens[1], 1) == 0.7],
+    ),
+    "rate": claims.exactly(f"{mean[nearest]:.0f} at rate {nearest:g}", [positive[nearest] <= math.log(2)]),
+    "positive": claims.exactly(
+        f"{len(positive)} of {len(mean)}, from {min(positive):g} on", [z > 0 for z in mean.values()]
+    ),
+    "sizes": claims.exactly(f"{weights:,} and {small:,}", given),
+    "memory": claims.exactly(f"{', '.join(memory[:2])} and {memory[2]} GB", given),
+    "operations": claims.exactly(f"{rate_needed / 1e12:.0f} × 10¹²", given),
+    "spacing": claims.exactly(" and ".join(f"{spacing(z):g} at {z}" for z in (FLOAT32, FLOAT64)), given),
+    "other-sizes": claims.exactly(" to ".join(f"{f(OTHER.values()):.0f}" for f in (min, max)), given),
+    "test-loss": claims.exactly(f"{gap:.2f}", given),
+    "largest": claims.exactly(f"{calmer} of {len(PUBLISHED)}", given),
+}
+sheet = claims.read("liu2026/tab04", found, nearest=f"{nearest:g}", best=f"{best:g}")
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -266,8 +148,8 @@ plots.show(figure)
 # %% tags=["remove-input"]
 tables.prose(rf"""
 * **The rate is the gap.** Of {len(SETTINGS)} settings that a run needs, the paper states
-  {stated}. The public code of Stollenwerk et al., which it follows, fixes
-  {found_in_code} of the other {len(missing)}. It has no one peak learning rate: it
+  {sum(stated)}. The public code of Stollenwerk et al., which it follows, fixes
+  {sum(in_code)} of the other {len(missing)}. It has no one peak learning rate: it
   compares {len(mean)}.
 * **The logits give it away** (a). The mean {{term}}`logit` that was published with that
   code grows from {mean[3e-4]:.1f} to {mean[3e-1]:,.0f} with the rate. The paper's
@@ -341,8 +223,8 @@ tables.grid(
 # list of settings is ours; someone else would make it a few lines longer or shorter.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing()
 
 # %% [markdown]
 # ## What was run
@@ -447,10 +329,7 @@ are not the paper's.
 # ```bash
 # make page PAGE=liu2026/tab04 SCALE=laptop
 # ```
-
-# %% tags=["remove-input"]
-tables.prose("""
-No record stands behind this page: networks, spacings and losses are computed when it is
-executed. The paper's words are those of arXiv 2605.06152. Published logits and losses were
-copied from `loss_overview_all.csv` of the public code, commit `25c6fb9`.
-""")
+#
+# No record stands behind this page: networks, spacings and losses are computed when it is
+# executed. The paper's words are those of arXiv 2605.06152. Published logits and losses were
+# copied from `loss_overview_all.csv` of the public code, commit `25c6fb9`.

@@ -183,7 +183,7 @@ def tested(values: Series, control: Series) -> Series:
 
 
 def outcomes(base: Run, exact: Run, projection: Run) -> dict[str, tuple[Run, Series]]:
-    """What decides the claims of `papers.liu2026.CLAIMS`: a run and its value by seed.
+    """What decides the claims that every network has: a run and its value by seed.
 
     ``base`` has its loss in float32, ``exact`` in float64, ``projection`` the gradients
     of every sample projected to sum zero; the last two are `tested` by the first.

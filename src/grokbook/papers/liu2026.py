@@ -23,109 +23,6 @@ NEARLY_ZERO = 0.1 * 2.0**-23
 LOOK = ("core", "inflation", "head_update")
 # Of networks with batch norm; without it, running means are looked at, not the steps.
 AS_TRAINED = {"batch_statistics": True}
-TABLE2 = {
-    "dataset": "modular division",
-    "dataset.p": "97",
-    "dataset.train_fraction": "0.5",
-    "dataset.equals": "True",
-    "dataset.operator": "True",
-    "loss": "cross-entropy",
-    "optimizer": "Adam",
-    "optimizer.lr": "0.001",
-    "optimizer.betas": "(0.9, 0.999)",
-    "optimizer.eps": "1e-08",
-    "optimizer.weight_decay": "0",
-    "schedule": "warmup",
-    "schedule.over": "10",
-    "batch size": "512",
-    "steps": "100,000",
-    "epochs (full batch)": "100,000 steps of 512 rows",
-    "weights": "float32",
-    "seeds": "42",
-}
-"""What Table 2 says of the modular runs, by the names of ``tables.settings``."""
-
-TABLE3 = {
-    "dataset": "CIFAR-10",
-    "dataset.test_samples": "1,000",
-    "dataset.normalised": "no (ToTensor)",
-    "loss": "cross-entropy",
-    "optimizer": "Adam",
-    "optimizer.lr": "0.001",
-    "optimizer.betas": "(0.9, 0.95)",
-    "optimizer.eps": "1e-08",
-    "optimizer.weight_decay": "0",
-    "batch size": "full batch",
-    "epochs (full batch)": "10,000",
-    "weights": "float32",
-    "seeds": "42",
-}
-"""What Table 3 says of the CIFAR-10 runs, by the same names."""
-
-_DIVISION = TABLE2 | {"dataset.operation": "divide", "loss.dtype": "float32"}
-STATED = {
-    "fig06": TABLE3 | {"dataset.train_samples": "not stated", "model.widths": "d = 20"},
-    "fig07": _DIVISION
-    | {
-        "model": "decoder-only transformer",
-        "model.depth": "2",
-        "model.width": "128",
-        "model.hidden": "4 × width",
-        "model.causal": "True",
-    },
-    "fig08": _DIVISION
-    | {
-        "model": "mlp",
-        "model.widths": "(512, 512, 512, 512, 512)",
-        "model.vocabulary": "99",
-        "model.positions": "4",
-    },
-    "fig10": TABLE3
-    | {"dataset.train_samples": "not stated", "model": "vgg11", "model.width": "64"},
-}
-"""The same of the networks of single figures, with what Appendix E adds."""
-
-CLAIMS = {
-    "again": {
-        "statement": "float32: they come again, at least two",
-        "quote": "Deep neural networks exhibit periodic loss spikes during "
-        "unregularized long-term training",
-        "where": "Abstract",
-        "at_least": 2,
-    },
-    "float64 loss": {
-        "statement": "the loss in float64: no slingshot, in seeds in which float32 has "
-        "one",
-        "quote": "casting the output logits to float64 solely during the loss "
-        "computation is sufficient to eliminate the Slingshot effect",
-        "where": "Section 2",
-        "at_most": 0,
-    },
-    "projection": {
-        "statement": "zero-sum projection: no slingshot, in seeds in which float32 has "
-        "one",
-        "quote": "After enforcing this constraint throughout training, the Slingshot "
-        "spike is eliminated.",
-        "where": "Section 3",
-        "at_most": 0,
-    },
-    "inflation": {
-        "statement": "float32: shows inflation (1: at least two of its three signs)",
-        "quote": "These two effects form a positive feedback loop: W_G and μ_G become "
-        "anti-parallel, and their norms grow exponentially.",
-        "where": "Section 1",
-        "at_least": 1,
-    },
-    "no inflation": {
-        "statement": "the loss in float64: shows none, in seeds in which float32 does",
-        "quote": "finite-precision errors in cross-entropy computation can break the "
-        "zero-sum constraint of gradients across classes and introduce a systematic "
-        "drift",
-        "where": "Abstract",
-        "at_most": 0,
-    },
-}
-"""What the paper says of every network, as a page's sheet takes it."""
 
 
 def adam(lr=1e-3, beta2=0.95, eps=1e-8) -> Spec:
@@ -432,26 +329,6 @@ def fig13() -> Rows:
 
 
 # The language model (Table 4) --------------------------------------------------------
-
-TABLE4 = {
-    "dataset": "FineWeb, GPT-2 tokens",
-    "dataset.block": "2,048",
-    "dataset.vocabulary": "50,304",
-    "model": "decoder: rotary, SwiGLU, LayerNorm, query-key norm, untied, no bias",
-    "model.initialisation": "embedding N(0, 1/d), Xavier",
-    "loss": "cross-entropy in float32 or float64",
-    "optimizer": "AdamW",
-    "optimizer.betas": "(0.9, 0.95)",
-    "optimizer.eps": "1e-08",
-    "optimizer.weight_decay": "0",
-    "gradient": "clipped at 1",
-    "schedule": "cosine to 1e-5",
-    "schedule.warmup": "5,000",
-    "batch size": "64 sequences",
-    "steps": "100,000",
-    "autocast": "bfloat16",
-}
-"""What Table 4 says; peak rate, depth, width, heads and seed are missing there."""
 
 
 @experiment(

@@ -26,12 +26,24 @@ def trained(record: Record) -> Html:
     return joined(settings(record, **said), arms(record))
 
 
+def stated(page: str) -> list[list[str]]:
+    """Every setting that a page "<paper>/<id>" lists, from the same file.
+
+    One row each: its name, the paper's words (none: it does not say), their place, and
+    what is run here. Between the last two may stand what a public code has.
+    """
+    paper, name = page.split("/")
+    path = project.home() / "book" / paper / "settings.yaml"
+    found: list[list[str]] = _stated(path)[name]["list"]
+    return found
+
+
 @cache
-def _stated(path: Path) -> dict[str, dict[str, dict[str, str]]]:
+def _stated(path: Path) -> dict[str, dict[str, Any]]:
     if not path.is_file():
         return {}
     with path.open(encoding="utf-8") as text:
-        found: dict[str, dict[str, dict[str, str]]] = yaml.safe_load(text)
+        found: dict[str, dict[str, Any]] = yaml.safe_load(text)
     return found
 
 
