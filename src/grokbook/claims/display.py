@@ -131,16 +131,16 @@ def _badge(claim: Claim) -> Html:
 
 def _registered(claims: Sequence[Claim]) -> str:
     """When the tests were registered, and those that were changed; folded."""
-    rows = [claim.row for claim in claims if claim.row and claim.row.is_bound]
-    if not rows:
-        return ""
-    dates = sorted({row.registered.isoformat() for row in rows})
-    told = " to ".join(dict.fromkeys([dates[0], dates[-1]]))
+    rows = [claim.row for claim in claims if claim.row]
+    dates = sorted({row.registered.isoformat() for row in rows if row.is_bound})
     changed = [
         (row.tested, was["planned"], was["gives"], was["reason"])
         for row in rows
         for was in row.was
     ]
+    if not dates:
+        return ""
+    told = " to ".join(dict.fromkeys([dates[0], dates[-1]]))
     title = f"Tests registered {told}; {len(changed) or 'none'} changed since"
     if not changed:
         return f"<p class='registered'>{title}.</p>"
