@@ -1,6 +1,5 @@
 """The command: what it prints, its exit codes, one sentence for every bad call."""
 
-import errno
 import os
 import subprocess
 import sys
@@ -80,13 +79,6 @@ def test_run_list_status(grokbook, known):
     assert code == 0
     assert "4 members, 0 missing" in out
     assert grokbook(*RUN)[0] == 0  # nothing left to do
-
-
-def test_another_folder(grokbook, known, tmp_path):
-    known(experiment())
-    assert grokbook(*RUN, "--out", tmp_path / "mine", "--seeds", "1,0")[0] == 0
-    assert (tmp_path / "mine" / f"{NAME}.smoke.parquet").exists()
-    assert not (tmp_path / "records").exists()
 
 
 def test_time_budget(grokbook, known):
@@ -207,43 +199,11 @@ def test_no_network(grokbook, known, tmp_path, monkeypatch, processes):
     assert snapshot(tmp_path / "data") == {}
 
 
-def test_nan(grokbook, known):
-    diverging = arm("diverging", optimizer=Spec("sgd", lr=1e30), epochs=100)
-    known(experiment(arm("good"), diverging, seeds=(0,)))
-    sentence(grokbook(*RUN), 1, "arm 'diverging', seed 0", "became NaN", "lower the")
-    assert records.load(papers.get(NAME, "smoke")).missing == [("diverging", 0)]
-
-
-def test_full_disk(grokbook, known, monkeypatch, tmp_path):
-    known(experiment(seeds=(0, 1)))
-
-    def full(*arguments, **options):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    assert grokbook(*RUN, "--seeds", 0)[0] == 0
-    before = snapshot(tmp_path)
-    with monkeypatch.context() as patch:
-        patch.setattr("pyarrow.parquet.write_table", full)
-        sentence(grokbook(*RUN), 1, "No space left on device", "free some space")
-    assert snapshot(tmp_path) == before
-    assert grokbook(*RUN)[0] == 0
-
-
 def test_folder_that_cannot_be_one(grokbook, known, tmp_path):
     known(experiment())
     (tmp_path / "file").write_text("mine")
     sentence(grokbook(*RUN, "--out", tmp_path / "file"), 1, str(tmp_path / "file"))
     assert (tmp_path / "file").read_text() == "mine"
-
-
-def test_keyboard_interrupt(grokbook, known, monkeypatch):
-    known(experiment())
-
-    def stop(*arguments, **options):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(loop, "train", stop)
-    sentence(grokbook(*RUN), 130, "the same command goes on")
 
 
 def test_needs_no_jupyter_matplotlib_or_pooch(tmp_path):

@@ -315,13 +315,6 @@ def test_no_product_of_a_collapsed_network_sees_a_subnormal(monkeypatch):
         assert grad.any()
 
 
-def test_same_seed_same_series_other_seed_another():
-    for settings in ({}, {"model": ENCODER}, {"batch_size": 10}):
-        (a,), (b,), (c,) = (loop.train([(arm(**settings), seed)]) for seed in (0, 0, 1))
-        assert same(a, b)
-        assert a.rows != c.rows
-
-
 def test_split_seed_fixes_the_data_alone():
     data = [build.start(arm(split_seed=5), seed) for seed in (0, 1)]
     assert torch.equal(data[0][0].x_train, data[1][0].x_train)

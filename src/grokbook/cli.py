@@ -141,7 +141,7 @@ def _work(one: Experiment, recorded: Mapping[str, Any], on: str) -> str:
 
 def _into(options: argparse.Namespace) -> Path | None:
     """Where to train: beside the book, unless a folder (None: the book's) is named."""
-    if options.record:
+    if options.record and not options.dry_run:
         _need_a_commit()
     if options.out or options.record or os.environ.get("GROKBOOK_RECORDS"):
         return options.out
