@@ -89,17 +89,17 @@ def test_pages_read_records_and_never_the_roof():
 
 
 # Lines that a room may have, and all of them: 7,500 in the end. None grows back.
-TOTAL = 13_200
+TOTAL = 13_000
 LINES = {
     "claims": 850,
     "cli": 270,
     "datasets": 750,
     "durations": 50,
-    "engine": 1760,
+    "engine": 1720,
     "errors": 80,
     "evidence": 900,
     "experiment": 240,
-    "files": 90,
+    "files": 80,
     "losses": 400,
     "metrics": 950,
     "models": 1550,
