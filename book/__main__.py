@@ -2,8 +2,6 @@
 
     execute PAGE ...   run pages; with -p NAME VALUE as a rerun beside the book
     check [PAGE ...]   pairs in step, all executed, records fresh
-    index              write the generated pages, pictures and downloads
-    pdf                print the built book with Chromium
 
 Exit codes: 0 done, 1 something is wrong (one sentence on stderr says what), 2 the call
 itself is wrong.
@@ -47,23 +45,18 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("check", help="what is wrong with the pages")
     command.set_defaults(function=_check)
     command.add_argument("pages", nargs="*", help="pages, all by default")
-    command = commands.add_parser("index", help="write generated pages and downloads")
-    command.set_defaults(function=_index)
-    command = commands.add_parser("pdf", help="print the built book with Chromium")
-    command.set_defaults(function=_pdf)
     return parser
 
 
 def _execute(options: argparse.Namespace) -> int:
-    from book._ext import comparison, pages, rerun
+    from book._ext import pages, reruns
 
     parameters = dict(options.parameter) if options.parameter else None
     for path in pages.execute(options.pages, parameters, options.out, _tell):
         print(path)
         if parameters:
-            found = comparison.compare(path)
-            print(*comparison.lines(found), sep="\n")
-            print(rerun.write(path, found))
+            print(*reruns.lines(*reruns.compare(path)), sep="\n")
+            print(reruns.write(path))
     return 0
 
 
@@ -78,25 +71,6 @@ def _check(options: argparse.Namespace) -> int:
     for problem in problems:
         _tell(f"book: {problem}")
     return 1 if problems else 0
-
-
-def _index(_: argparse.Namespace) -> int:
-    from book import ideas
-    from book._ext import catalogue, downloads, explorables
-    from grokbook.project import home
-
-    pictures = ideas.draw(home() / "book" / "generated" / "ideas")
-    made = [*catalogue.index(), *pictures, *explorables.write(), *downloads.write()]
-    for path in made:
-        print(path)
-    return 0
-
-
-def _pdf(_: argparse.Namespace) -> int:
-    from book._ext import pdf
-
-    print(pdf.make())
-    return 0
 
 
 if __name__ == "__main__":

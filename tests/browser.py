@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 DESKTOP, PHONE = (1440, 900), (390, 844)  # CSS pixels
+LOCAL = ("file:", "data:", "blob:", "about:")
 
 
 @contextmanager
@@ -38,17 +39,15 @@ def shown(
     dark: bool = False,
     script: bool = True,
 ) -> Iterator[Page]:
-    """A page (a file, or an address of this machine) as one reader has it.
+    """A page as one reader has it.
 
-    ``page.complaints`` has what the console called an error, and every request for a
-    host that is not this machine, none of which is answered.
+    ``page.complaints`` has what the console called an error, and every request for
+    another machine, none of which is answered.
     """
-    scheme = "dark" if dark else "light"
     context = browser.new_context(
         viewport={"width": size[0], "height": size[1]},
-        color_scheme=scheme,
+        color_scheme="dark" if dark else "light",
         java_script_enabled=script,
-        accept_downloads=True,
     )
     page = context.new_page()
     page.complaints = complaints = []
@@ -59,10 +58,7 @@ def shown(
 
     page.route(lambda url: not url.startswith(LOCAL), refuse)
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on(
-        "console",
-        lambda said: said.type == "error" and complaints.append(said.text),
-    )
+    page.on("console", lambda s: s.type == "error" and complaints.append(s.text))
     page.goto(path.as_uri() if isinstance(path, Path) else path)
     try:
         yield page
@@ -74,15 +70,10 @@ def settled(page: Page) -> None:
     """Wait until nothing on the page moves: no transition, no scrolling."""
     page.evaluate("""async () => {
       const frame = () => new Promise(requestAnimationFrame);
-      const moving = () => document.getAnimations().filter(
-        one => one instanceof CSSTransition);
       let before;
       do {
         before = scrollY;
-        await Promise.allSettled(moving().map(one => one.finished));
+        await Promise.allSettled(document.getAnimations().map(one => one.finished));
         await frame(), await frame();
       } while (scrollY !== before);
     }""")
-
-
-LOCAL = ("file:", "http://127.0.0.1:", "http://localhost:", "data:", "blob:", "about:")

@@ -1,16 +1,16 @@
 """What is wrong with the pages, one sentence each: `python -m book check`.
 
 A page is in order when its twin was executed from its source as it is, names its figure
-or table above its title, has a table of claims that says where the paper makes each,
-describes its figures, stands in the contents unless it is beyond the paper, and read
-records and references that are still those of the store, of experiments that are still
-planned as they were. What it read is in its check cell.
+or table above its title, has claims that say where the paper makes each, describes its
+figures, stands in the contents, and read records and references that are still those
+of the store. What it read is in its closing cell.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import yaml
+from nbformat import NotebookNode
 
 from book._ext import notebooks, pages
 from grokbook import evidence, papers, tables
@@ -20,24 +20,17 @@ from grokbook.errors import GrokbookError, PageError
 from grokbook.project import FIGURE_MIME, FOLDERS, home
 from grokbook.records import Record
 
-if TYPE_CHECKING:
-    from nbformat import NotebookNode
-
 LARGEST = 600_000  # bytes of an executed page
 
 
 def check(page_ids: list[str] | None = None) -> list[str]:
-    """What is wrong with the pages (all of them unless named): one sentence each.
-
-    PageError where the contents or the table of contents cannot be read at all.
-    """
+    """What is wrong with the pages (all of them unless named): one sentence each."""
     planned, listed = pages.contents(), set(chapters())
     names: dict[str, str] = {}
     found = []
-    for page_id in pages.sources() if page_ids is None else page_ids:
+    for page_id in page_ids or pages.sources():
         path = pages.find(page_id)
-        twin = path.with_suffix(".ipynb")
-        entry = twin.relative_to(home() / "book").as_posix()
+        entry = path.relative_to(home() / "book").with_suffix(".ipynb").as_posix()
         faults = []
         if page_id not in planned and not pages.is_beyond(page_id):
             faults.append("is not in book/contents.csv")
@@ -50,59 +43,34 @@ def check(page_ids: list[str] | None = None) -> list[str]:
         found += [f"Page {page_id} {fault}." for fault in faults]
     orphans = {p for name in FOLDERS for p in home().glob(f"book/{name}/*.ipynb")}
     orphans -= {path.with_suffix(".ipynb") for path in pages.sources().values()}
-    found += [f"{p.relative_to(home())} has no .py source." for p in sorted(orphans)]
-    return found
+    return found + [f"{notebooks.place(p)} has no .py source." for p in sorted(orphans)]
 
 
 def chapters() -> list[str]:
-    """Every `file:` of _toc.yml, however deep; PageError if it is not one."""
-    import yaml
+    """Every `file:` of _toc.yml, however deep."""
 
-    path = home() / "_toc.yml"
-    try:
-        toc = yaml.safe_load(notebooks.text_of(path))
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"Line {mark.line + 1} of _toc.yml" if mark else "_toc.yml"
-        raise PageError(f"{where} is not YAML: take it from git again.") from error
-    if not isinstance(toc, dict) or "root" not in toc:
-        raise PageError("_toc.yml lists no chapters: take it from git again.")
-    return _files(toc)
+    def files(part: Any) -> list[str]:
+        if isinstance(part, list):
+            return [file for one in part for file in files(one)]
+        if not isinstance(part, dict):
+            return []
+        own = [part["file"]] if "file" in part else []
+        return own + [file for one in part.values() for file in files(one)]
 
-
-def _files(toc: Any) -> list[str]:
-    if isinstance(toc, list):
-        return [file for part in toc for file in _files(part)]
-    if isinstance(toc, dict):
-        inner = [file for part in toc.values() for file in _files(part)]
-        return inner + ([toc["file"]] if "file" in toc else [])
-    return []
+    return files(yaml.safe_load((home() / "_toc.yml").read_text(encoding="utf-8")))
 
 
 def _faults(page_id: str, path: Path, names: dict[str, str]) -> list[str]:
     """Faults of one pair; ``names`` has the pages of the figures seen so far."""
     source, twin = notebooks.read_source(path), notebooks.read_twin(path)
-    if twin is None:
-        return [f"was never executed: run 'python -m book execute {page_id}'"]
-    faults = _pair_faults(page_id, source, twin) + _claim_faults(page_id, twin)
-    for name in _figure_names(twin):
-        if names.setdefault(name, page_id) != page_id:
-            faults.append(f"has a figure named '{name}', as {names[name]} has")
-    faults += _figure_faults(twin)
-    size = path.with_suffix(".ipynb").stat().st_size
-    if size > LARGEST:
-        faults.append(f"holds {size // 1000} kB; {LARGEST // 1000} are allowed")
-    return faults
-
-
-def _pair_faults(page_id: str, source: NotebookNode, twin: NotebookNode) -> list[str]:
-    faults = []
-    pairs = [[(c.cell_type, c.source) for c in nb.cells] for nb in (source, twin)]
     again = f"run 'python -m book execute {page_id}'"
-    if pairs[0] != pairs[1]:
+    told = [
+        [(c.cell_type, c.source, notebooks.tags(c), notebooks.shown_as(c)) for c in n]
+        for n in (source.cells, twin.cells)
+    ]
+    faults = []
+    if told[0] != told[1]:
         faults.append(f"differs between its .py and its .ipynb: {again}")
-    elif [_shown(c) for c in source.cells] != [_shown(c) for c in twin.cells]:
-        faults.append(f"has other tags or captions in its .py than its .ipynb: {again}")
     code = [c for c in twin.cells if c.cell_type == "code" and c.source.strip()]
     if any(cell.execution_count is None for cell in code):
         faults.append(f"has a cell that was never executed: {again}")
@@ -110,31 +78,37 @@ def _pair_faults(page_id: str, source: NotebookNode, twin: NotebookNode) -> list
         faults.append(f"holds an error output: {again}")
     if not any("parameters" in notebooks.tags(cell) for cell in code):
         faults.append("has no code cell tagged 'parameters'")
-    return faults
-
-
-def _shown(cell: NotebookNode) -> tuple[list[str], dict[str, Any]]:
-    """What of a cell's metadata decides how it is shown."""
-    return notebooks.tags(cell), dict(cell.metadata.get("mystnb", {}))
+    for cell in twin.cells:
+        name = notebooks.shown_as(cell).get("figure", {}).get("name", page_id)
+        if names.setdefault(name, page_id) != page_id:
+            faults.append(f"has a figure named '{name}', as {names[name]} has")
+    if (size := path.with_suffix(".ipynb").stat().st_size) > LARGEST:
+        faults.append(f"holds {size // 1000} kB; {LARGEST // 1000} are allowed")
+    return faults + _claim_faults(page_id, twin) + _figure_faults(twin)
 
 
 def _claim_faults(page_id: str, twin: NotebookNode) -> list[str]:
     claims, (kicker, finding) = notebooks.claims_of(twin), notebooks.heading(twin)
     faults = []
-    if (kicker, bool(finding)) != (wanted := pages.kicker(page_id), True):
+    if kicker != (wanted := pages.kicker(page_id)) or not finding:
         faults.append(f"does not begin with '# [{wanted}]{{.kicker}} The finding'")
     if claims is None:
         return [*faults, "shows no claims: close it with sheet.closing()"]
-    unknown = {c["verdict"] for c in claims["claims"]} | {claims["verdict"]}
-    faults += [f"uses the unknown verdict '{v}'" for v in sorted(unknown - {*VERDICTS})]
-    faults += _wordless(claims["claims"])
+    unknown = {c["verdict"] for c in claims["claims"]} - {*VERDICTS}
+    faults += [f"uses the unknown verdict '{v}'" for v in sorted(unknown)]
+    faults += [
+        f"judges '{one['statement']}' without {lacking}: quote the paper and name the "
+        "section, or report the row as beyond it"
+        for one in claims["claims"]
+        if not one["extra"]
+        for lacking, key in (("the paper's words", "quote"), ("their place", "where"))
+        if not one[key].strip()
+    ]
     again = f"run 'python -m book execute {page_id}'"
-    if not claims.keys() >= {"read", "cited"}:
-        faults.append(f"does not say which records it read: {again}")
-    read = [_read_fault(one) for one in claims.get("read", [])]
-    read += [_closing_fault(page_id, twin, claims)]
-    read += [_cited_fault(one) for one in claims.get("cited", [])]
-    return faults + [f"{fault}: {again}" for fault in read if fault]
+    stale = [_read_fault(one) for one in claims["read"]]
+    stale += [_cited_fault(one) for one in claims["cited"]]
+    stale += [_closing_fault(page_id, twin, claims)]
+    return faults + [f"{fault}: {again}" for fault in stale if fault]
 
 
 def _closing_fault(page_id: str, twin: NotebookNode, claims: dict[str, Any]) -> str:
@@ -145,37 +119,13 @@ def _closing_fault(page_id: str, twin: NotebookNode, claims: dict[str, Any]) -> 
     try:
         if fault := registered.differing(page_id, claims["claims"]):
             return fault
-        for read in claims.get("read", []):
-            found = stored(read)
+        text = "\n".join(text for _, text in notebooks.outputs(twin, "text/plain"))
+        for found in map(stored, claims["read"]):
             made = f"grokbook run {found.name} --scale {found.scale}"
-            text = "\n".join(text for _, text in notebooks.outputs(twin, "text/plain"))
             if made in text and tables.trained(found).text not in text:
                 return f"shows other settings of {found.name} than there are now"
     except GrokbookError as error:
         return f"is not as registered ({str(error).rstrip('.')})"
-    return ""
-
-
-def _wordless(claims: list[dict[str, Any]]) -> list[str]:
-    """The rows that judge a paper without its words, or the place that has them."""
-    return [
-        f"judges row {row} ('{claim['statement']}') without {lacking}: quote the paper "
-        "and name the section, or report the row as `extra`"
-        for row, claim in enumerate(claims, start=1)
-        if not claim["extra"]
-        for lacking, key in (("the paper's words", "quote"), ("their place", "where"))
-        if not claim[key].strip()
-    ]
-
-
-def _cited_fault(cited: dict[str, Any]) -> str:
-    """What is wrong with a reference that a page cites, or ""."""
-    try:
-        now = evidence.source(cited["name"])
-    except GrokbookError as error:
-        return f"cites a reference that cannot be used ({str(error).rstrip('.')})"
-    if now["sha256"] != cited["sha256"]:
-        return f"cites another {cited['name']} than there is now"
     return ""
 
 
@@ -191,33 +141,29 @@ def _read_fault(read: dict[str, Any]) -> str:
     except GrokbookError as error:
         return f"read a record that cannot be used ({str(error).rstrip('.')})"
     now = evidence.described(found, asked=read["asked"], arms=read["arms"])
-    if now["scale"] != read["scale"]:
-        return (
-            f"read {read['record']} at {read['scale']} scale, and would read it at "
-            f"{now['scale']} scale now"
-        )
-    if now["members"] != read["members"]:
-        return f"read other members of {read['record']} than it has now"
-    if now["sha256"] != read["sha256"]:
-        return f"read another {found.path.name} than there is now"
-    if now["planned"] != read["planned"]:
-        return f"shows other arms or seeds of {read['record']} than are planned now"
-    return ""
+    changed = [key for key in now if now[key] != read.get(key)]
+    if not changed:
+        return ""
+    return f"read {read['record']} when its {' and '.join(changed)} were others"
 
 
-def _figure_names(notebook: NotebookNode) -> list[str]:
-    figures = [c.metadata.get("mystnb", {}).get("figure", {}) for c in notebook.cells]
-    return [figure["name"] for figure in figures if "name" in figure]
+def _cited_fault(cited: dict[str, Any]) -> str:
+    """What is wrong with a reference that a page cites, or ""."""
+    try:
+        now = evidence.source(cited["name"])
+    except GrokbookError as error:
+        return f"cites a reference that cannot be used ({str(error).rstrip('.')})"
+    same = now["sha256"] == cited["sha256"]
+    return "" if same else f"cites another {cited['name']} than there is now"
 
 
 def _figure_faults(twin: NotebookNode) -> list[str]:
     faults = []
     for cell, _ in notebooks.outputs(twin, "image/png"):
-        mystnb, start = cell.metadata.get("mystnb", {}), cell.source.splitlines()[-1]
+        told, start = notebooks.shown_as(cell), cell.source.splitlines()[-1]
         for part, key in (("figure", "caption"), ("figure", "name"), ("image", "alt")):
-            if not mystnb.get(part, {}).get(key):
-                line = "alt" if key == "alt" else key
-                faults.append(f"has a figure without a line '#| {line}:' ('{start}')")
+            if not told.get(part, {}).get(key):
+                faults.append(f"has a figure without a line '#| {key}:' ('{start}')")
         if not any(FIGURE_MIME in o.get("data", {}) for o in cell.outputs):
             faults.append(f"has a figure not shown by plots.show ('{start}')")
     return faults

@@ -1,223 +1,162 @@
-"""What a reader can take away, made by `python -m book index` in _build/downloads.
+"""What a reader can take away, made in _build/downloads and carried by the site.
 
-    grokking-book-<version>.zip   everything that git tracks
-    grokbook-<version>.zip        the package alone, which handouts install
-    handouts/<paper>/…            two notebooks per page
-    records.csv                   what each file of records is
-
-The rendered book carries them in downloads/, with records/ and references/ beside them
-(`links`). The table of the page Downloads is written to book/generated/downloads.md.
+grokking-book-<version>.zip   everything that git tracks
+grokbook-<version>.zip        package and records alone, which handouts install
+handouts/<paper>/…            two notebooks per page
+records.csv                   what was trained, when, on what
 """
 
-from __future__ import annotations
-
 import csv
+import os
+import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+import subprocess
+import zipfile
+from collections.abc import Iterable, Iterator
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from book._ext import archive, handout, notebooks, pages
-from book._ext.sources import Sources
-from grokbook import __version__, evidence, files
-from grokbook.errors import PageError
+import nbformat
+
+from book._ext import handouts, notebooks, pages
+from book._ext.catalogue import update
+from grokbook import __version__, evidence, papers, records
+from grokbook.errors import RecordError
+from grokbook.experiment import SCALES
 from grokbook.project import FOLDERS, PAPERS, home
-from grokbook.records import root as records_root
-from grokbook.records.beside import SIDES
-from grokbook.records.table import metadata, parts
 
-if TYPE_CHECKING:
-    from nbformat import NotebookNode
-
-COLUMNS = ["file", "paper", "experiment", "scale", "kind", "arms", "members", "seeds"]
-COLUMNS += ["epochs", "device", "commit", "bytes", "sha256"]
-
-HEAD = ["File", "Size", "Scale", "Arms", "Members", "Epochs", "Trained on"]
+BOOK = f"grokking-book-{__version__}.zip"
+PACKAGE = f"grokbook-{__version__}.zip"
+KINDS = {"class": False, "teacher": True}  # -> with solutions
+STORED = {".parquet", ".png", ".safetensors"}  # compressed already, or noise
+EPOCH = (2020, 1, 1, 0, 0, 0)  # the date of every file: the same content, the same hash
+COLUMNS = ["experiment", "scale", "arm", "seed", "epochs", "device_name", "commit"]
+COLUMNS += ["finished"]
 
 
 def folder() -> Path:
-    """Where they are made, outside of what Sphinx reads."""
     return home() / "_build" / "downloads"
 
 
-def write() -> list[Path]:
-    """Make all downloads and the table of their page; returns the files written."""
-    import nbformat
-
+def write() -> None:
+    """Make all downloads, and the lists of the page Downloads."""
     target = folder()
     shutil.rmtree(target, ignore_errors=True)
-    names = archive.members(home())
-    book = archive.pack(home(), names, target / archive.BOOK)
-    package = archive.pack(home(), archive.of_package(names), target / archive.PACKAGE)
-    written = [book, package, target / "records.csv"]
-    rows = list(records())
-    with files.whole(written[-1]) as path, path.open("w", newline="") as opened:
-        lines = csv.writer(opened, lineterminator="\n")
-        lines.writerows([COLUMNS, *([row[name] for name in COLUMNS] for row in rows)])
-    sources = Sources()
-    start = {
-        "site": sources.where.site,
-        "archive": book.name,
-        "version": __version__,
-        "packages": {path.name: evidence.digest(path) for path in (book, package)},
-    }
-    twins = {i: _twin(i, path) for i, path in pages.sources().items()}
+    target.mkdir(parents=True)
+    names = tracked(home())
+    pack(home(), names, target / BOOK)
+    pack(home(), filter(is_of_package, names), target / PACKAGE)
+    with (target / "records.csv").open("w", newline="") as opened:
+        lines = csv.DictWriter(opened, COLUMNS, lineterminator="\n")
+        lines.writeheader()
+        lines.writerows(trained())
+    address, _ = published()
+    start = {"site": address, "archive": PACKAGE}
+    start["sha256"] = evidence.digest(target / PACKAGE)
+    twins = {i: notebooks.read_twin(path) for i, path in pages.sources().items()}
     for page_id, twin in twins.items():
-        for kind in handout.KINDS:
-            made = handout.made(page_id, twin, kind, sources=sources, start=start)
-            written.append(target / handout.name_of(page_id, kind))
-            written[-1].parent.mkdir(parents=True, exist_ok=True)
-            written[-1].write_text(nbformat.writes(made) + "\n", encoding="utf-8")
-    page = home() / "book" / "generated" / "downloads.md"
-    page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text(listing(rows, twins, target), encoding="utf-8")
-    return [*written, page]
+        for kind, with_ in KINDS.items():
+            how: Any = {"solutions": with_, "site": address, "start": start}
+            path = target / name_of(page_id, kind)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            nbformat.write(handouts.made(page_id, twin, **how), path)
+    update(home() / "book" / "generated" / "downloads.md", listing(twins))
 
 
-@cache
-def carried() -> dict[str, Path]:
-    """Everything that the rendered book carries: its name in downloads/ -> its file.
-
-    PageError where the downloads were not made yet.
-    """
-    made = folder()
-    table = made / "records.csv"
-    if not table.is_file():
-        raise PageError(f"{table} is missing: run 'python -m book index' first.")
-    found = {p.relative_to(made).as_posix(): p for p in made.rglob("*") if p.is_file()}
-    with table.open(newline="") as lines:
-        names = [row["file"] for row in csv.DictReader(lines)]
-    found |= {n: records_root() / n.removeprefix("records/") for n in names}
-    book, references = home() / "book", home() / "data" / "references"
-    found |= {f"book/{p.parent.name}/{p.name}": p for p in book.glob("*/*.yaml")}
-    return found | {
-        f"references/{path.relative_to(references).as_posix()}": path
-        for path in references.rglob("*.csv")
-    }
+def published() -> tuple[str, str]:
+    """The addresses of the book and of its repository, "" where nobody told them."""
+    names = ("GROKBOOK_SITE", "GROKBOOK_REPOSITORY")
+    site, repository = (os.environ.get(name, "").strip().rstrip("/") for name in names)
+    return site, repository
 
 
-def records() -> Iterator[dict[str, Any]]:
-    """Of every file of records: what it is, its size and its SHA-256 (`COLUMNS`)."""
-    for paper in FOLDERS:
-        for table in sorted(records_root().glob(f"{paper}/*.parquet")):
-            if table.name.endswith(".trace.parquet"):
+def name_of(page_id: str, kind: str) -> str:
+    """Where a handout lies among the downloads: handouts/<paper>/<page>-class.ipynb."""
+    path = pages.find(page_id)
+    return f"handouts/{path.parent.name}/{path.stem}-{kind}.ipynb"
+
+
+def tracked(root: Path) -> list[str]:
+    """What git tracks and the folder has; without git the files of an archive."""
+    command = ["git", "-C", str(root), "ls-files", "-z"]
+    run = subprocess.run(command, capture_output=True, text=True)
+    names = run.stdout.split("\0")
+    if run.returncode or not (root / ".git").exists():
+        found = (p.relative_to(root) for p in root.rglob("*") if p.is_file())
+        names = [p.as_posix() for p in found if p.parts[0] not in ("_build", ".venv")]
+    return sorted(name for name in names if name and (root / name).is_file())
+
+
+def is_of_package(name: str) -> bool:
+    """Whether a handout needs a file: to install the package, or to read a record."""
+    top = {"pyproject.toml", "README.md", "LICENSE", "book/contents.csv"}
+    inner = ("src/", "data/records/", "data/references/")
+    registered = re.fullmatch(r"book/\w+/\w+\.yaml", name)  # claims and settings
+    return name in top or name.startswith(inner) or registered is not None
+
+
+def pack(root: Path, names: Iterable[str], target: Path) -> None:
+    """Write files below ``root`` into an archive, in one folder of its name."""
+    with zipfile.ZipFile(target, "w") as opened:
+        for name in names:
+            about = zipfile.ZipInfo(f"{target.stem}/{name}", EPOCH)
+            about.external_attr = 0o644 << 16
+            stored = Path(name).suffix in STORED
+            how = zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED
+            opened.writestr(about, (root / name).read_bytes(), how, 6)
+
+
+def trained() -> Iterator[dict[str, Any]]:
+    """Of every recorded member what it is, as `COLUMNS`."""
+    for name in papers.names(""):
+        for scale in SCALES:
+            try:
+                members = records.load(papers.get(name, scale)).members
+            except RecordError:
                 continue
-            members = metadata(table)["members"]
-            arms, seeds = zip(*map(parts, members), strict=True)
-            name, scale = table.stem.split(".")
-            about = {
-                "paper": paper,
-                "experiment": name,
-                "scale": scale,
-                "arms": len(set(arms)),
-                "members": len(members),
-                "seeds": " ".join(map(str, sorted(set(seeds)))),
-                "epochs": max(one["epochs"] for one in members.values()),
-                "device": _several(members, "device_name"),
-                "commit": _several(members, "commit"),
-            }
-            kinds = {"table": table} | {s.name: s.path(table) for s in SIDES}
-            for kind, path in kinds.items():
-                if path.is_file():
-                    yield about | {
-                        "file": f"records/{paper}/{path.name}",
-                        "kind": kind,
-                        "bytes": path.stat().st_size,
-                        "sha256": evidence.digest(path),
-                    }
+            for key, about in members.items():
+                arm, _, seed = key.rpartition("|")
+                row = about | {"experiment": name, "scale": scale, "arm": arm}
+                yield {key: (row | {"seed": seed}).get(key) for key in COLUMNS}
 
 
-def listing(
-    rows: Sequence[Mapping[str, Any]], twins: Mapping[str, NotebookNode], made: Path
-) -> str:
-    """The tables of the page Downloads, as HTML that stands in Markdown."""
-    head = ("File", "Size", "What it is")
-    whole = [
-        (archive.BOOK, "text, code, executed pages and records: all there is"),
-        (archive.PACKAGE, "the Python package alone, for <code>pip install</code>"),
-        ("records.csv", "what each file of records is, with its SHA-256"),
-    ]
-    lines = [
-        _table(head, [(_link(n), size(made / n), what) for n, what in whole]),
-        "## Notebooks to hand out",
-    ]
+def listing(twins: dict[str, Any]) -> str:
+    """The lists of the page Downloads, as HTML that stands in Markdown."""
+    whole = (
+        (BOOK, "text, code, executed pages and records: all there is"),
+        (PACKAGE, "the package and the records alone, which a handout installs"),
+        ("records.csv", "what was trained, with how many epochs, when, and on what"),
+    )
+    rows = [[_link(name), _size(name), what] for name, what in whole]
+    lines = [_table(("File", "Size", "What it is"), rows), "## Notebooks to hand out"]
     for paper in FOLDERS:
-        pairs = [
-            (escape(_named(twin)), *(_handout(i, kind, made) for kind in handout.KINDS))
-            for i, twin in twins.items()
-            if i.startswith(f"{paper}/")
-        ]
-        if pairs:
-            table = _table(("Page", "For the class", "For the teacher"), pairs)
-            lines.append(_folded(paper, table))
-    lines.append("## Records")
-    for paper in FOLDERS:
-        cells = [_row(row) for row in rows if row["paper"] == paper]
-        if cells:
-            lines.append(_folded(paper, _table(HEAD, cells)))
+        rows = []
+        for page_id, twin in twins.items():
+            if page_id.startswith(f"{paper}/"):
+                kicker, finding = notebooks.heading(twin)
+                name = escape(f"{kicker.rpartition(' · ')[2]} · {finding}")
+                links = [_link(name_of(page_id, kind), kind) for kind in KINDS]
+                rows.append([name, *links])
+        table = _table(("Page", "For the class", "For the teacher"), rows)
+        title = escape(PAPERS.get(paper, pages.START))
+        lines.append(f"<details><summary>{title}</summary>{table}</details>")
     return "\n\n".join(lines) + "\n"
 
 
-def size(path: Path) -> str:
-    """The size of a file in a readable unit."""
-    return _bytes(path.stat().st_size)
+def _size(name: str) -> str:
+    megabytes = (folder() / name).stat().st_size / 1e6
+    return f"{megabytes:,.1f}&nbsp;MB" if megabytes >= 0.1 else "less than 0.1&nbsp;MB"
 
 
-def _row(row: Mapping[str, Any]) -> list[str]:
-    counts = [f"{row[name]:,}" for name in ("arms", "members", "epochs")]
-    about = [_link(row["file"]), _bytes(row["bytes"]), row["scale"], *counts]
-    return [*about, escape(row["device"])]
+def _link(name: str, text: str = "") -> str:
+    return f'<a href="downloads/{name}" download>{escape(text or name)}</a>'
 
 
-def _bytes(count: int) -> str:
-    megabytes = count / 1e6
-    shown = f"{megabytes:,.1f} MB" if megabytes >= 1 else f"{1000 * megabytes:,.0f} kB"
-    return shown.replace(" ", "&nbsp;")
-
-
-def _several(members: dict[str, Any], key: str) -> str:
-    return "; ".join(sorted({str(one.get(key, "")) for one in members.values()}))
-
-
-def _named(twin: NotebookNode) -> str:
-    """`Figure 4 · With StableMax, networks grok …`: what a page is, what it found."""
-    kicker, finding = notebooks.heading(twin)
-    return f"{kicker.rpartition(' · ')[2]} · {finding}"
-
-
-def _twin(page_id: str, path: Path) -> NotebookNode:
-    twin = notebooks.read_twin(path)
-    if twin is None:
-        raise PageError(
-            f"Page {page_id} was never executed: "
-            f"run 'python -m book execute {page_id}'."
-        )
-    return twin
-
-
-def _handout(page_id: str, kind: str, made: Path) -> str:
-    name = handout.name_of(page_id, kind)
-    return f"{_link(name, kind)} {size(made / name)}"
-
-
-def _link(name: str, text: str | None = None) -> str:
-    shown = text or name.rpartition("/")[2]
-    return f'<a href="downloads/{name}" download>{escape(shown)}</a>'
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     top = "".join(f'<th scope="col">{name}</th>' for name in head)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows
-    )
+    body = "".join("<tr>" + "".join(f"<td>{c}</td>" for c in r) + "</tr>" for r in rows)
     return (
         f'<table class="downloads"><thead><tr>{top}</tr></thead>'
         f"<tbody>{body}</tbody></table>"
     )
-
-
-def _folded(folder: str, body: str) -> str:
-    title = PAPERS.get(folder, pages.START)
-    return f"<details><summary>{escape(title)}</summary>{body}</details>"

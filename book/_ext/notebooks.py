@@ -1,40 +1,35 @@
 """The two files of a page as notebooks, and what an executed one says.
 
-A file of the book that holds what it should not is a PageError of one sentence.
+A source is py:percent. The `#|` lines at the top of a code cell are one YAML mapping:
+
+    #| name: fig-prieto2025-04
+    #| caption: >
+    #|   The finding, then what panels and marks are.
+    #| alt: The finding, for those who cannot see it.
+    #| fold: "Code: draw the figure"
+
+They become the metadata that MyST-NB reads, and stay in the source of the cell.
 """
 
-from __future__ import annotations
-
-import json
+import hashlib
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from book._ext import options
+import jupytext
+import nbformat
+import yaml
+from nbformat import NotebookNode
+
 from grokbook.errors import PageError
 from grokbook.project import CLAIMS_MIME, home
 
-if TYPE_CHECKING:
-    from nbformat import NotebookNode
-
-CARRIED = {  # what each entry of these lists in a claims table has
-    "claims": {"statement", "quote", "where", "ours", "n", "interval", "verdict"}
-    | {"main", "extra", "holds"},
-    "read": {"record", "asked", "arms", "scale", "members", "sha256", "planned"},
-    "cited": {"name", "sha256"},
+PLACES = {  # option -> where MyST-NB looks for it
+    "name": ("figure", "name"),
+    "caption": ("figure", "caption"),
+    "alt": ("image", "alt"),
+    "fold": ("code_prompt_show",),
 }
-
-
-def text_of(path: Path) -> str:
-    """What a file of the book says; PageError if it cannot be read as text."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise PageError(f"{place(path)} cannot be read ({error.strerror}).") from error
-    except UnicodeDecodeError as error:
-        raise PageError(
-            f"{place(path)} is not text: take it from git again."
-        ) from error
 
 
 def place(path: Path) -> str:
@@ -44,20 +39,39 @@ def place(path: Path) -> str:
 
 
 def read_source(path: Path) -> NotebookNode:
-    """The source as a notebook without outputs; cell ids are its positions.
-
-    The `#|` lines of its cells are in their metadata, see `options`. PageError names
-    the cell whose lines cannot be read.
-    """
-    import jupytext
-
-    notebook = jupytext.reads(text_of(path), fmt="py:percent")
+    """The source as a notebook without outputs; cell ids are its positions."""
+    notebook = jupytext.reads(path.read_text(encoding="utf-8"), fmt="py:percent")
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    notebook.metadata = type(notebook.metadata)(kernelspec=kernel)
+    notebook.metadata = nbformat.from_dict({"kernelspec": kernel})
     for position, cell in enumerate(notebook.cells):
-        options.apply(cell, f"Cell {position} of {place(path)}")
+        if cell.cell_type == "code":
+            _apply(cell, f"Cell {position} of {place(path)}")
     tidy(notebook)
     return notebook
+
+
+def _apply(cell: NotebookNode, where: str) -> None:
+    """Turn the `#|` lines of a cell into its metadata; PageError names a wrong one."""
+    lines = [line for line in cell.source.splitlines() if line.startswith("#|")]
+    try:
+        found = yaml.safe_load("\n".join(line[2:].removeprefix(" ") for line in lines))
+    except yaml.YAMLError as error:
+        raise PageError(
+            f"{where} has '#|' lines that are not YAML: put a text with a colon in "
+            "quotes, or after 'key: >' on indented lines."
+        ) from error
+    for key, words in (found or {}).items():
+        if key not in PLACES or not isinstance(words, str):
+            raise PageError(
+                f"{where} has '#| {key}': give one of {', '.join(PLACES)}, in words."
+            )
+        *outer, last = PLACES[key]
+        inner = cell.metadata.setdefault("mystnb", {})
+        for part in outer:
+            inner = inner.setdefault(part, {})
+        inner[last] = " ".join(words.split())
+        if key == "fold":
+            cell.metadata["mystnb"]["code_prompt_hide"] = "Hide code"
 
 
 def tidy(notebook: NotebookNode) -> None:
@@ -70,34 +84,34 @@ def tidy(notebook: NotebookNode) -> None:
             del cell.metadata["tags"]  # papermill adds an empty list to every cell
 
 
-def read_twin(path: Path) -> NotebookNode | None:
-    """The executed twin of a source, None where there is none; PageError if damaged."""
-    import nbformat
-
+def read_twin(path: Path) -> NotebookNode:
+    """The executed twin of a source; PageError where there is none."""
     twin = path.with_suffix(".ipynb")
     if not twin.is_file():
-        return None
-    text = text_of(twin)
-    try:
-        nbformat.validate(json.loads(text), version=4)
-        return nbformat.reads(text, as_version=4)
-    except (
-        Exception
-    ) as error:  # there are as many kinds of them as ways to be no notebook
         raise PageError(
-            f"{place(twin)} is no notebook, it may be cut short or hold a conflict of "
-            f"git: run 'python -m book execute {id_of(path)}'."
-        ) from error
+            f"{place(twin)} is missing: run 'python -m book execute {id_of(path)}'."
+        )
+    return nbformat.reads(twin.read_text(encoding="utf-8"), as_version=4)
 
 
 def id_of(path: Path) -> str:
-    """The page that a source belongs to: `prieto2025/fig02`, or `liu2026/causes`."""
-    return f"{path.parent.name}/{path.stem.split('_')[0]}"
+    """`.../prieto2025/fig02_softmax_collapse.py` -> `prieto2025/fig02`."""
+    return f"{path.parent.name}/{path.stem.partition('_')[0]}"
+
+
+def written(notebook: NotebookNode) -> str:
+    """A digest of all that a person writes in a notebook."""
+    told = [(c.cell_type, c.source, tags(c)) for c in notebook.cells]
+    return hashlib.sha256(repr(told).encode()).hexdigest()[:16]
 
 
 def tags(cell: NotebookNode) -> list[str]:
-    """The tags of a cell, sorted."""
-    return sorted(cell.metadata.get("tags", []))
+    return list(cell.metadata.get("tags", []))
+
+
+def shown_as(cell: NotebookNode) -> dict[str, Any]:
+    """What MyST-NB is told of a cell: `figure`, `image` and the words of a fold."""
+    return cell.metadata.get("mystnb", {})
 
 
 def outputs(notebook: NotebookNode, mime: str) -> list[tuple[NotebookNode, Any]]:
@@ -115,47 +129,12 @@ def heading(notebook: NotebookNode) -> tuple[str, str]:
 
     The kicker of a title without one is "".
     """
-    first = (
-        next(iter(notebook.cells[0].source.splitlines()), "") if notebook.cells else ""
-    )
+    first = notebook.cells[0].source.partition("\n")[0]
     match = re.fullmatch(r"# \[([^\[\]]+)\]\{\.kicker\}\s+(.+?)\s*", first)
     return (match[1], match[2]) if match else ("", first.removeprefix("# ").strip())
 
 
 def claims_of(notebook: NotebookNode) -> dict[str, Any] | None:
-    """What the claims table of an executed page carries: page, verdict and `CARRIED`.
-
-    None where the page shows no claims, PageError where they have lost a part.
-    """
+    """What the claims table of an executed page carries; None where it shows none."""
     found = [data for _, data in outputs(notebook, CLAIMS_MIME)]
-    if not found:
-        return None
-    try:
-        whole = "verdict" in found[-1] and all(
-            keys <= set(one)
-            for part, keys in CARRIED.items()
-            for one in found[-1].get(part, [])
-        )
-        page_id, whole = found[-1]["page"], whole and "claims" in found[-1]
-    except (AttributeError, KeyError, TypeError):
-        whole, page_id = False, notebook.metadata.get("grokbook", {}).get("page")
-    if not whole:
-        raise PageError(
-            f"The claims of page {page_id} are damaged: run 'python -m book execute "
-            f"{page_id}'."
-        )
-    return found[-1]
-
-
-def read_by(page_id: str, notebook: NotebookNode) -> list[dict[str, Any]]:
-    """The records that an executed page read, as its check cell says (`evidence`).
-
-    PageError for one executed before that was written down.
-    """
-    read = (claims_of(notebook) or {}).get("read")
-    if read is None:
-        raise PageError(
-            f"Page {page_id} does not say which records it read: "
-            f"run 'python -m book execute {page_id}'."
-        )
-    return read
+    return found[-1] if found else None

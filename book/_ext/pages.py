@@ -1,23 +1,14 @@
-"""Pages: found, read and executed.
+"""Pages: found, named and executed.
 
 A page is `book/<paper>/<id>_<words>.py`, a py:percent source, and its executed `.ipynb`
-twin beside it. The source is the only thing that is edited; `execute` writes the twin.
-A file of one word is a page of ours beyond the paper, `book/liu2026/causes.py`: it is
-no figure or table, and does not stand in the contents.
-Whatever a file of the book holds that it should not is a PageError of one sentence.
-
-Not covered: what is wrong with a pair (`checks`), the pages made from all twins
-together (`catalogue`), rendering (Jupyter Book) and comparing outputs (nbval).
+twin beside it. A file of one word is a page of ours beyond the paper,
+`book/liu2026/causes.py`: it is no figure or table, and does not stand in the contents.
 """
-
-from __future__ import annotations
 
 import ast
 import contextlib
 import csv
 import difflib
-import hashlib
-import io
 import os
 import re
 import tempfile
@@ -26,65 +17,53 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
 
 import grokbook
-from book._ext import notebooks, rehearsal
-from grokbook import files
-from grokbook.errors import PageError
+from book._ext import notebooks
+from grokbook.errors import GrokbookError, PageError
 from grokbook.project import FOLDERS, PAPERS, home
-
-if TYPE_CHECKING:
-    from nbformat import NotebookNode
 
 LIBRARIES = ("torch", "numpy", "pandas", "matplotlib", "seaborn")
 START = "Start here"  # above the title of a page that is of no paper
 PRINTED = r"(fig|tab)\d+"  # the ids of what a paper prints
 TRAINING = ("scale", "retrain", "device")  # what a page that trains takes at least
 PLACES = ("GROKBOOK_HOME", "GROKBOOK_RECORDS", "GROKBOOK_DATA")
-Job = tuple[str, Path, "NotebookNode", dict[str, Any], Path]
+Tell = Callable[[str], None]
 
 
 def contents() -> dict[str, str]:
-    """Page id -> title, for every figure and table of the four papers, in order.
-
-    PageError where book/contents.csv is empty, cut short or holds anything else.
-    """
-    path = home() / "book" / "contents.csv"
-    text, found = notebooks.text_of(path), {}
-    if not text.endswith("\n"):
-        raise PageError(
-            f"{notebooks.place(path)} is empty or cut short: take it from git again."
-        )
-    lines = csv.reader(io.StringIO(text, newline=""))
-    try:
-        for row in lines:
-            if lines.line_num > 1:
-                paper, name, title = row
-                if paper not in PAPERS or not re.fullmatch(PRINTED, name):
-                    raise ValueError
-                found[f"{paper}/{name}"] = title
-            elif row != ["paper", "id", "title"]:
-                raise ValueError
-    except (ValueError, csv.Error) as error:
-        raise PageError(
-            f"Line {lines.line_num} of {notebooks.place(path)} does not name a paper, "
-            "a figure or table of it and its title: take the file from git again."
-        ) from error
-    return found
+    """Page id -> title, for every figure and table of the papers, in order."""
+    with (home() / "book" / "contents.csv").open(encoding="utf-8", newline="") as lines:
+        return {f"{r['paper']}/{r['id']}": r["title"] for r in csv.DictReader(lines)}
 
 
 def sources() -> dict[str, Path]:
-    """Page id -> its py:percent source, for every page; those beyond a paper last."""
-    paths = [path for name in FOLDERS for path in home().glob(f"book/{name}/*.py")]
-    found = {notebooks.id_of(path): path for path in sorted(paths)}
-    order = sorted(found, key=lambda i: (i.partition("/")[0], is_beyond(i)))
+    """Page id -> its source, chapter by chapter; those beyond a paper last in each."""
+    paths = [p for name in FOLDERS for p in sorted(home().glob(f"book/{name}/*.py"))]
+    found = {notebooks.id_of(path): path for path in paths}
+    order = sorted(
+        found, key=lambda i: (FOLDERS.index(found[i].parent.name), is_beyond(i))
+    )
     return {page_id: found[page_id] for page_id in order}
 
 
 def is_beyond(page_id: str) -> bool:
-    """Whether a page is beyond its paper: named by a word, as no figure or table is."""
+    """Whether a page is named by a word, as no figure or table is."""
     return not re.fullmatch(PRINTED, page_id.partition("/")[2])
+
+
+def name_of(page_id: str) -> str:
+    """`prieto2025/fig02` -> `Figure 2`, `liu2026/causes` -> `beyond the paper`."""
+    paper, _, name = page_id.partition("/")
+    if paper not in PAPERS:
+        return START
+    if is_beyond(page_id):
+        return "beyond the paper"
+    return f"{'Figure' if name.startswith('fig') else 'Table'} {int(name[3:])}"
 
 
 def kicker(page_id: str) -> str:
@@ -93,41 +72,24 @@ def kicker(page_id: str) -> str:
     return f"{re.sub('[()]', '', paper)} · {name_of(page_id)}" if paper else START
 
 
-def name_of(page_id: str) -> str:
-    """`prieto2025/fig02` -> `Figure 2`, `liu2026/causes` -> `beyond the paper`."""
-    if page_id.partition("/")[0] not in PAPERS:
-        return START
-    if is_beyond(page_id):
-        return "beyond the paper"
-    name = page_id.partition("/")[2]
-    return f"{'Figure' if name.startswith('fig') else 'Table'} {int(name[3:])}"
-
-
 def find(page_id: str) -> Path:
     """The source of a page; an unknown id is a PageError naming the nearest ones."""
     known = sources()
     if page_id in known:
         return known[page_id]
     close = difflib.get_close_matches(page_id, known, n=3) or list(known)[:6]
-    hint = f"did you mean {' or '.join(close)}?" if close else "the book has none yet."
     planned = " (it is planned, but not written yet)" if page_id in contents() else ""
-    raise PageError(f"There is no page '{page_id}'{planned}: {hint}")
+    raise PageError(
+        f"There is no page '{page_id}'{planned}: did you mean {' or '.join(close)}?"
+    )
 
 
 def defaults(page_id: str, notebook: NotebookNode) -> dict[str, Any]:
-    """Names and values in the cell tagged `parameters`; values must be literals."""
+    """Names and values in the cell tagged `parameters`; values are literals."""
     for cell in notebook.cells:
         if "parameters" in notebooks.tags(cell):
-            try:
-                nodes = [
-                    n for n in ast.parse(cell.source).body if type(n) is ast.Assign
-                ]
-                pairs = [(n.targets[0], ast.literal_eval(n.value)) for n in nodes]
-            except (SyntaxError, ValueError) as error:
-                raise PageError(
-                    f"Page {page_id} has parameters that are not literal values, like "
-                    "scale = 'best'."
-                ) from error
+            made = [n for n in ast.parse(cell.source).body if isinstance(n, ast.Assign)]
+            pairs = [(n.targets[0], ast.literal_eval(n.value)) for n in made]
             return {t.id: value for t, value in pairs if isinstance(t, ast.Name)}
     raise PageError(f"Page {page_id} has no cell tagged 'parameters'.")
 
@@ -156,53 +118,62 @@ def execute(
     page_ids: list[str],
     parameters: dict[str, Any] | None = None,
     out: Path | None = None,
-    tell: Callable[[str], None] = lambda _: None,
+    tell: Tell = lambda _: None,
 ) -> list[Path]:
     """Run pages from their sources; returns the notebooks written.
 
-    Without `parameters` the twins in the book are replaced. With them (a rerun) the
-    twins stay and each page goes to `out`: a folder (default `_build/reruns`) or, for a
-    single page, a path ending in .ipynb. Nothing is run before every name and type is
-    accepted, and a page that fails replaces nothing: PageError names cell and error.
-    With `retrain` what a page reads is trained first; `tell` hears what is being done.
+    Without `parameters` the twins in the book are replaced, unless one was edited. With
+    them (a rerun) each page goes to `out`, a folder (default `_build/reruns`). Nothing
+    is run before every name and type is accepted, and a page that fails replaces
+    nothing. With `retrain` what a page reads is trained first; `tell` hears of it.
     """
-    jobs = [_job(one, parameters or {}, out) for one in dict.fromkeys(page_ids)]
-    if out and out.suffix == ".ipynb" and len(jobs) > 1:
-        raise PageError(f"{len(jobs)} pages cannot be written to the one file {out}.")
+    jobs = []
+    for page_id in dict.fromkeys(page_ids):
+        path, given = find(page_id), dict(parameters or {})
+        notebook = notebooks.read_source(path)
+        known = defaults(page_id, notebook)
+        if "retrain" not in known:  # a page that trains nothing
+            given = {n: v for n, v in given.items() if n not in TRAINING}
+        values = {n: typed(page_id, n, v, known) for n, v in given.items()}
+        target = path.with_suffix(".ipynb")
+        if parameters or out:
+            target = (out or home() / "_build" / "reruns") / f"{page_id}.ipynb"
+        else:
+            _refuse_edited(path)
+        jobs.append((page_id, path, notebook, known, values, target))
     return [_execute(*job, tell) for job in jobs]
 
 
-def _job(page_id: str, parameters: dict[str, Any], out: Path | None) -> Job:
-    path, is_rerun = find(page_id), bool(parameters)
-    notebook = notebooks.read_source(path)
-    known = defaults(page_id, notebook)
-    if "retrain" not in known:  # a page that trains nothing
-        parameters = {n: v for n, v in parameters.items() if n not in TRAINING}
-    values = {n: typed(page_id, n, v, known) for n, v in parameters.items()}
-    target = path.with_suffix(".ipynb")
-    if is_rerun or out:
-        target = out or home() / "_build" / "reruns"
-        if target.suffix != ".ipynb":
-            target = target / f"{page_id}.ipynb"
-    return page_id, path, notebook, values, target
+def _refuse_edited(path: Path) -> None:
+    """PageError for a twin that somebody wrote into since it was executed."""
+    twin = path.with_suffix(".ipynb")
+    if not twin.is_file():
+        return
+    found = notebooks.read_twin(path)
+    about = found.metadata.get("grokbook", {})
+    if about.get("written", notebooks.written(found)) != notebooks.written(found):
+        name, source = notebooks.place(twin), notebooks.place(path)
+        raise PageError(
+            f"{name} was edited since it was executed: take that over with 'jupytext "
+            f"--to py:percent --output {source} {name}', or drop it with 'git checkout "
+            f"{name}'."
+        )
 
 
 def _execute(
     page_id: str,
     path: Path,
     notebook: NotebookNode,
+    known: dict[str, Any],
     values: dict[str, Any],
     target: Path,
-    tell: Callable[[str], None],
+    tell: Tell,
 ) -> Path:
-    import nbformat
-
-    if target != path.with_suffix(".ipynb") and not rehearsal.reading(notebook):
-        tell(f"{page_id} has nothing to train: it is executed as it is")
-    elif values.get("retrain"):
-        rehearsal.train(notebook, defaults(page_id, notebook) | values)
+    if values.get("retrain"):
+        train(notebook, known | values)
         tell(f"executing {page_id}: all that it reads is trained")
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    elif target != path.with_suffix(".ipynb") and not reading(notebook):
+        tell(f"{page_id} has nothing to train: it is executed as it is")
     begun = time.monotonic()
     notebook = _run(page_id, path.parent, notebook, values)
     notebooks.tidy(notebook)
@@ -212,30 +183,55 @@ def _execute(
     notebook.metadata["language_info"] = {"name": "python"}
     notebook.metadata["grokbook"] = {
         "page": page_id,
-        "source": digest,
+        "written": notebooks.written(notebook),
         "executed": datetime.now(UTC).strftime("%Y-%m-%d"),
         "seconds": round(time.monotonic() - begun, 1),
         "versions": {name: version(name).split("+")[0] for name in LIBRARIES},
-    }
-    if values:
-        notebook.metadata["grokbook"]["parameters"] = values
-    _write(target, nbformat.writes(notebook) + "\n")
+    } | ({"parameters": values} if values else {})
+    target.parent.mkdir(parents=True, exist_ok=True)
+    whole = target.with_suffix(".part")
+    whole.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
+    whole.replace(target)
     return target
+
+
+def reading(notebook: NotebookNode) -> list[str]:
+    """The code up to the last cell that may train; empty where nothing is trained."""
+    code = [
+        cell.source
+        for cell in notebook.cells
+        if cell.cell_type == "code" and "parameters" not in notebooks.tags(cell)
+    ]
+    last = max((k for k, cell in enumerate(code) if "retrain" in cell), default=-1)
+    return code[: last + 1]
+
+
+def train(notebook: NotebookNode, values: dict[str, Any]) -> None:
+    """Run the cells that read records here, where a reader sees what they train.
+
+    The kernel then finds everything trained. Errors of the training and Ctrl-C come
+    through; all others are left to the execution, which names the cell.
+    """
+    space: dict[str, Any] = {"__name__": "page", **values}
+    with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
+        for source in reading(notebook):
+            try:
+                exec(compile(source, "page", "exec"), space)
+            except GrokbookError:
+                raise
+            except Exception:
+                return
 
 
 def _run(
     page_id: str, folder: Path, notebook: NotebookNode, values: dict[str, Any]
 ) -> NotebookNode:
     """The notebook as papermill leaves it, run in `folder`; PageError if it fails."""
-    import nbformat
     from papermill import execute_notebook
     from papermill.exceptions import PapermillExecutionError
 
     quiet = {"progress_bar": False, "extra_arguments": ["--log-level=40"]}
-    with (
-        tempfile.TemporaryDirectory(prefix="grokbook-") as scratch,
-        _environment(_for_kernels()),
-    ):
+    with tempfile.TemporaryDirectory(prefix="grokbook-") as scratch, _for_kernels():
         unrun, run = Path(scratch, "unrun.ipynb"), Path(scratch, "run.ipynb")
         nbformat.write(notebook, unrun)
         try:
@@ -247,51 +243,20 @@ def _run(
                 f"Page {page_id} failed in cell {error.cell_index} ('{line}') with "
                 f"{reason}; nothing was replaced."
             ) from error
-        except RuntimeError as error:  # nbclient's, at the start or in a cell
-            raise PageError(
-                f"The kernel of page {page_id} died, most likely for want of memory; "
-                f"nothing was replaced."
-            ) from error
         return nbformat.read(run, as_version=4)
 
 
-def _for_kernels() -> dict[str, str]:
-    """What a kernel must be told: one thread, this package, and where things lie.
-
-    It starts in the page's folder, where a relative path leads nowhere.
-    """
-    told = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
-    told = {name: os.environ.get(name, value) for name, value in told.items()}
-    told["GROKBOOK_PROGRESS"] = "no"  # which would be an output of the page
-    for name in PLACES:
-        if os.environ.get(name):
-            told[name] = str(Path(os.environ[name]).absolute())
-    known = [str(Path(grokbook.__file__).resolve().parents[1])]
-    known += os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    told["PYTHONPATH"] = os.pathsep.join(filter(None, dict.fromkeys(known)))
-    return told
-
-
 @contextlib.contextmanager
-def _environment(told: dict[str, str]) -> Iterator[None]:
-    """Environment variables for the kernels started inside, put back at the end."""
-    before = {name: os.environ.get(name) for name in told}
+def _for_kernels() -> Iterator[None]:
+    """Tell kernels, which start in a page's folder, where things lie: absolutely."""
+    told = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"} | os.environ
+    told |= {n: str(Path(told[n]).absolute()) for n in PLACES if told.get(n)}
+    told["GROKBOOK_PROGRESS"] = "no"  # which would be an output of the page
+    told["PYTHONPATH"] = str(Path(grokbook.__file__).resolve().parents[1])
+    before = dict(os.environ)
     os.environ.update(told)
     try:
         yield
     finally:
-        for name, value in before.items():
-            os.environ.pop(name, None)
-            if value is not None:
-                os.environ[name] = value
-
-
-def _write(path: Path, text: str) -> None:
-    """Replace a file as a whole, or say in a PageError why not."""
-    try:
-        with files.whole(path) as temporary:
-            temporary.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise PageError(
-            f"{path} cannot be written ({error.strerror}); it is as it was before."
-        ) from error
+        os.environ.clear()
+        os.environ.update(before)

@@ -1,3 +1,23 @@
 /* The theme lets a keyboard into what scrolls sideways, but looks only when the size of
    the window changes: a fold that opens shows code and tables that may scroll, too. */
 document.addEventListener("toggle", () => dispatchEvent(new Event("resize")), true);
+
+/* Folds, tables and lists say to a screen reader what they are: a branch of the contents
+   is named after its page, a fold of code by its own words, a table after its fold. */
+document.addEventListener("DOMContentLoaded", () => {
+  for (const fold of document.querySelectorAll("details > summary")) {
+    const page = fold.parentElement.previousElementSibling;
+    if (fold.innerText.trim()) fold.removeAttribute("aria-label");
+    else if (page) fold.setAttribute("aria-label", `Pages of ${page.innerText.trim()}`);
+  }
+  for (const table of document.querySelectorAll(".cell table:not(:has(caption))")) {
+    const fold = table.closest("details")?.querySelector("summary")
+      ?? table.closest(".cell").querySelector(".admonition-title");
+    const words = fold?.textContent.trim().replace(/^Code: /, "");
+    if (words) table.createCaption().append(words);
+    if (words) table.caption.className = "visually-hidden";
+  }
+  for (const list of document.querySelectorAll(".citation-list, [role=doc-biblioentry]")) {
+    list.removeAttribute("role");
+  }
+});

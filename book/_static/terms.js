@@ -1,6 +1,10 @@
 // A definition beside its term, under the pointer or the focus; Escape hides it.
 document.addEventListener("DOMContentLoaded", () => {
   const terms = "a[aria-describedby^='define-term-']";
+  for (const link of document.querySelectorAll("a[href*='glossary.html#term-']")) {
+    const id = `define-${link.hash.slice(1)}`;
+    if (document.getElementById(id)) link.setAttribute("aria-describedby", id);
+  }
   const box = document.createElement("div");
   box.className = "definition";
   box.setAttribute("aria-hidden", "true"); // the link is described by the original

@@ -3,27 +3,23 @@
 Text of a page that goes into Markdown passes `plain`, into HTML `html.escape`.
 """
 
-from __future__ import annotations
-
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from nbformat import NotebookNode
 
 from book._ext import notebooks, pages
 from grokbook.claims.verdict import VERDICTS, badge
-from grokbook.errors import PageError
-from grokbook.project import FOLDERS, PAPERS, home
-
-if TYPE_CHECKING:
-    from nbformat import NotebookNode
+from grokbook.project import PAPERS, home
 
 Claims = list[dict[str, Any]]
 SECTION = "the-claims"  # the heading of a page under which its claims stand
+SPACE = "\N{NO-BREAK SPACE}"
 
 
 @dataclass(frozen=True)
@@ -53,11 +49,6 @@ class Entry:
         """What its claims table carries."""
         return notebooks.claims_of(self.twin) or {"verdict": "not run", "claims": []}
 
-    @property
-    def verdict(self) -> str:
-        """That of its main claim."""
-        return self.carried["verdict"]
-
     @cached_property
     def claims(self) -> Claims:
         """The claims of the paper."""
@@ -69,10 +60,11 @@ class Entry:
         return [claim for claim in self.carried["claims"] if claim["extra"]]
 
     @property
-    def tally(self) -> str:
-        """How many of the paper's claims hold: "23 of 29"."""
-        judged = [claim for claim in self.claims if claim["n"]]
-        return f"{sum(claim['holds'] for claim in judged)} of {len(judged)}"
+    def judged(self) -> str:
+        """The verdict of its main claim, and how many of the paper's claims hold."""
+        run = [claim for claim in self.claims if claim["n"]]
+        held = sum(claim["holds"] for claim in run)
+        return f"{badge(self.carried['verdict'])} {held} of {len(run)}"
 
     @cached_property
     def document(self) -> str:
@@ -84,36 +76,28 @@ class Entry:
         """A link in Markdown from anywhere in the book."""
         return f"{{doc}}`{text or self.label} </{self.document}>`"
 
-    def address(self, up: str = "") -> str:
-        """Its HTML file, from a page of the book ``up`` from its root ("../")."""
-        return f"{up}{self.document}.html"
+    def figure(self) -> tuple[str, str] | None:
+        """Its first figure: a PNG in base64, and its words; None without one."""
+        for cell, png in notebooks.outputs(self.twin, "image/png"):
+            return png, notebooks.shown_as(cell).get("image", {}).get("alt", "")
+        return None
 
 
 def entries() -> list[Entry]:
     """All pages; PageError names the first that was never executed."""
-    found = []
-    for page_id, path in pages.sources().items():
-        twin = notebooks.read_twin(path)
-        if twin is None:
-            raise PageError(
-                f"Page {page_id} was never executed: "
-                f"run 'python -m book execute {page_id}'."
-            )
-        found.append(Entry(page_id, path, twin))
-    return sorted(found, key=lambda entry: FOLDERS.index(entry.paper))
+    return [Entry(i, p, notebooks.read_twin(p)) for i, p in pages.sources().items()]
 
 
 def label(page_id: str) -> str:
     """`prieto2025/fig02` -> `Figure 2`; `liu2026/causes` -> `Causes`."""
     if pages.is_beyond(page_id):
         return page_id.partition("/")[2].capitalize()
-    return pages.name_of(page_id).replace(" ", "\N{NO-BREAK SPACE}")
+    return pages.name_of(page_id).replace(" ", SPACE)
 
 
 def named(paper: str) -> str:
     """`prieto2025` -> `Prieto et al. 2025`, which no line breaks; else `Start here`."""
-    name = re.sub("[()]", "", PAPERS.get(paper, pages.START))
-    return name.replace(" ", "\N{NO-BREAK SPACE}")
+    return re.sub("[()]", "", PAPERS.get(paper, pages.START)).replace(" ", SPACE)
 
 
 def anchor(entry: Entry, claim: dict[str, Any]) -> str:
@@ -123,21 +107,17 @@ def anchor(entry: Entry, claim: dict[str, Any]) -> str:
     return f"{entry.id.replace('/', '-')}-{digest}"
 
 
-def evidence(claim: dict[str, Any]) -> str:
+def support(claim: dict[str, Any]) -> str:
     """How much stands behind a claim: `n = 5`, `exact`; "" where it was not run."""
-    if not claim["n"]:
-        return ""
-    return (
-        "exact"
-        if claim["interval"] == "exact"
-        else f"n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{claim['n']:,}"
-    )
+    if not claim["n"] or claim["interval"] == "exact":
+        return "exact" if claim["n"] else ""
+    return f"n{SPACE}={SPACE}{claim['n']:,}"
 
 
-def counts(claims: Iterable[dict[str, Any]]) -> str:
+def counts(claims: Claims) -> str:
     """How often each verdict comes: `12 × reproduced`, as badges in one line."""
-    found = Counter(claim["verdict"] for claim in claims)
-    shown = (f"{found[v]}&nbsp;×&nbsp;{badge(v)}" for v in VERDICTS if found[v])
+    found = [claim["verdict"] for claim in claims]
+    shown = (f"{found.count(v)}&nbsp;×&nbsp;{badge(v)}" for v in VERDICTS if v in found)
     return " &ensp; ".join(shown)
 
 
@@ -147,7 +127,7 @@ def plain(text: object) -> str:
     return " ".join(escaped.split())
 
 
-def table(head: Sequence[str], rows: Iterable[str]) -> list[str]:
-    """A table in Markdown; each row is its cells joined by ` | `."""
-    lines = (f"| {row} |" for row in rows)
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """A table in Markdown."""
+    lines = (f"| {' | '.join(row)} |" for row in rows)
     return [f"| {' | '.join(head)} |", "|" + " --- |" * len(head), *lines]
