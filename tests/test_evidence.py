@@ -619,6 +619,19 @@ def test_an_arm_that_nobody_trained_has_no_bursts():
     assert evidence.slingshots(Traced({}, {})).empty
 
 
+def test_what_a_network_shows_is_told_by_seed(monkeypatch):
+    module = sys.modules[evidence.shown.__module__]
+    grown = Series({0: 1.0, 1: 0.0})
+    monkeypatch.setattr(module, "inflated", lambda run: grown)
+    loss = Series(1e-8, index=range(1000))
+    loss[200:210] = loss[500:510] = 1.0
+    collapsed = {0: Series(0.9, index=range(1000)), 1: Series(0.0, index=range(1000))}
+    found = evidence.shown(Traced({0: loss, 1: loss}, collapsed))
+    assert found.loc[0].to_dict() == {"inflated": 1, "late": 2, "early": 0, "last": 500}
+    assert found.loc[1, ["inflated", "late", "early"]].tolist() == [0, 0, 2]
+    assert math.isnan(found.loc[1, "last"])
+
+
 def test_interventions_are_judged_where_the_baseline_has_what_they_remove(monkeypatch):
     counts = {"base": {0: 3, 1: 0}, "exact": {0: 1, 1: 2}, "projection": {0: 4, 1: 5}}
     grown = {"base": {0: 0, 1: 1}, "exact": {0: 1, 1: 0}}

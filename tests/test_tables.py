@@ -226,7 +226,9 @@ def test_what_the_paper_states_is_found_by_experiment(record, tmp_path, monkeypa
     monkeypatch.setenv("GROKBOOK_HOME", str(tmp_path))
     (tmp_path / "book" / "prieto2025").mkdir(parents=True)
     path = tmp_path / "book" / "prieto2025" / "settings.yaml"
-    text = "fig16: {paper: {weights: float16}}\ntab01: {list: [[prime, '97', E, '97']]}\n"
+    text = (
+        "fig16: {paper: {weights: float16}}\ntab01: {list: [[prime, '97', E, '97']]}\n"
+    )
     path.write_text(text, encoding="utf-8")
     assert tables.stated("prieto2025/tab01") == [["prime", "97", "E", "97"]]
     shown = cells(tables.trained(record))

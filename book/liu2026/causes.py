@@ -12,7 +12,6 @@ import math
 from functools import partial
 
 import torch
-from pandas import DataFrame, Series
 
 from grokbook import claims, evidence, losses, plots, tables
 from grokbook.evidence import Run, told
@@ -29,7 +28,7 @@ NETWORKS = {  # the records of the first two interventions, and of the others
 WAYS = ("float32", "float64 loss", "projection", "W_G subtracted", "repair", "simulated collapse")
 BASE, EXACT, ZERO, CENTRED, REPAIR, FORCED = WAYS
 BROKEN, BOTH = "sum broken", "sum broken, W_G subtracted"
-WAYS, (WIDE, NARROW, *_) = (*WAYS, BROKEN, BOTH), NETWORKS
+WAYS, WIDE = (*WAYS, BROKEN, BOTH), next(iter(NETWORKS))
 runs = {}
 for network, (first, rest) in NETWORKS.items():
     record = causal = page.record(first, arms=(BASE,))
@@ -38,22 +37,15 @@ for network, (first, rest) in NETWORKS.items():
     for way in WAYS:
         of = record if way in (BASE, EXACT) else causal
         runs[network, way] = Run(of, way, f"{network}: {way}", plots.COLOUR[way])
-exact = {network: evidence.slingshots(runs[network, EXACT]) for network in NETWORKS}
+found_in = {key: evidence.shown(run) for key, run in runs.items()}
 # seeds that spike late with an exact loss too, where nothing is to be explained
-unsettled = {network: [seed for seed, many in found.items() if many] for network, found in exact.items()}
-
-
-def outcome(network, way):
-    """Inflation (0 or 1), late and early spikes, the last late one; seeds down."""
-    run = runs[network, way]
-    late, early = (evidence.bursts(run, late=kind) for kind in (True, False))
-    found = {"inflated": evidence.inflated(run)}
-    found |= {"late": evidence.counted(late), "early": evidence.counted(early)}
-    found["last"] = Series({seed: max(of, default=math.nan) for seed, of in late.items()}, dtype=float)
-    return DataFrame(found).drop(index=[] if way == EXACT else unsettled[network], errors="ignore")
-
-
-seen = {key: table for key, run in runs.items() if run.seeds and len(table := outcome(*key))}
+late_exact = {network: found_in[network, EXACT]["late"] for network in NETWORKS}
+unsettled = {network: list(late.index[late > 0]) for network, late in late_exact.items()}
+seen = {
+    (k, way): table if way == EXACT else table.drop(index=unsettled[k], errors="ignore")
+    for (k, way), table in found_in.items()
+}
+seen = {key: table for key, table in seen.items() if len(table)}
 
 
 def slopes(loss, margin, classes=10):
@@ -64,33 +56,30 @@ def slopes(loss, margin, classes=10):
     return g, (classes - 1) / (classes - 1 + math.exp(margin))
 
 
-def judged(way, column):
-    """A claim of the paper at width 512, where its setting is."""
-    return runs[WIDE, way], seen[WIDE, way][column]
-
-
-def beside(column, ways):
-    """The same elsewhere, and of what the paper does not try."""
-    keys = [(k, way) for k, way in seen if way in ways and (k != WIDE or (way, column) not in found_at)]
+def told_of(column, keys):
+    """A column of some networks and interventions, each by its name."""
     return {f"{k}, {way}": (runs[k, way], seen[k, way][column]) for k, way in keys}
 
 
+wide = {(way, column): (runs[WIDE, way], seen[WIDE, way][column]) for way in WAYS for column in seen[WIDE, way]}
+claimed = ((WIDE, ZERO), (WIDE, BROKEN))  # their late spikes are claims
 sides = [slopes(losses.projected_cross_entropy, margin) for margin in range(10, 31)]
 sums = [abs(float(g.sum())) / eps for g, eps in sides]
-found_at = {(ZERO, "late"), (BROKEN, "late")}  # claims at width 512
 found = {
-    "projection": judged(ZERO, "late"),
-    "projection-inflation": judged(ZERO, "inflated"),
-    "subtracted": judged(CENTRED, "late"),
-    "broken": judged(BROKEN, "late"),
-    "float32": judged(BASE, "late"),
-    "float32-inflation": judged(BASE, "inflated"),
-    "float64": judged(EXACT, "late"),
+    "projection": wide[ZERO, "late"],
+    "projection-inflation": wide[ZERO, "inflated"],
+    "subtracted": wide[CENTRED, "late"],
+    "broken": wide[BROKEN, "late"],
+    "float32": wide[BASE, "late"],
+    "float32-inflation": wide[BASE, "inflated"],
+    "float64": wide[EXACT, "late"],
     "zero-sum": claims.exactly(
         f"all below {10.0 ** math.ceil(math.log10(max(sums))):.0e}", [share <= 0.01 for share in sums]
     ),
-    "late": beside("late", (ZERO, REPAIR, FORCED, BROKEN, BOTH)),
-    "inflation": beside("inflated", (BROKEN, BOTH)),
+    "late": told_of(
+        "late", [k for k in seen if k[1] not in (BASE, EXACT, CENTRED) and k not in claimed]
+    ),
+    "inflation": told_of("inflated", [key for key in seen if key[1] in (BROKEN, BOTH)]),
     "last": {way: (runs[WIDE, way], seen[WIDE, way]["last"].dropna()) for way in (BASE, ZERO)},
 }
 sheet = claims.read(page.name, found)
@@ -121,25 +110,21 @@ KEPT |= {BROKEN: "sum ✗  gradient ✓", BOTH: "no $W_G$,  gradient ✓"}
 
 def tile(x, y, text, there, many):
     """A mark: dark where an outcome is there, hollow where fewer than three seeds say so."""
-    dark, pale = plots.RED, "#D9E4EC"
-    color = dark if there else pale
-    box = {"boxstyle": "round,pad=0.32", "lw": 1.6, "ec": color}
-    box["fc"] = color if many else "white"
-    ink = "white" if there and many else dark if there else plots.BLACK
-    style = {"ha": "center", "va": "center", "fontsize": 10, "bbox": box}
-    axes.text(x, y, text, color=ink, **style)
+    color = plots.RED if there else "#D9E4EC"
+    box = {"boxstyle": "round,pad=0.32", "lw": 1.6, "ec": color, "fc": color if many else "white"}
+    ink = ("white" if many else plots.RED) if there else plots.BLACK
+    axes.text(x, y, text, color=ink, ha="center", va="center", fontsize=10, bbox=box)
 
 
 figure, (axes,) = plots.panels(1, height=5.2)
 for column, network in enumerate(NETWORKS):
     for row, way in enumerate(WAYS):
         if (network, way) in seen:
-            table, place = seen[network, way], (column - 0.22, column + 0.22)
-            held, n = int(table["inflated"].sum()), len(table)
-            count = claims.median(table["late"])
-            tile(place[0], row, f"{held}/{n}", 2 * held > n, n >= 3)
-            tile(place[1], row, f"{count:,.0f}", count > 0, n >= 3)
-    reduced = any(run.record.scale != "paper" for (k, _), run in runs.items() if k == network)
+            table = seen[network, way]
+            held, n, count = int(table["inflated"].sum()), len(table), claims.median(table["late"])
+            tile(column - 0.22, row, f"{held}/{n}", 2 * held > n, n >= 3)
+            tile(column + 0.22, row, f"{count:,.0f}", count > 0, n >= 3)
+    reduced = runs[network, BASE].record.scale != "paper"
     title = network.replace(", ", "\n") + "*" * reduced
     axes.text(column, -1.35, title, ha="center", va="center", fontweight="bold")
     for shift, word in ((-0.22, "inflation"), (0.22, "spikes")):
@@ -257,12 +242,10 @@ for text, (x, y, color) in places.items():
     box = {"boxstyle": "round,pad=0.45", "fc": "white", "ec": color, "lw": 1.8}
     drawn.append(axes.text(x, y, text, bbox=box, **style).get_bbox_patch())
 ends = [(x, y) for x, y, _ in places.values()]
-colors = [color for _, _, color in places.values()]
-for start, end in ((0, 1), (1, 2), (2, 5), (0, 3), (3, 4), (4, 5)):
-    color = colors[start if ends[end] == ends[-1] else end]
-    arrow = {"arrowstyle": "-|>", "color": color, "lw": 1.8}
-    arrow |= {"patchA": drawn[start], "patchB": drawn[end], "shrinkA": 3, "shrinkB": 3}
-    arrow |= {"ls": "--" if (start, end) == (2, 5) else "-"}
+for start, end, color in ((0, 1, plots.RED), (1, 2, plots.RED), (2, 5, plots.RED),
+                          (0, 3, plots.GREEN), (3, 4, plots.GREEN), (4, 5, plots.GREEN)):  # fmt: skip
+    arrow = {"arrowstyle": "-|>", "color": color, "lw": 1.8, "shrinkA": 3, "shrinkB": 3}
+    arrow |= {"patchA": drawn[start], "patchB": drawn[end], "ls": "--" if start == 2 else "-"}
     axes.annotate("", ends[end], ends[start], arrowprops=arrow)
 for x, y, text in (
     (1.2, 3.4, "cut by projection,\nrepair, float64 loss"),
@@ -286,17 +269,15 @@ plots.show(figure)
 #|   collapse and the broken sum spike again and again. The float64 loss, repair and the
 #|   broken sum with subtraction stay quiet.
 #| fold: "Code: draw the traces"
-network = max((WIDE, NARROW), key=lambda k: sum((k, way) in seen for way in WAYS))
-shown = [way for way in WAYS if (network, way) in seen]
-seed = seen[network, BASE].index[0]
-spikes = evidence.bursts(runs[network, BASE], late=True)[seed]
-figure, axes = plots.panels(1, rows=len(shown), height=1.15, sharex=True, sharey=True)
-for panel, way in zip(axes, shown, strict=True):
-    plots.trace(panel, runs[network, way], seed=seed)
+seed = seen[WIDE, BASE].index[0]
+spikes = evidence.bursts(runs[WIDE, BASE], late=True)[seed]
+figure, axes = plots.panels(1, rows=len(WAYS), height=1.15, sharex=True, sharey=True)
+for panel, way in zip(axes, WAYS, strict=True):
+    plots.trace(panel, runs[WIDE, way], seed=seed)
     plots.mark(panel, spikes[:1], color=plots.GREY)
     panel.set(xlabel="", ylabel="loss", ylim=(5e-10, 1e5), yticks=[1e-8, 1e-4, 1])
     panel.text(0.99, 0.97, LINES.get(way, way), ha="right", va="top", transform=panel.transAxes)
-axes[0].set_title(f"{network}, seed {seed}", loc="left")
+axes[0].set_title(f"{WIDE}, seed {seed}", loc="left")
 axes[-1].set_xlabel("epoch")
 plots.thousands(axes[-1])
 plots.show(figure)

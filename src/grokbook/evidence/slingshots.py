@@ -8,6 +8,7 @@
     windows    what was measured at every step around the first of them
     rises      after how many of them test accuracy has gone up
     slingshots    how many bursts come after a collapse
+    shown      all of it: inflation, late and early spikes, the last
     tested     what an intervention does where its control has something to remove
     outcomes   what the paper says of every network, by the name of the claim
     settled    the epoch from which on inflation is looked for
@@ -171,6 +172,18 @@ def _gain(accuracy: Series, at: int) -> float:
 def slingshots(run: Run) -> Series:
     """How many `bursts` of every seed come late, after a collapse."""
     return counted(bursts(run, late=True))
+
+
+def shown(run: Run) -> DataFrame:
+    """What a network does, seeds down: the two outcomes, and when spikes end.
+
+    ``inflated`` (1 or 0), ``late`` and ``early`` spikes, and the epoch of the ``last``
+    late one, NaN without any.
+    """
+    late, early = (bursts(run, late=kind) for kind in (True, False))
+    last = {seed: max(of, default=math.nan) for seed, of in late.items()}
+    found = {"inflated": inflated(run), "late": counted(late), "early": counted(early)}
+    return DataFrame(found | {"last": Series(last, dtype=float)}, dtype=float)
 
 
 def tested(values: Series, control: Series) -> Series:
