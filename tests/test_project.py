@@ -49,7 +49,7 @@ def test_an_installed_package_writes_nothing_beside_itself(tmp_path):
     assert [p.name for p in place.iterdir()] == ["grokbook"]
 
 
-def test_a_choice_lists_close_names_first():
+def test_a_choice_names_what_is_near():
     known = {"softmax": 1, "stablemax": 2, "taylor": 3}
     assert choose("loss", "taylor", known) == 3
     assert choose("loss", "taylor", list(known)) == "taylor"

@@ -18,7 +18,7 @@ class GrokbookError(Exception):
 
 
 class UnknownName(GrokbookError, ValueError):
-    """No such name; the message lists those there are, close ones first."""
+    """No such name; the message has up to three that are near it."""
 
     code = 2
 
@@ -70,7 +70,8 @@ class Diverged(TrainingError):
 def choose(what: str, name: Any, known: Mapping[str, T] | Collection[str]) -> Any:
     """``known[name]`` (or the name itself) where there is such a name.
 
-    UnknownName, which is a ValueError too: "unknown loss 'x': use one of a, b".
+    UnknownName, which is a ValueError too: "unknown loss 'x': use one of a, b", at most
+    three near ones, or the first that there are.
     """
     if isinstance(name, str) and name in known:
         return known[name] if isinstance(known, Mapping) else name
