@@ -135,7 +135,7 @@ def test_a_page_asks_with_its_own_parameters(store):
 def test_no_record_is_no_fault_and_a_damaged_one_is(store, scale):
     """A page says "not run" of what nobody trained, never of what got lost."""
     name = "prieto2025/fig04left"
-    empty = evidence.stored(name, scale=scale)
+    empty = evidence.record(name, scale=scale)
     assert not empty
     run = evidence.Run(empty, "addition")
     assert run.seeds == []
@@ -143,12 +143,12 @@ def test_no_record_is_no_fault_and_a_damaged_one_is(store, scale):
         assert evidence.told(value) == "not run"
     assert evidence.bursts(run) == {}
     path = store("laptop", "addition")
-    assert evidence.stored(name, scale=scale).path == path
+    assert evidence.record(name, scale=scale).path == path
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(RecordError, match="fig04left"):
-        evidence.stored(name, scale=scale)
+        evidence.record(name, scale=scale)
     with pytest.raises(UnknownName):
-        evidence.stored("prieto2025/fig99", scale=scale)
+        evidence.record("prieto2025/fig99", scale=scale)
 
 
 @pytest.mark.parametrize(("scale", "trained"), [("best", "laptop"), ("smoke", "smoke")])

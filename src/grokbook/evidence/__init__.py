@@ -23,3 +23,4 @@ from grokbook.evidence.told import *
 
 # pages that are not converted yet call these as functions
 fitted, generalised, delay = Run.fitted, Run.generalised, Run.delay  # noqa: F405
+stored = record  # noqa: F405

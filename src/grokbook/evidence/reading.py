@@ -33,6 +33,9 @@ def record(
     "best" is the best scale whose record has a seed of each of ``arms``, those without
     which the page cannot be read: one whose training has only begun is passed over.
 
+    Where there is none yet it has no members: it is false, its arms have no seeds, and
+    the page says "not run" of them. One that is damaged or stale is an error.
+
     With ``retrain`` the experiment is trained at ``scale`` ("best" means "laptop") into
     data/reruns/, so that a reader's rerun never touches the records of the book.
     """
@@ -44,26 +47,16 @@ def record(
         reruns = project.reruns_folder()
         found = pool.run(papers.get(name, trained), device=device, out=reruns)
     else:
-        found = papers.record(name, scale=scale, arms=arms)
+        try:
+            found = papers.record(name, scale=scale, arms=arms)
+        except NoRecord:
+            plan = papers.get(name, "paper" if scale == "best" else scale)
+            rows = DataFrame(columns=["arm", "seed", "epoch"])
+            return Record(Path(), plan, rows, {"members": {}})
     entry = described(found, asked=scale, arms=arms)
     if entry not in _READ:
         _READ.append(entry)
     return found
-
-
-def stored(name: str, **how: Any) -> Record:
-    """The same, or a record without members where there is none yet.
-
-    It is false, and its arms have no seeds: the page says "not run" of them. One that
-    is damaged or stale is an error here too.
-    """
-    try:
-        return record(name, **how)
-    except NoRecord:
-        scale = how.get("scale", "best")
-        plan = papers.get(name, "paper" if scale == "best" else scale)
-        rows = DataFrame(columns=["arm", "seed", "epoch"])
-        return Record(Path(), plan, rows, {"members": {}})
 
 
 @dataclass(frozen=True)
@@ -81,14 +74,14 @@ class Page:
     def record(
         self, name: str = "", *, arms: Iterable[str] = (), scale: str = ""
     ) -> Record:
-        """The record of an experiment, see `stored`; the page's namesake unless given.
+        """The record of an experiment, see `record`; the page's namesake unless given.
 
         A name without a paper is of the page's own paper.
         """
         paper = self.name.partition("/")[0]
         whole = name if "/" in name else f"{paper}/{name}" if name else self.name
-        how = {"retrain": self.retrain, "device": self.device}
-        return stored(whole, arms=arms, scale=scale or self.scale, **how)
+        how: Any = {"retrain": self.retrain, "device": self.device}
+        return record(whole, arms=arms, scale=scale or self.scale, **how)
 
 
 def read() -> list[dict[str, Any]]:
