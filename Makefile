@@ -48,8 +48,8 @@ test: $(READY)
 	stage $(BIN)/mypy; \
 	stage $(BIN)/python -m book check; \
 	stage $(BIN)/python -m pytest -q -n 2 --dist worksteal; \
-	stage $(BIN)/python -m pytest -q -n 2 --dist loadscope \
-	  --nbval --nbval-current-env --nbval-sanitize-with tests/nbval.cfg \
+	PYTHONPATH=tests stage $(BIN)/python -m pytest -q -n 2 --dist loadscope \
+	  --nbval -p warm --nbval-current-env --nbval-sanitize-with tests/nbval.cfg \
 	  -o filterwarnings= $(NOTEBOOKS); \
 	test -z "$$failed" || { echo "failed:$$failed" >&2; exit 1; }
 

@@ -1,0 +1,94 @@
+"""Kernels that start at once: a pytest plugin for `make test`, which runs nbval.
+
+Each worker keeps one process that has imported what pages import. A kernel is a fork of
+it, with the folder and the environment that nbval gave it; messages and the comparison
+of outputs are nbval's own. `python warm.py SOCKET FILE` stands for the kernel: it asks
+for the fork, and passes signals on to it.
+"""
+
+import atexit
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from threading import Thread
+
+HERE = str(Path(__file__).resolve())
+
+
+def pytest_configure(config):
+    """Put our command in the place of the one that starts a kernel."""
+    leads = config.getoption("numprocesses", None) and not hasattr(
+        config, "workerinput"
+    )
+    if not config.getoption("nbval") or leads:
+        return
+    import ipykernel.kernelspec
+
+    address = str(Path(tempfile.mkdtemp(prefix="grokbook-")) / "socket")
+    keeper = subprocess.Popen([sys.executable, HERE, address], stdout=subprocess.PIPE)
+    atexit.register(keeper.kill)
+    keeper.stdout.readline()  # it is ready
+    command = [sys.executable, "-I", "-S", HERE, address, "{connection_file}"]
+    spec = {"argv": command, "display_name": "warm", "language": "python"}
+    ipykernel.kernelspec.get_kernel_dict = lambda *_, **__: spec | {"metadata": {}}
+
+
+def keep(address):
+    """Import the libraries, then fork for everybody who asks."""
+    import matplotlib_inline.backend_inline  # noqa: F401
+    import scipy.stats  # noqa: F401
+    import torch
+    from ipykernel import kernelapp
+
+    from grokbook import claims, evidence, metrics, plots, tables  # noqa: F401
+
+    torch.set_num_threads(1)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for a kernel here
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(address)
+    server.listen()
+    print("ready", flush=True)
+    while True:
+        asked, _ = server.accept()
+        told = json.loads(asked.makefile().readline())
+        pid = os.fork()
+        if pid == 0:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            server.close()
+            os.setsid()
+            Thread(target=end_with, args=[asked], daemon=True).start()
+            os.chdir(told["folder"])
+            os.environ.clear()
+            os.environ.update(told["environment"])
+            kernelapp.launch_new_instance(argv=["-f", told["file"]])
+            os._exit(0)  # which closes the socket, and so tells who asked
+        asked.sendall(f"{pid}\n".encode())
+        asked.close()
+
+
+def end_with(asked):
+    """End a kernel when who asked for it is gone, however that came."""
+    asked.recv(1)
+    os._exit(0)
+
+
+def ask(address, file):
+    """Be the kernel for who started it: end with it, and pass signals on."""
+    told = {"file": file, "folder": os.getcwd(), "environment": dict(os.environ)}
+    with socket.socket(socket.AF_UNIX) as asked:
+        asked.connect(address)
+        asked.sendall(f"{json.dumps(told)}\n".encode())
+        answer = asked.makefile()
+        pid = int(answer.readline())
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda kind, _: os.kill(pid, kind))
+        answer.read()  # until it has ended
+
+
+if __name__ == "__main__":
+    ask(*sys.argv[1:]) if len(sys.argv) > 2 else keep(sys.argv[1])
