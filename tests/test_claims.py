@@ -38,7 +38,7 @@ def record():
     members = {f"plain|{seed}": about for seed in (0, 1)}
     arm = Arm("plain", *map(Spec, "dmlo"), epochs=20, log=10)
     experiment = Experiment("prieto2025/fig06b", "paper", (arm,), (0, 1, 2))
-    return Record(None, experiment, frame, {"members": members})
+    return Record(experiment, frame, members, {})
 
 
 def at_scale(record, scale):

@@ -139,7 +139,7 @@ def run(curves, *, label="softmax", color=plots.ORANGE):
     columns = ["test_accuracy", "train_accuracy", "test_loss", "train_loss"]
     frame = DataFrame(rows, columns=["arm", "seed", "epoch", *columns])
     members = {f"plain|{seed}": {"seconds": 1.0} for seed in curves}
-    record = Record(None, experiment, frame, {"members": members})
+    record = Record(experiment, frame, members, {})
     return Run(record, "plain", label, color)
 
 

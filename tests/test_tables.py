@@ -10,7 +10,6 @@ from pandas import Series
 
 from grokbook import evidence, tables
 from grokbook.errors import PageError
-from grokbook.evidence import digest
 from grokbook.experiment import Experiment, Spec
 from grokbook.records import Record
 from grokbook.tables.html import number
@@ -18,19 +17,17 @@ from grokbook.tables.html import number
 
 def about(finished="2026-11-21", device="AMD EPYC", rate=1234.0):
     told = {"device_name": device, "torch": "2.13.0", "matmul": "onednn"}
-    told |= {"commit": "abc1234", "finished": finished, "seconds": 90.0}
+    told |= {"digest": "0" * 64, "commit": "abc1234", "finished": finished, "seconds": 90.0}
     return told | {"epochs_per_second": rate}
 
 
 @pytest.fixture
-def record(tmp_path):
+def record():
     """Three arms of which two have seeds, one of them both of two."""
     arms = arm("a"), arm("b", alpha=2.0), arm("c", dtype="float64")
     plan: Experiment = experiment(*arms, seeds=(42, 0), name="prieto2025/fig16")
     members = {"a|42": about(), "a|0": about(finished="2026-11-22", rate=1500.0)}
-    path = tmp_path / "fig16.paper.parquet"
-    path.write_bytes(b"rows")
-    return Record(path, plan, None, {"members": members | {"b|0": about()}})
+    return Record(plan, None, members | {"b|0": about()}, {})
 
 
 def cells(shown, place=0):
@@ -67,11 +64,11 @@ def test_arms_that_nobody_trained_are_one_line_under_the_table(record):
     line = "1 arm of this experiment is not trained yet: c."
     assert f"</table><p>{line}</p></details>" in shown.html
     assert shown.text.endswith(line)
-    del record.meta["members"]["b|0"]
+    del record.members["b|0"]
     shown = tables.arms(record).text
     assert "The arm of fig16 and its seeds" in shown
     assert "2 arms of this experiment are not trained yet: b, c." in shown
-    record.meta["members"] |= {"b|0": about(), "c|42": about()}
+    record.members.update({"b|0": about(), "c|42": about()})
     assert "<p>" not in tables.arms(record).html
 
 
@@ -81,10 +78,10 @@ def test_settings_say_which_seeds_there_are(record):
     assert rows["weights"] == "float32", "an arm that nobody trained counts for nothing"
     assert rows["logits times"] == "differs by arm"
     for seed in ("a|0", "b|0"):
-        del record.meta["members"][seed]
+        del record.members[seed]
     rows = dict(row[:2] for row in cells(tables.settings(record)))
     assert rows["seeds"] == "1 of 2: 42"
-    record.meta["members"].clear()
+    record.members.clear()
     assert dict(row[:2] for row in cells(tables.settings(record)))["seeds"] == "0 of 2"
 
 
@@ -101,11 +98,9 @@ def test_settings_stand_beside_those_of_the_paper_and_its_code(record):
     assert "not stated" not in tables.settings(record).html
 
 
-def test_autocast_is_told_where_an_arm_has_it(tmp_path):
+def test_autocast_is_told_where_an_arm_has_it():
     plan = experiment(arm("a", autocast="bfloat16"), arm("b"), arm("c"), seeds=(0,))
-    both = Record(
-        tmp_path / "x.parquet", plan, None, {"members": {"a|0": about(), "b|0": {}}}
-    )
+    both = Record(plan, None, {"a|0": about(), "b|0": {}}, {})
     (line,) = [row for row in cells(tables.settings(both)) if row[0] == "autocast"]
     assert line == ["autocast", "differs by arm"]
     head, *rows = cells(tables.arms(both))
@@ -152,14 +147,14 @@ def test_provenance_begins_with_the_command(record):
     assert head == ["Made by", "Record (SHA-256)", "Members", "Device", "Finished"]
     assert row == [
         "grokbook run prieto2025/fig16 --scale smoke",
-        f"fig16.paper.parquet ({digest(record.path)[:12]})",
+        f"fig16.smoke ({record.digest[:12]})",
         "3 of 6",
         "AMD EPYC",
         "2026-11-21 to 2026-11-22",
     ]
     open_, folded = BeautifulSoup(shown.html, "html.parser").find_all("table")
     assert open_.find_parent("details") is None and folded.find_parent("details")
-    details = ["fig16.paper.parquet", "torch 2.13.0; onednn", "abc1234", "4.5", "1,234"]
+    details = ["fig16.smoke", "torch 2.13.0; onednn", "abc1234", "4.5", "1,234"]
     assert cells(shown, 1)[1] == details
 
 
@@ -212,11 +207,11 @@ def test_a_value_as_a_sentence_has_it():
     assert evidence.told(Series(dtype=float), nothing="no jump") == "no jump"
 
 
-def test_settings_stand_in_the_order_of_the_arms(tmp_path):
+def test_settings_stand_in_the_order_of_the_arms():
     """Also where a later arm has one more, which comes last."""
     plan = experiment(arm("a"), arm("b", alpha=2.0), seeds=(0,))
     members = {"a|0": about(), "b|0": about()}
-    both = Record(tmp_path / "x.parquet", plan, None, {"members": members})
+    both = Record(plan, None, members, {})
     names = [row[0] for row in cells(tables.settings(both))]
     assert names[1:-2] == [*tables.flat(arm()), "logits times"]
     assert names[-2:] == ["seeds", "scale"]

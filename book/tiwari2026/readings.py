@@ -487,4 +487,4 @@ width. Combinations were not tried.
 # %% tags=["hide-input"]
 #| fold: "Code: where the numbers come from"
 used = [run.record for run in [*runs.values(), *literal.values(), *decayed.values()]]
-tables.provenance(*{one.path: one for one in [*records, *used]}.values())
+tables.provenance(*{one.digest: one for one in [*records, *used]}.values())

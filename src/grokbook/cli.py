@@ -11,14 +11,21 @@ import os
 import shutil
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from grokbook import papers, project, records
+from grokbook import files, papers, project, records
 from grokbook.durations import expected, span
-from grokbook.errors import BadCall, GrokbookError, RecordError, Unfinished, UnknownName
+from grokbook.errors import (
+    BadCall,
+    GrokbookError,
+    NoRecord,
+    RecordError,
+    Unfinished,
+    UnknownName,
+)
 from grokbook.experiment import SCALES, Experiment
 
 
@@ -213,10 +220,11 @@ def _run(options: argparse.Namespace) -> int:
         replace=options.replace,
         keep_going=not options.names,
     )
-    unfinished = []
+    if out is None:
+        _write_index()
+    unfinished, folder = list[str](), out or records.root()
     for record in done:
-        many = len(record.members)
-        print(f"{record.name} {record.scale}: {many} members in {record.path}")
+        print(f"{record.name} {record.scale}: {len(record)} members in {folder}")
         if any(wanted(*member) for member in record.missing):
             unfinished.append(record.name)
     if unfinished:
@@ -228,25 +236,37 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _merge(options: argparse.Namespace) -> int:
-    for one in records.merge(
+    found = records.merge(
         options.folders,
-        papers.get,
+        _every(SCALES if options.out else SCALES[:2]),  # smoke is not for the book
         into=options.out,
         replace=options.replace,
         dry_run=options.dry_run,
-    ):
-        print(one)
+    )
+    print(", ".join(f"{len(paths)} {what}" for what, paths in found.items()))
+    if options.out is None and not options.dry_run:
+        _write_index()
     return 0
+
+
+def _every(scales: Sequence[str] = SCALES) -> list[Experiment]:
+    return [papers.get(name, scale) for name in papers.names() for scale in scales]
+
+
+def _write_index() -> None:
+    """Say in the records' folder which of its files is which member."""
+    with files.whole(records.root() / "index.csv") as path:
+        path.write_text(records.index(_every()), encoding="utf-8")
 
 
 def _status(options: argparse.Namespace) -> int:
     problems = []
     for name in [e.name for e in _experiments(options.names, "paper")]:
         for scale in SCALES:
-            if not records.path_of(name, scale).exists():
-                continue
             try:
                 record = records.load(papers.get(name, scale))
+            except NoRecord:
+                continue
             except RecordError as error:
                 problems.append(str(error))
                 continue
@@ -259,6 +279,9 @@ def _status(options: argparse.Namespace) -> int:
                 f"{', '.join(sorted({m['device_name'] for m in about}))}, "
                 f"{max(m['finished'] for m in about)}"
             )
-    for problem in problems:
+    if not options.names:
+        stale = records.stale(_every())
+        problems += [f"{path} is stale: no arm of today reads it" for path in stale]
+    for problem in dict.fromkeys(problems):  # scales may share a file
         _complain(problem)
     return 1 if problems else 0

@@ -6,7 +6,6 @@ one kind are stacked in this process. Checkpoints lie in ``.checkpoints`` below 
 records and vanish with success.
 """
 
-import contextlib
 import gc
 import io
 import math
@@ -17,7 +16,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -35,6 +34,7 @@ from grokbook.errors import (
     DataError,
     Diverged,
     GrokbookError,
+    NoRecord,
     TrainingError,
     Unfinished,
 )
@@ -74,13 +74,14 @@ def tasks(
     """
     found: dict[str, Task] = {}
     for experiment in experiments:
-        library = "cuBLAS" if on == "cuda" else _library(experiment, out, matmul)
         done = records.recorded(experiment, out)
+        due = {(arm.name, seed) for arm, seed in records.missing(experiment, out)}
+        library = "cuBLAS" if on == "cuda" else _library(done, matmul)
         seeds = {arm.name: 0 for arm in experiment.arms}
         for key in done:
             seeds[key.rpartition("|")[0]] += 1
         for arm, seed in experiment.members():
-            if f"{arm.name}|{seed}" in done and not replace:
+            if (arm.name, seed) not in due and not replace:
                 continue
             seconds = expected(arm, done, on)
             task = Task((arm, seed), library, [], seeds[arm.name], seconds)
@@ -93,16 +94,10 @@ def tasks(
     return sorted(found.values(), key=order)
 
 
-def _library(experiment: Experiment, out: Path | None, asked: str | None) -> str:
-    """The matmul library of a record: constant inside it, named by it."""
-    path = records.path_of(experiment.name, experiment.scale, out)
-    recorded = records.matmul(path)
-    if asked and recorded and asked != recorded:
-        raise TrainingError(
-            f"{path.name} was trained with {recorded}, not {asked}, and the arms of a "
-            "record share a library: leave --matmul out, or give another folder"
-        )
-    return asked or recorded or devices.matmul_library()
+def _library(recorded: Mapping[str, Any], asked: str | None) -> str:
+    """The matmul library: the one asked for, else that of the other CPU members."""
+    named = {one["matmul"] for one in recorded.values() if one["device"] == "cpu"}
+    return asked or (named.pop() if len(named) == 1 else devices.matmul_library())
 
 
 def groups(todo: Sequence[Task]) -> list[list[Task]]:
@@ -151,34 +146,31 @@ def run_all(
     records.commit()  # asked for before the training, which may take hours
     for arm in (arm for experiment in experiments for arm in experiment.arms):
         check(arm)
-    with contextlib.ExitStack() as locks:
-        for experiment in experiments:
-            locks.enter_context(records.locked(experiment, out))
-        todo = [
-            task
-            for task in tasks(experiments, out, on, matmul, replace=replace)
-            if (seeds is None or task.member[1] in seeds)
-            and any(fnmatchcase(task.member[0].name, one) for one in patterns)
-        ]
-        with _Site(out, time_budget, todo, keep_going) as site:
-            if on == "cuda":
-                _here(groups(todo), on, site)
-            elif processes == 0:
-                _here([[task] for task in todo], on, site)
-            elif todo:
-                _in_processes(todo, site, min(processes or cores(), len(todo)))
-        if replace and site.left:
-            raise Unfinished(
-                f"{site.left} of {len(todo)} members are not trained again yet: name "
-                "those that are left with --arms and --seeds"
-            )
-    for experiment in experiments:
-        if not records.path_of(experiment.name, experiment.scale, out).exists():
-            raise Unfinished(
-                f"{experiment.name}: no member finished within the time budget; run "
-                "the same command again to go on from the checkpoints"
-            )
-    return [records.load(experiment, out) for experiment in experiments]
+    todo = [
+        task
+        for task in tasks(experiments, out, on, matmul, replace=replace)
+        if (seeds is None or task.member[1] in seeds)
+        and any(fnmatchcase(task.member[0].name, one) for one in patterns)
+    ]
+    with _Site(out, time_budget, todo, keep_going) as site:
+        if on == "cuda":
+            _here(groups(todo), on, site)
+        elif processes == 0:
+            _here([[task] for task in todo], on, site)
+        elif todo:
+            _in_processes(todo, site, min(processes or cores(), len(todo)))
+    if replace and site.left:
+        raise Unfinished(
+            f"{site.left} of {len(todo)} members are not trained again yet: name "
+            "those that are left with --arms and --seeds"
+        )
+    try:
+        return [records.load(experiment, out) for experiment in experiments]
+    except NoRecord as error:
+        raise Unfinished(
+            f"no member finished within the time budget ({error}): run the same "
+            "command again to go on from the checkpoints"
+        ) from error
 
 
 def cores() -> int:

@@ -52,7 +52,7 @@ def record(
         except NoRecord:
             plan = papers.get(name, "paper" if scale == "best" else scale)
             rows = DataFrame(columns=["arm", "seed", "epoch"])
-            return Record(Path(), plan, rows, {"members": {}})
+            return Record(plan, rows, {}, {})
     entry = described(found, asked=scale, arms=arms)
     if entry not in _READ:
         _READ.append(entry)
@@ -99,7 +99,7 @@ def described(found: Record, *, asked: str, arms: Iterable[str]) -> dict[str, An
         "members": {
             member: about["training_key"] for member, about in found.members.items()
         },
-        "sha256": digest(found.path),
+        "sha256": found.digest,
         "planned": _planned(found),
     }
 

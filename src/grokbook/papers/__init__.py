@@ -5,6 +5,7 @@ A page may need several experiments, one per panel: ``prieto2025/fig04left`` and
 """
 
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from grokbook import records
@@ -48,7 +49,7 @@ def record(
 
     The best one that has a seed of each of ``arms``, so that a record in the making is
     not taken before it can be used; if no record has them all, the best one there is.
-    NoRecord if there is none, RecordError if one that is looked at is stale or
+    NoRecord if there is none, RecordError if one that is looked at is
     damaged; UnknownName for arms that the experiment has at no scale.
     """
     experiments = [get(name, candidate) for candidate in SCALES]
@@ -59,8 +60,8 @@ def record(
     if scale != "best":
         return records.load(get(name, scale), folder)
     best = None
-    for candidate, experiment in zip(SCALES, experiments, strict=True):
-        if records.path_of(name, candidate, folder).exists():
+    for experiment in experiments:
+        with suppress(NoRecord):
             found = records.load(experiment, folder)
             if all(found.seeds(arm) for arm in arms):
                 return found

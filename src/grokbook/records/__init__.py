@@ -1,49 +1,29 @@
-"""The store of results: one Parquet table per experiment and scale.
+"""The store of results: a member is a file.
 
-    table    the file: its rows, its metadata, and how both are checked
-    beside   what lies beside it: kept weights, the loss of every step, states
-    fit      whose training a recorded member is, by today's experiments
-    record   Record, load, and what is missing
-    adding   finished members, whole or not at all
+    member   the files of one arm with one seed: written whole, checked when read
+    record   what an experiment reads of them, what it lacks, and the index of all
     merging  members trained elsewhere
-    lock     one writer at a time
 
-The store knows experiments as data, and files. It trains nothing, and reading a record
-needs no torch. Files are written whole under other names and then renamed together, so
-that a reader sees the old record or the new one. What a record was trained with must be
-what the code says today: otherwise it is *stale*.
+A member lies in ``<paper>/<training key>-<seed>.parquet``. The training key is the hash
+of what is trained: experiments that train the same share the file. *Missing* is what
+has no file, or one that lacks what an arm asks to see; *stale* is a file that no arm of
+today reads. A new seed adds a file and changes none. The store knows experiments as
+data, and files: it trains nothing, deletes nothing, and reading needs no torch.
 """
 
 from grokbook.errors import RecordError
-from grokbook.records.adding import add, commit
-from grokbook.records.lock import locked
-from grokbook.records.merging import Merged, merge
+from grokbook.records.member import commit
+from grokbook.records.merging import merge
 from grokbook.records.record import (
     Record,
+    add,
+    index,
     load,
-    matmul,
     missing,
-    path_of,
     recorded,
     root,
-    states_path,
-    trace_path,
+    stale,
 )
 
-__all__ = [
-    "Merged",
-    "Record",
-    "RecordError",
-    "add",
-    "commit",
-    "load",
-    "locked",
-    "matmul",
-    "merge",
-    "missing",
-    "path_of",
-    "recorded",
-    "root",
-    "states_path",
-    "trace_path",
-]
+__all__ = ["Record", "RecordError", "add", "commit", "index", "load", "merge"]
+__all__ += ["missing", "recorded", "root", "stale"]

@@ -1,58 +1,36 @@
-"""A record as a page reads it, and what it still lacks."""
+"""A record: what one experiment reads of the store, and what it still lacks."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 
 from grokbook import project
 from grokbook.errors import NoRecord, RecordError
-from grokbook.experiment import Arm, Experiment
-from grokbook.records import table
-from grokbook.records.beside import STATES, TRACES, WEIGHTS, Side
-from grokbook.records.fit import changed, fit
-from grokbook.records.table import Meta, member, spoken
+from grokbook.experiment import Arm, Experiment, Member, Result
+from grokbook.records import member
+from grokbook.records.member import Meta
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
-def root() -> Path:
-    """Folder of the records: GROKBOOK_RECORDS if set, else data/records."""
-    return project.records_folder()
-
-
-def path_of(name: str, scale: str, folder: Path | None = None) -> Path:
-    """Where a record lies: <folder>/<paper>/<name>.<scale>.parquet."""
-    return (folder or root()) / f"{name}.{scale}.parquet"
-
-
-def trace_path(name: str, scale: str, folder: Path | None = None) -> Path:
-    """Where the loss of every step lies, for an experiment that keeps it."""
-    return TRACES.path(path_of(name, scale, folder))
-
-
-def states_path(name: str, scale: str, folder: Path | None = None) -> Path:
-    """Where states to replay from lie, for an experiment that keeps them."""
-    return STATES.path(path_of(name, scale, folder))
-
-
 @dataclass
 class Record:
-    """One table with the experiment it belongs to, as the code has it today.
+    """The recorded members of an experiment, under the names that it has today.
 
-    ``renamed``: what the files call a member, for those that have another name today.
+    ``frame``: one row per member and logged epoch, with the columns ``arm``, ``seed``
+    and ``epoch``. ``members``, what is known of each, and ``paths``, where its rows
+    lie, are by "arm|seed", in the order of the experiment.
     """
 
-    path: Path
     experiment: Experiment
     frame: pd.DataFrame
-    meta: Meta
-    renamed: Mapping[str, str] = field(default_factory=dict)
+    members: dict[str, Meta]
+    paths: dict[str, Path]
 
     @property
     def name(self) -> str:
@@ -63,23 +41,27 @@ class Record:
         return self.experiment.scale
 
     @property
-    def members(self) -> dict[str, Meta]:
-        """What is known of each recorded member, by "arm|seed"."""
-        return self.meta["members"]
-
-    @property
     def missing(self) -> list[tuple[str, int]]:
         """(arm, seed) of members that the experiment names and nobody trained yet."""
-        return [
-            (arm.name, seed)
-            for arm, seed in self.experiment.members()
-            if member(arm.name, seed) not in self.members
-        ]
+        every = [(arm.name, seed) for arm, seed in self.experiment.members()]
+        return [(a, s) for a, s in every if f"{a}|{s}" not in self.members]
 
     @property
     def seconds(self) -> float:
         """Training time of all members, added up."""
         return sum(about["seconds"] for about in self.members.values())
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the digests of its members, which cover all of their files."""
+        told = "".join(about["digest"] for about in self.members.values())
+        return hashlib.sha256(told.encode()).hexdigest()
+
+    @property
+    def files(self) -> list[Path]:
+        """All files of its members."""
+        pairs = zip(self.paths.values(), self.members.values(), strict=True)
+        return [f for p, about in pairs for f in (p, *member.beside(p, about).values())]
 
     def __len__(self) -> int:
         """How many members are recorded: a record without any is false."""
@@ -87,7 +69,7 @@ class Record:
 
     def seeds(self, arm: str) -> list[int]:
         """Seeds recorded for an arm, in the order of the experiment."""
-        return [s for s in self.experiment.seeds if member(arm, s) in self.members]
+        return [s for s in self.experiment.seeds if f"{arm}|{s}" in self.members]
 
     def series(self, arm: str, column: str) -> pd.DataFrame:
         """Epochs down, one column per seed, of one observable of one arm.
@@ -97,27 +79,22 @@ class Record:
         experiment asked for it.
         """
         mine = self.frame[self.frame["arm"] == arm]
-        if column not in mine or (len(mine) and self._lacks(mine[column])):
-            raise RecordError(
-                f"{self.path} has no {column!r} of arm {arm!r}: if the experiment "
-                f"observes it, `{self._again(arm)}` trains it anew"
-            )
+        there = column in mine and (mine[column].notna().any() or not len(mine))
+        if not there and (column not in mine or self.frame[column].notna().any()):
+            raise self._without(repr(column), arm)
         wide = mine.pivot(index="epoch", columns="seed", values=column)
         return wide.dropna(how="all")
 
     def weights(self, arm: str, seed: int, epoch: int) -> "dict[str, Tensor]":
         """Kept parameters of one member; RecordError if that epoch was not kept."""
-        prefix = f"{epoch}|"
+        key, start = f"{arm}|{seed}", f"{epoch}|"
+        there = key in self.members
+        kept = member.weights(self.paths[key], self.members[key]) if there else {}
         found = {
-            key.removeprefix(prefix): value
-            for key, value in self.beside(WEIGHTS).get(member(arm, seed), {}).items()
-            if key.startswith(prefix)
+            k.removeprefix(start): w for k, w in kept.items() if k.startswith(start)
         }
         if not found:
-            raise RecordError(
-                f"{self.name} at {self.scale} scale keeps no weights of arm {arm!r}, "
-                f"seed {seed}, epoch {epoch}"
-            )
+            raise self._without(f"weights of seed {seed} at epoch {epoch}", arm)
         return found
 
     def trace(self, arm: str) -> pd.DataFrame:
@@ -126,124 +103,140 @@ class Record:
         Step k is the loss that the optimizer saw after k steps. RecordError where no
         seed of the arm has a trace.
         """
-        kept = self.beside(TRACES)
-        found = {
-            seed: pd.Series(kept[member(arm, seed)])
-            for seed in self.seeds(arm)
-            if member(arm, seed) in kept
+        keys = {seed: f"{arm}|{seed}" for seed in self.seeds(arm)}
+        kept = {
+            s: member.trace(self.paths[k], self.members[k]) for s, k in keys.items()
         }
+        found = {seed: losses for seed, losses in kept.items() if losses is not None}
         if not found:
-            raise RecordError(
-                f"{self.name} at {self.scale} scale keeps no trace of arm {arm!r}: if "
-                f"the experiment asks for one, `{self._again(arm)}` trains it anew"
-            )
+            raise self._without("trace", arm)
         return pd.DataFrame(found).rename_axis(index="step", columns="seed")
 
-    def states(self, arm: str, seed: int) -> dict[int, Any]:
-        """The states of one member from which training can be replayed, by epoch."""
-        return self.beside(STATES).get(member(arm, seed), {})
-
-    def beside(self, side: Side) -> dict[str, Any]:
-        """What a file beside the table holds of each member; RecordError if damaged."""
-        if side.name not in self._sides:
-            found = side.read(self.path)
-            names = {key: self.renamed.get(key, key) for key in self.members}
-            mine = {key: found[name] for key, name in names.items() if name in found}
-            if side is TRACES:
-                self._check_steps(mine)
-            self._sides[side.name] = mine
-        return self._sides[side.name]
-
-    @cached_property
-    def _sides(self) -> dict[str, dict[str, Any]]:
-        return {}
-
-    def _check_steps(self, traces: Mapping[str, np.ndarray]) -> None:
-        for key, about in self.members.items():
-            there, steps = len(traces.get(key, ())), about.get("steps", 0)
-            if there != steps:
-                raise RecordError(
-                    f"{TRACES.path(self.path)} has {there} steps of {spoken(key)}, "
-                    f"where {steps} were recorded: {table.RENEW}"
-                )
-
-    def _lacks(self, values: pd.Series) -> bool:
-        """Whether other arms have a column that an arm has not."""
-        return values.isna().all() and self.frame[values.name].notna().any()
-
-    def _again(self, arm: str) -> str:
-        again = (
-            f'grokbook run {self.name} --scale {self.scale} --arms "{arm}" --replace'
+    def _without(self, what: str, arm: str) -> RecordError:
+        return RecordError(
+            f"{self.name} at {self.scale} scale has no {what} of arm {arm!r}: if the "
+            f"experiment asks for it, `grokbook run {self.name} --scale {self.scale} "
+            f'--arms "{arm}"` trains it anew'
         )
-        is_book = self.path == path_of(self.name, self.scale)
-        return f"{again} --record" if is_book else again
+
+
+def root() -> Path:
+    """Folder of the records: GROKBOOK_RECORDS if set, else data/records."""
+    return project.records_folder()
 
 
 def load(experiment: Experiment, folder: Path | None = None) -> Record:
-    """The record of an experiment; NoRecord, or RecordError if damaged or stale."""
-    path = path_of(experiment.name, experiment.scale, folder)
-    into = "" if folder else " --record"
-    rerun = f"run `grokbook run {experiment.name} --scale {experiment.scale}{into}`"
-    if not path.exists():
+    """The record of an experiment; NoRecord, or RecordError if a member is damaged."""
+    frames, members, paths = [], {}, {}
+    for arm, seed, path in _there(experiment, folder):
+        rows, about = member.read(path)
+        rows.insert(0, "arm", arm.name)
+        rows.insert(1, "seed", seed)
+        frames.append(rows)
+        members[f"{arm.name}|{seed}"], paths[f"{arm.name}|{seed}"] = about, path
+    if not frames:
         raise NoRecord(
-            f"{experiment.name} has no record at {experiment.scale} scale: {rerun}"
+            f"{experiment.name} has no record at {experiment.scale} scale: run "
+            f"`grokbook run {experiment.name} --scale {experiment.scale}`"
         )
-    frame, meta = table.read(path)
-    fits = fit(experiment, meta["members"])
-    for key in meta["members"]:
-        if key not in fits:
-            raise RecordError(
-                f"{path.name} is stale, {changed(experiment, meta, key)}: {rerun} to "
-                "renew it"
-            )
-    return today(experiment, path, frame, meta, fits)
-
-
-def today(
-    experiment: Experiment,
-    path: Path,
-    frame: pd.DataFrame,
-    meta: Meta,
-    fits: Mapping[str, str],
-) -> Record:
-    """A record that was read, under today's names; ``fits`` has all of its members."""
-    renamed = {now: key for key, now in fits.items() if now != key}
-    if renamed:
-        frame = table.rename(frame, fits)
-        members = {fits[key]: about for key, about in meta["members"].items()}
-        meta = meta | {"members": members}
-    return Record(path, experiment, frame, meta, renamed)
+    return Record(experiment, pd.concat(frames, ignore_index=True), members, paths)
 
 
 def recorded(experiment: Experiment, folder: Path | None = None) -> dict[str, Meta]:
-    """What is told of each member that is up to date, by "arm|seed"; {} without any."""
-    path = path_of(experiment.name, experiment.scale, folder)
-    done = table.read(path)[1]["members"] if path.exists() else {}
-    return {now: done[key] for key, now in fit(experiment, done).items()}
+    """What the metadata tell of each member that is there, by "arm|seed"."""
+    there = _there(experiment, folder)
+    return {f"{arm.name}|{seed}": member.metadata(path) for arm, seed, path in there}
 
 
-def missing(
-    experiment: Experiment, folder: Path | None = None
-) -> list[tuple[Arm, int]]:
-    """Members (arm, seed) that still have to be trained, stale ones among them."""
-    fresh = recorded(experiment, folder)
-    return [
-        (arm, seed)
-        for arm, seed in experiment.members()
-        if member(arm.name, seed) not in fresh
-    ]
+def missing(experiment: Experiment, folder: Path | None = None) -> list[Member]:
+    """Members (arm, seed) to train: without a file, or with one that lacks a look."""
+    whole = set()
+    for arm, seed, path in _there(experiment, folder):
+        rows, about = member.read(path)
+        asked = (epoch for epoch in arm.logged_epochs() if epoch <= about["epochs"])
+        if _seen(arm.to_json(), seed, asked) <= _seen(about["arm"], seed, rows.epoch):
+            whole.add((arm.name, seed))
+    return [one for one in experiment.members() if (one[0].name, one[1]) not in whole]
 
 
-def matmul(path: Path) -> str | None:
-    """The matmul library that the CPU members of a record share.
+def add(
+    experiment: Experiment, results: Iterable[Result], folder: Path | None = None
+) -> None:
+    """Put finished members into the store.
 
-    None where there is no record or no such member, or where they differ.
+    RecordError, and nothing is written, for a result that is none of this experiment's
+    or where there is no room.
     """
-    members = table.metadata(path)["members"] if path.exists() else {}
-    named = {about.get("matmul") for about in members.values() if on_cpu(about)}
-    return named.pop() if len(named) == 1 else None
+    every = places(experiment, folder or root())
+    known = {(arm.training_key(), arm.name, seed): files for arm, seed, files in every}
+    new = []
+    for result in results:
+        arm, seed = result.arm, result.seed
+        if (key := (arm.training_key(), arm.name, seed)) not in known:
+            raise RecordError(
+                f"arm {arm.name!r} with these settings, seed {seed}, is no member of "
+                f"{experiment.name} at {experiment.scale} scale"
+            )
+        own, shared = known[key]
+        apart = own.exists() or (shared.exists() and not _covers(result, shared))
+        new.append(member.made(own if apart else shared, result))
+    member.put(new)
 
 
-def on_cpu(about: Meta) -> bool:
-    """Whether a member was trained on a CPU, where there are libraries to choose."""
-    return about.get("device") == "cpu"
+def stale(experiments: Iterable[Experiment], folder: Path | None = None) -> list[Path]:
+    """Files that no arm of today reads: of other settings, or replaced since."""
+    used = {path for one in experiments for *_, path in _there(one, folder)}
+    sides = (member.beside(path, member.metadata(path)).values() for path in used)
+    every = (p for p in (folder or root()).glob("[!.]*/*") if p.suffix != ".part")
+    return sorted(set(every) - used - {file for files in sides for file in files})
+
+
+def index(experiments: Iterable[Experiment], folder: Path | None = None) -> str:
+    """Which file is which member of which experiment, as a CSV table."""
+    rows = [
+        [one.name, one.scale, arm.name, seed, f"{path.parent.name}/{path.name}"]
+        + [member.metadata(path)["digest"]]
+        for one in experiments
+        for arm, seed, path in _there(one, folder)
+    ]
+    columns = ["experiment", "scale", "arm", "seed", "file", "digest"]
+    return pd.DataFrame(rows, columns=columns).to_csv(index=False)
+
+
+def places(
+    experiment: Experiment, folder: Path
+) -> Iterator[tuple[Arm, int, tuple[Path, Path]]]:
+    """(arm, seed, files) of every member: of this experiment alone, and shared.
+
+    The first is for an experiment that trained the same anew, as it looks elsewhere or
+    runs on another device, and goes before the second.
+    """
+    paper, _, page = experiment.name.partition("/")
+    keys = {arm.name: arm.training_key() for arm in experiment.arms}
+    for arm, seed in experiment.members():
+        stem = folder / paper / f"{keys[arm.name]}-{seed}"
+        yield arm, seed, (Path(f"{stem}.{page}.parquet"), Path(f"{stem}.parquet"))
+
+
+def _there(
+    experiment: Experiment, folder: Path | None
+) -> Iterator[tuple[Arm, int, Path]]:
+    """(arm, seed, file) of every member that is recorded."""
+    for arm, seed, every in places(experiment, folder or root()):
+        if path := next((path for path in every if path.exists()), None):
+            yield arm, seed, path
+
+
+def _seen(plain: Meta, seed: int, epochs: Iterable[float]) -> set[Any]:
+    """What an arm, as JSON, shows of a seed: epochs, observables, weights, trace."""
+    kept = plain.get("keep", []) if seed in plain.get("keep_seeds", [seed]) else []
+    observables = plain.get("observables", Arm.observables)
+    looks = {*observables, *plain.get("rarely", [0, []])[1], *(f"|{e}" for e in kept)}
+    return {*epochs, *looks, *(["trace"] if plain.get("trace") else [])}
+
+
+def _covers(result: Result, path: Path) -> bool:
+    """Whether a result shows all that a file does, and may take its place."""
+    rows, about = member.read(path)
+    now = _seen(result.arm.to_json(), result.seed, (r["epoch"] for r in result.rows))
+    return _seen(about["arm"], result.seed, rows["epoch"]) <= now

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from grokbook.evidence import digest
 from grokbook.records import Record
 from grokbook.tables.html import Html, folded, grid, markup
 
@@ -38,7 +37,7 @@ def _made(record: Record) -> Sequence[str]:
     dates = sorted({str(member["finished"]) for member in about})
     return (
         f"grokbook run {record.name} --scale {record.scale}",
-        f"{record.path.name} ({digest(record.path)[:12]})",
+        f"{_called(record)} ({record.digest[:12]})",
         f"{len(about):,} of {every:,}",
         _distinct(record, "device_name"),
         " to ".join(dict.fromkeys([dates[0], dates[-1]])) if dates else "—",
@@ -48,12 +47,16 @@ def _made(record: Record) -> Sequence[str]:
 def _details(record: Record) -> Sequence[str]:
     rates = sorted(m["epochs_per_second"] for m in record.members.values())
     return (
-        record.path.name,
+        _called(record),
         f"torch {_distinct(record, 'torch')}; {_distinct(record, 'matmul')}",
         _distinct(record, "commit"),
         f"{record.seconds / 60:,.1f}",
         f"{rates[len(rates) // 2]:,.0f}" if rates else "—",
     )
+
+
+def _called(record: Record) -> str:
+    return f"{record.name.rpartition('/')[2]}.{record.scale}"
 
 
 def _distinct(record: Record, key: str) -> str:
