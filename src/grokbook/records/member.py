@@ -55,7 +55,8 @@ def beside(path: Path, about: Meta) -> dict[str, Path]:
 def read(path: Path) -> tuple[pd.DataFrame, Meta]:
     """Rows and metadata; RecordError unless every file is as it was written."""
     with _readable(path):
-        table = pq.read_table(path)
+        # opened once: another may take its place meanwhile
+        table = pq.ParquetFile(pa.BufferReader(path.read_bytes())).read()
         rows, about = table.to_pandas(ignore_metadata=True), _told(table.schema)
         sound = about["digest"] == _digest(rows, about) and about["format"] == FORMAT
         sound &= path.name.split(".")[0] == f"{about['training_key']}-{about['seed']}"
