@@ -509,7 +509,7 @@ def test_the_steps_around_the_first_loud_loss():
     for seed, onset in loud.items():
         late = (frame["seed"] == seed) & (frame["epoch"] >= onset)
         frame.loc[late, "train_loss"] = 0.1
-    made = Record(None, made.experiment, frame, {"members": made.members})
+    made = Record(made.experiment, frame, made.members, {})
     found = evidence.windows(Run(made, "plain"), "sharp")
     assert list(found) == [3]
     assert list(found[3].index) == list(range(-20, 10))
