@@ -266,16 +266,17 @@ def thumbnail_of(entry: Entry) -> str:
 
 
 def smaller(png: str) -> bytes:
-    """A figure (in base64) as a thumbnail on white."""
+    """A figure (in base64), or its first panels, as a thumbnail on white."""
     from PIL import Image
 
     drawn = Image.open(io.BytesIO(base64.b64decode(png))).convert("RGBA")
     picture = Image.new("RGBA", drawn.size, "white")
     picture.alpha_composite(drawn)
-    small = picture.convert("RGB")
+    width, height = picture.size  # of a long row of panels the first
+    small = picture.convert("RGB").crop((0, 0, min(width, int(1.2 * height)), height))
     small.thumbnail((WIDTH, WIDTH))
     encoded = io.BytesIO()
-    small.quantize(32).save(encoded, "PNG", optimize=True)
+    small.quantize(64, kmeans=1).save(encoded, "PNG", optimize=True)
     return encoded.getvalue()
 
 
