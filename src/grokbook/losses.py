@@ -97,7 +97,7 @@ def exact_cross_entropy(
     dtype: torch.dtype = torch.float32,
     reduction: str = "mean",
 ) -> Tensor:
-    """Softmax cross-entropy that does not collapse, the control of figures 2 and 8.
+    """Softmax cross-entropy that does not collapse, the control of figures 1 and 8.
 
     log1p(sum_{k != y} exp(z_k - z_y)); zero only once exp underflows (gap 103 in
     float32, 745 in float64). The gradient of the correct logit is minus the sum of
@@ -191,7 +191,7 @@ def stablemax_cross_entropy(
     dtype: torch.dtype = torch.float64,
     reduction: str = "mean",
 ) -> Tensor:
-    """-log StableMax(z)_y, used in figures 1, 4 and 6; float64 as in the official code.
+    """-log StableMax(z)_y, of figures 1, 4, 6 and 7; float64 as in the official code.
 
     The loss is infinite where the sum of s(z) overflows, when logits reach the largest
     finite number of ``dtype``, and where the correct logit is -inf. At minus that
