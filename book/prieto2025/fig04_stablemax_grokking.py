@@ -141,11 +141,12 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 tables.prose(f"""
-* **{{term}}`Grokking <grokking>`** (a). The modular tasks are fitted by epoch {told(each(fit.get).max(axis=1))}. Test accuracy
-  reaches 95\u00a0% at epoch {told(most[addition])} for addition and at
+* **{{term}}`Grokking <grokking>`** (a). The modular tasks are fitted by epoch
+  {told(each(fit.get).max(axis=1))}. Test accuracy reaches 95\u00a0% at epoch {told(most[addition])} for addition and at
   {told(most[product])} for product.
 * **Sparse parity** is fitted by epoch {told(fit[parity])} and
-  reaches 95\u00a0% at {told(most[parity])} (n = {len(parity.seeds)}). With data seed 2 (n = {len(other.seeds)}) it takes until {told(most[other])}.
+  reaches 95\u00a0% at {told(most[parity])} (n = {len(parity.seeds)}). With data seed 2
+  (n = {len(other.seeds)}) it takes until {told(most[other])}.
 * **Growing weights** (b). For addition the norm ends at {told(grown(addition))} times its
   start. It rises at every log while test accuracy does.
 * **Inputs** (c). With base-2 codes test accuracy passes 90\u00a0% at epoch

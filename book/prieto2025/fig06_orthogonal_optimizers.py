@@ -25,14 +25,13 @@ attention, mlp, decay = (
 TRAIN, TEST = "train_accuracy", "test_accuracy"
 ADAM, STABLE = plots.COLOUR["softmax"], plots.COLOUR["StableMax"]
 ORTHOGONAL, DECAY = plots.COLOUR["⊥Grad"], plots.COLOUR["weight decay"]
-COLOURS = {"AdamW": ADAM, "AdamW, decay 1.5": DECAY, "⊥AdamW": ORTHOGONAL, "⊥AdamW + StableMax": STABLE}
-block = [Run(attention, f"no-norm, subtraction: {arm}", arm, COLOURS[arm]) for arm in COLOURS]
+ARMS = {"AdamW": ADAM, "AdamW, decay 1.5": DECAY, "⊥AdamW": ORTHOGONAL, "⊥AdamW + StableMax": STABLE}
+block = [Run(attention, f"no-norm, subtraction: {arm}", arm, ARMS[arm]) for arm in ARMS]
 bare, slow, soft, fast = block
 adam = Run(mlp, "AdamW", "AdamW", ADAM)
 perp_adam = Run(mlp, "⊥AdamW 0.005, as run", "⊥AdamW", ORTHOGONAL)
 perp_sgd = Run(mlp, "⊥SGD + StableMax, float64", "⊥SGD + StableMax", STABLE)
-plain_loss = Run(mlp, "⊥SGD + softmax", "⊥SGD + softmax")
-plain_form = Run(mlp, "⊥SGD + StableMax, paper's form", "⊥SGD, paper's form")
+plain_loss, plain_form = (Run(mlp, f"⊥SGD + {how}") for how in ("softmax", "StableMax, paper's form"))
 decayed = Run(decay, "AdamW, decay 1.0", "decay 1.0", DECAY)
 penalised = Run(decay, "AdamW, explicit L2 5e-5", "L2 in the loss", DECAY)
 fit = {run: run.fitted(accuracy=0.95) for run in (*block, adam, perp_adam, perp_sgd)}
@@ -122,8 +121,7 @@ for panel, shown, name, known in drawn:
         plots.accuracy(panel, run, label="")
     for series, run in known.items():
         theirs = points[(points["panel"] == name) & (points["series"] == series)]
-        style = {"color": run.color, "label": ""}
-        plots.paper(panel, theirs["epoch"], 100 * theirs["value"], **style)
+        plots.paper(panel, theirs["epoch"], 100 * theirs["value"], color=run.color, label="")
     panel.set(xlabel="epoch", ylabel="accuracy (%)", ylim=(-3, 103))
 for run in block:
     label = "⊥AdamW, ⊥SGD with StableMax" if run is fast else run.label
@@ -333,15 +331,13 @@ def cell(run, seed):
     """What one training came to, in words."""
     if seed not in run.seeds:
         return "not run"
-    epoch = run.generalised(accuracy=0.95)[seed]
-    most = f"{100 * run.largest(TEST)[seed]:.0f} % at most"
-    return f"{epoch:.0f}" if epoch < math.inf else most
+    epoch, most = run.generalised(accuracy=0.95)[seed], 100 * run.largest(TEST)[seed]
+    return f"{epoch:.0f}" if epoch < math.inf else f"{most:.0f} % at most"
 
 
-head = ["Training of the MLP", *(f"seed {seed}" for seed in mlp.experiment.seeds)]
-arms = [Run(mlp, arm.name) for arm in mlp.experiment.arms]
-rows = [[run.arm, *(cell(run, seed) for seed in mlp.experiment.seeds)] for run in arms]
-tables.grid(head, rows)
+seeds, arms = mlp.experiment.seeds, [Run(mlp, arm.name) for arm in mlp.experiment.arms]
+rows = [[run.arm, *(cell(run, seed) for seed in seeds)] for run in arms]
+tables.grid(["Training of the MLP", *(f"seed {seed}" for seed in seeds)], rows)
 
 # %% [markdown]
 # ## Try it

@@ -252,7 +252,8 @@ not the amount of collapse that sets the pace.
 
 **Too strong is possible.** At 0.1 the network learns {told(strongest, "{:.0%}")} of its
 training set. A norm, unlike its square, pulls on a short vector as hard as on a long one.
-It holds the logits near zero from the start. On the smaller task the square, at 0.001, gets to 95 % at epoch {sheet.told("small squared norm 0.001")}.
+It holds the logits near zero from the start. On the smaller task the square, at 0.001, gets to
+95 % at epoch {sheet.told("small squared norm 0.001")}.
 
 **Taylor softmax is not the fastest here.** On the task of this page it does not get to 95 %.
 On a smaller one, with 70 % of the table, it comes first, at epoch {sheet.told("small Taylor")};
