@@ -185,8 +185,7 @@ plots.show(figure)
 #   has the paper's main {term}`claim` in its own words, what came out, and on how many seeds.
 # * **A {term}`seed`** is one network from one draw of chance. *n* counts them. A {term}`verdict`
 #   takes three; with fewer the book says "seen once", which means that it can happen.
-# * **A {term}`scale`** says how large a run was. "Reduced" is a smaller version, as on this
-#   page. A small version that disagrees does not refute a paper.
+# * **A {term}`scale`** says how large a run was. "Reduced" is a smaller version. A small version that disagrees does not refute a paper.
 # * **"Not reproduced" is a result.** The page then says what was tried.
 # * **Everything can be run again.** The last section of every page has the command.
 #
