@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Singh et al. 2026 · Figure 8]{.kicker} On a small task a norm before the MLP is first with three layers too, amid many more slingshots
 
@@ -17,27 +9,22 @@ device = "auto"
 # %% tags=["hide-input"]
 #| fold: "Code: the runs, the smoothing and the claims"
 import math
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pandas as pd
 
 from grokbook import claims, evidence, plots, tables
 from grokbook.evidence import Run, told
-from grokbook.papers.singh2026 import CODE, HEADLINE, PAPER
 
 plots.use_style()
-page = {"retrain": retrain, "device": device}
-ARMS = [f"{name}, three layers" for name in HEADLINE]
-three = evidence.record("singh2026/fig08", scale=scale, arms=ARMS, **page)
-one = evidence.record("singh2026/fig02", scale=three.scale, **page)
-deep, flat = (
-    [
-        Run(record, arm, name, plots.COLOUR[name])
-        for name, arm in zip(HEADLINE, arms, strict=True)
-    ]
-    for record, arms in ((three, ARMS), (one, HEADLINE))
-)
+page = evidence.Page("singh2026/fig08", scale, retrain, device)
+NAMES = ("M", "M+A*", "A*", "No LN")
+ARMS = [f"{name}, three layers" for name in NAMES]
+three = page.record(arms=ARMS)
+one = page.record("fig02", scale=three.scale)
+deep = [Run(three, arm, n, plots.COLOUR[n]) for n, arm in zip(NAMES, ARMS, strict=True)]
+flat = [Run(one, name, name, plots.COLOUR[name]) for name in NAMES]
 both = [*deep, *flat]
 guess = math.log(deep[0].settings.model.options["classes"])
 
@@ -54,81 +41,50 @@ def smooth(losses):
     return wide.where((near <= 0.05).cummax(), near)
 
 
-def restless(run):
-    """Share of the training after the fit in which the training loss is above 0.01."""
-    loss = run.series("train_loss", since=evidence.fitted(run, loss=0.01))
-    return evidence.average((loss > 0.01).astype(float).where(loss.notna()))
-
-
-def together(runs, values, join):
-    """One number of several arms, for the seeds that all of them have."""
-    return pd.concat(evidence.paired(*map(values, runs)), axis=1).agg(join, axis=1)
-
-
-def fitted_loss(run):
-    """Test loss when the training loss first is 0.01."""
-    return run.at("test_loss", evidence.fitted(run, loss=0.01))
-
-
 there = {
     run: evidence.crossing(run.series("test_loss").apply(smooth), at_most=1.0)
     for run in both
 }
-more = 100 * (together(deep, restless, "mean") - together(flat, restless, "mean"))
-CAPTION = "Figure 8, caption"
-sheet = claims.Sheet("singh2026/fig08", show="{:.2f}")
 
 
-def alike(seed):
-    """How many of the six pairs of networks come in the same order at both depths."""
-    d, f = ([there[run][seed] for run in runs] for runs in (deep, flat))
-    return sum((d[i] < d[j]) == (f[i] < f[j]) for i, j in combinations(range(4), 2))
+def alike(i, j):
+    """Whether two networks come in the same order at both depths, by seed."""
+    come = evidence.joined(there)
+    deeper, flatter = come[deep[i]] < come[deep[j]], come[flat[i]] < come[flat[j]]
+    return (deeper == flatter).astype(float)
 
 
-shared = evidence.paired(*there.values())[0].index
-same = pd.Series({seed: alike(seed) for seed in shared}, dtype=float)
-sheet.claim(
-    both,
-    "of the six pairs of networks, those that come to a test loss of 1 in the same order "
-    "with three layers as with one on the same task (losses smoothed over 17 epochs, over "
-    "111 once they are down at 0.05)",
-    "Overall, grokking behavior under this setup is very similar to that of one-layer "
-    "transformers",
-    same,
-    where=CAPTION,
-    at_least=6,
-    show="{:.0f} of 6",
-    main=True,
-)
-sheet.claim(
-    both,
-    "share of the training after the fit with a training loss above 0.01, mean of the "
-    "four networks: more with three layers than with one",
-    "more depth shows significantly more slingshots",
-    more,
-    where=CAPTION,
-    above=0,
-    show="{:+.1f} points",
-)
-sheet.claim(
-    deep,
-    f"each network has a test loss above {guess:.2f}, that of a guess, when its training "
-    "loss first is 0.01 (smallest of the four)",
-    "to limit capacity of the network to see grokking",
-    together(deep, fitted_loss, "min"),
-    where=CAPTION,
-    above=guess,
-    show="{:.1f} nats",
-)
-for early, late in zip(deep, deep[1:], strict=False):
-    words = f"epoch of {early.label} over that of {late.label}"
-    sheet.extra([early, late], words, evidence.ratio(there[early], there[late]))
-for run, other in zip(deep, flat, strict=True):
-    words = (
-        f"{run.label}: share with a training loss above 0.01, minus that of one layer"
-    )
+def restless(run):
+    """Share of the training after the fit in which the training loss is above 0.01."""
+    loss = run.series("train_loss", since=run.fitted(loss=0.01))
+    return evidence.average((loss > 0.01).astype(float).where(loss.notna()))
+
+
+def mean_restless(runs):
+    return evidence.joined({run: restless(run) for run in runs}).mean(axis=1)
+
+
+def more(run, other):
+    """Difference of two shares in points, for the seeds that both have."""
     here, beside = evidence.paired(restless(run), restless(other))
-    sheet.extra([run, other], words, 100 * (here - beside), show="{:+.1f} points")
+    return 100 * (here - beside)
+
+
+same = sum(alike(i, j) for i, j in combinations(range(4), 2))
+fitted_loss = evidence.joined({r: r.at("test_loss", r.fitted(loss=0.01)) for r in deep})
+found = {
+    "same-order": (both, same),
+    "slingshots": (both, 100 * (mean_restless(deep) - mean_restless(flat))),
+    "grokking": (deep, fitted_loss.min(axis=1)),
+    "epochs": {
+        f"{a.label} over that of {b.label}": ([a, b], evidence.ratio(there[a], there[b]))
+        for a, b in pairwise(deep)
+    },
+    "restless": {
+        a.label: ([a, b], more(a, b)) for a, b in zip(deep, flat, strict=True)
+    },
+}
+sheet = claims.read(page.name, found)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -169,7 +125,7 @@ for fill, label in (("full", "three layers"), ("none", "one layer")):
 plots.paper(c, [], [], label="authors", color=plots.GREY)
 c.legend(loc="upper left", handletextpad=0.1, borderpad=0)
 c.set(yscale="log", ylim=(300, 16_000))
-c.set_xticks(range(4), HEADLINE)
+c.set_xticks(range(4), NAMES)
 c.set_yticks([500, 1000, 2000, 5000, 10_000], ["500", "1k", "2k", "5k", "10k"])
 c.minorticks_off()
 handles, labels = a.get_legend_handles_labels()
@@ -192,7 +148,7 @@ tables.prose(rf"""
   training loss of No LN is above 0.01 for {told(restless(deep[3]), "{:.0%}")} of the time,
   with one layer for {told(restless(flat[3]), "{:.0%}")}.
 * **It is grokking still.** When a network has fitted its training set, its test loss is at
-  least {told(together(deep, fitted_loss, "min"), "{:.1f}")}, and a guess has {guess:.2f}.
+  least {sheet.told("grokking", "{:.1f}")}, and a guess has {guess:.2f}.
 """)
 
 # %% [markdown]
@@ -237,36 +193,14 @@ np.testing.assert_allclose(smoothed(falling), same_curve, rtol=1e-10)
 # fixed before the runs.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(three, one)
 
 # %% [markdown]
 # ## What was run
 #
 # Only the smaller task, with one seed. The paper's (p = 113, 10,000 epochs, five seeds) is
 # registered for a GPU, as `grokbook run singh2026/fig08 --scale paper`.
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's"
-tables.settings(
-    three,
-    paper=PAPER
-    | {
-        "model": "transformer",
-        "model.depth": "3",
-        "model.width": "64",
-        "model.hidden": "not stated",
-    },
-    code=CODE
-    | {
-        "model.hidden": "(256)",
-        "model.activation": "GELU in the other figures, unknown in this one",
-    },
-)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms"
-tables.arms(three)
 
 # %% [markdown]
 # Where the runs differ from the paper, or had to be guessed:
@@ -286,10 +220,11 @@ tables.arms(three)
 # ## Reading the result
 
 # %% tags=["remove-input"]
+touch = sum(np.isfinite(run.first("test_loss", at_most=0.01)).all() for run in deep)
 tables.prose(rf"""
-**The order** is that of one layer in {told(same, "{:.0f}")} of 6 pairs of networks. The order in
+**The order** is that of one layer in {told(same)} of 6 pairs of networks. The order in
 the paper's picture differs in its last pair: here A\* has
-{told(evidence.ratio(third, last), "{:.2f}")} times the epochs of No LN. One seed cannot tell
+{sheet.told("epochs A* over that of No LN")} times the epochs of No LN. One seed cannot tell
 such a pair apart, and one layer on this task has it the same way round. So the small task
 says nothing on A\* at the paper's size.
 
@@ -299,8 +234,7 @@ not. So no norm before the MLP is needed for a slingshot. At the paper's size A\
 with one layer already ([Figure 2](fig02_norm_positions.ipynb)).
 
 **How it is read matters** less than it seems. A test loss of 0.01 would say nothing:
-{sum(np.isfinite(run.first("test_loss", at_most=0.01)).all() for run in deep)} of the four
-networks with three layers touches it. All come down to 1, in an order
+{touch} of the four networks with three layers touches it. All come down to 1, in an order
 that stays the same for windows from 1 to 501 epochs (first exercise).
 """)
 
@@ -366,7 +300,3 @@ that stays the same for windows from 1 to 501 epochs (first exercise).
 # ```bash
 # make page PAGE=singh2026/fig08 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(three, one, references=evidence.cited())

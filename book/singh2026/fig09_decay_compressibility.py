@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Singh et al. 2026 · Figure 9]{.kicker} The stronger the weight decay, the sooner it squeezes the features into a few directions
 
@@ -16,33 +8,26 @@ device = "auto"
 
 # %% tags=["hide-input"]
 #| fold: "Code: the runs and the claims"
+import numpy as np
 import pandas as pd
 import torch
 
 from grokbook import claims, evidence, metrics, plots, tables
 from grokbook.evidence import Run, told
-from grokbook.papers.singh2026 import CODE, PAPER
 
 plots.use_style()
-record = evidence.record(
-    "singh2026/fig04wd",
-    arms=("No LN", "decay 1.5"),
-    scale=scale,
-    retrain=retrain,
-    device=device,
-)
+page = evidence.Page("singh2026/fig09", scale, retrain, device)
+record = page.record("fig04wd", arms=("No LN", "decay 1.5"))
 LAMBDAS = (0.1, 0.2, 0.5, 0.75, 1.0, 1.5)
 shades = plots.shades(LAMBDAS)
 arms = {v: "No LN" if v == 1 else f"decay {v:g}" for v in LAMBDAS}
 runs = {v: Run(record, arms[v], f"λ = {v:g}", shades[v]) for v in LAMBDAS}
+every = list(runs.values())
 weakest, usual, strongest = runs[0.1], runs[1.0], runs[1.5]
-RANK, ALPHA, PUBLISHED = (
-    "effective_rank_test",
-    "power_law_test",
-    "power_law_test_float32",
-)
+RANK, ALPHA = "effective_rank_test", "power_law_test"
 END = usual.settings.epochs
-groks = {run: evidence.generalised(run, loss=0.01) for run in runs.values()}
+groks = {run: run.generalised(loss=0.01) for run in every}
+squeezed = {run: run.first(RANK, at_most=20, since=200) for run in every}
 
 
 def falling(column):
@@ -58,71 +43,29 @@ def falling(column):
 
 def apart(read):
     """The smallest of λ up to 0.2 over the largest of λ from 0.75 on."""
-    some = evidence.paired(*(read(run) for run in runs.values()))
-    table = dict(zip(LAMBDAS, some, strict=True))
-    low = pd.concat([table[v] for v in (0.1, 0.2)], axis=1).min(axis=1)
-    high = pd.concat([table[v] for v in (0.75, 1.0, 1.5)], axis=1).max(axis=1)
-    return low / high
+    table = evidence.joined({value: read(run) for value, run in runs.items()})
+    return table[[0.1, 0.2]].min(axis=1) / table[[0.75, 1.0, 1.5]].max(axis=1)
 
 
 def late(run):
     """Smallest exponent of the last tenth, by the published recipe."""
-    return run.smallest(PUBLISHED, since=0.9 * END)
+    return run.smallest("power_law_test_float32", since=0.9 * END)
 
 
-squeezed = {run: run.first(RANK, at_most=20, since=200) for run in runs.values()}
-MORE = (
-    "leads to more compressibility in Z via reduction in effective rank and powerlaw fit α"
-)
-sheet = claims.Sheet("singh2026/fig09", show="{:.2f}")
-every = list(runs.values())
-sheet.claim(
-    every,
-    "effective rank falls with λ, from 0.5 on, at every measurement from a fifth to four "
-    "fifths of training, up to 5 % (share of them)",
-    MORE,
-    falling(RANK),
-    where="Section 4.1",
-    at_least=1,
-    show="{:.0%}",
-    main=True,
-)
-sheet.claim(
-    every,
-    "at the end the rank of λ up to 0.2 is at least 4 times that of λ from 0.75 on",
-    MORE,
-    apart(lambda run: run.last(RANK)),
-    where="Section 4.1",
-    at_least=4,
-)
-sheet.claim(
-    every,
-    "the exponent α of λ up to 0.2 is larger than that of λ from 0.75 on (smallest of the "
-    "last tenth, by the float32 recipe, ratio)",
-    "higher values of weight decay show more heavy-tailed eigenspectra in Z",
-    apart(late),
-    where="Section 4.1",
-    above=1,
-)
-sheet.order(
-    "the stronger λ, the earlier the effective rank has fallen to 20",
-    "configurations that generalize earlier arrive at greater compressibilities earlier",
-    {run: squeezed[run] for run in reversed(every)},
-    where="Section 4.1",
-    open_end=True,
-    show="{:,.0f}",
-)
-for run in every:
-    sheet.extra(run, f"{run.label}: effective rank at the end", run.last(RANK), show="{:.1f}")
-for run in (weakest, usual, strongest):
-    words = f"{run.label}: exponent at the end, float64"
-    sheet.extra(run, words, run.last(ALPHA))
-words = "effective rank of training features, share of measurements in order of λ"
-sheet.extra(every, words, falling("effective_rank_train"), show="{:.0%}")
-for run in (usual, strongest):
-    lag = evidence.difference(squeezed[run], groks[run])
-    words = f"{run.label}: epochs from a test loss of 0.01 to a rank of 20"
-    sheet.extra(run, words, lag, show="{:+,.0f}")
+found = {
+    "falls": (every, falling(RANK)),
+    "at-the-end": (every, apart(lambda run: run.last(RANK))),
+    "exponent": (every, apart(late)),
+    "fallen-to-20": {run: squeezed[run] for run in reversed(every)},
+    "rank": {run.label: (run, run.last(RANK)) for run in every},
+    "float64": {run.label: (run, run.last(ALPHA)) for run in (weakest, usual, strongest)},
+    "of-training-features": (every, falling("effective_rank_train")),
+    "lag": {
+        run.label: (run, evidence.difference(squeezed[run], groks[run]))
+        for run in (usual, strongest)
+    },
+}
+sheet = claims.read(page.name, found)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -167,11 +110,11 @@ plots.show(figure)
 tables.prose(f"""
 * **Rank.** With λ = 1.5 the {{term}}`effective rank` has fallen to 20 of 128 directions by
   epoch {told(squeezed[strongest])}, with 1 by {told(squeezed[usual])}. It ends at
-  {told(strongest.last(RANK), "{:.1f}")} and {told(usual.last(RANK), "{:.1f}")}.
-* **Without enough decay** it stays up: {told(weakest.last(RANK), "{:.1f}")} at the end with
+  {sheet.told("rank λ = 1.5")} and {sheet.told("rank λ = 1")}.
+* **Without enough decay** it stays up: {sheet.told("rank λ = 0.1")} at the end with
   λ = 0.1, which has not generalised by then.
-* **Exponent.** The {{term}}`power-law exponent` ends at {told(strongest.last(ALPHA), "{:.2f}")}
-  with λ = 1.5 and at {told(weakest.last(ALPHA), "{:.2f}")} with 0.1. A smaller one means a
+* **Exponent.** The {{term}}`power-law exponent` ends at {sheet.told("float64 λ = 1.5")}
+  with λ = 1.5 and at {sheet.told("float64 λ = 0.1")} with 0.1. A smaller one means a
   heavier tail.
 * **Timing.** When the rank passes 20 with λ = 1, most of the test loss is gone: it is at
   {told(usual.at("test_loss", squeezed[usual]), "{:.1f}")}, from a peak of
@@ -221,8 +164,8 @@ for F in (noise, noise + 5, noise[:, :8] @ noise[:8]):
 # weaker decay counts as in order. An order is judged seed by seed.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(record)
 
 # %% [markdown]
 # ## What was run
@@ -230,21 +173,7 @@ sheet.table()
 # The runs of [Figure 4](fig04_rate_and_decay.ipynb), six decays without
 # {term}`layer norm`. Official code: [`jaisidhsingh/layernorm-grok`](https://github.com/jaisidhsingh/layernorm-grok),
 # commit `2199213`, `scripts/wd_sweep.sh`.
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's"
-tables.settings(
-    record,
-    paper=PAPER
-    | {"model.norms": "()", "optimizer.weight_decay": "1, others not stated"},
-    code=CODE | {"optimizer.weight_decay": "0.1, 0.2, 0.5, 0.75, 1, 1.5"},
-)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms"
-tables.arms(record)
-
-# %% [markdown]
+#
 # 1. *Features.* The paper takes those of the training set, its notebooks plot those of the
 #    test set. The latter are judged; the former are among the folded rows.
 # 2. *Precision.* The published recipe squares $F$ in float32; what lies below about 3e-4 of
@@ -264,21 +193,14 @@ tables.arms(record)
 # Compression and generalisation go together: the rank falls while the test loss does.
 
 # %% tags=["remove-input"]
-ends = pd.DataFrame(
-    [
-        (run.last("test_loss")[seed], run.last(RANK)[seed])
-        for run in every
-        for seed in run.seeds
-        if groks[run][seed] == float("inf")
-    ],
-    columns=["loss", "rank"],
-)
-short, far = ends[ends["loss"] < 1], ends[ends["loss"] >= 1]
+losses = pd.concat([run.last("test_loss")[np.isinf(groks[run])] for run in every])
+ranks = pd.concat([run.last(RANK)[np.isinf(groks[run])] for run in every])
+short, far = losses < 1, losses >= 1
 tables.prose(f"""
-Of the {len(ends)} runs that do not reach a test loss of 0.01, {len(short)} end just short of it,
-below {short["loss"].max():.2f}, with a rank of {short["rank"].min():.0f} to
-{short["rank"].max():.0f}. The others end at {far["loss"].min():.0f} or more, with a rank of
-{far["rank"].min():.0f} or more. The paper claims the correspondence and no more. Which of the
+Of the {len(losses)} runs that do not reach a test loss of 0.01, {short.sum()} end just short of it,
+below {losses[short].max():.2f}, with a rank of {ranks[short].min():.0f} to
+{ranks[short].max():.0f}. The others end at {losses[far].min():.0f} or more, with a rank of
+{ranks[far].min():.0f} or more. The paper claims the correspondence and no more. Which of the
 two brings the other about is not tested by either.
 """)
 
@@ -338,7 +260,3 @@ two brings the other about is not tested by either.
 # ```bash
 # make page PAGE=singh2026/fig09 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(record, references=evidence.cited())
