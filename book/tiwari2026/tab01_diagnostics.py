@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Tiwari et al. 2026 · Table 1]{.kicker} In small runs, once the pairs are fitted, the Hessian trace falls with the training loss, whoever generalises; and the printed rank is larger than its definition allows
 
@@ -17,33 +9,19 @@ device = "auto"
 # %% tags=["hide-input"]
 #| fold: "Code: the runs and the claims"
 import torch
-from pandas import Series
 
 from grokbook import claims, evidence, metrics, plots, tables
 from grokbook.evidence import Run, told
-from grokbook.papers import tiwari2026
 
 plots.use_style()
-record = evidence.record(
-    "tiwari2026/fig01", scale=scale, retrain=retrain, device=device, arms=("penalty",)
-)
+page = evidence.Page("tiwari2026/tab01", scale, retrain, device)
+record = page.record("fig01", arms=("penalty",))
 names = ("baseline", "strong decay", "penalty")
-runs = [Run(record, name, name, plots.COLOUR[name]) for name in names]
-free, decay, push = runs
+free, decay, push = runs = [Run(record, name, name, plots.COLOUR[name]) for name in names]
 width = push.settings.model.options["widths"][-1]
 TRAIN, TEST, FISHER = "train_trace", "test_trace", "train_fisher_trace"
 SHARED = "shared_direction.pre.0"
 LAST = "hidden.1"  # the second layer after its ReLU
-
-
-def last(run, column, over=None, power=1):
-    """A column at a member's end, over a power of another one."""
-    if not run.seeds:
-        return Series(dtype=float)
-    value = run.last(column)
-    return value if over is None else value / run.last(over) ** power
-
-
 # what, its reading, whether the paper has it larger with the penalty, the paper's two
 SINGULAR, RANK = (52_000, 36.5), (135, 443)
 QUANTITIES = {
@@ -63,129 +41,45 @@ QUANTITIES = {
 }
 
 
+def last(run, column, over=None, power=1):
+    """A column at a member's end, over a power of another one."""
+    return run.last(column) / (run.last(over) ** power if over else 1)
+
+
 def gain(name, other=free):
     """How many times better, in the paper's sense, the penalty is than another arm."""
     how, is_larger, _ = QUANTITIES[name]
-    mine, its = last(push, *how), last(other, *how)
-    return evidence.ratio(mine, its) if is_larger else evidence.ratio(its, mine)
+    both = last(push, *how), last(other, *how)
+    return evidence.ratio(*both) if is_larger else evidence.ratio(*both[::-1])
 
 
 def coherent(run):
     """First log at which the median unit of the second layer has R² above 0.9."""
-    if not run.seeds:
-        return Series(dtype=float)
     return run.first(f"coherence.{LAST}", above=0.9)
 
 
-CURVED, METRICS = "Section 4.3", "Appendix B.2, Metrics"
-ROW = "| Norm Penalty (Ours) | 2,460 136 | 100.0% | 443 | 1.4 |"
-both = [push, free]
-sheet = claims.Sheet("tiwari2026/tab01", show="{:.2f}")
-sheet.claim(
-    both,
-    "Hessian trace on the training pairs at the end, baseline over penalty, is at least 5",
-    "The penalty achieves a reduction in raw Hessian trace and a reduction in normalized "
-    "sharpness, confirming the curvature prediction.",
-    gain("Hessian trace, training pairs"),
-    where=CURVED,
-    at_least=5,
-    main=True,
-)
-sheet.claim(
-    both,
-    "the trace over the norm of all weights, baseline over penalty, is at least 5",
-    "The penalty should substantially reduce the Hessian trace and normalized sharpness "
-    "relative to the baseline",
-    gain("trace / |θ|, training pairs"),
-    where=CURVED,
-    at_least=5,
-)
-sheet.claim(
-    both,
-    "largest singular value of layer 2, after the ReLU, all pairs, baseline over penalty, is "
-    "at least 10",
-    "Spectral compression is equally striking: drops from to",
-    gain("σ₁, layer 2, all pairs"),
-    where=CURVED,
-    at_least=10,
-)
-sheet.claim(
-    both,
-    "stable rank of layer 2, after the ReLU, on 256 rows, penalty over baseline, is above 1",
-    "Effective rank: stable rank over a batch of 256",
-    gain("stable rank, layer 2, 256 rows"),
-    where=METRICS,
-    above=1,
-)
-sheet.claim(
-    both,
-    "effective rank (entropy) of layer 2, after the ReLU, on all pairs, penalty over "
-    "baseline, is above 1",
-    "while effective rank rises from to out of dimensions",
-    gain("effective rank, layer 2, all pairs"),
-    where=CURVED,
-    above=1,
-)
-sheet.claim(
-    both,
-    "largest Fourier mode of layer 2, penalty over baseline, is at least 2",
-    "the dominant Fourier magnitude increases fourfold",
-    gain("largest mode, layer 2"),
-    where="Section 4.1",
-    at_least=2,
-)
-for run in both:
-    sheet.claim(
-        run,
-        f"{run.label}: the median unit of layer 2 gets above R² = 0.9 (epoch)",
-        "Fourier coherence ( on the basis) is reached at epoch under the penalty versus "
-        "for the baseline",
-        coherent(run),
-        where="Section 4.1",
-        at_most=run.settings.epochs,
-        show="{:,.0f}",
-    )
-sheet.claim(
-    push,
-    "penalty: trace of the empirical Fisher over that of the Hessian, training pairs, at "
-    "the end, is 0.5 to 2",
-    "Using the empirical Fisher as a curvature proxy, the Hessian trace approximates as",
-    last(push, FISHER, TRAIN),
-    where=CURVED,
-    at_least=0.5,
-    at_most=2,
-    show="{:.1e}",
-)
+GAINS = {
+    "trace": "Hessian trace, training pairs",
+    "sharpness": "trace / |θ|, training pairs",
+    "singular": "σ₁, layer 2, all pairs",
+    "stable-rank": "stable rank, layer 2, 256 rows",
+    "effective-rank": "effective rank, layer 2, all pairs",
+    "mode": "largest mode, layer 2",
+}
 ranks = (135, 402, 378, 400, 443)
-sheet.exact(
-    "the five ranks of Table 2 are possible for a batch of 256, at most 256 each",
-    ROW,
-    ", ".join(map(str, ranks)),
-    where="Table 2",
-    held=sum(rank <= 256 for rank in ranks),
-    n=len(ranks),
-)
 implied = 256 * 512 / SINGULAR[1] ** 2
-sheet.exact(
-    "σ₁ = 36.5 and rank 443 fit 256 rows of length √512 (the rank that they give)",
-    "By locking , we artificially bound the spectral norm of",
-    f"{implied:.0f}",
-    where="Table 1; Appendix A.1",
-    held=int(abs(implied - 443) < 1),
-    n=1,
-)
-for run in runs:
-    values = last(run, TEST)
-    sheet.extra(run, f"{run.label}: trace on the test pairs", values, show="{:,.0f}")
-for run in runs:
-    values = last(run, TRAIN, "train_loss")
-    words = f"{run.label}: trace over the training loss, both on the training pairs"
-    sheet.extra(run, words, values, show="{:,.0f}")
-for run in runs:
-    values = last(run, "train_loss")
-    sheet.extra(run, f"{run.label}: training loss", values, show="{:.1e}")
 first = push.at(FISHER, 0) / push.at(TRAIN, 0)
-sheet.extra(push, "at the start: Fisher over Hessian, training pairs", first)
+found = {id: ([push, free], gain(name)) for id, name in GAINS.items()} | {
+    "coherent": {run.label: (run, coherent(run)) for run in (push, free)},
+    "fisher": (push, last(push, FISHER, TRAIN)),
+    "possible": claims.exactly(", ".join(map(str, ranks)), [rank <= 256 for rank in ranks]),
+    "implied": claims.exactly(f"{implied:.0f}", [abs(implied - 443) < 1]),
+    "test-trace": {run.label: (run, last(run, TEST)) for run in runs},
+    "over-loss": {run.label: (run, last(run, TRAIN, "train_loss")) for run in runs},
+    "loss": {run.label: (run, last(run, "train_loss")) for run in runs},
+    "first": (push, first),
+}
+sheet = claims.read(page.name, found)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -203,17 +97,10 @@ figure, (panel,) = plots.panels(1, height=4.9)
 rows = {name: place for place, name in enumerate(QUANTITIES)}
 for other, mark in ((decay, "s"), (free, "o")):
     values = {name: gain(name, other) for name in rows}
-    middle = [
-        float(one.median()) if len(one) else float("nan") for one in values.values()
-    ]
-    panel.plot(
-        middle, rows.values(), mark, color=other.color, label=f"over {other.label}"
-    )
-printed = {name: QUANTITIES[name][1:] for name in rows}
-times = [
-    high / low if is_larger else low / high
-    for is_larger, (low, high) in printed.values()
-]
+    middle = [one.median() for one in values.values()]
+    style = {"color": other.color, "label": f"over {other.label}"}
+    panel.plot(middle, list(rows.values()), mark, **style)
+times = [(b / a if is_larger else a / b) for _, is_larger, (a, b) in QUANTITIES.values()]
 plots.paper(panel, times, list(rows.values()))
 panel.axvline(1, color=plots.GREY, lw=1)
 panel.set(xscale="log", xlabel="times ahead", ylim=(len(rows) - 0.5, -0.5))
@@ -226,32 +113,22 @@ plots.show(figure)
 # ## What to see
 
 # %% tags=["remove-input"]
-lines = []
-if free.seeds:
-    lines.append(
-        f"""* **Training pairs.** The {{term}}`Hessian trace` of the baseline is
+tables.prose(f"""
+* **Training pairs.** The {{term}}`Hessian trace` of the baseline is
   {told(gain("Hessian trace, training pairs"), "{:.2f}")} times that with the penalty; the
   paper has 30. It is {told(last(free, TRAIN), "{:.4f}")} against
   {told(last(push, TRAIN), "{:.4f}")}, and the paper's are 42.5 and 1.4.
-* **Test pairs.** There it is {told(last(free, TEST))} against {told(last(push, TEST))}."""
-    )
-if decay.seeds:
-    lines.append(
-        f"""* **Strong decay** ends with {told(last(decay, TEST))} on the test pairs. It is the arm
+* **Test pairs.** There it is {told(last(free, TEST))} against {told(last(push, TEST))}.
+* **Strong decay** ends with {told(last(decay, TEST))} on the test pairs. It is the arm
   with a test accuracy of {told(last(decay, "test_accuracy"), "{:.1%}")}; the penalty's is
-  {told(last(push, "test_accuracy"), "{:.1%}")}."""
-    )
-lines.append(
-    f"""* **Rank.** On 256 rows the {{term}}`stable rank` with the penalty is
+  {told(last(push, "test_accuracy"), "{:.1%}")}.
+* **Rank.** On 256 rows the {{term}}`stable rank` with the penalty is
   {told(last(push, f"stable_rank_256.{LAST}"), "{:.1f}")} and the {{term}}`effective rank` on all
   pairs {told(last(push, f"effective_rank.{LAST}"), "{:.0f}")}, of {width}. The paper prints 443 of
-  512."""
-)
-lines.append(
-    f"""* **The empirical Fisher** has a trace {told(last(push, TRAIN, FISHER) / 1e6, "{:.1f}")} million times
-  smaller than that of the Hessian at the end. At the start their ratio is {told(first, "{:.2f}")}."""
-)
-tables.prose("\n".join(lines))
+  512.
+* **The empirical Fisher** has a trace {told(last(push, TRAIN, FISHER) / 1e6, "{:.1f}")} million times
+  smaller than that of the Hessian at the end. At the start their ratio is {told(first, "{:.2f}")}.
+""")
 
 # %% [markdown]
 # ## The idea
@@ -274,16 +151,10 @@ def stable_rank(rows, largest, length_squared=512):
 
 
 torch.manual_seed(0)
-noise = (
-    torch.nn.functional.normalize(torch.randn(256, 512, dtype=torch.float64)) * 512**0.5
-)
+noise = torch.nn.functional.normalize(torch.randn(256, 512, dtype=torch.float64)) * 512**0.5
 sizes = torch.linalg.svdvals(noise)
-assert (
-    abs(stable_rank(256, float(sizes[0])) - float(metrics.stable_rank(sizes**2))) < 1e-6
-)
-print(
-    f"256 rows, largest singular value 36.5: stable rank {stable_rank(256, 36.5):.0f}"
-)
+assert abs(stable_rank(256, float(sizes[0])) - float(metrics.stable_rank(sizes**2))) < 1e-6
+print(f"256 rows, largest singular value 36.5: stable rank {stable_rank(256, 36.5):.0f}")
 print(f"rank 443 and 36.5 need {443 * 36.5**2 / 512:,.0f} rows")
 print(f"256 rows of noise: largest {float(sizes[0]):.1f}, "
       f"stable rank {stable_rank(256, float(sizes[0])):.0f}, "
@@ -339,22 +210,16 @@ plots.show(figure)
 #| fold: "Code: the table with the paper's numbers"
 def digits(values):
     """Three digits, without an exponent for large numbers."""
-    return "{:,.0f}" if claims.median(values) >= 100 else "{:.3g}"
+    return "{:,.0f}" if values.min() >= 100 else "{:.3g}"
 
 
-head = [
-    "Quantity",
-    "Paper: baseline",
-    "penalty",
-    *(f"Here: {run.label}" for run in runs),
-]
+head = ["Quantity", "Paper: baseline", "penalty", *(f"Here: {run.label}" for run in runs)]
 body = []
 for name, (how, _, printed) in QUANTITIES.items():
     ours = [last(run, *how) for run in runs]
-    cells = [told(one, digits(one)) if len(one) else "not run" for one in ours]
+    cells = [told(one, digits(one)) for one in ours]
     body.append([name, *map(tables.html.number, printed), *cells])
-epochs = [told(one) if len(one) else "not run" for one in map(coherent, runs)]
-body.append(["epoch of coherence, layer 2", "34,200", "2,460", *epochs])
+body.append(["epoch of coherence, layer 2", "34,200", "2,460", *map(told, map(coherent, runs))])
 tables.grid(head, body)
 
 # %% [markdown]
@@ -364,21 +229,12 @@ tables.grid(head, body)
 # was planned. The bounds are weaker than the printed ratios (30, 45, 1,400, 3.3 and 4).
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(record)
 
 # %% [markdown]
 # ## What was run
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's"
-tables.settings(record, paper=tiwari2026.PAPER)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms"
-tables.arms(record)
-
-# %% [markdown]
+#
 # There is no official code. What differs from the paper, or had to be inferred:
 #
 # 1. *Size.* Laptop records have width 128 of 512, 60 % of the pairs, 15,000 epochs of 100,000.
@@ -397,24 +253,20 @@ tables.arms(record)
 # ## Reading the result
 
 # %% tags=["remove-input"]
-also = ""
-if free.seeds:
-    first_layer = gain("effective rank, layer 1, all pairs")
-    second = gain("effective rank, layer 2, all pairs")
-    also = f"""
-**A rank that depends on the layer.** The penalty's effective rank is
-{told(second, "{:.2f}")} times that of the baseline in layer 2 and {told(first_layer, "{:.2f}")}
-times in layer 1. There the penalty pulls outward, and a bias vector is the cheapest way to
-follow it: one direction that all rows share has {told(last(push, SHARED), "{:.0%}")} of their
-squared {{term}}`radius`, against {told(last(free, SHARED), "{:.0%}")}. So one printed number
-for "the" rank says little.
-"""
+first_layer = gain("effective rank, layer 1, all pairs")
 tables.prose(f"""
 **Flat where?** On the training pairs the trace goes with the loss, panel (c). A network that
 has only learned its pairs by heart ends as flat as one that generalises, or flatter. A trace
 of 42.5 at 100,000 epochs would need a training loss that did not vanish. On the test pairs
 flatness is not a cause of generalising but nearly the same thing, by the same argument.
-{also}
+
+**A rank that depends on the layer.** The penalty's effective rank is
+{sheet.told("effective-rank")} times that of the baseline in layer 2 and
+{told(first_layer, "{:.2f}")} times in layer 1. There the penalty pulls outward, and a bias
+vector is the cheapest way to follow it: one direction that all rows share has
+{told(last(push, SHARED), "{:.0%}")} of their squared {{term}}`radius`, against
+{told(last(free, SHARED), "{:.0%}")}. So one printed number for "the" rank says little.
+
 **Fisher is not Hessian** on fitted pairs. For one pair the Fisher has $(1 - p)^2$ where the
 Hessian has $p (1 - p)$. With $1 - p = \\epsilon$ the first is $\\epsilon^2$, the second
 $\\epsilon$. The approximation that the paper's Proposition 4.3 begins with is off by about
@@ -485,7 +337,3 @@ with the penalty, 2,460, is that of its {{term}}`onset` to the digit.
 # ```bash
 # make page PAGE=tiwari2026/tab01 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(record)

@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Tiwari et al. 2026 · Table 2]{.kicker} In small runs dropout (one seed) gets above 90 % first of four methods, and the penalty (three seeds) not within 15,000 epochs
 
@@ -16,13 +8,10 @@ device = "auto"
 
 # %% tags=["hide-input"]
 #| fold: "Code: the runs and the claims"
-import pandas as pd
 import torch
-from IPython.display import display
 
 from grokbook import claims, evidence, plots, tables
 from grokbook.evidence import Run, told
-from grokbook.papers import tiwari2026
 
 plots.use_style()
 PRINTED = {  # Table 2: onset, final test accuracy (%), rank, trace
@@ -41,65 +30,25 @@ OURS = {  # the arms of each; what the paper does not state has several
 }
 TABLE6 = {0.5: (2460, 15_540), 0.6: (1320, 9000)}  # onsets of penalty, strong decay
 TEST = "test_accuracy"
-
-
-page = {"scale": scale, "retrain": retrain, "device": device}
-base = evidence.stored("tiwari2026/fig01", arms=("penalty",), **page)
-more = evidence.stored("tiwari2026/tab02", **page)
-records = [record for record in (base, more) if record]
+page = evidence.Page("tiwari2026/tab02", scale, retrain, device)
+base = page.record("fig01", arms=("penalty",))
+more = page.record()
+record_of = dict.fromkeys(OURS, base) | {"dropout": more, "MAN": more}
 runs = {
-    arm: Run(record, arm, arm, plots.COLOUR[method])
+    arm: Run(record_of[method], arm, arm, plots.COLOUR[method])
     for method, arms in OURS.items()
     for arm in arms
-    if (record := more if method in ("dropout", "MAN") else base)
 }
 push, decay, free = (runs[arm] for arm in ("penalty", "strong decay", "baseline"))
+rates = [runs[arm] for arm in OURS["dropout"]]
+others = {arm: run for arm, run in runs.items() if run is not push}
 fraction = push.settings.dataset.options["train_fraction"]
-there = {arm: run for arm, run in runs.items() if run.seeds}
-none = pd.Series(dtype=float)
-
-
-def onset(arm):
-    """First epoch with a test accuracy above 90 % for good; empty if not run."""
-    known = arm in there
-    return evidence.lasting(runs[arm].series(TEST), above=0.9) if known else none
+onset = {arm: run.onset() for arm, run in runs.items()}
 
 
 def value(arm, column):
-    """The last value of a column; empty if not run."""
-    return there[arm].last(column) if arm in there else none
-
-
-def tell(values, show="{:,.0f}"):
-    """As `told`; an arm without a seed has nothing to tell yet."""
-    return told(values, show) if len(values) else "not run yet"
-
-
-def sooner(arms):
-    """The earliest onset of other arms over the penalty's: above 1 it is the first.
-
-    Empty while an arm is missing, unless one that was run is ahead of it already.
-    """
-    ratios = [evidence.ratio(onset(a), onset("penalty")) for a in arms if a in there]
-    first = pd.concat(ratios, axis=1, join="inner").min(axis=1)
-    first = first.mask(onset("penalty").reindex(first.index) == float("inf"), 0)
-    everyone = all(arm in there for arm in arms)
-    return first if everyone or not (first > 1).any() else none
-
-
-def both(quantity, arm, other):
-    """One over the other, seed by seed; empty if either was not run."""
-    one, two = evidence.paired(quantity(arm), quantity(other))
-    return (one / two).astype(float)
-
-
-def later(arms):
-    """How many of some arms generalise after strong decay, but do."""
-    counts = [evidence.difference(onset(a), onset("strong decay")) for a in arms]
-    if not all(map(len, counts)):
-        return none
-    slow = pd.DataFrame(evidence.paired(*counts))
-    return ((slow > 0) & (slow < float("inf"))).sum().astype(float)
+    """The last value of a column."""
+    return runs[arm].last(column)
 
 
 def rank(place, arm="penalty"):
@@ -107,79 +56,47 @@ def rank(place, arm="penalty"):
     return value(arm, f"stable_rank_256.{place}")
 
 
-rows = {m: f"| {w} |" for m, w in {
-    "baseline": "Baseline (WD) | DNG | 1.7% | 135 | 42.5",
-    "strong decay": "Strong WD () | 15,540 1,480 | 100.0% | 402 | 3.2",
-    "dropout": "Dropout () | 22,000 2,500 | 98.5% | 378 | 5.8",
-    "MAN": "MAN () | 15,000 2,000 | 100.0% | 400 | 2.5",
-    "penalty": "Norm Penalty (Ours) | 2,460 136 | 100.0% | 443 | 1.4",
-}.items()}  # fmt: skip
-ALL = [*OURS["dropout"], *OURS["MAN"]]
-others = ["strong decay", "baseline", *ALL]
-LAST_RANK = "stable_rank_256.hidden.1"
-ahead = sooner(others)
-sheet = claims.Sheet("tiwari2026/tab02", show="{:.2f}")
-sheet.claim(
-    list(there.values()),
-    "of all methods the penalty generalises first (the earliest other onset over its own)",
-    "faster than strong isotropic weight decay and faster than MAN",
-    ahead,
-    where="Section 4.2",
-    above=1,
-    main=True,
-)
-ratio = evidence.ratio(onset("strong decay"), onset("penalty"))
-ratio = ratio.mask(onset("penalty").reindex(ratio.index) == float("inf"), 0)
-words = "the onset of strong decay is 5.3 to 7.5 times that of the penalty"
-bounds = {"at_least": 5.3, "at_most": 7.5, "where": "Table 2"}
-sheet.claim([push, decay], words, rows["penalty"], ratio, **bounds)
-words = "without a target (MAN, strength of the penalty) it takes as long as strong decay, "
-words += "give or take a quarter (ratio)"
-pair, found = [there.get("MAN 0.05", decay), decay], both(onset, "MAN 0.05", "strong decay")
-bounds = {"at_least": 0.75, "at_most": 1.25, "where": "Table 2"}
-sheet.claim(pair, words, rows["MAN"], found, **bounds)
-words = "dropout generalises, after strong decay (how many of three rates)"
-rates = [there.get(arm, decay) for arm in OURS["dropout"]]
-bounds = {"at_least": 1, "where": "Table 2", "show": "{:.0f}"}
-sheet.claim(rates, words, rows["dropout"], later(OURS["dropout"]), **bounds)
-words = "dropout generalises before the baseline (how many of three rates)"
-early = [evidence.difference(onset("baseline"), onset(arm)) for arm in OURS["dropout"]]
-early = (pd.DataFrame(evidence.paired(*early)) > 0).sum().astype(float)
-bounds = {"at_least": 1, "where": "Table 2", "show": "{:.0f}"}
-sheet.claim([*rates, free], words, rows["baseline"], early, **bounds)
-words = "the penalty's test accuracy ends at 99.5 % or more"
-bounds = {"at_least": 0.995, "where": "Table 2", "show": "{:.1%}"}
-sheet.claim(push, words, rows["penalty"], push.last(TEST), **bounds)
-words = "baseline: test accuracy is below 5 % at every log"
-bounds = {"below": 0.05, "where": "Table 2", "show": "{:.1%}"}
-sheet.claim(free, words, rows["baseline"], free.largest(TEST), **bounds)
-quote = "The higher effective rank under our penalty ( vs. for strong WD)"
-for layer, place in enumerate(("hidden.0", "hidden.1"), start=1):
-    words = f"stable rank of 256 rows after the ReLU of layer {layer}: higher with the "
-    words += "penalty than with strong decay (ratio)"
-    more = both(lambda arm, place=place: rank(place, arm), "penalty", "strong decay")
-    sheet.claim([push, decay], words, quote, more, where="Section 4.2", above=1)
-words = "exact Hessian trace on the training set: at least twice as large with strong decay "
-words += "(ratio)"
-found = both(lambda arm: value(arm, "train_trace"), "strong decay", "penalty")
-bounds = {"at_least": 2, "where": "Table 2"}
-sheet.claim([push, decay], words, rows["strong decay"], found, **bounds)
-for words, column, which in (
-    ("highest stable rank of layer 2 (its own over the highest other)", LAST_RANK, max),
-    ("lowest trace on the training set (the lowest other over its own)", "train_trace", min),
-):
-    mine, *its = evidence.paired(*(value(arm, column) for arm in ("penalty", *others)))
-    best = pd.DataFrame(its).agg(which)
-    found = mine / best if which is max else best / mine
-    words = f"of all methods the penalty has the {words}"
-    sheet.claim(list(there.values()), words, rows["penalty"], found, where="Table 2", above=1)
-for arm in ALL:
-    if arm in there:
-        words = f"{arm}: test accuracy above 90 % for good (epoch)"
-        sheet.extra(there[arm], words, onset(arm), show="{:,.0f}")
-for arm in ("penalty", "strong decay", "baseline"):
-    words = f"{arm}: exact trace of the Hessian on the test set, at the end"
-    sheet.extra(runs[arm], words, value(arm, "test_trace"), show="{:,.0f}")
+def over(one, two):
+    """One over the other, seed by seed."""
+    one, two = evidence.paired(one, two)
+    return one / two
+
+
+def many(waits):
+    """How many of the three rates have a wait above 0, but not an endless one."""
+    table = evidence.joined(waits)
+    return (table > 0).sum(axis=1).astype(float)
+
+
+sooner = {arm: evidence.times(onset[arm], onset["penalty"]) for arm in others}
+after = {arm: evidence.difference(onset[arm], onset["strong decay"]) for arm in OURS["dropout"]}
+after = {arm: wait.mask(wait == float("inf"), 0) for arm, wait in after.items()}
+before = {arm: evidence.difference(onset["baseline"], onset[arm]) for arm in OURS["dropout"]}
+ranks = evidence.joined({arm: rank("hidden.1", arm) for arm in runs})
+traces = evidence.joined({arm: value(arm, "train_trace") for arm in runs})
+tests = {arm: value(arm, "test_trace") for arm in ("penalty", "strong decay", "baseline")}
+found = {
+    "first": (list(runs.values()), evidence.joined(sooner).min(axis=1)),
+    "strong-decay": ([push, decay], sooner["strong decay"]),
+    "no-target": ([runs["MAN 0.05"], decay], over(onset["MAN 0.05"], onset["strong decay"])),
+    "dropout-late": (rates, many(after)),
+    "dropout-early": ([*rates, free], many(before)),
+    "accuracy": (push, push.last(TEST)),
+    "baseline": (free, free.largest(TEST)),
+    "rank": {
+        f"layer {n}": ([push, decay], over(rank(place), rank(place, "strong decay")))
+        for n, place in enumerate(("hidden.0", "hidden.1"), start=1)
+    },
+    "trace": ([push, decay], over(decay.last("train_trace"), push.last("train_trace"))),
+    "highest-rank": (list(runs.values()), ranks["penalty"] / ranks[list(others)].max(axis=1)),
+    "lowest-trace": (
+        list(runs.values()),
+        traces[list(others)].min(axis=1) / traces["penalty"],
+    ),
+    "onset": {arm: (runs[arm], onset[arm]) for arm in (*OURS["dropout"], *OURS["MAN"])},
+    "test-trace": {arm: (runs[arm], trace) for arm, trace in tests.items()},
+}
+sheet = claims.read(page.name, found)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -207,13 +124,8 @@ for method, (when, accuracy, printed_rank, trace) in PRINTED.items():
         name = "paper" if method == "baseline" else ""
         plots.paper(panel, x, at, color=color, label=name)
 for arm, y in height.items():
-    if arm not in there:
-        for panel in axes:
-            panel.text(0.35, y, "not run", transform=panel.get_yaxis_transform(),
-                       ha="center", va="bottom", fontsize=9, color=plots.GREY)  # fmt: skip
-        continue
-    dots = {"ls": "", "marker": "o", "ms": 4, "color": there[arm].color, "zorder": 5}
-    late = onset(arm).clip(upper=edge)
+    dots = {"ls": "", "marker": "o", "ms": 4, "color": runs[arm].color, "zorder": 5}
+    late = onset[arm].clip(upper=edge)
     axes[0].plot(late, [y] * len(late), **dots)
     axes[1].plot(100 * value(arm, TEST), [y] * len(late), **dots)
     axes[2].plot(rank("hidden.0", arm), [y] * len(late), **dots)
@@ -239,20 +151,20 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 tables.prose(f"""
-* **{{term}}`Onset`** of the penalty: {tell(onset("penalty"))}; of strong
-  {{term}}`weight decay`: {tell(onset("strong decay"))}. For this share of the pairs the paper
+* **{{term}}`Onset`** of the penalty: {told(onset["penalty"])}; of strong
+  {{term}}`weight decay`: {told(onset["strong decay"])}. For this share of the pairs the paper
   prints {TABLE6[fraction][0]:,} for the penalty and {TABLE6[fraction][1]:,} for strong decay.
-* **Without a target**, {{term}}`MAN` at the same strength: {tell(onset("MAN 0.05"))}.
-  Dropout 0.1, 0.2, 0.5: {"; ".join(tell(onset(arm)) for arm in OURS["dropout"])}.
+* **Without a target**, {{term}}`MAN` at the same strength: {told(onset["MAN 0.05"])}.
+  Dropout 0.1, 0.2, 0.5: {"; ".join(told(onset[arm]) for arm in OURS["dropout"])}.
 * **Rank** by the paper's words, {{term}}`stable rank` of 256 rows after the ReLU. Penalty:
-  {tell(rank("hidden.0"), "{:.1f}")} in layer 1; {tell(rank("hidden.1"), "{:.1f}")} in layer 2.
-  Strong decay: {tell(rank("hidden.0", "strong decay"), "{:.1f}")} in layer 1;
-  {tell(rank("hidden.1", "strong decay"), "{:.1f}")} in layer 2. The paper prints 443 for the
+  {told(rank("hidden.0"), "{:.1f}")} in layer 1; {told(rank("hidden.1"), "{:.1f}")} in layer 2.
+  Strong decay: {told(rank("hidden.0", "strong decay"), "{:.1f}")} in layer 1;
+  {told(rank("hidden.1", "strong decay"), "{:.1f}")} in layer 2. The paper prints 443 for the
   penalty and 402 for strong decay.
-* **{{term}}`Hessian trace`**. Penalty: {tell(value("penalty", "train_trace"), "{:.2g}")} on the
-  training set; {tell(value("penalty", "test_trace"), "{:,.0f}")} on the test set. Strong decay:
-  {tell(value("strong decay", "train_trace"), "{:.2g}")} on the training set;
-  {tell(value("strong decay", "test_trace"), "{:,.0f}")} on the test set.
+* **{{term}}`Hessian trace`**. Penalty: {told(value("penalty", "train_trace"), "{:.2g}")} on the
+  training set; {told(value("penalty", "test_trace"), "{:,.0f}")} on the test set. Strong decay:
+  {told(value("strong decay", "train_trace"), "{:.2g}")} on the training set;
+  {told(value("strong decay", "test_trace"), "{:,.0f}")} on the test set.
 """)
 
 # %% [markdown]
@@ -296,14 +208,12 @@ for length in (1.0, 5.0, 11.3, 20.0):
 #| fold: "Code: the table of methods"
 def cells(arm):
     """Our four columns of an arm."""
-    if arm not in there:
-        return ["not run"] * 4
     entropy = value(arm, "effective_rank.hidden.0")
     return [
-        tell(onset(arm)),
-        tell(value(arm, TEST), "{:.1%}"),
-        f"{tell(rank('hidden.0', arm), '{:.1f}')}; {tell(entropy)}",
-        tell(value(arm, "train_trace"), "{:.2g}"),
+        told(onset[arm]),
+        told(value(arm, TEST), "{:.1%}"),
+        f"{told(rank('hidden.0', arm), '{:.1f}')}; {told(entropy)}",
+        told(value(arm, "train_trace"), "{:.2g}"),
     ]
 
 
@@ -325,22 +235,12 @@ tables.grid(head, lines)
 # ## The claims
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(base, more)
 
 # %% [markdown]
 # ## What was run
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's"
-tables.settings(base, paper=tiwari2026.PAPER)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms"
-for record in records:
-    display(tables.arms(record))
-
-# %% [markdown]
+#
 # There is no official code. What differs from the paper, or had to be inferred:
 #
 # 1. *Size.* Laptop records have width 128 of 512 and 60 % of the pairs, see
@@ -360,13 +260,12 @@ for record in records:
 # ## Reading the result
 
 # %% tags=["remove-input"]
-quick = tell(ahead, "{:.2f}")
 tables.prose(f"""
 **Which is first?** The {{term}}`onset` of the fastest other method over that of the penalty:
-{quick}. Zero stands for a penalty that does not get there within {push.settings.epochs:,}
+{sheet.told("first")}. Zero stands for a penalty that does not get there within {push.settings.epochs:,}
 epochs. The paper has {PRINTED["MAN"][0] / PRINTED["penalty"][0]:.1f}. A run that ends below
 90 % may still be on its way: the penalty's last test accuracy is
-{tell(push.last(TEST), "{:.1%}")}.
+{told(push.last(TEST), "{:.1%}")}.
 
 **The ranks cannot be what they are called.** A matrix of 256 rows has at most rank 256,
 and {sum(one[2] > 256 for one in PRINTED.values())} of {len(PRINTED)} printed ranks are above
@@ -374,8 +273,8 @@ that ([Table 1](tab01_diagnostics.ipynb)). Our stable ranks are far smaller, sin
 shared direction holds most of the activations. Which method has more depends on the layer.
 
 **The trace follows the loss.** At the end the training loss is
-{tell(value("penalty", "train_loss"), "{:.0e}")} with the penalty;
-{tell(value("strong decay", "train_loss"), "{:.0e}")} with strong decay. With probabilities
+{told(value("penalty", "train_loss"), "{:.0e}")} with the penalty;
+{told(value("strong decay", "train_loss"), "{:.0e}")} with strong decay. With probabilities
 near 0 and 1 any network is flat on pairs that it knows by heart. On the test set it is not,
 unless it has generalised. So a low trace on the training set does not tell a flat minimum
 from a long training.
@@ -450,7 +349,3 @@ deviations.
 # ```bash
 # make page PAGE=tiwari2026/tab02 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(*records)

@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Tiwari et al. 2026 · Table 3]{.kicker} Three networks, one column of speed-ups: its baseline is strong weight decay in the first row, and not in the second
 
@@ -19,54 +11,35 @@ device = "auto"
 import math
 
 import pandas as pd
-from IPython.display import display
 
 from grokbook import claims, evidence, plots, tables
 from grokbook.evidence import Run, told
-from grokbook.papers import tiwari2026
 
 plots.use_style()
 SUMS, FIGURES = "nanoGPT, sums", "nanoGPT, digits"
-TEN_MILLION = ((22_500, 9800), "NanoGPT (steps) | 22,500 1,200 | 9,800 600")
-ROWS = {  # as Table 3 has them: record, its baseline, what is judged, onsets, the quote
-    "MLP": ("fig01", "strong decay", "test_accuracy", (15_540, 2460),
-            "MLP (epochs) | 15,540 1480 | 2,460 136"),
-    "transformer": ("tab09", "norm", "test_accuracy", (8000, 5200),
-                    "Transformer (epochs) | 8,000 450 | 5,200 400"),
-    SUMS: ("tab03", "baseline", "test_exact", *TEN_MILLION),
-    FIGURES: ("tab03", "baseline", "test_accuracy", *TEN_MILLION),
-}  # fmt: skip
+ROWS = {  # as Table 3 has them: record, its baseline, what is judged, onsets
+    "MLP": ("fig01", "strong decay", "test_accuracy", (15_540, 2460)),
+    "transformer": ("tab09", "norm", "test_accuracy", (8000, 5200)),
+    SUMS: ("tab03", "baseline", "test_exact", (22_500, 9800)),
+    FIGURES: ("tab03", "baseline", "test_accuracy", (22_500, 9800)),
+}
 NETWORKS = ("MLP", "transformer", SUMS)
 BASE = {  # in words, by the arm's name
     "strong decay": "strong decay",
     "norm": "plain norms and weak decay",
     "baseline": "affine norms and decay 0.1",
 }
-
-
-page = {"scale": scale, "retrain": retrain, "device": device}
-runs = {}  # by row: the baseline's and the penalty's
-for row, (name, base, *_) in ROWS.items():
-    pushed = "penalty" if row != "transformer" else "norm, penalty"
-    asked = page | {"arms": (base, pushed)}
-    if record := evidence.stored(f"tiwari2026/{name}", **asked):
-        network = row.split(",")[0]
-        own = plots.COLOUR.get(base, plots.COLOUR["baseline"])
-        runs[row] = (
-            Run(record, base, f"{network}, {base}", own),
-            Run(record, pushed, f"{network}, penalty", plots.COLOUR["penalty"]),
-        )
-pair = runs["MLP"]
-decayed = Run(pair[0].record, "baseline", "MLP, weak decay", plots.COLOUR["baseline"])
-
-
-def onset(run, column="test_accuracy"):
-    """Epoch from which on the test accuracy stays above 90 %."""
-    return evidence.lasting(run.series(column), above=0.9)
-
-
-def onsets(row):
-    return [onset(run, ROWS[row][2]) for run in runs[row]] if row in runs else []
+page = evidence.Page("tiwari2026/tab03", scale, retrain, device)
+runs, onsets = {}, {}  # by row: the baseline's and the penalty's
+for row, (name, base, column, _) in ROWS.items():
+    pushed = {"transformer": "norm, penalty"}.get(row, "penalty")
+    record, network = page.record(name, arms=(base, pushed)), row.split(",")[0]
+    own = plots.COLOUR.get(base, plots.COLOUR["baseline"])
+    slow = Run(record, base, f"{network}, {base}", own)
+    fast = Run(record, pushed, f"{network}, penalty", plots.COLOUR["penalty"])
+    runs[row], onsets[row] = (slow, fast), (slow.onset(column), fast.onset(column))
+mlp = runs["MLP"][0].record
+decayed = Run(mlp, "baseline", "MLP, weak decay", plots.COLOUR["baseline"])
 
 
 def speed_up(row):
@@ -74,113 +47,54 @@ def speed_up(row):
 
     Seeds of which neither comes have no ratio.
     """
-    if row not in runs:
-        return pd.Series(dtype=float)
-    slow, fast = evidence.paired(*onsets(row))
-    told_apart = (slow < math.inf) | (fast < math.inf)
-    slow, fast = slow[told_apart], fast[told_apart]
-    return slow.clip(upper=runs[row][0].settings.epochs) / fast
+    slow, fast = evidence.paired(*onsets[row])
+    one_came = (slow < math.inf) | (fast < math.inf)
+    return (slow.clip(upper=runs[row][0].settings.epochs) / fast)[one_came]
 
 
 def radius(run, *, start=False):
     """Radius of what each half of a block adds, over its target: mean over halves."""
     model = run.settings.model.options
     taps = [f"{s}.{k}" for k in range(model["depth"]) for s in ("attention_out", "mlp_out")]
-    columns = [f"radius.{tap}" for tap in taps if f"radius.{tap}" in run.record.frame]
-    if not columns:
-        return pd.Series(dtype=float)
-    each = [run.at(c, 0) if start else run.last(c) for c in columns]
-    return (sum(each) / len(columns) / model["width"] ** 0.5).dropna()
+    each = [run.at(f"radius.{tap}", 0 if start else math.inf) for tap in taps]
+    return (sum(each) / len(taps) / model["width"] ** 0.5).dropna()
 
 
-def smallest():
-    """The smallest ratio of the networks that have one, by seed.
-
-    A seed counts if that settles it: it is at most 1, or all networks have one.
-    """
-    every = pd.DataFrame({row: speed_up(row) for row in NETWORKS})
-    least = every.min(axis=1).astype(float)
-    return least[(least <= 1) | every.notna().all(axis=1)]
-
-
-def printed(row):
-    slow, fast = ROWS[row][3]
-    return slow / fast
-
-
-there = [run for two in runs.values() for run in two]
-MODEST = (
-    "The more modest relative speedup on NanoGPT is consistent with the architecture "
-    "already performing partial radial suppression via its affine LayerNorm."
-)
-sheet = claims.Sheet("tiwari2026/tab03", show="{:.2f}")
-sheet.claim(
-    there,
-    "in all three networks the penalty is ahead of the table's baseline (smallest ratio of "
-    "those that have one in a seed)",
-    "Table 3 shows that the penalty consistently accelerates the "
-    "memorization-generalization phase transition over multiple architectures.",
-    smallest(),
-    where="Section 4.2",
-    above=1,
-    main=True,
-)
-for (row, (*_, quote)), bound in zip(ROWS.items(), (3, 1.2, 1.5, 1.5), strict=True):
-    gain = speed_up(row)
-    open_end = "" if len(gain) or row not in runs else "; neither came, so there is no ratio"
-    sheet.claim(
-        list(runs.get(row, [])),
-        f"{row}: onset of the baseline over the penalty's at least {bound} "
-        f"(printed: {printed(row):.1f}{open_end})",
-        quote,
-        gain,
-        where="Table 3",
-        at_least=bound,
-    )
-more = evidence.paired(speed_up("MLP"), speed_up(SUMS))
-gains = (more[0] > 0) | (more[1] > 0)  # two that are 0 have no order
-sheet.claim(
-    [run for row in ("MLP", SUMS) for run in runs.get(row, ())],
-    "the MLP's ratio exceeds nanoGPT's, of whole sums (difference"
-    + ("" if gains.any() or not len(gains) else "; the penalty gains in neither")
-    + ")",
-    MODEST,
-    (more[0] - more[1])[gains],
-    where="Section 4.2",
-    above=0,
-)
-last = evidence.paired(speed_up(SUMS), speed_up("transformer"))
-sheet.claim(
-    [run for row in (SUMS, "transformer") for run in runs.get(row, ())],
-    "nanoGPT's ratio, of whole sums, exceeds the transformer's (difference)",
-    "NanoGPT (steps) | 22,500 1,200 | 9,800 600",
-    last[0] - last[1],
-    where="Table 3",
-    above=0,
-)
-sheet.exact(
-    "the baselines of the MLP and of the transformer are those with decay 0.1: 15,540 is, "
-    "in Table 2; 8,000 is Table 9's, whose decay is the MLP's weak one",
-    "Speedups reported in Table 3 are relative to the strong WD baseline",
-    "1 of 2 rows", where="Appendix C.3", held=1, n=2,
-)  # fmt: skip
-sheet.exact(
-    "with affine norms the penalty gains less: Table 9 has 7,500 / 4,200 with and "
-    "8,000 / 5,200 without",
-    MODEST, f"{7500 / 4200:.2f} against {8000 / 5200:.2f}",
-    where="Section 4.2, Table 9", held=int(7500 / 4200 < 8000 / 5200), n=1,
-)  # fmt: skip
-for row in runs:
-    for run, value in zip(runs[row], onsets(row), strict=True):
-        sheet.extra(run, f"{row}, {run.arm}: onset", value, show="{:,.0f}")
-sheet.extra(decayed, f"{decayed.label}: onset", onset(decayed), show="{:,.0f}")
-for run in runs.get(FIGURES, ()):
-    words = f"{FIGURES}, {run.arm}: first log above 90 %, whatever comes after"
-    sheet.extra(run, words, run.first("test_accuracy", above=0.9), show="{:,.0f}")
-for run in runs.get(SUMS, ()):
-    sheet.extra(run, f"{run.label}: radius of the increments over target, end", radius(run))
-for run in runs.get(SUMS, ())[1:]:
-    sheet.extra(run, f"{run.label}: the same at the start", radius(run, start=True))
+gain = {row: speed_up(row) for row in ROWS}
+printed = {row: slow / fast for row, (*_, (slow, fast)) in ROWS.items()}
+every = pd.DataFrame({row: gain[row] for row in NETWORKS})
+least = every.min(axis=1).astype(float)  # settled if it is at most 1, or all have one
+more = every["MLP"] - every[SUMS]
+differ = (every["MLP"] > 0) | (every[SUMS] > 0)  # two that are 0 have no order
+bare, forced = runs[SUMS]
+affine, without = 7500 / 4200, 8000 / 5200  # gains of Table 9
+found = {
+    "ahead": (
+        [run for two in runs.values() for run in two],
+        least[(least <= 1) | every.notna().all(axis=1)],
+    ),
+    "mlp": (runs["MLP"], gain["MLP"]),
+    "transformer": (runs["transformer"], gain["transformer"]),
+    "sums": (runs[SUMS], gain[SUMS]),
+    "digits": (runs[FIGURES], gain[FIGURES]),
+    "modest": ([*runs["MLP"], *runs[SUMS]], more[differ].dropna()),
+    "order": (
+        [*runs[SUMS], *runs["transformer"]],
+        (every[SUMS] - every["transformer"]).dropna(),
+    ),
+    "baselines": ("1 of 2 rows", 1, 2),
+    "affine": claims.exactly(f"{affine:.2f} against {without:.2f}", [affine < without]),
+    "onset": {
+        f"{row}, {run.arm}": (run, came)
+        for row in ROWS
+        for run, came in zip(runs[row], onsets[row], strict=True)
+    },
+    "weak": (decayed, decayed.onset()),
+    "crossing": {run.arm: (run, run.first("test_accuracy", above=0.9)) for run in runs[FIGURES]},
+    "radius": {run.label: (run, radius(run)) for run in runs[SUMS]},
+    "start": (forced, radius(forced, start=True)),
+}
+sheet = claims.read(page.name, found)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -200,18 +114,15 @@ figure, (left, right) = plots.panels(2, height=3.8, sharey=True)
 for place, row in enumerate(ROWS):
     own = plots.COLOUR.get(ROWS[row][1], plots.COLOUR["baseline"])
     pushed = plots.COLOUR["penalty"]
-    times = zip(runs.get(row, ()), onsets(row), (0.24, -0.24), strict=False)
-    for run, values, off in times:
-        for value in values:
-            never = value == float("inf")
-            end = run.settings.epochs if never else max(value, 1)
-            fill = "white" if never else run.color
-            left.plot(end, place + off, ">" if never else "o", color=run.color, mfc=fill, ms=8)
+    for run, values, off in zip(runs[row], onsets[row], (0.24, -0.24), strict=True):
+        there = values[values < math.inf].clip(lower=1)
+        left.plot(there, [place + off] * len(there), "o", color=run.color, ms=8)
+        late = [run.settings.epochs] * (len(values) - len(there))
+        left.plot(late, [place + off] * len(late), ">", color=run.color, mfc="white", ms=8)
     for value, color, off in zip(ROWS[row][3], (own, pushed), (0.1, -0.1), strict=True):
         plots.paper(left, [value], [place + off], color=color, label="")
-    ratios = speed_up(row)
-    right.plot(ratios, [place] * len(ratios), "s", color=plots.GREY, ms=8)
-    plots.paper(right, [printed(row)], [place], label="")
+    right.plot(gain[row], [place] * len(gain[row]), "s", color=plots.GREY, ms=8)
+    plots.paper(right, [printed[row]], [place], label="")
 right.axvline(1, color=plots.GREY, ls="--", lw=1)
 left.set(xscale="log", xlabel="onset (epoch or step)", ylim=(3.5, -0.5))
 left.set_yticks(range(len(ROWS)), [row.replace(", ", ",\n") for row in ROWS])
@@ -229,28 +140,25 @@ plots.show(figure)
 # ## What to see
 
 # %% tags=["remove-input"]
-def spelt(row):
-    if row not in runs or not all(len(value) for value in onsets(row)):
-        return f"* **{row}**: not run yet. The paper's ratio is {printed(row):.1f}."
-    slow, fast = onsets(row)
-    gain = speed_up(row)
-    ratio = "No gain" if len(gain) else "Neither came, so there is no ratio"
-    if (gain > 0).any():
-        bound = "at least " if (slow.reindex(gain.index) == math.inf).any() else ""
-        ratio = f"Ratio: {bound}{told(gain, '{:.1f}')}"
-    return (
-        f"* **{row}**: onset {told(slow)} with {BASE[ROWS[row][1]]}; {told(fast)} with the "
-        f"penalty. {ratio}; printed: {printed(row):.1f}."
-    )
+def ratio(row):
+    """A row's ratio in words; of a baseline that never comes it is a lower bound."""
+    slow, ours = onsets[row][0], gain[row]
+    if not (ours > 0).any():
+        return "No gain" if len(ours) else "Neither came, so there is no ratio"
+    bound = "at least " * bool((slow.reindex(ours.index) == math.inf).any())
+    return f"Ratio: {bound}{told(ours, '{:.1f}')}"
 
 
-note = ""
-if decayed.seeds:
-    note = f"""
+every = "\n".join(
+    f"* **{row}**: onset {told(slow)} with {BASE[ROWS[row][1]]}; {told(fast)} with the "
+    f"penalty. {ratio(row)}; printed: {printed[row]:.1f}."
+    for row, (slow, fast) in onsets.items()
+)
+tables.prose(f"""
+{every}
 * **The weak baseline** of the MLP, with the decay of the transformer's: onset
-  {told(onset(decayed))}, within {decayed.settings.epochs:,} epochs.
-"""
-tables.prose("\n".join(map(spelt, ROWS)) + note)
+  {sheet.told("weak")}, within {decayed.settings.epochs:,} epochs.
+""")
 
 # %% [markdown]
 # ## The idea
@@ -298,17 +206,16 @@ print("MLP, weak decay (Table 2): more than", f"{100_000 / 2460:.0f}")
 #|   set follows at once. One baseline ends less than a point above the dotted line at 90 per
 #|   cent; the other runs, with the penalty and without it, end below it.
 #| fold: "Code: draw the sums"
-if SUMS in runs:
-    figure, (panel,) = plots.panels(1, height=3.0)
-    for run in runs[SUMS]:
-        plots.curve(panel, run, "test_exact", percent=True)
-        dashes = {"linestyle": plots.DASHED, "label": "", "seeds": False}
-        plots.curve(panel, run, "train_exact", percent=True, **dashes)
-    panel.axhline(90, color=plots.GREY, ls=":", lw=1)
-    panel.set(xlabel="step", ylabel="sums that are right (%)", ylim=(-3, 103))
-    panel.legend(loc="center right")
-    plots.thousands(panel)
-    display(plots.show(figure))
+figure, (panel,) = plots.panels(1, height=3.0)
+for run in runs[SUMS]:
+    plots.curve(panel, run, "test_exact", percent=True)
+    dashes = {"linestyle": plots.DASHED, "label": "", "seeds": False}
+    plots.curve(panel, run, "train_exact", percent=True, **dashes)
+panel.axhline(90, color=plots.GREY, ls=":", lw=1)
+panel.set(xlabel="step", ylabel="sums that are right (%)", ylim=(-3, 103))
+panel.legend(loc="center right")
+plots.thousands(panel)
+plots.show(figure)
 
 # %% [markdown]
 # ## The claims
@@ -317,8 +224,8 @@ if SUMS in runs:
 # end of its training, so that the ratio is a lower bound. Where neither comes there is none.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(*(runs[row][0].record for row in NETWORKS))
 
 # %% [markdown]
 # ## What was run
@@ -344,31 +251,6 @@ sheet.table()
 #    GPT-2 in both.
 # 5. *Penalty of nanoGPT.* Strength 0.01 on what attention and MLP of every block add.
 
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's"
-LOST, SITE = "lost in our copy", "each sub-layer output (Eq. 3)"
-STATED = {
-    "MLP": tiwari2026.PAPER,
-    "transformer": tiwari2026.PAPER | {
-        "model": "transformer, pre-LayerNorm", "model.depth": "2", "model.heads": "4",
-        "model.width": f"128 (by others; {LOST})", "model.affine": "none by default",
-        "optimizer.weight_decay": "0.001", "penalties": f"{SITE}; λ not stated",
-        "steps": "100,000 epochs", "seeds": "those of the MLP",
-    },
-    SUMS: {
-        "dataset": "reverse-format 3-digit addition", "dataset.digits": "3",
-        "dataset.train_fraction": "0.8", "model": "nanoGPT, 10M parameters",
-        "model.depth": "6", "model.heads": "6", "model.width": LOST,
-        "model.norms": "pre-LayerNorm with affine", "loss": "cross-entropy",
-        "optimizer": "AdamW", "optimizer.lr": LOST, "optimizer.weight_decay": LOST,
-        "steps": "30,000", "batch size": "128", "schedule": f"cosine, to a rate {LOST}",
-        "penalties": f"{SITE}; λ = 0.01 (by others; {LOST})", "seeds": "3, not named",
-    },
-}  # fmt: skip
-for row in filter(runs.get, NETWORKS):
-    display(tables.settings(runs[row][0].record, paper=STATED[row]))
-    display(tables.arms(runs[row][0].record))
-
 # %% [markdown]
 # ## Reading the result
 
@@ -385,7 +267,7 @@ if SUMS in runs and all(len(value) for value in onsets(SUMS)):
     few = " So few seeds decide nothing." if len(ahead) < 3 else ""
     sums = f"""
 **Is there a delay in the sums?** Without the penalty the training sums are learned at step
-{told(fit)}. By then {told(plain.at("test_exact", fit, otherwise=0), "{:.0%}")} of the test sums
+{told(fit)}. By then {told(bare.at("test_exact", fit, otherwise=0), "{:.0%}")} of the test sums
 are right, and at the end {ends[0]}. What lies between is all that there is to
 {{term}}`grok <grokking>`. With the penalty the share at the end is {ends[1]}.
 
@@ -398,13 +280,10 @@ Counted in digits, the penalty is first in {ahead.sum()} of {len(ahead)} seeds: 
 below the level, and {(late > logs[0]).sum()} of {len(late)} baselines had been above it before.
 The first log above it is at {told(logs[1])} with the penalty; at {told(logs[0])}
 without.{few}
-"""
-    if len(radius(pushed)):
-        sums += f"""
+
 **Suppression?** The {{term}}`radius` of what each half of a block adds starts at
-{told(radius(pushed, start=True), "{:.3f}")} of its target. It ends at
-{told(radius(plain), "{:.2f}")} without the penalty; at {told(radius(pushed), "{:.2f}")} with
-it. Here the penalty inflates.
+{sheet.told("start", "{:.3f}")} of its target. It ends at {told(radius(bare), "{:.2f}")}
+without the penalty; at {told(radius(forced), "{:.2f}")} with it. Here the penalty inflates.
 """
 tables.prose(f"""
 **One column, several questions.** A ratio against strong decay asks whether the penalty beats
@@ -414,10 +293,10 @@ network gains most.
 
 **The explanation of the smaller gain.** The paper puts it down to nanoGPT's affine
 {{term}}`layer norm`. Its own Table 9 has the larger gain with affine norms:
-{7500 / 4200:.2f} against {8000 / 5200:.2f}.
+{affine:.2f} against {without:.2f}.
 {sums}
 **"Halves".** The abstract says that the penalty "halves training steps for a 10M-parameter
-nanoGPT"; the table's factor is {printed(SUMS):.1f}.
+nanoGPT"; the table's factor is {printed[SUMS]:.1f}.
 """)
 
 # %% [markdown]
@@ -481,7 +360,3 @@ nanoGPT"; the table's factor is {printed(SUMS):.1f}.
 # make page PAGE=tiwari2026/tab03 SCALE=laptop
 # grokbook run tiwari2026/tab03 tiwari2026/tab09 --scale paper --device cuda
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(*(runs[row][0].record for row in filter(runs.get, NETWORKS)))

@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Tiwari et al. 2026 · Table 4]{.kicker} Layer norm, RMS norm and the penalty: the table's own penalty row seems to be from another experiment
 
@@ -16,16 +8,10 @@ device = "auto"
 
 # %% tags=["hide-input"]
 #| fold: "Code: the runs and the claims"
-import statistics
-from itertools import combinations_with_replacement
-
-import pandas as pd
 import torch
-from IPython.display import display
 
 from grokbook import claims, evidence, plots, tables
 from grokbook.evidence import Run, told
-from grokbook.papers import tiwari2026
 
 plots.use_style()
 PRINTED = {  # Table 4: onset and its deviation, trace, rank
@@ -34,152 +20,56 @@ PRINTED = {  # Table 4: onset and its deviation, trace, rank
     "RMS norm": (8500, 520, 35.5, 498),
     "penalty": (6167, 624, 1.4, 443),
 }
-ROWS = {m: f"| {w} |" for m, w in {
-    "baseline": "Baseline (WD) | DNG (100k) | 42.5 2.1 | 135 4",
-    "layer norm": "LayerNorm (No Affine) | 8,000 450 | 57.9 3.2 | 464 5",
-    "RMS norm": "RMSNorm | 8,500 520 | 35.5 2.8 | 498 2",
-    "penalty": "Norm Penalty (Ours) | 6,167 624 | 1.4 0.1 | 443 3",
-}.items()}  # fmt: skip
 TABLE2 = {"baseline": (float("inf"), 42.5, 135), "penalty": (2460, 1.4, 443)}
-TEST = "test_accuracy"
+TEST, NORMS = "test_accuracy", ("layer norm", "RMS norm")
+page = evidence.Page("tiwari2026/tab04", scale, retrain, device)
+base = page.record("fig01", arms=("penalty",))
+normed = page.record("tab02", arms=("layer norm",))
+record_of = {"baseline": base, "layer norm": normed, "RMS norm": normed, "penalty": base}
+runs = {arm: Run(record_of[arm], arm, arm, plots.COLOUR[arm]) for arm in PRINTED}
+free, layered, scaled, push = runs.values()
+onset = {arm: run.onset() for arm, run in runs.items()}
+end = {arm: run.last(TEST) for arm, run in runs.items()}
+# of the training loss' Hessian: exact, with norms from 20 probes
+TRACE = dict.fromkeys(NORMS, "hessian_trace")
+trace = {arm: run.last(TRACE.get(arm, "train_trace")) for arm, run in runs.items()}
+# entropy rank of layer 1 after the ReLU, of all pairs
+rank = {arm: run.last("effective_rank.hidden.0") for arm, run in runs.items()}
 
 
-page = {"scale": scale, "retrain": retrain, "device": device}
-base = evidence.stored("tiwari2026/fig01", arms=("penalty",), **page)
-normed = evidence.stored("tiwari2026/tab02", arms=("layer norm",), **page)
-records = [record for record in (base, normed) if record]
-runs = {
-    arm: Run(record, arm, arm, plots.COLOUR[arm])
-    for arm in PRINTED
-    if (record := normed if "norm" in arm else base)
-}
-there = {arm: run for arm, run in runs.items() if run.seeds}
-push, free = runs["penalty"], runs["baseline"]
-none = pd.Series(dtype=float)
+def over(quantity, arm, other):
+    """A quantity of an arm over that of another, and both arms in the page's order."""
+    one, two = evidence.paired(quantity[arm], quantity[other])
+    return [runs[arm], runs[other]], one / two
 
 
-def onset(arm):
-    """First epoch with a test accuracy above 90 % for good; empty if not run."""
-    known = arm in there
-    return evidence.lasting(runs[arm].series(TEST), above=0.9) if known else none
-
-
-def value(arm, column):
-    """The last value of a column; empty if not run."""
-    return there[arm].last(column) if arm in there else none
-
-
-def trace(arm):
-    """Of the training loss' Hessian: exact, with norms from 20 probes."""
-    return value(arm, "hessian_trace" if "norm" in arm else "train_trace")
-
-
-def rank(arm):
-    """Entropy rank of layer 1 after the ReLU, of all pairs."""
-    return value(arm, "effective_rank.hidden.0")
-
-
-def tell(values, show="{:,.0f}"):
-    """As `told`; an arm without a seed has nothing to tell yet."""
-    return told(values, show) if len(values) else "not run yet"
-
-
-def times(quantity, arm, other="penalty"):
-    """A quantity of an arm over that of another; empty if either was not run."""
-    one, two = evidence.paired(quantity(arm), quantity(other))
-    if quantity is onset:  # 0: the other one never comes
-        return evidence.ratio(one, two).mask(two == float("inf"), 0).astype(float)
-    return (one / two).astype(float)
-
-
-def triples(mean, spread, step=100, count=3):
-    """All multisets of epochs with a mean and a (population) deviation as printed."""
-    middle = round(mean / step)
-    near = [step * k for k in range(max(1, middle - 25), middle + 26)]
-    return [
-        found
-        for found in combinations_with_replacement(near, count)
-        if round(statistics.fmean(found)) == mean
-        and round(statistics.pstdev(found)) == spread
-    ]
-
-
-def listed(*arms):
-    """The runs that a claim rests on, of those that there are."""
-    return [there[arm] for arm in arms if arm in there] or push
-
-
-three = triples(*PRINTED["penalty"][:2])
-NORMS = ("layer norm", "RMS norm")
-both = evidence.paired(*(times(onset, arm) for arm in NORMS))
-QUOTE = (
-    "LayerNorm (without affine parameters) achieves 80% of the grokking acceleration of "
-    "our penalty"
-)
-sheet = claims.Sheet("tiwari2026/tab04", show="{:.2f}")
-sheet.claim(
-    listed("penalty", *NORMS),
-    "the penalty generalises before both norms (the earlier onset of these over its own)",
-    QUOTE,
-    both[0].combine(both[1], min),
-    where="Appendix B.2",
-    above=1,
-    main=True,
-)
-sheet.claim(
-    listed("penalty", "layer norm"),
-    "layer norm has 65 to 95 % of the penalty's acceleration (onset of the penalty over "
-    "its own; never: the penalty has none)",
-    QUOTE,
-    times(onset, "penalty", "layer norm"),
-    where="Appendix B.2",
-    at_least=0.65,
-    at_most=0.95,
-)
-for arm in NORMS:
-    words = f"{arm}: test accuracy gets above 90 % for good (epoch)"
-    ends = {"below": float("inf"), "show": "{:,.0f}"}
-    sheet.claim(listed(arm), words, ROWS[arm], onset(arm), where="Table 4", **ends)
-    words = f"{arm}: trace on the training set at least 10 times the penalty's (ratio)"
-    bounds = {"at_least": 10, "show": "{:,.3g}", "where": "Table 4"}
-    sheet.claim(listed("penalty", arm), words, ROWS[arm], times(trace, arm), **bounds)
-for other, words, quantity in (
-    ("baseline", "the trace with layer norm exceeds that of the baseline (ratio)", trace),
-    ("penalty", "layer norm has a higher rank than the penalty (ratio; entropy rank, layer "
-     "1 after the ReLU, all pairs)", rank),
-):  # fmt: skip
-    found = times(quantity, "layer norm", other)
-    pair = listed("layer norm", other)
-    sheet.claim(pair, words, ROWS["layer norm"], found, where="Table 4", above=1)
-for arm, other in (("RMS norm", "layer norm"), ("penalty", "baseline")):
-    words = f"{arm}: a higher rank than {other} (the same ratio)"
-    found = times(rank, arm, other)
-    sheet.claim(listed(arm, other), words, ROWS[arm], found, where="Table 4", above=1)
-same = sum(
+three = evidence.behind(*PRINTED["penalty"][:2], count=3)
+late = evidence.joined({arm: evidence.times(onset[arm], onset["penalty"]) for arm in NORMS})
+same = [
     one == two
     for arm, said in TABLE2.items()
     for one, two in zip((PRINTED[arm][0], *PRINTED[arm][2:]), said, strict=True)
-)
-sheet.exact(
-    "Tables 2 and 4 agree where both have a number (onset, trace, rank of two methods)",
-    ROWS["penalty"],
-    f"{PRINTED['penalty'][0]:,} here, {TABLE2['penalty'][0]:,} there; the others agree",
-    where="Table 4",
-    held=same,
-    n=6,
-)
+]
+agree = f"{PRINTED['penalty'][0]:,} here, {TABLE2['penalty'][0]:,} there; the others agree"
 shares = [when / PRINTED["layer norm"][0] for when in (6167, 2460)]
-sheet.exact(
-    "6,167 and 2,460 over 8,000 are 80 %, give or take 5 points",
-    QUOTE,
-    ", ".join(evidence.words(share, "{:.0%}") for share in shares),
-    where="Appendix B.2",
-    held=sum(abs(share - 0.8) <= 0.05 for share in shares),
-    n=2,
-)
-for arm, run in there.items():
-    sheet.extra(run, f"{arm}: last test accuracy", value(arm, TEST), show="{:.1%}")
-    sheet.extra(run, f"{arm}: trace, training set", trace(arm), show="{:.2g}")
+words = ", ".join(evidence.words(share, "{:.0%}") for share in shares)
+found = {
+    "first": ([push, layered, scaled], late.min(axis=1)),
+    "share": ([push, layered], evidence.times(onset["penalty"], onset["layer norm"])),
+    "layer-onset": (layered, onset["layer norm"]),
+    "layer-trace": ([push, layered], over(trace, "layer norm", "penalty")[1]),
+    "rms-onset": (scaled, onset["RMS norm"]),
+    "rms-trace": ([push, scaled], over(trace, "RMS norm", "penalty")[1]),
+    "trace": over(trace, "layer norm", "baseline"),
+    "layer-rank": over(rank, "layer norm", "penalty"),
+    "rms-rank": over(rank, "RMS norm", "layer norm"),
+    "penalty-rank": over(rank, "penalty", "baseline"),
+    "agree": claims.exactly(agree, same),
+    "eighty": claims.exactly(words, [abs(share - 0.8) <= 0.05 for share in shares]),
+    "accuracy": {arm: (run, end[arm]) for arm, run in runs.items()},
+    "traces": {arm: (run, trace[arm]) for arm, run in runs.items()},
+}
+sheet = claims.read(page.name, found)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -198,7 +88,7 @@ sheet.box()
 #| fold: "Code: draw the figure"
 figure, axes = plots.panels(3, height=3.5)
 target = push.settings.model.options["widths"][0] ** 0.5
-for run in there.values():
+for run in runs.values():
     plots.accuracy(axes[0], run)
     for layer in (0, 1):
         plots.curve(axes[1 + layer], run, f"radius.pre.{layer}", label="")
@@ -207,7 +97,7 @@ for arm, y in (("penalty", 90), ("layer norm", 83), ("RMS norm", 76)):
     plots.paper(axes[0], PRINTED[arm][0], y, color=plots.COLOUR[arm], label=name)
 axes[0].plot(2460, 90, "D", ms=5.5, color=push.color, label="paper, Table 2")
 for layer, panel in enumerate(axes[1:]):
-    highest = max(run.largest(f"radius.pre.{layer}").max() for run in there.values())
+    highest = max(run.largest(f"radius.pre.{layer}").max() for run in runs.values())
     panel.axhline(target, color=plots.GREY, ls="--", lw=1)
     panel.text(0.02, target, "√d", transform=panel.get_yaxis_transform(), va="bottom")
     panel.set(xlabel="epoch", ylabel="mean radius", ylim=(0, 1.15 * max(target, highest)))
@@ -224,18 +114,18 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 tables.prose(f"""
-* **{{term}}`Onset`** (epoch). {{term}}`Layer norm <layer norm>`: {tell(onset("layer norm"))}.
-  {{term}}`RMS norm <RMSNorm>`: {tell(onset("RMS norm"))}. Penalty:
-  {tell(onset("penalty"))}. The paper prints 8,000, 8,500 and 6,167, at another width and
+* **{{term}}`Onset`** (epoch). {{term}}`Layer norm <layer norm>`: {told(onset["layer norm"])}.
+  {{term}}`RMS norm <RMSNorm>`: {told(onset["RMS norm"])}. Penalty:
+  {told(onset["penalty"])}. The paper prints 8,000, 8,500 and 6,167, at another width and
   share of the pairs.
-* **Test accuracy at the end.** Layer norm: {tell(value("layer norm", TEST), "{:.1%}")}. RMS
-  norm: {tell(value("RMS norm", TEST), "{:.1%}")}. Penalty:
-  {tell(value("penalty", TEST), "{:.1%}")}. Baseline:
-  {tell(value("baseline", TEST), "{:.1%}")}.
+* **Test accuracy at the end.** Layer norm: {told(end["layer norm"], "{:.1%}")}. RMS
+  norm: {told(end["RMS norm"], "{:.1%}")}. Penalty:
+  {told(end["penalty"], "{:.1%}")}. Baseline:
+  {told(end["baseline"], "{:.1%}")}.
 * **{{term}}`Hessian trace`** on the training set. Layer norm:
-  {tell(trace("layer norm"), "{:.2g}")}. RMS norm: {tell(trace("RMS norm"), "{:.2g}")}.
-  Penalty: {tell(trace("penalty"), "{:.2g}")}. Baseline:
-  {tell(trace("baseline"), "{:.2g}")}.
+  {told(trace["layer norm"], "{:.2g}")}. RMS norm: {told(trace["RMS norm"], "{:.2g}")}.
+  Penalty: {told(trace["penalty"], "{:.2g}")}. Baseline:
+  {told(trace["baseline"], "{:.2g}")}.
 * **The penalty row** of Table 4 has the trace and the rank of Table 2, and an onset
   {PRINTED["penalty"][0] / 2460:.1f} times as late.
 """)
@@ -299,22 +189,12 @@ print("means of five that come near:", *(f"{mean:,.0f}" for mean in fifths))
 # ## The claims
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(normed, base)
 
 # %% [markdown]
 # ## What was run
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's"
-tables.settings(normed or base, paper=tiwari2026.PAPER)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms"
-for record in records:
-    display(tables.arms(record))
-
-# %% [markdown]
+#
 # There is no official code. What differs from the paper, or had to be inferred:
 #
 # 1. *Size.* Laptop records have width 128 of 512 and 60 % of the pairs, see
@@ -334,7 +214,7 @@ for record in records:
 # ## Reading the result
 
 # %% tags=["remove-input"]
-ends = [tell(value("penalty", f"radius.pre.{k}") / target, "{:.2f}") for k in (0, 1)]
+ends = [told(push.last(f"radius.pre.{k}") / target, "{:.2f}") for k in (0, 1)]
 tables.prose(f"""
 **Two onsets for one row.** Table 2 has the penalty at 2,460, Table 4 at 6,167, with the same
 trace and the same rank. The sentence that {{term}}`layer norm <layer norm>` has "80% of the
@@ -347,8 +227,8 @@ and so does the sentence.
 transformer's baseline in [Table 9](tab09_norm_and_penalty.ipynb), with the same rank, 464.
 
 **Norms, the penalty and the delay.** A norm removes the radial gradient before it entirely.
-{{term}}`Onsets <onset>` here: layer norm {tell(onset("layer norm"))}; RMS norm
-{tell(onset("RMS norm"))}; penalty {tell(onset("penalty"))}. Norms fix the radius by
+{{term}}`Onsets <onset>` here: layer norm {told(onset["layer norm"])}; RMS norm
+{told(onset["RMS norm"])}; penalty {told(onset["penalty"])}. Norms fix the radius by
 construction, from the first epoch on. The penalty draws it there in time: over $\\sqrt d$ it
 ends at
 {ends[0]} in layer 1; at {ends[1]} in layer 2. What they do besides is not separated by these arms.
@@ -424,7 +304,3 @@ freely, and the trace scales with the inverse square.
 # ```bash
 # make page PAGE=tiwari2026/tab04 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(*records)

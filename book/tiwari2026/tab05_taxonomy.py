@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Tiwari et al. 2026 · Table 5]{.kicker} A taxonomy without an experiment, measured in small networks with two seeds: weight decay does not collapse the rank, and the penalty enlarges one radius
 
@@ -20,31 +12,27 @@ from itertools import product
 
 import pandas as pd
 import torch
-from IPython.display import display
 
 from grokbook import claims, evidence, metrics, plots, tables
 from grokbook.evidence import Run, told
-from grokbook.papers import tiwari2026
 
 plots.use_style()
-WORDS = {  # Table 5, row by row: space, constraint, radial suppression, rank effect
-    "Weight Decay": ("Weight", "Isotropic", "Indirect", "Collapse"),
-    "Spectral Norm": ("Weight", "bound", "Indirect", "Preserved"),
-    "LayerNorm": ("Activation", "Hard (per-token)", "Direct", "Preserved"),
-    "MAN ()": ("Activation", "Soft (toward zero)", "Direct", "Preserved"),
-    "Grad": ("Parameter", "Gradient projection", "Direct", "Preserved"),
-    "Spherical Projection": ("Activation", "Hard (global)", "Complete", "Collapse"),
-    "Ours": ("Activation", "Soft ( target)", "Direct", "Preserved"),
+WORDS = {  # Table 5: radial suppression, rank effect
+    "Weight Decay": ("Indirect", "Collapse"),
+    "Spectral Norm": ("Indirect", "Preserved"),
+    "LayerNorm": ("Direct", "Preserved"),
+    "MAN ()": ("Direct", "Preserved"),
+    "Grad": ("Direct", "Preserved"),
+    "Spherical Projection": ("Complete", "Collapse"),
+    "Ours": ("Direct", "Preserved"),
 }
-ARMS = {  # ours: record and arm of each, and the arm without it
-    "Weight Decay": ("fig01", "strong decay", "baseline"),
-    "LayerNorm": ("tab02", "layer norm", "baseline"),
-    "MAN ()": ("tab02", "MAN 0.05", "baseline"),
-    "Grad": ("remedies", "⊥Grad", "softmax"),
-    "Ours": ("fig01", "penalty", "baseline"),
+ARMS = {  # ours: record and arm of each, the record and arm without it, its colour
+    "Weight Decay": ("fig01", "strong decay", "fig01", "baseline", "strong decay"),
+    "LayerNorm": ("tab02", "layer norm", "fig01", "baseline", "layer norm"),
+    "MAN ()": ("tab02", "MAN 0.05", "fig01", "baseline", "MAN"),
+    "Grad": ("remedies", "⊥Grad", "remedies", "softmax", "⊥Grad"),
+    "Ours": ("fig01", "penalty", "fig01", "baseline", "penalty"),
 }
-COLORS = {"Grad": "⊥Grad", "MAN ()": "MAN", "LayerNorm": "layer norm"}
-COLORS |= {"Weight Decay": "strong decay", "Ours": "penalty"}
 TABLE2 = {"baseline": 135, "strong decay": 402, "MAN": 400, "penalty": 443}
 READINGS = [
     f"{rank}{rows}{kind}.hidden.{layer}"
@@ -52,135 +40,67 @@ READINGS = [
         ("stable_rank", "effective_rank"), ("", "_256"), ("", "_centred"), (0, 1)
     )
 ]
-LAYERS = ("radius.pre.0", "radius.pre.1")
-none = pd.Series(dtype=float)
-
-
-page = {"scale": scale, "retrain": retrain, "device": device}
-records = {
-    name: evidence.stored(f"tiwari2026/{name}", arms=arms, **page)
-    for name, arms in (("fig01", ("penalty",)), ("tab02", ()), ("remedies", ()))
-}
-
-
-def run_of(method, *, without=False):
-    """The run of a method, or of the same network without it; None if not run."""
-    name, *arms = ARMS[method]
-    home = "fig01" if arms[without] == "baseline" else name
-    if records[home] is None:
-        return None
-    run = Run(records[home], arms[without], arms[without], plots.COLOUR[COLORS[method]])
-    return run if run.seeds else None
-
-
-runs = {method: run for method in ARMS if (run := run_of(method))}
-base = records["fig01"]
-push = Run(base, "penalty", "penalty", plots.COLOUR["penalty"])
-free = Run(base, "baseline", "baseline", plots.COLOUR["baseline"])
+LAYERS, TWO = ("radius.pre.0", "radius.pre.1"), "{:.2f}"
+page = evidence.Page("tiwari2026/tab05", scale, retrain, device)
+records = {"fig01": page.record("fig01", arms=("penalty",))}
+records |= {name: page.record(name) for name in ("tab02", "remedies")}
+runs, bare = {}, {}  # by method: with it and without
+for method, (name, arm, home, without, color) in ARMS.items():
+    runs[method] = Run(records[name], arm, arm, plots.COLOUR[color])
+    bare[method] = Run(records[home], without, without, plots.COLOUR[color])
+push, free = (
+    Run(records["fig01"], arm, arm, plots.COLOUR[arm]) for arm in ("penalty", "baseline")
+)
 target = push.settings.model.options["widths"][0] ** 0.5
 
 
 def kept(run):
-    """Rank at the end over that at the start: a row for each reading, seeds across."""
-    if not (run and run.seeds) or run.arm == "⊥Grad":  # its record has no ranks
-        return pd.DataFrame()
-    ratios = {c: run.last(c) / run.at(c, 0) for c in READINGS}
-    return pd.DataFrame(ratios).T.dropna(axis=1, how="any")
+    """Rank at the end over that at the start: a row for each reading, seeds across.
+
+    Without a seed where ranks were not logged, as for ⊥Grad.
+    """
+    there = [c for c in READINGS if c in run.record.frame]
+    ratios = {c: run.last(c) / run.at(c, 0) for c in there}
+    return pd.DataFrame(ratios, index=run.seeds if there else []).T.dropna(axis=1, how="any")
 
 
-def effect(method):
+def effect(run):
     """The median over 16 readings of the rank at the end over that at the start."""
-    table = kept(runs.get(method))
-    return table.median().astype(float) if len(table.columns) else none
+    return kept(run).median().astype(float)
 
 
 def beside(method):
     """Radius at the end over that without the method, for both layers."""
-    with_it, without = runs.get(method), run_of(method, without=True)
-    if not (with_it and without):
-        return [none, none]
-    pairs = [evidence.paired(with_it.last(c), without.last(c)) for c in LAYERS]
-    return [(one / other).astype(float) for one, other in pairs]
+    pairs = [evidence.paired(runs[method].last(c), bare[method].last(c)) for c in LAYERS]
+    return [one / other for one, other in pairs]
 
 
 def larger(method):
-    """The same for the layer in which it is larger."""
+    """Both runs and the same ratio, for the layer in which it is larger."""
     one, two = beside(method)
-    return one.combine(two, max)
+    return [runs[method], bare[method]], one.combine(two, max)
 
 
-def tell(values, show="{:.2f}"):
-    """As `told`; an arm without a seed has nothing to tell yet."""
-    return told(values, show) if len(values) else "not run yet"
-
-
-def quoted(method):
-    """The paper's row, without the reference that MAN has after its name."""
-    words = " | ".join(WORDS[method])
-    return words if method in ("MAN ()", "Grad") else f"| {method} | {words} |"
-
-
-def listed(*methods):
-    """The runs that a claim rests on, of those that there are."""
-    pairs = [(runs.get(m), run_of(m, without=True)) for m in methods]
-    return [run for pair in pairs for run in pair if run] or [push]
-
-
-D1 = "Table 5"
-sheet = claims.Sheet("tiwari2026/tab05", show="{:.2f}")
-sheet.claim(
-    runs.get("Weight Decay", push),
-    "strong weight decay: the rank at the end is at most half of that at the start (median "
-    "of 16 readings)",
-    quoted("Weight Decay"),
-    effect("Weight Decay"),
-    where=D1,
-    at_most=0.5,
-    main=True,
-)
-for method in ("Ours", "MAN ()", "LayerNorm"):
-    name = ARMS[method][1]
-    sheet.claim(
-        runs.get(method, push),
-        f"{name}: the rank at the end is at least 80 % of that at the start (median of 16 "
-        "readings)",
-        quoted(method),
-        effect(method),
-        where=D1,
-        at_least=0.8,
-    )
-for method in ("Weight Decay", "Ours"):
-    sheet.claim(
-        listed(method),
-        f"{ARMS[method][1]}: both radii end below those without it (larger ratio)",
-        quoted(method),
-        larger(method),
-        where=D1,
-        below=1,
-    )
-words = "⊥Grad: both radii end below those without it (larger ratio)"
-claim = (listed("Grad"), words, quoted("Grad"), larger("Grad"))
-sheet.claim(*claim, where=D1, below=1)
-for method in ("Spectral Norm", "Spherical Projection"):
-    said = WORDS[method]
-    words = f"{method.lower()}: suppression {said[2].lower()}, rank {said[3].lower()}"
-    sheet.not_run(words, " | ".join(said), where=D1)
 collapsed = TABLE2["strong decay"] / TABLE2["baseline"]
-sheet.exact(
-    "by Table 2 strong decay has a lower rank than the baseline",
-    "| Baseline (WD) | DNG | 1.7% | 135 | 42.5 |",
-    f"{TABLE2['strong decay']} / {TABLE2['baseline']} = {collapsed:.1f}",
-    where="Table 2",
-    held=int(collapsed < 1),
-    n=1,
-)
-if free.seeds:
-    words = "baseline: rank at the end over that at the start (median of 16 readings)"
-    sheet.extra(free, words, kept(free).median().astype(float))
-for method in [m for m in runs if m != "LayerNorm"]:  # whose radius is √d by construction
-    for layer, ratios in enumerate(beside(method), start=1):
-        words = f"{ARMS[method][1]}, layer {layer}: radius at the end over that without it"
-        sheet.extra(listed(method), words, ratios)
+said = f"{TABLE2['strong decay']} / {TABLE2['baseline']} = {collapsed:.1f}"
+found = {
+    "decay-rank": (runs["Weight Decay"], effect(runs["Weight Decay"])),
+    "penalty-rank": (runs["Ours"], effect(runs["Ours"])),
+    "man-rank": (runs["MAN ()"], effect(runs["MAN ()"])),
+    "norm-rank": (runs["LayerNorm"], effect(runs["LayerNorm"])),
+    "decay-radius": larger("Weight Decay"),
+    "penalty-radius": larger("Ours"),
+    "orthogonal-radius": larger("Grad"),
+    "table2": claims.exactly(said, [collapsed < 1]),
+    "baseline-rank": (free, effect(free)),
+    "radius": {
+        f"{runs[method].label}, layer {layer}": ([runs[method], bare[method]], ratios)
+        for method in ARMS
+        if method != "LayerNorm"  # its radius is √d by construction
+        for layer, ratios in enumerate(beside(method), start=1)
+    },
+}
+sheet = claims.read(page.name, found)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -199,24 +119,16 @@ sheet.box()
 rows = ["baseline", *ARMS]
 figure, (ranks, radii) = plots.panels(2, height=3.8, sharey=True)
 for place, method in enumerate(rows):
-    run = free if method == "baseline" else runs.get(method)
-    if method in WORDS:
-        ranks.text(1.01, place, WORDS[method][3], transform=ranks.get_yaxis_transform(),
-                   va="center", fontsize=9)  # fmt: skip
-    if not (run and run.seeds):
-        for panel in (ranks, radii):
-            panel.text(0.5, place, "not run", transform=panel.get_yaxis_transform(),
-                       ha="center", va="bottom", fontsize=9, color=plots.GREY)  # fmt: skip
-        continue
-    table = kept(run)
-    if len(table.columns):
-        points = table.median(axis=1)
-        ranks.plot(points, [place] * len(points), "o", ms=5, alpha=0.5, color=run.color)
-        ranks.plot([table.median().median()] * 2, [place - 0.32, place + 0.32],
-                   color=run.color)  # fmt: skip
-    else:
-        ranks.text(1, place, "not measured", ha="center", va="bottom", fontsize=9,
-                   color=plots.GREY)  # fmt: skip
+    run, (_, word) = runs.get(method, free), WORDS.get(method, ("", ""))
+    beyond = {"transform": ranks.get_yaxis_transform(), "va": "center", "fontsize": 9}
+    ranks.text(1.01, place, word, **beyond)
+    points = kept(run).median(axis=1)
+    ranks.plot(points, [place] * len(points), "o", ms=5, alpha=0.5, color=run.color)
+    middle = [effect(run).median()] * 2
+    ranks.plot(middle, [place - 0.32, place + 0.32], color=run.color)
+    if points.empty:
+        grey = {"ha": "center", "va": "bottom", "fontsize": 9, "color": plots.GREY}
+        ranks.text(1, place, "not measured", **grey)
     for column, fill, size in zip(LAYERS, (run.color, "none"), (5, 10), strict=True):
         x = run.last(column).median() / target
         radii.plot(x, place, "o", ms=size, color=run.color, mfc=fill)
@@ -241,13 +153,13 @@ start = [push.at(column, 0) for column in LAYERS]
 bare = [free.last(column) for column in LAYERS]
 tables.prose(f"""
 * **Strong {{term}}`weight decay`**, "Collapse" in the paper: the median of 16 readings of the
-  rank ends at {tell(effect("Weight Decay"))} times its start.
-* **The penalty**, "Preserved": {tell(effect("Ours"))} times. The single readings of
+  rank ends at {sheet.told("decay-rank")} times its start.
+* **The penalty**, "Preserved": {sheet.told("penalty-rank")} times. The single readings of
   each method lie far apart, as panel (a) shows.
-* **The {{term}}`radius`** with the penalty, in layer 1: {tell(start[0], "{:.1f}")} at the
-  start, {tell(with_it[0], "{:.1f}")} at the end. In layer 2: {tell(start[1], "{:.1f}")} at the
-  start, {tell(with_it[1], "{:.1f}")} at the end. The target is {target:.1f}. At the end of the
-  baseline: {tell(bare[0], "{:.1f}")} in layer 1; {tell(bare[1], "{:.1f}")} in layer 2.
+* **The {{term}}`radius`** with the penalty, in layer 1: {told(start[0], "{:.1f}")} at the
+  start, {told(with_it[0], "{:.1f}")} at the end. In layer 2: {told(start[1], "{:.1f}")} at the
+  start, {told(with_it[1], "{:.1f}")} at the end. The target is {target:.1f}. At the end of the
+  baseline: {told(bare[0], "{:.1f}")} in layer 1; {told(bare[1], "{:.1f}")} in layer 2.
 * **Two rows** of the table, spectral norm and spherical projection, have no run of ours.
 """)
 
@@ -295,28 +207,25 @@ for name, matrix in (("noise", rows_of_noise), ("noise with a mean", shifted)):
 #| fold: "Code: the paper's words beside our numbers"
 def two(method, column):
     """One reading of the rank, start and end."""
-    run = runs.get(method)
-    if not len(kept(run).columns):
+    run = runs[method]
+    if column not in run.record.frame:
         return "not measured"
-    return f"{tell(run.at(column, 0), '{:.1f}')} → {tell(run.last(column), '{:.1f}')}"
+    return f"{told(run.at(column, 0), '{:.1f}')} → {told(run.last(column), '{:.1f}')}"
 
 
 head = ["Method", "Suppression", "Radius, layers 1 and 2, over that without it",
         "Rank effect", "Median of 16", "Stable rank, 256 rows, layer 2",
         "Entropy rank, all rows, layer 1"]  # fmt: skip
 lines = []
-for method, (_, _, suppression, rank_effect) in WORDS.items():
-    name = ARMS[method][1] if method in ARMS else method.lower()
-    line = [name, suppression]
-    if method in runs:
-        ratios = "; ".join(tell(ratio) for ratio in beside(method))
-        line.append("√d by construction" if method == "LayerNorm" else ratios)
-        line += [rank_effect, tell(effect(method)) if len(effect(method)) else "—"]
-        line.append(two(method, "stable_rank_256.hidden.1"))
-        line.append(two(method, "effective_rank.hidden.0"))
-    else:
-        line += ["not run", rank_effect, "—", "—", "—"]
-    lines.append(line)
+for method, (suppression, rank_effect) in WORDS.items():
+    if method not in runs:
+        lines.append([method.lower(), suppression, "not run", rank_effect, "—", "—", "—"])
+        continue
+    ratios = "; ".join(told(ratio, TWO) for ratio in beside(method))
+    size = {"LayerNorm": "√d by construction"}.get(method, ratios)
+    middle = told(effect(runs[method]), TWO, nothing="—")
+    both = [two(method, c) for c in ("stable_rank_256.hidden.1", "effective_rank.hidden.0")]
+    lines.append([runs[method].label, suppression, size, rank_effect, middle, *both])
 tables.grid(head, lines)
 
 # %% [markdown]
@@ -327,22 +236,12 @@ tables.grid(head, lines)
 # that of the same network without the method. The bounds are ours; the table has words only.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(*records.values())
 
 # %% [markdown]
 # ## What was run
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's"
-tables.settings(base, paper=tiwari2026.PAPER)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms"
-for record in filter(None, records.values()):
-    display(tables.arms(record))
-
-# %% [markdown]
+#
 # There is no official code, and the paper ran nothing for this table. Ours:
 #
 # 1. *Records* are those of [Figure 1](fig01_accuracy_curves.ipynb),
@@ -363,11 +262,10 @@ for record in filter(None, records.values()):
 def spread(run):
     """From the lowest to the highest of the 16 readings, median of seeds."""
     table = kept(run).median(axis=1)
-    return f"{table.min():.2f} to {table.max():.2f}" if len(table) else "not run yet"
+    return f"{table.min():.2f} to {table.max():.2f}"
 
 
-lowest = kept(runs.get("Weight Decay"))
-halved = (lowest <= 0.5).sum().astype(float) if len(lowest.columns) else none
+halved = (kept(runs["Weight Decay"]) <= 0.5).sum().astype(float)
 layers, tall = beside("Ours"), free.last(LAYERS[0])
 tables.prose(f"""
 **"Collapse" contradicts the paper's own table.** Table 2 gives strong
@@ -377,15 +275,15 @@ raises the rank three times. Yet Section 4.3 speaks of "isotropic regularizers, 
 sharpness by collapsing the spectrum". Both cannot be.
 
 **Nor is it in our runs,** as a whole. Readings that fall to half or less with strong decay:
-{tell(halved, "{:.0f}")} of {len(READINGS)}. All readings run from
-{spread(runs.get("Weight Decay"))} times the start with
+{told(halved, "{:.0f}")} of {len(READINGS)}. All readings run from
+{spread(runs["Weight Decay"])} times the start with
 strong decay, and from {spread(push)} with the penalty. "Rank effect" without a definition
 says little about either.
 
 **"Direct suppression" of what?** The radius with the penalty ends, over that of the baseline,
-at {tell(layers[0])} in layer 1; at {tell(layers[1])} in layer 2. A target suppresses a layer
+at {told(layers[0], TWO)} in layer 1; at {told(layers[1], TWO)} in layer 2. A target suppresses a layer
 above it and inflates a layer below it. Layer 1, which reads
-{{term}}`one-hot <one-hot encoding>` inputs, ends at {tell(tall, "{:.1f}")} in the baseline,
+{{term}}`one-hot <one-hot encoding>` inputs, ends at {told(tall, "{:.1f}")} in the baseline,
 and the target is {target:.1f}.
 
 **⊥Grad works on weights.** It removes the part of a gradient along the weights, which is not
@@ -470,7 +368,3 @@ second.
 # ```bash
 # make page PAGE=tiwari2026/tab05 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(*filter(None, records.values()))
