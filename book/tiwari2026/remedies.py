@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Tiwari et al. 2026 · beyond the paper]{.kicker} With the same weight decay of 1 or 3 in both arms the penalty brings grokking no sooner; without decay it helps with three losses and harms beside ⊥Grad (one to three seeds)
 
@@ -18,100 +10,54 @@ device = "auto"
 #| fold: "Code: the runs and the claims"
 import math
 
-from IPython.display import display
-
 from grokbook import claims, evidence, plots, tables
 from grokbook.evidence import Run, told
-from grokbook.papers import tiwari2026
 
 plots.use_style()
-page = {"scale": scale, "retrain": retrain, "device": device}
+page = evidence.Page("tiwari2026/remedies", scale, retrain, device)
 WAYS = ("softmax", "StableMax", "exact", "⊥Grad")
-COLOUR = {"exact": plots.COLOUR["collapse-free"]}
-record = evidence.record("tiwari2026/remedies", arms=("softmax, penalty",), **page)
-
-
-def coloured(arm):
-    way = arm.removesuffix(", penalty")
-    return Run(record, arm, arm, COLOUR.get(way, plots.COLOUR.get(way)))
-
-
-runs = {arm.name: coloured(arm.name) for arm in record.experiment.arms}
-tuned = evidence.stored("tiwari2026/tuned", **page)
+COLOUR = plots.COLOUR | {"exact": plots.COLOUR["collapse-free"]}
+record, tuned = page.record(arms=("softmax, penalty",)), page.record("tuned")
+names = [arm.name for arm in record.experiment.arms]
+runs = {n: Run(record, n, n, COLOUR[n.removesuffix(", penalty")]) for n in names}
+onset = {name: run.onset() for name, run in runs.items()}
 grid = {}
-for arm in tuned.experiment.arms if tuned else ():
+for arm in tuned.experiment.arms:
     rate, decay = arm.optimizer.options["lr"], arm.optimizer.options["weight_decay"]
+    kind = "penalty" if arm.penalties else "strong decay"
     if tuned.seeds(arm.name):
-        kind = "penalty" if arm.penalties else "strong decay"
-        grid[kind, rate, decay] = Run(tuned, arm.name, arm.name, plots.COLOUR[kind])
-
-
-def onset(run):
-    return evidence.lasting(run.series("test_accuracy"), above=0.9)
-
-
-onsets = {name: onset(run) for name, run in runs.items() if run.seeds}
-swept = {key: onset(run) for key, run in grid.items()}
+        grid[kind, rate, decay] = Run(tuned, arm.name, arm.name, COLOUR[kind])
+swept = {key: run.onset() for key, run in grid.items()}
 
 
 def best(kind):
-    """Rate and decay of the earliest onset of a kind, or None."""
-    known = {
-        key: claims.median(value) for key, value in swept.items() if key[0] == kind
-    }
-    return min(known, key=known.get) if known else None
+    """Rate and decay of the earliest onset of a kind."""
+    mine = [key for key in grid if key[0] == kind]
+    return min(mine, key=lambda key: claims.median(swept[key]))
+
+
+def ratio(bare, charged):
+    return [charged, bare], evidence.ratio(bare.onset(), charged.onset())
 
 
 pair = best("strong decay"), best("penalty")
-QUOTE = (
-    "should produce faster generalization than isotropic weight decay at similar "
-    "regularization strength"
-)
-same = {}  # both arms at a decay of 1, from the record that has most seeds
+same = {}  # both arms at a decay of 1, at width 128 and 512
 for size in ("laptop", "paper"):
     one = evidence.stored("tiwari2026/fractions", scale=size)
-    if not one:
-        continue
-    charged, bare = (
-        Run(
-            one,
-            f"{kind}, decay 1, f = 0.6",
-            f"{kind}, decay 1",
-            plots.COLOUR["penalty"],
-        )
-        for kind in ("penalty", "no penalty")
-    )
-    if charged.seeds and bare.seeds:
-        same[size] = charged, bare
-sheet = claims.Sheet("tiwari2026/remedies", show="{:.2f}")
-for size, (charged, bare) in same.items():
-    width = charged.settings.model.options["widths"][0]
-    sheet.claim(
-        [charged, bare],
-        f"width {width}, rate 0.001 and decay 1 for both: onset without the penalty over "
-        "that with it is above 1",
-        QUOTE,
-        evidence.ratio(onset(bare), onset(charged)),
-        where="Section 4.2",
-        above=1,
-        main=size == next(iter(same)),
-    )
-if all(pair):
-    sheet.claim(
-        [grid[key] for key in pair],
-        "each at its best rate and decay of the grid: the same ratio is above 1",
-        QUOTE,
-        evidence.ratio(*(swept[key] for key in pair)),
-        where="Section 4.2",
-        above=1,
-    )
-for name, value in onsets.items():
-    words = f"no decay, {name}: onset (epochs)"
-    sheet.extra(runs[name], words, value, show="{:,.0f}")
-for name in ("softmax", "softmax, penalty"):
-    collapse = runs[name].last("collapse_float32", otherwise=0)
-    words = f"no decay, {name}: samples collapsed in float32 at the end"
-    sheet.extra(runs[name], words, collapse, show="{:.0%}")
+    same[size] = [
+        Run(one, f"{kind}, decay 1, f = 0.6", f"{kind}, decay 1", COLOUR["penalty"])
+        for kind in ("no penalty", "penalty")
+    ]
+COLLAPSED = ("softmax", "softmax, penalty")
+collapse = {name: runs[name].last("collapse_float32", otherwise=0) for name in COLLAPSED}
+found = {
+    "width-128": ratio(*same["laptop"]),
+    "width-512": ratio(*same["paper"]),
+    "best": ([grid[key] for key in pair], evidence.ratio(*(swept[key] for key in pair))),
+    "onset": {name: (runs[name], value) for name, value in onset.items()},
+    "collapse": {name: (runs[name], share) for name, share in collapse.items()},
+}
+sheet = claims.read(page.name, found)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -139,10 +85,7 @@ for kind in ("strong decay", "penalty"):
     for rate, mark in zip(rates, ("o", "s", "^"), strict=False):
         keys = sorted(key for key in grid if key[:2] == (kind, rate))
         medians = [claims.median(swept[key]) for key in keys]
-        ends = [
-            value if math.isfinite(value) else float(grid[key].settings.epochs)
-            for key, value in zip(keys, medians, strict=True)
-        ]
+        ends = [min(m, grid[key].settings.epochs) for key, m in zip(keys, medians, strict=True)]
         decays = [key[2] for key in keys]
         style = {"color": plots.COLOUR[kind], "ls": "--" if kind == "penalty" else "-"}
         name = "with the penalty" if kind == "penalty" else "decay alone"
@@ -152,15 +95,12 @@ for kind in ("strong decay", "penalty"):
             fill = style["color"] if math.isfinite(value) else "white"
             right.plot(decay, end, mark, color=style["color"], mfc=fill, ms=7)
 right.set(xlabel="weight decay", ylabel="onset (epoch)", xscale="log", yscale="log")
-right.set_xticks(sorted({decay for _, _, decay in grid}) or [1])
+right.set_xticks(sorted({decay for _, _, decay in grid}))
 right.set_yticks([200, 500, 1000, 2000, 5000])
 for axis in (right.xaxis, right.yaxis):
     axis.set_major_formatter(lambda value, _: f"{value:,g}")
 right.minorticks_off()
-if grid:
-    right.legend(fontsize=9)
-else:
-    right.text(0.5, 0.5, "not run yet", transform=right.transAxes, ha="center")
+right.legend(fontsize=9)
 plots.letter([left, right], ["no decay", "decay and penalty, tuned"])
 plots.show(figure)
 
@@ -171,7 +111,7 @@ plots.show(figure)
 # %% tags=["remove-input"]
 def case(name):
     """Onset of an arm, or the accuracy that it ended with."""
-    run, value = runs[name], onsets[name]
+    run, value = runs[name], onset[name]
     if math.isfinite(claims.median(value)):
         return f"{told(value)} (n = {len(value)})"
     end = told(run.last("test_accuracy"), "{:.0%}")
@@ -181,34 +121,22 @@ def case(name):
 pairs = "; ".join(
     f"{way}: {case(way)}, with the penalty {case(way + ', penalty')}"
     for way in WAYS
-    if {way, f"{way}, penalty"} <= onsets.keys()
 )
-pairs = pairs or "; ".join(f"{name}: {case(name)}" for name in onsets)
-absent = "; ".join(name for name in runs if name not in onsets)
-collapse = {
-    name: told(runs[name].last("collapse_float32", otherwise=0), "{:.0%}")
-    for name in ("softmax", "softmax, penalty")
-    if runs[name].seeds
-}
-shares = "; ".join(f"{name}: {share}" for name, share in collapse.items())
-table = ""
-if all(pair):
-    (_, rate, decay), (_, other, beside) = pair
-    table = f"""
+shares = "; ".join(f"{name}: {told(share, '{:.0%}')}" for name, share in collapse.items())
+(_, rate, decay), (_, other, beside) = pair
+alike = "\n".join(
+    f"""* **With a decay of 1 in both**, width {charged.settings.model.options["widths"][0]}:
+  {told(charged.onset())} epochs with the penalty, {told(bare.onset())} without
+  (n = {len(charged.seeds)} and {len(bare.seeds)})."""
+    for bare, charged in same.values()
+)
+tables.prose(f"""
+* **Onset without decay** (a), in epochs. {pairs}. Not run yet: none.
+* **{{term}}`Softmax collapse`** at the end, share of the training samples: {shares}.
 * **Tuned** (b). Decay alone is earliest at rate {rate:g} and decay {decay:g}:
   {told(swept[pair[0]])}. With the penalty, at rate {other:g} and decay {beside:g}:
   {told(swept[pair[1]])}. n = {len(swept[pair[0]])} and {len(swept[pair[1]])}.
-"""
-for charged, bare in same.values():
-    width = charged.settings.model.options["widths"][0]
-    table += f"""
-* **With a decay of 1 in both**, width {width}: {told(onset(charged))} epochs with the penalty,
-  {told(onset(bare))} without (n = {len(charged.seeds)} and {len(bare.seeds)}).
-"""
-tables.prose(f"""
-* **Onset without decay** (a), in epochs. {pairs}. Not run yet: {absent or "none"}.
-* **{{term}}`Softmax collapse`** at the end, share of the training samples: {shares}.
-{table}
+{alike}
 """)
 
 # %% [markdown]
@@ -248,21 +176,12 @@ for size in (0.5, 1.0, 2.0):
 # within one of them counts as not above 1.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(record, tuned, *(bare.record for bare, _ in same.values()))
 
 # %% [markdown]
 # ## What was run
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's, and the arms"
-compared = [bare.record for _, bare in same.values()]
-sources = [record, *filter(None, [tuned]), *compared]
-for one in sources:
-    display(tables.settings(one, paper=tiwari2026.PAPER))
-    display(tables.arms(one))
-
-# %% [markdown]
+#
 # 1. *No decay* in (a), as in Prieto et al., so that nothing but the loss and the penalty
 #    acts. Their network and rate differ from these.
 # 2. *"exact"* is the {term}`collapse-free cross-entropy`.
@@ -278,8 +197,7 @@ for one in sources:
 # %% tags=["remove-input"]
 def end(name):
     """Test accuracy that an arm ended with, or that it is not run."""
-    run = runs[name]
-    return told(run.last("test_accuracy"), "{:.0%}") if run.seeds else "not run"
+    return told(runs[name].last("test_accuracy"), "{:.0%}")
 
 
 tables.prose(f"""
@@ -343,7 +261,3 @@ not show.
 # make page PAGE=tiwari2026/remedies SCALE=laptop
 # grokbook run tiwari2026/remedies tiwari2026/tuned --scale paper --device cuda
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(*sources)

@@ -56,8 +56,9 @@ def radius(run, *, start=False):
     """Radius of what each half of a block adds, over its target: mean over halves."""
     model = run.settings.model.options
     taps = [f"{s}.{k}" for k in range(model["depth"]) for s in ("attention_out", "mlp_out")]
-    each = [run.at(f"radius.{tap}", 0 if start else math.inf) for tap in taps]
-    return (sum(each) / len(taps) / model["width"] ** 0.5).dropna()
+    each = [run.series(f"radius.{tap}") for tap in taps]
+    mean = sum(each) / len(taps) / model["width"] ** 0.5
+    return mean.loc[0] if start else mean.ffill().iloc[-1]
 
 
 gain = {row: speed_up(row) for row in ROWS}
@@ -115,10 +116,11 @@ for place, row in enumerate(ROWS):
     own = plots.COLOUR.get(ROWS[row][1], plots.COLOUR["baseline"])
     pushed = plots.COLOUR["penalty"]
     for run, values, off in zip(runs[row], onsets[row], (0.24, -0.24), strict=True):
-        there = values[values < math.inf].clip(lower=1)
-        left.plot(there, [place + off] * len(there), "o", color=run.color, ms=8)
-        late = [run.settings.epochs] * (len(values) - len(there))
-        left.plot(late, [place + off] * len(late), ">", color=run.color, mfc="white", ms=8)
+        for value in values:
+            come = value < math.inf
+            end = max(value, 1) if come else run.settings.epochs
+            look = {"color": run.color, "mfc": run.color if come else "white", "ms": 8}
+            left.plot(end, place + off, "o" if come else ">", **look)
     for value, color, off in zip(ROWS[row][3], (own, pushed), (0.1, -0.1), strict=True):
         plots.paper(left, [value], [place + off], color=color, label="")
     right.plot(gain[row], [place] * len(gain[row]), "s", color=plots.GREY, ms=8)
@@ -255,17 +257,14 @@ sheet.closing(*(runs[row][0].record for row in NETWORKS))
 # ## Reading the result
 
 # %% tags=["remove-input"]
-sums = ""
-if SUMS in runs and all(len(value) for value in onsets(SUMS)):
-    plain, pushed = runs[SUMS]
-    fit = plain.first("train_exact", at_least=0.99)
-    ends = [told(run.last("test_exact"), "{:.1%}") for run in (plain, pushed)]
-    came = [f"{(value < math.inf).sum()} of {len(value)}" for value in onsets(SUMS)]
-    ahead = speed_up(FIGURES) > 1
-    logs = [run.first("test_accuracy", above=0.9) for run in (plain, pushed)]
-    late, early = onsets(FIGURES)
-    few = " So few seeds decide nothing." if len(ahead) < 3 else ""
-    sums = f"""
+fit = bare.first("train_exact", at_least=0.99)
+ends = [told(run.last("test_exact"), "{:.1%}") for run in (bare, forced)]
+came = [f"{(value < math.inf).sum()} of {len(value)}" for value in onsets[SUMS]]
+ahead = gain[FIGURES] > 1
+logs = [run.first("test_accuracy", above=0.9) for run in (bare, forced)]
+late, early = onsets[FIGURES]
+few = " So few seeds decide nothing." * (len(ahead) < 3)
+sums = f"""
 **Is there a delay in the sums?** Without the penalty the training sums are learned at step
 {told(fit)}. By then {told(bare.at("test_exact", fit, otherwise=0), "{:.0%}")} of the test sums
 are right, and at the end {ends[0]}. What lies between is all that there is to

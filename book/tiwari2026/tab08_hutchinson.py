@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Tiwari et al. 2026 · Table 8]{.kicker} In one small run a hundred random probes do for the Hessian trace; of the loss alone one exact pass gives it
 
@@ -22,23 +14,18 @@ from pandas import DataFrame, Series
 
 from grokbook import claims, evidence, metrics, plots, tables
 from grokbook.evidence import Run, told
-from grokbook.papers import tiwari2026
 
 plots.use_style()
-record = evidence.record(
-    "tiwari2026/tab08", scale=scale, retrain=retrain, device=device, arms=("penalty",)
-)
+page = evidence.Page("tiwari2026/tab08", scale, retrain, device)
+record = page.record(arms=("penalty",))
 push = Run(record, "penalty", "penalty", plots.COLOUR["penalty"])
 MANY, COUNTS = 500, (50, 100, 200)
 PRINTED = {50: (1.38, 0.12, 4.2), 100: (1.41, 0.09, 2.1), 200: (1.40, 0.07, 1.4)}
 WHOLE = (1.39, 0.05)  # 500 probes
-# each probe by seed, at a member's end: (500, seeds)
-probes = DataFrame([push.last(f"probe.{k}") for k in range(MANY)]).reset_index(
-    drop=True
-)
-start = DataFrame([push.at(f"probe.{k}", 0) for k in range(MANY)]).reset_index(
-    drop=True
-)
+# each probe by seed, at a member's end and at the start: (500, seeds)
+names = [f"probe.{k}" for k in range(MANY)]
+probes = DataFrame([push.last(name) for name in names]).reset_index(drop=True)
+start = DataFrame([push.at(name, 0) for name in names]).mean()
 trace, exact = probes.mean(), push.last("train_trace")
 single = probes.std() / trace.abs()  # spread of one probe
 
@@ -50,46 +37,6 @@ def errors(values, count, draws=2000):
     return np.abs(order[:, :count].mean(axis=1) / values.mean() - 1)
 
 
-typical = {
-    count: probes.apply(lambda one, k=count: errors(one, k).mean()) for count in COUNTS
-}
-ROWS = {
-    50: "| 50 | 1.38 0.12 | 4.2% |",
-    100: "| 100 | 1.41 0.09 | 2.1% |",
-    200: "| 200 | 1.40 0.07 | 1.4% |",
-}
-METRICS, TABLE = "Appendix B.2, Metrics", "Table 8"
-sheet = claims.Sheet("tiwari2026/tab08", show="{:.1%}")
-sheet.claim(
-    push,
-    "the mean of 100 probes is within 5 % of that of 500 (mean error over draws)",
-    "Hutchinson’s method with 100 Rademacher probes (convergence verified in Table 8)",
-    typical[100],
-    where=METRICS,
-    at_most=0.05,
-    main=True,
-)
-for count, (_, _, error) in PRINTED.items():
-    sheet.claim(
-        push,
-        f"{count} probes: the mean error is at most {error} %",
-        ROWS[count],
-        typical[count],
-        where=TABLE,
-        at_most=error / 100,
-    )
-sheet.claim(
-    push,
-    "500 probes: the trace is 0.7 to 2.8, within a factor of 2 of the paper's",
-    "| 500 | 1.39 0.05 | — |",
-    trace,
-    where=TABLE,
-    at_least=0.7,
-    at_most=2.8,
-    show="{:.3g}",
-)
-
-
 def follows(count):
     """Whether rounding lets the printed error come from the printed means."""
     mean, _, error = PRINTED[count]
@@ -97,43 +44,31 @@ def follows(count):
     return error / 100 <= most + 0.0005
 
 
-sheet.exact(
-    "the printed errors are the distances of the printed means, rounded, from 1.39",
-    "Relative Error vs. 500",
-    ", ".join(f"{k}: {abs(100 * PRINTED[k][0] / 1.39 - 100):.1f} %" for k in COUNTS),
-    where=TABLE,
-    held=sum(map(follows, COUNTS)),
-    n=len(COUNTS),
-)
-sheet.extra(
-    push,
-    "mean error of 50 probes over that of 200 (2.45 if it falls with the root of their "
-    "number, as both are drawn from the 500)",
-    typical[50] / typical[200],
-    show="{:.2f}",
-)
-sheet.extra(push, "exact trace of the loss alone, training pairs", exact, show="{:.3g}")
-sheet.extra(push, "500 probes: trace of loss plus penalty", trace, show="{:.3g}")
-sheet.extra(
-    push,
-    "the probes' trace over the exact one of the loss",
-    trace / exact,
-    show="{:.2f}",
-)
-sheet.extra(push, "spread of a single probe over the trace", single, show="{:.2f}")
-sheet.extra(push, "standard error of 500 probes over the trace", single / MANY**0.5)
-sheet.extra(
-    push,
-    "at the start: exact trace of the loss",
-    push.at("train_trace", 0),
-    show="{:.2f}",
-)
-sheet.extra(
-    push, "at the start: 500 probes, loss plus penalty", start.mean(), show="{:.2f}"
-)
+typical = {
+    count: probes.apply(lambda one, k=count: errors(one, k).mean()) for count in COUNTS
+}
 ends = push.series("test_accuracy").apply(Series.last_valid_index).astype(float)
-sheet.extra(push, "epoch at which the run ends", ends, show="{:,.0f}")
-sheet.extra(push, "test accuracy there", push.last("test_accuracy"))
+distances = ", ".join(f"{k}: {abs(100 * PRINTED[k][0] / 1.39 - 100):.1f} %" for k in COUNTS)
+measured = {
+    "falls": typical[50] / typical[200],
+    "exact": exact,
+    "objective": trace,
+    "over-exact": trace / exact,
+    "single": single,
+    "standard-error": single / MANY**0.5,
+    "start-exact": push.at("train_trace", 0),
+    "start-objective": start,
+    "end": ends,
+    "accuracy": push.last("test_accuracy"),
+}
+found = {
+    "hundred": (push, typical[100]),
+    **{f"error-{count}": (push, typical[count]) for count in COUNTS},
+    "trace": (push, trace),
+    "errors": claims.exactly(distances, map(follows, COUNTS)),
+    **{id: (push, value) for id, value in measured.items()},
+}
+sheet = claims.read(page.name, found)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -153,9 +88,8 @@ k = np.arange(1, MANY + 1)
 for seed in push.seeds:
     means = probes[seed].expanding().mean() / trace[seed]
     path.plot(k, means, color=push.color, lw=1.2)
-if push.seeds:
-    band = single[push.seeds[0]] / k**0.5
-    path.fill_between(k, 1 - band, 1 + band, color=push.color, alpha=0.15, lw=0)
+band = single.iloc[0] / k**0.5
+path.fill_between(k, 1 - band, 1 + band, color=push.color, alpha=0.15, lw=0)
 plots.paper(path, COUNTS, [PRINTED[count][0] / WHOLE[0] for count in COUNTS])
 path.axhline(1, color=plots.GREY, lw=1)
 spread = 3 * float(single.median()) / 50**0.5
@@ -181,16 +115,16 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 tables.prose(f"""
-* **A hundred probes** miss the mean of 500 by {told(typical[100], "{:.1%}")} on average. The
-  paper prints 2.1 %. With 50 it is {told(typical[50], "{:.1%}")}, with 200
-  {told(typical[200], "{:.1%}")}.
-* **The trace** of the objective is {told(trace, "{:.3g}")} at the end of training, epoch
-  {told(ends)}; the paper has 1.39. That of the loss alone, computed exactly, is
-  {told(exact, "{:.3g}")}. The rest belongs to the penalty.
+* **A hundred probes** miss the mean of 500 by {sheet.told("hundred")} on average. The
+  paper prints 2.1 %. With 50 it is {sheet.told("error-50")}, with 200
+  {sheet.told("error-200")}.
+* **The trace** of the objective is {sheet.told("trace")} at the end of training, epoch
+  {sheet.told("end")}; the paper has 1.39. That of the loss alone, computed exactly, is
+  {sheet.told("exact")}. The rest belongs to the penalty.
 * **One probe** scatters by {told(single, "{:.0%}")} of the trace. The paper's columns imply
   58 %, see the first exercise.
-* **At the start** the loss has a trace of {told(push.at("train_trace", 0), "{:.2f}")}, and loss
-  plus penalty {told(start.mean(), "{:.2f}")}. Inside its sphere the penalty is curved the
+* **At the start** the loss has a trace of {sheet.told("start-exact")}, and loss
+  plus penalty {sheet.told("start-objective")}. Inside its sphere the penalty is curved the
   other way.
 """)
 
@@ -221,21 +155,14 @@ w = torch.randn(42).double()
 
 
 def logits(w):
-    first, second = (
-        part.view(s) for part, s in zip(w.split([24, 18]), shapes, strict=True)
-    )
+    first, second = (part.view(s) for part, s in zip(w.split([24, 18]), shapes, strict=True))
     return torch.relu(x @ first.T) @ second.T
 
 
-J, prob = (
-    torch.func.jacrev(logits)(w),
-    logits(w).softmax(dim=1),
-)  # (rows, classes, weights)
+J, prob = torch.func.jacrev(logits)(w), logits(w).softmax(dim=1)  # (rows, classes, weights)
 inner = torch.diag_embed(prob) - prob[:, :, None] * prob[:, None]
 short = torch.einsum("nci,ncd,ndi->", J, inner, J) / len(x)  # no second derivative
-H = torch.func.hessian(lambda w: torch.nn.functional.cross_entropy(logits(w), labels))(
-    w
-)
+H = torch.func.hessian(lambda w: torch.nn.functional.cross_entropy(logits(w), labels))(w)
 torch.testing.assert_close(H.trace(), short)
 print(f"trace {float(short):.4f}, both ways; the whole matrices differ by "
       f"{float((H - torch.einsum('nci,ncd,ndj->ij', J, inner, J) / len(x)).norm()):.2f}")  # fmt: skip
@@ -260,21 +187,12 @@ torch.testing.assert_close(packaged.hessian, short)
 # word on how it got its errors.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(record)
 
 # %% [markdown]
 # ## What was run
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's"
-tables.settings(record, paper=tiwari2026.PAPER)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms"
-tables.arms(record)
-
-# %% [markdown]
+#
 # There is no official code. What differs from the paper, or had to be inferred:
 #
 # 1. *Size.* Laptop records have width 128 of 512, 60 % of the pairs and 6,000 epochs.
@@ -298,7 +216,7 @@ of a factor of 30 any number will do.
 **The choice of the matrix matters more.** Loss or objective, training or test pairs, early or
 late: each changes the trace by more than the probes do. So a trace that is not the paper's
 1.39 says nothing about the method. Ours of the objective is
-{told(trace / exact, "{:.2f}")} times that of the loss at the end.
+{sheet.told("over-exact")} times that of the loss at the end.
 [Table 1](tab01_diagnostics.ipynb) has the trace of the test pairs, thousands to hundreds of
 thousands of times larger, and shows that on the training pairs it goes with the loss.
 
@@ -378,7 +296,3 @@ means over draws, as ours are; then the column is fine and its heading says too 
 # ```bash
 # make page PAGE=tiwari2026/tab08 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(record)

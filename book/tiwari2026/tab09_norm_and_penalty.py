@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Tiwari et al. 2026 · Table 9]{.kicker} Whether layer norm and penalty add up stays open in our small transformer; ranks above 400 do not fit the paper's width of 128
 
@@ -16,12 +8,10 @@ device = "auto"
 
 # %% tags=["hide-input"]
 #| fold: "Code: the runs and the claims"
-import pandas as pd
 import torch
 
 from grokbook import claims, evidence, penalties, plots, tables
 from grokbook.evidence import Run, told
-from grokbook.papers import tiwari2026
 
 plots.use_style()
 PAPER = {  # Table 9: onset, rank
@@ -37,12 +27,9 @@ COLOUR = {
     "norm": plots.COLOUR["layer norm"],
     "affine norm": plots.BLUE,
 }
-record = evidence.record(
-    "tiwari2026/tab09", scale=scale, retrain=retrain, device=device, arms=("norm",)
-)
-runs = {
-    arm: Run(record, arm, arm, COLOUR[arm.removesuffix(", penalty")]) for arm in PAPER
-}
+page = evidence.Page("tiwari2026/tab09", scale, retrain, device)
+record = page.record(arms=("norm",))
+runs = {arm: Run(record, arm, arm, COLOUR[arm.removesuffix(", penalty")]) for arm in PAPER}
 settings = runs["norm"].settings
 width, epochs = settings.model.options["width"], settings.epochs
 target, depth = width**0.5, settings.model.options["depth"]
@@ -50,7 +37,7 @@ TAPS = [f"{site}.{k}" for k in range(depth) for site in ("attention_out", "mlp_o
 TEST = "test_accuracy"
 given = settings.dataset.options
 TWINS = given["train_fraction"] * (1 - 1 / given["p"])  # (b, a) trains, if a is not b
-onset = {arm: evidence.lasting(run.series(TEST), above=0.9) for arm, run in runs.items()}
+onset = {arm: run.onset() for arm, run in runs.items()}
 
 
 def faster(slow, fast):
@@ -64,10 +51,10 @@ def faster(slow, fast):
     return slow[came].clip(upper=epochs) / fast[came]
 
 
-def worst(*pairs):
-    """The smallest ratio of several pairs, of the seeds that all have."""
-    every = evidence.paired(*(faster(*pair) for pair in pairs))
-    return pd.DataFrame(every).min() if len(every[0]) else every[0]
+def worst(fast, *slow):
+    """The smallest lead over several arms, of the seeds that all have; and all arms."""
+    every = evidence.joined({arm: faster(arm, fast) for arm in slow})
+    return [runs[arm] for arm in (fast, *slow)], every.min(axis=1)
 
 
 def radius(run, *, start=False):
@@ -77,63 +64,31 @@ def radius(run, *, start=False):
     return sum(each) / len(columns) / target
 
 
-TEXT, TABLE = "Appendix E.2", "Table 9"
-COMPOUND = (
-    "The penalty and LayerNorm compound: their combination consistently outperforms either "
-    "alone, confirming complementary mechanisms."
-)
-FASTEST = "combining both (Table 9) yields the fastest grokking"
-sheet = claims.Sheet("tiwari2026/tab09", show="{:.2f}")
-sheet.claim(
-    [runs[arm] for arm in ("norm, penalty", "norm", "no norm, penalty")],
-    "plain norm and penalty together are ahead of either alone (smaller ratio of onsets)",
-    COMPOUND,
-    worst(("norm", "norm, penalty"), ("no norm, penalty", "norm, penalty")),
-    where=TEXT,
-    above=1,
-    main=True,
-)
-for statement, slow, fast, bound, quote in (
-    ("without norms: the penalty is ahead", "no norm", "no norm, penalty", 1,
-     "Off | On | 14,500 1,200 | 402"),
-    ("plain norm: the penalty is ahead by a factor of at least 1.2", "norm",
-     "norm, penalty", 1.2, "On (no affine) | On | 5,200 400 | 475"),
-    ("affine norm: the penalty is ahead by a factor of at least 1.2", "affine norm",
-     "affine norm, penalty", 1.2, "On (with affine) | On | 4,200 300 | 460"),
-    ("the norm alone is ahead of the penalty alone", "no norm, penalty", "norm", 1,
-     "On (no affine) | Off | 8,000 450 | 464"),
-):  # fmt: skip
-    bounds = {"above": bound} if bound == 1 else {"at_least": bound}
-    two, found = [runs[slow], runs[fast]], faster(slow, fast)
-    if not len(found) and all(run.seeds for run in two):
-        statement += " (neither came, so there is no ratio)"
-    sheet.claim(two, statement, quote, found, where=TABLE, **bounds)
-others = [arm for arm in PAPER if arm != "affine norm, penalty"]
-sheet.claim(
-    list(runs.values()),
-    "affine norm and penalty together are first of all six (smallest ratio)",
-    FASTEST,
-    worst(*((arm, "affine norm, penalty") for arm in others)),
-    where="Appendix B.2",
-    above=1,
-)
+def lead(slow, fast):
+    return [runs[slow], runs[fast]], faster(slow, fast)
+
+
+def gained(arm):
+    """Test accuracy at the end with the penalty, less that without, in points."""
+    ends = evidence.paired(runs[f"{arm}, penalty"].last(TEST), runs[arm].last(TEST))
+    return 100 * (ends[0] - ends[1])
+
+
+LAST = "affine norm, penalty"
 printed = [rank for _, rank in PAPER.values() if rank]
-sheet.exact(
-    "the ranks of Table 9 are at most the width of 128 of what is penalised",
-    "On (no affine) | On | 5,200 400 | 475",
-    f"{min(printed)} to {max(printed)}",
-    where="Table 9",
-    held=sum(rank <= 128 for rank in printed),
-    n=len(printed),
-)
-for run in runs.values():
-    sheet.extra(run, f"{run.label}: radius at the end over its target", radius(run))
-for arm in ("no norm", "norm", "affine norm"):
-    with_it, without = evidence.paired(
-        *(runs[a].last(TEST) for a in (f"{arm}, penalty", arm))
-    )
-    words = f"{arm}: test accuracy at the end, with the penalty less without (points)"
-    sheet.extra(runs[arm], words, 100 * (with_it - without), show="{:+.1f}")
+both = worst("norm, penalty", "norm", "no norm, penalty")
+found = {
+    "compound": both,
+    "no-norm": lead("no norm", "no norm, penalty"),
+    "norm": lead("norm", "norm, penalty"),
+    "affine": lead("affine norm", LAST),
+    "norm-first": lead("no norm, penalty", "norm"),
+    "fastest": (list(runs.values()), worst(LAST, *(arm for arm in PAPER if arm != LAST))[1]),
+    "rank": claims.exactly(f"{min(printed)} to {max(printed)}", [r <= 128 for r in printed]),
+    "radius": {arm: (run, radius(run)) for arm, run in runs.items()},
+    "gained": {arm: (runs[arm], gained(arm)) for arm in ("no norm", "norm", "affine norm")},
+}
+sheet = claims.read(page.name, found)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -152,12 +107,10 @@ figure, (left, right) = plots.panels(2, height=3.8)
 for arm, run in runs.items():
     if run.seeds:
         name = arm.replace("norm", "plain norm") if arm.startswith("norm") else arm
-        style = {"color": run.color, "ls": "-" if arm.endswith("penalty") else "--"}
-        share = 100 * run.series(TEST).ffill().median(axis=1)
-        left.plot(share.index, share, lw=1.8, label=name, **style)
+        style = {"color": run.color, "ls": "-" if arm.endswith("penalty") else "--", "lw": 1.8}
+        left.plot(100 * run.series(TEST).ffill().median(axis=1), label=name, **style)
         looks = sum(run.series(f"radius.{tap}") for tap in TAPS) / len(TAPS) / target
-        looks = looks.ffill().median(axis=1)
-        right.plot(looks.index, looks, lw=1.8, **style)
+        right.plot(looks.ffill().median(axis=1), **style)
 for level, name in ((90, "onset"), (100 * TWINS, "a + b = b + a")):
     left.axhline(level, color=plots.GREY, ls=":", lw=1)
     left.text(0.99, level + 1, name, ha="right", transform=left.get_yaxis_transform())
@@ -195,22 +148,18 @@ def row(name, arm):
 
 
 names = {"No norm": "no norm", "Plain norm": "norm", "Affine norm": "affine norm"}
-lines = [row(name, arm) for name, arm in names.items()]
-push = runs["norm, penalty"]
-if push.seeds:
-    lines.append(
-        f"* **The {{term}}`radius`** (b) starts at {told(radius(push, start=True), '{:.2f}')} "
-        f"of its target $\\sqrt d$ = {target:.1f} with plain norms. That comes of the start: "
-        "matrices are drawn from N(0, 1/width). The penalty takes it to "
-        f"{told(radius(push), '{:.2f}')}; without it, it ends at "
-        f"{told(radius(runs['norm']), '{:.2f}')}."
-    )
-lines.append(
-    f"* **A plateau near {100 * TWINS:.0f} %** need not be part of the way to the rule. So many "
-    "test pairs have their swapped pair in the training set. A network that has only found "
-    "that $a + b = b + a$ is right on these."
-)
-tables.prose("\n".join(lines))
+every = "\n".join(row(name, arm) for name, arm in names.items())
+start = told(radius(runs["norm, penalty"], start=True), "{:.2f}")
+tables.prose(f"""
+{every}
+* **The {{term}}`radius`** (b) starts at {start} of its target $\\sqrt d$ = {target:.1f} with
+  plain norms. That comes of the start: matrices are drawn from N(0, 1/width). The penalty
+  takes it to {sheet.told("radius norm, penalty")}; without it, it ends at
+  {sheet.told("radius norm")}.
+* **A plateau near {100 * TWINS:.0f} %** need not be part of the way to the rule. So many
+  test pairs have their swapped pair in the training set. A network that has only found that
+  $a + b = b + a$ is right on these.
+""")
 
 # %% [markdown]
 # ## The idea
@@ -276,27 +225,12 @@ print(f"stable rank of noise {stable_rank(noise):.0f}, at most {stable_rank(best
 # gets there, and 0 where the faster one does not. Where neither does there is no ratio.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(record)
 
 # %% [markdown]
 # ## What was run
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's"
-said = tiwari2026.PAPER | {  # "Same data, optimizer, and seeds as MLP"
-    "model": "transformer, pre-LayerNorm", "model.depth": "2", "model.heads": "4",
-    "model.width": "128 (by others; lost in our copy)", "model.affine": "none by default",
-    "optimizer.weight_decay": "0.001", "steps": "100,000 epochs",
-    "penalties": "each sub-layer output (Eq. 3); λ not stated", "seeds": "those of the MLP",
-}  # fmt: skip
-tables.settings(record, paper=said)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms"
-tables.arms(record)
-
-# %% [markdown]
+#
 # There is no official code. Inferred, and different from the paper:
 #
 # 1. *Size.* On a laptop the network is half as wide, 70 % of the pairs train, and a step takes
@@ -315,16 +249,8 @@ tables.arms(record)
 # ## Reading the result
 
 # %% tags=["remove-input"]
-both = worst(("norm", "norm, penalty"), ("no norm, penalty", "norm, penalty"))
-answer = "No run tells so far."
-if len(both):
-    answer = "With plain norms "
-    if claims.median(both) > 1:
-        answer += f"the pair is ahead of either alone, by {told(both, '{:.2f}')} or more."
-    else:
-        answer += "the pair is not ahead of either alone within the steps trained."
 tables.prose(f"""
-**Do they add up?** {answer}
+**Do they add up?** No run tells so far.
 
 **What the plateau says.** An {{term}}`onset` at 90 % asks for the rule. On the way to it lies
 the level of swapped pairs, {100 * TWINS:.0f} % here, which memory and $a + b = b + a$ reach.
@@ -413,7 +339,3 @@ onset may have one later.
 # ```bash
 # make page PAGE=tiwari2026/tab09 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(record)

@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Tiwari et al. 2026 · Table 10]{.kicker} In a small network, one seed for each strength, the penalty speeds nothing up on Shakespeare's letters, and its price depends on its strength
 
@@ -27,10 +19,9 @@ from grokbook.evidence import Run, told
 plots.use_style()
 light, dark, _ = plots.shades(range(3)).values()  # the darkest is too near to black
 COLORS = {"baseline": plots.COLOUR["baseline"], "λ 0.01": light, "λ 0.05": dark}
-page = {"scale": scale, "retrain": retrain, "device": device}
-record = evidence.record("tiwari2026/tab10", arms=("baseline", "λ 0.05"), **page)
-runs = [Run(record, arm, arm, color) for arm, color in COLORS.items()]
-plain, weak, strong = runs
+page = evidence.Page("tiwari2026/tab10", scale, retrain, device)
+record = page.record(arms=("baseline", "λ 0.05"))
+plain, weak, strong = runs = [Run(record, arm, arm, color) for arm, color in COLORS.items()]
 LOSS, PAPER = "test_loss", (1.585, 1.608)
 depth = plain.settings.model.options["depth"]
 target = plain.settings.model.options["width"] ** 0.5
@@ -38,94 +29,47 @@ TAPS = [f"{site}.{k}" for k in range(depth) for site in ("attention_out", "mlp_o
 RANK, ENTROPY = (f"{name}_256.pre.{depth - 1}" for name in ("stable_rank", "effective_rank"))
 
 
-def risen(run, column=LOSS):
-    """A value at the end less that of the baseline, seed by seed."""
-    mine, other = evidence.paired(run.last(column), plain.last(column))
-    return (mine - other).dropna()
+def against(run, value):
+    """A value of a run and of the baseline, for the seeds that both have."""
+    return evidence.paired(value(run), value(plain))
 
 
 def dearer(run):
     """By what share the perplexity at the end is above the baseline's."""
-    return np.exp(risen(run)) - 1
+    mine, other = against(run, lambda one: one.last(LOSS))
+    return np.exp(mine - other) - 1
 
 
 def on_the_way(run):
     """Validation loss averaged over all steps, less that of the baseline."""
-    both = evidence.paired(*(evidence.average(r.series(LOSS)) for r in (run, plain)))
-    return both[0] - both[1]
+    mine, other = against(run, lambda one: evidence.average(one.series(LOSS)))
+    return mine - other
 
 
 def grown(run, column):
-    """A rank at the end over that of the baseline; empty where it was not measured."""
-    if column not in record.frame:
-        return risen(run).iloc[:0]
-    mine, other = evidence.paired(run.last(column), plain.last(column))
-    return (mine / other).dropna()
+    """A rank at the end over that of the baseline."""
+    mine, other = against(run, lambda one: one.last(column))
+    return mine / other
 
 
 def radii(run, *, start=False):
     """Radius of what each half of a block adds, over its target: mean over halves."""
-    columns = [f"radius.{tap}" for tap in TAPS]
-    if columns[0] not in record.frame:
-        return risen(run).iloc[:0]
-    each = [run.at(c, 0) if start else run.last(c) for c in columns]
-    return (sum(each) / len(columns) / target).dropna()
+    mean = sum(run.series(f"radius.{tap}") for tap in TAPS) / len(TAPS) / target
+    return mean.loc[0] if start else mean.ffill().iloc[-1]
 
 
 said = math.exp(PAPER[1] - PAPER[0]) - 1
-TABLE, TEXT = "Table 10", "Appendix E.3"
-sheet = claims.Sheet("tiwari2026/tab10", show="{:+.2%}")
-sheet.claim(
-    [strong, plain],
-    "λ 0.05: perplexity at the end at most 2 % above the baseline's",
-    "perplexity degradation is within 2%",
-    dearer(strong),
-    where=TEXT,
-    at_most=0.02,
-    main=True,
-)
-sheet.claim(
-    [weak, plain],
-    "the same at λ 0.01",
-    "perplexity degradation is within 2%",
-    dearer(weak),
-    where=TEXT,
-    at_most=0.02,
-)
-sheet.exact(
-    "the losses of Table 10, 1.585 and 1.608, differ by at most 2 % in perplexity",
-    "perplexity degradation is within 2%",
-    f"{100 * said:.1f} %",
-    where=TEXT,
-    held=int(said <= 0.02),
-    n=1,
-)
-sheet.claim(
-    [strong, plain],
-    "λ 0.05: the validation loss, averaged over all steps, is not below the baseline's",
-    "The penalty does not accelerate language modeling",
-    on_the_way(strong),
-    where=TEXT,
-    at_least=0,
-    show="{:+.4f}",
-)
-sheet.claim(
-    [strong, plain],
-    "λ 0.05: stable rank of 256 rows before the last MLP's activation, over the baseline's",
-    "Crucially, it does not collapse representations (rank increases from 94 to 108)",
-    grown(strong, RANK),
-    where=TEXT,
-    above=1,
-    show="{:.2f}",
-)
-for run in runs:
-    sheet.extra(run, f"{run.label}: validation loss", run.last(LOSS), show="{:.3f}")
-for run in runs:
-    words = f"{run.label}: radius of the increments over its target"
-    sheet.extra(run, words, radii(run), show="{:.2f}")
-for run in (weak, strong):
-    words = f"{run.label}: effective rank of the same rows over the baseline's"
-    sheet.extra([run, plain], words, grown(run, ENTROPY), show="{:.2f}")
+found = {
+    "perplexity": ([strong, plain], dearer(strong)),
+    "perplexity-weak": ([weak, plain], dearer(weak)),
+    "printed": claims.exactly(f"{100 * said:.1f} %", [said <= 0.02]),
+    "on-the-way": ([strong, plain], on_the_way(strong)),
+    "rank": ([strong, plain], grown(strong, RANK)),
+    "loss": {run.label: (run, run.last(LOSS)) for run in runs},
+    "radius": {run.label: (run, radii(run)) for run in runs},
+    "entropy": {run.label: ([run, plain], grown(run, ENTROPY)) for run in (weak, strong)},
+}
+sheet = claims.read(page.name, found)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -144,13 +88,10 @@ figure, (left, right) = plots.panels(2, height=3.6)
 for run in runs:
     plots.curve(left, run, LOSS)
 for run in (weak, strong):
-    if run.seeds:
-        tables_of = run.series(LOSS), plain.series(LOSS)
-        shared = [s for s in run.seeds if s in plain.seeds]
-        excess = 100 * (np.exp(tables_of[0][shared] - tables_of[1][shared]) - 1)
-        right.plot(excess.index, excess, color=run.color, lw=0.7, alpha=0.5)
-        middle = excess.median(axis=1)
-        right.plot(middle.index, middle, color=run.color, label=run.label)
+    shared = [s for s in run.seeds if s in plain.seeds]
+    excess = 100 * (np.exp(run.series(LOSS)[shared] - plain.series(LOSS)[shared]) - 1)
+    right.plot(excess.index, excess, color=run.color, lw=0.7, alpha=0.5)
+    right.plot(excess.median(axis=1), color=run.color, label=run.label)
 last = plain.settings.epochs
 right.axhline(2, color=plots.GREY, ls="--", lw=1)
 right.axhline(0, color=plots.BLACK, lw=0.8)
@@ -169,32 +110,19 @@ plots.show(figure)
 # ## What to see
 
 # %% tags=["remove-input"]
-price = [
-    f"{told(dearer(run), '{:+.1%}')} at {run.label}" for run in (weak, strong) if run.seeds
-]
-way = [
-    f"{told(on_the_way(run), '{:+.4f}')} at {run.label}"
-    for run in (weak, strong)
-    if run.seeds
-]
-sizes = [
-    f"{run.label} {told(radii(run), '{:.2f}')}" for run in runs if run.seeds and len(radii(run))
-]
-length = ""
-if sizes:
-    length = f"""
-* **The {{term}}`radius`** of what each half of a block adds starts at
-  {told(radii(strong, start=True), "{:.3f}")} of its target $\\sqrt d$ = {target:.1f}. At the
-  end it is, over the target: {"; ".join(sizes)}. The penalty pulls outward.
-"""
+price = [f"{told(dearer(run), '{:+.1%}')} at {run.label}" for run in (weak, strong)]
+way = [f"{told(on_the_way(run), '{:+.4f}')} at {run.label}" for run in (weak, strong)]
+sizes = [f"{run.label} {told(radii(run), '{:.2f}')}" for run in runs]
 tables.prose(f"""
 * **The price** (b). Against the baseline's, perplexity ends at {" and ".join(price)}; a minus
-  would be a gain. The baseline's loss is {told(plain.last(LOSS), "{:.3f}")} per letter.
+  would be a gain. The baseline's loss is {sheet.told("loss baseline")} per letter.
 * **No speed-up** (a). Averaged over all steps, the loss less that of the baseline is
   {" and ".join(way)}.
 * **The paper's own price** is not within 2 %. Its losses, {PAPER[0]} and {PAPER[1]}, make it
   $e^{{{PAPER[1] - PAPER[0]:.3f}}} - 1$ = {100 * said:.1f} %.
-{length}
+* **The {{term}}`radius`** of what each half of a block adds starts at
+  {told(radii(strong, start=True), "{:.3f}")} of its target $\\sqrt d$ = {target:.1f}. At the
+  end it is, over the target: {"; ".join(sizes)}. The penalty pulls outward.
 """)
 
 # %% [markdown]
@@ -242,32 +170,12 @@ f"no preference among 65 letters: {perplexity(blind, labels):.0f}"
 # fixed before the runs; the row after it has 0.01, the one of nanoGPT.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(record)
 
 # %% [markdown]
 # ## What was run
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's"
-tables.settings(
-    record,
-    paper={
-        "dataset": "Tiny Shakespeare",
-        "model": "character-level transformer, 500K parameters",
-        "model.depth": "4",
-        "model.heads": "4",
-        "model.width": "lost in our copy",
-        "loss": "cross-entropy",
-        "penalties": "λ lost in our copy",
-    },
-)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms"
-tables.arms(record)
-
-# %% [markdown]
+#
 # There is no official code. Inferred, and different from the paper:
 #
 # 1. *Width and strength* are lost in the text that we have. Batch, steps, learning rate and
@@ -289,14 +197,11 @@ ranks = [
     f"{told(grown(run, RANK), '{:.2f}')} times the baseline's stable rank at {run.label}, "
     f"and {told(grown(run, ENTROPY), '{:.2f}')} times its effective rank"
     for run in (weak, strong)
-    if run.seeds and len(grown(run, RANK))
 ]
-told_ranks = f" It is {'; '.join(ranks)}." if ranks else ""
-cheap = f"{told(dearer(weak), '{:+.1%}')}" if weak.seeds else "not known yet"
 tables.prose(f"""
-**Benign, if weak.** At λ 0.01 the price is {cheap}, and the paper's table has
+**Benign, if weak.** At λ 0.01 the price is {sheet.told("perplexity-weak", "{:+.1%}")}, and the paper's table has
 +{100 * said:.1f} %. At λ 0.05, the strength of the paper's MLP, it is
-{told(dearer(strong), "{:+.1%}")}. The strength behind Table 10 is lost in the text that we
+{sheet.told("perplexity", "{:+.1%}")}. The strength behind Table 10 is lost in the text that we
 have. So "benign outside its target domain" is a statement about a strength, too.
 
 **Why it may cost.** GPT-2's start makes increments that are far shorter than $\\sqrt d$, and
@@ -304,7 +209,7 @@ training leaves them short. The penalty asks for longer ones, whether they are o
 What it does here is the opposite of suppression. Another start may have another price.
 
 **Rank.** The paper's table has a higher rank with the penalty. Ours depends on the strength
-and on which rank is meant.{told_ranks}
+and on which rank is meant. It is {"; ".join(ranks)}.
 
 **The sentence and the table.** "within 2%" may be the ratio of the rounded perplexities,
 5.0 / 4.9, which is 2.0 % more. The losses give {100 * said:.1f} %. Their difference,
@@ -380,7 +285,3 @@ says itself that larger ones are untested.
 # ```bash
 # make page PAGE=tiwari2026/tab10 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(record)
