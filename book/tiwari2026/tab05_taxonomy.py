@@ -44,10 +44,10 @@ LAYERS, TWO = ("radius.pre.0", "radius.pre.1"), "{:.2f}"
 page = evidence.Page("tiwari2026/tab05", scale, retrain, device)
 records = {"fig01": page.record("fig01", arms=("penalty",))}
 records |= {name: page.record(name) for name in ("tab02", "remedies")}
-runs, bare = {}, {}  # by method: with it and without
+runs, plain = {}, {}  # by method: with it and without
 for method, (name, arm, home, without, color) in ARMS.items():
     runs[method] = Run(records[name], arm, arm, plots.COLOUR[color])
-    bare[method] = Run(records[home], without, without, plots.COLOUR[color])
+    plain[method] = Run(records[home], without, without, plots.COLOUR[color])
 push, free = (
     Run(records["fig01"], arm, arm, plots.COLOUR[arm]) for arm in ("penalty", "baseline")
 )
@@ -71,14 +71,14 @@ def effect(run):
 
 def beside(method):
     """Radius at the end over that without the method, for both layers."""
-    pairs = [evidence.paired(runs[method].last(c), bare[method].last(c)) for c in LAYERS]
+    pairs = [evidence.paired(runs[method].last(c), plain[method].last(c)) for c in LAYERS]
     return [one / other for one, other in pairs]
 
 
 def larger(method):
     """Both runs and the same ratio, for the layer in which it is larger."""
     one, two = beside(method)
-    return [runs[method], bare[method]], one.combine(two, max)
+    return [runs[method], plain[method]], one.combine(two, max)
 
 
 collapsed = TABLE2["strong decay"] / TABLE2["baseline"]
@@ -94,7 +94,7 @@ found = {
     "table2": claims.exactly(said, [collapsed < 1]),
     "baseline-rank": (free, effect(free)),
     "radius": {
-        f"{runs[method].label}, layer {layer}": ([runs[method], bare[method]], ratios)
+        f"{runs[method].label}, layer {layer}": ([runs[method], plain[method]], ratios)
         for method in ARMS
         if method != "LayerNorm"  # its radius is √d by construction
         for layer, ratios in enumerate(beside(method), start=1)
@@ -119,16 +119,18 @@ sheet.box()
 rows = ["baseline", *ARMS]
 figure, (ranks, radii) = plots.panels(2, height=3.8, sharey=True)
 for place, method in enumerate(rows):
-    run, (_, word) = runs.get(method, free), WORDS.get(method, ("", ""))
-    beyond = {"transform": ranks.get_yaxis_transform(), "va": "center", "fontsize": 9}
-    ranks.text(1.01, place, word, **beyond)
+    run = runs.get(method, free)
+    if method in WORDS:
+        beside_it = {"transform": ranks.get_yaxis_transform(), "va": "center", "fontsize": 9}
+        ranks.text(1.01, place, WORDS[method][1], **beside_it)
     points = kept(run).median(axis=1)
-    ranks.plot(points, [place] * len(points), "o", ms=5, alpha=0.5, color=run.color)
-    middle = [effect(run).median()] * 2
-    ranks.plot(middle, [place - 0.32, place + 0.32], color=run.color)
     if points.empty:
         grey = {"ha": "center", "va": "bottom", "fontsize": 9, "color": plots.GREY}
         ranks.text(1, place, "not measured", **grey)
+    else:
+        ranks.plot(points, [place] * len(points), "o", ms=5, alpha=0.5, color=run.color)
+        middle = [effect(run).median()] * 2
+        ranks.plot(middle, [place - 0.32, place + 0.32], color=run.color)
     for column, fill, size in zip(LAYERS, (run.color, "none"), (5, 10), strict=True):
         x = run.last(column).median() / target
         radii.plot(x, place, "o", ms=size, color=run.color, mfc=fill)

@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Tiwari et al. 2026 · Table 6]{.kicker} The printed onsets all fit five seeds looked at every 100 epochs; the speed-up was not seen in the one small cell that tests it (two seeds), and in two more neither arm came
 
@@ -19,30 +11,16 @@ device = "auto"
 import math
 
 import numpy as np
-from IPython.display import display
-from pandas import DataFrame, Series
 
 from grokbook import claims, evidence, plots, tables
 from grokbook.evidence import Run, told
-from grokbook.papers import tiwari2026
 
 plots.use_style()
-page = {"scale": scale, "retrain": retrain, "device": device}
-
-
-def existing(name):
-    """The record of an experiment, at the scale of the first; None without one."""
-    if record := evidence.stored(f"tiwari2026/{name}", **page):
-        page["scale"] = record.scale
-    return record
-
-
-sweep = existing("tab06")
-base = evidence.record("tiwari2026/fig01", arms=("penalty", "strong decay"), **page)
-page["scale"] = base.scale
-record, decayed = sweep or base, existing("fractions") or base
+page = evidence.Page("tiwari2026/tab06", scale, retrain, device)
+sweep = page.record()
+base = page.record("fig01", arms=("penalty", "strong decay"), scale=sweep.scale)
+decayed = page.record("fractions", scale=base.scale)
 MODULI, NEVER, TEST = (97, 137, 211), None, "test_accuracy"
-NONE = Series(dtype=float)
 PRINTED = {  # Table 6: mean and deviation, over five seeds of 50,000 epochs at most
     (0.6, "strong decay"): ((9000, 420), (7580, 223), (6720, 331)),
     (0.6, "penalty"): ((1320, 75), (1260, 49), (1200, 63)),
@@ -54,48 +32,34 @@ PRINTED = {  # Table 6: mean and deviation, over five seeds of 50,000 epochs at 
     (0.3, "penalty"): ((26_980, 1503), (17_480, 757), (12_260, 554)),
 }
 FRACTIONS, KINDS = (0.6, 0.5, 0.4, 0.3), ("penalty", "strong decay")
+FAST = FRACTIONS[:3]
 cells = [cell for row in PRINTED.values() for cell in row if cell]
+shared = base.experiment.arm("penalty").dataset.options  # of Figure 1: one of the cells
 
 
-def run_of(kind, p, fraction):
+def run_of(kind, p, f):
     """The run of a cell with most seeds: of the sweep, or the same setting of Figure 1."""
-    found = []
-    for one in (record, base):
-        for arm in one.experiment.arms:
-            given = arm.dataset.options
-            same = math.isclose(given["train_fraction"], fraction) and given["p"] in (p, 7)
-            if same and arm.name.startswith(kind) and one.seeds(arm.name):
-                label = f"{kind}, f = {fraction:g}"
-                found.append(Run(one, arm.name, label, plots.COLOUR[kind]))
-    return max(found, key=lambda run: len(run.seeds), default=None)
+    how = (f"{kind}, f = {f:g}", plots.COLOUR[kind])
+    found = [Run(sweep, f"{kind}, p = {p}, f = {f:g}", *how)]
+    if (p, f) == (shared["p"], shared["train_fraction"]):
+        found.append(Run(base, kind, *how))
+    return max(found, key=lambda run: len(run.seeds))
 
 
-runs = {
-    (kind, p, f): run
-    for kind in KINDS
-    for p in MODULI
-    for f in FRACTIONS
-    if (run := run_of(kind, p, f))
-}
+runs = {(kind, p, f): run_of(kind, p, f) for kind in KINDS for p in MODULI for f in FRACTIONS}
 other = {
     (kind, f): Run(decayed, f"{kind}, decay 1, f = {f:g}", kind, plots.COLOUR[color])
-    for f in FRACTIONS[:3]
+    for f in FAST
     for kind, color in (("penalty", "penalty"), ("no penalty", "baseline"))
 }
-other = {key: run for key, run in other.items() if decayed is not base and run.seeds}
-onset, again = (
-    {key: evidence.lasting(run.series(TEST), above=0.9) for key, run in group.items()}
-    for group in (runs, other)
-)
+other = {key: run for key, run in other.items() if run.seeds}
+onset = {key: run.onset() for key, run in runs.items()}
+again = {key: run.onset() for key, run in other.items()}
 
 
-def ratio(p, fraction):
+def ratio(p, f):
     """Onset of strong decay over that of the penalty; 0 where the latter never comes."""
-    slow, quick = (onset.get((kind, p, fraction), NONE) for kind in KINDS[::-1])
-    if slow.empty or quick.empty:
-        return NONE
-    slow, quick = evidence.paired(slow, quick)
-    return evidence.ratio(slow, quick).mask(np.isinf(quick), 0)
+    return evidence.times(onset["strong decay", p, f], onset["penalty", p, f])
 
 
 def printed_ratio(p, fraction):
@@ -121,10 +85,7 @@ REACHABLE = squares(2400)
 
 
 def fits(mean, spread, *, left_out=0):
-    """Whether five epochs, each a multiple of 100, have this mean and deviation.
-
-    ``left_out`` is 1 for the deviation of a sample, divided by four and not by five.
-    """
+    """Whether five multiples of 100 have this mean and deviation; 1 left out: of a sample."""
     total = 5 * mean / 100  # in hundreds
     if total != int(total):
         return False
@@ -140,89 +101,48 @@ def chance(mean, spread, around=25):
     return np.mean([fits(mean, one) for one in near])
 
 
+def speed_up(p):
+    """Strong decay over the penalty in the cells of a modulus: the smallest of those run."""
+    done = [f for f in FAST if len(ratio(p, f))]
+    where = " and ".join(f"{f:g}" for f in done) or "0.4 and more"
+    found = evidence.joined({f: ratio(p, f) for f in done or FAST}).min(axis=1)
+    of = [runs[kind, p, f] for f in done for kind in KINDS]
+    return {f"p = {p}, f = {where}": (of, found)}
+
+
+def ordered(kind):
+    """Onsets at p = 97 by run; none where not even the easiest cell has one."""
+    came = np.isfinite(onset[kind, 97, 0.6]).any()
+    return {runs[kind, 97, f]: onset[kind, 97, f][: None if came else 0] for f in FAST}
+
+
+def latest(kind, moduli, pick):
+    """Onsets at the smallest share of pairs, where every modulus was run."""
+    found = evidence.joined({p: onset[kind, p, 0.3] for p in moduli})
+    return [runs[kind, p, 0.3] for p in moduli], found.agg(pick, axis=1)
+
+
 population = [fits(*cell) for cell in cells]
 sample = [fits(*cell, left_out=1) for cell in cells]
 by_luck = math.prod(chance(*cell) for cell in cells)
-
-sheet = claims.Sheet("tiwari2026/tab06")
-for p in MODULI:
-    done = [f for f in FRACTIONS if f > 0.3 and len(ratio(p, f))]
-    at = " and ".join(f"{f:g}" for f in done) or "0.4 and more"
-    found = DataFrame({f: ratio(p, f) for f in done}).dropna()
-    sheet.claim(
-        [runs[kind, p, f] for f in done for kind in KINDS],
-        f"p = {p}, f = {at}: onset of strong decay over that of the penalty is at least "
-        "2.5 (smallest; 0: the penalty does not come)",
-        "The penalty consistently and substantially accelerates grokking across all "
-        "moduli and data fractions tested.",
-        found.min(axis=1) if len(found) else NONE,
-        where="Appendix E.1",
-        at_least=2.5,
-        show="{:.1f} times",
-        main=p == 97,
-    )
-lowest = {p: onset["penalty", p, 0.3] for p in MODULI if ("penalty", p, 0.3) in onset}
-whole = record.scale == "paper" and len(lowest) == 3
-sheet.claim(
-    [runs["penalty", p, 0.3] for p in lowest] if whole else [],
-    "f = 0.3: the penalty comes within 50,000 epochs at each p (latest onset)",
-    "the penalty continues to induce grokking",
-    DataFrame(lowest).dropna().max(axis=1) if whole else NONE,
-    where="Appendix E.1",
-    at_most=50_000,
-)
-FAST, WHERE = FRACTIONS[:3], "Appendix E.1"
-for kind, quote in (
-    ("penalty", "| Norm Penalty | 1,320 75"),
-    ("strong decay", "| Strong WD | 9,000 420"),
-):
-    cells_of = {f: onset.get((kind, 97, f), NONE) for f in FAST}
-    words = f"p = 97, {kind}: the more pairs, the sooner (f = 0.6, 0.5, 0.4)"
-    if all(map(len, cells_of.values())) and np.isfinite(cells_of[0.6]).any():
-        named = {runs[kind, 97, f]: value for f, value in cells_of.items()}
-        sheet.order(words, quote, named, where=WHERE, open_end=True)
-    else:
-        sheet.not_run(words, quote, where=WHERE)
 low, high = evidence.paired(ratio(97, 0.4), ratio(97, 0.6))
-sheet.claim(
-    [runs[kind, 97, f] for f in (0.4, 0.6) for kind in KINDS if (kind, 97, f) in runs],
-    "p = 97: the ratio is larger at f = 0.6 than at 0.4 (difference)",
-    "Speedups relative to Strong WD range from at to at",
-    (high - low)[(high > 0) | (low > 0)],
-    where=WHERE,
-    above=0,
-)
-slow = {p: onset.get(("strong decay", p, 0.3), NONE) for p in (97, 137)}
-whole = record.scale == "paper" and all(map(len, slow.values()))
-sheet.claim(
-    [runs["strong decay", p, 0.3] for p in slow] if whole else [],
-    "f = 0.3: strong decay has no onset in 50,000 epochs at p = 97 and 137 (earlier onset)",
-    "Strong WD fails entirely for and exhausts the training budget for",
-    DataFrame(slow).dropna().min(axis=1) if whole else NONE,
-    where=WHERE,
-    above=50_000,
-)
-spread = {
-    key: value.std() / value.mean()
-    for key, value in onset.items()
-    if key[0] == "penalty" and np.isfinite(value).sum() >= 3
+both_ends = [runs[kind, 97, f] for f in (0.4, 0.6) for kind in KINDS]
+found = {
+    "faster": speed_up(97),
+    "faster-elsewhere": speed_up(137) | speed_up(211),
+    "few-pairs": latest("penalty", MODULI, "max"),
+    "penalty-pairs": ordered("penalty"),
+    "decay-pairs": ordered("strong decay"),
+    "easier": (both_ends, (high - low)[(high > 0) | (low > 0)]),
+    "decay-fails": latest("strong decay", (97, 137), "min"),
+    "population": claims.exactly(f"{sum(population)} of {len(cells)}", population),
+    "sample": claims.exactly(f"{sum(sample)} of {len(cells)}", sample),
+    "decay-1": {
+        f"{kind}, p = 97, f = {f:g}": (other[kind, f], value)
+        for (kind, f), value in again.items()
+    },
 }
-words = "penalty: over three seeds or more the onset's deviation is below 10 % of its mean"
-if spread:
-    held, n = sum(share < 0.1 for share in spread.values()), len(spread)
-    told_spread = f"largest {max(spread.values()):.0%}"
-    sheet.exact(words, "| Norm Penalty | 1,320 75", told_spread, where=WHERE, held=held, n=n)
-else:
-    sheet.not_run(words, "| Norm Penalty | 1,320 75", where=WHERE)
-for words, found in (
-    ("means and deviations that five multiples of 100 can have, dividing by five", population),
-    ("the same, dividing by four", sample),
-):
-    count = {"held": sum(found), "n": len(cells)}
-    sheet.exact(words, "", f"{sum(found)} of {len(cells)}", where="", **count, extra=True)
-for (kind, f), value in again.items():
-    words = f"weight decay 1, {kind}, p = 97, f = {f:g}: onset (epoch)"
-    sheet.extra(other[kind, f], words, value)
+sheet = claims.read(page.name, found)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -252,8 +172,8 @@ for place, (panel, p) in enumerate(zip(axes, MODULI, strict=True)):
         panel.plot(gone, [5e4] * len(gone), "^", color=color, mfc="white", ms=8)
         panel.plot([], [], color=color, lw=3, label=kind)
         for f in FRACTIONS:
-            for seed, epoch in onset.get((kind, p, f), NONE).items():
-                end = runs[kind, p, f].series(TEST)[seed].dropna().index[-1]
+            for seed, epoch in onset[kind, p, f].items():
+                end = runs[kind, p, f].series(TEST)[seed].last_valid_index()
                 y, mark = (epoch, "o") if math.isfinite(epoch) else (end, "^")
                 x = f - (0.012 if kind == "penalty" else 0.027)
                 panel.plot(x, y, mark, color=color, ms=8, mec="white", mew=0.7)
@@ -261,7 +181,7 @@ for place, (panel, p) in enumerate(zip(axes, MODULI, strict=True)):
         there, x = found[np.isfinite(found)], f + (0.035 if kind == "penalty" else 0.018)
         edge = {"ms": 5.5, "mec": "white", "mew": 0.7}
         panel.plot([x] * len(there), there, "s", color=other[kind, f].color, **edge)
-    if not any(key[1] == p for key in runs):
+    if not any(run.seeds for (_, modulus, _), run in runs.items() if modulus == p):
         panel.text(0.45, 800, "not run here", color=plots.GREY, ha="center")
     panel.set(yscale="log", xlabel="share of pairs f", xlim=(0.65, 0.25), ylim=(600, 7e4))
     panel.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
@@ -276,23 +196,18 @@ plots.show(figure)
 # ## What to see
 
 # %% tags=["remove-input"]
-came = "; ".join(
-    f"{runs[key].label}: {told(value)}"
-    for key, value in onset.items()
-    if np.isfinite(value).any()
-)
+first = {key: value.min() for key, value in onset.items() if len(value)}
+came = "; ".join(f"{runs[k].label}: {told(onset[k])}" for k, v in first.items() if v < math.inf)
 ends = "; ".join(
-    f"{run.label}: {told(run.last(TEST), '{:.0%}')}"
-    for key, run in runs.items()
-    if not np.isfinite(onset[key]).any()
+    f"{runs[k].label}: {told(runs[k].last(TEST), '{:.0%}')}" for k, v in first.items() if v == math.inf
 )
 both = "; ".join(f"{k}, f = {f:g}: {told(value)}" for (k, f), value in again.items())
 high = [printed_ratio(p, f) for p in MODULI for f in FRACTIONS if f > 0.3]
 tables.prose(f"""
 * **The paper's table** has the penalty ahead in every cell. From f = 0.4 on the factors are
   {min(high):.1f} to {max(high):.1f}.
-* **Here**, at p = 97, these have an {{term}}`onset`: {came or "none"}. The others have none, and
-  end with a test accuracy of: {ends or "none"}.
+* **Here**, at p = 97, these have an {{term}}`onset`: {came}. The others have none, and
+  end with a test accuracy of: {ends}.
 * **With weight decay 1** instead of 0.001 and 0.1, a setting that the paper does not have:
   {both}.
 * **The digits say how it was measured.** Five multiples of 100 epochs can have
@@ -309,19 +224,14 @@ def shown(cell):
     return f"{cell[0]:,} ± {cell[1]:,}" if cell else "> 50,000"
 
 
-def mine(kind, p, f):
-    return told(onset[kind, p, f]) if (kind, p, f) in onset else "not run"
+def line(f, p):
+    both = [PRINTED[f, kind][MODULI.index(p)] for kind in KINDS]
+    times = "≥ " * (f <= 0.3) + f"{printed_ratio(p, f):.1f}"
+    return [f"{f:g}", str(p), *map(shown, both), times, *(told(onset[k, p, f]) for k in KINDS)]
 
 
 head = ["f", "p", "Penalty", "Strong decay", "Ratio", "Penalty, here", "Strong decay, here"]
-lines = []
-for f in FRACTIONS:
-    for place, p in enumerate(MODULI):
-        least = "" if PRINTED[f, "strong decay"][place] and f > 0.3 else "≥ "
-        line = [f"{f:g}", str(p), *(shown(PRINTED[f, kind][place]) for kind in KINDS)]
-        line += [f"{least}{printed_ratio(p, f):.1f}", *(mine(k, p, f) for k in KINDS)]
-        lines.append(line)
-tables.grid(head, lines)
+tables.grid(head, [line(f, p) for f in FRACTIONS for p in MODULI])
 
 # %% [markdown]
 # ## The idea
@@ -337,20 +247,9 @@ tables.grid(head, lines)
 # a table with its digits carries a trace of the protocol behind it:
 
 # %%
-def exists(mean, spread):
-    """Five multiples of 100 with this mean and deviation (up to rounding), or None."""
-    s, near = 5 * mean // 100, range(-3, 4)
-    for four in np.ndindex(7, 7, 7, 7):
-        x = [s // 5 + near[i] for i in four]
-        x.append(s - sum(x))
-        if abs(100 * np.std(x) - spread) <= 0.5:
-            return sorted(100 * one for one in x)
-    return None
-
-
 for mean, spread in (PRINTED[0.5, "penalty"][0], PRINTED[0.6, "penalty"][0]):
     assert fits(mean, spread) and not fits(mean, spread + 1)
-    print(f"{mean:,} ± {spread}: {exists(mean, spread)}")
+    print(f"{mean:,} ± {spread}: {list(evidence.behind(mean, spread)[0])}")
 capped = [50_000] * 4 + [49_200]
 print(f"{np.mean(capped):,.0f} ± {np.std(capped):,.0f} from {capped}")
 
@@ -366,22 +265,12 @@ print(f"{np.mean(capped):,.0f} ± {np.std(capped):,.0f} from {capped}")
 # paper's smallest ratios.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(sweep, base, decayed)
 
 # %% [markdown]
 # ## What was run
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's, and the arms"
-said = tiwari2026.PAPER | {"dataset.p": "97, 137, 211", "epochs (full batch)": "50,000"}
-said |= {"dataset.train_fraction": "0.6, 0.5, 0.4, 0.3"}
-records = {each.name: each for each in (record, base, decayed)}
-for one in records.values():
-    display(tables.settings(one, paper=said))
-    display(tables.arms(one))
-
-# %% [markdown]
+#
 # There is no official code. What differs from the paper, or had to be inferred:
 #
 # 1. *Cells.* Laptop records have p = 97 alone. The 16 cells of the two other moduli wait for a
@@ -412,11 +301,11 @@ run did not come it has the budget.
 
 **That does not say what was trained.** At p = 97 and width 128, with the text taken
 literally, the penalty has the onsets above. Strong decay at f = 0.6 has
-{mine("strong decay", 97, 0.6)}, where the paper prints {PRINTED[0.6, "strong decay"][0][0]:,}.
+{told(onset["strong decay", 97, 0.6])}, where the paper prints {PRINTED[0.6, "strong decay"][0][0]:,}.
 So one arm comes near to what is printed, and the other does not.
 
 **What does come that early is decay.** With weight decay 1 at f = 0.6 the onset is
-{early.get("penalty", "not run")} with the penalty; {early.get("no penalty", "not run")}
+{early["penalty"]} with the penalty; {early["no penalty"]}
 without it. The paper prints {PRINTED[0.6, "penalty"][0][0]:,} with it. At this decay the
 penalty would hardly be missed. Whether the paper's runs had such a decay cannot be known from its text.
 [Another page](readings.ipynb) has more readings, and other widths.
@@ -488,7 +377,3 @@ would be expected to flatten that.
 # ```bash
 # make page PAGE=tiwari2026/tab06 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(*records.values())
