@@ -43,7 +43,7 @@ def ratio(bare, charged):
 pair = best("strong decay"), best("penalty")
 same = {}  # both arms at a decay of 1, at width 128 and 512
 for size in ("laptop", "paper"):
-    one = evidence.stored("tiwari2026/fractions", scale=size)
+    one = evidence.record("tiwari2026/fractions", scale=size)
     same[size] = [
         Run(one, f"{kind}, decay 1, f = 0.6", f"{kind}, decay 1", COLOUR["penalty"])
         for kind in ("no penalty", "penalty")
