@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Singh et al. 2026 · Figure 4]{.kicker} Stronger weight decay ends the delay sooner in every seed; larger steps do at a fixed decay, and in most seeds at a fixed product of the two
 
@@ -18,41 +10,32 @@ device = "auto"
 #| fold: "Code: the runs and the claims"
 import torch
 import torch.nn.functional as F
-from IPython.display import display
 
 from grokbook import claims, evidence, plots, tables
 from grokbook.engine.build import start
 from grokbook.evidence import Run, told
-from grokbook.papers.singh2026 import CODE, PAPER
 
 plots.use_style()
-page = {"scale": scale, "retrain": retrain, "device": device}
-rates = evidence.record("singh2026/fig04lr", arms=("No LN", "learning rate 0.01"), **page)
-decays = evidence.record("singh2026/fig04wd", arms=("No LN", "decay 1.5"), **page)
-
-
-def sweep(record, symbol, arms, values):
-    """The runs of a sweep by their value, in its shades from light to dark."""
-    shades = plots.shades(values)
-    return {
-        value: Run(record, arm, f"{symbol} = {value:g}", shades[value])
-        for arm, value in zip(arms, values, strict=True)
-    }
-
-
+page = evidence.Page("singh2026/fig04", scale, retrain, device)
+rates = page.record("fig04lr", arms=("No LN", "learning rate 0.01"))
+decays = page.record("fig04wd", arms=("No LN", "decay 1.5"))
 ETAS, LAMBDAS = (1e-3, 3e-3, 5e-3, 1e-2), (0.1, 0.2, 0.5, 0.75, 1.0, 1.5)
-names = [f"learning rate {eta:g}" for eta in ETAS[1:]]
-by_rate = sweep(rates, "η", ["No LN", *names], ETAS)
-fixed = sweep(rates, "η", ["No LN", *(f"{name}, decay fixed" for name in names)], ETAS)
-names = ["No LN" if decay == 1 else f"decay {decay:g}" for decay in LAMBDAS]
-by_decay = sweep(decays, "λ", names, LAMBDAS)
+
+
+def sweep(record, symbol, values, arm):
+    """The runs of a sweep by their value; both sweeps meet in No LN."""
+    shades = plots.shades(values)
+    arms = {v: "No LN" if v in (1e-3, 1) else arm.format(v) for v in values}
+    return {v: Run(record, arms[v], f"{symbol} = {v:g}", shades[v]) for v in values}
+
+
+by_rate = sweep(rates, "η", ETAS, "learning rate {:g}")
+fixed = sweep(rates, "η", ETAS, "learning rate {:g}, decay fixed")
+by_decay = sweep(decays, "λ", LAMBDAS, "decay {:g}")
 slow, fast, weak, strong = by_rate[1e-3], by_rate[1e-2], by_decay[0.1], by_decay[1.5]
 END = slow.settings.epochs
-groks = {
-    run: evidence.generalised(run, loss=0.01)
-    for runs in (by_rate, fixed, by_decay)
-    for run in runs.values()
-}
+every = [*by_rate.values(), *fixed.values(), *by_decay.values()]
+groks = {run: run.generalised(loss=0.01) for run in every}
 
 
 def average(run):
@@ -65,81 +48,34 @@ def longer(run, other, epoch):
     return evidence.ratio(run.at("update_norm", epoch), other.at("update_norm", epoch))
 
 
-A, C = "Figure 4, caption (a)", "Figure 4, caption (c)"
-FASTER = "Increasing learning rate η while keeping weight decay constant leads to faster grokking"
-sheet = claims.Sheet("singh2026/fig04")
-sheet.order(
-    "decay at learning rate 0.001: the larger λ, the earlier the test loss falls to 0.01",
-    "increasing weight decay under constant learning rate leads faster grokking",
-    {run: groks[run] for run in reversed(by_decay.values())},
-    where=C,
-    open_end=True,
-    main=True,
-)
-sheet.order(
-    "learning rate at decay 1, as the sentence has it: the larger η, the earlier",
-    FASTER,
-    {run: groks[run] for run in reversed(fixed.values())},
-    where=A,
-    open_end=True,
-)
-sheet.claim(
-    [fast, slow],
-    "learning rate at ηλ = 0.001, as the code has it: η = 0.01 takes at most 0.7 times the "
-    "epochs of 0.001",
-    FASTER,
-    evidence.ratio(groks[fast], groks[slow]),
-    where=A,
-    at_most=0.7,
-    show="{:.2f}",
-)
-sheet.order(
-    "the same over all four learning rates, by the test loss averaged over training",
-    "higher learning rates and weight decay strengths lead to faster generalization and "
-    "lower grokking",
-    {run: average(run) for run in reversed(by_rate.values())},
-    where="Section 3.2",
-    show="{:.2f}",
-)
-sheet.claim(
-    [fast, slow],
-    "the first update of η = 0.01 over that of 0.001 is ten times as long, within 5 %",
-    "parameter update norms are not comparable in early stages of learning",
-    longer(fast, slow, 1),
-    where="Section 3.2",
-    at_least=9.5,
-    at_most=10.5,
-    show="{:.2f}",
-)
-sheet.claim(
-    [strong, weak],
-    "at epoch 1,000 the update of λ = 1.5 is at least 3 times as long as that of 0.1",
-    "Higher weight decay strength also leads to large variations in parameter updates",
-    longer(strong, weak, 1000),
-    where="Figure 4, caption (d)",
-    at_least=3,
-    show="{:.2f}",
-)
-for run in (slow, fast, strong):
-    words = f"{run.label}: test loss at most 0.01 (epoch)"
-    sheet.extra(run, words, groks[run])
-for run in (by_decay[0.5], by_decay[0.75], slow, strong):
+def share(run):
+    """What one epoch of decay takes of every weight, ηλ."""
     chosen = run.settings.optimizer.options
-    clock = chosen["lr"] * chosen["weight_decay"] * groks[run]
-    sheet.extra(run, f"{run.label}: that epoch times ηλ", clock, show="{:.2f}")
-for run in list(fixed.values())[1:]:
-    chosen = run.settings.optimizer.options
-    clock = chosen["lr"] * chosen["weight_decay"] * groks[run]
-    sheet.extra(run, f"{run.label}, λ = 1: that epoch times ηλ", clock, show="{:.2f}")
-words = "the update of η = 0.01 over that of 0.001 at epoch 1,000"
-sheet.extra([fast, slow], words, longer(fast, slow, 1000), show="{:.2f}")
-words = "the update of λ = 1.5 over that of 0.1 in the first epoch"
-sheet.extra([strong, weak], words, longer(strong, weak, 1), show="{:.3f}")
-for run in (weak, strong):
-    chosen = run.settings.optimizer.options
-    pull = chosen["lr"] * chosen["weight_decay"] * run.at("weight_norm", 1000)
-    words = f"{run.label}: update at epoch 1,000 over its decay part ηλ|θ|"
-    sheet.extra(run, words, run.at("update_norm", 1000) / pull, show="{:.2f}")
+    return chosen["lr"] * chosen["weight_decay"]
+
+
+def pulled(run):
+    """The update at epoch 1,000 in units of its decay part ηλ|θ|."""
+    return run.at("update_norm", 1000) / (share(run) * run.at("weight_norm", 1000))
+
+
+clock = {run: share(run) * groks[run] for run in every}
+clocked = (by_decay[0.5], by_decay[0.75], slow, strong)
+found = {
+    "decay": {run: groks[run] for run in reversed(by_decay.values())},
+    "rate": {run: groks[run] for run in reversed(fixed.values())},
+    "rate-product": ([fast, slow], evidence.ratio(groks[fast], groks[slow])),
+    "rate-average": {run: average(run) for run in reversed(by_rate.values())},
+    "first-update": ([fast, slow], longer(fast, slow, 1)),
+    "later-update": ([strong, weak], longer(strong, weak, 1000)),
+    "epoch": {run.label: (run, groks[run]) for run in (slow, fast, strong)},
+    "clock": {run.label: (run, clock[run]) for run in clocked},
+    "clock-fixed": {run.label: (run, clock[run]) for run in list(fixed.values())[1:]},
+    "rate-later": ([fast, slow], longer(fast, slow, 1000)),
+    "decay-first": ([strong, weak], longer(strong, weak, 1)),
+    "pulled": {run.label: (run, pulled(run)) for run in (weak, strong)},
+}
+sheet = claims.read(page.name, found)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -161,9 +97,7 @@ for row, runs in enumerate((by_rate, by_decay)):
     for run in runs.values():
         plots.loss(loss, run)
         plots.curve(update, run, "update_norm", label="")
-        chosen = run.settings.optimizer.options
-        pull = chosen["lr"] * chosen["weight_decay"] * run.series("weight_norm")
-        pull = pull[pull.index > 0].median(axis=1)
+        pull = (share(run) * run.series("weight_norm")).loc[1:].median(axis=1)
         update.plot(pull.index, pull, color=run.color, ls=":", lw=1.3)
     plots.thousands(loss)
     loss.set(ylim=(-0.5, (40, 66)[row]), xlabel="" if row == 0 else "epoch")
@@ -180,25 +114,24 @@ plots.show(figure)
 # ## What to see
 
 # %% tags=["remove-input"]
-sentence = ""
-if any(run.seeds for run in list(fixed.values())[1:]):
-    parts = [
-        f"{told(groks[r])} with {r.label} (n = {len(r.seeds)})" for r in fixed.values() if r.seeds
-    ]
-    sentence = f"\n* **Learning rate at λ = 1**, as the paper has it: {'; '.join(parts)}."
+there = by_decay[0.5]
+by_seed = "; ".join(
+    f"{told(groks[run])} with {run.label} (n = {len(run.seeds)})" for run in fixed.values()
+)
 tables.prose(f"""
 * **Decay.** The test loss falls to 0.01 at epoch {told(groks[strong])} with λ = 1.5, at
   {told(groks[by_decay[1.0]])} with 1 and at {told(groks[by_decay[0.75]])} with 0.75. With 0.5
-  it does in {(groks[by_decay[0.5]] < END).sum()} of {len(by_decay[0.5].seeds)} seeds within
+  it does in {(groks[there] < END).sum()} of {len(there.seeds)} seeds within
   {END:,} epochs, with 0.1 and 0.2 in none.
 * **Learning rate** at a fixed product ηλ. With η = 0.01 it falls at epoch
   {told(groks[fast])}, with 0.001 at {told(groks[slow])}. The rates between are not in order
-  in every seed.{sentence}
-* **Updates.** The first one is {told(longer(fast, slow, 1), "{:.1f}")} times as long at
+  in every seed.
+* **Learning rate at λ = 1**, as the paper has it: {by_seed}.
+* **Updates.** The first one is {sheet.told("first-update", "{:.1f}")} times as long at
   η = 0.01 as at 0.001. At epoch 1,000 that ratio is
-  {told(longer(fast, slow, 1000), "{:.2f}")}.
+  {sheet.told("rate-later")}.
 * {{term}}`Weight decay <weight decay>` does the opposite: λ = 1.5 and 0.1 have the same
-  first update, and at epoch 1,000 they differ {told(longer(strong, weak, 1000), "{:.1f}")}
+  first update, and at epoch 1,000 they differ {sheet.told("later-update", "{:.1f}")}
   times.
 """)
 
@@ -262,11 +195,10 @@ for axes, runs, name in (
     middle = [claims.median(groks[run].clip(upper=END)) for run in runs.values()]
     axes.plot(list(runs), middle, color=plots.BLUE, lw=1.2)
     events = evidence.reference(name)
-    events = events[(events["quantity"] == "test_loss at most") & (events["value"] == 0.01)]
-    theirs = events[events["stat"] == "mean"].set_index("series")["epoch"].dropna()
+    events = events.query("quantity == 'test_loss at most' and value == 0.01 and stat == 'mean'")
+    theirs = events.set_index("series")["epoch"].dropna()
     values = {run.arm: value for value, run in runs.items()}
-    shown = [(values[arm], epoch) for arm, epoch in theirs.items()]
-    plots.paper(axes, *zip(*shown, strict=True), label="paper, five seeds")
+    plots.paper(axes, theirs.index.map(values), theirs, label="paper, five seeds")
     axes.set(xscale="log", yscale="log", ylim=(350, 11_500))
     axes.set_yticks((500, 1000, 2000, 5000, 10_000))
     axes.set_xticks(list(runs), [f"{value:g}" for value in runs], rotation=30)
@@ -293,8 +225,8 @@ plots.show(figure)
 # logs, whose first two learning rates differ by less than 1 %.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(rates, decays)
 
 # %% [markdown]
 # ## What was run
@@ -302,21 +234,6 @@ sheet.table()
 # The values of both sweeps are those of the official scripts
 # ([`jaisidhsingh/layernorm-grok`](https://github.com/jaisidhsingh/layernorm-grok), commit
 # `2199213`, `scripts/lr_sweep.sh` and `scripts/wd_sweep.sh`); the paper gives none.
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's"
-said = {
-    "model.norms": "()",
-    "optimizer.lr": "0.001, others not stated",
-    "optimizer.weight_decay": "1, others not stated",
-}
-scripts = {
-    "optimizer.lr": "0.001, 0.003, 0.005, 0.01",
-    "optimizer.weight_decay": "0.1 to 1.5; 0.001 / lr with the rates",
-}
-for record in (rates, decays):
-    display(tables.settings(record, paper=PAPER | said, code=CODE | scripts))
-    display(tables.arms(record))
 
 # %% [markdown]
 # 1. *Which decay is fixed.* The paper keeps $\lambda$ constant while $\eta$ varies; its
@@ -335,18 +252,7 @@ for record in (rates, decays):
 # ## Reading the result
 
 # %% tags=["remove-input"]
-def pulled(run):
-    """The update at epoch 1,000 in units of its decay part."""
-    chosen = run.settings.optimizer.options
-    part = chosen["lr"] * chosen["weight_decay"] * run.at("weight_norm", 1000)
-    return told(run.at("update_norm", 1000) / part, "{:.2f}")
-
-
-clocks = ", ".join(
-    f"{told(eta * groks[run], '{:.1f}')} at {eta:g}"
-    for eta, run in fixed.items()
-    if run.seeds
-)
+clocks = ", ".join(f"{told(clock[run], '{:.1f}')} at {eta:g}" for eta, run in fixed.items())
 tables.prose(f"""
 **Decay sets a clock.** One epoch removes the share $\\eta\\lambda$ of every weight. In units
 of $1/(\\eta\\lambda)$ the decays at η = 0.001 take about equally long to generalise (folded
@@ -363,8 +269,8 @@ neighbouring rates do.
 while the training set is being fitted: the ratio of λ = 1.5 to 0.1 is
 {told(longer(strong, weak, 150), "{:.1f}")} at epoch 150 and
 {told(longer(strong, weak, 200), "{:.1f}")} at 200. What is seen there is largely the decay
-itself: at epoch 1,000 the update is {pulled(weak)} times its decay part at λ = 0.1 and
-{pulled(strong)} times at 1.5, where gradient and decay pull against each other. So it is no
+itself: at epoch 1,000 the update is {sheet.told("pulled λ = 0.1")} times its decay part at λ = 0.1 and
+{sheet.told("pulled λ = 1.5")} times at 1.5, where gradient and decay pull against each other. So it is no
 separate reason for the earlier generalisation.
 """)
 
@@ -430,7 +336,3 @@ separate reason for the earlier generalisation.
 # ```bash
 # make page PAGE=singh2026/fig04 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(rates, decays, references=evidence.cited())

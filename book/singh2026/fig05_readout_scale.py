@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Singh et al. 2026 · Figure 5]{.kicker} A large readout scale groks late when its learning rate is divided by its square; at a fixed rate it groks before a small one
 
@@ -16,22 +8,16 @@ device = "auto"
 
 # %% tags=["hide-input"]
 #| fold: "Code: the runs and the claims"
-import pandas as pd
+import numpy as np
 import torch
 
 from grokbook import claims, evidence, plots, tables
 from grokbook.evidence import Run, told
 from grokbook.optimizers import AdamW
-from grokbook.papers.singh2026 import CODE, PAPER
 
 plots.use_style()
-record = evidence.record(
-    "singh2026/fig05",
-    arms=("No LN", "scale 0.5, lr fixed", "scale 1.5, lr fixed"),
-    scale=scale,
-    retrain=retrain,
-    device=device,
-)
+page = evidence.Page("singh2026/fig05", scale, retrain, device)
+record = page.record(arms=("No LN", "scale 0.5, lr fixed", "scale 1.5, lr fixed"))
 ALPHAS, EARLY = (0.5, 0.75, 1.0, 1.25, 1.5), (1, 10, 50, 100)
 shades = plots.shades(ALPHAS)
 
@@ -44,11 +30,8 @@ def sweep(rule):
 
 divided, fixed = sweep("lr/α²"), sweep("lr fixed")
 rules = {"η = η₀/α²": divided, "η = η₀": fixed}
-groks = {
-    run: evidence.generalised(run, loss=0.01)
-    for runs in rules.values()
-    for run in runs.values()
-}
+every = [*divided.values(), *fixed.values()]
+groks = {run: run.generalised(loss=0.01) for run in every}
 
 
 def average(run):
@@ -56,13 +39,15 @@ def average(run):
     return evidence.average(run.series("test_loss"))
 
 
-def spread(runs, *epochs):
-    """Largest over smallest update among the scales, by seed, at some epochs."""
-    found = []
-    for epoch in epochs:
-        here = pd.concat([run.at("update_norm", epoch) for run in runs.values()], axis=1)
-        found.append(here.max(axis=1) / here.min(axis=1))
-    return pd.concat(found, axis=1)
+def spread(runs, epoch):
+    """Largest over smallest update among the scales, by seed, at an epoch."""
+    found = evidence.joined({a: run.at("update_norm", epoch) for a, run in runs.items()})
+    return found.max(axis=1) / found.min(axis=1)
+
+
+def early(runs):
+    """That spread at the early epochs, one column each."""
+    return evidence.joined({epoch: spread(runs, epoch) for epoch in EARLY})
 
 
 def clock(run):
@@ -71,66 +56,33 @@ def clock(run):
     return groks[run] * chosen["lr"] * chosen["weight_decay"]
 
 
+def clocks(alpha):
+    return evidence.ratio(clock(divided[alpha]), clock(fixed[alpha]))
+
+
 SMALL, LARGE = fixed[0.5], fixed[1.5]
-OPPOSITE = "with constant update norms, higher α generalizes faster"
-sheet = claims.Sheet("singh2026/fig05", show="{:.2f}")
-sheet.claim(
-    [LARGE, SMALL],
-    "learning rate fixed: α = 1.5 generalises before α = 0.5 (epoch over epoch)",
-    OPPOSITE,
-    evidence.ratio(groks[LARGE], groks[SMALL]),
-    where="Section 3.2",
-    below=1,
-    main=True,
-)
-sheet.order(
-    "learning rate fixed: the larger α, at every step, the lower the test loss averaged "
-    "over training",
-    "Fixing learning rate to η0 now leads to slower grokking with lower values of readout "
-    "scale α",
-    {run: average(run) for run in reversed(fixed.values())},
-    where="Figure 5, caption (c)",
-    show="{:.1f}",
-)
-sheet.order(
-    "learning rate over α²: the larger α, at every step, the higher the test loss averaged "
-    "over training",
-    "higher readout scale α leads to slower grokking",
-    {run: average(run) for run in divided.values()},
-    where="Figure 5, caption (a)",
-    show="{:.1f}",
-)
-sheet.claim(
-    list(divided.values()),
-    "learning rate over α²: updates of the five α differ by a factor of at least 2.5 at "
-    "epochs 1, 10, 50 and 100 (smallest)",
-    "Parameter updates are not comparable across α under η=η0/α2",
-    spread(divided, *EARLY).min(axis=1),
-    where="Figure 5, caption (b)",
-    at_least=2.5,
-)
-sheet.claim(
-    list(fixed.values()),
-    "learning rate fixed: updates of the five α differ by a factor of at most 1.5 at the "
-    "same epochs (largest)",
-    "update norms are comparable and well-behaved across all α in the initial stage of "
-    "learning",
-    spread(fixed, *EARLY).max(axis=1),
-    where="Section 3.2",
-    at_most=1.5,
-)
-for rule, runs in rules.items():
-    for alpha in (0.5, 1.5):
-        words = f"{rule}, α = {alpha:g}: test loss at most 0.01 (epoch)"
-        sheet.extra(runs[alpha], words, groks[runs[alpha]], show="{:,.0f}")
-for alpha in (0.5, 0.75, 1.25):
-    both = evidence.ratio(clock(divided[alpha]), clock(fixed[alpha]))
-    words = f"α = {alpha:g}: epoch of generalisation times ηλ, rate over α² to rate fixed"
-    sheet.extra([divided[alpha], fixed[alpha]], words, both)
-for epoch in (500, 1000):
-    for rule, runs in rules.items():
-        words = f"{rule}: largest over smallest update at epoch {epoch:,}"
-        sheet.extra(list(runs.values()), words, spread(runs, epoch)[0])
+found = {
+    "ends": ([LARGE, SMALL], evidence.ratio(groks[LARGE], groks[SMALL])),
+    "order-fixed": {run: average(run) for run in reversed(fixed.values())},
+    "order-divided": {run: average(run) for run in divided.values()},
+    "updates-divided": (list(divided.values()), early(divided).min(axis=1)),
+    "updates-fixed": (list(fixed.values()), early(fixed).max(axis=1)),
+    "epoch": {
+        f"{rule}, α = {alpha:g}": (runs[alpha], groks[runs[alpha]])
+        for rule, runs in rules.items()
+        for alpha in (0.5, 1.5)
+    },
+    "clock": {
+        f"α = {a:g}": ([divided[a], fixed[a]], clocks(a)) for a in (0.5, 0.75, 1.25)
+    },
+    "spread-500": {
+        rule: (list(runs.values()), spread(runs, 500)) for rule, runs in rules.items()
+    },
+    "spread-1000": {
+        rule: (list(runs.values()), spread(runs, 1000)) for rule, runs in rules.items()
+    },
+}
+sheet = claims.read(page.name, found)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -172,8 +124,8 @@ tables.prose(f"""
   {told(groks[LARGE])} for 1.5. Steps between neighbours are smaller than the differences
   between seeds.
 * **Updates** in the first epoch differ by a factor of
-  {told(spread(divided, 1)[0], "{:.1f}")} among the scales in the first case, and
-  {told(spread(fixed, 1)[0], "{:.2f}")} in the second.
+  {told(spread(divided, 1), "{:.1f}")} among the scales in the first case, and
+  {told(spread(fixed, 1), "{:.2f}")} in the second.
 * **By the clock of decay**, the epoch times ηλ, the two rules differ far less:
   {told(clock(divided[0.5]), "{:.1f}")} and {told(clock(SMALL), "{:.1f}")} for α = 0.5.
 """)
@@ -229,7 +181,7 @@ for (rule, runs), color, marker, shift in zip(
     for axes, read in ((left, average), (right, clock)):
         found = {alpha: read(run) for alpha, run in runs.items()}
         for alpha, values in found.items():
-            there = values[values < float("inf")]
+            there = values[np.isfinite(values)]
             x = [alpha + shift] * len(there)
             axes.plot(x, there, marker, color=color, alpha=0.45, ms=5)
         middle = [claims.median(values) for values in found.values()]
@@ -253,8 +205,8 @@ plots.show(figure)
 # fitted; later ratios are among the folded rows.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(record)
 
 # %% [markdown]
 # ## What was run
@@ -262,19 +214,6 @@ sheet.table()
 # The values of α are those of the official scripts
 # ([`jaisidhsingh/layernorm-grok`](https://github.com/jaisidhsingh/layernorm-grok), commit
 # `2199213`, `scripts/lazy.sh` and `scripts/lazy_wrong.sh`); the paper has no list.
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's"
-tables.settings(
-    record,
-    paper=PAPER
-    | {"model.norms": "()", "optimizer.lr": "0.001/α² in (a, b), 0.001 in (c, d)"},
-    code=CODE | {"logits times": "0.5, 0.75, 1, 1.25, 1.5"},
-)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms"
-tables.arms(record)
 
 # %% [markdown]
 # 1. *Running minimum.* In panel (d) the paper draws the running minimum of α = 0.5 over the
@@ -289,12 +228,11 @@ tables.arms(record)
 # ## Reading the result
 
 # %% tags=["remove-input"]
-means = events[(events["quantity"] == "test_loss at most") & (events["value"] == 0.01)]
-means = means[means["stat"] == "mean"].set_index("series")["epoch"]
-late = ", ".join(f"{means[fixed[alpha].arm]:,.0f}" for alpha in (1.0, 1.25, 1.5))
+late = events.query("quantity == 'test_loss at most' and value == 0.01 and stat == 'mean'")
+late = late.set_index("series").epoch
+late = ", ".join(f"{late[fixed[alpha].arm]:,.0f}" for alpha in (1.0, 1.25, 1.5))
 least = events[events["quantity"] == "update_norm ratio, least to 1,000"]
 least = least.set_index("series").loc["lr/α²"]
-kept = evidence.ratio(clock(divided[0.5]), clock(SMALL))
 tables.prose(f"""
 **The paper's point holds.** Dividing the learning rate by α² under AdamW studies the
 learning rate and the decay, and not laziness. With a fixed rate the trend turns round, for
@@ -304,7 +242,7 @@ loss reaches 0.01: {late} for α = 1, 1.25 and 1.5.
 
 **Decay explains most of it.** At α = 0.5 the divided rate decays nine times as much per
 epoch as at 1.5. Counted in units of $1/\\eta\\lambda$ the same scale takes
-{told(kept, "{:.2f}")} times as long under the divided rate as under the fixed one (second
+{sheet.told("clock α = 0.5")} times as long under the divided rate as under the fixed one (second
 figure, right), where epochs differ by a factor of
 {told(evidence.ratio(groks[SMALL], groks[divided[0.5]]), "{:.1f}")}.
 
@@ -372,7 +310,3 @@ describes α; neither the paper nor this page tests how it would act.
 # ```bash
 # make page PAGE=singh2026/fig05 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(record, references=evidence.cited())
