@@ -345,6 +345,13 @@ def two(train, test, column="accuracy"):
     return Run(made, "plain")
 
 
+def test_a_rise_is_counted_from_an_epoch_that_comes():
+    one = run({0: {0: 0.1, 10: 0.5, 20: 0.4}, 1: {0: 0.9, 10: 0.2, 20: 0.3}})
+    assert np.allclose(one.rise("test_accuracy", since=0), [0.4, 0])
+    assert np.allclose(one.rise("test_accuracy", since=10), [0, 0.1])
+    assert same(one.rise("test_accuracy", since=by_seed(20, NEVER)), 0, NEVER)
+
+
 def test_fit_generalisation_and_the_delay_between_them():
     """Two steps at known epochs: 30 of the training set, 70 of the test set."""
     epochs = range(0, 101, 10)

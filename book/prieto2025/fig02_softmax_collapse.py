@@ -43,9 +43,7 @@ def line(run, share=0.5):
 
 def gained(run, since=None):
     """Points that test accuracy rises at most after the line; infinite without one."""
-    since = line(run) if since is None else since
-    rise = run.largest(TEST, since=since) - run.at(TEST, since)
-    return (100 * rise).fillna(math.inf)
+    return 100 * run.rise(TEST, since=line(run) if since is None else since)
 
 
 def apart(low, high):

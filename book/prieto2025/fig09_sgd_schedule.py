@@ -36,8 +36,7 @@ def line(run):
 
 def gained(run):
     """Points that test accuracy rises at most after the line; infinite without one."""
-    rise = run.largest(TEST, since=line(run)) - run.at(TEST, line(run))
-    return (100 * rise).fillna(math.inf)
+    return 100 * run.rise(TEST, since=line(run))
 
 
 def beyond(run):
@@ -64,7 +63,7 @@ late = {run: run.largest(TEST, since=run.fitted(accuracy=0.99)) for run in small
 gap = {name: (runs[size][1], training_gap(runs[size][1])) for size, name in SIZES.items()}
 best = {run: run.largest(TEST) for run in both}
 lost = {run: 100 * (best[run] - run.last(TEST)) for run in both}
-peaks = [evidence.joined({r: beyond(r) for r in pair}).max(axis=1) for pair in zip(middle, large, strict=True)]
+pairs = dict(zip(PRECISIONS, zip(middle, large, strict=True), strict=True))
 found = {
     "end-of-grokking": (both, evidence.joined({run: gained(run) for run in both}).max(axis=1)),
     "order-60": {run: line(run) for run in middle},
@@ -76,7 +75,10 @@ found = {
     "order-again": {run: line(run) for run in refitted},
     "from-authors": gap,
     "lost": {"60 %": (middle[1], lost[middle[1]]), "70 %": (large[1], lost[large[1]])},
-    "to-peak": {p: ((middle[k], large[k]), peaks[k]) for k, p in enumerate(PRECISIONS)},
+    "to-peak": {
+        precision: (pair, evidence.joined({run: beyond(run) for run in pair}).max(axis=1))
+        for precision, pair in pairs.items()
+    },
 }
 sheet = claims.read(page.name, found)
 sheet.box()

@@ -129,6 +129,15 @@ class Run:
         """Smallest value between two epochs."""
         return self.series(column, **bounds).min().fillna(otherwise)
 
+    def rise(self, column: str, *, since: Bound) -> Series:
+        """How far a column rises at most after an epoch; infinite without that epoch.
+
+        What is said to stop there (Prieto et al. 2025, figures 2 and 9) rises by
+        little; where it never comes, nothing is known to stop.
+        """
+        risen = self.largest(column, since=since) - self.at(column, since)
+        return risen.fillna(math.inf)
+
     def peak(self, column: str, **bounds: Bound) -> Series:
         """First epoch of the largest value, see `events.peak`."""
         return events.peak(self.series(column, **bounds))
