@@ -13,13 +13,17 @@ from grokbook.models.taps import Recorder
 check(models)
 
 
-def count(model):
-    return sum(p.numel() for p in model.parameters())
-
-
-def test_gpt2_has_the_published_size():
+def test_published_sizes():
+    """Decoders are named without one of their embeddings: "109M" and "16M"."""
     with torch.device("meta"):
-        assert count(models.gpt2()) == 124_439_808
+        small = models.decoder(depth=6, width=224, hidden=768)
+        for model, weights in (
+            (models.gpt2(), 124_439_808),
+            (models.decoder(), 140_599_360),
+            (small, 26_840_576),
+        ):
+            assert sum(p.numel() for p in model.parameters()) == weights
+    assert not any("bias" in name for name, _ in small.named_parameters())
 
 
 def tiny(**options):
@@ -28,45 +32,26 @@ def tiny(**options):
     return models.gpt2(20, **sizes | {"dropout": 0.0} | options).double()
 
 
-@pytest.mark.parametrize("attention", ["softmax", "stablemax"])
-def test_gpt2_does_not_see_the_future(attention):
+def test_no_network_sees_the_future():
     """Changing token k changes no logit before position k, and all from there on."""
-    model, tokens = tiny(attention=attention), torch.arange(8)[None]
-    before = model(tokens)
-    for k in range(8):
-        changed = tokens.clone()
-        changed[0, k] = 19
-        difference = (model(changed) - before).abs().amax(-1)[0]
-        assert (difference[:k] == 0).all()
-        assert (difference[k:] > 0).all()
+    tokens = torch.arange(8)[None]
+    for model in (tiny(), tiny(attention="stablemax"), small_decoder()):
+        before = model(tokens)
+        torch.testing.assert_close(model(tokens[:, :5]), before[:, :5])
+        for k in range(8):
+            changed = tokens.clone()
+            changed[0, k] = 19
+            difference = (model(changed) - before).abs().amax(-1)[0]
+            assert (difference[:k] == 0).all()
+            assert (difference[k:] > 0).all()
 
 
-def test_residual_writers_start_smaller():
-    model = tiny(width=120, depth=8)
-    block = model.blocks[0]
-    for writer, other in (
-        (block.mlp[1], block.mlp[0]),
-        (block.attention.output, block.attention.inputs),
-    ):
-        ratio = writer.weight.std() / other.weight.std()
-        assert ratio.item() == pytest.approx(1 / 4, rel=0.05)
-    assert all(
-        (p == 0).all() for n, p in model.named_parameters() if n.endswith("bias")
-    )
-
-
-def test_taps_of_gpt2():
+def test_gpt2_reads_attention_as_torch_does_and_has_one_embedding():
     model, tap = tiny(), Recorder()
     logits = model(torch.randint(20, (2, 5)), tap)
     assert tuple(tap.found) == model.places()
-    assert tap.found["attention.1"].shape == (2, 3, 5, 5)
-    assert tap.found["features"].shape == (2, 5, 12)
-    expected = tap.found["features"] @ model.embedding.T
-    torch.testing.assert_close(logits, expected)
-
-
-def test_softmax_attention_equals_torchs():
-    layer = tiny().blocks[0].attention
+    torch.testing.assert_close(logits, tap.found["features"] @ model.embedding.T)
+    layer = model.blocks[0].attention
     x = torch.randn(2, 5, 12, dtype=torch.float64)
     parts = layer.inputs(x).unflatten(-1, (3, 3, 4)).permute(2, 0, 3, 1, 4)
     mixed = F.scaled_dot_product_attention(*parts, is_causal=True)
@@ -83,30 +68,6 @@ def test_stablemax_attention_by_hand():
     x = torch.tensor([[[1.0], [-1.0]]], dtype=torch.float64)
     # the second position: scores -1 and 1, values 1 and -1
     assert layer(x, x).flatten().tolist() == pytest.approx([1, (0.5 - 2) / 2.5])
-
-
-def test_stablemax_attention_has_finite_gradients():
-    model = tiny(attention="stablemax")
-    model(torch.randint(20, (2, 8))).square().sum().backward()
-    assert all(p.grad.isfinite().all() for p in model.parameters())
-
-
-@pytest.mark.parametrize(
-    ("sizes", "parameters"),
-    [
-        ({}, 140_599_360),  # "109M"
-        ({"depth": 6, "width": 224, "hidden": 768}, 26_840_576),  # "16M"
-    ],
-)
-def test_decoder_has_the_published_size(sizes, parameters):
-    """Named without one of the two embeddings in the code that Liu et al. follow."""
-    with torch.device("meta"):
-        model = models.decoder(**sizes)
-    assert count(model) == parameters
-    named = [n for n, p in model.named_parameters() if p.ndim == 2]
-    assert (named[0], named[-1]) == ("embedding", "unembedding.weight")
-    assert model.unembedding.weight.shape[0] == model.embedding.shape[0] == 50_304
-    assert not any("bias" in name for name, _ in model.named_parameters())
 
 
 def small_decoder():
@@ -148,17 +109,27 @@ def test_decoder_by_hand():
     torch.testing.assert_close(model(tokens), expected)
 
 
-def test_decoder_does_not_see_the_future_and_takes_any_length():
-    model, tokens = small_decoder(), torch.randint(20, (2, 40))
-    torch.testing.assert_close(model(tokens[:, :9]), model(tokens)[:, :9])
+def deviations(*pairs):
+    for weight, expected in pairs:
+        assert weight.std().item() == pytest.approx(expected, rel=0.05)
 
 
-def test_start_of_the_decoder():
-    """Xavier's, but for what attention writes [code of Stollenwerk et al.]."""
-    torch.manual_seed(0)
+def test_starts_of_language_models():
+    """What writes into the residual stream of GPT-2 starts smaller; the decoder has
+    Xavier's start, but for what attention writes [code of Stollenwerk et al.]."""
+    model = tiny(width=120, depth=8)
+    block = model.blocks[0]
+    deviations(
+        (block.mlp[0].weight, 0.02),
+        (block.mlp[1].weight, 0.02 / 4),
+        (block.attention.inputs.weight, 0.02),
+        (block.attention.output.weight, 0.02 / 4),
+    )
+    biases = [p for name, p in model.named_parameters() if name.endswith("bias")]
+    assert biases and not any(p.any() for p in biases)
     model = models.decoder(1000, depth=2, width=128, heads=4, hidden=256)
     block = model.blocks[1]
-    for weight, expected in (
+    deviations(
         (model.embedding, 128**-0.5),
         (model.unembedding.weight, math.sqrt(2 / 1128)),
         (block.attention.inputs.weight, math.sqrt(2 / 512)),
@@ -166,12 +137,4 @@ def test_start_of_the_decoder():
         (block.mlp[0].weight, math.sqrt(2 / 384)),
         (block.up.weight, math.sqrt(2 / 384)),
         (block.mlp[1].weight, math.sqrt(2 / 384)),
-    ):
-        assert weight.std().item() == pytest.approx(expected, rel=0.03)
-    assert all((p == 1).all() for p in model.parameters() if p.ndim == 1)
-    biased = models.Transformer(
-        5, vocabulary=5, width=8, bias=True, initialisation="xavier"
     )
-    ends = ("attention.query.bias", "mlp.0.bias", "unembedding.bias")
-    zeros = [p for n, p in biased.named_parameters() if n.endswith(ends)]
-    assert len(zeros) == 3 and not any(p.any() for p in zeros)
