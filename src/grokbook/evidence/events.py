@@ -184,8 +184,8 @@ def spikes(
     loss has to be small in between, so a noisy rise counts once and an untrained
     network not at all. Spikes fewer than ``apart`` steps after the one before belong to
     the same burst, whose onset is its first. The levels are those planned for the
-    figures of Liu et al. 2026; a slingshot climbs from 1e-8 to 1 in a few steps, so
-    that factors of ten in them do not matter.
+    figures of Liu et al. 2026. Most slingshots climb from 1e-8 to above 1 in a few
+    steps, so that factors of ten in them do not matter; those of a small ViT do not.
 
     ValueError for a NaN: a loss that is not a number is neither quiet nor loud.
     """
