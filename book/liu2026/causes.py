@@ -11,6 +11,7 @@ device = "auto"
 import math
 from functools import partial
 
+import numpy as np
 import torch
 
 from grokbook import claims, evidence, losses, plots, tables
@@ -28,7 +29,7 @@ NETWORKS = {  # the records of the first two interventions, and of the others
 WAYS = ("float32", "float64 loss", "projection", "W_G subtracted", "repair", "simulated collapse")
 BASE, EXACT, ZERO, CENTRED, REPAIR, FORCED = WAYS
 BROKEN, BOTH = "sum broken", "sum broken, W_G subtracted"
-WAYS, WIDE = (*WAYS, BROKEN, BOTH), next(iter(NETWORKS))
+WAYS, (WIDE, NARROW, *_) = (*WAYS, BROKEN, BOTH), NETWORKS
 runs = {}
 for network, (first, rest) in NETWORKS.items():
     record = causal = page.record(first, arms=(BASE,))
@@ -62,6 +63,13 @@ def told_of(column, keys):
 
 
 wide = {(way, column): (runs[WIDE, way], seen[WIDE, way][column]) for way in WAYS for column in seen[WIDE, way]}
+alike = {}  # share of late spikes before which all samples are collapsed
+for network in (WIDE, NARROW):
+    for way in (BASE, BROKEN):
+        run = runs[network, way]
+        late = {s: on for s, on in evidence.bursts(run, late=True).items() if s in seen[network, way].index}
+        every = evidence.before(run, "collapsed", late, pick=lambda shares: np.mean([s == 1 for s in shares]))
+        alike[f"{network}, {way}"] = run, every
 claimed = ((WIDE, ZERO), (WIDE, BROKEN))  # their late spikes are claims
 sides = [slopes(losses.projected_cross_entropy, margin) for margin in range(10, 31)]
 sums = [abs(float(g.sum())) / eps for g, eps in sides]
@@ -80,6 +88,7 @@ found = {
         "late", [k for k in seen if k[1] not in (BASE, EXACT, CENTRED) and k not in claimed]
     ),
     "inflation": told_of("inflated", [key for key in seen if key[1] in (BROKEN, BOTH)]),
+    "all-collapsed": alike,
     "last": {way: (runs[WIDE, way], seen[WIDE, way]["last"].dropna()) for way in (BASE, ZERO)},
 }
 sheet = claims.read(page.name, found)
@@ -217,9 +226,9 @@ for name, loss in ways.items():
 #| name: fig-liu2026-causes-paths
 #| caption: >
 #|   From collapse two paths lead on. The paper has the upper one (red) go on to the spike
-#|   (dashed), helped by the lower one; where the projection or the subtraction cuts it,
-#|   spikes should end. Repair and float64 cut both. Where only the sum is broken, the upper
-#|   path alone is left.
+#|   (dashed), by a lost gradient that comes back and helped by the lower path; where the
+#|   projection or the subtraction cuts it, spikes should end. Repair and float64 cut both. Where
+#|   only the sum is broken, inflation alone is left, and no gradient was lost that could come back.
 #| alt: >
 #|   A diagram. Collapse leads to a broken class sum, then inflation; and to a missing
 #|   correct gradient, then a decaying denominator of Adam, then a spike. Notes say where
@@ -251,7 +260,7 @@ for x, y, text in (
     (1.2, 3.4, "cut by projection,\nrepair, float64 loss"),
     (4.85, 3.85, "cut by\n$W_G$ subtraction"),
     (1.2, 0.5, "cut by repair,\nfloat64 loss, and if\nonly the sum is broken"),
-    (8.75, 2.4, "the paper's\npath"),
+    (8.75, 2.5, "the paper: a lost\ngradient returns"),
 ):
     axes.text(x, y, text, color=plots.GREY, fontsize=9.5, **style)
 plots.show(figure)
@@ -353,9 +362,13 @@ is restored. Not every run with a collapse has it. Informative seeds of float32 
 
 **A broken sum is enough for spikes.** With nothing else, in float64 and with nine tenths of
 the correct gradient in place, three networks have slingshots, and inflation with them. So
-the paper's path exists, and rounding is not needed for it.
+inflation alone suffices for a spike, and rounding is not needed for it. It is a spike of another
+kind. In the paper's path a lost gradient of the correct class comes back; here it is never lost.
+Nor do these spikes begin as those of float32 do. In the narrow MLP, all samples are collapsed at the
+last look before {sheet.told(f"all-collapsed {NARROW}, {BROKEN}")} of them, and before
+{sheet.told(f"all-collapsed {NARROW}, {BASE}")} of those of float32.
 
-**Its way leads through the mean classifier**, as the paper has it. With only the sum broken and
+**Its way leads through the mean classifier.** With only the sum broken and
 $W_G$ subtracted after every step: {across(BOTH)}.
 
 **Inflation is not necessary.** The spikes stay when the sum is restored and the correct
@@ -375,8 +388,9 @@ has no slingshot ([Figure 13](fig13_resnet.ipynb), where the number of runs is).
 VGG-11 with batch norm has collapse and inflation, and no slingshot either
 ([Figure 11](fig11_vgg_batch_norm.ipynb)). So neither half is sufficient everywhere.
 
-**What the missing gradient does** is measured in [Figure 6](fig06_two_instabilities.ipynb):
-Adam's denominator decays until the preconditioned sharpness reaches the edge of stability.
+**What both halves do to Adam** is measured in [Figure 6](fig06_two_instabilities.ipynb), in float32:
+its denominator decays until the preconditioned sharpness reaches the edge of stability. We have not
+measured the curvature of an intervention, so which half that takes is open.
 
 **Limits.** Left out as uninformative: {"; ".join(outside)}. An early oscillation that comes after 40 % of the samples have large
 margins counts as late, with any loss. We read single spikes of the quiet arms as of that
