@@ -34,7 +34,7 @@ WAS = {"planned", "gives", "reason"}
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One entry. Without ``says`` and without a bound it is a measurement of ours.
+    """One entry. Without ``says`` it is a measurement of ours, or a test with a bound.
 
     ``order``: several arms come one after the other, with ``open_end`` some of them
     never (`claim.in_order`). ``exact``: checked at points, of which none is a seed.

@@ -120,6 +120,7 @@ class Sheet(list[Claim]):
     def _value(self, row: Row, run: Runs, value: BySeed) -> None:
         """One value per seed: within bounds, or without any a measurement of ours.
 
+        Bounds without words of the paper are a test of ours, reported and not judged.
         No seed at all reads "not run", and says so where the arms were run and none of
         their seeds has a value. A measurement that nobody made is left out.
         """
@@ -127,7 +128,8 @@ class Sheet(list[Claim]):
         if not len(value):
             if row.is_bound:
                 ran = runs and all(run.seeds for run in runs)
-                self._append(row, ours="no seed is a test" if ran else "—")
+                ours = "no seed is a test" if ran else "—"
+                self._append(row, ours=ours, extra=row.extra or not row.says)
             return
         scale = _scale(runs)
         found = checked(row.tested, value, scale)
@@ -135,6 +137,9 @@ class Sheet(list[Claim]):
         how = {"ours": ours, "n": len(found), "interval": interval, "scale": scale}
         if row.is_bound:
             held = sum(map(row.holds, found.values()))
+            if not row.says:
+                how["interval"] += f"; held in {held} of {len(found)}"
+                how["extra"] = True
             self._append(row, **how, held=held, why=_why(runs, len(found)))
         else:
             self._append(row, **how, held=len(found), extra=True)
