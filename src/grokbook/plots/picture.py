@@ -55,20 +55,26 @@ class Picture:
 
 
 def show(figure: Figure) -> Picture:
-    """Draw a figure sharply and close it; the last line of a cell of a page.
+    """Draw a figure and close it; the last line of a cell of a page.
 
     Closed, it is not drawn a second time at the end of the cell.
     """
     spread(figure)
-    shown, drawn, small = described(figure), io.BytesIO(), io.BytesIO()
-    figure.savefig(drawn, format="png", dpi=_SHARP * DPI)
+    shown = described(figure)
+    png, size = drawn(figure)
     plt.close(figure)
+    return Picture(png, size, shown)
+
+
+def drawn(figure: Figure) -> tuple[bytes, tuple[int, int]]:
+    """A sharp PNG of a figure, and its size in CSS pixels."""
+    full, small = io.BytesIO(), io.BytesIO()
+    figure.savefig(full, format="png", dpi=_SHARP * DPI)
     # with 256 colours a third of the size; k-means gives thin curves theirs back
-    full = Image.open(drawn).convert("RGB")
-    image = full.quantize(256, kmeans=1, dither=Image.Dither.NONE)
+    colours = Image.open(full).convert("RGB")
+    image = colours.quantize(256, kmeans=1, dither=Image.Dither.NONE)
     image.save(small, "PNG", optimize=True)
-    width, height = (length // _SHARP for length in image.size)
-    return Picture(small.getvalue(), (width, height), shown)
+    return small.getvalue(), (image.width // _SHARP, image.height // _SHARP)
 
 
 def described(figure: Figure) -> dict[str, Any]:
