@@ -25,8 +25,12 @@ softer = [Run(record, f"ε {eps}", f"Adam's ε {eps.replace('0', '')}") for eps 
 steps, every = base.settings.epochs, (base, exact, *causes, *softer)
 late = {run: evidence.bursts(run, late=True) for run in every}
 count = {run: evidence.counted(late[run]) for run in every}
+share = base.largest("collapsed")  # below 40 % no burst counts as a slingshot
+able = evidence.tested(count[base], (share >= 0.4).astype(float))
 found = evidence.outcomes(base, exact, projection) | {
-    "spikes": (base, count[base]),
+    "spikes": (base, able),
+    "again": (base, able),
+    "inflation": (base, evidence.tested(evidence.inflated(base), (share >= 0.5).astype(float))),
     "slingshots": {run.label: (run, count[run]) for run in every[1:]},
     "other-bursts": (base, evidence.counted(evidence.bursts(base, late=False))),
     "first": (base, evidence.earliest(late[base])),
@@ -68,9 +72,9 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 tables.prose(f"""
-* **Slingshots.** Their number in {steps:,} steps of float32 is {sheet.told("spikes")}
+* **Slingshots.** Their number in {steps:,} steps of float32 is {told(count[base])}
   (n = {len(base.seeds)}). Other bursts: {sheet.told("other-bursts")}.
-* **Collapse.** At the logged step with the most of it, {told(base.largest("collapsed"), "{:.1%}")} of the
+* **Collapse.** At the logged step with the most of it, {told(share, "{:.1%}")} of the
   training samples are in {{term}}`softmax collapse`. A {{term}}`slingshot`, as counted here,
   needs 40 %.
 * **Test accuracy** is {told(base.largest("test_accuracy"), "{:.1%}")} at its best and

@@ -37,7 +37,10 @@ count = {key: evidence.counted(found) for key, found in late.items()}
 other = {label: evidence.counted(early[label, BASE]) for label in NETWORKS}
 spikes = evidence.joined({label: count[label, BASE] for label in NETWORKS}) > 0
 spikes[QUIET] = ~spikes[QUIET]
+FIRST = "Transformer, division"
+first = runs[FIRST, BASE]  # below 40 % of its samples collapsed no burst counts
 found = {name: (runs[label, BASE], count[label, BASE]) for label, (_, _, name) in NETWORKS.items()} | {
+    "transformer": (first, evidence.tested(count[FIRST, BASE], (first.largest("collapsed") >= 0.4).astype(float))),
     "all": ([runs[label, BASE] for label in NETWORKS], spikes.sum(axis=1).astype(float)),
     "float64": {label: (runs[label, EXACT], count[label, EXACT]) for label in NETWORKS},
     "louder": {"ViT": (runs["ViT", BASE], evidence.counted(evidence.bursts(runs["ViT", BASE], late=True, loud=1.0)))},
