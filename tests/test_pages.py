@@ -6,6 +6,7 @@ import nbformat
 import pytest
 
 from book._ext import catalogue, checks, notebooks, pages
+from book._ext.entries import entries
 from grokbook.errors import PageError, RecordError
 from grokbook.project import CLAIMS_MIME, FIGURE_MIME, PAPERS
 
@@ -278,7 +279,7 @@ def test_a_page_beyond_the_paper_is_no_figure_of_it(book):
     toc.write_text(f"{toc.read_text()}  - file: prieto2025/causes.ipynb\n")
     assert list(pages.sources()) == [ID, "prieto2025/causes"]
     assert checks.check() == []
-    catalogue.write()
+    catalogue.write(entries())
     texts = {p.stem: p.read_text() for p in (book / "generated").rglob("*.md")}
     assert "1 of 2 figures and tables and 1 page beyond them." in texts["papers"]
     link = "{doc}`Causes </prieto2025/causes>`"

@@ -22,7 +22,6 @@ from book._ext.entries import (
     SECTION,
     Entry,
     counts,
-    entries,
     label,
     named,
     plain,
@@ -45,9 +44,8 @@ LEGEND = (
 WIDTH = 480  # pixels of a thumbnail: sharp on a card of 240
 
 
-def write() -> None:
+def write(found: Sequence[Entry]) -> None:
     """Write the generated pages and thumbnails; unchanged files stay as they are."""
-    found = entries()
     of_papers = [entry for entry in found if entry.paper in PAPERS]
     written: dict[str, str | bytes] = {
         f"papers/{paper}.md": chapter(paper, of_papers) for paper in PAPERS
@@ -222,13 +220,11 @@ def _evidence(rest: Mapping[str, str], entry: Entry) -> str:
 
 
 def gallery(found: Sequence[Entry]) -> str:
-    """A card per page; without JavaScript its filter is a matter of style sheets."""
+    """A card per page."""
     papers = [paper for paper in FOLDERS if any(e.paper == paper for e in found)]
-    lines = ["# Gallery", "", "Every page of the book by its first figure. A card "]
-    lines[-1] += "opens the page."
-    lines += ["", _sieve(papers), ""]
+    lines = ["# Gallery", "", "Every page of the book by its first figure.", ""]
     for paper in papers:
-        lines += [f"({paper}-gallery)=", f"## {named(paper)}", ""]
+        lines += [f"## {named(paper)}", ""]
         lines += [":::::{grid} 1 2 2 3", ":gutter: 3", ":class-container: cards", ""]
         for entry in (one for one in found if one.paper == paper):
             lines.append("::::{grid-item-card} " + entry.label)
@@ -240,25 +236,6 @@ def gallery(found: Sequence[Entry]) -> str:
             lines += ["::::", ""]
         lines += [":::::", ""]
     return "\n".join(lines)
-
-
-def _sieve(papers: Sequence[str]) -> str:
-    """One button per paper, and the rules that hide the others, in one line."""
-    buttons = "".join(
-        f'<label><input type="radio" name="paper" value="{paper}"'
-        f"{'' if paper else ' checked'}> "
-        f"{escape(named(paper) if paper else 'All pages')}</label>"
-        for paper in ("", *papers)
-    )
-    rules = ",".join(
-        f'article:has(.sieve [value="{paper}"]:checked) section section'
-        f":not(:has(#{paper}-gallery),#{paper}-gallery)"
-        for paper in papers
-    )
-    return (
-        f'<fieldset class="sieve"><legend>Show</legend>{buttons}</fieldset>'
-        f"<style>{rules}{{display:none}}</style>"
-    )
 
 
 def thumbnail_of(entry: Entry) -> str:

@@ -12,19 +12,21 @@ import re
 import shutil
 import subprocess
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
 
 import nbformat
 
-from book._ext import handouts, notebooks, pages
+from book._ext import handouts, pages
 from book._ext.catalogue import update
+from book._ext.entries import SPACE, Entry
 from grokbook import __version__, evidence, papers, records
 from grokbook.errors import RecordError
 from grokbook.experiment import SCALES
 from grokbook.project import FOLDERS, PAPERS, home
+from grokbook.tables.html import Cell, Html, markup
 
 BOOK = f"grokking-book-{__version__}.zip"
 PACKAGE = f"grokbook-{__version__}.zip"
@@ -39,7 +41,7 @@ def folder() -> Path:
     return home() / "_build" / "downloads"
 
 
-def write() -> None:
+def write(entries: Sequence[Entry]) -> None:
     """Make all downloads, and the lists of the page Downloads."""
     target = folder()
     shutil.rmtree(target, ignore_errors=True)
@@ -54,14 +56,14 @@ def write() -> None:
     address, _ = published()
     start = {"site": address, "archive": PACKAGE}
     start["sha256"] = evidence.digest(target / PACKAGE)
-    twins = {i: notebooks.read_twin(path) for i, path in pages.sources().items()}
-    for page_id, twin in twins.items():
+    for entry in entries:
         for kind, with_ in KINDS.items():
             how: Any = {"solutions": with_, "site": address, "start": start}
-            path = target / name_of(page_id, kind)
+            path = target / name_of(entry.id, kind)
             path.parent.mkdir(parents=True, exist_ok=True)
-            nbformat.write(handouts.made(page_id, twin, **how), path)
-    update(home() / "book" / "generated" / "downloads.md", listing(twins))
+            handout = handouts.made(entry.id, entry.twin, **how)
+            path.write_text(nbformat.v4.writes(handout), encoding="utf-8")
+    update(home() / "book" / "generated" / "downloads.md", listing(entries))
 
 
 def published() -> tuple[str, str]:
@@ -121,42 +123,41 @@ def trained() -> Iterator[dict[str, Any]]:
                 yield {key: (row | {"seed": seed}).get(key) for key in COLUMNS}
 
 
-def listing(twins: dict[str, Any]) -> str:
+def listing(entries: Sequence[Entry]) -> str:
     """The lists of the page Downloads, as HTML that stands in Markdown."""
     whole = (
         (BOOK, "text, code, executed pages and records: all there is"),
         (PACKAGE, "the package and the records alone, which a handout installs"),
         ("records.csv", "what was trained, with how many epochs, when, and on what"),
     )
-    rows = [[_link(name), _size(name), what] for name, what in whole]
+    rows: list[Sequence[Cell]]
+    rows = [(_link(name), _size(name), what) for name, what in whole]
     lines = [_table(("File", "Size", "What it is"), rows), "## Notebooks to hand out"]
     for paper in FOLDERS:
-        rows = []
-        for page_id, twin in twins.items():
-            if page_id.startswith(f"{paper}/"):
-                kicker, finding = notebooks.heading(twin)
-                name = escape(f"{kicker.rpartition(' · ')[2]} · {finding}")
-                links = [_link(name_of(page_id, kind), kind) for kind in KINDS]
-                rows.append([name, *links])
+        rows = [
+            (f"{entry.label} · {entry.title}", *_links(entry.id))
+            for entry in entries
+            if entry.paper == paper
+        ]
         table = _table(("Page", "For the class", "For the teacher"), rows)
         title = escape(PAPERS.get(paper, pages.START))
         lines.append(f"<details><summary>{title}</summary>{table}</details>")
     return "\n\n".join(lines) + "\n"
 
 
+def _table(head: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
+    return markup(head, rows, kind="downloads")
+
+
 def _size(name: str) -> str:
     megabytes = (folder() / name).stat().st_size / 1e6
-    return f"{megabytes:,.1f}&nbsp;MB" if megabytes >= 0.1 else "less than 0.1&nbsp;MB"
+    return f"{megabytes:,.1f}{SPACE}MB" if megabytes >= 0.1 else "less than 0.1 MB"
 
 
-def _link(name: str, text: str = "") -> str:
-    return f'<a href="downloads/{name}" download>{escape(text or name)}</a>'
+def _links(page_id: str) -> list[Html]:
+    return [_link(name_of(page_id, kind), kind) for kind in KINDS]
 
 
-def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    top = "".join(f'<th scope="col">{name}</th>' for name in head)
-    body = "".join("<tr>" + "".join(f"<td>{c}</td>" for c in r) + "</tr>" for r in rows)
-    return (
-        f'<table class="downloads"><thead><tr>{top}</tr></thead>'
-        f"<tbody>{body}</tbody></table>"
-    )
+def _link(name: str, text: str = "") -> Html:
+    shown = escape(text or name)
+    return Html(f'<a href="downloads/{name}" download>{shown}</a>', shown)

@@ -81,9 +81,6 @@ class Plain:
         while lines and (found := OPTION.fullmatch(lines[0].strip())):
             options[found[1]] = found[2]
             lines = lines[1:]
-        if name == "math":
-            yield from ("$$", *lines, "$$")
-            return
         body = list(self._blocks(iter(lines)))
         if name == "exercise":
             number = len(self.exercises) + 1
@@ -91,12 +88,6 @@ class Plain:
             yield from (f"**Exercise {number}.**", "", *body)
         elif name == "solution" and self.solutions:
             yield from folded(f"Solution of exercise {self.exercises[title]}", body)
-        elif name == "dropdown":
-            yield from folded(title, body)
-        elif name in ("figure", "image"):
-            yield from (f"*(A picture in the book: {options.get('alt', '')})*", *body)
-        elif name in ("note", "warning", "tip"):
-            yield from (f"> **{name.capitalize()}**", ">", *(f"> {s}" for s in body))
         elif name != "solution":
             raise PageError(
                 f"{self.page} has the directive {{{name}}}, which a handout cannot "
@@ -115,11 +106,8 @@ class Plain:
         if name == "doc":
             path = self._from_here(target)
             return self._linked(words or path.rpartition("/")[2], f"{path}.html")
-        if name in ("ref", "numref"):
-            number = str(self.figures.get(target, ""))
-            return (words or "Plot %s").replace("%s", number)
-        if name in ("eq", "math"):
-            return f"${content}$" if name == "math" else f"({content})"
+        if name == "ref":
+            return words or f"Plot {self.figures[target]}"
         raise PageError(
             f"{self.page} has the role {{{name}}}, which a handout cannot show: write "
             "it otherwise, or add it to book/_ext/handouts.py."

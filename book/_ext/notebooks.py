@@ -85,13 +85,16 @@ def tidy(notebook: NotebookNode) -> None:
 
 
 def read_twin(path: Path) -> NotebookNode:
-    """The executed twin of a source; PageError where there is none."""
+    """The executed twin of a source; PageError where there is none.
+
+    It is taken as valid, which it was when it was written.
+    """
     twin = path.with_suffix(".ipynb")
     if not twin.is_file():
         raise PageError(
             f"{place(twin)} is missing: run 'python -m book execute {id_of(path)}'."
         )
-    return nbformat.reads(twin.read_text(encoding="utf-8"), as_version=4)
+    return nbformat.v4.reads(twin.read_text(encoding="utf-8"))
 
 
 def id_of(path: Path) -> str:

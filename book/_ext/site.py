@@ -16,6 +16,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections import Counter
 from functools import cache
 from html import escape
 from importlib.util import find_spec
@@ -34,6 +35,8 @@ from sphinx.writers.html5 import HTML5Translator
 
 from book import explore, ideas
 from book._ext import catalogue, downloads
+from book._ext.entries import entries
+from book._ext.handouts import references
 from grokbook.project import PAPERS, home
 
 MATHJAX = "tex-svg-full.js"  # one file with its glyphs is all that a page loads
@@ -45,11 +48,12 @@ BRANCH = "handouts"  # where Colab and Binder read, written by the publishing wo
 
 def made(app: Sphinx) -> None:
     """Everything in book/generated and _build/downloads."""
-    catalogue.write()
+    found = entries()
+    catalogue.write(found)
     ideas.draw(home() / "book" / "generated" / "ideas")
     explore.write(home() / "book" / "generated" / "explore")
     if app.builder.name == "html":
-        downloads.write()
+        downloads.write(found)
     # An extension of ours knows its nodes for one builder alone, and hides all others.
     app.registry.translation_handlers.pop("singlehtml", None)
 
@@ -176,17 +180,16 @@ def end_block(builder: StandaloneHTMLBuilder, page: str, finding: str) -> str:
     """HTML for the foot of a page: the sources of its paper, then what to cite."""
     paper = page.partition("/")[0]
     site, _ = downloads.published()
-    entries = {
-        "This page": bibtex(page, finding, f"{site}/{page}.html" if site else "")
-    }
+    address = f"{site}/{page}.html" if site else ""
+    cited = {"This page": bibtex(page, finding, address)}
     said = ""
     if paper in PAPERS:
         said = f'<p class="sources">{sources(paper)}</p>\n'
-        entries["The paper"] = entry(paper)
+        cited["The paper"] = references()[paper].to_string("bibtex")
     shown = "".join(
         f'<p>{name}</p>\n<div class="highlight-bibtex notranslate">'
         f"{builder.highlighter.highlight_block(text, 'bibtex')}</div>\n"
-        for name, text in entries.items()
+        for name, text in cited.items()
     )
     return (
         f'<div class="apparatus">\n{said}<details class="cite">'
@@ -196,33 +199,26 @@ def end_block(builder: StandaloneHTMLBuilder, page: str, finding: str) -> str:
 
 def sources(paper: str) -> str:
     """One line of links: the paper, and its official code at the commits read."""
-    found = re.search(r"url = \{(https://arxiv\.org/abs/([\d.]+))\}", entry(paper))
-    assert found, f"references.bib gives no address of {paper} on arXiv"
-    text = f"Sources: {_link(found[1], f'arXiv:{found[2]}')}"
+    arxiv = references()[paper].fields["url"]
+    text = f"Sources: {_link(arxiv, f'arXiv:{Path(arxiv).name}')}"
     path = home() / "data" / "references" / "sources.csv"
     with path.open(encoding="utf-8", newline="") as lines:
-        rows = [r for r in csv.DictReader(lines) if r["file"].startswith(f"{paper}/")]
-    rows = [row for row in rows if row["repository"].startswith("github.com/")]
-    if not rows:
+        read = Counter(
+            (row["repository"], commit)
+            for row in csv.DictReader(lines)
+            for commit in row["commit"].split("; ")
+            if row["file"].startswith(f"{paper}/")
+            and row["repository"].startswith("github.com/")
+        )
+    if not read:
         return f"{text} · the paper has no official code"
-    code = f"https://{rows[0]['repository']}"
-    commits = [one for row in rows for one in row["commit"].split("; ")]
-    commit = max(commits, key=commits.count)  # a page names those of its own numbers
-    at = _link(f"{code}/tree/{commit}", f"<code>{commit[:7]}</code>")
-    return f"{text} · official code {_link(code, rows[0]['repository'])} at {at}"
+    ((code, commit),) = (one for one, _ in read.most_common(1))
+    at = _link(f"https://{code}/tree/{commit}", f"<code>{commit[:7]}</code>")
+    return f"{text} · official code {_link(f'https://{code}', code)} at {at}"
 
 
 def _link(address: str, text: str) -> str:
     return f'<a class="reference external" href="{address}">{text}</a>'
-
-
-@cache
-def entry(key: str) -> str:
-    """The BibTeX entry of a paper, as book/references.bib has it."""
-    text = (home() / "book" / "references.bib").read_text(encoding="utf-8")
-    found = re.search(rf"^@\w+\{{{re.escape(key)},.*?^\}}", text, re.M | re.S)
-    assert found, f"book/references.bib has no entry '{key}'"
-    return found[0]
 
 
 def bibtex(page: str, title: str, address: str) -> str:
@@ -231,14 +227,14 @@ def bibtex(page: str, title: str, address: str) -> str:
     told = version()
     fields = {
         "author": f"{{{' and '.join(one['name'] for one in about['authors'])}}}",
-        "title": "{" + re.sub(r"([&%#_$])", r"\\\1", title) + "}",
+        "title": re.sub(r"([&%#_$])", r"\\\1", title),
         "booktitle": about["title"],
         "year": told[1].rpartition(" ")[2],
         "note": ", ".join(told),
         "url": address,
     }
     lines = [f"  {name} = {{{value}}}" for name, value in fields.items() if value]
-    key = "grokbook-" + re.sub(r"\W+", "-", page)
+    key = "grokbook-" + page.replace("/", "-")
     return f"@incollection{{{key},\n" + ",\n".join(lines) + "\n}"
 
 
