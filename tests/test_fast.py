@@ -38,10 +38,6 @@ CASES = {str(arm.model): (arm.model.name, arm.model.options) for arm in ARMS} | 
         **{f"norm at {p}": SMALL | {"norms": (p,)} for p in models.NORM_POSITIONS},
     }.items()
 }
-CASES["decoder"] = (
-    "decoder",
-    {"vocabulary": 9, "depth": 2, "width": 8, "heads": 2, "hidden": 12},
-)
 needs_onednn = pytest.mark.skipif(
     "onednn" not in fast.libraries(), reason="this build of PyTorch has no oneDNN"
 )
@@ -92,28 +88,24 @@ def value_and_gradients(model, x):
 
 @pytest.mark.parametrize("name", CASES)
 def test_shortcuts_equal_the_plain_form(name):
+    """Also with a tap, which sees every place; and nothing waits for the device: a
+    tensor without values can be asked for none, by .item() or a branch."""
     model, x = build(name)
-    ours = value_and_gradients(model, x)
+    ours, tap = value_and_gradients(model, x), taps.Recorder()
     with fast.off():
-        close(ours, value_and_gradients(model, x))
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_a_tap_sees_every_place_of_the_plain_form(name):
-    model, x = build(name)
-    tap = taps.Recorder()
-    logits = copy.deepcopy(model)(x, tap)
+        plain = value_and_gradients(model, x)
+    close(ours, plain)
+    close(copy.deepcopy(model)(x, tap), plain[0])
     assert tuple(tap.found) == model.places()
-    with fast.off():
-        close(logits, copy.deepcopy(model)(x))
+    model, x = model.to("meta"), x.to("meta")
+    assert model(x).is_meta and model(x, taps.Recorder()).is_meta
 
 
-@libraries
 @pytest.mark.parametrize("name", CASES)
-def test_a_stack_equals_one_member_at_a_time(name, library):
+def test_a_stack_equals_one_member_at_a_time(name):
     """Value, gradients and running means; parameters and buffers have a member axis."""
-    members = [build(name, seed)[0] for seed in range(3)]
-    x = torch.stack([build(name, seed)[1] for seed in range(3)])
+    members = [build(name, seed)[0] for seed in range(2)]
+    x = torch.stack([build(name, seed)[1] for seed in range(2)])
     states = [state_of(member) for member in members]
     params, buffers = (
         {k: torch.stack([state[part][k] for state in states]) for k in states[0][part]}
@@ -124,31 +116,16 @@ def test_a_stack_equals_one_member_at_a_time(name, library):
         return loss_of(functional_call(members[0], (params, buffers), (x,)))
 
     stack = {name: p.requires_grad_() for name, p in params.items()}
-    with fast.matmul(library):
-        values = vmap(loss, randomness="different")(stack, buffers, x)
-        values.sum().backward()
-        for k, (own_params, own_buffers) in enumerate(states):
-            own = {name: p.requires_grad_() for name, p in own_params.items()}
-            value = loss(own, own_buffers, x[k])
-            value.backward()
-            close(values[k], value)
-            close({n: p.grad[k] for n, p in stack.items()}, _grads(own))
-            close({n: b[k] for n, b in buffers.items()}, own_buffers)
-
-
-def _grads(params):
-    return {name: p.grad for name, p in params.items()}
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_a_pass_never_waits_for_the_device(name):
-    """Tensors without values can be asked for none: no .item(), no branch on one."""
-    model, x = build(name)
-    model, x = model.to("meta"), x.to("meta")
-    for tap in (None, taps.Recorder()):
-        assert model(x, tap).is_meta
-    with fast.off():
-        assert model(x).is_meta
+    values = vmap(loss, randomness="different")(stack, buffers, x)
+    values.sum().backward()
+    for k, (params, own_buffers) in enumerate(states):
+        own = {name: p.requires_grad_() for name, p in params.items()}
+        value = loss(own, own_buffers, x[k])
+        value.backward()
+        close(values[k], value)
+        slopes = {name: p.grad for name, p in own.items()}
+        close({name: p.grad[k] for name, p in stack.items()}, slopes)
+        close({name: b[k] for name, b in buffers.items()}, own_buffers)
 
 
 # Second derivatives ------------------------------------------------------------------
@@ -185,19 +162,6 @@ def product_with_hessian(model, x, direction):
     return torch.autograd.grad(along, [*model.parameters()])
 
 
-def by_differences(model, x, direction, step=1e-5):
-    """The same from gradients of the plain form on both sides, in float64."""
-    model = copy.deepcopy(model).double()
-    x = x.double() if x.is_floating_point() else x
-    slopes = []
-    for side in (1, -2):
-        for p, d in zip(model.parameters(), direction, strict=True):
-            p.data += side * step * d.double()
-        with fast.off():
-            slopes.append(gradient(model, x))
-    return [(a - b) / (2 * step) for a, b in zip(*slopes, strict=True)]
-
-
 def distance(ours, true):
     """Length of the difference relative to that of the true vector, in float64."""
     ours, true = (torch.cat([t.flatten().double() for t in v]) for v in (ours, true))
@@ -205,45 +169,27 @@ def distance(ours, true):
 
 
 @libraries
-@pytest.mark.parametrize(
-    ("dtype", "rounding", "truncation"),
-    [(torch.float32, 1e-5, 1e-5), (torch.float64, 1e-13, 1e-7)],
-)
 @pytest.mark.parametrize("name", CURVED)
-def test_second_derivatives(name, dtype, rounding, truncation, library):
-    model, x, direction = curved(name, dtype)
-    with fast.matmul(library):
-        ours = product_with_hessian(model, x, direction)
-    with fast.off():
-        plain = product_with_hessian(model, x, direction)
-    assert distance(ours, plain) < rounding
-    assert distance(ours, by_differences(model, x, direction)) < truncation
+def test_second_derivatives(name, library):
+    for dtype, rounding in ((torch.float32, 1e-5), (torch.float64, 1e-13)):
+        model, x, direction = curved(name, dtype)
+        with fast.matmul(library):
+            ours = product_with_hessian(model, x, direction)
+        with fast.off():
+            plain = product_with_hessian(model, x, direction)
+        assert distance(ours, plain) < rounding
 
 
-@libraries
-def test_building_blocks_in_every_derivative(library):
+def test_building_blocks_in_every_derivative():
     torch.manual_seed(0)
     table = torch.randn(6, 4, dtype=torch.float64, requires_grad=True)
     index = torch.tensor([[0, 3], [1, 5], [0, 0], [2, 3]])
-    with fast.matmul(library):
-        for function, inputs in (
-            (lambda t: fast.gather(t, index[:, 0]).sin(), table),
-            (lambda t: fast.gather_sum(t, index).sin(), table),
-        ):
-            assert gradcheck(function, inputs)
-            assert gradgradcheck(function, inputs)
-
-
-@needs_onednn
-def test_third_derivatives_of_a_float32_product():
-    """d/dx of (x w)^3 is 3 w^3 x^2, 6 w^3 x, 6 w^3."""
-    x = torch.tensor([[2.0]], requires_grad=True)
-    weight = torch.tensor([[1.5]], requires_grad=True)
-    with fast.matmul("onednn"):
-        value = fast.linear(x, weight).pow(3)
-        for expected in (40.5, 40.5, 20.25):
-            (value,) = torch.autograd.grad(value.sum(), x, create_graph=True)
-            assert value.item() == pytest.approx(expected)
+    for function in (
+        lambda t: fast.gather(t, index[:, 0]).sin(),
+        lambda t: fast.gather_sum(t, index).sin(),
+    ):
+        assert gradcheck(function, table)
+        assert gradgradcheck(function, table)
 
 
 # Building blocks ---------------------------------------------------------------------
@@ -251,13 +197,16 @@ def test_third_derivatives_of_a_float32_product():
 
 @needs_onednn
 def test_onednn_equals_torch_within_rounding():
-    """Value and gradients; the error stays that of summing 300 float32 terms."""
+    """Value and derivatives; the error stays that of summing 300 float32 terms. The
+    gradient of a sum has no memory of its own: one number seen everywhere."""
 
     def run(function, tensors, dtype):
         leaves = [t.to(dtype).requires_grad_() for t in tensors]
         out = function(*leaves)
-        (out * out.detach().sin()).sum().backward()
-        return [out.detach(), *(leaf.grad for leaf in leaves)]
+        slopes = torch.autograd.grad(out.pow(3).sum(), leaves, create_graph=True)
+        twice = torch.autograd.grad(sum(s.sum() for s in slopes), leaves)
+        of_sum = torch.autograd.grad(function(*leaves).sum(), leaves)
+        return [out.detach(), *slopes, *twice, *of_sum]
 
     torch.manual_seed(0)
     for shape in ((300, 50), (20, 3, 50)):
@@ -268,34 +217,7 @@ def test_onednn_equals_torch_within_rounding():
                 found = run(fast.linear, tensors, torch.float32)
             for ours, true in zip(found, exact, strict=True):
                 assert ours.dtype == torch.float32
-                assert (ours.double() - true).norm() / true.norm() < 2e-6
-
-
-@needs_onednn
-def test_onednn_takes_a_gradient_without_memory_of_its_own():
-    """That of a sum is one number seen everywhere."""
-    x, weight = torch.randn(30, 5), torch.randn(4, 5, requires_grad=True)
-    with fast.matmul("onednn"):
-        fast.linear(x, weight).sum().backward()
-    close(weight.grad, x.sum(0).expand(4, 5), 1e-5)
-
-
-@needs_onednn
-def test_onednn_gets_dense_matrices(monkeypatch):
-    """On rows with gaps, as one position of a sequence has, it is 200 times slower."""
-    product, seen = fast._by_onednn, []
-
-    def spy(x, weight, *rest):
-        seen.extend((x, weight))
-        return product(x, weight, *rest)
-
-    monkeypatch.setattr(fast, "_by_onednn", spy)
-    x, weight = torch.randn(20, 3, 8), torch.randn(5, 8, requires_grad=True)
-    with fast.matmul("onednn"):
-        fast.linear(x[:, -1:], weight).square().sum().backward()
-    matrices = [t for t in seen if t.dim() == 2]
-    assert len(matrices) == 3
-    assert all(t.is_contiguous() or t.T.is_contiguous() for t in matrices)
+                assert distance([ours.detach()], [true.detach()]) < 5e-6
 
 
 @needs_onednn
@@ -305,10 +227,8 @@ def test_onednn_takes_part_in_a_network(stacked, monkeypatch):
     torch.manual_seed(0)
     model = models.MLP(7, (9,), vocabulary=7)
     x = torch.randint(7, (40, 2))
-    weights = {
-        name: torch.stack([p.data, 2 * p.data])
-        for name, p in state_of(model)[0].items()
-    }
+    params = state_of(model)[0].items()
+    weights = {name: torch.stack([p.data, 2 * p.data]) for name, p in params}
 
     def gradients():
         if not stacked:
@@ -328,30 +248,28 @@ def test_onednn_takes_part_in_a_network(stacked, monkeypatch):
 
 
 def test_libraries_are_named(monkeypatch):
-    with pytest.raises(ValueError, match="unknown matmul library 'mkl': use one of"):
-        fast.matmul("mkl")
     monkeypatch.setattr(fast, "_has_onednn", lambda: False)
     assert fast.libraries() == ("torch",)
     with pytest.raises(ValueError, match="'onednn': use one of torch"):
         fast.matmul("onednn")
 
 
-def test_one_pass_sum_of_rows_equals_one_row_at_a_time():
-    """Bit for bit, gradient included: both add from left to right."""
-    torch.manual_seed(0)
-    index = torch.randint(6, (40, 3)) + torch.tensor([0, 6, 12])
-    weight, table = torch.randn(40, 4), torch.randn(18, 4)
+@needs_onednn
+def test_onednn_gets_dense_matrices(monkeypatch):
+    """On rows with gaps, as one position of a sequence has, it is 200 times slower."""
+    product, seen = fast._by_onednn, []
 
-    def run(function):
-        leaf = table.clone().requires_grad_()
-        total = function(leaf, index)
-        (total * weight).sum().backward()
-        return total.detach(), leaf.grad
+    def spy(x, weight, *rest):
+        seen.extend((x, weight))
+        return product(x, weight, *rest)
 
-    for ours, one_by_one in zip(
-        run(fast.gather_sum), run(fast._gather_each), strict=True
-    ):
-        assert torch.equal(ours, one_by_one)
+    monkeypatch.setattr(fast, "_by_onednn", spy)
+    x, weight = torch.randn(20, 3, 8), torch.randn(5, 8, requires_grad=True)
+    with fast.matmul("onednn"):
+        fast.linear(x[:, -1:], weight).square().sum().backward()
+    matrices = [t for t in seen if t.dim() == 2]
+    assert len(matrices) == 3
+    assert all(t.is_contiguous() or t.T.is_contiguous() for t in matrices)
 
 
 @pytest.mark.parametrize("rows_by_one_hot", [None, 0, 6])

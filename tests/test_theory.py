@@ -39,12 +39,14 @@ def test_absorption_lies_between_one_competitor_and_all():
         paper = -math.log(torch.finfo(dtype).eps)
         assert paper == close(least - math.log(2))
         for classes in (2, 10, 97):
-            for label in (0, classes // 2, classes - 1):
+            for label in (0, classes - 1):
                 found = theory.absorption_margin(dtype, classes, label=label)
                 assert paper < least <= found <= least + math.log(classes - 1) + ulp
                 how = {"label": label, "competitors": 1}
                 one = theory.absorption_margin(dtype, classes, **how)
                 assert one == close(least, abs=ulp)
+    exact = losses.exact_cross_entropy
+    assert theory.absorption_margin(SINGLE, 10, loss=exact) == math.inf
 
 
 @measured_here
@@ -62,45 +64,12 @@ def test_absorption_depends_on_the_place_of_the_label():
         assert found == close(number, abs=0.25 if dtype == torch.bfloat16 else 0.06)
 
 
-def test_a_log_sum_of_its_own_collapses_by_the_size_of_the_logits():
-    """logsumexp(z) - z_r, equation 1 as printed; the log-softmax forgets an offset."""
-    for offset, number in ((0, 16.2), (100, 14.7), (-1000, 12.6), (-10000, 9.8)):
-
-        def by_hand(logits, labels, offset=offset, **_):
-            logits = logits + offset
-            return logits.logsumexp(dim=1) - logits.gather(1, labels[:, None])[:, 0]
-
-        def shifted(logits, labels, offset=offset, **options):
-            return losses.softmax_cross_entropy(logits + offset, labels, **options)
-
-        found = theory.absorption_margin(SINGLE, 10, loss=by_hand)
-        assert found == close(number, abs=0.05)
-        found = theory.absorption_margin(SINGLE, 2, loss=shifted)
-        assert found == close(16.64, abs=0.01)
-    exact = losses.exact_cross_entropy
-    assert theory.absorption_margin(SINGLE, 10, loss=exact) == math.inf
-
-
-def test_one_row_of_97_classes_at_a_margin_of_25():
-    logits, label = torch.zeros(1, 97), torch.tensor([0])
-    logits[0, 0] = 25
-    for dtype, loss in ((SINGLE, 0), (DOUBLE, 1.3332e-9)):
-        slope, value = torch.func.grad_and_value(losses.softmax_cross_entropy)(
-            logits.to(dtype), label, dtype=dtype
-        )
-        assert value.item() == close(loss, rel=1e-4)
-        assert slope[0, 0].item() == close(-loss, rel=1e-4)
-        total = metrics.class_sum(logits, label, dtype=dtype).item()
-        # what the label lacks is left over
-        assert total == close(1.3332e-9 - loss, rel=1e-4, abs=1e-14)
-
-
 # Drift (Theorem 4, Proposition 6) -----------------------------------------------------
 
 
 def test_the_synthetic_state_and_what_its_head_does():
-    """Margins, residual mass (equation 20), neural collapse; Theorem 4 once all have
-    collapsed, and no drift of a loss in float64."""
+    """Margins, residual mass (equation 20), neural collapse; Theorem 4 and Proposition
+    6 once all have collapsed, and no drift of a loss in float64."""
     for margin, mass in ((14, 7.5e-6), (16.7, 5.0e-7), (20, 1.9e-8), (25, 1.25e-10)):
         state = theory.collapse_state(margin)
         logits = logits_of(state)
@@ -121,6 +90,9 @@ def test_the_synthetic_state_and_what_its_head_does():
             assert losses.softmax_cross_entropy(logits, state.labels) == 0
             ratio, cosine = theory.drift(state, SINGLE)
             assert ratio == close(1, abs=1e-3) and cosine < -0.999
+    state = theory.with_mean(theory.collapse_state(20))
+    assert theory.feature_drift(state, SINGLE) == close(1, abs=1e-5)
+    assert abs(theory.feature_drift(state, DOUBLE)) < 1e-5
     with pytest.raises(IndexError):
         theory.collapse_state(20, classes=65)
 
@@ -128,15 +100,8 @@ def test_the_synthetic_state_and_what_its_head_does():
 @measured_here
 def test_drift_before_all_have_collapsed():
     """Towards mu_G just below the collapse, half of Theorem 4 where half are in it."""
-    for margin, loss, ratio in (
-        (14, 7.5e-6, -0.004),
-        (15.5, 1.9e-6, -0.14),
-        (16.7, 2.4e-7, 0.53),
-        (18, 7.2e-8, 0.48),
-    ):
+    for margin, ratio in ((14, -0.004), (15.5, -0.14), (16.7, 0.53), (18, 0.48)):
         state = theory.collapse_state(margin)
-        value = losses.softmax_cross_entropy(logits_of(state), state.labels)
-        assert value.item() == close(loss, rel=0.02)
         found, cosine = theory.drift(state, SINGLE)
         assert found == close(ratio, rel=0.02, abs=5e-4) and cosine * ratio < 0
         # Proposition 6 is off by the same factor
@@ -144,52 +109,21 @@ def test_drift_before_all_have_collapsed():
         assert drifted == close(found, rel=1e-3)
 
 
-def test_proposition_6():
-    state = theory.with_mean(theory.collapse_state(20))
-    assert theory.feature_drift(state, SINGLE) == close(1, abs=1e-5)
-    assert abs(theory.feature_drift(state, DOUBLE)) < 1e-5
-    # autograd of a mean over the rows, from the features on: eps / B
-    features = state.features.clone().requires_grad_()
-    logits = features @ state.head.T
-    losses.softmax_cross_entropy(logits, state.labels).backward()
-    centre, _ = metrics.global_means(state.head, state.features)
-    part = (features.grad.double() @ centre) / (centre @ centre)
-    mass = metrics.residual_mass(logits.detach(), state.labels)
-    expected = (mass / len(features)).item()
-    assert part.tolist() == [close(expected, rel=1e-5)] * len(features)
-
-
-def step_of_head(state, optimizer, dtype, **options):
-    """The first update of the head under an optimizer of the package."""
-    head = state.head.clone().requires_grad_()
-    optimizer = optimizer([head], **options)
-    logits = state.features @ head.T
-    losses.softmax_cross_entropy(logits, state.labels, dtype=dtype).backward()
-    optimizer.step()
-    return (head - state.head).detach()
-
-
 def test_descent_keeps_the_sum_over_classes_and_adam_does_not():
-    """Of the bare state Adam's signs leave (K - 2) / K, with noise less than half; in
-    float32 descent drifts as Theorem 4 says."""
-
-    def common_share(update):  # sqrt(K) |mean_k u_k| / |u|: what moves all rows alike
-        return math.sqrt(len(update)) * update.mean(dim=0).norm() / update.norm()
-
+    """Of the bare state Adam's signs leave (K - 2) / K, with noise less than half."""
     for noise, share, slack in ((0, 0.8, 1e-3), (0.5, 0.37, 0.03)):
         state = theory.collapse_state(2)
-        features = state.features + noise * random(*state.features.shape)
-        state = state._replace(head=state.head.double(), features=features.double())
-        plain = step_of_head(state, optimizers.SGD, DOUBLE, lr=1.0)
-        assert common_share(plain) < 1e-12
-        adam = step_of_head(state, optimizers.AdamW, DOUBLE, lr=1e-3, eps=1e-8)
-        assert common_share(adam).item() == close(share, abs=slack)
-    state = theory.collapse_state(20)
-    step = step_of_head(state, optimizers.SGD, SINGLE, lr=1e6)
-    _, mean = metrics.global_means(state.head, state.features)
-    mass = metrics.residual_mass(logits_of(state), state.labels)
-    expected = -1e6 * mass / 10 * mean
-    assert torch.allclose(step.double().mean(dim=0), expected, rtol=1e-3, atol=1e-9)
+        features = (state.features + noise * random(*state.features.shape)).double()
+        for build, expected in ((optimizers.SGD, 0.0), (optimizers.AdamW, share)):
+            head = state.head.double().requires_grad_()
+            before = head.detach().clone()
+            optimizer = build([head], lr=1e-3)
+            F.cross_entropy(features @ head.T, state.labels).backward()
+            optimizer.step()
+            step = head.detach() - before
+            # sqrt(K) |mean_k u_k| / |u|: what moves all rows alike
+            alike = math.sqrt(len(step)) * step.mean(dim=0).norm() / step.norm()
+            assert alike.item() == close(expected, abs=slack if expected else 1e-12)
 
 
 # Inflation (Theorem 7) ----------------------------------------------------------------
@@ -219,27 +153,6 @@ def test_growth_is_the_eigensystem_of_the_coupled_block():
     assert ((head - alpha * mean).norm() / head.norm()).item() == close(growth)
 
 
-def test_a_mass_that_decays_leaves_less_than_exponential_growth():
-    """c / t: a power of t. c log t / t: more than any power, not less, as printed."""
-
-    def growths(mass):  # log of the product of the growth factors up to some steps
-        total, found = 0.0, []
-        for t in range(1, steps[-1] + 1):
-            total += math.log(theory.coupled_growth(1e5, mass(t), 10)[0])
-            found += [total] if t in steps else []
-        return found
-
-    c, steps = 1e-5, (100, 2_000, 20_000)
-    power, logs = 1e5 * c / math.sqrt(10), [math.log(t) for t in steps]
-    first, middle, last = growths(lambda t: c / t)
-    assert (last - middle) / (logs[2] - logs[1]) == close(power, rel=1e-3)
-    assert (middle - first) / (logs[1] - logs[0]) == close(power, rel=1e-2)
-    first, middle, last = growths(lambda t: max(c * math.log(t), 1e-99) / t)
-    expected = power / 2 * (logs[2] ** 2 - logs[1] ** 2)
-    assert last - middle == close(expected, rel=1e-3)
-    assert first / logs[0] < middle / logs[1] < last / logs[2]
-
-
 # Adam's step when a gradient comes back -----------------------------------------------
 
 G0, G1 = 3e-9, math.exp(-23 * math.log(2))
@@ -247,35 +160,23 @@ LONG = 100_000
 
 
 def test_the_toy_of_adam():
-    for beta2, update, limit, factor, largest, at in (
-        (0.95, 3.971e-4, 4.472e-4, 1.72, 1.0e-3, 22),
-        (0.999, 9.868e-4, 3.162e-3, 4.28, 3.9e-3, 19),
-        (0.9, 3.058e-4, 3.162e-4, 1.33, None, None),
+    for beta2, update, limit, factor in (
+        (0.95, 3.971e-4, 4.472e-4, 1.72),
+        (0.999, 9.868e-4, 3.162e-3, 4.28),
+        (0.9, 3.058e-4, 3.162e-4, 1.33),
     ):
         how = (1e-3, (0.9, beta2), 1e-8)
-        m = 0.9 * G0 + 0.1 * G1
-        v = math.sqrt(beta2 * G0**2 + (1 - beta2) * G1**2)
         still = theory.adam_update([(G0, LONG)], *how)
         assert still == close(2.308e-4, rel=1e-3)
         back = theory.adam_update([(G0, LONG), (G1, 1)], *how)
-        assert back == close(update, rel=1e-3) == close(1e-3 * m / (v + 1e-8), rel=1e-3)
+        assert back == close(update, rel=1e-3)
         assert back / still == close(factor, abs=0.01)
         # any large gradient gives one step, whatever its size
         assert theory.jump(*how[:2]) == close(limit, rel=1e-3)
-        for gradient in (1e-3, 1.0, -1e3):
+        for gradient in (1e-3, -1e3):
             found = theory.adam_update([(0.0, LONG), (gradient, 1)], *how)
             assert found == close(theory.jump(*how[:2]), rel=1e-3)
-        if largest:  # the largest step comes later when the gradient stays
-            later = range(1, 100)
-            found = [theory.adam_update([(G0, LONG), (G1, k)], *how) for k in later]
-            assert max(found) == close(largest, rel=5e-3)
-            assert found.index(max(found)) + 1 == at
-    for eps, update in ((1e-6, 1.42e-5), (1e-5, 1.46e-6)):
-        found = theory.adam_update([(G0, LONG), (G1, 1)], 1e-3, (0.9, 0.95), eps)
-        assert found == close(update, rel=5e-3)
-
-
-def test_the_toy_is_the_optimizer_of_the_package():
+    # and it is the optimizer of the package
     gradients = [(3e-9, 40), (-1e-7, 1), (2e-8, 5)]
     weight = torch.zeros(1, dtype=DOUBLE, requires_grad=True)
     adam = optimizers.AdamW([weight], lr=1e-3, betas=(0.9, 0.95), eps=1e-8)
@@ -326,24 +227,6 @@ def test_curvature_in_the_logits_vanishes():
         assert torch.allclose(hessian_of_loss(p.log()), hessian, rtol=1e-6, atol=1e-15)
 
 
-def test_curvature_of_a_linear_network_vanishes_with_its_scale():
-    """Block by block |h|^2 / K times that of the logits: the head scaled by c."""
-    state, found = theory.collapse_state(1, rows=2), []
-    features = state.features.double()
-    for c in (1, 5, 20, 30):
-
-        def loss(weights):
-            return F.cross_entropy(features @ weights["head"].T, state.labels)
-
-        head = {"head": c * state.head.double()}
-        value = metrics.largest_eigenvalue(loss, head, products=80, tolerance=1e-8)
-        margin = metrics.margins(features @ head["head"].T, state.labels).min().item()
-        expected = 100 / 10 * largest(theory.logit_hessian(one_hot_like(margin, 10)))
-        assert value.value.item() == close(expected, rel=1e-5)
-        found.append(value.value.item())
-    assert found[1:] == sorted(found[1:], reverse=True) and found[-1] < 1e-11
-
-
 def test_the_collapsed_hessian_of_float32_is_indefinite():
     """Its entry of the correct class is 0, which shows as negative curvature."""
     logits = torch.tensor([17.0, 0, 0])
@@ -385,15 +268,3 @@ def test_label_smoothing_keeps_curvature():
     assert largest(hessian) == close(0.1, abs=1e-12)
     assert largest(hessian) >= hessian.trace() / 10  # equation 74
     assert hessian.sum().abs() < 1e-15
-
-
-def test_exponentials_underflow_and_a_clamped_logit_has_no_gradient():
-    """Half of the smallest number there is, 2^-150; an underflow takes the gradient of
-    a logit, and so does the clamp against it."""
-    x = torch.arange(80, 110, 2**-8)
-    assert x[(-x).exp() == 0][0].item() == close(150 * math.log(2), abs=0.01)
-    logits, label = torch.tensor([0.0, -20.0, -99.0, -104.0]), torch.tensor(0)
-    plain = torch.func.grad(lambda z: F.cross_entropy(z, label))(logits)
-    assert (plain != 0).tolist() == [False, True, True, False]
-    clamped = torch.func.grad(lambda z: losses.clamped_cross_entropy(z, label))(logits)
-    assert torch.equal(clamped, plain)
