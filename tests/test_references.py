@@ -32,57 +32,38 @@ def book(tmp_path, monkeypatch):
     return folder
 
 
-def test_is_read_with_its_columns(book):
-    table = evidence.reference("paper2026/fig01")
-    assert table.to_dict("records") == [
-        {"quantity": "test_loss", "series": "M", "epoch": 1, "value": 4.78}
+def test_a_reference_is_read_with_its_columns_and_cited_once(book):
+    assert evidence.source("paper2026/fig01")["what"] == "One row, by hand."
+    assert evidence.cited() == []  # who asks where it comes from has not read it
+    for _ in range(2):
+        table = evidence.reference("paper2026/fig01")
+        assert table.to_dict("records") == [
+            {"quantity": "test_loss", "series": "M", "epoch": 1, "value": 4.78}
+        ]
+    assert evidence.cited() == [
+        {
+            "name": "paper2026/fig01",
+            "sha256": hashlib.sha256(ROW.encode()).hexdigest(),
+            "repository": "owner/code",
+            "commit": "abc",
+            "path": "log.csv",
+        }
     ]
 
 
-def test_is_cited_once(book):
-    evidence.reference("paper2026/fig01")
-    evidence.reference("paper2026/fig01")
-    [cited] = evidence.cited()
-    assert cited == {
-        "name": "paper2026/fig01",
-        "sha256": hashlib.sha256(ROW.encode()).hexdigest(),
-        "repository": "owner/code",
-        "commit": "abc",
-        "path": "log.csv",
-    }
-
-
-def test_source_says_what_it_is_and_cites_nothing(book):
-    assert evidence.source("paper2026/fig01")["what"] == "One row, by hand."
-    assert evidence.cited() == []
-
-
-@pytest.mark.parametrize(
-    ("name", "fault"),
-    [
-        ("paper2026/fig03", "lists no 'paper2026/fig03.csv'"),
-        ("paper2026/fig02", "is missing, though sources.csv lists it"),
-    ],
-)
-def test_absent_is_refused(book, name, fault):
-    with pytest.raises(DataError, match=fault):
-        evidence.reference(name)
-    assert evidence.cited() == []
-
-
-def test_unlisted_file_is_refused(book):
-    (book / "fig03.csv").write_text(ROW)
-    with pytest.raises(DataError, match=r"lists no 'paper2026/fig03\.csv'"):
-        evidence.reference("paper2026/fig03")
-
-
-def test_changed_is_refused(book):
+def test_what_is_absent_unlisted_or_changed_is_refused(book):
+    (book / "fig04.csv").write_text(ROW)  # and not listed
+    for name, fault in (
+        ("fig03", r"lists no 'paper2026/fig03\.csv'"),
+        ("fig04", r"lists no 'paper2026/fig04\.csv'"),
+        ("fig02", "is missing, though sources.csv lists it"),
+    ):
+        with pytest.raises(DataError, match=fault):
+            evidence.reference(f"paper2026/{name}")
     (book / "fig01.csv").write_text(ROW.replace("4.78", "4.87"))
     with pytest.raises(DataError, match=r"has the SHA-256 [0-9a-f]{12}…, not"):
         evidence.reference("paper2026/fig01")
-
-
-def test_without_a_list_all_is_refused(book):
+    assert evidence.cited() == []
     (book.parent / "sources.csv").unlink()
     with pytest.raises(DataError, match=r"sources\.csv is missing"):
         evidence.source("paper2026/fig01")
