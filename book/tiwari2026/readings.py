@@ -17,8 +17,11 @@ plots.use_style()
 page = evidence.Page("tiwari2026/readings", scale, retrain, device)
 record = page.record(arms=("penalty, decay 1 beside",))
 wide = page.record()  # what there is at the paper's width, beside the laptop's
-PRINTED = {"penalty": (1320, 75), "strong decay": (9000, 420)}  # Table 6, f = 0.6
-COMMON = ("literal", "embedding", "no bias", "He start", "unit start", "one hidden layer")
+ROW = {  # Table 6, p = 97: onset and deviation by data fraction
+    "penalty": {0.6: (1320, 75), 0.5: (2460, 136), 0.4: (6680, 349)},
+    "strong decay": {0.6: (9000, 420), 0.5: (15540, 1480), 0.4: (33320, 1942)},
+}
+PRINTED = {kind: cells[0.6] for kind, cells in ROW.items()}
 NAMES = {  # what is read otherwise, and its name in the figure
     "literal": "as in the other pages",
     "embedding": "a learned embedding for one-hots",
@@ -28,20 +31,15 @@ NAMES = {  # what is read otherwise, and its name in the figure
     "batches of 256": "batches of 256, in epochs",
     "after ReLU": "penalty after the ReLU",
     "mean of layers": "mean over layers, not sum",
-    "decay 0 beside": "weight decay 0 beside it",
-    "decay 0.1 beside": "weight decay 0.1 beside it",
-    "decay 1 beside": "weight decay 1 beside it",
+    **{f"decay {d} beside": f"weight decay {d} beside it" for d in (0, 0.1, 1)},
     "radius 0.5 √d": "a target of half √d",
     "radius 2 √d": "a target of twice √d",
     "one hidden layer": "one hidden layer",
 }
-BOTH = (*COMMON, "batches of 256")  # read otherwise for both arms
-ALONE = ("after ReLU", "mean of layers", *(f"decay {d} beside" for d in (0, 0.1, 1)))
+BOTH = (*list(NAMES)[:5], "one hidden layer", "batches of 256")  # for both arms
+ALONE = list(NAMES)[6:11]  # for the penalty
+OTHER = {"no penalty": plots.COLOUR["baseline"], "penalty": plots.COLOUR["penalty"]}
 TARGETS = ("radius 0.5 √d", "radius 2 √d")  # trained for Table 7
-ROW = {  # Table 6, p = 97: onset and deviation by data fraction
-    "penalty": {0.6: (1320, 75), 0.5: (2460, 136), 0.4: (6680, 349)},
-    "strong decay": {0.6: (9000, 420), 0.5: (15540, 1480), 0.4: (33320, 1942)},
-}
 
 
 def run_of(record, kind, name, arm=""):
@@ -53,22 +51,20 @@ def widest(*found):
     return next((run for run in found if run.seeds), found[-1])
 
 
-keys = [("penalty", name) for name in (*BOTH, *ALONE)]
-runs = {key: run_of(record, *key) for key in (*keys, *(("strong decay", n) for n in BOTH))}
+tried = {"penalty": (*BOTH, *ALONE), "strong decay": BOTH}
+runs = {(k, name): run_of(record, k, name) for k, names in tried.items() for name in names}
 decayed = {}  # decay 1, by arm, share of the pairs and scale
 if scale == "best":  # Figure 1 has the same arms, on a laptop at the same 60 % of the pairs
     first = page.record("fig01", scale="laptop")
-    for kind in PRINTED:
-        key = kind, "literal"
-        runs[key] = widest(runs[key], run_of(first, *key, arm=kind))
+    for key in (("penalty", "literal"), ("strong decay", "literal")):
+        runs[key] = widest(runs[key], run_of(first, *key, arm=key[0]))
 targets = page.record("texts", scale=record.scale)
 runs |= {("penalty", n): run_of(targets, "penalty", n, arm=n) for n in TARGETS}
 for size in ("laptop", "paper") if scale == "best" else ():
     one = page.record("fractions", scale=size)
     for arm in filter(lambda arm: one.seeds(arm.name), one.experiment.arms):
-        kind, color = arm.name.split(",")[0], "penalty" if arm.penalties else "baseline"
-        run = Run(one, arm.name, arm.name, plots.COLOUR[color])
-        decayed[kind, arm.dataset.options["train_fraction"], size] = run
+        run = Run(one, arm.name, arm.name, OTHER[arm.name.split(",")[0]])
+        decayed[arm.name.split(",")[0], arm.dataset.options["train_fraction"], size] = run
 literal = {k: widest(run_of(wide, k, "literal"), runs[k, "literal"]) for k in PRINTED}
 
 
@@ -98,19 +94,17 @@ came = {key: onset(run) for key, run in runs.items() if run.seeds}
 both = [name for name in BOTH if all((kind, name) in came for kind in PRINTED)]
 alike = all(run.record is wide for run in literal.values())
 pair = literal if alike else {kind: runs[kind, "literal"] for kind in PRINTED}
-told_apart = {key: value for key, value in came.items() if key[1] not in ("literal", "decay 1 beside")}
+elsewhere = ("literal", "decay 1 beside")
+slow, quick = (onset(pair[kind]) for kind in ("strong decay", "penalty"))
 found = {
     "penalty": (literal["penalty"], onset(literal["penalty"])),
     "decay": (literal["strong decay"], onset(literal["strong decay"])),
-    "ratio": (
-        list(pair.values()),
-        evidence.ratio(onset(pair["strong decay"]), onset(pair["penalty"])),
-    ),
+    "ratio": (list(pair.values()), evidence.ratio(slow, quick)),
     "decay-1": {
         f"{kind}, decay 1, f = {f:g}, width {width(run)}": (run, onset(run))
         for (kind, f, _), run in decayed.items()
     },
-    "onset": {f"{kind}, {n}": (runs[kind, n], v) for (kind, n), v in told_apart.items()},
+    "onset": {", ".join(k): (runs[k], v) for k, v in came.items() if k[1] not in elsewhere},
 }
 sheet = claims.read(page.name, found)
 sheet.box()
@@ -155,8 +149,7 @@ for row, name in enumerate(done):
 for kind, (mean, _) in PRINTED.items():
     axes.axvline(mean, color=plots.COLOUR[kind], ls="--", lw=1)
     axes.plot([], [], "o", color=plots.COLOUR[kind], label=kind)
-axes.set(xscale="log", xlim=(300, 2.6e4), xlabel="onset (epoch)")
-axes.set(ylim=(len(done) - 0.4, -0.6))
+axes.set(xscale="log", xlim=(300, 2.6e4), xlabel="onset (epoch)", ylim=(len(done) - 0.4, -0.6))
 axes.set_yticks(range(len(done)), [NAMES[name] for name in done])
 axes.set_xticks([500, 1000, 2000, 5000, 10_000, 20_000])
 axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
@@ -215,20 +208,16 @@ tables.prose(f"""
 #| fold: "Code: draw the runs with decay 1"
 figure, (axes,) = plots.panels(1, height=3.4)
 for kind, cells in ROW.items():
-    style = "--" if kind == "penalty" else ":"
-    line = {"color": plots.GREY, "ls": style, "capsize": 3}
+    line = {"color": plots.GREY, "ls": "--" if kind == "penalty" else ":", "capsize": 3}
     means, spreads = zip(*cells.values(), strict=True)
     axes.errorbar(list(cells), means, yerr=spreads, label=f"paper, {kind}", **line)
 shifts = {"penalty": 0.004, "no penalty": -0.004}
-labels = set()
 for (kind, f, size), run in decayed.items():
-    mark, values = ("D" if size == "paper" else "o"), onset(run)
-    ends = values.where(values < math.inf, run.settings.epochs)
-    for end, value in zip(ends, values, strict=True):
-        fill = run.color if math.isfinite(value) else "white"
+    for value in onset(run):
+        end, fill = min(value, run.settings.epochs), run.color if value < math.inf else "white"
+        mark = "D" if size == "paper" else "o"
         axes.plot(f + shifts[kind], end, mark, color=run.color, mfc=fill, ms=7)
-    labels.add((kind, run.color))
-for kind, color in sorted(labels):
+for kind, color in OTHER.items():
     axes.plot([], [], "o", color=color, label=f"here, decay 1, {kind}")
 axes.set(xlabel="share of the pairs that train", ylabel="onset (epoch)", yscale="log")
 axes.set(xlim=(0.38, 0.62), xticks=[0.4, 0.5, 0.6])

@@ -253,7 +253,6 @@ sheet.closing(record)
 # ## Reading the result
 
 # %% tags=["remove-input"]
-first_layer = gain("effective rank, layer 1, all pairs")
 tables.prose(f"""
 **Flat where?** On the training pairs the trace goes with the loss, panel (c). A network that
 has only learned its pairs by heart ends as flat as one that generalises, or flatter. A trace
@@ -262,7 +261,7 @@ flatness is not a cause of generalising but nearly the same thing, by the same a
 
 **A rank that depends on the layer.** The penalty's effective rank is
 {sheet.told("effective-rank")} times that of the baseline in layer 2 and
-{told(first_layer, "{:.2f}")} times in layer 1. There the penalty pulls outward, and a bias
+{told(gain("effective rank, layer 1, all pairs"), "{:.2f}")} times in layer 1. There the penalty pulls outward, and a bias
 vector is the cheapest way to follow it: one direction that all rows share has
 {told(last(push, SHARED), "{:.0%}")} of their squared {{term}}`radius`, against
 {told(last(free, SHARED), "{:.0%}")}. So one printed number for "the" rank says little.

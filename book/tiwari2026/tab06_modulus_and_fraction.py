@@ -288,7 +288,6 @@ sheet.closing(sweep, base, decayed)
 # ## Reading the result
 
 # %% tags=["remove-input"]
-early = {kind: told(value) for (kind, f), value in again.items() if f == 0.6}
 small = [cell for cell in cells if cell[1] < 200]
 rare = max(chance(*cell) for cell in small)
 tables.prose(f"""
@@ -305,7 +304,7 @@ literally, the penalty has the onsets above. Strong decay at f = 0.6 has
 So one arm comes near to what is printed, and the other does not.
 
 **What does come that early is decay.** With weight decay 1 at f = 0.6 the onset is
-{early["penalty"]} with the penalty; {early["no penalty"]}
+{told(again["penalty", 0.6])} with the penalty; {told(again["no penalty", 0.6])}
 without it. The paper prints {PRINTED[0.6, "penalty"][0][0]:,} with it. At this decay the
 penalty would hardly be missed. Whether the paper's runs had such a decay cannot be known from its text.
 [Another page](readings.ipynb) has more readings, and other widths.

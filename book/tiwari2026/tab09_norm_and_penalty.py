@@ -76,9 +76,8 @@ def gained(arm):
 
 LAST = "affine norm, penalty"
 printed = [rank for _, rank in PAPER.values() if rank]
-both = worst("norm, penalty", "norm", "no norm, penalty")
 found = {
-    "compound": both,
+    "compound": worst("norm, penalty", "norm", "no norm, penalty"),
     "no-norm": lead("no norm", "no norm, penalty"),
     "norm": lead("norm", "norm, penalty"),
     "affine": lead("affine norm", LAST),
