@@ -32,14 +32,13 @@ NAMES = {  # what is read otherwise, and its name in the figure
     "after ReLU": "penalty after the ReLU",
     "mean of layers": "mean over layers, not sum",
     **{f"decay {d} beside": f"weight decay {d} beside it" for d in (0, 0.1, 1)},
-    "radius 0.5 √d": "a target of half √d",
-    "radius 2 √d": "a target of twice √d",
+    "radius 0.5 √d": "a target of half √d", "radius 2 √d": "a target of twice √d",
     "one hidden layer": "one hidden layer",
 }
 BOTH = (*list(NAMES)[:5], "one hidden layer", "batches of 256")  # for both arms
 ALONE = list(NAMES)[6:11]  # for the penalty
 OTHER = {"no penalty": plots.COLOUR["baseline"], "penalty": plots.COLOUR["penalty"]}
-TARGETS = ("radius 0.5 √d", "radius 2 √d")  # trained for Table 7
+TARGETS, SAID = ("radius 0.5 √d", "radius 2 √d"), ("literal", "decay 1 beside")  # by Table 7
 
 
 def run_of(record, kind, name, arm=""):
@@ -82,8 +81,8 @@ def onset(run):
 
 def near(kind, name):
     """Factor between the median onset and the printed one, at least 1; inf for never."""
-    value, printed = claims.median(came[kind, name]), PRINTED[kind][0]
-    return max(value / printed, printed / value) if value else math.inf
+    share = claims.median(came[kind, name]) / PRINTED[kind][0]
+    return max(share, 1 / share)
 
 
 def width(run):
@@ -94,7 +93,6 @@ came = {key: onset(run) for key, run in runs.items() if run.seeds}
 both = [name for name in BOTH if all((kind, name) in came for kind in PRINTED)]
 alike = all(run.record is wide for run in literal.values())
 pair = literal if alike else {kind: runs[kind, "literal"] for kind in PRINTED}
-elsewhere = ("literal", "decay 1 beside")
 slow, quick = (onset(pair[kind]) for kind in ("strong decay", "penalty"))
 found = {
     "penalty": (literal["penalty"], onset(literal["penalty"])),
@@ -104,7 +102,7 @@ found = {
         f"{kind}, decay 1, f = {f:g}, width {width(run)}": (run, onset(run))
         for (kind, f, _), run in decayed.items()
     },
-    "onset": {", ".join(k): (runs[k], v) for k, v in came.items() if k[1] not in elsewhere},
+    "onset": {", ".join(k): (runs[k], v) for k, v in came.items() if k[1] not in SAID},
 }
 sheet = claims.read(page.name, found)
 sheet.box()
@@ -129,11 +127,10 @@ def draw(panel, row, run, mark):
         if math.isfinite(value):
             panel.plot(value, row, mark, color=run.color, ms=8)
             continue
-        values = run.series("test_accuracy")[seed].dropna()
-        end = float(values.index[-1]) / per_epoch(run)
+        end = run.series("test_accuracy")[seed].last_valid_index() / per_epoch(run)
         panel.plot(end, row, ">", color=run.color, mfc="white", ms=8)
         side, away = ("left", 1.14) if end > PRINTED["strong decay"][0] else ("right", 0.88)
-        word = f"{values.iloc[-1]:.0%}" + ", width 512" * (mark == "D")
+        word = f"{run.last('test_accuracy')[seed]:.0%}" + ", width 512" * (mark == "D")
         look = {"ha": side, "va": "center", "fontsize": 9, "color": run.color}
         panel.text(end * away, row, word, **look)
 
@@ -171,25 +168,22 @@ def line(kind):
     return words, ", ".join(f"{n} ({end})" for n, end in ends.items() if n not in done)
 
 
-lines = {kind: line(kind) for kind in PRINTED}
+(quick, late), (slow, slower) = map(line, PRINTED)
 large = literal["strong decay"]
 best = {k: min((n for kind, n in came if kind == k), key=lambda n: near(k, n)) for k in PRINTED}
-words = "; ".join(
-    f'for {kind} that is "{name}", off by a factor of {near(kind, name):.2f}'
-    for kind, name in best.items()
-)
+off = "; ".join(f'for {k} that is "{n}", off by a factor of {near(k, n):.2f}' for k, n in best.items())
 parts = "; ".join(
     f"{kind}, {f:.0%} of the pairs, width {width(run)}: {told(onset(run))}, n = {len(run.seeds)}"
     for (kind, f, _), run in decayed.items()
 )
 table6 = ", ".join(f"{mean:,} at {f:.0%}" for f, (mean, _) in ROW["penalty"].items())
 tables.prose(f"""
-* **Penalty.** The paper prints {PRINTED["penalty"][0]:,}. Onsets here: {lines["penalty"][0]}.
-  Not within the budget (test accuracy at its end): {lines["penalty"][1]}.
+* **Penalty.** The paper prints {PRINTED["penalty"][0]:,}. Onsets here: {quick}.
+  Not within the budget (test accuracy at its end): {late}.
 * **Strong decay.** The paper prints {PRINTED["strong decay"][0]:,}. Onsets here:
-  {lines["strong decay"][0]}. Not within the budget: {lines["strong decay"][1]}. At
+  {slow}. Not within the budget: {slower}. At
   the paper's width, as in the other pages: {told(onset(large))}, n = {len(large.seeds)}.
-* **Nearest to the paper:** {words}.
+* **Nearest to the paper:** {off}.
 * **With a weight decay of 1** instead of 0.001, onsets are: {parts}. Table 6 has {table6} for
   the penalty.
 """)
@@ -209,14 +203,12 @@ tables.prose(f"""
 figure, (axes,) = plots.panels(1, height=3.4)
 for kind, cells in ROW.items():
     line = {"color": plots.GREY, "ls": "--" if kind == "penalty" else ":", "capsize": 3}
-    means, spreads = zip(*cells.values(), strict=True)
-    axes.errorbar(list(cells), means, yerr=spreads, label=f"paper, {kind}", **line)
-shifts = {"penalty": 0.004, "no penalty": -0.004}
+    axes.errorbar(list(cells), *zip(*cells.values(), strict=True), label=f"paper, {kind}", **line)
+shifts, MARK = {"penalty": 0.004, "no penalty": -0.004}, {"paper": "D", "laptop": "o"}
 for (kind, f, size), run in decayed.items():
     for value in onset(run):
         end, fill = min(value, run.settings.epochs), run.color if value < math.inf else "white"
-        mark = "D" if size == "paper" else "o"
-        axes.plot(f + shifts[kind], end, mark, color=run.color, mfc=fill, ms=7)
+        axes.plot(f + shifts[kind], end, MARK[size], color=run.color, mfc=fill, ms=7)
 for kind, color in OTHER.items():
     axes.plot([], [], "o", color=color, label=f"here, decay 1, {kind}")
 axes.set(xlabel="share of the pairs that train", ylabel="onset (epoch)", yscale="log")
