@@ -222,48 +222,18 @@ for name, loss in ways.items():
 # denominator makes the step at the returning gradient large. The question is whether
 # inflation is needed, and whether it is enough.
 
-# %% tags=["hide-input"]
-#| name: fig-liu2026-causes-paths
-#| caption: >
-#|   From collapse two paths lead on. The paper has the upper one (red) go on to the spike
-#|   (dashed), by a lost gradient that comes back and helped by the lower path; where the
-#|   projection or the subtraction cuts it, spikes should end. Repair and float64 cut both. Where
-#|   only the sum is broken, inflation alone is left, and no gradient was lost that could come back.
-#| alt: >
-#|   A diagram. Collapse leads to a broken class sum, then inflation; and to a missing
-#|   correct gradient, then a decaying denominator of Adam, then a spike. Notes say where
-#|   each intervention cuts. A dashed arrow leads from inflation to the spike.
-#| fold: "Code: draw the two paths"
-figure, (axes,) = plots.panels(1, height=3.0)
-axes.set(xlim=(0, 10), ylim=(0, 4.2))
-axes.axis("off")
-places = {
-    "softmax\ncollapse": (0.7, 2, plots.BLACK),
-    "class sum\nnot zero": (3.3, 3.2, plots.RED),
-    "inflation:\n$W_G$ and $\\mu_G$ grow": (6.6, 3.2, plots.RED),
-    "no gradient of\nthe correct class": (3.3, 0.8, plots.GREEN),
-    "Adam's denominator\ndecays": (6.6, 0.8, plots.GREEN),
-    "spike": (9.4, 0.8, plots.BLACK),
-}
-style = {"ha": "center", "va": "center", "zorder": 3}
-drawn = []
-for text, (x, y, color) in places.items():
-    box = {"boxstyle": "round,pad=0.45", "fc": "white", "ec": color, "lw": 1.8}
-    drawn.append(axes.text(x, y, text, bbox=box, **style).get_bbox_patch())
-ends = [(x, y) for x, y, _ in places.values()]
-for start, end, color in ((0, 1, plots.RED), (1, 2, plots.RED), (2, 5, plots.RED),
-                          (0, 3, plots.GREEN), (3, 4, plots.GREEN), (4, 5, plots.GREEN)):  # fmt: skip
-    arrow = {"arrowstyle": "-|>", "color": color, "lw": 1.8, "shrinkA": 3, "shrinkB": 3}
-    arrow |= {"patchA": drawn[start], "patchB": drawn[end], "ls": "--" if start == 2 else "-"}
-    axes.annotate("", ends[end], ends[start], arrowprops=arrow)
-for x, y, text in (
-    (1.2, 3.4, "cut by projection,\nrepair, float64 loss"),
-    (4.85, 3.85, "cut by\n$W_G$ subtraction"),
-    (1.2, 0.5, "cut by repair,\nfloat64 loss, and if\nonly the sum is broken"),
-    (8.75, 2.5, "the paper: a lost\ngradient returns"),
-):
-    axes.text(x, y, text, color=plots.GREY, fontsize=9.5, **style)
-plots.show(figure)
+# %% [markdown]
+# From collapse two paths lead on; the [front page of the chapter](index.md) has a picture of
+# them. Each intervention cuts one or both:
+#
+# | Path | Cut by |
+# | --- | --- |
+# | class sum not zero → inflation, $W_G$ and $\mu_G$ grow | zero-sum projection, repair, float64 loss; between the two by $W_G$ subtraction |
+# | no gradient of the correct class → Adam's denominator decays → spike | repair, float64 loss, and if only the sum is broken |
+#
+# The paper has the first path go on to the spike, by a lost gradient that comes back and helped
+# by the second. So spikes should end where the projection or the subtraction cuts it. Where
+# only the sum is broken, inflation alone is left, and no gradient was lost that could come back.
 
 # %% [markdown]
 # ## The traces

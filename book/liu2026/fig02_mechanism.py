@@ -28,8 +28,7 @@ def arm(name, of, label, color):
 
 
 mlp = arm("fig01", "float32", "MLP", KIND["MLP"])
-betas = {b: arm("fig02a", f"β2 {b:g}", f"β2 = {b:g}", SHADE[b]) for b in (0.9, 0.999)}
-betas = {0.9: betas[0.9], 0.95: mlp, 0.999: betas[0.999]}
+betas = {b: mlp if b == 0.95 else arm("fig02a", f"β2 {b:g}", f"β2 = {b:g}", SHADE[b]) for b in SHADE}
 names = {"fig10": "VGG-11", "fig12": "ViT", "fig13": "ResNet-18"}
 vgg, vit, resnet = networks = [arm(name, "float32", of, KIND[of]) for name, of in names.items()]
 division, exact = (arm("fig07", of, of, KIND[of]) for of in ("float32", "float64 loss"))
@@ -46,10 +45,7 @@ around = {run: evidence.windows(run, "update_below", loss="step_loss") for run i
 
 
 def measured(measure, run=mlp):
-    """A measure of each seed's steps around its first slingshot, by seed.
-
-    Step 0 is the one taken on the first loss of at least 0.1.
-    """
+    """A measure of each seed's steps around its first loss of 0.1, which step 0 is taken on."""
     return Series({seed: measure(rows) for seed, rows in around[run].items()}, dtype=float)
 
 
@@ -89,8 +85,7 @@ def slope(run, length=200, *, sustained=False):
 def grows(eta, epsilon, classes):
     """Whether the largest eigenvalue of the coupled step is that of the theorem."""
     step = torch.tensor([[1, -eta * epsilon / classes], [-eta * epsilon, 1]]).double()
-    largest = torch.linalg.eigvals(step).real.max()
-    return math.isclose(largest, theory.coupled_growth(eta, epsilon, classes)[0])
+    return math.isclose(torch.linalg.eigvals(step).real.max(), theory.coupled_growth(eta, epsilon, classes)[0])
 
 
 def adam(*gradients, beta2=0.95):
@@ -106,7 +101,6 @@ pulls = [theory.feature_drift(theory.with_mean(state), torch.float32) for state 
 until = first[mlp] - 1  # from half of the samples collapsed to the first slingshot
 size = evidence.area(mlp.series(MASS, since=half[mlp], until=until)) / math.sqrt(10)
 grown = np.log(mlp.at("head_mean_norm", until) / mlp.at("head_mean_norm", half[mlp]))
-both = {run.label: slope(run) for run in (vgg, vit)}
 before = measured(lambda rows: rows.loc[:-50, "head_update"].median())
 found = {
     "modes": (mlp, measured(near(LAW[0.95]))),
@@ -114,7 +108,7 @@ found = {
     "toy-0.9": (betas[0.9], measured(mode, betas[0.9])),
     "toy-0.999": (betas[0.999], measured(mode, betas[0.999])),
     "slowly-mlp": ([mlp], slope(mlp)),
-    "slowly-others": ([vgg, vit], evidence.joined(both).min(axis=1)),
+    "slowly-others": ([vgg, vit], evidence.joined({run.label: slope(run) for run in (vgg, vit)}).min(axis=1)),
     "resnet": (resnet, slope(resnet, sustained=True)),
     "accuracy-steps": (division, evidence.rises(division, late[division])),
     "accuracy-end": (division, evidence.tested(division.last("test_accuracy"), evidence.counted(late[division]))),
@@ -168,9 +162,10 @@ for when, name, style in (
 ):
     shares = 100 * shown[mlp].loc[when, SIZES].to_numpy(float)
     steps.stairs(shares, EDGES, label=name, **style)
-steps.axvline(LAW[0.95], color=plots.BLACK, ls=(0, (1, 1.5)), lw=1)
+dots = {"ls": (0, (1, 1.5)), "lw": 1}
+steps.axvline(LAW[0.95], color=plots.BLACK, **dots)
 for b, run in betas.items():
-    others.axvline(LAW[b], color=SHADE[b], ls=(0, (1, 1.5)), lw=1)
+    others.axvline(LAW[b], color=SHADE[b], **dots)
     shares = 100 * shown[run].loc[0, SIZES].to_numpy(float)
     others.stairs(shares, EDGES, color=SHADE[b], label=f"β2 = {b:g}", lw=1.6)
 for panel in (steps, others):
@@ -184,8 +179,7 @@ mass.set(xlim=(50, None), ylim=(1e-13, 5))
 mass.legend(loc="lower left", ncols=2, fontsize=9.5)
 plots.trace(grok, division, lw=0.8)
 reached = grok.twinx()
-values = 100 * division.series("test_accuracy")[division.seeds[0]].dropna()
-reached.plot(values, color=plots.BLACK, lw=1.4)
+plots.curve(reached, division, "test_accuracy", percent=True, label="", color=plots.BLACK)
 reached.set(ylim=(-3, 103), ylabel="test accuracy (%)")
 reached.grid(False)
 reached.spines["right"].set_visible(True)
