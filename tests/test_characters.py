@@ -28,16 +28,11 @@ def sums(data):
 
 def test_rows_of_sums_by_hand():
     """All pairs of figures, each once, with an answer of two figures turned round."""
-    rows = [row for part in sums(additions(1, pairs=None)) for row in part]
+    rows = [row for part in sums(additions(1, pairs=100)) for row in part]
     assert len(rows) == 100
     expected = {f"${a}+{b}={a + b:02d}" for a in range(10) for b in range(10)}
     assert {row[:-2] + row[:-3:-1] for row in rows} == expected
     assert "$7+8=51" in rows and "$1+2=30" in rows
-    plain = [
-        row for part in sums(additions(1, pairs=None, reverse=False)) for row in part
-    ]
-    assert set(plain) == expected
-    assert "$7+8=15" in plain
 
 
 def test_the_default_is_ten_thousand_sums_of_three_digits():
@@ -59,10 +54,8 @@ def test_same_seed_same_sums_other_seed_others():
 
     assert torch.equal(drawn(1).x_train, drawn(1).x_train)
     assert not torch.equal(drawn(1).x_train, drawn(2).x_train)
-    turned, plain = drawn(1), drawn(1, reverse=False)
-    assert torch.equal(turned.y_train, plain.y_train.flip(1))
     larger = drawn(1, train_fraction=0.9)  # the same rows, cut elsewhere
-    assert torch.equal(larger.x_train[:80], turned.x_train)
+    assert torch.equal(larger.x_train[:80], drawn(1).x_train)
 
 
 def test_sums_that_there_are_not():
@@ -127,7 +120,7 @@ def test_shakespeare():
 def test_a_network_learns_sums():
     """From a guess among all symbols to one among ten figures and better."""
     plan = arm(
-        dataset=Spec("additions", digits=1, pairs=None),
+        dataset=Spec("additions", digits=1, pairs=100),
         model=Spec(
             "transformer",
             classes=len(SYMBOLS),

@@ -472,7 +472,6 @@ def test_wrong_settings_are_refused_with_a_sentence():
         (lambda p: StackedSGD(p, lr=torch.ones(3), stacked=False), r"shape \(3,\)"),
         (lambda p: StackedSGD(p, lr=1.0), "number of members"),
         (lambda p: orthogonal(SGD(p, lr=0.1), scope="row"), "unknown scope 'row'"),
-        (lambda p: orthogonal(torch.optim.LBFGS(p)), "LBFGS is no .* closure"),
         (lambda p: clip(SGD(p, lr=0.1), norm=0.0), "norm is 0.0"),
         (lambda p: hold_norm(SGD(p, lr=0.1), names=[], norm=math.nan), "norm is nan"),
         (lambda p: centre_rows(SGD(p, lr=0.1), names=["head"]), "has no names"),

@@ -12,12 +12,11 @@ def _require(name: str, value: float, is_in_range: bool) -> None:
         raise ValueError(f"{name} is {value}, which is out of range for a schedule.")
 
 
-def staircase(step: int, steps: int, *, every: int, factor: float = 0.1) -> float:
-    """factor^k after k times ``every`` steps; ``every`` >= 1, ``factor`` > 0."""
+def staircase(step: int, steps: int, *, every: int) -> float:
+    """0.1^k after k times ``every`` >= 1 steps."""
     _require("step", step, 0 <= step < steps)
     _require("every", every, every >= 1)
-    _require("factor", factor, 0 < factor < math.inf)
-    return factor ** (step // every)
+    return 0.1 ** (step // every)
 
 
 def cosine(step: int, steps: int, *, warmup: int = 0) -> float:

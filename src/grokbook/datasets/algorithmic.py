@@ -22,7 +22,7 @@ OPERATIONS: dict[str, Operation] = {
     "divide": lambda a, b, p: (a * _inverses(p)[b]) % p,
 }
 SCALARS, BINARIES = ("scalar", "standard_scalar"), ("binary", "random_binary")
-ENCODINGS = ("tokens", "one_hot", *SCALARS, *BINARIES)
+ENCODINGS = ("tokens", *SCALARS, *BINARIES)
 SHUFFLES = ("torch", "python")
 
 
@@ -40,10 +40,10 @@ def modular(
 ) -> Data:
     """(a o b) mod p for all ordered pairs of smallest..p-1 [Prieto, section 3.1].
 
-    ``encoding``: "tokens" (batch, 2) int64; "one_hot" (batch, 2p); "scalar" (batch, 2)
-    the integers themselves, "standard_scalar" with mean 0 and variance 1; "binary" the
-    base-2 code of each (official code of Figure 4); "random_binary" distinct random
-    codes of ``bits`` bits (the paper's wording).
+    ``encoding``: "tokens" (batch, 2) int64; "scalar" the same as floats,
+    "standard_scalar" with mean 0 and variance 1; "binary" the base-2 code of each
+    (official code of Figure 4); "random_binary" distinct random codes of ``bits`` bits
+    (the paper's wording).
     The training set has int(train_fraction * pairs) rows. "divide" takes a prime p and
     leaves b = 0 out. ``equals`` adds a third token, the equals sign, with number p;
     with ``operator`` too a row is a, operator, b, equals sign, numbered p and p + 1.
@@ -95,8 +95,6 @@ def _encode(pairs: Tensor, p: int, encoding: str, bits: int | None) -> Tensor:
     if encoding in SCALARS:
         x = pairs.float()
         return x if encoding == "scalar" else (x - x.mean()) / x.std(correction=0)
-    if encoding == "one_hot":
-        return torch.nn.functional.one_hot(pairs, p).flatten(1).float()
     bits = bits or (p - 1).bit_length()
     if 2**bits < p:
         raise ValueError(f"{bits} bits cannot tell {p} integers apart")

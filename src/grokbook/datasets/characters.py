@@ -22,40 +22,34 @@ _TRAIN_SHARE = 0.9  # of a text
 def additions(
     digits: int = 3,
     *,
-    pairs: int | None = 10_000,
+    pairs: int = 10_000,
     train_fraction: float = 0.8,
-    reverse: bool = True,
 ) -> Data:
     """Sums of numbers, x (rows, 3 digits + 3) and y (rows, digits + 1), both int64.
 
     x are a row's characters but the last, as their places in ``SYMBOLS``; y those of
     the answer, which are to be said at the last digits + 1 positions of x. Operands
     have ``digits`` figures, zeros in front, and the answer one more, from the last to
-    the first with ``reverse``. ``pairs`` distinct ordered pairs are drawn, all of them
-    where it is None, and int(train_fraction * pairs) of them train. ValueError for
-    fewer than 1 or more than 4 digits, for more pairs than there are, and for a split
-    without any.
+    the first. ``pairs`` distinct ordered pairs are drawn, and int(train_fraction *
+    pairs) of them train. ValueError for fewer than 1 or more than 4 digits, for more
+    pairs than there are, and for a split without any.
     """
     there = 10 ** (2 * digits)
-    rows = there if pairs is None else pairs
-    train = int(train_fraction * rows)
+    train = int(train_fraction * pairs)
     if not 1 <= digits <= MOST_DIGITS:
         raise ValueError(f"digits must lie between 1 and {MOST_DIGITS}: {digits}")
-    if rows > there:
-        raise ValueError(f"there are no {rows:,} pairs of {digits} digits: {there:,}")
-    if not 0 < train < rows:
+    if pairs > there:
+        raise ValueError(f"there are no {pairs:,} pairs of {digits} digits: {there:,}")
+    if not 0 < train < pairs:
         raise ValueError(
-            f"a train_fraction of {train_fraction} of {rows} pairs leaves a split "
+            f"a train_fraction of {train_fraction} of {pairs} pairs leaves a split "
             "without any"
         )
-    drawn = torch.randperm(there)[:rows]
+    drawn = torch.randperm(there)[:pairs]
     a, b = drawn // 10**digits, drawn % 10**digits
-    answer = _figures(a + b, digits + 1)
-    if reverse:
-        answer = answer.flip(1)
-    start, plus, equals = (
-        torch.full((rows, 1), SYMBOLS.index(symbol)) for symbol in "$+="
-    )
+    answer = _figures(a + b, digits + 1).flip(1)
+    signs = (torch.full((pairs, 1), SYMBOLS.index(symbol)) for symbol in "$+=")
+    start, plus, equals = signs
     question = [start, _figures(a, digits), plus, _figures(b, digits), equals]
     x = torch.cat([*question, answer[:, :-1]], dim=1)
     return Data(x[:train], answer[:train], x[train:], answer[train:])

@@ -127,18 +127,14 @@ def _lines(corpus: str, which: str) -> Iterable[str]:
         with fetch(_UNDIVIDED[corpus]).open(encoding="utf-8") as file:
             lines = file.readlines()
         cut = int(len(lines) * _TRAIN_SHARE)
-        return lines[:cut] if which == "train" else lines[cut:]
-    return _published_part(corpus, which)
-
-
-def _published_part(corpus: str, which: str) -> Iterable[str]:
-    ending = "raw" if corpus.endswith("raw") else "tokens"
-    name = f"{corpus}/wiki.{which}.{ending}"
+        yield from lines[:cut] if which == "train" else lines[cut:]
+        return
+    name = f"{corpus}/wiki.{which}.{'raw' if corpus.endswith('raw') else 'tokens'}"
     path = fetch(name) if name in REGISTRY else data_folder() / name
     if not path.exists():
         raise DataError(
             f"{name} is not in {data_folder()} and has no address to fetch it from: "
             "put it there, or point GROKBOOK_DATA at a folder that has it"
         )
-    with path.open(encoding="utf-8") as lines:
-        yield from lines
+    with path.open(encoding="utf-8") as file:
+        yield from file

@@ -1,19 +1,17 @@
 """Measurements of networks, by what they look at: pure functions of tensors.
 
-    logits      accuracy, gaps, softmax collapse
-    inflation   global means of head and features, margins, what collapse leaves
+    logits      accuracy, margins, softmax collapse, feature inflation
     weights     norms, alignment with the gradient, absorbed steps
     spectra     Fourier modes of a weight, eigenvalues of features, how few are filled
     radial      radius of activations, radial part of their gradients
-    circuits    Fourier circles of an embedding, entropy of attention
-    waves       Fourier modes of activations on all pairs of numbers
+    circuits    Fourier modes of embeddings and activations, entropy of attention
     curvature   the Hessian of a loss: products, largest eigenvalue, trace
 
 They return 0-dim float64 tensors and work under ``torch.func.vmap`` unless said
 otherwise. Nothing here trains, draws or reads a file.
 """
 
-from grokbook.metrics.circuits import attention_entropy, fourier_concentration
+from grokbook.metrics.circuits import attention_entropy, fourier_concentration, waves
 from grokbook.metrics.curvature import (
     hessian_products,
     hutchinson_trace,
@@ -21,18 +19,16 @@ from grokbook.metrics.curvature import (
     probe_values,
     relu_trace,
 )
-from grokbook.metrics.inflation import (
+from grokbook.metrics.logits import (
+    accuracy,
     class_sum,
+    collapse_fraction,
     collapsed,
     correct_logit,
     feature_alignment,
     global_means,
     margins,
     residual_mass,
-)
-from grokbook.metrics.logits import (
-    accuracy,
-    collapse_fraction,
     top_accuracy,
     top_gap,
     top_logit,
@@ -48,7 +44,6 @@ from grokbook.metrics.spectra import (
     stable_rank,
     top_share,
 )
-from grokbook.metrics.waves import waves
 from grokbook.metrics.weights import (
     absorbed_fraction,
     cosine,

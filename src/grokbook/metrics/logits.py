@@ -1,9 +1,16 @@
-"""What the logits z say: accuracy, gaps, and the collapse of the softmax.
+"""What logits z and features h say: accuracy, margins, collapse, feature inflation.
 
-    collapse      share of rows with sum_k exp(z_k - max z) == 1, in a chosen dtype
+    collapse   share of rows with sum_k exp(z_k - max z) == 1 in a dtype, or those whose
+               log softmax(z_i)_r is exactly 0
+    W_G = mean_k W_k,  mu_G = mean_i h_i          rows of the head, inputs of the head
+    residual   eps = mean_i sum_{k != r} softmax(z_i)_k
+    margin     m_i = z_ir - max_{k != r} z_ik
+    class sum  mean_i sum_k (softmax(z_i) - onehot(r))_k as rounded in a dtype
+    alignment  mean_i cos(h_i, mu_G)
 
-Source: Prieto et al. 2025, section 3, and the measurements of its official code.
-Losses, margins against the label and calibration are not covered.
+Source: Prieto et al. 2025, section 3, and its official code; Liu et al. 2026
+(arXiv:2605.06152), sections 2.1 and 2.2 and appendix D. For cos(W_G, mu_G) there is
+``cosine``, which unlike torch's has no floor under the norms.
 """
 
 from __future__ import annotations
@@ -11,11 +18,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import torch
+from torch import Tensor
 
-from grokbook.metrics.shares import share
+from grokbook.metrics.shares import ratio, share, zero_fraction
 
 if TYPE_CHECKING:
-    from grokbook.shapes import Labels, Logits, Scalar
+    from jaxtyping import Float
+
+    from grokbook.shapes import Features, Labels, Logits, PerRow, Scalar, Weights
 
 
 def accuracy(logits: Logits, labels: Labels) -> Scalar:
@@ -50,3 +60,77 @@ def top_gap(logits: Logits) -> Scalar:
     """Mean over rows of the largest minus the second-largest logit."""
     top = logits.double().topk(2, dim=-1).values
     return (top[..., 0] - top[..., 1]).mean()
+
+
+def global_means(
+    head: Weights, features: Features
+) -> tuple[Float[Tensor, " width"], Float[Tensor, " width"]]:
+    """W_G and mu_G in float64; a bias of the head is left out (before eq. 3)."""
+    return head.double().mean(dim=0), features.double().mean(dim=0)
+
+
+def residual_mass(logits: Logits, labels: Labels) -> Scalar:
+    """Mean over rows of the probability of all wrong classes (Theorem 4).
+
+    Never as 1 - p_r, whose smallest value above 0 is 1e-16: with s the log of the sum
+    of exp(z_k - z_r) over the wrong classes it is 1 / (1 + exp(-s)), down to 1e-308.
+    """
+    return _gaps(logits, labels).logsumexp(dim=-1).sigmoid().mean()
+
+
+def margins(logits: Logits, labels: Labels) -> PerRow:
+    """Correct logit minus the largest wrong one of each row, in float64."""
+    return -_gaps(logits, labels).amax(dim=-1)
+
+
+def correct_logit(logits: Logits, labels: Labels) -> Scalar:
+    """Mean over rows of the logit of the label."""
+    return _at(logits, labels).double().mean()
+
+
+def collapsed(logits: Logits, labels: Labels, dtype: torch.dtype) -> Scalar:
+    """Share of rows whose loss in ``dtype`` is exactly 0, as is its slope at the label.
+
+    Asked of torch's own log-softmax: the margin at which it happens depends on the
+    order of its sum, hence on the device and the place of the label. Unlike
+    ``collapse_fraction``, a row that leads with a wrong class does not count.
+    """
+    return zero_fraction(_at(logits.to(dtype).log_softmax(dim=-1), labels))
+
+
+def class_sum(
+    logits: Logits, labels: Labels, *, dtype: torch.dtype = torch.float32
+) -> Scalar:
+    """Mean over rows of the sum of the logits' gradient, which is 0 without rounding.
+
+    The gradient of each row's loss at the logits in ``dtype``, of autograd itself: its
+    exponential is not rounded as ``exp`` is, and half an ulp of 1 is what is measured.
+    A collapsed row has its residual mass here; just before, either sign may come up.
+    """
+
+    def loss(logits: Tensor) -> Tensor:
+        return -_at(logits.log_softmax(dim=-1), labels).sum()
+
+    # cast before the gradient, which is then not cast back
+    return torch.func.grad(loss)(logits.to(dtype)).double().sum(dim=-1).mean()
+
+
+def feature_alignment(features: Features) -> Scalar:
+    """Mean cosine of the features with their mean; a zero row counts 0 (eq. 54)."""
+    features = features.double()
+    lengths = torch.linalg.vector_norm(features, dim=-1, keepdim=True)
+    directions = features / torch.where(lengths > 0, lengths, 1.0)
+    mean = features.mean(dim=0)
+    return ratio(directions.mean(dim=0) @ mean, torch.linalg.vector_norm(mean))
+
+
+def _at(values: Tensor, labels: Tensor) -> Tensor:
+    """The entry of each row at its label: (..., classes), (...) -> (...)."""
+    return values.gather(-1, labels.unsqueeze(-1)).squeeze(-1)
+
+
+def _gaps(logits: Tensor, labels: Tensor) -> Tensor:
+    """z_k - z_r in float64, and -inf at the label: (..., classes)."""
+    logits = logits.double()
+    gaps = logits - _at(logits, labels).unsqueeze(-1)
+    return gaps.scatter(-1, labels.unsqueeze(-1), -torch.inf)

@@ -53,7 +53,6 @@ def _switched(name: str, value: bool | str) -> Iterator[None]:
 
 
 def enabled() -> bool:
-    """Whether the shortcuts run."""
     return _now.enabled
 
 
@@ -147,7 +146,7 @@ class Linear(nn.Linear):
 
 
 def on_gpu(x: Tensor) -> bool:
-    """Whether a tensor, mapped or not, lies on a GPU, where other forms are faster."""
+    """Whether a tensor, mapped or not, lies there, where other forms are faster."""
     return x.device.type == "cuda"
 
 
@@ -185,52 +184,22 @@ def gather(table: Table, index: Int[Tensor, " rows"]) -> Features:
     return _Gather.apply(table, index) if _now.enabled else table[index]
 
 
-class _GatherSum(torch.autograd.Function):
-    @staticmethod
-    def forward(table, index):
-        return F.embedding_bag(index, table, mode="sum")
-
-    setup_context = _Gather.setup_context
-
-    @staticmethod
-    def backward(ctx, grad):
-        (index,) = ctx.saved_tensors
-        total = grad.new_zeros(ctx.rows, grad.shape[-1])
-        for column in index.T:
-            total.index_add_(0, column, grad)
-        return total, None
-
-    @staticmethod
-    def vmap(_info, in_dims, table, index):
-        return torch.vmap(_gather_each, in_dims)(table, index), 0
-
-
-def _gather_each(table: Tensor, index: Tensor) -> Tensor:
+def gather_sum(table: Table, index: Int[Tensor, "rows terms"]) -> Features:
+    """Sums of table rows, added from left to right: ``gather`` of each column."""
     total = gather(table, index[:, 0])
     for column in range(1, index.shape[1]):
         total = total + gather(table, index[:, column])
     return total
 
 
-def gather_sum(table: Table, index: Int[Tensor, "rows terms"]) -> Features:
-    """Sums of table rows, added from left to right: ``gather`` of each column.
-
-    On a CPU it is one pass over memory instead of one for every column.
-    """
-    if _now.enabled and not on_gpu(table):
-        return _GatherSum.apply(table, index)
-    return _gather_each(table, index)
-
-
 def scaled(x: Tensor, factor: float) -> Tensor:
     """x itself, whose gradient is multiplied by ``factor``; for one member on a CPU.
 
-    At the logits this is loss scaling [Micikevicius et al. 2018, section 3.2], but
-    after the loss has rounded its gradient, so that what a precision loses stays lost.
-    A backward pass is linear: a power of two changes no bit of it, except that sums
-    below the smallest normal number (1.2e-38 in float32) are rounded later. The caller
-    divides the gradients of the parameters again. RuntimeError where the gradient is to
-    be differentiated again, since parts of a second derivative would be scaled twice.
+    Loss scaling [Micikevicius et al. 2018, section 3.2] after the loss has rounded its
+    gradient. A power of two changes no bit of a backward pass, but that sums below the
+    smallest normal number, 1.2e-38 in float32, are rounded later. The caller divides
+    the gradients of the parameters again. RuntimeError where one is to be differentiated
+    again, since parts of a second derivative would be scaled twice.
     """
 
     def multiply(grad: Tensor) -> Tensor:

@@ -130,7 +130,6 @@ class MLP(nn.Module):
             start(self, positions)
 
     def places(self) -> tuple[str, ...]:
-        """Names of the taps."""
         depth = range(len(self.layers) - 1)
         layers = [f"{name}.{k}" for k in depth for name in ("pre", "hidden")]
         return (*layers, "features")

@@ -113,10 +113,6 @@ class Layout:
     def head_width(self) -> int:
         return self.width // self.heads
 
-    @property
-    def has_mlp_bias(self) -> bool:
-        return self.bias if self.mlp_bias is None else self.mlp_bias
-
     def dropout_for(self, site: str) -> Dropout:
         return Dropout(self.dropout if site in self.dropout_at else 0.0)
 
@@ -157,7 +153,6 @@ class Attention(nn.Module):
         self.dropout = layout.dropout_for("attention")
 
     def projections(self) -> tuple[Linear, ...]:
-        """The layers that make queries, keys and values."""
         return (self.inputs,) if self.joint else (self.query, self.key, self.value)
 
     def forward(
@@ -235,7 +230,8 @@ class Block(nn.Module):
         super().__init__()
         self.number, self.positions = number, layout.norms
         self.attention = Attention(layout, number)
-        sizes, bias = [layout.width, *layout.hidden, layout.width], layout.has_mlp_bias
+        sizes = [layout.width, *layout.hidden, layout.width]
+        bias = layout.bias if layout.mlp_bias is None else layout.mlp_bias
         pairs = zip(sizes, sizes[1:], strict=False)
         self.mlp = nn.ModuleList(Linear(a, b, bias=bias) for a, b in pairs)
         self.up = Linear(sizes[0], sizes[1], bias=bias) if layout.gated else None
@@ -285,7 +281,6 @@ class Block(nn.Module):
         return every[: len(self.mlp) - 1]
 
     def places(self) -> tuple[str, ...]:
-        """Names of the taps of this block."""
         k = self.number
         before = (f"attention.{k}", f"attention_out.{k}", f"mlp_in.{k}")
         return (*before, *self._pre(), f"mlp_out.{k}", f"residual.{k}")
@@ -335,11 +330,9 @@ class Transformer(nn.Module):
             start(self)
 
     def places(self) -> tuple[str, ...]:
-        """Names of the taps."""
         return (*(p for block in self.blocks for p in block.places()), "features")
 
     def embed(self, tokens: Int[Tensor, "batch positions"]) -> Activations:
-        """What the first block reads."""
         x = F.embedding(tokens, self.embedding)
         if self.position is not None:
             x = x + self.position[: tokens.shape[-1]]

@@ -35,10 +35,7 @@ class ViT(nn.Module):
     ``hidden`` is the width of their MLPs. ValueError for a ``size`` that patches do not
     fill, and for images of another size.
 
-    Taps, for block k: ``attention.k`` (batch, heads, positions, positions),
-    ``attention_out.k``, ``mlp_in.k``, ``pre.k``, ``mlp_out.k`` and ``residual.k``
-    (batch, positions, width or hidden), position 0 being the class token's; and
-    ``features`` (batch, width), what the head reads.
+    Taps: those of ``Transformer``, position 0 being the class token's.
     """
 
     blocks: Any  # an nn.ModuleList of Block, whose elements have no type
@@ -77,7 +74,6 @@ class ViT(nn.Module):
         self.head = Linear(width, classes)
 
     def places(self) -> tuple[str, ...]:
-        """Names of the taps."""
         return (*(p for block in self.blocks for p in block.places()), "features")
 
     def patches(

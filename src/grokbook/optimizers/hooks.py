@@ -3,9 +3,10 @@
     g_perp = g - (w . g) / (w . w) w            [Prieto et al. 2025, eq. 12]
 
 ``orthogonal``, ``unit_steps``, ``clip``, ``centre_rows``, ``hold_norm`` and
-``descend_from`` go through torch's public step hooks and return the optimizer; they act
-in the order in which they were added. On a stack norms, projections and means are per
-member.
+``descend_from`` go through torch's public step hooks, on any optimizer but LBFGS, which
+evaluates its closure more than once, and return it; they act in the order in which they
+were added. On a stack norms, projections and means are per member. Gradients and
+learning rates are afterwards as they were; a deep copy has no hooks.
 """
 
 from collections.abc import Callable, Iterable
@@ -73,11 +74,6 @@ _AROUND: WeakKeyDictionary[Optimizer, _Around] = WeakKeyDictionary()
 
 
 def _around(optimizer: Optimizer) -> _Around:
-    if not isinstance(optimizer, Optimizer) or isinstance(optimizer, torch.optim.LBFGS):
-        raise ValueError(
-            f"{type(optimizer).__name__} is no torch optimizer that evaluates its "
-            "closure once, which a hook needs: use AdamW or SGD."
-        )
     if optimizer not in _AROUND:
         _AROUND[optimizer] = _Around(optimizer)
     return _AROUND[optimizer]
@@ -123,22 +119,12 @@ def orthogonal(
 ) -> AnyOptimizer:
     """Remove from each gradient its part along the weights, in every step (⊥Grad).
 
-    Goes with any torch optimizer but LBFGS, which it returns:
-
-        >>> from torch.optim import RMSprop
-        >>> w = torch.nn.Parameter(torch.tensor([3.0, 4.0]))
-        >>> optimizer = orthogonal(RMSprop([w], lr=0.1), rescale=False)
-        >>> loss = w[0]
-        >>> loss.backward()  # (1, 0), of which (0.64, -0.48) is orthogonal to w
-        >>> optimizer.step()
-
     ``rescale=True, scope="tensor"`` is the official code: every tensor is projected
     against itself and gets back the norm of its raw gradient. ``rescale=False,
     scope="global"`` is eq. 11-12 of the paper: one projection of the whole parameter
     vector. A zero tensor is not projected; a gradient parallel to the weights becomes
-    rounding noise, which the rescaling amplifies. ``p.grad`` is afterwards as it was. A
-    deep copy of an optimizer has no hooks, as with all of torch's. Used in figures 6
-    and 15 of Prieto et al. UnknownName for an unknown scope.
+    rounding noise, which the rescaling amplifies. Used in figures 6 and 15 of Prieto et
+    al. UnknownName for an unknown scope.
     """
     joint = choose("scope", scope, ("tensor", "global")) == "global"
 
@@ -168,8 +154,8 @@ def unit_steps(optimizer: AnyOptimizer) -> AnyOptimizer:
 
     With plain gradient descent every step then has length lr (figure 9 of Prieto et
     al., after Lyu & Li). The norm is taken in float64, over all groups; where it is 0
-    the step is 0. The groups' lr is afterwards as it was. An lr that is a float is
-    divided on the host, which waits for the device; a tensor, as in a stack, is not.
+    the step is 0. A float is divided on the host, which waits for the device; a tensor,
+    as in a stack, is not.
     """
 
     def normalise(optimizer: Optimizer, parameters: list[Tensor]) -> None:
