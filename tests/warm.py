@@ -41,6 +41,14 @@ def pytest_configure(config):
     ipykernel.kernelspec.get_kernel_dict = lambda *_, **__: spec | {"metadata": {}}
 
 
+def pytest_itemcollected(item):
+    """What the machinery of kernels warns of is no matter of a page."""
+    if item.path.suffix == ".ipynb":
+        import pytest
+
+        item.add_marker(pytest.mark.filterwarnings("ignore"))
+
+
 def keep(address):
     """Import the libraries, then fork for everybody who asks."""
     import matplotlib_inline.backend_inline  # noqa: F401
