@@ -41,9 +41,6 @@ CASES = {str(arm.model): (arm.model.name, arm.model.options) for arm in ARMS} | 
 needs_onednn = pytest.mark.skipif(
     "onednn" not in fast.libraries(), reason="this build of PyTorch has no oneDNN"
 )
-libraries = pytest.mark.parametrize(
-    "library", ["torch", pytest.param("onednn", marks=needs_onednn)]
-)
 
 
 def close(ours, true, tolerance=1e-12):
@@ -128,56 +125,10 @@ def test_a_stack_equals_one_member_at_a_time(name):
         close({name: b[k] for name, b in buffers.items()}, own_buffers)
 
 
-# Second derivatives ------------------------------------------------------------------
-
-CURVED = {
-    "features": lambda: models.MLP(4, (7, 5), features=6, activation="gelu"),
-    "tokens": lambda: models.MLP(4, (7,), vocabulary=5, activation="gelu"),
-    "tables": lambda: models.Transformer(
-        4, vocabulary=5, depth=2, width=8, heads=2, hidden=(9,), activation="gelu"
-    ),
-    "stablemax": lambda: models.gpt2(
-        5, positions=3, width=4, heads=2, depth=1, dropout=0.0, attention="stablemax"
-    ),
-}
-
-
-def curved(name, dtype):
-    torch.manual_seed(0)
-    model = CURVED[name]().double()
-    for parameter in model.parameters():
-        parameter.data += 0.3 * torch.randn_like(parameter)
-    x = torch.randn(12, 6) if name == "features" else torch.randint(5, (12, 2))
-    direction = [torch.randn_like(p).to(dtype) for p in model.parameters()]
-    return model.to(dtype), x.to(dtype) if name == "features" else x, direction
-
-
-def gradient(model, x, **options):
-    return torch.autograd.grad(loss_of(model(x)), [*model.parameters()], **options)
-
-
-def product_with_hessian(model, x, direction):
-    slopes = gradient(model, x, create_graph=True)
-    along = sum((a * b).sum() for a, b in zip(slopes, direction, strict=True))
-    return torch.autograd.grad(along, [*model.parameters()])
-
-
 def distance(ours, true):
     """Length of the difference relative to that of the true vector, in float64."""
     ours, true = (torch.cat([t.flatten().double() for t in v]) for v in (ours, true))
     return float((ours - true).norm() / true.norm())
-
-
-@libraries
-@pytest.mark.parametrize("name", CURVED)
-def test_second_derivatives(name, library):
-    for dtype, rounding in ((torch.float32, 1e-5), (torch.float64, 1e-13)):
-        model, x, direction = curved(name, dtype)
-        with fast.matmul(library):
-            ours = product_with_hessian(model, x, direction)
-        with fast.off():
-            plain = product_with_hessian(model, x, direction)
-        assert distance(ours, plain) < rounding
 
 
 def test_building_blocks_in_every_derivative():

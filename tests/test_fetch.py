@@ -105,15 +105,6 @@ def test_no_network(folder, monkeypatch, name):
     assert files(folder) == set()
 
 
-def test_a_good_download_is_kept(folder, monkeypatch):
-    asked = online(monkeypatch, b"To be")
-    put(folder, monkeypatch, SHAKESPEARE, b"To be")
-    (folder / SHAKESPEARE).unlink()
-    for _ in range(2):
-        assert datasets.text(SHAKESPEARE) == "To be"
-    assert asked == [datasets.address(SHAKESPEARE)]
-
-
 def test_files_of_an_archive_are_fetched_once(folder, monkeypatch):
     batches = {f"data_batch_{k}": b"images %d" % k for k in (1, 2)}
     packed = archive(**batches)

@@ -88,19 +88,6 @@ def test_adamw_against_hand_written_steps():
             assert spread.item() == pytest.approx(v_hat**0.5 + 1e-3, rel=1e-12)
 
 
-def test_one_network_has_torchs_own_rule_without_decay():
-    """Bit for bit, which records hang on; no decay unless it is asked for."""
-    theirs = {
-        AdamW: lambda p: torch.optim.AdamW(p, lr=0.01, weight_decay=0, foreach=False),
-        SGD: lambda p: torch.optim.SGD(p, lr=0.01, foreach=False),
-    }
-    for build, reference in theirs.items():
-        one, two = parameters(), parameters()
-        run(build(one, lr=0.01), one, 20)
-        run(reference(two), two, 20)
-        assert same(one, two)
-
-
 # Stacks ---------------------------------------------------------------------------
 
 # Numbers of three members: the rule of one, that of a stack, and what they share.
@@ -318,22 +305,6 @@ def test_projection_at_the_edges():
         assert params[0].tolist() == [0] * 4 and params[1].tolist() == [-1] * 4
 
 
-def test_any_torch_optimizer_sees_the_projected_gradient():
-    """As if the gradients had been projected by hand before a plain step."""
-    for build in (torch.optim.Adam, torch.optim.RMSprop):
-        hooked, by_hand = parameters(), parameters()
-        one = orthogonal(build(hooked, lr=0.01), rescale=False)
-        two = build(by_hand, lr=0.01)
-        for i in range(3):
-            run(one, hooked, 1, start=i)
-            set_gradients(by_hand, i)
-            for p in by_hand:
-                p.grad = perpendicular(p.detach(), p.grad)
-            two.step()
-        for a, b in zip(hooked, by_hand, strict=True):
-            torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5)
-
-
 def test_lengths_of_unit_steps_and_clipped_ones():
     """A rate of 0.5: steps that long, and gradients that long at most."""
     for scale in (1e-9, 1e-3, 1.0, 1e6):
@@ -416,24 +387,6 @@ def test_hooks_act_in_the_order_in_which_they_were_added():
         moved = [p - s for p, s in zip(params, start, strict=True)]
         lengths.append(float(norm(moved)))
     assert lengths[0] == pytest.approx(0.5) and lengths[1] < 0.4999
-
-
-def test_a_step_that_raised_leaves_no_trace():
-    """Gradients and rates are given back before the next one."""
-    params = parameters()
-    optimizer = unit_steps(orthogonal(SGD(params, lr=0.5)))
-    fails = descend_from(optimizer, loss=0.0, lr=1.0)
-    set_gradients(params, 0)
-    raw = [p.grad for p in params]
-    with pytest.raises(ValueError, match="waits for a loss: give"):
-        fails.step()
-    seen = []
-    fails.step(lambda: seen.extend(p.grad for p in params) or torch.tensor(1.0))
-    twin = parameters()
-    set_gradients(twin, 0)
-    unit_steps(orthogonal(SGD(twin, lr=0.5))).step()
-    assert same(params, twin) and fails.param_groups[0]["lr"] == 0.5
-    assert all(p.grad is g for p, g in zip(params, raw, strict=True))
 
 
 def test_closures_are_evaluated_once_and_before_the_hooks():

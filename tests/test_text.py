@@ -94,25 +94,6 @@ def test_undivided_corpus_trains_on_its_first_lines(folder, monkeypatch):
         assert 0 <= len(tokens) - 1 - x.numel() < 3
 
 
-def test_few_blocks_are_few_lines(folder, monkeypatch):
-    """What nobody asked for is not put into tokens."""
-    tiny_corpus(folder, monkeypatch)
-    put(folder, monkeypatch, FINEWEB, (LINE * 100).encode())
-    encode, seen = encoder(257), []
-
-    def note(line):
-        seen.append(line)
-        return encode(line)
-
-    monkeypatch.setitem(wikitext.__globals__, "encoder", lambda _: note)
-    data = wikitext(
-        "fineweb-edu", block=8, vocabulary=257, train_blocks=3, test_blocks=1
-    )
-    assert data.x_train.shape == (3, 8) and data.x_test.shape == (1, 8)
-    needed = sum(-(-(blocks * 8 + 1) // len(encode(LINE))) for blocks in (3, 1))
-    assert len(seen) == needed
-
-
 def test_excerpt_of_fineweb():
     """The real file, where it is there: as many tokens as its provenance tells."""
     for name in (FINEWEB, "gpt2/encoder.json"):

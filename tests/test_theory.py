@@ -1,8 +1,4 @@
-"""Theory of Liu et al. 2026: closed forms, the book's own code, what the paper misses.
-
-Where a number depends on the order in which a processor adds the classes, what holds
-for any order is asserted everywhere and the number itself where it was measured.
-"""
+"""Theory of Liu et al. 2026: closed forms, the book's own code, the paper's slips."""
 
 import math
 
@@ -17,8 +13,6 @@ from grokbook import losses, metrics, optimizers, theory
 shapes.check(theory)
 PRECISION = {torch.float16: 11, torch.bfloat16: 8, torch.float32: 24, torch.float64: 53}
 SINGLE, DOUBLE = torch.float32, torch.float64
-LANES = torch.backends.cpu.get_cpu_capability()
-measured_here = pytest.mark.skipif(LANES != "AVX512", reason="another order of sums")
 close = pytest.approx
 
 
@@ -47,21 +41,6 @@ def test_absorption_lies_between_one_competitor_and_all():
                 assert one == close(least, abs=ulp)
     exact = losses.exact_cross_entropy
     assert theory.absorption_margin(SINGLE, 10, loss=exact) == math.inf
-
-
-@measured_here
-def test_absorption_depends_on_the_place_of_the_label():
-    found = {theory.absorption_margin(SINGLE, 10, label=k) for k in range(10)}
-    assert min(found) == close(16.64, abs=0.01) and max(found) == close(18.8, abs=0.05)
-    for dtype, classes, number in (
-        (torch.bfloat16, 97, 10.25),
-        (torch.float16, 97, 12.2),
-        (SINGLE, 97, 20.5),
-        (SINGLE, 1000, 22.9),
-        (DOUBLE, 97, 39.2),
-    ):
-        found = theory.absorption_margin(dtype, classes)
-        assert found == close(number, abs=0.25 if dtype == torch.bfloat16 else 0.06)
 
 
 # Drift (Theorem 4, Proposition 6) -----------------------------------------------------
@@ -95,18 +74,6 @@ def test_the_synthetic_state_and_what_its_head_does():
     assert abs(theory.feature_drift(state, DOUBLE)) < 1e-5
     with pytest.raises(IndexError):
         theory.collapse_state(20, classes=65)
-
-
-@measured_here
-def test_drift_before_all_have_collapsed():
-    """Towards mu_G just below the collapse, half of Theorem 4 where half are in it."""
-    for margin, ratio in ((14, -0.004), (15.5, -0.14), (16.7, 0.53), (18, 0.48)):
-        state = theory.collapse_state(margin)
-        found, cosine = theory.drift(state, SINGLE)
-        assert found == close(ratio, rel=0.02, abs=5e-4) and cosine * ratio < 0
-        # Proposition 6 is off by the same factor
-        drifted = theory.feature_drift(theory.with_mean(state), SINGLE)
-        assert drifted == close(found, rel=1e-3)
 
 
 def test_descent_keeps_the_sum_over_classes_and_adam_does_not():
@@ -196,12 +163,6 @@ def one_hot_like(margin, classes):
     return torch.tensor([margin] + [0.0] * (classes - 1)).double().softmax(dim=0)
 
 
-def hessian_of_loss(logits):
-    """Of the loss of class 0 at its logits, by autograd in their dtype."""
-    slope = torch.func.grad(lambda z: F.cross_entropy(z, torch.tensor(0)))
-    return torch.func.jacrev(slope)(logits)
-
-
 def largest(matrix):
     return torch.linalg.eigvalsh(matrix)[-1].item()
 
@@ -223,21 +184,6 @@ def test_curvature_in_the_logits_vanishes():
         assert found == close((p[0] * p[1] * classes).item(), rel=1e-10)
         assert trace.item() == close((1 - p @ p).item(), abs=1e-14)
         assert found <= trace <= 2 * mass
-        # of the loss itself, by autograd
-        assert torch.allclose(hessian_of_loss(p.log()), hessian, rtol=1e-6, atol=1e-15)
-
-
-def test_the_collapsed_hessian_of_float32_is_indefinite():
-    """Its entry of the correct class is 0, which shows as negative curvature."""
-    logits = torch.tensor([17.0, 0, 0])
-    for dtype, values in (
-        (SINGLE, [-4.1e-8, 4.1e-8, 8.3e-8]),
-        (DOUBLE, [0, 4.1e-8, 1.24e-7]),
-    ):
-        found = hessian_of_loss(logits.to(dtype))
-        assert (found[0, 0] == 0) == (dtype == SINGLE)
-        spread = torch.linalg.eigvalsh(found.double()).tolist()
-        assert spread == close(values, rel=0.02, abs=1e-12)
 
 
 def test_label_smoothing_keeps_curvature():
@@ -255,14 +201,6 @@ def test_label_smoothing_keeps_curvature():
         assert lead == close(math.log((1 - alpha) * (classes - 1) / alpha))
         assert lead == close(gap, abs=0.03)
         assert lead < theory.absorption_margin(SINGLE, 2)  # so no collapse
-    # torch's alpha is another: the loss of the package at its minimum
-    target = theory.smoothed_target(0.1 * 9 / 10, 10)
-    assert (1 - target @ target).item() == close(0.17100, abs=5e-6)
-    how = {"dtype": DOUBLE, "smoothing": 0.1}
-    slope = torch.func.grad(
-        lambda z: losses.softmax_cross_entropy(z, torch.tensor(0), **how)
-    )
-    assert slope(target.log()).abs().max() < 1e-15
     # equation 75 bounds |J^T H J| by |J|^2 C / K, but H takes ones to 0
     hessian = theory.logit_hessian(theory.smoothed_target(0.1, 10))
     assert largest(hessian) == close(0.1, abs=1e-12)

@@ -198,7 +198,7 @@ def scaled(x: Tensor, factor: float) -> Tensor:
     Loss scaling [Micikevicius et al. 2018, section 3.2] after the loss has rounded its
     gradient. A power of two changes no bit of a backward pass, but that sums below the
     smallest normal number, 1.2e-38 in float32, are rounded later. The caller divides
-    the gradients of the parameters again. RuntimeError where one is to be differentiated
+    the gradients of the parameters again. RuntimeError where one is differentiated
     again, since parts of a second derivative would be scaled twice.
     """
 
