@@ -208,6 +208,7 @@ def test_needs_no_jupyter_matplotlib_or_pooch(tmp_path):
         (tmp_path / f"{name}.py").write_text("raise ImportError('not needed')")
     path = os.pathsep.join([str(tmp_path), str(Path(cli.__file__).parents[1])])
     words = ["run", NAME, "--scale", "smoke", "--seeds", "0", "--processes", "0"]
+    words += ["--arms", papers.get(NAME, "smoke").arms[0].name]
     done = subprocess.run(
         [sys.executable, "-m", "grokbook", *words, "--out", tmp_path / "out"],
         env=os.environ
@@ -216,7 +217,7 @@ def test_needs_no_jupyter_matplotlib_or_pooch(tmp_path):
         text=True,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert " members in " in done.stdout
+    assert ": 1 members in " in done.stdout
 
 
 def test_dry_run_prints_the_order(grokbook, known, tmp_path):

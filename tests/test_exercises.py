@@ -16,36 +16,19 @@ import torch
 from book._ext import pages
 
 SECONDS = 5
-OPEN = re.compile(r"^(?P<fence>`{3,}|:{3,})\s*(?P<info>\S.*)$")
-
-
-def blocks(lines):
-    """(info, lines inside) of the outermost fences of a Markdown text."""
-    lines = iter(lines)
-    for line in lines:
-        if found := OPEN.match(line):
-            close = re.compile(rf"^{found['fence']}{found['fence'][0]}*\s*$")
-            inside = []
-            for inner in lines:
-                if close.match(inner):
-                    break
-                inside.append(inner)
-            else:
-                raise ValueError(f"the fence of {found['info']!r} is never closed")
-            yield found["info"].strip(), inside
+SOLUTION = re.compile(
+    r"^(?P<fence>`{3,}|:{3,})\{solution\} (?P<label>\S+)$(?P<inside>.*?)^(?P=fence)$",
+    re.M | re.S,
+)
+CODE = re.compile(r"^```python\n(.*?)^```$", re.M | re.S)
 
 
 def solutions(text):
     """(label, code) of every solution that has code; fences may lie in fences."""
-    found = []
-    for info, inside in blocks(text.splitlines()):
-        if info.startswith("{solution}"):
-            label = info.removeprefix("{solution}").strip()
-            code = [lines for kind, lines in blocks(inside) if kind == "python"]
-            found += [(label, "\n".join(lines) + "\n") for lines in code]
-        elif info.startswith("{"):
-            found += solutions("\n".join(inside))
-    return found
+    found = list(SOLUTION.finditer(text))
+    assert len(found) == text.count("{solution}"), "a solution is never closed"
+    codes = ((one["label"], CODE.findall(one["inside"])) for one in found)
+    return [(label, code) for label, every in codes for code in every]
 
 
 def late(*signal_and_frame):
@@ -110,8 +93,8 @@ def test_planted_solutions_run_or_are_named(monkeypatch):
         run("prieto2025/fig01", *two)
     said = "page prieto2025/fig01, solution ex-two: KeyError: 'planted'"
     assert str(error.value) == said
-    with pytest.raises(ValueError, match="the fence of 'python' is never closed"):
-        solutions("```{solution} ex-one\n```python\n2 + 2\n```\n```\n")
+    with pytest.raises(AssertionError, match="never closed"):
+        solutions(PLANTED.replace("::::\n:::::", ":::::"))
     monkeypatch.setattr(f"{__name__}.SECONDS", 0.1)
     with pytest.raises(AssertionError, match=r"takes more than 0\.1 s"):
         run("prieto2025/fig01", "ex-long", "while True:\n    pass\n")
