@@ -236,7 +236,7 @@ tables.prose(f"""
 {told(single.first(COLLAPSED, at_least=1.0))} on no sample has a gradient of its correct
 class, and the loss is exactly zero. [Elsewhere](causes.ipynb) spikes go with this missing
 gradient. Here it is missing for most of the run, and nothing follows (n =
-{len(single.seeds)}). So it is not sufficient for spikes by itself.
+{len(single.seeds)}). So in this small network it is not sufficient for spikes by itself.
 
 **The residual mass does fall faster than $1/t$.** That is the paper's explanation, but the
 exponent alone does not tell the two networks apart: before its first slingshot the MLP's
