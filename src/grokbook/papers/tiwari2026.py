@@ -17,23 +17,6 @@ SOFTMAX, STABLEMAX, EXACT = (
 WEAK, STRONG = 1e-3, 1e-1  # weight decays of the baseline and of "Strong WD"
 STRENGTH = 0.05  # lambda
 WIDTH = Size(512, 128)
-PAPER = {
-    "dataset": "modular addition",
-    "dataset.p": "97",
-    "dataset.train_fraction": "0.5 (4,656 of 9,409 pairs)",
-    "model": "MLP, ReLU",
-    "model.widths": "(512, 512)",
-    "loss": "cross-entropy",
-    "optimizer": "AdamW",
-    "optimizer.lr": "0.001",
-    "optimizer.weight_decay": "0.001; strong: 0.1",
-    "penalties": "λ = 0.05, both pre-activations",
-    "batch size": "256 (full-batch)",
-    "epochs (full batch)": "100,000",
-    "seeds": "5, not named",
-}
-"""What appendix F says of the MLP, by the names of ``tables.settings``."""
-
 LOOK = ("core", "logits", "norms", "radial")
 SELDOM = ("ranks", "periodic", "exact_trace")
 
