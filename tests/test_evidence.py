@@ -540,10 +540,11 @@ def test_regular_looks_leave_out_those_in_between():
 
 
 def test_how_many_times_as_late():
-    """Where the one said to come sooner never comes it is 0."""
+    """Where the one said to come sooner never comes it is 0; of neither, no value."""
     slow = by_seed(100, 100, NEVER, NEVER, 0, 50)
     quick = by_seed(50, NEVER, 50, NEVER, 0, 100)
-    assert same(evidence.times(slow, quick), 2, 0, NEVER, 0, 1, 0.5)
+    assert same(evidence.times(slow, quick), 2, 0, NEVER, 1, 0.5)
+    assert list(evidence.times(slow, quick).index) == [0, 1, 2, 4, 5]
     assert list(evidence.times(slow[[1, 0]], quick[[0, 5]]).index) == [0]
 
 
@@ -551,6 +552,16 @@ def test_the_onset_is_where_accuracy_stays():
     late = run({3: {0: 0, 10: 0.95, 20: 0.5, 30: 0.91}, 0: {0: 0, 10: 0.9}})
     assert same(late.onset(), 30, NEVER)
     assert same(late.onset(above=0.4), 10, 10)
+
+
+def test_a_seed_without_an_onset_tests_no_finished_network():
+    late = run({3: {0: 0, 10: 0.95}, 0: {0: 0, 10: 0.5}, 1: {0: 1}})
+    never = run({3: {0: 0.5}, 1: {0: 1}})
+    values = Series({1: 7.0, 0: 8.0, 3: 9.0})
+    assert evidence.finished(values, late).to_dict() == {1: 7.0, 3: 9.0}
+    assert evidence.finished(values, late, never).to_dict() == {1: 7.0}
+    assert evidence.finished(values, Run(never.record, "other")).empty
+    assert evidence.finished(values).equals(values)
 
 
 def test_reading_evidence_needs_no_torch():

@@ -116,11 +116,12 @@ def ratio(upper: Series, lower: Series) -> Series:
 def times(slow: Series, quick: Series) -> Series:
     """How many times as late one event comes as one that is said to come sooner.
 
-    0 where the one said to come sooner never comes, whether or not the other one does;
-    else as `ratio`.
+    0 where the one said to come sooner never comes and the other one does. A seed in
+    which neither comes is no test, and has no value. Else as `ratio`.
     """
     slow, quick = paired(slow, quick)
-    return ratio(slow, quick).mask(np.isinf(quick), 0.0)
+    came = np.isfinite(slow) | np.isfinite(quick)
+    return ratio(slow, quick).mask(np.isinf(quick), 0.0)[came]
 
 
 def growth(start: Series, end: Series) -> Series:

@@ -143,6 +143,17 @@ class Run:
         return events.peak(self.series(column, **bounds))
 
 
+def finished(values: Series, *runs: Run) -> Series:
+    """The values of those seeds in which every run has an `Run.onset`.
+
+    What a paper says of networks that generalised is tested by such networks alone: a
+    diagnostic of one that has not is a number, and no evidence against it.
+    """
+    ends = [run.onset() for run in runs]
+    done = [s for s in values.index if all(e.get(s, math.inf) < math.inf for e in ends)]
+    return values[done]
+
+
 def _by_seed(bound: Bound, seeds: list[int]) -> np.ndarray:
     """One bound per seed, (seeds,); ValueError where a seed has none."""
     if not isinstance(bound, Series):
