@@ -68,31 +68,32 @@ def many(waits):
     return (table > 0).sum(axis=1).astype(float)
 
 
-sooner = {arm: evidence.times(onset[arm], onset["penalty"]) for arm in others}
+both = {n: over(rank(f"hidden.{n - 1}"), rank(f"hidden.{n - 1}", "strong decay")) for n in (1, 2)}
+flatter = over(decay.last("train_trace"), push.last("train_trace"))
+earliest = evidence.joined({arm: onset[arm] for arm in others}).min(axis=1)
 after = {arm: evidence.difference(onset[arm], onset["strong decay"]) for arm in OURS["dropout"]}
 after = {arm: wait.mask(wait == float("inf"), 0) for arm, wait in after.items()}
 before = {arm: evidence.difference(onset["baseline"], onset[arm]) for arm in OURS["dropout"]}
 ranks = evidence.joined({arm: rank("hidden.1", arm) for arm in runs})
 traces = evidence.joined({arm: value(arm, "train_trace") for arm in runs})
+highest = ranks["penalty"] / ranks[list(others)].max(axis=1)
+lowest = traces[list(others)].min(axis=1) / traces["penalty"]
 tests = {arm: value(arm, "test_trace") for arm in ("penalty", "strong decay", "baseline")}
 found = {
-    "first": (list(runs.values()), evidence.joined(sooner).min(axis=1)),
-    "strong-decay": ([push, decay], sooner["strong decay"]),
+    "first": (list(runs.values()), evidence.times(earliest, onset["penalty"])),
+    "strong-decay": ([push, decay], evidence.times(onset["strong decay"], onset["penalty"])),
     "no-target": ([runs["MAN 0.05"], decay], over(onset["MAN 0.05"], onset["strong decay"])),
     "dropout-late": (rates, many(after)),
     "dropout-early": ([*rates, free], many(before)),
     "accuracy": (push, push.last(TEST)),
     "baseline": (free, free.largest(TEST)),
     "rank": {
-        f"layer {n}": ([push, decay], over(rank(place), rank(place, "strong decay")))
-        for n, place in enumerate(("hidden.0", "hidden.1"), start=1)
+        f"layer {n}": ([push, decay], evidence.finished(ratio, push, decay))
+        for n, ratio in both.items()
     },
-    "trace": ([push, decay], over(decay.last("train_trace"), push.last("train_trace"))),
-    "highest-rank": (list(runs.values()), ranks["penalty"] / ranks[list(others)].max(axis=1)),
-    "lowest-trace": (
-        list(runs.values()),
-        traces[list(others)].min(axis=1) / traces["penalty"],
-    ),
+    "trace": ([push, decay], evidence.finished(flatter, push, decay)),
+    "highest-rank": (list(runs.values()), evidence.finished(highest, push)),
+    "lowest-trace": (list(runs.values()), evidence.finished(lowest, push)),
     "onset": {arm: (runs[arm], onset[arm]) for arm in (*OURS["dropout"], *OURS["MAN"])},
     "test-trace": {arm: (runs[arm], trace) for arm, trace in tests.items()},
 }
@@ -233,6 +234,9 @@ tables.grid(head, lines)
 
 # %% [markdown]
 # ## The claims
+#
+# The paper's ranks and traces are of networks that generalised. A seed of ours whose penalised
+# network has no {term}`onset` is no test of them; its numbers are in the table above.
 
 # %% tags=["hide-input"]
 #| fold: "Code: the claims, and what was run"
