@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · Figure 1]{.kicker} Strong decay generalises about when the paper says; the penalty, said to be six times faster, has not caught up with it in our runs
+# # [Tiwari et al. 2026 · Figure 1]{.kicker} Strong decay generalises within a fifth of the paper's epoch; the penalty, said to be six times faster, has not caught up with it in our runs
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
