@@ -256,6 +256,14 @@ def test_arms_are_joined_by_the_seeds_that_all_have():
     assert nothing.min(axis=1).empty
 
 
+def test_pairs_agree_where_both_events_have_them_in_one_strict_order():
+    one = {"a": by_seed(1, 1, 1), "b": by_seed(2, 1, NEVER), "c": by_seed(3, 2, NEVER)}
+    other = {"a": by_seed(5, 5, 5), "b": by_seed(7, 7, 7), "c": by_seed(6, 6, NEVER)}
+    assert evidence.agreeing(one, other).to_dict() == {0: 2, 1: 1, 2: 2}
+    nothing = one | {"c": Series(dtype=float)}
+    assert evidence.agreeing(nothing, other).empty
+
+
 def test_what_was_measured_at_other_epochs_of_other_seeds_is_passed_over():
     one = run({0: {0: 1.0, 10: NONE, 20: 3.0}, 1: {0: NONE, 10: 2.0, 20: NONE}})
     assert one.seeds == [0, 1]

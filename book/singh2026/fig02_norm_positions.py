@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Singh et al. 2026 · Figure 2]{.kicker} With layer norm before the MLP a transformer generalises long before its embedding is periodic
 
@@ -17,44 +9,34 @@ device = "auto"
 # %% tags=["hide-input"]
 #| fold: "Code: the runs and the claims"
 import math
+from itertools import pairwise
 
-import numpy as np
 import torch
 from matplotlib.lines import Line2D
 from pandas import Series
 
 from grokbook import claims, evidence, metrics, plots, tables
 from grokbook.evidence import Run, told
-from grokbook.papers.singh2026 import CODE, HEADLINE, PAPER
 
 plots.use_style()
-record = evidence.record(
-    "singh2026/fig02", arms=HEADLINE, scale=scale, retrain=retrain, device=device
-)
-runs = [Run(record, arm, arm, plots.COLOUR[arm]) for arm in HEADLINE]
+page = evidence.Page("singh2026/fig02", scale, retrain, device)
+NAMES = ("M", "M+A*", "A*", "No LN")
+record = page.record(arms=NAMES)
+runs = [Run(record, name, name, plots.COLOUR[name]) for name in NAMES]
 m, both, attention, none = runs
 end = none.settings.epochs
 LOSS, MODES = "test_loss", "fourier"
-groks = {run: evidence.generalised(run, loss=0.01) for run in runs}
-accurate = {run: evidence.generalised(run, accuracy=0.995) for run in runs}
+groks = {run: run.generalised(loss=0.01) for run in runs}
+accurate = {run: run.generalised(accuracy=0.995) for run in runs}
 periodic = {run: run.first(MODES, at_least=1) for run in runs}
+late = {run: evidence.difference(periodic[run], groks[run]) for run in runs}
 height = {run: run.largest(LOSS, until=groks[run]) for run in runs}
 before = {run: run.at(MODES, groks[run]).dropna() for run in runs}
 
 
-def agreeing(one, other):
-    """Of the six pairs of variants, how many have one strict order by both, by seed."""
-    ordered = [
-        np.sign(one[a] - one[b]) * np.sign(other[a] - other[b]) > 0
-        for k, a in enumerate(runs)
-        for b in runs[:k]
-    ]
-    return Series(np.sum(ordered, axis=0), index=m.seeds)
-
-
 def least(values):
-    """The smallest value among the variants, by seed."""
-    return Series(np.min(evidence.paired(*values), axis=0), index=m.seeds)
+    """The smallest of several values by seed."""
+    return evidence.joined(dict(enumerate(values))).min(axis=1)
 
 
 def bursts(run):
@@ -63,80 +45,26 @@ def bursts(run):
     return Series({s: len(evidence.spikes(loss.dropna())) for s, loss in table.items()})
 
 
-sheet = claims.Sheet("singh2026/fig02", show="{:.2f}")
-sheet.claim(
-    runs,
-    "of the six pairs of variants, those in which the one that generalises first has a "
-    "periodic embedding (Fourier mode concentration 1) first too",
-    "LN positions that generalize earlier show faster emergence of periodic Fourier-based "
-    "structure",
-    agreeing(periodic, groks),
-    where="Figure 2, caption (c)",
-    at_least=6,
-    show="{:.0f} of 6",
-    main=True,
-)
-sheet.order(
-    "the concentration reaches 1 in the order M, M+A*, A*, No LN",
-    "M shows the earliest ascent beyond 1.0 … and finally No LN",
-    periodic,
-    where="Section 2.3",
-    show="{:,.0f}",
-)
-sheet.claim(
-    runs,
-    "it reaches 1 at some time in all four variants (smallest of their largest values)",
-    "all configurations lead to clearly emerging periodic structures in the transformer "
-    "embeddings",
-    least([run.largest(MODES) for run in runs]),
-    where="Section 2.3",
-    at_least=1,
-)
-sheet.claim(
-    runs,
-    "all four end at 1 or above (smallest value at the end)",
-    "all variants arrive at periodically structured general solutions regardless of LN "
-    "position",
-    least([run.last(MODES) for run in runs]),
-    where="Section 2.3",
-    at_least=1,
-)
-sheet.claim(
-    runs,
-    "in the order M, M+A*, A*, No LN the largest test losses before generalisation rise, "
-    "each at least 1.2 times the one before (smallest factor)",
-    "certain LN configurations show less grokking than others",
-    least([height[b] / height[a] for a, b in zip(runs, runs[1:], strict=False)]),
-    where="Section 2.3",
-    at_least=1.2,
-)
-sheet.claim(
-    [m, both],
-    "M and M+A* both have bursts of the training loss after epoch 500 (fewest of the two)",
-    "MLP Pre-LN and Pre exhibit slingshots which we plot with lower opacity",
-    least([bursts(m), bursts(both)]),
-    where="Figure 2, caption (a)",
-    at_least=1,
-    show="{:.0f}",
-)
-words = "the first row, with generalisation at a test accuracy of 99.5 %"
-sheet.extra(runs, words, agreeing(periodic, accurate), show="{:.0f} of 6")
-for run in runs:
-    words = f"{run.label}: last concentration measured before generalisation"
-    sheet.extra(run, words, before[run])
-for run in runs:
-    words = f"{run.label}: epochs from generalisation to a concentration of 1"
-    late = evidence.difference(periodic[run], groks[run])
-    sheet.extra(run, words, late, show="{:+,.0f}")
-sheet.extra(
-    attention, "A*: bursts of the training loss", bursts(attention), show="{:.0f}"
-)
-parts = [
-    (1 - run.series("fourier_no_constant", since=200) / run.series(MODES)).abs().max()
-    for run in runs
-]
-words = "largest change of the concentration where its constant mode is left out"
-sheet.extra(runs, words, Series(np.max(parts, axis=0), index=m.seeds), show="{:.0%}")
+def changed(run):
+    """The largest relative change by leaving out the constant mode."""
+    return (1 - run.series("fourier_no_constant", since=200) / run.series(MODES)).abs().max()
+
+
+constant = evidence.joined({run: changed(run) for run in runs}).max(axis=1)
+found = {
+    "pairs": (runs, evidence.agreeing(periodic, groks)),
+    "order": periodic,
+    "somewhere": (runs, least(run.largest(MODES) for run in runs)),
+    "at-the-end": (runs, least(run.last(MODES) for run in runs)),
+    "heights": (runs, least(height[b] / height[a] for a, b in pairwise(runs))),
+    "slingshots": ([m, both], least([bursts(m), bursts(both)])),
+    "pairs-accuracy": (runs, evidence.agreeing(periodic, accurate)),
+    "before": {run.label: (run, before[run]) for run in runs},
+    "late": {run.label: (run, late[run]) for run in runs},
+    "bursts": (attention, bursts(attention)),
+    "constant": (runs, constant),
+}
+sheet = claims.read(page.name, found)
 sheet.box()
 
 # %% [markdown]
@@ -157,23 +85,23 @@ sheet.box()
 #|   A* on it, No LN above it. (d) Training loss of M jumps from 1e-4 to 1 and more about
 #|   every 700 epochs.
 #| fold: "Code: draw the figure"
-curves = evidence.reference("singh2026/fig02")
-events = evidence.reference("singh2026/fig02_events")
-at_paper = record.scale == "paper"
+logs = evidence.reference("singh2026/fig02").set_index(["series", "quantity", "epoch"])
+logs = logs.sort_index().value
+reached = evidence.reference("singh2026/fig02_events").query("stat == 'mean'")
+reached = reached.set_index(["series", "quantity", "value"]).epoch
+SMALL, CLEAR = ("test_loss at most", 0.01), ("fourier at least", 1)
 
 
-def logged(arm, quantity, epochs=None):
-    """The mean of the authors' five seeds, by epoch."""
-    mine = (curves["series"] == arm) & (curves["quantity"] == quantity)
-    found = curves[mine].set_index("epoch")["value"]
-    return found if epochs is None else found.loc[epochs]
-
-
-def reached(arm, quantity, level):
-    """Epoch at which that mean gets to a level."""
-    mine = (events["quantity"] == quantity) & (events["value"] == level)
-    mine &= (events["stat"] == "mean") & (events["series"] == arm)
-    return float(events[mine]["epoch"].iloc[0])
+def authors(run, shown=record.scale == "paper"):
+    """The mean of the authors' five seeds: losses, concentrations, the two epochs."""
+    if shown:
+        arm, first = run.arm, reached[run.arm, *SMALL]
+        some = [e for e in (500, *range(1000, 8001, 1000)) if e < first]
+        mine = {"label": "", "color": run.color}
+        plots.paper(losses, some, logs[arm, LOSS][some], **mine)
+        some = [200, 1000, *range(2000, end + 1, 2000)]
+        plots.paper(modes, some, logs[arm, MODES][some], **mine)
+        plots.paper(scatter, [reached[arm, *CLEAR]], [first], **mine)
 
 
 figure, axes = plots.panels(2, rows=2, height=3.2)
@@ -185,30 +113,22 @@ scatter.plot([0, end], [0, end], color=plots.GREY, lw=1, ls=":")
 scatter.text(0.05 * end, 0.9 * end, "periodic first", color=plots.GREY)
 scatter.text(0.55 * end, 0.2 * end, "generalises first", color=plots.GREY)
 for run, marker in zip(runs, "os^P", strict=True):
-    late, table = groks[run], run.series(LOSS)
+    table = run.series(LOSS)
     for seed, values in table.items():
-        style = {"color": run.color, "lw": 0.8}
-        losses.plot(values.loc[: late[seed]], alpha=0.5, **style)
-    middle = table.median(axis=1).loc[: claims.median(late.clip(upper=end))]
+        losses.plot(values.loc[: groks[run][seed]], alpha=0.5, color=run.color, lw=0.8)
+    middle = table.median(axis=1).loc[: claims.median(groks[run].clip(upper=end))]
     losses.plot(middle, color=run.color, label=run.label)
     plots.curve(modes, run, MODES)
     style = {"color": run.color, "mec": "white", "ls": ""}
-    modes.plot(late[before[run].index], before[run], "v", ms=9, **style)
-    place = periodic[run].clip(upper=margin), late.clip(upper=margin)
+    modes.plot(groks[run][before[run].index], before[run], "v", ms=9, **style)
+    place = periodic[run].clip(upper=margin), groks[run].clip(upper=margin)
     scatter.plot(*place, marker, ms=7, **style)
-    if at_paper:
-        some = [500, 1000, 2000, 3000, 4000, 5000, 6000, 7000, 8000]
-        some = [e for e in some if e < reached(run.arm, "test_loss at most", 0.01)]
-        plots.paper(losses, some, logged(run.arm, LOSS, some), label="", color=run.color)
-        some = [200, 1000, *range(2000, end + 1, 2000)]
-        plots.paper(modes, some, logged(run.arm, MODES, some), label="", color=run.color)
-        place = [reached(run.arm, "fourier at least", 1)]
-        theirs = [reached(run.arm, "test_loss at most", 0.01)]
-        plots.paper(scatter, place, theirs, label="", color=run.color)
-for part, color in (("train", plots.GREY), ("test", m.color)):
-    values = m.series(f"{part}_loss").iloc[:, 0].dropna()
-    names = {"train": "training loss", "test": "test loss"}
-    single.plot(values, color=color, lw=1, label=names[part])
+    authors(run)
+for column, color, name in (
+    ("train_loss", plots.GREY, "training loss"),
+    ("test_loss", m.color, "test loss"),
+):
+    single.plot(m.series(column).iloc[:, 0].dropna(), color=color, lw=1, label=name)
 single.axhline(0.01, color=plots.BLACK, ls=":", lw=1)
 modes.axhline(1, color=plots.BLACK, ls=":", lw=1)
 losses.set(xlabel="epoch", ylabel="test loss", ylim=(-1, 32))
@@ -232,15 +152,13 @@ plots.show(figure)
 # ## What to see
 
 # %% tags=["remove-input"]
-wait = evidence.difference(periodic[m], groks[m])
-slow = evidence.difference(periodic[none], groks[none])
 tables.prose(f"""
 * **M** generalises at epoch {told(groks[m])} (triangles in b), when the
-  {{term}}`Fourier mode concentration` of its embedding is {told(m.at(MODES, groks[m]), "{:.2f}")}. A
+  {{term}}`Fourier mode concentration` of its embedding is {sheet.told("before M")}. A
   value of 1, the paper's sign of "clear" periodic structure, comes
-  {told(wait)} epochs later.
+  {told(late[m])} epochs later.
 * **No LN** generalises at {told(groks[none])}, at a concentration of
-  {told(none.at(MODES, groks[none]), "{:.2f}")}; 1 came before, by {told(-slow)} epochs.
+  {sheet.told("before No LN")}; 1 came before, by {told(-late[none])} epochs.
 * **A\\*** has about 1 when it generalises, and ends at
   {told(attention.last(MODES), "{:.2f}")}.
 * **{{term}}`Slingshots <slingshot>`** (d) throw M back {told(bursts(m))} times after
@@ -270,7 +188,6 @@ def concentration(embedding):
     within = (amplitude - mean).square().mean()
     return mean.var(correction=0) / (within + 1e-8)
 
-
 # %% tags=["hide-input"]
 #| fold: "Code: five embeddings made by hand, and the same by the package"
 p, width = 113, 128
@@ -285,15 +202,14 @@ def circles(*frequencies):
     return rows @ torch.randn(rows.shape[1], width).double() / math.sqrt(width)
 
 
-made = {
+rows = []
+for name, embedding in {
     "random, as at the start": noise,
     "5 circles, as much noise": circles(4, 15, 23, 38, 51) + noise,
     "5 circles, little noise": circles(4, 15, 23, 38, 51) + 0.1 * noise,
     "1 circle, little noise": circles(15) + 0.1 * noise,
     "random, one vector added to all rows": noise + torch.randn(width).double() / 4,
-}
-rows = []
-for name, embedding in made.items():
+}.items():
     mine, package = concentration(embedding), metrics.fourier_concentration
     torch.testing.assert_close(mine, package(embedding, p=p))
     without = package(embedding, p=p, skip_constant=True)
@@ -314,19 +230,11 @@ tables.grid(["Embedding", "Concentration", "without its constant mode"], rows)
 # 1](fig01_overview.ipynb).
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(record)
 
 # %% [markdown]
 # ## What was run
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's"
-tables.settings(record, paper=PAPER, code=CODE)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms"
-tables.arms(record)
 
 # %% [markdown]
 # The authors' points are from the logs in commit `2199213` of
@@ -348,10 +256,9 @@ tables.arms(record)
 # ## Reading the result
 
 # %% tags=["remove-input"]
-arrived = reached("M", "test_loss at most", 0.01)
-held = logged("M", MODES).loc[:arrived].iloc[-1]
-later = reached("M", "fourier at least", 1) - arrived
-close = logged("A*", MODES)
+arrived = reached["M", *SMALL]
+held = logs["M", MODES].loc[:arrived].iloc[-1]
+close = logs["A*", MODES]
 tables.prose(f"""
 **Where we agree.** A variant that generalises much sooner becomes periodic much sooner,
 and all four embeddings reach a concentration of 1. The pairs that fail are close ones:
@@ -362,8 +269,8 @@ generalises.
 **Where not.** A concentration of 1 is no condition for generalising. M is far below it,
 and its concentration goes on rising while there is nothing left to learn. So it does in
 the authors' logs: their mean of M has a test loss of 0.01 at epoch {arrived:,.0f}. Its
-concentration is {held:.2f} at the last measurement until then, and 1 some {later:,.0f}
-epochs later. And A\\* hardly stays periodic by that measure, here or there: the authors'
+concentration is {held:.2f} at the last measurement until then, and 1 some
+{reached["M", *CLEAR] - arrived:,.0f} epochs later. And A\\* hardly stays periodic by that measure, here or there: the authors'
 mean peaks at {close.max():.2f} and ends at {close.iloc[-1]:.2f}.
 
 **Slingshots** are the caption's own remark, for M and M+A\\*. A\\* has them too, and its
@@ -372,7 +279,7 @@ do not coincide. The mean of five seeds has a high loss in many more epochs than
 them.
 
 **The constant mode** could fake a large value, as the table above shows. Leaving it out
-changes no curve by more than {100 * np.max(parts):.0f} % after epoch 200.
+changes no curve by more than {100 * constant.max():.0f} % after epoch 200.
 """)
 
 # %% [markdown]
@@ -443,7 +350,3 @@ changes no curve by more than {100 * np.max(parts):.0f} % after epoch 200.
 # ```bash
 # make page PAGE=singh2026/fig02 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(record, references=evidence.cited())

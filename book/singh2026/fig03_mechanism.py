@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Singh et al. 2026 · Figure 3]{.kicker} A transformer groks early with a norm on its values, and not within 10,000 epochs with one on queries and keys
 
@@ -24,32 +16,29 @@ from torch.nn.functional import cross_entropy
 from grokbook import claims, evidence, models, papers, plots, tables
 from grokbook.engine import build
 from grokbook.evidence import Run, told
-from grokbook.papers.singh2026 import CODE, HEADLINE, PAPER
 
 plots.use_style()
-page = {"retrain": retrain, "device": device}
-positions = evidence.record("singh2026/fig02", scale=scale, arms=HEADLINE, **page)
-alone = evidence.record("singh2026/fig03", scale=positions.scale, **page)
+page = evidence.Page("singh2026/fig03", scale, retrain, device)
+positions = page.record("fig02", arms=("M", "M+A*", "A*", "No LN"))
+alone = page.record(scale=positions.scale)
 SR, KEPT, TEST = "sr_train", "sr_train_norms_kept", "test_loss"
 ENTROPY, LAST = "entropy", "entropy_last_query"
-NAMES = {"A^v": r"A$^v$", "A^qk": r"A$^{qk}$", "M+A^v": r"M+A$^v$"}
 
 
-def arm(name):
-    """A position of the norm, from the record that has it."""
-    record = positions if name in HEADLINE else alone
-    return Run(record, name, NAMES.get(name, name), plots.COLOUR[name])
+def arm(record, name, label=""):
+    return Run(record, name, label or name, plots.COLOUR[name])
 
 
-plain, mlp, value, scores, attention, both, value_mlp = map(
-    arm, ("No LN", "M", "A^v", "A^qk", "A*", "M+A*", "M+A^v")
-)
-generalised = {
-    run: evidence.generalised(run, loss=0.01)
-    for run in (plain, mlp, value, scores, attention, both, value_mlp)
-}
+plain, mlp, attention, both = (arm(positions, n) for n in ("No LN", "M", "A*", "M+A*"))
+value = arm(alone, "A^v", r"A$^v$")
+scores = arm(alone, "A^qk", r"A$^{qk}$")
+value_mlp = arm(alone, "M+A^v", r"M+A$^v$")
+every = (plain, mlp, value, scores, attention, both, value_mlp)
+generalised = {run: run.generalised(loss=0.01) for run in every}
 top = plain.largest(SR, since=200)
 excess = plain.series(SR, since=500) - plain.series("train_loss", since=500)
+early = {"since": 400, "until": 2000}
+bump = mlp.largest(SR, **early) - mlp.at(SR, 200)
 
 
 def kept(run, column=SR):
@@ -63,117 +52,28 @@ def below(run):
     return distance.dropna(how="all")
 
 
-S24, CAPTION = "Section 2.4", "Figure 3, caption"
-NATS, COUNT, SHARE = "{:.2f} nats", "{:,.0f}", "{:.2f}"
-LIKE_M = (
-    "Aᵛ does not show increasing SR-train during the memorization period, i.e., before "
-    "grokking, but also does not reduce SR-train strongly like M"
-)
-sheet = claims.Sheet("singh2026/fig03", show=SHARE)
-sheet.claim(
-    [value, plain],
-    "LN on values alone: test loss 0.01 in at most half the epochs of No LN (ratio)",
-    "one can clearly see that LN only at the input of the value channel leads to a "
-    "strong acceleration in grokking",
-    evidence.ratio(generalised[value], generalised[plain]),
-    where=S24,
-    at_most=0.5,
-    main=True,
-)
-sheet.claim(
-    [mlp, value],
-    "M reaches test loss 0.01 before LN on values alone does (ratio of the epochs)",
-    "However, Aᵛ still groks slower than M because M fully removes scale from the MLP "
-    "input",
-    evidence.ratio(generalised[mlp], generalised[value]),
-    where=S24,
-    below=1,
-)
-sheet.claim(
-    scores,
-    "LN on queries and keys: test loss 0.01 is not reached within the training (epoch)",
-    "does not generalize within 10k epochs, falling behind No LN in both generalization "
-    "and attention score entropy",
-    generalised[scores],
-    where=S24,
-    above=scores.settings.epochs,
-    show=COUNT,
-)
-sheet.claim(
-    [scores, plain],
-    "LN on queries and keys: entropy at least 0.1 nats below that of No LN at every "
-    "measurement from epoch 600 on (smallest distance)",
-    "LN on query and key inputs reduces the entropy of attention scores",
-    below(scores).min(),
-    where=CAPTION,
-    at_least=0.1,
-    show="{:.3f} nats",
-)
-for words, quote, found in (
-    (
-        "SR-train at least 2 nats above the training loss from epoch 500 on (smallest "
-        "distance)",
-        "SR-train is found to be significantly larger than default train loss",
-        excess.min(),
-    ),
-    (
-        "SR-train rises by at least 2 nats from epoch 200 to its peak",
-        "increases when the network memorizes at near-zero train loss and large test loss",
-        top - plain.at(SR, 200),
-    ),
-    (
-        "SR-train falls by at least 2 nats from its peak to the end",
-        "SR-train reduces as the delayed descent in test loss, i.e., grokking, occurs",
-        top - plain.last(SR),
-    ),
-):
-    words = f"No LN: {words}"
-    sheet.claim(plain, words, quote, found, where=S24, at_least=2, show=NATS)
-sheet.claim(
-    mlp,
-    "M: SR-train at epoch 4,000 is at most 0.7 of that at 200 (share)",
-    "also does not reduce SR-train strongly like M",
-    kept(mlp),
-    where=S24,
-    at_most=0.7,
-)
-sheet.claim(
-    value,
-    "LN on values: SR-train is within 0.5 of 4.5 nats up to epoch 3,000 (largest distance)",
-    LIKE_M,
-    (value.series(SR, until=3000) - 4.5).abs().max(),
-    where=S24,
-    at_most=0.5,
-    show=NATS,
-)
-fit = {run: evidence.fitted(run, loss=0.01) for run in (plain, scores)}
-best = scores.largest("test_accuracy")
-early = {"since": 400, "until": 2000}
-bump, kept_top = mlp.largest(SR, **early) - mlp.at(SR, 200), value.largest(KEPT)
-late = value.largest(SR, since=3000)
-for run, words, found, show in (
-    (plain, "No LN: epoch of the largest SR-train", plain.peak(SR, since=200), COUNT),
-    (mlp, "M: largest SR-train from epoch 400 to 2,000 less that at 200", bump, NATS),
-    (value, "LN on values: largest SR-train after 3,000", late, NATS),
-    (value, "LN on values, norm kept: largest SR-train", kept_top, NATS),
-    (
-        both,
-        "M+A*, norms left out: SR-train at 4,000 over that at 200",
-        kept(both),
-        SHARE,
-    ),
-    (both, "M+A*, norms kept: the same", kept(both, KEPT), SHARE),
-    (
-        attention,
-        "A*: entropy below No LN, share of the measurements from epoch 600 on",
-        (below(attention) > 0).mean(),
-        "{:.0%}",
-    ),
-    (value_mlp, "M and LN on values: test loss 0.01", generalised[value_mlp], COUNT),
-    (scores, "LN on queries and keys: training loss 0.01", fit[scores], COUNT),
-    (scores, "LN on queries and keys: largest test accuracy", best, "{:.1%}"),
-):
-    sheet.extra(run, words, found, show=show)
+found = {
+    "values": ([value, plain], evidence.ratio(generalised[value], generalised[plain])),
+    "m-first": ([mlp, value], evidence.ratio(generalised[mlp], generalised[value])),
+    "never": (scores, generalised[scores]),
+    "entropy": ([scores, plain], below(scores).min()),
+    "excess": (plain, excess.min()),
+    "rises": (plain, top - plain.at(SR, 200)),
+    "falls": (plain, top - plain.last(SR)),
+    "m-falls": (mlp, kept(mlp)),
+    "values-stay": (value, (value.series(SR, until=3000) - 4.5).abs().max()),
+    "peak": (plain, plain.peak(SR, since=200)),
+    "m-bump": (mlp, bump),
+    "values-late": (value, value.largest(SR, since=3000)),
+    "values-kept": (value, value.largest(KEPT)),
+    "both-out": (both, kept(both)),
+    "both-kept": (both, kept(both, KEPT)),
+    "a-below": (attention, (below(attention) > 0).mean()),
+    "value-mlp": (value_mlp, generalised[value_mlp]),
+    "fit": (scores, scores.fitted(loss=0.01)),
+    "best": (scores, scores.largest("test_accuracy")),
+}
+sheet = claims.read(page.name, found)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -191,6 +91,7 @@ sheet.box()
 #|   stays above 25 with one on queries and keys, whose entropy is the lowest, near 0.6.
 #| fold: "Code: draw the figure"
 authors = evidence.reference("singh2026/fig03").set_index(["quantity", "series"])
+events = evidence.reference("singh2026/fig03_events").set_index(["series", "stat"])
 DASHES = {value: "-.", scores: (0, (5, 1))}
 EARLY = {mlp: (150, 500), value: (500, 1000, 1500)}  # they lie at 0 from there on
 
@@ -242,15 +143,15 @@ tables.prose(rf"""
   {told(generalised[plain])} epochs. M, with a norm before the MLP, is first, at
   {told(generalised[mlp])}.
 * **Queries and keys** (b). With a norm there, $A^{{qk}}$, it never does. Even the training
-  set is fitted late, at epoch {told(fit[scores])} instead of {told(fit[plain])}. Test accuracy is
-  {told(best, "{:.1%}")} at best.
+  set is fitted late, at epoch {sheet.told("fit")} instead of {told(plain.fitted(loss=0.01))}. Test accuracy is
+  {sheet.told("best")} at best.
 * **Lengths** (a). {{term}}`SR-train` is the training loss when the MLP no longer sees how
   long its input is. Without a norm it climbs from
   {told(plain.at(SR, 200), "{:.2f}")} at epoch 200 to
   {told(top, "{:.2f}")}, and falls to
   {told(plain.last(SR), "{:.2f}")} as the network groks.
 * **Entropy** (c). {{term}}`Attention entropy` of $A^{{qk}}$ is the lowest from epoch 600 on, and
-  nowhere nearer to No LN than {told(below(scores).min(), "{:.2f}")} nats. A\*, also with a
+  nowhere nearer to No LN than {sheet.told("entropy", "{:.2f}")} nats. A\*, also with a
   norm on queries and keys, starts above No LN and ends beside it.
 """)
 
@@ -335,8 +236,8 @@ plots.show(figure)
 # the authors' curves.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(alone, positions)
 
 # %% [markdown]
 # ## What was run
@@ -344,18 +245,6 @@ sheet.table()
 # Five arms for the figure, and two that are only in the authors' logs or not in its panels:
 # M+A\* and $M+A^v$, with norms before the MLP as well. LN on values is `A^v` in the record,
 # LN on queries and keys `A^qk`.
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's"
-tables.settings(alone, paper=PAPER, code=CODE)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms with one norm in attention"
-tables.arms(alone)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms shared with Figure 2"
-tables.arms(positions)
 
 # %% [markdown]
 # Where the runs differ from the paper, or had to be guessed. Logs and code are those of the
@@ -378,18 +267,17 @@ tables.arms(positions)
 
 # %% tags=["remove-input"]
 log = authors.loc[(SR, "M")].set_index("epoch").value.loc[200::2]
-events = evidence.reference("singh2026/fig03_events").set_index(["series", "stat"])
 first = events[events.quantity == "test_loss at most"].epoch
 blocked = authors.loc[(TEST, "A^qk")].set_index("epoch").loc[10_000]
 tables.prose(rf"""
 We agree with the paper on which norm helps, which hinders, and what attention does
 meanwhile. Four things are worth adding.
 
-**M's SR-train falls late.** The share at epoch 4,000 is {told(kept(mlp), "{:.2f}")}, around
+**M's SR-train falls late.** The share at epoch 4,000 is {sheet.told("m-falls")}, around
 the bound; that of the mean of the authors' logs is {log[4000] / log[200]:.2f}. But M
 generalises at epoch {told(generalised[mlp])}, with SR-train still at
 {told(mlp.at(SR, generalised[mlp]), "{:.2f}")}. It then rises to
-{told(bump, "{:.2f}")} nats above its value at epoch 200, with a peak at epoch
+{sheet.told("m-bump", "{:.2f}")} nats above its value at epoch 200, with a peak at epoch
 {told(mlp.peak(SR, **early))}, before it falls.
 The logs waver as well: of their steps of 200 epochs {100 * (log.diff()[1:] > 0).mean():.0f} %
 rise, though on that grid their mean stays below its value at 200.
@@ -398,9 +286,9 @@ rise, though on that grid their mean stays below its value at 200.
 $A^v$ and A\* lie near {guess:.2f}, the loss of a guess. They were trained with a norm and are
 run without it.
 That $A^v$ does not rise in (a) says little. With its norm kept it rises to
-{told(kept_top, "{:.2f}")}, above No LN, and groks early all the same.
-M+A\* stands at {told(kept(both), "{:.2f}")} times its value at 200 by epoch 4,000 with the
-norms left out, and at {told(kept(both, KEPT), "{:.2f}")} times with them kept.
+{sheet.told("values-kept", "{:.2f}")}, above No LN, and groks early all the same.
+M+A\* stands at {sheet.told("both-out")} times its value at 200 by epoch 4,000 with the
+norms left out, and at {sheet.told("both-kept")} times with them kept.
 
 **That low entropy blocks is not shown.** A\* has the same norm on queries and keys and
 groks. At the last query No LN, A\* and $A^{{qk}}$ all begin low, with
@@ -491,7 +379,3 @@ from generalising: its test loss ends at {told(scores.last(TEST), "{:.0f}")}, th
 # ```bash
 # make page PAGE=singh2026/fig03 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(positions, alone, references=evidence.cited())

@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Singh et al. 2026 · Figure 6]{.kicker} The features get their heavy-tailed spectrum when a variant generalises; effective rank keeps another order
 
@@ -21,40 +13,26 @@ import math
 import numpy as np
 import torch
 from matplotlib.lines import Line2D
-from pandas import Series
 
 from grokbook import claims, evidence, metrics, plots, tables
 from grokbook.evidence import Run, told
-from grokbook.papers.singh2026 import CODE, HEADLINE, PAPER
 
 plots.use_style()
-record = evidence.record(
-    "singh2026/fig02", arms=HEADLINE, scale=scale, retrain=retrain, device=device
-)
-runs = [Run(record, arm, arm, plots.COLOUR[arm]) for arm in HEADLINE]
+page = evidence.Page("singh2026/fig06", scale, retrain, device)
+NAMES = ("M", "M+A*", "A*", "No LN")
+record = page.record("fig02", arms=NAMES)
+runs = [Run(record, name, name, plots.COLOUR[name]) for name in NAMES]
 m, both, attention, none = runs
 end = none.settings.epochs
 RANK, ALPHA = "effective_rank_test", "power_law_test"
-groks = {run: evidence.generalised(run, loss=0.01) for run in runs}
+groks = {run: run.generalised(loss=0.01) for run in runs}
+accurate = {run: run.generalised(accuracy=0.995) for run in runs}
 
 
 def settled(column):
     """First measured epoch from 200 on at most 10 % above the smallest value there."""
-    found = {}
-    for run in runs:
-        table = run.series(column, since=200)
-        found[run] = evidence.crossing(table / (1.1 * table.min()), at_most=1)
-    return found
-
-
-def agreeing(one, other):
-    """Of the six pairs of variants, how many have one strict order by both, by seed."""
-    ordered = [
-        np.sign(one[a] - one[b]) * np.sign(other[a] - other[b]) > 0
-        for k, a in enumerate(runs)
-        for b in runs[:k]
-    ]
-    return Series(np.sum(ordered, axis=0), index=m.seeds)
+    tables = {run: run.series(column, since=200) for run in runs}
+    return {r: evidence.crossing(t / (1.1 * t.min()), at_most=1) for r, t in tables.items()}
 
 
 def change(start, stop):
@@ -67,85 +45,25 @@ def afterwards(run, column):
     return run.series(column, since=groks[run]).median().dropna()
 
 
-def shown(values, show):
-    """A value over seeds in words, or a dash where there is none."""
-    return told(values, show) if len(values) else "—"
+def lowest(run):
+    return run.smallest(RANK, since=200)
 
 
 alpha, rank = settled(ALPHA), settled(RANK)
-SECTION = "Section 4.1"
-sheet = claims.Sheet("singh2026/fig06", show="{:.0f} of 6")
-sheet.claim(
-    runs,
-    "of the six pairs of variants, those in which the one that generalises first also "
-    "comes first within 10 % of its smallest effective rank",
-    "Compressibility metrics largely follow the trend of grokking across LN positions",
-    agreeing(rank, groks),
-    where=SECTION,
-    at_least=6,
-    main=True,
-)
-sheet.claim(
-    runs,
-    "the same pairs by the exponent α in place of effective rank",
-    "When observing powerlaw fit α in Figure 6b, we plot a min aggregation … and find that "
-    "the order of grokking is aligned here",
-    agreeing(alpha, groks),
-    where=SECTION,
-    at_least=6,
-)
-sheet.order(
-    "effective rank gets within 10 % of its smallest in the order M, M+A*, A*, No LN",
-    "M shows the earliest onset of compressibility in the features",
-    rank,
-    where=SECTION,
-    show="{:,.0f}",
-)
-sheet.claim(
-    [attention, none],
-    "the smallest effective rank of A* is not below that of No LN (ratio)",
-    "A* does not exhibit lower minimum effective rank than No LN",
-    attention.smallest(RANK, since=200) / none.smallest(RANK, since=200),
-    where=SECTION,
-    at_least=1,
-    show="{:.2f}",
-)
-sheet.claim(
-    none,
-    "No LN: effective rank rises by at least 15 % from epoch 200 to 1,600",
-    "exhibits continuously changing effective rank as well as a variable eigenspectrum",
-    change(200, 1600),
-    where=SECTION,
-    at_least=0.15,
-    show="{:+.0%}",
-)
-sheet.claim(
-    none,
-    "No LN: it falls by at least 60 % from epoch 2,000 to 8,000",
-    "This demonstrates significant changes to the features",
-    change(2000, 8000),
-    where=SECTION,
-    at_most=-0.6,
-    show="{:+.0%}",
-)
-accurate = {run: evidence.generalised(run, accuracy=0.995) for run in runs}
-words = "the row on α, with generalisation at a test accuracy of 99.5 %"
-sheet.extra(runs, words, agreeing(alpha, accurate))
-words = "the row on α, by the float32 recipe of the official code"
-sheet.extra(runs, words, agreeing(settled(f"{ALPHA}_float32"), groks))
-words = "the row on α, on training features"
-sheet.extra(runs, words, agreeing(settled("power_law_train"), groks))
-sheet.order(
-    "α comes within 10 % of its smallest value in the order M, M+A*, A*, No LN",
-    "",
-    alpha,
-    where="",
-    show="{:,.0f}",
-    extra=True,
-)
-for run in runs:
-    words = f"{run.label}: epochs from generalisation to α within 10 % of its smallest"
-    sheet.extra(run, words, evidence.difference(alpha[run], groks[run]), show="{:+,.0f}")
+found = {
+    "pairs-rank": (runs, evidence.agreeing(rank, groks)),
+    "pairs": (runs, evidence.agreeing(alpha, groks)),
+    "order-rank": rank,
+    "lowest": ([attention, none], lowest(attention) / lowest(none)),
+    "rises": (none, change(200, 1600)),
+    "falls": (none, change(2000, 8000)),
+    "pairs-accuracy": (runs, evidence.agreeing(alpha, accurate)),
+    "pairs-float32": (runs, evidence.agreeing(settled(f"{ALPHA}_float32"), groks)),
+    "pairs-training": (runs, evidence.agreeing(settled("power_law_train"), groks)),
+    "order": alpha,
+    "late": {r.label: (r, evidence.difference(alpha[r], groks[r])) for r in runs},
+}
+sheet = claims.read(page.name, found)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -163,25 +81,13 @@ sheet.box()
 #|   (c) The marks of effective rank lie far right of the diagonal for M and M+A*, near it
 #|   for A* and No LN. (d) Those of the exponent lie along the diagonal.
 #| fold: "Code: draw the figure"
-curves = evidence.reference("singh2026/fig06")
-events = {
-    name: evidence.reference(f"singh2026/{name}_events") for name in ("fig02", "fig06")
-}
-
-
-def logged(arm, quantity, column="value"):
-    """A measure of the authors' five seeds by epoch: their mean, or the lowest of them."""
-    mine = (curves["series"] == arm) & (curves["quantity"] == quantity)
-    return curves[mine].set_index("epoch")[column]
-
-
-def reached(name, arm, quantity, level=None):
-    """Epoch of an event of the mean of the authors' seeds."""
-    table = events[name]
-    mine = (table["quantity"] == quantity) & (table["stat"] == "mean")
-    mine &= table["series"] == arm
-    mine &= (table["value"] == level) | (level is None)
-    return float(table[mine]["epoch"].iloc[0])
+logs = evidence.reference("singh2026/fig06").set_index(["series", "quantity", "epoch"])
+logs = logs.sort_index()
+losses = evidence.reference("singh2026/fig02_events").query("stat == 'mean' and value == 0.01")
+losses = losses[losses.quantity == "test_loss at most"].set_index("series").epoch
+rests = evidence.reference("singh2026/fig06_events").query("stat == 'mean'")
+rests = rests.set_index(["series", "quantity"]).epoch
+REST = " within 10 % of its minimum"
 
 
 def beyond_one(axes):
@@ -210,11 +116,9 @@ for column, found, curve, scatter, drawn in (
         curve.plot(groks[run][there.index], there, "v", ms=9, **style)
         scatter.plot(found[run], groks[run].clip(upper=margin), marker, ms=7, **style)
         if record.scale == "paper":
-            theirs = logged(run.arm, quantity, drawn).loc[some]
-            plots.paper(curve, some, theirs, label="", color=run.color)
-            x = reached("fig06", run.arm, f"{quantity} within 10 % of its minimum")
-            y = reached("fig02", run.arm, "test_loss at most", 0.01)
-            plots.paper(scatter, [x], [y], label="", color=run.color)
+            mine = {"label": "", "color": run.color}
+            plots.paper(curve, some, logs[drawn][run.arm, quantity][some], **mine)
+            plots.paper(scatter, [rests[run.arm, quantity + REST]], [losses[run.arm]], **mine)
     scatter.set(xlim=(0, 1.03 * end), ylim=(0, 1.12 * end), xlabel="within 10 % at epoch")
     scatter.yaxis.set_major_formatter(lambda v, _: f"{v / 1000:g}k" if v else "0")
 axes[0].set(xlabel="epoch", ylabel="effective rank", ylim=(0, 65))
@@ -248,8 +152,8 @@ Variants differ in the place of {{term}}`layer norm`: before the MLP (M), before
 * **{{term}}`Effective rank`** falls in every run. But M comes to rest at epoch
   {told(rank[m])} only, thousands of epochs after it has generalised.
 * **A\\*** keeps the largest rank longest. Its smallest is
-  {told(attention.smallest(RANK, since=200), "{:.1f}")}, that of No LN
-  {told(none.smallest(RANK, since=200), "{:.1f}")}.
+  {told(lowest(attention), "{:.1f}")}, that of No LN
+  {told(lowest(none), "{:.1f}")}.
 """)
 
 # %% [markdown]
@@ -309,19 +213,11 @@ tables.grid(["Eigenvalues", "α should be", "α fitted", "Effective rank"], rows
 # bounds 15 % and 60 % were fixed before the runs, from the authors' logs.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims, and what was run"
+sheet.closing(record)
 
 # %% [markdown]
 # ## What was run
-
-# %% tags=["hide-input"]
-#| fold: "Code: the settings beside the paper's"
-tables.settings(record, paper=PAPER, code=CODE)
-
-# %% tags=["hide-input"]
-#| fold: "Code: the arms"
-tables.arms(record)
 
 # %% [markdown]
 # The authors' points are from the logs in commit `2199213` of
@@ -344,13 +240,12 @@ tables.arms(record)
 # ## Reading the result
 
 # %% tags=["remove-input"]
-start = reached("fig02", "M", "test_loss at most", 0.01)
-theirs = logged("M", "effective_rank").loc[start:]
-means = []
-for run in runs:
-    mean = run.series(RANK, since=200).mean(axis=1).to_frame()
-    late = told(evidence.crossing(mean / (1.1 * mean.min()), at_most=1))
-    means.append(f"{late} ({run.label})".replace("*", "\\*"))
+theirs = logs.value["M", "effective_rank"].loc[losses["M"] :]
+means = {run.label: run.series(RANK, since=200).mean(axis=1).to_frame() for run in runs}
+late = ", ".join(
+    f"{told(evidence.crossing(mean / (1.1 * mean.min()), at_most=1))} ({label})"
+    for label, mean in means.items()
+).replace("*", "\\*")
 tables.prose(f"""
 **Where we agree.** The exponent falls in step with generalisation. Where A\\* and No LN
 change places in a seed, their exponents change places with them. The row on α fails in
@@ -361,10 +256,10 @@ jump.
 **Where not.** Effective rank is no such companion. M loses most of its rank early and
 then wanders with every {{term}}`slingshot`, so that its smallest value may come anywhere.
 In the authors' logs, too, the mean rank of M settles long after generalisation, at epoch
-{reached("fig06", "M", "effective_rank within 10 % of its minimum"):,.0f}. The mean over
-our seeds does so at {", ".join(means)}, again in another order.
+{rests["M", "effective_rank" + REST]:,.0f}. The mean over
+our seeds does so at {late}, again in another order.
 
-**M keeps more rank here:** {shown(afterwards(m, RANK), "{:.1f}")} in the median from
+**M keeps more rank here:** {told(afterwards(m, RANK), "{:.1f}")} in the median from
 generalisation on, beside {theirs.median():.1f} for the authors' mean.
 
 **What is left.** "Heavy tail" says more than the number shows. Any spectrum that is
@@ -412,19 +307,17 @@ plots.show(figure)
 
 # %% tags=["hide-input"]
 #| fold: "Code: the floor in a table"
-rows = [
-    [
-        run.label,
-        shown(afterwards(run, ALPHA), "{:.2f}"),
-        shown(afterwards(run, f"{ALPHA}_float32"), "{:.2f}"),
-        shown(2 / (afterwards(run, ALPHA) - 1) / math.log(10), "{:.1f}"),
-        shown(afterwards(run, RANK), "{:.1f}"),
-    ]
-    for run in runs
-]
+def row(run):
+    """Medians from generalisation on; a dash where no seed gets there."""
+    float64, float32 = (afterwards(run, ALPHA + kind) for kind in ("", "_float32"))
+    decades = 2 / (float64 - 1) / math.log(10)
+    shown = zip((float64, float32, decades, afterwards(run, RANK)), (2, 2, 1, 1), strict=True)
+    return [run.label, *(told(v, f"{{:.{k}f}}", nothing="—") for v, k in shown)]
+
+
 head = ["", "α, float64", "α, float32", "Decades (float64)", "Effective rank"]
 caption = "Medians from generalisation on; decades as if the spectrum were even"
-tables.grid(head, rows, caption=caption)
+tables.grid(head, [row(run) for run in runs], caption=caption)
 
 # %% [markdown]
 # ## Try it
@@ -495,7 +388,3 @@ tables.grid(head, rows, caption=caption)
 # ```bash
 # make page PAGE=singh2026/fig06 SCALE=laptop
 # ```
-
-# %% tags=["hide-input"]
-#| fold: "Code: where the numbers come from"
-tables.provenance(record, references=evidence.cited())

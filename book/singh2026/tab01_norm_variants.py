@@ -1,11 +1,3 @@
-# ---
-# jupyter:
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # [Singh et al. 2026 · Table 1]{.kicker} A layer norm hides the length of its input from the path behind it, and from no other path
 
@@ -20,12 +12,12 @@ import math
 
 import torch
 
-from grokbook import claims, datasets, metrics, models, plots, tables
+from grokbook import claims, datasets, metrics, models, papers, plots, tables
 from grokbook.names import options, resolve
-from grokbook.papers import singh2026
 
 plots.use_style()
-NAMES = tuple(singh2026.NORMS)
+arms = {a.name: a for k in ("fig02", "fig03") for a in papers.get(f"singh2026/{k}", "paper").arms}
+NAMES = tuple(arms)
 PATHS = ("queries", "keys", "values", "MLP")
 EFFECTS = ("attention weights", "output of attention", "output of MLP", "logits")
 ZERO = 1e-12  # relative; float64 rounds at 2e-16
@@ -37,7 +29,7 @@ tokens = datasets.modular(113, train_fraction=0.3, equals=True).x_train[:128]
 
 def build(name, spread=0.2):
     """A variant at its start in float64, with γ = 1 and β = 0 spread a little."""
-    spec = singh2026.network("paper", singh2026.NORMS[name])
+    spec = arms[name].model
     torch.manual_seed(0)
     model = resolve("model", spec)(**options(spec)).double().requires_grad_(False)
     for weight in model.blocks[0].norms.parameters():
@@ -69,14 +61,9 @@ def everything(model, x, y):
     """What the matrices of the four paths read of x and y, and what comes of it."""
     block, read = model.blocks[0], []
     attention = block.attention
-    matrices = (attention.query, attention.key, attention.value, block.mlp[0])
-    hooks = [
+    for matrix in (attention.query, attention.key, attention.value, block.mlp[0]):
         matrix.register_forward_pre_hook(lambda _, given: read.append(given[0]))
-        for matrix in matrices
-    ]
     found, made = run(model, x), after(model, y)
-    for hook in hooks:
-        hook.remove()
     *first, _, last = read  # the MLP's of `run` is neither of x nor of this y
     return *first, last, found["attention.0"], found["attention_out.0"], *made
 
@@ -104,98 +91,11 @@ def longer(name, tap):
     return changed.norm(dim=-1) / before.norm(dim=-1)
 
 
-def means(values):
-    told = {WORDS.get(name, name): float(one.mean()) for name, one in values.items()}
-    return ", ".join(f"{name} {one:.2f}" for name, one in told.items())
-
-
-change, kept = {}, []
-for name in NAMES:
-    model = build(name)
-    x, y = inputs(model)
-    pairs = zip(everything(model, 7 * x, 7 * y), everything(model, x, y), strict=True)
-    told = [moved(*pair) for pair in pairs]
-    change[name] = dict(zip(PATHS + EFFECTS, told, strict=True))
-    if name in ("M", "M+A*"):
-        made = after(model, y)[0]
-        rows = [after(model, c * y)[0] - made for c in (1e-3, 1 / 7, 7, 1e3)]
-        kept += [one.norm(dim=-1) / made.norm(dim=-1) for one in rows]
-kept = (torch.stack(kept) <= ZERO).flatten()
-still = {n: [p for p in PATHS + EFFECTS if change[n][p] <= ZERO] for n in NAMES}
-
-sheet, S24 = claims.Sheet("singh2026/tab01"), "Section 2.4"
-
-
-def judge(statement, quote, ours, good, where=S24, **more):
-    """A row that holds where each of `good` does."""
-    good = [bool(one) for one in torch.as_tensor(good).flatten()]
-    sheet.exact(
-        statement, quote, ours, where=where, held=sum(good), n=len(good), **more
-    )
-
-
-judge(
-    "M and M+A*: a row of y times 1/1,000, 1/7, 7 or 1,000 gives the same output of the "
-    "MLP, with ε = 0 as in the code (rows, relative change up to 1e-12)",
-    "fully removes scale from the MLP input",
-    f"{int(kept.sum()):,} of {len(kept):,} rows",
-    kept,
-    main=True,
-)
-for name, quote, where, blind in (
-    ("No LN", "default architecture without any LN", "Table 1", ()),
-    ("A*", "LN only on inputs to the attention", "Table 1", PATHS[:3]),
-    ("M+A*", "LN on inputs to both attention and MLP", "Table 1", PATHS),
-    ("M", "LN only on inputs to the MLP", "Table 1", PATHS[3:]),
-    ("A^qk", "only on inputs to query and key channels", f"{S24}, footnote", PATHS[:2]),
-    ("A^v", "only applies LN to the value inputs", S24, PATHS[2:3]),
-):
-    same = [path for path in PATHS if path in still[name]]
-    judge(
-        f"{WORDS.get(name, name)}: times 7, the inputs read the same for "
-        f"{', '.join(blind) or 'no path'}, and differ for all others (paths)",
-        quote,
-        f"the same for {', '.join(same) or 'none'}",
-        [(path in same) == (path in blind) for path in PATHS],
-        where,
-    )
-WEIGHTS, QUERY_KEY = EFFECTS[0], ("A*", "M+A*", "A^qk")
-same = [WEIGHTS in still[name] for name in QUERY_KEY]
-judge(
-    "A*, M+A* and LN on queries and keys: 7x has the attention weights of x",
-    "removing embedding scale that acts as a degree of freedom for the network",
-    f"{sum(same)} of 3; No LN: they move by {change['No LN'][WEIGHTS]:.2f}",
-    same,
-    "Figure 3, caption",
-)
-sharp = [entropy(times("No LN", c, "attention.0")[1]) for c in (1, 7, 49)]
-judge(
-    "No LN: the attention of a query is sharper at 7x than at x, and at 49x than at 7x "
-    "(queries, entropy in nats; γ = 1, β = 0)",
-    "the scale of these embeddings affects the sharpness",
-    "mean " + ", ".join(f"{float(one.mean()):.3f}" for one in sharp),
-    (sharp[1] < sharp[0]) & (sharp[2] < sharp[1]),
-)
-out = {name: longer(name, "attention_out.0") for name in ("A^v", "No LN")}
-judge(
-    "from x to 7x the output of attention grows by less with LN on values than in No LN "
-    "(rows; γ = 1, β = 0)",
-    "can limit radial variation contributed by the attention output",
-    f"mean factor: {means(out)}",
-    out["A^v"] < out["No LN"],
-)
-given = {name: longer(name, "mlp_in.0") for name in ("M", "A^v", "No LN")}
-judge(
-    "from x to 7x the input of the MLP grows by less in M than with LN on values (rows; "
-    "γ = 1, β = 0)",
-    "it does not do so to the extent as configuration M",
-    f"mean factor: {means(given)}",
-    given["M"] < given["A^v"],
-)
-
-
-def extra(statement, ours):
-    sheet.exact(statement, "", ours, where="", held=1, n=1, extra=True)
+def grows(tap, *names):
+    """Mean growth at a tap from x to 7x; in which rows the first grows less than the second."""
+    found = {name: longer(name, tap) for name in names}
+    told = ", ".join(f"{WORDS.get(n, n)} {float(x.mean()):.2f}" for n, x in found.items())
+    return claims.exactly(f"mean factor: {told}", (found[names[0]] < found[names[1]]).flatten())
 
 
 def pull(name):
@@ -203,26 +103,58 @@ def pull(name):
     y = inputs(build(name))[1].requires_grad_()
     after(build(name), y)[0][:, :, 0].sum().backward()
     pairs = zip(y.detach().flatten(0, 1), y.grad.flatten(0, 1), strict=True)
-    return max(abs(float(metrics.cosine(*pair))) for pair in pairs)
+    return round(max(abs(float(metrics.cosine(*pair))) for pair in pairs), 12)
 
 
-extra(
-    "largest |cosine| of a row of y and its gradient through one output of the MLP",
-    ", ".join(f"{name} {round(pull(name), 12):.2g}" for name in ("No LN", "M")),
-)
+change, kept = {}, []
+for name in NAMES:
+    model = build(name)
+    x, y = inputs(model)
+    told = map(moved, everything(model, 7 * x, 7 * y), everything(model, x, y))
+    change[name] = dict(zip(PATHS + EFFECTS, told, strict=True))
+    if name in ("M", "M+A*"):
+        made = after(model, y)[0]
+        rows = [after(model, c * y)[0] - made for c in (1e-3, 1 / 7, 7, 1e3)]
+        kept += [one.norm(dim=-1) / made.norm(dim=-1) for one in rows]
+kept = (torch.stack(kept) <= ZERO).flatten()
+
+
+def blind(name, *expected):
+    """For which paths the inputs read the same times 7, and whether as expected."""
+    same = [path for path in PATHS if change[name][path] <= ZERO]
+    agree = [(path in same) == (path in expected) for path in PATHS]
+    return claims.exactly(f"the same for {', '.join(same) or 'none'}", agree)
+
+
+same = [change[name]["attention weights"] <= ZERO for name in ("A*", "M+A*", "A^qk")]
+free = change["No LN"]["attention weights"]
+sharp = [entropy(times("No LN", c, "attention.0")[1]) for c in (1, 7, 49)]
+falls = (sharp[1] < sharp[0]) & (sharp[2] < sharp[1])
+means = ", ".join(f"{float(one.mean()):.3f}" for one in sharp)
 loud, leaky = build("A^qk"), build("M")
 x, y = inputs(loud)[0], inputs(leaky)[1]
 before = run(loud, x)["attention.0"]
 loud.blocks[0].norms["attention"].weight.mul_(7)
 gain = moved(run(loud, x)["attention.0"], before)
-words = "LN on queries and keys: change of the attention weights when γ is times 7"
-extra(words, f"{gain:.2f}")
 leaky.blocks[0].norms["mlp"].eps = 1e-5
 leak = moved(after(leaky, y / 7)[0], after(leaky, y)[0])
-extra(
-    "M with ε = 1e-5 (PyTorch's default) for 0: change of the output of the MLP at y/7",
-    f"{leak:.3f}",
-)
+found = {
+    "mlp-output": claims.exactly(f"{int(kept.sum()):,} of {len(kept):,} rows", kept),
+    "no-ln": blind("No LN"),
+    "a": blind("A*", *PATHS[:3]),
+    "m-a": blind("M+A*", *PATHS),
+    "m": blind("M", "MLP"),
+    "qk": blind("A^qk", "queries", "keys"),
+    "v": blind("A^v", "values"),
+    "weights": claims.exactly(f"{sum(same)} of 3; No LN: they move by {free:.2f}", same),
+    "sharpness": claims.exactly(f"mean {means}", falls.flatten()),
+    "attention-grows": grows("attention_out.0", "A^v", "No LN"),
+    "mlp-grows": grows("mlp_in.0", "M", "A^v", "No LN"),
+    "radial": (", ".join(f"{name} {pull(name):.2g}" for name in ("No LN", "M")), 1, 1),
+    "gain": (f"{gain:.2f}", 1, 1),
+    "leak": (f"{leak:.3f}", 1, 1),
+}
+sheet = claims.read("singh2026/tab01", found)
 sheet.box()
 
 # %% tags=["hide-input"]
@@ -259,7 +191,7 @@ plots.show(figure)
 # ## What to see
 
 # %% tags=["remove-input"]
-weights, logits = ([c[key] for c in change.values()] for key in (WEIGHTS, "logits"))
+weights, logits = ([c[key] for c in change.values()] for key in ("attention weights", "logits"))
 tables.prose(rf"""
 * **The names** (a). A {{term}}`layer norm` stands wherever there is a 0. The star of A\*
   means queries, keys and values, and M the input of the MLP. Where no norm stands, a
@@ -321,6 +253,7 @@ torch.testing.assert_close(norm(7 * v), norm(v))
 #| fold: "Code: multiply x by factors from 0.1 to 100"
 factors = [10 ** (k / 8) for k in range(-8, 17)]
 MARKS = {"No LN": "-", "A^v": "-.", "A^qk": plots.DASHED, "M": plots.DASHED}
+cross = math.sqrt(128) / float(inputs(build("No LN"))[0].norm(dim=-1).mean())
 figure, (even, length) = plots.panels(2, height=3.4)
 for panel, tap, measure, shown in (
     (even, "attention.0", entropy, ("No LN", "A^qk")),
@@ -329,8 +262,7 @@ for panel, tap, measure, shown in (
     for name in shown:
         found = [float(measure(times(name, c, tap)[1]).mean()) for c in factors]
         panel.plot(factors, found, color=plots.COLOUR[name], ls=MARKS[name])
-    rows = float(inputs(build("No LN"))[0].norm(dim=-1).mean())
-    panel.axvline(math.sqrt(128) / rows, color=plots.GREY, lw=1, zorder=0)
+    panel.axvline(cross, color=plots.GREY, lw=1, zorder=0)
     panel.set(xscale="log", xlabel="factor on x")
 even.text(0.11, 1.12, "no norm on queries, keys", color=plots.COLOUR["No LN"])
 even.text(0.11, 0.95, f"with one (A*, M+A*, {SIGNS['A^qk']})", color=plots.COLOUR["A^qk"])
@@ -351,8 +283,8 @@ plots.show(figure)
 # of the paper "fully" is not exact: the folded rows have what it lets through.
 
 # %% tags=["hide-input"]
-#| fold: "Code: the table of claims"
-sheet.table()
+#| fold: "Code: the claims"
+sheet.closing()
 
 # %% [markdown]
 # ## What was run
@@ -384,7 +316,7 @@ The norms do what the paper says of them. Three things are easily overread.
 
 **The scale moves on, it does not vanish.** $\gamma$ stands behind the norm and is learned.
 Seven times $\gamma$ changes the attention weights of $A^{{qk}}$ by {gain:.2f} of their length,
-seven times $x$ those of No LN by {change["No LN"][WEIGHTS]:.2f}. What a norm takes away is
+seven times $x$ those of No LN by {change["No LN"]["attention weights"]:.2f}. What a norm takes away is
 the scale of the *embedding*, which serves all branches at once.
 
 **Only $\varepsilon = 0$ removes all of it.** PyTorch's default is 1e-5. With it, the output of the

@@ -4,6 +4,7 @@
     lasting       first logged epoch from which on a value stays above a level
     peak          epoch of the largest value
     paired, joined                       values of arms that share seeds
+    agreeing      pairs of arms that two events have in one order
     difference, lead, ratio, times, growth  of what is known by seed
     area, average over the time of training
     power         of the epoch with which a value goes
@@ -17,6 +18,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from itertools import combinations
+from typing import Any
 
 import numpy as np
 from pandas import DataFrame, Series
@@ -76,11 +79,24 @@ def paired(*values: Series) -> list[Series]:
     return [one.loc[shared] for one in values]
 
 
-def joined(values: Mapping[str, Series]) -> DataFrame:
+def joined(values: Mapping[Any, Series]) -> DataFrame:
     """One column for each value, one row for each seed that all of them have."""
     return DataFrame(
         dict(zip(values, paired(*values.values()), strict=True)), dtype=float
     )
+
+
+def agreeing(one: Mapping[Any, Series], other: Mapping[Any, Series]) -> Series:
+    """How many pairs of arms come in the same order by two events, by seed.
+
+    A tie in either is no order; that neither arm ever gets there is one too.
+    """
+    first, second = joined(one), joined(other)
+    found = [
+        np.sign(first[a] - first[b]) * np.sign(second[a] - second[b]) > 0
+        for a, b in combinations(first.columns, 2)
+    ]
+    return DataFrame(found, columns=first.index).sum().astype(float)
 
 
 def difference(late: Series, early: Series) -> Series:
