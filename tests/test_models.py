@@ -10,10 +10,10 @@ from shapes import check
 from torch import nn
 from torch.func import functional_call
 
-from grokbook import models
+from grokbook import models, papers
 from grokbook.models import fast, transformer
 from grokbook.models.taps import Dropout, Recorder
-from grokbook.papers import prieto2025, singh2026
+from grokbook.papers import prieto2025
 
 check(models)
 check(transformer)
@@ -306,6 +306,10 @@ def network_of(spec):
     return factory(**spec.options).requires_grad_(False)
 
 
+def variant(experiment, name):
+    return papers.get(f"singh2026/{experiment}", "paper").arm(name).model
+
+
 def test_released_sizes():
     for spec, weights in (
         (prieto2025.mlp(), 107_800),
@@ -313,7 +317,7 @@ def test_released_sizes():
         (prieto2025.ENCODER, 622_065),
         # the first public code has a row for a third position nobody reads
         (prieto2025.NANDA, 488_320 - 128),
-        (singh2026.network("paper", (), depth=3, width=64, hidden=(256,)), 163_200),
+        (variant("fig08", "No LN, three layers"), 163_200),
     ):
         assert size(network_of(spec)) == weights
     for classes, features, weights in (
@@ -333,8 +337,8 @@ def test_starts_have_the_published_norms():
     no_norm = network_of(prieto2025.NANDA)
     assert float(no_norm.embedding.std()) == pytest.approx(128**-0.5, rel=0.02)
     assert float(no_norm.unembedding.weight.std()) == pytest.approx(114**-0.5, rel=0.02)
-    for positions in singh2026.NORMS.values():
-        model = network_of(singh2026.network("paper", positions))
+    for name in ("M", "M+A*", "A*", "No LN"):
+        model = network_of(variant("fig02", name))
         gains = 256 * len(model.blocks[0].norms)
         assert size(model) == 226_816 + gains
         length = math.sqrt(sum(float(p.square().sum()) for p in model.parameters()))

@@ -175,8 +175,8 @@ def row(run):
     return [run.label, *ours, *theirs, told(fits[run]), f"{logged_fit[run.arm]:,.0f}"]
 
 
-head = ["", "Test, by seed", "Mean curve", "Paper, mean curve", "Paper, fastest seed"]
-head += ["Training, by seed", "Paper, mean curve"]
+logs_say = "Paper, mean curve"
+head = ["", "Test, by seed", "Mean curve", logs_say, "Paper, fastest seed", "Training, by seed", logs_say]
 tables.grid(head, [row(run) for run in runs], caption="First epoch with a loss of at most 0.01")
 
 # %% [markdown]
@@ -213,7 +213,8 @@ for name, places in CHOICES.items():
     torch.manual_seed(0)
     spec = papers.get(f"singh2026/{'fig03' if name == 'A^v' else 'fig02'}", "paper").arm(name).model
     network = models.Transformer(**spec.options | {"heads": 1}).double().requires_grad_(False)
-    query, key, value, output = network.blocks[0].attention.children()
+    part = network.blocks[0].attention
+    query, key, value, output = part.query, part.key, part.value, part.output
     x = network.embed(torch.tensor([[3, 5, 113]]))[0]
     seen = models.Recorder()
     network.blocks[0](x[None], 0, seen)

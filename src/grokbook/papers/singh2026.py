@@ -7,7 +7,7 @@ written"). One seed sets both the split and the start; the five are the authors'
 """
 
 from grokbook.experiment import Spec
-from grokbook.papers.registry import END, Registry, Rows, Size, at, row, shared
+from grokbook.papers.registry import END, Registry, Rows, Size, row, shared
 
 # Where a norm sits; the names are the paper's (Table 1), M+A^v only in the logs.
 NORMS = {
@@ -20,51 +20,10 @@ NORMS = {
     "M+A^v": ("value", "mlp"),
 }
 HEADLINE = ("M", "M+A*", "A*", "No LN")
-PAPER = {
-    "dataset": "modular addition",
-    "dataset.p": "113",
-    "dataset.train_fraction": "0.3",
-    "dataset.equals": "True",
-    "model": "one-layer transformer",
-    "model.classes": "114",
-    "model.vocabulary": "114",
-    "model.positions": "3",
-    "model.norms": "by variant (Table 1)",
-    "model.norm_eps": "> 0",
-    "model.mlp_bias": "none in the equations",
-    "model.initialisation": "truncated normal",
-    "model.width": "128",
-    "model.hidden": "(512)",
-    "model.activation": "ReLU (Table 2)",
-    "loss": "softmax cross-entropy",
-    "optimizer": "adamw",
-    "optimizer.lr": "0.001",
-    "optimizer.betas": "(0.9, 0.98)",
-    "optimizer.eps": "1e-08",
-    "optimizer.weight_decay": "1",
-    "epochs (full batch)": "10,000",
-    "seeds": "5, not named",
-}
-"""What the paper says of its main experiment, by the names of ``tables.settings``."""
-
-CODE = {
-    "dataset.shuffle": "Python's, by the seed of the start",
-    "model.norm_eps": "0",
-    "model.mlp_bias": "True",
-    "model.initialisation": "mixed (Table 2), as here",
-    "model.activation": "GELU when the logs were made, ReLU since",
-    "loss.dtype": "float64",
-    "seeds": "456, 789, 111, 222, 333",
-}
-"""What its official code says beyond that or otherwise, by the same names."""
-
-
-def network(scale: str, norms: tuple[str, ...], **options) -> Spec:
-    """The paper's transformer at a scale; bidirectional, read at the equals sign."""
-    return at(scale, transformer(norms, **options))
 
 
 def transformer(norms: tuple[str, ...] = (), width: int = 128, **options) -> Spec:
+    """The paper's transformer; bidirectional, read at the equals sign."""
     tokens = {"classes": Size(114, 38), "vocabulary": Size(114, 38), "positions": 3}
     how = {"norms": norms, "norm_eps": 0.0, "mlp_bias": True, "initialisation": "lecun"}
     how |= {"width": width, "hidden": (4 * width,), "activation": "gelu"} | options
