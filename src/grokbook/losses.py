@@ -163,10 +163,7 @@ def stablemax_log_transform(x: Same) -> Same:
 
 
 def stablemax(logits: Logits, *, dtype: torch.dtype = torch.float64) -> Logits:
-    """StableMax probabilities s(z_i) / sum_j s(z_j) over the last dimension.
-
-    Not invariant to a shift of the logits; the maximum must not be subtracted.
-    """
+    """s(z_i) / sum_j s(z_j) over the classes, which a shift of the logits changes."""
     weights = stablemax_transform(logits.to(dtype))
     return weights / weights.sum(dim=-1, keepdim=True)
 

@@ -7,10 +7,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Data:
-    """One split task: x (rows, ...) tokens int64 or floats, y (rows, ...) int64.
-
-    Where images stay on the disk, x is an ``images.Images``, read as it is indexed.
-    """
+    """x (rows, ...) tokens int64, floats or ``images.Images``; y (rows, ...) int64."""
 
     x_train: Tensor
     y_train: Tensor

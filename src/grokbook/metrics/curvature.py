@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from grokbook.shapes import Scalar
 
 
-Params = Mapping[str, Tensor]  # one tensor per parameter, by its name
+Params = Mapping[str, Tensor]
 Objective = Callable[[Params], Tensor]
 
 
@@ -51,11 +51,9 @@ class Trace(NamedTuple):
 def hessian_products(
     objective: Objective, params: Params
 ) -> Callable[[Params], dict[str, Tensor]]:
-    """The function v -> H v for the Hessian of a scalar objective at ``params``.
+    """v -> H v at ``params``, with their names, shapes and dtypes; also in ``no_grad``.
 
-    v and H v have the names, shapes and dtypes of the parameters; a parameter that the
-    objective does not use has zeros. Works inside ``torch.no_grad``. ValueError unless
-    the objective is one number that depends on the parameters it is given.
+    ValueError unless the objective is one number that depends on its parameters.
     """
     leaves = {name: w.detach().requires_grad_() for name, w in params.items()}
     inputs = list(leaves.values())
@@ -122,10 +120,7 @@ def largest_eigenvalue(
 def hutchinson_trace(
     objective: Objective, params: Params, *, probes: int = 100, seed: int = 0
 ) -> Trace:
-    """Trace of H: mean and standard error of z^T H z over ``probes`` vectors of signs.
-
-    The signs are drawn with ``seed`` and nothing else. A diagonal H needs one probe.
-    """
+    """Trace of H, from ``probes`` vectors of signs; a diagonal H needs one."""
     values = probe_values(objective, params, probes=probes, seed=seed)
     # of one probe: 0 / 0
     variance = (values - values.mean()).square().sum() / (probes - 1 or torch.nan)

@@ -42,9 +42,8 @@ def top_accuracy(logits: Logits, labels: Labels, *, k: int) -> Scalar:
 def collapse_fraction(logits: Logits, *, dtype: torch.dtype) -> Scalar:
     """Share of rows whose max-shifted sum of exponentials is exactly 1 in ``dtype``.
 
-    The official measurement: it does not ask whether the largest logit is the correct
-    one, and its summation order differs from that of the log-softmax kernel, so it
-    need not agree with "the loss is exactly 0".
+    As the official code measures it, whichever class is the largest. It sums in another
+    order than the log-softmax, so it need not agree with "the loss is exactly 0".
     """
     logits = logits.to(dtype)
     shifted = logits - logits.amax(dim=-1, keepdim=True)

@@ -57,10 +57,7 @@ def _fourier_basis(like: Tensor) -> Tensor:
 
 
 def top_share(values: Vector, *, k: int) -> Scalar:
-    """Share of the squared norm held by the k largest values; 0 if all are zero.
-
-    Raises ValueError when k is not in 1..n.
-    """
+    """Share of the squared norm in the k largest of n values; 0 if all are zero."""
     if not 1 <= k <= values.shape[-1]:
         raise ValueError(f"k is {k}, but it must lie in 1..{values.shape[-1]}.")
     squares = values.double().square()
@@ -102,10 +99,7 @@ def _eigenvalues(matrix: Tensor) -> Tensor:
 
 
 def effective_rank(values: Vector) -> Scalar:
-    """Exponential of the entropy of n normalised sizes; 1 to n, 0 if all are zero.
-
-    A value of 0 adds 0 to the entropy.
-    """
+    """Exponential of the entropy of n normalised sizes; 1 to n, 0 if all are zero."""
     sizes = values.double().abs()
     total = sizes.sum()
     shares = sizes / torch.where(total == 0, 1.0, total)
@@ -113,10 +107,7 @@ def effective_rank(values: Vector) -> Scalar:
 
 
 def stable_rank(values: Vector) -> Scalar:
-    """Sum of n eigenvalues of F^T F over the largest, |F|_F^2 / |F|_2^2; 0 of zeros.
-
-    Tiwari et al. 2026, eq. 11. At most the number of rows of F.
-    """
+    """Sum of n eigenvalues of F^T F over the largest, |F|_F^2 / |F|_2^2; 0 of zeros."""
     sizes = values.double().abs()
     largest = sizes.max()
     return sizes.sum() / torch.where(largest == 0, 1.0, largest)

@@ -48,10 +48,7 @@ def absorbed_fraction(weight: Same, step: Same) -> Scalar:
 def update_norm(
     before: Mapping[str, Anything], after: Mapping[str, Anything]
 ) -> Scalar:
-    """L2 norm over all parameters of after - before, weight decay included.
-
-    ValueError unless both sides have the same names with the same shapes.
-    """
+    """L2 norm over all parameters of after - before; ValueError if they differ."""
     shapes = [{name: w.shape for name, w in side.items()} for side in (before, after)]
     if shapes[0] != shapes[1]:
         raise ValueError("Both sides need the same names with the same shapes.")

@@ -41,10 +41,7 @@ def _norm(name: str | None, width: int) -> nn.Module:
 
 
 class ResidualBlock(nn.Module):
-    """relu(x + norm(conv(relu(norm(conv(x)))))), the first convolution with stride.
-
-    Without a ``norm`` the convolutions have biases.
-    """
+    """The first convolution has the stride; without a ``norm`` both have biases."""
 
     def __init__(self, inputs: int, outputs: int, stride: int, norm: str | None):
         super().__init__()

@@ -245,13 +245,11 @@ class Block(nn.Module):
         self.dropout_mlp_out = layout.dropout_for("mlp_out")
 
     def norm(self, position: str, x: Tensor) -> Tensor:
-        """x with the norm of that position applied, or x if there is none."""
         return self.norms[_norm_owner(position)](x) if position in self.positions else x
 
     def forward(
         self, x: Activations, first_query: int = 0, tap: Tap = untouched
     ) -> Queries:
-        """What the block makes of x at the positions from ``first_query`` on."""
         x_qk = self.norm("query_key", x)
         x_v = x_qk if self.attention.joint else self.norm("value", x)
         attended = self.attention(x_qk, x_v, first_query, tap)

@@ -105,10 +105,7 @@ def _norm(rows: Iterable[Tensor], *, joint: bool, **options: Any) -> Tensor:
 
 
 def _gradient_norm(optimizer: Optimizer, parameters: list[Tensor]) -> Tensor:
-    """Norm of the whole gradient, () or [members].
-
-    In float64: squares of entries below 1e-22 are 0 in float32.
-    """
+    """Norm of the whole gradient, () or [members], in float64."""
     rows = _rows(optimizer, gradients(parameters))
     (norm,) = _norm(rows, joint=True, dtype=torch.float64)
     return norm if _is_stacked(optimizer) else norm[0]

@@ -76,10 +76,9 @@ def gradients(parameters: Iterable[Tensor]) -> list[Tensor]:
 
 
 class Stack(Optimizer):
-    """Numbers and state in tensors, for AdamW and SGD.
+    """Numbers and state in tensors; ``stacked=False`` for one network to be captured.
 
-    ``stacked=False`` is for one network whose step is to be captured. ValueError for a
-    negative number, one of another shape, and parameters of unequal members.
+    ValueError for a negative number, one of another shape, and unequal members.
     """
 
     def __init__(self, params: Any, *, stacked: bool, **numbers: Any) -> None:
