@@ -31,12 +31,10 @@ _checked: set[Callable[..., Any]] = set()
 
 
 def check(module: ModuleType) -> None:
-    """Wrap every public function that the module, or a package around it, defines.
+    """Wrap every public function of a module or package in place, once.
 
-    In place and once: calls between functions of the module are checked too, names
-    that other modules imported before are not. For a package this covers what it
-    re-exports; ``inspect.unwrap`` gives a function back as it was. NameError if an
-    annotation needs more than those of jaxtyping and ``grokbook.shapes``.
+    NameError if an annotation needs more than jaxtyping's and those of
+    ``grokbook.shapes``; ``inspect.unwrap`` gives a function back as it was.
     """
     for name, function in list(vars(module).items()):
         if name.startswith("_") or not isinstance(function, FunctionType):

@@ -104,18 +104,14 @@ def test_eigenvalues_are_squared_singular_values():
     assert 1e-5 < published[8] < 1e-3
 
 
-def test_eigenvalues_of_members():
-    rows = random(3, 20, 5)
+def test_a_member_that_is_not_finite_is_alone():
+    rows = random(2, 20, 5)
     rows[1, 0, 0] = torch.nan
     for exact in (True, False):
         measure = partial(metrics.gram_eigenvalues, exact=exact)
         values = torch.func.vmap(measure)(rows)
-        assert values[1].isnan().all() and metrics.stable_rank(values[1]).isnan()
-        assert metrics.power_law_exponent(values[1]).isnan()
-        for k in (0, 2):
-            torch.testing.assert_close(
-                values[k], measure(rows[k]), rtol=1e-5, atol=1e-5
-            )
+        assert values[1].isnan().all() and metrics.power_law_exponent(values[1]).isnan()
+        torch.testing.assert_close(values[0], measure(rows[0]), rtol=1e-5, atol=1e-5)
 
 
 def test_exponent_is_the_recipe_one_x_min_after_the_other():
