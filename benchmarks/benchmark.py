@@ -399,7 +399,7 @@ def child(options: argparse.Namespace) -> None:
     library = "torch"
     if options.child == "learner":
         device.prepare_cpu()
-        library = device.matmul_library()
+        library = device.library()
     with fast.matmul(library):
         plain, ours = both(options.case, "cpu")
         step = plain.step if options.child == "plain" else ours.step
@@ -469,14 +469,14 @@ def main() -> None:
         return child(options)
     if options.count:
         return count()
-    library = device.matmul_library()
+    library = device.library()
     if options.device == "cuda":
         device.choose_device("cuda")
         device.prepare_gpu()
         library = "torch"
     else:
         device.prepare_cpu()
-    about = device.describe(options.device, library)
+    about = device.describe(options.device)
     print(
         f"{about['device_name']}, torch {about['torch']}, Python {about['python']}, "
         f"{about['matmul']}, {date.today()}"

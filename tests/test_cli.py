@@ -110,7 +110,6 @@ def test_wrong_calls(grokbook, tmp_path):
     for words, part in (
         (["run", NAME, "--speed", "9"], "unrecognized arguments: --speed 9"),
         (["merge"], "required: FOLDER"),
-        (["run", NAME, "--matmul", "abacus"], "invalid choice: 'abacus'"),
         (["walk"], "invalid choice: 'walk'"),
         ([], "required: command"),
         (["run", NAME, "--time-budget", "soon"], "invalid float value: 'soon'"),
@@ -158,7 +157,7 @@ def test_bad_checkpoints(grokbook, known, tmp_path):
     tasks = pool.tasks([tiny], None, "cpu")
     one, other = (folder / task.name for task in tasks)
     stop = {"checkpoint": other, "should_stop": lambda: True}
-    loop.train([(tiny.arms[0], 1)], matmul=tasks[0].matmul, **stop)
+    loop.train([(tiny.arms[0], 1)], **stop)
     other.rename(one)
     other.write_bytes(b"damaged")
     before = snapshot(folder)

@@ -22,7 +22,7 @@ GOLDEN = json.loads((Path(__file__).parent / "golden" / "golden.json").read_text
 SAME_MACHINE = (
     GOLDEN["torch"] == torch.__version__.split("+")[0]
     and GOLDEN["cpu"] == torch.backends.cpu.get_cpu_capability()
-    and GOLDEN["machine"] == device.describe("cpu", "torch")["device_name"]
+    and GOLDEN["machine"] == device.describe("cpu")["device_name"]
 )
 
 

@@ -101,7 +101,7 @@ def test_a_step_that_cannot_be_captured_goes_on_and_says_why(monkeypatch):
     captured()
     assert len(calls) == device.WARM + 2
     assert captured.reason == "operation not permitted when stream is capturing"
-    run = loop._Run([(arm(), 0)], "cpu", "torch", False, None)
+    run = loop._Run([(arm(), 0)], "cpu", False, None)
     run.learner.captured = {0: captured}
     (result,) = run.to_the_end(lambda: False, lambda _: None)
     assert result.info["not_captured"] == captured.reason

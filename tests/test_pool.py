@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from glob import escape
 from pathlib import Path
@@ -15,7 +14,7 @@ from helpers import ENCODER, arm, combination, experiment
 
 from grokbook import papers, records
 from grokbook.durations import expected, span
-from grokbook.engine import device, loop, pool
+from grokbook.engine import loop, pool
 from grokbook.errors import RecordError, TrainingError, Unfinished
 from grokbook.experiment import Spec
 
@@ -60,9 +59,8 @@ def test_worker_processes_equal_this_one(tmp_path):
     tiny = experiment(
         arm("a", keep=(30,), trace=True), arm("dropout", model=ENCODER, trace=True)
     )
-    how = {"device": "cpu", "matmul": device.matmul_library()}
-    there = pool.run(tiny, out=tmp_path / "pool", processes=2, **how)
-    here = pool.run(tiny, out=tmp_path / "here", processes=0, **how)
+    there = pool.run(tiny, device="cpu", out=tmp_path / "pool", processes=2)
+    here = pool.run(tiny, device="cpu", out=tmp_path / "here", processes=0)
     assert there.frame.equals(here.frame)
     assert there.trace("a").equals(here.trace("a"))
     torch.testing.assert_close(
@@ -93,15 +91,6 @@ def test_chosen_seeds_first_then_the_rest(tmp_path):
     assert record.members["plain|1"] == finished  # not trained again
 
 
-def test_one_library_for_all_arms_of_a_record(tmp_path):
-    """The first decides, unless another is asked for; it is never chosen by a clock."""
-    tiny = experiment(arm("a"), arm("b", alpha=2.0), seeds=(0,))
-    how = {"device": "cpu", "out": tmp_path, "processes": 0}
-    pool.run(tiny, arms="a", matmul="torch", **how)
-    record = pool.run(tiny, **how)
-    assert {m["matmul"] for m in record.members.values()} == {"torch"}
-
-
 def test_what_lacks_a_look_is_trained_again_and_all_with_replace(tmp_path):
     how = {"out": tmp_path, "processes": 0}
     before = pool.run(experiment(seeds=(0,)), **how)
@@ -118,7 +107,7 @@ def on_a_cpu(monkeypatch):
     train = loop.train
 
     def on_cpu(members, **how):
-        return train(members, **how | {"on": "cpu", "matmul": "torch"})
+        return train(members, **how | {"on": "cpu"})
 
     monkeypatch.setattr(pool.loop, "train", on_cpu)
     monkeypatch.setattr(pool.devices, "choose_device", lambda name: name)
@@ -177,7 +166,9 @@ def test_fewest_seeds_first_and_the_cheapest_of_them(tmp_path, monkeypatch):
         f"{name}|0": {"device": "cpu", "epochs": 30, "seconds": seconds}
         for name, seconds in (("a", 3.0), ("b", 1.0))
     }
+    due = [(a, 1), (b, 1), (c, 0), (c, 1)]
     monkeypatch.setattr(records, "recorded", lambda *_: there)
+    monkeypatch.setattr(records, "missing", lambda *_: due)
     found = pool.tasks([tiny], tmp_path, "cpu")
     order = [(task.member[0].name, task.member[1]) for task in found]
     assert order == [("c", 0), ("b", 1), ("c", 1), ("a", 1)]
@@ -286,54 +277,21 @@ def test_workers_end_with_their_parent(running):
     until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
 
 
-def test_a_worker_that_is_killed_is_told_in_one_sentence(tmp_path):
-    """And its member goes on from its checkpoint, bit for bit."""
-    tiny = experiment(arm(epochs=3000, log=100), seeds=(0,))
-    how = {"device": "cpu", "processes": 1}
-    pid = tmp_path / "pid"
-
-    def kill():
-        os.kill(int(until(lambda: pid.exists() and pid.read_text())), signal.SIGKILL)
-
-    killer = threading.Thread(target=kill)
-    killer.start()
-    with pytest.MonkeyPatch.context() as patch:
-        (tmp_path / "sitecustomize.py").write_text(WAITING)
-        patch.setenv("PYTHONPATH", f"{tmp_path}:{Path(pool.__file__).parents[2]}")
-        patch.setenv("TELL_PID", str(pid))
-        with pytest.raises(TrainingError, match="ended without a word"):
-            pool.run(tiny, out=tmp_path / "killed", **how)
-    killer.join()
-    assert len(left(tmp_path / "killed")) == 1
-    found = pool.run(tiny, out=tmp_path / "killed", **how)
-    whole = pool.run(tiny, out=tmp_path / "whole", **how)
+def test_a_worker_that_is_killed_is_told_and_the_rest_goes_on(tmp_path, monkeypatch):
+    """Its own member too, from its checkpoint, bit for bit."""
+    tiny = experiment(arm(epochs=30, log=10), seeds=(0, 1))
+    whole = pool.run(tiny, device="cpu", out=tmp_path / "whole", processes=0)
+    (tmp_path / "sitecustomize.py").write_text("import unlucky")
+    folders = tmp_path, Path(__file__).parent, Path(pool.__file__).parents[2]
+    monkeypatch.setenv("PYTHONPATH", ":".join(map(str, folders)))
+    monkeypatch.setenv("UNLUCKY", str(tmp_path))
+    how = {"device": "cpu", "out": tmp_path / "killed", "processes": 2}
+    (tmp_path / "kill worker").touch()
+    with pytest.warns(UserWarning, match="ended without a word"):
+        found = pool.run(tiny, **how)
     assert found.frame.equals(whole.frame)
-
-
-# A worker that saves its state in mid-training, tells who it is, and waits for its end.
-WAITING = """
-import os, sys, time
-
-class Finder:
-    def find_spec(self, name, path=None, target=None):
-        if name == "grokbook.engine.pool":
-            sys.meta_path.remove(self)
-            from grokbook.engine import state
-            write = state.write
-
-            def told(path, identity, content):
-                write(path, identity, content)
-                if content["learner"]["step"] >= 500:
-                    with open(os.environ["TELL_PID"], "w") as file:
-                        file.write(str(os.getpid()))
-                    time.sleep(600)
-
-            state.write = told
-            from grokbook.engine import loop
-            loop.CHECKPOINT_SECONDS = 0.0
-
-sys.meta_path.insert(0, Finder())
-"""
+    story = (tmp_path / "story").read_text().splitlines()
+    assert any(line.startswith("resumed") for line in story)
 
 
 def test_a_disk_that_is_really_full(tmp_path):

@@ -1,8 +1,9 @@
 """The command `grokbook` on a bad day: what test_workflow gives to Snakemake.
 
 Folder UNLUCKY holds what shall happen, once each: `kill` ends the first training that
-has saved its state in mid-course, worker and parent, with signal 9; `hurry` gives the
-next training no time. What was called and what came of it is told in its file `story`.
+has saved its state in mid-course, worker and parent, with signal 9, `kill worker` the
+worker alone; `hurry` gives the next training no time. What was called and what came of
+it is told in its file `story`.
 """
 
 import os
@@ -35,10 +36,12 @@ def tell(*words):
 def writing(path, identity, content):
     write(path, identity, content)
     step = content["learner"]["step"]
-    if 0 < step < 12 and comes("kill"):
-        tell("killed", step)
-        os.kill(os.getppid(), SIGKILL)
-        os.kill(os.getpid(), SIGKILL)
+    for what in ("kill", "kill worker") if 0 < step < 12 else ():
+        if comes(what):
+            tell("killed", step)
+            if what == "kill":
+                os.kill(os.getppid(), SIGKILL)
+            os.kill(os.getpid(), SIGKILL)
 
 
 def reading(*what):

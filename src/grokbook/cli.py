@@ -86,7 +86,6 @@ def _parser() -> argparse.ArgumentParser:
     option("--arms", action="append", help='as in "70%%*"; may be repeated')
     option("--seeds", type=_numbers, help="only these, as in 42,0,1")
     option("--processes", type=int, help="CPU workers, 0: none")
-    option("--matmul", choices=("torch", "onednn"), help="library of the CPU")
     option("--replace", action="store_true", help="train again what is there")
     option("--dry-run", action="store_true", help="print the order only")
     option("--record", action="store_true", help="into the book's records")
@@ -187,50 +186,40 @@ def _run(options: argparse.Namespace) -> int:
                 f"no seed {unknown} at {options.scale} scale: choose from {known}"
             )
         experiments = [e for e in experiments if set(options.seeds) & set(e.seeds)]
-    patterns, fitting = options.arms or ["*"], set[str]()
     names = dict.fromkeys(arm.name for e in experiments for arm in e.arms)
-    for pattern in patterns:
+    fitting = set[str]()
+    for pattern in options.arms or ["*"]:
         if not (found := fnmatch.filter(names, pattern)):
             raise UnknownName(f"no arm fits {pattern!r}: there are {', '.join(names)}")
         fitting.update(found)
     experiments = [e for e in experiments if fitting & {arm.name for arm in e.arms}]
-
-    def wanted(arm: str, seed: int) -> bool:
-        return arm in fitting and (options.seeds is None or seed in options.seeds)
-
+    which: dict[str, Any] = {"seeds": options.seeds, "arms": options.arms or ["*"]}
     if options.dry_run:
-        for task in pool.tasks(
-            experiments, out, on, options.matmul, replace=options.replace
-        ):
-            arm, seed = task.member
-            if wanted(arm.name, seed):
-                where = " ".join(experiment.name for experiment in task.experiments)
-                took = span(task.seconds) if task.seconds else "no estimate"
-                print(where, arm.name, seed, took, sep="\t")
+        for task in pool.tasks(experiments, out, on, replace=options.replace, **which):
+            where = " ".join(experiment.name for experiment in task.experiments)
+            took = span(task.seconds) if task.seconds else "no estimate"
+            print(where, task.member[0].name, task.member[1], took, sep="\t")
         return 0
     done = pool.run_all(
         experiments,
         device=on,
-        matmul=options.matmul,
         out=out,
         time_budget=options.time_budget,
         processes=options.processes,
-        seeds=options.seeds,
-        arms=patterns,
         replace=options.replace,
         keep_going=not options.names,
+        **which,
     )
     if out is None:
         _write_index()
-    unfinished, folder = list[str](), out or records.root()
     for record in done:
+        folder = out or records.root()
         print(f"{record.name} {record.scale}: {len(record)} members in {folder}")
-        if any(wanted(*member) for member in record.missing):
-            unfinished.append(record.name)
-    if unfinished:
+    tasks = pool.tasks(experiments, out, on, **which)
+    if left := dict.fromkeys(e.name for task in tasks for e in task.experiments):
         raise Unfinished(
-            f"time is up before {', '.join(unfinished)}; the same command goes on from "
-            "the checkpoints"
+            f"time is up before {', '.join(left)}; the same command goes on from the "
+            "checkpoints"
         )
     return 0
 

@@ -2,8 +2,7 @@
 
 build    from an arm and seeds to a learner: data, starts, terms, rows of a step
 learner  one state, one step and one look, for one member or a stack of them
-observe  what a look measures
 loop     from the start or a checkpoint to the end; state files
 pool     who trains what where: processes on a CPU, stacks on a GPU
-device   CPU set-up, matmul library, captured graphs
+device   set-up of a machine, captured graphs
 """

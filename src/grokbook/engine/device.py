@@ -1,16 +1,11 @@
-"""What a machine is asked for: a device, one matmul library, and captured graphs.
+"""What a machine is asked for: a device, its matmul library, and captured graphs."""
 
-float32 means float32 on every device. Which library multiplies on a CPU is decided by
-the processor, or by the record that a member goes into, and never by a clock: two
-libraries round differently, and the arms of one figure must not.
-"""
-
-import contextlib
 import ctypes
 import os
 import platform
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -34,19 +29,15 @@ def choose_device(name: str = "auto") -> str:
     return "cuda" if name != "cpu" and torch.cuda.is_available() else "cpu"
 
 
-def matmul_library() -> str:
-    """The library that this CPU multiplies float32 with, by its maker.
+def library(device: str = "cpu") -> str:
+    """The library of float32 products: oneDNN, in the same wheel, on AMD's CPUs.
 
-    MKL takes a slow path on CPUs that are not Intel's; oneDNN, in the same wheel, is up
-    to twice as fast there. Its operator is internal to PyTorch and may be missing.
+    It is up to twice as fast there as MKL, which torch takes; both are true float32.
     """
-    is_plain = (
-        "GenuineIntel" in _cpuinfo("vendor_id")
-        or not _cpuinfo("vendor_id")
-        or "onednn" not in fast.libraries()
-        or torch.get_float32_matmul_precision() != "highest"
-    )
-    return "torch" if is_plain else "onednn"
+    if device == "cuda":
+        return "cuBLAS"
+    is_amd = _cpuinfo("vendor_id") == "AuthenticAMD"
+    return "onednn" if is_amd and "onednn" in fast.libraries() else "torch"
 
 
 def prepare_cpu() -> None:
@@ -80,14 +71,11 @@ def side_stream() -> Any:
     return torch.cuda.Stream()
 
 
-@contextlib.contextmanager
-def as_asked(device: str, library: str) -> Iterator[None]:
-    """Train on this device with this matmul library, which is as before afterwards."""
+def as_asked(device: str) -> AbstractContextManager[None]:
+    """Products of a training on this device inside the context, by ``library``."""
     if device == "cuda":
         prepare_gpu()
-        library = "torch"  # stacked products go to the GPU's library
-    with fast.matmul(library):
-        yield
+    return fast.matmul("torch" if device == "cuda" else library())
 
 
 class Captured:
@@ -128,14 +116,14 @@ class Captured:
             )
 
 
-def describe(device: str, library: str) -> dict[str, Any]:
+def describe(device: str) -> dict[str, Any]:
     """What a member was trained on, for its record."""
     is_gpu = device == "cuda"
     name = torch.cuda.get_device_name() if is_gpu else _cpuinfo("model name")
     return {
         "device": device,
         "device_name": name or platform.processor() or platform.machine(),
-        "matmul": "cuBLAS" if is_gpu else library,
+        "matmul": library(device),
         "torch": torch.__version__.split("+")[0],
         "python": platform.python_version(),
     }

@@ -29,7 +29,6 @@ def train(
     members: Sequence[Member],
     *,
     on: str = "cpu",
-    matmul: str = "torch",
     stacked: bool = False,
     checkpoint: Path | None = None,
     should_stop: Callable[[], bool] = lambda: False,
@@ -37,32 +36,32 @@ def train(
 ) -> list[Result] | None:
     """Train members of one kind to the end and return their results, in order.
 
-    ``on``: "cpu" or "cuda"; ``matmul``: the library that multiplies on a CPU. With
-    ``checkpoint`` the state is saved there now and then, and training resumes from it
-    bit for bit; where a file there is not theirs it is kept aside. When
-    ``should_stop()`` turns true the state is saved and the result is None. Diverged if
-    a loss becomes NaN: at once where no other member is left, else at the end, with
-    the results of the others. ValueError if an arm names what does not exist.
+    ``on``: "cpu" or "cuda". With ``checkpoint`` the state is saved there now and then,
+    and training resumes from it bit for bit; where a file there is not theirs it is
+    kept aside. When ``should_stop()`` turns true the state is saved and the result is
+    None. Diverged if a loss becomes NaN: at once where no other member is left, else at
+    the end, with the results of the others. ValueError if an arm names what does not
+    exist.
     """
     for arm, _ in members:
         check(arm)
     generator = torch.random.get_rng_state()
     try:
-        with device.as_asked(on, matmul):
-            run = _Run(list(members), on, matmul, stacked, checkpoint)
+        with device.as_asked(on):
+            run = _Run(list(members), on, stacked, checkpoint)
             return run.to_the_end(should_stop, report)
     finally:
         torch.random.set_rng_state(generator)
 
 
-def identity(members: Sequence[Member], matmul: str) -> dict[str, Any]:
+def identity(members: Sequence[Member], on: str = "cpu") -> dict[str, Any]:
     """What a checkpoint must say to be these members' own.
 
-    Another release of PyTorch may draw and round otherwise, and a member has one.
+    Another library, or release of PyTorch, rounds otherwise, and a member has one.
     """
     return {
         "members": [f"{arm.hash()}-{seed}" for arm, seed in members],
-        "matmul": matmul,
+        "matmul": device.library(on),
         "torch": torch.__version__,
     }
 
@@ -207,14 +206,13 @@ class _Run:
         self,
         members: list[Member],
         on: str,
-        matmul: str,
         stacked: bool,
         checkpoint: Path | None,
     ):
         self.arm, self.checkpoint, self.stacked = members[0][0], checkpoint, stacked
         self.logged, self.rare = self.arm.logged_epochs(), self.arm.rare_epochs()
-        self.identity = identity(members, "cuBLAS" if on == "cuda" else matmul)
-        self.info = device.describe(on, matmul)
+        self.identity = identity(members, on)
+        self.info = device.describe(on)
         self.began = self.last_saved = time.monotonic()
 
         def begin() -> None:

@@ -1,13 +1,12 @@
 """Who trains what, where: processes on a CPU, stacks on a GPU; nothing is lost.
 
-What experiments lack is trained and goes into their records member by member. On a CPU
-a pool of processes, one thread each, takes one member at a time; on a GPU members of
-one kind are stacked in this process. Checkpoints lie in ``.checkpoints`` below the
-records and vanish with success.
+On a CPU a pool of processes, one thread each, takes one member at a time; on a GPU
+members of one kind are stacked in this process. Whoever has trained a member writes its
+file. Checkpoints lie in ``.checkpoints`` below the records and vanish with success.
 """
 
+import contextlib
 import gc
-import io
 import math
 import multiprocessing
 import os
@@ -16,7 +15,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from tqdm import tqdm
 
 from grokbook import project, records
 from grokbook.durations import expected
@@ -38,18 +38,18 @@ from grokbook.errors import (
     TrainingError,
     Unfinished,
 )
-from grokbook.experiment import Arm, Experiment, Member, Result
+from grokbook.experiment import Experiment, Member
 from grokbook.names import check
 
 STACK_LIMIT = 128  # members of one kind that share a GPU at a time
+Outcome = tuple[int, GrokbookError | None]  # members recorded, and what went wrong
 
 
 @dataclass
 class Task:
-    """A member, the library it is multiplied with, and the records it belongs to."""
+    """A member, and the experiments that it belongs to."""
 
     member: Member
-    matmul: str
     experiments: list[Experiment]
     seeds: int  # recorded, or planned before it, of its arm
     seconds: float | None  # that it may take, where records tell
@@ -57,47 +57,44 @@ class Task:
     @property
     def name(self) -> str:
         """Name of its checkpoint."""
-        return f"{self.member[0].hash()}-{self.member[1]}-{self.matmul}"
+        return f"{self.member[0].hash()}-{self.member[1]}"
 
 
 def tasks(
     experiments: Sequence[Experiment],
     out: Path | None,
     on: str,
-    matmul: str | None = None,
     *,
+    seeds: Collection[int] | None = None,
+    arms: Collection[str] = ("*",),
     replace: bool = False,
 ) -> list[Task]:
     """What is missing: arms with the fewest seeds first, the cheapest among them.
 
-    A member that two experiments share is trained once.
+    A member that two experiments share is trained once. ``seeds`` and ``arms``, by
+    patterns: only these. ``replace``: also members that are there.
     """
     found: dict[str, Task] = {}
     for experiment in experiments:
         done = records.recorded(experiment, out)
         due = {(arm.name, seed) for arm, seed in records.missing(experiment, out)}
-        library = "cuBLAS" if on == "cuda" else _library(done, matmul)
-        seeds = {arm.name: 0 for arm in experiment.arms}
-        for key in done:
-            seeds[key.rpartition("|")[0]] += 1
+        there = [key.rpartition("|")[0] for key in done]
+        many = {arm.name: there.count(arm.name) for arm in experiment.arms}
         for arm, seed in experiment.members():
-            if (arm.name, seed) not in due and not replace:
-                continue
-            seconds = expected(arm, done, on)
-            task = Task((arm, seed), library, [], seeds[arm.name], seconds)
-            found.setdefault(task.name, task).experiments.append(experiment)
-            seeds[arm.name] += 1  # the next seed of this arm is worth less
+            if (arm.name, seed) in due or replace:
+                task = Task((arm, seed), [], many[arm.name], expected(arm, done, on))
+                found.setdefault(task.name, task).experiments.append(experiment)
+                many[arm.name] += 1  # the next seed of this arm is worth less
+
+    def is_wanted(arm: str, seed: int) -> bool:
+        fits = any(fnmatchcase(arm, pattern) for pattern in arms)
+        return fits and (seeds is None or seed in seeds)
 
     def order(task: Task) -> tuple[int, float]:
         return task.seeds, math.inf if task.seconds is None else task.seconds
 
-    return sorted(found.values(), key=order)
-
-
-def _library(recorded: Mapping[str, Any], asked: str | None) -> str:
-    """The matmul library: the one asked for, else that of the other CPU members."""
-    named = {one["matmul"] for one in recorded.values() if one["device"] == "cpu"}
-    return asked or (named.pop() if len(named) == 1 else devices.matmul_library())
+    wanted = (t for t in found.values() if is_wanted(t.member[0].name, t.member[1]))
+    return sorted(wanted, key=order)
 
 
 def groups(todo: Sequence[Task]) -> list[list[Task]]:
@@ -122,47 +119,47 @@ def run_all(
     experiments: Sequence[Experiment],
     *,
     device: str = "auto",
-    matmul: str | None = None,
     out: Path | None = None,
     time_budget: float | None = None,
     processes: int | None = None,
-    seeds: Collection[int] | None = None,
-    arms: str | Sequence[str] = "*",
-    replace: bool = False,
     keep_going: bool = False,
+    **which: Any,
 ) -> list[records.Record]:
     """Train the members that experiments still lack and return their records.
 
-    ``matmul``: library of the CPU, by default that of the record, else the processor's.
-    After ``time_budget`` seconds the state is saved, and a later call goes on.
-    ``processes``: CPU workers, one per core by default; 0 trains in this process.
-    ``seeds``, ``arms``: only these, arms by patterns. ``replace``: also members that
-    are there. ``keep_going``: what fails is told when all others are trained.
+    ``which``: as in ``tasks``. After ``time_budget`` seconds the state is saved, and a
+    later call goes on. ``processes``: CPU workers, one per core by default; 0 trains in
+    this process. ``keep_going``: what fails is told when all others are trained.
     RecordError or TrainingError if something stands in the way; Unfinished if the time
     was too short for any member of an experiment without a record.
     """
     on = devices.choose_device(device)
-    patterns = [arms] if isinstance(arms, str) else arms
     records.commit()  # asked for before the training, which may take hours
     for arm in (arm for experiment in experiments for arm in experiment.arms):
         check(arm)
-    todo = [
-        task
-        for task in tasks(experiments, out, on, matmul, replace=replace)
-        if (seeds is None or task.member[1] in seeds)
-        and any(fnmatchcase(task.member[0].name, one) for one in patterns)
-    ]
-    with _Site(out, time_budget, todo, keep_going) as site:
-        if on == "cuda":
-            _here(groups(todo), on, site)
-        elif processes == 0:
-            _here([[task] for task in todo], on, site)
-        elif todo:
-            _in_processes(todo, site, min(processes or cores(), len(todo)))
-    if replace and site.left:
+    todo = tasks(experiments, out, on, **which)
+    deadline = math.inf if time_budget is None else time.time() + time_budget
+    recorded, failed = 0, list[str]()
+    with _bar(todo) as bar:
+        if processes == 0 or on == "cuda":
+            waiting = groups(todo) if on == "cuda" else [[task] for task in todo]
+            outcomes = _here(waiting, on, out, deadline, bar)
+        else:
+            outcomes = _in_processes(todo, processes or cores(), out, deadline, bar)
+        with contextlib.closing(outcomes):
+            for many, error in outcomes:
+                recorded += many
+                if error and not keep_going:
+                    raise error
+                failed += [str(error)] if error else []
+    if failed:
+        failure = Unfinished if time.time() > deadline else TrainingError
+        told = "; ".join(dict.fromkeys(failed))
+        raise failure(f"{recorded} members recorded, of the others: {told}")
+    if which.get("replace") and recorded < len(todo):
         raise Unfinished(
-            f"{site.left} of {len(todo)} members are not trained again yet: name "
-            "those that are left with --arms and --seeds"
+            f"{len(todo) - recorded} of {len(todo)} members are not trained again yet: "
+            "name those that are left with --arms and --seeds"
         )
     try:
         return [records.load(experiment, out) for experiment in experiments]
@@ -180,191 +177,131 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-class _Site:
-    """Where a run keeps its states, puts its results and shows its progress."""
-
-    def __init__(
-        self,
-        out: Path | None,
-        time_budget: float | None,
-        todo: list[Task],
-        keep_going: bool,
-    ):
-        self.out, self.keep_going, self.failed = out, keep_going, list[str]()
-        self.left, self.recorded = len(todo), 0
-        self.deadline = math.inf if time_budget is None else time.time() + time_budget
-        self.folder = (out or project.records_folder()) / ".checkpoints"
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self.bar = _bar(todo)
-
-    def __enter__(self) -> "_Site":
-        return self
-
-    def __exit__(self, kind: type | None, *error: object) -> None:
-        if self.bar is not None:
-            self.bar.close()
-        if self.failed and kind is None:
-            failure = Unfinished if self.time_is_up() else TrainingError
-            told = "; ".join(dict.fromkeys(self.failed))
-            raise failure(f"{self.recorded} members recorded, of the others: {told}")
-
-    def failing(self, error: GrokbookError) -> None:
-        """Raise an error, or hold it until the others are trained."""
-        if not self.keep_going:
-            raise error
-        self.failed.append(str(error))
-
-    def checkpoint(self, tasks: list[Task]) -> Path:
-        many = "" if len(tasks) == 1 else f"-x{len(tasks)}"
-        return self.folder / (tasks[0].name + many)
-
-    def time_is_up(self) -> bool:
-        return time.time() > self.deadline
-
-    def show(self, steps: int) -> None:
-        """Tell that so many steps more were made."""
-        if self.bar is not None:
-            self.bar.update(steps)
-
-    def finish(self, tasks: list[Task], results: Sequence[Result]) -> None:
-        """Put results into the records of their experiments, then forget the state."""
-        mine: dict[str, list[Result]] = {}
-        known = {one.name: one for task in tasks for one in task.experiments}
-        for task, result in zip(tasks, results, strict=True):
-            for experiment in task.experiments:
-                mine.setdefault(experiment.name, []).append(result)
-        for name, some in mine.items():
-            records.add(known[name], some, self.out)
-        self.left, self.recorded = self.left - len(tasks), self.recorded + len(tasks)
-        state = self.checkpoint(tasks)
-        for old in (state, *self.folder.glob(f"{state.name}.*.part")):  # of the killed
-            old.unlink(missing_ok=True)
-
-
 def _bar(todo: list[Task]) -> Any:
-    """A bar of steps on stderr; None without tqdm, or where a notebook is executed."""
-    if not todo or os.environ.get("GROKBOOK_PROGRESS") == "no":
-        return None
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        return None
-    names = {one.name for task in todo for one in task.experiments}
-    what = f"{min(names)} …" if len(names) > 1 else min(names)
-    steps = sum(task.member[0].epochs for task in todo)
-    every = 0.1 if sys.stderr is not None and sys.stderr.isatty() else 10
-    return tqdm(desc=what, total=steps, unit=" steps", mininterval=every, leave=False)
+    """A bar of steps on stderr, but where a notebook is executed."""
+    names = sorted({one.name for task in todo for one in task.experiments})
+    is_silent = not todo or os.environ.get("GROKBOOK_PROGRESS") == "no"
+    return tqdm(
+        desc=" …".join(names[:1] + [""] * (len(names) > 1)),
+        total=sum(task.member[0].epochs for task in todo),
+        unit=" steps",
+        mininterval=0.1 if sys.stderr is not None and sys.stderr.isatty() else 10,
+        leave=False,
+        disable=is_silent,
+    )
 
 
-def _here(waiting: list[list[Task]], on: str, site: _Site) -> None:
-    while waiting and not site.time_is_up():
+def _here(
+    waiting: list[list[Task]], on: str, out: Path | None, deadline: float, bar: Any
+) -> Generator[Outcome, None, None]:
+    """Group after group in this process; one that does not fit a GPU is halved."""
+    while waiting and time.time() <= deadline:
         group = waiting.pop(0)
+        half = len(group) // 2
         try:
-            if not _train_group(group, on, site):
-                return
-        except torch.OutOfMemoryError:  # fewer at a time, or it is too large
-            half = len(group) // 2
-            if not half:
-                who = group[0].member[0].name
-                site.failing(TrainingError(f"arm {who!r} does not fit into the GPU"))
-            waiting[:0] = [part for part in (group[:half], group[half:]) if half]
-        except GrokbookError as error:
-            site.failing(error)
-        except Exception as error:  # of one group; the others can go on
-            if not site.keep_going:
-                raise
-            site.failing(_told_of(group[0].member, error))
+            outcome = _train(
+                group, out, lambda: time.time() > deadline, bar.update, on=on
+            )
+        except torch.OutOfMemoryError:
+            if half:
+                waiting[:0] = [group[:half], group[half:]]
+                continue
+            who = group[0].member[0].name
+            outcome = 0, TrainingError(f"arm {who!r} does not fit into the GPU")
         finally:
             gc.collect()  # a learner and its graphs refer to each other
             if on == "cuda":
                 torch.cuda.empty_cache()
+        yield outcome
 
 
-def _told_of(member: Member, error: Exception) -> TrainingError:
-    """An error that nobody foresaw, in one sentence that says whose it is."""
+def _train(
+    group: list[Task],
+    out: Path | None,
+    should_stop: Callable[[], bool],
+    tell: Callable[[int], Any],
+    **how: Any,
+) -> Outcome:
+    """Train a group until it ends or has to stop, and put it into the records.
+
+    ``tell``: told of steps as they are made. torch.OutOfMemoryError is the caller's.
+    """
+    folder = (out or project.records_folder()) / ".checkpoints"
+    many, last, failure = len(group), list[int](), None
+    checkpoint = folder / (group[0].name + (f"-x{many}" if many > 1 else ""))
+
+    def report(epoch: int) -> None:
+        tell(many * (epoch - last.pop()) if last else 0)  # not those of a checkpoint
+        last.append(epoch)
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        how |= {"stacked": many > 1, "checkpoint": checkpoint, "report": report}
+        members = [task.member for task in group]
+        try:
+            results = loop.train(members, should_stop=should_stop, **how)
+        except Diverged as error:
+            results, failure = error.outcomes, TrainingError(str(error))
+        finished = [pair for pair in zip(group, results or (), strict=False) if pair[1]]
+        for one in {e.name: e for task in group for e in task.experiments}.values():
+            mine = [result for task, result in finished if one in task.experiments]
+            records.add(one, mine, out)
+        if results is not None:
+            for old in (checkpoint, *folder.glob(f"{checkpoint.name}.*.part")):
+                old.unlink(missing_ok=True)  # also what a killed worker was writing
+        return len(finished), failure
+    except torch.OutOfMemoryError:
+        raise
+    except Exception as error:  # told in one sentence, whatever else it carries
+        return 0, _told_of(group[0].member, error)
+
+
+def _told_of(member: Member, error: Exception) -> GrokbookError:
+    """What went wrong, in one sentence that says whose it is."""
     reason = str(error).partition("\n")[0]
     kind = "" if isinstance(error, GrokbookError) else f"{type(error).__name__}: "
     who = f"arm {member[0].name!r}, seed {member[1]}"
-    if who in reason or isinstance(error, DataError):  # a file lacks for all alike
-        return TrainingError(reason)
-    return TrainingError(f"{who}: {kind}{reason}")
-
-
-def _train_group(tasks: list[Task], on: str, site: _Site) -> bool:
-    """Train a group in this process and record it; False if the time was up."""
-    checkpoint = site.checkpoint(tasks)
-    told = _steps_of(lambda steps: site.show(steps * len(tasks)))
-    try:
-        results = loop.train(
-            [task.member for task in tasks],
-            on=on,
-            matmul=tasks[0].matmul,
-            stacked=len(tasks) > 1,
-            checkpoint=checkpoint,
-            should_stop=site.time_is_up,
-            report=told,
-        )
-    except Diverged as error:
-        pairs = zip(tasks, error.outcomes, strict=True)
-        if finished := [(task, result) for task, result in pairs if result]:
-            site.finish(*map(list, zip(*finished, strict=True)))
-            checkpoint.unlink(missing_ok=True)  # of a stack that is whole no more
-        raise
-    if results is not None:
-        site.finish(tasks, results)
-    return results is not None
-
-
-def _steps_of(tell: Callable[[int], Any]) -> Callable[[int], None]:
-    """Tells of the steps since the last report; those of a checkpoint do not count."""
-    last: list[int] = []
-
-    def report(epoch: int) -> None:
-        tell(epoch - last.pop() if last else 0)
-        last.append(epoch)
-
-    return report
+    is_of_all = isinstance(error, DataError)  # a file lacks for all alike
+    told = TrainingError(reason if is_of_all else f"{who}: {kind}{reason}")
+    told.__cause__ = error
+    return told
 
 
 # Processes ---------------------------------------------------------------------------
 
 
-def _in_processes(todo: list[Task], site: _Site, count: int) -> None:
-    """One member at a time in each of a few processes; the first failure stops all."""
+def _in_processes(
+    todo: list[Task], count: int, out: Path | None, deadline: float, bar: Any
+) -> Generator[Outcome, None, None]:
+    """One member at a time in each of a few processes, fewer where one was killed."""
     context = multiprocessing.get_context("spawn")
     stop, steps, seen = context.Event(), context.Value("q", 0), 0
     # read by a process when it imports torch
     os.environ |= {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
-    workers = ProcessPoolExecutor(count, context, _prepare, (stop, steps))
-    with workers as pool:
-        jobs = {}
-        for task in todo:
-            (arm, seed), place = task.member, str(site.checkpoint([task]))
-            what = arm.to_json(), seed, task.matmul, place, site.deadline
-            jobs[pool.submit(_work, *what)] = task
-        try:
-            while jobs:
-                done, _ = wait(jobs, timeout=1, return_when=FIRST_COMPLETED)
-                seen, more = steps.value, steps.value - seen
-                site.show(more)
-                for job in done:
-                    task = jobs.pop(job)
-                    try:
-                        packed = job.result()
-                    except (TrainingError, DataError) as error:
-                        site.failing(error)
-                        continue
-                    if packed:
-                        told = torch.load(io.BytesIO(packed), weights_only=True)
-                        site.finish([task], [Result(*task.member, **told)])
-        except BrokenProcessPool as error:
-            raise TrainingError(
-                "a worker process ended without a word (out of memory?): run the same "
-                "command again to go on from its checkpoint"
-            ) from error
-        finally:  # whatever happened, running members save their state and stop
-            stop.set()
-            pool.shutdown(cancel_futures=True)
+    count = max(1, min(count, len(todo)))
+    pool = ProcessPoolExecutor(count, context, _prepare, (stop, steps))
+    jobs = {pool.submit(_work, task, out, deadline): task for task in todo}
+    try:
+        while jobs:
+            done, _ = wait(jobs, timeout=1, return_when=FIRST_COMPLETED)
+            bar.update(steps.value - seen)
+            seen = steps.value
+            for job in done:
+                outcome = job.result()
+                del jobs[job]
+                yield outcome
+    except BrokenProcessPool:
+        pass
+    finally:  # whatever happened, running members save their state and stop
+        stop.set()
+        pool.shutdown(cancel_futures=True)
+    left, told = [*jobs.values()], "a worker process ended without a word (no memory?)"
+    if left and count > 1:
+        warnings.warn(f"{told}: fewer at a time go on", stacklevel=2)
+        yield from _in_processes(left, count // 2, out, deadline, bar)
+    elif left:
+        again = "run the same command again to go on from its checkpoint"
+        yield 0, TrainingError(f"{told}: {again}")
 
 
 _stop: Any = None
@@ -389,13 +326,8 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _work(
-    plain: dict[str, Any], seed: int, matmul: str, place: str, deadline: float
-) -> bytes | None:
-    """In a worker: one member to its end, or None where training has to stop.
-
-    The result as bytes: tensors sent as such would share memory with the worker.
-    """
+def _work(task: Task, out: Path | None, deadline: float) -> Outcome:
+    """In a worker: one member to its end, or to where training has to stop."""
 
     def should_stop() -> bool:
         return _stop.is_set() or time.time() > deadline
@@ -404,22 +336,4 @@ def _work(
         with _steps.get_lock():
             _steps.value += steps
 
-    if should_stop():
-        return None
-    member = Arm.from_json(plain), seed
-    try:
-        results = loop.train(
-            [member],
-            matmul=matmul,
-            checkpoint=Path(place),
-            should_stop=should_stop,
-            report=_steps_of(tell),
-        )
-    except Exception as error:  # told in one sentence, whatever else it carries
-        raise _told_of(member, error) from None
-    if not results:
-        return None
-    content = {k: v for k, v in vars(results[0]).items() if k not in ("arm", "seed")}
-    buffer = io.BytesIO()
-    torch.save(content, buffer)
-    return buffer.getvalue()
+    return (0, None) if should_stop() else _train([task], out, should_stop, tell)
