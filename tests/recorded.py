@@ -1,5 +1,7 @@
 """Results that nobody trained, and what their records are made of."""
 
+from dataclasses import replace
+
 from helpers import arm, experiment
 
 from grokbook.experiment import Result
@@ -22,8 +24,7 @@ def result(one, seed, *, loss=1.0, kept=None, info=(), more=(), **parts):
 def two(scale="smoke", name="prieto2025/fig06b", seeds=(0, 1)):
     """An experiment of two arms that log every ten of their thirty epochs."""
     arms = arm("a", log=10), arm("b", log=10, alpha=2.0)
-    plain = experiment(*arms, seeds=seeds, name=name).to_json() | {"scale": scale}
-    return type(experiment()).from_json(plain)
+    return replace(experiment(*arms, seeds=seeds, name=name), scale=scale)
 
 
 def rewritten(path, edit):

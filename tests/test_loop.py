@@ -5,6 +5,7 @@ import errno
 import json
 import math
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -69,7 +70,7 @@ ARMS = {
     },
     "everything observed": {"observables": ("core", "gradients", "alignment")},
     "rare observables": {"rarely": (7, ("norms", "update")), "log": 10},
-    "scaled, own split": {"alpha": 0.5, "init_scale": 2.0, "split_seed": 3},
+    "scaled": {"alpha": 0.5, "init_scale": 2.0},
     "dropout": {"model": ENCODER},
     "dropout in batches": {"model": ENCODER, "batch_size": 10},
     "BatchNorm": {"model": BATCH_NORM, "trace": True},
@@ -315,13 +316,6 @@ def test_no_product_of_a_collapsed_network_sees_a_subnormal(monkeypatch):
         assert grad.any()
 
 
-def test_split_seed_fixes_the_data_alone():
-    data = [build.start(arm(split_seed=5), seed) for seed in (0, 1)]
-    assert torch.equal(data[0][0].x_train, data[1][0].x_train)
-    weights = [next(model.parameters()) for _, model in data]
-    assert not torch.equal(*weights)
-
-
 def test_training_leaves_the_callers_generator_alone():
     torch.manual_seed(7)
     expected = torch.rand(3)
@@ -400,25 +394,17 @@ def test_devices(monkeypatch):
         device.choose_device("tpu")
 
 
-@pytest.mark.parametrize("maker", ["GenuineIntel", "AuthenticAMD", ""])
-def test_the_library_is_decided_by_the_processor(maker, monkeypatch):
-    monkeypatch.setattr(device, "_cpuinfo", lambda key: maker)
-    found = device.matmul_library()
-    assert found == ("onednn" if maker == "AuthenticAMD" else "torch")
-
-
-def test_the_library_does_not_leak_from_one_training_to_the_next(tmp_path):
-    """A resumed member keeps its library, the next one has its own."""
-    member = [(arm(), 0)]
-    (plain,) = loop.train(member)
-    stop = {"checkpoint": tmp_path / "c", "should_stop": lambda: True}
-    loop.train(member, matmul="onednn", **stop)
-    (resumed,) = loop.train(member, matmul="onednn", checkpoint=tmp_path / "c")
-    assert resumed.info["matmul"] == "onednn"
-    assert fast.library() == "torch"
-    (again,) = loop.train(member)
-    assert again.info["matmul"] == "torch"
-    assert same(plain, again)
+def test_the_library_is_decided_by_the_processor(monkeypatch):
+    """And does not leak out of a training; the record says which it was."""
+    for maker, library in {
+        "GenuineIntel": "torch",
+        "AuthenticAMD": fast.libraries()[-1],
+        "": "torch",
+    }.items():
+        monkeypatch.setattr(device, "_cpuinfo", lambda key, maker=maker: maker)
+        (found,) = loop.train([(arm(epochs=1), 0)])
+        assert found.info["matmul"] == library
+        assert fast.library() == "torch"
 
 
 def paused(checkpoint, member=None):
@@ -439,24 +425,13 @@ def of_another_torch(checkpoint):
     checkpoint.write_bytes(checkpoint.read_bytes().replace(version, b"1.13.1", 1))
 
 
-def rewritten(checkpoint, change, members):
-    """A checkpoint with a right digest and a wrong content."""
-    identity = loop.identity(members, "torch")
-    content = state.read(checkpoint, identity)
-    change(content)
-    state.write(checkpoint, identity, content)
-
-
 def test_a_checkpoint_that_does_not_fit_is_kept_aside(tmp_path):
-    """Damaged, foreign, or right by its digest and wrong inside: it ends no call."""
+    """Damaged or foreign: it ends no call."""
     members, checkpoint = [(arm(), 0)], tmp_path / "checkpoint"
     (whole,) = loop.train(members)
 
     def write(change):
         return lambda path: path.write_bytes(change(path.read_bytes()))
-
-    def inside(change):
-        return lambda path: rewritten(path, change, members)
 
     damages = [
         write(lambda _: b""),
@@ -466,17 +441,6 @@ def test_a_checkpoint_that_does_not_fit_is_kept_aside(tmp_path):
         lambda path: of_another(path, (arm(alpha=2.0), 0)),
         lambda path: of_another(path, (arm(), 1)),
         of_another_torch,
-        inside(lambda c: c["learner"].update(step=31)),
-        inside(lambda c: c["learner"].update(step=-1)),
-        inside(lambda c: c["learner"].pop("params")),
-        inside(lambda c: c["learner"].update(moments=None)),
-        inside(lambda c: c["learner"]["params"].update({"layers.1.weight": ONE})),
-        inside(lambda c: c["series"]["rows"].pop()),
-        inside(lambda c: c["series"].pop("rows")),
-        inside(lambda c: c.pop("series")),
-        inside(lambda c: c.update(seconds=-1.0)),
-        inside(lambda c: c.update(seconds=math.nan)),
-        inside(lambda c: c.update(seconds="long")),
     ]
     for number, damage in enumerate(damages):
         paused(checkpoint)
@@ -489,17 +453,14 @@ def test_a_checkpoint_that_does_not_fit_is_kept_aside(tmp_path):
         assert aside.read_bytes() == content
 
 
-ONE = torch.ones(1)
 KILLED = """
-import json, os, signal, sys
+import os, pickle, signal, sys
 from pathlib import Path
-from grokbook import files
-from grokbook.engine import device, loop, state
-from grokbook.experiment import Arm
+from grokbook.engine import device, loop
 
 device.prepare_cpu()
-arm = Arm.from_json(json.loads(sys.argv[1]))
-checkpoint, moment, library = Path(sys.argv[2]), sys.argv[3], sys.argv[4]
+arm = pickle.loads(bytes.fromhex(sys.argv[1]))
+checkpoint, moment = Path(sys.argv[2]), sys.argv[3]
 loop.CHECKPOINT_SECONDS = 0
 write, saved = Path.write_bytes, []
 
@@ -517,25 +478,24 @@ def half(path, content):
 
 Path.write_bytes = half
 report = lambda epoch: die() if moment == "training" and epoch == 17 else None
-loop.train([(arm, 3)], checkpoint=checkpoint, report=report, matmul=library)
+loop.train([(arm, 3)], checkpoint=checkpoint, report=report)
 """
 
 
-@pytest.mark.parametrize("library", fast.libraries())
 @pytest.mark.parametrize("moment", ["training", "writing", "before the new name"])
-def test_kill_9_then_resume_equals_uninterrupted(tmp_path, moment, library):
+def test_kill_9_then_resume_equals_uninterrupted(tmp_path, moment):
     one, checkpoint = arm(model=ENCODER, keep=(5, 30)), tmp_path / "checkpoint"
-    (whole,) = loop.train([(one, 3)], matmul=library)
+    (whole,) = loop.train([(one, 3)])
     environment = os.environ | {
         "PYTHONPATH": str(Path(loop.__file__).parents[2]),
         "OMP_NUM_THREADS": str(torch.get_num_threads()),
     }
-    words = [json.dumps(one.to_json()), checkpoint, moment, library]
+    words = [pickle.dumps(one).hex(), checkpoint, moment]
     killed = subprocess.run([sys.executable, "-c", KILLED, *words], env=environment)
     assert killed.returncode == -signal.SIGKILL
-    saved = state.read(checkpoint, loop.identity([(one, 3)], library))
+    saved = state.read(checkpoint, loop.identity([(one, 3)]))
     assert 10 < saved["learner"]["step"] < 20
-    (resumed,) = loop.train([(one, 3)], checkpoint=checkpoint, matmul=library)
+    (resumed,) = loop.train([(one, 3)], checkpoint=checkpoint)
     assert same(whole, resumed)
 
 

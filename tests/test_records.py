@@ -1,8 +1,8 @@
 """The store: whole files or none, shared by what is trained, nothing half-read."""
 
 import dataclasses
-import json
 import math
+import pickle
 import resource
 import signal
 import subprocess
@@ -76,15 +76,14 @@ def test_a_new_seed_adds_a_file_and_changes_none(two, path, tmp_path):
 
 def test_reading_needs_no_torch(path, two, tmp_path):
     code = (
-        "import json, sys; from pathlib import Path; from grokbook import records;"
-        "from grokbook.experiment import Experiment;"
-        "one = Experiment.from_json(json.loads(sys.argv[1]));"
+        "import pickle, sys; from pathlib import Path; from grokbook import records;"
+        "one = pickle.loads(bytes.fromhex(sys.argv[1]));"
         "record = records.load(one, Path(sys.argv[2]));"
         "record.series('a', 'train_loss'); record.trace('a'); record.missing;"
         "assert 'torch' not in sys.modules;"
         "print(len(record.weights('a', 0, 0)), 'torch' in sys.modules)"
     )
-    call = [sys.executable, "-c", code, json.dumps(two.to_json()), str(tmp_path)]
+    call = [sys.executable, "-c", code, pickle.dumps(two).hex(), str(tmp_path)]
     run = subprocess.run(call, capture_output=True, text=True)
     assert run.stdout == "1 True\n", run.stderr
 
@@ -427,7 +426,7 @@ class TestWriting:
     def test_kill_9_at_any_moment(self, two, path, tmp_path):
         """Before each file takes its place: old or new members, all of them whole."""
         known = records.load(two, tmp_path).members["a|0"]["digest"]
-        call = [sys.executable, "-c", KILLED, json.dumps(two.to_json()), str(tmp_path)]
+        call = [sys.executable, "-c", KILLED, pickle.dumps(two).hex(), str(tmp_path)]
         for survived in range(3):
             killed = subprocess.run([*call, str(survived)])
             assert killed.returncode == (-signal.SIGKILL if survived < 2 else 0)
@@ -469,10 +468,10 @@ class TestWriting:
 
 
 KILLED = """
-import json, os, signal, sys
+import os, pickle, signal, sys
 from pathlib import Path
 from grokbook import records
-from grokbook.experiment import Experiment, Result
+from grokbook.experiment import Result
 
 replace, left = os.replace, int(sys.argv[3])
 
@@ -484,7 +483,7 @@ def dying(*names):
     replace(*names)
 
 os.replace = dying
-two = Experiment.from_json(json.loads(sys.argv[1]))
+two = pickle.loads(bytes.fromhex(sys.argv[1]))
 rows = [{"epoch": epoch, "train_loss": 9.0} for epoch in (0, 10, 20, 30)]
 more = Result(two.arms[0], 0, rows, {}, 2.0, {}, trace=[9.0])
 records.add(two, [more], Path(sys.argv[2]))

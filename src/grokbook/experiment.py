@@ -4,7 +4,7 @@ An ``Experiment`` is a set of ``Arm``s (the curves of a figure) and a set of see
 *member* is one arm with one seed, and a ``Result`` is what its training left behind. An
 arm names its data set, network, loss and optimizer by ``Spec``: a public name and its
 options; ``grokbook.names`` says what they mean. Nothing here trains or needs torch, and
-everything turns into JSON and back, so a record can hold it whole.
+everything turns into JSON, so a record can hold it whole.
 """
 
 import hashlib
@@ -48,7 +48,7 @@ class Arm:
     ``wrappers``: what is done to gradients or weights around a step. ``penalties``:
     added to the loss, of anything that a forward pass leaves behind. ``later_loss``:
     (epoch, Spec): from that epoch on, this loss replaces ``loss``. ``schedule``: factor
-    on the learning rate. ``split_seed`` fixes the data while the seed varies the rest.
+    on the learning rate.
     ``stop``: test accuracy at which a member may end early, seen at its logged epochs;
     what ``rarely`` measures is measured there too, and where the last epoch is one to
     ``keep`` its weights are.
@@ -82,7 +82,6 @@ class Arm:
     init_scale: float = 1.0
     batch_size: int | None = None
     later_loss: tuple[int, Spec] | None = None
-    split_seed: int | None = None
     stop: float | None = None
     keep: tuple[int, ...] = ()
     keep_dtype: str | None = None
@@ -120,16 +119,10 @@ class Arm:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, without fields at their default: new ones change nothing."""
-        plain = {}
-        for one in fields(self):
-            value = getattr(self, one.name)
-            if value != one.default:
-                plain[one.name] = _plain(value)
-        return plain
-
-    @staticmethod
-    def from_json(plain: dict[str, Any]) -> "Arm":
-        return Arm(**{name: _unplain(value) for name, value in plain.items()})
+        every = {
+            one.name: (getattr(self, one.name), one.default) for one in fields(self)
+        }
+        return {n: _plain(v) for n, (v, default) in every.items() if v != default}
 
     def training_key(self) -> str:
         """Identity of what is trained: name, looks and observables left out of it."""
@@ -158,37 +151,18 @@ class Experiment:
 
     def members(self) -> Iterator[tuple[Arm, int]]:
         """Every (arm, seed), seed by seed, so that an interrupted run is balanced."""
-        for seed in self.seeds:
-            for arm in self.arms:
-                yield arm, seed
+        return ((arm, seed) for seed in self.seeds for arm in self.arms)
 
     def arm(self, name: str) -> Arm:
         """The arm of that name; KeyError lists the others."""
-        for arm in self.arms:
-            if arm.name == name:
-                return arm
-        raise KeyError(
-            f"{self.name} has no arm {name!r}: {[a.name for a in self.arms]}"
-        )
+        known = {arm.name: arm for arm in self.arms}
+        if name not in known:
+            raise KeyError(f"{self.name} has no arm {name!r}: {[*known]}")
+        return known[name]
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "scale": self.scale,
-            "seeds": list(self.seeds),
-            "reduced": self.reduced,
-            "arms": [arm.to_json() for arm in self.arms],
-        }
-
-    @staticmethod
-    def from_json(plain: dict[str, Any]) -> "Experiment":
-        return Experiment(
-            name=plain["name"],
-            scale=plain["scale"],
-            arms=tuple(Arm.from_json(arm) for arm in plain["arms"]),
-            seeds=tuple(plain["seeds"]),
-            reduced=plain["reduced"],
-        )
+        arms = [arm.to_json() for arm in self.arms]
+        return vars(self) | {"seeds": list(self.seeds), "arms": arms}
 
 
 Member = tuple[Arm, int]
@@ -221,12 +195,4 @@ def _plain(value: Any) -> Any:
         return {"name": value.name, **{k: _plain(v) for k, v in value.options.items()}}
     if isinstance(value, tuple | list):
         return [_plain(item) for item in value]
-    return value
-
-
-def _unplain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return Spec(**{k: _unplain(v) for k, v in value.items()})
-    if isinstance(value, list):
-        return tuple(_unplain(item) for item in value)
     return value

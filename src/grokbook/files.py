@@ -12,15 +12,9 @@ def whole(path: Path) -> Iterator[Path]:
     """A temporary path to write to, renamed to ``path`` when all went well.
 
     Whatever goes wrong is raised again, with ``path`` as it was and nothing left over.
+    Where others write the same file, the last one stays.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    with contested(path) as temporary:
-        yield temporary
-
-
-@contextlib.contextmanager
-def contested(path: Path) -> Iterator[Path]:
-    """As ``whole``, where others may be writing the same file: the last one stays."""
     mine = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
     try:
         yield mine

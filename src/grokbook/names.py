@@ -76,17 +76,13 @@ def resolve(kind: str, spec: Spec) -> Any:
 
 def options(spec: Spec) -> dict[str, Any]:
     """A spec's options with dtype names turned into torch dtypes."""
-    return {
-        key: _dtype(value) if key == "dtype" else value
-        for key, value in spec.options.items()
-    }
+    return {k: _dtype(v) if k == "dtype" else v for k, v in spec.options.items()}
 
 
 def _dtype(name: str) -> torch.dtype:
-    dtype = getattr(torch, str(name), None)
-    if not isinstance(dtype, torch.dtype):
-        raise UnknownName(f"{name!r} is no torch dtype: use float32 or float64")
-    return dtype
+    if isinstance(dtype := getattr(torch, str(name), None), torch.dtype):
+        return dtype
+    raise UnknownName(f"{name!r} is no torch dtype: use float32 or float64")
 
 
 def check(arm: Arm) -> None:
@@ -95,16 +91,11 @@ def check(arm: Arm) -> None:
     Everything that it names is used once, on a network without weights.
     """
     try:
-        for kind, spec in _specs(arm):
-            known = inspect.signature(resolve(kind, spec)).parameters
-            takes_any = any(p.kind is p.VAR_KEYWORD for p in known.values())
-            for name in () if takes_any else spec.options:
-                choose(f"option of {spec.name}", name, known)
         for dtype in filter(None, (arm.dtype, arm.keep_dtype, arm.autocast)):
             _dtype(dtype)
-        last = [*arm.keep, *([arm.later_loss[0]] if arm.later_loss else [])]
-        if max(last, default=0) > max(arm.logged_epochs()):
-            raise ValueError(f"epoch {max(last)} is not among its {arm.epochs}")
+        last = max([*arm.keep, *(arm.later_loss or ())[:1]], default=0)
+        if last > max(arm.logged_epochs()):
+            raise ValueError(f"epoch {last} is not among its {arm.epochs}")
         _check_looks(arm, _use(arm).places())
     except UnknownName as error:
         raise UnknownName(f"arm {arm.name!r}: {error}") from error
@@ -125,15 +116,23 @@ def _specs(arm: Arm) -> Iterator[tuple[str, Spec]]:
 
 def _use(arm: Arm) -> Any:
     """The network of an arm without weights, once everything was called with it."""
-    with torch.device("meta"):
-        network = resolve("model", arm.model)(**options(arm.model))
-    named = [(name, p.detach()) for name, p in network.named_parameters()]
-    optimizer = resolve("optimizer", arm.optimizer)(named, **options(arm.optimizer))
+    made: dict[str, Any] = {}
     logits, labels = torch.eye(2), torch.arange(2)
     for kind, spec in _specs(arm):
-        function = partial(resolve(kind, spec), **options(spec))
-        if kind == "wrapper":
-            function(optimizer)
+        function = resolve(kind, spec)
+        known = inspect.signature(function).parameters
+        takes_any = any(p.kind is p.VAR_KEYWORD for p in known.values())
+        for name in () if takes_any else spec.options:
+            choose(f"option of {spec.name}", name, known)
+        function = partial(function, **options(spec))
+        if kind == "model":
+            with torch.device("meta"):
+                made[kind] = function()
+        elif kind == "optimizer":
+            named = made["model"].named_parameters()
+            made[kind] = function([(name, p.detach()) for name, p in named])
+        elif kind == "wrapper":
+            function(made["optimizer"])
         elif kind == "loss":
             function(logits, labels)
         elif kind == "penalty":
@@ -142,7 +141,7 @@ def _use(arm: Arm) -> Any:
         elif kind == "schedule":
             for step in {0, arm.epochs // 2, arm.epochs - 1}:
                 function(step, arm.epochs)
-    return network
+    return made["model"]
 
 
 def _check_looks(arm: Arm, places: Collection[str]) -> None:

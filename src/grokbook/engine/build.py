@@ -32,10 +32,8 @@ def start(arm: Arm, seed: int) -> tuple[Data, torch.nn.Module]:
     that seed 42 gives the official split. The caller's generator is left as it was.
     """
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed if arm.split_seed is None else arm.split_seed)
+        torch.manual_seed(seed)
         data = resolve("dataset", arm.dataset)(**options(arm.dataset))
-        if arm.split_seed is not None:
-            torch.manual_seed(seed)
         model = resolve("model", arm.model)(**options(arm.model))
         if arm.init_scale != 1.0:
             with torch.no_grad():
@@ -49,7 +47,7 @@ def kind(arm: Arm) -> str:
 
     How an arm is looked at is shared too, since a stack is looked at as a whole.
     """
-    plain = arm.to_json() | {"name": None, "split_seed": None, "alpha": None}
+    plain = arm.to_json() | {"name": None, "alpha": None}
     plain["loss"] = _without_numbers(plain["loss"])
     # betas are shared: a step with several of them rounds otherwise than one with one
     betas = plain["optimizer"].get("betas")

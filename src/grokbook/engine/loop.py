@@ -144,12 +144,7 @@ class Series:
         self.settle()
         return {"rows": self.rows, "kept": self.kept, "trace": self.trace}
 
-    def restore(self, saved: dict[str, Any], epochs: list[int], step: int) -> None:
-        """Go on from what a checkpoint has; ValueError where it lacks something."""
-        if [row["epoch"] for row in saved["rows"]] != epochs:
-            raise ValueError(f"rows of the epochs up to {step} are not there")
-        if len(saved["trace"]) != (step if self.arm.trace else 0):
-            raise ValueError(f"losses of the steps up to {step} are not there")
+    def restore(self, saved: dict[str, Any]) -> None:
         self.rows, self.kept, self.trace = saved["rows"], saved["kept"], saved["trace"]
         for row in self.rows:
             self._look_for_nan(row)
@@ -203,52 +198,29 @@ class _Run:
     """One training from where it is to its end."""
 
     def __init__(
-        self,
-        members: list[Member],
-        on: str,
-        stacked: bool,
-        checkpoint: Path | None,
+        self, members: list[Member], on: str, stacked: bool, checkpoint: Path | None
     ):
         self.arm, self.checkpoint, self.stacked = members[0][0], checkpoint, stacked
-        self.logged, self.rare = self.arm.logged_epochs(), self.arm.rare_epochs()
-        self.identity = identity(members, on)
-        self.info = device.describe(on)
+        self.logged, self.rare = {*self.arm.logged_epochs()}, self.arm.rare_epochs()
+        self.identity, self.info = identity(members, on), device.describe(on)
         self.began = self.last_saved = time.monotonic()
-
-        def begin() -> None:
-            self.learner = build.learner(members, on, stacked=stacked)
-            self.series, self.spent = Series(members), 0.0
-
-        begin()
-        try:
-            if checkpoint and (saved := state.read(checkpoint, self.identity, on)):
-                self.resume(saved)
-        except (OSError, torch.OutOfMemoryError):
-            raise
-        except Exception as error:  # of whatever is wrong in it; it ends no later call
-            assert checkpoint is not None
-            state.set_aside(checkpoint, f"cannot be resumed ({error})")
-            begin()
-
-    def resume(self, saved: dict[str, Any]) -> None:
-        """Go on from the content of a checkpoint; any error where it is no such."""
-        step, seconds = saved["learner"]["step"], float(saved["seconds"])
-        if not 0 <= step <= self.arm.epochs or not 0 <= seconds < math.inf:
-            raise ValueError(f"epoch {step} after {seconds} s")
-        self.learner.restore(saved["learner"])
-        seen = [epoch for epoch in self.logged if epoch <= step]
-        self.series.restore(saved["series"], seen, step)
-        self.spent = seconds
+        self.spent = 0.0
+        self.learner = build.learner(members, on, stacked=stacked)
+        self.series = Series(members)
+        if checkpoint and (saved := state.read(checkpoint, self.identity, on)):
+            self.learner.restore(saved["learner"])
+            self.series.restore(saved["series"])
+            self.spent = saved["seconds"]
 
     def to_the_end(
         self, should_stop: Callable[[], bool], report: Callable[[int], None]
     ) -> list[Result] | None:
-        learner, series, logged = self.learner, self.series, set(self.logged)
+        learner, series = self.learner, self.series
         if learner.step_count == 0 and not series.rows:
             self.look(None)
         is_over = series.ended()[1]
         while learner.step_count < self.arm.epochs and not is_over:
-            is_logged = learner.step_count + 1 in logged
+            is_logged = learner.step_count + 1 in self.logged
             before = learner.weights() if is_logged else None
             series.note(learner.step())
             if is_logged:

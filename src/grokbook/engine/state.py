@@ -1,15 +1,14 @@
 """State files: checkpoints that say whose they are and that nothing has changed them.
 
 A file is one line of JSON (format, identity, SHA-256 of the rest) and a torch archive.
-One that does not fit is kept aside under another name and training starts anew: a
-damaged state must neither be trained on nor be lost.
+One that does not fit is kept aside and training starts anew: a damaged state must
+neither be trained on nor be lost.
 """
 
 import hashlib
 import io
 import itertools
 import json
-import os
 import warnings
 from pathlib import Path
 from typing import Any
@@ -26,10 +25,9 @@ def write(path: Path, identity: dict[str, Any], content: dict[str, Any]) -> None
     """Write a state whole or not at all; TrainingError if it fails."""
     packed = io.BytesIO()
     torch.save(content, packed)
-    head = _head(identity, packed.getvalue())
     try:
-        with files.contested(path) as temporary:  # two experiments may share a member
-            temporary.write_bytes(head + packed.getvalue())
+        with files.whole(path) as part:
+            part.write_bytes(_head(identity, packed.getvalue()) + packed.getvalue())
     except OSError as error:
         raise TrainingError(
             f"{path} cannot be written ({error.strerror or error}): free some space "
@@ -42,23 +40,21 @@ def read(path: Path, identity: dict[str, Any], device: str = "cpu") -> Any:
     if not path.exists():
         return None
     head, end, body = path.read_bytes().partition(b"\n")
-    if head + end != _head(identity, body):
-        set_aside(path, "is damaged or belongs to another training")
-        return None
-    return torch.load(io.BytesIO(body), map_location=device, weights_only=True)
+    if head + end == _head(identity, body):
+        return torch.load(io.BytesIO(body), map_location=device, weights_only=True)
+    return set_aside(path, "is damaged or belongs to another training")
 
 
 def _head(identity: dict[str, Any], body: bytes) -> bytes:
-    told = {"format": FORMAT, "identity": identity}
-    told["sha256"] = hashlib.sha256(body).hexdigest()
+    digest = hashlib.sha256(body).hexdigest()
+    told = {"format": FORMAT, "identity": identity, "sha256": digest}
     return json.dumps(told).encode() + b"\n"
 
 
 def set_aside(path: Path, reason: str) -> None:
     """Move a state that does not fit to <name>.aside, with a warning that says why."""
     asides = (path.with_name(f"{path.name}.aside{k or ''}") for k in itertools.count())
-    aside = next(other for other in asides if not other.exists())
-    os.replace(path, aside)
+    aside = path.rename(next(other for other in asides if not other.exists()))
     warnings.warn(
         f"the checkpoint {path.name} {reason}: it is kept aside as {aside.name} and "
         "training starts anew",
