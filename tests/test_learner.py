@@ -446,7 +446,7 @@ def test_autocast_rounds_logits_and_keeps_weights(library):
         seen = one.forward(one.params, one.buffers, x, y, 1.0)
     assert seen.logits.dtype == torch.bfloat16
     assert {p.dtype for p in one.params.values()} == {torch.float32}
-    assert {g.dtype for g in one.raw_grads().values()} == {torch.float32}
+    assert {p.grad.dtype for p in one.params.values()} == {torch.float32}
     flat, labels = seen.logits.flatten(0, 1), y.flatten()
     for dtype in (torch.float32, torch.float64):
         loss = losses.softmax_cross_entropy(seen.logits, y, dtype=dtype)

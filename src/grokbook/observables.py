@@ -119,22 +119,23 @@ def observable(*needs: str, **how: bool) -> Callable:
     return register
 
 
+def of_splits(s: Snapshot, name: str, measure: Callable[[Seen], Tensor]) -> Values:
+    """A measurement of both splits, as train_<name> and test_<name>."""
+    return {f"{k}_{name}": measure(getattr(s, k)) for k in ("train", "test")}
+
+
 @observable("train", "test", averaged=True)
 def core(s: Snapshot) -> Values:
-    return {
-        "train_loss": s.train.losses.double().mean(),
-        "test_loss": s.test.losses.double().mean(),
-        "train_accuracy": metrics.accuracy(s.train.logits, s.train.labels),
-        "test_accuracy": metrics.accuracy(s.test.logits, s.test.labels),
-    }
+    return of_splits(s, "loss", lambda seen: seen.losses.double().mean()) | of_splits(
+        s, "accuracy", lambda seen: metrics.accuracy(seen.logits, seen.labels)
+    )
 
 
 @observable("train", "test", averaged=True)
 def top5(s: Snapshot) -> Values:
-    return {
-        "train_top5": metrics.top_accuracy(s.train.logits, s.train.labels, k=5),
-        "test_top5": metrics.top_accuracy(s.test.logits, s.test.labels, k=5),
-    }
+    return of_splits(
+        s, "top5", lambda seen: metrics.top_accuracy(seen.logits, seen.labels, k=5)
+    )
 
 
 @observable("train", averaged=True)
@@ -324,29 +325,27 @@ def _head_steps(s: Snapshot) -> Tensor:
 
 @observable("objective", mapped=False)
 def sharpness(s: Snapshot) -> Values:
+    return _largest(s, "sharpness")
+
+
+def _largest(s: Snapshot, name: str, **how: Any) -> Values:
+    """The largest eigenvalue of the objective's Hessian, and its error."""
     weights, function = s.objective()
-    found = metrics.largest_eigenvalue(function, weights)
-    return {"sharpness": found.value, "sharpness_error": found.error}
+    found = metrics.largest_eigenvalue(function, weights, **how)
+    return {name: found.value, f"{name}_error": found.error}
 
 
 @observable("objective", mapped=False)
 def curvature(s: Snapshot) -> Values:
     weights, function = s.objective()
     trace = metrics.hutchinson_trace(function, weights, probes=20)
-    return sharpness(s) | {
-        "hessian_trace": trace.mean,
-        "hessian_trace_error": trace.error,
-    }
+    traces = {"hessian_trace": trace.mean, "hessian_trace_error": trace.error}
+    return sharpness(s) | traces
 
 
 @observable("objective", "moments", "step", mapped=False)
 def adam_curvature(s: Snapshot) -> Values:
-    weights, function = s.objective()
-    found = metrics.largest_eigenvalue(function, weights, preconditioner=s.moments)
-    return {
-        "preconditioned_sharpness": found.value,
-        "preconditioned_sharpness_error": found.error,
-    }
+    return _largest(s, "preconditioned_sharpness", preconditioner=s.moments)
 
 
 @observable("tap_grads", mapped=False)
@@ -500,12 +499,9 @@ def exact_match(s: Snapshot) -> Values:
 
     def whole(seen: Seen) -> Tensor:
         is_right = seen.logits.argmax(dim=-1) == seen.labels
-        return is_right.reshape(len(is_right), -1).all(dim=1)
+        return metrics.share(is_right.reshape(len(is_right), -1).all(dim=1))
 
-    return {
-        f"{split}_exact": metrics.share(whole(seen))
-        for split, seen in (("train", s.train), ("test", s.test))
-    }
+    return of_splits(s, "exact", whole)
 
 
 def places(needs: Iterable[str], known: Iterable[str]) -> list[str]:

@@ -241,26 +241,24 @@ class Feed:
 
     @property
     def train(self) -> Rows:
-        return self._split("train")
+        return self.rows("train")
 
     @property
     def test(self) -> Rows:
-        return self._split("test")
+        return self.rows("test")
 
-    def _split(self, which: str) -> Rows:
-        if which not in self._splits:
-            rows = torch.arange(len(getattr(self.data[0], f"y_{which}")))
-            self._splits[which] = self.rows(which, rows)
-        return self._splits[which]
-
-    def rows(self, which: str, rows: Tensor) -> Rows:
-        """Some rows of a split for a look, of every member, without random crops."""
-        every = [self._take(data, which, rows) for data in self.data]
-        if not self.stacked:
-            x, y = every[0]
-        else:
-            x, y = (torch.stack(part) for part in zip(*every, strict=True))
-        return x.to(self.device), y.to(self.device)
+    def rows(self, which: str, rows: Tensor | None = None) -> Rows:
+        """Some or all rows of a split, of every member, without random crops."""
+        if rows is None:
+            if which not in self._splits:
+                every = torch.arange(len(getattr(self.data[0], f"y_{which}")))
+                self._splits[which] = self.rows(which, every)
+            return self._splits[which]
+        taken = [self._take(data, which, rows) for data in self.data]
+        both = [
+            torch.stack(p) if self.stacked else p[0] for p in zip(*taken, strict=True)
+        ]
+        return both[0].to(self.device), both[1].to(self.device)
 
     def _take(self, data: Data, which: str, rows: Tensor, random: bool = False) -> Rows:
         x, y = (getattr(data, f"{axis}_{which}")[rows] for axis in "xy")
@@ -305,17 +303,15 @@ class Feed:
             self._order = number, torch.stack(drawn).to(home)
         return self._order[1][:, place * self.size : (place + 1) * self.size]
 
-    def looked_at(self) -> tuple[int, int]:
-        """Rows of the train and the test split that averages are taken over."""
-        test = len(self.data[0].y_test)
-        return min(len(self.data[0].y_train), test), test
+    def chunks(self) -> Iterator[tuple[dict[str, Tensor], dict[str, float]]]:
+        """Rows of both splits, at most ``chunk`` of the test split, and their shares.
 
-    def chunks(self) -> Iterator[tuple[Tensor, Tensor]]:
-        """Pairs of train and test rows, at most ``chunk`` test rows at a time."""
-        train, test = self.looked_at()
-        batches = min(math.ceil(test / (self.chunk or test)), train)
-        return zip(
-            torch.arange(train).tensor_split(batches),
-            torch.arange(test).tensor_split(batches),
-            strict=True,
-        )
+        As many rows of the training as of the test set are looked at.
+        """
+        test = len(self.data[0].y_test)
+        many = {"train": min(len(self.data[0].y_train), test), "test": test}
+        batches = min(math.ceil(test / (self.chunk or test)), many["train"])
+        parts = [torch.arange(n).tensor_split(batches) for n in many.values()]
+        for each in zip(*parts, strict=True):
+            rows = dict(zip(many, each, strict=True))
+            yield rows, {split: len(rows[split]) / many[split] for split in many}

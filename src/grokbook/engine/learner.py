@@ -12,9 +12,10 @@ function of the weights, in float64 and by the plain form.
 """
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -105,25 +106,18 @@ class Learner:
 
     def forward(self, params, buffers, x, y, alpha, *, tap=None, model=None) -> Forward:
         """One pass of one member, with what the tap recorded."""
-        with self._rounded():
+        with ExitStack() as rounded:
+            if self.autocast:
+                # in its plain form, as the shortcuts are products of another kind, and
+                # without a memory of weights, which would outlive a captured step
+                rounded.enter_context(fast.off())
+                rounded.enter_context(
+                    torch.autocast(self.device, self.autocast, cache_enabled=False)
+                )
             logits = functional_call(model or self.model, (params, buffers), (x, tap))
         if not (isinstance(alpha, float) and alpha == 1):
             logits = logits * alpha
         return Forward(logits, y, params, tap.found if tap else {})
-
-    @contextmanager
-    def _rounded(self) -> Iterator[None]:
-        """A forward pass whose products are those of ``autocast``; float64 stays so.
-
-        In its plain form, since the shortcuts are products of another kind, and without
-        autocast's memory of weights, which would outlive a captured step.
-        """
-        if self.autocast is None:
-            yield
-            return
-        rounded = torch.autocast(self.device, self.autocast, cache_enabled=False)
-        with fast.off(), rounded:
-            yield
 
     def map(self, function: Callable, *arguments: Any) -> Any:
         """A function over members; a number that all share is not mapped."""
@@ -157,14 +151,14 @@ class Learner:
             torch.manual_seed(self.seeds[0] * 1_000_003 + self.step_count)
         self.feed.fill(self.step_count)
         if self.schedule is not None:
-            self._set_rates(self.schedule(self.step_count))
-
-    def _set_rates(self, factor: float) -> None:
-        for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
-            if isinstance(rate, Tensor):
-                group["lr"].copy_(rate * factor)
-            else:
-                group["lr"] = rate * factor
+            factor = self.schedule(self.step_count)
+            for group, rate in zip(
+                self.optimizer.param_groups, self.rates, strict=True
+            ):
+                if isinstance(rate, Tensor):
+                    group["lr"].copy_(rate * factor)
+                else:
+                    group["lr"] = rate * factor
 
     def _body(self, phase: Phase) -> Tensor:
         """One step on the rows, masks and rates that are there; waits for nothing."""
@@ -194,48 +188,40 @@ class Learner:
         known = observables.OBSERVABLES
         chosen = {n for n in names if before or "step" not in known[n].needs}
         averaged = {n for n in chosen if self.feed.chunk and known[n].averaged}
-        values = self._averages(averaged) if averaged else {}
+        values: Params = {}
+        for rows, shares in self.feed.chunks() if averaged else ():
+            seen = self.snapshot(observables.needs(averaged), rows=rows)
+            found = observables.observe(seen, averaged, stacked=self.stacked)
+            for name, value in found.items():
+                share = shares["test" if name.startswith("test_") else "train"]
+                values[name] = values.get(name, 0.0) + value * share
         if whole := chosen - averaged:
             seen = self.snapshot(observables.needs(whole), before)
             values |= observables.observe(seen, whole, stacked=self.stacked)
         return values
 
-    def _averages(self, names: set[str]) -> Params:
-        """Observables averaged over batches of both splits, to bound the memory."""
-        totals: Params = {}
-        train, test = self.feed.looked_at()
-        for train_rows, test_rows in self.feed.chunks():
-            snapshot = Snapshot(
-                params=self.weights(),
-                train=self._see(
-                    *self.feed.rows("train", train_rows),
-                    batch_statistics=self.batch_statistics,
-                ),
-                test=self._see(*self.feed.rows("test", test_rows)),
-            )
-            found = observables.observe(snapshot, names, stacked=self.stacked)
-            for name, value in found.items():
-                is_test = name.startswith("test_")
-                rows, of = (test_rows, test) if is_test else (train_rows, train)
-                totals[name] = totals.get(name, 0.0) + value * (len(rows) / of)
-        return totals
-
     @torch.no_grad()
-    def snapshot(self, needs: set[str], before: Params | None = None) -> Snapshot:
-        """What some observables read, of all rows; parameters are not copied."""
+    def snapshot(
+        self,
+        needs: set[str],
+        before: Params | None = None,
+        rows: Mapping[str, Tensor] | None = None,
+    ) -> Snapshot:
+        """What some observables read, of these or all rows; nothing is copied."""
         seen: dict[str, Any] = {"params": self._detached()}
         places = observables.places(needs, self.model.places())  # type: ignore
-        if "train" in needs:
-            statistics = self.batch_statistics
-            seen["train"] = self._see(
-                *self.feed.train, places=places, batch_statistics=statistics
-            )
-        if "test" in needs:
-            seen["test"] = self._see(*self.feed.test, places=places)
+        for split in needs & {"train", "test"}:
+            x, y = self.feed.rows(split, rows[split] if rows else None)
+            as_stepped = self.batch_statistics and split == "train"
+            seen[split] = self._see(x, y, places=places, batch_statistics=as_stepped)
         if "scale_free" in needs:
             seen["unit_losses"] = self._unit_losses()
-        if before is not None:
-            seen |= {"before": before, "grads": self.raw_grads()}
+        if before is not None:  # a gradient is zero where the terms ignore a parameter
+            grads = {
+                name: torch.zeros_like(p) if p.grad is None else p.grad
+                for name, p in self.params.items()
+            }
+            seen |= {"before": before, "grads": grads}
         if "moments" in needs:
             spread = optimizers.spread(self.optimizer)
             seen["moments"] = dict(zip(self.params, spread, strict=True))
@@ -287,14 +273,8 @@ class Learner:
         if not isinstance(self.model, Transformer):
             raise ValueError("SR-train is that of a transformer, and this is none")
         places = [p for p in self.model.places() if p.startswith("mlp_in.")]
-        forms = {
-            "norms kept": self.model,
-            "no norms": without_norms(self.model).eval(),
-        }
-
-        def unit(x: Tensor) -> Tensor:
-            return torch.nn.functional.normalize(x, dim=-1)
-
+        forms = {"norms kept": self.model, "no norms": without_norms(self.model).eval()}
+        unit = partial(torch.nn.functional.normalize, dim=-1)
         return {
             form: self._see(
                 *self.feed.train,
@@ -367,13 +347,6 @@ class Learner:
     def _detached(self) -> Params:
         return {name: p.detach() for name, p in self.params.items()}
 
-    def raw_grads(self) -> Params:
-        """Gradients of the last step, zeros of a parameter that the terms ignore."""
-        return {
-            name: torch.zeros_like(p) if p.grad is None else p.grad
-            for name, p in self.params.items()
-        }
-
     def weights(self) -> Params:
         """A copy of the parameters as they are now."""
         return {name: p.detach().clone() for name, p in self.params.items()}
@@ -389,15 +362,10 @@ class Learner:
 
     @torch.no_grad()
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from a state of members of this kind, bit for bit.
-
-        Some error or other where it is none of theirs, with this learner half changed.
-        """
+        """Go on from a state of these members, bit for bit."""
         self.step_count = state["step"]
         for mine, part in ((self.params, "params"), (self.buffers, "buffers")):
             for name, tensor in mine.items():
-                if tensor.shape != state[part][name].shape:
-                    raise ValueError(f"{name} has another shape")
                 tensor.copy_(state[part][name])
         groups = self.optimizer.state_dict()["param_groups"]  # settings, not state
         held = {"state": state["moments"], "param_groups": groups}
