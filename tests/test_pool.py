@@ -5,14 +5,13 @@ import signal
 import subprocess
 import sys
 import time
-from glob import escape
 from pathlib import Path
 
 import pytest
 import torch
-from helpers import ENCODER, arm, combination, experiment
+from helpers import ENCODER, arm, experiment
 
-from grokbook import papers, records
+from grokbook import records
 from grokbook.durations import expected, span
 from grokbook.engine import loop, pool
 from grokbook.errors import RecordError, TrainingError, Unfinished
@@ -34,25 +33,6 @@ def until(happens):
         assert time.monotonic() < end, "it never happened"
         time.sleep(0.05)
     return found
-
-
-def test_every_combination_in_the_papers_can_be_recorded(tmp_path):
-    """Each once, one seed of it; tests/test_loop.py stacks them."""
-    seen = set()
-    for name in papers.names():
-        smoke = papers.get(name, "smoke")
-        new = {combination(arm): arm.name for arm in smoke.arms}
-        arms = [arm for what, arm in new.items() if what not in seen]
-        seen |= new.keys()
-        if not arms:
-            continue
-        how = {"arms": [escape(arm) for arm in arms], "seeds": [smoke.seeds[0]]}
-        out = tmp_path / name
-        record = pool.run(smoke, device="cpu", out=out, processes=0, **how)
-        assert set(record.members) == {f"{arm}|{smoke.seeds[0]}" for arm in arms}
-        assert record.frame[["train_loss", "test_accuracy"]].notna().all(axis=None)
-        assert left(out) == []
-    assert len(seen) > 100
 
 
 def test_worker_processes_equal_this_one(tmp_path):
