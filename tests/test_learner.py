@@ -378,7 +378,7 @@ def test_the_objective_is_the_loss_of_the_step():
         "BatchNorm",
         "penalties",
         "penalty on activations",
-        "scaled, own split",
+        "scaled",
     ):
         one = build.learner([(arm(**ARMS[name]), 0)])
         one.step()

@@ -1,5 +1,6 @@
 """What a machine is asked for: a device, its matmul library, and captured graphs."""
 
+import contextlib
 import ctypes
 import os
 import platform
@@ -47,12 +48,10 @@ def prepare_cpu() -> None:
     return of large blocks to the kernel after every step (a factor 1.4 on glibc).
     """
     torch.set_num_threads(1)
-    try:
+    with contextlib.suppress(OSError, AttributeError):  # where there is no glibc
         mallopt = ctypes.CDLL("libc.so.6").mallopt
-    except (OSError, AttributeError):  # not glibc: nothing to set
-        return
-    mallopt(-3, 1 << 30)  # M_MMAP_THRESHOLD
-    mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD
+        mallopt(-3, 1 << 30)  # M_MMAP_THRESHOLD
+        mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD
 
 
 def prepare_gpu() -> None:
@@ -118,11 +117,10 @@ class Captured:
 
 def describe(device: str) -> dict[str, Any]:
     """What a member was trained on, for its record."""
-    is_gpu = device == "cuda"
-    name = torch.cuda.get_device_name() if is_gpu else _cpuinfo("model name")
+    gpu = torch.cuda.get_device_name() if device == "cuda" else ""
     return {
         "device": device,
-        "device_name": name or platform.processor() or platform.machine(),
+        "device_name": gpu or _cpuinfo("model name") or platform.machine(),
         "matmul": library(device),
         "torch": torch.__version__.split("+")[0],
         "python": platform.python_version(),
@@ -131,10 +129,9 @@ def describe(device: str) -> dict[str, Any]:
 
 @cache
 def _cpuinfo(key: str) -> str:
-    try:
+    """What Linux says of the processor under a key; "" elsewhere."""
+    with contextlib.suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text().splitlines():
             if line.startswith(key):
                 return line.split(":", 1)[1].strip()
-    except OSError:
-        pass
     return ""

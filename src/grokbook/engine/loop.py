@@ -86,15 +86,7 @@ class Series:
     def note(self, loss: Tensor) -> None:
         """Keep the loss of a step where the arm wants it."""
         if self.arm.trace:
-            self._losses.append(loss.clone())
-            if loss.device.type == "cpu":
-                self._settle_losses()
-
-    def _settle_losses(self) -> None:
-        if self._losses:
-            stacked = torch.stack([loss.reshape(-1) for loss in self._losses])
-            self.trace += stacked.double().tolist()
-            self._losses = []
+            self._losses.append(loss.reshape(-1).clone())
 
     def add(self, epoch: int, values: Params) -> None:
         self._waiting.append((epoch, values))
@@ -103,7 +95,9 @@ class Series:
 
     def settle(self) -> None:
         """Bring waiting values to the CPU; Diverged if all training losses are NaN."""
-        self._settle_losses()
+        if self._losses:
+            self.trace += torch.stack(self._losses).double().tolist()
+            self._losses = []
         for epoch, values in self._waiting:
             self.rows.append({"epoch": epoch} | _lists(values))
             self._look_for_nan(self.rows[-1])

@@ -145,7 +145,7 @@ def run_all(
             waiting = groups(todo) if on == "cuda" else [[task] for task in todo]
             outcomes = _here(waiting, on, out, deadline, bar)
         else:
-            outcomes = _in_processes(todo, processes or cores(), out, deadline, bar)
+            outcomes = _in_processes(todo, processes or _cores(), out, deadline, bar)
         with contextlib.closing(outcomes):
             for many, error in outcomes:
                 recorded += many
@@ -156,10 +156,10 @@ def run_all(
         failure = Unfinished if time.time() > deadline else TrainingError
         told = "; ".join(dict.fromkeys(failed))
         raise failure(f"{recorded} members recorded, of the others: {told}")
-    if which.get("replace") and recorded < len(todo):
+    if which.get("replace") and (left := len(todo) - recorded):
         raise Unfinished(
-            f"{len(todo) - recorded} of {len(todo)} members are not trained again yet: "
-            "name those that are left with --arms and --seeds"
+            f"{left} of {len(todo)} members are not trained again yet: name those that "
+            "are left with --arms and --seeds"
         )
     try:
         return [records.load(experiment, out) for experiment in experiments]
@@ -170,38 +170,33 @@ def run_all(
         ) from error
 
 
-def cores() -> int:
-    """CPU cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+def _cores() -> int:
+    may = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))
+    return len(may(0))
 
 
 def _bar(todo: list[Task]) -> Any:
     """A bar of steps on stderr, but where a notebook is executed."""
-    names = sorted({one.name for task in todo for one in task.experiments})
-    is_silent = not todo or os.environ.get("GROKBOOK_PROGRESS") == "no"
-    return tqdm(
-        desc=" …".join(names[:1] + [""] * (len(names) > 1)),
-        total=sum(task.member[0].epochs for task in todo),
-        unit=" steps",
-        mininterval=0.1 if sys.stderr is not None and sys.stderr.isatty() else 10,
-        leave=False,
-        disable=is_silent,
-    )
+    steps = sum(task.member[0].epochs for task in todo)
+    silent = not todo or os.environ.get("GROKBOOK_PROGRESS") == "no"
+    often = 0.1 if sys.stderr and sys.stderr.isatty() else 10
+    how = {"unit": " steps", "mininterval": often, "leave": False}
+    return tqdm(total=steps, disable=silent, **how)
 
 
 def _here(
     waiting: list[list[Task]], on: str, out: Path | None, deadline: float, bar: Any
 ) -> Generator[Outcome, None, None]:
     """Group after group in this process; one that does not fit a GPU is halved."""
-    while waiting and time.time() <= deadline:
+
+    def is_late() -> bool:
+        return time.time() > deadline
+
+    while waiting and not is_late():
         group = waiting.pop(0)
         half = len(group) // 2
         try:
-            outcome = _train(
-                group, out, lambda: time.time() > deadline, bar.update, on=on
-            )
+            outcome = _train(group, out, is_late, bar.update, on=on)
         except torch.OutOfMemoryError:
             if half:
                 waiting[:0] = [group[:half], group[half:]]
@@ -262,9 +257,7 @@ def _told_of(member: Member, error: Exception) -> GrokbookError:
     kind = "" if isinstance(error, GrokbookError) else f"{type(error).__name__}: "
     who = f"arm {member[0].name!r}, seed {member[1]}"
     is_of_all = isinstance(error, DataError)  # a file lacks for all alike
-    told = TrainingError(reason if is_of_all else f"{who}: {kind}{reason}")
-    told.__cause__ = error
-    return told
+    return TrainingError(reason if is_of_all else f"{who}: {kind}{reason}")
 
 
 # Processes ---------------------------------------------------------------------------
