@@ -119,6 +119,7 @@ REFUSED = (
     ),
     ("'float31' is no torch dtype", {"dtype": "float31"}),
     ("'nan' is no torch dtype", {"keep_dtype": "nan"}),
+    ("'bf16' is no torch dtype", {"autocast": "bf16"}),
     ("unknown observable 'mood'", {"observables": ("core", "mood")}),
     ("unknown observable 'mood'", {"rarely": (5, ("mood",))}),
     (
