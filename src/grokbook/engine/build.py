@@ -48,14 +48,8 @@ def kind(arm: Arm) -> str:
     How an arm is looked at is shared too, since a stack is looked at as a whole.
     """
     plain = arm.to_json() | {"name": None, "alpha": None}
-    plain["loss"] = _without_numbers(plain["loss"])
-    # betas are shared: a step with several of them rounds otherwise than one with one
-    betas = plain["optimizer"].get("betas")
-    plain["optimizer"] = _without_numbers(plain["optimizer"]) | {"betas": betas}
-    plain["penalties"] = [_without_numbers(p) for p in plain.get("penalties", [])]
-    if arm.later_loss:
-        epoch, loss = plain["later_loss"]
-        plain["later_loss"] = [epoch, _without_numbers(loss)]
+    for field in {"loss", "optimizer", "penalties", "later_loss"} & plain.keys():
+        plain[field] = _without_numbers(plain[field])
     return json.dumps(plain, sort_keys=True)
 
 
@@ -66,21 +60,17 @@ def alone(arm: Arm) -> bool:
     return bool(arm.augment or arm.eval_batch) or taps.drops(network)
 
 
-def _without_numbers(plain: dict[str, Any]) -> dict[str, Any]:
-    return {k: "a number" if _is_number(v) else v for k, v in plain.items()}
-
-
-def _is_number(value: Any) -> bool:
-    if isinstance(value, list):
-        return all(isinstance(part, float) for part in value)
-    return isinstance(value, float)
+def _without_numbers(plain: Any) -> Any:
+    if isinstance(plain, dict):
+        # a step with several betas rounds otherwise than one with one
+        return {k: v if k == "betas" else _without_numbers(v) for k, v in plain.items()}
+    if isinstance(plain, list):
+        return [_without_numbers(part) for part in plain]
+    return "a number" if isinstance(plain, float) else plain
 
 
 def learner(
-    members: Sequence[Member],
-    device: str = "cpu",
-    *,
-    stacked: bool = False,
+    members: Sequence[Member], device: str = "cpu", *, stacked: bool = False
 ) -> Learner:
     """The learner of members of one kind; ValueError if several are not stacked."""
     if not stacked and len(members) != 1:
@@ -93,13 +83,12 @@ def learner(
         joined = torch.stack(tensors) if stacked else tensors[0]
         return joined.to(device, copy=True)
 
-    named = [dict(m.named_parameters()) for _, m in starts]
-    params = {
-        name: together([one[name].data for one in named]).requires_grad_()
-        for name in named[0]
-    }
-    state = [dict(m.named_buffers()) for _, m in starts]
-    buffers = {name: together([one[name] for one in state]) for name in state[0]}
+    def of_all(every: list[dict[str, Tensor]]) -> dict[str, Tensor]:
+        return {name: together([one[name] for one in every]) for name in every[0]}
+
+    params = of_all([dict(m.named_parameters()) for _, m in starts])
+    params = {name: p.detach().requires_grad_() for name, p in params.items()}
+    buffers = of_all([dict(m.named_buffers()) for _, m in starts])
     model.to(device)  # only now: it moves the first member's own tensors
     alphas = [float(arm.alpha) for arm, _ in members]
     return Learner(
@@ -156,12 +145,9 @@ def _stack(values: list[float], device: str) -> Tensor:
 
 
 def _shared(values: list[Any], device: str) -> Any:
-    """One value if all members agree, else a tensor (or tuple of such) over members."""
-    if all(value == values[0] for value in values):
-        return values[0]
-    if isinstance(values[0], tuple):
-        return tuple(_shared(list(part), device) for part in zip(*values, strict=True))
-    return _stack(values, device)
+    """One value if all members agree, else a tensor over members."""
+    same = all(value == values[0] for value in values)
+    return values[0] if same else _stack(values, device)
 
 
 def _optimizer(
@@ -170,10 +156,7 @@ def _optimizer(
     """torch's own for one member on a CPU, else one whose step can be captured."""
     arm = members[0][0]
     every = [options(arm.optimizer) for arm, _ in members]
-    chosen = {
-        key: _shared([one[key] for one in every], device) if stacked else value
-        for key, value in every[0].items()
-    }
+    chosen = {key: _shared([one[key] for one in every], device) for key in every[0]}
     rule, named = resolve("optimizer", arm.optimizer), list(params.items())
     if stacked or device == "cuda":
         optimizer = STACKED[rule](named, **chosen, stacked=stacked)
