@@ -11,7 +11,7 @@ import os
 import shutil
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -126,23 +126,16 @@ def _list(options: argparse.Namespace) -> int:
     on = _device(options.device)
     scales = [options.scale] if options.scale else ["laptop", "paper"]
     for name in [e.name for e in _experiments(options.names, scales[0])]:
-        for scale in scales:
-            one = papers.get(name, scale)
-            there = records.recorded(one)
-            many = len(list(one.members()))
+        for one in (papers.get(name, scale) for scale in scales):
+            there, every = records.recorded(one), [*one.members()]
+            taken = [expected(arm, there, on) for arm, _ in every]
+            known = sum(seconds for seconds in taken if seconds is not None)
+            where = "the GPU" if on == "cuda" else "one core"
             print(
-                f"{name:24} {scale:7} {len(there):3}/{many:<3} recorded  "
-                f"{_work(one, there, on)}"
+                f"{name:24} {one.scale:7} {len(there):3}/{len(every):<3} recorded  "
+                + (f"about {span(known)} on {where}" if known else "no estimate")
             )
     return 0
-
-
-def _work(one: Experiment, recorded: Mapping[str, Any], on: str) -> str:
-    """What all members may take, in words."""
-    every = [expected(arm, recorded, on) for arm, _ in one.members()]
-    known = [seconds for seconds in every if seconds is not None]
-    where = "the GPU" if on == "cuda" else "one core"
-    return f"about {span(sum(known))} on {where}" if known else "no estimate"
 
 
 def _into(options: argparse.Namespace) -> Path | None:
@@ -164,8 +157,7 @@ def _need_a_commit() -> None:
     commit = records.commit()
     if commit == "unknown":
         raise GrokbookError(
-            "no git here: set GROKBOOK_COMMIT to the commit that trains, which the "
-            "record shall name"
+            "no git here: set GROKBOOK_COMMIT to the commit that trains"
         )
     if commit.endswith("+"):
         raise GrokbookError(
