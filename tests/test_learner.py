@@ -320,36 +320,6 @@ def test_probes_gather_around_the_exact_trace():
     assert error < 0.05 * exact
 
 
-OF_LAYERS = ("radial", "ranks", "periodic", "exact_trace", "probes", "exact_match")
-
-
-def test_measurements_of_layers_in_a_stack_are_those_of_each_member():
-    """Of steps with a penalty and of weights apart; nothing of them is trained."""
-    settings = {
-        "model": TINY,
-        "dataset": TINY_SUMS,
-        "dtype": "float64",
-        "penalties": (Spec("radius", strength=0.5),),
-    }
-    members = [(arm(**settings), seed) for seed in (0, 1)]
-    stack = build.learner(members, stacked=True)
-    for _ in range(3):
-        stack.step()
-    together = stack.observe(OF_LAYERS, stack.weights())
-    for k, member in enumerate(members):
-        alone = build.learner([member])
-        for _ in range(3):
-            alone.step()
-        found = alone.observe(OF_LAYERS, alone.weights())
-        assert found.keys() == together.keys()
-        for name, value in found.items():
-            torch.testing.assert_close(
-                together[name][k], value, rtol=1e-7, atol=1e-7, msg=name
-            )
-    total, loss = (together[f"radial_{kind}_mean.pre.1"] for kind in ("total", "loss"))
-    assert (abs(total - loss) > 1e-3).all()
-
-
 def test_radial_energy_of_a_penalty_alone():
     """Where the loss says nothing the gradient is the penalty's, along h everywhere."""
     settings = {"model": TINY, "dataset": TINY_SUMS, "alpha": 0.0}

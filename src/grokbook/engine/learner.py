@@ -290,23 +290,17 @@ class Learner:
         The plain form throughout, which can be differentiated twice: no shortcut, the
         loss in float64 whatever its precision, batch statistics, no dropout.
         """
-        _, phase = self.phase()
-        params, buffers, x, y, alpha, every = self._member(member, phase)
-        model = self._set_mode(copy.deepcopy(self.model).double(), True)
+        phase, params, numbers, forward = self._apart(member, wide=True)
 
         def loss(logits: Tensor, labels: Tensor, **numbers: Any) -> Tensor:
             return phase.loss(logits, labels, **numbers | {"dtype": torch.float64})
 
         def function(weights: Mapping[str, Tensor]) -> Tensor:
-            tap = taps.Recorder() if self.sites else None
-            state = {n: b.clone() for n, b in _double(buffers).items()}
             with fast.off():
-                seen = self.forward(
-                    weights, state, _double(x), y, alpha, tap=tap, model=model
-                )
-                return replace(phase, loss=loss).value(seen, every)
+                seen = forward(weights, taps.Recorder() if self.sites else None)
+                return replace(phase, loss=loss).value(seen, numbers)
 
-        return _double(params), function
+        return params, function
 
     def tap_grads(
         self, member: int | None = None, *, total: bool = False
@@ -315,15 +309,13 @@ class Learner:
 
         Batch statistics, no dropout, as in ``objective``.
         """
-        _, phase = self.phase()
-        params, buffers, x, y, alpha, every = self._member(member, phase)
-        tap, model = taps.Recorder(), self._set_mode(copy.deepcopy(self.model), True)
-        state = {n: b.clone() for n, b in buffers.items()}
+        phase, params, numbers, forward = self._apart(member)
+        tap, terms = taps.Recorder(), phase if total else replace(phase, penalties=[])
         weights = {n: p.detach().requires_grad_() for n, p in params.items()}
         with torch.enable_grad():
-            seen = self.forward(weights, state, x, y, alpha, tap=tap, model=model)
-            terms = phase if total else replace(phase, penalties=[])
-            value = terms.value(seen, every if total else every[:1])
+            value = terms.value(
+                forward(weights, tap), numbers[: 1 + len(terms.penalties)]
+            )
             found = {n: t for n, t in tap.found.items() if t.requires_grad}
             grads = torch.autograd.grad(value, [*found.values()], allow_unused=True)
         return {
@@ -331,16 +323,29 @@ class Learner:
             for (n, t), g in zip(found.items(), grads, strict=True)
         }
 
-    def _member(self, member: int | None, phase: Phase) -> Any:
-        """Weights, buffers, rows, alpha and numbers of one member."""
+    def _apart(self, member: int | None, wide: bool = False) -> Any:
+        """Terms, weights and numbers of one member, and its pass of all training rows.
+
+        With batch statistics and no dropout; what it reads is in float64 if ``wide``.
+        """
+        _, phase = self.phase()
         state = (self._detached(), self.buffers)
-        everything = (*state, *self.feed.train, self.alpha, phase.all_numbers)
-        if not self.stacked:
-            return everything
-        return tree_map(
-            lambda leaf: leaf[member or 0] if isinstance(leaf, Tensor) else leaf,
-            everything,
-        )
+        mine: Any = (*state, *self.feed.train, self.alpha, phase.all_numbers)
+        if self.stacked:
+            mine = tree_map(
+                lambda leaf: leaf[member or 0] if isinstance(leaf, Tensor) else leaf,
+                mine,
+            )
+        model = self._set_mode(copy.deepcopy(self.model), True)
+        if wide:
+            mine, model = _double(mine), model.double()
+        params, buffers, x, y, alpha, numbers = mine
+
+        def forward(weights: Mapping[str, Tensor], tap: Any) -> Forward:
+            state = {n: b.clone() for n, b in buffers.items()}
+            return self.forward(weights, state, x, y, alpha, tap=tap, model=model)
+
+        return phase, params, numbers, forward
 
     # State --------------------------------------------------------------------------
 
