@@ -231,10 +231,6 @@ TINY_SUMS = Spec("modular", p=7, train_fraction=0.6)
         {"model": Spec("mlp", **TINY.options | {"bias": False, "widths": (5,)})},
         {"model": Spec("mlp", **TINY.options | {"head_bias": False, "dropout": 0.3})},
         {
-            "model": Spec("mlp", classes=7, features=14, widths=(5, 4)),
-            "dataset": Spec("modular", **TINY_SUMS.options | {"encoding": "one_hot"}),
-        },
-        {
             "model": Spec("mlp", classes=7, features=2, widths=(6,)),
             "dataset": Spec("modular", **TINY_SUMS.options | {"encoding": "scalar"}),
             "loss": Spec("exact_cross_entropy", dtype="float64"),
