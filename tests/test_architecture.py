@@ -88,32 +88,32 @@ def test_pages_read_records_and_never_the_roof():
             assert not name.startswith(("book.", "grokbook.cli")), path
 
 
-# Lines that a room may have, and all of them: 7,500 in the end. None grows back.
-TOTAL = 13_000
+# Lines that a room has, and all of them: one that grows says so here. 7,500 in the end.
+TOTAL = 11_850
 LINES = {
-    "claims": 850,
+    "claims": 780,
     "cli": 270,
     "datasets": 710,
     "durations": 50,
-    "engine": 1720,
+    "engine": 1510,
     "errors": 80,
-    "evidence": 900,
-    "experiment": 240,
-    "files": 80,
+    "evidence": 920,
+    "experiment": 200,
+    "files": 30,
     "losses": 360,
     "metrics": 860,
     "models": 1390,
     "names": 180,
-    "observables": 560,
+    "observables": 550,
     "optimizers": 560,
-    "papers": 1750,
+    "papers": 1560,
     "penalties": 150,
-    "plots": 550,
+    "plots": 530,
     "project": 60,
-    "records": 1250,
+    "records": 580,
     "schedules": 40,
     "shapes": 20,
-    "tables": 400,
+    "tables": 380,
     "theory": 170,
 }
 
