@@ -243,14 +243,12 @@ def thumbnail_of(entry: Entry) -> str:
 
 
 def smaller(png: str) -> bytes:
-    """A figure (in base64), or its first panels, as a thumbnail on white."""
+    """A figure (in base64), or the first panels of a long row, as a thumbnail."""
     from PIL import Image
 
-    drawn = Image.open(io.BytesIO(base64.b64decode(png))).convert("RGBA")
-    picture = Image.new("RGBA", drawn.size, "white")
-    picture.alpha_composite(drawn)
-    width, height = picture.size  # of a long row of panels the first
-    small = picture.convert("RGB").crop((0, 0, min(width, int(1.2 * height)), height))
+    drawn = Image.open(io.BytesIO(base64.b64decode(png))).convert("RGB")
+    width, height = drawn.size
+    small = drawn.crop((0, 0, min(width, int(1.2 * height)), height))
     small.thumbnail((WIDTH, WIDTH))
     encoded = io.BytesIO()
     small.quantize(64, kmeans=1).save(encoded, "PNG", optimize=True)
