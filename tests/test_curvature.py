@@ -200,50 +200,35 @@ def test_traces():
 class Relu:
     """A ReLU network in float64 as a function of one vector of all its parameters."""
 
-    def __init__(self, *sizes, biases=True, rows=13):
-        shapes = list(zip(sizes[1:], sizes, strict=False))
-        every = [biases] * len(shapes) if isinstance(biases, bool) else biases
-        self.shapes = [
-            part
-            for shape, has_bias in zip(shapes, every, strict=True)
-            for part in ([shape, shape[:1]] if has_bias else [shape])
-        ]
-        self.biases = biases
-        self.sizes = [math.prod(shape) for shape in self.shapes]
+    def __init__(self, *sizes, biases, rows=13):
+        pairs = list(zip(sizes[1:], sizes, strict=False))
+        self.biases = [biases] * len(pairs) if isinstance(biases, bool) else biases
+        together = zip(pairs, self.biases, strict=True)
+        self.shapes = [(a, b + has) for (a, b), has in together]
+        self.sizes = [a * b for a, b in self.shapes]
         self.vector = 0.8 * random(sum(self.sizes), seed=4)
         self.x = random(rows, sizes[0], seed=5)
         self.labels = torch.arange(rows) % sizes[-1]
 
-    def parts(self, vector):
-        parts = vector.split(self.sizes)
-        return [p.view(s) for p, s in zip(parts, self.shapes, strict=True)]
-
-    def layers(self, vector, x):
-        """What every layer gives, the last one the logits."""
-        given = []
-        for part in self.parts(vector):
-            if part.ndim == 2:
-                given.append((given[-1].relu() if given else x) @ part.T)
-            else:
-                given[-1] = given[-1] + part
-        return given
+    def layers(self, vector):
+        """What every layer reads and its matrix, a bias being a column; and logits."""
+        read, weights, x = [], [], self.x
+        parts = zip(vector.split(self.sizes), self.shapes, self.biases, strict=True)
+        for part, shape, has_bias in parts:
+            matrix = part.view(shape)
+            read.append(x.relu() if read else x)
+            x = F.pad(read[-1], (0, int(has_bias)), value=1.0) @ matrix.T
+            weights.append(matrix[:, : read[-1].shape[1]])
+        return read, weights, x
 
     def losses(self, vector):
-        logits = self.layers(vector, self.x)[-1]
+        logits = self.layers(vector)[-1]
         return F.cross_entropy(logits, self.labels, reduction="none")
 
     def trace(self, **how):
-        *hidden, logits = self.layers(self.vector, self.x)
-        weights = [part for part in self.parts(self.vector) if part.ndim == 2]
-        return metrics.relu_trace(
-            self.x.square().sum(1),
-            weights[1:],
-            [h.relu() for h in hidden],
-            logits,
-            self.labels,
-            bias=self.biases,
-            **how,
-        )
+        (x, *hidden), (_, *weights), logits = self.layers(self.vector)
+        seen = x.square().sum(1), weights, hidden, logits, self.labels
+        return metrics.relu_trace(*seen, bias=self.biases, **how)
 
 
 def test_exact_trace_is_that_of_the_whole_hessian():
