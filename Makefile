@@ -47,8 +47,8 @@ test: $(READY)
 	stage $(BIN)/ruff check .; \
 	stage $(BIN)/mypy; \
 	stage $(BIN)/python -m book check; \
-	stage $(BIN)/python -m pytest -q -n 2 --dist loadscope -p tests.warm tests \
-	  --nbval --nbval-current-env --nbval-sanitize-with tests/nbval.cfg $(NOTEBOOKS); \
+	stage $(BIN)/python -m pytest -q -n 2 --dist loadscope tests \
+	  -p tests.warm --nbval --nbval-current-env --nbval-sanitize-with tests/nbval.cfg $(NOTEBOOKS); \
 	test -z "$$failed" || { echo "failed:$$failed" >&2; exit 1; }
 
 page: $(READY)

@@ -1,6 +1,5 @@
 """`make test` compares every output of every page with a fresh execution."""
 
-import os
 import re
 import subprocess
 import sys
@@ -44,7 +43,7 @@ def verdicts(tmp_path_factory):
     With the options of the Makefile.
     """
     text = (ROOT / "Makefile").read_text().replace("\\\n", " ")
-    (line,) = re.findall(r"(--nbval\S* .*)\$\(NOTEBOOKS\)", text)
+    (line,) = re.findall(r"(-p tests\.warm .*)\$\(NOTEBOOKS\)", text)
     folder = tmp_path_factory.mktemp("nbval")
     whole, edited = folder / "whole.ipynb", folder / "edited.ipynb"
     cells = [v4.new_code_cell(code) for code, _, _ in CELLS.values()]
@@ -61,11 +60,7 @@ def verdicts(tmp_path_factory):
     command = [sys.executable, "-m", "pytest", "-c", ROOT / "pyproject.toml", "-rA"]
     command += ["--rootdir", folder, "--color=no", "-p", "no:cacheprovider"]
     command += [*line.split(), whole, edited]
-    here = os.environ | {
-        "PYTHONPATH": os.pathsep.join([str(ROOT / "tests"), *sys.path])
-    }
-    how = {"cwd": ROOT, "capture_output": True, "text": True, "env": here}
-    run = subprocess.run(command, **how)
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     said = r"^(PASSED|FAILED) \S*?(\w+)\.ipynb::Cell (\d)"
     found = re.findall(said, run.stdout, re.M)
     assert len(found) == 2 * len(CELLS), run.stdout[-3000:] + run.stderr

@@ -134,6 +134,7 @@ class Sheet(list[Claim]):
         scale = _scale(runs)
         found = checked(row.tested, value, scale)
         ours, interval = summary(found, row.show)
+        how: dict[str, Any]
         how = {"ours": ours, "n": len(found), "interval": interval, "scale": scale}
         if row.is_bound:
             held = sum(map(row.holds, found.values()))
