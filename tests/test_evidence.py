@@ -391,7 +391,6 @@ def test_values_of_arms_with_unlike_seeds_are_paired():
     assert evidence.difference(other, one).to_dict() == {1: -1.0, 3: 8.0}
     assert evidence.lead(one, other).to_dict() == {3: 8.0, 1: -1.0}
     assert evidence.ratio(one, other).to_dict() == {3: 1 / 9, 1: 1.25}
-    assert evidence.growth(one, other).to_dict() == {3: 9.0, 1: 0.8}
     assert all(part.empty for part in evidence.paired(one, Series(dtype=float)))
 
 
@@ -414,14 +413,6 @@ def test_the_ratio_of_epochs_that_may_never_come():
     assert same(evidence.ratio(LATE, EARLY), 3, 1 / 3, NEVER, 0, NEVER, NONE)
     zeros = evidence.ratio(by_seed(0, 0, 5, 0, NEVER), by_seed(0, 5, 0, NEVER, 0))
     assert same(zeros, 1, 0, NEVER, 0, NEVER)
-
-
-def test_growth_has_a_start_above_nothing():
-    assert same(evidence.growth(by_seed(2, 4), by_seed(6, 1)), 3, 0.25)
-    assert same(evidence.growth(by_seed(2.0), by_seed(NEVER)), NEVER)
-    for start in (0, -1, NONE):
-        with pytest.raises(ValueError, match=r"above 0, but by seed it is {1: "):
-            evidence.growth(by_seed(2, start), by_seed(6, 1))
 
 
 def test_an_average_does_not_see_how_often_was_logged():

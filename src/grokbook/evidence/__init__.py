@@ -2,8 +2,8 @@
 
     reading     `Page`, and the records that it reads
     references  `reference`: the authors' own numbers, and what may lie behind them
-    run         `Run`: one arm of a record, its values and events by seed
-    events      crossing, lasting, peak, lead, ratio, times, growth, spikes
+    run         `Run`: one arm of a record, its values and events by seed; `finished`
+    events      crossing, lasting, peak, lead, ratio, times, spikes
     slingshots  bursts before and after a collapse, feature inflation
     told        a value over seeds as a sentence has it
 

@@ -5,7 +5,7 @@
     peak          epoch of the largest value
     paired, joined                       values of arms that share seeds
     agreeing      pairs of arms that two events have in one order
-    difference, lead, ratio, times, growth  of what is known by seed
+    difference, lead, ratio, times       of what is known by seed
     area, average over the time of training
     power         of the epoch with which a value goes
     spikes        where a loss that was small jumps up
@@ -138,19 +138,6 @@ def times(slow: Series, quick: Series) -> Series:
     slow, quick = paired(slow, quick)
     came = np.isfinite(slow) | np.isfinite(quick)
     return ratio(slow, quick).mask(np.isinf(quick), 0.0)[came]
-
-
-def growth(start: Series, end: Series) -> Series:
-    """How many times a size at the start the size at the end is.
-
-    ValueError where a start is not above 0: there is no factor to speak of, and an
-    infinite one would read as "never".
-    """
-    start, end = paired(start, end)
-    if not (start > 0).all():
-        wrong = start[~(start > 0)].to_dict()
-        raise ValueError(f"growth needs a start above 0, but by seed it is {wrong}")
-    return end / start
 
 
 def area(table: DataFrame) -> Series:
