@@ -218,7 +218,7 @@ def test_an_arm_that_nobody_trained_has_no_seeds():
     values = [one.last("test_accuracy"), one.at("test_accuracy", 5)]
     values += [one.largest("test_accuracy"), one.smallest("test_accuracy")]
     values += [one.peak("test_accuracy"), one.first("test_accuracy", above=0.5)]
-    values += [evidence.generalised(one, accuracy=0.9)]
+    values += [one.generalised(accuracy=0.9)]
     values += [evidence.difference(values[-1], values[-2])]
     assert all(value.empty for value in values)
 
@@ -366,20 +366,20 @@ def test_fit_generalisation_and_the_delay_between_them():
     grokked = two(
         {e: float(e >= 30) for e in epochs}, {e: float(e >= 70) for e in epochs}
     )
-    assert same(evidence.fitted(grokked, accuracy=0.99), 30)
-    assert same(evidence.generalised(grokked, accuracy=0.99), 70)
-    assert same(evidence.delay(grokked, accuracy=0.99), 40)
+    assert same(grokked.fitted(accuracy=0.99), 30)
+    assert same(grokked.generalised(accuracy=0.99), 70)
+    assert same(grokked.delay(accuracy=0.99), 40)
     at_once = two({e: 0.5 for e in epochs}, {e: float(e >= 70) for e in epochs})
-    assert same(evidence.delay(at_once, accuracy=0.99), NEVER)
+    assert same(at_once.delay(accuracy=0.99), NEVER)
     falling = two(
         {e: 10.0**-e for e in range(5)}, {e: 10.0 ** (-e / 2) for e in range(5)}, "loss"
     )
-    assert same(evidence.fitted(falling, loss=0.01), 2)
-    assert same(evidence.generalised(falling, loss=0.01), 4)
-    assert same(evidence.delay(falling, loss=0.01), 2)
+    assert same(falling.fitted(loss=0.01), 2)
+    assert same(falling.generalised(loss=0.01), 4)
+    assert same(falling.delay(loss=0.01), 2)
     for levels in ({}, {"accuracy": 0.9, "loss": 0.1}):
         with pytest.raises(ValueError, match="one of accuracy and loss"):
-            evidence.generalised(grokked, **levels)
+            grokked.generalised(**levels)
 
 
 def test_values_of_arms_with_unlike_seeds_are_paired():

@@ -12,6 +12,7 @@ from grokbook import evidence, tables
 from grokbook.errors import PageError
 from grokbook.experiment import Experiment, Spec
 from grokbook.records import Record
+from grokbook.tables.experiment import arms, settings
 from grokbook.tables.html import number
 
 
@@ -57,7 +58,7 @@ def test_a_folded_table_has_its_summary_as_caption(record):
 
 
 def test_arms_that_nobody_trained_are_one_line_under_the_table(record):
-    shown = tables.arms(record)
+    shown = arms(record)
     rows = [["a", "—", "42, 0"], ["b", "2", "0"]]
     assert cells(shown) == [["Arm", "logits times", "Seeds"], *rows]
     assert "<summary>The 2 arms of fig16 and their seeds</summary>" in shown.html
@@ -65,45 +66,43 @@ def test_arms_that_nobody_trained_are_one_line_under_the_table(record):
     assert f"</table><p>{line}</p></details>" in shown.html
     assert shown.text.endswith(line)
     del record.members["b|0"]
-    shown = tables.arms(record).text
+    shown = arms(record).text
     assert "The arm of fig16 and its seeds" in shown
     assert "2 arms of this experiment are not trained yet: b, c." in shown
     record.members.update({"b|0": about(), "c|42": about()})
-    assert "<p>" not in tables.arms(record).html
+    assert "<p>" not in arms(record).html
 
 
 def test_settings_say_which_seeds_there_are(record):
-    rows = dict(row[:2] for row in cells(tables.settings(record)))
+    rows = dict(row[:2] for row in cells(settings(record)))
     assert rows["seeds"] == "2: 42, 0"
     assert rows["weights"] == "float32", "an arm that nobody trained counts for nothing"
     assert rows["logits times"] == "differs by arm"
     for seed in ("a|0", "b|0"):
         del record.members[seed]
-    rows = dict(row[:2] for row in cells(tables.settings(record)))
+    rows = dict(row[:2] for row in cells(settings(record)))
     assert rows["seeds"] == "1 of 2: 42"
     record.members.clear()
-    assert dict(row[:2] for row in cells(tables.settings(record)))["seeds"] == "0 of 2"
+    assert dict(row[:2] for row in cells(settings(record)))["seeds"] == "0 of 2"
 
 
 def test_settings_stand_beside_those_of_the_paper_and_its_code(record):
-    shown = tables.settings(
-        record, paper={"weights": "float16"}, code={"weights": "half"}
-    )
+    shown = settings(record, paper={"weights": "float16"}, code={"weights": "half"})
     (line,) = [row for row in cells(shown) if row[0] == "weights"]
     assert line == ["weights", "float32", "float16", "half"]
     assert (
         "of fig16, beside the paper&#x27;s and the official code&#x27;s" in shown.html
     )
-    assert "not stated" in tables.settings(record, paper={}).html
-    assert "not stated" not in tables.settings(record).html
+    assert "not stated" in settings(record, paper={}).html
+    assert "not stated" not in settings(record).html
 
 
 def test_autocast_is_told_where_an_arm_has_it():
     plan = experiment(arm("a", autocast="bfloat16"), arm("b"), arm("c"), seeds=(0,))
     both = Record(plan, None, {"a|0": about(), "b|0": {}}, {})
-    (line,) = [row for row in cells(tables.settings(both)) if row[0] == "autocast"]
+    (line,) = [row for row in cells(settings(both)) if row[0] == "autocast"]
     assert line == ["autocast", "differs by arm"]
-    head, *rows = cells(tables.arms(both))
+    head, *rows = cells(arms(both))
     assert [row[head.index("autocast")] for row in rows] == ["bfloat16", "—"]
     assert "autocast" not in tables.flat(arm())
 
@@ -212,7 +211,7 @@ def test_settings_stand_in_the_order_of_the_arms():
     plan = experiment(arm("a"), arm("b", alpha=2.0), seeds=(0,))
     members = {"a|0": about(), "b|0": about()}
     both = Record(plan, None, members, {})
-    names = [row[0] for row in cells(tables.settings(both))]
+    names = [row[0] for row in cells(settings(both))]
     assert names[1:-2] == [*tables.flat(arm()), "logits times"]
     assert names[-2:] == ["seeds", "scale"]
 

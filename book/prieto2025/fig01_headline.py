@@ -389,7 +389,7 @@ Its test accuracy, {sheet.told("softmax32")} at epoch {END:,}, is the higher one
 # record = evidence.record("prieto2025/fig01a")
 # run = evidence.Run(record, "⊥AdamW, softmax, as run")
 # for share in (0.5, 0.9, 0.99):
-#     print(share, evidence.delay(run, accuracy=share).to_dict())
+#     print(share, run.delay(accuracy=share).to_dict())
 # ```
 # ````
 #

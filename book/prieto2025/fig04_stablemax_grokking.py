@@ -45,7 +45,7 @@ def delay(run):
 
 
 def grown(run):
-    return evidence.growth(run.at(NORM, 0), run.last(NORM))
+    return evidence.ratio(run.last(NORM), run.at(NORM, 0))
 
 
 def rising(run):

@@ -147,7 +147,7 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 peak, norm = decayed.fitted(accuracy=1.0), "weight_norm"
-growth = evidence.growth(decayed.at(norm, 0), decayed.at(norm, peak)) ** 2
+growth = evidence.ratio(decayed.at(norm, peak), decayed.at(norm, 0)) ** 2
 tables.prose(f"""
 * **AdamW** (b) has 95 % of the training set at epoch {told(fit[adam])} and at most
   {sheet.told("adamw-b")} of the test set.
@@ -398,7 +398,7 @@ of them counts. An entry of 1e-9 moves its weight by a tenth of the learning rat
 # ```
 
 # %% tags=["remove-input"]
-grown = [evidence.growth(run.at(norm, 0), run.last(norm)) for run in (*pair, adam)]
+grown = [evidence.ratio(run.last(norm), run.at(norm, 0)) for run in (*pair, adam)]
 tables.prose(f"""
 ```{{solution}} ex-prieto2025-06-norm
 :class: dropdown

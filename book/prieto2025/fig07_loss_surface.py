@@ -92,7 +92,7 @@ epochs, few = decay.settings.epochs, ortho.settings.epochs
 lower = min(ends[decay, part] / ends[ortho, part] for part in parts)
 found = {
     "direct": (ortho, detour(ortho)),
-    "below-start": (ortho, evidence.growth(ortho.at(TEST, 0), ortho.last(TEST))),
+    "below-start": (ortho, evidence.ratio(ortho.last(TEST), ortho.at(TEST, 0))),
     "uphill": (sgd, change(sgd, 0, fitted).fillna(0)),
     "uphill-decay": ([decay, sgd], change(decay, 0, fitted).fillna(0)),
     "same-trajectory": ([sgd, decay], by_seed(together)),

@@ -94,10 +94,10 @@ last, first = ({s: one[k] for s, one in layers(addition).items()} for k in ("out
 ordered = {seed: one["output"][logs] for seed, one in layers(product).items()}
 found = {
     "sparse": (addition, over(end, top)),
-    "fewer": (addition, evidence.growth(over(start, effective), over(end, effective))),
+    "fewer": (addition, evidence.ratio(over(end, effective), over(start, effective))),
     "as-memorised": (
         [addition, softmax],
-        evidence.growth(over(memorised[softmax], effective), over(end, effective)),
+        evidence.ratio(over(end, effective), over(memorised[softmax], effective)),
     ),
     "clean-up": (addition, (addition.series("weight_norm").diff().iloc[1:] < 0).mean()),
     "memorised": {r.label: (r, over(one, effective)) for r, one in memorised.items()},

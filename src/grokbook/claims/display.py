@@ -20,7 +20,7 @@ CHANGED = ("Tested as", "Planned", "What that gives", "Why it was changed")
 BEYOND = ("Measured", "Here (median)", "Range", "n")
 
 
-def table(claims: Sequence[Claim], page: str) -> Html:
+def _table(claims: Sequence[Claim], page: str) -> Html:
     """The paper's claims, and folded what is beyond it; as JSON for the scoreboard."""
     papers = [claim for claim in claims if not claim.extra]
     ours = [claim for claim in claims if claim.extra]
@@ -48,7 +48,7 @@ def table(claims: Sequence[Claim], page: str) -> Html:
 
 def closing(claims: Sequence[Claim], page: str, records: Sequence[Record]) -> Html:
     """The same, and folded what was run and where the numbers come from."""
-    parts = [table(claims, page), *map(tables.trained, records)]
+    parts = [_table(claims, page), *map(tables.trained, records)]
     if records or evidence.cited():
         made = tables.provenance(*records, references=evidence.cited())
         title = "Where the numbers come from"

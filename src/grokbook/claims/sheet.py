@@ -1,6 +1,5 @@
 """The claims of a page: what was registered, judged by the values that it found."""
 
-import datetime
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
@@ -78,9 +77,9 @@ def _filled(page: str, row: Row, fields: Mapping[str, object]) -> Row:
 class Sheet(list[Claim]):
     """The claims of one page, in its order."""
 
-    def __init__(self, page: str, *, show: str = "{:,.0f}"):
+    def __init__(self, page: str):
         super().__init__()
-        self.page, self.show = page, show
+        self.page = page
         self.runs: list[Run] = []
         self.values: dict[str, tuple[Row, BySeed]] = {}
 
@@ -166,8 +165,7 @@ class Sheet(list[Claim]):
     def _append(self, row: Row, **found: Any) -> None:
         """A claim of the paper as it came out; without more, one that was not run."""
         how = {"main": row.main, "extra": row.extra} | found
-        kept = row if row.id else None
-        self.append(Claim(row.tested, row.says, row.where, **how, row=kept))
+        self.append(Claim(row.tested, row.says, row.where, **how, row=row))
 
     def _told(self) -> list[Claim]:
         """The claims; where one record is a smoke test, none of them is judged."""
@@ -179,37 +177,6 @@ class Sheet(list[Claim]):
         runs = [run] if isinstance(run, Run) else list(run)
         self.runs += [one for one in runs if one not in self.runs]
         return runs
-
-    # How pages that are not converted yet write their claims, one call each.
-
-    def table(self) -> Html:
-        return display.table(self._told(), self.page)
-
-    def claim(self, run: Runs, statement: str, quote: str, value: BySeed, **rest: Any):
-        row = self._row(statement, quote, **rest)
-        if not row.is_bound:
-            raise ValueError(f"claim {statement!r} could not fail: give it a bound")
-        self._value(row, run, value)
-
-    def order(self, statement: str, quote: str, values: Any, **rest: Any) -> None:
-        self._order(self._row(statement, quote, **rest), values)
-
-    def extra(self, run: Runs, statement: str, value: BySeed, **rest: Any) -> None:
-        self._value(self._row(statement, "", **rest), run, value)
-
-    def exact(
-        self, statement: str, quote: str, ours: str, *, held: int, n: int, **rest: Any
-    ) -> None:
-        row = self._row(statement, quote, exact=True, **rest)
-        self.add(row, (ours, held, n))
-
-    def not_run(self, statement: str, quote: str, **rest: Any) -> None:
-        self._append(self._row(statement, quote, **rest))
-
-    def _row(self, tested: str, says: str, **rest: Any) -> Row:
-        rest["show"] = rest.get("show") or self.show
-        day = datetime.date(2026, 1, 1)
-        return Row(id="", tested=tested, says=says, registered=day, **rest)
 
 
 def _scale(runs: Sequence[Run]) -> str:

@@ -20,7 +20,3 @@ from grokbook.evidence.references import *
 from grokbook.evidence.run import *
 from grokbook.evidence.slingshots import *
 from grokbook.evidence.told import *
-
-# pages that are not converted yet call these as functions
-fitted, generalised, delay = Run.fitted, Run.generalised, Run.delay  # noqa: F405
-stored = record  # noqa: F405

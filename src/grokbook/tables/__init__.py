@@ -8,7 +8,7 @@
 Not covered: the table of claims (`claims`), and what a number means (`evidence`).
 """
 
-from grokbook.tables.experiment import arms, flat, settings, stated, trained
+from grokbook.tables.experiment import flat, stated, trained
 from grokbook.tables.html import Cell, Html, fold, folded, grid, joined, markup
 from grokbook.tables.origin import provenance
 from grokbook.tables.words import Prose, prose
