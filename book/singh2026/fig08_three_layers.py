@@ -190,7 +190,7 @@ np.testing.assert_allclose(smoothed(falling), same_curve, rtol=1e-10)
 #
 # The paper gives no numbers for this figure. "Very similar" is judged by the order of the
 # four networks, beside that of one layer on the same task. A loss of 1 as the mark was
-# fixed before the runs.
+# fixed before the runs; the order to compare with was not, as the table under the claims says.
 
 # %% tags=["hide-input"]
 #| fold: "Code: the claims, and what was run"
