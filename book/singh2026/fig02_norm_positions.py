@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Singh et al. 2026 · Figure 2]{.kicker} With layer norm before the MLP a transformer generalises long before its embedding is periodic
+# # [Singh et al. 2026 · Figure 2]{.kicker} With layer norm before the MLP alone a transformer generalises long before its embedding is periodic
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -152,11 +152,14 @@ plots.show(figure)
 # ## What to see
 
 # %% tags=["remove-input"]
+ahead = (periodic[both] < groks[both]).sum()
 tables.prose(f"""
 * **M** generalises at epoch {told(groks[m])} (triangles in b), when the
   {{term}}`Fourier mode concentration` of its embedding is {sheet.told("before M")}. A
   value of 1, the paper's sign of "clear" periodic structure, comes
   {told(late[m])} epochs later.
+* **M+A\\***, with a norm before the MLP too, is periodic first in {ahead} of the
+  {len(late[both])} seeds.
 * **No LN** generalises at {told(groks[none])}, at a concentration of
   {sheet.told("before No LN")}; 1 came before, by {told(-late[none])} epochs.
 * **A\\*** has about 1 when it generalises, and ends at
