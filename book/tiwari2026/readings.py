@@ -283,11 +283,11 @@ sheet.closing(wide, record, *read)
 
 # %% tags=["remove-input"]
 chosen = [n for n in both if max(near(k, n) for k in PRINTED) <= 1.5] or ["none"]
-at_best = [[decayed[kind, 0.6, size] for kind in shifts] for size in ("laptop", "paper")]
+sizes = [size for kind, f, size in decayed if (kind, f) == ("penalty", 0.6)]
 suspicion = " ".join(
     f"At width {width(charged)} and decay 1 the onset is {told(onset(charged))} with the "
     f"penalty (n = {len(charged.seeds)}) and {told(onset(bare))} without (n = {len(bare.seeds)})."
-    for charged, bare in at_best
+    for charged, bare in ([decayed[kind, 0.6, size] for kind in shifts] for size in sizes)
 )
 fewest = min(len(run.seeds) for run in runs.values() if run.seeds)
 tables.prose(f"""
