@@ -117,7 +117,7 @@ tables.prose(f"""
 # %% [markdown]
 # ## The idea
 #
-# The paper pulls every hidden {term}`pre-activation <activation>` $h$ towards a length of
+# The paper pulls every hidden pre-activation $h$ towards a length of
 # $\sqrt d$. Its Table 2 compares this with a pull to zero, which it calls {term}`MAN`:
 #
 # $$
@@ -148,9 +148,9 @@ for _ in range(3):
 # %% [markdown]
 # ## The claims
 #
-# The paper has one sentence that this page tests; the other rows are ours. All were registered
-# before their runs, and after a pilot with other code that had tried strengths and norms on two
-# seeds. A ratio counts no onset as the last of 4,000 epochs where its row says so.
+# The paper has one sentence that this page tests; its row was registered before the runs with
+# the target. The other rows are ours, registered before any of these runs. Before all of them a
+# pilot with other code had tried strengths and norms on two seeds. A ratio counts no onset as the last of 4,000 epochs where its row says so.
 
 # %% tags=["hide-input"]
 #| fold: "Code: the table of claims, and what was run"

@@ -303,7 +303,7 @@ literally, the penalty has the onsets above. Strong decay at f = 0.6 has
 {told(onset["strong decay", 97, 0.6])}, where the paper prints {PRINTED[0.6, "strong decay"][0][0]:,}.
 So one arm comes near to what is printed, and the other does not.
 
-**What does come that early is decay.** With weight decay 1 at f = 0.6 the onset is
+**Decay comes that early.** With weight decay 1 at f = 0.6 the onset is
 {told(again["penalty", 0.6])} with the penalty; {told(again["no penalty", 0.6])}
 without it. The paper prints {PRINTED[0.6, "penalty"][0][0]:,} with it. At this decay the
 penalty would hardly be missed. Whether the paper's runs had such a decay cannot be known from its text.
