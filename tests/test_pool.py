@@ -198,6 +198,7 @@ def test_nan_in_a_stack_keeps_the_other_members(tmp_path, monkeypatch):
 
 
 CHILD = """
+import signal
 import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
@@ -210,6 +211,8 @@ endless = experiment(arm(epochs=10**8, log=10**7), seeds=(0,))
 papers.PAPERS["prieto2025"]["fig06b"] = lambda scale: endless
 
 if __name__ == "__main__":
+    # a shell that runs the tests in the background lets its children ignore Ctrl-C
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     words = ["run", endless.name, "--scale", "smoke", "--processes", "1"]
     sys.exit(cli.main([*words, "--device", "cpu", "--out", sys.argv[2]]))
 """
