@@ -13,7 +13,8 @@ from grokbook.evidence import Run, told
 
 plots.use_style()
 page = evidence.Page("tiwari2026/suppression", scale, retrain, device)
-record = page.record(arms=("strength 5, decay 0, f = 0.6",))
+record = page.record(arms=("strength 5, decay 0, f = 0.6", "radius 1 √d, strength 5"))
+wide = page.record("suppression", scale="paper")  # the paper's width, as far as it is run
 decayed = page.record("fractions", scale=record.scale)
 plain = page.record("remedies", scale=record.scale)
 first = 2 if record.scale == "paper" else 1  # the norms at width 512 are twice as large
@@ -56,6 +57,8 @@ def capped(run):
     return run.onset().clip(upper=run.settings.epochs)
 
 
+WIDE = ("strength 5, decay 0", "strength 0.5, decay 0.001", "first matrix held at 16")
+broad = {name: Run(wide, f"{name}, f = 0.6", name) for name in WIDE}
 steps = evidence.joined({norm: run.onset() for norm, run in held.items()})
 found = {
     "man-slower": ([weak, target], evidence.ratio(capped(weak), capped(target))),
@@ -70,6 +73,7 @@ found = {
     "strength-half": (swept[0.5], swept[0.5].onset() / 1320),
     "too-strong": ([swept[500], weak], evidence.ratio(capped(swept[500]), capped(weak))),
     "short-first-matrix": (held[HELD[0]], held[HELD[0]].onset()),
+    "wide": {name: (run, run.onset()) for name, run in broad.items()},
     "dose": (list(held.values()), (steps.diff(axis=1) > 0).sum(axis=1)),
 }
 sheet = claims.read(page.name, found)
@@ -112,6 +116,9 @@ tables.prose(f"""
   {told(held[HELD[0]].onset())}; at {HELD[1]}, {told(held[HELD[1]].onset())}; at {HELD[2]},
   {told(held[HELD[2]].onset())}. The start of PyTorch has a norm of {6.5 * first:.1f}.
 * **The paper's target.** Towards √d, at the same strength: {told(target.onset())}.
+* **The paper's width.** At 512 units strength 5 without decay has its onset at
+  {sheet.told("wide strength 5, decay 0")}, and a first matrix held at 16 at
+  {sheet.told("wide first matrix held at 16")}.
 """)
 
 # %% [markdown]
@@ -154,7 +161,7 @@ for _ in range(3):
 
 # %% tags=["hide-input"]
 #| fold: "Code: the table of claims, and what was run"
-sheet.closing(record, decayed, plain)
+sheet.closing(record, decayed, plain, wide)
 
 # %% [markdown]
 # ## What was run
@@ -175,12 +182,17 @@ decay, and comes {told(evidence.ratio(whole[0.6].onset(), pull.onset()), "{:.1f}
 as a decay of 1. The paper finds the opposite order: its Table 2 has MAN at 15,000 epochs, six
 times later than the penalty with a target.
 
-**A short first matrix is enough.** The network that has it is as early as with the penalty, and
-the longer the matrix is held, the later the onset comes, until it does not come at all. So
-the length of this one matrix can explain the gain. It need not be the whole of it: the
-penalty shortens the second layer's activations too.
+**At width 128 a short first matrix is enough.** The network that has it is as early as with the
+penalty, and the longer the matrix is held, the later the onset comes, until it does not come at
+all. **At width 512 it is not,** at the same multiple of its start: one run has its onset at
+{sheet.told("wide first matrix held at 16")}, where epoch 1,000 was registered, and the penalty
+at {sheet.told("wide strength 5, decay 0")}. So the first matrix is not the whole of it.
 
-**How far this goes.** One task, one width, five seeds at most. Whether other tasks gain, and
+**The strength that comes nearest to the printed 1,320.** At width 512 it is 0.5, beside a decay of
+0.001: {sheet.told("wide strength 0.5, decay 0.001")}. The paper prints 1,320 for its penalty with a
+target, so this is a coincidence or another setting; its text cannot tell.
+
+**How far this goes.** One task, five seeds at most, and one or two at the paper's width. Whether other tasks gain, and
 what the best strength is for each, is not known yet.
 """)
 
