@@ -2,7 +2,9 @@
 
 There is no official code. Settings are those of the paper's appendix F; what it leaves
 open is read in the most common way, and ``readings`` trains the others. An epoch is one
-step on the whole training set unless ``batch_size`` says otherwise. A member ends early
+step on the whole training set unless ``batch_size`` says otherwise. Of the 100,000
+epochs of the MLP 8,000 are run at the paper's width: its claims are about onsets at
+1,320 and 2,460, and an arm that is later than 8,000 says so. A member ends early
 at a test accuracy of 99.9 %.
 """
 
@@ -62,7 +64,7 @@ SHORTER = "width 128 of 512, 60 % of the pairs, {} of 100,000 epochs, {} of five
 @experiment(SHORTER.format("15,000", "three seeds"))
 def fig01() -> Rows:
     """Penalty, strong decay and baseline; also Figures 3 to 5, Tables 1 and 2."""
-    yield shared(epochs=Size(100_000, 15_000), rarely=(1000, SELDOM), keep=(END,))
+    yield shared(epochs=Size(8000, 15_000), rarely=(1000, SELDOM), keep=(END,))
     yield row("penalty", penalties=penalty())
     yield row("strong decay", optimizer=adamw(decay=STRONG))
     yield row("baseline")
@@ -71,7 +73,7 @@ def fig01() -> Rows:
 @experiment(SHORTER.format("12,000", "three seeds"))
 def tab02() -> Rows:
     """Dropout, whose rate is not given, and MAN, whose strength is not; Table 4."""
-    yield shared(epochs=Size(100_000, 12_000), rarely=(END, SELDOM))
+    yield shared(epochs=Size(8000, 12_000), rarely=(END, SELDOM))
     for rate in (0.1, 0.2, 0.5):
         yield row(f"dropout {rate:g}", model=mlp(dropout=rate))
     for strength in (0.01, STRENGTH):
@@ -87,7 +89,7 @@ def tab02() -> Rows:
 )
 def tab06() -> Rows:
     """Modulus and data fraction."""
-    yield shared(epochs=Size(50_000, 12_000), observables=("core",))
+    yield shared(epochs=Size(8000, 12_000), observables=("core",))
     for p, fraction in product((97, 137, 211), (0.6, 0.5, 0.4, 0.3)):
         how = {"dataset": addition(fraction, p), "model": mlp(p)}
         how |= {} if p == 97 else {"only": "paper"}
@@ -99,7 +101,7 @@ def tab06() -> Rows:
 @experiment(SHORTER.format("12,000", "one seed"), seeds=ONE)
 def tab07() -> Rows:
     """Strength of the penalty; 0.05 is in fig01. Also Figure 2."""
-    yield shared(epochs=Size(100_000, 12_000))
+    yield shared(epochs=Size(8000, 12_000))
     for strength in (0.001, 0.01, 0.1, 0.5, 1.0):
         yield row(f"λ {strength:g}", penalties=penalty(strength))
 
@@ -107,14 +109,14 @@ def tab07() -> Rows:
 @experiment(SHORTER.format("6,000", "three seeds"))
 def tab08() -> Rows:
     """500 probes of the trace at the end of a run with the penalty."""
-    yield shared(epochs=Size(20_000, 6000), rarely=(END, ("exact_trace", "probes")))
+    yield shared(epochs=Size(8000, 6000), rarely=(END, ("exact_trace", "probes")))
     yield row("penalty", penalties=penalty())
 
 
 @experiment(SHORTER.format("12,000", "three seeds"))
 def texts() -> Rows:
     """Appendix E.2: target radius, site, optimiser; a quarter of the target is ours."""
-    yield shared(epochs=Size(100_000, 12_000))
+    yield shared(epochs=Size(8000, 12_000))
     for factor in (0.25, 0.5, 2):
         charged = penalty(target=radius(factor))
         yield row(f"radius {factor:g} √d", penalties=charged)
