@@ -104,7 +104,7 @@ LINES = {
     "metrics": 860,
     "models": 1390,
     "names": 180,
-    "observables": 550,
+    "observables": 450,
     "optimizers": 560,
     "papers": 1560,
     "penalties": 150,

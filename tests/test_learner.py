@@ -205,7 +205,7 @@ def test_curvature_is_that_of_the_exact_hessian():
 
     vector = torch.cat([w.flatten() for w in weights.values()])
     hessian = torch.autograd.functional.hessian(flat, vector)
-    found = one.observe(["curvature", "adam_curvature"], one.weights())
+    found = one.observe(["sharpness", "curvature", "adam_curvature"], one.weights())
     largest = torch.linalg.eigvalsh(hessian)[-1]
     assert float(found["sharpness"]) == pytest.approx(float(largest), rel=1e-3)
     spread = torch.cat([s.flatten() for s in optimizers.spread(one.optimizer)]).double()
@@ -214,10 +214,10 @@ def test_curvature_is_that_of_the_exact_hessian():
     assert float(found["preconditioned_sharpness"]) == pytest.approx(
         float(largest), rel=1e-3
     )
-    error = 5 * float(found["hessian_trace_error"]) + 1e-6
-    assert float(found["hessian_trace"]) == pytest.approx(
-        float(hessian.trace()), abs=error
-    )
+    beside = (hessian - hessian.diag().diag()).square().sum()
+    deviation = float((2 * beside / 20).sqrt())  # of a mean of 20 probes
+    trace = float(hessian.trace())
+    assert float(found["hessian_trace"]) == pytest.approx(trace, abs=4 * deviation)
 
 
 TINY = Spec("mlp", classes=7, vocabulary=7, widths=(5, 4))
@@ -229,12 +229,7 @@ TINY_SUMS = Spec("modular", p=7, train_fraction=0.6)
     [
         {},
         {"model": Spec("mlp", **TINY.options | {"bias": False, "widths": (5,)})},
-        {"model": Spec("mlp", **TINY.options | {"head_bias": False, "dropout": 0.3})},
-        {
-            "model": Spec("mlp", classes=7, features=2, widths=(6,)),
-            "dataset": Spec("modular", **TINY_SUMS.options | {"encoding": "scalar"}),
-            "loss": Spec("exact_cross_entropy", dtype="float64"),
-        },
+        {"model": Spec("mlp", **TINY.options | {"dropout": 0.3})},
     ],
 )
 def test_exact_trace_of_a_network_is_that_of_its_hessian(changes):
@@ -269,40 +264,6 @@ def test_exact_trace_of_a_network_is_that_of_its_hessian(changes):
         assert float(found[f"{split}_fisher_trace"]) == pytest.approx(fisher, rel=1e-9)
 
 
-def test_what_an_observable_is_not_of_is_refused():
-    """By the values that it sees: at epoch 0, before anything was trained."""
-    mlp = TINY.options
-    for changes in (
-        {"model": Spec("mlp", **mlp | {"norm": "layer"})},
-        {"model": Spec("mlp", **mlp | {"embedding": 3})},
-        {"model": Spec("mlp", **mlp | {"norm": "rms", "affine": False})},
-        {"model": Spec("mlp", **mlp | {"activation": "gelu"})},
-        {"alpha": 2.0},
-        {"loss": Spec("stablemax_cross_entropy")},
-        {"loss": Spec("softmax_cross_entropy", temperature=2.0)},
-        {"loss": Spec("mean_squared_error")},
-    ):
-        one = build.learner(
-            [(arm(**{"model": TINY, "dataset": TINY_SUMS} | changes), 0)]
-        )
-        with pytest.raises(ValueError, match="exact_trace is of"):
-            one.observe(["exact_trace"])
-    for options in (
-        {"p": 12},
-        {"p": 5},
-        {"p": 11, "equals": True},
-        {"p": 11, "operation": "divide"},
-        {"p": 11, "smallest": 1},
-    ):
-        p = options["p"]
-        model = Spec("mlp", classes=p, vocabulary=p + 1, widths=(4,))
-        if "equals" in options:
-            model = Spec("mlp", **model.options | {"positions": 3})
-        one = build.learner([(arm(dataset=Spec("modular", **options), model=model), 0)])
-        with pytest.raises(ValueError, match="periodic is of all pairs"):
-            one.observe(["periodic"])
-
-
 def test_probes_gather_around_the_exact_trace():
     one = build.learner([(arm(model=TINY, dataset=TINY_SUMS), 0)])
     for _ in range(20):
@@ -331,10 +292,8 @@ def test_radial_energy_of_a_penalty_alone():
     for k in (0, 1):
         w, b = (weights[f"layers.{k}.{part}"] for part in ("weight", "bias"))
         pre = hidden @ w.reshape(len(w), -1).T + b
-        lengths = pre.norm(dim=1)
-        assert float(found[f"radius.pre.{k}"]) == pytest.approx(float(lengths.mean()))
-        spread = float(lengths.std(correction=0))
-        assert float(found[f"radius_spread.pre.{k}"]) == pytest.approx(spread)
+        mean = float(pre.norm(dim=1).mean())
+        assert float(found[f"radius.pre.{k}"]) == pytest.approx(mean)
         hidden = pre.relu()
 
 
@@ -379,7 +338,7 @@ def test_attention_is_that_of_the_first_block():
             one.params[f"blocks.0.attention.{part}.weight"].zero_()
             one.params[f"blocks.0.attention.{part}.bias"].zero_()
             one.params[f"blocks.1.attention.{part}.weight"].mul_(30)
-    found = float(one.observe(["attention"])["entropy_per_head"])
+    found = float(one.observe(["attention"])["entropy"])
     assert found == pytest.approx(0.6931, abs=1e-3)
 
 

@@ -127,7 +127,6 @@ def test_radii_and_energies_at_the_taps_of_a_penalty():
             assert values[f"radial_loss_{reading}.{place}"] == pytest.approx(of_loss)
             assert values[f"radial_total_{reading}.{place}"] == 0
     assert values["radius.pre.0"] == pytest.approx(2)
-    assert values["radius_spread.pre.0"] == pytest.approx((2 / 3) ** 0.5)
     assert values["shared_direction.pre.0"] == pytest.approx(26 / 9 / (14 / 3))
     # three rows twice, once with double length
     assert values["radius.mlp_out.3"] == pytest.approx(3)
