@@ -1,22 +1,16 @@
 """Losses: identities, torch references, collapse thresholds, edges, gradients."""
 
-import inspect
 import math
-from decimal import Decimal, localcontext
 from functools import partial
 from itertools import product
 from types import SimpleNamespace
 
-import jaxtyping
 import pytest
 import torch
 import torch.nn.functional as F
-from shapes import check
 from torch.func import grad, vmap
 
 from grokbook import losses
-
-check(losses)
 
 DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 LOSSES = {
@@ -64,11 +58,6 @@ def test_losses_agree_with_torch(batch):
         if not smoothing:  # nothing collapses here
             exact = losses.exact_cross_entropy(*batch, **how)
             close(exact, theirs, rtol=1e-12, atol=1e-15)
-    # divided before the cast down, 1e5 is infinite in float16
-    hot = losses.softmax_cross_entropy(
-        1e5 * logits, labels, dtype=torch.float16, temperature=1e5
-    )
-    close(hot.double(), F.cross_entropy(*batch), rtol=2e-3, atol=0)
     theirs = F.mse_loss(logits, F.one_hot(labels, 5).double())
     close(losses.mean_squared_error(*batch, dtype=DOUBLE), theirs)
 
@@ -204,8 +193,6 @@ def test_a_simulated_collapse_cuts_rows_below_a_number_of_bits():
     for gap, is_cut in ((24 * math.log(2) - 1e-6, False), (16.6356, True)):
         given = one_gap(gap, DOUBLE)
         assert (grad(LOSSES["collapsed"])(*given)[0, 0] == 0) == is_cut
-    fewer = partial(LOSSES["collapsed"], bits=1)
-    assert (grad(fewer)(*COLLAPSED)[:, 0] == 0).all()
 
 
 def test_an_unbalanced_gradient_is_what_the_projection_takes_from_a_collapse():
@@ -257,22 +244,30 @@ def test_softmax_collapses_at_the_precision_and_exact_does_not():
         assert losses.exact_cross_entropy(*one_gap(dead, dtype), dtype=dtype) == 0
 
 
-def test_largest_finite_and_infinite_logits():
-    """A correct logit at the top costs nothing, a wrong one costs its distance."""
-    zero, one, two = (torch.tensor([k]) for k in range(3))
-    for dtype in DTYPES:
-        top = torch.finfo(dtype).max
-        logits = torch.tensor([[top, 0.0, -top]], dtype=dtype)
-        masked = torch.tensor([[1.0, 1.0, -math.inf]], dtype=dtype)
-        for name in ("softmax", "exact"):
-            loss = partial(LOSSES[name], dtype=dtype)
-            assert loss(logits, zero) == 0 and loss(logits, one) == top
-            assert grad(loss)(logits, one).tolist() == [[1, -1, 0]]
-            assert float(loss(masked, zero)) == pytest.approx(0.693, rel=0.01)
-            assert grad(loss)(masked, zero).tolist() == [[-0.5, 0.5, 0]]
-        assert loss(logits, two) == top  # the gap itself is infinite
-        assert grad(loss)(logits, two).isfinite().all()
-        assert loss(torch.tensor([[math.inf, 0.0]], dtype=dtype), zero) == 0
+def test_a_nan_shows_and_a_class_at_minus_infinity_is_not_there():
+    for (name, loss), dtype in product(LOSSES.items(), DTYPES):
+        given = torch.tensor([[1.0, math.nan, 0.0]], dtype=dtype)
+        assert loss(given, torch.tensor([0]), dtype=dtype).isnan(), name
+    without = torch.tensor([[1.0, 1.0, -math.inf]]), torch.tensor([0])
+    for name in ("softmax", "exact", "stablemax"):
+        assert float(LOSSES[name](*without)) == pytest.approx(math.log(2))
+        slope = grad(LOSSES[name])(*without)[0]
+        assert slope[0] == -slope[1] < slope[2] == 0
+
+
+def test_huge_gaps_have_the_right_loss_and_gradient():
+    """Of StableMax, whose logarithm of Proposition 1 keeps what a softmax needs."""
+    for dtype, gap in ((torch.float32, 1e9), (DOUBLE, 1e100)):
+        ours = partial(losses.stablemax_cross_entropy, dtype=dtype)
+        for logits in ([gap, 0, 1], [-gap, 0, 1], [0, gap, -gap], [0.5, -3, 20]):
+            given = torch.tensor([logits], dtype=DOUBLE), torch.tensor([0])
+
+            def by_log(z, labels):
+                g = losses.stablemax_log_transform(z)
+                return F.cross_entropy(g, labels)
+
+            close(ours(*given).double(), by_log(*given), rtol=1e-6, atol=1e-7)
+            close(grad(ours)(*given), grad(by_log)(*given), rtol=1e-5, atol=1e-7)
 
 
 def test_vmap_equals_one_at_a_time(batch):
@@ -286,129 +281,15 @@ def test_vmap_equals_one_at_a_time(batch):
         for i, given in enumerate(zip(logits, labels, strict=True)):
             close(values[i], loss(*given), rtol=4 * eps, atol=1e-7)
             close(slopes[i], grad(loss)(*given), rtol=2e-3, atol=1e-6)
-    soft = partial(losses.softmax_cross_entropy, dtype=DOUBLE)
-    options = torch.tensor([0.5, 2.0]), torch.tensor([0.0, 0.1])
-    together = vmap(lambda t, s: soft(*batch, temperature=t, smoothing=s))(*options)
-    for i, (t, s) in enumerate(zip(*options, strict=True)):
-        alone = soft(*batch, temperature=float(t), smoothing=float(s))
-        close(together[i], alone, rtol=1e-14, atol=0)
-
-
-INF, NAN = math.inf, math.nan
-# Value/gradient of every loss: n NaN, i infinite, 0 zero, x another finite number.
-EDGES = """
-case softmax exact stablemax taylor squared zeroed detached
-inf_correct   n/nnn 0/000 n/nnn n/nnn i/i0x x/0xx n/0nn
-inf_wrong     n/nnn x/000 i/0x0 i/nnn i/ixx n/n0n n/n0n
-minus_correct i/xxx x/000 i/nxx n/nnn i/i0x x/0xx i/0xx
-minus_wrong   x/0xx x/0xx x/0xx n/nnn i/ixx x/00x x/00x
-nan_correct   n/nnn n/nnn n/nnn n/nnn n/n0x x/0xx n/0nn
-nan_wrong     n/nnn n/nnn n/nnn n/nnn n/nxx n/n0n n/n0n
-equal         x/xxx x/xxx x/xxx x/xxx x/xxx x/0xx x/0xx
-top_correct   0/000 0/000 0/0x0 n/nnn i/x0x x/0x0 0/000
-top_wrong     x/xx0 x/xx0 x/xx0 n/nnn i/xxx x/x00 x/x00
-"""
-HEADER, *ROWS = (line.split() for line in EDGES.strip().splitlines())
-
-
-def kind(x):
-    if math.isnan(x) or math.isinf(x):
-        return "n" if math.isnan(x) else "i"
-    return "x" if x else "0"
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_special_values(dtype):
-    top = torch.finfo(dtype).max
-    cases = {
-        "inf_correct": ([INF, 0, 1], 0),
-        "inf_wrong": ([INF, 0, 1], 1),
-        "minus_correct": ([-INF, 0, 1], 0),
-        "minus_wrong": ([-INF, 0, 1], 1),
-        "nan_correct": ([NAN, 0, 1], 0),
-        "nan_wrong": ([NAN, 0, 1], 1),
-        "equal": ([2, 2, 2], 0),
-        "top_correct": ([top, 0, -top], 0),
-        "top_wrong": ([top, 0, -top], 1),
-    }
-    for case, *row in ROWS:
-        logits, label = cases[case]
-        for name, expected in zip(HEADER[1:], row, strict=True):
-            x = torch.tensor([logits], dtype=dtype, requires_grad=True)
-            loss = LOSSES[name](x, torch.tensor([label]), dtype=dtype)
-            loss.backward()
-            found = kind(loss.item()) + "/" + "".join(map(kind, x.grad[0].tolist()))
-            assert found == expected, (case, name)
-
-
-def exactly(name, logits, label):
-    """Value and gradient of a row from the formulas; 1e160 has many digits."""
-    with localcontext(prec=700, Emax=10**9, Emin=-(10**9)):
-        z = [Decimal(x) for x in logits]
-        if name == "exact":
-            weights = slopes = [(x - max(z)).exp() for x in z]
-        elif name == "stablemax":
-            weights = [x + 1 if x >= 0 else 1 / (1 - x) for x in z]
-            slopes = [min(w, Decimal(1)) ** 2 for w in weights]
-        else:
-            weights = [1 + (x - min(z)) + (x - min(z)) ** 2 / 2 for x in z]
-            slopes = [1 + x - min(z) for x in z]
-        total = sum(weights)
-        gradient = [s / total for s in slopes]
-        gradient[label] -= slopes[label] / weights[label]
-        if name == "taylor":
-            gradient[z.index(min(z))] -= sum(gradient)
-        return float((total / weights[label]).ln()), [float(g) for g in gradient]
-
-
-HUGE = {torch.float16: 1e3, torch.bfloat16: 1e20, torch.float32: 1e20, DOUBLE: 1e160}
-LARGE = {torch.float32: 1e9, DOUBLE: 1e100}  # whose squares can be added
-
-
-def test_huge_gaps_have_the_right_loss_and_gradient():
-    cases = [("stablemax", *case) for case in HUGE.items()]
-    cases += [
-        (name, *c) for name in ("taylor", "taylor_detached") for c in LARGE.items()
-    ]
-    for name, dtype, gap in cases:
-        eps = torch.finfo(dtype).eps
-        for logits, label in (
-            ([gap, 0, 1], 0),  # leads
-            ([-gap, 0, 1], 0),  # trails
-            ([-gap, 0, gap], 1),  # between
-            ([0.5, -3.0, 20.0], 0),  # moderate
-        ):
-            x = torch.tensor([logits], dtype=dtype)
-            loss = partial(LOSSES[name], labels=torch.tensor([label]), dtype=dtype)
-            value, gradient = exactly(name, x[0].tolist(), label)
-            assert float(loss(x)) == pytest.approx(value, rel=8 * eps, abs=2 * eps)
-            found = grad(loss)(x)[0].tolist()
-            assert found == pytest.approx(gradient, rel=16 * eps, abs=2 * eps)
-
-
-def test_stablemax_in_float16_has_a_gradient_where_it_has_a_loss():
-    """1 / p overflows once the share p of the correct class is below 1.5e-5; at
-    z = -10,000 the slope s^2 is 1e-8, which rounds to 0, and s^2 / s does not."""
-    half = torch.float16
-    loss = partial(losses.stablemax_cross_entropy, labels=torch.tensor([0]), dtype=half)
-    for first, rest in ((-30.0, [30.0] * 112), (-300.0, [300.0] * 112), (-1e4, [0.0])):
-        x = torch.tensor([[first, *rest]], dtype=half)
-        value, gradient = exactly("stablemax", x[0].tolist(), 0)
-        assert float(loss(x)) == pytest.approx(value, rel=0.01)
-        assert grad(loss)(x)[0].tolist() == pytest.approx(gradient, rel=0.02)
+    soft = partial(losses.softmax_cross_entropy, *batch, dtype=DOUBLE)
+    shares = torch.tensor([0.0, 0.1])
+    alone = [soft(smoothing=float(share)) for share in shares]
+    close(vmap(lambda s: soft(smoothing=s))(shares), torch.stack(alone))
 
 
 def test_what_does_not_fit_is_refused(batch):
-    for option, value, message in (
-        ("reduction", "median", "'median'"),
-        ("smoothing", 1.0, "smoothing is 1.0"),
-        ("temperature", 0.0, "temperature is 0.0"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            losses.softmax_cross_entropy(*batch, **{option: value})
+    with pytest.raises(ValueError, match="smoothing is 1.0"):
+        losses.softmax_cross_entropy(*batch, smoothing=1.0)
     for loss in LOSSES.values():
-        if not isinstance(loss, partial):
-            with pytest.raises((ValueError, jaxtyping.TypeCheckError), match="labels"):
-                inspect.unwrap(loss)(batch[0], batch[1][:-1])
-    with pytest.raises(jaxtyping.TypeCheckError):  # the checks of tests/shapes.py
-        vmap(losses.softmax_cross_entropy)(batch[0][None], batch[1][None, :-1])
+        with pytest.raises(ValueError, match="but labels have"):
+            loss(batch[0], batch[1][:-1])

@@ -102,10 +102,10 @@ ARMS = (
         later_loss=(40, Spec("correct_logit_detached", dtype="float64")),
     ),
     arm(
-        "sparse parity, warm and smooth",
+        "sparse parity, smooth",
         dataset=Spec("sparse_parity", samples=60, data_seed=42),
         model=Spec("mlp", classes=2, features=43, widths=(24, 24)),
-        loss=softmax(dtype="float32", smoothing=0.2, temperature=10.0),
+        loss=softmax(dtype="float32", smoothing=0.2),
         optimizer=adamw(beta2=0.999, eps=1e-18),
     ),
     arm(
