@@ -89,7 +89,7 @@ def test_pages_read_records_and_never_the_roof():
 
 
 # Lines that a room has, and all of them: one that grows says so here. 7,500 in the end.
-TOTAL = 11_750
+TOTAL = 11_640
 LINES = {
     "claims": 780,
     "cli": 270,
@@ -100,7 +100,7 @@ LINES = {
     "evidence": 920,
     "experiment": 200,
     "files": 30,
-    "losses": 360,
+    "losses": 290,
     "metrics": 860,
     "models": 1390,
     "names": 180,
