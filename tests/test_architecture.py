@@ -89,7 +89,7 @@ def test_pages_read_records_and_never_the_roof():
 
 
 # Lines that a room has, and all of them: one that grows says so here. 7,500 in the end.
-TOTAL = 11_640
+TOTAL = 11_650
 LINES = {
     "claims": 780,
     "cli": 270,
