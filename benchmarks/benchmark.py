@@ -400,7 +400,7 @@ def child(options: argparse.Namespace) -> None:
     if options.child == "learner":
         device.prepare_cpu()
         library = device.library()
-    with fast.matmul(library):
+    with fast.switched(onednn=library == "onednn"):
         plain, ours = both(options.case, "cpu")
         step = plain.step if options.child == "plain" else ours.step
         seconds(step, 3, "cpu")
@@ -483,7 +483,7 @@ def main() -> None:
     )
     if options.processes:
         return in_processes(options)
-    with fast.matmul(library):
+    with fast.switched(onednn=library == "onednn"):
         top = peak(options.device)
     print(f"float32 product of 2048^3: {top / 1e9:.0f} GFLOP/s\n")
     other = "old" if options.old else "plain"
@@ -496,7 +496,7 @@ def main() -> None:
         for members in STACKS:
             measure_gpu(name, members, options, top)
     if options.device == "cpu" and not options.case:
-        with fast.matmul(library):
+        with fast.switched(onednn=library == "onednn"):
             measure_penalty(options)
     return None
 

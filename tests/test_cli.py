@@ -9,7 +9,8 @@ import pytest
 import torch
 from helpers import arm, experiment
 
-from grokbook import cli, datasets, papers, records
+from grokbook import cli, papers, records
+from grokbook.datasets.fetch import URLS
 from grokbook.engine import loop, pool
 from grokbook.experiment import Spec
 
@@ -188,7 +189,7 @@ def test_no_network(grokbook, known, tmp_path, monkeypatch, processes):
         "model": Spec("mlp", classes=10, features=784),
     }
     known(experiment(arm(**images), seeds=(0,)))
-    address = datasets.address("MNIST/raw/train-images-idx3-ubyte.gz")
+    address = URLS["MNIST/raw/train-images-idx3-ubyte.gz"]
     failed = grokbook(*RUN[:-1], processes)
     sentence(failed, 1, "MNIST/raw/train-images", address, "GROKBOOK_DATA")
     assert snapshot(tmp_path / "data") == {}

@@ -86,7 +86,7 @@ def test_the_last_matrix_is_that_of_the_head(name):
     """An observable finds the head by it: logits = features W^T and one bias."""
     model, tap = network(name), Recorder()
     logits = model(rows_for(name), tap)
-    assert tuple(tap.found) == model.places()
+    assert tuple(tap.found) == model.places
     features = tap.found["features"]
     head = [p for p in model.parameters() if p.dim() == 2][-1]
     assert head.shape == (10, features.shape[-1])
@@ -219,15 +219,11 @@ def test_free_features_by_hand():
     assert model.W.std().item() == pytest.approx(1 / 8, rel=0.1)
 
 
-def test_images_that_do_not_fit():
+def test_names_that_there_are_not():
     for call, message in (
         (lambda: ResNet18(10, stem="patch"), "unknown stem 'patch'"),
-        (lambda: VGG11(10, width=4)(torch.ones(1, 3, 32, 28)), "images of 32 x 28"),
-        (lambda: ViT(10, patch=5), "patches of 5 do not fill images of 32"),
-        (
-            lambda: ViT(10, **SMALL_VIT)(torch.ones(1, 3, 28, 28)),
-            "images of 28 x 28, but this ViT has size=32",
-        ),
+        (lambda: VGG11(10, norm="layer"), "unknown norm 'layer'"),
+        (lambda: VGG11(10, head_norm="rows"), "unknown head norm 'rows'"),
     ):
         with pytest.raises(ValueError, match=message):
             call()

@@ -49,7 +49,7 @@ def test_no_network_sees_the_future():
 def test_gpt2_reads_attention_as_torch_does_and_has_one_embedding():
     model, tap = tiny(), Recorder()
     logits = model(torch.randint(20, (2, 5)), tap)
-    assert tuple(tap.found) == model.places()
+    assert tuple(tap.found) == model.places
     torch.testing.assert_close(logits, tap.found["features"] @ model.embedding.T)
     layer = model.blocks[0].attention
     x = torch.randn(2, 5, 12, dtype=torch.float64)

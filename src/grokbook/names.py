@@ -95,7 +95,7 @@ def _use(arm: Arm) -> None:
     for spec in (arm.loss, *(arm.later_loss or ())[1:]):
         made("loss", spec)(logits, labels)
     for spec in arm.penalties:
-        sites, places = penalties.sites(spec.name, spec.options), model.places()
+        sites, places = penalties.sites(spec.name, spec.options), model.places
         for site in sites:
             if not any(f"{place}.".startswith(f"{site}.") for place in places):
                 begins = dict.fromkeys(place.partition(".")[0] for place in places)

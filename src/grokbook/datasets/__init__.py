@@ -11,39 +11,13 @@ Imports torch and numpy; pooch, pillow and tiktoken only where a task needs them
 
 from collections.abc import Callable
 
-from grokbook.datasets.algorithmic import (
-    ENCODINGS,
-    OPERATIONS,
-    SHUFFLES,
-    balanced_rows,
-    modular,
-    sparse_parity,
-)
-from grokbook.datasets.characters import SYMBOLS, additions, characters
+from grokbook.datasets.algorithmic import balanced_rows, modular, sparse_parity
+from grokbook.datasets.characters import additions, characters
 from grokbook.datasets.data import Data
-from grokbook.datasets.fetch import REGISTRY, URLS, address, fetch
-from grokbook.datasets.images import (
-    Images,
-    cifar10,
-    cifar100,
-    crop_flip,
-    image_folder,
-    mnist,
-)
-from grokbook.datasets.text import VOCABULARY, encoder, text, wikitext
+from grokbook.datasets.fetch import REGISTRY, fetch
+from grokbook.datasets.images import cifar10, cifar100, crop_flip, image_folder, mnist
+from grokbook.datasets.text import text, wikitext
 
-TASKS: dict[str, Callable[..., Data]] = {
-    task.__name__: task
-    for task in (
-        modular,
-        sparse_parity,
-        balanced_rows,
-        mnist,
-        cifar10,
-        cifar100,
-        image_folder,
-        wikitext,
-        additions,
-        characters,
-    )
-}
+COMPUTED = (modular, sparse_parity, balanced_rows, additions)
+READ = (mnist, cifar10, cifar100, image_folder, wikitext, characters)
+TASKS: dict[str, Callable[..., Data]] = {f.__name__: f for f in (*COMPUTED, *READ)}

@@ -6,9 +6,11 @@ al.: after ``torch.manual_seed(42)`` the training set is theirs, row for row.
 
 import random
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from grokbook.datasets.data import Data
@@ -21,8 +23,7 @@ OPERATIONS: dict[str, Operation] = {
     "multiply": lambda a, b, p: (a * b) % p,
     "divide": lambda a, b, p: (a * _inverses(p)[b]) % p,
 }
-SCALARS, BINARIES = ("scalar", "standard_scalar"), ("binary", "random_binary")
-ENCODINGS = ("tokens", *SCALARS, *BINARIES)
+ENCODINGS = ("tokens", "scalar", "standard_scalar", "binary", "random_binary")
 SHUFFLES = ("torch", "python")
 
 
@@ -50,54 +51,37 @@ def modular(
     ``shuffle="python"`` splits as the code of Singh et al. 2026 does: Python's shuffle,
     seeded as torch's generator was, and int((1 - train_fraction) * pairs) test rows.
     """
-    choose("encoding", encoding, ENCODINGS)
-    if equals and encoding != "tokens":
-        raise ValueError(f"equals=True needs encoding='tokens', not {encoding!r}")
-    if operator and not equals:
-        raise ValueError("operator=True needs equals=True: the two come together")
-    pairs = _pairs(p, operation, smallest)
-    if not 0 < train_fraction < 1:
-        raise ValueError(f"train_fraction must lie between 0 and 1: {train_fraction}")
-    n_train = int(train_fraction * len(pairs))
-    if choose("shuffle", shuffle, SHUFFLES) == "python":  # Singh rounds the test set
-        n_train = len(pairs) - int((1 - train_fraction) * len(pairs))
+    pairs = torch.cartesian_prod(torch.arange(smallest, p), torch.arange(smallest, p))
+    pairs = pairs[pairs[:, 1] != 0] if operation == "divide" else pairs
     call: Any = operation
     if isinstance(operation, str):
         call = choose("operation", operation, OPERATIONS)
     labels = call(pairs[:, 0], pairs[:, 1], p)
-    order = _order(len(pairs), shuffle)
+    if choose("shuffle", shuffle, SHUFFLES) == "torch":
+        order, n_train = torch.randperm(len(pairs)), int(train_fraction * len(pairs))
+    else:
+        numbers = list(range(len(pairs)))
+        random.Random(torch.initial_seed()).shuffle(numbers)
+        order = torch.tensor(numbers)
+        n_train = len(pairs) - int((1 - train_fraction) * len(pairs))
     x = _encode(pairs, p, encoding, bits)  # random codes are drawn after the split
     if operator:
         a, b = x.unbind(1)
         x = torch.stack([a, torch.full_like(a, p), b, torch.full_like(b, p + 1)], 1)
     elif equals:
-        x = torch.nn.functional.pad(x, (0, 1), value=p)
+        x = F.pad(x, (0, 1), value=p)
     train, test = order[:n_train], order[n_train:]
     return Data(x[train], labels[train], x[test], labels[test])
 
 
-def _pairs(p: int, operation: str | Operation, smallest: int) -> Tensor:
-    pairs = torch.cartesian_prod(torch.arange(smallest, p), torch.arange(smallest, p))
-    return pairs[pairs[:, 1] != 0] if operation == "divide" else pairs
-
-
-def _order(pairs: int, shuffle: str) -> Tensor:
-    if shuffle == "torch":
-        return torch.randperm(pairs)
-    numbers = list(range(pairs))
-    random.Random(torch.initial_seed()).shuffle(numbers)
-    return torch.tensor(numbers)
-
-
 def _encode(pairs: Tensor, p: int, encoding: str, bits: int | None) -> Tensor:
-    if encoding == "tokens":
+    if choose("encoding", encoding, ENCODINGS) == "tokens":
         return pairs
-    if encoding in SCALARS:
-        x = pairs.float()
-        return x if encoding == "scalar" else (x - x.mean()) / x.std(correction=0)
+    if encoding == "scalar":
+        return pairs.float()
+    if encoding == "standard_scalar":
+        return (pairs - pairs.float().mean()) / pairs.float().std(correction=0)
     bits = bits or (p - 1).bit_length()
-    if 2**bits < p:
-        raise ValueError(f"{bits} bits cannot tell {p} integers apart")
     codes = torch.arange(p) if encoding == "binary" else torch.randperm(2**bits)[:p]
     table = (codes[:, None] >> torch.arange(bits - 1, -1, -1)) & 1
     return table[pairs].flatten(1).float()
@@ -105,8 +89,6 @@ def _encode(pairs: Tensor, p: int, encoding: str, bits: int | None) -> Tensor:
 
 def _inverses(p: int) -> Tensor:
     """(p,) the b with b * b' = 1 mod p for each b' from 1 on, and 0 for 0."""
-    if p < 2 or any(p % k == 0 for k in range(2, int(p**0.5) + 1)):
-        raise ValueError(f"operation 'divide' needs a prime p, and {p} is not one")
     return torch.tensor([0] + [pow(b, -1, p) for b in range(1, p)])
 
 
@@ -115,21 +97,14 @@ def sparse_parity(
 ) -> Data:
     """Parity of the first bits of a bit string [Prieto, Figure 4; official code].
 
-    ``relevant`` + ``noise`` bits in {0, 1} as floats, distinct rows, half for training.
+    ``relevant`` + ``noise`` bits in {0, 1} as floats, half of the rows for training.
     The rows are those of the official code, bit for bit: `random.choice` of Python's
     generator seeded with ``data_seed``. How long the delay is depends on them.
     """
-    generator = random.Random(data_seed)
-    bits = relevant + noise
-    if samples > 2**bits:
-        raise ValueError(f"there are no {samples} distinct strings of {bits} bits")
-    seen: dict[tuple[int, ...], None] = {}  # a set that keeps the order of the draws
-    while len(seen) < samples:
-        seen[tuple(generator.choice((0, 1)) for _ in range(bits))] = None
-    x = torch.tensor(list(seen), dtype=torch.float32)
+    bit, bits = partial(random.Random(data_seed).choice, (0, 1)), relevant + noise
+    x = torch.tensor([[bit() for _ in range(bits)] for _ in range(samples)]).float()
     y = x[:, :relevant].sum(1).long() % 2
-    order = torch.randperm(samples)
-    train, test = order[: samples // 2], order[samples // 2 :]
+    train, test = torch.randperm(samples).tensor_split([samples // 2])
     return Data(x[train], y[train], x[test], y[test])
 
 
@@ -140,8 +115,6 @@ def balanced_rows(*, classes: int, per_class: int) -> Data:
     training split, since such a model has nothing to say about another row. Nothing is
     drawn.
     """
-    if min(classes, per_class) < 1:
-        raise ValueError(f"{classes} classes of {per_class} rows each are none")
     x = torch.arange(classes * per_class)
     y = x // per_class
     return Data(x[:, None], y, x[:, None], y)

@@ -4,54 +4,37 @@
 
 The row is that of Lee et al. 2023 (lee-ny/teaching_arithmetic), where Tiwari et al.
 2026 have their addition from; theirs have operands without zeros in front, in windows
-of many rows. Their balance of operands by length is not covered. The text is
-Shakespeare's as nanoGPT prepares it.
+of many rows. The text is Shakespeare's as nanoGPT prepares it.
 """
 
 import torch
 from torch import Tensor
 
 from grokbook.datasets.data import Data
-from grokbook.datasets.text import blocks, text
+from grokbook.datasets.text import TRAIN_SHARE, blocks, text
 
 SYMBOLS = "0123456789+=$"  # of sums; the number of a symbol is its place
-MOST_DIGITS = 4  # all pairs are shuffled: 10^8 of them take 800 MB
-_TRAIN_SHARE = 0.9  # of a text
 
 
 def additions(
-    digits: int = 3,
-    *,
-    pairs: int = 10_000,
-    train_fraction: float = 0.8,
+    digits: int = 3, *, pairs: int = 10_000, train_fraction: float = 0.8
 ) -> Data:
     """Sums of numbers, x (rows, 3 digits + 3) and y (rows, digits + 1), both int64.
 
     x are a row's characters but the last, as their places in ``SYMBOLS``; y those of
     the answer, which are to be said at the last digits + 1 positions of x. Operands
     have ``digits`` figures, zeros in front, and the answer one more, from the last to
-    the first. ``pairs`` distinct ordered pairs are drawn, and int(train_fraction *
-    pairs) of them train. ValueError for fewer than 1 or more than 4 digits, for more
-    pairs than there are, and for a split without any.
+    the first. ``pairs`` distinct ordered pairs are drawn, of 10^(2 digits), and
+    int(train_fraction * pairs) of them train.
     """
-    there = 10 ** (2 * digits)
-    train = int(train_fraction * pairs)
-    if not 1 <= digits <= MOST_DIGITS:
-        raise ValueError(f"digits must lie between 1 and {MOST_DIGITS}: {digits}")
-    if pairs > there:
-        raise ValueError(f"there are no {pairs:,} pairs of {digits} digits: {there:,}")
-    if not 0 < train < pairs:
-        raise ValueError(
-            f"a train_fraction of {train_fraction} of {pairs} pairs leaves a split "
-            "without any"
-        )
-    drawn = torch.randperm(there)[:pairs]
+    drawn = torch.randperm(10 ** (2 * digits))[:pairs]
     a, b = drawn // 10**digits, drawn % 10**digits
     answer = _figures(a + b, digits + 1).flip(1)
-    signs = (torch.full((pairs, 1), SYMBOLS.index(symbol)) for symbol in "$+=")
-    start, plus, equals = signs
+    start, plus, equals = (
+        torch.full((len(drawn), 1), SYMBOLS.index(symbol)) for symbol in "$+="
+    )
     question = [start, _figures(a, digits), plus, _figures(b, digits), equals]
-    x = torch.cat([*question, answer[:, :-1]], dim=1)
+    x, train = torch.cat([*question, answer[:, :-1]], 1), int(train_fraction * pairs)
     return Data(x[:train], answer[:train], x[train:], answer[train:])
 
 
@@ -70,15 +53,12 @@ def characters(
     """Blocks of characters: x (blocks, block) and y, the same moved on by one.
 
     The first nine tenths of a data file train, as in nanoGPT's prepare.py, each part
-    cut into blocks without overlap; the rest is dropped. A character's number is its
-    place among the distinct ones of the whole file in order, 65 in Shakespeare's.
-    ``train_blocks``, ``test_blocks``: only the first so many. DataError if the file is
-    missing or too short for one block, UnknownName if it is none of ours.
+    cut as ``text.blocks`` does. A character's number is its place among the distinct
+    ones of the whole file in order, 65 in Shakespeare's.
     """
     whole = text(corpus)
     place = {symbol: k for k, symbol in enumerate(sorted(set(whole)))}
     numbers = torch.tensor([place[symbol] for symbol in whole])
-    cut = int(len(numbers) * _TRAIN_SHARE)
-    train = blocks(numbers[:cut], block, train_blocks, f"the train part of {corpus}")
-    test = blocks(numbers[cut:], block, test_blocks, f"the test part of {corpus}")
-    return Data(*train, *test)
+    train, test = numbers.tensor_split([int(len(numbers) * TRAIN_SHARE)])
+    x, y = blocks(train, block, train_blocks), blocks(test, block, test_blocks)
+    return Data(*x, *y)

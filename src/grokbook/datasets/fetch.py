@@ -38,38 +38,24 @@ def fetch(name: str) -> Path:
         digest = hashlib.file_digest(file, algorithm or "sha256").hexdigest()
     if digest != expected:
         raise DataError(
-            f"{path} is not the published {name} ({algorithm or 'SHA-256'} "
-            f"{digest[:12]}..., expected {expected[:12]}...): delete it and run again "
-            "to fetch it anew"
+            f"{path} is not the published {name} ({algorithm or 'SHA-256'} {digest}, "
+            f"expected {expected}): delete it and run again to fetch it anew"
         )
     return path
 
 
-def address(name: str) -> str:
-    """Where a registered file can be had: its own address or that of its archive."""
-    return URLS[_published_as(name)]
-
-
-def _published_as(name: str) -> str:
-    return ARCHIVES.get(name.partition("/")[0], name)
-
-
 def _download(name: str) -> None:
-    folder, source = data_folder(), _published_as(name)
-    where = (
-        f"{name} is not in {folder}: get it from {URLS[source]} and put it there, or "
-        "point GROKBOOK_DATA at a folder that has it"
-    )
+    folder, source = data_folder(), ARCHIVES.get(name.partition("/")[0], name)
     try:
         import pooch
 
         pooch.get_logger().setLevel("WARNING")  # an error is told in one sentence, ours
         options = {"registry": REGISTRY, "urls": URLS, "allow_updates": False}
-        shelf = pooch.create(folder, base_url="", **options)
         unpack = pooch.Untar(extract_dir=".") if source != name else None
-        shelf.fetch(source, processor=unpack)
-    except ImportError as error:
-        raise DataError(f"{where} (pooch, which would fetch it, is missing)") from error
+        pooch.create(folder, base_url="", **options).fetch(source, processor=unpack)
     except Exception as error:  # pooch raises requests, OS and value errors alike
-        reason = str(error).splitlines()[0][:120] if str(error) else repr(error)
-        raise DataError(f"{where} ({reason})") from error
+        reason = str(error).partition("\n")[0][:120]
+        raise DataError(
+            f"{name} is not in {folder}: get it from {URLS[source]} and put it there, "
+            f"or point GROKBOOK_DATA at a folder that has it ({reason})"
+        ) from error

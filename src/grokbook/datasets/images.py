@@ -10,7 +10,7 @@ import gzip
 import pickle
 from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -23,7 +23,6 @@ from grokbook.project import data_folder
 
 # Channel means and deviations of ImageNet's training images, as everybody uses them.
 MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-BATCHES = 5  # files of 10,000 training images that CIFAR-10 comes in
 Labelled = tuple[Tensor, Tensor]
 
 
@@ -33,18 +32,15 @@ def mnist(*, train_samples: int = 60_000) -> Data:
     ``train_samples`` are drawn without replacement [Prieto, Figure 14: 200].
     """
 
+    def read(name: str, header: int) -> Tensor:
+        raw = gzip.decompress(fetch(f"MNIST/raw/{name}-ubyte.gz").read_bytes())
+        return torch.tensor(np.frombuffer(raw, np.uint8, offset=header))
+
     def part(name: str) -> Labelled:
-        pixels = _idx(f"{name}-images-idx3", header=16).reshape(-1, 784)
-        labels = _idx(f"{name}-labels-idx1", header=8)
-        x = torch.from_numpy(pixels.astype(np.float32) / 255)
-        return x, torch.from_numpy(labels.astype(np.int64))
+        pixels = read(f"{name}-images-idx3", 16).view(-1, 784) / 255
+        return pixels, read(f"{name}-labels-idx1", 8).long()
 
     return Data(*_draw(*part("train"), train_samples), *part("t10k"))
-
-
-def _idx(name: str, *, header: int) -> np.ndarray:
-    raw = gzip.decompress(fetch(f"MNIST/raw/{name}-ubyte.gz").read_bytes())
-    return np.frombuffer(raw, np.uint8, offset=header)
 
 
 def cifar10(
@@ -52,63 +48,41 @@ def cifar10(
     normalised: bool = False,
     train_samples: int | None = None,
     test_samples: int | None = None,
-    batches: int = BATCHES,
+    batches: int = 5,
 ) -> Data:
     """CIFAR-10, pixels in [0, 1] as (rows, 3, 32, 32) float32.
 
     ``normalised``: minus the mean, over the deviation of the training pixels of each
     channel. ``train_samples`` are drawn; ``test_samples``: the first so many.
     ``batches``: only the first so many files of 10,000 training images are read; the
-    draw and the mean are then of these. ValueError for more than there are.
+    draw and the mean are then of these.
     """
-    if not 1 <= batches <= BATCHES:
-        raise ValueError(f"batches must lie in 1..{BATCHES}: {batches}")
-    if train_samples is not None and train_samples > 10_000 * batches:
-        raise ValueError(
-            f"{batches} batches of CIFAR-10 have {10_000 * batches:,} images, fewer "
-            f"than train_samples={train_samples}: read more batches"
-        )
-    names = [f"cifar-10-batches-py/data_batch_{k}" for k in range(1, batches + 1)]
-    train = _cifar(names, b"labels")
-    test = _cifar(["cifar-10-batches-py/test_batch"], b"labels")
-    return _split(train, test, normalised, train_samples, test_samples)
+    names = [*(f"data_batch_{k + 1}" for k in range(batches)), "test_batch"]
+    names = [f"cifar-10-batches-py/{name}" for name in names]
+    return _cifar(names, b"labels", normalised, train_samples, test_samples)
 
 
-def cifar100(
-    *,
+def cifar100(**options: Any) -> Data:
+    """CIFAR-100 with its 100 fine classes, with the first three options of CIFAR-10."""
+    names = ["cifar-100-python/train", "cifar-100-python/test"]
+    return _cifar(names, b"fine_labels", **options)
+
+
+def _cifar(
+    names: list[str],
+    labels: bytes,
     normalised: bool = False,
     train_samples: int | None = None,
     test_samples: int | None = None,
 ) -> Data:
-    """CIFAR-100 with its 100 fine classes, as ``cifar10``."""
-    train = _cifar(["cifar-100-python/train"], b"fine_labels")
-    test = _cifar(["cifar-100-python/test"], b"fine_labels")
-    return _split(train, test, normalised, train_samples, test_samples)
-
-
-def _cifar(names: list[str], labels: bytes) -> Labelled:
-    def read(name: str) -> Labelled:
-        # Python 2 pickles: opened only after their hash has been checked
-        with fetch(name).open("rb") as file:
-            batch = pickle.load(file, encoding="bytes")
-        pixels = batch[b"data"].reshape(-1, 3, 32, 32).astype(np.float32)
-        return torch.from_numpy(pixels / 255), torch.tensor(batch[labels])
-
-    x, y = zip(*map(read, names), strict=True)
-    return torch.cat(x), torch.cat(y)
-
-
-def _split(
-    train: Labelled,
-    test: Labelled,
-    normalised: bool,
-    train_samples: int | None,
-    test_samples: int | None,
-) -> Data:
-    (x, y), (x_test, y_test) = train, test
+    # Python 2 pickles: opened only after their hash has been checked
+    found = [pickle.loads(fetch(n).read_bytes(), encoding="bytes") for n in names]
+    pixels = [torch.tensor(one[b"data"]).view(-1, 3, 32, 32) / 255 for one in found]
+    x, x_test = torch.cat(pixels[:-1]), pixels[-1]
+    *y_train, y_test = [torch.tensor(one[labels]) for one in found]
+    y = torch.cat(y_train)
     if normalised:
-        mean, deviation = x.mean((0, 2, 3)), x.std((0, 2, 3))
-        mean, deviation = mean[:, None, None], deviation[:, None, None]
+        mean, deviation = (f((0, 2, 3), keepdim=True) for f in (x.mean, x.std))
         x, x_test = (x - mean) / deviation, (x_test - mean) / deviation
     if train_samples is not None:
         x, y = _draw(x, y, train_samples)
@@ -157,21 +131,20 @@ def image_folder(corpus: str = "imagenet", *, size: int = 256) -> Data:
     x_train and x_test are ``Images``, read batch by batch. DataError if there are none.
     """
     folder = data_folder() / corpus
-    classes = sorted(p.name for p in folder.glob("train/*") if p.is_dir())
+    names = sorted({path.parent.name for path in folder.glob("train/*/*.*")})
+    numbers = {name: number for number, name in enumerate(names)}
 
     def part(which: str) -> Labelled:
-        found = [sorted((folder / which / name).glob("*.*")) for name in classes]
-        files = [path for of_class in found for path in of_class]
+        files = sorted(folder.glob(f"{which}/*/*.*"))
         if not files:
             raise DataError(
                 f"{folder / which} has no images in folders by class: put {corpus} "
                 "there as train/<class>/ and val/<class>/, or point GROKBOOK_DATA at a "
                 "folder that has it"
             )
-        labels = torch.arange(len(classes))
-        counts = torch.tensor([len(of_class) for of_class in found])
+        labels = torch.tensor([numbers[path.parent.name] for path in files])
         # batches index it as they index a tensor, and ask for no more
-        return cast(Tensor, Images(files, size)), labels.repeat_interleave(counts)
+        return cast(Tensor, Images(files, size)), labels
 
     return Data(*part("train"), *part("val"))
 

@@ -38,7 +38,7 @@ def library(device: str = "cpu") -> str:
     if device == "cuda":
         return "cuBLAS"
     is_amd = _cpuinfo("vendor_id") == "AuthenticAMD"
-    return "onednn" if is_amd and "onednn" in fast.libraries() else "torch"
+    return "onednn" if is_amd and torch.backends.mkldnn.is_available() else "torch"
 
 
 def prepare_cpu() -> None:
@@ -74,7 +74,7 @@ def as_asked(device: str) -> AbstractContextManager[None]:
     """Products of a training on this device inside the context, by ``library``."""
     if device == "cuda":
         prepare_gpu()
-    return fast.matmul("torch" if device == "cuda" else library())
+    return fast.switched(onednn=library(device) == "onednn")
 
 
 class Captured:

@@ -209,7 +209,7 @@ class Learner:
     ) -> Snapshot:
         """What some observables read, of these or all rows; nothing is copied."""
         seen: dict[str, Any] = {"params": self._detached()}
-        places = observables.places(needs, self.model.places())  # type: ignore
+        places = observables.places(needs, self.model.places)  # type: ignore
         for split in needs & {"train", "test"}:
             x, y = self.feed.rows(split, rows[split] if rows else None)
             as_stepped = self.batch_statistics and split == "train"
@@ -259,7 +259,7 @@ class Learner:
     def _set_mode(model: torch.nn.Module, batch_statistics: bool) -> torch.nn.Module:
         """Evaluation, or batch norm as a step has it; dropout is off in both."""
         for module in model.modules():
-            is_dropout = isinstance(module, taps.Dropout)
+            is_dropout = isinstance(module, torch.nn.Dropout)
             module.training = batch_statistics and not is_dropout
         return model
 
@@ -272,7 +272,7 @@ class Learner:
         """
         if not isinstance(self.model, Transformer):
             raise ValueError("SR-train is that of a transformer, and this is none")
-        places = [p for p in self.model.places() if p.startswith("mlp_in.")]
+        places = [p for p in self.model.places if p.startswith("mlp_in.")]
         forms = {"norms kept": self.model, "no norms": without_norms(self.model).eval()}
         unit = partial(torch.nn.functional.normalize, dim=-1)
         return {

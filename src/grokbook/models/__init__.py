@@ -15,10 +15,9 @@ from grokbook.models import fast, taps
 from grokbook.models.convnets import VGG11, ResNet18
 from grokbook.models.free import FreeFeatures
 from grokbook.models.mlp import ACTIVATIONS, MLP
-from grokbook.models.taps import Dropout, Recorder
+from grokbook.models.taps import Recorder
 from grokbook.models.transformer import (
     INITIALISATIONS,
-    NORM_POSITIONS,
     NORMS,
     Layout,
     Transformer,

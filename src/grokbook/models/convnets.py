@@ -7,7 +7,7 @@ ResNet-18 is the image network of Prieto et al. 2025, Table 1, and the one witho
 slingshots of Liu et al. 2026, Figure 13. Two stems: "imagenet" (7 x 7 convolution of
 stride 2, then max-pooling) as in the original, and "cifar" (3 x 3, stride 1) for 32 x
 32 images, ten points better there. VGG-11 has the form for 32 x 32 images, whose head
-is one layer [Liu, Figures 3c, 10 and 11]. Deeper variants are not covered.
+is one layer [Liu, Figures 3c, 10 and 11].
 """
 
 from __future__ import annotations
@@ -18,18 +18,15 @@ import torch.nn.functional as F
 from torch import nn
 
 from grokbook.errors import choose
-from grokbook.models.mlp import HEAD_NORMS
+from grokbook.models.mlp import NORMS
 from grokbook.models.taps import Tap, untouched
 
 if TYPE_CHECKING:
     from grokbook.shapes import Images, Logits
 
 STEMS = {"imagenet": (7, 2), "cifar": (3, 1)}  # size and stride of the convolution
-STARTS = ("he", "torch")
-WIDTHS = (64, 128, 256, 512)
-VGG11_WIDTHS = (64, 128, 256, 256, 512, 512, 512, 512)
+VGG11_WIDTHS = (1, 2, 4, 4, 8, 8, 8, 8)  # times that of the first convolution
 VGG11_POOLS = (0, 1, 3, 5, 7)  # convolutions that are followed by max-pooling
-NORMS = {"batch": nn.BatchNorm2d}
 
 
 def _conv(inputs: int, outputs: int, size: int, stride: int, bias: bool) -> nn.Conv2d:
@@ -37,7 +34,8 @@ def _conv(inputs: int, outputs: int, size: int, stride: int, bias: bool) -> nn.C
 
 
 def _norm(name: str | None, width: int) -> nn.Module:
-    return nn.Identity() if name is None else choose("norm", name, NORMS)(width)
+    known = {"batch": nn.BatchNorm2d}
+    return choose("norm", name, known)(width) if name else nn.Identity()
 
 
 class ResidualBlock(nn.Module):
@@ -50,15 +48,14 @@ class ResidualBlock(nn.Module):
         self.norm1 = _norm(norm, outputs)
         self.second = _conv(outputs, outputs, 3, 1, bias)
         self.norm2 = _norm(norm, outputs)
-        self.shortcut = None
+        self.shortcut: nn.Module = nn.Identity()
         if stride != 1 or inputs != outputs:
             conv = _conv(inputs, outputs, 1, stride, bias)
             self.shortcut = nn.Sequential(conv, _norm(norm, outputs))
 
     def forward(self, x: Images) -> Images:
         hidden = F.relu(self.norm1(self.first(x)))
-        straight = x if self.shortcut is None else self.shortcut(x)
-        return F.relu(straight + self.norm2(self.second(hidden)))
+        return F.relu(self.shortcut(x) + self.norm2(self.second(hidden)))
 
 
 class ResNet18(nn.Module):
@@ -81,33 +78,29 @@ class ResNet18(nn.Module):
         start: str = "he",
     ):
         super().__init__()
+        self.places = ("features",)
         size, stride = choose("stem", stem, STEMS)
-        self.pools = stem == "imagenet"
         self.stem = _conv(3, width, size, stride, norm is None)
         self.norm = _norm(norm, width)
-        sizes, blocks = [width, *(width * w // WIDTHS[0] for w in WIDTHS)], []
-        for k, (inputs, outputs) in enumerate(zip(sizes, sizes[1:], strict=False)):
+        is_large = stem == "imagenet"
+        self.pool = nn.MaxPool2d(3, stride=2, padding=1) if is_large else nn.Identity()
+        blocks, inputs = [], width
+        for k in range(4):
+            outputs = width * 2**k
             blocks += [ResidualBlock(inputs, outputs, 2 if k else 1, norm)]
             blocks += [ResidualBlock(outputs, outputs, 1, norm)]
+            inputs = outputs
         self.blocks = nn.Sequential(*blocks)
-        self.head = nn.Linear(sizes[-1], classes)
-        if choose("start", start, STARTS) == "he":
-            self._start_as_he()
-
-    def _start_as_he(self) -> None:
-        for module in self.modules():
-            if isinstance(module, nn.Conv2d):
-                nn.init.kaiming_normal_(module.weight, mode="fan_out")
-                if module.bias is not None:
-                    nn.init.zeros_(module.bias)
-
-    def places(self) -> tuple[str, ...]:
-        return ("features",)
+        self.head = nn.Linear(inputs, classes)
+        if choose("start", start, ("he", "torch")) == "he":
+            for module in self.modules():
+                if isinstance(module, nn.Conv2d):
+                    nn.init.kaiming_normal_(module.weight, mode="fan_out")
+                    if module.bias is not None:
+                        nn.init.zeros_(module.bias)
 
     def forward(self, x: Images, tap: Tap | None = None) -> Logits:
-        x = F.relu(self.norm(self.stem(x)))
-        if self.pools:
-            x = F.max_pool2d(x, 3, stride=2, padding=1)
+        x = self.pool(F.relu(self.norm(self.stem(x))))
         return self.head((tap or untouched)("features", self.blocks(x).mean((-2, -1))))
 
 
@@ -116,10 +109,9 @@ class VGG11(nn.Module):
 
     ``width`` is that of the first convolution, 64 in the original. ``norm``: None, or
     "batch" after every convolution, whose biases stay as in torchvision's vgg11_bn.
-    ``head_norm``, one of None, "batch" and "layer", acts on the features before the
-    head, without weights unless ``affine``. There is no dropout, and the start is
-    PyTorch's. ValueError for other names and for images of another size. Tap:
-    ``features`` (batch, 8 width), the input of the head.
+    ``head_norm``: one of ``mlp.NORMS`` on the features, without weights unless
+    ``affine``. The start is PyTorch's. Tap: ``features`` (batch, 8 width), the input of
+    the head.
     """
 
     def __init__(
@@ -132,23 +124,17 @@ class VGG11(nn.Module):
         affine: bool = True,
     ):
         super().__init__()
-        sizes = [3, *(width * w // VGG11_WIDTHS[0] for w in VGG11_WIDTHS)]
+        self.places = ("features",)
+        sizes = [3, *(width * w for w in VGG11_WIDTHS)]
         pairs = zip(sizes, sizes[1:], strict=False)
         self.convs = nn.ModuleList(_conv(a, b, 3, 1, True) for a, b in pairs)
         self.norms = nn.ModuleList(_norm(norm, size) for size in sizes[1:])
         self.head_norm: nn.Module = nn.Identity()
-        if head_norm is not None:
-            of_width = choose("head norm", head_norm, HEAD_NORMS)
-            self.head_norm = of_width(sizes[-1], affine)
+        if head_norm:
+            self.head_norm = choose("head norm", head_norm, NORMS)(sizes[-1], affine)
         self.head = nn.Linear(sizes[-1], classes)
 
-    def places(self) -> tuple[str, ...]:
-        return ("features",)
-
     def forward(self, x: Images, tap: Tap | None = None) -> Logits:
-        if x.shape[-2:] != (32, 32):  # of which five halvings leave one place
-            given = f"images of {x.shape[-2]} x {x.shape[-1]}"
-            raise ValueError(f"{given}, but VGG11 needs 32 x 32")
         for k, (conv, norm) in enumerate(zip(self.convs, self.norms, strict=True)):
             x = F.relu(norm(conv(x)))
             x = F.max_pool2d(x, 2) if k in VGG11_POOLS else x

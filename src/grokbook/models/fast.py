@@ -1,6 +1,6 @@
 """The shortcuts: other ways to compute what the textbook forms say, and their switch.
 
-* ``linear`` hands float32 products of a CPU to oneDNN where asked to (``matmul``).
+* ``linear`` hands float32 products of a CPU to oneDNN where asked to (``switched``).
   PyTorch gives them to MKL, which takes a slower path on CPUs that are not Intel's.
   Both are true float32 while ``torch.get_float32_matmul_precision()`` is "highest".
 * ``gather_sum``: a linear layer on concatenated one-hots is a sum of weight columns.
@@ -16,9 +16,8 @@ asks for by name. The two libraries sum in another order too, so a record names 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
-from functools import cache
+from contextlib import contextmanager
+from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -26,71 +25,35 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from grokbook.errors import choose
-
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
     from grokbook.shapes import Features, Table
 
-_now = SimpleNamespace(enabled=True, library="torch")
-
-# A one-hot matmul beats a scatter on a GPU as long as the table is small.
-_ONE_HOT_ROWS = 1024
-# Scores of all pairs of tokens are looked up as long as their table is small, and every
-# pair of positions costs a handful of calls.
-_TABLE_TOKENS, _TABLE_POSITIONS = 1024, 8
+now = SimpleNamespace(shortcuts=True, onednn=False)
+# A one-hot matmul beats a scatter on a GPU as long as the table is small, and a table
+# of the scores of all pairs of tokens a product as long as they are few.
+_ONE_HOT_ROWS = _TABLE_TOKENS = 1024
 
 
 @contextmanager
-def _switched(name: str, value: bool | str) -> Iterator[None]:
-    before = getattr(_now, name)
-    setattr(_now, name, value)
+def switched(**to: bool):
+    """``shortcuts`` or ``onednn``, for float32 on a CPU, on or off inside it."""
+    before = {name: getattr(now, name) for name in to}
+    vars(now).update(to)
     try:
         yield
     finally:
-        setattr(_now, name, before)
+        vars(now).update(before)
 
 
-def enabled() -> bool:
-    return _now.enabled
-
-
-def off() -> AbstractContextManager[None]:
-    """Everything in its plain form inside this context, oneDNN's products included."""
-    return _switched("enabled", False)
-
-
-def libraries() -> tuple[str, ...]:
-    """Names of the matmul libraries of this PyTorch build, "torch" first."""
-    return ("torch", "onednn") if _has_onednn() else ("torch",)
-
-
-def library() -> str:
-    """Name of the library that takes float32 products on a CPU."""
-    return _now.library
-
-
-def matmul(name: str) -> AbstractContextManager[None]:
-    """Float32 products of a CPU go to this one of ``libraries()`` inside the context.
-
-    UnknownName, a ValueError, for another.
-    """
-    return _switched("library", choose("matmul library", name, libraries()))
+# Everything in its plain form inside this context, oneDNN's products included.
+off = partial(switched, shortcuts=False)
 
 
 def _by_onednn(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     # an operator internal to PyTorch, in the same wheel
     return torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
-
-
-@cache
-def _has_onednn() -> bool:
-    try:
-        _by_onednn(torch.ones(2, 3), torch.ones(4, 3), None)
-    except (AttributeError, RuntimeError, NotImplementedError):
-        return False
-    return True
 
 
 class _OneDNNLinear(torch.autograd.Function):
@@ -133,7 +96,7 @@ def linear(
 ) -> Float[Tensor, "*rows outputs"]:
     """x W^T + b, as torch.nn.functional.linear, by the library that was chosen."""
     takes = x.dtype == torch.float32 and x.device.type == "cpu"
-    if takes and _now.enabled and _now.library == "onednn":
+    if takes and now.shortcuts and now.onednn:
         return _OneDNNLinear.apply(x, weight, bias)
     return F.linear(x, weight, bias)
 
@@ -159,9 +122,8 @@ class _Gather(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx, inputs, _output):
-        table, index = inputs
-        ctx.save_for_backward(index)
-        ctx.rows = table.shape[0]
+        ctx.save_for_backward(inputs[1])
+        ctx.rows = inputs[0].shape[0]
 
     @staticmethod
     def backward(ctx, grad):
@@ -181,15 +143,13 @@ def gather(table: Table, index: Int[Tensor, " rows"]) -> Features:
     By ``index_add`` on a CPU; on a GPU, where atomic additions would not repeat, by a
     one-hot product or, for long tables, by sorting.
     """
-    return _Gather.apply(table, index) if _now.enabled else table[index]
+    return _Gather.apply(table, index) if now.shortcuts else table[index]
 
 
 def gather_sum(table: Table, index: Int[Tensor, "rows terms"]) -> Features:
     """Sums of table rows, added from left to right: ``gather`` of each column."""
-    total = gather(table, index[:, 0])
-    for column in range(1, index.shape[1]):
-        total = total + gather(table, index[:, column])
-    return total
+    first, *rest = (gather(table, column) for column in index.unbind(1))
+    return sum(rest, first)
 
 
 def scaled(x: Tensor, factor: float) -> Tensor:
@@ -198,21 +158,11 @@ def scaled(x: Tensor, factor: float) -> Tensor:
     Loss scaling [Micikevicius et al. 2018, section 3.2] after the loss has rounded its
     gradient. A power of two changes no bit of a backward pass, but that sums below the
     smallest normal number, 1.2e-38 in float32, are rounded later. The caller divides
-    the gradients of the parameters again. RuntimeError where one is differentiated
-    again, since parts of a second derivative would be scaled twice.
+    the gradients of the parameters again. Not for second derivatives.
     """
-
-    def multiply(grad: Tensor) -> Tensor:
-        if torch.is_grad_enabled():
-            raise RuntimeError(
-                f"create_graph=True on a gradient scaled by {factor:g}: leave "
-                "fast.scaled out where second derivatives are taken"
-            )
-        return grad * factor
-
     view = x.view_as(x)
     if view.requires_grad:
-        view.register_hook(multiply)
+        view.register_hook(lambda grad: grad * factor)
     return view
 
 
@@ -222,7 +172,7 @@ def last_position(
     """What a Transformer's last block writes at the last position."""
     end = tokens.shape[-1] - 1
     first, *rest = model.blocks
-    if _takes_tables(model, end + 1):
+    if _takes_tables(model.layout):
         rows = model.embedding.expand(end + 1, -1, -1)
         if model.position is not None:
             rows = rows + model.position[: end + 1, None]
@@ -234,51 +184,42 @@ def last_position(
     return x[:, -1]
 
 
-def _takes_tables(model: Any, positions: int) -> bool:
-    layout, first = model.layout, model.blocks[0].attention
-    has_plain_scores = layout.attention == "softmax" and not (
-        layout.joint or layout.rotary or layout.query_key_norm
-    )
+def _takes_tables(layout: Any) -> bool:
+    own = layout.joint or layout.rotary or layout.query_key_norm
+    is_plain = layout.attention == "softmax" and not own
     # a mask is a sample's own, and in a layer of several queries it is one for all
-    has_masks = model.dropout.p > 0 or (len(model.blocks) > 1 and first.dropout.p > 0)
-    is_small = layout.vocabulary <= _TABLE_TOKENS and positions <= _TABLE_POSITIONS
-    return has_plain_scores and is_small and not has_masks
+    is_masked = layout.depth > 1 or "embedding" in layout.dropout_at
+    is_small = layout.vocabulary <= _TABLE_TOKENS
+    return is_plain and is_small and not (layout.dropout and is_masked)
 
 
 def _block_on_table(block: Any, rows: Tensor, tokens: Tensor, first: int) -> Tensor:
     """A first block on the distinct (position, token) rows of its input.
 
-    rows (positions, vocabulary, width), tokens (batch, positions)
-    -> (batch, positions - first, width).
+    rows (positions, vocabulary, width), tokens (batch, positions) -> (batch, positions
+    - first, width). A score depends on two tokens only: it is looked up too.
     """
-    inputs = block.norm("query_key", rows), block.norm("value", rows)
-    attended = _attention_on_table(block.attention, *inputs, tokens, first)
-    residual = [gather(rows[k], tokens[:, k]) for k in range(first, tokens.shape[1])]
-    return block.finish(torch.stack(residual, 1), attended)
-
-
-def _attention_on_table(
-    attention: Any, rows_qk: Tensor, rows_v: Tensor, tokens: Tensor, first: int
-) -> Tensor:
-    # a score depends on two tokens only, so it is looked up among vocabulary^2 of them
-    positions, vocabulary, _ = rows_qk.shape
+    attention, (positions, vocabulary, _) = block.attention, rows.shape
+    rows_qk, rows_v = block.norm("query_key", rows), block.norm("value", rows)
     heads = (attention.heads, -1)
     query = attention.query(rows_qk[first:]).unflatten(-1, heads)
     key = attention.key(rows_qk).unflatten(-1, heads)
     values = [
-        gather(rows, column).unflatten(-1, heads)
-        for rows, column in zip(attention.value(rows_v), tokens.unbind(1), strict=True)
+        gather(table, column).unflatten(-1, heads)
+        for table, column in zip(attention.value(rows_v), tokens.unbind(1), strict=True)
     ]
     mixed = []
     for q in range(first, positions):
         scores = []
         for k in range(q + 1 if attention.causal else positions):
-            table = torch.einsum("ahd,bhd->abh", query[q - first], key[k])
+            pairs = torch.einsum("ahd,bhd->abh", query[q - first], key[k])
             pair = tokens[:, q] * vocabulary + tokens[:, k]
-            scores.append(gather(table.flatten(0, 1), pair))
+            scores.append(gather(pairs.flatten(0, 1), pair))
         # (positions, batch, heads): long rows for the softmax, no tiny products
         weights = (torch.stack(scores) * attention.scale).softmax(0)
-        weights = attention.dropout(weights)
-        parts = [w[..., None] * v for w, v in zip(weights, values, strict=False)]
-        mixed.append(sum(parts[1:], parts[0]).flatten(-2))
-    return attention.output(torch.stack(mixed, 1))
+        parts = zip(attention.dropout(weights), values, strict=False)
+        first_part, *further = (w[..., None] * v for w, v in parts)
+        mixed.append(sum(further, first_part).flatten(-2))
+    attended = attention.output(torch.stack(mixed, 1))
+    residual = [gather(rows[k], tokens[:, k]) for k in range(first, positions)]
+    return block.finish(torch.stack(residual, 1), attended)

@@ -8,16 +8,9 @@ does) or hands it to a penalty. Without a tap the model may take the shortcuts o
 ``model.places()`` lists the names.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
-import torch.nn.functional as F
 from torch import Tensor, nn
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 Tap = Callable[[str, Tensor], Tensor]
 
@@ -45,19 +38,6 @@ class Recorder:
         return x
 
 
-class Dropout(nn.Module):
-    """Zeroes a share p of the entries in training and divides the rest by 1 - p."""
-
-    def __init__(self, p: float = 0.0):
-        super().__init__()
-        if not 0 <= p < 1:
-            raise ValueError(f"dropout is {p}, but it must lie in [0, 1)")
-        self.p = p
-
-    def forward(self, x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-        return F.dropout(x, self.p, self.training)
-
-
 def drops(model: nn.Module) -> bool:
     """Whether a pass of a network in training draws masks."""
-    return any(isinstance(one, Dropout) and one.p > 0 for one in model.modules())
+    return any(isinstance(one, nn.Dropout) and one.p > 0 for one in model.modules())

@@ -6,18 +6,15 @@
 
 ``Transformer`` as it stands is the network without norms of Nanda et al. 2023 [Prieto
 et al. 2025, Fig. 5c]. Options give PyTorch's post-norm encoder layer with dropout
-[Prieto's code, Fig. 6a], norms at any of five positions with the start of Singh et al.
-2026, ``gpt2`` of Radford et al. 2019 [Prieto, Table 1], the ``decoder`` of Liu et al.
-2026 [Table 4], and what Tiwari et al. 2026 use: rotary positions [Su et al. 2021],
-gated layers [Shazeer 2020], norms on queries and keys. Caches for generation and
-cross-attention are not covered.
+[Prieto's code, Fig. 6a], norms where Singh et al. 2026 put them, GPT-2 [Prieto, Table
+1] and the decoder of Liu et al. 2026 [Table 4]: rotary positions [Su et al. 2021],
+gated layers [Shazeer 2020], norms on queries and keys.
 """
 
 from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -30,23 +27,22 @@ from grokbook.losses import stablemax_transform
 from grokbook.models import fast
 from grokbook.models.fast import Linear
 from grokbook.models.mlp import ACTIVATIONS
-from grokbook.models.taps import Dropout, Tap, untouched
+from grokbook.models.taps import Tap, untouched
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
     from grokbook.shapes import Activations, Queries
 
-ATTENTIONS = ("softmax", "stablemax")
-DROPOUT_SITES = ("embedding", "attention", "attention_out", "hidden", "mlp_out")
-NORM_POSITIONS = ("query_key", "value", "mlp", "post_attention", "post_mlp")
 NORMS = {"layer": nn.LayerNorm, "rms": nn.RMSNorm}
-READS = ("last", "all")
+# The norm that serves each place: query, key and value share one in every paper here.
+PLACES = {"query_key": "attention", "value": "attention", "mlp": "mlp"}
+PLACES |= {"post_attention": "post_attention", "post_mlp": "post_mlp"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """The options of a transformer; ValueError for those that contradict each other."""
+    """The options of a transformer, which ``Transformer`` takes as keywords."""
 
     vocabulary: int
     positions: int = 2
@@ -54,7 +50,7 @@ class Layout:
     width: int = 128
     heads: int = 4
     hidden: tuple[int, ...] = (512,)  # layers of a block's MLP
-    norms: tuple[str, ...] = ()  # any of NORM_POSITIONS
+    norms: tuple[str, ...] = ()  # any of PLACES
     norm: str = "layer"  # the kind of all norms, of NORMS
     norm_eps: float = 1e-5
     affine: bool = True  # whether norms have weights
@@ -64,64 +60,26 @@ class Layout:
     learned_positions: bool = True
     rotary: float = 0.0  # share of every head that turns by its position
     causal: bool = False
-    attention: str = "softmax"  # or s(x) of StableMax in place of exp(x)
-    joint: bool = False  # queries, keys and values from one matrix
+    attention: str = "softmax"  # or "stablemax": s(x) in place of exp(x)
+    joint: bool = False  # queries, keys and values from one matrix and one norm
     bias: bool = False
     mlp_bias: bool | None = None  # ``bias`` unless given
     dropout: float = 0.0
-    dropout_at: tuple[str, ...] = DROPOUT_SITES[1:]
+    dropout_at: tuple[str, ...] = ("attention", "attention_out", "hidden", "mlp_out")
     activation: str = "relu"
     gated: bool = False  # hidden layer times a second one: SwiGLU where "silu"
     tied: bool = False  # the unembedding is the embedding
-    read: str | int = "last"  # READS, or the last so many positions
+    read: str | int = "last"  # or "all", or the last so many positions
     initialisation: str = "normal"  # of INITIALISATIONS, see the functions
 
-    def __post_init__(self) -> None:
-        for position in self.norms:
-            choose("norm position", position, NORM_POSITIONS)
-        for site in self.dropout_at:
-            choose("dropout site", site, DROPOUT_SITES)
-        choose("norm", self.norm, NORMS)
-        choose("attention", self.attention, ATTENTIONS)
-        choose("activation", self.activation, ACTIVATIONS)
-        if not isinstance(self.read, int):
-            choose("read", self.read, READS)
-        elif self.read < 1:
-            raise ValueError(f"read is {self.read}: read at least 1 position")
-        if self.width % self.heads:
-            raise ValueError(
-                f"{self.heads} heads cannot share a width of {self.width}: choose a "
-                "number of heads that divides it"
-            )
-        if self.joint and ("query_key" in self.norms) != ("value" in self.norms):
-            raise ValueError(
-                f"norms={self.norms} treat values apart from queries and keys, which "
-                "one joint matrix cannot: name both of query_key and value, or neither"
-            )
-        if not 0 <= self.rotary <= 1 or self.head_width * self.rotary % 2:
-            raise ValueError(
-                f"rotary is {self.rotary}, but it is the share of a head, here "
-                f"{self.head_width} wide, that turns, and pairs turn: choose a share "
-                "between 0 and 1 with an even product"
-            )
-        if self.gated and len(self.hidden) != 1:
-            raise ValueError(
-                f"hidden={self.hidden}, but a gated MLP has one hidden layer"
-            )
+    def dropout_for(self, site: str) -> nn.Dropout:
+        return nn.Dropout(self.dropout if site in self.dropout_at else 0.0)
 
-    @property
-    def head_width(self) -> int:
-        return self.width // self.heads
-
-    def dropout_for(self, site: str) -> Dropout:
-        return Dropout(self.dropout if site in self.dropout_at else 0.0)
-
-    def new_norm(self, width: int | None = None) -> nn.Module:
+    def new_norm(self, width: int) -> nn.Module:
         # an RMS norm has no bias and no option for one
         bias = {"bias": self.norm_bias} if self.norm == "layer" else {}
-        size = width or self.width
-        norm, affine = NORMS[self.norm], self.affine
-        return norm(size, eps=self.norm_eps, elementwise_affine=affine, **bias)
+        norm = choose("norm", self.norm, NORMS)
+        return norm(width, eps=self.norm_eps, elementwise_affine=self.affine, **bias)
 
 
 class Attention(nn.Module):
@@ -134,10 +92,11 @@ class Attention(nn.Module):
     def __init__(self, layout: Layout, number: int = 0):
         super().__init__()
         width, bias = layout.width, layout.bias
-        self.number, self.heads, self.joint = number, layout.heads, layout.joint
-        self.causal, self.stable = layout.causal, layout.attention == "stablemax"
-        self.turned = int(layout.head_width * layout.rotary)  # entries of a head
-        self.root = math.sqrt(layout.head_width)
+        self.layout, self.place = layout, f"attention.{number}"
+        kinds = ("softmax", "stablemax")
+        self.is_stable = choose("attention", layout.attention, kinds) == "stablemax"
+        self.heads, self.causal, self.joint = layout.heads, layout.causal, layout.joint
+        self.root = math.sqrt(width // self.heads)
         self.scale = 1 / self.root
         if self.joint:
             self.inputs = Linear(width, 3 * width, bias=bias)
@@ -148,7 +107,7 @@ class Attention(nn.Module):
         self.output = Linear(width, width, bias=bias)
         self.head_norms = None
         if layout.query_key_norm:
-            norms = {n: layout.new_norm(layout.head_width) for n in ("query", "key")}
+            norms = {n: layout.new_norm(width // self.heads) for n in ("query", "key")}
             self.head_norms = nn.ModuleDict(norms)
         self.dropout = layout.dropout_for("attention")
 
@@ -156,70 +115,57 @@ class Attention(nn.Module):
         return (self.inputs,) if self.joint else (self.query, self.key, self.value)
 
     def forward(
-        self, x_qk: Activations, x_v: Activations, first_query: int = 0, tap=untouched
+        self, x_qk: Activations, x_v: Activations, first: int = 0, tap=untouched
     ) -> Queries:
-        """What attention adds at the positions from ``first_query`` on."""
-        query, key, value = self._read(x_qk, x_v, first_query)
-        if self.head_norms is not None:
-            query, key = self.head_norms["query"](query), self.head_norms["key"](key)
-        if self.turned:
-            query = rotate(query, first_query, self.turned)
-            key = rotate(key, 0, self.turned)
-        scores = query @ key.transpose(-1, -2)  # (batch, heads, queries, positions)
-        # the two round apart, and there are records of both
-        scores = scores / self.root if self.joint else scores * self.scale
-        weights = tap(f"attention.{self.number}", self._weights(scores, first_query))
-        mixed = self.dropout(weights) @ value
-        return self.output(mixed.transpose(1, 2).flatten(-2))
-
-    def _read(
-        self, x_qk: Tensor, x_v: Tensor, first_query: int
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries, keys and values, each (batch, heads, positions, head width)."""
+        """What attention adds at the positions from ``first`` on."""
         if self.joint:
             query, key, value = self.inputs(x_qk).chunk(3, -1)
-            query = query[:, first_query:] if first_query else query
+            query = query[:, first:] if first else query
         else:
-            query = self.query(x_qk[:, first_query:] if first_query else x_qk)
+            query = self.query(x_qk[:, first:] if first else x_qk)
             key, value = self.key(x_qk), self.value(x_v)
-        return tuple(
+        query, key, value = (  # each (batch, heads, positions, head width)
             part.unflatten(-1, (self.heads, -1)).transpose(1, 2)
             for part in (query, key, value)
         )
+        if self.head_norms is not None:
+            query, key = self.head_norms["query"](query), self.head_norms["key"](key)
+        if turned := int(query.shape[-1] * self.layout.rotary):
+            query, key = rotate(query, first, turned), rotate(key, 0, turned)
+        scores = query @ key.transpose(-1, -2)  # (batch, heads, queries, positions)
+        # the two round apart, and there are records of both
+        scores = scores / self.root if self.joint else scores * self.scale
+        weights = self.dropout(tap(self.place, self._weights(scores, first)))
+        return self.output((weights @ value).transpose(1, 2).flatten(-2))
 
-    def _weights(self, scores: Tensor, first_query: int) -> Tensor:
-        if self.causal:
-            ones = scores.new_ones(scores.shape[-2:], dtype=torch.bool)
-            later = ones.triu(first_query + 1)
-        if self.stable:
-            weights = stablemax_transform(scores)
-            weights = weights.masked_fill(later, 0) if self.causal else weights
-            return weights / weights.sum(-1, keepdim=True)
-        scores = scores.masked_fill(later, -math.inf) if self.causal else scores
-        return scores.softmax(-1)
+    def _weights(self, scores: Tensor, first: int) -> Tensor:
+        ones = scores.new_ones(scores.shape[-2:], dtype=torch.bool)
+        later = ones.triu(first + 1)
+        if not self.is_stable:
+            scores = scores.masked_fill(later, -math.inf) if self.causal else scores
+            return scores.softmax(-1)
+        weights = stablemax_transform(scores)
+        weights = weights.masked_fill(later, 0) if self.causal else weights
+        return weights / weights.sum(-1, keepdim=True)
 
 
 def rotate(
-    x: Float[Tensor, "*batch positions width"],
-    first: int = 0,
-    turned: int | None = None,
+    x: Float[Tensor, "*batch positions width"], first: int, turned: int
 ) -> Float[Tensor, "*batch positions width"]:
     """Rotary positions: entries j and j + n/2 turn by t / 10000^(2j/n).
 
-    t is the position, ``first`` that of the first row; n the number of leading entries
-    that turn, all unless ``turned`` is given. A product of a query at s and a key at t
-    then depends on s - t alone [Su et al. 2021, eq. 34].
+    t is the position, ``first`` that of the first row; n = ``turned`` leading entries
+    turn. A product of a query at s and a key at t then depends on s - t alone [Su et
+    al. 2021, eq. 34].
     """
-    positions, width = x.shape[-2:]
-    size = width if turned is None else turned
     # bfloat16 has no number between 256 and 258: angles are never narrower than float32
     exact = torch.promote_types(x.dtype, torch.float32)
-    pair = torch.arange(0, size, 2, dtype=exact, device=x.device) / size
-    place = torch.arange(first, first + positions, dtype=exact, device=x.device)
+    pair = torch.arange(0, turned, 2, dtype=exact, device=x.device) / turned
+    place = torch.arange(first, first + x.shape[-2], dtype=exact, device=x.device)
     angle = place[:, None] * 10_000.0**-pair
     cos, sin = angle.cos(), angle.sin()
-    a, b = x[..., :size].chunk(2, -1)
-    parts = [a * cos - b * sin, a * sin + b * cos, x[..., size:]]
+    a, b = x[..., :turned].chunk(2, -1)
+    parts = [a * cos - b * sin, a * sin + b * cos, x[..., turned:]]
     return torch.cat(parts, -1).to(x.dtype)
 
 
@@ -235,57 +181,43 @@ class Block(nn.Module):
         pairs = zip(sizes, sizes[1:], strict=False)
         self.mlp = nn.ModuleList(Linear(a, b, bias=bias) for a, b in pairs)
         self.up = Linear(sizes[0], sizes[1], bias=bias) if layout.gated else None
-        # query, key and value share one norm, as in every paper here
-        owners = dict.fromkeys(_norm_owner(position) for position in layout.norms)
-        self.norms = nn.ModuleDict({owner: layout.new_norm() for owner in owners})
-        self.activation = ACTIVATIONS[layout.activation]
+        owners = dict.fromkeys(choose("norm position", p, PLACES) for p in layout.norms)
+        norms = {owner: layout.new_norm(layout.width) for owner in owners}
+        self.norms = nn.ModuleDict(norms)
+        self.activation = choose("activation", layout.activation, ACTIVATIONS)
         self.dropout_attention_out = layout.dropout_for("attention_out")
-        hidden = [layout.dropout_for("hidden") for _ in layout.hidden]
-        self.dropout_hidden = nn.ModuleList(hidden)
+        self.dropout_hidden = layout.dropout_for("hidden")
         self.dropout_mlp_out = layout.dropout_for("mlp_out")
+        further = (f"pre.{number}.{j}" for j in range(1, len(layout.hidden)))
+        self.pre = (f"pre.{number}", *further)
+        before = (
+            f"{name}.{number}" for name in ("attention", "attention_out", "mlp_in")
+        )
+        after = (f"mlp_out.{number}", f"residual.{number}")
+        self.places = (*before, *self.pre, *after)
 
     def norm(self, position: str, x: Tensor) -> Tensor:
-        return self.norms[_norm_owner(position)](x) if position in self.positions else x
+        return self.norms[PLACES[position]](x) if position in self.positions else x
 
-    def forward(
-        self, x: Activations, first_query: int = 0, tap: Tap = untouched
-    ) -> Queries:
+    def forward(self, x: Activations, first: int = 0, tap: Tap = untouched) -> Queries:
         x_qk = self.norm("query_key", x)
         x_v = x_qk if self.attention.joint else self.norm("value", x)
-        attended = self.attention(x_qk, x_v, first_query, tap)
-        return self.finish(x[:, first_query:] if first_query else x, attended, tap)
+        attended = self.attention(x_qk, x_v, first, tap)
+        return self.finish(x[:, first:] if first else x, attended, tap)
 
     def finish(self, x: Queries, attended: Queries, tap: Tap = untouched) -> Queries:
         """What the block makes of x once its attention has been computed."""
         k = self.number
         attended = tap(f"attention_out.{k}", attended)
         x = self.norm("post_attention", x + self.dropout_attention_out(attended))
-        hidden = tap(f"mlp_in.{k}", self.norm("mlp", x))
-        written = tap(f"mlp_out.{k}", self._mlp(hidden, tap))
+        read = hidden = tap(f"mlp_in.{k}", self.norm("mlp", x))
+        for place, layer in zip(self.pre, self.mlp, strict=False):  # but the last
+            hidden = self.activation(tap(place, layer(hidden)))
+            hidden = hidden if self.up is None else hidden * self.up(read)
+            hidden = self.dropout_hidden(hidden)
+        written = tap(f"mlp_out.{k}", self.mlp[-1](hidden))
         x = self.norm("post_mlp", x + self.dropout_mlp_out(written))
         return tap(f"residual.{k}", x)
-
-    def _mlp(self, x: Tensor, tap: Tap) -> Tensor:
-        *layers, last = self.mlp
-        dropouts = [*self.dropout_hidden]
-        for place, layer, dropout in zip(self._pre(), layers, dropouts, strict=True):
-            hidden = self.activation(tap(place, layer(x)))
-            x = dropout(hidden if self.up is None else hidden * self.up(x))
-        return last(x)
-
-    def _pre(self) -> list[str]:
-        further = range(1, len(self.mlp) - 1)
-        every = [f"pre.{self.number}", *(f"pre.{self.number}.{j}" for j in further)]
-        return every[: len(self.mlp) - 1]
-
-    def places(self) -> tuple[str, ...]:
-        k = self.number
-        before = (f"attention.{k}", f"attention_out.{k}", f"mlp_in.{k}")
-        return (*before, *self._pre(), f"mlp_out.{k}", f"residual.{k}")
-
-
-def _norm_owner(position: str) -> str:
-    return "attention" if position in ("query_key", "value") else position
 
 
 class Transformer(nn.Module):
@@ -303,32 +235,27 @@ class Transformer(nn.Module):
     """
 
     blocks: Any  # an nn.ModuleList of Block, whose elements have no type
+    position: Any  # a parameter or None
+    unembedding: Any  # a Linear or None
 
     def __init__(self, classes: int, **options: Any):
         super().__init__()
         self.layout = layout = Layout(**options)
         start = choose("initialisation", layout.initialisation, INITIALISATIONS)
-        if layout.tied and classes != layout.vocabulary:
-            raise ValueError(
-                f"{classes} classes and a vocabulary of {layout.vocabulary}, but a "
-                "tied unembedding has one row for every token: make them equal"
-            )
-        width, self.read = layout.width, layout.read
+        width = layout.width
         self.embedding = nn.Parameter(torch.randn(layout.vocabulary, width))
         self.position = None
         if layout.learned_positions:
             self.position = nn.Parameter(torch.randn(layout.positions, width))
         self.dropout = layout.dropout_for("embedding")
         self.blocks = nn.ModuleList(Block(layout, k) for k in range(layout.depth))
-        self.norm = layout.new_norm() if layout.final_norm else None
+        self.places = (*(p for block in self.blocks for p in block.places), "features")
+        self.norm = layout.new_norm(width) if layout.final_norm else nn.Identity()
         self.unembedding = None
         if not layout.tied:
             self.unembedding = Linear(width, classes, bias=layout.bias)
         with torch.no_grad():
             start(self)
-
-    def places(self) -> tuple[str, ...]:
-        return (*(p for block in self.blocks for p in block.places()), "features")
 
     def embed(self, tokens: Int[Tensor, "batch positions"]) -> Activations:
         x = F.embedding(tokens, self.embedding)
@@ -340,18 +267,16 @@ class Transformer(nn.Module):
         self, tokens: Int[Tensor, "batch positions"], tap: Tap | None = None
     ) -> Float[Tensor, "batch *positions classes"]:
         """Logits of tokens; with a tap every position is computed."""
-        if tap is None and self.read == "last" and fast.enabled():
+        read = self.layout.read
+        if tap is None and read == "last" and fast.now.shortcuts:
             x = fast.last_position(self, tokens)
         else:
             x = self.embed(tokens)
             for block in self.blocks:
                 x = block(x, 0, tap or untouched)
-            if isinstance(self.read, int):
-                x = x[:, -self.read :]
-            elif self.read == "last":
-                x = x[:, -1]
-        x = x if self.norm is None else self.norm(x)
-        features = (tap or untouched)("features", x)
+            if read != "all":
+                x = x[:, -1] if read == "last" else x[:, -int(read) :]
+        features = (tap or untouched)("features", self.norm(x))
         if self.unembedding is None:
             return fast.linear(features, self.embedding)
         return self.unembedding(features)
@@ -370,7 +295,8 @@ def _start_as_torch(model: Transformer) -> None:
     """Defaults of nn.TransformerEncoderLayer and nn.Embedding."""
     for block in model.blocks:
         _draw_projections(block.attention)
-        _zero_biases([*block.attention.projections(), block.attention.output])
+        for layer in (*block.attention.projections(), block.attention.output):
+            layer.bias.zero_()
 
 
 def _draw_projections(attention: Attention) -> None:
@@ -378,12 +304,6 @@ def _draw_projections(attention: Attention) -> None:
     for layer in attention.projections():
         bound = math.sqrt(6 / (4 * layer.in_features))
         layer.weight.uniform_(-bound, bound)
-
-
-def _zero_biases(modules: Iterable[nn.Module]) -> None:
-    for module in modules:
-        if isinstance(module, Linear) and module.bias is not None:
-            module.bias.zero_()
 
 
 def _start_lecun(model: Transformer) -> None:
@@ -395,25 +315,21 @@ def _start_lecun(model: Transformer) -> None:
     """
     width = model.layout.width
     model.embedding.normal_(std=1 / math.sqrt(width))
-    if model.position is not None:
-        model.position.normal_(std=0.02)
+    model.position.normal_(std=0.02)
     for block in model.blocks:
         _draw_projections(block.attention)
-        gate = () if block.up is None else (block.up,)
-        others = (block.attention.output, *block.mlp, *gate)
-        for layer in others:
+        for layer in (block.attention.output, *block.mlp):
             std = 1 / math.sqrt(layer.in_features)
             nn.init.trunc_normal_(layer.weight, std=std, a=-2 * std, b=2 * std)
-        _zero_biases(others)
-    if model.unembedding is not None:
-        model.unembedding.weight.normal_(std=1 / math.sqrt(width))
+            if layer.bias is not None:
+                layer.bias.zero_()
+    model.unembedding.weight.normal_(std=1 / math.sqrt(width))
 
 
 def _start_gpt2(model: Transformer) -> None:
     """Matrices N(0, 0.02^2), those that write into the residual stream smaller by
     sqrt(2 depth), biases 0 [Radford et al. 2019, section 2.3]."""
-    last = len(model.layout.hidden)
-    writers = ("attention.output.weight", f"mlp.{last}.weight")
+    writers = ("attention.output.weight", f"mlp.{len(model.layout.hidden)}.weight")
     for name, parameter in model.named_parameters():
         if parameter.ndim == 2:
             shrink = math.sqrt(2 * len(model.blocks)) if name.endswith(writers) else 1
@@ -423,18 +339,15 @@ def _start_gpt2(model: Transformer) -> None:
 
 
 def _start_xavier(model: Transformer) -> None:
-    """Embedding N(0, 1/width), matrices N(0, 2 / (rows + columns)), biases 0.
+    """Embedding N(0, 1/width), matrices N(0, 2 / (rows + columns)).
 
     [Liu et al. 2026, Table 4]. In the code that they follow, of Stollenwerk et al.
     2026, what attention writes starts as in GPT-2, N(0, 0.02^2 / (2 depth)); so here.
     """
     model.embedding.normal_(std=1 / math.sqrt(model.layout.width))
-    if model.position is not None:
-        model.position.normal_(std=1 / math.sqrt(model.layout.width))
     for module in model.modules():
         if isinstance(module, Linear):
             nn.init.xavier_normal_(module.weight)
-    _zero_biases(model.modules())
     for block in model.blocks:
         std = 0.02 / math.sqrt(2 * len(model.blocks))
         block.attention.output.weight.normal_(std=std)
@@ -448,58 +361,27 @@ INITIALISATIONS = {
     "xavier": _start_xavier,
 }
 # Of language models: norms before attention and MLP and a last one.
-LANGUAGE = {
-    "norms": ("query_key", "value", "mlp"),
-    "final_norm": True,
-    "causal": True,
-    "joint": True,
-    "read": "all",
-}
+LANGUAGE: dict[str, Any] = {"norms": ("query_key", "value", "mlp"), "final_norm": True}
+LANGUAGE |= {"causal": True, "joint": True, "read": "all"}
 
 
-def gpt2(
-    vocabulary: int = 50_257,
-    *,
-    positions: int = 1024,
-    width: int = 768,
-    heads: int = 12,
-    depth: int = 12,
-    dropout: float = 0.1,
-    attention: str = "softmax",
-) -> Transformer:
+def gpt2(vocabulary: int = 50_257, **options: Any) -> Transformer:
     """GPT-2 [Radford et al. 2019], the language model of Prieto et al., Table 1.
 
     Tokens (batch, length) int64 -> logits of the next (batch, length, vocabulary).
     Learned positions, GELU in its tanh form, and an unembedding that is the embedding.
-    The default sizes are GPT-2 small, 124 million weights.
+    ``options``: sizes, if not those of GPT-2 small with 124 million weights, dropout
+    and ``attention`` of ``Layout``.
     """
-    return Transformer(
-        vocabulary,
-        vocabulary=vocabulary,
-        positions=positions,
-        depth=depth,
-        width=width,
-        heads=heads,
-        hidden=(4 * width,),
-        attention=attention,
-        bias=True,
-        dropout=dropout,
-        dropout_at=("embedding", "attention", "attention_out", "mlp_out"),
-        activation="gelu_tanh",
-        tied=True,
-        initialisation="gpt2",
-        **LANGUAGE,
-    )
+    how = LANGUAGE | {"positions": 1024, "depth": 12, "width": 768, "heads": 12}
+    how |= {"bias": True, "tied": True, "dropout": 0.1, "activation": "gelu_tanh"}
+    how |= options | {"initialisation": "gpt2"}
+    sites = ("embedding", "attention", "attention_out", "mlp_out")
+    how |= {"dropout_at": sites, "hidden": (4 * how["width"],)}
+    return Transformer(vocabulary, vocabulary=vocabulary, **how)
 
 
-def decoder(
-    vocabulary: int = 50_304,
-    *,
-    depth: int = 15,
-    width: int = 640,
-    heads: int = 4,
-    hidden: int = 1792,
-) -> Transformer:
+def decoder(vocabulary: int = 50_304, *, hidden: int = 1792, **sizes: int):
     """The language model of Liu et al. 2026, Table 4, Figure 5.
 
     Tokens (batch, length) int64 -> logits of the next (batch, length, vocabulary), of
@@ -509,22 +391,11 @@ def decoder(
     the default sizes are its "109M", 140.6 million with both embeddings, and its "16M",
     26.8 million, is depth 6, width 224, hidden 768.
     """
-    return Transformer(
-        vocabulary,
-        vocabulary=vocabulary,
-        depth=depth,
-        width=width,
-        heads=heads,
-        hidden=(hidden,),
-        norm_bias=False,
-        query_key_norm=True,
-        learned_positions=False,
-        rotary=0.5,
-        activation="silu",
-        gated=True,
-        initialisation="xavier",
-        **LANGUAGE,
-    )
+    how = LANGUAGE | {"depth": 15, "width": 640} | sizes
+    how |= {"norm_bias": False, "query_key_norm": True, "learned_positions": False}
+    how |= {"rotary": 0.5, "activation": "silu", "gated": True}
+    how |= {"hidden": (hidden,), "initialisation": "xavier"}
+    return Transformer(vocabulary, vocabulary=vocabulary, **how)
 
 
 def without_norms(model: Transformer) -> Transformer:
