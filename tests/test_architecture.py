@@ -89,11 +89,11 @@ def test_pages_read_records_and_never_the_roof():
 
 
 # Lines that a room has, and all of them: one that grows says so here. 7,500 in the end.
-TOTAL = 11_650
+TOTAL = 11_200
 LINES = {
     "claims": 780,
     "cli": 270,
-    "datasets": 710,
+    "datasets": 580,
     "durations": 50,
     "engine": 1510,
     "errors": 80,
@@ -102,7 +102,7 @@ LINES = {
     "files": 30,
     "losses": 290,
     "metrics": 860,
-    "models": 1390,
+    "models": 1120,
     "names": 110,
     "observables": 450,
     "optimizers": 560,

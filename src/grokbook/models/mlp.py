@@ -96,6 +96,8 @@ class MLP(nn.Module):
         initialisation: str = "torch",
     ):
         super().__init__()
+        if not vocabulary and not features:
+            raise ValueError("an MLP takes either vocabulary= (tokens) or features=")
         self.embedding = None
         if embedding:
             self.embedding = nn.Parameter(torch.randn(vocabulary, embedding))
