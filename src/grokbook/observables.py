@@ -23,7 +23,7 @@ from torch import Tensor
 from torch.utils._pytree import tree_map
 
 from grokbook import metrics
-from grokbook.metrics.shares import ratio
+from grokbook.metrics import ratio
 
 Values = dict[str, Tensor]
 # Taps that observables below look at, by how their names begin.
@@ -117,7 +117,7 @@ def collapse(s: Snapshot) -> Values:
     return {
         f"collapse_{name}": fraction(s.train.logits, dtype=getattr(torch, name))
         for name in dtypes
-    } | {"zero_loss": metrics.zero_fraction(s.train.losses)}
+    } | {"zero_loss": metrics.share(s.train.losses == 0)}
 
 
 @observable()
@@ -130,7 +130,7 @@ def norms(s: Snapshot) -> Values:
 def logits(s: Snapshot) -> Values:
     lengths = torch.linalg.vector_norm(s.train.logits.double(), dim=-1)
     return {
-        "mean_top_logit": metrics.top_logit(s.train.logits),
+        "mean_top_logit": s.train.logits.amax(dim=-1).double().mean(),
         "mean_gap": metrics.top_gap(s.train.logits),
         "mean_logit_norm": lengths.mean(),
     }
@@ -142,7 +142,7 @@ def gradients(s: Snapshot) -> Values:
     still = [(s.params[name] == s.before[name]).flatten() for name in s.params]
     return {
         "grad_norm": metrics.total_norm([grads]),
-        "zero_grad": metrics.zero_fraction(grads),
+        "zero_grad": metrics.share(grads == 0),
         "absorbed": metrics.share((grads != 0) & torch.cat(still)),
     }
 
@@ -236,10 +236,10 @@ def mean_logits(s: Snapshot) -> Values:
     """What of ``inflation`` is a mean over samples, and so goes batch by batch."""
     logits, labels = s.train.logits, s.train.labels
     return {
-        "correct_logit": metrics.correct_logit(logits, labels),
+        "correct_logit": logits.gather(-1, labels[..., None]).double().mean(),
         "mean_logit": logits.double().mean(),
         "residual_mass": metrics.residual_mass(logits, labels),
-        "collapsed": metrics.collapsed(logits, labels, torch.float32),
+        "collapsed": metrics.collapsed(logits, labels),
     }
 
 
@@ -289,14 +289,14 @@ def _head_steps(s: Snapshot) -> Tensor:
 @observable("objective", mapped=False)
 def sharpness(s: Snapshot) -> Values:
     weights, function = s.objective()
-    return {"sharpness": metrics.largest_eigenvalue(function, weights).value}
+    return {"sharpness": metrics.largest_eigenvalue(function, weights)}
 
 
 @observable("objective", "moments", "step", mapped=False)
 def adam_curvature(s: Snapshot) -> Values:
     weights, function = s.objective()
     found = metrics.largest_eigenvalue(function, weights, preconditioner=s.moments)
-    return {"preconditioned_sharpness": found.value}
+    return {"preconditioned_sharpness": found}
 
 
 @observable("objective", mapped=False)

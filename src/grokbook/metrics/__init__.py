@@ -3,38 +3,30 @@
     logits      accuracy, margins, softmax collapse, feature inflation
     weights     norms, alignment with the gradient, absorbed steps
     spectra     Fourier modes of a weight, eigenvalues of features, how few are filled
-    radial      radius of activations, radial part of their gradients
+    radial      radial part of the gradients of activations
     circuits    Fourier modes of embeddings and activations, entropy of attention
-    curvature   the Hessian of a loss: products, largest eigenvalue, trace
+    curvature   the Hessian of a loss: largest eigenvalue, trace
 
 They return 0-dim float64 tensors and work under ``torch.func.vmap`` unless said
 otherwise. Nothing here trains, draws or reads a file.
 """
 
 from grokbook.metrics.circuits import attention_entropy, fourier_concentration, waves
-from grokbook.metrics.curvature import (
-    hessian_products,
-    hutchinson_trace,
-    largest_eigenvalue,
-    probe_values,
-    relu_trace,
-)
+from grokbook.metrics.curvature import largest_eigenvalue, probe_values, relu_trace
 from grokbook.metrics.logits import (
     accuracy,
     class_sum,
     collapse_fraction,
     collapsed,
-    correct_logit,
     feature_alignment,
     global_means,
     margins,
     residual_mass,
     top_accuracy,
     top_gap,
-    top_logit,
 )
 from grokbook.metrics.radial import radial_energy, shared_direction
-from grokbook.metrics.shares import share, zero_fraction
+from grokbook.metrics.shares import ratio, share
 from grokbook.metrics.spectra import (
     effective_rank,
     fourier_spectrum,

@@ -11,41 +11,29 @@ Of neuron j and frequency k = 1..(p-1)/2, as shares of the variance over all pai
 
     product     modes (+-k, +-k): cos ka cos kb, ..., all that functions of a + b and of
                 a - b with frequency k need
-    additive    modes (+-k, 0) and (0, +-k): cos ka, sin ka, cos kb, sin kb
     selectivity max(|corr(h_j, cos k(a+b))|, |corr(h_j, sin k(a+b))|)
 
 Source: Singh, Misra and Orvieto 2026, sections 3 to 6 and appendix D, with its official
 code where the text leaves a choice; waves: Tiwari et al. 2026, appendix C, which does
-not say which of the first two its "complete 4-dimensional Fourier basis" is. The
-additive one fits a network that has learned its pairs by heart, since its first layer
-adds a function of a to one of b.
+not say whether products are its "complete 4-dimensional Fourier basis".
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-if TYPE_CHECKING:
-    from jaxtyping import Float, Int
-
-    from grokbook.shapes import Scalar
-
 
 def fourier_concentration(
-    embedding: Float[Tensor, "tokens d"], *, p: int, skip_constant: bool = False
-) -> Scalar:
-    """How unevenly the Fourier modes of the p number tokens are filled (appendix D.1).
+    embedding: Tensor, *, p: int, skip_constant: bool = False
+) -> Tensor:
+    """How unevenly the Fourier modes of p number tokens (tokens, d) are filled (D.1).
 
     Rows 0..p-1 of the embedding count. Variances are population ones, amplitudes are
     not squared, and the constant mode k = 0 takes part unless ``skip_constant`` (ours,
     not the paper's). Not bounded above; 0.0084 with a deviation of 0.0017 for
     independent N(0, 1/d) entries, p = 113 and d = 128.
     """
-    if not 2 <= p <= embedding.shape[0]:
-        raise ValueError(f"{len(embedding)} rows are no p = {p} >= 2 numbers.")
     amplitude = torch.fft.rfft(embedding[:p].double(), dim=0).abs()
     amplitude = amplitude[int(skip_constant) :]  # (modes, d)
     mean = amplitude.mean(dim=1, keepdim=True)
@@ -53,14 +41,12 @@ def fourier_concentration(
     return mean.var(correction=0) / (within + 1e-8)
 
 
-def attention_entropy(
-    weights: Float[Tensor, "batch heads queries keys"], *, head_average: bool = True
-) -> Scalar:
+def attention_entropy(weights: Tensor, *, head_average: bool = True) -> Tensor:
     """Entropy of attention in nats, from 0 (one key) to ln keys (all alike).
 
-    Each row of weights sums to 1. The published measure averages the weights over
-    heads first, which can only raise the entropy; with ``head_average=False`` every
-    head has its own entropy. A weight of 0 adds 0.
+    Weights are (batch, heads, queries, keys), and a row adds up to 1. The published
+    measure averages the weights over heads first, which can only raise the entropy;
+    with ``head_average=False`` every head has its own entropy.
     """
     weights = weights.double()
     if head_average:
@@ -71,33 +57,25 @@ def attention_entropy(
 class Waves(NamedTuple):
     """Of every neuron and frequency; zeros of a neuron that never varies.
 
-    ``variance`` (neurons,) over all pairs, and ``largest``: max over modes and neurons
-    of |p F|, the constant left out.
+    ``product`` and ``selectivity`` (neurons, frequencies), ``variance`` (neurons,) over
+    all pairs, and ``largest``: max over modes and neurons of |p F| but the constant.
     """
 
-    product: Float[Tensor, "neurons frequencies"]
-    additive: Float[Tensor, "neurons frequencies"]
-    selectivity: Float[Tensor, "neurons frequencies"]
-    variance: Float[Tensor, " neurons"]
-    largest: Scalar
+    product: Tensor
+    selectivity: Tensor
+    variance: Tensor
+    largest: Tensor
 
 
-def waves(
-    activations: Float[Tensor, "pairs neurons"], pairs: Int[Tensor, "pairs 2"], p: int
-) -> Waves:
-    """Modes of activations that were recorded on every pair once, in any order.
+def waves(activations: Tensor, pairs: Tensor, p: int) -> Waves:
+    """Modes of activations (pairs, neurons), each pair (a, b) once, in any order.
 
     One network at a time, not under vmap. ValueError where p is even or below 3, or
     where a pair is missing.
     """
-    if p < 3 or p % 2 == 0:
-        raise ValueError(f"p is {p}, but these modes need an odd p of at least 3")
     place, every = pairs[:, 0] * p + pairs[:, 1], torch.arange(p * p).to(pairs)
-    if not torch.equal(place.sort().values, every):
-        raise ValueError(
-            f"modes need the activations on each of the {p * p:,} pairs (a, b) once, "
-            f"not on these {len(pairs):,} rows"
-        )
+    if p < 3 or p % 2 == 0 or not torch.equal(place.sort().values, every):
+        raise ValueError(f"waves are of all pairs (a, b) once and an odd p, not of {p}")
     table = activations.new_zeros(activations.shape, dtype=torch.float64)
     table[place] = activations.double()
     modes = torch.fft.fft2(table.view(p, p, -1), dim=(0, 1)) / p**2
@@ -105,19 +83,16 @@ def waves(
     energy[0, 0] = 0
     variance = energy.sum(dim=(0, 1))
     # rounding leaves a constant neuron a variance of about 1e-32 of its square
-    floor = 1e-24 * table.square().mean(dim=0)
-    is_live = variance > floor
-    safe = torch.where(is_live, variance, 1.0)[:, None]
+    is_live = variance > 1e-24 * table.square().mean(dim=0)
     k = torch.arange(1, (p + 1) // 2, device=place.device)
 
     def share(found: Tensor) -> Tensor:  # (frequencies, neurons)
-        return torch.where(is_live[:, None], found.T / safe, 0.0)
+        return torch.where(is_live, found / torch.where(is_live, variance, 1.0), 0.0).T
 
     summed = modes[k, k]  # of a + b
     sides = torch.maximum(summed.real.abs(), summed.imag.abs()).square()
     return Waves(
         product=share(2 * (energy[k, k] + energy[k, -k])),
-        additive=share(2 * (energy[k, 0] + energy[0, k])),
         # h = 2 Re F cos - 2 Im F sin + ..., and cos has variance 1/2
         selectivity=share(2 * sides).sqrt(),
         variance=torch.where(is_live, variance, 0.0),

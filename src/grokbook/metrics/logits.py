@@ -5,41 +5,32 @@
     W_G = mean_k W_k,  mu_G = mean_i h_i          rows of the head, inputs of the head
     residual   eps = mean_i sum_{k != r} softmax(z_i)_k
     margin     m_i = z_ir - max_{k != r} z_ik
-    class sum  mean_i sum_k (softmax(z_i) - onehot(r))_k as rounded in a dtype
+    class sum  mean_i sum_k (softmax(z_i) - onehot(r))_k as rounded in float32
     alignment  mean_i cos(h_i, mu_G)
 
-Source: Prieto et al. 2025, section 3, and its official code; Liu et al. 2026
-(arXiv:2605.06152), sections 2.1 and 2.2 and appendix D. For cos(W_G, mu_G) there is
-``cosine``, which unlike torch's has no floor under the norms.
+Logits are (*rows, classes), labels (*rows), features (rows, width). Source: Prieto et
+al. 2025, section 3, and its official code; Liu et al. 2026 (arXiv:2605.06152), sections
+2.1 and 2.2 and appendix D.
 """
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
-from grokbook.metrics.shares import ratio, share, zero_fraction
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
-
-    from grokbook.shapes import Features, Labels, Logits, PerRow, Scalar, Weights
+from grokbook.metrics.shares import ratio, share
 
 
-def accuracy(logits: Logits, labels: Labels) -> Scalar:
+def accuracy(logits: Tensor, labels: Tensor) -> Tensor:
     """Share of rows whose largest logit is the label's."""
     return share(logits.argmax(dim=-1) == labels)
 
 
-def top_accuracy(logits: Logits, labels: Labels, *, k: int) -> Scalar:
+def top_accuracy(logits: Tensor, labels: Tensor, *, k: int) -> Tensor:
     """Share of rows whose label is among the k largest logits."""
     best = logits.topk(min(k, logits.shape[-1]), dim=-1).indices
     return share((best == labels.unsqueeze(-1)).any(dim=-1))
 
 
-def collapse_fraction(logits: Logits, *, dtype: torch.dtype) -> Scalar:
+def collapse_fraction(logits: Tensor, *, dtype: torch.dtype) -> Tensor:
     """Share of rows whose max-shifted sum of exponentials is exactly 1 in ``dtype``.
 
     As the official code measures it, whichever class is the largest. It sums in another
@@ -50,25 +41,18 @@ def collapse_fraction(logits: Logits, *, dtype: torch.dtype) -> Scalar:
     return share(shifted.exp().sum(dim=-1) == 1)
 
 
-def top_logit(logits: Logits) -> Scalar:
-    """Mean over rows of the largest logit."""
-    return logits.amax(dim=-1).double().mean()
-
-
-def top_gap(logits: Logits) -> Scalar:
+def top_gap(logits: Tensor) -> Tensor:
     """Mean over rows of the largest minus the second-largest logit."""
     top = logits.double().topk(2, dim=-1).values
     return (top[..., 0] - top[..., 1]).mean()
 
 
-def global_means(
-    head: Weights, features: Features
-) -> tuple[Float[Tensor, " width"], Float[Tensor, " width"]]:
-    """W_G and mu_G in float64; a bias of the head is left out (before eq. 3)."""
+def global_means(head: Tensor, features: Tensor) -> tuple[Tensor, Tensor]:
+    """W_G and mu_G (width,) in float64; a bias is left out (before eq. 3)."""
     return head.double().mean(dim=0), features.double().mean(dim=0)
 
 
-def residual_mass(logits: Logits, labels: Labels) -> Scalar:
+def residual_mass(logits: Tensor, labels: Tensor) -> Tensor:
     """Mean over rows of the probability of all wrong classes (Theorem 4).
 
     Never as 1 - p_r, whose smallest value above 0 is 1e-16: with s the log of the sum
@@ -77,32 +61,25 @@ def residual_mass(logits: Logits, labels: Labels) -> Scalar:
     return _gaps(logits, labels).logsumexp(dim=-1).sigmoid().mean()
 
 
-def margins(logits: Logits, labels: Labels) -> PerRow:
-    """Correct logit minus the largest wrong one of each row, in float64."""
+def margins(logits: Tensor, labels: Tensor) -> Tensor:
+    """Correct logit minus the largest wrong one of each row, (*rows) in float64."""
     return -_gaps(logits, labels).amax(dim=-1)
 
 
-def correct_logit(logits: Logits, labels: Labels) -> Scalar:
-    """Mean over rows of the logit of the label."""
-    return _at(logits, labels).double().mean()
-
-
-def collapsed(logits: Logits, labels: Labels, dtype: torch.dtype) -> Scalar:
-    """Share of rows whose loss in ``dtype`` is exactly 0, as is its slope at the label.
+def collapsed(logits: Tensor, labels: Tensor) -> Tensor:
+    """Share of rows whose loss in float32 is exactly 0, as is its slope at the label.
 
     Asked of torch's own log-softmax: the margin at which it happens depends on the
     order of its sum, hence on the device and the place of the label. Unlike
     ``collapse_fraction``, a row that leads with a wrong class does not count.
     """
-    return zero_fraction(_at(logits.to(dtype).log_softmax(dim=-1), labels))
+    return share(_at(logits.float().log_softmax(dim=-1), labels) == 0)
 
 
-def class_sum(
-    logits: Logits, labels: Labels, *, dtype: torch.dtype = torch.float32
-) -> Scalar:
+def class_sum(logits: Tensor, labels: Tensor) -> Tensor:
     """Mean over rows of the sum of the logits' gradient, which is 0 without rounding.
 
-    The gradient of each row's loss at the logits in ``dtype``, of autograd itself: its
+    The gradient of each row's loss at the logits in float32, of autograd itself: its
     exponential is not rounded as ``exp`` is, and half an ulp of 1 is what is measured.
     A collapsed row has its residual mass here; just before, either sign may come up.
     """
@@ -111,25 +88,25 @@ def class_sum(
         return -_at(logits.log_softmax(dim=-1), labels).sum()
 
     # cast before the gradient, which is then not cast back
-    return torch.func.grad(loss)(logits.to(dtype)).double().sum(dim=-1).mean()
+    return torch.func.grad(loss)(logits.float()).double().sum(dim=-1).mean()
 
 
-def feature_alignment(features: Features) -> Scalar:
+def feature_alignment(features: Tensor) -> Tensor:
     """Mean cosine of the features with their mean; a zero row counts 0 (eq. 54)."""
     features = features.double()
     lengths = torch.linalg.vector_norm(features, dim=-1, keepdim=True)
-    directions = features / torch.where(lengths > 0, lengths, 1.0)
     mean = features.mean(dim=0)
-    return ratio(directions.mean(dim=0) @ mean, torch.linalg.vector_norm(mean))
+    directions = ratio(features, lengths).mean(dim=0)
+    return ratio(directions @ mean, torch.linalg.vector_norm(mean))
 
 
 def _at(values: Tensor, labels: Tensor) -> Tensor:
-    """The entry of each row at its label: (..., classes), (...) -> (...)."""
+    """The entry of each row at its label: (*rows)."""
     return values.gather(-1, labels.unsqueeze(-1)).squeeze(-1)
 
 
 def _gaps(logits: Tensor, labels: Tensor) -> Tensor:
-    """z_k - z_r in float64, and -inf at the label: (..., classes)."""
+    """z_k - z_r in float64, and -inf at the label: (*rows, classes)."""
     logits = logits.double()
     gaps = logits - _at(logits, labels).unsqueeze(-1)
     return gaps.scatter(-1, labels.unsqueeze(-1), -torch.inf)
