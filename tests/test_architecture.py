@@ -89,7 +89,7 @@ def test_pages_read_records_and_never_the_roof():
 
 
 # Lines that a room has, and all of them: one that grows says so here. 7,500 in the end.
-TOTAL = 11_200
+TOTAL = 10_900
 LINES = {
     "claims": 780,
     "cli": 270,
@@ -101,7 +101,7 @@ LINES = {
     "experiment": 165,
     "files": 30,
     "losses": 290,
-    "metrics": 860,
+    "metrics": 640,
     "models": 1120,
     "names": 110,
     "observables": 450,
