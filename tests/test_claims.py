@@ -6,13 +6,11 @@ from datetime import date
 
 import pandas as pd
 import pytest
+import yaml
 from pandas import Series
 
-from grokbook import claims, evidence
-from grokbook.claims import claim as module
-from grokbook.claims import registered as rows
-from grokbook.claims.registered import Row
-from grokbook.claims.verdict import VERDICTS, badge, is_few, kind, outcome
+from grokbook import claims, project
+from grokbook.claims.verdict import Row, badge, digest, is_few, kind, outcome
 from grokbook.errors import PageError
 from grokbook.evidence import Run, reading
 from grokbook.experiment import Arm, Experiment, Spec
@@ -30,24 +28,17 @@ def nothing_read(monkeypatch):
 
 @pytest.fixture
 def record():
-    """Two seeds of three; accuracy 0.0, 0.5, 1.0 and 0.0, 0.4, (ended early)."""
-    found = [("plain", 0, e, a) for e, a in ((0, 0.0), (10, 0.5), (20, 1.0))]
-    found += [("plain", 1, e, a) for e, a in ((0, 0.0), (10, 0.4))]
-    frame = pd.DataFrame(found, columns=["arm", "seed", "epoch", "test_accuracy"])
+    """Two seeds of three, 90 seconds each."""
+    rows = pd.DataFrame(columns=["arm", "seed", "epoch"])
     about = {"seconds": 90.0, "device_name": "A CPU"}
     members = {f"plain|{seed}": about for seed in (0, 1)}
     arm = Arm("plain", *map(Spec, "dmlo"), epochs=20, log=10)
     experiment = Experiment("prieto2025/fig06b", "paper", (arm,), (0, 1, 2))
-    return Record(experiment, frame, members, {})
+    return Record(experiment, rows, members, {})
 
 
 def at_scale(record, scale):
     return replace(record, experiment=replace(record.experiment, scale=scale))
-
-
-def claim(held=3, n=3, scale="paper", **options):
-    told = ("s", "it is so", "Section 1", "o", n, "i", held, scale)
-    return claims.Claim(*told, **options)
 
 
 def row(**rest):
@@ -56,7 +47,7 @@ def row(**rest):
 
 
 def judged(found, **rest):
-    """The one claim of a row and what it rests on; None where it is left out."""
+    """The one row that rests on something; None where it is left out."""
     sheet = claims.Sheet("p/fig1")
     sheet.add(row(**rest), found)
     return sheet[0] if sheet else None
@@ -70,7 +61,6 @@ def test_verdicts():
         ("paper", 3, 3, "reproduced", "holds"),
         ("paper", 1, 3, "partly reproduced", "partly"),
         ("paper", 0, 3, "not reproduced", "fails"),
-        ("paper", 2, 2, "seen once", "holds"),
         ("paper", 1, 2, "seen once", "holds"),
         ("paper", 0, 1, "not seen, once", "fails"),
         ("laptop", 3, 3, "seen at reduced scale", "holds"),
@@ -81,19 +71,14 @@ def test_verdicts():
         ("smoke", 3, 3, "not judged", "idle"),
         ("paper", 0, 0, "not run", "idle"),
     ):
-        found = claim(held, n, scale=scale)
+        found = row(held=held, n=n, scale=scale)
         assert (found.verdict, outcome(verdict)) == (verdict, short)
-        assert verdict in VERDICTS
         assert is_few(verdict) == (0 < n < 3 and scale != "smoke")
-        beyond = replace(found, extra=True)
-        assert (beyond.verdict, outcome(beyond.verdict)) == ("beyond the paper", "idle")
-        assert found.judged == (n > 0 and scale != "smoke")
         assert found.holds == (scale != "smoke" and 0 < n == held)
-        assert not beyond.holds
-    assert claim(1, 1, exact=True).verdict == "reproduced"
-    assert claim(0, 1, exact=True).verdict == "not reproduced"
-    with pytest.raises(PageError, match="'confirmed' is no verdict"):
-        outcome("confirmed")
+        beyond = replace(found, extra=True)
+        assert (beyond.verdict, beyond.holds) == ("beyond the paper", False)
+    assert row(held=1, n=1, exact=True).verdict == "reproduced"
+    assert row(held=0, n=1, exact=True).verdict == "not reproduced"
 
 
 def test_a_badge_has_its_verdict_as_class_and_the_count_as_title():
@@ -101,14 +86,6 @@ def test_a_badge_has_its_verdict_as_class_and_the_count_as_title():
     html = badge("seen once", "held in 1 of 2")
     said = 'class="verdict verdict-seen-once" title="held in 1 of 2">seen once</span>'
     assert html == f"<span {said}"
-
-
-def test_one_claim_carries_the_verdict_of_its_page():
-    one, other = claim(main=True), claim(0)
-    assert claims.main([other, one]) is one
-    for page in ([other], [one, one], [replace(one, extra=True)], []):
-        with pytest.raises(ValueError, match="one main claim of its paper, .*`main: t"):
-            claims.main(page)
 
 
 # One row ------------------------------------------------------------------------------
@@ -119,11 +96,13 @@ def test_a_claim_is_judged_seed_by_seed(record):
     values = Series({0: 10.0, 1: NEVER, 2: 30.0})
     found = judged((run, values), at_most=40, show="{:.1f}")
     assert (found.ours, found.interval) == ("30.0", "10.0 to never")
-    assert (found.n, found.held, found.scale) == (3, 2, "paper")
-    assert (found.quote, found.where, found.why) == ("it is so", "Section 1", "")
-    one = judged((run, {0: 0.5}), below=1, show="{:.0%}", main=True)
-    assert (one.ours, one.interval, one.main) == ("50\N{NO-BREAK SPACE}%", "—", True)
+    assert (found.n, found.held, found.scale, found.why) == (3, 2, "paper", "")
+    assert found.to_json()["runs"] == ("prieto2025/fig06b|plain",)
+    one = judged((run, {0: 0.5}), below=1, show="{:.0%}")
+    assert (one.ours, one.interval) == ("50\N{NO-BREAK SPACE}%", "—")
     assert one.why == "the plain one (2 of 3 seeds, 1.5 min each)"
+    few = judged((Run(record, "x"), {0: 0.5}), below=1)
+    assert few.why == "x (0 of 3 seeds)"
 
 
 def test_bounds(record):
@@ -134,10 +113,27 @@ def test_bounds(record):
     assert judged((run, THREE), at_least=2, below=3).held == 1
     never = Series({0: 5.0, 1: NEVER, 2: -NEVER})
     comes = judged((run, never), at_least=0, below=NEVER)
-    assert comes.held == 1
-    assert comes.interval == "never to never"  # minus infinity is no epoch either
-    assert judged((run, never), at_least=NEVER).held == 1
+    assert (comes.held, comes.interval) == (1, "never to never")
     assert judged((run, never), above=-NEVER).held == 2
+    ours = judged((run, THREE), above=1, says="", where="")
+    assert (ours.interval, ours.verdict) == (
+        "1 to 3; held in 2 of 3",
+        "beyond the paper",
+    )
+
+
+def test_median_and_range_in_words(record):
+    run = Run(record, "plain")
+    assert claims.median({0: 4.0, 1: 1.0, 2: 2.0, 3: NEVER}) == 2.0
+    for values, said in (
+        ({5: 3.0, 6: 1.0}, ("1", "1 to 3")),
+        ({0: 1000.0}, ("1,000", "—")),
+        ({0: 1.2, 1: 1.4}, ("1", "all alike")),
+        ({0: NEVER, 1: NEVER}, ("never", "all alike")),
+        ({0: NEVER, 1: 20.0, 2: 30.0}, ("30", "20 to never")),
+    ):
+        found = judged((run, values), above=0)
+        assert (found.ours, found.interval) == said
 
 
 def test_a_claim_is_no_stronger_than_its_weakest_record(record):
@@ -145,50 +141,50 @@ def test_a_claim_is_no_stronger_than_its_weakest_record(record):
         Run(record, "plain", "a"),
         Run(at_scale(record, "laptop"), "plain", "b"),
     )
-    for runs, scale in (
-        (run, "paper"),
-        ([run, small], "laptop"),
-        ([small, run], "laptop"),
-    ):
+    for runs, scale in ((run, "paper"), ([run, small], "laptop"), ([small], "laptop")):
         assert judged((runs, THREE), above=0).scale == scale
-    order = judged({run: THREE, small: 2 * THREE}, order=True)
-    assert (order.scale, order.statement) == ("laptop", "s")
-    late = judged({run: THREE, small: 0 * THREE + NEVER}, order=True, open_end=True)
-    assert late.statement.endswith("never get there may share the last places")
-    beyond = judged(([run, small], THREE), says="", where="")
-    assert (beyond.scale, beyond.verdict) == ("laptop", "beyond the paper")
+    assert judged({run: THREE, small: 2 * THREE}, order=True).scale == "laptop"
 
 
-def test_an_order_is_judged_seed_by_seed_and_shows_medians():
+def test_an_order_is_judged_seed_by_seed_and_shows_medians(record):
+    def order(*arms, **options):
+        runs = [Run(record, "plain", name) for name in "MABC"[: len(arms)]]
+        found = dict(zip(runs, map(Series, arms), strict=True))
+        return judged(found, order=True, **options)
+
     fast, slow = {0: 1.0, 1: 2.0, 2: 9.0}, {0: 3.0, 1: 1500.0, 2: 8.0}
-    assert module.in_order({"M": fast, "A": slow}) == ("M: 2, A: 8", 2, 3)
+    found = order(fast, slow)
+    assert (found.ours, found.held, found.n) == ("M: 2, A: 8", 2, 3)
+    assert found.interval == "in order for 2 of 3"
     # only seeds that every arm has, in the medians and n
-    shared = module.in_order({"M": fast, "A": {1: 1500.0, 7: 0.0}})
-    assert shared == ("M: 2, A: 1,500", 1, 1)
-    with pytest.raises(ValueError, match="at least one seed"):
-        module.in_order({"M": fast, "A": {7: 1.0}})
-
-    def held(*values, **options):
-        arms = {str(place): {0: value} for place, value in enumerate(values)}
-        return module.in_order(arms, **options)[1]
-
-    assert held(1, 2, NEVER) == 1
-    assert held(1, 1, 2) == held(2, 1, NEVER) == held(1, NEVER, 2) == 0
-    assert held(1, NEVER, NEVER) == 0
-    assert held(1, NEVER, NEVER, open_end=True) == 1
-    assert held(1, 1, NEVER, open_end=True) == held(1, NEVER, 2, open_end=True) == 0
-    assert held(NEVER, NEVER, open_end=True) == 0
+    shared = order(fast, {1: 1500.0, 7: 0.0})
+    assert (shared.ours, shared.held, shared.n) == ("M: 2, A: 1,500", 1, 1)
+    for values, closed, open_end in (
+        ((1, 2, NEVER), 1, 1),
+        ((1, 1, 2), 0, 0),
+        ((2, 1, NEVER), 0, 0),
+        ((1, NEVER, 2), 0, 0),
+        ((1, NEVER, NEVER), 0, 1),
+        ((1, 1, NEVER), 0, 0),
+        ((NEVER, NEVER), 0, 0),
+    ):
+        arms = [{0: value} for value in values]
+        assert order(*arms).held == closed
+        late = order(*arms, open_end=True)
+        assert late.held == open_end
+        assert late.tested.endswith("may share the last places") == (NEVER in values)
 
 
 def test_a_value_that_is_no_number_is_refused(record):
     """Its order among the others is arbitrary, and no comparison with it holds."""
-    run, values = Run(record, "plain", "A"), Series({0: 1.0, 1: NONE, 2: NONE})
-    said = r"'s' has no value for seeds \[1, 2\]: say what .* counts as"
-    for bound in ({"above": 0}, {"says": "", "where": ""}):
-        with pytest.raises(ValueError, match=said):
-            judged((run, values), **bound)
-    with pytest.raises(ValueError, match=r"'s \(A\)' has no value for seeds \[1, 2\]"):
-        judged({run: values}, order=True)
+    run, values = Run(record, "plain", "A"), Series({0: 1.0, 1: NONE})
+    for found, rest in (
+        ((run, values), {"above": 0}),
+        ((run, values), {"says": "", "where": ""}),
+        ({run: values}, {"order": True}),
+    ):
+        with pytest.raises(ValueError, match="'s' has no value for a seed: give `oth"):
+            judged(found, **rest)
     # a smoke test is too short for many a value: it shows that a page runs
     short = judged((Run(at_scale(record, "smoke"), "plain"), {0: NONE}), above=0)
     assert (short.held, short.ours, short.verdict) == (0, "nan", "not judged")
@@ -202,22 +198,10 @@ def test_what_nobody_ran_is_listed(record):
         ({run: NOTHING, absent: THREE}, {"order": True}, "—"),
         (None, {"run": False}, "—"),
     ):
-        one = judged(found, **rest, main=True)
-        assert (one.verdict, one.ours, one.main) == ("not run", ours, True)
-        assert not one.judged
+        one = judged(found, **rest)
+        assert (one.verdict, one.ours) == ("not run", ours)
+        assert bool(one.runs) == bool(found)
     assert judged((run, NOTHING), says="", where="") is None
-
-
-def test_values_in_words():
-    assert claims.median({0: 4.0, 1: 1.0, 2: 2.0, 3: NEVER}) == 2.0
-    assert claims.median(Series({0: 3.0, 1: 1.0})) == 1.0
-    assert claims.summary(Series({5: 3.0, 6: 1.0})) == ("1", "1 to 3")
-    assert evidence.words(1234.5) == "1,234"
-    assert evidence.words(0.123, "{:.0%}") == "12\N{NO-BREAK SPACE}%"
-    assert claims.summary({0: 1000.0}) == ("1,000", "—")
-    assert claims.summary({0: 1.2, 1: 1.4}) == ("1", "all alike")
-    assert claims.summary({0: NEVER, 1: NEVER}) == ("never", "all alike")
-    assert claims.summary({0: NEVER, 1: 20.0, 2: 30.0}) == ("30", "20 to never")
 
 
 # What is shown ------------------------------------------------------------------------
@@ -226,7 +210,7 @@ def test_values_in_words():
 @pytest.fixture
 def sheet(record):
     """A page with four claims, one of which holds with enough seeds for a verdict."""
-    run, sheet = Run(record, "plain", "plain"), claims.Sheet("prieto2025/fig01")
+    run, sheet = Run(record, "plain", "plain"), claims.Sheet("prieto2025/figx")
     sheet.add(row(tested="a < b", above=0, main=True), (run, THREE))
     sheet.add(row(tested="fails", above=2), (run, THREE))
     sheet.add(row(tested="once", above=0), (run, THREE[:1]))
@@ -250,19 +234,21 @@ def test_the_box_says_what_is_claimed_and_whether_it_held(sheet):
     assert "Result: s: 0 (exact; holds in 1 of 2)" in exact.box().text
     end = "0 of 1 claims of the paper hold; 1 not run; exact, nothing was trained"
     assert exact.box().text.endswith(end)
+    exact.add(row(run=False, main=True), None)  # a page has one main claim
+    with pytest.raises(ValueError, match="too many"):
+        exact.box()
 
 
 def test_the_closing_shows_and_carries_the_claims(sheet):
-    evidence.reading._READ.append({"record": "prieto2025/fig01"})
+    reading._READ.append({"record": "prieto2025/fig01"})
     bundle = sheet.closing()._repr_mimebundle_()
     carried, html = bundle[claims.MIME], bundle["text/html"]
-    assert (carried["page"], carried["scale"]) == ("prieto2025/fig01", "paper")
+    assert (carried["page"], carried["scale"]) == ("prieto2025/figx", "paper")
     assert carried["verdict"] == "reproduced"
     assert carried["read"] == [{"record": "prieto2025/fig01"}]
     assert [c["held"] for c in carried["claims"]] == [3, 1, 1, 3, 1]
     assert [c["holds"] for c in carried["claims"]] == [True, False, True, False, True]
     assert carried["claims"][2]["verdict"] == "seen once"
-    assert "row" not in carried["claims"][0]
     assert "held in 1 of 3" in html
     assert "Fewer than three seeds: plain (2 of 3 seeds, 1.5 min each)." in html
     assert "<summary>Beyond the paper: 1 measurement of ours</summary>" in html
@@ -318,109 +304,60 @@ fig1:
 """
 
 
-@pytest.fixture
-def registered(tmp_path, monkeypatch):
-    """Writes claims.yaml of a paper "p"; reading is not kept between two texts."""
+def test_a_page_is_judged_by_what_was_registered(record, tmp_path, monkeypatch):
     monkeypatch.setenv("GROKBOOK_HOME", str(tmp_path))
-    folder = tmp_path / "book" / "p"
-    folder.mkdir(parents=True)
-
-    def write(text):
-        (folder / "claims.yaml").write_text(text, encoding="utf-8")
-        rows._read.cache_clear()
-
-    write(ROWS)
-    yield write
-    rows._read.cache_clear()
-
-
-def found(record):
-    run, three = Run(record, "plain", "plain"), Series({0: 1.0, 1: 2.0, 2: 3.0})
-    after = {run: three, Run(record, "plain", "after"): three + 1}
-    return {
-        "grows": (run, three),
-        "later": after,
+    (tmp_path / "book" / "p").mkdir(parents=True)
+    path = tmp_path / "book" / "p" / "claims.yaml"
+    path.write_text(ROWS)
+    run = Run(record, "plain", "plain")
+    values = {
+        "grows": (run, THREE),
+        "later": {run: THREE, Run(record, "plain", "after"): THREE + 1},
         "sum": claims.exactly("4", [True, False]),
-        "beside": {"one": (run, 2 * three), "other": (run, three)},
+        "beside": {"one": (run, 2 * THREE), "other": (run, THREE)},
     }
-
-
-def test_a_page_is_judged_by_what_was_registered(record, registered):
-    sheet = claims.read("p/fig1", found(record), times="two")
-    told = [(claim.statement, claim.ours, claim.held, claim.n) for claim in sheet]
+    sheet = claims.read("p/fig1", values, times="two")
+    told = [(one.tested, one.ours, one.held, one.n, one.verdict) for one in sheet]
     assert told == [
-        ("it grows two times", "2.0", 2, 3),
-        ("one after the other", "plain: 2.0, after: 3.0", 3, 3),
-        ("it sums up", "4", 1, 2),
-        ("one: how large", "4", 3, 3),
-        ("other: how large", "2", 3, 3),
-        ("wide ones", "—", 0, 0),
+        ("it grows two times", "2.0", 2, 3, "partly reproduced"),
+        ("one after the other", "plain: 2.0, after: 3.0", 3, 3, "reproduced"),
+        ("it sums up", "4", 1, 2, "beyond the paper"),
+        ("one: how large", "4", 3, 3, "beyond the paper"),
+        ("other: how large", "2", 3, 3, "beyond the paper"),
+        ("wide ones", "—", 0, 0, "not run"),
     ]
-    assert [claim.verdict for claim in sheet] == [
-        "partly reproduced",
-        "reproduced",
-        "beyond the paper",
-        "beyond the paper",
-        "beyond the paper",
-        "not run",
-    ]
-    assert [claim.main for claim in sheet] == [True, *[False] * 5]
     assert sheet.told("grows") == "2.0 (1.0 to 3.0)"
-    assert sheet.told("grows", "{:.2f}") == "2.00 (1.00 to 3.00)"
-    bundle = sheet.closing()._repr_mimebundle_()
-    assert "row" not in bundle[claims.MIME]["claims"][0]
-    assert (
-        "Tests registered 2026-01-02 to 2026-01-03; 1 changed since"
-        in (bundle["text/html"])
-    )
-    assert "<td>a slip</td>" in bundle["text/html"]
-
-
-def test_values_and_rows_belong_together(record, registered):
-    values = found(record)
-    for wrong, said in (
-        ({k: v for k, v in values.items() if k != "sum"}, "no value for its row 'sum'"),
-        (values | {"more": values["sum"]}, "the value 'more', which no row tests"),
-        (values | {"other": values["sum"]}, "the value 'other', which no row tests"),
+    assert sheet.told("beside one", "{:.2f}") == "4.00 (2.00 to 6.00)"
+    closing = sheet.closing()
+    told = "Tests registered 2026-01-02 to 2026-01-03; 1 changed since"
+    assert told in closing.html and "<td>a slip</td>" in closing.html
+    assert closing.beside[claims.MIME]["registered"] == digest("p/fig1")
+    path.write_text(ROWS.replace("a slip", "an error"))
+    assert closing.beside[claims.MIME]["registered"] != digest("p/fig1")
+    for wrong, name in (
+        ({k: v for k, v in values.items() if k != "sum"}, "sum"),
+        (values | {"more": values["sum"]}, "more"),
+        (values | {"other": values["sum"]}, "other"),
     ):
-        with pytest.raises(PageError, match=f"Page p/fig1 has {said}"):
+        with pytest.raises(PageError, match=f"differ in the row '{name}'"):
             claims.read("p/fig1", wrong, times=2)
-    with pytest.raises(PageError, match="tests its row 'grows' on nothing"):
-        claims.read("p/fig1", values | {"grows": {}}, times=2)
-    with pytest.raises(PageError, match="does not fill in its row 'grows': 'times'"):
-        claims.read("p/fig1", values)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        ("    registered: 2026-01-02\n", "", "'grows' of p/fig1 .* has no date"),
-        ("    at_least: 2\n", "", "could not fail"),
-        ("at_least", "at_lest", "unknown key 'at_lest'"),
-        ("    where: Section 1\n", "", "only one of the paper's words"),
-        ("gives: neither, ", "", "a `was` that lacks"),
-        ("  beside:", "  sum:", "the key 'sum' twice"),
-        ("fig1:", "fig2:", "claims.yaml has nothing of p/fig1"),
-    ],
-)
-def test_a_row_that_registers_nothing_is_refused(registered, old, new, said):
-    registered(ROWS.replace(old, new, 1))
-    with pytest.raises(PageError, match=said):
-        rows.rows("p/fig1")
+class Once(yaml.SafeLoader):
+    """Refuses a key that is there twice, of which YAML would keep the last."""
+
+    def construct_mapping(self, node, deep=False):
+        keys = [key.value for key, _ in node.value if key.value != "<<"]
+        assert len(keys) == len({*keys}), f"{node.start_mark}: a key twice"
+        return super().construct_mapping(node, deep)
 
 
-def test_a_page_that_shows_other_claims_than_are_registered_is_found(
-    record, registered
-):
-    sheet = claims.read("p/fig1", found(record), times="two")
-    shown = [claim.to_json() for claim in sheet]
-    assert rows.differing("p/fig1", shown) == ""
-    assert rows.differing("p/fig1", shown[:3] + shown[4:]) == ""  # one of {each}
-    assert rows.differing("p/fig1", shown[1:]) == "does not show its row 'grows'"
-    for change in (
-        {"statement": "it grows two"},
-        {"quote": "is it so"},
-        {"where": "?"},
-    ):
-        said = rows.differing("p/fig1", [shown[0] | change, *shown[1:]])
-        assert said.startswith("shows 'it grows two"), said
+def test_every_claim_of_the_book_could_fail():
+    for path in (project.home() / "book").glob("*/claims.yaml"):
+        for page, entries in yaml.load(path.read_text(encoding="utf-8"), Once).items():
+            for key, entry in entries.items():
+                one, where = Row(id=key, **entry), f"{key} of {page}"
+                assert bool(one.says) == bool(one.where), where
+                tests = one.bounds or one.order or one.exact or not one.run
+                assert tests or not one.says, f"{where} could not fail: give it a bound"
+                assert all({*was} == {"planned", "gives", "reason"} for was in one.was)

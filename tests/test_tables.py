@@ -9,10 +9,8 @@ from helpers import arm, experiment
 from pandas import Series
 
 from grokbook import evidence, tables
-from grokbook.errors import PageError
 from grokbook.experiment import Experiment, Spec
 from grokbook.records import Record
-from grokbook.tables.experiment import arms, settings
 from grokbook.tables.html import number
 
 
@@ -48,63 +46,62 @@ def test_a_grid_shows_words_as_they_are_and_tells_screen_readers_what_it_is():
     assert [th["scope"] for th in soup.thead.find_all("th")] == ["col", "col"]
     assert cells(shown) == [["a < b", "n"], ["M+A*", "1"]]
     cell = tables.Html("<b>1</b>", "1")
-    assert "<td><b>1</b></td><td>&lt;</td>" in tables.markup(["a", "b"], [[cell, "<"]])
-
-
-def test_a_folded_table_has_its_summary_as_caption(record):
-    for part in BeautifulSoup(tables.trained(record).html, "html.parser")("details"):
-        assert part.summary.text == part.caption.text
-        assert part.caption["class"] == ["visually-hidden"]
+    assert "<td><b>1</b></td><td>&lt;</td>" in tables.grid("ab", [[cell, "<"]]).html
 
 
 def test_arms_that_nobody_trained_are_one_line_under_the_table(record):
-    shown = arms(record)
+    shown = tables.trained(record)
     rows = [["a", "—", "42, 0"], ["b", "2", "0"]]
-    assert cells(shown) == [["Arm", "logits times", "Seeds"], *rows]
-    assert "<summary>The 2 arms of fig16 and their seeds</summary>" in shown.html
+    assert cells(shown, 1) == [["Arm", "logits times", "Seeds"], *rows]
     line = "1 arm of this experiment is not trained yet: c."
     assert f"</table><p>{line}</p></details>" in shown.html
     assert shown.text.endswith(line)
+    for part in BeautifulSoup(shown.html, "html.parser")("details"):
+        assert part.summary.text == part.caption.text
+        assert part.caption["class"] == ["visually-hidden"]
+    assert part.summary.text == "The 2 arms of fig16 and their seeds"
     del record.members["b|0"]
-    shown = arms(record).text
+    shown = tables.trained(record).text
     assert "The arm of fig16 and its seeds" in shown
     assert "2 arms of this experiment are not trained yet: b, c." in shown
     record.members.update({"b|0": about(), "c|42": about()})
-    assert "<p>" not in arms(record).html
+    assert "<p>" not in tables.trained(record).html
 
 
 def test_settings_say_which_seeds_there_are(record):
-    rows = dict(row[:2] for row in cells(settings(record)))
+    rows = dict(row[:2] for row in cells(tables.trained(record)))
     assert rows["seeds"] == "2: 42, 0"
     assert rows["weights"] == "float32", "an arm that nobody trained counts for nothing"
     assert rows["logits times"] == "differs by arm"
+    names = [*tables.flat(arm()), "logits times", "seeds", "scale"]
+    assert list(rows)[1:] == names, (
+        "in the order of the arms, what a later one adds last"
+    )
     for seed in ("a|0", "b|0"):
         del record.members[seed]
-    rows = dict(row[:2] for row in cells(settings(record)))
+    rows = dict(row[:2] for row in cells(tables.trained(record)))
     assert rows["seeds"] == "1 of 2: 42"
-    record.members.clear()
-    assert dict(row[:2] for row in cells(settings(record)))["seeds"] == "0 of 2"
 
 
-def test_settings_stand_beside_those_of_the_paper_and_its_code(record):
-    shown = settings(record, paper={"weights": "float16"}, code={"weights": "half"})
-    (line,) = [row for row in cells(shown) if row[0] == "weights"]
-    assert line == ["weights", "float32", "float16", "half"]
-    assert (
-        "of fig16, beside the paper&#x27;s and the official code&#x27;s" in shown.html
-    )
-    assert "not stated" in settings(record, paper={}).html
-    assert "not stated" not in settings(record).html
-
-
-def test_autocast_is_told_where_an_arm_has_it():
-    plan = experiment(arm("a", autocast="bfloat16"), arm("b"), arm("c"), seeds=(0,))
-    both = Record(plan, None, {"a|0": about(), "b|0": {}}, {})
-    (line,) = [row for row in cells(settings(both)) if row[0] == "autocast"]
-    assert line == ["autocast", "differs by arm"]
-    head, *rows = cells(arms(both))
-    assert [row[head.index("autocast")] for row in rows] == ["bfloat16", "—"]
-    assert "autocast" not in tables.flat(arm())
+def test_settings_stand_beside_those_of_the_paper_and_its_code(
+    record, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("GROKBOOK_HOME", str(tmp_path))
+    (tmp_path / "book" / "prieto2025").mkdir(parents=True)
+    path = tmp_path / "book" / "prieto2025" / "settings.yaml"
+    text = "fig16: {paper: {weights: float16}}\ntab01: {list: [[prime, '97', E, '97']]}"
+    path.write_text(text)
+    assert tables.stated("prieto2025/tab01") == [["prime", "97", "E", "97"]]
+    shown = cells(tables.trained(record))
+    assert shown[0] == ["Setting", "Here (fig16)", "Paper"]
+    assert ["weights", "float32", "float16"] in shown
+    assert ["loss", "softmax cross entropy", "not stated"] in shown
+    path.write_text(text.replace("}}", "}, code: {weights: half}}"))
+    shown = tables.trained(record)
+    assert ["weights", "float32", "float16", "half"] in cells(shown)
+    assert "of fig16, beside the paper&#x27;s and the official code" in shown.html
+    path.unlink()
+    assert "not stated" not in tables.trained(record).html
 
 
 def test_a_number_has_one_format():
@@ -182,12 +179,6 @@ def test_prose_loses_the_indentation_of_its_source():
     assert bundle == {"text/plain": told, "text/markdown": told}
 
 
-def test_prose_that_no_page_can_show_is_refused():
-    for text in ("", "\n  \n", "Words.\n\n## A heading\n"):
-        with pytest.raises(PageError, match="^A page prints [^\n]*$"):
-            tables.prose(text)
-
-
 def test_a_value_as_a_sentence_has_it():
     never = math.inf
     for values, show, said in (
@@ -204,27 +195,3 @@ def test_a_value_as_a_sentence_has_it():
     ):
         assert evidence.told(Series(values, dtype=float), show) == said
     assert evidence.told(Series(dtype=float), nothing="no jump") == "no jump"
-
-
-def test_settings_stand_in_the_order_of_the_arms():
-    """Also where a later arm has one more, which comes last."""
-    plan = experiment(arm("a"), arm("b", alpha=2.0), seeds=(0,))
-    members = {"a|0": about(), "b|0": about()}
-    both = Record(plan, None, members, {})
-    names = [row[0] for row in cells(settings(both))]
-    assert names[1:-2] == [*tables.flat(arm()), "logits times"]
-    assert names[-2:] == ["seeds", "scale"]
-
-
-def test_what_the_paper_states_is_found_by_experiment(record, tmp_path, monkeypatch):
-    monkeypatch.setenv("GROKBOOK_HOME", str(tmp_path))
-    (tmp_path / "book" / "prieto2025").mkdir(parents=True)
-    path = tmp_path / "book" / "prieto2025" / "settings.yaml"
-    text = (
-        "fig16: {paper: {weights: float16}}\ntab01: {list: [[prime, '97', E, '97']]}\n"
-    )
-    path.write_text(text, encoding="utf-8")
-    assert tables.stated("prieto2025/tab01") == [["prime", "97", "E", "97"]]
-    shown = cells(tables.trained(record))
-    assert ["weights", "float32", "float16"] in shown
-    assert shown[0] == ["Setting", "Here (fig16)", "Paper"]

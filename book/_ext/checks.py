@@ -14,8 +14,7 @@ from nbformat import NotebookNode
 
 from book._ext import notebooks, pages
 from grokbook import evidence, papers, tables
-from grokbook.claims import registered
-from grokbook.claims.verdict import VERDICTS
+from grokbook.claims.verdict import VERDICTS, digest
 from grokbook.errors import GrokbookError, PageError
 from grokbook.project import FIGURE_MIME, FOLDERS, home
 from grokbook.records import Record
@@ -109,8 +108,8 @@ def _closing_fault(page_id: str, twin: NotebookNode, claims: dict[str, Any]) -> 
     if not (paper / "claims.yaml").is_file():
         return ""
     try:
-        if fault := registered.differing(page_id, claims["claims"]):
-            return fault
+        if claims.get("registered") not in (None, digest(page_id)):
+            return "was executed with other claims than are registered now"
         text = "\n".join(text for _, text in notebooks.outputs(twin, "text/plain"))
         for found in map(stored, claims["read"]):
             made = f"grokbook run {found.name} --scale {found.scale}"

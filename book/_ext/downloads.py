@@ -26,7 +26,7 @@ from grokbook import __version__, evidence, papers, records
 from grokbook.errors import RecordError
 from grokbook.experiment import SCALES
 from grokbook.project import FOLDERS, PAPERS, home
-from grokbook.tables.html import Cell, Html, markup
+from grokbook.tables import Cell, Html, grid
 
 BOOK = f"grokking-book-{__version__}.zip"
 PACKAGE = f"grokbook-{__version__}.zip"
@@ -146,7 +146,7 @@ def listing(entries: Sequence[Entry]) -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
-    return markup(head, rows, kind="downloads")
+    return grid(head, rows, kind="downloads").html
 
 
 def _size(name: str) -> str:

@@ -20,7 +20,7 @@ from nbconvert import HTMLExporter
 from book._ext import handouts, notebooks, pages
 from grokbook.claims.verdict import badge, outcome
 from grokbook.errors import PageError
-from grokbook.tables import Html, markup
+from grokbook.tables import Html, grid
 
 STYLE = Path(__file__).with_name("rerun.css")
 Claim = dict[str, Any]
@@ -116,7 +116,7 @@ def write(notebook: Path) -> Path:
     head += f"<p><b>{escape(summary)}</b></p>"
     if rows:
         top = ("Claim", "Book", "Your run", "")
-        head += markup(top, map(_cells, rows), kind="claims compared")
+        head += grid(top, map(_cells, rows), kind="claims compared").html
     style = (pages.home() / "book" / "_static" / "book.css").read_text(encoding="utf-8")
     style += STYLE.read_text(encoding="utf-8")
     path = notebook.with_suffix(".html")

@@ -81,7 +81,7 @@ def _judged(claim: dict[str, Any]) -> list[Cell]:
         ("The paper says", said, None),
         ("Tested as", escape(claim["statement"]), None),
         *_found(claim),
-        ("Verdict", badge(verdict), VERDICTS.index(verdict)),
+        ("Verdict", badge(verdict), list(VERDICTS).index(verdict)),
     ]
 
 

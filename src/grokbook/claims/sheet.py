@@ -1,100 +1,88 @@
-"""The claims of a page: what was registered, judged by the values that it found."""
+"""The claims of a page: what was registered, judged by the values that it found.
 
-from collections.abc import Iterable, Mapping, Sequence
+They are shown as a box and as a table, which carries them as JSON too, with the records
+and references that the page read, for the book's scoreboard and its checks.
+"""
+
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, TypeAlias
+from html import escape
+from typing import Any
 
 from pandas import Series
 
-from grokbook.claims import display, registered
-from grokbook.claims.claim import (
-    BySeed,
-    Claim,
-    checked,
-    in_order,
-    median,
-    summary,
-)
-from grokbook.claims.registered import Row
-from grokbook.claims.verdict import ENOUGH
+from grokbook import evidence, tables
+from grokbook.claims import verdict
+from grokbook.claims.verdict import BySeed, Row, badge, judged, outcome
 from grokbook.errors import PageError
-from grokbook.evidence import Run, told
-from grokbook.experiment import SCALES
+from grokbook.evidence import Run
+from grokbook.project import CLAIMS_MIME as MIME
 from grokbook.records import Record
-from grokbook.tables import Html
+from grokbook.tables import Cell, Html, fold, folded, grid, line
 
-Runs: TypeAlias = Run | Sequence[Run]
-Exact: TypeAlias = tuple[str, int, int]  # in words; how many points agree, of how many
-One: TypeAlias = tuple[Runs, BySeed] | Mapping[Run, BySeed] | Exact
-Found: TypeAlias = One | Mapping[str, One]
+HEAD = ("The paper says", "Tested as", "Here (median)", "Range", "n", "Verdict")
+CHANGED = ("Tested as", "Planned", "What that gives", "Why it was changed")
 
 
-def read(page: str, found: Mapping[str, Found], **fields: object) -> "Sheet":
+def read(page: str, found: Mapping[str, Any], **fields: object) -> "Sheet":
     """The claims that claims.yaml lists for a page, judged by the values it found.
 
     ``found`` has what each row rests on, by its id: the run or the runs with one value
     per seed; for an order the values by run, in the claimed order; for what is exact
-    its value in words, how many points agree, and how many there are. Where several
-    arms are tested alike it has all of this by name, which fills in ``{each}`` of the
-    statement: one line of the table for each. Other ``fields`` fill in other braces.
-    A row is no stronger than the smallest record that it rests on. PageError for a row
-    without a value, and for a value without a row.
+    what `exactly` gives. Where several arms are tested alike it has all of this by
+    name, which fills in ``{each}`` of the statement: one line of the table for each.
+    Other ``fields`` fill in other braces. PageError for a row without a value, and for
+    a value without a row.
     """
-    rows = registered.rows(page)
-    wanted = [row.id for row in rows if row.run]
-    if lacking := [one for one in wanted if one not in found]:
-        raise PageError(f"Page {page} has no value for its row '{lacking[0]}'.")
-    if idle := [one for one in found if one not in wanted]:
-        raise PageError(f"Page {page} has the value '{idle[0]}', which no row tests.")
-    sheet = Sheet(page)
+    sheet, rows = Sheet(page), verdict.rows(page)
+    if apart := found.keys() ^ {row.id for row in rows if row.run}:
+        raise PageError(
+            f"Page {page} and claims.yaml differ in the row '{min(apart)}'."
+        )
     for row in rows:
         value: Any = found.get(row.id)
         is_each = isinstance(value, Mapping) and not row.order
-        if is_each and row.is_bound and not value:
-            raise PageError(f"Page {page} tests its row '{row.id}' on nothing.")
         for each, one in value.items() if is_each else [("", value)]:
-            sheet.add(_filled(page, row, fields | {"each": each}), one)
+            tested = row.tested.format(**fields | {"each": each})
+            sheet.add(replace(row, id=f"{row.id} {each}".strip(), tested=tested), one)
     return sheet
 
 
-def exactly(ours: str, checks: Iterable[bool]) -> Exact:
+def exactly(ours: str, checks: Iterable[bool]) -> tuple[str, int, int]:
     """What `read` takes of an exact row: in words, and which of its points agree."""
     agree = [bool(check) for check in checks]
     return ours, sum(agree), len(agree)
 
 
-def _filled(page: str, row: Row, fields: Mapping[str, object]) -> Row:
-    """A row without braces in what is tested."""
-    try:
-        told = row.tested.format(**fields)
-        return replace(row, id=f"{row.id} {fields['each']}".strip(), tested=told)
-    except (KeyError, IndexError, ValueError) as error:
-        raise PageError(
-            f"Page {page} does not fill in its row '{row.id}': {error}."
-        ) from error
-
-
-class Sheet(list[Claim]):
+class Sheet(list[Row]):
     """The claims of one page, in its order."""
 
     def __init__(self, page: str):
         super().__init__()
         self.page = page
-        self.runs: list[Run] = []
+        self.runs: dict[Run, None] = {}
         self.values: dict[str, tuple[Row, BySeed]] = {}
 
     def add(self, row: Row, found: Any) -> None:
-        """One row with what it rests on, see `read`."""
-        if not row.run:
-            self._append(row)
-        elif row.exact:
-            ours, held, n = found
-            self._append(row, ours=ours, n=n, interval="exact", held=held, exact=True)
-        elif row.order:
-            self._order(row, found)
-        else:
-            self.values[row.id] = (row, found[1])
-            self._value(row, *found)
+        """One row with what it rests on, see `read`.
+
+        Where no seed has a value it reads "not run"; a measurement is left out.
+        """
+        if row.exact or not row.run:
+            how = dict(zip(("ours", "held", "n"), found or (), strict=False))
+            self.append(replace(row, **how, interval="exact" if how else "—"))
+            return
+        if not row.order:
+            self.values[row.id] = row, found[1]
+            some = [found[0]] if isinstance(found[0], Run) else found[0]
+            found = {one: found[1] for one in some}
+        self.runs |= dict.fromkeys(found)
+        row = replace(row, runs=tuple(f"{one.record.name}|{one.arm}" for one in found))
+        if found and all(map(len, found.values())):
+            self.append(judged(row, found))
+        elif row.bounds or row.order:
+            tried = not row.order and found and all(one.seeds for one in found)
+            self.append(replace(row, ours="no seed is a test") if tried else row)
 
     def told(self, name: str, show: str = "") -> str:
         """The value of a row in a sentence, shown as in the table unless told.
@@ -102,106 +90,134 @@ class Sheet(list[Claim]):
         One of several is named by the row and its own name: "at-the-end M+A*".
         """
         row, value = self.values[name]
-        return told(Series(value, dtype=float), show or row.show)
+        return evidence.told(Series(value, dtype=float), show or row.show)
 
     def box(self) -> Html:
-        """The verdict box at the head of the page."""
-        return display.box(self._told(), self.runs)
+        """The main claim in the paper's words, what came out, and on how many runs."""
+        rows, main = self._shown(), self._main()
+        html, text = "", main.verdict
+        for name, mark, told in (
+            ("Claim", "", f"“{main.says}” ({main.where})"),
+            ("Result", f"{_badge(main).html} ", f"{main.tested}: {_found(main)}"),
+            ("Evidence", "", _evidence(rows, self.runs)),
+        ):
+            html += f"<p><b>{name}</b> <span>{mark}{escape(told)}</span></p>"
+            text += f"\n{name}: {told}"
+        return Html(f"<div class='verdict-box'>{html}</div>", text)
 
     def closing(self, *records: Record) -> Html:
         """What ends a page: its claims, and folded what was run and what it read.
 
         Records without members are left out, and each is shown once.
         """
-        there = {(record.name, record.scale): record for record in records if record}
-        return display.closing(self._told(), self.page, list(there.values()))
-
-    def _value(self, row: Row, run: Runs, value: BySeed) -> None:
-        """One value per seed: within bounds, or without any a measurement of ours.
-
-        Bounds without words of the paper are a test of ours, reported and not judged.
-        No seed at all reads "not run", and says so where the arms were run and none of
-        their seeds has a value. A measurement that nobody made is left out.
-        """
-        runs = self._note(run)
-        if not len(value):
-            if row.is_bound:
-                ran = runs and all(run.seeds for run in runs)
-                ours = "no seed is a test" if ran else "—"
-                self._append(row, ours=ours, extra=row.extra or not row.says)
-            return
-        scale = _scale(runs)
-        found = checked(row.tested, value, scale)
-        ours, interval = summary(found, row.show)
-        how: dict[str, Any]
-        how = {"ours": ours, "n": len(found), "interval": interval, "scale": scale}
-        if row.is_bound:
-            held = sum(map(row.holds, found.values()))
-            if not row.says:
-                how["interval"] += f"; held in {held} of {len(found)}"
-                how["extra"] = True
-            self._append(row, **how, held=held, why=_why(runs, len(found)))
-        else:
-            self._append(row, **how, held=len(found), extra=True)
-
-    def _order(self, row: Row, values: Mapping[Run, BySeed]) -> None:
-        """Several arms, named by their labels; one without a seed reads "not run"."""
-        runs = self._note(list(values))
-        if any(not len(value) for value in values.values()):
-            self._append(row)
-            return
-        scale = _scale(runs)
-        named = {
-            run.label: checked(f"{row.tested} ({run.label})", value, scale)
-            for run, value in values.items()
+        rows, main, cited = self._shown(), self._main(), evidence.cited()
+        claims = {
+            "page": self.page,
+            "scale": main.scale,
+            "verdict": main.verdict,
+            "claims": [row.to_json() for row in rows],
+            "registered": verdict.digest(self.page),
+            "read": evidence.read(),
+            "cited": cited,
         }
-        ours, held, n = in_order(named, open_end=row.open_end, show=row.show)
-        if row.open_end and "never" in ours:
-            never = "those that never get there may share the last places"
-            row = replace(row, tested=f"{row.tested}; {never}")
-        how = {"ours": ours, "n": n, "interval": f"in order for {held} of {n}"}
-        self._append(row, **how, held=held, scale=scale, why=_why(runs, n))
+        table = tables.joined(*_table(rows), *_registered(rows), by="").html
+        parts = [Html(table, "\n".join(map(_line, rows)), {MIME: claims})]
+        there = {(record.name, record.scale): record for record in records if record}
+        parts += map(tables.trained, there.values())
+        if there or cited:
+            made = tables.provenance(*there.values(), references=cited)
+            parts.append(fold("Where the numbers come from", made))
+        return tables.joined(*parts)
 
-    def _append(self, row: Row, **found: Any) -> None:
-        """A claim of the paper as it came out; without more, one that was not run."""
-        how = {"main": row.main, "extra": row.extra} | found
-        self.append(Claim(row.tested, row.says, row.where, **how, row=row))
+    def _main(self) -> Row:
+        """The one row that carries the verdict of a page, a claim of the paper."""
+        (found,) = [row for row in self._shown() if row.main and not row.beyond]
+        return found
 
-    def _told(self) -> list[Claim]:
-        """The claims; where one record is a smoke test, none of them is judged."""
+    def _shown(self) -> list[Row]:
+        """The rows; where one record is a smoke test, none of them is judged."""
         if any(run.record.scale == "smoke" for run in self.runs):
-            return [replace(claim, scale="smoke", why="") for claim in self]
-        return list(self)
-
-    def _note(self, run: Runs) -> list[Run]:
-        runs = [run] if isinstance(run, Run) else list(run)
-        self.runs += [one for one in runs if one not in self.runs]
-        return runs
+            return [replace(row, scale="smoke", why="") for row in self]
+        return self
 
 
-def _scale(runs: Sequence[Run]) -> str:
-    """The smallest scale of the records that a claim rests on."""
-    return max((run.record.scale for run in runs), key=SCALES.index)
+def _table(rows: list[Row]) -> list[Html]:
+    """The paper's claims, and folded what is beyond it."""
+    papers = [row for row in rows if not row.beyond]
+    title = "The claims of the paper and what came of them"
+    cells = map(_cells, papers)
+    parts = [grid(HEAD, cells, kind="claims", caption=title, hidden=True)]
+    why = [run for row in papers for run in row.why.split("; ") if run]
+    if few := "; ".join(dict.fromkeys(why)):
+        parts.append(line(f"Fewer than three seeds: {few}.", "few"))
+    if ours := [_measured(row) for row in rows if row.beyond]:
+        beyond = grid(("Measured", *HEAD[2:5]), ours, kind="claims beyond")
+        many = "measurements" if len(ours) > 1 else "measurement"
+        parts.append(fold(f"Beyond the paper: {len(ours)} {many} of ours", beyond))
+    return parts
 
 
-def _why(runs: Sequence[Run], n: int) -> str:
-    """For a claim with too few seeds for a verdict: what one more would cost."""
-    if n >= ENOUGH:
-        return ""
-    few = [run for run in runs if len(run.seeds) < ENOUGH]
-    return "; ".join(dict.fromkeys(map(_few, few)))
+def _registered(rows: list[Row]) -> list[Html]:
+    """When the tests were registered, and those that were changed; folded."""
+    dates = sorted(row.registered.isoformat() for row in rows if row.bounds)
+    changed = [
+        (row.tested, was["planned"], was["gives"], was["reason"])
+        for row in rows
+        for was in row.was
+    ]
+    if not dates:
+        return []
+    told = " to ".join(dict.fromkeys([dates[0], dates[-1]]))
+    title = f"Tests registered {told}; {len(changed) or 'none'} changed since"
+    if not changed:
+        return [line(f"{title}.", "registered")]
+    return [folded(title, CHANGED, changed, kind="settings changed")]
 
 
-def _few(run: Run) -> str:
-    """How many of the planned seeds a run has, and what one costs."""
-    record, seeds = run.record, run.seeds
-    planned = len(record.experiment.seeds)
-    told = f"{run.label or run.arm} ({len(seeds)} of {planned} seeds"
-    if not seeds:
-        return told + ")"
-    minutes = median({seed: _seconds(record, run.arm, seed) for seed in seeds}) / 60
-    return f"{told}, {minutes:,.1f} min each)"
+def _evidence(rows: list[Row], runs: Iterable[Run]) -> str:
+    """How many claims hold, with how many seeds, at which scale, on what."""
+    places: dict[str, set[str]] = {}
+    for record in (run.record for run in runs if run.record):
+        on = {m["device_name"].split("(R)")[0] for m in record.members.values()}
+        places.setdefault(record.scale, set()).update(on)
+    made = [f"{scale} scale ({', '.join(sorted(on))})" for scale, on in places.items()]
+    if rows[0].scale == "smoke":
+        return "; ".join(["it runs, nothing is judged", *made])
+    judged = [row for row in rows if outcome(row.verdict) != "idle"]
+    holding = sum(row.holds for row in judged)
+    said = [f"{holding} of {len(judged)} claims of the paper hold"]
+    if idle := sum(row.verdict == "not run" for row in rows):
+        said.append(f"{idle} not run")
+    if seeds := [row.n for row in judged if not row.exact]:
+        ends = dict.fromkeys((min(seeds), max(seeds)))
+        said.append(f"n = {' to '.join(map(str, ends))}")
+    return "; ".join(said + (made or ["exact, nothing was trained"]))
 
 
-def _seconds(record: Record, arm: str, seed: int) -> float:
-    return record.members[f"{arm}|{seed}"]["seconds"]
+def _found(row: Row) -> str:
+    spread = "" if row.interval == "—" else f"{row.interval}; "
+    seeds = f"n = {row.n:,}"
+    some = row.scale != "smoke" and 0 < row.held < row.n
+    if some and "in order" not in row.interval:
+        seeds = f"holds in {row.held:,} of {row.n:,}"
+    return f"{row.ours} ({spread}{seeds})"
+
+
+def _line(row: Row) -> str:
+    said = f"“{row.says}” ({row.where})" if row.says else "ours"
+    return f"{said} | {row.tested} | {_found(row)} | {row.verdict}"
+
+
+def _cells(row: Row) -> list[Cell]:
+    quote = f"<q>{escape(row.says)}</q> <span>{escape(row.where)}</span>"
+    return [Html(quote, row.says), *_measured(row), _badge(row)]
+
+
+def _measured(row: Row) -> tuple[str, ...]:
+    return row.tested, row.ours, row.interval, f"{row.n:,}"
+
+
+def _badge(row: Row) -> Html:
+    """The verdict, with the count under the pointer."""
+    held = "" if row.scale == "smoke" else f"held in {row.held} of {row.n}"
+    return Html(badge(row.verdict, held), row.verdict)

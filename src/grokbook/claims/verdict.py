@@ -1,66 +1,222 @@
-"""The verdict of a claim, in one place, and how it is drawn.
+"""One claim: as book/<paper>/claims.yaml registers it, what came of it, its verdict.
 
-    verdict   the words, of the seeds that support a claim, its size and its kind
-    outcome   the same in one of four: holds, partly, fails, idle
-    badge     the words as the style sheet of the book draws them
+An entry stands there before the runs, by page and then by a short id. Git dates it. One
+that was exchanged after its result says in ``was`` what was planned, what that gives,
+and why it is not the test any more.
 
-The box, the table, the chapter's front page, the scoreboard and the matrix ask here.
+A claim is judged seed by seed. Its value is the median over seeds, its interval their
+range, which covers the median of all possible seeds with probability 1 - 2^(1-n): 94 %
+for five seeds, 75 % for three. No normality is assumed; crossing epochs are anything
+but normal. A crossing that never happens is infinite and prints as "never".
 """
 
+import datetime
+import hashlib
+import math
 import re
+import statistics
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from html import escape
+from operator import ge, gt, le, lt
+from typing import Any, TypeAlias
 
-from grokbook.errors import PageError
+import numpy as np
+from pandas import DataFrame, Series
 
-VERDICTS = (
-    "reproduced",
-    "partly reproduced",
-    "not reproduced",
-    "seen once",
-    "not seen, once",
-    "seen at reduced scale",
-    "partly seen at reduced scale",
-    "not seen at reduced scale",
-    "seen once, at reduced scale",
-    "not seen, once, at reduced scale",
-    "not run",
-    "not judged",
-    "beyond the paper",
-)
+from grokbook.evidence import Run, joined, words
+from grokbook.experiment import SCALES
+from grokbook.tables import noted
+
+BySeed: TypeAlias = Mapping[int, float] | Series
+
+VERDICTS = {  # in the book's words, and each in one of four
+    "reproduced": "holds",
+    "partly reproduced": "partly",
+    "not reproduced": "fails",
+    "seen once": "holds",
+    "not seen, once": "fails",
+    "seen at reduced scale": "holds",
+    "partly seen at reduced scale": "partly",
+    "not seen at reduced scale": "fails",
+    "seen once, at reduced scale": "holds",
+    "not seen, once, at reduced scale": "fails",
+    "not run": "idle",
+    "not judged": "idle",
+    "beyond the paper": "idle",
+}
 ENOUGH = 3  # seeds of a verdict
+NEVER = "; those that never get there may share the last places"
+BOUNDS = {"at_least": ge, "at_most": le, "above": gt, "below": lt}
 
 
-def verdict(
-    held: int, n: int, scale: str, *, exact: bool = False, extra: bool = False
-) -> str:
-    """What is said of a claim that ``held`` of ``n`` seeds (or points) support.
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One entry, and what came of it. Without ``says`` it is a measurement of ours.
 
-    With fewer than three seeds it is *seen once* or not, which is no verdict; what is
-    exact needs no seeds. A smoke test judges nothing.
+    ``order``: several arms come one after the other, with ``open_end`` some of them
+    never. ``exact``: checked at points, of which none is a seed. ``extra``: beyond the
+    paper, reported and not judged. ``run`` false: nothing tests it yet. ``main``: it
+    carries the verdict of its page. ``tested`` may have fields in braces, which the
+    page fills in.
+
+    ``ours`` is the median, ``interval`` the range; ``held`` of ``n`` seeds (or points)
+    support it, at ``scale``. ``why``: for fewer than three seeds, how many there are
+    and what one costs. ``runs``: "<experiment>|<arm>" of each run that it rests on.
     """
-    if extra:
-        return "beyond the paper"
-    if scale == "smoke":
-        return "not judged"
-    if n == 0:
-        return "not run"
-    if n < ENOUGH and not exact:
-        seen = "seen once" if held else "not seen, once"
-        return seen if scale == "paper" else f"{seen}, at reduced scale"
-    share = "partly " if 0 < held < n else "" if held else "not "
-    return share + ("reproduced" if scale == "paper" else "seen at reduced scale")
+
+    id: str
+    tested: str
+    registered: datetime.date
+    says: str = ""
+    where: str = ""
+    at_least: float | None = None
+    at_most: float | None = None
+    above: float | None = None
+    below: float | None = None
+    show: str = "{:,.0f}"
+    main: bool = False
+    order: bool = False
+    open_end: bool = False
+    exact: bool = False
+    extra: bool = False
+    run: bool = True
+    was: list[dict[str, str]] = field(default_factory=list)
+
+    ours: str = "—"
+    interval: str = "—"
+    held: int = 0
+    n: int = 0
+    scale: str = "paper"
+    why: str = ""
+    runs: tuple[str, ...] = ()
+
+    @property
+    def bounds(self) -> dict[str, float]:
+        """Those that it has, by name."""
+        return {k: b for k in BOUNDS if (b := getattr(self, k)) is not None}
+
+    def allows(self, value: float) -> bool:
+        """Whether a value lies within the bounds."""
+        return all(BOUNDS[name](value, bound) for name, bound in self.bounds.items())
+
+    @property
+    def beyond(self) -> bool:
+        """Whether it is no claim of the paper, so that it is not judged."""
+        return self.extra or not self.says
+
+    @property
+    def verdict(self) -> str:
+        """The verdict in the book's words: one or two seeds have *seen once* or not."""
+        full = self.scale == "paper"
+        if self.beyond:
+            return "beyond the paper"
+        if self.scale == "smoke" or not self.n:
+            return "not judged" if self.scale == "smoke" else "not run"
+        if self.n < ENOUGH and not self.exact:
+            seen = "seen once" if self.held else "not seen, once"
+            return seen if full else f"{seen}, at reduced scale"
+        share = "not " if not self.held else "partly " if self.held < self.n else ""
+        return share + ("reproduced" if full else "seen at reduced scale")
+
+    @property
+    def holds(self) -> bool:
+        """Whether it is a claim of the paper that every seed supports."""
+        return outcome(self.verdict) != "idle" and self.held == self.n
+
+    def to_json(self) -> dict[str, Any]:
+        """What the closing cell of a page carries of it."""
+        told = ["ours", "interval", "held", "n", "scale", "main", "exact", "why"]
+        told += ["verdict", "holds", "runs"]
+        words = {"statement": self.tested, "quote": self.says, "where": self.where}
+        return words | {"extra": self.beyond} | {k: getattr(self, k) for k in told}
+
+
+def rows(page: str) -> list[Row]:
+    """The entries of a page "<paper>/<id>"."""
+    return [Row(id=key, **entry) for key, entry in _entries(page).items()]
+
+
+def digest(page: str) -> str:
+    """What a page carries of its entries: one executed with others is stale."""
+    return hashlib.sha256(repr(_entries(page)).encode()).hexdigest()[:16]
+
+
+def _entries(page: str) -> dict[str, Any]:
+    paper, name = page.split("/")
+    found: dict[str, Any] = noted(paper, "claims").get(name, {})
+    return found
+
+
+def judged(row: Row, found: Mapping[Run, BySeed]) -> Row:
+    """A row with what came of it, no stronger than the smallest record it rests on.
+
+    ValueError for a value that is NaN, with which no comparison holds; a smoke test is
+    too short for many.
+    """
+    scale = max((run.record.scale for run in found), key=SCALES.index)
+    arms = {run.label: Series(values, dtype=float) for run, values in found.items()}
+    if scale != "smoke" and any(values.isna().any() for values in arms.values()):
+        raise ValueError(f"{row.tested!r} has no value for a seed: give `otherwise`")
+    table, never = joined(arms), ""
+    if row.order:
+        holding = _ascends(table, row.open_end)
+        middle = [words(median(table[label]), row.show) for label in table]
+        ours = ", ".join(map(": ".join, zip(table, middle, strict=True)))
+        interval = f"in order for {sum(holding)} of {len(table)}"
+        never = NEVER if row.open_end and "never" in middle else ""
+    else:
+        values = table.iloc[:, 0]
+        holding = [row.allows(value) for value in values]
+        ours, interval = _summary(values, row.show)
+        if row.bounds and not row.says:
+            interval += f"; held in {sum(holding)} of {len(table)}"
+    few = [_few(run) for run in found if len(run.seeds) < ENOUGH > len(table)]
+    why = "; ".join(dict.fromkeys(few)) if row.bounds or row.order else ""
+    how: dict[str, Any] = {"ours": ours, "interval": interval, "held": sum(holding)}
+    how |= {"n": len(table), "scale": scale, "why": why}
+    return replace(row, **how, tested=row.tested + never)
+
+
+def _ascends(table: DataFrame, open_end: bool) -> list[bool]:
+    """Whether each value of a seed is larger than the one before; arms across.
+
+    Arms that never get there have no order among them, which fails the seed; with
+    ``open_end`` they may share the last places, if the first arm gets there.
+    """
+    early, late = table.to_numpy()[:, :-1], table.to_numpy()[:, 1:]
+    rises = early < late
+    if open_end:
+        rises |= (early == late) & (late == math.inf) & np.isfinite(early[:, :1])
+    return [bool(one) for one in rises.all(axis=1)]
+
+
+def _summary(values: Series, show: str) -> tuple[str, str]:
+    """Median and range over seeds in words; the range of one seed is a dash."""
+    found = min(values), median(values), max(values)
+    low, middle, high = (words(value, show) for value in found)
+    if len(values) == 1:
+        return middle, "—"
+    return middle, "all alike" if low == middle == high else f"{low} to {high}"
+
+
+def _few(run: Run) -> str:
+    """How many of the planned seeds a run has, and what one costs."""
+    seeds, record = run.seeds, run.record
+    spent = {s: record.members[f"{run.arm}|{s}"]["seconds"] for s in seeds}
+    each = f", {median(spent) / 60:,.1f} min each" if spent else ""
+    planned = len(record.experiment.seeds)
+    return f"{run.label or run.arm} ({len(seeds)} of {planned} seeds{each})"
+
+
+def median(values: BySeed) -> float:
+    """Median over seeds, the lower of two middle ones, so that it is a seed's value."""
+    return statistics.median_low([value for _, value in values.items()])
 
 
 def outcome(verdict: str) -> str:
-    """A verdict in one of four words; PageError for one that is none."""
-    if verdict not in VERDICTS:
-        raise PageError(
-            f"'{verdict}' is no verdict of the book: execute its page again."
-        )
-    if verdict in VERDICTS[-3:]:
-        return "idle"
-    first = verdict.partition(" ")[0]
-    return {"not": "fails", "partly": "partly"}.get(first, "holds")
+    """A verdict in one of four words: holds, partly, fails, idle."""
+    return VERDICTS[verdict]
 
 
 def is_few(verdict: str) -> bool:
@@ -76,6 +232,5 @@ def kind(verdict: str) -> str:
 def badge(verdict: str, title: str = "") -> str:
     """A verdict as HTML with colour and symbol; ``title`` shows under the pointer."""
     told = f' title="{escape(title)}"' if title else ""
-    return (
-        f'<span class="verdict verdict-{kind(verdict)}"{told}>{escape(verdict)}</span>'
-    )
+    look = f"verdict verdict-{kind(verdict)}"
+    return f'<span class="{look}"{told}>{escape(verdict)}</span>'

@@ -1,8 +1,6 @@
-"""What was trained: the settings of an experiment beside the paper's, and its arms."""
+"""What was trained, beside what the paper says, and where the numbers come from."""
 
-from collections.abc import Mapping
-from functools import cache
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import yaml
@@ -11,127 +9,139 @@ from pandas import DataFrame
 from grokbook import project
 from grokbook.experiment import Arm, Spec
 from grokbook.records import Record
-from grokbook.tables.html import Html, folded, joined, number
+from grokbook.tables.html import Html, folded, grid, joined, line, number
+
+MADE = ["Made by", "Record (SHA-256)", "Members", "Device", "Finished"]
+MADE += ["Record", "Versions", "Commit", "Minutes", "Epochs/s (median)"]
+DISTINCT = ("finished", "device_name", "torch", "matmul", "commit")
+CITED = (
+    "The paper's own points, {name} (SHA-256 {sha256:.12}): {path} of {repository} "
+    "at commit {commit:.12}."
+)
 
 
-def trained(record: Record) -> Html:
-    """What a record was trained with, folded: `settings` and `arms`.
-
-    What the paper and its official code say of the same is in
-    book/<paper>/settings.yaml, by experiment: ``paper``, ``code`` and ``notes``, each
-    by setting name (see `flat`).
-    """
-    paper, name = record.name.split("/")
-    said = _stated(project.home() / "book" / paper / "settings.yaml").get(name, {})
-    return joined(settings(record, **said), arms(record))
+def noted(paper: str, what: str) -> dict[str, Any]:
+    """What book/<paper>/<what>.yaml says, "claims" or "settings"; {} without it."""
+    path = project.home() / "book" / paper / f"{what}.yaml"
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    return yaml.load(text, yaml.CSafeLoader) or {}  # ten times as fast
 
 
 def stated(page: str) -> list[list[str]]:
-    """Every setting that a page "<paper>/<id>" lists, from the same file.
+    """Every setting that a page "<paper>/<id>" lists, from settings.yaml.
 
-    One row each: its name, the paper's words (none: it does not say), their place, and
-    what is run here. Between the last two may stand what a public code has.
+    One row each: its name, the paper's words (none: it does not say), their place, what
+    a public code has (not all), and what is run here.
     """
     paper, name = page.split("/")
-    path = project.home() / "book" / paper / "settings.yaml"
-    found: list[list[str]] = _stated(path)[name]["list"]
-    return found
+    return list(noted(paper, "settings")[name]["list"])
 
 
-@cache
-def _stated(path: Path) -> dict[str, dict[str, Any]]:
-    if not path.is_file():
-        return {}
-    with path.open(encoding="utf-8") as text:
-        found: dict[str, dict[str, Any]] = yaml.safe_load(text)
-    return found
+def trained(record: Record) -> Html:
+    """What a record was trained with, in two folded tables: settings, then arms.
 
-
-def settings(
-    record: Record,
-    *,
-    paper: Mapping[str, str] | None = None,
-    code: Mapping[str, str] | None = None,
-    notes: Mapping[str, str] | None = None,
-) -> Html:
-    """Settings as recorded, beside what the paper and its official code say; folded.
-
-    What the paper does not give reads "not stated"; without any of its settings there
-    is no column for them. Settings in which arms differ say so, see `arms`.
+    Settings stand beside what settings.yaml says that the ``paper`` and its official
+    ``code`` have, with ``notes``, each by setting name (see `flat`).
     """
-    every, name = _by_arm(record), _short(record)
+    (paper, name), plan = record.name.split("/"), record.experiment
+    seeds = {arm.name: s for arm in plan.arms if (s := record.seeds(arm.name))}
+    every = DataFrame({arm: flat(plan.arm(arm)) for arm in seeds}).fillna("—")
     same = every.nunique(axis=1) == 1
-    ours = dict(
-        every.apply(lambda row: row.iloc[0], axis=1).where(same, "differs by arm")
-    )
-    ours |= {"seeds": _seeds(record), "scale": record.scale}
-    known = {"scale": "paper"} | dict(paper or {})
-    if record.experiment.reduced:
-        ours["reduced"], known["reduced"] = record.experiment.reduced, "—"
-    table, title = {f"Here ({name})": ours}, f"All {len(ours)} settings of {name}"
-    if paper is not None or code is not None:
-        table["Paper"] = {key: known.get(key, "not stated") for key in ours}
-        title += ", beside the paper's" + " and the official code's" * bool(code)
-    for head, given in (("Official code", code), ("Note", notes)):
-        if given:
-            table[head] = {key: given.get(key, "") for key in ours}
-    rows = [[key, *(column[key] for column in table.values())] for key in ours]
-    return folded(title, ["Setting", *table], rows)
+    done = [str(s) for s in plan.seeds if any(s in some for some in seeds.values())]
+    of = "" if len(done) == len(plan.seeds) else f" of {len(plan.seeds)}"
+    ours = every.iloc[:, 0].where(same, "differs by arm").to_dict()
+    ours |= {"seeds": f"{len(done)}{of}: {', '.join(done)}", "scale": record.scale}
+    ours |= {"reduced": plan.reduced} if plan.reduced else {}
+    settings = _beside(name, ours, noted(paper, "settings").get(name, {}))
 
-
-def arms(record: Record) -> Html:
-    """The arms that were trained, folded: in what they differ, and their seeds.
-
-    What the experiment plans beyond them is one line under the table.
-    """
-    every = _by_arm(record)
-    differing = every[every.nunique(axis=1) > 1]
     rows = [
-        [name, *values, ", ".join(map(str, record.seeds(name)))]
-        for name, values in differing.items()
+        [arm, *values, ", ".join(map(str, seeds[arm]))]
+        for arm, values in every[~same].items()
     ]
-    one = len(rows) == 1
-    title = "The arm" if one else f"The {len(rows)} arms"
-    title += f" of {_short(record)} and {'its' if one else 'their'} seeds"
-    rest = [a.name for a in record.experiment.arms if a.name not in every]
-    line = ""
-    if rest:
-        count = "1 arm of this experiment is" if len(rest) == 1 else ""
-        count = count or f"{len(rest)} arms of this experiment are"
-        line = f"{count} not trained yet: {', '.join(rest)}."
-    return folded(title, ["Arm", *differing.index, "Seeds"], rows, below=line)
+    arms = "arm" if len(rows) == 1 else f"{len(rows)} arms"
+    title = f"The {arms} of {name} and {'its' if len(rows) == 1 else 'their'} seeds"
+    rest = [arm.name for arm in plan.arms if arm.name not in seeds]
+    are = "1 arm of this experiment is" if len(rest) == 1 else ""
+    are = are or f"{len(rest)} arms of this experiment are"
+    below = f"{are} not trained yet: {', '.join(rest)}." if rest else ""
+    head = ["Arm", *every[~same].index, "Seeds"]
+    return joined(settings, folded(title, head, rows, below=below))
+
+
+def _beside(name: str, ours: dict[str, str], said: dict[str, dict[str, str]]) -> Html:
+    """The settings of an experiment, beside what the paper and its code say."""
+    columns, title = {f"Here ({name})": ours}, f"All {len(ours)} settings of {name}"
+    if {"paper", "code"} & said.keys():
+        known = {"scale": "paper", "reduced": "—"} | said.get("paper", {})
+        columns["Paper"] = {key: known.get(key, "not stated") for key in ours}
+        title += ", beside the paper's" + " and the official code's" * ("code" in said)
+    for head, given in (("Official code", "code"), ("Note", "notes")):
+        columns |= {head: said[given]} if given in said else {}
+    rows = [[key, *(one.get(key, "") for one in columns.values())] for key in ours]
+    return folded(title, ["Setting", *columns], rows)
+
+
+def provenance(*found: Record, references: Iterable[Mapping[str, Any]] = ()) -> Html:
+    """The records of a page, what made them, and the paper's own points it cites.
+
+    Members are those recorded of those the experiment has. ``references`` are what
+    `evidence.cited` says. Versions, commits and times are folded.
+    """
+    cited, rows = (
+        [line(CITED.format(**one)) for one in references],
+        [*map(_made, found)],
+    )
+    if not rows:
+        return joined(*cited, by="")
+    caption = "The records behind this page"
+    made = grid(MADE[:5], [row[:5] for row in rows], caption=caption, hidden=True)
+    title = "Versions, commits and times of these records"
+    details = folded(title, MADE[5:], [row[5:] for row in rows])
+    return joined(made, *cited, details, by="")
+
+
+def _made(record: Record) -> list[str]:
+    about = list(record.members.values())
+    found = {key: sorted({one[key] for one in about}) for key in DISTINCT}
+    told = {key: ", ".join(map(str, values)) for key, values in found.items()}
+    called = f"{record.name.rpartition('/')[2]}.{record.scale}"
+    dates, rates = found["finished"], sorted(one["epochs_per_second"] for one in about)
+    return [
+        f"grokbook run {record.name} --scale {record.scale}",
+        f"{called} ({record.digest[:12]})",
+        f"{len(about):,} of {len(list(record.experiment.members())):,}",
+        told["device_name"],
+        " to ".join(dict.fromkeys([dates[0], dates[-1]])),
+        called,
+        f"torch {told['torch']}; {told['matmul']}",
+        told["commit"],
+        f"{record.seconds / 60:,.1f}",
+        f"{rates[len(rates) // 2]:,.0f}",
+    ]
 
 
 def flat(arm: Arm) -> dict[str, str]:
     """One arm's settings as words, by names like "optimizer.lr"."""
     found = {}
-    for field in ("dataset", "model", "loss", "optimizer"):
-        spec = getattr(arm, field)
-        found[field] = spec.name.replace("_", " ")
-        found |= {f"{field}.{key}": _value(v) for key, v in spec.options.items()}
-    if arm.wrappers:
-        found["gradient"] = "; ".join(_value(w) for w in arm.wrappers)
-    if arm.penalties:
-        found["penalties"] = "; ".join(_value(p) for p in arm.penalties)
-    if arm.later_loss:
-        epoch, loss = arm.later_loss
-        found["loss from epoch"] = f"{epoch:,}: {_value(loss)}"
-    if arm.batch_size is None:
-        found["epochs (full batch)"] = _value(arm.epochs)
-        if arm.schedule:
-            found["schedule"] = _value(arm.schedule)
-    else:
-        found["steps"], found["batch size"] = _value(arm.epochs), _value(arm.batch_size)
-        found["schedule"] = _value(arm.schedule or "constant")
-        found["augmentation"] = _value(arm.augment or "none")
-    found["weights"] = arm.dtype
-    if arm.autocast:
-        found["autocast"] = arm.autocast
-    if arm.alpha != 1.0:
-        found["logits times"] = number(arm.alpha)
-    if arm.init_scale != 1.0:
-        found["initial weights times"] = number(arm.init_scale)
-    return found
+    for part in ("dataset", "model", "loss", "optimizer"):
+        spec = getattr(arm, part)
+        found[part] = spec.name.replace("_", " ")
+        found |= {f"{part}.{key}": _value(v) for key, v in spec.options.items()}
+    full, later = arm.batch_size is None, arm.later_loss
+    rest = {
+        "gradient": "; ".join(map(_value, arm.wrappers)),
+        "penalties": "; ".join(map(_value, arm.penalties)),
+        "loss from epoch": f"{later[0]:,}: {_value(later[1])}" if later else "",
+        "epochs (full batch)" if full else "steps": _value(arm.epochs),
+        "batch size": "" if full else _value(arm.batch_size),
+        "schedule": _value(arm.schedule or ("" if full else "constant")),
+        "augmentation": "" if full else _value(arm.augment or "none"),
+        "weights": arm.dtype,
+        "autocast": arm.autocast or "",
+        "logits times": "" if arm.alpha == 1 else number(arm.alpha),
+        "initial weights times": "" if arm.init_scale == 1 else number(arm.init_scale),
+    }
+    return found | {key: value for key, value in rest.items() if value}
 
 
 def _value(value: Any) -> str:
@@ -139,29 +149,7 @@ def _value(value: Any) -> str:
         told = ", ".join(f"{k}={_value(v)}" for k, v in value.options.items())
         return f"{value.name}({told})"
     if isinstance(value, tuple | list):
-        return "(" + ", ".join(_value(v) for v in value) + ")"
+        return "(" + ", ".join(map(_value, value)) + ")"
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"  # every digit: it may be larger than `number` shows
     return number(value) if isinstance(value, float) else str(value)
-
-
-def _short(record: Record) -> str:
-    """What a page calls an experiment: `fig16`."""
-    return record.name.split("/")[1]
-
-
-def _by_arm(record: Record) -> DataFrame:
-    """Settings down, the arms that have a seed across; a dash where one has none."""
-    trained = [arm for arm in record.experiment.arms if record.seeds(arm.name)]
-    told = {arm.name: flat(arm) for arm in trained}
-    names = dict.fromkeys(name for one in told.values() for name in one)
-    return DataFrame(told, index=list(names)).fillna("—")
-
-
-def _seeds(record: Record) -> str:
-    """How many seeds, and which: those that some arm has, of those planned."""
-    done = {seed for arm in record.experiment.arms for seed in record.seeds(arm.name)}
-    planned = record.experiment.seeds
-    there = [str(seed) for seed in planned if seed in done]
-    of = "" if len(there) == len(planned) else f" of {len(planned)}"
-    return f"{len(there)}{of}" + (f": {', '.join(there)}" if there else "")

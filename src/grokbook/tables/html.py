@@ -1,85 +1,96 @@
-"""HTML that a notebook shows: the one place that writes a table, and one format for
-numbers: 34,500, 0.001, 1e-8."""
+"""Tables and sentences that a notebook shows, and one format for numbers."""
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from html import escape
-from typing import Any
+from inspect import cleandoc
+from typing import Any, TypeAlias
 
 
+@dataclass
 class Html:
-    """A piece of HTML that a notebook shows; its text form is the same in words.
+    """HTML that a notebook shows, the same in words, and other forms by MIME type."""
 
-    What other forms it has go into ``beside``, by MIME type.
-    """
-
-    def __init__(self, html: str, text: str):
-        self.html, self.text = html, text
-        self.beside: dict[str, Any] = {}
+    html: str
+    text: str
+    beside: dict[str, Any] = field(default_factory=dict)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         return {"text/plain": self.text, "text/html": self.html} | self.beside
 
 
-Cell = str | Html  # words, which are escaped, or HTML, which is not
+Cell: TypeAlias = str | Html  # words, which are escaped, or HTML, which is not
+Cells: TypeAlias = Sequence[Cell]
 
 
-def markup(
-    head: Sequence[Cell],
-    rows: Iterable[Sequence[Cell]],
+def grid(
+    head: Cells,
+    rows: Iterable[Cells],
     *,
     kind: str = "settings",
     caption: str = "",
     hidden: bool = False,
-) -> str:
-    """The HTML of a table; ``kind`` is its class, ``caption`` says what it is.
+) -> Html:
+    """A table; ``kind`` is its class, ``caption`` says what it is.
 
     A ``hidden`` caption is for screen readers alone, where a line above says the same.
     """
 
-    def line(cells: Sequence[Cell], tag: str, scope: str = "") -> str:
-        raw = [c.html if isinstance(c, Html) else escape(c) for c in cells]
-        shown = "".join(f"<{tag}{scope}>{cell}</{tag}>" for cell in raw)
-        return f"<tr>{shown}</tr>"
+    def cells(row: Cells, tag: str, scope: str = "") -> str:
+        raw = (one.html if isinstance(one, Html) else escape(one) for one in row)
+        return "".join(f"<{tag}{scope}>{one}</{tag}>" for one in raw)
 
-    look = " class='visually-hidden'" if hidden else ""
+    look, every = " class='visually-hidden'" if hidden else "", [head, *rows]
     top = f"<caption{look}>{escape(caption)}</caption>" if caption else ""
-    first = line(head, "th", " scope='col'")
-    top += f"<thead>{first}</thead>"
-    body = "".join(line(row, "td") for row in rows)
-    return f"<table class='{kind}'>{top}<tbody>{body}</tbody></table>"
+    first = cells(head, "th", " scope='col'")
+    top += f"<thead><tr>{first}</tr></thead>"
+    body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in every[1:])
+    text = "\n".join(" | ".join(map(_text, row)) for row in every)
+    return Html(f"<table class='{kind}'>{top}<tbody>{body}</tbody></table>", text)
 
 
-def grid(
-    head: Sequence[str], rows: Sequence[Sequence[str]], *, caption: str = ""
-) -> Html:
-    """A small table of plain words, the first line as its head."""
-    text = "\n".join(" | ".join(row) for row in [head, *rows])
-    return Html(markup(head, rows, caption=caption), text)
+def _text(cell: Cell) -> str:
+    return cell.text if isinstance(cell, Html) else cell
+
+
+def line(text: str, kind: str = "") -> Html:
+    """One paragraph; ``kind`` is its class."""
+    look = f" class='{kind}'" if kind else ""
+    return Html(f"<p{look}>{escape(text)}</p>", text)
+
+
+def fold(title: str, *parts: Html) -> Html:
+    """Pieces under a title that unfolds them."""
+    inner = joined(*parts, by="")
+    html = f"<details><summary>{escape(title)}</summary>{inner.html}</details>"
+    return Html(html, f"{title}\n{inner.text}")
 
 
 def folded(
-    title: str, head: Sequence[str], rows: Sequence[Sequence[str]], *, below: str = ""
+    title: str, head: Cells, rows: Iterable[Cells], *, below: str = "", **kind: str
 ) -> Html:
-    """The same folded under its title: it is long, and the figure matters more."""
-    html = markup(head, rows, caption=title, hidden=True)
-    html += f"<p>{escape(below)}</p>" if below else ""
-    text = "\n".join(filter(None, [title, grid(head, rows).text, below]))
-    return Html(fold(title, html), text)
+    """A table folded under its title, which may have a line ``below``."""
+    table = grid(head, rows, caption=title, hidden=True, **kind)
+    return fold(title, table, *([line(below)] if below else []))
 
 
-def fold(title: str, html: str) -> str:
-    """HTML under a title that unfolds it."""
-    return f"<details><summary>{escape(title)}</summary>{html}</details>"
-
-
-def joined(*parts: Html) -> Html:
+def joined(*parts: Html, by: str = "\n") -> Html:
     """Pieces one below the other."""
-    html, text = ("\n".join(getattr(p, k) for p in parts) for k in ("html", "text"))
-    found = Html(html, text)
-    for part in parts:
-        found.beside |= part.beside
-    return found
+    html, text = by.join(p.html for p in parts), "\n".join(p.text for p in parts)
+    return Html(html, text, {k: v for part in parts for k, v in part.beside.items()})
+
+
+class Prose(str):
+    """Markdown that a notebook shows as text; the roles of MyST work in it."""
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/plain": str(self), "text/markdown": str(self)}
+
+
+def prose(markdown: str) -> Prose:
+    """Sentences into which a page put its numbers, without the source's indentation."""
+    return Prose(cleandoc(markdown).strip())
 
 
 def number(value: float) -> str:
