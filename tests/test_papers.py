@@ -2,16 +2,23 @@
 
 from dataclasses import replace
 
-import pytest
 import torch
 
 from grokbook import names, papers
 from grokbook.experiment import SCALES, Spec
-from grokbook.papers.registry import END, Registry, Size, at, row, shared, shrink
+from grokbook.papers.registry import (
+    END,
+    Registry,
+    Size,
+    at,
+    experiment,
+    row,
+    shared,
+    shrink,
+)
 
 
 def test_every_experiment_builds_and_its_smoke_test_is_tiny():
-    """Experiment refuses arms that share a name."""
     for name in papers.names():
         paper, laptop, smoke = (papers.get(name, scale) for scale in SCALES)
         every = [arm.name for arm in smoke.arms]
@@ -29,8 +36,9 @@ def test_rows_have_what_all_share_unless_they_say_otherwise():
     softmax, exact = Spec("softmax_cross_entropy"), Spec("exact_cross_entropy")
     registry = Registry("new", seeds=(5, 6, 7), count=Size(3, 1), loss=softmax, log=10)
 
-    @registry.experiment("less")
-    def fig1():
+    @registry.section
+    def figures():
+        yield experiment("fig1", "less")
         yield shared(dataset=Spec("modular", p=Size(97, 59)), optimizer=Spec("adamw"))
         widths = (Size(512, 128),) * 2
         yield shared(model=Spec("mlp", classes=Size(97, 59), widths=widths))
@@ -38,8 +46,12 @@ def test_rows_have_what_all_share_unless_they_say_otherwise():
         yield row("a")
         yield row("b", exact, log=((50, 10), (END, 20)), epochs=Size(800, 80))
         yield row("c", Size(exact, softmax), Spec("sgd", lr=1.0), only="paper")
+        yield experiment("fig2", "no less", seeds=Size(2, 2))
+        yield shared(dataset=Spec("modular"), model=Spec("mlp"), epochs=7)
+        yield row("d", optimizer=Spec("sgd", lr=1.0))
 
     paper, laptop, smoke = (registry["fig1"](scale) for scale in SCALES)
+    assert [one.name for one in (paper, laptop, smoke)] == ["new/fig1"] * 3
     assert [len(one.seeds) for one in (paper, laptop, smoke)] == [3, 1, 2]
     assert [one.reduced for one in (paper, laptop, smoke)] == ["", "less", ""]
     assert [[a.name for a in e.arms] for e in (paper, laptop)] == [[*"abc"], [*"ab"]]
@@ -52,24 +64,25 @@ def test_rows_have_what_all_share_unless_they_say_otherwise():
     assert (a.epochs, a.dataset.options["p"], b.log[1]) == (90, 59, (80, 20))
     assert [one.name for one in smoke.arms] == ["a", "b", "c"]
     assert smoke.arms[2].model == Spec("mlp", classes=11, widths=(8, 8))
-    registry.experiment("less", seeds=Size(2, 2))(fig1)
-    assert [len(registry["fig1"](scale).seeds) for scale in SCALES] == [2, 2, 2]
+    other = registry["fig2"]("paper")
+    assert (other.seeds, other.arms[0].keep, other.arms[0].loss) == (
+        (5, 6),
+        (),
+        softmax,
+    )
 
 
-@pytest.mark.parametrize(
-    ("data", "options", "expected"),
-    [
-        ({"p": 97}, {"classes": 98, "vocabulary": 99}, (11, 12, 13)),
-        ({"p": 113, "encoding": "binary"}, {"classes": 113}, (113, 113)),
-        ({}, {"classes": 10, "vocabulary": 5000}, (10, 256)),
-    ],
-)
-def test_classes_follow_the_modulus(data, options, expected):
+def test_classes_follow_the_modulus():
     arm = papers.get("prieto2025/fig01a", "paper").arms[0]
-    data, model = Spec("modular", **data), Spec("mlp", **options)
-    small = shrink(replace(arm, dataset=data, model=model))
-    found = (*small.dataset.options.values(), *small.model.options.values())
-    assert tuple(v for v in found if v != "binary") == expected
+    for data, options, expected in (
+        ({"p": 97}, {"classes": 98, "vocabulary": 99}, [11, 12, 13]),
+        ({"p": 113, "encoding": "binary"}, {"classes": 113}, [113, "binary", 113]),
+        ({}, {"classes": 10, "vocabulary": 5000}, [10, 256]),
+    ):
+        data, model = Spec("modular", **data), Spec("mlp", **options)
+        small = shrink(replace(arm, dataset=data, model=model))
+        found = [*small.dataset.options.values(), *small.model.options.values()]
+        assert found == expected
 
 
 def test_sizes_are_found_however_deep():

@@ -1,7 +1,7 @@
 """Each paper's experiments by name: ``get("prieto2025/fig02", "paper")``.
 
-A page may need several experiments, one per panel: ``prieto2025/fig04left`` and
-``prieto2025/fig04right`` belong to page ``prieto2025/fig04``.
+A page may need several, one per panel: ``prieto2025/fig04left`` and ``fig04right``
+belong to page ``prieto2025/fig04``.
 """
 
 from collections.abc import Iterable
@@ -13,28 +13,21 @@ from grokbook.errors import NoRecord, choose
 from grokbook.experiment import SCALES, Experiment
 from grokbook.papers import basics, liu2026, prieto2025, singh2026, tiwari2026
 
-PAPERS = {
-    "basics": basics.EXPERIMENTS,
-    "prieto2025": prieto2025.EXPERIMENTS,
-    "singh2026": singh2026.EXPERIMENTS,
-    "liu2026": liu2026.EXPERIMENTS,
-    "tiwari2026": tiwari2026.EXPERIMENTS,
-}
+EVERY = (basics, prieto2025, singh2026, liu2026, tiwari2026)
+PAPERS = {one.EXPERIMENTS.paper: one.EXPERIMENTS for one in EVERY}
 
 
 def names(prefix: str = "") -> list[str]:
     """The experiment of that name, else all that begin with it, in the book's order."""
     found = [f"{paper}/{name}" for paper, known in PAPERS.items() for name in known]
-    if prefix in found:
-        return [prefix]
-    return [name for name in found if name.startswith(prefix)]
+    begin = [name for name in found if name.startswith(prefix)]
+    return [prefix] if prefix in found else begin
 
 
 def get(name: str, scale: str) -> Experiment:
     """The experiment of that name at that scale; UnknownName if there is none."""
     choose("scale", scale, SCALES)
-    choose("experiment", name, names())
-    paper, _, page = name.partition("/")
+    paper, _, page = choose("experiment", name, names()).partition("/")
     return PAPERS[paper][page](scale)
 
 
@@ -49,20 +42,14 @@ def record(
 
     The best one that has a seed of each of ``arms``, so that a record in the making is
     not taken before it can be used; if no record has them all, the best one there is.
-    NoRecord if there is none, RecordError if one that is looked at is
-    damaged; UnknownName for arms that the experiment has at no scale.
+    NoRecord if there is none, RecordError if one that is looked at is damaged.
     """
-    experiments = [get(name, candidate) for candidate in SCALES]
-    known = list(dict.fromkeys(arm.name for e in experiments for arm in e.arms))
-    arms = list(arms)
-    for arm in arms:
-        choose(f"arm of {name}", arm, known)
     if scale != "best":
         return records.load(get(name, scale), folder)
-    best = None
-    for experiment in experiments:
+    best, arms = None, list(arms)
+    for one in SCALES:
         with suppress(NoRecord):
-            found = records.load(experiment, folder)
+            found = records.load(get(name, one), folder)
             if all(found.seeds(arm) for arm in arms):
                 return found
             best = best or found

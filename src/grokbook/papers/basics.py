@@ -6,18 +6,20 @@ weight decay it generalises long after it has fitted, without decay it does not.
 """
 
 from grokbook.experiment import Spec
-from grokbook.papers.registry import END, Registry, Rows, Size, row, shared
+from grokbook.papers.registry import END, Registry, Rows, Size, experiment, row, shared
 
 P = Size(97, 59)
 EXPERIMENTS = Registry("basics", seeds=(42, *range(4)), count=Size(5, 5))
 
 
-@EXPERIMENTS.experiment(
-    "p = 59, one hidden layer and full batches; Power et al. have p = 97, a "
-    "transformer and batches of 512"
-)
+@EXPERIMENTS.section
 def grokking() -> Rows:
     """An MLP on modular addition, with and without weight decay."""
+    yield experiment(
+        "grokking",
+        "p = 59, one hidden layer and full batches; Power et al. have p = 97, a "
+        "transformer and batches of 512",
+    )
     yield shared(dataset=Spec("modular", p=P, train_fraction=0.5))
     yield shared(model=Spec("mlp", classes=P, vocabulary=P, widths=(200,)))
     yield shared(loss=Spec("softmax_cross_entropy", dtype="float32"))

@@ -8,7 +8,7 @@ epochs unless ``batch_size`` says otherwise.
 """
 
 from grokbook.experiment import Spec
-from grokbook.papers.registry import Registry, Rows, Size, row, shared
+from grokbook.papers.registry import Registry, Rows, Size, experiment, row, shared
 
 SOFTMAX32, SOFTMAX64 = (
     Spec("softmax_cross_entropy", dtype=dtype) for dtype in ("float32", "float64")
@@ -53,11 +53,16 @@ COMMON = {"dataset": images(), "model": deep(), "loss": SOFTMAX32, "optimizer": 
 COMMON |= {"epochs": Size(10_000, 3000), "log": 50, "observables": LOOK}
 COMMON |= {"trace": True, "through_nan": True}
 EXPERIMENTS = Registry("liu2026", (42, *range(9)), count=Size(5, 3), **COMMON)
-experiment = EXPERIMENTS.experiment
 ALL, ONE, THREE = Size(10, 3), Size(5, 1), Size(3, 3)  # seeds, where not five and three
+CURVATURE = ("sharpness", "adam_curvature")
+NARROW = {"model": deep(20), "rarely": (100, CURVATURE)}
+SPIKES = ((850, 50), (1570, 1), (6200, 50), (6320, 1), (10_000, 50))
+TOKENS = {"classes": Size(99, 33), "vocabulary": Size(99, 33), "positions": 4}
 # Convolutions and the ViT have half of the images on a laptop, and fewer epochs.
 TESTS = Size(1000, 200)
 GALLERY = {"dataset": images(Size(200, 100), TESTS), "epochs": Size(10_000, 2000)}
+SMALL = "p = 31 in full batches, width {} of 100,000 steps, one seed of five"
+SHORT = "3,000 of 10,000 epochs, three seeds of five"
 HALF = "100 of 200 images, width 8 of 64, 2,000 of 10,000 epochs, {} of five"
 
 
@@ -72,123 +77,6 @@ def causes(head: str) -> Rows:
     yield row("sum broken, W_G subtracted", UNBALANCED, wrappers=centred)
 
 
-# CIFAR-10 (Table 3) ------------------------------------------------------------------
-
-SHORT = "3,000 of 10,000 epochs, three seeds of five"
-
-
-@experiment(SHORT)
-def fig01() -> Rows:
-    """Precision; also the base of Figures 2a, 2b, 3, 4, 9 and of the causal table.
-
-    What is recorded of float32, here and in ``fig02a``, was also looked at in each of
-    160 steps around its first slingshot, with "head_update_histogram".
-    """
-    yield row("float32")
-    yield row("float64 loss", SOFTMAX64)
-    yield row("float64", SOFTMAX64, dtype="float64")
-
-
-@experiment(SHORT)
-def causal512() -> Rows:
-    """What removes inflation and what removes spikes: the MLP of width 512."""
-    yield from causes("layers.5.weight")
-
-
-@experiment(SHORT)
-def fig02a() -> Rows:
-    """Other betas: the size of the update at a spike should follow them."""
-    yield row("β2 0.9", optimizer=adam(beta2=0.9))
-    yield row("β2 0.999", optimizer=adam(beta2=0.999))
-
-
-@experiment(SHORT)
-def fig03a() -> Rows:
-    """Adam's epsilon."""
-    yield row("ε 1e-06", optimizer=adam(eps=1e-6))
-    yield row("ε 1e-05", optimizer=adam(eps=1e-5))
-
-
-@experiment(SHORT)
-def fig03b() -> Rows:
-    """A norm before the head; batch norm there is the MLP's case of Figure 3c."""
-    for norm, how in (("layer", {}), ("batch", AS_TRAINED)):
-        plain = deep(head_norm=norm, affine=False)
-        yield row(f"{norm} norm", model=deep(head_norm=norm, affine=True), **how)
-        yield row(f"{norm} norm, no affine", model=plain, **how)
-
-
-@experiment(HALF.format("one seed"), seeds=ONE)
-def fig03c() -> Rows:
-    """Batch norm before the head of VGG-11, with and without that inside."""
-    yield shared(**GALLERY, **AS_TRAINED)
-    yield row("before the head", model=vgg(head_norm="batch"))
-    plain = vgg(head_norm="batch", affine=False)
-    yield row("before the head, no affine", model=plain)
-    yield row("both", model=vgg(norm="batch", head_norm="batch"))
-
-
-@experiment(
-    "3,000 epochs (15,000 at the smallest rate) of 10,000 (50,000), three seeds of five"
-)
-def fig04a() -> Rows:
-    """Learning rates; the smallest needs more epochs to get to zero loss."""
-    longer = {"epochs": Size(50_000, 15_000), "log": 250}
-    yield row("learning rate 0.01", optimizer=adam(1e-2))
-    yield row("learning rate 0.0001", optimizer=adam(1e-4))
-    yield row("learning rate 1e-05", optimizer=adam(1e-5), **longer)
-
-
-@experiment(SHORT)
-def fig04b() -> Rows:
-    """Label smoothing 0.1 in the paper's convention, all of it on wrong classes."""
-    smoothing = 0.1 * CLASSES / (CLASSES - 1)
-    for dtype in ("float32", "float64"):
-        loss = Spec("softmax_cross_entropy", dtype=dtype, smoothing=smoothing)
-        yield row(f"smoothed, {dtype} loss", loss)
-
-
-@experiment(SHORT)
-def texts() -> Rows:
-    """Claims without a figure: bias (B.2.9), clamping (B.2.10), B.3's other W_G."""
-    yield row("no head bias", model=deep(head_bias=False))
-    yield row("clamped", Spec("clamped_cross_entropy"))
-    yield row("centred logits", Spec("projected_cross_entropy", forward=True))
-
-
-# The narrow network of Figure 6 ------------------------------------------------------
-
-CURVATURE = ("sharpness", "adam_curvature")
-NARROW = {"model": deep(20), "rarely": (100, CURVATURE)}
-SPIKES = ((850, 50), (1570, 1), (6200, 50), (6320, 1), (10_000, 50))
-
-
-@experiment("3,000 of 10,000 epochs, three seeds", seeds=ALL)
-def fig06() -> Rows:
-    """Early oscillations and late slingshots of one narrow network."""
-    yield shared(**NARROW)
-    yield row("float32")
-    yield row("float64 loss", SOFTMAX64)
-    yield row("float64", SOFTMAX64, dtype="float64")
-
-
-@experiment(SHORT)
-def fig06near() -> Rows:
-    """The same network with its curvature at every step around the first slingshot."""
-    yield shared(**NARROW, log=SPIKES, observables=(*LOOK, *CURVATURE))
-    yield row("float32")
-
-
-@experiment("3,000 of 10,000 epochs, three seeds", seeds=ALL)
-def causal20() -> Rows:
-    """The causal table's narrow network."""
-    yield shared(model=deep(20))
-    yield from causes("layers.5.weight")
-
-
-# Modular division (Table 2, Figures 7 and 8) -----------------------------------------
-
-
 def division() -> Rows:
     """What all of Table 2 share: tokens are a, the operator, b and the equals sign."""
     task = {"operation": "divide", "equals": True, "operator": True}
@@ -197,16 +85,89 @@ def division() -> Rows:
     yield shared(batch_size=Size(512, None), log=100)
 
 
-TOKENS = {"classes": Size(99, 33), "vocabulary": Size(99, 33), "positions": 4}
-SMALL = "p = 31 in full batches, width {} of 100,000 steps, one seed of five"
+def descent(lr: float, loss: float = NEARLY_ZERO) -> dict:
+    return {"wrappers": (Spec("descend_from", loss=loss, lr=lr),)}
 
 
-@experiment(SMALL.format("32 of 128, 10,000"), seeds=ONE)
-def fig07() -> Rows:
-    """The modular transformer; also Figures 2c and 3a, and the causal table.
+@EXPERIMENTS.section
+def cifar_mlp() -> Rows:
+    """CIFAR-10 in the MLP of Table 3."""
+    # Also the base of Figures 2 to 4, 9 and the causal table. float32 and fig02a were
+    # recorded in 160 steps around a slingshot with "head_update_histogram" as well.
+    yield experiment("fig01", SHORT)
+    yield row("float32")
+    yield row("float64 loss", SOFTMAX64)
+    yield row("float64", SOFTMAX64, dtype="float64")
 
-    It has no layer norm; ReLU is inferred from Power et al. 2022.
-    """
+    yield experiment("causal512", SHORT)  # what removes inflation, and spikes
+    yield from causes("layers.5.weight")
+
+    yield experiment("fig02a", SHORT)  # updates at a spike should follow them
+    yield row("β2 0.9", optimizer=adam(beta2=0.9))
+    yield row("β2 0.999", optimizer=adam(beta2=0.999))
+
+    yield experiment("fig03a", SHORT)  # Adam's epsilon
+    yield row("ε 1e-06", optimizer=adam(eps=1e-6))
+    yield row("ε 1e-05", optimizer=adam(eps=1e-5))
+
+    yield experiment("fig03b", SHORT)  # norms before the head
+    for norm, how in (("layer", {}), ("batch", AS_TRAINED)):
+        plain = deep(head_norm=norm, affine=False)
+        yield row(f"{norm} norm", model=deep(head_norm=norm, affine=True), **how)
+        yield row(f"{norm} norm, no affine", model=plain, **how)
+
+    yield experiment("fig03c", HALF.format("one seed"), seeds=ONE)  # VGG-11
+    yield shared(**GALLERY, **AS_TRAINED)
+    yield row("before the head", model=vgg(head_norm="batch"))
+    plain = vgg(head_norm="batch", affine=False)
+    yield row("before the head, no affine", model=plain)
+    yield row("both", model=vgg(norm="batch", head_norm="batch"))
+
+    yield experiment(
+        "fig04a",
+        "3,000 epochs (15,000 at the smallest rate) of 10,000 (50,000), three seeds of "
+        "five",
+    )
+    longer = {"epochs": Size(50_000, 15_000), "log": 250}
+    yield row("learning rate 0.01", optimizer=adam(1e-2))
+    yield row("learning rate 0.0001", optimizer=adam(1e-4))
+    yield row("learning rate 1e-05", optimizer=adam(1e-5), **longer)
+
+    yield experiment("fig04b", SHORT)  # all on wrong classes, 0.1
+    smoothing = 0.1 * CLASSES / (CLASSES - 1)
+    for dtype in ("float32", "float64"):
+        loss = Spec("softmax_cross_entropy", dtype=dtype, smoothing=smoothing)
+        yield row(f"smoothed, {dtype} loss", loss)
+
+    yield experiment("texts", SHORT)  # claims of B.2.9, B.2.10, B.3
+    yield row("no head bias", model=deep(head_bias=False))
+    yield row("clamped", Spec("clamped_cross_entropy"))
+    yield row("centred logits", Spec("projected_cross_entropy", forward=True))
+
+
+@EXPERIMENTS.section
+def narrow() -> Rows:
+    """The narrow network of Figure 6."""
+    yield experiment("fig06", "3,000 of 10,000 epochs, three seeds", seeds=ALL)
+    yield shared(**NARROW)
+    yield row("float32")
+    yield row("float64 loss", SOFTMAX64)
+    yield row("float64", SOFTMAX64, dtype="float64")
+
+    yield experiment("fig06near", SHORT)  # around the first slingshot
+    yield shared(**NARROW, log=SPIKES, observables=(*LOOK, *CURVATURE))
+    yield row("float32")
+
+    yield experiment("causal20", "3,000 of 10,000 epochs, three seeds", seeds=ALL)
+    yield shared(model=deep(20))
+    yield from causes("layers.5.weight")
+
+
+@EXPERIMENTS.section
+def modular_division() -> Rows:
+    """Table 2, Figures 7 and 8."""
+    # No layer norm; ReLU is inferred from Power et al. 2022. Also Figures 2c and 3a.
+    yield experiment("fig07", SMALL.format("32 of 128, 10,000"), seeds=ONE)
     yield from division()
     size = {"depth": 2, "width": Size(128, 32), "hidden": (Size(4 * 128, 4 * 32),)}
     model = Spec("transformer", **TOKENS, **size, causal=True, bias=True)
@@ -218,10 +179,7 @@ def fig07() -> Rows:
     yield row("ε 1e-05", optimizer=adam(beta2=0.999, eps=1e-5))
     yield row("full batch", batch_size=None, only="paper")
 
-
-@experiment(SMALL.format("128 of 512, 40,000"), seeds=ONE)
-def fig08() -> Rows:
-    """The modular MLP, in batches and whole, and the causal table's arms of it."""
+    yield experiment("fig08", SMALL.format("128 of 512, 40,000"), seeds=ONE)
     yield from division()
     model = Spec("mlp", widths=(Size(512, 128),) * 5, **TOKENS)
     yield shared(model=model, epochs=Size(100_000, 40_000))
@@ -231,29 +189,27 @@ def fig08() -> Rows:
     yield row("full batch", batch_size=None, only="paper")
 
 
-# More images, and gradient descent in place of Adam (Figure 9) -----------------------
-
-
-@experiment("500 of 50,000 images, 3,000 of 10,000 epochs, three seeds", seeds=THREE)
-def fig09() -> Rows:
-    """More images (B.2.7); the arm of 200 is that of fig01."""
+@EXPERIMENTS.section
+def images_and_descent() -> Rows:
+    """More images, and gradient descent in place of Adam: Figure 9."""
+    # More images (B.2.7); the arm of 200 is that of fig01.
+    yield experiment(
+        "fig09",
+        "500 of 50,000 images, 3,000 of 10,000 epochs, three seeds",
+        seeds=THREE,
+    )
     yield row("2,000 images", dataset=images(2000), only="paper")
     yield row("20,000 images", dataset=images(20_000, files=5), only="paper")
     yield row("50,000 images", dataset=images(50_000, files=5), only="paper")
     yield row("500 images", dataset=images(500), only="laptop")
 
-
-@experiment("not from a loss of exactly zero, three seeds of five")
-def fig09descent() -> Rows:
-    """From Adam to gradient descent (B.2.2), with the loss in either precision.
-
-    The paper's rate is 1e5, from a loss of zero on. That comes thousands of epochs
-    after the first slingshot, so the other arms begin where nine of ten samples have
-    a loss of zero; the smaller rates are ours.
-    """
-
-    def descent(lr: float, loss: float = NEARLY_ZERO) -> dict:
-        return {"wrappers": (Spec("descend_from", loss=loss, lr=lr),)}
+    # From Adam to gradient descent (B.2.2), with the loss in either precision. The
+    # paper's rate is 1e5, from a loss of zero on. That comes thousands of epochs
+    # after the first slingshot, so the other arms begin where nine of ten samples
+    # have a loss of zero; the smaller rates are ours.
+    yield experiment(
+        "fig09descent", "not from a loss of exactly zero, three seeds of five"
+    )
 
     short, long = {"epochs": 1000}, {"epochs": 3000}  # a pilot found NaN in ten steps
     yield row("float32, rate 100,000", **descent(1e5), **short)
@@ -263,29 +219,26 @@ def fig09descent() -> Rows:
     yield row("float64 loss, rate 100,000", SOFTMAX64, **descent(1e5), **short)
     yield row("float64 loss, rate 10,000", SOFTMAX64, **descent(1e4), **short)
     yield row("float64 loss, rate 1,000", SOFTMAX64, **descent(1e3), **long)
-    zero = descent(1e5, loss=0.0) | {"epochs": 7000, "only": "paper"}
-    yield row("float32, from a loss of zero", **zero)
+    zero = descent(1e5, loss=0.0) | {"epochs": 7000}
+    yield row("float32, from a loss of zero", **zero, only="paper")
 
 
-# Networks of images (Figures 10 to 13) -----------------------------------------------
-
-
-@experiment(HALF.format("three seeds"))
-def fig10() -> Rows:
-    """VGG-11, and the causal table's arms of it."""
+@EXPERIMENTS.section
+def networks_of_images() -> Rows:
+    """Figures 10 to 13."""
+    yield experiment("fig10", HALF.format("three seeds"))  # VGG-11
     yield shared(**GALLERY, model=vgg())
     yield row("float32")
     yield row("float64 loss", SOFTMAX64)
     yield from causes("head.weight")
 
-
-@experiment(
-    "100 of 50,000 images in batches of 25, width 8 of 64, 8,000 of 1,000,000 steps, "
-    "three seeds",
-    seeds=THREE,
-)
-def batches() -> Rows:
-    """VGG-11 in batches (B.3.1), and what should slow down the growth of its mean."""
+    # B.3.1, and what should slow down the growth of the mean
+    yield experiment(
+        "batches",
+        "100 of 50,000 images in batches of 25, width 8 of 64, 8,000 of 1,000,000 "
+        "steps, three seeds",
+        seeds=THREE,
+    )
     yield shared(dataset=images(Size(50_000, 100), TESTS, files=Size(5, 1)))
     yield shared(batch_size=Size(256, 25), epochs=Size(1_000_000, 8000))
     yield shared(log=Size(5000, 100))
@@ -294,22 +247,18 @@ def batches() -> Rows:
     yield row("W_G subtracted", model=vgg(), wrappers=centred)
     yield row("before the head", model=vgg(head_norm="batch"), **AS_TRAINED)
 
-
-@experiment(HALF.format("one seed"), seeds=ONE)
-def fig11() -> Rows:
-    """VGG-11 with batch norm after every convolution; also Figure 3c."""
+    yield experiment("fig11", HALF.format("one seed"), seeds=ONE)
     yield shared(**GALLERY, **AS_TRAINED, model=vgg(norm="batch"))
     yield row("float32")
     yield row("float64 loss", SOFTMAX64)
 
-
-@experiment(
-    "100 of 2,000 images, width 32 of 256, depth 2 of 12, 2,000 of 10,000 epochs, "
-    "three seeds",
-    seeds=THREE,
-)
-def fig12() -> Rows:
-    """The ViT; batches of 2,048 are whole with 2,000 images, an inferred number."""
+    # The ViT; batches of 2,048 are whole with 2,000 images, an inferred number.
+    yield experiment(
+        "fig12",
+        "100 of 2,000 images, width 32 of 256, depth 2 of 12, 2,000 of 10,000 epochs, "
+        "three seeds",
+        seeds=THREE,
+    )
     yield shared(dataset=images(Size(2000, 100), TESTS), epochs=Size(10_000, 2000))
     size = {"width": Size(256, 32), "hidden": Size(4 * 256, 4 * 32)}
     size |= {"depth": Size(12, 2), "heads": Size(8, 4)}
@@ -317,10 +266,7 @@ def fig12() -> Rows:
     yield row("float32")
     yield row("float64 loss", SOFTMAX64)
 
-
-@experiment(HALF.format("one seed"), seeds=ONE)
-def fig13() -> Rows:
-    """ResNet-18, and what else it has: batch norm, a learning rate."""
+    yield experiment("fig13", HALF.format("one seed"), seeds=ONE)  # ResNet-18
     yield shared(**GALLERY, model=resnet())
     yield row("float32", **AS_TRAINED)
     yield row("float64 loss", SOFTMAX64, **AS_TRAINED)
@@ -328,16 +274,16 @@ def fig13() -> Rows:
     yield row("learning rate 1e-4", optimizer=adam(1e-4), **AS_TRAINED)
 
 
-# The language model (Table 4) --------------------------------------------------------
-
-
-@experiment(
-    "0.26 of 140.6 million weights, 8,192 tokens of FineWeb-Edu read again and "
-    "again in batches of 512, a vocabulary of 2,048 of 50,304, 2,000 of 100,000 steps, "
-    "three seeds of five"
-)
-def fig05() -> Rows:
-    """Size, rate and start from the code that the paper follows, "109M" at rate 0.1."""
+@EXPERIMENTS.section
+def language_and_theory() -> Rows:
+    """The language model of Table 4, and the theory's own setting."""
+    # Size, rate and start are those of "109M" in the code that the paper follows.
+    yield experiment(
+        "fig05",
+        "0.26 of 140.6 million weights, 8,192 tokens of FineWeb-Edu read again and "
+        "again in batches of 512, a vocabulary of 2,048 of 50,304, 2,000 of 100,000 "
+        "steps, three seeds of five",
+    )
     text = {"corpus": "fineweb-edu", "vocabulary": Size(50_257, 2048)}
     text |= {"block": Size(2048, 64), "train_blocks": Size(None, 128)}
     yield shared(dataset=Spec("wikitext", **text, test_blocks=Size(16, 32)))
@@ -357,13 +303,7 @@ def fig05() -> Rows:
     yield row("float32 loss, float32 logits", autocast=None)
     yield row("float64 loss, float32 logits", SOFTMAX64, autocast=None)
 
-
-# Theory ------------------------------------------------------------------------------
-
-
-@experiment("10,000 of 40,000 steps, three seeds of five")
-def free() -> Rows:
-    """Free features and a head without bias: inflation in the theory's own setting."""
+    yield experiment("free", "10,000 of 40,000 steps, three seeds of five")
     yield shared(dataset=Spec("balanced_rows", classes=CLASSES, per_class=20))
     yield shared(model=Spec("free_features", classes=CLASSES, rows=200, width=64))
     yield shared(epochs=Size(40_000, 10_000), log=200)

@@ -8,16 +8,15 @@ paper and its code disagree, both are arms. Seed 42 is the released one.
 from functools import partial
 
 from grokbook.experiment import Spec
-from grokbook.papers.registry import END, Registry, Rows, Size, row, shared
+from grokbook.papers.registry import END, Registry, Rows, Size, experiment, row, shared
 
-SOFTMAX16, SOFTMAX32, SOFTMAX64 = (
-    Spec("softmax_cross_entropy", dtype=dtype)
+PRECISIONS = {
+    dtype: Spec("softmax_cross_entropy", dtype=dtype)
     for dtype in ("float16", "float32", "float64")
-)
-PRECISIONS = {"float16": SOFTMAX16, "float32": SOFTMAX32, "float64": SOFTMAX64}
-EXACT32, EXACT64 = (
-    Spec("exact_cross_entropy", dtype=dtype) for dtype in ("float32", "float64")
-)
+}
+SOFTMAX32, SOFTMAX64 = PRECISIONS["float32"], PRECISIONS["float64"]
+EXACT32 = Spec("exact_cross_entropy", dtype="float32")
+EXACT64 = Spec("exact_cross_entropy", dtype="float64")
 STABLEMAX = Spec("stablemax_cross_entropy", dtype="float64")
 ZEROED = Spec("correct_logit_zeroed", dtype="float64")
 DETACHED = Spec("correct_logit_detached", dtype="float64")
@@ -49,49 +48,30 @@ def sgd(lr, momentum=0.0, **options) -> Spec:
 
 COMMON = {"dataset": modular(), "model": mlp(), "log": ((1000, 50), (END, 500))}
 EXPERIMENTS = Registry("prieto2025", (42, 0, 1, 2, 3), count=Size(5, 1), **COMMON)
-experiment = EXPERIMENTS.experiment
 
-
-@experiment("one seed of five")
-def fig01a() -> Rows:
-    """⊥AdamW: the figure's arrow says "+ StableMax", the script runs softmax CE."""
-    yield shared(epochs=300, log=5, wrappers=PERP)
-    yield row("⊥AdamW, softmax, as run", SOFTMAX32, adamw(0.01, **AS_RUN))
-    yield row("⊥AdamW, softmax, as intended", SOFTMAX32, adamw(0.01, **AS_INTENDED))
-    yield row("⊥AdamW, StableMax, as run", STABLEMAX, adamw(0.01, **AS_RUN))
-    yield row("⊥AdamW, exact CE, as run", EXACT32, adamw(0.01, **AS_RUN))
-
-
-@experiment("10,000 of 80,000 epochs, one seed of five")
-def fig01c() -> Rows:
-    """Softmax CE overfits and stops; the StableMax curve of 1b is fig04left's."""
-    yield shared(optimizer=adamw(0.01), epochs=Size(80_000, 10_000), keep=(0, END))
-    yield row("softmax float64", SOFTMAX64)
-    yield row("softmax float32", SOFTMAX32)
-    yield row("exact CE float64", EXACT64)
-
-
+# The bias-free transformer of the first public code (two MLP matrices).
+SIZE = {"classes": 114, "vocabulary": 114, "width": 128}
+NANDA = Spec("transformer", **SIZE, hidden=(512, 512), causal=True)
+# The released encoder: post-norm, dropout, no positions, 2048 hidden units. Queries,
+# keys and values are one tensor, which ⊥Grad projects as one.
+BLOCK = {"norms": ("post_attention", "post_mlp"), "dropout": 0.1, "bias": True}
+BLOCK |= {"learned_positions": False, "initialisation": "torch", "joint": True}
+SIZE = {"classes": 113, "vocabulary": 113, "width": 128}
+ENCODER = Spec("transformer", **SIZE, hidden=(2048,), **BLOCK)
+LESS = "8,000 of 20,000 epochs, 70 % of the data only"
+SMALLER = "p = 59 with 70 % of the table, {} epochs, {} of five"
+TENTH = (
+    "5,000 of 50,000 training images, 10 of 100 passes (390 of 39,000 steps), 5,000 of "
+    "10,000 test images, one seed of five"
+)
+DECAYS = (0.5, 1.0, 2.0, 4.0, 6.0, 8.0)
 # The data and network of fig04left, so that its StableMax arm can be compared.
 SMALL_P, MORE = Size(113, 59), Size(0.4, 0.7)
 SHARED = {"dataset": modular(MORE, p=SMALL_P), "model": mlp(SMALL_P)}
 SHARED |= {"optimizer": adamw(0.01, beta2=0.999)}
-
-
-@experiment(
-    "p = 59 with 70 % of the table, 40,000 of 80,000 epochs, three seeds of five",
-    seeds=Size(5, 3),
-)
-def fig01control() -> Rows:
-    """Softmax CE with weights and moments in float64, without and with collapse.
-
-    In float32 the exact loss of fig01c stops training once squared gradients are below
-    1e-44: AdamW's second moment sticks there. Beta2 0.99 is that of fig01c; 0.999, that
-    of fig04left's StableMax, limits a loss that falls exponentially ten times as much.
-    """
-    yield shared(**SHARED, dtype="float64", epochs=Size(80_000, 40_000))
-    for beta2, suffix in ((0.99, ", β2 0.99"), (0.999, "")):
-        for name, loss in (("exact CE", EXACT64), ("softmax", SOFTMAX64)):
-            yield row(name + suffix, loss, adamw(0.01, beta2=beta2, eps=1e-150))
+CONSTANT = {"epochs": Size(10_000, 4000), "log": Size(100, 40)}
+CONSTANT |= {"wrappers": (Spec("gradient_norm_schedule"),)}
+LONGER = "4,000 of 10,000 epochs with steps 2.5 times as long, one seed of five"
 
 
 def precisions(panel: str, fraction: float, optimizer: Spec | Size, **where) -> Rows:
@@ -101,11 +81,49 @@ def precisions(panel: str, fraction: float, optimizer: Spec | Size, **where) -> 
         yield row(f"{panel} {name}", loss, optimizer, **where)
 
 
-LESS = "8,000 of 20,000 epochs, 70 % of the data only"
+def unit(lr: float) -> Spec:
+    """SGD whose steps have a constant length, 0.0045 times the released "lr"."""
+    return sgd(round(0.0045 * lr, 6))
 
 
-@experiment(f"{LESS}, one seed of five")
-def fig02() -> Rows:
+def against_decay(lr: float, few: tuple[float, ...] = DECAYS, only: str = "") -> Rows:
+    """⊥AdamW and AdamW with six weight decays, on a laptop with a few of them."""
+    for decay in DECAYS:
+        rule = adamw(lr, weight_decay=decay)
+        where = only if decay in few else "paper"
+        yield row(f"lr {lr:g}, decay {decay:g}", SOFTMAX32, rule, only=where)
+    rule = adamw(lr, **AS_RUN)
+    yield row(f"lr {lr:g}, ⊥AdamW", SOFTMAX32, rule, wrappers=PERP, only=only)
+
+
+def methods() -> Rows:
+    yield row("Softmax CE", SOFTMAX32)
+    yield row("StableMax CE", STABLEMAX)
+    yield row("⊥Grad", SOFTMAX32, wrappers=PERP)
+
+
+def residual(classes: int | Size) -> Rows:
+    """ResNet-18 with the three methods and the stem that explains the paper's accuracy.
+
+    Learning rate 0.1 and batches are ours.
+    """
+    model = Spec("resnet18", classes=classes, stem="imagenet", width=64)
+    yield shared(model=model, optimizer=sgd(0.1, momentum=0.9, weight_decay=1e-4))
+    yield shared(observables=("core", "collapse"), eval_batch=500)
+    yield from methods()
+
+
+def cifar(name: str, classes: int) -> Rows:
+    """100 passes of 390 steps over 50,000 images, or 10 of 39 over a tenth."""
+    few = {"train_samples": 5000, "test_samples": 5000}
+    data = Size(Spec(name, normalised=True), Spec(name, normalised=True, **few))
+    yield shared(dataset=data, augment=Spec("crop_flip", size=32, padding=4))
+    yield shared(schedule=Spec("staircase", every=Size(30 * 390, 3 * 39)))
+    yield shared(epochs=Size(39_000, 390), log=Size(390, 2 * 39), batch_size=128)
+    yield from residual(classes)
+
+
+def three_sizes() -> Rows:
     """Softmax precision against training-set size; eps 1e-30 at 40 % as released."""
     yield shared(epochs=Size(20_000, 8000), log=((1000, 50), (END, 100)))
     yield from precisions("40%", 0.4, adamw(5e-4, eps=1e-30), only="paper")
@@ -113,15 +131,45 @@ def fig02() -> Rows:
     yield from precisions("70%", 0.7, adamw(5e-4))
 
 
-@experiment(LESS, seeds=Size(1, 1))
-def fig02cpu() -> Rows:
-    """The same once on a CPU, whose float16 sums round at every step: complete."""
-    yield from fig02()
+@EXPERIMENTS.section
+def collapse() -> Rows:
+    """Figures 1 to 4: losses and precisions."""
+    # ⊥AdamW: the figure's arrow says "+ StableMax", the script runs softmax CE.
+    yield experiment("fig01a", "one seed of five")
+    yield shared(epochs=300, log=5, wrappers=PERP)
+    yield row("⊥AdamW, softmax, as run", SOFTMAX32, adamw(0.01, **AS_RUN))
+    yield row("⊥AdamW, softmax, as intended", SOFTMAX32, adamw(0.01, **AS_INTENDED))
+    yield row("⊥AdamW, StableMax, as run", STABLEMAX, adamw(0.01, **AS_RUN))
+    yield row("⊥AdamW, exact CE, as run", EXACT32, adamw(0.01, **AS_RUN))
 
+    # Softmax CE overfits and stops; the StableMax curve of 1b is fig04left's.
+    yield experiment("fig01c", "10,000 of 80,000 epochs, one seed of five")
+    yield shared(optimizer=adamw(0.01), epochs=Size(80_000, 10_000), keep=(0, END))
+    yield row("softmax float64", SOFTMAX64)
+    yield row("softmax float32", SOFTMAX32)
+    yield row("exact CE float64", EXACT64)
 
-@experiment("p = 59 with 70 % of the table, 40,000 of 100,000 epochs, one seed of five")
-def fig04left() -> Rows:
-    """StableMax groks without regularisation; also panels 1b, 4-middle, 11a and 12."""
+    # Weights and moments in float64, without and with collapse: in float32 the second
+    # moment sticks at 1e-44. Beta2 0.99 is that of fig01c, 0.999 that of fig04left.
+    yield experiment(
+        "fig01control",
+        SMALLER.format("40,000 of 80,000", "three seeds"),
+        seeds=Size(5, 3),
+    )
+    yield shared(**SHARED, dtype="float64", epochs=Size(80_000, 40_000))
+    for beta2, suffix in ((0.99, ", β2 0.99"), (0.999, "")):
+        for name, loss in (("exact CE", EXACT64), ("softmax", SOFTMAX64)):
+            yield row(name + suffix, loss, adamw(0.01, beta2=beta2, eps=1e-150))
+
+    yield experiment("fig02", f"{LESS}, one seed of five")
+    yield from three_sizes()
+
+    # once on a CPU, whose float16 sums round at every step: complete
+    yield experiment("fig02cpu", LESS, seeds=Size(1, 1))
+    yield from three_sizes()
+
+    # also panels 1b, 4-middle, 11a and Figure 12
+    yield experiment("fig04left", SMALLER.format("40,000 of 100,000", "one seed"))
     yield shared(loss=STABLEMAX, epochs=Size(100_000, 40_000))
     how = {"optimizer": adamw(0.01, beta2=0.999), "model": mlp(SMALL_P)}
     how |= {"keep": (0, END), "keep_dtype": "float16"}  # Figure 12 reads them
@@ -136,10 +184,8 @@ def fig04left() -> Rows:
         data = Spec("sparse_parity", **bits)
         yield row(f"sparse parity, data seed {seed}", dataset=data, **how)
 
-
-@experiment("one seed of five")
-def fig04right() -> Rows:
-    """Input codes: base-2 as released, and random codes as the paper words it."""
+    # Input codes: base-2 as released, and random codes as the paper words it.
+    yield experiment("fig04right", "one seed of five")
     yield shared(loss=SOFTMAX64, optimizer=adamw(0.02, eps=1e-30), epochs=1000, log=10)
     yield row("two-hot")
     for name, features, code in (
@@ -153,20 +199,11 @@ def fig04right() -> Rows:
         yield row(name, dataset=modular(0.4, **code), model=model)
 
 
-# The bias-free transformer of the first public code (two MLP matrices).
-SIZE = {"classes": 114, "vocabulary": 114, "width": 128}
-NANDA = Spec("transformer", **SIZE, hidden=(512, 512), causal=True)
-# The released encoder: post-norm, dropout, no positions, 2048 hidden units. Queries,
-# keys and values are one tensor, which ⊥Grad projects as one.
-BLOCK = {"norms": ("post_attention", "post_mlp"), "dropout": 0.1, "bias": True}
-BLOCK |= {"learned_positions": False, "initialisation": "torch", "joint": True}
-SIZE = {"classes": 113, "vocabulary": 113, "width": 128}
-ENCODER = Spec("transformer", **SIZE, hidden=(2048,), **BLOCK)
-
-
-@experiment("no transformer, one seed of five")
-def fig05() -> Rows:
-    """Gradient against weights: nothing but the task is given, settings are ours."""
+@EXPERIMENTS.section
+def optimizers() -> Rows:
+    """Figures 5 to 7: gradients and what to do with them."""
+    # Gradient against weights: nothing but the task is given, settings are ours.
+    yield experiment("fig05", "no transformer, one seed of five")
     yield shared(epochs=3000, log=((200, 10), (END, 50)))
     yield shared(observables=("core", "collapse", "alignment"))
     yield row("MLP without bias", SOFTMAX64, adamw(5e-4))
@@ -177,14 +214,11 @@ def fig05() -> Rows:
     how = {"dataset": modular(smallest=1), "model": NANDA, "only": "paper"}
     yield row("transformer", SOFTMAX64, rule, **how)
 
-
-@experiment("3,000 of 5,000 epochs, one of two networks, one seed of five")
-def fig06a() -> Rows:
-    """Transformers: subtraction on the first public one, addition on the released.
-
-    Each with the optimizers of the code that trained it. The first public code gives
-    AdamW and its projected form the same betas and eps.
-    """
+    # Transformers, the first public one and the released, each with the optimizers of
+    # the code that trained it.
+    yield experiment(
+        "fig06a", "3,000 of 5,000 epochs, one of two networks, one seed of five"
+    )
     yield shared(epochs=Size(5000, 3000), log=((1000, 25), (END, 100)))
 
     def four(network, operation, model, plain, projected, **where) -> Rows:
@@ -202,10 +236,7 @@ def fig06a() -> Rows:
     released = ("add", ENCODER, AS_INTENDED, AS_RUN)
     yield from four("released, addition", *released, only="paper")
 
-
-@experiment("one learning rate, two seeds of five", seeds=Size(5, 2))
-def fig06b() -> Rows:
-    """MLP: AdamW, ⊥AdamW over learning rates and hyper-parameters, ⊥SGD."""
+    yield experiment("fig06b", "one learning rate, two seeds of five", seeds=Size(5, 2))
     yield shared(epochs=500, log=10)
     heavy, as_run = sgd(10.0, momentum=0.8), adamw(0.005, **AS_RUN)
     perp, paper = {"wrappers": PERP}, {"wrappers": PERP_PAPER}
@@ -221,23 +252,17 @@ def fig06b() -> Rows:
     yield row("⊥SGD + softmax", SOFTMAX32, heavy, **perp)
     yield row("⊥SGD + StableMax, paper's form", STABLEMAX, heavy, **paper, **double)
 
-
-@experiment("5,000 of 10,000 epochs, one seed of five")
-def fig06c() -> Rows:
-    """Weight decay trades loss for norm: a run name of the first public code."""
+    # Weight decay trades loss for norm: a run name of the first public code.
+    yield experiment("fig06c", "5,000 of 10,000 epochs, one seed of five")
     yield shared(dataset=modular(0.3), loss=SOFTMAX32, epochs=Size(10_000, 5000))
     yield shared(log=((1000, 10), (END, 100)))
     charged = (Spec("l2", strength=5e-5),)
     yield row("AdamW, decay 1.0", optimizer=adamw(0.01, weight_decay=1.0))
     yield row("AdamW, explicit L2 5e-5", optimizer=adamw(0.01), penalties=charged)
 
-
-@experiment("4,000 of 10,000 epochs of SGD, one seed of five")
-def fig07() -> Rows:
-    """Paths over the loss surface; lr 1 and decay 2e-4 stand in the first public code.
-
-    Seven checkpoints per arm, in half precision and of one seed: enough to draw a path.
-    """
+    # Paths over the loss surface; lr 1 and decay 2e-4 stand in the first public code.
+    # Half precision and one seed are enough to draw a path.
+    yield experiment("fig07", "4,000 of 10,000 epochs of SGD, one seed of five")
     yield shared(keep_dtype="float16", keep_seeds=(42,))
     slow = {"epochs": Size(10_000, 4000), "log": ((1000, 20), (END, 50))}
     early = (600, 1400, 1800, 2200)
@@ -251,14 +276,15 @@ def fig07() -> Rows:
     yield row("⊥SGD, softmax", SOFTMAX64, **fast)
 
 
-@experiment("10,000 of 20,000 epochs, intervention at 4,000, one seed of five")
-def fig08() -> Rows:
-    """Collapse forced from epoch 6000 on: by the paper's zero, and by a detached logit.
-
-    The authors' baseline is a cross-entropy that does not collapse, whose code was
-    never released; the exact one stands in for it, once with weights and moments in
-    float64 as well, where the smallest float32 number is no limit.
-    """
+@EXPERIMENTS.section
+def forced() -> Rows:
+    """Figures 8 to 10: constant steps, forced collapse, plain descent."""
+    # Collapse forced from epoch 6000 on. The authors' baseline, a cross-entropy that
+    # does not collapse, was never released: the exact one stands in for it, once in
+    # float64 throughout, where the smallest float32 number is no limit.
+    yield experiment(
+        "fig08", "10,000 of 20,000 epochs, intervention at 4,000, one seed of five"
+    )
     yield shared(dataset=modular(0.6), loss=EXACT64, optimizer=adamw(1e-3, eps=1e-30))
     yield shared(epochs=Size(20_000, 10_000), log=100)
     start, tiny = Size(6000, 4000), adamw(1e-3, eps=1e-150)
@@ -267,45 +293,16 @@ def fig08() -> Rows:
     yield row("correct logit detached", later_loss=(start, DETACHED))
     yield row("baseline, all float64", optimizer=tiny, dtype="float64")
 
-
-def unit(lr: float) -> Spec:
-    """SGD whose steps have a constant length, 0.0045 times the released "lr"."""
-    return sgd(round(0.0045 * lr, 6))
-
-
-CONSTANT = {"epochs": Size(10_000, 4000), "log": Size(100, 40)}
-CONSTANT |= {"wrappers": (Spec("gradient_norm_schedule"),)}
-LONGER = "4,000 of 10,000 epochs with steps 2.5 times as long, one seed of five"
-
-
-@experiment(LONGER)
-def fig08sgd() -> Rows:
-    """The other candidate for Figure 8: SGD of constant step length at 70 %.
-
-    The run names of the last notebook have it, with "lr" 3 and the float64 softmax.
-    """
-    yield shared(dataset=modular(0.7), loss=SOFTMAX64)
-    yield shared(optimizer=Size(unit(3), unit(2.5 * 3)), **CONSTANT)
-    yield row("baseline")
-    yield row("correct logit times 0", later_loss=(Size(6000, 2400), ZEROED))
-
-
-@experiment(f"70 % of the data only, {LONGER}")
-def fig09() -> Rows:
-    """Figure 2 with SGD steps of constant length, 0.0045 times the released "lr".
-
-    The run names have "lr" 3 at 40 %, which turned out too slow; 4 is run there too.
-    """
+    # Figure 2 with SGD steps of constant length, 0.0045 times the released "lr". The
+    # run names have "lr" 3 at 40 %, which turned out too slow; 4 is run there too.
+    yield experiment("fig09", f"70 % of the data only, {LONGER}")
     yield shared(**CONSTANT)
     yield from precisions("40%", 0.4, unit(3), only="paper")
     yield from precisions("60%", 0.6, unit(4), only="paper")
     yield from precisions("70%", 0.7, Size(unit(4), unit(2.5 * 4)))
     yield from precisions("40%, lr 4", 0.4, unit(4), only="paper")
 
-
-@experiment("5,000 of 20,000 epochs, one seed of five")
-def fig10() -> Rows:
-    """Plain gradient descent: how many updates are too small to change their weight."""
+    yield experiment("fig10", "5,000 of 20,000 epochs, one seed of five")
     yield shared(dataset=modular(0.3), loss=SOFTMAX32, epochs=Size(20_000, 5000))
     yield shared(log=((1000, 20), (END, 100)))
     yield shared(observables=("core", "collapse", "gradients"))
@@ -313,12 +310,12 @@ def fig10() -> Rows:
     yield row("momentum 0.8", optimizer=sgd(20.0, momentum=0.8))
 
 
-@experiment(
-    "p = 59 with 70 % of the table, 40,000 of 80,000 epochs, one penalty strength, one "
-    "seed of five"
-)
-def fig11() -> Rows:
-    """Logit-norm penalty and Taylor softmax; the StableMax curve is fig04left's."""
+@EXPERIMENTS.section
+def alternatives() -> Rows:
+    """Figures 11 to 16: other losses, scales, decays."""
+    # Logit-norm penalty and Taylor softmax; the StableMax curve is fig04left's.
+    few = "one penalty strength, one seed"
+    yield experiment("fig11", SMALLER.format("40,000 of 80,000", few))
     yield shared(**SHARED, epochs=Size(80_000, 40_000), stop=0.995)
     yield shared(log=((1000, 20), (END, 100)))
     for strength in (1e-4, 1e-3, 1e-2, 1e-1):
@@ -331,15 +328,12 @@ def fig11() -> Rows:
         taylor = Spec("taylor_cross_entropy", dtype="float64", detach_min=detach)
         yield row(name, taylor)
 
-
-@experiment("1,000 of 10,000 epochs, three of six scales, one seed of five")
-def fig13() -> Rows:
-    """Logits times alpha, learning rate over alpha^2, on three networks and losses.
-
-    AdamW hardly depends on the size of its gradients, so one panel is run with the
-    learning rate kept as well, and one with SGD, which feels it. Two layers with MSE do
-    not fit at learning rate 0.01.
-    """
+    # Logits times alpha, learning rate over alpha^2. AdamW hardly feels the size of its
+    # gradients: one panel keeps the rate, one has SGD. Two layers with MSE need a rate
+    # below 0.01 to fit.
+    yield experiment(
+        "fig13", "1,000 of 10,000 epochs, three of six scales, one seed of five"
+    )
     yield shared(epochs=Size(10_000, 1000), log=((200, 2), (1000, 10), (END, 50)))
     yield shared(stop=0.99)
     for panel, layers, loss, rule, lr, power in (
@@ -356,48 +350,26 @@ def fig13() -> Rows:
                 name = f"{panel}, alpha {alpha:g}"
                 yield row(name, loss, rule(lr / alpha**power), **how)
 
-
-@experiment("20,000 of 100,000 epochs, one seed of five")
-def fig14() -> Rows:
-    """MNIST with all weights times 100, without and with weight decay."""
+    yield experiment("fig14", "20,000 of 100,000 epochs, one seed of five")
     yield shared(dataset=Spec("mnist", train_samples=200))
     yield shared(model=Spec("mlp", classes=10, features=784, widths=(200, 200)))
     yield shared(loss=SOFTMAX32, epochs=Size(100_000, 20_000), init_scale=100.0)
     for name, decay in (("no decay", 0.0), ("decay 0.1", 0.1), ("decay 1", 1.0)):
         yield row(name, optimizer=adamw(1e-3, 0.999, 1e-8, weight_decay=decay))
 
-
-DECAYS = (0.5, 1.0, 2.0, 4.0, 6.0, 8.0)
-
-
-def against_decay(lr: float, few: tuple[float, ...] = DECAYS, only: str = "") -> Rows:
-    """⊥AdamW and AdamW with six weight decays, on a laptop with a few of them."""
-    for decay in DECAYS:
-        rule = adamw(lr, weight_decay=decay)
-        where = only if decay in few else "paper"
-        yield row(f"lr {lr:g}, decay {decay:g}", SOFTMAX32, rule, only=where)
-    rule = adamw(lr, **AS_RUN)
-    yield row(f"lr {lr:g}, ⊥AdamW", SOFTMAX32, rule, wrappers=PERP, only=only)
-
-
-@experiment("one learning rate, one seed of five")
-def fig15() -> Rows:
-    """Weight decay against ⊥AdamW at two learning rates: the claim depends on it."""
+    # Weight decay against ⊥AdamW at two learning rates: the claim depends on it.
+    yield experiment("fig15", "one learning rate, one seed of five")
     yield shared(epochs=1000, log=5)
     yield from against_decay(0.05)
     yield from against_decay(0.01, only="paper")
 
-
-@experiment("2,000 of 5,000 epochs, one decay, one seed")
-def fig15slow() -> Rows:
-    """The same grid at the low learning rate that the author remembers."""
+    # The same grid at the low learning rate that the author remembers.
+    yield experiment("fig15slow", "2,000 of 5,000 epochs, one decay, one seed")
     yield shared(epochs=Size(5000, 2000), log=25)
     yield from against_decay(1e-3, few=(8.0,))
 
-
-@experiment("p = 59 with 70 % of the table, 20,000 of 80,000 epochs, one seed of five")
-def fig16() -> Rows:
-    """Temperature 1e5 (as a logit scale of 1e-5) and label smoothing 0.2."""
+    # a temperature is the inverse of a logit scale
+    yield experiment("fig16", SMALLER.format("20,000 of 80,000", "one seed"))
     yield shared(**SHARED, epochs=Size(80_000, 20_000))
     smooth = Spec("softmax_cross_entropy", dtype="float32", smoothing=0.2)
     yield row("temperature 1", SOFTMAX32)
@@ -405,66 +377,33 @@ def fig16() -> Rows:
     yield row("label smoothing 0.2", smooth)
 
 
-# Table 1 and Figure 17: training in batches. An "epoch" of these arms is one step.
-
-
-TENTH = (
-    "5,000 of 50,000 training images, 10 of 100 passes (390 of 39,000 steps), 5,000 of "
-    "10,000 test images, one seed of five"
-)
-
-
-def residual(classes: int | Size) -> Rows:
-    """ResNet-18 with the three methods; learning rate 0.1 and batches are ours."""
-    model = Spec("resnet18", classes=classes, stem="imagenet", width=64)
-    yield shared(model=model, optimizer=sgd(0.1, momentum=0.9, weight_decay=1e-4))
-    yield shared(observables=("core", "collapse"), eval_batch=500)
-    yield row("Softmax CE", SOFTMAX32)
-    yield row("StableMax CE", STABLEMAX)
-    yield row("⊥Grad", SOFTMAX32, wrappers=PERP)
-
-
-def cifar(name: str, classes: int) -> Rows:
-    """100 passes of 390 steps over 50,000 images, or 10 of 39 over a tenth."""
-    few = {"train_samples": 5000, "test_samples": 5000}
-    data = Size(Spec(name, normalised=True), Spec(name, normalised=True, **few))
-    yield shared(dataset=data, augment=Spec("crop_flip", size=32, padding=4))
-    yield shared(schedule=Spec("staircase", every=Size(30 * 390, 3 * 39)))
-    yield shared(epochs=Size(39_000, 390), log=Size(390, 2 * 39), batch_size=128)
-    yield from residual(classes)
-
-
-@experiment(TENTH)
-def tab01vision() -> Rows:
-    """CIFAR-10, with the stem that explains the accuracy the paper prints."""
+@EXPERIMENTS.section
+def realistic() -> Rows:
+    """Table 1 and Figure 17: training in batches, an epoch is one step."""
+    yield experiment("tab01vision", TENTH)
     yield from cifar("cifar10", 10)
-
-
-@experiment(TENTH)
-def tab01cifar100() -> Rows:
-    """CIFAR-100."""
+    yield experiment("tab01cifar100", TENTH)
     yield from cifar("cifar100", 100)
 
-
-@experiment(
-    "1 of 100 passes, 100 of 1,000 classes, one seed of three", seeds=Size(3, 1)
-)
-def tab01imagenet() -> Rows:
-    """ImageNet-1k, from a folder of images; at laptop scale one of 100 classes."""
+    yield experiment(
+        "tab01imagenet",
+        "1 of 100 passes, 100 of 1,000 classes, one seed of three",
+        seeds=Size(3, 1),
+    )
     data = Spec("image_folder", corpus=Size("imagenet", "imagenet-100"))
     yield shared(dataset=data, augment=Spec("crop_flip", size=224, padding=0))
     yield shared(schedule=Spec("staircase", every=Size(30 * 5004, 500)))
     yield shared(epochs=Size(500_400, 500), log=Size(5004, 2 * 500), batch_size=256)
     yield from residual(Size(1000, 100))
 
-
-@experiment(
-    "WikiText-2 for WikiText-103, 4 layers of width 128 for 12 of 768, the first 4,096 "
-    "of 50,257 tokens, blocks of 128 for 512, 160 steps for 14,400, one seed of three",
-    seeds=Size(3, 1),
-)
-def tab01language() -> Rows:
-    """GPT-2; the warm-up keeps its share of the steps where there are fewer."""
+    # GPT-2; the warm-up keeps its share of the steps where there are fewer.
+    yield experiment(
+        "tab01language",
+        "WikiText-2 for WikiText-103, 4 layers of width 128 for 12 of 768, the first "
+        "4,096 of 50,257 tokens, blocks of 128 for 512, 160 steps for 14,400, one seed "
+        "of three",
+        seeds=Size(3, 1),
+    )
     whole = Spec("wikitext", corpus="wikitext-103-raw", block=512)
     small = Spec("wikitext", block=128, vocabulary=4096, test_blocks=192)
     yield shared(dataset=Size(whole, small))
@@ -474,9 +413,10 @@ def tab01language() -> Rows:
     yield shared(eval_batch=Size(16, 32), observables=("core", "top5", "collapse"))
     size = {"vocabulary": Size(50_257, 4096), "positions": Size(1024, 128)}
     size |= {"width": Size(768, 128), "heads": Size(12, 4), "depth": Size(12, 4)}
-    plain = Spec("gpt2", **size, dropout=0.1, attention="softmax")
-    stable = Spec("gpt2", **size, dropout=0.1, attention="stablemax")
-    yield row("Softmax CE", SOFTMAX32, model=plain)
-    yield row("StableMax CE", STABLEMAX, model=plain)
-    yield row("⊥Grad", SOFTMAX32, model=plain, wrappers=PERP)
+    plain, stable = (
+        Spec("gpt2", **size, dropout=0.1, attention=kind)
+        for kind in ("softmax", "stablemax")
+    )
+    yield shared(model=plain)
+    yield from methods()
     yield row("StableMax attention", SOFTMAX32, model=stable)

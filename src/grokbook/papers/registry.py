@@ -1,9 +1,10 @@
 """How a paper's experiments are written down: an arm is a row, a scale a value in it.
 
-    @experiment("2,000 of 20,000 epochs, one seed of five")
-    def fig99() -> Rows:
-        '''Two losses.'''
-        yield shared(optimizer=adamw(1e-3), epochs=Size(20_000, 2_000), log=50)
+    @EXPERIMENTS.section
+    def losses() -> Rows:
+        # Two losses.
+        yield experiment("fig99", "2,000 of 20,000 epochs, one seed of five", log=50)
+        yield shared(optimizer=adamw(1e-3), epochs=Size(20_000, 2_000))
         yield row("softmax", SOFTMAX)
         yield row("StableMax", STABLEMAX)
 
@@ -12,17 +13,19 @@ There is a third scale, smoke, which ``shrink`` makes of the laptop's values.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from grokbook.experiment import Arm, Experiment, Spec
 
-Rows = Iterator[dict[str, Any]]
+Row = dict[str, Any]
+Rows = Iterator[Row]
 END: Any = object()  # the last epoch of an arm, in its ``log``, ``keep`` or ``rarely``
 # What ``shrink`` leaves of what makes a data set, a network or a schedule large.
-ROWS = {"p": 11, "samples": 40, "train_samples": 12, "test_samples": 8, "pairs": 40}
-TEXTS = {"block": 12, "train_blocks": 12, "test_blocks": 4, "vocabulary": 256}
-NETWORKS = {"width": 8, "widths": 8, "hidden": 16, "depth": 2, "heads": 2}
-TINY = ROWS | TEXTS | NETWORKS | {"positions": 12, "warmup": 2, "every": 2}
+TINY = {"p": 11, "samples": 40, "train_samples": 12, "test_samples": 8, "pairs": 40}
+TINY |= {"block": 12, "train_blocks": 12, "test_blocks": 4, "vocabulary": 256}
+TINY |= {"width": 8, "widths": 8, "hidden": 16, "depth": 2, "heads": 2}
+TINY |= {"positions": 12, "warmup": 2, "every": 2}
 
 
 @dataclass(frozen=True)
@@ -33,25 +36,28 @@ class Size:
     laptop: Any
 
 
-def row(
-    name: str | Size,
-    loss: Spec | Size | None = None,
-    optimizer: Spec | Size | None = None,
-    *,
-    only: str = "",
-    **settings: Any,
-) -> dict[str, Any]:
+def experiment(name: str, reduced: str, **settings: Any) -> Row:
+    """What follows is an experiment of that name; ``settings`` are shared by its arms.
+
+    ``reduced`` says in words what laptop scale leaves out; ``seeds``: with how many an
+    arm is trained, a Size. A smoke test has the arms of both scales, made tiny, with
+    two seeds.
+    """
+    return {"experiment": name, "reduced": reduced} | settings
+
+
+def shared(**settings: Any) -> Row:
+    """What all arms that follow in an experiment have unless they say otherwise."""
+    return settings
+
+
+def row(name: str | Size, loss: Any = None, optimizer: Any = None, **settings) -> Row:
     """An arm: what it has beside, or instead of, what all share.
 
     ``only``: the scale that alone has this arm, if it is not at both.
     """
-    given = {"loss": loss, "optimizer": optimizer, "only": only}
-    return {"name": name} | {k: v for k, v in given.items() if v} | settings
-
-
-def shared(**settings: Any) -> dict[str, Any]:
-    """What all arms that follow have unless they say otherwise."""
-    return settings
+    given = {"name": name, "loss": loss, "optimizer": optimizer}
+    return {key: value for key, value in given.items() if value} | settings
 
 
 def at(scale: str, value: Any, end: int | None = None) -> Any:
@@ -68,7 +74,7 @@ def at(scale: str, value: Any, end: int | None = None) -> Any:
 
 
 class Registry(dict[str, Callable[[str], Experiment]]):
-    """Experiments of one paper by name, filled by its decorator.
+    """Experiments of one paper by name, each a function of the scale.
 
     ``count``: with how many of the ``seeds`` an arm is trained, unless its experiment
     says otherwise; ``settings``: what all arms of the paper share.
@@ -79,40 +85,37 @@ class Registry(dict[str, Callable[[str], Experiment]]):
         self.paper, self.seeds, self.count = paper, seeds, count
         self.settings = settings
 
-    def experiment(self, reduced: str, *, seeds: Size | None = None) -> Callable:
-        """Decorate a function that yields the rows of one record.
+    def section(self, rows: Callable[[], Rows]) -> Callable[[], Rows]:
+        """Decorate a function that yields experiments, each before its rows."""
+        for one in rows():
+            if "experiment" in one:
+                plan = {"name": one.pop("experiment"), "reduced": one.pop("reduced")}
+                plan |= {"seeds": self.count, "arms": []}
+                settings = self.settings
+                self[plan["name"]] = partial(self._make, plan)
+            if "name" in one:
+                plan["arms"].append(settings | one)
+            else:
+                plan["seeds"] = one.pop("seeds", plan["seeds"])
+                settings = settings | one
+        return rows
 
-        ``reduced`` says in words what laptop scale leaves out. A smoke test has the
-        arms of both scales, made tiny, with two seeds.
-        """
-
-        def register(rows: Callable[[], Rows]) -> Callable[[], Rows]:
-            def make(scale: str) -> Experiment:
-                number = 2 if scale == "smoke" else at(scale, seeds or self.count)
-                return Experiment(
-                    f"{self.paper}/{rows.__name__}",
-                    scale,
-                    tuple(_arms(scale, self.settings, rows())),
-                    self.seeds[:number],
-                    reduced if scale == "laptop" else "",
-                )
-
-            self[rows.__name__] = make
-            return rows
-
-        return register
-
-
-def _arms(scale: str, settings: dict[str, Any], rows: Rows) -> Iterator[Arm]:
-    for one in rows:
-        if "name" not in one:
-            settings = settings | one
-        elif scale in ("smoke", one.get("only", scale)):
-            values = settings | one
-            values.pop("only", None)
-            end = at(scale, values["epochs"])
-            arm = Arm(**{key: at(scale, value, end) for key, value in values.items()})
-            yield shrink(arm) if scale == "smoke" else arm
+    def _make(self, plan: dict[str, Any], scale: str) -> Experiment:
+        smoke, arms = scale == "smoke", []
+        for values in plan["arms"]:
+            if smoke or values.get("only", "") in ("", scale):
+                end = at(scale, values["epochs"])
+                values = {
+                    k: at(scale, v, end) for k, v in values.items() if k != "only"
+                }
+                arms.append(shrink(Arm(**values)) if smoke else Arm(**values))
+        return Experiment(
+            f"{self.paper}/{plan['name']}",
+            scale,
+            tuple(arms),
+            self.seeds[: 2 if smoke else at(scale, plan["seeds"])],
+            plan["reduced"] if scale == "laptop" else "",
+        )
 
 
 def shrink(arm: Arm) -> Arm:

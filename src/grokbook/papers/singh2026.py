@@ -7,7 +7,7 @@ written"). One seed sets both the split and the start; the five are the authors'
 """
 
 from grokbook.experiment import Spec
-from grokbook.papers.registry import END, Registry, Rows, Size, row, shared
+from grokbook.papers.registry import END, Registry, Rows, Size, experiment, row, shared
 
 # Where a norm sits; the names are the paper's (Table 1), M+A^v only in the logs.
 NORMS = {
@@ -48,48 +48,39 @@ COMMON = {
 EXPERIMENTS = Registry(
     "singh2026", (456, 789, 111, 222, 333), count=Size(5, 3), **COMMON
 )
-experiment = EXPERIMENTS.experiment
 SMALL = (
     "p = 37 with half of the table, 5,000 of 10,000 epochs, up to three seeds of five"
 )
 
 
-@experiment(SMALL)
-def fig02() -> Rows:
-    """Where layer norm sits; also Figures 1, 3a, 3c and 6."""
+@EXPERIMENTS.section
+def norms() -> Rows:
+    """Where layer norm sits."""
+    yield experiment("fig02", SMALL)  # also Figures 1, 3a, 3c and 6
     for name in HEADLINE:
         yield row(name, model=transformer(NORMS[name]))
 
-
-@experiment(SMALL)
-def fig02relu() -> Rows:
-    """The same with the activation that the paper names."""
+    yield experiment("fig02relu", SMALL)  # the activation that the paper names
     for name in HEADLINE:
         model = transformer(NORMS[name], activation="relu")
         yield row(f"{name}, ReLU", model=model)
 
-
-@experiment(SMALL)
-def fig02float32() -> Rows:
-    """The same with the loss in float32, which the paper and its code avoid."""
+    yield experiment("fig02float32", SMALL)  # which the paper avoids
     loss = Spec("softmax_cross_entropy", dtype="float32")
     for name in HEADLINE:
         yield row(f"{name}, float32 loss", loss, model=transformer(NORMS[name]))
 
-
-@experiment(SMALL)
-def fig03() -> Rows:
-    """Layer norm on values, or on queries and keys, alone."""
+    yield experiment("fig03", SMALL)  # queries and keys, or values, alone
     for name in ("A^v", "A^qk", "M+A^v"):
         yield row(name, model=transformer(NORMS[name]))
 
 
-@experiment(SMALL)
-def fig04lr() -> Rows:
-    """Learning rates; the code keeps rate times decay fixed, the paper the decay.
-
-    With the decay fixed a larger rate decays faster too, and 4,000 epochs are enough.
-    """
+@EXPERIMENTS.section
+def settings() -> Rows:
+    """Learning rate, weight decay, readout scale."""
+    # Learning rates; the code keeps rate times decay fixed, the paper the decay. With
+    # the decay fixed a larger rate decays faster too, and 4,000 epochs are enough.
+    yield experiment("fig04lr", SMALL)
     yield row("No LN")
     for lr in (3e-3, 5e-3, 1e-2):
         yield row(f"learning rate {lr:g}", optimizer=adamw(lr, 1e-3 / lr))
@@ -97,18 +88,12 @@ def fig04lr() -> Rows:
         how = {"optimizer": adamw(lr), "epochs": Size(4000, 5000)}
         yield row(f"learning rate {lr:g}, decay fixed", **how)
 
-
-@experiment(SMALL)
-def fig04wd() -> Rows:
-    """Weight decays; also Figure 9."""
+    yield experiment("fig04wd", SMALL)  # Weight decays; also Figure 9
     for decay in (0.1, 0.2, 0.5, 0.75, 1.0, 1.5):
         name = "No LN" if decay == 1 else f"decay {decay:g}"
         yield row(name, optimizer=adamw(weight_decay=decay))
 
-
-@experiment(SMALL)
-def fig05() -> Rows:
-    """Readout scale, with the learning rate divided by its square and without."""
+    yield experiment("fig05", SMALL)  # with the learning rate divided, and without
     yield row("No LN")
     for alpha in (0.5, 0.75, 1.25, 1.5):
         divided = adamw(1e-3 / alpha**2)
@@ -116,17 +101,15 @@ def fig05() -> Rows:
         yield row(f"scale {alpha:g}, lr fixed", alpha=alpha)
 
 
-@experiment(SMALL)
-def fig07() -> Rows:
-    """RMSNorm in place of layer norm."""
+@EXPERIMENTS.section
+def networks() -> Rows:
+    """Another norm, another network."""
+    yield experiment("fig07", SMALL)  # RMSNorm in place of layer norm
     yield row("No LN")
     for name in HEADLINE[:3]:
         yield row(f"{name}, RMSNorm", model=transformer(NORMS[name], norm="rms"))
 
-
-@experiment(SMALL)
-def fig08() -> Rows:
-    """Three layers of half the width."""
+    yield experiment("fig08", SMALL)  # Three layers of half the width
     yield shared(rarely=(200, ("norms", "fourier")))
     for name in HEADLINE:
         model = transformer(NORMS[name], width=64, depth=3)

@@ -11,7 +11,7 @@ at a test accuracy of 99.9 %.
 from itertools import product
 
 from grokbook.experiment import Spec
-from grokbook.papers.registry import END, Registry, Rows, Size, row, shared
+from grokbook.papers.registry import END, Registry, Rows, Size, experiment, row, shared
 
 SOFTMAX, STABLEMAX, EXACT = (
     Spec(f"{name}_cross_entropy") for name in ("softmax", "stablemax", "exact")
@@ -53,26 +53,44 @@ def mlp(p: int = 97, layers: int = 2, **options) -> Spec:
 COMMON = {"dataset": addition(Size(0.5, 0.6)), "model": mlp(), "loss": SOFTMAX}
 COMMON |= {"optimizer": adamw(), "stop": 0.999, "observables": LOOK, "log": 100}
 EXPERIMENTS = Registry("tiwari2026", (42, *range(9)), count=Size(5, 3), **COMMON)
-experiment = EXPERIMENTS.experiment
 ONE = Size(5, 1)  # seeds, where a laptop has not three
 SHORTER = "width 128 of 512, 60 % of the pairs, {} of 100,000 epochs, {} of five"
+CLOSELY = ("core", "collapse", "logits", "norms", "radial")
+NORMS = {"norms": ("query_key", "value", "mlp"), "final_norm": True}
 
 
-# The MLP -----------------------------------------------------------------------------
+def small(**options) -> Spec:
+    """Two blocks; sequence a, b, =; what the paper leaves open as in Nanda et al."""
+    size = {"width": Size(128, 64), "hidden": (Size(512, 256),), "depth": 2, "heads": 4}
+    tokens = {"classes": 97, "vocabulary": 98, "positions": 3}
+    return Spec("transformer", **tokens, **size, bias=True, **options)
 
 
-@experiment(SHORTER.format("15,000", "three seeds"))
-def fig01() -> Rows:
-    """Penalty, strong decay and baseline; also Figures 3 to 5, Tables 1 and 2."""
+def text(tokens: int, **size) -> Spec:
+    """A causal network of figures or letters with all norms, started as GPT-2."""
+    how = NORMS | {"causal": True, "bias": True, "activation": "gelu_tanh"}
+    how |= {"classes": tokens, "vocabulary": tokens, "initialisation": "gpt2"}
+    return Spec("transformer", **how, **size)
+
+
+def increments(strength: float = STRENGTH) -> tuple[Spec, ...]:
+    """Eq. 3: what each half of a block adds to the stream."""
+    sites = ("attention_out", "mlp_out")
+    return tuple(Spec("radius", strength=strength, site=site) for site in sites)
+
+
+@EXPERIMENTS.section
+def perceptron() -> Rows:
+    """The MLP."""
+    # Penalty, strong decay and baseline; also Figures 3 to 5, Tables 1 and 2.
+    yield experiment("fig01", SHORTER.format("15,000", "three seeds"))
     yield shared(epochs=Size(8000, 15_000), rarely=(1000, SELDOM), keep=(END,))
     yield row("penalty", penalties=penalty())
     yield row("strong decay", optimizer=adamw(decay=STRONG))
     yield row("baseline")
 
-
-@experiment(SHORTER.format("12,000", "three seeds"))
-def tab02() -> Rows:
-    """Dropout, whose rate is not given, and MAN, whose strength is not; Table 4."""
+    # Rate of dropout and strength of MAN are not given. Also Table 4.
+    yield experiment("tab02", SHORTER.format("12,000", "three seeds"))
     yield shared(epochs=Size(8000, 12_000), rarely=(END, SELDOM))
     for rate in (0.1, 0.2, 0.5):
         yield row(f"dropout {rate:g}", model=mlp(dropout=rate))
@@ -83,12 +101,11 @@ def tab02() -> Rows:
     yield row("layer norm", model=mlp(norm="layer", affine=False), **how)
     yield row("RMS norm", model=mlp(norm="rms", affine=False), **how)
 
-
-@experiment(
-    "width 128 of 512, 12,000 of 50,000 epochs, p = 97 alone, one seed", seeds=ONE
-)
-def tab06() -> Rows:
-    """Modulus and data fraction."""
+    yield experiment(
+        "tab06",
+        "width 128 of 512, 12,000 of 50,000 epochs, p = 97 alone, one seed",
+        seeds=ONE,
+    )
     yield shared(epochs=Size(8000, 12_000), observables=("core",))
     for p, fraction in product((97, 137, 211), (0.6, 0.5, 0.4, 0.3)):
         how = {"dataset": addition(fraction, p), "model": mlp(p)}
@@ -97,29 +114,21 @@ def tab06() -> Rows:
         yield row(f"penalty, {cell}", penalties=penalty(), **how)
         yield row(f"strong decay, {cell}", optimizer=strong, **how)
 
-
-@experiment(SHORTER.format("12,000", "one seed"), seeds=ONE)
-def tab07() -> Rows:
-    """Strength of the penalty; 0.05 is in fig01. Also Figure 2."""
+    # 0.05 is in fig01; also Figure 2
+    yield experiment("tab07", SHORTER.format("12,000", "one seed"), seeds=ONE)
     yield shared(epochs=Size(8000, 12_000))
     for strength in (0.001, 0.01, 0.1, 0.5, 1.0):
         yield row(f"λ {strength:g}", penalties=penalty(strength))
 
-
-@experiment(SHORTER.format("6,000", "three seeds"))
-def tab08() -> Rows:
-    """500 probes of the trace at the end of a run with the penalty."""
+    yield experiment("tab08", SHORTER.format("6,000", "three seeds"))
     yield shared(epochs=Size(8000, 6000), rarely=(END, ("exact_trace", "probes")))
     yield row("penalty", penalties=penalty())
 
-
-@experiment(SHORTER.format("12,000", "three seeds"))
-def texts() -> Rows:
-    """Appendix E.2: target radius, site, optimiser; a quarter of the target is ours."""
+    # Appendix E.2: target radius, site, optimiser; a quarter of the target is ours.
+    yield experiment("texts", SHORTER.format("12,000", "three seeds"))
     yield shared(epochs=Size(8000, 12_000))
     for factor in (0.25, 0.5, 2):
-        charged = penalty(target=radius(factor))
-        yield row(f"radius {factor:g} √d", penalties=charged)
+        yield row(f"radius {factor:g} √d", penalties=penalty(target=radius(factor)))
     yield row("after ReLU", penalties=penalty(site="hidden"))
     sgd = Spec("sgd", lr=0.1, momentum=0.9, weight_decay=WEAK)
     for name, rule in (("Adam", adamw(decay=0.0)), ("SGD", sgd)):
@@ -127,15 +136,15 @@ def texts() -> Rows:
         yield row(name, optimizer=rule)
 
 
-# The search --------------------------------------------------------------------------
-
-
-@experiment("width 128 of 512, 8,000 or 12,000 epochs, one seed of five", seeds=ONE)
-def readings() -> Rows:
-    """What the paper leaves open, read otherwise, at the cheapest cell: f = 0.6.
-
-    The paper's onsets there are 1,320 (penalty) and 9,000 (strong decay).
-    """
+@EXPERIMENTS.section
+def search() -> Rows:
+    """What the paper leaves open, read otherwise."""
+    # At the cheapest cell, where the onsets are 1,320 (penalty) and 9,000 (decay).
+    yield experiment(
+        "readings",
+        "width 128 of 512, 8,000 or 12,000 epochs, one seed of five",
+        seeds=ONE,
+    )
     yield shared(dataset=addition(0.6), observables=("core", "norms", "radial"))
     short = {"epochs": 8000, "penalties": penalty()}
     long = {"epochs": 12_000, "optimizer": adamw(decay=STRONG)}
@@ -162,10 +171,8 @@ def readings() -> Rows:
     for name, model in both.items():
         yield row(f"strong decay, {name}", model=model, **long)
 
-
-@experiment("width 128 of 512, three seeds of five")
-def fractions() -> Rows:
-    """The row of Table 6 for p = 97 with a weight decay of 1, and without penalty."""
+    # The row of Table 6 for p = 97 with a weight decay of 1, and without penalty.
+    yield experiment("fractions", "width 128 of 512, three seeds of five")
     yield shared(epochs=12_000, optimizer=adamw(decay=1.0))
     yield shared(observables=("core", "norms", "radial"))
     for fraction in (0.6, 0.5, 0.4):
@@ -174,38 +181,15 @@ def fractions() -> Rows:
         yield row(f"no penalty, {told}", dataset=data)
 
 
-# Transformers ------------------------------------------------------------------------
-
-
-NORMS = {"norms": ("query_key", "value", "mlp"), "final_norm": True}
-
-
-def small(**options) -> Spec:
-    """Two blocks; sequence a, b, =; what the paper leaves open as in Nanda et al."""
-    size = {"width": Size(128, 64), "hidden": (Size(512, 256),), "depth": 2, "heads": 4}
-    tokens = {"classes": 97, "vocabulary": 98, "positions": 3}
-    return Spec("transformer", **tokens, **size, bias=True, **options)
-
-
-def text(tokens: int, **size) -> Spec:
-    """A causal network of figures or letters with all norms, started as GPT-2."""
-    how = NORMS | {"causal": True, "bias": True, "activation": "gelu_tanh"}
-    how |= {"classes": tokens, "vocabulary": tokens, "initialisation": "gpt2"}
-    return Spec("transformer", **how, **size)
-
-
-def increments(strength: float = STRENGTH) -> tuple[Spec, ...]:
-    """Eq. 3: what each half of a block adds to the stream."""
-    sites = ("attention_out", "mlp_out")
-    return tuple(Spec("radius", strength=strength, site=site) for site in sites)
-
-
-@experiment(
-    "width 64 of 128, 70 % of the pairs, 5,000 steps of 256 pairs for 100,000 of all, "
-    "three seeds of five"
-)
-def tab09() -> Rows:
-    """Layer norm and penalty in a transformer; also Table 3."""
+@EXPERIMENTS.section
+def transformers() -> Rows:
+    """Sequences: pairs, sums, Shakespeare."""
+    # Layer norm and penalty in a transformer; also Table 3.
+    yield experiment(
+        "tab09",
+        "width 64 of 128, 70 % of the pairs, 5,000 steps of 256 pairs for 100,000 of "
+        "all, three seeds of five",
+    )
     task = Spec("modular", p=97, train_fraction=Size(0.5, 0.7), equals=True)
     yield shared(dataset=task, epochs=Size(100_000, 5000), batch_size=Size(None, 256))
     yield shared(observables=Size(LOOK, LOOK[:-1]))
@@ -218,14 +202,13 @@ def tab09() -> Rows:
         yield row(name, model=model)
         yield row(f"{name}, penalty", model=model, penalties=increments())
 
-
-@experiment(
-    "two-digit sums, 400 to train on and 1,600 to test; depth 2 of 6, width 64 of 384, "
-    "2,000 of 30,000 steps, three seeds",
-    seeds=Size(3, 3),
-)
-def tab03() -> Rows:
-    """Addition of numbers, figure by figure; sizes of Lee et al. 2023."""
+    # Addition of numbers, figure by figure; sizes of Lee et al. 2023.
+    yield experiment(
+        "tab03",
+        "two-digit sums, 400 to train on and 1,600 to test; depth 2 of 6, width 64 of "
+        "384, 2,000 of 30,000 steps, three seeds",
+        seeds=Size(3, 3),
+    )
     # with 600 two-digit sums there is no delay, with 300 no generalisation
     sums = {"digits": Size(3, 2), "pairs": Size(10_000, 2000)}
     yield shared(dataset=Spec("additions", **sums, train_fraction=Size(0.8, 0.2)))
@@ -239,13 +222,12 @@ def tab03() -> Rows:
     yield row("baseline")
     yield row("penalty", penalties=increments(0.01))
 
-
-@experiment(
-    "depth 2 of 4, width 64 of 128, windows of 64 of 256 characters, 256,000 of a "
-    "million of them, 1,000 of 5,000 steps, three seeds of five"
-)
-def tab10() -> Rows:
-    """Characters of Shakespeare, where nothing is to be gained."""
+    # Characters of Shakespeare, where nothing is to be gained.
+    yield experiment(
+        "tab10",
+        "depth 2 of 4, width 64 of 128, windows of 64 of 256 characters, 256,000 of a "
+        "million of them, 1,000 of 5,000 steps, three seeds of five",
+    )
     blocks = {"train_blocks": Size(None, 4000), "test_blocks": Size(None, 200)}
     yield shared(dataset=Spec("characters", block=Size(256, 64), **blocks))
     size = {"width": Size(128, 64), "hidden": (Size(2 * 128, 2 * 64),)}
@@ -260,14 +242,13 @@ def tab10() -> Rows:
     yield row("λ 0.05", penalties=increments())
 
 
-# Beyond the paper --------------------------------------------------------------------
-
-CLOSELY = ("core", "collapse", "logits", "norms", "radial")
-
-
-@experiment("width 128 of 512, 8,000 of 20,000 epochs, three seeds of five")
-def remedies() -> Rows:
-    """Without any decay: is the penalty a way out of softmax collapse?"""
+@EXPERIMENTS.section
+def beyond() -> Rows:
+    """Beyond the paper."""
+    # Without any decay: is the penalty a way out of softmax collapse?
+    yield experiment(
+        "remedies", "width 128 of 512, 8,000 of 20,000 epochs, three seeds of five"
+    )
     yield shared(dataset=addition(0.6), optimizer=adamw(decay=0.0))
     yield shared(epochs=Size(20_000, 8000), observables=CLOSELY)
     for name, loss, wrappers in (
@@ -279,25 +260,18 @@ def remedies() -> Rows:
         yield row(name, loss, wrappers=wrappers)
         yield row(f"{name}, penalty", loss, wrappers=wrappers, penalties=penalty())
 
-
-@experiment("width 128 of 512, 6,000 of 20,000 epochs, three seeds", seeds=Size(3, 3))
-def tuned() -> Rows:
-    """Learning rate and decay of both, so that each may be at its best; f = 0.6."""
-    yield shared(dataset=addition(0.6), epochs=Size(20_000, 6000))
+    # Learning rate and decay of both, so that each may be at its best; f = 0.6.
+    yield experiment("tuned", "width 128 of 512, 6,000 of 20,000 epochs, three seeds")
+    yield shared(dataset=addition(0.6), epochs=Size(20_000, 6000), seeds=Size(3, 3))
     yield shared(observables=("core",))
     for lr, decay in product((1e-3, 3e-3), (0.1, 0.3, 1.0, 3.0)):
         rule, told = adamw(lr, decay), f"rate {lr:g}, decay {decay:g}"
         yield row(f"decay, {told}", optimizer=rule)
         yield row(f"penalty, {told}", optimizer=rule, penalties=penalty())
 
-
-@experiment("width 128 of 512, five seeds", seeds=Size(5, 5))
-def suppression() -> Rows:
-    """The activation penalty at strengths that the paper does not try, and targets.
-
-    Cap of 4,000 epochs. Beside it the first matrix held at a constant norm, without
-    penalty or decay: a pilot has this for what a strong penalty acts through.
-    """
+    # Strengths and targets that the paper does not try. Beside them the first matrix at
+    # a constant norm: a pilot has this for what a strong penalty acts through.
+    yield experiment("suppression", "width 128 of 512, five seeds", seeds=Size(5, 5))
     yield shared(dataset=addition(0.6), epochs=4000, observables=CLOSELY, log=50)
     pairs = [(f, 5.0, decay) for f in (0.6, 0.5) for decay in (WEAK, 0.0)]
     pairs += [(f, s, WEAK) for f in (0.6, 0.5) for s in (0.5, 50.0, 0.05, 500.0)]
@@ -311,6 +285,5 @@ def suppression() -> Rows:
     # PyTorch starts with a norm of 13 at the paper's width, 6.5 at the laptop's
     for norm in (8.0, 13.0, 20.0, 30.0):
         held = Spec("hold_norm", names=("layers.0.weight",), norm=Size(2 * norm, norm))
-        told = "first matrix held at {:g}, f = 0.6"
-        name = Size(told.format(2 * norm), told.format(norm))
-        yield row(name, optimizer=adamw(decay=0.0), wrappers=(held,))
+        names = (f"first matrix held at {n:g}, f = 0.6" for n in (2 * norm, norm))
+        yield row(Size(*names), optimizer=adamw(decay=0.0), wrappers=(held,))
