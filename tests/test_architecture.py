@@ -89,7 +89,7 @@ def test_pages_read_records_and_never_the_roof():
 
 
 # Lines that a room has, and all of them: one that grows says so here. 7,500 in the end.
-TOTAL = 10_520
+TOTAL = 10_390
 LINES = {
     "claims": 470,
     "cli": 270,
@@ -106,7 +106,7 @@ LINES = {
     "names": 110,
     "observables": 450,
     "optimizers": 560,
-    "papers": 1560,
+    "papers": 1390,
     "penalties": 150,
     "plots": 530,
     "project": 60,

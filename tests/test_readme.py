@@ -35,7 +35,7 @@ def test_the_new_figure_is_twenty_lines_and_trains():
     assert len(code.splitlines()) <= 22
     compile(textwrap.dedent(claim), "README.md", "exec")
     new = Registry("new2026", seeds=(0,), count=Size(1, 1))
-    names = vars(prieto2025) | {"__name__": "new", "experiment": new.experiment}
+    names = vars(prieto2025) | {"__name__": "new", "EXPERIMENTS": new}
     exec(compile(code, "README.md", "exec"), names)
     found = new["fig99"]("smoke")
     results = [loop.train([(one, 0)])[0] for one in found.arms]
