@@ -89,11 +89,11 @@ def test_pages_read_records_and_never_the_roof():
 
 
 # Lines that a room has, and all of them: one that grows says so here. 7,500 in the end.
-TOTAL = 10_390
+TOTAL = 10_310
 LINES = {
     "claims": 470,
     "cli": 270,
-    "datasets": 580,
+    "datasets": 550,
     "durations": 50,
     "engine": 1510,
     "errors": 80,
@@ -102,7 +102,7 @@ LINES = {
     "files": 30,
     "losses": 290,
     "metrics": 640,
-    "models": 1120,
+    "models": 1050,
     "names": 110,
     "observables": 450,
     "optimizers": 560,

@@ -79,7 +79,7 @@ def test_image_folder(folder, monkeypatch):
 
 
 def test_image_folder_that_is_not_there(folder, monkeypatch):
-    with pytest.raises(DataError, match="no images in folders by class: put"):
+    with pytest.raises(DataError, match="has no images in folders by class"):
         datasets.image_folder()
 
 

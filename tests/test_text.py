@@ -60,7 +60,7 @@ def test_blocks_follow_each_other_and_labels_are_one_ahead(folder, monkeypatch):
 
 def test_wikitext_that_is_not_there(folder, monkeypatch):
     tiny_corpus(folder, monkeypatch, lines=1)
-    with pytest.raises(DataError, match="wiki.train.raw is not in .* put it"):
+    with pytest.raises(DataError, match="wiki.train.raw, which has no address"):
         wikitext("wikitext-103-raw")
     with pytest.raises(DataError, match="too few for a block of 512"):
         wikitext(vocabulary=256)

@@ -16,20 +16,18 @@ from torch import Tensor
 from grokbook.datasets.data import Data
 from grokbook.errors import choose
 
-Operation = Callable[[Tensor, Tensor, int], Tensor]
-OPERATIONS: dict[str, Operation] = {
+OPERATIONS: dict[str, Callable[[Tensor, Tensor, int], Tensor]] = {
     "add": lambda a, b, p: (a + b) % p,
     "subtract": lambda a, b, p: (a - b) % p,
     "multiply": lambda a, b, p: (a * b) % p,
     "divide": lambda a, b, p: (a * _inverses(p)[b]) % p,
 }
 ENCODINGS = ("tokens", "scalar", "standard_scalar", "binary", "random_binary")
-SHUFFLES = ("torch", "python")
 
 
 def modular(
     p: int = 113,
-    operation: str | Operation = "add",
+    operation: str | Callable = "add",
     train_fraction: float = 0.4,
     *,
     encoding: str = "tokens",
@@ -44,20 +42,19 @@ def modular(
     ``encoding``: "tokens" (batch, 2) int64; "scalar" the same as floats,
     "standard_scalar" with mean 0 and variance 1; "binary" the base-2 code of each
     (official code of Figure 4); "random_binary" distinct random codes of ``bits`` bits
-    (the paper's wording).
-    The training set has int(train_fraction * pairs) rows. "divide" takes a prime p and
-    leaves b = 0 out. ``equals`` adds a third token, the equals sign, with number p;
-    with ``operator`` too a row is a, operator, b, equals sign, numbered p and p + 1.
-    ``shuffle="python"`` splits as the code of Singh et al. 2026 does: Python's shuffle,
-    seeded as torch's generator was, and int((1 - train_fraction) * pairs) test rows.
+    (the paper's wording). int(train_fraction * pairs) rows train. "divide" takes a
+    prime p and leaves b = 0 out. ``equals`` adds a third token, the equals sign, with
+    number p; with ``operator`` too a row is a, operator, b, equals sign, numbered p and
+    p + 1. ``shuffle="python"`` splits as the code of Singh et al. 2026 does: Python's
+    shuffle, seeded as torch's generator was, and int((1 - train_fraction) * pairs) test
+    rows.
     """
     pairs = torch.cartesian_prod(torch.arange(smallest, p), torch.arange(smallest, p))
     pairs = pairs[pairs[:, 1] != 0] if operation == "divide" else pairs
-    call: Any = operation
-    if isinstance(operation, str):
-        call = choose("operation", operation, OPERATIONS)
+    is_ours = isinstance(operation, str)
+    call: Any = choose("operation", operation, OPERATIONS) if is_ours else operation
     labels = call(pairs[:, 0], pairs[:, 1], p)
-    if choose("shuffle", shuffle, SHUFFLES) == "torch":
+    if choose("shuffle", shuffle, ("torch", "python")) == "torch":
         order, n_train = torch.randperm(len(pairs)), int(train_fraction * len(pairs))
     else:
         numbers = list(range(len(pairs)))
@@ -111,9 +108,8 @@ def sparse_parity(
 def balanced_rows(*, classes: int, per_class: int) -> Data:
     """Numbers of rows (rows, 1) int64 as inputs, class by class, for ``FreeFeatures``.
 
-    The unconstrained-feature model of Liu et al. 2026, section D. The test split is the
-    training split, since such a model has nothing to say about another row. Nothing is
-    drawn.
+    [Liu et al. 2026, section D]. Such a model has nothing to say about another row: the
+    test split is the training split.
     """
     x = torch.arange(classes * per_class)
     y = x // per_class

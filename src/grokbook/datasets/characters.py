@@ -22,10 +22,9 @@ def additions(
     """Sums of numbers, x (rows, 3 digits + 3) and y (rows, digits + 1), both int64.
 
     x are a row's characters but the last, as their places in ``SYMBOLS``; y those of
-    the answer, which are to be said at the last digits + 1 positions of x. Operands
-    have ``digits`` figures, zeros in front, and the answer one more, from the last to
-    the first. ``pairs`` distinct ordered pairs are drawn, of 10^(2 digits), and
-    int(train_fraction * pairs) of them train.
+    the answer, to be said at the last digits + 1 positions of x. Operands have
+    ``digits`` figures, zeros in front, and the answer one more, from the last to the
+    first. Of ``pairs`` distinct ordered pairs int(train_fraction * pairs) train.
     """
     drawn = torch.randperm(10 ** (2 * digits))[:pairs]
     a, b = drawn // 10**digits, drawn % 10**digits

@@ -1,9 +1,8 @@
 """Public data files: where they come from, and the check that they are the right ones.
 
 ``registry.txt`` lists them as pooch does, which downloads what is missing. A file that
-lies in the data folder (``grokbook.project.data_folder``: the one named by
-GROKBOOK_DATA, or data/downloads) needs neither pooch nor a network, and the folder may
-be read-only. Either way its hash is compared each time it is asked for.
+lies in the data folder (GROKBOOK_DATA, or data/downloads) needs neither pooch nor a
+network, and the folder may be read-only. Its hash is compared each time it is read.
 """
 
 import hashlib
@@ -17,18 +16,15 @@ _ROWS = [line.split() for line in _LINES if not line.startswith("#")]
 REGISTRY = {name: digest for name, digest, *_ in _ROWS}
 URLS = {row[0]: row[2] for row in _ROWS if len(row) == 3}
 # Folders of files that are published as one archive.
-ARCHIVES = {
-    "cifar-10-batches-py": "cifar-10-python.tar.gz",
-    "cifar-100-python": "cifar-100-python.tar.gz",
-}
+ARCHIVES = {"cifar-10-batches-py": "cifar-10-python.tar.gz"}
+ARCHIVES |= {"cifar-100-python": "cifar-100-python.tar.gz"}
 
 
 def fetch(name: str) -> Path:
     """Path of a registered file, fetched if absent, its hash checked every time.
 
-    DataError names the file, its address and GROKBOOK_DATA where it cannot be had, and
-    refuses, but leaves alone, a file that is not the published one. UnknownName for a
-    file that is not in ``REGISTRY``.
+    DataError where it cannot be had, and for one that is not the published one, which
+    is left alone. UnknownName for a file that is not in ``REGISTRY``.
     """
     algorithm, _, expected = choose("data file", name, REGISTRY).rpartition(":")
     path = data_folder() / name

@@ -1,9 +1,8 @@
 """Images as tensors: MNIST, CIFAR-10 and CIFAR-100, folders of images, random crops.
 
-The first three are fetched and checked. ``image_folder`` reads the layout of ImageNet,
-<corpus>/train/<class>/<image> and <corpus>/val/<class>/<image>, from the data folder;
-nothing is fetched there, since ImageNet asks for a registration. Draws come from
-torch's global generator.
+The first three are fetched and checked. ImageNet, which asks for a registration, is
+read as it lies in the data folder: <corpus>/train/<class>/<image> and
+<corpus>/val/<class>/<image>. Draws come from torch's global generator.
 """
 
 import gzip
@@ -53,9 +52,8 @@ def cifar10(
     """CIFAR-10, pixels in [0, 1] as (rows, 3, 32, 32) float32.
 
     ``normalised``: minus the mean, over the deviation of the training pixels of each
-    channel. ``train_samples`` are drawn; ``test_samples``: the first so many.
-    ``batches``: only the first so many files of 10,000 training images are read; the
-    draw and the mean are then of these.
+    channel. ``train_samples`` are drawn, from the first ``batches`` files of 10,000
+    training images; ``test_samples``: the first so many.
     """
     names = [*(f"data_batch_{k + 1}" for k in range(batches)), "test_batch"]
     names = [f"cifar-10-batches-py/{name}" for name in names]
@@ -95,11 +93,8 @@ def _draw(x: Tensor, y: Tensor, samples: int) -> Labelled:
 
 
 class Images:
-    """Image files as rows: ``images[rows]`` is (rows, 3, size, size) float32.
-
-    An image is scaled so that its shorter side has ``size`` pixels, cut to the square
-    in the middle and normalised.
-    """
+    """Image files whose ``images[rows]`` is (rows, 3, size, size) float32: the squares
+    in the middle, scaled and normalised."""
 
     def __init__(self, files: Sequence[Path], size: int):
         self.files, self.size = list(files), size
@@ -111,15 +106,10 @@ class Images:
         return torch.stack([self._read(self.files[row]) for row in rows.tolist()])
 
     def _read(self, path: Path) -> Tensor:
-        from PIL import Image
+        from PIL import Image, ImageOps
 
         with Image.open(path) as file:
-            image = file.convert("RGB")
-        scale = self.size / min(image.size)
-        width, height = (max(self.size, round(side * scale)) for side in image.size)
-        left, top = (width - self.size) // 2, (height - self.size) // 2
-        box = (left, top, left + self.size, top + self.size)
-        image = image.resize((width, height)).crop(box)
+            image = ImageOps.fit(file.convert("RGB"), (self.size, self.size))
         pixels = torch.from_numpy(np.asarray(image, np.float32) / 255)
         pixels = (pixels - torch.tensor(MEAN)) / torch.tensor(DEVIATION)
         return pixels.permute(2, 0, 1)
@@ -137,11 +127,7 @@ def image_folder(corpus: str = "imagenet", *, size: int = 256) -> Data:
     def part(which: str) -> Labelled:
         files = sorted(folder.glob(f"{which}/*/*.*"))
         if not files:
-            raise DataError(
-                f"{folder / which} has no images in folders by class: put {corpus} "
-                "there as train/<class>/ and val/<class>/, or point GROKBOOK_DATA at a "
-                "folder that has it"
-            )
+            raise DataError(f"{folder / which} has no images in folders by class")
         labels = torch.tensor([numbers[path.parent.name] for path in files])
         # batches index it as they index a tensor, and ask for no more
         return cast(Tensor, Images(files, size)), labels
@@ -157,13 +143,16 @@ def crop_flip(
     Images (batch, channels, h, w), padded with 0 first. ``random=False`` takes the
     square in the middle of the unpadded image, for evaluation.
     """
-    batch = len(images)
+    batch, (height, width) = len(images), images.shape[-2:]
     if not random:
-        top, left = ((s - size) // 2 for s in images.shape[-2:])
+        top, left = (height - size) // 2, (width - size) // 2
         return images[..., top : top + size, left : left + size]
     images = torch.nn.functional.pad(images, (padding,) * 4)
-    height, width = images.shape[-2:]
-    inside = torch.arange(size)
+    height, width, inside = (
+        height + 2 * padding,
+        width + 2 * padding,
+        torch.arange(size),
+    )
     rows = torch.randint(height - size + 1, (batch, 1)) + inside
     columns = torch.where(torch.rand(batch, 1) < 0.5, inside, inside.flip(0))
     columns = torch.randint(width - size + 1, (batch, 1)) + columns

@@ -33,7 +33,7 @@ def text(name: str) -> str:
 
 @cache
 def encoder(vocabulary: int = VOCABULARY) -> Callable[[str], list[int]]:
-    """Function from text to tokens of GPT-2's code, of which the first are used."""
+    """Function from text to the first ``vocabulary`` tokens of GPT-2's code."""
     import tiktoken
 
     byte = _bytes()
@@ -68,21 +68,16 @@ def wikitext(
     """Blocks of tokens: x (blocks, block) and y, the same moved on by one token.
 
     The training and the test part of a ``corpus`` ("wikitext-2", "wikitext-103-raw",
-    "fineweb-edu"), each cut as ``blocks`` does. DataError if it is missing.
-
-    "fineweb-edu" is 1 MB of FineWeb-Edu, 218,000 of GPT-2's tokens, for Figure 5 of Liu
-    et al. 2026: enough to be learned by heart, not to learn a language from. Its
-    documents follow each other without a mark, so nine tenths of its lines train, and
-    the last of them may end in the document that the test part begins with.
+    "fineweb-edu"), each cut as ``blocks`` does. DataError if it is missing. The last is
+    1 MB of FineWeb-Edu, 218,000 tokens, for Figure 5 of Liu et al. 2026: enough to be
+    learned by heart, not to learn a language from. Nine tenths of its lines train.
     """
-    encode = encoder(vocabulary)
-
-    def part(which: str, wanted: int | None) -> tuple[Tensor, Tensor]:
+    parts: list[Tensor] = []
+    for which, wanted in (("train", train_blocks), ("test", test_blocks)):
         lines = _lines(corpus, which)
-        tokens = [torch.tensor(encode(line), dtype=torch.long) for line in lines]
-        return blocks(torch.cat(tokens), block, wanted)
-
-    return Data(*part("train", train_blocks), *part("test", test_blocks))
+        tokens = [torch.tensor(encoder(vocabulary)(line)).long() for line in lines]
+        parts += blocks(torch.cat(tokens), block, wanted)
+    return Data(*parts)
 
 
 def blocks(tokens: Tensor, block: int, wanted: int | None) -> tuple[Tensor, Tensor]:
@@ -100,14 +95,11 @@ def blocks(tokens: Tensor, block: int, wanted: int | None) -> tuple[Tensor, Tens
 
 def _lines(corpus: str, which: str) -> list[str]:
     """The lines of the training or the test part of a corpus, with their ends."""
-    published = f"{corpus}/wiki.{which}.{'raw' if corpus.endswith('raw') else 'tokens'}"
-    name = _UNDIVIDED.get(corpus, published)
+    kind = "raw" if corpus.endswith("raw") else "tokens"
+    name = _UNDIVIDED.get(corpus, f"{corpus}/wiki.{which}.{kind}")
     path = fetch(name) if name in REGISTRY else data_folder() / name
     if not path.exists():
-        raise DataError(
-            f"{name} is not in {data_folder()} and has no address to fetch it from: "
-            "put it there, or point GROKBOOK_DATA at a folder that has it"
-        )
+        raise DataError(f"{name}, which has no address, is not in {data_folder()}")
     with path.open(encoding="utf-8") as file:
         lines = file.readlines()
     if corpus not in _UNDIVIDED:

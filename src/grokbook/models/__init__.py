@@ -14,15 +14,7 @@ last layer, unless that is tied to an embedding.
 from grokbook.models import fast, taps
 from grokbook.models.convnets import VGG11, ResNet18
 from grokbook.models.free import FreeFeatures
-from grokbook.models.mlp import ACTIVATIONS, MLP
+from grokbook.models.mlp import MLP
 from grokbook.models.taps import Recorder
-from grokbook.models.transformer import (
-    INITIALISATIONS,
-    NORMS,
-    Layout,
-    Transformer,
-    decoder,
-    gpt2,
-    without_norms,
-)
+from grokbook.models.transformer import Transformer, decoder, gpt2, without_norms
 from grokbook.models.vit import ViT

@@ -3,11 +3,8 @@
     x -> relu(x + norm(conv(relu(norm(conv(x))))))      eight times, in four stages
     x -> relu(norm(conv(x)))            eight times, the sides halved after five of them
 
-ResNet-18 is the image network of Prieto et al. 2025, Table 1, and the one without
-slingshots of Liu et al. 2026, Figure 13. Two stems: "imagenet" (7 x 7 convolution of
-stride 2, then max-pooling) as in the original, and "cifar" (3 x 3, stride 1) for 32 x
-32 images, ten points better there. VGG-11 has the form for 32 x 32 images, whose head
-is one layer [Liu, Figures 3c, 10 and 11].
+ResNet-18 is the image network of Prieto et al. 2025, Table 1, and of Liu et al. 2026,
+Figure 13, VGG-11 that of Liu's Figures 3c, 10 and 11, with a head of one layer.
 """
 
 from __future__ import annotations
@@ -61,11 +58,12 @@ class ResidualBlock(nn.Module):
 class ResNet18(nn.Module):
     """Images (batch, 3, h, w) -> logits (batch, classes); 11.2 million weights.
 
-    ``width`` is that of the first of four stages, 64 in the original. ``norm`` is
-    "batch", or None for convolutions with biases instead. ``start``: "he" draws the
-    convolutions as He et al. 2015 say (fan out, biases 0), "torch" as PyTorch does.
-    ValueError for other names. Tap: ``features`` (batch, 8 width), the input of the
-    last layer.
+    ``stem``: "imagenet" (7 x 7 convolution of stride 2, then max-pooling) as in the
+    original, or "cifar" (3 x 3, stride 1), ten points better on 32 x 32 images.
+    ``width`` is that of the first of four stages. ``norm`` is "batch", or None for
+    convolutions with biases instead. ``start``: "he" draws the convolutions as He et
+    al. 2015 say (fan out, biases 0), "torch" as PyTorch does. ValueError for other
+    names. Tap: ``features`` (batch, 8 width), the input of the last layer.
     """
 
     def __init__(
@@ -84,20 +82,19 @@ class ResNet18(nn.Module):
         self.norm = _norm(norm, width)
         is_large = stem == "imagenet"
         self.pool = nn.MaxPool2d(3, stride=2, padding=1) if is_large else nn.Identity()
-        blocks, inputs = [], width
-        for k in range(4):
-            outputs = width * 2**k
-            blocks += [ResidualBlock(inputs, outputs, 2 if k else 1, norm)]
-            blocks += [ResidualBlock(outputs, outputs, 1, norm)]
+        self.blocks, inputs = nn.Sequential(), width
+        for outputs in (width, 2 * width, 4 * width, 8 * width):
+            stride = 1 if outputs == width else 2
+            self.blocks.append(ResidualBlock(inputs, outputs, stride, norm))
+            self.blocks.append(ResidualBlock(outputs, outputs, 1, norm))
             inputs = outputs
-        self.blocks = nn.Sequential(*blocks)
         self.head = nn.Linear(inputs, classes)
+        convolutions = [m for m in self.modules() if isinstance(m, nn.Conv2d)]
         if choose("start", start, ("he", "torch")) == "he":
-            for module in self.modules():
-                if isinstance(module, nn.Conv2d):
-                    nn.init.kaiming_normal_(module.weight, mode="fan_out")
-                    if module.bias is not None:
-                        nn.init.zeros_(module.bias)
+            for one in convolutions:
+                nn.init.kaiming_normal_(one.weight, mode="fan_out")
+                if one.bias is not None:
+                    nn.init.zeros_(one.bias)
 
     def forward(self, x: Images, tap: Tap | None = None) -> Logits:
         x = self.pool(F.relu(self.norm(self.stem(x))))
@@ -107,11 +104,10 @@ class ResNet18(nn.Module):
 class VGG11(nn.Module):
     """Images (batch, 3, 32, 32) -> logits (batch, classes); 9.2 million weights.
 
-    ``width`` is that of the first convolution, 64 in the original. ``norm``: None, or
-    "batch" after every convolution, whose biases stay as in torchvision's vgg11_bn.
-    ``head_norm``: one of ``mlp.NORMS`` on the features, without weights unless
-    ``affine``. The start is PyTorch's. Tap: ``features`` (batch, 8 width), the input of
-    the head.
+    ``width`` is that of the first convolution. ``norm``: None, or "batch" after every
+    convolution, whose biases stay as in torchvision's vgg11_bn. ``head_norm``, of
+    ``mlp.NORMS``, acts on the features, without weights unless ``affine``. Tap:
+    ``features`` (batch, 8 width), the input of the head.
     """
 
     def __init__(

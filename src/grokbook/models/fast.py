@@ -2,16 +2,15 @@
 
 * ``linear`` hands float32 products of a CPU to oneDNN where asked to (``switched``).
   PyTorch gives them to MKL, which takes a slower path on CPUs that are not Intel's.
-  Both are true float32 while ``torch.get_float32_matmul_precision()`` is "highest".
 * ``gather_sum``: a linear layer on concatenated one-hots is a sum of weight columns.
 * ``last_position``: a transformer that is read at its last position needs only that
   one in its last block, and everything about the first block's input depends on
   (position, token) alone, so it is computed once per token and looked up.
 * ``scaled``: a power of two on the way back, against subnormal numbers.
 
-Each equals the plain form up to the order of summation, in every derivative; a test
-holds that to 1e-12 in float64. ``off`` switches all but the last off, which a caller
-asks for by name. The two libraries sum in another order too, so a record names its own.
+Each equals the plain form up to the order of summation, in every derivative. ``off``
+switches all but the last off. The libraries sum in another order too, so a record names
+its own.
 """
 
 from __future__ import annotations
@@ -96,9 +95,8 @@ def linear(
 ) -> Float[Tensor, "*rows outputs"]:
     """x W^T + b, as torch.nn.functional.linear, by the library that was chosen."""
     takes = x.dtype == torch.float32 and x.device.type == "cpu"
-    if takes and now.shortcuts and now.onednn:
-        return _OneDNNLinear.apply(x, weight, bias)
-    return F.linear(x, weight, bias)
+    by_onednn = takes and now.shortcuts and now.onednn
+    return (_OneDNNLinear.apply if by_onednn else F.linear)(x, weight, bias)
 
 
 class Linear(nn.Linear):
@@ -108,8 +106,7 @@ class Linear(nn.Linear):
         return linear(x, self.weight, self.bias)
 
 
-def on_gpu(x: Tensor) -> bool:
-    """Whether a tensor, mapped or not, lies there, where other forms are faster."""
+def on_gpu(x: Tensor) -> bool:  # which a mapped tensor's ``is_cuda`` may not say
     return x.device.type == "cuda"
 
 
@@ -132,17 +129,13 @@ class _Gather(torch.autograd.Function):
             one_hot = index[:, None] == torch.arange(ctx.rows, device=index.device)
             return one_hot.to(grad.dtype).T @ grad, None
         zeros = grad.new_zeros(ctx.rows, grad.shape[-1])
-        if on_gpu(grad):  # index_add would take the members of a stack one by one
+        if on_gpu(grad):  # by sorting; index_add would take members one by one
             return zeros.index_put((index,), grad, accumulate=True), None
         return zeros.index_add(0, index, grad), None
 
 
 def gather(table: Table, index: Int[Tensor, " rows"]) -> Features:
-    """Rows of a table, whose backward pass adds them up again deterministically.
-
-    By ``index_add`` on a CPU; on a GPU, where atomic additions would not repeat, by a
-    one-hot product or, for long tables, by sorting.
-    """
+    """Rows of a table, whose backward pass adds them up again deterministically."""
     return _Gather.apply(table, index) if now.shortcuts else table[index]
 
 
@@ -153,12 +146,11 @@ def gather_sum(table: Table, index: Int[Tensor, "rows terms"]) -> Features:
 
 
 def scaled(x: Tensor, factor: float) -> Tensor:
-    """x itself, whose gradient is multiplied by ``factor``; for one member on a CPU.
+    """x itself, whose gradient is multiplied by ``factor``; not to be taken further.
 
     Loss scaling [Micikevicius et al. 2018, section 3.2] after the loss has rounded its
-    gradient. A power of two changes no bit of a backward pass, but that sums below the
-    smallest normal number, 1.2e-38 in float32, are rounded later. The caller divides
-    the gradients of the parameters again. Not for second derivatives.
+    gradient: a power of two changes no bit, but that of sums below the smallest normal
+    number, 1.2e-38 in float32. The caller divides the gradients again.
     """
     view = x.view_as(x)
     if view.requires_grad:

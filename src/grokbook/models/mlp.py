@@ -30,19 +30,18 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu_tanh": partial(F.gelu, approximate="tanh"),
     "silu": F.silu,
 }
+# PyTorch's; N(0, 2 / n) for n inputs [He et al. 2015]; the same, but one-hots give
+# pre-activations of variance 1
+STARTS = ("torch", "he", "unit")
 NORMS = {
     "layer": lambda width, affine: nn.LayerNorm(width, elementwise_affine=affine),
     "rms": lambda width, affine: nn.RMSNorm(width, elementwise_affine=affine),
     "batch": lambda width, affine: nn.BatchNorm1d(width, affine=affine),
 }
-STARTS = ("torch", "he", "unit")
 
 
 class OneHotLinear(nn.Linear):
-    """A linear layer on concatenated one-hots, given as tokens (batch, positions).
-
-    Its weights are those of nn.Linear(positions * vocabulary, width).
-    """
+    """nn.Linear(positions * vocabulary, width) on concatenated one-hots of tokens."""
 
     def __init__(self, positions: int, vocabulary: int, width: int, *, bias: bool):
         super().__init__(positions * vocabulary, width, bias=bias)
@@ -69,8 +68,7 @@ class MLP(nn.Module):
     acts on every hidden pre-activation and ``head_norm`` before the last layer; without
     ``affine`` they have no weights. ``head_bias``, of the last layer, is ``bias``
     unless given. ``dropout`` follows each activation. ``embedding``: tokens become
-    rows, that wide, of one learned table N(0, 1) for all positions. ``initialisation``:
-    of STARTS, PyTorch's unless told otherwise. ValueError for other names.
+    rows, that wide, of one learned table N(0, 1). ValueError for unknown names.
 
     Taps: ``pre.k``, what the activation of layer k reads, and ``hidden.k``, what it
     makes of it, both (batch, width); ``features``, what the last layer reads.
@@ -125,15 +123,11 @@ class MLP(nn.Module):
             self._start(choose("initialisation", initialisation, STARTS), positions)
 
     def _start(self, name: str, positions: int) -> None:
-        """ "he": weights N(0, 2 / n) for n inputs, biases 0 [He et al. 2015].
-
-        "unit": the same, but pre-activations of one-hots, of which only one for every
-        position is not 0, start with variance 1.
-        """
         for layer in () if name == "torch" else self.layers:
             nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
             if layer.bias is not None:
                 layer.bias.zero_()
+        # of the one-hots that the first layer reads one for every position is not 0
         if name == "unit" and isinstance(self.layers[0], OneHotLinear):
             nn.init.normal_(self.layers[0].weight, std=positions**-0.5)
 

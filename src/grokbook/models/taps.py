@@ -1,11 +1,9 @@
 """Named places inside a network, where a caller may look, change or charge.
 
-A model is called as ``model(x, tap)``. At every named place it says ``x = tap(name,
-x)`` and goes on with what comes back, so one mechanism records an activation
-(``Recorder``), replaces it (``Recorder(replace=...)``, as SR-train of Singh et al. 2026
-does) or hands it to a penalty. Without a tap the model may take the shortcuts of
-``models.fast``; with one it passes every place, all positions included.
-``model.places()`` lists the names.
+A model is called as ``model(x, tap)``. At every place of ``model.places`` it says ``x =
+tap(name, x)`` and goes on with what comes back, so one mechanism records an activation,
+replaces it (SR-train of Singh et al. 2026) or hands it to a penalty. Without a tap the
+model may take the shortcuts of ``fast``; with one it passes all places and positions.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,8 +21,7 @@ class Recorder:
     """A tap that keeps what it sees in ``found``, by name and in order of calls.
 
     ``replace`` maps names to functions of the activation, whose results the network
-    goes on with and ``found`` holds. Under ``torch.func.vmap`` make one inside the
-    mapped function and return its ``found``.
+    goes on with. Under ``torch.func.vmap`` make one inside the mapped function.
     """
 
     def __init__(self, replace: Mapping[str, Callable[[Tensor], Tensor]] | None = None):

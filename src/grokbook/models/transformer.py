@@ -4,18 +4,18 @@
     y   = x + attention(norm x),   x' = y + mlp(norm y)             in every block
     logits = unembedding(norm x')
 
-``Transformer`` as it stands is the network without norms of Nanda et al. 2023 [Prieto
-et al. 2025, Fig. 5c]. Options give PyTorch's post-norm encoder layer with dropout
-[Prieto's code, Fig. 6a], norms where Singh et al. 2026 put them, GPT-2 [Prieto, Table
-1] and the decoder of Liu et al. 2026 [Table 4]: rotary positions [Su et al. 2021],
-gated layers [Shazeer 2020], norms on queries and keys.
+As it stands it is the network without norms of Nanda et al. 2023 [Prieto et al. 2025,
+Fig. 5c]. Options give PyTorch's post-norm encoder layer with dropout [Prieto's code,
+Fig. 6a], norms where Singh et al. 2026 put them, GPT-2 [Prieto, Table 1] and the
+decoder of Liu et al. 2026 [Table 4].
 """
 
 from __future__ import annotations
 
 import copy
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -23,7 +23,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from grokbook.errors import choose
-from grokbook.losses import stablemax_transform
+from grokbook.losses import stablemax
 from grokbook.models import fast
 from grokbook.models.fast import Linear
 from grokbook.models.mlp import ACTIVATIONS
@@ -34,7 +34,10 @@ if TYPE_CHECKING:
 
     from grokbook.shapes import Activations, Queries
 
-NORMS = {"layer": nn.LayerNorm, "rms": nn.RMSNorm}
+WEIGHTS = {  # of scores; s(-inf) is 0 too
+    "softmax": lambda scores: scores.softmax(-1),
+    "stablemax": lambda scores: stablemax(scores, dtype=scores.dtype),
+}
 # The norm that serves each place: query, key and value share one in every paper here.
 PLACES = {"query_key": "attention", "value": "attention", "mlp": "mlp"}
 PLACES |= {"post_attention": "post_attention", "post_mlp": "post_mlp"}
@@ -51,7 +54,7 @@ class Layout:
     heads: int = 4
     hidden: tuple[int, ...] = (512,)  # layers of a block's MLP
     norms: tuple[str, ...] = ()  # any of PLACES
-    norm: str = "layer"  # the kind of all norms, of NORMS
+    norm: str = "layer"  # the kind of all norms, or "rms"
     norm_eps: float = 1e-5
     affine: bool = True  # whether norms have weights
     norm_bias: bool = True  # and layer norms shifts
@@ -76,28 +79,23 @@ class Layout:
         return nn.Dropout(self.dropout if site in self.dropout_at else 0.0)
 
     def new_norm(self, width: int) -> nn.Module:
-        # an RMS norm has no bias and no option for one
-        bias = {"bias": self.norm_bias} if self.norm == "layer" else {}
-        norm = choose("norm", self.norm, NORMS)
-        return norm(width, eps=self.norm_eps, elementwise_affine=self.affine, **bias)
+        if choose("norm", self.norm, ("layer", "rms")) == "rms":
+            return nn.RMSNorm(width, self.norm_eps, self.affine)
+        return nn.LayerNorm(width, self.norm_eps, self.affine, self.norm_bias)
 
 
 class Attention(nn.Module):
-    """Multi-head attention: every query takes a weighted mean of the values.
-
-    The weights are softmax(q k / sqrt d) over positions, or the same with s(x) of
-    StableMax in place of exp(x); a causal one leaves later positions out.
-    """
+    """Multi-head attention: a mean of the values with weights softmax(q k / sqrt d)."""
 
     def __init__(self, layout: Layout, number: int = 0):
         super().__init__()
         width, bias = layout.width, layout.bias
         self.layout, self.place = layout, f"attention.{number}"
-        kinds = ("softmax", "stablemax")
-        self.is_stable = choose("attention", layout.attention, kinds) == "stablemax"
         self.heads, self.causal, self.joint = layout.heads, layout.causal, layout.joint
+        self.turned = int(width // self.heads * layout.rotary)
         self.root = math.sqrt(width // self.heads)
         self.scale = 1 / self.root
+        self.weights = choose("attention", layout.attention, WEIGHTS)
         if self.joint:
             self.inputs = Linear(width, 3 * width, bias=bias)
         else:
@@ -113,6 +111,12 @@ class Attention(nn.Module):
 
     def projections(self) -> tuple[Linear, ...]:
         return (self.inputs,) if self.joint else (self.query, self.key, self.value)
+
+    def draw_projections(self) -> None:
+        # nn.MultiheadAttention draws query, key and value as one (3d, d) matrix
+        for layer in self.projections():
+            bound = math.sqrt(6 / (4 * layer.in_features))
+            layer.weight.uniform_(-bound, bound)
 
     def forward(
         self, x_qk: Activations, x_v: Activations, first: int = 0, tap=untouched
@@ -130,33 +134,25 @@ class Attention(nn.Module):
         )
         if self.head_norms is not None:
             query, key = self.head_norms["query"](query), self.head_norms["key"](key)
-        if turned := int(query.shape[-1] * self.layout.rotary):
-            query, key = rotate(query, first, turned), rotate(key, 0, turned)
+        if self.turned:
+            query, key = rotate(query, first, self.turned), rotate(key, 0, self.turned)
         scores = query @ key.transpose(-1, -2)  # (batch, heads, queries, positions)
         # the two round apart, and there are records of both
         scores = scores / self.root if self.joint else scores * self.scale
-        weights = self.dropout(tap(self.place, self._weights(scores, first)))
+        if self.causal:
+            ones = scores.new_ones(scores.shape[-2:], dtype=torch.bool)
+            scores = scores.masked_fill(ones.triu(first + 1), -math.inf)
+        weights = self.dropout(tap(self.place, self.weights(scores)))
         return self.output((weights @ value).transpose(1, 2).flatten(-2))
-
-    def _weights(self, scores: Tensor, first: int) -> Tensor:
-        ones = scores.new_ones(scores.shape[-2:], dtype=torch.bool)
-        later = ones.triu(first + 1)
-        if not self.is_stable:
-            scores = scores.masked_fill(later, -math.inf) if self.causal else scores
-            return scores.softmax(-1)
-        weights = stablemax_transform(scores)
-        weights = weights.masked_fill(later, 0) if self.causal else weights
-        return weights / weights.sum(-1, keepdim=True)
 
 
 def rotate(
     x: Float[Tensor, "*batch positions width"], first: int, turned: int
 ) -> Float[Tensor, "*batch positions width"]:
-    """Rotary positions: entries j and j + n/2 turn by t / 10000^(2j/n).
+    """Entries j and j + n/2, of n = ``turned``, turn by t / 10000^(2j/n).
 
-    t is the position, ``first`` that of the first row; n = ``turned`` leading entries
-    turn. A product of a query at s and a key at t then depends on s - t alone [Su et
-    al. 2021, eq. 34].
+    t is the position, ``first`` that of the first row: a product of a query at s and a
+    key at t then depends on s - t alone [Su et al. 2021, eq. 34].
     """
     # bfloat16 has no number between 256 and 258: angles are never narrower than float32
     exact = torch.promote_types(x.dtype, torch.float32)
@@ -181,20 +177,17 @@ class Block(nn.Module):
         pairs = zip(sizes, sizes[1:], strict=False)
         self.mlp = nn.ModuleList(Linear(a, b, bias=bias) for a, b in pairs)
         self.up = Linear(sizes[0], sizes[1], bias=bias) if layout.gated else None
-        owners = dict.fromkeys(choose("norm position", p, PLACES) for p in layout.norms)
+        owners = [choose("norm position", place, PLACES) for place in layout.norms]
         norms = {owner: layout.new_norm(layout.width) for owner in owners}
         self.norms = nn.ModuleDict(norms)
         self.activation = choose("activation", layout.activation, ACTIVATIONS)
         self.dropout_attention_out = layout.dropout_for("attention_out")
         self.dropout_hidden = layout.dropout_for("hidden")
         self.dropout_mlp_out = layout.dropout_for("mlp_out")
-        further = (f"pre.{number}.{j}" for j in range(1, len(layout.hidden)))
-        self.pre = (f"pre.{number}", *further)
-        before = (
-            f"{name}.{number}" for name in ("attention", "attention_out", "mlp_in")
-        )
-        after = (f"mlp_out.{number}", f"residual.{number}")
-        self.places = (*before, *self.pre, *after)
+        k = number
+        self.pre = (f"pre.{k}", *(f"pre.{k}.{j}" for j in range(1, len(layout.hidden))))
+        before = (f"attention.{k}", f"attention_out.{k}", f"mlp_in.{k}")
+        self.places = (*before, *self.pre, f"mlp_out.{k}", f"residual.{k}")
 
     def norm(self, position: str, x: Tensor) -> Tensor:
         return self.norms[PLACES[position]](x) if position in self.positions else x
@@ -221,15 +214,12 @@ class Block(nn.Module):
 
 
 class Transformer(nn.Module):
-    """Transformer read at its last position, at the last n or at all of them.
+    """Tokens (batch, positions) -> logits (batch, classes) at the last position.
 
-    ``options`` are those of ``Layout``. Input: tokens (batch, positions); output:
-    logits (batch, classes), (batch, n, classes) with ``read=n``, or (batch, positions,
-    classes) with ``read="all"``.
-
-    Taps, for block k: ``attention.k`` (batch, heads, queries, positions),
-    ``attention_out.k`` and ``mlp_out.k`` before dropout, ``mlp_in.k`` after its norm,
-    ``pre.k`` before the activation (``pre.k.j`` in further hidden layers) and
+    With ``read=n`` (batch, n, classes), with "all" of all positions. ``options`` are
+    those of ``Layout``. Taps, for block k: ``attention.k`` (batch, heads, queries,
+    positions), ``attention_out.k`` and ``mlp_out.k`` before dropout, ``mlp_in.k`` after
+    its norm, ``pre.k`` before the activation (``pre.k.j`` in further hidden layers) and
     ``residual.k`` after the block, all (batch, positions, width or hidden); and
     ``features``, what the unembedding reads.
     """
@@ -266,7 +256,6 @@ class Transformer(nn.Module):
     def forward(
         self, tokens: Int[Tensor, "batch positions"], tap: Tap | None = None
     ) -> Float[Tensor, "batch *positions classes"]:
-        """Logits of tokens; with a tap every position is computed."""
         read = self.layout.read
         if tap is None and read == "last" and fast.now.shortcuts:
             x = fast.last_position(self, tokens)
@@ -277,9 +266,8 @@ class Transformer(nn.Module):
             if read != "all":
                 x = x[:, -1] if read == "last" else x[:, -int(read) :]
         features = (tap or untouched)("features", self.norm(x))
-        if self.unembedding is None:
-            return fast.linear(features, self.embedding)
-        return self.unembedding(features)
+        head = self.unembedding or partial(fast.linear, weight=self.embedding)
+        return head(features)
 
 
 def _start_normal(model: Transformer) -> None:
@@ -291,33 +279,23 @@ def _start_normal(model: Transformer) -> None:
             parameter.normal_(std=1 / math.sqrt(columns))
 
 
-def _start_as_torch(model: Transformer) -> None:
+def _start_torch(model: Transformer) -> None:
     """Defaults of nn.TransformerEncoderLayer and nn.Embedding."""
     for block in model.blocks:
-        _draw_projections(block.attention)
+        block.attention.draw_projections()
         for layer in (*block.attention.projections(), block.attention.output):
             layer.bias.zero_()
 
 
-def _draw_projections(attention: Attention) -> None:
-    # nn.MultiheadAttention draws query, key and value as one (3d, d) matrix
-    for layer in attention.projections():
-        bound = math.sqrt(6 / (4 * layer.in_features))
-        layer.weight.uniform_(-bound, bound)
-
-
 def _start_lecun(model: Transformer) -> None:
-    """The start of Singh et al.'s code; the paper says "truncated normal".
-
-    Embedding and unembedding N(0, 1/width), positions N(0, 0.02^2); query, key and
-    value as torch draws them; other matrices N(0, 1/columns) cut at two standard
-    deviations; their biases 0.
-    """
+    """Singh et al.'s code: embedding and unembedding N(0, 1/width), positions N(0,
+    0.02^2), query, key and value as torch draws them, other matrices N(0, 1/columns)
+    cut at two standard deviations, their biases 0."""
     width = model.layout.width
     model.embedding.normal_(std=1 / math.sqrt(width))
     model.position.normal_(std=0.02)
     for block in model.blocks:
-        _draw_projections(block.attention)
+        block.attention.draw_projections()
         for layer in (block.attention.output, *block.mlp):
             std = 1 / math.sqrt(layer.in_features)
             nn.init.trunc_normal_(layer.weight, std=std, a=-2 * std, b=2 * std)
@@ -339,10 +317,8 @@ def _start_gpt2(model: Transformer) -> None:
 
 
 def _start_xavier(model: Transformer) -> None:
-    """Embedding N(0, 1/width), matrices N(0, 2 / (rows + columns)).
-
-    [Liu et al. 2026, Table 4]. In the code that they follow, of Stollenwerk et al.
-    2026, what attention writes starts as in GPT-2, N(0, 0.02^2 / (2 depth)); so here.
+    """Embedding N(0, 1/width), matrices N(0, 2 / (rows + columns)) [Liu et al. 2026,
+    Table 4], but what attention writes as in GPT-2 [code of Stollenwerk et al. 2026].
     """
     model.embedding.normal_(std=1 / math.sqrt(model.layout.width))
     for module in model.modules():
@@ -353,13 +329,8 @@ def _start_xavier(model: Transformer) -> None:
         block.attention.output.weight.normal_(std=std)
 
 
-INITIALISATIONS = {
-    "normal": _start_normal,
-    "torch": _start_as_torch,
-    "lecun": _start_lecun,
-    "gpt2": _start_gpt2,
-    "xavier": _start_xavier,
-}
+STARTS = (_start_normal, _start_torch, _start_lecun, _start_gpt2, _start_xavier)
+INITIALISATIONS = {f.__name__.removeprefix("_start_"): f for f in STARTS}
 # Of language models: norms before attention and MLP and a last one.
 LANGUAGE: dict[str, Any] = {"norms": ("query_key", "value", "mlp"), "final_norm": True}
 LANGUAGE |= {"causal": True, "joint": True, "read": "all"}
@@ -369,7 +340,6 @@ def gpt2(vocabulary: int = 50_257, **options: Any) -> Transformer:
     """GPT-2 [Radford et al. 2019], the language model of Prieto et al., Table 1.
 
     Tokens (batch, length) int64 -> logits of the next (batch, length, vocabulary).
-    Learned positions, GELU in its tanh form, and an unembedding that is the embedding.
     ``options``: sizes, if not those of GPT-2 small with 124 million weights, dropout
     and ``attention`` of ``Layout``.
     """
@@ -385,11 +355,9 @@ def decoder(vocabulary: int = 50_304, *, hidden: int = 1792, **sizes: int):
     """The language model of Liu et al. 2026, Table 4, Figure 5.
 
     Tokens (batch, length) int64 -> logits of the next (batch, length, vocabulary), of
-    any length. Norms without shifts, also on every head's queries and keys, half of
-    whose entries turn; SwiGLU; an unembedding of its own; no bias. What the table
-    leaves open is as in the code that the paper follows, of Stollenwerk et al. 2026:
-    the default sizes are its "109M", 140.6 million with both embeddings, and its "16M",
-    26.8 million, is depth 6, width 224, hidden 768.
+    any length. What the table leaves open is as in the code that the paper follows, of
+    Stollenwerk et al. 2026: the default sizes are its "109M", 140.6 million with both
+    embeddings, and its "16M", 26.8 million, is depth 6, width 224, hidden 768.
     """
     how = LANGUAGE | {"depth": 15, "width": 640} | sizes
     how |= {"norm_bias": False, "query_key_norm": True, "learned_positions": False}
@@ -406,8 +374,6 @@ def without_norms(model: Transformer) -> Transformer:
     taps ``mlp_in.k``. Norms after attention or MLP and the last one stay.
     """
     plain = copy.deepcopy(model)
-    left = tuple(p for p in model.layout.norms if p.startswith("post_"))
-    plain.layout = replace(plain.layout, norms=left)
     for block in plain.blocks:
-        block.positions = left
+        block.positions = [p for p in block.positions if p.startswith("post_")]
     return plain

@@ -29,36 +29,23 @@ SIZE, PATCH = 32, 4  # pixels of a side
 class ViT(nn.Module):
     """Images (batch, 3, 32, 32) -> logits (batch, classes); 9.5 million weights.
 
-    Taps: those of ``Transformer``, position 0 being the class token's.
+    ``sizes``: width, depth and heads, if not the published 256, 12 and 8. Taps: those
+    of ``Transformer``, position 0 being the class token's.
     """
 
     blocks: Any  # an nn.ModuleList of Block, whose elements have no type
 
-    def __init__(
-        self,
-        classes: int,
-        *,
-        width: int = 256,
-        depth: int = 12,
-        heads: int = 8,
-        hidden: int = 1024,
-    ):
+    def __init__(self, classes: int, *, hidden: int = 1024, **sizes: int):
         super().__init__()
-        layout = Layout(
-            vocabulary=0,  # no tokens: a position reads pixels
-            width=width,
-            heads=heads,
-            hidden=(hidden,),
-            norms=("query_key", "value", "mlp"),
-            bias=True,
-            activation="gelu",
-            joint=True,
-        )
+        how: dict[str, Any] = {"width": 256, "depth": 12, "heads": 8} | sizes
+        how |= {"norms": ("query_key", "value", "mlp"), "bias": True, "joint": True}
+        how |= {"vocabulary": 0, "activation": "gelu"}  # a position reads pixels
+        layout, width = Layout(hidden=(hidden,), **how), how["width"]
         self.class_token = nn.Parameter(torch.zeros(width))
         positions = 1 + (SIZE // PATCH) ** 2
         self.position = nn.Parameter(0.02 * torch.randn(positions, width))
         self.embedding = Linear(3 * PATCH**2, width)
-        self.blocks = nn.ModuleList(Block(layout, k) for k in range(depth))
+        self.blocks = nn.ModuleList(Block(layout, k) for k in range(layout.depth))
         self.places = (*(p for block in self.blocks for p in block.places), "features")
         self.norm = layout.new_norm(width)
         self.head = Linear(width, classes)
