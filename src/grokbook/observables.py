@@ -8,7 +8,7 @@ Its decorator says what it reads, so that a look computes nothing else:
     moments          AdamW's sqrt(v_hat) + eps, by parameter
     objective        the training loss as a function of the weights, in float64
     tap_grads        activations and gradients of the loss, or of all terms, at the taps
-    attention.0, features, hidden, layers   taps of the network, see PLACES
+    attention.0, features, hidden, pre   taps of the network whose names begin so
 
 The formulas are in ``grokbook.metrics``. ``mapped=False`` takes the members of a stack
 one by one; ``averaged=True``: an average over batches of rows leaves it exact.
@@ -26,13 +26,6 @@ from grokbook import metrics
 from grokbook.metrics import ratio
 
 Values = dict[str, Tensor]
-# Taps that observables below look at, by how their names begin.
-PLACES = {
-    "attention.0": ("attention.0.",),
-    "features": ("features.",),
-    "hidden": ("hidden.",),
-    "layers": ("pre.", "hidden."),  # before and after the activation
-}
 # Edges of the histogram of update sizes: twenty bins in a factor of ten.
 UPDATE_BINS = tuple(10 ** (k / 20) for k in range(-180, -19))
 
@@ -67,12 +60,6 @@ class Snapshot(NamedTuple):
     unit_losses: Mapping[str, Tensor] = NOTHING
     objective: Callable[..., Any] = NOTHING
     tap_grads: Callable[..., Any] = NOTHING
-
-    def member(self, k: int) -> "Snapshot":
-        """Member ``k`` of a stack, on its own."""
-        return tree_map(
-            lambda leaf: leaf[k] if isinstance(leaf, Tensor) else partial(leaf, k), self
-        )
 
 
 class Observable(NamedTuple):
@@ -164,23 +151,17 @@ def update(s: Snapshot) -> Values:
 
 @observable()
 def fourier(s: Snapshot) -> Values:
-    embedding = s.params["embedding"]
+    embedding, measure = s.params["embedding"], metrics.fourier_concentration
     p = embedding.shape[-2] - 1  # the last token is the equals sign
-    concentration = metrics.fourier_concentration
-    return {
-        "fourier": concentration(embedding, p=p),
-        "fourier_no_constant": concentration(embedding, p=p, skip_constant=True),
-    }
+    centred = measure(embedding, p=p, skip_constant=True)
+    return {"fourier": measure(embedding, p=p), "fourier_no_constant": centred}
 
 
 @observable("train", "attention.0")
 def attention(s: Snapshot) -> Values:
-    weights = s.train.taps["attention.0"]  # of the first block
-    entropy = metrics.attention_entropy
-    return {
-        "entropy": entropy(weights),
-        "entropy_last_query": entropy(weights[:, :, -1:], head_average=False),
-    }
+    weights, entropy = s.train.taps["attention.0"], metrics.attention_entropy
+    last = entropy(weights[:, :, -1:], head_average=False)
+    return {"entropy": entropy(weights), "entropy_last_query": last}
 
 
 @observable("scale_free")
@@ -204,28 +185,26 @@ def spectrum(s: Snapshot) -> Values:
 @observable("train", "features")
 def inflation(s: Snapshot) -> Values:
     """Numerical feature inflation of Liu et al. 2026, and the collapse before it."""
-    logits, labels = s.train.logits, s.train.labels
-    features = s.train.taps["features"]
-    features = features.reshape(-1, features.shape[-1])
-    head_mean, feature_mean = metrics.global_means(_head(s.params), features)
-    of_head = head_means(s)
-    cosine = metrics.cosine(head_mean, feature_mean)
-    feature_norm = torch.linalg.vector_norm(features.double(), dim=-1).mean()
-    feature_mean_norm = torch.linalg.vector_norm(feature_mean)
+    features = s.train.taps["features"].flatten(0, -2)
+    head, centre = metrics.global_means(_head(s.params), features)
+    margins = metrics.margins(s.train.logits, s.train.labels)
+    values = head_means(s) | {
+        "feature_mean_norm": torch.linalg.vector_norm(centre),
+        "feature_norm": torch.linalg.vector_norm(features.double(), dim=-1).mean(),
+    }
     # of a W_G that was subtracted, or a mean that batch norm took away, there is
     # rounding left, which has no direction
-    has_head = of_head["head_mean_norm"] > 1e-6 * of_head["head_norm"]
-    has_feature = feature_mean_norm > 1e-6 * feature_norm
-    alignment = metrics.feature_alignment(features)
-    margins = metrics.margins(logits, labels)
-    return {
-        **of_head,
-        "feature_mean_norm": feature_mean_norm,
-        "feature_norm": feature_norm,
-        "mean_cosine": torch.where(has_head & has_feature, cosine, 0.0),
-        "feature_alignment": torch.where(has_feature, alignment, 0.0),
+    has_head = values["head_mean_norm"] > 1e-6 * values["head_norm"]
+    has_mean = values["feature_mean_norm"] > 1e-6 * values["feature_norm"]
+    cosine, alignment = (
+        metrics.cosine(head, centre),
+        metrics.feature_alignment(features),
+    )
+    return values | {
+        "mean_cosine": torch.where(has_head & has_mean, cosine, 0.0),
+        "feature_alignment": torch.where(has_mean, alignment, 0.0),
         **mean_logits(s),
-        "class_sum": metrics.class_sum(logits, labels),
+        "class_sum": metrics.class_sum(s.train.logits, s.train.labels),
         "smallest_margin": margins.min(),
         "mean_margin": margins.mean(),
     }
@@ -256,12 +235,9 @@ def head_means(s: Snapshot) -> Values:
 @observable("step")
 def head_update(s: Snapshot) -> Values:
     """Sizes of the last step of the head's weights and of their gradients."""
-    sizes = _head_steps(s)
-    return {
-        "head_update": sizes.mean(),
-        "head_update_median": sizes.median(),
-        "head_gradient": _head(s.grads).abs().double().mean(),
-    }
+    sizes, slopes = _head_steps(s), _head(s.grads).abs().double()
+    values = {"head_update": sizes.mean(), "head_update_median": sizes.median()}
+    return values | {"head_gradient": slopes.mean()}
 
 
 @observable("step")
@@ -302,17 +278,18 @@ def adam_curvature(s: Snapshot) -> Values:
 @observable("objective", mapped=False)
 def curvature(s: Snapshot) -> Values:
     """Trace of the objective's Hessian, from 20 of Hutchinson's probes."""
-    weights, function = s.objective()
-    found = metrics.probe_values(function, weights, probes=20)
-    return {"hessian_trace": found.mean()}
+    return {"hessian_trace": _probes(s, 20).mean()}
 
 
 @observable("objective", mapped=False)
 def probes(s: Snapshot) -> Values:
     """Single probes of the same trace, 500 of them."""
+    return {f"probe.{k}": value for k, value in enumerate(_probes(s, 500))}
+
+
+def _probes(s: Snapshot, number: int) -> Tensor:
     weights, function = s.objective()
-    found = metrics.probe_values(function, weights, probes=500)
-    return {f"probe.{k}": value for k, value in enumerate(found)}
+    return metrics.probe_values(function, weights, probes=number)
 
 
 @observable("tap_grads", mapped=False)
@@ -334,7 +311,7 @@ def radial(s: Snapshot) -> Values:
     return values
 
 
-@observable("train", "test", "layers", mapped=False)
+@observable("train", "test", "pre", "hidden", mapped=False)
 def ranks(s: Snapshot) -> Values:
     """Largest singular value and two ranks of every hidden layer's activations.
 
@@ -418,7 +395,7 @@ def exact_match(s: Snapshot) -> Values:
 
 def places(needs: Iterable[str], known: Iterable[str]) -> list[str]:
     """The taps among those of a network that observables with these needs look at."""
-    begins = tuple(begin for need in needs for begin in PLACES.get(need, ()))
+    begins = tuple(f"{need}." for need in needs)
     return [place for place in known if f"{place}.".startswith(begins)]
 
 
@@ -444,7 +421,13 @@ def observe(
     tensors = snapshot._replace(objective=NOTHING, tap_grads=NOTHING)
     values = torch.func.vmap(lambda one: measure(one, mapped))(tensors)
     if rest:
-        members = len(next(iter(snapshot.params.values())))
-        every = [measure(snapshot.member(k), rest) for k in range(members)]
+        members = range(len(next(iter(snapshot.params.values()))))
+        every = [
+            measure(tree_map(partial(_member, k), snapshot), rest) for k in members
+        ]
         values |= {n: torch.stack([one[n] for one in every]) for n in every[0]}
     return values
+
+
+def _member(k: int, leaf: Any) -> Any:
+    return leaf[k] if isinstance(leaf, Tensor) else partial(leaf, k)
