@@ -104,7 +104,7 @@ LINES = {
     "metrics": 640,
     "models": 1050,
     "names": 110,
-    "observables": 450,
+    "observables": 435,
     "optimizers": 560,
     "papers": 1390,
     "penalties": 150,
