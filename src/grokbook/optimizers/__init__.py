@@ -12,12 +12,4 @@ from grokbook.optimizers.hooks import (
     orthogonal,
     unit_steps,
 )
-from grokbook.optimizers.rules import (
-    SGD,
-    STACKED,
-    AdamW,
-    Stack,
-    StackedAdamW,
-    StackedSGD,
-    spread,
-)
+from grokbook.optimizers.rules import SGD, STACKED, AdamW, spread

@@ -4,10 +4,10 @@
     SGD:   buf <- momentum buf + g + wd w;  w <- w - lr buf
 
 In a stack every parameter is [members, ...] and any number but the betas may be a
-tensor [members]. All that changes from step to step is there in tensors that stay in
-place, ``group["lr"]`` included, and a step never waits for the device: two steps are
-the same operations with the same numbers, so that one can be captured and replayed.
-Not covered: sparse or complex parameters.
+float64 tensor [members]. All that changes from step to step is there in tensors that
+stay in place, ``group["lr"]`` included, and a step never waits for the device: two
+steps are the same operations with the same numbers, so that one can be captured and
+replayed. Not covered: sparse or complex parameters.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -47,28 +47,18 @@ class SGD(torch.optim.SGD):
         super().__init__(params, lr, momentum, 0.0, weight_decay, foreach=False)
 
 
-def evaluated(closure: Callable[[], Any] | None) -> Any:
-    if closure is None:
-        return None
-    with torch.enable_grad():
-        return closure()
-
-
 def fitted(value: Number, tensors: list[Tensor]) -> Any:
-    """A number as torch's foreach operations take it with these tensors.
+    """A number as torch's foreach operations take it with these tensors of one dtype.
 
-    A float, a 0-dim tensor of their dtype, or a list with one for each tensor that
-    broadcasts over all but its members.
+    A float, a 0-dim tensor, or a list with one for each tensor that broadcasts over all
+    but its members.
     """
     if not isinstance(value, Tensor):
         return value
-    cast = {dtype: value.to(dtype) for dtype in {t.dtype for t in tensors}}
-    if value.dim() == 0 and len(cast) == 1:
-        return cast[tensors[0].dtype]
-    return [
-        cast[t.dtype].reshape(value.shape + (1,) * (t.dim() - value.dim()))
-        for t in tensors
-    ]
+    value = value.to(tensors[0].dtype)
+    if value.dim() == 0:
+        return value
+    return [value.reshape(value.shape + (1,) * (t.dim() - 1)) for t in tensors]
 
 
 def gradients(parameters: Iterable[Tensor]) -> list[Tensor]:
@@ -76,26 +66,13 @@ def gradients(parameters: Iterable[Tensor]) -> list[Tensor]:
 
 
 class Stack(Optimizer):
-    """Numbers and state in tensors; ``stacked=False`` for one network to be captured.
-
-    ValueError for a negative number, one of another shape, and unequal members.
-    """
+    """State in tensors that stay; ``stacked=False`` for one network to be captured."""
 
     def __init__(self, params: Any, *, stacked: bool, **numbers: Any) -> None:
         super().__init__(params, numbers | {"stacked": stacked})
         for group in self.param_groups:
-            first, *rest = group["params"]
-            if stacked and any(p.shape[:1] != first.shape[:1] for p in rest):
-                raise ValueError(
-                    "a stack needs parameters of shape [members, ...] with one number "
-                    "of members, but their first dimensions differ."
-                )
-            shape = first.shape[:1] if stacked else ()
-            for name in numbers.keys() - {"betas"}:
-                group[name] = _number(name, group[name], shape, first.device)
-            group["lr"] = torch.as_tensor(
-                group["lr"], dtype=torch.float64, device=first.device
-            )
+            rate = torch.as_tensor(group["lr"], dtype=torch.float64)
+            group["lr"] = rate.to(group["params"][0].device, copy=True)
             self._start(group)
 
     _start: Callable[[Any], None]  # state at once: captured, it would start each time
@@ -106,13 +83,12 @@ class Stack(Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One update of every parameter that has a gradient."""
-        loss = evaluated(closure)
+        """One update of every parameter that has a gradient; the closure's loss."""
         for group in self.param_groups:
             parameters = [p for p in group["params"] if p.grad is not None]
             if parameters:
                 self._update(group, parameters)
-        return loss
+        return closure() if closure else None
 
     @torch.no_grad()
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
@@ -120,19 +96,6 @@ class Stack(Optimizer):
         for key, held in self.state_dict()["state"].items():
             for name, tensor in held.items():
                 tensor.copy_(state_dict["state"][key][name])
-
-
-def _number(name: str, value: Number, shape: Any, device: torch.device) -> Number:
-    values = torch.as_tensor(value, dtype=torch.float64)
-    if not bool((values >= 0).all()):
-        raise ValueError(f"{name} is {value}, but it must not be negative.")
-    if values.dim() and values.shape != shape:
-        raise ValueError(
-            f"{name} has shape {tuple(values.shape)}; give a float, or in a stack a "
-            "tensor with one value per member."
-        )
-    # float64, so that sums and quotients of numbers round as Python floats do
-    return values.to(device, copy=True) if values.dim() else float(values)
 
 
 class StackedAdamW(Stack):
@@ -197,10 +160,8 @@ class StackedSGD(Stack):
         super().__init__(params, stacked=stacked, lr=lr, **numbers)
 
     def _start(self, group: dict[str, Any]) -> None:
-        momentum = group["momentum"]
-        if isinstance(momentum, Tensor) or momentum != 0:
-            for p in group["params"]:
-                self.state[p] = {"momentum_buffer": torch.zeros_like(p)}
+        for p in group["params"]:
+            self.state[p] = {"momentum_buffer": torch.zeros_like(p)}
 
     def _update(self, group: dict[str, Any], parameters: list[Tensor]) -> None:
         momentum, decay = group["momentum"], group["weight_decay"]
