@@ -118,7 +118,7 @@ REFUSED = (
     ("unknown scope 'row'", {"wrappers": (Spec("orthogonal", scope="row"),)}),
     ("layers.0.weight", {"wrappers": (Spec("centre_rows", names=("head",)),)}),
     ("strength", {"penalties": (Spec("l2"),)}),
-    ("over", {"schedule": Spec("warmup", over=0)}),
+    ("every", {"schedule": Spec("staircase")}),
     (
         "smoothing is 2.0",
         {"later_loss": (3, Spec("softmax_cross_entropy", smoothing=2.0))},

