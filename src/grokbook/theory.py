@@ -11,12 +11,10 @@ eps is the residual mass, K the number of classes, W_G and mu_G are the mean row
 head and the mean of its inputs.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -24,55 +22,42 @@ from torch import Tensor
 from grokbook import metrics
 from grokbook.losses import softmax_cross_entropy
 
-if TYPE_CHECKING:
-    from jaxtyping import Float, Int
-
-    from grokbook.shapes import Features, Weights
-
 Betas = tuple[float, float]
 Loss = Callable[..., Tensor]
 
 
 class State(NamedTuple):
-    """The last layer of a network and what it is given."""
+    """Last layer (classes, width), its inputs (rows, width), their labels (rows,)."""
 
-    head: Weights
-    features: Features
-    labels: Int[Tensor, " rows"]
+    head: Tensor
+    features: Tensor
+    labels: Tensor
 
 
 def absorption_margin(
-    dtype: torch.dtype,
-    classes: int,
-    *,
-    competitors: int | None = None,
-    label: int = 0,
-    loss: Loss = softmax_cross_entropy,
+    dtype: torch.dtype, classes: int, *, competitors: int | None = None
 ) -> float:
-    """Smallest margin with a loss of exactly 0, scanned up to 64; inf if none has.
+    """Smallest margin of class 0 at which float32 or another dtype has a loss of 0.
 
-    ``competitors`` wrong classes (all) have the logit 0, the others -1,000. Logits and
-    ``loss(logits, labels, dtype=dtype, reduction="none")`` are in ``dtype``.
+    ``competitors`` wrong classes (all) have the logit 0, the others -1,000.
     """
     margins = torch.arange(0, 64, 2**-7, dtype=torch.float64).to(dtype)
     logits = torch.full((len(margins), classes), -1000.0, dtype=dtype)
-    logits[:, [k for k in range(classes) if k != label][:competitors]] = 0
-    logits[:, label] = margins
-    labels = torch.full((len(margins),), label)
-    zeros = margins[loss(logits, labels, dtype=dtype, reduction="none") == 0]
-    return float(zeros[0]) if len(zeros) else math.inf
+    logits[:, 1:][:, :competitors] = 0
+    logits[:, 0] = margins
+    labels = torch.zeros(len(margins), dtype=torch.int64)
+    losses = softmax_cross_entropy(logits, labels, dtype=dtype, reduction="none")
+    return float(margins[losses == 0][0])
 
 
-def collapse_state(
-    margin: float, classes: int = 10, width: int = 64, rows: int = 20
-) -> State:
+def collapse_state(margin: float) -> State:
     """A neural collapse with non-negative features and one margin, in float32.
 
-    ``rows`` samples of each class k at 10 e_k, and W_k = (margin / 10) (e_k - mean e)
-    with W_G = 0. IndexError unless the classes fit into the width.
+    Twenty samples of each of ten classes k at 10 e_k in 64 dimensions, and W_k =
+    (margin / 10) (e_k - mean e) with W_G = 0.
     """
-    labels, axes = torch.arange(classes).repeat_interleave(rows), torch.eye(width)
-    head = (margin / 10) * (axes[:classes] - axes[:classes].mean(dim=0))
+    labels, axes = torch.arange(10).repeat_interleave(20), torch.eye(64)
+    head = (margin / 10) * (axes[:10] - axes[:10].mean(dim=0))
     return State(head, 10 * axes[labels], labels)
 
 
@@ -119,14 +104,14 @@ def _slopes(
 
 
 def coupled_growth(
-    eta: float, epsilon: float, classes: int, *, rows: int = 1
+    eta: float, epsilon: float, classes: int
 ) -> tuple[float, float, float]:
     """W <- W - alpha mu, mu <- mu - beta W with alpha = eta eps / K, beta = eta eps.
 
     Both eigenvalues 1 +- sqrt(alpha beta), the growing one first, and its W / mu (eq.
-    40 to 43). Of a mean over ``rows`` samples beta is eta eps / rows.
+    40 to 43).
     """
-    alpha, beta = eta * epsilon / classes, eta * epsilon / rows
+    alpha, beta = eta * epsilon / classes, eta * epsilon
     rate = math.sqrt(alpha * beta)
     return 1 + rate, 1 - rate, -math.sqrt(alpha / beta)
 
@@ -149,15 +134,15 @@ def jump(lr: float, betas: Betas) -> float:
     return lr * (1 - betas[0]) / math.sqrt(1 - betas[1])
 
 
-def smoothed_target(alpha: float, classes: int) -> Float[Tensor, " classes"]:
+def smoothed_target(alpha: float, classes: int) -> Tensor:
     """1 - alpha, then alpha / (K - 1) (eq. 66), which torch calls alpha K / (K - 1)."""
     target = torch.full((classes,), alpha / (classes - 1), dtype=torch.float64)
     target[0] = 1 - alpha
     return target
 
 
-def logit_hessian(p: Float[Tensor, " classes"]) -> Float[Tensor, "classes classes"]:
-    """diag(p) - p p^T, the curvature of cross-entropy in its logits (eq. 56)."""
+def logit_hessian(p: Tensor) -> Tensor:
+    """diag(p) - p p^T (classes, classes), of cross-entropy in its logits (eq. 56)."""
     products = torch.outer(p, p).fill_diagonal_(0)
     # the diagonal p_k sum_{j != k} p_j has no 1 - p_k, which would lose a small one
     return products.sum(dim=-1).diag() - products
