@@ -366,18 +366,6 @@ def test_an_optimizer_with_a_hook_is_freed():
         assert alive() is None
 
 
-def test_hooks_act_in_the_order_in_which_they_were_added():
-    """Projected and then clipped has the full length, the other way round less."""
-    lengths, start = [], parameters()
-    for first, then in (("tensor", "clip"), ("clip", "across")):
-        hooks = MORE | {"across": partial(orthogonal, rescale=False)}
-        params = parameters()
-        run(hooks[then](hooks[first](SGD(params, lr=1.0))), params, 1)
-        moved = [p - s for p, s in zip(params, start, strict=True)]
-        lengths.append(float(norm(moved)))
-    assert lengths[0] == pytest.approx(0.5) and lengths[1] < 0.4999
-
-
 def test_a_step_returns_the_loss_and_leaves_a_parameter_without_gradient():
     for hook, rule, build in product(MORE.values(), RULES, (alone, captured_alone)):
         params = parameters()

@@ -41,15 +41,6 @@ def test_a_gradient_that_knows_nothing_has_energy_one():
         assert float(found[name]) == pytest.approx(1, abs=0.06)
 
 
-def test_rows_count_alike_or_by_their_energy():
-    """One row along with three times the gradient of one across."""
-    h = torch.eye(2).double()
-    found = metrics.radial_energy(h, torch.tensor([[3.0, 0.0], [1.0, 0.0]]).double())
-    assert {name: float(value) for name, value in found.items()} == pytest.approx(
-        {"mean": 1.0, "summed": 1.8, "masked": 1.0}
-    )
-
-
 def test_rows_that_do_not_count():
     """Along, across, along with |g|^2 below the mask, no gradient, no activation.
 
@@ -79,9 +70,7 @@ def test_shared_direction():
     assert metrics.shared_direction(row.repeat(9, 1)) == pytest.approx(1)
     assert metrics.shared_direction(torch.cat([row, -row])) == 0
     assert metrics.shared_direction(7 * torch.eye(D)) == pytest.approx(1 / D)
-    many = random(400, 50, seed=1)
-    assert metrics.shared_direction(many) == pytest.approx(1 / 400, rel=0.7)
-    with_mean = many + 10
+    with_mean = random(400, 50, seed=1) + 10
     assert metrics.shared_direction(with_mean) == pytest.approx(100 / 101, rel=0.01)
     assert metrics.shared_direction(torch.zeros(3, D)) == 0
 

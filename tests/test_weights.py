@@ -48,9 +48,6 @@ def test_update_norm():
     value = metrics.update_norm(before, after)
     assert value.shape == () and value.dtype == torch.float64
     assert value == pytest.approx(5)
-    small, eps = {"in": torch.ones(2)}, torch.finfo(torch.float32).eps
-    nudged = metrics.update_norm(small, {"in": torch.ones(2) + eps})
-    assert nudged == pytest.approx(2**0.5 * eps)
     stack = [
         {k: torch.stack([w, 0 * w]) for k, w in s.items()} for s in (before, after)
     ]

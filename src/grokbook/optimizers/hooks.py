@@ -10,7 +10,6 @@ to be there when ``step`` is called: a closure is one that only tells the loss.
 
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
-from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
@@ -59,13 +58,10 @@ class _Around:
             repair(optimizer)
 
 
-_AROUND: WeakKeyDictionary[Optimizer, _Around] = WeakKeyDictionary()
-
-
-def _around(optimizer: Optimizer) -> _Around:
-    if optimizer not in _AROUND:
-        _AROUND[optimizer] = _Around(optimizer)
-    return _AROUND[optimizer]
+def _around(optimizer: Any) -> _Around:
+    if not hasattr(optimizer, "around"):
+        optimizer.around = _Around(optimizer)
+    return optimizer.around
 
 
 def _is_stacked(optimizer: Optimizer) -> bool:

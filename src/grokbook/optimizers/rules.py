@@ -28,23 +28,17 @@ class AdamW(torch.optim.AdamW):
     """
 
     def __init__(
-        self,
-        params: Any,
-        lr: Number = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0.0,
+        self, params: Any, *, weight_decay: float = 0.0, **options: Any
     ) -> None:
-        super().__init__(params, lr, betas, eps, weight_decay, foreach=False)
+        """``lr``, ``betas`` and ``eps`` as torch has them."""
+        super().__init__(params, weight_decay=weight_decay, foreach=False, **options)
 
 
 class SGD(torch.optim.SGD):
     """torch's gradient descent with heavy-ball momentum and coupled weight decay."""
 
-    def __init__(
-        self, params: Any, lr: Number, momentum: float = 0.0, weight_decay: float = 0.0
-    ) -> None:
-        super().__init__(params, lr, momentum, 0.0, weight_decay, foreach=False)
+    def __init__(self, params: Any, lr: float, **options: Any) -> None:
+        super().__init__(params, lr, foreach=False, **options)
 
 
 def fitted(value: Number, tensors: list[Tensor]) -> Any:
@@ -68,8 +62,10 @@ def gradients(parameters: Iterable[Tensor]) -> list[Tensor]:
 class Stack(Optimizer):
     """State in tensors that stay; ``stacked=False`` for one network to be captured."""
 
-    def __init__(self, params: Any, *, stacked: bool, **numbers: Any) -> None:
-        super().__init__(params, numbers | {"stacked": stacked})
+    numbers: dict[str, Any]  # those of the rule, where none are given
+
+    def __init__(self, params: Any, *, stacked: bool = True, **numbers: Any) -> None:
+        super().__init__(params, self.numbers | numbers | {"stacked": stacked})
         for group in self.param_groups:
             rate = torch.as_tensor(group["lr"], dtype=torch.float64)
             group["lr"] = rate.to(group["params"][0].device, copy=True)
@@ -77,9 +73,6 @@ class Stack(Optimizer):
 
     _start: Callable[[Any], None]  # state at once: captured, it would start each time
     _update: Callable[[Any, list[Tensor]], None]
-
-    def _of(self, parameters: list[Tensor], name: str) -> list[Tensor]:
-        return [self.state[p][name] for p in parameters]
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
@@ -99,24 +92,9 @@ class Stack(Optimizer):
 
 
 class StackedAdamW(Stack):
-    """``AdamW`` of a stack, equal to it up to rounding in fewer passes.
+    """``AdamW`` of a stack, equal to it up to rounding in fewer passes."""
 
-    ``state[p]`` holds ``step``, of all parameters alike, ``exp_avg`` and
-    ``exp_avg_sq``.
-    """
-
-    def __init__(
-        self,
-        params: Any,
-        lr: Number = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: Number = 1e-8,
-        weight_decay: Number = 0.0,
-        *,
-        stacked: bool = True,
-    ) -> None:
-        numbers = {"betas": betas, "eps": eps, "weight_decay": weight_decay}
-        super().__init__(params, stacked=stacked, lr=lr, **numbers)
+    numbers = {"lr": 1e-3, "betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 0.0}
 
     def _start(self, group: dict[str, Any]) -> None:
         count = torch.zeros_like(group["lr"].sum())
@@ -126,7 +104,8 @@ class StackedAdamW(Stack):
 
     def _update(self, group: dict[str, Any], parameters: list[Tensor]) -> None:
         grads = gradients(parameters)
-        m, v = (self._of(parameters, name) for name in ("exp_avg", "exp_avg_sq"))
+        m = [self.state[p]["exp_avg"] for p in parameters]
+        v = [self.state[p]["exp_avg_sq"] for p in parameters]
         (beta1, beta2), step = group["betas"], self.state[parameters[0]]["step"]
         lr, eps, decay = group["lr"], group["eps"], group["weight_decay"]
         torch._foreach_lerp_(m, grads, 1 - beta1)
@@ -147,17 +126,7 @@ class StackedAdamW(Stack):
 class StackedSGD(Stack):
     """``SGD`` of a stack, equal to it up to rounding."""
 
-    def __init__(
-        self,
-        params: Any,
-        lr: Number,
-        momentum: Number = 0.0,
-        weight_decay: Number = 0.0,
-        *,
-        stacked: bool = True,
-    ) -> None:
-        numbers = {"momentum": momentum, "weight_decay": weight_decay}
-        super().__init__(params, stacked=stacked, lr=lr, **numbers)
+    numbers = {"momentum": 0.0, "weight_decay": 0.0}
 
     def _start(self, group: dict[str, Any]) -> None:
         for p in group["params"]:
@@ -172,7 +141,7 @@ class StackedSGD(Stack):
         elif decay != 0:
             direction = list(torch._foreach_add(direction, parameters, alpha=decay))
         if isinstance(momentum, Tensor) or momentum != 0:
-            buffers = self._of(parameters, "momentum_buffer")
+            buffers = [self.state[p]["momentum_buffer"] for p in parameters]
             torch._foreach_mul_(buffers, fitted(momentum, buffers))
             torch._foreach_add_(buffers, direction)
             direction = buffers
