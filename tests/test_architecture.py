@@ -89,7 +89,7 @@ def test_pages_read_records_and_never_the_roof():
 
 
 # Lines that a room has, and all of them: one that grows says so here. 7,500 in the end.
-TOTAL = 10_080
+TOTAL = 10_040
 LINES = {
     "claims": 470,
     "cli": 270,
@@ -105,7 +105,7 @@ LINES = {
     "models": 1050,
     "names": 110,
     "observables": 435,
-    "optimizers": 460,
+    "optimizers": 430,
     "papers": 1390,
     "penalties": 130,
     "plots": 530,
