@@ -50,13 +50,8 @@ def resolve(kind: str, spec: Spec) -> Any:
 
 def options(spec: Spec) -> dict[str, Any]:
     """A spec's options with dtype names turned into torch dtypes."""
-    return {k: _dtype(v) if k == "dtype" else v for k, v in spec.options.items()}
-
-
-def _dtype(name: str) -> torch.dtype:
-    if isinstance(dtype := getattr(torch, str(name), None), torch.dtype):
-        return dtype
-    raise UnknownName(f"{name!r} is no torch dtype: use float32 or float64")
+    known = spec.options.items()
+    return {k: getattr(torch, v) if k == "dtype" else v for k, v in known}
 
 
 def check(arm: Arm) -> None:
@@ -66,13 +61,13 @@ def check(arm: Arm) -> None:
     """
     try:
         for dtype in filter(None, (arm.dtype, arm.keep_dtype, arm.autocast)):
-            _dtype(dtype)
+            getattr(torch, dtype)
         for name in (*arm.observables, *(arm.rarely[1] if arm.rarely else ())):
             choose("observable", name, observables.OBSERVABLES)
         _use(arm)
     except UnknownName as error:
         raise UnknownName(f"arm {arm.name!r}: {error}") from error
-    except (ValueError, TypeError, ArithmeticError, RuntimeError) as error:
+    except (AttributeError, TypeError, ValueError, RuntimeError) as error:
         raise BadSetting(f"arm {arm.name!r}: {error}") from error
 
 

@@ -45,8 +45,8 @@ def vgg(**options) -> Spec:
 
 
 def resnet(**options) -> Spec:
-    settings = {"stem": "cifar", "width": Size(64, 8), "start": "torch"} | options
-    return Spec("resnet18", classes=CLASSES, **settings)
+    how = {"stem": "cifar", "width": Size(64, 8), "start": "torch"}
+    return Spec("resnet18", classes=CLASSES, **how, **options)
 
 
 COMMON = {"dataset": images(), "model": deep(), "loss": SOFTMAX32, "optimizer": adam()}
@@ -64,6 +64,11 @@ GALLERY = {"dataset": images(Size(200, 100), TESTS), "epochs": Size(10_000, 2000
 SMALL = "p = 31 in full batches, width {} of 100,000 steps, one seed of five"
 SHORT = "3,000 of 10,000 epochs, three seeds of five"
 HALF = "100 of 200 images, width 8 of 64, 2,000 of 10,000 epochs, {} of five"
+
+
+def precisions() -> Rows:
+    yield row("float32")
+    yield row("float64 loss", SOFTMAX64)
 
 
 def causes(head: str) -> Rows:
@@ -95,8 +100,7 @@ def cifar_mlp() -> Rows:
     # Also the base of Figures 2 to 4, 9 and the causal table. float32 and fig02a were
     # recorded in 160 steps around a slingshot with "head_update_histogram" as well.
     yield experiment("fig01", SHORT)
-    yield row("float32")
-    yield row("float64 loss", SOFTMAX64)
+    yield from precisions()
     yield row("float64", SOFTMAX64, dtype="float64")
 
     yield experiment("causal512", SHORT)  # what removes inflation, and spikes
@@ -148,10 +152,10 @@ def cifar_mlp() -> Rows:
 @EXPERIMENTS.section
 def narrow() -> Rows:
     """The narrow network of Figure 6."""
-    yield experiment("fig06", "3,000 of 10,000 epochs, three seeds", seeds=ALL)
-    yield shared(**NARROW)
-    yield row("float32")
-    yield row("float64 loss", SOFTMAX64)
+    yield experiment(
+        "fig06", "3,000 of 10,000 epochs, three seeds", seeds=ALL, **NARROW
+    )
+    yield from precisions()
     yield row("float64", SOFTMAX64, dtype="float64")
 
     yield experiment("fig06near", SHORT)  # around the first slingshot
@@ -172,8 +176,7 @@ def modular_division() -> Rows:
     size = {"depth": 2, "width": Size(128, 32), "hidden": (Size(4 * 128, 4 * 32),)}
     model = Spec("transformer", **TOKENS, **size, causal=True, bias=True)
     yield shared(model=model, epochs=Size(100_000, 10_000))
-    yield row("float32")
-    yield row("float64 loss", SOFTMAX64)
+    yield from precisions()
     yield from causes("unembedding.weight")
     yield row("ε 1e-06", optimizer=adam(beta2=0.999, eps=1e-6))
     yield row("ε 1e-05", optimizer=adam(beta2=0.999, eps=1e-5))
@@ -183,8 +186,7 @@ def modular_division() -> Rows:
     yield from division()
     model = Spec("mlp", widths=(Size(512, 128),) * 5, **TOKENS)
     yield shared(model=model, epochs=Size(100_000, 40_000))
-    yield row("float32")
-    yield row("float64 loss", SOFTMAX64)
+    yield from precisions()
     yield from causes("layers.5.weight")
     yield row("full batch", batch_size=None, only="paper")
 
@@ -194,31 +196,28 @@ def images_and_descent() -> Rows:
     """More images, and gradient descent in place of Adam: Figure 9."""
     # More images (B.2.7); the arm of 200 is that of fig01.
     yield experiment(
-        "fig09",
-        "500 of 50,000 images, 3,000 of 10,000 epochs, three seeds",
-        seeds=THREE,
+        "fig09", "500 of 50,000 images, 3,000 of 10,000 epochs, three seeds"
     )
+    yield shared(seeds=THREE)
     yield row("2,000 images", dataset=images(2000), only="paper")
     yield row("20,000 images", dataset=images(20_000, files=5), only="paper")
     yield row("50,000 images", dataset=images(50_000, files=5), only="paper")
     yield row("500 images", dataset=images(500), only="laptop")
 
-    # From Adam to gradient descent (B.2.2), with the loss in either precision. The
-    # paper's rate is 1e5, from a loss of zero on. That comes thousands of epochs
-    # after the first slingshot, so the other arms begin where nine of ten samples
-    # have a loss of zero; the smaller rates are ours.
+    # The paper's rate is 1e5, from a loss of zero on (B.2.2). That comes long after the
+    # first slingshot, so the others begin where nine of ten samples have no loss. Few
+    # epochs, since a pilot found NaN in ten steps.
     yield experiment(
         "fig09descent", "not from a loss of exactly zero, three seeds of five"
     )
-
-    short, long = {"epochs": 1000}, {"epochs": 3000}  # a pilot found NaN in ten steps
-    yield row("float32, rate 100,000", **descent(1e5), **short)
-    yield row("float32, rate 10,000", **descent(1e4), **short)
-    yield row("float32, rate 1,000", **descent(1e3), **long)
-    yield row("float32, rate 100", **descent(1e2), **long)
-    yield row("float64 loss, rate 100,000", SOFTMAX64, **descent(1e5), **short)
-    yield row("float64 loss, rate 10,000", SOFTMAX64, **descent(1e4), **short)
-    yield row("float64 loss, rate 1,000", SOFTMAX64, **descent(1e3), **long)
+    epochs = {1e5: 1000, 1e4: 1000, 1e3: 3000, 1e2: 3000}
+    for told, loss, rates in (
+        ("float32", SOFTMAX32, 4),
+        ("float64 loss", SOFTMAX64, 3),
+    ):
+        for lr in [*epochs][:rates]:
+            how = descent(lr) | {"epochs": epochs[lr]}
+            yield row(f"{told}, rate {lr:,.0f}", loss, **how)
     zero = descent(1e5, loss=0.0) | {"epochs": 7000}
     yield row("float32, from a loss of zero", **zero, only="paper")
 
@@ -228,8 +227,7 @@ def networks_of_images() -> Rows:
     """Figures 10 to 13."""
     yield experiment("fig10", HALF.format("three seeds"))  # VGG-11
     yield shared(**GALLERY, model=vgg())
-    yield row("float32")
-    yield row("float64 loss", SOFTMAX64)
+    yield from precisions()
     yield from causes("head.weight")
 
     # B.3.1, and what should slow down the growth of the mean
@@ -249,8 +247,7 @@ def networks_of_images() -> Rows:
 
     yield experiment("fig11", HALF.format("one seed"), seeds=ONE)
     yield shared(**GALLERY, **AS_TRAINED, model=vgg(norm="batch"))
-    yield row("float32")
-    yield row("float64 loss", SOFTMAX64)
+    yield from precisions()
 
     # The ViT; batches of 2,048 are whole with 2,000 images, an inferred number.
     yield experiment(
@@ -263,8 +260,7 @@ def networks_of_images() -> Rows:
     size = {"width": Size(256, 32), "hidden": Size(4 * 256, 4 * 32)}
     size |= {"depth": Size(12, 2), "heads": Size(8, 4)}
     yield shared(model=Spec("vit", classes=CLASSES, **size))
-    yield row("float32")
-    yield row("float64 loss", SOFTMAX64)
+    yield from precisions()
 
     yield experiment("fig13", HALF.format("one seed"), seeds=ONE)  # ResNet-18
     yield shared(**GALLERY, model=resnet())
@@ -307,7 +303,6 @@ def language_and_theory() -> Rows:
     yield shared(dataset=Spec("balanced_rows", classes=CLASSES, per_class=20))
     yield shared(model=Spec("free_features", classes=CLASSES, rows=200, width=64))
     yield shared(epochs=Size(40_000, 10_000), log=200)
-    yield row("float32")
-    yield row("float64 loss", SOFTMAX64)
+    yield from precisions()
     yield row("projection", PROJECTED)
     yield row("repair", REPAIRED)
