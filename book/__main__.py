@@ -2,6 +2,7 @@
 
     execute PAGE ...   run pages; with -p NAME VALUE as a rerun beside the book
     check [PAGE ...]   pairs in step, all executed, records fresh
+    order              what to train next, most judged rows per core-hour first
 
 Exit codes: 0 done, 1 something is wrong (one sentence on stderr says what), 2 the call
 itself is wrong.
@@ -45,6 +46,8 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("check", help="what is wrong with the pages")
     command.set_defaults(function=_check)
     command.add_argument("pages", nargs="*", help="pages, all by default")
+    command = commands.add_parser("order", help="what to train next, as commands")
+    command.set_defaults(function=_order)
     return parser
 
 
@@ -71,6 +74,13 @@ def _check(options: argparse.Namespace) -> int:
     for problem in problems:
         _tell(f"book: {problem}")
     return 1 if problems else 0
+
+
+def _order(_: argparse.Namespace) -> int:
+    from book._ext import entries, order
+
+    print(*order.lines(entries.entries()), sep="\n")
+    return 0
 
 
 if __name__ == "__main__":
