@@ -2,7 +2,6 @@
 
 import random
 
-import pytest
 import torch
 from helpers import tiny_cifar, tiny_corpus, tiny_images, tiny_mnist
 
@@ -116,17 +115,6 @@ def test_balanced_rows():
     assert data.x_train.dtype == data.y_train.dtype == torch.int64
     assert torch.equal(data.x_test, data.x_train)
     assert torch.equal(data.y_test, data.y_train)
-
-
-def test_errors():
-    for call, message in (
-        (lambda: datasets.modular(encoding="roman"), "unknown encoding 'roman'"),
-        (lambda: datasets.modular(12, "divide"), "not invertible"),
-        (lambda: datasets.modular(operation="power"), "unknown operation 'power'"),
-        (lambda: datasets.modular(shuffle="numpy"), "unknown shuffle 'numpy'"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            call()
 
 
 def test_every_task_gives_as_many_labels_as_rows(tmp_path, monkeypatch):

@@ -12,21 +12,24 @@ from torch.autograd import gradcheck, gradgradcheck
 from torch.func import functional_call, grad, vmap
 
 from grokbook import models
+from grokbook.experiment import Spec
 from grokbook.models import fast, taps, transformer
+from grokbook.names import resolve
 
 check(fast)
 check(taps)
 
-FACTORIES = {
-    "mlp": models.MLP,
-    "transformer": models.Transformer,
-    "gpt2": models.gpt2,
-    "decoder": models.decoder,
-    "resnet18": models.ResNet18,
-}
 SMALL = {"classes": 7, "vocabulary": 8, "width": 8, "heads": 2, "hidden": (16,)}
 DEEP = SMALL | {"depth": 2, "positions": 4, "causal": True}
-CASES = {str(arm.model): (arm.model.name, arm.model.options) for arm in ARMS} | {
+IMAGES = {
+    "resnet18": {"stem": "cifar", "width": 4, "norm": None},
+    "vgg11": {"width": 4, "norm": "batch", "head_norm": "batch", "affine": False},
+    "vit": {"width": 8, "depth": 2, "heads": 2, "hidden": 12},
+}
+CASES = {str(arm.model): (arm.model.name, arm.model.options) for arm in ARMS}
+CASES |= {name: (name, {"classes": 10} | how) for name, how in IMAGES.items()}
+CASES["free"] = ("free_features", {"classes": 10, "rows": 30, "width": 8})
+CASES |= {
     name: ("transformer", options)
     for name, options in {
         "first layer on tables": DEEP | {"bias": True, "norms": ("value", "post_mlp")},
@@ -50,12 +53,14 @@ def build(name, seed=0, dtype=torch.float64):
     """A network away from its start, training except for its dropout, and rows."""
     kind, options = CASES[name]
     torch.manual_seed(seed)
-    model = FACTORIES[kind](**options).to(dtype)
+    model = resolve("model", Spec(kind))(**options).to(dtype)
     for parameter in model.parameters():  # norms and biases start at 1 and 0
         parameter.data += 0.1 * torch.randn_like(parameter)
     for module in model.modules():
         module.train(not isinstance(module, torch.nn.Dropout))
-    if kind == "resnet18":
+    if kind == "free_features":
+        return model, torch.arange(30)
+    if kind in IMAGES:
         return model, torch.randn(4, 3, 32, 32, dtype=dtype)
     if options.get("vocabulary") is None:
         return model, torch.randn(30, options["features"], dtype=dtype)

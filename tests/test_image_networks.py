@@ -7,7 +7,6 @@ import torch
 import torch.nn.functional as F
 from shapes import check
 from torch import nn
-from torch.func import functional_call, vmap
 
 from grokbook.experiment import Spec
 from grokbook.models import VGG11, FreeFeatures, ResNet18, ViT, convnets, free, vit
@@ -32,10 +31,9 @@ SPECS = {
     "free features": Spec("free_features", classes=10, rows=20, width=8),
 }
 TOKENS = {"classes": 10, "vocabulary": 5}
-BLOCKS = TOKENS | {"width": 8, "heads": 2, "depth": 2}
 OTHERS = {
     "MLP": Spec("mlp", **TOKENS, widths=(8, 6), norm="rms", head_norm="layer"),
-    "transformer": Spec("transformer", **BLOCKS, final_norm=True, bias=True),
+    "transformer": Spec("transformer", **TOKENS, width=8, heads=2, bias=True),
 }
 
 
@@ -55,11 +53,6 @@ def network(name, seed=0):
     for parameter in model.parameters():
         parameter.data += 0.1 * torch.randn_like(parameter)
     return model
-
-
-def loss_of(model, weights, x):
-    logits = functional_call(model, weights, (x,))
-    return F.cross_entropy(logits, torch.arange(6))
 
 
 # Every network -----------------------------------------------------------------------
@@ -92,28 +85,6 @@ def test_the_last_matrix_is_that_of_the_head(name):
     assert head.shape == (10, features.shape[-1])
     rest = logits - features @ head.T
     torch.testing.assert_close(rest, rest[:1].expand_as(rest), rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("name", SPECS)
-def test_a_stack_equals_one_member_at_a_time(name):
-    """Value, gradients and running means; parameters and buffers have a member axis."""
-    members = [network(name, seed) for seed in range(2)]
-    x = torch.stack([rows_for(name, seed) for seed in range(2)])
-    params, buffers = torch.func.stack_module_state(members)
-
-    def loss(params, buffers, x):
-        return loss_of(members[0], (params, buffers), x)
-
-    values = vmap(loss, randomness="different")(params, buffers, x)
-    values.sum().backward()
-    for k, member in enumerate(members):
-        value = loss_of(member, {}, x[k])
-        value.backward()
-        pairs = [(values[k], value)]
-        pairs += [(params[n].grad[k], p.grad) for n, p in member.named_parameters()]
-        pairs += [(buffers[name][k], b) for name, b in member.named_buffers()]
-        for ours, true in pairs:
-            torch.testing.assert_close(ours, true, rtol=1e-9, atol=1e-11)
 
 
 # ResNet-18 ---------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 """MLP and transformer: torch's own layers as reference, published sizes and starts."""
 
 import math
-from functools import partial
 
 import pytest
 import torch
@@ -118,21 +117,6 @@ def test_norms_of_the_mlp():
         assert size(mlp(norm=norm)[0]) == size(model) + 14 * (1 if norm == "rms" else 2)
 
 
-def test_new_options_draw_nothing():
-    """The start of a network does not depend on what has no random weights."""
-    torch.manual_seed(0)
-    plain = models.MLP(P, (9, 5), vocabulary=P)
-    after = torch.rand(1)
-    torch.manual_seed(0)
-    normed = models.MLP(
-        P, (9, 5), vocabulary=P, norm="batch", head_norm="layer", dropout=0.5
-    )
-    assert torch.equal(torch.rand(1), after)
-    for name, weight in plain.named_parameters():
-        assert torch.equal(normed.get_parameter(name), weight)
-    assert [*plain.state_dict()] == [name for name, _ in plain.named_parameters()]
-
-
 def test_dropout_acts_at_its_sites_in_training_alone():
     """GPT-2 has none in its hidden layers, but one on its embedding."""
     options = NO_NORM | {"dropout": 0.5}
@@ -211,19 +195,6 @@ def test_taps_of_the_transformer():
     assert torch.equal(model.unembedding(seen["features"]), logits)
 
 
-def test_unit_input_of_the_mlp():
-    """SR-train [Singh, section 4.1]: what the MLP reads has length 1."""
-    for changes in ({}, {"norm": "rms"}, {"depth": 3}):
-        model, x = transformer_of(**FULL | changes)
-        for inside in (model, models.without_norms(model)):
-            places = [place for place in model.places if place.startswith("mlp_in.")]
-            tap = Recorder(replace=dict.fromkeys(places, partial(F.normalize, dim=-1)))
-            logits = inside(x, tap)
-            lengths = torch.linalg.vector_norm(tap.found[places[-1]], dim=-1)
-            close(lengths, torch.ones_like(lengths))
-            assert not torch.allclose(logits, model(x))
-
-
 def test_without_norms_keeps_the_weights():
     """The copy computes what a network without those norms does, and takes a stack's
     weights by the original's names."""
@@ -243,24 +214,6 @@ def test_without_norms_keeps_the_weights():
     assert not torch.allclose(model(x), expected)  # which has kept its own norms
 
 
-def test_norms_remove_the_scale_where_they_sit():
-    """[Singh, Table 1]: A* ignores the length of each row of x, M that of y."""
-    x = torch.randn(40, 3, 8, dtype=torch.float64)
-    rows = torch.rand(40, 3, 1, dtype=torch.float64) + 0.5
-
-    def read(x, norms, name, norm="layer"):
-        how = {"norms": norms, "norm": norm, "affine": False}
-        (block,) = transformer_of(**SINGH | how)[0].blocks
-        if name == "mlp":
-            return block.mlp[0](block.norm("mlp", x))
-        return block.attention(block.norm("query_key", x), block.norm("value", x))
-
-    for norms, name in ((("query_key", "value"), "attention"), (("mlp",), "mlp")):
-        for norm in ("layer", "rms"):
-            close(read(x, norms, name, norm), read(rows * x, norms, name, norm))
-        assert not torch.allclose(read(x, (), name), read(rows * x, (), name))
-
-
 def test_positions_that_are_read():
     for more in ({}, {"final_norm": True, "tied": True}):
         options = NO_NORM | {"classes": P + 1, "positions": 4, "causal": True} | more
@@ -274,20 +227,6 @@ def test_positions_that_are_read():
             close(some(x, tap), some(x))
             assert tap.found["features"].shape == (40, n, 8)
             assert tap.found["residual.0"].shape == (40, 4, 8)
-
-
-def test_joint_matrix_is_three_of_them():
-    separate, x = transformer_of(**FULL | {"bias": True})
-    joint, _ = transformer_of(**FULL | {"bias": True, "joint": True})
-    weights = separate.state_dict()
-    for kind in ("weight", "bias"):
-        names = [
-            f"blocks.0.attention.{part}.{kind}" for part in ("query", "key", "value")
-        ]
-        together = torch.cat([weights.pop(name) for name in names])
-        weights[f"blocks.0.attention.inputs.{kind}"] = together
-    joint.load_state_dict(weights)
-    close(joint(x), separate(x))
 
 
 def test_angles_are_exact_in_bfloat16():
