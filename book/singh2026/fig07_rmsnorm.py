@@ -251,7 +251,7 @@ running minimum, the other is the crossing of a mean.
 # ```{solution} ex-singh2026-07-shift
 # :class: dropdown
 # A third norm: mean subtracted, no shift. In PyTorch it is `nn.LayerNorm(width, bias=False)`.
-# Give it a name in `NORMS` of `grokbook.models.transformer` and an arm in `fig07`. Before
+# Give it a name in `Layout.new_norm` of `models.transformer` and an arm in `fig07`. Before
 # training β is zero, so all three differ by the mean alone.
 # ```
 #
