@@ -105,12 +105,8 @@ def test_known_spectra():
 
 def test_too_few_products_give_a_lower_bound():
     objective, params = quadratic([k / 100 for k in range(1, 101)]), {"x": random(100)}
-    values = [
-        metrics.largest_eigenvalue(objective, params, products=k, tolerance=1e-6)
-        for k in (1, 4, 16, 64)
-    ]
-    assert values == sorted(values) and values[2] < 0.9999
-    assert values[-1] == pytest.approx(1, rel=1e-6)
+    few = metrics.largest_eigenvalue(objective, params, products=4)
+    assert few < 0.999 < metrics.largest_eigenvalue(objective, params) <= 1 + 1e-9
 
 
 def test_probes_gather_around_the_trace():

@@ -77,13 +77,10 @@ def exact_cross_entropy(
 ) -> Tensor:
     """Softmax cross-entropy that does not collapse, the control of figures 1 and 8.
 
-    log1p(sum_{k != y} exp(z_k - z_y)); zero only once exp underflows (gap 103 in
-    float32, 745 in float64). The gradient of the correct logit is minus the sum of
-    the others, so the class gradients always add to zero. Where another class leads
-    by c, the sum is shifted by c: c + log1p(sum exp(z_k - z_y - c) + exp(-c) - 1).
-
-    Gaps are rounded, so where the correct class trails by c the gradient of a row is
-    off by eps * c, 6e-5 in float32 at c = 1,000; in float64 it never matters.
+    Zero only once exp underflows (gap 103 in float32, 745 in float64). The gradients of
+    the classes always add to zero. Where another class leads by c, the sum is shifted:
+    c + log1p(sum exp(z_k - z_y - c) + exp(-c) - 1), and since gaps are rounded the
+    gradient of the row is off by eps * c, 6e-5 in float32 at c = 1,000.
     """
     gaps = _gaps(logits.to(dtype), labels)
     # the shift cancels from the gradient, so it is a constant
@@ -192,8 +189,7 @@ def correct_logit_zeroed(
 ) -> Tensor:
     """Softmax CE with the correct logit multiplied by 0 (figure 8, appendix B.1).
 
-    The softmax then sees z_y = 0, whatever it was: the loss value and the wrong-class
-    gradients change as well. ``correct_logit_detached`` has no such side effect.
+    The softmax then sees z_y = 0: value and wrong-class gradients change as well.
     """
     logits = logits.masked_fill(_is_label(logits, labels), 0)
     return softmax_cross_entropy(logits, labels, dtype=dtype, **how)
@@ -226,8 +222,7 @@ def repaired_cross_entropy(logits: Tensor, labels: Tensor, **how: Any) -> Tensor
     """Softmax CE whose correct logit gets minus the sum of the other gradients.
 
     The value and the wrong-class gradients are those of ``softmax_cross_entropy``, bit
-    for bit; what a collapsed softmax has lost is put back. Not in Liu et al. (2026),
-    whose projection restores the sum of the gradients without the correct one.
+    for bit; what a collapsed softmax has lost is put back. Not in Liu et al. (2026).
     """
     correct = _pick(logits, labels).unsqueeze(-1)
     others = logits - (correct - correct.detach())

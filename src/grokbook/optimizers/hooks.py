@@ -65,7 +65,7 @@ def _around(optimizer: Any) -> _Around:
 
 
 def _is_stacked(optimizer: Optimizer) -> bool:
-    return bool(optimizer.defaults.get("stacked", False))
+    return bool(optimizer.defaults.get("stacked"))
 
 
 def _rows(optimizer: Optimizer, tensors: Iterable[Tensor]) -> list[Tensor]:
