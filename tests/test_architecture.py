@@ -89,7 +89,7 @@ def test_pages_read_records_and_never_the_roof():
 
 
 # Lines that a room has, and all of them: one that grows says so here. 7,500 in the end.
-TOTAL = 10_040
+TOTAL = 10_020
 LINES = {
     "claims": 470,
     "cli": 270,
@@ -100,7 +100,7 @@ LINES = {
     "evidence": 920,
     "experiment": 165,
     "files": 30,
-    "losses": 290,
+    "losses": 280,
     "metrics": 640,
     "models": 1050,
     "names": 110,
