@@ -94,7 +94,6 @@ LINES = {
     "claims": 470,
     "cli": 270,
     "datasets": 550,
-    "durations": 50,
     "engine": 1510,
     "errors": 80,
     "evidence": 920,

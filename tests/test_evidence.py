@@ -66,8 +66,8 @@ def store(tmp_path, monkeypatch):
         known = papers.get(name, scale)
         rows = [{"epoch": 0, "test_accuracy": 0.0}]
         rows += [{"epoch": known.arm(names[0]).epochs, "test_accuracy": 0.5}]
-        found = [Result(known.arm(one), seed, rows, {}, 1.0, {}) for one in names]
-        records.add(known, found)
+        for one in names:
+            records.add(known, Result(known.arm(one), seed, rows, {}, 1.0, {}))
 
     return add
 

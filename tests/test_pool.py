@@ -12,9 +12,8 @@ import torch
 from helpers import ENCODER, arm, experiment
 
 from grokbook import records
-from grokbook.durations import expected, span
 from grokbook.engine import loop, pool
-from grokbook.errors import RecordError, TrainingError, Unfinished
+from grokbook.errors import NoRecord, TrainingError
 from grokbook.experiment import Spec
 
 pytestmark = pytest.mark.usefixtures("tiny_data")
@@ -54,7 +53,7 @@ def test_time_budget_stops_and_a_later_call_goes_on(tmp_path):
     for processes in (0, 1):
         how = {"device": "cpu", "out": tmp_path / str(processes)}
         how["processes"] = processes
-        with pytest.raises(Unfinished, match="run the same command again"):
+        with pytest.raises(NoRecord):
             pool.run(tiny, time_budget=1e-9, **how)
         record = pool.run(tiny, **how)
         assert record.missing == []
@@ -62,20 +61,12 @@ def test_time_budget_stops_and_a_later_call_goes_on(tmp_path):
         assert left(how["out"]) == []
 
 
-def test_chosen_seeds_first_then_the_rest(tmp_path):
-    record = pool.run(experiment(), out=tmp_path, processes=0, seeds=[1])
-    assert record.missing == [("plain", 0)]
-    finished = record.members["plain|1"]
-    record = pool.run(experiment(), out=tmp_path, processes=0)
-    assert record.missing == []
-    assert record.members["plain|1"] == finished  # not trained again
-
-
 def test_what_lacks_a_look_is_trained_again_and_all_with_replace(tmp_path):
-    how = {"out": tmp_path, "processes": 0}
-    before = pool.run(experiment(seeds=(0,)), **how)
-    assert pool.run(experiment(seeds=(0,)), **how).members == before.members
-    again = pool.run(experiment(seeds=(0,)), **how, replace=True)
+    tiny, how = experiment(seeds=(0,)), {"out": tmp_path, "processes": 0}
+    before = pool.run(tiny, **how)
+    assert pool.run(tiny, **how).members == before.members
+    assert pool.train(pool.tasks([tiny], tmp_path, replace=True), processes=0) == 0
+    again = records.load(tiny, tmp_path)
     assert again.members != before.members  # in other seconds
     wider = experiment(arm(observables=("core", "gradients")), seeds=(0,))
     assert "grad_norm" not in records.load(wider, tmp_path).frame
@@ -125,50 +116,42 @@ def test_a_stack_too_large_for_the_gpu_is_halved(tmp_path, monkeypatch):
     monkeypatch.setattr(pool.loop, "train", small)
     tiny = experiment(seeds=(0, 1, 2, 3))
     with pytest.raises(TrainingError, match="arm 'plain' does not fit into the GPU"):
-        pool.run(tiny, device="cuda", out=tmp_path, keep_going=True)
+        pool.run(tiny, device="cuda", out=tmp_path)
     assert seen == [4, 2, 1, 1, 2, 1, 1]
     assert records.load(tiny, tmp_path).missing == [("plain", 3)]
 
 
 def test_one_pool_trains_several_experiments_and_shared_members_once(tmp_path):
     one, other = experiment(), experiment(name="prieto2025/fig06c")
-    both = pool.run_all([one, other], device="cpu", out=tmp_path, processes=2)
-    assert [record.name for record in both] == [one.name, other.name]
+    todo = pool.tasks([one, other], tmp_path)
+    assert len(todo) == 2
+    assert pool.train(todo, device="cpu", processes=2) == 0
+    both = [records.load(experiment, tmp_path) for experiment in (one, other)]
     assert [record.missing for record in both] == [[], []]
     assert both[0].frame.equals(both[1].frame)
-    assert both[0].members == both[1].members
 
 
-def test_fewest_seeds_first_and_the_cheapest_of_them(tmp_path, monkeypatch):
+def test_fewest_seeds_first_and_only_what_is_named(tmp_path, monkeypatch):
     a, b, c = arm("a"), arm("b"), arm("c", dtype="float64")
     tiny = experiment(a, b, c, seeds=(0, 1))
-    there = {
-        f"{name}|0": {"device": "cpu", "epochs": 30, "seconds": seconds}
-        for name, seconds in (("a", 3.0), ("b", 1.0))
-    }
-    due = [(a, 1), (b, 1), (c, 0), (c, 1)]
-    monkeypatch.setattr(records, "recorded", lambda *_: there)
+    due = [(a, 1), (c, 0), (b, 1), (c, 1)]
     monkeypatch.setattr(records, "missing", lambda *_: due)
-    found = pool.tasks([tiny], tmp_path, "cpu")
-    order = [(task.member[0].name, task.member[1]) for task in found]
-    assert order == [("c", 0), ("b", 1), ("c", 1), ("a", 1)]
-    assert [task.seconds for task in found] == [2.0, 1.0, 2.0, 3.0]
-    stacks = [[task.member[0].name for task in one] for one in pool.groups(found)]
-    assert stacks == [["c", "c"], ["b", "a"]]
 
+    def found(**which):
+        return [
+            (task.member[0].name, task.member[1])
+            for task in pool.tasks([tiny], tmp_path, **which)
+        ]
 
-def test_expected_times_are_those_of_recorded_members():
-    one = arm("a", epochs=40)
-    mine = {"a|0": {"device": "cpu", "epochs": 10, "seconds": 5.0}}
-    other = {"b|c|0": {"device": "cpu", "epochs": 10, "seconds": 1.0}}
-    foreign = {"a|1": {"device": "cuda", "epochs": 10, "seconds": 0.1}}
-    assert expected(one, mine | other | foreign, "cpu") == 20.0
-    assert expected(one, other | foreign, "cpu") == 4.0
-    assert expected(arm("b|c", epochs=40), mine | other, "cpu") == 4.0
-    assert expected(one, foreign, "cpu") is expected(one, {}, "cpu") is None
-    said = {0.4: "0 s", 89: "89 s", 90: "1.5 min", 5000: "83 min", 7200: "2 h"}
-    said |= {9e5: "10 days", 1e9: "32 years"}
-    assert {seconds: span(seconds) for seconds in said} == said
+    assert found() == [("c", 0), ("a", 1), ("b", 1), ("c", 1)]
+    assert found(seeds=[0]) == [("c", 0)]
+    assert found(arms=["[ab]"]) == [("a", 1), ("b", 1)]
+    assert len(found(replace=True)) == 6
+    stacks = pool.groups(pool.tasks([tiny], tmp_path))
+    assert [[task.member[0].name for task in one] for one in stacks] == [
+        ["c", "c"],
+        ["a", "b"],
+    ]
 
 
 # What goes wrong ---------------------------------------------------------------------
@@ -182,7 +165,7 @@ def test_members_that_fail_do_not_stop_the_others(tmp_path):
         how = {"device": "cpu", "out": out, "processes": processes}
         told = "^1 members recorded, of the others: .* NaN"
         with pytest.raises(TrainingError, match=told):
-            pool.run(tiny, keep_going=True, **how)
+            pool.run(tiny, **how)
         assert records.load(tiny, out).missing == [("diverging", 0)]
 
 
@@ -292,10 +275,9 @@ def test_a_disk_that_is_really_full(tmp_path):
     try:
         large = experiment(arm(keep=tuple(range(31)), log=30))
         options = {"device": "cpu", "out": disk, "processes": 1}
-        with pytest.raises((TrainingError, RecordError), match="free some space"):
+        with pytest.raises(TrainingError, match="No space left"):
             pool.run(large, **options)
-        parts = [p for p in disk.rglob("*.part")]
-        assert parts == []
+        assert [*disk.rglob("*.part")] == []
         subprocess.run(["mount", "-o", "remount,size=8m", disk], check=True)
         assert pool.run(large, **options).missing == []
     finally:

@@ -25,7 +25,7 @@ def test_home_is_the_checkout(monkeypatch, tmp_path):
     monkeypatch.setenv("GROKBOOK_RECORDS", str(tmp_path / "mine"))
     assert project.records_folder() == tmp_path / "mine"
     monkeypatch.setenv("GROKBOOK_HOME", str(tmp_path / "nowhere"))
-    with pytest.raises(GrokbookError, match=r"GROKBOOK_HOME is .*, which is no folder"):
+    with pytest.raises(GrokbookError, match="nowhere is no checkout of the book"):
         project.home()
 
 
@@ -47,6 +47,37 @@ def test_an_installed_package_writes_nothing_beside_itself(tmp_path):
     assert "is no checkout of the book: set GROKBOOK_HOME" in done.stderr
     assert [p.name for p in tmp_path.iterdir()] == ["lib"]
     assert [p.name for p in place.iterdir()] == ["grokbook"]
+
+
+def test_the_commit_is_the_one_that_training_began_with(tmp_path, monkeypatch):
+    def git(*words):
+        identity = ("-c", "user.name=a", "-c", "user.email=a@b")
+        words = ("git", "-C", str(tmp_path), *identity, *words)
+        return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+
+    def asked_anew():
+        project.commit.cache_clear()
+        return project.commit()
+
+    monkeypatch.delenv("GROKBOOK_COMMIT", raising=False)
+    for home in (tmp_path, tmp_path / "nowhere"):
+        monkeypatch.setenv("GROKBOOK_HOME", str(home))
+        assert asked_anew() == "unknown"
+    monkeypatch.setenv("GROKBOOK_COMMIT", "0123456789")
+    assert asked_anew() == "0123456789"
+    monkeypatch.setenv("GROKBOOK_HOME", str(tmp_path))
+    code = tmp_path / "src" / "code.py"
+    code.parent.mkdir()
+    code.write_text("1")
+    git("init", "--quiet")
+    git("add", ".")
+    git("commit", "--quiet", "--message", "first")
+    first = git("rev-parse", "--short=10", "HEAD").strip()
+    assert asked_anew() == first
+    code.write_text("2")
+    assert project.commit() == first
+    assert asked_anew() == first + "+"
+    project.commit.cache_clear()
 
 
 def test_a_choice_names_what_is_near():

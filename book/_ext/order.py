@@ -13,11 +13,12 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
 from book._ext.entries import Entry
 from grokbook import papers, records
 from grokbook.claims.verdict import ENOUGH
-from grokbook.durations import expected
+from grokbook.experiment import Arm
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,14 @@ def lack(run: str) -> Lack | None:
     there = records.recorded(plan)
     new = [seed for seed in plan.seeds if f"{arm}|{seed}" not in there]
     new = new[: max(0, len(new) + ENOUGH - len(plan.seeds))]
-    seconds = expected(plan.arm(arm), there, "cpu")
-    hours = math.inf if seconds is None else len(new) * seconds / 3600
-    return Lack(tuple(new), hours)
+    return Lack(tuple(new), len(new) * _seconds(plan.arm(arm), there) / 3600)
+
+
+def _seconds(arm: Arm, recorded: Mapping[str, Mapping[str, Any]]) -> float:
+    """Those of one more seed: as its others took by epochs, else as the other arms."""
+    here = {k: one for k, one in recorded.items() if one["device"] == "cpu"}
+    mine = [one for key, one in here.items() if key.rpartition("|")[0] == arm.name]
+    taken = mine or [*here.values()]
+    epochs = sum(one["epochs"] for one in taken)
+    spent = sum(one["seconds"] for one in taken)
+    return arm.epochs * spent / epochs if epochs else math.inf

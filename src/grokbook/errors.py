@@ -1,14 +1,11 @@
 """What can go wrong, in one sentence each; the command line catches the one base.
 
-A message names the offending value and what to do. Subclasses say which part of the
-book objects, so that a caller can tell a damaged record from a wrong name.
+A message names the offending value and what to do.
 """
 
 import difflib
 from collections.abc import Collection, Mapping
-from typing import Any, TypeVar
-
-T = TypeVar("T")
+from typing import Any
 
 
 class GrokbookError(Exception):
@@ -23,17 +20,7 @@ class UnknownName(GrokbookError, ValueError):
     code = 2
 
 
-class BadCall(GrokbookError):
-    """The command lacks something that it cannot guess."""
-
-    code = 2
-
-
-class BadSetting(GrokbookError, ValueError):
-    """An arm asks for something that cannot be trained; the message names the arm."""
-
-
-class RecordError(GrokbookError, RuntimeError):
+class RecordError(GrokbookError):
     """A record is missing, damaged, foreign or stale."""
 
 
@@ -41,7 +28,7 @@ class NoRecord(RecordError):
     """There is no record yet, which is no fault: nobody has trained it."""
 
 
-class DataError(GrokbookError, RuntimeError):
+class DataError(GrokbookError):
     """A data file is missing, cannot be fetched, or is not the one that was pinned."""
 
 
@@ -49,12 +36,12 @@ class PageError(GrokbookError, ValueError):
     """What is wrong with a page or a request for one."""
 
 
-class TrainingError(GrokbookError, RuntimeError):
+class TrainingError(GrokbookError):
     """Training cannot start or go on."""
 
 
 class Unfinished(TrainingError):
-    """The time budget ended before there was anything to record."""
+    """The time budget ended first: the same command goes on."""
 
     code = 75
 
@@ -67,11 +54,10 @@ class Diverged(TrainingError):
         self.outcomes = outcomes
 
 
-def choose(what: str, name: Any, known: Mapping[str, T] | Collection[str]) -> Any:
-    """``known[name]`` (or the name itself) where there is such a name.
+def choose(what: str, name: Any, known: Mapping[str, Any] | Collection[str]) -> Any:
+    """``known[name]``, or the name itself; UnknownName, a ValueError, if it has none.
 
-    UnknownName, which is a ValueError too: "unknown loss 'x': use one of a, b", at most
-    three near ones, or the first that there are.
+    "unknown loss 'x': use one of a, b": at most three near ones, or the first of all.
     """
     if isinstance(name, str) and name in known:
         return known[name] if isinstance(known, Mapping) else name

@@ -11,8 +11,7 @@ from pathlib import Path
 def whole(path: Path) -> Iterator[Path]:
     """A temporary path to write to, renamed to ``path`` when all went well.
 
-    Whatever goes wrong is raised again, with ``path`` as it was and nothing left over.
-    Where others write the same file, the last one stays.
+    Whatever goes wrong leaves ``path`` as it was; of several writers the last one wins.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     mine = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
@@ -21,7 +20,5 @@ def whole(path: Path) -> Iterator[Path]:
         with mine.open("rb") as written:
             os.fsync(written.fileno())
         os.replace(mine, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            mine.unlink(missing_ok=True)
-        raise
+    finally:
+        mine.unlink(missing_ok=True)

@@ -19,7 +19,7 @@ from grokbook import (
     penalties,
     schedules,
 )
-from grokbook.errors import BadSetting, UnknownName, choose
+from grokbook.errors import UnknownName, choose
 from grokbook.experiment import Arm, Spec
 
 ROOMS = {
@@ -55,7 +55,7 @@ def options(spec: Spec) -> dict[str, Any]:
 
 
 def check(arm: Arm) -> None:
-    """UnknownName or BadSetting, both ValueErrors, if an arm cannot be trained so.
+    """UnknownName, or another ValueError, if an arm cannot be trained so.
 
     Everything that it names is used once, on a network without weights.
     """
@@ -68,7 +68,7 @@ def check(arm: Arm) -> None:
     except UnknownName as error:
         raise UnknownName(f"arm {arm.name!r}: {error}") from error
     except (AttributeError, TypeError, ValueError, RuntimeError) as error:
-        raise BadSetting(f"arm {arm.name!r}: {error}") from error
+        raise ValueError(f"arm {arm.name!r}: {error}") from error
 
 
 def _use(arm: Arm) -> None:

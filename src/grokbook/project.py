@@ -1,10 +1,13 @@
-"""Where the book lies on this machine, and the few words that all of it shares.
+"""Where the book lies on this machine, which code it is, and names that all share.
 
 The records belong to a checkout, never to the environment that the package is installed
 in: outside of one, GROKBOOK_HOME must say where they are.
 """
 
+import hashlib
 import os
+import subprocess
+from functools import cache
 from pathlib import Path
 
 from grokbook.errors import GrokbookError
@@ -18,6 +21,7 @@ PAPERS = {
 FOLDERS = ("basics", *PAPERS)  # of the book that hold pages; the first is of no paper
 CLAIMS_MIME = "application/vnd.grokbook.claims+json"
 FIGURE_MIME = "application/vnd.grokbook.figure+json"
+TRAINS = ("*.py", "datasets/*.py", "engine/*.py", "models/*.py", "optimizers/*.py")
 
 
 def home() -> Path:
@@ -25,23 +29,19 @@ def home() -> Path:
 
     GrokbookError where there is neither, as for an installed package.
     """
-    if told := os.environ.get("GROKBOOK_HOME"):
-        if not Path(told).is_dir():
-            raise GrokbookError(f"GROKBOOK_HOME is {told!r}, which is no folder")
-        return Path(told)
-    checkout = Path(__file__).resolve().parents[2]
-    if not (checkout / "book" / "contents.csv").is_file():
+    told = os.environ.get("GROKBOOK_HOME")
+    place = Path(told or Path(__file__).resolve().parents[2])
+    if not (place if told else place / "book" / "contents.csv").exists():
         raise GrokbookError(
-            f"{checkout} is no checkout of the book: set GROKBOOK_HOME to the folder "
+            f"{place} is no checkout of the book: set GROKBOOK_HOME to the folder "
             "that has, or shall have, data/records"
         )
-    return checkout
+    return place
 
 
 def records_folder() -> Path:
     """GROKBOOK_RECORDS if set, else data/records of the checkout."""
-    told = os.environ.get("GROKBOOK_RECORDS")
-    return Path(told) if told else home() / "data" / "records"
+    return Path(os.environ.get("GROKBOOK_RECORDS") or home() / "data" / "records")
 
 
 def reruns_folder() -> Path:
@@ -51,5 +51,31 @@ def reruns_folder() -> Path:
 
 def data_folder() -> Path:
     """Folder of the public data sets: GROKBOOK_DATA, else data/downloads."""
-    told = os.environ.get("GROKBOOK_DATA")
-    return Path(told) if told else home() / "data" / "downloads"
+    return Path(os.environ.get("GROKBOOK_DATA") or home() / "data" / "downloads")
+
+
+@cache
+def commit() -> str:
+    """Commit of the code, with a plus sign if src has changes that are in none.
+
+    That of the first call: a checkout may move on while its code is training. Without
+    git, what GROKBOOK_COMMIT says, or "unknown".
+    """
+
+    def git(*words: str) -> str:
+        call = ["git", "-C", str(home()), *words]
+        return subprocess.check_output(call, text=True, stderr=subprocess.DEVNULL)
+
+    try:
+        changed = git("status", "--porcelain", "--", "src")
+        return git("rev-parse", "--short=10", "HEAD").strip() + "+" * bool(changed)
+    except (OSError, subprocess.CalledProcessError, GrokbookError):
+        return os.environ.get("GROKBOOK_COMMIT", "unknown")
+
+
+@cache
+def source() -> str:
+    """SHA-256 of the modules that train: it outlives a commit that is rewritten."""
+    package = Path(__file__).parent
+    files = (file for part in TRAINS for file in sorted(package.glob(part)))
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()

@@ -5,17 +5,16 @@ members of one kind are stacked in this process. Whoever has trained a member wr
 file. Checkpoints lie in ``.checkpoints`` below the records and vanish with success.
 """
 
-import contextlib
 import gc
 import math
 import multiprocessing
 import os
 import signal
-import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Collection, Generator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -26,254 +25,187 @@ from typing import Any
 import torch
 from tqdm import tqdm
 
-from grokbook import project, records
-from grokbook.durations import expected
+from grokbook import errors, project, records
 from grokbook.engine import build, loop
 from grokbook.engine import device as devices
-from grokbook.errors import (
-    DataError,
-    Diverged,
-    GrokbookError,
-    NoRecord,
-    TrainingError,
-    Unfinished,
-)
 from grokbook.experiment import Experiment, Member
-from grokbook.names import check
 
 STACK_LIMIT = 128  # members of one kind that share a GPU at a time
-Outcome = tuple[int, GrokbookError | None]  # members recorded, and what went wrong
+Outcome = tuple[int, str]  # members recorded, and what went wrong with others
 
 
 @dataclass
 class Task:
-    """A member, and the experiments that it belongs to."""
+    """A member, the experiments it belongs to, and how many seeds go before it."""
 
     member: Member
     experiments: list[Experiment]
-    seeds: int  # recorded, or planned before it, of its arm
-    seconds: float | None  # that it may take, where records tell
+    seeds: int
+    out: Path | None
 
     @property
-    def name(self) -> str:
-        """Name of its checkpoint."""
-        return f"{self.member[0].hash()}-{self.member[1]}"
+    def checkpoint(self) -> Path:
+        folder = self.out or project.records_folder()
+        return folder / ".checkpoints" / f"{self.member[0].hash()}-{self.member[1]}"
 
 
 def tasks(
     experiments: Sequence[Experiment],
-    out: Path | None,
-    on: str,
+    out: Path | None = None,
     *,
-    seeds: Collection[int] | None = None,
-    arms: Collection[str] = ("*",),
+    seeds: Collection[int] = (),
+    arms: Collection[str] = (),
     replace: bool = False,
 ) -> list[Task]:
-    """What is missing: arms with the fewest seeds first, the cheapest among them.
+    """What a folder lacks, in the given order, but arms with the fewest seeds first.
 
     A member that two experiments share is trained once. ``seeds`` and ``arms``, by
     patterns: only these. ``replace``: also members that are there.
     """
-    found: dict[str, Task] = {}
+    found: dict[Path, Task] = {}
     for experiment in experiments:
-        done = records.recorded(experiment, out)
-        due = {(arm.name, seed) for arm, seed in records.missing(experiment, out)}
-        there = [key.rpartition("|")[0] for key in done]
-        many = {arm.name: there.count(arm.name) for arm in experiment.arms}
-        for arm, seed in experiment.members():
-            if (arm.name, seed) in due or replace:
-                task = Task((arm, seed), [], many[arm.name], expected(arm, done, on))
-                found.setdefault(task.name, task).experiments.append(experiment)
-                many[arm.name] += 1  # the next seed of this arm is worth less
-
-    def is_wanted(arm: str, seed: int) -> bool:
-        fits = any(fnmatchcase(arm, pattern) for pattern in arms)
-        return fits and (seeds is None or seed in seeds)
-
-    def order(task: Task) -> tuple[int, float]:
-        return task.seeds, math.inf if task.seconds is None else task.seconds
-
-    wanted = (t for t in found.values() if is_wanted(t.member[0].name, t.member[1]))
-    return sorted(wanted, key=order)
+        every = [*experiment.members()]
+        due = every if replace else records.missing(experiment, out)
+        many = Counter(arm.name for arm, _ in every)
+        many.subtract(arm.name for arm, _ in due)
+        for arm, seed in due:
+            task = Task((arm, seed), [], many[arm.name], out)
+            many[arm.name] += 1
+            is_named = any(fnmatchcase(arm.name, pattern) for pattern in arms or "*")
+            if is_named and (not seeds or seed in seeds):
+                found.setdefault(task.checkpoint, task).experiments.append(experiment)
+    return sorted(found.values(), key=lambda task: task.seeds)
 
 
-def groups(todo: Sequence[Task]) -> list[list[Task]]:
+def groups(todo: Sequence[Task]) -> Iterator[list[Task]]:
     """Tasks that can be stacked on a GPU."""
     found: dict[str, list[Task]] = {}
     for task in todo:
         found.setdefault(build.kind(task.member[0]), []).append(task)
-    return [
-        group[first : first + size]
-        for group in found.values()
-        for size in [1 if build.alone(group[0].member[0]) else STACK_LIMIT]
-        for first in range(0, len(group), size)
-    ]
+    for group in found.values():
+        size = 1 if build.alone(group[0].member[0]) else STACK_LIMIT
+        yield from (group[k : k + size] for k in range(0, len(group), size))
 
 
-def run(experiment: Experiment, **how: Any) -> records.Record:
-    """Train the members one experiment still lacks: ``run_all`` with one of them."""
-    return run_all([experiment], **how)[0]
+def run(experiment: Experiment, out: Path | None = None, **how: Any) -> records.Record:
+    """Train what an experiment lacks, as ``train`` does, and return its record."""
+    train(tasks([experiment], out), **how)
+    return records.load(experiment, out)
 
 
-def run_all(
-    experiments: Sequence[Experiment],
+def train(
+    todo: Sequence[Task],
     *,
     device: str = "auto",
-    out: Path | None = None,
-    time_budget: float | None = None,
+    time_budget: float = math.inf,
     processes: int | None = None,
-    keep_going: bool = False,
-    **which: Any,
-) -> list[records.Record]:
-    """Train the members that experiments still lack and return their records.
+) -> int:
+    """Train members and record each that ends; how many the time did not suffice for.
 
-    ``which``: as in ``tasks``. After ``time_budget`` seconds the state is saved, and a
+    After ``time_budget`` seconds the state is saved, and a
     later call goes on. ``processes``: CPU workers, one per core by default; 0 trains in
-    this process. ``keep_going``: what fails is told when all others are trained.
-    RecordError or TrainingError if something stands in the way; Unfinished if the time
-    was too short for any member of an experiment without a record.
+    this process. What fails is told when all others are trained: TrainingError, or
+    Unfinished if the time was too short as well.
     """
-    on = devices.choose_device(device)
-    records.commit()  # asked for before the training, which may take hours
-    for arm in (arm for experiment in experiments for arm in experiment.arms):
-        check(arm)
-    todo = tasks(experiments, out, on, **which)
-    deadline = math.inf if time_budget is None else time.time() + time_budget
-    recorded, failed = 0, list[str]()
-    with _bar(todo) as bar:
-        if processes == 0 or on == "cuda":
-            waiting = groups(todo) if on == "cuda" else [[task] for task in todo]
-            outcomes = _here(waiting, on, out, deadline, bar)
-        else:
-            outcomes = _in_processes(todo, processes or _cores(), out, deadline, bar)
-        with contextlib.closing(outcomes):
-            for many, error in outcomes:
-                recorded += many
-                if error and not keep_going:
-                    raise error
-                failed += [str(error)] if error else []
-    if failed:
-        failure = Unfinished if time.time() > deadline else TrainingError
-        told = "; ".join(dict.fromkeys(failed))
-        raise failure(f"{recorded} members recorded, of the others: {told}")
-    if which.get("replace") and (left := len(todo) - recorded):
-        raise Unfinished(
-            f"{left} of {len(todo)} members are not trained again yet: name those that "
-            "are left with --arms and --seeds"
-        )
-    try:
-        return [records.load(experiment, out) for experiment in experiments]
-    except NoRecord as error:
-        raise Unfinished(
-            f"no member finished within the time budget ({error}): run the same "
-            "command again to go on from the checkpoints"
-        ) from error
-
-
-def _cores() -> int:
-    may = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))
-    return len(may(0))
-
-
-def _bar(todo: list[Task]) -> Any:
-    """A bar of steps on stderr, but where a notebook is executed."""
+    on, deadline = devices.choose_device(device), time.time() + time_budget
+    recorded, faults = 0, list[str]()
     steps = sum(task.member[0].epochs for task in todo)
     silent = not todo or os.environ.get("GROKBOOK_PROGRESS") == "no"
-    often = 0.1 if sys.stderr and sys.stderr.isatty() else 10
-    how = {"unit": " steps", "mininterval": often, "leave": False}
-    return tqdm(total=steps, disable=silent, **how)
+    how: dict[str, Any] = {"unit": " steps", "mininterval": 1, "leave": False}
+    with tqdm(total=steps, disable=silent, **how) as bar:
+        if on == "cuda" or processes == 0 or not todo:
+            waiting = [*groups(todo)] if on == "cuda" else [[task] for task in todo]
+            outcomes = _here(waiting, on, deadline, bar)
+        else:
+            count = processes or os.cpu_count() or 1
+            outcomes = _in_processes(todo, count, deadline, bar)
+        for many, fault in outcomes:
+            recorded += many
+            faults += [fault] if fault else []
+    if faults:
+        is_late = time.time() > deadline
+        failure = errors.Unfinished if is_late else errors.TrainingError
+        told = "; ".join(dict.fromkeys(faults))
+        raise failure(f"{recorded} members recorded, of the others: {told}")
+    return len(todo) - recorded
 
 
 def _here(
-    waiting: list[list[Task]], on: str, out: Path | None, deadline: float, bar: Any
-) -> Generator[Outcome, None, None]:
+    waiting: list[list[Task]], on: str, deadline: float, bar: tqdm
+) -> Iterator[Outcome]:
     """Group after group in this process; one that does not fit a GPU is halved."""
-
-    def is_late() -> bool:
-        return time.time() > deadline
-
-    while waiting and not is_late():
+    project.commit(), project.source()  # of now: training may take hours
+    while waiting and time.time() < deadline:
         group = waiting.pop(0)
         half = len(group) // 2
         try:
-            outcome = _train(group, out, is_late, bar.update, on=on)
+            yield _train(group, on, lambda: time.time() > deadline, bar.update)
         except torch.OutOfMemoryError:
-            if half:
-                waiting[:0] = [group[:half], group[half:]]
-                continue
-            who = group[0].member[0].name
-            outcome = 0, TrainingError(f"arm {who!r} does not fit into the GPU")
-        finally:
-            gc.collect()  # a learner and its graphs refer to each other
-            if on == "cuda":
-                torch.cuda.empty_cache()
-        yield outcome
+            waiting[:0] = [group[:half], group[half:]] if half else []
+            if not half:
+                yield 0, f"arm {group[0].member[0].name!r} does not fit into the GPU"
+        gc.collect()  # a learner and its graphs refer to each other
+        torch.cuda.empty_cache()
 
 
 def _train(
     group: list[Task],
-    out: Path | None,
+    on: str,
     should_stop: Callable[[], bool],
     tell: Callable[[int], Any],
-    **how: Any,
 ) -> Outcome:
     """Train a group until it ends or has to stop, and put it into the records.
 
     ``tell``: told of steps as they are made. torch.OutOfMemoryError is the caller's.
     """
-    folder = (out or project.records_folder()) / ".checkpoints"
-    many, last, failure = len(group), list[int](), None
-    checkpoint = folder / (group[0].name + (f"-x{many}" if many > 1 else ""))
+    members, many = [task.member for task in group], len(group)
+    last, fault, checkpoint = list[int](), "", group[0].checkpoint
+    if many > 1:
+        checkpoint = checkpoint.with_name(f"{checkpoint.name}-x{many}")
 
     def report(epoch: int) -> None:
         tell(many * (epoch - last.pop()) if last else 0)  # not those of a checkpoint
         last.append(epoch)
 
+    how: dict[str, Any] = {"on": on, "stacked": many > 1, "checkpoint": checkpoint}
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        how |= {"stacked": many > 1, "checkpoint": checkpoint, "report": report}
-        members = [task.member for task in group]
+        checkpoint.parent.mkdir(parents=True, exist_ok=True)
         try:
-            results = loop.train(members, should_stop=should_stop, **how)
-        except Diverged as error:
-            results, failure = error.outcomes, TrainingError(str(error))
-        finished = [pair for pair in zip(group, results or (), strict=False) if pair[1]]
-        for one in {e.name: e for task in group for e in task.experiments}.values():
-            mine = [result for task, result in finished if one in task.experiments]
-            records.add(one, mine, out)
-        if results is not None:
-            for old in (checkpoint, *folder.glob(f"{checkpoint.name}.*.part")):
-                old.unlink(missing_ok=True)  # also what a killed worker was writing
-        return len(finished), failure
+            results = loop.train(members, should_stop=should_stop, report=report, **how)
+        except errors.Diverged as error:
+            results, fault = error.outcomes, str(error)
+        done = [pair for pair in zip(group, results or (), strict=False) if pair[1]]
+        for task, result in done:
+            for experiment in task.experiments:
+                records.add(experiment, result, task.out)
+        if results is not None:  # what a killed worker was writing goes too
+            parts = checkpoint.parent.glob(f"{checkpoint.name}.*.part")
+            for old in (checkpoint, *parts):
+                old.unlink(missing_ok=True)
+        return len(done), fault
     except torch.OutOfMemoryError:
         raise
-    except Exception as error:  # told in one sentence, whatever else it carries
-        return 0, _told_of(group[0].member, error)
-
-
-def _told_of(member: Member, error: Exception) -> GrokbookError:
-    """What went wrong, in one sentence that says whose it is."""
-    reason = str(error).partition("\n")[0]
-    kind = "" if isinstance(error, GrokbookError) else f"{type(error).__name__}: "
-    who = f"arm {member[0].name!r}, seed {member[1]}"
-    is_of_all = isinstance(error, DataError)  # a file lacks for all alike
-    return TrainingError(reason if is_of_all else f"{who}: {kind}{reason}")
+    except Exception as error:  # one sentence, whatever else it carries
+        is_sentence = isinstance(error, errors.GrokbookError | OSError)
+        told = str(error) if is_sentence else repr(error)
+        who = f"arm {members[0][0].name!r}, seed {members[0][1]}: "
+        return 0, told if isinstance(error, errors.DataError) else who + told
 
 
 # Processes ---------------------------------------------------------------------------
 
 
 def _in_processes(
-    todo: list[Task], count: int, out: Path | None, deadline: float, bar: Any
-) -> Generator[Outcome, None, None]:
+    todo: Sequence[Task], count: int, deadline: float, bar: tqdm
+) -> Iterator[Outcome]:
     """One member at a time in each of a few processes, fewer where one was killed."""
     context = multiprocessing.get_context("spawn")
-    stop, steps, seen = context.Event(), context.Value("q", 0), 0
+    count, seen = min(count, len(todo)), 0
+    stop, steps = context.Event(), context.Value("q", 0)
     # read by a process when it imports torch
     os.environ |= {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
-    count = max(1, min(count, len(todo)))
     pool = ProcessPoolExecutor(count, context, _prepare, (stop, steps))
-    jobs = {pool.submit(_work, task, out, deadline): task for task in todo}
+    jobs = {pool.submit(_work, task, deadline): task for task in todo}
     try:
         while jobs:
             done, _ = wait(jobs, timeout=1, return_when=FIRST_COMPLETED)
@@ -291,26 +223,21 @@ def _in_processes(
     left, told = [*jobs.values()], "a worker process ended without a word (no memory?)"
     if left and count > 1:
         warnings.warn(f"{told}: fewer at a time go on", stacklevel=2)
-        yield from _in_processes(left, count // 2, out, deadline, bar)
+        yield from _in_processes(left, count // 2, deadline, bar)
     elif left:
-        again = "run the same command again to go on from its checkpoint"
-        yield 0, TrainingError(f"{told}: {again}")
+        yield 0, f"{told}: the same command goes on from its checkpoint"
 
 
-_stop: Any = None
-_steps: Any = None
+_SHARED: dict[str, Any] = {}  # of a worker with its parent: whether to stop, steps made
 
 
 def _prepare(stop: Any, steps: Any) -> None:
     """Set up a worker process: one thread, and an end with its parent's."""
-    global _stop, _steps
-    _stop, _steps = stop, steps
+    _SHARED.update(stop=stop, steps=steps)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent tells when to stop
-    warnings.showwarning = lambda message, *_, **__: print(
-        f"grokbook: warning: {message}", file=sys.stderr
-    )
-    devices.prepare_cpu()
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    devices.prepare_cpu()
+    project.commit(), project.source()
 
 
 def _end_with_parent() -> None:
@@ -319,14 +246,14 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _work(task: Task, out: Path | None, deadline: float) -> Outcome:
+def _work(task: Task, deadline: float) -> Outcome:
     """In a worker: one member to its end, or to where training has to stop."""
 
     def should_stop() -> bool:
-        return _stop.is_set() or time.time() > deadline
+        return _SHARED["stop"].is_set() or time.time() > deadline
 
-    def tell(steps: int) -> None:
-        with _steps.get_lock():
-            _steps.value += steps
+    def tell(many: int) -> None:
+        with _SHARED["steps"].get_lock():
+            _SHARED["steps"].value += many
 
-    return (0, None) if should_stop() else _train([task], out, should_stop, tell)
+    return (0, "") if should_stop() else _train([task], "cpu", should_stop, tell)

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -13,9 +13,6 @@ from grokbook.errors import NoRecord, RecordError
 from grokbook.experiment import Arm, Experiment, Member, Result
 from grokbook.records import member
 from grokbook.records.member import Meta
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 @dataclass
@@ -57,12 +54,6 @@ class Record:
         told = "".join(about["digest"] for about in self.members.values())
         return hashlib.sha256(told.encode()).hexdigest()
 
-    @property
-    def files(self) -> list[Path]:
-        """All files of its members."""
-        pairs = zip(self.paths.values(), self.members.values(), strict=True)
-        return [f for p, about in pairs for f in (p, *member.beside(p, about).values())]
-
     def __len__(self) -> int:
         """How many members are recorded: a record without any is false."""
         return len(self.members)
@@ -74,25 +65,25 @@ class Record:
     def series(self, arm: str, column: str) -> pd.DataFrame:
         """Epochs down, one column per seed, of one observable of one arm.
 
-        Epochs at which it was measured for no seed are left out. RecordError where the
-        record lacks it, for all arms or for this one: it was trained before the
-        experiment asked for it.
+        Epochs at which it was measured for no seed are left out. RecordError where it
+        was trained before the experiment asked for it: others have it, or nobody.
         """
         mine = self.frame[self.frame["arm"] == arm]
-        there = column in mine and (mine[column].notna().any() or not len(mine))
-        if not there and (column not in mine or self.frame[column].notna().any()):
+        seen = self.frame.get(column, pd.Series()).notna()
+        if column not in mine or (
+            len(mine) and seen.any() and not seen[mine.index].any()
+        ):
             raise self._without(repr(column), arm)
         wide = mine.pivot(index="epoch", columns="seed", values=column)
         return wide.dropna(how="all")
 
-    def weights(self, arm: str, seed: int, epoch: int) -> "dict[str, Tensor]":
+    def weights(self, arm: str, seed: int, epoch: int) -> dict[str, Any]:
         """Kept parameters of one member; RecordError if that epoch was not kept."""
-        key, start = f"{arm}|{seed}", f"{epoch}|"
-        there = key in self.members
-        kept = member.weights(self.paths[key], self.members[key]) if there else {}
-        found = {
-            k.removeprefix(start): w for k, w in kept.items() if k.startswith(start)
-        }
+        from safetensors.torch import load_file
+
+        path, start = self._kept("weights", arm, seed), f"{epoch}|"
+        every = load_file(path) if path else {}
+        found = {k.removeprefix(start): every[k] for k in every if k.startswith(start)}
         if not found:
             raise self._without(f"weights of seed {seed} at epoch {epoch}", arm)
         return found
@@ -103,14 +94,15 @@ class Record:
         Step k is the loss that the optimizer saw after k steps. RecordError where no
         seed of the arm has a trace.
         """
-        keys = {seed: f"{arm}|{seed}" for seed in self.seeds(arm)}
-        kept = {
-            s: member.trace(self.paths[k], self.members[k]) for s, k in keys.items()
-        }
-        found = {seed: losses for seed, losses in kept.items() if losses is not None}
+        paths = {seed: self._kept("trace", arm, seed) for seed in self.seeds(arm)}
+        found = {s: pd.read_parquet(path)["loss"] for s, path in paths.items() if path}
         if not found:
             raise self._without("trace", arm)
         return pd.DataFrame(found).rename_axis(index="step", columns="seed")
+
+    def _kept(self, kind: str, arm: str, seed: int) -> Path | None:
+        about = self.members.get(key := f"{arm}|{seed}", {})
+        return member.beside(self.paths[key], about)[kind] if kind in about else None
 
     def _without(self, what: str, arm: str) -> RecordError:
         return RecordError(
@@ -120,19 +112,18 @@ class Record:
         )
 
 
-def root() -> Path:
-    """Folder of the records: GROKBOOK_RECORDS if set, else data/records."""
-    return project.records_folder()
-
-
 def load(experiment: Experiment, folder: Path | None = None) -> Record:
-    """The record of an experiment; NoRecord, or RecordError if a member is damaged."""
+    """The record of an experiment; NoRecord, or RecordError if a member is damaged.
+
+    ``uncommitted`` of a member says whether src had changes that are in no commit.
+    """
     frames, members, paths = [], {}, {}
     for arm, seed, path in _there(experiment, folder):
         rows, about = member.read(path)
         rows.insert(0, "arm", arm.name)
         rows.insert(1, "seed", seed)
         frames.append(rows)
+        about["uncommitted"] = about["commit"].endswith("+")
         members[f"{arm.name}|{seed}"], paths[f"{arm.name}|{seed}"] = about, path
     if not frames:
         raise NoRecord(
@@ -152,43 +143,73 @@ def missing(experiment: Experiment, folder: Path | None = None) -> list[Member]:
     """Members (arm, seed) to train: without a file, or with one that lacks a look."""
     whole = set()
     for arm, seed, path in _there(experiment, folder):
-        rows, about = member.read(path)
-        asked = (epoch for epoch in arm.logged_epochs() if epoch <= about["epochs"])
-        if _seen(arm.to_json(), seed, asked) <= _seen(about["arm"], seed, rows.epoch):
+        last, seen = _seen_in(path)
+        asked = (epoch for epoch in arm.logged_epochs() if epoch <= last)
+        if _seen(arm.to_json(), seed, asked) <= seen:
             whole.add((arm.name, seed))
     return [one for one in experiment.members() if (one[0].name, one[1]) not in whole]
 
 
-def add(
-    experiment: Experiment, results: Iterable[Result], folder: Path | None = None
-) -> None:
-    """Put finished members into the store.
+def add(experiment: Experiment, one: Result, folder: Path | None = None) -> None:
+    """Put a finished member of an experiment into the store.
 
-    RecordError, and nothing is written, for a result that is none of this experiment's
-    or where there is no room.
+    It takes the place of what others share only where it shows all that they see.
     """
-    every = places(experiment, folder or root())
-    known = {(arm.training_key(), arm.name, seed): files for arm, seed, files in every}
-    new = []
-    for result in results:
-        arm, seed = result.arm, result.seed
-        if (key := (arm.training_key(), arm.name, seed)) not in known:
-            raise RecordError(
-                f"arm {arm.name!r} with these settings, seed {seed}, is no member of "
-                f"{experiment.name} at {experiment.scale} scale"
-            )
-        own, shared = known[key]
-        apart = own.exists() or (shared.exists() and not _covers(result, shared))
-        new.append(member.made(own if apart else shared, result))
-    member.put(new)
+    path, shared = _places(experiment, one.arm, one.seed, folder)
+    now = _seen(one.arm.to_json(), one.seed, (row["epoch"] for row in one.rows))
+    if not path.exists() and (not shared.exists() or _seen_in(shared)[1] <= now):
+        path = shared
+    member.put(member.made(path, one))
+
+
+def merge(
+    folders: Iterable[Path],
+    experiments: Iterable[Experiment],
+    into: Path,
+    *,
+    replace: bool = False,
+    dry_run: bool = False,
+) -> dict[str, list[Path]]:
+    """Copy members from elsewhere; which were "added", "replaced" and "kept" as is.
+
+    One that is there stays, unless ``replace`` and another is offered; of two that are
+    offered the first is taken. ``dry_run``: check, and copy nothing. RecordError, and
+    nothing is copied, for one that is damaged or of none of these ``experiments``.
+    """
+    every = ((e, arm, seed) for e in experiments for arm, seed in e.members())
+    known = {place for one in every for place in _places(*one, Path())}
+    done: dict[str, list[Path]] = {"added": [], "replaced": [], "kept": []}
+    copies: dict[Path, member.Files] = {}
+    for folder in folders:
+        rows = [f for f in folder.glob("[!.]*/*.parquet") if ".trace." not in f.name]
+        if not rows:
+            raise RecordError(f"{folder} holds no <paper>/<key>-<seed>.parquet")
+        for path in sorted(rows):
+            place, about = path.relative_to(folder), member.read(path)[1]
+            if place not in known:
+                who = f"arm {about['arm']['name']!r}, seed {about['seed']}"
+                raise RecordError(f"{path} ({who}) is of no experiment of today")
+            if place in copies:
+                continue
+            there = (into / place).exists() and member.read(into / place)[1]["digest"]
+            is_taken = not there or (replace and there != about["digest"])
+            files = (path, *member.beside(path, about).values()) if is_taken else ()
+            new = {into / f.relative_to(folder): f.read_bytes() for f in files}
+            copies[place] = new
+            what = "added" if not there else "replaced" if is_taken else "kept"
+            done[what].append(place)
+    for content in () if dry_run else copies.values():
+        member.put(content)
+    return done
 
 
 def stale(experiments: Iterable[Experiment], folder: Path | None = None) -> list[Path]:
     """Files that no arm of today reads: of other settings, or replaced since."""
     used = {path for one in experiments for *_, path in _there(one, folder)}
     sides = (member.beside(path, member.metadata(path)).values() for path in used)
-    every = (p for p in (folder or root()).glob("[!.]*/*") if p.suffix != ".part")
-    return sorted(set(every) - used - {file for files in sides for file in files})
+    every = (folder or project.records_folder()).glob("[!.]*/*")
+    files = {path for path in every if path.suffix != ".part"}
+    return sorted(files - used - {file for files in sides for file in files})
 
 
 def index(experiments: Iterable[Experiment], folder: Path | None = None) -> str:
@@ -203,28 +224,33 @@ def index(experiments: Iterable[Experiment], folder: Path | None = None) -> str:
     return pd.DataFrame(rows, columns=columns).to_csv(index=False)
 
 
-def places(
-    experiment: Experiment, folder: Path
-) -> Iterator[tuple[Arm, int, tuple[Path, Path]]]:
-    """(arm, seed, files) of every member: of this experiment alone, and shared.
+def _places(
+    experiment: Experiment, arm: Arm, seed: int, folder: Path | None
+) -> tuple[Path, Path]:
+    """Files of a member, of this experiment alone and shared: the first goes before.
 
-    The first is for an experiment that trained the same anew, as it looks elsewhere or
-    runs on another device, and goes before the second.
+    It is there where the experiment trained anew what others share, as it looks
+    elsewhere or runs on another device.
     """
     paper, _, page = experiment.name.partition("/")
-    keys = {arm.name: arm.training_key() for arm in experiment.arms}
-    for arm, seed in experiment.members():
-        stem = folder / paper / f"{keys[arm.name]}-{seed}"
-        yield arm, seed, (Path(f"{stem}.{page}.parquet"), Path(f"{stem}.parquet"))
+    stem = (folder or project.records_folder()) / paper / f"{arm.training_key()}-{seed}"
+    return Path(f"{stem}.{page}.parquet"), Path(f"{stem}.parquet")
 
 
 def _there(
     experiment: Experiment, folder: Path | None
 ) -> Iterator[tuple[Arm, int, Path]]:
     """(arm, seed, file) of every member that is recorded."""
-    for arm, seed, every in places(experiment, folder or root()):
-        if path := next((path for path in every if path.exists()), None):
-            yield arm, seed, path
+    for arm, seed in experiment.members():
+        own, shared = _places(experiment, arm, seed, folder)
+        if own.exists() or shared.exists():
+            yield arm, seed, own if own.exists() else shared
+
+
+def _seen_in(path: Path) -> tuple[int, set[Any]]:
+    """The last epoch of a member, and all that it shows."""
+    rows, about = member.read(path)
+    return about["epochs"], _seen(about["arm"], about["seed"], rows["epoch"])
 
 
 def _seen(plain: Meta, seed: int, epochs: Iterable[float]) -> set[Any]:
@@ -233,10 +259,3 @@ def _seen(plain: Meta, seed: int, epochs: Iterable[float]) -> set[Any]:
     observables = plain.get("observables", Arm.observables)
     looks = {*observables, *plain.get("rarely", [0, []])[1], *(f"|{e}" for e in kept)}
     return {*epochs, *looks, *(["trace"] if plain.get("trace") else [])}
-
-
-def _covers(result: Result, path: Path) -> bool:
-    """Whether a result shows all that a file does, and may take its place."""
-    rows, about = member.read(path)
-    now = _seen(result.arm.to_json(), result.seed, (r["epoch"] for r in result.rows))
-    return _seen(about["arm"], result.seed, rows["epoch"]) <= now
