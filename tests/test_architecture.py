@@ -89,16 +89,16 @@ def test_pages_read_records_and_never_the_roof():
 
 
 # Lines that a room has, and all of them: one that grows says so here. 7,500 in the end.
-TOTAL = 10_020
+TOTAL = 9_750
 LINES = {
     "claims": 470,
-    "cli": 270,
+    "cli": 210,
     "datasets": 550,
-    "engine": 1510,
-    "errors": 80,
+    "engine": 1440,
+    "errors": 65,
     "evidence": 920,
     "experiment": 165,
-    "files": 30,
+    "files": 25,
     "losses": 280,
     "metrics": 640,
     "models": 1050,
@@ -108,8 +108,8 @@ LINES = {
     "papers": 1375,
     "penalties": 130,
     "plots": 530,
-    "project": 60,
-    "records": 580,
+    "project": 85,
+    "records": 450,
     "schedules": 30,
     "shapes": 20,
     "tables": 270,
