@@ -37,6 +37,7 @@ from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
 
 from grokbook import papers  # noqa: E402
 from grokbook.engine import build, device  # noqa: E402
+from grokbook.engine.learner import Learner  # noqa: E402
 from grokbook.experiment import Arm, Spec  # noqa: E402
 from grokbook.models import ResNet18, fast  # noqa: E402
 
@@ -218,7 +219,7 @@ def both(name: str, on: str, members: int = 1):
     """(plain loop, learner) with the same rows."""
     settings, network = CASES[name]
     stacked = on == "cuda"
-    ours = build.learner(
+    ours = Learner(
         [(settings, seed) for seed in range(members)], on, stacked=stacked
     )
     x, y = (t[0] if stacked else t for t in ours.feed.train)
@@ -297,7 +298,7 @@ def measure_penalty(options: argparse.Namespace) -> None:
     for scale in ("laptop", "paper"):
         experiment = papers.get("tiwari2026/fig01", scale)
         sides = [
-            build.learner([(experiment.arm(name), 0)]).step
+            Learner([(experiment.arm(name), 0)]).step
             for name in ("penalty", "baseline")
         ]
         name = f"MLP mod 97 of the {scale} scale with the penalty, against without"
@@ -442,7 +443,7 @@ def count(members: int = 5) -> None:
     """Operations and memory traffic of a stacked step, as a GPU would be given it."""
     print("| network | operations | MB per member |\n| --- | --- | --- |")
     for name, (settings, _) in CASES.items():
-        ours = build.learner(
+        ours = Learner(
             [(settings, seed) for seed in range(members)],
             stacked=True,
         )

@@ -89,12 +89,12 @@ def test_pages_read_records_and_never_the_roof():
 
 
 # Lines that a room has, and all of them: one that grows says so here. 7,500 in the end.
-TOTAL = 9_750
+TOTAL = 9_520
 LINES = {
     "claims": 470,
     "cli": 210,
     "datasets": 550,
-    "engine": 1440,
+    "engine": 1210,
     "errors": 65,
     "evidence": 920,
     "experiment": 165,

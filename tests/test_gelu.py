@@ -21,7 +21,6 @@ from philox import CudaGenerator
 from torch import Tensor, nn
 
 from grokbook import evidence, papers
-from grokbook.engine import build
 from grokbook.engine.learner import Learner
 from grokbook.experiment import Spec
 
@@ -64,7 +63,7 @@ def begun(name: str, activation: str, seed: int) -> Learner:
     arm = papers.get(f"singh2026/{ARMS[name]}", "paper").arm(name)
     options = arm.model.options | {"activation": activation}
     arm = replace(arm, model=Spec(arm.model.name, **options))
-    learner = build.learner([(arm, seed)])
+    learner = Learner([(arm, seed)])
     with torch.no_grad():
         for place, weights in official_start(seed).items():
             learner.params[place].copy_(weights)

@@ -15,7 +15,8 @@ import torch
 from golden.arms import ARMS, STEPS
 from helpers import tiny_cifar, tiny_corpus
 
-from grokbook.engine import build, device
+from grokbook.engine import device
+from grokbook.engine.learner import Learner
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "golden.json").read_text())
 # Another processor or version of torch sums in another order.
@@ -43,7 +44,7 @@ def rms(tensors):
 
 @pytest.mark.parametrize("arm", ARMS, ids=lambda arm: arm.name)
 def test_a_hundred_steps_are_those_of_the_first_engine(arm):
-    learner, rows = build.learner([(arm, GOLDEN["seed"])]), []
+    learner, rows = Learner([(arm, GOLDEN["seed"])]), []
     for _ in range(STEPS):
         before = learner.weights()
         loss = float(learner.step())

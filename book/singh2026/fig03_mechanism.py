@@ -15,6 +15,7 @@ from torch.nn.functional import cross_entropy
 
 from grokbook import claims, evidence, models, papers, plots, tables
 from grokbook.engine import build
+from grokbook.engine.learner import Learner
 from grokbook.evidence import Run, told
 
 plots.use_style()
@@ -183,7 +184,7 @@ def sr_train(model, tokens, labels):
 #| fold: "Code: it is what the runs measured, norms left out and kept"
 member = papers.get("singh2026/fig02", "smoke").arm("M"), 456
 data, model = build.start(*member)
-measured = build.learner([member]).observe(["scale_free"])
+measured = Learner([member]).observe(["scale_free"])
 with torch.no_grad():
     for column, network in ((SR, models.without_norms(model)), (KEPT, model)):
         ours = sr_train(network, data.x_train, data.y_train)

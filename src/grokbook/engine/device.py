@@ -54,20 +54,18 @@ def prepare_cpu() -> None:
         mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD
 
 
+@cache
 def prepare_gpu() -> None:
-    """No TF32 anywhere (cuDNN has it on), repeatable scatters, one side stream."""
+    """No TF32 anywhere (cuDNN has it on), repeatable scatters, one stream for all.
+
+    Not the default stream, on which no graph can be captured.
+    """
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     torch.use_deterministic_algorithms(True, warn_only=True)
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore
-    torch.cuda.set_stream(side_stream())
-
-
-@cache
-def side_stream() -> Any:
-    """The stream of all training on a GPU; graphs cannot be captured on the default."""
-    return torch.cuda.Stream()
+    torch.cuda.set_stream(torch.cuda.Stream())
 
 
 def as_asked(device: str) -> AbstractContextManager[None]:
@@ -80,19 +78,18 @@ def as_asked(device: str) -> AbstractContextManager[None]:
 class Captured:
     """A function that only reads and writes tensors that stay where they are.
 
-    On a GPU it runs as a CUDA graph after a few eager calls; ``reason`` says why it
-    could not be captured, and it then runs eagerly for good.
+    On a GPU it runs as a CUDA graph after a few eager calls, and eagerly for good, with
+    a warning, where it cannot be captured.
     """
 
     def __init__(self, function: Callable[[], Any], device: str):
-        self.function, self.is_on = function, device == "cuda"
+        self.function, self.is_on, self.calls = function, device == "cuda", 0
         self.graph: Any = None
         self.result: Any = None
-        self.calls, self.reason = 0, ""
 
     def __call__(self) -> Any:
         self.calls += 1
-        if self.is_on and self.calls > WARM and self.graph is None:
+        if self.is_on and self.calls == WARM + 1:
             self._capture()
         if self.graph is None:
             return self.function()
@@ -102,17 +99,15 @@ class Captured:
     def _capture(self) -> None:
         try:
             graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph, stream=side_stream()):
+            with torch.cuda.graph(graph, stream=torch.cuda.current_stream()):
                 self.result = self.function()
             self.graph = graph
         except torch.OutOfMemoryError:  # of a stack that shall be halved
             raise
-        except Exception as error:  # whatever else CUDA objects to
-            self.is_on, self.reason = False, str(error).partition("\n")[0]
+        except RuntimeError as error:  # what CUDA or torch objects to
             torch.cuda.synchronize()
-            warnings.warn(
-                f"a step runs eagerly, which is slower: {self.reason}", stacklevel=2
-            )
+            reason = str(error).partition("\n")[0]
+            warnings.warn(f"steps run eagerly, which is slower: {reason}", stacklevel=2)
 
 
 def describe(device: str) -> dict[str, Any]:

@@ -14,18 +14,21 @@ function of the weights, in float64 and by the plain form.
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.func import functional_call, vmap
+from torch.func import functional_call, stack_module_state, vmap
 from torch.utils._pytree import tree_map
 
-from grokbook import observables, optimizers
+from grokbook import observables, optimizers, penalties
+from grokbook.engine import build
+from grokbook.engine.build import Params, Term
 from grokbook.engine.device import Captured
-from grokbook.models import Transformer, fast, taps, without_norms
+from grokbook.experiment import Member
+from grokbook.models import fast, taps, without_norms
+from grokbook.names import options, resolve
 from grokbook.observables import Seen, Snapshot
 from grokbook.penalties import Forward
 
@@ -34,72 +37,44 @@ from grokbook.penalties import Forward
 # applied after the loss has rounded its gradient, changes no bit but keeps them normal.
 GRADIENT_SCALE = 2.0**64
 
-Numbers = dict[str, Any]  # of a term: floats, or tensors (members,) of a stack
-Params = dict[str, Tensor]
 
-
-@dataclass
-class Term:
-    """One summand of the objective, and the numbers in which members differ."""
-
-    function: Callable[..., Tensor]  # (forward, **numbers) -> scalar
-    numbers: Numbers
-
-
-@dataclass
-class Phase:
-    """The terms of a stretch of training; the first of them is the loss."""
-
-    loss: Callable[..., Tensor]  # (logits, labels, *, reduction, **numbers)
-    numbers: Numbers
-    penalties: list[Term] = field(default_factory=list)
-
-    @property
-    def all_numbers(self) -> list[Numbers]:
-        return [self.numbers, *(term.numbers for term in self.penalties)]
-
-    def value(self, seen: Forward, every: list[Numbers], scale: float = 1.0) -> Tensor:
-        """The objective of one member; its gradients are multiplied by ``scale``.
-
-        That of the loss after it was rounded to the precision of the logits.
-        """
-        logits = seen.logits if scale == 1 else fast.scaled(seen.logits, scale)
-        value = self.loss(logits, seen.labels, **every[0])
-        for term, numbers in zip(self.penalties, every[1:], strict=True):
-            charged = term.function(seen, **numbers)
-            value = value + (charged if scale == 1 else fast.scaled(charged, scale))
-        return value
-
-
-@dataclass(eq=False)
 class Learner:
-    """Members of one kind: state, data, and the step; without a member axis for one."""
+    """Members of one kind, ``stacked`` along a first axis, or one without that axis."""
 
-    model: torch.nn.Module
-    params: Params
-    buffers: Params
-    feed: Any  # gives the rows of a step and of a look
-    phases: Sequence[tuple[int, Phase]]  # (first step, terms), ascending
-    optimizer: torch.optim.Optimizer
-    seeds: Sequence[int]
-    alpha: float | Tensor = 1.0
-    schedule: Callable[[int], float] | None = None  # factor on the rate at a step
-    sites: Sequence[str] = ()  # beginnings of the names of taps that penalties charge
-    stacked: bool = False
-    device: str = "cpu"
-    autocast: torch.dtype | None = None  # of products and logits, if not the weights'
-    batch_statistics: bool = False  # of the rows, in a look at the training split
-
-    def __post_init__(self) -> None:
-        rates = [group["lr"] for group in self.optimizer.param_groups]
-        self.rates = [r.clone() if isinstance(r, Tensor) else r for r in rates]
+    def __init__(
+        self, members: Sequence[Member], device: str = "cpu", *, stacked: bool = False
+    ):
+        arms, self.seeds = zip(*members, strict=True)
+        self.arm, self.device, self.stacked = arms[0], device, stacked
+        data, models = zip(*(build.start(*member) for member in members), strict=True)
+        self.model = models[0]
+        if stacked:
+            params, buffers = stack_module_state([*models])
+        else:
+            params = dict(self.model.named_parameters())
+            buffers = dict(self.model.named_buffers())
+        self.params, self.buffers = (
+            {name: t.detach().to(device, copy=True) for name, t in held.items()}
+            for held in (params, buffers)
+        )
+        for parameter in self.params.values():
+            parameter.requires_grad_()
+        self.model.to(device)
+        self.still = copy.deepcopy(self.model).eval()
+        self.as_stepped = copy.deepcopy(self.model)  # but for dropout
+        for module in self.as_stepped.modules():
+            module.training = not isinstance(module, torch.nn.Dropout)
+        self.feed = build.Feed(self.arm, self.seeds, data, device, stacked)
+        self.phases = build.phases(arms, device)
+        self.alpha = build.shared([float(arm.alpha) for arm in arms], device)
+        self.optimizer = build.optimizer(arms, self.params, device, stacked)
+        self.rate = copy.deepcopy(self.optimizer.param_groups[0]["lr"])
         self.step_count = 0
-        floats = next(iter(self.params.values())).dtype
-        is_alone = self.device == "cpu" and not self.stacked
-        self.scale = GRADIENT_SCALE if is_alone and floats == torch.float32 else 1.0
-        self.is_random = self.feed.is_random or taps.drops(self.model)
-        if self.is_random and self.stacked:
-            raise ValueError("members that draw masks or crops are trained alone")
+        charged = [penalties.sites(p.name, p.options) for p in self.arm.penalties]
+        self.is_tapped = any(charged)
+        self.draws = bool(self.arm.augment) or taps.drops(self.model)
+        is_scaled = device == "cpu" and not stacked and self.arm.dtype == "float32"
+        self.scale = GRADIENT_SCALE if is_scaled else 1.0
         self.captured: dict[int, Captured] = {}  # the step, by the start of its phase
 
     # One pass of one member ---------------------------------------------------------
@@ -107,12 +82,13 @@ class Learner:
     def forward(self, params, buffers, x, y, alpha, *, tap=None, model=None) -> Forward:
         """One pass of one member, with what the tap recorded."""
         with ExitStack() as rounded:
-            if self.autocast:
+            if self.arm.autocast:
                 # in its plain form, as the shortcuts are products of another kind, and
                 # without a memory of weights, which would outlive a captured step
                 rounded.enter_context(fast.off())
+                dtype = getattr(torch, self.arm.autocast)
                 rounded.enter_context(
-                    torch.autocast(self.device, self.autocast, cache_enabled=False)
+                    torch.autocast(self.device, dtype, cache_enabled=False)
                 )
             logits = functional_call(model or self.model, (params, buffers), (x, tap))
         if not (isinstance(alpha, float) and alpha == 1):
@@ -120,10 +96,10 @@ class Learner:
         return Forward(logits, y, params, tap.found if tap else {})
 
     def map(self, function: Callable, *arguments: Any) -> Any:
-        """A function over members; a number that all share is not mapped."""
+        """A function over members; what is no tensor is shared by all."""
         if not self.stacked:
             return function(*arguments)
-        axes = tuple(None if isinstance(a, float) else 0 for a in arguments)
+        axes = tree_map(lambda a: 0 if isinstance(a, Tensor) else None, arguments)
         return vmap(function, axes)(*arguments)
 
     # Training -----------------------------------------------------------------------
@@ -133,46 +109,43 @@ class Learner:
 
         Gradients stay in ``.grad``. On a GPU the next step overwrites the tensor.
         """
-        start, phase = self.phase()
+        start, terms = self.phase()
         self._fill()
         if start not in self.captured:
-            self.captured = {start: Captured(lambda: self._body(phase), self.device)}
+            self.captured = {start: Captured(partial(self._body, terms), self.device)}
         value = self.captured[start]()
         self.step_count += 1
         return value
 
-    def phase(self) -> tuple[int, Phase]:
+    def phase(self) -> tuple[int, list[Term]]:
         """First step and terms of the stretch that the next step belongs to."""
         return [p for p in self.phases if p[0] <= self.step_count][-1]
 
     def _fill(self) -> None:
         """All that the host decides about the next step, in tensors that stay."""
-        if self.is_random:  # masks and crops are drawn from (seed, step) alone
+        if self.draws:  # masks and crops are drawn from (seed, step) alone
             torch.manual_seed(self.seeds[0] * 1_000_003 + self.step_count)
         self.feed.fill(self.step_count)
-        if self.schedule is not None:
-            factor = self.schedule(self.step_count)
-            for group, rate in zip(
-                self.optimizer.param_groups, self.rates, strict=True
-            ):
-                if isinstance(rate, Tensor):
-                    group["lr"].copy_(rate * factor)
-                else:
-                    group["lr"] = rate * factor
+        if spec := self.arm.schedule:
+            function = resolve("schedule", spec)
+            factor = function(self.step_count, self.arm.epochs, **options(spec))
+            (group,) = self.optimizer.param_groups
+            if isinstance(self.rate, Tensor):
+                group["lr"].copy_(self.rate * factor)
+            else:
+                group["lr"] = self.rate * factor
 
-    def _body(self, phase: Phase) -> Tensor:
+    def _body(self, terms: Sequence[Term]) -> Tensor:
         """One step on the rows, masks and rates that are there; waits for nothing."""
 
-        def objective(params, buffers, x, y, alpha, numbers) -> Tensor:
-            tap = taps.Recorder() if self.sites else None
+        def objective(params, buffers, x, y, alpha, terms) -> Tensor:
+            tap = taps.Recorder() if self.is_tapped else None
             seen = self.forward(params, buffers, x, y, alpha, tap=tap)
-            return phase.value(seen, numbers, self.scale)
+            return summed(terms, seen, self.scale)
 
         self.optimizer.zero_grad(set_to_none=True)
         state = (self.params, self.buffers)
-        values = self.map(
-            objective, *state, *self.feed.batch, self.alpha, phase.all_numbers
-        )
+        values = self.map(objective, *state, *self.feed.batch, self.alpha, terms)
         values.sum().backward()
         if self.scale != 1:
             for parameter in self.params.values():
@@ -187,12 +160,11 @@ class Learner:
         """Observables now, by column; ``before``: the weights before the last step."""
         known = observables.OBSERVABLES
         chosen = {n for n in names if before or "step" not in known[n].needs}
-        averaged = {n for n in chosen if self.feed.chunk and known[n].averaged}
+        averaged = {n for n in chosen if self.arm.eval_batch and known[n].averaged}
         values: Params = {}
         for rows, shares in self.feed.chunks() if averaged else ():
             seen = self.snapshot(observables.needs(averaged), rows=rows)
-            found = observables.observe(seen, averaged, stacked=self.stacked)
-            for name, value in found.items():
+            for name, value in observables.observe(seen, averaged).items():
                 share = shares["test" if name.startswith("test_") else "train"]
                 values[name] = values.get(name, 0.0) + value * share
         if whole := chosen - averaged:
@@ -209,11 +181,13 @@ class Learner:
     ) -> Snapshot:
         """What some observables read, of these or all rows; nothing is copied."""
         seen: dict[str, Any] = {"params": self._detached()}
-        places = observables.places(needs, self.model.places)  # type: ignore
+        places = observables.places(needs, self.model.places)
         for split in needs & {"train", "test"}:
-            x, y = self.feed.rows(split, rows[split] if rows else None)
-            as_stepped = self.batch_statistics and split == "train"
-            seen[split] = self._see(x, y, places=places, batch_statistics=as_stepped)
+            chosen = rows and self.feed.rows(split, rows[split])
+            x, y = chosen or getattr(self.feed, split)
+            is_as_stepped = self.arm.batch_statistics and split == "train"
+            model = self.as_stepped if is_as_stepped else self.still
+            seen[split] = self._see(x, y, model, places)
         if "scale_free" in needs:
             seen["unit_losses"] = self._unit_losses()
         if before is not None:  # a gradient is zero where the terms ignore a parameter
@@ -228,40 +202,23 @@ class Learner:
         return Snapshot(**seen, objective=self.objective, tap_grads=self.tap_grads)
 
     @torch.no_grad()
-    def _see(self, x, y, *, places=(), batch_statistics=False, **how) -> Seen:
-        """Logits and per-sample losses of every member on some rows, and some taps.
+    def _see(self, x, y, model, places=(), tap=None) -> Seen:
+        """Logits and per-sample losses of every member on some rows, and some taps."""
 
-        With ``batch_statistics`` batch norm reads those of the rows, as a step does,
-        and dropout is off. Running means are left as they are.
-        """
-        _, phase = self.phase()
-
-        def look(params, buffers, x, y, alpha, numbers) -> dict[str, Any]:
-            if batch_statistics:
-                buffers = {name: b.clone() for name, b in buffers.items()}
-            logits = self.forward(params, buffers, x, y, alpha, **how).logits
-            losses = phase.loss(logits, y, **numbers, reduction="none")
-            seen = {"inputs": x, "logits": logits, "labels": y, "losses": losses}
+        def look(params, buffers, x, y, alpha, terms) -> Seen:
+            buffers = {name: b.clone() for name, b in buffers.items()}
+            state = (params, buffers, x, y, alpha)
+            logits = self.forward(*state, tap=tap, model=model).logits
+            loss, how = terms[0]
+            losses = loss(logits, y, **how, reduction="none")
+            found: dict[str, Tensor] = {}
             if places:  # in a pass of its own: a tap keeps a network from shortcuts
-                tap = taps.Recorder()
-                self.forward(params, buffers, x, y, alpha, tap=tap)
-                seen["taps"] = {place: tap.found[place] for place in places}
-            return seen
+                every = self.forward(*state, tap=taps.Recorder(), model=model).taps
+                found = {place: every[place] for place in places}
+            return Seen(x, logits, y, losses, found)
 
-        self._set_mode(self.model, batch_statistics)
-        try:
-            state = (self._detached(), self.buffers)
-            return Seen(**self.map(look, *state, x, y, self.alpha, phase.numbers))
-        finally:
-            self.model.train()
-
-    @staticmethod
-    def _set_mode(model: torch.nn.Module, batch_statistics: bool) -> torch.nn.Module:
-        """Evaluation, or batch norm as a step has it; dropout is off in both."""
-        for module in model.modules():
-            is_dropout = isinstance(module, torch.nn.Dropout)
-            module.training = batch_statistics and not is_dropout
-        return model
+        state = (self._detached(), self.buffers)
+        return self.map(look, *state, x, y, self.alpha, self.phase()[1])
 
     def _unit_losses(self) -> Params:
         """Training losses with the input of every MLP divided by its length.
@@ -270,82 +227,71 @@ class Learner:
         norms, "no norms" with those before attention and MLP left out, as the official
         code does.
         """
-        if not isinstance(self.model, Transformer):
-            raise ValueError("SR-train is that of a transformer, and this is none")
         places = [p for p in self.model.places if p.startswith("mlp_in.")]
-        forms = {"norms kept": self.model, "no norms": without_norms(self.model).eval()}
         unit = partial(torch.nn.functional.normalize, dim=-1)
-        return {
-            form: self._see(
-                *self.feed.train,
-                tap=taps.Recorder(replace=dict.fromkeys(places, unit)),
-                model=model,
-            ).losses
-            for form, model in forms.items()
-        }
+        forms = {"norms kept": self.still, "no norms": without_norms(self.still)}
+        found = {}
+        for form, model in forms.items():
+            tap = taps.Recorder(replace=dict.fromkeys(places, unit))
+            found[form] = self._see(*self.feed.train, model, tap=tap).losses
+        return found
 
-    def objective(self, member: int | None = None) -> tuple[Params, Callable]:
+    def objective(self, member: int = 0) -> tuple[Params, Callable]:
         """(weights, function of weights): the objective of one member in float64.
 
         The plain form throughout, which can be differentiated twice: no shortcut, the
         loss in float64 whatever its precision, batch statistics, no dropout.
         """
-        phase, params, numbers, forward = self._apart(member, wide=True)
-
-        def loss(logits: Tensor, labels: Tensor, **numbers: Any) -> Tensor:
-            return phase.loss(logits, labels, **numbers | {"dtype": torch.float64})
+        params, (loss, *charges), forward = self._apart(member, wide=True)
+        terms = [(loss[0], loss[1] | {"dtype": torch.float64}), *charges]
 
         def function(weights: Mapping[str, Tensor]) -> Tensor:
             with fast.off():
-                seen = forward(weights, taps.Recorder() if self.sites else None)
-                return replace(phase, loss=loss).value(seen, numbers)
+                return summed(terms, forward(weights))
 
         return params, function
 
     def tap_grads(
-        self, member: int | None = None, *, total: bool = False
+        self, member: int = 0, *, total: bool = False
     ) -> dict[str, tuple[Tensor, Tensor]]:
         """(activation, gradient) at every tap of one member, of the loss or all terms.
 
         Batch statistics, no dropout, as in ``objective``.
         """
-        phase, params, numbers, forward = self._apart(member)
-        tap, terms = taps.Recorder(), phase if total else replace(phase, penalties=[])
-        weights = {n: p.detach().requires_grad_() for n, p in params.items()}
+        params, terms, forward = self._apart(member)
         with torch.enable_grad():
-            value = terms.value(
-                forward(weights, tap), numbers[: 1 + len(terms.penalties)]
+            seen = forward({n: p.requires_grad_() for n, p in params.items()}, True)
+            found = {n: t for n, t in seen.taps.items() if t.requires_grad}
+            grads = torch.autograd.grad(
+                summed(terms if total else terms[:1], seen),
+                [*found.values()],
+                allow_unused=True,
+                materialize_grads=True,
             )
-            found = {n: t for n, t in tap.found.items() if t.requires_grad}
-            grads = torch.autograd.grad(value, [*found.values()], allow_unused=True)
-        return {
-            n: (t.detach(), torch.zeros_like(t) if g is None else g)
-            for (n, t), g in zip(found.items(), grads, strict=True)
-        }
+        pairs = zip(found.items(), grads, strict=True)
+        return {name: (tensor.detach(), grad) for (name, tensor), grad in pairs}
 
-    def _apart(self, member: int | None, wide: bool = False) -> Any:
-        """Terms, weights and numbers of one member, and its pass of all training rows.
+    def _apart(self, member: int, wide: bool = False) -> tuple[Params, Any, Callable]:
+        """Weights and terms of one member, and its pass of all training rows.
 
-        With batch statistics and no dropout; what it reads is in float64 if ``wide``.
+        With batch statistics and no dropout; in float64 if ``wide``.
         """
-        _, phase = self.phase()
-        state = (self._detached(), self.buffers)
-        mine: Any = (*state, *self.feed.train, self.alpha, phase.all_numbers)
-        if self.stacked:
-            mine = tree_map(
-                lambda leaf: leaf[member or 0] if isinstance(leaf, Tensor) else leaf,
-                mine,
-            )
-        model = self._set_mode(copy.deepcopy(self.model), True)
-        if wide:
-            mine, model = _double(mine), model.double()
-        params, buffers, x, y, alpha, numbers = mine
 
-        def forward(weights: Mapping[str, Tensor], tap: Any) -> Forward:
-            state = {n: b.clone() for n, b in buffers.items()}
-            return self.forward(weights, state, x, y, alpha, tap=tap, model=model)
+        def mine(leaf: Any) -> Any:
+            if not isinstance(leaf, Tensor):
+                return leaf
+            one = leaf.detach()[member] if self.stacked else leaf.detach()
+            return one.double() if wide and leaf.is_floating_point() else one
 
-        return phase, params, numbers, forward
+        state = (self.phase()[1], self.params, self.buffers, *self.feed.train)
+        terms, params, buffers, *rest = tree_map(mine, (*state, self.alpha))
+
+        def forward(weights: Mapping[str, Tensor], is_tapped: bool = False) -> Forward:
+            own = {n: b.clone() for n, b in buffers.items()}
+            tap = taps.Recorder() if is_tapped or self.is_tapped else None
+            return self.forward(weights, own, *rest, tap=tap, model=self.as_stepped)
+
+        return params, terms, forward
 
     # State --------------------------------------------------------------------------
 
@@ -377,9 +323,15 @@ class Learner:
         self.optimizer.load_state_dict(held)
 
 
-def _double(tensors: Any) -> Any:
-    """Floating tensors in float64, in whatever they are held."""
-    return tree_map(
-        lambda t: t.double() if isinstance(t, Tensor) and t.is_floating_point() else t,
-        tensors,
-    )
+def summed(terms: Sequence[Term], seen: Forward, scale: float = 1.0) -> Tensor:
+    """The objective of one member; its gradients are multiplied by ``scale``.
+
+    That of the loss after it was rounded to the precision of the logits.
+    """
+    (loss, how), *charges = terms
+    logits = seen.logits if scale == 1 else fast.scaled(seen.logits, scale)
+    value = loss(logits, seen.labels, **how)
+    for penalty, how in charges:
+        charged = penalty(seen, **how)
+        value = value + (charged if scale == 1 else fast.scaled(charged, scale))
+    return value

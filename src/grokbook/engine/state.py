@@ -18,7 +18,7 @@ import torch
 from grokbook import files
 from grokbook.errors import TrainingError
 
-FORMAT = 3
+FORMAT = 4
 
 
 def write(path: Path, identity: dict[str, Any], content: dict[str, Any]) -> None:
@@ -36,27 +36,26 @@ def write(path: Path, identity: dict[str, Any], content: dict[str, Any]) -> None
 
 
 def read(path: Path, identity: dict[str, Any], device: str = "cpu") -> Any:
-    """The state at a path, or None where there is none that fits."""
+    """The state at a path, or None where there is none that fits.
+
+    Another than that is moved to <name>.aside, with a warning.
+    """
     if not path.exists():
         return None
     head, end, body = path.read_bytes().partition(b"\n")
     if head + end == _head(identity, body):
         return torch.load(io.BytesIO(body), map_location=device, weights_only=True)
-    return set_aside(path, "is damaged or belongs to another training")
+    asides = (path.with_name(f"{path.name}.aside{k or ''}") for k in itertools.count())
+    aside = path.rename(next(other for other in asides if not other.exists()))
+    warnings.warn(
+        f"the checkpoint {path.name} is damaged or belongs to another training: it is "
+        f"kept aside as {aside.name} and training starts anew",
+        stacklevel=2,
+    )
+    return None
 
 
 def _head(identity: dict[str, Any], body: bytes) -> bytes:
     digest = hashlib.sha256(body).hexdigest()
     told = {"format": FORMAT, "identity": identity, "sha256": digest}
     return json.dumps(told).encode() + b"\n"
-
-
-def set_aside(path: Path, reason: str) -> None:
-    """Move a state that does not fit to <name>.aside, with a warning that says why."""
-    asides = (path.with_name(f"{path.name}.aside{k or ''}") for k in itertools.count())
-    aside = path.rename(next(other for other in asides if not other.exists()))
-    warnings.warn(
-        f"the checkpoint {path.name} {reason}: it is kept aside as {aside.name} and "
-        "training starts anew",
-        stacklevel=2,
-    )
