@@ -1,6 +1,6 @@
 """What the explorables need: the numbers of the recorded sweep, and still pictures.
 
-Sphinx's directive and the scripts are in `_ext`; tests hold what the scripts compute
+The scripts are in _ext/static, and explore.md loads them; tests hold what they compute
 against torch and the package.
 """
 
@@ -16,8 +16,7 @@ import torch
 from matplotlib.figure import Figure
 
 from book._ext import notebooks, pages
-from book._ext.catalogue import update
-from book._ext.entries import Entry, named, plain
+from book._ext.entries import Entry, named, plain, update
 from grokbook import papers, plots
 from grokbook.claims.verdict import badge
 from grokbook.plots import COLOUR, PURPLE, shades
@@ -78,7 +77,11 @@ def recorded() -> pd.DataFrame:
 def write(folder: Path) -> None:
     """The numbers and the verdict of the sweep, and the still pictures."""
     data = sweep(recorded())
-    update(folder / "sweep.json", json.dumps(data, separators=(",", ":")))
+    numbers = json.dumps(
+        data, separators=(",", ":")
+    )  # a page from a disk reads no file
+    script = f'<script type="application/json" id="sweep">{numbers}</script>'
+    update(folder / "sweep.md", f"{script}\n")
     update(folder / "verdict.md", _verdict())
     plots.use_style()
     for name, picture in (("absorption", _absorption), ("sweep", _sweep)):

@@ -9,11 +9,11 @@ import pytest
 import torch
 
 from book import explore
-from book._ext import explorables
 from grokbook.optimizers import orthogonal
 from grokbook.project import home
 
-SCRIPTS = explorables.STATIC / "explore"
+SCRIPTS = home() / "book" / "_ext" / "static" / "explore"
+NAMES = ("absorption", "orthogonal", "sweep")
 LEADS = [step * 0.05 for step in range(920)]
 LANES = {"AVX512": 16}.get(torch.backends.cpu.get_cpu_capability(), 8)
 COMPUTE = """([leads, classes, type, lanes]) => leads.map((lead) => {
@@ -123,7 +123,7 @@ built = pytest.mark.skipif(not PAGE.exists(), reason="the book is not built")
 @built
 def test_every_explorable_answers_to_keyboard_and_pointer(chromium):
     with browser.shown(chromium, PAGE, browser.PHONE) as page:
-        for name in explorables.SCRIPTS:
+        for name in NAMES:
             place = page.locator(f'[data-explorable="{name}"]')
             picture = place.locator("svg")
             for control in place.locator("input, select").all():
@@ -152,7 +152,7 @@ def test_every_explorable_answers_to_keyboard_and_pointer(chromium):
 @built
 def test_without_a_script_there_are_pictures_and_words(chromium):
     with browser.shown(chromium, PAGE, script=False) as page:
-        for name in explorables.SCRIPTS:
+        for name in NAMES:
             still = page.locator(f'[data-explorable="{name}"] .still')
             assert still.locator("img").is_visible()
             assert len(still.locator("p").last.inner_text().split()) > 15

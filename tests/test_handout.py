@@ -12,7 +12,6 @@ from nbclient import NotebookClient
 
 from book._ext import downloads, handouts, notebooks, pages, site
 from grokbook import evidence
-from grokbook.errors import PageError
 
 ROOT = Path(__file__).parents[1]
 RUN = "tiwari2026/tab06"  # several records, and the paper's own points
@@ -35,7 +34,8 @@ def texts(notebook):
 
 
 def plain(**more):
-    return handouts.Plain("prieto2025/fig02_softmax_collapse", **more)
+    numbers = {"fig-one": 1, "fig-two": 2, "ex-a": 1}
+    return handouts.Plain("prieto2025/fig02_softmax_collapse", numbers, **more)
 
 
 PRIETO = "https://arxiv.org/abs/2501.04697"
@@ -44,30 +44,27 @@ RESOLVED = {
     "{cite:t}`prieto2025`": f"[Prieto et al. (2025)]({PRIETO})",
     "{cite:p}`prieto2025`": f"([Prieto et al., 2025]({PRIETO}))",
     "{ref}`the second <fig-two>`, {ref}`fig-two`": "the second, Plot 2",
-    "{doc}`status </generated/status>`": "status",
+    "{doc}`gallery </generated/gallery>`": "gallery",
     "[Figure 3](fig03_stablemax.ipynb) x[0](1)": "Figure 3 x[0](1)",
     "[issue](https://example.org/1)": "[issue](https://example.org/1)",
-    "[a box]{.kicker} and $[x]{y}$": "a box and $[x]{y}$",
-    '<a class="x" href="../intro.html">home</a>': "home",
-    "(target)=\nWords": "Words",
-    "```python\n{term}`logit`\n```": "```python\n{term}`logit`\n```",
+    "$[x]{y}$": "$[x]{y}$",
     'f"A {{term}}`logit` of {x}."': 'f"A logit of {x}."',
+    "```{exercise}\n:label: ex-a\nWhy?\n```": "**Exercise 1.**\n\nWhy?",
 }
 
 
 def test_markup_becomes_plain_markdown():
     for myst, said in RESOLVED.items():
-        assert plain(figures={"fig-one": 1, "fig-two": 2}).markdown(myst) == said
+        assert plain().markdown(myst) == said
     online = plain(site="https://name.github.io/book")
-    assert online.markdown(
-        "{term}`logits <logit>` [3](../liu2026/fig03_x.ipynb#a)"
-    ) == (
+    text = "{term}`logits <logit>` [3](../liu2026/fig03_x.ipynb#a)"
+    assert online.markdown(text) == (
         "[logits](https://name.github.io/book/glossary.html#term-logit) "
         "[3](https://name.github.io/book/liu2026/fig03_x.html#a)"
     )
-    for wrong in ("{kbd}`x`", "```{mermaid}\na\n```"):
-        with pytest.raises(PageError, match="which a handout cannot show"):
-            plain().markdown(wrong)
+    code = "````{{solution}} ex-a\n:class: dropdown\n```python\n1\n```\n````"
+    assert "```python\n1\n```\n\n</details>" in plain().markdown(code)
+    assert plain(solutions=False).markdown(code) == ""
 
 
 def test_every_handout_is_whole_and_has_no_markup_left():

@@ -1,66 +1,63 @@
 """What the book says about all of its pages at once, made from the executed twins.
 
 `write` makes book/generated/, which is neither edited nor committed: what the landing
-page and the chapters' front pages include, the gallery, the scoreboard and the status.
+page and the chapters' front pages include, the gallery and the scoreboard.
 book/landing.yml has what a person wrote of them. A sentence of it that the pages
 contradict is a PageError, as is a claim that there is not.
 """
 
 import base64
-import difflib
 import io
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from html import escape
-from pathlib import Path
 from typing import Any
 
 import yaml
+from PIL import Image
 
 from book._ext import pages, scoreboard
-from book._ext.entries import (
-    SECTION,
-    Entry,
-    counts,
-    label,
-    named,
-    plain,
-    support,
-    table,
-)
+from book._ext.entries import SECTION, Entry, counts, named, plain, support, update
 from grokbook.claims.verdict import badge, is_few, outcome
 from grokbook.errors import PageError
 from grokbook.project import FOLDERS, PAPERS, home
 
 ORDER = ("holds", "partly", "fails", "idle")
-LEGEND = (
-    ("holds", "holds in every seed"),
-    ("partly", "holds in some"),
-    ("fails", "fails in every seed"),
-    ("holds few", "hollow: fewer than three seeds"),
-    ("holds reduced", "dashed: in a smaller version"),
-    ("idle", "not run"),
-)
+LEGEND = {
+    "holds": "holds in every seed",
+    "partly": "holds in some",
+    "fails": "fails in every seed",
+    "holds few": "hollow: fewer than three seeds",
+    "holds reduced": "dashed: in a smaller version",
+    "idle": "not run",
+}
 WIDTH = 480  # pixels of a thumbnail: sharp on a card of 240
+CARD = """\
+::::{{grid-item-card}} {label}
+{picture}:link: /{document}
+:link-type: doc
+
+{title}
+
+:::{{card-footer}}
+{judged}
+:::
+::::
+"""
 
 
 def write(found: Sequence[Entry]) -> None:
     """Write the generated pages and thumbnails; unchanged files stay as they are."""
-    of_papers = [entry for entry in found if entry.paper in PAPERS]
+    of = {paper: [e for e in found if e.paper == paper] for paper in FOLDERS}
+    every = [entry for paper in PAPERS for entry in of[paper]]
     written: dict[str, str | bytes] = {
-        f"papers/{paper}.md": chapter(paper, of_papers) for paper in PAPERS
-    }
-    written |= {
         "landing/findings.md": findings({entry.id: entry for entry in found}),
-        "landing/matrix.md": "\n\n".join(
-            [so_far(of_papers), legend(), matrix(of_papers), ""]
-        ),
-        "landing/papers.md": papers(of_papers),
-        "gallery.md": gallery(found),
-        "scoreboard.md": scoreboard.scoreboard(of_papers),
-        "beyond.md": scoreboard.beyond(of_papers),
-        "status.md": status(found),
+        "landing/matrix.md": f"{so_far(every)}\n\n{legend()}\n\n{matrix(every)}\n",
+        "landing/papers.md": papers(of),
+        "gallery.md": gallery(of),
+        "scoreboard.md": scoreboard.scoreboard(every),
+        "beyond.md": scoreboard.beyond(every),
     }
+    written |= {f"papers/{paper}.md": chapter(of[paper]) for paper in PAPERS}
     for entry in found:
         if figure := entry.figure():
             written[thumbnail_of(entry)] = smaller(figure[0])
@@ -68,32 +65,22 @@ def write(found: Sequence[Entry]) -> None:
         update(home() / "book" / "generated" / name, content)
 
 
-def update(path: Path, content: str | bytes) -> None:
-    """Write a file if it is another; Sphinx reads again what is newer."""
-    new = content.encode() if isinstance(content, str) else content
-    if not path.is_file() or path.read_bytes() != new:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(new)
-
-
 def landing() -> dict[str, Any]:
     """book/landing.yml: `papers` (title and thesis of each) and `findings`."""
     return yaml.safe_load((home() / "book" / "landing.yml").read_text(encoding="utf-8"))
 
 
-def papers(found: Sequence[Entry]) -> str:
-    """The papers by title and thesis, each with what is here and what is not yet."""
-    told, lines = landing()["papers"], ["::::{div} papers"]
-    for paper in PAPERS:
-        here = [entry for entry in found if entry.paper == paper]
-        title, thesis = (plain(told[paper][key]) for key in ("title", "thesis"))
-        planned = sum(page_id.startswith(f"{paper}/") for page_id in pages.contents())
-        beyond = sum(pages.is_beyond(entry.id) for entry in here)
-        stock = f"{len(here) - beyond} of {planned} figures and tables"
+def papers(of: Mapping[str, Sequence[Entry]]) -> str:
+    """The papers by title and thesis, each with what is here of it."""
+    lines = ["::::{div} papers"]
+    for paper, told in landing()["papers"].items():
+        beyond = sum(pages.is_beyond(entry.id) for entry in of[paper])
+        stock = f"{len(of[paper]) - beyond} figures and tables"
         if beyond:
             stock += f" and {beyond} page{'s' * (beyond > 1)} beyond them"
-        lines += [f"* [**{title}**](/{paper}/index.md) · {named(paper)}", ""]
-        lines += [f"  {thesis}", "", f"  {stock}. {so_far(here)}", ""]
+        title = f"[**{plain(told['title'])}**](/{paper}/index.md)"
+        lines += [f"* {title} · {named(paper)}\n\n  {plain(told['thesis'])}\n"]
+        lines += [f"  {stock}. {so_far(of[paper])}\n"]
     return "\n".join([*lines, "::::", ""])
 
 
@@ -110,26 +97,20 @@ def so_far(found: Sequence[Entry]) -> str:
     )
 
 
-def chapter(paper: str, found: Sequence[Entry]) -> str:
+def chapter(here: Sequence[Entry]) -> str:
     """What a chapter's front page says of its claims: counts, squares, then the pages.
 
     Pages of ours beyond the paper are the last rows; their claims of the paper count.
     """
-    here = {entry.id: entry for entry in found if entry.paper == paper}
-    planned = {i: t for i, t in pages.contents().items() if i.startswith(f"{paper}/")}
-    rows = []
-    for page_id in [*planned, *(i for i in here if i not in planned)]:
-        if entry := here.get(page_id):
-            verdict, _, tally = entry.judged.partition("</span> ")
-            cells = [entry.link(), plain(entry.title), f"{verdict}</span>", tally]
-        else:
-            cells = [label(page_id), plain(planned[page_id]), badge("not yet"), "—"]
-        rows.append(cells)
-    head = ["Page", "What it shows", "Main claim", "Claims that hold"]
-    claims = [claim for entry in here.values() for claim in entry.claims]
-    lines = [so_far(list(here.values())), "", counts(claims), "", legend(), ""]
-    lines += [matrix(list(here.values()), "../"), "", "::::{div} listed", ""]
-    return "\n".join([*lines, *table(head, rows), "", "::::", ""])
+    claims = [claim for entry in here for claim in entry.claims]
+    parts = [so_far(here), counts(claims), legend(), matrix(here, "../")]
+    lines = ["| Page | What it shows | Main claim | Claims that hold |"]
+    lines += ["| --- | --- | --- | --- |"]
+    for entry in here:
+        lines.append(
+            f"| {' | '.join([entry.link(), plain(entry.title), *entry.judged])} |"
+        )
+    return "\n\n".join([*parts, "::::{div} listed", "\n".join(lines), "::::\n"])
 
 
 def matrix(found: Sequence[Entry], up: str = "") -> str:
@@ -139,23 +120,22 @@ def matrix(found: Sequence[Entry], up: str = "") -> str:
     it, a dashed one that it was at reduced scale. ``up`` leads from the page that shows
     it to the root of the book.
     """
-    of: dict[str, list[str]] = {}
+    of: dict[str, str] = {}
     for entry in found:
-        address, squares = f"{up}{entry.document}.html", []
+        address, squares = f"{up}{entry.document}.html", ""
         for claim in sorted(entry.claims, key=_rank):
             told = ", ".join(filter(None, [claim["verdict"], support(claim)]))
-            squares.append(
+            squares += (
                 f'<a class="square {look(claim["verdict"])}" tabindex="-1" '
                 f'href="{address}#{SECTION}" '
                 f'title="{escape(claim["statement"])}: {escape(told)}"></a>'
             )
         head = f'<a href="{address}" title="{escape(entry.title)}">{entry.label}</a>'
-        of.setdefault(entry.paper, []).append(
-            f'<tr><th scope="row">{head}</th><td>{"".join(squares)}</td></tr>'
-        )
+        row = f'<tr><th scope="row">{head}</th><td>{squares}</td></tr>'
+        of[entry.paper] = of.get(entry.paper, "") + row
     tables = (
         f'<table class="matrix"><caption>{escape(named(paper))}</caption>'
-        f"<tbody>{''.join(rows)}</tbody></table>"
+        f"<tbody>{rows}</tbody></table>"
         for paper, rows in of.items()
     )
     return f'<div class="matrices">{"".join(tables)}</div>'
@@ -173,68 +153,52 @@ def look(verdict: str) -> str:
 
 def legend() -> str:
     items = (
-        f'<li><span class="square {k}"></span> {words}</li>' for k, words in LEGEND
+        f'<li><span class="square {k}"></span> {w}</li>' for k, w in LEGEND.items()
     )
     return f'<ul class="matrix-legend">{"".join(items)}</ul>'
 
 
 def findings(found: Mapping[str, Entry]) -> str:
     """What was found: sentences by a person, evidence by the record."""
-    lines: list[str] = []
+    lines = ["::::{div} findings"]
     for finding in landing()["findings"]:
-        entry = _page(finding["page"], found)
+        entry = found[finding["page"]]
         told = dict.fromkeys(
-            _evidence(rest, _page(rest.get("page", finding["page"]), found))
+            _evidence(rest, found[rest.get("page", entry.id)])
             for rest in finding["rests on"]
         )
-        sentence = " ".join(finding["says"].split())
-        where = f"{named(entry.paper)}, {entry.label}"
-        lines += [f"* [{sentence}](/{entry.document}.ipynb)", ""]
-        lines += [f"  {where}: {' &ensp; '.join(told)}", ""]
-    return "\n".join(["::::{div} findings", *lines, "::::", ""])
-
-
-def _page(page_id: str, found: Mapping[str, Entry]) -> Entry:
-    if page_id not in found:
-        raise PageError(f"book/landing.yml names page '{page_id}', which there is not.")
-    return found[page_id]
+        lines += [f"* [{finding['says']}](/{entry.document}.ipynb)", ""]
+        lines += [f"  {named(entry.paper)}, {entry.label}: {' &ensp; '.join(told)}", ""]
+    return "\n".join([*lines, "::::", ""])
 
 
 def _evidence(rest: Mapping[str, str], entry: Entry) -> str:
     """One line of `rests on` as a badge, if its claim came out as the line says."""
     (said,) = set(rest) - {"page"}
-    claims = {claim["statement"]: claim for claim in entry.claims}
-    if rest[said] not in claims:
-        (near,) = difflib.get_close_matches(rest[said], claims, n=1, cutoff=0.0)
-        raise PageError(
-            f"book/landing.yml rests a finding on a claim that page {entry.id} does "
-            f"not have, '{rest[said]}': did you mean '{near}'?"
-        )
-    claim = claims[rest[said]]
-    if outcome(claim["verdict"]) != said:
-        raise PageError(
-            f"book/landing.yml says '{said}' of the claim '{rest[said]}', and page "
-            f"{entry.id} has '{claim['verdict']}': rewrite the finding."
-        )
-    return f'<span class="evidence">{badge(claim["verdict"])} {support(claim)}</span>'
+    for claim in entry.claims:
+        if claim["statement"] == rest[said] and outcome(claim["verdict"]) == said:
+            shown = f"{badge(claim['verdict'])} {support(claim)}"
+            return f'<span class="evidence">{shown}</span>'
+    raise PageError(
+        f"book/landing.yml says '{said}' of the claim '{rest[said]}', and page "
+        f"{entry.id} does not: rewrite the finding."
+    )
 
 
-def gallery(found: Sequence[Entry]) -> str:
+def gallery(of: Mapping[str, Sequence[Entry]]) -> str:
     """A card per page."""
-    papers = [paper for paper in FOLDERS if any(e.paper == paper for e in found)]
-    lines = ["# Gallery", "", "Every page of the book by its first figure.", ""]
-    for paper in papers:
-        lines += [f"## {named(paper)}", ""]
-        lines += [":::::{grid} 1 2 2 3", ":gutter: 3", ":class-container: cards", ""]
-        for entry in (one for one in found if one.paper == paper):
-            lines.append("::::{grid-item-card} " + entry.label)
+    lines = ["# Gallery\n\nEvery page of the book by its first figure.\n"]
+    for paper, here in of.items():
+        lines += [f"## {named(paper)}\n", ":::::{grid} 1 2 2 3"]
+        lines += [":gutter: 3", ":class-container: cards\n"]
+        for entry in here:
+            told = {"picture": "", "judged": " ".join(entry.judged)}
             if figure := entry.figure():
-                lines += [f":img-top: {thumbnail_of(entry)}"]
-                lines += [f":img-alt: {' '.join(figure[1].split())}"]
-            lines += [f":link: /{entry.document}", ":link-type: doc", ""]
-            lines += [plain(entry.title), "", ":::{card-footer}", entry.judged, ":::"]
-            lines += ["::::", ""]
-        lines += [":::::", ""]
+                told["picture"] = f":img-top: {thumbnail_of(entry)}\n"
+                told["picture"] += f":img-alt: {figure[1]}\n"
+            told |= {"label": entry.label, "document": entry.document}
+            lines.append(CARD.format(title=plain(entry.title), **told))
+        lines.append(":::::\n")
     return "\n".join(lines)
 
 
@@ -244,34 +208,9 @@ def thumbnail_of(entry: Entry) -> str:
 
 def smaller(png: str) -> bytes:
     """A figure (in base64), or the first panels of a long row, as a thumbnail."""
-    from PIL import Image
-
     drawn = Image.open(io.BytesIO(base64.b64decode(png))).convert("RGB")
-    width, height = drawn.size
-    small = drawn.crop((0, 0, min(width, int(1.2 * height)), height))
+    small = drawn.crop((0, 0, min(drawn.width, int(1.2 * drawn.height)), drawn.height))
     small.thumbnail((WIDTH, WIDTH))
     encoded = io.BytesIO()
     small.quantize(64, kmeans=1).save(encoded, "PNG", optimize=True)
     return encoded.getvalue()
-
-
-def status(found: Sequence[Entry]) -> str:
-    """When the pages were executed, and with what."""
-    usual = Counter(map(_versions, found)).most_common(1)[0][0]
-    lines = ["# Status", "", f"Pages were executed with {plain(usual)}, unless their "]
-    lines[-1] += "row says otherwise. What trained their records is in records.csv, "
-    lines[-1] += "on [a page of its own](/downloads.md), and below each page."
-    for paper in dict.fromkeys(entry.paper for entry in found):
-        rows = []
-        for entry in (one for one in found if one.paper == paper):
-            run, other = entry.twin.metadata.get("grokbook", {}), _versions(entry)
-            with_ = "as above" if other == usual else plain(other)
-            rows.append([entry.link(), str(run.get("executed")), with_])
-        lines += ["", f"## {named(paper)}", ""]
-        lines += table(["Page", "Executed", "With"], rows)
-    return "\n".join([*lines, ""])
-
-
-def _versions(entry: Entry) -> str:
-    versions = entry.twin.metadata.get("grokbook", {}).get("versions", {})
-    return ", ".join(f"{name} {number}" for name, number in versions.items())

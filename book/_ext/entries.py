@@ -4,7 +4,6 @@ Text of a page that goes into Markdown passes `plain`, into HTML `html.escape`.
 """
 
 import re
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -37,7 +36,10 @@ class Entry:
 
     @property
     def label(self) -> str:
-        return label(self.id)
+        """`Figure 2` of prieto2025/fig02, `Causes` of liu2026/causes."""
+        if pages.is_beyond(self.id):
+            return self.id.partition("/")[2].capitalize()
+        return pages.name_of(self.id).replace(" ", SPACE)
 
     @cached_property
     def title(self) -> str:
@@ -54,17 +56,12 @@ class Entry:
         """The claims of the paper."""
         return [claim for claim in self.carried["claims"] if not claim["extra"]]
 
-    @cached_property
-    def beyond(self) -> Claims:
-        """What it measures beyond the paper."""
-        return [claim for claim in self.carried["claims"] if claim["extra"]]
-
     @property
-    def judged(self) -> str:
+    def judged(self) -> tuple[str, str]:
         """The verdict of its main claim, and how many of the paper's claims hold."""
         run = [claim for claim in self.claims if claim["n"]]
         held = sum(claim["holds"] for claim in run)
-        return f"{badge(self.carried['verdict'])} {held} of {len(run)}"
+        return badge(self.carried["verdict"]), f"{held} of {len(run)}"
 
     @cached_property
     def document(self) -> str:
@@ -72,14 +69,14 @@ class Entry:
         path = self.source.relative_to(home() / "book").with_suffix("")
         return path.as_posix()
 
-    def link(self, text: str | None = None) -> str:
+    def link(self, text: str = "") -> str:
         """A link in Markdown from anywhere in the book."""
         return f"{{doc}}`{text or self.label} </{self.document}>`"
 
     def figure(self) -> tuple[str, str] | None:
         """Its first figure: a PNG in base64, and its words; None without one."""
         for cell, png in notebooks.outputs(self.twin, "image/png"):
-            return png, notebooks.shown_as(cell).get("image", {}).get("alt", "")
+            return png, notebooks.shown_as(cell)["image"]["alt"]
         return None
 
 
@@ -88,23 +85,9 @@ def entries() -> list[Entry]:
     return [Entry(i, p, notebooks.read_twin(p)) for i, p in pages.sources().items()]
 
 
-def label(page_id: str) -> str:
-    """`prieto2025/fig02` -> `Figure 2`; `liu2026/causes` -> `Causes`."""
-    if pages.is_beyond(page_id):
-        return page_id.partition("/")[2].capitalize()
-    return pages.name_of(page_id).replace(" ", SPACE)
-
-
 def named(paper: str) -> str:
     """`prieto2025` -> `Prieto et al. 2025`, which no line breaks; else `Start here`."""
     return re.sub("[()]", "", PAPERS.get(paper, pages.START)).replace(" ", SPACE)
-
-
-def anchor(entry: Entry, claim: dict[str, Any]) -> str:
-    """The id of a claim: it stays while its page, its words and its test do."""
-    words = f"{claim['statement']}|{claim['quote']}"
-    digest = sha256(words.encode()).hexdigest()[:8]
-    return f"{entry.id.replace('/', '-')}-{digest}"
 
 
 def support(claim: dict[str, Any]) -> str:
@@ -121,13 +104,21 @@ def counts(claims: Claims) -> str:
     return " &ensp; ".join(shown)
 
 
+def anchor(entry: Entry, claim: dict[str, Any]) -> str:
+    """The id of a claim: it stays while its page, its words and its test do."""
+    words = f"{claim['statement']}|{claim['quote']}"
+    return f"{entry.id.replace('/', '-')}-{sha256(words.encode()).hexdigest()[:8]}"
+
+
 def plain(text: object) -> str:
     """Text that Markdown leaves as it is, in a paragraph or in the cell of a table."""
     escaped = re.sub(r"([\\`*_{}\[\]<>$|#~^])", r"\\\1", str(text))
     return " ".join(escaped.split())
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """A table in Markdown."""
-    lines = (f"| {' | '.join(row)} |" for row in rows)
-    return [f"| {' | '.join(head)} |", "|" + " --- |" * len(head), *lines]
+def update(path: Path, content: str | bytes) -> None:
+    """Write a file if it is another; Sphinx reads again what is newer."""
+    new = content.encode() if isinstance(content, str) else content
+    if not path.is_file() or path.read_bytes() != new:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(new)

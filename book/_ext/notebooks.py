@@ -28,8 +28,8 @@ PLACES = {  # option -> where MyST-NB looks for it
     "name": ("figure", "name"),
     "caption": ("figure", "caption"),
     "alt": ("image", "alt"),
-    "fold": ("code_prompt_show",),
 }
+KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 
 def place(path: Path) -> str:
@@ -41,37 +41,22 @@ def place(path: Path) -> str:
 def read_source(path: Path) -> NotebookNode:
     """The source as a notebook without outputs; cell ids are its positions."""
     notebook = jupytext.reads(path.read_text(encoding="utf-8"), fmt="py:percent")
-    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    notebook.metadata = nbformat.from_dict({"kernelspec": kernel})
-    for position, cell in enumerate(notebook.cells):
-        if cell.cell_type == "code":
-            _apply(cell, f"Cell {position} of {place(path)}")
+    notebook.metadata = nbformat.from_dict({"kernelspec": KERNEL})
+    for cell in notebook.cells:
+        lines = [line[2:] for line in cell.source.splitlines() if line[:2] == "#|"]
+        options = yaml.safe_load("\n".join(line.removeprefix(" ") for line in lines))
+        for key, words in (options or {}).items():
+            words, shown = (
+                " ".join(words.split()),
+                cell.metadata.setdefault("mystnb", {}),
+            )
+            if key == "fold":
+                shown |= {"code_prompt_show": words, "code_prompt_hide": "Hide code"}
+                continue
+            part, name = PLACES[key]
+            shown.setdefault(part, {})[name] = words
     tidy(notebook)
     return notebook
-
-
-def _apply(cell: NotebookNode, where: str) -> None:
-    """Turn the `#|` lines of a cell into its metadata; PageError names a wrong one."""
-    lines = [line for line in cell.source.splitlines() if line.startswith("#|")]
-    try:
-        found = yaml.safe_load("\n".join(line[2:].removeprefix(" ") for line in lines))
-    except yaml.YAMLError as error:
-        raise PageError(
-            f"{where} has '#|' lines that are not YAML: put a text with a colon in "
-            "quotes, or after 'key: >' on indented lines."
-        ) from error
-    for key, words in (found or {}).items():
-        if key not in PLACES or not isinstance(words, str):
-            raise PageError(
-                f"{where} has '#| {key}': give one of {', '.join(PLACES)}, in words."
-            )
-        *outer, last = PLACES[key]
-        inner = cell.metadata.setdefault("mystnb", {})
-        for part in outer:
-            inner = inner.setdefault(part, {})
-        inner[last] = " ".join(words.split())
-        if key == "fold":
-            cell.metadata["mystnb"]["code_prompt_hide"] = "Hide code"
 
 
 def tidy(notebook: NotebookNode) -> None:
@@ -104,8 +89,8 @@ def id_of(path: Path) -> str:
 
 def written(notebook: NotebookNode) -> str:
     """A digest of all that a person writes in a notebook."""
-    told = [(c.cell_type, c.source, tags(c)) for c in notebook.cells]
-    return hashlib.sha256(repr(told).encode()).hexdigest()[:16]
+    words = [(c.cell_type, c.source, tags(c)) for c in notebook.cells]
+    return hashlib.sha256(repr(words).encode()).hexdigest()[:16]
 
 
 def tags(cell: NotebookNode) -> list[str]:

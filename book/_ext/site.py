@@ -2,7 +2,7 @@
 
     made       generated pages, pictures and downloads, before anything is read
     numbers    plots begin with 1 on every page; titles name their paper in one line
-    pictures   lead to themselves at full size, keep their place, come when looked at
+    pictures   keep their place, and lead to themselves at full size
     terms      carry their definitions, which book/_static/terms.js shows
     sources    the paper, its official code, and what to cite, at the foot of a page
     buttons    the handouts; online and at the repository where the book is published
@@ -11,15 +11,11 @@ Where it is published, GROKBOOK_SITE and GROKBOOK_REPOSITORY say so, which the
 publishing workflow gives: https://name.github.io/book/, https://github.com/name/book.
 """
 
-import csv
 import os
 import re
 import shutil
 import subprocess
-from collections import Counter
 from functools import cache
-from html import escape
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -37,13 +33,10 @@ from book import explore, ideas
 from book._ext import catalogue, downloads
 from book._ext.entries import entries
 from book._ext.handouts import references
-from grokbook.project import PAPERS, home
+from book._ext.reruns import MATHJAX
+from grokbook.project import FOLDERS, PAPERS, home
 
-MATHJAX = "tex-svg-full.js"  # one file with its glyphs is all that a page loads
 BRANCH = "handouts"  # where Colab and Binder read, written by the publishing workflow
-
-
-# Before anything is read --------------------------------------------------------------
 
 
 def made(app: Sphinx) -> None:
@@ -60,9 +53,7 @@ def made(app: Sphinx) -> None:
 
 def configure(_: Sphinx, config: Config) -> None:
     site, repository = downloads.published()
-    config.html_baseurl = f"{site}/" if site else ""
-    config.mathjax_path = MATHJAX
-    config.ogp_site_url = config.html_baseurl
+    config.html_baseurl = config.ogp_site_url = f"{site}/" if site else ""
     if repository:
         config.html_theme_options |= {
             "repository_url": repository,
@@ -85,7 +76,12 @@ def number_by_page(_: Sphinx, builder: StandaloneHTMLBuilder) -> None:
 
 
 def name_papers(_: Sphinx, env: BuildEnvironment) -> None:
-    """Put `Kicker: Finding` in place of the titles that have a kicker."""
+    """Put `Kicker: Finding` in place of the titles that have a kicker.
+
+    Every page of a chapter loads MathJax: the definitions of terms have formulas.
+    """
+    pages = {name: True for name in env.titles if name.partition("/")[0] in FOLDERS}
+    env.get_domain("math").data["has_equations"].update(pages)
     for titles in (env.titles, env.longtitles):
         for document, title in titles.items():
             kicker, finding = parts(title)
@@ -104,30 +100,20 @@ def parts(title: nodes.Node) -> tuple[str, str]:
 
 
 def visit_image(self: HTML5Translator, node: nodes.image) -> None:
-    """An image with its size, so that its place is kept; lazy after the first one."""
+    """A plot with its size, so that its place is kept; it leads to itself alone."""
     path = Path(self.builder.srcdir, node["uri"])
-    HTML5Translator.visit_image(self, node)  # node["uri"] is the address from here on
-    if path.suffix != ".png" or not isinstance(self.builder, StandaloneHTMLBuilder):
-        return
-    with Image.open(path) as image:
-        size = f'width="{image.width}" height="{image.height}"'
-    first = node is next(node.document.findall(nodes.image), None)
-    wait = "" if first or self.builder.name != "html" else ' loading="lazy"'
-    tag = self.body[-1].replace("<img", f"<img {size}{wait}", 1)
-    if isinstance(node.parent, nodes.figure):
+    HTML5Translator.visit_image(self, node)  # "uri" is an address from here on
+    if path.suffix == ".png" and isinstance(node.parent, nodes.figure):
+        with Image.open(path) as image:
+            size = f'<img width="{image.width}" height="{image.height}"'
+        tag = self.body[-1].replace("<img", size, 1)
         told = f'href="{node["uri"]}" title="The picture alone"'
-        tag = f'<a class="enlarge" {told}>{tag}</a>'
-    self.body[-1] = tag
-
-
-def depart_image(self: HTML5Translator, node: nodes.image) -> None:
-    HTML5Translator.depart_image(self, node)
+        self.body[-1] = f'<a class="enlarge" {told}>{tag}</a>'
 
 
 def add(app: Sphinx, page: str, _: str, context: dict[str, Any], doctree: Any) -> None:
     """What stands around one page that is about to be written."""
-    builder = app.builder
-    if builder.name != "html" or not isinstance(builder, StandaloneHTMLBuilder):
+    if app.builder.name != "html" or not isinstance(app.builder, StandaloneHTMLBuilder):
         return
     changes = f'<a href="{context["pathto"]("changelog")}">What changed</a>'
     context["theme_extra_footer"] = (
@@ -137,28 +123,21 @@ def add(app: Sphinx, page: str, _: str, context: dict[str, Any], doctree: Any) -
     if doctree is None:  # the search page and the index
         return
     _, finding = parts(next(doctree.findall(nodes.title)))
-    context["body"] += end_block(builder, page, finding)
+    context["body"] += end_block(app.builder, page, finding)
+    if page != "glossary":
+        context["body"] += defined(app.builder, doctree)
     add_buttons(page, context)
 
 
-def define(
-    app: Sphinx, page: str, _: str, context: dict[str, Any], doctree: Any
-) -> None:
+def defined(builder: StandaloneHTMLBuilder, doctree: nodes.document) -> str:
     """The definitions of the terms that a page links, hidden at its end."""
-    builder = app.builder
-    if doctree is None or page == "glossary" or builder.name != "html":
-        return
     links = [str(node.get("refuri", "")) for node in doctree.findall(nodes.reference)]
     used = dict.fromkeys(
         link.partition("#")[2] for link in links if "glossary.html#term-" in link
     )
-    if not used:
-        return
     known = definitions(builder)
     hidden = "".join(f'<div id="define-{t}">{known[t]}</div>\n' for t in used)
-    context["body"] += f'<div class="definitions" hidden>\n{hidden}</div>\n'
-    if 'class="math' in hidden:  # so that the page, too, loads what draws it
-        builder.env.get_domain("math").data["has_equations"][page] = True
+    return f'<div class="definitions" hidden>\n{hidden}</div>\n'
 
 
 @cache
@@ -179,10 +158,7 @@ def definitions(builder: StandaloneHTMLBuilder) -> dict[str, str]:
 def end_block(builder: StandaloneHTMLBuilder, page: str, finding: str) -> str:
     """HTML for the foot of a page: the sources of its paper, then what to cite."""
     paper = page.partition("/")[0]
-    site, _ = downloads.published()
-    address = f"{site}/{page}.html" if site else ""
-    cited = {"This page": bibtex(page, finding, address)}
-    said = ""
+    cited, said = {"This page": bibtex(page, finding)}, ""
     if paper in PAPERS:
         said = f'<p class="sources">{sources(paper)}</p>\n'
         cited["The paper"] = references()[paper].to_string("bibtex")
@@ -198,40 +174,34 @@ def end_block(builder: StandaloneHTMLBuilder, page: str, finding: str) -> str:
 
 
 def sources(paper: str) -> str:
-    """One line of links: the paper, and its official code at the commits read."""
+    """One line of links: the paper, and its official code at the commit that was read.
+
+    book/landing.yml has the code as `https://github.com/<owner>/<name>/tree/<commit>`.
+    """
     arxiv = references()[paper].fields["url"]
-    text = f"Sources: {_link(arxiv, f'arXiv:{Path(arxiv).name}')}"
-    path = home() / "data" / "references" / "sources.csv"
-    with path.open(encoding="utf-8", newline="") as lines:
-        read = Counter(
-            (row["repository"], commit)
-            for row in csv.DictReader(lines)
-            for commit in row["commit"].split("; ")
-            if row["file"].startswith(f"{paper}/")
-            and row["repository"].startswith("github.com/")
-        )
-    if not read:
-        return f"{text} · the paper has no official code"
-    ((code, commit),) = (one for one, _ in read.most_common(1))
-    at = _link(f"https://{code}/tree/{commit}", f"<code>{commit[:7]}</code>")
-    return f"{text} · official code {_link(f'https://{code}', code)} at {at}"
+    text = f"Sources: {_link(arxiv, f'arXiv:{Path(arxiv).name}')} · "
+    code = catalogue.landing()["papers"][paper].get("code", "")
+    if not code:
+        return f"{text}the paper has no official code"
+    name, _, commit = code.removeprefix("https://").partition("/tree/")
+    at = _link(code, f"<code>{commit[:7]}</code>")
+    return f"{text}official code {_link(f'https://{name}', name)} at {at}"
 
 
 def _link(address: str, text: str) -> str:
     return f'<a class="reference external" href="{address}">{text}</a>'
 
 
-def bibtex(page: str, title: str, address: str) -> str:
+def bibtex(page: str, title: str) -> str:
     """An entry for one page; ``page`` is its path in the book."""
-    about = yaml.safe_load((home() / "CITATION.cff").read_text(encoding="utf-8"))
-    told = version()
+    about, (site, _) = citation(), downloads.published()
     fields = {
         "author": f"{{{' and '.join(one['name'] for one in about['authors'])}}}",
         "title": re.sub(r"([&%#_$])", r"\\\1", title),
         "booktitle": about["title"],
-        "year": told[1].rpartition(" ")[2],
-        "note": ", ".join(told),
-        "url": address,
+        "year": version()[1].rpartition(" ")[2],
+        "note": ", ".join(version()),
+        "url": f"{site}/{page}.html" if site else "",
     }
     lines = [f"  {name} = {{{value}}}" for name, value in fields.items() if value]
     key = "grokbook-" + page.replace("/", "-")
@@ -239,98 +209,81 @@ def bibtex(page: str, title: str, address: str) -> str:
 
 
 @cache
+def citation() -> dict[str, Any]:
+    return yaml.safe_load((home() / "CITATION.cff").read_text(encoding="utf-8"))
+
+
+@cache
 def version() -> list[str]:
     """What is built: version, day, and commit where git knows it."""
-    about = yaml.safe_load((home() / "CITATION.cff").read_text(encoding="utf-8"))
-    command = ["git", "-C", str(home()), "log", "-1", "--format=%cd %h"]
-    run = subprocess.run(
-        [*command, "--date=format:%-d %B %Y"], capture_output=True, text=True
-    )
-    day, _, commit = run.stdout.strip().rpartition(" ")
-    released = about["date-released"]
-    told = [day or f"{released.day} {released:%B %Y}", commit]
-    return [f"Version {about['version']}", *filter(None, told)]
+    command = ["git", "-C", str(home()), "log", "-1", "--format=%cd|%h"]
+    command += ["--date=format:%-d %B %Y"]
+    run = subprocess.run(command, capture_output=True, text=True)
+    told = run.stdout.strip() or f"{citation()['date-released']:%-d %B %Y}"
+    return [f"Version {citation()['version']}", *told.split("|")]
 
 
 def add_buttons(page: str, context: dict[str, Any]) -> None:
     """The handouts first in the download menu, and where they open online."""
-    names = {kind: f"handouts/{page}-{kind}.ipynb" for kind in downloads.KINDS}
+    names = {kind: downloads.name_of(page, kind) for kind in downloads.KINDS}
     bar = context.get("header_buttons", [])
     menu = next((b for b in bar if b.get("label") == "download-buttons"), None)
     if menu is None or not (downloads.folder() / names["class"]).is_file():
         return
     up = "../" * page.count("/")
     menu["buttons"][:0] = [
-        _button(
-            f".ipynb for the {kind}", "fas fa-file-arrow-down", f"{up}downloads/{n}"
-        )
-        for kind, n in names.items()
+        _button(f".ipynb for the {k}", "fas fa-file-arrow-down", f"{up}downloads/{n}")
+        for k, n in names.items()
     ]
     site, repository = downloads.published()
     name = repository.removeprefix("https://github.com/")
-    if site and name != repository:
-        notebook = quote(names["class"].removeprefix("handouts/"))
-        colab = (
-            f"https://colab.research.google.com/github/{name}/blob/{BRANCH}/{notebook}"
-        )
-        binder = f"https://mybinder.org/v2/gh/{name}/{BRANCH}?labpath={notebook}"
-        group: dict[str, Any] = {
-            "type": "group",
-            "icon": "fas fa-rocket",
-            "label": "launch-buttons",
-        }
-        group["tooltip"] = "Open this page as a notebook online"
-        group["buttons"] = [
-            _button("Open in Colab", "_static/images/logo_colab.png", colab),
-            _button("Open on Binder", "_static/images/logo_binder.svg", binder),
-        ]
-        bar.insert(0, group)
+    if not site or name == repository:
+        return
+    path = quote(names["class"].removeprefix("handouts/"))
+    colab = f"https://colab.research.google.com/github/{name}/blob/{BRANCH}/{path}"
+    binder = f"https://mybinder.org/v2/gh/{name}/{BRANCH}?labpath={path}"
+    group: dict[str, Any] = {
+        "type": "group",
+        "icon": "fas fa-rocket",
+        "label": "launch-buttons",
+    }
+    group |= {"tooltip": "Open this page as a notebook online"}
+    group["buttons"] = [
+        _button("Open in Colab", "_static/images/logo_colab.png", colab),
+        _button("Open on Binder", "_static/images/logo_binder.svg", binder),
+    ]
+    bar.insert(0, group)
 
 
 def _button(text: str, icon: str, url: str) -> dict[str, str]:
-    label = re.sub(r"\W+", "-", text.lower()).strip("-")
     told = {"type": "link", "text": text, "tooltip": text, "icon": icon, "url": url}
-    return told | {"label": escape(label)}
-
-
-# When all is written ------------------------------------------------------------------
+    return told | {"label": re.sub(r"\W+", "-", text.lower()).strip("-")}
 
 
 def carry(app: Sphinx, error: Exception | None) -> None:
     """MathJax and what can be downloaded go with the book, which needs no network."""
     if error is not None or app.builder.format != "html":
         return
-    found = find_spec("sphinx-mathjax-offline")
-    assert found is not None and found.origin, "pip install sphinx-mathjax-offline"
-    static = Path(app.outdir) / "_static"
     # The icons are letters of the theme's font: no script of 1.5 MB draws them.
-    (static / "scripts" / "fontawesome.js").write_text("")
-    bundle = Path(found.origin).parent / "static" / "mathjax" / MATHJAX
-    shutil.copy2(bundle, static)
+    Path(app.outdir, "_static", "scripts", "fontawesome.js").write_text("")
+    shutil.copy2(MATHJAX, Path(app.outdir, "_static"))
     if app.builder.name == "html":
         target = Path(app.outdir) / "downloads"
-        shutil.rmtree(target, ignore_errors=True)
-        shutil.copytree(downloads.folder(), target)
-
-
-def without_thebe(app: Sphinx) -> None:
-    """Undo sphinx-thebe, which Jupyter Book always loads and this book never uses."""
-    for listeners in list(app.events.listeners.values()):
-        for one in list(listeners):
-            if one.handler.__module__ == "sphinx_thebe":
-                app.disconnect(one.id)
-    files = app.registry.css_files
-    files[:] = [one for one in files if one[0] != "sphinx-thebe.css"]
+        shutil.copytree(downloads.folder(), target, dirs_exist_ok=True)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    without_thebe(app)
-    app.add_node(nodes.image, override=True, html=(visit_image, depart_image))
+    # Jupyter Book always loads sphinx-thebe, and this book never uses it.
+    for every in app.events.listeners.values():
+        every[:] = [o for o in every if o.handler.__module__ != "sphinx_thebe"]
+    files = app.registry.css_files
+    files[:] = [one for one in files if one[0] != "sphinx-thebe.css"]
+    both = (visit_image, HTML5Translator.depart_image)
+    app.add_node(nodes.image, override=True, html=both)
     app.connect("config-inited", configure)
     app.connect("builder-inited", made)
     app.connect("env-updated", name_papers)
     app.connect("write-started", number_by_page)
-    app.connect("html-page-context", define, priority=400)  # before MathJax is asked
     app.connect("html-page-context", add, priority=900)
     app.connect("build-finished", carry)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -31,7 +31,7 @@ def home() -> Path:
     """
     told = os.environ.get("GROKBOOK_HOME")
     place = Path(told or Path(__file__).resolve().parents[2])
-    if not (place if told else place / "book" / "contents.csv").exists():
+    if not (place if told else place / "book").exists():
         raise GrokbookError(
             f"{place} is no checkout of the book: set GROKBOOK_HOME to the folder "
             "that has, or shall have, data/records"
