@@ -352,7 +352,7 @@ class Child:
 
     def __init__(self, side: str, checkout: str | None, name: str):
         script = Path(checkout or Path(__file__).parents[1]) / "benchmarks/benchmark.py"
-        role = "engine" if side == "old" else side
+        role = "learner" if side == "old" else side
         words = [sys.executable, str(script), "--child", role, "--case", name]
         self.process = subprocess.Popen(
             words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
