@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import zipfile
 from collections.abc import Iterable, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ import pandas as pd
 
 from book._ext import handouts
 from book._ext.entries import Entry, update
-from grokbook import evidence, papers, records
+from grokbook import papers, records
 from grokbook.errors import RecordError
 from grokbook.experiment import SCALES
 from grokbook.project import home
@@ -46,7 +47,7 @@ def write(entries: Sequence[Entry]) -> None:
     pack(home(), filter(is_of_package, names), target / PACKAGE)
     trained().to_csv(target / "records.csv", index=False)
     site, _ = published()
-    digest = evidence.digest(target / PACKAGE)
+    digest = sha256((target / PACKAGE).read_bytes()).hexdigest()
     start = {"site": site, "archive": PACKAGE, "sha256": digest}
     for entry in entries:
         for kind, with_ in KINDS.items():

@@ -13,6 +13,7 @@ from functools import partial
 
 import numpy as np
 import torch
+from pandas import DataFrame, Series
 
 from grokbook import claims, evidence, losses, plots, tables
 from grokbook.evidence import Run, told
@@ -38,7 +39,17 @@ for network, (first, rest) in NETWORKS.items():
     for way in WAYS:
         of = record if way in (BASE, EXACT) else causal
         runs[network, way] = Run(of, way, f"{network}: {way}", plots.COLOUR[way])
-found_in = {key: evidence.shown(run) for key, run in runs.items()}
+
+
+def shown(run):
+    """What a network does, seeds down: inflation (1 or 0), and the spikes of its loss."""
+    late, early = (evidence.bursts(run, late=kind) for kind in (True, False))
+    last = {seed: max(of, default=math.nan) for seed, of in late.items()}
+    counts = {"late": evidence.counted(late), "early": evidence.counted(early)}
+    return DataFrame({"inflated": evidence.inflated(run), **counts, "last": Series(last)}, dtype=float)
+
+
+found_in = {key: shown(run) for key, run in runs.items()}
 # seeds that spike late with an exact loss too, where nothing is to be explained
 late_exact = {network: found_in[network, EXACT]["late"] for network in NETWORKS}
 unsettled = {network: list(late.index[late > 0]) for network, late in late_exact.items()}

@@ -8,7 +8,6 @@ import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from pandas import DataFrame
@@ -18,45 +17,6 @@ from grokbook.errors import NoRecord
 from grokbook.records import Record
 
 _READ: list[dict[str, Any]] = []
-
-
-def record(
-    name: str,
-    *,
-    scale: str = "best",
-    arms: Iterable[str] = (),
-    retrain: bool = False,
-    device: str = "auto",
-) -> Record:
-    """The record that a page reads: the stored one, or one trained now.
-
-    "best" is the best scale whose record has a seed of each of ``arms``, those without
-    which the page cannot be read: one whose training has only begun is passed over.
-
-    Where there is none yet it has no members: it is false, its arms have no seeds, and
-    the page says "not run" of them. One that is damaged or stale is an error.
-
-    With ``retrain`` the experiment is trained at ``scale`` ("best" means "laptop") into
-    data/reruns/, so that a reader's rerun never touches the records of the book.
-    """
-    arms = tuple(arms)
-    if retrain:
-        from grokbook.engine import pool
-
-        trained = "laptop" if scale == "best" else scale
-        reruns = project.reruns_folder()
-        found = pool.run(papers.get(name, trained), device=device, out=reruns)
-    else:
-        try:
-            found = papers.record(name, scale=scale, arms=arms)
-        except NoRecord:
-            plan = papers.get(name, "paper" if scale == "best" else scale)
-            rows = DataFrame(columns=["arm", "seed", "epoch"])
-            return Record(plan, rows, {}, {})
-    entry = described(found, asked=scale, arms=arms)
-    if entry not in _READ:
-        _READ.append(entry)
-    return found
 
 
 @dataclass(frozen=True)
@@ -74,14 +34,43 @@ class Page:
     def record(
         self, name: str = "", *, arms: Iterable[str] = (), scale: str = ""
     ) -> Record:
-        """The record of an experiment, see `record`; the page's namesake unless given.
+        """The record of an experiment: the stored one, or one trained now.
 
-        A name without a paper is of the page's own paper.
+        ``name`` without a paper is of the page's own; the page's namesake unless given.
+        "best" is the best scale whose record has a seed of each of ``arms``, those
+        without which the page cannot be read: one that has only begun is passed over.
+
+        Where there is none yet it has no members: it is false, its arms have no seeds,
+        and the page says "not run" of them. One that is damaged or stale is an error.
+
+        With ``retrain`` the experiment is trained ("best" means "laptop") into
+        data/reruns/, so that a reader's rerun never touches the records of the book.
         """
-        paper = self.name.partition("/")[0]
-        whole = name if "/" in name else f"{paper}/{name}" if name else self.name
-        how: Any = {"retrain": self.retrain, "device": self.device}
-        return record(whole, arms=arms, scale=scale or self.scale, **how)
+        paper, scale, arms = self.name.partition("/")[0], scale or self.scale, [*arms]
+        name = name if "/" in name else f"{paper}/{name}" if name else self.name
+        if self.retrain:
+            from grokbook.engine import pool
+
+            plan = papers.get(name, "laptop" if scale == "best" else scale)
+            found = pool.run(plan, device=self.device, out=project.reruns_folder())
+        else:
+            try:
+                found = papers.record(name, scale=scale, arms=arms)
+            except NoRecord:
+                plan = papers.get(name, "paper" if scale == "best" else scale)
+                rows = DataFrame(columns=["arm", "seed", "epoch"])
+                return Record(plan, rows, {}, {})
+        entry = described(found, asked=scale, arms=arms)
+        if entry not in _READ:
+            _READ.append(entry)
+        return found
+
+
+def record(
+    name: str, *, scale: str = "best", arms: Iterable[str] = (), **how: Any
+) -> Record:
+    """The record of an experiment by its whole name, see `Page.record`."""
+    return Page(name, scale, **how).record(arms=arms)
 
 
 def read() -> list[dict[str, Any]]:
@@ -90,27 +79,18 @@ def read() -> list[dict[str, Any]]:
 
 
 def described(found: Record, *, asked: str, arms: Iterable[str]) -> dict[str, Any]:
-    """What identifies a record that was read, and how it was asked for, as JSON."""
+    """What identifies a record that was read, and how it was asked for, as JSON.
+
+    ``planned`` is a digest of what pages show of it beyond what is trained.
+    """
+    plan, members = found.experiment, found.members.items()
+    told = json.dumps([[arm.name for arm in plan.arms], list(plan.seeds), plan.reduced])
     return {
         "record": found.name,
         "asked": asked,
         "arms": list(arms),
         "scale": found.scale,
-        "members": {
-            member: about["training_key"] for member, about in found.members.items()
-        },
+        "members": {member: about["training_key"] for member, about in members},
         "sha256": found.digest,
-        "planned": _planned(found),
+        "planned": hashlib.sha256(told.encode()).hexdigest()[:16],
     }
-
-
-def _planned(found: Record) -> str:
-    """Digest of what pages show of an experiment beyond what is trained of it."""
-    plan = found.experiment
-    told = [[arm.name for arm in plan.arms], list(plan.seeds), plan.reduced]
-    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
-
-
-def digest(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()

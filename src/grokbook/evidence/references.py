@@ -2,61 +2,53 @@
 
 Curves and values of the authors, from logs, plots and tables that they published, are
 CSV files in data/references/<paper>. Each is a row of data/references/sources.csv,
-which says where it comes from, how it was made, and its SHA-256: what a page draws
-beside its own records is what that row describes.
+which says where it comes from, how it was made, and its SHA-256.
 """
 
-import csv
+import hashlib
 import math
 from itertools import combinations_with_replacement
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from pandas import DataFrame
 
 from grokbook import project
 from grokbook.errors import DataError
-from grokbook.evidence.reading import digest
 
 _CITED: dict[str, dict[str, Any]] = {}
-_KEPT = ("sha256", "repository", "commit", "path")
 
 
-def reference(name: str) -> DataFrame:
+def reference(name: str) -> pd.DataFrame:
     """The authors' numbers "<paper>/<name>", noted in `cited`.
 
     Columns ``quantity``, ``series``, ``epoch`` and ``value``, some with more of them
     (data/README.md); units as in records, so accuracies are fractions. DataError for a
-    file that is not listed, missing, or not the one that was listed.
+    file that is not listed, or not the one that was listed.
     """
     row = source(name)
-    path = _folder() / row["file"]
-    if not path.is_file():
-        raise DataError(f"{path} is missing, though sources.csv lists it: restore it")
-    if (found := digest(path)) != row["sha256"]:
+    path = project.home() / "data" / "references" / f"{name}.csv"
+    found = hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else "none"
+    if found != row["sha256"]:
         raise DataError(
             f"{path} has the SHA-256 {found[:12]}…, not {row['sha256'][:12]}… of "
             "sources.csv: restore it, or write there what it is now"
         )
-    _CITED[name] = {"name": name} | {key: row[key] for key in _KEPT}
+    kept = ("sha256", "repository", "commit", "path")
+    _CITED[name] = {"name": name} | {key: row[key] for key in kept}
     return pd.read_csv(path)
 
 
 def source(name: str) -> dict[str, str]:
-    """The row of sources.csv about a reference: file, sha256, origin and what it is.
+    """The row of sources.csv about a reference: sha256, origin and what it is.
 
     DataError where there is none.
     """
-    listed = _folder() / "sources.csv"
-    if not listed.is_file():
-        raise DataError(f"{listed} is missing, so no reference can be read: restore it")
-    with listed.open(encoding="utf-8", newline="") as lines:
-        rows = {row["file"]: row for row in csv.DictReader(lines)}
-    if (file := f"{name}.csv") not in rows:
-        raise DataError(f"{listed} lists no {file!r}: it has {', '.join(sorted(rows))}")
-    return rows[file]
+    path = project.home() / "data" / "references" / "sources.csv"
+    rows = pd.read_csv(path, dtype=str, keep_default_na=False).set_index("file")
+    if (file := f"{name}.csv") not in rows.index:
+        raise DataError(f"{path} lists no {file!r}: it has {', '.join(rows.index)}")
+    return rows.loc[file].to_dict()
 
 
 def behind(
@@ -79,12 +71,5 @@ def behind(
 
 
 def cited() -> list[dict[str, Any]]:
-    """What `reference` has given out so far, each once, in the order of the first time.
-
-    Each has its name, SHA-256, repository, commit and path.
-    """
+    """What `reference` has given out so far, each once: name, SHA-256 and origin."""
     return list(_CITED.values())
-
-
-def _folder() -> Path:
-    return project.home() / "data" / "references"

@@ -1,11 +1,13 @@
-"""One arm of a record: its values by seed.
+"""One arm of a record: its values by seed, and how a sentence has them.
 
 A value is a pandas Series over the seeds that were trained, in the order of the
 experiment. Those of several arms are joined by the functions of `events`.
 """
 
 import math
+import re
 from dataclasses import dataclass
+from statistics import median_low
 from typing import TypeAlias
 
 import numpy as np
@@ -88,33 +90,31 @@ class Run:
         """The same of the test set: the grokking epoch."""
         return self._learned("test", **measure)
 
+    def _learned(self, part: str, **measure: float) -> Series:
+        ((name, level),) = measure.items()
+        side = {"accuracy": "at_least", "loss": "at_most"}[name]
+        return self.first(f"{part}_{name}", **{side: level})
+
     def delay(self, **measure: float) -> Series:
         """Epochs from `fitted` to `generalised`; infinite without both."""
         late, early = self.generalised(**measure), self.fitted(**measure)
         return events.difference(late, early)
 
     def onset(self, column: str = "test_accuracy", *, above: float = 0.9) -> Series:
-        """First logged epoch from which on a column stays above a level, or infinity.
+        """First epoch from which on a column stays above a level, see `events.lasting`.
 
-        The onset of Tiwari et al. 2026, see `events.lasting`.
+        The onset of Tiwari et al. 2026.
         """
         return events.lasting(self.series(column), above=above)
 
-    def _learned(self, part: str, **measure: float) -> Series:
-        sides = {"accuracy": "at_least", "loss": "at_most"}
-        if len(measure) != 1 or not measure.keys() <= sides.keys():
-            raise ValueError("learning is told by one of accuracy and loss")
-        ((name, level),) = measure.items()
-        return self.first(f"{part}_{name}", **{sides[name]: level})
-
     def last(self, column: str, *, otherwise: float = math.nan) -> Series:
         """The last value measured; that of a seed that ended early is its own last."""
-        return _last(self.series(column), otherwise)
+        return _last(self.series(column)).fillna(otherwise)
 
     def at(self, column: str, epoch: Bound, *, otherwise: float = math.nan) -> Series:
         """Value at the last logged epoch not after ``epoch``, if that ever comes."""
-        held = _last(self.series(column, until=epoch), math.nan)
         comes = np.isfinite(_by_seed(epoch, self.seeds))
+        held = _last(self.series(column, until=epoch))
         return held.where(comes).fillna(otherwise)
 
     def largest(
@@ -129,6 +129,10 @@ class Run:
         """Smallest value between two epochs."""
         return self.series(column, **bounds).min().fillna(otherwise)
 
+    def peak(self, column: str, **bounds: Bound) -> Series:
+        """First epoch of the largest value, see `events.peak`."""
+        return events.peak(self.series(column, **bounds))
+
     def rise(self, column: str, *, since: Bound) -> Series:
         """How far a column rises at most after an epoch; infinite without that epoch.
 
@@ -138,35 +142,53 @@ class Run:
         risen = self.largest(column, since=since) - self.at(column, since)
         return risen.fillna(math.inf)
 
-    def peak(self, column: str, **bounds: Bound) -> Series:
-        """First epoch of the largest value, see `events.peak`."""
-        return events.peak(self.series(column, **bounds))
+
+def _by_seed(bound: Bound, seeds: list[int]) -> np.ndarray:
+    """One bound per seed, (seeds,); KeyError where a seed has none."""
+    if isinstance(bound, Series):
+        return bound.loc[seeds].to_numpy(dtype=float)
+    return np.full(len(seeds), float(bound))
+
+
+def _last(table: DataFrame) -> Series:
+    """The last value of every column that is not NaN."""
+    return table.ffill().tail(1).max()
 
 
 def finished(values: Series, *runs: Run) -> Series:
     """The values of those seeds in which every run has an `Run.onset`.
 
-    What a paper says of networks that generalised is tested by such networks alone: a
-    diagnostic of one that has not is a number, and no evidence against it.
+    What a paper says of networks that generalised is tested by such networks alone.
     """
     ends = [run.onset() for run in runs]
     done = [s for s in values.index if all(e.get(s, math.inf) < math.inf for e in ends)]
     return values[done]
 
 
-def _by_seed(bound: Bound, seeds: list[int]) -> np.ndarray:
-    """One bound per seed, (seeds,); ValueError where a seed has none."""
-    if not isinstance(bound, Series):
-        return np.full(len(seeds), float(bound))
-    found = bound.reindex(seeds).to_numpy(dtype=float)
-    if np.isnan(found).any():
-        lacking = [s for s, epoch in zip(seeds, found, strict=True) if epoch != epoch]
-        raise ValueError(f"the epochs given as a bound have none for seeds {lacking}")
-    return found
+def told(values: Series, show: str = "{:,.0f}", *, nothing: str = "not run") -> str:
+    """Median and range over seeds in words: "4,450 (4,100 to 5,000)".
+
+    The median is the lower of two middle ones, as in a claim, so that it is a seed's
+    value. Two seeds have no middle: both are told. Where all values print alike, as
+    that of one seed does, there is no range. A value that does not exist reads
+    "no value", of the seeds that lack it; ``nothing`` is said where there is no seed.
+    """
+    if values.empty:
+        return nothing
+    lacking = [str(seed) for seed in values.index[values.isna()]]
+    if lacking:  # as in a smoke test: of the others alone it would tell another story
+        return f"no value (seed {', '.join(lacking)})"
+    found = sorted(map(float, values))
+    low, middle, high = (
+        words(value, show) for value in (found[0], median_low(found), found[-1])
+    )
+    if low == high:
+        return middle
+    return f"{low} and {high}" if len(found) == 2 else f"{middle} ({low} to {high})"
 
 
-def _last(table: DataFrame, otherwise: float) -> Series:
-    """The last value of every column that is not NaN."""
-    if table.empty:
-        return Series(otherwise, index=table.columns, dtype=float)
-    return table.ffill().iloc[-1].fillna(otherwise)
+def words(value: float, show: str = "{:,.0f}") -> str:
+    """A value in words: "95 %" with a space that does not break; infinity "never"."""
+    if math.isinf(value):
+        return "never"
+    return re.sub(r"(?<=\d)%", "\N{NO-BREAK SPACE}%", show.format(value))

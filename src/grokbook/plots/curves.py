@@ -1,22 +1,23 @@
-"""Arms of a record as curves: what we measured, and the paper's own points.
+"""Arms of a record as curves: what we measured, the paper's own points, and names.
 
 Solid is the test set and dashed the training set; colour says which arm.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any, TypeAlias
 
+import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
 from grokbook.evidence import Run
-from grokbook.plots.colours import BLACK
+from grokbook.plots.style import BLACK, GREY
 
 Dashes: TypeAlias = str | tuple[float, tuple[float, ...]]
 DASHED: Dashes = (0, (2, 1.5))
-STRETCHES = 800  # of steps that a trace is drawn in, about its pixels in a page
 
 
 def curve(
@@ -38,17 +39,19 @@ def curve(
     """
     if not run.seeds:
         return
-    color = run.color if color is None else color
+    style: dict[str, Any] = {
+        "color": run.color if color is None else color,
+        "ls": linestyle,
+    }
     series = (run.series(column) * (100 if percent else 1)).dropna(how="all")
     if seeds and series.shape[1] > 1:
-        axes.plot(series.index, series, color=color, ls=linestyle, lw=0.7, alpha=0.45)
+        axes.plot(series.index, series, **style, lw=0.7, alpha=0.45)
         low, high = series.min(axis=1), series.max(axis=1)
-        axes.fill_between(series.index, low, high, color=color, alpha=0.12, lw=0)
-    name = run.label if label is None else label
+        axes.fill_between(low.index, low, high, color=style["color"], alpha=0.12, lw=0)
     middle = series if series.shape[1] == 2 else series.median(axis=1).to_frame()
-    for place, column in enumerate(middle):
-        first = (name or None) if place == 0 else None
-        axes.plot(middle[column], color=color, ls=linestyle, label=first)
+    names = [(run.label if label is None else label) or None, None]
+    for name, seed in zip(names, middle, strict=False):
+        axes.plot(middle[seed], **style, label=name)
 
 
 def accuracy(axes: Axes, run: Run, **options: Any) -> None:
@@ -65,25 +68,8 @@ def loss(axes: Axes, run: Run, **options: Any) -> None:
 
 def _both(axes: Axes, run: Run, what: str, **options: Any) -> None:
     curve(axes, run, f"test_{what}", **options)
-    trained: dict[str, Any] = {"seeds": False, "label": "", "linestyle": DASHED}
-    curve(axes, run, f"train_{what}", **options | trained)
-
-
-def paper(
-    axes: Axes, x: ArrayLike, y: ArrayLike, *, label: str = "paper", color: str = BLACK
-) -> None:
-    """The paper's own points: hollow diamonds, in the whole book and for nothing else.
-
-    ``color`` is that of the curve they belong to, where a figure has several.
-    """
-    style: dict[str, Any] = {
-        "ls": "",
-        "marker": "D",
-        "ms": 5.5,
-        "mew": 1.4,
-        "mfc": "white",
-    }
-    axes.plot(x, y, **style, mec=color, color=color, zorder=5, label=label or None)
+    options |= {"seeds": False, "label": "", "linestyle": DASHED}
+    curve(axes, run, f"train_{what}", **options)
 
 
 def trace(
@@ -93,31 +79,76 @@ def trace(
     seed: int | None = None,
     floor: float = 1e-9,
     label: str | None = None,
-    color: str | None = None,
     **line: Any,
 ) -> None:
     """The loss of every step of one seed, the first unless given, on a log axis.
 
-    No spike is lost: of every stretch of steps that is narrower than a pixel the
-    smallest and the largest loss are drawn. Losses below ``floor`` lie on it.
+    No spike is lost: of every stretch of steps that is narrower than a pixel, of which
+    there are 800, the smallest and the largest loss are drawn, ``floor`` at least.
     """
     if not run.seeds:
         return
     losses = run.trace()[run.seeds[0] if seed is None else seed].dropna()
-    width = max(1, math.ceil(len(losses) / STRETCHES))
+    width = max(1, math.ceil(len(losses) / 800))
     groups = losses.clip(lower=floor).groupby(losses.index // width * width)
     extremes = groups.agg(["min", "max"])
-    style: dict[str, Any] = {
-        "lw": 1.0,
-        "color": run.color if color is None else color,
-    } | line
-    style["label"] = (run.label if label is None else label) or None
+    name = (run.label if label is None else label) or None
+    style: dict[str, Any] = {"lw": 1.0, "color": run.color, "label": name} | line
     axes.plot(np.repeat(extremes.index, 2), extremes.to_numpy().ravel(), **style)
     axes.set(yscale="log", xlabel="epoch", ylabel="training loss")
 
 
-def mark(axes: Axes, epochs: Sequence[float], *, color: str) -> None:
+def paper(
+    axes: Axes, x: ArrayLike, y: ArrayLike, *, label: str = "paper", color: str = BLACK
+) -> None:
+    """The paper's own points: hollow diamonds, in the whole book and for nothing else.
+
+    ``color`` is that of the curve they belong to, where a figure has several.
+    """
+    style: dict[str, Any] = {"ms": 5.5, "mew": 1.4, "mfc": "white", "zorder": 5}
+    axes.plot(x, y, "D", color=color, mec=color, label=label or None, **style)
+
+
+def mark(axes: Axes, epochs: Iterable[float], *, color: str) -> None:
     """Dotted vertical lines, one per seed, at events that happened."""
-    for epoch in epochs:
-        if np.isfinite(epoch):
-            axes.axvline(epoch, color=color, ls=":", lw=1.1, alpha=0.8)
+    for epoch in filter(np.isfinite, epochs):
+        axes.axvline(epoch, color=color, ls=":", lw=1.1, alpha=0.8)
+
+
+def note(
+    axes: Axes, text: str, xy: tuple[float, float], xytext: tuple[float, float]
+) -> None:
+    """A short text at ``xytext`` and a grey arrow to ``xy``, both as data."""
+    arrow = {"arrowstyle": "->", "color": GREY, "lw": 1.0, "shrinkB": 3}
+    axes.annotate(text, xy, xytext, color=BLACK, ha="center", arrowprops=arrow)
+
+
+def end_labels(axes: Axes) -> None:
+    """Write the name of each line at its right end, in its colour, with no legend.
+
+    Call it last, when the limits of the axes are set: names that would lie on one
+    another are moved apart, within the panel.
+    """
+    named = [line for line in axes.lines if not str(line.get_label()).startswith("_")]
+    ends = {line: _end(axes, line) for line in named}
+    figure: Any = axes.figure
+    figure.draw_without_rendering()  # the layout has to be known
+    point = figure.dpi / 72
+    gap = 1.2 * plt.rcParams["font.size"] * point
+    level = axes.transData.transform([*ends.values()])[:, 1]
+    order, steps = level.argsort(), gap * np.arange(len(level))
+    low, high = axes.bbox.y0 + gap / 2, axes.bbox.y1 - gap / 2 - steps[-1]
+    rise = np.empty_like(level)
+    rise[order] = np.maximum.accumulate(level[order] - steps).clip(low, high) + steps
+    for (line, end), up in zip(ends.items(), (rise - level) / point, strict=True):
+        style: dict[str, Any] = {"va": "center", "annotation_clip": False}
+        style |= {"color": line.get_color(), "textcoords": "offset points"}
+        axes.annotate(str(line.get_label()), end, (4, up), **style)
+
+
+def _end(axes: Axes, line: Line2D) -> tuple[float, float]:
+    """The last point of a line that lies within the limits."""
+    x, y = np.asarray(line.get_xydata(), dtype=float).T
+    left, right = sorted(axes.get_xlim())
+    seen = np.isfinite(y) & (x >= left) & (x <= right)
+    return float(x[seen][-1]), float(y[seen][-1].clip(*sorted(axes.get_ylim())))

@@ -14,29 +14,22 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.category import StrCategoryLocator
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyArrowPatch, Patch
 from matplotlib.text import Annotation, Text
 from matplotlib.ticker import FixedLocator
 from PIL import Image
 
-from grokbook.plots.labels import spread
-from grokbook.plots.style import DPI
 from grokbook.project import FIGURE_MIME
 
 _SHARP = 2  # pixels per CSS pixel, as screens have them
-# Round numbers lie between two roundings (0.123455); moved by this they never do, so
-# that noise in the last bit changes no digit.
-_OFF_TIES = 1 + 3.7e-6
-_NOUGHT = 1e-9  # of the largest value beside it; less is rounding noise about zero
 
 
 class Picture:
-    """A PNG for a notebook, with what it shows as JSON and as one line of text."""
+    """A figure for a notebook: a PNG, and what it shows, as JSON and as a line."""
 
-    def __init__(self, png: bytes, size: tuple[int, int], shown: dict[str, Any]):
-        self.png, self.size, self.shown = png, size, shown
+    def __init__(self, figure: Figure):
+        self.shown = described(figure)
+        self.png, self.size = drawn(figure)
 
     def __repr__(self) -> str:
         panels, lines = self.shown["axes"], self.shown["lines"]
@@ -45,31 +38,27 @@ class Picture:
 
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """Data and metadata; the size is in CSS pixels, half of those there are."""
-        width, height = self.size
-        data = {
-            "text/plain": repr(self),
-            "image/png": base64.b64encode(self.png).decode(),
-            FIGURE_MIME: self.shown,
+        png = base64.b64encode(self.png).decode()
+        data = {"text/plain": repr(self), "image/png": png, FIGURE_MIME: self.shown}
+        return data, {
+            "image/png": dict(zip(("width", "height"), self.size, strict=True))
         }
-        return data, {"image/png": {"width": width, "height": height}}
 
 
 def show(figure: Figure) -> Picture:
-    """Draw a figure and close it; the last line of a cell of a page.
+    """Draw a figure and close it, so that it is not drawn at the end of the cell too.
 
-    Closed, it is not drawn a second time at the end of the cell.
+    The last line of a cell of a page.
     """
-    spread(figure)
-    shown = described(figure)
-    png, size = drawn(figure)
+    picture = Picture(figure)
     plt.close(figure)
-    return Picture(png, size, shown)
+    return picture
 
 
 def drawn(figure: Figure) -> tuple[bytes, tuple[int, int]]:
     """A sharp PNG of a figure, and its size in CSS pixels."""
     full, small = io.BytesIO(), io.BytesIO()
-    figure.savefig(full, format="png", dpi=_SHARP * DPI)
+    figure.savefig(full, format="png", dpi=_SHARP * figure.dpi)
     # with 256 colours a third of the size; k-means gives thin curves theirs back
     colours = Image.open(full).convert("RGB")
     image = colours.quantize(256, kmeans=1, dither=Image.Dither.NONE)
@@ -83,9 +72,8 @@ def described(figure: Figure) -> dict[str, Any]:
     Panels, limits, scales, words and data count; size, fonts and colours do not.
     Numbers count to five significant digits.
     """
-    words = [text.get_text() for text in figure.texts]  # where is the layout's choice
-    words += [t.get_text() for legend in figure.legends for t in legend.get_texts()]
-    every: list[Any] = [*figure.axes, *(c for a in figure.axes for c in a.child_axes)]
+    every = figure.axes
+    words = [t.get_text() for legend in figure.legends for t in legend.get_texts()]
     text = json.dumps([words, *map(_content, every)], ensure_ascii=False)
     kinds = ("lines", "collections", "patches")
     counts = {kind: sum(len(getattr(axes, kind)) for axes in every) for kind in kinds}
@@ -110,7 +98,16 @@ def _content(axes: Axes) -> dict[str, Any]:
             ]
             for one in axes.collections
         ],
-        "patches": [(_name(one), _corners(axes, one)) for one in axes.patches],
+        "patches": [
+            (
+                _name(one),
+                _points(
+                    axes,
+                    one.get_patch_transform().transform_path(one.get_path()).vertices,
+                ),
+            )
+            for one in axes.patches
+        ],
         "images": [
             (_digits(i.get_array()), _digits(i.get_extent())) for i in axes.images
         ],
@@ -121,24 +118,14 @@ def _content(axes: Axes) -> dict[str, Any]:
 
 def _ticks(axis: Axis) -> list[str]:
     """The names at ticks that a page set; others follow from the limits."""
-    if not isinstance(axis.get_major_locator(), FixedLocator | StrCategoryLocator):
-        return []
-    return [label.get_text() for label in axis.get_ticklabels()]
+    named = isinstance(axis.get_major_locator(), FixedLocator)
+    return [label.get_text() for label in axis.get_ticklabels()] if named else []
 
 
 def _name(artist: Any) -> str:
     """Its label; matplotlib's own begin with an underscore and say nothing."""
     label = str(artist.get_label())
     return "" if label.startswith("_") else label
-
-
-def _corners(axes: Axes, one: Patch) -> list[list[str]]:
-    """Those of a patch; the outline of an arrow is in pixels, and is left out."""
-    if isinstance(one, FancyArrowPatch):
-        return []
-    return _points(
-        axes, one.get_patch_transform().transform_path(one.get_path()).vertices
-    )
 
 
 def _words(text: Text) -> list[Any]:
@@ -152,19 +139,18 @@ def _words(text: Text) -> list[Any]:
 def _points(axes: Axes, points: Any) -> list[list[str]]:
     """The x and the y of points; small values count on a logarithmic axis."""
     scales = axes.get_xscale(), axes.get_yscale()
-    pairs = zip(_numbers(points).reshape(-1, 2).T, scales, strict=True)
+    pairs = zip(np.reshape(points, (-1, 2)).T, scales, strict=True)
     return [_digits(values, tiny=scale != "linear") for values, scale in pairs]
 
 
 def _digits(values: Any, *, tiny: bool = False) -> list[str]:
-    """Values to five significant digits; NaN stays, and noise about zero is zero."""
-    found = _numbers(values).ravel()
-    finite = np.abs(found[np.isfinite(found)])
-    if len(finite) and not tiny:
-        found = np.where(np.abs(found) < _NOUGHT * finite.max(), 0.0, found)
-    return [f"{value:.4e}" for value in (found * _OFF_TIES + 0.0).tolist()]
+    """Values to five significant digits; NaN stays.
 
-
-def _numbers(values: Any) -> np.ndarray:
-    """Values as floats, NaN where they are masked."""
-    return np.ma.filled(np.ma.asarray(values, dtype=float), np.nan)
+    Less than 1e-9 of the largest is noise about zero. Round numbers lie between two
+    roundings (0.123455), and are moved off, so that noise changes no digit.
+    """
+    found = np.asarray(values, dtype=float).ravel()
+    if not tiny:
+        largest = np.abs(found[np.isfinite(found)]).max(initial=0)
+        found = np.where(np.abs(found) < 1e-9 * largest, 0.0, found)
+    return [f"{value:.4e}" for value in (found * (1 + 3.7e-6) + 0.0).tolist()]
