@@ -89,14 +89,14 @@ def test_pages_read_records_and_never_the_roof():
 
 
 # Lines that a room has, and all of them: one that grows says so here. 7,500 in the end.
-TOTAL = 9_520
+TOTAL = 9_200
 LINES = {
     "claims": 470,
     "cli": 210,
     "datasets": 550,
     "engine": 1210,
     "errors": 65,
-    "evidence": 920,
+    "evidence": 730,
     "experiment": 165,
     "files": 25,
     "losses": 280,
@@ -107,7 +107,7 @@ LINES = {
     "optimizers": 430,
     "papers": 1375,
     "penalties": 130,
-    "plots": 530,
+    "plots": 400,
     "project": 85,
     "records": 450,
     "schedules": 30,
