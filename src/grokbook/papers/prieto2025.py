@@ -162,6 +162,13 @@ def collapse() -> Rows:
     yield experiment("fig02", f"{LESS}, one seed of five")
     yield from three_sizes()
 
+    # Appendix I: an eps that ends learning before any collapse, here PyTorch's
+    yield experiment("fig02eps", f"{LESS}, one seed of five")
+    yield shared(epochs=Size(20_000, 8000), log=((1000, 50), (END, 100)))
+    yield row(
+        "70% float64, eps 1e-8", SOFTMAX64, adamw(5e-4, eps=1e-8), dataset=modular(0.7)
+    )
+
     # once on a CPU, whose float16 sums round at every step: complete
     yield experiment("fig02cpu", LESS, seeds=Size(1, 1))
     yield from three_sizes()
@@ -180,6 +187,13 @@ def collapse() -> Rows:
         data = Spec("sparse_parity", samples=2000, **bits, data_seed=seed)
         how = {"dataset": data, "model": model, "optimizer": rule}
         yield row(f"sparse parity, data seed {seed}", **how)
+
+    # StableMax alone on the transformer of Figure 6a, which section 3.3 claims and no
+    # figure shows; the tiny eps is that of the MLPs.
+    yield experiment("fig04transformer", "3,000 of 100,000 epochs, one seed of five")
+    yield shared(dataset=modular(operation="subtract", smallest=1), model=NANDA)
+    yield shared(epochs=Size(100_000, 3000), log=((1000, 50), (END, 500)), stop=0.995)
+    yield row("StableMax", STABLEMAX, adamw(1e-3, beta2=0.98))
 
     # Input codes: base-2 as released, and random codes as the paper words it.
     yield experiment("fig04right", "one seed of five")
@@ -290,6 +304,14 @@ def forced() -> Rows:
     yield row("correct logit detached", later_loss=(start, DETACHED))
     yield row("baseline, all float64", optimizer=tiny, dtype="float64")
 
+    # The other candidate, in the run names of the last notebook: SGD in steps of
+    # constant length, "lr" 3, 70 % of the table and the float64 softmax.
+    yield experiment("fig08sgd", LONGER)
+    yield shared(dataset=modular(0.7), loss=SOFTMAX64, **CONSTANT)
+    yield shared(optimizer=Size(unit(3), unit(2.5 * 3)))
+    yield row("baseline")
+    yield row("correct logit times 0", later_loss=(Size(6000, 2400), ZEROED))
+
     # Figure 2 with SGD steps of constant length, 0.0045 times the released "lr". The
     # run names have "lr" 3 at 40 %, which turned out too slow; 4 is run there too.
     yield experiment("fig09", f"70 % of the data only, {LONGER}")
@@ -305,6 +327,7 @@ def forced() -> Rows:
     yield shared(observables=("core", "collapse", "gradients"))
     yield row("momentum 0", optimizer=sgd(20.0, momentum=0.0))
     yield row("momentum 0.8", optimizer=sgd(20.0, momentum=0.8))
+    yield row("AdamW", optimizer=adamw(1e-3))
 
 
 @EXPERIMENTS.section
