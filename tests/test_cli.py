@@ -26,7 +26,7 @@ def known(monkeypatch):
             object.__setattr__(tiny, "scale", scale)
             return tiny
 
-        monkeypatch.setitem(papers.PAPERS["prieto2025"], "fig06b", at_scale)
+        monkeypatch.setitem(papers.registries()["prieto2025"], "fig06b", at_scale)
         return tiny
 
     return put
@@ -242,7 +242,7 @@ def test_a_record_names_the_commit_that_trained_it(grokbook, known, monkeypatch)
 def test_run_without_names_trains_everything_that_is_missing(grokbook, monkeypatch):
     small = {"a": experiment(name="x/a"), "b": experiment(arm("b"), name="x/b")}
     known = {name: lambda scale, one=one: one for name, one in small.items()}
-    monkeypatch.setattr(papers, "PAPERS", {"x": known})
+    monkeypatch.setattr(papers, "registries", lambda: {"x": known})
     code, out, err = grokbook("run", "--scale", "smoke", "--processes", 0)
     assert (code, err) == (0, "")
     assert [line.split()[0] for line in out.splitlines()] == ["x/a", "x/b"]

@@ -1,6 +1,9 @@
 """MLP and transformer: torch's own layers as reference, published sizes and starts."""
 
 import math
+import runpy
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -12,10 +15,12 @@ from torch.func import functional_call
 from grokbook import models, papers
 from grokbook.models import fast, transformer
 from grokbook.models.taps import Recorder
-from grokbook.papers import prieto2025
 
 check(models)
 check(transformer)
+
+PRIETO = Path(papers.__file__).parents[2] / "book" / "prieto2025" / "experiments.py"
+OF_PAPER = SimpleNamespace(**runpy.run_path(str(PRIETO)))
 
 P = 7
 NO_NORM = {"classes": P, "vocabulary": P + 1, "width": 8, "heads": 2, "hidden": (16,)}
@@ -253,11 +258,11 @@ def variant(experiment, name):
 
 def test_released_sizes():
     for spec, weights in (
-        (prieto2025.mlp(), 107_800),
-        (prieto2025.mlp(bias=True), 108_313),
-        (prieto2025.ENCODER, 622_065),
+        (OF_PAPER.mlp(), 107_800),
+        (OF_PAPER.mlp(bias=True), 108_313),
+        (OF_PAPER.ENCODER, 622_065),
         # the first public code has a row for a third position nobody reads
-        (prieto2025.NANDA, 488_320 - 128),
+        (OF_PAPER.NANDA, 488_320 - 128),
         (variant("fig08", "No LN, three layers"), 163_200),
     ):
         assert size(network_of(spec)) == weights
@@ -270,12 +275,12 @@ def test_released_sizes():
 
 
 def test_starts_have_the_published_norms():
-    weights = network_of(prieto2025.mlp()).parameters()
+    weights = network_of(OF_PAPER.mlp()).parameters()
     norms = [float(w.norm()) for w in weights]
     assert norms == pytest.approx([8.2, 8.2, 6.1], abs=0.1)
-    encoder = network_of(prieto2025.ENCODER)
+    encoder = network_of(OF_PAPER.ENCODER)
     assert float(encoder.embedding.norm()) == pytest.approx(120, abs=2)
-    no_norm = network_of(prieto2025.NANDA)
+    no_norm = network_of(OF_PAPER.NANDA)
     assert float(no_norm.embedding.std()) == pytest.approx(128**-0.5, rel=0.02)
     assert float(no_norm.unembedding.weight.std()) == pytest.approx(114**-0.5, rel=0.02)
     for name in ("M", "M+A*", "A*", "No LN"):

@@ -6,7 +6,7 @@ import torch
 
 from grokbook import names, papers
 from grokbook.experiment import SCALES, Spec
-from grokbook.papers.registry import (
+from grokbook.papers import (
     END,
     Registry,
     Size,

@@ -191,7 +191,7 @@ from grokbook.engine import loop
 
 loop.CHECKPOINT_SECONDS = 0.0  # also in workers, which import this again
 endless = experiment(arm(epochs=10**8, log=10**7), seeds=(0,))
-papers.PAPERS["prieto2025"]["fig06b"] = lambda scale: endless
+papers.registries()["prieto2025"]["fig06b"] = lambda scale: endless
 
 if __name__ == "__main__":
     # a shell that runs the tests in the background lets its children ignore Ctrl-C

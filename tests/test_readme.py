@@ -1,6 +1,7 @@
 """The README: its code runs, its links and commands exist."""
 
 import re
+import runpy
 import shlex
 import textwrap
 from pathlib import Path
@@ -9,8 +10,7 @@ import torch
 
 from grokbook import cli, papers
 from grokbook.engine import loop
-from grokbook.papers import prieto2025
-from grokbook.papers.registry import Registry, Size
+from grokbook.papers import Registry, Size
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -35,7 +35,8 @@ def test_the_new_figure_is_twenty_lines_and_trains():
     assert len(code.splitlines()) <= 22
     compile(textwrap.dedent(claim), "README.md", "exec")
     new = Registry("new2026", seeds=(0,), count=Size(1, 1))
-    names = vars(prieto2025) | {"__name__": "new", "EXPERIMENTS": new}
+    of_paper = runpy.run_path(ROOT / "book/prieto2025/experiments.py")
+    names = of_paper | {"__name__": "new", "EXPERIMENTS": new}
     exec(compile(code, "README.md", "exec"), names)
     found = new["fig99"]("smoke")
     results = [loop.train([(one, 0)])[0] for one in found.arms]

@@ -24,7 +24,7 @@ RUN = ["run", NAME, "--scale", "smoke", "--processes", "0", "--device", "cpu"]
 def known(monkeypatch, tmp_path):
     """One small experiment in the place of Figure 6b, and a checkout of its own."""
     tiny = experiment(arm("a", epochs=3), arm("b", epochs=3, alpha=2.0), seeds=(0,))
-    monkeypatch.setitem(papers.PAPERS["prieto2025"], "fig06b", lambda scale: tiny)
+    monkeypatch.setitem(papers.registries()["prieto2025"], "fig06b", lambda scale: tiny)
     monkeypatch.setenv("GROKBOOK_HOME", str(tmp_path))
     monkeypatch.setenv("GROKBOOK_PROGRESS", "no")  # however slow this machine is
     monkeypatch.delenv("GROKBOOK_RECORDS", raising=False)

@@ -320,7 +320,7 @@ differ by more than chance takes several runs of the full size.
 # print(2000 * 8 * 64 / 8192)
 # ```
 #
-# Leave out `train_blocks` in `src/grokbook/papers/liu2026.py`. The whole excerpt has 200,000
+# Leave out `train_blocks` in `book/liu2026/experiments.py`. The whole excerpt has 200,000
 # tokens or more, so several hundred steps read it once. A network that has seen a text once
 # can hardly be certain of a token, unless it follows a pattern. So expect next to none.
 # ````

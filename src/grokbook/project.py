@@ -56,7 +56,7 @@ def data_folder() -> Path:
 
 @cache
 def commit() -> str:
-    """Commit of the code, with a plus sign if src has changes that are in none.
+    """Commit of the code, with a plus sign if what trains has changes that are in none.
 
     That of the first call: a checkout may move on while its code is training. Without
     git, what GROKBOOK_COMMIT says, or "unknown".
@@ -67,7 +67,7 @@ def commit() -> str:
         return subprocess.check_output(call, text=True, stderr=subprocess.DEVNULL)
 
     try:
-        changed = git("status", "--porcelain", "--", "src")
+        changed = git("status", "--porcelain", "--", "src", "book/*/experiments.py")
         return git("rev-parse", "--short=10", "HEAD").strip() + "+" * bool(changed)
     except (OSError, subprocess.CalledProcessError, GrokbookError):
         return os.environ.get("GROKBOOK_COMMIT", "unknown")

@@ -8,7 +8,7 @@ epochs unless ``batch_size`` says otherwise.
 """
 
 from grokbook.experiment import Spec
-from grokbook.papers.registry import Registry, Rows, Size, experiment, row, shared
+from grokbook.papers import Registry, Rows, Size, experiment, row, shared
 
 SOFTMAX32, SOFTMAX64 = (
     Spec("softmax_cross_entropy", dtype=dtype) for dtype in ("float32", "float64")

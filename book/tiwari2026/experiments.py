@@ -11,7 +11,7 @@ at a test accuracy of 99.9 %.
 from itertools import product
 
 from grokbook.experiment import Spec
-from grokbook.papers.registry import END, Registry, Rows, Size, experiment, row, shared
+from grokbook.papers import END, Registry, Rows, Size, experiment, row, shared
 
 SOFTMAX, STABLEMAX, EXACT = (
     Spec(f"{name}_cross_entropy") for name in ("softmax", "stablemax", "exact")

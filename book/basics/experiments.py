@@ -6,7 +6,7 @@ weight decay it generalises long after it has fitted, without decay it does not.
 """
 
 from grokbook.experiment import Spec
-from grokbook.papers.registry import END, Registry, Rows, Size, experiment, row, shared
+from grokbook.papers import END, Registry, Rows, Size, experiment, row, shared
 
 P = Size(97, 59)
 EXPERIMENTS = Registry("basics", seeds=(42, *range(4)), count=Size(5, 5))

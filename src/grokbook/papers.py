@@ -1,4 +1,9 @@
-"""How a paper's experiments are written down: an arm is a row, a scale a value in it.
+"""The experiments of a paper by name, and how they are written down.
+
+``get("prieto2025/fig02", "paper")`` finds them in book/prieto2025/experiments.py, which
+stands beside the claims and the pages that they serve: this package knows no paper. A
+page may need several: fig04left and fig04right belong to page fig04. There an arm is a
+row, and a scale a value in it:
 
     @EXPERIMENTS.section
     def losses() -> Rows:
@@ -11,12 +16,17 @@
 There is a third scale, smoke, which ``shrink`` makes of the laptop's values.
 """
 
-from collections.abc import Callable, Iterator
+import runpy
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
-from grokbook.experiment import Arm, Experiment, Spec
+from grokbook import project, records
+from grokbook.errors import NoRecord, choose
+from grokbook.experiment import SCALES, Arm, Experiment, Spec
 
 Row = dict[str, Any]
 Rows = Iterator[Row]
@@ -151,4 +161,59 @@ def shrink(arm: Arm) -> Arm:
         later_loss=arm.later_loss and (3, arm.later_loss[1]),
         batch_size=arm.batch_size and 4,
         eval_batch=arm.eval_batch and 4,
+    )
+
+
+@cache
+def registries() -> dict[str, Registry]:
+    """The experiments of every paper, in the order of the book."""
+    folders = {paper: project.home() / "book" / paper for paper in project.FOLDERS}
+    return {
+        paper: runpy.run_path(str(folder / "experiments.py"))["EXPERIMENTS"]
+        for paper, folder in folders.items()
+    }
+
+
+def names(prefix: str = "") -> list[str]:
+    """The experiment of that name, else all that begin with it, in the book's order."""
+    found = [
+        f"{paper}/{name}" for paper, known in registries().items() for name in known
+    ]
+    begin = [name for name in found if name.startswith(prefix)]
+    return [prefix] if prefix in found else begin
+
+
+def get(name: str, scale: str) -> Experiment:
+    """The experiment of that name at that scale; UnknownName if there is none."""
+    choose("scale", scale, SCALES)
+    paper, _, page = choose("experiment", name, names()).partition("/")
+    return registries()[paper][page](scale)
+
+
+def record(
+    name: str,
+    *,
+    scale: str = "best",
+    arms: Iterable[str] = (),
+    folder: Path | None = None,
+) -> records.Record:
+    """The stored result of an experiment, at a scale or at the best one there is.
+
+    The best one that has a seed of each of ``arms``, so that a record in the making is
+    not taken before it can be used; if no record has them all, the best one there is.
+    NoRecord if there is none, RecordError if one that is looked at is damaged.
+    """
+    if scale != "best":
+        return records.load(get(name, scale), folder)
+    best, arms = None, list(arms)
+    for one in SCALES:
+        with suppress(NoRecord):
+            found = records.load(get(name, one), folder)
+            if all(found.seeds(arm) for arm in arms):
+                return found
+            best = best or found
+    if best:
+        return best
+    raise NoRecord(
+        f"{name} has no record yet: run `grokbook run {name} --scale laptop --record`"
     )
