@@ -228,6 +228,9 @@ def test_the_box_says_what_is_claimed_and_whether_it_held(sheet):
         "Evidence: 3 of 4 claims of the paper hold; n = 1 to 3; paper scale (A CPU)",
     ]
     assert "verdict-reproduced" in box.html and "a &lt; b" in box.html
+    for run in list(sheet.runs):  # of a smaller network it says what is smaller
+        run.record.experiment = replace(run.record.experiment, reduced="width 8")
+    assert sheet.box().text.endswith("\nReduced: width 8")
     exact = claims.Sheet("p/tab1")
     exact.add(row(exact=True, main=True), ("0", 1, 2))
     exact.add(row(run=False), None)

@@ -77,7 +77,7 @@ class Sheet(list[Row]):
             some = [found[0]] if isinstance(found[0], Run) else found[0]
             found = {one: found[1] for one in some}
         self.runs |= dict.fromkeys(found)
-        row = replace(row, runs=tuple(f"{one.record.name}|{one.arm}" for one in found))
+        row = replace(row, runs=tuple(map(_name, found)))
         if found and all(map(len, found.values())):
             self.append(judged(row, found))
         elif row.bounds or row.order:
@@ -93,14 +93,24 @@ class Sheet(list[Row]):
         return evidence.told(Series(value, dtype=float), show or row.show)
 
     def box(self) -> Html:
-        """The main claim in the paper's words, what came out, and on how many runs."""
+        """The main claim in the paper's words, what came out, and on how many runs.
+
+        Where its runs are smaller than the paper's it says by what.
+        """
         rows, main = self._shown(), self._main()
         html, text = "", main.verdict
+        reduced = {
+            run.record.experiment.reduced: None
+            for run in self.runs
+            if _name(run) in main.runs or not main.runs
+        }
+        less = "; ".join(filter(None, reduced))
         for name, mark, told in (
             ("Claim", "", f"“{main.says}” ({main.where})"),
             ("Result", f"{_badge(main).html} ", f"{main.tested}: {_found(main)}"),
             ("Evidence", "", _evidence(rows, self.runs)),
-        ):
+            ("Reduced", "", less),
+        )[: 4 if less else 3]:
             html += f"<p><b>{name}</b> <span>{mark}{escape(told)}</span></p>"
             text += f"\n{name}: {told}"
         return Html(f"<div class='verdict-box'>{html}</div>", text)
@@ -139,6 +149,11 @@ class Sheet(list[Row]):
         if any(run.record.scale == "smoke" for run in self.runs):
             return [replace(row, scale="smoke", why="") for row in self]
         return self
+
+
+def _name(run: Run) -> str:
+    """A run as the JSON of a row names it."""
+    return f"{run.record.name}|{run.arm}"
 
 
 def _table(rows: list[Row]) -> list[Html]:
