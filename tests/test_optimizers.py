@@ -227,7 +227,10 @@ def test_a_captured_step_of_one_network_equals_an_eager_one():
 
 # State ----------------------------------------------------------------------------
 
-HELD = MORE | {"descend": lambda o: descend_from(o, loss=0.5, lr=0.25)}
+HELD = MORE | {
+    "descend": lambda o: descend_from(o, loss=0.5, lr=0.25),
+    "descend later": lambda o: descend_from(o, lr=0.25, after=5),
+}
 
 
 def test_resume_is_bit_exact_and_gradients_stay():
@@ -328,14 +331,16 @@ def test_named_matrices_are_centred_or_held_and_the_rest_is_free():
     assert same(centred[1:], free[1:]) and same(held[1:], free[1:])
 
 
-def test_descent_begins_at_a_loss_for_each_member_and_does_not_end():
-    high, begins = [2.0, 0.6, 0.7, 3.0, math.nan, 0.7], (1, 6, 2)  # 6: never
+def test_descent_begins_at_a_loss_or_step_for_each_member_and_does_not_end():
+    high = [2.0, 0.6, 0.7, 3.0, math.nan, 0.7]
     losses = torch.tensor([high] * 3)
     losses[[0, 2], [1, 2]] = 0.5
-    for members in (3, None):
+    cases = [({"loss": 0.5}, (1, 6, 2)), ({"after": 3}, (3, 3, 3))]  # 6: never
+    cases += [({"loss": 0.5, "after": 2}, (6, 6, 2))]
+    for members, (when, begins) in product((3, None), cases):
         ours = parameters(members=members)
         build = AdamW if members is None else StackedAdamW
-        optimizer = descend_from(build(named(ours), lr=0.01), loss=0.5, lr=0.25)
+        optimizer = descend_from(build(named(ours), lr=0.01), lr=0.25, **when)
         for i in range(6):
             set_gradients(ours, i)
             loss = losses[0, i] if members is None else losses[:, i]

@@ -8,6 +8,7 @@ and learning rates are afterwards as they were; a deep copy has no hooks. Gradie
 to be there when ``step`` is called: a closure is one that only tells the loss.
 """
 
+import math
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
@@ -204,28 +205,34 @@ def _named(optimizer: Optimizer, names: Iterable[str]) -> list[Tensor]:
     return [choose("parameter", name, known) for name in names]
 
 
-def descend_from(optimizer: AnyOptimizer, *, loss: float, lr: float) -> AnyOptimizer:
+def descend_from(
+    optimizer: AnyOptimizer, *, lr: float, loss: float = math.inf, after: int = 0
+) -> AnyOptimizer:
     """From the first step whose loss is at most ``loss`` on, plain gradient descent.
 
         w <- w - lr g
 
     takes the place of the rule, for good, and for each member of a stack from its own
-    step on (Liu et al. 2026, section B.2.2: from a loss of 0 at lr 1e5). ``g`` is what
-    hooks added before made of the gradient. ``step`` is to be given a closure that
-    returns the loss, () or [members]. ``state["descend_from"]`` keeps whether it
-    ``descends`` (0 or 1), and goes into a checkpoint with the moments.
+    step on, but not before ``after`` steps (Liu et al. 2026, section B.2.2: from a loss
+    of 0 at lr 1e5). ``g`` is what hooks added before made of the gradient. ``step`` is
+    to be given a closure that returns the loss, () or [members].
+    ``state["descend_from"]`` keeps whether it ``descends`` (0 or 1) and the ``steps``
+    made, and goes into a checkpoint with the moments.
     """
     around, first = _around(optimizer), optimizer.param_groups[0]["params"][0]
     kept: dict[Any, Any] = optimizer.state
     members = first.shape[:1] if _is_stacked(optimizer) else ()
-    kept["descend_from"] = {"descends": first.detach().new_zeros(members)}
+    zero = first.detach().new_zeros(members)
+    kept["descend_from"] = {"descends": zero, "steps": zero.clone()}
     found: list[tuple[Tensor, Tensor, Tensor]] = []  # parameter, before, gradient
 
     # neither holds the optimizer, which would never be freed
     def note(optimizer: Optimizer, parameters: list[Tensor]) -> None:
-        began = optimizer.state["descend_from"]["descends"]  # type: ignore[index]
+        state = optimizer.state["descend_from"]  # type: ignore[index]
+        began, steps = state["descends"], state["steps"]
         reached = torch.as_tensor(around.closure(), device=began.device) <= loss
-        began.copy_(torch.maximum(began, reached.to(began.dtype)))
+        began.copy_(torch.maximum(began, (reached & (steps >= after)).to(began.dtype)))
+        steps.add_(1)
         grads = gradients(parameters)
         before = [p.detach().clone() for p in parameters]
         found[:] = zip(parameters, before, grads, strict=True)
