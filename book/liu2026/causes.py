@@ -17,6 +17,7 @@ from pandas import DataFrame, Series
 
 from grokbook import claims, evidence, losses, plots, tables
 from grokbook.evidence import Run, told
+from grokbook.papers.liu2026 import BRANCH
 
 plots.use_style()
 page = evidence.Page("liu2026/causes", scale, retrain, device)
@@ -82,6 +83,28 @@ for network in (WIDE, NARROW):
         every = evidence.before(run, "collapsed", late, pick=lambda shares: np.mean([s == 1 for s in shares]))
         alike[f"{network}, {way}"] = run, every
 claimed = ((WIDE, ZERO), (WIDE, BROKEN))  # their late spikes are claims
+# gradient descent from one state of float32: where the loss of each branch goes, step by step
+apart = page.record("branches")
+branches = {way: Run(apart, way, way, plots.COLOUR[way]) for way in (BASE, ZERO, FORCED, BROKEN, EXACT, REPAIR)}
+
+
+def gone(run):
+    """Steps after the branch until the loss is 0.1 or more or no number, or infinity."""
+    away = {seed: ~(loss.loc[BRANCH:] < 0.1) for seed, loss in run.trace().items()}
+    return Series({s: a.idxmax() - BRANCH if a.any() else math.inf for s, a in away.items()}, dtype=float)
+
+
+def moved(run):
+    """The largest difference of the losses up to the branch from those of float32."""
+    ours, theirs = run.trace(), branches[BASE].trace()
+    return (ours - theirs).abs().loc[:BRANCH].max().dropna()
+
+
+def grown(run):
+    """The norm of the mean classifier at the end over that at the branch."""
+    return run.last("head_mean_norm") / run.at("head_mean_norm", BRANCH)
+
+
 sides = [slopes(losses.projected_cross_entropy, margin) for margin in range(10, 31)]
 sums = [abs(float(g.sum())) / eps for g, eps in sides]
 found = {
@@ -101,6 +124,12 @@ found = {
     "inflation": told_of("inflated", [key for key in seen if key[1] in (BROKEN, BOTH)]),
     "all-collapsed": alike,
     "last": {way: (runs[WIDE, way], seen[WIDE, way]["last"].dropna()) for way in (BASE, ZERO)},
+    "branch-state": {way: (run, moved(run)) for way, run in branches.items() if way != BASE},
+    "branch-gone": {way: (branches[way], gone(branches[way])) for way in (BASE, ZERO, FORCED)},
+    "branch-stays": {way: (branches[way], gone(branches[way])) for way in (EXACT, REPAIR, BROKEN)},
+    "branch-sooner": {branches[way]: gone(branches[way]) for way in (ZERO, BASE)},
+    "branch-inflates": (branches[BROKEN], grown(branches[BROKEN])),
+    "branch-still": {way: (branches[way], grown(branches[way])) for way in (EXACT, REPAIR)},
 }
 sheet = claims.read(page.name, found)
 sheet.box()

@@ -17,6 +17,7 @@ PROJECTED, REPAIRED = Spec("projected_cross_entropy"), Spec("repaired_cross_entr
 COLLAPSED = Spec("collapsed_cross_entropy")  # in float64
 UNBALANCED = Spec("unbalanced_cross_entropy")  # in float64
 CLASSES = 10
+BRANCH = 576  # epoch at which the branches part
 # A mean loss at which at least nine of ten samples have none: that of a sample is 0 or
 # at least the distance from 1 to the next float32.
 NEARLY_ZERO = 0.1 * 2.0**-23
@@ -220,6 +221,21 @@ def images_and_descent() -> Rows:
             yield row(f"{told}, rate {lr:,.0f}", loss, **how)
     zero = descent(1e5, loss=0.0) | {"epochs": 7000}
     yield row("float32, from a loss of zero", **zero, only="paper")
+
+    # Gradient descent at a rate of 1,000 from one state of float32 with Adam, the loss
+    # then another. The three seeds of fig09descent switch at epochs 572, 576 and 589.
+    yield experiment("branches", "three seeds of five")
+    yield shared(wrappers=(Spec("descend_from", after=BRANCH, lr=1e3),))
+    yield shared(epochs=BRANCH + 1200, log=24)
+    yield row("float32")
+    for told, loss in {
+        "projection": PROJECTED,
+        "sum broken": UNBALANCED,
+        "float64 loss": SOFTMAX64,
+        "simulated collapse": COLLAPSED,
+        "repair": REPAIRED,
+    }.items():
+        yield row(told, later_loss=(BRANCH, loss))
 
 
 @EXPERIMENTS.section
