@@ -17,7 +17,6 @@ from pandas import DataFrame, Series
 
 from grokbook import claims, evidence, losses, plots, tables
 from grokbook.evidence import Run, told
-from grokbook.papers.liu2026 import BRANCH
 
 plots.use_style()
 page = evidence.Page("liu2026/causes", scale, retrain, device)
@@ -86,6 +85,7 @@ claimed = ((WIDE, ZERO), (WIDE, BROKEN))  # their late spikes are claims
 # gradient descent from one state of float32: where the loss of each branch goes, step by step
 apart = page.record("branches")
 branches = {way: Run(apart, way, way, plots.COLOUR[way]) for way in (BASE, ZERO, FORCED, BROKEN, EXACT, REPAIR)}
+BRANCH = branches[BASE].settings.wrappers[0].options["after"]
 
 
 def gone(run):
