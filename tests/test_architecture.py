@@ -97,7 +97,7 @@ def test_pages_read_records_and_never_the_roof():
 # Lines that a room has, and all of them: one that grows says so here. 7,500 in the end.
 TOTAL = 8_390
 LINES = {
-    "claims": 470,
+    "claims": 476,
     "cli": 210,
     "datasets": 550,
     "engine": 1210,

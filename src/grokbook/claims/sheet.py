@@ -93,24 +93,19 @@ class Sheet(list[Row]):
         return evidence.told(Series(value, dtype=float), show or row.show)
 
     def box(self) -> Html:
-        """The main claim in the paper's words, what came out, and on how many runs.
-
-        Where its runs are smaller than the paper's it says by what.
-        """
+        """The main claim, what came out, on how many runs, and what is reduced."""
         rows, main = self._shown(), self._main()
         html, text = "", main.verdict
-        reduced = {
-            run.record.experiment.reduced: None
-            for run in self.runs
-            if _name(run) in main.runs or not main.runs
-        }
-        less = "; ".join(filter(None, reduced))
+        some = [run for run in self.runs if _name(run) in main.runs] or self.runs
+        less = dict.fromkeys(run.record.experiment.reduced for run in some)
         for name, mark, told in (
             ("Claim", "", f"“{main.says}” ({main.where})"),
             ("Result", f"{_badge(main).html} ", f"{main.tested}: {_found(main)}"),
             ("Evidence", "", _evidence(rows, self.runs)),
-            ("Reduced", "", less),
-        )[: 4 if less else 3]:
+            ("Reduced", "", "; ".join(filter(None, less))),
+        ):
+            if not told:
+                continue
             html += f"<p><b>{name}</b> <span>{mark}{escape(told)}</span></p>"
             text += f"\n{name}: {told}"
         return Html(f"<div class='verdict-box'>{html}</div>", text)
@@ -149,11 +144,6 @@ class Sheet(list[Row]):
         if any(run.record.scale == "smoke" for run in self.runs):
             return [replace(row, scale="smoke", why="") for row in self]
         return self
-
-
-def _name(run: Run) -> str:
-    """A run as the JSON of a row names it."""
-    return f"{run.record.name}|{run.arm}"
 
 
 def _table(rows: list[Row]) -> list[Html]:
@@ -207,6 +197,10 @@ def _evidence(rows: list[Row], runs: Iterable[Run]) -> str:
         ends = dict.fromkeys((min(seeds), max(seeds)))
         said.append(f"n = {' to '.join(map(str, ends))}")
     return "; ".join(said + (made or ["exact, nothing was trained"]))
+
+
+def _name(run: Run) -> str:
+    return f"{run.record.name}|{run.arm}"
 
 
 def _found(row: Row) -> str:
