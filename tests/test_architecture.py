@@ -95,9 +95,9 @@ def test_pages_read_records_and_never_the_roof():
 
 
 # Lines that a room has, and all of them: one that grows says so here. 7,500 in the end.
-TOTAL = 8_390
+TOTAL = 8_000
 LINES = {
-    "claims": 476,
+    "claims": 480,
     "cli": 210,
     "datasets": 550,
     "engine": 1210,
@@ -107,7 +107,7 @@ LINES = {
     "files": 25,
     "losses": 280,
     "metrics": 640,
-    "models": 1050,
+    "models": 995,
     "names": 105,
     "observables": 435,
     "optimizers": 430,

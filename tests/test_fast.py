@@ -7,7 +7,6 @@ import pytest
 import torch
 import torch.nn.functional as F
 from golden.arms import ARMS
-from shapes import check
 from torch.autograd import gradcheck, gradgradcheck
 from torch.func import functional_call, grad, vmap
 
@@ -15,9 +14,6 @@ from grokbook import models
 from grokbook.experiment import Spec
 from grokbook.models import fast, taps, transformer
 from grokbook.names import resolve
-
-check(fast)
-check(taps)
 
 SMALL = {"classes": 7, "vocabulary": 8, "width": 8, "heads": 2, "hidden": (16,)}
 DEEP = SMALL | {"depth": 2, "positions": 4, "causal": True}

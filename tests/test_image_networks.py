@@ -5,17 +5,12 @@ import math
 import pytest
 import torch
 import torch.nn.functional as F
-from shapes import check
 from torch import nn
 
 from grokbook.experiment import Spec
-from grokbook.models import VGG11, FreeFeatures, ResNet18, ViT, convnets, free, vit
+from grokbook.models import VGG11, FreeFeatures, ResNet18, ViT
 from grokbook.models.taps import Recorder
 from grokbook.names import resolve
-
-check(convnets)
-check(free)
-check(vit)
 
 SMALL_VIT = {"width": 8, "depth": 2, "heads": 2, "hidden": 12}
 SPECS = {

@@ -8,16 +8,12 @@ from types import SimpleNamespace
 import pytest
 import torch
 import torch.nn.functional as F
-from shapes import check
 from torch import nn
 from torch.func import functional_call
 
 from grokbook import models, papers
 from grokbook.models import fast, transformer
 from grokbook.models.taps import Recorder
-
-check(models)
-check(transformer)
 
 PRIETO = Path(papers.__file__).parents[2] / "book" / "prieto2025" / "experiments.py"
 OF_PAPER = SimpleNamespace(**runpy.run_path(str(PRIETO)))

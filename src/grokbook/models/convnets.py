@@ -7,19 +7,12 @@ ResNet-18 is the image network of Prieto et al. 2025, Table 1, and of Liu et al.
 Figure 13, VGG-11 that of Liu's Figures 3c, 10 and 11, with a head of one layer.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import torch.nn.functional as F
-from torch import nn
+from torch import Tensor, nn
 
 from grokbook.errors import choose
 from grokbook.models.mlp import NORMS
 from grokbook.models.taps import Tap, untouched
-
-if TYPE_CHECKING:
-    from grokbook.shapes import Images, Logits
 
 STEMS = {"imagenet": (7, 2), "cifar": (3, 1)}  # size and stride of the convolution
 VGG11_WIDTHS = (1, 2, 4, 4, 8, 8, 8, 8)  # times that of the first convolution
@@ -50,7 +43,7 @@ class ResidualBlock(nn.Module):
             conv = _conv(inputs, outputs, 1, stride, bias)
             self.shortcut = nn.Sequential(conv, _norm(norm, outputs))
 
-    def forward(self, x: Images) -> Images:
+    def forward(self, x: Tensor) -> Tensor:
         hidden = F.relu(self.norm1(self.first(x)))
         return F.relu(self.shortcut(x) + self.norm2(self.second(hidden)))
 
@@ -96,7 +89,7 @@ class ResNet18(nn.Module):
                 if one.bias is not None:
                     nn.init.zeros_(one.bias)
 
-    def forward(self, x: Images, tap: Tap | None = None) -> Logits:
+    def forward(self, x: Tensor, tap: Tap | None = None) -> Tensor:
         x = self.pool(F.relu(self.norm(self.stem(x))))
         return self.head((tap or untouched)("features", self.blocks(x).mean((-2, -1))))
 
@@ -130,7 +123,7 @@ class VGG11(nn.Module):
             self.head_norm = choose("head norm", head_norm, NORMS)(sizes[-1], affine)
         self.head = nn.Linear(sizes[-1], classes)
 
-    def forward(self, x: Images, tap: Tap | None = None) -> Logits:
+    def forward(self, x: Tensor, tap: Tap | None = None) -> Tensor:
         for k, (conv, norm) in enumerate(zip(self.convs, self.norms, strict=True)):
             x = F.relu(norm(conv(x)))
             x = F.max_pool2d(x, 2) if k in VGG11_POOLS else x

@@ -13,21 +13,14 @@ switches all but the last off. The libraries sum in another order too, so a reco
 its own.
 """
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 from functools import partial
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-
-if TYPE_CHECKING:
-    from jaxtyping import Float, Int
-
-    from grokbook.shapes import Features, Table
 
 now = SimpleNamespace(shortcuts=True, onednn=False)
 # A one-hot matmul beats a scatter on a GPU as long as the table is small, and a table
@@ -88,11 +81,7 @@ class _OneDNNLinear(torch.autograd.Function):
         return torch.vmap(F.linear, in_dims)(x, weight, bias), 0
 
 
-def linear(
-    x: Float[Tensor, "*rows inputs"],
-    weight: Float[Tensor, "outputs inputs"],
-    bias: Float[Tensor, " outputs"] | None = None,
-) -> Float[Tensor, "*rows outputs"]:
+def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """x W^T + b, as torch.nn.functional.linear, by the library that was chosen."""
     takes = x.dtype == torch.float32 and x.device.type == "cpu"
     by_onednn = takes and now.shortcuts and now.onednn
@@ -134,13 +123,13 @@ class _Gather(torch.autograd.Function):
         return zeros.index_add(0, index, grad), None
 
 
-def gather(table: Table, index: Int[Tensor, " rows"]) -> Features:
-    """Rows of a table, whose backward pass adds them up again deterministically."""
+def gather(table: Tensor, index: Tensor) -> Tensor:
+    """Rows (n, width) of a table, added up on the way back deterministically."""
     return _Gather.apply(table, index) if now.shortcuts else table[index]
 
 
-def gather_sum(table: Table, index: Int[Tensor, "rows terms"]) -> Features:
-    """Sums of table rows, added from left to right: ``gather`` of each column."""
+def gather_sum(table: Tensor, index: Tensor) -> Tensor:
+    """Sums of table rows, from left to right: ``gather`` of columns of (n, terms)."""
     first, *rest = (gather(table, column) for column in index.unbind(1))
     return sum(rest, first)
 
@@ -158,10 +147,8 @@ def scaled(x: Tensor, factor: float) -> Tensor:
     return view
 
 
-def last_position(
-    model: Any, tokens: Int[Tensor, "batch positions"]
-) -> Float[Tensor, "batch width"]:
-    """What a Transformer's last block writes at the last position."""
+def last_position(model: Any, tokens: Tensor) -> Tensor:
+    """What a Transformer's last block writes at the last position: (batch, width)."""
     end = tokens.shape[-1] - 1
     first, *rest = model.blocks
     if _takes_tables(model.layout):

@@ -7,11 +7,9 @@ and no norm. Norms and dropout are among the regularisers that Tiwari et al. 202
 compare (Table 4), the norm before the last layer is a control of Liu et al. 2026.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -20,9 +18,6 @@ from torch import Tensor, nn
 from grokbook.errors import choose
 from grokbook.models import fast
 from grokbook.models.taps import Tap, untouched
-
-if TYPE_CHECKING:
-    from jaxtyping import Float, Int, Shaped
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
@@ -47,9 +42,7 @@ class OneHotLinear(nn.Linear):
         super().__init__(positions * vocabulary, width, bias=bias)
         self.positions, self.vocabulary = positions, vocabulary
 
-    def forward(
-        self, tokens: Int[Tensor, "batch positions"]
-    ) -> Float[Tensor, "batch width"]:
+    def forward(self, tokens: Tensor) -> Tensor:
         if fast.now.shortcuts:
             offsets = torch.arange(self.positions, device=tokens.device)
             columns = tokens + self.vocabulary * offsets
@@ -131,9 +124,7 @@ class MLP(nn.Module):
         if name == "unit" and isinstance(self.layers[0], OneHotLinear):
             nn.init.normal_(self.layers[0].weight, std=positions**-0.5)
 
-    def forward(
-        self, x: Shaped[Tensor, " batch *features"], tap: Tap | None = None
-    ) -> Float[Tensor, "batch classes"]:
+    def forward(self, x: Tensor, tap: Tap | None = None) -> Tensor:
         tap = tap or untouched
         *hidden, head = self.layers
         if self.embedding is not None:

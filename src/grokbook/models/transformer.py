@@ -16,7 +16,7 @@ import copy
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -28,11 +28,6 @@ from grokbook.models import fast
 from grokbook.models.fast import Linear
 from grokbook.models.mlp import ACTIVATIONS
 from grokbook.models.taps import Tap, untouched
-
-if TYPE_CHECKING:
-    from jaxtyping import Float, Int
-
-    from grokbook.shapes import Activations, Queries
 
 WEIGHTS = {  # of scores; s(-inf) is 0 too
     "softmax": lambda scores: scores.softmax(-1),
@@ -119,9 +114,9 @@ class Attention(nn.Module):
             layer.weight.uniform_(-bound, bound)
 
     def forward(
-        self, x_qk: Activations, x_v: Activations, first: int = 0, tap=untouched
-    ) -> Queries:
-        """What attention adds at the positions from ``first`` on."""
+        self, x_qk: Tensor, x_v: Tensor, first: int = 0, tap=untouched
+    ) -> Tensor:
+        """(batch, positions, width) -> what attention adds from ``first`` on."""
         if self.joint:
             query, key, value = self.inputs(x_qk).chunk(3, -1)
             query = query[:, first:] if first else query
@@ -146,13 +141,12 @@ class Attention(nn.Module):
         return self.output((weights @ value).transpose(1, 2).flatten(-2))
 
 
-def rotate(
-    x: Float[Tensor, "*batch positions width"], first: int, turned: int
-) -> Float[Tensor, "*batch positions width"]:
+def rotate(x: Tensor, first: int, turned: int) -> Tensor:
     """Entries j and j + n/2, of n = ``turned``, turn by t / 10000^(2j/n).
 
-    t is the position, ``first`` that of the first row: a product of a query at s and a
-    key at t then depends on s - t alone [Su et al. 2021, eq. 34].
+    x is (*batch, positions, width), t the position, ``first`` that of the first row: a
+    product of a query at s and a key at t depends on s - t alone [Su et al. 2021, eq.
+    34].
     """
     # bfloat16 has no number between 256 and 258: angles are never narrower than float32
     exact = torch.promote_types(x.dtype, torch.float32)
@@ -192,13 +186,13 @@ class Block(nn.Module):
     def norm(self, position: str, x: Tensor) -> Tensor:
         return self.norms[PLACES[position]](x) if position in self.positions else x
 
-    def forward(self, x: Activations, first: int = 0, tap: Tap = untouched) -> Queries:
+    def forward(self, x: Tensor, first: int = 0, tap: Tap = untouched) -> Tensor:
         x_qk = self.norm("query_key", x)
         x_v = x_qk if self.attention.joint else self.norm("value", x)
         attended = self.attention(x_qk, x_v, first, tap)
         return self.finish(x[:, first:] if first else x, attended, tap)
 
-    def finish(self, x: Queries, attended: Queries, tap: Tap = untouched) -> Queries:
+    def finish(self, x: Tensor, attended: Tensor, tap: Tap = untouched) -> Tensor:
         """What the block makes of x once its attention has been computed."""
         k = self.number
         attended = tap(f"attention_out.{k}", attended)
@@ -247,15 +241,13 @@ class Transformer(nn.Module):
         with torch.no_grad():
             start(self)
 
-    def embed(self, tokens: Int[Tensor, "batch positions"]) -> Activations:
+    def embed(self, tokens: Tensor) -> Tensor:
         x = F.embedding(tokens, self.embedding)
         if self.position is not None:
             x = x + self.position[: tokens.shape[-1]]
         return self.dropout(x)
 
-    def forward(
-        self, tokens: Int[Tensor, "batch positions"], tap: Tap | None = None
-    ) -> Float[Tensor, "batch *positions classes"]:
+    def forward(self, tokens: Tensor, tap: Tap | None = None) -> Tensor:
         read = self.layout.read
         if tap is None and read == "last" and fast.now.shortcuts:
             x = fast.last_position(self, tokens)

@@ -9,9 +9,7 @@ heads; the MLPs of four times the width and the class token are inferred from th
 the positions and 0 for the class token, as in Dosovitskiy et al.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -19,9 +17,6 @@ from torch import Tensor, nn
 from grokbook.models.fast import Linear
 from grokbook.models.taps import Tap, untouched
 from grokbook.models.transformer import Block, Layout
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 SIZE, PATCH = 32, 4  # pixels of a side
 
@@ -50,9 +45,7 @@ class ViT(nn.Module):
         self.norm = layout.new_norm(width)
         self.head = Linear(width, classes)
 
-    def forward(
-        self, x: Float[Tensor, "batch 3 32 32"], tap: Tap | None = None
-    ) -> Float[Tensor, "batch classes"]:
+    def forward(self, x: Tensor, tap: Tap | None = None) -> Tensor:
         # squares row by row, each as a convolution's weight sees it: colours first
         x = x.unflatten(3, (-1, PATCH)).unflatten(2, (-1, PATCH))
         x = x.permute(0, 2, 4, 1, 3, 5).flatten(3).flatten(1, 2)
