@@ -95,12 +95,12 @@ def test_pages_read_records_and_never_the_roof():
 
 
 # Lines that a room has, and all of them: one that grows says so here. 7,500 in the end.
-TOTAL = 8_000
+TOTAL = 8_080
 LINES = {
     "claims": 480,
     "cli": 210,
     "datasets": 550,
-    "engine": 1210,
+    "engine": 1225,
     "errors": 65,
     "evidence": 730,
     "experiment": 165,
