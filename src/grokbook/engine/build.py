@@ -114,7 +114,6 @@ def optimizer(
     return made
 
 
-@dataclass(eq=False)
 def operations(arm: Arm) -> float:
     """Floating-point operations of a run in batches of images or of text.
 
@@ -129,6 +128,7 @@ def operations(arm: Arm) -> float:
     return 3.0 * counter.get_total_flops() * (arm.batch_size or 1) * arm.epochs
 
 
+@dataclass(eq=False)
 class Feed:
     """The rows of every step and look: all of them, or batches from (seed, step).
 
