@@ -118,6 +118,8 @@ def test_a_record_in_the_making_is_passed_over(store):
     assert scales() == ["paper"] * 4
     chosen = evidence.record("prieto2025/fig04left", scale="laptop", arms=absent)
     assert chosen.scale == "laptop"
+    with pytest.raises(UnknownName, match="'adition': use one of addition"):
+        evidence.record("prieto2025/fig04left", arms=("adition",))
 
 
 def test_a_page_asks_with_its_own_parameters(store):

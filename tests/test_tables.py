@@ -17,7 +17,7 @@ from grokbook.tables.html import number
 def about(finished="2026-11-21", device="AMD EPYC", rate=1234.0):
     told = {"device_name": device, "torch": "2.13.0", "matmul": "onednn"}
     told |= {"digest": "0", "commit": "abc1234", "finished": finished, "seconds": 90.0}
-    return told | {"epochs_per_second": rate}
+    return told | {"epochs_per_second": rate, "uncommitted": False}
 
 
 @pytest.fixture
@@ -152,6 +152,9 @@ def test_provenance_begins_with_the_command(record):
     assert open_.find_parent("details") is None and folded.find_parent("details")
     details = ["fig16.smoke", "torch 2.13.0; onednn", "abc1234", "4.5", "1,234"]
     assert cells(shown, 1)[1] == details
+    record.members["a|0"]["uncommitted"] = True
+    told = "3 of 6; trained by uncommitted code: 1 of 3 members"
+    assert cells(tables.provenance(record))[1][2] == told
 
 
 def test_provenance_names_the_points_of_the_paper(record):

@@ -13,7 +13,8 @@ from typing import Any
 from pandas import DataFrame
 
 from grokbook import papers, project
-from grokbook.errors import NoRecord
+from grokbook.errors import NoRecord, choose
+from grokbook.experiment import SCALES
 from grokbook.records import Record
 
 _READ: list[dict[str, Any]] = []
@@ -41,13 +42,16 @@ class Page:
         without which the page cannot be read: one that has only begun is passed over.
 
         Where there is none yet it has no members: it is false, its arms have no seeds,
-        and the page says "not run" of them. One that is damaged or stale is an error.
+        and the page says "not run" of them. One that is damaged or stale is an error,
+        and so is an arm that no scale has.
 
         With ``retrain`` the experiment is trained ("best" means "laptop") into
         data/reruns/, so that a reader's rerun never touches the records of the book.
         """
-        paper, scale, arms = self.name.partition("/")[0], scale or self.scale, [*arms]
+        paper, scale = self.name.partition("/")[0], scale or self.scale
         name = name if "/" in name else f"{paper}/{name}" if name else self.name
+        known = {a.name: a.name for one in SCALES for a in papers.get(name, one).arms}
+        arms = [choose(f"arm of {name}", arm, known) for arm in arms]
         if self.retrain:
             from grokbook.engine import pool
 

@@ -106,10 +106,12 @@ def _made(record: Record) -> list[str]:
     told = {key: ", ".join(map(str, values)) for key, values in found.items()}
     called = f"{record.name.rpartition('/')[2]}.{record.scale}"
     dates, rates = found["finished"], sorted(one["epochs_per_second"] for one in about)
+    by = sum(one["uncommitted"] for one in about)
+    changed = f"; trained by uncommitted code: {by} of {len(about)} members" * (by > 0)
     return [
         f"grokbook run {record.name} --scale {record.scale}",
         f"{called} ({record.digest[:12]})",
-        f"{len(about):,} of {len(list(record.experiment.members())):,}",
+        f"{len(about):,} of {len(list(record.experiment.members())):,}{changed}",
         told["device_name"],
         " to ".join(dict.fromkeys([dates[0], dates[-1]])),
         called,
