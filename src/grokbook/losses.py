@@ -5,47 +5,41 @@
     Taylor CE       the same with 1 + x + x^2/2 of z - min z        [eq. 20]
     exact CE        log(1 + sum_{k != y} exp(z_k - z_y))            (not in the paper)
     interventions   softmax CE of changed logits, or with another gradient at them:
-                    projected, repaired, cut, unbalanced     [Liu, sections 3 and B]
+                    projected, repaired, cut, unbalanced     [Liu, sections 3 and B];
+                    ``how`` are other options of softmax CE
 
 Logits are (*rows, classes) of any floating dtype, labels (*rows) int64; the loss is a
-number, or (*rows) where ``reduction`` is "none". Every loss is computed *and returned*
-in ``dtype``, mean included, because that precision decides when an addend is absorbed.
-All work under ``torch.func.vmap`` and can be differentiated twice; a NaN logit makes
-the loss NaN. Not covered: class weights, ignored labels.
+number, or (*rows) where ``reduction`` is "none". It is computed *and returned* in
+``dtype``, mean included: that precision decides when an addend is absorbed. All work
+under ``torch.func.vmap`` and can be differentiated twice; a NaN logit makes a loss NaN.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor, float32, float64
 
 Dtype = torch.dtype
-REDUCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "mean": Tensor.mean,
-    "sum": Tensor.sum,
-    "none": Tensor.clone,
-}
+REDUCTIONS: dict[str, Any] = {"mean": torch.mean, "sum": torch.sum, "none": torch.clone}
 BITS = 24  # of a float32, which a simulated collapse takes away
 
 
 def _is_label(logits: Tensor, labels: Tensor) -> Tensor:
     """Boolean (*rows, classes), true at the correct class."""
-    if logits.shape[:-1] != labels.shape:
-        raise ValueError(
-            f"logits of shape {tuple(logits.shape)} need labels of shape "
-            f"{tuple(logits.shape[:-1])}, but labels have {tuple(labels.shape)}."
-        )
     classes = torch.arange(logits.shape[-1], device=logits.device)
-    return labels.unsqueeze(-1) == classes
+    return _as_column(labels, logits) == classes
 
 
-def _pick(values: Tensor, labels: Tensor) -> Tensor:
+def _as_column(labels: Tensor, logits: Tensor) -> Tensor:
+    # not unsqueeze, which takes labels of fewer rows
+    return labels.reshape(*logits.shape[:-1], 1)
+
+
+def pick(values: Tensor, labels: Tensor) -> Tensor:
     """The entry of each row at its label: (*rows)."""
-    if values.device.type == "cuda" or values.shape[:-1] != labels.shape:
-        # the backward pass of gather sorts on a GPU; _is_label refuses the shapes
+    if values.device.type == "cuda":  # where the backward pass of gather sorts
         return torch.where(_is_label(values, labels), values, 0).sum(dim=-1)
-    return values.gather(-1, labels.unsqueeze(-1)).squeeze(-1)
+    return values.gather(-1, _as_column(labels, values)).squeeze(-1)
 
 
 def softmax_cross_entropy(
@@ -62,7 +56,7 @@ def softmax_cross_entropy(
     0-dim tensor may stand for it, unchecked.
     """
     log_probs = logits.to(dtype).log_softmax(dim=-1)
-    losses = -_pick(log_probs, labels)
+    losses = -pick(log_probs, labels)
     if isinstance(smoothing, Tensor):
         smoothing = smoothing.to(dtype)
     elif not 0 <= smoothing < 1:
@@ -82,18 +76,18 @@ def exact_cross_entropy(
     c + log1p(sum exp(z_k - z_y - c) + exp(-c) - 1), and since gaps are rounded the
     gradient of the row is off by eps * c, 6e-5 in float32 at c = 1,000.
     """
-    gaps = _gaps(logits.to(dtype), labels)
+    leads = gaps(logits.to(dtype), labels)
     # the shift cancels from the gradient, so it is a constant
-    shift = gaps.detach().amax(dim=-1, keepdim=True).clamp(min=0)
-    total = (gaps - shift).exp().sum(dim=-1, keepdim=True)
+    shift = leads.detach().amax(dim=-1, keepdim=True).clamp(min=0)
+    total = (leads - shift).exp().sum(dim=-1, keepdim=True)
     losses = shift + torch.log1p(total + torch.expm1(-shift))
     return REDUCTIONS[reduction](losses.squeeze(-1))
 
 
-def _gaps(logits: Tensor, labels: Tensor) -> Tensor:
+def gaps(logits: Tensor, labels: Tensor) -> Tensor:
     """z_k - z_y, and -inf at the label: (*rows, classes)."""
-    gaps = logits - _pick(logits, labels).unsqueeze(-1)
-    return gaps.masked_fill(_is_label(logits, labels), float("-inf"))
+    leads = logits - pick(logits, labels).unsqueeze(-1)
+    return leads.masked_fill(_is_label(logits, labels), float("-inf"))
 
 
 class _StableMax(torch.autograd.Function):
@@ -168,9 +162,8 @@ def taylor_cross_entropy(
     return REDUCTIONS[reduction](losses)
 
 
-def _negative_log_share(weights: Tensor, labels: Tensor) -> Tensor:
-    """-log(w_y / sum_k w_k) of each row: (*rows)."""
-    return -(_pick(weights, labels) / weights.sum(dim=-1)).log()
+def _negative_log_share(weights: Tensor, labels: Tensor) -> Tensor:  # (*rows)
+    return -(pick(weights, labels) / weights.sum(dim=-1)).log()
 
 
 def mean_squared_error(
@@ -179,9 +172,6 @@ def mean_squared_error(
     """Squared distance to the one-hot target, averaged over the classes, figure 13."""
     errors = logits.to(dtype) - _is_label(logits, labels).to(dtype)
     return REDUCTIONS[reduction]((errors * errors).mean(dim=-1))
-
-
-# The interventions: softmax CE, whose other options ``how`` they pass on.
 
 
 def correct_logit_zeroed(
@@ -224,7 +214,7 @@ def repaired_cross_entropy(logits: Tensor, labels: Tensor, **how: Any) -> Tensor
     The value and the wrong-class gradients are those of ``softmax_cross_entropy``, bit
     for bit; what a collapsed softmax has lost is put back. Not in Liu et al. (2026).
     """
-    correct = _pick(logits, labels).unsqueeze(-1)
+    correct = pick(logits, labels).unsqueeze(-1)
     others = logits - (correct - correct.detach())
     logits = torch.where(_is_label(logits, labels), logits.detach(), others)
     return softmax_cross_entropy(logits, labels, **how)
@@ -235,12 +225,11 @@ def collapsed_cross_entropy(
 ) -> Tensor:
     """Softmax CE without a gradient of correct logits that 24 bits would lose.
 
-    A collapse of the softmax on its own, without any other rounding: the correct logit
-    of a row gets none once the others have less than 2^-24 of the probability. Not in
-    Liu et al. (2026).
+    A collapse without any other rounding: a row's correct logit gets none once the
+    others have less than 2^-24 of the probability. Not in Liu et al. (2026).
     """
-    is_lost = _odds(logits, labels, dtype) < 2.0**-BITS
-    cut = is_lost.unsqueeze(-1) & _is_label(logits, labels)
+    is_lost = (_odds(logits, labels, dtype) < 2.0**-BITS).unsqueeze(-1)
+    cut = is_lost & _is_label(logits, labels)
     logits = torch.where(cut, logits.detach(), logits)
     return softmax_cross_entropy(logits, labels, dtype=dtype, **how)
 
@@ -263,7 +252,7 @@ def unbalanced_cross_entropy(
 
 def _odds(logits: Tensor, labels: Tensor, dtype: Dtype) -> Tensor:
     """Probability of the wrong classes over that of the correct one: (*rows)."""
-    return _gaps(logits, labels).to(dtype).exp().sum(dim=-1)
+    return gaps(logits, labels).to(dtype).exp().sum(dim=-1)
 
 
 def clamped_cross_entropy(

@@ -16,7 +16,8 @@ al. 2025, section 3, and its official code; Liu et al. 2026 (arXiv:2605.06152), 
 import torch
 from torch import Tensor
 
-from grokbook.metrics.shares import ratio, share
+from grokbook.losses import gaps, pick
+from grokbook.metrics.vectors import ratio, share
 
 
 def accuracy(logits: Tensor, labels: Tensor) -> Tensor:
@@ -58,12 +59,12 @@ def residual_mass(logits: Tensor, labels: Tensor) -> Tensor:
     Never as 1 - p_r, whose smallest value above 0 is 1e-16: with s the log of the sum
     of exp(z_k - z_r) over the wrong classes it is 1 / (1 + exp(-s)), down to 1e-308.
     """
-    return _gaps(logits, labels).logsumexp(dim=-1).sigmoid().mean()
+    return gaps(logits.double(), labels).logsumexp(dim=-1).sigmoid().mean()
 
 
 def margins(logits: Tensor, labels: Tensor) -> Tensor:
     """Correct logit minus the largest wrong one of each row, (*rows) in float64."""
-    return -_gaps(logits, labels).amax(dim=-1)
+    return -gaps(logits.double(), labels).amax(dim=-1)
 
 
 def collapsed(logits: Tensor, labels: Tensor) -> Tensor:
@@ -73,7 +74,7 @@ def collapsed(logits: Tensor, labels: Tensor) -> Tensor:
     order of its sum, hence on the device and the place of the label. Unlike
     ``collapse_fraction``, a row that leads with a wrong class does not count.
     """
-    return share(_at(logits.float().log_softmax(dim=-1), labels) == 0)
+    return share(pick(logits.float().log_softmax(dim=-1), labels) == 0)
 
 
 def class_sum(logits: Tensor, labels: Tensor) -> Tensor:
@@ -85,7 +86,7 @@ def class_sum(logits: Tensor, labels: Tensor) -> Tensor:
     """
 
     def loss(logits: Tensor) -> Tensor:
-        return -_at(logits.log_softmax(dim=-1), labels).sum()
+        return -pick(logits.log_softmax(dim=-1), labels).sum()
 
     # cast before the gradient, which is then not cast back
     return torch.func.grad(loss)(logits.float()).double().sum(dim=-1).mean()
@@ -98,15 +99,3 @@ def feature_alignment(features: Tensor) -> Tensor:
     mean = features.mean(dim=0)
     directions = ratio(features, lengths).mean(dim=0)
     return ratio(directions @ mean, torch.linalg.vector_norm(mean))
-
-
-def _at(values: Tensor, labels: Tensor) -> Tensor:
-    """The entry of each row at its label: (*rows)."""
-    return values.gather(-1, labels.unsqueeze(-1)).squeeze(-1)
-
-
-def _gaps(logits: Tensor, labels: Tensor) -> Tensor:
-    """z_k - z_r in float64, and -inf at the label: (*rows, classes)."""
-    logits = logits.double()
-    gaps = logits - _at(logits, labels).unsqueeze(-1)
-    return gaps.scatter(-1, labels.unsqueeze(-1), -torch.inf)

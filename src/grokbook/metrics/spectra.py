@@ -1,24 +1,14 @@
 """Spectra and how they are filled: of Fourier modes, and of features F (n, d).
 
-    fourier_spectrum        norm of each Fourier component of a weight
-    gram_eigenvalues        s_i, the eigenvalues of the uncentred Z = F^T F
-    top_share,              two ways to say how few components hold
-    participation_ratio     most of a spectrum
-    effective_rank          exp(-sum_i q_i ln q_i) with q_i = s_i / sum s
-    stable_rank             sum_i s_i / s_1, of eigenvalues s_i of Z
-    power_law_exponent      alpha of a density x^-alpha for x >= x_min, fitted to s_i
-
 Source: Prieto et al. 2025, figure 12; Singh, Misra and Orvieto 2026, section 6 and
 appendix D, with the measurements of its official code where the text leaves a choice;
 Tiwari et al. 2026, eq. 11.
-The fit of alpha follows Clauset, Shalizi and Newman 2009, as the package ``powerlaw``
-1.5 carries it out; both agree to 1e-6 on 30 spectra of six kinds.
 """
 
 import torch
 from torch import Tensor
 
-from grokbook.metrics.shares import ratio
+from grokbook.metrics.vectors import ratio
 
 
 def fourier_spectrum(weight: Tensor) -> Tensor:
@@ -69,15 +59,14 @@ def gram_eigenvalues(features: Tensor, *, exact: bool = True) -> Tensor:
     return torch.cat([values.clamp(min=0).flip(0), values.new_zeros(max(d - n, 0))])
 
 
-def _eigenvalues(matrix: Tensor) -> Tensor:
-    """Ascending eigenvalues of a symmetric matrix; NaN where LAPACK would give up."""
+def _eigenvalues(matrix: Tensor) -> Tensor:  # NaN where LAPACK would give up
     finite = matrix.isfinite().all()
     values = torch.linalg.eigvalsh(torch.where(finite, matrix, 0.0))
     return torch.where(finite, values, torch.nan)
 
 
 def effective_rank(values: Tensor) -> Tensor:
-    """Exponential of the entropy of n normalised sizes; 1 to n, 0 if all are zero."""
+    """exp(-sum_i q_i ln q_i), q_i = s_i / sum s, of n sizes; 1 to n, 0 if all are 0."""
     sizes = values.double().abs()
     total = sizes.sum()
     shares = sizes / torch.where(total == 0, 1.0, total)
@@ -91,13 +80,13 @@ def stable_rank(values: Tensor) -> Tensor:
 
 
 def power_law_exponent(values: Tensor) -> Tensor:
-    """Exponent alpha > 1 of a power-law density, fitted to the tail of n values.
+    """Exponent alpha > 1 of a density x^-alpha for x >= x_min, fitted to n values.
 
     Every distinct positive value but the largest is tried as x_min, with the
     maximum-likelihood alpha = 1 + m / sum ln(x / x_min) of the m values x >= x_min.
     The one kept has the smallest D = max |1 - (x / x_min)^(1 - alpha) - S(x)|, where
-    S(x) is the share of the tail strictly below x. The choice of x_min makes alpha
-    jump, and a low alpha is a heavy tail.
+    S(x) is the share of the tail strictly below x [Clauset, Shalizi and Newman 2009].
+    The choice of x_min makes alpha jump, and a low alpha is a heavy tail.
 
     NaN for fewer than two distinct positive values or one that is not finite. Not under
     vmap, since how many values are tried depends on the data.
