@@ -95,27 +95,26 @@ def test_pages_read_records_and_never_the_roof():
 
 
 # Lines that a room has, and all of them: one that grows says so here. 7,500 in the end.
-TOTAL = 7_950
+TOTAL = 7_803
 LINES = {
     "claims": 480,
-    "cli": 210,
+    "cli": 207,
     "datasets": 550,
-    "engine": 1225,
-    "errors": 65,
+    "engine": 1223,
+    "errors": 62,
     "evidence": 730,
-    "experiment": 165,
-    "files": 25,
+    "experiment": 159,
     "losses": 270,
     "metrics": 575,
     "models": 995,
-    "names": 105,
+    "names": 36,
     "observables": 435,
     "optimizers": 430,
-    "papers": 220,
+    "papers": 197,
     "penalties": 130,
     "plots": 400,
-    "project": 85,
-    "records": 450,
+    "project": 97,
+    "records": 414,
     "schedules": 30,
     "tables": 270,
     "theory": 150,

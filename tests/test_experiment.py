@@ -1,17 +1,18 @@
 """Experiments as data: JSON, identities, and names that exist."""
 
+import inspect
 import json
 import subprocess
 import sys
 from dataclasses import fields, replace
+from functools import partial
 from itertools import product
 
-import pytest
 import torch
 from golden.arms import ARMS
 from helpers import ENCODER, arm
 
-from grokbook import names, papers
+from grokbook import names, observables, papers, penalties
 from grokbook.experiment import LOOKS, SCALES, Arm, Spec
 
 CHANGES = {
@@ -60,9 +61,42 @@ def test_every_experiment_is_json_and_names_what_exists():
             assert "core" in one.observables, name  # a NaN is seen in its loss
             if (key := replace(one, name="", epochs=99, log=1).hash()) not in seen:
                 seen.add(key)
-                names.check(one)
+                use(one)
     for one in ARMS:
-        names.check(one)
+        use(one)
+
+
+def use(one):
+    """Build and call all that an arm names, but for its data, which may be large."""
+
+    def made(kind, spec):
+        return partial(names.resolve(kind, spec), **names.options(spec))
+
+    for dtype in filter(None, (one.dtype, one.keep_dtype, one.autocast)):
+        assert isinstance(getattr(torch, dtype), torch.dtype)
+    looks = {*one.observables, *(one.rarely[1] if one.rarely else ())}
+    assert looks <= observables.OBSERVABLES.keys()
+    for kind in ("dataset", "augment"):
+        if spec := getattr(one, kind):
+            inspect.signature(names.resolve(kind, spec)).bind_partial(**spec.options)
+    with torch.device("meta"):
+        model = made("model", one.model)()
+    named = [(name, p.detach()) for name, p in model.named_parameters()]
+    optimizer = made("optimizer", one.optimizer)(named)
+    for spec in one.wrappers:
+        made("wrapper", spec)(optimizer)
+    logits, labels = torch.eye(2), torch.arange(2)
+    for spec in (one.loss, *(one.later_loss or ())[1:]):
+        made("loss", spec)(logits, labels)
+    for spec in one.penalties:
+        sites = penalties.sites(spec.name, spec.options)
+        for site in sites:
+            assert any(f"{place}.".startswith(f"{site}.") for place in model.places)
+        taps = dict.fromkeys(sites, logits)
+        made("penalty", spec)(penalties.Forward(logits, labels, {"w": logits}, taps))
+    if one.schedule:
+        for step in {0, one.epochs // 2, one.epochs - 1}:
+            made("schedule", one.schedule)(step, one.epochs)
 
 
 def test_identities_change_exactly_when_they_must():
@@ -100,36 +134,6 @@ def test_experiments_are_data():
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
-
-
-# What names mean ---------------------------------------------------------------------
-
-LOST = Spec("radius", strength=1.0, site="mlp_out")
-REFUSED = (
-    ("unknown model 'lstm': use one of", {"model": Spec("lstm")}),
-    ("unexpected .* 'power'", {"loss": Spec("mean_squared_error", power=3)}),
-    ("unexpected .* 'size'", {"dataset": Spec("modular", p=11, size=2)}),
-    ("no attribute 'float31'", {"dtype": "float31"}),
-    ("unknown observable 'mood'", {"rarely": (5, ("mood",))}),
-    ("unknown site of penalty 'radius' 'mlp_out'", {"penalties": (LOST,)}),
-    ("negative", {"model": Spec("mlp", classes=11, vocabulary=11, widths=(-3,))}),
-    ("learning rate: -1.0", {"optimizer": Spec("adamw", lr=-1.0)}),
-    ("vocabulary", {"model": Spec("mlp", classes=11)}),
-    ("unknown scope 'row'", {"wrappers": (Spec("orthogonal", scope="row"),)}),
-    ("layers.0.weight", {"wrappers": (Spec("centre_rows", names=("head",)),)}),
-    ("strength", {"penalties": (Spec("l2"),)}),
-    ("every", {"schedule": Spec("staircase")}),
-    (
-        "smoothing is 2.0",
-        {"later_loss": (3, Spec("softmax_cross_entropy", smoothing=2.0))},
-    ),
-)
-
-
-def test_what_cannot_be_trained_is_refused_in_one_sentence():
-    for message, changes in REFUSED:
-        with pytest.raises(ValueError, match=f"^arm 'plain': .*{message}"):
-            names.check(arm(**changes))
 
 
 def test_options_are_resolved():

@@ -8,7 +8,8 @@ import torch
 from recorded import contents, result, rewritten, two
 
 from grokbook import records
-from grokbook.records import RecordError, member
+from grokbook.errors import RecordError
+from grokbook.records import member
 
 NAME, OTHER = "prieto2025/fig06b", "singh2026/fig02"
 KEPT = {0: {"w": torch.arange(6.0)}}

@@ -20,8 +20,8 @@ from recorded import two as two_arms
 
 import grokbook
 from grokbook import cli, papers, project, records
-from grokbook.errors import NoRecord
-from grokbook.records import RecordError, member
+from grokbook.errors import NoRecord, RecordError
+from grokbook.records import member
 
 KEPT = {0: {"w": torch.arange(6.0).reshape(2, 3).T}}
 TRACE = [1.0, 0.125, math.inf, math.nan, 5e-324]

@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from grokbook import errors, files, papers, project, records
+from grokbook import errors, papers, project, records
 from grokbook.experiment import SCALES, Experiment
 
 
@@ -200,7 +200,7 @@ def _every(scales: tuple[str, ...] = SCALES) -> list[Experiment]:
 
 def _write_index() -> None:
     """Say in the records' folder which of its files is which member."""
-    with files.whole(project.records_folder() / "index.csv") as path:
+    with project.whole(project.records_folder() / "index.csv") as path:
         path.write_text(records.index(_every()), encoding="utf-8")
 
 

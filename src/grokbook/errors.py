@@ -1,7 +1,4 @@
-"""What can go wrong, in one sentence each; the command line catches the one base.
-
-A message names the offending value and what to do.
-"""
+"""What can go wrong: a message names the offending value and what to do."""
 
 import difflib
 from collections.abc import Collection, Mapping
@@ -9,13 +6,13 @@ from typing import Any
 
 
 class GrokbookError(Exception):
-    """Something is wrong that the reader can mend; ``code`` is the exit code."""
+    """What the reader can mend; ``code`` is the exit code of the command."""
 
     code = 1
 
 
 class UnknownName(GrokbookError, ValueError):
-    """No such name; the message has up to three that are near it."""
+    """No such name."""
 
     code = 2
 

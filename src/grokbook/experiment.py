@@ -1,8 +1,7 @@
-"""What is run: experiments as frozen data, without any code that runs them.
+"""What is run, as frozen data that turns into JSON and needs no torch.
 
 An ``Experiment`` is a set of ``Arm``s (the curves of a figure) and a set of seeds; a
 *member* is one arm with one seed, and a ``Result`` is what its training left behind.
-Nothing here trains or needs torch, and everything turns into JSON for a record.
 """
 
 import hashlib
@@ -80,7 +79,7 @@ class Arm:
     batch_statistics: bool = False
 
     def logged_epochs(self) -> list[int]:
-        """The epochs at which this arm is evaluated, ascending, 0 and last included."""
+        """The epochs at which this arm is looked at, ascending, 0 and last included."""
         pieces = ((self.epochs, self.log),) if isinstance(self.log, int) else self.log
         chosen, start = {0, self.epochs} | self.rare_epochs(), 0
         for until, every in pieces:
@@ -99,9 +98,9 @@ class Arm:
         return {name: _plain(v) for name, v, default in every if v != default}
 
     def training_key(self) -> str:
-        """Identity of what is trained: name, looks and observables left out of it."""
-        plain = self.to_json()
-        return _digest({k: v for k, v in plain.items() if k not in LOOKS})
+        """Identity of what is trained, without ``LOOKS``."""
+        every = self.to_json().items()
+        return _digest({k: v for k, v in every if k not in LOOKS})
 
     def hash(self) -> str:
         """Identity of the arm as a whole: what a checkpoint must say to be its own."""
@@ -110,7 +109,7 @@ class Arm:
 
 @dataclass(frozen=True)
 class Experiment:
-    """What one page shows: its arms, each trained with every seed."""
+    """Arms, each trained with every seed."""
 
     name: str
     scale: str
@@ -123,7 +122,7 @@ class Experiment:
         return ((arm, seed) for seed in self.seeds for arm in self.arms)
 
     def arm(self, name: str) -> Arm:
-        """The arm of that name; KeyError if there is none."""
+        """The arm of that name, else KeyError."""
         return {arm.name: arm for arm in self.arms}[name]
 
     def to_json(self) -> dict[str, Any]:
@@ -136,7 +135,7 @@ Member = tuple[Arm, int]
 
 @dataclass
 class Result:
-    """One finished member: what it logged, what it was asked to keep, its cost."""
+    """What one finished member left."""
 
     arm: Arm
     seed: int

@@ -1,9 +1,7 @@
 """The experiments of a paper by name, and how they are written down.
 
-``get("prieto2025/fig02", "paper")`` finds them in book/prieto2025/experiments.py, which
-stands beside the claims and the pages that they serve: this package knows no paper. A
-page may need several: fig04left and fig04right belong to page fig04. There an arm is a
-row, and a scale a value in it:
+``get("prieto2025/fig02", "paper")`` finds one in book/prieto2025/experiments.py, where
+an arm is a row, and a scale a value in it:
 
     @EXPERIMENTS.section
     def losses() -> Rows:
@@ -13,7 +11,7 @@ row, and a scale a value in it:
         yield row("softmax", SOFTMAX)
         yield row("StableMax", STABLEMAX)
 
-There is a third scale, smoke, which ``shrink`` makes of the laptop's values.
+The third scale, smoke, is what ``shrink`` makes of the laptop's values.
 """
 
 import runpy
@@ -40,7 +38,7 @@ TINY |= {"positions": 12, "warmup": 2, "every": 2}
 
 @dataclass(frozen=True)
 class Size:
-    """A value that differs between the scales: the paper's, and that of a laptop."""
+    """A value of two scales."""
 
     paper: Any
     laptop: Any
@@ -49,9 +47,8 @@ class Size:
 def experiment(name: str, reduced: str, **settings: Any) -> Row:
     """What follows is an experiment of that name; ``settings`` are shared by its arms.
 
-    ``reduced`` says in words what laptop scale leaves out; ``seeds``: with how many an
-    arm is trained, a Size. A smoke test has the arms of both scales, made tiny, with
-    two seeds.
+    ``reduced`` says what laptop scale leaves out; ``seeds``: how many, a Size. A smoke
+    test has the arms of both scales, with two seeds.
     """
     return {"experiment": name, "reduced": reduced} | settings
 
@@ -62,16 +59,13 @@ def shared(**settings: Any) -> Row:
 
 
 def row(name: str | Size, loss: Any = None, optimizer: Any = None, **settings) -> Row:
-    """An arm: what it has beside, or instead of, what all share.
-
-    ``only``: the scale that alone has this arm, if it is not at both.
-    """
+    """An arm: what it has beside what all share; ``only``: at this scale alone."""
     given = {"name": name, "loss": loss, "optimizer": optimizer}
     return {key: value for key, value in given.items() if value} | settings
 
 
 def at(scale: str, value: Any, end: int | None = None) -> Any:
-    """A value with every ``Size`` in it, however deep, replaced by that of a scale."""
+    """A value with every ``Size`` in it replaced by that of a scale."""
     if value is END:
         return end
     if isinstance(value, Size):
@@ -86,8 +80,8 @@ def at(scale: str, value: Any, end: int | None = None) -> Any:
 class Registry(dict[str, Callable[[str], Experiment]]):
     """Experiments of one paper by name, each a function of the scale.
 
-    ``count``: with how many of the ``seeds`` an arm is trained, unless its experiment
-    says otherwise; ``settings``: what all arms of the paper share.
+    ``count`` of the ``seeds`` are trained, unless an experiment says otherwise;
+    ``settings`` are shared by all arms of the paper.
     """
 
     def __init__(self, paper: str, seeds: tuple[int, ...], count: Size, **settings):
@@ -115,17 +109,12 @@ class Registry(dict[str, Callable[[str], Experiment]]):
         for values in plan["arms"]:
             if smoke or values.get("only", "") in ("", scale):
                 end = at(scale, values["epochs"])
-                values = {
-                    k: at(scale, v, end) for k, v in values.items() if k != "only"
-                }
-                arms.append(shrink(Arm(**values)) if smoke else Arm(**values))
-        return Experiment(
-            f"{self.paper}/{plan['name']}",
-            scale,
-            tuple(arms),
-            self.seeds[: 2 if smoke else at(scale, plan["seeds"])],
-            plan["reduced"] if scale == "laptop" else "",
-        )
+                given = {k: at(scale, v, end) for k, v in values.items() if k != "only"}
+                arms.append(shrink(Arm(**given)) if smoke else Arm(**given))
+        seeds = self.seeds[: 2 if smoke else at(scale, plan["seeds"])]
+        name, reduced = f"{self.paper}/{plan['name']}", plan["reduced"]
+        reduced = reduced if scale == "laptop" else ""
+        return Experiment(name, scale, tuple(arms), seeds, reduced)
 
 
 def shrink(arm: Arm) -> Arm:
@@ -143,7 +132,7 @@ def shrink(arm: Arm) -> Arm:
         if name not in TINY or (name == "p" and coded):
             return value
         if isinstance(value, tuple):
-            return tuple(min(one, TINY[name]) for one in value)
+            return tuple(small(name, one) for one in value)
         return min(value, TINY[name])
 
     def tiny(spec: Spec) -> Spec:
@@ -167,18 +156,13 @@ def shrink(arm: Arm) -> Arm:
 @cache
 def registries() -> dict[str, Registry]:
     """The experiments of every paper, in the order of the book."""
-    folders = {paper: project.home() / "book" / paper for paper in project.FOLDERS}
-    return {
-        paper: runpy.run_path(str(folder / "experiments.py"))["EXPERIMENTS"]
-        for paper, folder in folders.items()
-    }
+    path = f"{project.home()}/book/%s/experiments.py"
+    return {p: runpy.run_path(path % p)["EXPERIMENTS"] for p in project.FOLDERS}
 
 
 def names(prefix: str = "") -> list[str]:
-    """The experiment of that name, else all that begin with it, in the book's order."""
-    found = [
-        f"{paper}/{name}" for paper, known in registries().items() for name in known
-    ]
+    """The experiment of that name, else all that begin so, in the order of the book."""
+    found = [f"{paper}/{one}" for paper, has in registries().items() for one in has]
     begin = [name for name in found if name.startswith(prefix)]
     return [prefix] if prefix in found else begin
 
@@ -191,17 +175,12 @@ def get(name: str, scale: str) -> Experiment:
 
 
 def record(
-    name: str,
-    *,
-    scale: str = "best",
-    arms: Iterable[str] = (),
-    folder: Path | None = None,
+    name: str, *, scale="best", arms: Iterable[str] = (), folder: Path | None = None
 ) -> records.Record:
-    """The stored result of an experiment, at a scale or at the best one there is.
+    """The stored result of an experiment; NoRecord, or RecordError if it is damaged.
 
-    The best one that has a seed of each of ``arms``, so that a record in the making is
-    not taken before it can be used; if no record has them all, the best one there is.
-    NoRecord if there is none, RecordError if one that is looked at is damaged.
+    "best" is the best scale that has a seed of each of ``arms``, as a record in the
+    making has not; if none has them all, the best one there is.
     """
     if scale != "best":
         return records.load(get(name, scale), folder)
@@ -214,6 +193,5 @@ def record(
             best = best or found
     if best:
         return best
-    raise NoRecord(
-        f"{name} has no record yet: run `grokbook run {name} --scale laptop --record`"
-    )
+    again = f"grokbook run {name} --scale laptop --record"
+    raise NoRecord(f"{name} has no record yet: run `{again}`")

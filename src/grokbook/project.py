@@ -1,12 +1,15 @@
-"""Where the book lies on this machine, which code it is, and names that all share.
+"""Where the book lies on this machine, which code it is, and how a file is written.
 
 The records belong to a checkout, never to the environment that the package is installed
 in: outside of one, GROKBOOK_HOME must say where they are.
 """
 
+import contextlib
 import hashlib
 import os
+import secrets
 import subprocess
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -25,10 +28,7 @@ TRAINS = ("*.py", "datasets/*.py", "engine/*.py", "models/*.py", "optimizers/*.p
 
 
 def home() -> Path:
-    """The checkout: GROKBOOK_HOME, or the one that this package lies in.
-
-    GrokbookError where there is neither, as for an installed package.
-    """
+    """GROKBOOK_HOME, or the checkout that this package lies in; else GrokbookError."""
     told = os.environ.get("GROKBOOK_HOME")
     place = Path(told or Path(__file__).resolve().parents[2])
     if not (place if told else place / "book").exists():
@@ -45,7 +45,7 @@ def records_folder() -> Path:
 
 
 def reruns_folder() -> Path:
-    """data/reruns of the checkout, which git ignores: what a reader trains."""
+    """What a reader trains: data/reruns of the checkout, which git ignores."""
     return home() / "data" / "reruns"
 
 
@@ -56,10 +56,9 @@ def data_folder() -> Path:
 
 @cache
 def commit() -> str:
-    """Commit of the code, with a plus sign if what trains has changes that are in none.
+    """Commit of the code at the first call, with "+" if what trains has other changes.
 
-    That of the first call: a checkout may move on while its code is training. Without
-    git, what GROKBOOK_COMMIT says, or "unknown".
+    Without git, what GROKBOOK_COMMIT says, or "unknown".
     """
 
     def git(*words: str) -> str:
@@ -79,3 +78,20 @@ def source() -> str:
     package = Path(__file__).parent
     files = (file for part in TRAINS for file in sorted(package.glob(part)))
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+
+
+@contextlib.contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """A temporary path to write to, renamed to ``path`` when all went well.
+
+    Whatever goes wrong leaves ``path`` as it was; of several writers the last one wins.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    mine = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        yield mine
+        with mine.open("rb") as written:
+            os.fsync(written.fileno())
+        os.replace(mine, path)
+    finally:
+        mine.unlink(missing_ok=True)

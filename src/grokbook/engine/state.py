@@ -15,8 +15,8 @@ from typing import Any
 
 import torch
 
-from grokbook import files
 from grokbook.errors import TrainingError
+from grokbook.project import whole
 
 FORMAT = 4
 
@@ -26,7 +26,7 @@ def write(path: Path, identity: dict[str, Any], content: dict[str, Any]) -> None
     packed = io.BytesIO()
     torch.save(content, packed)
     try:
-        with files.whole(path) as part:
+        with whole(path) as part:
             part.write_bytes(_head(identity, packed.getvalue()) + packed.getvalue())
     except OSError as error:
         raise TrainingError(

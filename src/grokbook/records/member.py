@@ -1,15 +1,12 @@
-"""The files of one member, each written whole or not at all.
+"""The files of one member.
 
-``<training key>-<seed>.parquet`` has a row per logged epoch. Its metadata are the JSON
-that pandas reads as ``frame.attrs``: the whole arm, versions, device, seconds, commit,
-and a ``digest`` of all this and the rows. What an arm keeps lies beside it, named after
-the first digits of its SHA-256, which the metadata hold:
+``<training key>-<seed>.parquet``   a row per logged epoch; the whole arm, versions,
+                                  device and a ``digest`` of all, as ``frame.attrs``
+``….<digits>.trace.parquet``       ``loss`` of every step, to four digits
+``….<digits>.safetensors``         weights, by "epoch|parameter"
 
-``….<digits>.trace.parquet``   ``loss`` of every step, to four digits
-``….<digits>.safetensors``     weights, by "epoch|parameter"
-
-It is in its place before the rows that name it, and nothing is removed: whoever reads
-while another writes, or after a writer was killed, finds whole members.
+The digits are of the SHA-256 in the attrs. Rows come last and nothing is removed: who
+reads while another writes, or after a kill, finds whole members.
 """
 
 import contextlib
@@ -29,7 +26,6 @@ import pyarrow.parquet as pq
 from grokbook import project
 from grokbook.errors import RecordError
 from grokbook.experiment import Result
-from grokbook.files import whole
 
 FORMAT = 3
 SIDES = {"weights": "safetensors", "trace": "trace.parquet"}
@@ -40,7 +36,7 @@ Files = dict[Path, bytes]  # of one member, its rows first
 
 
 def beside(path: Path, about: Meta) -> dict[str, Path]:
-    """Where a member's weights and trace lie, given where its rows do."""
+    """Where a member's weights and trace lie."""
     kept = [kind for kind in SIDES if kind in about]
     return {k: path.with_suffix(f".{about[k][:8]}.{SIDES[k]}") for k in kept}
 
@@ -105,7 +101,7 @@ def put(files: Files) -> None:
     """Write the files of one member: all of them, its rows last, or none."""
     with contextlib.ExitStack() as last_comes_first:
         for path, content in files.items():
-            last_comes_first.enter_context(whole(path)).write_bytes(content)
+            last_comes_first.enter_context(project.whole(path)).write_bytes(content)
 
 
 def _four_digits(losses: Sequence[float]) -> np.ndarray:
@@ -119,16 +115,10 @@ def _parquet(rows: pd.DataFrame, about: Meta) -> bytes:
     table = pa.Table.from_pandas(rows, preserve_index=False).replace_schema_metadata()
     kinds = {True: "BYTE_STREAM_SPLIT", False: "DELTA_BINARY_PACKED"}
     buffer = pa.BufferOutputStream()
-    with pq.ParquetWriter(
-        buffer,
-        table.schema,
-        compression="zstd",
-        compression_level=9,
-        use_dictionary=False,
-        column_encoding={c: kinds[rows[c].dtype.kind == "f"] for c in rows},
-        write_statistics=False,
-        store_schema=False,
-    ) as writer:
+    how: dict[str, Any] = {"compression": "zstd", "compression_level": 9}
+    how |= dict.fromkeys(("use_dictionary", "write_statistics", "store_schema"), False)
+    how["column_encoding"] = {c: kinds[rows[c].dtype.kind == "f"] for c in rows}
+    with pq.ParquetWriter(buffer, table.schema, **how) as writer:
         writer.write_table(table)
         writer.add_key_value_metadata({ATTRS: json.dumps(about)})
     return bytes(buffer.getvalue())

@@ -19,9 +19,8 @@ from grokbook.records.member import Meta
 class Record:
     """The recorded members of an experiment, under the names that it has today.
 
-    ``frame``: one row per member and logged epoch, with the columns ``arm``, ``seed``
-    and ``epoch``. ``members``, what is known of each, and ``paths``, where its rows
-    lie, are by "arm|seed", in the order of the experiment.
+    ``frame``: a row per member and logged epoch, with ``arm``, ``seed`` and ``epoch``.
+    ``members``, what is known of each, and ``paths``, of its rows, are by "arm|seed".
     """
 
     experiment: Experiment
@@ -39,7 +38,7 @@ class Record:
 
     @property
     def missing(self) -> list[tuple[str, int]]:
-        """(arm, seed) of members that the experiment names and nobody trained yet."""
+        """(arm, seed) of members that nobody trained yet."""
         every = [(arm.name, seed) for arm, seed in self.experiment.members()]
         return [(a, s) for a, s in every if f"{a}|{s}" not in self.members]
 
@@ -70,9 +69,8 @@ class Record:
         """
         mine = self.frame[self.frame["arm"] == arm]
         seen = self.frame.get(column, pd.Series()).notna()
-        if column not in mine or (
-            len(mine) and seen.any() and not seen[mine.index].any()
-        ):
+        is_elsewhere = len(mine) and seen.any() and not seen[mine.index].any()
+        if column not in mine or is_elsewhere:
             raise self._without(repr(column), arm)
         wide = mine.pivot(index="epoch", columns="seed", values=column)
         return wide.dropna(how="all")
@@ -89,10 +87,9 @@ class Record:
         return found
 
     def trace(self, arm: str) -> pd.DataFrame:
-        """The loss of every step of one arm: steps down, one column per seed.
+        """The loss after k steps of one arm: k down, one column per seed.
 
-        Step k is the loss that the optimizer saw after k steps. RecordError where no
-        seed of the arm has a trace.
+        RecordError where no seed of the arm has a trace.
         """
         paths = {seed: self._kept("trace", arm, seed) for seed in self.seeds(arm)}
         found = {s: pd.read_parquet(path)["loss"] for s, path in paths.items() if path}
@@ -134,7 +131,7 @@ def load(experiment: Experiment, folder: Path | None = None) -> Record:
 
 
 def recorded(experiment: Experiment, folder: Path | None = None) -> dict[str, Meta]:
-    """What the metadata tell of each member that is there, by "arm|seed"."""
+    """The metadata alone of each member that is there, by "arm|seed"."""
     there = _there(experiment, folder)
     return {f"{arm.name}|{seed}": member.metadata(path) for arm, seed, path in there}
 
@@ -151,10 +148,7 @@ def missing(experiment: Experiment, folder: Path | None = None) -> list[Member]:
 
 
 def add(experiment: Experiment, one: Result, folder: Path | None = None) -> None:
-    """Put a finished member of an experiment into the store.
-
-    It takes the place of what others share only where it shows all that they see.
-    """
+    """Store a member; in place of what others share only if it shows all they see."""
     path, shared = _places(experiment, one.arm, one.seed, folder)
     now = _seen(one.arm.to_json(), one.seed, (row["epoch"] for row in one.rows))
     if not path.exists() and (not shared.exists() or _seen_in(shared)[1] <= now):
@@ -172,9 +166,8 @@ def merge(
 ) -> dict[str, list[Path]]:
     """Copy members from elsewhere; which were "added", "replaced" and "kept" as is.
 
-    One that is there stays, unless ``replace`` and another is offered; of two that are
-    offered the first is taken. ``dry_run``: check, and copy nothing. RecordError, and
-    nothing is copied, for one that is damaged or of none of these ``experiments``.
+    Of two that are offered the first is taken. ``dry_run``: only check. RecordError,
+    and nothing is copied, for one that is damaged or of none of these ``experiments``.
     """
     every = ((e, arm, seed) for e in experiments for arm, seed in e.members())
     known = {place for one in every for place in _places(*one, Path())}
@@ -227,10 +220,9 @@ def index(experiments: Iterable[Experiment], folder: Path | None = None) -> str:
 def _places(
     experiment: Experiment, arm: Arm, seed: int, folder: Path | None
 ) -> tuple[Path, Path]:
-    """Files of a member, of this experiment alone and shared: the first goes before.
+    """Files of a member: this experiment's own, which goes before, and the shared one.
 
-    It is there where the experiment trained anew what others share, as it looks
-    elsewhere or runs on another device.
+    The first is there where it trained anew what others share, to look elsewhere.
     """
     paper, _, page = experiment.name.partition("/")
     stem = (folder or project.records_folder()) / paper / f"{arm.training_key()}-{seed}"
