@@ -10,7 +10,7 @@ from browser import DESKTOP, PHONE, shown
 from bs4 import BeautifulSoup
 
 from book._ext import catalogue, scoreboard
-from book._ext.entries import Entry, entries, plain
+from book._ext.entries import Entry, entries
 from grokbook.claims.verdict import VERDICTS, kind, outcome
 from grokbook.errors import PageError
 from grokbook.project import CLAIMS_MIME, PAPERS, home
@@ -179,7 +179,3 @@ def test_sorting_with_the_keyboard_a_link_to_a_claim_and_no_script(chromium, boa
     with shown(chromium, board, script=False) as page:
         assert len(seen(page)) == 3
         assert not page.locator("form").is_visible()
-
-
-def test_words_of_a_page_survive_markdown():
-    assert plain("a_b | $x$ *y* <z>") == r"a\_b \| \$x\$ \*y\* \<z\>"

@@ -10,9 +10,9 @@ import yaml
 from pandas import Series
 
 from grokbook import claims, project
-from grokbook.claims.verdict import Row, badge, digest, is_few, kind, outcome
+from grokbook.claims.verdict import Row, digest, is_few, outcome
 from grokbook.errors import PageError
-from grokbook.evidence import Run, reading
+from grokbook.evidence import Run, reading, references
 from grokbook.experiment import Arm, Experiment, Spec
 from grokbook.records import Record
 
@@ -24,6 +24,7 @@ THREE = Series({0: 1.0, 1: 2.0, 2: 3.0})
 @pytest.fixture(autouse=True)
 def nothing_read(monkeypatch):
     monkeypatch.setattr(reading, "_READ", [])
+    monkeypatch.setattr(references, "_CITED", {})
 
 
 @pytest.fixture
@@ -79,13 +80,6 @@ def test_verdicts():
         assert (beyond.verdict, beyond.holds) == ("beyond the paper", False)
     assert row(held=1, n=1, exact=True).verdict == "reproduced"
     assert row(held=0, n=1, exact=True).verdict == "not reproduced"
-
-
-def test_a_badge_has_its_verdict_as_class_and_the_count_as_title():
-    assert kind("not seen, once, at reduced scale") == "not-seen-once-at-reduced-scale"
-    html = badge("seen once", "held in 1 of 2")
-    said = 'class="verdict verdict-seen-once" title="held in 1 of 2">seen once</span>'
-    assert html == f"<span {said}"
 
 
 # One row ------------------------------------------------------------------------------

@@ -130,54 +130,6 @@ def test_probes_gather_around_the_trace():
 # Exact trace of a ReLU network -------------------------------------------------------
 
 
-class Relu:
-    """A ReLU network in float64 as a function of one vector of all its parameters."""
-
-    def __init__(self, *sizes, bias, rows=150):
-        pairs = list(zip(sizes[1:], sizes, strict=False))
-        self.bias = bias
-        self.shapes = [(a, b + bias) for a, b in pairs]
-        self.sizes = [a * b for a, b in self.shapes]
-        self.vector = 0.8 * random(sum(self.sizes), seed=4)
-        self.x = random(rows, sizes[0], seed=5)
-        self.labels = torch.arange(rows) % sizes[-1]
-
-    def layers(self, vector):
-        """What every layer reads and its matrix, a bias being a column; and logits."""
-        read, weights, x = [], [], self.x
-        for part, shape in zip(vector.split(self.sizes), self.shapes, strict=True):
-            matrix = part.view(shape)
-            read.append(x.relu() if read else x)
-            x = F.pad(read[-1], (0, int(self.bias)), value=1.0) @ matrix.T
-            weights.append(matrix[:, : read[-1].shape[1]])
-        return read, weights, x
-
-    def losses(self, vector):
-        logits = self.layers(vector)[-1]
-        return F.cross_entropy(logits, self.labels, reduction="none")
-
-    def trace(self):
-        (x, *hidden), (_, *weights), logits = self.layers(self.vector)
-        seen = x.square().sum(1), weights, hidden, logits, self.labels
-        return metrics.relu_trace(*seen, bias=self.bias)
-
-
-def test_exact_trace_is_that_of_the_whole_hessian():
-    """Of 150 rows, more than it takes at once."""
-    for sizes, bias in (((4, 3), True), ((4, 6, 5, 3), False), ((3, 5, 4, 6, 2), True)):
-        one = Relu(*sizes, bias=bias)
-        found = one.trace()
-        matrix = torch.autograd.functional.hessian(
-            lambda v, one=one: one.losses(v).mean(), one.vector
-        )
-        assert found.hessian.shape == () and found.hessian.dtype == torch.float64
-        torch.testing.assert_close(found.hessian, matrix.trace(), rtol=1e-12, atol=0)
-        slopes = torch.autograd.functional.jacobian(one.losses, one.vector)
-        fisher = slopes.square().sum(dim=1).mean()
-        torch.testing.assert_close(found.fisher, fisher, rtol=1e-12, atol=0)
-        assert abs(found.fisher / found.hessian - 1) > 1e-2  # the two are not alike
-
-
 def test_exact_trace_of_a_nearly_collapsed_softmax():
     """Two classes, the wrong one with probability q: |x|^2 + 1 times 2 q (1 - q).
 

@@ -2,13 +2,11 @@
 
 import json
 import math
-import subprocess
 import sys
 from hashlib import sha256
 from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 import pytest
 from pandas import DataFrame, Series
 
@@ -204,25 +202,6 @@ def test_values_of_an_arm_come_in_the_order_of_its_seeds():
     assert same(run({0: {0: 1.0, 10: 9.0}}).smallest("test_accuracy"), 1)
 
 
-def test_runs_are_told_apart_by_what_they_are():
-    """They are keys of dictionaries, and a page may draw one arm twice."""
-    one = run(CURVES)
-    assert len({one: 1, Run(one.record, "plain"): 2}) == 2
-    with pytest.raises(AttributeError):
-        one.arm = "another"
-
-
-def test_an_arm_that_nobody_trained_has_no_seeds():
-    one = run({})
-    assert one.seeds == []
-    values = [one.last("test_accuracy"), one.at("test_accuracy", 5)]
-    values += [one.largest("test_accuracy"), one.smallest("test_accuracy")]
-    values += [one.peak("test_accuracy"), one.first("test_accuracy", above=0.5)]
-    values += [one.generalised(accuracy=0.9)]
-    values += [evidence.difference(values[-1], values[-2])]
-    assert all(value.empty for value in values)
-
-
 def test_a_bound_may_differ_by_seed_and_a_value_that_does_not_exist_is_named():
     one = run(CURVES)
     fit = one.first("test_accuracy", at_least=0.5)  # 5, 10, never
@@ -272,15 +251,6 @@ def test_what_was_measured_at_other_epochs_of_other_seeds_is_passed_over():
     assert same(one.at("test_accuracy", 5), 1, NONE)
     assert same(one.largest("test_accuracy"), 3, 2)
     assert same(one.smallest("test_accuracy"), 1, 2)
-
-
-def test_a_column_that_no_epoch_has_gives_no_value():
-    one = run({0: {0: NONE}, 1: {0: NONE}})
-    assert same(one.last("test_accuracy"), NONE, NONE)
-    assert same(one.at("test_accuracy", 0, otherwise=2), 2, 2)
-    assert same(one.largest("test_accuracy", otherwise=-1), -1, -1)
-    assert same(one.first("test_accuracy", at_least=0), NEVER, NEVER)
-    assert same(one.peak("test_accuracy"), NEVER, NEVER)
 
 
 def test_a_trace_has_a_column_for_every_seed():
@@ -442,15 +412,6 @@ def noisy(length, spikes, *, seed=0, floor=1e-8):
     return Series(loss * noise)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_planted_spikes_are_found_in_noise(seed):
-    planted = [400, 777, 1500]
-    found = evidence.spikes(noisy(2000, planted, seed=seed))
-    assert len(found) == 3
-    assert all(2 <= f - p <= 5 for f, p in zip(found, planted, strict=True))
-    assert evidence.spikes(noisy(2000, [], seed=seed)) == []
-
-
 def test_an_onset_is_the_first_loud_step_after_a_quiet_one():
     """Levels by hand: 1 is loud, 0 quiet, 0.01 neither."""
     loss = Series([1, 1, 0.01, 1, 0, 0.01, 1, 1, 0.01, 1, 0, 1, 0.05], dtype=float)
@@ -524,12 +485,6 @@ def test_how_many_times_as_late():
     assert list(evidence.times(slow[[1, 0]], quick[[0, 5]]).index) == [0]
 
 
-def test_the_onset_is_where_accuracy_stays():
-    late = run({3: {0: 0, 10: 0.95, 20: 0.5, 30: 0.91}, 0: {0: 0, 10: 0.9}})
-    assert same(late.onset(), 30, NEVER)
-    assert same(late.onset(above=0.4), 10, 10)
-
-
 def test_a_seed_without_an_onset_tests_no_finished_network():
     late = run({3: {0: 0, 10: 0.95}, 0: {0: 0, 10: 0.5}, 1: {0: 1}})
     never = run({3: {0: 0.5}, 1: {0: 1}})
@@ -538,22 +493,6 @@ def test_a_seed_without_an_onset_tests_no_finished_network():
     assert evidence.finished(values, late, never).to_dict() == {1: 7.0}
     assert evidence.finished(values, Run(never.record, "other")).empty
     assert evidence.finished(values).equals(values)
-
-
-def test_reading_evidence_needs_no_torch():
-    code = (
-        "import sys; from grokbook import evidence, claims, tables;"
-        "sys.exit('torch' in sys.modules or 'matplotlib' in sys.modules)"
-    )
-    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
-
-
-def test_the_index_of_values_holds_plain_seeds():
-    """They go into JSON and dictionaries."""
-    values = run(CURVES).last("test_accuracy").to_dict()
-    assert {type(seed) for seed in values} == {int}
-    assert {type(value) for value in values.values()} == {float}
-    assert pd.Series(values).index.tolist() == [3, 0, 1]
 
 
 class Traced:
@@ -601,14 +540,7 @@ def test_bursts_end_where_a_loss_is_no_number():
     whole.iloc[500] = NONE
     found = evidence.bursts(Traced({0: loss, 1: whole}, {}))
     assert found[0] == found[1] == evidence.spikes(noisy(2000, [300]))
-
-
-def test_a_trace_without_any_number_has_no_bursts():
     assert evidence.bursts(Traced({0: Series([NONE, NONE])}, {})) == {0: []}
-
-
-def test_an_arm_that_nobody_trained_has_no_bursts():
-    assert evidence.bursts(Traced({}, {})) == {}
     assert evidence.slingshots(Traced({}, {})).empty
 
 

@@ -198,24 +198,6 @@ def test_onednn_takes_part_in_a_network(stacked, monkeypatch):
         assert not calls
 
 
-@needs_onednn
-def test_onednn_gets_dense_matrices(monkeypatch):
-    """On rows with gaps, as one position of a sequence has, it is 200 times slower."""
-    product, seen = fast._by_onednn, []
-
-    def spy(x, weight, *rest):
-        seen.extend((x, weight))
-        return product(x, weight, *rest)
-
-    monkeypatch.setattr(fast, "_by_onednn", spy)
-    x, weight = torch.randn(20, 3, 8), torch.randn(5, 8, requires_grad=True)
-    with fast.switched(onednn=True):
-        fast.linear(x[:, -1:], weight).square().sum().backward()
-    matrices = [t for t in seen if t.dim() == 2]
-    assert len(matrices) == 3
-    assert all(t.is_contiguous() or t.T.is_contiguous() for t in matrices)
-
-
 @pytest.mark.parametrize("rows_by_one_hot", [None, 0, 6])
 def test_gather_gradient_also_under_vmap(monkeypatch, rows_by_one_hot):
     """Repeated rows add up, each member has its own table; the forms of a GPU too."""
@@ -240,13 +222,3 @@ def test_gather_gradient_also_under_vmap(monkeypatch, rows_by_one_hot):
     assert torch.equal(shared, table[:, index[0]])
     summed = vmap(fast.gather_sum, in_dims=(0, None))(table, pair[0])
     close(summed, table[:, pair[0]].sum(2))
-
-
-def test_scaled_gradients():
-    """A power of two on the way back and nothing else."""
-    x = torch.randn(5, requires_grad=True)
-    y = fast.scaled(x, 2.0**64)
-    assert torch.equal(y, x)
-    (y.sin().sum() + y.square().sum()).backward()
-    assert torch.equal(x.grad, 2.0**64 * (x.cos() + 2 * x).detach())
-    assert not fast.scaled(x.detach(), 2.0).requires_grad

@@ -183,13 +183,3 @@ def test_free_features_by_hand():
     assert [name for name, _ in model.named_parameters()] == ["A", "W"]
     assert model.A.std().item() == pytest.approx(1, rel=0.02)
     assert model.W.std().item() == pytest.approx(1 / 8, rel=0.1)
-
-
-def test_names_that_there_are_not():
-    for call, message in (
-        (lambda: ResNet18(10, stem="patch"), "unknown stem 'patch'"),
-        (lambda: VGG11(10, norm="layer"), "unknown norm 'layer'"),
-        (lambda: VGG11(10, head_norm="rows"), "unknown head norm 'rows'"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            call()

@@ -3,7 +3,6 @@
 import math
 from functools import partial
 from itertools import product
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -60,18 +59,6 @@ def test_losses_agree_with_torch(batch):
             close(exact, theirs, rtol=1e-12, atol=1e-15)
     theirs = F.mse_loss(logits, F.one_hot(labels, 5).double())
     close(losses.mean_squared_error(*batch, dtype=DOUBLE), theirs)
-
-
-def test_a_gpu_picks_the_same_entries(batch, monkeypatch):
-    """By a mask, not by gather, whose backward pass sorts there."""
-    logits, labels = batch
-    logits[0, 0] = -math.inf
-    expected = logits[torch.arange(8), labels]
-    assert torch.equal(losses.pick(logits, labels), expected)
-    there = property(lambda self: SimpleNamespace(type="cuda"))
-    monkeypatch.setattr(torch, "arange", lambda n, device: torch.tensor([*range(n)]))
-    logits = logits.as_subclass(type("OnGPU", (torch.Tensor,), {"device": there}))
-    assert torch.equal(losses.pick(logits, labels).as_subclass(torch.Tensor), expected)
 
 
 def test_positions_of_a_sequence_are_rows(batch):

@@ -155,15 +155,3 @@ def test_what_does_not_fit_is_refused_by_name(into, folder, tmp_path, spoil):
             records.merge([good, folder], BOOK, into, **how)
         assert "\n" not in str(caught.value)
         assert contents(tmp_path) == before
-
-
-def test_a_damaged_member_is_not_taken_for_one_that_is_there(into, folder):
-    (into / f"prieto2025/{A.training_key()}-0.parquet").write_bytes(b"PAR1")
-    with pytest.raises(RecordError, match="into/.* cannot be read as a member"):
-        merge(folder, into=into)
-
-
-def test_what_is_hidden_is_passed_over(into, folder):
-    (folder / ".checkpoints").mkdir()
-    (folder / ".checkpoints" / "x.parquet").touch()
-    assert merge(folder, into=into)["added"] == 2

@@ -307,18 +307,6 @@ def test_parameter_names_are_those_of_kept_weights():
     ]
 
 
-def test_names_that_there_are_not():
-    for options, message in (
-        ({"norms": ("everywhere",)}, "unknown norm position .*query_key"),
-        ({"initialisation": "zeros"}, "unknown initialisation 'zeros'"),
-        ({"attention": "linear"}, "unknown attention 'linear'"),
-        ({"norm": "batch", "final_norm": True}, "unknown norm 'batch'"),
-        ({"activation": "tanh"}, "unknown activation 'tanh'"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            models.Transformer(3, vocabulary=5, **options)
-
-
 def test_shortcuts_can_be_switched_off_for_a_whole_network():
     """And then no table is asked: a reader's debugger sees the plain form."""
     model, x = transformer_of(**FULL)

@@ -207,26 +207,6 @@ def test_ranks_of_layers():
     assert len(set(expected.values())) == 24
 
 
-def test_curvature_of_a_valley():
-    """Hessian diag(1, 4) with 1 off the diagonal; Adam's P = diag(1, 8) on top."""
-    matrix = torch.tensor([[1.0, 1.0], [1.0, 4.0]], dtype=torch.float64)
-    weights = {"w": torch.ones(2, dtype=torch.float64)}
-    s = Snapshot(
-        weights,
-        moments={"w": torch.tensor([1.0, 8.0], dtype=torch.float64)},
-        objective=lambda: (weights, lambda p: p["w"] @ matrix @ p["w"] / 2),
-    )
-    values = observe(s, ["sharpness", "curvature", "adam_curvature"])
-    assert values["sharpness"] == pytest.approx((5 + 13**0.5) / 2)
-    # P^-1 H = ((1, 1), (1/8, 1/2)) has the trace 3/2 and the determinant 3/8
-    expected = (1.5 + 0.75**0.5) / 2
-    assert values["preconditioned_sharpness"] == pytest.approx(expected)
-    # each of the 20 probes says 5 + 2 or 5 - 2
-    share = (values["hessian_trace"].item() - 3) / 4
-    assert 20 * share == pytest.approx(round(20 * share), abs=1e-12)
-    assert 0.1 < share < 0.9
-
-
 # Feature inflation -------------------------------------------------------------------
 
 

@@ -6,16 +6,7 @@ import torch
 
 from grokbook import names, papers
 from grokbook.experiment import SCALES, Spec
-from grokbook.papers import (
-    END,
-    Registry,
-    Size,
-    at,
-    experiment,
-    row,
-    shared,
-    shrink,
-)
+from grokbook.papers import END, Registry, Size, at, experiment, row, shared, shrink
 
 
 def test_every_experiment_builds_and_its_smoke_test_is_tiny():

@@ -169,17 +169,6 @@ def test_members_that_fail_do_not_stop_the_others(tmp_path):
         assert records.load(tiny, out).missing == [("diverging", 0)]
 
 
-def test_nan_in_a_stack_keeps_the_other_members(tmp_path, monkeypatch):
-    rates = {"good": 0.1, "diverging": 1e30, "better": 0.2}
-    arms = [arm(name, optimizer=Spec("sgd", lr=lr)) for name, lr in rates.items()]
-    tiny = experiment(*arms, seeds=(0,))
-    on_a_cpu(monkeypatch)
-    with pytest.raises(TrainingError, match="'diverging', seed 0: .* NaN"):
-        pool.run(tiny, device="cuda", out=tmp_path)
-    assert records.load(tiny, tmp_path).missing == [("diverging", 0)]
-    assert left(tmp_path) == []
-
-
 CHILD = """
 import signal
 import sys

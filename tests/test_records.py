@@ -76,20 +76,6 @@ def test_a_new_seed_adds_a_file_and_changes_none(two, path, tmp_path):
     assert before.items() <= after.items()
 
 
-def test_reading_needs_no_torch(path, two, tmp_path):
-    code = (
-        "import pickle, sys; from pathlib import Path; from grokbook import records;"
-        "one = pickle.loads(bytes.fromhex(sys.argv[1]));"
-        "record = records.load(one, Path(sys.argv[2]));"
-        "record.series('a', 'train_loss'); record.trace('a'); record.missing;"
-        "assert 'torch' not in sys.modules;"
-        "print(len(record.weights('a', 0, 0)), 'torch' in sys.modules)"
-    )
-    call = [sys.executable, "-c", code, pickle.dumps(two).hex(), str(tmp_path)]
-    run = subprocess.run(call, capture_output=True, text=True)
-    assert run.stdout == "1 True\n", run.stderr
-
-
 def test_one_frame_of_a_record_of_the_book():
     frame = grokbook.record("prieto2025/fig02")
     assert frame.equals(papers.record("prieto2025/fig02").frame)
@@ -232,14 +218,6 @@ class TestMembership:
         assert records.load(apart, tmp_path).series("a", "train_loss").loc[0, 0] == 6.0
         assert len(contents(tmp_path)) == 2
 
-    def test_one_that_sees_more_takes_its_place(self, two, path, tmp_path):
-        full = dataclasses.replace(two.arms[0], trace=True, keep=(0,))
-        more = result(full, 0, loss=3.0, kept=KEPT, trace=[1.0])
-        records.add(experiment(full, two.arms[1]), more, tmp_path)
-        record = records.load(two, tmp_path)
-        assert record.series("a", "train_loss").loc[0, 0] == 3.0
-        assert record.trace("a")[0].tolist() == [1.0]
-
 
 def _indexed(experiments, folder):
     path = folder / "index.csv"
@@ -309,10 +287,6 @@ class TestDamage:
             rewritten(path, edit)
             self.refused(two, tmp_path, path, "is not as it was recorded, or of anot")
             path.write_bytes(whole)
-
-    def test_no_digest(self, two, path, tmp_path):
-        rewritten(path, lambda rows, about: about.pop("digest") and None)
-        self.refused(two, tmp_path, path, "cannot be read as a member .'digest'")
 
     def test_weights_and_traces(self, two, path, tmp_path):
         """Zeroed, NaN, cut, of another, or gone: as damaged as a flipped bit."""

@@ -55,23 +55,6 @@ def test_ranks_between_their_extremes():
     assert metrics.top_share(none, k=3) == 0
 
 
-def test_other_metrics_under_vmap():
-    stack = random(3, 11, 4).float()
-    for measure in (
-        metrics.top_gap,
-        metrics.shared_direction,
-        lambda w: metrics.stable_rank(w[:, 0]),
-        lambda w: metrics.radial_energy(w, w.flip(1))["mean"],
-        lambda w: metrics.radial_energy(w, w.flip(1))["summed"],
-        lambda w: metrics.participation_ratio(w[:, 0]),
-        lambda w: metrics.top_share(w[:, 0], k=2),
-        lambda w: metrics.absorbed_fraction(w, 1e-8 * w.flip(0)),
-    ):
-        together = torch.func.vmap(measure)(stack)
-        for i in range(3):
-            torch.testing.assert_close(together[i], measure(stack[i]))
-
-
 def test_eigenvalues_are_squared_singular_values():
     """As published they end in noise, everything below about 3e-4 of the largest."""
     for n in (40, 6, 4, 1):

@@ -66,15 +66,6 @@ def test_wikitext_that_is_not_there(folder, monkeypatch):
         wikitext(vocabulary=256)
 
 
-def test_unpinned_corpus_is_read_as_it_lies(folder, monkeypatch):
-    tiny_corpus(folder, monkeypatch)
-    (folder / "wikitext-103-raw").mkdir()
-    for part in ("train", "test"):
-        (folder / f"wikitext-103-raw/wiki.{part}.raw").write_text(LINE * 5)
-    x = wikitext("wikitext-103-raw", block=4).x_train.flatten().tolist()
-    assert x == (encoder()(LINE) * 5)[: len(x)]
-
-
 FINEWEB = "fineweb-edu-sample/fineweb_edu_sample.txt"
 
 

@@ -102,13 +102,6 @@ def test_neurons_that_never_vary():
     assert not any(part.any() for part in found(zero, constant))
 
 
-def test_pairs_that_are_not_all_of_them():
-    twice = torch.cat([PAIRS[1:], PAIRS[1:2]])
-    for pairs, p in ((PAIRS, 10), (PAIRS[1:], P), (twice, P)):
-        with pytest.raises(ValueError, match="waves are of all pairs"):
-            metrics.waves(torch.ones(len(pairs), 2), pairs, p)
-
-
 # As an observable ------------------------------------------------------------------
 
 
@@ -151,8 +144,3 @@ def test_a_layer_of_planted_neurons():
         assert float(values[f"best_fit_of_frequency.{k}"]) == pytest.approx(best)
     assert values["fit.hidden.0"] == pytest.approx(0, abs=1e-12)
     assert not any("pre." in name for name in values)
-
-
-def test_a_dead_layer_has_no_waves():
-    values = observe(snapshot(torch.ones(P * P, 3)), ["periodic"])
-    assert not any(values.values())
