@@ -95,29 +95,29 @@ def test_pages_read_records_and_never_the_roof():
 
 
 # Lines that a room has, and all of them: one that grows says so here. 7,500 in the end.
-TOTAL = 7_803
+TOTAL = 7_730
 LINES = {
     "claims": 480,
     "cli": 207,
     "datasets": 550,
-    "engine": 1223,
+    "engine": 1225,
     "errors": 62,
     "evidence": 730,
     "experiment": 159,
-    "losses": 270,
-    "metrics": 575,
+    "losses": 260,
+    "metrics": 555,
     "models": 995,
     "names": 36,
-    "observables": 435,
-    "optimizers": 430,
+    "observables": 415,
+    "optimizers": 415,
     "papers": 197,
-    "penalties": 130,
+    "penalties": 115,
     "plots": 400,
     "project": 97,
     "records": 414,
-    "schedules": 30,
+    "schedules": 25,
     "tables": 270,
-    "theory": 150,
+    "theory": 140,
 }
 
 

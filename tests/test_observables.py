@@ -22,7 +22,7 @@ from grokbook.observables import (
 OF_NETWORKS = {"objective", "tap_grads", "hidden"}
 PLAIN = [n for n, o in OBSERVABLES.items() if not o.needs & OF_NETWORKS]
 AVERAGED = [name for name, o in OBSERVABLES.items() if o.averaged]
-FORMS = ("norms kept", "no norms")
+FORMS = ("sr_train_norms_kept", "sr_train")
 
 
 def snapshot(seed=0):
@@ -163,8 +163,11 @@ def test_measurements_of_taps():
     rounded = metrics.gram_eigenvalues(s.test.taps["features"], exact=False)
     exponent = metrics.power_law_exponent(rounded)
     assert values["power_law_test_float32"] == exponent != values["power_law_test"]
-    assert values["sr_train"] == s.unit_losses["no norms"].double().mean()
-    assert values["sr_train_norms_kept"] == s.unit_losses["norms kept"].double().mean()
+    assert values["sr_train"] == s.unit_losses["sr_train"].double().mean()
+    assert (
+        values["sr_train_norms_kept"]
+        == s.unit_losses["sr_train_norms_kept"].double().mean()
+    )
     step = math.hypot(*(0.01 * g.norm().item() for g in s.grads.values()))
     assert values["update_norm"] == pytest.approx(step, rel=0.2)
     rows, measure = s.params["embedding"][:5], metrics.fourier_concentration

@@ -71,10 +71,9 @@ def exact_cross_entropy(
 ) -> Tensor:
     """Softmax cross-entropy that does not collapse, the control of figures 1 and 8.
 
-    Zero only once exp underflows (gap 103 in float32, 745 in float64). The gradients of
-    the classes always add to zero. Where another class leads by c, the sum is shifted:
-    c + log1p(sum exp(z_k - z_y - c) + exp(-c) - 1), and since gaps are rounded the
-    gradient of the row is off by eps * c, 6e-5 in float32 at c = 1,000.
+    Zero only once exp underflows (gap 103 in float32, 745 in float64). Where another
+    class leads by c, the sum is shifted: c + log1p(sum exp(z_k - z_y - c) + exp(-c) -
+    1), and the gradient of the row off by eps * c, 6e-5 in float32 at c = 1,000.
     """
     leads = gaps(logits.to(dtype), labels)
     # the shift cancels from the gradient, so it is a constant
@@ -134,10 +133,7 @@ def stablemax(logits: Tensor, *, dtype: Dtype = float64) -> Tensor:
 def stablemax_cross_entropy(
     logits: Tensor, labels: Tensor, *, dtype: Dtype = float64, reduction: str = "mean"
 ) -> Tensor:
-    """-log StableMax(z)_y, of figures 1, 4, 6 and 7; float64 as in the official code.
-
-    In float16 the slope overflows where the correct class has a share below 1.5e-5.
-    """
+    """-log StableMax(z)_y, of figures 1, 4, 6, 7; float64 as in the official code."""
     weights = stablemax_transform(logits.to(dtype))
     return REDUCTIONS[reduction](_negative_log_share(weights, labels))
 
@@ -198,9 +194,8 @@ def projected_cross_entropy(
 ) -> Tensor:
     """Softmax CE whose gradient at the logits has its mean over classes taken away.
 
-    The zero-sum projection of Liu et al. (2026), section 3: the value is that of
-    ``softmax_cross_entropy``, bit for bit. With ``forward`` the logits lose their mean
-    in the forward pass too, the other reading of "subtracting W_G" (section B.3).
+    The zero-sum projection of Liu et al. (2026), section 3, which leaves the value;
+    with ``forward`` the logits lose their mean, the other reading of section B.3.
     """
     mean = logits.mean(dim=-1, keepdim=True)
     # the difference is 0 in the forward pass and takes the mean away in the backward
@@ -211,8 +206,7 @@ def projected_cross_entropy(
 def repaired_cross_entropy(logits: Tensor, labels: Tensor, **how: Any) -> Tensor:
     """Softmax CE whose correct logit gets minus the sum of the other gradients.
 
-    The value and the wrong-class gradients are those of ``softmax_cross_entropy``, bit
-    for bit; what a collapsed softmax has lost is put back. Not in Liu et al. (2026).
+    What a collapsed softmax has lost is put back. Not in Liu et al. (2026).
     """
     correct = pick(logits, labels).unsqueeze(-1)
     others = logits - (correct - correct.detach())
@@ -239,9 +233,8 @@ def unbalanced_cross_entropy(
 ) -> Tensor:
     """Softmax CE with a gradient of sum epsilon where ``collapsed_cross_entropy`` cuts.
 
-    Every logit of such a row gets epsilon / K more, epsilon being its residual mass and
-    K the number of classes: of a collapse, the part that ``projected_cross_entropy``
-    takes away and nothing else. Not in Liu et al. (2026).
+    Each of the K logits of such a row gets a K-th of its residual mass epsilon more: of
+    a collapse, what ``projected_cross_entropy`` takes away. Not in Liu et al. (2026).
     """
     odds = _odds(logits, labels, dtype).detach()
     excess = torch.where(odds < 2.0**-BITS, odds / (1 + odds), 0.0)
@@ -251,7 +244,7 @@ def unbalanced_cross_entropy(
 
 
 def _odds(logits: Tensor, labels: Tensor, dtype: Dtype) -> Tensor:
-    """Probability of the wrong classes over that of the correct one: (*rows)."""
+    # probability of the wrong classes over that of the correct one: (*rows)
     return gaps(logits, labels).to(dtype).exp().sum(dim=-1)
 
 

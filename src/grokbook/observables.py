@@ -1,7 +1,7 @@
 """What a run logs: named groups of measurements of one training step.
 
-An observable is a function from a ``Snapshot`` to named values, written for one member.
-Its decorator says what it reads, so that a look computes nothing else:
+An observable is a function from a ``Snapshot`` to named values, written for one member,
+with formulas of ``grokbook.metrics``. Its decorator says all that it reads:
 
     train, test      logits, labels, losses and taps of a split
     step             gradients, and the weights before the step (none at epoch 0)
@@ -10,8 +10,8 @@ Its decorator says what it reads, so that a look computes nothing else:
     tap_grads        activations and gradients of the loss, or of all terms, at the taps
     attention.0, features, hidden, pre   taps of the network whose names begin so
 
-The formulas are in ``grokbook.metrics``. ``mapped=False`` takes the members of a stack
-one by one; ``averaged=True``: an average over batches of rows leaves it exact.
+``mapped=False`` takes the members of a stack one by one; ``averaged=True``: an average
+over batches of rows leaves it exact.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -28,8 +28,6 @@ from grokbook.metrics import ratio
 Values = dict[str, Tensor]
 # Edges of the histogram of update sizes: twenty bins in a factor of ten.
 UPDATE_BINS = tuple(10 ** (k / 20) for k in range(-180, -19))
-
-
 NOTHING: Any = {}
 
 
@@ -100,11 +98,11 @@ def top5(s: Snapshot) -> Values:
 
 @observable("train", averaged=True)
 def collapse(s: Snapshot) -> Values:
-    dtypes, fraction = ("float16", "float32", "float64"), metrics.collapse_fraction
-    return {
-        f"collapse_{name}": fraction(s.train.logits, dtype=getattr(torch, name))
-        for name in dtypes
-    } | {"zero_loss": metrics.share(s.train.losses == 0)}
+    values = {}
+    for name in ("float16", "float32", "float64"):
+        share = metrics.collapse_fraction(s.train.logits, dtype=getattr(torch, name))
+        values[f"collapse_{name}"] = share
+    return values | {"zero_loss": metrics.share(s.train.losses == 0)}
 
 
 @observable()
@@ -166,8 +164,7 @@ def attention(s: Snapshot) -> Values:
 
 @observable("scale_free")
 def scale_free(s: Snapshot) -> Values:
-    columns = {"no norms": "sr_train", "norms kept": "sr_train_norms_kept"}
-    return {columns[k]: v.double().mean() for k, v in s.unit_losses.items()}
+    return {name: losses.double().mean() for name, losses in s.unit_losses.items()}
 
 
 @observable("train", "test", "features", mapped=False)
@@ -212,7 +209,7 @@ def inflation(s: Snapshot) -> Values:
 
 @observable("train", averaged=True)
 def mean_logits(s: Snapshot) -> Values:
-    """What of ``inflation`` is a mean over samples, and so goes batch by batch."""
+    """What of ``inflation`` is a mean over samples."""
     logits, labels = s.train.logits, s.train.labels
     return {
         "correct_logit": logits.gather(-1, labels[..., None]).double().mean(),
@@ -246,19 +243,16 @@ def head_update_histogram(s: Snapshot) -> Values:
     sizes = _head_steps(s).flatten()
     edges = torch.tensor(UPDATE_BINS, dtype=sizes.dtype, device=sizes.device)
     below = (sizes[:, None] < edges).double().mean(dim=0)  # share below each edge
-    shares = below[1:] - below[:-1]
-    return {"update_below": below[0]} | {
-        f"update_bin.{k}": share for k, share in enumerate(shares.unbind())
-    }
+    shares = {f"update_bin.{k}": one for k, one in enumerate(below.diff().unbind())}
+    return {"update_below": below[0]} | shares
 
 
 def _head(params: Mapping[str, Tensor]) -> Tensor:
-    """The weights (classes, width) of a network's last layer: its last matrix."""
+    """The weights (classes, width) of the last layer."""
     return [w for w in params.values() if w.dim() == 2][-1]
 
 
 def _head_steps(s: Snapshot) -> Tensor:
-    """Sizes of the last step of the head's weights, in float64."""
     return (_head(s.params).double() - _head(s.before).double()).abs()
 
 
@@ -278,18 +272,16 @@ def adam_curvature(s: Snapshot) -> Values:
 @observable("objective", mapped=False)
 def curvature(s: Snapshot) -> Values:
     """Trace of the objective's Hessian, from 20 of Hutchinson's probes."""
-    return {"hessian_trace": _probes(s, 20).mean()}
+    weights, function = s.objective()
+    return {"hessian_trace": metrics.probe_values(function, weights, probes=20).mean()}
 
 
 @observable("objective", mapped=False)
 def probes(s: Snapshot) -> Values:
     """Single probes of the same trace, 500 of them."""
-    return {f"probe.{k}": value for k, value in enumerate(_probes(s, 500))}
-
-
-def _probes(s: Snapshot, number: int) -> Tensor:
     weights, function = s.objective()
-    return metrics.probe_values(function, weights, probes=number)
+    found = metrics.probe_values(function, weights, probes=500)
+    return {f"probe.{k}": value for k, value in enumerate(found)}
 
 
 @observable("tap_grads", mapped=False)
@@ -301,9 +293,8 @@ def radial(s: Snapshot) -> Values:
             if not name.startswith(("pre.", "attention_out.", "mlp_out.")):
                 continue
             h, g = (t.reshape(-1, t.shape[-1]) for t in (h, g))
-            energy = metrics.radial_energy(h, g)
-            for way in ("mean", "summed", "masked"):
-                values[f"radial_{kind}_{way}.{name}"] = energy[way]
+            for way, energy in metrics.radial_energy(h, g).items():
+                values[f"radial_{kind}_{way}.{name}"] = energy
             if kind == "loss":
                 lengths = torch.linalg.vector_norm(h.double(), dim=-1)
                 values[f"radius.{name}"] = lengths.mean()
@@ -319,17 +310,13 @@ def ranks(s: Snapshot) -> Values:
     """
     values = {}
     for name in _taps(s, "pre.", "hidden."):
-        train, test = (
-            seen.taps[name].flatten(0, -2).double() for seen in (s.train, s.test)
-        )
+        train, test = (x.taps[name].flatten(0, -2).double() for x in (s.train, s.test))
         for rows, matrix in (("", torch.cat([train, test])), ("_256", train[:256])):
             for kind, taken in (("", matrix), ("_centred", matrix - matrix.mean(0))):
-                eigenvalues = metrics.gram_eigenvalues(taken)
-                singular = eigenvalues.sqrt()
-                which = f"{rows}{kind}.{name}"
-                values[f"largest_singular{which}"] = singular[0]
-                values[f"stable_rank{which}"] = metrics.stable_rank(eigenvalues)
-                values[f"effective_rank{which}"] = metrics.effective_rank(singular)
+                sizes, which = metrics.gram_eigenvalues(taken), f"{rows}{kind}.{name}"
+                values[f"largest_singular{which}"] = sizes[0].sqrt()
+                values[f"stable_rank{which}"] = metrics.stable_rank(sizes)
+                values[f"effective_rank{which}"] = metrics.effective_rank(sizes.sqrt())
     return values
 
 
@@ -347,10 +334,9 @@ def periodic(s: Snapshot) -> Values:
         best = found.product.max(dim=1).values[found.variance > 0]
         every = found.variance.sum()
         by_frequency = (found.product * found.variance[:, None]).sum(dim=0)
-        strength = by_frequency.sqrt()
         values[f"coherence.{name}"] = best.median() if len(best) else best.sum()
         values[f"fit.{name}"] = ratio(by_frequency.sum(), every)
-        values[f"frequencies.{name}"] = metrics.participation_ratio(strength)
+        values[f"frequencies.{name}"] = metrics.participation_ratio(by_frequency.sqrt())
         values[f"largest_mode.{name}"] = found.largest
     for k, energy in enumerate(by_frequency):
         values[f"energy_of_frequency.{k + 1}"] = ratio(energy, every)
@@ -364,10 +350,7 @@ def _taps(s: Snapshot, *begins: str) -> list[str]:
 
 @observable("train", "test", "hidden", mapped=False)
 def exact_trace(s: Snapshot) -> Values:
-    """Exact trace of the loss' Hessian on both splits, of a ReLU MLP on tokens.
-
-    Without norms, and of the plain cross-entropy.
-    """
+    """Exact trace of the cross-entropy's Hessian, of a ReLU MLP on tokens, no norms."""
     weights = [w for name, w in s.params.items() if name.endswith(".weight")][1:]
     values = {}
     for name, split in (("train", s.train), ("test", s.test)):
@@ -387,8 +370,8 @@ def exact_match(s: Snapshot) -> Values:
     """Share of sequences of which every position is right."""
     values = {}
     for split, seen in (("train", s.train), ("test", s.test)):
-        is_right = seen.logits.argmax(dim=-1) == seen.labels
-        whole = is_right.reshape(len(is_right), -1).all(dim=1)
+        right = seen.logits.argmax(dim=-1) == seen.labels
+        whole = right.reshape(len(right), -1).all(dim=1)
         values[f"{split}_exact"] = metrics.share(whole)
     return values
 
@@ -404,27 +387,22 @@ def needs(names: Iterable[str]) -> set[str]:
     return {part for name in names for part in OBSERVABLES[name].needs}
 
 
-def observe(
-    snapshot: Snapshot, names: Iterable[str], *, stacked: bool = False
-) -> Values:
+def observe(snapshot: Snapshot, names: Iterable[str], *, stacked=False) -> Values:
     """The named observables of a snapshot: 0-dim tensors, (members,) of a stack."""
     chosen = [one for name, one in OBSERVABLES.items() if name in set(names)]
 
-    def measure(one: Snapshot, group: list[Observable]) -> Values:
-        found = (observable.function(one) for observable in group)
-        return {k: v for values in found for k, v in values.items()}
+    def measure(group: list[Observable], one: Snapshot) -> Values:
+        return {k: v for each in group for k, v in each.function(one).items()}
 
     if not stacked:
-        return measure(snapshot, chosen)
+        return measure(chosen, snapshot)
     mapped = [one for one in chosen if one.mapped]
-    rest = [one for one in chosen if not one.mapped]
     tensors = snapshot._replace(objective=NOTHING, tap_grads=NOTHING)
-    values = torch.func.vmap(lambda one: measure(one, mapped))(tensors)
-    if rest:
+    values = torch.func.vmap(partial(measure, mapped))(tensors)
+    if rest := [one for one in chosen if not one.mapped]:
         members = range(len(next(iter(snapshot.params.values()))))
-        every = [
-            measure(tree_map(partial(_member, k), snapshot), rest) for k in members
-        ]
+        alone = (tree_map(partial(_member, k), snapshot) for k in members)
+        every = [measure(rest, one) for one in alone]
         values |= {n: torch.stack([one[n] for one in every]) for n in every[0]}
     return values
 

@@ -6,9 +6,8 @@
                                                          [Tiwari et al. 2026, eq. 1-3]
     activations  strength * sum_taps mean_rows ||h||^2 / d       ["MAN", ibid., table 2]
 
-Each reads what it charges from a ``Forward`` and returns a 0-dim tensor in the dtype of
-that; ``sites`` says which taps it needs. All work under ``torch.func.vmap``. Not
-covered: decoupled weight decay, which is AdamW's own.
+Each reads what it charges from a ``Forward`` and returns a 0-dim tensor; ``sites`` says
+which taps it needs. All work under ``torch.func.vmap``.
 """
 
 from collections.abc import Mapping
@@ -23,10 +22,7 @@ Number = float | Tensor
 
 
 class Forward(NamedTuple):
-    """What one pass of a network leaves behind: ``taps`` are activations by place.
-
-    Logits are (*rows, classes), labels (*rows), taps (*positions, width).
-    """
+    """One pass: logits (*rows, classes), labels (*rows), taps (*positions, width)."""
 
     logits: Tensor
     labels: Tensor
@@ -35,10 +31,9 @@ class Forward(NamedTuple):
 
 
 def logit_norm(forward: Forward, *, strength: Number, squared: bool = False) -> Tensor:
-    """strength * mean over rows of the L2 norm of the logits (Prieto et al., C.1).
+    """strength * mean over rows of the L2 norm of the logits, or of its square.
 
-    ``squared`` takes the square of the norm. The paper gives no formula; this is its
-    simplest reading. A row of zeros has gradient 0.
+    The paper gives no formula; this is its simplest reading.
     """
     logits = forward.logits
     if squared:
@@ -64,10 +59,9 @@ def radius(
 
     Tiwari et al. (2026), eq. 1-2, whose target is sqrt(width), the default. Every tap
     counts that is named ``site`` or begins with ``site`` and a dot, as ``pre.0`` and
-    ``pre.1`` of an MLP; for eq. 3 add one penalty for ``attention_out`` and one for
-    ``mlp_out``. All positions of a sequence are rows. The paper does not say whether
-    layers are added up or averaged; ``average`` takes the mean instead of the sum. The
-    gradient is radial, outward below the target, and 0 at h = 0.
+    ``pre.1`` of an MLP; eq. 3 is one penalty for ``attention_out`` and one for
+    ``mlp_out``. The paper does not say whether layers are added up or averaged
+    (``average``). The gradient is radial, and 0 at h = 0.
     """
     terms = [
         _OffRadius.apply(h, h.shape[-1] ** 0.5 if target is None else target)
@@ -78,15 +72,11 @@ def radius(
 
 
 def _at(forward: Forward, site: str) -> list[Tensor]:
-    """Every tap that is named ``site`` or begins with it and a dot."""
     return [h for n, h in forward.taps.items() if f"{n}.".startswith(f"{site}.")]
 
 
 class _OffRadius(torch.autograd.Function):
-    """Mean over rows of (||h|| - target)^2 / width: (*rows, width) -> ().
-
-    Its gradient 2 (1 - r / ||h||) h / (rows width) is one product.
-    """
+    """Mean over rows of (||h|| - target)^2 / width: (*rows, width) -> ()."""
 
     generate_vmap_rule = True
 
@@ -111,8 +101,7 @@ class _OffRadius(torch.autograd.Function):
 def activations(forward: Forward, *, strength: Number, site: str = "pre") -> Tensor:
     """strength * sum over taps of the mean over rows of ||h||^2 / width.
 
-    ``radius`` without a target, as Tiwari et al. (2026) describe MAN; they give neither
-    its layers nor its normalisation, so both are those of ``radius``.
+    Tiwari et al. (2026) give neither layers nor normalisation: those of ``radius``.
     """
     squares = [h.square().mean() for h in _at(forward, site)]
     return strength * sum(squares[1:], squares[0])

@@ -1,8 +1,4 @@
-"""Learning-rate schedules: the factor on the learning rate at one step of training.
-
-``step`` counts from 0, and 0 <= step < ``steps``. Used in figure 17 and table 1 of
-Prieto et al.; ``warmup`` in Liu et al.
-"""
+"""Learning-rate schedules: the factor on the learning rate at a step 0 <= t < steps."""
 
 import math
 
@@ -22,7 +18,6 @@ def cosine(step: int, steps: int, *, warmup: int = 0) -> float:
 def warmup(step: int, _steps: int, *, over: int) -> float:
     """Linear from 1/over to 1 in ``over`` steps, then 1.
 
-    Liu et al. (2026), table 2, warm up over 10 steps and do not say from where: this
-    is the simplest reading, which no step of length 0 begins.
+    Liu et al. (2026), table 2, warm up over 10 steps and do not say from where.
     """
     return min(1.0, (step + 1) / over)

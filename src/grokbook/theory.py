@@ -62,7 +62,7 @@ def collapse_state(margin: float) -> State:
 
 
 def with_mean(state: State, length: float = 0.3) -> State:
-    """The same with a W_G of this length against mu_G, beside a W_G of 0."""
+    """The same with a W_G of this length against mu_G."""
     mean = state.features.mean(dim=0)
     return state._replace(head=state.head - length * mean / mean.norm())
 
@@ -73,8 +73,7 @@ def drift(
     """A step of W_G by gradient descent on a loss in ``dtype``, against Theorem 4.
 
     Its part along mu_G in units of -(eta eps / K) mu_G and its cosine with mu_G: 1 and
-    -1 once the softmax has collapsed, no step at all in exact arithmetic. ``loss`` is
-    called as ``loss(logits, labels, dtype=dtype, reduction="sum")``.
+    -1 once the softmax has collapsed, no step at all in exact arithmetic.
     """
     slopes, residual = _slopes(state, dtype, loss)
     gradient = slopes.T @ state.features.double() / len(slopes)  # the loss is a mean
@@ -93,23 +92,17 @@ def feature_drift(state: State, dtype: torch.dtype) -> float:
 def _slopes(
     state: State, dtype: torch.dtype, loss: Loss = softmax_cross_entropy
 ) -> tuple[Tensor, Tensor]:
-    """Gradient of every sample's own loss at its logits, and the residual mass.
-
-    In float64, where sums over samples do not hang on their order.
-    """
-    labels, logits = state.labels, state.features @ state.head.T
-    total = partial(loss, labels=labels, dtype=dtype, reduction="sum")
-    slopes = torch.func.grad(total)(logits)
-    return slopes.double(), metrics.residual_mass(logits, labels)
+    """Gradient of every sample's own loss at its logits, and the residual mass."""
+    logits = state.features @ state.head.T
+    slopes = torch.func.grad(partial(loss, dtype=dtype, reduction="sum"))
+    residual = metrics.residual_mass(logits, state.labels)
+    return slopes(logits, state.labels).double(), residual
 
 
-def coupled_growth(
-    eta: float, epsilon: float, classes: int
-) -> tuple[float, float, float]:
+def coupled_growth(eta: float, epsilon: float, classes: int) -> tuple[float, ...]:
     """W <- W - alpha mu, mu <- mu - beta W with alpha = eta eps / K, beta = eta eps.
 
-    Both eigenvalues 1 +- sqrt(alpha beta), the growing one first, and its W / mu (eq.
-    40 to 43).
+    Eigenvalues 1 + sqrt(alpha beta), 1 - that, W / mu of the first (eq. 40 to 43).
     """
     alpha, beta = eta * epsilon / classes, eta * epsilon
     rate = math.sqrt(alpha * beta)
@@ -143,6 +136,5 @@ def smoothed_target(alpha: float, classes: int) -> Tensor:
 
 def logit_hessian(p: Tensor) -> Tensor:
     """diag(p) - p p^T (classes, classes), of cross-entropy in its logits (eq. 56)."""
-    products = torch.outer(p, p).fill_diagonal_(0)
-    # the diagonal p_k sum_{j != k} p_j has no 1 - p_k, which would lose a small one
+    products = torch.outer(p, p).fill_diagonal_(0)  # and never 1 - p_k, which rounds
     return products.sum(dim=-1).diag() - products

@@ -223,13 +223,13 @@ class Learner:
     def _unit_losses(self) -> Params:
         """Training losses with the input of every MLP divided by its length.
 
-        SR-train of Singh et al. 2026, section 4.1: "norms kept" after the block's own
-        norms, "no norms" with those before attention and MLP left out, as the official
-        code does.
+        SR-train of Singh et al. 2026, section 4.1, with the norms before attention and
+        MLP left out, as the official code does, and after the block's own norms.
         """
         places = [p for p in self.model.places if p.startswith("mlp_in.")]
         unit = partial(torch.nn.functional.normalize, dim=-1)
-        forms = {"norms kept": self.still, "no norms": without_norms(self.still)}
+        forms = {"sr_train_norms_kept": self.still}
+        forms |= {"sr_train": without_norms(self.still)}
         found = {}
         for form, model in forms.items():
             tap = taps.Recorder(replace=dict.fromkeys(places, unit))

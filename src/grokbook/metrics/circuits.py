@@ -1,18 +1,5 @@
 """Traces of a learned algorithm: circles in an embedding, choices of attention, waves.
 
-    fourier_concentration    Var_k mu_k / (mean_kj (A_kj - mu_k)^2 + 1e-8), where
-                             A_kj = |sum_v W_E[v, j] exp(-2 pi i k v / p)|, k = 0..p//2,
-                             and mu_k is the mean of A_kj over the columns j
-    attention_entropy        mean over samples and queries of -sum_j a_j ln a_j
-    waves                    modes of activations h_j on all pairs (a, b), p odd:
-        F_j(k, l) = 1/p^2 sum_ab h_j(a, b) exp(-2 pi i (k a + l b) / p)
-
-Of neuron j and frequency k = 1..(p-1)/2, as shares of the variance over all pairs:
-
-    product     modes (+-k, +-k): cos ka cos kb, ..., all that functions of a + b and of
-                a - b with frequency k need
-    selectivity max(|corr(h_j, cos k(a+b))|, |corr(h_j, sin k(a+b))|)
-
 Source: Singh, Misra and Orvieto 2026, sections 3 to 6 and appendix D, with its official
 code where the text leaves a choice; waves: Tiwari et al. 2026, appendix C, which does
 not say whether products are its "complete 4-dimensional Fourier basis".
@@ -29,10 +16,12 @@ def fourier_concentration(
 ) -> Tensor:
     """How unevenly the Fourier modes of p number tokens (tokens, d) are filled (D.1).
 
-    Rows 0..p-1 of the embedding count. Variances are population ones, amplitudes are
-    not squared, and the constant mode k = 0 takes part unless ``skip_constant`` (ours,
-    not the paper's). Not bounded above; 0.0084 with a deviation of 0.0017 for
-    independent N(0, 1/d) entries, p = 113 and d = 128.
+        Var_k mu_k / (mean_kj (A_kj - mu_k)^2 + 1e-8),   mu_k = mean_j A_kj,
+        A_kj = |sum_v W_E[v, j] exp(-2 pi i k v / p)| for k = 0..p//2
+
+    Rows 0..p-1 of the embedding count; the constant mode k = 0 takes part unless
+    ``skip_constant`` (ours, not the paper's). Not bounded above; 0.0084 with a
+    deviation of 0.0017 for independent N(0, 1/d) entries, p = 113 and d = 128.
     """
     amplitude = torch.fft.rfft(embedding[:p].double(), dim=0).abs()
     amplitude = amplitude[int(skip_constant) :]  # (modes, d)
@@ -42,11 +31,10 @@ def fourier_concentration(
 
 
 def attention_entropy(weights: Tensor, *, head_average: bool = True) -> Tensor:
-    """Entropy of attention in nats, from 0 (one key) to ln keys (all alike).
+    """Mean over rows of -sum_j a_j ln a_j, from 0 (one key) to ln keys (all alike).
 
-    Weights are (batch, heads, queries, keys), and a row adds up to 1. The published
-    measure averages the weights over heads first, which can only raise the entropy;
-    with ``head_average=False`` every head has its own entropy.
+    Weights are (batch, heads, queries, keys). The published measure averages them over
+    heads first, which can only raise the entropy; ``head_average=False`` does not.
     """
     weights = weights.double()
     if head_average:
@@ -55,10 +43,12 @@ def attention_entropy(weights: Tensor, *, head_average: bool = True) -> Tensor:
 
 
 class Waves(NamedTuple):
-    """Of every neuron and frequency; zeros of a neuron that never varies.
+    """Of every neuron j and frequency k = 1..(p-1)/2; zeros if it never varies.
 
-    ``product`` and ``selectivity`` (neurons, frequencies), ``variance`` (neurons,) over
-    all pairs, and ``largest``: max over modes and neurons of |p F| but the constant.
+    ``product`` (neurons, frequencies): share of the variance in modes (+-k, +-k), that
+    is cos ka cos kb, ..., all that functions of a + b and a - b of frequency k need.
+    ``selectivity``, likewise: max(|corr(h_j, cos k(a+b))|, |corr(h_j, sin k(a+b))|).
+    ``variance`` (neurons,) over all pairs. ``largest``: max of |p F| but the constant.
     """
 
     product: Tensor
@@ -70,8 +60,9 @@ class Waves(NamedTuple):
 def waves(activations: Tensor, pairs: Tensor, p: int) -> Waves:
     """Modes of activations (pairs, neurons), each pair (a, b) once, in any order.
 
-    One network at a time, not under vmap. ValueError where p is even or below 3, or
-    where a pair is missing.
+        F_j(k, l) = 1/p^2 sum_ab h_j(a, b) exp(-2 pi i (k a + l b) / p)
+
+    Not under vmap. ValueError where p is even or below 3, or where a pair is missing.
     """
     place, every = pairs[:, 0] * p + pairs[:, 1], torch.arange(p * p).to(pairs)
     if p < 3 or p % 2 == 0 or not torch.equal(place.sort().values, every):

@@ -8,10 +8,9 @@
     tr H         = E z^T H z for random signs z (Hutchinson 1990); of a ReLU network
                  without norms also exactly, in one pass
 
-L is a function of a dictionary of **float64** parameters: the softmax of a fitted
-network is rounded in float32, and the Hessian of what is left is indefinite. A fast
-path that cannot be differentiated twice has no place in L. One network at a time, not
-under vmap; negative curvature and inner eigenvalues are not covered.
+L is a function of **float64** parameters by name: the softmax of a fitted network is
+rounded in float32, and the Hessian of what is left is indefinite. One network at a
+time, not under vmap.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -83,10 +82,7 @@ def probe_values(objective: Objective, params: Params, *, probes: int) -> Tensor
 def _hessian(
     objective: Objective, params: Params
 ) -> tuple[Callable[[Tensor], Tensor], Tensor]:
-    """v -> H v for vectors of all parameters after one another, and the parameters.
-
-    The gradient is built once, with its graph, and every product goes through it.
-    """
+    """v -> H v for vectors of all parameters after one another, and the parameters."""
     leaves = {name: w.detach().requires_grad_() for name, w in params.items()}
     inputs = list(leaves.values())
     with torch.enable_grad():
@@ -127,11 +123,11 @@ def relu_trace(
     stands for its bias. The logits are linear in every single weight, so second
     derivatives of the network itself have no part in the trace, wherever no
     pre-activation is exactly 0. The empirical Fisher has |B_l^T (p - y)|^2 in place of
-    the inner trace (Tiwari et al. 2026, proposition 4.3).
+    the inner trace (Tiwari et al. 2026, proposition 4.3). In float64.
 
     ``inputs`` (rows,): squared lengths of what the network reads; ``weights`` (outputs,
     inputs) of all layers but the first; ``hidden`` (rows, width): what those read,
-    after the ReLU; ``bias``: whether all layers have one. In float64.
+    after the ReLU; ``bias``: whether all layers have one.
     """
     squares = [inputs, *(a.double().square().sum(dim=-1) for a in hidden)]
     squares = [s.double() + bias for s in squares]
@@ -146,9 +142,7 @@ def relu_trace(
             slope = (p @ back)[:, 0]
             fisher = slope.square().sum(dim=-1)
             spread = (p @ back.square())[:, 0].sum(dim=-1) - fisher
-            totals += torch.stack(
-                [squares[k][rows] @ part for part in (spread, fisher)]
-            )
+            totals += torch.stack([squares[k][rows] @ x for x in (spread, fisher)])
             if k:
                 back = back @ wide[k - 1] * (hidden[k - 1][rows] > 0)[:, None]
     return ExactTrace(*(totals / len(logits)))

@@ -70,9 +70,8 @@ def margins(logits: Tensor, labels: Tensor) -> Tensor:
 def collapsed(logits: Tensor, labels: Tensor) -> Tensor:
     """Share of rows whose loss in float32 is exactly 0, as is its slope at the label.
 
-    Asked of torch's own log-softmax: the margin at which it happens depends on the
-    order of its sum, hence on the device and the place of the label. Unlike
-    ``collapse_fraction``, a row that leads with a wrong class does not count.
+    Asked of torch's own log-softmax, the order of whose sum depends on the device and
+    the label. Unlike ``collapse_fraction`` it leaves out rows led by a wrong class.
     """
     return share(pick(logits.float().log_softmax(dim=-1), labels) == 0)
 
@@ -80,8 +79,7 @@ def collapsed(logits: Tensor, labels: Tensor) -> Tensor:
 def class_sum(logits: Tensor, labels: Tensor) -> Tensor:
     """Mean over rows of the sum of the logits' gradient, which is 0 without rounding.
 
-    The gradient of each row's loss at the logits in float32, of autograd itself: its
-    exponential is not rounded as ``exp`` is, and half an ulp of 1 is what is measured.
+    In float32 and of autograd itself, whose exponential is not rounded as ``exp`` is.
     A collapsed row has its residual mass here; just before, either sign may come up.
     """
 

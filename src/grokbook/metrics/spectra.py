@@ -14,9 +14,8 @@ from grokbook.metrics.vectors import ratio
 def fourier_spectrum(weight: Tensor) -> Tensor:
     """L2 norms of the Fourier components along the first dimension, figure 12.
 
-    Real orthonormal basis of n = len(weight) rows in the order constant, cos 1, sin 1,
-    cos 2, sin 2, ... (for even n the last is cos n/2). Returns (n,) float64; the sum of
-    squares equals that of the weight.
+    In the order constant, cos 1, sin 1, cos 2, ... (for even n the last is cos n/2):
+    (n,) float64, whose sum of squares is that of the weight.
     """
     n = len(weight)
     modes = torch.fft.rfft(weight.double().reshape(n, -1), dim=0, norm="ortho")
@@ -43,10 +42,9 @@ def participation_ratio(values: Tensor) -> Tensor:
 def gram_eigenvalues(features: Tensor, *, exact: bool = True) -> Tensor:
     """Eigenvalues of Z = F^T F for features F; (d,) float64, descending, >= 0.
 
-    F is neither centred nor divided by n. ``exact`` works in float64. Otherwise the
-    published recipe sqrt|eig(Z Z^T)| in float32: squaring Z leaves rounding noise
-    wherever an eigenvalue is below about 3e-4 of the largest. All NaN when a feature
-    is not finite or Z overflows.
+    F is not centred. Not ``exact`` is the published recipe sqrt|eig(Z Z^T)| in float32:
+    squaring Z leaves rounding noise wherever an eigenvalue is below about 3e-4 of the
+    largest. All NaN when a feature is not finite or Z overflows.
     """
     if not exact:
         gram = features.float().T @ features.float()

@@ -361,7 +361,7 @@ def decoder(vocabulary: int = 50_304, *, hidden: int = 1792, **sizes: int):
 def without_norms(model: Transformer) -> Transformer:
     """A copy without the norms before attention and MLP, whose weights it keeps.
 
-    For SR-train "no norms" as in the code of Singh et al.: call the copy with the
+    For SR-train as in the code of Singh et al.: call the copy with the
     weights of the original (``torch.func.functional_call``) and with F.normalize at the
     taps ``mlp_in.k``. Norms after attention or MLP and the last one stay.
     """

@@ -2,10 +2,9 @@
 
     g_perp = g - (w . g) / (w . w) w            [Prieto et al. 2025, eq. 12]
 
-They go through torch's public step hooks, act in the order in which they were added and
-return the optimizer. On a stack norms, projections and means are per member. Gradients
-and learning rates are afterwards as they were; a deep copy has no hooks. Gradients are
-to be there when ``step`` is called: a closure is one that only tells the loss.
+They act in the order in which they were added and return the optimizer. On a stack
+norms, projections and means are per member. Gradients and learning rates are afterwards
+as they were; a deep copy has no hooks. A closure is one that only tells the loss.
 """
 
 import math
@@ -24,10 +23,10 @@ AnyOptimizer = TypeVar("AnyOptimizer", bound=Optimizer)
 
 
 class _Around:
-    """What happens around every step of one optimizer, through torch's step hooks.
+    """What torch's step hooks do around every step of one optimizer.
 
-    Before it ``changes`` act on gradients and learning rates, which get back their own
-    tensors and numbers after it; then ``repairs`` act on the weights.
+    Before it ``changes`` act on gradients and learning rates; ``repairs`` act on the
+    weights after it.
     """
 
     def __init__(self, optimizer: Optimizer) -> None:
@@ -129,9 +128,8 @@ def orthogonal(
 def unit_steps(optimizer: AnyOptimizer) -> AnyOptimizer:
     """Divide the learning rate of each step by the norm of the full gradient.
 
-    With plain gradient descent every step then has length lr (figure 9 of Prieto et
-    al., after Lyu & Li). The norm is taken in float64, over all groups; where it is 0
-    the step is 0.
+    Every step of gradient descent then has length lr (figure 9 of Prieto et al., after
+    Lyu & Li). The norm is that of all groups, in float64; where it is 0 so is the step.
     """
 
     def normalise(optimizer: Optimizer, parameters: list[Tensor]) -> None:
@@ -146,10 +144,7 @@ def unit_steps(optimizer: AnyOptimizer) -> AnyOptimizer:
 
 
 def clip(optimizer: AnyOptimizer, *, norm: float) -> AnyOptimizer:
-    """Scale the gradients of a step by one factor, to a norm of at most ``norm``.
-
-    The joint L2 norm of all groups, in float64, by member of a stack.
-    """
+    """Scale the gradients of a step by one factor, to a joint norm up to ``norm``."""
 
     def shorten(optimizer: Optimizer, parameters: list[Tensor]) -> None:
         factor = (norm / _gradient_norm(optimizer, parameters)).clamp(max=1)
@@ -166,8 +161,7 @@ def centre_rows(optimizer: AnyOptimizer, *, names: Iterable[str]) -> AnyOptimize
     """After each step subtract from every named matrix the mean of its rows.
 
     For a head (classes, width) this takes away W_G, the mean classifier of Liu et al.
-    (2026), section B.3; the moments keep it. The optimizer must have been built from
-    ``model.named_parameters()``; UnknownName lists the names it has.
+    (2026), section B.3; the moments keep it. UnknownName lists the names there are.
     """
     matrices = _named(optimizer, names)
 
@@ -184,8 +178,7 @@ def hold_norm(
 ) -> AnyOptimizer:
     """After each step scale every named matrix to the Frobenius norm ``norm``.
 
-    The start is left as it is; the moments of the optimizer are not scaled. A matrix of
-    zeros stays one. Names are those of ``centre_rows``.
+    The start is left as it is; the moments of the optimizer are not scaled.
     """
     matrices = _named(optimizer, names)
 

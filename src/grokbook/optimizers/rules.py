@@ -5,9 +5,8 @@
 
 In a stack every parameter is [members, ...] and any number but the betas may be a
 float64 tensor [members]. All that changes from step to step is there in tensors that
-stay in place, ``group["lr"]`` included, and a step never waits for the device: two
-steps are the same operations with the same numbers, so that one can be captured and
-replayed. Not covered: sparse or complex parameters.
+stay in place, ``group["lr"]`` included, and a step never waits for the device, so that
+one can be captured and replayed.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -21,16 +20,9 @@ Number = float | Tensor
 
 
 class AdamW(torch.optim.AdamW):
-    """torch's AdamW, one tensor after the other, without decay unless it is asked for.
+    """torch's AdamW, one tensor after the other, without decay unless it is given."""
 
-    A squared gradient below the smallest number of the dtype (|g| < 3.7e-23 in float32)
-    leaves v at 0: the step is then m / eps.
-    """
-
-    def __init__(
-        self, params: Any, *, weight_decay: float = 0.0, **options: Any
-    ) -> None:
-        """``lr``, ``betas`` and ``eps`` as torch has them."""
+    def __init__(self, params: Any, *, weight_decay: float = 0.0, **options: Any):
         super().__init__(params, weight_decay=weight_decay, foreach=False, **options)
 
 
@@ -42,11 +34,7 @@ class SGD(torch.optim.SGD):
 
 
 def fitted(value: Number, tensors: list[Tensor]) -> Any:
-    """A number as torch's foreach operations take it with these tensors of one dtype.
-
-    A float, a 0-dim tensor, or a list with one for each tensor that broadcasts over all
-    but its members.
-    """
+    """A number as torch's foreach operations take it with tensors of one dtype."""
     if not isinstance(value, Tensor):
         return value
     value = value.to(tensors[0].dtype)
