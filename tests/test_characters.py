@@ -6,7 +6,8 @@ import torch
 from helpers import put
 
 from grokbook import datasets
-from grokbook.datasets.characters import SYMBOLS, additions, characters
+from grokbook.datasets.algorithmic import SYMBOLS, additions
+from grokbook.datasets.text import characters
 from grokbook.errors import DataError, UnknownName
 from grokbook.project import data_folder
 

@@ -1,8 +1,4 @@
-"""The claims of a page: what was registered, judged by the values that it found.
-
-They are shown as a box and as a table, which carries them as JSON too, with the records
-and references that the page read, for the book's scoreboard and its checks.
-"""
+"""The claims of a page as a box and as a table, which carries them as JSON too."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -85,10 +81,7 @@ class Sheet(list[Row]):
             self.append(replace(row, ours="no seed is a test") if tried else row)
 
     def told(self, name: str, show: str = "") -> str:
-        """The value of a row in a sentence, shown as in the table unless told.
-
-        One of several is named by the row and its own name: "at-the-end M+A*".
-        """
+        """The value of a row in a sentence; of one of several: "at-the-end M+A*"."""
         row, value = self.values[name]
         return evidence.told(Series(value, dtype=float), show or row.show)
 
@@ -135,7 +128,6 @@ class Sheet(list[Row]):
         return tables.joined(*parts)
 
     def _main(self) -> Row:
-        """The one row that carries the verdict of a page, a claim of the paper."""
         (found,) = [row for row in self._shown() if row.main and not row.beyond]
         return found
 
@@ -147,7 +139,6 @@ class Sheet(list[Row]):
 
 
 def _table(rows: list[Row]) -> list[Html]:
-    """The paper's claims, and folded what is beyond it."""
     papers = [row for row in rows if not row.beyond]
     title = "The claims of the paper and what came of them"
     cells = map(_cells, papers)
@@ -165,11 +156,8 @@ def _table(rows: list[Row]) -> list[Html]:
 def _registered(rows: list[Row]) -> list[Html]:
     """When the tests were registered, and those that were changed; folded."""
     dates = sorted(row.registered.isoformat() for row in rows if row.bounds)
-    changed = [
-        (row.tested, was["planned"], was["gives"], was["reason"])
-        for row in rows
-        for was in row.was
-    ]
+    keys = ("planned", "gives", "reason")
+    changed = [[r.tested, *(was[key] for key in keys)] for r in rows for was in r.was]
     if not dates:
         return []
     told = " to ".join(dict.fromkeys([dates[0], dates[-1]]))
@@ -227,6 +215,5 @@ def _measured(row: Row) -> tuple[str, ...]:
 
 
 def _badge(row: Row) -> Html:
-    """The verdict, with the count under the pointer."""
     held = "" if row.scale == "smoke" else f"held in {row.held} of {row.n}"
     return Html(badge(row.verdict, held), row.verdict)

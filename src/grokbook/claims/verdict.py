@@ -93,11 +93,9 @@ class Row:
 
     @property
     def bounds(self) -> dict[str, float]:
-        """Those that it has, by name."""
         return {k: b for k in BOUNDS if (b := getattr(self, k)) is not None}
 
     def allows(self, value: float) -> bool:
-        """Whether a value lies within the bounds."""
         return all(BOUNDS[name](value, bound) for name, bound in self.bounds.items())
 
     @property
@@ -134,18 +132,12 @@ class Row:
 
 def rows(page: str) -> list[Row]:
     """The entries of a page "<paper>/<id>"."""
-    return [Row(id=key, **entry) for key, entry in _entries(page).items()]
+    return [Row(id=key, **entry) for key, entry in noted(page, "claims").items()]
 
 
 def digest(page: str) -> str:
     """What a page carries of its entries: one executed with others is stale."""
-    return hashlib.sha256(repr(_entries(page)).encode()).hexdigest()[:16]
-
-
-def _entries(page: str) -> dict[str, Any]:
-    paper, name = page.split("/")
-    found: dict[str, Any] = noted(paper, "claims").get(name, {})
-    return found
+    return hashlib.sha256(repr(noted(page, "claims")).encode()).hexdigest()[:16]
 
 
 def judged(row: Row, found: Mapping[Run, BySeed]) -> Row:
@@ -192,7 +184,6 @@ def _ascends(table: DataFrame, open_end: bool) -> list[bool]:
 
 
 def _summary(values: Series, show: str) -> tuple[str, str]:
-    """Median and range over seeds in words; the range of one seed is a dash."""
     found = min(values), median(values), max(values)
     low, middle, high = (words(value, show) for value in found)
     if len(values) == 1:
@@ -201,7 +192,6 @@ def _summary(values: Series, show: str) -> tuple[str, str]:
 
 
 def _few(run: Run) -> str:
-    """How many of the planned seeds a run has, and what one costs."""
     seeds, record = run.seeds, run.record
     spent = {s: record.members[f"{run.arm}|{s}"]["seconds"] for s in seeds}
     each = f", {median(spent) / 60:,.1f} min each" if spent else ""
@@ -220,7 +210,7 @@ def outcome(verdict: str) -> str:
 
 
 def is_few(verdict: str) -> bool:
-    """Whether fewer than three seeds judge it, so that it is no verdict yet."""
+    """Whether one or two seeds judge it, so that it is no verdict yet."""
     return "once" in verdict
 
 

@@ -1,4 +1,4 @@
-"""Tasks that are computed: modular arithmetic, sparse parity, numbers of rows.
+"""Tasks that are computed: modular arithmetic, sums, sparse parity, numbers of rows.
 
 Splits are drawn from torch's global generator, as in the official code of Prieto et
 al.: after ``torch.manual_seed(42)`` the training set is theirs, row for row.
@@ -22,6 +22,7 @@ OPERATIONS: dict[str, Callable[[Tensor, Tensor, int], Tensor]] = {
     "multiply": lambda a, b, p: (a * b) % p,
     "divide": lambda a, b, p: (a * _inverses(p)[b]) % p,
 }
+SYMBOLS = "0123456789+=$"  # of sums; the number of a symbol is its place
 ENCODINGS = ("tokens", "scalar", "standard_scalar", "binary", "random_binary")
 
 
@@ -114,3 +115,32 @@ def balanced_rows(*, classes: int, per_class: int) -> Data:
     x = torch.arange(classes * per_class)
     y = x // per_class
     return Data(x[:, None], y, x[:, None], y)
+
+
+def additions(
+    digits: int = 3, *, pairs: int = 10_000, train_fraction: float = 0.8
+) -> Data:
+    """Sums as characters, x (rows, 3 digits + 3) and y (rows, digits + 1), both int64.
+
+    $123+456=9750       123 + 456 = 0579, its figures from the last to the first
+
+    The row of Lee et al. 2023 (lee-ny/teaching_arithmetic), whence Tiwari et al. 2026
+    have theirs, in windows of many rows, with operands without zeros in front.
+
+    x are a row's characters but the last, as their places in ``SYMBOLS``; y those of
+    the answer, to be said at the last digits + 1 positions of x. Operands have
+    ``digits`` figures, zeros in front, and the answer one more, from the last to the
+    first. Of ``pairs`` distinct ordered pairs int(train_fraction * pairs) train.
+    """
+    drawn = torch.randperm(10 ** (2 * digits))[:pairs]
+    a, b = drawn // 10**digits, drawn % 10**digits
+    answer = _figures(a + b, digits + 1).flip(1)
+    start, plus, equals = (torch.full_like(a[:, None], SYMBOLS.index(s)) for s in "$+=")
+    question = [start, _figures(a, digits), plus, _figures(b, digits), equals]
+    x, train = torch.cat([*question, answer[:, :-1]], 1), int(train_fraction * pairs)
+    return Data(x[:train], answer[:train], x[train:], answer[train:])
+
+
+def _figures(numbers: Tensor, count: int) -> Tensor:
+    """(rows,) -> (rows, count) decimal figures, the first one first."""
+    return numbers[:, None] // 10 ** torch.arange(count - 1, -1, -1) % 10

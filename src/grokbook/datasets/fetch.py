@@ -1,8 +1,7 @@
 """Public data files: where they come from, and the check that they are the right ones.
 
 ``registry.txt`` lists them as pooch does, which downloads what is missing. A file that
-lies in the data folder (GROKBOOK_DATA, or data/downloads) needs neither pooch nor a
-network, and the folder may be read-only. Its hash is compared each time it is read.
+lies in the data folder (GROKBOOK_DATA, or data/downloads) needs no network.
 """
 
 import hashlib

@@ -1,8 +1,7 @@
 """Images as tensors: MNIST, CIFAR-10 and CIFAR-100, folders of images, random crops.
 
-The first three are fetched and checked. ImageNet, which asks for a registration, is
-read as it lies in the data folder: <corpus>/train/<class>/<image> and
-<corpus>/val/<class>/<image>. Draws come from torch's global generator.
+ImageNet asks for a registration: it is read as it lies in the data folder, see
+``image_folder``. Draws come from torch's global generator.
 """
 
 import gzip
@@ -13,6 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from grokbook.datasets.data import Data
@@ -42,37 +42,25 @@ def mnist(*, train_samples: int = 60_000) -> Data:
     return Data(*_draw(*part("train"), train_samples), *part("t10k"))
 
 
-def cifar10(
-    *,
-    normalised: bool = False,
-    train_samples: int | None = None,
-    test_samples: int | None = None,
-    batches: int = 5,
-) -> Data:
+def cifar10(*, batches: int = 5, **options: Any) -> Data:
     """CIFAR-10, pixels in [0, 1] as (rows, 3, 32, 32) float32.
 
-    ``normalised``: minus the mean, over the deviation of the training pixels of each
-    channel. ``train_samples`` are drawn, from the first ``batches`` files of 10,000
-    training images; ``test_samples``: the first so many.
+    ``normalised=True``: minus the mean, over the deviation of the training pixels of
+    each channel. ``train_samples`` are drawn, from the first ``batches`` files of
+    10,000 training images; ``test_samples``: the first so many. All by default.
     """
     names = [*(f"data_batch_{k + 1}" for k in range(batches)), "test_batch"]
     names = [f"cifar-10-batches-py/{name}" for name in names]
-    return _cifar(names, b"labels", normalised, train_samples, test_samples)
+    return _cifar(names, b"labels", **options)
 
 
 def cifar100(**options: Any) -> Data:
-    """CIFAR-100 with its 100 fine classes, with the first three options of CIFAR-10."""
+    """CIFAR-100, its 100 fine classes; options as of CIFAR-10, without ``batches``."""
     names = ["cifar-100-python/train", "cifar-100-python/test"]
     return _cifar(names, b"fine_labels", **options)
 
 
-def _cifar(
-    names: list[str],
-    labels: bytes,
-    normalised: bool = False,
-    train_samples: int | None = None,
-    test_samples: int | None = None,
-) -> Data:
+def _cifar(names, labels, normalised=False, train_samples=None, test_samples=None):
     # Python 2 pickles: opened only after their hash has been checked
     found = [pickle.loads(fetch(n).read_bytes(), encoding="bytes") for n in names]
     pixels = [torch.tensor(one[b"data"]).view(-1, 3, 32, 32) / 255 for one in found]
@@ -93,8 +81,7 @@ def _draw(x: Tensor, y: Tensor, samples: int) -> Labelled:
 
 
 class Images:
-    """Image files whose ``images[rows]`` is (rows, 3, size, size) float32: the squares
-    in the middle, scaled and normalised."""
+    """``images[rows]`` is (rows, 3, size, size): middle squares, scaled, normalised."""
 
     def __init__(self, files: Sequence[Path], size: int):
         self.files, self.size = list(files), size
@@ -116,13 +103,13 @@ class Images:
 
 
 def image_folder(corpus: str = "imagenet", *, size: int = 256) -> Data:
-    """Images of <corpus> in the data folder; classes are numbered by name.
+    """<corpus>/train/<class>/<image>, and val, of the data folder; classes by name.
 
     x_train and x_test are ``Images``, read batch by batch. DataError if there are none.
     """
     folder = data_folder() / corpus
-    names = sorted({path.parent.name for path in folder.glob("train/*/*.*")})
-    numbers = {name: number for number, name in enumerate(names)}
+    names = {path.parent.name for path in folder.glob("train/*/*.*")}
+    numbers = {name: number for number, name in enumerate(sorted(names))}
 
     def part(which: str) -> Labelled:
         files = sorted(folder.glob(f"{which}/*/*.*"))
@@ -143,16 +130,12 @@ def crop_flip(
     Images (batch, channels, h, w), padded with 0 first. ``random=False`` takes the
     square in the middle of the unpadded image, for evaluation.
     """
-    batch, (height, width) = len(images), images.shape[-2:]
+    batch = len(images)
     if not random:
-        top, left = (height - size) // 2, (width - size) // 2
+        top, left = ((side - size) // 2 for side in images.shape[-2:])
         return images[..., top : top + size, left : left + size]
-    images = torch.nn.functional.pad(images, (padding,) * 4)
-    height, width, inside = (
-        height + 2 * padding,
-        width + 2 * padding,
-        torch.arange(size),
-    )
+    images, inside = F.pad(images, (padding,) * 4), torch.arange(size)
+    height, width = images.shape[-2:]
     rows = torch.randint(height - size + 1, (batch, 1)) + inside
     columns = torch.where(torch.rand(batch, 1) < 0.5, inside, inside.flip(0))
     columns = torch.randint(width - size + 1, (batch, 1)) + columns

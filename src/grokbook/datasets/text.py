@@ -1,14 +1,15 @@
-"""Corpora in GPT-2's byte-pair code, cut into blocks, for next-token prediction.
+"""Corpora cut into blocks, for next-token prediction: GPT-2's code, or characters.
 
-The code is built from GPT-2's published ``encoder.json`` alone: a token's number is the
-rank of its merge. Its first tokens are a code of their own, the same training stopped
-earlier, so a reduced run may take the first 4,096 of the 50,257 and still write any
-text. WikiText-103 has no pinned copy and is read from the data folder as it lies there.
+The code is built from GPT-2's published ``encoder.json`` alone: the number of a token
+is the rank of its merge. Its first tokens are a code of their own, the same training
+stopped earlier, so a reduced run may take the first 4,096 of the 50,257 and still write
+any text. WikiText-103 has no pinned copy: it is read from the data folder as it lies.
 """
 
 import json
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -42,16 +43,12 @@ def encoder(vocabulary: int = VOCABULARY) -> Callable[[str], list[int]]:
         for token, number in json.loads(text("gpt2/encoder.json")).items()
         if number < min(vocabulary, VOCABULARY - 1)
     }
-    code = tiktoken.Encoding(
-        "gpt2", pat_str=_WORDS, mergeable_ranks=ranks, special_tokens={}
-    )
-    return code.encode_ordinary
+    how: dict[str, Any] = {"mergeable_ranks": ranks, "special_tokens": {}}
+    return tiktoken.Encoding("gpt2", pat_str=_WORDS, **how).encode_ordinary
 
 
 def _bytes() -> dict[str, int]:
-    """The byte that each letter of encoder.json stands for: printable Latin-1
-    characters for themselves, the characters from 256 on for the other bytes in order.
-    """
+    """Printable Latin-1 is itself; from 256 on letters are the other bytes in order."""
     plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
     other = [b for b in range(256) if b not in plain]
     return {chr(b): b for b in plain} | {chr(256 + k): b for k, b in enumerate(other)}
@@ -94,7 +91,6 @@ def blocks(tokens: Tensor, block: int, wanted: int | None) -> tuple[Tensor, Tens
 
 
 def _lines(corpus: str, which: str) -> list[str]:
-    """The lines of the training or the test part of a corpus, with their ends."""
     kind = "raw" if corpus.endswith("raw") else "tokens"
     name = _UNDIVIDED.get(corpus, f"{corpus}/wiki.{which}.{kind}")
     path = fetch(name) if name in REGISTRY else data_folder() / name
@@ -106,3 +102,24 @@ def _lines(corpus: str, which: str) -> list[str]:
         return lines
     cut = int(len(lines) * TRAIN_SHARE)
     return lines[:cut] if which == "train" else lines[cut:]
+
+
+def characters(
+    corpus: str = "tinyshakespeare/input.txt",
+    *,
+    block: int = 256,
+    train_blocks: int | None = None,
+    test_blocks: int | None = None,
+) -> Data:
+    """Blocks of characters: x (blocks, block) and y, the same moved on by one.
+
+    The first nine tenths of a data file train, as in nanoGPT's prepare.py, each part
+    cut as ``blocks`` does. A character's number is its place among the distinct
+    ones of the whole file in order, 65 in Shakespeare's.
+    """
+    whole = text(corpus)
+    place = {symbol: k for k, symbol in enumerate(sorted(set(whole)))}
+    numbers = torch.tensor([place[symbol] for symbol in whole])
+    train, test = numbers.tensor_split([int(len(numbers) * TRAIN_SHARE)])
+    x, y = blocks(train, block, train_blocks), blocks(test, block, test_blocks)
+    return Data(*x, *y)

@@ -41,17 +41,13 @@ def peak(table: DataFrame) -> Series:
 
 
 def _first_true(there: DataFrame) -> Series:
-    """Index label of the first true entry of every column, or infinity."""
     if there.empty:
         return Series(inf, index=there.columns, dtype=float)
     return there.idxmax().astype(float).where(there.any(), inf)
 
 
 def paired(*values: Series) -> list[Series]:
-    """The same values for the seeds that all of them have, in the order of the first.
-
-    Plain arithmetic of two arms leaves NaN at a seed that only one of them has.
-    """
+    """The values of the seeds that all of them have, in the order of the first."""
     shared = [s for s in values[0].index if all(s in other.index for other in values)]
     return [one.loc[shared] for one in values]
 
@@ -145,7 +141,6 @@ def power(table: DataFrame) -> Series:
 
 
 def _each(table: DataFrame, measure: Callable[[Series], float]) -> Series:
-    """A measure of the values that each column has."""
     found = {seed: measure(column.dropna()) for seed, column in table.items()}
     return Series(found, dtype=float)
 

@@ -1,7 +1,6 @@
 """The record that a page reads, and the list of those it has read so far.
 
-The list goes into the page's table of claims: which records a page rests on, with the
-training keys of their members, is written down by the page and never guessed.
+The list goes into the page's table of claims, so that nobody guesses what it rests on.
 """
 
 import hashlib
@@ -64,8 +63,7 @@ class Page:
                 plan = papers.get(name, "paper" if scale == "best" else scale)
                 rows = DataFrame(columns=["arm", "seed", "epoch"])
                 return Record(plan, rows, {}, {})
-        entry = described(found, asked=scale, arms=arms)
-        if entry not in _READ:
+        if (entry := described(found, asked=scale, arms=arms)) not in _READ:
             _READ.append(entry)
         return found
 

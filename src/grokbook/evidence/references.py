@@ -1,8 +1,7 @@
 """The papers' own numbers, as tables that are pinned, and the list of those cited.
 
-Curves and values of the authors, from logs, plots and tables that they published, are
-CSV files in data/references/<paper>. Each is a row of data/references/sources.csv,
-which says where it comes from, how it was made, and its SHA-256.
+They are CSV files in data/references/<paper>. Each is a row of sources.csv there, which
+says where it comes from, how it was made, and its SHA-256.
 """
 
 import hashlib
@@ -26,8 +25,7 @@ def reference(name: str) -> pd.DataFrame:
     (data/README.md); units as in records, so accuracies are fractions. DataError for a
     file that is not listed, or not the one that was listed.
     """
-    row = source(name)
-    path = project.home() / "data" / "references" / f"{name}.csv"
+    row, path = source(name), project.home() / "data/references" / f"{name}.csv"
     found = hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else "none"
     if found != row["sha256"]:
         raise DataError(
@@ -40,20 +38,15 @@ def reference(name: str) -> pd.DataFrame:
 
 
 def source(name: str) -> dict[str, str]:
-    """The row of sources.csv about a reference: sha256, origin and what it is.
-
-    DataError where there is none.
-    """
-    path = project.home() / "data" / "references" / "sources.csv"
+    """The row of sources.csv about a reference; DataError where there is none."""
+    path = project.home() / "data/references/sources.csv"
     rows = pd.read_csv(path, dtype=str, keep_default_na=False).set_index("file")
     if (file := f"{name}.csv") not in rows.index:
         raise DataError(f"{path} lists no {file!r}: it has {', '.join(rows.index)}")
     return rows.loc[file].to_dict()
 
 
-def behind(
-    mean: float, spread: float, *, count: int = 5, step: int = 100
-) -> list[tuple[int, ...]]:
+def behind(mean: float, spread: float, *, count: int = 5, step: int = 100) -> list:
     """Which epochs may lie behind a printed mean and (population) deviation.
 
     All ascending choices of ``count`` multiples of ``step`` whose mean and deviation

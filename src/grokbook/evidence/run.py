@@ -1,8 +1,4 @@
-"""One arm of a record: its values by seed, and how a sentence has them.
-
-A value is a pandas Series over the seeds that were trained, in the order of the
-experiment. Those of several arms are joined by the functions of `events`.
-"""
+"""One arm of a record: its values by seed, a pandas Series, and in a sentence."""
 
 import math
 import re
@@ -47,10 +43,7 @@ class Run:
     def series(
         self, column: str, *, since: Bound = 0, until: Bound = math.inf
     ) -> DataFrame:
-        """Epochs down, one column per seed; NaN where it was not measured.
-
-        Epochs outside of the bounds of a seed are NaN too.
-        """
+        """Epochs down, seeds across; NaN where not measured or out of bounds."""
         if not self.seeds:
             return DataFrame(dtype=float)
         table = self.record.series(self.arm, column).reindex(columns=self.seeds)
@@ -59,10 +52,7 @@ class Run:
         return table.astype(float).where((epochs >= lower) & (epochs <= upper))
 
     def looks(self, column: str, *, since: Bound = 0) -> DataFrame:
-        """The same at the regular looks: some arms are looked at more closely at times.
-
-        ``log`` of the arm has to be one distance.
-        """
+        """The same at the regular looks, where ``log`` of the arm is one distance."""
         table = self.series(column, since=since)
         return table[table.index % self.settings.log == 0]
 
@@ -101,10 +91,7 @@ class Run:
         return events.difference(late, early)
 
     def onset(self, column: str = "test_accuracy", *, above: float = 0.9) -> Series:
-        """First epoch from which on a column stays above a level, see `events.lasting`.
-
-        The onset of Tiwari et al. 2026.
-        """
+        """First epoch of a level exceeded for good [Tiwari et al. 2026]: `lasting`."""
         return events.lasting(self.series(column), above=above)
 
     def last(self, column: str, *, otherwise: float = math.nan) -> Series:
@@ -117,17 +104,13 @@ class Run:
         held = _last(self.series(column, until=epoch))
         return held.where(comes).fillna(otherwise)
 
-    def largest(
-        self, column: str, *, otherwise: float = math.nan, **bounds: Bound
-    ) -> Series:
+    def largest(self, column: str, otherwise: float = math.nan, **of: Bound) -> Series:
         """Largest value between two epochs."""
-        return self.series(column, **bounds).max().fillna(otherwise)
+        return self.series(column, **of).max().fillna(otherwise)
 
-    def smallest(
-        self, column: str, *, otherwise: float = math.nan, **bounds: Bound
-    ) -> Series:
+    def smallest(self, column: str, otherwise: float = math.nan, **of: Bound) -> Series:
         """Smallest value between two epochs."""
-        return self.series(column, **bounds).min().fillna(otherwise)
+        return self.series(column, **of).min().fillna(otherwise)
 
     def peak(self, column: str, **bounds: Bound) -> Series:
         """First epoch of the largest value, see `events.peak`."""
@@ -136,8 +119,7 @@ class Run:
     def rise(self, column: str, *, since: Bound) -> Series:
         """How far a column rises at most after an epoch; infinite without that epoch.
 
-        What is said to stop there (Prieto et al. 2025, figures 2 and 9) rises by
-        little; where it never comes, nothing is known to stop.
+        What is said to stop there rises by little [Prieto et al. 2025, Fig. 2, 9].
         """
         risen = self.largest(column, since=since) - self.at(column, since)
         return risen.fillna(math.inf)
@@ -151,15 +133,11 @@ def _by_seed(bound: Bound, seeds: list[int]) -> np.ndarray:
 
 
 def _last(table: DataFrame) -> Series:
-    """The last value of every column that is not NaN."""
     return table.ffill().tail(1).max()
 
 
 def finished(values: Series, *runs: Run) -> Series:
-    """The values of those seeds in which every run has an `Run.onset`.
-
-    What a paper says of networks that generalised is tested by such networks alone.
-    """
+    """The values of those seeds in which every run has an `Run.onset`."""
     ends = [run.onset() for run in runs]
     done = [s for s in values.index if all(e.get(s, math.inf) < math.inf for e in ends)]
     return values[done]
@@ -179,9 +157,8 @@ def told(values: Series, show: str = "{:,.0f}", *, nothing: str = "not run") -> 
     if lacking:  # as in a smoke test: of the others alone it would tell another story
         return f"no value (seed {', '.join(lacking)})"
     found = sorted(map(float, values))
-    low, middle, high = (
-        words(value, show) for value in (found[0], median_low(found), found[-1])
-    )
+    ends = found[0], median_low(found), found[-1]
+    low, middle, high = (words(value, show) for value in ends)
     if low == high:
         return middle
     return f"{low} and {high}" if len(found) == 2 else f"{middle} ({low} to {high})"

@@ -151,11 +151,7 @@ def outcomes(base: Run, exact: Run, projection: Run) -> dict[str, tuple[Run, Ser
 
 
 def settled(run: Run) -> Series:
-    """First logged epoch with at least half of the samples collapsed, or infinity.
-
-    Collapsed as float32 has it, whatever the loss was computed in: there the same
-    question can be asked of every intervention.
-    """
+    """First logged epoch with half of the samples collapsed in float32, or infinity."""
     return run.first("collapsed", at_least=0.5)
 
 

@@ -17,6 +17,7 @@ from grokbook.evidence import Run
 from grokbook.plots.style import BLACK, GREY
 
 Dashes: TypeAlias = str | tuple[float, tuple[float, ...]]
+Point: TypeAlias = tuple[float, float]
 DASHED: Dashes = (0, (2, 1.5))
 
 
@@ -39,10 +40,7 @@ def curve(
     """
     if not run.seeds:
         return
-    style: dict[str, Any] = {
-        "color": run.color if color is None else color,
-        "ls": linestyle,
-    }
+    style: dict[str, Any] = {"color": color or run.color, "ls": linestyle}
     series = (run.series(column) * (100 if percent else 1)).dropna(how="all")
     if seeds and series.shape[1] > 1:
         axes.plot(series.index, series, **style, lw=0.7, alpha=0.45)
@@ -73,13 +71,7 @@ def _both(axes: Axes, run: Run, what: str, **options: Any) -> None:
 
 
 def trace(
-    axes: Axes,
-    run: Run,
-    *,
-    seed: int | None = None,
-    floor: float = 1e-9,
-    label: str | None = None,
-    **line: Any,
+    axes: Axes, run: Run, *, seed: int | None = None, floor: float = 1e-9, **line: Any
 ) -> None:
     """The loss of every step of one seed, the first unless given, on a log axis.
 
@@ -92,8 +84,8 @@ def trace(
     width = max(1, math.ceil(len(losses) / 800))
     groups = losses.clip(lower=floor).groupby(losses.index // width * width)
     extremes = groups.agg(["min", "max"])
-    name = (run.label if label is None else label) or None
-    style: dict[str, Any] = {"lw": 1.0, "color": run.color, "label": name} | line
+    style: dict[str, Any] = {"lw": 1.0, "color": run.color, "label": run.label} | line
+    style["label"] = style["label"] or None
     axes.plot(np.repeat(extremes.index, 2), extremes.to_numpy().ravel(), **style)
     axes.set(yscale="log", xlabel="epoch", ylabel="training loss")
 
@@ -115,9 +107,7 @@ def mark(axes: Axes, epochs: Iterable[float], *, color: str) -> None:
         axes.axvline(epoch, color=color, ls=":", lw=1.1, alpha=0.8)
 
 
-def note(
-    axes: Axes, text: str, xy: tuple[float, float], xytext: tuple[float, float]
-) -> None:
+def note(axes: Axes, text: str, xy: Point, xytext: Point) -> None:
     """A short text at ``xytext`` and a grey arrow to ``xy``, both as data."""
     arrow = {"arrowstyle": "->", "color": GREY, "lw": 1.0, "shrinkB": 3}
     axes.annotate(text, xy, xytext, color=BLACK, ha="center", arrowprops=arrow)
@@ -146,8 +136,7 @@ def end_labels(axes: Axes) -> None:
         axes.annotate(str(line.get_label()), end, (4, up), **style)
 
 
-def _end(axes: Axes, line: Line2D) -> tuple[float, float]:
-    """The last point of a line that lies within the limits."""
+def _end(axes: Axes, line: Line2D) -> Point:
     x, y = np.asarray(line.get_xydata(), dtype=float).T
     left, right = sorted(axes.get_xlim())
     seen = np.isfinite(y) & (x >= left) & (x <= right)

@@ -1,7 +1,6 @@
 """The picture that a page keeps of a figure, and a digest of what it shows.
 
-A page executed anew on another machine may have other pixels, as fonts and versions do,
-but the same curves. The digest is of the data and the words: it can be compared.
+Fonts and versions change pixels from machine to machine, not the data and the words.
 """
 
 import base64
@@ -15,6 +14,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 from matplotlib.text import Annotation, Text
 from matplotlib.ticker import FixedLocator
 from PIL import Image
@@ -40,9 +40,8 @@ class Picture:
         """Data and metadata; the size is in CSS pixels, half of those there are."""
         png = base64.b64encode(self.png).decode()
         data = {"text/plain": repr(self), "image/png": png, FIGURE_MIME: self.shown}
-        return data, {
-            "image/png": dict(zip(("width", "height"), self.size, strict=True))
-        }
+        size = dict(zip(("width", "height"), self.size, strict=True))
+        return data, {"image/png": size}
 
 
 def show(figure: Figure) -> Picture:
@@ -98,22 +97,17 @@ def _content(axes: Axes) -> dict[str, Any]:
             ]
             for one in axes.collections
         ],
-        "patches": [
-            (
-                _name(one),
-                _points(
-                    axes,
-                    one.get_patch_transform().transform_path(one.get_path()).vertices,
-                ),
-            )
-            for one in axes.patches
-        ],
+        "patches": [(_name(one), _points(axes, _corners(one))) for one in axes.patches],
         "images": [
             (_digits(i.get_array()), _digits(i.get_extent())) for i in axes.images
         ],
         "texts": [_words(text) for text in axes.texts],
         "legend": [text.get_text() for text in legend.get_texts()] if legend else [],
     }
+
+
+def _corners(patch: Patch) -> Any:
+    return patch.get_patch_transform().transform_path(patch.get_path()).vertices
 
 
 def _ticks(axis: Axis) -> list[str]:
@@ -123,9 +117,8 @@ def _ticks(axis: Axis) -> list[str]:
 
 
 def _name(artist: Any) -> str:
-    """Its label; matplotlib's own begin with an underscore and say nothing."""
     label = str(artist.get_label())
-    return "" if label.startswith("_") else label
+    return "" if label.startswith("_") else label  # one of matplotlib's own
 
 
 def _words(text: Text) -> list[Any]:

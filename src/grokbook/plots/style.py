@@ -34,10 +34,7 @@ _THINGS = {
 COLOUR = {name: ink for ink, names in _THINGS.items() for name in names.split("; ")}
 """The colour of every thing that figures compare; pages take it and never change it.
 
-In Prieto et al. softmax, StableMax, the collapse-free control and ⊥Grad have colours of
-their own; remedies, precisions and tasks, which never meet in one figure, share four.
-The variants of Singh et al., the interventions and the networks of Liu et al., and the
-regularisers of Tiwari et al. are groups of their own.
+Things that never meet in one figure share one.
 """
 
 

@@ -20,11 +20,12 @@ CITED = (
 )
 
 
-def noted(paper: str, what: str) -> dict[str, Any]:
-    """What book/<paper>/<what>.yaml says, "claims" or "settings"; {} without it."""
+def noted(page: str, what: str) -> dict[str, Any]:
+    """What book/<paper>/<what>.yaml, "claims" or "settings", says of <paper>/<id>."""
+    paper, name = page.split("/")
     path = project.home() / "book" / paper / f"{what}.yaml"
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    return yaml.load(text, yaml.CSafeLoader) or {}  # ten times as fast
+    return (yaml.load(text, yaml.CSafeLoader) or {}).get(name, {})  # ten times as fast
 
 
 def stated(page: str) -> list[list[str]]:
@@ -33,8 +34,7 @@ def stated(page: str) -> list[list[str]]:
     One row each: its name, the paper's words (none: it does not say), their place, what
     a public code has (not all), and what is run here.
     """
-    paper, name = page.split("/")
-    return list(noted(paper, "settings")[name]["list"])
+    return list(noted(page, "settings")["list"])
 
 
 def trained(record: Record) -> Html:
@@ -43,7 +43,7 @@ def trained(record: Record) -> Html:
     Settings stand beside what settings.yaml says that the ``paper`` and its official
     ``code`` have, with ``notes``, each by setting name (see `flat`).
     """
-    (paper, name), plan = record.name.split("/"), record.experiment
+    name, plan = record.name.partition("/")[2], record.experiment
     seeds = {arm.name: s for arm in plan.arms if (s := record.seeds(arm.name))}
     every = DataFrame({arm: flat(plan.arm(arm)) for arm in seeds}).fillna("—")
     same = every.nunique(axis=1) == 1
@@ -52,12 +52,10 @@ def trained(record: Record) -> Html:
     ours = every.iloc[:, 0].where(same, "differs by arm").to_dict()
     ours |= {"seeds": f"{len(done)}{of}: {', '.join(done)}", "scale": record.scale}
     ours |= {"reduced": plan.reduced} if plan.reduced else {}
-    settings = _beside(name, ours, noted(paper, "settings").get(name, {}))
+    settings = _beside(name, ours, noted(record.name, "settings"))
 
-    rows = [
-        [arm, *values, ", ".join(map(str, seeds[arm]))]
-        for arm, values in every[~same].items()
-    ]
+    differ = every[~same].items()
+    rows = [[arm, *values, ", ".join(map(str, seeds[arm]))] for arm, values in differ]
     arms = "arm" if len(rows) == 1 else f"{len(rows)} arms"
     title = f"The {arms} of {name} and {'its' if len(rows) == 1 else 'their'} seeds"
     rest = [arm.name for arm in plan.arms if arm.name not in seeds]
@@ -69,7 +67,6 @@ def trained(record: Record) -> Html:
 
 
 def _beside(name: str, ours: dict[str, str], said: dict[str, dict[str, str]]) -> Html:
-    """The settings of an experiment, beside what the paper and its code say."""
     columns, title = {f"Here ({name})": ours}, f"All {len(ours)} settings of {name}"
     if {"paper", "code"} & said.keys():
         known = {"scale": "paper", "reduced": "—"} | said.get("paper", {})
@@ -87,11 +84,8 @@ def provenance(*found: Record, references: Iterable[Mapping[str, Any]] = ()) -> 
     Members are those recorded of those the experiment has. ``references`` are what
     `evidence.cited` says. Versions, commits and times are folded.
     """
-    cited, rows = (
-        [line(CITED.format(**one)) for one in references],
-        [*map(_made, found)],
-    )
-    if not rows:
+    cited = [line(CITED.format(**one)) for one in references]
+    if not (rows := [*map(_made, found)]):
         return joined(*cited, by="")
     caption = "The records behind this page"
     made = grid(MADE[:5], [row[:5] for row in rows], caption=caption, hidden=True)

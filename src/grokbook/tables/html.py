@@ -25,12 +25,7 @@ Cells: TypeAlias = Sequence[Cell]
 
 
 def grid(
-    head: Cells,
-    rows: Iterable[Cells],
-    *,
-    kind: str = "settings",
-    caption: str = "",
-    hidden: bool = False,
+    head: Cells, rows: Iterable[Cells], kind="settings", caption="", hidden=False
 ) -> Html:
     """A table; ``kind`` is its class, ``caption`` says what it is.
 
@@ -46,12 +41,9 @@ def grid(
     first = cells(head, "th", " scope='col'")
     top += f"<thead><tr>{first}</tr></thead>"
     body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in every[1:])
-    text = "\n".join(" | ".join(map(_text, row)) for row in every)
+    words = ([c.text if isinstance(c, Html) else c for c in row] for row in every)
+    text = "\n".join(map(" | ".join, words))
     return Html(f"<table class='{kind}'>{top}<tbody>{body}</tbody></table>", text)
-
-
-def _text(cell: Cell) -> str:
-    return cell.text if isinstance(cell, Html) else cell
 
 
 def line(text: str, kind: str = "") -> Html:
