@@ -95,14 +95,14 @@ def test_pages_read_records_and_never_the_roof():
 
 
 # Lines that a room has, and all of them: one that grows says so here. 7,500 in the end.
-TOTAL = 7_730
+TOTAL = 7_559
 LINES = {
-    "claims": 480,
+    "claims": 449,
     "cli": 207,
-    "datasets": 550,
+    "datasets": 508,
     "engine": 1225,
     "errors": 62,
-    "evidence": 730,
+    "evidence": 682,
     "experiment": 159,
     "losses": 260,
     "metrics": 555,
@@ -112,11 +112,11 @@ LINES = {
     "optimizers": 415,
     "papers": 197,
     "penalties": 115,
-    "plots": 400,
+    "plots": 374,
     "project": 97,
     "records": 414,
     "schedules": 25,
-    "tables": 270,
+    "tables": 245,
     "theory": 140,
 }
 
