@@ -95,7 +95,7 @@ def test_pages_read_records_and_never_the_roof():
 
 
 # Lines that a room has, and all of them: one that grows says so here. 7,500 in the end.
-TOTAL = 7_559
+TOTAL = 7_542
 LINES = {
     "claims": 449,
     "cli": 207,

@@ -1,11 +1,10 @@
-"""Penalties: formulas, gradients, members, sites, and what is refused."""
+"""Penalties: formulas, gradients, members, sites."""
 
 import pytest
 import torch
 from torch.func import grad, vmap
 
 from grokbook import penalties
-from grokbook.errors import UnknownName
 from grokbook.penalties import Forward
 
 
@@ -109,5 +108,3 @@ def test_sites():
         ("l2", {"strength": 1.0}, ()),
     ):
         assert penalties.sites(name, options) == expected
-    with pytest.raises(UnknownName, match="'radios': use one of radius"):
-        penalties.sites("radios", {})

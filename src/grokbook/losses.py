@@ -52,15 +52,13 @@ def softmax_cross_entropy(
 ) -> Tensor:
     """Softmax cross-entropy (eq. 1) as in the official code, used in most figures.
 
-    ``smoothing`` in [0, 1) moves that share of the target evenly over all classes; a
-    0-dim tensor may stand for it, unchecked.
+    ``smoothing``, a number or a 0-dim tensor in [0, 1), moves that share of the target
+    evenly over all classes.
     """
     log_probs = logits.to(dtype).log_softmax(dim=-1)
     losses = -pick(log_probs, labels)
     if isinstance(smoothing, Tensor):
         smoothing = smoothing.to(dtype)
-    elif not 0 <= smoothing < 1:
-        raise ValueError(f"smoothing is {smoothing}, but it must lie in [0, 1).")
     if isinstance(smoothing, Tensor) or smoothing != 0:
         losses = (1 - smoothing) * losses - smoothing * log_probs.mean(dim=-1)
     return REDUCTIONS[reduction](losses)

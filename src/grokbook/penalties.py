@@ -16,8 +16,6 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from grokbook.errors import choose
-
 Number = float | Tensor
 
 
@@ -109,5 +107,4 @@ def activations(forward: Forward, *, strength: Number, site: str = "pre") -> Ten
 
 def sites(name: str, options: Mapping[str, Any]) -> tuple[str, ...]:
     """Beginnings of the names of the taps that a penalty with these options reads."""
-    choose("penalty", name, ("logit_norm", "l2", "radius", "activations"))
     return (options.get("site", "pre"),) if name in ("radius", "activations") else ()

@@ -19,7 +19,7 @@ from grokbook.errors import choose
 from grokbook.optimizers.rules import fitted, gradients
 
 TINY = 1e-30  # guards the divisions of ``orthogonal``, as in the official code
-AnyOptimizer = TypeVar("AnyOptimizer", bound=Optimizer)
+Opt = TypeVar("Opt", bound=Optimizer)
 
 
 class _Around:
@@ -94,17 +94,14 @@ def _gradient_norm(optimizer: Optimizer, parameters: list[Tensor]) -> Tensor:
     return norm if _is_stacked(optimizer) else norm[0]
 
 
-def orthogonal(
-    optimizer: AnyOptimizer, *, rescale: bool = True, scope: str = "tensor"
-) -> AnyOptimizer:
+def orthogonal(optimizer: Opt, *, rescale: bool = True, scope: str = "tensor") -> Opt:
     """Remove from each gradient its part along the weights, in every step (⊥Grad).
 
     ``rescale=True, scope="tensor"`` is the official code: every tensor is projected
     against itself and gets back the norm of its raw gradient. ``rescale=False,
     scope="global"`` is eq. 11-12 of the paper: one projection of the whole parameter
     vector. A zero tensor is not projected; a gradient parallel to the weights becomes
-    rounding noise, which the rescaling amplifies. Used in figures 6 and 15 of Prieto et
-    al. UnknownName for an unknown scope.
+    rounding noise, which the rescaling amplifies.
     """
     joint = choose("scope", scope, ("tensor", "global")) == "global"
 
@@ -125,7 +122,7 @@ def orthogonal(
     return optimizer
 
 
-def unit_steps(optimizer: AnyOptimizer) -> AnyOptimizer:
+def unit_steps(optimizer: Opt) -> Opt:
     """Divide the learning rate of each step by the norm of the full gradient.
 
     Every step of gradient descent then has length lr (figure 9 of Prieto et al., after
@@ -143,7 +140,7 @@ def unit_steps(optimizer: AnyOptimizer) -> AnyOptimizer:
     return optimizer
 
 
-def clip(optimizer: AnyOptimizer, *, norm: float) -> AnyOptimizer:
+def clip(optimizer: Opt, *, norm: float) -> Opt:
     """Scale the gradients of a step by one factor, to a joint norm up to ``norm``."""
 
     def shorten(optimizer: Optimizer, parameters: list[Tensor]) -> None:
@@ -157,7 +154,7 @@ def clip(optimizer: AnyOptimizer, *, norm: float) -> AnyOptimizer:
     return optimizer
 
 
-def centre_rows(optimizer: AnyOptimizer, *, names: Iterable[str]) -> AnyOptimizer:
+def centre_rows(optimizer: Opt, *, names: Iterable[str]) -> Opt:
     """After each step subtract from every named matrix the mean of its rows.
 
     For a head (classes, width) this takes away W_G, the mean classifier of Liu et al.
@@ -173,9 +170,7 @@ def centre_rows(optimizer: AnyOptimizer, *, names: Iterable[str]) -> AnyOptimize
     return optimizer
 
 
-def hold_norm(
-    optimizer: AnyOptimizer, *, names: Iterable[str], norm: float
-) -> AnyOptimizer:
+def hold_norm(optimizer: Opt, *, names: Iterable[str], norm: float) -> Opt:
     """After each step scale every named matrix to the Frobenius norm ``norm``.
 
     The start is left as it is; the moments of the optimizer are not scaled.
@@ -199,8 +194,8 @@ def _named(optimizer: Optimizer, names: Iterable[str]) -> list[Tensor]:
 
 
 def descend_from(
-    optimizer: AnyOptimizer, *, lr: float, loss: float = math.inf, after: int = 0
-) -> AnyOptimizer:
+    optimizer: Opt, *, lr: float, loss: float = math.inf, after: int = 0
+) -> Opt:
     """From the first step whose loss is at most ``loss`` on, plain gradient descent.
 
         w <- w - lr g
