@@ -95,7 +95,7 @@ def test_pages_read_records_and_never_the_roof():
 
 
 # Lines that a room has, and all of them: one that grows says so here. 7,500 in the end.
-TOTAL = 7_542
+TOTAL = 7_508
 LINES = {
     "claims": 449,
     "cli": 207,
@@ -104,20 +104,20 @@ LINES = {
     "errors": 62,
     "evidence": 682,
     "experiment": 159,
-    "losses": 260,
-    "metrics": 555,
+    "losses": 254,
+    "metrics": 540,
     "models": 995,
     "names": 36,
-    "observables": 415,
-    "optimizers": 415,
+    "observables": 409,
+    "optimizers": 399,
     "papers": 197,
-    "penalties": 115,
+    "penalties": 104,
     "plots": 374,
     "project": 97,
     "records": 414,
-    "schedules": 25,
+    "schedules": 20,
     "tables": 245,
-    "theory": 140,
+    "theory": 134,
 }
 
 

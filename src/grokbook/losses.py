@@ -27,19 +27,15 @@ BITS = 24  # of a float32, which a simulated collapse takes away
 def _is_label(logits: Tensor, labels: Tensor) -> Tensor:
     """Boolean (*rows, classes), true at the correct class."""
     classes = torch.arange(logits.shape[-1], device=logits.device)
-    return _as_column(labels, logits) == classes
-
-
-def _as_column(labels: Tensor, logits: Tensor) -> Tensor:
-    # not unsqueeze, which takes labels of fewer rows
-    return labels.reshape(*logits.shape[:-1], 1)
+    return labels.reshape(*logits.shape[:-1], 1) == classes
 
 
 def pick(values: Tensor, labels: Tensor) -> Tensor:
     """The entry of each row at its label: (*rows)."""
     if values.device.type == "cuda":  # where the backward pass of gather sorts
         return torch.where(_is_label(values, labels), values, 0).sum(dim=-1)
-    return values.gather(-1, _as_column(labels, values)).squeeze(-1)
+    # reshape, since gather takes labels of fewer rows
+    return values.gather(-1, labels.reshape(*values.shape[:-1], 1)).squeeze(-1)
 
 
 def softmax_cross_entropy(

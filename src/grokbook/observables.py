@@ -134,12 +134,10 @@ def gradients(s: Snapshot) -> Values:
 
 @observable("step")
 def alignment(s: Snapshot) -> Values:
-    weights = list(s.before.values())
-    downhill = [-s.grads[name] for name in s.before]
-    values = {"cos_grad": metrics.joint_cosine(weights, downhill)}
-    for name, weight, direction in zip(s.before, weights, downhill, strict=True):
-        values[f"cos_grad.{name}"] = metrics.cosine(weight, direction)
-    return values
+    down = {name: -s.grads[name] for name in s.before}
+    joint = metrics.joint_cosine([*s.before.values()], [*down.values()])
+    each = {f"cos_grad.{n}": metrics.cosine(w, down[n]) for n, w in s.before.items()}
+    return {"cos_grad": joint} | each
 
 
 @observable("step")

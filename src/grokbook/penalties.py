@@ -1,11 +1,5 @@
 """Penalties: terms of the objective beside the loss, each a function of one pass.
 
-    logit norm   strength * mean_rows ||z||                   [Prieto et al. 2025, C.1]
-    L2           strength / 2 * sum of all squared weights
-    radius       strength * sum_taps mean_rows (||h|| - r)^2 / d
-                                                         [Tiwari et al. 2026, eq. 1-3]
-    activations  strength * sum_taps mean_rows ||h||^2 / d       ["MAN", ibid., table 2]
-
 Each reads what it charges from a ``Forward`` and returns a 0-dim tensor; ``sites`` says
 which taps it needs. All work under ``torch.func.vmap``.
 """
@@ -31,7 +25,7 @@ class Forward(NamedTuple):
 def logit_norm(forward: Forward, *, strength: Number, squared: bool = False) -> Tensor:
     """strength * mean over rows of the L2 norm of the logits, or of its square.
 
-    The paper gives no formula; this is its simplest reading.
+    Prieto et al. (2025), C.1, give no formula; this is the simplest reading.
     """
     logits = forward.logits
     if squared:
@@ -99,7 +93,7 @@ class _OffRadius(torch.autograd.Function):
 def activations(forward: Forward, *, strength: Number, site: str = "pre") -> Tensor:
     """strength * sum over taps of the mean over rows of ||h||^2 / width.
 
-    Tiwari et al. (2026) give neither layers nor normalisation: those of ``radius``.
+    MAN in table 2 of Tiwari et al. (2026), whose layers are not given.
     """
     squares = [h.square().mean() for h in _at(forward, site)]
     return strength * sum(squares[1:], squares[0])

@@ -16,8 +16,5 @@ def cosine(step: int, steps: int, *, warmup: int = 0) -> float:
 
 
 def warmup(step: int, _steps: int, *, over: int) -> float:
-    """Linear from 1/over to 1 in ``over`` steps, then 1.
-
-    Liu et al. (2026), table 2, warm up over 10 steps and do not say from where.
-    """
+    """Linear from 1/over to 1, then 1: Liu et al. (2026) do not say from where."""
     return min(1.0, (step + 1) / over)

@@ -1,12 +1,5 @@
 """What Liu et al. 2026 (arXiv:2605.06152) prove, in numbers that need no training.
 
-    absorption   1 + exp(-m) rounds to 1                  [eq. 1 and 2, Definition 1]
-    drift        W_G <- W_G - (eta eps / K) mu_G          [Theorem 4]
-                 proj_{W_G} grad_h L = eps W_G            [Proposition 6]
-    inflation    growth by 1 + eta eps / sqrt(K) a step   [Theorem 7]
-    jump         Adam's step when a gradient comes back   [section 3]
-    curvature    H_z = diag(p) - p p^T                    [Theorem 8, Definition 10]
-
 eps is the residual mass, K the number of classes, W_G and mu_G are the mean row of the
 head and the mean of its inputs.
 """
@@ -39,6 +32,7 @@ def absorption_margin(
 ) -> float:
     """Smallest margin of class 0 at which float32 or another dtype has a loss of 0.
 
+    That is where 1 + exp(-margin) rounds to 1 (eq. 1 and 2, Definition 1).
     ``competitors`` wrong classes (all) have the logit 0, the others -1,000.
     """
     margins = torch.arange(0, 64, 2**-7, dtype=torch.float64).to(dtype)
@@ -123,7 +117,7 @@ def adam_update(
 
 
 def jump(lr: float, betas: Betas) -> float:
-    """lr (1 - beta1) / sqrt(1 - beta2): Adam's step when a gradient follows none."""
+    """lr (1 - beta1) / sqrt(1 - beta2): Adam's step when a gradient comes back."""
     return lr * (1 - betas[0]) / math.sqrt(1 - betas[1])
 
 

@@ -1,13 +1,5 @@
 """Curvature of a loss L(w): its Hessian's largest eigenvalue and trace.
 
-    H v          = grad_w (grad_w L . v)          second derivatives by double backward
-    lambda_max   of H, or of P^(-1/2) H P^(-1/2) for a diagonal P > 0: what a step
-                 divided by P sees (Cohen et al. 2022, arXiv:2207.14484; Liu et al.
-                 2026, figure 6). Gradient descent is stable below 2 / eta, Adam with
-                 P = sqrt(v_hat) + eps below (2 + 2 beta1) / ((1 - beta1) eta)
-    tr H         = E z^T H z for random signs z (Hutchinson 1990); of a ReLU network
-                 without norms also exactly, in one pass
-
 L is a function of **float64** parameters by name: the softmax of a fitted network is
 rounded in float32, and the Hessian of what is left is indefinite. One network at a
 time, not under vmap.
@@ -36,6 +28,9 @@ def largest_eigenvalue(
 
         A q_k = b_(k-1) q_(k-1) + a_k q_k + b_k q_(k+1) with orthonormal q
 
+    The latter is what a step divided by a diagonal P > 0 sees (Cohen et al. 2022,
+    arXiv:2207.14484; Liu et al. 2026, figure 6). Gradient descent is stable below 2 /
+    eta, Adam with P = sqrt(v_hat) + eps below (2 + 2 beta1) / ((1 - beta1) eta).
     The eigenvalues of the tridiagonal matrix of a and b approach those of A from
     inside. From one random start at most ``products`` products, fewer once an
     eigenvalue lies within tolerance * |value|, which for almost every start is the
@@ -68,7 +63,7 @@ def largest_eigenvalue(
 
 
 def probe_values(objective: Objective, params: Params, *, probes: int) -> Tensor:
-    """z^T H z (probes,) of vectors of signs z, whose mean is the trace of H."""
+    """z^T H z (probes,) of signs z, whose mean is the trace of H (Hutchinson 1990)."""
     hessian, point = _hessian(objective, params)
     # on the CPU, so that every device has the same draws
     generator = torch.Generator().manual_seed(0)

@@ -1,13 +1,5 @@
 """What logits z and features h say: accuracy, margins, collapse, feature inflation.
 
-    collapse   share of rows with sum_k exp(z_k - max z) == 1 in a dtype, or those whose
-               log softmax(z_i)_r is exactly 0
-    W_G = mean_k W_k,  mu_G = mean_i h_i          rows of the head, inputs of the head
-    residual   eps = mean_i sum_{k != r} softmax(z_i)_k
-    margin     m_i = z_ir - max_{k != r} z_ik
-    class sum  mean_i sum_k (softmax(z_i) - onehot(r))_k as rounded in float32
-    alignment  mean_i cos(h_i, mu_G)
-
 Logits are (*rows, classes), labels (*rows), features (rows, width). Source: Prieto et
 al. 2025, section 3, and its official code; Liu et al. 2026 (arXiv:2605.06152), sections
 2.1 and 2.2 and appendix D.
@@ -49,7 +41,7 @@ def top_gap(logits: Tensor) -> Tensor:
 
 
 def global_means(head: Tensor, features: Tensor) -> tuple[Tensor, Tensor]:
-    """W_G and mu_G (width,) in float64; a bias is left out (before eq. 3)."""
+    """W_G and mu_G (width,), the means of rows, in float64 (before eq. 3)."""
     return head.double().mean(dim=0), features.double().mean(dim=0)
 
 
