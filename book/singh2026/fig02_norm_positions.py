@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Singh et al. 2026 · Figure 2]{.kicker} With layer norm before the MLP alone a transformer generalises long before its embedding is periodic
+# # [Singh et al. 2026 · Figure 2]{.kicker} A norm before the MLP alone brings grokking before a periodic embedding
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -154,6 +154,9 @@ plots.show(figure)
 # %% tags=["remove-input"]
 ahead = (periodic[both] < groks[both]).sum()
 tables.prose(f"""
+Embeddings become periodic in nearly the order in which the variants generalise, but M
+does not wait for it.
+
 * **M** generalises at epoch {told(groks[m])} (triangles in b), when the
   {{term}}`Fourier mode concentration` of its embedding is {sheet.told("before M")}. A
   value of 1, the paper's sign of "clear" periodic structure, comes

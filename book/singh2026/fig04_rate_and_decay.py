@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Singh et al. 2026 · Figure 4]{.kicker} Stronger weight decay ends the delay sooner in every seed; larger steps do at a fixed decay, and in most seeds at a fixed product of the two
+# # [Singh et al. 2026 · Figure 4]{.kicker} Stronger weight decay ends the delay sooner, and so do larger steps
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -127,6 +127,9 @@ by_seed = "; ".join(
     f"{told(groks[run])} with {run.label} (n = {len(run.seeds)})" for run in fixed.values()
 )
 tables.prose(f"""
+More decay brings generalisation forward in every seed, and so does a larger learning rate
+at a fixed decay.
+
 * **Decay.** The test loss falls to 0.01 at epoch {told(groks[strong])} with λ = 1.5, at
   {told(groks[by_decay[1.0]])} with 1 and at {told(groks[by_decay[0.75]])} with 0.75. With 0.5
   it does in {(groks[there] < END).sum()} of {len(there.seeds)} seeds within

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Singh et al. 2026 · Figure 7]{.kicker} A norm before the MLP brings grokking forward as much when it only rescales as when it also subtracts the mean
+# # [Singh et al. 2026 · Figure 7]{.kicker} With or without centring, a norm before the MLP speeds grokking alike
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -113,6 +113,9 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 tables.prose(rf"""
+RMSNorm leaves the order of M, M+A\* and No LN as it is with layer norm, and nearly their
+epochs.
+
 * **M**, with its norm before the MLP, reaches a test loss of 0.01 at epoch
   {told(epoch[rms["M"]])} with {{term}}`RMSNorm` and {told(epoch[layer["M"]])} with
   {{term}}`layer norm`. Without any norm (No LN) it takes {told(epoch[rms["No LN"]])} epochs.

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Singh et al. 2026 · Figure 8]{.kicker} On a small task a norm before the MLP is first with three layers too, amid many more slingshots
+# # [Singh et al. 2026 · Figure 8]{.kicker} On a small task depth adds slingshots, and M still groks first
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -139,6 +139,9 @@ plots.show(figure)
 # %% tags=["remove-input"]
 first, second, third, last = (there[run] for run in deep)
 tables.prose(rf"""
+On this small task, in one seed, three layers come down in the order of one, amid many
+more slingshots.
+
 * **M**, with a {{term}}`layer norm` before the MLP of each block, comes down first: to a
   smoothed test loss of 1 at epoch {told(first)}. M+A\*, with norms before attention as
   well, follows at {told(second)}.

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Singh et al. 2026 · Figure 9]{.kicker} The stronger the weight decay, the sooner it squeezes the features into a few directions
+# # [Singh et al. 2026 · Figure 9]{.kicker} Stronger weight decay squeezes the features into few directions sooner
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -108,6 +108,9 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 tables.prose(f"""
+The stronger the decay, the sooner the features fall to an effective rank of 20, in every
+seed.
+
 * **Rank.** With λ = 1.5 the {{term}}`effective rank` has fallen to 20 of 128 directions by
   epoch {told(squeezed[strongest])}, with 1 by {told(squeezed[usual])}. It ends at
   {sheet.told("rank λ = 1.5")} and {sheet.told("rank λ = 1")}.

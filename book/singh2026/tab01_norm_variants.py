@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Singh et al. 2026 · Table 1]{.kicker} A layer norm hides the length of its input from the path behind it, and from no other path
+# # [Singh et al. 2026 · Table 1]{.kicker} A layer norm hides input length from its own path alone
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"  # every page takes these three; nothing is trained on this one
@@ -20,6 +20,8 @@ arms = {a.name: a for k in ("fig02", "fig03") for a in papers.get(f"singh2026/{k
 NAMES = tuple(arms)
 PATHS = ("queries", "keys", "values", "MLP")
 EFFECTS = ("attention weights", "output of attention", "output of MLP", "logits")
+NORMED = {"No LN": (), "A*": PATHS[:3], "M+A*": PATHS, "M": PATHS[3:]}  # by Table 1
+NORMED |= {"A^qk": PATHS[:2], "A^v": PATHS[2:3]}
 ZERO = 1e-12  # relative; float64 rounds at 2e-16
 WORDS = {"A^qk": "LN on queries and keys", "A^v": "LN on values"}  # for tables
 SIGNS = {"A^qk": "A$^{qk}$", "A^v": "A$^v$", "M+A^v": "M+A$^v$"}  # for figures
@@ -119,7 +121,7 @@ for name in NAMES:
 kept = (torch.stack(kept) <= ZERO).flatten()
 
 
-def blind(name, *expected):
+def blind(name, expected):
     """For which paths the inputs read the same times 7, and whether as expected."""
     same = [path for path in PATHS if change[name][path] <= ZERO]
     agree = [(path in same) == (path in expected) for path in PATHS]
@@ -140,16 +142,11 @@ leaky.blocks[0].norms["mlp"].eps = 1e-5
 leak = moved(after(leaky, y / 7)[0], after(leaky, y)[0])
 found = {
     "mlp-output": claims.exactly(f"{int(kept.sum()):,} of {len(kept):,} rows", kept),
-    "no-ln": blind("No LN"),
-    "a": blind("A*", *PATHS[:3]),
-    "m-a": blind("M+A*", *PATHS),
-    "m": blind("M", "MLP"),
-    "qk": blind("A^qk", "queries", "keys"),
-    "v": blind("A^v", "values"),
     "weights": claims.exactly(f"{sum(same)} of 3; No LN: they move by {free:.2f}", same),
     "sharpness": claims.exactly(f"mean {means}", falls.flatten()),
     "attention-grows": grows("attention_out.0", "A^v", "No LN"),
     "mlp-grows": grows("mlp_in.0", "M", "A^v", "No LN"),
+    "paths": {WORDS.get(n, n): blind(n, paths) for n, paths in NORMED.items()},
     "radial": (", ".join(f"{name} {pull(name):.2g}" for name in ("No LN", "M")), 1, 1),
     "gain": (f"{gain:.2f}", 1, 1),
     "leak": (f"{leak:.3f}", 1, 1),
@@ -193,6 +190,9 @@ plots.show(figure)
 # %% tags=["remove-input"]
 weights, logits = ([c[key] for c in change.values()] for key in ("attention weights", "logits"))
 tables.prose(rf"""
+Behind a norm, a path no longer reads how long its input is, but the logits of every
+variant still do.
+
 * **The names** (a). A {{term}}`layer norm` stands wherever there is a 0. The star of A\*
   means queries, keys and values, and M the input of the MLP. Where no norm stands, a
   path reads seven times the input, a change of 6.
