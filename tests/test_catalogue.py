@@ -72,19 +72,21 @@ def test_a_finding_that_the_record_contradicts_is_one_sentence(told):
 
 def test_every_claim_is_a_square_that_leads_to_its_page():
     judged = [claim("a"), claim('b "<"', "seen once", 2), claim("c", "not run", 0)]
+    judged += [claim("d") | {"interval": "exact"}]
     page = entry(ID, *judged, claim("ours", "beyond the paper", extra=True))
     text = catalogue.matrix([page], "../")
     squares = BeautifulSoup(text, "html.parser").select("td a.square")
     assert {a["href"] for a in squares} == {f"../{ID}_words.html#the-claims"}
     assert [a["title"] for a in squares] == [
         "a: reproduced, n\xa0=\xa05",
+        "d: reproduced, exact",
         'b "<": seen once, n\xa0=\xa02',
         "c: not run",
     ]
     assert "\n\n" not in text  # where Markdown would end the HTML
     assert catalogue.so_far([page]) == (
-        "Of 3 claims 1 have a verdict, and 1 of these hold; 1 were tried with fewer "
-        "than three seeds, 1 not yet."
+        "Of 4 claims 2 have a verdict (1 of them are exact and need no seeds), and 2 of "
+        "these hold; 1 were tried with fewer than three seeds, 1 not yet."
     )
 
 

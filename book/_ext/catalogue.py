@@ -90,10 +90,11 @@ def so_far(found: Sequence[Entry]) -> str:
     run = [claim for claim in claims if outcome(claim["verdict"]) != "idle"]
     judged = [claim for claim in run if not is_few(claim["verdict"])]
     held = sum(claim["holds"] for claim in judged)
+    exact = sum(support(claim) == "exact" for claim in judged)
     return (
-        f"Of {len(claims)} claims {len(judged)} have a verdict, and {held} of these "
-        f"hold; {len(run) - len(judged)} were tried with fewer than three seeds, "
-        f"{len(claims) - len(run)} not yet."
+        f"Of {len(claims)} claims {len(judged)} have a verdict ({exact} of them are "
+        f"exact and need no seeds), and {held} of these hold; {len(run) - len(judged)} "
+        f"were tried with fewer than three seeds, {len(claims) - len(run)} not yet."
     )
 
 
