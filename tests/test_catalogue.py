@@ -85,8 +85,8 @@ def test_every_claim_is_a_square_that_leads_to_its_page():
     ]
     assert "\n\n" not in text  # where Markdown would end the HTML
     assert catalogue.so_far([page]) == (
-        "Of 4 claims 2 have a verdict (1 of them are exact and need no seeds), and 2 of "
-        "these hold; 1 were tried with fewer than three seeds, 1 not yet."
+        "Of 4 claims 2 have a verdict (1 of them are exact and need no seeds), and 2 "
+        "of these hold; 1 were tried with fewer than three seeds, 1 not yet."
     )
 
 

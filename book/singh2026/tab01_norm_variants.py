@@ -12,7 +12,7 @@ import math
 
 import torch
 
-from grokbook import claims, datasets, metrics, models, papers, plots, tables
+from grokbook import claims, datasets, models, papers, plots, tables
 from grokbook.names import options, resolve
 
 plots.use_style()
@@ -100,14 +100,6 @@ def grows(tap, *names):
     return claims.exactly(f"mean factor: {told}", (found[names[0]] < found[names[1]]).flatten())
 
 
-def pull(name):
-    """Largest |cosine| of a row of y and the gradient that it gets through the MLP."""
-    y = inputs(build(name))[1].requires_grad_()
-    after(build(name), y)[0][:, :, 0].sum().backward()
-    pairs = zip(y.detach().flatten(0, 1), y.grad.flatten(0, 1), strict=True)
-    return round(max(abs(float(metrics.cosine(*pair))) for pair in pairs), 12)
-
-
 change, kept = {}, []
 for name in NAMES:
     model = build(name)
@@ -116,8 +108,8 @@ for name in NAMES:
     change[name] = dict(zip(PATHS + EFFECTS, told, strict=True))
     if name in ("M", "M+A*"):
         made = after(model, y)[0]
-        rows = [after(model, c * y)[0] - made for c in (1e-3, 1 / 7, 7, 1e3)]
-        kept += [one.norm(dim=-1) / made.norm(dim=-1) for one in rows]
+        for c in (1e-3, 1 / 7, 7, 1e3):
+            kept.append((after(model, c * y)[0] - made).norm(dim=-1) / made.norm(dim=-1))
 kept = (torch.stack(kept) <= ZERO).flatten()
 
 
@@ -147,7 +139,6 @@ found = {
     "attention-grows": grows("attention_out.0", "A^v", "No LN"),
     "mlp-grows": grows("mlp_in.0", "M", "A^v", "No LN"),
     "paths": {WORDS.get(n, n): blind(n, paths) for n, paths in NORMED.items()},
-    "radial": (", ".join(f"{name} {pull(name):.2g}" for name in ("No LN", "M")), 1, 1),
     "gain": (f"{gain:.2f}", 1, 1),
     "leak": (f"{leak:.3f}", 1, 1),
 }

@@ -105,10 +105,7 @@ model = build().double()
 W_E, rho, W_Q, W_K, W_V, W_O, W_1, W_2, W_U = symbols(model).values()
 ours = {(name, a): start_losses(name, a) for name in VARIANTS for a in ACTIVATIONS}
 last = torch.stack([~nudged(0), ~nudged(1), nudged(2)]).flatten()
-reach = {
-    name: float(w.abs().max() / w.square().mean().sqrt())
-    for name, w in symbols(model).items()
-}
+reach = {n: float(w.abs().max() / w.square().mean().sqrt()) for n, w in symbols(model).items()}
 CUT = 2 / math.sqrt(1 - 4 * math.exp(-2) / (math.sqrt(math.tau) * math.erf(2**0.5)))
 cut = [name for name, ratio in reach.items() if abs(ratio / CUT - 1) < 0.02]
 eight = {n: abs(float(loss(build(n, heads=8), data) / loss(build(n), data)) - 1) for n in VARIANTS}
