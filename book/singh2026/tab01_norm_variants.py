@@ -108,8 +108,8 @@ for name in NAMES:
     change[name] = dict(zip(PATHS + EFFECTS, told, strict=True))
     if name in ("M", "M+A*"):
         made = after(model, y)[0]
-        for c in (1e-3, 1 / 7, 7, 1e3):
-            kept.append((after(model, c * y)[0] - made).norm(dim=-1) / made.norm(dim=-1))
+        rows = [after(model, c * y)[0] - made for c in (1e-3, 1 / 7, 7, 1e3)]
+        kept += [one.norm(dim=-1) / made.norm(dim=-1) for one in rows]
 kept = (torch.stack(kept) <= ZERO).flatten()
 
 
