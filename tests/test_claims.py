@@ -12,7 +12,7 @@ from pandas import Series
 from grokbook import claims, project
 from grokbook.claims.verdict import Row, digest, is_few, outcome
 from grokbook.errors import PageError
-from grokbook.evidence import Run, reading, references
+from grokbook.evidence import Run, reading
 from grokbook.experiment import Arm, Experiment, Spec
 from grokbook.records import Record
 
@@ -24,7 +24,7 @@ THREE = Series({0: 1.0, 1: 2.0, 2: 3.0})
 @pytest.fixture(autouse=True)
 def nothing_read(monkeypatch):
     monkeypatch.setattr(reading, "_READ", [])
-    monkeypatch.setattr(references, "_CITED", {})
+    monkeypatch.setattr(reading, "_CITED", {})
 
 
 @pytest.fixture

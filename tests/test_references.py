@@ -7,7 +7,7 @@ import pytest
 
 from grokbook import evidence, project
 from grokbook.errors import DataError
-from grokbook.evidence import references as module
+from grokbook.evidence import reading as module
 
 FOLDER = project.home() / "data" / "references"
 LISTED = pd.read_csv(FOLDER / "sources.csv", dtype=str, keep_default_na=False)

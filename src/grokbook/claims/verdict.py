@@ -6,8 +6,7 @@ and why it is not the test any more.
 
 A claim is judged seed by seed. Its value is the median over seeds, its interval their
 range, which covers the median of all possible seeds with probability 1 - 2^(1-n): 94 %
-for five seeds, 75 % for three. No normality is assumed; crossing epochs are anything
-but normal. A crossing that never happens is infinite and prints as "never".
+for five seeds, 75 % for three. A crossing that never happens is infinite.
 """
 
 import datetime

@@ -86,7 +86,6 @@ def _encode(pairs: Tensor, p: int, encoding: str, bits: int | None) -> Tensor:
 
 
 def _inverses(p: int) -> Tensor:
-    """(p,) the b with b * b' = 1 mod p for each b' from 1 on, and 0 for 0."""
     return torch.tensor([0] + [pow(b, -1, p) for b in range(1, p)])
 
 

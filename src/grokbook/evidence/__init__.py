@@ -7,6 +7,5 @@ says what it counts as (``otherwise``). An arm that nobody trained has no seeds.
 
 from grokbook.evidence.events import *
 from grokbook.evidence.reading import *
-from grokbook.evidence.references import *
 from grokbook.evidence.run import *
 from grokbook.evidence.slingshots import *

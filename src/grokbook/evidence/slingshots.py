@@ -40,10 +40,9 @@ def bursts(
 ) -> Events:
     """Onsets of the `spikes` of every seed's loss.
 
-    ``late``: only slingshots, those with a share of collapsed samples of at least 0.4
-    at one of the looks of the ``within`` epochs before, or at the last look if that
-    lies farther back; False: only the others, which Liu et al. 2026 call oscillations
-    at the edge of stability.
+    ``late``: only slingshots, with a share of collapsed samples of at least 0.4 at a
+    look of the ``within`` epochs before, or at the last look if that lies farther back;
+    False: only the others, by Liu et al. 2026 oscillations at the edge of stability.
     """
     found = {int(s): spikes(loss, **levels) for s, loss in run.trace().items()}
     if late is None:

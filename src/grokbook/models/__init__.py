@@ -1,11 +1,5 @@
 """Networks of the four papers, each written for one network, without any training.
 
-    mlp           MLP
-    transformer   Transformer, with gpt2 and decoder
-    vit           ViT, the same blocks on patches of an image
-    convnets      ResNet18, VGG11
-    free          FreeFeatures, whose features are parameters
-
 All are called as ``model(x, tap)``; ``taps`` says what a tap is, ``fast`` holds the
 shortcuts taken without one. The last matrix among a network's parameters is that of its
 last layer, unless that is tied to an embedding.
@@ -13,8 +7,7 @@ last layer, unless that is tied to an embedding.
 
 from grokbook.models import fast, taps
 from grokbook.models.convnets import VGG11, ResNet18
-from grokbook.models.free import FreeFeatures
-from grokbook.models.mlp import MLP
+from grokbook.models.mlp import MLP, FreeFeatures
 from grokbook.models.taps import Recorder
 from grokbook.models.transformer import Transformer, decoder, gpt2, without_norms
 from grokbook.models.vit import ViT

@@ -60,13 +60,7 @@ class ResNet18(nn.Module):
     """
 
     def __init__(
-        self,
-        classes: int,
-        *,
-        stem: str = "imagenet",
-        width: int = 64,
-        norm: str | None = "batch",
-        start: str = "he",
+        self, classes: int, *, stem="imagenet", width=64, norm="batch", start="he"
     ):
         super().__init__()
         self.places = ("features",)
@@ -82,12 +76,12 @@ class ResNet18(nn.Module):
             self.blocks.append(ResidualBlock(outputs, outputs, 1, norm))
             inputs = outputs
         self.head = nn.Linear(inputs, classes)
-        convolutions = [m for m in self.modules() if isinstance(m, nn.Conv2d)]
         if choose("start", start, ("he", "torch")) == "he":
-            for one in convolutions:
-                nn.init.kaiming_normal_(one.weight, mode="fan_out")
-                if one.bias is not None:
-                    nn.init.zeros_(one.bias)
+            for one in self.modules():
+                if isinstance(one, nn.Conv2d):
+                    nn.init.kaiming_normal_(one.weight, mode="fan_out")
+                    if one.bias is not None:
+                        nn.init.zeros_(one.bias)
 
     def forward(self, x: Tensor, tap: Tap | None = None) -> Tensor:
         x = self.pool(F.relu(self.norm(self.stem(x))))
@@ -104,13 +98,7 @@ class VGG11(nn.Module):
     """
 
     def __init__(
-        self,
-        classes: int,
-        *,
-        width: int = 64,
-        norm: str | None = None,
-        head_norm: str | None = None,
-        affine: bool = True,
+        self, classes: int, *, width=64, norm=None, head_norm=None, affine=True
     ):
         super().__init__()
         self.places = ("features",)

@@ -1,16 +1,8 @@
 """The shortcuts: other ways to compute what the textbook forms say, and their switch.
 
-* ``linear`` hands float32 products of a CPU to oneDNN where asked to (``switched``).
-  PyTorch gives them to MKL, which takes a slower path on CPUs that are not Intel's.
-* ``gather_sum``: a linear layer on concatenated one-hots is a sum of weight columns.
-* ``last_position``: a transformer that is read at its last position needs only that
-  one in its last block, and everything about the first block's input depends on
-  (position, token) alone, so it is computed once per token and looked up.
-* ``scaled``: a power of two on the way back, against subnormal numbers.
-
 Each equals the plain form up to the order of summation, in every derivative. ``off``
-switches all but the last off. The libraries sum in another order too, so a record names
-its own.
+switches all off but ``scaled``. The libraries sum in another order too, so a record
+names its own.
 """
 
 from contextlib import contextmanager
@@ -82,7 +74,10 @@ class _OneDNNLinear(torch.autograd.Function):
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """x W^T + b, as torch.nn.functional.linear, by the library that was chosen."""
+    """x W^T + b, of float32 on a CPU by oneDNN where `switched` on.
+
+    PyTorch gives it to MKL, which takes a slower path on CPUs that are not Intel's.
+    """
     takes = x.dtype == torch.float32 and x.device.type == "cpu"
     by_onednn = takes and now.shortcuts and now.onednn
     return (_OneDNNLinear.apply if by_onednn else F.linear)(x, weight, bias)
@@ -129,7 +124,10 @@ def gather(table: Tensor, index: Tensor) -> Tensor:
 
 
 def gather_sum(table: Tensor, index: Tensor) -> Tensor:
-    """Sums of table rows, from left to right: ``gather`` of columns of (n, terms)."""
+    """Sums of rows of a table, from left to right, by an index (n, terms).
+
+    A linear layer on concatenated one-hots is such a sum of weight columns.
+    """
     first, *rest = (gather(table, column) for column in index.unbind(1))
     return sum(rest, first)
 
@@ -148,7 +146,10 @@ def scaled(x: Tensor, factor: float) -> Tensor:
 
 
 def last_position(model: Any, tokens: Tensor) -> Tensor:
-    """What a Transformer's last block writes at the last position: (batch, width)."""
+    """What a Transformer's last block writes at the last position: (batch, width).
+
+    What the first block reads depends on (position, token) alone: it is looked up.
+    """
     end = tokens.shape[-1] - 1
     first, *rest = model.blocks
     if _takes_tables(model.layout):

@@ -1,4 +1,4 @@
-"""A fully connected network on tokens, features or images.
+"""A fully connected network on tokens, features or images; and features alone.
 
     x_0 = input,   x_k = relu(norm(W_k x_{k-1} + b_k)),   logits = W x_K + b
 
@@ -7,6 +7,7 @@ and no norm. Norms and dropout are among the regularisers that Tiwari et al. 202
 compare (Table 4), the norm before the last layer is a control of Liu et al. 2026.
 """
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -94,9 +95,8 @@ class MLP(nn.Module):
             self.embedding = nn.Parameter(torch.randn(vocabulary, embedding))
             features = positions * embedding
         sizes = [*widths, classes]
-        first: nn.Module
         if features:
-            first = fast.Linear(features, sizes[0], bias=bias)
+            first: nn.Module = fast.Linear(features, sizes[0], bias=bias)
         else:
             first = OneHotLinear(positions, vocabulary, sizes[0], bias=bias)
         biases = [*(bias for _ in widths[1:]), bias if head_bias is None else head_bias]
@@ -137,3 +137,23 @@ class MLP(nn.Module):
             x = self.dropout(tap(f"hidden.{k}", F.relu(tap(f"pre.{k}", pre))))
         x = x if self.head_norm is None else self.head_norm(x)
         return head(tap("features", x))
+
+
+class FreeFeatures(nn.Module):
+    """Every training row has features of its own: logits_i = W relu(A_i).
+
+    The theory of Liu et al. 2026 (Theorem 7) is about it; they do not train one.
+    Numbers of rows (batch,) or (batch, 1) int64 -> logits (batch, classes), parameters
+    A (rows, width) ~ N(0, 1) and W (classes, width) ~ N(0, 1/width). Tap: ``features``
+    (batch, width), the input of W.
+    """
+
+    def __init__(self, classes: int, *, rows: int, width: int):
+        super().__init__()
+        self.places = ("features",)
+        self.A = nn.Parameter(torch.randn(rows, width))
+        self.W = nn.Parameter(torch.randn(classes, width) / math.sqrt(width))
+
+    def forward(self, x: Tensor, tap: Tap | None = None) -> Tensor:
+        features = F.relu(fast.gather(self.A, x.flatten()))
+        return fast.linear((tap or untouched)("features", features), self.W)

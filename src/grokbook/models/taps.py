@@ -1,9 +1,8 @@
 """Named places inside a network, where a caller may look, change or charge.
 
-A model is called as ``model(x, tap)``. At every place of ``model.places`` it says ``x =
-tap(name, x)`` and goes on with what comes back, so one mechanism records an activation,
-replaces it (SR-train of Singh et al. 2026) or hands it to a penalty. Without a tap the
-model may take the shortcuts of ``fast``; with one it passes all places and positions.
+At every place of ``model.places`` a ``model(x, tap)`` says ``x = tap(name, x)`` and
+goes on with what comes back. Without a tap it may take the shortcuts of ``fast``; with
+one it passes all places and positions.
 """
 
 from collections.abc import Callable, Mapping

@@ -113,9 +113,7 @@ class Attention(nn.Module):
             bound = math.sqrt(6 / (4 * layer.in_features))
             layer.weight.uniform_(-bound, bound)
 
-    def forward(
-        self, x_qk: Tensor, x_v: Tensor, first: int = 0, tap=untouched
-    ) -> Tensor:
+    def forward(self, x_qk: Tensor, x_v: Tensor, first=0, tap=untouched) -> Tensor:
         """(batch, positions, width) -> what attention adds from ``first`` on."""
         if self.joint:
             query, key, value = self.inputs(x_qk).chunk(3, -1)
@@ -193,7 +191,6 @@ class Block(nn.Module):
         return self.finish(x[:, first:] if first else x, attended, tap)
 
     def finish(self, x: Tensor, attended: Tensor, tap: Tap = untouched) -> Tensor:
-        """What the block makes of x once its attention has been computed."""
         k = self.number
         attended = tap(f"attention_out.{k}", attended)
         x = self.norm("post_attention", x + self.dropout_attention_out(attended))

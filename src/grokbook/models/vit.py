@@ -3,10 +3,9 @@
     x_0 = [class token; patches W + b] + position
     logits = head(norm x_class)           after the blocks of ``transformer``
 
-Liu et al. 2026 (Figure 12) train it with patches of 4 x 4, width 256, 12 blocks and 8
-heads; the MLPs of four times the width and the class token are inferred from their
-"about 10 million" weights. The start is PyTorch's for a linear layer, N(0, 0.02^2) for
-the positions and 0 for the class token, as in Dosovitskiy et al.
+Liu et al. 2026 (Figure 12) say patches of 4 x 4, width 256, 12 blocks and 8 heads; MLPs
+of four times the width and the class token are inferred from "about 10 million"
+weights. Positions start as N(0, 0.02^2), the class token as 0 [Dosovitskiy et al.].
 """
 
 from typing import Any

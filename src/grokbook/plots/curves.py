@@ -116,8 +116,7 @@ def note(axes: Axes, text: str, xy: Point, xytext: Point) -> None:
 def end_labels(axes: Axes) -> None:
     """Write the name of each line at its right end, in its colour, with no legend.
 
-    Call it last, when the limits of the axes are set: names that would lie on one
-    another are moved apart, within the panel.
+    Call it last, when the limits of the axes are set: names are moved apart.
     """
     named = [line for line in axes.lines if not str(line.get_label()).startswith("_")]
     ends = {line: _end(axes, line) for line in named}

@@ -45,10 +45,7 @@ class Picture:
 
 
 def show(figure: Figure) -> Picture:
-    """Draw a figure and close it, so that it is not drawn at the end of the cell too.
-
-    The last line of a cell of a page.
-    """
+    """Draw a figure and close it: the last line of a cell of a page."""
     picture = Picture(figure)
     plt.close(figure)
     return picture
@@ -139,8 +136,8 @@ def _points(axes: Axes, points: Any) -> list[list[str]]:
 def _digits(values: Any, *, tiny: bool = False) -> list[str]:
     """Values to five significant digits; NaN stays.
 
-    Less than 1e-9 of the largest is noise about zero. Round numbers lie between two
-    roundings (0.123455), and are moved off, so that noise changes no digit.
+    Less than 1e-9 of the largest is noise about zero. Round numbers are moved off from
+    between two roundings (0.123455), so that noise changes no digit.
     """
     found = np.asarray(values, dtype=float).ravel()
     if not tiny:

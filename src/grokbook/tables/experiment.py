@@ -59,9 +59,8 @@ def trained(record: Record) -> Html:
     arms = "arm" if len(rows) == 1 else f"{len(rows)} arms"
     title = f"The {arms} of {name} and {'its' if len(rows) == 1 else 'their'} seeds"
     rest = [arm.name for arm in plan.arms if arm.name not in seeds]
-    are = "1 arm of this experiment is" if len(rest) == 1 else ""
-    are = are or f"{len(rest)} arms of this experiment are"
-    below = f"{are} not trained yet: {', '.join(rest)}." if rest else ""
+    are = " of this experiment is" if len(rest) == 1 else "s of this experiment are"
+    below = f"{len(rest)} arm{are} not trained yet: {', '.join(rest)}." if rest else ""
     head = ["Arm", *every[~same].index, "Seeds"]
     return joined(settings, folded(title, head, rows, below=below))
 
@@ -81,8 +80,7 @@ def _beside(name: str, ours: dict[str, str], said: dict[str, dict[str, str]]) ->
 def provenance(*found: Record, references: Iterable[Mapping[str, Any]] = ()) -> Html:
     """The records of a page, what made them, and the paper's own points it cites.
 
-    Members are those recorded of those the experiment has. ``references`` are what
-    `evidence.cited` says. Versions, commits and times are folded.
+    ``references`` are what `evidence.cited` says. Versions and times are folded.
     """
     cited = [line(CITED.format(**one)) for one in references]
     if not (rows := [*map(_made, found)]):
