@@ -95,28 +95,28 @@ def test_pages_read_records_and_never_the_roof():
 
 
 # Lines that a room has, and all of them: one that grows says so here. 7,500 in the end.
-TOTAL = 7_508
+TOTAL = 7_449
 LINES = {
-    "claims": 449,
+    "claims": 448,
     "cli": 207,
-    "datasets": 508,
+    "datasets": 507,
     "engine": 1225,
     "errors": 62,
-    "evidence": 682,
+    "evidence": 668,
     "experiment": 159,
     "losses": 254,
     "metrics": 540,
-    "models": 995,
+    "models": 958,
     "names": 36,
     "observables": 409,
     "optimizers": 399,
     "papers": 197,
     "penalties": 104,
-    "plots": 374,
+    "plots": 370,
     "project": 97,
     "records": 414,
     "schedules": 20,
-    "tables": 245,
+    "tables": 243,
     "theory": 134,
 }
 
