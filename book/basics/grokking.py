@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Start here]{.kicker} Grokking: a network learns its exercises by heart first, and the rule much later
+# # [Start here]{.kicker} Grokking: a network memorises first and learns the rule much later
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
