@@ -1,7 +1,6 @@
 """The command ``grokbook``: list, run, merge and status.
 
-Exit codes: 0 done, 1 something is wrong (one sentence on stderr says what), 2 the call
-itself is wrong, 75 the time budget ended first (the same command goes on), 130 Ctrl-C.
+Exit codes: 0 done, 1 something is wrong, 2 the call is, 75 time is up, 130 Ctrl-C.
 """
 
 import argparse
@@ -88,7 +87,7 @@ def _numbers(text: str) -> list[int]:
 
 
 def _names(prefixes: list[str]) -> list[str]:
-    """All experiments that begin with a prefix; UnknownName where none does."""
+    """All experiments that begin so; UnknownName where none does."""
     found: list[str] = []
     for one in prefixes or [""]:
         found += papers.names(one) or errors.choose("experiment", one, papers.names())

@@ -1,7 +1,6 @@
 """What a learner is made of: data, starts, terms, optimizer, rows of a step.
 
-Every member's data and start come from its own seed alone, whoever else is in the
-stack, and so do its batches, crops and masks, from (seed, step).
+All of it comes from a member's own seed (and step), whoever else is in the stack.
 """
 
 import json
@@ -30,10 +29,9 @@ Term = tuple[Callable[..., Tensor], dict[str, Any]]
 
 
 def start(arm: Arm, seed: int) -> tuple[Data, torch.nn.Module]:
-    """Data and initial network of one member, from its seed and nothing else.
+    """Data and initial network of one member; the caller's generator stays as it was.
 
-    Both come from torch's CPU generator in this order, as in the official code, so
-    that seed 42 gives the official split. The caller's generator is left as it was.
+    Both are drawn in this order, as in the official code: 42 gives the official split.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -47,10 +45,7 @@ def start(arm: Arm, seed: int) -> tuple[Data, torch.nn.Module]:
 
 
 def kind(arm: Arm) -> str:
-    """What members must share to be stacked: all but numbers that can be a tensor.
-
-    How an arm is looked at is shared too, since a stack is looked at as a whole.
-    """
+    """What members must share to be stacked: all but numbers that can be a tensor."""
     plain = arm.to_json() | {"name": None, "alpha": None}
     for field in {"loss", "optimizer", "penalties", "later_loss"} & plain.keys():
         plain[field] = _without_numbers(plain[field])
@@ -132,9 +127,8 @@ def operations(arm: Arm) -> float:
 class Feed:
     """The rows of every step and look: all of them, or batches from (seed, step).
 
-    ``train`` and ``test`` are whole splits on the device, (members, rows, ...) of a
-    stack; ``batch``, what the next step trains on, stays in place, where a captured
-    step reads it. What is augmented stays on the host until its turn comes.
+    ``train`` and ``test`` are whole splits, (members, rows, ...) of a stack; ``batch``
+    stays in place, where a captured step reads it. What is augmented stays on the host.
     """
 
     arm: Arm
@@ -159,7 +153,7 @@ class Feed:
         return self.rows("test", torch.arange(len(self.data[0].y_test)))
 
     def rows(self, which: str, rows: Tensor, random: bool = False) -> Rows:
-        """Some rows of a split, of every member; ``random``: with random crops."""
+        """Some rows of a split on the device; ``random``: with random crops."""
         arm, taken = self.arm, []
         for data in self.data:
             x, y = (getattr(data, f"{axis}_{which}")[rows] for axis in "xy")
@@ -172,10 +166,7 @@ class Feed:
         return x.to(self.device), y.to(self.device)
 
     def fill(self, step: int) -> None:
-        """Put the rows of a step into ``batch``; augmented ones are those of a member.
-
-        The last batch of a pass is dropped when it is not full.
-        """
+        """Put the rows of a step into ``batch``; of a pass only full ones are."""
         if self.is_whole and not self.arm.augment:
             self.batch = self.train
             return
@@ -195,20 +186,16 @@ class Feed:
         """Numbers (members, size) of the rows of a step; a pass is drawn at once."""
         number, place = divmod(step, self.count // self.size)
         if self.order[0] != number:
-            seeds = (seed * 1_000_003 + number for seed in self.seeds)
-            drawn = [
-                torch.randperm(self.count, generator=torch.Generator().manual_seed(s))
-                for s in seeds
-            ]
+            new, drawn = torch.Generator, []
+            for seed in self.seeds:
+                generator = new().manual_seed(seed * 1_000_003 + number)
+                drawn.append(torch.randperm(self.count, generator=generator))
             home = "cpu" if self.arm.augment else self.device
             self.order = number, torch.stack(drawn).to(home)
         return self.order[1][:, place * self.size : (place + 1) * self.size]
 
     def chunks(self) -> Iterator[tuple[dict[str, Tensor], dict[str, float]]]:
-        """Rows of both splits, ``eval_batch`` of the test split at most, and shares.
-
-        As many rows of the training as of the test set are looked at.
-        """
+        """As many rows of both splits, ``eval_batch`` at most at a time, and shares."""
         test = len(self.data[0].y_test)
         many = {"train": min(self.count, test), "test": test}
         batches = min(math.ceil(test / (self.arm.eval_batch or test)), many["train"])

@@ -6,7 +6,6 @@ import os
 import platform
 import warnings
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from typing import Any
 import torch
 
 from grokbook.errors import TrainingError, choose
-from grokbook.models import fast
 
 WARM = 3  # steps before a capture: lazy initialisations must lie behind it
 
@@ -23,18 +21,13 @@ def choose_device(name: str = "auto") -> str:
     """Device to train on, cpu or cuda; TrainingError if it is not there."""
     choose("device", name, ("auto", "cpu", "cuda"))
     if name == "cuda" and not torch.cuda.is_available():
-        raise TrainingError(
-            "CUDA was asked for but PyTorch finds no GPU: use --device cpu, or install "
-            "a PyTorch build for your GPU driver"
-        )
+        told = "CUDA was asked for but PyTorch finds no GPU: use --device cpu, or"
+        raise TrainingError(f"{told} install a PyTorch build for your GPU driver")
     return "cuda" if name != "cpu" and torch.cuda.is_available() else "cpu"
 
 
 def library(device: str = "cpu") -> str:
-    """The library of float32 products: oneDNN, in the same wheel, on AMD's CPUs.
-
-    It is up to twice as fast there as MKL, which torch takes; both are true float32.
-    """
+    """The library of float32 products: on AMD's CPUs oneDNN, twice as fast as MKL."""
     if device == "cuda":
         return "cuBLAS"
     is_amd = _cpuinfo("vendor_id") == "AuthenticAMD"
@@ -42,10 +35,9 @@ def library(device: str = "cpu") -> str:
 
 
 def prepare_cpu() -> None:
-    """Set this process up for training on one CPU core.
+    """One thread, as two that wait for each other under load cost a factor 17.
 
-    One thread (two that wait for each other under load cost a factor 17), and no
-    return of large blocks to the kernel after every step (a factor 1.4 on glibc).
+    And no return of large blocks to the kernel after every step: 1.4 on glibc.
     """
     torch.set_num_threads(1)
     with contextlib.suppress(OSError, AttributeError):  # where there is no glibc
@@ -56,10 +48,7 @@ def prepare_cpu() -> None:
 
 @cache
 def prepare_gpu() -> None:
-    """No TF32 anywhere (cuDNN has it on), repeatable scatters, one stream for all.
-
-    Not the default stream, on which no graph can be captured.
-    """
+    """No TF32 (cuDNN has it on), repeatable scatters, a stream that can be captured."""
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
@@ -68,18 +57,10 @@ def prepare_gpu() -> None:
     torch.cuda.set_stream(torch.cuda.Stream())
 
 
-def as_asked(device: str) -> AbstractContextManager[None]:
-    """Products of a training on this device inside the context, by ``library``."""
-    if device == "cuda":
-        prepare_gpu()
-    return fast.switched(onednn=library(device) == "onednn")
-
-
 class Captured:
     """A function that only reads and writes tensors that stay where they are.
 
-    On a GPU it runs as a CUDA graph after a few eager calls, and eagerly for good, with
-    a warning, where it cannot be captured.
+    On a GPU a CUDA graph after a few eager calls; where it cannot be, with a warning.
     """
 
     def __init__(self, function: Callable[[], Any], device: str):

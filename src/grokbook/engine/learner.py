@@ -1,14 +1,8 @@
 """The learner: members of one kind, the step they share, and what a look sees.
 
-    state     parameters, buffers, moments, step; with a member axis when stacked
-    step()    batch, forward pass, terms, backward pass, optimizer; returns the loss
-    observe() observables of now, of whole splits or batch by batch
-
-A network is written for one member; the learner maps it over members. A step is made
-of ``_fill``, everything that the host decides (rows, masks, learning rate), and
-``_body``, which only reads and writes tensors, so that a GPU can replay it. A look
-passes the splits in evaluation mode; second derivatives read the objective as a
-function of the weights, in float64 and by the plain form.
+A network is written for one member and mapped over members. A step is ``_fill``, all
+that the host decides (rows, masks, learning rate), and ``_body``, which only reads and
+writes tensors, so that a GPU can replay it. A look is in evaluation mode.
 """
 
 import copy
@@ -32,9 +26,9 @@ from grokbook.names import options, resolve
 from grokbook.observables import Seen, Snapshot
 from grokbook.penalties import Forward
 
-# After a collapse a fifth of the float32 gradients at the logits are subnormal, and a
-# CPU takes a hundred cycles for each product with one. A power of two on the way back,
-# applied after the loss has rounded its gradient, changes no bit but keeps them normal.
+# After a collapse a fifth of the float32 gradients at the logits are subnormal: each
+# product takes a CPU a hundred cycles. A power of two on the way back, after the loss
+# has rounded its gradient, changes no bit but keeps them normal.
 GRADIENT_SCALE = 2.0**64
 
 
@@ -77,8 +71,6 @@ class Learner:
         self.scale = GRADIENT_SCALE if is_scaled else 1.0
         self.captured: dict[int, Captured] = {}  # the step, by the start of its phase
 
-    # One pass of one member ---------------------------------------------------------
-
     def forward(self, params, buffers, x, y, alpha, *, tap=None, model=None) -> Forward:
         """One pass of one member, with what the tap recorded."""
         with ExitStack() as rounded:
@@ -87,9 +79,8 @@ class Learner:
                 # without a memory of weights, which would outlive a captured step
                 rounded.enter_context(fast.off())
                 dtype = getattr(torch, self.arm.autocast)
-                rounded.enter_context(
-                    torch.autocast(self.device, dtype, cache_enabled=False)
-                )
+                low = torch.autocast(self.device, dtype, cache_enabled=False)
+                rounded.enter_context(low)
             logits = functional_call(model or self.model, (params, buffers), (x, tap))
         if not (isinstance(alpha, float) and alpha == 1):
             logits = logits * alpha
@@ -102,13 +93,8 @@ class Learner:
         axes = tree_map(lambda a: 0 if isinstance(a, Tensor) else None, arguments)
         return vmap(function, axes)(*arguments)
 
-    # Training -----------------------------------------------------------------------
-
     def step(self) -> Tensor:
-        """One optimizer step; the objective before it, () or (members,), on the device.
-
-        Gradients stay in ``.grad``. On a GPU the next step overwrites the tensor.
-        """
+        """One step; the objective before it, () or (members,), until the next step."""
         start, terms = self.phase()
         self._fill()
         if start not in self.captured:
@@ -118,7 +104,7 @@ class Learner:
         return value
 
     def phase(self) -> tuple[int, list[Term]]:
-        """First step and terms of the stretch that the next step belongs to."""
+        """First step and terms of the stretch that the next step is in."""
         return [p for p in self.phases if p[0] <= self.step_count][-1]
 
     def _fill(self) -> None:
@@ -127,13 +113,11 @@ class Learner:
             torch.manual_seed(self.seeds[0] * 1_000_003 + self.step_count)
         self.feed.fill(self.step_count)
         if spec := self.arm.schedule:
-            function = resolve("schedule", spec)
-            factor = function(self.step_count, self.arm.epochs, **options(spec))
+            function, at = resolve("schedule", spec), (self.step_count, self.arm.epochs)
+            rate = self.rate * function(*at, **options(spec))
             (group,) = self.optimizer.param_groups
-            if isinstance(self.rate, Tensor):
-                group["lr"].copy_(self.rate * factor)
-            else:
-                group["lr"] = self.rate * factor
+            # what a captured step reads stays in place
+            group["lr"] = group["lr"].copy_(rate) if isinstance(rate, Tensor) else rate
 
     def _body(self, terms: Sequence[Term]) -> Tensor:
         """One step on the rows, masks and rates that are there; waits for nothing."""
@@ -148,13 +132,10 @@ class Learner:
         values = self.map(objective, *state, *self.feed.batch, self.alpha, terms)
         values.sum().backward()
         if self.scale != 1:
-            for parameter in self.params.values():
-                if parameter.grad is not None:
-                    parameter.grad.mul_(1 / self.scale)
+            for grad in (p.grad for p in self.params.values() if p.grad is not None):
+                grad.mul_(1 / self.scale)
         self.optimizer.step(values.detach)
         return values.detach()
-
-    # Looking ------------------------------------------------------------------------
 
     def observe(self, names: Iterable[str], before: Params | None = None) -> Params:
         """Observables now, by column; ``before``: the weights before the last step."""
@@ -174,10 +155,7 @@ class Learner:
 
     @torch.no_grad()
     def snapshot(
-        self,
-        needs: set[str],
-        before: Params | None = None,
-        rows: Mapping[str, Tensor] | None = None,
+        self, needs: set[str], before: Params | None = None, rows: Params | None = None
     ) -> Snapshot:
         """What some observables read, of these or all rows; nothing is copied."""
         seen: dict[str, Any] = {"params": self._detached()}
@@ -239,8 +217,7 @@ class Learner:
     def objective(self, member: int = 0) -> tuple[Params, Callable]:
         """(weights, function of weights): the objective of one member in float64.
 
-        The plain form throughout, which can be differentiated twice: no shortcut, the
-        loss in float64 whatever its precision, batch statistics, no dropout.
+        It can be differentiated twice: no shortcut, batch statistics, no dropout.
         """
         params, (loss, *charges), forward = self._apart(member, wide=True)
         terms = [(loss[0], loss[1] | {"dtype": torch.float64}), *charges]
@@ -251,31 +228,19 @@ class Learner:
 
         return params, function
 
-    def tap_grads(
-        self, member: int = 0, *, total: bool = False
-    ) -> dict[str, tuple[Tensor, Tensor]]:
-        """(activation, gradient) at every tap of one member, of the loss or all terms.
-
-        Batch statistics, no dropout, as in ``objective``.
-        """
+    def tap_grads(self, member: int = 0, *, total: bool = False) -> dict[str, Any]:
+        """(activation, gradient) at every tap of a member, of the loss or all terms."""
         params, terms, forward = self._apart(member)
         with torch.enable_grad():
             seen = forward({n: p.requires_grad_() for n, p in params.items()}, True)
             found = {n: t for n, t in seen.taps.items() if t.requires_grad}
-            grads = torch.autograd.grad(
-                summed(terms if total else terms[:1], seen),
-                [*found.values()],
-                allow_unused=True,
-                materialize_grads=True,
-            )
+            value, at = summed(terms if total else terms[:1], seen), [*found.values()]
+            grads = torch.autograd.grad(value, at, materialize_grads=True)
         pairs = zip(found.items(), grads, strict=True)
         return {name: (tensor.detach(), grad) for (name, tensor), grad in pairs}
 
     def _apart(self, member: int, wide: bool = False) -> tuple[Params, Any, Callable]:
-        """Weights and terms of one member, and its pass of all training rows.
-
-        With batch statistics and no dropout; in float64 if ``wide``.
-        """
+        """Weights and terms of one member, and its pass of all training rows."""
 
         def mine(leaf: Any) -> Any:
             if not isinstance(leaf, Tensor):
@@ -292,8 +257,6 @@ class Learner:
             return self.forward(weights, own, *rest, tap=tap, model=self.as_stepped)
 
         return params, terms, forward
-
-    # State --------------------------------------------------------------------------
 
     def _detached(self) -> Params:
         return {name: p.detach() for name, p in self.params.items()}
@@ -324,10 +287,7 @@ class Learner:
 
 
 def summed(terms: Sequence[Term], seen: Forward, scale: float = 1.0) -> Tensor:
-    """The objective of one member; its gradients are multiplied by ``scale``.
-
-    That of the loss after it was rounded to the precision of the logits.
-    """
+    """The objective of one member; its gradients, once rounded, times ``scale``."""
     (loss, how), *charges = terms
     logits = seen.logits if scale == 1 else fast.scaled(seen.logits, scale)
     value = loss(logits, seen.labels, **how)

@@ -1,8 +1,6 @@
 """The loop: members of one kind from their start, or a checkpoint, to their end.
 
-It steps, looks at the logged epochs, keeps what an arm asks for, and saves its state
-now and then. What a member leaves depends on nothing that its neighbours in a stack
-did: a loss that becomes NaN takes no other member with it.
+What a member leaves depends on nothing that its neighbours in a stack did.
 """
 
 import math
@@ -18,6 +16,7 @@ from grokbook.engine.build import Params
 from grokbook.engine.learner import Learner
 from grokbook.errors import Diverged
 from grokbook.experiment import Member, Result
+from grokbook.models import fast
 
 CHECKPOINT_SECONDS = 60.0
 SEEN = ("rows", "kept", "trace", "going")  # of a run, in its checkpoint
@@ -35,15 +34,16 @@ def train(
 ) -> list[Result] | None:
     """Train members of one kind to the end and return their results, in order.
 
-    ``on``: "cpu" or "cuda". With ``checkpoint`` the state is saved there now and then,
-    and training resumes from it bit for bit; where a file there is not theirs it is
-    kept aside. When ``should_stop()`` turns true the state is saved and the result is
-    None. Diverged if a loss becomes NaN: at once where no other member is left, else at
-    the end, with the results of the others.
+    ``on``: "cpu" or "cuda". The state is saved in ``checkpoint`` now and then, and
+    training resumes from it bit for bit. When ``should_stop()`` turns true it is saved
+    and the result is None. Diverged if a loss becomes NaN: where no other member is
+    left, else at the end, with the results of the others.
     """
     generator = torch.random.get_rng_state()
     try:
-        with device.as_asked(on):
+        if on == "cuda":
+            device.prepare_gpu()
+        with fast.switched(onednn=device.library(on) == "onednn"):
             run = _Run(list(members), on, stacked, checkpoint)
             return run.results() if run.to_the_end(should_stop, report) else None
     finally:
@@ -51,10 +51,7 @@ def train(
 
 
 def identity(members: Sequence[Member], on: str = "cpu") -> dict[str, Any]:
-    """What a checkpoint must say to be these members' own.
-
-    Another library, or release of PyTorch, rounds otherwise, and a member has one.
-    """
+    """What a checkpoint must say to be theirs; another library rounds otherwise."""
     return {
         "members": [f"{arm.hash()}-{seed}" for arm, seed in members],
         "matmul": device.library(on),
@@ -63,15 +60,9 @@ def identity(members: Sequence[Member], on: str = "cpu") -> dict[str, Any]:
 
 
 class _Run:
-    """One training from where it is to its end.
+    """``rows`` of a member end at its ``stop`` or NaN; before, it is ``going``."""
 
-    ``rows`` of a member end with the look at which it comes to ``stop`` or to NaN,
-    whoever else is in the stack; ``going`` are those that have come to neither.
-    """
-
-    def __init__(
-        self, members: list[Member], on: str, stacked: bool, checkpoint: Path | None
-    ):
+    def __init__(self, members: list[Member], on, stacked, checkpoint: Path | None):
         self.members, self.arm, self.on = members, members[0][0], on
         self.checkpoint, self.stacked = checkpoint, stacked
         self.logged, self.rare = {*self.arm.logged_epochs()}, self.arm.rare_epochs()
@@ -79,11 +70,8 @@ class _Run:
         self.learner = Learner(members, on, stacked=stacked)
         self.rows: list[list[dict[str, float]]] = [[] for _ in members]
         self.kept: dict[int, Params] = {}  # by epoch, with a member axis in any case
-        self.trace = torch.zeros(
-            (self.arm.epochs if self.arm.trace else 0, len(members)),
-            dtype=torch.float64,
-            device=on,
-        )
+        many = self.arm.epochs if self.arm.trace else 0
+        self.trace = torch.zeros(many, len(members), dtype=torch.float64, device=on)
         self.going = [*range(len(members))]
         if checkpoint and (saved := state.read(checkpoint, identity(members, on), on)):
             self.learner.restore(saved["learner"])
@@ -91,9 +79,7 @@ class _Run:
             for part in SEEN:
                 setattr(self, part, saved[part])
 
-    def to_the_end(
-        self, should_stop: Callable[[], bool], report: Callable[[int], None]
-    ) -> bool:
+    def to_the_end(self, should_stop: Callable, report: Callable) -> bool:
         """Whether it came there, and was not stopped before."""
         learner, arm = self.learner, self.arm
         if not self.rows[0]:
@@ -123,18 +109,15 @@ class _Run:
         return True
 
     def look(self, before: Params | None) -> None:
-        """What is to be seen and kept at this epoch.
-
-        Who has just come to ``stop`` is seen as at its end, with the costly observables
-        and what is kept of the last epoch.
-        """
+        """See and keep what is asked of now; who comes to ``stop``, as at its end."""
         arm, epoch = self.arm, self.learner.step_count
         rarely = arm.rarely[1] if arm.rarely else ()
         is_rare = epoch in self.rare
         for k in self.going:
             self.rows[k].append({"epoch": epoch})
         self.see({*arm.observables, *(rarely if is_rare else ())}, self.going, before)
-        come = [k for k in self.going if self.has_come(k)]
+        stop = math.inf if arm.stop is None else arm.stop
+        come = [k for k in self.going if self.rows[k][-1]["test_accuracy"] >= stop]
         if come and not is_rare:
             self.see(rarely, come, before)
         if epoch in arm.keep or (come and arm.epochs in arm.keep):
@@ -152,11 +135,6 @@ class _Run:
     def is_lost(self, k: int) -> bool:
         """Whether a NaN has ended a member."""
         return math.isnan(self.rows[k][-1]["train_loss"]) and not self.arm.through_nan
-
-    def has_come(self, k: int) -> bool:
-        """Whether a member has come to ``stop``."""
-        stop = self.arm.stop
-        return stop is not None and self.rows[k][-1]["test_accuracy"] >= stop
 
     def keep(self) -> None:
         """The weights of now, for the record."""
@@ -184,12 +162,10 @@ class _Run:
         if lost:
             theirs = (self.members[k] for k in lost)
             who = "; ".join(f"arm {arm.name!r}, seed {seed}" for arm, seed in theirs)
-            raise Diverged(
-                f"{who}: the training loss became NaN by epoch "
-                f"{min(self.rows[k][-1]['epoch'] for k in lost)}; lower the learning "
-                "rate or use a wider dtype (members that finished are recorded)",
-                found,
-            )
+            when = min(self.rows[k][-1]["epoch"] for k in lost)
+            told = f"{who}: the training loss became NaN by epoch {when}; lower the"
+            again = "learning rate or use a wider dtype (members that finished are"
+            raise Diverged(f"{told} {again} recorded)", found)
         return [result for result in found if result]
 
     def result(self, k: int, seconds: float, info: dict[str, Any]) -> Result:

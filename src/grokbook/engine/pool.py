@@ -1,8 +1,7 @@
-"""Who trains what, where: processes on a CPU, stacks on a GPU; nothing is lost.
+"""Who trains what, where: a member per process on a CPU, stacks on a GPU.
 
-On a CPU a pool of processes, one thread each, takes one member at a time; on a GPU
-members of one kind are stacked in this process. Whoever has trained a member writes its
-file. Checkpoints lie in ``.checkpoints`` below the records and vanish with success.
+Who has trained a member writes its file. Checkpoints lie in ``.checkpoints`` below the
+records and vanish with success.
 """
 
 import gc
@@ -57,10 +56,9 @@ def tasks(
     arms: Collection[str] = (),
     replace: bool = False,
 ) -> list[Task]:
-    """What a folder lacks, in the given order, but arms with the fewest seeds first.
+    """What a folder lacks, arms with the fewest seeds first; what is shared, once.
 
-    A member that two experiments share is trained once. ``seeds`` and ``arms``, by
-    patterns: only these. ``replace``: also members that are there.
+    ``seeds`` and ``arms``, by patterns: only these. ``replace``: also what is there.
     """
     found: dict[Path, Task] = {}
     for experiment in experiments:
@@ -102,10 +100,9 @@ def train(
 ) -> int:
     """Train members and record each that ends; how many the time did not suffice for.
 
-    After ``time_budget`` seconds the state is saved, and a
-    later call goes on. ``processes``: CPU workers, one per core by default; 0 trains in
-    this process. What fails is told when all others are trained: TrainingError, or
-    Unfinished if the time was too short as well.
+    After ``time_budget`` seconds the state is saved, and a later call goes on.
+    ``processes``: CPU workers, one per core by default; 0: in this process. What fails
+    is told at the end: TrainingError, or Unfinished if the time was short as well.
     """
     on, deadline = devices.choose_device(device), time.time() + time_budget
     recorded, faults = 0, list[str]()
@@ -130,9 +127,7 @@ def train(
     return len(todo) - recorded
 
 
-def _here(
-    waiting: list[list[Task]], on: str, deadline: float, bar: tqdm
-) -> Iterator[Outcome]:
+def _here(waiting: list[list[Task]], on, deadline: float, bar) -> Iterator[Outcome]:
     """Group after group in this process; one that does not fit a GPU is halved."""
     project.commit(), project.source()  # of now: training may take hours
     while waiting and time.time() < deadline:
@@ -149,15 +144,9 @@ def _here(
 
 
 def _train(
-    group: list[Task],
-    on: str,
-    should_stop: Callable[[], bool],
-    tell: Callable[[int], Any],
+    group: list[Task], on: str, should_stop: Callable, tell: Callable[[int], Any]
 ) -> Outcome:
-    """Train a group until it ends or has to stop, and put it into the records.
-
-    ``tell``: told of steps as they are made. torch.OutOfMemoryError is the caller's.
-    """
+    """Train a group to its end or a stop, and record it; ``tell`` hears of steps."""
     members, many = [task.member for task in group], len(group)
     last, fault, checkpoint = list[int](), "", group[0].checkpoint
     if many > 1:
@@ -179,9 +168,9 @@ def _train(
             for experiment in task.experiments:
                 records.add(experiment, result, task.out)
         if results is not None:  # what a killed worker was writing goes too
-            parts = checkpoint.parent.glob(f"{checkpoint.name}.*.part")
-            for old in (checkpoint, *parts):
-                old.unlink(missing_ok=True)
+            checkpoint.unlink(missing_ok=True)
+            for part in checkpoint.parent.glob(f"{checkpoint.name}.*.part"):
+                part.unlink(missing_ok=True)
         return len(done), fault
     except torch.OutOfMemoryError:
         raise
@@ -192,12 +181,7 @@ def _train(
         return 0, told if isinstance(error, errors.DataError) else who + told
 
 
-# Processes ---------------------------------------------------------------------------
-
-
-def _in_processes(
-    todo: Sequence[Task], count: int, deadline: float, bar: tqdm
-) -> Iterator[Outcome]:
+def _in_processes(todo: Sequence[Task], count, deadline, bar) -> Iterator[Outcome]:
     """One member at a time in each of a few processes, fewer where one was killed."""
     context = multiprocessing.get_context("spawn")
     count, seen = min(count, len(todo)), 0
@@ -211,10 +195,9 @@ def _in_processes(
             done, _ = wait(jobs, timeout=1, return_when=FIRST_COMPLETED)
             bar.update(steps.value - seen)
             seen = steps.value
-            for job in done:
-                outcome = job.result()
+            for job in done:  # one that broke stays among the jobs
+                yield job.result()
                 del jobs[job]
-                yield outcome
     except BrokenProcessPool:
         pass
     finally:  # whatever happened, running members save their state and stop

@@ -1,8 +1,6 @@
-"""State files: checkpoints that say whose they are and that nothing has changed them.
+"""Checkpoints: a line of JSON (format, identity, SHA-256 of the rest), a torch archive.
 
-A file is one line of JSON (format, identity, SHA-256 of the rest) and a torch archive.
-One that does not fit is kept aside and training starts anew: a damaged state must
-neither be trained on nor be lost.
+A damaged state must neither be trained on nor be lost.
 """
 
 import hashlib
@@ -29,17 +27,13 @@ def write(path: Path, identity: dict[str, Any], content: dict[str, Any]) -> None
         with whole(path) as part:
             part.write_bytes(_head(identity, packed.getvalue()) + packed.getvalue())
     except OSError as error:
-        raise TrainingError(
-            f"{path} cannot be written ({error.strerror or error}): free some space "
-            "and run the same command again to go on"
-        ) from error
+        told = f"{path} cannot be written ({error.strerror or error}): free some space"
+        again = "and run the same command again to go on"
+        raise TrainingError(f"{told} {again}") from error
 
 
 def read(path: Path, identity: dict[str, Any], device: str = "cpu") -> Any:
-    """The state at a path, or None where there is none that fits.
-
-    Another than that is moved to <name>.aside, with a warning.
-    """
+    """The state at a path, or None; one that does not fit is moved aside."""
     if not path.exists():
         return None
     head, end, body = path.read_bytes().partition(b"\n")
