@@ -5,11 +5,9 @@ import pytest
 import torch
 from helpers import put
 
-from grokbook import datasets
 from grokbook.datasets.algorithmic import SYMBOLS, additions
 from grokbook.datasets.text import characters
 from grokbook.errors import DataError, UnknownName
-from grokbook.project import data_folder
 
 SHAKESPEARE = "tinyshakespeare/input.txt"
 
@@ -46,8 +44,6 @@ def test_the_default_is_ten_thousand_sums_of_three_digits():
         assert int(row[1:4]) + int(row[5:8]) == int(row[:8:-1])
 
 
-# Text --------------------------------------------------------------------------------
-
 VERSE = "To be, or not to be\n" * 10  # 200 characters
 
 
@@ -75,16 +71,3 @@ def test_a_text_that_is_too_short_or_not_there(tmp_path, monkeypatch):
     assert characters(block=19).x_test.shape == (1, 19)
     with pytest.raises(UnknownName, match="unknown data file 'hamlet.txt'"):
         characters("hamlet.txt")
-
-
-def test_shakespeare():
-    """The real file, where it is there: the sizes that nanoGPT's prepare.py prints."""
-    if not (data_folder() / SHAKESPEARE).exists():
-        pytest.skip(f"{SHAKESPEARE} is not in the data folder")
-    data = characters(block=64)
-    assert len(data.x_train) == 1_003_854 // 64 and len(data.x_test) == 111_540 // 64
-    both = torch.cat([data.x_train, data.x_test])
-    assert len(both.unique()) == 65 and both.max() == 64
-    symbols = sorted(set(datasets.text(SHAKESPEARE)))
-    start = "".join(symbols[k] for k in data.x_train[0].tolist())
-    assert start.startswith("First Citizen:\nBefore we proceed any further")

@@ -54,9 +54,6 @@ def judged(found, **rest):
     return sheet[0] if sheet else None
 
 
-# The verdict --------------------------------------------------------------------------
-
-
 def test_verdicts():
     for scale, held, n, verdict, short in (
         ("paper", 3, 3, "reproduced", "holds"),
@@ -80,9 +77,6 @@ def test_verdicts():
         assert (beyond.verdict, beyond.holds) == ("beyond the paper", False)
     assert row(held=1, n=1, exact=True).verdict == "reproduced"
     assert row(held=0, n=1, exact=True).verdict == "not reproduced"
-
-
-# One row ------------------------------------------------------------------------------
 
 
 def test_a_claim_is_judged_seed_by_seed(record):
@@ -198,9 +192,6 @@ def test_what_nobody_ran_is_listed(record):
     assert judged((run, NOTHING), says="", where="") is None
 
 
-# What is shown ------------------------------------------------------------------------
-
-
 @pytest.fixture
 def sheet(record):
     """A page with four claims, one of which holds with enough seeds for a verdict."""
@@ -275,8 +266,6 @@ def test_a_page_with_one_smoke_record_judges_nothing(record):
             assert verdicts >= {"seen once, at reduced scale", "reproduced", "not run"}
             assert "claims of the paper hold" in box.html
 
-
-# What was registered ------------------------------------------------------------------
 
 ROWS = """
 fig1:

@@ -260,13 +260,3 @@ def test_merge_and_run_elsewhere(grokbook, known, tmp_path):
     index = (tmp_path / "records" / "index.csv").read_text()
     assert f"\n{NAME},smoke,plain,1,prieto2025/" in index
     sentence(grokbook("merge", tmp_path / "nowhere"), 1, str(tmp_path / "nowhere"))
-
-
-def test_a_pipe_that_closes(tmp_path):
-    words = f"set -o pipefail; {sys.executable} -m grokbook list | head -n 1"
-    path = {"PYTHONPATH": str(Path(cli.__file__).parents[1])}
-    done = subprocess.run(
-        ["bash", "-c", words], env=os.environ | path, capture_output=True, text=True
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith(papers.names()[0])

@@ -3,7 +3,6 @@
 import random
 
 import torch
-from helpers import tiny_cifar, tiny_corpus, tiny_images, tiny_mnist
 
 from grokbook import datasets
 
@@ -115,19 +114,3 @@ def test_balanced_rows():
     assert data.x_train.dtype == data.y_train.dtype == torch.int64
     assert torch.equal(data.x_test, data.x_train)
     assert torch.equal(data.y_test, data.y_train)
-
-
-def test_every_task_gives_as_many_labels_as_rows(tmp_path, monkeypatch):
-    tiny_mnist(tmp_path, monkeypatch, images=5)
-    tiny_cifar(tmp_path, monkeypatch)
-    tiny_corpus(tmp_path, monkeypatch)
-    tiny_images(tmp_path, monkeypatch)
-    options = {
-        "balanced_rows": {"classes": 3, "per_class": 4},
-        "wikitext": {"block": 8, "vocabulary": 256},
-        "characters": {"block": 8},
-    }
-    for name, task in datasets.TASKS.items():
-        data = task(**options.get(name, {}))
-        assert len(data.x_train) == len(data.y_train) > 0
-        assert len(data.x_test) == len(data.y_test) > 0

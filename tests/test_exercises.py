@@ -54,35 +54,3 @@ def test_the_solutions_of_a_page_run_by_themselves(page_id, monkeypatch):
         if cell.cell_type == "markdown":
             for label, code in solutions(cell.source):
                 run(page_id, label, code)
-
-
-PLANTED = """\
-```python
-1 / 0
-```
-
-````{solution} ex-one
-```python
-total = 2 + 2
-```
-````
-
-:::::{admonition} More
-::::{solution} ex-two
-```python
-raise KeyError("planted")
-```
-::::
-:::::
-"""
-
-
-def test_planted_solutions_run_or_are_named():
-    one, two = solutions(PLANTED)
-    run("prieto2025/fig01", *one)
-    with pytest.raises(AssertionError) as error:
-        run("prieto2025/fig01", *two)
-    said = "page prieto2025/fig01, solution ex-two: KeyError: 'planted'"
-    assert str(error.value) == said
-    with pytest.raises(AssertionError, match="never closed"):
-        solutions(PLANTED.replace("::::\n:::::", ":::::"))

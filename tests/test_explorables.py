@@ -108,14 +108,6 @@ def test_the_sweep_is_the_record():
                 np.testing.assert_allclose(ours, 100 * found, atol=0.05001)
 
 
-def test_epochs_are_thinned_as_the_page_says():
-    logged = [*range(100), *range(100, 10001, 20)]
-    kept = explore.kept(logged)
-    assert set(range(100, 10001, 100)) <= set(kept) <= set(logged)
-    assert all(1 + e in kept for e in range(9))
-    assert len(kept) < 150
-
-
 PAGE = home() / "_build" / "html" / "explore.html"
 built = pytest.mark.skipif(not PAGE.exists(), reason="the book is not built")
 

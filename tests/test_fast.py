@@ -143,13 +143,9 @@ def test_building_blocks_in_every_derivative():
         assert gradgradcheck(function, table)
 
 
-# Building blocks ---------------------------------------------------------------------
-
-
 @needs_onednn
 def test_onednn_equals_torch_within_rounding():
-    """Value and derivatives; the error stays that of summing 300 float32 terms. The
-    gradient of a sum has no memory of its own: one number seen everywhere."""
+    """Value and derivatives; the error stays that of summing 300 float32 terms."""
 
     def run(function, tensors, dtype):
         leaves = [t.to(dtype).requires_grad_() for t in tensors]

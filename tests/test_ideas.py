@@ -11,13 +11,6 @@ import torch
 
 from book import ideas
 from grokbook import losses, theory
-from grokbook.optimizers import orthogonal
-
-
-def test_the_numbers_above_one_are_those_of_torch():
-    found = ideas.floats_above_one(3)
-    assert found.tolist() == [0, 2**-23, 2**-22]
-    assert found[1] == torch.finfo(torch.float32).eps
 
 
 def test_a_term_survives_up_to_the_margin_of_float32():
@@ -39,18 +32,6 @@ def test_the_weight_of_the_runner_up_is_that_of_the_losses():
         both = probabilities(torch.stack([half, -half], dim=-1))
         expected = (both[:, 1] / both[:, 0]).numpy()
         np.testing.assert_allclose(ideas.runner_up(gaps, transform), expected)
-
-
-def test_what_is_kept_is_what_the_optimizer_keeps():
-    weight, step = np.array([2.6, 1.3]), np.array([1.5, 1.7])
-    along, kept = ideas.split(weight, step)
-    assert kept @ weight == pytest.approx(0)
-    np.testing.assert_allclose(along + kept, step)
-    parameter = torch.nn.Parameter(torch.tensor(weight))
-    optimizer = orthogonal(torch.optim.SGD([parameter], lr=1.0), rescale=False)
-    parameter.grad = -torch.from_numpy(step)
-    optimizer.step()
-    np.testing.assert_allclose(parameter.detach().numpy(), weight + kept)
 
 
 def test_pictures_are_small_the_same_each_time_and_legible_on_a_phone(tmp_path):

@@ -50,9 +50,6 @@ def network(name, seed=0):
     return model
 
 
-# Every network -----------------------------------------------------------------------
-
-
 def test_published_sizes():
     with torch.device("meta"):
         for model, weights in (
@@ -82,9 +79,6 @@ def test_the_last_matrix_is_that_of_the_head(name):
     torch.testing.assert_close(rest, rest[:1].expand_as(rest), rtol=0, atol=1e-12)
 
 
-# ResNet-18 ---------------------------------------------------------------------------
-
-
 def test_resnet_has_two_stems_and_two_starts():
     """He's: fan out, biases 0; torch's: uniform up to 1 / sqrt(fan in)."""
     for stem, side, norm in (("imagenet", 1, "batch"), ("cifar", 4, None)):
@@ -104,9 +98,6 @@ def test_resnet_has_two_stems_and_two_starts():
             if isinstance(module, nn.Conv2d):
                 bound = 1 / math.sqrt(module.weight[0].numel())
                 assert 0.9 * bound < module.weight.abs().max() <= bound
-
-
-# VGG-11 ------------------------------------------------------------------------------
 
 
 def test_vgg_is_the_stack_of_its_paper():
@@ -131,9 +122,6 @@ def test_vgg_is_the_stack_of_its_paper():
         torch.testing.assert_close(model(x, tap), model.head(features))
         torch.testing.assert_close(tap.found["features"], features)
     assert all(torch.equal(*pair) for pair in zip(*starts, strict=True))
-
-
-# ViT ---------------------------------------------------------------------------------
 
 
 def test_vit_is_torchs_encoder_on_patches_of_a_convolution():
@@ -165,9 +153,6 @@ def test_vit_is_torchs_encoder_on_patches_of_a_convolution():
     start = ViT(10, width=64, depth=1, hidden=64)
     assert (start.class_token == 0).all()
     assert start.position.std().item() == pytest.approx(0.02, rel=0.05)
-
-
-# Free features -----------------------------------------------------------------------
 
 
 def test_free_features_by_hand():

@@ -117,9 +117,6 @@ def in_float64(arm):
     return replace(arm, dtype="float64", loss=wide(arm.loss))
 
 
-# Members -----------------------------------------------------------------------------
-
-
 def agree(in_stack, alone, rel=1e-6):
     expected, found = series(alone), series(in_stack)
     assert expected.keys() == found.keys()
@@ -134,10 +131,7 @@ def agree(in_stack, alone, rel=1e-6):
 
 
 def test_every_combination_in_the_papers_stacks():
-    """All that arms combine, once each: two in a stack, the last of them alone too.
-
-    Whatever numbers differ is stacked, and nobody else's numbers are one's own.
-    """
+    """All that arms combine, once each: two in a stack, the last of them alone too."""
     seen = set()
     for name in papers.names():
         every = papers.get(name, "smoke")
@@ -251,14 +245,6 @@ def test_gradients_that_are_scaled_on_the_way_have_the_same_bits(monkeypatch):
         assert same(found, loop.train(member)[0])
 
 
-def test_training_leaves_the_callers_generator_alone():
-    torch.manual_seed(7)
-    expected = torch.rand(3)
-    torch.manual_seed(7)
-    loop.train([(arm(model=ENCODER, epochs=2), 0)])
-    assert torch.equal(torch.rand(3), expected)
-
-
 def test_batches_visit_every_row_once_in_a_pass():
     one, seen = Learner([(arm(batch_size=12), 0)]), []
     for step in range(4):  # 48 rows
@@ -307,9 +293,6 @@ def test_looks_do_not_depend_on_their_batches():
     for found in seen[:2]:
         assert found == pytest.approx(seen[2], rel=1e-5)
     assert seen[3]["test_loss"] == pytest.approx(seen[2]["test_loss"], rel=1e-5)
-
-
-# What goes wrong ---------------------------------------------------------------------
 
 
 def test_devices(monkeypatch):

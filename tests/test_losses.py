@@ -106,8 +106,7 @@ def test_both_derivatives_by_finite_differences(batch):
 
 
 def test_interventions_on_the_correct_logit(batch):
-    """Zeroed: as if z_y were 0. Detached: value and wrong-class gradients are kept; a
-    detached minimum changes the gradient alone, whose sum it takes away."""
+    """Zeroed: as if z_y were 0."""
     logits, labels = batch
     rows, zero = torch.arange(8), logits.clone()
     zero[rows, labels] = 0
@@ -124,8 +123,6 @@ def test_interventions_on_the_correct_logit(batch):
     close(grad(through)(*batch).sum(-1), torch.zeros(8, dtype=DOUBLE))
     assert (grad(held)(*batch).sum(-1).abs() > 1e-6).all()
 
-
-# Interventions of Liu et al. ----------------------------------------------------------
 
 # Two rows of float32 logits: a collapsed one, with a gap of 20, and one that is not.
 COLLAPSED = torch.tensor([[20.0, 0.0, -1.0], [3.0, 0.0, 1.0]]), torch.tensor([0, 0])
@@ -196,9 +193,6 @@ def test_clamped_logits_keep_a_probability():
     assert found[0, 0] == grad(F.cross_entropy)(logits, labels)[0, 0]
     near = logits.clamp(min=-90)
     assert LOSSES["clamped"](near, labels) == F.cross_entropy(near, labels)
-
-
-# Collapse and the edges of a dtype ------------------------------------------------
 
 
 def test_softmax_collapses_at_the_precision_and_exact_does_not():

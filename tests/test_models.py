@@ -66,9 +66,6 @@ def size(model):
     return sum(p.numel() for p in model.parameters())
 
 
-# MLP ---------------------------------------------------------------------------------
-
-
 def test_mlp_is_linear_layers_on_one_hots():
     model, x = mlp()
     hidden = F.one_hot(x, P).flatten(1).double()
@@ -137,9 +134,6 @@ def test_dropout_acts_at_its_sites_in_training_alone():
         assert not torch.equal(model(x), model(x))
         model.eval()
         assert torch.equal(model(x), model(x))
-
-
-# Transformer -------------------------------------------------------------------------
 
 
 def test_post_norm_encoder_is_torchs():
@@ -237,9 +231,6 @@ def test_angles_are_exact_in_bfloat16():
     assert ours.dtype == torch.bfloat16
     true = transformer.rotate(x.double(), 2001, 4)
     torch.testing.assert_close(ours.double(), true, rtol=0, atol=1e-2)
-
-
-# What was published ------------------------------------------------------------------
 
 
 def network_of(spec):

@@ -38,10 +38,7 @@ CELLS = {  # code, what it shows, and what an edited notebook has instead
 
 @pytest.fixture(scope="module")
 def verdicts(tmp_path_factory):
-    """(notebook, cell) -> what nbval says, of one untouched and one edited notebook.
-
-    With the options of the Makefile.
-    """
+    """(notebook, cell) -> what nbval says, of one untouched and one edited notebook."""
     text = (ROOT / "Makefile").read_text().replace("\\\n", " ")
     (line,) = re.findall(r"(-p tests\.warm .*)\$\(NOTEBOOKS\)", text)
     folder = tmp_path_factory.mktemp("nbval")

@@ -15,7 +15,6 @@ from grokbook.observables import (
     Seen,
     Snapshot,
     observe,
-    places,
 )
 
 # Those below have tests of their own: a snapshot of anything is not enough for them.
@@ -175,16 +174,6 @@ def test_measurements_of_taps():
     assert values["fourier_no_constant"] == measure(rows, p=5, skip_constant=True)
 
 
-def test_places_are_those_whose_names_begin_so():
-    known = ("pre.0", "hidden.0", "pre.1", "features", "attention.0", "attention.01")
-    known += ("attention_out.0", "hidden_too.0", "pre.1.1", "attention.1", "prefix")
-    assert places(["hidden"], known) == ["hidden.0"]
-    both = ["pre.0", "hidden.0", "pre.1", "pre.1.1"]
-    assert places(["pre", "hidden"], known) == both
-    assert places(["attention.0", "features"], known) == ["features", "attention.0"]
-    assert places(["train", "test", "step"], known) == places([], known) == []
-
-
 def test_ranks_of_layers():
     """Of all rows and of the first 256, with the mean and without it."""
     h = 1 + random(360, 5) * torch.arange(1, 6)
@@ -210,9 +199,6 @@ def test_ranks_of_layers():
     assert len(set(expected.values())) == 24
 
 
-# Feature inflation -------------------------------------------------------------------
-
-
 def test_inflation_looks_at_the_last_matrix_and_what_it_reads():
     s = snapshot()
     head, features = s.params["output"], s.train.taps["features"]
@@ -228,14 +214,6 @@ def test_inflation_looks_at_the_last_matrix_and_what_it_reads():
     losses = F.cross_entropy(logits.float(), s.train.labels, reduction="none")
     assert values["collapsed"] == (losses == 0).double().mean()
     assert values["smallest_margin"] <= values["mean_margin"]
-
-
-def test_a_mean_classifier_that_was_subtracted_has_no_direction():
-    s = snapshot()
-    s.params["output"] = s.params["output"] - s.params["output"].mean(0)
-    values = observe(s, ["inflation"])
-    assert values["head_mean_norm"] < 1e-6 * values["head_norm"]
-    assert values["mean_cosine"] == 0
 
 
 def test_update_sizes_of_the_head():

@@ -64,9 +64,6 @@ def float64s(*values):
     return torch.tensor(values, dtype=torch.float64)
 
 
-# The update rules -----------------------------------------------------------------
-
-
 def test_adamw_against_hand_written_steps():
     """Two steps on one weight, from the equations, alone and as a stack of one."""
     for build in (AdamW, StackedAdamW):
@@ -83,8 +80,6 @@ def test_adamw_against_hand_written_steps():
             (spread,) = optimizers.spread(optimizer)
             assert spread.item() == pytest.approx(v_hat**0.5 + 1e-3, rel=1e-12)
 
-
-# Stacks ---------------------------------------------------------------------------
 
 # Numbers of three members: the rule of one, that of a stack, and what they share.
 RULES = {
@@ -181,8 +176,6 @@ def test_a_captured_step_of_one_network_equals_an_eager_one():
             torch.testing.assert_close(a, b, rtol=1e-11, atol=1e-11)
 
 
-# State ----------------------------------------------------------------------------
-
 HELD = MORE | {
     "descend": lambda o: descend_from(o, loss=0.5, lr=0.25),
     "descend later": lambda o: descend_from(o, lr=0.25, after=5),
@@ -214,9 +207,6 @@ def test_resume_is_bit_exact_and_gradients_stay():
         assert same(first, second)
         set_gradients(second, 7)
         assert same([p.grad for p in first], [p.grad for p in second])
-
-
-# Hooks ----------------------------------------------------------------------------
 
 
 def perpendicular(w, g):

@@ -6,7 +6,7 @@ import torch
 
 from grokbook import names, papers
 from grokbook.experiment import SCALES, Spec
-from grokbook.papers import END, Registry, Size, at, experiment, row, shared, shrink
+from grokbook.papers import END, Registry, Size, experiment, row, shared, shrink
 
 
 def test_every_experiment_builds_and_its_smoke_test_is_tiny():
@@ -74,9 +74,3 @@ def test_classes_follow_the_modulus():
         small = shrink(replace(arm, dataset=data, model=model))
         found = [*small.dataset.options.values(), *small.model.options.values()]
         assert found == expected
-
-
-def test_sizes_are_found_however_deep():
-    deep = (Spec("a", b=(1, Size(Spec("c", d=Size(2, 3)), None))), END)
-    assert at("paper", deep, 9) == (Spec("a", b=(1, Spec("c", d=2))), 9)
-    assert at("laptop", deep) == at("smoke", deep) == (Spec("a", b=(1, None)), None)

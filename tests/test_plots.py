@@ -33,8 +33,6 @@ def drawing():
     mpl.rcParams.update(before)
 
 
-# Colours -----------------------------------------------------------------------------
-
 # Machado, Oliveira and Fernandes (2009), table 1, severity 1.0, on linear RGB.
 # fmt: off
 TO_XYZ = np.array([[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750],
@@ -90,9 +88,6 @@ def test_shades_start_visible_and_get_darker():
         found = [contrast(color) for color in plots.shades(values).values()]
         assert len(found) == len(values)
         assert found[0] >= 3 and found == sorted(found)
-
-
-# Curves ------------------------------------------------------------------------------
 
 
 def run(curves, *, label="softmax", color=plots.ORANGE):
@@ -195,9 +190,6 @@ def test_a_trace_loses_no_spike():
         assert str(axes.lines[1].get_label()).startswith("_")
 
 
-# Labels ------------------------------------------------------------------------------
-
-
 def labelled(ends, **options):
     """Axes with one line to each height, its labels moved apart."""
     figure, (axes,) = plots.panels(1)
@@ -232,8 +224,6 @@ def test_a_label_that_nothing_is_in_the_way_of_stays_at_its_line():
         assert (box.y0 + box.y1) / 2 == pytest.approx(level, abs=3)
         assert box.x0 > axes.transData.transform((1, end))[0]
 
-
-# The digest --------------------------------------------------------------------------
 
 X = np.linspace(0, 20, 50)
 
@@ -323,9 +313,6 @@ def test_small_values_count_on_a_logarithmic_axis():
 
     assert told(1e-16, "log") != told(2e-16, "log")
     assert told(1e-16, "linear") == told(2e-16, "linear")
-
-
-# The picture -------------------------------------------------------------------------
 
 
 def bundle(figure):

@@ -154,9 +154,6 @@ def test_fewest_seeds_first_and_only_what_is_named(tmp_path, monkeypatch):
     ]
 
 
-# What goes wrong ---------------------------------------------------------------------
-
-
 def test_members_that_fail_do_not_stop_the_others(tmp_path):
     diverging = arm("diverging", optimizer=Spec("sgd", lr=1e30), epochs=100)
     tiny = experiment(diverging, arm("good"), seeds=(0,))

@@ -1,9 +1,6 @@
 """Where the book lies, and sentences for names that do not exist."""
 
-import os
-import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -27,26 +24,6 @@ def test_home_is_the_checkout(monkeypatch, tmp_path):
     monkeypatch.setenv("GROKBOOK_HOME", str(tmp_path / "nowhere"))
     with pytest.raises(GrokbookError, match="nowhere is no checkout of the book"):
         project.home()
-
-
-def test_an_installed_package_writes_nothing_beside_itself(tmp_path):
-    """Records belong to a checkout, never to the environment."""
-    place = tmp_path / "lib" / "python" / "site-packages"
-    shutil.copytree(ROOT / "src" / "grokbook", place / "grokbook")
-    shutil.rmtree(place / "grokbook" / "__pycache__", ignore_errors=True)
-    names = [n for n in os.environ if not n.startswith("GROKBOOK_")]
-    done = subprocess.run(
-        [sys.executable, "-B", "-m", "grokbook", "status"],
-        cwd=tmp_path,
-        env={n: os.environ[n] for n in names} | {"PYTHONPATH": str(place)},
-        capture_output=True,
-        text=True,
-    )
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.count("\n") == 1
-    assert "is no checkout of the book: set GROKBOOK_HOME" in done.stderr
-    assert [p.name for p in tmp_path.iterdir()] == ["lib"]
-    assert [p.name for p in place.iterdir()] == ["grokbook"]
 
 
 def test_the_commit_is_the_one_that_training_began_with(tmp_path, monkeypatch):

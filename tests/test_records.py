@@ -399,9 +399,6 @@ records.add(two, more, Path(sys.argv[2]))
 """
 
 
-# The records of the book -------------------------------------------------------------
-
-
 def test_the_records_of_the_book_are_whole_of_today_and_in_the_index():
     every = cli._every()
     folder = project.home() / "data" / "records"

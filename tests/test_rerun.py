@@ -56,9 +56,6 @@ def test_a_run_goes_beside_the_book_and_goes_on_after_ctrl_c(known, capsys):
         assert after.members[key] == about  # not trained again
 
 
-# Training before executing ------------------------------------------------------------
-
-
 def notebook(*cells):
     made = nbformat.v4.new_notebook()
     made.cells = [nbformat.v4.new_code_cell(source) for source in cells]
@@ -116,9 +113,6 @@ def test_a_rerun_says_what_was_trained_and_how_it_came_out(ran, capsys):
     assert tools.main(["execute", "prieto2025/fig9"]) == 1
     said = capsys.readouterr().err
     assert said.startswith("book: There is no page 'prieto2025/fig9'")
-
-
-# Claim, book, your run ----------------------------------------------------------------
 
 
 def rewritten(path, scale="laptop", **changes):

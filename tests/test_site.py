@@ -72,9 +72,6 @@ def where(page):
     return page.relative_to(HTML).as_posix()
 
 
-# What is there ------------------------------------------------------------------------
-
-
 def test_every_page_of_the_contents_is_rendered_and_no_other():
     names = {re.sub(r"\.(ipynb|md)$", "", name) for name in checks.chapters()}
     names |= {"intro", "genindex", "search"}
@@ -180,8 +177,6 @@ def test_the_landing_page_and_the_lists_have_every_page_and_claim():
     assert json.dumps("2025 · Figure 2: ")[1:-1] in index
 
 
-# In a browser -------------------------------------------------------------------------
-
 MODES = {  # in this order: each step changes what differs from the one before
     "light": ("light", DESKTOP),
     "dark": ("dark", DESKTOP),
@@ -263,10 +258,7 @@ def pytest_generate_tests(metafunc):
 
 
 def test_a_page_is_for_everybody(name, chromium):
-    """No violation, no error of a script, no request elsewhere, no sideways page.
-
-    A page of the papers has its verdict and half of its figure on the first screen.
-    """
+    """No violation, no error of a script, no request elsewhere, no sideways page."""
     with shown(chromium, HTML / f"{name}.html") as page:
         faults = []
         if page.locator("article .verdict-box").count():

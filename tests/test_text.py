@@ -4,7 +4,6 @@ import pytest
 import torch
 from helpers import put, tiny_corpus
 
-from grokbook import datasets
 from grokbook.datasets.text import _bytes, encoder, wikitext
 from grokbook.errors import DataError
 from grokbook.project import data_folder
@@ -81,15 +80,3 @@ def test_undivided_corpus_trains_on_its_first_lines(folder, monkeypatch):
         assert x.flatten().tolist() == tokens[: x.numel()]
         assert y.flatten().tolist() == tokens[1 : y.numel() + 1]
         assert 0 <= len(tokens) - 1 - x.numel() < 3
-
-
-def test_excerpt_of_fineweb():
-    """The real file, where it is there: as many tokens as its provenance tells."""
-    for name in (FINEWEB, "gpt2/encoder.json"):
-        if not (data_folder() / name).exists():
-            pytest.skip(f"{name} is not in the data folder")
-    data = wikitext("fineweb-edu", block=128)
-    assert len(data.x_train) == 1436 and len(data.x_test) == 265
-    assert data.x_train[0, :4].tolist() == encoder()("The Independent Jane\n")
-    whole = encoder()(datasets.text(FINEWEB))
-    assert len(whole) == 217_888

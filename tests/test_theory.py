@@ -16,9 +16,6 @@ def logits_of(state):
     return state.features @ state.head.T
 
 
-# Absorption (Definition 1, equations 1 and 2) -----------------------------------------
-
-
 def test_absorption_lies_between_one_competitor_and_all():
     """p ln 2 where each is absorbed alone, ln(K - 1) more where they are added first.
 
@@ -33,9 +30,6 @@ def test_absorption_lies_between_one_competitor_and_all():
             assert paper < least <= found <= least + math.log(classes - 1) + ulp
             one = theory.absorption_margin(dtype, classes, competitors=1)
             assert one == close(least, abs=ulp)
-
-
-# Drift (Theorem 4, Proposition 6) -----------------------------------------------------
 
 
 def test_the_synthetic_state_and_what_its_head_does():
@@ -66,9 +60,6 @@ def test_the_synthetic_state_and_what_its_head_does():
     assert abs(theory.feature_drift(state, DOUBLE)) < 1e-5
 
 
-# Inflation (Theorem 7) ----------------------------------------------------------------
-
-
 def test_growth_is_the_eigensystem_of_the_coupled_block():
     alpha, beta = 1e5 * 1e-7 / 10, 1e5 * 1e-7
     found = theory.coupled_growth(1e5, 1e-7, 10)
@@ -80,8 +71,6 @@ def test_growth_is_the_eigensystem_of_the_coupled_block():
     assert values.real.sort().values.tolist() == close([found[1], found[0]])
     assert (vectors[0, top] / vectors[1, top]).real.item() == close(found[2])
 
-
-# Adam's step when a gradient comes back -----------------------------------------------
 
 G0, G1 = 3e-9, math.exp(-23 * math.log(2))
 LONG = 100_000
@@ -115,9 +104,6 @@ def test_the_toy_of_adam():
             adam.step()
         found = theory.adam_update(gradients[:count], 1e-3, (0.9, 0.95), 1e-8)
         assert abs(weight.item() - before) == close(found, rel=1e-9)
-
-
-# Curvature (Theorem 8) and label smoothing (Definition 10) ----------------------------
 
 
 def one_hot_like(margin, classes):

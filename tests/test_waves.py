@@ -5,7 +5,6 @@ import math
 
 import pytest
 import torch
-from helpers import random
 
 from grokbook import metrics
 from grokbook.observables import Seen, Snapshot, observe
@@ -68,30 +67,6 @@ def test_planted_waves():
     assert float(waves.largest) == pytest.approx(3 * P / 2)
 
 
-def of_basis(neuron, *basis):
-    """Share of the variance that a least-squares fit explains."""
-    basis = torch.stack(basis, 1)
-    centred = neuron - neuron.mean()
-    fit = basis @ torch.linalg.lstsq(basis, centred[:, None]).solution
-    return float(1 - (centred[:, None] - fit).square().sum() / centred.square().sum())
-
-
-def test_shares_are_those_of_least_squares_and_correlation():
-    """Of random neurons, every frequency by itself."""
-    neurons = random(3, P * P).double() + 0.3 * cos(A + B)
-    waves = found(*neurons)
-    for j, k in [(j, k) for j in range(3) for k in range(1, K + 1)]:
-        of_a, of_b = (cos(k * A), sin(k * A)), (cos(k * B), sin(k * B))
-        product = of_basis(neurons[j], *(x * y for x in of_a for y in of_b))
-        assert float(waves.product[j, k - 1]) == pytest.approx(product, rel=1e-9)
-        both = torch.stack([neurons[j], cos(k * (A + B)), sin(k * (A + B))])
-        best = torch.corrcoef(both)[0, 1:].abs().max()
-        assert float(waves.selectivity[j, k - 1]) == pytest.approx(
-            float(best), rel=1e-9
-        )
-    close(waves.variance, neurons.var(dim=1, correction=0))
-
-
 def test_neurons_that_never_vary():
     """Nothing of a constant, however large and whatever it stands beside."""
     zero, constant = torch.zeros(P * P), torch.full((P * P,), 1 / 3)
@@ -100,9 +75,6 @@ def test_neurons_that_never_vary():
         assert not part[[0, 1, 3]].any() and part[2].any()
     assert float(waves.largest) == pytest.approx(P / 2)
     assert not any(part.any() for part in found(zero, constant))
-
-
-# As an observable ------------------------------------------------------------------
 
 
 def snapshot(*layers, p=P):
