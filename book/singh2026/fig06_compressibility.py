@@ -35,11 +35,6 @@ def settled(column):
     return {r: evidence.crossing(t / (1.1 * t.min()), at_most=1) for r, t in tables.items()}
 
 
-def change(start, stop):
-    """Effective rank of No LN at one epoch over that at another, less 1."""
-    return none.at(RANK, stop) / none.at(RANK, start) - 1
-
-
 def afterwards(run, column):
     """Median over the measurements from generalisation on, for seeds that get there."""
     return run.series(column, since=groks[run]).median().dropna()
@@ -55,8 +50,8 @@ found = {
     "pairs": (runs, evidence.agreeing(alpha, groks)),
     "order-rank": rank,
     "lowest": ([attention, none], lowest(attention) / lowest(none)),
-    "rises": (none, change(200, 1600)),
-    "falls": (none, change(2000, 8000)),
+    "rises": (none, none.at(RANK, 1600) / none.at(RANK, 200) - 1),
+    "falls": (none, none.at(RANK, 8000) / none.at(RANK, 2000) - 1),
     "pairs-accuracy": (runs, evidence.agreeing(alpha, accurate)),
     "pairs-float32": (runs, evidence.agreeing(settled(f"{ALPHA}_float32"), groks)),
     "pairs-training": (runs, evidence.agreeing(settled("power_law_train"), groks)),
@@ -132,8 +127,7 @@ grey = {"ls": "", "color": plots.GREY}
 handles += [Line2D([], [], marker="v", ms=8, label="generalises", **grey)]
 handles += [Line2D([], [], marker="D", mfc="white", mew=1.4, label="paper", **grey)]
 figure.legend(handles=handles, loc="outside lower center", ncols=6, columnspacing=1.2)
-titles = ["effective rank", "exponent", "rank comes to rest", "exponent comes to rest"]
-plots.letter(axes, titles)
+plots.letter(axes, ["effective rank", "exponent", "rank comes to rest", "exponent comes to rest"])
 plots.show(figure)
 
 # %% [markdown]
@@ -312,12 +306,9 @@ plots.show(figure)
 
 # %% tags=["hide-input"]
 #| fold: "Code: the floor in a table"
-rows = [
-    [r.label, *(told(afterwards(r, c), "{:.2f}", nothing="—") for c in (ALPHA, f"{ALPHA}_float32"))]
-    for r in runs
-]
-caption = "Medians from generalisation on"
-tables.grid(["", "α, float64", "α, float32"], rows, caption=caption)
+both_ways = {r: (afterwards(r, ALPHA), afterwards(r, f"{ALPHA}_float32")) for r in runs}
+rows = [[r.label, *(told(x, "{:.2f}", nothing="—") for x in v)] for r, v in both_ways.items()]
+tables.grid(["", "α, float64", "α, float32"], rows, caption="Medians from generalisation on")
 
 # %% [markdown]
 # ## Try it
