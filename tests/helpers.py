@@ -5,6 +5,7 @@ import hashlib
 import json
 import pickle
 import struct
+from functools import partial
 
 import numpy as np
 import torch
@@ -119,6 +120,9 @@ def tiny_images(folder, patch, *, name="imagenet", size=(9, 12), of_each=3):
                 Image.new("RGB", size, colour).save(place / f"{k}.png")
 
 
-def random(*shape, seed=0):
+def random(*shape, seed=0, dtype=torch.float32):
     generator = torch.Generator().manual_seed(seed)
-    return torch.randn(*shape, generator=generator)
+    return torch.randn(*shape, generator=generator, dtype=dtype)
+
+
+double = partial(random, dtype=torch.float64)

@@ -6,15 +6,11 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
+from helpers import double as random
 
 from grokbook import metrics
 
 P, WIDTH = 113, 128
-
-
-def random(*shape, seed=0):
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(*shape, generator=generator, dtype=torch.float64)
 
 
 def by_hand(weight, *, p):

@@ -5,13 +5,9 @@ import math
 import pytest
 import torch
 import torch.nn.functional as F
+from helpers import double as random
 
 from grokbook import metrics
-
-
-def random(*shape, seed=0):
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(*shape, generator=generator, dtype=torch.float64)
 
 
 def network():

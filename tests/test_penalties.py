@@ -2,15 +2,11 @@
 
 import pytest
 import torch
+from helpers import double as random
 from torch.func import grad, vmap
 
 from grokbook import penalties
 from grokbook.penalties import Forward
-
-
-def random(*shape, seed=0):
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(*shape, generator=generator, dtype=torch.float64)
 
 
 def forward(logits=None, params=None, **taps):
