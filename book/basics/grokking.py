@@ -69,6 +69,8 @@ tables.prose(f"""
 * **By heart.** Every {{term}}`seed` knows its whole training set at epoch
   {told(fit)}. On pairs that it has not seen it is right in
   {told(some.at(TEST, fit), "{:.1%}")} of the cases; a mere guess would be in {100 / p:.1f} %.
+  **Why below a guess?** In a row of the table each sum appears once. A network that leans on
+  the sums it has seen with $a$ or with $b$ never names the one it has not seen there, the right one.
 * **The rule.** With {{term}}`weight decay` 95 % of the unseen pairs are right at epoch
   {told(rule)}. This {{term}}`delay` is what {{term}}`grokking` means.
 * **Without weight decay** the same network does not get there in {epochs:,} epochs. Its best
@@ -83,8 +85,13 @@ tables.prose(f"""
 #
 # The task is a table. The network is given $a$ and $b$, and is asked for $a + b$ modulo $p$,
 # as on a clock with $p$ hours. Half of the table is its training set. The other half is the
-# test set: it can be filled in by whoever knows the rule, and by nobody who knows only the
-# first half.
+# test set. Whoever knows the rule can fill it in. Whoever has only learned the first half by
+# heart cannot.
+#
+# **Why does weight decay bring the rule?** Weight decay pulls every weight towards zero, so what
+# is known has to be paid for in weights. A long list of answers takes larger weights than one
+# rule that gives them all; so in time the list fades and the rule stays. Others have shown that
+# trade with networks taken apart {cite:p}`nanda2023`. This page shows only the two curves.
 
 
 # %%
@@ -131,12 +138,12 @@ plots.show(figure)
 # Why does the rule come so late, and what brings it? The four papers of this book look at
 # four places of one training step.
 #
-# | Paper | Where it looks | What it says |
-# | --- | --- | --- |
-# | [Prieto et al.](../prieto2025/index.md) | the {term}`softmax` | Once a network fits, its {term}`logits <logit>` grow until float32 rounds the loss to zero, and learning stops. Prevent that, and networks grok without weight decay. |
-# | [Singh et al.](../singh2026/index.md) | the {term}`layer norm` | Where a norm stands in a transformer decides how fast it finds the rule. |
-# | [Liu et al.](../liu2026/index.md) | the loss, much later | The same rounding, trained on, makes the loss jump back to guessing, again and again. |
-# | [Tiwari et al.](../tiwari2026/index.md) | the activations | Activations grow instead of turning. A penalty on their length brings the rule sooner. |
+# | Paper | Where it looks | What it says | Found here |
+# | --- | --- | --- | --- |
+# | [Prieto et al.](../prieto2025/index.md) | the {term}`softmax` | Once a network fits, its {term}`logits <logit>` grow until float32 rounds the loss to zero, and learning stops. Prevent that, and networks grok without weight decay. | The losses do round to zero, and [StableMax](../prieto2025/fig04_stablemax_grokking.ipynb) does grok without decay. That rounding alone keeps a network from grokking is [not settled](../prieto2025/fig01_headline.ipynb). |
+# | [Singh et al.](../singh2026/index.md) | the {term}`layer norm` | Where a norm stands in a transformer decides how fast it finds the rule. | Yes: before the MLP alone it is [fastest](../singh2026/fig01_overview.ipynb), and without any norm several times slower. |
+# | [Liu et al.](../liu2026/index.md) | the loss, much later | The same rounding, trained on, makes the loss jump back to guessing, again and again. | In a wide MLP a float64 loss [ends the jumps](../liu2026/fig01_precision.ipynb). Rounding does [two things](../liu2026/causes.ipynb) to a gradient, and either alone brings them. |
+# | [Tiwari et al.](../tiwari2026/index.md) | the activations | Activations grow instead of turning. A penalty on their length brings the rule sooner. | In small networks it [has not](../tiwari2026/fig01_accuracy_curves.ipynb) by the end of their training. |
 
 # %% tags=["hide-input"]
 #| name: fig-basics-four
@@ -184,7 +191,7 @@ plots.show(figure)
 # * **A page is a figure or a table of a paper.** Its title says what we found. The box below
 #   has the paper's main {term}`claim` in its own words, what came out, and on how many seeds.
 # * **A {term}`seed`** is one network from one draw of chance. *n* counts them. A {term}`verdict`
-#   takes three; with fewer the book says "seen once", which means that it can happen.
+#   takes three; with fewer the book says "seen once", which means only that it can happen.
 # * **A {term}`scale`** says how large a run was. "Reduced" is a smaller version. A small version that disagrees does not refute a paper.
 # * **"Not reproduced" is a result.** The page then says what was tried.
 # * **Everything can be run again.** The last section of every page has the command.
@@ -257,7 +264,8 @@ of them in every step, by AdamW with a learning rate of {rule_of["lr"]:g}. Weigh
 # ```
 #
 # A test accuracy near 50 % is therefore no sign of the rule. Look at what a level means before
-# you call it learning.
+# you call it learning. The network of this page does not know the law either: it reads $a$ and $b$
+# through different weights, and right after the fit it gets next to none of the mirror images right.
 # ````
 
 # %% [markdown]
