@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Prieto et al. 2025 · Figure 3]{.kicker} StableMax rises along a line where softmax rises exponentially, so a sum keeps its small terms up to far larger logits
+# # [Prieto et al. 2025 · Figure 3]{.kicker} StableMax grows along a line, so sums keep their small terms
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"  # every page takes these three; nothing is trained on this one
@@ -61,6 +61,21 @@ def slower(function, name):
     return told, int((ours > theirs).sum()), len(negative)
 
 
+def gone(name):
+    """Whether loss and gradient of a correct logit are exactly 0 at collapsed leads."""
+    leads = softmax[name] * torch.linspace(1.01, 2, 100, dtype=torch.float64)
+    z = torch.stack([leads, 0 * leads], dim=1).requires_grad_()
+    right = torch.zeros(len(z), dtype=torch.long)
+    loss = losses.softmax_cross_entropy(z, right, dtype=TYPES[name])
+    loss.backward()
+    return loss.item() == 0 and not z.grad[:, 0].any()
+
+
+def unmoved(dtype):
+    """Whether 1 stays 1 when three quarters of the last place are added to it."""
+    return bool(1 + torch.tensor(0.75 * torch.finfo(dtype).eps, dtype=dtype) == 1)
+
+
 large = torch.logspace(1, 10, 901, dtype=torch.float64)
 doubled = transform(2 * large) / transform(large)
 sizes = torch.logspace(-2, 6, 801, dtype=torch.float64)[:, None]
@@ -86,6 +101,8 @@ found = {
         int((error <= 1e-12).sum()),
         len(error),
     ),
+    "gone": claims.exactly("at all leads", map(gone, TYPES)),
+    "epsilon": claims.exactly("1 changes from half of 2^-(p-1) on", map(unmoved, TYPES.values())),
 }
 sheet = claims.read("prieto2025/fig03", found)
 sheet.box()
@@ -142,6 +159,8 @@ plots.show(figure)
 # %% tags=["remove-input"]
 four = torch.tensor([-4.0, 4.0], dtype=torch.float64)
 tables.prose(f"""
+A sum of StableMax terms keeps its small terms up to far larger gaps than one of softmax terms.
+
 * **To the right of 0** (a) the two part quickly. At a {{term}}`logit` of 4 the
   {{term}}`softmax` term is {float(four[1].exp()):.1f}, the {{term}}`StableMax` term
   {float(transform(four)[1]):.0f}.
@@ -191,10 +210,11 @@ torch.testing.assert_close(stablemax, losses.stablemax(z, dtype=torch.float32))
 #
 # ## The claims
 #
-# These rows are checks of arithmetic, and with the right formulas they could hardly fail.
-# What they test is that the paper describes its function correctly, and that the package
-# computes it. Nothing is trained, so there are no seeds. *n* counts the float types, grid
-# points or rows at which a statement was computed.
+# These rows are checks of arithmetic. With the right formulas they could hardly fail, and
+# one does. What they test is that the paper describes its function and its floats correctly, and
+# that the package computes it. Nothing is trained, so there are no seeds. *n* counts the float
+# types, grid points or rows at which a statement was computed. The last two rows are sentences
+# of Section 3.1.
 
 # %% tags=["hide-input"]
 #| fold: "Code: the claims, and what was run"
@@ -219,8 +239,13 @@ sheet.closing()
 #
 # ## Reading the result
 #
-# The paper says of $s$ what is true of it, and the proposition holds to rounding. Two things
-# are easily overread.
+# The paper says of $s$ what is true of it, and the proposition holds to rounding. A collapsed
+# sample has a loss and a correct-class gradient of exactly zero. Two things are easily overread.
+#
+# **One sentence on floats is off by a factor of two.** Section 3.1 says that 1 stays unchanged
+# when any number smaller than its machine epsilon $2^{-(p-1)}$ is added. A sum is rounded to the
+# nearest float, so that holds up to half of it, $2^{-p}$. The factor moves a collapse by a lead of
+# $\ln 2$, and changes no argument of the paper.
 #
 # **More stable is not stable.** StableMax sums absorb as well, at larger logits, and training
 # reaches them: see the end of the runs of [Figure 4](fig04_stablemax_grokking.ipynb).

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Prieto et al. 2025 · Figure 5]{.kicker} The gradient points along the weights once the training set is fitted, and in MLPs long before
+# # [Prieto et al. 2025 · Figure 5]{.kicker} Once the training set is fitted, the gradient points along the weights
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -126,6 +126,8 @@ plots.show(figure)
 # %% tags=["remove-input"]
 keys = [f"cos_grad.blocks.0.attention.{name}.weight" for name in ("query", "key")]
 tables.prose(f"""
+After the fit gradients point along the weights in all three networks; in the MLPs they do before it, too.
+
 * **After the fit** the output layer of the MLP without biases has a cosine of
   {told(middle(plain, LAST), "{:.2f}")} with its negative gradient
   (median over the logs). All its weights as one vector have
@@ -193,8 +195,8 @@ tables.grid(head, rows)
 # ## The claims
 #
 # "Fit" is the first logged epoch with 100 % training accuracy; logs are 10 epochs apart up
-# to 200, then 50. The bounds are ours, chosen after a pilot of the MLP without biases and
-# before these runs. The paper gives 0.9, and for the transformer no number.
+# to 200, then 50. The bounds are ours, chosen after a pilot of the MLP without biases.
+# The paper gives 0.9, and for the transformer no number.
 
 # %% tags=["remove-input"]
 strict = smallest(block)

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Prieto et al. 2025 · Figure 7]{.kicker} Plain SGD lowers its training loss uphill in test loss; orthogonal SGD goes to where both are low
+# # [Prieto et al. 2025 · Figure 7]{.kicker} Plain SGD climbs in test loss while orthogonal SGD descends in both
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -191,6 +191,8 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 tables.prose(f"""
+Only the orthogonal path lowers both losses from the start.
+
 * **SGD** goes to the right, fits its training set at epoch {told(fitted)} and keeps
   going. By the fit its test loss has grown {told(change(sgd, 0, fitted), "{:.1f}")}-fold,
   and it ends at {told(sgd.last(TEST), "{:.1f}")}; guessing costs 4.7.
@@ -269,8 +271,8 @@ sheet.closing(record)
 # 2. *⊥SGD* is that of [Figure 6](fig06_orthogonal_optimizers.ipynb): StableMax, momentum,
 #    float64 weights, a projection tensor by tensor with rescaling. The paper's formula has
 #    one projection and no rescaling.
-# 3. *Plane.* The paper does not say how it projects. Ours was
-#    fixed before the runs. Losses on it are means over 600 pairs of either set.
+# 3. *Plane.* The paper does not say how it projects. Ours is that of the paths' principal
+#    components. Losses on it are means over 600 pairs of either set.
 # 4. *Checkpoints.* Seven per path, of seed 42, rounded to half precision; paths are straight
 #    in between.
 # 5. *Loss of ⊥SGD.* Its curves are StableMax cross-entropy, in which it is trained. On the

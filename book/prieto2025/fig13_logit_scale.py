@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Prieto et al. 2025 · Figure 13]{.kicker} Seen once: larger logits delay a shallow network, and do not make a deeper one generalise in 1,000 epochs
+# # [Prieto et al. 2025 · Figure 13]{.kicker} Larger logits delay a shallow network, and leave a deeper one memorising
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -134,6 +134,8 @@ def listed(values, kind):
 
 broken = runs[SHALLOW][alphas[0]]
 tables.prose(f"""
+In one run larger logits delay a shallow network, and no α makes a deeper one generalise.
+
 * **(a) One layer, squared error.** The fit comes at epoch {listed(fitted, SHALLOW)}.
   Test accuracy reaches 90 % at epoch {listed(grokked, SHALLOW)}. The smallest α learns at most
   {told(broken.largest(TRAIN), "{:.0%}")} of its training set.

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Prieto et al. 2025 · Figure 14]{.kicker} From weights a hundred times too large, MNIST stops generalising until weight decay shrinks them
+# # [Prieto et al. 2025 · Figure 14]{.kicker} From weights a hundred times too large, MNIST waits for weight decay
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -89,6 +89,8 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 tables.prose(f"""
+Without decay all samples are collapsed and nothing moves; decay frees them, and the network generalises.
+
 * **Without decay** (a) the training set is fitted by epoch
   {told(fitted[none])}. After that nothing moves: test accuracy stays at
   {sheet.told("at-end no decay")}, and every sample counts as collapsed.
@@ -176,7 +178,7 @@ plots.show(figure)
 # ## The claims
 #
 # "Fit" is the first logged epoch with 100 % training accuracy. The paper gives no numbers
-# for this figure: the bounds are ours, fixed before the runs.
+# for this figure: the bounds are ours.
 
 # %% tags=["hide-input"]
 #| fold: "Code: the claims, and what was run"

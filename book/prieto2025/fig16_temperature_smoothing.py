@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Prieto et al. 2025 · Figure 16]{.kicker} On a small table, label smoothing generalises fully and before StableMax; a high temperature does not help
+# # [Prieto et al. 2025 · Figure 16]{.kicker} On a small table label smoothing groks sooner than StableMax does
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -93,6 +93,8 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 tables.prose(f"""
+On a small table smoothing generalises fully and before StableMax, and a high temperature does not help.
+
 * **{{term}}`Label smoothing`** reaches 95 % on the test set at epoch {sheet.told("epoch smoothing")} and ends at
   {sheet.told("some")}. {{term}}`StableMax` takes until epoch
   {sheet.told("epoch StableMax")}. The paper has smoothing end between StableMax and plain softmax.
@@ -211,8 +213,7 @@ plots.show(figure)
 # ## The claims
 #
 # All runs are of reduced scale: addition modulo 59 with 70 % of the table, in place of 113
-# and 40 %. The paper gives no numbers for this figure; the bounds were fixed before the
-# runs.
+# and 40 %. The paper gives no numbers for this figure; the bounds are ours.
 
 # %% tags=["hide-input"]
 #| fold: "Code: the claims, and what was run"

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Prieto et al. 2025 · Figure 17]{.kicker} StableMax starts more slowly than softmax on text and more safely on images, which says little about their ends
+# # [Prieto et al. 2025 · Figure 17]{.kicker} StableMax starts more slowly on text and more safely on images
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -119,6 +119,8 @@ plots.show(figure)
 # %% tags=["remove-input"]
 ABOVE = "{:.1f} points"
 tables.prose(f"""
+The first steps look as the paper's ends do on text, and not on images.
+
 * **On text** (a) {{term}}`StableMax` in the loss is {sheet.told("start a quarter", ABOVE)} below
   {{term}}`softmax` after a quarter of the steps. After half it is
   {sheet.told("start half", ABOVE)}, at the end {told(below(stable, softmax), ABOVE)}.
