@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Liu et al. 2026 · beyond the paper]{.kicker} Collapse does two things to a gradient, and each alone brings loss spikes: one with inflation, the other without it
+# # [Liu et al. 2026 · beyond the paper]{.kicker} Collapse does two things to a gradient, and each alone brings spikes
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

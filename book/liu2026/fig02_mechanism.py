@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Liu et al. 2026 · Figure 2]{.kicker} One step after a loss spike begins most weights of the classifier move by the same amount, the one that Adam's betas give without the size of the gradient
+# # [Liu et al. 2026 · Figure 2]{.kicker} When a loss spikes, most classifier weights step by the same amount
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -126,6 +126,7 @@ before = measured(lambda rows: rows.loc[:-50, "head_update"].median())
 found = {
     "modes": (mlp, measured(near(LAW[0.95]))),
     "jump": (mlp, measured(jumped)),
+    "broad": (mlp, measured(near(LAW[0.95], later=10))),
     "toy-0.9": (betas[0.9], measured(mode, betas[0.9])),
     "toy-0.999": (betas[0.999], measured(mode, betas[0.999])),
     "slowly-mlp": ([mlp], slope(mlp)),

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Liu et al. 2026 · Figure 5]{.kicker} In a small language model some tokens collapse too, but its mean logit falls below zero in all four precisions tried
+# # [Liu et al. 2026 · Figure 5]{.kicker} A small language model's mean logit falls in all four precisions
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Liu et al. 2026 · Figure 6]{.kicker} A narrow network spikes late in every seed and early in half of them, and the curvature that Adam feels crossed its stability limit just before, where it was measured
+# # [Liu et al. 2026 · Figure 6]{.kicker} A narrow network spikes once its preconditioned curvature crosses Adam's stability limit
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

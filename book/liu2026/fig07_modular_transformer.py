@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Liu et al. 2026 · Figure 7]{.kicker} A small transformer on modular division has no slingshot in 10,000 steps, in which too few of its samples collapse
+# # [Liu et al. 2026 · Figure 7]{.kicker} A small transformer on modular division collapses too little to spike
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

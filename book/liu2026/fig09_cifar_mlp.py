@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Liu et al. 2026 · Figure 9]{.kicker} A network that has fitted 200 images falls back to guessing, learns them again, and falls back once more
+# # [Liu et al. 2026 · Figure 9]{.kicker} A network that fitted 200 images forgets them and learns them again
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

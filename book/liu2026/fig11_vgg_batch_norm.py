@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Liu et al. 2026 · Figure 11]{.kicker} A narrow VGG-11 with batch norm shows the paper's inflation, and no spike so far
+# # [Liu et al. 2026 · Figure 11]{.kicker} A narrow VGG-11 with batch norm shows inflation and no spike
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

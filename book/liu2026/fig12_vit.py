@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Liu et al. 2026 · Figure 12]{.kicker} A small vision transformer has slingshots with its loss in float32 and in float64, but only in float32 do its two means become nearly opposite
+# # [Liu et al. 2026 · Figure 12]{.kicker} A small vision transformer has slingshots in float32 and in float64
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

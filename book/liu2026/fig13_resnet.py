@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Liu et al. 2026 · Figure 13]{.kicker} A narrow ResNet-18 fits its images, collapses in float32, and has no slingshot in 2,000 epochs
+# # [Liu et al. 2026 · Figure 13]{.kicker} A narrow ResNet-18 collapses in float32 without a slingshot
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

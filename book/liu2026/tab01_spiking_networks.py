@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Liu et al. 2026 · Table 1]{.kicker} Five of seven networks spike, or stay quiet, as the paper says, most of them small and run once
+# # [Liu et al. 2026 · Table 1]{.kicker} Five of seven networks spike, or stay quiet, as the paper says
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

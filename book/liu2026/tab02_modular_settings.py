@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Liu et al. 2026 · Table 2]{.kicker} The settings of modular division are two thirds complete, and Figure 2a points to another β2
+# # [Liu et al. 2026 · Table 2]{.kicker} A third of the settings of modular division is not stated
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"  # every page takes these three; nothing is trained on this one

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Liu et al. 2026 · Table 3]{.kicker} The settings for CIFAR-10 leave out the number of training images, with which gradients and cost vary 250-fold
+# # [Liu et al. 2026 · Table 3]{.kicker} The CIFAR-10 settings leave out how many images were trained on
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"  # every page takes these three; nothing is trained on this one

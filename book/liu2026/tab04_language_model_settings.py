@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Liu et al. 2026 · Table 4]{.kicker} The table of the language model lacks the learning rate, and the printed logits point to 0.1
+# # [Liu et al. 2026 · Table 4]{.kicker} The language model's table lacks its learning rate, probably 0.1
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"  # every page takes these three; nothing is trained on this one
