@@ -361,8 +361,8 @@ $\\epsilon \\propto 1/t$ growth is polynomial, with $\\log t / t$ it outgrows ev
 **Under gradient descent, in a network.** [Figure 9](fig09_cifar_mlp.ipynb) has the theorems' own optimizer: gradient
 descent from a state that Adam reached. At rate 100 with a float32 loss, $W_G$ grows to {sheet.told("descent-size float32, rate 100", "{:.2f}")}
 times its norm. With a float64 loss, at the tenfold rate, it stays: {sheet.told("descent-size float64 loss, rate 1,000", "{:.4f}")}. Its part
-along $-\mu_G$ is moved at constant speed, as Theorem 4 says: the last quarter has {sheet.told("descent pace of W_G's part along -μ_G")} of the
-first. $|\mu_G|$ grows faster and faster, {sheet.told("descent pace of |μ_G|", "{:.1f}")}-fold. The pace of $\ln |W_G|$ in the last
+along $-\\mu_G$ is moved at constant speed, as Theorem 4 says: the last quarter has {sheet.told("descent pace of W_G's part along -μ_G")} of the
+first. $|\\mu_G|$ grows faster and faster, {sheet.told("descent pace of |μ_G|", "{:.1f}")}-fold. The pace of $\\ln |W_G|$ in the last
 quarter is {sheet.told("exponential-descent")} of that in the first, where growth along a line would give less than 1. So the exponential growth is
 not seen under Adam with free features, and is not excluded under gradient descent. The growth is too small to
 tell an exponential from another curve.
