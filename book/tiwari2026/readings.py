@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · beyond the paper]{.kicker} In small runs no reading of the text gives the penalty's onset; a decay of 1 does
+# # [Tiwari et al. 2026 · beyond the paper]{.kicker} In small networks no reading of the text gives the penalty's onset
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · beyond the paper]{.kicker} Beside the same weight decay of 1 or 3 the penalty brings grokking no sooner; without decay it raises the accuracy of three losses (one to three seeds)
+# # [Tiwari et al. 2026 · beyond the paper]{.kicker} Beside strong weight decay the penalty brings grokking no sooner
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

@@ -112,6 +112,9 @@ tables.prose(f"""
   {told(pull.onset())}; with a decay of 1 and no penalty it is at {told(whole[0.6].onset())}.
 * **Half of the pairs.** There it is at {told(half.onset())}, beside
   {told(whole[0.5].onset())} with a decay of 1.
+* **The paper's epoch.** At a strength of 0.5 beside a decay of 0.001 the onset is at
+  {told(swept[0.5].onset())}, and at 512 units at {sheet.told("wide strength 0.5, decay 0.001")}. The
+  paper prints 1,320 for its penalty with a target of √d and a strength of 0.05.
 * **The first matrix.** Held at a norm of {HELD[0]}, without penalty or decay, it is at
   {told(held[HELD[0]].onset())}; at {HELD[1]}, {told(held[HELD[1]].onset())}; at {HELD[2]},
   {told(held[HELD[2]].onset())}. The start of PyTorch has a norm of {6.5 * first:.1f}.

@@ -1,8 +1,8 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · Table 3]{.kicker} Three networks, one column of speed-ups: its baseline is strong weight decay in the first row, and not in the second
+# # [Tiwari et al. 2026 · Table 3]{.kicker} One column of speed-ups uses two different baselines
 
 # %% tags=["parameters", "remove-input"]
-scale = "best"
+scale = "laptop"  # at the paper's width the runs end before strong decay generalises
 retrain = False
 device = "auto"
 
@@ -78,6 +78,12 @@ found = {
     "transformer": (runs["transformer"], gain["transformer"]),
     "sums": (runs[SUMS], gain[SUMS]),
     "digits": (runs[FIGURES], gain[FIGURES]),
+    "digits-first": (runs[FIGURES], evidence.times(*(r.first("test_accuracy", above=0.9) for r in runs[FIGURES]))),
+    "everywhere": claims.exactly(
+        ", ".join(f"{printed[row]:.1f}" for row in NETWORKS),
+        [printed[row] >= 6 for row in NETWORKS],
+    ),
+    "overhead": claims.exactly(f"+{35 / 32 - 1:.1%}", [round(35 / 32 - 1, 3) == 0.094]),
     "modest": ([*runs["MLP"], *runs[SUMS]], more[differ].dropna()),
     "order": (
         [*runs[SUMS], *runs["transformer"]],
@@ -238,7 +244,8 @@ sheet.closing(*(runs[row][0].record for row in NETWORKS))
 #
 # 1. *Sizes.* On a laptop all three networks are smaller and get more of the pairs, or fewer
 #    digits; the tables below say how. Onsets cannot be compared with the paper's, ratios
-#    may.
+#    may. At the paper's width neither arm of the MLP generalises in the 8,000 epochs that we
+#    ran ([Figure 1](fig01_accuracy_curves.ipynb)), so the smaller and longer runs are shown.
 # 2. *Sums.* Operands with zeros in front, one sum a row, the answer's last digit first; the
 #    loss is on the answer alone. The paper probably trains on long windows of many sums. At
 #    paper scale 10,000 of the 1,000,000 pairs are drawn, and 8,000 of these train. How many

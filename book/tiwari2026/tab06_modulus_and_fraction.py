@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · Table 6]{.kicker} The printed onsets all fit five seeds looked at every 100 epochs; the speed-up was not seen in the one small cell that tests it (two seeds), and in two more neither arm came
+# # [Tiwari et al. 2026 · Table 6]{.kicker} The printed onsets fit five seeds, but no speed-up appeared
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · Table 7]{.kicker} √d is the best target in the paper; in small runs the shorter the target the sooner, in three seeds, and with √d none generalises
+# # [Tiwari et al. 2026 · Table 7]{.kicker} In small networks the shorter the target, the sooner they grok
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · Table 8]{.kicker} In one small run a hundred random probes do for the Hessian trace; of the loss alone one exact pass gives it
+# # [Tiwari et al. 2026 · Table 8]{.kicker} A hundred random probes estimate the Hessian trace well enough
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

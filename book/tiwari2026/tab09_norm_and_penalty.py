@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · Table 9]{.kicker} Whether layer norm and penalty add up stays open in our small transformer; ranks above 400 do not fit the paper's width of 128
+# # [Tiwari et al. 2026 · Table 9]{.kicker} Whether layer norm and penalty add up stays open
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

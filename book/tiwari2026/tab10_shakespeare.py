@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · Table 10]{.kicker} In a small network, one seed for each strength, the penalty speeds nothing up on Shakespeare's letters, and its price depends on its strength
+# # [Tiwari et al. 2026 · Table 10]{.kicker} On Shakespeare's letters the penalty speeds nothing up in a small network
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

@@ -89,7 +89,8 @@ class Sheet(list[Row]):
         """The main claim, what came out, on how many runs, and what is reduced."""
         rows, main = self._shown(), self._main()
         html, text = "", main.verdict
-        some = [run for run in self.runs if _name(run) in main.runs] or self.runs
+        own = [r for r in self.runs if _name(r) in main.runs]
+        some = [r for r in own if r.record.scale == main.scale] or own or self.runs
         less = dict.fromkeys(run.record.experiment.reduced for run in some)
         for name, mark, told in (
             ("Claim", "", f"“{main.says}” ({main.where})"),
