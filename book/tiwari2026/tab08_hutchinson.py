@@ -2,7 +2,7 @@
 # # [Tiwari et al. 2026 · Table 8]{.kicker} A hundred random probes estimate the Hessian trace well enough
 
 # %% tags=["parameters", "remove-input"]
-scale = "best"
+scale = "laptop"  # at the paper's width only the runs of Figure 1 are there, without probes
 retrain = False
 device = "auto"
 

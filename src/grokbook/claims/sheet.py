@@ -98,10 +98,9 @@ class Sheet(list[Row]):
             ("Evidence", "", _evidence(rows, self.runs)),
             ("Reduced", "", "; ".join(filter(None, less))),
         ):
-            if not told:
-                continue
-            html += f"<p><b>{name}</b> <span>{mark}{escape(told)}</span></p>"
-            text += f"\n{name}: {told}"
+            if told:
+                html += f"<p><b>{name}</b> <span>{mark}{escape(told)}</span></p>"
+                text += f"\n{name}: {told}"
         return Html(f"<div class='verdict-box'>{html}</div>", text)
 
     def closing(self, *records: Record) -> Html:
