@@ -64,8 +64,8 @@ def test_verdicts():
         ("laptop", 3, 3, "seen at reduced scale", "holds"),
         ("laptop", 2, 3, "partly seen at reduced scale", "partly"),
         ("laptop", 0, 3, "not seen at reduced scale", "fails"),
-        ("laptop", 2, 2, "seen once, at reduced scale", "holds"),
-        ("laptop", 0, 2, "not seen, once, at reduced scale", "fails"),
+        ("laptop", 2, 2, "seen twice, at reduced scale", "holds"),
+        ("laptop", 0, 2, "not seen, twice, at reduced scale", "fails"),
         ("smoke", 3, 3, "not judged", "idle"),
         ("paper", 0, 0, "not run", "idle"),
     ):

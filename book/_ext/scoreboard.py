@@ -19,7 +19,7 @@ SCOREBOARD = """\
 
 A claim is a sentence of a paper turned into a test. *n* counts independent members
 (seeds), and the interval is over them. A verdict takes three seeds at least; with
-fewer, a claim is *seen once* or not. What we measured in addition is on
+fewer, a claim is *seen once*, *seen twice* or not. What we measured in addition is on
 [a page of its own](/generated/beyond.md).
 
 """

@@ -34,17 +34,22 @@ VERDICTS = {  # in the book's words, and each in one of four
     "partly reproduced": "partly",
     "not reproduced": "fails",
     "seen once": "holds",
+    "seen twice": "holds",
     "not seen, once": "fails",
+    "not seen, twice": "fails",
     "seen at reduced scale": "holds",
     "partly seen at reduced scale": "partly",
     "not seen at reduced scale": "fails",
     "seen once, at reduced scale": "holds",
+    "seen twice, at reduced scale": "holds",
     "not seen, once, at reduced scale": "fails",
+    "not seen, twice, at reduced scale": "fails",
     "not run": "idle",
     "not judged": "idle",
     "beyond the paper": "idle",
 }
 ENOUGH = 3  # seeds of a verdict
+OFTEN = ("", "once", "twice")
 NEVER = "; those that never get there may share the last places"
 BOUNDS = {"at_least": ge, "at_most": le, "above": gt, "below": lt}
 
@@ -104,14 +109,15 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """The verdict in the book's words: one or two seeds have *seen once* or not."""
+        """The verdict in the book's words: one or two seeds have *seen* it, or not."""
         full = self.scale == "paper"
         if self.beyond:
             return "beyond the paper"
         if self.scale == "smoke" or not self.n:
             return "not judged" if self.scale == "smoke" else "not run"
         if self.n < ENOUGH and not self.exact:
-            seen = "seen once" if self.held else "not seen, once"
+            held, n = OFTEN[self.held], OFTEN[self.n]
+            seen = f"seen {held}" if held else f"not seen, {n}"
             return seen if full else f"{seen}, at reduced scale"
         share = "not " if not self.held else "partly " if self.held < self.n else ""
         return share + ("reproduced" if full else "seen at reduced scale")
@@ -210,7 +216,7 @@ def outcome(verdict: str) -> str:
 
 def is_few(verdict: str) -> bool:
     """Whether one or two seeds judge it, so that it is no verdict yet."""
-    return "once" in verdict
+    return verdict.endswith(("once", "twice")) or ", at" in verdict
 
 
 def kind(verdict: str) -> str:
