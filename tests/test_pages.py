@@ -1,6 +1,7 @@
 """Bad requests run nothing, failing pages replace nothing, drift is found."""
 
 import json
+import re
 
 import nbformat
 import pytest
@@ -256,3 +257,10 @@ def test_what_stands_above_a_title():
     assert pages.kicker("singh2026/tab02") == "Singh et al. 2026 · Table 2"
     assert pages.kicker("liu2026/causes") == "Liu et al. 2026 · beyond the paper"
     assert pages.kicker("basics/grokking") == "Start here"
+
+
+def test_a_title_is_one_finding_in_twelve_words():
+    for page_id, path in pages.sources().items():
+        title = notebooks.heading(notebooks.read_source(path))[1]
+        assert len(title.split()) <= 12, f"{page_id}: {title}"
+        assert not re.search(r";|\bseeds?\b|\bonce\b$|\(", title), f"{page_id}: {title}"
