@@ -130,6 +130,13 @@ def test_every_room_keeps_its_budget():
     assert sum(found.values()) <= TOTAL
 
 
+def test_tests_and_page_tools_keep_theirs():
+    """9,000 and 1,300 in the end."""
+    for folder, most in ((ROOT.parents[1] / "tests", 9_710), (BOOK / "_ext", 1_725)):
+        lines = (p.read_text(encoding="utf-8") for p in folder.rglob("*.py"))
+        assert sum(len(text.splitlines()) for text in lines) <= most, folder
+
+
 def rooms():
     """The packages and modules of grokbook, by name."""
     found = (
