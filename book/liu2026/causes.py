@@ -328,7 +328,7 @@ plots.show(figure)
 # ## Without Adam: gradient descent from one state
 #
 # The second path leads through Adam's denominator. Gradient descent has none. So the MLP was trained with
-# Adam and a float32 loss to one {term}`state`, at which most samples have collapsed. From there
+# Adam and a float32 loss to one state, at which most samples have collapsed. From there
 # gradient descent goes on at a rate of 1,000, with another loss in each branch.
 
 # %% tags=["hide-input"]

@@ -82,7 +82,7 @@ found = {
     "rapid-growth-float64": (loss64, control.dropna()),
     "correct-logit-float64": (loss64, (loss64.series(LOGIT).cummax() - loss64.series(LOGIT)).max()),
     "low-precision": claims.exactly(
-        ", ".join(f"{name} {margin:.2f}" for name, margin in absorbed.items()),
+        ", ".join(f"{name} {absorbed[name]:.2f}" for name in ("bfloat16", "float16")),
         [absorbed[name] <= 0.6 * absorbed["float32"] for name in ("bfloat16", "float16")],
     ),
     "margin": (loss64, loss64.largest("mean_margin")),
