@@ -142,8 +142,8 @@ plots.show(figure)
 # | --- | --- | --- | --- |
 # | [Prieto et al.](../prieto2025/index.md) | the {term}`softmax` | Once a network fits, its {term}`logits <logit>` grow until float32 rounds the loss to zero, and learning stops. Prevent that, and networks grok without weight decay. | The losses do round to zero, and [StableMax](../prieto2025/fig04_stablemax_grokking.ipynb) does grok without decay. That rounding alone keeps a network from grokking is [not settled](../prieto2025/fig01_headline.ipynb). |
 # | [Singh et al.](../singh2026/index.md) | the {term}`layer norm` | Where a norm stands in a transformer decides how fast it finds the rule. | Yes: before the MLP alone it is [fastest](../singh2026/fig01_overview.ipynb), and without any norm several times slower. |
-# | [Liu et al.](../liu2026/index.md) | the loss, much later | The same rounding, trained on, makes the loss jump back to guessing, again and again. | In a wide MLP a float64 loss [ends the jumps](../liu2026/fig01_precision.ipynb). Rounding does [two things](../liu2026/causes.ipynb) to a gradient, and either alone brings them. |
-# | [Tiwari et al.](../tiwari2026/index.md) | the activations | Activations grow instead of turning. A penalty on their length brings the rule sooner. | In small networks it [has not](../tiwari2026/fig01_accuracy_curves.ipynb) by the end of their training. |
+# | [Liu et al.](../liu2026/index.md) | the loss, much later | The same rounding, trained on, makes the loss jump back to guessing, again and again. | In a wide MLP a float64 loss [ends the jumps](../liu2026/fig01_precision.ipynb). Rounding does [two things](../liu2026/causes.ipynb) to a gradient, and in two MLPs either alone brings them. |
+# | [Tiwari et al.](../tiwari2026/index.md) | the activations | Activations grow instead of turning. A penalty on their length brings the rule sooner. | Neither in small networks nor at the paper's width [has it](../tiwari2026/fig01_accuracy_curves.ipynb) by the end of their training. |
 
 # %% tags=["hide-input"]
 #| name: fig-basics-four
@@ -191,7 +191,7 @@ plots.show(figure)
 # * **A page is a figure or a table of a paper.** Its title says what we found. The box below
 #   has the paper's main {term}`claim` in its own words, what came out, and on how many seeds.
 # * **A {term}`seed`** is one network from one draw of chance. *n* counts them. A {term}`verdict`
-#   takes three; with fewer the book says "seen once", which means only that it can happen.
+#   takes three; with fewer the book says "seen once" or "seen twice", which means only that it can happen.
 # * **A {term}`scale`** says how large a run was. "Reduced" is a smaller version. A small version that disagrees does not refute a paper.
 # * **"Not reproduced" is a result.** The page then says what was tried.
 # * **Everything can be run again.** The last section of every page has the command.

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Liu et al. 2026 · beyond the paper]{.kicker} Collapse does two things to a gradient, and each alone brings spikes
+# # [Liu et al. 2026 · beyond the paper]{.kicker} In two MLPs either half of a collapse alone brings spikes
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

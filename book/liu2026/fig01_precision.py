@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Liu et al. 2026 · Figure 1]{.kicker} Loss spikes recur in float32, and not once with a float64 loss
+# # [Liu et al. 2026 · Figure 1]{.kicker} A wide MLP spikes in float32, and not with a float64 loss
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Liu et al. 2026 · Figure 3]{.kicker} A larger ε in Adam makes spikes rarer, and 1e-5 ends them
+# # [Liu et al. 2026 · Figure 3]{.kicker} In a wide MLP larger ε makes spikes rarer, 1e-5 ends them
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

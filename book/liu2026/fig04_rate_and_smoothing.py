@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Liu et al. 2026 · Figure 4]{.kicker} A high learning rate ends slingshots, since the network never fits again
+# # [Liu et al. 2026 · Figure 4]{.kicker} At a learning rate of 0.01 slingshots end with the network unfitted
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Liu et al. 2026 · Figure 6]{.kicker} A narrow network spikes once its preconditioned curvature crosses Adam's stability limit
+# # [Liu et al. 2026 · Figure 6]{.kicker} Before a narrow network's late spikes, preconditioned curvature crosses Adam's limit
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

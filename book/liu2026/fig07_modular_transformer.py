@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Liu et al. 2026 · Figure 7]{.kicker} A small transformer on modular division collapses too little to spike
+# # [Liu et al. 2026 · Figure 7]{.kicker} A small transformer on modular division does not spike in 10,000 steps
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Liu et al. 2026 · Figure 8]{.kicker} A small MLP on modular division spikes twice in 40,000 steps
+# # [Liu et al. 2026 · Figure 8]{.kicker} A small MLP on modular division has one slingshot in 40,000 steps
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

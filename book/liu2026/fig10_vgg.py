@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Liu et al. 2026 · Figure 10]{.kicker} A narrow VGG-11 spikes three times in float32, in float64 almost never
+# # [Liu et al. 2026 · Figure 10]{.kicker} A narrow VGG-11 spikes three times in float32, seldom with float64 loss
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

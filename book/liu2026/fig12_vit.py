@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Liu et al. 2026 · Figure 12]{.kicker} A small vision transformer has slingshots in float32 and in float64
+# # [Liu et al. 2026 · Figure 12]{.kicker} A small vision transformer has slingshots, mostly with a float64 loss too
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Liu et al. 2026 · Table 1]{.kicker} Five of seven networks spike, or stay quiet, as the paper says
+# # [Liu et al. 2026 · Table 1]{.kicker} Five of seven mostly small networks spike or not as printed
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

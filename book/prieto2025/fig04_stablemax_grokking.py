@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Prieto et al. 2025 · Figure 4]{.kicker} With StableMax, networks grok without regularisation while their weights grow
+# # [Prieto et al. 2025 · Figure 4]{.kicker} With StableMax, MLPs grok without regularisation while their weights grow
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

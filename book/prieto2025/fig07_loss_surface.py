@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Prieto et al. 2025 · Figure 7]{.kicker} Plain SGD climbs in test loss while orthogonal SGD descends in both
+# # [Prieto et al. 2025 · Figure 7]{.kicker} Plain SGD climbs in test loss, ⊥SGD with StableMax descends in both
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

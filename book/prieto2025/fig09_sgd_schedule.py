@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Prieto et al. 2025 · Figure 9]{.kicker} Without Adam too, softmax collapses in the order of the bits
+# # [Prieto et al. 2025 · Figure 9]{.kicker} Under gradient descent too, losses mostly collapse in order of bits
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

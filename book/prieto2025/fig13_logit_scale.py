@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Prieto et al. 2025 · Figure 13]{.kicker} Larger logits delay a shallow network, and leave a deeper one memorising
+# # [Prieto et al. 2025 · Figure 13]{.kicker} In small networks larger logits delay one layer, and two keep memorising
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · Figure 2]{.kicker} No strength of the penalty makes our small networks generalise
+# # [Tiwari et al. 2026 · Figure 2]{.kicker} No strength of the penalty groks our small networks within 12,000 epochs
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

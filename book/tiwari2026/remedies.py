@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · beyond the paper]{.kicker} Beside strong weight decay the penalty brings grokking no sooner
+# # [Tiwari et al. 2026 · beyond the paper]{.kicker} Beside a weight decay of 1 the penalty brings grokking no sooner
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

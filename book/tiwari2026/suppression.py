@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · beyond the paper]{.kicker} A strong pull to zero groks by epoch 500, without weight decay
+# # [Tiwari et al. 2026 · beyond the paper]{.kicker} With 60 % of pairs a strong pull groks by epoch 500
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · Table 6]{.kicker} The printed onsets are possible, but no speed-up appeared
+# # [Tiwari et al. 2026 · Table 6]{.kicker} The printed onsets are possible, yet small networks show no speed-up
 
 # %% tags=["parameters", "remove-input"]
 scale = "laptop"  # at the paper's width only the cell of Figure 1 is there

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · Table 8]{.kicker} A hundred random probes estimate the Hessian trace well enough
+# # [Tiwari et al. 2026 · Table 8]{.kicker} In a small network a hundred probes estimate the Hessian trace well
 
 # %% tags=["parameters", "remove-input"]
 scale = "laptop"  # at the paper's width only the runs of Figure 1 are there, without probes
