@@ -424,7 +424,7 @@ tables.folded("Inflation and spikes by network and intervention", head, rows)
 
 # %% tags=["hide-input"]
 #| fold: "Code: the same without these rules"
-words = [[LINES.get(way, way), *(told(ends[k, way]) for k in (WIDE, NARROW))] for way in WAYS]
+words = [[LINES.get(way, way).replace("$", ""), *(told(ends[k, way]) for k in (WIDE, NARROW))] for way in WAYS]
 caption = "Without rules: bursts of any kind in the second half of training, of every seed (median, range)"
 tables.grid(["Loss", WIDE, NARROW], words, caption=caption)
 
