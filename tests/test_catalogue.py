@@ -11,7 +11,7 @@ from bs4 import BeautifulSoup
 
 from book._ext import catalogue, scoreboard
 from book._ext.entries import Entry, entries
-from grokbook.claims.verdict import VERDICTS, kind, outcome
+from grokbook.claims.verdict import FEW, WORDS, look
 from grokbook.errors import PageError
 from grokbook.project import CLAIMS_MIME, PAPERS, home
 
@@ -21,10 +21,10 @@ BADGES = (STATIC / "book.css").read_text(encoding="utf-8")
 ID = "liu2026/fig01"
 
 
-def claim(statement, verdict="reproduced", n=5, **more):
+def claim(statement, verdict="holds", n=5, **more):
     found = {"statement": statement, "quote": "it <is> so", "where": "Section 1"}
     found |= {"ours": "4", "n": n, "interval": "3 to 5", "verdict": verdict}
-    found |= {"main": False, "extra": False, "holds": verdict == "reproduced"}
+    found |= {"main": False, "extra": False, "holds": verdict == "holds"}
     return found | more
 
 
@@ -53,17 +53,17 @@ def told(tmp_path, monkeypatch):
 
 
 def test_a_finding_has_its_page_its_badge_and_its_seeds(told):
-    text = told({"fails": "b"}, claim("a"), claim("b", "not seen, once", n=1))
+    text = told({"fails": "b"}, claim("a"), claim("b", "fails, one seed", n=1))
     assert f"[It holds.](/{ID}_words.ipynb)" in text
-    assert ">not seen, once<" in text and "n\xa0=\xa01" in text
+    assert ">fails, one seed<" in text and "n\xa0=\xa01" in text
 
 
 def test_a_finding_that_the_record_contradicts_is_one_sentence(told):
     for rest, verdict, said in (
-        ({"holds": "a"}, "not reproduced", "'holds' of the claim 'a', and page liu"),
-        ({"holds": "a"}, "partly reproduced", f"page {ID} does not: rewrite the"),
+        ({"holds": "a"}, "fails", "'holds' of the claim 'a', and page liu"),
+        ({"holds": "a"}, "mixed", f"page {ID} does not: rewrite the"),
         ({"fails": "a"}, "not run", "'fails' of the claim 'a'"),
-        ({"holds": "A"}, "reproduced", "'holds' of the claim 'A'"),
+        ({"holds": "A"}, "holds", "'holds' of the claim 'A'"),
     ):
         with pytest.raises(PageError) as error:
             told(rest, claim("a", verdict))
@@ -71,16 +71,20 @@ def test_a_finding_that_the_record_contradicts_is_one_sentence(told):
 
 
 def test_every_claim_is_a_square_that_leads_to_its_page():
-    judged = [claim("a"), claim('b "<"', "seen once", 2), claim("c", "not run", 0)]
+    judged = [
+        claim("a"),
+        claim('b "<"', "holds, one seed", 2),
+        claim("c", "not run", 0),
+    ]
     judged += [claim("d") | {"interval": "exact"}]
     page = entry(ID, *judged, claim("ours", "beyond the paper", extra=True))
     text = catalogue.matrix([page], "../")
     squares = BeautifulSoup(text, "html.parser").select("td a.square")
     assert {a["href"] for a in squares} == {f"../{ID}_words.html#the-claims"}
     assert [a["title"] for a in squares] == [
-        "a: reproduced, n\xa0=\xa05",
-        "d: reproduced, exact",
-        'b "<": seen once, n\xa0=\xa02',
+        "a: holds, n\xa0=\xa05",
+        "d: holds, exact",
+        'b "<": holds, one seed, n\xa0=\xa02',
         "c: not run",
     ]
     assert "\n\n" not in text  # where Markdown would end the HTML
@@ -96,12 +100,11 @@ def test_every_verdict_has_a_look_a_badge_and_a_place_in_the_legend():
         return [s for s in found if re.search(rf"[.]{re.escape(name)}(?![\w-])", s)]
 
     legend = {name for look in catalogue.LEGEND for name in look.split()}
-    for verdict in VERDICTS:
-        idle = outcome(verdict) == "idle"  # drawn as every badge is
-        assert idle or drawn(BADGES, f"verdict-{kind(verdict)}"), verdict
-        for name in catalogue.look(verdict).split():
+    every = [w + few + size for w in WORDS for few in FEW for size in ("", ", small")]
+    for verdict in [*every, "not run"]:
+        for name in look(verdict).split():
             assert name in legend and drawn(STYLES, name), verdict
-    assert catalogue.look("seen once, at reduced scale") == "holds few reduced"
+            assert name == "idle" or drawn(BADGES, name), verdict
 
 
 def rows(text):
@@ -109,14 +112,14 @@ def rows(text):
 
 
 def test_a_claim_keeps_its_anchor_and_its_words():
-    pair = [claim("a"), claim("b", "seen once", 1)]
+    pair = [claim("a"), claim("b", "holds, one seed", 1)]
     ours = claim("c", "beyond the paper", extra=True)
     one = rows(scoreboard.scoreboard([entry(ID, *pair, ours)]))
     two = rows(scoreboard.scoreboard([entry(ID, *pair[::-1])]))
     assert [row["id"] for row in one] == [row["id"] for row in two][::-1]
     assert one[0].select_one("q").get_text() == "it <is> so"
-    assert one[0]["data-verdict"] == "reproduced holds"
-    assert one[1]["data-n"] == "few"
+    assert one[0]["data-verdict"] == "holds"
+    assert one[1]["data-evidence"] == "few"
     (row,) = rows(scoreboard.beyond([entry(ID, *pair, ours)]))
     assert row.select_one("[data-name='Measured']").get_text() == "c"
 
@@ -134,8 +137,8 @@ def test_the_book_as_it_is_has_one_anchor_per_claim_and_true_findings():
 @pytest.fixture
 def board(tmp_path):
     """A scoreboard of three claims as a page of its own, without the book's theme."""
-    prieto = [claim("alpha", n=5, main=True), claim("beta", "not reproduced", 3)]
-    tiwari = claim("gamma delta", "not seen, once", 1)
+    prieto = [claim("alpha", n=5, main=True), claim("beta", "fails", 3)]
+    tiwari = claim("gamma delta", "fails, one seed", 1)
     found = [entry("prieto2025/fig01", *prieto), entry("tiwari2026/fig02", tiwari)]
     path = tmp_path / "board.html"
     style = f"<style>{STYLES}</style>"
@@ -153,16 +156,16 @@ def test_filters_and_their_address(chromium, board, size):
     with shown(chromium, board, size) as page:
         page.select_option("[name=verdict]", "fails")
         assert seen(page) == ["beta", "gamma delta"]
-        page.select_option("[name=n]", "enough")
+        page.select_option("[name=evidence]", "full")
         assert seen(page) == ["beta"]
-        assert page.url.endswith("#verdict=fails&n=enough")
+        assert page.url.endswith("#verdict=fails&evidence=full")
         page.click("[type=reset]")
         page.fill("[name=words]", "Delta gamma")
         page.wait_for_function("location.hash === '#words=Delta+gamma'")
         assert seen(page) == ["gamma delta"]
         assert page.locator("output").text_content() == "1 of 3"
         assert page.complaints == []
-    address = f"{board.as_uri()}#paper=tiwari2026&verdict=not-seen-once"
+    address = f"{board.as_uri()}#paper=tiwari2026&verdict=fails&evidence=few"
     with shown(chromium, address, size) as page:
         assert seen(page) == ["gamma delta"]
 

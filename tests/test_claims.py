@@ -10,7 +10,7 @@ import yaml
 from pandas import Series
 
 from grokbook import claims, project
-from grokbook.claims.verdict import Row, digest, is_few, outcome
+from grokbook.claims.verdict import Row, digest, is_few, look, outcome
 from grokbook.errors import PageError
 from grokbook.evidence import Run, reading
 from grokbook.experiment import Arm, Experiment, Spec
@@ -55,28 +55,26 @@ def judged(found, **rest):
 
 
 def test_verdicts():
-    for scale, held, n, verdict, short in (
-        ("paper", 3, 3, "reproduced", "holds"),
-        ("paper", 1, 3, "partly reproduced", "partly"),
-        ("paper", 0, 3, "not reproduced", "fails"),
-        ("paper", 1, 2, "seen once", "holds"),
-        ("paper", 0, 1, "not seen, once", "fails"),
-        ("laptop", 3, 3, "seen at reduced scale", "holds"),
-        ("laptop", 2, 3, "partly seen at reduced scale", "partly"),
-        ("laptop", 0, 3, "not seen at reduced scale", "fails"),
-        ("laptop", 2, 2, "seen twice, at reduced scale", "holds"),
-        ("laptop", 0, 2, "not seen, twice, at reduced scale", "fails"),
+    for scale, held, n, verdict, shown in (
+        ("paper", 3, 3, "holds", "holds"),
+        ("paper", 1, 3, "mixed", "mixed"),
+        ("paper", 0, 3, "fails", "fails"),
+        ("paper", 1, 2, "mixed, two seeds", "mixed few"),
+        ("paper", 0, 1, "fails, one seed", "fails few"),
+        ("laptop", 3, 3, "holds, small", "holds small"),
+        ("laptop", 2, 2, "holds, two seeds, small", "holds few small"),
         ("smoke", 3, 3, "not judged", "idle"),
         ("paper", 0, 0, "not run", "idle"),
     ):
         found = row(held=held, n=n, scale=scale)
-        assert (found.verdict, outcome(verdict)) == (verdict, short)
+        assert (found.verdict, look(verdict)) == (verdict, shown)
+        assert outcome(verdict) == shown.split()[0]
         assert is_few(verdict) == (0 < n < 3 and scale != "smoke")
         assert found.holds == (scale != "smoke" and 0 < n == held)
         beyond = replace(found, extra=True)
         assert (beyond.verdict, beyond.holds) == ("beyond the paper", False)
-    assert row(held=1, n=1, exact=True).verdict == "reproduced"
-    assert row(held=0, n=1, exact=True).verdict == "not reproduced"
+    assert row(held=1, n=1, exact=True).verdict == "holds"
+    assert row(held=0, n=1, exact=True).verdict == "fails"
 
 
 def test_a_claim_is_judged_seed_by_seed(record):
@@ -204,24 +202,24 @@ def sheet(record):
     return sheet
 
 
-def test_the_box_says_what_is_claimed_and_whether_it_held(sheet):
-    box = sheet.box()
-    assert box.text.splitlines() == [
-        "reproduced",
-        "Claim: “it is so” (Section 1)",
-        "Result: a < b: 2 (1 to 3; n = 3)",
-        "Evidence: 3 of 4 claims of the paper hold; n = 1 to 3; paper scale (A CPU)",
-    ]
-    assert "verdict-reproduced" in box.html and "a &lt; b" in box.html
+def test_the_box_answers_with_verdict_seeds_size_and_recipe(sheet):
+    box = sheet.box("The paper says <so>.")
+    answer, marks, recipe = box.text.splitlines()
+    assert (answer, marks) == (
+        "The paper says <so>.",
+        "holds; 3 seeds; 3 of 4 claims hold",
+    )
+    assert "&lt;so&gt;" in box.html and "verdict holds" in box.html
+    assert recipe in box.html and recipe == "d · m · l · o · 20 epochs"
     for run in list(sheet.runs):  # of a smaller network it says what is smaller
         run.record.experiment = replace(run.record.experiment, reduced="width 8")
-    assert sheet.box().text.endswith("\nReduced: width 8")
+    assert "width 8" not in sheet.box().text
+    sheet[0] = replace(sheet[0], scale="laptop")
+    assert "holds, small; 3 seeds; width 8; 3 of 4" in sheet.box().text
     exact = claims.Sheet("p/tab1")
     exact.add(row(exact=True, main=True), ("0", 1, 2))
     exact.add(row(run=False), None)
-    assert "Result: s: 0 (exact; holds in 1 of 2)" in exact.box().text
-    end = "0 of 1 claims of the paper hold; 1 not run; exact, nothing was trained"
-    assert exact.box().text.endswith(end)
+    assert exact.box().text == "mixed; 0 of 1 claims hold"
     exact.add(row(run=False, main=True), None)  # a page has one main claim
     with pytest.raises(ValueError, match="too many"):
         exact.box()
@@ -232,11 +230,11 @@ def test_the_closing_shows_and_carries_the_claims(sheet):
     bundle = sheet.closing()._repr_mimebundle_()
     carried, html = bundle[claims.MIME], bundle["text/html"]
     assert (carried["page"], carried["scale"]) == ("prieto2025/figx", "paper")
-    assert carried["verdict"] == "reproduced"
+    assert carried["verdict"] == "holds"
     assert carried["read"] == [{"record": "prieto2025/fig01"}]
     assert [c["held"] for c in carried["claims"]] == [3, 1, 1, 3, 1]
     assert [c["holds"] for c in carried["claims"]] == [True, False, True, False, True]
-    assert carried["claims"][2]["verdict"] == "seen once"
+    assert carried["claims"][2]["verdict"] == "holds, one seed"
     assert "held in 1 of 3" in html
     assert "Fewer than three seeds: plain (2 of 3 seeds, 1.5 min each)." in html
     assert "<summary>Beyond the paper: 1 measurement of ours</summary>" in html
@@ -260,11 +258,11 @@ def test_a_page_with_one_smoke_record_judges_nothing(record):
         if is_smoke:
             assert verdicts == {carried["verdict"]} == {"not judged"}
             assert "it runs, nothing is judged" in box.html
-            for word in ("seen", "reproduced", "hold", "held"):
+            for word in ("fails", "mixed", "hold", "held"):
                 assert word not in shown
         else:
-            assert verdicts >= {"seen once, at reduced scale", "reproduced", "not run"}
-            assert "claims of the paper hold" in box.html
+            assert verdicts >= {"holds, one seed, small", "holds", "not run"}
+            assert "3 of 3 claims hold" in box.html
 
 
 ROWS = """
@@ -305,8 +303,8 @@ def test_a_page_is_judged_by_what_was_registered(record, tmp_path, monkeypatch):
     sheet = claims.read("p/fig1", values, times="two")
     told = [(one.tested, one.ours, one.held, one.n, one.verdict) for one in sheet]
     assert told == [
-        ("it grows two times", "2.0", 2, 3, "partly reproduced"),
-        ("one after the other", "plain: 2.0, after: 3.0", 3, 3, "reproduced"),
+        ("it grows two times", "2.0", 2, 3, "mixed"),
+        ("one after the other", "plain: 2.0, after: 3.0", 3, 3, "holds"),
         ("it sums up", "4", 1, 2, "beyond the paper"),
         ("one: how large", "4", 3, 3, "beyond the paper"),
         ("other: how large", "2", 3, 3, "beyond the paper"),

@@ -40,8 +40,8 @@ display(figure | {"text/plain": "figure"}, raw=True)
 # %%
 claim = {"statement": "2 + 2 = 4", "quote": "it is four", "where": "Section 1"}
 claim |= {"ours": "4", "n": 3, "interval": "", "holds": True, "main": True}
-claim |= {"verdict": "reproduced", "extra": False}
-claims = {"page": "prieto2025/fig01", "scale": "paper", "verdict": "reproduced"}
+claim |= {"verdict": "holds", "extra": False}
+claims = {"page": "prieto2025/fig01", "scale": "paper", "verdict": "holds"}
 read = {"record": "prieto2025/fig01c", "asked": "best", "arms": ["a"]}
 read |= {"scale": "paper", "planned": "as it is"}
 cited = [{"name": "prieto2025/fig01", "sha256": "0"}]

@@ -128,12 +128,12 @@ def rewritten(path, scale="laptop", **changes):
 def test_what_differs_is_marked_whatever_the_scale(ran):
     assert list(reruns.lines(*reruns.compare(ran))) == [
         "Of 1 claims 1 come out as in the book, 0 otherwise; 0 cannot be compared.",
-        "2 + 2 = 4 | 4 (n = 3), reproduced | 4 (n = 3), reproduced | agrees",
+        "2 + 2 = 4 | 4 (n = 3), holds | 4 (n = 3), holds | agrees",
     ]
     for verdict, mark in (
-        ("seen once, at reduced scale", "agrees"),
-        ("partly seen at reduced scale", "differs"),
-        ("not seen, once, at reduced scale", "differs"),
+        ("holds, one seed, small", "agrees"),
+        ("mixed, small", "differs"),
+        ("fails, one seed, small", "differs"),
         ("not run", ""),
     ):
         summary, rows = rewritten(ran, verdict=verdict, ours="5", n=1)
@@ -159,7 +159,7 @@ def test_no_verdict_beside_a_smoke_test(ran):
 
 @pytest.mark.filterwarnings("ignore")
 def test_a_rerun_is_one_file_that_asks_for_nothing(ran, chromium):
-    rewritten(ran, verdict="not reproduced", ours="5")
+    rewritten(ran, verdict="fails", ours="5")
     found = nbformat.read(ran, as_version=4)
     found.cells[0].source += "\n\nAs $x^2$ says, {term}`grokking` is"
     found.cells[0].source += " in [another](fig02_other.ipynb) page."

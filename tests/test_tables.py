@@ -198,3 +198,24 @@ def test_a_value_as_a_sentence_has_it():
     ):
         assert evidence.told(Series(values, dtype=float), show) == said
     assert evidence.told(Series(dtype=float), nothing="no jump") == "no jump"
+
+
+def test_a_recipe_names_what_arms_share_and_both_values_where_they_differ():
+    adam = Spec("adamw", lr=0.001, betas=(0.9, 0.98), weight_decay=0.0, fused=True)
+    plain = arm("a", model=Spec("mlp", widths=(20, 20)), optimizer=adam)
+    radius = Spec("radius", strength=0.05)
+    other = replace(plain, loss=Spec("stablemax_cross_entropy"), penalties=(radius,))
+    told = tables.recipe([plain, other]).split(" · ")
+    assert told[1:] == [
+        "MLP, width 20 × 2",
+        "softmax cross entropy / stablemax cross entropy",
+        "AdamW, lr 0.001, betas (0.9, 0.98), decay 0",
+        "radius, strength 0.05 (in some)",
+        "30 epochs",
+    ]
+    rates = [
+        replace(plain, optimizer=Spec("sgd", lr=float(lr)), batch_size=2)
+        for lr in range(4)
+    ]
+    assert tables.recipe(rates).endswith("SGD, lr 0 / … / 3 · 30 steps")
+    assert tables.recipe([]) == ""

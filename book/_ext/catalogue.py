@@ -16,18 +16,26 @@ import yaml
 from PIL import Image
 
 from book._ext import pages, scoreboard
-from book._ext.entries import SECTION, Entry, counts, named, plain, support, update
-from grokbook.claims.verdict import badge, is_few, outcome
+from book._ext.entries import (
+    SECTION,
+    Entry,
+    counts,
+    named,
+    plain,
+    rank,
+    support,
+    update,
+)
+from grokbook.claims.verdict import badge, is_few, look, outcome
 from grokbook.errors import PageError
 from grokbook.project import FOLDERS, PAPERS, home
 
-ORDER = ("holds", "partly", "fails", "idle")
 LEGEND = {
     "holds": "holds in every seed",
-    "partly": "holds in some",
+    "mixed": "holds in some",
     "fails": "fails in every seed",
     "holds few": "hollow: fewer than three seeds",
-    "holds reduced": "dashed: in a smaller version",
+    "holds small": "dashed: in a smaller version",
     "idle": "not run",
 }
 WIDTH = 480  # pixels of a thumbnail: sharp on a card of 240
@@ -124,7 +132,7 @@ def matrix(found: Sequence[Entry], up: str = "") -> str:
     of: dict[str, str] = {}
     for entry in found:
         address, squares = f"{up}{entry.document}.html", ""
-        for claim in sorted(entry.claims, key=_rank):
+        for claim in sorted(entry.claims, key=lambda claim: rank(claim["verdict"])):
             told = ", ".join(filter(None, [claim["verdict"], support(claim)]))
             squares += (
                 f'<a class="square {look(claim["verdict"])}" tabindex="-1" '
@@ -140,16 +148,6 @@ def matrix(found: Sequence[Entry], up: str = "") -> str:
         for paper, rows in of.items()
     )
     return f'<div class="matrices">{"".join(tables)}</div>'
-
-
-def _rank(claim: Mapping[str, Any]) -> tuple[int, bool]:
-    return ORDER.index(outcome(claim["verdict"])), is_few(claim["verdict"])
-
-
-def look(verdict: str) -> str:
-    """The classes of a square: what came out, then how surely."""
-    few = " few" * is_few(verdict)
-    return outcome(verdict) + few + " reduced" * ("reduced scale" in verdict)
 
 
 def legend() -> str:

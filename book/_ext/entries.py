@@ -13,7 +13,7 @@ from typing import Any
 from nbformat import NotebookNode
 
 from book._ext import notebooks, pages
-from grokbook.claims.verdict import VERDICTS, badge
+from grokbook.claims.verdict import WORDS, badge, outcome
 from grokbook.project import PAPERS, home
 
 Claims = list[dict[str, Any]]
@@ -97,11 +97,16 @@ def support(claim: dict[str, Any]) -> str:
     return f"n{SPACE}={SPACE}{claim['n']:,}"
 
 
+def rank(verdict: str) -> tuple[int, int]:
+    """Its place in a list of verdicts: what holds first, and the surest of it."""
+    return (*WORDS, "idle").index(outcome(verdict)), len(verdict)
+
+
 def counts(claims: Claims) -> str:
-    """How often each verdict comes: `12 × reproduced`, as badges in one line."""
+    """How often each verdict comes: `12 × holds`, as badges in one line."""
     found = [claim["verdict"] for claim in claims]
-    shown = (f"{found.count(v)}&nbsp;×&nbsp;{badge(v)}" for v in VERDICTS if v in found)
-    return " &ensp; ".join(shown)
+    shown = sorted(set(found), key=rank)
+    return " &ensp; ".join(f"{found.count(v)}&nbsp;×&nbsp;{badge(v)}" for v in shown)
 
 
 def anchor(entry: Entry, claim: dict[str, Any]) -> str:

@@ -9,8 +9,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from book._ext.entries import SECTION, Entry, anchor, counts, named
-from grokbook.claims.verdict import VERDICTS, badge, is_few, kind, outcome
+from book._ext.entries import SECTION, Entry, anchor, counts, named, rank
+from grokbook.claims.verdict import badge, look
 from grokbook.project import PAPERS
 
 SCRIPT = Path(__file__).with_name("browse.js")
@@ -18,9 +18,9 @@ SCOREBOARD = """\
 # Scoreboard
 
 A claim is a sentence of a paper turned into a test. *n* counts independent members
-(seeds), and the interval is over them. A verdict takes three seeds at least; with
-fewer, a claim is *seen once*, *seen twice* or not. What we measured in addition is on
-[a page of its own](/generated/beyond.md).
+(seeds), and the interval is over them. A verdict takes three seeds at least; where a
+claim has fewer, or a smaller network, its badge says so. What we measured in addition
+is on [a page of its own](/generated/beyond.md).
 
 """
 BEYOND = """\
@@ -31,12 +31,13 @@ paper is judged by it.
 
 """
 OUTCOMES = {
-    "holds": "holds, however often seen",
-    "partly": "holds in some seeds",
-    "fails": "fails, however often seen",
+    "holds": "holds",
+    "mixed": "mixed: holds in some seeds",
+    "fails": "fails",
     "idle": "not run",
 }
-SEEDS = {"enough": "three or more", "few": "fewer than three"}
+EVIDENCE = {"full": "three seeds, the paper's size"}
+EVIDENCE |= {"few": "fewer than three seeds", "small": "a smaller size"}
 Claim = Mapping[str, Any]
 Choices = Mapping[str, tuple[str, Mapping[str, str]]]  # name -> label, value -> words
 
@@ -44,9 +45,7 @@ Choices = Mapping[str, tuple[str, Mapping[str, str]]]  # name -> label, value ->
 def scoreboard(entries: Sequence[Entry]) -> str:
     """The claims of the papers."""
     claims = [claim for entry in entries for claim in entry.claims]
-    came = {claim["verdict"] for claim in claims}
-    verdicts = OUTCOMES | {kind(v): v for v in VERDICTS if v in came}
-    choices = {"verdict": ("Verdict", verdicts), "n": ("Seeds", SEEDS)}
+    choices = {"verdict": ("Verdict", OUTCOMES), "evidence": ("Evidence", EVIDENCE)}
     head = f"**{len(claims)} claims:** {counts(claims)}\n"
     return SCOREBOARD + head + _board("Claims of the papers", choices, entries)
 
@@ -75,11 +74,11 @@ def _board(caption: str, choices: Choices, entries: Iterable[Entry]) -> str:
             f'<td data-name="{name}" data-key="{key}">{html}</td>'
             for name, (html, key) in columns.items()
         )
-        verdict = claim["verdict"]
+        came, *less = look(claim["verdict"]).split()
         rows.append(
             f'<tr id="{anchor(entry, claim)}" data-paper="{entry.paper}" '
-            f'data-verdict="{kind(verdict)} {outcome(verdict)}" '
-            f'data-n="{"few" if is_few(verdict) else "enough"}">{cells}</tr>'
+            f'data-verdict="{came}" data-evidence="{" ".join(less) or "full"}">'
+            f"{cells}</tr>"
         )
     head = "".join(
         f'<th scope="col"{"" if key == "" else " data-sorts"}>{name}</th>'
@@ -116,6 +115,6 @@ def _cells(claim: Claim) -> dict[str, tuple[str, object]]:
         return {"Measured": statement} | found
     said = f"<q>{escape(claim['quote'])}</q> <small>{escape(claim['where'])}</small>"
     said = "<b>Main claim</b> " * claim["main"] + said
-    verdict = badge(claim["verdict"]), list(VERDICTS).index(claim["verdict"])
+    verdict = badge(claim["verdict"]), rank(claim["verdict"])[0]
     said_and_tested = {"The paper says": (said, ""), "Tested as": statement}
     return said_and_tested | found | {"Verdict": verdict}

@@ -85,23 +85,19 @@ class Sheet(list[Row]):
         row, value = self.values[name]
         return evidence.told(Series(value, dtype=float), show or row.show)
 
-    def box(self) -> Html:
-        """The main claim, what came out, on how many runs, and what is reduced."""
+    def box(self, answer: str = "") -> Html:
+        """A page's answer in a person's words; verdict, seeds, size; the recipe."""
         rows, main = self._shown(), self._main()
-        html, text = "", main.verdict
-        own = [r for r in self.runs if _name(r) in main.runs]
-        some = [r for r in own if r.record.scale == main.scale] or own or self.runs
-        less = dict.fromkeys(run.record.experiment.reduced for run in some)
-        for name, mark, told in (
-            ("Claim", "", f"“{main.says}” ({main.where})"),
-            ("Result", f"{_badge(main).html} ", f"{main.tested}: {_found(main)}"),
-            ("Evidence", "", _evidence(rows, self.runs)),
-            ("Reduced", "", "; ".join(filter(None, less))),
-        ):
-            if told:
-                html += f"<p><b>{name}</b> <span>{mark}{escape(told)}</span></p>"
-                text += f"\n{name}: {told}"
-        return Html(f"<div class='verdict-box'>{html}</div>", text)
+        own = [run for run in self.runs if _name(run) in main.runs]
+        marks = [f"{main.n:,} seeds"] if main.n > 2 and not main.exact else []
+        marks += {r.record.experiment.reduced for r in own if main.scale != "paper"}
+        marks.append(_holding(rows))
+        recipe = tables.recipe([run.settings for run in own])
+        html = f"<p class='answer'>{escape(answer)}</p><p>{_badge(main).html} "
+        html += " ".join(f"<span class='mark'>{escape(mark)}</span>" for mark in marks)
+        html += f"</p><p class='recipe'>{escape(recipe)}</p>" if recipe else "</p>"
+        text = filter(None, [answer, "; ".join([main.verdict, *marks]), recipe])
+        return Html(f"<div class='verdict-box'>{html}</div>", "\n".join(text))
 
     def closing(self, *records: Record) -> Html:
         """What ends a page: its claims, and folded what was run and what it read.
@@ -167,24 +163,12 @@ def _registered(rows: list[Row]) -> list[Html]:
     return [folded(title, CHANGED, changed, kind="settings changed")]
 
 
-def _evidence(rows: list[Row], runs: Iterable[Run]) -> str:
-    """How many claims hold, with how many seeds, at which scale, on what."""
-    places: dict[str, set[str]] = {}
-    for record in (run.record for run in runs if run.record):
-        on = {m["device_name"].split("(R)")[0] for m in record.members.values()}
-        places.setdefault(record.scale, set()).update(on)
-    made = [f"{scale} scale ({', '.join(sorted(on))})" for scale, on in places.items()]
+def _holding(rows: list[Row]) -> str:
+    """How many claims of a page hold, of those that were tried."""
     if rows[0].scale == "smoke":
-        return "; ".join(["it runs, nothing is judged", *made])
-    judged = [row for row in rows if outcome(row.verdict) != "idle"]
-    holding = sum(row.holds for row in judged)
-    said = [f"{holding} of {len(judged)} claims of the paper hold"]
-    if idle := sum(row.verdict == "not run" for row in rows):
-        said.append(f"{idle} not run")
-    if seeds := [row.n for row in judged if not row.exact]:
-        ends = dict.fromkeys((min(seeds), max(seeds)))
-        said.append(f"n = {' to '.join(map(str, ends))}")
-    return "; ".join(said + (made or ["exact, nothing was trained"]))
+        return "it runs, nothing is judged"
+    tried = [row for row in rows if outcome(row.verdict) != "idle"]
+    return f"{sum(row.holds for row in tried)} of {len(tried)} claims hold"
 
 
 def _name(run: Run) -> str:

@@ -12,7 +12,6 @@ for five seeds, 75 % for three. A crossing that never happens is infinite.
 import datetime
 import hashlib
 import math
-import re
 import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -29,27 +28,9 @@ from grokbook.tables import noted
 
 BySeed: TypeAlias = Mapping[int, float] | Series
 
-VERDICTS = {  # in the book's words, and each in one of four
-    "reproduced": "holds",
-    "partly reproduced": "partly",
-    "not reproduced": "fails",
-    "seen once": "holds",
-    "seen twice": "holds",
-    "not seen, once": "fails",
-    "not seen, twice": "fails",
-    "seen at reduced scale": "holds",
-    "partly seen at reduced scale": "partly",
-    "not seen at reduced scale": "fails",
-    "seen once, at reduced scale": "holds",
-    "seen twice, at reduced scale": "holds",
-    "not seen, once, at reduced scale": "fails",
-    "not seen, twice, at reduced scale": "fails",
-    "not run": "idle",
-    "not judged": "idle",
-    "beyond the paper": "idle",
-}
+WORDS = ("holds", "mixed", "fails")  # in every seed, in some, in none
 ENOUGH = 3  # seeds of a verdict
-OFTEN = ("", "once", "twice")
+FEW = ("", ", one seed", ", two seeds")
 NEVER = "; those that never get there may share the last places"
 BOUNDS = {"at_least": ge, "at_most": le, "above": gt, "below": lt}
 
@@ -109,18 +90,14 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """The verdict in the book's words: one or two seeds have *seen* it, or not."""
-        full = self.scale == "paper"
+        """One of three words, then what is less than the paper's: seeds, size."""
         if self.beyond:
             return "beyond the paper"
         if self.scale == "smoke" or not self.n:
             return "not judged" if self.scale == "smoke" else "not run"
-        if self.n < ENOUGH and not self.exact:
-            held, n = OFTEN[self.held], OFTEN[self.n]
-            seen = f"seen {held}" if held else f"not seen, {n}"
-            return seen if full else f"{seen}, at reduced scale"
-        share = "not " if not self.held else "partly " if self.held < self.n else ""
-        return share + ("reproduced" if full else "seen at reduced scale")
+        word = WORDS[2 if not self.held else int(self.held < self.n)]
+        few = FEW[self.n] if self.n < ENOUGH and not self.exact else ""
+        return word + few + ", small" * (self.scale != "paper")
 
     @property
     def holds(self) -> bool:
@@ -210,22 +187,23 @@ def median(values: BySeed) -> float:
 
 
 def outcome(verdict: str) -> str:
-    """A verdict in one of four words: holds, partly, fails, idle."""
-    return VERDICTS[verdict]
+    """A verdict in one of four words: holds, mixed, fails, idle."""
+    word = verdict.partition(",")[0]
+    return word if word in WORDS else "idle"
 
 
 def is_few(verdict: str) -> bool:
     """Whether one or two seeds judge it, so that it is no verdict yet."""
-    return verdict.endswith(("once", "twice")) or ", at" in verdict
+    return " seed" in verdict
 
 
-def kind(verdict: str) -> str:
-    """A verdict as a word of the style sheet and of an address."""
-    return re.sub(r"[^a-z]+", "-", verdict.lower())
+def look(verdict: str) -> str:
+    """The classes of a badge or a square: what came out, then how surely."""
+    less = {"few": is_few(verdict), "small": verdict.endswith("small")}
+    return " ".join([outcome(verdict), *filter(less.get, less)])
 
 
 def badge(verdict: str, title: str = "") -> str:
     """A verdict as HTML with colour and symbol; ``title`` shows under the pointer."""
     told = f' title="{escape(title)}"' if title else ""
-    look = f"verdict verdict-{kind(verdict)}"
-    return f'<span class="{look}"{told}>{escape(verdict)}</span>'
+    return f'<span class="verdict {look(verdict)}"{told}>{escape(verdict)}</span>'

@@ -2,3 +2,4 @@
 
 from grokbook.tables.experiment import flat, noted, provenance, stated, trained
 from grokbook.tables.html import Cell, Html, fold, folded, grid, joined, line, prose
+from grokbook.tables.recipe import recipe
