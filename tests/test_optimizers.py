@@ -17,6 +17,7 @@ from grokbook.optimizers import (
     centre_rows,
     clip,
     descend_from,
+    grokfast,
     hold_norm,
     orthogonal,
     unit_steps,
@@ -313,3 +314,22 @@ def test_a_step_returns_the_loss_and_leaves_a_parameter_without_gradient():
         set_gradients(params, 0)
         assert optimizer.step(lambda: 13) == optimizer.step(closure=lambda: 13) == 13
         assert idle.tolist() == [1.0] * 3 and idle.grad is None
+
+
+def test_grokfast_against_hand_written_steps():
+    """Four gradients of one weight, alone, as a stack of one, and from a checkpoint."""
+    for build, given in ((SGD, {}), (StackedSGD, {"stacked": True})):
+        w = nn.Parameter(float64s(2.0))
+        optimizer = grokfast(build([w], lr=0.1, **given), alpha=0.75, lamb=2.0)
+        expected, slow = 2.0, None
+        for k, g in enumerate((0.3, -0.2, 0.0, 1.0)):
+            w.grad = float64s(g)
+            optimizer.step()
+            slow = g if slow is None else 0.75 * slow + 0.25 * g
+            expected -= 0.1 * (g + 2.0 * slow)
+            assert w.item() == pytest.approx(expected, rel=1e-12)
+            assert w.grad.item() == g
+            if k == 1:
+                state = copy.deepcopy(optimizer.state_dict())
+                optimizer = grokfast(build([w], lr=0.1, **given), alpha=0.75, lamb=2.0)
+                optimizer.load_state_dict(state)

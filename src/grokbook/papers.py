@@ -47,8 +47,8 @@ class Size:
 def experiment(name: str, reduced: str, **settings: Any) -> Row:
     """What follows is an experiment of that name; ``settings`` are shared by its arms.
 
-    ``reduced`` says what laptop scale leaves out; ``seeds``: how many, a Size. A smoke
-    test has the arms of both scales, with two seeds.
+    ``reduced`` says what laptop scale leaves out; ``seeds``: how many, a Size, or
+    which. A smoke test has the arms of both scales, with two seeds.
     """
     return {"experiment": name, "reduced": reduced} | settings
 
@@ -111,7 +111,9 @@ class Registry(dict[str, Callable[[str], Experiment]]):
                 end = at(scale, values["epochs"])
                 given = {k: at(scale, v, end) for k, v in values.items() if k != "only"}
                 arms.append(shrink(Arm(**given)) if smoke else Arm(**given))
-        seeds = self.seeds[: 2 if smoke else at(scale, plan["seeds"])]
+        seeds = at(scale, plan["seeds"])
+        if not isinstance(seeds, tuple):
+            seeds = self.seeds[: 2 if smoke else seeds]
         name, reduced = f"{self.paper}/{plan['name']}", plan["reduced"]
         reduced = reduced if scale == "laptop" else ""
         return Experiment(name, scale, tuple(arms), seeds, reduced)

@@ -21,7 +21,7 @@ PAPERS = {
     "liu2026": "Liu et al. (2026)",
     "tiwari2026": "Tiwari et al. (2026)",
 }
-FOLDERS = ("basics", *PAPERS)  # of the book that hold pages; the first is of no paper
+FOLDERS = ("basics", *PAPERS, "remedies")  # that hold pages; two are of no paper
 CLAIMS_MIME = "application/vnd.grokbook.claims+json"
 FIGURE_MIME = "application/vnd.grokbook.figure+json"
 TRAINS = ("*.py", "datasets/*.py", "engine/*.py", "models/*.py", "optimizers/*.py")

@@ -154,6 +154,32 @@ def clip(optimizer: Opt, *, norm: float) -> Opt:
     return optimizer
 
 
+def grokfast(optimizer: Opt, *, alpha: float = 0.98, lamb: float = 2.0) -> Opt:
+    """Amplify the slow part of each gradient, its moving average.
+
+        mu <- alpha mu + (1 - alpha) g,   g <- g + lamb mu     [Lee et al. 2024, EMA]
+
+    As in the official code mu begins as the first gradient. ``state["grokfast"]`` has
+    it, a tensor per parameter, and goes into a checkpoint with the moments.
+    """
+    params = [p for group in optimizer.param_groups for p in group["params"]]
+    kept: dict[Any, Any] = optimizer.state
+    slow = {str(k): torch.zeros_like(p) for k, p in enumerate(params)}
+    kept["grokfast"] = slow | {"share": torch.ones_like(params[0].sum())}
+
+    def amplify(optimizer: Optimizer, _parameters: list[Tensor]) -> None:
+        state = optimizer.state["grokfast"]  # type: ignore[index]
+        for k, parameter in enumerate(params):
+            if parameter.grad is not None:
+                mu, grad = state[str(k)], parameter.grad
+                mu.add_(state["share"] * (grad - mu))
+                parameter.grad = grad + lamb * mu
+        state["share"].fill_(1 - alpha)
+
+    _around(optimizer).changes.append(amplify)
+    return optimizer
+
+
 def centre_rows(optimizer: Opt, *, names: Iterable[str]) -> Opt:
     """After each step subtract from every named matrix the mean of its rows.
 
