@@ -21,20 +21,19 @@ from grokbook.evidence import Run, told
 plots.use_style()
 page = evidence.Page("liu2026/fig01", scale, retrain, device)
 record = page.record(arms=("float32", "float64 loss"))
-names = ("float32", "float64 loss", "float64")
-runs = [Run(record, name, name, plots.COLOUR[name]) for name in names]
-single, loss64, double = runs
-EPOCHS = f"{single.settings.epochs:,} epochs"
+runs = single, loss64, double = [Run(record, name, name, plots.COLOUR[name]) for name in ("float32", "float64 loss", "float64")]
+EPOCHS, SEEDS = f"{single.settings.epochs:,} epochs", len(single.seeds)
 late, early = ({run: evidence.bursts(run, late=kind) for run in runs} for kind in (True, False))
 count = {run: evidence.counted(late[run]) for run in runs}
 MEAN, LOGIT, COSINE = "feature_mean_norm", "correct_logit", "mean_cosine"
+ENDS = {"cosine": COSINE, "logit": LOGIT, "test-accuracy": "test_accuracy"}
 
 
 def quickening(run, seed, onset, since=0):
     """How many times faster ln |mu_G| grows once most samples have collapsed.
 
-    From 90 % (else 50 %) collapsed to the look before the onset, against a stretch of
-    the same length that ends at the last look with less than 50 %. NaN without either.
+    From 90 % (else 50 %) collapsed to the look before the onset, against as many epochs
+    up to the last look with less than 50 %. NaN without either.
     """
     share = run.series("collapsed")[seed].dropna().loc[since : onset - 1]
     level = 0.9 if (share >= 0.9).any() else 0.5
@@ -43,31 +42,26 @@ def quickening(run, seed, onset, since=0):
     if not len(few) or many[0] == share.index[-1]:
         return math.nan
     size = np.log(run.series(MEAN)[seed].dropna())
-    length = share.index[-1] - many[0]
-    ends = np.array([few[-1] - length, few[-1], many[0], share.index[-1]])
+    ends = np.array([few[-1] - share.index[-1] + many[0], few[-1], many[0], share.index[-1]])
     before, _, after = np.diff(np.interp(ends, size.index, size))
     return after / before if before > 0 else math.inf
 
 
 def middle(found, otherwise=0.0):
     """Median of those that there are, by seed."""
-    medians = {seed: Series(of, dtype=float).median() for seed, of in found.items()}
-    return Series(medians, dtype=float).fillna(otherwise)
+    return Series({seed: Series(of, dtype=float).median() for seed, of in found.items()}, dtype=float).fillna(otherwise)
 
 
 def calm(run, column):
     """Looks at which half of the samples have collapsed, those during spikes left out."""
-    since = evidence.settled(run)
-    return run.series(column, since=since).where(run.series("train_loss") <= 1e-3)
+    return run.series(column, since=evidence.settled(run)).where(run.series("train_loss") <= 1e-3)
 
 
-faster = {
-    seed: [quickening(single, seed, *pair) for pair in zip(on, [0, *on], strict=False)]
-    for seed, on in late[single].items()
-}
+faster = {seed: [quickening(single, seed, *pair) for pair in zip(on, [0, *on], strict=False)] for seed, on in late[single].items()}
 begun = evidence.earliest(late[single])
-control = Series({seed: quickening(loss64, seed, begun[seed]) for seed in loss64.seeds if seed in begun}, dtype=float)
-absorbed = {name: theory.absorption_margin(getattr(torch, name), 10) for name in ("bfloat16", "float16", "float32")}
+control = Series({s: quickening(loss64, s, at) for s, at in begun.items() if s in loss64.seeds}, dtype=float).dropna()
+low = {name: theory.absorption_margin(getattr(torch, name), 10) for name in ("bfloat16", "float16")}
+most = 0.6 * theory.absorption_margin(torch.float32, 10)
 cosine = calm(loss64, COSINE).bfill()
 both = {run.label: run for run in (single, loss64)}
 found = {
@@ -79,46 +73,49 @@ found = {
     "anti-parallel": (single, evidence.inflation(single)["cosine"].fillna(0)),
     "unchanged": (loss64, (cosine - cosine.iloc[0]).abs().max()),
     "correct-logit": (single, calm(single, LOGIT).min().fillna(math.inf)),
-    "rapid-growth-float64": (loss64, control.dropna()),
+    "rapid-growth-float64": (loss64, control),
     "correct-logit-float64": (loss64, (loss64.series(LOGIT).cummax() - loss64.series(LOGIT)).max()),
-    "low-precision": claims.exactly(
-        ", ".join(f"{name} {absorbed[name]:.2f}" for name in ("bfloat16", "float16")),
-        [absorbed[name] <= 0.6 * absorbed["float32"] for name in ("bfloat16", "float16")],
-    ),
+    "low-precision": claims.exactly(", ".join(f"{name} {m:.2f}" for name, m in low.items()), [m <= most for m in low.values()]),
     "margin": (loss64, loss64.largest("mean_margin")),
     "before-collapse": {run.label: (run, evidence.counted(early[run])) for run in runs},
     "first": (single, begun),
     "first-alone": (single, Series({s: of[0] for s, of in faster.items() if of}, dtype=float).dropna()),
-    "cosine": {name: (run, run.last(COSINE)) for name, run in both.items()},
-    "logit": {name: (run, run.last(LOGIT)) for name, run in both.items()},
-    "test-accuracy": {name: (run, run.last("test_accuracy")) for name, run in both.items()},
+    **{row: {name: (run, run.last(column)) for name, run in both.items()} for row, column in ENDS.items()},
     "share-before": (single, evidence.before(single, "collapsed", late[single], pick=np.median)),
 }
 sheet = claims.read(page.name, found, epochs=EPOCHS)
-sheet.box()
+sheet.box(
+    "The paper says that loss spikes vanish when the loss is computed in float64. "
+    f"In {SEEDS} runs of {EPOCHS} there were {told(count[single])} spikes in float32, and {told(count[loss64])} with a float64 loss."
+)
 
 # %% tags=["hide-input"]
 #| name: fig-liu2026-01
 #| caption: >
-#|   Only the precision of the loss differs between (a) and (b). The training loss of every
-#|   step, of the first seed; losses that are exactly zero lie on the lower edge. In (c)
-#|   weights, data and steps are in float64 too, where that was run.
+#|   Only the precision of the loss differs between (a) and (b). Both show the training loss
+#|   of every step of one run; losses that are exactly zero lie on the lower edge. (c) The first
+#|   slingshot of (a), step by step: the float32 loss rises above that of guessing within a few
+#|   steps, and the float64 loss does not.
 #| alt: >
 #|   Three panels of the training loss against epoch. In float32 the loss falls to 1e-8 and
 #|   jumps above 1 about every 600 epochs. With the loss in float64 it falls and does not
-#|   jump. The panel of all in float64 says "not run" where it was not.
+#|   jump. A close view of the first jump: the float32 loss rises from 1e-7 to above 10,
+#|   where the float64 loss stays flat.
 #| fold: "Code: draw the figure"
-figure, axes = plots.panels(1, rows=3, height=1.45, sharex=True, sharey=True)
-for panel, run in zip(axes, runs, strict=True):
+figure, axes = plots.panels(1, rows=3, height=1.5, sharey=True)
+for panel, run in zip(axes, (single, loss64), strict=False):
     plots.trace(panel, run, floor=1e-12)
-    panel.set(xlabel="", ylim=(5e-13, 1e3), yticks=[1e-12, 1e-8, 1e-4, 1])
-    if not run.seeds:
-        panel.text(0.5, 0.5, "not run", transform=panel.transAxes, ha="center")
+    plots.thousands(panel)
+    panel.set(xlabel="", ylabel="")
+close, onset = axes[2], int(begun.iloc[0])
+for run in (loss64, single):
+    close.plot(run.trace()[single.seeds[0]].loc[onset - 60 : onset + 90].clip(lower=1e-12), color=run.color, label=run.label)
+close.axhline(math.log(10), color=plots.GREY, ls="--", lw=1)
+close.text(onset - 60, 5, "guessing", color=plots.GREY)
+close.set(xlabel="epoch", ylim=(5e-13, 1e3), yticks=[1e-12, 1e-8, 1e-4, 1])
 axes[1].set_ylabel("training loss")
-axes[0].set_ylabel("")
-axes[2].set(xlabel="epoch", ylabel="")
-plots.thousands(axes[2])
-plots.letter(axes, ["all in float32", "the loss in float64", "all in float64"])
+plots.end_labels(close)
+plots.letter(axes, ["loss in float32", "loss in float64", "the first slingshot, both losses"])
 plots.show(figure)
 
 # %% [markdown]
@@ -126,17 +123,15 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 tables.prose(f"""
-* **Float32** (n = {len(single.seeds)}) has {sheet.told("float32")} {{term}}`slingshots <slingshot>` in {EPOCHS}. The first
-  comes at epoch {sheet.told("first")}; then one follows every {told(evidence.waits(late[single]))} epochs.
-* **The loss in float64**, with weights, gradients and updates in float32 as before, has:
-  {told(count[loss64])} (n = {len(loss64.seeds)}). **All in float64**: {told(count[double], nothing="not run yet")}
-  (n = {len(double.seeds)}).
-* **Nearly all samples are {{term}}`collapsed <softmax collapse>` before a jump**:
-  {sheet.told("share-before")} at the last look before it, in the median. The
-  others keep a gradient: a loss of exactly zero is not needed.
-* **{{term}}`Inflation <inflation>`** is there in float32: once half of the samples have
+* **In float32** the network has {sheet.told("float32")} {{term}}`slingshots <slingshot>` in
+  {EPOCHS}, about one every {told(evidence.waits(late[single]))} epochs.
+* **With the loss in float64** it has {told(count[loss64])}. Weights, gradients and steps stay in float32.
+* **Most samples are {{term}}`collapsed <softmax collapse>` before a jump**:
+  {sheet.told("share-before")}, in the median of a run's slingshots. The others still have a
+  gradient, so the mean loss need not be exactly zero.
+* **{{term}}`Inflation <inflation>`** appears in float32. Once half of the samples have
   collapsed, the cosine of {{term}}`mean classifier` and {{term}}`mean feature` falls by
-  {told(-found["anti-parallel"][1], "{:.2f}")}. The mean correct {{term}}`logit` goes down to {sheet.told("correct-logit")}.
+  {told(-found["anti-parallel"][1], "{:.2f}")}, and the mean correct {{term}}`logit` sinks to {sheet.told("correct-logit")}.
 """)
 
 # %% [markdown]
@@ -156,32 +151,27 @@ tables.prose(f"""
 # %%
 def slopes(margin, dtype):
     """Loss, its slope at the right class, and the sum of its slopes: one sample."""
-    logits = torch.zeros(1, 10)
-    logits[0, 3] = margin
-    seen = logits.to(dtype).requires_grad_()  # here alone the precision comes in
-    loss = cross_entropy(seen, torch.tensor([3]))
+    logits = (margin * torch.eye(10)[3:4]).to(dtype).requires_grad_()  # only this line sets the precision
+    loss = cross_entropy(logits, torch.tensor([3]))
     loss.backward()
-    return loss.item(), seen.grad[0, 3].item(), seen.grad.double().sum().item()
+    return loss.item(), logits.grad[0, 3].item(), logits.grad.double().sum().item()
 
 
-certain = torch.zeros(1, 10).index_fill_(1, torch.tensor(3), 20)
-assert slopes(20, torch.float32)[:2] == (0, 0)
-assert slopes(20, torch.float32)[2] == float(metrics.class_sum(certain, torch.tensor([3])))
+assert slopes(20, torch.float32)[2] == float(metrics.class_sum(20 * torch.eye(10)[3:4], torch.tensor([3])))
 for dtype in (torch.float32, torch.float64):
     loss, right, total = slopes(20, dtype)
     total = abs(round(total, 15))  # float64 leaves some 1e-16, of either sign
     print(f"{dtype}: loss {loss:.1e}, slope at the right class {right:.1e}, sum {total:.1e}")
 
 # %% [markdown]
-# What the sum does to the last layer is the paper's theory, in
-# [Figure 2](fig02_mechanism.ipynb). Its traces are visible here: two means that turn against
-# each other and grow.
+# [Figure 2](fig02_mechanism.ipynb) says what this sum does to the last layer. The effect can
+# be measured here: two means turn against each other and grow.
 
 # %% tags=["hide-input"]
 #| name: fig-liu2026-01-inflation
 #| caption: >
-#|   What changes beside the loss, first seed, looks every 50 epochs. (a) Share of samples
-#|   that float32 counts as collapsed, also where the loss is computed in float64. (b) Norm
+#|   What changes together with the loss, in one run, every 50 epochs. (a) Share of samples
+#|   whose loss float32 rounds to zero, also where it is computed in float64. (b) Norm
 #|   of the mean feature. (c) Cosine of mean classifier and mean feature. (d) Mean logit of
 #|   the correct class.
 #| alt: >
@@ -200,17 +190,17 @@ axes[2].set(ylabel="cosine", xlabel="epoch", ylim=(-1.02, 0.2))
 axes[3].set(ylabel="mean logit", xlabel="epoch")
 axes[3].axhline(0, color=plots.GREY, lw=0.8, ls="--")
 plots.thousands(axes[2])
-axes[2].legend(loc="upper right", ncols=2, fontsize=9.5)
-plots.letter(axes, ["collapsed", "mean feature", "cos(W_G, μ_G)", "correct logit"])
+figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
+plots.letter(axes, ["collapsed samples", "mean feature", "mean classifier against mean feature", "correct logit"])
 plots.show(figure)
 
 # %% [markdown]
 # ## The claims
 #
-# A spike is the first step with a loss of 0.1 or more after one of at most 0.001; those
-# fewer than 60 steps apart are one. A slingshot is a spike within 100 epochs after a look at
-# which 40 % of the samples are collapsed. The paper gives no numbers for this figure: the
-# bounds are ours, fixed before the runs.
+# A spike is the first step with a loss of 0.1 or more after one of at most 0.001. Spikes less
+# than 60 steps apart count once. A slingshot is a spike within 100 epochs after a look at
+# which 40 % of the samples are collapsed. The paper gives no numbers for this figure. The
+# bounds are ours, fixed before the runs except where a row says otherwise.
 
 # %% tags=["hide-input"]
 #| fold: "Code: the claims, and what was run"
@@ -219,39 +209,41 @@ sheet.closing(record)
 # %% [markdown]
 # ## What was run
 #
-# There is no official code. What had to be inferred:
+# There is no official code. We had to infer:
 #
-# 1. *Network.* The paper does not say which one Figure 1 shows. Ours is the MLP of its
+# 1. *Network.* The paper does not say which network Figure 1 shows. Ours is the MLP of its
 #    Table 3 on CIFAR-10: five hidden layers of 512, ReLU, biases everywhere.
-# 2. *Training set.* 200 of the first 10,000 images, drawn with the seed. The number is that
-#    of {cite:t}`thilak2022`, whose learning rate and betas Table 3 has. The paper does not say.
-# 3. *Collapse* is asked of the loss itself: a sample counts if its float32 loss is exactly
-#    zero. The paper's criterion, a margin above $23 \ln 2 = 15.9$, comes slightly earlier.
-# 4. *The mean feature* is that over all 200 images, in float64.
-# 5. *Epochs and seeds.* 10,000 and seed 42 as in Table 3, with further seeds of ours.
+# 2. *Training set.* We draw 200 of the first 10,000 images, by seed. {cite:t}`thilak2022`
+#    use this number, and Table 3 has their learning rate and betas. The paper gives none.
+# 3. *Collapse.* A sample counts if its float32 loss is exactly zero. The paper's criterion,
+#    a margin above $23 \ln 2 = 15.9$, is met slightly earlier.
+# 4. *Mean feature.* We average over all 200 images, in float64.
+# 5. *Epochs and seeds.* 10,000 epochs and seed 42 as in Table 3; the other seeds are ours.
+# 6. *All in float64.* The paper's second float64 setting is not trained yet.
 
 # %% [markdown]
 # ## Reading the result
+#
+# **Precision decides**, as the paper says. One cast to float64 before the loss is the only
+# difference between (a) and (b).
+#
+# **The cause is still open.** A float64 loss gives the correct class its gradient back. So it
+# removes inflation and spikes together, and this figure cannot tell whether inflation causes
+# the spikes. [Interventions](causes.ipynb) separate the two.
 
 # %% tags=["remove-input"]
 tables.prose(f"""
-**Precision decides**, in the paper's sense. One cast to float64 before the loss separates
-{told(count[single])} slingshots from {told(count[loss64])}. Nothing else is changed.
+**The mean feature grows rapidly before later slingshots, not before the first.** Before the
+first one $\\ln |\\mu_G|$ grows {sheet.told("first-alone")} times as fast as before most samples
+collapsed. The median over a run's slingshots is {sheet.told("rapid-growth")}, and the test asks for 5. Only
+slingshots that begin with less than half of the samples collapsed allow this comparison.
 
-**That inflation is the cause does not follow from it.** A loss in float64 gives the correct
-class its gradient back, and so removes inflation and spikes together. The [causal
-table](causes.ipynb) takes the two apart.
+With the loss in float64 the same ratio is {sheet.told("rapid-growth-float64")}
+(n = {len(control)}). So up to the first slingshot, growth of the mean
+feature does not distinguish the two precisions.
 
-**The rapid growth of the mean feature comes with later slingshots, not with the first.**
-Growth before the first one is {sheet.told("first-alone")} times that before most samples had
-collapsed: 1 would be no change. The median over slingshots is
-{sheet.told("rapid-growth")}, where the test asks for 5. Only slingshots that begin with
-less than half of the samples collapsed can be compared so. Later ones do not.
-With the loss in float64 the same quotient is {sheet.told("rapid-growth-float64")}. So before the first slingshot
-the two precisions do not differ by the growth of the mean feature.
-
-**Anti-parallel** takes thousands of epochs: the cosine ends at
-{sheet.told("cosine float32")}, after many slingshots.
+**The two means need thousands of epochs to turn.** Their cosine ends at {sheet.told("cosine float32")}, after
+many slingshots.
 """)
 
 # %% [markdown]
@@ -286,7 +278,7 @@ the two precisions do not differ by the growth of the mean feature.
 #
 # ````{solution} ex-liu2026-01-late
 # :class: dropdown
-# No. The absorption happens in the sum of exponentials; what comes later sees a 1:
+# No. The sum of exponentials absorbs the small terms, and every later operation sees a 1:
 #
 # ```python
 # import torch
@@ -305,7 +297,7 @@ the two precisions do not differ by the growth of the mean feature.
 #
 # ```{solution} ex-liu2026-01-float64
 # :class: dropdown
-# The collapse would, sample by sample. But the loss falls about as $1/t$, so margins grow as
+# The collapse should, sample by sample. But the loss falls about as $1/t$, so margins grow as
 # $\ln t$: seven more need a thousand times as many epochs. Gradients are then about
 # $10^{-16}$. Adam divides by $\sqrt{\hat v} + \varepsilon$ with $\varepsilon = 10^{-8}$, so
 # its steps are about $10^{-8} \eta$: too small to move anything.

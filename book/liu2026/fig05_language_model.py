@@ -10,6 +10,7 @@ device = "auto"
 #| fold: "Code: the runs and the claims"
 import math
 
+import numpy as np
 import torch
 
 from grokbook import claims, evidence, metrics, plots, tables
@@ -19,30 +20,20 @@ plots.use_style()
 page = evidence.Page("liu2026/fig05", scale, retrain, device)
 record = page.record(arms=())
 LOGIT, ZERO, NORM, MEAN = "mean_logit", "collapsed", "head_norm", "head_mean_norm"
-runs = low, high, centred, low32, high32 = [
-    Run(record, name, name, plots.COLOUR[color])
-    for name, color in (
-        ("float32 loss", "float32"),
-        ("float64 loss", "float64 loss"),
-        ("W_G subtracted", "W_G subtracted"),
-        ("float32 loss, float32 logits", "float32"),
-        ("float64 loss, float32 logits", "float64 loss"),
-    )
-]
-SOLID = {run: "-" if run.settings.autocast else plots.DASHED for run in runs}
+NAMES = ("float32 loss", "float64 loss", "W_G subtracted", "float32 loss, float32 logits", "float64 loss, float32 logits")
+INKS = [plots.COLOUR[name] for name in ("float32", "float64 loss", "W_G subtracted", "float32", "float64 loss")]
+runs = low, high, centred, low32, high32 = [Run(record, name, name, ink) for name, ink in zip(NAMES, INKS, strict=True)]
 steps, classes = low.settings.epochs, low.settings.model.options["vocabulary"]
 
 
 def apart(one, other, at=steps):
     """The mean logit of one arm minus that of another at a step, by seed."""
-    mine, theirs = evidence.paired(one.at(LOGIT, at), other.at(LOGIT, at))
-    return mine - theirs
+    return np.subtract(*evidence.paired(one.at(LOGIT, at), other.at(LOGIT, at)))
 
 
 def over(upper, lower):
     """The ratio of two values by seed."""
-    upper, lower = evidence.paired(upper, lower)
-    return upper / lower
+    return np.divide(*evidence.paired(upper, lower))
 
 
 def part(run, epoch):
@@ -69,32 +60,39 @@ found = {
     "test-loss": (low, low.last("test_loss")),
 }
 sheet = claims.read(page.name, found)
-sheet.box()
+sheet.box(
+    "The paper's mean logit rises to 183 in float32, and to 498 with a float64 loss. In one run each of a network "
+    f"500 times smaller, it ends at {told(low.last(LOGIT), '{:.1f}')} and {told(high.last(LOGIT), '{:.1f}')}."
+)
 
 # %% tags=["hide-input"]
 #| name: fig-liu2026-05
 #| caption: >
-#|   The mean logit of a small language model falls below zero, with loss and products in
-#|   either precision. (a) Mean over all classes and 2,048 training tokens. (b)
+#|   The mean logit of a small language model falls below zero, with loss and matrix products
+#|   in either precision. (a) Mean over all classes and 2,048 training tokens. (b)
 #|   Tokens whose loss in float32 is exactly zero. Solid: products in bfloat16; dashed: in
-#|   float32. Thick, the median over seeds.
+#|   float32. One run each.
 #| alt: >
-#|   Left: the mean logit drops from zero to a few units below zero in four arms and stays
-#|   at zero where W_G is subtracted. Right: the share of tokens with zero loss rises to
-#|   several per cent past the middle of training and falls again.
+#|   Left: the mean logit drops from zero to a few units below zero in four networks and stays
+#|   at zero where the mean classifier is subtracted. Right: the share of tokens with zero
+#|   loss rises to several per cent past the middle of training and falls again.
 #| fold: "Code: draw the figure"
-figure, (logit, zero) = plots.panels(2, height=3.9)
-for run in runs:
-    plots.curve(logit, run, LOGIT, linestyle=SOLID[run])
-    plots.curve(zero, run, ZERO, percent=True, linestyle=SOLID[run], label="")
-logit.axhline(0, color=plots.GREY, lw=1)
-logit.set(xlabel="step", ylabel="mean logit")
-zero.set(xlabel="step", ylabel="tokens with loss zero (%)")
-zero.set_ylim(bottom=-0.5)
-for panel in (logit, zero):
-    plots.thousands(panel)
-figure.legend(loc="outside lower center", ncols=2, handlelength=3)
-plots.letter([logit, zero], ["mean of all logits", "collapse"])
+def drawn(left, right, names, titles):
+    """Two panels with one line a run, solid where products are in bfloat16; a legend above."""
+    figure, axes = plots.panels(2, height=4.2)
+    for panel, values, name in zip(axes, (left, right), names, strict=True):
+        for run in runs:
+            style = {"color": run.color, "ls": "-" if run.settings.autocast else plots.DASHED}
+            panel.plot(values(run).median(axis=1).dropna(), label=run.label.replace("W_G", "mean classifier"), **style)
+        panel.set(xlabel="step", ylabel=name)
+        plots.thousands(panel)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=2, handlelength=3)
+    plots.letter(axes, titles)
+    return figure, axes
+
+
+names, titles = ["mean logit", "tokens with loss zero (%)"], ["mean of all logits", "collapsed tokens"]
+figure, axes = drawn(lambda run: run.series(LOGIT), lambda run: 100 * run.series(ZERO), names, titles)
 plots.show(figure)
 
 # %% [markdown]
@@ -102,18 +100,14 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 tables.prose(f"""
-* **Tokens collapse** (b). With the loss in float32 up to
-  {sheet.told("collapse")} of the training tokens have a loss of exactly zero,
-  and {told(low.last(ZERO), "{:.1%}")} do at the end. The paper has about
-  3 %, of a text that is read about once.
-* **The mean {{term}}`logit` falls** (a). It ends at {told(low.last(LOGIT), "{:.1f}")} with
-  a float32 loss and at {told(high.last(LOGIT), "{:.1f}")} with one in float64. In the paper
-  it rises, to 183 and to 498.
-* **Float64 minus float32** is {sheet.told("sign")} at the end. At the last
-  look before any token collapses it is {sheet.told("control")} already, and what is there
-  before collapse does not come from it.
-* **Without $W_G$** the mean is zero, as it must be. The correct logit leads the mean by
-  {told(lead[centred], "{:.0f}")} then, and by {told(lead[low], "{:.0f}")} with it.
+* **The mean {{term}}`logit` falls** (a). It ends at {told(low.last(LOGIT), "{:.1f}")} with the loss in
+  float32 and at {told(high.last(LOGIT), "{:.1f}")} with the loss in float64.
+* **The difference is older than collapse.** Float64 minus float32 is {sheet.told("sign")} at the end. At the
+  last look before any token had collapsed, it was already {sheet.told("control")}.
+* **Tokens {{term}}`collapse <softmax collapse>`** (b). With the loss in float32, up to {sheet.told("collapse")} of the training
+  tokens have a loss of exactly zero. The paper reports about 3 %, of a text that it reads about once.
+* **Without the {{term}}`mean classifier`** the mean logit is zero by definition. The correct logit then leads
+  the mean by {told(lead[centred], "{:.0f}")}; with the mean classifier it leads by {told(lead[low], "{:.0f}")}.
 """)
 
 # %% [markdown]
@@ -121,9 +115,9 @@ tables.prose(f"""
 #
 # Collapse makes the gradients at a token's {term}`logits <logit>` add up to its
 # {term}`residual mass` instead of zero, $s = \sum_k \partial L / \partial z_k = \epsilon$.
-# In the classification runs of this paper a loss in float64 removes that. Here the logits
-# come out of a product in bfloat16. So their gradient is handed back in bfloat16, in
-# which a number has eight bits, whatever the loss was computed in:
+# In the classification runs of this paper a loss in float64 removes that sum. Here a matrix
+# product in bfloat16 makes the logits. Their gradient returns in bfloat16 too, a type with
+# eight significant bits, however precisely the loss was computed:
 
 
 # %%
@@ -137,44 +131,30 @@ def class_sums(logits, labels, dtype):
 
 torch.manual_seed(0)
 tokens = torch.randint(2048, (1000,))
-noise = 2 * torch.randn(1000, 2048)
-sizes = {}
+noise, sizes = 2 * torch.randn(1000, 2048), {}
 for name, ahead in (("ordinary", 0.0), ("collapsed", 20.0)):
     ours = noise.scatter(1, tokens[:, None], noise.amax(1, keepdim=True) + ahead)
-    torch.testing.assert_close(
-        class_sums(ours, tokens, torch.float32).mean(), metrics.class_sum(ours, tokens)
-    )
+    torch.testing.assert_close(class_sums(ours, tokens, torch.float32).mean(), metrics.class_sum(ours, tokens))
     for of in (torch.float32, torch.bfloat16):
         for loss in (torch.float32, torch.float64):
-            found = class_sums(ours.to(of), tokens, loss)
-            sizes[name, of, loss] = float(found.abs().mean())
+            sizes[name, of, loss] = float(class_sums(ours.to(of), tokens, loss).abs().mean())
 
 # %% tags=["hide-input"]
 #| fold: "Code: the table of sums"
 short = {key: f"1e{round(math.log10(value))}" for key, value in sizes.items()}  # the rest is the processor's
-tables.grid(
-    ["Logits", "Loss", "|sum|, ordinary token", "|sum|, collapsed token"],
-    [
-        [str(of)[6:], str(loss)[6:], short[name, of, loss], short["collapsed", of, loss]]
-        for name, of, loss in sizes
-        if name == "ordinary"
-    ],
-)
+head = ["Logits", "Loss", "|sum|, ordinary token", "|sum|, collapsed token"]
+pairs = [(of, loss) for name, of, loss in sizes if name == "ordinary"]
+tables.grid(head, [[str(of)[6:], str(loss)[6:], short["ordinary", of, loss], short["collapsed", of, loss]] for of, loss in pairs])
 
-# %% tags=["remove-input"]
-coarse = "ordinary", torch.bfloat16, torch.float64
-mass = "collapsed", torch.bfloat16, torch.float32
-tables.prose(rf"""
-An *ordinary* token's correct logit is level with the next, a *collapsed* one's leads by 20.
-With logits in float32 the loss in float64 does what the paper says of it. With logits in
-bfloat16 it mends the collapsed token, and the sum of an ordinary one stays at
-about {short[coarse]}, some 1e{round(math.log10(sizes[coarse] / sizes[mass]))} times the
-{short[mass]} that collapse leaves.
-
-The two differ in one thing. Rounding has either sign, so it averages out over tokens.
-Collapse always has the same. Adam, which divides each entry by its own size, would not
-keep the sum at zero in any precision.
-""")
+# %% [markdown]
+# The correct logit of an *ordinary* token equals the next one; that of a *collapsed* token
+# leads by 20. With logits in float32, the float64 loss does what the paper says. With logits
+# in bfloat16 it repairs the collapsed token only. The sum of an ordinary token stays
+# thousands of times larger than the sum that collapse leaves.
+#
+# The two sums differ in one respect. Rounding has either sign, so it averages out over tokens.
+# Collapse always has the same sign. Adam divides each entry by its own size, so it would not
+# keep the sum at zero in any precision.
 
 # %% tags=["hide-input"]
 #| name: fig-liu2026-05-why
@@ -182,34 +162,25 @@ keep the sum at zero in any precision.
 #|   Mean classifier and loss do not depend on the precision of the loss. (a) Length of the
 #|   mean row of the head over the root mean square of all rows, 1 if all are equal. (b)
 #|   Training loss, falling as the text is learned by heart. Solid: products in bfloat16;
-#|   dashed: in float32. Medians over seeds.
+#|   dashed: in float32. One run each.
 #| alt: >
 #|   Left: the mean row grows to about half of a typical one within the first steps and
-#|   stays there, in all arms but the one where it is subtracted. Right: the training loss
-#|   falls from 8 to below 0.01 alike in all arms.
+#|   stays there in four networks; it is zero where it is subtracted. Right: the training loss
+#|   falls from 8 to below 0.01 alike in all networks.
 #| fold: "Code: draw the mean classifier and the losses"
-figure, (size, loss) = plots.panels(2, height=3.9)
-for run in runs:
-    grown = run.series(MEAN) * classes**0.5 / run.series(NORM)
-    style = {"color": run.color, "ls": SOLID[run], "label": run.label}
-    size.plot(grown.index, grown.median(axis=1), **style)
-    plots.curve(loss, run, "train_loss", linestyle=SOLID[run], label="")
-size.set(xlabel="step", ylabel="length of W_G / typical row", ylim=(-0.02, 1.02))
-loss.set(xlabel="step", ylabel="training loss", yscale="log")
-for panel in (size, loss):
-    plots.thousands(panel)
-figure.legend(loc="outside lower center", ncols=2, handlelength=3)
-plots.letter([size, loss], ["mean classifier", "loss"])
+names, titles = ["length of mean row / typical row", "training loss"], ["mean classifier", "loss"]
+figure, axes = drawn(lambda run: run.series(MEAN) * classes**0.5 / run.series(NORM), lambda run: run.series("train_loss"), names, titles)
+axes[1].set_yscale("log")
 plots.show(figure)
 
 # %% [markdown]
 # ## The claims
 #
-# Judged is only what a text learned by heart can show: signs, and whether tokens collapse
-# at all. The sizes of logits and the share of collapsed tokens depend on the model and on
-# its text, so they are listed as not run. The paper has one run of each precision. The sign
-# of a difference comes out right by chance in every second run, so the main claim has its
-# own control in the folded part: the same difference before any token has collapsed.
+# We judge only what a text learned by heart can show: signs, and whether any token collapses.
+# The sizes of logits and the share of collapsed tokens depend on model and text, so those
+# rows are listed as not run. The paper has one run of each precision. By chance alone, the sign
+# of a difference agrees in every second run. So the main claim has its own control in the
+# folded part: the same difference before any token has collapsed.
 
 # %% tags=["hide-input"]
 #| fold: "Code: the claims, and what was run"
@@ -218,9 +189,9 @@ sheet.closing(record)
 # %% [markdown]
 # ## What was run
 #
-# "autocast" is the type of matrix products and logits, beside weights in float32. Where the
-# runs differ from the paper, or had to be guessed ([Table 4](
-# tab04_language_model_settings.ipynb) has every setting):
+# "autocast" is the type of matrix products and logits; weights are in float32. [Table 4](
+# tab04_language_model_settings.ipynb) has every setting. These differ from the paper, or had
+# to be guessed:
 #
 # 1. *Size.* 0.26 of 140.6 million weights: 4 blocks of width 64, and a vocabulary of the
 #    first 2,048 of GPT-2's tokens.
@@ -231,35 +202,31 @@ sheet.closing(record)
 # 4. *Peak rate.* 0.1, which the paper does not state; the schedule ends at 0, not at 1e-5.
 # 5. *What is averaged.* Logits of 2,048 training tokens. The code that the paper follows
 #    takes held-out text; what the paper takes is not said.
-# 6. *Beyond the paper:* both arms with float32 logits.
+# 6. *Beyond the paper:* both runs with float32 logits.
 
 # %% [markdown]
 # ## Reading the result
 
 # %% tags=["remove-input"]
-tables.prose(rf"""
-**Where we agree.** Tokens collapse in a language model too, and the
-{{term}}`mean classifier` is long: it grows from {told(part(high32, 0), "{:.2f}")} to
-{told(part(high32, steps), "{:.2f}")} of a typical row, also where nothing is rounded to
-bfloat16 and the loss is in float64. As the paper expects of mini-batches, there is no
-{{term}}`slingshot`: the {sheet.told("collapse")} of tokens that collapse are far
-from the 40 % after which this book counts one.
+tables.prose(f"""
+**Where we agree.** Tokens collapse in a language model too. The mean classifier grows long, from
+{told(part(high32, 0), "{:.2f}")} to {told(part(high32, steps), "{:.2f}")} of a typical row, with logits in float32 and a loss in float64. There is
+no {{term}}`slingshot`, as the paper expects of mini-batches. The largest share of collapsed tokens is far
+below the 40 % that this book requires for a slingshot.
 
-**Where we do not.** The mean logit goes down, not up. The paper explains its rise by the
-long $W_G$, along which the features grow. Here $W_G$ points against the features, as the
-negative sign of $W_G \cdot h$ says. With float32 logits and a float64 loss the mean logit is
-{told(high32.last(LOGIT), "{:.1f}")}. So a long $W_G$ does not tell which way the logits go,
-and it takes no collapse to send them down.
+**Where we do not agree.** The mean logit goes down, not up. The paper explains its rise by the long mean
+classifier $W_G$, along which the features grow. Here $W_G \\cdot h$ is negative: $W_G$ points against the
+features. With float32 logits and a float64 loss the mean logit is {told(high32.last(LOGIT), "{:.1f}")}. So a long $W_G$ does not
+tell which way the logits go, and they sink without bfloat16 as well.
 
-**What we do not see.** A float64 loss leaves the length of $W_G$ as it is, at
-{sheet.told("suppressed")} of that with float32. Without $W_G$
-the correct logit leads by {sheet.told("subtracted")} times as much,
-so of what we measure, nothing but the mean is calmer.
+**What we do not see.** With the loss in float64, $W_G$ is {sheet.told("suppressed")} times as long as in float32. Without
+$W_G$ the correct logit leads by {sheet.told("subtracted")} times as much. So of all that we measure, only the mean
+logit becomes calmer.
 
-**What this cannot settle.** These networks are some five hundred times smaller, and learn
-their text by heart. The public code that the paper follows has a negative mean logit too,
-at [three small learning rates](tab04_language_model_settings.ipynb). Whether 183 and 498
-differ by more than chance takes several runs of the full size.
+**What these runs cannot settle.** The networks are five hundred times smaller and learn their text by
+heart. The public code that the paper follows has a negative mean logit too, at
+[three small learning rates](tab04_language_model_settings.ipynb). Only several runs of the full size can say
+whether 183 and 498 differ by more than chance.
 """)
 
 # %% [markdown]
@@ -297,7 +264,7 @@ differ by more than chance takes several runs of the full size.
 #
 # ````{solution} ex-liu2026-05-noise
 # :class: dropdown
-# The drift grows with the steps $T$, rounding with their root. Equal they are when
+# The drift grows with the steps $T$, rounding with their root. They are equal when
 # $0.03 \cdot 10^{-8}\, T = 10^{-3} \sqrt{T / 131{,}072}$:
 #
 # ```python
@@ -310,8 +277,8 @@ differ by more than chance takes several runs of the full size.
 #
 # ```{exercise}
 # :label: ex-liu2026-05-again
-# How often is every token read in these runs? What would you change to have each read once,
-# and what would that do to the share of collapsed tokens?
+# How often do these runs read every token? What would you change to read each token once,
+# and how would the share of collapsed tokens change?
 # ```
 #
 # ````{solution} ex-liu2026-05-again
