@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Prieto et al. 2025 · Figure 13]{.kicker} In small networks larger logits delay one layer, and two keep memorising
+# # [Prieto et al. 2025 · Figure 13]{.kicker} Larger outputs delay a one-layer network, while two layers only memorise
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -9,9 +9,8 @@ device = "auto"
 # %% tags=["hide-input"]
 #| fold: "Code: the runs and the claims"
 import numpy as np
-import pandas as pd
 import torch
-from matplotlib.ticker import NullFormatter
+from pandas import DataFrame
 from torch.autograd import grad
 from torch.nn.functional import one_hot
 
@@ -25,85 +24,75 @@ record = page.record()
 TRAIN, TEST = "train_accuracy", "test_accuracy"
 SHALLOW, KEPT, PLAIN = "MSE, 1 layer", "MSE, 1 layer, lr kept", "MSE, 1 layer, SGD"
 DEEP, ENTROPY = "MSE, 2 layers", "CE, 2 layers"
-kinds = {arm.name: arm.name.rsplit(", alpha ", 1) for arm in record.experiment.arms}
-alphas = sorted({float(alpha) for _, alpha in kinds.values()})
-shade = plots.shades(alphas)
-runs = {kind: {} for kind in (SHALLOW, DEEP, ENTROPY, KEPT, PLAIN)}
-for arm, (kind, alpha) in kinds.items():
-    runs[kind][float(alpha)] = Run(record, arm, f"α = {alpha}", shade[float(alpha)])
+TITLES = {SHALLOW: "1 layer, squared error", DEEP: "2 layers, squared error"}
+TITLES |= {ENTROPY: "2 layers, cross-entropy", KEPT: "AdamW, learning rate kept", PLAIN: "SGD"}
+alphas = sorted({arm.name.split()[-1] for arm in record.experiment.arms}, key=float)
+shade, runs = plots.shades(alphas), {kind: {} for kind in TITLES}
+for arm in record.experiment.arms:
+    kind, alpha = arm.name.rsplit(", alpha ", 1)
+    runs[kind][float(alpha)] = Run(record, arm.name, f"α = {alpha}", shade[alpha])
 runs[KEPT][1] = runs[SHALLOW][1]  # where the learning rate is the same
 runs = {kind: dict(sorted(one.items())) for kind, one in runs.items()}
-every = [run for one in runs.values() for run in one.values()]
-fitted = {run: run.fitted(accuracy=0.99) for run in every}
-grokked = {run: run.generalised(accuracy=0.9) for run in every}
-delay = {run: evidence.difference(grokked[run], fitted[run]) for run in every}
+fitted = {run: run.fitted(accuracy=0.99) for one in runs.values() for run in one.values()}
+grokked = {run: run.generalised(accuracy=0.9) for run in fitted}
+delay = {run: evidence.difference(grokked[run], fitted[run]) for run in fitted}
 fits = {  # the runs of a panel that learn their training set, in the order of alpha
     kind: [run for run in one.values() if np.isfinite(fitted[run]).all()]
     for kind, one in runs.items()
 }
 
 
-def table(series):
-    """Values by seed of several runs side by side; empty without a run."""
-    found = list(series)
-    return pd.concat(found, axis=1) if found else pd.DataFrame()
-
-
 def moved(kind):
     """The latest over the earliest fit, by seed; nothing where only one α fits."""
-    times = table(fitted[run] for run in fits[kind] if len(fits[kind]) > 1)
+    times = DataFrame({run: fitted[run] for run in fits[kind] if len(fits[kind]) > 1})
     return fits[kind], times.max(axis=1) / times.min(axis=1)
 
 
 def steps(kind):
     """The smallest step of the delay from one α to the next; nothing below three that fit."""
-    delays = table(delay[run] for run in fits[kind] if len(fits[kind]) > 2)
+    delays = DataFrame({run: delay[run] for run in fits[kind] if len(fits[kind]) > 2})
     return fits[kind] or [*runs[kind].values()], delays.diff(axis=1).min(axis=1)
 
 
-highest = {  # test accuracy at any epoch and any α that fits, by seed
-    kind: table(run.largest(TEST) for run in fits[kind]).max(axis=1) for kind in (DEEP, ENTROPY)
-}
-later = {KEPT: "AdamW, learning rate kept", PLAIN: "SGD"}
+def highest(kind):
+    """The largest test accuracy at any epoch and any α that fits, by seed."""
+    return fits[kind], DataFrame({run: run.largest(TEST) for run in fits[kind]}).max(axis=1)
+
+
 found = {
     "grows": steps(SHALLOW),
     "shallow": (runs[SHALLOW][1], runs[SHALLOW][1].largest(TEST)),
-    "deeper": (fits[DEEP], highest[DEEP]),
+    "deeper": highest(DEEP),
     "deeper-control": moved(DEEP),
-    "entropy": (fits[ENTROPY], highest[ENTROPY]),
+    "entropy": highest(ENTROPY),
     "entropy-control": moved(ENTROPY),
     "delay": {
-        f"{words}, {run.label}": (run, delay[run])
-        for kind, words in later.items()
-        for run in fits[kind]
+        f"{TITLES[kind]}, {run.label}": (run, delay[run]) for kind in (KEPT, PLAIN) for run in fits[kind]
     },
     "no-fit": {
         f"{kind}, {run.label}": (run, run.largest(TRAIN))
         for kind, one in runs.items()
-        for run in one.values()
-        if run not in fits[kind]
+        for run in one.values() if run not in fits[kind]
     },
 }
-many = {"deep": len(fits[DEEP]), "cross": len(fits[ENTROPY]), "every": len(alphas)}
-sheet = claims.read(page.name, found, **many)
-sheet.box()
+sheet = claims.read(page.name, found, every=len(alphas), deep=len(fits[DEEP]), cross=len(fits[ENTROPY]))
+sheet.box(f"""\
+The paper says that larger outputs delay a shallow network, and that deeper ones never generalise.
+In one short run the shallow network generalised at epoch {told(grokked[runs[SHALLOW][1]])}, with fourfold
+outputs at {told(grokked[runs[SHALLOW][4]])}; deeper ones did not.""")
 
 # %% tags=["hide-input"]
 #| name: fig-prieto2025-13
 #| caption: >
-#|   A larger α puts off (a), which generalises anyway; (b) and (c) do so at none. Test
-#|   accuracy solid, training accuracy dashed; MSE is squared error, CE cross-entropy. The
-#|   learning rate is divided by α². A curve ends at 99 % test accuracy; one seed.
+#|   A larger α delays the network of one layer (a), which generalises anyway. Networks of
+#|   two layers (b, c) generalise at no α. Test accuracy solid, training accuracy dashed.
+#|   The learning rate is divided by α². A curve ends at 99 % test accuracy; one seed.
 #| alt: >
 #|   Three panels of accuracy against epoch. One layer with squared error: training
 #|   accuracy rises to 100 percent and test accuracy follows, later at α 4 than at 1.
 #|   Nothing is learned at α 0.25. Two layers: training accuracy rises, with cross-entropy
 #|   at each α, and test accuracy stays near zero.
 #| fold: "Code: draw the figure"
-TITLES = {SHALLOW: "1 layer, MSE", DEEP: "2 layers, MSE", ENTROPY: "2 layers, CE"}
-TITLES |= {KEPT: "AdamW, learning rate kept", PLAIN: "SGD, learning rate over α²"}
-
-
 def draw(shown):
     """Accuracies of some panels, a colour for each α."""
     figure, panels = plots.panels(len(shown), height=3.3, sharey=True)
@@ -113,10 +102,9 @@ def draw(shown):
             plots.accuracy(axes, run)
         axes.set(xscale="log", xlim=(min(10, last / 4), last), ylabel="")
         axes.xaxis.set_major_formatter("{x:,.0f}")
-        axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.xaxis.set_minor_formatter("")
     panels[0].set_ylabel("accuracy (%)")
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(alphas))
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(alphas))
     plots.letter(panels, [TITLES[kind] for kind in shown])
     return plots.show(figure)
 
@@ -129,21 +117,16 @@ draw([SHALLOW, DEEP, ENTROPY])
 
 # %% tags=["remove-input"]
 def listed(values, kind):
-    return ", ".join(f"{told(values[run])} at {run.label}" for run in fits[kind])
+    return ", ".join(f"{told(values[run])} with {run.label}" for run in fits[kind])
 
 
-broken = runs[SHALLOW][alphas[0]]
 tables.prose(f"""
-In one run larger logits delay a shallow network, and no α makes a deeper one generalise.
-
-* **(a) One layer, squared error.** The fit comes at epoch {listed(fitted, SHALLOW)}.
-  Test accuracy reaches 90 % at epoch {listed(grokked, SHALLOW)}. The smallest α learns at most
-  {told(broken.largest(TRAIN), "{:.0%}")} of its training set.
-* **(b) Two layers, squared error.** The fit comes at epoch {listed(fitted, DEEP)}, and for
-  no other α. Where it comes, test accuracy stays at or below
-  {sheet.told("deeper")}.
-* **(c) Two layers, cross-entropy.** The fit comes at epoch {listed(fitted, ENTROPY)}. Test
-  accuracy stays at or below {sheet.told("entropy")}.
+* **(a) One layer, squared error.** Test accuracy reaches 90 % at epoch {listed(grokked, SHALLOW)}.
+  With the smallest α the network learns {told(runs[SHALLOW][0.25].largest(TRAIN), "{:.0%}")} of its training set at best.
+* **(b) Two layers, squared error.** The network fits its training set only at {fits[DEEP][0].label}.
+  Its test accuracy stays at or below {sheet.told("deeper")}.
+* **(c) Two layers, cross-entropy.** The network fits at every α, from epoch {told(fitted[fits[ENTROPY][0]])} on.
+  Test accuracy stays at or below {sheet.told("entropy")}.
 """)
 
 # %% [markdown]
@@ -157,10 +140,10 @@ In one run larger logits delay a shallow network, and no α makes a deeper one g
 # \qquad J = \frac{\partial f}{\partial \theta} .
 # $$
 #
-# With $\eta / \alpha^2$ in place of $\eta$ the outputs learn at one speed for any α, the
-# {term}`readout scale`. The weights move only $1/\alpha$ as far. A large α makes the
-# network *lazy*: it fits with the features it has {cite:p}`kumar2024`. Below is the length
-# of the first step of all outputs, for three values of α:
+# The {term}`readout scale` α multiplies all outputs. With the learning rate $\eta / \alpha^2$ the
+# outputs learn at the same speed for any α. The weights move only $1/\alpha$ as far. A large α makes the
+# network *lazy*: it fits with the features it has {cite:p}`kumar2024`. The table says how far all
+# outputs move in the first step, for three values of α:
 
 
 # %%
@@ -177,7 +160,6 @@ def first_step(alpha, rate):
 
 arm, seed = record.experiment.arms[0], record.experiment.seeds[0]
 classes = arm.model.options["classes"]
-[f"α = {alpha:g}: {first_step(alpha, 100).norm():.2f}" for alpha in (0.25, 1, 4)]
 
 
 # %% tags=["hide-input"]
@@ -195,20 +177,20 @@ rows = []
 for alpha in (0.25, 1, 4):
     step = by_package(alpha, optimizers.SGD, lr=100 / alpha**2)
     torch.testing.assert_close(first_step(alpha, 100), step)
-    adaptive = by_package(alpha, optimizers.AdamW, lr=0.01 / alpha**2)
-    rows.append([f"{alpha:g}", f"{step.norm():.2f}", f"{adaptive.norm():.1f}"])
+    adaptive = by_package(alpha, optimizers.AdamW, lr=0.01 / alpha**2).norm()
+    rows.append([f"{alpha:g}", f"{step.norm():.2f}", f"{adaptive:.1f}"])
 tables.grid(["α", "SGD, 100 / α²", "AdamW, 0.01 / α²"], rows)
 
 # %% [markdown]
-# That is gradient descent. AdamW divides the gradient by its own size, which takes one α
-# out already. Divided by α² its outputs slow down by the other one, fourfold from α = 1 to 4.
-# At 0.25 its step is so long that the formula, which is one for short steps, no longer holds.
+# The first column is gradient descent. AdamW divides the gradient by its own size, which
+# removes one factor of α already. With the learning rate over α² its outputs then move four times
+# less at α = 4 than at 1. At 0.25 its step is too long for the formula, which assumes short steps.
 
 # %% tags=["hide-input"]
 #| name: fig-prieto2025-13-rates
 #| caption: >
-#|   Panel (a) with two other learning rates: again a larger α is later. (a) AdamW with the
-#|   learning rate kept. (b) SGD with momentum and the learning rate over α².
+#|   The network of one layer with two other rules: again it learns later with a larger α. (a) AdamW
+#|   with one learning rate for every α. (b) SGD with momentum, its learning rate divided by α².
 #| alt: >
 #|   Two panels of accuracy against epoch. AdamW with the learning rate kept: α 0.25 is
 #|   earlier than α 1, and α 4 does not fit. SGD: α 0.25 fits and generalises first and then
@@ -219,9 +201,9 @@ draw([KEPT, PLAIN])
 # %% [markdown]
 # ## The claims
 #
-# "Fit" is the first logged epoch with 99 % training accuracy, {term}`delay` the epochs from
-# there to 90 % test accuracy. Only those α count at which the network fits: what was not
-# learned cannot be expected to generalise.
+# A network fits at the first logged epoch with 99 % training accuracy. The {term}`delay` runs from
+# there to 90 % test accuracy. Only those α count at which the network fits, since a network
+# that has not learned its training set cannot be expected to generalise.
 
 # %% tags=["hide-input"]
 #| fold: "Code: the claims, and what was run"
@@ -230,42 +212,40 @@ sheet.closing(record)
 # %% [markdown]
 # ## What was run
 #
-# 1. *Reduced.* One seed, three of six α and 1,000 of 10,000 epochs. "Does not generalise" is
-#    said of these epochs.
-# 2. *Scales, learning rates, epochs and width* are not given by the paper. The learning rates
-#    at α = 1 are chosen so that the network fits; with two layers and squared error 0.01 does
-#    not.
-# 3. *Optimiser.* Dividing by α² is the rule of gradient descent. It is kept for AdamW because
+# 1. *Reduced.* One seed, three of six α and 1,000 of 10,000 epochs. "Does not generalise"
+#    means in these epochs.
+# 2. *Scales, learning rates, epochs and width* are not given by the paper. We chose learning rates
+#    at which the network fits with α = 1. With two layers and squared error it does not fit at 0.01.
+# 3. *Optimiser.* Dividing by α² is the rule of gradient descent. We keep the rule for AdamW, like
 #    the [official code](https://github.com/LucasPrietoAl/grokking-at-the-edge-of-numerical-stability)
-#    does so (`grokking_experiments.py`, commit `0cc9e8d`).
-# 4. *Measurements with α.* Loss and collapse in the record are those of $\alpha f(x)$, which
-#    is what is trained; the official log leaves α out. Accuracies do not depend on it.
+#    (`grokking_experiments.py`, commit `0cc9e8d`).
+# 4. *Measurements with α.* We measure loss and collapse on $\alpha f(x)$, which
+#    is what is trained. The official log leaves α out. Accuracies do not depend on it.
 #
 # ## Reading the result
 
 # %% tags=["remove-input"]
-kept, quick = runs[KEPT][alphas[0]], runs[PLAIN][alphas[0]]
+quick = runs[PLAIN][0.25]
 tables.prose(f"""
-**The direction agrees.** Under each of three learning rates a larger α makes the shallow
-network later. In (a) the {{term}}`delay` in epochs is {listed(delay, SHALLOW)}. But the fit is
-put off by more, so that the delay shrinks *relative* to it. Two values of α make no law.
+**The direction agrees.** Under all three rules a larger α makes the shallow network later. The delay
+is {listed(delay, SHALLOW)} epochs in (a). The fit moves by more, so the
+delay shrinks *relative* to the fit. Two values of α make no law.
 
 **Much of what α does here is the learning rate.** The smallest α gets sixteen times the
-rate of α = 1. AdamW takes one α out by itself, and is at least four times too fast. With the rate
-kept the same α fits at epoch {told(fitted[kept])}, and it is the largest that fails. The
-paper does not name its optimiser.
+rate of α = 1. AdamW removes one factor of α itself, so it is at least four times too fast. With one rate for
+every α, the smallest α fits at epoch {told(fitted[runs[KEPT][0.25]])}, and the largest
+fails. The paper does not name its optimiser.
 
-**SGD, to which the rule belongs, shows the same order.** It fits at epoch
-{listed(fitted, PLAIN)}. At the smallest α test accuracy gets to
-{told(quick.largest(TEST), "{:.0%}")} and falls back to {told(quick.last(TEST), "{:.0%}")}: a
-learning rate of 1,600 is on the edge of stability.
-
-**"No value" of α is a statement about all values and any time**, of which this page has a
-corner. Longer runs with cross-entropy and α = 1 are in [Figure 1](fig01_headline.ipynb) and
-[Figure 2](fig02_softmax_collapse.ipynb).
+**SGD, to which the rule belongs, shows the same order.** Its network fits at epoch {listed(fitted, PLAIN)}.
+With the smallest α the learning rate is 1,600, at the edge of stability: test accuracy reaches
+{told(quick.largest(TEST), "{:.0%}")} and falls back to {told(quick.last(TEST), "{:.0%}")}.
 """)
 
 # %% [markdown]
+# **The paper speaks of all values of α and of any time**; this page tests a few of them for 1,000 epochs.
+# [Figure 1](fig01_headline.ipynb) and [Figure 2](fig02_softmax_collapse.ipynb) have longer
+# runs with cross-entropy and α = 1.
+#
 # ## Try it
 #
 # ```{exercise}
@@ -313,9 +293,9 @@ corner. Longer runs with cross-entropy and α = 1 are in [Figure 1](fig01_headli
 #
 # ```{solution} ex-prieto2025-13-ce
 # :class: dropdown
-# In a network without biases, larger weights are larger logits. Once all samples are right
-# they lower the loss at any α. A small α only means that the weights have to grow
-# further first. Squared error has a target for the logits, and no such way.
+# In a network without biases, larger weights give larger logits. Once all samples are right,
+# larger logits lower the loss at any α. With a small α the weights only have to grow
+# further first. Squared error has a target for the logits, so growing does not lower it.
 # ```
 #
 # ## Run it yourself
