@@ -35,19 +35,22 @@ found = evidence.outcomes(base, exact, projection) | {
     "test-accuracy": {run.label: (run, run.last("test_accuracy")) for run in (base, exact)},
 }
 sheet = claims.read(page.name, found)
-sheet.box()
+sheet.box(
+    "The paper's caption says that this MLP has slingshots, late spikes of the loss. In one run at a quarter "
+    f'of the width we count {sheet.told("spikes")} in {end:,} steps, and {told(count[exact])} with a float64 loss.'
+)
 
 # %% tags=["hide-input"]
 #| name: fig-liu2026-08
 #| caption: >
-#|   An MLP that divides modulo a prime, with the loss in float32 and in float64. (a) Training
-#|   loss of the first seed, every step. (b) Norm of the mean feature; dotted lines are
-#|   bursts of that seed. (c) Its cosine with the mean classifier. In (b, c) seeds are
-#|   thin, their median thick.
+#|   An MLP that divides modulo a prime spikes with its loss in float32, and never with its loss
+#|   in float64. (a) Training loss of every step, first seed. (b) Norm of the mean feature;
+#|   dotted lines mark the bursts of the loss. (c) Cosine of mean classifier and mean feature.
+#|   In (b, c) several seeds are thin, and their median is thick.
 #| alt: >
-#|   Three panels against step: training losses on a logarithmic axis from 1e-12 to 1,000, the
-#|   norm of the mean feature, which grows to hundreds in the first thousand steps, and the
-#|   cosine between mean classifier and mean feature.
+#|   Three panels against step. In float32 the training loss jumps above 100 near steps 18,000
+#|   and 38,000; in float64 it falls smoothly to 1e-11. The norm of the mean feature reaches
+#|   hundreds within a thousand steps in both. The cosine falls at the first jump in float32.
 #| fold: "Code: draw the figure"
 figure, (loss, size, angle) = plots.panels(3, height=3.5)
 for run in (base, exact):
@@ -55,11 +58,12 @@ for run in (base, exact):
     plots.curve(size, run, MEAN)
     plots.curve(angle, run, "mean_cosine")
     plots.mark(size, bursts[run].get(base.seeds[0], []), color=run.color)
-loss.set(xlabel="step", ylim=(5e-13, 3e3))
-size.set(xlabel="step", ylabel="norm of the mean feature", yscale="log")
-angle.set(xlabel="step", ylabel="cos(W_G, μ_G)", ylim=(-1.03, 1.03))
-figure.legend(*size.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+loss.set(ylim=(5e-13, 3e3))
+size.set(ylabel="norm of the mean feature", yscale="log")
+angle.set(ylabel="cosine of the two means", ylim=(-1.03, 1.03))
+figure.legend(*size.get_legend_handles_labels(), loc="outside upper center", ncols=2)
 for panel in (loss, size, angle):
+    panel.set(xlabel="step")
     plots.thousands(panel)
 plots.letter([loss, size, angle], ["training loss", "mean feature", "cosine"])
 plots.show(figure)
@@ -68,32 +72,36 @@ plots.show(figure)
 # ## What to see
 
 # %% tags=["remove-input"]
-seed = base.seeds[0]
-each = [
-    f"{t:,} ({evidence.words(base.at('collapsed', t)[seed], '{:.0%}')} collapsed before)"
-    for t in bursts[base][seed]
-]
 tables.prose(f"""
-* **Bursts** of the loss in {end:,} steps of float32, seed {seed}: {", ".join(each)}.
-* **Slingshots** are those with at least 40 % of the samples in {{term}}`softmax collapse` at
-  the log before. Their number is {sheet.told("spikes")}, that of other bursts
-  {sheet.told("other-bursts")} (n = {len(base.seeds)}).
-* **Long quiet.** All training rows are right by step {told(base.fitted(accuracy=1.0))}. The first log with half
-  of the samples collapsed is that of step {told(evidence.settled(base))}.
-* **With the loss in float64** there are {told(count[exact])} slingshots. The {{term}}`mean feature`
-  ends at {told(exact.last(MEAN))} there and at {told(base.last(MEAN))} in float32.
-* **Most of the mean feature is early.** By step 1,000 its norm is
-  {told(base.at(MEAN, 1000) / base.last(MEAN), "{:.0%}")} of that at the end. The cosine with the {{term}}`mean classifier`
-  ends at {told(base.last("mean_cosine"), "{:.2f}")}.
-* **Interventions**, and their slingshots: {"; ".join(f"{run.label}: {told(count[run])}" for run in causes)}.
-* **Test accuracy** ends at {sheet.told("test-accuracy float32")}.
+* **Two bursts, one slingshot.** The loss of seed {base.seeds[0]} bursts twice. The table has both.
+  A burst counts as a {{term}}`slingshot` if at least 40 % of the samples were in
+  {{term}}`softmax collapse` at the log before.
+* **A long quiet time comes first.** The network learns all training rows by step
+  {told(base.fitted(accuracy=1.0))}. Half of the samples have collapsed by step {told(evidence.settled(base))}.
+* **With the loss in float64** nothing bursts. The {{term}}`mean feature` grows all the same: its norm
+  ends at {told(exact.last(MEAN))}, against {told(base.last(MEAN))} in float32.
+* **Memorisation.** Test accuracy ends at {sheet.told("test-accuracy float32")} in float32 and at
+  {sheet.told("test-accuracy float64 loss")} in float64.
 """)
+
+# %% tags=["hide-input"]
+#| fold: "Code: the bursts"
+onsets = bursts[base][base.seeds[0]]
+before = [base.at("collapsed", on)[base.seeds[0]] for on in onsets]
+tables.grid(
+    ["Burst at step", "Collapsed at the log before", "Counts as"],
+    [
+        [f"{on:,}", evidence.words(share, "{:.0%}"), "slingshot" if share >= 0.4 else "other burst"]
+        for on, share in zip(onsets, before, strict=True)
+    ],
+    caption="Bursts of the loss in float32",
+)
 
 # %% [markdown]
 # ## The idea
 #
-# Adam divides by $\sqrt{v}$, the root of a running mean of squared gradients. After a spike
-# with gradients of size $G$ the root falls by itself, however quiet training is:
+# Adam divides by $\sqrt{v}$, the root of a running mean of squared gradients. A spike leaves
+# gradients of size $G$ in it. Then the root falls by itself, even if no gradient follows:
 #
 # $$
 # \sqrt{v_t} = \beta_2^{t/2}\, \sqrt{v_0}
@@ -101,9 +109,9 @@ tables.prose(f"""
 # t(G \to \varepsilon) = \frac{2 \ln (G / \varepsilon)}{-\ln \beta_2} .
 # $$
 #
-# Steps become dangerously long only when $\sqrt{v}$ has come down to Adam's $\varepsilon$ or
-# to the gradients that are left. With $\beta_2 = 0.95$, as on CIFAR-10, that takes hundreds
-# of steps; with Table 2's 0.999 it takes tens of thousands. This remark is ours:
+# Steps become dangerously long only when $\sqrt{v}$ has fallen to Adam's $\varepsilon$ or
+# to the gradients that are left. With $\beta_2 = 0.95$, as on CIFAR-10, this takes hundreds
+# of steps. With the 0.999 of Table 2 it takes tens of thousands. This remark is ours.
 
 
 # %%
@@ -125,15 +133,14 @@ for beta2 in (0.95, 0.999):
 # %% tags=["hide-input"]
 #| name: fig-liu2026-08-memory
 #| caption: >
-#|   How long Adam remembers a gradient, and how far it goes at each step. (a) Adam's root after one
-#|   gradient of 0.001 and then silence, by β2; dashed, Adam's ε. (b) Mean update of the last
-#|   layer's weights at every log; dashed, the update of a gradient that comes back after
-#|   silence.
+#|   With the β2 of this task Adam remembers a gradient for 23,000 steps. (a) Adam's root after
+#|   one gradient of 0.001 and then silence; the dashed line is Adam's ε. (b) Mean update of
+#|   the last layer's weights at every log. The dashed line is the update of a gradient that
+#|   returns after silence.
 #| alt: >
 #|   Left: on a logarithmic axis of steps, the root falls to 1e-8 after some hundred steps
-#|   with a beta2 of 0.95 and after some ten thousand with 0.999. Right: mean updates of
-#|   float32, of the float64 loss and, where it was run, of the repair, all below the dashed
-#|   line.
+#|   with a beta2 of 0.95 and after some twenty thousand with 0.999. Right: the mean updates
+#|   in float32 and with a float64 loss stay below the dashed line.
 #| fold: "Code: draw the memory and the updates"
 figure, (root, update) = plots.panels(2, height=3.4)
 steps = np.geomspace(1, end, 200)
@@ -143,7 +150,7 @@ root.axhline(1e-8, color=plots.GREY, ls="--", lw=1)
 root.set(xscale="log", yscale="log", ylim=(1e-11, 3e-3), xlabel="steps of silence")
 root.set_ylabel("Adam's root")
 root.legend(loc="lower left")
-for run in (base, exact, repair):
+for run in (base, exact):
     plots.curve(update, run, "head_update")
 adam_options = base.settings.optimizer.options
 update.axhline(theory.jump(adam_options["lr"], adam_options["betas"]), color=plots.GREY, ls="--", lw=1)
@@ -171,38 +178,41 @@ sheet.closing(record)
 # There is no official code, and [Table 2](tab02_modular_settings.ipynb) lists what the
 # paper leaves open. For this figure:
 #
-# 1. *Network.* One output for each token, 99 at the paper's scale and 33 on a laptop; initial
-#    weights of PyTorch.
-# 2. *Panels.* The paper's figure has two, whose content its text does not say. Ours are the
-#    loss and the two means.
-# 3. *Batches.* At the paper's scale they have 512 rows, and the loss of a step is that of its
-#    batch. At laptop scale all rows are one batch.
-# 4. *Seeds.* 42, as in the paper, and others as far as they have been trained.
+# 1. *Network.* It has one output for each token, 99 at the paper's scale and 33 on a laptop.
+#    Initial weights are those of PyTorch.
+# 2. *Panels.* The paper's figure has two panels, and its text does not say what they show. We
+#    draw the loss and the two means.
+# 3. *Batches.* The paper's batches have 512 rows, and a step's loss is that of its batch. On
+#    a laptop all rows form one batch.
+# 4. *Seeds.* We ran seed 42, which the paper uses.
+# 5. *Interventions.* We trained none of the four here. The [causal table](causes.ipynb) has
+#    them for other networks.
 
 # %% [markdown]
 # ## Reading the result
 
 # %% tags=["remove-input"]
 tables.prose(f"""
-**The waiting time fits Adam's memory.** From the first burst to the next, {told(evidence.waits(bursts[base]))} steps pass
-(seed {seed}). That is one gap. From gradients of 0.001, a size that we chose, the formula above gives
-{forgetting(1e-3, 1e-8, 0.999):,.0f} with Table 2's β2 and {forgetting(1e-3, 1e-8, 0.95):,.0f}
-with that of CIFAR-10, where [Figure 1](fig01_precision.ipynb) has bursts every few hundred.
+**The waiting time fits Adam's memory.** From the first burst to the second,
+{told(evidence.waits(bursts[base]))} steps pass. For gradients of 0.001, a size that we chose, the formula gives
+{forgetting(1e-3, 1e-8, 0.999):,.0f} steps. With the $\\beta_2$ of CIFAR-10 it gives
+{forgetting(1e-3, 1e-8, 0.95):,.0f}, and [Figure 1](fig01_precision.ipynb) shows bursts every few hundred
+epochs. One gap in one run is weak evidence.
 
 **The rule is a threshold.** {{term}}`Inflation <inflation>` takes samples out of the collapse
-again, before the loss bursts. At most {told(base.largest("collapsed"), "{:.0%}")} are
-collapsed at any log. A burst below 40 % counts as an oscillation, however much the mean
-classifier has grown. The rule was fixed before the runs and stays.
+again, before the loss bursts. At most {told(base.largest("collapsed"), "{:.0%}")} of the samples are
+collapsed at any log. A burst below 40 % counts as an oscillation, even if the mean
+classifier has grown. We fixed this rule before the runs and keep it.
 
-**Someone else has seen one.** A public repository has run this task modulo 97, in full
-batches and with two hidden layers ([`gongyisheng/pretrain`](https://github.com/gongyisheng/pretrain),
-a folder that was removed later). Its one spike, of float32, comes at about step
-17,500. The table compares.
+**A large mean feature is no sign of inflation.** In float32 its norm has
+{told(base.at(MEAN, 1000) / base.last(MEAN), "{:.0%}")} of its final value by step 1,000, long before anything
+collapses. The unrest of the first steps makes it large, and it is large with the loss in float64
+too. So this book takes change *after* a collapse as the sign of {{term}}`inflation`.
 
-**A large mean feature is no sign of inflation.** Theirs is seven to eight times larger in float32
-than with a loss in float64; ours is large with either. It has most of its size long before
-anything collapses, from the unrest of the first steps. What tells {{term}}`inflation` is
-change *after* a collapse, and so this book defines it.
+**Another replication has one spike too.** A public repository ran this task modulo 97 in full
+batches, with two hidden layers ([`gongyisheng/pretrain`](https://github.com/gongyisheng/pretrain);
+the folder was removed later). Its mean feature is seven to eight times larger in float32 than
+with a loss in float64, unlike ours.
 """)
 
 # %% tags=["hide-input"]
@@ -227,14 +237,14 @@ tables.grid(
 #
 # ```{exercise}
 # :label: ex-liu2026-08-inputs
-# The MLP reads four tokens, two of which are the same in every row. How many of its first
-# weights ever get a gradient that depends on the row? What do the others amount to?
+# The MLP reads four tokens, two of which are the same in every row. How many columns of its
+# first weights ever get a gradient that depends on the row? What do the other columns do?
 # ```
 #
 # ````{solution} ex-liu2026-08-inputs
 # :class: dropdown
 # The operator and the equals sign are one fixed input each, so their weights act as two
-# more biases. Of 4 × 99 columns, 97 of $a$ and 96 of $b$ are ever used otherwise:
+# more biases. Of 4 × 99 columns, the rows use 97 for $a$ and 96 for $b$:
 #
 # ```python
 # from grokbook import datasets
@@ -247,8 +257,8 @@ tables.grid(
 #
 # ```{exercise}
 # :label: ex-liu2026-08-memory
-# How many slingshots could there be in 100,000 steps at most, by the formula above, with
-# gradients of 0.001 at each? And if $\beta_2$ were 0.98, as in {cite:t}`power2022`?
+# Each slingshot leaves gradients of 0.001. How many can the formula above fit into 100,000
+# steps at most? How many with a $\beta_2$ of 0.98, as in {cite:t}`power2022`?
 # ```
 #
 # ````{solution} ex-liu2026-08-memory
@@ -260,19 +270,20 @@ tables.grid(
 #     print(f"β2 = {beta2}: every {wait:,.0f} steps, {100_000 / wait:.0f} at most")
 # ```
 #
-# It is an estimate: a step can be too long before $\sqrt v$ is down to $\varepsilon$, and
-# {term}`softmax collapse` has to be reached anew each time.
+# This is an estimate. A step can be too long before $\sqrt v$ has fallen to $\varepsilon$, and
+# the network has to reach {term}`softmax collapse` anew each time.
 # ````
 #
 # ```{exercise}
 # :label: ex-liu2026-08-sum
 # The mean of all {term}`logits <logit>` of a sample is $W_G \cdot h$, plus the mean bias.
-# What does it become once $\cos(W_G, \mu_G)$ is near $-1$, and does it change the loss?
+# How does it change once $\cos(W_G, \mu_G)$ is near $-1$? Does this change the loss?
 # ```
 #
 # ````{solution} ex-liu2026-08-sum
 # :class: dropdown
-# It falls without bound, for all classes of a sample alike. The softmax does not see it:
+# It falls without bound, by the same amount for all classes of a sample. The softmax does not
+# see it:
 #
 # ```python
 # import torch
@@ -280,14 +291,14 @@ tables.grid(
 # assert torch.allclose(z.softmax(dim=1), (z - 300).softmax(dim=1))
 # ```
 #
-# In float32 logits near $-300$ are 32 times coarser than logits near 10, which is
-# still no more than 3e-5.
+# In float32, logits near $-300$ are 32 times coarser than logits near 10. They are still
+# only 3e-5 apart.
 # ````
 
 # %% [markdown]
 # ## Run it yourself
 #
-# Division modulo 31 in full batches, width 128 and 10,000 steps, one seed:
+# Division modulo 31 in full batches, width 128 and 40,000 steps, one seed:
 #
 # ```bash
 # make page PAGE=liu2026/fig08 SCALE=laptop
