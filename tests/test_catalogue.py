@@ -1,4 +1,4 @@
-"""What the book says of all pages at once: findings, squares, scoreboard, gallery."""
+"""What the book says of all pages at once: findings, squares, scoreboard."""
 
 import re
 from pathlib import Path

@@ -44,7 +44,7 @@ RESOLVED = {
     "{cite:t}`prieto2025`": f"[Prieto et al. (2025)]({PRIETO})",
     "{cite:p}`prieto2025`": f"([Prieto et al., 2025]({PRIETO}))",
     "{ref}`the second <fig-two>`, {ref}`fig-two`": "the second, Plot 2",
-    "{doc}`gallery </generated/gallery>`": "gallery",
+    "{doc}`board </generated/scoreboard>`": "board",
     "[Figure 3](fig03_stablemax.ipynb) x[0](1)": "Figure 3 x[0](1)",
     "[issue](https://example.org/1)": "[issue](https://example.org/1)",
     "$[x]{y}$": "$[x]{y}$",

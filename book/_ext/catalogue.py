@@ -1,19 +1,16 @@
 """What the book says about all of its pages at once, made from the executed twins.
 
 `write` makes book/generated/, which is neither edited nor committed: what the landing
-page and the chapters' front pages include, the gallery and the scoreboard.
+page and the chapters' front pages include, and the scoreboard.
 book/landing.yml has what a person wrote of them. A sentence of it that the pages
 contradict is a PageError, as is a claim that there is not.
 """
 
-import base64
-import io
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
 import yaml
-from PIL import Image
 
 from book._ext import pages, scoreboard
 from book._ext.entries import (
@@ -38,37 +35,20 @@ LEGEND = {
     "holds small": "dashed: in a smaller version",
     "idle": "not run",
 }
-WIDTH = 480  # pixels of a thumbnail: sharp on a card of 240
-CARD = """\
-::::{{grid-item-card}} {label}
-{picture}:link: /{document}
-:link-type: doc
-
-{title}
-
-:::{{card-footer}}
-{judged}
-:::
-::::
-"""
 
 
 def write(found: Sequence[Entry]) -> None:
-    """Write the generated pages and thumbnails; unchanged files stay as they are."""
+    """Write the generated pages; unchanged files stay as they are."""
     of = {paper: [e for e in found if e.paper == paper] for paper in FOLDERS}
     every = [entry for paper in PAPERS for entry in of[paper]]
-    written: dict[str, str | bytes] = {
+    written = {
         "landing/findings.md": findings({entry.id: entry for entry in found}),
         "landing/matrix.md": f"{so_far(every)}\n\n{legend()}\n\n{matrix(every)}\n",
         "landing/papers.md": papers(of),
-        "gallery.md": gallery(of),
         "scoreboard.md": scoreboard.scoreboard(every),
         "beyond.md": scoreboard.beyond(every),
     }
     written |= {f"papers/{paper}.md": chapter(of[paper]) for paper in PAPERS}
-    for entry in found:
-        if figure := entry.figure():
-            written[thumbnail_of(entry)] = smaller(figure[0])
     for name, content in written.items():
         update(home() / "book" / "generated" / name, content)
 
@@ -182,34 +162,3 @@ def _evidence(rest: Mapping[str, str], entry: Entry) -> str:
         f"book/landing.yml says '{said}' of the claim '{rest[said]}', and page "
         f"{entry.id} does not: rewrite the finding."
     )
-
-
-def gallery(of: Mapping[str, Sequence[Entry]]) -> str:
-    """A card per page."""
-    lines = ["# Gallery\n\nEvery page of the book by its first figure.\n"]
-    for paper, here in of.items():
-        lines += [f"## {named(paper)}\n", ":::::{grid} 1 2 2 3"]
-        lines += [":gutter: 3", ":class-container: cards\n"]
-        for entry in here:
-            told = {"picture": "", "judged": " ".join(entry.judged)}
-            if figure := entry.figure():
-                told["picture"] = f":img-top: {thumbnail_of(entry)}\n"
-                told["picture"] += f":img-alt: {figure[1]}\n"
-            told |= {"label": entry.label, "document": entry.document}
-            lines.append(CARD.format(title=plain(entry.title), **told))
-        lines.append(":::::\n")
-    return "\n".join(lines)
-
-
-def thumbnail_of(entry: Entry) -> str:
-    return f"thumbnails/{entry.id.replace('/', '-')}.png"
-
-
-def smaller(png: str) -> bytes:
-    """A figure (in base64), or the first panels of a long row, as a thumbnail."""
-    drawn = Image.open(io.BytesIO(base64.b64decode(png))).convert("RGB")
-    small = drawn.crop((0, 0, min(drawn.width, int(1.2 * drawn.height)), drawn.height))
-    small.thumbnail((WIDTH, WIDTH))
-    encoded = io.BytesIO()
-    small.quantize(64, kmeans=1).save(encoded, "PNG", optimize=True)
-    return encoded.getvalue()

@@ -6,7 +6,6 @@ handouts/<paper>/…  two notebooks per page, and handouts.zip all of them
 records.csv         what was trained, when, on what
 """
 
-import contextlib
 import os
 import re
 import shutil
@@ -18,20 +17,14 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-import pandas as pd
 
 from book._ext import handouts
 from book._ext.entries import Entry, update
-from grokbook import papers, records
-from grokbook.errors import RecordError
-from grokbook.experiment import SCALES
 from grokbook.project import home
 
 BOOK, PACKAGE = "grokking-book.zip", "grokbook.zip"
 KINDS = {"class": False, "teacher": True}  # -> with solutions
 STORED = {".parquet", ".png", ".safetensors"}  # compressed already, or noise
-COLUMNS = ["experiment", "scale", "arm", "seed", "epochs", "device_name", "commit"]
-COLUMNS += ["finished"]
 
 
 def folder() -> Path:
@@ -45,7 +38,7 @@ def write(entries: Sequence[Entry]) -> None:
     target.mkdir(parents=True)
     pack(home(), names, target / BOOK)
     pack(home(), filter(is_of_package, names), target / PACKAGE)
-    trained().to_csv(target / "records.csv", index=False)
+    shutil.copy2(home() / "data/records/index.csv", target / "records.csv")
     site, _ = published()
     digest = sha256((target / PACKAGE).read_bytes()).hexdigest()
     start = {"site": site, "archive": PACKAGE, "sha256": digest}
@@ -97,17 +90,3 @@ def pack(root: Path, names: Iterable[str], target: Path) -> None:
             stored = Path(name).suffix in STORED
             how = zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED
             opened.writestr(about, (root / name).read_bytes(), how)
-
-
-def trained() -> pd.DataFrame:
-    """Of every recorded member what it is, as `COLUMNS`."""
-    rows = []
-    for name in papers.names(""):
-        for scale in SCALES:
-            with contextlib.suppress(RecordError):
-                members = records.load(papers.get(name, scale)).members
-                for key, about in members.items():
-                    arm, _, seed = key.rpartition("|")
-                    row = {"experiment": name, "scale": scale, "arm": arm, "seed": seed}
-                    rows.append(about | row)
-    return pd.DataFrame(rows, columns=COLUMNS)

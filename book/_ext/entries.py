@@ -73,12 +73,6 @@ class Entry:
         """A link in Markdown from anywhere in the book."""
         return f"{{doc}}`{text or self.label} </{self.document}>`"
 
-    def figure(self) -> tuple[str, str] | None:
-        """Its first figure: a PNG in base64, and its words; None without one."""
-        for cell, png in notebooks.outputs(self.twin, "image/png"):
-            return png, notebooks.shown_as(cell)["image"]["alt"]
-        return None
-
 
 def entries() -> list[Entry]:
     """All pages; PageError names the first that was never executed."""
@@ -121,9 +115,8 @@ def plain(text: object) -> str:
     return " ".join(escaped.split())
 
 
-def update(path: Path, content: str | bytes) -> None:
+def update(path: Path, new: str) -> None:
     """Write a file if it is another; Sphinx reads again what is newer."""
-    new = content.encode() if isinstance(content, str) else content
-    if not path.is_file() or path.read_bytes() != new:
+    if not path.is_file() or path.read_text(encoding="utf-8") != new:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(new)
+        path.write_text(new, encoding="utf-8")

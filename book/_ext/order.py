@@ -11,22 +11,11 @@ import glob
 import math
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
 
 from book._ext.entries import Entry
 from grokbook import papers, records
 from grokbook.claims.verdict import ENOUGH
-from grokbook.experiment import Arm
-
-
-@dataclass(frozen=True)
-class Lack:
-    """The seeds that a run "<experiment>|<arm>" lacks, and the core-hours they take."""
-
-    seeds: tuple[int, ...]
-    hours: float  # infinite where nothing like it was recorded
 
 
 def steps(
@@ -51,26 +40,30 @@ def lines(entries: Iterable[Entry]) -> Iterator[str]:
     """The commands in their order, each step under a comment."""
     named = [claim.get("runs") for entry in entries for claim in entry.claims]
     found = {run: lack(run) for runs in named for run in runs or ()}
-    lacks = {run: one for run, one in found.items() if one}
-    whole = [runs for runs in named if runs and lacks.keys() >= {*runs}]
-    rows = [frozenset(run for run in runs if lacks[run].seeds) for runs in whole]
-    total, hours = 0.0, {run: one.hours for run, one in lacks.items()}
+    seeds = {run: one[0] for run, one in found.items() if one}
+    hours = {run: one[1] for run, one in found.items() if one}
+    whole = [runs for runs in named if runs and seeds.keys() >= {*runs}]
+    rows = [frozenset(run for run in runs if seeds[run]) for runs in whole]
+    total = 0.0
     for runs, completed, took in steps(filter(None, rows), hours):
         total += took
         time = f"{took:,.2f} core-hours, {total:,.1f} so far"
         time = time if math.isfinite(took) else "no estimate"
         yield f"# {completed} row{'s' * (completed > 1)}: {time}"
         for name, some in groupby(sorted(runs), lambda run: run.partition("|")[0]):
-            arms = [run.partition("|")[2] for run in some]
-            mine = {seed for arm in arms for seed in lacks[f"{name}|{arm}"].seeds}
-            seeds = [s for s in papers.get(name, "paper").seeds if s in mine]
-            told = f"grokbook run {name} --scale paper --record "
-            told += f"--seeds {','.join(map(str, seeds))}"
-            yield told + "".join(f" --arms {shlex.quote(glob.escape(a))}" for a in arms)
+            mine = list(some)
+            arms = (shlex.quote(glob.escape(run.partition("|")[2])) for run in mine)
+            new = ",".join(dict.fromkeys(str(s) for run in mine for s in seeds[run]))
+            told = f"grokbook run {name} --scale paper --record --seeds {new}"
+            yield told + "".join(f" --arms {arm}" for arm in arms)
 
 
-def lack(run: str) -> Lack | None:
-    """What a run lacks; None where the paper's scale has no three seeds of it."""
+def lack(run: str) -> tuple[list[int], float] | None:
+    """The seeds that a run "<experiment>|<arm>" lacks, and the core-hours they take.
+
+    Infinite where nothing like it was recorded; None where the paper's scale has no
+    three seeds of it.
+    """
     name, _, arm = run.partition("|")
     plan = papers.get(name, "paper")
     if len(plan.seeds) < ENOUGH or arm not in [one.name for one in plan.arms]:
@@ -78,14 +71,11 @@ def lack(run: str) -> Lack | None:
     there = records.recorded(plan)
     new = [seed for seed in plan.seeds if f"{arm}|{seed}" not in there]
     new = new[: max(0, len(new) + ENOUGH - len(plan.seeds))]
-    return Lack(tuple(new), len(new) * _seconds(plan.arm(arm), there) / 3600)
-
-
-def _seconds(arm: Arm, recorded: Mapping[str, Mapping[str, Any]]) -> float:
-    """Those of one more seed: as its others took by epochs, else as the other arms."""
-    here = {k: one for k, one in recorded.items() if one["device"] == "cpu"}
-    mine = [one for key, one in here.items() if key.rpartition("|")[0] == arm.name]
+    # As its other seeds took by epochs, else as the other arms.
+    here = {k: one for k, one in there.items() if one["device"] == "cpu"}
+    mine = [one for key, one in here.items() if key.rpartition("|")[0] == arm]
     taken = mine or [*here.values()]
-    epochs = sum(one["epochs"] for one in taken)
-    spent = sum(one["seconds"] for one in taken)
-    return arm.epochs * spent / epochs if epochs else math.inf
+    if not taken:
+        return new, math.inf
+    spent = sum(one["seconds"] for one in taken) / sum(one["epochs"] for one in taken)
+    return new, len(new) * plan.arm(arm).epochs * spent / 3600

@@ -4,7 +4,7 @@
     numbers    plots begin with 1 on every page; titles name their paper in one line
     pictures   keep their place, and lead to themselves at full size
     terms      carry their definitions, which book/_static/terms.js shows
-    sources    the paper, its official code, and what to cite, at the foot of a page
+    sources    the paper and its official code, at the foot of a page
     buttons    the handouts; online and at the repository where the book is published
 
 Where it is published, GROKBOOK_SITE and GROKBOOK_REPOSITORY say so, which the
@@ -122,8 +122,8 @@ def add(app: Sphinx, page: str, _: str, context: dict[str, Any], doctree: Any) -
     )
     if doctree is None:  # the search page and the index
         return
-    _, finding = parts(next(doctree.findall(nodes.title)))
-    context["body"] += end_block(app.builder, page, finding)
+    if (paper := page.partition("/")[0]) in PAPERS:
+        context["body"] += f'<p class="apparatus">{sources(paper)}</p>'
     if page != "glossary":
         context["body"] += defined(app.builder, doctree)
     add_buttons(page, context)
@@ -155,24 +155,6 @@ def definitions(builder: StandaloneHTMLBuilder) -> dict[str, str]:
     return found
 
 
-def end_block(builder: StandaloneHTMLBuilder, page: str, finding: str) -> str:
-    """HTML for the foot of a page: the sources of its paper, then what to cite."""
-    paper = page.partition("/")[0]
-    cited, said = {"This page": bibtex(page, finding)}, ""
-    if paper in PAPERS:
-        said = f'<p class="sources">{sources(paper)}</p>\n'
-        cited["The paper"] = references()[paper].to_string("bibtex")
-    shown = "".join(
-        f'<p>{name}</p>\n<div class="highlight-bibtex notranslate">'
-        f"{builder.highlighter.highlight_block(text, 'bibtex')}</div>\n"
-        for name, text in cited.items()
-    )
-    return (
-        f'<div class="apparatus">\n{said}<details class="cite">'
-        f"<summary>Cite this page</summary>\n{shown}</details>\n</div>\n"
-    )
-
-
 def sources(paper: str) -> str:
     """One line of links: the paper, and its official code at the commit that was read.
 
@@ -192,35 +174,15 @@ def _link(address: str, text: str) -> str:
     return f'<a class="reference external" href="{address}">{text}</a>'
 
 
-def bibtex(page: str, title: str) -> str:
-    """An entry for one page; ``page`` is its path in the book."""
-    about, (site, _) = citation(), downloads.published()
-    fields = {
-        "author": f"{{{' and '.join(one['name'] for one in about['authors'])}}}",
-        "title": re.sub(r"([&%#_$])", r"\\\1", title),
-        "booktitle": about["title"],
-        "year": version()[1].rpartition(" ")[2],
-        "note": ", ".join(version()),
-        "url": f"{site}/{page}.html" if site else "",
-    }
-    lines = [f"  {name} = {{{value}}}" for name, value in fields.items() if value]
-    key = "grokbook-" + page.replace("/", "-")
-    return f"@incollection{{{key},\n" + ",\n".join(lines) + "\n}"
-
-
-@cache
-def citation() -> dict[str, Any]:
-    return yaml.safe_load((home() / "CITATION.cff").read_text(encoding="utf-8"))
-
-
 @cache
 def version() -> list[str]:
     """What is built: version, day, and commit where git knows it."""
     command = ["git", "-C", str(home()), "log", "-1", "--format=%cd|%h"]
     command += ["--date=format:%-d %B %Y"]
     run = subprocess.run(command, capture_output=True, text=True)
-    told = run.stdout.strip() or f"{citation()['date-released']:%-d %B %Y}"
-    return [f"Version {citation()['version']}", *told.split("|")]
+    about = yaml.safe_load((home() / "CITATION.cff").read_text(encoding="utf-8"))
+    told = run.stdout.strip() or f"{about['date-released']:%-d %B %Y}"
+    return [f"Version {about['version']}", *told.split("|")]
 
 
 def add_buttons(page: str, context: dict[str, Any]) -> None:
