@@ -12,7 +12,6 @@ import math
 from itertools import pairwise
 
 import torch
-from matplotlib.lines import Line2D
 from pandas import Series
 
 from grokbook import claims, evidence, metrics, plots, tables
@@ -50,7 +49,6 @@ def changed(run):
     return (1 - run.series("fourier_no_constant", since=200) / run.series(MODES)).abs().max()
 
 
-constant = evidence.joined({run: changed(run) for run in runs}).max(axis=1)
 found = {
     "pairs": (runs, evidence.agreeing(periodic, groks)),
     "order": periodic,
@@ -62,28 +60,28 @@ found = {
     "before": {run.label: (run, before[run]) for run in runs},
     "late": {run.label: (run, late[run]) for run in runs},
     "bursts": (attention, bursts(attention)),
-    "constant": (runs, constant),
+    "constant": (runs, evidence.joined({run: changed(run) for run in runs}).max(axis=1)),
 }
 sheet = claims.read(page.name, found)
-sheet.box()
-
-# %% [markdown]
-# {term}`Layer norm <layer norm>` (LN) stands before the MLP (M), attention (A\*), both
-# (M+A\*) or nowhere (No LN).
+sheet.box(
+    "The paper says that networks which generalise earlier also form a periodic embedding "
+    f"earlier. In {len(m.seeds)} runs this held for {sheet.told('pairs', '{:.0f}')} of the six "
+    "pairs of variants."
+)
 
 # %% tags=["hide-input"]
 #| name: fig-singh2026-02
 #| caption: >
-#|   Generalisation and periodicity come in nearly the same order, but M does not wait for
-#|   it. (a) Test loss until it is 0.01, seeds thin, their median thick. (b) Fourier mode concentration, seeds thin, median thick, range shaded;
-#|   triangles: a seed generalises. (c) The two epochs, one mark per seed; in the grey
-#|   margin, never. (d) M, one seed. Diamonds: the mean of the authors' five seeds.
+#|   Generalisation and periodicity have nearly the same order, but M does not wait for
+#|   periodicity. (a) Test loss, until the median seed generalises. (b) Fourier mode
+#|   concentration of the embedding; 1 is the paper's sign of a periodic one. Median of five
+#|   seeds, their range shaded. Triangles: the median seed generalises. (c) Both events, one
+#|   mark per seed; a seed in the grey margin never generalises. Diamonds: the mean of the authors' five seeds.
 #| alt: >
 #|   (a) Test losses rise to 7 for M and to nearly 30 for No LN. They fall, M first, A*
-#|   and No LN last and overlapping. (b) Concentrations rise from 0.01 past 1; the
-#|   triangles of M lie near 0.2, those of No LN above 1. (c) M lies below the diagonal,
-#|   A* on it, No LN above it. (d) Training loss of M jumps from 1e-4 to 1 and more about
-#|   every 700 epochs.
+#|   and No LN last and overlapping. (b) Concentrations rise from 0.01 past 1. The
+#|   triangle of M lies near 0.2, that of No LN above 1. (c) M lies below the diagonal,
+#|   A* on it, No LN above it.
 #| fold: "Code: draw the figure"
 logs = evidence.reference("singh2026/fig02").set_index(["series", "quantity", "epoch"])
 logs = logs.sort_index().value
@@ -92,84 +90,73 @@ reached = reached.set_index(["series", "quantity", "value"]).epoch
 SMALL, CLEAR = ("test_loss at most", 0.01), ("fourier at least", 1)
 
 
-def authors(run, shown=record.scale == "paper"):
+def band(axes, run, column, until=end):
+    """Median and range over seeds."""
+    table = run.series(column).loc[:until].dropna(how="all")
+    low, high = table.min(axis=1), table.max(axis=1)
+    axes.fill_between(table.index, low, high, color=run.color, alpha=0.15, lw=0)
+    axes.plot(table.median(axis=1), color=run.color, label=run.label)
+
+
+def authors(run):
     """The mean of the authors' five seeds: losses, concentrations, the two epochs."""
-    if shown:
-        arm, first = run.arm, reached[run.arm, *SMALL]
-        some = [e for e in (500, *range(1000, 8001, 1000)) if e < first]
-        mine = {"label": "", "color": run.color}
-        plots.paper(losses, some, logs[arm, LOSS][some], **mine)
-        some = [200, 1000, *range(2000, end + 1, 2000)]
-        plots.paper(modes, some, logs[arm, MODES][some], **mine)
-        plots.paper(scatter, [reached[arm, *CLEAR]], [first], **mine)
+    arm, first, mine = run.arm, reached[run.arm, *SMALL], {"label": "", "color": run.color}
+    some = [e for e in (500, *range(1000, 8001, 1000)) if e < first]
+    plots.paper(losses, some, logs[arm, LOSS][some], **mine)
+    some = [200, 1000, *range(2000, end + 1, 2000)]
+    plots.paper(modes, some, logs[arm, MODES][some], **mine)
+    plots.paper(scatter, [reached[arm, *CLEAR]], [first], **mine)
 
 
-figure, axes = plots.panels(2, rows=2, height=3.2)
-losses, modes, scatter, single = axes
-margin = 1.06 * end
+figure, axes = plots.panels(3, height=3.9)
+losses, modes, scatter = axes
 scatter.axhspan(1.01 * end, 1.12 * end, color="#EEEEEE", lw=0)
-scatter.axvspan(1.01 * end, 1.12 * end, color="#EEEEEE", lw=0)
 scatter.plot([0, end], [0, end], color=plots.GREY, lw=1, ls=":")
-scatter.text(0.05 * end, 0.9 * end, "periodic first", color=plots.GREY)
-scatter.text(0.55 * end, 0.2 * end, "generalises first", color=plots.GREY)
+for x, y, words in ((0.04, 0.86, "periodic\nfirst"), (0.55, 0.2, "generalises\nfirst")):
+    scatter.text(x * end, y * end, words, color=plots.GREY)
 for run, marker in zip(runs, "os^P", strict=True):
-    table = run.series(LOSS)
-    for seed, values in table.items():
-        losses.plot(values.loc[: groks[run][seed]], alpha=0.5, color=run.color, lw=0.8)
-    middle = table.median(axis=1).loc[: claims.median(groks[run].clip(upper=end))]
-    losses.plot(middle, color=run.color, label=run.label)
-    plots.curve(modes, run, MODES)
+    middle = int(claims.median(groks[run].clip(upper=end)))
+    band(losses, run, LOSS, middle)
+    band(modes, run, MODES)
     style = {"color": run.color, "mec": "white", "ls": ""}
-    modes.plot(groks[run][before[run].index], before[run], "v", ms=9, **style)
-    place = periodic[run].clip(upper=margin), groks[run].clip(upper=margin)
-    scatter.plot(*place, marker, ms=7, **style)
-    authors(run)
-for column, color, name in (
-    ("train_loss", plots.GREY, "training loss"),
-    ("test_loss", m.color, "test loss"),
-):
-    single.plot(m.series(column).iloc[:, 0].dropna(), color=color, lw=1, label=name)
-single.axhline(0.01, color=plots.BLACK, ls=":", lw=1)
+    there = run.series(MODES).median(axis=1).dropna().loc[:middle].iloc[-1]
+    modes.plot(middle, there, "v", ms=11, **style)
+    place = periodic[run], groks[run].clip(upper=1.06 * end)
+    scatter.plot(*place, marker, ms=7, label=run.label, **style)
+    if record.scale == "paper":
+        authors(run)
 modes.axhline(1, color=plots.BLACK, ls=":", lw=1)
 losses.set(xlabel="epoch", ylabel="test loss", ylim=(-1, 32))
 modes.set(xlabel="epoch", ylabel="Fourier mode concentration", yscale="log")
-single.set(xlabel="epoch", ylabel="loss", yscale="log", ylim=(1e-5, 2e2))
-single.legend(loc="upper right", ncols=2)
-scatter.set(xlim=(0, 1.12 * end), ylim=(0, 1.12 * end))
-scatter.set(xlabel="epoch of a concentration of 1", ylabel="generalisation epoch")
+scatter.set(xlim=(0, 1.03 * end), ylim=(0, 1.12 * end))
+scatter.set(xlabel="epoch: periodic", ylabel="epoch: generalises")
 scatter.yaxis.set_major_formatter(lambda v, _: f"{v / 1000:g}k" if v else "0")
 for panel in axes:
     plots.thousands(panel)
-handles = [Line2D([], [], color=run.color, label=run.label) for run in runs]
-grey = {"ls": "", "color": plots.GREY}
-handles += [Line2D([], [], marker="v", ms=8, label="generalises", **grey)]
-handles += [Line2D([], [], marker="D", mfc="white", mew=1.4, label="paper", **grey)]
-figure.legend(handles=handles, loc="outside lower center", ncols=6, columnspacing=1.2)
-plots.letter(axes, ["test loss", "periodicity", "which comes first", "M, one seed"])
+plots.end_labels(modes)
+scatter.plot([], [], "v", ms=11, color=plots.GREY, label="generalises")
+plots.paper(scatter, [], [])
+figure.legend(*scatter.get_legend_handles_labels(), loc="outside upper center", ncols=6)
+plots.letter(axes, ["test loss", "periodicity", "which is first"])
 plots.show(figure)
 
 # %% [markdown]
 # ## What to see
+#
+# {term}`Layer norm <layer norm>` (LN) precedes the MLP (M), attention (A\*), both (M+A\*) or
+# neither (No LN).
 
 # %% tags=["remove-input"]
-ahead = (periodic[both] < groks[both]).sum()
 tables.prose(f"""
-Embeddings become periodic in nearly the order in which the variants generalise, but M
-does not wait for it.
-
-* **M** generalises at epoch {told(groks[m])} (triangles in b), when the
-  {{term}}`Fourier mode concentration` of its embedding is {sheet.told("before M")}. A
-  value of 1, the paper's sign of "clear" periodic structure, comes
-  {told(late[m])} epochs later.
-* **M+A\\***, with a norm before the MLP too, is periodic first in {ahead} of the
-  {len(late[both])} seeds.
-* **No LN** generalises at {told(groks[none])}, at a concentration of
-  {sheet.told("before No LN")}; 1 came before, by {told(-late[none])} epochs.
-* **A\\*** has about 1 when it generalises, and ends at
+* **M does not wait** (b). When it generalises, the {{term}}`Fourier mode concentration` of
+  its embedding is {sheet.told("before M")}. It reaches 1 only {told(late[m])} epochs later.
+* **M+A\\* is periodic first** in {(periodic[both] < groks[both]).sum()} of
+  {len(late[both])} seeds, and No LN in all. No LN has a concentration of
+  {sheet.told("before No LN")} when it generalises.
+* **A\\* becomes periodic about when it generalises,** and mostly not for long. It ends at
   {told(attention.last(MODES), "{:.2f}")}.
-* **{{term}}`Slingshots <slingshot>`** (d) throw M back {told(bursts(m))} times after
-  epoch 500. M+A\\* has {told(bursts(both))} of them, A\\* {told(bursts(attention))} and
-  No LN {told(bursts(none))}.
+* **{{term}}`Slingshots <slingshot>`** throw M back {told(bursts(m))} times after
+  epoch 500. M+A\\* and A\\* have fewer, No LN has none.
 """)
 
 # %% [markdown]
@@ -195,25 +182,17 @@ def concentration(embedding):
     return mean.var(correction=0) / (within + 1e-8)
 
 # %% tags=["hide-input"]
-#| fold: "Code: five embeddings made by hand, and the same by the package"
-p, width = 113, 128
+#| fold: "Code: embeddings made by hand, and the same by the package"
+p, width, rows = 113, 128, []
 torch.manual_seed(0)
 noise = torch.randn(p, width, dtype=torch.float64) / math.sqrt(width)
-
-
-def circles(*frequencies):
-    """Every number as a point on one circle per frequency, turned at random."""
-    turns = torch.outer(torch.arange(p).double(), torch.tensor(frequencies).double())
-    rows = torch.cat([(2 * math.pi * turns / p).cos(), (2 * math.pi * turns / p).sin()], 1)
-    return rows @ torch.randn(rows.shape[1], width).double() / math.sqrt(width)
-
-
-rows = []
+turns = torch.outer(torch.arange(p), torch.tensor((4, 15, 23, 38, 51))).double()
+points = torch.cat([(2 * math.pi * turns / p).cos(), (2 * math.pi * turns / p).sin()], 1)
+circles = points @ torch.randn(10, width).double() / math.sqrt(width)
 for name, embedding in {
     "random, as at the start": noise,
-    "5 circles, as much noise": circles(4, 15, 23, 38, 51) + noise,
-    "5 circles, little noise": circles(4, 15, 23, 38, 51) + 0.1 * noise,
-    "1 circle, little noise": circles(15) + 0.1 * noise,
+    "numbers on 5 circles, as much noise": circles + noise,
+    "numbers on 5 circles, little noise": circles + 0.1 * noise,
     "random, one vector added to all rows": noise + torch.randn(width).double() / 4,
 }.items():
     mine, package = concentration(embedding), metrics.fourier_concentration
@@ -223,9 +202,9 @@ for name, embedding in {
 tables.grid(["Embedding", "Concentration", "without its constant mode"], rows)
 
 # %% [markdown]
-# The last row carries no information about the numbers, yet fills mode $k = 0$ and raises
-# the published measure. And nothing in the task makes 1 the value from which an embedding
-# is periodic: it is a convention.
+# The last embedding carries no information about the numbers, yet it fills mode $k = 0$ and
+# raises the published measure. And nothing in the task makes 1 the value from which an
+# embedding is periodic: it is a convention.
 #
 # ## The claims
 #
@@ -241,8 +220,7 @@ sheet.closing(record)
 
 # %% [markdown]
 # ## What was run
-
-# %% [markdown]
+#
 # The authors' points are from the logs in commit `2199213` of
 # [`jaisidhsingh/layernorm-grok`](https://github.com/jaisidhsingh/layernorm-grok), their
 # drawing from its notebook `plots_1.ipynb`.
@@ -250,43 +228,40 @@ sheet.closing(record)
 # 1. *Activation* GELU, with which the published logs were made; the paper's Table 2 says
 #    ReLU. *Start*: the authors' distributions, not their draws.
 # 2. *"Generalises"* is a test loss of 0.01 in the paper's text and caption. The marks of
-#    its panels (b) and (c) stand at a mean accuracy of 99.5 %. Here it is the loss; a
+#    its panels (b) and (c) are at a mean accuracy of 99.5 %. Here it is the loss; a
 #    folded row has the other rule.
 # 3. *Drawing.* The paper draws the mean of five seeds, flat at 0.01 once it has been
 #    there. Its raw curves have an opacity of 0.15, its bands half the width of the range.
 #    Between epochs 1,701 and 3,600 (M+A\*) and 801 and 1,200 (M) it draws the running
-#    minimum. Here every seed is drawn as it is, until it has generalised.
+#    minimum. Here median and range are of the losses as they are.
 # 4. *Captions.* The paper's text calls its panels (b) and (c) by each other's letters.
 
 # %% [markdown]
 # ## Reading the result
 
 # %% tags=["remove-input"]
-arrived = reached["M", *SMALL]
-held = logs["M", MODES].loc[:arrived].iloc[-1]
-close = logs["A*", MODES]
+arrived, close = reached["M", *SMALL], logs["A*", MODES]
 tables.prose(f"""
 **Where we agree.** A variant that generalises much sooner becomes periodic much sooner,
-and all four embeddings reach a concentration of 1. The pairs that fail are close ones:
-A\\* and No LN, and M and M+A\\* where they reach 1 at the same measurement. Besides, the
-test loss of M+A\\* stops at {both.smallest(LOSS).max():.4f} in one seed, which then never
-generalises.
+and all four embeddings reach a concentration of 1. The pairs that fail are close: A\\* and
+No LN, or M and M+A\\* where both reach 1 at the same measurement. One seed of M+A\\* fails
+because its test loss stops at {both.smallest(LOSS).max():.4f}.
 
-**Where not.** A concentration of 1 is no condition for generalising. M is far below it,
-and its concentration goes on rising while there is nothing left to learn. So it does in
-the authors' logs: their mean of M has a test loss of 0.01 at epoch {arrived:,.0f}. Its
-concentration is {held:.2f} at the last measurement until then, and 1 some
-{reached["M", *CLEAR] - arrived:,.0f} epochs later. And A\\* hardly stays periodic by that measure, here or there: the authors'
-mean peaks at {close.max():.2f} and ends at {close.iloc[-1]:.2f}.
-
-**Slingshots** are the caption's own remark, for M and M+A\\*. A\\* has them too, and its
-test loss falls in steps, as it does in the paper's panel (a). Bursts of different seeds
-do not coincide. The mean of five seeds has a high loss in many more epochs than most of
-them.
+**Where not.** A concentration of 1 is no condition for generalising. That of M goes on
+rising while there is nothing left to learn. In the authors' logs, too, M generalises with
+{logs["M", MODES].loc[:arrived].iloc[-1]:.2f} and reaches 1
+{reached["M", *CLEAR] - arrived:,.0f} epochs later. By that measure A\\* hardly stays
+periodic, here or there. The authors' mean peaks at {close.max():.2f} and ends at
+{close.iloc[-1]:.2f}.
 
 **The constant mode** could fake a large value, as the table above shows. Leaving it out
-changes no curve by more than {100 * constant.max():.0f} % after epoch 200.
+changes no curve by more than {100 * sheet.values["constant"][1].max():.0f} % after epoch 200.
 """)
+
+# %% [markdown]
+# **Slingshots** are the caption's own remark, for M and M+A\*. A\* has them too, and its
+# test loss falls in steps, as in the paper's panel (a). Bursts of different seeds do not
+# coincide. So the mean of five seeds has a high loss in many more epochs than most of them.
 
 # %% [markdown]
 # ## Try it
