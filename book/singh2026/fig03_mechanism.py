@@ -30,16 +30,15 @@ def arm(record, name, label=""):
     return Run(record, name, label or name, plots.COLOUR[name])
 
 
-plain, mlp, attention, both = (arm(positions, n) for n in ("No LN", "M", "A*", "M+A*"))
-value = arm(alone, "A^v", r"A$^v$")
-scores = arm(alone, "A^qk", r"A$^{qk}$")
-value_mlp = arm(alone, "M+A^v", r"M+A$^v$")
-every = (plain, mlp, value, scores, attention, both, value_mlp)
+plain, both = arm(positions, "No LN", "no norm (No LN)"), arm(positions, "M+A*", "all (M+A*)")
+mlp = arm(positions, "M", "before the MLP (M)")
+value, scores = arm(alone, "A^v", "on values"), arm(alone, "A^qk", "on queries, keys")
+attention = arm(positions, "A*", "on both (A*)")
+value_mlp = arm(alone, "M+A^v")
+every = (plain, mlp, value, attention, scores, both, value_mlp)
 generalised = {run: run.generalised(loss=0.01) for run in every}
 top = plain.largest(SR, since=200)
 excess = plain.series(SR, since=500) - plain.series("train_loss", since=500)
-early = {"since": 400, "until": 2000}
-bump = mlp.largest(SR, **early) - mlp.at(SR, 200)
 
 
 def kept(run, column=SR):
@@ -65,7 +64,7 @@ found = {
     "m-falls": (mlp, kept(mlp)),
     "values-stay": (value, (value.series(SR, until=3000) - 4.5).abs().max()),
     "peak": (plain, plain.peak(SR, since=200)),
-    "m-bump": (mlp, bump),
+    "m-bump": (mlp, mlp.largest(SR, since=400, until=2000) - mlp.at(SR, 200)),
     "values-late": (value, value.largest(SR, since=3000)),
     "values-kept": (value, value.largest(KEPT)),
     "both-out": (both, kept(both)),
@@ -76,16 +75,21 @@ found = {
     "best": (scores, scores.largest("test_accuracy")),
 }
 sheet = claims.read(page.name, found)
-sheet.box()
+sheet.box(
+    "The paper says that a norm on the values alone strongly accelerates grokking. "
+    f"Here it took {sheet.told('values')} times the epochs of no norm. "
+    f"On queries and keys it prevented generalisation for {scores.settings.epochs:,} epochs."
+)
 
 # %% tags=["hide-input"]
 #| name: fig-singh2026-03
 #| caption: >
 #|   A norm on the values brings grokking forward, one on queries and keys holds it back.
-#|   (a) SR-train, and dashed the training loss of No LN. (b) Test loss. (c) Entropy of
-#|   attention, weights averaged over heads; ln 3 is uniform. Median of the seeds, their
-#|   range shaded in (a) and (c). Diamonds: the authors' logs, mean of five seeds; those of
-#|   M and $A^v$ in (b) end where they come to 0.
+#|   (a) SR-train, the training loss with lengths removed; short dashes, the training loss
+#|   itself, without a norm. (b) Test loss. (c) Entropy of attention, weights averaged over
+#|   heads; ln 3 is uniform attention. Median of the seeds, their range shaded in (a) and
+#|   (c). Diamonds: the authors' logs, mean of five seeds; those of M and of the norm on
+#|   values in (b) end where the curves reach 0.
 #| alt: >
 #|   Three panels against epoch. SR-train without a norm rises to 6.5 and falls to 3. With M
 #|   it falls from 4.3 to 3, with a norm on values it stays between 4.5 and 5. Test loss
@@ -95,11 +99,13 @@ sheet.box()
 authors = evidence.reference("singh2026/fig03").set_index(["quantity", "series"])
 events = evidence.reference("singh2026/fig03_events").set_index(["series", "stat"])
 DASHES = {value: "-.", scores: (0, (5, 1))}
-EARLY = {mlp: (150, 500), value: (500, 1000, 1500)}  # they lie at 0 from there on
+EARLY = {mlp: (150, 500), value: (500, 1000, 1500)}  # they are at 0 from there on
+OFTEN = range(1000, 10_001, 1500)
 
 
-def theirs(panel, run, quantity, epochs=range(1000, 10_001, 1500)):
-    """The authors' mean at some epochs, where our record is of the same task."""
+def draw(panel, run, quantity, epochs=OFTEN, **how):
+    """A curve, and the authors' mean at some epochs where our task is theirs."""
+    plots.curve(panel, run, quantity, linestyle=DASHES.get(run, "-"), **how)
     if run.record.scale == "paper":
         found = authors.loc[(quantity, run.arm)]
         found = found[found.epoch.isin(epochs)]
@@ -108,18 +114,11 @@ def theirs(panel, run, quantity, epochs=range(1000, 10_001, 1500)):
 
 figure, (sr, test, even) = plots.panels(3, height=3.9)
 for run in (plain, mlp, value):
-    plots.curve(sr, run, SR, linestyle=DASHES.get(run, "-"))
-    theirs(sr, run, SR)
+    draw(sr, run, SR, label="")
 plots.curve(sr, plain, "train_loss", linestyle=plots.DASHED, seeds=False, label="")
-sr.text(900, 0.2, "training loss, No LN", color=plain.color)
-for run in (mlp, value, plain, attention, scores):
-    dash = DASHES.get(run, "-")
-    plots.curve(test, run, TEST, linestyle=dash, seeds=False, label="")
-    plots.curve(even, run, ENTROPY, linestyle=dash, label="")
-    theirs(test, run, TEST, EARLY.get(run, range(1000, 10_001, 1500)))
-    theirs(even, run, ENTROPY, (200, 400, 1000, 2000, 4000, 10_000))
-    if run in (attention, scores):
-        sr.plot([], [], color=run.color, ls=dash, label=run.label)
+for run in every[:5]:
+    draw(test, run, TEST, EARLY.get(run, OFTEN), seeds=False)
+    draw(even, run, ENTROPY, (200, 400, 1000, 2000, 4000, 10_000), label="")
 even.axhline(math.log(3), color=plots.GREY, ls=":", lw=1.2)
 even.text(185, 1.11, "ln 3", color=plots.GREY)
 even.set(xscale="log", xlabel="epoch", ylabel="nats", xlim=(170, 13_000))
@@ -129,36 +128,28 @@ even.minorticks_off()
 for panel in (sr, test):
     panel.set(xlabel="epoch", ylabel="nats")
     plots.thousands(panel)
-if positions.scale == "paper":
-    plots.paper(sr, [], [], label="authors' logs")
-figure.legend(loc="outside lower center", ncols=6, columnspacing=1.2)
+plots.paper(sr, [], [])
+figure.legend(loc="outside upper center", ncols=3, columnspacing=1.2)
 plots.letter((sr, test, even), ["SR-train", "test loss", "entropy"])
 plots.show(figure)
 
 # %% [markdown]
 # ## What to see
+#
+# The {term}`layer norm` is before the MLP (M), on the values alone ($A^v$), on queries and keys
+# alone ($A^{qk}$), on both (A\*) or nowhere (No LN).
 
 # %% tags=["remove-input"]
 tables.prose(rf"""
-On the values a norm brings grokking forward; on queries and keys it keeps the network
-from it for all {scores.settings.epochs:,} epochs.
-
-* **Values** (b). With a {{term}}`layer norm` on the values alone, $A^v$, test loss comes to
-  0.01 at epoch {told(generalised[value])}. Without any norm that takes
-  {told(generalised[plain])} epochs. M, with a norm before the MLP, is first, at
-  {told(generalised[mlp])}.
-* **Queries and keys** (b). With a norm there, $A^{{qk}}$, it never does. Even the training
-  set is fitted late, at epoch {sheet.told("fit")} instead of {told(plain.fitted(loss=0.01))}. Test accuracy is
-  {sheet.told("best")} at best.
-* **Lengths** (a). {{term}}`SR-train` is the training loss when the MLP no longer sees how
-  long its input is. Without a norm it climbs from
-  {told(plain.at(SR, 200), "{:.2f}")} at epoch 200 to
-  {told(top, "{:.2f}")}, and falls to
-  {told(plain.last(SR), "{:.2f}")} as the network groks.
-* **Entropy** (c). {{term}}`Attention entropy` of $A^{{qk}}$ is the lowest from epoch 600 on, and
-  nowhere nearer to No LN than {sheet.told("entropy", "{:.2f}")} nats. A\*, also with a
-  norm on queries and keys, starts above No LN and ends beside it, so the caption's
-  sentence does not hold for it.
+* **On values** it brings generalisation forward (b), from epoch {told(generalised[plain])} to
+  {told(generalised[value])}. M is still earlier.
+* **On queries and keys** it delays even the fit, to epoch {sheet.told("fit")}. The best
+  test accuracy is {sheet.told("best")}.
+* **Lengths are read** (a). {{term}}`SR-train` is the training loss when the MLP no longer
+  sees how long its input is. Without a norm it climbs to {told(top, "{:.2f}")} while the
+  network memorises, and falls to {told(plain.last(SR), "{:.2f}")} as it groks.
+* **Low entropy does not follow from the norm** (c). The {{term}}`attention entropy` of
+  $A^{{qk}}$ is the lowest. A\* has the same norm, starts above No LN and ends beside it.
 """)
 
 # %% [markdown]
@@ -197,49 +188,30 @@ with torch.no_grad():
 
 # %% [markdown]
 # In a network with norms there are two ways to do this. The released code leaves out *every*
-# norm of the block while it measures, and the figure above does as it does. The other way
-# keeps the norms and shortens what the MLP really reads. Without norms both are the same.
+# norm of the block while it measures, and so does the figure above. The other way keeps the
+# norms and shortens what the MLP really reads. Without norms both are the same.
 
 # %% tags=["hide-input"]
-#| name: fig-singh2026-03-readings
-#| caption: >
-#|   What SR-train says of a network with norms depends on whether they are kept. (a) SR-train
-#|   with the norms kept, for the arms of the figure above, and (b) both ways for two more.
-#|   Dash-dotted: the loss of a guess. (c) Entropy at the last query alone, the one that the
-#|   output is read from, mean over heads. Median of the seeds, their range shaded.
-#| alt: >
-#|   Left, norms kept: with a norm on values it rises to 7, above the peak of No LN, and M falls as before. Middle:
-#|   M+A* lies at 5 with its norms left out and falls to 2 with them kept. A* is flat near
-#|   the guess with them left out; kept, it rises to 6 and falls to 3.5. Right: at the last
-#|   query No LN, A* and the norm on queries and keys all start near 0.1. The last alone
-#|   stays there.
-#| fold: "Code: draw both ways, and the last query"
-figure, (stay, ways, last) = plots.panels(3, height=3.9)
-for run in (plain, mlp, value):
-    plots.curve(stay, run, KEPT, linestyle=DASHES.get(run, "-"))
-for run in (both, attention):
-    plots.curve(ways, run, KEPT)
-    plots.curve(ways, run, SR, linestyle=":", seeds=False, label="")
-ways.plot([], [], color=plots.GREY, ls=":", label="norms left out")
-for run in (scores, mlp, value, plain, attention):
-    label = run.label if run is scores else ""
-    plots.curve(last, run, LAST, linestyle=DASHES.get(run, "-"), label=label)
-guess = math.log(plain.settings.model.options["classes"])
-for panel in (stay, ways):
-    panel.axhline(guess, color=plots.GREY, ls="-.", lw=1.2, zorder=0)
-    panel.set(ylim=(0, 9))
-for panel in (stay, ways, last):
-    panel.set(xlabel="epoch", ylabel="nats")
-    plots.thousands(panel)
-figure.legend(loc="outside lower center", ncols=7, columnspacing=1.2)
-plots.letter((stay, ways, last), ["norms kept", "both ways", "last query"])
-plots.show(figure)
+#| fold: "Code: both ways, and the entropy at the last query, in a table"
+def cells(run):
+    """SR-train both ways, and what the output attends to, in words."""
+    some = run.at(SR, 200), run.at(SR, 4000), run.largest(KEPT), run.at(KEPT, 4000)
+    return [told(one, "{:.2f}") for one in (*some, run.at(LAST, 1000), run.last(LAST))]
+
+
+head = ["Norm", "Left out: epoch 200", "4,000", "Kept: largest", "4,000"]
+head += ["Entropy, last query: epoch 1,000", "end"]
+caption = "SR-train with norms left out and kept, and entropy at the last query (nats)"
+tables.grid(head, [[run.label, *cells(run)] for run in every[:6]], caption=caption)
 
 # %% [markdown]
+# The last query is the one from which the output is read. A guess has a loss of
+# $\ln 114 = 4.74$.
+#
 # ## The claims
 #
 # The paper gives no numbers for this figure. The bounds are ours, fixed before the runs from
-# the authors' curves. The row on A\* came later, with the bound of the row above it.
+# the authors' curves. The row on A\* was added later, with the bound of the row above it.
 
 # %% tags=["hide-input"]
 #| fold: "Code: the claims, and what was run"
@@ -248,11 +220,9 @@ sheet.closing(alone, positions)
 # %% [markdown]
 # ## What was run
 #
-# Five arms for the figure, and two that are only in the authors' logs or not in its panels:
-# M+A\* and $M+A^v$, with norms before the MLP as well. LN on values is `A^v` in the record,
-# LN on queries and keys `A^qk`.
-
-# %% [markdown]
+# Five variants for the figure. Two more are only in the authors' logs or not in the paper's
+# panels: M+A\* and $M+A^v$, with norms before the MLP as well.
+#
 # Where the runs differ from the paper, or had to be guessed. Logs and code are those of the
 # [official repository](https://github.com/jaisidhsingh/layernorm-grok), logs at commit
 # `2199213`.
@@ -260,7 +230,7 @@ sheet.closing(alone, positions)
 # 1. *Activation.* The paper's [Table 2](tab02_notation.ipynb) names ReLU. The published
 #    curves were made with GELU, and so are these.
 # 2. *SR-train* is measured every 200 epochs, in both ways. The paper does not say which norms
-#    stay in place; "left out" is the released code.
+#    are kept; "left out" is the released code.
 # 3. *What is drawn.* The paper draws the smallest of five seeds in (a) and means in (b) and
 #    (c). Training losses, and the test loss of M from epoch 800 on, are running minima there.
 #    Here all curves are medians of raw values, and of the training losses only No LN is shown.
@@ -279,37 +249,28 @@ tables.prose(rf"""
 We agree with the paper on which norm helps, which hinders, and what attention does
 meanwhile. Four things are worth adding.
 
-**M's SR-train falls late.** The share at epoch 4,000 is {sheet.told("m-falls")}, around
-the bound; that of the mean of the authors' logs is {log[4000] / log[200]:.2f}. But M
-generalises at epoch {told(generalised[mlp])}, with SR-train still at
+**SR-train of M falls late.** Its share at epoch 4,000 is {sheet.told("m-falls")}, in the
+authors' mean {log[4000] / log[200]:.2f}. But when M generalises, SR-train is still at
 {told(mlp.at(SR, generalised[mlp]), "{:.2f}")}. It then rises to
-{sheet.told("m-bump", "{:.2f}")} nats above its value at epoch 200, with a peak at epoch
-{told(mlp.peak(SR, **early))}, before it falls.
-The logs waver as well: of their steps of 200 epochs {100 * (log.diff()[1:] > 0).mean():.0f} %
-rise, though on that grid their mean stays below its value at 200.
+{sheet.told("m-bump", "{:.2f}")} nats above its value at epoch 200 before it falls. The
+authors' logs waver as well, below that value.
 
-**With norms left out, SR-train measures what removing the norms costs.** For 3,000 epochs
-$A^v$ and A\* lie near {guess:.2f}, the loss of a guess. They were trained with a norm and are
-run without it.
-That $A^v$ does not rise in (a) says little. With its norm kept it rises to
-{sheet.told("values-kept", "{:.2f}")}, above No LN, and groks early all the same.
-M+A\* stands at {sheet.told("both-out")} times its value at 200 by epoch 4,000 with the
-norms left out, and at {sheet.told("both-kept")} times with them kept.
+**With norms left out, SR-train measures what removing the norms costs.** $A^v$ and A\* were
+trained with a norm and are measured without it. For 3,000 epochs their loss is near that of
+a guess. With its norm kept, SR-train of $A^v$ rises above that of No LN, and the network
+groks early all the same. That of M+A\* rises one way and falls the other.
 
-**That low entropy blocks is not shown.** A\* has the same norm on queries and keys and
-groks. At the last query No LN, A\* and $A^{{qk}}$ all begin low, with
-{told(plain.at(LAST, 1000), "{:.2f}")}, {told(attention.at(LAST, 1000), "{:.2f}")} and
-{told(scores.at(LAST, 1000), "{:.2f}")} nats at epoch 1,000. The first two rise as they grok,
-and $A^{{qk}}$ still has {told(scores.last(LAST), "{:.2f}")} at the end.
+**That low entropy blocks is not shown.** A\* has the norm of $A^{{qk}}$ and groks. At the
+last query No LN, A\* and $A^{{qk}}$ all begin with low entropy. In the first two it rises as
+they grok; in $A^{{qk}}$ it stays low.
 
-**M routes nothing.** Its attention becomes uniform in every head, also at the last query:
-{told(mlp.last(LAST), "{:.4f}")} nats, where $\ln 3 = 1.0986$. It sums its three tokens and
+**M routes nothing.** Its attention becomes uniform in every head: at the last query
+{told(mlp.last(LAST), "{:.4f}")} nats, where $\ln 3 = 1.0986$. M sums its three tokens and
 leaves the rest to the MLP.
 
-*Against the logs.* Our M and $A^v$ are earlier: the authors' means come to 0.01 at epochs
-{first["M", "mean"]:,.0f} and {first["A^v", "mean"]:,.0f}, their fastest seeds at
-{first["M", "fastest seed"]:,.0f} and {first["A^v", "fastest seed"]:,.0f}. Our $A^{{qk}}$ is further
-from generalising: its test loss ends at {told(scores.last(TEST), "{:.0f}")}, theirs at
+*Against the logs.* Our M and $A^v$ are earlier. The authors' means reach 0.01 at epochs
+{first["M", "mean"]:,.0f} and {first["A^v", "mean"]:,.0f}. Our $A^{{qk}}$ is further from
+generalising: its test loss ends at {told(scores.last(TEST), "{:.0f}")}, theirs at
 {blocked.value:.0f} ({blocked.low:.0f} to {blocked.high:.0f}).
 """)
 
