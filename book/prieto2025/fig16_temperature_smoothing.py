@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Prieto et al. 2025 · Figure 16]{.kicker} On a small table label smoothing groks sooner than StableMax does
+# # [Prieto et al. 2025 · Figure 16]{.kicker} On a small table label smoothing leads to grokking sooner than StableMax
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -13,16 +13,7 @@ import math
 import torch
 from torch.nn.functional import cross_entropy
 
-from grokbook import (
-    claims,
-    datasets,
-    evidence,
-    losses,
-    models,
-    optimizers,
-    plots,
-    tables,
-)
+from grokbook import claims, datasets, evidence, losses, models, optimizers, plots, tables
 from grokbook.evidence import Run, told
 
 plots.use_style()
@@ -59,22 +50,25 @@ found = {
     "zero": (stable, stable.largest("zero_loss")),
 }
 sheet = claims.read(page.name, found)
-sheet.box()
+sheet.box(f"""\
+The paper says that label smoothing generalises only in part, and a high temperature only delays collapse.
+In one run each on a smaller table, smoothing ended at {sheet.told("some", "{:.0%}")} of the test set, the
+temperature at {told(hot.last(TEST), "{:.0%}")}.""")
 
 # %% tags=["hide-input"]
 #| name: fig-prieto2025-16
 #| caption: >
-#|   Smoothing and StableMax generalise; a temperature of 100,000, plain softmax and a
+#|   Smoothing and StableMax generalise; a temperature T of 100,000, plain softmax and a
 #|   softmax that cannot collapse do not. (a) Test accuracy solid; training accuracy dashed
-#|   where it is not at 100 % from epoch 100 on. (b) Training samples whose float32 softmax
-#|   of the logits that the loss sees has collapsed.
+#|   where it leaves 100 % after epoch 100. (b) Training samples that collapse in a float32
+#|   softmax of the logits that the loss sees. One seed, three with β2 0.99.
 #| alt: >
 #|   Left: test accuracy with smoothing reaches 100 percent within 2,000 epochs, with
 #|   StableMax by 20,000. Softmax, temperature 100,000 and the collapse-free loss stay
 #|   below 15 percent. Right: softmax collapses on two thirds of the samples near epoch
 #|   11,000 and falls back to none; temperature 100,000 only begins to; smoothing stays at 0.
 #| fold: "Code: draw the figure"
-figure, (left, right) = plots.panels(2, height=4, width_ratios=(1.5, 1))
+figure, (left, right) = plots.panels(2, height=3.7, width_ratios=(1.5, 1))
 for run in (cold, hot, smooth, stable, control, faster):
     plots.curve(left, run, TEST, percent=True)
 for run in (cold, hot):
@@ -93,29 +87,22 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 tables.prose(f"""
-On a small table smoothing generalises fully and before StableMax, and a high temperature does not help.
-
-* **{{term}}`Label smoothing`** reaches 95 % on the test set at epoch {sheet.told("epoch smoothing")} and ends at
-  {sheet.told("some")}. {{term}}`StableMax` takes until epoch
-  {sheet.told("epoch StableMax")}. The paper has smoothing end between StableMax and plain softmax.
-* **A temperature of 100,000** delays collapse beyond these {until:,} epochs, where
-  {sheet.told("hot-collapsed")} of the samples are collapsed. Its training accuracy
-  is stuck at {told(hot.last(TRAIN), "{:.1%}")}.
-* **Plain {{term}}`softmax`** has half of its samples
-  {{term}}`collapsed <softmax collapse>` at epoch {told(collapsed[cold])}, and then breaks
-  down: training accuracy falls to {sheet.told("least")}.
-* **The {{term}}`collapse-free cross-entropy`** keeps its training set and is at
-  {sheet.told("at-end collapse-free")} on the test set, with $\\beta_2 = 0.99$ at
-  {sheet.told("at-end collapse-free, β2 0.99")}. A guess has
-  {100 / classes:.1f} %.
+* **{{term}}`Label smoothing`** reaches 95 % of the test set at epoch {sheet.told("epoch smoothing")},
+  {{term}}`StableMax` at epoch {sheet.told("epoch StableMax")}. In the paper smoothing ends between StableMax and softmax.
+* **A temperature of 100,000** delays collapse: after {until:,} epochs {sheet.told("hot-collapsed")} of
+  the samples are collapsed. But the network does not learn its whole training set.
+* **Plain {{term}}`softmax`** has half of its samples {{term}}`collapsed <softmax collapse>` at epoch
+  {told(collapsed[cold])}. Then training accuracy breaks down to {sheet.told("least")}.
+* **The {{term}}`collapse-free cross-entropy`** keeps its training set and does not generalise in time. It
+  is at {sheet.told("at-end collapse-free")} of the test set, where a guess has {100 / classes:.1f} %.
 """)
 
 # %% [markdown]
 # ## The idea
 #
 # A {term}`temperature` $T$ divides the {term}`logits <logit>`. Without biases the logits of
-# this network go with the third power of its weights. So weights that are $s = T^{1/3}$
-# times smaller do the same:
+# this network scale with the third power of its weights. So weights that are $s = T^{1/3}$
+# times smaller have the same effect:
 #
 # $$
 # \frac{1}{T}\, f(\theta) = f\Bigl(\frac{\theta}{s}\Bigr),
@@ -155,16 +142,16 @@ def trained(temperature, shrink):
 torch.testing.assert_close(trained(1e5, 1), trained(1, 1e5 ** (1 / 3)))
 
 # %% [markdown]
-# Label smoothing changes the target instead: the correct class is to have the
-# probability $1 - \varepsilon + \varepsilon / C$, each of the others $\varepsilon / C$. The
+# Label smoothing changes the target instead. The target probability of the correct class is
+# $1 - \varepsilon + \varepsilon / C$, that of each other class $\varepsilon / C$. The
 # loss is then smallest at a finite {term}`gap`, and rises beyond it:
 #
 # $$
 # \Delta^* = \log \frac{1 - \varepsilon + \varepsilon / C}{\varepsilon / C} .
 # $$
 #
-# A float32 softmax absorbs from a gap of 16.6 on, so a sample can collapse only where its
-# smoothed loss is far from the smallest:
+# A float32 softmax absorbs from a gap of 16.6 on. There the smoothed loss is far from its
+# smallest value:
 
 # %% tags=["hide-input"]
 #| fold: "Code: the smoothed loss against the gap"
@@ -182,9 +169,9 @@ tables.grid(["Gap", "Smoothed loss"], rows, caption="One sample, smoothing 0.2")
 # %% tags=["hide-input"]
 #| name: fig-prieto2025-16-gap
 #| caption: >
-#|   Smoothing settles where its loss is smallest; the high temperature starts far below and
-#|   still grows. (a) Mean gap of the logits that the loss sees, z/T; dashed, where a float32
-#|   softmax absorbs; dotted, where the smoothed loss is smallest. (b) Norm of the weights;
+#|   With smoothing the gap settles where the loss is smallest; with the high temperature it starts far
+#|   below and still grows. (a) Mean gap of the logits that the loss sees, z/T; dashed, where a
+#|   float32 softmax absorbs; dotted, where the smoothed loss is smallest. (b) Norm of the weights;
 #|   dotted, that of the run with T = 100,000 divided by 46.
 #| alt: >
 #|   Left: the gap of smoothing lies on the dotted line at 5.5. Softmax reaches the dashed
@@ -205,14 +192,14 @@ left.set(ylabel="mean gap of the logits / T", ylim=(0.01, 60))
 right.set(ylabel="weight norm", ylim=(1, None))
 for panel in (left, right):
     panel.set(xscale="log", yscale="log", xlabel="epoch", xlim=(50, until))
-figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+figure.legend(*right.get_legend_handles_labels(), loc="outside upper center", ncols=3)
 plots.letter([left, right], ["gap", "weights"])
 plots.show(figure)
 
 # %% [markdown]
 # ## The claims
 #
-# All runs are of reduced scale: addition modulo 59 with 70 % of the table, in place of 113
+# All runs have a smaller task: addition modulo 59 with 70 % of the table, in place of 113
 # and 40 %. The paper gives no numbers for this figure; the bounds are ours.
 
 # %% tags=["hide-input"]
@@ -222,48 +209,47 @@ sheet.closing(remedies, stablemax, controls)
 # %% [markdown]
 # ## What was run
 #
-# Where the runs differ from the paper, or had to be guessed. "First public code" is commit
+# Deviations from the paper, and guesses. "First public code" is commit
 # `740778c` of the [official repository](https://github.com/LucasPrietoAl/grokking-at-the-edge-of-numerical-stability/tree/740778c).
 #
-# 1. *Task.* The paper's is presumed to be that of its other figures, addition modulo 113 on
-#    40 % of the table. Ours is smaller.
+# 1. *Task.* We presume that the paper uses the task of its other figures, addition modulo 113
+#    on 40 % of the table. Ours is smaller.
 # 2. *Optimiser, learning rate, epochs and seeds* are not stated, and no program of this
-#    figure was released. Ours are those of the released StableMax run. Its tiny eps matters:
+#    figure was released. We take those of the released StableMax run. Its tiny eps matters:
 #    a temperature of 100,000 divides the gradients too.
 # 3. *Smoothing 0.2* comes from the first public code; the paper gives no number.
-# 4. *Temperature.* The first public code can double it every 10,000 epochs; the paper quotes
-#    one fixed value, and that was run.
-# 5. *Measure of collapse.* A float32 softmax of the logits divided by the temperature. It
-#    says nothing about StableMax, whose sum is another; see the exercise.
-# 6. *The control* is ours, with weights, moments and loss in float64 and an eps of 1e-150.
-#    Its arms and seeds are listed with [Figure 1](fig01_headline.ipynb).
+# 4. *Temperature.* The first public code can double it every 10,000 epochs. The paper quotes
+#    one fixed value, which we use.
+# 5. *Measure of collapse.* We take a float32 softmax of the logits divided by the temperature.
+#    This says nothing about StableMax, which sums other numbers; see the exercise.
+# 6. *The control* is ours. Its weights, moments and loss are in float64, and its eps is 1e-150.
+#    [Figure 1](fig01_headline.ipynb) lists its arms and seeds.
 #
 # ## Reading the result
+#
+# **Label smoothing.** It has to prevent collapse, because the gap has no reason to grow past the
+# dotted line of panel (a) above. We do not find the paper's plateau below 100 %. Our table is smaller and our share
+# of it larger, so this case is another and refutes nothing.
 
 # %% tags=["remove-input"]
 tables.prose(f"""
-**Label smoothing.** That it prevents collapse is built in: the gap has no reason to pass
-{best:.1f}. What we do not find is a plateau below 100 %. Our table is smaller and our share
-of it larger than the paper's, so this is a different case and no refutation.
-
-**Temperature.** Under Adam it *is* a smaller start and a smaller learning rate, as the cell
-above shows. Nothing bounds the gap, which still grows at the end, so whether collapse is seen
-is a matter of epochs. The fit stops short for another reason. The training loss is
-{sheet.told("equal-logits")} times that of equal logits on the samples it gets wrong. Equal logits
-are what a network without biases gives where all its ReLUs are off, and there it has no
-gradient.
+**Temperature.** Under Adam a temperature *is* a smaller start and a smaller learning rate, as the code
+above shows. Nothing bounds the gap, which still grows at the end. So collapse may come later. The
+network misses part of its training set, and ends at {told(hot.last(TRAIN), "{:.1%}")}, for another reason. Its training
+loss is {sheet.told("equal-logits")} times that of equal logits on the samples it gets wrong. A
+network without biases gives equal logits where all its ReLUs are off, and there it has no gradient.
 
 **Collapse is not the end of plain softmax.** The correct class of a collapsed sample has no
-gradient. The others still have one, and push all logits down, as in a run of
-[Figure 8](fig08_induced_collapse.ipynb) on purpose. The test accuracy that comes after the breakdown,
-{told(cold.last(TEST), "{:.1%}")}, is not what the paper's figure is about.
+gradient. The other classes still have one, and push all logits down. [Figure 8](fig08_induced_collapse.ipynb)
+does this on purpose. After the breakdown test accuracy is {told(cold.last(TEST), "{:.1%}")}, which is not what the
+paper's figure is about.
 
-**Is it collapse that the remedies differ in?** The paper holds that "any intervention that
-prevents SC should lead to grokking or generalization". The control prevents it and changes
-nothing else. Up to epoch {until:,} it has {sheet.told("at-end collapse-free")} of the test
-set, at a pace [set by the $\\beta_2$ of AdamW](fig01_headline.ipynb), 0.999 here; that page
-has it with 0.99, where it rises slowly. Smoothing prevents collapse *and* changes the target,
-so its success cannot be put down to the first alone.
+**Does preventing collapse suffice?** The paper says that "any intervention that
+prevents SC should lead to grokking or generalization". The collapse-free loss prevents collapse and changes
+nothing else. At epoch {until:,} it has {sheet.told("at-end collapse-free")} of the test
+set with $\\beta_2 = 0.999$, and {sheet.told("at-end collapse-free, β2 0.99")} with 0.99; there it rises slowly
+([Figure 1](fig01_headline.ipynb)). Smoothing prevents collapse *and* changes the target,
+so its success may come from either.
 """)
 
 # %% [markdown]
