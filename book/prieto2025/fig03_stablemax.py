@@ -58,7 +58,7 @@ def slower(function, name):
     """What is left of s(x) and of another function, in words; where s has more."""
     ours, theirs = kept(transform), kept(function)
     told = f"s(x): {between(ours, '{:.0%}')}, {name}: {between(theirs, '{:.0%}')}"
-    return told, int((ours > theirs).sum()), len(negative)
+    return claims.exactly(told, ours > theirs)
 
 
 def gone(name):
@@ -83,29 +83,21 @@ rows = sizes * torch.randn(801, 113, generator=torch.Generator().manual_seed(42)
 squashed = losses.stablemax_log_transform(rows).softmax(dim=-1)
 error = (losses.stablemax(rows) / squashed - 1).abs().amax(dim=-1)
 
+gaps = [f"{n}: {stable[n]:,.0f} against {softmax[n]:.1f}" for n in TYPES]
 found = {
-    "wider": (
-        "; ".join(f"{n}: {stable[n]:,.0f} against {softmax[n]:.1f}" for n in TYPES),
-        sum(stable[name] > softmax[name] for name in TYPES),
-        len(TYPES),
-    ),
-    "linear": (
-        between(doubled, "{:.2f}"),
-        int(((doubled >= 1.9) & (doubled <= 2)).sum()),
-        len(doubled),
-    ),
+    "wider": claims.exactly("; ".join(gaps), [stable[n] > softmax[n] for n in TYPES]),
+    "linear": claims.exactly(between(doubled, "{:.2f}"), (doubled >= 1.9) & (doubled <= 2)),
     "slower-than-exp": slower(torch.exp, "e^x"),
     "slower-than-softplus": slower(softplus, "Softplus"),
-    "proposition": (
-        f"largest error {float(error.max()):.0e}",
-        int((error <= 1e-12).sum()),
-        len(error),
-    ),
+    "proposition": claims.exactly(f"largest error {float(error.max()):.0e}", error <= 1e-12),
     "gone": claims.exactly("at all leads", map(gone, TYPES)),
     "epsilon": claims.exactly("1 changes from half of 2^-(p-1) on", map(unmoved, TYPES.values())),
 }
 sheet = claims.read("prieto2025/fig03", found)
-sheet.box()
+sheet.box(
+    "The paper calls StableMax more stable than softmax. In float32 a sum of two terms keeps the smaller one up to a "
+    f"gap of {stable['float32']:,.0f} between the logits; under softmax, up to {softmax['float32']:.1f}."
+)
 
 # %% tags=["hide-input"]
 #| name: fig-prieto2025-03
@@ -128,7 +120,6 @@ near.plot(x, x.exp(), color=orange, ls=plots.DASHED, label=r"softmax: $e^x$")
 near.plot(x, transform(x), color=green, label="StableMax: $s(x)$")
 near.plot(x, softplus(x), color=plots.GREY, ls=":", label="Softplus")
 near.set(ylim=(-0.1, 6), xlabel="logit $x$", ylabel="term in the sum")
-near.legend(loc="upper left")
 gap = torch.logspace(-2, 9.5, 801, dtype=torch.float64)
 
 
@@ -150,6 +141,7 @@ far.text(70, 1e-18, "softmax", color=orange)
 far.text(2e4, 1e-6, "StableMax", color=green)
 far.set(xscale="log", yscale="log", ylim=(1e-19, 3))
 far.set(xlabel="gap of two logits", ylabel="smaller term / larger term")
+figure.legend(loc="outside upper center", ncols=3)
 plots.letter([near, far], ["the paper's range", "what a sum can still see"])
 plots.show(figure)
 
@@ -159,25 +151,21 @@ plots.show(figure)
 # %% tags=["remove-input"]
 four = torch.tensor([-4.0, 4.0], dtype=torch.float64)
 tables.prose(f"""
-A sum of StableMax terms keeps its small terms up to far larger gaps than one of softmax terms.
-
-* **To the right of 0** (a) the two part quickly. At a {{term}}`logit` of 4 the
-  {{term}}`softmax` term is {float(four[1].exp()):.1f}, the {{term}}`StableMax` term
-  {float(transform(four)[1]):.0f}.
-* **To the left** it is the reverse: at -4 softmax keeps {float(four[0].exp()):.3f} and
-  StableMax {float(transform(four)[0]):.1f}. Softplus, linear to the right as well, falls
-  as fast as softmax here.
+* **To the right of 0** (a) the two functions part quickly. At a {{term}}`logit` of 4 the
+  {{term}}`softmax` term is {float(four[1].exp()):.1f}, the {{term}}`StableMax` term {float(transform(four)[1]):.0f}.
+* **To the left** StableMax is the larger one: at -4 it keeps {float(transform(four)[0]):.1f} and softmax
+  {float(four[0].exp()):.3f}. Softplus, which is linear to the right as well, falls as fast as softmax here.
 * **Rounding** (b) swallows the smaller of two softmax terms from a {{term}}`gap` of
-  {softmax["float32"]:.1f} on in float32, and of {softmax["float64"]:.1f} in float64. A
-  format with twice the digits buys twice the gap.
+  {softmax["float32"]:.1f} on in float32, and of {softmax["float64"]:.1f} in float64. Twice the digits buy
+  twice the gap.
 * **Under StableMax** the same happens at {stable["float32"]:,.0f} in float32 and at
-  {stable["float64"] / 1e6:,.0f} million in float64. Here twice the digits buy the square.
+  {stable["float64"] / 1e6:,.0f} million in float64. Twice the digits buy the square.
 """)
 
 # %% [markdown]
 # ## The idea
 #
-# Softmax divides $e^{z_i}$ by the sum of all of them. A sum in floating point loses what is
+# Softmax divides $e^{z_i}$ by the sum of all exponentials. A sum in floating point loses what is
 # too small beside its largest term ({term}`absorption`), and exponentials are soon too
 # small. StableMax keeps the quotient and replaces the exponential:
 #
@@ -200,19 +188,19 @@ torch.testing.assert_close(stablemax, losses.stablemax(z, dtype=torch.float32))
 [[f"{share:.0e}" for share in row[0]] for row in (stablemax, z.softmax(dim=-1))]
 
 # %% [markdown]
-# The first row is StableMax, the second softmax. Softmax calls its leading class certain,
-# exactly 1 in float32. StableMax leaves the others their share.
+# The first row is StableMax, the second softmax. Softmax gives its leading class exactly 1 in
+# float32. StableMax leaves the other classes their share.
 #
 # Proposition 1 of the paper says that StableMax is a softmax after all, of logits squashed
-# by $g(x) = \operatorname{sign}(x) \log(1 + |x|)$. Its gap of 8,190 is softmax's of 16.6. So
+# by $g(x) = \operatorname{sign}(x) \log(1 + |x|)$. This turns a gap of 8,190 into one of 16.6. So
 # logits can grow for long before the sum forgets the wrong classes. Only then does the
-# gradient of the right class stop ({term}`softmax collapse`).
+# gradient of the right class vanish ({term}`softmax collapse`).
 #
 # ## The claims
 #
-# These rows are checks of arithmetic. With the right formulas they could hardly fail, and
-# one does. What they test is that the paper describes its function and its floats correctly, and
-# that the package computes it. Nothing is trained, so there are no seeds. *n* counts the float
+# These rows check arithmetic. With the right formulas they could hardly fail, and one does. They test
+# that the paper describes its function and its floats correctly, and that the package computes
+# them. Nothing is trained, so there are no seeds. *n* counts the float
 # types, grid points or rows at which a statement was computed. The last two rows are sentences
 # of Section 3.1.
 
@@ -229,7 +217,7 @@ sheet.closing()
 #
 # 1. *Shifted curves.* In `paper_plots.ipynb` both curves are computed on [-4, 5] and drawn
 #    over [-4, 4]. So at the drawn $x = 0$ they show $s(0.5) = 1.5$ and $e^{0.5} = 1.65$.
-#    Ours stand where they belong.
+#    Ours are drawn at the right places.
 # 2. *Panel (b)* is ours; the paper has the range of (a) alone, without Softplus.
 # 3. *Two logits.* Panel (b) puts them on either side of 0, where StableMax loses the smaller
 #    term earliest. If both are positive, it lasts longer (see the second exercise).
@@ -239,19 +227,19 @@ sheet.closing()
 #
 # ## Reading the result
 #
-# The paper says of $s$ what is true of it, and the proposition holds to rounding. A collapsed
-# sample has a loss and a correct-class gradient of exactly zero. Two things are easily overread.
+# The paper describes $s$ correctly, and the proposition holds to rounding. The loss of a collapsed
+# sample and the gradient of its correct class are exactly zero. Three points are easily overread.
 #
 # **One sentence on floats is off by a factor of two.** Section 3.1 says that 1 stays unchanged
 # when any number smaller than its machine epsilon $2^{-(p-1)}$ is added. A sum is rounded to the
-# nearest float, so that holds up to half of it, $2^{-p}$. The factor moves a collapse by a lead of
+# nearest float, so the sentence holds up to half of it, $2^{-p}$. The factor moves a collapse by a lead of
 # $\ln 2$, and changes no argument of the paper.
 #
 # **More stable is not stable.** StableMax sums absorb as well, at larger logits, and training
 # reaches them: see the end of the runs of [Figure 4](fig04_stablemax_grokking.ipynb).
 #
-# **It is another loss, not the same one in better arithmetic.** As logits grow, softmax
-# cross-entropy falls exponentially. That of StableMax falls as one over their square.
+# **StableMax is another loss, not softmax in better arithmetic.** As logits grow, softmax
+# cross-entropy falls exponentially. StableMax cross-entropy falls as one over their square.
 # Whether rounding or this shape lets networks grok is the question of
 # [Figure 1](fig01_headline.ipynb). Its {term}`collapse-free cross-entropy` changes the
 # rounding alone.
