@@ -20,4 +20,19 @@ document.addEventListener("DOMContentLoaded", () => {
   for (const list of document.querySelectorAll(".citation-list, [role=doc-biblioentry]")) {
     list.removeAttribute("role");
   }
+  /* One switch for the code of a page in place of a bar per cell. */
+  const code = document.querySelectorAll("details.above-input");
+  const top = document.querySelector("article .verdict-box");
+  if (top && code.length) {
+    const button = document.createElement("button");
+    const set = (on) => {
+      document.documentElement.classList.toggle("without-code", !on);
+      for (const fold of code) fold.open = on;
+      button.textContent = on ? "Hide the code of this page" : "Show the code of this page";
+    };
+    button.className = "code-switch";
+    button.onclick = () => set(document.documentElement.classList.contains("without-code"));
+    set(false);
+    top.append(button);
+  }
 });
