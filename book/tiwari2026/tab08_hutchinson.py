@@ -31,7 +31,7 @@ single = probes.std() / trace.abs()  # spread of one probe
 
 
 def errors(values, count, draws=2000):
-    """Distance of means of so many of 500 probes to that of all, over that of all."""
+    """Distances of means of `count` of the 500 probes to the mean of all, over that mean."""
     rng, values = np.random.default_rng(0), values.to_numpy()
     order = rng.permuted(np.tile(values, (draws, 1)), axis=1)
     return np.abs(order[:, :count].mean(axis=1) / values.mean() - 1)
@@ -44,9 +44,7 @@ def follows(count):
     return error / 100 <= most + 0.0005
 
 
-typical = {
-    count: probes.apply(lambda one, k=count: errors(one, k).mean()) for count in COUNTS
-}
+typical = {k: probes.apply(lambda one, k=k: errors(one, k).mean()) for k in COUNTS}
 ends = push.series("test_accuracy").apply(Series.last_valid_index).astype(float)
 distances = ", ".join(f"{k}: {abs(100 * PRINTED[k][0] / 1.39 - 100):.1f} %" for k in COUNTS)
 measured = {
@@ -69,44 +67,41 @@ found = {
     **{id: (push, value) for id, value in measured.items()},
 }
 sheet = claims.read(page.name, found)
-sheet.box()
+sheet.box(f"""The paper says that 100 random probes give the Hessian trace to 2.1 %. In one run
+at a quarter of the paper's width their mean error was {sheet.told("hundred")}.""")
 
 # %% tags=["hide-input"]
 #| name: fig-tiwari2026-tab08
 #| caption: >
-#|   (a) Mean of the first probes over that of all 500, one curve per seed; shaded, one
-#|   standard error of the first seed. Diamonds: the paper's means over its 1.39. (b) Mean
-#|   error of draws from the 500, in per cent. Dashed: 1/√K,
-#|   through our median at 50; large draws are most of the 500 and come out closer.
+#|   (a) Mean of the first K probes over the
+#|   mean of all 500. The shaded band is one standard error. (b) Mean error of K probes drawn
+#|   from the 500. Large draws are most of the 500, so they fall below the line. The paper's
+#|   network has the paper's width, ours a quarter of it.
 #| alt: >
-#|   Left: one curve, of one seed, starts far from 1 and settles within two per cent of it
-#|   after a hundred probes. Right: its errors fall along the dashed line of slope one half.
-#|   The paper's are some three times larger, with the same slope.
+#|   Left: the curve of one run starts far from 1 and settles within two per cent of it after a
+#|   hundred probes. Right: its errors fall along the dashed line of slope one half. The paper's
+#|   errors are some three times larger, with the same slope.
 #| fold: "Code: draw the figure"
-figure, (path, fall) = plots.panels(2, height=3.3)
-k = np.arange(1, MANY + 1)
+figure, (path, fall) = plots.panels(2, height=3.4)
+k, counts = np.arange(1, MANY + 1), np.array((10, 20, *COUNTS, 300))
 for seed in push.seeds:
-    means = probes[seed].expanding().mean() / trace[seed]
-    path.plot(k, means, color=push.color, lw=1.2)
+    path.plot(k, probes[seed].expanding().mean() / trace[seed], color=push.color, lw=1.2)
+    found = [100 * errors(probes[seed], count).mean() for count in counts]
+    fall.plot(counts, found, "o-", color=push.color, ms=4, lw=1, label="our runs")
 band = single.iloc[0] / k**0.5
 path.fill_between(k, 1 - band, 1 + band, color=push.color, alpha=0.15, lw=0)
-plots.paper(path, COUNTS, [PRINTED[count][0] / WHOLE[0] for count in COUNTS])
 path.axhline(1, color=plots.GREY, lw=1)
-spread = 3 * float(single.median()) / 50**0.5
-path.set(xlabel="probes K", ylabel="mean / mean of 500", ylim=(1 - spread, 1 + spread))
-counts = (10, 20, *COUNTS, 300)
-for seed in push.seeds:
-    found = [100 * errors(probes[seed], count).mean() for count in counts]
-    fall.plot(counts, found, "o-", color=push.color, ms=4, lw=1)
-line = 100 * float(typical[50].median()) * (50 / np.array(counts)) ** 0.5
-fall.plot(counts, line, color=plots.GREY, ls="--", lw=1.2, label="1/√K")
+path.set(xlabel="probes K", ylabel="mean / mean of 500", ylim=(1 - 4 * band[50], 1 + 4 * band[50]))
+line = 100 * float(typical[50].median()) * (50 / counts) ** 0.5
+fall.plot(counts, line, color=plots.GREY, ls="--", lw=1.2, label="1/√K, through our error at 50")
+plots.paper(path, COUNTS, [PRINTED[count][0] / WHOLE[0] for count in COUNTS])
 plots.paper(fall, COUNTS, [PRINTED[count][2] for count in COUNTS])
 fall.set(xscale="log", yscale="log", xlabel="probes K", ylabel="mean error (%)")
 fall.set_xticks(counts, [str(count) for count in counts], minor=False)
-fall.set_yticks([0.5, 1, 2, 5])
+fall.set_yticks([0.5, 1, 2, 5], ["0.5", "1", "2", "5"])
 fall.minorticks_off()
-fall.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-fall.legend(loc="lower left")
+named = dict(zip(*reversed(fall.get_legend_handles_labels()), strict=True))
+figure.legend(named.values(), named, loc="outside upper center", ncols=3)
 plots.letter([path, fall], ["estimates", "errors"])
 plots.show(figure)
 
@@ -115,37 +110,34 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 tables.prose(f"""
-* **A hundred probes** miss the mean of 500 by {sheet.told("hundred")} on average. The
-  paper prints 2.1 %. With 50 it is {sheet.told("error-50")}, with 200
-  {sheet.told("error-200")}.
-* **The trace** of the objective is {sheet.told("objective")} at the end of training, epoch
-  {sheet.told("end")}; the paper has 1.39. That of the loss alone, computed exactly, is
-  {sheet.told("exact")}. The rest belongs to the penalty.
-* **One probe** scatters by {told(single, "{:.0%}")} of the trace. The paper's columns imply
-  58 %, see the first exercise.
-* **At the start** the loss has a trace of {sheet.told("start-exact")}, and loss
-  plus penalty {sheet.told("start-objective")}. Inside its sphere the penalty is curved the
-  other way.
+* **A hundred probes** miss the mean of 500 by {sheet.told("hundred")} on average. The paper
+  prints 2.1 %.
+* **The {{term}}`Hessian trace`** of loss and penalty together is {sheet.told("objective")} when
+  training ends. The paper prints 1.39.
+* **The penalty is a part of this trace.** The loss alone has {sheet.told("exact")}, computed
+  exactly.
+* **At the start** loss and penalty have a trace of {sheet.told("start-objective")}. It is negative
+  because the penalty curves downward while activations are shorter than its target.
 """)
 
 # %% [markdown]
 # ## The idea
 #
-# For a vector $z$ of random signs the mean of $z^\top H z$ is the {term}`Hessian trace`. One
-# product with $H$ costs about as much as two gradients. The variance is
-# $2 \sum_{i \ne j} H_{ij}^2$. So the error of $K$ probes is
+# Draw a vector $z$ of random signs. The mean of $z^\top H z$ over many draws is the
+# {term}`Hessian trace`. One product with $H$ costs about as much as two gradients. The variance
+# of one draw is $2 \sum_{i \ne j} H_{ij}^2$. So the error of $K$ probes is
 #
 # $$
 # \frac{\text{error}}{\operatorname{tr} H} \approx \sqrt{\frac{2}{K}} \,
-# \frac{|H|_F}{\operatorname{tr} H} ,
+# \frac{|H|_F}{\operatorname{tr} H} .
 # $$
 #
-# small where many eigenvalues share the trace, large where few have it.
+# The error is small where many eigenvalues share the trace, and large where few hold it.
 #
-# For a ReLU network there is a shorter way. The trace has the second derivatives in single
-# weights, $\partial^2 L / \partial w_i^2$, and nothing else. Change one weight only, and the
-# logits move on a straight line, up to a kink. So the curvature of the *network* has no part
-# in the trace; that of the loss in its logits, $\operatorname{diag} p - p p^\top$, is all.
+# For a ReLU network there is a shorter way. The trace contains only second derivatives in single
+# weights, $\partial^2 L / \partial w_i^2$. If one weight alone changes, the logits move on a
+# straight line, up to a kink. So the curvature of the *network* adds nothing to the trace. The
+# curvature of the loss in its logits, $\operatorname{diag} p - p p^\top$, gives all of it.
 
 # %%
 torch.manual_seed(0)
@@ -176,16 +168,16 @@ packaged = metrics.relu_trace(
 torch.testing.assert_close(packaged.hessian, short)
 
 # %% [markdown]
-# The matrices differ, their traces do not. Layer by layer this is a product of squared
-# lengths, those of what a layer reads and of what the logits feel of it. One pass over the
-# pairs gives the trace to the last digit.
+# The matrices differ, their traces do not. Each layer adds a product of two squared lengths: of
+# what the layer reads, and of the derivative of the logits in its outputs. One pass over the
+# pairs gives the trace exactly.
 
 # %% [markdown]
 # ## The claims
 #
-# The error of $K$ probes is averaged over 2,000 draws of $K$ out of the 500. The paper has no
-# word on how it got its errors. Its trace is that of a network that generalised, so a seed
-# without an {term}`onset` is no test of it.
+# The error of $K$ probes is a mean over 2,000 draws of $K$ out of the 500. The paper does not say
+# how it got its errors. The paper's network had generalised. So a seed without an {term}`onset`
+# does not test its trace.
 
 # %% tags=["hide-input"]
 #| fold: "Code: the claims, and what was run"
@@ -197,34 +189,35 @@ sheet.closing(record)
 # There is no official code. What differs from the paper, or had to be inferred:
 #
 # 1. *Size.* Laptop records have width 128 of 512, 60 % of the pairs and 6,000 epochs.
-# 2. *Of what.* The paper does not say whether the penalty is part of $H$, which pairs it
-#    takes, or at which epoch. Our probes are of the objective that was trained, penalty
-#    included, on all training pairs, at a member's end, in float64.
-# 3. *Whose spread.* Its "±" may be of seeds, of draws or of both. See the first exercise.
+# 2. *Which matrix.* The paper does not say whether $H$ includes the penalty, which pairs it
+#    takes, or at which epoch. Our probes take the objective that was trained, penalty included,
+#    on all training pairs, at the end of a run, in float64.
+# 3. *Which spread.* The paper's "±" may be of seeds, of draws or of both. See the first exercise.
 # 4. *Only the penalty.* The paper checks convergence where the trace is smallest, not for its
-#    baseline with 42.5. So does this page.
+#    baseline with 42.5. This page does the same.
 
 # %% [markdown]
 # ## Reading the result
 
 # %% tags=["remove-input"]
 tables.prose(f"""
-**The method is sound.** The error falls with the root of $K$, as it must: probes are
-independent. How many one needs depends on the spread of a single one:
-{told(single, "{:.0%}")} of the trace here, 58 % behind the paper's columns. For differences
-of a factor of 30 any number will do.
+**The method is sound.** The error falls with the root of $K$, because probes are independent. How
+many probes one needs depends on the spread of a single one. That spread is
+{told(single, "{:.0%}")} of the trace here; the paper's columns imply 58 % (first exercise). For
+differences of a factor of 30, any number of probes is enough.
 
-**The choice of the matrix matters more.** Loss or objective, training or test pairs, early or
-late: each changes the trace by more than the probes do. So a trace that is not the paper's
-1.39 says nothing about the method. Ours of the objective is
-{sheet.told("over-exact")} times that of the loss at the end.
-[Table 1](tab01_diagnostics.ipynb) has the trace of the test pairs, thousands to hundreds of
-thousands of times larger, and shows that on the training pairs it goes with the loss.
-
-**One printed error is not that of its row.** The mean of 50 probes, 1.38, is at most 1.4 % off
-1.39 with all rounding; the table has 4.2 %. The other two are possible, just. They may be
-means over draws, as ours are; then the column is fine and its heading says too little.
+**The choice of the matrix matters more.** One can take the loss or the objective, training or test
+pairs, an early or a late epoch. Each choice changes the trace by more than the probes do. Our trace
+of the objective is {sheet.told("over-exact")} times that of the loss. So a trace other than the
+paper's 1.39 says nothing about the method. On the test pairs the trace is thousands to hundreds of
+thousands of times larger ([Table 1](tab01_diagnostics.ipynb)).
 """)
+
+# %% [markdown]
+# **One printed error does not belong to its row.** The mean of 50 probes, 1.38, is at most 1.4 %
+# off 1.39, with all rounding. The table prints 4.2 %. The two other errors are just possible. All
+# three may be means over draws, as ours are. Then the column is right and its heading says too
+# little.
 
 # %% [markdown]
 # ## Try it
