@@ -21,11 +21,11 @@ plots.use_style()
 page = evidence.Page("liu2026/fig11", scale, retrain, device)
 record, plain_record = page.record(arms=("float32",)), page.record("fig10", arms=("float32",))
 base = Run(record, "float32", "batch norm", plots.COLOUR["batch norm"])
-exact = Run(record, "float64 loss", "float64 loss", plots.COLOUR["float64 loss"])
+exact = Run(record, "float64 loss", "batch norm, float64 loss", plots.COLOUR["float64 loss"])
 plain = Run(plain_record, "float32", "without norm", plots.COLOUR["VGG-11"])
-NAMES = {base: "batch norm", exact: "same, float64 loss", plain: "without norm"}
-late, early = ({run: evidence.bursts(run, late=kind) for run in NAMES} for kind in (True, False))
-count = {run: evidence.counted(late[run]) for run in NAMES}
+every = (base, exact, plain)
+late, early = ({run: evidence.bursts(run, late=kind) for run in every} for kind in (True, False))
+count = {run: evidence.counted(late[run]) for run in every}
 first, settled = evidence.earliest(late[base]), evidence.settled(base)
 MEAN, NORM, COSINE = "feature_mean_norm", "feature_norm", "mean_cosine"
 share = {run: run.last(MEAN) / run.last(NORM) for run in (base, plain)}
@@ -60,37 +60,40 @@ found = {
     "cosine": (plain, plain.last(COSINE)),
 }
 sheet = claims.read(page.name, found, limit=f"{limit:.1e}")
-sheet.box()
+sheet.box(
+    "The paper shows that VGG-11 with batch norm still spikes. At an eighth of the width, one run has "
+    f"{sheet.told('spikes')} spikes in {base.settings.epochs:,} epochs. Without batch norm, three runs have "
+    f"{sheet.told('slingshots')} each."
+)
 
 # %% tags=["hide-input"]
 #| name: fig-liu2026-11
 #| caption: >
-#|   VGG-11 with and without batch norm after its convolutions, first seed. (a, b) Training
-#|   loss of every step in float32; losses below 1e-11 lie on the lower edge. (c) Share of the
-#|   samples whose loss is zero in float32, at the looks. (d) Cosine of mean classifier and
-#|   mean feature. Both also for batch norm with the loss in float64. Dotted: slingshots.
+#|   With batch norm a narrow VGG-11 collapses, and its two means turn against each other, but
+#|   the loss does not spike. First seed. (a, b) Training loss of every step in float32; losses
+#|   below 1e-11 lie on the lower edge. (c) Share of the samples whose loss float32 would round
+#|   to zero. (d) Cosine of mean classifier and mean feature. Dotted lines mark slingshots.
 #| alt: >
 #|   Four panels against epoch. With batch norm the loss falls to 1e-8 and stays there, noisy;
 #|   without it jumps above 1 three times. With batch norm the collapsed share stays between
 #|   50 and 90 percent, and the cosine falls to almost minus 1.
 #| fold: "Code: draw the figure"
-figure, axes = plots.panels(2, rows=2, height=2.4, sharex=True)
+figure, axes = plots.panels(2, rows=2, height=2.3, sharex=True)
 for panel, run in zip(axes, (base, plain), strict=False):
-    plots.trace(panel, run, floor=1e-11)
-    panel.set(ylim=(5e-12, 1e3), yticks=[1e-8, 1e-4, 1], xlabel="", ylabel="")
-for run in NAMES:
+    plots.trace(panel, run, floor=1e-11, label="")
+    panel.set(ylim=(5e-12, 1e3), yticks=[1e-8, 1e-4, 1], xlabel="")
+for run in every:
     seed = run.seeds[0]
     values = 100 * run.series("collapsed")[seed].dropna(), run.series(COSINE)[seed].dropna()
     for lower, value in zip(axes[2:], values, strict=True):
-        lower.plot(value, color=run.color, lw=1.4, label=NAMES[run])
+        lower.plot(value, color=run.color, lw=1.4, label=run.label)
         plots.mark(lower, late[run][seed], color=run.color)
-axes[0].set_ylabel("training loss")
 axes[2].set(ylabel="samples (%)", xlabel="epoch", ylim=(-3, 103))
-axes[3].set(ylabel="cosine", xlabel="epoch", ylim=(-1.05, 0.55))
-axes[3].legend(loc="upper right", frameon=True, framealpha=1, edgecolor="none")
+axes[3].set(ylabel="cosine", xlabel="epoch", ylim=(-1.05, 0.1))
+figure.legend(*axes[3].get_legend_handles_labels(), loc="outside upper center", ncols=3)
 for panel in axes[2:]:
     plots.thousands(panel)
-plots.letter(axes, ["batch norm", "without norm", "collapsed", "cos(W_G, μ_G)"])
+plots.letter(axes, ["batch norm", "without norm", "collapsed samples", "cosine of the two means"])
 plots.show(figure)
 
 # %% [markdown]
@@ -98,27 +101,22 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 tables.prose(f"""
-* **Spikes.** With batch norm (a) float32 has {sheet.told("spikes")} {{term}}`slingshots <slingshot>` in
-  {base.settings.epochs:,} epochs (n = {len(base.seeds)}). Without (b), from the same images, it
-  has {sheet.told("slingshots")} (n = {len(plain.seeds)}).
-* **Collapse** (c). Most samples come into {{term}}`softmax collapse` with batch norm too.
-  Not all: the loss is exactly zero in {sheet.told("zeros")} steps.
-* **{{term}}`Inflation <inflation>`** (d). The cosine of {{term}}`mean classifier` and
-  {{term}}`mean feature` ends at {sheet.told("anti-parallel")}, and at
-  {sheet.told("cosine")} without batch norm. The mean correct
-  {{term}}`logit` is {told(base.last("correct_logit"))} by then. With batch norm and
-  the loss in float64 the cosine ends at {told(exact.last(COSINE), "{:+.2f}")}.
-* **Batch norm does not remove the mean feature.** Its norm ends at
-  {told(share[base], "{:.0%}")} of the mean norm of the features, and at
-  {told(share[plain], "{:.0%}")} without.
+* **No spike with batch norm** (a). Without it (b) the network has {sheet.told("slingshots")}
+  {{term}}`slingshots <slingshot>` on the same images.
+* **Collapse all the same** (c). With batch norm most samples come into {{term}}`softmax collapse`
+  too. Some samples stay out of it: {sheet.told("zeros")} steps have a loss of exactly zero.
+* **{{term}}`Inflation <inflation>` in float32 only** (d). With batch norm the cosine of
+  {{term}}`mean classifier` and {{term}}`mean feature` ends at {sheet.told("anti-parallel")}. With the loss
+  in float64 it ends at {told(exact.last(COSINE), "{:+.2f}")}.
+* **The mean feature stays.** With batch norm its norm ends at {told(share[base], "{:.0%}")} of the mean norm of
+  the features. Without batch norm it ends at {told(share[plain], "{:.0%}")}.
 """)
 
 # %% [markdown]
 # ## The idea
 #
-# {term}`Batch norm <batch norm>` subtracts the mean over the batch. Here it does so before
-# the ReLU and the pooling, and the {term}`head` reads what comes after. Let $z$ be a
-# standard normal. Then
+# {term}`Batch norm <batch norm>` subtracts the mean over the batch. In this network a ReLU and
+# a pooling follow, and the {term}`head` reads their output. Let $z$ be a standard normal. Then
 #
 # $$
 # \operatorname{E} \operatorname{relu}(z) = \tfrac{1}{\sqrt{2\pi}}, \qquad
@@ -126,8 +124,8 @@ tables.prose(f"""
 # \frac{|\mu_G|^2}{\operatorname{E} |h|^2} = \tfrac1\pi = 32\,\% .
 # $$
 #
-# So a third of the squared length of a feature is the mean feature again. The largest of
-# four places, which max-pooling takes, has more of it:
+# So after the ReLU a third of the squared length of a feature is the mean feature again.
+# Max-pooling takes the largest of four places, and there the share is larger still.
 
 
 # %%
@@ -152,31 +150,28 @@ for name, part in parts.items():
 # %% tags=["hide-input"]
 #| name: fig-liu2026-11-mean
 #| caption: >
-#|   The mean feature comes back after batch norm. (a) Share of the squared length of random
-#|   features that is their mean. (b) Norm of the mean feature over the mean norm of the
-#|   features in training, first seed; dashed, a rectified standard normal. (c) Norm of the
-#|   mean classifier.
+#|   The mean feature returns after batch norm, and the mean classifier grows. First seed. (a)
+#|   Norm of the mean feature over the mean norm of the features; the dashed line is that of a
+#|   rectified standard normal. (b) Norm of the mean classifier.
 #| alt: >
-#|   Left: three bars, near 0 after batch norm, a third after ReLU and about 70 percent after
-#|   max-pooling. Middle: two curves against epoch, with and without batch norm, above 0.55.
-#|   Right: with batch norm the norm of the mean classifier grows along a straight line.
-#| fold: "Code: draw the shares, the mean features and the mean classifiers"
-figure, (bars, curves, head) = plots.panels(3, height=3.4)
-bars.bar(list(parts), [100 * part for part in parts.values()], color=base.color, width=0.6)
-bars.set(ylabel="share of the mean (%)", ylim=(0, 100))
-bars.set_xticks(range(3), ["norm", "ReLU", "pool"])
-for run in NAMES:
+#|   Left: three curves against epoch, with and without batch norm, all above 0.55. Right: with
+#|   batch norm in float32 the norm of the mean classifier grows along a straight line to 8; the
+#|   other two curves stay near 0.
+#| fold: "Code: draw the mean features and the mean classifiers"
+figure, (curves, head) = plots.panels(2, height=3.2)
+for run in every:
     seed = run.seeds[0]
     ratio = (run.series(MEAN)[seed] / run.series(NORM)[seed]).dropna()
-    curves.plot(ratio, color=run.color, label=NAMES[run], lw=1.6)
+    curves.plot(ratio, color=run.color, label=run.label, lw=1.6)
     head.plot(run.series("head_mean_norm")[seed].dropna(), color=run.color, lw=1.6)
 curves.axhline(math.sqrt(1 / math.pi), color=plots.GREY, ls="--", lw=1)  # rectified normals
-curves.set(xlabel="epoch", ylabel="mean feature / features", ylim=(0, 1.03))
-curves.legend(loc="lower right")
-head.set(xlabel="epoch", ylabel="norm of W_G", ylim=(0, None))
+curves.set(ylabel="mean feature / features", ylim=(0, 1.03))
+head.set(ylabel="norm", ylim=(0, None))
+figure.legend(*curves.get_legend_handles_labels(), loc="outside upper center", ncols=3)
 for panel in (curves, head):
+    panel.set_xlabel("epoch")
     plots.thousands(panel)
-plots.letter([bars, curves, head], ["random features", "training", "mean classifier"])
+plots.letter([curves, head], ["mean feature", "mean classifier"])
 plots.show(figure)
 
 # %% [markdown]
@@ -193,16 +188,15 @@ sheet.closing(record, plain_record)
 # %% [markdown]
 # ## What was run
 #
-# There is no official code. Where the runs differ from the paper, or had to be guessed:
+# There is no official code. Our runs differ from the paper, or we had to guess:
 #
 # 1. *Scale.* On a laptop all layers have an eighth of their channels, and there are 100
 #    images and 2,000 epochs. "No slingshot" there may mean "not yet".
-# 2. *Place of the norm.* After each of the eight convolutions and before its ReLU, as in
+# 2. *Place of the norm.* It follows each of the eight convolutions and precedes its ReLU, as in
 #    the usual VGG-11 with batch norm. Gain and shift are learned.
-# 3. *Batches are whole*, so that batch norm in training uses the statistics of the training
-#    set. The loss of every step, and so every spike, is of that network.
-# 4. *Looks* between the steps are at the network of the steps: on the training images batch
-#    norm takes their own statistics. Test accuracy is that of its running averages.
+# 3. *Full batches.* So batch norm uses the statistics of the whole training set at every step.
+# 4. *Measurements* use the network of the step: on training images batch norm takes their own
+#    statistics. Test accuracy uses its running averages.
 # 5. *Batch norm before the head* is another arm, on the page of
 #    [Figure 3](fig03_mitigations.ipynb).
 
@@ -212,32 +206,29 @@ sheet.closing(record, plain_record)
 # %% tags=["remove-input"]
 grown = {run: told(evidence.inflation(run)["growth"], "{:.1f}") for run in (base, exact)}
 tables.prose(f"""
-**At {record.scale} scale**: {sheet.told("spikes")} slingshots with batch norm and {sheet.told("slingshots")} without
-(n = {len(base.seeds)}).  The paper's curve is longer and its network wider, so ours
-does not refute it.
+**One small run does not refute the paper.** The paper's network is wider and its curve longer.
 
-**Inflation without a spike.** The paper's story is there up to its last step: collapse,
-inflation, samples that keep a gradient. The spike is not.
-A reason can be read off the updates. Their mean is {sheet.told("update")}, and the
-learning rate is {given["lr"]:g}. What drives inflation presumably has the same sign in every
-step, so that Adam follows it at nearly full speed. An update after silence would be {limit:.1e}, which is
-no jump from there.
+**Inflation without a spike.** The paper's story holds up to its last step: collapse, inflation, and
+samples that keep a gradient. Then no spike follows. The updates suggest a reason. Their mean is
+{sheet.told("update")}, close to the learning rate of {given["lr"]:g}: what drives inflation presumably has the
+same sign at every step, so that Adam follows at nearly full speed. An update after silence would be
+{limit:.1e}. This is no jump from there.
 
-**The inflation is one of float32.** With the loss in float64 all else is the same network.
-From half collapsed on, the mean classifier grows {grown[exact]}-fold there (n =
-{len(exact.seeds)}), and {grown[base]}-fold in float32. There is no slingshot that it could end.
+**Only float32 inflates.** With the loss in float64 all else is the same network. Once half of the samples
+have collapsed, its mean classifier grows {grown[exact]}-fold, and in float32 {grown[base]}-fold. There is
+no slingshot that the float64 loss could end.
 
-**The paper's argument on batch norm holds.** What is centred is rectified again, and the mean
-feature comes back, against the reading of {{cite:t}}`thilak2022`. Batch norm
-inside a network does not take inflation away.
+**The paper's argument on batch norm holds.** The ReLU rectifies what batch norm has centred, and the
+mean feature returns, against the reading of {{cite:t}}`thilak2022`. Batch norm inside a network does
+not prevent inflation.
 
-**Growth is not exponential.** The theory says so for a {{term}}`residual mass` that stays as it
-is, as here. The logarithm of $|W_G|$ grows in the second half
-{sheet.told("fading")} times as much as in the first; exponential growth has
-1. The theory is one of gradient descent, and Adam's steps do not grow with the gradient.
+**The growth is not exponential.** The theory predicts exponential growth if the
+{{term}}`residual mass` stays constant, as here. Then the logarithm of the mean classifier's norm would
+grow as much in the second half as in the first. It grows {sheet.told("fading")} times as much. The theory
+describes gradient descent, and Adam's steps do not grow with the gradient.
 
-**What it means for ResNet-18.** The paper's one network without spikes has batch norm too.
-[Figure 13](fig13_resnet.ipynb) takes that apart.
+**ResNet-18** is the paper's one network without spikes, and it has batch norm too.
+[Figure 13](fig13_resnet.ipynb) asks whether this is the reason.
 """)
 
 # %% [markdown]
@@ -245,8 +236,8 @@ is, as here. The logarithm of $|W_G|$ grows in the second half
 #
 # ```{exercise}
 # :label: ex-liu2026-11-pool
-# Average pooling in place of max-pooling: which share of the squared length does the mean
-# feature have then, if the four places are independent? And if they are equal?
+# Replace max-pooling by average pooling. Which share of the squared length has the mean
+# feature then, if the four places are independent? Which share has it if they are equal?
 # ```
 #
 # ````{solution} ex-liu2026-11-pool
@@ -265,7 +256,7 @@ is, as here. The logarithm of $|W_G|$ grows in the second half
 #
 # ```{exercise}
 # :label: ex-liu2026-11-last
-# Batch norm directly before the head, with gain and shift: what is the mean feature then?
+# Put batch norm directly before the head, with gain and shift. What is the mean feature then?
 # Can {term}`inflation` still happen?
 # ```
 #
@@ -282,21 +273,21 @@ is, as here. The logarithm of $|W_G|$ grows in the second half
 # print([round(x, 3) for x in h.mean(dim=0).tolist()])
 # ```
 #
-# The loop of mean classifier and mean feature is still there, through the shift. It is slower,
-# since one vector of weights has to carry it, and not the features of all layers.
+# Mean classifier and mean feature can still drive each other, through the shift. This loop is
+# slower: it has one vector of weights instead of the features of all layers.
 # ````
 #
 # ```{exercise}
 # :label: ex-liu2026-11-scale
-# A convolution with batch norm behind it does not notice when its weights are doubled. What
-# does that do to the gradients of those weights, if Adam lets them grow?
+# Batch norm follows a convolution. Doubling the convolution's weights then changes nothing in
+# the output. What happens to the gradients of these weights as Adam lets the weights grow?
 # ```
 #
 # ```{solution} ex-liu2026-11-scale
 # :class: dropdown
-# The output stays the same, so the gradient is halved when the weights are doubled, and it is
-# orthogonal to them. Every step makes them longer, and so the network learns ever more slowly
-# inside. Only gains, shifts and the head can still scale the logits.
+# The output stays the same. So the gradient halves when the weights double, and it is
+# orthogonal to them. Every step makes the weights longer, and the inner layers learn ever more
+# slowly. Only gains, shifts and the head can still scale the logits.
 # ```
 
 # %% [markdown]

@@ -62,30 +62,34 @@ found = {
     "head": {run.label: (run, run.last(HEAD) / run.at(HEAD, 0)) for run in runs},
 }
 sheet = claims.read(page.name, found, epochs=epochs)
-sheet.box()
+spiking = {run: f"{(count[run] > 0).sum()} of {len(run.seeds)} runs" for run in runs}
+sheet.box(
+    "The paper shows slingshots of a vision transformer. In three runs at an eighth of the width we "
+    f"count {sheet.told('spikes')}, mostly below the loss of guessing. With a float64 loss {spiking[exact]} still spike."
+)
 
 # %% tags=["hide-input"]
 #| name: fig-liu2026-12
 #| caption: >
-#|   The loss jumps soon after the samples have collapsed. (a) Training loss of every step for
-#|   one seed, the first; losses below 1e-9 lie on the lower edge. Dotted: its first
-#|   slingshot. (b) Share of training samples collapsed in float32, at the looks: thin lines,
-#|   all seeds; thick, their median; shaded, their range.
+#|   The loss of a small vision transformer jumps soon after its samples have collapsed. (a)
+#|   Training loss of every step, first seed; losses below 1e-9 lie on the lower edge. The
+#|   dotted line marks the first slingshot in float32. (b) Share of the samples whose loss
+#|   float32 would round to zero. All seeds are thin, their median is thick, their range shaded.
 #| alt: >
 #|   Above, the loss falls to about 1e-8 and jumps back above 0.1, three times in float32 and
 #|   twice with the loss in float64, which is quiet from epoch 1,000 on. Below, the share of
 #|   samples with margins that collapse in float32 rises to nearly all before the later jumps
 #|   and falls at each of them; before the first jump it is zero.
 #| fold: "Code: draw the figure"
-figure, (loss, share) = plots.panels(1, rows=2, height=2.1, sharex=True)
-for run in (exact, single):
-    plots.trace(loss, run)
+figure, (loss, share) = plots.panels(1, rows=2, height=2.2, sharex=True)
+for run, label in ((exact, "loss in float64"), (single, "loss in float32")):
+    plots.trace(loss, run, label=label)
     plots.curve(share, run, COLLAPSED, percent=True)
 plots.mark(loss, late[single][single.seeds[0]][:1], color=plots.GREY)
 loss.set(xlabel="", ylim=(5e-10, 1e3), yticks=[1e-8, 1e-4, 1])
-share.set(xlabel="epoch", ylabel="collapsed (%)", ylim=(-3, 103), xlim=(0, epochs))
+share.set(xlabel="epoch", ylabel="samples (%)", ylim=(-3, 103), xlim=(0, epochs))
 plots.thousands(share)
-loss.legend(loc="upper right")
+figure.legend(*loss.get_legend_handles_labels(), loc="outside upper center", ncols=2)
 plots.letter([loss, share], ["training loss", "collapsed samples"])
 plots.show(figure)
 
@@ -93,48 +97,33 @@ plots.show(figure)
 # ## What to see
 
 # %% tags=["remove-input"]
-spiking = {run: f"{(count[run] > 0).sum()} of {len(run.seeds)} seeds" for run in runs}
 tables.prose(f"""
-The vision transformer (ViT) cuts an image into squares and reads them like words. Of it we
-have n = {len(single.seeds)} at {record.scale} scale, on {single.settings.dataset.options["train_samples"]:,} images; several seeds are
-given as median and range.
+A vision transformer (ViT) cuts an image into squares and reads them like words.
 
-* **It fits** by epoch {sheet.told("fitted")}. Half of the samples
-  have {{term}}`collapsed <softmax collapse>` by epoch {sheet.told("settled")}, and
-  at most {sheet.told("collapsed", "{:.0%}")} at one look.
-* **{{term}}`Slingshots <slingshot>`** in {epochs:,} epochs:
-  {sheet.told("spikes")}, the first at epoch {sheet.told("first")}. Bursts while fewer than 40 %
-  had collapsed: {sheet.told("early float32")}.
-* **They are low.** The median peak of a seed is {sheet.told("peak")}, where guessing costs 2.30. If a
-  burst had to reach 1, not 0.1, {(louder[single] > 0).sum()} of {len(single.seeds)} seeds would have slingshots
-  in float32, and {(louder[exact] > 0).sum()} of {len(exact.seeds)} with the loss in float64.
-* **The two means turn as the samples collapse.** From less than 10 % collapsed to the last
-  look before the first slingshot, the cosine of {{term}}`mean classifier` and
-  {{term}}`mean feature` falls by {told(-turned, "{:.2f}")}.
-* **{{term}}`Inflation <inflation>`** as this book counts it is there in
-  {grown[single].sum():.0f} of {len(single.seeds)} seeds. From half collapsed on,
-  the cosine falls by {told(-signs["cosine"], "{:.2f}")}. The norm of the mean classifier grows
-  {sheet.told("growth", "{:.1f}")} times. The mean correct {{term}}`logit` stays above
-  {sheet.told("lowest-logit", "{:.1f}")}.
-* **{{term}}`Residual mass`.** In the 200 epochs before the first slingshot it goes with $t$
-  to the power {sheet.told("falling", "{:.1f}")}. The paper's condition for one is a value near 0.
-* **With the loss in float64** {spiking[exact]} have a slingshot. The cosine ends at
-  {told(exact.last(COSINE), "{:.2f}")}, and at {told(single.last(COSINE), "{:.2f}")} in float32.
+* **It fits, then collapses.** It fits its {single.settings.dataset.options["train_samples"]} images by
+  epoch {sheet.told("fitted")}. Half of them have {{term}}`collapsed <softmax collapse>` by epoch
+  {sheet.told("settled")}.
+* **{{term}}`Slingshots <slingshot>`.** In float32 there are {sheet.told("spikes")} in {epochs:,} epochs. The
+  first begins at epoch {sheet.told("first")}.
+* **They are low.** Their median peak is {sheet.told("peak")}, and guessing costs 2.30. If a burst had
+  to reach a loss of 1, only {(louder[single] > 0).sum()} of {len(single.seeds)} runs would have slingshots.
+* **With the loss in float64** {spiking[exact]} have a slingshot. In float32 a second one follows in
+  {(count[single] > 1).sum()} of {len(single.seeds)} runs.
 """)
 
 # %% [markdown]
 # ## The idea
 #
-# A ViT has what the MLP of [Figure 1](fig01_precision.ipynb) lacks: a {term}`layer norm`
-# directly before the {term}`head`. It gives every feature vector one length,
+# Unlike the MLP of [Figure 1](fig01_precision.ipynb), a ViT has a {term}`layer norm` directly
+# before the {term}`head`. It gives every feature vector the same length,
 #
 # $$
 # h = \gamma \odot \frac{x - \bar x}{\sigma(x)} + \beta ,
 # $$
 #
-# and so limits how long the {term}`mean feature` can be. It does not keep the vectors from
-# pointing the same way, which is what {term}`inflation` needs. {term}`Batch norm
-# <batch norm>` does: it takes the mean away.
+# and so limits how long the {term}`mean feature` can be. But all vectors may still point the
+# same way, and this is enough for {term}`inflation`. {term}`Batch norm <batch norm>` prevents
+# it: it subtracts the mean.
 
 # %%
 def common(features):
@@ -154,15 +143,16 @@ for shift in (0, 1, 10):
     print(f"shift {shift:2}: bare {shares[0]}, layer norm {shares[1]}, batch norm {shares[2]}")
 
 # %% [markdown]
-# So layer norm leaves the paper's path open, and a spike in a ViT does not contradict it.
-# How far the two means went:
+# So layer norm leaves the paper's explanation possible, and a spike of a ViT does not contradict
+# it. The next figure shows how far the two means went.
 
 # %% tags=["hide-input"]
 #| name: fig-liu2026-12-why
 #| caption: >
-#|   The signs of inflation. (a) Cosine of the mean classifier and the mean feature.
-#|   (b) Norm of the mean classifier. (c) Residual mass; dotted, the slope of 1 / t.
-#|   Vertical: the first slingshot of each seed in float32.
+#|   In float32 the two means end nearly opposite. (a) Cosine of the mean classifier and the
+#|   mean feature. (b) Norm of the mean classifier. (c) Residual mass; the slope of 1/t is
+#|   dotted. Vertical lines mark the first slingshot of each seed in float32. Seeds are thin,
+#|   their median is thick.
 #| alt: >
 #|   Left: in float32 the cosine falls to about minus 0.9, partly before the first slingshot;
 #|   with the loss in float64 it stays between minus 0.2 and minus 0.6. Middle: the norm of
@@ -171,28 +161,28 @@ for shift in (0, 1, 10):
 #| fold: "Code: draw the signs of inflation"
 figure, (turn, size, mass) = plots.panels(3, height=3.3)
 for panel, column in ((turn, COSINE), (size, "head_mean_norm"), (mass, MASS)):
-    for run in (exact, single):
-        plots.curve(panel, run, column)
+    for run, label in ((exact, "loss in float64"), (single, "loss in float32")):
+        plots.curve(panel, run, column, label=label)
     plots.mark(panel, list(first), color=plots.GREY)
-turn.set(xlabel="epoch", ylabel="cos($W_G$, $\\mu_G$)", ylim=(-1.05, 0.3))
-size.set(xlabel="epoch", ylabel="norm of $W_G$", ylim=(0, None))
+    panel.set_xlabel("epoch")
+turn.set(ylabel="cosine", ylim=(-1.05, 0.3))
+size.set(ylabel="norm", ylim=(0, None))
 for panel in (turn, size):
     plots.thousands(panel)
 times = np.array([epochs / 50, epochs / 5])
 mass.plot(times, 1e-4 * times[0] / times, color=plots.BLACK, ls=":")
 mass.text(times[0], 1.5e-6, "1 / t", ha="left")
-mass.set(xscale="log", yscale="log", xlabel="epoch", ylabel="residual mass ε")
-mass.set(xlim=(min(20, epochs / 10), epochs), ylim=(1e-8, 3))
-turn.legend(loc="upper right", frameon=True, framealpha=1, edgecolor="none")
-plots.letter([turn, size, mass], ["cosine", "mean classifier", "residual mass"])
+mass.set(xscale="log", yscale="log", ylabel="residual mass ε", xlim=(epochs / 100, epochs), ylim=(1e-8, 3))
+figure.legend(*turn.get_legend_handles_labels(), loc="outside upper center", ncols=2)
+plots.letter([turn, size, mass], ["cosine of the means", "mean classifier", "residual mass"])
 plots.show(figure)
 
 # %% [markdown]
 # ## The claims
 #
-# A slingshot is a step with a loss of 0.1 or more after one of at most 0.001, with at least
-# 40 % of the samples collapsed at a look within 100 epochs before. Bounds are ours, fixed
-# before the runs; the paper gives no numbers for this figure.
+# A slingshot is a step with a loss of 0.1 or more after a loss of at most 0.001, with at least
+# 40 % of the samples collapsed at a look within 100 epochs before. The paper gives no numbers
+# for this figure: the bounds are ours, fixed before the runs.
 
 # %% tags=["hide-input"]
 #| fold: "Code: the claims, and what was run"
@@ -201,49 +191,46 @@ sheet.closing(record)
 # %% [markdown]
 # ## What was run
 #
-# There is no official code. What was inferred, and where the runs differ:
+# There is no official code. We had to guess, and our runs differ:
 #
-# 1. *Training images.* Their number is not stated. With batches of 2,048 the paper scale has
-#    2,000, one batch. All 50,000 for 10,000 epochs would not fit into the hour a run that
-#    the paper gives. The small scale has 100 images.
-# 2. *Network.* MLPs of four times the width, a class token, norms before each part and one
-#    before the head: the standard form, with 9.5 of the paper's "approximately 10M" weights.
+# 1. *Training images.* The paper gives no number. At its scale we have 2,000 images, which form
+#    one batch of its 2,048. Ten thousand epochs of all 50,000 would not fit into the hour
+#    that the paper gives for a run. The small scale has 100 images.
+# 2. *Network.* We take the standard form: MLPs of four times the width, a class token, norms
+#    before each part and one before the head. It has 9.5 million weights, and the paper says
+#    "approximately 10M".
 # 3. *Small scale.* Width 32 of 256, 2 of 12 blocks, 4 of 8 heads, 2,000 of 10,000 epochs. It is
-#    another network: it may tell that slingshots exist in a ViT, not when they come.
-# 4. *Loss in float64* is ours; the paper does not say that it was tried on a ViT.
+#    another network. It may show that a ViT can have slingshots, but not when they begin.
+# 4. *Loss in float64.* This control is ours; the paper reports no such run of a ViT.
 
 # %% [markdown]
 # ## Reading the result
 
 # %% tags=["remove-input"]
-came = sorted(epoch for onsets in late[exact].values() for epoch in onsets)
 tables.prose(f"""
-**Slingshots in a ViT** are there by the rule of this book, on a network that is a sketch of the paper's.
-Most of them do not take it back to guessing, as the paper has it. Bursts
-before a collapse are of the early kind, which [Figure 6](fig06_two_instabilities.ipynb) is
-about.
+**Slingshots in a ViT** exist by the rule of this book, in a network that is a sketch of the paper's.
+The paper says that a spike takes the loss back to guessing, and most of ours do not. Each run also
+has {sheet.told("early float32")} burst before its collapse. [Figure 6](fig06_two_instabilities.ipynb) is
+about this early kind.
 
-**The paper's path has little time here.** From the first look with half of the samples
-collapsed to the first slingshot {told(evidence.difference(first, evidence.settled(single)))} epochs pass; looks are {single.settings.log}
-epochs apart. The norm of $W_G$ hardly changes in them, see figure (b) above. The cosine had
-turned just before, by {told(-turned, "{:.2f}")} while the samples collapsed. This
-book's inflation asks for 0.3, but from half collapsed on. So the row that finds none speaks of
-the definition as much as of the network: one that begins earlier would see a turn. A missing
-gradient of the correct class needs no more time than Adam needs to forget. That is the other path of the
-[interventions](causes.ipynb), none of which was run on a ViT.
+**Inflation has little time here.** From the first look with half of the samples collapsed to the first
+slingshot {told(evidence.difference(first, evidence.settled(single)))} epochs pass. The norm of the mean
+classifier hardly changes in this time (figure above, b). The cosine falls by {told(-turned, "{:.2f}")}
+while the samples collapse, that is, just before. This book counts {{term}}`inflation` only from half
+collapsed on, and then {grown[single].sum():.0f} of {len(single.seeds)} runs shows it. A definition that
+begins earlier would find more. The other explanation, a missing gradient of the correct class, needs
+no more time than Adam needs to forget. No [intervention](causes.ipynb) has tested this on a ViT.
 
-**The residual mass** changes {told(level, "{:.2g}")}-fold over the 200 epochs before the
-slingshot: it is nearly level in some seeds and falls tenfold in another. The power of $t$ is from
-the few looks of that time, and so from little. We read the paper's "slowly or nearly constant" as
-a slope above that of $1/t$; [Figure 2](fig02_mechanism.ipynb) asks the same of the other networks.
+**The residual mass** changes {told(level, "{:.2g}")}-fold over the 200 epochs before the first slingshot.
+It is nearly level in some runs and falls tenfold in another. The fitted power of $t$ is
+{sheet.told("falling", "{:.1f}")}. It rests on few looks. We read the paper's "slowly or nearly constant"
+as a slope above that of $1/t$, and [Figure 2](fig02_mechanism.ipynb) asks the same of other networks.
 
-**The control has them too.** With the loss in float64 no gradient of a correct class is
-lost, and {spiking[exact]} have a slingshot all
-the same (epochs: {", ".join(map(str, came))}). So the first slingshot of this small network does
-not need a collapse; it may be of the early kind, with samples that happen to have large margins
-by then. What float32 adds is what comes after: a second slingshot in
-{(count[single] > 1).sum()} of {len(single.seeds)} seeds, and means that end nearly
-opposite: the two precisions turn together until the samples collapse.
+**The control spikes too.** With the loss in float64 no gradient of a correct class is lost, and
+{spiking[exact]} have a slingshot. So the first slingshot of this small network does not need the
+collapse. It may be of the early kind, in a network whose samples already have large margins. The two
+precisions turn their means alike until the samples collapse. Then only float32 ends with nearly
+opposite means.
 """)
 
 # %% [markdown]
@@ -263,8 +250,8 @@ opposite: the two precisions turn together until the samples collapse.
 # print(f"{count:,}")
 # ```
 #
-# 9.5 million, of which a block has 0.79. The paper says 12 blocks, so its 10 is rounded, or
-# its MLPs are a little wider.
+# 9.5 million, and each block has 0.79 million of them. The paper has 12 blocks, so its 10 is
+# rounded, or its MLPs are a little wider.
 # ````
 #
 # ```{exercise}
@@ -285,20 +272,20 @@ opposite: the two precisions turn together until the samples collapse.
 #     print(f"width {width}: rows of length {row:.2f}, head of norm {row * 10**0.5:.1f}")
 # ```
 #
-# The limit on the features is not one on the margins: the head grows instead, and so may the
-# gain of the norm.
+# The norm limits the features but not the margins: the head can grow, and so can the gain of
+# the norm.
 # ````
 #
 # ```{exercise}
 # :label: ex-liu2026-12-batch
-# Why would batches of 2,048 out of 50,000 images make slingshots less likely, by the paper's
-# own account?
+# By the paper's own account, why would batches of 2,048 out of 50,000 images make slingshots
+# less likely?
 # ```
 #
 # ```{solution} ex-liu2026-12-batch
 # :class: dropdown
-# A spike needs most samples collapsed at once. With small batches, says Appendix B.3, some
-# samples of every batch keep a gradient, and Adam's denominator does not decay.
+# A spike needs most samples to collapse at once. Appendix B.3 says that some samples of every
+# small batch keep a gradient. Then Adam's denominator does not decay.
 # ```
 
 # %% [markdown]
