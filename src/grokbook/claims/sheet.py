@@ -89,6 +89,7 @@ class Sheet(list[Row]):
         """A page's answer in a person's words; verdict, seeds, size; the recipe."""
         rows, main = self._shown(), self._main()
         own = [run for run in self.runs if _name(run) in main.runs]
+        own = [run for run in own if run.record.scale == main.scale] or own
         marks = [f"{main.n:,} seeds"] if main.n > 2 and not main.exact else []
         marks += {r.record.experiment.reduced for r in own if main.scale != "paper"}
         marks.append(_holding(rows))
