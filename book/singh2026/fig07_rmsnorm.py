@@ -58,15 +58,20 @@ found = {
     "restless": {n: (rms[n], restless(rms[n])) for n in NORMED},
 }
 sheet = claims.read(page.name, found)
-sheet.box()
+sheet.box(
+    "The paper says that RMSNorm gives very similar results. Before the MLP it brought "
+    f"generalisation to epoch {told(epoch[rms['M']])}, layer norm to "
+    f"{told(epoch[layer['M']])}; without a norm it was at {told(epoch[rms['No LN']])}."
+)
 
 # %% tags=["hide-input"]
 #| name: fig-singh2026-07
 #| caption: >
-#|   With either norm M, M+A* and No LN generalise in one order, at nearly the same epochs. Test
-#|   loss (a) with RMSNorm and (b) with layer norm, median of the seeds, their range shaded.
-#|   Diamonds: means of the authors' five seeds, read off their picture in (a), from their
-#|   logs in (b). (c) Epoch of test loss 0.01, one mark per seed; crosses never reach it.
+#|   With either norm M, M+A* and No LN generalise in one order, at nearly the same epochs.
+#|   Test loss (a) with RMSNorm and (b) with layer norm, median of the seeds, their range
+#|   shaded. Diamonds: means of the authors' five seeds, read off their picture in (a), from
+#|   their logs in (b). (c) Epoch of a test loss of 0.01, one mark per seed; crosses never
+#|   reach it. A* was not run with RMSNorm.
 #| alt: >
 #|   Left and middle panel look alike. M peaks near 7 and falls to zero by epoch 800. M+A*
 #|   peaks near 11 and falls by 2,500, the network without a norm peaks near 25 and falls by
@@ -103,30 +108,30 @@ c.set_xticks(range(4), NAMES)
 c.set_yticks([500, 1000, 2000, 5000, 10_000], ["500", "1k", "2k", "5k", "10k"])
 c.minorticks_off()
 if rms_record.scale == "paper":
-    plots.paper(b, [], [], label="authors")
-figure.legend(loc="outside lower center", ncols=7, columnspacing=1.0)
+    plots.paper(b, [], [])
+c.plot([], [], "x", color=plots.GREY, label="never")
+figure.legend(loc="outside upper center", ncols=8, columnspacing=0.9, handlelength=1.4)
 plots.letter((a, b, c), ["RMSNorm", "layer norm", "epoch of loss 0.01"])
 plots.show(figure)
 
 # %% [markdown]
 # ## What to see
+#
+# The norm is before the MLP (M), before attention (A\*), before both (M+A\*) or nowhere
+# (No LN).
 
 # %% tags=["remove-input"]
 tables.prose(rf"""
-RMSNorm leaves the order of M, M+A\* and No LN as it is with layer norm, and nearly their
-epochs.
-
-* **M**, with its norm before the MLP, reaches a test loss of 0.01 at epoch
-  {told(epoch[rms["M"]])} with {{term}}`RMSNorm` and {told(epoch[layer["M"]])} with
-  {{term}}`layer norm`. Without any norm (No LN) it takes {told(epoch[rms["No LN"]])} epochs.
-* **M+A\***, with norms before attention as well, comes second with either:
-  {told(epoch[rms["M+A*"]])} and {told(epoch[layer["M+A*"]])}.
+* **The order** of M, M+A\* and No LN is the same with {{term}}`RMSNorm` as with
+  {{term}}`layer norm`, in every seed with RMSNorm.
+* **M+A\*** generalises at epoch {told(epoch[rms["M+A*"]])} with RMSNorm and
+  {told(epoch[layer["M+A*"]])} with layer norm.
 * **The way there** is alike too. Before it falls, the test loss of M peaks at
-  {told(peak(rms["M"]), "{:.1f}")} and {told(peak(layer["M"]), "{:.1f}")}, that of M+A\* at
-  {told(peak(rms["M+A*"]), "{:.1f}")} and {told(peak(layer["M+A*"]), "{:.1f}")}.
-* **{{term}}`Slingshots <slingshot>`** come with both norms. After generalising, M has a test
-  loss above 0.01 in {sheet.told("restless M")} of the logged epochs with RMSNorm,
-  and in {told(restless(layer["M"]), "{:.0%}")} with layer norm.
+  {told(peak(rms["M"]), "{:.1f}")} with RMSNorm and {told(peak(layer["M"]), "{:.1f}")} with
+  layer norm.
+* **{{term}}`Slingshots <slingshot>`** appear with both norms. They keep the test loss of M
+  above 0.01 in {sheet.told("restless M")} of the later epochs with RMSNorm, and in
+  {told(restless(layer["M"]), "{:.0%}")} with layer norm.
 """)
 
 # %% [markdown]
@@ -140,9 +145,8 @@ epochs.
 # \mathrm{LN}(x) = \mathrm{RMSNorm}(x - \bar x) .
 # $$
 #
-# Layer norm takes one direction of $d$ out of $x$ first, $(1, \dots, 1)$. A random $x$ has
-# a share of only $1/d$ of its square length in it. What both norms do alike is to forget
-# the length of $x$.
+# Layer norm first takes one direction of $d$ out of $x$, $(1, \dots, 1)$. A random $x$ has
+# only a share of $1/d$ of its square length there. Both norms forget the length of $x$.
 
 
 # %%
@@ -168,8 +172,8 @@ print(f"share of the mean in the square length: {share:.4f}; 1/d = {1 / width:.4
 # %% [markdown]
 # ## The claims
 #
-# "Very similar" has no number in the paper. The bound of 40 % is ours, fixed before any run
-# with RMSNorm. So was the rule that a seed without a counterpart gives no ratio.
+# "Very similar" has no number in the paper. The bound of 40 % is ours. It was fixed before any
+# run with RMSNorm, as was the rule that a seed without a counterpart gives no ratio.
 
 # %% tags=["hide-input"]
 #| fold: "Code: the claims, and what was run"
@@ -187,8 +191,8 @@ sheet.closing(rms_record, layer_record)
 # 3. *Running minima.* The paper draws M from epoch 1,000 and M+A\* from 1,800 on as running
 #    minima. Here the curves are medians of raw values.
 # 4. *Pairs.* A seed sets the split and the start of both norms. Seed 456 of layer norm is an
-#    exception: it ran on a CPU with PyTorch 2.13, all else on a GPU with 2.11. The two draw
-#    truncated normal numbers differently, so that this pair shares its split alone.
+#    exception: it was trained on a CPU with PyTorch 2.13, all others on a GPU with 2.11. The two
+#    draw truncated normal numbers differently, so this pair shares its split alone.
 # 5. *Epochs* are logged ones, every tenth and from 2,000 on every twentieth.
 
 # %% [markdown]
@@ -198,22 +202,22 @@ sheet.closing(rms_record, layer_record)
 second = layer["M+A*"]
 lost = int(np.isinf(epoch[second]).sum())
 tables.prose(rf"""
-With RMSNorm M, M+A\* and No LN keep their order, at the epochs of layer norm; A\* was not run. So the subtracted
-mean and the shift $\beta$, all that layer norm has beyond RMSNorm, are not why its place
-matters. What is left is what both norms do: they take away the length of their input.
+Layer norm subtracts a mean and adds a shift $\beta$; RMSNorm does neither, and the order and
+the epochs are nearly the same. So mean and shift are not why the place of a norm matters.
+What is left is what both norms do: they take away the length of their input.
 
-**Pairs that differ.** For M the ratio of the epochs is
-{sheet.told("within M")}. The largest belongs to the seed whose two starts differ.
-How much a start matters shows without any norm: No LN is in both records, and its ratio is
-{told(over("No LN", epoch), "{:.2f}")}. The same seed alone moves it away from 1.
+**Pairs that differ.** For M the ratio of the epochs is {sheet.told("within M")}. The largest
+belongs to the seed whose two starts differ. Without any norm the ratio of the two records is
+{told(over("No LN", epoch), "{:.2f}")}, and the same seed alone moves it away from 1. So much
+does a start matter.
 
-**Luck near 0.01.** With layer norm {lost} of {len(second.seeds)} seeds of M+A\* never touch
-0.01, because slingshots come first; the least successful gets to
-{second.smallest(TEST).max():.4f}. A test loss of 1 is the steadier mark. There the ratio is
-{sheet.told("at-one M")} for M and {sheet.told("at-one M+A*")} for M+A\*.
+**Luck near 0.01.** With layer norm {lost} of {len(second.seeds)} seeds of M+A\* never touches
+0.01, because slingshots begin first. It gets to {second.smallest(TEST).max():.4f}. A test loss
+of 1 is the steadier mark. There the ratio is {sheet.told("at-one M")} for M and
+{sheet.told("at-one M+A*")} for M+A\*.
 
 **The picture against the logs.** In the authors' picture M is near 0 at epoch 800. In their
-logs of layer norm it is at 0.01 at epoch 1,425. That is no ratio: one number is read off a
+logs of layer norm it reaches 0.01 at epoch 1,425. That is no ratio: one number is read off a
 running minimum, the other is the crossing of a mean.
 """)
 
@@ -285,8 +289,8 @@ running minimum, the other is the crossing of a mean.
 # ## Run it yourself
 #
 # Addition modulo 37 with half of the table, 5,000 epochs and three seeds, in about an hour
-# on two cores. It is no small copy of the paper's task: A\* comes last there, with either
-# norm.
+# on two cores. It is no small copy of the paper's task: A\* generalises last there, with
+# either norm.
 #
 # ```bash
 # make page PAGE=singh2026/fig07 SCALE=laptop
