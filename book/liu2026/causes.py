@@ -318,8 +318,8 @@ are equal up to this step.
 **Divergence needs no denominator.** In float32 gradient descent loses the network in every run. From the same
 state, with a float64 loss, it never does. So the rounding after the branch decides, not the state that earlier rounding left.
 
-**Inflation is neither enough for it nor needed.** With only the sum broken the norm of $W_G$ grows
-{sheet.told("branch-inflates")}-fold, and no network is lost in these steps. The projection prevents inflation, and most of its
+**Inflation is neither enough for it nor needed.** With only the sum broken, the norm of $W_G$ grows to
+{sheet.told("branch-inflates")} times its size, and no network is lost in these steps. The projection prevents inflation, and most of its
 networks are lost. We had expected all of them to be lost, and sooner than in float32. So a missing gradient can end training without Adam and
 without inflation, but not always. Rate and steps are our choice: this is one network at one rate.
 """)
