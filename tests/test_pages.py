@@ -256,6 +256,7 @@ def test_what_stands_above_a_title():
     assert pages.kicker("singh2026/tab02") == "Singh et al. 2026 · Table 2"
     assert pages.kicker("liu2026/causes") == "Liu et al. 2026 · beyond the paper"
     assert pages.kicker("basics/grokking") == "Start here"
+    assert pages.kicker("remedies/addition") == "Remedies × tasks"
 
 
 def test_a_title_is_one_finding_in_twelve_words():

@@ -80,8 +80,8 @@ def entries() -> list[Entry]:
 
 
 def named(paper: str) -> str:
-    """`prieto2025` -> `Prieto et al. 2025`, which no line breaks; else `Start here`."""
-    return re.sub("[()]", "", PAPERS.get(paper, pages.START)).replace(" ", SPACE)
+    """`prieto2025` -> `Prieto et al. 2025`, which no line breaks; `Start here`."""
+    return re.sub("[()]", "", (PAPERS | pages.CHAPTERS)[paper]).replace(" ", SPACE)
 
 
 def support(claim: dict[str, Any]) -> str:

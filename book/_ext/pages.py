@@ -27,7 +27,7 @@ from grokbook.errors import GrokbookError, PageError
 from grokbook.project import FOLDERS, PAPERS, home
 
 LIBRARIES = ("torch", "numpy", "pandas", "matplotlib", "seaborn")
-START = "Start here"  # above the title of a page that is of no paper
+CHAPTERS = {"basics": "Start here", "remedies": "Remedies × tasks"}  # of no paper
 PLACES = ("GROKBOOK_HOME", "GROKBOOK_RECORDS", "GROKBOOK_DATA")
 Tell = Callable[[str], None]
 
@@ -48,9 +48,7 @@ def is_beyond(page_id: str) -> bool:
 
 def name_of(page_id: str) -> str:
     """`prieto2025/fig02` -> `Figure 2`, `liu2026/causes` -> `beyond the paper`."""
-    paper, _, name = page_id.partition("/")
-    if paper not in PAPERS:
-        return START
+    name = page_id.partition("/")[2]
     if is_beyond(page_id):
         return "beyond the paper"
     return f"{'Figure' if name.startswith('fig') else 'Table'} {int(name[3:])}"
@@ -58,8 +56,10 @@ def name_of(page_id: str) -> str:
 
 def kicker(page_id: str) -> str:
     """What stands above the title of a page: `Prieto et al. 2025 · Figure 4`."""
-    paper = PAPERS.get(page_id.partition("/")[0])
-    return f"{re.sub('[()]', '', paper)} · {name_of(page_id)}" if paper else START
+    paper = page_id.partition("/")[0]
+    if paper in CHAPTERS:
+        return CHAPTERS[paper]
+    return f"{re.sub('[()]', '', PAPERS[paper])} · {name_of(page_id)}"
 
 
 def find(page_id: str) -> Path:

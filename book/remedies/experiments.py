@@ -41,6 +41,7 @@ STRENGTHS = {
     "layer norm": BETAS,
     "Grokfast": (0.002, 0.02, 0.2, 2.0, 20.0, 200.0),
 }
+TUNING = (100, 101)  # seeds; those of the tests are others
 LEVEL = {"a": 0.9, "b": 0.9, "c": 0.9, "d": 0.9, "e": 0.9, "f": 0.8}
 FURTHER: dict[str, tuple[tuple[str, float, float], ...]] = {}
 CHOSEN: dict[str, dict[str, tuple[float, float]]] = {}
@@ -123,10 +124,29 @@ def named(remedy: str, rate: float, strength: float) -> str:
     return f"{remedy}, rate {rate:g}, {what} {strength:g}"
 
 
+def outside(remedy: str, rate: float, strength: float) -> list[tuple[float, float]]:
+    """The points one step outside the grid from one at its edge; from inside, none."""
+    rungs = STRENGTHS[remedy]
+    rates = {RATES[1]: RATES[0], RATES[-2]: RATES[-1]}
+    strengths = {rungs[1]: rungs[0], rungs[-2]: rungs[-1]}
+    found = [(rates[rate], strength)] if rate in rates else []
+    return found + ([(rate, strengths[strength])] if strength in strengths else [])
+
+
+def fault(task: str, remedy: str, point: tuple[float, float]) -> str:
+    """Why a point must not be tested; "" for one that the rule may choose."""
+    joined = [one[1:] for one in FURTHER.get(task, ()) if one[0] == remedy]
+    grid = [*product(RATES[1:-1], STRENGTHS[remedy][1:-1])]
+    if point not in [*grid, *joined]:
+        return "never tuned"
+    short = point in grid and not {*outside(remedy, *point)} <= {*joined}
+    return "at an edge that was not extended" if short else ""
+
+
 @EXPERIMENTS.section
 def tuning() -> Rows:
     for task in TASKS:
-        yield experiment(f"tune-{task}", "", seeds=(100, 101), stop=0.99)
+        yield experiment(f"tune-{task}", "", seeds=TUNING, stop=0.99)
         yield shared(observables=("core",), through_nan=True)
         for remedy, rungs in STRENGTHS.items():
             for point in product(RATES[1:-1], rungs[1:-1]):
@@ -141,4 +161,6 @@ def testing() -> Rows:
         yield experiment(f"test-{task}", "", stop=0.99)
         yield shared(observables=SEEN, through_nan=True)
         for remedy, point in best.items():
-            yield arm(remedy, *point, task)
+            told = fault(task, remedy, point)
+            one = arm(remedy, *point, task)
+            yield one | ({"name": f"{one['name']}, {told}"} if told else {})
