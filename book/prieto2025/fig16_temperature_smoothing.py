@@ -13,7 +13,8 @@ import math
 import torch
 from torch.nn.functional import cross_entropy
 
-from grokbook import claims, datasets, evidence, losses, models, optimizers, plots, tables
+from grokbook import claims, evidence, losses, models, optimizers, plots, tables
+from grokbook.datasets import modular
 from grokbook.evidence import Run, told
 
 plots.use_style()
@@ -114,7 +115,7 @@ tables.prose(f"""
 
 # %% tags=["hide-input"]
 #| fold: "Code: a small task and network"
-data = datasets.modular(11)
+data = modular(11)
 
 
 def network(shrink):
