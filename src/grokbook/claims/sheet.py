@@ -57,6 +57,7 @@ class Sheet(list[Row]):
         super().__init__()
         self.page = page
         self.runs: dict[Run, None] = {}
+        self.own: list[Run] = []  # those of the main row
         self.values: dict[str, tuple[Row, BySeed]] = {}
 
     def add(self, row: Row, found: Any) -> None:
@@ -73,6 +74,7 @@ class Sheet(list[Row]):
             some = [found[0]] if isinstance(found[0], Run) else found[0]
             found = {one: found[1] for one in some}
         self.runs |= dict.fromkeys(found)
+        self.own += found if row.main else []
         row = replace(row, runs=tuple(map(_name, found)))
         if found and all(map(len, found.values())):
             self.append(judged(row, found))
@@ -88,12 +90,10 @@ class Sheet(list[Row]):
     def box(self, answer: str = "") -> Html:
         """A page's answer in a person's words; verdict, seeds, size; the recipe."""
         rows, main = self._shown(), self._main()
-        own = [run for run in self.runs if _name(run) in main.runs]
-        own = [run for run in own if run.record.scale == main.scale] or own
         marks = [f"{main.n:,} seeds"] if main.n > 2 and not main.exact else []
-        marks += {r.record.experiment.reduced for r in own if main.scale != "paper"}
+        marks += filter(None, {run.record.experiment.reduced: 0 for run in self.own})
         marks.append(_holding(rows))
-        recipe = tables.recipe([run.settings for run in own])
+        recipe = tables.recipe([run.settings for run in self.own])
         html = f"<p class='answer'>{escape(answer)}</p><p>{_badge(main).html} "
         html += " ".join(f"<span class='mark'>{escape(mark)}</span>" for mark in marks)
         html += f"</p><p class='recipe'>{escape(recipe)}</p>" if recipe else "</p>"
