@@ -18,7 +18,7 @@ from grokbook import plots
 from grokbook.evidence import Run
 from grokbook.experiment import Arm, Experiment, Spec
 from grokbook.plots import COLOUR, picture
-from grokbook.project import FIGURE_MIME
+from grokbook.project import FIGURE_MIME, NARROW_MIME
 from grokbook.records import Record
 
 
@@ -327,6 +327,25 @@ def test_the_picture_is_twice_as_sharp_as_it_is_large():
     assert image.size == (1760, 550)
     assert image.mode == "P"
     assert len(data["image/png"]) < 120_000
+
+
+def test_panels_stand_below_each_other_for_a_phone_with_words_at_each():
+    figure, axes = plots.panels(2, rows=2, sharex=True, sharey=True)
+    for place, one in enumerate(axes):
+        one.plot([0, 1], [place, 1], label=f"line {place}")
+    axes[0].set_title("(a)", loc="left")
+    axes[2].set(xlabel="epoch", ylabel="loss")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center")
+    picture.stack(figure)
+    figure.draw_without_rendering()
+    tops = [one.get_position().y1 for one in axes]
+    assert tops[0] > tops[2] > tops[1] > tops[3]  # below the panel with the title
+    assert [one.get_xlabel() for one in axes] == ["epoch", "", "epoch", ""]
+    assert [one.get_ylabel() for one in axes] == ["", "", "loss", "loss"]
+    assert figure.get_figwidth() == 4 and len(figure.legends) == 1
+    data, _ = bundle(everything(height=2.5))
+    image = Image.open(io.BytesIO(base64.b64decode(data[NARROW_MIME])))
+    assert image.width == 880 and image.height > 3 * 550
 
 
 def test_shown_figures_are_closed_and_counted():

@@ -137,6 +137,8 @@ def test_a_page_has_numbered_plots_that_open_alone_handouts_and_sources():
         for picture in page.select("article figure img[src$='.png']"):
             assert picture.find_parent("a")["href"] == picture["src"], page_id
             assert int(picture["width"]) >= 1200 and picture["height"]
+            small = picture.find_previous_sibling("source")["srcset"]
+            assert (path.parent / small).is_file(), page_id
         menu = page.select(".dropdown-download-buttons a")
         offered = {(path.parent / a["href"]).resolve() for a in menu}
         for kind in downloads.KINDS:

@@ -2,7 +2,7 @@
 
     made       generated pages, pictures and downloads, before anything is read
     numbers    plots begin with 1 on every page; titles name their paper in one line
-    pictures   keep their place, and lead to themselves at full size
+    pictures   keep their place, lead to themselves at full size, are stacked on a phone
     terms      carry their definitions, which book/_static/terms.js shows
     sources    the paper and its official code, at the foot of a page
     buttons    the handouts; online and at the repository where the book is published
@@ -15,7 +15,10 @@ import os
 import re
 import shutil
 import subprocess
+from base64 import b64decode
+from collections.abc import Iterable
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -31,10 +34,10 @@ from sphinx.writers.html5 import HTML5Translator
 
 from book import explore, ideas
 from book._ext import catalogue, downloads
-from book._ext.entries import entries
+from book._ext.entries import Entry, entries
 from book._ext.handouts import references
 from book._ext.reruns import MATHJAX
-from grokbook.project import FOLDERS, PAPERS, home
+from grokbook.project import FOLDERS, NARROW_MIME, PAPERS, home
 
 BRANCH = "handouts"  # where Colab and Binder read, written by the publishing workflow
 
@@ -47,6 +50,7 @@ def made(app: Sphinx) -> None:
     explore.write(home() / "book" / "generated" / "explore")
     if app.builder.name == "html":
         downloads.write(found)
+        write_narrow(found)
     # An extension of ours knows its nodes for one builder alone, and hides all others.
     app.registry.translation_handlers.pop("singlehtml", None)
 
@@ -96,6 +100,21 @@ def parts(title: nodes.Node) -> tuple[str, str]:
     return kicker, " ".join(title.astext().removeprefix(kicker).split())
 
 
+def write_narrow(found: Iterable[Entry]) -> None:
+    """The plots for a phone; MyST-NB calls a plot by the digest of its PNG."""
+    every = (cell for entry in found for cell in entry.twin.cells)
+    for output in (one for cell in every for one in cell.get("outputs", [])):
+        data = output.get("data", {})
+        if NARROW_MIME in data:
+            name = sha256(b64decode(data["image/png"])).hexdigest()
+            narrow_of(f"{name}.png").parent.mkdir(parents=True, exist_ok=True)
+            narrow_of(f"{name}.png").write_bytes(b64decode(data[NARROW_MIME]))
+
+
+def narrow_of(name: str) -> Path:
+    return home() / "_build" / "narrow" / f"narrow-{name}"
+
+
 # As a page is written -----------------------------------------------------------------
 
 
@@ -107,6 +126,10 @@ def visit_image(self: HTML5Translator, node: nodes.image) -> None:
         with Image.open(path) as image:
             size = f'<img width="{image.width}" height="{image.height}"'
         tag = self.body[-1].replace("<img", size, 1)
+        if narrow_of(path.name).is_file():
+            there = node["uri"].replace(path.name, f"narrow-{path.name}")
+            source = f'<source media="(max-width: 600px)" srcset="{there}">'
+            tag = f"<picture>{source}{tag}</picture>"
         told = f'href="{node["uri"]}" title="The picture alone"'
         self.body[-1] = f'<a class="enlarge" {told}>{tag}</a>'
 
@@ -230,6 +253,8 @@ def carry(app: Sphinx, error: Exception | None) -> None:
     Path(app.outdir, "_static", "scripts", "fontawesome.js").write_text("")
     shutil.copy2(MATHJAX, Path(app.outdir, "_static"))
     if app.builder.name == "html":
+        images = Path(app.outdir, "_images")
+        shutil.copytree(narrow_of("").parent, images, dirs_exist_ok=True)
         target = Path(app.outdir) / "downloads"
         shutil.copytree(downloads.folder(), target, dirs_exist_ok=True)
 

@@ -24,6 +24,7 @@ PAPERS = {
 FOLDERS = ("basics", *PAPERS, "remedies")  # that hold pages; two are of no paper
 CLAIMS_MIME = "application/vnd.grokbook.claims+json"
 FIGURE_MIME = "application/vnd.grokbook.figure+json"
+NARROW_MIME = "application/vnd.grokbook.narrow+base64"  # the PNG for a phone
 TRAINS = ("*.py", "datasets/*.py", "engine/*.py", "models/*.py", "optimizers/*.py")
 
 

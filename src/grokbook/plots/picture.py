@@ -7,6 +7,7 @@ import base64
 import io
 import json
 from hashlib import sha256
+from textwrap import fill
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -14,12 +15,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.gridspec import GridSpec
 from matplotlib.patches import Patch
 from matplotlib.text import Annotation, Text
 from matplotlib.ticker import FixedLocator
 from PIL import Image
 
-from grokbook.project import FIGURE_MIME
+from grokbook.project import FIGURE_MIME, NARROW_MIME
 
 _SHARP = 2  # pixels per CSS pixel, as screens have them
 
@@ -30,6 +32,8 @@ class Picture:
     def __init__(self, figure: Figure):
         self.shown = described(figure)
         self.png, self.size = drawn(figure)
+        stack(figure)
+        self.narrow, _ = drawn(figure, colours=64)
 
     def __repr__(self) -> str:
         panels, lines = self.shown["axes"], self.shown["lines"]
@@ -40,6 +44,7 @@ class Picture:
         """Data and metadata; the size is in CSS pixels, half of those there are."""
         png = base64.b64encode(self.png).decode()
         data = {"text/plain": repr(self), "image/png": png, FIGURE_MIME: self.shown}
+        data[NARROW_MIME] = base64.b64encode(self.narrow).decode()
         size = dict(zip(("width", "height"), self.size, strict=True))
         return data, {"image/png": size}
 
@@ -51,13 +56,46 @@ def show(figure: Figure) -> Picture:
     return picture
 
 
-def drawn(figure: Figure) -> tuple[bytes, tuple[int, int]]:
+def stack(figure: Figure) -> None:
+    """Put the panels of a figure below each other, as wide as a phone.
+
+    Each gets the words at its axes that only the outer ones had. Panels without a title
+    follow the one above them, else all stay in their order.
+    """
+    every = ((axes, axes.get_subplotspec()) for axes in figure.axes)
+    placed = {axes: spec for axes, spec in every if spec}
+    words: dict[tuple[str, int], str] = {}
+    for axes, spec in placed.items():
+        words.setdefault(("y", spec.rowspan.start), axes.get_ylabel())
+        words["x", spec.colspan.start] = axes.get_xlabel()
+    specs = list(dict.fromkeys(placed.values()))
+    if not all(axes.get_title("left") for axes in placed):
+        specs.sort(key=lambda spec: (spec.colspan.start, spec.rowspan.start))
+    high = figure.get_figheight() / max(spec.rowspan.stop for spec in specs)
+    grid = GridSpec(len(specs), 1, figure)
+    for axes, spec in placed.items():
+        named = axes.get_xlabel() or words["x", spec.colspan.start]
+        axes.set_xlabel(fill(named, 38))
+        if any(len(name) > 5 for name in _ticks(axes.xaxis)):
+            axes.tick_params(axis="x", labelrotation=30)
+        axes.set_ylabel(axes.get_ylabel() or words["y", spec.rowspan.start])
+        axes.tick_params(labelleft=True, labelbottom=True)
+        axes.set_subplotspec(grid[specs.index(spec)])
+    for legend in list(figure.legends):
+        names = [text.get_text() for text in legend.get_texts()]
+        handles: Any = legend.legend_handles
+        figure.legend(handles, names, loc="outside upper center", ncols=2)
+        legend.remove()
+    figure.set_size_inches(4.0, max(3.0, 0.85 * high) * len(specs))
+
+
+def drawn(figure: Figure, colours: int = 256) -> tuple[bytes, tuple[int, int]]:
     """A sharp PNG of a figure, and its size in CSS pixels."""
     full, small = io.BytesIO(), io.BytesIO()
     figure.savefig(full, format="png", dpi=_SHARP * figure.dpi)
     # with 256 colours a third of the size; k-means gives thin curves theirs back
-    colours = Image.open(full).convert("RGB")
-    image = colours.quantize(256, kmeans=1, dither=Image.Dither.NONE)
+    whole = Image.open(full).convert("RGB")
+    image = whole.quantize(colours, kmeans=1, dither=Image.Dither.NONE)
     image.save(small, "PNG", optimize=True)
     return small.getvalue(), (image.width // _SHARP, image.height // _SHARP)
 
