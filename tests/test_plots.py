@@ -345,7 +345,7 @@ def test_panels_stand_below_each_other_for_a_phone_with_words_at_each():
     assert figure.get_figwidth() == 4 and len(figure.legends) == 1
     data, _ = bundle(everything(height=2.5))
     image = Image.open(io.BytesIO(base64.b64decode(data[NARROW_MIME])))
-    assert image.width == 880 and image.height > 3 * 550
+    assert image.width == 660 and image.height > 3 * 400
 
 
 def test_shown_figures_are_closed_and_counted():
