@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Liu et al. 2026 · Table 2]{.kicker} A third of the settings of modular division is not stated
+# # [Liu et al. 2026 · Table 2]{.kicker} The paper leaves out a third of the settings of modular division
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"  # every page takes these three; nothing is trained on this one
@@ -13,7 +13,7 @@ import math
 import numpy as np
 import torch
 
-from grokbook import claims, papers, plots, schedules, tables, theory
+from grokbook import claims, papers, plots, tables, theory
 from grokbook.engine.build import start
 
 plots.use_style()
@@ -81,53 +81,39 @@ found = {
     "margin": claims.exactly(f"{margin:.1f}", given),
 }
 sheet = claims.read("liu2026/tab02", found, rows=len(rows))
-sheet.box()
+sheet.box(
+    "The paper says that its appendix has detailed hyperparameters. It states "
+    f"{sum(stated)} of the {len(SETTINGS)} settings that a run of modular division needs. The transformer's "
+    "activation and initial weights are among those that it leaves out."
+)
 
 # %% tags=["hide-input"]
 #| name: fig-liu2026-tab02
 #| caption: >
-#|   The step at a spike depends on β2, and the paper's 4e-4 belongs to 0.95. (a) Factor
-#|   on the learning rate in the first steps: the table says 10 steps and no shape. (b)
-#|   Update of a weight whose gradient comes back: line, from silence to a large gradient;
-#|   dashed, from and to the gradients of the paper's toy. Diamond, the paper's modes.
+#|   The step at a spike depends on β2, and the paper's 4e-4 belongs to 0.95. Update of a weight
+#|   whose gradient returns: from silence to a large gradient (line), and in the paper's worked
+#|   example (dashed). The dotted line is that example before the spike. The diamond is the
+#|   paper's Figure 2a.
 #| alt: >
-#|   Left: two staircases that climb to 1 in ten steps, one from 0 and one from a tenth,
-#|   and a flat line at 1. Right: a line that falls from 3e-3 at a beta2 of 0.999 to 3e-4
-#|   at 0.9; the diamond of the paper lies just under it at 0.95.
+#|   A line falls from 3e-3 at a beta2 of 0.999 to 3e-4 at 0.9. The dashed curve of the worked
+#|   example lies below it and meets it near 0.9; the diamond of the paper lies on the dashed
+#|   curve at 0.95.
 #| fold: "Code: draw the figure"
-figure, (rate, update) = plots.panels(2, height=3.6)
-steps = np.arange(20)
-ours = [schedules.warmup(int(k), arm.epochs, over=10) for k in steps]
-for factor, label, color, line in (
-    (ours, "from 1/10 (here)", plots.BLUE, "-"),
-    (np.minimum(steps / 10, 1), "from 0", plots.ORANGE, plots.DASHED),
-    (np.ones(len(steps)), "none", plots.GREY, ":"),
-):
-    rate.step(steps, factor, where="mid", color=color, ls=line, label=label)
-rate.set(xlabel="step", ylabel="factor on the learning rate", ylim=(-0.03, 1.1))
-rate.set_xticks(range(0, 20, 5))
-rate.legend(loc="lower right")
+figure, (update,) = plots.panels(1, height=3.8)
 away = np.geomspace(5e-4, 0.2, 60)  # 1 - beta2
-update.plot(away, [theory.jump(ETA, (BETA1, 1 - x)) for x in away], color=plots.BLUE)
+update.plot(away, [theory.jump(ETA, (BETA1, 1 - x)) for x in away], color=plots.BLUE, label="large gradient")
 small = [update_of((QUIET, LONG), (BACK, 1), beta2=1 - x) for x in away]
-update.plot(away, small, color=plots.PURPLE, ls=plots.DASHED)
-update.axhline(quiet[TOY], color=plots.GREY, ls=":", lw=1.2)
-update.text(6e-4, quiet[TOY] * 0.87, "toy before the spike", va="top", color=plots.GREY)
-update.text(5e-3, 1.5e-3, "large gradient", color=plots.BLUE)
-update.text(6e-4, 7.2e-4, "toy", color=plots.PURPLE)
-for beta2, word in ((TABLE, "Table 2"), (TOY, "Table 3"), (OTHER, "")):
+update.plot(away, small, color=plots.PURPLE, ls=plots.DASHED, label="worked example")
+update.axhline(quiet[TOY], color=plots.GREY, ls=":", lw=1.2, label="the same, before the spike")
+for beta2, word in ((TABLE, ", Table 2"), (TOY, ", Table 3"), (OTHER, "")):
     update.plot(1 - beta2, limit[beta2], "o", color=plots.BLUE, ms=6)
-    here = (1 - beta2, limit[beta2])
-    words = f"β2 = {beta2:g}" + (f", {word}" if word else "")
-    update.annotate(words, here, (8, 3), textcoords="offset points", fontsize=9.5)
+    update.annotate(f"β2 = {beta2:g}{word}", (1 - beta2, limit[beta2]), (8, 3), textcoords="offset points")
 plots.paper(update, [1 - TOY], [4e-4], label="paper, Figure 2a")
 update.set(xscale="log", yscale="log", xlabel="1 − β2", ylabel="update of one weight")
-update.set(xlim=(4e-4, 1.6), ylim=(1.4e-4, 7e-3))
-update.set_yticks([2e-4, 5e-4, 1e-3, 2e-3, 5e-3])
+update.set(xlim=(4e-4, 0.6), ylim=(1.8e-4, 7e-3), yticks=[2e-4, 5e-4, 1e-3, 2e-3, 5e-3])
 update.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
 update.minorticks_off()
-update.legend(loc="upper right")
-plots.letter([rate, update], ["warm-up", "update at a spike"])
+figure.legend(*update.get_legend_handles_labels(), loc="outside upper center", ncols=4)
 plots.show(figure)
 
 # %% [markdown]
@@ -135,34 +121,30 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 tables.prose(rf"""
-* **The table is a good start, not a recipe.** Of {len(SETTINGS)} settings that a run
-  needs, {sum(stated)} are stated there or in the text around it. Among the missing ones are the
-  transformer's activation, its number of outputs and its initial weights.
-* **Batches.** The training set has {len(data.y_train):,} rows, {batches:.1f} batches of
-  {BATCH}. The appendix says that the study was "mainly" full-batch. By Tables 2 and 3 that
-  holds for {FULL} of {ALL} networks, and for neither of modular division.
-* **β2** (b). Table 2 has {TABLE}. From silence to a large gradient, one update is then
-  {short(limit[TABLE])}. The paper's modes lie at 4e-4, which fits the {short(limit[TOY], 2)} of
-  β2 = {TOY}. So Figure 2a is most likely one of its CIFAR-10 runs.
-* **The toy** that explains those modes has its arithmetic right. Its gradient before the
-  spike would give updates of {short(quiet[TOY])}, not the 1e-5 that the paper observed.
+* **The table is a good start, not a recipe.** A run needs {len(SETTINGS)} settings. The paper states
+  {sum(stated)} of them, in the table or in the text around it.
+* **Batches.** The training set has {len(data.y_train):,} rows, and a batch has {BATCH}. The appendix says
+  that the study was "mainly" full-batch. Its tables say so of most networks, but not of modular division.
+* **β2.** With the {TABLE} of Table 2, a returning gradient moves a weight by {short(limit[TABLE])}. The paper
+  observed 4e-4. So its Figure 2a most likely shows CIFAR-10, where $\beta_2$ is {TOY}.
+* **The worked example** of the paper has its arithmetic right. But its gradient before the spike would
+  give updates of {short(quiet[TOY])}, and the paper observed 1e-5.
 """)
 
 # %% [markdown]
 # ## The idea
 #
 # Adam divides a running mean of the gradients by the root of a running mean of their
-# squares. Let a gradient $g$ come back after a long silence. The two means jump to
-# $(1-\beta_1) g$ and $(1-\beta_2) g^2$, so that $g$ cancels:
+# squares. Let a gradient $g$ return after a long silence. The two means jump to
+# $(1-\beta_1) g$ and $(1-\beta_2) g^2$, and $g$ cancels:
 #
 # $$
 # \Delta w = \eta\, \frac{(1-\beta_1)\, g}{\sqrt{(1-\beta_2)\, g^2} + \varepsilon}
 # \;\to\; \eta\, \frac{1 - \beta_1}{\sqrt{1 - \beta_2}} .
 # $$
 #
-# A histogram of updates at a spike is therefore a measurement of $\beta_2$, whatever the
-# size of the gradient. The closer $\beta_2$ is to 1, the larger the jump. As code, with
-# the gradient before and after:
+# So a histogram of updates at a spike measures $\beta_2$, whatever the size of the gradient. The
+# closer $\beta_2$ is to 1, the larger is the jump. As code, with the gradient before and after:
 
 
 # %%
@@ -176,17 +158,15 @@ def adam(before, after, eta, beta1, beta2, eps=1e-8):
 for beta2 in (0.9, 0.95, 0.999):
     found = adam(QUIET, BACK, ETA, BETA1, beta2)
     assert abs(found / toy[beta2] - 1) < 1e-6
-    print(
-        f"β2 = {beta2:5}: toy {short(found)}, large {short(adam(0, 1, ETA, BETA1, beta2))}"
-    )
+    print(f"β2 = {beta2:5}: example {short(found)}, large {short(adam(0, 1, ETA, BETA1, beta2))}")
 
 # %% [markdown]
-# The toy's gradient is not large: it is just above the one that {term}`absorption` takes
-# away. So the toy stays below the limit, by little at $\beta_2 = 0.95$ and by three times
-# at 0.999. The two can be told apart by a run with another $\beta_2$, for which
-# [Figure 2](fig02_mechanism.ipynb) has arms.
+# The gradient of the worked example is small: just large enough to survive {term}`absorption`.
+# So its update stays below the limit, by little at $\beta_2 = 0.95$ and by a factor of three
+# at 0.999. A run with another $\beta_2$ can separate the two, and
+# [Figure 2](fig02_mechanism.ipynb) has arms for it.
 #
-# Every setting, as the paper has it and as it is run here:
+# Every setting, in the paper and here:
 
 # %% tags=["hide-input"]
 #| fold: "Code: the table of settings"
@@ -199,7 +179,7 @@ tables.grid(
 # ## The claims
 #
 # Nothing is trained here, so there are no seeds: *n* counts settings, rows or numbers. The
-# list of settings is ours; someone else would make it a few lines longer or shorter.
+# list of settings is ours. Another author would make it a few lines longer or shorter.
 
 # %% tags=["hide-input"]
 #| fold: "Code: the claims, and what was run"
@@ -208,34 +188,34 @@ sheet.closing()
 # %% [markdown]
 # ## What was run
 #
-# Data and networks were built by the code that trains Figures 7 and 8, from seed 42. Where
-# the table leaves a choice, these were made:
+# The code that trains Figures 7 and 8 built data and networks, from seed 42. Where the table
+# leaves a choice, we chose:
 #
-# 1. *Warm-up.* Linear, from a tenth of the learning rate in the first step to all of it in
-#    the tenth. From zero, the first step would move nothing.
-# 2. *Batches.* Each pass is shuffled anew, and the rows that do not fill a last batch wait
-#    for the next pass. An arm in full batches stands beside it.
-# 3. *Outputs.* 99, one for each token. Two of them, the operator and the equals sign, are
-#    never a label.
-# 4. *Transformer.* ReLU and learned positions, as in {cite:t}`power2022`, whose batch size,
+# 1. *Warm-up.* It is linear, from a tenth of the learning rate in the first step to all of it in
+#    the tenth step. From zero, the first step would move nothing.
+# 2. *Batches.* Each pass shuffles the rows anew. Rows that do not fill a last batch wait for the
+#    next pass. Another {term}`arm` uses full batches.
+# 3. *Outputs.* There are 99, one for each token. Two of them, the operator and the equals sign,
+#    are never a label.
+# 4. *Transformer.* ReLU and learned positions are those of {cite:t}`power2022`, whose batch size,
 #    warm-up and number of steps Table 2 shares. Their $\beta_2$ is 0.98.
-# 5. *Embeddings are not shared.* Otherwise the {term}`mean classifier` would be the mean
-#    embedding.
+# 5. *Embeddings.* Input and output embeddings are separate. Otherwise the
+#    {term}`mean classifier` would be the mean embedding.
 
 # %% [markdown]
 # ## Reading the result
 #
-# **What the table decides.** Learning rate, $\beta_2$, $\varepsilon$ and precision are what
-# the paper's theory needs, and all four are stated. What is missing changes when a spike
-# comes, and perhaps whether. It cannot change the arithmetic of the loss.
+# **What the table decides.** The paper's theory needs learning rate, $\beta_2$, $\varepsilon$ and
+# precision, and the table states all four. The missing settings change when a spike begins, and
+# perhaps whether one begins. They cannot change the arithmetic of the loss.
 #
-# **Three values of β2** run through the paper: 0.999 here, 0.95 for CIFAR-10 and the toy,
-# 0.9 as a check. Its Figure 2c, on division, then belongs to 0.999 and its Figure 2a does
-# not. Spikes of the two differ in size by up to seven times.
+# **The paper uses three values of β2**: 0.999 here, 0.95 for CIFAR-10 and the worked example, 0.9
+# as a check. Its Figure 2c shows division and so has 0.999; its Figure 2a has not. Spikes of the
+# two differ in size by up to seven times.
 #
 # **One inconsistency remains.** An update of 1e-5 before the spike needs a gradient near
-# 1e-10, thirty times less than the toy assumes. With the toy's own gradient, the update
-# grows less than twofold at the spike, and not "more than 40-fold".
+# 1e-10, thirty times smaller than the worked example assumes. With the example's own gradient, the
+# update grows less than twofold at the spike, and the paper says "more than 40-fold".
 
 # %% [markdown]
 # ## Try it
@@ -243,14 +223,14 @@ sheet.closing()
 # ```{exercise}
 # :label: ex-liu2026-tab02-quiet
 # Which constant gradient gives updates of 1e-5, with a learning rate of 0.001 and
-# $\varepsilon = 10^{-8}$? And by how much does the update then grow when $1.19 \times
-# 10^{-7}$ comes back, at $\beta_2 = 0.95$?
+# $\varepsilon = 10^{-8}$? Then a gradient of $1.19 \times 10^{-7}$ returns. By how much does the
+# update grow, at $\beta_2 = 0.95$?
 # ```
 #
 # ````{solution} ex-liu2026-tab02-quiet
 # :class: dropdown
-# For a constant gradient both means are its own, so the update is $\eta g / (g +
-# \varepsilon)$. Solved for $g$, that is $\varepsilon / 99 = 1.0 \times 10^{-10}$:
+# For a constant gradient the two means are $g$ and $g^2$, so the update is $\eta g / (g +
+# \varepsilon)$. Solving for $g$ gives $\varepsilon / 99 = 1.0 \times 10^{-10}$:
 #
 # ```python
 # import math
@@ -266,12 +246,12 @@ sheet.closing()
 #
 # ```{exercise}
 # :label: ex-liu2026-tab02-later
-# The gradient stays once it has come back. Is the first update the largest?
+# The gradient stays once it has returned. Is the first update the largest?
 # ```
 #
 # ````{solution} ex-liu2026-tab02-later
 # :class: dropdown
-# No. The mean of the gradients has a shorter memory than that of their squares, so the
+# No. The mean of the gradients has a shorter memory than the mean of their squares, so the
 # quotient grows for about twenty steps:
 #
 # ```python
@@ -295,9 +275,9 @@ sheet.closing()
 #
 # ```{solution} ex-liu2026-tab02-outputs
 # :class: dropdown
-# Their {term}`logits <logit>` are only ever pushed down, so their rows turn against the
-# {term}`mean feature`. In exact arithmetic the other rows make up for it under gradient
-# descent, since the gradients of a sample add up to zero. Under Adam they need not.
+# Training only ever pushes their {term}`logits <logit>` down, so their rows turn against the
+# {term}`mean feature`. Gradient descent in exact arithmetic makes up for it in the other rows,
+# since the gradients of a sample add up to zero. Adam need not.
 # ```
 
 # %% [markdown]
@@ -309,5 +289,5 @@ sheet.closing()
 # make page PAGE=liu2026/tab02 SCALE=laptop
 # ```
 #
-# No record stands behind this page: data, networks and updates are computed when it is
-# executed. The paper's words are those of arXiv 2605.06152.
+# This page reads no record: it computes data, networks and updates when it is executed. The
+# paper's words are those of arXiv 2605.06152.

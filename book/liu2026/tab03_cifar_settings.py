@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Liu et al. 2026 · Table 3]{.kicker} The CIFAR-10 settings leave out how many images were trained on
+# # [Liu et al. 2026 · Table 3]{.kicker} The paper does not say how many CIFAR-10 images it trains on
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"  # every page takes these three; nothing is trained on this one
@@ -38,9 +38,7 @@ def operations(network):
 
 
 cost = {name: operations(network) for name, network in built.items()}
-hours = {
-    (name, n): cost[name] * n * EPOCHS / PEAK / HOUR for name in built for n in SIZES
-}
+hours = {(name, n): cost[name] * n * EPOCHS / PEAK / HOUR for name in built for n in SIZES}
 OURS = {name: 2000 if name == "ViT" else 200 for name in built}  # inferred numbers
 SETTINGS = tables.stated("liu2026/tab03")
 stated = [words != "" for _, words, _, _ in SETTINGS]
@@ -66,15 +64,19 @@ found = {
     ),
 }
 sheet = claims.read("liu2026/tab03", found)
-sheet.box()
+sheet.box(
+    "The paper says that its appendix has detailed hyperparameters. It states "
+    f"{sum(stated)} of the {len(SETTINGS)} settings that a run on CIFAR-10 needs. The most important missing "
+    "one is the number of training images."
+)
 
 # %% tags=["hide-input"]
 #| name: fig-liu2026-tab03
 #| caption: >
-#|   The number that Table 3 lacks decides two things. (a) Gradient at a logit of one sample
-#|   at the threshold of collapse, in the mean loss over all images; dashed, Adam's ε. Marked:
-#|   the four numbers of the appendix. (b) Hours of 10,000 epochs at an RTX 5090's peak of
-#|   float32; dashed, the hour that the paper reports.
+#|   The missing number of images decides how Adam steps and what a run costs. (a) Gradient at a
+#|   logit of one sample at the threshold of collapse, in the mean loss over all images. Marks:
+#|   the four numbers of the paper's appendix. (b) Hours of 10,000 epochs if an RTX 5090 worked
+#|   at its peak of float32. Dashed: the hour that the paper reports.
 #| alt: >
 #|   Left: a falling line on logarithmic axes that is already 17 times below Adam's epsilon at
 #|   200 images and 4,000 times at 50,000. Right: rising lines of four networks; the MLP stays
@@ -96,8 +98,8 @@ for panel in (slope, time):
     panel.set(xscale="log", yscale="log", xlabel="training images", xlim=(90, 6e4))
     panel.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
 slope.set_ylabel("gradient at a logit")
-time.set(ylabel="hours of 10,000 epochs", ylim=(1e-4, 1e3))
-time.legend(loc="upper left", fontsize=10, ncols=2)
+time.set(ylabel="hours of 10,000 epochs", ylim=(1e-5, 30))
+figure.legend(*time.get_legend_handles_labels(), loc="outside upper center", ncols=4)
 plots.letter([slope, time], ["one sample's gradient", "cost"])
 plots.show(figure)
 
@@ -107,34 +109,30 @@ plots.show(figure)
 # %% tags=["remove-input"]
 largest = {name: PEAK * HOUR / EPOCHS / cost[name] for name in built}
 tables.prose(f"""
-* **{sum(stated)} of {len(SETTINGS)} settings** are stated. What is missing most is the number of
-  training images. Only the appendix on dataset size names numbers:
-  {", ".join(f"{n:,}" for n in SIZES)}.
-* **The gradient depends on it** (a). The loss is a mean, so one sample that leaves the
-  {{term}}`softmax collapse` counts for 1 part in 200, or in 50,000. At a
-  {{term}}`logit` that is {gradients[200]:.0e} or {gradients[50_000]:.0e}. Adam's
-  $\\varepsilon$ is {EPS:g}.
-* **So does the cost** (b). The paper reports an hour. At the card's peak, 10,000 epochs of the
-  ViT then have at most {largest["ViT"]:,.0f} images, and of ResNet-18
-  {largest["ResNet-18"]:,.0f}. Most figures must have had fewer.
-* **The networks can be rebuilt**: {"; ".join(f"{n} {c / 1e6:.2f} million" for n, c in count.items())}
-  parameters.
+* **{sum(stated)} of {len(SETTINGS)} settings** are stated. Only an appendix on dataset size names numbers of
+  images, from {SIZES[0]} to {SIZES[-1]:,}, and the paper does not say which one its figures have.
+* **The gradient depends on this number** (a). The loss is a mean, so a sample that leaves the
+  {{term}}`softmax collapse` counts for one part in 200 or in 50,000.
+* **The cost depends on it too** (b). The paper reports an hour a run. In this time, even at the card's
+  peak, the ViT can train on {largest["ViT"]:,.0f} images at most. So most figures must have had fewer.
+* **Anyone can rebuild the networks.** The ViT has {count["ViT"] / 1e6:.1f} million weights, and the paper says
+  about 10 million.
 """)
 
 # %% [markdown]
 # ## The idea
 #
-# Let one of $N$ samples be just at the threshold, with residual mass $\epsilon$, and all
-# others collapsed. In the mean loss its gradient at the correct logit is $\epsilon / N$. If it
-# stays, Adam moves by
+# Let one of $N$ samples be just at the threshold of collapse, with {term}`residual mass`
+# $\epsilon$, and let all others be collapsed. In the mean loss its gradient at the correct
+# {term}`logit` is $\epsilon / N$. If this gradient stays, Adam moves by
 #
 # $$
 # \Delta = \eta\, \frac{\epsilon / N}{\epsilon / N + \varepsilon} .
 # $$
 #
-# For $\epsilon / N \gg \varepsilon$ that is the learning rate, whatever $N$. For
+# For $\epsilon / N \gg \varepsilon$ this step is the learning rate, whatever $N$. For
 # $\epsilon / N \ll \varepsilon$ it is $\eta \epsilon / N \varepsilon$, and falls with $N$. So
-# Adam forgets the scale of a gradient only above its $\varepsilon$:
+# Adam ignores the scale of a gradient only above its $\varepsilon$:
 
 
 # %%
@@ -150,11 +148,11 @@ for n in (200, 2000, 20_000, 50_000):
     print(f"{n:6,} images: {update(n):.1e}")
 
 # %% [markdown]
-# At a weight of the {term}`head` the gradient is larger, by an entry of the features, which
-# may be some tens. And many samples may come back at once. Both move the bend; neither
-# removes it.
+# At a weight of the {term}`head` the gradient is larger by a factor, an entry of the features,
+# which may be some tens. Many samples may leave the collapse at once, too. Both move the bend,
+# and neither removes it.
 #
-# Every setting, as the paper has it and as it is run here:
+# Every setting, in the paper and here:
 
 # %% tags=["hide-input"]
 #| fold: "Code: the table of settings"
@@ -167,7 +165,7 @@ tables.grid(
 # ## The claims
 #
 # Nothing is trained here, so there are no seeds: *n* counts settings, networks or numbers. The
-# list of settings is ours; someone else would make it a few lines longer or shorter.
+# list of settings is ours. Another author would make it a few lines longer or shorter.
 
 # %% tags=["hide-input"]
 #| fold: "Code: the claims, and what was run"
@@ -176,42 +174,39 @@ sheet.closing()
 # %% [markdown]
 # ## What was run
 #
-# The networks were built by the code that trains them, at the paper's size. Where the table
-# leaves a choice, these were made:
+# The code that trains the networks built them, at the paper's size. Where the table leaves a
+# choice, we chose:
 #
-# 1. *Training images.* 200, drawn with the seed and not balanced over classes. The learning
-#    rate, both $\beta$ and the missing weight decay are those of {cite:t}`thilak2022`, whose
-#    number that is. For the ViT 2,000: a batch of 2,048 is then the whole set.
+# 1. *Training images.* 200, drawn by the seed and not balanced over classes. The learning
+#    rate, both $\beta$ and the missing weight decay are those of {cite:t}`thilak2022`, who have
+#    200 images. The ViT has 2,000: a batch of 2,048 is then the whole set.
 # 2. *Biases* in all layers of the MLP, as the paper says of its other MLP.
 # 3. *VGG-11.* Eight convolutions and five poolings leave one place of 512 channels, so that
-#    the head is one layer. Usual heads of three layers are ruled out by the paper's words.
+#    the head is one layer. The usual head has three, and the paper's words exclude it.
 # 4. *ViT.* Hidden layers four times the width, a class token, and {term}`layer norm` before
 #    each part and before the head.
-# 5. *Cost.* Three times the operations of a forward pass. The peak of 105 TFLOP/s is NVIDIA's
-#    number for float32 without shortcuts; no real training reaches it.
+# 5. *Cost.* Three times the operations of a forward pass. NVIDIA gives the peak of 105 TFLOP/s for
+#    float32 without shortcuts, and no real training reaches it.
 
 # %% [markdown]
 # ## Reading the result
-
-# %% tags=["remove-input"]
-tables.prose(f"""
-**What the table decides.** Learning rate, $\\beta_2$, $\\varepsilon$ and precision are all
-there. With 0.95 for $\\beta_2$ the update of a gradient that comes back is
-{theory.jump(ETA, (0.9, 0.95)):.1e}, which fits the paper's Figure 2a.
-
-**What it leaves open** changes when spikes come, and whether they can be compared. A mean
-over 200 images and one over 50,000 give Adam gradients that differ 250-fold, both below its
-$\\varepsilon$. There its step is in proportion to them.
-
-**"Independent of the dataset size"** is what the appendix reports of spikes. By this
-arithmetic their onset should not be: with 50,000 images more samples have to come back
-together, or with larger features. [Figure 9](fig09_cifar_mlp.ipynb) has arms for it.
-
-**The hour cannot be that of all images.** 10,000 epochs of 50,000 images take, at the card's
-peak, {hours["MLP", 50_000]:.2f} hours with the MLP and {hours["VGG-11", 50_000]:.1f} with VGG-11.
-With ResNet-18 they take {hours["ResNet-18", 50_000]:.1f}, with the ViT {hours["ViT", 50_000]:.1f}. So
-"Full Batch" must have meant fewer images for most networks.
-""")
+#
+# **What the table decides.** It states learning rate, $\beta_2$, $\varepsilon$ and precision. With
+# its $\beta_2$ of 0.95 a returning gradient moves a weight by 4.5e-4, which fits the paper's
+# Figure 2a.
+#
+# **What it leaves open** changes when spikes begin, and whether one can compare them. A mean over
+# 200 images and a mean over 50,000 give Adam gradients that differ 250-fold. Both are below its
+# $\varepsilon$, where its step is proportional to the gradient.
+#
+# **"Independent of the dataset size."** The appendix says so of spikes. By this arithmetic their
+# onset should depend on it: with 50,000 images more samples have to leave the collapse together,
+# or their features have to be larger. [Figure 9](fig09_cifar_mlp.ipynb) has arms for it, which are
+# not trained yet.
+#
+# **The hour cannot be that of all images.** 10,000 epochs of 50,000 images take longer than an
+# hour even at the card's peak, for every network but the MLP. The measurements above list the
+# hours. So "Full Batch" must have meant fewer images for most networks.
 
 # %% [markdown]
 # ## Try it
@@ -219,7 +214,7 @@ With ResNet-18 they take {hours["ResNet-18", 50_000]:.1f}, with the ViT {hours["
 # ```{exercise}
 # :label: ex-liu2026-tab03-bend
 # At how many images is the gradient of one sample at the threshold equal to Adam's
-# $\varepsilon$? And with $\varepsilon = 10^{-5}$, which the paper uses against spikes?
+# $\varepsilon$? The paper uses $\varepsilon = 10^{-5}$ against spikes. At how many is it then?
 # ```
 #
 # ````{solution} ex-liu2026-tab03-bend
@@ -229,8 +224,8 @@ With ResNet-18 they take {hours["ResNet-18", 50_000]:.1f}, with the ViT {hours["
 #     print(f"ε = {eps:g}: {2.0**-23 / eps:.2f} images")
 # ```
 #
-# At twelve. With the larger values even a single image is below: features of a norm of 100
-# have to make up for it.
+# At twelve. With the larger values even a single image is below, and only features of a norm of
+# 100 could make up for it.
 # ````
 #
 # ```{exercise}
@@ -251,16 +246,16 @@ With ResNet-18 they take {hours["ResNet-18", 50_000]:.1f}, with the ViT {hours["
 #
 # ```{exercise}
 # :label: ex-liu2026-tab03-sum
-# Would a loss that is summed over images, not averaged, make spikes independent of their
+# Sum the loss over images instead of averaging it. Would spikes then be independent of their
 # number?
 # ```
 #
 # ```{solution} ex-liu2026-tab03-sum
 # :class: dropdown
-# One sample's gradient would be, at $\epsilon = 1.2 \times 10^{-7}$ for any number of images,
-# twelve times Adam's $\varepsilon$. But the gradient of all the others that have not yet
-# collapsed would grow with $N$. So the time to get to a collapse of nearly all would still
-# depend on it, and with it the size of $v$.
+# One sample's gradient would be $\epsilon = 1.2 \times 10^{-7}$ for any number of images, twelve
+# times Adam's $\varepsilon$. But the gradient of all samples that have not yet collapsed would
+# grow with $N$. So the time until nearly all collapse would still depend on $N$, and so would the
+# size of $v$.
 # ```
 
 # %% [markdown]
@@ -272,5 +267,5 @@ With ResNet-18 they take {hours["ResNet-18", 50_000]:.1f}, with the ViT {hours["
 # make page PAGE=liu2026/tab03 SCALE=laptop
 # ```
 #
-# No record stands behind this page: networks, operations and gradients are computed when it is
-# executed. The paper's words are those of arXiv 2605.06152.
+# This page reads no record: it computes networks, operations and gradients when it is executed.
+# The paper's words are those of arXiv 2605.06152.
