@@ -19,7 +19,7 @@ plots.use_style()
 page = evidence.Page("basics/grokking", scale, retrain, device)
 record = page.record()
 some = Run(record, "decay 1", "with weight decay", plots.COLOUR["weight decay"])
-none = Run(record, "no decay", "without", plots.COLOUR["baseline"])
+none = Run(record, "no decay", "without weight decay", plots.COLOUR["baseline"])
 p, epochs = some.settings.dataset.options["p"], some.settings.epochs
 TEST = "test_accuracy"
 fit, rule = some.fitted(accuracy=1.0), some.generalised(accuracy=0.95)
@@ -29,19 +29,22 @@ found = {
     "without": (none, none.largest(TEST)),
 }
 sheet = claims.read(page.name, found, epochs=epochs)
-sheet.box()
+sheet.box(f"""\
+Power et al. (2022) saw networks find a rule long after they had learned their examples by heart. Our
+small network knew its examples at epoch {told(fit)}, and the rule at {told(rule)}.""")
 
 # %% tags=["hide-input"]
 #| name: fig-basics-grokking
 #| caption: >
-#|   Networks that differ in chance alone, with weight decay and without. (a) Share of
-#|   right answers, dashed on the training set, solid on the test set. (b) Length of the vector
-#|   of all weights. Thin: each seed; thick: their median.
+#|   A network that adds numbers first learns its examples, and much later the rule. One epoch shows it
+#|   all its examples once. (a) Share of right answers on the examples (dashed), and on questions that it
+#|   never sees in training (solid). (b) Length of the vector of all weights. Thin: each of three
+#|   networks; thick: their median.
 #| alt: >
 #|   Left: the dashed line reaches 100 percent within 100 epochs. With weight decay the solid
 #|   line leaves the level of a guess much later and climbs to 100 percent; without it stays
-#|   low. Right: the norm of the weights grows at first, then shrinks with weight decay and
-#|   grows on without.
+#|   low. Right: the norm of the weights grows at first. With weight decay it then shrinks and
+#|   stays low, without it goes on growing.
 #| fold: "Code: draw the figure"
 figure, (right, size) = plots.panels(2, height=3.6)
 for run in (some, none):
@@ -55,7 +58,9 @@ right.axhline(100 / p, color=plots.GREY, ls=":", lw=1.2)
 right.text(epochs, 100 / p + 1.5, "a guess", color=plots.GREY, ha="right")
 right.set_xscale("symlog", linthresh=10)
 right.set_xlim(0, epochs)
-size.legend(loc="lower right")
+right.plot([], [], "--", color=plots.GREY, label="examples")
+right.plot([], [], color=plots.GREY, label="unseen questions")
+figure.legend(*right.get_legend_handles_labels(), loc="outside upper center", ncols=4)
 size.set(xlabel="epoch", ylabel="norm of the weights")
 plots.thousands(size)
 plots.letter([right, size], ["right answers", "size of the weights"])
@@ -66,32 +71,32 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 tables.prose(f"""
-* **By heart.** Every {{term}}`seed` knows its whole training set at epoch
-  {told(fit)}. On pairs that it has not seen it is right in
-  {told(some.at(TEST, fit), "{:.1%}")} of the cases; a mere guess would be in {100 / p:.1f} %.
-  **Why below a guess?** In a row of the table each sum appears once. A network that leans on
-  the sums it has seen with $a$ or with $b$ never names the one it has not seen there, the right one.
-* **The rule.** With {{term}}`weight decay` 95 % of the unseen pairs are right at epoch
-  {told(rule)}. This {{term}}`delay` is what {{term}}`grokking` means.
-* **Without weight decay** the same network does not get there in {epochs:,} epochs. Its best
-  {{term}}`accuracy` on unseen pairs is {sheet.told("without", "{:.0%}")}.
-* **Why one run is not enough.** The {len(some.seeds)} networks differ in nothing but chance: their first
-  weights, and which pairs they see. Between the first and the last to find the rule lie
-  {rule.max() - rule.min():,.0f} epochs.
+* **By heart.** Every network knows its whole training set at epoch {told(fit)}. Of the questions it has
+  not seen it then answers {told(some.at(TEST, fit), "{:.1%}")} correctly, fewer than a guess would.
+* **The rule.** With {{term}}`weight decay`, a steady pull of all weights towards zero, the networks answer 95 % of
+  the unseen questions at epoch {told(rule)}. This {{term}}`delay` is what {{term}}`grokking` means.
+* **Without weight decay** the same network does not find the rule in {epochs:,} epochs. Its best
+  {{term}}`accuracy` on unseen questions is {sheet.told("without", "{:.0%}")}.
+* **Why one run is not enough.** The {len(some.seeds)} networks differ only by chance: in their first
+  weights, and in the examples they see. They find the rule up to {rule.max() - rule.min():,.0f} epochs apart.
 """)
 
 # %% [markdown]
 # ## The idea
 #
-# The task is a table. The network is given $a$ and $b$, and is asked for $a + b$ modulo $p$,
-# as on a clock with $p$ hours. Half of the table is its training set. The other half is the
-# test set. Whoever knows the rule can fill it in. Whoever has only learned the first half by
-# heart cannot.
+# The task is a table. The network reads two numbers $a$ and $b$, and has to answer with $a + b$ on a clock of $p$
+# hours: the remainder of $a + b$ divided by $p$, written modulo $p$. Half of the table is the *training set*, the examples. The other half is the
+# *test set*, the unseen questions. Anyone who knows the rule can fill it in. Anyone who has only learned
+# the first half by heart cannot.
 #
-# **Why does weight decay bring the rule?** Weight decay pulls every weight towards zero, so what
-# is known has to be paid for in weights. A long list of answers takes larger weights than one
-# rule that gives them all; so in time the list fades and the rule stays. Others have shown that
-# trade with networks taken apart {cite:p}`nanda2023`. This page shows only the two curves.
+# **Why does weight decay bring the rule?** It pulls every weight towards zero, so the network
+# pays for what it knows in weights. A long list of answers takes larger weights than one
+# rule that gives them all. In time the list fades and the rule stays. {cite:t}`nanda2023` took networks apart and
+# showed this trade. This page shows only the two curves.
+#
+# **Why fewer right answers than a guess?** Each sum appears once in a row of the table. A network that
+# prefers the sums it has seen with $a$ or with $b$ never names the one it has not seen there. But that one
+# is right.
 
 
 # %%
@@ -114,8 +119,8 @@ print("7 + 9 on a clock of 11 hours:", int(sums[(pairs == torch.tensor([7, 9])).
 # %% tags=["hide-input"]
 #| name: fig-basics-table
 #| caption: >
-#|   The task, small: the table of sums on a clock of 11 hours. Dark cells with white numbers
-#|   are the training set. White cells are the test set, and the network never sees them.
+#|   The task in small: the table of sums on a clock of 11 hours. Dark cells with white numbers
+#|   are the training set. White cells are the test set, which the network never sees.
 #| alt: >
 #|   A square table of 11 times 11 cells with the sums modulo 11. About half of the cells,
 #|   spread at random, are dark; the others are white.
@@ -135,15 +140,15 @@ plots.show(figure)
 # %% [markdown]
 # ## Four explanations
 #
-# Why does the rule come so late, and what brings it? The four papers of this book look at
+# Why do networks find the rule so late, and what makes them find it? The four papers of this book look at
 # four places of one training step.
 #
-# | Paper | Where it looks | What it says | Found here |
+# | Paper | Where it looks | What it says | What we found |
 # | --- | --- | --- | --- |
-# | [Prieto et al.](../prieto2025/index.md) | the {term}`softmax` | Once a network fits, its {term}`logits <logit>` grow until float32 rounds the loss to zero, and learning stops. Prevent that, and networks grok without weight decay. | The losses do round to zero, and [StableMax](../prieto2025/fig04_stablemax_grokking.ipynb) does grok without decay. That rounding alone keeps a network from grokking is [not settled](../prieto2025/fig01_headline.ipynb). |
-# | [Singh et al.](../singh2026/index.md) | the {term}`layer norm` | Where a norm stands in a transformer decides how fast it finds the rule. | Yes: before the MLP alone it is [fastest](../singh2026/fig01_overview.ipynb), and without any norm several times slower. |
-# | [Liu et al.](../liu2026/index.md) | the loss, much later | The same rounding, trained on, makes the loss jump back to guessing, again and again. | In a wide MLP a float64 loss [ends the jumps](../liu2026/fig01_precision.ipynb). Rounding does [two things](../liu2026/causes.ipynb) to a gradient, and in two MLPs either alone brings them. |
-# | [Tiwari et al.](../tiwari2026/index.md) | the activations | Activations grow instead of turning. A penalty on their length brings the rule sooner. | Neither in small networks nor at the paper's width [has it](../tiwari2026/fig01_accuracy_curves.ipynb) by the end of their training. |
+# | [Prieto et al.](../prieto2025/index.md) | the {term}`softmax`, which turns outputs into probabilities | Once a network knows its examples, its outputs, the {term}`logits <logit>`, grow until the computer's numbers round the loss to zero. Learning stops. Without that rounding, networks grok without weight decay. | The losses do round to zero, and with [StableMax](../prieto2025/fig04_stablemax_grokking.ipynb) an MLP groks without decay. It is [not settled](../prieto2025/fig01_headline.ipynb) whether rounding alone keeps a network from grokking. |
+# | [Singh et al.](../singh2026/index.md) | the {term}`layer norm`, which keeps activations at one size | The place of a norm in a transformer decides how fast it finds the rule. | Yes. A norm before the MLP alone is [fastest](../singh2026/fig01_overview.ipynb); without any norm the rule takes several times as long. |
+# | [Liu et al.](../liu2026/index.md) | the loss, much later | The same rounding makes the loss jump back to the level of a guess, again and again. | In a wide MLP a more precise loss [ends the jumps](../liu2026/fig01_precision.ipynb). Rounding does [two things](../liu2026/causes.ipynb) to a gradient, and in two MLPs either alone brings jumps. |
+# | [Tiwari et al.](../tiwari2026/index.md) | the activations, the numbers inside the network | Activations grow instead of turning. A penalty on their length brings the rule sooner. | [Not seen](../tiwari2026/fig01_accuracy_curves.ipynb): with the penalty neither small networks nor the paper's own find the rule as early as it says. |
 
 # %% tags=["hide-input"]
 #| name: fig-basics-four
@@ -188,23 +193,25 @@ plots.show(figure)
 # %% [markdown]
 # ## How to read the other pages
 #
-# * **A page is a figure or a table of a paper.** Its title says what we found. The box below
-#   has the paper's main {term}`claim` in its own words, what came out, and on how many seeds.
-# * **A {term}`seed`** is one network from one draw of chance. *n* counts them. A {term}`verdict`
-#   takes three; with fewer the book says "seen once" or "seen twice", which means only that it can happen.
-# * **A {term}`scale`** says how large a run was. "Reduced" is a smaller version. A small version that disagrees does not refute a paper.
-# * **"Not reproduced" is a result.** The page then says what was tried.
+# * **A page is a figure or a table of a paper.** Its title says what we found. The box under the title
+#   says what the paper says and what happened here.
+# * **The {term}`verdict`** in the box is about the paper's main {term}`claim`. It *holds* in every run, it is *mixed*, or it *fails*.
+# * **A {term}`seed`** is one network from one draw of chance, and *n* counts seeds. A verdict needs
+#   three. With "one seed" or "two seeds" it says only that something can happen.
+# * **"Small"** marks a smaller version than the paper's. A small version that disagrees does not refute a paper.
+# * **The recipe** is the grey line in the box: task, network, loss, optimiser and epochs.
+# * **A claim that fails is a result.** The page then says what we tried.
 # * **Everything can be run again.** The last section of every page has the command.
 #
 # A class may go on with [Prieto's Figure 2](../prieto2025/fig02_softmax_collapse.ipynb), which
-# watches numbers vanish. A researcher may want the [scoreboard](../generated/scoreboard.md).
-# Whoever wants to run something finds the ways in the [reading guide](../reading-guide.md).
+# watches numbers vanish. Researchers may want the [scoreboard](../generated/scoreboard.md).
+# The [reading guide](../reading-guide.md) says how to run something.
 
 # %% [markdown]
 # ## The claims
 #
-# The words are those of the paper that gave the phenomenon its name, {cite:t}`power2022`, and
-# of one that cites it. The bounds are ours. This page judges no paper of the book.
+# {cite:t}`power2022` gave grokking its name. The quotes come from that paper, and from
+# one that cites it. The bounds are ours. This page judges no paper of the book.
 
 # %% tags=["hide-input"]
 #| fold: "Code: the claims, and what was run"
@@ -217,31 +224,31 @@ sheet.closing(record)
 model, rule_of = some.settings.model.options, some.settings.optimizer.options
 tables.prose(f"""
 A network with one hidden layer of {model["widths"][0]} units reads the numbers $a$ and $b$ as
-two {{term}}`one-hots <one-hot encoding>`. It is trained on half of the {p**2:,} pairs of $p$ = {p}, all
-of them in every step, by AdamW with a learning rate of {rule_of["lr"]:g}. Weight decay is 1 or
+two {{term}}`one-hots <one-hot encoding>`. It learns half of the {p**2:,} pairs of $p$ = {p}, all
+of them in every step. The optimiser is AdamW with a learning rate of {rule_of["lr"]:g}. Weight decay is 1 or
 0, and nothing else differs.
 """)
 
 # %% [markdown]
-# This is small on purpose. {cite:t}`power2022` have a transformer and $p = 97$. Most runs of the
+# The network is small on purpose: {cite:t}`power2022` have a transformer and batches of 512. Most runs of the
 # chapters have a tenth of this learning rate, and need more epochs.
 #
 # ## Try it
 #
 # ```{exercise}
 # :label: ex-basics-count
-# How many cells has the table of sums on a clock of 59 hours, and how many numbers would a
+# How many cells has the table of sums on a clock of 97 hours, and how many numbers would a
 # network have to store to know half of it by heart?
 # ```
 #
 # ````{solution} ex-basics-count
 # :class: dropdown
 # ```python
-# p = 59
+# p = 97
 # print(f"{p**2:,} cells, {p**2 // 2:,} in the training set")
 # ```
 #
-# The network of this page has about 35,000 weights: room enough for all of them.
+# The network of this page has about 58,000 weights, enough for all of them.
 # ````
 #
 # ```{exercise}
@@ -258,20 +265,21 @@ of them in every step, by AdamW with a learning rate of {rule_of["lr"]:g}. Weigh
 # is a guess:
 #
 # ```python
-# p = 59
+# p = 97
 # known = 0.5 * (1 - 1 / p)
 # print(f"{known + (1 - known) / p:.1%}")
 # ```
 #
-# A test accuracy near 50 % is therefore no sign of the rule. Look at what a level means before
+# So a test accuracy near 50 % is no sign of the rule. Ask what a level means before
 # you call it learning. The network of this page does not know the law either: it reads $a$ and $b$
-# through different weights, and right after the fit it gets next to none of the mirror images right.
+# through different weights. Right after it knows its examples, it gets next to none of the mirror images right.
 # ````
 
 # %% [markdown]
 # ## Run it yourself
 #
-# Five seeds with weight decay and five without, in about five minutes on one core:
+# A smaller clock ($p = 59$) and 4,000 epochs, five seeds with weight decay and five without, in about five
+# minutes on one core:
 #
 # ```bash
 # make page PAGE=basics/grokking SCALE=laptop
