@@ -112,7 +112,7 @@ LINES = {
     "optimizers": 426,
     "papers": 199,
     "penalties": 104,
-    "plots": 408,
+    "plots": 410,
     "project": 98,
     "records": 414,
     "schedules": 20,
