@@ -141,8 +141,7 @@ tables.prose(f"""
   {mlp.experiment.arm("penalty").epochs:,}.
 * **Transformer.** Neither network generalises in {runs["transformer"][0].settings.epochs:,} steps. So
   there is no ratio.
-* **nanoGPT, whole sums.** Test accuracy rises above 90 % for good in {came[0]} baselines, and in
-  {came[1]} runs with the penalty.
+* **nanoGPT, whole sums.** {came[0]} baselines generalise, and {came[1]} runs with the penalty.
 * **nanoGPT, digits.** The penalty is first: at step {told(onsets[FIGURES][1])}, the baseline at
   {told(onsets[FIGURES][0])}.
 """)
@@ -177,7 +176,7 @@ tables.grid(head, [
 
 # %% [markdown]
 # So each row has its own kind of baseline. The MLP's baseline is the tuned rival, decay 0.1. The
-# transformer's has {term}`layer norm` and next to no decay: the appendix says "Same data,
+# transformer's has {term}`layer norm` and next to no decay. The appendix says "Same data,
 # optimizer, and seeds as MLP", and "The MLP and Transformer baselines use weak weight decay". The
 # decay of nanoGPT's baseline is lost in our copy of the text. With the *same* kind of baseline as
 # the transformer, the MLP's ratio is above 40.
@@ -199,7 +198,7 @@ sheet.closing(*(runs[row][0].record for row in NETWORKS))
 # %% [markdown]
 # ## What was run
 #
-# The rows come from three records: [Figure 1](fig01_accuracy_curves.ipynb),
+# The rows read three records: [Figure 1](fig01_accuracy_curves.ipynb),
 # [Table 9](tab09_norm_and_penalty.ipynb), and sums of numbers trained for this page. There is
 # no official code. Inferred, and different from the paper:
 #
@@ -233,8 +232,8 @@ tables.prose(f"""
 difference is left to {{term}}`grok <grokking>`. With the penalty {ends[1]} are right at the end.
 
 **Sums or digits?** The paper does not say. An onset waits for the last dip below 90 %. The first log
-above 90 % is at step {told(logs[1])} with the penalty and at {told(logs[0])} without it. So the lead
-in digits partly comes from later dips. Two runs decide nothing.
+above 90 % is at step {told(logs[1])} with the penalty and at {told(logs[0])} without it. So later
+dips explain a part of the lead in digits. Two runs decide nothing.
 
 **Suppression?** The {{term}}`radius` of what each half of a block adds starts at
 {sheet.told("start", "{:.3f}")} of its target. It ends at {told(radius(bare), "{:.2f}")} without the
@@ -258,8 +257,8 @@ penalty and at {told(radius(forced), "{:.2f}")} with it. So here the penalty inf
 #
 # ```{exercise}
 # :label: ex-tiwari2026-tab03-error
-# The onsets of Table 3 have standard deviations. What is that of each ratio, if baseline and
-# penalty vary independently?
+# The onsets of Table 3 have standard deviations. How large is the deviation of each ratio, if
+# baseline and penalty vary independently?
 # ```
 #
 # ````{solution} ex-tiwari2026-tab03-error
@@ -274,19 +273,18 @@ penalty and at {told(radius(forced), "{:.2f}")} with it. So here the penalty inf
 #     print(f"{name}: {a / b:.2f} ± {a / b * math.hypot(sa / a, sb / b):.2f}")
 # ```
 #
-# The three ratios lie far apart by that measure. It is not their noise that is in doubt.
+# By this measure the three ratios lie far apart. Noise does not explain the difference.
 # ````
 #
 # ```{exercise}
 # :label: ex-tiwari2026-tab03-censored
-# A baseline is stopped at 100,000 epochs and has no onset yet. What can be said of the
-# speed-up if the penalty's onset is 2,460, and what if that never comes either?
+# A baseline is stopped at 100,000 epochs and has no onset yet. What do we know about the speed-up
+# if the penalty's onset is 2,460? And if the penalty has no onset either?
 # ```
 #
 # ```{solution} ex-tiwari2026-tab03-censored
 # :class: dropdown
-# That it is at least 40.7, and nothing. This page's ratio reads 0 in the second case: no
-# speed-up was seen.
+# In the first case it is at least 40.7. In the second we know nothing, and this page gives no ratio.
 # ```
 #
 # ```{exercise}
@@ -307,8 +305,8 @@ penalty and at {told(radius(forced), "{:.2f}")} with it. So here the penalty inf
 # %% [markdown]
 # ## Run it yourself
 #
-# The two arms of sums with three seeds each, some 40 minutes on one core, and then what is
-# missing at the paper's size:
+# The two arms of sums with three seeds each take some 40 minutes on one core. The second command
+# trains the runs that are missing at the paper's size:
 #
 # ```bash
 # make page PAGE=tiwari2026/tab03 SCALE=laptop

@@ -81,9 +81,9 @@ penalty did not in {push.settings.epochs:,} epochs.""")
 # %% tags=["hide-input"]
 #| name: fig-tiwari2026-tab04
 #| caption: >
-#|   (a) Test accuracy (solid) and training accuracy (dashed). Diamonds: the epochs of
-#|   generalisation that the paper prints in Table 4, at different heights only to be told apart;
-#|   for the penalty Table 2 prints a second one. (b), (c) Mean radius of what each ReLU reads. The
+#|   (a) Test accuracy (solid) and training accuracy (dashed). Diamonds: the paper's epochs of
+#|   generalisation in Table 4. Their heights differ only to keep them apart. For the penalty Table 2
+#|   prints a second one. (b), (c) Mean radius of what each ReLU reads. The
 #|   dashed line is √d. Both norms put every row on it by construction.
 #| alt: >
 #|   Left: all arms fit within some hundred epochs. The norms are near 90 per cent of the test
@@ -301,8 +301,8 @@ arms do not separate.
 #
 # ```{solution} ex-tiwari2026-tab04-third
 # :class: dropdown
-# For example a norm to another length, which has angular gradients at any radius, beside the
-# penalty with other targets ([readings](readings.ipynb)).
+# For example a norm to another length, compared with the penalty and other targets. A norm has
+# angular gradients at any radius ([readings](readings.ipynb)).
 # ```
 
 # %% [markdown]

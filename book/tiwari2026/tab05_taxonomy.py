@@ -241,9 +241,8 @@ Layer 1 reads {{term}}`one-hot <one-hot encoding>` inputs. In the baseline its r
 {told(free.last(LAYERS[0]), "{:.1f}")}; the target is {target:.1f}. So the penalty inflates it.
 
 **Anisotropic?** By Proposition 4.2 the penalty weighs each direction of the weights by the variance
-of what they read. Layer 1 reads two one-hot vectors: {alike} of its {len(spectrum)} directions have
-the same variance, the common vector has twice as much, and the difference of the halves has none. So
-the penalty shrinks nearly all directions alike, as weight decay does. The proposition also needs a
+of what they read. Layer 1 reads two one-hot vectors. Of its {len(spectrum)} directions {alike} have
+the same variance. The common vector has twice as much, the difference of the halves none. So the penalty shrinks nearly all directions alike, as weight decay does. The proposition also needs a
 radius far above $\\sqrt d$, which layer 1 never has ([Figure 1](fig01_accuracy_curves.ipynb)).
 """)
 
@@ -302,7 +301,7 @@ radius far above $\\sqrt d$, which layer 1 never has ([Figure 1](fig01_accuracy_
 #     print(factor, f"{(s**2).sum() / s[0]**2:.2f} {entropy:.2f}")
 # ```
 #
-# What decay does to a rank, it does together with the gradient.
+# So decay changes a rank only together with the gradient.
 # ````
 #
 # ```{exercise}

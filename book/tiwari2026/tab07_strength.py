@@ -283,8 +283,8 @@ steps.
 #
 # ```{exercise}
 # :label: ex-tiwari2026-tab07-budget
-# Our runs have 12,000 epochs. Which of the paper's rows could have come in that time even
-# if everything were as in the paper? Onsets at 60 % of the pairs are 0.54 of those at half.
+# Our runs have 12,000 epochs. Which of the paper's networks would have generalised in this time, if
+# everything were as in the paper? Onsets at 60 % of the pairs are 0.54 of those at half.
 # ```
 #
 # ````{solution} ex-tiwari2026-tab07-budget
@@ -302,7 +302,7 @@ steps.
 # %% [markdown]
 # ## Run it yourself
 #
-# Five strengths and eight other arms, one to three seeds each, some four hours on one core.
+# Five strengths and eight other arms, with one to three seeds each, take some four hours on one core.
 #
 # ```bash
 # make page PAGE=tiwari2026/tab07 SCALE=laptop

@@ -195,7 +195,7 @@ print(f"stable rank of noise {stable_rank(noise):.0f}, at most {stable_rank(best
 
 # %% [markdown]
 # Only the hidden layer of the MLP may be 512 wide, four times 128. Then its rank needs more than
-# 256 rows. Or the numbers come from elsewhere. Table 2 also prints 402, for strong decay. Table 4
+# 256 rows. Or the numbers belong to another network. Table 2 also prints 402, for strong decay. Table 4
 # also prints 464, for the MLP with layer norm, with the same onset of 8,000 ± 450. Both tables are
 # about the MLP.
 #
