@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -187,7 +188,7 @@ FAULTS = {  # a change of the twin -> what is said of it
     "has a figure not shown by plots.show ('display(figure": lambda nb: (
         nb.cells[3].outputs[0]["data"].pop(FIGURE_MIME)
     ),
-    "kB; 600 are allowed": lambda nb: (
+    "kB; 700 are allowed": lambda nb: (
         nb.cells[2].outputs[0].update(text="x" * checks.LARGEST)
     ),
 }
@@ -264,3 +265,19 @@ def test_a_title_is_one_finding_in_twelve_words():
         title = notebooks.heading(notebooks.read_source(path))[1]
         assert len(title.split()) <= 12, f"{page_id}: {title}"
         assert not re.search(r";|\bseeds?\b|\bonce\b$|\(", title), f"{page_id}: {title}"
+
+
+def test_a_test_is_not_exchanged_in_silence():
+    row = {"tested": "it is", "above": 1}
+    for new, old, many in (
+        (row | {"above": 2}, row, 1),
+        (row | {"tested": "it was"}, row, 1),
+        (row | {"show": "{}"}, row, 0),
+        (row | {"above": 2, "was": [{}]}, row, 0),
+        (row | {"above": 3, "was": [{}]}, row | {"was": [{}]}, 1),
+        (row | {"above": 2}, row | {"run": False}, 0),
+    ):
+        versions = [{"fig01": {"a": new, "b": row}}, {"fig01": {"a": old}}, {}]
+        assert len(list(checks._exchanged(ID, versions))) == many
+    path = Path(checks.__file__).parents[1] / "liu2026" / "claims.yaml"
+    assert checks.registries(path)[0]["fig01"]

@@ -7,14 +7,19 @@ store. What it read is in its closing cell.
 """
 
 import re
+import subprocess
 from collections.abc import Iterator
+from functools import cache, partial
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
+import yaml
 from nbformat import NotebookNode
 
 from book._ext import notebooks, pages
 from grokbook import evidence, papers, tables
-from grokbook.claims.verdict import digest
+from grokbook.claims.verdict import BOUNDS, digest
 from grokbook.errors import GrokbookError, PageError
 from grokbook.project import FIGURE_MIME, home
 from grokbook.records import Record
@@ -70,6 +75,31 @@ def _faults(page_id: str) -> Iterator[str]:
         yield from (f"{fault}{again}" for fault in _stale(page_id, twin, claims))
     else:
         yield "shows no claims: close it with sheet.closing()"
+    yield from _exchanged(page_id, registries(path.with_name("claims.yaml")))
+
+
+def _exchanged(page_id: str, versions: list[dict[str, Any]]) -> Iterator[str]:
+    """Tests changed without the old one in `was`; the newest version first."""
+    name = page_id.partition("/")[2]
+    for new, old in pairwise(one.get(name) or {} for one in versions):
+        for key in old.keys() & new.keys():
+            before, now = old[key], new[key]
+            same = all(before.get(p) == now.get(p) for p in ("tested", *BOUNDS))
+            told = len(now.get("was", ())) > len(before.get("was", ()))
+            if before.get("run", True) and not (same or told):
+                yield f"changed the test of its row '{key}': the old one goes to `was`"
+
+
+@cache
+def registries(path: Path) -> list[dict[str, Any]]:
+    """A claims.yaml as it is, and as the last two commits of it have it."""
+    if not path.is_file():
+        return []
+    git = partial(subprocess.run, cwd=path.parent, capture_output=True, text=True)
+    revisions = git(["git", "log", "-2", "--format=%h", "--", path.name]).stdout.split()
+    texts = [git(["git", "show", f"{one}:./{path.name}"]).stdout for one in revisions]
+    every = [path.read_text(encoding="utf-8"), *texts]
+    return [yaml.load(text, yaml.CSafeLoader) or {} for text in every]
 
 
 def _stale(page_id: str, twin: NotebookNode, claims: dict[str, Any]) -> Iterator[str]:
