@@ -114,14 +114,14 @@ did not in {quick.settings.epochs:,}.""")
 #|   decay of 1 all runs generalise near the paper's marks for the penalty, with it and without it.
 #| fold: "Code: draw the figure"
 figure, axes = plots.panels(2, height=3.8, sharey=True)
-ROWS = zip(axes, KINDS, INKS, ("0.001", "0.1"), ("paper", ""), strict=True)
-for panel, kind, plain, decay, mark in ROWS:
+ROWS = zip(axes, KINDS, INKS, ("0.001", "0.1"), ("paper", ""), ("(a)", "(b)"), strict=True)
+for panel, kind, plain, decay, mark, side in ROWS:
     ink, printed = plots.COLOUR[kind], [PRINTED[f, kind][0] or (np.nan,) for f in FRACTIONS]
     plots.paper(panel, FRACTIONS, [epoch for epoch, *_ in printed], color=ink, label=mark)
     for f in FRACTIONS:
         run, values, extra = runs[kind, 97, f], onset[kind, 97, f], again.get((plain, f), ())
         late = values.index[np.isinf(values)]
-        came, name = values.drop(late), f"{plain}, decay {{}}" if f == 0.6 else "_{}"
+        came, name = values.drop(late), f"decay {{}} {side}" if f == 0.6 else "_{}"
         panel.plot([f] * len(came), came, "o", color=ink, ms=7, label=name.format(decay))
         panel.plot([f] * len(extra), extra, "s", color=INKS[plain], ms=5.5, label=name.format(1))
         if len(late):

@@ -106,7 +106,7 @@ for row, (name, (_, _, printed)) in enumerate(ROWS.items()):
     panel.plot(ends, [row] * len(ends), ">", color=run.color, mfc="white", ms=8)
     if ends:
         share = told(end[name][late], "{:.0%}").split(" (")[0]
-        panel.text(1.1 * max(ends), row, share, color=run.color, va="center")
+        panel.text(1.25 * max(ends), row, share, color=run.color, va="center")
     if math.isfinite(printed):
         plots.paper(panel, printed, row, color=run.color, label="")
 panel.axhline(len(TABLE7) - 0.5, color=plots.GREY, lw=0.8)
