@@ -318,7 +318,7 @@ changes no curve by more than {100 * sheet.values["constant"][1].max():.0f} % af
 #
 # Mostly 600 to 750 epochs, in every seed. The seeds are out of step, so the mean has
 # about five times as many bursts, each a fifth as high. It hardly ever returns to 0.01,
-# while each seed does so between its bursts.
+# while each seed returns to it between its bursts.
 # ````
 
 # %% [markdown]

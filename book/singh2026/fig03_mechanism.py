@@ -136,8 +136,8 @@ plots.show(figure)
 # %% [markdown]
 # ## What to see
 #
-# The {term}`layer norm` is before the MLP (M), on the values alone ($A^v$), on queries and keys
-# alone ($A^{qk}$), on both (A\*) or nowhere (No LN).
+# The {term}`layer norm` is before the MLP (M) or at the inputs of attention: on the values alone
+# ($A^v$), on queries and keys alone ($A^{qk}$), or on both (A\*). No LN has none.
 
 # %% tags=["remove-input"]
 tables.prose(rf"""
@@ -149,7 +149,7 @@ tables.prose(rf"""
   sees how long its input is. Without a norm it climbs to {told(top, "{:.2f}")} while the
   network memorises, and falls to {told(plain.last(SR), "{:.2f}")} as it groks.
 * **Low entropy does not follow from the norm** (c). The {{term}}`attention entropy` of
-  $A^{{qk}}$ is the lowest. A\* has the same norm, starts above No LN and ends beside it.
+  $A^{{qk}}$ is the lowest. A\* has the same norm, starts above No LN and ends near it.
 """)
 
 # %% [markdown]

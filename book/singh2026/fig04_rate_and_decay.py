@@ -114,8 +114,7 @@ for row, runs in enumerate((by_rate, by_decay)):
             plots.paper(loss, [theirs[run.arm]], [0.01], label="", color=run.color)
     plots.thousands(loss)
     loss.set(ylim=(-2, (40, 66)[row]), xlabel="epoch" if row else "")
-    update.set(xscale="log", yscale="log", xlabel=loss.get_xlabel())
-    update.set_ylabel("length of the update")
+    update.set(xscale="log", yscale="log", xlabel="epoch" if row else "", ylabel="update length")
     loss.legend(loc="upper right", ncols=2, labelspacing=0.15, handlelength=1.2)
 titles = ["learning rate: loss", "learning rate: updates"]
 plots.letter(axes, [*titles, "decay: loss", "decay: updates"])
@@ -190,7 +189,7 @@ for run in (slow, fast, strong):
 #
 # A run generalises at the first logged epoch with a test loss of at most 0.01. An order is
 # judged seed by seed. The bounds 0.7, 5 % and 3 were fixed before any run, from the authors'
-# logs, whose first two learning rates differ by less than 1 %. The two rows on caption (b)
+# logs. There the first two learning rates differ by less than 1 %. The two rows on caption (b)
 # were added later and take the epoch and the bound of caption (d).
 
 # %% tags=["hide-input"]
@@ -240,8 +239,8 @@ training set is being fitted: the ratio of λ = 1.5 to 0.1 is
 {told(longer(strong, weak, 150), "{:.1f}")} at epoch 150 and
 {told(longer(strong, weak, 200), "{:.1f}")} at 200. What is seen there is largely the decay
 itself. At epoch 1,000 the update is {sheet.told("pulled λ = 0.1")} times its decay part at
-λ = 0.1, and {sheet.told("pulled λ = 1.5")} times at 1.5, where gradient and decay pull
-against each other. So it is no separate reason for the earlier generalisation.
+λ = 0.1, and {sheet.told("pulled λ = 1.5")} times at 1.5. There gradient and decay pull
+against each other. So the update is no separate reason for the earlier generalisation.
 """)
 
 # %% [markdown]
@@ -293,8 +292,8 @@ against each other. So it is no separate reason for the earlier generalisation.
 #     print(f"η {eta:g}, λ {decay:g}: {math.log(0.5) / math.log1p(-eta * decay):,.0f}")
 # ```
 #
-# 693 in both ends of the scripts' sweep, 6,931 and 462 in that of decay, and 69 where the
-# decay stays at 1 while the learning rate is tenfold.
+# 693 at both ends of the scripts' sweep, 6,931 and 462 in that of decay. With a decay of 1 and
+# a tenfold learning rate it is 69.
 # ````
 
 # %% [markdown]

@@ -123,9 +123,9 @@ tables.prose(f"""
   {{term}}`readout scale`, the sooner a network groks. With α = 1.5 most seeds do not in 10,000 epochs.
 * **Rate fixed** (c). The order of the ends turns round: epoch {told(groks[SMALL])} for
   α = 0.5 and {told(groks[LARGE])} for 1.5. Seeds differ more than neighbouring scales.
-* **Updates** in the first epoch differ by a factor of
-  {told(spread(divided, 1), "{:.1f}")} among the scales if the rate is divided (b), and
-  hardly if it is fixed (d).
+* **Updates.** If the rate is divided, the first ones differ by a factor of
+  {told(spread(divided, 1), "{:.1f}")} among the scales (b). If it is fixed, they hardly
+  differ (d).
 * **By the clock of decay** the two rules differ far less. In the table it is the epoch
   times ηλ.
 """)
@@ -156,7 +156,8 @@ tables.grid([*head, "Average test loss", "Paper, mean"], rows)
 # $$
 #
 # What is left of $\eta = \eta_0 / \alpha^2$ is a learning rate, and a
-# {term}`weight decay` $\eta \lambda$ per epoch, nine times larger at α = 0.5 than at 1.5.
+# {term}`weight decay` of $\eta \lambda$ per epoch. Both are nine times larger at α = 0.5 than
+# at 1.5.
 
 # %%
 def first_step(alpha, rate):
@@ -191,9 +192,9 @@ sheet.closing(record)
 # `2199213`, `scripts/lazy.sh` and `scripts/lazy_wrong.sh`); the paper has no list.
 #
 # 1. *Running minimum.* In panel (d) the paper draws the running minimum of α = 0.5 over the
-#    first 2,000 epochs, which hides its spikes; the curve itself is drawn here.
+#    first 2,000 epochs, which hides its spikes. Here the curve itself is drawn.
 # 2. *Average.* Losses are logged every 10 epochs up to 2,000 and every 20 from there, and
-#    averaged by the trapezium rule; the authors' logs have every epoch.
+#    averaged by the trapezium rule. The authors' logs have every epoch.
 # 3. *Activation, start* and what else holds for the chapter are on its [front page](index.md).
 # 4. The [smaller task](index.md) of this chapter misled here: modulo 37 a larger scale at a
 #    fixed rate was faster only up to 1. No verdict rests on it.
@@ -241,7 +242,7 @@ describes α; neither the paper nor this page tests how it would act.
 # ```
 #
 # 0.33, 0.5 and 0.6. Late in training, when the training loss is near $10^{-6}$, many
-# gradients are of that size, and a larger α then means longer steps at the same rate. Part of
+# gradients are of that size. A larger α then means longer steps at the same rate. Part of
 # panel (c) may be this. The authors also logged runs with eps = 0 and another start: there
 # too a larger α was on the whole faster.
 # ````

@@ -255,7 +255,7 @@ jump.
 wanders with every {{term}}`slingshot`, so its smallest value can be anywhere. In the
 authors' logs, too, the mean rank of M settles long after generalisation, at epoch
 {rests["M", "effective_rank" + REST]:,.0f}. From generalisation on, M keeps more rank here:
-{afterwards(m, RANK, "{:.1f}")} beside {theirs.median():.1f} for the authors' mean.
+{afterwards(m, RANK, "{:.1f}")} against {theirs.median():.1f} for the authors' mean.
 """)
 
 # %% [markdown]

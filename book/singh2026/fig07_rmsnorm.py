@@ -75,7 +75,7 @@ sheet.box(
 #| alt: >
 #|   Left and middle panel look alike. M peaks near 7 and falls to zero by epoch 800. M+A*
 #|   peaks near 11 and falls by 2,500, the network without a norm peaks near 25 and falls by
-#|   7,000. Right, the epochs of generalisation of both norms lie beside each other.
+#|   7,000. Right, the epochs of generalisation of both norms are close to each other.
 #| fold: "Code: draw the figure"
 pictured = evidence.reference("singh2026/fig07")
 logs = evidence.reference("singh2026/fig02").query("quantity == 'test_loss'")
@@ -122,8 +122,8 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 tables.prose(rf"""
-* **The order** of M, M+A\* and No LN is the same with {{term}}`RMSNorm` as with
-  {{term}}`layer norm`, in every seed with RMSNorm.
+* **The order** M, M+A\*, No LN of {{term}}`layer norm` is that of {{term}}`RMSNorm` in every
+  seed.
 * **M+A\*** generalises at epoch {told(epoch[rms["M+A*"]])} with RMSNorm and
   {told(epoch[layer["M+A*"]])} with layer norm.
 * **The way there** is alike too. Before it falls, the test loss of M peaks at

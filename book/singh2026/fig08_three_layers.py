@@ -41,10 +41,8 @@ def smooth(losses):
     return wide.where((near <= 0.05).cummax(), near)
 
 
-there = {
-    run: evidence.crossing(run.series("test_loss").apply(smooth), at_most=1.0)
-    for run in both
-}
+smoother = {run: run.series("test_loss").apply(smooth) for run in both}
+there = {run: evidence.crossing(loss, at_most=1.0) for run, loss in smoother.items()}
 
 
 def alike(i, j):
@@ -80,9 +78,7 @@ found = {
         f"{a.label} over that of {b.label}": ([a, b], evidence.ratio(there[a], there[b]))
         for a, b in pairwise(deep)
     },
-    "restless": {
-        a.label: ([a, b], more(a, b)) for a, b in zip(deep, flat, strict=True)
-    },
+    "restless": {a.label: ([a, b], more(a, b)) for a, b in zip(deep, flat, strict=True)},
 }
 sheet = claims.read(page.name, found, guess=f"{guess:.2f}")
 sheet.box(
@@ -100,7 +96,7 @@ sheet.box(
 #| alt: >
 #|   With three layers the test loss of every network rises, falls and then spikes again and
 #|   again. With one layer only M and M+A* spike. On the right M is first and M+A* second at
-#|   both depths and in the authors' picture. A* and the network without a norm come last,
+#|   both depths and in the authors' picture. A* and the network without a norm are last,
 #|   close together with three layers.
 #| fold: "Code: draw the figure"
 pictured = evidence.reference("singh2026/fig08")
@@ -113,8 +109,8 @@ for panel, runs in ((a, deep), (b, flat)):
     for run in runs:
         series = run.series("test_loss")
         panel.plot(series.index, series, color=run.color, lw=0.6, alpha=0.4)
-        thick = smooth(series.mean(axis=1))
-        panel.plot(thick.index, thick, color=run.color, label=run.label if panel is a else None)
+        label = run.label if panel is a else None
+        panel.plot(smooth(series.mean(axis=1)), color=run.color, label=label)
     panel.set(xlabel="epoch", ylabel="test loss")
     plots.thousands(panel)
 for place, pair in enumerate(zip(deep, flat, strict=True)):
@@ -185,8 +181,7 @@ def smoothed(losses):
 # %% tags=["hide-input"]
 #| fold: "Code: it is the function that draws the figure"
 falling = 4 * np.exp(-np.arange(1500) / 300) + (np.arange(1500) % 250 > 240)
-same_curve = smooth(pd.Series(falling))
-np.testing.assert_allclose(smoothed(falling), same_curve, rtol=1e-10)
+np.testing.assert_allclose(smoothed(falling), smooth(pd.Series(falling)), rtol=1e-10)
 
 # %% [markdown]
 # ## The claims
@@ -296,8 +291,8 @@ the same for windows from 1 to 501 epochs (first exercise).
 # %% [markdown]
 # ## Run it yourself
 #
-# The record of this page, with three seeds instead of one, and Figure 2 beside it at the same
-# scale: about an hour and a half on two cores.
+# The record of this page and that of Figure 2 at the same scale, with three seeds instead of
+# one: about an hour and a half on two cores.
 #
 # ```bash
 # make page PAGE=singh2026/fig08 SCALE=laptop

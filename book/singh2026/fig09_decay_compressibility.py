@@ -79,7 +79,7 @@ sheet.box(
 #|   The stronger the decay, the earlier and the lower the effective rank (a) and the
 #|   power-law exponent (b) of the test features fall. Float64; medians thick, single seeds
 #|   thin in (a), colours in (b) as in (a). Diamonds: mean of the authors' five seeds for λ = 0.1, 1
-#|   and 1.5; in (b) the smallest of them, as they plot it, by their float32 recipe.
+#|   and 1.5; in (b) the smallest of them, by their float32 recipe.
 #| alt: >
 #|   Two panels against epoch. Effective rank rises to about forty and then falls to seven,
 #|   earlier for larger decays, and stays near forty for the two smallest. The exponent

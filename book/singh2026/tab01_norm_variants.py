@@ -8,7 +8,6 @@ device = "auto"
 
 # %% tags=["hide-input"]
 #| fold: "Code: the variants, what a seven-fold input changes, and the claims"
-import math
 
 import torch
 
@@ -23,8 +22,7 @@ EFFECTS = ("attention weights", "output of attention", "output of MLP", "logits"
 NORMED = {"No LN": (), "A*": PATHS[:3], "M+A*": PATHS, "M": PATHS[3:]}  # by Table 1
 NORMED |= {"A^qk": PATHS[:2], "A^v": PATHS[2:3]}
 ZERO = 1e-12  # relative; float64 rounds at 2e-16
-WORDS = {"A^qk": "LN on queries and keys", "A^v": "LN on values"}  # for tables
-SIGNS = {"A^qk": "A$^{qk}$", "A^v": "A$^v$", "M+A^v": "M+A$^v$"}  # for figures
+WORDS = {"A^qk": "LN on queries and keys", "A^v": "LN on values", "M+A^v": "M, LN on values"}
 torch.manual_seed(0)
 tokens = datasets.modular(113, train_fraction=0.3, equals=True).x_train[:128]
 
@@ -87,15 +85,10 @@ def entropy(weights):
     return -torch.special.xlogy(weights, weights).sum(-1)
 
 
-def longer(name, tap):
-    """By what each row at a tap grows when x is multiplied by 7."""
-    before, changed = times(name, 7, tap)
-    return changed.norm(dim=-1) / before.norm(dim=-1)
-
-
 def grows(tap, *names):
     """Mean growth at a tap from x to 7x; in which rows the first grows less than the second."""
-    found = {name: longer(name, tap) for name in names}
+    pairs = {name: times(name, 7, tap) for name in names}
+    found = {n: seven.norm(dim=-1) / one.norm(dim=-1) for n, (one, seven) in pairs.items()}
     told = ", ".join(f"{WORDS.get(n, n)} {float(x.mean()):.2f}" for n, x in found.items())
     return claims.exactly(f"mean factor: {told}", (found[names[0]] < found[names[1]]).flatten())
 
@@ -143,18 +136,21 @@ found = {
     "leak": (f"{leak:.3f}", 1, 1),
 }
 sheet = claims.read("singh2026/tab01", found)
-sheet.box()
+sheet.box(
+    "The paper says that a norm before the MLP fully removes the scale of its input. With ε = 0, "
+    f"as in the code, {int(kept.sum()):,} of {len(kept):,} stretched inputs gave the same output."
+)
 
 # %% tags=["hide-input"]
 #| name: fig-singh2026-tab01
 #| caption: >
 #|   Each norm hides the length of its input from the path behind it, and no variant hides
 #|   it from the logits. Relative change when an input is multiplied by 7: (a) of what the
-#|   four paths read, (b) of what comes of it; 0 is no change beyond rounding. The input is
-#|   x for attention, and y for the MLP and the logits.
+#|   four paths read, (b) of what they make of it; 0 is no change beyond rounding. The input
+#|   is x for attention, and y for the MLP and the logits.
 #| alt: >
-#|   Two grids of seven variants. Left, a zero stands where the variant has its norm and a 6
-#|   elsewhere: M has it at the MLP, A* at queries, keys and values, M+A* at all four, No LN
+#|   Two grids of seven variants. Left, a zero marks where the variant has its norm, and all
+#|   else is a 6: M has it at the MLP, A* at queries, keys and values, M+A* at all four, No LN
 #|   nowhere. Right, attention weights stay wherever queries and keys are normalised. The
 #|   output of attention stays in M+A* and A* alone, and that of the MLP wherever M is part
 #|   of the name. The logits always move.
@@ -169,10 +165,10 @@ for panel, columns in zip(panels, (PATHS, EFFECTS), strict=True):
             word = "0" if value <= ZERO else f"{value:.2f}"
             ink = "white" if shown[i][j] > 1.6 else plots.BLACK
             panel.text(j, i, word, ha="center", va="center", color=ink)
-    panel.set_xticks(range(4), [column.replace(" ", "\n", 1) for column in columns])
-    panel.set_yticks(range(len(NAMES)), [SIGNS.get(name, name) for name in NAMES])
+    panel.set_xticks(range(4), [column.replace(" ", "\n") for column in columns])
+    panel.set_yticks(range(len(NAMES)), [WORDS.get(name, name) for name in NAMES])
     panel.grid(False)
-plots.letter(panels, ["what a path reads", "what comes of it"])
+plots.letter(panels, ["what a path reads", "what they make of it"])
 plots.show(figure)
 
 # %% [markdown]
@@ -181,20 +177,16 @@ plots.show(figure)
 # %% tags=["remove-input"]
 weights, logits = ([c[key] for c in change.values()] for key in ("attention weights", "logits"))
 tables.prose(rf"""
-Behind a norm, a path no longer reads how long its input is, but the logits of every
-variant still do.
-
-* **The names** (a). A {{term}}`layer norm` stands wherever there is a 0. The star of A\*
-  means queries, keys and values, and M the input of the MLP. Where no norm stands, a
-  path reads seven times the input, a change of 6.
+* **The names** (a). A {{term}}`layer norm` is wherever there is a 0. The star of A\* means
+  queries, keys and values, and M the input of the MLP. Without a norm a path reads seven
+  times the input, a change of 6.
 * **Half of a norm is not enough** (b). Queries and keys make the attention weights, values
-  are what is mixed with them. $A^{{qk}}$ fixes the one and $A^v$ the other. Only A\* and
-  M+A\* make the output of attention independent of length.
-* **Weights hardly react at the start**, by {max(weights):.2f} where they do. Rows of $x$
-  have length 1 then, and attention is nearly even without a norm.
-* **No variant is blind as a whole.** The {{term}}`logits <logit>` change by
-  {min(logits):.2f} of their length at least, because the norm stands on a branch. The
-  residual stream beside it keeps its length.
+  are what is mixed with them. Only A\* and M+A\* make the output of attention independent of
+  length.
+* **Attention weights hardly react at the start,** by {max(weights):.2f} where they do. Rows of
+  $x$ have length 1 then, and attention is nearly even without a norm.
+* **No variant is blind as a whole.** The {{term}}`logits <logit>` change by {min(logits):.2f}
+  of their length at least. The norm is on a branch; the residual stream keeps its length.
 """)
 
 # %% [markdown]
@@ -227,43 +219,23 @@ torch.testing.assert_close(norm(7 * v), norm(v))
 
 # %% [markdown]
 # A norm does not remove length so much as set it, to $\sqrt{128} = 11.3$ while $\gamma = 1$ and
-# $\beta = 0$. Without a norm, a network can move along the black lines below. With one, it
-# stays where they meet the coloured ones.
+# $\beta = 0$. Without a norm on queries and keys, short inputs are attended to evenly
+# ($\ln 3 = 1.10$ nats) and long ones sharply. With one, attention does not depend on length:
 
 # %% tags=["hide-input"]
-#| name: fig-singh2026-tab01-lengths
-#| caption: >
-#|   A norm treats every row as if it had length 11. At the start of training, when x is
-#|   multiplied by a factor: (a) mean entropy of attention, (b) mean length of what the MLP
-#|   reads. Grey: the factor at which x itself has length 11.
-#| alt: >
-#|   Left: without a norm on queries and keys the entropy is ln 3 for short x and falls to 0
-#|   for long x. With one it stays at 1.02, and the two cross at the grey line. Right:
-#|   without a norm the MLP's input grows in proportion to x. With M it is 11.3 throughout.
-#|   With a norm on values it is 4 for short x and joins the line without one for long x.
 #| fold: "Code: multiply x by factors from 0.1 to 100"
-factors = [10 ** (k / 8) for k in range(-8, 17)]
-MARKS = {"No LN": "-", "A^v": "-.", "A^qk": plots.DASHED, "M": plots.DASHED}
-cross = math.sqrt(128) / float(inputs(build("No LN"))[0].norm(dim=-1).mean())
-figure, (even, length) = plots.panels(2, height=3.4)
-for panel, tap, measure, shown in (
-    (even, "attention.0", entropy, ("No LN", "A^qk")),
-    (length, "mlp_in.0", lambda rows: rows.norm(dim=-1), ("No LN", "A^v", "M")),
-):
-    for name in shown:
-        found = [float(measure(times(name, c, tap)[1]).mean()) for c in factors]
-        panel.plot(factors, found, color=plots.COLOUR[name], ls=MARKS[name])
-    panel.axvline(cross, color=plots.GREY, lw=1, zorder=0)
-    panel.set(xscale="log", xlabel="factor on x")
-even.text(0.11, 1.12, "no norm on queries, keys", color=plots.COLOUR["No LN"])
-even.text(0.11, 0.95, f"with one (A*, M+A*, {SIGNS['A^qk']})", color=plots.COLOUR["A^qk"])
-length.text(0.11, 13, "M, M+A*", color=plots.COLOUR["M"])
-length.text(0.11, 4.6, SIGNS["A^v"], color=plots.COLOUR["A^v"])
-length.text(0.25, 0.17, "No LN", color=plots.COLOUR["No LN"])
-even.set(ylabel="entropy of attention (nats)", ylim=(0, 1.2))
-length.set(yscale="log", ylabel="length of what the MLP reads")
-plots.letter([even, length], ["attention", "MLP"])
-plots.show(figure)
+def told(measure, name, tap):
+    return [f"{float(measure(times(name, c, tap)[1]).mean()):.2f}" for c in (0.1, 1, 10, 100)]
+
+
+rows = [
+    [f"entropy of attention (nats): {WORDS.get(name, name)}", *told(entropy, name, "attention.0")]
+    for name in ("No LN", "A^qk")
+]
+for name in ("No LN", "A^v", "M"):
+    lengths = told(lambda found: found.norm(dim=-1), name, "mlp_in.0")
+    rows.append([f"length of what the MLP reads: {WORDS.get(name, name)}", *lengths])
+tables.grid(["At the start of training, means", "0.1 x", "x", "10 x", "100 x"], rows)
 
 # %% [markdown]
 # ## The claims
@@ -271,7 +243,7 @@ plots.show(figure)
 # Nothing is trained here, so there are no seeds: *n* counts paths, variants, or rows of the
 # sample. All is computed in float64 on 128 sums. Where nothing else is said, $\gamma$ and
 # $\beta$ are random, so that a row does not hold only at their start. With the $\varepsilon > 0$
-# of the paper "fully" is not exact: the folded rows have what it lets through.
+# of the paper "fully" is not exact. A folded row says how much it lets through.
 
 # %% tags=["hide-input"]
 #| fold: "Code: the claims"
@@ -288,15 +260,14 @@ sheet.closing()
 #
 # Where paper, official code and this book differ:
 #
-# 1. *ε.* The paper says $\varepsilon > 0$ and gives no value; the code has 0, and so has this
-#    book.
+# 1. *ε.* The paper says $\varepsilon > 0$ and gives no value; the code and this book have 0.
 # 2. *Unused norms.* The official network holds two norms in every variant that has one. The
 #    unused one gets no gradient and changes nothing but the count. Here it does not exist,
 #    and a norm adds 256 parameters.
 # 3. *Decay.* $\gamma$ and $\beta$ are decayed like every weight, in the code and here. Many
 #    code bases exempt them, and the paper does not say.
-# 4. $M+A^v$ is in the authors' logs and not in the paper. It is drawn here, and not
-#    judged.
+# 4. M with LN on values is in the authors' logs and not in the paper. It is drawn here, and
+#    not judged.
 
 # %% [markdown]
 # ## Reading the result
@@ -305,10 +276,10 @@ sheet.closing()
 tables.prose(rf"""
 The norms do what the paper says of them. Three things are easily overread.
 
-**The scale moves on, it does not vanish.** $\gamma$ stands behind the norm and is learned.
-Seven times $\gamma$ changes the attention weights of $A^{{qk}}$ by {gain:.2f} of their length,
-seven times $x$ those of No LN by {change["No LN"]["attention weights"]:.2f}. What a norm takes away is
-the scale of the *embedding*, which serves all branches at once.
+**The scale moves on, it does not vanish.** $\gamma$ follows the norm and is learned. Seven
+times $\gamma$ changes the attention weights behind LN on queries and keys by {gain:.2f} of their
+length. Seven times $x$ changes those of No LN by {free:.2f}. A norm takes away the scale of the
+*embedding*, which serves all branches at once.
 
 **Only $\varepsilon = 0$ removes all of it.** PyTorch's default is 1e-5. With it, the output of the
 MLP changes by {leak:.3f} of its length if $y$ shrinks to a seventh. Entries of $x$ begin
