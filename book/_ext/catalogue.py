@@ -43,12 +43,15 @@ def write(found: Sequence[Entry]) -> None:
     every = [entry for paper in PAPERS for entry in of[paper]]
     written = {
         "landing/findings.md": findings({entry.id: entry for entry in found}),
+        "landing/questions.md": questions(of["questions"]),
         "landing/matrix.md": f"{so_far(every)}\n\n{legend()}\n\n{matrix(every)}\n",
         "landing/papers.md": papers(of),
         "scoreboard.md": scoreboard.scoreboard(every),
         "beyond.md": scoreboard.beyond(every),
     }
     written |= {f"papers/{paper}.md": chapter(of[paper]) for paper in PAPERS}
+    for entry in of["questions"]:
+        written[f"{entry.id}.md"] = rests_on(entry.id.partition("/")[2], found)
     for name, content in written.items():
         update(home() / "book" / "generated" / name, content)
 
@@ -70,6 +73,24 @@ def papers(of: Mapping[str, Sequence[Entry]]) -> str:
         lines += [f"* {title} · {named(paper)}\n\n  {plain(told['thesis'])}\n"]
         lines += [f"  {stock}. {so_far(of[paper])}\n"]
     return "\n".join([*lines, "::::", ""])
+
+
+def questions(asked: Sequence[Entry]) -> str:
+    """Every question with its answer."""
+    told = (f"* [{e.title}](/{e.document}.ipynb)\n\n  {plain(e.answer)}" for e in asked)
+    return "\n".join(["::::{div} findings", *told, "::::", ""])
+
+
+def rests_on(question: str, found: Sequence[Entry]) -> str:
+    """The claims behind an answer, those that hold first, each with its page."""
+    rows = [(e, c) for e in found for c in e.claims if c["question"] == question]
+    rows.sort(key=lambda row: rank(row[1]["verdict"]))
+    lines = ["| The paper says | Here | Verdict | Page |", "| --- | --- | --- | --- |"]
+    for entry, claim in rows:
+        told = plain(claim["quote"]), plain(claim["ours"]), badge(claim["verdict"])
+        link = entry.link(f"{named(entry.paper)}, {entry.label}")
+        lines.append(f"| {' | '.join(told)} {support(claim)} | {link} |")
+    return "\n".join([*lines, ""])
 
 
 def so_far(found: Sequence[Entry]) -> str:

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,13 @@ class Entry:
     def claims(self) -> Claims:
         """The claims of the paper."""
         return [claim for claim in self.carried["claims"] if not claim["extra"]]
+
+    @property
+    def answer(self) -> str:
+        """The sentences of the box at its head."""
+        (_, html), *_ = notebooks.outputs(self.twin, "text/html")
+        found = re.search("<p class='answer'>(.*?)</p>", html, re.S)
+        return unescape(found[1]) if found else ""
 
     @property
     def judged(self) -> tuple[str, str]:

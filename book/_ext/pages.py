@@ -27,7 +27,9 @@ from grokbook.errors import GrokbookError, PageError
 from grokbook.project import FOLDERS, PAPERS, home
 
 LIBRARIES = ("torch", "numpy", "pandas", "matplotlib", "seaborn")
-CHAPTERS = {"basics": "Start here", "remedies": "Remedies × tasks"}  # of no paper
+# Folders of no paper, and what stands above the titles there.
+CHAPTERS = {"basics": "Start here", "questions": "Question"}
+CHAPTERS |= {"remedies": "Remedies × tasks"}
 PLACES = ("GROKBOOK_HOME", "GROKBOOK_RECORDS", "GROKBOOK_DATA")
 Tell = Callable[[str], None]
 

@@ -21,7 +21,7 @@ PAPERS = {
     "liu2026": "Liu et al. (2026)",
     "tiwari2026": "Tiwari et al. (2026)",
 }
-FOLDERS = ("basics", *PAPERS, "remedies")  # that hold pages; two are of no paper
+FOLDERS = ("basics", "questions", *PAPERS, "remedies")  # that hold pages
 CLAIMS_MIME = "application/vnd.grokbook.claims+json"
 FIGURE_MIME = "application/vnd.grokbook.figure+json"
 NARROW_MIME = "application/vnd.grokbook.narrow+base64"  # the PNG for a phone

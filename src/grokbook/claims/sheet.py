@@ -89,12 +89,15 @@ class Sheet(list[Row]):
 
     def box(self, answer: str = "") -> Html:
         """A page's answer in a person's words; verdict, seeds, size; the recipe."""
+        html = f"<p class='answer'>{escape(answer)}</p>"
+        if not self:  # a question, answered from the claims of other pages
+            return Html(f"<div class='verdict-box'>{html}</div>", answer)
         rows, main = self._shown(), self._main()
         marks = [f"{main.n:,} seeds"] if main.n > 2 and not main.exact else []
         marks += filter(None, {run.record.experiment.reduced: 0 for run in self.own})
         marks.append(_holding(rows))
         recipe = tables.recipe([run.settings for run in self.own])
-        html = f"<p class='answer'>{escape(answer)}</p><p>{_badge(main).html} "
+        html += f"<p>{_badge(main).html} "
         html += " ".join(f"<span class='mark'>{escape(mark)}</span>" for mark in marks)
         html += f"</p><p class='recipe'>{escape(recipe)}</p>" if recipe else "</p>"
         text = filter(None, [answer, "; ".join([main.verdict, *marks]), recipe])
@@ -105,17 +108,19 @@ class Sheet(list[Row]):
 
         Records without members are left out, and each is shown once.
         """
-        rows, main, cited = self._shown(), self._main(), evidence.cited()
+        rows, cited = self._shown(), evidence.cited()
+        main = self._main() if self else None
         claims = {
             "page": self.page,
-            "scale": main.scale,
-            "verdict": main.verdict,
+            "scale": main.scale if main else "paper",
+            "verdict": main.verdict if main else "not judged",
             "claims": [row.to_json() for row in rows],
             "registered": verdict.digest(self.page),
             "read": evidence.read(),
             "cited": cited,
         }
-        table = tables.joined(*_table(rows), *_registered(rows), by="").html
+        shown = [*_table(rows), *_registered(rows)] if rows else []
+        table = tables.joined(*shown, by="").html
         parts = [Html(table, "\n".join(map(_line, rows)), {MIME: claims})]
         there = {(record.name, record.scale): record for record in records if record}
         parts += map(tables.trained, there.values())

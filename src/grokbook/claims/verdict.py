@@ -43,7 +43,8 @@ class Row:
     never. ``exact``: checked at points, of which none is a seed. ``extra``: beyond the
     paper, reported and not judged. ``run`` false: nothing tests it yet. ``main``: it
     carries the verdict of its page. ``tested`` may have fields in braces, which the
-    page fills in.
+    page fills in. ``question``: the page of book/questions that it helps to answer;
+    a row without one is a detail.
 
     ``ours`` is the median, ``interval`` the range; ``held`` of ``n`` seeds (or points)
     support it, at ``scale``. ``why``: for fewer than three seeds, how many there are
@@ -66,6 +67,7 @@ class Row:
     exact: bool = False
     extra: bool = False
     run: bool = True
+    question: str = ""
     was: list[dict[str, str]] = field(default_factory=list)
 
     ours: str = "—"
@@ -107,7 +109,7 @@ class Row:
     def to_json(self) -> dict[str, Any]:
         """What the closing cell of a page carries of it."""
         told = ["ours", "interval", "held", "n", "scale", "main", "exact", "why"]
-        told += ["verdict", "holds", "runs"]
+        told += ["verdict", "holds", "runs", "id", "question"]
         words = {"statement": self.tested, "quote": self.says, "where": self.where}
         return words | {"extra": self.beyond} | {k: getattr(self, k) for k in told}
 
