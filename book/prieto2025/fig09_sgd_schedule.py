@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Prieto et al. 2025 · Figure 9]{.kicker} Under gradient descent too, losses mostly collapse in order of bits
+# # [Prieto et al. 2025 · Figure 9]{.kicker} Under gradient descent too, losses mostly collapse in the order of bits
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -60,9 +60,7 @@ def training_gap(run):
 
 both = (*middle, *large)
 late = {run: run.largest(TEST, since=run.fitted(accuracy=0.99)) for run in small}
-gap = {name: (runs[size][1], training_gap(runs[size][1])) for size, name in SIZES.items()}
-best = {run: run.largest(TEST) for run in both}
-lost = {run: 100 * (best[run] - run.last(TEST)) for run in both}
+lost = {name: (run, 100 * (run.largest(TEST) - run.last(TEST))) for name, run in (("60 %", middle[1]), ("70 %", large[1]))}
 pairs = dict(zip(PRECISIONS, zip(middle, large, strict=True), strict=True))
 found = {
     "end-of-grokking": (both, evidence.joined({run: gained(run) for run in both}).max(axis=1)),
@@ -73,27 +71,29 @@ found = {
     "more-bits-70": (large, closest(large)),
     "no-grokking": (small, evidence.joined(late).max(axis=1)),
     "order-again": {run: line(run) for run in refitted},
-    "from-authors": gap,
-    "lost": {"60 %": (middle[1], lost[middle[1]]), "70 %": (large[1], lost[large[1]])},
+    "from-authors": {SIZES[size]: (three[1], training_gap(three[1])) for size, three in runs.items()},
+    "lost": lost,
     "to-peak": {
         precision: (pair, evidence.joined({run: beyond(run) for run in pair}).max(axis=1))
         for precision, pair in pairs.items()
     },
 }
 sheet = claims.read(page.name, found)
-sheet.box()
+sheet.box(f"""\
+The paper says that collapse ends learning without Adam too, sooner with fewer bits. In one run each,
+test accuracy rose by at most {sheet.told("end-of-grokking")} points after half of the samples had collapsed.""")
 
 # %% tags=["hide-input"]
 #| name: fig-prieto2025-09
 #| caption: >
-#|   The fewer bits, the sooner the softmax collapses and test accuracy stops rising. Test
-#|   accuracy for three precisions of the loss; dashed, training accuracy in float32.
+#|   The fewer bits the loss has, the sooner it collapses and test accuracy stops rising. Solid: test
+#|   accuracy for three precisions of the loss. Dashed: training accuracy in float32.
 #|   Dotted: first log with more than half of the samples collapsed, 40 % of them in (a).
 #|   Diamonds: the authors' test accuracy in colour, their training accuracy in black, and
-#|   on the upper edge their collapse lines. One seed.
+#|   on the upper edge their collapse lines. One seed in (b) and (c), three in (a).
 #| alt: >
 #|   At 60 and 70 percent the test curves rise together and leave each other near their
-#|   dotted lines. Float16 comes first and lowest, float64 last and highest. Float32 then
+#|   dotted lines. Float16 is first and ends lowest, float64 is last and ends highest. Float32 then
 #|   falls a little. At 40 percent test accuracy stays at zero, and training is slower than the
 #|   authors'. Their points lie on the curves at 60 percent, but for the end of float16.
 #| fold: "Code: draw the figure"
@@ -113,10 +113,8 @@ def draw(panel, three):
         where = their_lines.loc[f"{name} {run.label}", "epoch"] / pace
         plots.paper(panel, [where], [109], label="", color=run.color)
         if (key := ("test_accuracy", f"{name} {run.label}")) in authors.index:
-            points = authors.loc[key]
-            points = points[points["epoch"] % 1000 == 0]
-            x, y = points["epoch"] / pace, 100 * points["value"]
-            plots.paper(panel, x, y, label="", color=run.color)
+            points = authors.loc[key][lambda table: table["epoch"] % 1000 == 0]
+            plots.paper(panel, points["epoch"] / pace, 100 * points["value"], label="", color=run.color)
     panel.set(xlabel="epoch", ylim=(-4, 115), yticks=range(0, 101, 20))
     plots.thousands(panel)
 
@@ -127,8 +125,7 @@ for panel, size in zip(axes, SIZES, strict=False):
 axes[0].set_ylabel("accuracy (%)")
 plots.letter(axes, [f"{name} of the table" for name in SIZES.values()])
 axes[-1].plot([], [], ls=":", color=plots.BLACK, label="collapse line")
-handles, labels = axes[-1].get_legend_handles_labels()
-figure.legend(handles, labels, loc="outside lower center", ncols=3)
+figure.legend(*axes[-1].get_legend_handles_labels(), loc="outside upper center", ncols=3)
 plots.show(figure)
 
 # %% [markdown]
@@ -136,37 +133,34 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 tables.prose(f"""
-With 60 and 70 % of the table the precisions collapse in the order of their bits, without Adam's moments.
-
-* **At 60 % of the table** (b) half of the samples are
-  {{term}}`collapsed <softmax collapse>` at epoch {told(line(middle[0]))} in float16,
-  {told(line(middle[1]))} in float32 and {told(line(middle[2]))} in float64. The highest test
-  accuracies are {told(best[middle[0]], "{:.0%}")}, {told(best[middle[1]], "{:.0%}")} and
-  {told(best[middle[2]], "{:.0%}")}.
-* **Float32 turns** within {told(beyond(middle[1]))} epochs of its line and *loses*
-  {sheet.told("lost 60 %")} points by the end.
-* **At 70 %** (c) the order is the same, with {told(best[large[0]], "{:.0%}")},
-  {told(best[large[1]], "{:.0%}")} and {told(best[large[2]], "{:.0%}")}.
-* **At 40 %** (a) test accuracy is at most {sheet.told("no-grokking", "{:.1%}")} once the
-  training set is fitted. The lines are at epoch {told(line(small[0]))} in float16,
-  {told(line(small[1]))} in float32, {told(line(small[2]))} in float64.
-
-All this is one {{term}}`seed` on a CPU: seen once.
+* **Fewer bits, sooner collapse.** With 60 and 70 % of the table (b, c) half of the samples
+  {{term}}`collapse <softmax collapse>` in the order of the bits. Test accuracy stops in that order too.
+* **Float32 turns round** at its collapse. At 60 % it loses {sheet.told("lost 60 %")} points by the end.
+* **At 40 % of the table** (a) only float16 gets to its line by the end, and no network generalises. Once the
+  training set is fitted, test accuracy is at most {sheet.told("no-grokking", "{:.1%}")}.
 """)
+
+# %% tags=["remove-input"]
+ends = [[run.label, told(line(run))] for run in small]
+for three in (middle, large):
+    for cells, run in zip(ends, three, strict=True):
+        cells += [told(line(run)), told(run.largest(TEST), "{:.0%}")]
+head = ["Loss", "40 %: collapse", "60 %: collapse", "best test", "70 %: collapse", "best test"]
+tables.grid(head, ends, caption="Epoch of the collapse, and highest test accuracy, by share of the table")
 
 # %% [markdown]
 # ## The idea
 #
-# Gradient descent slows down as the loss falls, since the gradient falls with it. Divided by
-# its own norm it does not. Every step has the same length $\varepsilon$,
+# Gradient descent slows down as the loss falls, since the gradient falls with it. Here the gradient is divided by
+# its own norm, so that every step has the same length $\varepsilon$,
 #
 # $$
 # \theta_{t+1} = \theta_t - \varepsilon\,
 # \frac{\nabla \mathcal L(\theta_t)}{\lVert \nabla \mathcal L(\theta_t) \rVert} ,
 # $$
 #
-# with one norm over all weights. Unlike in AdamW, no weight has a scale of its own and
-# nothing remembers earlier gradients. Only the direction is left.
+# with one norm over all weights. Unlike AdamW, this rule gives no weight a scale of its own and
+# remembers no earlier gradient. Only the direction is left.
 
 
 # %%
@@ -196,10 +190,10 @@ assert math.isclose(float(way), 0.018)
 # %% tags=["hide-input"]
 #| name: fig-prieto2025-09-after
 #| caption: >
-#|   (a) At 60 % collapse comes late and fast; dashed, the share of the lines. (b) The mean
+#|   Samples collapse late and fast, and longer steps fit the authors' points at 40 %. (a) Samples
+#|   collapsed at 60 %; dashed, the share that the lines mark. (b) The mean
 #|   of the largest logits turns down there in float32 and float64. (c) 40 % of the table
-#|   with steps of 0.018 instead of 0.0135: training and the first two lines then fall
-#|   on the authors' points. One seed.
+#|   with steps of 0.018 instead of 0.0135; marks as in the first figure. One seed.
 #| alt: >
 #|   Left: the collapsed share rises steeply one precision after the other. Middle: the
 #|   largest logit rises alike and falls to large negative values after the float32 and
@@ -219,23 +213,23 @@ draw(again, refitted)
 again.set_ylabel("accuracy (%)")
 for panel in (share, logit):
     plots.thousands(panel)
-share.legend(loc="upper left")
+figure.legend(*share.get_legend_handles_labels(), loc="outside upper center", ncols=3)
 plots.letter([share, logit, again], ["60 %", "60 %, logits", "40 %, longer steps"])
 plots.show(figure)
 
 # %% [markdown]
-# A step of the full length cannot become small while there is a gradient. Collapsed samples
-# have none at their correct {term}`logit`. So the whole length goes to what remains: the
-# wrong classes, and the samples that are not yet collapsed. In (b) all logits are pushed
-# down together, the largest with them. Detaching the correct logit by hand does the same
-# ([Figure 8](fig08_induced_collapse.ipynb)).
+# A step keeps its full length as long as there is a gradient. Collapsed samples
+# have no gradient at their correct {term}`logit`. So the whole length goes to the
+# wrong classes, and to the samples that are not yet collapsed. In (b) all logits move
+# down together, the largest with them. [Figure 8](fig08_induced_collapse.ipynb) detaches the correct logit
+# by hand, with the same effect.
 #
 # ## The claims
 #
-# The main test is that of Figure 2, and not the one that was planned here, see under the
-# table. The lines of panel (a) are at 40 % of the
-# samples, as the authors drew them. Float16 rounds every partial sum on a CPU and not on a GPU; see
-# [Figure 2](fig02_softmax_collapse.ipynb) for how much that matters.
+# The main test is that of Figure 2. We had planned another; the fold under the
+# table has it. The lines of panel (a) mark 40 % of the
+# samples, as the authors drew them. Float16 rounds every partial sum on a CPU and not on a GPU.
+# [Figure 2](fig02_softmax_collapse.ipynb) says how much that matters.
 
 # %% tags=["hide-input"]
 #| fold: "Code: the claims, and what was run"
@@ -243,53 +237,46 @@ sheet.closing(record)
 
 # %% [markdown]
 # ## What was run
-
-# %% tags=["remove-input"]
-tables.prose(f"""
-The authors' runs are in `paper_plots.ipynb` at commit `0cc9e8d` of the
-[official repository](https://github.com/LucasPrietoAl/grokking-at-the-edge-of-numerical-stability),
-as plots with run names.
-
-1. *Step length.* The names say "lr" 3 at 40 % and 4 at 60 and 70 %. These cannot be lengths:
-   all weights together have the norm {told(large[1].at("weight_norm", 0), "{:.1f}")} at the start. The factor was
-   recovered from one curve, the training accuracy of float32 at 60 %. It is **0.0045 times
-   the "lr"**, a step of 0.018 at 60 and 70 % and of 0.0135 at 40 %.
-2. *Schedule.* No released program divides by the norm of the gradient. An option of that name
-   is read by nothing; with it one trains plain SGD, which is another experiment.
-3. *Momentum* is not known; it is 0 here.
-4. *The 40 % panel again.* Its steps of 0.0135 turned out too short, so that 0.018 was run
-   there after the fact. Those rows report and do not judge.
-5. *Epochs of the authors.* Their notebook multiplies the number of the log by 500, but logs
-   were taken every 100 epochs. Every epoch drawn there and in the paper is **five times too
-   large**; here it is divided by 5.
-""")
-
-# %% [markdown]
+#
+# The authors' runs are in `paper_plots.ipynb` at commit `0cc9e8d` of the
+# [official repository](https://github.com/LucasPrietoAl/grokking-at-the-edge-of-numerical-stability),
+# as plots with run names.
+#
+# 1. *Step length.* The names say "lr" 3 at 40 % and 4 at 60 and 70 %. These cannot be lengths:
+#    all weights together have a norm of about 13 at the start. We recovered the factor
+#    from one curve, the training accuracy of float32 at 60 %. It is **0.0045 times
+#    the "lr"**, a step of 0.018 at 60 and 70 % and of 0.0135 at 40 %.
+# 2. *Schedule.* No released program divides by the norm of the gradient. No program reads the option of that
+#    name; a run with it trains plain SGD, which is another experiment.
+# 3. *Momentum* is not known; it is 0 here.
+# 4. *The 40 % panel again.* Steps of 0.0135 turned out too short, so we ran 0.018
+#    there after the fact. Those rows report and do not judge.
+# 5. *Epochs of the authors.* Their notebook multiplies the number of the log by 500, but logs
+#    were taken every 100 epochs. So every epoch drawn there and in the paper is **five times too
+#    large**. We divide by 5.
+#
 # ## Reading the result
 #
 # **Where we agree.** Without moments, betas or eps the curves leave each other near their
-# lines, in the order of their bits. What AdamW and this schedule share is that their steps do
-# not shrink with the gradient. So the figure rules out the adaptive moments as the cause, and
-# not the normalisation. For plain SGD, whose steps do shrink, see
-# [Figure 10](fig10_gradient_absorption.ipynb).
+# lines, in the order of their bits. AdamW and this schedule have in common that their steps do
+# not shrink with the gradient. So the figure rules out the adaptive moments as the cause, but
+# not the normalisation. [Figure 10](fig10_gradient_absorption.ipynb) has plain SGD, whose steps do shrink.
 
 # %% tags=["remove-input"]
 tables.prose(f"""
 **Where we do not: float16.** It still gains {told(gained(middle[0]), "{:.1f}")} points after
-its line at 60 % and {told(gained(large[0]), "{:.1f}")} at 70 %. That is within the rule, but
-the authors' falls. Ours was trained on a CPU.
+its line at 60 % and {told(gained(large[0]), "{:.1f}")} at 70 %. That is within the bound, but
+the authors' curve falls. Ours was trained on a CPU.
 
-**Where the claim is weak: float64.** Its lines come late, so that little time is left to
-rise. At 70 % the peak comes {told(beyond(large[2]))} epochs after the line, on a plateau that
+**Where the claim is weak: float64.** Its lines are late and leave little time to
+rise. At 70 % its test accuracy peaks {told(beyond(large[2]))} epochs after the line, on a plateau that
 is {told(gained(large[2]), "{:.1f}")} points higher.
 
-**The step length is recovered, not known.** At 60 % the training curve was fitted, to
-{sheet.told("from-authors 60 %")} points; lines and test accuracies there were not. The
-same factor is too small at 40 %: training is off by up to
-{sheet.told("from-authors 40 %", "{:.0f}")} points, with a step of 0.018 by
+**The step length is recovered, not known.** We fitted the training curve at 60 %, to
+{sheet.told("from-authors 60 %")} points, and nothing else. The same factor is too small at 40 %, where training is
+off by up to {sheet.told("from-authors 40 %", "{:.0f}")} points; a step of 0.018 brings this down to
 {sheet.told("from-authors 40 %, longer steps", "{:.0f}")}. At 70 % it is too large, by up to
-{sheet.told("from-authors 70 %", "{:.0f}")} points. Claims about order do not depend on it; epochs
-do.
+{sheet.told("from-authors 70 %", "{:.0f}")} points. Epochs depend on the factor, the order does not.
 """)
 
 # %% [markdown]
@@ -326,8 +313,8 @@ do.
 #
 # ```{solution} ex-prieto2025-09-exact
 # :class: dropdown
-# It should go on rising. The gradient of the correct class stays, however small, and the
-# schedule makes a step of full length of it. [Figure 8](fig08_induced_collapse.ipynb) has
+# It should go on rising. The correct class keeps a gradient, however small, and the
+# schedule turns it into a step of full length. [Figure 8](fig08_induced_collapse.ipynb) has
 # that experiment with AdamW.
 # ```
 #

@@ -68,15 +68,17 @@ found = {
     "heavy-zero": (heavy, heavy.last(ZERO)),
 }
 sheet = claims.read(page.name, found)
-sheet.box()
+sheet.box(f"""\
+The paper says that rounding swallows more and more updates as the gradient of plain descent shrinks. In five networks
+their share rose from {sheet.told("lost-at-fit", "{:.1%}")} to {sheet.told("lost-at-end", "{:.1%}")}.""")
 
 # %% tags=["hide-input"]
 #| name: fig-prieto2025-10
 #| caption: >
-#|   While the gradient falls a thousandfold, more and more updates are lost to rounding.
-#|   (a) Share of the gradient's entries that are exactly zero (black, dashed), and of
-#|   those that are not but leave their weight unchanged (red). (b) Norm of the gradient,
-#|   logarithmic axes. Five seeds thin, median thick, range shaded; dotted: the fit.
+#|   While the gradient falls a thousandfold, rounding loses more and more updates.
+#|   (a) Share of the gradient's entries that are exactly zero, and share of
+#|   entries that are not zero but leave their weight unchanged. (b) Norm of the gradient,
+#|   logarithmic axes. Thin: five seeds; thick: their median; shaded: their range; dotted: the fit.
 #| alt: >
 #|   Left: the share of lost updates rises steadily in every seed to between 2 and 5
 #|   percent. The share of zero gradients differs between seeds and is nearly flat.
@@ -91,8 +93,8 @@ plots.curve(size, plain, NORM, color=plots.BLUE, label="")
 for panel in (shares, size):
     plots.mark(panel, fit, color=plots.BLACK)
     panel.set_xlabel("epoch")
-shares.set(ylabel="entries of the gradient (%)", ylim=(0, 14))
-shares.legend(loc="upper right")
+shares.set(ylabel="entries of the gradient (%)", ylim=(0, None))
+figure.legend(*shares.get_legend_handles_labels(), loc="outside upper center", ncols=2)
 plots.thousands(shares)
 size.set(xscale="log", yscale="log", ylabel="norm of the gradient", xlim=(20, None))
 plots.note(size, "fit", (float(fit.median()), 0.5), (700, 0.5))
@@ -104,15 +106,11 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 tables.prose(f"""
-Updates lost to rounding grow several times over, and stay a few per cent.
-
-* **The training set is fitted** by epoch {told(fit)}. From there to epoch {last:,} the norm of
-  the gradient falls by a factor of {sheet.told("fall")}, roughly as 1/epoch (b).
-* **Lost updates** grow from {sheet.told("lost-at-fit")} of all entries at the fit to
-  {sheet.told("lost-at-end")}, in every seed (a).
-* **Gradients of exactly zero** are {told(plain.last(ZERO), "{:.1%}")} at the end. That
-  depends on the {{term}}`seed`, and moves by at most {sheet.told("drift")} points.
-* **Nothing is generalised:** test accuracy ends at {told(plain.last("test_accuracy"), "{:.2%}")}, where
+* **The gradient falls** by a factor of {sheet.told("fall")} from the fit to epoch {last:,}, roughly as 1/epoch (b).
+* **Lost updates** grow in every network, and stay a few per cent of all entries (a).
+* **Gradients of exactly zero** differ from {{term}}`seed` to seed, and move by at most
+  {sheet.told("drift")} points after the fit.
+* **Nothing generalises.** Test accuracy ends at {told(plain.last("test_accuracy"), "{:.2%}")}, where
   a guess has 0.88 %.
 """)
 
@@ -129,8 +127,8 @@ Updates lost to rounding grow several times over, and stay a few per cent.
 # \lvert g \rvert < \frac{\operatorname{ulp}(w)}{2 \eta} .
 # $$
 #
-# Plain gradient descent has nothing to make up for a small $g$. A fixed distance between
-# floats therefore swallows a growing part of the steps.
+# Plain gradient descent does not enlarge a small $g$. So the fixed distance between
+# floats swallows a growing part of the steps.
 
 
 # %%
@@ -154,17 +152,17 @@ assert 9e-11 < half / 20 < 1e-10
 # %% [markdown]
 # ## Which updates are lost?
 #
-# If the gradient shrank as a whole, with all entries alike, its norm would say how much is
+# If all entries of the gradient were alike and shrank together, its norm would say how much is
 # lost. The dashed curve of the next figure is that reference. It takes untrained weights,
 # and steps whose entries come from one normal distribution, scaled to each norm in turn.
 
 # %% tags=["hide-input"]
 #| name: fig-prieto2025-10-norm
 #| caption: >
-#|   What is lost are entries that are far smaller than the rest. (a) Half the distance to
-#|   the next float32 against the size of a weight. Blue: the typical step at the fit and
-#|   at the end, median of the seeds. It is the learning rate times the norm over the root
-#|   of the number of entries. Grey: sizes of nine in ten untrained weights. (b) Share lost against the
+#|   Rounding loses entries that are far smaller than the rest. (a) Red: half the distance to
+#|   the next float32, by the size of a weight. Blue: the typical step at the fit and
+#|   at the end (learning rate times norm, over the root of the number of entries), median
+#|   of the seeds. Grey: sizes of nine in ten untrained weights. (b) Share lost against the
 #|   norm of the gradient, which falls to the right; one dot per log and seed from the fit
 #|   on. Dashed: the share if all entries were alike.
 #| alt: >
@@ -175,7 +173,7 @@ assert 9e-11 < half / 20 < 1e-10
 figure, (steps, share) = plots.panels(2, height=3.4)
 sizes = torch.logspace(-4, -0.5, 400)
 ahead = torch.nextafter(sizes, torch.tensor(1.0)) - sizes
-steps.plot(sizes, ahead / 2, color=plots.RED, label="half the spacing of floats")
+steps.plot(sizes, ahead / 2, color=plots.RED)
 at_fit = rate * plain.at(NORM, fit) / math.sqrt(len(weights))
 for value, words in ((at_fit, "typical step, fit"), (step, "typical step, end")):
     steps.axhline(value.median(), color=plots.BLUE)
@@ -192,22 +190,22 @@ share.plot(grid, [100 * lost_if_alike(v) for v in grid], color=plots.BLACK, ls="
 share.set(xscale="log", yscale="log", ylim=(1e-4, 10))
 share.set(xlabel="norm of the gradient", ylabel="updates lost (%)")
 share.invert_xaxis()
-share.legend(loc="lower right")
+share.legend(loc="lower center", bbox_to_anchor=(0.5, 1.1))
 plots.letter([steps, share], ["steps and spacing", "lost share and norm"])
 plots.show(figure)
 
 # %% tags=["remove-input"]
 tables.prose(f"""
-At epoch {last:,} the typical step is still {sheet.told("margin")} times the half
-distance between floats. Of equal entries {told(alike, "{:.2%}")} would be lost. What is
-lost in fact is {sheet.told("excess")} times as much: entries that were small all along.
+At epoch {last:,} the typical step is still {sheet.told("margin")} times half the
+distance between floats. If all entries were alike, rounding would lose {told(alike, "{:.2%}")} of them. It loses
+{sheet.told("excess")} times as many, namely entries far below the typical size.
 """)
 
 # %% [markdown]
 # ## The claims
 #
-# "Fit" is the first log with 100 % training accuracy. The paper's plot is read for its
-# directions; the bounds are ours.
+# The fit is the first log with 100 % training accuracy. We read directions from the paper's plot;
+# the bounds are ours.
 #
 # The last two are not run. AdamW takes about ten minutes a seed on one core (an arm of this
 # experiment, at our learning rate of 0.001). For float64 weights no number of epochs is named, and a
@@ -220,39 +218,36 @@ sheet.closing(record)
 # %% [markdown]
 # ## What was run
 #
-# No program of this figure was released. Precision, learning rate and epochs are those of a
-# run named in `paper_plots.ipynb` of the first public code, commit `740778c` of the
-# [official repository](https://github.com/LucasPrietoAl/grokking-at-the-edge-of-numerical-stability).
+# No program of this figure was released. A run named in `paper_plots.ipynb` of the first public code
+# has precision, learning rate and epochs (commit `740778c` of the
+# [official repository](https://github.com/LucasPrietoAl/grokking-at-the-edge-of-numerical-stability)).
 #
-# 1. *Momentum* is not stated; "vanilla" is read as 0. The official programs otherwise give
-#    some to SGD, so 0.8 was run beside it. A step then sums about five gradients.
-# 2. *Logs.* Every 20 epochs up to 1,000 and every 100 from there; the official ones of that
-#    time have every 1,000.
+# 1. *Momentum* is not stated; we read "vanilla" as 0. The official programs otherwise give SGD
+#    momentum, so we ran 0.8 too. A step then sums about five gradients.
+# 2. *Logs.* Every 20 epochs up to 1,000 and every 100 from there. The official logs of that
+#    time are 1,000 epochs apart.
 # 3. *Devices.* The seeds come from CPUs and a GPU, all in float32.
-
-# %% [markdown]
+#
 # ## Reading the result
 #
-# **Where we agree.** Gradients fall, lost updates grow several times over, and gradients of
-# exactly zero do not grow with them. Those have another reason: a unit that is inactive on all
-# training pairs passes no gradient on. The share of zeros still settles after the fit, and in
-# some seeds a little further than the 2 points allowed.
+# **Where we agree.** Gradients fall, and lost updates grow several times over. Gradients of
+# exactly zero do not grow with them. They have another reason: a unit that is inactive on all
+# training pairs passes no gradient on. The share of zeros still settles after the fit, in
+# some seeds by a little more than the 2 points allowed.
 
 # %% tags=["remove-input"]
 tables.prose(f"""
-**What it explains is another question.** The paper says that lost updates *prevent* grokking
-with plain gradient descent. They are a few per cent, the smallest ones, and all other weights
-move. The falling gradient alone could be the reason. All steps from epoch 200 to 2,000 have
-a length of {sheet.told("early", "{:.1f}")}; ten times the epochs, from 2,000 to {last:,}, add
-{sheet.told("later", "{:.1f}")}. Float64 weights would decide it, and were not run.
+**Do lost updates prevent grokking?** The paper says so of plain gradient descent. But rounding loses only a few
+per cent, the smallest updates, and all other weights move. The falling gradient alone could be the
+reason. All steps from epoch 200 to 2,000 have a length of {sheet.told("early", "{:.1f}")} together; ten times the
+epochs, from 2,000 to {last:,}, add {sheet.told("later", "{:.1f}")}. A run with float64 weights would decide.
 
-**Two different collapses.** These updates are absorbed in the *weights*.
-{{term}}`Softmax collapse <softmax collapse>` is absorption in the *loss*, and there is next to
-none: at most {sheet.told("collapsed")} of the samples.
+**Two different collapses.** Rounding absorbs these updates in the *weights*.
+{{term}}`Softmax collapse <softmax collapse>` is absorption in the *loss*. It hardly occurs here,
+in at most {sheet.told("collapsed")} of the samples.
 
-**With momentum 0.8** the learning rate of 20 is too long. Training accuracy gets to
-{sheet.told("heavy-train", "{:.0%}")} and is lost again; at the end
-{sheet.told("heavy-zero")} of the gradient is exactly zero, from dead units.
+**With momentum 0.8** a learning rate of 20 is too large. Training accuracy rises to
+{sheet.told("heavy-train", "{:.0%}")} and falls again. At the end nearly the whole gradient is exactly zero, from dead units.
 """)
 
 # %% [markdown]
@@ -310,7 +305,7 @@ none: at most {sheet.told("collapsed")} of the samples.
 # ```{solution} ex-prieto2025-10-adam
 # :class: dropdown
 # Nearly as large as before. Adam divides each entry by its own recent size, so a common
-# factor cancels as long as the entries exceed eps. A small gradient is then no reason for a
+# factor cancels as long as the entries exceed eps. So a small gradient does not make a
 # small step.
 # ```
 
