@@ -104,13 +104,13 @@ away = np.geomspace(5e-4, 0.2, 60)  # 1 - beta2
 update.plot(away, [theory.jump(ETA, (BETA1, 1 - x)) for x in away], color=plots.BLUE, label="large gradient")
 small = [update_of((QUIET, LONG), (BACK, 1), beta2=1 - x) for x in away]
 update.plot(away, small, color=plots.PURPLE, ls=plots.DASHED, label="worked example")
-update.axhline(quiet[TOY], color=plots.GREY, ls=":", lw=1.2, label="the same, before the spike")
+update.axhline(quiet[TOY], color=plots.GREY, ls=":", lw=1.2, label="before the spike")
 for beta2, word in ((TABLE, ", Table 2"), (TOY, ", Table 3"), (OTHER, "")):
     update.plot(1 - beta2, limit[beta2], "o", color=plots.BLUE, ms=6)
     update.annotate(f"β2 = {beta2:g}{word}", (1 - beta2, limit[beta2]), (8, 3), textcoords="offset points")
 plots.paper(update, [1 - TOY], [4e-4], label="paper, Figure 2a")
 update.set(xscale="log", yscale="log", xlabel="1 − β2", ylabel="update of one weight")
-update.set(xlim=(4e-4, 0.6), ylim=(1.8e-4, 7e-3), yticks=[2e-4, 5e-4, 1e-3, 2e-3, 5e-3])
+update.set(xlim=(4e-4, 3), ylim=(1.8e-4, 7e-3), yticks=[2e-4, 5e-4, 1e-3, 2e-3, 5e-3])
 update.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
 update.minorticks_off()
 figure.legend(*update.get_legend_handles_labels(), loc="outside upper center", ncols=4)
