@@ -158,8 +158,9 @@ def shrink(arm: Arm) -> Arm:
 @cache
 def registries() -> dict[str, Registry]:
     """The experiments of every paper, in the order of the book."""
-    path = f"{project.home()}/book/%s/experiments.py"
-    return {p: runpy.run_path(path % p)["EXPERIMENTS"] for p in project.FOLDERS}
+    paths = {p: project.home() / f"book/{p}/experiments.py" for p in project.FOLDERS}
+    some = {p: str(path) for p, path in paths.items() if path.is_file()}
+    return {p: runpy.run_path(path)["EXPERIMENTS"] for p, path in some.items()}
 
 
 def names(prefix: str = "") -> list[str]:
