@@ -110,7 +110,7 @@ LINES = {
     "names": 36,
     "observables": 409,
     "optimizers": 426,
-    "papers": 199,
+    "papers": 200,
     "penalties": 104,
     "plots": 410,
     "project": 98,
