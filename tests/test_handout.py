@@ -48,6 +48,7 @@ RESOLVED = {
     "[Figure 3](fig03_stablemax.ipynb) x[0](1)": "Figure 3 x[0](1)",
     "[issue](https://example.org/1)": "[issue](https://example.org/1)",
     "$[x]{y}$": "$[x]{y}$",
+    "a\n```{include} ../x.md\n```\nb": "a\n\nb",
     'f"A {{term}}`logit` of {x}."': 'f"A logit of {x}."',
     "```{exercise}\n:label: ex-a\nWhy?\n```": "**Exercise 1.**\n\nWhy?",
 }

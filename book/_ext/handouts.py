@@ -50,6 +50,7 @@ class Plain:
     def markdown(self, text: str) -> str:
         text = ROLE.sub(self._role, BLOCK.sub(self._block, text))
         text = LINK.sub(lambda o: self._linked(o[1], o[2], o[3] or ""), text)
+        text = re.sub(r"^```\{include\}[^`]*```$", "", text, flags=re.M)
         return text.replace("{.kicker}", "")
 
     def _block(self, found: re.Match[str]) -> str:
