@@ -37,6 +37,12 @@ def grown(mass, eta=1e5, classes=10):
     return np.cumsum([math.log(theory.coupled_growth(eta, mass(t), classes)[0]) for t in range(1, 20_001)])
 
 
+def grows(eta, epsilon, classes):
+    """Whether the largest eigenvalue of the coupled step is that of the theorem."""
+    step = torch.tensor([[1, -eta * epsilon / classes], [-eta * epsilon, 1]]).double()
+    return math.isclose(torch.linalg.eigvals(step).real.max(), theory.coupled_growth(eta, epsilon, classes)[0])
+
+
 def remaining(margin):
     """The residual mass of a neural collapse over that of eq. 20, minus 1; and the mass."""
     of = theory.collapse_state(margin)
@@ -51,6 +57,7 @@ pulls = [theory.feature_drift(theory.with_mean(state), FLOAT32) for state in sta
 error = [max(abs(x - 1) for x in of) for of in ([ratio for ratio, _ in heads], pulls)]
 pairs, masses = [coupled(seed) for seed in range(5)], [remaining(margin) for margin in (5, 10, 20, 30)]
 rate = theory.coupled_growth(1e5, 1e-7, 10)[0]
+rates = [(1e5, 1e-7, 10), (1e-3, 1e-7, 10), (1e5, 1e-6, 97), (1.0, 1e-2, 10)]
 turned = f"{pairs[0][0]:.6f} a step, cosine {max(cosine for _, cosine in pairs):.6f}"
 growth = {"1 / t": grown(lambda t: 1e-5 / t), "log t / t": grown(lambda t: 1e-5 * math.log(t + 1) / t)}
 slopes = {name: np.diff(of[[199, 1999, 19_999]]) / math.log(10) for name, of in growth.items()}
@@ -59,6 +66,7 @@ found = {
     "theorem-4": claims.exactly(f"largest error {error[0]:.0e}", [abs(x - 1) <= 1e-3 and c <= -0.999 for x, c in heads]),
     "proposition-6": claims.exactly(f"largest error {error[1]:.0e}", [abs(x - 1) <= 1e-3 for x in pulls]),
     "theorem-7": claims.exactly(turned, [abs(g - rate) < 1e-9 and c < -1 + 1e-6 for g, c in pairs]),
+    "eigenvalue": claims.exactly("equal", [grows(*rate) for rate in rates]),
     "eq-20": claims.exactly(", ".join(f"{off:.1e}" for off, _ in masses), [off <= 2 * mass for off, mass in masses]),
     "decaying-mass": claims.exactly(powers, [late <= 1.01 * early for early, late in slopes.values()]),
 }
@@ -155,7 +163,8 @@ print(f"float32 {drift(state, FLOAT32):.4f}, float64 {abs(drift(state, FLOAT64))
 #
 # ## The claims
 #
-# Each row checks a formula of the paper on given numbers, without training. The rows have ten classes.
+# Each row checks a formula of the paper on given numbers, without training. The rows have ten
+# classes, and the row of eigenvalues 97 as well.
 
 # %% tags=["hide-input"]
 #| fold: "Code: the claims, and what was run"
