@@ -11,7 +11,6 @@ device = "auto"
 import math
 from dataclasses import replace
 
-import pandas as pd
 import torch
 
 from grokbook import claims, evidence, metrics, plots, tables
@@ -20,17 +19,16 @@ from grokbook.evidence import Run, told
 plots.use_style()
 page = evidence.Page("prieto2025/fig02", scale, retrain, device)
 record, on_cpu, blunt = page.record(), *(evidence.record(f"prieto2025/fig02{x}") for x in ("cpu", "eps"))
-PRECISIONS, SIZES = ("float16", "float32", "float64"), ("40%", "60%", "70%")
-TEST, ZERO, SHARES = "test_accuracy", "zero_loss", {"60%": "60 %", "70%": "70 %"}
+PRECISIONS, SIZES = ("float16", "float32", "float64"), {"40%": "40 %", "60%": "60 %", "70%": "70 %"}
+TEST, ZERO = "test_accuracy", "zero_loss"
 gpu, cpu = (
     {s: [Run(one, f"{s} {p}", p, plots.COLOUR[p]) for p in PRECISIONS] for s in SIZES}
     for one in (record, on_cpu)
 )
-small, middle, large = gpu.values()
-both, (_, single, double), half_bits = [*middle, *large], middle, large[0]
+(small, middle, large), (_, *wide) = gpu.values(), cpu.values()  # wide: where something generalises
+both, (_, single, double), half_bits, on = [*middle, *large], middle, large[0], wide[1][0]
 stuck = Run(blunt, "70% float64, eps 1e-8", "eps 1e-8", plots.GREY)
-others = [run for run in both if run is not half_bits]
-sized = [replace(run, label=f"{run.arm[:2]} %") for run in (small[1], single, large[1])]
+sized = [replace(three[1], label=SIZES[s]) for s, three in gpu.items()]
 authors = evidence.reference("prieto2025/fig02").set_index(["quantity", "series"])
 their_lines, curves = authors.loc["collapse_line"], authors.loc["test_accuracy"].query("epoch % 3000 == 0")
 
@@ -56,41 +54,46 @@ def frozen(run):
     return evidence.crossing(norms.eq(norms.iloc[-1:].max()).astype(float), at_least=1)
 
 
-def extreme(which, values):
-    """The smallest ("min") or largest ("max") of several values, by seed."""
-    return pd.concat(evidence.paired(*values), axis=1).agg(which, axis=1)
+def largest(measure, runs):
+    """The largest of a measure of several runs, by seed."""
+    return evidence.joined({run: measure(run) for run in runs}).max(axis=1)
 
 
-stop, at_stop, end = line(single), single.at(TEST, line(single)), single.settings.epochs
-onset = {run: run.first("collapse_float32", at_least=0.01) for run in sized}
-distance = [[apart(m[k], m[k + 1]) for m in (middle, large)] for k in (0, 1)]
-flat = [50 * (r.largest(TEST, since=6000) - r.smallest(TEST, since=6000)) for r in (middle[0], half_bits)]
-late = [run.largest(TEST, since=run.fitted(accuracy=1.0)) for run in small]
-peaks = [run.largest(f"collapse_{run.label}") for run in small]
-astray = [(line(run) - their_lines.loc[run.arm, "epoch"]).abs() for run in both]
+def flatness(run):
+    """Half the range of test accuracy from epoch 6,000 on, in points."""
+    return 50 * (run.largest(TEST, since=6000) - run.smallest(TEST, since=6000))
+
+
+def ends_above(k):
+    """By how many points a precision ends above the one with fewer bits, the smaller of two shares."""
+    return evidence.joined({m[k]: apart(m[k - 1], m[k]) for m in (middle, large)}).min(axis=1)
+
+
+stop, at_stop = line(single), single.at(TEST, line(single))
+peaks = {run: run.largest(f"collapse_{run.label}") for run in small[1:]}
 found = {
-    "caption": (both, extreme("max", map(gained, both))),
-    "panel-b": ([single, double], extreme("max", map(gained, (single, double)))),
+    "caption": (both, largest(gained, both)),
+    "panel-b": ([single, double], largest(gained, (single, double))),
     "order-60": {run: line(run) for run in middle},
     "order-70": {run: line(run) for run in large},
-    "more-in-32": ([*middle[:2], *large[:2]], extreme("min", distance[0])),
-    "more-in-64": ([*middle[1:], *large[1:]], extreme("min", distance[1])),
-    "abrupt": ([middle[0], half_bits], extreme("max", flat)),
-    "no-grokking": (small, extreme("max", late)),
-    "before-progress": (small[1:], extreme("min", peaks[1:])),
-    "smaller-earlier": onset,
+    "more-in-32": ([*middle[:2], *large[:2]], ends_above(1)),
+    "more-in-64": ([*middle[1:], *large[1:]], ends_above(2)),
+    "abrupt": ([middle[0], half_bits], largest(flatness, both[::3])),
+    "no-grokking": (small, largest(lambda r: r.largest(TEST, since=r.fitted(accuracy=1.0)), small)),
+    "before-progress": (small[1:], evidence.joined(peaks).min(axis=1)),
+    "smaller-earlier": {run: run.first("collapse_float32", at_least=0.01) for run in sized},
     "eps-stops": ([stuck, large[2]], apart(stuck, large[2])),
     "eps-before": (stuck, stuck.largest("collapse_float64")),
     "pace": (single, 100 * (at_stop - single.at(TEST, stop - 1000))),
-    "crawl": (single, 100_000 * (single.last(TEST) - at_stop) / (end - stop)),
+    "crawl": (single, 100_000 * (single.last(TEST) - at_stop) / (single.settings.epochs - stop)),
     "further": (double, 100 * (double.at(TEST, line(double)) - double.at(TEST, stop))),
     "float16": (half_bits, gained(half_bits)),
     "float16-late": (half_bits, 100 * half_bits.rise(TEST, since=2000)),
-    "others": (others, extreme("max", map(gained, others))),
-    "astray": (both, extreme("max", astray)),
-    "on-cpu-gained": {size: (cpu[s][0], gained(cpu[s][0])) for s, size in SHARES.items()},
+    "others": ([run for run in both if run is not half_bits], largest(gained, set(both) - {half_bits})),
+    "astray": (both, largest(lambda r: (line(r) - their_lines.loc[r.arm, "epoch"]).abs(), both)),
+    "on-cpu-gained": {SIZES[r.arm[:3]]: (r, gained(r)) for r in (wide[0][0], on)},
 }
-for place, run in (("on-gpu", half_bits), ("on-cpu", cpu["70%"][0])):
+for place, run in (("on-gpu", half_bits), ("on-cpu", on)):
     found |= {place: (run, run.last(TEST)), f"zero-{place}": (run, run.last(ZERO))}
 sheet = claims.read(page.name, found)
 sheet.box(
@@ -102,12 +105,11 @@ sheet.box(
 # %% tags=["hide-input"]
 #| name: fig-prieto2025-02
 #| caption: >
-#|   Fewer bits, earlier collapse, lower plateau. Top: test accuracy for three precisions
-#|   of the loss, five seeds thin, median thick, range shaded; dashed, training accuracy.
-#|   Bottom: share of training samples collapsed in that precision. Dotted: each seed's
-#|   first log above the dashed level. It is 40 % of the samples in (a), 50 % in (b) and
-#|   (c), as the authors drew it. Diamonds: the authors' curves, and on the upper edge their
-#|   collapse lines.
+#|   The fewer bits the loss has, the sooner learning stalls. Top: test accuracy, five seeds
+#|   thin, their median thick; dashed, training accuracy. Bottom: share of training samples
+#|   collapsed in that precision, the median. Dotted: each seed's first log above the dashed
+#|   level. It is 40 % of the samples in (a), 50 % in (b) and (c), as the authors drew it.
+#|   Diamonds: the authors' curves, and on the upper edge their collapse lines.
 #| alt: >
 #|   Three columns for 40, 60 and 70 percent of the data. At 40 percent test accuracy is
 #|   near zero throughout. At 60 and 70 percent it rises alike in all precisions until
@@ -123,7 +125,7 @@ for size, top, bottom in zip(SIZES, above, below, strict=True):
     for run in gpu[size]:
         their_epoch, share = their_lines.loc[run.arm]
         plots.curve(top, run, TEST, percent=True)
-        plots.curve(bottom, run, f"collapse_{run.label}", percent=True)
+        plots.curve(bottom, run, f"collapse_{run.label}", percent=True, seeds=False)
         for panel in (top, bottom):
             plots.mark(panel, line(run, share), color=run.color)
         plots.paper(top, [their_epoch], [109], label="", color=run.color)
@@ -137,7 +139,7 @@ below[0].set_ylabel("collapsed samples (%)")
 plots.note(above[0], "all three\nstay below\na guess\n(0.9 %)", (10_900, 1), (10_900, 35))
 above[-1].plot([], [], ls=":", color=plots.BLACK, label="collapse line")
 plots.paper(above[-1], [], [])
-plots.letter(above, [f"{size.replace('%', ' %')} of the table" for size in SIZES])
+plots.letter(above, [f"{size} of the table" for size in SIZES.values()])
 figure.legend(*above[-1].get_legend_handles_labels(), loc="outside upper center", ncols=3)
 plots.show(figure)
 
@@ -146,9 +148,9 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 tables.prose(f"""
-* **At 60 % of the addition table** (b) test accuracy gains {sheet.told("pace", "{:.1f}")} points in the last
-  1,000 epochs before half of the samples are {{term}}`collapsed <softmax collapse>` in float32. From there to
-  the end it gains {sheet.told("crawl")} per 1,000.
+* **At 60 % of the addition table** (b) float32 gains {sheet.told("pace", "{:.1f}")} points of test accuracy
+  in the last 1,000 epochs before half of the samples are {{term}}`collapsed <softmax collapse>`. Afterwards it
+  gains {sheet.told("crawl")} per 1,000.
 * **Float64 learns on where float32 stalls**, by {sheet.told("further")} points more until its own
   samples collapse.
 * **Float16 learns on.** At 70 % (c) it rises by {sheet.told("float16")} points after its line, until epoch
@@ -202,8 +204,8 @@ for (name, lead), bits in zip(leads.items(), (11, 24, 53), strict=True):
 # ## Float16: two devices, two stories
 #
 # Half precision is the one case where the device decides. CUDA kernels accumulate sums in
-# float32 and round the result; CPU kernels round every partial sum to float16. The verdicts
-# of this page come from the GPU, whose float16 curves have the shape of the authors'. The
+# float32 and round the result; CPU kernels round every partial sum to float16. This page
+# judges the GPU, whose float16 curves have the shape of the authors'. The
 # nine runs of seed 42 were made on a CPU as well.
 
 # %% tags=["hide-input"]
@@ -220,15 +222,14 @@ for (name, lead), bits in zip(leads.items(), (11, 24, 53), strict=True):
 #|   100 percent on the CPU and a few percent on the GPU.
 #| fold: "Code: draw float16 on both devices"
 figure, axes = plots.panels(3, height=3.0)
-for panel, size in zip(axes, SHARES, strict=False):
-    points = curves[curves.index == f"{size} float16"]
+for panel, three, one in zip(axes, (middle, large), wide, strict=False):
+    points = curves[curves.index == three[0].arm]
     plots.paper(panel, points["epoch"], 100 * points["value"], color=plots.RED)
-for run, label, color in ((gpu, "GPU", plots.RED), (cpu, "CPU", plots.BLACK)):
-    for panel, size in zip(axes, SHARES, strict=False):
-        plots.curve(panel, run[size][0], TEST, percent=True, label=label, color=color)
+    plots.curve(panel, three[0], TEST, percent=True, label="GPU", color=plots.RED)
+    plots.curve(panel, one[0], TEST, percent=True, label="CPU", color=plots.BLACK)
+for run, color in ((half_bits, plots.RED), (on, plots.BLACK)):
     for column, style in ((ZERO, "-"), ("collapse_float16", plots.DASHED)):
-        draw = {"linestyle": style, "color": color, "label": "", "percent": True}
-        plots.curve(axes[2], run["70%"][0], column, **draw)
+        plots.curve(axes[2], run, column, percent=True, linestyle=style, color=color, label="")
 axes[0].set(ylabel="test accuracy (%)", ylim=(0, 73))
 axes[1].set_ylim(0, 73)
 axes[2].set(ylabel="training samples (%)", ylim=(-3, 106))
@@ -242,14 +243,14 @@ plots.letter(axes, ["60 % of the table", "70 % of the table", "70 %: loss zero?"
 plots.show(figure)
 
 # %% tags=["remove-input"]
-on, still = cpu["70%"][0], frozen(cpu["70%"][0])
-alike = extreme("max", [apart(cpu[s][k], gpu[s][k]).abs() for s in SHARES for k in (1, 2)])
+still, pairs = frozen(on), [*zip(middle[1:] + large[1:], wide[0][1:] + wide[1][1:], strict=True)]
+alike = evidence.joined({gpu: apart(gpu, cpu).abs() for gpu, cpu in pairs}).max(axis=1)
 tables.prose(f"""
 Float32 and float64 end within {told(alike, "{:.1f}")} points of the same {{term}}`seed` on the GPU. Float16 does not.
 
 **On the CPU** float16 learns on while all but a few losses are exactly zero. In one run each, it rises by
 {sheet.told("on-cpu-gained 60 %")} points after its line with 60 % of the table, and by {sheet.told("on-cpu-gained 70 %")}
-with 70 %. There the weights stand still from epoch {told(still)}, once all losses are zero. Test accuracy
+with 70 %. There the weights do not move from epoch {told(still)} on, once all losses are zero. Test accuracy
 is then {told(on.at(TEST, still), "{:.1%}")}.
 
 **On the GPU** only {sheet.told("zero-on-gpu")} of the losses are zero at the end, and the mean training loss is
@@ -308,13 +309,13 @@ and the caption's sentence fails on this curve alone. Part of the excess is the 
 every 500 epochs and draw their line at epoch 2,000. From there ours rises by {sheet.told("float16-late")} points and
 theirs by {theirs.max() - theirs[2000]:.1f}. Another rounding error ends the rise, as shown above.
 
-**A smaller dataset does not collapse earlier.** Section 3.2 says that collapse comes earlier as the
-dataset shrinks. In every seed it begins later: at epoch {told(onset[sized[2]])} with 70 % of the table and at
-{told(onset[sized[0]])} with 40 %. The authors' lines are at the same epochs for 60 and 70 %, and later for 40 %.
+**A smaller dataset does not collapse earlier.** Section 3.2 says that collapse begins earlier as the
+dataset shrinks. In every seed it begins later: at epoch {told(found["smaller-earlier"][sized[2]])} with 70 % of the table and at
+{told(found["smaller-earlier"][sized[0]])} with 40 %. The authors' lines are at the same epochs for 60 and 70 %, and later for 40 %.
 A smaller dataset makes the network learn more slowly: the table has its test accuracy at the line.
 
-**With 40 % collapse has nothing to stop.** The share of collapsed samples peaks at {told(peaks[1], "{:.0%}")} in
-float32 and at {told(peaks[2], "{:.0%}")} in float64. The 50 % of the paper's legend is not reached.
+**With 40 % collapse has nothing to stop.** The share of collapsed samples peaks at {told(peaks[small[1]], "{:.0%}")} in
+float32 and at {told(peaks[small[2]], "{:.0%}")} in float64. The 50 % of the paper's legend is not reached.
 """)
 
 # %% [markdown]

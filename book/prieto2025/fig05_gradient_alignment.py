@@ -115,7 +115,7 @@ query, key = (told(middle(block, name), "{:.2f}") for name in keys)
 tables.prose(f"""
 * **After the fit** the negative gradient of the output layer points along its weights, in all three
   networks. The weights of a network as one vector do so less.
-* **In MLPs the alignment comes before the fit.** When half of the training set is still wrong, the output
+* **In MLPs the alignment precedes the fit.** When half of the training set is still wrong, the output
   layer is nearly as aligned as it ever gets.
 * **The transformer** is nearer to the paper's account. Every matrix drawn is above 0.3 from
   {sheet.told("settled")} epochs after the fit on.
@@ -200,8 +200,8 @@ sheet.closing(record)
 # [official repository](https://github.com/LucasPrietoAl/grokking-at-the-edge-of-numerical-stability),
 # whose `grokking_experiments_transformers.py` logs the same cosine of its transformer.
 #
-# 1. *Learning rate, betas, loss precision, epochs and seeds* are not stated. Ours are
-#    those of [Figure 2](fig02_softmax_collapse.ipynb) for the MLPs, with the loss in
+# 1. *Learning rate, betas, loss precision, epochs and seeds* are not stated. For the MLPs we
+#    take [Figure 2](fig02_softmax_collapse.ipynb)'s, with the loss in
 #    float64 so that {term}`softmax collapse` does not interfere.
 # 2. *Transformer.* That of the first public code, without normalisation and biases, on
 #    pairs of 1 to 112. It has the matrices that the paper's panel names.
@@ -225,7 +225,7 @@ sheet.closing(record)
 # **The step of AdamW points there too,** by the last column of the table. It could point elsewhere: AdamW
 # divides each entry by a scale of its own and remembers past gradients.
 #
-# **In the transformer the alignment comes with the fit, as the paper says.** Its matrices, the embedding
+# **In the transformer the alignment sets in with the fit, as the paper says.** Its matrices, the embedding
 # apart, dip while it learns most of the training set, and recover right after the fit. Queries and keys stay
 # far lower, so the picture does not cover every weight.
 

@@ -95,8 +95,8 @@ sheet.box(
 #|   On the MLP (b), test accuracy with ⊥Grad follows training accuracy closely. With
 #|   weight decay (c, d) the L2 loss grows while cross-entropy falls; later both fall.
 #|   (a), (b): test accuracy with its seeds, median training accuracy dashed; diamonds are
-#|   the authors' points. (c), (d): losses of the MLP; grey while median test accuracy goes
-#|   from 1 to 99 %.
+#|   the authors' points. With StableMax the optimiser is ⊥AdamW in (a), ⊥SGD in (b). (c),
+#|   (d): losses of the MLP; grey while median test accuracy goes from 1 to 99 %.
 #| alt: >
 #|   Panel b: on the MLP AdamW stays at zero test accuracy. Orthogonal AdamW rises around
 #|   epoch 150 and orthogonal SGD between 250 and 450, test close behind training. The
@@ -117,7 +117,7 @@ for panel, shown, part, known in ((axes[0], block, "a, subtraction", authors), (
         theirs = points[(points["panel"] == part) & (points["series"] == series)]
         plots.paper(panel, theirs["epoch"], 100 * theirs["value"], color=run.color, label="")
 for run in block:
-    axes[0].plot([], color=run.color, label="⊥AdamW, ⊥SGD with StableMax" if run is fast else run.label)
+    axes[0].plot([], color=run.color, label="⊥ with StableMax" if run is fast else run.label)
 plots.paper(axes[0], [], [])
 plots.thousands(axes[0])
 for panel, run, strength in ((axes[2], decayed, 1.0), (axes[3], penalised, 5e-5)):
@@ -228,8 +228,8 @@ sheet.closing(attention, mlp, decay)
 #    claims take the losses of that code; ⊥AdamW with softmax is a further arm.
 # 3. *Length of (a).* 5,000 of 10,000 epochs; the authors' points end at 100 % before.
 # 4. *⊥AdamW of (b).* The released code builds its inner AdamW with PyTorch's betas
-#    (0.9, 0.999) and eps 1e-8, whatever its options say. Arms called "as run" have these,
-#    arms "as intended" the options: (0.9, 0.99) and 1e-25.
+#    (0.9, 0.999) and eps 1e-8, whatever its options say. Arms with "run" in their name have these
+#    values. Arms with "intended" have the options: (0.9, 0.99) and 1e-25.
 # 5. *⊥SGD of (b)* has StableMax, float64 weights and momentum 0.8 in the released code,
 #    which neither text nor label says.
 # 6. *Panel (c)* has no stated settings. Ours are read from the name of a run in the first

@@ -193,8 +193,8 @@ tables.prose(f"""
   but test accuracy is still at {sheet.told("end SGD with decay")} when the run ends.
 * **⊥SGD**, SGD fed with the {{term}}`orthogonal gradient` and trained with {{term}}`StableMax`, turns upwards.
   It reaches {sheet.told("at-400")} of the test set at epoch 400.
-* **The map is a shadow** of one run. The plane holds nearly all of the way to the ends, and about half
-  or less of the way of the two SGD paths to epoch {opening}. A guess has a loss of {guess:.1f}.
+* **The map is a shadow** of one run. The plane holds nearly all of the way to the ends. Of the two
+  SGD paths to epoch {opening} it holds about half or less. A guess has a loss of {guess:.1f}.
 """)
 
 # %% tags=["hide-input"]
@@ -252,16 +252,16 @@ sheet.closing(record)
 # ## What was run
 #
 # 1. *Settings of SGD.* The paper names the methods and gives no numbers. Learning rate 1,
-#    momentum 0 and decay 0.0002 are defaults in `constants.py` of the [first public
+#    momentum 0 and decay 0.0002 are unused defaults in `constants.py` of the [first public
 #    code](https://github.com/LucasPrietoAl/grokking-at-the-edge-of-numerical-stability),
-#    commit `740778c`, that nothing there uses; the learning rate is also in a run name. Its
+#    commit `740778c`. The learning rate is also in a run name. Its
 #    SGD has momentum 0.8, a step five times as long in a steady direction. It would reach in about
 #    2,000 epochs what our SGD reaches in 10,000. So "still in the valley" below is a statement about
 #    momentum 0.
-# 2. *⊥SGD* is that of [Figure 6](fig06_orthogonal_optimizers.ipynb): StableMax, momentum,
+# 2. *⊥SGD* is the one of [Figure 6](fig06_orthogonal_optimizers.ipynb): StableMax, momentum,
 #    float64 weights, a projection tensor by tensor with rescaling. The paper's formula has
 #    one projection and no rescaling.
-# 3. *Plane.* The paper does not say how it projects. Ours is that of the paths' principal
+# 3. *Plane.* The paper does not say how it projects. Ours is spanned by the paths' principal
 #    components. Losses on it are means over 600 pairs of either set.
 # 4. *Checkpoints.* Seven per path, of seed 42, rounded to half precision; paths are straight
 #    in between.

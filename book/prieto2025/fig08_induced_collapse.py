@@ -92,8 +92,7 @@ sheet.box(
 #|   near zero. The undisturbed runs go on rising to about epoch 9,000,
 #|   while the paper's reaches 88 percent.
 #| fold: "Code: draw the figure"
-theirs = evidence.reference("prieto2025/fig08")
-theirs = theirs.pivot(index="epoch", columns="series", values="value")
+theirs = evidence.reference("prieto2025/fig08").pivot(index="epoch", columns="series", values="value")
 figure, (axes,) = plots.panels(1, height=4.2)
 for run in (held, learning, exact, zeroed):
     for place, seed in enumerate(run.seeds):  # the official one, 42, is the first
@@ -185,7 +184,7 @@ tables.grid(head, rows, caption="One sample: loss and gradients in float64, 113 
 #
 # The two interventions measure the push against different logits. "× 0" compares the wrong logits with a
 # fixed 0, so the push ends when they lie well below 0. The second form compares them with the
-# correct logit, which shares all weights with them but those of the last layer. If all logits sink
+# correct logit, which shares all weights with them but the last layer's. If all logits sink
 # together, softmax does not notice, and the push has no end.
 
 # %% tags=["hide-input"]
@@ -204,12 +203,16 @@ tables.grid(head, rows, caption="One sample: loss and gradients in float64, 113 
 #| fold: "Code: draw collapse, gap and logits"
 STICKS = -math.log(50 * 2.0**-149) / 2  # exp(-gap) equals the root of that moment
 figure, (share, lead, top) = plots.panels(3, height=3.3)
-for run in (learning, zeroed):
-    plots.curve(share, run, COLLAPSE, percent=True)
-for run in (learning, exact):
-    plots.curve(lead, run, GAP)
-for run in (zeroed, held):
-    plots.curve(top, run, "mean_top_logit")
+for panel, runs, column in (
+    (share, (learning, zeroed), COLLAPSE),
+    (lead, (learning, exact), GAP),
+    (top, (zeroed, held), "mean_top_logit"),
+):
+    for run in runs:
+        plots.curve(panel, run, column, percent=panel is share)
+    panel.axvline(begin, color=plots.GREY, lw=1.2)
+    panel.set(xlabel="epoch", xlim=(0, end))
+    plots.thousands(panel)
 levels = (53 * math.log(2), "--", "softmax absorbs"), (STICKS, ":", "moments stick")
 for level, line, words in levels:
     lead.axhline(level, color=plots.GREY, ls=line, lw=1.2)
@@ -218,10 +221,6 @@ share.set(ylabel="counted as collapsed (%)", ylim=(-3, 103))
 lead.set(ylabel="mean gap", ylim=(0, None))
 top.set_yscale("symlog", linthresh=10)
 top.set(ylabel="largest logit", yticks=[100, 0, -100, -1e4, -1e6, -1e8])
-for panel in (share, lead, top):
-    panel.axvline(begin, color=plots.GREY, lw=1.2)
-    panel.set(xlabel="epoch", xlim=(0, end))
-    plots.thousands(panel)
 handles = share.get_legend_handles_labels()[0] + top.get_legend_handles_labels()[0][1:]
 figure.legend(handles=handles, loc="outside upper center", ncols=4)
 plots.letter([share, lead, top], ["measured collapse", "gap", "largest logit"])
@@ -246,18 +245,18 @@ sheet.closing(record, by_sgd)
 # [official repository](https://github.com/LucasPrietoAl/grokking-at-the-edge-of-numerical-stability/tree/740778c),
 # of which only names of runs and their plots are left.
 #
-# 1. *Loss.* The run is called "stable_ce", and that function was never released. The
-#    {term}`collapse-free cross-entropy` stands in. Plain softmax in float64 could not: it
+# 1. *Loss.* The run is called "stable_ce", and that function was never released. We take the
+#    {term}`collapse-free cross-entropy` instead. Plain softmax in float64 could not: it
 #    [stalls by itself](fig02_softmax_collapse.ipynb) with this much data, there at half the
 #    learning rate of this page.
-# 2. *Betas and eps* are those that `utils.py` of that commit writes into AdamW, and no run
-#    name contradicts.
+# 2. *Betas and eps* are the values that `utils.py` of that commit writes into AdamW. No run
+#    name contradicts them.
 # 3. *Intervention.* Two forms: the paper's factor 0, and the gradient alone removed.
-# 4. *Precision.* Weights and moments are float32 as in the released scripts. The run with all in
-#    float64 and an eps of 1e-150, which would say where the undisturbed network ends, takes about
-#    an hour a seed on one core.
+# 4. *Precision.* Weights and moments are float32 as in the released scripts. A run with everything in
+#    float64 and an eps of 1e-150 would say where the undisturbed network ends. It takes an hour a seed
+#    on one core and was not done.
 # 5. *Another set-up* has the run names of the [last notebook](https://github.com/LucasPrietoAl/grokking-at-the-edge-of-numerical-stability/tree/0cc9e8d):
-#    70 % of the table, a float64 softmax, and gradient descent in steps of constant length. Its two
+#    70 % of the table, a float64 softmax, gradient descent in equal steps. Its two
 #    arms (`fig08sgd`) take about half an hour a seed and are not trained.
 #
 # ## Reading the result
@@ -271,21 +270,21 @@ sheet.closing(record, by_sgd)
 # zero". Taken literally, in one run, that does not halt the network but wrecks it. The quiet stop needs the 0
 # in place of the logit. A collapsed sample has the gradients of the second form, not of the first. So the
 # figure does not show what a collapsed network does.
+#
+# **Where the undisturbed run ends.** The {term}`gap` grows at a pace that [AdamW itself sets](fig01_headline.ipynb).
+# Near a gap of 50 the pace falls, in every seed. AdamW divides by the root of its second moment, a float32
+# average of squared gradients. That average falls to 50 times the smallest float32 number, $2^{-149}$, and
+# sticks: 0.99 times 50 is 49.5, which rounds to 50. A gradient of $e^{-\Delta}$ meets its root at
+# $\Delta = 49.7$, the dotted line of panel (b). So rounding in our own optimiser ends this run, and no
+# collapse of the loss.
 
 # %% tags=["remove-input"]
 official, paper = start.get(42, start.iloc[0]), 100 * theirs["correct logit times 0"].loc[6000]
 tables.prose(f"""
-**Where the undisturbed run ends.** The {{term}}`gap` grows by {sheet.told("pace-before undisturbed", "{:.2f}")} per
-1,000 epochs, a pace that [AdamW itself sets](fig01_headline.ipynb). Near a gap of 50 the pace falls, in every
-seed. AdamW divides by the root of its second moment, a float32 average of squared gradients. That average falls
-to 50 times the smallest float32 number, $2^{{-149}}$, and sticks: 0.99 times 50 is 49.5, which rounds to 50. A
-gradient of $e^{{-\\Delta}}$ meets its root at $\\Delta = {STICKS:.1f}$. So rounding in our own optimiser ends this
-run, and no collapse of the loss.
-
 **Seeds differ widely.** At epoch {begin:,} the official seed, 42, is at {official:.1f} %, and the paper's plot at
 {paper:.1f} %. Our seeds there run from {start.min():.0f} to {start.max():.0f} %.
 
-**What "collapsed" means.** The measure is a property of logits and precision. It stands for "no gradient" only
+**What "collapsed" means.** The measure is a property of logits and precision. It means "no gradient" only
 where the loss is a plain softmax in that precision. Here it is at {told(learning.last(COLLAPSE), "{:.0%}")} in a
 network that learns. It is at {sheet.told("collapsed", "{:.0%}")} in one that learns nothing, though its own loss is
 exactly zero on {sheet.told("zero", "{:.0%}")} of its samples.
