@@ -173,8 +173,8 @@ assert pull(1.0) > 0 > pull(20.0)
 #| caption: >
 #|   With the penalty weights and logits grow most, and the rows of layer 1 become alike. At the
 #|   paper's width: (a) norm of all weights, (b) mean norm of the logits on training pairs,
-#|   (c) share of the squared length of layer 1 (solid) and layer 2 (dashed) that all rows have
-#|   in common; 1 if all activations are the same.
+#|   (c) share of the squared length that all rows have in common, layer 1 solid and layer 2
+#|   dashed. It is 1 if all activations are the same.
 #| alt: >
 #|   Left: the weight norm is largest with the penalty and smallest with strong decay. Middle:
 #|   the same order in the logits. Right: rows of layer 1 come to share most of their length
@@ -253,7 +253,7 @@ largest radius. The rest follows while the training loss goes to zero.
 # %% [markdown]
 # **Not tried here:** more than 8,000 of the 100,000 epochs at the paper's width.
 # [Another page](readings.ipynb) tries other readings of the text, such as a stronger decay
-# beside the penalty.
+# with the penalty.
 
 # %% [markdown]
 # ## Try it

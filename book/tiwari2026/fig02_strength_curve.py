@@ -180,8 +180,8 @@ sheet.closing(sweep, base)
 # ## Reading the result
 #
 # **A U needs more than two ends.** Neighbours in this sweep are factors of 2 to 10 apart. The
-# minimum of the paper's curve is a single point, 2,460 against 3,800 and 4,100 beside it. Three of
-# its six values cannot come from the same protocol as that point
+# minimum of the paper's curve is a single point, 2,460 between 3,800 and 4,100. Three of
+# its six values cannot have been measured in the same way as that point
 # ([Table 7](tab07_strength.ipynb)).
 
 # %% tags=["remove-input"]

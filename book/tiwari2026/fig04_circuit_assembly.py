@@ -137,10 +137,10 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 tables.prose(f"""
-* **With the penalty** no unit comes near the paper's {{term}}`Fourier coherence` of 0.9: the best one has
+* **With the penalty** no unit gets near the paper's {{term}}`Fourier coherence` of 0.9: the best unit has
   R² = {sheet.told("largest")}.
 * **With strong decay** networks generalise, and their best units have {told(top[decay], "{:.2f}")}.
-* **Low frequencies do not come first.** The rank correlation of their order with $k$ is
+* **Low frequencies are not first.** The rank correlation of their order with $k$ is
   {told(low_first, "{:+.2f}")}. Under other names of the same numbers {sheet.told("chance")} of all
   orders are as good.
 * **The seed chooses the frequencies.** Of the eight strongest with the penalty {sheet.told("common")} are also
@@ -186,8 +186,8 @@ print("frequency 1 is now", renamed(1, 5), "and 2 is", renamed(2, 5), "of", len(
 # %% tags=["hide-input"]
 #| name: fig-tiwari2026-04-order
 #| caption: >
-#|   If low frequencies came first, the points would rise: when each frequency first leaves a
-#|   trace (R² above 0.1 in some unit), all seeds.
+#|   The points do not rise, as they would if low frequencies were first. Epoch at which each
+#|   frequency first leaves a trace, R² above 0.1 in some unit, in all seeds.
 #| alt: >
 #|   Points of first epoch against frequency, scattered without a trend, for three methods.
 #| fold: "Code: draw the order"
@@ -207,7 +207,7 @@ plots.show(figure)
 # The paper speaks of networks that generalised. A seed of ours without an {term}`onset` is no
 # test of that; its values are in the figures and in the measurements.
 #
-# R² is the share of a unit's variance over all pairs that one frequency explains, with the
+# R² is the share of a unit's variance over all pairs that one frequency explains. Its waves are the
 # products of cosines and sines of $a$ and $b$. We take units after the ReLU. One wave
 # that a ReLU cuts at its mean has $\tfrac18 / (\tfrac14 - \tfrac1{\pi^2}) = 0.84$, and more
 # only if a bias lifts it. So the paper's 0.9 is hard to reach here, and a row that asks for
@@ -227,7 +227,7 @@ sheet.closing(record)
 # 1. *Size.* Laptop records have width 128 of 512, 60 % of the pairs and 15,000 epochs of
 #    100,000. We look at frequencies every 1,000 epochs. At the paper's width the runs of
 #    [Figure 1](fig01_accuracy_curves.ipynb) end after 8,000 epochs, before strong decay
-#    generalises, so this page reads the smaller and longer runs.
+#    generalises. So this page reads the smaller and longer runs.
 # 2. *Basis.* The "complete 4-dimensional Fourier basis" may be the four products of the waves
 #    of $a$ and $b$ with one frequency. It may also be these four waves alone, whose sums know
 #    nothing of $a + b$. Ours are the products.
@@ -260,7 +260,7 @@ tables.prose(f"""
 #
 # **The paper's own numbers disagree.** Its Section 4.1 has an epoch at which the baseline is
 # coherent. Its Appendix C.1 says that the baseline never is. It calls a rank of 402 "low",
-# beside 443 of 512.
+# where 443 of 512 is high.
 
 # %% [markdown]
 # ## Try it

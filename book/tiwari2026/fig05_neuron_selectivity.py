@@ -154,9 +154,9 @@ plots.show(figure)
 # * **Untrained,** left: sorting draws a diagonal there too. What training adds is the
 #   {term}`selectivity`, the darkness.
 #
-# In the table *tuned* units have a selectivity of 0.4 or more. "Rest over own" leaves out the
-# frequency that a unit prefers, its double and its half, and divides the best of the rest by the
-# unit's own; small values mean one frequency.
+# In the table *tuned* units have a selectivity of 0.4 or more. For "rest over own" we
+# leave out the frequency that a unit prefers, its double and its half. Then we divide the best
+# selectivity of the rest by the unit's own. Small values mean one frequency.
 
 # %% tags=["remove-input"]
 measures = {"Selectivity of the median unit": (best, "{:.2f}"), "Rest over own": (outside, "{:.2f}"),
@@ -177,8 +177,8 @@ tables.grid(["Method", "Layer, and waves of", *measures], rows)
 # $$
 #
 # over all pairs, with $c = a + b$ as we read it. How large can it be? Take a unit that is as tuned
-# as possible: a ReLU of one wave of $a + b$, or in the first layer of one wave of $a$ plus one
-# of $b$. We give its score for its own frequency and for the double of that, at three phases:
+# as possible. In the second layer it is a ReLU of one wave of $a + b$. In the first it is a ReLU of
+# one wave of $a$ plus one of $b$. We give its score for its own frequency and for the double of that, at three phases:
 
 # %%
 def pure(phase, arguments, k=1):
@@ -195,10 +195,9 @@ for layer, (_, arguments) in READINGS.items():
 
 # %% [markdown]
 # Two things follow. First, the score depends on the phase, since it takes the better of cosine and
-# sine and not both: from 0.43 to 0.61 in the first layer, from 0.65 to 0.92 in the second. We call
-# a unit *tuned* from 0.4 on. (It was 0.5 until the first run showed that pure units may have
-# less.) In the second layer a unit with 0.4 may still have several frequencies, since pure units
-# have 0.65 or more. Second, a ReLU makes a second band at $2k$ in the second layer, at least a
+# sine. In the first layer it is 0.43 to 0.61, in the second 0.65 to 0.92. We call a unit *tuned*
+# from 0.4 on. This level was 0.5 until the first run showed that pure units may have less. In the
+# second layer a unit with 0.4 may still have several frequencies. Second, a ReLU makes a second band at $2k$ in the second layer, at least a
 # third as strong. So the claims leave $2k$ and $k/2$ out.
 
 # %% [markdown]
@@ -224,7 +223,7 @@ sheet.closing(record)
 # 1. *Size.* Laptop records have width 128 of 512 and 60 % of the pairs. A cluster of 4 units
 #    of 512 is one of 1 here. At the paper's width the runs of
 #    [Figure 1](fig01_accuracy_curves.ipynb) end after 8,000 epochs, before strong decay
-#    generalises, so this page reads the smaller and longer runs.
+#    generalises. So this page reads the smaller and longer runs.
 # 2. *Waves of what.* The formula's argument is lost in the text that we have; $a + b$ is our
 #    reading. The first layer adds a function of $a$ to one of $b$, so we compare it with waves of
 #    either.
@@ -241,9 +240,9 @@ sheet.closing(record)
 
 # %% tags=["remove-input"]
 tables.prose(f"""
-**Few low frequencies?** The paper says that strong decay concentrates on them. In our first layer three
-frequencies have {told(of(decay, three, one), "{:.0%}")} of the units, and {told(of(decay, low, one), "{:.0%}")} of the units
-prefer the lower third: what chance gives. In the second layer, which suits the paper better, three have
+**Few low frequencies?** The paper says that strong decay concentrates on them. In our first layer the top three
+have {told(of(decay, three, one), "{:.0%}")} of the units, and {told(of(decay, low, one), "{:.0%}")} prefer the
+lower third, which is what chance gives. In the second layer, which suits the paper better, three have
 {told(of(decay, three, two), "{:.0%}")}, and {told(of(decay, low, two), "{:.0%}")} prefer the lower third.
 """)
 

@@ -58,7 +58,7 @@ with a decay of 1 in both, networks generalise at epoch {late} with the penalty 
 # %% tags=["hide-input"]
 #| name: fig-tiwari2026-remedies
 #| caption: >
-#|   The penalty helps where there is no weight decay (a), and not beside a large one (b). One
+#|   The penalty helps where there is no weight decay (a). Added to a large one it does not (b). One
 #|   dot a seed, 60 % of the pairs. (a) Test accuracy after 8,000 epochs, or at 99.9 %, for four
 #|   ways of training, width 128. (b) Epoch of generalising at the same learning rate and decay
 #|   with the penalty and without, width 128 unless stated.
@@ -70,7 +70,7 @@ with a decay of 1 in both, networks generalise at epoch {late} with the penalty 
 #| fold: "Code: draw the figure"
 ways = {"softmax": "softmax", "exact": "collapse-free", "StableMax": "StableMax", "⊥Grad": "⊥Grad"}
 free = {word: (runs[way], runs[f"{way}, penalty"]) for way, word in ways.items()}
-beside = {"rate 0.001, decay 1, width 512": same["paper"], "rate 0.001, decay 1": same["laptop"]}
+beside = {"width 512\nrate 0.001, decay 1": same["paper"], "rate 0.001, decay 1": same["laptop"]}
 for _, rate, decay in sorted(key for key in grid if key[0] and key[1:] != (0.001, 1.0)):
     beside[f"rate {rate:g}, decay {decay:g}"] = [grid[kind, rate, decay] for kind in (False, True)]
 figure, axes = plots.panels(2, height=3.1)
@@ -82,8 +82,8 @@ for panel, rows in zip(axes, (free, beside), strict=True):
     panel.set(yticks=range(len(rows)), yticklabels=rows, ylim=(len(rows) - 0.5, -0.5))
 axes[0].set(xlim=(-3, 103), xlabel="test accuracy at the end (%)")
 axes[1].set(xlim=(0, 2200), xlabel="epoch of generalising")
-axes[0].plot([], [], "o", color=plots.BLACK, label="without the penalty")
-axes[0].plot([], [], "o", color=plots.COLOUR["penalty"], label="with the penalty")
+axes[0].plot([], [], "o", color=plots.BLACK, label="no penalty")
+axes[0].plot([], [], "o", color=plots.COLOUR["penalty"], label="with penalty")
 figure.legend(loc="outside upper center", ncols=2)
 plots.letter(axes, ["no weight decay", "the same decay"])
 plots.show(figure)
@@ -95,7 +95,7 @@ plots.show(figure)
 #   {term}`StableMax`. It does not help ⊥Grad.
 # * **It does not help by preventing collapse.** Softmax gains as much as the loss that cannot
 #   collapse.
-# * **Beside a decay of 1 or 3 (b)** it changes little at width 128. At width 512 it delays grokking.
+# * **Added to a decay of 1 or 3 (b)** it changes little at width 128. At width 512 it delays grokking.
 
 # %% tags=["remove-input"]
 def case(run):
@@ -118,7 +118,7 @@ tables.grid(["", "Trained with", "Without the penalty", "With it", "Seeds"], lin
 # {cite:t}`prieto2025` find that without {term}`weight decay` a network stops at
 # {term}`softmax collapse`, and that StableMax or {term}`orthogonal gradients <orthogonal
 # gradient>` get it going again. {cite:t}`tiwari2026` say that hidden activations grow until
-# the softmax saturates, and that {term}`radial suppression` stops that. If so, the penalty
+# the softmax saturates. {term}`Radial suppression` is to stop that. If so, the penalty
 # should do what the two remedies do, and add nothing to them.
 #
 # It need not. The penalty fixes the {term}`radius` of the hidden layers, not the size of
@@ -138,15 +138,15 @@ for size in (0.5, 1.0, 2.0):
     assert abs(gap - size * (2 * d) ** 0.5) < 1e-3
 
 # %% [markdown]
-# A gap of 17 is enough for a loss of exactly zero in float32, and a matrix of norm 1.1
-# makes it for one pair of classes.
+# A gap of 17 is enough for a loss of exactly zero in float32. A matrix of norm 1.1 makes such a gap
+# for one pair of classes.
 #
 # ## The claims
 #
 # The paper sets its penalty in the place of decay, at a "similar regularization strength" that
-# it does not define. Its own pair is 0.05 beside a decay of 0.001 against a decay of 0.1
+# it does not define. Its own pair is the penalty at 0.05 with a decay of 0.001 against a decay of 0.1
 # ([Figure 1](fig01_accuracy_curves.ipynb)). The rows below ask something else: what the penalty
-# adds to the same rate and decay, once with a decay of 1 and once at the best of a grid. They are
+# adds to the same rate and decay. One pair has a decay of 1, another the best of a grid. They are
 # tests of ours. Logs are 100 epochs apart, and a tie within one log counts as not above 1.
 
 # %% tags=["hide-input"]
@@ -169,8 +169,8 @@ sheet.closing(record, tuned, *(bare.record for bare, _ in same.values()))
 # ## Reading the result
 #
 # **Decay brings the printed epoch.** The paper sets its penalty against a decay of 0.1. With ten
-# times that decay our networks are about as early as the paper's are with the penalty. The
-# penalty beside it changes little or makes them slower. The grid is small, and the best point of
+# times that decay our networks are about as early as the paper's are with the penalty. Adding
+# the penalty changes little or makes them slower. The grid is small, and the best point of
 # both is its corner, so better ones may lie outside. A log is taken every 100 epochs, so at an onset of
 # 300 we cannot see a third more or less.
 
@@ -181,7 +181,7 @@ training samples have collapsed at the end with softmax, without the penalty. So
 back without decay.
 
 **Limits.** One task, small networks but for one pair, and one seed where the table says so. Networks that
-did not generalise in {record.experiment.arms[0].epochs:,} epochs may do so later.
+did not generalise in {record.experiment.arms[0].epochs:,} epochs may generalise later.
 """)
 
 # %% [markdown]

@@ -83,9 +83,9 @@ epoch {told(weak.onset())} when pulled to zero, and with the paper's target not 
 # %% tags=["hide-input"]
 #| name: fig-tiwari2026-suppression
 #| caption: >
-#|   Either of two things brings grokking early, with 60 % of the pairs: (a) a strong pull of
-#|   activations to zero, with no weight decay; (b) a first matrix held short after every step,
-#|   with no penalty and no decay. Thick lines are medians, thin ones seeds.
+#|   Two things bring grokking early, with 60 % of the pairs. (a) A strong pull of activations to
+#|   zero, with no weight decay. (b) A first matrix held short after every step, with no penalty
+#|   and no decay. Thick lines are medians, thin ones seeds.
 #| alt: >
 #|   Left: with the activation penalty every seed is above 90 per cent by epoch 500, with a
 #|   weight decay of 1 it is at 1,200 to 1,300, and with neither it stays far below for 4,000
@@ -96,25 +96,25 @@ figure, (left, right) = plots.panels(2, height=3.6)
 for run in (pull, whole[0.6], free):
     plots.curve(left, run, "test_accuracy", percent=True)
 for run in (*held.values(), free):
-    label = "" if run is free else f"first matrix {run.label}"
+    label = "" if run is free else None
     plots.curve(right, run, "test_accuracy", percent=True, label=label)
 for panel in (left, right):
     panel.set(xlabel="epoch", ylabel="test accuracy (%)", ylim=(-3, 103), xlim=(0, 4000))
     plots.thousands(panel)
 figure.legend(loc="outside upper center", ncols=3)
-plots.letter([left, right], ["a pull to zero", "a short first matrix"])
+plots.letter([left, right], ["a pull to zero", "first matrix held at a norm"])
 plots.show(figure)
 
 # %% [markdown]
 # ## What to see
 #
 # * **A strong pull to zero** (strength 5) needs no weight decay, and brings the {term}`onset` earlier
-#   than a weight decay of 1 does. So it is with half of the pairs.
+#   than a weight decay of 1 does. The same holds with half of the pairs.
 # * **Towards the paper's target,** √d, the same strength brings no onset.
 # * **A short first matrix** does the same at width 128, without penalty and decay. The longer we hold
 #   it, the later the onset. PyTorch starts it at a norm of 6.5 (13.1 at width 512).
-# * **A pull of 0.5** gives the epoch that the paper prints for its own penalty, which has a
-#   target of √d and a strength of 0.05: 1,320.
+# * **A pull of 0.5** gives about the 1,320 epochs that the paper prints for its own penalty. That
+#   penalty has a target of √d and a strength of 0.05.
 #
 # Epochs of the onset, at two widths and two shares of the pairs; an empty cell is not run:
 
@@ -199,7 +199,7 @@ the pull it is at {sheet.told("wide strength 5, decay 0")}. So the first matrix 
 
 # %% [markdown]
 # **A strength of 0.5 gives nearly the printed 1,320,** at both widths. The paper prints this epoch
-# for its penalty with a target. So this is a coincidence or the paper had another setting; its text
+# for its penalty with a target. So this is a coincidence, or the paper had another setting. Its text
 # cannot tell.
 #
 # **How far this goes.** One task, five seeds at most, and one or two at the paper's width. We do not

@@ -35,7 +35,6 @@ QUANTITIES = {
     "trace / |θ|, training pairs": ((TRAIN, "weight_norm"), False, (0.18, 0.004)),
     "trace / |θ|², training pairs": ((TRAIN, "weight_norm", 2), False, (0.18, 0.004)),
 }
-plain = [name.replace("σ₁", "largest singular value") for name in QUANTITIES]
 
 
 def last(run, column, over=None, power=1):
@@ -84,9 +83,10 @@ generalise, so they cannot test that. On training pairs the trace falls with the
 # %% tags=["hide-input"]
 #| name: fig-tiwari2026-tab01
 #| caption: >
-#|   In each quantity of Table 1 the paper has the penalty far ahead of the baseline (diamonds);
-#|   ours is ahead in some and behind in others. Right of the line the penalty is ahead, in the
+#|   In each quantity of Table 1 the paper has the penalty far ahead of the baseline (diamonds).
+#|   Ours is ahead in some and behind in others. Right of the line the penalty is ahead, in the
 #|   direction that the paper gives. Median of the seeds that both methods have, at the end.
+#|   σ₁ is the largest singular value, |θ| the norm of all weights; *, of 256 rows.
 #| alt: >
 #|   Thirteen rows on a logarithmic axis. The paper's diamonds lie at 3 to 1,400, all on the
 #|   right. Most of our marks lie within a factor of ten of 1, on both sides. The Hessian
@@ -96,12 +96,13 @@ figure, (panel,) = plots.panels(1, height=4.9)
 rows = range(len(QUANTITIES))
 for other, mark in ((decay, "s"), (free, "o")):
     middle = [gain(name, other).median() for name in QUANTITIES]
-    panel.plot(middle, rows, mark, color=other.color, label=f"penalty against {other.label}")
+    panel.plot(middle, rows, mark, color=other.color, label=f"over {other.label}")
 times = [(b / a if is_larger else a / b) for _, is_larger, (a, b) in QUANTITIES.values()]
-plots.paper(panel, times, rows, label="paper, against baseline")
+plots.paper(panel, times, rows, label="paper, over baseline")
 panel.axvline(1, color=plots.GREY, lw=1)
-panel.set(yticks=rows, yticklabels=plain, ylim=(len(rows) - 0.5, -0.5), xscale="log")
-panel.set_xlabel("times that the penalty is ahead")
+short = [n.replace(", all pairs", "").replace(" pairs", "").replace(", 256 rows", "*") for n in QUANTITIES]
+panel.set(yticks=rows, yticklabels=short, ylim=(len(rows) - 0.5, -0.5), xscale="log")
+panel.set_xlabel("times ahead")
 panel.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
 figure.legend(loc="outside upper center", ncols=3)
 plots.show(figure)
@@ -160,7 +161,7 @@ print(f"256 rows of noise: largest value {sizes[0]:.1f}, stable rank {stable_ran
 #| name: fig-tiwari2026-tab01-trace
 #| caption: >
 #|   (a) On training pairs the exact Hessian trace rises while they are learned and then falls,
-#|   for every method; dotted, the 42.5 and 1.4 that the paper prints for baseline and penalty.
+#|   for every method. Dotted: the paper's 42.5 (baseline) and 1.4 (penalty).
 #|   (b) On test pairs it falls only as a network generalises. Where one of two runs has ended,
 #|   the line is the other. (c) The trace of (a) against the training loss, start left out.
 #| alt: >
@@ -190,7 +191,7 @@ plots.show(figure)
 #| fold: "Code: the table with the paper's numbers"
 head = ["Quantity", "Paper: baseline", "Paper: penalty", *(f"Here: {run.label}" for run in runs)]
 body = []
-for name, (how, _, printed) in zip(plain, QUANTITIES.values(), strict=True):
+for name, (how, _, printed) in QUANTITIES.items():
     ours = [last(run, *how) for run in runs]
     cells = [told(one, "{:,.0f}" if one.min() >= 100 else "{:.3g}") for one in ours]
     body.append([name, *map(tables.html.number, printed), *cells])
@@ -198,8 +199,6 @@ body.append(["epoch of coherence, layer 2", "34,200", "2,460", *map(told, cohere
 tables.grid(head, body)
 
 # %% [markdown]
-# |θ| is the norm of all weights.
-#
 # ## The claims
 #
 # The paper's table is of networks that generalised. A seed of ours whose penalised network has
@@ -219,11 +218,11 @@ sheet.closing(record, wide)
 #
 # 1. *Size.* Laptop records have width 128 of 512, 60 % of the pairs, 15,000 epochs of 100,000.
 #    At the paper's width the runs of [Figure 1](fig01_accuracy_curves.ipynb) end after 8,000
-#    epochs, before strong decay generalises, so this page reads the smaller and longer runs.
+#    epochs, before strong decay generalises. So this page reads the smaller and longer runs.
 #    It measures six quantities and Proposition A.3 at the paper's width too.
 # 2. *The paper's numbers.* The text that we have lacks the body of Table 1. Its entries are
 #    those that a [public review](https://github.com/kraidiky/grokking-conceptual-review) quotes.
-#    Rank and trace stand in Tables 2 and 4 too.
+#    Tables 2 and 4 print rank and trace too.
 # 3. *Trace.* Exact and of the loss alone. The paper estimates it
 #    ([Table 8](tab08_hutchinson.ipynb)) and does not say on which pairs, or when.
 # 4. *"Normalized sharpness".* Its formula is lost. Two readings are in the table.
@@ -248,8 +247,8 @@ vector is the cheapest way to follow it. One direction that all rows share has
 {shared[0]} of their squared {{term}}`radius`, against {shared[1]}. So the rank falls there,
 and one printed number for "the" rank says little.
 
-**At the paper's width** no network generalises in the {large.settings.epochs:,} epochs that we ran, and the penalty is no
-flatter: the baseline has {sheet.told("wide Hessian trace, training pairs")} times its trace. Proposition A.3 says that the
+**At the paper's width** no network generalises in the {large.settings.epochs:,} epochs that we ran. The penalty is no
+flatter there: the baseline has {sheet.told("wide Hessian trace, training pairs")} times its trace. Proposition A.3 says that the
 penalty preserves the stable rank. In layer 2 it raises it, to {sheet.told("preserved layer 2")} times the baseline's. In
 layer 1 it lowers it, to {sheet.told("preserved layer 1")} times.
 """)

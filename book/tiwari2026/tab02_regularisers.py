@@ -113,10 +113,10 @@ axes[0].set_xticks([1000, 3000, 10_000, edge], ["1,000", "3,000", "10,000", "nev
 axes[0].minorticks_off()
 names = [arm.replace("MAN ", "MAN, strength ").replace("out ", "out, rate ") for arm in arms]
 axes[0].set(ylim=(len(arms) - 0.5, -0.5), yticks=range(len(arms)), yticklabels=names)
-axes[1].set(xscale="log", xlim=(5e-4, 200), xlabel="trace")
+axes[1].set(xscale="log", xlim=(5e-4, 200), xlabel="trace, training pairs")
 axes[1].xaxis.set_major_formatter(lambda value, _: f"{value:g}")
 figure.legend(loc="outside upper center", ncols=2)
-plots.letter(axes, ["epoch of generalising", "Hessian trace, training pairs"])
+plots.letter(axes, ["epoch of generalising", "Hessian trace"])
 plots.show(figure)
 
 # %% [markdown]
@@ -179,7 +179,7 @@ for length in (1.0, 5.0, 11.3, 20.0):
 
 # %% [markdown]
 # The difference is $2 \lambda / \sqrt d$ at every {term}`radius`. So a comparison of the two
-# asks whether the outward pull helps, and not whether suppression does.
+# asks whether the outward pull helps. It does not ask whether suppression helps.
 
 # %% [markdown]
 # ## The claims
@@ -201,9 +201,9 @@ sheet.closing(base, more)
 #    Table 6 prints onsets of 1,320 with the penalty and 9,000 with strong decay, and none for MAN
 #    and dropout. These two run for 12,000 epochs, the others for 15,000. At the paper's width
 #    the runs of [Figure 1](fig01_accuracy_curves.ipynb) end after 8,000 epochs, before strong
-#    decay generalises, so this page reads the smaller and longer runs.
+#    decay generalises. So this page reads the smaller and longer runs.
 # 2. *Dropout's rate and MAN's strength* are lost in the text. We ran three rates and two
-#    strengths, beside decay 0.001. The claims take MAN at the penalty's strength, and any of
+#    strengths, with a decay of 0.001. The claims take MAN at the penalty's strength, and any of
 #    the rates.
 # 3. *Rank.* Layer, rows and definition are open; we log all combinations.
 # 4. *Trace.* The paper has 100 random probes and does not name the data. Ours is exact, of
