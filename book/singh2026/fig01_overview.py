@@ -67,33 +67,32 @@ sheet.box(
 #|   Where layer norm sits decides whether generalisation takes hundreds of epochs or
 #|   thousands. First epoch with a loss of at most 0.01, on a logarithmic axis. Bars are
 #|   medians, dots single seeds; a triangle never gets there. Diamonds: the authors' mean
-#|   curves over five seeds; from those of the test loss a line leads down to their fastest
-#|   seed.
+#|   curves over five seeds; from those of the test loss a line leads to their fastest seed.
 #| alt: >
 #|   Four pairs of bars. Test epochs rise from hundreds with a norm before the MLP alone to
 #|   thousands with norms before both, before attention or nowhere. Training epochs stay
 #|   between 150 and 320, in another order.
 #| fold: "Code: draw the figure"
-figure, (axes,) = plots.panels(1, height=3.7)
+figure, (axes,) = plots.panels(1, height=4.2)
 for place, run in enumerate(runs):
-    for shown, x, alpha in ((ends[run], place - 0.2, 1), (fits[run], place + 0.2, 0.4)):
-        axes.bar(x, claims.median(shown), 0.36, color=run.color, alpha=alpha, zorder=2)
-        for k, y in enumerate(shown):
+    for shown, y, alpha in ((ends[run], place - 0.2, 1), (fits[run], place + 0.2, 0.4)):
+        axes.barh(y, claims.median(shown), 0.36, color=run.color, alpha=alpha, zorder=2)
+        for k, x in enumerate(shown):
             style = {"color": plots.BLACK, "mec": "white", "mew": 0.6, "zorder": 4}
-            style |= {"marker": "^", "ms": 7} if y >= end else {"marker": "o", "ms": 4}
-            axes.plot(x - 0.14 + 0.045 * k, y, **style)
+            style |= {"marker": ">", "ms": 7} if x >= end else {"marker": "o", "ms": 4}
+            axes.plot(x, y - 0.14 + 0.045 * k, **style)
     if record.scale == "paper":
-        x, mean = place - 0.08, MEAN[run.arm]
-        axes.plot([x, x], [FASTEST[run.arm], mean], color=plots.GREY)
-        plots.paper(axes, [x, place + 0.32], [mean, logged_fit[run.arm]], label="")
-axes.set(yscale="log", ylim=(50, 1.5 * end), ylabel="first epoch with loss ≤ 0.01")
-axes.set(xlabel="name of the variant, and where its norm sits")
-axes.set_xticks(range(4), [f"{name}\n{place}" for name, place in WHERE.items()])
-axes.set_yticks((100, 1000, 10_000), ("100", "1,000", "10,000"))
-axes.grid(axis="x", visible=False)
-axes.bar(0, 0, color=plots.BLACK, label="test: generalises")
-axes.bar(0, 0, color=plots.BLACK, alpha=0.4, label="training: fits")
-for name, mark, size in (("one seed", "o", 4), ("never", "^", 7)):
+        y, mean = place - 0.08, MEAN[run.arm]
+        axes.plot([FASTEST[run.arm], mean], [y, y], color=plots.GREY)
+        plots.paper(axes, [mean, logged_fit[run.arm]], [y, place + 0.32], label="")
+axes.set(xscale="log", xlim=(50, 1.3 * end), xlabel="first epoch with loss ≤ 0.01")
+axes.set_yticks(range(4), [f"{where}\n({name})" for name, where in WHERE.items()])
+axes.set(ylim=(3.6, -0.6), ylabel="where the norm sits")
+axes.set_xticks((100, 1000, 10_000), ("100", "1k", "10k"))
+axes.grid(axis="y", visible=False)
+axes.barh(0, 0, color=plots.BLACK, label="test: generalises")
+axes.barh(0, 0, color=plots.BLACK, alpha=0.4, label="training: fits")
+for name, mark, size in (("one seed", "o", 4), ("never", ">", 7)):
     axes.plot([], [], mark, ms=size, color=plots.BLACK, label=name)
 plots.paper(axes, [], [])
 figure.legend(loc="outside upper center", ncols=5, columnspacing=1.2)

@@ -103,6 +103,7 @@ events = concat([evidence.reference(f"singh2026/fig04{kind}_events") for kind in
 events = events.query("quantity == 'test_loss at most' and value == 0.01 and stat == 'mean'")
 theirs = events.drop_duplicates("series").set_index("series").epoch.dropna()
 figure, axes = plots.panels(2, rows=2, height=2.7)
+plots.paper(axes[0], [], [])
 for row, runs in enumerate((by_rate, by_decay)):
     loss, update = axes[2 * row : 2 * row + 2]
     for run in runs.values():
@@ -116,8 +117,7 @@ for row, runs in enumerate((by_rate, by_decay)):
     loss.set(ylim=(-2, (40, 66)[row]), xlabel="epoch" if row else "")
     update.set(xscale="log", yscale="log", xlabel="epoch" if row else "", ylabel="update length")
     loss.legend(loc="upper right", ncols=2, labelspacing=0.15, handlelength=1.2)
-titles = ["learning rate: loss", "learning rate: updates"]
-plots.letter(axes, [*titles, "decay: loss", "decay: updates"])
+plots.letter(axes, [f"{one}: {of}" for one in ("rate", "decay") for of in ("loss", "updates")])
 plots.show(figure)
 
 # %% [markdown]

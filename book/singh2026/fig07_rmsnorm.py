@@ -103,7 +103,7 @@ for place, name in enumerate(NAMES):
         c.plot([where] * lost, [end] * lost, marker="x", **style)
 for fill, label in (("full", "RMSNorm"), ("none", "layer norm")):
     c.plot([], [], "o", color=plots.GREY, fillstyle=fill, label=label)
-c.set(yscale="log", ylim=(400, 1.15 * end))
+c.set(yscale="log", ylim=(400, 1.15 * end), ylabel="epoch")
 c.set_xticks(range(4), NAMES)
 c.set_yticks([500, 1000, 2000, 5000, 10_000], ["500", "1k", "2k", "5k", "10k"])
 c.minorticks_off()

@@ -122,7 +122,7 @@ for place, pair in enumerate(zip(deep, flat, strict=True)):
 for fill, label in (("full", "three layers"), ("none", "one layer")):
     c.plot([], [], "o", color=plots.GREY, fillstyle=fill, label=label)
 plots.paper(c, [], [])
-c.set(yscale="log", ylim=(300, 16_000))
+c.set(yscale="log", ylim=(300, 16_000), ylabel="epoch")
 c.set_xticks(range(4), NAMES)
 c.set_yticks([500, 1000, 2000, 5000, 10_000], ["500", "1k", "2k", "5k", "10k"])
 c.minorticks_off()

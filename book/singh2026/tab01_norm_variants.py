@@ -146,7 +146,8 @@ sheet.box(
 #| caption: >
 #|   Each norm hides the length of its input from the path behind it, and no variant hides
 #|   it from the logits. Relative change when an input is multiplied by 7: (a) of what the
-#|   four paths read, (b) of what they make of it; 0 is no change beyond rounding. The input
+#|   four paths read, (b) of the attention weights, the outputs of attention and of the MLP, and
+#|   the logits; 0 is no change beyond rounding. The input
 #|   is x for attention, and y for the MLP and the logits.
 #| alt: >
 #|   Two grids of seven variants. Left, a zero marks where the variant has its norm, and all
@@ -156,7 +157,10 @@ sheet.box(
 #|   of the name. The logits always move.
 #| fold: "Code: draw the grid"
 figure, panels = plots.panels(2, height=3.9, sharey=True)
-for panel, columns in zip(panels, (PATHS, EFFECTS), strict=True):
+for panel, columns, words in (
+    (panels[0], PATHS, PATHS),
+    (panels[1], EFFECTS, ("weights", "attention", "MLP", "logits")),
+):
     values = [[change[name][column] for column in columns] for name in NAMES]
     shown = [[min(value, 2.5) for value in line] for line in values]
     panel.imshow(shown, cmap="Blues", vmin=0, vmax=3.2, aspect="auto")
@@ -165,7 +169,7 @@ for panel, columns in zip(panels, (PATHS, EFFECTS), strict=True):
             word = "0" if value <= ZERO else f"{value:.2f}"
             ink = "white" if shown[i][j] > 1.6 else plots.BLACK
             panel.text(j, i, word, ha="center", va="center", color=ink)
-    panel.set_xticks(range(4), [column.replace(" ", "\n") for column in columns])
+    panel.set_xticks(range(4), words)
     panel.set_yticks(range(len(NAMES)), [WORDS.get(name, name) for name in NAMES])
     panel.grid(False)
 plots.letter(panels, ["what a path reads", "what they make of it"])

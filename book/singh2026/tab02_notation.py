@@ -148,7 +148,7 @@ for act, marker, color in (("gelu", "o", plots.PURPLE), ("relu", "x", plots.YELL
         label = ACTIVATIONS[act] if place == 0 else None
         axes.plot(apart[act].loc[name], [place] * 3, marker, color=color, ms=7, label=label)
 axes.axvline(CLOSE, color=plots.GREY, ls="--", lw=1)
-axes.set(xscale="log", xlim=(1e-9, 3e-2), xlabel="relative distance from the logged loss")
+axes.set(xscale="log", xlim=(1e-9, 3e-2), xlabel="relative distance from the log")
 axes.set_yticks(range(len(VARIANTS)), [*VARIANTS[:-1], "LN on values"])
 axes.set_ylim(4.5, -0.5)
 figure.legend(loc="outside upper center", ncols=2)
