@@ -297,28 +297,28 @@ sheet.closing(record, on_cpu, blunt)
 # under a legend that says 50 %.
 #
 # ## Reading the result
+#
+# **Where we agree.** The three precisions learn alike until each meets its own collapse line. They meet it in
+# the order of their bits, near the authors' epochs, and end in that order.
 
 # %% tags=["remove-input"]
 theirs = 100 * authors.loc[("test_accuracy", "70% float16")].set_index("epoch")["value"]
 tables.prose(f"""
-**Where we agree.** The three precisions learn alike until each meets its own collapse line. They meet it in
-the order of their bits, near the authors' epochs, and end in that order.
-
 **Where we do not agree: float16 at 70 %.** It rises by more than the 10 points that we allow after its line,
 and the caption's sentence fails on this curve alone. Part of the excess is the grid of logs: the authors log
 every 500 epochs and draw their line at epoch 2,000. From there ours rises by {sheet.told("float16-late")} points and
 theirs by {theirs.max() - theirs[2000]:.1f}. Another rounding error ends the rise, as shown above.
-
-**A smaller dataset does not collapse earlier.** Section 3.2 says that collapse begins earlier as the
-dataset shrinks. In every seed it begins later: at epoch {told(found["smaller-earlier"][sized[2]])} with 70 % of the table and at
-{told(found["smaller-earlier"][sized[0]])} with 40 %. The authors' lines are at the same epochs for 60 and 70 %, and later for 40 %.
-A smaller dataset makes the network learn more slowly: the table has its test accuracy at the line.
-
-**With 40 % collapse has nothing to stop.** The share of collapsed samples peaks at {told(peaks[small[1]], "{:.0%}")} in
-float32 and at {told(peaks[small[2]], "{:.0%}")} in float64. The 50 % of the paper's legend is not reached.
 """)
 
 # %% [markdown]
+# **A smaller dataset does not collapse earlier.** Section 3.2 says that collapse begins earlier as the dataset
+# shrinks. In every seed it begins later; the claims have the epochs. The authors' lines are at the same epochs
+# for 60 and 70 %, and later for 40 %. A smaller dataset makes the network learn more slowly: the table above
+# has its test accuracy at the line.
+#
+# **With 40 % collapse has nothing to stop.** In float32 and float64 the share of collapsed samples does not
+# reach the 50 % of the paper's legend.
+#
 # **"Stops" is too strong a word for float32.** At 60 % it still gains a little in the long rest, as the
 # authors' curve does. Collapse takes the gradient of the correct class away, and the gradients of the
 # wrong ones remain. The teeth of the curves are {term}`slingshots <slingshot>` of AdamW.

@@ -104,13 +104,13 @@ if record.scale == "paper":
     points, zero = 100 * theirs.loc[begin + 1 :, "baseline"], 100 * theirs["correct logit times 0"]
     plots.paper(axes, points.index, points, label="", color=learning.color)
     plots.paper(axes, zero.index, zero, label="", color=zeroed.color)
-    axes.text(end, points.max() + 4, "the paper's", ha="right")
+    plots.paper(axes, [], [])
 axes.axvline(begin, color=plots.GREY, lw=1.2)
 axes.text(begin, 84, "intervention  ", color=plots.GREY, ha="right")
 axes.set(xlabel="epoch", ylabel="accuracy (%)", ylim=(-3, 103))
 axes.set(xlim=(0, end), xticks=range(0, end + 1, end // 5))
 plots.thousands(axes)
-plots.end_labels(axes)
+figure.legend(loc="outside upper center", ncols=4)
 plots.show(figure)
 
 # %% [markdown]
