@@ -152,8 +152,8 @@ plots.show(figure)
 # %% [markdown]
 # ## The claims
 #
-# A slingshot is a burst of the loss from below 0.001 to above 0.1, with at least 40 % of the
-# samples collapsed at the log before it. The paper gives no numbers for this figure: these
+# A slingshot is a burst of the loss from below 0.001 to above 0.1. At the log before it, at
+# least 40 % of the samples are collapsed. The paper gives no numbers for this figure: these
 # bounds are ours, fixed before the runs.
 
 # %% tags=["hide-input"]

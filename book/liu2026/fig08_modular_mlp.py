@@ -76,7 +76,7 @@ tables.prose(f"""
 * **Two bursts, one slingshot.** The loss of seed {base.seeds[0]} bursts twice. The table has both.
   A burst counts as a {{term}}`slingshot` if at least 40 % of the samples were in
   {{term}}`softmax collapse` at the log before.
-* **A long quiet time comes first.** The network learns all training rows by step
+* **Long quiet.** The network learns all training rows by step
   {told(base.fitted(accuracy=1.0))}. Half of the samples have collapsed by step {told(evidence.settled(base))}.
 * **With the loss in float64** nothing bursts. The {{term}}`mean feature` grows all the same: its norm
   ends at {told(exact.last(MEAN))}, against {told(base.last(MEAN))} in float32.
@@ -138,8 +138,8 @@ for beta2 in (0.95, 0.999):
 #|   the last layer's weights at every log. The dashed line is the update of a gradient that
 #|   returns after silence.
 #| alt: >
-#|   Left: on a logarithmic axis of steps, the root falls to 1e-8 after some hundred steps
-#|   with a beta2 of 0.95 and after some twenty thousand with 0.999. Right: the mean updates
+#|   Left: the root falls to 1e-8 after some hundred steps with a beta2 of 0.95, and after some
+#|   twenty thousand with 0.999. Right: the mean updates
 #|   in float32 and with a float64 loss stay below the dashed line.
 #| fold: "Code: draw the memory and the updates"
 figure, (root, update) = plots.panels(2, height=3.4)
@@ -164,8 +164,8 @@ plots.show(figure)
 # %% [markdown]
 # ## The claims
 #
-# A slingshot is a burst of the loss from below 0.001 to above 0.1, with at least 40 % of the
-# samples collapsed at the log before it. The paper gives no numbers for this figure: these
+# A slingshot is a burst of the loss from below 0.001 to above 0.1. At the log before it, at
+# least 40 % of the samples are collapsed. The paper gives no numbers for this figure: these
 # bounds are ours, fixed before the runs.
 
 # %% tags=["hide-input"]

@@ -170,7 +170,7 @@ for g in (1e-4, 1e-8, 1e-12):
 #|   step around the first slingshot. (b, c) Loss of every step after the switch. We switch
 #|   when nine of ten samples have a loss of zero. A line ends where the loss is no number.
 #| alt: >
-#|   Left: before the slingshot the gradient is flat near 1e-8 while the update grows; at the
+#|   Left: before the slingshot the gradient is flat near 1e-8 while the update grows. At the
 #|   slingshot the gradient rises by seven orders of magnitude and the update by one. Middle
 #|   and right: at rates of 100,000 and 10,000 the loss leaves the panel within a few steps in
 #|   both precisions. At a rate of 1,000 it leaves in float32 after a hundred steps, and falls
@@ -285,8 +285,8 @@ than this rate times the gradient: gradients change their sign from step to step
 # ````{solution} ex-liu2026-09-descent
 # :class: dropdown
 # At most $2 \times 10^{-5}$. As a function of its logits, the loss of one such sample is far
-# less curved. As a function of the head's weights, this curvature is multiplied by the squared
-# norm of the features, which is a hundred or more here, and divided by 200 images:
+# less curved. As a function of the head's weights, the curvature has two more factors: the
+# squared norm of the features, which is a hundred or more here, and one over 200 images.
 #
 # ```python
 # import torch

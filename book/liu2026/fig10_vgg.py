@@ -143,11 +143,11 @@ for share, size in ((0.5, 256), (0.99, 256), (0.999, 256)):
 #|   when we train in batches: plain, with the mean classifier subtracted, and with batch norm
 #|   before the last layer. Seeds are thin, their median is thick.
 #| alt: >
-#|   Left: in float32 the loss is near 1e-8 and noisy up to the step before the jump; with the
+#|   Left: in float32 the loss is near 1e-8 and noisy up to the step before the jump. With the
 #|   loss in float64 it is smooth near 1e-10, bends upwards over four steps and jumps as high.
 #|   Middle: curves for batches of 16, 256 and 4,096 that rise from 0 only close to 100 percent.
 #|   Right: the norm of the mean feature is largest in plain batches and stays lower with the
-#|   mean classifier subtracted; with batch norm before the head it stays near 1.
+#|   mean classifier subtracted. With batch norm before the head it stays near 1.
 #| fold: "Code: draw the onsets and the probabilities"
 figure, (onset, chance, grown) = plots.panels(3, height=3.4)
 for run in (base, exact):
@@ -202,7 +202,7 @@ sheet.closing(record, in_batches)
 
 # %% [markdown]
 # **A spike without rounding in the loss.** With the loss in float64 all gradients at the logits
-# are right, and one seed spikes all the same. Its onset looks different (figure above, a). In
+# are right. Still one seed spikes. Its onset looks different (figure above, a). In
 # float32 the loss is noisy up to the jump. In float64 it is smooth, has a minimum, and then grows
 # by a larger factor at every step. This fits a step that has become too long, the
 # {term}`edge of stability`: Adam divides by gradients that have almost vanished. We have not
@@ -246,7 +246,7 @@ grows in float64.
 #
 # ```{exercise}
 # :label: ex-liu2026-10-width
-# How many weights has VGG-11, and how many has it at an eighth of its width? Does each suffice
+# How many weights has VGG-11 at full width, and how many at an eighth of it? Does each suffice
 # to fit 100 images?
 # ```
 #

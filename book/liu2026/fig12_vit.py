@@ -77,9 +77,8 @@ sheet.box(
 #|   float32 would round to zero. All seeds are thin, their median is thick, their range shaded.
 #| alt: >
 #|   Above, the loss falls to about 1e-8 and jumps back above 0.1, three times in float32 and
-#|   twice with the loss in float64, which is quiet from epoch 1,000 on. Below, the share of
-#|   samples with margins that collapse in float32 rises to nearly all before the later jumps
-#|   and falls at each of them; before the first jump it is zero.
+#|   twice in float64. Below, the share of collapsed samples is zero before the first jump. It
+#|   rises to nearly all before the later jumps and falls at each of them.
 #| fold: "Code: draw the figure"
 figure, (loss, share) = plots.panels(1, rows=2, height=2.2, sharex=True)
 for run, label in ((exact, "loss in float64"), (single, "loss in float32")):
@@ -154,8 +153,8 @@ for shift in (0, 1, 10):
 #|   dotted. Vertical lines mark the first slingshot of each seed in float32. Seeds are thin,
 #|   their median is thick.
 #| alt: >
-#|   Left: in float32 the cosine falls to about minus 0.9, partly before the first slingshot;
-#|   with the loss in float64 it stays between minus 0.2 and minus 0.6. Middle: the norm of
+#|   Left: in float32 the cosine falls to about minus 0.9, partly before the first slingshot.
+#|   With the loss in float64 it stays between minus 0.2 and minus 0.6. Middle: the norm of
 #|   the mean classifier goes on growing in float32 and levels off otherwise. Right: the
 #|   residual mass falls steeply until each slingshot.
 #| fold: "Code: draw the signs of inflation"
@@ -180,8 +179,8 @@ plots.show(figure)
 # %% [markdown]
 # ## The claims
 #
-# A slingshot is a step with a loss of 0.1 or more after a loss of at most 0.001, with at least
-# 40 % of the samples collapsed at a look within 100 epochs before. The paper gives no numbers
+# A slingshot is a step with a loss of 0.1 or more after a loss of at most 0.001. At a look within
+# 100 epochs before it, at least 40 % of the samples are collapsed. The paper gives no numbers
 # for this figure: the bounds are ours, fixed before the runs.
 
 # %% tags=["hide-input"]

@@ -168,7 +168,7 @@ for name, decay in decays.items():
 #| alt: >
 #|   Left: nearly all samples collapse in both networks, and leave the collapse again at
 #|   the slingshots of the MLP. Middle and right: in ResNet-18 the norm of the mean
-#|   classifier grows more than in the MLP, and the cosine comes nearer to minus one.
+#|   classifier grows more than in the MLP, and the cosine falls nearer to minus one.
 #| fold: "Code: draw collapse and inflation"
 figure, (share, norm, turn) = plots.panels(3, height=3.3)
 for run in both:
@@ -190,8 +190,8 @@ plots.show(figure)
 # %% [markdown]
 # ## The claims
 #
-# A slingshot is a step with a loss of 0.1 or more after a loss of at most 0.001, with at least
-# 40 % of the samples collapsed at a look within 100 epochs before. The paper gives no numbers
+# A slingshot is a step with a loss of 0.1 or more after a loss of at most 0.001. At a look within
+# 100 epochs before it, at least 40 % of the samples are collapsed. The paper gives no numbers
 # for this figure: the bounds are ours, fixed before the runs.
 
 # %% tags=["hide-input"]

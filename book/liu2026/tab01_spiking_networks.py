@@ -217,7 +217,7 @@ sheet.closing(*records.values())
 #
 # ```{exercise}
 # :label: ex-liu2026-tab01-waiting
-# Slingshots of a network come at random, on average once in 5,000 steps. How likely is it
+# Slingshots of a network occur at random, on average once in 5,000 steps. How likely is it
 # that a run of 10,000 steps shows none? How likely is it that five such runs show none?
 # ```
 #

@@ -96,7 +96,7 @@ sheet.box(
 #|   paper's Figure 2a.
 #| alt: >
 #|   A line falls from 3e-3 at a beta2 of 0.999 to 3e-4 at 0.9. The dashed curve of the worked
-#|   example lies below it and meets it near 0.9; the diamond of the paper lies on the dashed
+#|   example lies below it and meets it near 0.9. The diamond of the paper lies on the dashed
 #|   curve at 0.95.
 #| fold: "Code: draw the figure"
 figure, (update,) = plots.panels(1, height=3.8)

@@ -204,8 +204,8 @@ sheet.closing()
 # or their features have to be larger. [Figure 9](fig09_cifar_mlp.ipynb) has arms for it, which are
 # not trained yet.
 #
-# **The hour cannot be that of all images.** 10,000 epochs of 50,000 images take longer than an
-# hour even at the card's peak, for every network but the MLP. The measurements above list the
+# **The hour cannot be that of all images.** For every network but the MLP, 10,000 epochs of 50,000
+# images take longer than an hour even at the card's peak. The measurements above list the
 # hours. So "Full Batch" must have meant fewer images for most networks.
 
 # %% [markdown]
