@@ -80,7 +80,7 @@
     const [curves, now] = [make("svg:g"), make("svg:g")];
     svg.append(...axes(), curves, now);
     const values = make("table", { class: "values" });
-    const caption = make("caption", {}, "In units of each type's step above 1: 1 + the others' share");
+    const caption = make("caption", {}, "How far the sum lies above 1, in steps of each type");
     const rulers = make("tbody");
     const said = make("p", { class: "said", "aria-live": "polite" });
 
@@ -93,7 +93,7 @@
       const gone = NAMES.filter((type) => crossEntropy(gap, count, type).loss === 0);
       said.textContent = gone.length
         ? `At a lead of ${gap.toFixed(2)} the loss is exactly 0 in ${gone.join(", ")}.`
-        : `At a lead of ${gap.toFixed(2)} no type has lost the loss.`;
+        : `At a lead of ${gap.toFixed(2)} no type rounds the loss to 0.`;
     }
     function recount() {
       const count = Number(classes.input.value);

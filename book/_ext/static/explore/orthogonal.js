@@ -43,9 +43,9 @@ grokbook.orthogonal = (() => {
     const turn = slider("Angle between step and weights",
       { min: -180, max: 180, step: 1, value: 35 }, (a) => `${say(a)}°`);
     const long = slider("Length of the step", { min: 0.1, max: 1.6, step: 0.01, value: 1.2 });
-    const rate = slider("Part of it taken", { min: 0.05, max: 1, step: 0.05, value: 0.5 });
+    const rate = slider("Learning rate: the share of the step that is taken", { min: 0.05, max: 1, step: 0.05, value: 0.5 });
     const form = choice("The kept part",
-      [["", "as the paper's formula"], ["rescale", "rescaled, as the official code"]]);
+      [["", "the paper's formula"], ["rescale", "the official code: rescaled"]]);
     const svg = picture(WIDTH, HEIGHT, "Weights, a step, and its two parts");
     const values = make("table", { class: "values" });
     const said = make("p", { class: "said", "aria-live": "polite" });
@@ -67,7 +67,7 @@ grokbook.orthogonal = (() => {
         make("svg:circle", { cx: place(add(WEIGHTS, kept, rate.get()))[0],
           cy: place(add(WEIGHTS, kept, rate.get()))[1], r: 5, class: "dot kept" }));
       const row = (tag, cells) => make("tr", {}, ...cells.map((words, at) =>
-        make(at ? tag : "th", { scope: at ? "col" : "row" }, words)));
+        words && (tag === "th" || !at) ? make("th", { scope: at ? "col" : "row" }, words) : make("td", {}, words)));
       values.replaceChildren(
         make("thead", {}, row("th", ["", "length of what is kept", "norm after the step"])),
         make("tbody", {}, ...ends.map(([words, size, after]) => row("td", [words, say(size), say(after)]))));
