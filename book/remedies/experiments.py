@@ -43,7 +43,19 @@ STRENGTHS = {
 }
 TUNING = (100, 101)  # seeds; those of the tests are others
 LEVEL = {"a": 0.9, "b": 0.9, "c": 0.9, "d": 0.9, "e": 0.9, "f": 0.8}
-FURTHER: dict[str, tuple[tuple[str, float, float], ...]] = {}
+FURTHER: dict[str, tuple[tuple[str, float, float], ...]] = {
+    "a": (
+        ("none", 0.03, 0.1),
+        ("none", 0.01, 1.0),
+        ("decay", 0.03, 1.0),
+        ("coupled L2", 0.03, 0.001),
+        ("coupled L2", 0.01, 0.01),
+        ("⊥Grad", 0.03, 0.001),
+        ("radius with tuned target", 0.03, 0.03),
+        ("radius with tuned target", 0.01, 0.01),
+        ("activations", 0.003, 500.0),
+    )
+}
 CHOSEN: dict[str, dict[str, tuple[float, float]]] = {}
 
 LOSSES = {"StableMax": Spec("stablemax_cross_entropy")}
