@@ -88,9 +88,9 @@ found = {
 }
 sheet = claims.read(page.name, found)
 small = decayed.get(("penalty", 0.6, "laptop"), runs["penalty", "decay 1 beside"])
-sheet.box(f"""The paper's penalty generalises at epoch 1,320. A quarter as wide, our plainest reading
-of it did not in {literal["penalty"].settings.epochs:,} epochs (one run); with a weight decay of 1 three
-runs did, at {told(onset(small))}.""")
+sheet.box(f"""The paper's penalty generalises at epoch 1,320. A quarter as wide, ours did not in
+{literal["penalty"].settings.epochs:,} epochs (one run); three with a weight decay of 1 did at
+{told(onset(small))}.""")
 
 # %% tags=["hide-input"]
 #| name: fig-tiwari2026-readings
@@ -109,7 +109,6 @@ rows = {(name, False): word for name, word in NAMES.items()}
 if wide.scale == "paper":
     rows = {("literal", False): NAMES["literal"], ("literal", True): "the same, width 512"} | rows
 figure, axes = plots.panels(2, height=0.9 + 0.27 * len(rows), sharey=True)
-beside = {"va": "center", "fontsize": 9}
 for panel, (kind, (mean, _)) in zip(axes, PRINTED.items(), strict=True):
     for row, (name, large) in enumerate(rows):
         run = run_of(wide, kind, name) if large else runs.get((kind, name), run_of(wide, kind, ""))
@@ -118,10 +117,10 @@ for panel, (kind, (mean, _)) in zip(axes, PRINTED.items(), strict=True):
             there, look = value < math.inf, {"color": run.color, "ms": 8}
             fill = run.color if there else "white"
             panel.plot(value if there else end, row, "o" if there else ">", mfc=fill, **look)
-            panel.text(1.2 * end, row, "" if there else f"{run.last(TEST)[seed]:.0%}", color=run.color, **beside)
+            panel.text(1.2 * end, row, "" if there else f"{run.last(TEST)[seed]:.0%}", color=run.color, va="center")
     panel.axvline(mean, color=plots.COLOUR[kind], ls="--", lw=1)
     plots.paper(panel, mean, -0.7, color=plots.COLOUR[kind], label="paper" if panel is axes[0] else "")
-    panel.set(xscale="log", xlim=(350, 3e4), xlabel="epoch of generalisation", ylim=(len(rows) - 0.4, -0.9))
+    panel.set(xscale="log", xlim=(350, 3e4), xlabel="epoch of generalisation", ylim=(len(rows) - 0.4, -1.2))
     panel.set_xticks([1000, 10_000], ["1,000", "10,000"])
 axes[0].set_yticks(range(len(rows)), rows.values())
 for mark, fill, label in (("o", plots.GREY, "here"), (">", "white", "here, not by then")):
@@ -141,8 +140,8 @@ tables.prose(f"""
   is close to the paper's. With half the target it is {told(runs["penalty", "radius 0.5 √d"].onset())}.
 * **Strong decay** generalises at {told(runs["strong decay", "literal"].onset())} with the plainest reading.
   The paper prints {PRINTED["strong decay"][0]:,}.
-* **At the paper's width** only strong decay was run on this cell, once. It generalises at
-  {told(onset(literal["strong decay"]))}.
+* **At the paper's width** we ran only one of the paper's two arms, strong decay, once. It
+  generalises at {told(onset(literal["strong decay"]))}.
 * **A decay of 1 needs no penalty.** In small networks the onset is close to the paper's with
   the penalty and without it. At the paper's width the penalty makes it later.
 """)

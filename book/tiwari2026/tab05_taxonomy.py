@@ -184,7 +184,6 @@ for name, matrix in (("noise", noise), ("noise with a mean", noise + 3)):
 # %% tags=["hide-input"]
 #| fold: "Code: the paper's words beside our numbers"
 def line(method, suppression, rank_effect, *ours):
-    """A row of Table 5, and what was measured."""
     if not ours:
         return [method, suppression, "not run", "not run", rank_effect, "not run"]
     radii = [told(ratio, TWO) for ratio in beside(method)]

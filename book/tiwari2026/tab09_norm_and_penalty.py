@@ -122,12 +122,11 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 ends = [told(runs[arm].last(TEST), "{:.0%}") for arm in ("norm", "norm, penalty")]
-start = told(radius(runs["norm, penalty"], start=True), "{:.2f}")
 tables.prose(f"""
 * **With plain norms** neither network generalises. Test accuracy ends at {ends[0]} without the
   penalty and at {ends[1]} with it.
 * **Of the six networks** of Table 9, {sum(not run.seeds for run in runs.values())} have no run here yet.
-* **The {{term}}`radius`** starts at {start} of its target with plain norms (b). So the penalty has
+* **The {{term}}`radius`** starts at {told(radius(runs["norm, penalty"], start=True), "{:.2f}")} of its target with plain norms (b). So the penalty has
   little to pull; it ends at {sheet.told("radius norm, penalty")}.
 * **A plateau near {100 * TWINS:.0f} %** need not be part of the way to the rule. This share
   of the test pairs has its swapped pair in the training set.
