@@ -10,7 +10,6 @@ device = "auto"
 #| fold: "Code: the runs, their paths and the claims"
 import math
 
-import matplotlib.patheffects as effects
 import numpy as np
 import pandas as pd
 import torch
@@ -121,10 +120,9 @@ sheet.box(
 #| fold: "Code: draw the surface and the paths"
 POINTS, SAMPLES = 25, 600
 LEVELS = (0, 0.1, 0.5, 1, 2, 3, 4, 5, 7, 10, 15, 25)
-GREYS = LinearSegmentedColormap.from_list("light", ["#FFFFFF", "#9A9A9A"])
+GREYS = LinearSegmentedColormap.from_list("light", ["#FFFFFF", "#C0C0C0"])
 SHADES = {"cmap": GREYS, "norm": BoundaryNorm(LEVELS, GREYS.N, extend="max")}
 STYLES = {sgd: ("o", "-", (0, -28)), decay: ("s", plots.DASHED, (0, 11)), ortho: ("D", "-", (40, -6))}
-outline = [effects.Stroke(linewidth=4, foreground="white"), effects.Normal()]
 guess = math.log(sgd.settings.model.options["classes"])
 shadows = {run: torch.cat([origin[None] * 0, paths[run]]) @ plane.T for run in three}
 spots = torch.cat(list(shadows.values())).numpy()
@@ -140,12 +138,11 @@ for axes, (part, (inputs, labels)) in zip(panels, parts.items(), strict=True):
     axes.contour(across, up, heights, [guess], colors=plots.GREY, linestyles="--", linewidths=1.2)
     for run in three:
         (x, y), (marker, line, place) = shadows[run].numpy().T, STYLES[run]
-        axes.plot(x, y, ls=line, color=run.color, path_effects=outline)
+        axes.plot(x, y, ls=line, color=run.color)
         axes.plot(x[1:], y[1:], marker, color=run.color, mec="white", ms=7, zorder=4)
         words = f"{run.label}\n{ends[run, part]:.2g}".replace("e-0", "e-")
-        style = {"color": run.color, "weight": "bold", "path_effects": outline, "zorder": 6}
         at = {"xytext": place, "textcoords": "offset points", "ha": "center"}
-        axes.annotate(words, (x[-1], y[-1]), **at, **style)
+        axes.annotate(words, (x[-1], y[-1]), color=run.color, weight="bold", zorder=6, **at)
     axes.plot(0, 0, "x", color=plots.BLACK, ms=8, mew=2, zorder=5)
     axes.set(aspect="equal", xlabel="first direction")
     axes.grid(visible=False)
@@ -167,18 +164,15 @@ plots.show(figure)
 #|   epochs. Right: only orthogonal SGD with StableMax nears 100 percent in every seed.
 #| fold: "Code: draw losses and accuracy against the epoch"
 figure, (left, right) = plots.panels(2, height=3.5)
-for run in (sgd, decay):
+for run in three:
     plots.loss(left, run)
-plots.loss(left, ortho, label="")
-left.text(250, 0.4, ortho.label, color=ortho.color, ha="right")
 for run in (*three, strong, soft):
     plots.curve(right, run, TEST_ACCURACY, percent=True)
 left.set(xscale="log", yscale="log", xlim=(20, None))
-right.set(xscale="log", xlim=(20, None), ylim=(-3, 103))
-right.set(xlabel="epoch", ylabel="test accuracy (%)")
+right.set(xscale="log", xlim=(20, None), ylim=(-3, 103), xlabel="epoch", ylabel="test accuracy (%)")
 for axes in (left, right):
     axes.xaxis.set_major_formatter("{x:,.0f}")
-    plots.end_labels(axes)
+figure.legend(*right.get_legend_handles_labels(), loc="outside upper center", ncols=5)
 plots.letter([left, right], ["losses", "test accuracy"])
 plots.show(figure)
 
