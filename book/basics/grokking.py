@@ -73,8 +73,8 @@ plots.show(figure)
 tables.prose(f"""
 * **By heart.** Every network knows its whole training set at epoch {told(fit)}. Of the questions it has
   not seen it then answers {told(some.at(TEST, fit), "{:.1%}")} correctly, fewer than a guess would.
-* **The rule.** With {{term}}`weight decay`, a steady pull of all weights towards zero, the networks answer 95 % of
-  the unseen questions at epoch {told(rule)}. This {{term}}`delay` is what {{term}}`grokking` means.
+* **The rule.** {{term}}`Weight decay <weight decay>` pulls all weights steadily towards zero. With it the networks answer
+  95 % of the unseen questions at epoch {told(rule)}. This {{term}}`delay` is what {{term}}`grokking` means.
 * **Without weight decay** the same network does not find the rule in {epochs:,} epochs. Its best
   {{term}}`accuracy` on unseen questions is {sheet.told("without", "{:.0%}")}.
 * **Why one run is not enough.** The {len(some.seeds)} networks differ only by chance: in their first

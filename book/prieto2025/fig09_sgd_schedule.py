@@ -136,7 +136,7 @@ tables.prose(f"""
 * **Fewer bits, sooner collapse.** With 60 and 70 % of the table (b, c) half of the samples
   {{term}}`collapse <softmax collapse>` in the order of the bits. Test accuracy stops in that order too.
 * **Float32 turns round** at its collapse. At 60 % it loses {sheet.told("lost 60 %")} points by the end.
-* **At 40 % of the table** (a) only float16 gets to its line by the end, and no network generalises. Once the
+* **At 40 % of the table** (a) only float16 reaches its line by the end, and no network generalises. Once the
   training set is fitted, test accuracy is at most {sheet.told("no-grokking", "{:.1%}")}.
 """)
 
@@ -227,7 +227,7 @@ plots.show(figure)
 # ## The claims
 #
 # The main test is that of Figure 2. We had planned another; the fold under the
-# table has it. The lines of panel (a) mark 40 % of the
+# table shows it. The lines of panel (a) mark 40 % of the
 # samples, as the authors drew them. Float16 rounds every partial sum on a CPU and not on a GPU.
 # [Figure 2](fig02_softmax_collapse.ipynb) says how much that matters.
 
@@ -274,7 +274,7 @@ is {told(gained(large[2]), "{:.1f}")} points higher.
 
 **The step length is recovered, not known.** We fitted the training curve at 60 %, to
 {sheet.told("from-authors 60 %")} points, and nothing else. The same factor is too small at 40 %, where training is
-off by up to {sheet.told("from-authors 40 %", "{:.0f}")} points; a step of 0.018 brings this down to
+off by up to {sheet.told("from-authors 40 %", "{:.0f}")} points. A step of 0.018 brings this down to
 {sheet.told("from-authors 40 %, longer steps", "{:.0f}")}. At 70 % it is too large, by up to
 {sheet.told("from-authors 70 %", "{:.0f}")} points. Epochs depend on the factor, the order does not.
 """)

@@ -239,7 +239,7 @@ sheet.closing(record)
 tables.prose(f"""
 **Do lost updates prevent grokking?** The paper says so of plain gradient descent. But rounding loses only a few
 per cent, the smallest updates, and all other weights move. The falling gradient alone could be the
-reason. All steps from epoch 200 to 2,000 have a length of {sheet.told("early", "{:.1f}")} together; ten times the
+reason. All steps from epoch 200 to 2,000 have a length of {sheet.told("early", "{:.1f}")} together. Ten times the
 epochs, from 2,000 to {last:,}, add {sheet.told("later", "{:.1f}")}. A run with float64 weights would decide.
 
 **Two different collapses.** Rounding absorbs these updates in the *weights*.

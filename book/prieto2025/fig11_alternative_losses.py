@@ -195,8 +195,8 @@ right_axes.set(xscale="log", yscale="log", ylabel="mean logit norm", ylim=(0.3, 
 for axes in (left_axes, right_axes):
     axes.set(xlabel="epoch", xlim=(20, end))
 names = left_axes.get_legend_handles_labels()
-figure.legend(*names, title="strength of the penalty", loc="outside upper center", ncols=4)
-plots.letter([left_axes, right_axes], ["test accuracy", "logits"])
+figure.legend(*names, loc="outside upper center", ncols=4)
+plots.letter([left_axes, right_axes], ["accuracy by strength", "logits by strength"])
 plots.show(figure)
 
 
@@ -245,7 +245,7 @@ on a short vector as hard as on a long one, so the logits stay near zero from th
 {sheet.told("small Taylor")}, the penalty at {sheet.told("small penalty 0.01")}. The paper states neither
 task nor strength. In our single runs its order depends on both.
 
-**The gradient through the minimum matters there.** Without it, with the minimum taken as a constant, one
+**The gradient through the minimum matters there.** With the minimum taken as a constant, one
 network learned at most {told(tiny[-1].largest(TRAIN), "{:.0%}")} of its training set. The paper suspects that
 this gradient is what works. On the larger task its pull is weak: the logit norm still
 grows {sheet.told("taylor-norm")}-fold after the fit.

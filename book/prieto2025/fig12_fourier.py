@@ -182,8 +182,8 @@ torch.testing.assert_close(mine, packaged, rtol=1e-4, atol=1e-4)
 # The effective number of components is the participation ratio
 # $(\sum s_j^2)^2 / \sum s_j^4$: it is $p$ if all are equal and 1 if there is only one.
 #
-# Why Fourier? Because $\cos(2\pi k (a + b - c) / p)$ is largest at the correct class, and a network
-# can build this function from waves of $a$, of $b$ and of $c$.
+# Why Fourier? The function $\cos(2\pi k (a + b - c) / p)$ is largest at the correct class. A network
+# can build it from waves of $a$, of $b$ and of $c$.
 #
 # A product modulo a prime is a sum of logarithms. Every nonzero class is a power
 # $g^m$ of a primitive root $g$, and multiplication adds the exponents $m$ modulo $p - 1$. So a network
@@ -280,12 +280,12 @@ tables.prose(f"""
 panel (b) of {{ref}}`the second figure <fig-prieto2025-12-shares>` the strong frequencies of
 the output layer lie on an arc: they have equal strength, but any phase. A wave
 $\\cos(2\\pi k c / p - \\varphi)$ has the parts $\\cos\\varphi$ and $\\sin\\varphi$.
-A second, independent wave of the same frequency has {sheet.told("second output", "{:.0%}")} of its strength in
-the output layer, and {sheet.told("second input", "{:.0%}")} in the input layer. So
+A second, independent wave of the same frequency is weak in the output layer: it has
+{sheet.told("second output", "{:.0%}")} of the strength of the first. In the input layer both are alike. So
 {told(over(end, lambda one: effective(waves(one).norm(dim=0))), "{:.0f}")} directions, the effective number of frequencies, tell {p} classes apart.
 
-**The waves belong to the task.** In a network that learned products, ten components hold
-{sheet.told("top product, natural order", "{:.0%}")} with the classes in natural order, and
+**The waves belong to the task.** Take networks that learned products. Ten components hold
+{sheet.told("top product, natural order", "{:.0%}")} if classes are in natural order, and
 {sheet.told("top product, order of logarithms", "{:.0%}")} in the order of logarithms. So the algorithm is
 sparse. Long training with {{term}}`StableMax` alone would not depend on the order.
 """)

@@ -192,7 +192,7 @@ sheet.closing(grid, slow)
 # 1. *Learning rate.* Not stated. In
 #    [issue 8](https://github.com/LucasPrietoAl/grokking-at-the-edge-of-numerical-stability/issues/8)
 #    of the repository the author remembers a rate below 0.01, without its value. A reader
-#    there found that decay 8 works at 0.01; his own rerun has it fail at 0.05.
+#    there found that decay 8 works at 0.01; in his own rerun it fails at 0.05.
 # 2. *Decays.* The paper names only 8; we ran 0.5 to 8.
 # 3. *⊥AdamW* is that of the released code: tensor by tensor, rescaled, with PyTorch's
 #    betas and eps. AdamW has the betas and eps of the scripts, so the two differ in more than the

@@ -248,7 +248,7 @@ paper's figure is about.
 **Does preventing collapse suffice?** The paper says that "any intervention that
 prevents SC should lead to grokking or generalization". The collapse-free loss prevents collapse and changes
 nothing else. At epoch {until:,} it has {sheet.told("at-end collapse-free")} of the test
-set with $\\beta_2 = 0.999$, and {sheet.told("at-end collapse-free, β2 0.99")} with 0.99; there it rises slowly
+set with $\\beta_2 = 0.999$, and {sheet.told("at-end collapse-free, β2 0.99")} with 0.99, rising slowly
 ([Figure 1](fig01_headline.ipynb)). Smoothing prevents collapse *and* changes the target,
 so its success may come from either.
 """)
