@@ -56,7 +56,15 @@ FURTHER: dict[str, tuple[tuple[str, float, float], ...]] = {
         ("activations", 0.003, 500.0),
     )
 }
-CHOSEN: dict[str, dict[str, tuple[float, float]]] = {}
+CHOSEN: dict[str, dict[str, tuple[float, float]]] = {
+    "a": {
+        "decay": (0.03, 1.0),
+        "coupled L2": (0.03, 0.001),
+        "⊥Grad": (0.03, 0.001),
+        "radius with tuned target": (0.01, 0.03),
+        "activations": (0.003, 50.0),
+    }
+}
 
 LOSSES = {"StableMax": Spec("stablemax_cross_entropy")}
 LOSSES |= {"collapse-free loss": Spec("exact_cross_entropy")}
