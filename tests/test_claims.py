@@ -74,6 +74,8 @@ def test_verdicts():
         beyond = replace(found, extra=True)
         assert (beyond.verdict, beyond.holds) == ("beyond the paper", False)
     assert row(held=1, n=1, exact=True).verdict == "holds"
+    again = row(held=0, n=3, same_as="Figure 1")
+    assert (again.verdict, again.holds) == ("see Figure 1", False)
     assert row(held=0, n=1, exact=True).verdict == "fails"
 
 

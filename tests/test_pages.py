@@ -188,7 +188,7 @@ FAULTS = {  # a change of the twin -> what is said of it
     "has a figure not shown by plots.show ('display(figure": lambda nb: (
         nb.cells[3].outputs[0]["data"].pop(FIGURE_MIME)
     ),
-    "kB; 700 are allowed": lambda nb: (
+    "kB; 800 are allowed": lambda nb: (
         nb.cells[2].outputs[0].update(text="x" * checks.LARGEST)
     ),
 }

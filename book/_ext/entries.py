@@ -54,8 +54,9 @@ class Entry:
 
     @cached_property
     def claims(self) -> Claims:
-        """The claims of the paper."""
-        return [claim for claim in self.carried["claims"] if not claim["extra"]]
+        """The claims of the paper, without those that another page judges."""
+        every = self.carried["claims"]
+        return [c for c in every if not (c["extra"] or c.get("same_as"))]
 
     @property
     def answer(self) -> str:

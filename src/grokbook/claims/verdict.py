@@ -44,7 +44,8 @@ class Row:
     paper, reported and not judged. ``run`` false: nothing tests it yet. ``main``: it
     carries the verdict of its page. ``tested`` may have fields in braces, which the
     page fills in. ``question``: the page of book/questions that it helps to answer;
-    a row without one is a detail.
+    a row without one is a detail. ``same_as``: the page whose row judges this event, so
+    that it counts once.
 
     ``ours`` is the median, ``interval`` the range; ``held`` of ``n`` seeds (or points)
     support it, at ``scale``. ``why``: for fewer than three seeds, how many there are
@@ -68,6 +69,7 @@ class Row:
     extra: bool = False
     run: bool = True
     question: str = ""
+    same_as: str = ""
     was: list[dict[str, str]] = field(default_factory=list)
 
     ours: str = "—"
@@ -93,8 +95,8 @@ class Row:
     @property
     def verdict(self) -> str:
         """One of three words, then what is less than the paper's: seeds, size."""
-        if self.beyond:
-            return "beyond the paper"
+        if self.beyond or self.same_as:
+            return f"see {self.same_as}" if self.same_as else "beyond the paper"
         if self.scale == "smoke" or not self.n:
             return "not judged" if self.scale == "smoke" else "not run"
         word = WORDS[2 if not self.held else int(self.held < self.n)]
@@ -109,7 +111,7 @@ class Row:
     def to_json(self) -> dict[str, Any]:
         """What the closing cell of a page carries of it."""
         told = ["ours", "interval", "held", "n", "scale", "main", "exact", "why"]
-        told += ["verdict", "holds", "runs", "id", "question"]
+        told += ["verdict", "holds", "runs", "id", "question", "same_as"]
         words = {"statement": self.tested, "quote": self.says, "where": self.where}
         return words | {"extra": self.beyond} | {k: getattr(self, k) for k in told}
 
