@@ -58,6 +58,7 @@ FURTHER: dict[str, tuple[tuple[str, float, float], ...]] = {
 }
 CHOSEN: dict[str, dict[str, tuple[float, float]]] = {
     "a": {
+        "none": (0.01, 1.0),
         "decay": (0.03, 1.0),
         "coupled L2": (0.03, 0.001),
         "⊥Grad": (0.03, 0.001),
