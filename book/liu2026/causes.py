@@ -257,22 +257,22 @@ for name, loss in ways.items():
 # %% tags=["hide-input"]
 #| name: fig-liu2026-causes-traces
 #| caption: >
-#|   The loss of every step under each intervention, in one run of the wide MLP. Dotted: the
-#|   first late spike of float32.
+#|   The loss of every step with four losses that spike, in one run of the wide MLP. Dotted: the
+#|   first late spike of float32. The other four are in the table: the simulated collapse looks like (a),
+#|   and float64 loss, repair and the broken sum without mean stay quiet.
 #| alt: >
-#|   Eight panels of the loss against epoch. Float32, projection, subtraction, simulated
-#|   collapse and the broken sum spike again and again. The float64 loss, repair and the
-#|   broken sum with subtraction stay quiet.
+#|   Four panels of the loss against epoch. Float32, mean subtracted and the broken sum spike until
+#|   near the end. With the projection there are six spikes, and none after epoch 4,000.
 #| fold: "Code: draw the traces"
-seed = seen[WIDE, BASE].index[0]
-figure, axes = plots.panels(2, rows=4, height=1.3, sharex=True, sharey=True)
-for panel, way in zip(axes, WAYS, strict=True):
+seed, loud = seen[WIDE, BASE].index[0], (BASE, ZERO, CENTRED, BROKEN)
+figure, axes = plots.panels(2, rows=2, height=1.7, sharex=True, sharey=True)
+for panel, way in zip(axes, loud, strict=True):
     plots.trace(panel, runs[WIDE, way], seed=seed)
     plots.mark(panel, evidence.bursts(runs[WIDE, BASE], late=True)[seed][:1], color=plots.GREY)
-    panel.set(xlabel="epoch" if way in WAYS[6:] else "", ylabel="loss", ylim=(5e-10, 1e5), yticks=[1e-8, 1e-4, 1])
+    panel.set(ylabel="loss", ylim=(5e-10, 1e5), yticks=[1e-8, 1e-4, 1])
     panel.label_outer()
 plots.thousands(axes[-1])
-plots.letter(axes, [NAMES[way] for way in WAYS])
+plots.letter(axes, [NAMES[way] for way in loud])
 plots.show(figure)
 
 # %% [markdown]
@@ -285,23 +285,24 @@ plots.show(figure)
 # %% tags=["hide-input"]
 #| name: fig-liu2026-causes-branches
 #| caption: >
-#|   The training loss from the branch on, one panel per loss, a line per run. A line ends where
+#|   The training loss from the branch on (dotted), a line per run. A line ends where
 #|   the loss is no number any more; losses of zero lie on the lower edge. Before step 0 all
 #|   branches of a seed are one run.
 #| alt: >
-#|   Six panels against steps of gradient descent. With the gradient of the correct class
+#|   Two panels against steps of gradient descent. With the gradient of the correct class
 #|   missing most losses rise from 1e-8 and end as no number: in float32, after the projection,
 #|   in the simulation. With a float64 loss, with repair and with only the sum broken they stay.
 #| fold: "Code: draw the branches"
-figure, axes = plots.panels(3, rows=2, height=2.0, sharex=True, sharey=True)
-for panel, run in zip(axes, branches.values(), strict=True):
-    after = run.trace().loc[BRANCH - 100 :].clip(1e-10, 1e3)
-    panel.plot(after.index - BRANCH, after, color=run.color, lw=1)
+figure, axes = plots.panels(2, height=3.0, sharey=True)
+for panel, some in zip(axes, ((BASE, ZERO, FORCED), (BROKEN, EXACT, REPAIR)), strict=True):
+    for way, ls in zip(some, ("-", "--", ":"), strict=True):
+        after = branches[way].trace().loc[BRANCH - 100 :].clip(1e-10, 1e3)
+        lines = panel.plot(after.index - BRANCH, after, color=branches[way].color, ls=ls, lw=1.2)
+        lines[0].set_label(NAMES[way])
     panel.axvline(0, color=plots.GREY, ls=":", lw=1)
     panel.set(yscale="log", ylim=(5e-11, 2e3), yticks=[1e-8, 1e-4, 1], xlabel="step after the branch", ylabel="loss")
-    plots.thousands(panel)
-    panel.label_outer()
-plots.letter(axes, [NAMES[way] for way in branches])
+    panel.legend(loc="center right", fontsize=9)
+plots.letter(axes, ["gradient missing", "gradient there"])
 plots.show(figure)
 
 # %% tags=["hide-input"]

@@ -191,7 +191,7 @@ axes[3].set(ylabel="mean logit", xlabel="epoch")
 axes[3].axhline(0, color=plots.GREY, lw=0.8, ls="--")
 plots.thousands(axes[2])
 figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
-plots.letter(axes, ["collapsed samples", "mean feature", "mean classifier against mean feature", "correct logit"])
+plots.letter(axes, ["collapsed samples", "mean feature", "the two means", "correct logit"])
 plots.show(figure)
 
 # %% [markdown]

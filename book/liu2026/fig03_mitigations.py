@@ -130,7 +130,7 @@ for panel, key in zip(axes, titles, strict=True):
     plots.thousands(panel)
     if key != LAYER:
         plots.trace(panel, runs[key], lw=0.8)
-        panel.set(ylim=(5e-10, 1e3), yticks=[1e-8, 1e-4, 1], ylabel="training loss" if key in (BASE, INSIDE) else "")
+        panel.set(ylim=(5e-10, 1e3), yticks=[1e-8, 1e-4, 1], ylabel="" if key in (SMALL, LARGE) else "training loss")
 for one, label in ((BASE, "no norm"), (LAYER, "layer norm")):
     plots.curve(axes[3], runs[one], "head_norm", label=label)
 axes[3].set(xlabel="epoch", ylabel="norm")

@@ -71,7 +71,7 @@ sheet.box(
 #|   The mean logit of a small language model falls below zero, with loss and matrix products
 #|   in either precision. (a) Mean over all classes and 2,048 training tokens. (b)
 #|   Tokens whose loss in float32 is exactly zero. Solid: products in bfloat16; dashed: in
-#|   float32. One run each.
+#|   float32. One run each. "Mean" is the mean classifier.
 #| alt: >
 #|   Left: the mean logit drops from zero to a few units below zero in four networks and stays
 #|   at zero where the mean classifier is subtracted. Right: the share of tokens with zero
@@ -80,13 +80,14 @@ sheet.box(
 def drawn(left, right, names, titles):
     """Two panels with one line a run, solid where products are in bfloat16; a legend above."""
     figure, axes = plots.panels(2, height=4.2)
-    for panel, values, name in zip(axes, (left, right), names, strict=True):
+    for panel, values, ylabel in zip(axes, (left, right), names, strict=True):
         for run in runs:
             style = {"color": run.color, "ls": "-" if run.settings.autocast else plots.DASHED}
-            panel.plot(values(run).median(axis=1).dropna(), label=run.label.replace("W_G", "mean classifier"), **style)
-        panel.set(xlabel="step", ylabel=name)
+            name = run.label.replace("W_G", "mean") if run.settings.autocast else None  # dashes are in the caption
+            panel.plot(values(run).median(axis=1).dropna(), label=name, **style)
+        panel.set(xlabel="step", ylabel=ylabel)
         plots.thousands(panel)
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=2, handlelength=3)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     plots.letter(axes, titles)
     return figure, axes
 
