@@ -301,7 +301,8 @@ for panel, some in zip(axes, ((BASE, ZERO, FORCED), (BROKEN, EXACT, REPAIR)), st
         lines[0].set_label(NAMES[way])
     panel.axvline(0, color=plots.GREY, ls=":", lw=1)
     panel.set(yscale="log", ylim=(5e-11, 2e3), yticks=[1e-8, 1e-4, 1], xlabel="step after the branch", ylabel="loss")
-    panel.legend(loc="center right", fontsize=9)
+handles = [h + k for h, k in zip(*(panel.get_legend_handles_labels() for panel in axes), strict=True)]
+figure.legend(*handles, loc="outside upper center", ncols=3)
 plots.letter(axes, ["gradient missing", "gradient there"])
 plots.show(figure)
 

@@ -43,8 +43,7 @@ def approach(rows):
     return -1 - under, calm[ADAM], calm[RAW], crossing / typical, so_far.median(), (so_far > 1).sum()
 
 
-near_spike = {seed: rows.loc[-110:70] for seed, rows in evidence.windows(near, ADAM).items()}
-stretch = {seed: rows for seed, rows in near_spike.items() if len(rows.loc[:-STEPS])}
+stretch = {s: rows.loc[-110:70] for s, rows in evidence.windows(near, ADAM).items() if len(rows.loc[-110:-STEPS])}
 MEASURED = ("lead", "calm", "raw", "loss", "usual", "above")
 every = DataFrame.from_dict({s: approach(rows) for s, rows in stretch.items()}, orient="index", columns=MEASURED).astype(float)
 slingshots = evidence.bursts(near, late=True)
