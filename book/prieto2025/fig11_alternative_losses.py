@@ -65,19 +65,18 @@ tiny = (
     Run(small, "squared logit norm 0.001", "squared norm 0.001", plots.PURPLE),
     Run(small, "Taylor, minimum detached", "Taylor, detached", plots.RED),
 )
-half = end // 2
 found = {
     "penalty": (chosen, reached[chosen]),
     "loss-penalty": (chosen, left(chosen)),
     "loss-stablemax": (stable, left(stable)),
     "scaling": (chosen, grown(chosen)),
     "faster": ([taylor, chosen, stable], evidence.lead(reached[taylor], first, until=end)),
-    "gained": (taylor, 100 * (taylor.at(TEST, end) - taylor.at(TEST, half))),
+    "gained": (taylor, 100 * (taylor.at(TEST, end) - taylor.at(TEST, end // 2))),
     "taylor-norm": (taylor, grown(taylor)),
     "small": {run.label: (run, run.generalised(accuracy=0.95)) for run in tiny},
     "over-balance": {r.label: (r, r.last(NORM) / balance(s)) for s, r in charged.items()},
 }
-sheet = claims.read(page.name, found, best=best, end=end, half=half)
+sheet = claims.read(page.name, found, best=best, end=end, half=end // 2)
 sheet.box(f"""\
 The paper says that a penalty on the logits leads to grokking, and Taylor softmax to the fastest.
 In one run each, the penalty generalised at epoch {told(reached[chosen])}, Taylor softmax not by

@@ -178,7 +178,7 @@ for alpha in (0.25, 1, 4):
     step = by_package(alpha, optimizers.SGD, lr=100 / alpha**2)
     torch.testing.assert_close(first_step(alpha, 100), step)
     adaptive = by_package(alpha, optimizers.AdamW, lr=0.01 / alpha**2).norm()
-    rows.append([f"{alpha:g}", f"{step.norm():.2f}", f"{adaptive:.1f}"])
+    rows.append([f"{alpha:g}", f"{step.norm():.3g}", f"{adaptive:.3g}"])
 tables.grid(["α", "SGD, 100 / α²", "AdamW, 0.01 / α²"], rows)
 
 # %% [markdown]

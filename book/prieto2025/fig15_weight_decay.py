@@ -30,7 +30,6 @@ for rate, record in (("0.05", grid), ("0.01", grid), ("0.001", slow)):
 
 
 def epoch(run, share=0.95):
-    """First epoch with this share of the test set."""
     return run.generalised(accuracy=share)
 
 
@@ -47,7 +46,6 @@ def delay(run):
 
 
 def named(run):
-    """What an arm is called in a sentence."""
     rate, what = run.arm.removeprefix("lr ").split(", ")
     return f"{what} at rate {rate}"
 
@@ -70,8 +68,8 @@ found = {
     "perp-training": {rate: (run, run.largest(TRAIN)) for rate, run in others.items()},
     "perp-test": {rate: (run, run.largest(TEST)) for rate, run in others.items()},
 }
-arms = {"decay": named(top), "perp": named(top_perp)}
-sheet = claims.read(page.name, found, strength=middle.label.split()[1], **arms)
+words = {"decay": named(top), "perp": named(top_perp), "strength": middle.label.split()[1]}
+sheet = claims.read(page.name, found, **words)
 sheet.box(f"""\
 The paper says that orthogonal gradients make AdamW grok faster than the best weight decay. With each at the best of
 three learning rates they needed {told(epoch(top_perp))} epochs, weight decay {told(epoch(top))}.""")

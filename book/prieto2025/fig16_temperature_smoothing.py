@@ -27,12 +27,10 @@ cold = Run(remedies, "temperature 1", "softmax", plots.COLOUR["softmax"])
 hot = Run(remedies, "temperature 1e5", "T = 100,000", plots.COLOUR["temperature"])
 smooth = Run(remedies, "label smoothing 0.2", "smoothing", plots.COLOUR["label smoothing"])
 stable = Run(stablemax, "addition", "StableMax", plots.COLOUR["StableMax"])
-BLACK = plots.COLOUR["collapse-free"]
-control = Run(controls, "exact CE", "collapse-free", BLACK)
-faster = Run(controls, "exact CE, β2 0.99", "collapse-free, β2 0.99", BLACK)
+free = {"exact CE": "collapse-free", "exact CE, β2 0.99": "collapse-free, β2 0.99"}
+control, faster = (Run(controls, *names, plots.COLOUR["collapse-free"]) for names in free.items())
 until, classes = cold.settings.epochs, cold.settings.model.options["classes"]
 collapsed = {run: run.first(COLLAPSE, above=0.5) for run in (cold, hot)}
-least = cold.smallest(TRAIN, since=collapsed[cold], otherwise=math.inf)
 unfitted = (1 - hot.last(TRAIN)) * math.log(classes)
 found = {
     "not-fully": (smooth, smooth.last(TEST)),
@@ -45,7 +43,7 @@ found = {
     "epoch": {run.label: (run, run.generalised(accuracy=0.95)) for run in (smooth, stable)},
     "at-end": {run.label: (run, run.at(TEST, until)) for run in (cold, control, faster)},
     "collapse": (cold, collapsed[cold]),
-    "least": (cold, least),
+    "least": (cold, cold.smallest(TRAIN, since=collapsed[cold], otherwise=math.inf)),
     "hot-collapsed": (hot, hot.last(COLLAPSE)),
     "equal-logits": (hot, hot.last("train_loss") / unfitted),
     "zero": (stable, stable.largest("zero_loss")),
