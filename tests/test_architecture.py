@@ -97,7 +97,7 @@ def test_pages_read_records_and_never_the_roof():
 # Lines that a room has, and all of them: one that grows says so here. 7,500 in the end.
 TOTAL = 7_500
 LINES = {
-    "claims": 426,
+    "claims": 427,
     "cli": 206,
     "datasets": 507,
     "engine": 1097,

@@ -94,9 +94,10 @@ class Sheet(list[Row]):
             return Html(f"<div class='verdict-box'>{html}</div>", answer)
         rows, main = self._shown(), self._main()
         marks = [f"{main.n:,} seeds"] if main.n > 2 and not main.exact else []
-        marks += filter(None, {run.record.experiment.reduced: 0 for run in self.own})
+        less = {run.record.experiment.reduced: 0 for run in self.own}
+        marks += filter(None, less if len(less) < 3 else ["several sizes, see below"])
         marks.append(_holding(rows))
-        recipe = tables.recipe([run.settings for run in self.own])
+        recipe = tables.recipe([run.settings for run in self.own] * (len(less) < 3))
         html += f"<p>{_badge(main).html} "
         html += " ".join(f"<span class='mark'>{escape(mark)}</span>" for mark in marks)
         html += f"</p><p class='recipe'>{escape(recipe)}</p>" if recipe else "</p>"
