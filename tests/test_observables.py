@@ -9,13 +9,7 @@ from helpers import random
 from torch.utils._pytree import tree_map
 
 from grokbook import metrics
-from grokbook.observables import (
-    OBSERVABLES,
-    UPDATE_BINS,
-    Seen,
-    Snapshot,
-    observe,
-)
+from grokbook.observables import OBSERVABLES, UPDATE_BINS, Seen, Snapshot, observe
 
 # Those below have tests of their own: a snapshot of anything is not enough for them.
 OF_NETWORKS = {"objective", "tap_grads", "hidden"}
