@@ -1,7 +1,6 @@
 """What a step and a look must be so that a GPU can replay them, and what they show."""
 
 import json
-from functools import partial
 
 import pytest
 import torch
@@ -39,91 +38,63 @@ class Tape(TorchDispatchMode):
                 return [plain(part) for part in value]
             return repr(value)
 
-        if str(function).startswith("profiler"):
-            return function(*args, **(kwargs or {}))
-        numbers = [plain(value) for value in (*args, *(kwargs or {}).values())]
-        self.calls.append((str(function), json.dumps(numbers)))
+        if not str(function).startswith("profiler"):
+            numbers = plain([*args, *(kwargs or {}).values()])
+            self.calls.append((str(function), json.dumps(numbers)))
         return function(*args, **(kwargs or {}))
 
 
-def taped(one, body):
-    one._fill()
-    with Tape() as tape:
-        body()
-    one.step_count += 1
-    return tape.calls
-
-
 def test_two_steps_are_the_same_operations_and_wait_for_nothing():
-    """So that a step can be captured once and replayed, on a machine that has a GPU."""
+    """So a step can be captured once and replayed: it reads the same memory again."""
     for settings in STEPS.values():
         members = [(arm(**settings), seed) for seed in (0, 1)]
         one = Learner(members, stacked=True)
         _, phase = one.phase()
-        body = partial(one._body, phase)
-        taped(one, body)  # the first makes what stays
-        tapes = [taped(one, body) for _ in range(2)]
-        assert tapes[0] == tapes[1]
-        assert len(tapes[0]) > 10
-        assert not {name.split(".")[1] for name, _ in tapes[0]} & set(WAITS)
-
-
-def test_rows_stay_where_they_are():
-    """A captured step reads the same memory at every replay."""
-    for settings in STEPS.values():
-        members = [(arm(**settings), seed) for seed in (0, 1)]
-        one = Learner(members, stacked=True)
-        places = set()
-        for _ in range(3):
+        tapes, places = [], set()
+        for _ in range(3):  # the first makes what stays
             one._fill()
+            with Tape() as tape:
+                one._body(phase)
             rates = [group["lr"] for group in one.optimizer.param_groups]
             places.add(tuple(t.data_ptr() for t in (*one.feed.batch, *rates)))
             one.step_count += 1
+            tapes.append(tape.calls)
+        assert tapes[1] == tapes[2] and len(tapes[1]) > 10
+        assert not {name.split(".")[1] for name, _ in tapes[1]} & set(WAITS)
         assert len(places) == 1
 
 
-class NoGraph:
-    """A device on which nothing can be captured."""
+def test_a_step_that_cannot_be_captured_goes_on_and_says_why_once(monkeypatch):
+    """But a stack that is too large shall be halved, and not run eagerly for good."""
+    error = RuntimeError("operation not permitted when stream is capturing\nmore")
 
-    def __init__(self):
-        raise RuntimeError("operation not permitted when stream is capturing\nmore")
+    def refuse():
+        raise error
 
-
-def test_a_step_that_cannot_be_captured_goes_on_and_says_why(monkeypatch):
-    """Once, with a warning."""
-    monkeypatch.setattr(torch.cuda, "CUDAGraph", NoGraph)
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", refuse)
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
     calls = []
-    captured = device.Captured(lambda: calls.append(1), "cuda")
-    for _ in range(device.WARM):
-        captured()
+
+    def warm():
+        captured = device.Captured(lambda: calls.append(1), "cuda")
+        for _ in range(device.WARM):
+            captured()
+        return captured
+
+    captured = warm()
     with pytest.warns(UserWarning, match="run eagerly.*: operation not permitted when"):
         captured()
     captured()
     assert len(calls) == device.WARM + 2
-
-
-def test_a_stack_that_is_too_large_for_a_capture_is_told(monkeypatch):
-    """It shall be halved, and not run eagerly for good."""
-
-    def full():
-        raise torch.OutOfMemoryError("CUDA out of memory")
-
-    monkeypatch.setattr(torch.cuda, "CUDAGraph", full)
-    captured = device.Captured(lambda: None, "cuda")
-    for _ in range(device.WARM):
-        captured()
+    error = torch.OutOfMemoryError("CUDA out of memory")
     with pytest.raises(torch.OutOfMemoryError):
-        captured()
+        warm()()
 
 
 def test_everything_is_what_it_says():
     """Train and test rows, phases, steps and blocks that cannot be taken for others."""
-    settings = {
-        "dataset": Spec("modular", p=11, train_fraction=0.3),
-        "alpha": 0.5,
-        "later_loss": (2, Spec("mean_squared_error")),
-    }
+    settings = {"dataset": Spec("modular", p=11, train_fraction=0.3), "alpha": 0.5}
+    settings["later_loss"] = (2, Spec("mean_squared_error"))
     one = Learner([(arm(**settings), 0)])
     first = {n: p.detach().clone() for n, p in one.params.items()}
     one.step()
@@ -149,36 +120,27 @@ def test_everything_is_what_it_says():
 
 def test_curvature_is_that_of_the_exact_hessian():
     """By the objective in float64 with penalty and BatchNorm, against torch.func."""
+    settings = {"dataset": Spec("modular", p=5, train_fraction=0.8)}
     small = Spec("mlp", classes=5, vocabulary=5, widths=(3,), norm="batch")
-    settings = {
-        "dataset": Spec("modular", p=5, train_fraction=0.8),
-        "model": small,
-        "penalties": (Spec("l2", strength=0.3),),
-    }
+    settings |= {"model": small, "penalties": (Spec("l2", strength=0.3),)}
     one = Learner([(arm(**settings), 0)])
     for _ in range(5):
         one.step()
     weights, function = one.objective()
-    names, shapes = list(weights), [w.shape for w in weights.values()]
     sizes = [w.numel() for w in weights.values()]
 
     def flat(vector):
-        parts = vector.split(sizes)
-        return function(
-            {n: p.view(s) for n, p, s in zip(names, parts, shapes, strict=True)}
-        )
+        parts = zip(weights, vector.split(sizes), strict=True)
+        return function({n: p.view_as(weights[n]) for n, p in parts})
 
     vector = torch.cat([w.flatten() for w in weights.values()])
     hessian = torch.autograd.functional.hessian(flat, vector)
     found = one.observe(["sharpness", "curvature", "adam_curvature"], one.weights())
-    largest = torch.linalg.eigvalsh(hessian)[-1]
-    assert float(found["sharpness"]) == pytest.approx(float(largest), rel=1e-3)
     spread = torch.cat([s.flatten() for s in optimizers.spread(one.optimizer)]).double()
     scaled = hessian / spread.sqrt() / spread.sqrt()[:, None]
-    largest = torch.linalg.eigvalsh(scaled)[-1]
-    assert float(found["preconditioned_sharpness"]) == pytest.approx(
-        float(largest), rel=1e-3
-    )
+    for name, matrix in (("sharpness", hessian), ("preconditioned_sharpness", scaled)):
+        largest = float(torch.linalg.eigvalsh(matrix)[-1])
+        assert float(found[name]) == pytest.approx(largest, rel=1e-3)
     beside = (hessian - hessian.diag().diag()).square().sum()
     deviation = float((2 * beside / 20).sqrt())  # of a mean of 20 probes
     trace = float(hessian.trace())
@@ -204,23 +166,19 @@ def test_exact_trace_of_a_network_is_that_of_its_hessian(changes):
     network, weights = one.model.eval(), list(one.params.values())
     vector = torch.nn.utils.parameters_to_vector(weights).detach()
     sizes = [w.numel() for w in weights]
-
-    def loss(vector, x, y):
-        parts = zip(one.params, vector.split(sizes), strict=True)
-        params = {n: p.view_as(one.params[n]) for n, p in parts}
-        with fast.off():
-            logits = torch.func.functional_call(network, params, (x,))
-        return torch.nn.functional.cross_entropy(logits, y, reduction="none")
-
     for split, (x, y) in (("train", one.feed.train), ("test", one.feed.test)):
-        matrix = torch.autograd.functional.hessian(
-            lambda v, x=x, y=y: loss(v, x, y).mean(), vector
-        )
-        trace = float(matrix.trace())
+
+        def loss(vector, x=x, y=y):
+            parts = zip(one.params, vector.split(sizes), strict=True)
+            params = {n: p.view_as(one.params[n]) for n, p in parts}
+            with fast.off():
+                logits = torch.func.functional_call(network, params, (x,))
+            return F.cross_entropy(logits, y, reduction="none")
+
+        mean = lambda v, loss=loss: loss(v).mean()  # noqa: E731
+        trace = float(torch.autograd.functional.hessian(mean, vector).trace())
         assert float(found[f"{split}_trace"]) == pytest.approx(trace, rel=1e-9)
-        slopes = torch.autograd.functional.jacobian(
-            lambda v, x=x, y=y: loss(v, x, y), vector
-        )
+        slopes = torch.autograd.functional.jacobian(loss, vector)
         fisher = float(slopes.square().sum(1).mean())
         assert float(found[f"{split}_fisher_trace"]) == pytest.approx(fisher, rel=1e-9)
 
@@ -236,7 +194,7 @@ def test_radial_energy_of_a_penalty_alone():
         assert found[f"radial_loss_{reading}.pre.1"] == 0
     x, _ = one.feed.train
     weights = {n: p.detach() for n, p in one.params.items()}
-    hidden = torch.nn.functional.one_hot(x, 7).flatten(1).double()
+    hidden = F.one_hot(x, 7).flatten(1).double()
     for k in (0, 1):
         w, b = (weights[f"layers.{k}.{part}"] for part in ("weight", "bias"))
         pre = hidden @ w.reshape(len(w), -1).T + b
@@ -247,7 +205,7 @@ def test_radial_energy_of_a_penalty_alone():
 
 def test_the_objective_is_the_loss_of_the_step():
     """Batch statistics, penalties and phases included; in float64, so to rounding."""
-    for name in ("BatchNorm", "penalties", "penalty on activations", "scaled"):
+    for name in ("BatchNorm", "penalties", "on activations", "scaled"):
         one = Learner([(arm(**ARMS[name]), 0)])
         one.step()
         weights, function = one.objective()
@@ -256,14 +214,8 @@ def test_the_objective_is_the_loss_of_the_step():
 
 def test_singhs_scale_free_loss():
     """SR-train: rows of unit length into the MLP, with and without the other norms."""
-    network = Spec(
-        "transformer",
-        classes=11,
-        vocabulary=11,
-        width=8,
-        hidden=(16,),
-        norms=("query_key", "value", "mlp"),
-    )
+    sizes = {"classes": 11, "vocabulary": 11, "width": 8, "hidden": (16,)}
+    network = Spec("transformer", **sizes, norms=("query_key", "value", "mlp"))
     one = Learner([(arm(model=network), 0)])
     one.step()
     values = one.observe(["scale_free", "core"])
@@ -278,14 +230,12 @@ def test_singhs_scale_free_loss():
     assert kept != pytest.approx(float(values["sr_train"]), rel=1e-6)
 
 
-DECODER = Spec("decoder", vocabulary=11, depth=2, width=8, heads=2, hidden=12)
-
-
 def language(**changes):
     """A toy of Liu et al.'s language model: the next token of modular rows."""
+    sizes = {"vocabulary": 256, "depth": 2, "width": 8, "heads": 2, "hidden": 12}
     settings = {"dataset": Spec("wikitext", block=8, vocabulary=256)}
-    settings |= {"model": Spec("decoder", **DECODER.options | {"vocabulary": 256})}
-    return arm(**settings | {"autocast": "bfloat16", "batch_size": 4} | changes)
+    settings |= {"model": Spec("decoder", **sizes), "autocast": "bfloat16"}
+    return arm(**settings | {"batch_size": 4} | changes)
 
 
 @pytest.mark.parametrize("onednn", [False, True])
@@ -326,28 +276,22 @@ def test_autocast_in_a_stack_and_in_a_look():
 
 def test_the_training_split_is_seen_as_a_step_sees_it():
     """With batch norm: statistics of the rows, dropout off, running means untouched."""
-    model = Spec(
-        "mlp", classes=11, vocabulary=11, widths=(16,), norm="batch", dropout=0.5
-    )
-    seen = {}
+    sizes = {"classes": 11, "vocabulary": 11, "widths": (16,)}
+    model, seen = Spec("mlp", **sizes, norm="batch", dropout=0.5), {}
     for is_asked in (False, True):
         one = Learner([(arm(model=model, batch_statistics=is_asked), 0)])
         for _ in range(3):
             one.step()
         held = {name: b.clone() for name, b in one.buffers.items()}
         seen[is_asked] = one.snapshot({"train", "test"})
-        for name, buffer in one.buffers.items():
-            assert torch.equal(buffer, held[name])
+        assert all(torch.equal(b, held[name]) for name, b in one.buffers.items())
         assert all(module.training for module in one.model.modules())
-    x, y = one.feed.train
-    weight = one.params["layers.0.weight"].detach()
-    pre = torch.nn.functional.one_hot(x, 11).flatten(1).float() @ weight.T
-    pre = pre + one.params["layers.0.bias"].detach()
-    shift, spread = pre.mean(0), pre.var(0, correction=0).add(1e-5).sqrt()
-    hidden = (pre - shift) / spread * one.params["norms.0.weight"].detach()
-    hidden = (hidden + one.params["norms.0.bias"].detach()).relu()
-    wanted = hidden @ one.params["layers.1.weight"].detach().T
-    wanted = wanted + one.params["layers.1.bias"].detach()
+    weights = {name: p.detach() for name, p in one.params.items()}
+    rows = F.one_hot(one.feed.train[0], 11).flatten(1).float()
+    pre = F.linear(rows, weights["layers.0.weight"], weights["layers.0.bias"])
+    how = weights["norms.0.weight"], weights["norms.0.bias"]
+    hidden = F.batch_norm(pre, None, None, *how, training=True).relu()
+    wanted = F.linear(hidden, weights["layers.1.weight"], weights["layers.1.bias"])
     torch.testing.assert_close(seen[True].train.logits, wanted, rtol=1e-4, atol=1e-4)
     assert not torch.allclose(seen[False].train.logits, wanted, atol=1e-2)
     assert torch.equal(seen[True].test.logits, seen[False].test.logits)

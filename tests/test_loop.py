@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from helpers import ENCODER, arm, combination
+from helpers import ENCODER, MLP, arm, combination
 
 from grokbook import papers
 from grokbook.engine import build, device, learner, loop, state
@@ -30,51 +30,30 @@ RESNET = {
     "optimizer": Spec("sgd", lr=0.05, momentum=0.9),
     "observables": ("core", "update"),
 }
-BATCH_NORM = Spec(
-    "mlp", classes=11, vocabulary=11, widths=(16,), bias=False, norm="batch"
-)
+BATCH_NORM = Spec("mlp", **MLP.options, norm="batch")
+CLIP, CENTRE = Spec("clip", norm=0.1), Spec("centre_rows", names=("layers.1.weight",))
+PENALTIES = Spec("logit_norm", strength=0.01), Spec("l2", strength=0.1)
+RADIUS, DESCENT = Spec("radius", strength=0.1), Spec("descend_from", loss=2.3, lr=0.5)
+SGD = Spec("sgd", lr=0.1, momentum=0.5)
+SECOND = ("core", "curvature", "adam_curvature")
 ARMS = {
     "AdamW": {},
     "⊥AdamW": {"wrappers": (Spec("orthogonal"),)},
-    "scheduled SGD": {
-        "optimizer": Spec("sgd", lr=0.1, momentum=0.5),
-        "wrappers": (Spec("gradient_norm_schedule"),),
-    },
-    "centred and clipped": {
-        "wrappers": (
-            Spec("clip", norm=0.1),
-            Spec("centre_rows", names=("layers.1.weight",)),
-        )
-    },
-    "descent from a loss": {
-        "wrappers": (Spec("descend_from", loss=2.3, lr=0.5),),
-        "trace": True,
-    },
+    "scheduled SGD": {"optimizer": SGD, "wrappers": (Spec("gradient_norm_schedule"),)},
+    "centred and clipped": {"wrappers": (CLIP, CENTRE)},
+    "descent from a loss": {"wrappers": (DESCENT,), "trace": True},
     "batches with a schedule": {"batch_size": 10, "schedule": Spec("cosine", warmup=3)},
     "another loss later": {"later_loss": (9, Spec("stablemax_cross_entropy"))},
-    "penalties": {
-        "penalties": (Spec("logit_norm", strength=0.01), Spec("l2", strength=0.1))
-    },
-    "penalty on activations": {
-        "penalties": (Spec("radius", strength=0.1),),
-        "schedule": Spec("warmup", over=10),
-    },
+    "penalties": {"penalties": PENALTIES},
+    "on activations": {"penalties": (RADIUS,), "schedule": Spec("warmup", over=10)},
     "kept in half precision": {"keep": (0, 7, 30), "keep_dtype": "float16"},
-    "early stop, seen to the end": {
-        "stop": 0.02,
-        "rarely": (30, ("norms",)),
-        "keep": (30,),
-    },
+    "early stop": {"stop": 0.02, "rarely": (30, ("norms",)), "keep": (30,)},
     "everything observed": {"observables": ("core", "gradients", "alignment")},
     "rare observables": {"rarely": (7, ("norms", "update")), "log": 10},
     "scaled": {"alpha": 0.5, "init_scale": 2.0},
     "dropout in batches": {"model": ENCODER, "batch_size": 10},
     "BatchNorm": {"model": BATCH_NORM, "trace": True},
-    "curvature": {
-        "model": BATCH_NORM,
-        "log": 10,
-        "observables": ("core", "curvature", "adam_curvature"),
-    },
+    "curvature": {"model": BATCH_NORM, "log": 10, "observables": SECOND},
     "a whole ResNet": RESNET,
     "a ResNet in batches, augmented": RESNET
     | {
@@ -124,10 +103,8 @@ def agree(in_stack, alone, rel=1e-6):
         if column.endswith(("key.bias", "inputs.bias")):
             continue  # softmax sees no key's bias: its gradient is rounding alone
         # a sum of rounding errors of float32, whatever the weights are in
-        small = 1e-6 if column == "class_sum" else 1e-9
-        assert found[column] == pytest.approx(expected[column], rel=rel, abs=small), (
-            column
-        )
+        near = {"rel": rel, "abs": 1e-6 if column == "class_sum" else 1e-9}
+        assert found[column] == pytest.approx(expected[column], **near), column
 
 
 def test_every_combination_in_the_papers_stacks():
@@ -191,11 +168,9 @@ def test_rare_observables_at_their_own_epochs():
     settings = {"observables": ("core",), "rarely": (12, ("norms", "update"))}
     (result,) = loop.train([(arm(log=10, **settings), 0)])
     found = {row["epoch"]: "weight_norm" in row for row in result.rows}
-    rare = {0: True, 12: True, 24: True, 30: True}
-    assert found == {10: False, 20: False} | rare
-    assert [("update_norm" in row) for row in result.rows] == [
-        row["epoch"] in rare and row["epoch"] > 0 for row in result.rows
-    ]
+    assert found == {0: True, 10: False, 12: True, 20: False, 24: True, 30: True}
+    steps = [row["epoch"] for row in result.rows if "update_norm" in row]
+    assert steps == [12, 24, 30]  # the first row has no step behind it
 
 
 def test_the_trace_has_the_loss_of_every_step():
@@ -203,6 +178,12 @@ def test_the_trace_has_the_loss_of_every_step():
     logged = [row["train_loss"] for row in result.rows]
     assert len(result.trace) == 30
     assert result.trace == pytest.approx(logged[:-1], rel=1e-6)
+
+
+def after(questions):
+    """Says that it is time to stop after so many questions."""
+    left = iter(range(questions))
+    return lambda: next(left, None) is None
 
 
 def test_resume_is_bit_exact(tmp_path):
@@ -217,12 +198,6 @@ def test_resume_is_bit_exact(tmp_path):
             assert how["checkpoint"].exists()
         whole = loop.train(members, stacked=many > 1)
         assert all(same(a, b) for a, b in zip(whole, parts, strict=True))
-
-
-def after(questions):
-    """Says that it is time to stop after so many questions."""
-    left = iter(range(questions))
-    return lambda: next(left, None) is None
 
 
 def test_a_stack_lies_on_its_device_as_a_whole():
@@ -295,22 +270,16 @@ def test_looks_do_not_depend_on_their_batches():
     assert seen[3]["test_loss"] == pytest.approx(seen[2]["test_loss"], rel=1e-5)
 
 
-def test_devices(monkeypatch):
+def test_devices_and_the_library_of_a_processor(monkeypatch):
+    """It does not leak out of a training; the record says which it was."""
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert device.choose_device() == "cpu"
     with pytest.raises(TrainingError, match="PyTorch finds no GPU"):
         device.choose_device("cuda")
     with pytest.raises(ValueError, match="unknown device 'tpu'"):
         device.choose_device("tpu")
-
-
-def test_the_library_is_decided_by_the_processor(monkeypatch):
-    """And does not leak out of a training; the record says which it was."""
-    for maker, library in {
-        "GenuineIntel": "torch",
-        "AuthenticAMD": "onednn",
-        "": "torch",
-    }.items():
+    libraries = {"GenuineIntel": "torch", "AuthenticAMD": "onednn", "": "torch"}
+    for maker, library in libraries.items():
         monkeypatch.setattr(device, "_cpuinfo", lambda key, maker=maker: maker)
         (found,) = loop.train([(arm(epochs=1), 0)])
         assert found.info["matmul"] == library
@@ -325,40 +294,22 @@ def paused(checkpoint, member=None):
     return members
 
 
-def of_another(checkpoint, member):
-    checkpoint.unlink()
-    paused(checkpoint, member)
-
-
-def of_another_torch(checkpoint):
-    version = torch.__version__.encode()
-    checkpoint.write_bytes(checkpoint.read_bytes().replace(version, b"1.13.1", 1))
-
-
 def test_a_checkpoint_that_does_not_fit_is_kept_aside(tmp_path):
     """Damaged or foreign: it ends no call."""
-    members, checkpoint = [(arm(), 0)], tmp_path / "checkpoint"
-    (whole,) = loop.train(members)
-
-    def write(change):
-        return lambda path: path.write_bytes(change(path.read_bytes()))
-
-    damages = [
-        write(lambda _: b""),
-        write(lambda _: b"no checkpoint"),
-        write(lambda old: old[:-100]),
-        write(lambda old: old.replace(b"4", b"9", 1)),  # of another format
-        lambda path: of_another(path, (arm(alpha=2.0), 0)),
-        lambda path: of_another(path, (arm(), 1)),
-        of_another_torch,
-    ]
-    for number, damage in enumerate(damages):
-        checkpoint.unlink(missing_ok=True)  # a slow machine saves the end too
-        paused(checkpoint)
-        damage(checkpoint)
-        content = checkpoint.read_bytes()
+    checkpoint, foreign = tmp_path / "checkpoint", []
+    for member in ((arm(alpha=2.0), 0), (arm(), 1), (arm(), 0)):
+        checkpoint.unlink(missing_ok=True)
+        paused(checkpoint, member)
+        foreign.append(checkpoint.read_bytes())
+    *foreign, mine = foreign
+    other_torch = mine.replace(torch.__version__.encode(), b"1.13.1", 1)
+    other_format = mine.replace(b"4", b"9", 1)
+    damages = b"", b"no checkpoint", mine[:-100], other_format, other_torch, *foreign
+    (whole,) = loop.train([(arm(), 0)])
+    for number, content in enumerate(damages):
+        checkpoint.write_bytes(content)
         with pytest.warns(UserWarning, match="the checkpoint checkpoint .* kept aside"):
-            (found,) = loop.train(members, checkpoint=checkpoint)
+            (found,) = loop.train([(arm(), 0)], checkpoint=checkpoint)
         assert same(found, whole), number
         aside = tmp_path / f"checkpoint.aside{number or ''}"
         assert aside.read_bytes() == content
@@ -397,12 +348,10 @@ loop.train([(arm, 3)], checkpoint=checkpoint, report=report)
 def test_kill_9_then_resume_equals_uninterrupted(tmp_path, moment):
     one, checkpoint = arm(model=ENCODER, keep=(5, 30)), tmp_path / "checkpoint"
     (whole,) = loop.train([(one, 3)])
-    environment = os.environ | {
-        "PYTHONPATH": str(Path(loop.__file__).parents[2]),
-        "OMP_NUM_THREADS": str(torch.get_num_threads()),
-    }
-    words = [pickle.dumps(one).hex(), checkpoint, moment]
-    killed = subprocess.run([sys.executable, "-c", KILLED, *words], env=environment)
+    environment = {"PYTHONPATH": str(Path(loop.__file__).parents[2])}
+    environment |= {"OMP_NUM_THREADS": str(torch.get_num_threads())}
+    words = [sys.executable, "-c", KILLED, pickle.dumps(one).hex(), checkpoint, moment]
+    killed = subprocess.run(words, env=os.environ | environment)
     assert killed.returncode == -signal.SIGKILL
     saved = state.read(checkpoint, loop.identity([(one, 3)]))
     assert 10 < saved["learner"]["step"] < 20
@@ -427,29 +376,25 @@ def test_two_runs_that_save_the_same_member_at_once(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [checkpoint]
 
 
-def full(*arguments, **options):
-    raise OSError(errno.ENOSPC, "No space left on device")
-
-
 def test_full_disk_under_a_checkpoint(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
     checkpoint = tmp_path / "checkpoint"
     members = paused(checkpoint)
     whole = checkpoint.read_bytes()
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "write_bytes", full)
-        with pytest.raises(TrainingError, match="No space left .* free some"):
-            paused(checkpoint, members[0])
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(TrainingError, match="No space left .* free some"):
+        paused(checkpoint, members[0])
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [whole]
 
 
 def test_nan_in_a_stack_keeps_the_other_members(tmp_path):
     """Also when it happened before the training was stopped and resumed."""
     rates = {"good": 0.1, "diverging": 1e30, "better": 0.2}
-    arms = [
-        arm(name, optimizer=Spec("sgd", lr=lr), stop=0.9) for name, lr in rates.items()
-    ]
-    members, checkpoint = [(one, 0) for one in arms], tmp_path / "checkpoint"
-    stop = {"stacked": True, "checkpoint": checkpoint}
+    sgd = {name: Spec("sgd", lr=lr) for name, lr in rates.items()}
+    members = [(arm(name, optimizer=rule, stop=0.9), 0) for name, rule in sgd.items()]
+    stop = {"stacked": True, "checkpoint": tmp_path / "checkpoint"}
     assert loop.train(members, should_stop=lambda: True, **stop) is None
     for _ in range(2):  # a row with NaN comes from the checkpoint the second time
         with contextlib.suppress(Diverged):
@@ -459,6 +404,5 @@ def test_nan_in_a_stack_keeps_the_other_members(tmp_path):
     good, lost, better = caught.value.outcomes
     assert lost is None and good.rows
     (alone,) = loop.train([members[2]])
-    assert series(better)["train_loss"] == pytest.approx(
-        series(alone)["train_loss"], rel=1e-4
-    )
+    expected = pytest.approx(series(alone)["train_loss"], rel=1e-4)
+    assert series(better)["train_loss"] == expected

@@ -35,29 +35,25 @@ def until(happens):
 
 
 def test_worker_processes_equal_this_one(tmp_path):
-    tiny = experiment(
-        arm("a", keep=(30,), trace=True), arm("dropout", model=ENCODER, trace=True)
-    )
+    dropout = arm("dropout", model=ENCODER, trace=True)
+    tiny = experiment(arm("a", keep=(30,), trace=True), dropout)
     there = pool.run(tiny, device="cpu", out=tmp_path / "pool", processes=2)
     here = pool.run(tiny, device="cpu", out=tmp_path / "here", processes=0)
     assert there.frame.equals(here.frame)
     assert there.trace("a").equals(here.trace("a"))
-    torch.testing.assert_close(
-        there.weights("a", 1, 30), here.weights("a", 1, 30), rtol=0, atol=0
-    )
+    weights = (one.weights("a", 1, 30) for one in (there, here))
+    torch.testing.assert_close(*weights, rtol=0, atol=0)
 
 
 def test_time_budget_stops_and_a_later_call_goes_on(tmp_path):
     tiny = experiment(arm(epochs=60, log=10), seeds=(0,))
     whole = pool.run(tiny, device="cpu", out=tmp_path / "whole", processes=0)
     for processes in (0, 1):
-        how = {"device": "cpu", "out": tmp_path / str(processes)}
+        how = {"device": "cpu", "out": tmp_path / f"{processes}"}
         how["processes"] = processes
         with pytest.raises(NoRecord):
             pool.run(tiny, time_budget=1e-9, **how)
-        record = pool.run(tiny, **how)
-        assert record.missing == []
-        assert record.frame.equals(whole.frame)
+        assert pool.run(tiny, **how).frame.equals(whole.frame)
         assert left(how["out"]) == []
 
 
@@ -76,10 +72,7 @@ def test_what_lacks_a_look_is_trained_again_and_all_with_replace(tmp_path):
 def on_a_cpu(monkeypatch):
     """Let the path of a GPU run on this machine."""
     train = loop.train
-
-    def on_cpu(members, **how):
-        return train(members, **how | {"on": "cpu"})
-
+    on_cpu = lambda members, **how: train(members, **how | {"on": "cpu"})  # noqa: E731
     monkeypatch.setattr(pool.loop, "train", on_cpu)
     monkeypatch.setattr(pool.devices, "choose_device", lambda name: name)
 
@@ -87,19 +80,14 @@ def on_a_cpu(monkeypatch):
 def test_stacks_write_the_same_record(tmp_path, monkeypatch):
     """As on a GPU, which this machine need not have."""
     on_a_cpu(monkeypatch)
-    rates = (0.001, 0.01)
-    arms = [
-        arm(f"rate {lr}", dtype="float64", optimizer=Spec("adamw", lr=lr, eps=1e-8))
-        for lr in rates
-    ]
-    tiny = experiment(*arms)
+    rates = (Spec("adamw", lr=lr, eps=1e-8) for lr in (0.001, 0.01))
+    tiny = experiment(*(arm(str(r), dtype="float64", optimizer=r) for r in rates))
     stacked = pool.run(tiny, device="cuda", out=tmp_path / "stacked")
     monkeypatch.undo()
     alone = pool.run(tiny, device="cpu", out=tmp_path / "alone", processes=0)
     assert {m["members_together"] for m in stacked.members.values()} == {4}
-    assert stacked.frame["train_loss"].to_numpy() == pytest.approx(
-        alone.frame["train_loss"].to_numpy(), rel=1e-9
-    )
+    losses = (one.frame["train_loss"].to_numpy() for one in (stacked, alone))
+    assert next(losses) == pytest.approx(next(losses), rel=1e-9)
 
 
 def test_a_stack_too_large_for_the_gpu_is_halved(tmp_path, monkeypatch):
@@ -126,9 +114,9 @@ def test_one_pool_trains_several_experiments_and_shared_members_once(tmp_path):
     todo = pool.tasks([one, other], tmp_path)
     assert len(todo) == 2
     assert pool.train(todo, device="cpu", processes=2) == 0
-    both = [records.load(experiment, tmp_path) for experiment in (one, other)]
-    assert [record.missing for record in both] == [[], []]
-    assert both[0].frame.equals(both[1].frame)
+    first, second = (records.load(each, tmp_path) for each in (one, other))
+    assert first.missing == second.missing == []
+    assert first.frame.equals(second.frame)
 
 
 def test_fewest_seeds_first_and_only_what_is_named(tmp_path, monkeypatch):
@@ -138,31 +126,26 @@ def test_fewest_seeds_first_and_only_what_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(records, "missing", lambda *_: due)
 
     def found(**which):
-        return [
-            (task.member[0].name, task.member[1])
-            for task in pool.tasks([tiny], tmp_path, **which)
-        ]
+        todo = pool.tasks([tiny], tmp_path, **which)
+        return [f"{task.member[0].name}{task.member[1]}" for task in todo]
 
-    assert found() == [("c", 0), ("a", 1), ("b", 1), ("c", 1)]
-    assert found(seeds=[0]) == [("c", 0)]
-    assert found(arms=["[ab]"]) == [("a", 1), ("b", 1)]
+    assert found() == ["c0", "a1", "b1", "c1"]
+    assert found(seeds=[0]) == ["c0"]
+    assert found(arms=["[ab]"]) == ["a1", "b1"]
     assert len(found(replace=True)) == 6
     stacks = pool.groups(pool.tasks([tiny], tmp_path))
-    assert [[task.member[0].name for task in one] for one in stacks] == [
-        ["c", "c"],
-        ["a", "b"],
-    ]
+    names = ["".join(task.member[0].name for task in stack) for stack in stacks]
+    assert names == ["cc", "ab"]
 
 
 def test_members_that_fail_do_not_stop_the_others(tmp_path):
     diverging = arm("diverging", optimizer=Spec("sgd", lr=1e30), epochs=100)
     tiny = experiment(diverging, arm("good"), seeds=(0,))
+    told = "^1 members recorded, of the others: .* NaN"
     for processes in (0, 1):
         out = tmp_path / str(processes)
-        how = {"device": "cpu", "out": out, "processes": processes}
-        told = "^1 members recorded, of the others: .* NaN"
         with pytest.raises(TrainingError, match=told):
-            pool.run(tiny, **how)
+            pool.run(tiny, device="cpu", out=out, processes=processes)
         assert records.load(tiny, out).missing == [("diverging", 0)]
 
 
@@ -250,12 +233,9 @@ def test_a_disk_that_is_really_full(tmp_path):
     """On a small tmpfs: an error, no half file, and with more room it goes on."""
     disk = tmp_path / "disk"
     disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=32k", "tmpfs", disk]
     try:
-        subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", "size=32k", "tmpfs", disk],
-            check=True,
-            capture_output=True,
-        )
+        subprocess.run(mount, check=True, capture_output=True)
     except (OSError, subprocess.CalledProcessError):
         pytest.skip("mounting a small disk needs root")
     try:

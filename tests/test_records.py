@@ -17,6 +17,7 @@ import torch
 from helpers import arm, experiment
 from recorded import contents, result, rewritten
 from recorded import two as two_arms
+from safetensors.torch import load, save
 
 import grokbook
 from grokbook import cli, papers, project, records
@@ -36,8 +37,7 @@ def two():
 def path(two, tmp_path):
     """The file of seed 0 of arm a, with weights and a trace; b's seed 1 is missing."""
     a, b = two.arms
-    full = result(a, 0, kept=KEPT, trace=TRACE)
-    for one in (result(b, 0), result(a, 1), full):
+    for one in (result(b, 0), result(a, 1), result(a, 0, kept=KEPT, trace=TRACE)):
         records.add(two, one, tmp_path)
     return tmp_path / f"prieto2025/{a.training_key()}-0.parquet"
 
@@ -60,29 +60,24 @@ def test_round_trip(two, path, tmp_path):
     assert {"device", "commit", "source", "numpy", "finished"} <= about.keys()
 
 
-def test_pandas_alone_reads_a_member(two, path):
+def test_pandas_alone_reads_a_member_and_a_new_seed_changes_none(two, path, tmp_path):
     frame = pd.read_parquet(path)
     assert list(frame.columns) == ["epoch", "train_loss", "test_accuracy"]
     assert [frame[name].dtype.kind for name in frame] == ["i", "f", "f"]
     assert frame.attrs["arm"] == two.arms[0].to_json()
     assert path.stat().st_mode & 0o777 == 0o644
-
-
-def test_a_new_seed_adds_a_file_and_changes_none(two, path, tmp_path):
     before = {file: file.stat().st_ino for file in contents(tmp_path)}
     records.add(two, result(two.arms[1], 1), tmp_path)
     after = {file: file.stat().st_ino for file in contents(tmp_path)}
-    assert len(after) == len(before) + 1
-    assert before.items() <= after.items()
+    assert len(after) == len(before) + 1 and before.items() <= after.items()
 
 
 def test_one_frame_of_a_record_of_the_book():
     frame = grokbook.record("prieto2025/fig02")
     assert frame.equals(papers.record("prieto2025/fig02").frame)
-    told = frame.attrs
-    assert told["paper"] == "Prieto et al. (2025)"
-    assert told["settings"]["scale"] == "paper"
-    for one in told["members"].values():
+    assert frame.attrs["paper"] == "Prieto et al. (2025)"
+    assert frame.attrs["settings"]["scale"] == "paper"
+    for one in frame.attrs["members"].values():
         assert one["uncommitted"] == one["commit"].endswith("+")
 
 
@@ -115,8 +110,12 @@ def test_four_digits_of_a_trace_are_kept(two, tmp_path):
 
 
 def test_a_column_that_others_have(two, path, tmp_path):
-    b = two.arms[1]
-    records.add(two, result(b, 0, more=["spectrum"]), tmp_path)
+    """It is missed; one that is NaN for all is there, and empty."""
+    a, b = two.arms
+    nan = result(b, 0, more=["spectrum", "exponent"])
+    for row in nan.rows:
+        row["exponent"] = math.nan
+    records.add(two, nan, tmp_path)
     record = records.load(two, tmp_path)
     assert record.frame["spectrum"].notna().sum() == 4
     with pytest.raises(RecordError, match="no 'spectrum' of arm 'a'.*`grokbook run"):
@@ -124,29 +123,18 @@ def test_a_column_that_others_have(two, path, tmp_path):
     with pytest.raises(RecordError, match="no 'curvature' of arm 'b'"):
         record.series("b", "curvature")
     assert record.series("nobody", "spectrum").empty
+    assert record.series("b", "exponent").empty
 
 
-def test_a_column_that_is_nan_for_all_is_no_column_that_is_missing(two, tmp_path):
-    one = result(two.arms[0], 0)
-    for row in one.rows:
-        row["exponent"] = math.nan
-    records.add(two, one, tmp_path)
-    assert records.load(two, tmp_path).series("a", "exponent").empty
-
-
-def test_no_record(two, tmp_path):
+def test_no_record_and_the_best_scale_first(two, tmp_path):
     with pytest.raises(NoRecord, match="no record .* `grokbook run prieto2025"):
         records.load(two, tmp_path)
     with pytest.raises(NoRecord, match="has no record yet"):
         papers.record("prieto2025/fig06b", folder=tmp_path)
-
-
-def test_best_scale_first(tmp_path):
     for scale in ("smoke", "laptop"):
         known = papers.get("prieto2025/fig08", scale)
         records.add(known, result(known.arms[0], known.seeds[0]), tmp_path)
-        best = papers.record("prieto2025/fig08", folder=tmp_path)
-        assert best.scale == scale
+        assert papers.record("prieto2025/fig08", folder=tmp_path).scale == scale
     assert papers.record("prieto2025/fig08", scale="smoke", folder=tmp_path).frame.size
 
 
@@ -157,11 +145,9 @@ class TestMembership:
         folder = path.parents[1]
         changed = experiment(arm("a", log=10, epochs=31), two.arms[1])
         assert records.load(changed, folder).missing == [("a", 0), ("a", 1), ("b", 1)]
-        stale = records.stale([changed], folder)
-        assert {file.name.split(".")[0] for file in stale} == {
-            f"{two.arms[0].training_key()}-{seed}" for seed in (0, 1)
-        }
-        assert len(stale) == 4  # weights and trace of seed 0 among them
+        stale = [file.name.split(".")[0] for file in records.stale([changed], folder)]
+        key = two.arms[0].training_key()  # weights and trace of seed 0 among them
+        assert sorted(stale) == [f"{key}-0"] * 3 + [f"{key}-1"]
         assert not records.stale([changed, two], folder)
 
     def test_names_do_not_matter(self, two, path, tmp_path):
@@ -192,7 +178,8 @@ class TestMembership:
     def test_experiments_that_train_the_same_share_a_file(self, two, path, tmp_path):
         other = two_arms(name="prieto2025/fig07")
         assert records.load(other, tmp_path).missing == [("b", 1)]
-        table = pd.read_csv(_indexed([two, other], tmp_path))
+        (tmp_path / "index.csv").write_text(records.index([two, other], tmp_path))
+        table = pd.read_csv(tmp_path / "index.csv")
         assert len(table) == 6
         assert table.groupby("file").size().tolist() == [2, 2, 2]
         file, digest = table.loc[0, ["file", "digest"]]
@@ -201,28 +188,19 @@ class TestMembership:
     def test_one_that_sees_less_does_not_take_what_others_see(self, two, tmp_path):
         """Else the two would train it by turns for ever."""
         a, b = two.arms
-        other = two_arms(name="prieto2025/fig07")
         dense = experiment(dataclasses.replace(a, observables=("core", "norms")), b)
         records.add(dense, result(dense.arms[0], 0, more=["norm"]), tmp_path)
         rare = dataclasses.replace(a, observables=("logits",))
-        apart = dataclasses.replace(other, arms=(rare, b))
-        assert ("a", 0) in [
-            (one.name, s) for one, s in records.missing(apart, tmp_path)
-        ]
-        records.add(apart, result(rare, 0, loss=5.0), tmp_path)
-        assert len(records.load(dense, tmp_path).series("a", "norm")) == 4
-        assert records.load(apart, tmp_path).series("a", "train_loss").loc[0, 0] == 5.0
-        for one in (dense, apart):
-            assert (one.arms[0], 0) not in records.missing(one, tmp_path)
-        records.add(apart, result(rare, 0, loss=6.0), tmp_path)  # its own again
-        assert records.load(apart, tmp_path).series("a", "train_loss").loc[0, 0] == 6.0
+        apart = experiment(rare, b, name="prieto2025/fig07")
+        assert (rare, 0) in records.missing(apart, tmp_path)
+        for loss in (5.0, 6.0):  # the second takes the place of its own
+            records.add(apart, result(rare, 0, loss=loss), tmp_path)
+            assert len(records.load(dense, tmp_path).series("a", "norm")) == 4
+            found = records.load(apart, tmp_path).series("a", "train_loss")
+            assert found.loc[0, 0] == loss
+            for one in (dense, apart):
+                assert (one.arms[0], 0) not in records.missing(one, tmp_path)
         assert len(contents(tmp_path)) == 2
-
-
-def _indexed(experiments, folder):
-    path = folder / "index.csv"
-    path.write_text(records.index(experiments, folder))
-    return path
 
 
 class TestDamage:
@@ -258,16 +236,14 @@ class TestDamage:
         for file, count in caught.items():
             assert count > 0.8 * len(range(5, file.stat().st_size, 11))
 
-    def test_truncated_or_foreign(self, two, path, tmp_path):
+    def test_truncated_foreign_or_another(self, two, path, tmp_path):
         content = path.read_bytes()
         for left in (b"", content[:300], content[:-9], b"<<<<<<< HEAD\n"):
             path.write_bytes(left)
             self.refused(two, tmp_path, path, "cannot be read as a member")
         pd.DataFrame({"epoch": [1]}).to_parquet(path)
         self.refused(two, tmp_path, path, "cannot be read as a member")
-
-    def test_one_member_in_place_of_another(self, two, path, tmp_path):
-        """As when files are renamed by hand: both are whole."""
+        # as when files are renamed by hand: both are whole
         path.with_name(path.name.replace("-0.", "-1.")).rename(path)
         self.refused(two, tmp_path, path, "is not as it was recorded")
 
@@ -290,18 +266,14 @@ class TestDamage:
 
     def test_weights_and_traces(self, two, path, tmp_path):
         """Zeroed, NaN, cut, of another, or gone: as damaged as a flipped bit."""
-        from safetensors.torch import load, save
-
         _, about = member.read(path)
         for kind, file in member.beside(path, about).items():
             whole = file.read_bytes()
             damages = [whole[:-4], whole + b"\0", b""]
             if kind == "weights":
                 kept = load(whole)
-                damages += [
-                    save({k: w * x for k, w in kept.items()}) for x in (0, math.nan)
-                ]
-                damages.append(save({}))
+                wrong = [{k: w * x for k, w in kept.items()} for x in (0, math.nan)]
+                damages += map(save, [*wrong, {}])
             else:
                 damages.append(member._parquet(pd.DataFrame({"loss": TRACE[:4]}), {}))
             for content in damages:
