@@ -50,10 +50,14 @@ def contrast(color):
     return 1.05 / (TO_XYZ[1] @ linear(color) + 0.05)
 
 
-def test_lines_stand_out_from_white():
+def test_lines_stand_out_from_white_and_shades_get_darker():
     assert min(map(contrast, [*plots.COLOURS, plots.GREY])) >= 3
     assert contrast("#E69F00") < 3  # the measure notices faint ones
     assert contrast("black") == pytest.approx(21)
+    for values in ([1], [1, 2], range(9)):
+        found = [contrast(color) for color in plots.shades(values).values()]
+        assert len(found) == len(values)
+        assert found[0] >= 3 and found == sorted(found)
 
 
 MAY_MEET = {
@@ -83,14 +87,7 @@ def test_things_of_one_figure_have_colours_of_their_own():
     assert set(COLOUR.values()) <= set(plots.COLOURS)
 
 
-def test_shades_start_visible_and_get_darker():
-    for values in ([1], [1, 2], range(9)):
-        found = [contrast(color) for color in plots.shades(values).values()]
-        assert len(found) == len(values)
-        assert found[0] >= 3 and found == sorted(found)
-
-
-def run(curves, *, label="softmax", color=plots.ORANGE):
+def run(curves):
     """One arm, {seed: accuracies of epochs 0, 10, ...}, test twice the training set."""
     arm = Arm("plain", *map(Spec, "dmlo"), epochs=100, log=10)
     experiment = Experiment("prieto2025/fig02", "smoke", (arm,), (0, 1, 2))
@@ -102,8 +99,7 @@ def run(curves, *, label="softmax", color=plots.ORANGE):
     columns = ["test_accuracy", "train_accuracy", "test_loss", "train_loss"]
     frame = DataFrame(rows, columns=["arm", "seed", "epoch", *columns])
     members = {f"plain|{seed}": {"seconds": 1.0} for seed in curves}
-    record = Record(experiment, frame, members, {})
-    return Run(record, "plain", label, color)
+    return Run(Record(experiment, frame, members, {}), "plain", "softmax", plots.ORANGE)
 
 
 THREE = {0: [0.1, 0.2, 0.3], 1: [0.2, 0.4, 0.9], 2: [0.3, 0.3, 0.6]}
@@ -144,6 +140,7 @@ def test_a_median_takes_three_seeds():
 
 
 def test_only_the_test_curve_has_seeds_and_a_name():
+    """The name is the run's, another of the page's, or none."""
     for how in (plots.accuracy, plots.loss):
         axes = drawn(run(THREE), how)
         assert len(axes.lines) == 3 + 1 + 1
@@ -151,13 +148,10 @@ def test_only_the_test_curve_has_seeds_and_a_name():
         assert named(axes) == ["softmax"]
         nobody = drawn(run({}), how)
         assert not nobody.lines and not nobody.collections
-
-
-def test_a_page_may_give_another_name_or_none():
-    axes = drawn(run(THREE), plots.accuracy, label="", color=plots.RED)
-    assert named(axes) == []
-    assert to_hex(axes.lines[-1].get_color()).upper() == plots.RED
-    assert named(drawn(run(THREE), plots.loss, label="five layers")) == ["five layers"]
+        axes = drawn(run(THREE), how, label="", color=plots.RED)
+        assert named(axes) == []
+        assert to_hex(axes.lines[-1].get_color()).upper() == plots.RED
+        assert named(drawn(run(THREE), how, label="five layers")) == ["five layers"]
 
 
 class Traced:
@@ -177,28 +171,24 @@ class Traced:
 
 def test_a_trace_loses_no_spike():
     for steps in (2000, 100_001):
-        axes = plt.figure().subplots()
+        axes = plots.panels(1)[1][0]
         plots.trace(axes, Traced(steps), floor=1e-9)
         plots.trace(axes, Traced(steps), seed=3, label="")
-        x, y = axes.lines[0].get_data()
+        one, short = axes.lines
+        x, y = one.get_data()
         assert max(y) == 5.0 and abs(x[np.argmax(y)] - 1234) < steps / 800 + 1
         assert min(y) == 1e-9 and abs(x[np.argmin(y)] - steps / 2) < steps / 800 + 1
-        assert len(x) <= 1602
-        assert axes.lines[0].get_label() == "traced"
-        assert set(axes.lines[1].get_ydata()) == {0.5}
-        assert max(axes.lines[1].get_xdata()) < steps / 4
-        assert str(axes.lines[1].get_label()).startswith("_")
+        assert len(x) <= 1602 and named(axes) == ["traced"]
+        assert set(short.get_ydata()) == {0.5} and max(short.get_xdata()) < steps / 4
 
 
 def labelled(ends, **options):
     """Axes with one line to each height, its labels moved apart."""
     figure, (axes,) = plots.panels(1)
-    for i, end in enumerate(ends):
-        color = plots.COLOURS[i]
+    for i, (end, color) in enumerate(zip(ends, plots.COLOURS, strict=False)):
         axes.plot([0, 1, 2], [0, end, math.nan], label=f"line {i}", color=color)
     axes.set(**options)
     plots.end_labels(axes)
-
     figure.draw_without_rendering()
     return axes
 
@@ -214,15 +204,12 @@ def test_labels_stand_apart_within_the_panel_and_in_order():
             assert axes.bbox.y0 - 0.5 <= box.y0 and box.y1 <= axes.bbox.y1 + 0.5
         rising = sorted(zip(ends, (box.y0 for box in found), strict=True))
         assert [low for _, low in rising] == sorted(box.y0 for box in found)
-
-
-def test_a_label_that_nothing_is_in_the_way_of_stays_at_its_line():
+    # what nothing is in the way of stays at its line
     axes = labelled([0.2, 0.9], ylim=(0, 1))
     for text, end in zip(axes.texts, (0.2, 0.9), strict=True):
         box = text.get_window_extent()
-        level = axes.transData.transform((1, end))[1]
-        assert (box.y0 + box.y1) / 2 == pytest.approx(level, abs=3)
-        assert box.x0 > axes.transData.transform((1, end))[0]
+        x, y = axes.transData.transform((1, end))
+        assert (box.y0 + box.y1) / 2 == pytest.approx(y, abs=3) and box.x0 > x
 
 
 X = np.linspace(0, 20, 50)
@@ -253,16 +240,10 @@ def digest(figure):
     return picture.described(figure)["sha256"]
 
 
-def moved(by, where=7):
-    y = np.cos(X)
-    y[where] *= 1 + by
-    return y
-
-
 def test_a_point_off_by_one_per_cent_and_every_word_is_another_figure():
     plain = digest(everything())
     for change in (
-        {"y": moved(0.01)},
+        {"y": np.cos(X) * np.where(np.arange(50) == 7, 1.01, 1)},
         {"y": np.where(X > 19, np.nan, np.cos(X))},
         {"note": "there"},
         {"bar": 3.03},
@@ -283,6 +264,7 @@ def test_a_point_off_by_one_per_cent_and_every_word_is_another_figure():
 
 
 def test_tiny_noise_size_and_fonts_do_not_matter():
+    """Nor about round numbers and 0; but small values count on a logarithmic axis."""
     noise = np.random.default_rng(0).uniform(-1e-9, 1e-9, len(X))
     plain = digest(everything())
     assert digest(everything(np.cos(X) * (1 + noise))) == plain
@@ -290,43 +272,38 @@ def test_tiny_noise_size_and_fonts_do_not_matter():
     with plt.rc_context({"font.size": 17, "figure.dpi": 60, "font.family": "serif"}):
         assert digest(everything()) == plain
 
-
-def test_noise_about_round_numbers_and_zero_changes_no_digit():
-    round_ = np.array([1, 0.123455, 12.3455, 97.8125, 0, -0.0, 1e5, 0.5])
-
-    def told(values):
+    def told(values, **options):
         figure, (axes,) = plots.panels(1)
         axes.plot(values)
-        axes.set(ylim=(0, 1))
+        axes.set(**{"ylim": (0, 1)} | options)
         return digest(figure)
 
-    assert told(round_) == told(round_ * (1 - 1e-9)) == told(round_ * (1 + 1e-9))
-    assert told(round_) == told(round_ + 1e-15)
+    even = np.array([1, 0.123455, 12.3455, 97.8125, 0, -0.0, 1e5, 0.5])
+    for other in (even * (1 - 1e-9), even * (1 + 1e-9), even + 1e-15):
+        assert told(even) == told(other)
+    assert told([1e-16, 1]) == told([2e-16, 1])
+    log = {"yscale": "log", "ylim": (1e-20, 2)}
+    assert told([1e-16, 1], **log) != told([2e-16, 1], **log)
 
 
-def test_small_values_count_on_a_logarithmic_axis():
-    def told(low, scale):
-        figure, (axes,) = plots.panels(1)
-        axes.plot([0, 1], [low, 1])
-        axes.set(yscale=scale, ylim=(1e-20, 2))
-        return digest(figure)
-
-    assert told(1e-16, "log") != told(2e-16, "log")
-    assert told(1e-16, "linear") == told(2e-16, "linear")
-
-
-def bundle(figure):
-    return plots.show(figure)._repr_mimebundle_()
-
-
-def test_the_picture_is_twice_as_sharp_as_it_is_large():
-    data, metadata = bundle(everything(height=2.5))
+def test_the_picture_is_twice_as_sharp_as_it_is_large_closed_and_counted():
+    figure = everything(height=2.5)
+    data, metadata = plots.show(figure)._repr_mimebundle_()
+    assert not plt.fignum_exists(figure.number)
     image = Image.open(io.BytesIO(base64.b64decode(data["image/png"])))
     size = metadata["image/png"]
     assert (size["width"], size["height"]) == (880, 275)
-    assert image.size == (1760, 550)
-    assert image.mode == "P"
+    assert (image.size, image.mode) == ((1760, 550), "P")
     assert len(data["image/png"]) < 120_000
+    image = Image.open(io.BytesIO(base64.b64decode(data[NARROW_MIME])))
+    assert image.width == 660 and image.height > 3 * 400
+    assert data["text/plain"] == "figure: 3 panels, 2 lines"
+    counts = {key: data[FIGURE_MIME][key] for key in ("axes", "lines", "patches")}
+    assert counts == {"axes": 3, "lines": 2, "patches": 2}
+    one, (axes,) = plots.panels(1)
+    axes.plot([1, 2])
+    data, _ = plots.show(one)._repr_mimebundle_()
+    assert data["text/plain"] == "figure: 1 panel, 1 line"
 
 
 def test_panels_stand_below_each_other_for_a_phone_with_words_at_each():
@@ -343,18 +320,3 @@ def test_panels_stand_below_each_other_for_a_phone_with_words_at_each():
     assert [one.get_xlabel() for one in axes] == ["epoch", "", "epoch", ""]
     assert [one.get_ylabel() for one in axes] == ["", "", "loss", "loss"]
     assert figure.get_figwidth() == 4 and len(figure.legends) == 1
-    data, _ = bundle(everything(height=2.5))
-    image = Image.open(io.BytesIO(base64.b64decode(data[NARROW_MIME])))
-    assert image.width == 660 and image.height > 3 * 400
-
-
-def test_shown_figures_are_closed_and_counted():
-    figure = everything()
-    data, _ = bundle(figure)
-    assert not plt.fignum_exists(figure.number)
-    assert data["text/plain"] == "figure: 3 panels, 2 lines"
-    counts = {key: data[FIGURE_MIME][key] for key in ("axes", "lines", "patches")}
-    assert counts == {"axes": 3, "lines": 2, "patches": 2}
-    one, (axes,) = plots.panels(1)
-    axes.plot([1, 2])
-    assert bundle(one)[0]["text/plain"] == "figure: 1 panel, 1 line"
