@@ -54,6 +54,8 @@ FURTHER: dict[str, tuple[tuple[str, float, float], ...]] = {
         ("radius with tuned target", 0.03, 0.03),
         ("radius with tuned target", 0.01, 0.01),
         ("activations", 0.003, 500.0),
+        ("radius to √d", 0.03, 5.0),
+        ("radius to √d", 0.01, 50.0),
     )
 }
 CHOSEN: dict[str, dict[str, tuple[float, float]]] = {
