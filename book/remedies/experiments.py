@@ -56,6 +56,11 @@ FURTHER: dict[str, tuple[tuple[str, float, float], ...]] = {
         ("activations", 0.003, 500.0),
         ("radius to √d", 0.03, 5.0),
         ("radius to √d", 0.01, 50.0),
+        ("StableMax", 0.03, 0.1),
+        ("StableMax", 0.01, 1.0),
+        ("dropout", 0.03, 0.5),
+        ("first matrix held short", 0.03, 0.125),
+        ("first matrix held short", 0.01, 0.04),
     )
 }
 CHOSEN: dict[str, dict[str, tuple[float, float]]] = {
