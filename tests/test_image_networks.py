@@ -13,15 +13,13 @@ from grokbook.models.taps import Recorder
 from grokbook.names import resolve
 
 SMALL_VIT = {"width": 8, "depth": 2, "heads": 2, "hidden": 12}
+CIFAR = {"classes": 10, "stem": "cifar", "width": 4}
+NORMS = {"norm": "batch", "head_norm": "batch", "affine": False}
 SPECS = {
-    "ResNet-18": Spec("resnet18", classes=10, stem="cifar", width=4, start="torch"),
-    "ResNet-18 without norms": Spec(
-        "resnet18", classes=10, stem="cifar", width=4, norm=None
-    ),
+    "ResNet-18": Spec("resnet18", **CIFAR, start="torch"),
+    "ResNet-18 without norms": Spec("resnet18", **CIFAR, norm=None),
     "VGG-11": Spec("vgg11", classes=10, width=4),
-    "VGG-11 with norms": Spec(
-        "vgg11", classes=10, width=4, norm="batch", head_norm="batch", affine=False
-    ),
+    "VGG-11 with norms": Spec("vgg11", classes=10, width=4, **NORMS),
     "ViT": Spec("vit", classes=10, **SMALL_VIT),
     "free features": Spec("free_features", classes=10, rows=20, width=8),
 }
@@ -83,18 +81,15 @@ def test_resnet_has_two_stems_and_two_starts():
     """He's: fan out, biases 0; torch's: uniform up to 1 / sqrt(fan in)."""
     for stem, side, norm in (("imagenet", 1, "batch"), ("cifar", 4, None)):
         torch.manual_seed(0)
-        model, shapes = ResNet18(7, stem=stem, width=8, norm=norm), []
-        model.blocks.register_forward_hook(
-            lambda *seen, shapes=shapes: shapes.append(seen[2].shape)
-        )
+        how, seen = {"stem": stem, "width": 8, "norm": norm}, []
+        model = ResNet18(7, **how)
+        model.blocks.register_forward_hook(lambda *of, to=seen: to.append(of[2]))
         model(torch.randn(5, 3, 32, 32))
-        assert shapes == [(5, 64, side, side)]
+        assert seen[0].shape == (5, 64, side, side)
         deviation = model.blocks[-1].second.weight.std().item()
         assert deviation == pytest.approx(math.sqrt(2 / (9 * 64)), rel=0.05)
         assert norm or (model.stem.bias == 0).all()
-        for module in ResNet18(
-            7, stem=stem, width=8, norm=norm, start="torch"
-        ).modules():
+        for module in ResNet18(7, **how, start="torch").modules():
             if isinstance(module, nn.Conv2d):
                 bound = 1 / math.sqrt(module.weight[0].numel())
                 assert 0.9 * bound < module.weight.abs().max() <= bound

@@ -11,17 +11,7 @@ from torch import nn
 from torch.utils._pytree import tree_leaves
 
 from grokbook import optimizers
-from grokbook.optimizers import (
-    SGD,
-    AdamW,
-    centre_rows,
-    clip,
-    descend_from,
-    grokfast,
-    hold_norm,
-    orthogonal,
-    unit_steps,
-)
+from grokbook.optimizers import SGD, AdamW, clip, descend_from, grokfast, orthogonal
 from grokbook.optimizers.rules import StackedAdamW, StackedSGD
 
 SHAPES = {"head.weight": (7, 5), "head.bias": (5,), "conv": (3, 2, 4)}
@@ -83,27 +73,19 @@ def test_adamw_against_hand_written_steps():
 
 
 # Numbers of three members: the rule of one, that of a stack, and what they share.
+ADAM = {
+    "lr": float64s(0.01, 0.02, 0.005),
+    "eps": float64s(1e-25, 1e-8, 1e-3),
+    "weight_decay": float64s(0.0, 1.0, 0.1),
+}
+DESCENT = {
+    "lr": float64s(0.1, 0.02, 0.3),
+    "momentum": float64s(0.0, 0.2, 0.8),
+    "weight_decay": float64s(0.0, 0.1, 0.0),
+}
 RULES = {
-    "adamw": (
-        AdamW,
-        StackedAdamW,
-        {
-            "lr": float64s(0.01, 0.02, 0.005),
-            "eps": float64s(1e-25, 1e-8, 1e-3),
-            "weight_decay": float64s(0.0, 1.0, 0.1),
-        },
-        {"betas": (0.9, 0.95)},
-    ),
-    "sgd": (
-        SGD,
-        StackedSGD,
-        {
-            "lr": float64s(0.1, 0.02, 0.3),
-            "momentum": float64s(0.0, 0.2, 0.8),
-            "weight_decay": float64s(0.0, 0.1, 0.0),
-        },
-        {},
-    ),
+    "adamw": (AdamW, StackedAdamW, ADAM, {"betas": (0.9, 0.95)}),
+    "sgd": (SGD, StackedSGD, DESCENT, {}),
     "shared": (AdamW, StackedAdamW, {}, {"lr": 0.01, "weight_decay": 0.1}),
     "plain": (SGD, StackedSGD, {}, {"lr": 0.1, "momentum": 0.8, "weight_decay": 0.1}),
     "bare": (SGD, StackedSGD, {}, {"lr": 0.1}),
@@ -122,29 +104,30 @@ def together(rule, params):
 
 def captured_alone(rule, params):
     _, build, numbers, shared = RULES[rule]
-    numbers = {n: x[1].item() for n, x in numbers.items()}
-    return build(params, **shared, **numbers, stacked=False)
+    return build(
+        params, **shared, **{n: x[1].item() for n, x in numbers.items()}, stacked=False
+    )
 
 
 HOOKS = {
     "none": lambda optimizer: optimizer,
     "tensor": orthogonal,
-    "global": lambda optimizer: orthogonal(optimizer, rescale=False, scope="global"),
-    "both": lambda optimizer: orthogonal(optimizer, scope="global"),
-    "unit": unit_steps,
-    "clip": lambda optimizer: clip(optimizer, norm=0.5),
-    "several": lambda optimizer: clip(unit_steps(orthogonal(optimizer)), norm=0.5),
-}
-MORE = HOOKS | {
-    "centre": lambda o: centre_rows(o, names=["head.weight"]),
-    "hold": lambda o: hold_norm(o, names=["head.weight"], norm=0.3),
+    "global": partial(orthogonal, rescale=False, scope="global"),
+    "both": partial(orthogonal, scope="global"),
+    "unit": optimizers.unit_steps,
+    "clip": partial(clip, norm=0.5),
+    "several": lambda optimizer: clip(
+        optimizers.unit_steps(orthogonal(optimizer)), norm=0.5
+    ),
+    "centre": partial(optimizers.centre_rows, names=["head.weight"]),
+    "hold": partial(optimizers.hold_norm, names=["head.weight"], norm=0.3),
 }
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_a_stack_equals_each_member_alone(rule):
     """To rounding, with every hook: sums of a stack are taken by other kernels."""
-    for hook in MORE.values():
+    for hook in HOOKS.values():
         stack = parameters(members=MEMBERS, dtype=torch.float64)
         every = [[nn.Parameter(p[i].detach().clone()) for p in stack] for i in range(3)]
         whole = hook(together(rule, named(stack)))
@@ -163,7 +146,7 @@ def test_a_stack_equals_each_member_alone(rule):
 
 def test_a_captured_step_of_one_network_equals_an_eager_one():
     """While a schedule fills the rate of the one and sets that of the other."""
-    for rule, hook in product(RULES, MORE.values()):
+    for rule, hook in product(RULES, HOOKS.values()):
         one, two = parameters(dtype=torch.float64), parameters(dtype=torch.float64)
         driven = hook(captured_alone(rule, named(one)))
         eager = hook(alone(rule, named(two)))
@@ -177,14 +160,10 @@ def test_a_captured_step_of_one_network_equals_an_eager_one():
             torch.testing.assert_close(a, b, rtol=1e-11, atol=1e-11)
 
 
-HELD = MORE | {
-    "descend": lambda o: descend_from(o, loss=0.5, lr=0.25),
-    "descend later": lambda o: descend_from(o, lr=0.25, after=5),
-}
-
-
 def test_resume_is_bit_exact_and_gradients_stay():
     """Also in a stack, whose state goes where a captured step reads it."""
+    descend = partial(descend_from, loss=0.5), partial(descend_from, after=5)
+    hooks = [*HOOKS.values(), *(partial(hook, lr=0.25) for hook in descend)]
 
     def go(optimizer, params, start):
         for i in range(start, start + 4):
@@ -192,13 +171,13 @@ def test_resume_is_bit_exact_and_gradients_stay():
             loss = torch.tensor(0.1 if i > 1 else 1.0)
             optimizer.step(lambda loss=loss: loss)
 
-    for rule, hook, build in product(RULES, HELD.values(), (alone, together)):
+    for rule, hook, build in product(RULES, hooks, (alone, together)):
         first = parameters(members=MEMBERS if build is together else None)
         optimizer = hook(build(rule, named(first)))
         go(optimizer, first, 0)
         second = [nn.Parameter(p.detach().clone()) for p in first]
         resumed = hook(build(rule, named(second)))
-        held = [x for x in tree_leaves(resumed.state_dict()["state"])]
+        held = tree_leaves(resumed.state_dict()["state"])
         resumed.load_state_dict(copy.deepcopy(optimizer.state_dict()))
         if build is together:
             kept = tree_leaves(resumed.state_dict()["state"])
@@ -208,10 +187,6 @@ def test_resume_is_bit_exact_and_gradients_stay():
         assert same(first, second)
         set_gradients(second, 7)
         assert same([p.grad for p in first], [p.grad for p in second])
-
-
-def perpendicular(w, g):
-    return g - (w * g).sum() / (w * w).sum() * w
 
 
 def test_projection_is_orthogonal_and_rescaling_keeps_the_norm():
@@ -229,15 +204,12 @@ def test_projection_is_orthogonal_and_rescaling_keeps_the_norm():
                 for tensors in (before, raw, used)
             )
             assert abs(w @ u) < 1e-13 * w.norm() * u.norm()
-            expected = perpendicular(w, g)
+            expected = g - (w @ g) / (w @ w) * w
             if rescale:
                 expected *= g.norm() / expected.norm()
             torch.testing.assert_close(u, expected)
         assert all(p.grad is g for p, g in zip(params, raw, strict=True))
-
-
-def test_projection_at_the_edges():
-    """Zero weights are not projected, parallel gradients vanish."""
+    # zero weights are not projected, parallel gradients vanish
     zero, along = (nn.Parameter(torch.tensor(x)) for x in ([0.0, 0.0], [3.0, 4.0]))
     zero.grad, along.grad = torch.tensor([1.0, 2.0]), torch.tensor([6.0, 8.0])
     orthogonal(SGD([zero, along], lr=1.0)).step()
@@ -246,6 +218,7 @@ def test_projection_at_the_edges():
 
 def test_lengths_of_unit_steps_and_clipped_ones():
     """A rate of 0.5: steps that long, and gradients that long at most."""
+    unit_steps = optimizers.unit_steps
     for scale in (1e-9, 1e-3, 1.0, 1e6):
         unit, clipped = parameters(dtype=torch.float64), parameters(dtype=torch.float64)
         for hook, params in ((unit_steps, unit), (partial(clip, norm=0.3), clipped)):
@@ -271,7 +244,7 @@ def test_lengths_of_unit_steps_and_clipped_ones():
 def test_named_matrices_are_centred_or_held_and_the_rest_is_free():
     centred, held, free = (parameters() for _ in range(3))
     for hook, params in (("centre", centred), ("hold", held), ("none", free)):
-        run(MORE[hook](alone("bare", named(params))), params, 1)
+        run(HOOKS[hook](alone("bare", named(params))), params, 1)
     head = free[0] - free[0].mean(dim=-2, keepdim=True)
     torch.testing.assert_close(centred[0], head, rtol=0, atol=0)
     torch.testing.assert_close(held[0], free[0] * (0.3 / free[0].norm()))
@@ -307,7 +280,7 @@ def test_descent_begins_at_a_loss_or_step_for_each_member_and_does_not_end():
 
 
 def test_a_step_returns_the_loss_and_leaves_a_parameter_without_gradient():
-    for hook, rule, build in product(MORE.values(), RULES, (alone, captured_alone)):
+    for hook, rule, build in product(HOOKS.values(), RULES, (alone, captured_alone)):
         params = parameters()
         idle = nn.Parameter(torch.ones(3))
         optimizer = hook(build(rule, [*named(params), ("idle", idle)]))

@@ -43,31 +43,55 @@ def arm(name: str, **changes) -> Arm:
     return Arm(name, **settings | changes)
 
 
+def wide(name: str = "exact_cross_entropy", **options) -> Spec:
+    """A loss in float64."""
+    return Spec(name, dtype="float64", **options)
+
+
+def sgd(lr: float, momentum: float = 0.0, **rest) -> Spec:
+    return Spec("sgd", lr=lr, momentum=momentum, **rest)
+
+
+def transformer(classes: int, **options) -> Spec:
+    sizes = {"classes": classes, "vocabulary": classes, "width": 16, "hidden": (64,)}
+    return Spec("transformer", **sizes | options)
+
+
 ORTHOGONAL = Spec("orthogonal", rescale=True, scope="tensor")
-STABLEMAX = Spec("stablemax_cross_entropy", dtype="float64")
+PAPERS_ORTHOGONAL = Spec("orthogonal", rescale=False, scope="global")
+STABLEMAX = wide("stablemax_cross_entropy")
+CODES = modular(encoding="random_binary", bits=7)
+SINGH = modular(train_fraction=0.3, equals=True, shuffle="python")
+POST_NORM = {"norms": ("post_attention", "post_mlp"), "learned_positions": False}
+POST_NORM |= {"bias": True, "dropout": 0.1, "initialisation": "torch"}
+M_A = {"positions": 3, "norms": ("query_key", "value", "mlp"), "norm_eps": 0.0}
+M_A |= {"mlp_bias": True, "initialisation": "lecun", "activation": "gelu"}
+DEEP = {"positions": 3, "depth": 3, "width": 8, "hidden": (32,), "norm": "rms"}
+DEEP |= {"norms": ("query_key", "mlp"), "initialisation": "lecun"}
 GPT2 = Spec("gpt2", vocabulary=256, positions=8, width=8, heads=2, depth=2)
 BATCHES = {"batch_size": 4, "eval_batch": 2}
+TEXT = {"block": 8, "vocabulary": 256, "train_blocks": 9, "test_blocks": 4}
 
 ARMS = (
     arm("softmax float32"),
     arm(
         "exact, weights float64",
-        loss=Spec("exact_cross_entropy", dtype="float64"),
+        loss=wide(),
         dtype="float64",
         optimizer=adamw(beta2=0.999, eps=1e-150),
     ),
     arm("StableMax, ⊥AdamW", loss=STABLEMAX, wrappers=(ORTHOGONAL,)),
     arm(
         "Taylor with penalties",
-        loss=Spec("taylor_cross_entropy", dtype="float64"),
+        loss=wide("taylor_cross_entropy"),
         penalties=(Spec("logit_norm", strength=0.01), Spec("l2", strength=0.1)),
         alpha=0.5,
         init_scale=2.0,
     ),
     arm(
         "Taylor detached, SGD with decay",
-        loss=Spec("taylor_cross_entropy", dtype="float64", detach_min=True),
-        optimizer=Spec("sgd", lr=1.0, momentum=0.0, weight_decay=1e-3),
+        loss=wide("taylor_cross_entropy", detach_min=True),
+        optimizer=sgd(1.0, weight_decay=1e-3),
     ),
     arm(
         "MSE, one layer, bias",
@@ -79,27 +103,27 @@ ARMS = (
     arm(
         "float16, steps of one length",
         loss=softmax(dtype="float16"),
-        optimizer=Spec("sgd", lr=0.018, momentum=0.0),
+        optimizer=sgd(0.018),
         wrappers=(Spec("gradient_norm_schedule"),),
     ),
     arm(
         "paper's ⊥SGD in float64",
         loss=STABLEMAX,
         dtype="float64",
-        optimizer=Spec("sgd", lr=10.0, momentum=0.8),
-        wrappers=(Spec("orthogonal", rescale=False, scope="global"),),
+        optimizer=sgd(10.0, 0.8),
+        wrappers=(PAPERS_ORTHOGONAL,),
     ),
     arm(
         "correct logit zeroed from step 40",
-        loss=Spec("exact_cross_entropy", dtype="float64"),
-        later_loss=(40, Spec("correct_logit_zeroed", dtype="float64")),
+        loss=wide(),
+        later_loss=(40, wide("correct_logit_zeroed")),
     ),
     arm(
         "codes in batches, correct logit detached from step 40",
-        dataset=modular(encoding="random_binary", bits=7),
+        dataset=CODES,
         model=mlp(vocabulary=None, features=14, bias=True),
         batch_size=20,
-        later_loss=(40, Spec("correct_logit_detached", dtype="float64")),
+        later_loss=(40, wide("correct_logit_detached")),
     ),
     arm(
         "sparse parity, smooth",
@@ -111,69 +135,28 @@ ARMS = (
     arm(
         "transformer without norms, decay",
         dataset=modular(operation="divide", smallest=1),
-        model=Spec(
-            "transformer",
-            classes=P + 1,
-            vocabulary=P + 1,
-            width=16,
-            hidden=(64, 64),
-            causal=True,
-        ),
+        model=transformer(P + 1, hidden=(64, 64), causal=True),
         optimizer=adamw(1e-3, weight_decay=1.5),
     ),
     arm(
         "PyTorch's encoder with dropout, ⊥AdamW",
         dataset=modular(operation="subtract", smallest=1),
-        model=Spec(
-            "transformer",
-            classes=P,
-            vocabulary=P,
-            width=16,
-            hidden=(64,),
-            norms=("post_attention", "post_mlp"),
-            learned_positions=False,
-            bias=True,
-            dropout=0.1,
-            initialisation="torch",
-        ),
+        model=transformer(P, **POST_NORM),
         wrappers=(ORTHOGONAL,),
     ),
     arm(
         "Singh's M+A*",
-        dataset=modular(train_fraction=0.3, equals=True, shuffle="python"),
-        model=Spec(
-            "transformer",
-            classes=P + 1,
-            vocabulary=P + 1,
-            positions=3,
-            width=16,
-            hidden=(64,),
-            norms=("query_key", "value", "mlp"),
-            norm_eps=0.0,
-            mlp_bias=True,
-            initialisation="lecun",
-            activation="gelu",
-        ),
-        loss=softmax(dtype="float64"),
-        optimizer=Spec("adamw", lr=1e-3, betas=(0.9, 0.98), eps=1e-8, weight_decay=1.0),
+        dataset=SINGH,
+        model=transformer(P + 1, **M_A),
+        loss=wide("softmax_cross_entropy"),
+        optimizer=adamw(1e-3, beta2=0.98, eps=1e-8, weight_decay=1.0),
         alpha=0.75,
     ),
     arm(
         "three layers, RMSNorm",
-        dataset=modular(train_fraction=0.3, equals=True, shuffle="python"),
-        model=Spec(
-            "transformer",
-            classes=P + 1,
-            vocabulary=P + 1,
-            positions=3,
-            depth=3,
-            width=8,
-            hidden=(32,),
-            norms=("query_key", "mlp"),
-            norm="rms",
-            initialisation="lecun",
-        ),
-        loss=softmax(dtype="float64"),
+        dataset=SINGH,
+        model=transformer(P + 1, **DEEP),
+        loss=wide("softmax_cross_entropy"),
         optimizer=adamw(1e-3, beta2=0.98, eps=1e-8, weight_decay=1.0),
     ),
     arm(
@@ -181,7 +164,7 @@ ARMS = (
         dataset=Spec("cifar10", normalised=True, train_samples=8, test_samples=6),
         model=Spec("resnet18", classes=10, stem="cifar", width=4),
         loss=STABLEMAX,
-        optimizer=Spec("sgd", lr=0.1, momentum=0.9, weight_decay=1e-4),
+        optimizer=sgd(0.1, 0.9, weight_decay=1e-4),
         wrappers=(ORTHOGONAL,),
         schedule=Spec("staircase", every=30),
         augment=Spec("crop_flip", size=32, padding=4),
@@ -190,9 +173,7 @@ ARMS = (
     *(
         arm(
             f"GPT-2, {attention} attention",
-            dataset=Spec(
-                "wikitext", block=8, vocabulary=256, train_blocks=9, test_blocks=4
-            ),
+            dataset=Spec("wikitext", **TEXT),
             model=Spec("gpt2", **GPT2.options, dropout=dropout, attention=attention),
             optimizer=adamw(5e-4, beta2=0.999, eps=1e-8, weight_decay=0.01),
             schedule=Spec("cosine", warmup=10),
