@@ -52,10 +52,11 @@ def mlp(**options):
 
 def transformer_of(**options):
     torch.manual_seed(0)
-    model = away(models.Transformer(**options))
-    return model, torch.randint(
-        options["vocabulary"], (40, options.get("positions", 2))
+    model, shape = (
+        away(models.Transformer(**options)),
+        (40, options.get("positions", 2)),
     )
+    return model, torch.randint(options["vocabulary"], shape)
 
 
 def close(ours, true):
@@ -84,17 +85,11 @@ def test_taps_of_the_mlp():
     assert torch.equal(model.layers[-1](tap.found["features"]), logits)
     assert torch.equal(tap.found["pre.1"].relu(), tap.found["hidden.1"])
     assert tap.found["pre.0"].shape == (40, 9)
-
-
-def test_a_tap_may_replace_and_be_charged():
-    """What it returns is what the next layer reads, and its gradient is there."""
-    model, x = mlp()
-    silent = Recorder(replace={"hidden.1": torch.zeros_like})
-    close(model(x, silent), model.layers[-1].bias.expand(40, P))
-    tap = Recorder()
-    logits = model(x, tap)
     (slope,) = torch.autograd.grad(logits.sum(), tap.found["hidden.1"])
     close(slope, model.layers[-1].weight.sum(0).expand(40, 5))
+    # what a tap returns is what the next layer reads
+    silent = Recorder(replace={"hidden.1": torch.zeros_like})
+    close(model(x, silent), model.layers[-1].bias.expand(40, P))
 
 
 def test_norms_of_the_mlp():
@@ -119,17 +114,13 @@ def test_dropout_acts_at_its_sites_in_training_alone():
     """GPT-2 has none in its hidden layers, but one on its embedding."""
     options = NO_NORM | {"dropout": 0.5}
     small = {"positions": 2, "width": 8, "heads": 2, "depth": 1, "dropout": 0.5}
+    written = ("attention.dropout", "dropout_attention_out", "dropout_mlp_out")
     for model, odd in (
         (transformer_of(**options)[0], "blocks.0.dropout_hidden"),
         (models.gpt2(P, **small), "dropout"),
     ):
-        dropped = {
-            name
-            for name, module in model.named_modules()
-            if isinstance(module, nn.Dropout) and module.p == 0.5
-        }
-        written = ("attention.dropout", "dropout_attention_out", "dropout_mlp_out")
-        assert dropped == {odd, *(f"blocks.0.{name}" for name in written)}
+        dropouts = (n for n, m in model.named_modules() if getattr(m, "p", 0) == 0.5)
+        assert {*dropouts} == {odd, *(f"blocks.0.{name}" for name in written)}
     for model, x in (mlp(dropout=0.5), transformer_of(**options)):
         assert not torch.equal(model(x), model(x))
         model.eval()
@@ -141,22 +132,19 @@ def test_post_norm_encoder_is_torchs():
     model, x = transformer_of(**ENCODER)
     layer = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True).double()
     (block,) = model.blocks
-    attention = block.attention
-    projections = attention.projections()
+    own, projections = layer.self_attn, block.attention.projections()
     with torch.no_grad():
-        own = layer.self_attn
         own.in_proj_weight.copy_(torch.cat([m.weight for m in projections]))
         own.in_proj_bias.copy_(torch.cat([m.bias for m in projections]))
-    own.out_proj.load_state_dict(attention.output.state_dict())
     for theirs, ours in (
+        (own.out_proj, block.attention.output),
         (layer.linear1, block.mlp[0]),
         (layer.linear2, block.mlp[1]),
         (layer.norm1, block.norms["post_attention"]),
         (layer.norm2, block.norms["post_mlp"]),
     ):
         theirs.load_state_dict(ours.state_dict())
-    expected = model.unembedding(layer(model.embedding[x])[:, -1])
-    close(model(x), expected)
+    close(model(x), model.unembedding(layer(model.embedding[x])[:, -1]))
 
 
 def test_taps_of_the_transformer():
@@ -164,19 +152,13 @@ def test_taps_of_the_transformer():
     model, x = transformer_of(**NO_NORM | options)
     tap = Recorder()
     logits = model(x, tap)
-    shapes = {
-        "attention": (40, 2, 3, 3),
-        "attention_out": (40, 3, 8),
-        "mlp_in": (40, 3, 8),
-        "pre": (40, 3, 16),
-        "mlp_out": (40, 3, 8),
-        "residual": (40, 3, 8),
-    }
+    wide = ("attention_out", "mlp_in", "mlp_out", "residual")
+    shapes = {"attention": (2, 3, 3), "pre": (3, 16)} | dict.fromkeys(wide, (3, 8))
     expected = {f"{name}.{k}": shapes[name] for k in range(2) for name in shapes}
-    expected |= {"pre.0.1": (40, 3, 12), "pre.1.1": (40, 3, 12), "features": (40, 8)}
-    assert {name: tuple(t.shape) for name, t in tap.found.items()} == expected
-    assert tuple(tap.found) == model.places
+    expected |= {"pre.0.1": (3, 12), "pre.1.1": (3, 12), "features": (8,)}
     seen = tap.found
+    assert {name: tuple(t.shape[1:]) for name, t in seen.items()} == expected
+    assert tuple(seen) == model.places and len(logits) == 40
     for k in range(2):
         weights = seen[f"attention.{k}"]
         close(weights.sum(-1), torch.ones_like(weights[..., 0]))
@@ -253,12 +235,8 @@ def test_released_sizes():
         (variant("fig08", "No LN, three layers"), 163_200),
     ):
         assert size(network_of(spec)) == weights
-    for classes, features, weights in (
-        (2, 43, 49_402),
-        (113, 14, 65_913),
-        (10, 784, 199_210),
-    ):
-        assert size(models.MLP(classes, features=features)) == weights
+    for read, weights in (((2, 43), 49_402), ((113, 14), 65_913), ((10, 784), 199_210)):
+        assert size(models.MLP(read[0], features=read[1])) == weights
 
 
 def test_starts_have_the_published_norms():
@@ -280,22 +258,18 @@ def test_starts_have_the_published_norms():
 
 def test_parameter_names_are_those_of_kept_weights():
     """Records hold weights by these names."""
+    both = ("weight", "bias")
     model = models.Transformer(**FULL)
-    names = [name.removeprefix("blocks.0.") for name, _ in model.named_parameters()]
-    assert names == [
+    assert [n.removeprefix("blocks.0.") for n, _ in model.named_parameters()] == [
         *("embedding", "position"),
         *(f"attention.{w}.weight" for w in ("query", "key", "value", "output")),
-        *(f"mlp.{k}.{kind}" for k in range(2) for kind in ("weight", "bias")),
-        *(f"norms.attention.{kind}" for kind in ("weight", "bias")),
-        *(f"norms.mlp.{kind}" for kind in ("weight", "bias")),
+        *(f"mlp.{k}.{kind}" for k in range(2) for kind in both),
+        *(f"norms.{place}.{kind}" for place in ("attention", "mlp") for kind in both),
         "unembedding.weight",
     ]
     mlp = models.MLP(P, (9, 5), vocabulary=P, head_bias=False)
-    of_layers = [f"layers.{k}.{kind}" for k in (0, 1) for kind in ("weight", "bias")]
-    assert [name for name, _ in mlp.named_parameters()] == [
-        *of_layers,
-        "layers.2.weight",
-    ]
+    of_layers = [f"layers.{k}.{kind}" for k in (0, 1) for kind in both]
+    assert [n for n, _ in mlp.named_parameters()] == [*of_layers, "layers.2.weight"]
 
 
 def test_shortcuts_can_be_switched_off_for_a_whole_network():

@@ -20,10 +20,8 @@ FORMS = ("sr_train_norms_kept", "sr_train")
 
 def snapshot(seed=0):
     """A step on two tensors; one weight is too large for its update to count."""
-    before = {
-        "embedding": random(6, 4, seed=seed),
-        "output": random(5, 6, seed=seed + 1),
-    }
+    shapes = {"embedding": (6, 4), "output": (5, 6)}
+    before = {n: random(*s, seed=seed + k) for k, (n, s) in enumerate(shapes.items())}
     before["embedding"][0, 0] = 1e9
     grads = {name: random(*w.shape, seed=seed + 7) for name, w in before.items()}
     grads["output"][0] = 0
@@ -70,11 +68,20 @@ def seen(logits, labels):
     return Seen(torch.zeros(len(labels), 1), logits, labels, torch.zeros(labels.shape))
 
 
-def test_the_labels_of_the_test_rows_among_the_five_largest():
+def test_labels_among_the_five_largest_and_sequences_that_are_right():
     """Of six classes the label comes last in 3 of 4 rows."""
     logits = torch.arange(6.0).expand(4, 6)
     s = Snapshot({}, test=seen(logits, torch.tensor([0, 0, 5, 0])))
     assert observe(s, ["top5"]) == {"test_top5": 0.25}
+    # of three sequences of two symbols one is right, half of one and none
+    right = torch.tensor([[1.0, 0.0], [0.0, 1.0]])  # logits that say 0, and 1
+    said = torch.tensor([[0, 1], [1, 1], [1, 0]])
+    labels = torch.tensor([[0, 1], [1, 0], [0, 1]])
+    first = seen(right[said[:, 0]], labels[:, 0])
+    s = Snapshot({}, train=seen(right[said], labels), test=first)
+    values = observe(s, ["exact_match", "core"])
+    assert values["train_exact"] == 1 / 3 and values["train_accuracy"] == 1 / 2
+    assert values["test_exact"] == values["test_accuracy"] == 2 / 3
 
 
 def rows_of(s, part):
@@ -107,18 +114,6 @@ def test_positions_of_a_sequence_count_as_rows():
         torch.testing.assert_close(found[name], value, rtol=1e-12, atol=0)
 
 
-def test_a_sequence_is_right_where_all_of_it_is():
-    """Of three sequences of two symbols one, half of one and none."""
-    right = torch.tensor([[1.0, 0.0], [0.0, 1.0]])  # logits that say 0, and 1
-    said = torch.tensor([[0, 1], [1, 1], [1, 0]])
-    labels = torch.tensor([[0, 1], [1, 0], [0, 1]])
-    first = seen(right[said[:, 0]], labels[:, 0])
-    s = Snapshot({}, train=seen(right[said], labels), test=first)
-    values = observe(s, ["exact_match", "core"])
-    assert values["train_exact"] == 1 / 3 and values["train_accuracy"] == 1 / 2
-    assert values["test_exact"] == values["test_accuracy"] == 2 / 3
-
-
 def test_alignment_is_the_cosine_of_weights_and_descent():
     s = snapshot()
     values = observe(s, ["alignment"])
@@ -144,11 +139,10 @@ def test_a_stack_of_members_equals_each_alone():
 def test_measurements_of_taps():
     s = snapshot()
     values = observe(s, ["attention", "spectrum", "scale_free", "update", "fourier"])
-    weights = s.train.taps["attention.0"]
-    assert values["entropy"] == metrics.attention_entropy(weights)
-    assert values["entropy_last_query"] == metrics.attention_entropy(
-        weights[:, :, 2:], head_average=False
-    )
+    weights, entropy = s.train.taps["attention.0"], metrics.attention_entropy
+    assert values["entropy"] == entropy(weights)
+    last = entropy(weights[:, :, 2:], head_average=False)
+    assert values["entropy_last_query"] == last
     for split, one in (("train", s.train), ("test", s.test)):
         sizes = metrics.gram_eigenvalues(one.taps["features"])
         assert values[f"effective_rank_{split}"] == metrics.effective_rank(sizes)
@@ -156,11 +150,8 @@ def test_measurements_of_taps():
     rounded = metrics.gram_eigenvalues(s.test.taps["features"], exact=False)
     exponent = metrics.power_law_exponent(rounded)
     assert values["power_law_test_float32"] == exponent != values["power_law_test"]
-    assert values["sr_train"] == s.unit_losses["sr_train"].double().mean()
-    assert (
-        values["sr_train_norms_kept"]
-        == s.unit_losses["sr_train_norms_kept"].double().mean()
-    )
+    for name in FORMS:
+        assert values[name] == s.unit_losses[name].double().mean()
     step = math.hypot(*(0.01 * g.norm().item() for g in s.grads.values()))
     assert values["update_norm"] == pytest.approx(step, rel=0.2)
     rows, measure = s.params["embedding"][:5], metrics.fourier_concentration
