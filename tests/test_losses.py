@@ -89,8 +89,8 @@ def test_stablemax_is_softmax_of_the_log_transform(batch):
 def test_every_dtype_is_kept_and_equal_logits_give_log_classes():
     given = torch.zeros(2, 4), torch.tensor([0, 3])
     for (name, loss), dtype in product(LOSSES.items(), DTYPES):
-        mean, total, each = (loss(*given, dtype=dtype, reduction=r) for r in
-                             losses.REDUCTIONS)  # fmt: skip
+        how = ({"dtype": dtype, "reduction": r} for r in losses.REDUCTIONS)
+        mean, total, each = (loss(*given, **one) for one in how)
         expected = 0.25 if name == "squared" else math.log(4)
         assert mean.dtype == each.dtype == dtype and mean.shape == ()
         assert float(mean) == pytest.approx(expected, rel=4 * torch.finfo(dtype).eps)
@@ -144,6 +144,26 @@ def test_a_collapsed_row_has_no_correct_gradient_and_the_repair_puts_it_back():
     close(ours.double(), of_rows(F.cross_entropy, WIDE), rtol=1e-6, atol=0)
 
 
+def test_a_simulated_collapse_cuts_rows_and_an_unbalanced_gradient_its_balance():
+    """Below a number of bits; the balance to the residual mass, which is tiny there."""
+    plain, cut, ours = (
+        of_rows(loss, WIDE)
+        for loss in (F.cross_entropy, LOSSES["collapsed"], LOSSES["unbalanced"])
+    )
+    taken = cut.mean(-1, keepdim=True)  # of the second row 0
+    close(ours, plain + taken, rtol=1e-7, atol=1e-24)
+    assert ours[0].sum() == pytest.approx(float(cut[0].sum()), rel=1e-7)
+    assert torch.equal(ours[1], plain[1])
+    both = [LOSSES[k](*WIDE, reduction="none") for k in ("collapsed", "unbalanced")]
+    assert torch.equal(*both)
+    assert cut[0, 0] == 0
+    plain[0, 0] = 0
+    close(cut, plain, rtol=1e-12, atol=0)
+    for gap, is_cut in ((24 * math.log(2) - 1e-6, False), (16.6356, True)):
+        given = one_gap(gap, DOUBLE)
+        assert (grad(LOSSES["collapsed"])(*given)[0, 0] == 0) == is_cut
+
+
 def test_the_projection_takes_the_mean_of_a_gradient_away(batch):
     plain, ours = of_rows(losses.softmax_cross_entropy), of_rows(LOSSES["projected"])
     close(ours, plain - plain.mean(-1, keepdim=True))
@@ -160,39 +180,13 @@ def test_the_projection_takes_the_mean_of_a_gradient_away(batch):
     close(LOSSES["centred"](far, labels), LOSSES["projected"](far, labels))
 
 
-def test_a_simulated_collapse_cuts_rows_below_a_number_of_bits():
-    plain, ours = of_rows(F.cross_entropy, WIDE), of_rows(LOSSES["collapsed"], WIDE)
-    assert ours[0, 0] == 0
-    plain[0, 0] = 0
-    close(ours, plain, rtol=1e-12, atol=0)
-    for gap, is_cut in ((24 * math.log(2) - 1e-6, False), (16.6356, True)):
-        given = one_gap(gap, DOUBLE)
-        assert (grad(LOSSES["collapsed"])(*given)[0, 0] == 0) == is_cut
-
-
-def test_an_unbalanced_gradient_is_what_the_projection_takes_from_a_collapse():
-    """To the residual mass itself, which a collapse of 24 bits has at most."""
-    exact, cut, ours = (
-        of_rows(loss, WIDE)
-        for loss in (F.cross_entropy, LOSSES["collapsed"], LOSSES["unbalanced"])
-    )
-    taken = cut.mean(-1, keepdim=True)  # of the second row 0
-    close(ours, exact + taken, rtol=1e-7, atol=1e-24)
-    assert ours[0].sum() == pytest.approx(float(cut[0].sum()), rel=1e-7)
-    assert torch.equal(ours[1], exact[1])
-    both = [LOSSES[k](*WIDE, reduction="none") for k in ("collapsed", "unbalanced")]
-    assert torch.equal(*both)
-
-
 def test_clamped_logits_keep_a_probability():
     logits, labels = torch.tensor([[0.0, -150.0, -2.0]]), torch.tensor([1])
-    expected = F.cross_entropy(torch.tensor([[0.0, -100.0, -2.0]]), labels)
-    assert LOSSES["clamped"](logits, labels) == expected
+    for given, same in ((logits, logits.clamp(min=-100)), (logits.clamp(min=-90),) * 2):
+        assert LOSSES["clamped"](given, labels) == F.cross_entropy(same, labels)
     found = grad(LOSSES["clamped"])(logits, labels)
     assert found[0, 1] == 0
     assert found[0, 0] == grad(F.cross_entropy)(logits, labels)[0, 0]
-    near = logits.clamp(min=-90)
-    assert LOSSES["clamped"](near, labels) == F.cross_entropy(near, labels)
 
 
 def test_softmax_collapses_at_the_precision_and_exact_does_not():
@@ -229,15 +223,14 @@ def test_a_nan_shows_and_a_class_at_minus_infinity_is_not_there():
 
 def test_huge_gaps_have_the_right_loss_and_gradient():
     """Of StableMax, whose logarithm of Proposition 1 keeps what a softmax needs."""
+
+    def by_log(z, labels):
+        return F.cross_entropy(losses.stablemax_log_transform(z), labels)
+
     for dtype, gap in ((torch.float32, 1e9), (DOUBLE, 1e100)):
         ours = partial(losses.stablemax_cross_entropy, dtype=dtype)
         for logits in ([gap, 0, 1], [-gap, 0, 1], [0, gap, -gap], [0.5, -3, 20]):
             given = torch.tensor([logits], dtype=DOUBLE), torch.tensor([0])
-
-            def by_log(z, labels):
-                g = losses.stablemax_log_transform(z)
-                return F.cross_entropy(g, labels)
-
             close(ours(*given).double(), by_log(*given), rtol=1e-6, atol=1e-7)
             close(grad(ours)(*given), grad(by_log)(*given), rtol=1e-5, atol=1e-7)
 
