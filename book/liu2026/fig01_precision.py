@@ -107,7 +107,7 @@ for panel, run in zip(axes, (single, loss64), strict=False):
     plots.trace(panel, run, floor=1e-12)
     plots.thousands(panel)
     panel.set(xlabel="", ylabel="")
-close, onset = axes[2], int(begun.iloc[0])
+close, onset = axes[2], int(min(begun.iloc[0], single.settings.epochs))
 for run in (loss64, single):
     close.plot(run.trace()[single.seeds[0]].loc[onset - 60 : onset + 90].clip(lower=1e-12), color=run.color, label=run.label)
 close.axhline(math.log(10), color=plots.GREY, ls="--", lw=1)

@@ -112,7 +112,7 @@ def around_spike(panel, column, factor=1):
     panel.set(xlabel="steps from the spike", xlim=(-60, 30))
 
 
-spike, quiet = adam((3e-9, 10**6), (2**-23, 1)), adam((3e-9, 10**6))  # the paper's toy
+spike, quiet = adam((3e-9, 10**6), (2**-23, 1)), adam((3e-9, 10**6))  # the paper's estimate
 until = first[mlp] - 1  # from half of the samples collapsed to the first slingshot
 size = evidence.area(mlp.series(MASS, since=half[mlp], until=until)) / math.sqrt(10)
 grown = np.log(mlp.at("head_mean_norm", until) / mlp.at("head_mean_norm", half[mlp]))
@@ -190,8 +190,7 @@ plots.show(figure)
 tables.prose(f"""
 * **At the spike** most weights of the {{term}}`head` that move at all make equal steps. Nearly all others,
   {told(at_spike("update_below"), "{:.1%}")}, move by less than 1e-9: their features are off for every sample.
-* **Before the spike** the mean step is {sheet.told("step-early")}. The median step then grows
-  {sheet.told("jump")}-fold.
+* **Before the spike** the mean step is {sheet.told("step-early")}. The median step then grows {sheet.told("jump")}-fold.
 * **One step earlier,** in the step that takes the loss to 0.1 or more, {sheet.told("before-modes")} of the weights make
   these equal steps. So the equal steps follow the jump of the loss and do not begin it.
 * **Adam's betas explain the size** with no estimate of the gradient. The dotted line is
@@ -280,31 +279,30 @@ sheet.closing(mlp.record, betas[0.9].record, *(run.record for run in networks), 
 # ## Reading the result
 
 # %% tags=["remove-input"]
-early, apart = found["before-modes"][1], first[betas[0.999]]
-toy = adam((3e-9, 10**7), (2**-23, 1), beta2=0.999)
+early, apart, toy = found["before-modes"][1], first[betas[0.999]], adam((3e-9, 10**7), (2**-23, 1), beta2=0.999)
 tables.prose(f"""
 **The modes exist where the paper has them on its axis, but one step late.** The step that takes the loss from
 {told(at_spike("step_loss", -1), "{:.1e}")} to {told(at_spike("step_loss"), "{:.1f}")} has a mean gradient of
-{sheet.told("before-gradient")}, near the paper's 1.2e-7. By its estimate that gradient makes steps of 4e-4. The mean
-step is {sheet.told("before-step")}, the last of a chain that grows slowly (c). The next step has the modes, and its
-mean gradient is {told(at_spike("head_gradient"), "{:.1e}")}: only the betas count there. So the paper's law drives the
-loss further up. The chain starts the rise, in {(early < 0.05).sum()} of {len(early)} seeds.
+{sheet.told("before-gradient")}, near the paper's 1.2e-7. By its estimate that gradient makes steps of 4e-4. The mean step
+is {sheet.told("before-step")}, the last of a chain that grows slowly (c). The next step has the modes, and its mean
+gradient is {told(at_spike("head_gradient"), "{:.1e}")}: only the betas count there. So the paper's law drives the loss
+further up. The chain starts the rise, in {(early < 0.05).sum()} of {len(early)} seeds.
 
 **Which number sets the size?** For $\\beta_2$ = 0.95 the betas and the paper's estimate give nearly the same step. For
 0.999 they differ by a factor of three: {LAW[0.999]:.1e} and {toy:.1e}. The fullest bin is at
-{sheet.told("toy-0.999", "{:.1e}")}, in the {len(around[betas[0.999]])} of {len(apart)} runs with a slingshot. So the
-betas decide. With this longer memory of Adam the first slingshot comes at epoch {told(apart[apart < math.inf])}, and
-with 0.95 at {told(first[mlp])}.
+{sheet.told("toy-0.999", "{:.1e}")}, in the {len(around[betas[0.999]])} of {len(apart)} runs with a slingshot. So the betas
+decide. With this longer memory of Adam the first slingshot comes at epoch {told(apart[apart < math.inf])}, and with 0.95 at
+{told(first[mlp])}.
 
-**The step does not jump 40-fold in one epoch.** In the paper it is about $10^2$ times as long as the step before. Here
-the mean step is {sheet.told("step-jump")} times as long. It grows over some tens of epochs, more than 40-fold in
-{(found["jump"][1] > 40).sum()} of {len(around[mlp])} seeds. The paper's estimate gives a jump by {spike / quiet:.1f}: its gradient
-before the spike, 3e-9, makes steps of {quiet:.1e}, far longer than those measured.
+**The step does not jump 40-fold in one epoch.** In the paper it is about $10^2$ times as long as the step before. Here the
+mean step is {sheet.told("step-jump")} times as long. It grows over some tens of epochs, more than 40-fold in
+{(found["jump"][1] > 40).sum()} of {len(around[mlp])} seeds. The paper's estimate gives a jump by {spike / quiet:.1f}: its
+gradient before the spike, 3e-9, makes steps of {quiet:.1e}, far longer than those measured.
 
-**The {{term}}`residual mass` is not nearly constant before the first {{term}}`slingshot`.** Over 200 epochs it falls as
-$t$ to the power {sheet.told("slowly-mlp", "{:.1f}")}, far faster than the $1/t$ that the paper calls too fast for
-inflation. In the last 50 epochs, with most samples collapsed, the power is {sheet.told("plateau")}. The collapse itself
-makes this plateau, since the correct class no longer pulls.
+**The {{term}}`residual mass` is not nearly constant before the first {{term}}`slingshot`.** Over 200 epochs it falls as $t$
+to the power {sheet.told("slowly-mlp", "{:.1f}")}, far faster than the $1/t$ that the paper calls too fast for inflation. In
+the last 50 epochs, with most samples collapsed, the power is {sheet.told("plateau")}. The collapse itself makes this
+plateau, since the correct class no longer pulls.
 """)
 
 # %% [markdown]

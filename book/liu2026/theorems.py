@@ -156,7 +156,7 @@ for dtype, margin in product((FLOAT32, FLOAT64), (14, 15.5, 16.7, 18, 20, 25)):
     state = theory.collapse_state(margin)
     torch.testing.assert_close(drift(state, dtype), theory.drift(state, dtype)[0], atol=1e-4, rtol=1e-3)
 state = theory.collapse_state(20)
-print(f"float32 {drift(state, FLOAT32):.4f}, float64 {abs(drift(state, FLOAT64)):.4f}")
+print(f"float32 {drift(state, FLOAT32):.3f}, float64 {abs(drift(state, FLOAT64)):.3f}")
 
 # %% [markdown]
 # One is Theorem 4, zero the exact value.
