@@ -68,7 +68,9 @@ CHOSEN: dict[str, dict[str, tuple[float, float]]] = {
         "none": (0.01, 1.0),
         "decay": (0.03, 1.0),
         "coupled L2": (0.03, 0.001),
+        "StableMax": (0.01, 0.1),
         "⊥Grad": (0.03, 0.001),
+        "radius to √d": (0.01, 5.0),
         "radius with tuned target": (0.01, 0.03),
         "activations": (0.003, 50.0),
     }
