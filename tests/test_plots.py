@@ -187,6 +187,7 @@ def labelled(ends, **options):
     figure, (axes,) = plots.panels(1)
     for i, (end, color) in enumerate(zip(ends, plots.COLOURS, strict=False)):
         axes.plot([0, 1, 2], [0, end, math.nan], label=f"line {i}", color=color)
+    axes.plot([], [], label="not measured")  # by a smoke test: it has no end
     axes.set(**options)
     plots.end_labels(axes)
     figure.draw_without_rendering()
@@ -194,7 +195,7 @@ def labelled(ends, **options):
 
 
 def test_labels_stand_apart_within_the_panel_and_in_order():
-    for ends in ([1, 1, 1], [0, 0.01, 0, 1], [0.5, 0.51, 0.9], [1]):
+    for ends in ([1, 1, 1], [0, 0.01, 0, 1], [0.5, 0.51, 0.9], [1], []):
         axes = labelled(ends)
         found = [text.get_window_extent() for text in axes.texts]
         assert len(found) == len(ends)

@@ -118,15 +118,15 @@ def end_labels(axes: Axes) -> None:
 
     Call it last, when the limits of the axes are set: names are moved apart.
     """
-    named = [line for line in axes.lines if not str(line.get_label()).startswith("_")]
-    ends = {line: _end(axes, line) for line in named}
+    drawn = (line for line in axes.lines if np.size(line.get_xdata()))
+    ends = {x: _end(axes, x) for x in drawn if not str(x.get_label()).startswith("_")}
     figure: Any = axes.figure
     figure.draw_without_rendering()  # the layout has to be known
     point = figure.dpi / 72
     gap = 1.2 * plt.rcParams["font.size"] * point
-    level = axes.transData.transform([*ends.values()])[:, 1]
+    level = axes.transData.transform(np.reshape([*ends.values()], (-1, 2)))[:, 1]
     order, steps = level.argsort(), gap * np.arange(len(level))
-    low, high = axes.bbox.y0 + gap / 2, axes.bbox.y1 - gap / 2 - steps[-1]
+    low, high = axes.bbox.y0 + gap / 2, axes.bbox.y1 + gap / 2 - gap * len(level)
     rise = np.empty_like(level)
     rise[order] = np.maximum.accumulate(level[order] - steps).clip(low, high) + steps
     for (line, end), up in zip(ends.items(), (rise - level) / point, strict=True):
