@@ -92,7 +92,7 @@ def draw(run, marker, column, curve, scatter, drawn):
     curve.plot(middle, color=run.color, label=run.label)
     style = {"color": run.color, "mec": "white", "ls": ""}
     when = int(claims.median(groks[run].clip(upper=end)))
-    curve.plot(when, middle.loc[:when].iloc[-1], "v", ms=10, **style)
+    curve.plot(middle.loc[:when].tail(1), "v", ms=10, **style)
     settles = settled(column)[run]
     scatter.plot(settles, groks[run].clip(upper=1.06 * end), marker, label=run.label, ms=7, **style)
     if record.scale == "paper":
@@ -141,8 +141,9 @@ tables.prose(f"""
   {whole["pairs"]} of {len(m.seeds)} seeds (d). That of M needs
   {told(evidence.ratio(alpha[m], groks[m]), "{:.1f}")} times the epochs of generalisation.
 * **{{term}}`Effective rank`** falls in every run (a), and settles in that order in
-  {whole["pairs-rank"] or "none"} (c). That of M settles thousands of epochs too late.
-* **A\\*** keeps the largest rank longest. Its smallest is about that of No LN.
+  {whole["pairs-rank"] or "none"} (c). That of M settles thousands of epochs later.
+* **A\\*** keeps the largest rank longest. Its smallest is below that of No LN in some seeds
+  and above it in others.
 """)
 
 # %% tags=["hide-input"]
