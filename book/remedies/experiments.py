@@ -73,6 +73,8 @@ CHOSEN: dict[str, dict[str, tuple[float, float]]] = {
         "radius to √d": (0.01, 5.0),
         "radius with tuned target": (0.01, 0.03),
         "activations": (0.003, 50.0),
+        "dropout": (0.01, 0.5),
+        "first matrix held short": (0.01, 0.125),
     }
 }
 
