@@ -3,7 +3,7 @@
 import re
 import sys
 import zipfile
-from functools import cache
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
@@ -22,7 +22,6 @@ LEFT = re.compile(
 )
 
 
-@cache
 def twin(page_id):
     return notebooks.read_twin(pages.find(page_id))
 
@@ -31,11 +30,6 @@ def texts(notebook):
     """All that a reader sees as Markdown: cells, and what code printed."""
     found = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
     return found + [text for _, text in notebooks.outputs(notebook, "text/markdown")]
-
-
-def plain(**more):
-    numbers = {"fig-one": 1, "fig-two": 2, "ex-a": 1}
-    return handouts.Plain("prieto2025/fig02_softmax_collapse", numbers, **more)
 
 
 PRIETO = "https://arxiv.org/abs/2501.04697"
@@ -55,14 +49,15 @@ RESOLVED = {
 
 
 def test_markup_becomes_plain_markdown():
+    numbers = {"fig-one": 1, "fig-two": 2, "ex-a": 1}
+    plain = partial(handouts.Plain, "prieto2025/fig02_softmax_collapse", numbers)
     for myst, said in RESOLVED.items():
         assert plain().markdown(myst) == said
-    online = plain(site="https://name.github.io/book")
+    site = "https://name.github.io/book"
     text = "{term}`logits <logit>` [3](../liu2026/fig03_x.ipynb#a)"
-    assert online.markdown(text) == (
-        "[logits](https://name.github.io/book/glossary.html#term-logit) "
-        "[3](https://name.github.io/book/liu2026/fig03_x.html#a)"
-    )
+    online = f"[logits]({site}/glossary.html#term-logit) "
+    online += f"[3]({site}/liu2026/fig03_x.html#a)"
+    assert plain(site=site).markdown(text) == online
     code = "````{{solution}} ex-a\n:class: dropdown\n```python\n1\n```\n````"
     assert "```python\n1\n```\n\n</details>" in plain().markdown(code)
     assert plain(solutions=False).markdown(code) == ""
@@ -73,23 +68,20 @@ def test_every_handout_is_whole_and_has_no_markup_left():
     for page_id in pages.sources():
         book = twin(page_id)
         written = "\n".join(texts(book))
-        fences = {n: rf"^`{{3,}}\{{{n}\}}" for n in ("exercise", "solution")}
-        many = {n: len(re.findall(f, written, re.M)) for n, f in fences.items()}
-        alts = [
-            told["image"]["alt"]
-            for told in map(notebooks.shown_as, book.cells)
-            if "figure" in told
-        ]
+        exercises, answers = (
+            len(re.findall(rf"^`{{3,}}\{{{kind}\}}", written, re.M))
+            for kind in ("exercise", "solution")
+        )
+        cells = map(notebooks.shown_as, book.cells)
+        alts = [told["image"]["alt"] for told in cells if "figure" in told]
         for solutions in (True, False):
             made = handouts.made(page_id, book, solutions=solutions)
             nbformat.validate(made)
             shown = texts(made)
             assert not [t for t in shown if LEFT.search(t)], page_id
             text = "\n".join(shown)
-            found = len(re.findall(r"^\*\*Exercise \d+\.\*\*$", text, re.M))
-            assert found == many["exercise"]
-            told = text.count("<summary>Solution of exercise")
-            assert told == many["solution"] * solutions
+            assert len(re.findall(r"^\*\*Exercise \d+\.\*\*$", text, re.M)) == exercises
+            assert text.count("<summary>Solution of exercise") == answers * solutions
             captions = [t for t in shown if t.startswith("**Plot ")]
             assert [t.split("\n\n")[-2] for t in captions] == alts
 
@@ -106,7 +98,7 @@ def packed(tmp_path_factory):
 
 
 def test_an_archive_depends_on_its_files_alone(packed):
-    one, two = (packed / downloads.PACKAGE, packed / "again" / downloads.PACKAGE)
+    one, two = (packed / place / downloads.PACKAGE for place in ("", "again"))
     assert one.read_bytes() == two.read_bytes()
     with zipfile.ZipFile(one) as opened:
         names = {name.partition("/")[2] for name in opened.namelist()}
@@ -136,8 +128,7 @@ def test_a_handout_runs_outside_of_the_repository(packed, tmp_path, monkeypatch)
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
     where = {"metadata": {"path": str(tmp_path)}}
     ran = NotebookClient(nbformat.from_dict(made), timeout=300, resources=where)
-    ran.execute()
-    now, before = (notebooks.claims_of(one) for one in (ran.nb, twin(RUN)))
+    now, before = (notebooks.claims_of(one) for one in (ran.execute(), twin(RUN)))
     assert now["claims"] == before["claims"] and len(now["claims"]) > 3
 
 

@@ -21,8 +21,7 @@ A, B = PAPER.arms
 @pytest.fixture
 def into(tmp_path):
     """A record with arm a of seed 0, which keeps weights."""
-    one = result(A, 0, kept=KEPT, trace=[1.0])
-    records.add(PAPER, one, tmp_path / "into")
+    records.add(PAPER, result(A, 0, kept=KEPT, trace=[1.0]), tmp_path / "into")
     return tmp_path / "into"
 
 
@@ -74,11 +73,8 @@ def test_merging_is_a_copy_of_what_is_not_there(into, folder):
 
 def test_replace_takes_another_and_leaves_what_is_the_same(into, folder):
     merge(folder, into=into)
-    assert merge(folder, into=into, replace=True) == {
-        "added": 0,
-        "replaced": 1,
-        "kept": 2,
-    }
+    found = merge(folder, into=into, replace=True)
+    assert found == {"added": 0, "replaced": 1, "kept": 2}
     assert first_loss(into, "a", 0) == 9.0
     assert records.load(PAPER, into).trace("a")[0].tolist() == [2.0]
 
@@ -102,56 +98,49 @@ def test_one_that_was_trained_apart_stays_apart(into, folder, tmp_path):
     assert (first_loss(into, "a", 0), first_loss(into, "a", 0, other)) == (1.0, 4.0)
 
 
-def changed_setting(folder, rows):
+def changed_setting(folder, _):
     new = dataclasses.replace(A, epochs=40)
-    one = dataclasses.replace(PAPER, arms=(new, B))
-    records.add(one, result(new, 1), folder)
+    records.add(dataclasses.replace(PAPER, arms=(new, B)), result(new, 1), folder)
 
 
-def another_paper(folder, rows):
-    shutil.copytree(folder / "prieto2025", folder / "liu2026")
+REFUSED = (  # what is said, and how a folder and the rows of a member are spoilt
+    ("arm 'a', seed 1. is of no experiment of today", changed_setting),
+    (
+        "liu2026.* is of no experiment of today",
+        lambda folder, _: shutil.copytree(folder / "prieto2025", folder / "liu2026"),
+    ),
+    (
+        "is not as it was recorded",
+        lambda _, rows: rows.rename(rows.with_stem("0123456789abcdef-0")),
+    ),
+    (
+        "cannot be read as a member",
+        lambda _, rows: rows.write_bytes(rows.read_bytes()[:-100]),
+    ),
+    (
+        "is not as it was recorded",
+        lambda _, rows: rewritten(rows, lambda _, about: about.update(commit="x")),
+    ),
+    (
+        "is not the weights that",
+        lambda _, rows: member.beside(rows, member.metadata(rows))["weights"].unlink(),
+    ),
+    (
+        "gpu holds no <paper>/<key>-<seed>.parquet",
+        lambda folder, _: shutil.rmtree(folder),
+    ),
+)
 
 
-def renamed(folder, rows):
-    rows.rename(rows.with_stem("0123456789abcdef-0"))
-
-
-def truncated(folder, rows):
-    rows.write_bytes(rows.read_bytes()[:-100])
-
-
-def metadata_changed(folder, rows):
-    rewritten(rows, lambda rows, about: about.update(commit="x"))
-
-
-def weights_missing(folder, rows):
-    member.beside(rows, member.metadata(rows))["weights"].unlink()
-
-
-def nothing(folder, rows):
-    shutil.rmtree(folder)
-
-
-REFUSED = {
-    changed_setting: "arm 'a', seed 1. is of no experiment of today",
-    another_paper: "liu2026.* is of no experiment of today",
-    renamed: "is not as it was recorded",
-    truncated: "cannot be read as a member",
-    metadata_changed: "is not as it was recorded",
-    weights_missing: "is not the weights that",
-    nothing: "gpu holds no <paper>/<key>-<seed>.parquet",
-}
-
-
-@pytest.mark.parametrize("spoil", REFUSED)
-def test_what_does_not_fit_is_refused_by_name(into, folder, tmp_path, spoil):
+@pytest.mark.parametrize(("said", "spoil"), REFUSED)
+def test_what_does_not_fit_is_refused_by_name(into, folder, tmp_path, said, spoil):
     """One sentence, and nothing of the whole call is done."""
     good = tmp_path / "good"  # a record that fits, which does not come along either
     records.add(SINGH, result(SINGH.arms[0], 0), good)
     spoil(folder, folder / f"prieto2025/{B.training_key()}-0.parquet")
     before = contents(tmp_path)
     for how in ({"dry_run": True}, {}, {"replace": True}):
-        with pytest.raises(RecordError, match=REFUSED[spoil]) as caught:
+        with pytest.raises(RecordError, match=said) as caught:
             records.merge([good, folder], BOOK, into, **how)
         assert "\n" not in str(caught.value)
         assert contents(tmp_path) == before

@@ -115,12 +115,10 @@ def test_a_page_in_order_is_executed_without_noise(book, executed):
     notebook = nbformat.reads(executed, as_version=4)
     assert notebook.cells[2].outputs[0]["text"] == "two False\n"
     assert "papermill" not in executed and "injected-parameters" not in executed
-    assert notebooks.shown_as(notebook.cells[3]) == {
-        "figure": {"name": "fig-line", "caption": "A line, and no more."},
-        "image": {"alt": "A line: flat."},
-        "code_prompt_show": "Code: draw",
-        "code_prompt_hide": "Hide code",
-    }
+    shown = notebooks.shown_as(notebook.cells[3])
+    assert shown["figure"] == {"name": "fig-line", "caption": "A line, and no more."}
+    assert shown["image"] == {"alt": "A line: flat."}
+    assert shown["code_prompt_show"] == "Code: draw"
     assert notebooks.heading(notebook)[1] == "Two and two is four"
     pages.execute([ID])
     again = nbformat.reads((book / TWIN).read_text(), as_version=4)
@@ -158,45 +156,37 @@ def test_a_failing_cell_replaces_nothing(book, executed):
 
 
 def test_an_edited_twin_is_refused_and_says_how_its_edits_are_kept(book):
-    def change(nb):
-        nb.cells[2].source = "print(0)"
-
-    edit(book, change)
+    edit(book, lambda nb: nb.cells[2].update(source="print(0)"))
     before = (book / TWIN).read_text()
     with pytest.raises(PageError, match=r"was edited .*'jupytext --to py:per"):
         pages.execute([ID])
     assert (book / TWIN).read_text() == before
 
 
-FAULTS = {  # a change of the twin -> what is said of it
-    "has a cell that was never executed": lambda nb: nb.cells[2].update(
-        execution_count=None
-    ),
-    "holds an error output": lambda nb: nb.cells[2].update(
-        outputs=[nbformat.v4.new_output("error", ename="E", evalue="no")]
-    ),
-    "differs between its .py and its .ipynb": lambda nb: nb.cells[2].metadata.update(
-        tags=["hide-input"]
+ERROR = nbformat.v4.new_output("error", ename="E", evalue="no")
+FAULTS = {  # what is said of a twin <- a change of its cells
+    "has a cell that was never executed": lambda c: c[2].update(execution_count=None),
+    "holds an error output": lambda c: c[2].update(outputs=[ERROR]),
+    "differs between its .py and its .ipynb": (
+        lambda c: c[2].metadata.update(tags=["hide-input"])
     ),
     "does not begin with '# [Prieto et al. 2025 · Figure 1]{.kicker} The f": (
-        lambda nb: nb.cells[0].update(source="# Figure 1: a sum")
+        lambda c: c[0].update(source="# Figure 1: a sum")
     ),
-    "shows no claims": lambda nb: nb.cells[4].update(outputs=[]),
-    "has a figure without a line '#| alt:' ('display(figure": lambda nb: (
-        nb.cells[3].metadata["mystnb"].pop("image")
+    "shows no claims": lambda c: c[4].update(outputs=[]),
+    "has a figure without a line '#| alt:' ('display(figure": (
+        lambda c: c[3].metadata["mystnb"].pop("image")
     ),
-    "has a figure not shown by plots.show ('display(figure": lambda nb: (
-        nb.cells[3].outputs[0]["data"].pop(FIGURE_MIME)
+    "has a figure not shown by plots.show ('display(figure": (
+        lambda c: c[3].outputs[0]["data"].pop(FIGURE_MIME)
     ),
-    "kB; 800 are allowed": lambda nb: (
-        nb.cells[2].outputs[0].update(text="x" * checks.LARGEST)
-    ),
+    "kB; 800 are allowed": lambda c: c[2].outputs[0].update(text="x" * checks.LARGEST),
 }
 
 
 def test_every_fault_of_a_twin_is_found(book, executed):
     for said, change in FAULTS.items():
-        edit(book, change)
+        edit(book, lambda notebook, change=change: change(notebook.cells))
         assert any(said in fault for fault in checks.check()), said
         (book / TWIN).write_text(executed)
     assert checks.check() == []
@@ -204,17 +194,20 @@ def test_every_fault_of_a_twin_is_found(book, executed):
 
 def test_drift_of_source_contents_record_and_reference_is_found(book, monkeypatch):
     again = f"run 'python -m book execute {ID}'."
-    store(monkeypatch, scale="laptop", planned="otherwise")
-    said = "read prieto2025/fig01c when its scale and planned were others"
-    assert checks.check() == [f"Page {ID} {said}: {again}"]
-    store(monkeypatch, cited="1")
-    said = "cites another prieto2025/fig01 than there is now"
-    assert checks.check() == [f"Page {ID} {said}: {again}"]
-    store(monkeypatch)
 
     def refuse(*_, **__):
         raise RecordError("fig01 is stale")
 
+    for changed, said in (
+        (
+            {"scale": "laptop", "planned": "otherwise"},
+            "read prieto2025/fig01c when its scale and planned were others",
+        ),
+        ({"cited": "1"}, "cites another prieto2025/fig01 than there is now"),
+    ):
+        store(monkeypatch, **changed)
+        assert checks.check() == [f"Page {ID} {said}: {again}"]
+    store(monkeypatch)
     with monkeypatch.context() as patch:
         patch.setattr(checks.papers, "record", refuse)
         said = "rests on what cannot be used (fig01 is stale)"
@@ -253,14 +246,11 @@ def test_a_page_beyond_the_paper_is_no_figure_of_it(book):
     assert 'href="../prieto2025/causes.html#the-claims"' in texts["scoreboard"]
 
 
-def test_what_stands_above_a_title():
+def test_a_title_is_one_finding_in_twelve_words_under_its_place():
     assert pages.kicker("singh2026/tab02") == "Singh et al. 2026 · Table 2"
     assert pages.kicker("liu2026/causes") == "Liu et al. 2026 · beyond the paper"
     assert pages.kicker("basics/grokking") == "Start here"
     assert pages.kicker("remedies/addition") == "Remedies × tasks"
-
-
-def test_a_title_is_one_finding_in_twelve_words():
     for page_id, path in pages.sources().items():
         title = notebooks.heading(notebooks.read_source(path))[1]
         assert len(title.split()) <= 12, f"{page_id}: {title}"
