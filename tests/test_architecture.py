@@ -108,7 +108,7 @@ LINES = {
     "metrics": 540,
     "models": 958,
     "names": 36,
-    "observables": 409,
+    "observables": 411,
     "optimizers": 426,
     "papers": 200,
     "penalties": 104,

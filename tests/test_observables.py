@@ -114,7 +114,7 @@ def test_positions_of_a_sequence_count_as_rows():
         torch.testing.assert_close(found[name], value, rtol=1e-12, atol=0)
 
 
-def test_alignment_is_the_cosine_of_weights_and_descent():
+def test_alignment_is_the_cosine_of_weights_with_descent_and_with_the_step():
     s = snapshot()
     values = observe(s, ["alignment"])
     weights = torch.cat([w.flatten() for w in s.before.values()])
@@ -123,6 +123,9 @@ def test_alignment_is_the_cosine_of_weights_and_descent():
     assert values["cos_grad"] == pytest.approx(whole, rel=1e-12)
     own = metrics.cosine(s.before["output"], -s.grads["output"]).item()
     assert values["cos_grad.output"] == pytest.approx(own, rel=1e-12) and own != 0
+    step = s.params["output"] - s.before["output"]
+    own = metrics.cosine(s.before["output"], step).item()
+    assert values["cos_update.output"] == pytest.approx(own, rel=1e-12) and own != 0
 
 
 def test_a_stack_of_members_equals_each_alone():

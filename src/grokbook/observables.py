@@ -137,6 +137,8 @@ def alignment(s: Snapshot) -> Values:
     down = {name: -s.grads[name] for name in s.before}
     joint = metrics.joint_cosine([*s.before.values()], [*down.values()])
     each = {f"cos_grad.{n}": metrics.cosine(w, down[n]) for n, w in s.before.items()}
+    for n, w in s.before.items():
+        each[f"cos_update.{n}"] = metrics.cosine(w, s.params[n].double() - w)
     return {"cos_grad": joint} | each
 
 
