@@ -247,9 +247,9 @@ for name, loss in ways.items():
 # | broken sum → mean classifier drifts → inflation → spike | projection, repair, float64 loss; between the two by $W_G$ subtraction |
 # | no gradient of the correct class → Adam's denominator decays → spike | repair, float64 loss, and if only the sum is broken |
 #
-# In the paper the first path ends in a spike through a lost gradient that comes back, helped
+# In the paper the first path ends in a spike through a lost gradient that returns, helped
 # by the second path. So spikes should end where projection or subtraction cuts the first path. If
-# only the sum is broken, inflation is left alone, and no gradient is lost that could come back.
+# only the sum is broken, inflation is left alone, and no gradient is lost that could return.
 
 # %% [markdown]
 # ## The traces
@@ -399,7 +399,7 @@ is restored. Not every network with a collapse shows it: one of the two runs of 
 **A broken sum is enough for spikes.** With nothing else, in float64 and with nine tenths of
 the correct gradient left, three networks have slingshots and inflation. So
 inflation alone suffices for a spike, without rounding. But this spike is of another
-kind. In the paper's path a lost gradient of the correct class comes back; here it is never lost.
+kind. In the paper's path a lost gradient of the correct class returns; here it is never lost.
 In the narrow MLP, all samples are collapsed before {sheet.told(f"all-collapsed {NARROW}, {BROKEN}")} of these spikes, and before
 {sheet.told(f"all-collapsed {NARROW}, {BASE}")} of those of float32.
 

@@ -307,8 +307,8 @@ plateau, since the correct class no longer pulls.
 
 # %% [markdown]
 # **Theorem 7 needs an effective learning rate near $\eta / \varepsilon$.** From half of the samples collapsed to the first
-# slingshot, $\ln |W_G|$ grows about as far as the theorem's pace gives with $\eta / \varepsilon$, and some hundred million
-# times farther than with $\eta$. This takes Adam's bound for the rate, and the loss of one sample
+# slingshot, $\ln |W_G|$ grows about as far as the theorem's pace gives with $\eta / \varepsilon$. With $\eta$ the theorem
+# gives some hundred million times less. The comparison takes Adam's bound for the rate, and the loss of one sample
 # instead of the mean of 200. So the direction of the drift is the theorem's; its speed is not derived.
 
 # %% [markdown]

@@ -215,8 +215,8 @@ plots.show(figure)
 # %% [markdown]
 # ## The claims
 #
-# A slingshot goes from a loss of at most 0.001 to one of at least 0.1, with at least 40 %
-# of the samples collapsed at a look within 100 epochs before. We fixed these 40 %, the factor of 1.3,
+# A slingshot goes from a loss of at most 0.001 to one of at least 0.1. At least 40 % of the
+# samples are collapsed at a look within 100 epochs before. We fixed these 40 %, the factor of 1.3,
 # the 70 % and the 1,000 epochs before the runs. We changed the share of samples that must be
 # collapsed for $\varepsilon = 10^{-5}$ after the first run. The list of changed tests has the planned test
 # and its result. Two runs are compared over the epochs that both have.
@@ -266,7 +266,7 @@ of the samples stay collapsed for {told(stretch(LARGE, 0.8))} epochs, and 85 % f
 below half of its smallest number. The clamp at 100 excludes both.
 
 **The norm of the head grows unevenly without layer norm too.** The fastest 30 % of the looks have
-{sheet.told("base-steps")} of its growth from the collapse on, and in a "continuous trajectory" they would have 30 %. The test asks
+{sheet.told("base-steps")} of its growth from the collapse on. In a "continuous trajectory" they would have 30 %. The test asks
 70 % of layer norm, and should be read with this in mind.
 
 **Batch norm does two things.** It removes the mean feature, as the paper says. It also fixes the spread of every feature over

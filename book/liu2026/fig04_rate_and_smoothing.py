@@ -225,8 +225,8 @@ plots.show(figure)
 # %% [markdown]
 # ## The claims
 #
-# A slingshot goes from a loss of at most 0.001 to one of at least 0.1, with at least 40 % of
-# the samples collapsed at the look before. Proneness is their number per 1,000 epochs from
+# A slingshot goes from a loss of at most 0.001 to one of at least 0.1. At least 40 % of the
+# samples are collapsed at the look before. Proneness is their number per 1,000 epochs from
 # the first look with 90 % collapsed; without such a look it is 0. A jump under smoothing is
 # ten times the quiet level, above the smallest possible loss. The paper gives no numbers.
 # The bounds are ours, fixed before the runs.
@@ -334,7 +334,7 @@ below 16. {{term}}`Weight decay` may keep them small, but by its pull against th
 #
 # ```{exercise}
 # :label: ex-liu2026-04-step
-# How large is Adam's first step at a gradient that comes back after a long silence, at each
+# How large is Adam's first step at a gradient that returns after a long silence, at each
 # of the four learning rates? Compare it with weights of about 0.04.
 # ```
 #
