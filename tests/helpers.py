@@ -16,29 +16,17 @@ from grokbook.datasets.text import VOCABULARY, _bytes
 from grokbook.experiment import Arm, Experiment, Spec
 
 MLP = Spec("mlp", classes=11, vocabulary=11, widths=(16,), bias=False)
-ENCODER = Spec(
-    "transformer",
-    classes=11,
-    vocabulary=11,
-    width=16,
-    hidden=(32,),
-    norms=("post_attention", "post_mlp"),
-    bias=True,
-    dropout=0.1,
-)
+SIZES = {"classes": 11, "vocabulary": 11, "width": 16, "hidden": (32,)}
+POST = ("post_attention", "post_mlp")
+ENCODER = Spec("transformer", **SIZES, norms=POST, bias=True, dropout=0.1)
 
 
 def arm(name="plain", **changes):
     """A tiny modular addition with some settings changed."""
-    settings = {
-        "dataset": Spec("modular", p=11),
-        "model": MLP,
-        "loss": Spec("softmax_cross_entropy"),
-        "optimizer": Spec("adamw", lr=0.01, eps=1e-8),
-        "epochs": 30,
-        "log": 1,
-    }
-    return Arm(name, **(settings | changes))
+    settings = {"dataset": Spec("modular", p=11), "model": MLP, "epochs": 30, "log": 1}
+    settings["loss"] = Spec("softmax_cross_entropy")
+    settings["optimizer"] = Spec("adamw", lr=0.01, eps=1e-8)
+    return Arm(name, **settings | changes)
 
 
 def combination(one):
@@ -83,9 +71,8 @@ def tiny_cifar(folder, patch, *, images=4):
 
     def batch(classes, labels):
         pixels = generator.integers(0, 256, (images, 3072), np.uint8)
-        return pickle.dumps(
-            {b"data": pixels, labels: [k % classes for k in range(images)]}
-        )
+        numbers = [k % classes for k in range(images)]
+        return pickle.dumps({b"data": pixels, labels: numbers})
 
     for name in [*(f"data_batch_{k}" for k in range(1, 6)), "test_batch"]:
         put(folder, patch, f"cifar-10-batches-py/{name}", batch(10, b"labels"))
@@ -102,11 +89,8 @@ def tiny_corpus(folder, patch, *, merges=("he", "Ġt", "Ġthe"), lines=40):
     for part in ("train", "valid", "test"):
         text = " the cat sat on the mat \n" * lines
         put(folder, patch, f"wikitext-2/wiki.{part}.tokens", text.encode())
-    for name in (
-        "fineweb-edu-sample/fineweb_edu_sample.txt",
-        "tinyshakespeare/input.txt",
-    ):
-        put(folder, patch, name, text.encode())
+    for name in ("fineweb-edu-sample/fineweb_edu_sample", "tinyshakespeare/input"):
+        put(folder, patch, f"{name}.txt", text.encode())
 
 
 def tiny_images(folder, patch, *, name="imagenet", size=(9, 12), of_each=3):

@@ -42,8 +42,7 @@ class CudaGenerator:
     def _words(self, shape: tuple[int, ...]) -> list[np.ndarray]:
         """Four random words of 32 bits for each entry, flat."""
         entries = math.prod(shape)
-        if entries > LARGEST:
-            raise ValueError(f"{entries} entries are more than {LARGEST}")
+        assert entries <= LARGEST
         thread = np.arange(entries, dtype=np.uint64)
         zero = np.zeros_like(thread)
         counter = [zero + np.uint64(self.calls), zero, thread, zero]
@@ -53,11 +52,8 @@ class CudaGenerator:
             low, high = (np.uint64(m) for m in MULTIPLIERS)
             first, second = low * counter[0], high * counter[2]
             mask, half = np.uint64(0xFFFFFFFF), np.uint64(32)
-            counter = [
-                (second >> half) ^ counter[1] ^ np.uint64(key[0]),
-                second & mask,
-                (first >> half) ^ counter[3] ^ np.uint64(key[1]),
-                first & mask,
-            ]
+            one = (second >> half) ^ counter[1] ^ np.uint64(key[0])
+            other = (first >> half) ^ counter[3] ^ np.uint64(key[1])
+            counter = [one, second & mask, other, first & mask]
             key = [(k + w) & 0xFFFFFFFF for k, w in zip(key, WEYL, strict=True)]
         return counter

@@ -12,11 +12,8 @@ from grokbook import metrics
 
 def network():
     """A small classifier in float64: its parameters and its loss as a function."""
-    params = {
-        "in": random(4, 6),
-        "bias": random(6, seed=1),
-        "out": random(6, 3, seed=2),
-    }
+    params = {"in": random(4, 6), "bias": random(6, seed=1)}
+    params["out"] = random(6, 3, seed=2)
     x, labels = random(20, 4, seed=3), torch.arange(20) % 3
 
     def loss(params):
@@ -89,18 +86,15 @@ def test_too_few_products_give_a_lower_bound():
 def test_probes_gather_around_the_trace():
     """And one is enough of a diagonal, whatever its signs."""
     loss, params = network()
-    exact, values = (
-        hessian(loss, params).trace(),
-        metrics.probe_values(loss, params, probes=400),
-    )
+    exact = hessian(loss, params).trace()
+    values = metrics.probe_values(loss, params, probes=400)
     error = values.std() / 20
     assert abs(values.mean() - exact) < 3 * error < abs(exact)
     again = metrics.probe_values(loss, params, probes=2)
     assert torch.equal(again, values[:2]) and again[0] != again[1]
     scale = random(5)
-    (one,) = metrics.probe_values(
-        lambda p: (scale * p["x"].square()).sum() / 2, {"x": random(5)}, probes=1
-    )
+    diagonal = lambda p: (scale * p["x"].square()).sum() / 2  # noqa: E731
+    (one,) = metrics.probe_values(diagonal, {"x": random(5)}, probes=1)
     torch.testing.assert_close(one, scale.sum())
 
 

@@ -20,19 +20,10 @@ OF_PAPER = SimpleNamespace(**runpy.run_path(str(PRIETO)))
 
 P = 7
 NO_NORM = {"classes": P, "vocabulary": P + 1, "width": 8, "heads": 2, "hidden": (16,)}
-ENCODER = NO_NORM | {
-    "norms": ("post_attention", "post_mlp"),
-    "learned_positions": False,
-    "bias": True,
-    "initialisation": "torch",
-}
-SINGH = NO_NORM | {
-    "positions": 3,
-    "norm_eps": 0.0,
-    "mlp_bias": True,
-    "activation": "gelu",
-    "initialisation": "lecun",
-}
+ENCODER = NO_NORM | {"norms": ("post_attention", "post_mlp"), "bias": True}
+ENCODER |= {"learned_positions": False, "initialisation": "torch"}
+SINGH = NO_NORM | {"positions": 3, "norm_eps": 0.0, "mlp_bias": True}
+SINGH |= {"activation": "gelu", "initialisation": "lecun"}
 FULL = SINGH | {"norms": ("query_key", "value", "mlp")}
 
 
@@ -52,10 +43,8 @@ def mlp(**options):
 
 def transformer_of(**options):
     torch.manual_seed(0)
-    model, shape = (
-        away(models.Transformer(**options)),
-        (40, options.get("positions", 2)),
-    )
+    model = away(models.Transformer(**options))
+    shape = 40, options.get("positions", 2)
     return model, torch.randint(options["vocabulary"], shape)
 
 

@@ -73,16 +73,10 @@ def test_adamw_against_hand_written_steps():
 
 
 # Numbers of three members: the rule of one, that of a stack, and what they share.
-ADAM = {
-    "lr": float64s(0.01, 0.02, 0.005),
-    "eps": float64s(1e-25, 1e-8, 1e-3),
-    "weight_decay": float64s(0.0, 1.0, 0.1),
-}
-DESCENT = {
-    "lr": float64s(0.1, 0.02, 0.3),
-    "momentum": float64s(0.0, 0.2, 0.8),
-    "weight_decay": float64s(0.0, 0.1, 0.0),
-}
+ADAM = {"lr": float64s(0.01, 0.02, 0.005), "eps": float64s(1e-25, 1e-8, 1e-3)}
+ADAM |= {"weight_decay": float64s(0.0, 1.0, 0.1)}
+DESCENT = {"lr": float64s(0.1, 0.02, 0.3), "momentum": float64s(0.0, 0.2, 0.8)}
+DESCENT |= {"weight_decay": float64s(0.0, 0.1, 0.0)}
 RULES = {
     "adamw": (AdamW, StackedAdamW, ADAM, {"betas": (0.9, 0.95)}),
     "sgd": (SGD, StackedSGD, DESCENT, {}),

@@ -39,19 +39,11 @@ def test_the_order_is_printed_as_commands(monkeypatch):
     hour = {"device": "cpu", "epochs": 30, "seconds": 3600.0}
     there = {f"done|{seed}": hour for seed in (42, 0, 1)} | {"b|0": hour}
     monkeypatch.setattr(papers, "get", lambda name, scale: plans[name])
-    monkeypatch.setattr(
-        records, "recorded", lambda plan: there if plan.name == "p/some" else {}
-    )
+    found = lambda plan: there if plan.name == "p/some" else {}  # noqa: E731
+    monkeypatch.setattr(records, "recorded", found)
     some, b, done = "p/some|A*", "p/some|b", "p/some|done"
-    rows = [
-        [some, b],
-        [b, done],
-        [done],
-        ["p/none|c"],
-        ["p/few|d"],
-        ["p/some|gone"],
-        [],
-    ]
+    rows = [[some, b], [b, done], [done], []]
+    rows += [["p/none|c"], ["p/few|d"], ["p/some|gone"]]
     claims = [{"runs": runs} for runs in rows] + [{}]  # executed before runs were named
     assert list(order.lines([SimpleNamespace(claims=claims)])) == [
         "# 1 row: 2.00 core-hours, 2.0 so far",

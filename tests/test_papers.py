@@ -56,11 +56,8 @@ def test_rows_have_what_all_share_unless_they_say_otherwise():
     assert [one.name for one in smoke.arms] == ["a", "b", "c"]
     assert smoke.arms[2].model == Spec("mlp", classes=11, widths=(8, 8))
     other = registry["fig2"]("paper")
-    assert (other.seeds, other.arms[0].keep, other.arms[0].loss) == (
-        (5, 6),
-        (),
-        softmax,
-    )
+    (d,) = other.arms
+    assert (other.seeds, d.keep, d.loss) == ((5, 6), (), softmax)
 
 
 def test_classes_follow_the_modulus():

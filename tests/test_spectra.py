@@ -42,9 +42,8 @@ def test_ranks_between_their_extremes():
             assert rank(scale * even) == pytest.approx(8)
             assert rank(scale * single) == pytest.approx(1)
         assert rank(none) == 0 and rank(none).dtype == torch.float64
-    assert metrics.effective_rank(torch.tensor([0.5, 0.25, 0.25])) == pytest.approx(
-        2**1.5
-    )
+    some = torch.tensor([0.5, 0.25, 0.25])
+    assert metrics.effective_rank(some) == pytest.approx(2**1.5)
     assert metrics.stable_rank(torch.tensor([0.0, 9.0, 3.0])) == pytest.approx(4 / 3)
     assert metrics.top_share(torch.tensor([1.0, -3.0, 2.0]), k=2) == 13 / 14
     assert metrics.top_share(none, k=3) == 0

@@ -1,5 +1,4 @@
-"""Fourier modes of activations: planted waves, bases by least squares, what is
-refused."""
+"""Fourier modes of activations: planted waves, bases by least squares."""
 
 import math
 

@@ -48,13 +48,9 @@ def workflow(tmp_path):
     snakemake = told or (str(own) if own.exists() else shutil.which("snakemake"))
     if not snakemake:
         pytest.skip("no snakemake: `make workflow` installs it into workflow/.venv")
-    settings = {
-        "papers": NAME,
-        "scale": "smoke",
-        "grokbook": f"{sys.executable} {ROOT / 'tests' / 'unlucky.py'}",
-        "results": tmp_path / "my results",
-        "into": tmp_path / "in to",
-    }
+    settings = {"papers": NAME, "scale": "smoke", "into": tmp_path / "in to"}
+    settings["grokbook"] = f"{sys.executable} {ROOT / 'tests' / 'unlucky.py'}"
+    settings["results"] = tmp_path / "my results"
     at = {"UNLUCKY": str(tmp_path), "PYTHONPATH": str(Path(cli.__file__).parents[1])}
     at |= {"OMP_NUM_THREADS": "1", "XDG_CACHE_HOME": str(tmp_path / "cache")}
 
@@ -62,13 +58,9 @@ def workflow(tmp_path):
         for what in filter(None, [misfortune, "story"]):
             (tmp_path / what).write_text("")
         told = [f"{k}={v}" for k, v in (settings | {"retries": retries}).items()]
-        done = subprocess.run(
-            [snakemake, "--cores", "2", "--nolock", *words, "--config", *told],
-            cwd=ROOT,
-            env=os.environ | at,
-            capture_output=True,
-            text=True,
-        )
+        words = [snakemake, "--cores", "2", "--nolock", *words, "--config", *told]
+        how = {"cwd": ROOT, "env": os.environ | at}
+        done = subprocess.run(words, capture_output=True, text=True, **how)
         return done, (tmp_path / "story").read_text().splitlines()
 
     return call
