@@ -80,7 +80,7 @@ def stepwise(key):
 epoch = shared(LAYER, BASE)
 norms = evidence.ratio(runs[LAYER].at("head_norm", epoch), base.at("head_norm", epoch))
 spiking = evidence.before(runs[SMALL], "collapsed", late[SMALL], pick=np.median)
-level = claims.median(spiking)  # collapsed before a slingshot, by which ε = 1e-5 is judged
+level = claims.median(spiking) if len(spiking) else 1.0  # collapsed before a slingshot, by which ε = 1e-5 is judged
 leads = torch.arange(100, 106, 2**-6)
 cutoff = float(leads[torch.stack([leads, 0 * leads], dim=1).softmax(dim=1)[:, 1] == 0][0])
 full = evidence.crossing(runs[HEAD].looks("collapsed"), at_least=1)
