@@ -162,12 +162,12 @@ sheet.box(
 #| fold: "Code: draw the figure"
 figure, axes = plots.panels(2, rows=2, height=2.8)
 steps, others, chain, mass = axes
-shown = {run: next(iter(around[run].values())) for run in betas.values()}  # first seed
+shown = {run: next(iter(of.values())) for run, of in around.items() if of}  # first seed with a spike
 moments = (-50, "50 steps before", plots.GREY, "--"), (10, "10 steps after", plots.BLACK, ":"), (0, "at the spike", mlp.color, "-")
-for when, name, color, ls in moments:
+for when, name, color, ls in moments if mlp in shown else ():
     steps.stairs(100 * shown[mlp].loc[when, SIZES].to_numpy(float), EDGES, label=name, color=color, ls=ls, lw=1.6)
 steps.axvline(LAW[0.95], color=plots.BLACK, ls=":", lw=1)
-for b, run in betas.items():
+for b, run in ((b, run) for b, run in betas.items() if run in shown):
     others.axvline(LAW[b], color=SHADE[b], ls=":", lw=1)
     others.stairs(100 * shown[run].loc[0, SIZES].to_numpy(float), EDGES, color=SHADE[b], label=f"β2 = {b:g}", lw=1.6)
 for panel in (steps, others):
