@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 from helpers import arm, experiment
+from recorded import contents
 
 from grokbook import cli, papers, project
 from grokbook.datasets.fetch import URLS
@@ -54,10 +55,6 @@ def sentence(result, code, *parts):
     found, out, err = result
     assert (found, out, err.count("\n")) == (code, "", 1), err
     assert all(part in err for part in ("grokbook: ", *parts)), err
-
-
-def snapshot(folder):
-    return {f: f.read_bytes() for f in folder.rglob("*") if f.is_file()}
 
 
 RUN = ("run", NAME, "--scale", "smoke", "--processes", 0)
@@ -110,7 +107,7 @@ def test_wrong_calls(grokbook, tmp_path):
     ):
         code, out, err = grokbook(*words)
         assert (code, out) == (2, "") and part in err.splitlines()[-1]
-    assert snapshot(tmp_path) == {}
+    assert contents(tmp_path) == {}
 
 
 def test_devices_and_places_that_are_none(grokbook, known, tmp_path, monkeypatch):
@@ -122,7 +119,7 @@ def test_devices_and_places_that_are_none(grokbook, known, tmp_path, monkeypatch
     sentence(grokbook(*RUN, "--out", tmp_path / "file"), 1, str(tmp_path / "file"))
     monkeypatch.delenv("GROKBOOK_RECORDS")
     sentence(grokbook("run"), 2, "name an experiment, or a place for all: --record")
-    assert [*snapshot(tmp_path).values()] == [b"mine"]
+    assert [*contents(tmp_path).values()] == [b"mine"]
 
 
 def test_bad_records(grokbook, known, tmp_path):
@@ -174,7 +171,7 @@ def test_no_network(grokbook, known, tmp_path, monkeypatch, processes):
     address = URLS["MNIST/raw/train-images-idx3-ubyte.gz"]
     failed = grokbook(*RUN[:-1], processes)
     sentence(failed, 1, "MNIST/raw/train-images", address, "GROKBOOK_DATA")
-    assert snapshot(tmp_path / "data") == {}
+    assert contents(tmp_path / "data") == {}
 
 
 def test_needs_no_jupyter_matplotlib_or_pooch(tmp_path):
@@ -198,7 +195,7 @@ def test_dry_run_prints_the_order(grokbook, known, tmp_path):
     assert (code, err) == (0, "")
     lines = [line.split("\t") for line in out.splitlines()]
     assert lines == [[NAME, name, seed] for seed in "01" for name in "ab"]
-    assert snapshot(tmp_path) == {}
+    assert contents(tmp_path) == {}
     one = ("run", NAME, "--scale=smoke", "--processes=0", "--arms=a", "--seeds=0")
     assert grokbook(*one)[0] == 0
     assert grokbook(*one, "--dry-run")[1] == ""

@@ -8,9 +8,8 @@ from grokbook import datasets
 
 
 def everything(data):
-    return torch.cat([data.x_train, data.x_test]), torch.cat(
-        [data.y_train, data.y_test]
-    )
+    x, y = (data.x_train, data.x_test), (data.y_train, data.y_test)
+    return torch.cat(x), torch.cat(y)
 
 
 def test_every_pair_once_with_its_label():

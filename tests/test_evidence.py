@@ -3,6 +3,7 @@
 import json
 import math
 import sys
+from functools import partial
 from hashlib import sha256
 from itertools import product
 from types import SimpleNamespace
@@ -246,30 +247,26 @@ def test_a_crossing_is_the_first_logged_epoch_there():
     assert same(evidence.crossing(holes, below=0.5), 1)
 
 
-def test_what_lasts_stays_above_a_level_to_its_end():
+def test_what_lasts_stays_above_a_level_to_its_end_and_where_a_peak_is():
     """Above at once, after a fall, never, only at the start; ended early; no value."""
     later = [0.1, 0.95, 0.9, 0.99], [0.1, 0.9, 0.9, 0.9], [0.95, 0.1, 0.2, 0.3]
     holes = [0.1, 0.2, 0.95, NONE], [NONE] * 4
     epochs = [0, 100, 200, 300]
     found = table([0.95, 0.96, 0.97, 0.95], *later, *holes, epochs=epochs)
     assert same(evidence.lasting(found, above=0.9), 0, 300, NEVER, NEVER, 200, NEVER)
-    assert evidence.lasting(found[[]], above=0.9).empty
+    assert same(evidence.peak(found), 200, 300, 100, 0, 200, NEVER)
+    for measure in (evidence.peak, partial(evidence.lasting, above=0.9)):
+        assert measure(found[[]]).empty
 
 
-def test_a_peak_is_the_first_epoch_of_the_largest_value():
-    """A parabola has it at its vertex, a plateau at its first epoch."""
-    epochs = np.arange(0, 101, 10)
-    parabola, plateau = -((epochs - 40.0) ** 2), np.minimum(epochs, 50)
-    found = table(parabola, plateau, np.full(11, NONE), epochs=epochs)
-    assert same(evidence.peak(found), 40, 50, NEVER)
-    assert evidence.peak(found[[]]).empty
-
-
-def test_a_rise_is_counted_from_an_epoch_that_comes():
+def test_rises_from_an_epoch_that_comes_and_regular_looks():
     one = run({0: {0: 0.1, 10: 0.5, 20: 0.4}, 1: {0: 0.9, 10: 0.2, 20: 0.3}})
     assert np.allclose(one.rise("test_accuracy", since=0), [0.4, 0])
     assert np.allclose(one.rise("test_accuracy", since=10), [0, 0.1])
     assert same(one.rise("test_accuracy", since=by_seed(20, NEVER)), 0, NEVER)
+    one = run({3: {0: 1, 5: 2, 10: 3}})  # one look in between
+    assert one.looks("test_accuracy")[3].to_dict() == {0: 1, 10: 3}
+    assert one.looks("test_accuracy", since=4)[3].dropna().to_dict() == {10: 3}
 
 
 def test_fit_generalisation_and_the_delay_between_them():
@@ -332,13 +329,9 @@ def test_an_average_does_not_see_how_often_was_logged():
     assert same(evidence.average(late), 0.25, 0.5, NONE)
     assert same(evidence.average(table([7, 7], epochs=[50, 60])), 7)
     assert same(evidence.area(late), 25, 50, 0)
-
-
-def test_the_power_of_time_is_that_of_a_line_through_logarithms():
-    """Epoch 0, gaps and a seed with one value are no part of it."""
-    epochs = [0, 1, 10, 100]
+    # of a power of time epoch 0, gaps and a seed with one value are no part
     curves = ([9, 5, NONE, 5e-4], [NONE, NONE, 3, NONE], [0, 1e-3, 1, 1e3])
-    found = evidence.power(table(*curves, epochs=epochs))
+    found = evidence.power(table(*curves, epochs=[0, 1, 10, 100]))
     assert found.to_numpy() == pytest.approx([-2, NONE, 3], nan_ok=True)
 
 
@@ -376,20 +369,17 @@ def test_an_onset_is_the_first_loud_step_after_a_quiet_one():
     assert evidence.spikes(loss) == [1100, 1260, 1320]
 
 
-def test_what_was_measured_at_the_last_look_before_events():
-    curves = {3: {0: 0.1, 10: 0.5, 20: NONE, 30: 0.7}, 0: {0: 0.2}, 1: {0: 0.3}}
-    for how, value in (({}, 0.1), ({"pick": max}, 0.7)):
-        events = {3: [25, 10, 31], 0: [], 1: [0]}
-        found = evidence.before(run(curves), "test_accuracy", events, **how)
-        assert found.to_dict() == {3: value}
-
-
-def test_how_high_and_how_far_apart_events_are():
+def test_how_high_and_how_far_apart_events_are_and_what_was_measured_before():
     loss = Traced({3: Series([0.0, 1, 5, 2, 9]), 0: Series([0.0] * 5)}, {})
     found = {3: [1, 3], 0: []}
     assert evidence.heights(loss, found, within=1) == {3: [5, 9], 0: []}
     assert evidence.heights(loss, found) == {3: [9, 9], 0: []}
     assert same(evidence.waits({0: [1, 5, 11], 1: [7], 2: []}), 5, NEVER, NEVER)
+    curves = {3: {0: 0.1, 10: 0.5, 20: NONE, 30: 0.7}, 0: {0: 0.2}, 1: {0: 0.3}}
+    for how, value in (({}, 0.1), ({"pick": max}, 0.7)):
+        events = {3: [25, 10, 31], 0: [], 1: [0]}
+        found = evidence.before(run(curves), "test_accuracy", events, **how)
+        assert found.to_dict() == {3: value}
 
 
 def test_the_steps_around_the_first_loud_loss():
@@ -406,13 +396,6 @@ def test_the_steps_around_the_first_loud_loss():
     assert list(found) == [3]
     assert list(found[3].index) == list(range(-20, 10))
     assert found[3].at[0, "epoch"] == 120
-
-
-def test_regular_looks_leave_out_those_in_between():
-    looks = run({3: {0: 1, 5: 2, 10: 3}}).looks("test_accuracy")
-    assert looks[3].to_dict() == {0: 1, 10: 3}
-    later = run({3: {0: 1, 10: 3}}).looks("test_accuracy", since=4)
-    assert later[3].dropna().to_dict() == {10: 3}
 
 
 def test_a_seed_without_an_onset_tests_no_finished_network():
@@ -475,6 +458,9 @@ def test_bursts_end_where_a_loss_is_no_number():
 
 
 def test_interventions_are_judged_where_the_baseline_has_what_they_remove(monkeypatch):
+    values = Series({3: 0.0, 0: 2.0, 1: 0.0, 5: 9.0})
+    control = Series({0: 4.0, 1: 0.0, 3: 1.0})
+    assert evidence.tested(values, control).to_dict() == {3: 0.0, 0: 2.0}
     counts = {"base": {0: 3, 1: 0}, "exact": {0: 1, 1: 2}, "projection": {0: 4, 1: 5}}
     grown = {"base": {0: 0, 1: 1}, "exact": {0: 1, 1: 0}}
     for name, values in (("slingshots", counts), ("inflated", grown)):
@@ -488,12 +474,6 @@ def test_interventions_are_judged_where_the_baseline_has_what_they_remove(monkey
         "inflation": ("base", {0: 0, 1: 1}),
         "no inflation": ("exact", {1: 0}),
     }
-
-
-def test_a_seed_tests_an_intervention_where_the_control_shows_something():
-    values = Series({3: 0.0, 0: 2.0, 1: 0.0, 5: 9.0})
-    control = Series({0: 4.0, 1: 0.0, 3: 1.0})
-    assert evidence.tested(values, control).to_dict() == {3: 0.0, 0: 2.0}
 
 
 def inflating(cosine, norm, logit, collapsed=(0.0, 0.6, 0.3, 1.0)):
@@ -511,6 +491,7 @@ STAYS, KEEPS, POSITIVE = (-9, -0.2, -0.4, -0.4), (0.1, 1, 1.9, 1.5), (-5, 4, 3, 
 
 
 def test_inflation_is_two_signs_of_three_after_the_collapse():
+    """What never collapses is not inflated."""
     for cosine, norm, logit in product(
         (FALLS, STAYS), (DOUBLES, KEEPS, SUBTRACTED), (NEGATIVE, POSITIVE)
     ):
@@ -520,10 +501,6 @@ def test_inflation_is_two_signs_of_three_after_the_collapse():
         assert same(evidence.inflated(one), norm is not SUBTRACTED and signs >= 2)
     (row,) = evidence.inflation(inflating(FALLS, DOUBLES, NEGATIVE)).to_dict("records")
     assert row == pytest.approx({"cosine": -0.3, "growth": 2, "logit": -0.1})
-
-
-def test_what_never_collapses_is_not_inflated():
     one = inflating(FALLS, DOUBLES, NEGATIVE, collapsed=(0, 0.4, 0.49, 0.2))
-    assert same(evidence.settled(one), NEVER)
-    assert same(evidence.inflated(one), 0)
+    assert same(evidence.settled(one), NEVER) and same(evidence.inflated(one), 0)
     assert evidence.inflation(one).isna().all(axis=None)

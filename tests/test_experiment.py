@@ -13,35 +13,16 @@ from helpers import ENCODER, arm
 from grokbook import names, observables, papers, penalties
 from grokbook.experiment import LOOKS, SCALES, Arm, Spec
 
-CHANGES = {
-    "name": "other",
-    "dataset": Spec("modular", p=13),
-    "model": ENCODER,
-    "loss": Spec("softmax_cross_entropy", dtype="float16"),
-    "optimizer": Spec("adamw", lr=0.02, eps=1e-8),
-    "epochs": 31,
-    "log": 2,
-    "wrappers": (Spec("orthogonal"),),
-    "penalties": (Spec("l2", strength=1.0),),
-    "dtype": "float64",
-    "alpha": 2.0,
-    "init_scale": 2.0,
-    "batch_size": 8,
-    "later_loss": (3, Spec("softmax_cross_entropy")),
-    "stop": 0.5,
-    "keep": (1,),
-    "keep_dtype": "float16",
-    "keep_seeds": (0,),
-    "observables": ("core",),
-    "rarely": (10, ("norms",)),
-    "schedule": Spec("cosine", warmup=2),
-    "augment": Spec("crop_flip", size=8),
-    "eval_batch": 4,
-    "trace": True,
-    "through_nan": True,
-    "autocast": "bfloat16",
-    "batch_statistics": True,
-}
+CHANGES = {"name": "other", "dataset": Spec("modular", p=13), "model": ENCODER}
+CHANGES |= {"loss": Spec("softmax_cross_entropy", dtype="float16"), "dtype": "float64"}
+CHANGES |= {"optimizer": Spec("adamw", lr=0.02, eps=1e-8), "epochs": 31, "log": 2}
+CHANGES |= {"wrappers": (Spec("orthogonal"),), "penalties": (Spec("l2", strength=1.0),)}
+CHANGES |= {"alpha": 2.0, "init_scale": 2.0, "batch_size": 8, "eval_batch": 4}
+CHANGES |= {"later_loss": (3, Spec("softmax_cross_entropy")), "stop": 0.5}
+CHANGES |= {"keep": (1,), "keep_dtype": "float16", "keep_seeds": (0,), "trace": True}
+CHANGES |= {"observables": ("core",), "rarely": (10, ("norms",)), "through_nan": True}
+CHANGES |= {"schedule": Spec("cosine", warmup=2), "augment": Spec("crop_flip", size=8)}
+CHANGES |= {"autocast": "bfloat16", "batch_statistics": True}
 
 
 def test_every_experiment_is_json_and_names_what_exists():

@@ -13,27 +13,18 @@ import numpy as np
 import pytest
 import torch
 from golden.arms import ARMS, STEPS
-from helpers import tiny_cifar, tiny_corpus
 
 from grokbook.engine import device
 from grokbook.engine.learner import Learner
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "golden.json").read_text())
+pytestmark = pytest.mark.usefixtures("tiny_data")
 # Another processor or version of torch sums in another order.
 SAME_MACHINE = (
     GOLDEN["torch"] == torch.__version__.split("+")[0]
     and GOLDEN["cpu"] == torch.backends.cpu.get_cpu_capability()
     and GOLDEN["machine"] == device.describe("cpu")["device_name"]
 )
-
-
-@pytest.fixture(scope="module", autouse=True)
-def data(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("downloads")
-    with pytest.MonkeyPatch.context() as patch:
-        tiny_cifar(folder, patch, images=6)
-        tiny_corpus(folder, patch)
-        yield
 
 
 def rms(tensors):

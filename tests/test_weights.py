@@ -1,4 +1,4 @@
-"""Weights: norms and cosines by hand, lost steps, one set of parameters."""
+"""Weights and radial energy: norms and cosines by hand, lost steps, masks."""
 
 import pytest
 import torch
@@ -52,3 +52,48 @@ def test_update_norm():
     stack = [{k: torch.stack([w, 0 * w]) for k, w in s.items()} for s in both]
     values = torch.func.vmap(metrics.update_norm)(*stack)
     assert values.tolist() == pytest.approx([5, 0])
+
+
+READINGS = ("mean", "summed", "masked")
+D = 16
+
+
+def across(h, g):
+    """g without its part along h, row by row."""
+    return g - (g * h).sum(1, keepdim=True) / h.square().sum(1, keepdim=True) * h
+
+
+def test_a_known_angle():
+    """cos = 3/5 in every row, of any length; all of it along, nothing across."""
+    h = random(40, D).double()
+    h = h / h.norm(dim=1, keepdim=True)
+    side = across(h, random(40, D, seed=1).double())
+    side = side / side.norm(dim=1, keepdim=True)
+    lengths = random(40, 1, seed=2).double().exp()
+    for along, beside, expected in ((3, -4, 9 / 25), (-1, 0, 1), (0, 1, 0)):
+        found = metrics.radial_energy(7 * h, lengths * (along * h + beside * side))
+        for name in READINGS:
+            assert float(found[name]) == pytest.approx(D * expected, abs=1e-12)
+
+
+def test_rows_that_do_not_count():
+    """Along, across, along with |g|^2 below the mask, no gradient, no activation."""
+    h = torch.tensor([[2.0, 0.0], [2.0, 0.0], [2.0, 0.0], [2.0, 0.0], [0.0, 0.0]])
+    g = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.9e-6, 0.0], [0.0, 0.0], [0.0, 1.0]])
+    found = metrics.radial_energy(h, g)
+    assert {name: float(value) for name, value in found.items()} == pytest.approx(
+        {"mean": 4 / 3, "summed": 2 / 3, "masked": 2 / 5}
+    )
+    found = metrics.radial_energy(h, torch.zeros(5, 2))
+    assert not any(found.values())
+
+
+def test_shared_direction():
+    """Alike, opposite, one for every axis, independent, and none."""
+    row = random(1, D)
+    assert metrics.shared_direction(row.repeat(9, 1)) == pytest.approx(1)
+    assert metrics.shared_direction(torch.cat([row, -row])) == 0
+    assert metrics.shared_direction(7 * torch.eye(D)) == pytest.approx(1 / D)
+    with_mean = random(400, 50, seed=1) + 10
+    assert metrics.shared_direction(with_mean) == pytest.approx(100 / 101, rel=0.01)
+    assert metrics.shared_direction(torch.zeros(3, D)) == 0
