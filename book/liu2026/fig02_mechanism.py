@@ -38,7 +38,7 @@ half = {run: evidence.settled(run) for run in (mlp, resnet)}
 chosen = mlp.settings.optimizer.options
 lr, beta1, eps = chosen["lr"], chosen["betas"][0], chosen["eps"]
 LAW = {b: theory.jump(lr, (beta1, b)) for b in betas}
-around = {run: evidence.windows(run, "update_below", loss="step_loss") for run in betas.values()}
+around = {run: evidence.windows(run, "update_below", loss="step_loss") if "update_below" in run.record.frame else {} for run in betas.values()}
 
 
 def measured(measure, run=mlp):
