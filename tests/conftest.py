@@ -21,6 +21,13 @@ def tiny_data(tmp_path_factory):
         yield
 
 
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty data folder."""
+    monkeypatch.setenv("GROKBOOK_DATA", str(tmp_path))
+    return tmp_path
+
+
 @pytest.fixture(scope="session")
 def chromium():
     """A browser without a network, or a skip that says which were looked for."""

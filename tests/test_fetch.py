@@ -18,12 +18,6 @@ BATCH = "cifar-10-batches-py/data_batch_1"
 ARCHIVE = "cifar-10-python.tar.gz"
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("GROKBOOK_DATA", str(tmp_path))
-    return tmp_path
-
-
 def online(monkeypatch, content):
     """What every address serves to pooch, or the error it meets; and what was asked."""
     pytest.importorskip("pooch")

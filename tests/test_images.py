@@ -11,12 +11,6 @@ from grokbook import datasets
 from grokbook.errors import DataError
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("GROKBOOK_DATA", str(tmp_path))
-    return tmp_path
-
-
 def test_mnist(folder, monkeypatch):
     tiny_mnist(folder, monkeypatch, images=5)
     data = datasets.mnist(train_samples=4)
@@ -67,6 +61,8 @@ def test_cifar100_normalised(folder, monkeypatch):
 
 
 def test_image_folder(folder, monkeypatch):
+    with pytest.raises(DataError, match="has no images in folders by class"):
+        datasets.image_folder()
     tiny_images(folder, monkeypatch)
     data = datasets.image_folder(size=6)
     assert len(data.x_train) == len(data.y_train) == 6
@@ -76,11 +72,6 @@ def test_image_folder(folder, monkeypatch):
     red = [(1 - 0.485) / 0.229, -0.456 / 0.224, -0.406 / 0.225]
     assert batch[1, :, 3, 3].tolist() == pytest.approx(red)
     assert (batch[0] == batch[0, :, :1, :1]).all()  # one colour
-
-
-def test_image_folder_that_is_not_there(folder, monkeypatch):
-    with pytest.raises(DataError, match="has no images in folders by class"):
-        datasets.image_folder()
 
 
 def test_crops_are_squares_of_the_image_or_its_mirror():

@@ -1,9 +1,12 @@
-"""Logits: rows counted as integers, collapse thresholds, edges of every dtype."""
+"""Logits and features: closed forms, autograd, collapse, every dtype, edges."""
 
 import math
+from itertools import product
 
 import pytest
 import torch
+import torch.nn.functional as F
+from helpers import random
 
 from grokbook import metrics
 
@@ -44,3 +47,119 @@ def test_collapse_starts_at_the_precision_times_log_two():
 
 def test_the_gap_of_the_largest_two():
     assert metrics.top_gap(torch.tensor([[1.0, 4.0, 2.0], [0.0, -1.0, 0.0]])) == 1
+
+
+DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+LABEL = torch.tensor([0])
+
+
+def ahead(margin, classes=2, dtype=torch.float64):
+    """One row whose class 0 leads all others by a margin."""
+    return torch.tensor([[margin] + [0.0] * (classes - 1)], dtype=dtype)
+
+
+def rows(dtype=torch.float32, classes=10, seed=0):
+    """40 rows whose labels lead by about 0 to 30."""
+    logits, labels = 3 * random(40, classes, seed=seed), torch.arange(40) % classes
+    return (logits + F.one_hot(labels, classes) * torch.arange(40)[:, None]).to(dtype)
+
+
+LABELS = torch.arange(40) % 10
+MEASURES = ("residual_mass", "margins", "collapsed", "class_sum")
+
+
+def test_members_and_positions_are_measured_as_rows_alone():
+    for name, dtype in product(MEASURES, DTYPES):
+        measure = getattr(metrics, name)
+        stack = torch.stack([rows(dtype, seed=k) for k in range(3)])
+        found = torch.func.vmap(measure, in_dims=(0, None))(stack, LABELS)
+        assert found.dtype == torch.float64
+        assert torch.equal(found, torch.stack([measure(z, LABELS) for z in stack]))
+        with torch.no_grad():  # as a look at a run does
+            assert torch.equal(found[0], measure(stack[0], LABELS)), name
+        deep = measure(stack[0].reshape(8, 5, 10), LABELS.view(8, 5))
+        assert torch.equal(found[0], deep.flatten() if deep.dim() else deep)
+
+
+def test_global_means_and_their_cosine():
+    head = torch.tensor([[1.0, 0.0], [3.0, -4.0]])
+    features = torch.tensor([[-1.0, 1.0], [-1.0, 1.0], [-1.0, 1.0]])
+    centre, mean = metrics.global_means(head, features)
+    assert centre.tolist() == [2, -2] and mean.tolist() == [-1, 1]
+    assert centre.dtype == mean.dtype == torch.float64
+    assert metrics.cosine(centre, mean) == pytest.approx(-1)
+    # where torch's own has its floor of 1e-8
+    small = metrics.global_means(1e-20 * head, 1e-20 * features)
+    assert metrics.cosine(*small) == pytest.approx(-1)
+    stack = torch.stack([head, -head]), torch.stack([features, features])
+    centres, means = torch.func.vmap(metrics.global_means)(*stack)
+    assert centres.tolist() == [[2, -2], [-2, 2]] and means.tolist() == [[-1, 1]] * 2
+
+
+def test_residual_mass_in_closed_form():
+    """(K - 1) exp(-m) / (1 + (K - 1) exp(-m)), also where 1 - p is 0 (1e-40 at 92)."""
+    cases = product((2, 10, 97), (-50, 0, 1, 16, 40, 92, 700), DTYPES)
+    for classes, margin, dtype in cases:
+        others = (classes - 1) * math.exp(-margin)
+        expected = pytest.approx(others / (1 + others), rel=1e-12)
+        assert metrics.residual_mass(ahead(margin, classes, dtype), LABEL) == expected
+    # a common offset, classes that are not there
+    far = metrics.residual_mass(ahead(20.0, 10) - 1024, LABEL)
+    assert far == metrics.residual_mass(ahead(20.0, 10), LABEL)
+    one = torch.tensor([[20.0, 0.0, -1000.0, -math.inf]])
+    assert metrics.residual_mass(one, LABEL) == pytest.approx(math.exp(-20))
+    assert metrics.residual_mass(torch.tensor([[0.0, -math.inf]]), LABEL) == 0
+    assert metrics.residual_mass(ahead(math.nan), LABEL).isnan()
+
+
+def test_margins():
+    labels = torch.tensor([1, 1, 2])
+    for dtype in DTYPES:
+        logits = torch.tensor([[1, 4, 2], [0, -1, 0], [5, 5, 5]], dtype=dtype)
+        assert metrics.margins(logits, labels).tolist() == [2, -1, 0]
+        top = torch.finfo(dtype).max  # twice of it is no number of this dtype
+        logits = torch.tensor([[top, -top], [1.0, -math.inf]], dtype=dtype)
+        assert metrics.margins(logits, labels[:2] * 0).tolist() == [2 * top, math.inf]
+
+
+def test_collapse_of_two_classes():
+    """24 ln 2: half an ulp of 1, not the ulp of the paper; a wrong leader is none."""
+    logits = torch.tensor([[24 * math.log(2) + d, 0.0] for d in (-0.1, 0.1)])
+    far = F.pad(logits, (0, 8), value=-1000.0)  # -1,000 is no competitor
+    for given in (logits, far.double()):
+        assert metrics.collapsed(given, torch.tensor([0, 0])) == 0.5
+        assert metrics.collapsed(given, torch.tensor([1, 1])) == 0
+
+
+def test_collapse_and_class_sum_are_those_of_autograd():
+    """Loss 0, gradient 0 at the label and the class sum, bit for bit, row by row."""
+    for classes in (2, 97):
+        labels = torch.arange(40) % classes
+        logits = rows(classes=classes).requires_grad_()
+        losses = F.cross_entropy(logits, labels, reduction="none")
+        losses.sum().backward()
+        slopes, logits = logits.grad, logits.detach()
+        at_label = slopes.gather(1, labels[:, None]).squeeze(1)
+        for row in range(40):
+            one = logits[row : row + 1], labels[row : row + 1]
+            assert metrics.collapsed(*one) == (losses[row] == 0)
+            assert metrics.collapsed(*one) == (at_label[row] == 0)
+            assert metrics.class_sum(*one) == slopes[row].double().sum()
+        assert 0 < metrics.collapsed(logits, labels) < 1
+    # of a collapsed row the residual mass
+    mass = metrics.residual_mass(ahead(25.0, 97), LABEL).item()
+    assert metrics.class_sum(ahead(25.0, 97), LABEL) == pytest.approx(mass, rel=1e-6)
+
+
+def test_feature_alignment():
+    axes = torch.eye(4)
+    assert metrics.feature_alignment(axes) == pytest.approx(1 / 2)  # 1 / sqrt(4)
+    assert metrics.feature_alignment(3 * axes[:1].expand(5, 4)) == pytest.approx(1)
+    assert metrics.feature_alignment(torch.cat([axes, -axes])) == 0
+    assert metrics.feature_alignment(torch.zeros(3, 4)) == 0
+    # of (1, 0), (1, 0) and nothing: the mean points to (1, 0)
+    rows = torch.tensor([[1.0, 0], [1, 0], [0, 0]])
+    assert metrics.feature_alignment(rows) == pytest.approx(2 / 3)
+    stack = torch.stack([axes, axes.flip(0) + 1])
+    found = torch.func.vmap(metrics.feature_alignment)(stack)
+    assert torch.equal(found, torch.stack(list(map(metrics.feature_alignment, stack))))

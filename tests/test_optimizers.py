@@ -10,7 +10,7 @@ import torch
 from torch import nn
 from torch.utils._pytree import tree_leaves
 
-from grokbook import optimizers
+from grokbook import optimizers, schedules
 from grokbook.optimizers import SGD, AdamW, clip, descend_from, grokfast, orthogonal
 from grokbook.optimizers.rules import StackedAdamW, StackedSGD
 
@@ -300,3 +300,16 @@ def test_grokfast_against_hand_written_steps():
                 state = copy.deepcopy(optimizer.state_dict())
                 optimizer = grokfast(build([w], lr=0.1, **given), alpha=0.75, lamb=2.0)
                 optimizer.load_state_dict(state)
+
+
+def test_schedules_at_named_steps():
+    """Ten steps of warm-up as in Liu et al.: a tenth, two tenths, ..., and no more."""
+    factors = [schedules.staircase(k, 100, every=30) for k in (0, 29, 30, 60, 99)]
+    assert factors == pytest.approx([1, 1, 0.1, 0.01, 0.001])
+    steps = (0, 4, 9, 10, 35, 60, 85, 109)
+    factors = [schedules.cosine(k, 110, warmup=10) for k in steps]
+    expected = [0.1, 0.5, 1, 1, 0.5 + 0.125**0.5, 0.5, 0.5 - 0.125**0.5, 0.00025]
+    assert factors == pytest.approx(expected, abs=1e-4)
+    assert schedules.cosine(0, 10) == schedules.cosine(9, 10, warmup=10) == 1
+    factors = [schedules.warmup(k, 100, over=10) for k in range(100)]
+    assert factors == [(k + 1) / 10 for k in range(10)] + [1.0] * 90

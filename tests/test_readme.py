@@ -46,13 +46,10 @@ def test_the_new_figure_is_twenty_lines_and_trains():
     assert results[0].trace[1:] != results[1].trace[1:]
 
 
-def test_links_and_pictures_exist():
+def test_links_and_pictures_exist_and_commands_parse():
     links = [link for link in re.findall(r"\]\((.+?)\)", TEXT) if "://" not in link]
     assert len(links) >= 4
     assert [link for link in links if not (ROOT / link).exists()] == []
-
-
-def test_commands_parse():
     lines = re.findall(r"\.venv/bin/grokbook (.+)", TEXT)
     assert len(lines) > 3
     for line in lines:

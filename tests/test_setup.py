@@ -17,31 +17,23 @@ LINES = [line for group in GROUPS for line in group]
 WANTED = [Requirement(line) for line in LINES if not line.startswith("grokbook[")]
 
 
-def lock() -> dict[str, str]:
-    """Package -> version of requirements.txt; every line is an exact pin."""
+def test_lock_satisfies_pyproject_is_installed_and_closed():
+    """Lines are exact pins, and what the locked packages need here is locked too."""
     lines = (ROOT / "requirements.txt").read_text().splitlines()
     pins = [line for line in lines if line and not line.startswith("#")]
     assert all(re.fullmatch(r"[\w.-]+==[\w.]+", pin) for pin in pins)
-    return {canonicalize_name(n): v for n, v in (pin.split("==") for pin in pins)}
-
-
-def test_lock_satisfies_pyproject_and_is_what_is_installed():
-    locked = lock()
+    locked = {canonicalize_name(n): v for n, v in (pin.split("==") for pin in pins)}
     for wanted in WANTED:
         name = canonicalize_name(wanted.name)
         assert wanted.specifier.contains(locked[name]), wanted
     assert {name: version(name).split("+")[0] for name in locked} == locked
-
-
-def test_lock_is_closed():
-    """What the locked packages need here is locked too: nothing floats."""
-    locked = lock()
-    floating = set()
-    for name in locked:
-        for line in distribution(name).requires or []:
-            need = Requirement(line)
-            if need.marker is None or need.marker.evaluate({"extra": ""}):
-                floating.add(canonicalize_name(need.name))
+    every = (line for name in locked for line in distribution(name).requires or [])
+    needs = [
+        n
+        for n in map(Requirement, every)
+        if not n.marker or n.marker.evaluate({"extra": ""})
+    ]
+    floating = {canonicalize_name(need.name) for need in needs}
     # Accelerator libraries are pinned by torch itself, where a platform has them.
     floating = {n for n in floating if not n.startswith(("nvidia-", "cuda-", "triton"))}
     assert floating <= {*locked, "pip"}

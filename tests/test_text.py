@@ -1,11 +1,12 @@
-"""Corpora in GPT-2's code: merges by rank, blocks in order, parts, missing files."""
+"""Corpora in GPT-2's code, in characters, and sums: blocks in order, parts, faults."""
 
 import pytest
 import torch
 from helpers import put, tiny_corpus
 
-from grokbook.datasets.text import _bytes, encoder, wikitext
-from grokbook.errors import DataError
+from grokbook.datasets.algorithmic import SYMBOLS, additions
+from grokbook.datasets.text import _bytes, characters, encoder, wikitext
+from grokbook.errors import DataError, UnknownName
 from grokbook.project import data_folder
 
 LINE = " the cat sat on the mat \n"
@@ -16,12 +17,6 @@ def fresh_code():
     encoder.cache_clear()
     yield
     encoder.cache_clear()
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("GROKBOOK_DATA", str(tmp_path))
-    return tmp_path
 
 
 def test_code_merges_by_rank_and_writes_any_text(folder, monkeypatch):
@@ -57,12 +52,18 @@ def test_blocks_follow_each_other_and_labels_are_one_ahead(folder, monkeypatch):
     assert torch.equal(first.x_train, data.x_train[:3])
 
 
-def test_wikitext_that_is_not_there(folder, monkeypatch):
+def test_a_text_that_is_too_short_or_not_there(folder, monkeypatch):
     tiny_corpus(folder, monkeypatch, lines=1)
     with pytest.raises(DataError, match="wiki.train.raw, which has no address"):
         wikitext("wikitext-103-raw")
     with pytest.raises(DataError, match="too few for a block of 512"):
         wikitext(vocabulary=256)
+    put(folder, monkeypatch, SHAKESPEARE, VERSE.encode())
+    with pytest.raises(DataError, match="20 tokens are too few for a block of 20"):
+        characters(block=20)
+    assert characters(block=19).x_test.shape == (1, 19)
+    with pytest.raises(UnknownName, match="unknown data file 'hamlet.txt'"):
+        characters("hamlet.txt")
 
 
 FINEWEB = "fineweb-edu-sample/fineweb_edu_sample.txt"
@@ -80,3 +81,55 @@ def test_undivided_corpus_trains_on_its_first_lines(folder, monkeypatch):
         assert x.flatten().tolist() == tokens[: x.numel()]
         assert y.flatten().tolist() == tokens[1 : y.numel() + 1]
         assert 0 <= len(tokens) - 1 - x.numel() < 3
+
+
+SHAKESPEARE = "tinyshakespeare/input.txt"
+
+
+def written(x, y):
+    """Whole rows: what is read, and of the answer what is not read any more."""
+    assert torch.equal(x[:, 1 - y.shape[1] :], y[:, :-1])
+    rows = torch.cat([x, y[:, -1:]], dim=1)
+    return ["".join(SYMBOLS[k] for k in row) for row in rows.tolist()]
+
+
+def sums(data):
+    return written(data.x_train, data.y_train), written(data.x_test, data.y_test)
+
+
+def test_rows_of_sums_by_hand():
+    """All pairs of figures, each once, with an answer of two figures turned round."""
+    rows = [row for part in sums(additions(1, pairs=100)) for row in part]
+    assert len(rows) == 100
+    expected = {f"${a}+{b}={a + b:02d}" for a in range(10) for b in range(10)}
+    assert {row[:-2] + row[:-3:-1] for row in rows} == expected
+    assert "$7+8=51" in rows and "$1+2=30" in rows
+    # the default: 10,000 of three figures; in columns $, a, +, b, =, and the answer
+    data = additions()
+    train, test = sums(data)
+    assert len({*train}) == 8000 and len({*test} - {*train}) == 2000
+    assert data.x_train.shape == (8000, 12) and data.y_train.shape == (8000, 4)
+    assert data.x_train.dtype == data.y_train.dtype == torch.int64
+    for row in test:
+        assert (row[0], row[4], row[8]) == ("$", "+", "=")
+        assert int(row[1:4]) + int(row[5:8]) == int(row[:8:-1])
+
+
+VERSE = "To be, or not to be\n" * 10  # 200 characters
+
+
+def test_characters_follow_each_other_and_labels_are_one_ahead(tmp_path, monkeypatch):
+    put(tmp_path, monkeypatch, SHAKESPEARE, (VERSE + "Z").encode())
+    data = characters(block=7)
+    symbols = sorted({*VERSE, "Z"})  # those of the test part have a number too
+    assert symbols[:4] == ["\n", " ", ",", "T"]
+    whole = [symbols.index(symbol) for symbol in VERSE + "Z"]
+    for which, part in (("train", whole[:180]), ("test", whole[180:])):
+        x, y = getattr(data, f"x_{which}"), getattr(data, f"y_{which}")
+        assert x.shape == y.shape == ((len(part) - 1) // 7, 7)
+        assert x.dtype == y.dtype == torch.int64
+        assert x.flatten().tolist() == part[: x.numel()]
+        assert y.flatten().tolist() == part[1 : y.numel() + 1]
+    few = characters(block=7, train_blocks=3, test_blocks=1)
+    assert torch.equal(few.x_train, data.x_train[:3])
+    assert torch.equal(few.y_test, data.y_test[:1])
