@@ -17,25 +17,18 @@ from grokbook.evidence import Run, told
 plots.use_style()
 page = evidence.Page("questions/q07", scale, retrain, device)
 BASE, EXACT, ZERO, REPAIR, BROKEN, CENTRED = ("float32", "float64 loss", "projection", "repair", "sum broken", "W_G subtracted")
-LOSSES = {  # what is left of the gradient, of eight losses that the causal page has
-    BASE: "nothing intact\n(float32)",
-    ZERO: "only sum intact\n(projection)",
-    CENTRED: "no mean classifier,\nfloat32",
-    BROKEN: "only correct\ngradient intact",
-    REPAIR: "both intact\n(repaired)",
-    EXACT: "both intact\n(float64)",
-}
+LOSSES = {BASE: "nothing intact\n(float32)", ZERO: "only sum intact\n(projection)", CENTRED: "no mean classifier,\nfloat32"}
+LOSSES |= {BROKEN: "only correct\ngradient intact", REPAIR: "both intact\n(repaired)", EXACT: "both intact\n(float64)"}
 NETWORKS = {"MLP, width 512": ("fig01", "causal512", "o"), "MLP, width 20": ("fig06", "causal20", "^"), "VGG-11*": ("fig10", "fig10", "s")}
-records = {name: page.record(f"liu2026/{name}", arms=(arm,)) for name, arm in (("fig01", BASE), ("fig06", BASE), ("fig10", ZERO))}
-records |= {name: page.record(f"liu2026/{name}", arms=(ZERO,)) for name in ("causal512", "causal20")}
+ADAM = {"ε = 1e-6": ("fig03a", "ε 1e-06"), "ε = 1e-5": ("fig03a", "ε 1e-05"), "β2 = 0.9": ("fig02a", "β2 0.9"), "β2 = 0.999": ("fig02a", "β2 0.999")}
+FIRST = {"fig01": BASE, "fig06": BASE, "fig10": ZERO, "causal512": ZERO, "causal20": ZERO} | dict(ADAM.values())
+records = {name: page.record(f"liu2026/{name}", arms=(arm,)) for name, arm in FIRST.items()}
 runs = {
     (network, way): Run(records[first if way in (BASE, EXACT) else rest], way, way, plots.COLOUR[way])
     for network, (first, rest, _) in NETWORKS.items()
     for way in LOSSES
 }
 WIDE, NARROW, VGG = NETWORKS
-ADAM = {"ε = 1e-6": ("fig03a", "ε 1e-06"), "ε = 1e-5": ("fig03a", "ε 1e-05"), "β2 = 0.9": ("fig02a", "β2 0.9"), "β2 = 0.999": ("fig02a", "β2 0.999")}
-records |= {name: page.record(f"liu2026/{name}", arms=(arm,)) for name, arm in dict(ADAM.values()).items()}
 runs |= {(WIDE, what): Run(records[name], arm, what) for what, (name, arm) in ADAM.items()}
 many = {key: evidence.slingshots(run) for key, run in runs.items()}
 often = {key: 1000 * many[key] / run.settings.epochs for key, run in runs.items()}
@@ -45,13 +38,11 @@ near = Run(dense, BASE)
 chosen = near.settings.optimizer.options
 EDGE = (2 + 2 * chosen["betas"][0]) / ((1 - chosen["betas"][0]) * chosen["lr"])  # Adam's limit
 FELT, LOSS = "preconditioned_sharpness", "train_loss"
-late = evidence.bursts(near, late=True)
-windows = {seed: rows.loc[-50:0] for seed, rows in evidence.windows(near, FELT).items() if rows.index.min() <= -50}
-windows = {seed: rows for seed, rows in windows.items() if rows.at[0, "epoch"] in late[seed]}
+windows = {s: rows.loc[-50:0] for s, rows in evidence.windows(near, FELT).items() if rows.index.min() <= -50}
+windows = {s: rows for s, rows in windows.items() if rows.at[0, "epoch"] in evidence.bursts(near, late=True)[s]}
 under = {seed: rows.loc[:-1].index[rows.loc[:-1, FELT] <= EDGE].max() for seed, rows in windows.items()}
 lead = Series({seed: -1.0 - step for seed, step in under.items()})
 rise = Series({seed: rows.at[under[seed] + 1, LOSS] / rows.loc[:-11, LOSS].median() for seed, rows in windows.items()})
-assert (lead > 0).all() and all((many[n, way] > 0).all() for n in (WIDE, NARROW) for way in (ZERO, BROKEN))
 sheet = claims.read(page.name, {})
 sheet.box(
     "Damaged gradients: in two MLPs either half of a collapse brings spikes, and in the narrow one Adam's curvature crosses its limit first."
@@ -73,9 +64,9 @@ def rows_of(panel, names, networks):
     """One row for each name, one mark for each seed."""
     for y, what in enumerate(names):
         for network in networks:
-            values, run = often[network, what], runs[network, what]
+            values = often[network, what]
             place = y + 0.22 * list(NETWORKS).index(network) - 0.22 * (len(networks) > 1) + 0.02 * np.arange(len(values))
-            panel.plot(values, place, NETWORKS[network][2], ms=5, alpha=0.8, color=run.color)
+            panel.plot(values, place, NETWORKS[network][2], ms=5, alpha=0.8, color=runs[network, what].color)
     panel.set_yticks(range(len(names)), list(names.values()), fontsize=9)
     panel.set(ylim=(len(names) - 0.4, -0.6), xlim=(-0.1, 2.8), xlabel="slingshots in 1,000 epochs")
 
@@ -83,7 +74,7 @@ def rows_of(panel, names, networks):
 figure, axes = plots.panels(2, rows=2, height=3.1)
 rows_of(axes[0], LOSSES, NETWORKS)
 rows_of(axes[1], {BASE: "ε = 1e-8, β2 = 0.95", **{what: what for what in ADAM}}, [WIDE])
-for (seed, rows), color in zip(windows.items(), plots.shades(list(windows)).values(), strict=True):
+for rows, color in zip(windows.values(), plots.shades(list(windows)).values(), strict=True):
     axes[2].plot(rows[FELT] / EDGE, color=color)
     axes[3].plot(rows[LOSS], color=color)
 axes[2].axhline(1, color=plots.BLACK, ls="--", lw=1)
