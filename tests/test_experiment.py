@@ -92,11 +92,8 @@ def test_identities_change_exactly_when_they_must():
     assert arm(alpha=1.0, keep=()).hash() == plain.hash()
     swapped = arm(optimizer=Spec("adamw", eps=1e-8, lr=0.01))
     assert swapped.training_key() == plain.training_key()
-
-
-def test_identities_do_not_move():
-    """Records are found by the training key: a new field must not change it."""
-    assert arm().hash() == "e687f8d7dfdf02bb"
+    # records are found by the training key: a new field must not change it
+    assert plain.hash() == "e687f8d7dfdf02bb"
     figure2 = papers.get("prieto2025/fig02", "paper").arms[0]
     assert figure2.hash() == "450445363deefd5d"
     assert figure2.training_key() == "0be8631840dbdcad"

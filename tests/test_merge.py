@@ -71,21 +71,17 @@ def test_merging_is_a_copy_of_what_is_not_there(into, folder):
     assert {file: file.stat().st_ino for file in contents(into)} == inodes
 
 
-def test_replace_takes_another_and_leaves_what_is_the_same(into, folder):
-    merge(folder, into=into)
-    found = merge(folder, into=into, replace=True)
-    assert found == {"added": 0, "replaced": 1, "kept": 2}
-    assert first_loss(into, "a", 0) == 9.0
-    assert records.load(PAPER, into).trace("a")[0].tolist() == [2.0]
-
-
-def test_of_two_that_are_offered_the_first_is_taken(into, folder, tmp_path):
+def test_replace_takes_another_and_the_first_that_is_offered(into, folder, tmp_path):
+    """But leaves what is the same."""
     records.add(PAPER, result(B, 1, loss=8.0), tmp_path / "cluster")
     records.add(PAPER, result(A, 1, loss=5.0), tmp_path / "cluster")
     found = merge(folder, tmp_path / "cluster", into=into)
     assert found == {"added": 3, "replaced": 0, "kept": 1}
-    assert first_loss(into, "b", 1) == 7.0
-    assert first_loss(into, "a", 1) == 5.0
+    assert first_loss(into, "b", 1) == 7.0 and first_loss(into, "a", 1) == 5.0
+    found = merge(folder, into=into, replace=True)
+    assert found == {"added": 0, "replaced": 1, "kept": 2}
+    assert first_loss(into, "a", 0) == 9.0
+    assert records.load(PAPER, into).trace("a")[0].tolist() == [2.0]
 
 
 def test_one_that_was_trained_apart_stays_apart(into, folder, tmp_path):

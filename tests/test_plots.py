@@ -116,18 +116,14 @@ def named(axes):
 
 
 def test_seeds_are_thin_their_median_thick_and_their_range_shaded():
+    """A median takes three seeds: two, or one, have no middle."""
     axes = drawn(run(THREE), plots.curve, "test_accuracy", percent=True)
     *thin, thick = axes.lines
-    assert len(thin) == 3
+    assert len(thin) == 3 and len(axes.collections) == 1
     assert all(line.get_linewidth() < thick.get_linewidth() for line in thin)
     assert thick.get_ydata() == pytest.approx([20, 30, 60])
-    assert len(axes.collections) == 1
     assert {to_hex(line.get_color()).upper() for line in axes.lines} == {plots.ORANGE}
     assert named(axes) == ["softmax"]
-
-
-def test_a_median_takes_three_seeds():
-    """One seed is the curve itself, and so is each of two, which have no middle."""
     axes = drawn(run({1: [0.1, 0.2]}), plots.curve, "test_accuracy")
     assert (len(axes.lines), len(axes.collections)) == (1, 0)
     two = run({0: [0.1, 0.2], 1: [0.3, 0.8]})

@@ -89,7 +89,7 @@ def test_kept_weights(two, path, tmp_path):
             record.weights("a", seed, epoch)
 
 
-def test_traces(two, path, tmp_path):
+def test_traces_keep_four_digits(two, path, tmp_path):
     records.add(two, result(two.arms[0], 1, trace=[0.5, 0.25]), tmp_path)
     record = records.load(two, tmp_path)
     trace = record.trace("a")
@@ -98,9 +98,6 @@ def test_traces(two, path, tmp_path):
     assert trace[1].dropna().tolist() == [0.5, 0.25]
     with pytest.raises(RecordError, match="no trace of arm 'b'.*--arms \"b\"` trains"):
         record.trace("b")
-
-
-def test_four_digits_of_a_trace_are_kept(two, tmp_path):
     given = np.geomspace(1e-300, 1e300, 1001)
     records.add(two, result(two.arms[0], 0, trace=list(given)), tmp_path)
     trace = records.load(two, tmp_path).trace("a")[0]
