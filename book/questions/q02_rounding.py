@@ -111,7 +111,7 @@ plots.show(figure)
 tables.prose(f"""
 **The same network in another precision.** With 60 and 70 % of its table an MLP gains at most {kept.max():.1f} points of
 test accuracy after its float32 losses collapse. The same network with a float64 loss gains at least {wider.min():.1f}
-from the same epoch on, until it collapses too ([Figure 2](../prieto2025/fig02_softmax_collapse.ipynb)). Under
+from the same epoch to the end, though it collapses on the way ([Figure 2](../prieto2025/fig02_softmax_collapse.ipynb)). Under
 gradient descent no precision gains more than {max(rises[run].max() for run in slow):.1f}, in one run ([Figure 9](../prieto2025/fig09_sgd_schedule.ipynb)).
 
 **A loss that cannot collapse.** On a smaller table, all in float64, softmax still gains {told(rises[softmax], "{:.0f}")}
