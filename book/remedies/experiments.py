@@ -95,7 +95,7 @@ def mlp(width: int, p: int = 0, **of: object) -> tuple[Spec, dict]:
 
 SIZE = {"classes": 114, "vocabulary": 114, "width": 128, "hidden": (512,)}
 NORMS = {"norms": ("query_key", "value", "mlp"), "final_norm": True, "affine": False}
-TRANSFORMER = Spec("transformer", **SIZE, causal=True)
+TRANSFORMER = Spec("transformer", **SIZE, causal=True, positions=3)
 ABOUT = {"width": 512, "first": "embedding", "norm": 114**0.5, "normed": NORMS}
 
 
