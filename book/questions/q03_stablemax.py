@@ -58,8 +58,8 @@ sheet.box(
 #|   StableMax gains where nothing rounds, too. Solid: test accuracy; dashed: training samples whose loss
 #|   is exactly zero. (a) Prieto et al.'s MLP with AdamW; (b) a smaller table; (c) the MLP of (a), gradient
 #|   descent with ⊥Grad, all in float64; (d) their transformer, AdamW with ⊥Grad; (e) Tiwari et al.'s MLP at a quarter
-#|   of its width; (f) the table of (b), other losses. Softmax in (a), all of (e) and (f), and StableMax
-#|   in (b) are one run each. Diamonds: the authors.
+#|   of its width; (f) the table of (b), other losses. One run each: StableMax in (b) and (e), the loss that
+#|   cannot collapse in (a) and (e), softmax in (a), all of (f). Diamonds: the authors.
 #| alt: >
 #|   Six panels. StableMax ends near 100 percent in four, at 84 in the MLP of panel e. Softmax stays
 #|   near zero, at 20, 23, 91 and 17 percent; the loss that cannot collapse at zero, 34 and 19. Dashed lines
@@ -126,6 +126,9 @@ softmax at {told(late["softmax"])}. On text it is {told(behind[0] - behind[1], "
 """)
 
 # %% [markdown]
+# Nor is it a race that StableMax wins. Tuned as every other remedy, it does not generalise in the time that they all
+# get on a small addition table, where ⊥Grad and weight decay do ([Addition](../remedies/addition.ipynb)).
+#
 # ## What it rests on
 #
 # ```{include} ../generated/questions/q03.md
