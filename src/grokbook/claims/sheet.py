@@ -160,7 +160,10 @@ def _registered(rows: list[Row]) -> list[Html]:
     """When the tests were registered, and those that were changed; folded."""
     dates = sorted(row.registered.isoformat() for row in rows if row.bounds)
     keys = ("planned", "gives", "reason")
-    changed = [[r.tested, *(was[key] for key in keys)] for r in rows for was in r.was]
+    every = [(r.tested, [was[key] for key in keys]) for r in rows for was in r.was]
+    changed = [
+        [now, *old] for now, old in {tuple(o): (n, o) for n, o in every}.values()
+    ]
     if not dates:
         return []
     told = " to ".join(dict.fromkeys([dates[0], dates[-1]]))
