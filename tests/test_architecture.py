@@ -44,7 +44,7 @@ def arrows(part):
 SCIENCE = ["losses", "penalties", "optimizers", "schedules", "metrics"]
 
 
-def test_the_science_stands_alone():
+def test_the_science_stands_alone_and_experiments_are_data():
     more = {"datasets": "project", "models": "losses", "metrics": "losses"}
     more |= {"observables": "metrics"}
     for part in [*SCIENCE, "models", "datasets", "observables"]:
@@ -52,9 +52,6 @@ def test_the_science_stands_alone():
         assert files(part)
         for path, name in arrows(part):
             assert name.partition(".")[0] in allowed, f"{path} imports {name}"
-
-
-def test_experiments_are_data():
     assert arrows("experiment") == set()
     assert EXPERIMENTS
     for path in EXPERIMENTS:
@@ -123,8 +120,8 @@ def test_every_room_keeps_its_budget():
 
 
 def test_tests_and_page_tools_keep_theirs():
-    """9,000 and 1,300 in the end."""
-    for folder, most in ((ROOT.parents[1] / "tests", 9_860), (BOOK / "_ext", 1_685)):
+    """1,300 lines of page tools in the end."""
+    for folder, most in ((ROOT.parents[1] / "tests", 9_000), (BOOK / "_ext", 1_685)):
         lines = (p.read_text(encoding="utf-8") for p in folder.rglob("*.py"))
         assert sum(len(text.splitlines()) for text in lines) <= most, folder
 

@@ -102,7 +102,7 @@ def rows(text):
     return BeautifulSoup(text, "html.parser").select("table.board tbody tr")
 
 
-def test_a_claim_keeps_its_anchor_and_its_words():
+def test_a_claim_keeps_its_anchor_and_its_words_and_findings_are_true():
     pair = [claim("a"), claim("b", "holds, one seed", 1)]
     ours = claim("c", "beyond the paper", extra=True)
     one = rows(scoreboard.scoreboard([entry(ID, *pair, ours)]))
@@ -113,9 +113,6 @@ def test_a_claim_keeps_its_anchor_and_its_words():
     assert one[1]["data-evidence"] == "few"
     (row,) = rows(scoreboard.beyond([entry(ID, *pair, ours)]))
     assert row.select_one("[data-name='Measured']").get_text() == "c"
-
-
-def test_the_book_as_it_is_has_one_anchor_per_claim_and_true_findings():
     found = entries()
     of_papers = [one for one in found if one.paper in PAPERS]
     text = scoreboard.scoreboard(of_papers) + scoreboard.beyond(of_papers)

@@ -79,7 +79,7 @@ def test_verdicts():
     assert row(held=0, n=1, exact=True).verdict == "fails"
 
 
-def test_a_claim_is_judged_seed_by_seed(record):
+def test_a_claim_is_judged_by_seed_and_no_stronger_than_its_weakest_record(record):
     run = Run(record, "plain", "the plain one")
     values = Series({0: 10.0, 1: NEVER, 2: 30.0})
     found = judged((run, values), at_most=40, show="{:.1f}")
@@ -91,6 +91,11 @@ def test_a_claim_is_judged_seed_by_seed(record):
     assert one.why == "the plain one (2 of 3 seeds, 1.5 min each)"
     few = judged((Run(record, "x"), {0: 0.5}), below=1)
     assert few.why == "x (0 of 3 seeds)"
+    run = Run(record, "plain", "a")
+    small = Run(at_scale(record, "laptop"), "plain", "b")
+    for runs, scale in ((run, "paper"), ([run, small], "laptop"), ([small], "laptop")):
+        assert judged((runs, THREE), above=0).scale == scale
+    assert judged({run: THREE, small: 2 * THREE}, order=True).scale == "laptop"
 
 
 def test_bounds_median_and_range_in_words(record):
@@ -115,14 +120,6 @@ def test_bounds_median_and_range_in_words(record):
     ):
         found = judged((run, values), above=0)
         assert [found.ours, found.interval] == said
-
-
-def test_a_claim_is_no_stronger_than_its_weakest_record(record):
-    run = Run(record, "plain", "a")
-    small = Run(at_scale(record, "laptop"), "plain", "b")
-    for runs, scale in ((run, "paper"), ([run, small], "laptop"), ([small], "laptop")):
-        assert judged((runs, THREE), above=0).scale == scale
-    assert judged({run: THREE, small: 2 * THREE}, order=True).scale == "laptop"
 
 
 def test_an_order_is_judged_seed_by_seed_and_shows_medians(record):

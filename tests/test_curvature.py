@@ -75,9 +75,6 @@ def test_known_spectra():
         assert found == pytest.approx(largest, rel=1e-9, abs=1e-300)
     broken = metrics.largest_eigenvalue(lambda p: (p["x"] / 0).sum() ** 2, params)
     assert broken.isnan()
-
-
-def test_too_few_products_give_a_lower_bound():
     objective, params = quadratic([k / 100 for k in range(1, 101)]), {"x": random(100)}
     few = metrics.largest_eigenvalue(objective, params, products=4)
     assert few < 0.999 < metrics.largest_eigenvalue(objective, params) <= 1 + 1e-9

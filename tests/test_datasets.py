@@ -26,7 +26,7 @@ def test_every_pair_once_with_its_label():
         assert [truth(a, b) for a, b in x.tolist()] == y.tolist()
 
 
-def test_official_split():
+def test_official_splits():
     """Prieto et al., seed 42: the released split, row for row."""
     torch.manual_seed(42)
     data = datasets.modular(113, "add", 0.4)
@@ -38,10 +38,7 @@ def test_official_split():
     assert (len(data.x_train), len(data.x_test)) == (5017, 7527)
     rows = (data.x_train[:4] - 1) @ torch.tensor([112, 1])
     assert rows.tolist() == [7526, 10275, 480, 8256]
-
-
-def test_split_of_singh():
-    """Python's shuffle of the ordered pairs, 8938 of them for the test, and a sign."""
+    # python's shuffle of the ordered pairs, 8938 of them for the test, and a sign
     torch.manual_seed(456)
     data = datasets.modular(113, train_fraction=0.3, equals=True, shuffle="python")
     pairs = [(a, b) for a in range(113) for b in range(113)]

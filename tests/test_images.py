@@ -30,9 +30,6 @@ def test_cifar10(folder, monkeypatch):
     assert data.y_train[::2].tolist() == [0, 1, 2, 3, 4]
     assert data.y_test.tolist() == [5, 9]
     assert data.x_test.unique().tolist() == pytest.approx([0.2])
-
-
-def test_cifar10_reads_no_more_batches_than_told(folder, monkeypatch):
     tiny_cifar(folder, monkeypatch, images=6)
     whole = datasets.cifar10()
     for k in (3, 4, 5):

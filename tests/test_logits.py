@@ -18,10 +18,7 @@ def test_accuracy_counts_rows():
     assert metrics.accuracy(logits, torch.tensor([0, 1, 0])) == 2 / 3
     labels = torch.zeros(7662, dtype=torch.int64)
     assert metrics.accuracy(torch.tensor([[1.0, 0.0]]).expand(7662, 2), labels) == 1
-
-
-def test_top_accuracy_counts_labels_among_the_largest():
-    """One label at each place of the order: k of 6 rows, at most all of them."""
+    # one label at each place of the order: k of 6 rows, at most all of them
     logits, labels = torch.arange(6.0).expand(6, 6), torch.arange(6)
     for k in (1, 2, 5, 6, 7):
         share = min(k, 6) / 6
@@ -43,6 +40,12 @@ def test_collapse_starts_at_the_precision_times_log_two():
         rows = torch.tensor([[0.0, 0.0], [top, -top], [1.0, -math.inf]], dtype=dtype)
         found = metrics.collapse_fraction(rows, dtype=dtype)
         assert found == pytest.approx(2 / 3)
+    # 24 ln 2: half an ulp of 1, not the ulp of the paper; a wrong leader is none
+    logits = torch.tensor([[24 * math.log(2) + d, 0.0] for d in (-0.1, 0.1)])
+    far = F.pad(logits, (0, 8), value=-1000.0)  # -1,000 is no competitor
+    for given in (logits, far.double()):
+        assert metrics.collapsed(given, torch.tensor([0, 0])) == 0.5
+        assert metrics.collapsed(given, torch.tensor([1, 1])) == 0
 
 
 def test_the_gap_of_the_largest_two():
@@ -120,15 +123,6 @@ def test_margins():
         top = torch.finfo(dtype).max  # twice of it is no number of this dtype
         logits = torch.tensor([[top, -top], [1.0, -math.inf]], dtype=dtype)
         assert metrics.margins(logits, labels[:2] * 0).tolist() == [2 * top, math.inf]
-
-
-def test_collapse_of_two_classes():
-    """24 ln 2: half an ulp of 1, not the ulp of the paper; a wrong leader is none."""
-    logits = torch.tensor([[24 * math.log(2) + d, 0.0] for d in (-0.1, 0.1)])
-    far = F.pad(logits, (0, 8), value=-1000.0)  # -1,000 is no competitor
-    for given in (logits, far.double()):
-        assert metrics.collapsed(given, torch.tensor([0, 0])) == 0.5
-        assert metrics.collapsed(given, torch.tensor([1, 1])) == 0
 
 
 def test_collapse_and_class_sum_are_those_of_autograd():

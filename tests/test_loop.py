@@ -164,16 +164,13 @@ def test_weights_are_kept_for_some_seeds_and_rounded(stacked):
                 assert torch.equal(weight, exact.kept[epoch][name].half())
 
 
-def test_rare_observables_at_their_own_epochs():
+def test_rare_observables_at_their_own_epochs_and_the_loss_of_every_step():
     settings = {"observables": ("core",), "rarely": (12, ("norms", "update"))}
     (result,) = loop.train([(arm(log=10, **settings), 0)])
     found = {row["epoch"]: "weight_norm" in row for row in result.rows}
     assert found == {0: True, 10: False, 12: True, 20: False, 24: True, 30: True}
     steps = [row["epoch"] for row in result.rows if "update_norm" in row]
     assert steps == [12, 24, 30]  # the first row has no step behind it
-
-
-def test_the_trace_has_the_loss_of_every_step():
     (result,) = loop.train([(arm(trace=True, dtype="float64"), 0)])
     logged = [row["train_loss"] for row in result.rows]
     assert len(result.trace) == 30
@@ -247,7 +244,7 @@ def test_one_step_by_hand():
         torch.testing.assert_close(state[name], expected, msg=name)
 
 
-def test_looking_changes_nothing():
+def test_looks_change_nothing_and_do_not_depend_on_their_batches():
     one = Learner([(arm(**ARMS["a ResNet in batches, augmented"]), 0)])
     one.step()
     before = one.state()
@@ -256,9 +253,6 @@ def test_looking_changes_nothing():
     for part in ("params", "buffers"):
         assert all(torch.equal(before[part][n], after[part][n]) for n in before[part])
     assert one.model.training
-
-
-def test_looks_do_not_depend_on_their_batches():
     seen = []
     for size in (1, 3, 100, None):
         one = Learner([(arm(**RESNET | {"eval_batch": size}), 0)])

@@ -56,16 +56,13 @@ def size(model):
     return sum(p.numel() for p in model.parameters())
 
 
-def test_mlp_is_linear_layers_on_one_hots():
+def test_mlp_is_linear_layers_on_one_hots_with_taps():
     model, x = mlp()
     hidden = F.one_hot(x, P).flatten(1).double()
     for index, layer in enumerate(model.layers):
         hidden = hidden @ layer.weight.T + layer.bias
         hidden = hidden.relu() if index < 2 else hidden
     close(model(x), hidden)
-
-
-def test_taps_of_the_mlp():
     model, x = mlp()
     tap = Recorder()
     logits = model(x, tap)
@@ -214,7 +211,7 @@ def variant(experiment, name):
     return papers.get(f"singh2026/{experiment}", "paper").arm(name).model
 
 
-def test_released_sizes():
+def test_released_sizes_and_starts():
     for spec, weights in (
         (OF_PAPER.mlp(), 107_800),
         (OF_PAPER.mlp(bias=True), 108_313),
@@ -226,9 +223,6 @@ def test_released_sizes():
         assert size(network_of(spec)) == weights
     for read, weights in (((2, 43), 49_402), ((113, 14), 65_913), ((10, 784), 199_210)):
         assert size(models.MLP(read[0], features=read[1])) == weights
-
-
-def test_starts_have_the_published_norms():
     weights = network_of(OF_PAPER.mlp()).parameters()
     norms = [float(w.norm()) for w in weights]
     assert norms == pytest.approx([8.2, 8.2, 6.1], abs=0.1)

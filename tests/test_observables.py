@@ -187,24 +187,7 @@ def test_ranks_of_layers():
     assert len(set(expected.values())) == 24
 
 
-def test_inflation_looks_at_the_last_matrix_and_what_it_reads():
-    s = snapshot()
-    head, features = s.params["output"], s.train.taps["features"]
-    values = observe(s, ["inflation"])
-    mean, centre = head.double().mean(0), features.double().mean(0)
-    assert values["head_norm"] == pytest.approx(head.double().norm().item())
-    assert values["head_mean_norm"] == pytest.approx(mean.norm().item())
-    assert values["feature_mean_norm"] == pytest.approx(centre.norm().item())
-    cosine = mean @ centre / mean.norm() / centre.norm()
-    assert values["mean_cosine"] == pytest.approx(cosine.item())
-    logits = s.train.logits
-    assert values["mean_logit"] == pytest.approx(logits.double().mean().item())
-    losses = F.cross_entropy(logits.float(), s.train.labels, reduction="none")
-    assert values["collapsed"] == (losses == 0).double().mean()
-    assert values["smallest_margin"] <= values["mean_margin"]
-
-
-def test_update_sizes_of_the_head():
+def test_the_head_its_updates_and_what_it_reads():
     s = snapshot()
     step = (s.params["output"] - s.before["output"]).abs().double()
     values = observe(s, ["head_update", "head_update_histogram"])
@@ -219,3 +202,16 @@ def test_update_sizes_of_the_head():
         inside = (step >= UPDATE_BINS[k]) & (step < UPDATE_BINS[k + 1])
         assert shares[k] == pytest.approx(inside.double().mean().item())
     assert UPDATE_BINS[:: len(UPDATE_BINS) - 1] == pytest.approx((1e-9, 0.1))
+    head, features = s.params["output"], s.train.taps["features"]
+    values = observe(s, ["inflation"])
+    mean, centre = head.double().mean(0), features.double().mean(0)
+    assert values["head_norm"] == pytest.approx(head.double().norm().item())
+    assert values["head_mean_norm"] == pytest.approx(mean.norm().item())
+    assert values["feature_mean_norm"] == pytest.approx(centre.norm().item())
+    cosine = mean @ centre / mean.norm() / centre.norm()
+    assert values["mean_cosine"] == pytest.approx(cosine.item())
+    logits = s.train.logits
+    assert values["mean_logit"] == pytest.approx(logits.double().mean().item())
+    losses = F.cross_entropy(logits.float(), s.train.labels, reduction="none")
+    assert values["collapsed"] == (losses == 0).double().mean()
+    assert values["smallest_margin"] <= values["mean_margin"]

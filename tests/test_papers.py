@@ -9,7 +9,7 @@ from grokbook.experiment import SCALES, Spec
 from grokbook.papers import END, Registry, Size, experiment, row, shared, shrink
 
 
-def test_every_experiment_builds_and_its_smoke_test_is_tiny():
+def test_every_smoke_test_builds_is_tiny_and_keeps_the_classes_of_its_modulus():
     for name in papers.names():
         paper, laptop, smoke = (papers.get(name, scale) for scale in SCALES)
         every = [arm.name for arm in smoke.arms]
@@ -21,6 +21,16 @@ def test_every_experiment_builds_and_its_smoke_test_is_tiny():
                 options = names.options(arm.model)
                 network = names.resolve("model", arm.model)(**options)
             assert sum(p.numel() for p in network.parameters()) < 200_000, name
+    arm = papers.get("prieto2025/fig01a", "paper").arms[0]
+    for data, options, expected in (
+        ({"p": 97}, {"classes": 98, "vocabulary": 99}, [11, 12, 13]),
+        ({"p": 113, "encoding": "binary"}, {"classes": 113}, [113, "binary", 113]),
+        ({}, {"classes": 10, "vocabulary": 5000}, [10, 256]),
+    ):
+        data, model = Spec("modular", **data), Spec("mlp", **options)
+        small = shrink(replace(arm, dataset=data, model=model))
+        found = [*small.dataset.options.values(), *small.model.options.values()]
+        assert found == expected
 
 
 def test_rows_have_what_all_share_unless_they_say_otherwise():
@@ -58,16 +68,3 @@ def test_rows_have_what_all_share_unless_they_say_otherwise():
     other = registry["fig2"]("paper")
     (d,) = other.arms
     assert (other.seeds, d.keep, d.loss) == ((5, 6), (), softmax)
-
-
-def test_classes_follow_the_modulus():
-    arm = papers.get("prieto2025/fig01a", "paper").arms[0]
-    for data, options, expected in (
-        ({"p": 97}, {"classes": 98, "vocabulary": 99}, [11, 12, 13]),
-        ({"p": 113, "encoding": "binary"}, {"classes": 113}, [113, "binary", 113]),
-        ({}, {"classes": 10, "vocabulary": 5000}, [10, 256]),
-    ):
-        data, model = Spec("modular", **data), Spec("mlp", **options)
-        small = shrink(replace(arm, dataset=data, model=model))
-        found = [*small.dataset.options.values(), *small.model.options.values()]
-        assert found == expected

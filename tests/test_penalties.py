@@ -32,7 +32,7 @@ def test_logit_norm_and_l2():
         torch.testing.assert_close(slopes[name], 0.5 * w)
 
 
-def test_radius_and_activations_are_the_formula():
+def test_radius_and_activations_are_the_formula_at_their_sites():
     """Written out over rows; rows of the default radius cost nothing."""
     h, deep = random(4, 6), random(4, 5, 8, seed=1)
     seen = forward(pre_at_0=h, pre_at_1=deep, preface=10 * h, hidden_at_0=3 * h)
@@ -57,6 +57,12 @@ def test_radius_and_activations_are_the_formula():
     empty = torch.cat([h, torch.zeros(1, 6, dtype=h.dtype)])  # has no direction
     slope = grad(lambda h: penalties.radius(forward(pre=h), strength=0.3))(empty)
     assert (slope[-1] == 0).all() and slope[:-1].abs().min() > 0
+    for name, options, expected in (
+        ("activations", {}, ("pre",)),
+        ("radius", {"site": "mlp_out", "strength": 1.0}, ("mlp_out",)),
+        ("l2", {"strength": 1.0}, ()),
+    ):
+        assert penalties.sites(name, options) == expected
 
 
 def test_members_and_gradients_of_every_penalty():
@@ -76,12 +82,3 @@ def test_members_and_gradients_of_every_penalty():
         one = x[0].clone().requires_grad_()
         assert torch.autograd.gradcheck(lambda h, f=value: f(h, 0.7, 2.0), one)
         assert torch.autograd.gradgradcheck(lambda h, f=value: f(h, 0.7, 2.0), one)
-
-
-def test_sites():
-    for name, options, expected in (
-        ("activations", {}, ("pre",)),
-        ("radius", {"site": "mlp_out", "strength": 1.0}, ("mlp_out",)),
-        ("l2", {"strength": 1.0}, ()),
-    ):
-        assert penalties.sites(name, options) == expected

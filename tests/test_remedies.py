@@ -25,7 +25,7 @@ def best(record, task, remedy, points):
     return min((point for point in points if found[point]), key=found.get)
 
 
-def test_what_was_chosen_is_what_the_rule_gives():
+def test_what_was_chosen_is_what_the_rule_gives_and_no_seed_tunes_and_tests():
     """From the records: the best of the grid, its neighbours outside, the best then."""
     for task, (remedy, chosen) in (
         (task, one) for task, points in CHOSEN.items() for one in points.items()
@@ -41,9 +41,6 @@ def test_what_was_chosen_is_what_the_rule_gives():
         further = [one[1:] for one in FURTHER[task] if one[0] == remedy]
         assert further == joined, (task, remedy)
         assert best(record, task, remedy, [*grid, *joined]) == chosen, (task, remedy)
-
-
-def test_no_seed_tunes_and_tests():
     for task in CHOSEN:
         tested = papers.get(f"remedies/test-{task}", "laptop").seeds
         assert len(tested) == 5 and not {*tested} & {*DESIGN["TUNING"]}

@@ -26,7 +26,7 @@ WANTED = [Requirement(line) for line in LINES if not line.startswith("grokbook["
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_lock_satisfies_pyproject_is_installed_and_closed():
+def test_lock_satisfies_pyproject_is_closed_and_installed_with_the_tools():
     """Lines are exact pins, and what the locked packages need here is locked too."""
     lines = (ROOT / "requirements.txt").read_text().splitlines()
     pins = [line for line in lines if line and not line.startswith("#")]
@@ -46,9 +46,6 @@ def test_lock_satisfies_pyproject_is_installed_and_closed():
     # Accelerator libraries are pinned by torch itself, where a platform has them.
     floating = {n for n in floating if not n.startswith(("nvidia-", "cuda-", "triton"))}
     assert floating <= {*locked, "pip"}
-
-
-def test_tools_of_the_makefile_are_installed():
     tools = set(re.findall(r"\$\(BIN\)/([\w-]+)", (ROOT / "Makefile").read_text()))
     assert {"python", "ruff", "jupyter-book"} <= tools
     assert [t for t in tools if not (Path(sys.executable).parent / t).exists()] == []

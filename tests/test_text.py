@@ -50,6 +50,17 @@ def test_blocks_follow_each_other_and_labels_are_one_ahead(folder, monkeypatch):
     assert data.x_test.tolist() == data.x_train[:2].tolist()
     first = wikitext(block=7, vocabulary=257, train_blocks=3)
     assert torch.equal(first.x_train, data.x_train[:3])
+    # nine tenths of the lines, in order; the test part is the rest and no more
+    tiny_corpus(folder, monkeypatch)
+    lines = [f" the cat {k} \n" for k in range(20)]
+    put(folder, monkeypatch, FINEWEB, "".join(lines).encode())
+    data = wikitext("fineweb-edu", block=3, vocabulary=259)
+    for which, part in (("train", lines[:18]), ("test", lines[18:])):
+        tokens = [token for line in part for token in encoder(259)(line)]
+        x, y = getattr(data, f"x_{which}"), getattr(data, f"y_{which}")
+        assert x.flatten().tolist() == tokens[: x.numel()]
+        assert y.flatten().tolist() == tokens[1 : y.numel() + 1]
+        assert 0 <= len(tokens) - 1 - x.numel() < 3
 
 
 def test_a_text_that_is_too_short_or_not_there(folder, monkeypatch):
@@ -67,20 +78,6 @@ def test_a_text_that_is_too_short_or_not_there(folder, monkeypatch):
 
 
 FINEWEB = "fineweb-edu-sample/fineweb_edu_sample.txt"
-
-
-def test_undivided_corpus_trains_on_its_first_lines(folder, monkeypatch):
-    """Nine tenths of the lines, in order; the test part is the rest and no more."""
-    tiny_corpus(folder, monkeypatch)
-    lines = [f" the cat {k} \n" for k in range(20)]
-    put(folder, monkeypatch, FINEWEB, "".join(lines).encode())
-    data = wikitext("fineweb-edu", block=3, vocabulary=259)
-    for which, part in (("train", lines[:18]), ("test", lines[18:])):
-        tokens = [token for line in part for token in encoder(259)(line)]
-        x, y = getattr(data, f"x_{which}"), getattr(data, f"y_{which}")
-        assert x.flatten().tolist() == tokens[: x.numel()]
-        assert y.flatten().tolist() == tokens[1 : y.numel() + 1]
-        assert 0 <= len(tokens) - 1 - x.numel() < 3
 
 
 SHAKESPEARE = "tinyshakespeare/input.txt"

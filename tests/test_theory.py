@@ -114,7 +114,7 @@ def largest(matrix):
     return torch.linalg.eigvalsh(matrix)[-1].item()
 
 
-def test_curvature_in_the_logits_vanishes():
+def test_curvature_in_the_logits_vanishes_and_label_smoothing_keeps_it():
     """p_r p_k K, below the trace 1 - |p|^2, below twice the residual mass."""
     for classes, margin, number in (
         (10, 0, 0.1),
@@ -131,9 +131,6 @@ def test_curvature_in_the_logits_vanishes():
         assert found == close((p[0] * p[1] * classes).item(), rel=1e-10)
         assert trace.item() == close((1 - p @ p).item(), abs=1e-14)
         assert found <= trace <= 2 * mass
-
-
-def test_label_smoothing_keeps_curvature():
     for alpha, classes, trace, gap in (
         (0.1, 10, 0.18889, 4.394),
         (0.1, 97, 0.18990, 6.762),

@@ -64,10 +64,7 @@ def test_planted_waves():
     waves = found(cos(A + B), 3 * sin(2 * (A + B)) - 5)
     close(waves.variance, torch.tensor([0.5, 4.5]).double())
     assert float(waves.largest) == pytest.approx(3 * P / 2)
-
-
-def test_neurons_that_never_vary():
-    """Nothing of a constant, however large and whatever it stands beside."""
+    # nothing of a constant, however large and whatever it stands beside
     zero, constant = torch.zeros(P * P), torch.full((P * P,), 1 / 3)
     waves = found(zero, 1e6 * constant, cos(A + B), constant)
     for part in (waves.product, waves.selectivity, waves.variance):

@@ -57,7 +57,7 @@ def across(h, g):
     return g - (g * h).sum(1, keepdim=True) / h.square().sum(1, keepdim=True) * h
 
 
-def test_a_known_angle():
+def test_radial_energy_of_known_angles_and_of_rows_that_do_not_count():
     """cos = 3/5 in every row, of any length; all of it along, nothing across."""
     h = random(40, D).double()
     h = h / h.norm(dim=1, keepdim=True)
@@ -68,10 +68,7 @@ def test_a_known_angle():
         found = metrics.radial_energy(7 * h, lengths * (along * h + beside * side))
         for name in READINGS:
             assert float(found[name]) == pytest.approx(D * expected, abs=1e-12)
-
-
-def test_rows_that_do_not_count():
-    """Along, across, along with |g|^2 below the mask, no gradient, no activation."""
+    # along, across, along with |g|^2 below the mask, no gradient, no activation
     h = torch.tensor([[2.0, 0.0], [2.0, 0.0], [2.0, 0.0], [2.0, 0.0], [0.0, 0.0]])
     g = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.9e-6, 0.0], [0.0, 0.0], [0.0, 1.0]])
     found = metrics.radial_energy(h, g)
