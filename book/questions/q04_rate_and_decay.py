@@ -16,7 +16,7 @@ from grokbook.evidence import Run, told
 
 plots.use_style()
 page = evidence.Page("questions/q04", scale, retrain, device)
-small = evidence.Page(page.name, "laptop", retrain, device)  # only smaller networks were tuned
+small = evidence.Page(page.name, "laptop")  # stored: only smaller networks were tuned
 SINGH, NORM, FEWER = "Singh's transformer", "with a layer norm", "with fewer pairs"
 PRIETO, OTHER, TIWARI = "Prieto's MLP", "Prieto's transformer", "Tiwari's MLP"
 RECORDS = [(SINGH, "singh2026/fig04lr"), (SINGH, "singh2026/fig04wd"), (NORM, "singh2026/fig02"), (PRIETO, "prieto2025/fig15")]

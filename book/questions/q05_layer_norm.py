@@ -15,7 +15,7 @@ from grokbook.evidence import Run, told
 
 plots.use_style()
 page = evidence.Page("questions/q05", scale, retrain, device)
-small = evidence.Page(page.name, "laptop", retrain, device)  # the same places on a smaller task
+small = evidence.Page(page.name, "laptop")  # stored: the same places on a smaller task
 PLACES = {"A^qk": "queries, keys", "No LN": "nowhere", "A*": "queries, keys, values"}  # in the paper's names, and in words
 PLACES |= {"M+A*": "all, and the MLP", "A^v": "values", "M": "MLP", "M+A^v": "values, MLP"}
 KINDS = {"layer norm": ("", "o"), "ReLU": (", ReLU", "s"), "RMS norm": (", RMSNorm", "^"), "three layers": (", three layers", "P")}

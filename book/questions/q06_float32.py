@@ -16,7 +16,7 @@ from grokbook.evidence import Run, told
 
 plots.use_style()
 page = evidence.Page("questions/q06", scale, retrain, device)
-small = evidence.Page(page.name, "laptop", retrain, device)  # the same transformer on a smaller task
+small = evidence.Page(page.name, "laptop")  # stored: the same transformer on a smaller task
 SINGLE, LOSS64, DOUBLE, REPAIR, FORCED, BROKEN = ("float32", "float64 loss", "float64", "repair", "simulated collapse", "sum broken")
 WIDE, NARROW, VGG, VIT, NORMED, RESNET = ("MLP, width 512", "MLP, width 20", "VGG-11", "ViT", "VGG-11, batch norm", "ResNet-18")
 LIU = {WIDE: "fig01", NARROW: "fig06", VGG: "fig10", VIT: "fig12", "MLP, division": "fig08", NORMED: "fig11", RESNET: "fig13"}
