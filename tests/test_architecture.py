@@ -86,7 +86,7 @@ def test_pages_read_records_and_never_the_roof():
 # Lines that a room has, and all of them: one that grows says so here. 7,500 in the end.
 TOTAL = 7_500
 LINES = {
-    "claims": 427,
+    "claims": 430,
     "cli": 206,
     "datasets": 507,
     "engine": 1097,
@@ -121,7 +121,7 @@ def test_every_room_keeps_its_budget():
 
 def test_tests_and_page_tools_keep_theirs():
     """1,300 lines of page tools in the end."""
-    for folder, most in ((ROOT.parents[1] / "tests", 9_000), (BOOK / "_ext", 1_685)):
+    for folder, most in ((ROOT.parents[1] / "tests", 9_000), (BOOK / "_ext", 1658)):
         lines = (p.read_text(encoding="utf-8") for p in folder.rglob("*.py"))
         assert sum(len(text.splitlines()) for text in lines) <= most, folder
 

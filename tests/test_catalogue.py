@@ -1,18 +1,16 @@
-"""What the book says of all pages at once: findings, squares, scoreboard."""
+"""What the book says of all pages at once: questions, squares, scoreboard."""
 
 import re
 from pathlib import Path
 
 import nbformat
 import pytest
-import yaml
 from browser import DESKTOP, PHONE, shown
 from bs4 import BeautifulSoup
 
 from book._ext import catalogue, scoreboard
 from book._ext.entries import Entry, entries
 from grokbook.claims.verdict import FEW, WORDS, look
-from grokbook.errors import PageError
 from grokbook.project import CLAIMS_MIME, PAPERS, home
 
 STATIC = Path(__file__).parents[1] / "book" / "_static"
@@ -24,7 +22,12 @@ ID = "liu2026/fig01"
 def claim(statement, verdict="holds", n=5, **more):
     found = {"statement": statement, "quote": "it <is> so", "where": "Section 1"}
     found |= {"ours": "4", "n": n, "interval": "3 to 5", "verdict": verdict}
-    found |= {"main": False, "extra": False, "holds": verdict == "holds"}
+    found |= {
+        "main": False,
+        "extra": False,
+        "holds": verdict == "holds",
+        "question": "",
+    }
     return found | more
 
 
@@ -37,35 +40,18 @@ def entry(page_id, *claims):
     return Entry(page_id, source, nbformat.v4.new_notebook(cells=cells))
 
 
-@pytest.fixture
-def told(tmp_path, monkeypatch):
-    """What a landing.yml with one finding says that rests on a line and on claims."""
-    monkeypatch.setenv("GROKBOOK_HOME", str(tmp_path))
-    (tmp_path / "book").mkdir()
-
-    def tell(rest, *claims):
-        finding = {"says": "It holds.", "page": ID, "rests on": [rest]}
-        text = yaml.safe_dump({"papers": {}, "findings": [finding]})
-        (tmp_path / "book" / "landing.yml").write_text(text)
-        return catalogue.findings({ID: entry(ID, *claims)})
-
-    return tell
-
-
-def test_a_finding_that_the_record_contradicts_is_one_sentence(told):
-    """And one that it does not has its page, its badge and its seeds."""
-    text = told({"fails": "b"}, claim("a"), claim("b", "fails, one seed", n=1))
-    assert f"[It holds.](/{ID}_words.ipynb)" in text
-    assert ">fails, one seed<" in text and "n\xa0=\xa01" in text
-    for rest, verdict, said in (
-        ({"holds": "a"}, "fails", "'holds' of the claim 'a', and page liu"),
-        ({"holds": "a"}, "mixed", f"page {ID} does not: rewrite the"),
-        ({"fails": "a"}, "not run", "'fails' of the claim 'a'"),
-        ({"holds": "A"}, "holds", "'holds' of the claim 'A'"),
-    ):
-        with pytest.raises(PageError) as error:
-            told(rest, claim("a", verdict))
-        assert said in str(error.value) and "\n" not in str(error.value)
+def test_a_question_has_its_answer_and_the_claims_behind_it():
+    asked = entry("questions/q01", claim("a"))
+    box = {"text/html": "<div><p class='answer'>In 5 of 5 &lt; 6.</p></div>"}
+    output = nbformat.v4.new_output("display_data", box)
+    asked.twin.cells.insert(1, nbformat.v4.new_code_cell("sheet", outputs=[output]))
+    text = catalogue.questions([asked])
+    assert f"[{asked.title}](/questions/q01_words.ipynb)" in text
+    assert "In 5 of 5 \\< 6." in text or "In 5 of 5 < 6." in text
+    rows = [claim("a", "fails", question="q01"), claim("b", question="q01")]
+    lines = catalogue.rests_on("q01", [entry(ID, *rows, claim("c"))]).splitlines()
+    assert len(lines) == 4  # what holds first, and no detail
+    assert "holds" in lines[2] and "fails" in lines[3] and "n\xa0=\xa05" in lines[3]
 
 
 def test_every_claim_is_a_square_that_leads_to_its_page():
@@ -113,13 +99,18 @@ def test_a_claim_keeps_its_anchor_and_its_words_and_findings_are_true():
     assert one[1]["data-evidence"] == "few"
     (row,) = rows(scoreboard.beyond([entry(ID, *pair, ours)]))
     assert row.select_one("[data-name='Measured']").get_text() == "c"
+
+
+def test_the_book_as_it_is_has_one_anchor_per_claim_and_a_question_per_page():
     found = entries()
     of_papers = [one for one in found if one.paper in PAPERS]
     text = scoreboard.scoreboard(of_papers) + scoreboard.beyond(of_papers)
     ids = [row["id"] for row in rows(text)]
-    many = sum(len(e.carried["claims"]) for e in of_papers)
-    assert len(ids) == len(set(ids)) == many
-    catalogue.findings({one.id: one for one in found})
+    every = [claim for one in of_papers for claim in one.carried["claims"]]
+    assert len(ids) == len(set(ids)) == sum(not one["same_as"] for one in every)
+    asked = {one.id.partition("/")[2] for one in found if one.paper == "questions"}
+    assert {one["question"] for one in every} == asked | {""}
+    assert all(one["question"] or one["extra"] for one in every if one["main"])
 
 
 @pytest.fixture

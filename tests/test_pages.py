@@ -91,7 +91,7 @@ def lay_out(root, monkeypatch):
     (root / "book/prieto2025").mkdir(parents=True)
     (root / "book/prieto2025/fig01_sum.py").write_text(PAGE.replace("PNG", PNG))
     told = {"title": "A title", "thesis": "A thesis"}
-    landing = {"papers": dict.fromkeys(PAPERS, told), "findings": []}
+    landing = dict.fromkeys(PAPERS, told)
     (root / "book/landing.yml").write_text(json.dumps(landing))
     (root / "_toc.yml").write_text(
         f"root: intro\nparts:\n- chapters:\n  - file: {TWIN}\n"

@@ -2,8 +2,7 @@
 
 `write` makes book/generated/, which is neither edited nor committed: what the landing
 page and the chapters' front pages include, and the scoreboard.
-book/landing.yml has what a person wrote of them. A sentence of it that the pages
-contradict is a PageError, as is a claim that there is not.
+book/landing.yml has the title and the thesis of each paper.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +23,6 @@ from book._ext.entries import (
     update,
 )
 from grokbook.claims.verdict import badge, is_few, look, outcome
-from grokbook.errors import PageError
 from grokbook.project import FOLDERS, PAPERS, home
 
 LEGEND = {
@@ -42,7 +40,6 @@ def write(found: Sequence[Entry]) -> None:
     of = {paper: [e for e in found if e.paper == paper] for paper in FOLDERS}
     every = [entry for paper in PAPERS for entry in of[paper]]
     written = {
-        "landing/findings.md": findings({entry.id: entry for entry in found}),
         "landing/questions.md": questions(of["questions"]),
         "landing/matrix.md": f"{so_far(every)}\n\n{legend()}\n\n{matrix(every)}\n",
         "landing/papers.md": papers(of),
@@ -57,14 +54,14 @@ def write(found: Sequence[Entry]) -> None:
 
 
 def landing() -> dict[str, Any]:
-    """book/landing.yml: `papers` (title and thesis of each) and `findings`."""
+    """book/landing.yml: title, thesis and official code of each paper."""
     return yaml.safe_load((home() / "book" / "landing.yml").read_text(encoding="utf-8"))
 
 
 def papers(of: Mapping[str, Sequence[Entry]]) -> str:
     """The papers by title and thesis, each with what is here of it."""
     lines = ["::::{div} papers"]
-    for paper, told in landing()["papers"].items():
+    for paper, told in landing().items():
         beyond = sum(pages.is_beyond(entry.id) for entry in of[paper])
         stock = f"{len(of[paper]) - beyond} figures and tables"
         if beyond:
@@ -156,30 +153,3 @@ def legend() -> str:
         f'<li><span class="square {k}"></span> {w}</li>' for k, w in LEGEND.items()
     )
     return f'<ul class="matrix-legend">{"".join(items)}</ul>'
-
-
-def findings(found: Mapping[str, Entry]) -> str:
-    """What was found: sentences by a person, evidence by the record."""
-    lines = ["::::{div} findings"]
-    for finding in landing()["findings"]:
-        entry = found[finding["page"]]
-        told = dict.fromkeys(
-            _evidence(rest, found[rest.get("page", entry.id)])
-            for rest in finding["rests on"]
-        )
-        lines += [f"* [{finding['says']}](/{entry.document}.ipynb)", ""]
-        lines += [f"  {named(entry.paper)}, {entry.label}: {' &ensp; '.join(told)}", ""]
-    return "\n".join([*lines, "::::", ""])
-
-
-def _evidence(rest: Mapping[str, str], entry: Entry) -> str:
-    """One line of `rests on` as a badge, if its claim came out as the line says."""
-    (said,) = set(rest) - {"page"}
-    for claim in entry.claims:
-        if claim["statement"] == rest[said] and outcome(claim["verdict"]) == said:
-            shown = f"{badge(claim['verdict'])} {support(claim)}"
-            return f'<span class="evidence">{shown}</span>'
-    raise PageError(
-        f"book/landing.yml says '{said}' of the claim '{rest[said]}', and page "
-        f"{entry.id} does not: rewrite the finding."
-    )

@@ -65,7 +65,10 @@ def _board(caption: str, choices: Choices, entries: Iterable[Entry]) -> str:
         for name, (label, of) in {"paper": ("Paper", PAPERS), **choices}.items()
     ]
     found = [
-        (e, c) for e in entries for c in e.carried["claims"] if c["extra"] is extra
+        (entry, claim)
+        for entry in entries
+        for claim in entry.carried["claims"]
+        if (claim["extra"] if extra else claim in entry.claims)
     ]
     rows, columns = [], {}
     for at, (entry, claim) in enumerate(found):

@@ -185,7 +185,7 @@ def sources(paper: str) -> str:
     """
     arxiv = references()[paper].fields["url"]
     text = f"Sources: {_link(arxiv, f'arXiv:{Path(arxiv).name}')} · "
-    code = catalogue.landing()["papers"][paper].get("code", "")
+    code = catalogue.landing()[paper].get("code", "")
     if not code:
         return f"{text}the paper has no official code"
     name, _, commit = code.removeprefix("https://").partition("/tree/")
