@@ -61,6 +61,12 @@ FURTHER: dict[str, tuple[tuple[str, float, float], ...]] = {
         ("dropout", 0.03, 0.5),
         ("first matrix held short", 0.03, 0.125),
         ("first matrix held short", 0.01, 0.04),
+        ("collapse-free loss", 0.0003, 0.1),
+        ("collapse-free loss", 0.001, 1.0),
+        ("layer norm", 0.03, 0.1),
+        ("layer norm", 0.01, 1.0),
+        ("Grokfast", 0.0003, 20.0),
+        ("Grokfast", 0.001, 200.0),
     )
 }
 CHOSEN: dict[str, dict[str, tuple[float, float]]] = {
