@@ -81,6 +81,9 @@ CHOSEN: dict[str, dict[str, tuple[float, float]]] = {
         "activations": (0.003, 50.0),
         "dropout": (0.01, 0.5),
         "first matrix held short": (0.01, 0.125),
+        "collapse-free loss": (0.001, 1.0),
+        "layer norm": (0.03, 0.1),
+        "Grokfast": (0.001, 200.0),
     }
 }
 
