@@ -15,7 +15,7 @@ from grokbook.evidence import Run, told
 
 plots.use_style()
 page = evidence.Page("questions/q08", scale, retrain, device)
-small = evidence.Page(page.name, "laptop", retrain, device)
+small = evidence.Page(page.name, "laptop")  # stored: a quarter of the width
 records = {
     (name, width): one.record(f"tiwari2026/{name}")
     for width, one in ((512, page), (128, small))
@@ -56,13 +56,13 @@ sheet.box(
 #| name: fig-questions-08
 #| caption: >
 #|   A strong pull to zero beats a decay of 1 at one learning rate, not a tuned decay. One mark a seed; in
-#|   the grey margin: never. (a) Tiwari's MLP, addition modulo 97, 60 % of pairs (penalty to √d at width 512:
+#|   the grey margin: not within the run. (a) Tiwari's MLP, addition modulo 97, 60 % of pairs (penalty to √d at width 512:
 #|   half), learning rate 0.001. Circles: width 512, the paper's. Triangles: width 128. Diamond: the
 #|   paper's penalty. (b) Width 128, modulo 59, each remedy at its own best rate and strength.
 #| alt: >
 #|   Left: circles and triangles of the strong pull lie at 400 to 500 epochs, those of decay at 1,200 to
 #|   1,400; with the penalty besides they lie there or at 1,900; the penalty alone is in the margin, far
-#|   from the paper's 1,320. Right: decay and coupled L2 lie near 140 steps, the pull to zero at 300 or more.
+#|   from the paper's 1,320. Right: decay and coupled L2 lie near 140 steps, the pull to zero near 300, the paper's penalty never.
 #| fold: "Code: draw the figure"
 INK = {DECAY: "weight decay", BOTH: "weight decay", ZERO: "MAN", "decay": "weight decay", "pull to zero": "MAN", "coupled L2": "weight decay"}
 figure, axes = plots.panels(2, height=3.6)
@@ -101,10 +101,9 @@ quick = {kind: Run(tuned, f"{kind}, rate 0.003, decay 3").onset() for kind in ("
 tables.prose(f"""
 **The paper's penalty alone brings no speed-up here.** It pulls each hidden layer to a {{term}}`radius` of √d. Tiwari et al. print
 2,460 epochs for half of the pairs and 1,320 for 60 %. [At the paper's width](../tiwari2026/fig01_accuracy_curves.ipynb)
-{np.isinf(came[TARGET, 512]).sum()} of {len(came[TARGET, 512])} networks have not generalised after
-{runs[TARGET, 512].settings.epochs:,} epochs with half of the pairs. At a quarter of this width {np.isinf(came[TARGET, 128]).sum()} of
-{len(came[TARGET, 128])} have not after {runs[TARGET, 128].settings.epochs:,} with 60 %. There is no official code, so another
-[reading of the text](../tiwari2026/readings.ipynb) may do better.
+{np.isinf(came[TARGET, 512]).sum()} of {len(came[TARGET, 512])} networks have not generalised after {runs[TARGET, 512].settings.epochs:,} epochs with half of
+the pairs. At a quarter of this width {np.isinf(came[TARGET, 128]).sum()} of {len(came[TARGET, 128])} have not after {runs[TARGET, 128].settings.epochs:,} with
+60 %. There is no official code, so another [reading of the text](../tiwari2026/readings.ipynb) may do better.
 
 **Beside decay it adds nothing.** With a {{term}}`weight decay` of 1 in both, small networks generalise at epoch {told(came[DECAY, 128])}
 without the penalty and at {told(came[BOTH, 128])} with it. [At the paper's width](../tiwari2026/remedies.ipynb) it delays
@@ -120,7 +119,7 @@ decay of 1 ([suppression](../tiwari2026/suppression.ipynb)). So small activation
 **A short first matrix explains only some of it.** Held near its start, it gives {told(came[SHORT, 128])} at width 128. At width 512
 it does not reach the same epochs: {told(came[SHORT, 512])} (seeds: {len(came[SHORT, 512])}).
 
-**But decay gains more from tuning.** Panel (b) gives each remedy the same number of tuning runs, on a smaller task. In all
+**But decay gains more from tuning.** Panel (b) gives each remedy the same budget of tuning, on a smaller task. In all
 {len(pull)} pairs of seeds decay is ahead of the pull to zero. Its best learning rate is {rates["decay"]:g}, that of the pull
 {rates["pull to zero"]:g}. Whether decay stays ahead on other tasks, and whether both together beat either, is open.
 """)

@@ -17,7 +17,7 @@ from grokbook.evidence import Run, told
 
 plots.use_style()
 page = evidence.Page("questions/q10", scale, retrain, device)
-small = evidence.Page(page.name, "laptop", retrain, device)
+small = evidence.Page(page.name, "laptop")  # stored: a quarter of the width
 BASE, ZERO, BROKEN, EXACT = ("float32", "projection", "sum broken", "float64 loss")
 NETWORKS = {512: ("fig01", "causal512"), 20: ("fig06", "causal20")}  # Liu's two MLPs, by width
 liu = {name: page.record(f"liu2026/{name}", arms=(arm,)) for pair in NETWORKS.values() for name, arm in zip(pair, (BASE, ZERO), strict=True)}
@@ -67,11 +67,9 @@ for (width, way), values in spikes.items():
 for y, (name, pace) in enumerate(paces.items()):
     axes[1].vlines(limits[name], y - 0.35, y + 0.35, color=plots.GREY, lw=3)
     axes[1].plot(pace, y + 0.08 * (np.arange(len(pace)) - len(pace) / 2), "o", ms=5, alpha=0.8, color=plots.COLOUR["collapse-free"])
-axes[1].set_xlim(0, None)
 LINES, MARKS = [(share, bits) for share in SHARES for bits in BITS], {"GPU": ("o", plots.RED, -0.12), "CPU": ("X", plots.BLACK, 0.12)}
 for (on, *line), values in ends.items():
-    marker, color, shift = MARKS[on]
-    axes[2].plot(values, [LINES.index(tuple(line)) + shift] * len(values), marker, ms=6, alpha=0.8, color=color)
+    axes[2].plot(values, [LINES.index(tuple(line)) + MARKS[on][2]] * len(values), MARKS[on][0], ms=6, alpha=0.8, color=MARKS[on][1])
 for act, marker, color in (("gelu", "o", plots.PURPLE), ("relu", "X", plots.YELLOW)):
     for y, name in enumerate(apart[act].index):
         axes[3].plot(apart[act].loc[name], [y] * 3, marker, ms=6, color=color, label={"gelu": "GELU", "relu": "ReLU"}[act] if not y else None)
@@ -84,7 +82,7 @@ ROWS = {
 }
 for panel, (xlabel, names) in zip(axes, ROWS.items(), strict=True):
     panel.set_yticks(range(len(names)), names, fontsize=9)
-    panel.set(ylim=(len(names) - 0.4, -0.6), xlabel=xlabel)
+    panel.set(ylim=(len(names) - 0.4, -0.6), xlabel=xlabel, xlim=(0, None) if panel is axes[1] else None)
 for panel, label, marker, color in ((0, "width 512 (a)", "o", plots.GREY), (0, "width 20 (a)", "^", plots.GREY), *((2, on, *MARKS[on][:2]) for on in MARKS)):
     axes[panel].plot([], [], marker, color=color, ls="", label=label)
 figure.legend(loc="outside upper center", ncols=6, columnspacing=1, handletextpad=0.2)
@@ -101,26 +99,23 @@ plots.show(figure)
 strong = {width: one.record("tiwari2026/suppression") for width, one in ((512, page), (128, small))}
 pull = {width: Run(one, "strength 5, decay 0, f = 0.6").onset() for width, one in strong.items()}
 held = {width: Run(one, f"first matrix held at {16 if width == 512 else 8}, f = 0.6").onset() for width, one in strong.items()}
-ZEROS = [told(halves[on, "70%", "float16"].last("zero_loss"), "{:.0%}") for on in devices]
+ZEROS = {on: told(halves[on, "70%", "float16"].last("zero_loss"), "{:.0%}") for on in devices}
 tables.prose(f"""
-**Liu et al.: the cause of spikes.** They say that a {{term}}`zero-sum projection` removes {{term}}`slingshots <slingshot>`, so that
-{{term}}`inflation` must be the cause. In their wide MLP {told(spikes[512, ZERO])} remain in 10,000 epochs, against
-{told(spikes[512, BASE])} without it. *New:* a collapse has two halves, and in both MLPs either alone brings
-spikes ([interventions](../liu2026/causes.ipynb)).
+**Liu et al.: the cause of spikes.** They say that a {{term}}`zero-sum projection` removes {{term}}`slingshots <slingshot>`, so that {{term}}`inflation` must be
+the cause. In their wide MLP {told(spikes[512, ZERO])} remain in 10,000 epochs, against {told(spikes[512, BASE])} without it. *New:*
+a collapse has two halves, and in both MLPs either alone brings spikes ([interventions](../liu2026/causes.ipynb)).
 
-**Tiwari et al.: the penalty.** They print 2,460 epochs. In {len(radial.seeds)} of {len(radial.seeds)} runs at their width the network has not
-generalised after {radial.settings.epochs:,} ([Figure 1](../tiwari2026/fig01_accuracy_curves.ipynb)). *New:* a strong pull of activations
-to zero does it by epoch {told(pull[512])} there, and {told(pull[128])} at a quarter of the width, in other settings.
-A short first matrix alone does at {told(held[128])} in the small network, but at {told(held[512])} in the large one
-(seeds: {len(held[512])}; [suppression](../tiwari2026/suppression.ipynb)).
+**Tiwari et al.: the penalty.** They print 2,460 epochs. In {len(radial.seeds)} of {len(radial.seeds)} runs at their width the network has not generalised
+after {radial.settings.epochs:,} ([Figure 1](../tiwari2026/fig01_accuracy_curves.ipynb)). *New:* with 60 % of pairs a [strong pull of activations to
+zero](../tiwari2026/suppression.ipynb) does it by epoch {told(pull[512])} there, and {told(pull[128])} at a quarter of the width. A short first
+matrix alone does at {told(held[128])} in the small network, but at {told(held[512])} in the large one (seeds: {len(held[512])}).
 
 **Singh et al.: the activation.** Their table says ReLU. *New:* rebuilt from their random numbers, GELU networks have the logged
 losses to {apart["gelu"].max().max():.0e}, and ReLU networks are off by {apart["relu"].min().min():.0e} at least ([Table 2](../singh2026/tab02_notation.ipynb)).
 
-**Prieto et al.: where collapse ends learning.** Smaller data sets do not collapse earlier. In float16 test accuracy
-depends on the processor: {told(ends["GPU", "70%", "float16"])} % on a GPU with 70 % of the table, {told(ends["CPU", "70%", "float16"])} % on a CPU, in one
-run. *New:* there it learns on while {ZEROS[1]} of the losses are exactly zero, against {ZEROS[0]} on the GPU
-([Figure 2](../prieto2025/fig02_softmax_collapse.ipynb)).
+**Prieto et al.: where collapse ends learning.** Smaller data sets do not collapse earlier ([Figure 2](../prieto2025/fig02_softmax_collapse.ipynb)). With 70 % of the
+table float16 ends at {told(ends["GPU", "70%", "float16"])} % of the test set on a GPU, at {told(ends["CPU", "70%", "float16"])} % on a CPU, in one run. *New:* there
+it learns on while {ZEROS["CPU"]} of the losses are exactly zero, against {ZEROS["GPU"]} on the GPU.
 
 **Across the papers: Adam sets a pace.** A loss whose gradient falls exponentially cannot widen the {{term}}`gap` between logits by much more than
 $-\\frac12 \\ln \\beta_2$ a step, whatever the learning rate. *New:* we measured it on losses that cannot collapse. For $\\beta_2$ of 0.99
