@@ -18,7 +18,7 @@ from grokbook import plots
 from grokbook.evidence import Run
 from grokbook.experiment import Arm, Experiment, Spec
 from grokbook.plots import COLOUR, picture
-from grokbook.project import FIGURE_MIME, NARROW_MIME
+from grokbook.project import FIGURE_MIME
 from grokbook.records import Record
 
 
@@ -292,7 +292,7 @@ def test_the_picture_is_twice_as_sharp_as_it_is_large_closed_and_counted():
     assert (size["width"], size["height"]) == (880, 275)
     assert (image.size, image.mode) == ((1760, 550), "P")
     assert len(data["image/png"]) < 120_000
-    image = Image.open(io.BytesIO(base64.b64decode(data[NARROW_MIME])))
+    image = Image.open(io.BytesIO(base64.b64decode(size["narrow"])))
     assert image.width == 660 and image.height > 3 * 400
     assert data["text/plain"] == "figure: 3 panels, 2 lines"
     counts = {key: data[FIGURE_MIME][key] for key in ("axes", "lines", "patches")}

@@ -37,7 +37,7 @@ from book._ext import catalogue, downloads
 from book._ext.entries import Entry, entries
 from book._ext.handouts import references
 from book._ext.reruns import MATHJAX
-from grokbook.project import FOLDERS, NARROW_MIME, PAPERS, home
+from grokbook.project import FOLDERS, PAPERS, home
 
 BRANCH = "handouts"  # where Colab and Binder read, written by the publishing workflow
 
@@ -104,11 +104,11 @@ def write_narrow(found: Iterable[Entry]) -> None:
     """The plots for a phone; MyST-NB calls a plot by the digest of its PNG."""
     every = (cell for entry in found for cell in entry.twin.cells)
     for output in (one for cell in every for one in cell.get("outputs", [])):
-        data = output.get("data", {})
-        if NARROW_MIME in data:
-            name = sha256(b64decode(data["image/png"])).hexdigest()
+        narrow = output.get("metadata", {}).get("image/png", {}).get("narrow")
+        if narrow:
+            name = sha256(b64decode(output.data["image/png"])).hexdigest()
             narrow_of(f"{name}.png").parent.mkdir(parents=True, exist_ok=True)
-            narrow_of(f"{name}.png").write_bytes(b64decode(data[NARROW_MIME]))
+            narrow_of(f"{name}.png").write_bytes(b64decode(narrow))
 
 
 def narrow_of(name: str) -> Path:

@@ -24,7 +24,6 @@ PAPERS = {
 FOLDERS = ("basics", "questions", *PAPERS, "remedies")  # that hold pages
 CLAIMS_MIME = "application/vnd.grokbook.claims+json"
 FIGURE_MIME = "application/vnd.grokbook.figure+json"
-NARROW_MIME = "application/vnd.grokbook.narrow+base64"  # the PNG for a phone
 TRAINS = ("*.py", "datasets/*.py", "engine/*.py", "models/*.py", "optimizers/*.py")
 
 

@@ -21,7 +21,7 @@ from matplotlib.text import Annotation, Text
 from matplotlib.ticker import FixedLocator
 from PIL import Image
 
-from grokbook.project import FIGURE_MIME, NARROW_MIME
+from grokbook.project import FIGURE_MIME
 
 _SHARP = 2  # pixels per CSS pixel, as screens have them
 
@@ -41,12 +41,12 @@ class Picture:
         return f"figure: {told}"
 
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Data and metadata; the size is in CSS pixels, half of those there are."""
+        """Data and metadata: the size in CSS pixels, and the PNG for a phone."""
         png = base64.b64encode(self.png).decode()
         data = {"text/plain": repr(self), "image/png": png, FIGURE_MIME: self.shown}
-        data[NARROW_MIME] = base64.b64encode(self.narrow).decode()
-        size = dict(zip(("width", "height"), self.size, strict=True))
-        return data, {"image/png": size}
+        about: dict[str, Any] = dict(zip(("width", "height"), self.size, strict=True))
+        about["narrow"] = base64.b64encode(self.narrow).decode()
+        return data, {"image/png": about}
 
 
 def show(figure: Figure) -> Picture:
