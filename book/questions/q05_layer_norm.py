@@ -107,7 +107,7 @@ places but queries and keys fit about as early.
 1](../singh2026/tab01_norm_variants.ipynb)). Without one, a network that memorises reads lengths, and reads them less
 when it generalises. For networks *with* norms that test depends on how it is made, so the cause is not settled.
 
-**Kind and activation matter little.** An {{term}}`RMS norm`, which does not centre, gives {told(when["RMS norm", "M"])} [before
+**Kind and activation matter little.** An {{term}}`RMSNorm`, which does not centre, gives {told(when["RMS norm", "M"])} [before
 the MLP](../singh2026/fig07_rmsnorm.ipynb). With ReLU it is {told(when["ReLU", "M"])}. On a smaller task
 the norm before the MLP is far ahead of none too, with one layer and with [three](../singh2026/fig08_three_layers.ipynb), in
 one run each.
