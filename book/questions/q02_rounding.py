@@ -51,7 +51,7 @@ wider = evidence.joined({m[2]: gained(m[2], starts[m[1]]) for m in (middle, larg
 low = evidence.joined({run: run.largest(TEST, since=run.fitted(accuracy=1.0)) for run in small}).max(axis=1)
 sheet = claims.read(page.name, {})
 sheet.box(
-    f"It slows learning down. After a float32 collapse five MLPs gained at most {kept.max():.1f} points; with float64 "
+    f"Mostly it slows learning down. After a float32 collapse five MLPs gained at most {kept.max():.1f} points; with float64 "
     f"losses, at least {wider.min():.1f}."
 )
 
@@ -124,8 +124,8 @@ Weight decay undoes the collapse, and the network gains {told(gained(freed, star
 ([Figure 14](../prieto2025/fig14_mnist.ipynb)). Float16 depends on the processor: on a GPU, with 70 % of the table, it
 rises by {told(rises[large[0]], "{:.0f}")} points after its collapse. Then its weights stand still, because gradients underflow.
 
-**Where it does not decide.** With 40 % of the table no precision gets beyond {told(low, "{:.2%}")} of the test set in
-{small[0].settings.epochs:,} epochs, collapsed or not. In one run of 80,000 epochs float32 reaches
+**Where it does not decide.** With 40 % of the table no precision, once it has fitted, gets beyond {told(low, "{:.2%}")} of the test set in
+{small[0].settings.epochs:,} epochs, collapsed or not. In one run each of 80,000 epochs at a larger rate float32 ends at
 {told(Run(long, "softmax float32").at(TEST, 80_000), "{:.1%}")}, and float64 {told(Run(long, "softmax float64").at(TEST, 80_000), "{:.1%}")}.
 
 **Rounding can also move a network.** In Liu et al.'s MLP the leftover gradients bring {{term}}`slingshots <slingshot>`.

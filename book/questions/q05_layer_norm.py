@@ -100,6 +100,9 @@ test loss falls to 0.01 at epoch {told(when[none])} without a norm. With a {{ter
 keys](../singh2026/fig03_mechanism.ipynb) alone, {reached.sum()} of {len(reached)} seeds generalise in
 {END:,} epochs. A norm on all of attention cannot be told apart from none.
 
+**It does not stay there.** [Bursts](q06_float32.ipynb) throw the network with a norm before its MLP back. It has 90 % of the test
+set for good from epoch {told(paper[mlp].onset())} on, and without a norm from {told(paper[none].onset())}.
+
 **The fit is no explanation.** Without a norm it comes at epoch {told(fit[none])}, with one before the MLP at {told(fit[mlp])}. All other
 places but queries and keys fit about as early.
 

@@ -49,7 +49,7 @@ pull, decay = evidence.paired(best["pull to zero"], best["decay"])
 assert (pull > decay).all()
 sheet = claims.read(page.name, {})
 sheet.box(
-    f"Not beyond a tuned decay: a small network generalises at step {told(decay)} with decay, at {told(pull)} with a pull to zero."
+    f"In place of a tuned decay, no: a small network generalises at step {told(decay)} with decay, at {told(pull)} with a pull to zero. Both together are not tuned yet."
 )
 
 # %% tags=["hide-input"]

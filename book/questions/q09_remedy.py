@@ -39,7 +39,7 @@ fails = {name: [np.isinf(onset).any() for key, onset in best.items() if key[1] =
 assert not any(fails[DECAY])
 sheet = claims.read(page.name, {})
 sheet.box(
-    "Weight decay, with its learning rate tuned: in two MLPs it worked at all rates tried, "
+    "Weight decay, with its learning rate tuned: in two MLPs some strength worked at every rate tried, "
     f"while ⊥Grad, earlier where it fits, failed at {sum(fails[PERP])} of {len(fails[PERP])}."
 )
 
@@ -98,13 +98,14 @@ its own](q04_rate_and_decay.ipynb).
 
 **{{term}}`⊥Grad <orthogonal gradient>` is the quick one, if the rate fits.** Tuned, it generalises at {told(came[PERP])} in the small MLP, ahead of all others.
 In Prieto's MLP it is first at a rate of 0.01, at {told(best["Prieto", PERP, 0.01])} against {told(best["Prieto", DECAY, 0.01])}. At 0.05 decay is at
-{told(best["Prieto", DECAY, 0.05])}, so that with each at its best neither leads. Below 0.01, and at 0.05, ⊥Grad did not generalise.
+{told(best["Prieto", DECAY, 0.05])}, so that with each at its best neither leads. Below 0.01, and at 0.05, ⊥Grad did not generalise within its runs.
 
 **In a transformer ⊥Grad needs a partner.** [There](../prieto2025/fig06_orthogonal_optimizers.ipynb) it passes 90 % of the test set at
 {told(perp.onset())}, with {{term}}`StableMax` at {told(both.onset())}, and weight decay does at {told(decayed.onset())}. Rates were
 not tuned there. With decay, a [norm before the MLP](q05_layer_norm.ipynb) helps too: epoch {told(normed)} against {told(plain)}.
 
-**Small activations are second best.** Tuned, a pull to zero comes at {told(came[PULL])}. At the usual rate, 0.001, it leads
+**Small activations come after decay.** Tuned, a pull to zero comes at {told(came[PULL])}, one to a short
+radius at {told(came["radius with tuned target"])}. At the usual rate, 0.001, it leads
 ({told(best["tuning", PULL, 0.001])} against {told(best["tuning", DECAY, 0.001])}, in one seed; [more](q08_small_activations.ipynb)).
 
 **What not to expect.** Tiwari's penalty to √d generalised in {np.isfinite(came["radius to √d"]).sum()} of {len(came["radius to √d"])} runs, and StableMax in

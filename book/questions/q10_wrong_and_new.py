@@ -43,7 +43,8 @@ radial = Run(page.record("tiwari2026/fig01"), "penalty")
 assert np.isinf(radial.onset()).all() and (spikes[512, ZERO] > 0).all() and (spikes[512, BROKEN] > 0).all()
 sheet = claims.read(page.name, {})
 sheet.box(
-    "Two cures failed here: spikes outlive Liu's projection, and networks with Tiwari's penalty had not generalised. "
+    "Two cures failed here: spikes outlive Liu's projection, and networks with Tiwari's penalty had not generalised by epoch "
+    f"{radial.settings.epochs:,}. "
     "New: either half of a collapse brings spikes."
 )
 
