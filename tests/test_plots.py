@@ -293,7 +293,7 @@ def test_the_picture_is_twice_as_sharp_as_it_is_large_closed_and_counted():
     assert (image.size, image.mode) == ((1760, 550), "P")
     assert len(data["image/png"]) < 120_000
     image = Image.open(io.BytesIO(base64.b64decode(size["narrow"])))
-    assert image.width == 660 and image.height > 3 * 400
+    assert image.width == 550 and image.height > 3 * 300
     assert data["text/plain"] == "figure: 3 panels, 2 lines"
     counts = {key: data[FIGURE_MIME][key] for key in ("axes", "lines", "patches")}
     assert counts == {"axes": 3, "lines": 2, "patches": 2}

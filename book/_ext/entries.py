@@ -56,7 +56,7 @@ class Entry:
     def claims(self) -> Claims:
         """The claims of the paper, without those that another page judges."""
         every = self.carried["claims"]
-        return [c for c in every if not (c["extra"] or c.get("same_as"))]
+        return [c for c in every if not (c["extra"] or c["same_as"])]
 
     @property
     def answer(self) -> str:

@@ -265,7 +265,7 @@ for name, loss in ways.items():
 #|   near the end. With the projection there are six spikes, and none after epoch 4,000.
 #| fold: "Code: draw the traces"
 seed, loud = seen[WIDE, BASE].index[0], (BASE, ZERO, CENTRED, BROKEN)
-figure, axes = plots.panels(2, rows=2, height=1.7, sharex=True, sharey=True)
+figure, axes = plots.panels(2, rows=2, height=1.55, sharex=True, sharey=True)
 for panel, way in zip(axes, loud, strict=True):
     plots.trace(panel, runs[WIDE, way], seed=seed)
     plots.mark(panel, evidence.bursts(runs[WIDE, BASE], late=True)[seed][:1], color=plots.GREY)

@@ -18,6 +18,8 @@ plain, control = page.record("prieto2025/fig01c", arms=("softmax float64",)), pa
 full = page.record("prieto2025/fig04left", arms=("addition",))
 small = page.record("prieto2025/fig04left", scale=control.scale)
 descent = page.record("prieto2025/fig07", arms=("⊥SGD, softmax", "⊥SGD, StableMax"))
+inputs = page.record("prieto2025/fig06b", arms=("⊥SGD + softmax",))
+looser, written = Run(inputs, "⊥SGD + softmax"), Run(inputs, "⊥SGD + StableMax, paper's form")
 block, perp = page.record("prieto2025/fig06a"), page.record("prieto2025/fig01a")
 wide, smoothed = page.record("tiwari2026/remedies", arms=("StableMax",)), page.record("prieto2025/fig16")
 charged = page.record("prieto2025/fig11", scale=smoothed.scale)
@@ -48,7 +50,7 @@ behind = [100 * Run(text, f"{arm} CE").last("test_top5") for arm in ("Softmax", 
 ends = {run: told(run.last(TEST), "{:.0%}") for several in runs.values() for run in several}
 sheet = claims.read(page.name, {})
 sheet.box(
-    f"Both, probably shape more. Under ⊥SGD hardly a loss rounded to zero; by epoch {perp_soft.settings.epochs} MLPs had {evidence.words(perp_stable.last(TEST).min(), '{:.1%}')} "
+    f"Both, probably shape more. In Figure 7, under ⊥SGD in float64, hardly a loss rounded to zero; by epoch {perp_soft.settings.epochs} MLPs had {evidence.words(perp_stable.last(TEST).min(), '{:.1%}')} "
     f"or more with StableMax, {evidence.words(perp_soft.last(TEST).max(), '{:.1%}')} or less with softmax."
 )
 
@@ -108,13 +110,15 @@ without rounding {ends[free]}. With StableMax's own $\\beta_2$ it stays at {told
 **Shape alone gains as well.** Under ⊥SGD in float64 (c) {told(perp_soft.largest(ZERO), "{:.2%}")} of the softmax losses are zero
 at the worst log, and {told(perp_soft.largest("collapse_float64"), "{:.2%}")} of the samples collapse. Still StableMax ends at {told(perp_stable.last(TEST), "{:.1%}")} of the
 test set, and softmax at {ends[perp_soft]}, in {perp_soft.settings.epochs} epochs at one learning rate ([Figure 7](../prieto2025/fig07_loss_surface.ipynb)).
+With a float32 loss softmax ends at {told(looser.last(TEST), "{:.0%}")}, and StableMax in the paper's own form at
+{told(written.last(TEST), "{:.0%}")} ([Figure 6](../prieto2025/fig06_orthogonal_optimizers.ipynb)).
 In another MLP (e) nearly no loss rounds either. StableMax ends at {ends[others[2]]} and the other two at {ends[others[0]]} and
 {ends[others[1]]}; all but softmax are one run ([Remedies](../tiwari2026/remedies.ipynb)).
 
 **Why shape matters.** AdamW cannot follow a gradient that falls exponentially. It widens the gap of a fitted sample by
 about $-\\frac12 \\ln \\beta_2$ a step, at any learning rate. StableMax has no such limit: its mean gap grows to {stable.last("mean_gap").median() / 1e6:,.0f} million.
 
-**Other shapes do as well.** {{term}}`Label smoothing <label smoothing>` and a penalty on the logits keep the gap small, and no
+**Other shapes do as well,** on the small table. {{term}}`Label smoothing <label smoothing>` and a penalty on the logits keep the gap small, and no
 loss rounds (f). In one run each they generalise at epochs {told(reached[eased])} and {told(reached[fined])}, StableMax at
 {told(reached[quick])}. A temperature of 100,000 also keeps nearly all losses above zero, and ends at {ends[hot]}
 ([Figure 16](../prieto2025/fig16_temperature_smoothing.ipynb), [Figure 11](../prieto2025/fig11_alternative_losses.ipynb)).

@@ -52,7 +52,8 @@ sheet.box(
 #| name: fig-questions-04
 #| caption: >
 #|   The product of learning rate and weight decay sets the pace. One mark a seed. (a) Epoch of
-#|   generalising: a test loss of 0.01 for Singh's networks, else 95 % of the test set. Grey
+#|   generalising: the first with a test loss of 0.01 for Singh's networks, else with 95 % of the test set; some
+#|   networks lose it again. Grey
 #|   lines: 1 and 10 divided by the product. Diamonds: the mean of Singh's five seeds. (b) Prieto's MLP at the
 #|   three rates written at its curves: stronger decay delays the fit, 99 % of the training set (hollow),
 #|   until fit and generalisation meet. Medians joined.

@@ -94,7 +94,7 @@ plain = Run(small.record("tiwari2026/fig01"), "baseline")
 layered, scaled = (Run(small.record("tiwari2026/tab02"), arm) for arm in ("layer norm", "RMS norm"))
 every = Run(small.record("tiwari2026/tab09"), "norm")
 tables.prose(f"""
-**Two places help, one hurts, and together they lie between.** In [Singh's transformer](../singh2026/fig01_overview.ipynb) the
+**Two places help and one hurts.** In [Singh's transformer](../singh2026/fig01_overview.ipynb) the
 test loss falls to 0.01 at epoch {told(when[none])} without a norm. With a {{term}}`layer norm` before the MLP it does at
 {told(when[mlp])}, and with one on the values of attention at {told(when[values])}. On [queries and
 keys](../singh2026/fig03_mechanism.ipynb) alone, {reached.sum()} of {len(reached)} seeds generalise in

@@ -107,7 +107,7 @@ the cause. In their wide MLP {told(spikes[512, ZERO])} remain in 10,000 epochs, 
 a collapse has two halves, and in both MLPs either alone brings spikes ([interventions](../liu2026/causes.ipynb)).
 
 **Tiwari et al.: the penalty.** They print 2,460 epochs. In {len(radial.seeds)} of {len(radial.seeds)} runs at their width the network has not generalised
-after {radial.settings.epochs:,} ([Figure 1](../tiwari2026/fig01_accuracy_curves.ipynb)). *New:* with 60 % of pairs a [strong pull of activations to
+after {radial.settings.epochs:,}. Neither has the one with strong decay, so the runs judge the printed epoch alone ([Figure 1](../tiwari2026/fig01_accuracy_curves.ipynb)). *New:* with 60 % of pairs a [strong pull of activations to
 zero](../tiwari2026/suppression.ipynb) does it by epoch {told(pull[512])} there, and {told(pull[128])} at a quarter of the width. A short first
 matrix alone does at {told(held[128])} in the small network, but at {told(held[512])} in the large one (seeds: {len(held[512])}).
 

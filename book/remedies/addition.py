@@ -93,7 +93,7 @@ def best(name, rate):
 tables.prose(f"""
 * **⊥Grad is first,** at step {told(onset["⊥Grad"])}. It has next to no {{term}}`delay`: it fits its training pairs at step
   {told(runs["⊥Grad"].fitted(accuracy=0.99))}. Weight decay fits as early and generalises at {told(onset["decay"])}.
-* **The rate is most of it.** In the tuning, decay generalises at step {best("decay", "0.001"):,.0f} with a rate of 0.001, that of
+* **The rate decides much.** In the tuning, decay generalises at step {best("decay", "0.001"):,.0f} with a rate of 0.001, that of
   [the chapter on Tiwari et al.](../tiwari2026/remedies.ipynb), and at {best("decay", "0.03"):,.0f} with 0.03. At 0.001 no point
   of ⊥Grad's grid generalises within {steps:,} steps.
 * **Two pulls on activations** come next. One to a short radius fits at step
@@ -109,7 +109,7 @@ tables.prose(f"""
 # %% tags=["remove-input"]
 SHOWN = {"test_accuracy": "{:.0%}", "collapse_float32": "{:.0%}", "norm.layers.0.weight": "{:,.0f}"}
 HEAD = ("Remedy", "Rate", "Strength", "Fits at", "Seeds that generalise", "at", "Mean to the cap")
-HEAD += ("Test accuracy", "Softmax collapsed", "Norm of the first matrix")
+HEAD += ("Test accuracy", "Would collapse under softmax", "Norm of the first matrix")
 
 
 def line(name):

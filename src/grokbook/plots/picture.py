@@ -33,7 +33,7 @@ class Picture:
         self.shown = described(figure)
         self.png, self.size = drawn(figure)
         stack(figure)
-        self.narrow, _ = drawn(figure, sharp=1.5, colours=64)
+        self.narrow, _ = drawn(figure, sharp=1.25, colours=64)
 
     def __repr__(self) -> str:
         panels, lines = self.shown["axes"], self.shown["lines"]
@@ -86,7 +86,7 @@ def stack(figure: Figure) -> None:
         handles: Any = legend.legend_handles
         figure.legend(handles, names, loc="outside upper center", ncols=2)
         legend.remove()
-    figure.set_size_inches(4.0, max(3.0, 0.85 * high) * len(specs))
+    figure.set_size_inches(4.0, max(2.4, 0.85 * high) * len(specs))
 
 
 def drawn(
