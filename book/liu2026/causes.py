@@ -257,21 +257,21 @@ for name, loss in ways.items():
 # %% tags=["hide-input"]
 #| name: fig-liu2026-causes-traces
 #| caption: >
-#|   The loss of every step with four losses that spike, in one run of the wide MLP. Dotted: the
-#|   first late spike of float32. The other four are in the table: the simulated collapse looks like (a),
-#|   and float64 loss, repair and the broken sum without mean stay quiet.
+#|   The loss of every step with three losses that spike, in one run of the wide MLP. Dotted: the
+#|   first late spike of float32, whose trace is in Figure 1. The other four are in the table: the simulated
+#|   collapse looks like float32, and float64 loss, repair and the broken sum without mean stay quiet.
 #| alt: >
-#|   Four panels of the loss against epoch. Float32, mean subtracted and the broken sum spike until
+#|   Three panels of the loss against epoch. Mean subtracted and the broken sum spike until
 #|   near the end. With the projection there are six spikes, and none after epoch 4,000.
 #| fold: "Code: draw the traces"
-seed, loud = seen[WIDE, BASE].index[0], (BASE, ZERO, CENTRED, BROKEN)
-figure, axes = plots.panels(2, rows=2, height=1.55, sharex=True, sharey=True)
+seed, loud = seen[WIDE, BASE].index[0], (ZERO, CENTRED, BROKEN)
+figure, axes = plots.panels(3, height=2.1, sharey=True)
 for panel, way in zip(axes, loud, strict=True):
     plots.trace(panel, runs[WIDE, way], seed=seed)
     plots.mark(panel, evidence.bursts(runs[WIDE, BASE], late=True)[seed][:1], color=plots.GREY)
     panel.set(ylabel="loss", ylim=(5e-10, 1e5), yticks=[1e-8, 1e-4, 1])
     panel.label_outer()
-plots.thousands(axes[-1])
+    plots.thousands(panel)
 plots.letter(axes, [NAMES[way] for way in loud])
 plots.show(figure)
 

@@ -33,7 +33,7 @@ class Picture:
         self.shown = described(figure)
         self.png, self.size = drawn(figure)
         stack(figure)
-        self.narrow, _ = drawn(figure, sharp=1.25, colours=64)
+        self.narrow, _ = drawn(figure, sharp=1.25)
 
     def __repr__(self) -> str:
         panels, lines = self.shown["axes"], self.shown["lines"]
@@ -89,15 +89,13 @@ def stack(figure: Figure) -> None:
     figure.set_size_inches(4.0, max(2.4, 0.85 * high) * len(specs))
 
 
-def drawn(
-    figure: Figure, sharp: float = _SHARP, colours: int = 256
-) -> tuple[bytes, tuple[int, int]]:
+def drawn(figure: Figure, sharp: float = _SHARP) -> tuple[bytes, tuple[int, int]]:
     """A sharp PNG of a figure, and its size in CSS pixels."""
     full, small = io.BytesIO(), io.BytesIO()
     figure.savefig(full, format="png", dpi=sharp * figure.dpi)
     # with 256 colours a third of the size; k-means gives thin curves theirs back
     whole = Image.open(full).convert("RGB")
-    image = whole.quantize(colours, kmeans=1, dither=Image.Dither.NONE)
+    image = whole.quantize(256, kmeans=1, dither=Image.Dither.NONE)
     image.save(small, "PNG", optimize=True)
     return small.getvalue(), (image.width // _SHARP, image.height // _SHARP)
 
