@@ -5,45 +5,54 @@ from itertools import product
 
 import pytest
 
-from grokbook import papers, project
-from grokbook.evidence import Run
+from grokbook import papers, project, records
+from grokbook.engine import device
+from grokbook.experiment import Result
 
 DESIGN = runpy.run_path(f"{project.home()}/book/remedies/experiments.py")
+CHOOSE = runpy.run_path(f"{project.home()}/book/remedies/choose.py")
 STRENGTHS, FURTHER, CHOSEN = (DESIGN[n] for n in ("STRENGTHS", "FURTHER", "CHOSEN"))
 
 
-def worth(record, task, remedy, rate, strength):
-    """(mean onset, minus mean last accuracy), smaller is better; None: one seed."""
-    run = Run(record, DESIGN["named"](remedy, rate, strength))
-    onset = run.onset(above=DESIGN["LEVEL"][task]).clip(upper=run.settings.epochs)
-    both = {*run.seeds} == {*DESIGN["TUNING"]}
-    return (onset.mean(), -run.last("test_accuracy").mean()) if both else None
-
-
-def best(record, task, remedy, points):
-    found = {point: worth(record, task, remedy, *point) for point in points}
-    return min((point for point in points if found[point]), key=found.get)
-
-
-def test_what_was_chosen_is_what_the_rule_gives_and_no_seed_tunes_and_tests():
+@pytest.mark.parametrize("task", CHOSEN)
+def test_what_was_chosen_is_what_the_rule_gives_and_no_seed_tunes_and_tests(task):
     """From the records: the best of the grid, its neighbours outside, the best then."""
-    for task, (remedy, chosen) in (
-        (task, one) for task, points in CHOSEN.items() for one in points.items()
-    ):
-        record = papers.record(f"remedies/tune-{task}")
-        grid = [*product(DESIGN["RATES"][1:-1], STRENGTHS[remedy][1:-1])]
-        first = {p: Run(record, DESIGN["named"](remedy, *p)) for p in grid}
-        assert all(100 in run.seeds for run in first.values()), (task, remedy)
-        both = [p for p, run in first.items() if len(run.seeds) == 2]
-        assert len(both) == 4, (task, remedy)
-        inner = best(record, task, remedy, grid)
-        joined = DESIGN["outside"](remedy, *inner)
-        further = [one[1:] for one in FURTHER[task] if one[0] == remedy]
-        assert further == joined, (task, remedy)
-        assert best(record, task, remedy, [*grid, *joined]) == chosen, (task, remedy)
-    for task in CHOSEN:
-        tested = papers.get(f"remedies/test-{task}", "laptop").seeds
-        assert len(tested) == 5 and not {*tested} & {*DESIGN["TUNING"]}
+    for remedy, chosen in CHOSEN[task].items():
+        beyond, point, due = CHOOSE["decided"](task, remedy)
+        joined = [tuple(one[1:]) for one in FURTHER[task] if one[0] == remedy]
+        assert (joined, tuple(chosen), []) == (beyond, point, due), remedy
+    tested = papers.get(f"remedies/test-{task}", "laptop").seeds
+    assert len(tested) == 5 and not {*tested} & {*DESIGN["TUNING"]}
+
+
+def test_the_rule_asks_for_the_grid_then_the_four_best_then_what_lies_beyond(tmp_path):
+    first, second = DESIGN["TUNING"]
+    grid, every = CHOOSE["grid"]("decay"), papers.get("remedies/tune-e", "laptop")
+    assert CHOOSE["decided"]("e", "decay", tmp_path) == (
+        [],
+        None,
+        [(point, first) for point in grid],
+    )
+
+    def train(point, seed, onset):
+        arm = every.arm(DESIGN["named"]("decay", *point))
+        late = {"train_loss": 1.0, "train_accuracy": 1.0}
+        rows = [
+            {"epoch": k * arm.log, "test_accuracy": float(k >= onset)} | late
+            for k in range(9)
+        ]
+        info = device.describe("cpu")
+        records.add(every, Result(arm, seed, rows, {}, 1.0, info, None), tmp_path)
+
+    for k, point in enumerate(grid):
+        train(point, first, k % 8)
+    _, none, due = CHOOSE["decided"]("e", "decay", tmp_path)
+    assert none is None and [p for p, _ in due] == [grid[k] for k in (0, 8, 1, 9)]
+    for point, seed in due:
+        train(point, seed, 3)
+    beyond, none, due = CHOOSE["decided"]("e", "decay", tmp_path)
+    assert none is None and beyond == DESIGN["outside"]("decay", *grid[0])
+    assert due == [*product(beyond, (first, second))]
 
 
 def test_a_point_that_must_not_be_tested_says_so(monkeypatch):

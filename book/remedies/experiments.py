@@ -19,6 +19,9 @@ test accuracy of 99 %.
 """
 
 from itertools import product
+from pathlib import Path
+
+import yaml
 
 from grokbook.experiment import Spec
 from grokbook.papers import Registry, Row, Rows, Size, experiment, row, shared
@@ -43,49 +46,9 @@ STRENGTHS = {
 }
 TUNING = (100, 101)  # seeds; those of the tests are others
 LEVEL = {"a": 0.9, "b": 0.9, "c": 0.9, "d": 0.9, "e": 0.9, "f": 0.8}
-FURTHER: dict[str, tuple[tuple[str, float, float], ...]] = {
-    "a": (
-        ("none", 0.03, 0.1),
-        ("none", 0.01, 1.0),
-        ("decay", 0.03, 1.0),
-        ("coupled L2", 0.03, 0.001),
-        ("coupled L2", 0.01, 0.01),
-        ("⊥Grad", 0.03, 0.001),
-        ("radius with tuned target", 0.03, 0.03),
-        ("radius with tuned target", 0.01, 0.01),
-        ("activations", 0.003, 500.0),
-        ("radius to √d", 0.03, 5.0),
-        ("radius to √d", 0.01, 50.0),
-        ("StableMax", 0.03, 0.1),
-        ("StableMax", 0.01, 1.0),
-        ("dropout", 0.03, 0.5),
-        ("first matrix held short", 0.03, 0.125),
-        ("first matrix held short", 0.01, 0.04),
-        ("collapse-free loss", 0.0003, 0.1),
-        ("collapse-free loss", 0.001, 1.0),
-        ("layer norm", 0.03, 0.1),
-        ("layer norm", 0.01, 1.0),
-        ("Grokfast", 0.0003, 20.0),
-        ("Grokfast", 0.001, 200.0),
-    )
-}
-CHOSEN: dict[str, dict[str, tuple[float, float]]] = {
-    "a": {
-        "none": (0.01, 1.0),
-        "decay": (0.03, 1.0),
-        "coupled L2": (0.03, 0.001),
-        "StableMax": (0.01, 0.1),
-        "⊥Grad": (0.03, 0.001),
-        "radius to √d": (0.01, 5.0),
-        "radius with tuned target": (0.01, 0.03),
-        "activations": (0.003, 50.0),
-        "dropout": (0.01, 0.5),
-        "first matrix held short": (0.01, 0.125),
-        "collapse-free loss": (0.001, 1.0),
-        "layer norm": (0.03, 0.1),
-        "Grokfast": (0.001, 200.0),
-    }
-}
+# By task, what ``choose.py`` wrote of the tuning.
+POINTS = yaml.safe_load(Path(__file__).with_name("points.yaml").read_text("utf-8"))
+FURTHER, CHOSEN = POINTS["further"], POINTS["chosen"]
 
 LOSSES = {"StableMax": Spec("stablemax_cross_entropy")}
 LOSSES |= {"collapse-free loss": Spec("exact_cross_entropy")}
