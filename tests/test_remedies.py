@@ -19,8 +19,9 @@ def test_what_was_chosen_is_what_the_rule_gives_and_no_seed_tunes_and_tests(task
     """From the records: the best of the grid, its neighbours outside, the best then."""
     for remedy, chosen in CHOSEN[task].items():
         beyond, point, due = CHOOSE["decided"](task, remedy)
-        joined = [tuple(one[1:]) for one in FURTHER[task] if one[0] == remedy]
-        assert (joined, tuple(chosen), []) == (beyond, point, due), remedy
+        joined = [one[1:] for one in FURTHER[task] if one[0] == remedy]
+        assert (joined, chosen, []) == (beyond, point, due), remedy
+        assert DESIGN["fault"](task, remedy, chosen) == "", remedy
     tested = papers.get(f"remedies/test-{task}", "laptop").seeds
     assert len(tested) == 5 and not {*tested} & {*DESIGN["TUNING"]}
 

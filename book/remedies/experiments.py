@@ -48,7 +48,11 @@ TUNING = (100, 101)  # seeds; those of the tests are others
 LEVEL = {"a": 0.9, "b": 0.9, "c": 0.9, "d": 0.9, "e": 0.9, "f": 0.8}
 # By task, what ``choose.py`` wrote of the tuning.
 POINTS = yaml.safe_load(Path(__file__).with_name("points.yaml").read_text("utf-8"))
-FURTHER, CHOSEN = POINTS["further"], POINTS["chosen"]
+FURTHER = {task: [*map(tuple, found)] for task, found in POINTS["further"].items()}
+CHOSEN = {
+    task: {remedy: tuple(point) for remedy, point in found.items()}
+    for task, found in POINTS["chosen"].items()
+}
 
 LOSSES = {"StableMax": Spec("stablemax_cross_entropy")}
 LOSSES |= {"collapse-free loss": Spec("exact_cross_entropy")}
