@@ -37,7 +37,7 @@ Tell = Callable[[str], None]
 def sources() -> dict[str, Path]:
     """Page id -> its source, chapter by chapter; those beyond a paper last in each."""
     paths = [p for name in FOLDERS for p in sorted(home().glob(f"book/{name}/*.py"))]
-    paths = [p for p in paths if p.name != "experiments.py"]
+    paths = [p for p in paths if p.name not in ("experiments.py", "choose.py")]
     found = [(notebooks.id_of(path), path) for path in paths]
     found.sort(key=lambda one: (FOLDERS.index(one[1].parent.name), is_beyond(one[0])))
     return dict(found)
