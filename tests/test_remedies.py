@@ -69,7 +69,7 @@ def test_a_point_that_must_not_be_tested_says_so(monkeypatch):
     assert fault("a", "decay", (2e-3, 1.0)) == "never tuned"
     assert fault("a", "decay", (3e-2, 1.0)) == "never tuned"
     monkeypatch.setitem(fault.__globals__, "CHOSEN", {"a": {"decay": (1e-3, 1.0)}})
-    (arm,) = (one for one in DESIGN["testing"]() if "name" in one)
+    arm, _ = (one for one in DESIGN["testing"]() if "name" in one)
     assert arm["name"] == f"decay, rate 0.001, strength 1, {edge}"
 
 
