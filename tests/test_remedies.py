@@ -17,8 +17,9 @@ STRENGTHS, FURTHER, CHOSEN = (DESIGN[n] for n in ("STRENGTHS", "FURTHER", "CHOSE
 @pytest.mark.parametrize("task", CHOSEN)
 def test_what_was_chosen_is_what_the_rule_gives_and_no_seed_tunes_and_tests(task):
     """From the records: the best of the grid, its neighbours outside, the best then."""
+    found = CHOOSE["tuned"](task)
     for remedy, chosen in CHOSEN[task].items():
-        beyond, point, due = CHOOSE["decided"](task, remedy)
+        beyond, point, due = CHOOSE["decided"](task, remedy, found)
         joined = [one[1:] for one in FURTHER[task] if one[0] == remedy]
         assert (joined, chosen, []) == (beyond, point, due), remedy
         assert DESIGN["fault"](task, remedy, chosen) == "", remedy
@@ -29,7 +30,11 @@ def test_what_was_chosen_is_what_the_rule_gives_and_no_seed_tunes_and_tests(task
 def test_the_rule_asks_for_the_grid_then_the_four_best_then_what_lies_beyond(tmp_path):
     first, second = DESIGN["TUNING"]
     grid, every = CHOOSE["grid"]("decay"), papers.get("remedies/tune-e", "laptop")
-    assert CHOOSE["decided"]("e", "decay", tmp_path) == (
+
+    def decided():
+        return CHOOSE["decided"]("e", "decay", CHOOSE["tuned"]("e", tmp_path))
+
+    assert decided() == (
         [],
         None,
         [(point, first) for point in grid],
@@ -47,11 +52,11 @@ def test_the_rule_asks_for_the_grid_then_the_four_best_then_what_lies_beyond(tmp
 
     for k, point in enumerate(grid):
         train(point, first, k % 8)
-    _, none, due = CHOOSE["decided"]("e", "decay", tmp_path)
+    _, none, due = decided()
     assert none is None and [p for p, _ in due] == [grid[k] for k in (0, 8, 1, 9)]
     for point, seed in due:
         train(point, seed, 3)
-    beyond, none, due = CHOOSE["decided"]("e", "decay", tmp_path)
+    beyond, none, due = decided()
     assert none is None and beyond == DESIGN["outside"]("decay", *grid[0])
     assert due == [*product(beyond, (first, second))]
 

@@ -46,18 +46,25 @@ def best(
     return sorted(points, key=worth)
 
 
-def decided(
-    task: str, remedy: str, folder: Path | None = None
-) -> tuple[list[Point], Point | None, list[tuple[Point, int]]]:
-    """(points beyond an edge, chosen point, (point, seed) that is due) of a remedy."""
-    (first, second), level = DESIGN["TUNING"], DESIGN["LEVEL"][task]
-    runs: dict[Point, Run] = {}
+def tuned(task: str, folder: Path | None = None) -> dict[str, Run]:
+    """What is recorded of the tuning of a task, by the name of the arm."""
     with suppress(NoRecord):
         record = papers.record(f"remedies/tune-{task}", folder=folder)
-        arms = {arm.name for arm in record.experiment.arms}
-        every = product(DESIGN["RATES"], DESIGN["STRENGTHS"][remedy])
-        told = {point: DESIGN["named"](remedy, *point) for point in every}
-        runs = {p: Run(record, name) for p, name in told.items() if name in arms}
+        return {arm.name: Run(record, arm.name) for arm in record.experiment.arms}
+    return {}
+
+
+def decided(
+    task: str, remedy: str, found: dict[str, Run]
+) -> tuple[list[Point], Point | None, list[tuple[Point, int]]]:
+    """(points beyond an edge, chosen point, (point, seed) that is due) of a remedy.
+
+    ``found`` is what ``tuned`` gives.
+    """
+    (first, second), level = DESIGN["TUNING"], DESIGN["LEVEL"][task]
+    every = product(DESIGN["RATES"], DESIGN["STRENGTHS"][remedy])
+    told = {point: DESIGN["named"](remedy, *point) for point in every}
+    runs = {point: found[name] for point, name in told.items() if name in found}
 
     def lack(points: list[Point], *seeds: int) -> list[tuple[Point, int]]:
         pairs = product(points, seeds)
@@ -79,9 +86,9 @@ def advance(task: str, folder: Path | None = None) -> dict[str, set[int]]:
     """Write what is decided of a task; (experiment|arm: seeds) that are due now."""
     path, asked = HERE / "points.yaml", dict[str, set[int]]()
     points = yaml.safe_load(path.read_text("utf-8"))
-    further, chosen = [], {}
+    further, chosen, found = [], {}, tuned(task, folder)
     for remedy in DESIGN["STRENGTHS"]:
-        beyond, point, due = decided(task, remedy, folder)
+        beyond, point, due = decided(task, remedy, found)
         further += [[remedy, *one] for one in beyond]
         chosen |= {remedy: [*point]} if point else {}
         for one, seed in due:
