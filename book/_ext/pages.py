@@ -30,6 +30,7 @@ LIBRARIES = ("torch", "numpy", "pandas", "matplotlib", "seaborn")
 # Folders of no paper, and what stands above the titles there.
 CHAPTERS = {"basics": "Start here", "questions": "Question"}
 CHAPTERS |= {"remedies": "Remedies × tasks"}
+NO_PAGES = ("experiments.py", "choose.py", "race.py")
 PLACES = ("GROKBOOK_HOME", "GROKBOOK_RECORDS", "GROKBOOK_DATA")
 Tell = Callable[[str], None]
 
@@ -37,7 +38,7 @@ Tell = Callable[[str], None]
 def sources() -> dict[str, Path]:
     """Page id -> its source, chapter by chapter; those beyond a paper last in each."""
     paths = [p for name in FOLDERS for p in sorted(home().glob(f"book/{name}/*.py"))]
-    paths = [p for p in paths if p.name not in ("experiments.py", "choose.py")]
+    paths = [p for p in paths if p.name not in NO_PAGES]
     found = [(notebooks.id_of(path), path) for path in paths]
     found.sort(key=lambda one: (FOLDERS.index(one[1].parent.name), is_beyond(one[0])))
     return dict(found)

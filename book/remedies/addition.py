@@ -8,54 +8,19 @@ device = "auto"
 
 # %% tags=["hide-input"]
 #| fold: "Code: the runs and the claims"
-import numpy as np
-from pandas import Series
-from scipy.stats import CensoredData, ecdf
+import runpy
 
-from grokbook import claims, evidence, plots, tables
-from grokbook.evidence import Run, told
+from grokbook import claims, evidence, plots, project, tables
 
-TASK, LEVEL = "a", 0.9
 plots.use_style()
 page = evidence.Page("remedies/addition", scale, retrain, device)
-record, tuned = page.record(f"test-{TASK}"), page.record(f"tune-{TASK}")
-runs, grids = {}, {}  # by remedy; an arm that must not be tested says so behind its strength
-for arm in tuned.experiment.arms:
-    grids.setdefault(arm.name.split(", ")[0], []).append(Run(tuned, arm.name))
-for arm in record.experiment.arms:
-    name, *point = arm.name.split(", ")
-    if len(point) == 2 and record.seeds(arm.name):
-        runs[name] = Run(record, arm.name, name)
-steps, look = tuned.experiment.arms[0].epochs, tuned.experiment.arms[0].log
-onset = {name: run.onset(above=LEVEL) for name, run in runs.items()}
-came = {name: found.clip(upper=steps) for name, found in onset.items()}
-
-
-def lead(name, other):
-    """By how many looks one remedy is ahead, by pair; none without all five pairs."""
-    if not {name, other} <= runs.keys():
-        return [], Series(dtype=float)
-    first, second = evidence.paired(came[name], came[other])
-    return [runs[name], runs[other]], ((second - first) / look)[: 5 * (len(first) > 4)]
-
-
-pairs = {
-    "man-slower": ("radius to √d", "activations"),
-    "radius-decay": ("radius to √d", "decay"),
-    "stablemax": ("StableMax", "none"),
-    "perp": ("⊥Grad", "none"),
-    "grokfast": ("Grokfast", "none"),
-    "activations-decay": ("activations", "decay"),
-    "held-decay": ("first matrix held short", "decay"),
-    "collapse": ("collapse-free loss", "none"),
-    "grokfast-decay": ("Grokfast", "decay"),
-    "perp-decay": ("⊥Grad", "decay"),
-}
-sheet = claims.read(page.name, {row: lead(*pair) for row, pair in pairs.items()})
-order = sorted(came, key=lambda name: came[name].mean())
+SHARED = runpy.run_path(f"{project.home()}/book/remedies/race.py")  # of all tasks
+race = SHARED["Race"](page, "a", level=0.9)
+steps, at = race.steps, race.told
+sheet = claims.read(page.name, race.rows())
 sheet.box(f"""Tiwari et al. call their penalty faster than a pull of activations to zero. Tuned alike, it has not
-generalised within {steps:,} steps; the pull has at step {told(onset["activations"])}, weight decay at
-{told(onset["decay"])} and ⊥Grad at {told(onset["⊥Grad"])}.""")
+generalised within {steps:,} steps; the pull has at step {at("activations")}, weight decay at
+{at("decay")} and ⊥Grad at {at("⊥Grad")}.""")
 
 # %% tags=["hide-input"]
 #| name: fig-remedies-addition
@@ -69,16 +34,7 @@ generalised within {steps:,} steps; the pull has at step {told(onset["activation
 #|   those of the two penalties of activations by about a third, those of dropout and of the first
 #|   matrix held short later. With the other remedies, and without one, the bar stays empty.
 #| fold: "Code: draw the figure"
-figure, (axes,) = plots.panels(1, height=0.6 + 0.4 * len(order))
-grid = np.arange(0, steps + 1, look)
-for row, name in enumerate(order):
-    seen = CensoredData.right_censored(came[name], np.isinf(onset[name]))
-    share = ecdf(seen).cdf.evaluate(grid)
-    axes.fill_between(grid, row, row - 0.8 * share, step="post", color=plots.BLUE, lw=0)
-    axes.axhline(row, color=plots.GREY, lw=0.6)
-axes.set_yticks(range(len(order)), order)
-axes.set(xlabel="step", xlim=(0, steps), ylim=(len(order) - 0.8, -1))
-plots.show(figure)
+race.bars()
 
 # %% [markdown]
 # ## What to see
@@ -86,20 +42,20 @@ plots.show(figure)
 # %% tags=["remove-input"]
 def best(name, rate):
     """The earliest step of a remedy at one rate, in the tuning's first seed."""
-    points = [run for run in grids[name] if f", rate {rate}," in run.arm]
-    return min(run.onset(above=LEVEL)[:1].min() for run in points)
+    points = [run for run in race.grids[name] if f", rate {rate}," in run.arm]
+    return min(run.onset(above=race.level)[:1].min() for run in points)
 
 
 tables.prose(f"""
-* **⊥Grad is first,** at step {told(onset["⊥Grad"])}. It has next to no {{term}}`delay`: it fits its training pairs at step
-  {told(runs["⊥Grad"].fitted(accuracy=0.99))}. Weight decay fits as early and generalises at {told(onset["decay"])}.
+* **⊥Grad is first,** at step {at("⊥Grad")}. It has next to no {{term}}`delay`: it fits its training pairs at step
+  {race.fits("⊥Grad")}. Weight decay fits as early and generalises at {at("decay")}.
 * **The rate decides much.** In the tuning, decay generalises at step {best("decay", "0.001"):,.0f} with a rate of 0.001, that of
   [the chapter on Tiwari et al.](../tiwari2026/remedies.ipynb), and at {best("decay", "0.03"):,.0f} with 0.03. At 0.001 no point
   of ⊥Grad's grid generalises within {steps:,} steps.
 * **Two pulls on activations** come next. One to a short radius fits at step
-  {told(runs["radius with tuned target"].fitted(accuracy=0.99))} and generalises at {told(onset["radius with tuned target"])}. One to zero delays the fit to step {told(runs["activations"].fitted(accuracy=0.99))}. The rule
-  follows at {told(onset["activations"])}. Dropout and a first matrix held short have later medians,
-  at {told(onset["dropout"])} and {told(onset["first matrix held short"])}.
+  {race.fits("radius with tuned target")} and generalises at {at("radius with tuned target")}. One to zero delays the fit to step {race.fits("activations")}. The rule
+  follows at {at("activations")}. Dropout and a first matrix held short have later medians,
+  at {at("dropout")} and {at("first matrix held short")}.
 """)
 
 # %% [markdown]
@@ -107,23 +63,7 @@ tables.prose(f"""
 #   penalty towards √d, no point of the grid generalises within 1,000 steps.
 
 # %% tags=["remove-input"]
-SHOWN = {"test_accuracy": "{:.0%}", "collapse_float32": "{:.0%}", "norm.layers.0.weight": "{:,.0f}"}
-HEAD = ("Remedy", "Rate", "Strength", "Fits at", "Seeds that generalise", "at", "Mean to the cap")
-HEAD += ("Test accuracy", "Would collapse under softmax", "Norm of the first matrix")
-
-
-def line(name):
-    """A remedy in the table; its strength is 1 - beta2 where it has none of its own."""
-    run, many = runs[name], np.isfinite(onset[name]).sum()
-    point = [word.rpartition(" ")[2] for word in run.arm.split(", ")[1:3]]
-    last = [told(run.last(column), show) for column, show in SHOWN.items()]
-    if (run.last("norm.layers.0.weight") > 1000).all():  # the last before the weights are no numbers
-        last[1:] = ["diverged", "diverged"]
-    fit = told(run.fitted(accuracy=0.99))
-    return (name, *point, fit, f"{many} of {len(run.seeds)}", told(onset[name]), f"{came[name].mean():,.0f}", *last)
-
-
-tables.grid(HEAD, map(line, order), caption="The remedies at their best points, at the end")
+race.table()
 
 # %% tags=["hide-input"]
 #| name: fig-remedies-addition-tuning
@@ -137,20 +77,7 @@ tables.grid(HEAD, map(line, order), caption="The remedies at their best points, 
 #|   the larger the rate the earlier. Without a remedy, with StableMax, the collapse-free loss, the
 #|   paper's radius, layer norm and Grokfast all dots are hollow, at the right edge.
 #| fold: "Code: draw the figure"
-figure, (axes,) = plots.panels(1, height=5.0)
-ink = plots.shades(RATES := ["0.0003", "0.001", "0.003", "0.01", "0.03"])
-for row, points in enumerate(grids.values()):
-    for place, run in enumerate(points):
-        for step in run.onset(above=LEVEL).clip(upper=steps)[:1]:
-            color = ink[run.arm.split(", ")[1].rpartition(" ")[2]]
-            how = {"mfc": color if step < steps else "white", "mec": color}
-            axes.plot(step, row + 0.06 * (place % 12 - 5.5), "o", ms=5, **how)
-for rate in RATES:
-    axes.plot([], [], "o", color=ink[rate], label=f"rate {rate}")
-axes.set_yticks(range(len(grids)), grids)
-axes.set(xlabel="step", xlim=(0, 1.02 * steps), ylim=(len(grids) - 0.5, -0.5))
-figure.legend(loc="outside upper center", ncols=5)
-plots.show(figure)
+race.dots()
 
 # %% [markdown]
 # **No length is shared.** The first matrix is long with ⊥Grad and with weight decay, and short with the two
@@ -172,7 +99,7 @@ plots.show(figure)
 
 # %% tags=["hide-input"]
 #| fold: "Code: the table of claims, and what was run"
-sheet.closing(record, tuned)
+sheet.closing(race.record, race.tuned)
 
 # %% [markdown]
 # ## What was run

@@ -131,9 +131,11 @@ def line(what, arm):
 
 rows = [line(f"Pull to zero, strength {s:g}, decay 0.001", f"strength {s:g}, decay 0.001") for s in STRENGTHS]
 rows.insert(3, line("Pull to zero, strength 5, no decay", "strength 5, decay 0"))
-for factor, share in ((0.25, "¼ "), (0.5, "½ "), (1, "")):
-    for strength in (0.5, 5, 50):
-        rows.append(line(f"Pull to {share}√d, strength {strength:g}", f"radius {factor:g} √d, strength {strength:g}"))
+rows += [
+    line(f"Pull to {share}√d, strength {strength:g}", f"radius {factor:g} √d, strength {strength:g}")
+    for factor, share in ((0.25, "¼ "), (0.5, "½ "), (1, ""))
+    for strength in (0.5, 5, 50)
+]
 rows.append(["Weight decay 1, no penalty", *(told(whole[f].onset()) for f in (0.6, 0.5)), "", ""])
 rows += [line(f"First matrix held at {norm}", f"first matrix held at {norm}") for norm in (8, 13, 16, 20, 30)]
 head = ["What acts", "Width 128, 60 %", "Width 128, half", "Width 512, 60 %", "Width 512, half"]
