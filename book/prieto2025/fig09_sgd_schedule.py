@@ -80,7 +80,7 @@ found = {
 }
 sheet = claims.read(page.name, found)
 sheet.box(f"""\
-The paper says that collapse ends learning without Adam too, sooner with fewer bits. In one run each,
+The paper says that collapse ends learning without Adam too, sooner with fewer bits. Here
 test accuracy rose by at most {sheet.told("end-of-grokking")} points after half of the samples had collapsed.""")
 
 # %% tags=["hide-input"]

@@ -116,7 +116,7 @@ in each of {len(lead)} runs that can tell. The loss is then {told(rise, "{:.1f}"
 
 **Adam's settings agree.** An [ε](../liu2026/fig03_mitigations.ipynb) of 1e-5 keeps the divisor from vanishing, and ends the spikes.
 With 1e-6 there are {told(many[WIDE, "ε = 1e-6"])}. A longer memory, β2 = 0.999, leaves {told(many[WIDE, "β2 = 0.999"])}, and a
-shorter one, 0.9, brings {told(many[WIDE, "β2 = 0.9"])} in one run ([Figure 2](../liu2026/fig02_mechanism.ipynb)).
+shorter one, 0.9, brings {told(many[WIDE, "β2 = 0.9"])} ([Figure 2](../liu2026/fig02_mechanism.ipynb)).
 
 **A collapse is not enough.** A small ResNet-18 has {told(resnet)} slingshots and a small VGG-11 with batch norm {told(normed)}, in one run
 each. [Free features](../liu2026/inflation.ipynb) inflate and have {told(free)}, in {len(free)} runs.
