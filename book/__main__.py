@@ -58,8 +58,7 @@ def _execute(options: argparse.Namespace) -> int:
     for path in pages.execute(options.pages, parameters, options.out, _tell):
         print(path)
         if parameters:
-            print(*reruns.lines(*reruns.compare(path)), sep="\n")
-            print(reruns.write(path))
+            print(*reruns.compare(path), sep="\n")
     return 0
 
 

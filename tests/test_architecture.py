@@ -86,6 +86,7 @@ def test_pages_read_records_and_never_the_roof():
 # Lines that a room has, and all of them: one that grows says so here. 7,500 in the end.
 TOTAL = 7_500
 LINES = {
+    "anywhere": 49,
     "claims": 430,
     "cli": 206,
     "datasets": 507,
@@ -93,11 +94,11 @@ LINES = {
     "errors": 62,
     "evidence": 668,
     "experiment": 159,
-    "losses": 254,
+    "losses": 248,
     "metrics": 540,
     "models": 958,
     "names": 36,
-    "observables": 411,
+    "observables": 401,
     "optimizers": 426,
     "papers": 200,
     "penalties": 104,
@@ -106,7 +107,7 @@ LINES = {
     "records": 414,
     "schedules": 20,
     "tables": 312,
-    "theory": 134,
+    "theory": 127,
 }
 
 
@@ -121,7 +122,7 @@ def test_every_room_keeps_its_budget():
 
 def test_tests_and_page_tools_keep_theirs():
     """1,300 lines of page tools in the end."""
-    for folder, most in ((ROOT.parents[1] / "tests", 9_000), (BOOK / "_ext", 1661)):
+    for folder, most in ((ROOT.parents[1] / "tests", 9_000), (BOOK / "_ext", 1615)):
         lines = (p.read_text(encoding="utf-8") for p in folder.rglob("*.py"))
         assert sum(len(text.splitlines()) for text in lines) <= most, folder
 

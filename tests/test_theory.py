@@ -136,7 +136,8 @@ def test_curvature_in_the_logits_vanishes_and_label_smoothing_keeps_it():
         (0.1, 97, 0.18990, 6.762),
         (0.1, 50_304, 0.19000, 13.0),
     ):
-        target = theory.smoothed_target(alpha, classes)
+        target = torch.full((classes,), alpha / (classes - 1), dtype=torch.float64)
+        target[0] = 1 - alpha
         assert target.sum().item() == close(1) and target[0] == 1 - alpha
         found = (1 - target @ target).item()
         assert found == close(trace, abs=5e-6)
@@ -146,7 +147,8 @@ def test_curvature_in_the_logits_vanishes_and_label_smoothing_keeps_it():
         assert lead == close(gap, abs=0.03)
         assert lead < theory.absorption_margin(SINGLE, 2)  # so no collapse
     # equation 75 bounds |J^T H J| by |J|^2 C / K, but H takes ones to 0
-    hessian = theory.logit_hessian(theory.smoothed_target(0.1, 10))
+    target = torch.tensor([0.9] + [0.1 / 9] * 9, dtype=torch.float64)
+    hessian = theory.logit_hessian(target)
     assert largest(hessian) == close(0.1, abs=1e-12)
     assert largest(hessian) >= hessian.trace() / 10  # equation 74
     assert hessian.sum().abs() < 1e-15

@@ -15,6 +15,7 @@ import os
 import re
 import shutil
 import subprocess
+import sysconfig
 from base64 import b64decode
 from collections.abc import Iterable
 from functools import cache
@@ -36,9 +37,11 @@ from book import explore, ideas
 from book._ext import catalogue, downloads
 from book._ext.entries import Entry, entries
 from book._ext.handouts import references
-from book._ext.reruns import MATHJAX
 from grokbook.project import FOLDERS, PAPERS, home
 
+# As the package has it, whose name with hyphens cannot be imported.
+MATHJAX = Path(sysconfig.get_path("purelib"), "sphinx-mathjax-offline", "static")
+MATHJAX /= "mathjax/tex-svg-full.js"
 BRANCH = "handouts"  # where Colab and Binder read, written by the publishing workflow
 
 

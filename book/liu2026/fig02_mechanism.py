@@ -15,7 +15,6 @@ from pandas import Series
 
 from grokbook import claims, evidence, plots, tables, theory
 from grokbook.evidence import Run, told
-from grokbook.observables import UPDATE_BINS
 
 plots.use_style()
 page = evidence.Page("liu2026/fig02", scale, retrain, device)
@@ -31,7 +30,7 @@ betas = {b: mlp if b == 0.95 else arm("fig02a", f"β2 {b:g}", f"β2 = {b:g}", SH
 named = {"fig10": "VGG-11", "fig12": "ViT", "fig13": "ResNet-18"}
 vgg, vit, resnet = networks = [arm(name, "float32", of, KIND[of]) for name, of in named.items()]
 division, exact = (arm("fig07", of, of, KIND[of]) for of in ("float32", "float64 loss"))
-EDGES, SIZES = np.array(UPDATE_BINS), [f"update_bin.{k}" for k in range(160)]
+EDGES, SIZES = 10 ** (np.arange(-180, -19) / 20), [f"update_bin.{k}" for k in range(160)]
 late = {run: evidence.bursts(run, late=True) for run in (*betas.values(), *networks, division)}
 first = {run: evidence.earliest(found) for run, found in late.items()}
 half = {run: evidence.settled(run) for run in (mlp, resnet)}

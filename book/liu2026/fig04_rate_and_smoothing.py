@@ -79,8 +79,13 @@ def pushed_weight(decay, lr=0.1):
     return float(weight.detach())
 
 
+def smoothed(alpha, classes):
+    """The target of equation 66: 1 - α, then α / (K - 1)."""
+    return torch.tensor([1 - alpha] + [alpha / (classes - 1)] * (classes - 1), dtype=torch.float64)
+
+
 grid = [(alpha, classes) for alpha in (0.01, 0.1, 0.5) for classes in (10, 97, 1000)]
-curves = {at: theory.logit_hessian(theory.smoothed_target(*at)) for at in grid}
+curves = {at: theory.logit_hessian(smoothed(*at)) for at in grid}
 hessian = curves[ALPHA, CLASSES]
 common = torch.ones(CLASSES, dtype=torch.float64)  # all logits alike
 wrong = torch.eye(CLASSES, dtype=torch.float64)[1] - torch.eye(CLASSES)[2]
@@ -100,7 +105,7 @@ found = {
     "jumps-float64": ([soft["float64"]], jumped["float64"]),
     "optimum": claims.exactly(
         f"gap {gap(0.1, 10):.2f} at K = 10, {gap(0.1, 97):.2f} at K = 97 (α = 0.1)",
-        [torch.allclose(leading(gap(*at), at[1]), theory.smoothed_target(*at), rtol=1e-9) for at in grid],
+        [torch.allclose(leading(gap(*at), at[1]), smoothed(*at), rtol=1e-9) for at in grid],
     ),
     "eq-72": claims.exactly(
         f"{traces[0.1, 10]:.4f} at K = 10, {traces[0.1, 97]:.4f} at K = 97 (α = 0.1)",
@@ -322,7 +327,8 @@ below 16. {{term}}`Weight decay` may keep them small, but by its pull against th
 # ```python
 # import torch
 # from grokbook import theory
-# H = theory.logit_hessian(theory.smoothed_target(0.1, 10))
+# target = torch.tensor([0.9] + [0.1 / 9] * 9, dtype=torch.float64)
+# H = theory.logit_hessian(target)
 # values = torch.linalg.eigvalsh(H)
 # print([f"{abs(float(value)):.4f}" for value in values])
 # print(int((values < H.trace() / 10).sum()))

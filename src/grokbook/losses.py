@@ -112,12 +112,6 @@ def stablemax_transform(x: Tensor) -> Tensor:
     return _StableMax.apply(x)
 
 
-def stablemax_log_transform(x: Tensor) -> Tensor:
-    """g(x) = sign(x) log(1 + |x|), so that StableMax(z) = softmax(g(z)) (Prop. 1)."""
-    above, below = x.clamp(min=0), x.clamp(max=0)
-    return torch.where(x >= 0, torch.log1p(above), -torch.log1p(-below))
-
-
 def stablemax(logits: Tensor, *, dtype: Dtype = float64) -> Tensor:
     """s(z_i) / sum_j s(z_j) over the classes, which a shift of the logits changes."""
     weights = stablemax_transform(logits.to(dtype))

@@ -26,8 +26,6 @@ from grokbook import metrics
 from grokbook.metrics import ratio
 
 Values = dict[str, Tensor]
-# Edges of the histogram of update sizes: twenty bins in a factor of ten.
-UPDATE_BINS = tuple(10 ** (k / 20) for k in range(-180, -19))
 NOTHING: Any = {}
 
 
@@ -235,16 +233,6 @@ def head_update(s: Snapshot) -> Values:
     sizes, slopes = _head_steps(s), _head(s.grads).abs().double()
     values = {"head_update": sizes.mean(), "head_update_median": sizes.median()}
     return values | {"head_gradient": slopes.mean()}
-
-
-@observable("step")
-def head_update_histogram(s: Snapshot) -> Values:
-    """Shares of the head's weights by the size of their last step (UPDATE_BINS)."""
-    sizes = _head_steps(s).flatten()
-    edges = torch.tensor(UPDATE_BINS, dtype=sizes.dtype, device=sizes.device)
-    below = (sizes[:, None] < edges).double().mean(dim=0)  # share below each edge
-    shares = {f"update_bin.{k}": one for k, one in enumerate(below.diff().unbind())}
-    return {"update_below": below[0]} | shares
 
 
 def _head(params: Mapping[str, Tensor]) -> Tensor:

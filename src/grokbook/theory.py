@@ -121,13 +121,6 @@ def jump(lr: float, betas: Betas) -> float:
     return lr * (1 - betas[0]) / math.sqrt(1 - betas[1])
 
 
-def smoothed_target(alpha: float, classes: int) -> Tensor:
-    """1 - alpha, then alpha / (K - 1) (eq. 66), which torch calls alpha K / (K - 1)."""
-    target = torch.full((classes,), alpha / (classes - 1), dtype=torch.float64)
-    target[0] = 1 - alpha
-    return target
-
-
 def logit_hessian(p: Tensor) -> Tensor:
     """diag(p) - p p^T (classes, classes), of cross-entropy in its logits (eq. 56)."""
     products = torch.outer(p, p).fill_diagonal_(0)  # and never 1 - p_k, which rounds
