@@ -184,3 +184,23 @@ def testing() -> Rows:
     for remedy, (_, strength) in CHOSEN["a"].items():
         own = 1e-3 if STRENGTHS[remedy] is BETAS else strength  # PyTorch's beta2
         yield arm(remedy, RATES[1], own, "g") | {"log": 100}
+
+
+@EXPERIMENTS.section
+def mediation() -> Rows:
+    """On A: plain softmax and no decay, with matrices held at a winner's norms."""
+    yield experiment("why", "", stop=0.99)
+    data, (model, _), steps, _ = TASKS["a"]
+    yield shared(dataset=data, model=model, epochs=steps, log=steps // 100)
+    yield shared(observables=SEEN, through_nan=True)
+    # The medians at the onset of the five test seeds, by matrix.
+    for rate, of, norms in ((0.03, "decay", (35, 23, 17)), (0.003, "pull", (4, 40, 78))):
+        each = [
+            Spec("hold_norm", names=(f"layers.{k}.weight",), norm=float(norm))
+            for k, norm in enumerate(norms)
+        ]
+        some = {"every matrix": each, "first": each[:1], "second": each[1:2]}
+        some |= {"third": each[2:], "second and third": each[1:], "none": []}
+        for what, held in some.items():
+            name = f"norms of {of}, {what}"
+            yield row(name, optimizer=Spec("adamw", lr=rate), wrappers=tuple(held))
