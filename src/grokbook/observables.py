@@ -231,7 +231,9 @@ def head_means(s: Snapshot) -> Values:
 def head_update(s: Snapshot) -> Values:
     """Sizes of the last step of the head's weights and of their gradients."""
     sizes, slopes = _head_steps(s), _head(s.grads).abs().double()
-    values = {"head_update": sizes.mean(), "head_update_median": sizes.median()}
+    # the median, which on CUDA is not repeatable
+    middle = sizes.flatten().sort().values[(sizes.numel() - 1) // 2]
+    values = {"head_update": sizes.mean(), "head_update_median": middle}
     return values | {"head_gradient": slopes.mean()}
 
 
