@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Remedies × tasks]{.kicker} Where nothing is delayed, strong remedies cost: letters of Shakespeare
+# # [Remedies × tasks]{.kicker} On letters of Shakespeare strong remedies cost, ⊥Grad and decay little
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -67,7 +67,7 @@ tables.grid(
 # ## The claims
 #
 # The tests were registered before the runs. A loss of 1.05 times that of no remedy is the bound. StableMax has
-# another loss, so that we compare letters.
+# another loss, so that we compare letters. The paper's numbers are of a larger network on WikiText-103.
 
 # %% tags=["hide-input"]
 #| fold: "Code: the table of claims, and what was run"

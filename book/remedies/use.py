@@ -44,8 +44,8 @@ COST = {
 HARM = {
     "⊥Grad": "at 0.001 no point of its grid works on mod 59",
     "radius with tuned target": "MNIST ends below the other remedies",
-    "activations": "a late fit; MNIST ends below the other remedies",
-    "dropout": "two of five seeds fail on parity",
+    "activations": "a late fit; MNIST and letters end below the other remedies",
+    "dropout": "two of five seeds fail on parity; letters",
     "StableMax": "no point of its grid works on mod 59",
 }
 
@@ -59,11 +59,12 @@ def point(race, name):
 
 
 head = ["Remedy", *(f"{name}: rate; strength; step" for name in races), "What a step costs beside", "Where it fails or harms"]
-tables.grid(head, [[name, *(point(race, name) for race in races.values()), COST[name], HARM.get(name, "nowhere seen")] for name in COST])
+tables.grid(head, [[name, *(point(race, name) for race in races.values()), COST[name], HARM.get(name, "little on letters")] for name in COST])
 
 # %% [markdown]
 # For ⊥Grad and StableMax, which have no strength, the second number is $1 - \beta_2$ of Adam. Rates of 0.03 are an edge of what was
-# tried. [All thirteen remedies](matrix.ipynb) are on one page.
+# tried. [All thirteen remedies](matrix.ipynb) are on one page. What they cost where nothing is delayed is on
+# [another](letters.ipynb).
 #
 # ## In your own loop
 #
