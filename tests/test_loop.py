@@ -134,7 +134,8 @@ def test_every_combination_in_the_papers_stacks():
             (alone,) = loop.train([member])
             # ⊥Grad scales a joint tensor as one, with the rounding in its key part
             joint = member[0].model.options.get("joint") and member[0].wrappers
-            agree(in_stack, alone, rel=1e-3 if joint else 1e-5)
+            thin = member[0].model.options.get("head_norm") == "batch"  # a dozen rows
+            agree(in_stack, alone, rel=1e-3 if joint else 1e-5 if thin else 1e-6)
     assert len(seen) > 100
 
 

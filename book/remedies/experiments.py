@@ -179,11 +179,11 @@ def testing() -> Rows:
             told = fault(task, remedy, point)
             one = arm(remedy, *point, task)
             yield one | ({"name": f"{one['name']}, {told}"} if told else {})
-    yield experiment("test-g", "letters, width 64, 1,000 steps")
+    yield experiment("test-g", "")
     yield shared(observables=("core",), through_nan=True)
     for remedy, (_, strength) in CHOSEN["a"].items():
         own = 1e-3 if STRENGTHS[remedy] is BETAS else strength  # PyTorch's beta2
-        yield arm(remedy, RATES[1], own, "g") | {"log": 100, "only": "laptop"}
+        yield arm(remedy, RATES[1], own, "g") | {"log": 100}
 
 
 @EXPERIMENTS.section

@@ -90,13 +90,12 @@ class Sheet(list[Row]):
     def box(self, answer: str = "") -> Html:
         """A page's answer in a person's words; verdict, seeds, size; the recipe."""
         html = f"<p class='answer'>{escape(answer)}</p>"
-        if not self:  # a question, answered from the claims of other pages
+        if not (main := self._main()):  # a question, or measurements of ours alone
             return Html(f"<div class='verdict-box'>{html}</div>", answer)
-        rows, main = self._shown(), self._main()
         marks = [f"{main.n:,} seeds"] if main.n > 2 and not main.exact else []
         less = {run.record.experiment.reduced: 0 for run in self.own}
         marks += filter(None, less if len(less) < 3 else ["several sizes, see below"])
-        marks.append(_holding(rows))
+        marks.append(_holding(self._shown()))
         recipe = tables.recipe([run.settings for run in self.own] * (len(less) < 3))
         html += f"<p>{_badge(main).html} "
         html += " ".join(f"<span class='mark'>{escape(mark)}</span>" for mark in marks)
@@ -109,8 +108,7 @@ class Sheet(list[Row]):
 
         Records without members are left out, and each is shown once.
         """
-        rows, cited = self._shown(), evidence.cited()
-        main = self._main() if self else None
+        rows, cited, main = self._shown(), evidence.cited(), self._main()
         claims = {
             "page": self.page,
             "scale": main.scale if main else "paper",
@@ -130,7 +128,9 @@ class Sheet(list[Row]):
             parts.append(fold("Where the numbers come from", made))
         return tables.joined(*parts)
 
-    def _main(self) -> Row:
+    def _main(self) -> Row | None:
+        if all(row.beyond for row in self):  # no row is a paper's
+            return None
         (found,) = [row for row in self._shown() if row.main and not row.beyond]
         return found
 
