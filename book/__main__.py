@@ -55,7 +55,7 @@ def _execute(options: argparse.Namespace) -> int:
     from book._ext import pages, reruns
 
     parameters = dict(options.parameter) if options.parameter else None
-    for path in pages.execute(options.pages, parameters, options.out, _tell):
+    for path in pages.execute(options.pages, parameters, options.out):
         print(path)
         if parameters:
             print(*reruns.compare(path), sep="\n")

@@ -28,7 +28,7 @@ def claim(statement, verdict="holds", n=5, **more):
         "holds": verdict == "holds",
         "question": "",
     }
-    return found | {"same_as": ""} | more
+    return found | {"same_as": "", "id": statement} | more
 
 
 def entry(page_id, *claims):

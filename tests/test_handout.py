@@ -6,9 +6,12 @@ import zipfile
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import pytest
+from bs4 import BeautifulSoup
+from jinja2 import Environment, FileSystemLoader
 from nbclient import NotebookClient
 
 from book._ext import downloads, handouts, notebooks, pages, site
@@ -142,27 +145,32 @@ def test_a_missing_or_another_archive_is_one_sentence(tmp_path, monkeypatch):
         handouts.get_ready(**told)
 
 
-def test_buttons_exist_only_with_an_address(monkeypatch, tmp_path):
-    folder = tmp_path / "handouts" / "p"
-    folder.mkdir(parents=True)
-    (folder / "a-class.ipynb").touch()
-    monkeypatch.setattr(downloads, "folder", lambda: tmp_path)
+def test_links_to_colab_and_binder_exist_only_with_an_address(monkeypatch):
+    """They lead to the branch that the publishing workflow writes."""
+    config = SimpleNamespace(html_theme_options={"extra_footer": ""}, html_context={})
 
-    def bar():
-        menu = {"label": "download-buttons", "buttons": []}
-        context = {"header_buttons": [menu]}
-        site.add_buttons("p/a", context)
-        return context["header_buttons"]
+    def foot():
+        site.configure(None, config)
+        page = {"pagename": "liu2026/fig01_a", "page_source_suffix": ".ipynb"}
+        found = Environment(loader=FileSystemLoader(ROOT / "book" / "_templates"))
+        html = found.get_template("apparatus.html").render(
+            pathto=lambda name, _: f"../{name}", **page, **config.html_context
+        )
+        links = BeautifulSoup(html, "html.parser").select("a")
+        return [link["href"] for link in links]
 
     for name in ("SITE", "REPOSITORY"):
         monkeypatch.delenv(f"GROKBOOK_{name}", raising=False)
-    (menu,) = bar()
-    assert menu["buttons"][0]["url"] == "../downloads/handouts/p/a-class.ipynb"
+    paper, *handed = foot()
+    assert paper.startswith("https://arxiv.org/abs/")
+    start = "../downloads/handouts/liu2026/fig01_a"
+    assert handed == [f"{start}-class.ipynb", f"{start}-teacher.ipynb"]
     monkeypatch.setenv("GROKBOOK_SITE", "https://name.github.io/book/")
     monkeypatch.setenv("GROKBOOK_REPOSITORY", "https://github.com/name/book")
-    colab, binder = (b["url"] for b in bar()[0]["buttons"])
-    assert colab.endswith("/github/name/book/blob/handouts/p/a-class.ipynb")
-    assert binder.endswith("/gh/name/book/handouts?labpath=p/a-class.ipynb")
+    colab, binder = foot()[-2:]
+    assert colab.endswith("/github/name/book/blob/handouts/liu2026/fig01_a-class.ipynb")
+    assert binder.endswith("/name/book/handouts?labpath=liu2026/fig01_a-class.ipynb")
+    assert config.html_theme_options["use_repository_button"]
     workflow = (ROOT / ".github" / "workflows" / "publish.yml").read_text()
-    assert f'push --quiet --force "$REMOTE" {site.BRANCH}\n' in workflow
+    assert 'push --quiet --force "$REMOTE" handouts\n' in workflow
     assert "GROKBOOK_SITE: ${{" in workflow

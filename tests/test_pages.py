@@ -22,6 +22,10 @@ retrain = False
 
 # %%
 print(seeds, retrain)
+if retrain:
+    import sys
+
+    print("1 of 1 trained", file=sys.stderr)
 
 # %% tags=["hide-input"]
 #| name: fig-line
@@ -40,7 +44,7 @@ display(figure | {"text/plain": "figure"}, raw=True)
 
 # %%
 claim = {"statement": "2 + 2 = 4", "quote": "it is four", "where": "Section 1"}
-claim |= {"ours": "4", "n": 3, "interval": "", "holds": True, "main": True}
+claim |= {"id": "sum", "ours": "4", "n": 3, "interval": "", "holds": True, "main": True}
 claim |= {"verdict": "holds", "extra": False, "same_as": ""}
 claims = {"page": "prieto2025/fig01", "scale": "paper", "verdict": "holds"}
 read = {"record": "prieto2025/fig01c", "asked": "best", "arms": ["a"]}

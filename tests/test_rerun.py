@@ -8,10 +8,9 @@ from helpers import arm, experiment
 from test_pages import ID, book, executed
 
 from book import __main__ as tools
-from book._ext import pages, reruns
+from book._ext import reruns
 from grokbook import cli, papers, records
-from grokbook.engine import loop, pool
-from grokbook.errors import TrainingError
+from grokbook.engine import loop
 from grokbook.project import CLAIMS_MIME
 
 __all__ = ["book", "executed"]
@@ -55,39 +54,6 @@ def test_a_run_goes_beside_the_book_and_goes_on_after_ctrl_c(known, capsys):
     assert before.members.items() <= stored().members.items()  # not trained again
 
 
-PARAMETERS = "scale, retrain, device = 'best', False, 'auto'"
-READING = f"""
-from grokbook import evidence
-print("not for the terminal")
-record = evidence.record("{NAME}", scale=scale, retrain=retrain, device="cpu")
-"""
-
-
-def test_what_a_page_reads_is_trained_before_it_is_executed(known, capsys, monkeypatch):
-    asked, seen = {"scale": "smoke", "retrain": True, "device": "cpu"}, []
-
-    def notebook(*cells):
-        made = map(nbformat.v4.new_code_cell, [PARAMETERS, *cells])
-        made = nbformat.v4.new_notebook(cells=list(made))
-        made.cells[0].metadata["tags"] = ["parameters"]
-        return made
-
-    page = notebook(READING, "raise SystemExit('executed')")
-    monkeypatch.setattr(pool, "run", lambda e, **_: seen.append((e.name, e.scale)))
-    pages.train(page, asked)
-    assert seen == [(NAME, "smoke")]
-    assert capsys.readouterr() == ("", "")
-    pages.train(notebook("1 / 0  # retrain"), asked)  # the kernel says it
-    for error in (TrainingError("no GPU"), KeyboardInterrupt()):
-        monkeypatch.setattr(pool, "run", lambda *_, e=error, **__: raised(e))
-        with pytest.raises(type(error)):
-            pages.train(page, asked)
-
-
-def raised(error):
-    raise error
-
-
 @pytest.fixture
 def ran(book, executed):  # noqa: F811
     """A rerun of the page, as the execution would leave it."""
@@ -102,7 +68,7 @@ def test_a_rerun_says_what_was_trained_and_how_it_came_out(ran, capsys):
     words = ["execute", ID, "-p", "retrain", "True", "-p", "seeds", "3"]
     assert tools.main(words) == 0
     out, err = capsys.readouterr()
-    assert err == f"executing {ID}: all that it reads is trained\n"
+    assert err == "1 of 1 trained\n"  # what the kernel says meanwhile
     written, summary, _ = out.splitlines()
     assert Path(written).is_file()
     assert summary.startswith("Of 1 claims 1 come out as in the book, 0 otherwise")
@@ -139,10 +105,9 @@ def test_what_differs_is_marked_whatever_the_scale(ran):
     assert said == ["It runs. At smoke scale nothing is judged."]
 
 
-def test_claims_are_matched_by_the_papers_words_too(ran):
-    """A statement may name what the runs decided, as the best of several arms."""
+def test_claims_are_matched_by_the_id_that_they_are_registered_under(ran):
     _, row = rewritten(ran, statement="2 + 2 = 4, with arm b")
     assert row.startswith("2 + 2 = 4, with arm b | 4") and row.endswith("| agrees")
-    summary, *rows = rewritten(ran, quote="something else")
+    summary, *rows = rewritten(ran, id="another")
     assert [row.rpartition("| ")[2] for row in rows] == ["", ""]
     assert summary.startswith("Of 2 claims 0") and "2 cannot be compared" in summary

@@ -139,8 +139,10 @@ def test_a_page_has_numbered_plots_that_open_alone_handouts_and_sources():
             assert int(picture["width"]) >= 1200 and picture["height"]
             small = picture.find_previous_sibling("source")["srcset"]
             assert (path.parent / small).is_file(), page_id
-        menu = page.select(".dropdown-download-buttons a")
-        offered = {(path.parent / a["href"]).resolve() for a in menu}
+        foot = page.select_one(".apparatus")
+        offered = {
+            (path.parent / a["href"]).resolve() for a in foot.select("a[download]")
+        }
         for kind in downloads.KINDS:
             name = downloads.name_of(where(path).removesuffix(".html"), kind)
             assert HTML / "downloads" / name in offered
@@ -148,10 +150,9 @@ def test_a_page_has_numbered_plots_that_open_alone_handouts_and_sources():
         (about,) = page.select('head meta[property="og:title"]')
         assert about["content"].startswith(pages.kicker(page_id))
         if page_id.partition("/")[0] in PAPERS:
-            foot = page.select_one("article .apparatus")
             assert "official code" in foot.text
             assert foot.a["href"].startswith("https://arxiv.org/abs/")
-        assert "Version" in page.select_one("footer .version").text
+        assert "Version" in page.select_one("footer .extra_footer").text
 
 
 def test_the_landing_page_and_the_lists_have_every_page_and_claim():

@@ -6,7 +6,6 @@ Text of a page that goes into Markdown passes `plain`, into HTML `html.escape`.
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import sha256
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -113,9 +112,8 @@ def counts(claims: Claims) -> str:
 
 
 def anchor(entry: Entry, claim: dict[str, Any]) -> str:
-    """The id of a claim: it stays while its page, its words and its test do."""
-    words = f"{claim['statement']}|{claim['quote']}"
-    return f"{entry.id.replace('/', '-')}-{sha256(words.encode()).hexdigest()[:8]}"
+    """Where the scoreboard has a claim, by the id that it is registered under."""
+    return f"{entry.id}-{claim['id']}".replace("/", "-")
 
 
 def plain(text: object) -> str:

@@ -6,12 +6,11 @@ twin beside it. A file of one word is a page of ours beyond the paper,
 """
 
 import ast
-import contextlib
 import difflib
 import os
 import re
+import sys
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -23,7 +22,7 @@ from nbformat import NotebookNode
 
 import grokbook
 from book._ext import notebooks
-from grokbook.errors import GrokbookError, PageError
+from grokbook.errors import PageError
 from grokbook.project import FOLDERS, PAPERS, home
 
 LIBRARIES = ("torch", "numpy", "pandas", "matplotlib", "seaborn")
@@ -32,7 +31,6 @@ CHAPTERS = {"basics": "Start here", "questions": "Question"}
 CHAPTERS |= {"remedies": "Remedies × tasks"}
 NO_PAGES = ("experiments.py", "choose.py", "race.py")
 PLACES = ("GROKBOOK_HOME", "GROKBOOK_RECORDS", "GROKBOOK_DATA")
-Tell = Callable[[str], None]
 
 
 def sources() -> dict[str, Path]:
@@ -101,14 +99,13 @@ def execute(
     page_ids: list[str],
     parameters: dict[str, Any] | None = None,
     out: Path | None = None,
-    tell: Tell = lambda _: None,
 ) -> list[Path]:
     """Run pages from their sources; returns the notebooks written.
 
     Without `parameters` the twins in the book are replaced, unless one was edited. With
     them (a rerun) each page goes to `out`, a folder (default `_build/reruns`). Nothing
     is run before every name and type is accepted, and a page that fails replaces
-    nothing. With `retrain` what a page reads is trained first; `tell` hears of it.
+    nothing. With `retrain` the terminal shows how far the training of a page is.
     """
     jobs = []
     for page_id in dict.fromkeys(page_ids):
@@ -120,12 +117,8 @@ def execute(
             target = (out or home() / "_build" / "reruns") / f"{page_id}.ipynb"
         elif target.is_file():
             _refuse_edited(find(page_id))
-        jobs.append((page_id, notebook, known, values, target))
-    for page_id, notebook, known, values, target in jobs:
-        if values.get("retrain"):
-            some = train(notebook, known | values)
-            told = "all that it reads is" if some else "there was nothing to be"
-            tell(f"executing {page_id}: {told} trained")
+        jobs.append((page_id, notebook, values, target))
+    for page_id, notebook, values, target in jobs:
         _execute(page_id, notebook, values, target)
     return [target for *_, target in jobs]
 
@@ -140,29 +133,6 @@ def _refuse_edited(path: Path) -> None:
             f"--to py:percent --output {source} {name}', or drop it with 'git checkout "
             f"{name}'."
         )
-
-
-def train(notebook: NotebookNode, values: dict[str, Any]) -> bool:
-    """Run the cells that read records here, where a reader sees what they train.
-
-    The kernel then finds everything trained. Errors of the training and Ctrl-C come
-    through; all others are left to the execution, which names the cell. False where a
-    page trains nothing.
-    """
-    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    code = [c.source for c in cells if "parameters" not in notebooks.tags(c)]
-    while code and "retrain" not in code[-1]:
-        code.pop()
-    space: dict[str, Any] = {"__name__": "page", **values}
-    with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
-        for source in code:
-            try:
-                exec(compile(source, "page", "exec"), space)
-            except GrokbookError:
-                raise
-            except Exception:
-                break
-    return bool(code)
 
 
 def _execute(
@@ -199,9 +169,12 @@ def _run(page_id: str, notebook: NotebookNode, values: dict[str, Any]) -> Notebo
     # Kernels start in the page's folder: where things lie they are told absolutely.
     told = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"} | os.environ
     told |= {n: str(Path(told[n]).absolute()) for n in PLACES if told.get(n)}
-    told["GROKBOOK_PROGRESS"] = "no"  # which would be an output of the page
     told["PYTHONPATH"] = str(Path(grokbook.__file__).resolve().parents[1])
     how: Any = {"progress_bar": False, "extra_arguments": ["--log-level=40"]}
+    if values.get("retrain"):
+        how["stderr_file"] = sys.stderr
+    else:
+        told["GROKBOOK_PROGRESS"] = "no"  # which would be an output of the page
     try:
         with mock.patch.dict(os.environ, told):
             folder = find(page_id).parent

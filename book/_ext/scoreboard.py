@@ -4,7 +4,7 @@ A table in plain HTML, readable as it is. browse.js adds filters and sorting in 
 browser, and keeps them in the address: `#paper=liu2026&verdict=fails`.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -30,62 +30,57 @@ What we measured in addition to the [claims of the papers](/generated/scoreboard
 paper is judged by it.
 
 """
-OUTCOMES = {
-    "holds": "holds",
-    "mixed": "mixed: holds in some seeds",
-    "fails": "fails",
-    "idle": "not run",
-}
+Claim = Mapping[str, Any]
+Choices = Mapping[str, Mapping[str, str]]  # of a filter: value -> words
+OUTCOMES = {w: w for w in ("holds", "mixed", "fails")} | {"idle": "not run"}
 EVIDENCE = {"full": "three seeds, the paper's size"}
 EVIDENCE |= {"few": "fewer than three seeds", "small": "a smaller size"}
-Claim = Mapping[str, Any]
-Choices = Mapping[str, tuple[str, Mapping[str, str]]]  # name -> label, value -> words
+FILTERS = {"verdict": OUTCOMES, "evidence": EVIDENCE}
+SORTED = ("Page", "n", "Verdict")
 
 
 def scoreboard(entries: Sequence[Entry]) -> str:
     """The claims of the papers."""
-    claims = [claim for entry in entries for claim in entry.claims]
-    choices = {"verdict": ("Verdict", OUTCOMES), "evidence": ("Evidence", EVIDENCE)}
-    head = f"**{len(claims)} claims:** {counts(claims)}\n"
-    return SCOREBOARD + head + _board("Claims of the papers", choices, entries)
+    found = [(entry, claim) for entry in entries for claim in entry.claims]
+    head = f"**{len(found)} claims:** {counts([claim for _, claim in found])}\n"
+    return SCOREBOARD + head + _board("Claims of the papers", FILTERS, found)
 
 
 def beyond(entries: Sequence[Entry]) -> str:
     """What the pages measure beyond their papers."""
-    return BEYOND + _board("Beyond the papers", {}, entries)
+    every = [(entry, claim) for entry in entries for claim in entry.carried["claims"]]
+    found = [(entry, claim) for entry, claim in every if claim["extra"]]
+    return BEYOND + _board("Beyond the papers", {}, found)
 
 
-def _board(caption: str, choices: Choices, entries: Iterable[Entry]) -> str:
+def _board(caption: str, filters: Choices, found: Sequence[tuple[Entry, Claim]]) -> str:
     """The filters, hidden without the script, the table and the script, as raw HTML."""
-    extra = not choices
     fields = [
-        f'<label>{label} <select name="{name}"><option value="">all</option>'
+        f'<label>{name.capitalize()} <select name="{name}">'
+        + '<option value="">all</option>'
         + "".join(f'<option value="{v}">{escape(w)}</option>' for v, w in of.items())
         + "</select></label>"
-        for name, (label, of) in {"paper": ("Paper", PAPERS), **choices}.items()
+        for name, of in {"paper": PAPERS, **filters}.items()
     ]
-    found = [
-        (entry, claim)
-        for entry in entries
-        for claim in entry.carried["claims"]
-        if (claim["extra"] if extra else claim in entry.claims)
-    ]
-    rows, columns = [], {}
+    rows, cells = [], {}
     for at, (entry, claim) in enumerate(found):
-        columns = {"Page": (_place(entry), at)} | _cells(claim)
-        cells = "".join(
-            f'<td data-name="{name}" data-key="{key}">{html}</td>'
-            for name, (html, key) in columns.items()
+        cells = _cells(entry, claim)
+        keys = dict(
+            zip(SORTED, (at, claim["n"], rank(claim["verdict"])[0]), strict=True)
+        )
+        inner = "".join(
+            f'<td data-name="{name}" data-key="{keys.get(name, "")}">{html}</td>'
+            for name, html in cells.items()
         )
         came, *less = look(claim["verdict"]).split()
         rows.append(
             f'<tr id="{anchor(entry, claim)}" data-paper="{entry.paper}" '
             f'data-verdict="{came}" data-evidence="{" ".join(less) or "full"}">'
-            f"{cells}</tr>"
+            f"{inner}</tr>"
         )
     head = "".join(
-        f'<th scope="col"{"" if key == "" else " data-sorts"}>{name}</th>'
-        for name, (_, key) in columns.items()
+        f'<th scope="col"{" data-sorts" * (name in SORTED)}>{name}</th>'
+        for name in cells
     )
     body = "\n".join(rows)
     return f"""
@@ -102,22 +97,22 @@ def _board(caption: str, choices: Choices, entries: Iterable[Entry]) -> str:
 """
 
 
-def _place(entry: Entry) -> str:
-    words = escape(f"{named(entry.paper)}, {entry.label}")
-    return f'<a href="../{entry.document}.html#{SECTION}">{words}</a>'
-
-
-def _cells(claim: Claim) -> dict[str, tuple[str, object]]:
-    """Column -> HTML, and the number that it sorts by, "" where it does not."""
-    ours, statement = escape(claim["ours"]), (escape(claim["statement"]), "")
+def _cells(entry: Entry, claim: Claim) -> dict[str, str]:
+    """Column -> HTML."""
+    place = escape(f"{named(entry.paper)}, {entry.label}")
+    page = f'<a href="../{entry.document}.html#{SECTION}">{place}</a>'
+    statement, ours = escape(claim["statement"]), escape(claim["ours"])
     if claim["interval"] not in ("", "—"):
         ours += f" <small>({escape(claim['interval'])})</small>"
-    found: dict[str, tuple[str, object]] = {"Here": (ours, "")}
-    found["n"] = (f"{claim['n']:,}", claim["n"])
+    found = {"Here": ours, "n": f"{claim['n']:,}"}
     if claim["extra"]:
-        return {"Measured": statement} | found
+        return {"Page": page, "Measured": statement, **found}
     said = f"<q>{escape(claim['quote'])}</q> <small>{escape(claim['where'])}</small>"
     said = "<b>Main claim</b> " * claim["main"] + said
-    verdict = badge(claim["verdict"]), rank(claim["verdict"])[0]
-    said_and_tested = {"The paper says": (said, ""), "Tested as": statement}
-    return said_and_tested | found | {"Verdict": verdict}
+    said_and_tested = {"The paper says": said, "Tested as": statement}
+    return {
+        "Page": page,
+        **said_and_tested,
+        **found,
+        "Verdict": badge(claim["verdict"]),
+    }

@@ -4,15 +4,12 @@
     numbers    plots begin with 1 on every page; titles name their paper in one line
     pictures   keep their place, lead to themselves at full size, are stacked on a phone
     terms      carry their definitions, which book/_static/terms.js shows
-    sources    the paper and its official code, at the foot of a page
-    buttons    the handouts; online and at the repository where the book is published
+    foot       what book/_templates/apparatus.html says below a page
 
 Where it is published, GROKBOOK_SITE and GROKBOOK_REPOSITORY say so, which the
 publishing workflow gives: https://name.github.io/book/, https://github.com/name/book.
 """
 
-import os
-import re
 import shutil
 import subprocess
 import sysconfig
@@ -22,7 +19,6 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import yaml
 from docutils import nodes
@@ -37,12 +33,11 @@ from book import explore, ideas
 from book._ext import catalogue, downloads
 from book._ext.entries import Entry, entries
 from book._ext.handouts import references
-from grokbook.project import FOLDERS, PAPERS, home
+from grokbook.project import FOLDERS, home
 
 # As the package has it, whose name with hyphens cannot be imported.
 MATHJAX = Path(sysconfig.get_path("purelib"), "sphinx-mathjax-offline", "static")
 MATHJAX /= "mathjax/tex-svg-full.js"
-BRANCH = "handouts"  # where Colab and Binder read, written by the publishing workflow
 
 
 def made(app: Sphinx) -> None:
@@ -54,21 +49,26 @@ def made(app: Sphinx) -> None:
     if app.builder.name == "html":
         downloads.write(found)
         write_narrow(found)
+    app.set_html_assets_policy("per_page")  # MathJax where a page has a formula alone
     # An extension of ours knows its nodes for one builder alone, and hides all others.
     app.registry.translation_handlers.pop("singlehtml", None)
 
 
 def configure(_: Sphinx, config: Config) -> None:
+    """What the theme and the foot of a page are told."""
     site, repository = downloads.published()
     config.html_baseurl = config.ogp_site_url = f"{site}/" if site else ""
+    theme = config.html_theme_options
+    theme["extra_footer"] = f"{theme['extra_footer']} · {version()}"
     if repository:
-        config.html_theme_options |= {
-            "repository_url": repository,
-            "repository_branch": os.environ.get("GROKBOOK_BRANCH") or "main",
-            "path_to_docs": "book",
-            "use_repository_button": True,
-            "use_issues_button": True,
-        }
+        theme |= {"repository_url": repository, "use_repository_button": True}
+        theme["use_issues_button"] = True
+    github = repository.partition("https://github.com/")[2]
+    config.html_context["online"] = github if site else ""
+    config.html_context["papers"] = {
+        paper: told | {"url": references()[paper].fields["url"]}
+        for paper, told in catalogue.landing().items()
+    }
 
 
 # Once all pages are read --------------------------------------------------------------
@@ -137,33 +137,17 @@ def visit_image(self: HTML5Translator, node: nodes.image) -> None:
         self.body[-1] = f'<a class="enlarge" {told}>{tag}</a>'
 
 
-def add(app: Sphinx, page: str, _: str, context: dict[str, Any], doctree: Any) -> None:
-    """What stands around one page that is about to be written."""
-    if app.builder.name != "html" or not isinstance(app.builder, StandaloneHTMLBuilder):
-        return
-    changes = f'<a href="{context["pathto"]("changelog")}">What changed</a>'
-    context["theme_extra_footer"] = (
-        f"<p>{app.config.html_theme_options.get('extra_footer', '')}</p>"
-        f'<p class="version">{" · ".join([*version(), changes])}</p>'
-    )
-    if doctree is None:  # the search page and the index
-        return
-    if (paper := page.partition("/")[0]) in PAPERS:
-        context["body"] += f'<p class="apparatus">{sources(paper)}</p>'
-    if page != "glossary":
-        context["body"] += defined(app.builder, doctree)
-    add_buttons(page, context)
-
-
-def defined(builder: StandaloneHTMLBuilder, doctree: nodes.document) -> str:
+def define(app: Any, page: str, _: str, context: dict[str, Any], tree: Any) -> None:
     """The definitions of the terms that a page links, hidden at its end."""
-    links = [str(node.get("refuri", "")) for node in doctree.findall(nodes.reference)]
-    used = dict.fromkeys(
-        link.partition("#")[2] for link in links if "glossary.html#term-" in link
+    if app.builder.name != "html" or not tree or page == "glossary":
+        return
+    links = [str(node.get("refuri", "")) for node in tree.findall(nodes.reference)]
+    used = (link.partition("glossary.html#term-")[2] for link in links)
+    known = definitions(app.builder)
+    every = (
+        f'<div id="define-term-{t}">{known[f"term-{t}"]}</div>' for t in {*used} - {""}
     )
-    known = definitions(builder)
-    hidden = "".join(f'<div id="define-{t}">{known[t]}</div>\n' for t in used)
-    return f'<div class="definitions" hidden>\n{hidden}</div>\n'
+    context["body"] += f'<div class="definitions" hidden>{"".join(sorted(every))}</div>'
 
 
 @cache
@@ -181,71 +165,13 @@ def definitions(builder: StandaloneHTMLBuilder) -> dict[str, str]:
     return found
 
 
-def sources(paper: str) -> str:
-    """One line of links: the paper, and its official code at the commit that was read.
-
-    book/landing.yml has the code as `https://github.com/<owner>/<name>/tree/<commit>`.
-    """
-    arxiv = references()[paper].fields["url"]
-    text = f"Sources: {_link(arxiv, f'arXiv:{Path(arxiv).name}')} · "
-    code = catalogue.landing()[paper].get("code", "")
-    if not code:
-        return f"{text}the paper has no official code"
-    name, _, commit = code.removeprefix("https://").partition("/tree/")
-    at = _link(code, f"<code>{commit[:7]}</code>")
-    return f"{text}official code {_link(f'https://{name}', name)} at {at}"
-
-
-def _link(address: str, text: str) -> str:
-    return f'<a class="reference external" href="{address}">{text}</a>'
-
-
-@cache
-def version() -> list[str]:
+def version() -> str:
     """What is built: version, day, and commit where git knows it."""
-    command = ["git", "-C", str(home()), "log", "-1", "--format=%cd|%h"]
-    command += ["--date=format:%-d %B %Y"]
-    run = subprocess.run(command, capture_output=True, text=True)
     about = yaml.safe_load((home() / "CITATION.cff").read_text(encoding="utf-8"))
-    told = run.stdout.strip() or f"{about['date-released']:%-d %B %Y}"
-    return [f"Version {about['version']}", *told.split("|")]
-
-
-def add_buttons(page: str, context: dict[str, Any]) -> None:
-    """The handouts first in the download menu, and where they open online."""
-    names = {kind: downloads.name_of(page, kind) for kind in downloads.KINDS}
-    bar = context.get("header_buttons", [])
-    menu = next((b for b in bar if b.get("label") == "download-buttons"), None)
-    if menu is None or not (downloads.folder() / names["class"]).is_file():
-        return
-    up = "../" * page.count("/")
-    menu["buttons"][:0] = [
-        _button(f".ipynb for the {k}", "fas fa-file-arrow-down", f"{up}downloads/{n}")
-        for k, n in names.items()
-    ]
-    site, repository = downloads.published()
-    name = repository.removeprefix("https://github.com/")
-    if not site or name == repository:
-        return
-    path = quote(names["class"].removeprefix("handouts/"))
-    colab = f"https://colab.research.google.com/github/{name}/blob/{BRANCH}/{path}"
-    binder = f"https://mybinder.org/v2/gh/{name}/{BRANCH}?labpath={path}"
-    group: dict[str, Any] = {
-        "type": "group",
-        "icon": "fas fa-rocket",
-        "label": "launch-buttons",
-    }
-    group |= {"tooltip": "Open this page as a notebook online"}
-    group["buttons"] = [
-        _button("Open in Colab", "_static/images/logo_colab.png", colab),
-        _button("Open on Binder", "_static/images/logo_binder.svg", binder),
-    ]
-    bar.insert(0, group)
-
-
-def _button(text: str, icon: str, url: str) -> dict[str, str]:
-    told = {"type": "link", "text": text, "tooltip": text, "icon": icon, "url": url}
-    return told | {"label": re.sub(r"\W+", "-", text.lower()).strip("-")}
+    command = ["git", "-C", str(home()), "log", "-1", "--format=%cs · %h"]
+    run = subprocess.run(command, capture_output=True, text=True)
+    told = run.stdout.strip() or about["date-released"]
+    return f"Version {about['version']} · {told}"
 
 
 def carry(app: Sphinx, error: Exception | None) -> None:
@@ -274,6 +200,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("builder-inited", made)
     app.connect("env-updated", name_papers)
     app.connect("write-started", number_by_page)
-    app.connect("html-page-context", add, priority=900)
+    app.connect("html-page-context", define)
     app.connect("build-finished", carry)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

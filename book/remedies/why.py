@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Remedies × tasks]{.kicker} Held at weight decay's three norms, a small network groks as early without it
+# # [Remedies × tasks]{.kicker} Held at weight decay's three norms, a small network groks as early
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
