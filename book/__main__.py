@@ -9,6 +9,7 @@ itself is wrong.
 """
 
 import argparse
+import logging
 import sys
 from pathlib import Path
 
@@ -24,6 +25,7 @@ def main(arguments: list[str] | None = None) -> int:
         _tell(f"book: {error}")
         return error.code
     except KeyboardInterrupt:
+        logging.disable()  # asyncio reports the cell that was stopped
         _tell("book: stopped; the same command goes on from where it saved its state")
         return 130
 

@@ -14,7 +14,7 @@ import time
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 from unittest import mock
 
 import nbformat
@@ -161,6 +161,17 @@ def _execute(
     whole.replace(target)
 
 
+class Progress:
+    """What a kernel says of its training, without the traceback of an error."""
+
+    def __init__(self, terminal: TextIO):
+        self.terminal, self.flush = terminal, terminal.flush
+
+    def write(self, text: str) -> None:
+        if "Traceback (most recent call last)" not in text:
+            self.terminal.write(text)
+
+
 def _run(page_id: str, notebook: NotebookNode, values: dict[str, Any]) -> NotebookNode:
     """The notebook as papermill leaves it, run in the page's folder."""
     from papermill import execute_notebook
@@ -172,7 +183,7 @@ def _run(page_id: str, notebook: NotebookNode, values: dict[str, Any]) -> Notebo
     told["PYTHONPATH"] = str(Path(grokbook.__file__).resolve().parents[1])
     how: Any = {"progress_bar": False, "extra_arguments": ["--log-level=40"]}
     if values.get("retrain"):
-        how["stderr_file"] = sys.stderr
+        how["stderr_file"] = Progress(sys.stderr)
     else:
         told["GROKBOOK_PROGRESS"] = "no"  # which would be an output of the page
     try:

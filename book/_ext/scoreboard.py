@@ -30,7 +30,7 @@ What we measured in addition to the [claims of the papers](/generated/scoreboard
 paper is judged by it.
 
 """
-Claim = Mapping[str, Any]
+Claim = dict[str, Any]
 Choices = Mapping[str, Mapping[str, str]]  # of a filter: value -> words
 OUTCOMES = {w: w for w in ("holds", "mixed", "fails")} | {"idle": "not run"}
 EVIDENCE = {"full": "three seeds, the paper's size"}
