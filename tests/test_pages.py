@@ -243,7 +243,7 @@ def test_a_page_beyond_the_paper_is_no_figure_of_it(book):
     assert "1 figures and tables and 1 page beyond them." in texts["papers"]
     link = "{doc}`Causes </prieto2025/causes>`"
     assert f"| {link} | Why two and two is four | <span" in texts["prieto2025"]
-    assert 'href="../prieto2025/causes.html#the-claims"' in texts["scoreboard"]
+    assert 'href="../prieto2025/causes.html#claim-sum"' in texts["scoreboard"]
 
 
 def test_a_title_is_one_finding_in_twelve_words_under_its_place():

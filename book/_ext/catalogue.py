@@ -13,7 +13,6 @@ import yaml
 
 from book._ext import pages, scoreboard
 from book._ext.entries import (
-    SECTION,
     Entry,
     counts,
     named,
@@ -134,7 +133,7 @@ def matrix(found: Sequence[Entry], up: str = "") -> str:
             told = ", ".join(filter(None, [claim["verdict"], support(claim)]))
             squares += (
                 f'<a class="square {look(claim["verdict"])}" tabindex="-1" '
-                f'href="{address}#{SECTION}" '
+                f'href="{up}{entry.address(claim)}" '
                 f'title="{escape(claim["statement"])}: {escape(told)}"></a>'
             )
         head = f'<a href="{address}" title="{escape(entry.title)}">{entry.label}</a>'

@@ -9,15 +9,16 @@ from functools import cached_property
 from html import unescape
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from nbformat import NotebookNode
 
 from book._ext import notebooks, pages
+from grokbook.claims import verdict
 from grokbook.claims.verdict import WORDS, badge, outcome
 from grokbook.project import PAPERS, home
 
 Claims = list[dict[str, Any]]
-SECTION = "the-claims"  # the heading of a page under which its claims stand
 SPACE = "\N{NO-BREAK SPACE}"
 
 
@@ -77,6 +78,10 @@ class Entry:
         path = self.source.relative_to(home() / "book").with_suffix("")
         return path.as_posix()
 
+    def address(self, claim: dict[str, Any]) -> str:
+        """Where the page has a claim, from the root of the book."""
+        return f"{self.document}.html#{quote(verdict.anchor(claim['id']))}"
+
     def link(self, text: str = "") -> str:
         """A link in Markdown from anywhere in the book."""
         return f"{{doc}}`{text or self.label} </{self.document}>`"
@@ -99,9 +104,9 @@ def support(claim: dict[str, Any]) -> str:
     return f"n{SPACE}={SPACE}{claim['n']:,}"
 
 
-def rank(verdict: str) -> tuple[int, int]:
+def rank(word: str) -> tuple[int, int]:
     """Its place in a list of verdicts: what holds first, and the surest of it."""
-    return (*WORDS, "idle").index(outcome(verdict)), len(verdict)
+    return (*WORDS, "idle").index(outcome(word)), len(word)
 
 
 def counts(claims: Claims) -> str:
@@ -112,8 +117,8 @@ def counts(claims: Claims) -> str:
 
 
 def anchor(entry: Entry, claim: dict[str, Any]) -> str:
-    """Where the scoreboard has a claim, by the id that it is registered under."""
-    return f"{entry.id}-{claim['id']}".replace("/", "-")
+    """Where the scoreboard has a claim."""
+    return f"{entry.id.replace('/', '-')}-{verdict.anchor(claim['id'])}"
 
 
 def plain(text: object) -> str:

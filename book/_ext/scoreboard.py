@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from book._ext.entries import SECTION, Entry, anchor, counts, named, rank
+from book._ext.entries import Entry, anchor, counts, named, rank
 from grokbook.claims.verdict import badge, look
 from grokbook.project import PAPERS
 
@@ -100,7 +100,7 @@ def _board(caption: str, filters: Choices, found: Sequence[tuple[Entry, Claim]])
 def _cells(entry: Entry, claim: Claim) -> dict[str, str]:
     """Column -> HTML."""
     place = escape(f"{named(entry.paper)}, {entry.label}")
-    page = f'<a href="../{entry.document}.html#{SECTION}">{place}</a>'
+    page = f'<a href="../{entry.address(claim)}">{place}</a>'
     statement, ours = escape(claim["statement"]), escape(claim["ours"])
     if claim["interval"] not in ("", "—"):
         ours += f" <small>({escape(claim['interval'])})</small>"

@@ -126,7 +126,8 @@ def line(what, arm):
     found = [(r, f"{arm}, f = {f:g}" if "√d" not in arm else arm) for r in (record, wide) for f in (0.6, 0.5)]
     if "√d" in arm:  # with 60 % alone
         found[1] = found[3] = (record, "")
-    return [what, *(told(Run(r, name).onset(), nothing="") for r, name in found)]
+    runs = [Run(r, name) for r, name in found]
+    return [what, *(told(run.onset(), nothing="") + ", one seed" * (len(run.seeds) == 1) for run in runs)]
 
 
 rows = [line(f"Pull to zero, strength {s:g}, decay 0.001", f"strength {s:g}, decay 0.001") for s in STRENGTHS]

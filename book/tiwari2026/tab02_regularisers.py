@@ -124,7 +124,7 @@ plots.show(figure)
 #
 # * **Dropout of a half is first.** In the paper dropout is the last to generalise. At rates of 0.1
 #   and 0.2 it has not come when the runs end.
-# * **Without a target,** as {term}`MAN`, the penalty's strength generalises in each of three runs; strong
+# * **Without a target,** as {term}`MAN`, a strength of 0.05 generalises in each of three runs; strong
 #   {term}`weight decay` has not come by then. With its target it does not, nor does a fifth of the strength without.
 # * **The {term}`Hessian trace` on training pairs** is largest where the paper's is small: at the
 #   end of MAN, which generalises.

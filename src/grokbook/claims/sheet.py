@@ -75,7 +75,8 @@ class Sheet(list[Row]):
             found = {one: found[1] for one in some}
         self.runs |= dict.fromkeys(found)
         self.own += found if row.main else []
-        row = replace(row, runs=tuple(map(_name, found)))
+        named = tuple(f"{run.record.name}|{run.arm}" for run in found)
+        row = replace(row, runs=named)
         if found and all(map(len, found.values())):
             self.append(judged(row, found))
         elif row.bounds or row.order:
@@ -161,9 +162,7 @@ def _registered(rows: list[Row]) -> list[Html]:
     dates = sorted(row.registered.isoformat() for row in rows if row.bounds)
     keys = ("planned", "gives", "reason")
     every = [(r.tested, [was[key] for key in keys]) for r in rows for was in r.was]
-    changed = [
-        [now, *old] for now, old in {tuple(o): (n, o) for n, o in every}.values()
-    ]
+    changed = [[now, *old] for old, now in {tuple(o): n for n, o in every}.items()]
     if not dates:
         return []
     told = " to ".join(dict.fromkeys([dates[0], dates[-1]]))
@@ -179,10 +178,6 @@ def _holding(rows: list[Row]) -> str:
         return "it runs, nothing is judged"
     tried = [row for row in rows if outcome(row.verdict) != "idle"]
     return f"{sum(row.holds for row in tried)} of {len(tried)} claims hold"
-
-
-def _name(run: Run) -> str:
-    return f"{run.record.name}|{run.arm}"
 
 
 def _found(row: Row) -> str:
@@ -204,8 +199,9 @@ def _cells(row: Row) -> list[Cell]:
     return [Html(quote, row.says), *_measured(row), _badge(row)]
 
 
-def _measured(row: Row) -> tuple[str, ...]:
-    return row.tested, row.ours, row.interval, f"{row.n:,}"
+def _measured(row: Row) -> tuple[Cell, ...]:
+    test = f"<span id='{verdict.anchor(row.id)}'>{escape(row.tested)}</span>"
+    return Html(test, row.tested), row.ours, row.interval, f"{row.n:,}"
 
 
 def _badge(row: Row) -> Html:

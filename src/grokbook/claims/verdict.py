@@ -121,6 +121,11 @@ def rows(page: str) -> list[Row]:
     return [Row(id=key, **entry) for key, entry in noted(page, "claims").items()]
 
 
+def anchor(row: str) -> str:
+    """Where a page has a row, by its id: `PAGE.html#claim-the-id`."""
+    return f"claim-{row}".replace(" ", "-")
+
+
 def digest(page: str) -> str:
     """What a page carries of its entries: one executed with others is stale."""
     return hashlib.sha256(repr(noted(page, "claims")).encode()).hexdigest()[:16]
