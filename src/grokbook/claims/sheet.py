@@ -75,8 +75,7 @@ class Sheet(list[Row]):
             found = {one: found[1] for one in some}
         self.runs |= dict.fromkeys(found)
         self.own += found if row.main else []
-        named = tuple(f"{run.record.name}|{run.arm}" for run in found)
-        row = replace(row, runs=named)
+        row = replace(row, runs=tuple(f"{r.record.name}|{r.arm}" for r in found))
         if found and all(map(len, found.values())):
             self.append(judged(row, found))
         elif row.bounds or row.order:
