@@ -14,7 +14,6 @@ import yaml
 from book._ext import pages, scoreboard
 from book._ext.entries import (
     Entry,
-    counts,
     named,
     plain,
     rank,
@@ -104,12 +103,11 @@ def so_far(found: Sequence[Entry]) -> str:
 
 
 def chapter(here: Sequence[Entry]) -> str:
-    """What a chapter's front page says of its claims: counts, squares, then the pages.
+    """What a chapter's front page says of its claims: how many hold, squares, pages.
 
     Pages of ours beyond the paper are the last rows; their claims of the paper count.
     """
-    claims = [claim for entry in here for claim in entry.claims]
-    parts = [so_far(here), counts(claims), legend(), matrix(here, "../")]
+    parts = [so_far(here), legend(), matrix(here, "../")]
     lines = ["| Page | What it shows | Main claim | Claims that hold |"]
     lines += ["| --- | --- | --- | --- |"]
     for entry in here:

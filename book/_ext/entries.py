@@ -18,7 +18,6 @@ from grokbook.claims import verdict
 from grokbook.claims.verdict import WORDS, badge, outcome
 from grokbook.project import PAPERS, home
 
-Claims = list[dict[str, Any]]
 SPACE = "\N{NO-BREAK SPACE}"
 
 
@@ -53,7 +52,7 @@ class Entry:
         return notebooks.claims_of(self.twin) or {"verdict": "not run", "claims": []}
 
     @cached_property
-    def claims(self) -> Claims:
+    def claims(self) -> list[dict[str, Any]]:
         """The claims of the paper, without those that another page judges."""
         every = self.carried["claims"]
         return [c for c in every if not (c["extra"] or c["same_as"])]
@@ -107,13 +106,6 @@ def support(claim: dict[str, Any]) -> str:
 def rank(word: str) -> tuple[int, int]:
     """Its place in a list of verdicts: what holds first, and the surest of it."""
     return (*WORDS, "idle").index(outcome(word)), len(word)
-
-
-def counts(claims: Claims) -> str:
-    """How often each verdict comes: `12 × holds`, as badges in one line."""
-    found = [claim["verdict"] for claim in claims]
-    shown = sorted(set(found), key=rank)
-    return " &ensp; ".join(f"{found.count(v)}&nbsp;×&nbsp;{badge(v)}" for v in shown)
 
 
 def anchor(entry: Entry, claim: dict[str, Any]) -> str:

@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from book._ext.entries import Entry, anchor, counts, named, rank
+from book._ext.entries import Entry, anchor, named, rank
 from grokbook.claims.verdict import badge, look
 from grokbook.project import PAPERS
 
@@ -42,8 +42,7 @@ SORTED = ("Page", "n", "Verdict")
 def scoreboard(entries: Sequence[Entry]) -> str:
     """The claims of the papers."""
     found = [(entry, claim) for entry in entries for claim in entry.claims]
-    head = f"**{len(found)} claims:** {counts([claim for _, claim in found])}\n"
-    return SCOREBOARD + head + _board("Claims of the papers", FILTERS, found)
+    return SCOREBOARD + _board("Claims of the papers", FILTERS, found)
 
 
 def beyond(entries: Sequence[Entry]) -> str:

@@ -91,16 +91,11 @@ def name_papers(_: Sphinx, env: BuildEnvironment) -> None:
     env.get_domain("math").data["has_equations"].update(pages)
     for titles in (env.titles, env.longtitles):
         for document, title in titles.items():
-            kicker, finding = parts(title)
-            if kicker:
+            inline = title.findall(nodes.inline)
+            for small in [one for one in inline if "kicker" in one["classes"]]:
+                kicker = small.astext()
+                finding = " ".join(title.astext().removeprefix(kicker).split())
                 titles[document] = nodes.title("", f"{kicker}: {finding}")
-
-
-def parts(title: nodes.Node) -> tuple[str, str]:
-    """(kicker, finding) of a title, as `[Prieto et al. 2025 · Figure 4]{.kicker}`."""
-    small = [n for n in title.findall(nodes.inline) if "kicker" in n["classes"]]
-    kicker = small[0].astext() if small else ""
-    return kicker, " ".join(title.astext().removeprefix(kicker).split())
 
 
 def write_narrow(found: Iterable[Entry]) -> None:

@@ -10,7 +10,7 @@ import os
 import secrets
 import subprocess
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from grokbook.errors import GrokbookError
@@ -56,20 +56,17 @@ def data_folder() -> Path:
 
 @cache
 def commit() -> str:
-    """Commit of the code at the first call, with "+" if what trains has other changes.
-
-    Without git, what GROKBOOK_COMMIT says, or "unknown".
-    """
-
-    def git(*words: str) -> str:
-        call = ["git", "-C", str(home()), *words]
-        return subprocess.check_output(call, text=True, stderr=subprocess.DEVNULL)
-
+    """GROKBOOK_COMMIT, else git's at the first call, "+" if what trains differs."""
+    if told := os.environ.get("GROKBOOK_COMMIT"):
+        return told  # a machine that got a copy may have a git of its own
+    git = partial(subprocess.check_output, text=True, stderr=subprocess.DEVNULL)
+    what = ["git", "status", "--porcelain", "--", "src", "book/*/experiments.py"]
     try:
-        changed = git("status", "--porcelain", "--", "src", "book/*/experiments.py")
-        return git("rev-parse", "--short=10", "HEAD").strip() + "+" * bool(changed)
+        changed = "+" * bool(git(what, cwd=home()))
+        head = git(["git", "rev-parse", "--short=10", "HEAD"], cwd=home())
+        return head.strip() + changed
     except (OSError, subprocess.CalledProcessError, GrokbookError):
-        return os.environ.get("GROKBOOK_COMMIT", "unknown")
+        return "unknown"
 
 
 @cache
