@@ -27,12 +27,10 @@ var Scorer = {
   },
 };
 
-addEventListener("DOMContentLoaded", () => {
-  const parse = Search._parseQuery;
-  Search._parseQuery = (query) => {
-    const said = Scorer.same.reduce((text, [from, to]) => text.replace(from, to), query.toLowerCase());
-    const words = said.split(/[^\p{L}\p{N}]+/u).filter((word) => word.length > 2);
-    Scorer.words = words.map((word) => word.replace(/s$/, ""));
-    return parse(said);
-  };
-});
+// Sphinx asks this for the words of a query, and knows no other.
+var splitQuery = (query) => {
+  const said = Scorer.same.reduce((text, [from, to]) => text.replace(from, to), query.toLowerCase());
+  const words = said.split(/[^\p{L}\p{N}_]+/u).filter((word) => word);
+  Scorer.words = words.filter((word) => word.length > 2).map((word) => word.replace(/s$/, ""));
+  return words;
+};
