@@ -20,15 +20,10 @@ ID = "liu2026/fig01"
 
 
 def claim(statement, verdict="holds", n=5, **more):
-    found = {"statement": statement, "quote": "it <is> so", "where": "Section 1"}
-    found |= {"ours": "4", "n": n, "interval": "3 to 5", "verdict": verdict}
-    found |= {
-        "main": False,
-        "extra": False,
-        "holds": verdict == "holds",
-        "question": "",
-    }
-    return found | {"same_as": "", "id": statement} | more
+    found = {"id": statement, "statement": statement, "quote": "it <is> so"}
+    found |= {"where": "Section 1", "ours": "4", "n": n, "interval": "3 to 5"}
+    found |= {"verdict": verdict, "holds": verdict == "holds", "main": False}
+    return found | {"extra": False, "question": "", "same_as": ""} | more
 
 
 def entry(page_id, *claims):

@@ -5,9 +5,6 @@ Initial losses of other seeds cannot tell the two apart, those of the same seeds
 the official start, remade here and put into our network, has the logged losses to one
 part in a million with GELU, before the first update and after it. With ReLU the first
 loss is more than a hundred times as far away.
-
-Our experiments draw from the same distributions, but from the CPU's generator alone and
-after the split, so that their starts are others.
 """
 
 import math
@@ -34,10 +31,9 @@ STATS = ["value", "low", "high"]  # mean, smallest and largest of the seeds
 def official_start(seed: int, width: int = 128, tokens: int = 114) -> dict[str, Tensor]:
     """Weights as the official code draws them, by the names of our network.
 
-    Its modules are built on the CPU: the embedding, drawn again later, the positions,
-    and the one matrix of query, key and value. Moved to the GPU, embedding, attention
-    output, both layers of the MLP and unembedding are drawn in this order. The layers
-    built in between are all drawn later than what is kept here.
+    On the CPU: the embedding, drawn again later, the positions, and the one matrix of
+    query, key and value. On the GPU, in this order: embedding, attention output, both
+    layers of the MLP and unembedding.
     """
     torch.manual_seed(seed)
     nn.Embedding(tokens, width)

@@ -18,18 +18,15 @@ NAME = "prieto2025/fig06b"
 RUN = ["run", NAME, "--scale", "smoke", "--processes", "0", "--device", "cpu"]
 
 
-@pytest.fixture
-def known(monkeypatch, tmp_path):
+def test_a_run_goes_beside_the_book_and_goes_on_after_ctrl_c(
+    monkeypatch, tmp_path, capsys
+):
     """One small experiment in the place of Figure 6b, and a checkout of its own."""
     tiny = experiment(arm("a", epochs=3), arm("b", epochs=3, alpha=2.0), seeds=(0,))
     monkeypatch.setitem(papers.registries()["prieto2025"], "fig06b", lambda scale: tiny)
     monkeypatch.setenv("GROKBOOK_HOME", str(tmp_path))
     monkeypatch.setenv("GROKBOOK_PROGRESS", "no")  # however slow this machine is
     monkeypatch.delenv("GROKBOOK_RECORDS", raising=False)
-    return tmp_path
-
-
-def test_a_run_goes_beside_the_book_and_goes_on_after_ctrl_c(known, capsys):
     train, begun = loop.train, []
 
     def stop(*members, **how):
@@ -39,7 +36,7 @@ def test_a_run_goes_beside_the_book_and_goes_on_after_ctrl_c(known, capsys):
         return train(*members, **how)
 
     def stored():
-        return records.load(papers.get(NAME, "smoke"), known / "data" / "reruns")
+        return records.load(papers.get(NAME, "smoke"), tmp_path / "data" / "reruns")
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(loop, "train", stop)

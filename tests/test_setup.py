@@ -37,11 +37,8 @@ def test_lock_satisfies_pyproject_is_closed_and_installed_with_the_tools():
         assert wanted.specifier.contains(locked[name]), wanted
     assert {name: version(name).split("+")[0] for name in locked} == locked
     every = (line for name in locked for line in distribution(name).requires or [])
-    needs = [
-        n
-        for n in map(Requirement, every)
-        if not n.marker or n.marker.evaluate({"extra": ""})
-    ]
+    needs, here = map(Requirement, every), {"extra": ""}
+    needs = [n for n in needs if not n.marker or n.marker.evaluate(here)]
     floating = {canonicalize_name(need.name) for need in needs}
     # Accelerator libraries are pinned by torch itself, where a platform has them.
     floating = {n for n in floating if not n.startswith(("nvidia-", "cuda-", "triton"))}

@@ -23,8 +23,7 @@ def sin(x):
     return torch.sin(W * x)
 
 
-def found(*neurons):
-    """The modes of neurons given on the pairs in order, seen in another."""
+def found(*neurons):  # the modes of neurons on the pairs in order, seen in another
     table = torch.stack(neurons, 1).double()
     rows = torch.randperm(P * P)
     return metrics.waves(table[rows], PAIRS[rows], P)

@@ -79,14 +79,9 @@ def is_of_package(name: str) -> bool:
 
 
 def pack(root: Path, names: Iterable[str], target: Path) -> None:
-    """Write files below ``root`` into an archive, in one folder of its name.
-
-    All are of one date: the same content, the same hash.
-    """
+    """Write files below ``root`` into an archive, in one folder of its name."""
     with zipfile.ZipFile(target, "w", compresslevel=6) as opened:
         for name in names:
-            about = zipfile.ZipInfo(f"{target.stem}/{name}", (2020, 1, 1, 0, 0, 0))
-            about.external_attr = 0o644 << 16
             stored = Path(name).suffix in STORED
             how = zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED
-            opened.writestr(about, (root / name).read_bytes(), how)
+            opened.write(root / name, f"{target.stem}/{name}", how)
