@@ -1,4 +1,4 @@
-"""What a reader looks for stands first; book/_static/search.js ranks the pages."""
+"""What a reader looks for stands first; book/_ext/search.js ranks the pages."""
 
 from browser import shown
 from test_site import HTML, built  # noqa: F401  (it builds the book if it must)

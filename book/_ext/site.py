@@ -49,7 +49,6 @@ def made(app: Sphinx) -> None:
     if app.builder.name == "html":
         downloads.write(found)
         write_narrow(found)
-    app.set_html_assets_policy("per_page")  # MathJax where a page has a formula alone
     # An extension of ours knows its nodes for one builder alone, and hides all others.
     app.registry.translation_handlers.pop("singlehtml", None)
 
@@ -133,7 +132,13 @@ def visit_image(self: HTML5Translator, node: nodes.image) -> None:
 
 
 def define(app: Any, page: str, _: str, context: dict[str, Any], tree: Any) -> None:
-    """The definitions of the terms that a page links, hidden at its end."""
+    """The definitions of the terms that a page links, hidden at its end.
+
+    MathJax goes where it has no formula: Sphinx counts those of the pages below it.
+    """
+    if not app.env.get_domain("math").data["has_equations"].get(page):
+        files = context.get("script_files", [])
+        files[:] = [one for one in files if MATHJAX.name not in str(one.filename)]
     if app.builder.name != "html" or not tree or page == "glossary":
         return
     links = [str(node.get("refuri", "")) for node in tree.findall(nodes.reference)]
@@ -195,6 +200,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("builder-inited", made)
     app.connect("env-updated", name_papers)
     app.connect("write-started", number_by_page)
-    app.connect("html-page-context", define)
+    app.connect("html-page-context", define, priority=900)
     app.connect("build-finished", carry)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
