@@ -33,7 +33,7 @@ from book import explore, ideas
 from book._ext import catalogue, downloads
 from book._ext.entries import Entry, entries
 from book._ext.handouts import references
-from grokbook.project import FOLDERS, home
+from grokbook.project import home
 
 # As the package has it, whose name with hyphens cannot be imported.
 MATHJAX = Path(sysconfig.get_path("purelib"), "sphinx-mathjax-offline", "static")
@@ -84,10 +84,10 @@ def number_by_page(_: Sphinx, builder: StandaloneHTMLBuilder) -> None:
 def name_papers(_: Sphinx, env: BuildEnvironment) -> None:
     """Put `Kicker: Finding` in place of the titles that have a kicker.
 
-    Every page of a chapter loads MathJax: the definitions of terms have formulas.
+    Every page loads MathJax here, since definitions have formulas; see `define`.
     """
-    pages = {name: True for name in env.titles if name.partition("/")[0] in FOLDERS}
-    env.get_domain("math").data["has_equations"].update(pages)
+    every = dict.fromkeys(env.titles, True)
+    env.get_domain("math").data["has_equations"].update(every)
     for titles in (env.titles, env.longtitles):
         for document, title in titles.items():
             inline = title.findall(nodes.inline)
@@ -134,20 +134,25 @@ def visit_image(self: HTML5Translator, node: nodes.image) -> None:
 def define(app: Any, page: str, _: str, context: dict[str, Any], tree: Any) -> None:
     """The definitions of the terms that a page links, hidden at its end.
 
-    MathJax goes where it has no formula: Sphinx counts those of the pages below it.
+    Where neither they nor the page have a formula, MathJax goes.
     """
-    if not app.env.get_domain("math").data["has_equations"].get(page):
+    if app.builder.name != "html":
+        return
+    if tree and page != "glossary":
+        context["body"] += hidden(app.builder, tree)
+    if 'class="math' not in context.get("body", ""):
         files = context.get("script_files", [])
         files[:] = [one for one in files if MATHJAX.name not in str(one.filename)]
-    if app.builder.name != "html" or not tree or page == "glossary":
-        return
+
+
+def hidden(builder: Any, tree: nodes.document) -> str:
     links = [str(node.get("refuri", "")) for node in tree.findall(nodes.reference)]
     used = (link.partition("glossary.html#term-")[2] for link in links)
-    known = definitions(app.builder)
+    known = definitions(builder)
     every = (
         f'<div id="define-term-{t}">{known[f"term-{t}"]}</div>' for t in {*used} - {""}
     )
-    context["body"] += f'<div class="definitions" hidden>{"".join(sorted(every))}</div>'
+    return f'<div class="definitions" hidden>{"".join(sorted(every))}</div>'
 
 
 @cache

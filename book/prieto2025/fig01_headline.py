@@ -263,7 +263,7 @@ tables.prose(f"""
 
 **⊥Grad has no collapse to avoid.** In (a) {told(ortho.largest("collapse_float32"), "{:.0%}")} of the samples are
 collapsed at the worst log. With the collapse-free loss the {{term}}`delay` is as short,
-{sheet.told("delay-free")} epochs. So the projection removes the delay. StableMax, which the paper's Figure 1a
+{sheet.told("delay-free")} epochs. So in this MLP the projection removes the delay. StableMax, which the paper's Figure 1a
 names beside it, makes it {sheet.told("delay-stablemax")} epochs.
 """)
 

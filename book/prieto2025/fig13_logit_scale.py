@@ -213,8 +213,9 @@ sheet.closing(record)
 # %% [markdown]
 # ## What was run
 #
-# 1. *Runs.* Six values of α for 10,000 epochs, trained on a GPU. Every arm has one seed; α = 1 and, in (a) and
-#    (c), α = 4 and in (c) α = 0.25 have three: a row over several α takes from each seed those it has.
+# 1. *Runs.* Six values of α for 10,000 epochs, trained on a GPU. Every arm has one seed, but for these with AdamW, which have three: α = 1 in all
+#    panels, α = 4 in (a) and (c), α = 0.25 in (c). A row over several α takes from each seed those it has. So in (b) n = 3 is
+#    true of α = 1 alone.
 #    "Does not generalise" means in these epochs.
 # 2. *Scales, learning rates, epochs and width* are not given by the paper. We chose learning rates
 #    at which the network fits with α = 1. With two layers and squared error it does not fit at 0.01.

@@ -112,7 +112,7 @@ tables.prose(f"""
 **The same network in another precision.** With 60 and 70 % of its table an MLP gains at most {kept.max():.1f} points of
 test accuracy after its float32 losses collapse. The same network with a float64 loss gains at least {wider.min():.1f}
 from the same epoch to the end, though it collapses on the way ([Figure 2](../prieto2025/fig02_softmax_collapse.ipynb)). Under
-gradient descent no precision gains more than {max(rises[run].max() for run in slow):.1f}, in one run ([Figure 9](../prieto2025/fig09_sgd_schedule.ipynb)).
+gradient descent, with 70 % of the table, no precision gains more than {max(rises[run].max() for run in slow):.1f}, in three runs each ([Figure 9](../prieto2025/fig09_sgd_schedule.ipynb)).
 
 **A loss that cannot collapse.** On a smaller table, all in float64, softmax still gains {told(rises[softmax], "{:.0f}")}
 points after its collapse. The {{term}}`collapse-free cross-entropy` gains {told(rises[free], "{:.0f}")} from the same
@@ -142,9 +142,10 @@ loss it stays at {told(calm.smallest("train_accuracy", since=1000), "{:.0%}")} (
 # ## What would change our mind
 #
 # * The collapse-free loss in float64 on the paper's table, beside softmax with the same learning rate and betas. If it
-#   stalls as early, rounding is not what slows the network. This pair is not registered yet.
-# * A loss that collapses and loses no test accuracy: `grokbook run prieto2025/fig08sgd --scale paper --device cuda`
-#   removes the gradients of the correct classes under gradient descent.
+#   stalls as early, rounding is not what slows the network. It is registered and not trained: `grokbook run
+#   prieto2025/fig01control --scale paper --device cuda`.
+# * The second set-up of Figure 8, gradient descent with correct logits multiplied by 0 (`prieto2025/fig08sgd`). If test
+#   accuracy goes on rising there, learning does not need the gradients of the correct classes. That arm has no record.
 # * An ε of Adam that ends learning before any sample collapses would name another cause for some of the same curves:
 #   `grokbook run prieto2025/fig02eps --scale paper --device cuda`.
 #

@@ -211,7 +211,7 @@ tables.grid(head, [[run.label, *cells(run)] for run in every[:6]], caption=capti
 # ## The claims
 #
 # The paper gives no numbers for this figure. The bounds are ours, fixed before the runs from
-# the authors' curves. The row on A\* was added later, with the bound of the row above it.
+# the authors' curves. The row on A\* was added after the runs, with the bound of the row above it.
 
 # %% tags=["hide-input"]
 #| fold: "Code: the claims, and what was run"

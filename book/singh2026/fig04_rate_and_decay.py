@@ -190,7 +190,7 @@ for run in (slow, fast, strong):
 # A run generalises at the first logged epoch with a test loss of at most 0.01. An order is
 # judged seed by seed. The bounds 0.7, 5 % and 3 were fixed before any run, from the authors'
 # logs. There the first two learning rates differ by less than 1 %. The two rows on caption (b)
-# were added later and take the epoch and the bound of caption (d).
+# were added after the runs and take the epoch and the bound of caption (d).
 
 # %% tags=["hide-input"]
 #| fold: "Code: the claims, and what was run"
