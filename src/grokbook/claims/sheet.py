@@ -199,7 +199,7 @@ def _cells(row: Row) -> list[Cell]:
 
 
 def _measured(row: Row) -> tuple[Cell, ...]:
-    test = f"<span id='{verdict.anchor(row.id)}'>{escape(row.tested)}</span>"
+    test = f"<span id='{escape(verdict.anchor(row.id))}'>{escape(row.tested)}</span>"
     return Html(test, row.tested), row.ours, row.interval, f"{row.n:,}"
 
 
