@@ -405,7 +405,8 @@ In the narrow MLP, all samples are collapsed before {sheet.told(f"all-collapsed 
 
 **Inflation is not necessary.** The spikes stay when the sum is restored and the correct
 gradient is still missing. With the gradient missing, they end only when both are restored.
-The paper reports that its projection ends the spikes. We do not find this.
+The paper reports that its projection eliminates the spikes. In both MLPs spikes remain, and in the wide one they end
+later.
 
 **A broken sum lets spikes continue for longer.** In the wide MLP the last spike comes at epoch {sheet.told("last projection")} after
 the projection, and at {sheet.told("last float32")} in float32. The projected runs end fully collapsed and quiet. A

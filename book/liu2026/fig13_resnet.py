@@ -221,7 +221,7 @@ signs = evidence.inflation(single)
 tables.prose(f"""
 **ResNet-18 stays quiet, as the paper says**, although it collapses. For most of the run no sample has a
 gradient of its correct class, and the loss is exactly zero. [Elsewhere](causes.ipynb) spikes go with this
-missing gradient. In this one small run nothing follows, so the missing gradient alone does not suffice.
+missing gradient. In this one small run nothing follows in 2,000 epochs. So the missing gradient alone was not enough here.
 
 **The residual mass does fall faster than $1/t$.** The paper explains the quiet by this. But the power
 alone does not separate the two networks. In the MLP it is {sheet.told("falling-mlp", "{:.1f}")} in the 200

@@ -83,7 +83,7 @@ found = {
 }
 sheet = claims.read(page.name, found)
 sheet.box(f"""In the paper the penalty is six times as fast as the next method. Here it does not generalise within
-{push.settings.epochs:,} epochs. Dropout of a half does at epoch {sheet.told("onset dropout 0.5")}, the penalty without a target at
+{push.settings.epochs:,} epochs. Dropout of a half does at epoch {sheet.told("onset dropout 0.5")}, a pull of the same strength without a target at
 {sheet.told("onset MAN 0.05")}.""")
 
 # %% tags=["hide-input"]
@@ -127,7 +127,7 @@ plots.show(figure)
 # * **Without a target,** as {term}`MAN`, a strength of 0.05 generalises in each of three runs; strong
 #   {term}`weight decay` has not come by then. With its target it does not, nor does a fifth of the strength without.
 # * **The {term}`Hessian trace` on training pairs** is largest where the paper's is small: at the
-#   end of MAN, which generalises.
+#   end of MAN of 0.05, which generalises.
 # * **The {term}`stable ranks <stable rank>`** are far below the printed ones, see the table.
 
 # %% tags=["hide-input"]
