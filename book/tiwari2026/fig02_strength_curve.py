@@ -38,7 +38,8 @@ target = runs[DEFAULT].settings.model.options["widths"][0] ** 0.5
 layer = "radius.pre.0"
 near = {s: run.first(layer, at_least=0.9 * target) for s, run in runs.items()}
 every = evidence.joined(onset)
-best = every.T.idxmin().where(np.isfinite(every).any(axis=1), math.inf)
+came = np.isfinite(every).any(axis=1)  # where no strength comes there is no earliest
+best = every[came].T.idxmin().astype(float)
 decade = evidence.joined({s: onset[s] for s in (0.01, DEFAULT, 0.1)})
 decade = decade[np.isfinite(decade).any(axis=1)]  # where none comes there is no ratio
 

@@ -81,7 +81,7 @@ found = {id: ([runs[a], runs[b]], times(a, b)) for id, (a, b) in PAIRS.items()} 
 }
 sheet = claims.read(page.name, found, odd=", ".join(f"λ = {s:g}" for s in odd), last=last)
 sheet.box(f"""The paper says that all six strengths of the penalty induce grokking. Here {told(came)} of the six did in
-{last:,} epochs. Without a target the same penalty groks at epoch {told(onset["no target (MAN)"])}.""")
+{last:,} epochs. Without a target a strength of 0.05 groks at epoch {told(onset["no target (MAN)"])}.""")
 
 # %% tags=["hide-input"]
 #| name: fig-tiwari2026-tab07
