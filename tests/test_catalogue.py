@@ -8,7 +8,7 @@ import pytest
 from browser import DESKTOP, PHONE, shown
 from bs4 import BeautifulSoup
 
-from book._ext import catalogue, scoreboard
+from book._ext import catalogue
 from book._ext.entries import Entry, entries
 from grokbook.claims.verdict import FEW, WORDS, look
 from grokbook.project import CLAIMS_MIME, PAPERS, home
@@ -40,11 +40,12 @@ def test_a_question_has_its_answer_and_the_claims_behind_it():
     box = {"text/html": "<div><p class='answer'>In 5 of 5 &lt; 6.</p></div>"}
     output = nbformat.v4.new_output("display_data", box)
     asked.twin.cells.insert(1, nbformat.v4.new_code_cell("sheet", outputs=[output]))
-    text = catalogue.questions([asked])
+    text = catalogue.made("questions", [asked])
     assert f"[{asked.title}](/questions/q01_words.ipynb)" in text
     assert "In 5 of 5 \\< 6." in text or "In 5 of 5 < 6." in text
     rows = [claim("a", "fails", question="q01"), claim("b", question="q01")]
-    lines = catalogue.rests_on("q01", [entry(ID, *rows, claim("c"))]).splitlines()
+    found = catalogue.rests_on("q01", [entry(ID, *rows, claim("c"))])
+    lines = catalogue.made("rests_on", found).splitlines()
     assert len(lines) == 4  # what holds first, and no detail
     assert "holds" in lines[2] and "fails" in lines[3] and "n\xa0=\xa05" in lines[3]
 
@@ -53,7 +54,7 @@ def test_every_claim_is_a_square_that_leads_to_its_page():
     few, exact = claim('b "<"', "holds, one seed", 2), claim("d", interval="exact")
     judged = claim("a"), few, claim("c", "not run", 0), exact
     page = entry(ID, *judged, claim("ours", "beyond the paper", extra=True))
-    text = catalogue.matrix([page], "../")
+    text = catalogue.made("squares", [page], "../")
     squares = BeautifulSoup(text, "html.parser").select("td a.square")
     assert squares[0]["href"] == f"../{ID}_words.html#claim-a"
     first, *rest = (a["title"].replace("\xa0", " ") for a in squares)
@@ -86,20 +87,20 @@ def rows(text):
 def test_a_claim_keeps_its_anchor_and_its_words_and_findings_are_true():
     pair = [claim("a"), claim("b", "holds, one seed", 1)]
     ours = claim("c", "beyond the paper", extra=True)
-    one = rows(scoreboard.scoreboard([entry(ID, *pair, ours)]))
-    two = rows(scoreboard.scoreboard([entry(ID, *pair[::-1])]))
+    one = rows(catalogue.scoreboard([entry(ID, *pair, ours)]))
+    two = rows(catalogue.scoreboard([entry(ID, *pair[::-1])]))
     assert [row["id"] for row in one] == [row["id"] for row in two][::-1]
     assert one[0].select_one("q").get_text() == "it <is> so"
     assert one[0]["data-verdict"] == "holds"
     assert one[1]["data-evidence"] == "few"
-    (row,) = rows(scoreboard.beyond([entry(ID, *pair, ours)]))
+    (row,) = rows(catalogue.beyond([entry(ID, *pair, ours)]))
     assert row.select_one("[data-name='Measured']").get_text() == "c"
 
 
 def test_the_book_as_it_is_has_one_anchor_per_claim_and_a_question_per_page():
     found = entries()
     of_papers = [one for one in found if one.paper in PAPERS]
-    text = scoreboard.scoreboard(of_papers) + scoreboard.beyond(of_papers)
+    text = catalogue.scoreboard(of_papers) + catalogue.beyond(of_papers)
     ids = [row["id"] for row in rows(text)]
     every = [claim for one in of_papers for claim in one.carried["claims"]]
     assert len(ids) == len(set(ids)) == sum(not one["same_as"] for one in every)
@@ -116,7 +117,7 @@ def board(tmp_path):
     found = [entry("prieto2025/fig01", *prieto), entry("tiwari2026/fig02", tiwari)]
     path = tmp_path / "board.html"
     style = f"<style>{STYLES}</style>"
-    path.write_text(f"<meta charset='utf-8'>{style}{scoreboard.scoreboard(found)}")
+    path.write_text(f"<meta charset='utf-8'>{style}{catalogue.scoreboard(found)}")
     return path
 
 

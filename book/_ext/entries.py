@@ -37,7 +37,7 @@ class Entry:
     @property
     def label(self) -> str:
         """`Figure 2` of prieto2025/fig02, `Causes` of liu2026/causes."""
-        if pages.is_beyond(self.id):
+        if not self.of_paper:
             return self.id.partition("/")[2].capitalize()
         return pages.name_of(self.id).replace(" ", SPACE)
 
@@ -56,6 +56,16 @@ class Entry:
         """The claims of the paper, without those that another page judges."""
         every = self.carried["claims"]
         return [c for c in every if not (c["extra"] or c["same_as"])]
+
+    @property
+    def ranked(self) -> list[dict[str, Any]]:
+        """Its claims, those that hold first."""
+        return sorted(self.claims, key=lambda claim: rank(claim["verdict"]))
+
+    @property
+    def of_paper(self) -> bool:
+        """Whether it is a figure or a table of its paper."""
+        return not pages.is_beyond(self.id)
 
     @property
     def answer(self) -> str:
