@@ -131,7 +131,7 @@ tables.prose(f"""
   gradient, so the mean loss need not be exactly zero.
 * **{{term}}`Inflation <inflation>`** appears in float32. Once half of the samples have
   collapsed, the cosine of {{term}}`mean classifier` and {{term}}`mean feature` falls by
-  {told(-found["anti-parallel"][1], "{:.2f}")}, and the mean correct {{term}}`logit` sinks to {sheet.told("correct-logit")}.
+  {told(-found["anti-parallel"][1], "{:.2f}")}. The mean correct {{term}}`logit` sinks to {sheet.told("correct-logit")}.
 """)
 
 # %% [markdown]

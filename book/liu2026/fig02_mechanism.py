@@ -143,7 +143,7 @@ found = {
 sheet = claims.read(page.name, found)
 sheet.box(
     "The paper says that at a spike the weights of the classifier move in two sharp modes near 4e-4. "
-    f"In {len(around[mlp])} runs {sheet.told('modes')} of the weights moved by 4.0e-4 to 5.0e-4."
+    f"In {len(around[mlp])} runs {sheet.told('modes')} of the weights moved by 4e-4 to 5e-4."
 )
 
 # %% tags=["hide-input"]
@@ -251,8 +251,8 @@ plots.show(figure)
 # ## The claims
 #
 # The paper prints numbers for (a) alone. The other bounds are ours, fixed before the runs. A
-# slingshot is a jump of the loss from 0.001 or less to 0.1 or more with at least 40 % of the
-# samples collapsed shortly before. We count steps in bins, 20 to a factor of ten.
+# slingshot is a jump of the loss from 0.001 or less to 0.1 or more. It counts if at least
+# 40 % of the samples had collapsed shortly before. We count steps in bins, 20 to a factor of ten.
 
 # %% tags=["hide-input"]
 #| fold: "Code: the claims, and what was run"
@@ -270,7 +270,7 @@ sheet.closing(mlp.record, betas[0.9].record, *(run.record for run in networks), 
 #    without sign, so the two modes are one here.
 # 3. *Residual mass* is computed from the logits in float64, never as $1 - p_r$.
 # 4. *Slope*: a straight line through $\ln \epsilon$ over $\ln t$ in the 200 epochs before the
-#    first slingshot, or in the last 30 % of a run that has none.
+#    first slingshot. In a run that has none it is in the last 30 %.
 # 5. *Division.* The small transformer of [Figure 7](fig07_modular_transformer.ipynb) has no slingshot in
 #    its 10,000 steps, so the two rows about its test accuracy have no test.
 
@@ -280,8 +280,8 @@ sheet.closing(mlp.record, betas[0.9].record, *(run.record for run in networks), 
 # %% tags=["remove-input"]
 early, apart, toy = found["before-modes"][1], first[betas[0.999]], adam((3e-9, 10**7), (2**-23, 1), beta2=0.999)
 tables.prose(f"""
-**The modes exist where the paper has them on its axis, but one step late.** The step that takes the loss from
-{told(at_spike("step_loss", -1), "{:.1e}")} to {told(at_spike("step_loss"), "{:.1f}")} has a mean gradient of
+**The modes exist where the paper has them on its axis, but one step late.** One step takes the loss from
+{told(at_spike("step_loss", -1), "{:.1e}")} to {told(at_spike("step_loss"), "{:.1f}")}. Its mean gradient is
 {sheet.told("before-gradient")}, near the paper's 1.2e-7. By its estimate that gradient makes steps of 4e-4. The mean step
 is {sheet.told("before-step")}, the last of a chain that grows slowly (c). The next step has the modes, and its mean
 gradient is {told(at_spike("head_gradient"), "{:.1e}")}: only the betas count there. So the paper's law drives the loss

@@ -122,7 +122,7 @@ found = {
 sheet = claims.read(page.name, found)
 sheet.box(
     "The paper says that smaller learning rates bring more spikes. In 10,000 epochs there were "
-    f"{told(count[1e-2])} at a rate of 0.01 (n = {len(count[1e-2])}), {told(count[1e-3])} at 0.001, and {told(count[1e-4])} at 0.0001 (n = {len(count[1e-4])})."
+    f"{told(count[1e-2])} at a rate of 0.01 in {len(count[1e-2])} runs. At 0.001 there were {told(count[1e-3])}, and {told(count[1e-4])} at 0.0001."
 )
 
 # %% tags=["hide-input"]

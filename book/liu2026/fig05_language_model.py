@@ -222,7 +222,7 @@ tell which way the logits go, and they sink without bfloat16 as well.
 
 **What we do not see.** With the loss in float64, $W_G$ is {sheet.told("suppressed")} times as long as in float32. Without
 $W_G$ the correct logit leads by {sheet.told("subtracted")} times as much. So of these three only the mean logit
-differs, and it did so before any token had collapsed.
+differs, and it differed before any token had collapsed.
 
 **What these runs cannot settle.** The networks are five hundred times smaller and learn their text by
 heart. The public code that the paper follows has a negative mean logit too, at

@@ -199,7 +199,7 @@ plots.show(figure)
 # step from which Adam's sharpness stays above 38/η until the onset.
 #
 # A loss that already rises has a larger curvature for that reason alone. So we judge Adam's
-# sharpness at the last step at which the loss is at most twice its median of the steps 50 to
+# sharpness at the last quiet step: the loss is at most twice its median of the steps 50 to
 # 11 before the onset. The paper gives no numbers. The bounds are ours, fixed before the runs.
 # We chose that step with the measurements at hand; it favours the paper more than the last
 # step before the onset would.

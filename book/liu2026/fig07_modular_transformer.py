@@ -40,7 +40,7 @@ found = evidence.outcomes(base, exact, projection) | {
 sheet = claims.read(page.name, found)
 sheet.box(
     "The paper's caption says that the loss of this transformer spikes. At a quarter of the width, ours "
-    f'did not spike in one run, and at most {told(share, "{:.0%}")} of its samples had a loss of zero at once.'
+    f'did not spike in one run. At most {told(share, "{:.0%}")} of its samples had a loss of zero at once.'
 )
 
 # %% tags=["hide-input"]

@@ -198,7 +198,7 @@ sheet.closing(record)
 # 2. *Network.* We take the standard form: MLPs of four times the width, a class token, norms
 #    before each part and one before the head. It has 9.5 million weights, and the paper says
 #    "approximately 10M".
-# 3. *Small scale.* Width 32 of 256, 2 of 12 blocks, 4 of 8 heads, 2,000 of 10,000 epochs. It is
+# 3. *Small scale.* The width is 32 of 256. There are 2 of 12 blocks and 4 of 8 heads. It is
 #    another network. It may show that a ViT can have slingshots, but not when they begin.
 # 4. *Loss in float64.* This control is ours; the paper reports no such run of a ViT.
 

@@ -149,7 +149,7 @@ plots.show(figure)
 # %% tags=["remove-input"]
 tables.prose(f"""
 * **At 60 % of the addition table** (b) float32 gains {sheet.told("pace", "{:.1f}")} points of test accuracy
-  in the last 1,000 epochs before half of the samples are {{term}}`collapsed <softmax collapse>`. Afterwards it
+  in 1,000 epochs. Then half of the samples are {{term}}`collapsed <softmax collapse>`, and it
   gains {sheet.told("crawl")} per 1,000.
 * **Float64 learns on where float32 stalls**, by {sheet.told("further")} points more until its own
   samples collapse.

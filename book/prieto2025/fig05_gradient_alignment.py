@@ -114,7 +114,7 @@ keys = [f"cos_grad.blocks.0.attention.{name}.weight" for name in ("query", "key"
 query, key = (told(middle(block, name), "{:.2f}") for name in keys)
 tables.prose(f"""
 * **After the fit** the negative gradient of the output layer points along its weights, in all three
-  networks. The weights of a network as one vector do so less.
+  networks. For the weights of a network as one vector this is less true.
 * **In MLPs the alignment precedes the fit.** When half of the training set is still wrong, the output
   layer is nearly as aligned as it ever gets.
 * **The transformer** is nearer to the paper's account. Every matrix drawn is above 0.3 from

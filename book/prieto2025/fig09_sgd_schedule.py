@@ -246,7 +246,7 @@ sheet.closing(record)
 # 1. *Step length.* The names say "lr" 3 at 40 % and 4 at 60 and 70 %. These cannot be lengths:
 #    all weights together have a norm of about 13 at the start. We recovered the factor
 #    from one curve, the training accuracy of float32 at 60 %. It is **0.0045 times
-#    the "lr"**, a step of 0.018 at 60 and 70 % and of 0.0135 at 40 %.
+#    the "lr"**, which gives steps of 0.018 and, at 40 %, of 0.0135.
 # 2. *Schedule.* No released program divides by the norm of the gradient. No program reads the option of that
 #    name; a run with it trains plain SGD, which is another experiment.
 # 3. *Momentum* is not known; it is 0 here.
@@ -272,7 +272,7 @@ def moved(run, on_cpu):
 
 tables.prose(f"""
 **Float16 differs between our seeds.** From its line to the end test accuracy moves by {moved(middle[0], True)} points at 60 % and
-{moved(large[0], True)} at 70 % in seed 42, on a CPU. In seeds 0 and 1, on a GPU, it moves by {moved(middle[0], False)} and by
+{moved(large[0], True)} at 70 % in seed 42, on a CPU. On a GPU, in seeds 0 and 1, it moves by {moved(middle[0], False)} points at 60 %. At 70 % it moves by
 {moved(large[0], False)}. The authors' curve falls too. Start and processor differ at once, so three runs do not say which counts.
 
 **Where the claim is weak: float64.** Its lines are late and leave little time to

@@ -355,8 +355,8 @@ sparse. Long training with {{term}}`StableMax` alone would not depend on the ord
 #
 # ## Run it yourself
 #
-# One seed of each network. StableMax trains on a smaller table (p = 59, 70 % of it) for
-# 40,000 of 100,000 epochs, the others for 10,000 of 80,000. About 25 minutes on two cores.
+# One seed of each network. StableMax trains on a smaller table, 70 % of p = 59, for
+# 40,000 of 100,000 epochs. The others have 10,000 of 80,000. About 25 minutes on two cores.
 #
 # ```bash
 # make page PAGE=prieto2025/fig12 SCALE=laptop

@@ -122,7 +122,7 @@ plots.show(figure)
 ABOVE = "{:.1f} points"
 tables.prose(f"""
 * **On text** (a) the network with {{term}}`StableMax` in the loss is {sheet.told("start a quarter", ABOVE)} below
-  {{term}}`softmax` after a quarter of the steps, and {told(below(stable, softmax), ABOVE)} below at the end.
+  {{term}}`softmax` after a quarter of the steps. At the end it is {told(below(stable, softmax), ABOVE)} below.
 * **StableMax in the attention** changes nothing so far: at the end softmax is
   {told(below(attention, softmax).abs(), "{:.2f} points")} away. Rings show this method.
 * **On images** (b) StableMax leads from the first log on. It ends at

@@ -108,8 +108,8 @@ The wait is then {told(waits[ortho])} epochs. With nothing added, one such netwo
 {told(adam.largest("test_accuracy"), "{:.1%}")} of the test set right in {adam.settings.epochs:,} epochs. Rounding is not what ⊥Grad avoids
 here: a loss that cannot collapse waits as briefly ([Figure 1](../prieto2025/fig01_headline.ipynb)).
 
-**Keeping weights short helps as well.** Strong weight decay leaves the MLP a wait of {told(waits[strong])} epochs at a
-fivefold learning rate, and of {told(slower.delay(accuracy=0.95))} with decay 8 at the same rate. In a
+**Keeping weights short helps as well.** With strong weight decay the MLP waits {told(waits[strong])} epochs at a
+fivefold learning rate. With decay 8 it waits {told(slower.delay(accuracy=0.95))} at the same rate. In a
 transformer a {{term}}`layer norm` before the MLP, which hides the length of its input, takes the wait from
 {told(waits[no_norm])} to {told(waits[norm])} epochs ([Figure 1](../singh2026/fig01_overview.ipynb)). In small networks a first matrix held at a norm of 8 waits
 {told(waits[short])} epochs. Held at 30 it does not generalise ([Suppression](../tiwari2026/suppression.ipynb)).

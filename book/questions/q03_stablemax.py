@@ -130,8 +130,8 @@ softmax at {told(late["softmax"])}. On text it is {told(behind[0] - behind[1], "
 """)
 
 # %% [markdown]
-# Nor is it a race that StableMax wins. Tuned as every other remedy, it does not generalise in the time that they all
-# get on a small addition table, where ⊥Grad and weight decay do ([Addition](../remedies/addition.ipynb)).
+# Nor is it a race that StableMax wins. Tuned as every other remedy, it does not generalise on a small addition table
+# in the time that they all get. ⊥Grad and weight decay do ([Addition](../remedies/addition.ipynb)).
 #
 # ## What it rests on
 #

@@ -45,7 +45,7 @@ lead = Series({seed: -1.0 - step for seed, step in under.items()})
 rise = Series({seed: rows.at[under[seed] + 1, LOSS] / rows.loc[:-11, LOSS].median() for seed, rows in windows.items()})
 sheet = claims.read(page.name, {})
 sheet.box(
-    "Damaged gradients: in two MLPs either half of a collapse brings spikes, and in the narrow one "
+    "Damaged gradients. In two MLPs either half of a collapse brings spikes; in the narrow one "
     f"Adam's curvature crosses its limit first, in {(lead > 0).sum()} of {len(lead)} runs that can tell."
 )
 
@@ -121,7 +121,7 @@ shorter one, 0.9, brings {told(many[WIDE, "β2 = 0.9"])} ([Figure 2](../liu2026/
 **A collapse is not enough.** A small ResNet-18 has {told(resnet)} slingshots and a small VGG-11 with batch norm {told(normed)}, in one run
 each. [Free features](../liu2026/inflation.ipynb) inflate and have {told(free)}, in {len(free)} runs.
 
-**Is Adam needed?** Gradient descent with a rate of 1,000, from a state that Adam reached, loses the fit in
+**Is Adam needed?** We continued from a state that Adam reached by gradient descent with a rate of 1,000. The fit is lost in
 {int((away[BASE] > 0).sum())} of {len(away[BASE])} runs in float32 and in {int((away[ZERO] > 0).sum())} of {len(away[ZERO])} with the
 projection. With a float64 loss or only the sum broken it does in {int((away[EXACT] > 0).sum() + (away[BROKEN] > 0).sum())} of
 {len(away[EXACT]) + len(away[BROKEN])}. So the two halves act differently, and how is open. Bursts [with weight

@@ -59,8 +59,8 @@ tables.prose(f"""
 """)
 
 # %% [markdown]
-# * **Nothing.** Without a remedy, and with Grokfast, layer norm, StableMax, a loss that cannot collapse or the
-#   penalty towards √d, no point of the grid generalises within 1,000 steps.
+# * **Nothing.** Without a remedy no point of the grid generalises within 1,000 steps. The same is true of Grokfast, layer norm,
+#   StableMax, a loss that cannot collapse, and the penalty towards √d.
 
 # %% tags=["remove-input"]
 race.table()
@@ -85,7 +85,7 @@ race.dots()
 # matrix is no condition of early generalisation here.
 #
 # **Where this may change.** The best rate of weight decay, coupled L2 and ⊥Grad is 0.03, once more the
-# largest that was tried, so that they may be earlier still. The activations had their best point at 0.003
+# largest that was tried. So they may be earlier still. The activations had their best point at 0.003
 # and were not tried at 0.03. Remedies that never generalise are chosen by their last test accuracy. A network
 # that guesses is then ahead of one that knows its pairs by heart. Without a remedy, and with the loss that
 # cannot collapse, the chosen networks have diverged, so that their pairs compare little. Each remedy was tried

@@ -19,7 +19,7 @@ race = SHARED["Race"](page, "b", level=0.9)
 steps, at = race.steps, race.told
 sheet = claims.read(page.name, race.rows())
 sheet.box(f"""Tiwari et al. call their penalty faster than weight decay. On addition mod 97, with rates tuned, ⊥Grad generalises at
-step {at("⊥Grad")}, weight decay at {at("decay")}, and a pull of activations to zero at {at("activations")}.""")
+step {at("⊥Grad")} and weight decay at {at("decay")}. A pull of activations to zero needs {at("activations")}.""")
 
 # %% tags=["hide-input"]
 #| name: fig-remedies-larger

@@ -29,7 +29,7 @@ found = {row: over(loss, name, "none") for row, name in rows.items()}
 found["stablemax"] = over(right, "none", "StableMax")
 sheet = claims.read(page.name, found)
 order = sorted(right, key=lambda name: -right[name].median())
-sheet.box(f"""On letters, where nothing is delayed, ⊥Grad ends at {sheet.told("perp")} times the test loss of no remedy, weight decay at
+sheet.box(f"""On letters, where nothing is delayed, ⊥Grad ends at {sheet.told("perp")} times the test loss of no remedy. Weight decay ends at
 {sheet.told("decay")} times, and a strong pull of activations to zero at {sheet.told("activations")} times. They get
 {told(right["⊥Grad"], "{:.0%}")}, {told(right["decay"], "{:.0%}")} and {told(right["activations"], "{:.0%}")} of the letters right, no remedy
 {told(right["none"], "{:.0%}")}.""")

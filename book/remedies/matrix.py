@@ -86,8 +86,8 @@ tables.grid(head, [[name, *(cell(race, name) for race in races.values())] for na
 #
 # ## The rule
 #
-# One remedy beats another on a task if it generalises earlier in all five pairs of seeds, by more than one look,
-# a hundredth of the cap. A run that does not generalise counts as the cap. The counts in the answer above are
+# One remedy beats another on a task if it generalises earlier in all five pairs of seeds, by more than one look.
+# A look is a hundredth of the cap. A run that does not generalise counts as the cap. The counts in the answer above are
 # of this rule; which pairs are claims of a paper stands on the page of each task. The rule was registered before the
 # runs, and so were rows of ⊥Grad against no remedy. The row against decay came before the test runs, after the tuning of
 # A had begun. No row named the other remedies against ⊥Grad. That none beats it was read from the runs.

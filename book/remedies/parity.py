@@ -65,7 +65,7 @@ race.dots()
 # seldom generalises and StableMax always does. The two differ in how fast a gradient fades.
 #
 # **The order is not that of addition.** Weight decay is behind coupled L2 in every pair here, and a pull to zero,
-# third on addition, fails in a seed. Dropout, which generalises on addition, does so in part of the seeds.
+# third on addition, fails in a seed. Dropout, which generalises on addition, succeeds in part of the seeds.
 #
 # **Where this may change.** The two classes make a guess right half of the time, so that a remedy which never
 # generalises is chosen by noise. Several best points stand at the largest rate or strength that was tried.

@@ -96,7 +96,7 @@ tables.grid(
 # ## The claims
 #
 # The tests were registered before the runs. The norms are medians over five seeds of the remedy at its onset, to two
-# digits: 35, 23 and 17 for decay, and 4, 40 and 78 for the pull. A run without an onset counts as the last step.
+# digits: for decay 35, 23 and 17. For the pull they are 4, 40 and 78. A run without an onset counts as the last step.
 
 # %% tags=["hide-input"]
 #| fold: "Code: the table of claims, and what was run"

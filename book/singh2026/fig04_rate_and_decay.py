@@ -235,9 +235,8 @@ the four rates differ {sheet.told("across-fixed", "{:.1f}")} times with λ fixed
 of the scripts, whose picture it is, they differ {sheet.told("across-product")} times.
 
 The paper reads (d) as a difference "in early stages of learning". It begins while the
-training set is being fitted: the ratio of λ = 1.5 to 0.1 is
-{told(longer(strong, weak, 150), "{:.1f}")} at epoch 150 and
-{told(longer(strong, weak, 200), "{:.1f}")} at 200. What is seen there is largely the decay
+training set is being fitted. At epoch 150 an update with λ = 1.5 is {told(longer(strong, weak, 150), "{:.1f}")} times as long as
+with 0.1. At epoch 200 it is {told(longer(strong, weak, 200), "{:.1f}")} times as long. What is seen there is largely the decay
 itself. At epoch 1,000 the update is {sheet.told("pulled λ = 0.1")} times its decay part at
 λ = 0.1, and {sheet.told("pulled λ = 1.5")} times at 1.5. There gradient and decay pull
 against each other. So the update is no separate reason for the earlier generalisation.

@@ -247,7 +247,7 @@ sheet.closing(record)
 theirs = logs.value["M", "effective_rank"].loc[losses["M"] :]
 tables.prose(f"""
 **Where we agree.** The exponent settles in the order of generalisation, if not at its
-moment. Where A\\* and No LN change places in a seed, their exponents do so too. The row on α
+moment. Where A\\* and No LN change places in a seed, their exponents change places too. The row on α
 fails in two seeds. In one, M and M+A\\* tie; in the other the test loss of M+A\\* stops at
 {both.smallest("test_loss").max():.4f}. The features of No LN change throughout, without a
 jump.

@@ -202,7 +202,7 @@ losses = pd.concat([run.last("test_loss")[np.isinf(groks[run])] for run in every
 ranks = pd.concat([run.last(RANK)[np.isinf(groks[run])] for run in every])
 short, far = losses < 1, losses >= 1
 tables.prose(f"""
-Of the {len(losses)} runs that do not reach a test loss of 0.01, {short.sum()} end just short of
+{len(losses)} runs do not reach a test loss of 0.01. Of these, {short.sum()} end just short of
 it, with a rank of at most {ranks[short].max():.0f}. The others end at a loss of
 {losses[far].min():.0f} or more, with a rank of {ranks[far].min():.0f} or more. The paper claims
 the correspondence and no more. Neither tests which of the two causes the other.

@@ -244,9 +244,9 @@ share is enough for that, as the third exercise shows. So a low value is no sign
 is {told(across(), "{:.0%}")} at worst. At chance the share is {evidence.words(1 - 1 / d, "{:.1%}")}, so
 "predominantly angular" is no feat.
 
-**In small networks it falls first, with the penalty and without.** At width 128, epoch {2 * begin}, layer 1
-has {told(thin.at(energy("layer 1", "total"), 2 * begin), TWO)} for the whole gradient with the penalty, and
-{told(thin_free.at(energy("layer 1", "total"), 2 * begin), TWO)} in the baseline. Layer 2 does the same. With the
+**In small networks it falls first, with the penalty and without.** At width 128 and epoch {2 * begin} layer 1
+has {told(thin.at(energy("layer 1", "total"), 2 * begin), TWO)} for the whole gradient with the penalty. The baseline has
+{told(thin_free.at(energy("layer 1", "total"), 2 * begin), TWO)}. Layer 2 does the same. With the
 penalty the fall ends with the fit.
 
 **A mask makes zeros.** Once the pairs are fitted most gradients are below the mask. With the penalty the

@@ -241,8 +241,8 @@ sheet.closing(record)
 # %% tags=["remove-input"]
 tables.prose(f"""
 **Few low frequencies?** The paper says that strong decay concentrates on them. In our first layer the top three
-have {told(of(decay, three, one), "{:.0%}")} of the units, and {told(of(decay, low, one), "{:.0%}")} prefer the
-lower third, which is what chance gives. In the second layer, which suits the paper better, three have
+have {told(of(decay, three, one), "{:.0%}")} of the units. {told(of(decay, low, one), "{:.0%}")} prefer the
+lower third, as chance would have it. The second layer suits the paper better: three have
 {told(of(decay, three, two), "{:.0%}")}, and {told(of(decay, low, two), "{:.0%}")} prefer the lower third.
 """)
 

@@ -207,7 +207,7 @@ sheet.closing(wide, record, *read)
 #    generalises after some 500 epochs, at its last two logs, not after 9,000.
 # 4. *Targets* of half and of twice √d are runs of [Table 7](tab07_strength.ipynb), with
 #    12,000 epochs. The paper has two other targets, whose values are lost in our copy.
-# 5. *Budget.* A run that did not generalise may do so later. Strong decay alone comes at 8,400
+# 5. *Budget.* A run that did not generalise may still generalise later. Strong decay alone comes at 8,400
 #    epochs, so the 8,000 of the penalty with a decay of 0.1 beside it are too few to tell.
 # 6. *The same seed twice.* We also trained strong decay of seed 42 for Figure 1, with other code. It
 #    generalised at 8,500 there and at 8,400 here. Rounding alone moves an onset by that much.

@@ -116,7 +116,7 @@ plots.show(figure)
 # * **A strong pull to zero** (strength 5) needs no weight decay, and brings the {term}`onset` earlier
 #   than a weight decay of 1 does. The same holds with half of the pairs.
 # * **The target costs.** With a quarter of the paper's √d the onset is several times later. With a half of
-#   it, or all of it, no strength brings one within 4,000 epochs at width 128, nor does strength 5 with all of it at 512.
+#   it, or all of it, no strength brings one within 4,000 epochs at width 128. At width 512 we tried all of it at strength 5: none either.
 # * **A short first matrix** does the same at width 128, without penalty and decay. At a norm of
 #   20 one of five seeds has one within 4,000 epochs, at 30 none. PyTorch starts it at a norm of 6.5 (13.1 at width 512).
 # * **Strengths from 5 to 50 do alike.** A pull ten times weaker or stronger than these is later.

@@ -234,7 +234,7 @@ ratio is {evidence.words(shares[0], "{:.0%}")}. With 2,460 it would be
 experiment.
 
 **Norms, the penalty and the delay.** A norm removes the radial gradient before it entirely, and
-fixes the radius from the first epoch on. The penalty needs time to do so: over $\\sqrt d$ its
+fixes the radius from the first epoch on. The penalty needs time for this: over $\\sqrt d$ its
 radius ends at {ends[0]} in layer 1 and at {ends[1]} in layer 2. What else the methods do, these
 arms do not separate.
 """)

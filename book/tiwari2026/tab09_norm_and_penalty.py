@@ -231,7 +231,7 @@ sheet.closing(record)
 # %% tags=["remove-input"]
 tables.prose(f"""
 **Do they add up?** No run tells so far. This is one small task at {record.scale} scale, with
-{epochs:,} steps at most. A network that has not generalised may do so later.
+{epochs:,} steps at most. A network that has not generalised may still generalise later.
 
 **What the plateau says.** A network has to know the rule to pass 90 %. Below this level lies
 another, {100 * TWINS:.0f} % here, which memory and $a + b = b + a$ reach. With half of the pairs,
@@ -241,8 +241,8 @@ as in the paper, this second level is near 50 %.
 # %% [markdown]
 # **Affine norms.** Section 2.2 praises the penalty because it "has no learnable affine parameters
 # that could undo the constraint". Yet in Table 9 the penalty with affine norms is the fastest of
-# all. It also gains most there: 7,500 / 4,200 = 1.79, against 8,000 / 5,200 = 1.54 with plain
-# norms.
+# all. It also gains most there: 7,500 / 4,200 = 1.79. With plain norms the gain is
+# 8,000 / 5,200 = 1.54.
 
 # %% [markdown]
 # ## Try it
