@@ -156,7 +156,7 @@ def test_links_to_colab_and_binder_exist_only_with_an_address(monkeypatch):
     for name in ("SITE", "REPOSITORY"):
         monkeypatch.delenv(f"GROKBOOK_{name}", raising=False)
     start = "../downloads/handouts/liu2026/fig01_a"
-    assert foot()[1:] == [f"{start}-class.ipynb", f"{start}-teacher.ipynb"]
+    assert foot()[1:] == [f"{start}-{kind}.ipynb" for kind in downloads.KINDS]
     monkeypatch.setenv("GROKBOOK_SITE", "https://name.github.io/book/")
     monkeypatch.setenv("GROKBOOK_REPOSITORY", "https://github.com/name/book")
     colab, binder = foot()[-2:]

@@ -15,6 +15,7 @@ import yaml
 from jinja2 import Environment, FileSystemLoader
 
 from book._ext.entries import Entry, anchor, named, plain, rank, support, update
+from book._ext.handouts import BLOCK
 from grokbook.claims.verdict import badge, is_few, look, outcome
 from grokbook.project import FOLDERS, PAPERS, home
 
@@ -41,6 +42,7 @@ def write(found: Sequence[Entry]) -> None:
         "landing/questions.md": made("questions", of["questions"]),
         "landing/matrix.md": made("squares", every),
         "landing/papers.md": made("papers", of),
+        "exercises.md": made("exercises", found),
         "scoreboard.md": scoreboard(every),
         "beyond.md": beyond(every),
     }
@@ -54,17 +56,17 @@ def write(found: Sequence[Entry]) -> None:
 
 def made(name: str, *given: object) -> str:
     """What a macro of the template makes of entries and claims."""
-    return getattr(macros(), name)(*given)
+    return getattr(templates().get_template("catalogue.md").module, name)(*given)
 
 
 @cache
-def macros() -> Any:
-    env = Environment(loader=FileSystemLoader(HERE.parent / "_templates"))
+def templates() -> Environment:
+    env = Environment(loader=FileSystemLoader([HERE.parent / "_templates", HERE]))
     env.filters["plain"] = plain
-    known = (anchor, badge, landing, look, named, rank, script, so_far, support)
+    known = (anchor, badge, landing, look, named, rank, so_far, support)
     env.globals |= {function.__name__: function for function in known}
-    env.globals |= {"LEGEND": LEGEND, "FILTERS": FILTERS}
-    return env.get_template("catalogue.md").module
+    env.globals |= {"LEGEND": LEGEND, "FILTERS": FILTERS, "BLOCK": BLOCK}
+    return env
 
 
 def scoreboard(found: Sequence[Entry]) -> str:
@@ -76,11 +78,6 @@ def beyond(found: Sequence[Entry]) -> str:
     """What the pages measure beyond their papers."""
     every = [(e, c) for e in found for c in e.carried["claims"] if c["extra"]]
     return made("beyond", every)
-
-
-def script() -> str:
-    """Filters and sorting for a table of claims."""
-    return HERE.joinpath("browse.js").read_text(encoding="utf-8")
 
 
 def landing() -> dict[str, Any]:

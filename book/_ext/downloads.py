@@ -2,7 +2,7 @@
 
 grokking-book.zip   everything that git tracks
 grokbook.zip        package and records alone, which handouts install
-handouts/<paper>/…  two notebooks per page, and handouts.zip all of them
+handouts/<paper>/…  three notebooks per page, and handouts.zip all of them
 records.csv         what was trained, when, on what
 """
 
@@ -12,18 +12,20 @@ import shutil
 import subprocess
 import zipfile
 from collections.abc import Iterable, Sequence
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import nbformat
 
-from book._ext import handouts
+from book._ext import handouts, lectures
 from book._ext.entries import Entry, update
 from grokbook.project import home
 
 BOOK, PACKAGE = "grokking-book.zip", "grokbook.zip"
-KINDS = {"class": False, "teacher": True}  # -> with solutions
+KINDS: dict[str, Any] = {"work": lectures.worksheet}  # -> what makes one of a page
+KINDS |= {"class": partial(handouts.made, solutions=False), "teacher": handouts.made}
 STORED = {".parquet", ".png", ".safetensors"}  # compressed already, or noise
 
 
@@ -43,10 +45,9 @@ def write(entries: Sequence[Entry]) -> None:
     digest = sha256((target / PACKAGE).read_bytes()).hexdigest()
     start = {"site": site, "archive": PACKAGE, "sha256": digest}
     for entry in entries:
-        for kind, with_ in KINDS.items():
-            how: Any = {"solutions": with_, "site": site, "start": start}
-            text = nbformat.v4.writes(handouts.made(entry.id, entry.twin, **how))
-            update(target / name_of(entry.document, kind), text)
+        for kind, make in KINDS.items():
+            book = make(entry.id, entry.twin, site=site, start=start)
+            update(target / name_of(entry.document, kind), nbformat.v4.writes(book))
     shutil.make_archive(str(target / "handouts"), "zip", target, "handouts")
 
 

@@ -1,4 +1,4 @@
-"""Notebooks to hand out: each page once for the class, once for the teacher.
+"""Notebooks to hand out: each page for the class and for the teacher.
 
 A handout is the executed page as any Jupyter shows it: roles are their words, exercises
 headed paragraphs, captions stand under their figures, solutions are folded (teacher) or
@@ -107,7 +107,7 @@ def made(
     page_id: str,
     twin: NotebookNode,
     *,
-    solutions: bool,
+    solutions: bool = True,
     site: str = "",
     start: dict[str, Any] | None = None,
 ) -> NotebookNode:
@@ -135,8 +135,10 @@ def made(
     cells = [cell for cell in cells if cell.source or cell.get("outputs")]
     for number, cell in enumerate(cells):
         cell.id = f"cell-{number:02d}"
-    language = {"language_info": {"name": "python"}}
-    about = {"kernelspec": twin.metadata.kernelspec} | language
+    about = {
+        "kernelspec": twin.metadata.kernelspec,
+        "language_info": {"name": "python"},
+    }
     return v4.new_notebook(cells=cells, metadata=about)
 
 

@@ -30,7 +30,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.writers.html5 import HTML5Translator
 
 from book import explore, ideas
-from book._ext import catalogue, downloads
+from book._ext import catalogue, downloads, lectures
 from book._ext.entries import Entry, entries
 from book._ext.handouts import references
 from grokbook.project import home
@@ -49,6 +49,7 @@ def made(app: Sphinx) -> None:
     if app.builder.name == "html":
         downloads.write(found)
         write_narrow(found)
+        lectures.write(found, Path(app.outdir, "lectures"))
     # An extension of ours knows its nodes for one builder alone, and hides all others.
     app.registry.translation_handlers.pop("singlehtml", None)
 
