@@ -135,10 +135,8 @@ def made(
     cells = [cell for cell in cells if cell.source or cell.get("outputs")]
     for number, cell in enumerate(cells):
         cell.id = f"cell-{number:02d}"
-    about = {
-        "kernelspec": twin.metadata.kernelspec,
-        "language_info": {"name": "python"},
-    }
+    language = {"language_info": {"name": "python"}}
+    about = {"kernelspec": twin.metadata.kernelspec} | language
     return v4.new_notebook(cells=cells, metadata=about)
 
 
