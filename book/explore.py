@@ -84,7 +84,8 @@ def write(folder: Path) -> None:
     update(folder / "sweep.md", f"{script}\n")
     update(folder / "verdict.md", _verdict())
     plots.use_style()
-    for name, picture in (("absorption", _absorption), ("sweep", _sweep)):
+    pictures = {"absorption": _absorption, "sweep": _sweep, "trainer": _trainer}
+    for name, picture in pictures.items():
         with plt.rc_context({"svg.hashsalt": name, "font.size": 12}):
             figure = picture(data)
             path = folder / f"{name}.svg"
@@ -141,4 +142,21 @@ def _sweep(data: dict[str, Any]) -> Figure:
         axes.set(title=f"learning rate {rule}", ylabel="test accuracy (%)")
         axes.set(xscale="symlog", xlabel="epoch")
     panels[0].legend(frameon=False)
+    return figure
+
+
+def _trainer(_: dict[str, Any]) -> Figure:
+    """Accuracies of the first chapter's network, of one seed with decay and without."""
+
+    figure, axes = plt.subplots(figsize=(4.5, 3.4), layout="constrained")
+    frame = papers.record("basics/grokking", scale="paper").frame
+    frame = frame[frame.seed == frame.seed.min()].dropna(subset=["test_accuracy"])
+    arms = {"decay 1": COLOUR["weight decay"], "no decay": COLOUR["baseline"]}
+    for arm, colour in arms.items():
+        rows = frame[frame.arm == arm]
+        for kind, line in (("train", "--"), ("test", "-")):
+            seen = 100 * rows[f"{kind}_accuracy"]
+            axes.plot(rows.epoch, seen, line, color=colour, label=f"{arm}, {kind}")
+    axes.set(xscale="symlog", xlabel="epoch", ylabel="accuracy (%)")
+    axes.legend(frameon=False)
     return figure
