@@ -354,14 +354,10 @@ def test_an_onset_is_the_first_loud_step_after_a_quiet_one():
     assert evidence.spikes(loss, loud=2) == []
     assert evidence.spikes(loss, quiet=0.02, apart=1) == [3, 6, 9, 11]
     # both levels are included
-    for values, found in (
-        ([0.001, 0.1], [1]),
-        ([0.0011, 0.1], []),
-        ([0.001, 0.0999], []),
-        ([0.0, math.inf], [1]),
-        ([], []),
-    ):
-        assert evidence.spikes(Series(values, dtype=float)) == found
+    for values in ([0.001, 0.1], [0.0, math.inf]):
+        assert evidence.spikes(Series(values, dtype=float)) == [1]
+    for values in ([0.0011, 0.1], [0.001, 0.0999], []):
+        assert evidence.spikes(Series(values, dtype=float)) == []
     assert evidence.spikes(Series([1e-9, 1.0, 0.0, 1.0]), quiet=0) == [3]
     # a burst goes on as long as its spikes follow each other; steps are labels
     loss = Series(0.0, index=range(1000, 1400))

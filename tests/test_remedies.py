@@ -34,11 +34,7 @@ def test_the_rule_asks_for_the_grid_then_the_four_best_then_what_lies_beyond(tmp
     def decided():
         return CHOOSE["decided"]("e", "decay", CHOOSE["tuned"]("e", tmp_path))
 
-    assert decided() == (
-        [],
-        None,
-        [(point, first) for point in grid],
-    )
+    assert decided() == ([], None, [(point, first) for point in grid])
 
     def train(point, seed, onset):
         arm = every.arm(DESIGN["named"]("decay", *point))

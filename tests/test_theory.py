@@ -114,15 +114,10 @@ def largest(matrix):
     return torch.linalg.eigvalsh(matrix)[-1].item()
 
 
-def test_curvature_in_the_logits_vanishes_and_label_smoothing_keeps_it():
+def test_curvature_in_the_logits_vanishes():
     """p_r p_k K, below the trace 1 - |p|^2, below twice the residual mass."""
-    for classes, margin, number in (
-        (10, 0, 0.1),
-        (10, 5, 5.99e-2),
-        (10, 16.64, 5.9e-7),
-        (10, 30, 9.4e-13),
-        (97, 10, 4.37e-3),
-    ):
+    ten = {0: 0.1, 5: 5.99e-2, 16.64: 5.9e-7, 30: 9.4e-13}
+    for classes, margin, number in (97, 10, 4.37e-3), *((10, *x) for x in ten.items()):
         p = one_hot_like(margin, classes)
         hessian = theory.logit_hessian(p)
         assert torch.allclose(hessian, p.diag() - torch.outer(p, p), atol=1e-15)
@@ -131,21 +126,6 @@ def test_curvature_in_the_logits_vanishes_and_label_smoothing_keeps_it():
         assert found == close((p[0] * p[1] * classes).item(), rel=1e-10)
         assert trace.item() == close((1 - p @ p).item(), abs=1e-14)
         assert found <= trace <= 2 * mass
-    for alpha, classes, trace, gap in (
-        (0.1, 10, 0.18889, 4.394),
-        (0.1, 97, 0.18990, 6.762),
-        (0.1, 50_304, 0.19000, 13.0),
-    ):
-        target = torch.full((classes,), alpha / (classes - 1), dtype=torch.float64)
-        target[0] = 1 - alpha
-        assert target.sum().item() == close(1) and target[0] == 1 - alpha
-        found = (1 - target @ target).item()
-        assert found == close(trace, abs=5e-6)
-        assert found == close(alpha * (2 - alpha * (1 + 1 / (classes - 1))))
-        lead = (target[0] / target[1]).log().item()
-        assert lead == close(math.log((1 - alpha) * (classes - 1) / alpha))
-        assert lead == close(gap, abs=0.03)
-        assert lead < theory.absorption_margin(SINGLE, 2)  # so no collapse
     # equation 75 bounds |J^T H J| by |J|^2 C / K, but H takes ones to 0
     target = torch.tensor([0.9] + [0.1 / 9] * 9, dtype=torch.float64)
     hessian = theory.logit_hessian(target)

@@ -4,9 +4,8 @@
     StableMax CE    -log s(z_y) / sum_k s(z_k)                      [section 4]
     Taylor CE       the same with 1 + x + x^2/2 of z - min z        [eq. 20]
     exact CE        log(1 + sum_{k != y} exp(z_k - z_y))            (not in the paper)
-    interventions   softmax CE of changed logits, or with another gradient at them:
-                    projected, repaired, cut, unbalanced     [Liu, sections 3 and B];
-                    ``how`` are other options of softmax CE
+    interventions   softmax CE (``how``: its options) of changed logits, or with another
+                    gradient: projected, repaired, cut, ...  [Liu, sections 3 and B]
 
 Logits are (*rows, classes) of any floating dtype, labels (*rows) int64; the loss is a
 number, or (*rows) where ``reduction`` is "none". It is computed *and returned* in
@@ -31,9 +30,10 @@ def _is_label(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def pick(values: Tensor, labels: Tensor) -> Tensor:
-    """The entry of each row at its label: (*rows)."""
-    if values.device.type == "cuda":  # where the backward pass of gather sorts
-        return torch.where(_is_label(values, labels), values, 0).sum(dim=-1)
+    """The entry of each row at its label: (*rows); a label that is none is an error."""
+    if values.device.type == "cuda":  # NaN, no error: gather's backward pass would sort
+        here = _is_label(values, labels)
+        return torch.where(here, values, 0).sum(-1).where(here.any(-1), float("nan"))
     # reshape, since gather takes labels of fewer rows
     return values.gather(-1, labels.reshape(*values.shape[:-1], 1)).squeeze(-1)
 
@@ -86,8 +86,8 @@ def gaps(logits: Tensor, labels: Tensor) -> Tensor:
 class _StableMax(torch.autograd.Function):
     """s(x) with its derivative min(s, 1)^2, which no logit turns into NaN.
 
-    One quotient gives both branches, bit for bit; the derivative is 1 above 0 and
-    1 / (1 - x)^2 = s^2 below. Left to autograd, the loss takes five times as long.
+    One quotient gives both branches, bit for bit, and s^2 is 1 / (1 - x)^2 below 0.
+    Left to autograd, the loss takes five times as long.
     """
 
     generate_vmap_rule = True
@@ -155,7 +155,8 @@ def mean_squared_error(
 ) -> Tensor:
     """Squared distance to the one-hot target, averaged over the classes, figure 13."""
     errors = logits.to(dtype) - _is_label(logits, labels).to(dtype)
-    return REDUCTIONS[reduction]((errors * errors).mean(dim=-1))
+    rows = (errors * errors).mean(dim=-1)
+    return REDUCTIONS[reduction](rows + pick(torch.zeros_like(errors), labels))
 
 
 def correct_logit_zeroed(
@@ -231,8 +232,7 @@ def unbalanced_cross_entropy(
     return REDUCTIONS[reduction](rows + excess * (mean - mean.detach()))
 
 
-def _odds(logits: Tensor, labels: Tensor, dtype: Dtype) -> Tensor:
-    # probability of the wrong classes over that of the correct one: (*rows)
+def _odds(logits: Tensor, labels: Tensor, dtype: Dtype) -> Tensor:  # of wrong classes
     return gaps(logits, labels).to(dtype).exp().sum(dim=-1)
 
 

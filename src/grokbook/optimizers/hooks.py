@@ -1,14 +1,16 @@
-"""Hooks on any torch optimizer: what is done to gradients or weights around a step.
+"""Hooks on torch's optimizers: what is done to gradients or weights around a step.
 
     g_perp = g - (w . g) / (w . w) w            [Prieto et al. 2025, eq. 12]
 
 They act in the order in which they were added and return the optimizer. On a stack
 norms, projections and means are per member. Gradients and learning rates are afterwards
-as they were; a deep copy has no hooks. A closure is one that only tells the loss.
+as they were; a deep copy has no hooks. A closure is called once, before the hooks.
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from functools import wraps
+from types import MethodType, SimpleNamespace
 from typing import Any, TypeVar
 
 import torch
@@ -22,46 +24,52 @@ TINY = 1e-30  # guards the divisions of ``orthogonal``, as in the official code
 Opt = TypeVar("Opt", bound=Optimizer)
 
 
-class _Around:
-    """What torch's step hooks do around every step of one optimizer.
+def _around(optimizer: Any) -> Any:
+    """What is done around every step of one optimizer.
 
-    Before it ``changes`` act on gradients and learning rates; ``repairs`` act on the
-    weights after it.
+    Before it ``changes`` act on gradients and learning rates, which are given back even
+    if it raises; ``repairs`` act on the weights after it. ``loss`` is the closure's.
     """
-
-    def __init__(self, optimizer: Optimizer) -> None:
-        self.changes: list[Callable[[Optimizer, list[Tensor]], None]] = []
-        self.repairs: list[Callable[[Optimizer], None]] = []
-        self.raw: list[tuple[Tensor, Tensor | None]] = []
-        self.rates: list[Any] = []
-        self.closure: Any = None  # of the step that is being made
-        optimizer.register_step_pre_hook(self.enter)
-        optimizer.register_step_post_hook(self.leave)
+    if hasattr(optimizer, "around"):
+        return optimizer.around
+    if isinstance(optimizer, torch.optim.LBFGS):
+        raise TypeError("LBFGS makes gradients in its step, where no hook can act")
+    around = optimizer.around = SimpleNamespace(changes=[], repairs=[], loss=None)
+    inner = optimizer.step
 
     @torch.no_grad()
-    def enter(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
-        self.closure = kwargs.get("closure", args[1] if len(args) > 1 else None)
+    @wraps(inner)
+    def step(optimizer: Any, closure: Any = None, **how: Any) -> Any:
+        with torch.enable_grad():
+            around.loss = closure() if closure else None
         params = [p for group in optimizer.param_groups for p in group["params"]]
         held = [p for p in params if p.grad is not None]
-        self.raw = [(p, p.grad) for p in held]
-        self.rates = [group["lr"] for group in optimizer.param_groups]
-        for change in self.changes if held else ():
-            change(optimizer, held)
+        raw, scale = gradients(held), getattr(optimizer, "grad_scale", None)
+        if any(grad.is_sparse or grad.is_complex() for grad in raw):
+            raise TypeError("hooks need gradients that are dense and real")
+        rates = [(g, g["lr"]) for g in optimizer.param_groups if "lr" in g]
+        try:
+            if scale is not None:  # a GradScaler lets a fused optimizer divide by it
+                optimizer.grad_scale = None
+                for parameter in held:
+                    parameter.grad = parameter.grad / scale
+            is_skipped = not held or getattr(optimizer, "found_inf", False)
+            for change in () if is_skipped else around.changes:
+                change(optimizer, held)
+            told = inner(*[lambda: around.loss] * bool(closure), **how)
+            for repair in around.repairs:
+                repair(optimizer)
+            return told
+        finally:
+            for parameter, grad in zip(held, raw, strict=True):
+                parameter.grad = None if parameter.grad is None else grad
+            for group, rate in rates:
+                group["lr"] = rate
+            if scale is not None:
+                optimizer.grad_scale = scale
 
-    @torch.no_grad()
-    def leave(self, optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
-        for parameter, grad in self.raw:
-            parameter.grad = grad
-        for group, rate in zip(optimizer.param_groups, self.rates, strict=True):
-            group["lr"] = rate
-        for repair in self.repairs:
-            repair(optimizer)
-
-
-def _around(optimizer: Any) -> _Around:
-    if not hasattr(optimizer, "around"):
-        optimizer.around = _Around(optimizer)
-    return optimizer.around
+    optimizer.step = MethodType(step, optimizer)  # as torch's schedulers ask for
+    return around
 
 
 def _is_stacked(optimizer: Optimizer) -> bool:
@@ -100,17 +108,17 @@ def orthogonal(optimizer: Opt, *, rescale: bool = True, scope: str = "tensor") -
     ``rescale=True, scope="tensor"`` is the official code: every tensor is projected
     against itself and gets back the norm of its raw gradient. ``rescale=False,
     scope="global"`` is eq. 11-12 of the paper: one projection of the whole parameter
-    vector. A zero tensor is not projected; a gradient parallel to the weights becomes
-    rounding noise, which the rescaling amplifies.
+    vector. A tensor of zeros, or of one number, is not projected; a gradient parallel
+    to the weights becomes rounding noise, which the rescaling amplifies.
     """
     joint = choose("scope", scope, ("tensor", "global")) == "global"
 
     def project(optimizer: Optimizer, parameters: list[Tensor]) -> None:
         weights = _rows(optimizer, parameters)
         grads = _rows(optimizer, gradients(parameters))
-        squares = _inner(weights, weights, joint)
-        products = _inner(weights, grads, joint)
-        shares = [a / (b + TINY) for a, b in zip(products, squares, strict=True)]
+        products, squares = (_inner(weights, x, joint) for x in (grads, weights))
+        triples = zip(products, squares, weights, strict=True)  # one number is left
+        shares = [a / (b + TINY) * (joint or w.shape[1] > 1) for a, b, w in triples]
         kept = list(torch._foreach_addcmul(grads, weights, shares, value=-1))
         if rescale:
             norms = zip(_norm(grads, joint), _norm(kept, joint), strict=True)
@@ -128,13 +136,15 @@ def unit_steps(optimizer: Opt) -> Opt:
     Every step of gradient descent then has length lr (figure 9 of Prieto et al., after
     Lyu & Li). The norm is that of all groups, in float64; where it is 0 so is the step.
     """
+    choose("number of this optimizer", "lr", optimizer.param_groups[0])
 
     def normalise(optimizer: Optimizer, parameters: list[Tensor]) -> None:
         norm = _gradient_norm(optimizer, parameters)
         scale = torch.where(norm > 0, 1 / norm, 0.0)
+        largest = torch.finfo(parameters[0].dtype).max
         for group in optimizer.param_groups:  # a float waits for the device
-            stays = isinstance(group["lr"], Tensor)
-            group["lr"] = group["lr"] * (scale if stays else float(scale))
+            rate = (group["lr"] * scale).clamp(max=largest)
+            group["lr"] = rate if isinstance(group["lr"], Tensor) else float(rate)
 
     _around(optimizer).changes.append(normalise)
     return optimizer
@@ -224,14 +234,11 @@ def descend_from(
 ) -> Opt:
     """From the first step whose loss is at most ``loss`` on, plain gradient descent.
 
-        w <- w - lr g
-
-    takes the place of the rule, for good, and for each member of a stack from its own
-    step on, but not before ``after`` steps (Liu et al. 2026, section B.2.2: from a loss
-    of 0 at lr 1e5). ``g`` is what hooks added before made of the gradient. ``step`` is
-    to be given a closure that returns the loss, () or [members].
-    ``state["descend_from"]`` keeps whether it ``descends`` (0 or 1) and the ``steps``
-    made, and goes into a checkpoint with the moments.
+    w <- w - lr g takes the place of the rule, for good, and for each member of a stack
+    from its own step on, but not before ``after`` steps (Liu et al. 2026, section
+    B.2.2: from a loss of 0 at lr 1e5). ``g`` is what hooks added before made of the
+    gradient; a closure has to tell ``step`` the loss, () or [members]. ``state`` has
+    whether a member ``descends`` (0 or 1) and the ``steps`` made, for a checkpoint.
     """
     around, first = _around(optimizer), optimizer.param_groups[0]["params"][0]
     kept: dict[Any, Any] = optimizer.state
@@ -240,16 +247,14 @@ def descend_from(
     kept["descend_from"] = {"descends": zero, "steps": zero.clone()}
     found: list[tuple[Tensor, Tensor, Tensor]] = []  # parameter, before, gradient
 
-    # neither holds the optimizer, which would never be freed
     def note(optimizer: Optimizer, parameters: list[Tensor]) -> None:
         state = optimizer.state["descend_from"]  # type: ignore[index]
         began, steps = state["descends"], state["steps"]
-        reached = torch.as_tensor(around.closure(), device=began.device) <= loss
+        reached = torch.as_tensor(around.loss, device=began.device) <= loss
         began.copy_(torch.maximum(began, (reached & (steps >= after)).to(began.dtype)))
         steps.add_(1)
-        grads = gradients(parameters)
         before = [p.detach().clone() for p in parameters]
-        found[:] = zip(parameters, before, grads, strict=True)
+        found[:] = zip(parameters, before, gradients(parameters), strict=True)
 
     def replace(optimizer: Optimizer) -> None:
         began = optimizer.state["descend_from"]["descends"]  # type: ignore[index]
