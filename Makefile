@@ -23,6 +23,11 @@ export OMP_NUM_THREADS := 1
 export OMP_WAIT_POLICY := PASSIVE
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 export JUPYTER_PLATFORM_DIRS := 1
+# A home that cannot be written to stops nothing.
+export MPLCONFIGDIR := $(CURDIR)/_build/.matplotlib
+export IPYTHONDIR := $(CURDIR)/_build/.ipython
+# As variables of the shell they are words, whatever they hold.
+export PAGE SCALE DEVICE
 
 .PHONY: book test page pdf clean workflow workflow-test
 .DELETE_ON_ERROR:
@@ -52,10 +57,11 @@ test: $(READY)
 	test -z "$$failed" || { echo "failed:$$failed" >&2; exit 1; }
 
 page: $(READY)
-	@test -n "$(PAGE)" || { \
+	@test -n "$$PAGE" || { \
 	  echo "Which page? For example: make page PAGE=prieto2025/fig02 SCALE=laptop" >&2; \
 	  exit 1; }
-	$(BIN)/python -m book execute $(PAGE) -p retrain True -p scale $(SCALE) -p device $(DEVICE)
+	$(BIN)/python -m book execute "$$PAGE" -p retrain True \
+	  -p scale "$$SCALE" -p device "$$DEVICE"
 
 pdf: $(READY)
 	$(BOOK) --builder singlehtml

@@ -9,6 +9,7 @@ itself is wrong.
 """
 
 import argparse
+import json
 import logging
 import sys
 from pathlib import Path
@@ -46,6 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     command.add_argument("--out", type=Path, help="notebook to write a rerun to")
     command = commands.add_parser("check", help="what is wrong with the pages")
+    command.add_argument("--json", action="store_true", help="a list on stdout")
     command.set_defaults(function=_check)
     command.add_argument("pages", nargs="*", help="pages, all by default")
     command = commands.add_parser("order", help="what to train next, as commands")
@@ -72,7 +74,9 @@ def _check(options: argparse.Namespace) -> int:
     from book._ext import checks
 
     problems = checks.check(options.pages or None)
-    for problem in problems:
+    if options.json:
+        print(json.dumps(problems))
+    for problem in () if options.json else problems:
         _tell(f"book: {problem}")
     return 1 if problems else 0
 

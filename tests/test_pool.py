@@ -155,7 +155,8 @@ import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from helpers import arm, experiment
-from grokbook import cli, papers
+from grokbook import papers
+from grokbook.__main__ import main
 from grokbook.engine import loop
 
 loop.CHECKPOINT_SECONDS = 0.0  # also in workers, which import this again
@@ -166,7 +167,8 @@ if __name__ == "__main__":
     # a shell that runs the tests in the background lets its children ignore Ctrl-C
     signal.signal(signal.SIGINT, signal.default_int_handler)
     words = ["run", endless.name, "--scale", "smoke", "--processes", "1"]
-    sys.exit(cli.main([*words, "--device", "cpu", "--out", sys.argv[2]]))
+    sys.argv[1:] = [*words, "--device", "cpu", "--out", sys.argv[2]]
+    sys.exit(main())
 """
 
 
@@ -194,10 +196,12 @@ def running(tmp_path):
     command.communicate()
 
 
-def test_ctrl_c_is_one_line_and_keeps_the_state(running, tmp_path):
-    """As from a terminal: the workers get the signal too, and save what they have."""
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_is_one_line_and_keeps_the_state(running, tmp_path, end):
+    """As from a terminal: the workers get it too, and save what they have."""
     command, _ = running
-    os.killpg(command.pid, signal.SIGINT)
+    told = os.killpg if end == signal.SIGINT else os.kill
+    told(command.pid, end)
     _, err = command.communicate(timeout=PATIENCE)
     assert command.returncode == 130, err
     assert err.splitlines()[-1].startswith("grokbook: stopped; the same command goes")

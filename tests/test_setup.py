@@ -3,6 +3,7 @@
 import re
 import runpy
 import shlex
+import subprocess
 import sys
 import textwrap
 import tomllib
@@ -45,6 +46,15 @@ def test_lock_satisfies_pyproject_is_closed_and_installed_with_the_tools():
     tools = set(re.findall(r"\$\(BIN\)/([\w-]+)", (ROOT / "Makefile").read_text()))
     assert {"python", "ruff", "jupyter-book"} <= tools
     assert [t for t in tools if not (Path(sys.executable).parent / t).exists()] == []
+
+
+def test_the_name_of_a_page_is_a_word_whatever_it_holds(tmp_path):
+    (python := tmp_path / "python").write_text('#!/bin/sh\necho "$4"\n')
+    python.chmod(0o755)
+    name = f"a'b `touch {tmp_path}/X` ; touch {tmp_path}/X"
+    words = ["make", "-s", "-C", ROOT, "page", f"PAGE={name}", f"BIN={tmp_path}"]
+    made = subprocess.check_output([*words, f"READY={python}"], text=True)
+    assert made.splitlines()[-1] == name and not (tmp_path / "X").exists()
 
 
 def test_the_training_loop_runs_and_learns():

@@ -1,6 +1,17 @@
-"""``python -m grokbook`` is the command ``grokbook``."""
+"""``python -m grokbook`` is the command ``grokbook``; early ends are quiet as well."""
 
-from grokbook.cli import main
+import signal
+
+
+def main() -> int:
+    """The command, for which SIGTERM is a Ctrl-C; its exit code."""
+    try:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        from grokbook import cli
+    except KeyboardInterrupt:
+        return 130
+    return cli.main()
+
 
 if __name__ == "__main__":
     raise SystemExit(main())

@@ -55,7 +55,7 @@ def _parser() -> argparse.ArgumentParser:
 
     about = "what is recorded, on what, and how long all of it takes"
     command = commands.add_parser("list", parents=[named], help=about)
-    command.add_argument("--scale", help=f"{scales} (default: laptop and paper)")
+    command.add_argument("--scale", help=f"{scales} (default: all)")
 
     about = "train what is missing, fewest seeds first"
     option = commands.add_parser("run", parents=[named], help=about).add_argument
@@ -97,7 +97,7 @@ def _names(prefixes: list[str]) -> list[str]:
 def _list(options: argparse.Namespace) -> int:
     """A line per experiment; ``status`` reads all of its record, and what is stale."""
     is_status, problems = options.command == "status", []
-    scales = SCALES if is_status else [options.scale] if options.scale else SCALES[:2]
+    scales = SCALES if is_status or not options.scale else [options.scale]
     for name, scale in itertools.product(_names(options.names), scales):
         experiment = papers.get(name, scale)
         try:
