@@ -27,7 +27,7 @@ from grokbook.project import FOLDERS, PAPERS, home
 
 LIBRARIES = ("torch", "numpy", "pandas", "matplotlib", "seaborn")
 # Folders of no paper, and what stands above the titles there.
-CHAPTERS = {"basics": "Start here", "questions": "Question"}
+CHAPTERS = {"basics": "Start here", "story": "Start here", "questions": "Question"}
 CHAPTERS |= {"remedies": "Remedies × tasks"}
 NO_PAGES = ("experiments.py", "choose.py", "race.py")
 PLACES = ("GROKBOOK_HOME", "GROKBOOK_RECORDS", "GROKBOOK_DATA")

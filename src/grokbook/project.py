@@ -21,7 +21,7 @@ PAPERS = {
     "liu2026": "Liu et al. (2026)",
     "tiwari2026": "Tiwari et al. (2026)",
 }
-FOLDERS = ("basics", "questions", *PAPERS, "remedies")  # that hold pages
+FOLDERS = ("basics", "story", "questions", *PAPERS, "remedies")  # that hold pages
 CLAIMS_MIME = "application/vnd.grokbook.claims+json"
 FIGURE_MIME = "application/vnd.grokbook.figure+json"
 TRAINS = ("*.py", "datasets/*.py", "engine/*.py", "models/*.py", "optimizers/*.py")
