@@ -90,7 +90,7 @@ LINES = {
     "claims": 430,
     "cli": 206,
     "datasets": 507,
-    "engine": 1097,
+    "engine": 1117,
     "errors": 62,
     "evidence": 668,
     "experiment": 159,

@@ -299,7 +299,19 @@ def test_a_checkpoint_that_does_not_fit_is_kept_aside(tmp_path):
     *foreign, mine = foreign
     other_torch = mine.replace(torch.__version__.encode(), b"1.13.1", 1)
     other_format = mine.replace(b"4", b"9", 1)
-    damages = b"", b"no checkpoint", mine[:-100], other_format, other_torch, *foreign
+    damages = [b"", b"no checkpoint", mine[:-100], other_format, other_torch, *foreign]
+    known = loop.identity([(arm(), 0)])
+    for spoil in (  # as another version might have written it
+        lambda saved: saved["learner"].pop("params"),
+        lambda saved: saved["learner"].update(params="text"),
+        lambda saved: saved.pop("trace"),
+        lambda saved: saved.update(seconds=math.nan),
+        lambda saved: saved["rows"][0][0].update(train_loss="text"),
+    ):
+        checkpoint.write_bytes(mine)
+        spoil(saved := state.read(checkpoint, known))
+        state.write(checkpoint, known, saved)
+        damages.append(checkpoint.read_bytes())
     (whole,) = loop.train([(arm(), 0)])
     for number, content in enumerate(damages):
         checkpoint.write_bytes(content)

@@ -66,18 +66,33 @@ class _Run:
         self.members, self.arm, self.on = members, members[0][0], on
         self.checkpoint, self.stacked = checkpoint, stacked
         self.logged, self.rare = {*self.arm.logged_epochs()}, self.arm.rare_epochs()
+        self.start()
+        if checkpoint and checkpoint.exists():
+            mine = identity(members, on)
+            if not state.read(checkpoint, mine, on, self.restore):
+                self.start()  # a part of it may be restored
+
+    def start(self) -> None:
+        members = self.members
         self.began = self.last_saved = time.monotonic()
-        self.learner = Learner(members, on, stacked=stacked)
+        self.learner = Learner(members, self.on, stacked=self.stacked)
         self.rows: list[list[dict[str, float]]] = [[] for _ in members]
         self.kept: dict[int, Params] = {}  # by epoch, with a member axis in any case
-        many = self.arm.epochs if self.arm.trace else 0
-        self.trace = torch.zeros(many, len(members), dtype=torch.float64, device=on)
+        size = self.arm.epochs if self.arm.trace else 0, len(members)
+        self.trace = torch.zeros(size, dtype=torch.float64, device=self.on)
         self.going = [*range(len(members))]
-        if checkpoint and (saved := state.read(checkpoint, identity(members, on), on)):
-            self.learner.restore(saved["learner"])
-            self.began -= saved["seconds"]
-            for part in SEEN:
-                setattr(self, part, saved[part])
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Go on from a state; an error of any kind where it cannot be one of ours."""
+        self.learner.restore(saved["learner"])
+        shown = [
+            list(map(type, row.values())) for rows in saved["rows"] for row in rows
+        ]
+        if not 0 <= saved["seconds"] < math.inf or {*sum(shown, [])} - {int, float}:
+            raise ValueError("no numbers")
+        self.began -= saved["seconds"]
+        for part in SEEN:
+            setattr(self, part, saved[part])
 
     def to_the_end(self, should_stop: Callable, report: Callable) -> bool:
         """Whether it came there, and was not stopped before."""

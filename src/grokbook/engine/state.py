@@ -1,7 +1,4 @@
-"""Checkpoints: a line of JSON (format, identity, SHA-256 of the rest), a torch archive.
-
-A damaged state must neither be trained on nor be lost.
-"""
+"""Checkpoints: a line of JSON (format, identity, SHA-256 of the rest), then torch's."""
 
 import hashlib
 import io
@@ -32,13 +29,21 @@ def write(path: Path, identity: dict[str, Any], content: dict[str, Any]) -> None
         raise TrainingError(f"{told} {again}") from error
 
 
-def read(path: Path, identity: dict[str, Any], device: str = "cpu") -> Any:
-    """The state at a path, or None; one that does not fit is moved aside."""
+def read(path: Path, identity: dict[str, Any], on: str = "cpu", use: Any = id) -> Any:
+    """The state at a path, or None; one that does not fit or is of no ``use`` is moved
+    aside, so that it is neither trained on nor lost."""
     if not path.exists():
         return None
     head, end, body = path.read_bytes().partition(b"\n")
     if head + end == _head(identity, body):
-        return torch.load(io.BytesIO(body), map_location=device, weights_only=True)
+        try:
+            found = torch.load(io.BytesIO(body), map_location=on, weights_only=True)
+            use(found)
+            return found
+        except torch.OutOfMemoryError:
+            raise
+        except Exception:  # whatever another version or a stranger wrote
+            body = b""
     asides = (path.with_name(f"{path.name}.aside{k or ''}") for k in itertools.count())
     aside = path.rename(next(other for other in asides if not other.exists()))
     warnings.warn(
