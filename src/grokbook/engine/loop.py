@@ -85,10 +85,8 @@ class _Run:
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on from a state; an error of any kind where it cannot be one of ours."""
         self.learner.restore(saved["learner"])
-        shown = [
-            list(map(type, row.values())) for rows in saved["rows"] for row in rows
-        ]
-        if not 0 <= saved["seconds"] < math.inf or {*sum(shown, [])} - {int, float}:
+        every = (v for rows in saved["rows"] for row in rows for v in row.values())
+        if not 0 <= saved["seconds"] < math.inf or {*map(type, every)} - {int, float}:
             raise ValueError("no numbers")
         self.began -= saved["seconds"]
         for part in SEEN:
