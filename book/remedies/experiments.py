@@ -187,6 +187,21 @@ def testing() -> Rows:
 
 
 @EXPERIMENTS.section
+def pairs() -> Rows:
+    """On A, beside decay: the best three at their points, two that fail alone at its."""
+    yield experiment("beside-a", "", stop=0.99)
+    yield shared(observables=SEEN, through_nan=True)
+    rate, decay = CHOSEN["a"]["decay"]
+    first = "⊥Grad", "radius with tuned target", "activations"
+    points = {remedy: CHOSEN["a"][remedy] for remedy in first}
+    points |= {"Grokfast": (rate, 2.0), "layer norm": (rate, 1e-3)}  # untuned
+    for remedy, point in points.items():
+        one = arm(remedy, *point, "a")
+        both = Spec("adamw", **one["optimizer"].options | {"weight_decay": decay})
+        yield one | {"name": f"{remedy} and decay", "optimizer": both}
+
+
+@EXPERIMENTS.section
 def mediation() -> Rows:
     """On A: plain softmax and no decay, with matrices held at a winner's norms."""
     yield experiment("why", "", stop=0.99)
