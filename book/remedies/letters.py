@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Remedies × tasks]{.kicker} On letters of Shakespeare ⊥Grad costs little, decay more, strong pulls most
+# # [Remedies × tasks]{.kicker} On letters of Shakespeare ⊥Grad costs little, decay more, strong pulls much
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

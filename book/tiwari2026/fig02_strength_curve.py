@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · Figure 2]{.kicker} No strength of the penalty groks within 8,000 epochs
+# # [Tiwari et al. 2026 · Figure 2]{.kicker} At the paper's width no strength groks within 8,000 epochs
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

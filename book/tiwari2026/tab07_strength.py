@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · Table 7]{.kicker} No strength of the penalty groks, and no target but zero
+# # [Tiwari et al. 2026 · Table 7]{.kicker} At the paper's strength and width no target but zero groks
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
