@@ -17,7 +17,7 @@ from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 from nbformat import NotebookNode
 
-from book._ext import catalogue, handouts, notebooks, pages
+from book._ext import catalogue, formulas, handouts, notebooks, pages
 from book._ext.entries import Entry, update
 from grokbook.claims.verdict import WORDS, outcome
 from grokbook.project import home
@@ -28,7 +28,9 @@ EXERCISE = re.compile(r"^\*\*Exercise .*?(?=^\*\*Exercise |^## |\Z)", re.M | re.
 def write(entries: Sequence[Entry], folder: Path) -> None:
     """Make all decks; UndefinedError for a page or a claim that is not."""
     env = catalogue.templates()
-    env.filters["markdown"] = MarkdownIt().enable("table").use(dollarmath_plugin).render
+    written = MarkdownIt().enable("table")
+    math = {"renderer": lambda one, how: formulas.drawn(one, how["display_mode"])}
+    env.filters["markdown"] = written.use(dollarmath_plugin, **math).render
     env.globals |= {"of": {e.id: e for e in entries}, "kicker": pages.kicker}
     env.globals |= {"outputs": notebooks.outputs, "sha256": sha256, "decode": b64decode}
     env.globals |= vars(env.get_template("slides.md").module)

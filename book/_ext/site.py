@@ -12,7 +12,6 @@ publishing workflow gives: https://name.github.io/book/, https://github.com/name
 
 import shutil
 import subprocess
-import sysconfig
 from base64 import b64decode
 from collections.abc import Iterable
 from functools import cache
@@ -34,10 +33,6 @@ from book._ext import catalogue, downloads, lectures
 from book._ext.entries import Entry, entries
 from book._ext.handouts import references
 from grokbook.project import home
-
-# As the package has it, whose name with hyphens cannot be imported.
-MATHJAX = Path(sysconfig.get_path("purelib"), "sphinx-mathjax-offline", "static")
-MATHJAX /= "mathjax/tex-svg-full.js"
 
 
 def made(app: Sphinx) -> None:
@@ -83,12 +78,7 @@ def number_by_page(_: Sphinx, builder: StandaloneHTMLBuilder) -> None:
 
 
 def name_papers(_: Sphinx, env: BuildEnvironment) -> None:
-    """Put `Kicker: Finding` in place of the titles that have a kicker.
-
-    Every page loads MathJax here, since definitions have formulas; see `define`.
-    """
-    every = dict.fromkeys(env.titles, True)
-    env.get_domain("math").data["has_equations"].update(every)
+    """Put `Kicker: Finding` in place of the titles that have a kicker."""
     for titles in (env.titles, env.longtitles):
         for document, title in titles.items():
             inline = title.findall(nodes.inline)
@@ -133,17 +123,11 @@ def visit_image(self: HTML5Translator, node: nodes.image) -> None:
 
 
 def define(app: Any, page: str, _: str, context: dict[str, Any], tree: Any) -> None:
-    """The definitions of the terms that a page links, hidden at its end.
-
-    Where neither they nor the page have a formula, MathJax goes.
-    """
+    """The definitions of the terms that a page links, hidden at its end."""
     if app.builder.name != "html":
         return
     if tree and page != "glossary":
         context["body"] += hidden(app.builder, tree)
-    if 'class="math' not in context.get("body", ""):
-        files = context.get("script_files", [])
-        files[:] = [one for one in files if MATHJAX.name not in str(one.filename)]
 
 
 def hidden(builder: Any, tree: nodes.document) -> str:
@@ -181,12 +165,11 @@ def version() -> str:
 
 
 def carry(app: Sphinx, error: Exception | None) -> None:
-    """MathJax and what can be downloaded go with the book, which needs no network."""
+    """What can be downloaded goes with the book, which needs no network."""
     if error is not None or app.builder.format != "html":
         return
     # The icons are letters of the theme's font: no script of 1.5 MB draws them.
     Path(app.outdir, "_static", "scripts", "fontawesome.js").write_text("")
-    shutil.copy2(MATHJAX, Path(app.outdir, "_static"))
     if app.builder.name == "html":
         images = Path(app.outdir, "_images")
         shutil.copytree(narrow_of("").parent, images, dirs_exist_ok=True)

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Singh et al. 2026 · Figure 3]{.kicker} A norm on values speeds grokking, one on queries and keys prevents it
+# # [Singh et al. 2026 · Figure 3]{.kicker} A norm on values speeds grokking, on queries and keys prevents it
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
