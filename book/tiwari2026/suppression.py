@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · beyond the paper]{.kicker} With 60 % of pairs a pull of strength 5 groks by epoch 500
+# # [Tiwari et al. 2026 · beyond the paper]{.kicker} On 60 % of pairs a strength-5 pull groks by epoch 500
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
