@@ -38,6 +38,7 @@
 
   /** The nearest float16: a shift that leaves eleven bits of the sum, ties to even. */
   function half(x) {
+    if (!Number.isFinite(x)) return x;
     wide[0] = x;
     const shift = SHIFTS[(halves[1] >>> 20) & 0x7ff];
     const near = x + shift - shift;
@@ -254,41 +255,44 @@
   /** Whether the curves have a point here: about 60 for each power of ten. */
   const logged = (step) => step < 30 || step % Math.ceil(step / 30) === 0;
 
-  /** The strongest frequencies of what the first layer makes of a, each with the place
-      of every number in the plane of its cosine and sine. */
+  /** The strongest frequencies of what the first layer makes of a, and how far its units
+      are waves: the mean share of a unit's power in its strongest frequency.
+
+      Every number has its place in the plane that the others give to a frequency. In a
+      plane that its own weights had a part in, random weights would lie on circles too. */
   function circles(net, many = 3) {
     const { settings: { p, width }, weights: [first] } = net;
+    const strongest = new Float64Array(width), all = new Float64Array(width);
     const found = [];
-    let power = 0;
     for (let k = 1; k <= (p - 1) / 2; k++) {
-      const axes = [new Float64Array(width), new Float64Array(width)];
-      for (let a = 0; a < p; a++) {
-        const turned = (2 * Math.PI * ((k * a) % p)) / p;
-        const [c, s] = [Math.cos(turned), Math.sin(turned)];
+      const [u, v] = [new Float64Array(width), new Float64Array(width)];
+      for (let a = 0; a < p; a++)
         for (let j = 0; j < width; j++) {
-          axes[0][j] += c * first[a * width + j];
-          axes[1][j] += s * first[a * width + j];
+          u[j] += Math.cos((2 * Math.PI * k * a) / p) * first[a * width + j];
+          v[j] += Math.sin((2 * Math.PI * k * a) / p) * first[a * width + j];
         }
+      let size = 0;
+      for (let j = 0; j < width; j++) {
+        const power = u[j] ** 2 + v[j] ** 2;
+        [size, all[j], strongest[j]] = [size + power, all[j] + power, Math.max(strongest[j], power)];
       }
-      const dot = (x, y) => x.reduce((sum, value, j) => sum + value * y[j], 0);
-      const size = dot(axes[0], axes[0]) + dot(axes[1], axes[1]);
-      power += size;
-      found.push({ k, size, axes, dot });
+      found.push({ k, size, u, v });
     }
     found.sort((one, other) => other.size - one.size);
-    return found.slice(0, many).map(({ k, size, axes: [u, v], dot }) => {
-      const shared = dot(u, v) / (dot(u, u) + TINY);
-      v.forEach((_, j) => (v[j] -= shared * u[j]));
+    const dot = (x, y) => x.reduce((sum, value, j) => sum + value * y[j], 0);
+    const planes = found.slice(0, many).map(({ k, u, v }) => {
       const places = Array.from({ length: p }, (_, a) => {
-        const row = first.subarray(a * width, (a + 1) * width);
-        return [u, v].map((axis) => dot(row, axis) / Math.sqrt(dot(axis, axis) + TINY));
+        const row = first.subarray(a * width, (a + 1) * width), own = dot(row, row);
+        const turned = (2 * Math.PI * k * a) / p;
+        return [dot(row, u) - Math.cos(turned) * own, dot(row, v) - Math.sin(turned) * own];
       });
       for (const at of [0, 1]) {
         const mean = places.reduce((sum, place) => sum + place[at], 0) / p;
         for (const place of places) place[at] -= mean;
       }
-      return { k, share: size / power, places };
+      return { k, places };
     });
+    return { planes, waves: strongest.reduce((sum, x, j) => sum + x / all[j], 0) / width };
   }
 
   return { DEFAULTS, PRESETS, settingsOf, half, create, step, look, logged, circles };

@@ -67,7 +67,7 @@
   }
 
   /** The numbers 0 to p - 1 in the plane of one frequency, joined as their angles grow. */
-  function circle({ k, share: part, places }, at) {
+  function circle({ k, places }, at) {
     const [cx, cy, r] = [60 + 120 * at, 62, 50];
     const far = Math.max(...places.map(([a, b]) => Math.hypot(a, b))) || 1;
     const put = ([a, b]) => [cx + (r * a) / far, cy - (r * b) / far];
@@ -79,7 +79,7 @@
         return make("svg:circle", { cx: px.toFixed(1), cy: py.toFixed(1), r: 3, class: "dot kept",
           opacity: (0.25 + (0.75 * a) / p).toFixed(2) });
       }),
-      text(cx, 130, `frequency ${k}: ${Math.round(100 * part)} %`)];
+      text(cx, 130, `frequency ${k}`)];
   }
 
   start("trainer", (live) => {
@@ -119,7 +119,7 @@
     const address = () => `#${ANCHOR}:${new URLSearchParams(read())}`;
 
     function curves() {
-      const drawn = (name, kind, y) => path(points.map((point) => [x(point.step), y(point[name])]), kind);
+      const drawn = (name, kind, y) => path(points.slice(1).map((point) => [x(point.step), y(point[name])]), kind);
       const percent = (value) => share(100 * value);
       const lines = (low) => marks.map((at) => line(x(at), HEIGHT - 34, x(at), low, "now"));
       accuracy.replaceChildren(...axes(share, [0, 50, 100], (at) => `${at} %`), ...lines(12),
@@ -149,9 +149,9 @@
           : `At step ${found.step} ${words}.`;
       }
       values.textContent = `step ${now.step.toLocaleString("en-GB")} · training ${say100(now.train)} · test `
-        + `${say100(now.test)} · collapsed ${say100(now.collapsed)} · gap ${now.gap.toFixed(1)}`;
+        + `${say100(now.test)} · collapsed ${say100(now.collapsed)} · gap ${now.gap.toFixed(1)} · waves ${say100(circles.waves)}`;
       curves();
-      rings.replaceChildren(...circles.flatMap(circle));
+      rings.replaceChildren(...circles.planes.flatMap(circle));
     }
 
     function pause(words) {
