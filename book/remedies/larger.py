@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Remedies × tasks]{.kicker} On a larger table ⊥Grad is first again, decay second in the median
+# # [Remedies × tasks]{.kicker} On a larger table ⊥Grad is first again, decay second by median
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
