@@ -1,0 +1,251 @@
+# %% [markdown]
+# # [Start here]{.kicker} One network, four papers
+
+# %% tags=["parameters", "remove-input"]
+scale = "best"
+retrain = False
+device = "auto"
+
+# %% tags=["hide-input"]
+#| fold: "Code: the runs"
+import json
+
+import torch
+
+from grokbook import claims, evidence, plots, tables
+from grokbook.datasets import modular
+from grokbook.evidence import Run
+
+plots.use_style()
+page = evidence.Page("story/one", scale, retrain, device)
+record = page.record("one_network")
+first, grown, powers = page.record("basics/grokking"), page.record("prieto2025/fig04left"), page.record("prieto2025/fig02")
+turned, liu, cut = page.record("prieto2025/fig01a"), page.record("liu2026/fig01"), page.record("liu2026/causal512")
+TEST = "test_accuracy"
+arms = {name: Run(record, name, name) for name in ("softmax", "StableMax", "⊥Grad", "weight decay", "activations")}
+p = arms["softmax"].settings.dataset.options["p"]
+torch.manual_seed(42)
+pair = modular(p=p, train_fraction=0.6).x_train[0]  # an example of the training set
+
+
+def told(document, row, value, show="{:,.0f}"):
+    """A number as a link to its row on the page of a claim."""
+    return f"<a href='../{document}.html#claim-{row}'>{show.format(claims.median(value))}</a>"
+
+
+def moment(name, epoch):
+    """Scores of the pair, and the places of the numbers on the first layer's strongest wave."""
+    hidden, *rest = (w.float() for w in record.weights(name, 42, epoch).values())
+    a = hidden.T[:p]
+    seen = torch.relu(a[pair[0]] + hidden.T[p + pair[1]])
+    scores = rest[1] @ torch.relu(rest[0] @ seen)
+    k = int(torch.fft.rfft(a, dim=0)[1:].norm(dim=1).argmax()) + 1
+    turned = 2 * torch.pi * k * torch.arange(p) / p
+    wave = torch.stack([turned.cos(), turned.sin()], dim=1)
+    # Its own share of the plane goes: with it, random weights would lie on a circle too.
+    places = a @ (wave.T @ a).T - wave * a.square().sum(dim=1, keepdim=True)
+    order = torch.arange(p) * pow(k, -1, p) % p
+    return scores, (places - places.mean(0))[order]
+
+
+sheet = claims.read(page.name, {})
+sheet.box("A network that adds has all answers of its training set by heart. Four papers ask what keeps it from the rule. "
+          "Each changes one thing, and we watch the same network each time.")
+
+# %% [markdown]
+# ## By heart
+
+# %% tags=["remove-input"]
+tables.prose(f"""
+The network reads two numbers. It must answer with their sum on a small clock. It sees part of all sums, its examples.
+Soon it gets every example right. Of sums that it never saw it gets next to none.
+
+This is learning by heart. In the runs of the first chapter the best share of unseen sums without help is
+{told("basics/grokking", "without", Run(first, "no decay").largest(TEST), "{:.1%}")}. {{term}}`Grokking` means that the rule arrives after all, and late.
+""")
+
+# %% tags=["hide-input"]
+#| name: fig-story-1
+#| caption: >
+#|   All examples are right; hardly any unseen sum is. Left: curves with the moment marked. Middle:
+#|   the scores, the right one in red. Right: the first layer.
+#| alt: >
+#|   The dashed line is at 100 percent at the mark, the solid line near 0. One red bar is the
+#|   highest. The numbers form a tangle.
+#| fold: "Code: draw the figure"
+def draw(name, epoch):
+    """The moment of a run: its curves, the scores of one example, the first layer."""
+    run, (scores, places) = arms[name], moment(name, epoch)
+    figure, (curves, bars, circle) = plots.panels(3, height=2.4)
+    for column, style, label in (("train_accuracy", "--", "examples"), (TEST, "-", "unseen"), ("zero_loss", ":", "loss 0")):
+        curves.plot(100 * run.series(column), style, label=label)
+    curves.axvline(epoch, color=plots.BLACK, lw=1)
+    curves.set(xscale="symlog", xlim=(0, 8000), xlabel="epoch", ylabel="%")
+    curves.legend(fontsize=7)
+    bars.bar(range(p), scores, color=[plots.RED if c == pair.sum() % p else plots.GREY for c in range(p)])
+    bars.set(xlabel="answer", ylabel="score")
+    circle.plot(*torch.cat([places, places[:1]]).T, "o-", ms=3, lw=0.8)
+    circle.set(xticks=[], yticks=[], aspect="equal")
+    plots.letter([curves, bars, circle], ["right answers", "one example", "the numbers"])
+    return plots.show(figure)
+
+
+draw("softmax", 100)
+
+# %% [markdown]
+# ## The scores grow
+
+# %% tags=["remove-input"]
+tables.prose("""
+For each answer the network gives a score, a {term}`logit`. The highest score wins. All examples already win, yet training goes on. The
+easiest way to a smaller loss is to make all scores larger. The answers stay the same.
+""")
+
+# %% [markdown]
+# ## The loss becomes zero
+
+# %% tags=["remove-input"]
+tables.prose(f"""
+A computer has few digits. Once the lead is large enough, it rounds the loss of an example to exactly zero. Prieto et al. call this
+{{term}}`softmax collapse`. In their setting half of the examples are rounded by epoch
+{told("prieto2025/fig02_softmax_collapse", "order-60", Run(powers, "60% float32").first("collapse_float32", above=0.5))}.
+A loss of zero gives its right answer nothing more to learn. Whether this alone stops the rule is open.
+""")
+
+# %% tags=["hide-input"]
+#| name: fig-story-2
+#| caption: >
+#|   The dotted line, examples whose loss is exactly zero, rises.
+#| alt: >
+#|   The dotted line has passed one half at the mark, while the solid line stays near 0.
+#| fold: "Code: draw the figure"
+draw("softmax", 500)
+
+# %% [markdown]
+# ## A softmax that does not round
+
+# %% tags=["remove-input"]
+tables.prose(f"""
+{{term}}`StableMax` takes the place of the function that turns scores into a loss. It rounds much later. Nothing else differs. The
+network finds most of the rule without {{term}}`weight decay`. In Prieto's setting it needs
+{told("prieto2025/fig01_headline", "half", Run(grown, "addition").generalised(accuracy=0.5))} epochs for half of the unseen sums.
+""")
+
+# %% tags=["hide-input"]
+#| name: fig-story-3
+#| caption: >
+#|   With StableMax the unseen sums follow slowly.
+#| alt: >
+#|   The solid line climbs slowly to above 90 percent; the dotted line stays at 0.
+#| fold: "Code: draw the figure"
+draw("StableMax", 8000)
+
+# %% [markdown]
+# ## A step that may not only stretch
+
+# %% tags=["remove-input"]
+tables.prose(f"""
+Longer weights mean larger scores. {{term}}`⊥Grad <orthogonal gradient>` removes this part of each step. The network must turn instead of stretching. In Prieto's setting
+it knows the rule by epoch {told("prieto2025/fig01_headline", "ortho-by", Run(turned, "⊥AdamW, softmax, as run").generalised(accuracy=0.95))}.
+Learning by heart and the rule arrive together.
+""")
+
+# %% tags=["hide-input"]
+#| name: fig-story-4
+#| caption: >
+#|   With ⊥Grad both curves rise together, and the numbers lie on a circle.
+#| alt: >
+#|   Dashed and solid lines reach 100 percent together before the mark.
+#| fold: "Code: draw the figure"
+draw("⊥Grad", 100)
+
+# %% [markdown]
+# ## Small weights, small activations
+
+# %% tags=["remove-input"]
+tables.prose(f"""
+Weight decay pulls every weight towards zero, so long lists become costly. In the first chapter
+{told("basics/grokking", "end", Run(first, "decay 1").last(TEST), "{:.1%}")} of the unseen sums are right in the end. A pull on activations, the numbers inside
+the network, also brings the rule here. Tiwari et al. pull towards a fixed length. In our runs that does not bring the rule as early as they say:
+[the result](../tiwari2026/fig01_accuracy_curves.ipynb). Singh et al. show that the place of a {{term}}`layer norm` matters too.
+""")
+
+# %% tags=["hide-input"]
+#| name: fig-story-5
+#| caption: >
+#|   With weight decay the rule follows the examples.
+#| alt: >
+#|   The solid line reaches 100 percent before the mark. The numbers lie near a circle.
+#| fold: "Code: draw the figure"
+draw("weight decay", 1000)
+
+# %% [markdown]
+# ## The long run: sudden jumps
+
+# %% tags=["remove-input"]
+tables.prose(f"""
+Train the first network on. Its loss is nearly zero, then jumps, again and again. These are {{term}}`slingshots <slingshot>`. Liu et al. blame the rounding.
+In their network there are {told("liu2026/fig01_precision", "float32", evidence.slingshots(Run(liu, "float32")))} jumps. With a more precise loss there are
+{told("liu2026/fig01_precision", "float64-loss", evidence.slingshots(Run(liu, "float64 loss")))}.
+""")
+
+# %% tags=["hide-input"]
+#| name: fig-story-6
+#| caption: >
+#|   Long after the fit the curves break down for a moment.
+#| alt: >
+#|   Along the solid line near 0 the dashed line drops several times, and so does the dotted line.
+#| fold: "Code: draw the figure"
+draw("softmax", 4000)
+
+# %% [markdown]
+# ## What we do not know
+
+# %% tags=["remove-input"]
+tables.prose(f"""
+Rounding does two things to what a network learns from, and Liu et al. blame one. With their repair of that one
+{told("liu2026/causes", "projection", evidence.slingshots(Run(cut, "projection")))} jumps remain. We do not know whether one cause lies behind both the wait and the jumps.
+The [ten questions](../questions/q01_wait.ipynb) say what would decide it.
+""")
+
+# %% [markdown]
+# ## What was run
+#
+# One small network with two hidden layers and one seed, with the same start and examples in every picture. Read it as a film,
+# and the linked rows as the evidence. Each number has its place in the plane that the other numbers give to the strongest wave
+# of the first layer. The line joins them as the wave turns.
+
+# %% tags=["remove-input"]
+def data(name):
+    """Curves in per mille and tenths of a decade; scores and places at the epochs that were kept."""
+    run = arms[name]
+    looks = {c: run.series(c).iloc[::2, 0] for c in ("train_accuracy", TEST, "zero_loss", "train_loss")}
+    curves = {c: (1000 * v).round().astype(int).tolist() for c, v in looks.items() if c != "train_loss"}
+    curves["loss"] = (10 * looks["train_loss"].clip(lower=1e-12).map(torch.tensor).map(torch.log10).map(float)).round().astype(int).tolist()
+    frames = {}
+    for epoch in run.settings.keep:
+        scores, places = moment(name, epoch)
+        frames[epoch] = [(100 * v / v.abs().max()).round().int().flatten().tolist() for v in (scores, places)]
+        frames[epoch].append(round(float(scores.abs().max()), 1))
+    return curves | {"epochs": looks[TEST].index.tolist(), "frames": frames}
+
+
+STEPS = [("softmax", 100), ("softmax", 300), ("softmax", 500), ("StableMax", 8000), ("⊥Grad", 100), ("weight decay", 1000), ("softmax", 4000)]
+told_data = json.dumps({"steps": STEPS, "right": int(pair.sum() % p), "arms": {n: data(n) for n in dict(STEPS)}}, separators=(",", ":"))
+tables.Html(f"<script type='application/json' id='story'>{told_data}</script>", "the data of the moving figure")
+
+# %% tags=["hide-input"]
+#| fold: "Code: what was read"
+sheet.closing(record, first, grown, powers, turned, liu, cut)
+
+# %% [markdown]
+# ## Run it yourself
+#
+# Five networks of 8,000 epochs, in about ten minutes on two cores:
+#
+# ```bash
+# make page PAGE=story/one SCALE=laptop
+# ```
+#
+# <link rel="stylesheet" href="../explore/story.css">
+# <script defer src="../explore/story.js"></script>
