@@ -20,6 +20,20 @@ document.addEventListener("DOMContentLoaded", () => {
   for (const list of document.querySelectorAll(".citation-list, [role=doc-biblioentry]")) {
     list.removeAttribute("role");
   }
+  /* The squares of claims are one stop of the tab key; the arrow keys go on from there. */
+  const squares = [...document.querySelectorAll(".matrix .square")];
+  if (squares.length) squares[0].tabIndex = 0;
+  document.addEventListener("keydown", (event) => {
+    const rows = [...document.querySelectorAll(".matrix tr")], row = event.target.closest("tr");
+    const down = { ArrowDown: 1, ArrowUp: -1 }[event.key], on = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    const at = squares.indexOf(event.target);
+    if (at < 0 || !(down || on)) return;
+    const next = on ? squares[at + on] : rows[rows.indexOf(row) + down]?.querySelector(".square");
+    if (!next) return;
+    event.preventDefault();
+    [event.target.tabIndex, next.tabIndex] = [-1, 0];
+    next.focus();
+  });
   /* One switch for the code of a page in place of a bar per cell. */
   const code = document.querySelectorAll("details.above-input");
   const top = document.querySelector("article .verdict-box");
