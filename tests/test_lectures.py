@@ -17,10 +17,13 @@ DECKS = sorted(path.stem for path in home().glob("book/lectures/*.md"))
 POOR = """() => Reveal.getSlides().flatMap((slide, at) => {
   Reveal.slide(at);
   const frame = document.querySelector(".slides").getBoundingClientRect();
-  const parts = [...slide.querySelectorAll(":scope > :not(aside), :not(aside) > *")];
+  const parts = [...slide.querySelectorAll(":scope > :not(aside), :not(aside) > *")]
+    .filter(part => !part.closest(".katex-mathml, .katex :not(.base)"));
+  const said = slide.cloneNode(true);
+  for (const one of said.querySelectorAll("aside, .katex-mathml")) one.remove();
   const boxes = parts.map(part => part.getBoundingClientRect()).filter(b => b.width);
   const out = boxes.some(b => b.bottom > frame.bottom + 1 || b.right > frame.right + 1);
-  const words = slide.innerText.split(/\\s+/).filter(word => /[\\p{L}\\d]/u.test(word));
+  const words = said.textContent.split(/\\s+/).filter(word => /[\\p{L}\\d]/u.test(word));
   return out || words.length > 40 ? [[at + 1, out, words.length]] : [];
 })"""
 

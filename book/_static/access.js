@@ -1,6 +1,14 @@
 /* The theme lets a keyboard into what scrolls sideways, but looks only when the size of
    the window changes: a fold that opens shows code and tables that may scroll, too. */
 document.addEventListener("toggle", () => dispatchEvent(new Event("resize")), true);
+for (const event of ["load", "resize"]) {
+  addEventListener(event, () => {
+    for (const formula of document.querySelectorAll(".katex-display")) {
+      if (formula.scrollWidth > formula.clientWidth) formula.tabIndex = 0;
+      else formula.removeAttribute("tabindex");
+    }
+  });
+}
 
 /* Folds, tables and lists say to a screen reader what they are: a branch of the contents
    is named after its page, a fold of code by its own words, a table after its fold. */
