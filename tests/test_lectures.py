@@ -23,7 +23,7 @@ POOR = """() => Reveal.getSlides().flatMap((slide, at) => {
   for (const one of said.querySelectorAll("aside, .katex-mathml")) one.remove();
   const boxes = parts.map(part => part.getBoundingClientRect()).filter(b => b.width);
   const out = boxes.some(b => b.bottom > frame.bottom + 1 || b.right > frame.right + 1);
-  const words = said.textContent.split(/\\s+/).filter(word => /[\\p{L}\\d]/u.test(word));
+  const words = said.textContent.split(/\\s+/).filter(one => /[\\p{L}\\d]/u.test(one));
   return out || words.length > 40 ? [[at + 1, out, words.length]] : [];
 })"""
 
