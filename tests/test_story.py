@@ -43,17 +43,16 @@ def test_words_and_data_are_few():
 
 
 @built
-def test_steps_switch_the_figure_and_all_is_there_without_a_script():
-    with browser.started() as chromium:
-        with browser.shown(chromium, PAGE, script=False) as page:
-            assert page.locator("article figure:visible").count() == 6
-        with browser.shown(chromium, PAGE) as page:
-            assert page.locator(".steps > section").count() == 7
-            for link in page.locator(".stage nav a").all():
-                link.focus()
-                page.keyboard.press("Enter")
-                page.wait_for_timeout(1200)
-            assert "softmax at epoch 4000" in page.locator(".stage svg").get_attribute(
-                "aria-label"
-            )
-            assert not page.complaints
+def test_steps_switch_the_figure_and_all_is_there_without_a_script(chromium):
+    with browser.shown(chromium, PAGE, script=False) as page:
+        assert page.locator("article figure:visible").count() == 6
+    with browser.shown(chromium, PAGE) as page:
+        assert page.locator(".steps > section").count() == 7
+        for link in page.locator(".stage nav a").all():
+            link.focus()
+            page.keyboard.press("Enter")
+            page.wait_for_timeout(1200)
+        assert "softmax at epoch 4000" in page.locator(".stage svg").get_attribute(
+            "aria-label"
+        )
+        assert not page.complaints
