@@ -52,6 +52,7 @@ def contrast(color):
 
 def test_lines_stand_out_from_white_and_shades_get_darker():
     assert min(map(contrast, [*plots.COLOURS, plots.GREY])) >= 3
+    assert contrast("#E69F00") < 3  # the measure notices faint ones
     assert contrast("black") == pytest.approx(21)
     for values in ([1], [1, 2], range(9)):
         found = [contrast(color) for color in plots.shades(values).values()]

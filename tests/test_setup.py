@@ -48,6 +48,19 @@ def test_lock_satisfies_pyproject_is_closed_and_installed_with_the_tools():
     assert [t for t in tools if not (Path(sys.executable).parent / t).exists()] == []
 
 
+def test_an_old_python_gives_one_sentence(tmp_path):
+    old = tmp_path / "python"
+    old.write_text("#!/bin/sh\nexit 1\n")
+    old.chmod(0o755)
+    for name in ("Makefile", "requirements.txt", "pyproject.toml"):
+        (tmp_path / name).write_text((ROOT / name).read_text())
+    command = ["make", "-C", str(tmp_path), "book", f"PYTHON={old}"]
+    made = subprocess.run(command, capture_output=True, text=True)
+    assert made.returncode != 0
+    assert "needs Python 3.11 or newer" in made.stderr.splitlines()[0]
+    assert not (tmp_path / ".venv").exists()
+
+
 def test_the_name_of_a_page_is_a_word_whatever_it_holds(tmp_path):
     (python := tmp_path / "python").write_text('#!/bin/sh\necho "$4"\n')
     python.chmod(0o755)

@@ -24,7 +24,7 @@ from grokbook.errors import GrokbookError, PageError
 from grokbook.project import FIGURE_MIME, home
 from grokbook.records import Record
 
-LARGEST = 660_000  # bytes of an executed page
+LARGEST = 610_000  # bytes of an executed page
 LINES = (("figure", "caption"), ("figure", "name"), ("image", "alt"))
 
 

@@ -79,7 +79,7 @@ tables.prose(f"""
 # %% tags=["remove-input"]
 tables.prose(f"""
 * **Weight decay and ⊥Grad do not go together** at their tuned points. In {int((came["⊥Grad"] == steps).sum())} of {len(came["⊥Grad"])}
-  seeds the pair does not generalise: decay takes 3 % of the weights a step, and ⊥Grad lets nothing give it back. The first
+  seeds the pair does not generalise within {steps:,} steps. Decay takes 3 % of the weights a step, and the weights shrink: the first
   matrix ends at a norm of {told(beside["⊥Grad"].last("norm.layers.0.weight"), "{:.2g}")}.
 * **Others gain from decay.** At its tuned strength, a pull to a short radius generalises at step {told(came["radius with tuned target"])},
   layer norm at {told(came["layer norm"])}, and Grokfast at {told(came["Grokfast"])}. A pull to zero gains nothing: {told(came["activations"])}.

@@ -76,7 +76,7 @@ This is learning by heart. In the runs of the first chapter the best share of un
 def draw(name, epoch):
     """The moment of a run: its curves, the scores of one example, the first layer."""
     run, (scores, places) = arms[name], moment(name, epoch)
-    figure, (curves, bars, circle) = plots.panels(3, height=2.4)
+    figure, (curves, bars, circle) = plots.panels(3, height=1.8)
     for column, style, label in (("train_accuracy", "--", "examples"), (TEST, "-", "unseen"), ("zero_loss", ":", "loss 0")):
         curves.plot(100 * run.series(column), style, label=label)
     curves.axvline(epoch, color=plots.BLACK, lw=1)
@@ -126,7 +126,7 @@ draw("softmax", 500)
 
 # %% tags=["remove-input"]
 tables.prose(f"""
-{{term}}`StableMax` takes the place of the function that turns scores into a loss. It rounds much later. Nothing else differs. The
+{{term}}`StableMax` takes the place of the function that turns scores into a loss. It rounds much later, and its loss also has more digits here. The
 network finds most of the rule without {{term}}`weight decay`. In Prieto's setting it needs
 {told("prieto2025/fig01_headline", "half", Run(grown, "addition").generalised(accuracy=0.5))} epochs for half of the unseen sums.
 """)
@@ -248,4 +248,5 @@ sheet.closing(record, first, grown, powers, turned, liu, cut)
 # ```
 #
 # <link rel="stylesheet" href="../explore/story.css">
+# <script defer src="../explore/parts.js"></script>
 # <script defer src="../explore/story.js"></script>

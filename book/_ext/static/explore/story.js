@@ -7,12 +7,7 @@ document.addEventListener("DOMContentLoaded", () => {
   if (!source || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
   const { steps, right, arms } = JSON.parse(source.textContent);
   const sections = [...document.querySelectorAll("article section > section")].slice(0, steps.length);
-  const make = (tag, attributes, ...children) => {
-    const one = document.createElementNS("http://www.w3.org/2000/svg", tag);
-    for (const [key, value] of Object.entries(attributes)) one.setAttribute(key, value);
-    one.append(...children);
-    return one;
-  };
+  const make = (tag, ...rest) => grokbook.parts.make(`svg:${tag}`, ...rest);
   const svg = make("svg", { viewBox: "0 0 360 330", role: "img" });
   const story = document.createElement("div"), list = document.createElement("div");
   const stage = document.createElement("aside"), nav = document.createElement("nav");
