@@ -1,7 +1,8 @@
 """The experiment of the story: one small network, and what four papers change in it.
 
 It is of no paper. Every arm has the same start, the same examples and the same steps of
-Adam, whose short memory (beta2 0.95) lets logits grow quickly; an arm changes one thing.
+Adam, whose short memory (beta2 0.95) lets logits grow quickly; an arm changes one thing, and
+StableMax the precision of the loss as well.
 """
 
 from grokbook.experiment import Spec

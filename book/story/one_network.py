@@ -50,7 +50,7 @@ def moment(name, epoch):
 
 sheet = claims.read(page.name, {})
 sheet.box("A network that adds has all answers of its training set by heart. Four papers ask what keeps it from the rule. "
-          "Each changes one thing, and we watch the same network each time.")
+          "Each changes something, and we watch the same small network each time.")
 
 # %% [markdown]
 # ## By heart
