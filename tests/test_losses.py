@@ -28,6 +28,7 @@ LOSSES = {
     "collapsed": losses.collapsed_cross_entropy,
     "unbalanced": losses.unbalanced_cross_entropy,
     "clamped": losses.clamped_cross_entropy,
+    "rescaled": partial(losses.rescaled_cross_entropy, norm=3.0),
 }
 # those whose gradient is that of their value
 OWN_GRADIENT = [name for name in LOSSES if not name.endswith("detached")]

@@ -14,7 +14,7 @@ from grokbook import optimizers, schedules
 from grokbook.optimizers import SGD, AdamW, clip, descend_from, grokfast, orthogonal
 from grokbook.optimizers.rules import StackedAdamW, StackedSGD
 
-SHAPES = {"head.weight": (7, 5), "head.bias": (5,), "conv": (3, 2, 4)}
+SHAPES = {"head.weight": (7, 5), "head.bias": (5,), "conv": (3, 2, 4), "a": (2, 3)}
 MEMBERS = 3
 
 
@@ -115,6 +115,9 @@ HOOKS = {
     ),
     "centre": partial(optimizers.centre_rows, names=["head.weight"]),
     "hold": partial(optimizers.hold_norm, names=["head.weight"], norm=0.3),
+    "total": partial(
+        optimizers.hold_norm, names=["a", "head.weight"], norm=1, total=True
+    ),
 }
 
 
@@ -191,7 +194,9 @@ def test_projection_is_orthogonal_and_rescaling_keeps_the_norm():
         raw = [p.grad for p in params]
         orthogonal(SGD(params, lr=1.0), rescale=rescale, scope=scope).step()
         used = [b - p.detach() for b, p in zip(before, params, strict=True)]
-        parts = [[0, 1, 2]] if scope == "global" else [[0], [1], [2]]
+        parts = [[*range(len(params))]]
+        if scope == "tensor":
+            parts = [[i] for i in parts[0]]
         for part in parts:
             w, g, u = (
                 torch.cat([tensors[i].flatten() for i in part])

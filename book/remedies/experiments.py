@@ -219,3 +219,50 @@ def mediation() -> Rows:
         for what, held in some.items():
             name = f"norms of {of}, {what}"
             yield row(name, optimizer=Spec("adamw", lr=rate), wrappers=tuple(held))
+
+
+# By task, by winner: rate, 1 - beta2, the norms of its three matrices and of a sample's
+# logits at its onset, medians over the five test seeds.
+NORMS = {
+    "a": {
+        "decay": (0.03, 1e-3, (35, 23, 17), 30),
+        "⊥Grad": (0.03, 1e-3, (31, 21, 15), 28),
+    },
+    "b": {
+        "decay": (0.03, 1e-3, (51, 24, 21), 41),
+        "⊥Grad": (0.03, 1e-3, (38, 19, 20), 40),
+        "activations": (0.03, 1e-3, (14, 45, 146), 54),
+    },
+    "e": {
+        "coupled L2": (0.01, 1e-3, (5.5, 4.6, 4.5), 4.2),
+        "⊥Grad": (0.01, 1e-2, (8.2, 14, 1.6), 6.3),
+    },
+}
+
+
+@EXPERIMENTS.section
+def mediators() -> Rows:
+    """The same on three tasks, with their total norm and the logits' held as well."""
+    for task, winners in NORMS.items():
+        yield experiment(f"why-{task}", "", stop=0.99)
+        data, (model, _), steps, _ = TASKS[task]
+        yield shared(dataset=data, model=model, epochs=steps, log=steps // 100)
+        yield shared(observables=SEEN, through_nan=True)
+        names = tuple(f"layers.{k}.weight" for k in range(3))
+        for winner, (rate, fresh, norms, logits) in winners.items():
+            optimizer = Spec("adamw", lr=rate, betas=(0.9, 1 - fresh))
+            each = [
+                Spec("hold_norm", names=(name,), norm=float(norm))
+                for name, norm in zip(names, norms, strict=True)
+            ]
+            total = round(sum(norm**2 for norm in norms) ** 0.5, 1)
+            whole = [Spec("hold_norm", names=names, norm=total, total=True)]
+            some = {"every matrix": each, "first": each[:1], "second": each[1:2]}
+            some |= {"third": each[2:], "total": whole, "none": []}
+            if (task, winner) == ("a", "decay"):  # the others stand in ``why``
+                some = {"total": whole}
+            for what, held in some.items():
+                name = f"norms of {winner}, {what}"
+                yield row(name, optimizer=optimizer, wrappers=tuple(held))
+            loss = Spec("rescaled_cross_entropy", norm=float(logits))
+            yield row(f"norms of {winner}, logits", optimizer=optimizer, loss=loss)

@@ -203,6 +203,18 @@ def repaired_cross_entropy(logits: Tensor, labels: Tensor, **how: Any) -> Tensor
     return softmax_cross_entropy(logits, labels, **how)
 
 
+def rescaled_cross_entropy(
+    logits: Tensor, labels: Tensor, *, norm: float, **how: Any
+) -> Tensor:
+    """Softmax CE of each row's logits scaled to the Euclidean norm ``norm``.
+
+    The length of the logits then does nothing. Not in the papers.
+    """
+    length = torch.linalg.vector_norm(logits, dim=-1, keepdim=True)
+    tiny = torch.finfo(logits.dtype).tiny
+    return softmax_cross_entropy(norm * logits / length.clamp(min=tiny), labels, **how)
+
+
 def collapsed_cross_entropy(
     logits: Tensor, labels: Tensor, *, dtype: Dtype = float64, **how: Any
 ) -> Tensor:

@@ -206,16 +206,24 @@ def centre_rows(optimizer: Opt, *, names: Iterable[str]) -> Opt:
     return optimizer
 
 
-def hold_norm(optimizer: Opt, *, names: Iterable[str], norm: float) -> Opt:
+def hold_norm(
+    optimizer: Opt, *, names: Iterable[str], norm: float, total: bool = False
+) -> Opt:
     """After each step scale every named matrix to the Frobenius norm ``norm``.
 
-    The start is left as it is; the moments of the optimizer are not scaled.
+    With ``total`` it is the norm of all of them together, by one factor. The start is
+    left as it is; the moments of the optimizer are not scaled.
     """
     matrices = _named(optimizer, names)
 
     def hold(_optimizer: Optimizer) -> None:
-        for matrix in matrices:
-            length = torch.linalg.vector_norm(matrix, dim=(-2, -1), keepdim=True)
+        lengths = [
+            torch.linalg.vector_norm(matrix, dim=(-2, -1), keepdim=True)
+            for matrix in matrices
+        ]
+        if total:
+            lengths = [torch.stack(lengths).square().sum(0).sqrt()] * len(lengths)
+        for matrix, length in zip(matrices, lengths, strict=True):
             matrix.mul_(norm / length.clamp(min=TINY))
 
     _around(optimizer).repairs.append(hold)
