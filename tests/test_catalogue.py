@@ -72,7 +72,8 @@ def test_every_verdict_has_a_look_a_badge_and_a_place_in_the_legend():
         found = re.findall(r"([^{}]+)\{", sheet)
         return [s for s in found if re.search(rf"[.]{re.escape(name)}(?![\w-])", s)]
 
-    legend = {name for look in catalogue.LEGEND for name in look.split()}
+    known = catalogue.templates().get_template("catalogue.md").module.LEGEND
+    legend = {name for look in known for name in look.split()}
     every = [w + few + size for w in WORDS for few in FEW for size in ("", ", small")]
     for verdict in [*every, "not run"]:
         for name in look(verdict).split():
@@ -87,20 +88,20 @@ def rows(text):
 def test_a_claim_keeps_its_anchor_and_its_words_and_findings_are_true():
     pair = [claim("a"), claim("b", "holds, one seed", 1)]
     ours = claim("c", "beyond the paper", extra=True)
-    one = rows(catalogue.scoreboard([entry(ID, *pair, ours)]))
-    two = rows(catalogue.scoreboard([entry(ID, *pair[::-1])]))
+    one = rows(catalogue.made("scoreboard", [entry(ID, *pair, ours)]))
+    two = rows(catalogue.made("scoreboard", [entry(ID, *pair[::-1])]))
     assert [row["id"] for row in one] == [row["id"] for row in two][::-1]
     assert one[0].select_one("q").get_text() == "it <is> so"
     assert one[0]["data-verdict"] == "holds"
     assert one[1]["data-evidence"] == "few"
-    (row,) = rows(catalogue.beyond([entry(ID, *pair, ours)]))
+    (row,) = rows(catalogue.made("beyond", [entry(ID, *pair, ours)]))
     assert row.select_one("[data-name='Measured']").get_text() == "c"
 
 
 def test_the_book_as_it_is_has_one_anchor_per_claim_and_a_question_per_page():
     found = entries()
     of_papers = [one for one in found if one.paper in PAPERS]
-    text = catalogue.scoreboard(of_papers) + catalogue.beyond(of_papers)
+    text = catalogue.made("scoreboard", of_papers) + catalogue.made("beyond", of_papers)
     ids = [row["id"] for row in rows(text)]
     every = [claim for one in of_papers for claim in one.carried["claims"]]
     assert len(ids) == len(set(ids)) == sum(not one["same_as"] for one in every)
@@ -117,7 +118,9 @@ def board(tmp_path):
     found = [entry("prieto2025/fig01", *prieto), entry("tiwari2026/fig02", tiwari)]
     path = tmp_path / "board.html"
     style = f"<style>{STYLES}</style>"
-    path.write_text(f"<meta charset='utf-8'>{style}{catalogue.scoreboard(found)}")
+    path.write_text(
+        f"<meta charset='utf-8'>{style}{catalogue.made('scoreboard', found)}"
+    )
     return path
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from book._ext import catalogue, checks, notebooks, pages
 from book._ext.entries import entries
-from grokbook.errors import PageError, RecordError
+from grokbook.errors import GrokbookError, PageError, RecordError
 from grokbook.project import FIGURE_MIME, PAPERS
 
 PAGE = """\
@@ -134,11 +134,14 @@ def test_a_page_in_order_is_executed_without_noise(book, executed):
 def test_a_bad_request_runs_nothing(book, monkeypatch):
     monkeypatch.setattr(pages, "_execute", lambda *job: pytest.fail("it ran"))
     for request, said in (
-        ((["prieto2025/fig1"],), "no page 'prieto2025/fig1': did you mean"),
-        (([ID], {"seed": 1}), "no parameter 'seed': it has seeds, retrain"),
+        ((["prieto2025/fig1"],), "unknown page 'prieto2025/fig1': use one of prieto"),
+        (
+            ([ID], {"seed": 1}),
+            "parameter of page prieto2025/fig01 'seed': use one of seeds",
+        ),
         (([ID], {"retrain": "yes"}), "takes 'retrain' as it has False, not 'yes'"),
     ):
-        with pytest.raises(PageError) as error:
+        with pytest.raises(GrokbookError) as error:
             pages.execute(*request)
         assert said in str(error.value) and "\n" not in str(error.value)
 

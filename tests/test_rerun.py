@@ -69,9 +69,9 @@ def test_a_rerun_says_what_was_trained_and_how_it_came_out(ran, capsys):
     written, summary, _ = out.splitlines()
     assert Path(written).is_file()
     assert summary.startswith("Of 1 claims 1 come out as in the book, 0 otherwise")
-    assert tools.main(["execute", "prieto2025/fig9"]) == 1
+    assert tools.main(["execute", "prieto2025/fig9"]) == 2
     said = capsys.readouterr().err
-    assert said.startswith("book: There is no page 'prieto2025/fig9'")
+    assert said.startswith("book: unknown page 'prieto2025/fig9': use ")
 
 
 def rewritten(path, scale="laptop", **changes):

@@ -19,20 +19,6 @@ from book._ext.handouts import BLOCK
 from grokbook.claims.verdict import badge, is_few, look, outcome
 from grokbook.project import FOLDERS, PAPERS, home
 
-HERE = Path(__file__).parent
-LEGEND = {
-    "holds": "holds in every seed",
-    "mixed": "holds in some",
-    "fails": "fails in every seed",
-    "holds few": "hollow: fewer than three seeds",
-    "holds small": "dashed: in a smaller version",
-    "idle": "not run",
-}
-OUTCOMES = {w: w for w in ("holds", "mixed", "fails")} | {"idle": "not run"}
-EVIDENCE = {"full": "three seeds, the paper's size"}
-EVIDENCE |= {"few": "fewer than three seeds", "small": "a smaller size"}
-FILTERS = {"paper": PAPERS, "verdict": OUTCOMES, "evidence": EVIDENCE}
-
 
 def write(found: Sequence[Entry]) -> None:
     """Write the generated pages; unchanged files stay as they are."""
@@ -43,8 +29,8 @@ def write(found: Sequence[Entry]) -> None:
         "landing/matrix.md": made("squares", every),
         "landing/papers.md": made("papers", of),
         "exercises.md": made("exercises", found),
-        "scoreboard.md": scoreboard(every),
-        "beyond.md": beyond(every),
+        "scoreboard.md": made("scoreboard", every),
+        "beyond.md": made("beyond", every),
     }
     written |= {f"papers/{paper}.md": made("chapter", of[paper]) for paper in PAPERS}
     for entry in of["questions"]:
@@ -61,23 +47,13 @@ def made(name: str, *given: object) -> str:
 
 @cache
 def templates() -> Environment:
-    env = Environment(loader=FileSystemLoader([HERE.parent / "_templates", HERE]))
+    here = Path(__file__).parent
+    env = Environment(loader=FileSystemLoader([here.parent / "_templates", here]))
     env.filters["plain"] = plain
-    known = (anchor, badge, landing, look, named, rank, so_far, support)
+    known = (anchor, badge, is_few, landing, look, named, outcome, rank, support)
     env.globals |= {function.__name__: function for function in known}
-    env.globals |= {"LEGEND": LEGEND, "FILTERS": FILTERS, "BLOCK": BLOCK}
+    env.globals |= {"PAPERS": PAPERS, "BLOCK": BLOCK}
     return env
-
-
-def scoreboard(found: Sequence[Entry]) -> str:
-    """The claims of the papers."""
-    return made("scoreboard", [(e, c) for e in found for c in e.claims])
-
-
-def beyond(found: Sequence[Entry]) -> str:
-    """What the pages measure beyond their papers."""
-    every = [(e, c) for e in found for c in e.carried["claims"] if c["extra"]]
-    return made("beyond", every)
 
 
 def landing() -> dict[str, Any]:
@@ -89,17 +65,3 @@ def rests_on(question: str, found: Sequence[Entry]) -> list[tuple[Entry, Any]]:
     """The claims behind an answer, those that hold first, each with its page."""
     rows = [(e, c) for e in found for c in e.claims if c["question"] == question]
     return sorted(rows, key=lambda row: rank(row[1]["verdict"]))
-
-
-def so_far(found: Sequence[Entry]) -> str:
-    """How many claims there are, have a verdict, hold, wait for seeds, wait at all."""
-    claims = [claim for entry in found for claim in entry.claims]
-    run = [claim for claim in claims if outcome(claim["verdict"]) != "idle"]
-    judged = [claim for claim in run if not is_few(claim["verdict"])]
-    held = sum(claim["holds"] for claim in judged)
-    exact = sum(support(claim) == "exact" for claim in judged)
-    return (
-        f"Of {len(claims)} claims {len(judged)} have a verdict ({exact} of them are "
-        f"exact and need no seeds), and {held} of these hold; {len(run) - len(judged)} "
-        f"were tried with fewer than three seeds, {len(claims) - len(run)} not yet."
-    )

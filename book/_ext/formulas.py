@@ -11,7 +11,6 @@ from typing import Any
 from docutils import nodes
 from py_mini_racer import MiniRacer
 from sphinx.application import Sphinx
-from sphinx.util.math import get_node_equation_number
 
 
 @cache
@@ -36,11 +35,6 @@ def inline(self: Any, node: nodes.math) -> None:
 
 def block(self: Any, node: nodes.math_block) -> None:
     self.body.append(self.starttag(node, "div", CLASS="math notranslate nohighlight"))
-    if node["number"]:
-        number = get_node_equation_number(self, node)
-        self.body.append(f'<span class="eqno">({number})')
-        self.add_permalink_ref(node, "Link to this equation")
-        self.body.append("</span>")
     text = node.astext().strip()
     if r"\\" in text and r"\begin" not in text:
         text = rf"\begin{{split}}{text}\end{{split}}"

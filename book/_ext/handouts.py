@@ -6,8 +6,6 @@ left out (class). Its first cell installs the package and the records from one a
 so that it runs anywhere. Outputs are those of the book until it is run.
 """
 
-import inspect
-import json
 import posixpath
 import re
 from collections.abc import Mapping
@@ -16,6 +14,7 @@ from functools import cache
 from typing import Any
 
 import nbformat
+from jinja2 import Template
 from nbformat import NotebookNode, v4
 from pybtex.database import parse_file
 
@@ -81,6 +80,12 @@ class Plain:
         return f"[{words}]({self.site}{path})" if self.site else words
 
 
+def filled(name: str, **told: Any) -> str:
+    """One of book/_templates with what it is told."""
+    path = home() / "book" / "_templates" / name
+    return Template(path.read_text(encoding="utf-8")).render(told)
+
+
 def folded(title: str, body: str) -> str:
     return f"<details>\n<summary>{title}</summary>\n\n{body.strip()}\n\n</details>"
 
@@ -129,9 +134,8 @@ def made(
     rest = cells[0].source.partition("\n")[2]
     cells[0].source = f"*{kicker}*\n\n# {plain.markdown(finding)}\n{rest}".strip()
     if start:
-        call = f"{inspect.getsource(get_ready)}\n\nget_ready(**{json.dumps(start)})"
-        title = "Code: install the package, get the records"
-        cells.insert(1, _hidden(v4.new_code_cell(call), title))
+        call = v4.new_code_cell(filled("get_ready.txt", **start))
+        cells.insert(1, _hidden(call, "Code: install the package, get the records"))
     cells = [cell for cell in cells if cell.source or cell.get("outputs")]
     for number, cell in enumerate(cells):
         cell.id = f"cell-{number:02d}"
@@ -180,36 +184,3 @@ def _caption(plain: Plain, cell: NotebookNode) -> list[NotebookNode]:
     words = f"**Plot {number}.** {plain.markdown(told['figure']['caption'])}\n\n"
     words += folded("The plot in words", told["image"]["alt"])
     return [v4.new_markdown_cell(words)]
-
-
-def get_ready(site: str, archive: str, sha256: str) -> None:
-    """Install the package and the records of the book from one archive.
-
-    It lies beside the notebook, or is fetched from the book's site. This function
-    travels as text into notebooks that have no package yet.
-    """
-    import hashlib
-    import os
-    import shutil
-    import subprocess
-    import sys
-    import urllib.request
-    from importlib import invalidate_caches
-    from pathlib import Path
-
-    beside, kept = Path(archive), Path(archive).with_suffix("").absolute()
-    if not beside.is_file() and not site:
-        sys.exit(
-            f"Download {archive} from the page Downloads of the book into the folder "
-            f"of this notebook, {Path.cwd()}, and run this cell again."
-        )
-    if not beside.is_file():
-        urllib.request.urlretrieve(f"{site}/downloads/{archive}", beside)
-    if hashlib.sha256(beside.read_bytes()).hexdigest() != sha256:
-        sys.exit(f"{archive} is not that of this notebook: get both again.")
-    shutil.unpack_archive(beside)
-    pip = [sys.executable, "-m", "pip", "install", "--quiet"]
-    if subprocess.run([*pip, f"{kept}[pages]"]).returncode:
-        sys.exit(f"pip could not install {archive}, see above.")
-    invalidate_caches()
-    os.environ["GROKBOOK_HOME"] = str(kept)

@@ -48,7 +48,7 @@ def worksheet(page_id: str, twin: NotebookNode, **start: Any) -> NotebookNode:
     claims = [one for one in every if outcome(one["verdict"]) in WORDS]
     told = {"kicker": pages.kicker(page_id), "cells": made.cells, "claims": claims}
     told |= {"silent": silent, "exercise": EXERCISE, "came": outcome, "sha256": sha256}
-    text = catalogue.templates().get_template("worksheet.txt").render(told)
+    text = handouts.filled("worksheet.txt", **told)
     made.cells = jupytext.reads(text, fmt="py:percent").cells
     for number, cell in enumerate(made.cells):
         cell.id = f"cell-{number:02d}"

@@ -46,10 +46,8 @@ def read_source(path: Path) -> NotebookNode:
         lines = [line[2:] for line in cell.source.splitlines() if line[:2] == "#|"]
         options = yaml.safe_load("\n".join(line.removeprefix(" ") for line in lines))
         for key, words in (options or {}).items():
-            words, shown = (
-                " ".join(words.split()),
-                cell.metadata.setdefault("mystnb", {}),
-            )
+            words = " ".join(words.split())
+            shown = cell.metadata.setdefault("mystnb", {})
             if key == "fold":
                 shown |= {"code_prompt_show": words, "code_prompt_hide": "Hide code"}
                 continue

@@ -28,12 +28,13 @@ def steps(
     """
     left = list(rows)
     while left:
-        each = [(row, sum(other <= row for other in left)) for row in {*left}]
-        took = {row: sum(hours[run] for run in row) for row, _ in each}
-        each.sort(key=lambda one: (-one[1] / took[one[0]], -one[1], sorted(one[0])))
-        best, completed = each[0]
-        yield best, completed, took[best]
-        left = [row - best for row in left if not row <= best]
+        each = [
+            (row, sum(other <= row for other in left), sum(hours[run] for run in row))
+            for row in {*left}
+        ]
+        best = min(each, key=lambda one: (-one[1] / one[2], -one[1], sorted(one[0])))
+        yield best
+        left = [row - best[0] for row in left if not row <= best[0]]
 
 
 def lines(entries: Iterable[Entry]) -> Iterator[str]:
@@ -47,9 +48,9 @@ def lines(entries: Iterable[Entry]) -> Iterator[str]:
     total = 0.0
     for runs, completed, took in steps(filter(None, rows), hours):
         total += took
-        time = f"{took:,.2f} core-hours, {total:,.1f} so far"
-        time = time if math.isfinite(took) else "no estimate"
-        yield f"# {completed} row{'s' * (completed > 1)}: {time}"
+        told = f"{took:,.2f} core-hours, {total:,.1f} so far"
+        told = told if math.isfinite(took) else "no estimate"
+        yield f"# {completed} row{'s' * (completed > 1)}: {told}"
         for name, some in groupby(sorted(runs), lambda run: run.partition("|")[0]):
             mine = list(some)
             arms = (shlex.quote(glob.escape(run.partition("|")[2])) for run in mine)
@@ -72,7 +73,7 @@ def lack(run: str) -> tuple[list[int], float] | None:
     new = [seed for seed in plan.seeds if f"{arm}|{seed}" not in there]
     new = new[: max(0, len(new) + ENOUGH - len(plan.seeds))]
     # As its other seeds took by epochs, else as the other arms.
-    here = {k: one for k, one in there.items() if one["device"] == "cpu"}
+    here = {key: one for key, one in there.items() if one["device"] == "cpu"}
     mine = [one for key, one in here.items() if key.rpartition("|")[0] == arm]
     taken = mine or [*here.values()]
     if not taken:

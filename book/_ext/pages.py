@@ -6,7 +6,6 @@ twin beside it. A file of one word is a page of ours beyond the paper,
 """
 
 import ast
-import difflib
 import os
 import re
 import sys
@@ -22,7 +21,7 @@ from nbformat import NotebookNode
 
 import grokbook
 from book._ext import notebooks
-from grokbook.errors import PageError
+from grokbook.errors import PageError, choose
 from grokbook.project import FOLDERS, PAPERS, home
 
 LIBRARIES = ("torch", "numpy", "pandas", "matplotlib", "seaborn")
@@ -57,19 +56,14 @@ def name_of(page_id: str) -> str:
 
 def kicker(page_id: str) -> str:
     """What stands above the title of a page: `Prieto et al. 2025 · Figure 4`."""
-    paper = page_id.partition("/")[0]
-    if paper in CHAPTERS:
-        return CHAPTERS[paper]
-    return f"{re.sub('[()]', '', PAPERS[paper])} · {name_of(page_id)}"
+    folder = page_id.partition("/")[0]
+    above = "" if folder in CHAPTERS else f" · {name_of(page_id)}"
+    return f"{re.sub('[()]', '', (PAPERS | CHAPTERS)[folder])}{above}"
 
 
 def find(page_id: str) -> Path:
-    """The source of a page; an unknown id is a PageError naming the nearest ones."""
-    known = sources()
-    if page_id in known:
-        return known[page_id]
-    close = difflib.get_close_matches(page_id, known, n=3) or list(known)[:6]
-    raise PageError(f"There is no page '{page_id}': did you mean {' or '.join(close)}?")
+    """The source of a page; UnknownName names the nearest ids."""
+    return choose("page", page_id, sources())
 
 
 def defaults(page_id: str, notebook: NotebookNode) -> dict[str, Any]:
@@ -85,13 +79,10 @@ def typed(page_id: str, given: dict[str, Any], known: dict[str, Any]) -> dict[st
     """The parameters that were asked for, each in the type of its default."""
     values = {n: {"True": True, "False": False}.get(v, v) for n, v in given.items()}
     for name, value in values.items():
-        if name not in known:
-            told = f"has no parameter '{name}': it has {', '.join(known)}"
-        elif type(value) is not type(known[name]):
-            told = f"takes '{name}' as it has {known[name]!r}, not {value!r}"
-        else:
-            continue
-        raise PageError(f"Page {page_id} {told}.")
+        default = choose(f"parameter of page {page_id}", name, known)
+        if type(value) is not type(default):
+            told = f"takes '{name}' as it has {default!r}, not {value!r}"
+            raise PageError(f"Page {page_id} {told}.")
     return values
 
 

@@ -11,7 +11,6 @@ publishing workflow gives: https://name.github.io/book/, https://github.com/name
 """
 
 import shutil
-import subprocess
 from base64 import b64decode
 from collections.abc import Iterable
 from functools import cache
@@ -32,7 +31,7 @@ from book import explore, ideas
 from book._ext import catalogue, downloads, lectures
 from book._ext.entries import Entry, entries
 from book._ext.handouts import references
-from grokbook.project import home
+from grokbook.project import commit, home
 
 
 def made(app: Sphinx) -> None:
@@ -124,20 +123,14 @@ def visit_image(self: HTML5Translator, node: nodes.image) -> None:
 
 def define(app: Any, page: str, _: str, context: dict[str, Any], tree: Any) -> None:
     """The definitions of the terms that a page links, hidden at its end."""
-    if app.builder.name != "html":
+    if app.builder.name != "html" or not tree or page == "glossary":
         return
-    if tree and page != "glossary":
-        context["body"] += hidden(app.builder, tree)
-
-
-def hidden(builder: Any, tree: nodes.document) -> str:
     links = [str(node.get("refuri", "")) for node in tree.findall(nodes.reference)]
-    used = (link.partition("glossary.html#term-")[2] for link in links)
-    known = definitions(builder)
-    every = (
-        f'<div id="define-term-{t}">{known[f"term-{t}"]}</div>' for t in {*used} - {""}
-    )
-    return f'<div class="definitions" hidden>{"".join(sorted(every))}</div>'
+    used = {link.partition("glossary.html#term-")[2] for link in links} - {""}
+    known = definitions(app.builder)
+    every = (f'<div id="define-term-{t}">{known[f"term-{t}"]}</div>' for t in used)
+    hidden = f'<div class="definitions" hidden>{"".join(sorted(every))}</div>'
+    context["body"] += hidden
 
 
 @cache
@@ -156,12 +149,10 @@ def definitions(builder: StandaloneHTMLBuilder) -> dict[str, str]:
 
 
 def version() -> str:
-    """What is built: version, day, and commit where git knows it."""
+    """What is built: version, its day, and the commit where git knows it."""
     about = yaml.safe_load((home() / "CITATION.cff").read_text(encoding="utf-8"))
-    command = ["git", "-C", str(home()), "log", "-1", "--format=%cs · %h"]
-    run = subprocess.run(command, capture_output=True, text=True)
-    told = run.stdout.strip() or about["date-released"]
-    return f"Version {about['version']} · {told}"
+    told = f"Version {about['version']} · {about['date-released']} · {commit()}"
+    return told.removesuffix(" · unknown")
 
 
 def carry(app: Sphinx, error: Exception | None) -> None:
