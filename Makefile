@@ -48,7 +48,10 @@ book: $(READY)
 # Every stage runs, whatever the others found; the last line says which failed.
 test: $(READY)
 	@failed=; \
-	stage() { echo "== $$*"; "$$@" || failed="$$failed $$1 $$2 $$3;"; }; \
+	stage() { \
+	  echo "== $$*"; begun=$$(date +%s); \
+	  "$$@" || failed="$$failed $$1 $$2 $$3;"; \
+	  echo "   $$(($$(date +%s) - begun)) s"; }; \
 	stage $(BIN)/ruff check .; \
 	stage $(BIN)/mypy; \
 	stage $(BIN)/python -m book check; \
