@@ -191,10 +191,8 @@ def inflation(s: Snapshot) -> Values:
     # rounding left, which has no direction
     has_head = values["head_mean_norm"] > 1e-6 * values["head_norm"]
     has_mean = values["feature_mean_norm"] > 1e-6 * values["feature_norm"]
-    cosine, alignment = (
-        metrics.cosine(head, centre),
-        metrics.feature_alignment(features),
-    )
+    cosine = metrics.cosine(head, centre)
+    alignment = metrics.feature_alignment(features)
     return values | {
         "mean_cosine": torch.where(has_head & has_mean, cosine, 0.0),
         "feature_alignment": torch.where(has_mean, alignment, 0.0),
@@ -230,18 +228,17 @@ def head_means(s: Snapshot) -> Values:
 @observable("step")
 def head_update(s: Snapshot) -> Values:
     """Sizes of the last step of the head's weights and of their gradients."""
-    sizes, slopes = _head_steps(s), _head(s.grads).abs().double()
-    values = {"head_update": sizes.mean(), "head_update_median": sizes.median()}
-    return values | {"head_gradient": slopes.mean()}
+    sizes = (_head(s.params).double() - _head(s.before).double()).abs()
+    return {
+        "head_update": sizes.mean(),
+        "head_update_median": metrics.median(sizes),
+        "head_gradient": _head(s.grads).abs().double().mean(),
+    }
 
 
 def _head(params: Mapping[str, Tensor]) -> Tensor:
     """The weights (classes, width) of the last layer."""
     return [w for w in params.values() if w.dim() == 2][-1]
-
-
-def _head_steps(s: Snapshot) -> Tensor:
-    return (_head(s.params).double() - _head(s.before).double()).abs()
 
 
 @observable("objective", mapped=False)
@@ -322,7 +319,7 @@ def periodic(s: Snapshot) -> Values:
         best = found.product.max(dim=1).values[found.variance > 0]
         every = found.variance.sum()
         by_frequency = (found.product * found.variance[:, None]).sum(dim=0)
-        values[f"coherence.{name}"] = best.median() if len(best) else best.sum()
+        values[f"coherence.{name}"] = metrics.median(best) if len(best) else best.sum()
         values[f"fit.{name}"] = ratio(by_frequency.sum(), every)
         values[f"frequencies.{name}"] = metrics.participation_ratio(by_frequency.sqrt())
         values[f"largest_mode.{name}"] = found.largest

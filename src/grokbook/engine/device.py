@@ -87,6 +87,8 @@ class Captured:
             raise
         except RuntimeError as error:  # what CUDA or torch objects to
             torch.cuda.synchronize()
+            for one in torch.cuda.default_generators:  # which may wait for its end
+                one.graphsafe_set_state(one.clone_state())
             reason = str(error).partition("\n")[0]
             warnings.warn(f"steps run eagerly, which is slower: {reason}", stacklevel=2)
 

@@ -26,6 +26,13 @@ def ratio(part: Tensor, whole: Tensor) -> Tensor:
     return torch.where(whole > 0, part / torch.where(whole > 0, whole, 1.0), 0.0)
 
 
+def median(values: Tensor) -> Tensor:
+    """torch's, the lower of two middle values, without its warning on CUDA."""
+    ordered = values.flatten().sort().values  # a NaN comes last
+    last = ordered[-1]
+    return torch.where(last.isnan(), last, ordered[(len(ordered) - 1) // 2])
+
+
 def total_norm(tensors: Iterable[Tensor]) -> Tensor:
     """L2 norm of one or more tensors of any shape, taken as one vector."""
     tensors = list(tensors)
