@@ -97,8 +97,3 @@ def test_identities_change_exactly_when_they_must():
     figure2 = papers.get("prieto2025/fig02", "paper").arms[0]
     assert figure2.hash() == "450445363deefd5d"
     assert figure2.training_key() == "0be8631840dbdcad"
-
-
-def test_options_are_resolved():
-    found = names.options(Spec("softmax_cross_entropy", dtype="float64", smoothing=0.2))
-    assert found == {"dtype": torch.float64, "smoothing": 0.2}

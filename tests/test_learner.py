@@ -96,9 +96,11 @@ def test_a_step_that_cannot_be_captured_goes_on_and_says_why_once(monkeypatch):
         captured()
     captured()
     assert len(calls) == device.WARM + 2
-    error = torch.OutOfMemoryError("CUDA out of memory")
-    with pytest.raises(torch.OutOfMemoryError):
-        warm()()
+    error.__context__ = torch.OutOfMemoryError("CUDA out of memory")
+    for failed in (error, error.__context__):
+        error = failed
+        with pytest.raises(torch.OutOfMemoryError):
+            warm()()
 
 
 def test_everything_is_what_it_says():

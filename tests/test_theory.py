@@ -24,7 +24,6 @@ def test_absorption_lies_between_one_competitor_and_all():
     for dtype, bits in PRECISION.items():
         least, ulp = bits * math.log(2), max(2**-7, 8 * torch.finfo(dtype).eps)
         paper = -math.log(torch.finfo(dtype).eps)
-        assert paper == close(least - math.log(2))
         for classes in (2, 10, 97):
             found = theory.absorption_margin(dtype, classes)
             assert paper < least <= found <= least + math.log(classes - 1) + ulp
@@ -126,9 +125,3 @@ def test_curvature_in_the_logits_vanishes():
         assert found == close((p[0] * p[1] * classes).item(), rel=1e-10)
         assert trace.item() == close((1 - p @ p).item(), abs=1e-14)
         assert found <= trace <= 2 * mass
-    # equation 75 bounds |J^T H J| by |J|^2 C / K, but H takes ones to 0
-    target = torch.tensor([0.9] + [0.1 / 9] * 9, dtype=torch.float64)
-    hessian = theory.logit_hessian(target)
-    assert largest(hessian) == close(0.1, abs=1e-12)
-    assert largest(hessian) >= hessian.trace() / 10  # equation 74
-    assert hessian.sum().abs() < 1e-15

@@ -123,7 +123,7 @@ def stablemax(logits: Tensor, *, dtype: Dtype = float64) -> Tensor:
 def stablemax_cross_entropy(
     logits: Tensor, labels: Tensor, *, dtype: Dtype = float64, reduction: str = "mean"
 ) -> Tensor:
-    """-log StableMax(z)_y, of figures 1, 4, 6, 7, 17 and table 1; float64 officially."""
+    """-log StableMax(z)_y, of figures 1, 4, 6, 7, 17, table 1, where it is float64."""
     weights = stablemax_transform(logits.to(dtype))
     return REDUCTIONS[reduction](_negative_log_share(weights, labels))
 

@@ -83,12 +83,13 @@ class Captured:
             with torch.cuda.graph(graph, stream=torch.cuda.current_stream()):
                 self.result = self.function()
             self.graph = graph
-        except torch.OutOfMemoryError:  # of a stack that shall be halved
-            raise
         except RuntimeError as error:  # what CUDA or torch objects to
-            torch.cuda.synchronize()
-            for one in torch.cuda.default_generators:  # which may wait for its end
+            for one in torch.cuda.default_generators:  # they may wait for its end
                 one.graphsafe_set_state(one.clone_state())
+            for cause in (error, error.__context__):  # the end may fail as well
+                if isinstance(cause, torch.OutOfMemoryError):  # to halve a stack
+                    raise cause from None
+            torch.cuda.synchronize()
             reason = str(error).partition("\n")[0]
             warnings.warn(f"steps run eagerly, which is slower: {reason}", stacklevel=2)
 
