@@ -60,6 +60,7 @@ def use(one):
             inspect.signature(names.resolve(kind, spec)).bind_partial(**spec.options)
     with torch.device("meta"):
         model = made("model", one.model)()
+    assert one.epochs > 6 or sum(p.numel() for p in model.parameters()) < 200_000
     named = [(name, p.detach()) for name, p in model.named_parameters()]
     optimizer = made("optimizer", one.optimizer)(named)
     for spec in one.wrappers:

@@ -86,9 +86,10 @@ RULES = {
 }
 
 
-def alone(rule, params, member=1):
-    build, _, numbers, shared = RULES[rule]
-    return build(params, **shared, **{n: x[member].item() for n, x in numbers.items()})
+def alone(rule, params, member=1, kind=0, **how):
+    *kinds, numbers, shared = RULES[rule]
+    how |= shared | {n: x[member].item() for n, x in numbers.items()}
+    return kinds[kind](params, **how)
 
 
 def together(rule, params):
@@ -96,11 +97,7 @@ def together(rule, params):
     return build(params, **shared, **numbers)
 
 
-def captured_alone(rule, params):
-    _, build, numbers, shared = RULES[rule]
-    return build(
-        params, **shared, **{n: x[1].item() for n, x in numbers.items()}, stacked=False
-    )
+captured_alone = partial(alone, kind=1, stacked=False)
 
 
 HOOKS = {

@@ -2,14 +2,12 @@
 
 from dataclasses import replace
 
-import torch
-
-from grokbook import names, papers
+from grokbook import papers
 from grokbook.experiment import SCALES, Spec
 from grokbook.papers import END, Registry, Size, experiment, row, shared, shrink
 
 
-def test_every_smoke_test_builds_is_tiny_and_keeps_the_classes_of_its_modulus():
+def test_every_smoke_test_is_tiny_and_keeps_the_classes_of_its_modulus():
     for name in papers.names():
         paper, laptop, smoke = (papers.get(name, scale) for scale in SCALES)
         every = [arm.name for arm in smoke.arms]
@@ -17,10 +15,6 @@ def test_every_smoke_test_builds_is_tiny_and_keeps_the_classes_of_its_modulus():
         assert len(every) >= len(paper.arms) > 0, name
         for arm in smoke.arms:
             assert arm.epochs == 6 and (arm.batch_size or 0) <= 4
-            with torch.device("meta"):
-                options = names.options(arm.model)
-                network = names.resolve("model", arm.model)(**options)
-            assert sum(p.numel() for p in network.parameters()) < 200_000, name
     arm = papers.get("prieto2025/fig01a", "paper").arms[0]
     for data, options, expected in (
         ({"p": 97}, {"classes": 98, "vocabulary": 99}, [11, 12, 13]),

@@ -8,6 +8,7 @@ with formulas of ``grokbook.metrics``. Its decorator says all that it reads:
     moments          AdamW's sqrt(v_hat) + eps, by parameter
     objective        the training loss as a function of the weights, in float64
     tap_grads        activations and gradients of the loss, or of all terms, at the taps
+    scale_free       training losses with inputs of unit length into every MLP
     attention.0, features, hidden, pre   taps of the network whose names begin so
 
 ``mapped=False`` takes the members of a stack one by one; ``averaged=True``: an average

@@ -1,8 +1,8 @@
 """The learner: members of one kind, the step they share, and what a look sees.
 
 A network is written for one member and mapped over members. A step is ``_fill``, all
-that the host decides (rows, masks, learning rate), and ``_body``, which only reads and
-writes tensors, so that a GPU can replay it. A look is in evaluation mode.
+that the host decides (rows, the seed of masks, learning rate), and ``_body``, which
+only reads and writes tensors, so that a GPU can replay it; masks are drawn there.
 """
 
 import copy
@@ -120,7 +120,7 @@ class Learner:
             group["lr"] = group["lr"].copy_(rate) if isinstance(rate, Tensor) else rate
 
     def _body(self, terms: Sequence[Term]) -> Tensor:
-        """One step on the rows, masks and rates that are there; waits for nothing."""
+        """One step on the rows and rates that are there; waits for nothing."""
 
         def objective(params, buffers, x, y, alpha, terms) -> Tensor:
             tap = taps.Recorder() if self.is_tapped else None

@@ -134,7 +134,8 @@ def unit_steps(optimizer: Opt) -> Opt:
     """Divide the learning rate of each step by the norm of the full gradient.
 
     Every step of gradient descent then has length lr (figure 9 of Prieto et al., after
-    Lyu & Li). The norm is that of all groups, in float64; where it is 0 so is the step.
+    Lyu & Li). The norm is that of all groups, in float64; where it is 0 so is the step,
+    and no rate is beyond the largest number of the weights' dtype.
     """
     choose("number of this optimizer", "lr", optimizer.param_groups[0])
 
