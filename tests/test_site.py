@@ -5,6 +5,7 @@ dark and 390 pixels wide too. Without a Chromium these tests are skipped, and sa
 """
 
 import fcntl
+import gzip
 import json
 import re
 import subprocess
@@ -182,6 +183,7 @@ MODES = {  # in this order: each step changes what differs from the one before
     "dark": ("dark", DESKTOP),
     "phone": ("light", PHONE),
 }
+A4 = (794, 1123)
 NARROW = (320, 640)  # as wide as a window of 1,280 pixels is, magnified four times
 # Colours are judged once in the book for each look (ink, ground, size, mode): a page of
 # claims has some thousand cells of ten looks. The structure is judged on every page in
@@ -329,6 +331,33 @@ def test_mathematics_is_drawn_without_a_network(chromium):
     assert len(parsed(path).select(".math .katex")) == len(parsed(path).select(".math"))
 
 
+def test_a_picture_opens_over_its_page(chromium):
+    with shown(chromium, rendered("prieto2025/fig02"), PHONE) as page:
+        page.locator("a.enlarge").first.focus()
+        page.keyboard.press("Enter")
+        image = page.locator("dialog.lightbox img")
+        assert image.bounding_box()["width"] >= 600 and image.get_attribute("alt")
+        page.keyboard.press("Escape")
+        image.wait_for(state="detached")
+        assert page.evaluate("document.activeElement.className") == "enlarge"
+        assert page.complaints == []
+
+
+def test_a_page_is_light(chromium):
+    """As a server sends it, text in gzip: the landing page, and one with formulas."""
+    for name, most in ("intro", 400_000), ("prieto2025/fig03_stablemax", 600_000):
+        sizes = []
+        with shown(chromium, "about:blank") as page:
+            page.on("response", lambda one: sizes.append(sent(one)))  # noqa: B023
+            page.goto((HTML / f"{name}.html").as_uri(), wait_until="networkidle")
+        assert 100_000 < sum(sizes) <= most
+
+
+def sent(response):
+    packed = response.url.endswith((".png", ".woff2"))
+    return len(response.body() if packed else gzip.compress(response.body()))
+
+
 def test_without_scripts_and_on_paper_a_page_can_be_read(chromium):
     path = rendered("prieto2025/fig02")
     with shown(chromium, path, script=False) as page:
@@ -336,8 +365,13 @@ def test_without_scripts_and_on_paper_a_page_can_be_read(chromium):
         fold = page.locator("article details").first
         fold.locator("summary").click()
         assert fold.get_attribute("open") is not None
-    with shown(chromium, path, dark=True) as page:
+    with shown(chromium, path, A4, dark=True) as page:
         page.emulate_media(media="print", color_scheme="dark")
         assert not page.locator("#pst-primary-sidebar").is_visible()
         ink = page.locator("article").first.evaluate("o => getComputedStyle(o).color")
         assert max(map(int, re.findall(r"\d+", ink)[:3])) < 100
+        assert not page.locator("details.above-input").first.is_visible()
+        first = page.locator(".cell_output figure").first.bounding_box()
+        assert first["y"] + first["height"] < A4[1]
+        closed = page.locator("details:not([open]) table.settings").first
+        assert closed.bounding_box()["height"] > 20

@@ -58,3 +58,20 @@ document.addEventListener("DOMContentLoaded", () => {
     top.append(button);
   }
 });
+
+/* A picture opens over its page; Escape, a click or its button close it. With a modifier,
+   or without this script, it is a link to the picture alone. */
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a.enlarge");
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  const box = document.createElement("dialog"), image = link.querySelector("img").cloneNode();
+  image.src = link.href;
+  box.className = "lightbox";
+  box.ariaLabel = "The picture, enlarged";
+  box.append(Object.assign(document.createElement("button"), { textContent: "Close" }), image);
+  box.onclick = () => box.close();
+  box.onclose = () => { box.remove(); link.focus(); };
+  document.body.append(box);
+  box.showModal();
+});
