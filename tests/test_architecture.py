@@ -84,7 +84,7 @@ def test_pages_read_records_and_never_the_roof():
 
 
 # Lines that a room has, and all of them: one that grows says so here. 7,500 in the end.
-TOTAL = 7_517
+TOTAL = 7_519
 LINES = {
     "anywhere": 49,
     "claims": 430,
@@ -94,9 +94,9 @@ LINES = {
     "errors": 62,
     "evidence": 668,
     "experiment": 159,
-    "losses": 262,
+    "losses": 266,
     "metrics": 547,
-    "models": 958,
+    "models": 956,
     "names": 36,
     "observables": 397,
     "optimizers": 435,
@@ -122,7 +122,7 @@ def test_every_room_keeps_its_budget():
 
 def test_tests_and_page_tools_keep_theirs():
     """9,000 and 1,300 in the end: decks, formulas and prose came on top."""
-    for folder, most in ((ROOT.parents[1] / "tests", 9317), (BOOK / "_ext", 1351)):
+    for folder, most in ((ROOT.parents[1] / "tests", 9316), (BOOK / "_ext", 1351)):
         lines = (p.read_text(encoding="utf-8") for p in folder.rglob("*.py"))
         assert sum(len(text.splitlines()) for text in lines) <= most, folder
 

@@ -12,7 +12,7 @@ from torch.autograd import gradcheck, gradgradcheck
 from torch.func import functional_call, grad, vmap
 from torch.utils._pytree import tree_map
 
-from grokbook import models
+from grokbook import losses, models
 from grokbook.experiment import Spec
 from grokbook.models import fast, taps, transformer
 from grokbook.names import resolve
@@ -175,7 +175,7 @@ def test_onednn_takes_part_in_a_network(stacked, monkeypatch):
 def test_gather_gradient_also_under_vmap(monkeypatch, rows_by_one_hot):
     """Repeated rows add up, each member has its own table; the forms of a GPU too."""
     if rows_by_one_hot is not None:
-        monkeypatch.setattr(fast, "on_gpu", lambda _: True)
+        monkeypatch.setattr(losses, "on_gpu", lambda _: True)
         monkeypatch.setattr(fast, "_ONE_HOT_ROWS", rows_by_one_hot)
     torch.manual_seed(0)
     table = torch.randn(3, 6, 4, dtype=torch.float64)

@@ -23,6 +23,10 @@ REDUCTIONS: dict[str, Any] = {"mean": torch.mean, "sum": torch.sum, "none": torc
 BITS = 24  # of a float32, which a simulated collapse takes away
 
 
+def on_gpu(x: Tensor) -> bool:  # which a mapped tensor's ``is_cuda`` may not say
+    return x.device.type == "cuda"
+
+
 def _is_label(logits: Tensor, labels: Tensor) -> Tensor:
     """Boolean (*rows, classes), true at the correct class."""
     classes = torch.arange(logits.shape[-1], device=logits.device)
@@ -31,7 +35,7 @@ def _is_label(logits: Tensor, labels: Tensor) -> Tensor:
 
 def pick(values: Tensor, labels: Tensor) -> Tensor:
     """The entry of each row at its label: (*rows); a label that is none is an error."""
-    if values.device.type == "cuda":  # NaN, no error: gather's backward pass would sort
+    if on_gpu(values):  # NaN, no error: gather's backward pass would sort
         here = _is_label(values, labels)
         return torch.where(here, values, 0).sum(-1).where(here.any(-1), float("nan"))
     # reshape, since gather takes labels of fewer rows

@@ -14,6 +14,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from grokbook import losses
+
 now = SimpleNamespace(shortcuts=True, onednn=False)
 # A one-hot matmul beats a scatter on a GPU as long as the table is small, and a table
 # of the scores of all pairs of tokens a product as long as they are few.
@@ -90,10 +92,6 @@ class Linear(nn.Linear):
         return linear(x, self.weight, self.bias)
 
 
-def on_gpu(x: Tensor) -> bool:  # which a mapped tensor's ``is_cuda`` may not say
-    return x.device.type == "cuda"
-
-
 class _Gather(torch.autograd.Function):
     generate_vmap_rule = True
 
@@ -109,11 +107,11 @@ class _Gather(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad):
         (index,) = ctx.saved_tensors
-        if on_gpu(grad) and ctx.rows <= _ONE_HOT_ROWS:
+        if losses.on_gpu(grad) and ctx.rows <= _ONE_HOT_ROWS:
             one_hot = index[:, None] == torch.arange(ctx.rows, device=index.device)
             return one_hot.to(grad.dtype).T @ grad, None
         zeros = grad.new_zeros(ctx.rows, grad.shape[-1])
-        if on_gpu(grad):  # by sorting; index_add would take members one by one
+        if losses.on_gpu(grad):  # by sorting; index_add would take members one by one
             return zeros.index_put((index,), grad, accumulate=True), None
         return zeros.index_add(0, index, grad), None
 
