@@ -138,6 +138,72 @@ axes.grid(False)
 plots.show(figure)
 
 # %% [markdown]
+# ## A picture of the rule
+#
+# Turn the hand of a clock by $a$ hours, then by $b$: it has turned by $a + b$. A network can add in this way
+# if it keeps every number as a place on a circle. {cite:t}`nanda2023` found such circles in a transformer.
+
+# %% tags=["hide-input"]
+#| name: fig-basics-rule
+#| caption: >
+#|   The first layer of a network of the story, before it knows the rule (grey) and after. A unit has one
+#|   weight for each number $a$. (a) The unit that is nearest to a wave of one period in the end. (b, c)
+#|   The numbers in the plane of this wave, taken from all units; a line joins neighbours. The plane for a
+#|   number is made from the other numbers, so that no circle appears by itself.
+#| alt: >
+#|   Left: grey dots lie at random; coloured dots follow one wave. Middle: the numbers
+#|   joined in their order form a tangle. Right: they lie in order around a ring.
+#| fold: "Code: draw the rule"
+story = evidence.record("story/one_network")
+adder = Run(story, "weight decay", "the network of the story")
+hours = adder.settings.dataset.options["p"]
+HEART, RULE = 100, adder.settings.epochs  # epochs whose weights were kept
+
+
+def first_layer(epoch):
+    """The weights of every unit for each number a, without their mean."""
+    layer = next(iter(story.weights("weight decay", 42, epoch).values()))
+    weights = layer.float().T[:hours]
+    return weights - weights.mean(dim=0)
+
+
+def shares(weights):
+    """The share of each unit's power that each of its waves has."""
+    power = torch.fft.rfft(weights, dim=0)[1:].abs() ** 2
+    return power / power.sum(dim=0)
+
+
+angle = 2 * torch.pi * torch.arange(hours) / hours
+turn = torch.stack([angle.cos(), angle.sin()], dim=1)
+unit = shares(first_layer(RULE))[0].argmax()
+figure, (wave, tangle, circle) = plots.panels(3, height=2.7)
+for axes, epoch, color in ((tangle, HEART, plots.GREY), (circle, RULE, some.color)):
+    weights = first_layer(epoch)
+    wave.plot(weights[:, unit], "o", color=color, ms=4)
+    places = weights @ (turn.T @ weights).T - turn * (weights**2).sum(dim=1, keepdim=True)
+    places = places / places.norm(dim=1).max()
+    axes.plot(*torch.cat([places, places[:1]]).T, "o-", color=color, ms=4, lw=0.8)
+    axes.set(xlabel="along the cosine", ylabel="along the sine", xticks=[], yticks=[])
+    axes.set(aspect="equal", xlim=(-1.3, 1.3), ylim=(-1.3, 1.3))
+for number in range(0, hours, 10):
+    circle.text(*(1 + 0.25 / places[number].norm()) * places[number], number, ha="center", va="center")
+wave.set(xlabel="number a", ylabel="weight")
+plots.letter([wave, tangle, circle], ["one unit", "by heart", "the rule"])
+plots.show(figure)
+
+# %% tags=["remove-input"]
+half = {epoch: float(shares(first_layer(epoch)).amax(dim=0).median()) for epoch in (HEART, RULE)}
+tables.prose(f"""
+* **By heart.** At epoch {HEART:,} the network knows its examples, and answers {told(adder.at(TEST, HEART), "{:.1%}")} of the unseen
+  sums correctly. The strongest wave of a unit has {100 * half[HEART]:.0f} % of its power (median of all units).
+* **The rule.** At epoch {RULE:,} it answers {told(adder.at(TEST, RULE), "{:.0%}")} of them. The strongest wave now has
+  {100 * half[RULE]:.0f} % of the power. Most units have faster waves than this one.
+* This is one network, with two hidden layers, on a clock of {hours} hours. The [story](../story/one_network.ipynb) has its curves.
+""")
+
+# %% [markdown]
+# You can watch the circles appear: {ref}`train a network in your browser <train-a-network>`, with the numbers drawn as it learns.
+#
 # ## Four explanations
 #
 # Why do networks find the rule so late, and what makes them find it? The four papers of this book look at
@@ -215,7 +281,7 @@ plots.show(figure)
 
 # %% tags=["hide-input"]
 #| fold: "Code: the claims, and what was run"
-sheet.closing(record)
+sheet.closing(record, story)
 
 # %% [markdown]
 # ## What was run
