@@ -17,10 +17,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Arc
+from matplotlib.patches import Arc, Rectangle
 
-from grokbook import losses, plots
-from grokbook.plots import BLACK, BLUE, COLOUR, GREEN, GREY, RED
+from grokbook import losses, papers, plots
+from grokbook.plots import BLACK, BLUE, COLOUR, GREEN, GREY, ORANGE, RED
 
 WIDTH = 4.5  # inches; on a phone 330 of its 432 pixels, so letters of 12 have 12 pixels
 SIZE = 12
@@ -39,7 +39,35 @@ def draw(folder: Path) -> list[Path]:
             files.append(folder / f"{name}.svg")
             figure.savefig(files[-1], metadata={"Date": None, "Creator": None})
             plt.close(figure)
+    moving = files[0].read_text(encoding="utf-8").replace("</svg>", f"{MOVES}</svg>")
+    files[0].write_text(moving, encoding="utf-8")
     return files
+
+
+# Grokking ----------------------------------------------------------------------------
+
+# What the network has not lived yet is covered; who wants no motion sees it all.
+MOVES = """<style>
+#cover { transform-box: fill-box; transform-origin: right; animation: uncover 9s linear both; }
+@keyframes uncover { from { transform: none } to { transform: scaleX(0) } }
+@media (prefers-reduced-motion: reduce) { #cover { display: none } }
+</style>"""
+
+
+def grokking() -> Figure:
+    """What a recorded network gets right: its examples soon, everything else late."""
+    record, end = papers.record("singh2026/fig05"), 9000
+    figure, (axes,) = _panels(1, 2.2)
+    for kind, color, words, place in (
+        ("train", BLUE, "its examples", (400, 86)),
+        ("test", ORANGE, "everything else", (400, 9)),
+    ):
+        line = record.series("No LN", f"{kind}_accuracy").iloc[:, 0].dropna().loc[:end]
+        axes.plot(100 * line, color=color, lw=2.5)
+        axes.text(*place, words, color=color, fontweight="bold")
+    axes.add_patch(Rectangle((0, -4), end, 108, color="white", gid="cover", zorder=2.4))
+    axes.set(xlim=(0, end), ylim=(-4, 104), xlabel="epoch", ylabel="right answers (%)")
+    return figure
 
 
 # Absorption --------------------------------------------------------------------------
@@ -321,6 +349,7 @@ def _plain(figure: Figure, axes: Axes) -> Figure:
 
 
 IDEAS: dict[str, Callable[[], Figure]] = {
+    "grokking": grokking,
     "absorption": absorption,
     "tails": tails,
     "projection": projection,
