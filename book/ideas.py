@@ -48,7 +48,8 @@ def draw(folder: Path) -> list[Path]:
 
 # What the network has not lived yet is covered; who wants no motion sees it all.
 MOVES = """<style>
-#cover { transform-box: fill-box; transform-origin: right; animation: uncover 9s linear both; }
+#cover { animation: uncover 9s linear both; }
+#cover { transform-box: fill-box; transform-origin: right; }
 @keyframes uncover { from { transform: none } to { transform: scaleX(0) } }
 @media (prefers-reduced-motion: reduce) { #cover { display: none } }
 </style>"""

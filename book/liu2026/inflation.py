@@ -177,7 +177,7 @@ figure, (mass, growth) = plots.panels(2, height=3.6)
 for run in runs:
     plots.curve(mass, run, MASS)
 mass.set(xscale="log", yscale="log", xlabel="step", ylabel="residual mass", xlim=(100, None))
-plots.curve(growth, single, NORM, label="measured")
+plots.curve(growth, single, NORM, label="")
 predicted = driven(single, full).median(axis=1).dropna()
 growth.plot(predicted, color=plots.BLACK, ls="--", label="Theorem 4")
 times, since = np.linspace(claims.median(full), steps, 200), claims.median(single.at(NORM, full))

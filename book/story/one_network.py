@@ -35,12 +35,12 @@ def told(document, row, value, show="{:,.0f}"):
 
 def moment(name, epoch):
     """Scores of the pair, and the places of the numbers on the first layer's strongest wave."""
-    hidden, *rest = (w.float() for w in record.weights(name, 42, epoch).values())
+    hidden, *rest = (w.double() for w in record.weights(name, 42, epoch).values())
     a = hidden.T[:p]
     seen = torch.relu(a[pair[0]] + hidden.T[p + pair[1]])
     scores = rest[1] @ torch.relu(rest[0] @ seen)
     k = int(torch.fft.rfft(a, dim=0)[1:].norm(dim=1).argmax()) + 1
-    turned = 2 * torch.pi * k * torch.arange(p) / p
+    turned = 2 * torch.pi * k * torch.arange(p, dtype=torch.float64) / p
     wave = torch.stack([turned.cos(), turned.sin()], dim=1)
     # Its own share of the plane goes: with it, random weights would lie on a circle too.
     places = a @ (wave.T @ a).T - wave * a.square().sum(dim=1, keepdim=True)

@@ -172,7 +172,7 @@ def layer_norm(h):
 assert radial_part(rms_norm) < 1e-12 and radial_part(layer_norm) < 1e-12
 assert abs(rms_norm(torch.randn(128)).norm().item() - 128**0.5) < 1e-4
 for name, norm in (("RMS norm", rms_norm), ("layer norm", layer_norm)):
-    print(f"{name}: radial part {radial_part(norm):.0e} of the gradient")
+    print(f"{name}: no radial part of the gradient beyond rounding, {radial_part(norm) < 1e-12}")
 
 # %% [markdown]
 # If radial gradients delayed generalisation, norms should do at least as well as a penalty. The
