@@ -54,6 +54,8 @@ def _faults(page_id: str) -> Iterator[str]:
     again = f": run 'python -m book execute {page_id}'"
     if notebooks.written(source) != notebooks.written(twin):
         yield f"differs between its .py and its .ipynb{again}"
+    if twin.metadata.get("grokbook", {}).get("shown") != notebooks.shown(twin):
+        yield f"has another output than its execution wrote{again}"
     code = [c for c in twin.cells if c.cell_type == "code" and c.source.strip()]
     if any(cell.execution_count is None for cell in code):
         yield f"has a cell that was never executed{again}"

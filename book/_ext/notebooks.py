@@ -12,6 +12,7 @@ They become the metadata that MyST-NB reads, and stay in the source of the cell.
 """
 
 import hashlib
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -89,6 +90,12 @@ def written(notebook: NotebookNode) -> str:
     """A digest of all that a person writes in a notebook."""
     words = [(c.cell_type, c.source, tags(c)) for c in notebook.cells]
     return hashlib.sha256(repr(words).encode()).hexdigest()[:16]
+
+
+def shown(notebook: NotebookNode) -> str:
+    """A digest of all that a notebook prints and draws."""
+    every = [cell.get("outputs", []) for cell in notebook.cells]
+    return hashlib.sha256(json.dumps(every, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def tags(cell: NotebookNode) -> list[str]:

@@ -142,6 +142,7 @@ def _execute(
     notebook.metadata["grokbook"] = {
         "page": page_id,
         "written": notebooks.written(notebook),
+        "shown": notebooks.shown(notebook),
         "executed": datetime.now(UTC).strftime("%Y-%m-%d"),
         "seconds": round(time.monotonic() - begun, 1),
         "versions": {name: version(name).split("+")[0] for name in LIBRARIES},
