@@ -423,7 +423,7 @@ def test_bursts_are_early_or_late_by_the_collapse_before_them():
     planted = {0: [300, 900, 1500], 1: [], 7: [700]}
     losses = {seed: noisy(2000, at, seed=seed) for seed, at in planted.items()}
     shares = {  # looked at every 50 steps; seed 0 collapses at step 800
-        0: Series({k: 0.9 if k >= 800 else 0.1 for k in range(0, 2001, 50)}),
+        0: Series({k: 0.4 if k >= 800 else 0.1 for k in range(0, 2001, 50)}),
         1: Series({k: 1.0 for k in range(0, 2001, 50)}),
         7: Series({0: 0.0, 590: 0.9, 610: 0.39, 706: 1.0}),
     }
