@@ -84,13 +84,13 @@ def test_pages_read_records_and_never_the_roof():
 
 
 # Lines that a room has, and all of them: one that grows says so here. 7,500 in the end.
-TOTAL = 7_519
+TOTAL = 7_515
 LINES = {
     "anywhere": 49,
     "claims": 430,
     "cli": 206,
-    "datasets": 507,
-    "engine": 1118,
+    "datasets": 518,
+    "engine": 1103,
     "errors": 62,
     "evidence": 668,
     "experiment": 159,
@@ -102,7 +102,7 @@ LINES = {
     "optimizers": 435,
     "papers": 200,
     "penalties": 104,
-    "plots": 410,
+    "plots": 408,
     "project": 94,
     "records": 418,
     "schedules": 20,
@@ -122,7 +122,7 @@ def test_every_room_keeps_its_budget():
 
 def test_tests_and_page_tools_keep_theirs():
     """9,000 and 1,300 in the end: decks, formulas and prose came on top."""
-    for folder, most in ((ROOT.parents[1] / "tests", 9333), (BOOK / "_ext", 1361)):
+    for folder, most in ((ROOT.parents[1] / "tests", 9341), (BOOK / "_ext", 1361)):
         lines = (p.read_text(encoding="utf-8") for p in folder.rglob("*.py"))
         assert sum(len(text.splitlines()) for text in lines) <= most, folder
 

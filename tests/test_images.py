@@ -43,6 +43,14 @@ def test_cifar10(folder, monkeypatch):
     assert torch.equal(data.x_test, whole.x_test)
 
 
+def test_a_pickle_builds_arrays_and_nothing_else(folder, monkeypatch):
+    for name in ("data_batch_1", "test_batch"):
+        file = f"cifar-10-batches-py/{name}"
+        put(folder, monkeypatch, file, pickle.dumps({b"data": print}))
+    with pytest.raises(DataError, match="must not ask for builtins.print"):
+        datasets.cifar10(batches=1)
+
+
 def test_cifar100_normalised(folder, monkeypatch):
     tiny_cifar(folder, monkeypatch, images=6)
     data = datasets.cifar100(normalised=True, train_samples=4, test_samples=3)

@@ -9,12 +9,13 @@ device = "auto"
 # %% tags=["hide-input"]
 #| fold: "Code: the runs and the claims"
 import math
+import runpy
 
-from grokbook import claims, evidence, papers, plots, schedules, tables
-from grokbook.engine.build import operations
+from grokbook import claims, evidence, papers, plots, project, schedules, tables
 from grokbook.evidence import Run, told
 
 plots.use_style()
+operations = runpy.run_path(f"{project.home()}/book/prieto2025/experiments.py")["operations"]
 page = evidence.Page("prieto2025/fig17", scale, retrain, device)
 language, vision = page.record("tab01language"), page.record("tab01vision")
 printed = evidence.reference("prieto2025/tab01").set_index(["dataset", "series"]).value

@@ -8,13 +8,15 @@ device = "auto"
 
 # %% tags=["hide-input"]
 #| fold: "Code: the runs and the claims"
+import runpy
+
 import torch
 
-from grokbook import claims, evidence, losses, papers, plots, tables
-from grokbook.engine.build import operations
+from grokbook import claims, evidence, losses, papers, plots, project, tables
 from grokbook.evidence import Run, told
 
 plots.use_style()
+operations = runpy.run_path(f"{project.home()}/book/prieto2025/experiments.py")["operations"]
 page = evidence.Page("prieto2025/tab01", scale, retrain, device)
 vision, language = page.record("tab01vision"), page.record("tab01language")
 reference = evidence.reference("prieto2025/tab01")

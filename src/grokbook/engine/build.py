@@ -12,7 +12,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils.flop_counter import FlopCounterMode
 
 from grokbook.datasets import Data
 from grokbook.experiment import Arm, Spec
@@ -107,20 +106,6 @@ def optimizer(
     for wrapper in arms[0].wrappers:
         made = resolve("wrapper", wrapper)(made, **options(wrapper))
     return made
-
-
-def operations(arm: Arm) -> float:
-    """Floating-point operations of a run in batches of images or of text.
-
-    Three forward passes over every row that is seen; multiplying and adding are two.
-    """
-    size = arm.augment.options["size"] if arm.augment else 32
-    with torch.device("meta"), FlopCounterMode(display=False) as counter:
-        row = torch.zeros(1, 3, size, size)
-        if arm.dataset.name == "wikitext":
-            row = torch.zeros(1, arm.dataset.options.get("block", 512)).long()
-        resolve("model", arm.model)(**options(arm.model)).eval()(row)
-    return 3.0 * counter.get_total_flops() * (arm.batch_size or 1) * arm.epochs
 
 
 @dataclass(eq=False)
