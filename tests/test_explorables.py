@@ -13,7 +13,11 @@ from grokbook.optimizers import orthogonal
 from grokbook.project import home
 
 SCRIPTS = home() / "book" / "_ext" / "static" / "explore"
-NAMES = ("absorption", "orthogonal", "sweep")
+NAMES = {  # -> a page that it stands in, beside explore.md
+    "absorption": "prieto2025/fig03_stablemax",
+    "orthogonal": "prieto2025/fig06_orthogonal_optimizers",
+    "sweep": "singh2026/fig05_readout_scale",
+}
 LEADS = [step * 0.05 for step in range(920)]
 LANES = {"AVX512": 16}.get(torch.backends.cpu.get_cpu_capability(), 8)
 COMPUTE = """([leads, classes, type, lanes]) => leads.map((lead) => {
@@ -108,14 +112,19 @@ def test_the_sweep_is_the_record():
                 np.testing.assert_allclose(ours, 100 * found, atol=0.05001)
 
 
-PAGE = home() / "_build" / "html" / "explore.html"
-built = pytest.mark.skipif(not PAGE.exists(), reason="the book is not built")
+HTML = home() / "_build" / "html"
+built = pytest.mark.skipif(not HTML.exists(), reason="the book is not built")
+# What a picture draws, in its own units: all of it is inside, zero beside an axis too.
+CUT = """svg => [...svg.querySelectorAll("circle, text")].filter(one => {
+  const {x, y, width, height} = one.getBBox(), {baseVal} = svg.viewBox;
+  return x < 0 || y < 0 || x + width > baseVal.width || y + height > baseVal.height;
+}).map(one => one.outerHTML)"""
 
 
 @built
 def test_every_explorable_answers_to_keyboard_and_pointer(chromium):
-    with browser.shown(chromium, PAGE, browser.PHONE) as page:
-        for name in NAMES:
+    for name, where in NAMES.items():
+        with browser.shown(chromium, HTML / f"{where}.html", browser.PHONE) as page:
             place = page.locator(f'[data-explorable="{name}"]')
             picture = place.locator("svg")
             for control in place.locator("input, select").all():
@@ -127,6 +136,7 @@ def test_every_explorable_answers_to_keyboard_and_pointer(chromium):
                 assert select or control.get_attribute("aria-valuetext")
             assert place.locator("[aria-live=polite]").inner_text()
             assert place.locator(".still").is_hidden()
+            assert picture.evaluate(CUT) == []
             if name != "sweep":
                 picture.scroll_into_view_if_needed()
                 box, first = picture.bounding_box(), place.locator("input").first
@@ -137,14 +147,14 @@ def test_every_explorable_answers_to_keyboard_and_pointer(chromium):
                 page.mouse.move(box["x"] + 0.8 * box["width"], y - 20)
                 page.mouse.up()
                 assert first.input_value() != before
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390
-        assert page.complaints == []
+            assert page.evaluate("document.documentElement.scrollWidth") <= 390
+            assert page.complaints == []
 
 
 @built
 def test_without_a_script_there_are_pictures_and_words(chromium):
-    with browser.shown(chromium, PAGE, script=False) as page:
-        for name in NAMES:
+    for name, where in NAMES.items():
+        with browser.shown(chromium, HTML / f"{where}.html", script=False) as page:
             still = page.locator(f'[data-explorable="{name}"] .still')
             assert still.locator("img").is_visible()
             assert len(still.locator("p").last.inner_text().split()) > 15

@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+from hashlib import sha256
 from itertools import product
 
 import browser
@@ -101,11 +102,16 @@ def grokked(presets, seeds, most):
     assert None not in steps, steps
 
 
+# The core, its presets in it, that was last seen to grok in seeds 1 to 5; another core
+# has to do it again here, some minutes long, before its digest goes here.
+GROKKED = "01e3ceba"
+
+
 def test_presets_grok():
-    """One seed of each here; seeds 1 to 5 were measured when they were chosen."""
+    known = sha256(CORE.read_bytes()).hexdigest()[:8] == GROKKED
     script = """const found = Object.keys(core.PRESETS)
       .filter((name) => core.PRESETS[name].groks).map(core.settingsOf);"""
-    grokked(node(script, {}), [1], 2000)
+    grokked(node(script, {}), [1] if known else range(1, 6), 2000)
     with pytest.raises(AssertionError):
         grokked([node("const found = core.settingsOf('off');", {})], [1], 300)
 

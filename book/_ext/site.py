@@ -10,6 +10,7 @@ Where it is published, GROKBOOK_SITE and GROKBOOK_REPOSITORY say so, which the
 publishing workflow gives: https://name.github.io/book/, https://github.com/name/book.
 """
 
+import math
 import shutil
 from base64 import b64decode
 from collections.abc import Iterable
@@ -121,6 +122,12 @@ def visit_image(self: HTML5Translator, node: nodes.image) -> None:
         self.body[-1] = f'<a class="enlarge" {told}>{tag}</a>'
 
 
+def read(_: Any, _page: str, _name: str, context: dict[str, Any], tree: Any) -> None:
+    """The minutes that a page takes, for book/_templates/reading.html."""
+    prose = (part.astext() for part in (tree and tree.findall(nodes.paragraph)) or ())
+    context["minutes"] = math.ceil(sum(len(text.split()) for text in prose) / 200)
+
+
 def define(app: Any, page: str, _: str, context: dict[str, Any], tree: Any) -> None:
     """The definitions of the terms that a page links, hidden at its end."""
     if app.builder.name != "html" or not tree or page == "glossary":
@@ -180,6 +187,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("builder-inited", made)
     app.connect("env-updated", name_papers)
     app.connect("write-started", number_by_page)
+    app.connect("html-page-context", read, priority=100)  # before the theme looks
     app.connect("html-page-context", define, priority=900)
     app.connect("build-finished", carry)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

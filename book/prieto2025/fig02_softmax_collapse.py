@@ -201,6 +201,9 @@ for (name, lead), bits in zip(leads.items(), (11, 24, 53), strict=True):
     assert float(share) == 0.5  # the first row collapses, the second does not yet
 
 # %% [markdown]
+# ```{include} ../explorables/absorption.md
+# ```
+#
 # ## Float16: two devices, two stories
 #
 # Half precision is the one case where the device decides. CUDA kernels accumulate sums in

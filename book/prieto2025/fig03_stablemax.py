@@ -196,6 +196,9 @@ torch.testing.assert_close(stablemax, losses.stablemax(z, dtype=torch.float32))
 # logits can grow for long before the sum forgets the wrong classes. Only then does the
 # gradient of the right class vanish ({term}`softmax collapse`).
 #
+# ```{include} ../explorables/absorption.md
+# ```
+#
 # ## The claims
 #
 # These rows check arithmetic. With the right formulas they could hardly fail, and one does. They test

@@ -202,6 +202,9 @@ for rescale, scope in ((False, "global"), (True, "tensor")):
 # At a cosine of 0.9 between weights and descent, ⊥Grad keeps 0.44 of the gradient's length. The released code
 # stretches the rest to the whole length.
 #
+# ```{include} ../explorables/orthogonal.md
+# ```
+#
 # ## The claims
 #
 # The rows judge each curve at the settings of the code that drew it. In (c), 1 and 99 % are the first

@@ -174,6 +174,12 @@ for alpha in ALPHAS:
     print(f"α = {alpha:<4g}   rate over α²: {steps[0]:.3f}   rate fixed: {steps[1]:.3f}")
 
 # %% [markdown]
+# ```{include} ../explorables/sweep.md
+# ```
+#
+# ```{include} ../generated/explore/sweep.md
+# ```
+#
 # ## The claims
 #
 # The test loss averaged over training exists for runs that never generalise, too. An order is

@@ -5,9 +5,10 @@
     grokbook.parts;
   const { TYPES, crossEntropy, vanishes } = grokbook.arithmetic;
   const NAMES = Object.keys(TYPES).sort((a, b) => TYPES[b].eps - TYPES[a].eps);
-  const [WIDTH, HEIGHT, UNTIL] = [360, 240, 45];
+  const [WIDTH, HEIGHT, UNTIL] = [360, 286, 45];
   const x = scale([0, UNTIL], [44, WIDTH - 8]);
-  const y = scale([1, -20], [8, HEIGHT - 34]);
+  const y = scale([1, -20], [26, HEIGHT - 68]);
+  const ZERO = HEIGHT - 40; // no place of a logarithmic axis
   const ROWS = [
     ["probability", "p of the correct class"],
     ["loss", "loss"],
@@ -16,7 +17,9 @@
   ];
 
   function axes() {
-    const found = [text(WIDTH / 2 + 18, HEIGHT - 4, "lead of the correct logit")];
+    const found = [text(WIDTH / 2 + 18, HEIGHT - 4, "lead of the correct logit"),
+      text(4, 12, "loss, logarithmic above 0", "", "start"),
+      line(x(0), ZERO, x(UNTIL), ZERO, "grid"), text(x(0) - 4, ZERO + 4, "0", "", "end")];
     for (let at = 0; at <= UNTIL; at += 10) found.push(text(x(at), HEIGHT - 20, at));
     for (let at = 0; at >= -20; at -= 5) {
       found.push(line(x(0), y(at), x(UNTIL), y(at), "grid"));
@@ -41,10 +44,9 @@
   function ends(type, classes, at) {
     const zero = vanishes("loss", classes, type);
     if (zero === null) return [];
-    const foot = y(-20);
     return [
-      make("svg:circle", { cx: x(zero), cy: foot, r: 4, class: `dot ${type}` }),
-      text(x(zero), foot - 8 - 13 * (at % 2), type, `name ${type}`),
+      make("svg:circle", { cx: x(zero), cy: ZERO, r: 4, class: `dot ${type}` }),
+      text(x(zero), ZERO - 8 - 13 * (at % 2), type, `name ${type}`),
     ];
   }
 
@@ -86,7 +88,7 @@
 
     function redraw() {
       const [gap, count] = [lead.get(), Number(classes.input.value)];
-      now.replaceChildren(line(x(gap), y(1), x(gap), y(-20), "now"));
+      now.replaceChildren(line(x(gap), y(1), x(gap), ZERO, "now"));
       values.replaceChildren(...table(gap, count));
       rulers.replaceChildren(
         ...NAMES.map((type) => ruler(type, (count - 1) * Math.exp(-gap))));

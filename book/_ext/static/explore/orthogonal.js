@@ -21,9 +21,9 @@ grokbook.orthogonal = (() => {
 (() => {
   const { make, say, slider, choice, drag, line, text, picture, start } = grokbook.parts;
   const { norm, add, split } = grokbook.orthogonal;
-  const [WIDTH, HEIGHT, UNIT] = [360, 270, 62];
+  const [WIDTH, HEIGHT, UNIT, LEFT] = [360, 270, 60, 128];
   const WEIGHTS = [2, 0];
-  const place = ([a, b]) => [80 + UNIT * a, HEIGHT / 2 - UNIT * b];
+  const place = ([a, b]) => [LEFT + UNIT * a, HEIGHT / 2 - UNIT * b];
 
   function arrow(from, to, name, words, below = false) {
     const [[x1, y1], [x2, y2]] = [place(from), place(to)];
@@ -77,7 +77,7 @@ grokbook.orthogonal = (() => {
     }
     for (const { input } of [turn, long, rate, form]) input.addEventListener("input", redraw);
     drag(svg, (x, y) => {
-      const [a, b] = add([(x - 80) / UNIT, (HEIGHT / 2 - y) / UNIT], WEIGHTS, -1);
+      const [a, b] = add([(x - LEFT) / UNIT, (HEIGHT / 2 - y) / UNIT], WEIGHTS, -1);
       long.set(Math.hypot(a, b));
       turn.set((Math.atan2(b, a) * 180) / Math.PI);
     });

@@ -5,9 +5,9 @@
 (() => {
   const { make, scale, slider, choice, line, text, path, picture, start } = grokbook.parts;
   const [WIDTH, HEIGHT] = [360, 240];
-  const x = scale([0, 4], [44, WIDTH - 12]);
-  const y = scale([0, 100], [HEIGHT - 34, 12]);
-  const across = (epoch) => x(Math.log10(Math.max(epoch, 1)));
+  const x = scale([0, 4], [72, WIDTH - 12]);
+  const y = scale([0, 100], [HEIGHT - 34, 28]);
+  const ZERO = 52; // no place of a logarithmic axis
 
   /** The median over seeds at each epoch. */
   function median(members) {
@@ -19,12 +19,13 @@
   }
 
   function axes() {
-    const found = [text(WIDTH / 2 + 18, HEIGHT - 4, "epoch")];
+    const found = [text(WIDTH / 2 + 18, HEIGHT - 4, "epoch, logarithmic from 1 on"),
+      text(4, 12, "accuracy", "", "start"), text(ZERO, HEIGHT - 20, "0")];
     [1, 10, 100, "1,000", "10,000"].forEach((words, at) =>
       found.push(text(x(at), HEIGHT - 20, words, "", at === 4 ? "end" : "middle")));
     for (const at of [0, 50, 100]) {
-      found.push(line(x(0), y(at), x(4), y(at), "grid"));
-      found.push(text(x(0) - 4, y(at) + 4, `${at} %`, "", "end"));
+      found.push(line(ZERO - 6, y(at), ZERO + 6, y(at), "grid"), line(x(0), y(at), x(4), y(at), "grid"));
+      found.push(text(ZERO - 10, y(at) + 4, `${at} %`, "", "end"));
     }
     return found;
   }
@@ -42,8 +43,9 @@
     const said = make("p", { class: "said", "aria-live": "polite" });
 
     const draw = (values, name) => {
-      const points = values.map((value, step) => [across(data.epochs[step]), y(value)]);
-      curves.append(path(points, name));
+      const points = values.map((value, step) => [x(Math.log10(data.epochs[step])), y(value)]);
+      curves.append(path(points.slice(1), name),
+        make("svg:circle", { cx: ZERO, cy: y(values[0]), r: 3, class: `dot ${name}` }));
     };
     function redraw() {
       const arm = data.rules[rule.input.value][at.get()];

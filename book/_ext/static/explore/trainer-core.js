@@ -25,7 +25,7 @@
     orthogonal: { words: "No decay, but ⊥Grad: does it generalise?", decay: 0, optimizer: "orthogonal", groks: true },
     penalty: { words: "No decay, but small activations: does it generalise?", decay: 0, penalty: 0.3, groks: true },
     half: { words: "No decay, in float16: when has every sample collapsed?", decay: 0, precision: "float16" },
-    table: { words: "Half of the table: how much later is the rule?", share: 0.5, groks: true },
+    table: { words: "Fewer examples, 60 % of the table: how much later is the rule?", share: 0.6, groks: true },
   };
   function settingsOf(name) {
     const { words, groks, ...changes } = PRESETS[name];

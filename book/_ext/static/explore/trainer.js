@@ -52,15 +52,15 @@
     };
   }
 
-  const [WIDTH, HEIGHT] = [360, 220];
+  const [WIDTH, HEIGHT, TOP] = [360, 236, 28];
   const across = scale([0, Math.log10(LAST)], [44, WIDTH - 12]);
   const x = (step) => across(Math.log10(Math.max(step, 1)));
-  const share = scale([0, 100], [HEIGHT - 34, 12]);
+  const share = scale([0, 100], [HEIGHT - 34, TOP]);
   const GAPS = { float16: 11 * Math.LN2, float32: 24 * Math.LN2, float64: 53 * Math.LN2 };
 
-  function axes(y, ticks, show) {
+  function axes(title, y, ticks, show) {
     const steps = [1, 10, 100, 1000, 10000];
-    return [text(WIDTH / 2 + 18, HEIGHT - 4, "step"),
+    return [text(WIDTH / 2 + 18, HEIGHT - 4, "step, logarithmic"), text(4, 12, title, "", "start"),
       ...steps.map((at) => text(x(at), HEIGHT - 20, at.toLocaleString("en-GB"))),
       ...ticks.flatMap((at) => [line(x(1), y(at), x(LAST), y(at), "grid"),
         text(x(1) - 4, y(at) + 4, show(at), "", "end")])];
@@ -122,16 +122,16 @@
       const drawn = (name, kind, y) => path(points.slice(1).map((point) => [x(point.step), y(point[name])]), kind);
       const percent = (value) => share(100 * value);
       const lines = (low) => marks.map((at) => line(x(at), HEIGHT - 34, x(at), low, "now"));
-      accuracy.replaceChildren(...axes(share, [0, 50, 100], (at) => `${at} %`), ...lines(12),
+      accuracy.replaceChildren(...axes("share of answers or samples", share, [0, 50, 100], (at) => `${at} %`), ...lines(TOP),
         drawn("collapsed", "thick removed", percent), drawn("train", "thick train", percent),
         drawn("test", "thick test", percent));
       const { loss, precision } = read();
       const limit = loss === "softmax" ? GAPS[precision] : Infinity;
       const most = Math.max(20, ...points.map((point) => point.gap));
-      const y = scale([0, most], [HEIGHT - 34, 12]);
+      const y = scale([0, most], [HEIGHT - 34, TOP]);
       const parts = limit < most ? [line(x(1), y(limit), x(LAST), y(limit), "now"),
         text(x(1) + 4, y(limit) - 4, `${precision} begins to absorb`, "", "start")] : [];
-      gap.replaceChildren(...axes(y, [0, most / 2, most], (at) => say(Math.round(at))), ...lines(12), ...parts,
+      gap.replaceChildren(...axes("mean gap of the logits", y, [0, most / 2, most], (at) => say(Math.round(at))), ...lines(TOP), ...parts,
         drawn("gap", "thick kept", y));
     }
 
