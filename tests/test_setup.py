@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 GROUPS = [PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()]
 LINES = [line for group in GROUPS for line in group]
-WANTED = [Requirement(line) for line in LINES if not line.startswith("grokbook[")]
+WANTED = [Requirement(line) for line in LINES if not line.startswith("grokking-book[")]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 
 

@@ -47,7 +47,7 @@ def _complain(sentence: str) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("grokbook", description="Train the book's runs.")
-    parser.add_argument("--version", action="version", version=version("grokbook"))
+    parser.add_argument("--version", action="version", version=version("grokking-book"))
     commands = parser.add_subparsers(dest="command", required=True)
     named = argparse.ArgumentParser(add_help=False)
     named.add_argument("names", nargs="*", help="experiments, or how names begin")
