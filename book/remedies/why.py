@@ -90,8 +90,8 @@ tables.grid(
 # | Remedies limit the norms of all matrices | plain training at these norms is as early | it is at decay's norms, later at the pull's |
 #
 # ⊥Grad has about decay's norms when it generalises, with no pull on them: it takes from the gradient what would
-# lengthen the weights. Not tried: its norms, norms replayed step by step, the total norm, the size of the logits
-# alone, and another task.
+# lengthen the weights. [The next page](elsewhere.ipynb) holds its norms too, the total norm and the length of the
+# logits, on three tasks. Not tried: norms replayed step by step.
 #
 # ## The claims
 #
