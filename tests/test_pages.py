@@ -86,6 +86,7 @@ def store(monkeypatch, cited="0", **changed):
     now = lambda *_, **__: READ | changed  # noqa: E731
     monkeypatch.setattr(checks.evidence, "described", now)
     monkeypatch.setattr(checks.evidence, "source", lambda _: {"sha256": cited})
+    monkeypatch.setattr(checks.evidence, "reference", lambda _: None)
 
 
 def lay_out(root, monkeypatch):
@@ -170,7 +171,7 @@ FAULTS = {  # what is said of a twin <- a change of its cells
     "has a cell that was never executed": lambda c: c[2].update(execution_count=None),
     "holds an error output": lambda c: c[2].update(outputs=[ERROR]),
     "differs between its .py and its .ipynb": (
-        lambda c: c[2].metadata.update(tags=["hide-input"])
+        lambda c: c[3].metadata["mystnb"]["figure"].update(caption="Another.")
     ),
     "does not begin with '# [Prieto et al. 2025 · Figure 1]{.kicker} The f": (
         lambda c: c[0].update(source="# Figure 1: a sum")
@@ -182,7 +183,8 @@ FAULTS = {  # what is said of a twin <- a change of its cells
     "has a figure not shown by plots.show ('display(figure": (
         lambda c: c[3].outputs[0]["data"].pop(FIGURE_MIME)
     ),
-    "has another output than its execution wrote": (
+    "is not as its execution left it (written)": lambda c: c[2].update(source="1"),
+    "is not as its execution left it (shown)": (
         lambda c: c[3].outputs[0]["data"].update({"image/png": "iVBORw0KGgo="})
     ),
     "kB; 610 are allowed": lambda c: c[2].outputs[0].update(text="x" * checks.LARGEST),
@@ -237,6 +239,9 @@ def test_a_page_beyond_the_paper_is_no_figure_of_it(book):
         text = text.replace("fig-line", "fig-causes").replace("Two and", "Why two and")
         text = text.replace("2025 · Figure 1]", "2025 · beyond the paper]")
         (book / f"prieto2025/causes.{kind}").write_text(text)
+    nb = nbformat.read(causes := book / "prieto2025/causes.ipynb", as_version=4)
+    nb.metadata["grokbook"]["written"] = notebooks.written(nb)
+    nbformat.write(nb, causes)
     toc = book.parent / "_toc.yml"
     toc.write_text(f"{toc.read_text()}  - file: prieto2025/causes.ipynb\n")
     assert list(pages.sources()) == [ID, "prieto2025/causes"]

@@ -52,10 +52,12 @@ def _faults(page_id: str) -> Iterator[str]:
         yield f"is not in _toc.yml: add 'file: {place}' to its chapter"
     source, twin = notebooks.read_source(path), notebooks.read_twin(path)
     again = f": run 'python -m book execute {page_id}'"
-    if notebooks.written(source) != notebooks.written(twin):
+    if notebooks.given(source) != notebooks.given(twin):
         yield f"differs between its .py and its .ipynb{again}"
-    if twin.metadata.get("grokbook", {}).get("shown") != notebooks.shown(twin):
-        yield f"has another output than its execution wrote{again}"
+    about = twin.metadata.get("grokbook", {})
+    for seen in (notebooks.written, notebooks.shown):
+        if about.get(name := seen.__name__) != seen(twin):
+            yield f"is not as its execution left it ({name}){again}"
     code = [c for c in twin.cells if c.cell_type == "code" and c.source.strip()]
     if any(cell.execution_count is None for cell in code):
         yield f"has a cell that was never executed{again}"
@@ -119,6 +121,7 @@ def _stale(page_id: str, twin: NotebookNode, claims: dict[str, Any]) -> Iterator
             if made in text and tables.trained(found).text not in text:
                 yield f"shows other settings of {found.name} than there are now"
         for cited in claims["cited"]:
+            evidence.reference(cited["name"])  # the file is the listed one
             if evidence.source(cited["name"])["sha256"] != cited["sha256"]:
                 yield f"cites another {cited['name']} than there is now"
         registry = home() / "book" / page_id.partition("/")[0] / "claims.yaml"

@@ -139,9 +139,7 @@ def made(
     cells = [cell for cell in cells if cell.source or cell.get("outputs")]
     for number, cell in enumerate(cells):
         cell.id = f"cell-{number:02d}"
-    language = {"language_info": {"name": "python"}}
-    about = {"kernelspec": twin.metadata.kernelspec} | language
-    return v4.new_notebook(cells=cells, metadata=about)
+    return v4.new_notebook(cells=cells, metadata=notebooks.METADATA)
 
 
 def _code(plain: Plain, cell: NotebookNode) -> NotebookNode:

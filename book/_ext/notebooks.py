@@ -31,6 +31,8 @@ PLACES = {  # option -> where MyST-NB looks for it
     "alt": ("image", "alt"),
 }
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+METADATA: dict[str, Any] = {"kernelspec": KERNEL, "language_info": {"name": "python"}}
+RUN = ("outputs", "execution_count", "grokbook")  # what an execution adds
 
 
 def place(path: Path) -> str:
@@ -42,7 +44,7 @@ def place(path: Path) -> str:
 def read_source(path: Path) -> NotebookNode:
     """The source as a notebook without outputs; cell ids are its positions."""
     notebook = jupytext.reads(path.read_text(encoding="utf-8"), fmt="py:percent")
-    notebook.metadata = nbformat.from_dict({"kernelspec": KERNEL})
+    notebook.metadata = nbformat.from_dict(METADATA)
     for cell in notebook.cells:
         lines = [line[2:] for line in cell.source.splitlines() if line[:2] == "#|"]
         options = yaml.safe_load("\n".join(line.removeprefix(" ") for line in lines))
@@ -90,6 +92,12 @@ def written(notebook: NotebookNode) -> str:
     """A digest of all that a person writes in a notebook."""
     words = [(c.cell_type, c.source, tags(c)) for c in notebook.cells]
     return hashlib.sha256(repr(words).encode()).hexdigest()[:16]
+
+
+def given(notebook: NotebookNode) -> list[dict[str, Any]]:
+    """All that an execution is given: cells, captions, metadata; and nothing else."""
+    every = [notebook.metadata, *notebook.cells]
+    return [{k: v for k, v in one.items() if k not in RUN} for one in every]
 
 
 def shown(notebook: NotebookNode) -> str:

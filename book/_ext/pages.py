@@ -138,7 +138,7 @@ def _execute(
         if "narrow" in about:  # the plot for a phone, which no one compares
             output.metadata["image/png"] = {"narrow": about["narrow"]}
     notebook.metadata.pop("papermill", None)
-    notebook.metadata["language_info"] = {"name": "python"}
+    notebook.metadata |= notebooks.METADATA
     notebook.metadata["grokbook"] = {
         "page": page_id,
         "written": notebooks.written(notebook),
