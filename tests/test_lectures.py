@@ -1,6 +1,7 @@
 """To teach with: decks that fit screen and hour, worksheets without an answer."""
 
 import json
+import re
 import subprocess
 import sys
 from urllib.parse import unquote
@@ -54,6 +55,8 @@ def test_notebooks_to_work_in_have_no_answer_and_check_verdicts(tmp_path):
         asked = [c for c in made.cells if c.source.startswith("**Exercise ")]
         assert [cell.source for cell in code].count("") == len(asked)
         assert not any(cell.outputs for cell in code)
+        shows = [c for c in code if re.search(r"^(sheet|tables)\.", c.source, re.M)]
+        assert not shows, f"{entry.id}: a cell prints what the book found"
         told = [notebooks.shown_as(c).get("figure", {}) for c in entry.twin.cells]
         told = [one["caption"] for one in told if one] + [entry.title, entry.answer]
         told += ["Solution of exercise", 'class=\\"verdict']
