@@ -7,7 +7,7 @@ paper and its code disagree, both are arms. Seed 42 is the released one.
 
 from functools import partial
 
-from grokbook.experiment import Arm, Spec
+from grokbook.experiment import Spec
 from grokbook.papers import END, Registry, Rows, Size, experiment, row, shared
 
 PRECISIONS = {
@@ -440,22 +440,3 @@ def realistic() -> Rows:
     yield shared(model=plain)
     yield from methods()
     yield row("StableMax attention", SOFTMAX32, model=stable)
-
-
-def operations(arm: Arm) -> float:
-    """Floating-point operations of a run of table 1, in batches of images or of text.
-
-    Three forward passes over every row that is seen; multiplying and adding are two.
-    """
-    import torch
-    from torch.utils.flop_counter import FlopCounterMode
-
-    from grokbook.names import options, resolve
-
-    size = arm.augment.options["size"] if arm.augment else 32
-    with torch.device("meta"), FlopCounterMode(display=False) as counter:
-        batch = torch.zeros(1, 3, size, size)
-        if arm.dataset.name == "wikitext":
-            batch = torch.zeros(1, arm.dataset.options.get("block", 512)).long()
-        resolve("model", arm.model)(**options(arm.model)).eval()(batch)
-    return 3.0 * counter.get_total_flops() * (arm.batch_size or 1) * arm.epochs

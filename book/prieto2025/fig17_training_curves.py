@@ -15,7 +15,7 @@ from grokbook import claims, evidence, papers, plots, project, schedules, tables
 from grokbook.evidence import Run, told
 
 plots.use_style()
-operations = runpy.run_path(f"{project.home()}/book/prieto2025/experiments.py")["operations"]
+operations = runpy.run_path(f"{project.home()}/book/prieto2025/operations.py")["operations"]
 page = evidence.Page("prieto2025/fig17", scale, retrain, device)
 language, vision = page.record("tab01language"), page.record("tab01vision")
 printed = evidence.reference("prieto2025/tab01").set_index(["dataset", "series"]).value

@@ -16,7 +16,7 @@ from grokbook import claims, evidence, losses, papers, plots, project, tables
 from grokbook.evidence import Run, told
 
 plots.use_style()
-operations = runpy.run_path(f"{project.home()}/book/prieto2025/experiments.py")["operations"]
+operations = runpy.run_path(f"{project.home()}/book/prieto2025/operations.py")["operations"]
 page = evidence.Page("prieto2025/tab01", scale, retrain, device)
 vision, language = page.record("tab01vision"), page.record("tab01language")
 reference = evidence.reference("prieto2025/tab01")
