@@ -89,10 +89,10 @@ LINES = {
     "anywhere": 49,
     "claims": 430,
     "cli": 206,
-    "datasets": 518,
+    "datasets": 517,
     "engine": 1103,
     "errors": 62,
-    "evidence": 668,
+    "evidence": 666,
     "experiment": 159,
     "losses": 266,
     "metrics": 547,
@@ -103,7 +103,7 @@ LINES = {
     "papers": 200,
     "penalties": 104,
     "plots": 408,
-    "project": 94,
+    "project": 89,
     "records": 418,
     "schedules": 20,
     "tables": 312,
@@ -122,7 +122,7 @@ def test_every_room_keeps_its_budget():
 
 def test_tests_and_page_tools_keep_theirs():
     """9,000 and 1,300 in the end: decks, formulas and prose came on top."""
-    for folder, most in ((ROOT.parents[1] / "tests", 9365), (BOOK / "_ext", 1379)):
+    for folder, most in ((ROOT.parents[1] / "tests", 9373), (BOOK / "_ext", 1379)):
         lines = (p.read_text(encoding="utf-8") for p in folder.rglob("*.py"))
         assert sum(len(text.splitlines()) for text in lines) <= most, folder
 

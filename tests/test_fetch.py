@@ -99,7 +99,15 @@ def test_files_of_an_archive_are_fetched_once(folder, monkeypatch):
     digest = hashlib.sha256(packed).hexdigest()
     monkeypatch.setitem(datasets.REGISTRY, ARCHIVE, digest)
     for name, content in batches.items():
-        path = datasets.fetch("cifar-10-batches-py/" + name)
-        assert path == folder / "cifar-10-batches-py" / name
-        assert path.read_bytes() == content
+        assert datasets.fetch("cifar-10-batches-py/" + name) == content
     assert asked == [URLS[ARCHIVE]]
+
+
+def test_an_archive_writes_into_its_folder_alone(folder, monkeypatch):
+    """Even one whose hash is right."""
+    online(monkeypatch, packed := archive(**{"../../evil": b"out"}))
+    digest = hashlib.sha256(packed).hexdigest()
+    monkeypatch.setitem(datasets.REGISTRY, ARCHIVE, digest)
+    with pytest.raises(DataError, match="would be extracted to"):
+        datasets.fetch(BATCH)
+    assert not (folder.parent / "evil").exists()

@@ -143,7 +143,7 @@ def _into(options: argparse.Namespace) -> Path | None:
     if not options.names:
         told = "name an experiment, or a place for all: --record or --out FOLDER"
         raise errors.UnknownName(told)
-    return project.reruns_folder()
+    return project.home() / "data" / "reruns"
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -44,11 +44,6 @@ def records_folder() -> Path:
     return Path(os.environ.get("GROKBOOK_RECORDS") or home() / "data" / "records")
 
 
-def reruns_folder() -> Path:
-    """What a reader trains: data/reruns of the checkout, which git ignores."""
-    return home() / "data" / "reruns"
-
-
 def data_folder() -> Path:
     """Folder of the public data sets: GROKBOOK_DATA, else data/downloads."""
     return Path(os.environ.get("GROKBOOK_DATA") or home() / "data" / "downloads")

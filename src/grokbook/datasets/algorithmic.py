@@ -123,13 +123,10 @@ def additions(
 
     $123+456=9750       123 + 456 = 0579, its figures from the last to the first
 
-    The row of Lee et al. 2023 (lee-ny/teaching_arithmetic), whence Tiwari et al. 2026
-    have theirs, in windows of many rows, with operands without zeros in front.
-
     x are a row's characters but the last, as their places in ``SYMBOLS``; y those of
-    the answer, to be said at the last digits + 1 positions of x. Operands have
-    ``digits`` figures, zeros in front, and the answer one more, from the last to the
-    first. Of ``pairs`` distinct ordered pairs int(train_fraction * pairs) train.
+    the answer, to be said at the last digits + 1 positions of x. Operands have zeros in
+    front, which those of Lee et al. 2023 (lee-ny/teaching_arithmetic), whence Tiwari et
+    al. 2026 have theirs, have not. int(train_fraction * pairs) distinct pairs train.
     """
     drawn = torch.randperm(10 ** (2 * digits))[:pairs]
     a, b = drawn // 10**digits, drawn % 10**digits

@@ -5,6 +5,7 @@ lies in the data folder (GROKBOOK_DATA, or data/downloads) needs no network.
 """
 
 import hashlib
+import tarfile
 from pathlib import Path
 
 from grokbook.errors import DataError, choose
@@ -19,8 +20,8 @@ ARCHIVES = {"cifar-10-batches-py": "cifar-10-python.tar.gz"}
 ARCHIVES |= {"cifar-100-python": "cifar-100-python.tar.gz"}
 
 
-def fetch(name: str) -> Path:
-    """Path of a registered file, fetched if absent, its hash checked every time.
+def fetch(name: str) -> bytes:
+    """A registered file, downloaded if absent: the very bytes whose hash was compared.
 
     DataError where it cannot be had, and for one that is not the published one, which
     is left alone. UnknownName for a file that is not in ``REGISTRY``.
@@ -29,14 +30,13 @@ def fetch(name: str) -> Path:
     path = data_folder() / name
     if not path.exists():
         _download(name)
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, algorithm or "sha256").hexdigest()
-    if digest != expected:
+    digest = hashlib.new(algorithm or "sha256", content := path.read_bytes())
+    if digest.hexdigest() != expected:
         raise DataError(
-            f"{path} is not the published {name} ({algorithm or 'SHA-256'} {digest}, "
+            f"{path} is not the published {name} ({digest.name} {digest.hexdigest()}, "
             f"expected {expected}): delete it and run again to fetch it anew"
         )
-    return path
+    return content
 
 
 def _download(name: str) -> None:
@@ -46,8 +46,10 @@ def _download(name: str) -> None:
 
         pooch.get_logger().setLevel("WARNING")  # an error is told in one sentence, ours
         options = {"registry": REGISTRY, "urls": URLS, "allow_updates": False}
-        unpack = pooch.Untar(extract_dir=".") if source != name else None
-        pooch.create(folder, base_url="", **options).fetch(source, processor=unpack)
+        file = pooch.create(folder, base_url="", **options).fetch(source)
+        if source != name:
+            with tarfile.open(file) as archive:
+                archive.extractall(folder, filter="data")
     except Exception as error:  # pooch raises requests, OS and value errors alike
         reason = str(error).partition("\n")[0][:120]
         raise DataError(

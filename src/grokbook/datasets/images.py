@@ -34,7 +34,7 @@ def mnist(*, train_samples: int = 60_000) -> Data:
     """
 
     def read(name: str, header: int) -> Tensor:
-        raw = gzip.decompress(fetch(f"MNIST/raw/{name}-ubyte.gz").read_bytes())
+        raw = gzip.decompress(fetch(f"MNIST/raw/{name}-ubyte.gz"))
         return torch.tensor(np.frombuffer(raw, np.uint8, offset=header))
 
     def part(name: str) -> Labelled:
@@ -63,8 +63,7 @@ def cifar100(**options: Any) -> Data:
 
 
 def _cifar(names, labels, normalised=False, train_samples=None, test_samples=None):
-    files = (BytesIO(fetch(name).read_bytes()) for name in names)
-    found = [Arrays(file, encoding="bytes").load() for file in files]
+    found = [Arrays(BytesIO(fetch(n)), encoding="bytes").load() for n in names]
     pixels = [torch.tensor(one[b"data"]).view(-1, 3, 32, 32) / 255 for one in found]
     x, x_test = torch.cat(pixels[:-1]), pixels[-1]
     *y_train, y_test = [torch.tensor(one[labels]) for one in found]

@@ -9,6 +9,7 @@ any text. WikiText-103 has no pinned copy: it is read from the data folder as it
 import json
 from collections.abc import Callable
 from functools import cache
+from io import StringIO
 from typing import Any
 
 import torch
@@ -29,7 +30,7 @@ TRAIN_SHARE = 0.9
 
 def text(name: str) -> str:
     """A whole corpus file, as in text("tinyshakespeare/input.txt")."""
-    return fetch(name).read_text(encoding="utf-8")
+    return fetch(name).decode()
 
 
 @cache
@@ -93,11 +94,11 @@ def blocks(tokens: Tensor, block: int, wanted: int | None) -> tuple[Tensor, Tens
 def _lines(corpus: str, which: str) -> list[str]:
     kind = "raw" if corpus.endswith("raw") else "tokens"
     name = _UNDIVIDED.get(corpus, f"{corpus}/wiki.{which}.{kind}")
-    path = fetch(name) if name in REGISTRY else data_folder() / name
-    if not path.exists():
+    path = data_folder() / name
+    if name not in REGISTRY and not path.exists():
         raise DataError(f"{name}, which has no address, is not in {data_folder()}")
-    with path.open(encoding="utf-8") as file:
-        lines = file.readlines()
+    whole = text(name) if name in REGISTRY else path.read_text(encoding="utf-8")
+    lines = StringIO(whole).readlines()
     if corpus not in _UNDIVIDED:
         return lines
     cut = int(len(lines) * TRAIN_SHARE)

@@ -27,10 +27,7 @@ _CITED: dict[str, dict[str, Any]] = {}
 
 @dataclass(frozen=True)
 class Page:
-    """A page with the parameters that it was executed with: what it reads it asks for.
-
-    ``name`` is its id, "<paper>/<id>".
-    """
+    """A page, "<paper>/<id>", with its parameters: what it reads it asks for."""
 
     name: str
     scale: str = "best"
@@ -61,7 +58,8 @@ class Page:
             from grokbook.engine import pool
 
             plan = papers.get(name, "laptop" if scale == "best" else scale)
-            found = pool.run(plan, device=self.device, out=project.reruns_folder())
+            out = project.home() / "data/reruns"
+            found = pool.run(plan, device=self.device, out=out)
         else:
             try:
                 found = papers.record(name, scale=scale, arms=arms)
