@@ -202,7 +202,15 @@ tables.prose(f"""
 """)
 
 # %% [markdown]
-# You can watch the circles appear: {ref}`train a network in your browser <train-a-network>`, with the numbers drawn as it learns.
+# ## Train one yourself
+#
+# Press Start: a network in your browser learns to add. Does the blue curve, the unseen questions, follow the grey one?
+# Watch the circles appear.
+#
+# ```{include} ../explorables/trainer.md
+# ```
+#
+# {ref}`Try it by hand <train-a-network>` says what to look for.
 #
 # ## Four explanations
 #
