@@ -131,7 +131,7 @@ sheet.closing(*records.values(), first)
 # ## What was run
 #
 # 1. *Tasks.* The networks of the pages [A](addition.ipynb), [B](larger.ipynb) and [E](parity.ipynb), with 1,000, 3,000
-#    and 2,500 steps at most, five seeds where nothing else is said, on a CPU.
+#    and 2,500 steps at most, on a CPU. Five seeds where nothing else is said.
 # 2. *Rate and betas.* Those that the remedy's tuning chose; AdamW without decay.
 # 3. *Held matrices.* After every step a matrix is scaled to its norm; for the total norm all three by one factor. The
 #    moments of AdamW are not scaled, and biases are free.
