@@ -111,7 +111,7 @@ edge = {"transform": ranks.get_yaxis_transform(), "va": "center", "fontsize": 9}
 for place, (method, run) in enumerate(rows.items()):
     points, hide = kept(run).median(axis=1), "_" * place  # the legend names the first row's
     look = {"ms": 5, "alpha": 0.5, "color": run.color, "label": hide + "one reading (a)"}
-    ranks.plot(points, [place] * len(points), "o", **look)
+    ranks.plot(points, [place] * len(points), "d", **look)
     bar = [place - 0.32, place + 0.32]
     ranks.plot([effect(run).median()] * 2, bar, color=run.color, label=hide + "their median (a)")
     ranks.text(1.01, place, METHODS.get(method, ("", ""))[1], **edge)
