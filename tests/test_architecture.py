@@ -122,7 +122,7 @@ def test_every_room_keeps_its_budget():
 
 def test_tests_and_page_tools_keep_theirs():
     """9,000 and 1,300 in the end: decks, formulas and prose came on top."""
-    for folder, most in ((ROOT.parents[1] / "tests", 9373), (BOOK / "_ext", 1379)):
+    for folder, most in ((ROOT.parents[1] / "tests", 9399), (BOOK / "_ext", 1379)):
         lines = (p.read_text(encoding="utf-8") for p in folder.rglob("*.py"))
         assert sum(len(text.splitlines()) for text in lines) <= most, folder
 

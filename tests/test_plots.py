@@ -61,6 +61,33 @@ def test_lines_stand_out_from_white_and_shades_get_darker():
         assert found[0] >= 3 and found == sorted(found)
 
 
+MAY_MEET = {
+    "losses": ["softmax", "StableMax", "collapse-free", "⊥Grad"],
+    "remedies": ["weight decay", "label smoothing", "temperature", "logit norm"],
+    "also": ["weight decay", "Taylor", "temperature", "logit norm"],
+    "precisions": ["float16", "float32", "float64", "weight decay"],
+    "tasks": ["addition", "product", "sparse parity"],
+    "variants": ["M", "M+A*", "A*", "No LN", "A^v", "A^qk", "M+A^v"],
+    "interventions": ["float32", "float64 loss", "projection", "W_G subtracted"]
+    + ["repair", "simulated collapse", "batch norm", "layer norm"],
+    "causes": ["float32", "float64 loss", "projection", "W_G subtracted", "repair"]
+    + ["simulated collapse", "sum broken", "sum broken, W_G subtracted"],
+    "networks": ["MLP", "transformer", "VGG-11", "ViT", "ResNet-18"],
+    "regularisers": ["penalty", "strong decay", "baseline", "MAN", "dropout"]
+    + ["layer norm", "RMS norm"],
+}
+ALONE = ("losses", "variants", "interventions", "causes", "networks", "regularisers")
+
+
+def test_things_of_one_figure_have_colours_of_their_own():
+    for group, things in MAY_MEET.items():
+        with_losses = [] if group in ALONE else MAY_MEET["losses"]
+        colours = [COLOUR[thing] for thing in things + with_losses]
+        assert len(set(colours)) == len(colours), group
+    assert set(COLOUR) == {thing for group in MAY_MEET.values() for thing in group}
+    assert set(COLOUR.values()) <= set(plots.COLOURS)
+
+
 def test_two_names_of_a_legend_that_look_the_same_are_refused():
     """As nbval has it of every figure of the book."""
     _, (axes,) = plots.panels(1)
@@ -73,7 +100,6 @@ def test_two_names_of_a_legend_that_look_the_same_are_refused():
     axes.legend()
     with pytest.raises(ValueError, match="'a' looks like 'd'"):
         warm.glance(axes.figure)
-    assert {*COLOUR.values()} <= {*plots.COLOURS}
 
 
 def run(curves):
