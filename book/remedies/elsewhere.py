@@ -84,7 +84,7 @@ axes.set(xscale="log", xlim=(0.4, 50), ylim=(len(WHAT) - 0.4, -0.6), xlabel="ste
 axes.set_xticks([0.5, 1, 2, 5, 10, 40], ["0.5", "1", "2", "5", "10", "never"])
 axes.minorticks_off()
 for task, winner in lanes:
-    axes.plot([], [], MARKS[winner], color=INK[task], label=f"{winner}, {TASKS[task]}")
+    axes.plot([], [], MARKS[winner], color=INK[task], label=f"{winner}, {TASKS[task].partition(' ')[2]}")
 figure.legend(loc="outside upper center", ncols=3)
 plots.show(figure)
 
