@@ -1,10 +1,15 @@
 """Where the book lies, and sentences for names that do not exist."""
 
+import http.server
+import shutil
 import subprocess
+import threading
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+import grokbook
 from grokbook import project
 from grokbook.errors import GrokbookError, UnknownName, choose
 
@@ -24,6 +29,32 @@ def test_home_is_the_checkout(monkeypatch, tmp_path):
     monkeypatch.setenv("GROKBOOK_HOME", str(tmp_path / "nowhere"))
     with pytest.raises(GrokbookError, match="nowhere is no checkout of the book"):
         project.home()
+
+
+def test_outside_of_a_checkout_the_site_has_the_records(monkeypatch, tmp_path):
+    made = tmp_path / "made" / "grokbook"
+    (made / "data" / "records").mkdir(parents=True)
+    (made / "data" / "claims.json").write_text('[{"page": "a", "n": 3}]')
+    shutil.make_archive(tmp_path / "downloads" / "grokbook", "zip", made.parent)
+    monkeypatch.delenv("GROKBOOK_HOME", raising=False)
+    monkeypatch.setattr(project, "__file__", str(tmp_path / "a" / "b" / "c.py"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(made)
+    with pytest.raises(GrokbookError, match="in no checkout of the book: set GROKBOOK"):
+        project.home()
+    project._fetched.cache_clear()
+    files = partial(http.server.SimpleHTTPRequestHandler, directory=tmp_path)
+    with http.server.HTTPServer(("127.0.0.1", 0), files) as server:
+        site = f"http://127.0.0.1:{server.server_port}"
+        monkeypatch.setenv("GROKBOOK_SITE", f"{site}/other")
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with pytest.raises(GrokbookError, match="grokbook.zip cannot be fetched.*404"):
+            project.home()
+        monkeypatch.setenv("GROKBOOK_SITE", site)
+        assert grokbook.verdicts().to_dict("records") == [{"page": "a", "n": 3}]
+        server.shutdown()
+    (made / "book").mkdir()
+    assert project.home() == made  # found around the working directory
 
 
 def test_the_commit_is_the_one_that_training_began_with(tmp_path, monkeypatch):

@@ -80,6 +80,10 @@ def test_one_frame_of_a_record_of_the_book():
     assert frame.attrs["settings"]["scale"] == "paper"
     for one in frame.attrs["members"].values():
         assert one["uncommitted"] == one["commit"].endswith("+")
+    every = grokbook.members().query("experiment == 'prieto2025/fig02'")
+    assert len(every.query("scale == 'paper'")) == len(frame.attrs["members"])
+    rows = grokbook.verdicts().query("page == 'prieto2025/fig02' and main")
+    assert rows.verdict.tolist() == ["holds"] and (rows.n > 2).all()
 
 
 def test_kept_weights(two, path, tmp_path):

@@ -3,7 +3,9 @@
 grokking-book.zip   everything that git tracks
 grokbook.zip        package and records alone, which handouts install
 handouts/<paper>/…  three notebooks per page, and handouts.zip all of them
-records.csv         what was trained, when, on what
+records.csv         what was trained, and which file it is
+claims.json         what the papers say and what came of it; also in grokbook.zip
+croissant.json      what machines are told of the records
 """
 
 import os
@@ -18,12 +20,15 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+import yaml
 
+import grokbook
 from book._ext import handouts, lectures
 from book._ext.entries import Entry, update
 from grokbook.project import home
 
 BOOK, PACKAGE = "grokking-book.zip", "grokbook.zip"
+DESCRIBED = (PACKAGE, "records.csv", "claims.json")  # in croissant.json
 KINDS: dict[str, Any] = {"work": lectures.worksheet}  # -> what makes one of a page
 KINDS |= {"class": partial(handouts.made, solutions=False), "teacher": handouts.made}
 STORED = {".parquet", ".png", ".safetensors"}  # compressed already, or noise
@@ -40,10 +45,16 @@ def write(entries: Sequence[Entry]) -> None:
     target.mkdir(parents=True)
     pack(home(), names, target / BOOK)
     pack(home(), filter(is_of_package, names), target / PACKAGE)
+    with zipfile.ZipFile(target / PACKAGE, "a") as opened:
+        grokbook.verdicts().to_json(target / "claims.json", orient="records")
+        opened.write(target / "claims.json", "grokbook/data/claims.json")
     shutil.copy2(home() / "data/records/index.csv", target / "records.csv")
     site, _ = published()
-    digest = sha256((target / PACKAGE).read_bytes()).hexdigest()
-    start = {"site": site, "archive": PACKAGE, "sha256": digest}
+    known = {n: sha256((target / n).read_bytes()).hexdigest() for n in DESCRIBED}
+    cited = yaml.safe_load((home() / "CITATION.cff").read_text(encoding="utf-8"))
+    told = handouts.filled("croissant.json", site=site, sha256=known, about=cited)
+    update(target / "croissant.json", told)
+    start = {"site": site, "archive": PACKAGE, "sha256": known[PACKAGE]}
     for entry in entries:
         for kind, make in KINDS.items():
             book = make(entry.id, entry.twin, site=site, start=start)

@@ -1,6 +1,7 @@
 """``python -m grokbook`` is the command ``grokbook``; early ends are quiet as well."""
 
 import signal
+import sys
 
 
 def main() -> int:
@@ -10,6 +11,9 @@ def main() -> int:
         from grokbook import cli
     except KeyboardInterrupt:
         return 130
+    except ModuleNotFoundError as error:
+        told = f"{error.name} is not installed: pip install 'grokking-book[records]'"
+        return print(f"grokbook: {told}", file=sys.stderr) or 1
     return cli.main()
 
 

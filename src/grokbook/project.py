@@ -1,17 +1,18 @@
 """Where the book lies on this machine, which code it is, and how a file is written.
 
 The records belong to a checkout, never to the environment that the package is installed
-in: outside of one, GROKBOOK_HOME must say where they are.
+in.
 """
 
 import contextlib
-import hashlib
 import os
 import secrets
 import subprocess
 from collections.abc import Iterator
 from functools import cache, partial
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from grokbook.errors import GrokbookError
 
@@ -28,15 +29,43 @@ TRAINS = ("*.py", "datasets/*.py", "engine/*.py", "models/*.py", "optimizers/*.p
 
 
 def home() -> Path:
-    """GROKBOOK_HOME, or the checkout that this package lies in; else GrokbookError."""
-    told = os.environ.get("GROKBOOK_HOME")
-    place = Path(told or Path(__file__).resolve().parents[2])
-    if not (place if told else place / "book").exists():
-        raise GrokbookError(
-            f"{place} is no checkout of the book: set GROKBOOK_HOME to the folder "
-            "that has, or shall have, data/records"
-        )
-    return place
+    """The checkout of GROKBOOK_HOME, of this package, or around the working directory.
+
+    Else package and records as the site of the book, GROKBOOK_SITE, has them, fetched
+    once into the user's cache. GrokbookError where there is none of these.
+    """
+    if told := os.environ.get("GROKBOOK_HOME"):
+        if Path(told).exists():
+            return Path(told)
+        raise GrokbookError(f"{told} is no checkout of the book: mend GROKBOOK_HOME")
+    here = Path.cwd()
+    for place in (Path(__file__).resolve().parents[2], here, *here.parents):
+        if (place / "book").is_dir() and (place / "data" / "records").is_dir():
+            return place
+    if site := os.environ.get("GROKBOOK_SITE"):
+        return _fetched(site.rstrip("/"))
+    raise GrokbookError(
+        f"{here} is in no checkout of the book: set GROKBOOK_HOME to the folder that "
+        "has, or shall have, data/records, or GROKBOOK_SITE to the book's address"
+    )
+
+
+@cache
+def _fetched(site: str) -> Path:
+    """What the site has for downloading; each record is compared with its digest."""
+    address = f"{site}/downloads/grokbook.zip"
+    try:
+        import pooch
+
+        pooch.get_logger().setLevel("WARNING")
+        folder = pooch.os_cache("grokking-book") / sha256(site.encode()).hexdigest()[:8]
+        how: dict[str, Any] = {"fname": "grokbook.zip", "path": folder}
+        pooch.retrieve(address, None, processor=pooch.Unzip(extract_dir="."), **how)
+    except Exception as error:  # pooch raises requests, OS and value errors alike
+        reason = str(error).partition("\n")[0][:120]
+        told = f"{address} cannot be fetched ({reason}): set GROKBOOK_HOME to a copy"
+        raise GrokbookError(told) from error
+    return folder / "grokbook"
 
 
 def records_folder() -> Path:
@@ -69,7 +98,7 @@ def source() -> str:
     """SHA-256 of the modules that train: it outlives a commit that is rewritten."""
     package = Path(__file__).parent
     files = (file for part in TRAINS for file in sorted(package.glob(part)))
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+    return sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 
 @contextlib.contextmanager
