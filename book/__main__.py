@@ -82,7 +82,8 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _order(_: argparse.Namespace) -> int:
-    from book._ext import entries, order
+    from book import order
+    from book._ext import entries
 
     print(*order.lines(entries.entries()), sep="\n")
     return 0

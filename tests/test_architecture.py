@@ -84,7 +84,7 @@ def test_pages_read_records_and_never_the_roof():
 
 
 # Lines that a room has, and all of them: one that grows says so here. 7,500 in the end.
-TOTAL = 7_515
+TOTAL = 7_490
 LINES = {
     "anywhere": 49,
     "claims": 430,
@@ -103,11 +103,11 @@ LINES = {
     "papers": 200,
     "penalties": 104,
     "plots": 408,
-    "project": 89,
+    "project": 118,
     "records": 418,
     "schedules": 20,
     "tables": 312,
-    "theory": 127,
+    "theory": 65,
 }
 
 
@@ -121,8 +121,8 @@ def test_every_room_keeps_its_budget():
 
 
 def test_tests_and_page_tools_keep_theirs():
-    """9,000 and 1,300 in the end: decks, formulas and prose came on top."""
-    for folder, most in ((ROOT.parents[1] / "tests", 9399), (BOOK / "_ext", 1379)):
+    """9,000 and 1,300."""
+    for folder, most in ((ROOT.parents[1] / "tests", 9402), (BOOK / "_ext", 1300)):
         lines = (p.read_text(encoding="utf-8") for p in folder.rglob("*.py"))
         assert sum(len(text.splitlines()) for text in lines) <= most, folder
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 from helpers import arm, experiment
 
-from book._ext import order
+from book import order
 from grokbook import papers, records
 
 HOURS = {"a": 1.0, "b": 10.0, "c": 0.1, "x": 4.0, "y": 1.0, "?": math.inf}

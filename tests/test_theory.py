@@ -5,15 +5,11 @@ import math
 import pytest
 import torch
 
-from grokbook import losses, metrics, optimizers, theory
+from grokbook import optimizers, theory
 
 PRECISION = {torch.float16: 11, torch.bfloat16: 8, torch.float32: 24, torch.float64: 53}
-SINGLE, DOUBLE = torch.float32, torch.float64
+DOUBLE = torch.float64
 close = pytest.approx
-
-
-def logits_of(state):
-    return state.features @ state.head.T
 
 
 def test_absorption_lies_between_one_competitor_and_all():
@@ -29,34 +25,6 @@ def test_absorption_lies_between_one_competitor_and_all():
             assert paper < least <= found <= least + math.log(classes - 1) + ulp
             one = theory.absorption_margin(dtype, classes, competitors=1)
             assert one == close(least, abs=ulp)
-
-
-def test_the_synthetic_state_and_what_its_head_does():
-    """Margins, residual mass (equation 20), neural collapse; Theorem 4 and Proposition
-    6 once all have collapsed, and no drift of a loss in float64."""
-    for margin, mass in ((14, 7.5e-6), (16.7, 5.0e-7), (20, 1.9e-8), (25, 1.25e-10)):
-        state = theory.collapse_state(margin)
-        logits = logits_of(state)
-        margins = metrics.margins(logits, state.labels)
-        assert torch.allclose(margins, torch.tensor(margin).double(), rtol=1e-6)
-        residual = metrics.residual_mass(logits, state.labels).item()
-        assert residual == close(mass, rel=0.03)
-        centre, mean = metrics.global_means(state.head, state.features)
-        assert centre.norm() < 1e-6 and mean.norm() == close(10 / math.sqrt(10))
-        rows = state.head.norm(dim=1), (state.features - mean).norm(dim=1)
-        assert all(row.std() < 1e-6 for row in rows)
-        # (K - 1) exp(-K / (K - 1) |W_k| |mu*_k|)
-        predicted = 9 * math.exp(-10 / 9 * rows[0][0].item() * rows[1][0].item())
-        assert predicted == close(residual, rel=2e-5)
-        assert state.labels.bincount().tolist() == [20] * 10
-        assert abs(theory.drift(state, DOUBLE)[0]) < 1e-4
-        if margin >= 20:
-            assert losses.softmax_cross_entropy(logits, state.labels) == 0
-            ratio, cosine = theory.drift(state, SINGLE)
-            assert ratio == close(1, abs=1e-3) and cosine < -0.999
-    state = theory.with_mean(theory.collapse_state(20))
-    assert theory.feature_drift(state, SINGLE) == close(1, abs=1e-5)
-    assert abs(theory.feature_drift(state, DOUBLE)) < 1e-5
 
 
 def test_growth_is_the_eigensystem_of_the_coupled_block():

@@ -11,10 +11,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
 from jinja2 import Environment, FileSystemLoader
 
-from book._ext.entries import Entry, anchor, named, plain, rank, support, update
+from book._ext.entries import Entry, anchor, named, plain, rank, stated, support, update
 from book._ext.handouts import BLOCK
 from grokbook.claims.verdict import badge, is_few, look, outcome
 from grokbook.project import FOLDERS, PAPERS, home
@@ -50,15 +49,10 @@ def templates() -> Environment:
     here = Path(__file__).parent
     env = Environment(loader=FileSystemLoader([here.parent / "_templates", here]))
     env.filters["plain"] = plain
-    known = (anchor, badge, is_few, landing, look, named, outcome, rank, support)
+    known = (anchor, badge, is_few, look, named, outcome, rank, stated, support)
     env.globals |= {function.__name__: function for function in known}
     env.globals |= {"PAPERS": PAPERS, "BLOCK": BLOCK}
     return env
-
-
-def landing() -> dict[str, Any]:
-    """book/landing.yml: title, thesis and official code of each paper."""
-    return yaml.safe_load((home() / "book" / "landing.yml").read_text(encoding="utf-8"))
 
 
 def rests_on(question: str, found: Sequence[Entry]) -> list[tuple[Entry, Any]]:

@@ -20,11 +20,10 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-import yaml
 
 import grokbook
 from book._ext import handouts, lectures
-from book._ext.entries import Entry, update
+from book._ext.entries import Entry, stated, update
 from grokbook.project import home
 
 BOOK, PACKAGE = "grokking-book.zip", "grokbook.zip"
@@ -51,8 +50,9 @@ def write(entries: Sequence[Entry]) -> None:
     shutil.copy2(home() / "data/records/index.csv", target / "records.csv")
     site, _ = published()
     known = {n: sha256((target / n).read_bytes()).hexdigest() for n in DESCRIBED}
-    cited = yaml.safe_load((home() / "CITATION.cff").read_text(encoding="utf-8"))
-    told = handouts.filled("croissant.json", site=site, sha256=known, about=cited)
+    told = handouts.filled(
+        "croissant.json", site=site, sha256=known, about=stated("CITATION.cff")
+    )
     update(target / "croissant.json", told)
     start = {"site": site, "archive": PACKAGE, "sha256": known[PACKAGE]}
     for entry in entries:
@@ -63,7 +63,7 @@ def write(entries: Sequence[Entry]) -> None:
 
 
 def published() -> tuple[str, str]:
-    """The addresses of the book and of its repository, "" where nobody told them."""
+    """Addresses of book and repository, as the publishing workflow has them, or ""."""
     names = ("GROKBOOK_SITE", "GROKBOOK_REPOSITORY")
     site, repository = (os.environ.get(name, "").strip().rstrip("/") for name in names)
     return site, repository

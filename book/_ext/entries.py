@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import yaml
 from nbformat import NotebookNode
 
 from book._ext import notebooks, pages
@@ -127,6 +128,11 @@ def plain(text: object) -> str:
     """Text that Markdown leaves as it is, in a paragraph or in the cell of a table."""
     escaped = re.sub(r"([\\`*_{}\[\]<>$|#~^])", r"\\\1", str(text))
     return " ".join(escaped.split())
+
+
+def stated(name: str) -> dict[str, Any]:
+    """What a YAML file of the repository says."""
+    return yaml.safe_load((home() / name).read_text(encoding="utf-8"))
 
 
 def update(path: Path, new: str) -> None:

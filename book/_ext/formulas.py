@@ -1,7 +1,4 @@
-"""Formulas, drawn when the book is built: KaTeX in an embedded V8 makes HTML of them.
-
-A page then needs a style sheet and a few fonts, and no script.
-"""
+"""Formulas as HTML, by KaTeX in an embedded V8 as the book is built: no page has it."""
 
 import os
 from functools import cache

@@ -1,8 +1,7 @@
 """A rerun beside the book: claim | book | your run | agrees, in the terminal.
 
-Two verdicts differ where one says that the claim holds and the other that it does not,
-or holds in part: at another scale or with fewer seeds the words are others. Nothing is
-compared with a smoke test.
+Two verdicts differ where one claim holds and the other fails, or holds in part, at any
+scale and with any seeds. Nothing is compared with a smoke test.
 """
 
 from collections import Counter

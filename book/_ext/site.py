@@ -1,13 +1,10 @@
 """The Sphinx extension of the book: what its pages have beyond what the theme writes.
 
-    made       generated pages, pictures and downloads, before anything is read
-    numbers    plots begin with 1 on every page; titles name their paper in one line
-    pictures   keep their place, lead to themselves at full size, are stacked on a phone
-    terms      carry their definitions, which book/_static/terms.js shows
-    foot       what book/_templates/apparatus.html says below a page
-
-Where it is published, GROKBOOK_SITE and GROKBOOK_REPOSITORY say so, which the
-publishing workflow gives: https://name.github.io/book/, https://github.com/name/book.
+made       generated pages, pictures and downloads, before anything is read
+numbers    plots begin with 1 on every page; titles name their paper in one line
+pictures   keep their place, lead to themselves at full size, are stacked on a phone
+terms      carry their definitions, which book/_static/terms.js shows
+foot       what book/_templates/apparatus.html says below a page
 """
 
 import math
@@ -19,7 +16,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import yaml
 from docutils import nodes
 from PIL import Image
 from sphinx.application import Sphinx
@@ -30,7 +26,7 @@ from sphinx.writers.html5 import HTML5Translator
 
 from book import explore, ideas
 from book._ext import catalogue, downloads, lectures
-from book._ext.entries import Entry, entries
+from book._ext.entries import Entry, entries, stated
 from book._ext.handouts import references
 from grokbook.project import commit, home
 
@@ -62,7 +58,7 @@ def configure(_: Sphinx, config: Config) -> None:
     config.html_context["online"] = github if site else ""
     config.html_context["papers"] = {
         paper: told | {"url": references()[paper].fields["url"]}
-        for paper, told in catalogue.landing().items()
+        for paper, told in stated("book/landing.yml").items()
     }
 
 
@@ -157,7 +153,7 @@ def definitions(builder: StandaloneHTMLBuilder) -> dict[str, str]:
 
 def version() -> str:
     """What is built: version, its day, and the commit where git knows it."""
-    about = yaml.safe_load((home() / "CITATION.cff").read_text(encoding="utf-8"))
+    about = stated("CITATION.cff")
     told = f"Version {about['version']} · {about['date-released']} · {commit()}"
     return told.removesuffix(" · unknown")
 

@@ -9,17 +9,49 @@ device = "auto"
 # %% tags=["hide-input"]
 #| fold: "Code: the checks and the claims"
 import math
-from functools import reduce
+from collections import namedtuple
+from functools import partial, reduce
 from itertools import product
 
 import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
 
-from grokbook import claims, metrics, plots, theory
+from grokbook import claims, losses, metrics, plots, theory
 
 plots.use_style()
 FLOAT32, FLOAT64 = torch.float32, torch.float64
+State = namedtuple("State", ["head", "features", "labels"])  # (classes, width), (rows, width), (rows,)
+
+
+def collapse(margin, mean=0.0):
+    """A neural collapse: features 10 e_k, one margin, and a W_G of length ``mean`` against μ_G."""
+    labels, axes = torch.arange(10).repeat_interleave(20), torch.eye(64)
+    head, features = (margin / 10) * (axes[:10] - axes[:10].mean(dim=0)), 10 * axes[labels]
+    centre = features.mean(dim=0)
+    return State(head - mean * centre / centre.norm(), features, labels)
+
+
+def slopes_of(state, dtype, loss=losses.softmax_cross_entropy):
+    """Gradient of each sample's own loss at its logits, and the residual mass."""
+    logits = state.features @ state.head.T
+    slopes = torch.func.grad(partial(loss, dtype=dtype, reduction="sum"))(logits, state.labels)
+    return slopes.double(), metrics.residual_mass(logits, state.labels)
+
+
+def moved(state, dtype, **how):
+    """A step of W_G: its part along μ_G in units of Theorem 4, and its cosine with μ_G."""
+    slopes, residual = slopes_of(state, dtype, **how)
+    gradient = slopes.T @ state.features.double() / len(slopes)
+    step, mean = metrics.global_means(-gradient, state.features)
+    return float(-(step @ mean) / (mean @ mean) * len(gradient) / residual), float(metrics.cosine(step, mean))
+
+
+def pulled(state, dtype):
+    """Mean of <grad_h L, W_G> / (ε |W_G|²), L of one sample: 1 in Proposition 6."""
+    slopes, residual = slopes_of(state, dtype)
+    centre, gradient = metrics.global_means(state.head, slopes @ state.head.double())
+    return float(gradient @ centre / (centre @ centre) / residual)
 
 
 def coupled(seed, eta=1e5, eps=1e-7, classes=10):
@@ -45,15 +77,15 @@ def grows(eta, epsilon, classes):
 
 def remaining(margin):
     """The residual mass of a neural collapse over that of eq. 20, minus 1; and the mass."""
-    of = theory.collapse_state(margin)
+    of = collapse(margin)
     mass = float(metrics.residual_mass(of.features.double() @ of.head.double().T, of.labels))
     apart = float(of.head[0].double().norm() * (of.features[0] - of.features.mean(0)).double().norm())
     return abs(9 * math.exp(-10 / 9 * apart) / mass - 1), mass
 
 
-states = [theory.collapse_state(margin) for margin in range(20, 31)]
-heads = [theory.drift(state, FLOAT32) for state in states]
-pulls = [theory.feature_drift(theory.with_mean(state), FLOAT32) for state in states]
+states = [collapse(margin) for margin in range(20, 31)]
+heads = [moved(state, FLOAT32) for state in states]
+pulls = [pulled(collapse(margin, mean=0.3), FLOAT32) for margin in range(20, 31)]
 error = [max(abs(x - 1) for x in of) for of in ([ratio for ratio, _ in heads], pulls)]
 pairs, masses = [coupled(seed) for seed in range(5)], [remaining(margin) for margin in (5, 10, 20, 30)]
 rate = theory.coupled_growth(1e5, 1e-7, 10)[0]
@@ -100,7 +132,7 @@ def in_turn(logits, labels, *, dtype, **_):
 figure, (share, curves) = plots.panels(2, height=3.6)
 margins = np.arange(12, 24.01, 0.25)
 for dtype, name in ((FLOAT32, "float32"), (FLOAT64, "float64")):
-    ratios = [theory.drift(theory.collapse_state(margin), dtype, loss=in_turn)[0] for margin in margins]
+    ratios = [moved(collapse(margin), dtype, loss=in_turn)[0] for margin in margins]
     share.plot(margins, ratios, color=plots.COLOUR[name], label=name)
 share.axvline(24 * math.log(2), color=plots.GREY, ls="--", lw=1)
 share.set(xlabel="margin of all samples", ylabel="drift / Theorem 4")
@@ -153,9 +185,9 @@ def drift(state, dtype):
 
 
 for dtype, margin in product((FLOAT32, FLOAT64), (14, 15.5, 16.7, 18, 20, 25)):
-    state = theory.collapse_state(margin)
-    torch.testing.assert_close(drift(state, dtype), theory.drift(state, dtype)[0], atol=1e-4, rtol=1e-3)
-state = theory.collapse_state(20)
+    state = collapse(margin)
+    torch.testing.assert_close(drift(state, dtype), moved(state, dtype)[0], atol=1e-4, rtol=1e-3)
+state = collapse(20)
 print(f"float32 {drift(state, FLOAT32):.3f}, float64 {abs(drift(state, FLOAT64)):.3f}")
 
 # %% [markdown]

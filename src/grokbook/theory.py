@@ -1,30 +1,17 @@
 """What Liu et al. 2026 (arXiv:2605.06152) prove, in numbers that need no training.
 
-eps is the residual mass, K the number of classes, W_G and mu_G are the mean row of the
-head and the mean of its inputs.
+eps is the residual mass, K the number of classes, W and mu the means of head and input.
 """
 
 import math
-from collections.abc import Callable, Iterable
-from functools import partial
-from typing import NamedTuple
+from collections.abc import Iterable
 
 import torch
 from torch import Tensor
 
-from grokbook import metrics
 from grokbook.losses import softmax_cross_entropy
 
 Betas = tuple[float, float]
-Loss = Callable[..., Tensor]
-
-
-class State(NamedTuple):
-    """Last layer (classes, width), its inputs (rows, width), their labels (rows,)."""
-
-    head: Tensor
-    features: Tensor
-    labels: Tensor
 
 
 def absorption_margin(
@@ -42,55 +29,6 @@ def absorption_margin(
     labels = torch.zeros(len(margins), dtype=torch.int64)
     losses = softmax_cross_entropy(logits, labels, dtype=dtype, reduction="none")
     return float(margins[losses == 0][0])
-
-
-def collapse_state(margin: float) -> State:
-    """A neural collapse with non-negative features and one margin, in float32.
-
-    Twenty samples of each of ten classes k at 10 e_k in 64 dimensions, and W_k =
-    (margin / 10) (e_k - mean e) with W_G = 0.
-    """
-    labels, axes = torch.arange(10).repeat_interleave(20), torch.eye(64)
-    head = (margin / 10) * (axes[:10] - axes[:10].mean(dim=0))
-    return State(head, 10 * axes[labels], labels)
-
-
-def with_mean(state: State, length: float = 0.3) -> State:
-    """The same with a W_G of this length against mu_G."""
-    mean = state.features.mean(dim=0)
-    return state._replace(head=state.head - length * mean / mean.norm())
-
-
-def drift(
-    state: State, dtype: torch.dtype, *, loss: Loss = softmax_cross_entropy
-) -> tuple[float, float]:
-    """A step of W_G by gradient descent on a loss in ``dtype``, against Theorem 4.
-
-    Its part along mu_G in units of -(eta eps / K) mu_G and its cosine with mu_G: 1 and
-    -1 once the softmax has collapsed, no step at all in exact arithmetic.
-    """
-    slopes, residual = _slopes(state, dtype, loss)
-    gradient = slopes.T @ state.features.double() / len(slopes)  # the loss is a mean
-    step, mean = metrics.global_means(-gradient, state.features)
-    ratio = -(step @ mean) / (mean @ mean) * len(gradient) / residual
-    return float(ratio), float(metrics.cosine(step, mean))
-
-
-def feature_drift(state: State, dtype: torch.dtype) -> float:
-    """Mean of <grad_h L, W_G> / (eps |W_G|^2), L of one sample: 1 in Proposition 6."""
-    slopes, residual = _slopes(state, dtype)
-    centre, gradient = metrics.global_means(state.head, slopes @ state.head.double())
-    return float(gradient @ centre / (centre @ centre) / residual)
-
-
-def _slopes(
-    state: State, dtype: torch.dtype, loss: Loss = softmax_cross_entropy
-) -> tuple[Tensor, Tensor]:
-    """Gradient of every sample's own loss at its logits, and the residual mass."""
-    logits = state.features @ state.head.T
-    slopes = torch.func.grad(partial(loss, dtype=dtype, reduction="sum"))
-    residual = metrics.residual_mass(logits, state.labels)
-    return slopes(logits, state.labels).double(), residual
 
 
 def coupled_growth(eta: float, epsilon: float, classes: int) -> tuple[float, ...]:
