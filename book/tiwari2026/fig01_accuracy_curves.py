@@ -232,7 +232,7 @@ sheet.closing(record, short)
 # later; the paper's claim is about the printed epoch.
 #
 # **The slow method agrees, as far as we know.** At width 512 strong decay begins to generalise
-# as our runs end, before the printed epoch. At width 128 both seeds are within a fifth of it.
+# as our runs end, before the printed epoch. At width 128 all three seeds are within a fifth of it.
 
 # %% tags=["remove-input"]
 shared = [told(run.last("shared_direction.pre.0"), "{:.2f}") for run in (push, free)]

@@ -100,7 +100,7 @@ found = {
 }
 sheet = claims.read(page.name, found)
 sheet.box("""The paper says that its penalty spreads a network's circuit over many frequencies. Our small networks
-with the penalty do not generalise, so they cannot test it. Two with strong decay do, and none of their units keeps to one frequency.""")
+with the penalty do not generalise, so they cannot test it. Three with strong decay do, and none of their units keeps to one frequency.""")
 
 # %% tags=["hide-input"]
 #| name: fig-tiwari2026-04

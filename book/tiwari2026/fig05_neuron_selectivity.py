@@ -113,7 +113,7 @@ found = grown | {
 fields = {"enough": ENOUGH, "level": TUNED, "better": "in the layer that suits the claim better"}
 sheet = claims.read(page.name, found, **fields)
 sheet.box("""The paper sees a cluster of units for each frequency. Our small networks with the penalty do not generalise,
-so they cannot test that. In two with strong decay, units of the first layer keep to one frequency; later ones mix several.""")
+so they cannot test that. In three with strong decay, units of the first layer keep to one frequency; later ones mix several.""")
 
 # %% tags=["hide-input"]
 #| name: fig-tiwari2026-05

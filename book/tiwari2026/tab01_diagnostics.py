@@ -162,8 +162,8 @@ print(f"256 rows of noise: largest value {sizes[0]:.1f}, stable rank {stable_ran
 #| caption: >
 #|   (a) On training pairs the exact Hessian trace rises while they are learned and then falls,
 #|   for every method. Dotted: the paper's 42.5 (baseline) and 1.4 (penalty).
-#|   (b) On test pairs it falls only as a network generalises. Where one of two runs has ended,
-#|   the line is the other. (c) The trace of (a) against the training loss, start left out.
+#|   (b) On test pairs it falls only as a network generalises. Where a run has ended, the line
+#|   is that of the others. (c) The trace of (a) against the training loss, start left out.
 #| alt: >
 #|   Left: three curves rise to about 20 by epoch 1,000 and then fall by more than three
 #|   orders of magnitude. Middle: the curve of strong decay
