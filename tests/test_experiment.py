@@ -23,10 +23,11 @@ CHANGES |= {"keep": (1,), "keep_dtype": "float16", "keep_seeds": (0,), "trace": 
 CHANGES |= {"observables": ("core",), "rarely": (10, ("norms",)), "through_nan": True}
 CHANGES |= {"schedule": Spec("cosine", warmup=2), "augment": Spec("crop_flip", size=8)}
 CHANGES |= {"autocast": "bfloat16", "batch_statistics": True}
+NETWORKS: dict[str, torch.nn.Module] = {}  # by spec: many arms share one
 
 
 def test_every_experiment_is_json_and_names_what_exists():
-    """At every scale; a network is built once for all arms that share it."""
+    """At every scale."""
     seen = set()
     for name, scale in product(papers.names(), SCALES):
         every = papers.get(name, scale)
@@ -58,8 +59,10 @@ def use(one):
     for kind in ("dataset", "augment"):
         if spec := getattr(one, kind):
             inspect.signature(names.resolve(kind, spec)).bind_partial(**spec.options)
-    with torch.device("meta"):
-        model = made("model", one.model)()
+    if (key := str(one.model)) not in NETWORKS:
+        with torch.device("meta"):
+            NETWORKS[key] = made("model", one.model)()
+    model = NETWORKS[key]
     assert one.epochs > 6 or sum(p.numel() for p in model.parameters()) < 200_000
     named = [(name, p.detach()) for name, p in model.named_parameters()]
     optimizer = made("optimizer", one.optimizer)(named)
