@@ -6,69 +6,46 @@ import sys
 from pathlib import Path
 
 import nbformat
-import pytest
 from nbformat import v4
-from papermill import execute_notebook
 
 from book._ext import pages
 
 ROOT = Path(__file__).parents[1]
-CELLS = {  # code, what it shows, and what an edited notebook has instead
-    "number": ("print(f'test accuracy {0.9876:.2%}')", "98.76%", "98.77%"),
-    "table": (
-        "from grokbook import tables\ntables.grid(['n'], [['34,500']])",
-        "<td>34,500</td>",
-        "<td>34,600</td>",
-    ),
-    "digest": (
-        "from IPython.display import display\n"
-        "figure = {'application/vnd.grokbook.figure+json': {'sha256': 'ab12'}}\n"
-        "display(figure | {'text/plain': 'a figure'}, raw=True)",
-        "ab12",
-        "ab13",
-    ),
-    "warning": (
-        "import warnings\nwarnings.warn('logits overflow')",
-        "logits overflow",
-        "logits underflow",
-    ),
-    "silence": ("quiet = 1", "[]", '[{"output_type": "stream"}]'),
+FIGURE = "application/vnd.grokbook.figure+json"
+SHOW = "from IPython.display import display\ndisplay({%r: %r}, raw=True)"
+WARN = "warnings.warn('logits overflow')"
+WARNED = f"ipykernel_1/2.py:2: UserWarning: logits %s\n  {WARN}\n"
+CELL, DIGEST = "<td>34,500</td>", {"sha256": "ab12"}
+CELLS = {  # code -> the kind of its output, what that holds, and an edited one
+    "print(f'{0.9876:.2%}')": ("stdout", "98.76%\n", "98.77%\n"),
+    SHOW % ("text/html", CELL): ("text/html", CELL, "<td>34,600</td>"),
+    SHOW % (FIGURE, DIGEST): (FIGURE, DIGEST, {"sha256": "ab13"}),
+    f"import warnings\n{WARN}": ("stderr", WARNED % "overflow", WARNED % "underflow"),
+    "quiet = 1": ("stderr", "", "gone"),
 }
 
 
-@pytest.fixture(scope="module")
-def verdicts(tmp_path_factory):
-    """(notebook, cell) -> what nbval says, of one untouched and one edited notebook."""
+def test_an_output_passes_until_it_is_edited(tmp_path):
+    """A number, a table cell, a figure's data, a warning, and one that is gone."""
     text = (ROOT / "Makefile").read_text().replace("\\\n", " ")
     (line,) = re.findall(r"(-p tests\.warm .*)\$\(NOTEBOOKS\)", text)
-    folder = tmp_path_factory.mktemp("nbval")
-    whole, edited = folder / "whole.ipynb", folder / "edited.ipynb"
-    cells = [v4.new_code_cell(code) for code, _, _ in CELLS.values()]
-    nbformat.write(v4.new_notebook(cells=cells), folder / "unrun.ipynb")
-    how = {"kernel_name": "python3", "progress_bar": False}
-    execute_notebook(folder / "unrun.ipynb", whole, **how)
-    notebook = nbformat.read(whole, as_version=4)
-    for cell, (_, now, then) in zip(notebook.cells, CELLS.values(), strict=True):
-        text = v4.writes(v4.new_notebook(cells=[cell]))
-        assert now in text
-        cell.outputs = v4.reads(text.replace(now, then)).cells[0].outputs
-    notebook.cells[-1].outputs = [v4.new_output("stream", name="stderr", text="gone")]
-    nbformat.write(notebook, edited)
+    cells = []
+    for code, (kind, *held) in CELLS.items():
+        for one in held:
+            how = [{kind: one}] if "/" in kind else []
+            more = {} if how else {"name": kind, "text": one}
+            output = v4.new_output("display_data" if how else "stream", *how, **more)
+            shown = {"execution_count": 1, "outputs": [output] if one else []}
+            cells.append(v4.new_code_cell(code, **shown))
+    nbformat.write(v4.new_notebook(cells=cells), tmp_path / "page.ipynb")
     command = [sys.executable, "-m", "pytest", "-c", ROOT / "pyproject.toml", "-rA"]
-    command += ["--rootdir", folder, "--color=no", "-p", "no:cacheprovider"]
-    command += [*line.split(), whole, edited]
+    command += ["--rootdir", tmp_path, "--color=no", "-p", "no:cacheprovider"]
+    command += [*line.split(), tmp_path / "page.ipynb"]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    said = r"^(PASSED|FAILED) \S*?(\w+)\.ipynb::Cell (\d)"
-    found = re.findall(said, run.stdout, re.M)
-    assert len(found) == 2 * len(CELLS), run.stdout[-3000:] + run.stderr
-    return {(name, list(CELLS)[int(cell)]): said for said, name, cell in found}
-
-
-def test_a_page_passes_until_an_output_is_edited(verdicts):
-    """A number, a table cell, a figure's data, a warning, and one that is gone."""
-    for cell in CELLS:
-        assert verdicts["whole", cell] == "PASSED", cell
-        assert verdicts["edited", cell] == "FAILED", cell
+    said = re.findall(r"^(PASSED|FAILED) \S*::Cell (\d+)", run.stdout, re.M)
+    found = {int(place): word for word, place in said}
+    right = dict(enumerate(["PASSED", "FAILED"] * len(CELLS)))
+    assert found == right, run.stdout[-3000:] + run.stderr
 
 
 def test_no_page_asks_to_be_passed_over():
