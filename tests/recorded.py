@@ -5,7 +5,6 @@ from dataclasses import replace
 from helpers import arm, experiment
 
 from grokbook.experiment import Result
-from grokbook.records import member
 
 EPOCHS = (0, 10, 20, 30)
 
@@ -25,13 +24,6 @@ def two(scale="smoke", name="prieto2025/fig06b", seeds=(0, 1)):
     """An experiment of two arms that log every ten of their thirty epochs."""
     arms = arm("a", log=10), arm("b", log=10, alpha=2.0)
     return replace(experiment(*arms, seeds=seeds, name=name), scale=scale)
-
-
-def rewritten(path, edit):
-    """Write a member anew after ``edit(rows, about)``, its old digest in place."""
-    rows, about = member.read(path)
-    edited = edit(rows, about)
-    path.write_bytes(member._parquet(rows if edited is None else edited, about))
 
 
 def contents(folder):
