@@ -67,7 +67,7 @@ found = {
     **{id: (push, value) for id, value in measured.items()},
 }
 sheet = claims.read(page.name, found)
-sheet.box(f"""The paper says that 100 random probes give the Hessian trace to 2.1 %. In one run
+sheet.box(f"""The paper says that 100 random probes give the Hessian trace to 2.1 %. In three runs
 at a quarter of the paper's width their mean error was {sheet.told("hundred")}.""")
 
 # %% tags=["hide-input"]
