@@ -143,8 +143,8 @@ tables.prose(f"""
 * **Transformer.** Neither network generalises in {runs["transformer"][0].settings.epochs:,} steps. So
   there is no ratio.
 * **nanoGPT, whole sums.** {came[0]} baselines generalise, and {came[1]} runs with the penalty.
-* **nanoGPT, digits.** The penalty is first: at step {told(onsets[FIGURES][1])}, the baseline at
-  {told(onsets[FIGURES][0])}.
+* **nanoGPT, digits.** Where they come, the penalty is first: at step {told(onsets[FIGURES][1])}, the
+  baseline at {told(onsets[FIGURES][0])}.
 """)
 
 # %% tags=["hide-input"]
