@@ -25,6 +25,8 @@ from grokbook.project import PAPERS
 
 ROOT = Path(__file__).parents[1]
 HTML = ROOT / "_build" / "html"
+NAMES = [re.sub(r"\.(ipynb|md)$", "", name) for name in checks.chapters()]
+NAMES += ["intro", "genindex", "search"]
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -75,9 +77,7 @@ def where(page):
 
 
 def test_every_page_of_the_contents_is_rendered_and_no_other():
-    names = {re.sub(r"\.(ipynb|md)$", "", name) for name in checks.chapters()}
-    names |= {"intro", "genindex", "search"}
-    assert {f"{name}.html" for name in names} == set(map(where, book()))
+    assert {f"{name}.html" for name in NAMES} == set(map(where, book()))
     assert all(rendered(page_id).is_file() for page_id in pages.sources())
 
 
@@ -187,16 +187,15 @@ A4 = (794, 1123)
 NARROW = (320, 640)  # as wide as a window of 1,280 pixels is, magnified four times
 # Colours are judged once in the book for each look (ink, ground, size, mode): a page of
 # claims has some thousand cells of ten looks. The structure is judged on every page in
-# light; in the dark and on a phone, where layout and frame are others, on one page of
-# each kind.
-LAYOUT = ["link-in-text-block", "scrollable-region-focusable"]
+# light, and on a phone, where layout and frame are others, on one page of each kind.
 KINDS = ("intro", "genindex", "search", "prieto2025/fig01_headline", "liu2026/index")
 KINDS += ("glossary", "downloads", "explore", "generated/scoreboard")
 JUDGED: set[str] = set()
-AXE = """async ({mode, rules, judged}) => {
+AXE = """async ({theme, whole, judged}) => {
+  document.documentElement.dataset.theme = theme;
   document.querySelectorAll("details").forEach(one => one.open = true);
   // the theme gives what scrolls a tab stop some time after a new size
-  if (mode !== "dark") await new Promise(done => setTimeout(done, 400));
+  if (whole) await new Promise(done => setTimeout(done, 400));
   const known = new Set(judged), grounds = new Map([[null, ""]]), looks = new Map();
   const ground = one => {
     if (!grounds.has(one)) {
@@ -218,8 +217,7 @@ AXE = """async ({mode, rules, judged}) => {
   const found = [], samples = [...looks.values()].flat();
   const judge = async (where, which) => found.push(
     await axe.run(where, {preload: false, resultTypes: ["violations"], ...which}));
-  if (!rules || rules.length) await judge(document,
-    rules ? {runOnly: rules} : {rules: {"color-contrast": {enabled: false}}});
+  if (whole) await judge(document, {rules: {"color-contrast": {enabled: false}}});
   if (samples.length) await judge({include: samples}, {runOnly: ["color-contrast"]});
   const faults = found.flatMap(one => one.violations)
     .filter(one => ["serious", "critical"].includes(one.impact))
@@ -240,24 +238,7 @@ WIDE = """() => {  // what sticks out, unless a box of its own scrolls or cuts i
 }"""
 
 
-def violations(page, mode, *, kind):
-    """What axe finds; ``kind``: whether the page stands for its kind."""
-    theme, (width, height) = MODES[mode]
-    page.set_viewport_size({"width": width, "height": height})
-    page.evaluate("theme => document.documentElement.dataset.theme = theme", theme)
-    rules = (LAYOUT if kind else []) if mode == "dark" else None
-    told = {"mode": mode, "rules": rules, "judged": list(JUDGED)}
-    found, looks = page.evaluate(AXE, told)
-    JUDGED.update(looks)
-    return [f"{mode}: {one}" for one in found]
-
-
-def pytest_generate_tests(metafunc):
-    if "name" in metafunc.fixturenames:
-        names = [re.sub(r"\.(ipynb|md)$", "", name) for name in checks.chapters()]
-        metafunc.parametrize("name", ["intro", *names, "genindex", "search"])
-
-
+@pytest.mark.parametrize("name", NAMES)
 def test_a_page_is_for_everybody(name, chromium):
     """No violation, no error of a script, no request elsewhere, no sideways page."""
     with shown(chromium, HTML / f"{name}.html") as page:
@@ -269,8 +250,14 @@ def test_a_page_is_for_everybody(name, chromium):
                 faults.append("verdict or figure is not on the first screen")
         page.add_style_tag(content=STILL)
         page.evaluate(AXE_SCRIPT)
-        for mode in MODES if name in KINDS else ("light", "dark"):
-            faults += violations(page, mode, kind=name in KINDS)
+        for mode, (theme, (width, height)) in MODES.items():
+            if mode == "phone" and name not in KINDS:
+                continue
+            page.set_viewport_size({"width": width, "height": height})
+            told = {"theme": theme, "whole": mode != "dark", "judged": list(JUDGED)}
+            found, looks = page.evaluate(AXE, told)
+            JUDGED.update(looks)
+            faults += [f"{mode}: {one}" for one in found]
         for width, height in (PHONE, NARROW):
             page.set_viewport_size({"width": width, "height": height})
             if (wide := page.evaluate(WIDE)) is not None:
