@@ -120,6 +120,9 @@ def test_devices_and_places_that_are_none(grokbook, known, tmp_path, monkeypatch
     monkeypatch.delenv("GROKBOOK_RECORDS")
     sentence(grokbook("run"), 2, "name an experiment, or a place for all: --record")
     assert [*contents(tmp_path).values()] == [b"mine"]
+    monkeypatch.setenv("GROKBOOK_HOME", str(tmp_path))
+    assert grokbook(*RUN)[0] == 0  # beside the book
+    assert list(tmp_path.glob("data/reruns/prieto2025/*.parquet"))
 
 
 def test_bad_records(grokbook, known, tmp_path):
@@ -151,25 +154,15 @@ def test_a_bad_checkpoint_is_told_and_the_run_goes_on(grokbook, known):
     assert "warning: the checkpoint" in err and "is damaged" in err
 
 
-@pytest.mark.parametrize("processes", [0, 1])
-def test_no_network(grokbook, known, tmp_path, monkeypatch, processes):
-    """Also when it is a worker process that finds the file missing."""
+def test_a_file_that_a_worker_cannot_fetch(grokbook, known, tmp_path, monkeypatch):
     monkeypatch.setenv("GROKBOOK_DATA", str(tmp_path / "data"))
-    if processes:  # a worker of its own cannot be patched: it has no pooch
-        (tmp_path / "pooch.py").write_text("raise ImportError\n")
-        monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    else:
-        import pooch
-
-        def refuse(*arguments, **options):
-            raise OSError("Name or service not known")
-
-        monkeypatch.setattr(pooch.core, "choose_downloader", refuse)
+    (tmp_path / "pooch.py").write_text("raise ImportError\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     images = {"dataset": Spec("mnist", train_samples=200)}
     images["model"] = Spec("mlp", classes=10, features=784)
     known(experiment(arm(**images), seeds=(0,)))
     address = URLS["MNIST/raw/train-images-idx3-ubyte.gz"]
-    failed = grokbook(*RUN[:-1], processes)
+    failed = grokbook(*RUN[:-1], 1)
     sentence(failed, 1, "MNIST/raw/train-images", address, "GROKBOOK_DATA")
     assert contents(tmp_path / "data") == {}
 

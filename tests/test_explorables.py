@@ -1,6 +1,8 @@
-"""The explorables compute what torch, the package and the record say, in a browser."""
+"""What moves on a page: explorables compute what torch, the package and the record say;
+every number of the story has its row, and its figure follows the reader."""
 
 import json
+import re
 from contextlib import contextmanager
 
 import browser
@@ -9,6 +11,8 @@ import pytest
 import torch
 
 from book import explore
+from book._ext import notebooks
+from book._ext.entries import entries
 from grokbook.optimizers import orthogonal
 from grokbook.project import home
 
@@ -144,13 +148,57 @@ def test_every_explorable_answers_to_keyboard_and_pointer(chromium):
                 assert first.input_value() != before
             assert page.evaluate("document.documentElement.scrollWidth") <= 390
             assert page.complaints == []
-
-
-@built
-def test_without_a_script_there_are_pictures_and_words(chromium):
-    for name, where in NAMES.items():
+        # without a script there are pictures and words
         with browser.shown(chromium, HTML / f"{where}.html", script=False) as page:
             still = page.locator(f'[data-explorable="{name}"] .still')
             assert still.locator("img").is_visible()
             assert len(still.locator("p").last.inner_text().split()) > 15
             assert page.locator(".live").count() == 0
+
+
+STORY = HTML / "story" / "one_network.html"
+LINK = r"<a href='\.\./([^#']+\.html#claim-[^']+)'>([^<]+)</a>"
+
+
+def told():
+    (entry,) = [one for one in entries() if one.id == "story/one"]
+    parts = [t for _, t in notebooks.outputs(entry.twin, "text/markdown")]
+    return "\n".join([entry.answer, *parts]), entry
+
+
+def test_every_number_has_a_row_that_says_it():
+    text, _ = told()
+    rows = {e.address(c): c["ours"] for e in entries() for c in e.carried["claims"]}
+    links = re.findall(LINK, text)
+    assert len(links) >= 8
+    for address, value in links:
+        assert value.replace("\xa0", "").replace(" ", "") in rows[address].replace(
+            "\xa0", ""
+        ).replace(" ", ""), address
+    rest = re.sub(LINK + r"|\]\([^)]*\)", "", text)
+    assert not re.findall(r"\d", rest)
+
+
+def test_words_and_data_are_few():
+    text, entry = told()
+    assert len(re.sub("<[^>]*>", "", text).split()) <= 700
+    (data,) = [
+        t for _, t in notebooks.outputs(entry.twin, "text/html") if "id='story'" in t
+    ]
+    assert len(data.encode()) < 300_000
+
+
+@built
+def test_steps_switch_the_figure_and_all_is_there_without_a_script(chromium):
+    with browser.shown(chromium, STORY, script=False) as page:
+        assert page.locator("article figure:visible").count() == 6
+    with browser.shown(chromium, STORY) as page:
+        assert page.locator(".steps > section").count() == 7
+        for link in page.locator(".stage nav a").all():
+            link.focus()
+            page.keyboard.press("Enter")
+            page.wait_for_timeout(1200)
+        assert "softmax at epoch 4000" in page.locator(".stage svg").get_attribute(
+            "aria-label"
+        )
+        assert not page.complaints

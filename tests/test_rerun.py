@@ -1,54 +1,16 @@
-"""What a reader runs: where it goes, what stops it, how it is compared and shown."""
+"""What a reader runs: how it is compared and shown."""
 
 from pathlib import Path
 
 import nbformat
 import pytest
-from helpers import arm, experiment
 from test_pages import ID, book, executed
 
 from book import __main__ as tools
 from book._ext import reruns
-from grokbook import cli, papers, records
-from grokbook.engine import loop
 from grokbook.project import CLAIMS_MIME
 
 __all__ = ["book", "executed"]
-NAME = "prieto2025/fig06b"
-RUN = ["run", NAME, "--scale", "smoke", "--processes", "0", "--device", "cpu"]
-
-
-def test_a_run_goes_beside_the_book_and_goes_on_after_ctrl_c(
-    monkeypatch, tmp_path, capsys
-):
-    """One small experiment in the place of Figure 6b, and a checkout of its own."""
-    tiny = experiment(arm("a", epochs=3), arm("b", epochs=3, alpha=2.0), seeds=(0,))
-    monkeypatch.setitem(papers.registries()["prieto2025"], "fig06b", lambda scale: tiny)
-    monkeypatch.setenv("GROKBOOK_HOME", str(tmp_path))
-    monkeypatch.setenv("GROKBOOK_PROGRESS", "no")  # however slow this machine is
-    monkeypatch.delenv("GROKBOOK_RECORDS", raising=False)
-    train, begun = loop.train, []
-
-    def stop(*members, **how):
-        begun.append(members)
-        if len(begun) == 2:
-            raise KeyboardInterrupt
-        return train(*members, **how)
-
-    def stored():
-        return records.load(papers.get(NAME, "smoke"), tmp_path / "data" / "reruns")
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(loop, "train", stop)
-        assert cli.main(RUN) == 130
-    out, err = capsys.readouterr()
-    assert err.startswith("grokbook: stopped; the same command goes on")
-    assert (out, err.count("\n")) == ("", 1)
-    before = stored()
-    assert len(before.missing) == 1
-    assert cli.main(RUN) == 0
-    assert stored().missing == []
-    assert before.members.items() <= stored().members.items()  # not trained again
 
 
 @pytest.fixture

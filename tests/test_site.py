@@ -288,8 +288,12 @@ def test_a_keyboard_is_enough(chromium):
             assert page.evaluate(FOCUS), f"no focus to be seen at {place}"
 
 
-def test_folds_and_tables_have_names_and_a_term_its_definition(chromium):
-    with shown(chromium, rendered("prieto2025/fig02")) as page:
+def test_folds_tables_mathematics_and_the_definition_of_a_term(chromium):
+    path = rendered("prieto2025/fig02")
+    assert len(parsed(path).select(".math .katex")) == len(parsed(path).select(".math"))
+    with shown(chromium, path) as page:
+        assert page.locator(".katex .base").first.bounding_box()["height"] > 10
+        assert page.evaluate("document.fonts.check('16px KaTeX_Math')")
         nameless = "[...document.querySelectorAll('summary')].filter("
         nameless += "one => !one.innerText.trim() && !one.ariaLabel).length"
         assert page.evaluate(nameless) == 0
@@ -307,15 +311,6 @@ def test_folds_and_tables_have_names_and_a_term_its_definition(chromium):
         page.keyboard.press("Tab")  # from now on the focus is that of a keyboard
         term.focus()
         box.wait_for(state="visible")
-
-
-def test_mathematics_is_drawn_without_a_network(chromium):
-    path = rendered("prieto2025/fig02")
-    with shown(chromium, path) as page:
-        drawn = page.locator(".katex .base").first
-        assert drawn.bounding_box()["height"] > 10
-        assert page.evaluate("document.fonts.check('16px KaTeX_Math')")
-    assert len(parsed(path).select(".math .katex")) == len(parsed(path).select(".math"))
 
 
 def test_a_picture_opens_over_its_page(chromium):
@@ -362,3 +357,39 @@ def test_without_scripts_and_on_paper_a_page_can_be_read(chromium):
         assert first["y"] + first["height"] < A4[1]
         closed = page.locator("details:not([open]) table.settings").first
         assert closed.bounding_box()["height"] > 20
+
+
+FIRST = {  # a page <- what those write who look for it (book/_ext/search.js)
+    "questions/q01_wait": "how long does it wait",
+    "questions/q03_stablemax": "StableMax",
+    "questions/q04_rate_and_decay": "learning rate, lr",
+    "questions/q05_layer_norm": "layer norm position, layernorm",
+    "questions/q06_float32": "slingshot float64, slingshots fp64",
+    "questions/q09_remedy": "which remedy",
+    "basics/grokking": "grokking definition",
+    "prieto2025/index": "numerical stability",
+    "singh2026/index": "inductive bias",
+    "liu2026/index": "loss spikes",
+    "tiwari2026/index": "tiwari speed-up, radial suppression",
+    "prieto2025/fig02_softmax_collapse": "softmax collapse, float16",
+    "prieto2025/fig04_stablemax_grokking": "regularization, regularisation",
+    "prieto2025/fig16_temperature_smoothing": "label smoothing",
+    "remedies/parity": "sparse parity",
+    "tiwari2026/tab02_regularisers": "dropout",
+    "singh2026/tab02_notation": "GELU",
+    "downloads": "download notebooks",
+}
+ASKED = "query => Search._performSearch(...Search._parseQuery(query)).at(-1)?.[0]"
+
+
+def test_a_query_finds_its_page_first(chromium):
+    with shown(chromium, HTML / "search.html") as page:
+        page.wait_for_function("typeof Search !== 'undefined' && Search._index")
+        for wanted, queries in FIRST.items():
+            for query in queries.split(", "):
+                assert page.evaluate(ASKED, query) == wanted, query
+        assert page.complaints == []
+    with shown(chromium, f"{(HTML / 'search.html').as_uri()}?q=slingshot+fp64") as page:
+        page.wait_for_selector("#search-results li a")
+        first = page.locator("#search-results li a").first
+        assert "float32" in first.text_content()

@@ -10,6 +10,9 @@ from grokbook.errors import DataError, UnknownName
 from grokbook.project import data_folder
 
 LINE = " the cat sat on the mat \n"
+FINEWEB = "fineweb-edu-sample/fineweb_edu_sample.txt"
+SHAKESPEARE = "tinyshakespeare/input.txt"
+VERSE = "To be, or not to be\n" * 10  # 200 characters
 
 
 @pytest.fixture(autouse=True)
@@ -77,12 +80,6 @@ def test_a_text_that_is_too_short_or_not_there(folder, monkeypatch):
         characters("hamlet.txt")
 
 
-FINEWEB = "fineweb-edu-sample/fineweb_edu_sample.txt"
-
-
-SHAKESPEARE = "tinyshakespeare/input.txt"
-
-
 def written(x, y):
     """Whole rows: what is read, and of the answer what is not read any more."""
     assert torch.equal(x[:, 1 - y.shape[1] :], y[:, :-1])
@@ -110,9 +107,6 @@ def test_rows_of_sums_by_hand():
     for row in test:
         assert (row[0], row[4], row[8]) == ("$", "+", "=")
         assert int(row[1:4]) + int(row[5:8]) == int(row[:8:-1])
-
-
-VERSE = "To be, or not to be\n" * 10  # 200 characters
 
 
 def test_characters_follow_each_other_and_labels_are_one_ahead(tmp_path, monkeypatch):
