@@ -233,7 +233,9 @@ sheet.closing(projected, tasks, plain, controls, small, induced, collapsing)
 # from each other:
 #
 # 1. *Loss of (a).* An arrow in the figure says "⊥AdamW + StableMax", the released script
-#    has softmax. Both were run, and the softmax of the script is judged.
+#    has softmax. Both were run, and the softmax of the script is judged. A reader asked in
+#    [issue 7](https://github.com/LucasPrietoAl/grokking-at-the-edge-of-numerical-stability/issues/7)
+#    which it was; the author had found both to work about as well.
 # 2. *Form of ⊥Grad.* Equations 11 and 12 project all weights at once, without rescaling. The
 #    code projects tensor by tensor and rescales, and so do we;
 #    [Figure 6](fig06_orthogonal_optimizers.ipynb) compares the two.
@@ -245,8 +247,9 @@ sheet.closing(projected, tasks, plain, controls, small, induced, collapsing)
 #    panels do not differ in the loss alone.
 # 6. *Two versions of the curves.* The curves printed in the paper are later than the
 #    notebook's. We follow the released script.
-# 7. *The end of (c).* A user of the code went on to 200,000 epochs. There the network generalised
-#    after all, after bursts of the loss ({term}`slingshot`).
+# 7. *The end of (c).* A user of the code went on to 200,000 epochs
+#    ([issue 4](https://github.com/LucasPrietoAl/grokking-at-the-edge-of-numerical-stability/issues/4)).
+#    There the network generalised after all, after bursts of the loss ({term}`slingshot`).
 # 8. *The small task* is addition modulo 59 with 70 % of the table. Weights, moments and loss
 #    of the control are float64 there, and eps is 1e-150.
 #

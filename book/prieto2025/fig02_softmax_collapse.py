@@ -297,7 +297,9 @@ sheet.closing(record, on_cpu, blunt)
 #    placed more finely.
 #
 # One more point is the plot's. At 40 % the notebook draws its lines at 40 % of the samples,
-# under a legend that says 50 %.
+# under a legend that says 50 %. A reader noticed it in
+# [issue 9](https://github.com/LucasPrietoAl/grokking-at-the-edge-of-numerical-stability/issues/9)
+# of the repository, where he could not reproduce panel (a).
 #
 # ## Reading the result
 #

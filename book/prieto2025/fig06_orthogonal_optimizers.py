@@ -225,14 +225,17 @@ sheet.closing(attention, mlp, decay)
 # 1. *Network of (a).* The caption says subtraction, which the first public code ran, on a
 #    transformer without normalisation. That network is trained here, with the optimisers
 #    of that code. The released code adds, on a wider transformer with layer norm and
-#    dropout; it is registered and not trained.
+#    dropout; it is registered and not trained. A reader ran both operations in
+#    [issue 10](https://github.com/LucasPrietoAl/grokking-at-the-edge-of-numerical-stability/issues/10),
+#    with much the same result, and could not reproduce (b).
 # 2. *Loss of (a).* The paper says cross-entropy. By the run names of the first public
 #    code, ⊥AdamW ran with {term}`StableMax` and the others with {term}`softmax`. The
 #    claims take the losses of that code; ⊥AdamW with softmax is a further arm.
 # 3. *Length of (a).* 5,000 of 10,000 epochs; the authors' points end at 100 % before.
 # 4. *⊥AdamW of (b).* The released code builds its inner AdamW with PyTorch's betas
 #    (0.9, 0.999) and eps 1e-8, whatever its options say. Arms with "run" in their name have these
-#    values. Arms with "intended" have the options: (0.9, 0.99) and 1e-25.
+#    values. Arms with "intended" have the options: (0.9, 0.99) and 1e-25. So has the code since
+#    [pull request 12](https://github.com/LucasPrietoAl/grokking-at-the-edge-of-numerical-stability/pull/12).
 # 5. *⊥SGD of (b)* has StableMax, float64 weights and momentum 0.8 in the released code,
 #    which neither text nor label says.
 # 6. *Panel (c)* has no stated settings. Ours are read from the name of a run in the first
