@@ -10,11 +10,13 @@ PAGE ?=
 SCALE ?= laptop
 DEVICE ?= auto
 
-BIN := .venv/bin
-READY := .venv/.ready
+# The environment that is active, or else .venv. That of conda itself is left alone.
+CONDA := $(if $(filter-out base,$(CONDA_DEFAULT_ENV)),$(CONDA_PREFIX))
+VENV := $(or $(VIRTUAL_ENV),$(CONDA),.venv)
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
 HTML := _build/html/index.html
-BOOK := $(BIN)/jupyter-book build book --config "$(CURDIR)/_config.yml" \
-  --toc "$(CURDIR)/_toc.yml" --path-output . -W --keep-going
+BOOK := $(BIN)/jupyter-book build . -W --keep-going
 NOTEBOOKS := $(wildcard book/*/*.ipynb)
 
 # One thread per process: members are trained by a pool of processes, and two threads
@@ -36,7 +38,7 @@ $(READY): requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "The book needs Python 3.11 or newer and '$(PYTHON)' is not one:" \
 	       "name another with 'make PYTHON=python3.11 ...'." >&2; exit 1; }
-	$(PYTHON) -m venv .venv
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --requirement requirements.txt
 	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --editable .
 	@touch $@

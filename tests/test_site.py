@@ -42,9 +42,8 @@ def built():
         made = HTML / "objects.inv"  # every build writes it
         if made.is_file() and made.stat().st_mtime >= newest:
             return
-        build = [Path(sys.executable).parent / "jupyter-book", "build", ROOT / "book"]
-        build += ["--config", ROOT / "_config.yml", "--toc", ROOT / "_toc.yml"]
-        build += ["--path-output", ROOT, "-W", "--keep-going"]
+        build = [Path(sys.executable).parent / "jupyter-book", "build", "."]
+        build += ["-W", "--keep-going"]
         run = subprocess.run(build, cwd=ROOT, capture_output=True, text=True)
         assert run.returncode == 0, run.stdout[-4000:] + run.stderr[-4000:]
 

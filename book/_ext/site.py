@@ -172,6 +172,8 @@ def carry(app: Sphinx, error: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
+    if (app.srcdir / "book").is_dir():  # `jupyter-book build .`
+        app.srcdir = app.confdir = app.srcdir / "book"
     # Jupyter Book always loads sphinx-thebe, and this book never uses it.
     for every in app.events.listeners.values():
         every[:] = [o for o in every if o.handler.__module__ != "sphinx_thebe"]
