@@ -1,5 +1,6 @@
 """The command: what it prints, its exit codes, one sentence for every bad call."""
 
+import json
 import os
 import subprocess
 import sys
@@ -72,6 +73,8 @@ def test_run_list_status(grokbook, known):
     assert " 4/4   recorded, last 2" in out and "; all: 0:00:0" in out
     code, told, _ = grokbook("status", NAME)
     assert code == 0 and told.splitlines()[2] == out.strip()
+    read = json.loads(grokbook("status", NAME, "--json")[1].splitlines()[2])
+    assert (read["scale"], read["recorded"], read["members"]) == ("smoke", 4, 4)
     assert grokbook(*RUN) == (0, "", "")  # nothing left to do
 
 
@@ -104,6 +107,8 @@ def test_wrong_calls(grokbook, tmp_path):
         ([], "required: command"),
         (["run", NAME, "--time-budget", "soon"], "invalid float value: 'soon'"),
         (["run", NAME, "--seeds", "1,x"], "--seeds: invalid"),
+        ([*RUN, "--out", "a\0b"], "has NUL or is not in UTF-8"),
+        (["merge", "\udcff"], "has NUL or is not in UTF-8"),
     ):
         code, out, err = grokbook(*words)
         assert (code, out) == (2, "") and part in err.splitlines()[-1]

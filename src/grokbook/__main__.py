@@ -1,3 +1,4 @@
+# PYTHON_ARGCOMPLETE_OK
 """``python -m grokbook`` is the command ``grokbook``; early ends are quiet as well."""
 
 import signal

@@ -6,17 +6,17 @@ Exit codes: 0 done, 1 something is wrong, 2 the call is, 75 time is up, 130 Ctrl
 import argparse
 import fnmatch
 import itertools
+import json
 import math
 import os
 import sys
 import warnings
 from datetime import timedelta
-from importlib.metadata import version
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from grokbook import errors, papers, project, records
+from grokbook import __version__, errors, papers, project, records
 from grokbook.experiment import SCALES, Experiment
 
 
@@ -47,15 +47,16 @@ def _complain(sentence: str) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("grokbook", description="Train the book's runs.")
-    parser.add_argument("--version", action="version", version=version("grokking-book"))
+    parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(dest="command", required=True)
     named = argparse.ArgumentParser(add_help=False)
-    named.add_argument("names", nargs="*", help="experiments, or how names begin")
+    names = named.add_argument("names", nargs="*", help="experiments, or beginnings")
     scales = ", ".join(SCALES)
 
     about = "what is recorded, on what, and how long all of it takes"
-    command = commands.add_parser("list", parents=[named], help=about)
-    command.add_argument("--scale", help=f"{scales} (default: all)")
+    option = commands.add_parser("list", parents=[named], help=about).add_argument
+    option("--scale", help=f"{scales} (default: all)")
+    option("--json", action="store_true", help="a JSON object per line")
 
     about = "train what is missing, fewest seeds first"
     option = commands.add_parser("run", parents=[named], help=about).add_argument
@@ -68,18 +69,31 @@ def _parser() -> argparse.ArgumentParser:
     option("--replace", action="store_true", help="train again what is there")
     option("--dry-run", action="store_true", help="print the order only")
     option("--record", action="store_true", help="into the book's records")
-    option("--out", type=Path, help="a folder for the records")
+    option("--out", type=_folder, help="a folder for the records")
 
     about = "take records trained elsewhere into the book"
     option = commands.add_parser("merge", help=about).add_argument
-    option("folders", nargs="+", type=Path, metavar="FOLDER")
+    option("folders", nargs="+", type=_folder, metavar="FOLDER")
     option("--replace", action="store_true", help="also members that are there")
     option("--dry-run", action="store_true", help="only say what")
-    option("--out", type=Path, help="another folder to merge into")
+    option("--out", type=_folder, help="another folder to merge into")
 
     about = "as list, but all is read: is anything damaged or stale?"
-    commands.add_parser("status", parents=[named], help=about)
+    option = commands.add_parser("status", parents=[named], help=about).add_argument
+    option("--json", action="store_true", help="a JSON object per line")
+    if "_ARGCOMPLETE" in os.environ:  # a shell asks what could follow
+        import argcomplete
+
+        names.completer = lambda **_: papers.names()  # type: ignore[attr-defined]
+        argcomplete.autocomplete(parser)
     return parser
+
+
+def _folder(text: str) -> Path:
+    """A path that every library can write to."""
+    if "\0" in text or text.encode(errors="replace").decode() != text:
+        raise argparse.ArgumentTypeError(f"{text!r} has NUL or is not in UTF-8")
+    return Path(text)
 
 
 def _numbers(text: str) -> list[int]:
@@ -102,7 +116,8 @@ def _list(options: argparse.Namespace) -> int:
         experiment = papers.get(name, scale)
         try:
             read = records.load(experiment).members if is_status else None
-            print(_line(experiment, read or records.recorded(experiment)))
+            about = _about(experiment, read or records.recorded(experiment))
+            print(json.dumps(about) if options.json else _line(**about))
         except errors.NoRecord:
             continue
         except errors.RecordError as error:
@@ -115,18 +130,21 @@ def _list(options: argparse.Namespace) -> int:
     return 1 if problems else 0
 
 
-def _line(experiment: Experiment, members: dict[str, Any]) -> str:
-    """What is recorded, and how long all of it takes on the devices that trained it."""
+def _about(experiment: Experiment, members: dict[str, Any]) -> dict[str, Any]:
+    """What is recorded, and seconds of all of it on the devices that trained it."""
     every, taken = len(list(experiment.members())), dict[str, list[float]]()
     for about in members.values():
         taken.setdefault(about["device_name"], []).append(about["seconds"])
-    told = [
-        f"{timedelta(seconds=round(every * mean(seconds)))} on {name}"
-        for name, seconds in taken.items()
-    ]
     last = max((about["finished"] for about in members.values()), default="never")
-    start = f"{experiment.name:24} {experiment.scale:7} {len(members):3}/{every:<3}"
-    return f"{start} recorded, last {last}; all: {', '.join(told) or 'no estimate'}"
+    found = {"experiment": experiment.name, "scale": experiment.scale, "last": last}
+    seconds = {name: round(every * mean(each)) for name, each in taken.items()}
+    return found | {"recorded": len(members), "members": every, "seconds": seconds}
+
+
+def _line(experiment, scale, last, recorded, members, seconds) -> str:
+    long = [f"{timedelta(seconds=each)} on {name}" for name, each in seconds.items()]
+    start = f"{experiment:24} {scale:7} {recorded:3}/{members:<3} recorded"
+    return f"{start}, last {last}; all: {', '.join(long) or 'no estimate'}"
 
 
 def _into(options: argparse.Namespace) -> Path | None:
