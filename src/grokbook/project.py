@@ -114,5 +114,8 @@ def whole(path: Path) -> Iterator[Path]:
         with mine.open("rb") as written:
             os.fsync(written.fileno())
         os.replace(mine, path)
+        folder = os.open(path.parent, os.O_RDONLY)  # which holds the new name
+        os.fsync(folder)
+        os.close(folder)
     finally:
         mine.unlink(missing_ok=True)

@@ -26,14 +26,13 @@ def fetch(name: str) -> bytes:
     DataError where it cannot be had, and for one that is not the published one, which
     is left alone. UnknownName for a file that is not in ``REGISTRY``.
     """
-    algorithm, _, expected = choose("data file", name, REGISTRY).rpartition(":")
-    path = data_folder() / name
+    expected, path = choose("data file", name, REGISTRY), data_folder() / name
     if not path.exists():
         _download(name)
-    digest = hashlib.new(algorithm or "sha256", content := path.read_bytes())
-    if digest.hexdigest() != expected:
+    digest = hashlib.sha256(content := path.read_bytes()).hexdigest()
+    if digest != expected:
         raise DataError(
-            f"{path} is not the published {name} ({digest.name} {digest.hexdigest()}, "
+            f"{path} is not the published {name} (SHA-256 {digest}, "
             f"expected {expected}): delete it and run again to fetch it anew"
         )
     return content
