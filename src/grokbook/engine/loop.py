@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch.utils._pytree import tree_map
 
 from grokbook.engine import device, state
 from grokbook.engine.build import Params
@@ -19,7 +20,7 @@ from grokbook.experiment import Member, Result
 from grokbook.models import fast
 
 CHECKPOINT_SECONDS = 60.0
-SEEN = ("rows", "kept", "trace", "going")  # of a run, in its checkpoint
+SEEN = ("rows", "kept", "trace")  # of a run, in its checkpoint
 PATIENCE = 20  # steps between questions whether to stop, save or report
 
 
@@ -65,9 +66,11 @@ class _Run:
     def __init__(self, members: list[Member], on, stacked, checkpoint: Path | None):
         self.members, self.arm, self.on = members, members[0][0], on
         self.checkpoint, self.stacked = checkpoint, stacked
-        self.logged, self.rare = {*self.arm.logged_epochs()}, self.arm.rare_epochs()
+        self.logged, self.rare = self.arm.logged_epochs(), self.arm.rare_epochs()
+        self.stop = math.inf if self.arm.stop is None else self.arm.stop
         self.start()
         if checkpoint and checkpoint.exists():
+            self.learner.step()  # now its state has the parts of any later one
             mine = identity(members, on)
             if not state.read(checkpoint, mine, on, self.restore):
                 self.start()  # a part of it may be restored
@@ -84,21 +87,32 @@ class _Run:
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on from a state; an error of any kind where it cannot be one of ours."""
-        self.learner.restore(saved["learner"])
-        every = (v for rows in saved["rows"] for row in rows for v in row.values())
-        if not 0 <= saved["seconds"] < math.inf or {*map(type, every)} - {int, float}:
-            raise ValueError("no numbers")
-        self.began -= saved["seconds"]
+        step, kept, long = saved["learner"]["step"], saved["kept"], saved["seconds"]
+        theirs = [saved["learner"], saved["trace"], *kept.values()]
+        mine = [self.learner.state(), self.trace, *[self.weights()] * len(kept)]
+        due = [epoch for epoch in self.logged if epoch <= step <= self.arm.epochs]
+        fits = _form(theirs) == _form(mine) and 0 <= long < math.inf
+        fits &= {epoch for epoch in self.arm.keep if epoch <= step} <= kept.keys()
         for part in SEEN:
             setattr(self, part, saved[part])
+        self.going = self.alive()
+        for k, rows in enumerate(self.rows):
+            fits &= [row["epoch"] for row in rows] == due[: len(rows)]
+            fits &= len(rows) == len(due) or k not in self.going
+            fits &= all(rows[0].keys() <= row.keys() for row in rows)
+            fits &= {type(v) for row in rows for v in row.values()} <= {int, float}
+        if not fits or len(self.rows) != len(self.members):
+            raise ValueError("a state of another form")
+        self.learner.restore(saved["learner"])
+        self.began -= long
 
     def to_the_end(self, should_stop: Callable, report: Callable) -> bool:
         """Whether it came there, and was not stopped before."""
-        learner, arm = self.learner, self.arm
+        learner, arm, logged = self.learner, self.arm, {*self.logged}
         if not self.rows[0]:
             self.look(None)
         while learner.step_count < arm.epochs and self.going:
-            is_logged = learner.step_count + 1 in self.logged
+            is_logged = learner.step_count + 1 in logged
             before = learner.weights() if is_logged else None
             loss = learner.step()
             if arm.trace:
@@ -129,13 +143,18 @@ class _Run:
         for k in self.going:
             self.rows[k].append({"epoch": epoch})
         self.see({*arm.observables, *(rarely if is_rare else ())}, self.going, before)
-        stop = math.inf if arm.stop is None else arm.stop
-        come = [k for k in self.going if self.rows[k][-1]["test_accuracy"] >= stop]
+        going = self.alive()
+        come = [k for k in self.going if k not in going and not self.is_lost(k)]
         if come and not is_rare:
             self.see(rarely, come, before)
         if epoch in arm.keep or (come and arm.epochs in arm.keep):
             self.keep()
-        self.going = [k for k in self.going if not (k in come or self.is_lost(k))]
+        self.going = going
+
+    def alive(self) -> list[int]:
+        """Members that neither came to ``stop`` nor to a NaN."""
+        come = [rows[-1]["test_accuracy"] >= self.stop for rows in self.rows]
+        return [k for k, is_over in enumerate(come) if not (is_over or self.is_lost(k))]
 
     def see(self, names: Any, members: list[int], before: Params | None) -> None:
         """Put observables of now into the last rows of some members."""
@@ -151,10 +170,11 @@ class _Run:
 
     def keep(self) -> None:
         """The weights of now, for the record."""
-        self.kept[self.learner.step_count] = {
-            name: (tensor if self.stacked else tensor[None]).cpu()
-            for name, tensor in self.learner.weights().items()
-        }
+        self.kept[self.learner.step_count] = self.weights()
+
+    def weights(self) -> Params:
+        found = self.learner.weights()
+        return {n: (w if self.stacked else w[None]).cpu() for n, w in found.items()}
 
     def seconds(self) -> float:
         return time.monotonic() - self.began
@@ -195,3 +215,10 @@ class _Run:
         }
         trace = self.trace[:last, k].tolist() if arm.trace else None
         return Result(arm, seed, rows, kept, seconds, info, trace)
+
+
+def _form(state: Any) -> Any:
+    """The same nest with shape and dtype in the place of tensors, else types."""
+    return tree_map(
+        lambda x: (x.shape, x.dtype) if hasattr(x, "shape") else type(x), state
+    )
