@@ -1,5 +1,6 @@
 """The claims of a page as a box and as a table, which carries them as JSON too."""
 
+import builtins
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from html import escape
@@ -121,6 +122,8 @@ class Sheet(list[Row]):
         shown = [*_table(rows), *_registered(rows)] if rows else []
         table = tables.joined(*shown, by="").html
         parts = [Html(table, "\n".join(map(_line, rows)), {MIME: claims})]
+        if not hasattr(builtins, "__IPYTHON__"):  # a page that runs as a script
+            print(parts[0].text)
         there = {(record.name, record.scale): record for record in records if record}
         parts += map(tables.trained, there.values())
         if there or cited:

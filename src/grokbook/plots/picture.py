@@ -6,7 +6,10 @@ Fonts and versions change pixels from machine to machine, not the data and the w
 import base64
 import io
 import json
+import os
+import sys
 from hashlib import sha256
+from pathlib import Path
 from textwrap import fill
 from typing import Any
 
@@ -21,7 +24,7 @@ from matplotlib.text import Annotation, Text
 from matplotlib.ticker import FixedLocator
 from PIL import Image
 
-from grokbook.project import FIGURE_MIME
+from grokbook.project import FIGURE_MIME, whole
 
 _SHARP = 2  # pixels per CSS pixel, as screens have them
 
@@ -50,9 +53,16 @@ class Picture:
 
 
 def show(figure: Figure) -> Picture:
-    """Draw a figure and close it: the last line of a cell of a page."""
+    """Draw a figure and close it: the last line of a cell of a page.
+
+    Where GROKBOOK_FIGURES names a folder it is kept there, as <script>-<digits>.png.
+    """
     picture = Picture(figure)
     plt.close(figure)
+    if folder := os.environ.get("GROKBOOK_FIGURES"):
+        name = f"{Path(sys.argv[0]).stem}-{picture.shown['sha256'][:8]}.png"
+        with whole(Path(folder) / name) as file:
+            file.write_bytes(picture.png)
     return picture
 
 
