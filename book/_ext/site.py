@@ -165,15 +165,13 @@ def carry(app: Sphinx, error: Exception | None) -> None:
     # The icons are letters of the theme's font: no script of 1.5 MB draws them.
     Path(app.outdir, "_static", "scripts", "fontawesome.js").write_text("")
     if app.builder.name == "html":
-        images = Path(app.outdir, "_images")
-        shutil.copytree(narrow_of("").parent, images, dirs_exist_ok=True)
-        target = Path(app.outdir) / "downloads"
-        shutil.copytree(downloads.folder(), target, dirs_exist_ok=True)
+        both = {"_images": narrow_of("").parent, "downloads": downloads.folder()}
+        for name, source in both.items():
+            shutil.copytree(source, Path(app.outdir, name), dirs_exist_ok=True)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    if (app.srcdir / "book").is_dir():  # `jupyter-book build .`
-        app.srcdir = app.confdir = app.srcdir / "book"
+    app.srcdir = app.confdir = next(app.srcdir.glob("book"), app.srcdir)  # build .
     # Jupyter Book always loads sphinx-thebe, and this book never uses it.
     for every in app.events.listeners.values():
         every[:] = [o for o in every if o.handler.__module__ != "sphinx_thebe"]

@@ -19,6 +19,9 @@ from typing import Any
 from grokbook import __version__, errors, papers, project, records
 from grokbook.experiment import SCALES, Experiment
 
+LINE = "{experiment:24} {scale:7} {recorded:3}/{members:<3} recorded, last {last}; "
+LINE += "all: {all}"
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit code."""
@@ -90,7 +93,6 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _folder(text: str) -> Path:
-    """A path that every library can write to."""
     if "\0" in text or text.encode(errors="replace").decode() != text:
         raise argparse.ArgumentTypeError(f"{text!r} has NUL or is not in UTF-8")
     return Path(text)
@@ -117,7 +119,7 @@ def _list(options: argparse.Namespace) -> int:
         try:
             read = records.load(experiment).members if is_status else None
             about = _about(experiment, read or records.recorded(experiment))
-            print(json.dumps(about) if options.json else _line(**about))
+            print(json.dumps(about) if options.json else LINE.format(**about))
         except errors.NoRecord:
             continue
         except errors.RecordError as error:
@@ -138,13 +140,9 @@ def _about(experiment: Experiment, members: dict[str, Any]) -> dict[str, Any]:
     last = max((about["finished"] for about in members.values()), default="never")
     found = {"experiment": experiment.name, "scale": experiment.scale, "last": last}
     seconds = {name: round(every * mean(each)) for name, each in taken.items()}
-    return found | {"recorded": len(members), "members": every, "seconds": seconds}
-
-
-def _line(experiment, scale, last, recorded, members, seconds) -> str:
     long = [f"{timedelta(seconds=each)} on {name}" for name, each in seconds.items()]
-    start = f"{experiment:24} {scale:7} {recorded:3}/{members:<3} recorded"
-    return f"{start}, last {last}; all: {', '.join(long) or 'no estimate'}"
+    found |= {"recorded": len(members), "members": every, "seconds": seconds}
+    return found | {"all": ", ".join(long) or "no estimate"}
 
 
 def _into(options: argparse.Namespace) -> Path | None:

@@ -87,24 +87,23 @@ class _Run:
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on from a state; an error of any kind where it cannot be one of ours."""
-        step, kept, long = saved["learner"]["step"], saved["kept"], saved["seconds"]
-        theirs = [saved["learner"], saved["trace"], *kept.values()]
-        mine = [self.learner.state(), self.trace, *[self.weights()] * len(kept)]
+        mine = [self.learner.state(), self.trace, self.weights()]
+        self.rows, self.kept, self.trace = (saved[part] for part in SEEN)
+        for kept in self.kept.values() or mine[2:]:
+            theirs = [saved["learner"], self.trace, kept]
+            assert tree_map(_form, theirs) == tree_map(_form, mine)
+        step = saved["learner"]["step"]
         due = [epoch for epoch in self.logged if epoch <= step <= self.arm.epochs]
-        fits = _form(theirs) == _form(mine) and 0 <= long < math.inf
-        fits &= {epoch for epoch in self.arm.keep if epoch <= step} <= kept.keys()
-        for part in SEEN:
-            setattr(self, part, saved[part])
+        assert {*self.arm.keep} & {*range(step + 1)} <= self.kept.keys()
+        assert len(self.rows) == len(self.members) and 0 <= saved["seconds"] < math.inf
         self.going = self.alive()
         for k, rows in enumerate(self.rows):
-            fits &= [row["epoch"] for row in rows] == due[: len(rows)]
-            fits &= len(rows) == len(due) or k not in self.going
-            fits &= all(rows[0].keys() <= row.keys() for row in rows)
-            fits &= {type(v) for row in rows for v in row.values()} <= {int, float}
-        if not fits or len(self.rows) != len(self.members):
-            raise ValueError("a state of another form")
+            come = due if k in self.going else due[: len(rows)]
+            assert [row["epoch"] for row in rows] == come
+            assert all(rows[0].keys() <= row.keys() for row in rows)
+            assert {type(v) for row in rows for v in row.values()} <= {int, float}
         self.learner.restore(saved["learner"])
-        self.began -= long
+        self.began -= saved["seconds"]
 
     def to_the_end(self, should_stop: Callable, report: Callable) -> bool:
         """Whether it came there, and was not stopped before."""
@@ -196,9 +195,8 @@ class _Run:
             theirs = (self.members[k] for k in lost)
             who = "; ".join(f"arm {arm.name!r}, seed {seed}" for arm, seed in theirs)
             when = min(self.rows[k][-1]["epoch"] for k in lost)
-            told = f"{who}: the training loss became NaN by epoch {when}; lower the"
-            again = "learning rate or use a wider dtype (members that finished are"
-            raise Diverged(f"{told} {again} recorded)", found)
+            told = f"{who}: the training loss became NaN by epoch {when}: lower the "
+            raise Diverged(f"{told}learning rate or use a wider dtype", found)
         return [result for result in found if result]
 
     def result(self, k: int, seconds: float, info: dict[str, Any]) -> Result:
@@ -217,8 +215,6 @@ class _Run:
         return Result(arm, seed, rows, kept, seconds, info, trace)
 
 
-def _form(state: Any) -> Any:
-    """The same nest with shape and dtype in the place of tensors, else types."""
-    return tree_map(
-        lambda x: (x.shape, x.dtype) if hasattr(x, "shape") else type(x), state
-    )
+def _form(leaf: Any) -> Any:
+    """What two states must have alike."""
+    return (leaf.shape, leaf.dtype) if hasattr(leaf, "shape") else type(leaf)

@@ -7,7 +7,6 @@ import base64
 import io
 import json
 import os
-import sys
 from hashlib import sha256
 from pathlib import Path
 from textwrap import fill
@@ -24,7 +23,7 @@ from matplotlib.text import Annotation, Text
 from matplotlib.ticker import FixedLocator
 from PIL import Image
 
-from grokbook.project import FIGURE_MIME, whole
+from grokbook.project import FIGURE_MIME
 
 _SHARP = 2  # pixels per CSS pixel, as screens have them
 
@@ -53,16 +52,11 @@ class Picture:
 
 
 def show(figure: Figure) -> Picture:
-    """Draw a figure and close it: the last line of a cell of a page.
-
-    Where GROKBOOK_FIGURES names a folder it is kept there, as <script>-<digits>.png.
-    """
+    """Draw a figure and close it: the last line of a cell of a page."""
     picture = Picture(figure)
     plt.close(figure)
-    if folder := os.environ.get("GROKBOOK_FIGURES"):
-        name = f"{Path(sys.argv[0]).stem}-{picture.shown['sha256'][:8]}.png"
-        with whole(Path(folder) / name) as file:
-            file.write_bytes(picture.png)
+    if folder := os.environ.get("GROKBOOK_FIGURES"):  # of a page that is a script
+        Path(folder, picture.shown["sha256"][:12] + ".png").write_bytes(picture.png)
     return picture
 
 
