@@ -81,13 +81,13 @@ def test_nothing_flows_back_or_knows_the_book():
 
 
 # Lines that a room has, and all of them: one that grows says so here. 7,500 in the end.
-TOTAL = 7_490
+TOTAL = 7_522
 LINES = {
     "anywhere": 49,
-    "claims": 430,
-    "cli": 206,
+    "claims": 433,
+    "cli": 222,
     "datasets": 517,
-    "engine": 1103,
+    "engine": 1126,
     "errors": 62,
     "evidence": 666,
     "experiment": 159,
@@ -99,8 +99,8 @@ LINES = {
     "optimizers": 435,
     "papers": 200,
     "penalties": 104,
-    "plots": 408,
-    "project": 118,
+    "plots": 412,
+    "project": 121,
     "records": 418,
     "schedules": 20,
     "tables": 312,
@@ -119,7 +119,7 @@ def test_every_room_keeps_its_budget():
 
 def test_tests_and_page_tools_keep_theirs():
     """9,000 and 1,300."""
-    for folder, most in ((ROOT.parents[1] / "tests", 9402), (BOOK / "_ext", 1300)):
+    for folder, most in ((ROOT.parents[1] / "tests", 9309), (BOOK / "_ext", 1300)):
         lines = (p.read_text(encoding="utf-8") for p in folder.rglob("*.py"))
         assert sum(len(text.splitlines()) for text in lines) <= most, folder
 

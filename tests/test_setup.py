@@ -59,6 +59,9 @@ def test_an_old_python_gives_one_sentence(tmp_path):
     assert made.returncode != 0
     assert "needs Python 3.11 or newer" in made.stderr.splitlines()[0]
     assert not (tmp_path / ".venv").exists()
+    active = [*command[:4], "--dry-run", "VIRTUAL_ENV=/mine"]  # which is used instead
+    told = subprocess.check_output(active, text=True)
+    assert "/mine/bin/python -m pip" in told and ".venv" not in told
 
 
 def test_the_training_loop_runs_and_learns():
