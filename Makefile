@@ -2,6 +2,7 @@
 # make test    everything that is checked: lint, types, pages, unit tests, notebooks, HTML
 # make page PAGE=prieto2025/fig02 SCALE=laptop    retrain one page and execute it
 # make pdf     the whole book as a PDF, printed by an installed Chromium in minutes
+# make links   every address that the book names, asked over the network
 # make workflow    Snakemake in an environment of its own, workflow/.venv, for a cluster
 # make clean   remove what was built (the environment stays; `rm -r .venv` removes it)
 
@@ -31,7 +32,7 @@ export IPYTHONDIR := $(CURDIR)/_build/.ipython
 # As variables of the shell they are words, whatever they hold.
 export PAGE SCALE DEVICE
 
-.PHONY: book test page pdf clean workflow workflow-test
+.PHONY: book test page pdf links clean workflow workflow-test
 .DELETE_ON_ERROR:
 
 $(READY): requirements.txt pyproject.toml
@@ -76,6 +77,9 @@ pdf: $(READY)
 	  --no-pdf-header-footer --generate-pdf-document-outline \
 	  --virtual-time-budget=600000 --print-to-pdf=_build/pdf/grokking-book.pdf \
 	  "file://$(CURDIR)/_build/singlehtml/intro.html"
+
+links: $(READY)
+	$(BOOK) --builder linkcheck
 
 clean:
 	rm -rf _build book/generated data/reruns .pytest_cache .ruff_cache .mypy_cache
