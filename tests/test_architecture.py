@@ -81,7 +81,7 @@ def test_nothing_flows_back_or_knows_the_book():
 
 
 # Lines that a room has, and all of them: one that grows says so here. 7,500 in the end.
-TOTAL = 7_522
+TOTAL = 7_511
 LINES = {
     "anywhere": 49,
     "claims": 433,
