@@ -15,6 +15,8 @@ from grokbook import datasets
 from grokbook.datasets.text import VOCABULARY, _bytes
 from grokbook.experiment import Arm, Experiment, Spec
 
+# The bits of the significand, hence the gap p ln 2 at which one competitor is absorbed.
+PRECISION = {torch.float16: 11, torch.float32: 24, torch.float64: 53}
 MLP = Spec("mlp", classes=11, vocabulary=11, widths=(16,), bias=False)
 SIZES = {"classes": 11, "vocabulary": 11, "width": 16, "hidden": (32,)}
 POST = ("post_attention", "post_mlp")
@@ -102,6 +104,18 @@ def tiny_images(folder, patch, *, name="imagenet", size=(9, 12), of_each=3):
             place.mkdir(parents=True)
             for k in range(of_each):
                 Image.new("RGB", size, colour).save(place / f"{k}.png")
+
+
+def away(model):
+    """In float64 and away from the start, where norms and biases are 1 and 0."""
+    model = model.double()
+    for parameter in model.parameters():
+        parameter.data += 0.1 * torch.randn_like(parameter)
+    return model
+
+
+def close(ours, true, tolerance=1e-12):
+    torch.testing.assert_close(ours, true, rtol=0, atol=tolerance)
 
 
 def random(*shape, seed=0, dtype=torch.float32):

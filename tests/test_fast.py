@@ -8,6 +8,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from golden.arms import ARMS
+from helpers import away, close
 from torch.autograd import gradcheck, gradgradcheck
 from torch.func import functional_call, grad, vmap
 from torch.utils._pytree import tree_map
@@ -43,25 +44,19 @@ needs_onednn = pytest.mark.skipif(
 )
 
 
-def close(ours, true, tolerance=1e-12):
-    torch.testing.assert_close(ours, true, rtol=0, atol=tolerance)
-
-
-def build(name, seed=0, dtype=torch.float64):
+def build(name, seed=0):
     """A network away from its start, training except for its dropout, and rows."""
     kind, options = CASES[name]
     torch.manual_seed(seed)
-    model = resolve("model", Spec(kind))(**options).to(dtype)
-    for parameter in model.parameters():  # norms and biases start at 1 and 0
-        parameter.data += 0.1 * torch.randn_like(parameter)
+    model = away(resolve("model", Spec(kind))(**options))
     for module in model.modules():
         module.train(not isinstance(module, torch.nn.Dropout))
     if kind == "free_features":
         return model, torch.arange(30)
     if kind in IMAGES:
-        return model, torch.randn(4, 3, 32, 32, dtype=dtype)
+        return model, torch.randn(4, 3, 32, 32).double()
     if (tokens := options.get("vocabulary")) is None:
-        return model, torch.randn(30, options["features"], dtype=dtype)
+        return model, torch.randn(30, options["features"]).double()
     return model, torch.randint(tokens, (30, options.get("positions", 2)))
 
 

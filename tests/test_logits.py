@@ -6,11 +6,9 @@ from itertools import product
 import pytest
 import torch
 import torch.nn.functional as F
-from helpers import random
+from helpers import PRECISION, random
 
 from grokbook import metrics
-
-PRECISION = {torch.float16: 11, torch.float32: 24, torch.float64: 53}
 
 
 def test_accuracy_counts_rows():

@@ -7,6 +7,7 @@ from itertools import product
 import pytest
 import torch
 import torch.nn.functional as F
+from helpers import PRECISION
 from torch.func import grad, vmap
 
 from grokbook import losses
@@ -31,8 +32,6 @@ LOSSES = {
 }
 # those whose gradient is that of their value
 OWN_GRADIENT = [name for name in LOSSES if not name.endswith("detached")]
-# the bits of the significand, hence the gap p ln 2 at which one competitor is absorbed
-PRECISION = {torch.float16: 11, torch.float32: 24, torch.float64: 53}
 DOUBLE = torch.float64
 close = torch.testing.assert_close
 

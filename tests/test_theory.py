@@ -4,11 +4,11 @@ import math
 
 import pytest
 import torch
+from helpers import PRECISION
 
 from grokbook import optimizers, theory
 
-PRECISION = {torch.float16: 11, torch.bfloat16: 8, torch.float32: 24, torch.float64: 53}
-DOUBLE = torch.float64
+BITS, DOUBLE = PRECISION | {torch.bfloat16: 8}, torch.float64
 close = pytest.approx
 
 
@@ -17,7 +17,7 @@ def test_absorption_lies_between_one_competitor_and_all():
 
     The paper's (p - 1) ln 2 is never enough.
     """
-    for dtype, bits in PRECISION.items():
+    for dtype, bits in BITS.items():
         least, ulp = bits * math.log(2), max(2**-7, 8 * torch.finfo(dtype).eps)
         paper = -math.log(torch.finfo(dtype).eps)
         for classes in (2, 10, 97):

@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from helpers import close
 
 from grokbook import metrics
 from grokbook.observables import Seen, Snapshot, observe
@@ -34,10 +35,6 @@ def only(k, value=1.0):
     row = torch.zeros(K, dtype=torch.float64)
     row[k - 1] = value
     return row
-
-
-def close(ours, true):
-    torch.testing.assert_close(ours, true, rtol=0, atol=1e-12)
 
 
 def test_planted_waves():
