@@ -54,9 +54,9 @@ def build(name, seed=0):
     if kind == "free_features":
         return model, torch.arange(30)
     if kind in IMAGES:
-        return model, torch.randn(4, 3, 32, 32).double()
+        return model, torch.randn(4, 3, 32, 32, dtype=torch.float64)
     if (tokens := options.get("vocabulary")) is None:
-        return model, torch.randn(30, options["features"]).double()
+        return model, torch.randn(30, options["features"], dtype=torch.float64)
     return model, torch.randint(tokens, (30, options.get("positions", 2)))
 
 
