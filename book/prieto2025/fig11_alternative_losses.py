@@ -79,7 +79,7 @@ found = {
 sheet = claims.read(page.name, found, best=best, end=end, half=end // 2)
 sheet.box(f"""\
 The paper says that a penalty on the logits leads to grokking, and Taylor softmax to the fastest.
-In one run each, the penalty generalised at epoch {told(reached[chosen])}, Taylor softmax not by
+In {len(reached[chosen])} runs the penalty generalised at epoch {told(reached[chosen])}, in one Taylor softmax had not by
 {end:,}; in five runs StableMax took {told(reached[stable])}.""")
 
 # %% tags=["hide-input"]
