@@ -103,6 +103,11 @@ def test_links_and_pictures_exist_and_commands_parse():
     links = [link for link in re.findall(r"\]\((.+?)\)", TEXT) if "://" not in link]
     assert len(links) >= 4
     assert [link for link in links if not (ROOT / link).exists()] == []
+    for path in ROOT.glob(".github/workflows/*.yml"):
+        text = path.read_text()
+        assert all((ROOT / one).exists() for one in re.findall(r"tests/\w+\.py", text))
+        used = re.findall(r"uses: (?!\./)(\S+)", text)  # by commit, as a tag can move
+        assert all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", one) for one in used), path
     lines = re.findall(r"\.venv/bin/grokbook (.+)", TEXT)
     assert len(lines) > 3
     for line in lines:
