@@ -25,6 +25,9 @@ def main(arguments: list[str] | None = None) -> int:
     except GrokbookError as error:
         _tell(f"book: {error}")
         return error.code
+    except OSError as error:
+        _tell(f"book: {error.filename}: {error.strerror}")
+        return 1
     except KeyboardInterrupt:
         logging.disable()  # asyncio reports the cell that was stopped
         _tell("book: stopped; the same command goes on from where it saved its state")

@@ -61,7 +61,7 @@ def sentence(result, code, *parts):
 RUN = ("run", NAME, "--scale", "smoke", "--processes", 0)
 
 
-def test_run_list_status(grokbook, known):
+def test_run_list_status(grokbook, known, monkeypatch):
     known(experiment(arm("a"), arm("b")))
     code, out, err = grokbook("list", NAME, "--scale", "smoke")
     assert (code, err) == (0, "") and "no estimate" in out
@@ -76,6 +76,8 @@ def test_run_list_status(grokbook, known):
     read = json.loads(grokbook("status", NAME, "--json")[1].splitlines()[2])
     assert (read["scale"], read["recorded"], read["members"]) == ("smoke", 4, 4)
     assert grokbook(*RUN) == (0, "", "")  # nothing left to do
+    monkeypatch.setattr("sys.stdout", None)  # as after >&- in a shell
+    assert cli.main(["list", NAME]) == 0
 
 
 def test_time_budget(grokbook, known):

@@ -145,6 +145,8 @@ def test_a_bad_request_runs_nothing(book, monkeypatch):
         with pytest.raises(GrokbookError) as error:
             pages.execute(*request)
         assert said in str(error.value) and "\n" not in str(error.value)
+    with pytest.raises(NotADirectoryError):  # told before anything trains
+        pages.execute([ID], {"retrain": True}, pages.find(ID))
 
 
 def test_a_failing_cell_replaces_nothing(book, executed):

@@ -122,7 +122,9 @@ ROOT = Path(__file__).parents[1]
 def test_home_is_the_checkout(monkeypatch, tmp_path):
     for name in ("GROKBOOK_HOME", "GROKBOOK_RECORDS", "GROKBOOK_DATA"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.chdir(tmp_path)  # the package's own checkout, wherever one stands
+    (gone := tmp_path / "gone").mkdir()
+    monkeypatch.chdir(gone)  # the package's own checkout, wherever one stands
+    gone.rmdir()
     assert project.home() == ROOT
     assert project.records_folder() == ROOT / "data" / "records"
     assert project.data_folder() == ROOT / "data" / "downloads"

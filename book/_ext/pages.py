@@ -108,6 +108,7 @@ def execute(
             target = (out or home() / "_build" / "reruns") / f"{page_id}.ipynb"
         elif target.is_file():
             _refuse_edited(find(page_id))
+        target.parent.mkdir(parents=True, exist_ok=True)
         jobs.append((page_id, notebook, values, target))
     for page_id, notebook, values, target in jobs:
         _execute(page_id, notebook, values, target)
@@ -147,7 +148,6 @@ def _execute(
         "seconds": round(time.monotonic() - begun, 1),
         "versions": {name: version(name).split("+")[0] for name in LIBRARIES},
     } | ({"parameters": values} if values else {})
-    target.parent.mkdir(parents=True, exist_ok=True)
     whole = target.with_suffix(".part")
     whole.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
     whole.replace(target)

@@ -29,7 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         options = _parser().parse_args(arguments)
         code = COMMANDS[options.command](options)
-        sys.stdout.flush()
+        print(end="", flush=True)  # even where there is no output
         return code
     except BrokenPipeError:  # `| head` has seen enough
         os._exit(0)

@@ -38,15 +38,15 @@ def home() -> Path:
         if Path(told).exists():
             return Path(told)
         raise GrokbookError(f"{told} is no checkout of the book: mend GROKBOOK_HOME")
-    here = Path.cwd()
-    for place in (Path(__file__).resolve().parents[2], here, *here.parents):
+    above = (Path("../" * k) for k in range(20))  # this folder may be gone
+    for place in (Path(__file__).resolve().parents[2], *above):
         if (place / "book").is_dir() and (place / "data" / "records").is_dir():
-            return place
+            return place.resolve()
     if site := os.environ.get("GROKBOOK_SITE"):
         return _fetched(site.rstrip("/"))
     raise GrokbookError(
-        f"{here} is in no checkout of the book: set GROKBOOK_HOME to the folder that "
-        "has, or shall have, data/records, or GROKBOOK_SITE to the book's address"
+        "the working directory is in no checkout of the book: set GROKBOOK_HOME to the "
+        "folder that has or shall have data/records, or GROKBOOK_SITE to its address"
     )
 
 
