@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Liu et al. 2026 · Figure 2]{.kicker} When a loss spikes, most classifier weights step by the same amount
+# # [Liu et al. 2026 · Figure 2]{.kicker} In a spike, most classifier weights step by nearly the same amount
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

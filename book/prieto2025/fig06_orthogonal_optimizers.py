@@ -86,7 +86,7 @@ for quick, row in ((fast, ""), (soft, "-as-said")):
 sheet = claims.read(name, found)
 sheet.box(
     "The paper says that with ⊥Grad networks generalise without overfitting first. In an MLP the test set catches up "
-    f"{sheet.told('together')} epochs after the fit; in a transformer, with StableMax, {sheet.told('together-a')} epochs."
+    f"{sheet.told('together')} epochs after the fit; in three transformers, with StableMax, {sheet.told('together-a')} epochs."
 )
 
 # %% tags=["hide-input"]

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Prieto et al. 2025 · Figure 12]{.kicker} An MLP that groks without weight decay keeps few Fourier components
+# # [Prieto et al. 2025 · Figure 12]{.kicker} Ten Fourier components hold most of an MLP that groks without decay
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

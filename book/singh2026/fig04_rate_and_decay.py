@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Singh et al. 2026 · Figure 4]{.kicker} Stronger weight decay ends the delay sooner, and so do larger steps
+# # [Singh et al. 2026 · Figure 4]{.kicker} Stronger weight decay ends the delay sooner, a larger learning rate too
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

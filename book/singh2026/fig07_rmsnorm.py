@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Singh et al. 2026 · Figure 7]{.kicker} With or without centring, a norm before the MLP speeds grokking alike
+# # [Singh et al. 2026 · Figure 7]{.kicker} With or without centring, a norm before the MLP speeds up grokking
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · beyond the paper]{.kicker} In small networks only a decay of 1 gives the penalty's onset
+# # [Tiwari et al. 2026 · beyond the paper]{.kicker} Of fourteen readings only a decay of 1 gives the printed onset
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

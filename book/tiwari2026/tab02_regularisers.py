@@ -54,8 +54,8 @@ def many(waits):
 
 
 earliest = evidence.joined({arm: onset[arm] for arm in others}).min(axis=1)
-after = {arm: evidence.difference(onset[arm], onset["strong decay"]) for arm in DROPOUT}
-after = {arm: wait.mask(wait == float("inf"), 0) for arm, wait in after.items()}
+ends = evidence.joined({arm: onset[arm] for arm in ("strong decay", *DROPOUT)})
+sooner = ends[[*DROPOUT]].lt(ends["strong decay"], axis=0).sum(axis=1).astype(float)
 before = {arm: evidence.difference(onset["baseline"], onset[arm]) for arm in DROPOUT}
 before = {arm: lead.mask(onset[arm] == float("inf"), 0) for arm, lead in before.items()}
 ranks = evidence.joined({arm: rank(2, run) for arm, run in runs.items()})
@@ -68,7 +68,7 @@ found = {
     "strong-decay": ([push, decay], evidence.times(onset["strong decay"], onset["penalty"])),
     "no-target": ([runs["MAN 0.05"], decay], over(onset["MAN 0.05"], onset["strong decay"])),
     "man-later": ([push, runs["MAN 0.05"]], evidence.times(onset["MAN 0.05"], onset["penalty"])),
-    "dropout-late": (rates, many(after)),
+    "dropout-late": ([*rates, decay], sooner),
     "dropout-early": ([*rates, free], many(before)),
     "accuracy": (push, push.last(TEST)),
     "baseline": (free, free.largest(TEST)),
