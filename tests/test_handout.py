@@ -131,15 +131,23 @@ def test_a_handout_runs_outside_of_the_repository(packed, tmp_path, monkeypatch)
     assert now["claims"] == before["claims"] and len(now["claims"]) > 3
 
 
-def test_a_missing_or_another_archive_is_one_sentence(tmp_path, monkeypatch):
+def test_a_start_that_fails_is_one_sentence(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    told = {"site": "", "archive": "a.zip", "sha256": "0"}
-    code = handouts.filled("get_ready.txt", **told)
-    with pytest.raises(SystemExit, match="^Download a.zip from the page Downloads of"):
-        exec(code, {})
+    told = {"archive": "a.zip", "sha256": "0"}
+
+    def fails(site, said):
+        with pytest.raises(SystemExit, match=said):
+            exec(handouts.filled("get_ready.txt", **told, site=site), {})
+
+    fails("", "^Download a.zip from the page Downloads of")
+    fails(tmp_path.as_uri(), "/downloads/a.zip cannot be fetched: .*No such file")
     Path("a.zip").write_bytes(b"other")
-    with pytest.raises(SystemExit, match="^a.zip is not that of this notebook: get"):
-        exec(code, {})
+    fails("", "^a.zip is not that of this notebook: get")
+    with zipfile.ZipFile("a.zip", "w") as archive:
+        archive.writestr("a/b", "")
+    Path("a").write_text("in the way")
+    told["sha256"] = sha256(Path("a.zip").read_bytes()).hexdigest()
+    fails("", "^a.zip cannot be unpacked: ")
 
 
 def test_links_to_colab_and_binder_exist_only_with_an_address(monkeypatch):
