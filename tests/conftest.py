@@ -23,7 +23,6 @@ def tiny_data(tmp_path_factory):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """An empty data folder."""
     monkeypatch.setenv("GROKBOOK_DATA", str(tmp_path))
     return tmp_path
 

@@ -27,5 +27,4 @@ def two(scale="smoke", name="prieto2025/fig06b", seeds=(0, 1)):
 
 
 def contents(folder):
-    """Every file below a folder with its bytes."""
     return {f: f.read_bytes() for f in sorted(folder.rglob("*")) if f.is_file()}

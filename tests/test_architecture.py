@@ -26,7 +26,6 @@ def imported(path):
 
 
 def files(part):
-    """The files of a module or package of grokbook."""
     path = ROOT / f"{part}.py"
     return [path] if path.exists() else sorted((ROOT / part).glob("*.py"))
 
@@ -125,7 +124,6 @@ def test_tests_and_page_tools_keep_theirs():
 
 
 def rooms():
-    """The packages and modules of grokbook, by name."""
     found = (
         p for p in ROOT.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()
     )

@@ -29,7 +29,6 @@ def nothing_read(monkeypatch):
 
 @pytest.fixture
 def record():
-    """Two seeds of three, 90 seconds each."""
     rows = pd.DataFrame(columns=["arm", "seed", "epoch"])
     about = {"seconds": 90.0, "device_name": "A CPU"}
     members = {f"plain|{seed}": about for seed in (0, 1)}
@@ -220,7 +219,6 @@ def test_the_closing_shows_and_carries_the_claims(sheet):
 
 
 def test_a_page_with_one_smoke_record_judges_nothing(record):
-    """Claims of other records, of mathematics and of what was not run among them."""
     for scale in ("laptop", "smoke"):
         sheet, small = claims.Sheet("p/fig1"), at_scale(record, scale)
         sheet.add(row(above=0, main=True), (Run(record, "plain"), {0: 1.0}))

@@ -133,7 +133,6 @@ def test_devices_and_places_that_are_none(grokbook, known, tmp_path, monkeypatch
 
 
 def test_bad_records(grokbook, known, tmp_path):
-    """Truncated, foreign, stale: named, and left as they are."""
     known(experiment(seeds=(0,)))
     assert grokbook(*RUN)[0] == 0
     (path,) = tmp_path.glob("records/*/*.parquet")

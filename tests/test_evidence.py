@@ -43,7 +43,6 @@ def run(curves, **options):
 
 
 def table(*columns, epochs=None):
-    """Columns as seeds 0, 1, ... of a table."""
     return DataFrame(dict(enumerate(columns)), index=epochs, dtype=float)
 
 
@@ -489,7 +488,6 @@ STAYS, KEEPS, POSITIVE = (-9, -0.2, -0.4, -0.4), (0.1, 1, 1.9, 1.5), (-5, 4, 3, 
 
 
 def test_inflation_is_two_signs_of_three_after_the_collapse():
-    """What never collapses is not inflated."""
     for cosine, norm, logit in product(
         (FALLS, STAYS), (DOUBLES, KEEPS, SUBTRACTED), (NEGATIVE, POSITIVE)
     ):

@@ -28,7 +28,6 @@ NETWORKS: dict[str, torch.nn.Module] = {}  # by spec: many arms share one
 
 
 def test_every_experiment_is_json_and_names_what_exists():
-    """At every scale."""
     seen = set()
     for name, scale in product(papers.names(), SCALES):
         every = papers.get(name, scale)

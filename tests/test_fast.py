@@ -61,7 +61,6 @@ def build(name, seed=0):
 
 
 def loss_of(logits):
-    """A smooth loss that depends on every logit."""
     labels = torch.arange(math.prod(logits.shape[:-1])) % logits.shape[-1]
     return F.cross_entropy(logits.flatten(0, -2), labels)
 
@@ -95,7 +94,6 @@ def test_shortcuts_equal_the_plain_form(name):
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_stack_equals_one_member_at_a_time(name):
-    """Value, gradients and running means; parameters and buffers have a member axis."""
     members = [build(name, seed)[0] for seed in range(2)]
     x = torch.stack([build(name, seed)[1] for seed in range(2)])
     states = [state_of(member) for member in members]

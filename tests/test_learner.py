@@ -105,7 +105,6 @@ def test_a_step_that_cannot_be_captured_goes_on_and_says_why_once(monkeypatch):
 
 
 def test_everything_is_what_it_says():
-    """Train and test rows, phases, steps and blocks that cannot be taken for others."""
     settings = {"dataset": Spec("modular", p=11, train_fraction=0.3), "alpha": 0.5}
     settings["later_loss"] = (2, Spec("mean_squared_error"))
     one = Learner([(arm(**settings), 0)])
@@ -168,7 +167,6 @@ TINY_SUMS = Spec("modular", p=7, train_fraction=0.6)
     "changes", [{}, {"bias": False, "widths": (5,)}, {"dropout": 0.3}]
 )
 def test_exact_trace_of_a_network_is_that_of_its_hessian(changes):
-    """Of either split; penalties are left out."""
     settings = {"dataset": TINY_SUMS, "dtype": "float64"}
     settings["model"] = Spec("mlp", **TINY.options | changes)
     settings["penalties"] = (Spec("radius", strength=0.5),)
@@ -272,7 +270,6 @@ def test_autocast_rounds_logits_and_keeps_weights(onednn):
 
 
 def test_autocast_in_a_stack_and_in_a_look():
-    """Members as if alone; the objective of second derivatives stays in float64."""
     members = [(language(), seed) for seed in (0, 1)]
     stack = Learner(members, stacked=True)
     for _ in range(3):

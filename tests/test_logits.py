@@ -28,7 +28,6 @@ def test_accuracy_counts_rows():
 
 
 def test_collapse_starts_at_the_precision_times_log_two():
-    """Gaps of 7.62, 16.64 and 36.74 with one competitor, correct or not."""
     for dtype, bits in PRECISION.items():
         gaps = [bits * math.log(2) + d for d in (-0.1, 0.1)]
         logits = torch.tensor([[gap, 0.0] for gap in gaps]).double()

@@ -76,7 +76,6 @@ def series(result):
 
 
 def same(one, other):
-    """The same rows, trace and kept weights, bit for bit."""
     assert json.dumps(one.rows) == json.dumps(other.rows)
     assert one.trace == other.trace
     assert one.kept.keys() == other.kept.keys()
@@ -184,7 +183,6 @@ def after(questions):
 
 
 def test_resume_is_bit_exact(tmp_path):
-    """Stopped twice and resumed, a training ends like one that never stopped."""
     every = [(how, 1) for how in ARMS.values()] + [(how, 2) for how in STACKED.values()]
     for number, (settings, many) in enumerate(every):
         members = [(arm(**settings), seed) for seed in range(many)]
@@ -265,7 +263,6 @@ def test_looks_change_nothing_and_do_not_depend_on_their_batches():
 
 
 def test_devices_and_the_library_of_a_processor(monkeypatch):
-    """It does not leak out of a training; the record says which it was."""
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert device.choose_device() == "cpu"
     with pytest.raises(TrainingError, match="PyTorch finds no GPU"):
@@ -289,7 +286,6 @@ def paused(checkpoint, member=None):
 
 
 def test_a_checkpoint_that_does_not_fit_is_kept_aside(tmp_path):
-    """Damaged or foreign: it ends no call."""
     checkpoint, foreign = tmp_path / "checkpoint", []
     for member in ((arm(alpha=2.0), 0), (arm(), 1), (arm(), 0)):
         checkpoint.unlink(missing_ok=True)
@@ -399,7 +395,6 @@ def test_full_disk_under_a_checkpoint(tmp_path, monkeypatch):
 
 
 def test_nan_in_a_stack_keeps_the_other_members(tmp_path):
-    """Also when it happened before the training was stopped and resumed."""
     rates = {"good": 0.1, "diverging": 1e30, "better": 0.2}
     sgd = {name: Spec("sgd", lr=lr) for name, lr in rates.items()}
     members = [(arm(name, optimizer=rule, stop=0.9), 0) for name, rule in sgd.items()]

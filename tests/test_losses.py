@@ -112,7 +112,6 @@ def test_both_derivatives_by_finite_differences(batch):
 
 
 def test_interventions_on_the_correct_logit(batch):
-    """Zeroed: as if z_y were 0."""
     logits, labels = batch
     rows, zero = torch.arange(8), logits.clone()
     zero[rows, labels] = 0

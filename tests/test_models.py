@@ -231,7 +231,6 @@ def test_released_sizes_and_starts():
 
 
 def test_parameter_names_are_those_of_kept_weights():
-    """Records hold weights by these names."""
     both = ("weight", "bias")
     model = models.Transformer(**FULL)
     assert [n.removeprefix("blocks.0.") for n, _ in model.named_parameters()] == [
@@ -396,7 +395,6 @@ def test_vit_is_torchs_encoder_on_patches_of_a_convolution():
 
 
 def test_free_features_by_hand():
-    """relu(A) W^T, row by row, for numbers of either shape."""
     torch.manual_seed(0)
     model, tap = FreeFeatures(5, rows=400, width=64), Recorder()
     rows = torch.tensor([3, 0, 399, 3])

@@ -56,7 +56,6 @@ def float64s(*values):
 
 
 def test_adamw_against_hand_written_steps():
-    """Two steps on one weight, from the equations, alone and as a stack of one."""
     for build in (AdamW, StackedAdamW):
         w = nn.Parameter(float64s(2.0))
         optimizer = build([w], lr=0.1, betas=(0.9, 0.99), eps=1e-3, weight_decay=0.5)
@@ -155,7 +154,6 @@ def test_a_captured_step_of_one_network_equals_an_eager_one():
 
 
 def test_resume_is_bit_exact_and_gradients_stay():
-    """Also in a stack, whose state goes where a captured step reads it."""
     descend = partial(descend_from, loss=0.5), partial(descend_from, after=5)
     hooks = [*HOOKS.values(), *(partial(hook, lr=0.25) for hook in descend)]
 
@@ -286,7 +284,6 @@ def test_a_step_returns_the_loss_and_leaves_a_parameter_without_gradient():
 
 
 def test_grokfast_against_hand_written_steps():
-    """Four gradients of one weight, alone, as a stack of one, and from a checkpoint."""
     for build, given in ((SGD, {}), (StackedSGD, {"stacked": True})):
         w = nn.Parameter(float64s(2.0))
         optimizer = grokfast(build([w], lr=0.1, **given), alpha=0.75, lamb=2.0)

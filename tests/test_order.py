@@ -25,7 +25,6 @@ def test_the_most_rows_an_hour_come_first():
 
 
 def test_the_order_is_printed_as_commands(monkeypatch):
-    """Of a page with two experiments, one of which has some seeds recorded."""
     arms = arm("A*", epochs=60), arm("b"), arm("done")
     plans = {
         "p/some": experiment(*arms, seeds=(42, 0, 1, 2), name="p/some"),

@@ -10,7 +10,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-import warm
 from matplotlib.colors import to_hex, to_rgb
 from pandas import DataFrame
 from PIL import Image
@@ -47,7 +46,6 @@ def linear(color):
 
 
 def contrast(color):
-    """WCAG contrast on white."""
     return 1.05 / (TO_XYZ[1] @ linear(color) + 0.05)
 
 
@@ -86,20 +84,6 @@ def test_things_of_one_figure_have_colours_of_their_own():
         assert len(set(colours)) == len(colours), group
     assert set(COLOUR) == {thing for group in MAY_MEET.values() for thing in group}
     assert set(COLOUR.values()) <= set(plots.COLOURS)
-
-
-def test_two_names_of_a_legend_that_look_the_same_are_refused():
-    """As nbval has it of every figure of the book."""
-    _, (axes,) = plots.panels(1)
-    axes.plot([1, 2], color=plots.RED, label="a")
-    axes.plot([1, 2], "--", color=plots.RED, label="b")
-    axes.fill_between([1, 2], 1, color=plots.RED, label="c")
-    axes.legend()
-    warm.glance(axes.figure)
-    axes.plot([2, 2], color=plots.RED, label="d")
-    axes.legend()
-    with pytest.raises(ValueError, match="'a' looks like 'd'"):
-        warm.glance(axes.figure)
 
 
 def run(curves):
@@ -151,7 +135,6 @@ def test_seeds_are_thin_their_median_thick_and_their_range_shaded():
 
 
 def test_only_the_test_curve_has_seeds_and_a_name():
-    """The name is the run's, another of the page's, or none."""
     for how in (plots.accuracy, plots.loss):
         axes = drawn(run(THREE), how)
         assert len(axes.lines) == 3 + 1 + 1

@@ -21,7 +21,6 @@ PATIENCE = 300  # seconds that a busy machine may take for anything below
 
 
 def left(folder):
-    """State files that a run has left behind."""
     return list((folder / ".checkpoints").iterdir())
 
 
@@ -34,12 +33,15 @@ def until(happens):
     return found
 
 
-def test_worker_processes_equal_this_one(tmp_path):
-    dropout = arm("dropout", model=ENCODER, trace=True)
-    tiny = experiment(arm("a", keep=(30,), trace=True), dropout)
-    there = pool.run(tiny, device="cpu", out=tmp_path / "pool", processes=2)
+def test_worker_processes_equal_this_one_and_train_shared_members_once(tmp_path):
+    arms = arm("a", keep=(30,), trace=True), arm("b", model=ENCODER, trace=True)
+    tiny, other = experiment(*arms), experiment(*arms, name="prieto2025/fig06c")
+    todo = pool.tasks([tiny, other], tmp_path / "pool")
+    assert len(todo) == 4
+    assert pool.train(todo, device="cpu", processes=2) == 0
+    there, again = (records.load(one, tmp_path / "pool") for one in (tiny, other))
     here = pool.run(tiny, device="cpu", out=tmp_path / "here", processes=0)
-    assert there.frame.equals(here.frame)
+    assert there.frame.equals(here.frame) and there.frame.equals(again.frame)
     assert there.trace("a").equals(here.trace("a"))
     weights = (one.weights("a", 1, 30) for one in (there, here))
     torch.testing.assert_close(*weights, rtol=0, atol=0)
@@ -78,7 +80,6 @@ def on_a_cpu(monkeypatch):
 
 
 def test_stacks_write_the_same_record(tmp_path, monkeypatch):
-    """As on a GPU, which this machine need not have."""
     on_a_cpu(monkeypatch)
     rates = (Spec("adamw", lr=lr, eps=1e-8) for lr in (0.001, 0.01))
     tiny = experiment(*(arm(str(r), dtype="float64", optimizer=r) for r in rates))
@@ -107,16 +108,6 @@ def test_a_stack_too_large_for_the_gpu_is_halved(tmp_path, monkeypatch):
         pool.run(tiny, device="cuda", out=tmp_path)
     assert seen == [4, 2, 1, 1, 2, 1, 1]
     assert records.load(tiny, tmp_path).missing == [("plain", 3)]
-
-
-def test_one_pool_trains_several_experiments_and_shared_members_once(tmp_path):
-    one, other = experiment(), experiment(name="prieto2025/fig06c")
-    todo = pool.tasks([one, other], tmp_path)
-    assert len(todo) == 2
-    assert pool.train(todo, device="cpu", processes=2) == 0
-    first, second = (records.load(each, tmp_path) for each in (one, other))
-    assert first.missing == second.missing == []
-    assert first.frame.equals(second.frame)
 
 
 def test_fewest_seeds_first_and_only_what_is_named(tmp_path, monkeypatch):

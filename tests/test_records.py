@@ -112,7 +112,6 @@ def test_traces_keep_four_digits(two, path, tmp_path):
 
 
 def test_a_column_that_others_have(two, path, tmp_path):
-    """It is missed; one that is NaN for all is there, and empty."""
     a, b = two.arms
     nan = result(b, 0, more=["spectrum", "exponent"])
     for row in nan.rows:
@@ -140,177 +139,178 @@ def test_no_record_and_the_best_scale_first(two, tmp_path):
     assert papers.record("prieto2025/fig08", scale="smoke", folder=tmp_path).frame.size
 
 
-class TestMembership:
-    """Whose a file is: what is trained decides, then what is seen."""
-
-    def test_a_changed_setting_is_missing_and_the_old_file_stale(self, two, path):
-        folder = path.parents[1]
-        changed = experiment(arm("a", log=10, epochs=31), two.arms[1])
-        assert records.load(changed, folder).missing == [("a", 0), ("a", 1), ("b", 1)]
-        stale = [file.name.split(".")[0] for file in records.stale([changed], folder)]
-        key = two.arms[0].training_key()  # weights and trace of seed 0 among them
-        assert sorted(stale) == [f"{key}-0"] * 3 + [f"{key}-1"]
-        assert not records.stale([changed, two], folder)
-
-    def test_names_do_not_matter(self, two, path, tmp_path):
-        a, b = two.arms
-        renamed = experiment(dataclasses.replace(a, name="A|new"), b)
-        record = records.load(renamed, tmp_path)
-        assert list(record.members) == ["A|new|0", "b|0", "A|new|1"]
-        assert record.trace("A|new").shape == (5, 1)
-
-    def test_looks_that_a_file_lacks_are_missing(self, two, path, tmp_path):
-        a, b = two.arms
-
-        def lacking(**looks):
-            seen = experiment(dataclasses.replace(a, **looks), b)
-            assert ("a", 0) not in records.load(seen, tmp_path).missing
-            return [s for one, s in records.missing(seen, tmp_path) if one.name == "a"]
-
-        assert lacking() == lacking(log=30) == lacking(observables=("core",)) == []
-        assert lacking(keep=(3,), keep_seeds=(1,)) == [1]
-        for looks in (
-            {"log": 5},
-            {"observables": ("core", "spectrum")},
-            {"rarely": (10, ("spectrum",))},
-            {"trace": True},
-        ):
-            assert lacking(**looks) == [0, 1]
-
-    def test_experiments_that_train_the_same_share_a_file(self, two, path, tmp_path):
-        other = two_arms(name="prieto2025/fig07")
-        assert records.load(other, tmp_path).missing == [("b", 1)]
-        (tmp_path / "index.csv").write_text(records.index([two, other], tmp_path))
-        table = pd.read_csv(tmp_path / "index.csv")
-        assert len(table) == 6
-        assert table.groupby("file").size().tolist() == [2, 2, 2]
-        file, digest = table.loc[0, ["file", "digest"]]
-        assert pd.read_parquet(tmp_path / file).attrs["digest"] == digest
-
-    def test_one_that_sees_less_does_not_take_what_others_see(self, two, tmp_path):
-        """Else the two would train it by turns for ever."""
-        a, b = two.arms
-        dense = experiment(dataclasses.replace(a, observables=("core", "norms")), b)
-        records.add(dense, result(dense.arms[0], 0, more=["norm"]), tmp_path)
-        rare = dataclasses.replace(a, observables=("logits",))
-        apart = experiment(rare, b, name="prieto2025/fig07")
-        assert (rare, 0) in records.missing(apart, tmp_path)
-        for loss in (5.0, 6.0):  # the second takes the place of its own
-            records.add(apart, result(rare, 0, loss=loss), tmp_path)
-            assert len(records.load(dense, tmp_path).series("a", "norm")) == 4
-            found = records.load(apart, tmp_path).series("a", "train_loss")
-            assert found.loc[0, 0] == loss
-            for one in (dense, apart):
-                assert (one.arms[0], 0) not in records.missing(one, tmp_path)
-        assert len(contents(tmp_path)) == 2
+def test_a_changed_setting_is_missing_and_the_old_file_stale(two, path):
+    folder = path.parents[1]
+    changed = experiment(arm("a", log=10, epochs=31), two.arms[1])
+    assert records.load(changed, folder).missing == [("a", 0), ("a", 1), ("b", 1)]
+    stale = [file.name.split(".")[0] for file in records.stale([changed], folder)]
+    key = two.arms[0].training_key()  # weights and trace of seed 0 among them
+    assert sorted(stale) == [f"{key}-0"] * 3 + [f"{key}-1"]
+    assert not records.stale([changed, two], folder)
 
 
-class TestDamage:
-    """Whatever became of a file: one sentence that names it, and it is not used."""
-
-    def refused(self, two, folder, path, match=""):
-        before = contents(folder)
-        for action in (records.load, records.missing):
-            with pytest.raises(RecordError, match=match) as caught:
-                action(two, folder)
-            assert "\n" not in str(caught.value)
-            assert str(path) in str(caught.value)
-        assert contents(folder) == before
-
-    def test_flipped_bytes_anywhere(self, two, path, tmp_path):
-        """In rows, metadata, weights or trace: refused, or the very same content."""
-        record = records.load(two, tmp_path)
-        caught = dict.fromkeys(contents(tmp_path), 0)
-        for file, content in contents(tmp_path).items():
-            for at in range(5, len(content), 11):
-                damaged = bytearray(content)
-                damaged[at] ^= 0x55
-                file.write_bytes(damaged)
-                try:
-                    found = records.load(two, tmp_path)
-                    assert found.frame.equals(record.frame)
-                    assert found.members == record.members
-                except RecordError as error:
-                    assert "\n" not in str(error)
-                    caught[file] += 1
-            file.write_bytes(content)
-        assert len(caught) == 5
-        for file, count in caught.items():
-            assert count > 0.8 * len(range(5, file.stat().st_size, 11))
-
-    def test_truncated_foreign_or_another(self, two, path, tmp_path):
-        content = path.read_bytes()
-        for left in (b"", content[:300], content[:-9], b"<<<<<<< HEAD\n"):
-            path.write_bytes(left)
-            self.refused(two, tmp_path, path, "cannot be read as a member")
-        pd.DataFrame({"epoch": [1]}).to_parquet(path)
-        self.refused(two, tmp_path, path, "cannot be read as a member")
-        # as when files are renamed by hand: both are whole
-        path.with_name(path.name.replace("-0.", "-1.")).rename(path)
-        self.refused(two, tmp_path, path, "is not as it was recorded")
+def test_names_do_not_matter(two, path, tmp_path):
+    a, b = two.arms
+    renamed = experiment(dataclasses.replace(a, name="A|new"), b)
+    record = records.load(renamed, tmp_path)
+    assert list(record.members) == ["A|new|0", "b|0", "A|new|1"]
+    assert record.trace("A|new").shape == (5, 1)
 
 
-class TestWriting:
-    def test_a_full_disk(self, two, path, tmp_path):
-        """Every file of the member as it was, wherever the room ends."""
-        before = contents(tmp_path)
-        much = result(two.arms[1], 1, kept=KEPT, trace=TRACE)
-        sizes = [len(c) for c in member.made(path, much).values()]
-        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-        ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        try:
-            for size in (0, min(sizes) - 1, max(sizes) - 1):
-                resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
-                with pytest.raises(OSError, match="too large"):
-                    records.add(two, much, tmp_path)
-                assert contents(tmp_path) == before
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-            signal.signal(signal.SIGXFSZ, ignored)
+def test_looks_that_a_file_lacks_are_missing(two, path, tmp_path):
+    a, b = two.arms
 
-    def test_kill_9_at_any_moment(self, two, path, tmp_path):
-        """Before each file takes its place: old or new members, all of them whole."""
-        known = records.load(two, tmp_path).members["a|0"]["digest"]
-        call = [sys.executable, "-c", KILLED, pickle.dumps(two).hex(), str(tmp_path)]
-        for survived in range(3):
-            killed = subprocess.run([*call, str(survived)])
-            assert killed.returncode == (-signal.SIGKILL if survived < 2 else 0)
-            record = records.load(two, tmp_path)
-            assert (record.members["a|0"]["digest"] == known) == (survived < 2)
-            assert record.missing == [("b", 1)]
-            assert record.trace("a")[0].iloc[0] == (1.0 if survived < 2 else 9.0)
+    def lacking(**looks):
+        seen = experiment(dataclasses.replace(a, **looks), b)
+        assert ("a", 0) not in records.load(seen, tmp_path).missing
+        return [s for one, s in records.missing(seen, tmp_path) if one.name == "a"]
 
-    def test_two_writers_and_a_reader(self, two, path, tmp_path):
-        """Writers that never wait for each other, of the same and of other members."""
-        a, b = two.arms
-        faults = []
+    assert lacking() == lacking(log=30) == lacking(observables=("core",)) == []
+    assert lacking(keep=(3,), keep_seeds=(1,)) == [1]
+    for looks in (
+        {"log": 5},
+        {"observables": ("core", "spectrum")},
+        {"rarely": (10, ("spectrum",))},
+        {"trace": True},
+    ):
+        assert lacking(**looks) == [0, 1]
 
-        def write(loss):
-            for seed in (0, 1, 0):
-                full = result(a, seed, loss=loss, kept=KEPT, trace=[loss] * 3)
-                records.add(two, full, tmp_path)
-                records.add(two, result(b, seed, loss=loss), tmp_path)
 
-        def read():
+def test_experiments_that_train_the_same_share_a_file(two, path, tmp_path):
+    other = two_arms(name="prieto2025/fig07")
+    assert records.load(other, tmp_path).missing == [("b", 1)]
+    (tmp_path / "index.csv").write_text(records.index([two, other], tmp_path))
+    table = pd.read_csv(tmp_path / "index.csv")
+    assert len(table) == 6
+    assert table.groupby("file").size().tolist() == [2, 2, 2]
+    file, digest = table.loc[0, ["file", "digest"]]
+    assert pd.read_parquet(tmp_path / file).attrs["digest"] == digest
+
+
+def test_one_that_sees_less_does_not_take_what_others_see(two, tmp_path):
+    """Else the two would train it by turns for ever."""
+    a, b = two.arms
+    dense = experiment(dataclasses.replace(a, observables=("core", "norms")), b)
+    records.add(dense, result(dense.arms[0], 0, more=["norm"]), tmp_path)
+    rare = dataclasses.replace(a, observables=("logits",))
+    apart = experiment(rare, b, name="prieto2025/fig07")
+    assert (rare, 0) in records.missing(apart, tmp_path)
+    for loss in (5.0, 6.0):  # the second takes the place of its own
+        records.add(apart, result(rare, 0, loss=loss), tmp_path)
+        assert len(records.load(dense, tmp_path).series("a", "norm")) == 4
+        found = records.load(apart, tmp_path).series("a", "train_loss")
+        assert found.loc[0, 0] == loss
+        for one in (dense, apart):
+            assert (one.arms[0], 0) not in records.missing(one, tmp_path)
+    assert len(contents(tmp_path)) == 2
+
+
+def refused(two, folder, path, match=""):
+    before = contents(folder)
+    for action in (records.load, records.missing):
+        with pytest.raises(RecordError, match=match) as caught:
+            action(two, folder)
+        assert "\n" not in str(caught.value)
+        assert str(path) in str(caught.value)
+    assert contents(folder) == before
+
+
+def test_flipped_bytes_anywhere(two, path, tmp_path):
+    """In rows, metadata, weights or trace: refused, or the very same content."""
+    record = records.load(two, tmp_path)
+    caught = dict.fromkeys(contents(tmp_path), 0)
+    for file, content in contents(tmp_path).items():
+        for at in range(5, len(content), 11):
+            damaged = bytearray(content)
+            damaged[at] ^= 0x55
+            file.write_bytes(damaged)
             try:
-                for _ in range(30):
-                    record = records.load(two, tmp_path)
-                    losses = record.series("a", "train_loss").loc[0]
-                    if len(record.trace("a").columns) == 2:
-                        for seed, trace in record.trace("a").items():
-                            assert trace[0] in (losses[seed], 1.0)
-            except Exception as error:
-                faults.append(error)
+                found = records.load(two, tmp_path)
+                assert found.frame.equals(record.frame)
+                assert found.members == record.members
+            except RecordError as error:
+                assert "\n" not in str(error)
+                caught[file] += 1
+        file.write_bytes(content)
+    assert len(caught) == 5
+    for file, count in caught.items():
+        assert count > 0.8 * len(range(5, file.stat().st_size, 11))
 
-        threads = [threading.Thread(target=write, args=(loss,)) for loss in (2.0, 3.0)]
-        threads.append(threading.Thread(target=read))
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert not faults
-        assert records.load(two, tmp_path).missing == []
-        assert not list(tmp_path.rglob("*.part"))
+
+def test_truncated_foreign_or_another(two, path, tmp_path):
+    content = path.read_bytes()
+    for left in (b"", content[:300], content[:-9], b"<<<<<<< HEAD\n"):
+        path.write_bytes(left)
+        refused(two, tmp_path, path, "cannot be read as a member")
+    pd.DataFrame({"epoch": [1]}).to_parquet(path)
+    refused(two, tmp_path, path, "cannot be read as a member")
+    # as when files are renamed by hand: both are whole
+    path.with_name(path.name.replace("-0.", "-1.")).rename(path)
+    refused(two, tmp_path, path, "is not as it was recorded")
+
+
+def test_a_full_disk(two, path, tmp_path):
+    """Every file of the member as it was, wherever the room ends."""
+    before = contents(tmp_path)
+    much = result(two.arms[1], 1, kept=KEPT, trace=TRACE)
+    sizes = [len(c) for c in member.made(path, much).values()]
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        for size in (0, min(sizes) - 1, max(sizes) - 1):
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+            with pytest.raises(OSError, match="too large"):
+                records.add(two, much, tmp_path)
+            assert contents(tmp_path) == before
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, ignored)
+
+
+def test_kill_9_at_any_moment(two, path, tmp_path):
+    """Before each file takes its place: old or new members, all of them whole."""
+    known = records.load(two, tmp_path).members["a|0"]["digest"]
+    call = [sys.executable, "-c", KILLED, pickle.dumps(two).hex(), str(tmp_path)]
+    for survived in range(3):
+        killed = subprocess.run([*call, str(survived)])
+        assert killed.returncode == (-signal.SIGKILL if survived < 2 else 0)
+        record = records.load(two, tmp_path)
+        assert (record.members["a|0"]["digest"] == known) == (survived < 2)
+        assert record.missing == [("b", 1)]
+        assert record.trace("a")[0].iloc[0] == (1.0 if survived < 2 else 9.0)
+
+
+def test_two_writers_and_a_reader(two, path, tmp_path):
+    """Writers that never wait for each other, of the same and of other members."""
+    a, b = two.arms
+    faults = []
+
+    def write(loss):
+        for seed in (0, 1, 0):
+            full = result(a, seed, loss=loss, kept=KEPT, trace=[loss] * 3)
+            records.add(two, full, tmp_path)
+            records.add(two, result(b, seed, loss=loss), tmp_path)
+
+    def read():
+        try:
+            for _ in range(30):
+                record = records.load(two, tmp_path)
+                losses = record.series("a", "train_loss").loc[0]
+                if len(record.trace("a").columns) == 2:
+                    for seed, trace in record.trace("a").items():
+                        assert trace[0] in (losses[seed], 1.0)
+        except Exception as error:
+            faults.append(error)
+
+    threads = [threading.Thread(target=write, args=(loss,)) for loss in (2.0, 3.0)]
+    threads.append(threading.Thread(target=read))
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not faults
+    assert records.load(two, tmp_path).missing == []
+    assert not list(tmp_path.rglob("*.part"))
 
 
 KILLED = """
@@ -415,7 +415,6 @@ def test_merging_is_a_copy_of_what_is_not_there(into, folder):
 
 
 def test_replace_takes_another_and_the_first_that_is_offered(into, folder, tmp_path):
-    """But leaves what is the same."""
     records.add(PAPER, result(B, 1, loss=8.0), tmp_path / "cluster")
     records.add(PAPER, result(A, 1, loss=5.0), tmp_path / "cluster")
     found = merge(folder, tmp_path / "cluster", into=into)
@@ -470,7 +469,6 @@ REFUSED = {  # what is said <- how a folder and the rows of a member are spoilt
 
 @pytest.mark.parametrize(("said", "spoil"), REFUSED.items())
 def test_what_does_not_fit_is_refused_by_name(into, folder, tmp_path, said, spoil):
-    """One sentence, and nothing of the whole call is done."""
     good = tmp_path / "good"  # a record that fits, which does not come along either
     records.add(SINGH, result(SINGH.arms[0], 0), good)
     spoil(folder, folder / f"prieto2025/{B.training_key()}-0.parquet")

@@ -82,7 +82,6 @@ def test_the_training_loop_runs_and_learns():
 
 
 def test_the_new_figure_is_twenty_lines_and_trains():
-    """In a paper file and nowhere else."""
     code, claim = re.findall(r"^   ```python\n(.*?)^   ```", TEXT, re.S | re.M)
     code = textwrap.dedent(code)
     assert len(code.splitlines()) <= 22

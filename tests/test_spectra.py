@@ -12,7 +12,6 @@ from grokbook import metrics
 
 
 def spectrum(kind, seed=7):
-    """128 values, unordered."""
     rng = np.random.default_rng(seed)
     if kind == "lognormal":
         return rng.lognormal(0, 2, 128)
@@ -67,7 +66,6 @@ def test_eigenvalues_are_squared_singular_values():
 
 
 def test_exponent_is_the_recipe_one_x_min_after_the_other():
-    """And the number that the package ``powerlaw`` 1.5 gives for the same values."""
     for kind, package in (
         ("lognormal", 1.75265898),
         ("zeros", 2.85211489),

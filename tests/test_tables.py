@@ -69,7 +69,6 @@ def test_arms_that_nobody_trained_are_one_line_under_the_table(record):
 
 
 def test_settings_say_which_seeds_there_are(record):
-    """In the order of the arms, what a later one adds last."""
     rows = dict(row[:2] for row in cells(tables.trained(record)))
     assert rows["seeds"] == "2: 42, 0"
     assert rows["weights"] == "float32"  # an arm that nobody trained is not asked
@@ -81,7 +80,6 @@ def test_settings_say_which_seeds_there_are(record):
 
 
 def test_settings_stand_beside_those_of_the_paper(record, tmp_path, monkeypatch):
-    """And beside those of its code."""
     monkeypatch.setenv("GROKBOOK_HOME", str(tmp_path))
     path = tmp_path / "book" / "prieto2025" / "settings.yaml"
     path.parent.mkdir(parents=True)

@@ -120,7 +120,6 @@ def test_known_spectra_also_preconditioned():
 
 
 def test_probes_gather_around_the_trace():
-    """And one is enough of a diagonal, whatever its signs."""
     loss, params, exact = quadratic([-1.0, 2.0, 3.0, 9.0]), {"x": double(4)}, 13
     values = metrics.probe_values(loss, params, probes=400)
     error = values.std() / 20
