@@ -117,10 +117,8 @@ def board(tmp_path):
     tiwari = claim("gamma delta", "fails, one seed", 1)
     found = [entry("prieto2025/fig01", *prieto), entry("tiwari2026/fig02", tiwari)]
     path = tmp_path / "board.html"
-    style = f"<style>{STYLES}</style>"
-    path.write_text(
-        f"<meta charset='utf-8'>{style}{catalogue.made('scoreboard', found)}"
-    )
+    head = f"<meta charset='utf-8'><style>{STYLES}</style>"
+    path.write_text(head + catalogue.made("scoreboard", found))
     return path
 
 

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,10 +25,7 @@ def known(monkeypatch):
     """Put one small experiment in the place of Figure 6b at every scale."""
 
     def put(tiny):
-        def at_scale(scale):
-            object.__setattr__(tiny, "scale", scale)
-            return tiny
-
+        at_scale = lambda scale: replace(tiny, scale=scale)  # noqa: E731
         monkeypatch.setitem(papers.registries()["prieto2025"], "fig06b", at_scale)
         return tiny
 

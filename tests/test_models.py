@@ -356,9 +356,8 @@ def test_vgg_is_the_stack_of_its_paper():
             assert conv.weight.shape[0] == width // 8 and conv.kernel_size == (3, 3)
             layers += [conv, *([of_batch] if norm else []), nn.ReLU()]
         features = nn.Sequential(*layers, nn.Flatten())(x)
-        features = (
-            F.batch_norm(features, None, None, training=True) if norm else features
-        )
+        if norm:
+            features = F.batch_norm(features, None, None, training=True)
         torch.testing.assert_close(model(x, tap), model.head(features))
         torch.testing.assert_close(tap.found["features"], features)
     assert all(torch.equal(*pair) for pair in zip(*starts, strict=True))

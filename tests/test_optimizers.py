@@ -99,21 +99,18 @@ def together(rule, params):
 captured_alone = partial(alone, kind=1, stacked=False)
 
 
+unit_steps, hold_norm = optimizers.unit_steps, optimizers.hold_norm
 HOOKS = {
     "none": lambda optimizer: optimizer,
     "tensor": orthogonal,
     "global": partial(orthogonal, rescale=False, scope="global"),
     "both": partial(orthogonal, scope="global"),
-    "unit": optimizers.unit_steps,
+    "unit": unit_steps,
     "clip": partial(clip, norm=0.5),
-    "several": lambda optimizer: clip(
-        optimizers.unit_steps(orthogonal(optimizer)), norm=0.5
-    ),
+    "several": lambda optimizer: clip(unit_steps(orthogonal(optimizer)), norm=0.5),
     "centre": partial(optimizers.centre_rows, names=["head.weight"]),
-    "hold": partial(optimizers.hold_norm, names=["head.weight"], norm=0.3),
-    "total": partial(
-        optimizers.hold_norm, names=["a", "head.weight"], norm=1, total=True
-    ),
+    "hold": partial(hold_norm, names=["head.weight"], norm=0.3),
+    "total": partial(hold_norm, names=["a", "head.weight"], norm=1, total=True),
 }
 
 
@@ -212,7 +209,6 @@ def test_projection_is_orthogonal_and_rescaling_keeps_the_norm():
 
 def test_lengths_of_unit_steps_and_clipped_ones():
     """A rate of 0.5: steps that long, and gradients that long at most."""
-    unit_steps = optimizers.unit_steps
     for scale in (1e-9, 1e-3, 1.0, 1e6):
         unit, clipped = parameters(dtype=torch.float64), parameters(dtype=torch.float64)
         for hook, params in ((unit_steps, unit), (partial(clip, norm=0.3), clipped)):

@@ -96,9 +96,8 @@ def lay_out(root, monkeypatch):
     told = {"title": "A title", "thesis": "A thesis"}
     landing = dict.fromkeys(PAPERS, told)
     (root / "book/landing.yml").write_text(json.dumps(landing))
-    (root / "_toc.yml").write_text(
-        f"root: intro\nparts:\n- chapters:\n  - file: {TWIN}\n"
-    )
+    toc = f"root: intro\nparts:\n- chapters:\n  - file: {TWIN}\n"
+    (root / "_toc.yml").write_text(toc)
     return root
 
 

@@ -458,9 +458,7 @@ REFUSED = {  # what is said <- how a folder and the rows of a member are spoilt
     "/0123456789.* is not as it was recorded": (
         lambda _, rows: rows.rename(rows.with_stem("0123456789abcdef-0"))
     ),
-    "cannot be read as a member": (
-        lambda _, rows: rows.write_bytes(rows.read_bytes()[:-100])
-    ),
+    "cannot be read as a member": lambda _, rows: rows.write_bytes(b"PAR1"),
     "is not as it was recorded": edited,
     "is not the weights that": no_weights,
     "gpu holds no <paper>/<key>-<seed>.parquet": lambda *at: shutil.rmtree(at[0]),

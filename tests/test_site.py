@@ -141,12 +141,10 @@ def test_a_page_has_numbered_plots_that_open_alone_handouts_and_sources():
             small = picture.find_previous_sibling("source")["srcset"]
             assert (path.parent / small).is_file(), page_id
         foot = page.select_one(".apparatus")
-        offered = {
-            (path.parent / a["href"]).resolve() for a in foot.select("a[download]")
-        }
+        offered = [path.parent / a["href"] for a in foot.select("a[download]")]
         for kind in downloads.KINDS:
             name = downloads.name_of(where(path).removesuffix(".html"), kind)
-            assert HTML / "downloads" / name in offered
+            assert HTML / "downloads" / name in {file.resolve() for file in offered}
         assert page.title.get_text().startswith(f"{pages.kicker(page_id)}: ")
         (about,) = page.select('head meta[property="og:title"]')
         assert about["content"].startswith(pages.kicker(page_id))

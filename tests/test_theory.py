@@ -31,9 +31,8 @@ def test_growth_is_the_eigensystem_of_the_coupled_block():
     alpha, beta = 1e5 * 1e-7 / 10, 1e5 * 1e-7
     found = theory.coupled_growth(1e5, 1e-7, 10)
     assert found == close((1.0031623, 0.9968377, -0.3162), rel=1e-4)
-    values, vectors = torch.linalg.eig(
-        torch.tensor([[1, -alpha], [-beta, 1]], dtype=DOUBLE)
-    )
+    block = torch.tensor([[1, -alpha], [-beta, 1]], dtype=DOUBLE)
+    values, vectors = torch.linalg.eig(block)
     top = values.real.argmax()
     assert values.real.sort().values.tolist() == close([found[1], found[0]])
     assert (vectors[0, top] / vectors[1, top]).real.item() == close(found[2])

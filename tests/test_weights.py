@@ -12,10 +12,8 @@ from grokbook import metrics
 def test_norms_ratios_medians_and_cosines():
     """A ratio to nothing is nothing, a median is torch's."""
     for found in ([3.0, 1.0, 2.0, 5.0], [2.0], [1.0, float("nan"), 0.0]):
-        values = torch.tensor(found)
-        assert torch.equal(
-            metrics.median(values).nan_to_num(), values.median().nan_to_num()
-        )
+        both = metrics.median(values := torch.tensor(found)), values.median()
+        assert torch.equal(*map(torch.nan_to_num, both))
     assert metrics.total_norm([torch.tensor([3.0]), torch.tensor([[4.0]])]) == 5
     assert metrics.total_norm([torch.tensor([1e-30])]) == pytest.approx(1e-30)
     part = torch.tensor([3.0, 3.0, 3.0, 0.0]).double()

@@ -25,9 +25,8 @@ HERE = str(Path(__file__).resolve())
 
 def pytest_configure(config):
     """Put our command in the place of the one that starts a kernel."""
-    leads = config.getoption("numprocesses", None) and not hasattr(
-        config, "workerinput"
-    )
+    is_worker = hasattr(config, "workerinput")
+    leads = config.getoption("numprocesses", None) and not is_worker
     if not config.getoption("nbval") or leads:
         return
     import ipykernel.kernelspec
