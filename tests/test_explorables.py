@@ -201,9 +201,7 @@ def test_steps_switch_the_figure_and_all_is_there_without_a_script(chromium):
         for link in page.locator(".stage nav a").all():
             link.focus()
             page.keyboard.press("Enter")
-            page.wait_for_timeout(1200)
-        label = page.locator(".stage svg").get_attribute("aria-label")
-        assert "softmax at epoch 4000" in label
+        page.locator(".stage svg[aria-label*='softmax at epoch 4000']").wait_for()
         assert not page.complaints
 
 
