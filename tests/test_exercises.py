@@ -1,8 +1,4 @@
-"""Solutions that are code run by themselves: a reader may paste any of them.
-
-Each ```python fence inside a `{solution}` is executed in a namespace of its own, with
-torch seeded.
-"""
+"""Solutions that are code run by themselves: a reader may paste any of them."""
 
 import contextlib
 import io

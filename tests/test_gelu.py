@@ -1,10 +1,8 @@
 """Which activation made the published curves of Singh et al. 2026: GELU, not ReLU.
 
-Their Table 2 says ReLU, and the code had GELU as its default when the logs were made.
-Initial losses of other seeds cannot tell the two apart, those of the same seeds can:
-the official start, remade here and put into our network, has the logged losses to one
-part in a million with GELU, before the first update and after it. With ReLU the first
-loss is more than a hundred times as far away.
+Their Table 2 says ReLU, the code had GELU as its default. The official start, remade
+here, has the logged losses to one part in a million with GELU, before and after the
+first update; with ReLU the first loss is more than a hundred times as far away.
 """
 
 import math
