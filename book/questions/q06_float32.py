@@ -110,7 +110,7 @@ float32 would. That brings slingshots back: {told(many[WIDE, FORCED])} with an i
 repaired, the wide MLP has {told(many[WIDE, REPAIR])}. [The causal page](../liu2026/causes.ipynb) takes the damage apart.
 
 **Float32 does not suffice either.** A small [ResNet-18](../liu2026/fig13_resnet.ipynb) and a small VGG-11 [with batch
-norm](../liu2026/fig11_vgg_batch_norm.ipynb) collapse in float32 without a slingshot, in one run each.
+norm](../liu2026/fig11_vgg_batch_norm.ipynb) collapse in float32 without a slingshot, the first in one run, the second in three.
 
 **With weight decay there is another kind.** [Singh's transformer](../singh2026/fig02_norm_positions.ipynb) with a
 {{term}}`layer norm` before its MLP was trained with a float64 loss. The paper calls its bursts slingshots. We count

@@ -119,7 +119,7 @@ With 1e-6 there are {told(many[WIDE, "ε = 1e-6"])}. A longer memory, β2 = 0.99
 shorter one, 0.9, brings {told(many[WIDE, "β2 = 0.9"])} ([Figure 2](../liu2026/fig02_mechanism.ipynb)).
 
 **A collapse is not enough.** A small ResNet-18 has {told(resnet)} slingshots and a small VGG-11 with batch norm {told(normed)}, in one run
-each. [Free features](../liu2026/inflation.ipynb) inflate and have {told(free)}, in {len(free)} runs.
+and in three. [Free features](../liu2026/inflation.ipynb) inflate and have {told(free)}, in {len(free)} runs.
 
 **Is Adam needed?** We continued from a state that Adam reached by gradient descent with a rate of 1,000. The fit is lost in
 {int((away[BASE] > 0).sum())} of {len(away[BASE])} runs in float32 and in {int((away[ZERO] > 0).sum())} of {len(away[ZERO])} with the
