@@ -93,7 +93,7 @@ loud = [label for label in NETWORKS if (count[label, EXACT] > 0).any()]
 tables.prose(f"""
 * **Five networks do as the paper says.** Four have {{term}}`slingshots <slingshot>`, and ResNet18 has none.
 * **Two do not.** Too few samples of the transformer collapse, so it is no test. VGG11 with
-  {{term}}`batch norm` collapses and does not spike, in one run of 2,000 epochs.
+  {{term}}`batch norm` collapses and does not spike, in three runs of 2,000 epochs.
 * **With the loss in float64** two networks still have slingshots in some runs: {" and ".join(loud)}.
 """)
 
@@ -250,7 +250,7 @@ sheet.closing(*records.values())
 # %% [markdown]
 # ## Run it yourself
 #
-# Seven networks at laptop scale, most with one seed. The networks of images take longest.
+# Seven networks at laptop scale, most with three seeds. The networks of images take longest.
 #
 # ```bash
 # make page PAGE=liu2026/tab01 SCALE=laptop
