@@ -80,29 +80,29 @@ def test_nothing_flows_back_or_knows_the_book():
 
 
 # Lines that a room has, and all of them: one that grows says so here. 7,500 in the end.
-TOTAL = 7_511
+TOTAL = 7_500
 LINES = {
     "anywhere": 49,
     "claims": 433,
     "cli": 222,
-    "datasets": 517,
+    "datasets": 516,
     "engine": 1126,
     "errors": 62,
-    "evidence": 666,
+    "evidence": 664,
     "experiment": 159,
-    "losses": 266,
+    "losses": 263,
     "metrics": 547,
     "models": 956,
     "names": 36,
     "observables": 397,
-    "optimizers": 435,
+    "optimizers": 432,
     "papers": 200,
     "penalties": 104,
     "plots": 412,
-    "project": 121,
+    "project": 117,
     "records": 418,
     "schedules": 20,
-    "tables": 312,
+    "tables": 302,
     "theory": 65,
 }
 
@@ -118,7 +118,7 @@ def test_every_room_keeps_its_budget():
 
 def test_tests_and_page_tools_keep_theirs():
     """9,000 and 1,300."""
-    for folder, most in ((ROOT.parents[1] / "tests", 8980), (BOOK / "_ext", 1300)):
+    for folder, most in ((ROOT.parents[1] / "tests", 8984), (BOOK / "_ext", 1300)):
         lines = (p.read_text(encoding="utf-8") for p in folder.rglob("*.py"))
         assert sum(len(text.splitlines()) for text in lines) <= most, folder
 

@@ -153,6 +153,10 @@ def test_cifar10(folder, monkeypatch):
     assert torch.equal(data.x_train, whole.x_train[:12][chosen])
     assert torch.equal(data.y_train, whole.y_train[:12][chosen])
     assert torch.equal(data.x_test, whole.x_test)
+    harmful = pickle.dumps({b"data": print})
+    put(folder, monkeypatch, "cifar-10-batches-py/data_batch_1", harmful)
+    with pytest.raises(DataError, match="must not ask for builtins.print"):
+        datasets.cifar10()
 
 
 def test_cifar100_normalised(folder, monkeypatch):

@@ -212,10 +212,7 @@ def repaired_cross_entropy(logits: Tensor, labels: Tensor, **how: Any) -> Tensor
 def rescaled_cross_entropy(
     logits: Tensor, labels: Tensor, *, norm: float, **how: Any
 ) -> Tensor:
-    """Softmax CE of each row's logits scaled to the Euclidean norm ``norm``.
-
-    The length of the logits then does nothing. Not in the papers.
-    """
+    """Softmax CE of logits scaled to one Euclidean norm in each row; of no paper."""
     length = torch.linalg.vector_norm(logits, dim=-1, keepdim=True)
     tiny = torch.finfo(logits.dtype).tiny
     return softmax_cross_entropy(norm * logits / length.clamp(min=tiny), labels, **how)

@@ -1,8 +1,4 @@
-"""Where the book lies on this machine, which code it is, and how a file is written.
-
-The records belong to a checkout, never to the environment that the package is installed
-in.
-"""
+"""Where the book lies on this machine, which code it is, and how a file is written."""
 
 import contextlib
 import os

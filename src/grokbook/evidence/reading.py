@@ -72,9 +72,7 @@ class Page:
         return found
 
 
-def record(
-    name: str, *, scale: str = "best", arms: Iterable[str] = (), **how: Any
-) -> Record:
+def record(name: str, *, scale="best", arms: Iterable[str] = (), **how) -> Record:
     """The record of an experiment by its whole name, see `Page.record`."""
     return Page(name, scale, **how).record(arms=arms)
 

@@ -218,10 +218,7 @@ def hold_norm(
     matrices = _named(optimizer, names)
 
     def hold(_optimizer: Optimizer) -> None:
-        lengths = [
-            torch.linalg.vector_norm(matrix, dim=(-2, -1), keepdim=True)
-            for matrix in matrices
-        ]
+        lengths = [matrix.norm(dim=(-2, -1), keepdim=True) for matrix in matrices]
         if total:
             lengths = [torch.stack(lengths).square().sum(0).sqrt()] * len(lengths)
         for matrix, length in zip(matrices, lengths, strict=True):

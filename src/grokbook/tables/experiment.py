@@ -14,10 +14,8 @@ from grokbook.tables.html import Html, folded, grid, joined, line, number
 MADE = ["Made by", "Record (SHA-256)", "Members", "Device", "Finished"]
 MADE += ["Record", "Versions", "Commit", "Minutes", "Epochs/s (median)"]
 DISTINCT = ("finished", "device_name", "torch", "matmul", "commit")
-CITED = (
-    "The paper's own points, {name} (SHA-256 {sha256:.12}): {path} of {repository} "
-    "at commit {commit:.12}."
-)
+CITED = "The paper's own points, {name} (SHA-256 {sha256:.12}): {path} of {repository} "
+CITED += "at commit {commit:.12}."
 
 
 def noted(page: str, what: str) -> dict[str, Any]:

@@ -9,17 +9,11 @@ from grokbook.tables.html import number
 CALLED = {"modular": "arithmetic", "mlp": "MLP", "adamw": "AdamW", "sgd": "SGD"}
 CALLED |= {"mnist": "MNIST", "cifar10": "CIFAR-10", "cifar100": "CIFAR-100"}
 CALLED |= {"wikitext": "text", "gpt2": "GPT-2", "vgg11": "VGG-11", "vit": "ViT"}
-CALLED |= {
-    "resnet18": "ResNet-18",
-    "orthogonal": "⊥Grad",
-    "centre_rows": "W_G subtracted",
-}
+CALLED |= {"resnet18": "ResNet-18", "orthogonal": "⊥Grad"}
+CALLED |= {"centre_rows": "W_G subtracted"}
 # Options that a recipe names, and how; for all others see the table of settings.
-SHOWN = {
-    "p": "mod {}",
-    "train_fraction": "{} of the pairs",
-    "train_samples": "{} images",
-}
+SHOWN = {"p": "mod {}", "train_fraction": "{} of the pairs"}
+SHOWN |= {"train_samples": "{} images"}
 SHOWN |= {"samples": "{} samples", "depth": "{} layers", "width": "width {}"}
 SHOWN |= {"widths": "width {}", "norm": "norm {}", "dtype": "in {}", "lr": "lr {}"}
 SHOWN |= {"smoothing": "smoothing {}", "betas": "betas ({})", "momentum": "momentum {}"}
@@ -50,9 +44,7 @@ def _told(specs: Iterable[Spec]) -> str:
         names.append(CALLED.get(spec.name, spec.name.replace("_", " ")))
         for key in SHOWN.keys() & spec.options.keys():
             options[key].append(_value(spec.options[key]))
-    told = [
-        SHOWN[key].format(_either(found)) for key, found in options.items() if found
-    ]
+    told = [SHOWN[key].format(_either(of)) for key, of in options.items() if of]
     return ", ".join([_either(names), *told])
 
 
