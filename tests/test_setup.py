@@ -71,6 +71,15 @@ def test_an_old_python_gives_one_sentence(tmp_path):
     assert "/mine/bin/python -m pip" in told and ".venv" not in told
 
 
+def test_the_name_of_a_page_is_a_word_whatever_it_holds(tmp_path):
+    (python := tmp_path / "python").write_text('#!/bin/sh\necho "$4"\n')
+    python.chmod(0o755)
+    name = f"a'b `touch {tmp_path}/X` ; touch {tmp_path}/X"
+    words = ["make", "-s", "-C", ROOT, "page", f"PAGE={name}", f"BIN={tmp_path}"]
+    made = subprocess.check_output([*words, f"READY={python}"], text=True)
+    assert made.splitlines()[-1] == name and not (tmp_path / "X").exists()
+
+
 def test_the_training_loop_runs_and_learns():
     (code,) = re.findall(r"^```python\n(.*?)^```", TEXT, re.S | re.M)
     assert "__main__" not in code
