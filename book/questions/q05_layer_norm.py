@@ -116,7 +116,7 @@ the norm before the MLP is far ahead of none too, with one layer and with [three
 one run each.
 
 **Elsewhere a norm does other things.** In [Tiwari's MLP](../tiwari2026/tab04_norm_variants.ipynb), nearly without weight decay
-and at a quarter of its width, a layer norm generalises at epoch {told(layered.onset())}, in one run. Without a norm two
+and at a quarter of its width, a layer norm generalises at epoch {told(layered.onset())}, in {len(layered.seeds)} runs. Without a norm {len(plain.seeds)}
 runs of {plain.settings.epochs:,} epochs end at {told(plain.last("test_accuracy"), "{:.0%}")} of the test set. A small [transformer](../tiwari2026/tab09_norm_and_penalty.ipynb) with
 norms at all places ends at {told(every.last("test_accuracy"), "{:.0%}")}, in one run. Before the head of [Liu's wide
 MLP](../liu2026/fig03_mitigations.ipynb) a layer norm delays the first {{term}}`slingshot`, from epoch {told(first)} to
