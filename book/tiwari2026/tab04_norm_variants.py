@@ -99,7 +99,7 @@ for run in runs.values():
         plots.curve(axes[1 + layer], run, f"radius.pre.{layer}", label="")
 for arm, x, y in (("layer norm", 8000, 83), ("RMS norm", 8500, 76), ("penalty", 6167, 90), ("penalty", 2460, 90)):
     plots.paper(axes[0], x, y, color=plots.COLOUR[arm], label="paper" if x == 2460 else "")
-axes[0].text(1900, 90, "Table 2", ha="right", va="center", fontsize=9)
+axes[0].text(3000, 86, "Table 2", ha="right", va="top", fontsize=9)
 for panel in axes[1:]:
     panel.axhline(target, color=plots.GREY, ls="--", lw=1)
     panel.text(0.02, target, "√d", transform=panel.get_yaxis_transform(), va="bottom")
