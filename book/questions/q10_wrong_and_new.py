@@ -53,7 +53,7 @@ sheet.box(
 #| caption: >
 #|   Four results that no paper has. One mark a seed unless stated. (a) Liu's two MLPs: slingshots in 1,000 epochs
 #|   by what a loss leaves intact. (b) How fast the gap between logits grows if a loss cannot collapse; bars: Adam's
-#|   limit. (c) Prieto's MLP, test accuracy at the end; red on a GPU, black on a CPU. (d) Training losses of Singh's
+#|   limit. (c) Prieto's MLP, test accuracy at the end; green on a GPU, black on a CPU. (d) Training losses of Singh's
 #|   transformers before their first update, rebuilt: distance from the authors' logs. A mark is a mean or extreme of five seeds.
 #| alt: >
 #|   Top left: slingshots if either half of the gradient is lost, none with both but in a few narrow runs. Top right: marks lie
@@ -68,10 +68,10 @@ for (width, way), values in spikes.items():
 for y, (name, pace) in enumerate(paces.items()):
     axes[1].vlines(limits[name], y - 0.35, y + 0.35, color=plots.GREY, lw=3)
     axes[1].plot(pace, y + 0.08 * (np.arange(len(pace)) - len(pace) / 2), "o", ms=5, alpha=0.8, color=plots.COLOUR["collapse-free"])
-LINES, MARKS = [(share, bits) for share in SHARES for bits in BITS], {"GPU": ("o", plots.RED, -0.12), "CPU": ("X", plots.BLACK, 0.12)}
+LINES, MARKS = [(share, bits) for share in SHARES for bits in BITS], {"GPU": ("o", plots.GREEN, -0.12), "CPU": ("X", plots.BLACK, 0.12)}
 for (on, *line), values in ends.items():
     axes[2].plot(values, [LINES.index(tuple(line)) + MARKS[on][2]] * len(values), MARKS[on][0], ms=6, alpha=0.8, color=MARKS[on][1])
-for act, marker, color in (("gelu", "o", plots.PURPLE), ("relu", "X", plots.YELLOW)):
+for act, marker, color in (("gelu", "o", plots.PURPLE), ("relu", "X", plots.BLUE)):
     for y, name in enumerate(apart[act].index):
         axes[3].plot(apart[act].loc[name], [y] * 3, marker, ms=6, color=color, label={"gelu": "GELU", "relu": "ReLU"}[act] if not y else None)
 axes[3].set(xscale="log", xlim=(1e-9, 3e-2))
