@@ -9,18 +9,26 @@ a phone, as SVG without a date, so that the same code gives the same file.
 
 from __future__ import annotations
 
+import io
 import math
-from collections.abc import Callable
+from base64 import b64decode
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Arc, Rectangle
+from nbformat import NotebookNode
+from PIL import Image
 
 from grokbook import losses, papers, plots
 from grokbook.plots import BLACK, BLUE, COLOUR, GREEN, GREY, ORANGE, RED
+
+if TYPE_CHECKING:
+    from book._ext.entries import Entry
 
 WIDTH = 4.5  # inches; on a phone 330 of its 432 pixels, so letters of 12 have 12 pixels
 SIZE = 12
@@ -28,8 +36,11 @@ Vector = np.ndarray  # (2,)
 ONE = np.float32(1)
 
 
-def draw(folder: Path) -> list[Path]:
-    """Write every picture into a folder; the files, in the order of ``IDEAS``."""
+def draw(folder: Path, pages: Iterable[Entry] = ()) -> list[Path]:
+    """Write every picture into a folder; the files, in the order of ``IDEAS``.
+
+    Beside them the miniature of every page that asks a question.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     plots.use_style()
     files = []
@@ -41,7 +52,30 @@ def draw(folder: Path) -> list[Path]:
             plt.close(figure)
     moving = files[0].read_text(encoding="utf-8").replace("</svg>", f"{MOVES}</svg>")
     files[0].write_text(moving, encoding="utf-8")
+    for page in (one for one in pages if one.paper == "questions"):
+        name = Path(page.document).name
+        miniature(page.twin).save(folder / f"{name}.png", optimize=True)
     return files
+
+
+def miniature(notebook: NotebookNode) -> Image.Image:
+    """The first panel of a page's first plot, without words, for the landing page.
+
+    Cut out of the plot for a phone, where that panel stands on top. Its lower spine is
+    the first row that is dark for 40 % of its width, its left one the column that is dark
+    for 60 pixels above it.
+    """
+    outputs = (one for cell in notebook.cells for one in cell.get("outputs", []))
+    about = (one.get("metadata", {}).get("image/png", {}) for one in outputs)
+    narrow = next(one["narrow"] for one in about if "narrow" in one)
+    image = Image.open(io.BytesIO(b64decode(narrow))).convert("RGB")
+    dark = np.asarray(image.convert("L")) < 90
+    low = int((dark.mean(axis=1) > 0.4).argmax())
+    left = int(dark[low - 60 : low].all(axis=0).argmax())
+    top = low - int((~dark[:low, left][::-1]).argmax())
+    image = image.crop((left, top, image.width, low + 1))
+    image.thumbnail((256, 256))
+    return image.quantize(32, kmeans=1)
 
 
 # Grokking ----------------------------------------------------------------------------

@@ -35,7 +35,7 @@ def made(app: Sphinx) -> None:
     """Everything in book/generated and _build/downloads."""
     found = entries()
     catalogue.write(found)
-    ideas.draw(home() / "book" / "generated" / "ideas")
+    ideas.draw(home() / "book" / "generated" / "ideas", found)
     explore.write(home() / "book" / "generated" / "explore")
     if app.builder.name == "html":
         downloads.write(found)
