@@ -10,7 +10,8 @@ var Scorer = {
     [/⊥\s?(adamw|grad)|perp-?grad|orthogonal gradients?/g, "grad"],
     [/\bfp(16|32|64)\b/g, "float$1"], [/half precision/g, "float16"], [/bf16/g, "bfloat16"],
     [/layernorm|\bln\b/g, "layer norm"], [/\bl2\b/g, "weight decay"], [/\blr\b/g, "learning rate"],
-    [/speed-?ups?|faster|accelerat\w+/g, "sooner"], [/\bdefin\w+|\bwhat is\b|\bmeaning\b/g, ""],
+    [/speed-?ups?|faster|accelerat\w+/g, "sooner"], [/catapults?/g, "slingshot"],
+    [/\bdefin\w+|\bwhat is\b|\bmeaning\b|\b(does|how|choose|works?|real)\b/g, ""],
   ],
   // Lists and histories contain every word; questions answer, then the chapters.
   last: /^(changelog|bibliography|genindex|gallery|downloads|glossary|generated\/)/,

@@ -348,8 +348,8 @@ causes spikes. Bursts before a collapse are no slingshots; with batch norm befor
 # %% [markdown]
 # ## Run it yourself
 #
-# Fewer epochs (3,000 of 10,000) and three seeds of the MLP, a narrow VGG-11 and one seed of
-# it, in several hours on one core:
+# Fewer epochs (3,000 of 10,000) and three seeds of the MLP and of a narrow VGG-11, in
+# several hours on one core:
 #
 # ```bash
 # make page PAGE=liu2026/fig03 SCALE=laptop

@@ -54,8 +54,8 @@ before = aimed.largest(COSINE, until=aimed.fitted(accuracy=0.5))
 grown = stable.last("weight_norm") / stable.at("weight_norm", 0)
 sheet = claims.read(page.name, {})
 sheet.box(
-    "After the fit an MLP's gradients mostly lengthen its weights. With that part removed, five MLPs waited at most "
-    f"{waits[ortho].max():.0f} epochs, a transformer with StableMax at least {waits[fast].min():.0f}."
+    "After the fit an MLP's gradients mostly lengthen its weights. Without that part, five MLPs waited at most "
+    f"{waits[ortho].max():.0f} epochs. A transformer needed StableMax as well, and at least {waits[fast].min():.0f} epochs."
 )
 
 # %% tags=["hide-input"]

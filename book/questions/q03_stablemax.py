@@ -85,6 +85,7 @@ for panel, theirs, run, step in (
     (axes[3], points.loc[("a, subtraction", "⊥AdamW")], fast, 1),
 ):
     plots.paper(panel, theirs.epoch[::step], 100 * theirs.value[::step], label="", color=run.color)
+axes[5].plot([], [], ls=plots.DASHED, color=plots.GREY, label="loss exactly zero")
 plots.paper(axes[5], [], [], label="authors")
 axes[5].set_xlim(0, 1500)
 handles = {one.get_label(): one for panel in axes[[0, 5]] for one in panel.get_legend_handles_labels()[0]}

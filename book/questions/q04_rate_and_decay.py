@@ -44,8 +44,8 @@ both = concat([pace[SINGH], pace[PRIETO]])
 swept = [product[run] for run in runs if run.label in (SINGH, PRIETO) and len(paced[run]) and product[run] <= MOST]
 sheet = claims.read(page.name, {})
 sheet.box(
-    f"Raise their product: up to {MOST:g}, a transformer and an MLP needed {both.min():.0f} to {both.max():.0f} "
-    "/ (rate × decay) epochs to generalise."
+    f"Raise their product P. Up to {MOST:g}, a transformer and an MLP generalised "
+    f"between epochs {both.min():.0f} / P and {both.max():.0f} / P."
 )
 
 # %% tags=["hide-input"]
@@ -82,9 +82,9 @@ for rate, color in plots.shades(rates).items():
     mine = sorted((r for r in runs if r.label == PRIETO and chosen(r)[0] == rate and len(paced[r]) > 2), key=chosen)
     x = [chosen(run)[1] for run in mine]
     fit.plot(x, [claims.median(when[run]) for run in mine], "o-", color=color)
-    fit.text(x[0] + 0.2, 1.1 * claims.median(when[mine[0]]), f"rate {rate:g}", color=color, bbox={"fc": "white", "ec": "none", "pad": 1})
+    fit.text(x[0] - 0.2, claims.median(when[mine[0]]), f"rate {rate:g}", color=color, ha="right", va="center")
     fit.plot(x, [claims.median(run.fitted(accuracy=0.99)) for run in mine], "o--", mfc="white", color=color)
-fit.set(yscale="log", ylim=(20, 6000), xlabel="weight decay", ylabel="epoch")
+fit.set(yscale="log", xlim=(-2.2, 8.4), xticks=range(0, 9, 2), ylim=(20, 6000), xlabel="weight decay", ylabel="epoch")
 line.plot([], [], "o--", color=plots.GREY, mfc="white", label="fits (b)")
 figure.legend(*line.get_legend_handles_labels(), loc="outside upper center", ncols=3)
 plots.letter((line, fit), ["the product sets the pace", "three rates, stronger decay"])

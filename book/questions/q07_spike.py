@@ -45,8 +45,8 @@ lead = Series({seed: -1.0 - step for seed, step in under.items()})
 rise = Series({seed: rows.at[under[seed] + 1, LOSS] / rows.loc[:-11, LOSS].median() for seed, rows in windows.items()})
 sheet = claims.read(page.name, {})
 sheet.box(
-    "Damaged gradients. In two MLPs either half of a collapse brings spikes; in the narrow one "
-    f"Adam's curvature crosses its limit first, in {(lead > 0).sum()} of {len(lead)} runs that can tell."
+    "Damaged gradients. In two MLPs either half of a collapse brings spikes. In the narrow one Adam's steps "
+    f"become too long for the curvature just before, in {(lead > 0).sum()} of {len(lead)} runs that can tell."
 )
 
 # %% tags=["hide-input"]
@@ -55,7 +55,7 @@ sheet.box(
 #|   Damaged gradients bring spikes, and Adam's steps become too large. One mark a seed. (a) Slingshots by what a loss leaves
 #|   intact of the gradient, in three networks of Liu et al.; a star marks a smaller one than the paper's. (b)
 #|   The wide MLP in float32 with other settings of Adam. (c) Curvature that Adam feels over its limit (dashed),
-#|   in the steps before one spike of each seed that can tell, width 20. (d) The loss in the same steps.
+#|   in the steps before one spike of each seed that can tell, width 20, one colour a seed. (d) The loss in the same steps.
 #| alt: >
 #|   Top left: marks lie at 0.5 or more in all rows with one half missing, and mostly at 0 with both intact. Top right: a
 #|   larger epsilon and a longer memory bring spikes near 0, a shorter memory more. Bottom: the curvature crosses its

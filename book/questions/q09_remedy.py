@@ -56,7 +56,7 @@ sheet.box(
 #|   and a short first matrix at 500 and more; StableMax, the penalty to √d and no remedy never. Right: purple
 #|   marks of decay fall from 1,100 to 120 with the rate; blue ones of ⊥Grad are lower at 0.01 and 0.03, else never.
 #| fold: "Code: draw the figure"
-NAMES = {"activations": "pull to zero", "radius with tuned target": "pull to tuned target", "radius to √d": "penalty to √d",
+NAMES = {DECAY: "weight decay", "activations": "pull to zero", "radius with tuned target": "pull to tuned target", "radius to √d": "penalty to √d",
          "first matrix held short": "first matrix short", "none": "nothing"}  # fmt: skip
 INK = {DECAY: plots.COLOUR["weight decay"], PERP: plots.COLOUR["⊥Grad"], PULL: plots.COLOUR["MAN"]}
 LABELS = {DECAY: "weight decay", PERP: "⊥Grad", PULL: "pull to zero"}

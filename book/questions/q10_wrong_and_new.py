@@ -53,7 +53,7 @@ sheet.box(
 #| caption: >
 #|   Four results that no paper has. One mark a seed unless stated. (a) Liu's two MLPs: slingshots in 1,000 epochs
 #|   by what a loss leaves intact. (b) How fast the gap between logits grows if a loss cannot collapse; bars: Adam's
-#|   limit. (c) Prieto's MLP, test accuracy at the end; green on a GPU, black on a CPU. (d) Training losses of Singh's
+#|   limit. (c) Prieto's MLP, test accuracy at the end; circles on a GPU, crosses on a CPU. (d) Training losses of Singh's
 #|   transformers before their first update, rebuilt: distance from the authors' logs. A mark is a mean or extreme of five seeds.
 #| alt: >
 #|   Top left: slingshots if either half of the gradient is lost, none with both but in a few narrow runs. Top right: marks lie
@@ -66,9 +66,9 @@ for (width, way), values in spikes.items():
     places = list(INTACT).index(way) + (-0.15 if width == 512 else 0.15) + 0.02 * np.arange(len(values))
     axes[0].plot(1000 * values / runs[width, way].settings.epochs, places, "o" if width == 512 else "^", ms=5, alpha=0.8, color=plots.COLOUR[way])
 for y, (name, pace) in enumerate(paces.items()):
-    axes[1].vlines(limits[name], y - 0.35, y + 0.35, color=plots.GREY, lw=3)
+    axes[1].plot([limits[name]] * 2, [y - 0.35, y + 0.35], color=plots.GREY, lw=3, label=None if y else "Adam's limit (b)")
     axes[1].plot(pace, y + 0.08 * (np.arange(len(pace)) - len(pace) / 2), "o", ms=5, alpha=0.8, color=plots.COLOUR["collapse-free"])
-LINES, MARKS = [(share, bits) for share in SHARES for bits in BITS], {"GPU": ("o", plots.GREEN, -0.12), "CPU": ("X", plots.BLACK, 0.12)}
+LINES, MARKS = [(share, bits) for share in SHARES for bits in BITS], {"GPU": ("o", plots.GREEN, -0.12), "CPU": ("X", plots.GREEN, 0.12)}
 for (on, *line), values in ends.items():
     axes[2].plot(values, [LINES.index(tuple(line)) + MARKS[on][2]] * len(values), MARKS[on][0], ms=6, alpha=0.8, color=MARKS[on][1])
 for act, marker, color in (("gelu", "o", plots.PURPLE), ("relu", "X", plots.BLUE)):
