@@ -141,8 +141,7 @@ sheet.box(
 #| name: fig-liu2026-causes
 #| caption: >
 #|   Two outcomes of eight losses on three networks. Left mark: runs with inflation, of those
-#|   that can be judged. Right mark: late spikes, the median and range over runs. Red: there;
-#|   pale: not there; hollow: fewer than three runs. A star marks a narrower network than the paper's. Under
+#|   that can be judged. Right mark: late spikes, the median and range over runs. A star marks a narrower network than the paper's. Under
 #|   each name: whether the sum over classes and the gradient of the correct class are intact.
 #|   The mean is the mean classifier.
 #| alt: >
@@ -181,6 +180,9 @@ for panel, network in zip(axes, NETWORKS, strict=True):
     panel.tick_params(length=0)
     panel.grid(visible=False)
     panel.spines[:].set_visible(False)
+for color, fill, label in ((plots.RED, plots.RED, "there"), ("#D9E4EC", "#D9E4EC", "not there"), (plots.GREY, "white", "fewer than three runs")):
+    axes[0].plot([], [], "s", ms=9, mec=color, mfc=fill, label=label)
+figure.legend(loc="outside upper center", ncols=3)
 plots.show(figure)
 
 # %% [markdown]
@@ -265,7 +267,7 @@ for name, loss in ways.items():
 #|   near the end. With the projection there are six spikes, and none after epoch 4,000.
 #| fold: "Code: draw the traces"
 seed, loud = seen[WIDE, BASE].index[0], (ZERO, CENTRED, BROKEN)
-figure, axes = plots.panels(3, height=2.1, sharey=True)
+figure, axes = plots.panels(3, height=2.0, sharey=True)
 for panel, way in zip(axes, loud, strict=True):
     plots.trace(panel, runs[WIDE, way], seed=seed)
     plots.mark(panel, evidence.bursts(runs[WIDE, BASE], late=True)[seed][:1], color=plots.GREY)

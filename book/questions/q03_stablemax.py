@@ -50,7 +50,7 @@ behind = [100 * Run(text, f"{arm} CE").last("test_top5") for arm in ("Softmax", 
 ends = {run: told(run.last(TEST), "{:.0%}") for several in runs.values() for run in several}
 sheet = claims.read(page.name, {})
 sheet.box(
-    f"Yes, MLPs with AdamW, but late: by epoch {told(reached[stable])} at rate {stable.settings.optimizer.options['lr']:g}. "
+    f"Yes, MLPs with AdamW, but late: on addition by epoch {told(reached[stable])} at rate {stable.settings.optimizer.options['lr']:g}. "
     "Its shape probably matters more than its numerics."
 )
 
