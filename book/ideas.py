@@ -62,8 +62,8 @@ def miniature(notebook: NotebookNode) -> Image.Image:
     """The first panel of a page's first plot, without words, for the landing page.
 
     Cut out of the plot for a phone, where that panel stands on top. Its lower spine is
-    the first row that is dark for 40 % of its width, its left one the column that is dark
-    for 60 pixels above it.
+    the first row that is dark for 40 % of its width, its left one the first column that
+    is dark for 60 pixels above it.
     """
     outputs = (one for cell in notebook.cells for one in cell.get("outputs", []))
     about = (one.get("metadata", {}).get("image/png", {}) for one in outputs)

@@ -13,7 +13,7 @@ import math
 import torch
 
 from grokbook import claims, evidence, losses, plots, tables, theory
-from grokbook.evidence import Run, told
+from grokbook.evidence import Run
 
 plots.use_style()
 page = evidence.Page("liu2026/fig07", scale, retrain, device)

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Liu et al. 2026 · Figure 8]{.kicker} An MLP on division has few slingshots in 40,000 steps
+# # [Liu et al. 2026 · Figure 8]{.kicker} At full size an MLP on division has slingshots without inflation
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -187,8 +187,8 @@ sheet.closing(record)
 # 3. *Batches.* The paper's batches have 512 rows, and a step's loss is that of its batch. On
 #    a laptop all rows form one batch.
 # 4. *Seeds.* We ran 42, which the paper uses, and two others.
-# 5. *Interventions.* We trained none of the four here. The [causal table](causes.ipynb) has
-#    them for other networks.
+# 5. *Interventions.* Of the four we trained the projection alone. The [causal table](causes.ipynb)
+#    has them for other networks.
 
 # %% [markdown]
 # ## Reading the result
