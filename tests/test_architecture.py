@@ -118,7 +118,7 @@ def test_every_room_keeps_its_budget():
 
 def test_tests_and_page_tools_keep_theirs():
     """9,000 and 1,300."""
-    for folder, most in ((ROOT.parents[1] / "tests", 8993), (BOOK / "_ext", 1300)):
+    for folder, most in ((ROOT.parents[1] / "tests", 8996), (BOOK / "_ext", 1300)):
         lines = (p.read_text(encoding="utf-8") for p in folder.rglob("*.py"))
         assert sum(len(text.splitlines()) for text in lines) <= most, folder
 

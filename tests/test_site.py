@@ -19,6 +19,7 @@ import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from browser import DESKTOP, PHONE, settled, shown
 from bs4 import BeautifulSoup
+from matplotlib.image import imread
 
 from book._ext import checks, downloads, pages
 from grokbook.project import PAPERS
@@ -163,6 +164,8 @@ def test_the_landing_page_and_the_lists_have_every_page_and_claim():
     found = article.select(".findings li")
     assert len(found) == sum(i.startswith("questions/") for i in pages.sources())
     assert all(o.select_one("a[href]") and len(o.text.split()) > 8 for o in found)
+    small = [imread(HTML / o.select_one("img")["src"]).shape for o in found]
+    assert all(180 <= wide <= 256 and high >= 90 for high, wide, *_ in small), small
     listed = [
         row
         for paper in PAPERS
@@ -358,10 +361,10 @@ def test_without_scripts_and_on_paper_a_page_can_be_read(chromium):
 
 FIRST = {  # a page <- what those write who look for it (book/_ext/search.js)
     "questions/q01_wait": "how long does it wait",
-    "questions/q03_stablemax": "StableMax",
+    "questions/q03_stablemax": "StableMax, does StableMax work",
     "questions/q04_rate_and_decay": "learning rate, lr",
     "questions/q05_layer_norm": "layer norm position, layernorm",
-    "questions/q06_float32": "slingshot float64, slingshots fp64",
+    "questions/q06_float32": "slingshot float64, slingshots fp64, catapult",
     "questions/q09_remedy": "which remedy",
     "basics/grokking": "grokking definition",
     "prieto2025/index": "numerical stability",

@@ -11,7 +11,7 @@ var Scorer = {
     [/\bfp(16|32|64)\b/g, "float$1"], [/half precision/g, "float16"], [/bf16/g, "bfloat16"],
     [/layernorm|\bln\b/g, "layer norm"], [/\bl2\b/g, "weight decay"], [/\blr\b/g, "learning rate"],
     [/speed-?ups?|faster|accelerat\w+/g, "sooner"], [/catapults?/g, "slingshot"],
-    [/\bdefin\w+|\bwhat is\b|\bmeaning\b|\b(does|how|choose|works?|real)\b/g, ""],
+    [/\b(defin\w+|what is|meaning|does|how|choose|works?|real)\b/g, ""],
   ],
   // Lists and histories contain every word; questions answer, then the chapters.
   last: /^(changelog|bibliography|genindex|gallery|downloads|glossary|generated\/)/,
