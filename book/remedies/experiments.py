@@ -201,6 +201,26 @@ def pairs() -> Rows:
         yield one | {"name": f"{remedy} and decay", "optimizer": both}
 
 
+# Rates of the sweep of ⊥Grad on A with their steps: 15 over the rate, 500 to 4,000.
+STEPS_AT = {0.001: 4000, 0.003: 4000, 0.005: 3000, 0.01: 1500, 0.02: 800}
+STEPS_AT |= {0.03: 500, 0.05: 500, 0.1: 500}
+
+
+@EXPERIMENTS.section
+def orthogonal_rates() -> Rows:
+    """⊥Grad on A over its rate and a decay; it goes on after it has generalised."""
+    yield experiment("rates-a", "decay 0 and 0.1 of five decays")
+    data, (model, _), _, _ = TASKS["a"]
+    yield shared(dataset=data, model=model, wrappers=(Spec("orthogonal"),))
+    yield shared(observables=SEEN, through_nan=True)
+    for rate, steps in STEPS_AT.items():
+        yield shared(epochs=steps, log=10 if steps <= 1000 else 20)
+        for decay in (0.0, 0.03, 0.1, 0.3, 1.0):
+            rule = Spec("adamw", lr=rate, betas=(0.9, 0.999), weight_decay=decay)
+            only = {} if decay in (0, 0.1) else LARGE
+            yield row(f"rate {rate:g}, decay {decay:g}", optimizer=rule, **only)
+
+
 @EXPERIMENTS.section
 def mediation() -> Rows:
     """On A: plain softmax and no decay, with matrices held at a winner's norms."""
