@@ -3,8 +3,8 @@
 A page hands `claims.read` a value for each row. The *measurement* of a row is the part
 of the page that this value depends on: the statements that bind its names, and theirs,
 and so on; and every function of the book that one of them calls. Its digest stands in
-claims.yaml as ``measure``, beside bound and date, so that the number that a test judges
-cannot become another one unseen:
+measures.yaml beside claims.yaml, so that the number that a test judges cannot become
+another one unseen:
 
     python -m book measure prieto2025/fig10 growth     # shows the code, and the digest
     python -m book register prieto2025/fig10           # writes the digests of new rows
@@ -25,15 +25,22 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import yaml
+
 from book._ext import notebooks, pages
-from grokbook import digest, evidence
-from grokbook.errors import PageError
+from grokbook import digest, evidence, tables
+from grokbook.claims import verdict
+from grokbook.errors import PageError, choose
 from grokbook.evidence import Run
 from grokbook.project import home
 
 # Rooms that draw, word, store and find: a change there measures nothing else.
 APART = {"plots", "tables", "claims", "project", "errors", "records", "papers"}
 APART |= {"experiment", "digest"}
+HEAD = """\
+# Digests of the code behind each tested value, by page and row of claims.yaml.
+# `python -m book register` writes them; `python -m book measure PAGE ROW` shows it.
+"""
 LOOKS = {"label", "color"}  # arguments of a Run that its values do not depend on
 
 
@@ -59,7 +66,10 @@ def measurement(page_id: str, row: str) -> Measurement:
     page = _page(pages.find(page_id), page_id)
     value = tuple(_plain(part) for part in _value_of(row, page))
     code = (*_needed(value, page.texts), *value)
-    reached = set().union(*(page.reached(text) for text in code))
+    reached = set().union(
+        *(page.reached[text] for text in code if text in page.reached)
+    )
+    reached |= set().union(*(_reached(text, page.imports) for text in value))
     files = _named_files(code)
     for text in files:
         reached |= _reached(text, _imports(ast.parse(text)))
@@ -67,6 +77,72 @@ def measurement(page_id: str, row: str) -> Measurement:
     parts = [*code, *files, *(_definition(name) for name in functions)]
     joined = "".join(map(_digest, parts))
     return Measurement(code, functions, sha256(joined.encode()).hexdigest()[:12])
+
+
+def of_row(page_id: str, row: str) -> Measurement:
+    """The measurement of a row; UnknownName for one that a page does not have."""
+    rows = {one.id: one.id for one in verdict.rows(page_id) if one.run}
+    return measurement(page_id, choose(f"row of {page_id}", row, rows))
+
+
+def registered(page_id: str) -> dict[str, dict[str, Any]]:
+    """What measures.yaml has of a page, by row.
+
+    ``measure``: the digest; ``same``: earlier ones by which every seed has the same
+    value, each with its ``reason``; ``was``: earlier ones of tests that stand in
+    ``was`` of the row in claims.yaml.
+    """
+    rows = tables.noted(page_id, "measures")
+    return {key: entry(value) for key, value in rows.items()}
+
+
+def entry(value: str | dict[str, Any]) -> dict[str, Any]:
+    """What measures.yaml has of one row: a digest, or more than that."""
+    return {"measure": value} if isinstance(value, str) else value
+
+
+def register(page_id: str, same: str = "", *, exchanged: bool = False) -> list[str]:
+    """Write the measurements of a page into its measures.yaml; the rows it wrote.
+
+    A row that has none gets the one of today. For one that has another ``same`` says
+    why every seed keeps its value, or ``exchanged`` that its old test stands in ``was``
+    of claims.yaml; else PageError. `python -m book check` holds both to it.
+    """
+    rows, written = registered(page_id), []
+    for row in verdict.rows(page_id):
+        if not row.is_tested:
+            continue
+        now = measurement(page_id, row.id).digest
+        about = rows.setdefault(row.id, {"measure": now})
+        old = about["measure"]
+        if row.id in tables.noted(page_id, "measures") and old == now:
+            continue
+        if old != now and not (same or exchanged):
+            raise PageError(
+                f"Page {page_id} measures its row '{row.id}' otherwise than registered:"
+                " give --same REASON if every seed keeps its value, or --was if its "
+                "old test stands in `was`."
+            )
+        if old != now and same:
+            about.setdefault("same", []).append({"measure": old, "reason": same})
+        elif old != now:
+            about.setdefault("was", []).append(old)
+        about["measure"] = now
+        written.append(row.id)
+    if written:
+        _write(page_id, rows)
+    return written
+
+
+def _write(page_id: str, rows: dict[str, dict[str, Any]]) -> None:
+    """Put the rows of one page into the measures.yaml of its chapter."""
+    folder, _, name = page_id.partition("/")
+    path = home() / "book" / folder / "measures.yaml"
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    every = yaml.safe_load(text) or {}
+    every[name] = {k: v["measure"] if len(v) == 1 else v for k, v in rows.items()}
+    content = yaml.safe_dump(dict(sorted(every.items())), sort_keys=False, width=100)
+    path.write_text(HEAD + content, encoding="utf-8")
 
 
 @functools.cache
@@ -89,9 +165,10 @@ class _Page:
     def imports(self) -> dict[str, Any]:
         return _imports(ast.Module(self.statements, []))
 
-    @functools.cache
-    def reached(self, text: str) -> set[str]:
-        return _reached(text, self.imports)
+    @functools.cached_property
+    def reached(self) -> dict[str, set[str]]:
+        """By statement, the functions of the book that it names itself."""
+        return {text: _reached(text, self.imports) for text in self.texts}
 
 
 @functools.cache
@@ -117,7 +194,12 @@ def _value_of(row: str, page: _Page) -> list[ast.AST]:
     """
     if isinstance(page.values, ast.Name):
         name = page.values.id
-        parts = [part for s in page.statements for part in _entries_of(name, s)]
+        bind = [
+            s
+            for s, text in zip(page.statements, page.texts, strict=True)
+            if name in _bound(text)
+        ]
+        parts = [part for statement in bind for part in _entries_of(name, statement)]
     else:
         parts = [*_entries(page.values)]
     named = [value for key, value in parts if key == row]
@@ -140,7 +222,7 @@ def _entries(values: ast.expr) -> Iterator[tuple[Any, ast.expr]]:
 
 
 def _entries_of(name: str, statement: ast.stmt) -> Iterator[tuple[Any, Any]]:
-    """(key, value) of what a statement puts into the dictionary of that name."""
+    """(key, value) of what a statement puts into the dictionary that it binds."""
     targets = getattr(statement, "targets", [getattr(statement, "target", None)])
     match statement, targets:
         case ast.Assign() | ast.AugAssign(), [ast.Name(id=target)] if target == name:
@@ -149,7 +231,7 @@ def _entries_of(name: str, statement: ast.stmt) -> Iterator[tuple[Any, Any]]:
             _root(target) == name
         ):
             yield key.value, statement.value
-        case _ if name in _bound(_plain(statement)):
+        case _:
             yield None, statement
 
 
@@ -200,7 +282,8 @@ def _bound(code: str) -> frozenset[str]:
     if not isinstance(statement, ast.FunctionDef | ast.ClassDef):
         for node in ast.walk(statement):
             is_part = isinstance(node, ast.Subscript | ast.Attribute)
-            if is_part and isinstance(node.ctx, ast.Store):  # as in runs[name] = ...
+            is_stored = isinstance(getattr(node, "ctx", None), ast.Store)
+            if is_part and is_stored:  # as in runs[name] = ...
                 names.add(_root(node))
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         names.add(_root(statement.value.func))  # as in runs.update(...)
@@ -273,7 +356,9 @@ def _meaning(node: ast.expr, names: dict[str, Any]) -> Any:
 
 def _full_name(found: Any) -> str:
     """`grokbook.evidence.run.Run.at` of a function or class of the book, else ""."""
-    found = inspect.unwrap(found.fget if isinstance(found, property) else found)
+    if isinstance(found, property):
+        found = found.fget
+    found = inspect.unwrap(found) if callable(found) else None
     module = getattr(found, "__module__", None) or ""
     name = getattr(found, "__qualname__", None)
     room = module.removeprefix("grokbook.").partition(".")[0]
