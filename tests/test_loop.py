@@ -16,7 +16,7 @@ import pytest
 import torch
 from helpers import ENCODER, MLP, arm, combination
 
-from grokbook import papers
+from grokbook import observables, papers
 from grokbook.engine import build, device, learner, loop, state
 from grokbook.engine.learner import Learner
 from grokbook.errors import Diverged, TrainingError
@@ -123,6 +123,7 @@ def test_every_combination_in_the_papers_stacks():
             together = loop.train(group, stacked=not is_alone)
             assert [(one.arm, one.seed) for one in together] == group
             for one in together:
+                assert stems_of(one.rows) == observables.stems(measured(one.arm))
                 last = one.rows[-1]
                 losses = (last["train_loss"], last["test_accuracy"])
                 assert all(map(math.isfinite, losses)), (name, one.arm.name)
@@ -135,6 +136,31 @@ def test_every_combination_in_the_papers_stacks():
             thin = member[0].model.options.get("head_norm") == "batch"  # a dozen rows
             agree(in_stack, alone, rel=1e-3 if joint else 1e-5 if thin else 1e-6)
     assert len(seen) > 100
+
+
+def measured(arm):
+    """Names of the observables of an arm, rare ones included."""
+    return {*arm.observables, *(arm.rarely[1] if arm.rarely else ())}
+
+
+def stems_of(rows):
+    """What the columns of some rows are called before their first dot."""
+    return {name.partition(".")[0] for row in rows for name in row} - {"epoch"}
+
+
+def test_every_observable_is_asked_for_and_says_its_columns():
+    """So the test above, which compares the columns of every arm, meets all of them."""
+    every = [papers.get(name, "smoke") for name in papers.names()]
+    asked = {name for one in every for arm in one.arms for name in measured(arm)}
+    assert asked == observables.OBSERVABLES.keys()
+    stems = observables.stems()
+    assert {"train_loss", "norm", "radius"} <= stems
+    assert not {"epoch", "update_below"} & stems
+    assert observables.stems(["norms", "update"]) == {
+        "weight_norm",
+        "norm",
+        "update_norm",
+    }
 
 
 def test_every_ability_stacks():
