@@ -11,6 +11,7 @@ with formulas of ``grokbook.metrics``. Its decorator says all that it reads:
     scale_free       training losses with inputs of unit length into every MLP
     attention.0, features, hidden, pre   taps of the network whose names begin so
 
+``makes`` are the stems of its columns: "norm" is that of "norm.layers.0.weight".
 ``mapped=False`` takes the members of a stack one by one; ``averaged=True``: an average
 over batches of rows leaves it exact.
 """
@@ -60,10 +61,14 @@ class Snapshot(NamedTuple):
 
 
 class Observable(NamedTuple):
-    """A group of measurements, what it reads and how it is taken."""
+    """A group of measurements, what it reads and makes, and how it is taken.
+
+    ``makes``: the stems of its columns; "norm" is that of "norm.layers.0.weight".
+    """
 
     function: Callable[[Any], Values]
     needs: frozenset[str]
+    makes: frozenset[str]
     mapped: bool = True
     averaged: bool = False
 
@@ -71,17 +76,26 @@ class Observable(NamedTuple):
 OBSERVABLES: dict[str, Observable] = {}
 
 
-def observable(*needs: str, **how: bool) -> Callable:
+def observable(
+    *needs: str, makes: tuple[str, ...], mapped: bool = True, averaged: bool = False
+) -> Callable:
     """Register a function under its name; the order here is that of the columns."""
 
     def register(function: Callable[[Any], Values]) -> Callable[[Any], Values]:
-        OBSERVABLES[function.__name__] = Observable(function, frozenset(needs), **how)
+        OBSERVABLES[function.__name__] = Observable(
+            function, frozenset(needs), frozenset(makes), mapped, averaged
+        )
         return function
 
     return register
 
 
-@observable("train", "test", averaged=True)
+@observable(
+    "train",
+    "test",
+    averaged=True,
+    makes=("train_loss", "train_accuracy", "test_loss", "test_accuracy"),
+)
 def core(s: Snapshot) -> Values:
     values = {}
     for split, seen in (("train", s.train), ("test", s.test)):
@@ -90,12 +104,20 @@ def core(s: Snapshot) -> Values:
     return values
 
 
-@observable("test", averaged=True)
+@observable(
+    "test",
+    averaged=True,
+    makes=("test_top5",),
+)
 def top5(s: Snapshot) -> Values:
     return {"test_top5": metrics.top_accuracy(s.test.logits, s.test.labels, k=5)}
 
 
-@observable("train", averaged=True)
+@observable(
+    "train",
+    averaged=True,
+    makes=("collapse_float16", "collapse_float32", "collapse_float64", "zero_loss"),
+)
 def collapse(s: Snapshot) -> Values:
     values = {}
     for name in ("float16", "float32", "float64"):
@@ -104,13 +126,18 @@ def collapse(s: Snapshot) -> Values:
     return values | {"zero_loss": metrics.share(s.train.losses == 0)}
 
 
-@observable()
+@observable(
+    makes=("weight_norm", "norm"),
+)
 def norms(s: Snapshot) -> Values:
     each = {f"norm.{name}": metrics.total_norm([w]) for name, w in s.params.items()}
     return {"weight_norm": metrics.total_norm(s.params.values())} | each
 
 
-@observable("train")
+@observable(
+    "train",
+    makes=("mean_top_logit", "mean_gap", "mean_logit_norm"),
+)
 def logits(s: Snapshot) -> Values:
     lengths = torch.linalg.vector_norm(s.train.logits.double(), dim=-1)
     return {
@@ -120,7 +147,10 @@ def logits(s: Snapshot) -> Values:
     }
 
 
-@observable("step")
+@observable(
+    "step",
+    makes=("grad_norm", "zero_grad", "absorbed"),
+)
 def gradients(s: Snapshot) -> Values:
     grads = torch.cat([s.grads[name].flatten() for name in s.params])
     still = [(s.params[name] == s.before[name]).flatten() for name in s.params]
@@ -131,7 +161,10 @@ def gradients(s: Snapshot) -> Values:
     }
 
 
-@observable("step")
+@observable(
+    "step",
+    makes=("cos_grad", "cos_update"),
+)
 def alignment(s: Snapshot) -> Values:
     down = {name: -s.grads[name] for name in s.before}
     joint = metrics.joint_cosine([*s.before.values()], [*down.values()])
@@ -141,12 +174,17 @@ def alignment(s: Snapshot) -> Values:
     return {"cos_grad": joint} | each
 
 
-@observable("step")
+@observable(
+    "step",
+    makes=("update_norm",),
+)
 def update(s: Snapshot) -> Values:
     return {"update_norm": metrics.update_norm(s.before, s.params)}
 
 
-@observable()
+@observable(
+    makes=("fourier", "fourier_no_constant"),
+)
 def fourier(s: Snapshot) -> Values:
     embedding, measure = s.params["embedding"], metrics.fourier_concentration
     p = embedding.shape[-2] - 1  # the last token is the equals sign
@@ -154,19 +192,38 @@ def fourier(s: Snapshot) -> Values:
     return {"fourier": measure(embedding, p=p), "fourier_no_constant": centred}
 
 
-@observable("train", "attention.0")
+@observable(
+    "train",
+    "attention.0",
+    makes=("entropy", "entropy_last_query"),
+)
 def attention(s: Snapshot) -> Values:
     weights, entropy = s.train.taps["attention.0"], metrics.attention_entropy
     last = entropy(weights[:, :, -1:], head_average=False)
     return {"entropy": entropy(weights), "entropy_last_query": last}
 
 
-@observable("scale_free")
+@observable(
+    "scale_free",
+    makes=("sr_train_norms_kept", "sr_train"),
+)
 def scale_free(s: Snapshot) -> Values:
     return {name: losses.double().mean() for name, losses in s.unit_losses.items()}
 
 
-@observable("train", "test", "features", mapped=False)
+@observable(
+    "train",
+    "test",
+    "features",
+    mapped=False,
+    makes=(
+        "effective_rank_train",
+        "power_law_train",
+        "effective_rank_test",
+        "power_law_test",
+        "power_law_test_float32",
+    ),
+)
 def spectrum(s: Snapshot) -> Values:
     values = {}
     for split, seen in (("train", s.train), ("test", s.test)):
@@ -178,7 +235,25 @@ def spectrum(s: Snapshot) -> Values:
     return values | {"power_law_test_float32": metrics.power_law_exponent(rounded)}
 
 
-@observable("train", "features")
+@observable(
+    "train",
+    "features",
+    makes=(
+        "head_norm",
+        "head_mean_norm",
+        "feature_mean_norm",
+        "feature_norm",
+        "mean_cosine",
+        "feature_alignment",
+        "correct_logit",
+        "mean_logit",
+        "residual_mass",
+        "collapsed",
+        "class_sum",
+        "smallest_margin",
+        "mean_margin",
+    ),
+)
 def inflation(s: Snapshot) -> Values:
     """Numerical feature inflation of Liu et al. 2026, and the collapse before it."""
     features = s.train.taps["features"].flatten(0, -2)
@@ -204,7 +279,11 @@ def inflation(s: Snapshot) -> Values:
     }
 
 
-@observable("train", averaged=True)
+@observable(
+    "train",
+    averaged=True,
+    makes=("correct_logit", "mean_logit", "residual_mass", "collapsed"),
+)
 def mean_logits(s: Snapshot) -> Values:
     """What of ``inflation`` is a mean over samples."""
     logits, labels = s.train.logits, s.train.labels
@@ -216,7 +295,9 @@ def mean_logits(s: Snapshot) -> Values:
     }
 
 
-@observable()
+@observable(
+    makes=("head_norm", "head_mean_norm"),
+)
 def head_means(s: Snapshot) -> Values:
     """What of ``inflation`` is of the head alone."""
     head = _head(s.params)
@@ -226,7 +307,10 @@ def head_means(s: Snapshot) -> Values:
     }
 
 
-@observable("step")
+@observable(
+    "step",
+    makes=("head_update", "head_update_median", "head_gradient"),
+)
 def head_update(s: Snapshot) -> Values:
     """Sizes of the last step of the head's weights and of their gradients."""
     sizes = (_head(s.params).double() - _head(s.before).double()).abs()
@@ -242,27 +326,45 @@ def _head(params: Mapping[str, Tensor]) -> Tensor:
     return [w for w in params.values() if w.dim() == 2][-1]
 
 
-@observable("objective", mapped=False)
+@observable(
+    "objective",
+    mapped=False,
+    makes=("sharpness",),
+)
 def sharpness(s: Snapshot) -> Values:
     weights, function = s.objective()
     return {"sharpness": metrics.largest_eigenvalue(function, weights)}
 
 
-@observable("objective", "moments", "step", mapped=False)
+@observable(
+    "objective",
+    "moments",
+    "step",
+    mapped=False,
+    makes=("preconditioned_sharpness",),
+)
 def adam_curvature(s: Snapshot) -> Values:
     weights, function = s.objective()
     found = metrics.largest_eigenvalue(function, weights, preconditioner=s.moments)
     return {"preconditioned_sharpness": found}
 
 
-@observable("objective", mapped=False)
+@observable(
+    "objective",
+    mapped=False,
+    makes=("hessian_trace",),
+)
 def curvature(s: Snapshot) -> Values:
     """Trace of the objective's Hessian, from 20 of Hutchinson's probes."""
     weights, function = s.objective()
     return {"hessian_trace": metrics.probe_values(function, weights, probes=20).mean()}
 
 
-@observable("objective", mapped=False)
+@observable(
+    "objective",
+    mapped=False,
+    makes=("probe",),
+)
 def probes(s: Snapshot) -> Values:
     """Single probes of the same trace, 500 of them."""
     weights, function = s.objective()
@@ -270,7 +372,20 @@ def probes(s: Snapshot) -> Values:
     return {f"probe.{k}": value for k, value in enumerate(found)}
 
 
-@observable("tap_grads", mapped=False)
+@observable(
+    "tap_grads",
+    mapped=False,
+    makes=(
+        "radial_loss_mean",
+        "radial_loss_summed",
+        "radial_loss_masked",
+        "radius",
+        "shared_direction",
+        "radial_total_mean",
+        "radial_total_summed",
+        "radial_total_masked",
+    ),
+)
 def radial(s: Snapshot) -> Values:
     """Radii, and the radial energy of Tiwari et al. 2026, at the taps of a penalty."""
     values = {}
@@ -288,7 +403,27 @@ def radial(s: Snapshot) -> Values:
     return values
 
 
-@observable("train", "test", "pre", "hidden", mapped=False)
+@observable(
+    "train",
+    "test",
+    "pre",
+    "hidden",
+    mapped=False,
+    makes=(
+        "largest_singular",
+        "stable_rank",
+        "effective_rank",
+        "largest_singular_centred",
+        "stable_rank_centred",
+        "effective_rank_centred",
+        "largest_singular_256",
+        "stable_rank_256",
+        "effective_rank_256",
+        "largest_singular_256_centred",
+        "stable_rank_256_centred",
+        "effective_rank_256_centred",
+    ),
+)
 def ranks(s: Snapshot) -> Values:
     """Largest singular value and two ranks of every hidden layer's activations.
 
@@ -306,7 +441,20 @@ def ranks(s: Snapshot) -> Values:
     return values
 
 
-@observable("train", "test", "hidden", mapped=False)
+@observable(
+    "train",
+    "test",
+    "hidden",
+    mapped=False,
+    makes=(
+        "coherence",
+        "fit",
+        "frequencies",
+        "largest_mode",
+        "energy_of_frequency",
+        "best_fit_of_frequency",
+    ),
+)
 def periodic(s: Snapshot) -> Values:
     """How periodic the hidden layers of a network on all pairs are, ``metrics.waves``.
 
@@ -334,7 +482,13 @@ def _taps(s: Snapshot, *begins: str) -> list[str]:
     return [name for name in s.train.taps if name.startswith(begins)]
 
 
-@observable("train", "test", "hidden", mapped=False)
+@observable(
+    "train",
+    "test",
+    "hidden",
+    mapped=False,
+    makes=("train_trace", "train_fisher_trace", "test_trace", "test_fisher_trace"),
+)
 def exact_trace(s: Snapshot) -> Values:
     """Exact trace of the cross-entropy's Hessian, of a ReLU MLP on tokens, no norms."""
     weights = [w for name, w in s.params.items() if name.endswith(".weight")][1:]
@@ -351,7 +505,12 @@ def exact_trace(s: Snapshot) -> Values:
     return values
 
 
-@observable("train", "test", averaged=True)
+@observable(
+    "train",
+    "test",
+    averaged=True,
+    makes=("train_exact", "test_exact"),
+)
 def exact_match(s: Snapshot) -> Values:
     """Share of sequences of which every position is right."""
     values = {}
@@ -371,6 +530,15 @@ def places(needs: Iterable[str], known: Iterable[str]) -> list[str]:
 def needs(names: Iterable[str]) -> set[str]:
     """What some observables read, all together."""
     return {part for name in names for part in OBSERVABLES[name].needs}
+
+
+def stems(names: Iterable[str] | None = None) -> set[str]:
+    """Stems of the columns that some observables make, or all of today's.
+
+    A stem is what a column is called before its first dot.
+    """
+    chosen = OBSERVABLES if names is None else names
+    return {stem for name in chosen for stem in OBSERVABLES[name].makes}
 
 
 def observe(snapshot: Snapshot, names: Iterable[str], *, stacked=False) -> Values:
