@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 import pytest
 from browser import shown
-from test_site import HTML, anchors, built, parsed  # noqa: F401  (it builds the book)
+from test_site import HTML, anchors, parsed
 
 from book._ext import lectures, notebooks
 from book._ext.entries import entries
@@ -26,6 +26,7 @@ POOR = """() => Reveal.getSlides().flatMap((slide, at) => {
 })"""
 
 
+@pytest.mark.usefixtures("built")
 @pytest.mark.parametrize("deck", DECKS)
 def test_a_deck_fits_the_screen_and_its_links_lead(deck, chromium):
     path = HTML / "lectures" / f"{deck}.html"

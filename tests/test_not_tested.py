@@ -1,0 +1,87 @@
+"""Nothing is skipped in silence: the last line names each reason, and CI allows few."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import browser
+import pytest
+
+TESTS = Path(__file__).parent
+SKIPPED = """
+import pytest
+from skips import skip_without
+
+@pytest.mark.parametrize("part", range({browser}))
+def test_of_a_page(part):
+    skip_without("Chromium", remedy="sudo apt-get install chromium")
+
+@pytest.mark.skipif({other}, reason="it is Sunday")
+def test_of_another_kind():
+    pass
+
+def test_of_what_ci_has_not_got():
+    if {allowed}:
+        skip_without("Snakemake", remedy="make workflow")
+
+@pytest.mark.xfail
+def test_that_is_known_to_fail():
+    assert False
+"""
+CHROMIUM = "need Chromium: sudo apt-get install chromium"
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Run a file of tests that skip; its exit code and the lines that it ends with."""
+
+    def call(*options, ci="", browser=1, other=False, allowed=False):
+        text = SKIPPED.format(browser=browser, other=other, allowed=allowed)
+        (tmp_path / "test_skipped.py").write_text(text)
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "skips", "-p", "xdist"]
+        command += ["--not-tested=not_tested.txt", *options, "test_skipped.py"]
+        environment = os.environ | {"CI": ci, "PYTHONPATH": str(TESTS)}
+        environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = (
+            "1"  # no other: it starts at once
+        )
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True
+        )
+        written = (tmp_path / "not_tested.txt").read_text().splitlines()
+        assert all(line in done.stdout for line in written), done.stdout + done.stderr
+        return done.returncode, written
+
+    return call
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "xdist"])
+def test_a_run_ends_with_the_reason_of_every_skip_and_its_number(run, workers):
+    reasons = f"3 tests {CHROMIUM}; 1 test: it is Sunday; 1 test needs Snakemake: make"
+    everything = {"browser": 3, "other": True, "allowed": True}
+    code, written = run(*workers, **everything)
+    assert code == 0
+    assert written == [f"not tested: {reasons} workflow"]
+    code, written = run(*workers, ci="true", **everything)
+    assert code == 1
+    refused = f"3 tests {CHROMIUM}; 1 test: it is Sunday"
+    assert written == [
+        f"not tested: {reasons} workflow",
+        f"CI=true allows no such skip: {refused}",
+    ]
+
+
+def test_ci_allows_what_its_list_names_and_nothing_skipped_is_no_line(run):
+    deselected = "-k", "ci_has or known"
+    assert run(*deselected, ci="true", allowed=True) == (
+        0,
+        ["not tested: 1 test needs Snakemake: make workflow"],
+    )
+    assert run(*deselected, ci="true") == (0, [])
+
+
+def test_a_missing_browser_names_the_command_that_installs_it(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    sentence = "^needs Chromium: sudo apt-get install chromium$"
+    with pytest.raises(pytest.skip.Exception, match=sentence), browser.started():
+        pass
