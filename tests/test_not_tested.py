@@ -1,6 +1,7 @@
 """Nothing is skipped in silence: the last line names each reason, and CI allows few."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -85,3 +86,21 @@ def test_a_missing_browser_names_the_command_that_installs_it(monkeypatch, tmp_p
     sentence = "^needs Chromium: sudo apt-get install chromium$"
     with pytest.raises(pytest.skip.Exception, match=sentence), browser.started():
         pass
+
+
+@pytest.mark.parametrize("installed", [None, *browser.NAMES])
+def test_ci_installs_a_browser_where_none_is_and_tests_as_ci(tmp_path, installed):
+    log = tmp_path / "log"
+    for name in ("apt-get", "git", "make", *filter(None, [installed])):
+        (tmp_path / name).write_text(f'#!/bin/sh\necho "{name} $* $CI" >> {log}\n')
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "sudo").write_text('#!/bin/sh\nexec "$@"\n')
+    (tmp_path / "sudo").chmod(0o755)
+    for name in ("dirname", "id"):
+        (tmp_path / name).symlink_to(shutil.which(name))
+    subprocess.run([TESTS.parent / ".ci" / "run"], env={"PATH": str(tmp_path)})
+    called = log.read_text().splitlines()
+    assert called[-1] == "make test true"
+    installs = [line for line in called if line.startswith("apt-get install")]
+    assert len(installs) == (installed is None)
+    assert all(" chromium fonts-" in line for line in installs)
