@@ -30,6 +30,14 @@ def test_of_what_ci_has_not_got():
 def test_that_is_known_to_fail():
     assert False
 """
+WRITES_NOT_TESTED = """
+for word in "$@"; do
+  case $word in --not-tested=*)
+    mkdir -p _build
+    echo "not tested: 1 test needs Chromium" > "${word#*=}"
+  esac
+done
+"""
 CHROMIUM = "need Chromium: sudo apt-get install chromium"
 
 
@@ -104,3 +112,22 @@ def test_ci_installs_a_browser_where_none_is_and_tests_as_ci(tmp_path, installed
     installs = [line for line in called if line.startswith("apt-get install")]
     assert len(installs) == (installed is None)
     assert all(" chromium fonts-" in line for line in installs)
+
+
+def test_the_last_lines_of_make_say_what_was_not_tested_and_what_failed(tmp_path):
+    for name in ("requirements.txt", "pyproject.toml"):
+        (tmp_path / name).touch()
+    stubs = {"ruff": "exit 1", "mypy": "", "python": WRITES_NOT_TESTED}
+    for name, script in stubs.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / name).chmod(0o755)
+    shutil.copy(TESTS.parent / "Makefile", tmp_path)
+    command = ["make", "-s", "-C", tmp_path, "test", "BIN=.", "READY=python"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "not tested: 1 test needs Chromium"
+    assert done.stderr.startswith("failed: ./ruff check .;\n")
+    (tmp_path / "ruff").write_text("#!/bin/sh\n")
+    (tmp_path / "python").write_text("#!/bin/sh\n")
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "not tested" not in done.stdout
