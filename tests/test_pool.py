@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 import torch
 from helpers import ENCODER, arm, experiment
@@ -166,9 +167,6 @@ if __name__ == "__main__":
 @pytest.fixture
 def running(tmp_path):
     """The command in the middle of a training that never ends: process and workers."""
-    children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
-    if not children.exists():
-        pytest.skip("children are listed in /proc")
     script = tmp_path / "child.py"
     script.write_text(CHILD)
     command = subprocess.Popen(
@@ -180,8 +178,7 @@ def running(tmp_path):
     )
     saved = tmp_path / "out" / ".checkpoints"
     until(lambda: [f for f in saved.glob("*") if not f.name.endswith(".part")])
-    listed = Path(f"/proc/{command.pid}/task/{command.pid}/children").read_text()
-    yield command, [int(pid) for pid in listed.split()]
+    yield command, psutil.Process(command.pid).children()
     if command.poll() is None:
         os.killpg(command.pid, signal.SIGKILL)
     command.communicate()
@@ -204,7 +201,7 @@ def test_workers_end_with_their_parent(running):
     command, workers = running
     assert workers
     command.kill()
-    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
+    until(lambda: not any(worker.is_running() for worker in workers))
 
 
 def test_a_worker_that_is_killed_is_told_and_the_rest_goes_on(tmp_path, monkeypatch):

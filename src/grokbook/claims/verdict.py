@@ -14,7 +14,7 @@ import hashlib
 import math
 import statistics
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from html import escape
 from operator import ge, gt, le, lt
 from typing import Any, TypeAlias
@@ -22,9 +22,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from pandas import DataFrame, Series
 
+from grokbook.errors import PageError
 from grokbook.evidence import Run, joined, words
 from grokbook.experiment import SCALES
-from grokbook.tables import noted
+from grokbook.tables import check_keys, noted
 
 BySeed: TypeAlias = Mapping[int, float] | Series
 
@@ -126,8 +127,29 @@ class Row:
 
 
 def rows(page: str) -> list[Row]:
-    """The entries of a page "<paper>/<id>"."""
-    return [Row(id=key, **entry) for key, entry in noted(page, "claims").items()]
+    """The entries of a page "<paper>/<id>"; see `checked` for one that is wrong."""
+    entries = noted(page, "claims").items()
+    return [Row(id=key, **checked(page, key, entry)) for key, entry in entries]
+
+
+def checked(page: str, row: str, entry: Any) -> dict[str, Any]:
+    """An entry as it is, if it has the keys that it needs, and no other.
+
+    UnknownName, or PageError for one that is missing, with file, page and row.
+    """
+    came = {"id", "ours", "interval", "held", "n", "scale", "why", "runs"}
+    known = [one for one in fields(Row) if one.name not in came]
+    given = entry if isinstance(entry, dict) else {}
+    check_keys(page, "claims", given, [one.name for one in known], row)
+    for one in known:
+        needed = one.default is MISSING and one.default_factory is MISSING
+        if needed and one.name not in given:
+            paper, name = page.split("/")
+            raise PageError(
+                f"book/{paper}/claims.yaml, page {name}, row '{row}': "
+                f"give it the key '{one.name}'"
+            )
+    return given
 
 
 def anchor(row: str) -> str:
