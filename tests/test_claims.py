@@ -33,7 +33,8 @@ def record():
     about = {"seconds": 90.0, "device_name": "A CPU"}
     members = {f"plain|{seed}": about for seed in (0, 1)}
     arm = Arm("plain", *map(Spec, "dmlo"), epochs=20, log=10)
-    experiment = Experiment("prieto2025/fig06b", "paper", (arm,), (0, 1, 2))
+    arms = (arm, replace(arm, name="x"))
+    experiment = Experiment("prieto2025/fig06b", "paper", arms, (0, 1, 2))
     return Record(experiment, rows, members, {})
 
 

@@ -287,7 +287,7 @@ def test_fit_generalisation_and_the_delay_between_them():
         (both("loss", fast, slow), {"loss": 0.01}, 2, 4, 2),
     ):
         assert same(one.fitted(**level), fit)
-        assert same(one.generalised(**level), generalised)
+        assert same(one.reaches(**level), generalised)
         assert same(one.delay(**level), delay)
 
 

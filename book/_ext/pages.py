@@ -131,6 +131,8 @@ def _execute(
     page_id: str, notebook: NotebookNode, values: dict[str, Any], target: Path
 ) -> None:
     begun = time.monotonic()
+    if values:
+        notebooks.drop_findings(notebook, str(values.get("scale", "")))
     notebook = _run(page_id, notebook, values)
     notebooks.tidy(notebook)
     for output in (o for cell in notebook.cells for o in cell.get("outputs", [])):
@@ -174,6 +176,8 @@ def _run(page_id: str, notebook: NotebookNode, values: dict[str, Any]) -> Notebo
     told |= {n: str(Path(told[n]).absolute()) for n in PLACES if told.get(n)}
     told["PYTHONPATH"] = str(Path(grokbook.__file__).resolve().parents[1])
     how: Any = {"progress_bar": False, "extra_arguments": ["--log-level=40"]}
+    if values:
+        told["GROKBOOK_RERUN"] = "1"
     if values.get("retrain"):
         how["stderr_file"] = Progress(sys.stderr)
     else:
