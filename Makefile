@@ -19,6 +19,7 @@ READY := $(VENV)/.ready
 HTML := _build/html/index.html
 BOOK := $(BIN)/jupyter-book build . -W --keep-going
 NOTEBOOKS := $(wildcard book/*/*.ipynb)
+NOT_TESTED := _build/not_tested.txt
 
 # One thread per process: members are trained by a pool of processes, and two threads
 # that wait for each other on two busy cores cost far more than they bring.
@@ -48,9 +49,10 @@ book: $(READY)
 	$(BOOK)
 	@echo "The book is in $(HTML)"
 
-# Every stage runs, whatever the others found; the last line says which failed.
+# Every stage runs, whatever the others found; the last lines say what was not tested, and
+# which failed.
 test: $(READY)
-	@failed=; \
+	@failed=; rm -f $(NOT_TESTED); \
 	stage() { \
 	  echo "== $$*"; begun=$$(date +%s); \
 	  "$$@" || failed="$$failed $$1 $$2 $$3;"; \
@@ -59,7 +61,9 @@ test: $(READY)
 	stage $(BIN)/mypy; \
 	stage $(BIN)/python -m book check; \
 	stage $(BIN)/python -m pytest -q -n 2 --dist loadscope tests \
+	  --not-tested=$(NOT_TESTED) \
 	  -p tests.warm --nbval --nbval-current-env --nbval-sanitize-with tests/nbval.cfg $(NOTEBOOKS); \
+	test ! -f $(NOT_TESTED) || cat $(NOT_TESTED); \
 	test -z "$$failed" || { echo "failed:$$failed" >&2; exit 1; }
 
 page: $(READY)

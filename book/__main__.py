@@ -2,6 +2,8 @@
 
     execute PAGE ...   run pages; with -p NAME VALUE as a rerun beside the book
     check [PAGE ...]   pairs in step, all executed, records fresh
+    measure PAGE ROW   the code behind the value of one row
+    register PAGE ...  write the digests of measurements into measures.yaml
     order              what to train next, most judged rows per core-hour first
 
 Exit codes: 0 done, 1 something is wrong (one sentence on stderr says what), 2 the call
@@ -53,6 +55,18 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--json", action="store_true", help="a list on stdout")
     command.set_defaults(function=_check)
     command.add_argument("pages", nargs="*", help="pages, all by default")
+    command = commands.add_parser("measure", help="the code behind a row's value")
+    command.set_defaults(function=_measure)
+    command.add_argument("page")
+    command.add_argument("row", help="its id in claims.yaml")
+    about = "write the digests of measurements into measures.yaml"
+    command = commands.add_parser("register", help=about)
+    command.set_defaults(function=_register)
+    command.add_argument("pages", nargs="*", help="pages, all by default")
+    about = "why every seed keeps its value, where a measurement was changed"
+    command.add_argument("--same", metavar="REASON", default="", help=about)
+    about = "the old test of a changed one stands in `was` of claims.yaml"
+    command.add_argument("--was", action="store_true", help=about)
     command = commands.add_parser("order", help="what to train next, as commands")
     command.set_defaults(function=_order)
     return parser
@@ -82,6 +96,24 @@ def _check(options: argparse.Namespace) -> int:
     for problem in () if options.json else problems:
         _tell(f"book: {problem}")
     return 1 if problems else 0
+
+
+def _measure(options: argparse.Namespace) -> int:
+    from book._ext import measures
+
+    found = measures.of_row(options.page, options.row)
+    print(*found.code, "", *(f"# {name}" for name in found.functions), sep="\n")
+    print(f"# digest: {found.digest}")
+    return 0
+
+
+def _register(options: argparse.Namespace) -> int:
+    from book._ext import measures, pages
+
+    for page in options.pages or pages.sources():
+        if rows := measures.register(page, options.same, exchanged=options.was):
+            print(f"{page}: {', '.join(rows)}")
+    return 0
 
 
 def _order(_: argparse.Namespace) -> int:

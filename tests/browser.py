@@ -1,7 +1,7 @@
 """A reader's browser without a network, over the rendered book.
 
 Chromium as the system has it, driven by playwright, which brings none of its own here.
-Where there is none, a test that asks for it is skipped with the names looked for.
+Where there is none, a test that asks for it is skipped, which CI forbids.
 """
 
 import shutil
@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
+from skips import skip_without
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 DESKTOP, PHONE = (1440, 900), (390, 844)  # CSS pixels
@@ -22,7 +22,7 @@ def started() -> Iterator[Browser]:
     """A browser for many pages; starting one takes longer than showing a page."""
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
-        pytest.skip(f"no browser found among {', '.join(NAMES)}")
+        skip_without("Chromium", remedy="sudo apt-get install chromium")
     with sync_playwright() as driver:
         options = ["--disable-gpu", "--no-first-run", "--no-sandbox"]
         browser = driver.chromium.launch(executable_path=found, args=options)

@@ -1,10 +1,24 @@
 """What every test starts from: one thread, as in a worker process, since two sum in
-another order; and the data files of the tiny tasks for who asks for them."""
+another order; and for who asks for them the data files of the tiny tasks, the rendered
+book, and a browser."""
+
+import fcntl
+import subprocess
+import sys
+from pathlib import Path
 
 import browser
 import pytest
 import torch
 from helpers import tiny_cifar, tiny_corpus, tiny_images, tiny_mnist
+from skips import (  # noqa: F401  (hooks of pytest)
+    pytest_addoption,
+    pytest_sessionfinish,
+    pytest_terminal_summary,
+)
+
+ROOT = Path(__file__).parents[1]
+HTML = ROOT / "_build" / "html"
 
 torch.set_num_threads(1)
 
@@ -29,6 +43,25 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="session")
 def chromium():
-    """A browser without a network, or a skip that says which were looked for."""
+    """A browser without a network, or a skip that says how to install one."""
     with browser.started() as found:
         yield found
+
+
+@pytest.fixture(scope="session")
+def built():
+    """The rendered book: one of several workers builds it for all, if it is old."""
+    sources = [ROOT / "_config.yml", ROOT / "_toc.yml"]
+    sources += [p for p in (ROOT / "book").rglob("*") if p.suffix != ".pyc"]
+    generated = {ROOT / "book" / "generated"}
+    newest = max(p.stat().st_mtime for p in sources if not generated & {p, *p.parents})
+    (ROOT / "_build").mkdir(exist_ok=True)
+    with (ROOT / "_build" / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        made = HTML / "objects.inv"  # every build writes it
+        if made.is_file() and made.stat().st_mtime >= newest:
+            return
+        build = [Path(sys.executable).parent / "jupyter-book", "build", "."]
+        build += ["-W", "--keep-going"]
+        run = subprocess.run(build, cwd=ROOT, capture_output=True, text=True)
+        assert run.returncode == 0, run.stdout[-4000:] + run.stderr[-4000:]

@@ -11,7 +11,7 @@ from pandas import Series
 
 from grokbook import claims, project
 from grokbook.claims.verdict import Row, digest, is_few, look, outcome
-from grokbook.errors import PageError
+from grokbook.errors import PageError, UnknownName
 from grokbook.evidence import Run, reading
 from grokbook.experiment import Arm, Experiment, Spec
 from grokbook.records import Record
@@ -299,6 +299,26 @@ def test_a_page_is_judged_by_what_was_registered(record, tmp_path, monkeypatch):
     ):
         with pytest.raises(PageError, match=f"differ in the row '{name}'"):
             claims.read("p/fig1", wrong, times=2)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kind", "said"),
+    [
+        ("at_least: 2", "at_lest: 2", UnknownName, "'at_lest': use one of at_least"),
+        ("at_least: 2", "ours: 2", UnknownName, "'ours': use one of "),
+        ("    registered: 2026-01-02\n", "", PageError, "give it the key 'registered'"),
+    ],
+)
+def test_a_wrong_key_of_a_claim_is_told_with_its_place(
+    tmp_path, monkeypatch, old, new, kind, said
+):
+    monkeypatch.setenv("GROKBOOK_HOME", str(tmp_path))
+    (tmp_path / "book" / "p").mkdir(parents=True)
+    (tmp_path / "book" / "p" / "claims.yaml").write_text(ROWS.replace(old, new, 1))
+    with pytest.raises(kind) as caught:
+        claims.read("p/fig1", {})
+    assert "book/p/claims.yaml, page fig1, row 'grows': " in str(caught.value)
+    assert said in str(caught.value)
 
 
 class Once(yaml.SafeLoader):

@@ -220,7 +220,6 @@ ARCHIVE = "cifar-10-python.tar.gz"
 
 def online(monkeypatch, content):
     """What every address serves to pooch, or the error it meets; and what was asked."""
-    pytest.importorskip("pooch")
     asked = []
 
     def download(url, output_file, *_):

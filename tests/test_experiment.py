@@ -23,7 +23,7 @@ CHANGES |= {"later_loss": (3, Spec("softmax_cross_entropy")), "stop": 0.5}
 CHANGES |= {"keep": (1,), "keep_dtype": "float16", "keep_seeds": (0,), "trace": True}
 CHANGES |= {"observables": ("core",), "rarely": (10, ("norms",)), "through_nan": True}
 CHANGES |= {"schedule": Spec("cosine", warmup=2), "augment": Spec("crop_flip", size=8)}
-CHANGES |= {"autocast": "bfloat16", "batch_statistics": True}
+CHANGES |= {"autocast": "bfloat16", "batch_statistics": True, "after_stop": 5}
 NETWORKS: dict[str, torch.nn.Module] = {}  # by spec: many arms share one
 
 

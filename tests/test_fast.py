@@ -40,7 +40,8 @@ CASES |= {
     }.items()
 }
 needs_onednn = pytest.mark.skipif(
-    not torch.backends.mkldnn.is_available(), reason="this PyTorch has no oneDNN"
+    not torch.backends.mkldnn.is_available(),
+    reason="needs oneDNN: a build of PyTorch for Linux",
 )
 
 

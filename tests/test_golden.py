@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 from golden.arms import ARMS, STEPS
+from skips import skip_without
 
 from grokbook.engine import device
 from grokbook.engine.learner import Learner
@@ -47,7 +48,11 @@ def test_a_hundred_steps_are_those_of_the_first_engine(arm):
     if not SAME_MACHINE:  # rounding grows with the steps
         wanted = np.array(expected["rows"][:5])
         assert np.array(rows[:5]) == pytest.approx(wanted, rel=1e-3)
-        return
+        made_on = f"{GOLDEN['machine']} {GOLDEN['cpu']}, torch {GOLDEN['torch']}"
+        skip_without(
+            "the processor and PyTorch of golden.json to compare more than five steps",
+            remedy=made_on,
+        )
     weights = (w.detach().numpy().tobytes() for w in learner.params.values())
     digests = sorted(hashlib.sha256(w).hexdigest() for w in weights)
     for step, (found, wanted) in enumerate(zip(rows, expected["rows"], strict=True)):

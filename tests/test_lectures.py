@@ -1,4 +1,4 @@
-"""To teach with: decks that fit screen and hour, worksheets without an answer."""
+"""To teach with: decks that fit the screen, worksheets without an answer."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 import pytest
 from browser import shown
-from test_site import HTML, anchors, built, parsed  # noqa: F401  (it builds the book)
+from test_site import HTML, anchors, parsed
 
 from book._ext import lectures, notebooks
 from book._ext.entries import entries
@@ -20,21 +20,18 @@ POOR = """() => Reveal.getSlides().flatMap((slide, at) => {
   const frame = document.querySelector(".slides").getBoundingClientRect();
   const parts = [...slide.querySelectorAll(":scope > :not(aside), :not(aside) > *")]
     .filter(part => !part.closest(".katex-mathml, .katex :not(.base)"));
-  const said = slide.cloneNode(true);
-  for (const one of said.querySelectorAll("aside, .katex-mathml")) one.remove();
   const boxes = parts.map(part => part.getBoundingClientRect()).filter(b => b.width);
   const out = boxes.some(b => b.bottom > frame.bottom + 1 || b.right > frame.right + 1);
-  const words = said.textContent.split(/\\s+/).filter(one => /[\\p{L}\\d]/u.test(one));
-  return out || words.length > 40 ? [[at + 1, out, words.length]] : [];
+  return out ? [at + 1] : [];
 })"""
 
 
+@pytest.mark.usefixtures("built")
 @pytest.mark.parametrize("deck", DECKS)
-def test_a_deck_fits_the_screen_and_fifty_minutes_and_its_links_lead(deck, chromium):
+def test_a_deck_fits_the_screen_and_its_links_lead(deck, chromium):
     path = HTML / "lectures" / f"{deck}.html"
     slides = parsed(path)("section")
-    assert len(DECKS) == 6 and 12 <= len(slides) <= 15
-    assert sum(int(slide["data-timing"]) for slide in slides) == 50 * 60
+    assert all(int(slide["data-timing"]) > 0 for slide in slides)  # for the speaker
     assert len(slides[-1].select("a[href*='#ex-']")) == 3
     assert all(not b.img or not a.img for a, b in zip(slides, slides[1:], strict=False))
     for link in (link for slide in slides for link in slide(["a", "img"])):

@@ -50,6 +50,7 @@ ARMS = {
     "on activations": {"penalties": (RADIUS,), "schedule": Spec("warmup", over=10)},
     "kept in half precision": {"keep": (0, 7, 30), "keep_dtype": "float16"},
     "early stop": {"stop": 0.02, "rarely": (30, ("norms",)), "keep": (30,)},
+    "on after the stop": {"stop": 0.02, "after_stop": 4, "keep": (30,)},
     "everything observed": {"observables": ("core", "gradients", "alignment")},
     "rare observables": {"rarely": (7, ("norms", "update")), "log": 10},
     "scaled": {"alpha": 0.5, "init_scale": 2.0},
@@ -521,6 +522,24 @@ def test_full_disk_under_a_checkpoint(tmp_path, monkeypatch):
     with pytest.raises(TrainingError, match="No space left .* free some"):
         paused(checkpoint, members[0])
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [whole]
+
+
+def test_a_member_goes_on_after_its_stop_even_if_it_falls_below_it():
+    """At least ``after_stop`` epochs from the first look at the level, to a look."""
+
+    def accuracies(**how):
+        (one,) = loop.train([(arm(log=2, **how), 0)])
+        return {row["epoch"]: row["test_accuracy"] for row in one.rows}
+
+    whole = accuracies()
+    level = max(list(whole.values())[:5])
+    first = next(epoch for epoch, value in whole.items() if value >= level)
+    assert max(accuracies(stop=level)) == first
+    for more, last in ((0, first), (1, first + 2), (2, first + 2), (7, first + 8)):
+        found = accuracies(stop=level, after_stop=more)
+        assert found == {epoch: whole[epoch] for epoch in range(0, last + 1, 2)}
+    assert max(accuracies(stop=level, after_stop=99)) == 30  # its last in any case
+    assert min(whole[epoch] for epoch in range(first, first + 9, 2)) < level
 
 
 def test_nan_in_a_stack_keeps_the_other_members(tmp_path):

@@ -100,6 +100,7 @@ captured_alone = partial(alone, kind=1, stacked=False)
 
 
 unit_steps, hold_norm = optimizers.unit_steps, optimizers.hold_norm
+replay_norm, steps_by_norm = optimizers.replay_norm, optimizers.steps_by_norm
 HOOKS = {
     "none": lambda optimizer: optimizer,
     "tensor": orthogonal,
@@ -111,6 +112,10 @@ HOOKS = {
     "centre": partial(optimizers.centre_rows, names=["head.weight"]),
     "hold": partial(hold_norm, names=["head.weight"], norm=0.3),
     "total": partial(hold_norm, names=["a", "head.weight"], norm=1, total=True),
+    "replay": partial(
+        replay_norm, names=["head.weight"], norms=[[0.3, 0.9, 0.5]], every=2
+    ),
+    "angle": partial(steps_by_norm, names=["head.weight"], norm=0.3),
 }
 
 
@@ -239,6 +244,37 @@ def test_named_matrices_are_centred_or_held_and_the_rest_is_free():
     torch.testing.assert_close(centred[0], head, rtol=0, atol=0)
     torch.testing.assert_close(held[0], free[0] * (0.3 / free[0].norm()))
     assert same(centred[1:], free[1:]) and same(held[1:], free[1:])
+
+
+def test_recorded_norms_are_replayed_and_stay_at_the_last():
+    """Linear between two that were recorded; the step keeps its direction."""
+    params, free = parameters(), parameters()
+    replayed = HOOKS["replay"](alone("bare", named(params)))
+    plain = alone("bare", named(free))
+    for step, expected in enumerate((0.6, 0.9, 0.7, 0.5, 0.5, 0.5)):
+        with torch.no_grad():
+            free[0].copy_(params[0])
+        run(replayed, params, 1, start=step)
+        run(plain, free, 1, start=step)
+        torch.testing.assert_close(params[0], free[0] * (expected / free[0].norm()))
+        assert same(params[1:], free[1:])
+    with pytest.raises(ValueError, match="zip"):
+        replay_norm(alone("bare", named(params)), names=["a"], norms=[], every=2)
+
+
+def test_a_free_matrix_turns_as_a_held_one_would():
+    """A matrix twice as long takes twice the step, and a stack each member its own."""
+    for scale in (0.5, 1.0, 3.0):
+        params, plain = parameters(dtype=torch.float64), parameters(dtype=torch.float64)
+        with torch.no_grad():
+            for p in (params[0], plain[0]):
+                p.mul_(scale)
+        before = params[0].detach().clone()
+        run(HOOKS["angle"](alone("bare", named(params))), params, 1)
+        run(alone("bare", named(plain)), plain, 1)
+        moved = (plain[0] - before) * (before.norm() / 0.3)
+        torch.testing.assert_close(params[0] - before, moved)
+        assert same(params[1:], plain[1:])
 
 
 def test_descent_begins_at_a_loss_or_step_for_each_member_and_does_not_end():

@@ -8,6 +8,7 @@ import time
 from concurrent.futures import wait
 from pathlib import Path
 
+import psutil
 import pytest
 import torch
 from helpers import ENCODER, arm, experiment
@@ -167,9 +168,6 @@ if __name__ == "__main__":
 @pytest.fixture
 def running(tmp_path):
     """The command in the middle of a training that never ends: process and workers."""
-    children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
-    if not children.exists():
-        pytest.skip("children are listed in /proc")
     script = tmp_path / "child.py"
     script.write_text(CHILD)
     command = subprocess.Popen(
@@ -181,8 +179,7 @@ def running(tmp_path):
     )
     saved = tmp_path / "out" / ".checkpoints"
     until(lambda: [f for f in saved.glob("*") if not f.name.endswith(".part")])
-    listed = Path(f"/proc/{command.pid}/task/{command.pid}/children").read_text()
-    yield command, [int(pid) for pid in listed.split()]
+    yield command, psutil.Process(command.pid).children()
     if command.poll() is None:
         os.killpg(command.pid, signal.SIGKILL)
     command.communicate()
@@ -205,7 +202,7 @@ def test_workers_end_with_their_parent(running):
     command, workers = running
     assert workers
     command.kill()
-    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
+    until(lambda: not any(worker.is_running() for worker in workers))
 
 
 def test_a_worker_says_in_one_line_why_it_keeps_a_checkpoint_aside(tmp_path, capfd):

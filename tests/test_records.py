@@ -19,6 +19,7 @@ import torch
 from helpers import arm, experiment
 from recorded import contents, result
 from recorded import two as two_arms
+from skips import skip_without
 
 import grokbook
 from grokbook import cli, papers, project, records
@@ -352,7 +353,7 @@ def test_sources_that_count_as_committed_are_those_of_their_commit(tmp_path):
     tree = ["git", "-C", project.home(), "archive", "aaf932f", "src/grokbook"]
     found = subprocess.run(tree, capture_output=True)
     if found.returncode:
-        pytest.skip("this checkout has no such commit")
+        skip_without("the whole history", remedy="git fetch --unshallow")
     subprocess.run(["tar", "-x", "-C", tmp_path], input=found.stdout, check=True)
     files = (sorted(tmp_path.glob(f"src/grokbook/{p}")) for p in OLD)
     every = b"".join(file.read_bytes() for part in files for file in part)

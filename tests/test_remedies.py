@@ -57,6 +57,23 @@ def test_the_rule_asks_for_the_grid_then_the_four_best_then_what_lies_beyond(tmp
     assert due == [*product(beyond, (first, second))]
 
 
+def test_replayed_norms_are_the_medians_of_the_recorded_runs():
+    """At every look that all five seeds have, to three digits."""
+    for task, remedy in DESIGN["HELD_AT"].items():
+        record = papers.record(f"remedies/test-{task}")
+        (name,) = (
+            arm.name
+            for arm in record.experiment.arms
+            if arm.name.startswith(f"{remedy}, ")
+        )
+        found = DESIGN["RECORDED"][task]
+        for matrix, norms in zip(DESIGN["MATRICES"], found["norms"], strict=True):
+            seen = record.series(name, f"norm.{matrix}").dropna()  # looks of all seeds
+            assert list(seen.index) == [k * found["every"] for k in range(len(norms))]
+            assert seen.shape[1] == 5
+            assert norms == pytest.approx(list(seen.median(axis=1)), rel=5e-3)
+
+
 def test_a_point_that_must_not_be_tested_says_so(monkeypatch):
     fault, further = DESIGN["fault"], {"a": (("decay", 3e-3, 100.0),)}
     monkeypatch.setitem(fault.__globals__, "FURTHER", further)

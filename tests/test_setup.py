@@ -90,10 +90,9 @@ def test_the_training_loop_runs_and_learns():
     assert float(found["loss"].detach()) < 1.0  # it starts near log 3 = 1.1
 
 
-def test_the_new_figure_is_twenty_lines_and_trains():
+def test_the_new_figure_trains():
     code, claim = re.findall(r"^   ```python\n(.*?)^   ```", TEXT, re.S | re.M)
     code = textwrap.dedent(code)
-    assert len(code.splitlines()) <= 22
     compile(textwrap.dedent(claim), "README.md", "exec")
     new = Registry("new2026", seeds=(0,), count=Size(1, 1))
     of_paper = runpy.run_path(ROOT / "book/prieto2025/experiments.py")

@@ -1,15 +1,12 @@
 """The rendered book, whole and for everybody: by ear, by keyboard, on a phone, offline.
 
 axe-core looks at every page with every fold open, in light, and at one of each kind in
-dark and 390 pixels wide too. Without a Chromium these tests are skipped, and say so.
+dark and 390 pixels wide too.
 """
 
-import fcntl
 import gzip
 import json
 import re
-import subprocess
-import sys
 from copy import copy
 from functools import cache
 from pathlib import Path
@@ -30,23 +27,7 @@ NAMES = [re.sub(r"\.(ipynb|md)$", "", name) for name in checks.chapters()]
 NAMES += ["intro", "genindex", "search"]
 
 
-@pytest.fixture(scope="session", autouse=True)
-def built():
-    """One of several workers builds for all what is older than its sources."""
-    sources = [ROOT / "_config.yml", ROOT / "_toc.yml"]
-    sources += [p for p in (ROOT / "book").rglob("*") if p.suffix != ".pyc"]
-    mine = {ROOT / "book" / "generated"}
-    newest = max(p.stat().st_mtime for p in sources if not mine & {p, *p.parents})
-    (ROOT / "_build").mkdir(exist_ok=True)
-    with (ROOT / "_build" / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        made = HTML / "objects.inv"  # every build writes it
-        if made.is_file() and made.stat().st_mtime >= newest:
-            return
-        build = [Path(sys.executable).parent / "jupyter-book", "build", "."]
-        build += ["-W", "--keep-going"]
-        run = subprocess.run(build, cwd=ROOT, capture_output=True, text=True)
-        assert run.returncode == 0, run.stdout[-4000:] + run.stderr[-4000:]
+pytestmark = pytest.mark.usefixtures("built")
 
 
 @cache

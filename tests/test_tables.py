@@ -8,7 +8,8 @@ from bs4 import BeautifulSoup
 from helpers import arm, experiment
 from pandas import Series
 
-from grokbook import evidence, tables
+from grokbook import evidence, papers, tables
+from grokbook.errors import UnknownName
 from grokbook.experiment import Experiment, Spec
 from grokbook.records import Record
 from grokbook.tables.html import number
@@ -94,8 +95,26 @@ def test_settings_stand_beside_those_of_the_paper(record, tmp_path, monkeypatch)
     shown = tables.trained(record)
     assert ["weights", "float32", "float16", "half"] in cells(shown)
     assert "of fig16, beside the paper&#x27;s and the official code" in shown.html
+    path.write_text("fig16: {papr: {weights: float16}}\ntab01: {lists: []}")
+    said = "key in book/prieto2025/settings.yaml, page fig16: 'papr': use one of paper"
+    with pytest.raises(UnknownName, match=said):
+        tables.trained(record)
+    with pytest.raises(UnknownName, match="page tab01: 'lists': use one of list"):
+        tables.stated("prieto2025/tab01")
     path.unlink()
     assert "not stated" not in tables.trained(record).html
+
+
+def test_settings_of_the_book_are_those_that_some_experiment_has():
+    """A misspelt one would be left out of its table in silence."""
+    names = {"seeds", "scale", "reduced"}
+    names |= {"schedule.over", "schedule.warmup"}  # papers warm up where nothing does
+    for page in papers.names():
+        for one in papers.get(page, "paper").arms:
+            names.update(tables.flat(one))
+    for page in papers.names():
+        for key, said in tables.noted(page, "settings").items():
+            assert key == "list" or not {*said} - names, f"{page}: {key}"
 
 
 def test_settings_in_words():

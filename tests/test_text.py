@@ -3,6 +3,7 @@
 import pytest
 import torch
 from helpers import put, tiny_corpus
+from skips import skip_without
 
 from grokbook.datasets.algorithmic import SYMBOLS, additions
 from grokbook.datasets.text import _bytes, characters, encoder, wikitext
@@ -37,7 +38,9 @@ def test_code_merges_by_rank_and_writes_any_text(folder, monkeypatch):
 def test_published_code():
     """The real file, where it is there: known numbers of known words."""
     if not (data_folder() / "gpt2/encoder.json").exists():
-        pytest.skip("gpt2/encoder.json is not in the data folder")
+        fetches = "from grokbook.datasets.text import encoder; encoder()"
+        remedy = f"python -c '{fetches}' fetches it"
+        skip_without("the file gpt2/encoder.json", remedy=remedy)
     assert encoder()("Hello world") == [15496, 995]
     assert max(encoder(4096)("Hello grokking world")) < 4096
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from skips import skip_without
 
 from grokbook import cli, papers, records
 from grokbook.engine import pool
@@ -44,7 +45,7 @@ def workflow(tmp_path):
     own = ROOT / "workflow" / ".venv" / "bin" / "snakemake"
     snakemake = told or (str(own) if own.exists() else shutil.which("snakemake"))
     if not snakemake:
-        pytest.skip("no snakemake: `make workflow` installs it into workflow/.venv")
+        skip_without("Snakemake", remedy="make workflow")
     settings = {"papers": NAME, "scale": "smoke", "into": tmp_path / "in to"}
     settings["grokbook"] = f"{sys.executable} {ROOT / 'tests' / 'unlucky.py'}"
     settings["results"] = tmp_path / "my results"

@@ -8,29 +8,34 @@ store. What it read is in its closing cell.
 
 import re
 import subprocess
-from collections.abc import Iterator
-from functools import cache, partial
+from collections.abc import Iterable, Iterator
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import yaml
 from nbformat import NotebookNode
 
-from book._ext import notebooks, pages
+from book._ext import measures, notebooks, pages
 from grokbook import evidence, papers, tables
+from grokbook.claims import verdict
 from grokbook.claims.verdict import BOUNDS, digest
 from grokbook.errors import GrokbookError, PageError
 from grokbook.project import FIGURE_MIME, home
 from grokbook.records import Record
 
 LARGEST = 610_000  # bytes of an executed page
+TEST = ("tested", *BOUNDS)  # of a row, what a result must not change
+HELD_TO = {*BOUNDS, "order", "exact"}  # what makes a row a test
+Entry = dict[str, Any]  # a row of claims.yaml as it is written there
 LINES = (("figure", "caption"), ("figure", "name"), ("image", "alt"))
 
 
 def check(page_ids: list[str] | None = None) -> list[str]:
     """What is wrong with the pages (all of them unless named): one sentence each."""
-    found = []
+    found = [f"{sentence}." for sentence in [history()] if sentence]
     for page_id in page_ids or pages.sources():
         try:
             found += [f"Page {page_id} {fault}." for fault in _faults(page_id)]
@@ -79,31 +84,126 @@ def _faults(page_id: str) -> Iterator[str]:
         yield from (f"{fault}{again}" for fault in _stale(page_id, twin, claims))
     else:
         yield "shows no claims: close it with sheet.closing()"
-    yield from _exchanged(page_id, registries(path.with_name("claims.yaml")))
+    yield from _unregistered(page_id)
+    yield from _exchanged(page_id, path)
 
 
-def _exchanged(page_id: str, versions: list[dict[str, Any]]) -> Iterator[str]:
-    """Tests changed without the old one in `was`; the newest version first."""
-    name = page_id.partition("/")[2]
-    for new, old in pairwise(one.get(name) or {} for one in versions):
-        for key in old.keys() & new.keys():
-            before, now = old[key], new[key]
-            same = all(before.get(p) == now.get(p) for p in ("tested", *BOUNDS))
-            told = len(now.get("was", ())) > len(before.get("was", ()))
-            if before.get("run", True) and not (same or told):
-                yield f"changed the test of its row '{key}': the old one goes to `was`"
+def _unregistered(page_id: str) -> Iterator[str]:
+    """Rows whose measurement is not the registered one."""
+    known = measures.registered(page_id)
+    tested = {row.id: row for row in verdict.rows(page_id) if row.is_tested}
+    for gone in known.keys() - tested.keys():
+        yield f"has a measurement of '{gone}' in measures.yaml, which tests nothing"
+    for key, row in tested.items():
+        entry = known.get(key, {})
+        if not entry:
+            again = f"run 'python -m book register {page_id}'"
+            yield f"has no registered measurement of its row '{key}': {again}"
+        elif entry["measure"] != measures.measurement(page_id, key).digest:
+            yield (
+                f"measures its row '{key}' otherwise than registered: put it back, or "
+                f"run 'python -m book register {page_id} --same REASON' if every seed "
+                "keeps its value, or move the old test to `was` and register it --was"
+            )
+        if len(entry.get("was", ())) > len(row.was):
+            yield f"exchanged the measurement of '{key}' without a word in `was`"
+
+
+def _exchanged(page_id: str, path: Path) -> Iterator[str]:
+    """Tests that a commit changed, and of which nobody is told today."""
+    versions = _versions(path.with_name("claims.yaml"), page_id)
+    for (after, new), (_, old) in pairwise(versions):
+        for key in old.keys() & new.keys() & versions[0][1].keys():
+            before, now, today = old[key], new[key], versions[0][1][key]
+            changed = {part for part in TEST if before.get(part) != now.get(part)}
+            is_told = len(now.get("was", ())) > len(before.get("was", ()))
+            is_told |= _is_listed(before, today.get("was", ()), "planned")
+            is_told |= _is_listed(before, today.get("same", ()), "tested")
+            is_tested = before.get("run", True) and HELD_TO & before.keys()
+            if changed and is_tested and not is_told:
+                where = f" in {after}" if after else ""
+                told = "the old one goes to `was`"
+                yield f"changed the test of its row '{key}'{where}: {told}"
+    yield from _remeasured(page_id, path)
+
+
+def _is_listed(row: Entry, entries: Iterable[Entry], key: str) -> bool:
+    return any(entry.get(key) == row["tested"] for entry in entries)
+
+
+def _remeasured(page_id: str, path: Path) -> Iterator[str]:
+    """Measurements that a commit changed in silence, or that are not the same."""
+    today = measures.registered(page_id)
+    versions = _versions(path.with_name("measures.yaml"), page_id)
+    for (after, new), (before, old) in pairwise(versions):
+        for key in old.keys() & new.keys() & today.keys():
+            then = measures.entry(old[key])["measure"]
+            if then == measures.entry(new[key])["measure"]:
+                continue
+            same = [one["measure"] for one in today[key].get("same", ())]
+            if then in same:
+                yield from _other_values(key, path, after, before)
+            elif then not in today[key].get("was", ()):
+                yield f"changed the measurement of its row '{key}' without a word"
+
+
+def _other_values(key: str, path: Path, after: str, before: str) -> Iterator[str]:
+    """Seeds that have another value by a new measurement than by the old one."""
+    now, then = _values(path, after, key), _values(path, before, key)
+    for seed in now.keys() & then.keys():
+        if now[seed] != then[seed]:
+            told = f"{then[seed]} became {now[seed]}"
+            yield f"calls two measurements of '{key}' the same, but of {seed} {told}"
 
 
 @cache
-def registries(path: Path) -> list[dict[str, Any]]:
-    """A claims.yaml as it is, and as the last two commits of it have it."""
+def _values(path: Path, commit: str, key: str) -> dict[str, str]:
+    """The values of a row by "row|seed" in the twin of a commit ("": of today)."""
+    twin = path.with_suffix(".ipynb")
+    text = _git(twin, "show", f"{commit}:./{twin.name}") if commit else twin.read_text()
+    claims = notebooks.claims_of(nbformat.v4.reads(text)) if text else None
+    rows = (claims or {"claims": []})["claims"]
+    mine = [row for row in rows if row["id"] == key or row["id"].startswith(f"{key} ")]
+    every = {row["id"]: row.get("values", {}) for row in mine}
+    return {f"{k}, {seed}": v for k, one in every.items() for seed, v in one.items()}
+
+
+def _versions(path: Path, page_id: str) -> list[tuple[str, dict[str, Any]]]:
+    """The rows of a page in a .yaml of its chapter, the newest first, by commit."""
+    name = page_id.partition("/")[2]
+    return [(commit, every.get(name) or {}) for commit, every in registries(path)]
+
+
+@cache
+def registries(path: Path) -> list[tuple[str, dict[str, Any]]]:
+    """A .yaml as it is, and as every commit of it has it: (commit, rows by page).
+
+    The commit of what is in the working tree is "".
+    """
     if not path.is_file():
         return []
-    git = partial(subprocess.run, cwd=path.parent, capture_output=True, text=True)
-    revisions = git(["git", "log", "-2", "--format=%h", "--", path.name]).stdout.split()
-    texts = [git(["git", "show", f"{one}:./{path.name}"]).stdout for one in revisions]
-    every = [path.read_text(encoding="utf-8"), *texts]
-    return [yaml.load(text, yaml.CSafeLoader) or {} for text in every]
+    commits = _git(path, "log", "--format=%h", "--", path.name).split()
+    texts = [_git(path, "show", f"{commit}:./{path.name}") for commit in commits]
+    every = zip(["", *commits], [path.read_text(encoding="utf-8"), *texts], strict=True)
+    return [(commit, yaml.load(text, yaml.CSafeLoader) or {}) for commit, text in every]
+
+
+def _git(path: Path, *words: str) -> str:
+    """What git prints, asked in the folder of a file; "" where it knows of nothing."""
+    made = subprocess.run(["git", *words], cwd=path.parent, capture_output=True)
+    return made.stdout.decode()
+
+
+def history() -> str:
+    """Why tests that were changed cannot all be seen here; "" where they can."""
+    if not (shallow := _git(home() / "book", "rev-parse", "--is-shallow-repository")):
+        return ""
+    if shallow.strip() == "true":
+        return (
+            "this clone is shallow, so that a bound or a measurement that an earlier "
+            "commit changed cannot be seen: run 'git fetch --unshallow'"
+        )
+    return ""
 
 
 def _stale(page_id: str, twin: NotebookNode, claims: dict[str, Any]) -> Iterator[str]:

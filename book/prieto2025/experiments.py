@@ -65,6 +65,13 @@ TENTH = (
     "10,000 test images, one seed of five"
 )
 DECAYS = (0.5, 1.0, 2.0, 4.0, 6.0, 8.0)
+# Learning rates of ``rates`` with their epochs: ten over the rate, at least a thousand.
+EPOCHS_AT = {0.002: 5000, 0.003: 3400, 0.005: 2000, 0.007: 1500}
+EPOCHS_AT |= {0.01: 1000, 0.02: 1000, 0.03: 1000, 0.05: 1000}
+# For StableMax a thousand over the rate, as Figure 4's 100,000 epochs at 0.01 are, or a
+# hundred over the rate beyond 99 % of the test set.
+STABLEMAX_EPOCHS_AT = {0.01: 100_000, 0.02: 50_000, 0.03: 34_000}
+STABLEMAX_EPOCHS_AT |= {0.05: 20_000, 0.1: 10_000, 0.2: 5000}
 # The data and network of fig04left, so that its StableMax arm can be compared.
 SMALL_P, MORE = Size(113, 59), Size(0.4, 0.7)
 SHARED = {"dataset": modular(MORE, p=SMALL_P), "model": mlp(SMALL_P)}
@@ -387,6 +394,24 @@ def alternatives() -> Rows:
     yield experiment("fig15slow", "2,000 of 5,000 epochs, one decay, one seed")
     yield shared(epochs=Size(5000, 2000), log=25)
     yield from against_decay(1e-3, few=(8.0,))
+
+    # "Does not require any hyper-parameter tuning": the methods over their rates.
+    yield experiment("rates", "one learning rate of eight, one seed of five")
+    for lr, epochs in EPOCHS_AT.items():
+        looks = {"log": ((1000, 5), (END, 20)), "epochs": epochs}
+        looks |= {"only": "" if lr == 0.01 else "paper"}
+        rule = adamw(lr, **AS_RUN)
+        yield row(f"⊥AdamW, lr {lr:g}", SOFTMAX32, rule, wrappers=PERP, **looks)
+        for decay in (1.0, 4.0):
+            rule = adamw(lr, weight_decay=decay)
+            yield row(f"decay {decay:g}, lr {lr:g}", SOFTMAX32, rule, **looks)
+    for lr, epochs in STABLEMAX_EPOCHS_AT.items():
+        looks = {"epochs": epochs, "only": "paper"}
+        looks["log"] = ((1000, 50), (END, 500 if lr == 0.01 else 100))
+        if lr != 0.01:  # whose runs are those of Figure 4, without a stop
+            looks |= {"stop": 0.99, "after_stop": epochs // 10}
+        rule = adamw(lr, beta2=0.999)
+        yield row(f"StableMax, lr {lr:g}", STABLEMAX, rule, **looks)
 
     # a temperature is the inverse of a logit scale
     yield experiment("fig16", SMALLER.format("20,000 of 80,000", "one seed"))

@@ -201,6 +201,26 @@ def pairs() -> Rows:
         yield one | {"name": f"{remedy} and decay", "optimizer": both}
 
 
+# Rates of the sweep of ⊥Grad on A with their steps: 15 over the rate, 500 to 4,000.
+STEPS_AT = {0.001: 4000, 0.003: 4000, 0.005: 3000, 0.01: 1500, 0.02: 800}
+STEPS_AT |= {0.03: 500, 0.05: 500, 0.1: 500}
+
+
+@EXPERIMENTS.section
+def orthogonal_rates() -> Rows:
+    """⊥Grad on A over its rate and a decay; it goes on after it has generalised."""
+    yield experiment("rates-a", "decay 0 and 0.1 of five decays")
+    data, (model, _), _, _ = TASKS["a"]
+    yield shared(dataset=data, model=model, wrappers=(Spec("orthogonal"),))
+    yield shared(observables=SEEN, through_nan=True)
+    for rate, steps in STEPS_AT.items():
+        yield shared(epochs=steps, log=10 if steps <= 1000 else 20)
+        for decay in (0.0, 0.03, 0.1, 0.3, 1.0):
+            rule = Spec("adamw", lr=rate, betas=(0.9, 0.999), weight_decay=decay)
+            only = {} if decay in (0, 0.1) else LARGE
+            yield row(f"rate {rate:g}, decay {decay:g}", optimizer=rule, **only)
+
+
 @EXPERIMENTS.section
 def mediation() -> Rows:
     """On A: plain softmax and no decay, with matrices held at a winner's norms."""
@@ -266,3 +286,62 @@ def mediators() -> Rows:
                 yield row(name, optimizer=optimizer, wrappers=tuple(held))
             loss = Spec("rescaled_cross_entropy", norm=float(logits))
             yield row(f"norms of {winner}, logits", optimizer=optimizer, loss=loss)
+
+
+# Norm or angle: a task, the remedy whose norms are held, and its recorded norms by look.
+HELD_AT = {"a": "decay", "e": "coupled L2"}
+RECORDED = yaml.safe_load(Path(__file__).with_name("norms.yaml").read_text("utf-8"))
+MATRICES = tuple(f"layers.{k}.weight" for k in range(3))
+
+
+def held_at(norms: tuple[float, ...]) -> tuple[Spec, ...]:
+    """A hook for each matrix that holds it at its norm from the first step on."""
+    return tuple(
+        Spec("hold_norm", names=(name,), norm=float(norm))
+        for name, norm in zip(MATRICES, norms, strict=True)
+    )
+
+
+@EXPERIMENTS.section
+def norm_or_angle() -> Rows:
+    """Is it a remedy's norms, or what they make of a step and of the logits?
+
+    A held norm also fixes the angle of a step, about the rate over the norm, and the
+    scale of the logits: three layers of twice the norm give logits 8 times as large,
+    biases apart. Here each of the three is changed while the others stay.
+    """
+    for task, winner in HELD_AT.items():
+        yield experiment(f"angle-{task}", "", stop=0.99, after_stop=500)
+        data, (model, _), cap, _ = TASKS[task]
+        rate, _, norms, _ = NORMS[task][winner]
+
+        def at(factor: float, rate: float = rate, cap: int = cap) -> Row:
+            """The rate times a factor, with as many more steps where it is smaller."""
+            steps = round(cap / min(factor, 1.0))
+            rule = Spec("adamw", lr=round(factor * rate, 6), betas=(0.9, 0.999))
+            return {"optimizer": rule, "epochs": steps, "log": steps // 100}
+
+        yield shared(dataset=data, model=model, observables=SEEN, through_nan=True)
+        yield shared(**at(1))
+        held = held_at(norms)
+        twice, half = (held_at(tuple(f * norm for norm in norms)) for f in (2, 0.5))
+        yield row("held", wrappers=held)
+        for factor in (0.25, 0.5, 2.0, 4.0):
+            yield row(f"held, rate times {factor:g}", wrappers=held, **at(factor))
+        turned = tuple(
+            Spec("steps_by_norm", names=(name,), norm=float(norm))
+            for name, norm in zip(MATRICES, norms, strict=True)
+        )
+        yield row("free, angle of the held run", wrappers=turned)
+        yield row("free, rate times 2", **at(2))
+        yield row("free, rate times 0.5", **at(0.5))
+        curves = tuple(map(tuple, RECORDED[task]["norms"]))
+        how = {"names": MATRICES, "norms": curves, "every": RECORDED[task]["every"]}
+        yield row("norms replayed", wrappers=(Spec("replay_norm", **how),))
+        yield row("held at twice the norms", wrappers=twice)
+        yield row("held at half the norms", wrappers=half)
+        yield row("held, logits times 8", wrappers=held, alpha=8.0)
+        yield row("held, logits over 8", wrappers=held, alpha=0.125)
+        yield row("twice the norms, logits over 8", wrappers=twice, alpha=0.125)
+        yield row("half the norms, logits times 8", wrappers=half, alpha=8.0)
+        yield row("free, logits over 8", alpha=0.125)

@@ -144,7 +144,8 @@ tables.prose(f"""
 * **Strong decay** generalises at {told(runs["strong decay", "literal"].onset())} with the plainest reading.
   The paper prints {PRINTED["strong decay"][0]:,}.
 * **At width {width(plain)}** the penalty, in the plainest reading, ends at {told(plain.last(TEST), "{:.1%}")} of the
-  test set. Strong decay, run once, generalises at {told(onset(literal["strong decay"]))}.
+  test set. Strong decay generalises at {told(onset(literal["strong decay"]))}, in
+  {len(literal["strong decay"].seeds)} seeds.
 * **A decay of 1 needs no penalty.** In small networks the onset is close to the paper's with
   the penalty and without it. At the paper's width the penalty makes it later.
 """)

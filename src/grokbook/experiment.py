@@ -37,8 +37,9 @@ class Arm:
     ``penalties`` are added to the loss; ``wrappers`` act on gradients or weights around
     a step. ``later_loss``: (epoch, Spec), takes the place of ``loss`` from then on.
     ``schedule``: factor on the learning rate. ``stop``: test accuracy at which a member
-    may end early, at one of its looks, which then is its last. ``autocast``: dtype of
-    matrix products and logits beside weights in ``dtype``.
+    may end early, at one of its looks, which then is its last; with ``after_stop`` it
+    goes on for at least so many epochs more, whatever its accuracy does there.
+    ``autocast``: dtype of matrix products and logits beside weights in ``dtype``.
 
     Then what is looked at (``LOOKS``). ``log``: every so many epochs, or ((until,
     every), ...) for a dense start; the first and the last always. ``rarely``: (every,
@@ -65,6 +66,7 @@ class Arm:
     batch_size: int | None = None
     later_loss: tuple[int, Spec] | None = None
     stop: float | None = None
+    after_stop: int = 0
     keep: tuple[int, ...] = ()
     keep_dtype: str | None = None
     keep_seeds: tuple[int, ...] | None = None

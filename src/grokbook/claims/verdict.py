@@ -14,7 +14,7 @@ import hashlib
 import math
 import statistics
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from html import escape
 from operator import ge, gt, le, lt
 from typing import Any, TypeAlias
@@ -22,9 +22,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from pandas import DataFrame, Series
 
+from grokbook.errors import PageError
 from grokbook.evidence import Run, joined, words
 from grokbook.experiment import SCALES
-from grokbook.tables import noted
+from grokbook.tables import check_keys, noted
 
 BySeed: TypeAlias = Mapping[int, float] | Series
 
@@ -50,6 +51,7 @@ class Row:
     ``ours`` is the median, ``interval`` the range; ``held`` of ``n`` seeds (or points)
     support it, at ``scale``. ``why``: for fewer than three seeds, how many there are
     and what one costs. ``runs``: "<experiment>|<arm>" of each run that it rests on.
+    ``values``: the value of each seed in words, in an order by "run|seed".
     """
 
     id: str
@@ -71,6 +73,7 @@ class Row:
     question: str = ""
     same_as: str = ""
     was: list[dict[str, str]] = field(default_factory=list)
+    same: list[dict[str, str]] = field(default_factory=list)
 
     ours: str = "—"
     interval: str = "—"
@@ -79,6 +82,12 @@ class Row:
     scale: str = "paper"
     why: str = ""
     runs: tuple[str, ...] = ()
+    values: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether its value is held against something that it can fail."""
+        return self.run and bool(self.bounds or self.order or self.exact)
 
     @property
     def bounds(self) -> dict[str, float]:
@@ -112,13 +121,35 @@ class Row:
         """What the closing cell of a page carries of it."""
         told = ["ours", "interval", "held", "n", "scale", "main", "exact", "why"]
         told += ["verdict", "holds", "runs", "id", "question", "same_as"]
+        told += ["values"]
         words = {"statement": self.tested, "quote": self.says, "where": self.where}
         return words | {"extra": self.beyond} | {k: getattr(self, k) for k in told}
 
 
 def rows(page: str) -> list[Row]:
-    """The entries of a page "<paper>/<id>"."""
-    return [Row(id=key, **entry) for key, entry in noted(page, "claims").items()]
+    """The entries of a page "<paper>/<id>"; see `checked` for one that is wrong."""
+    entries = noted(page, "claims").items()
+    return [Row(id=key, **checked(page, key, entry)) for key, entry in entries]
+
+
+def checked(page: str, row: str, entry: Any) -> dict[str, Any]:
+    """An entry as it is, if it has the keys that it needs, and no other.
+
+    UnknownName, or PageError for one that is missing, with file, page and row.
+    """
+    came = {"id", "ours", "interval", "held", "n", "scale", "why", "runs"}
+    known = [one for one in fields(Row) if one.name not in came]
+    given = entry if isinstance(entry, dict) else {}
+    check_keys(page, "claims", given, [one.name for one in known], row)
+    for one in known:
+        needed = one.default is MISSING and one.default_factory is MISSING
+        if needed and one.name not in given:
+            paper, name = page.split("/")
+            raise PageError(
+                f"book/{paper}/claims.yaml, page {name}, row '{row}': "
+                f"give it the key '{one.name}'"
+            )
+    return given
 
 
 def anchor(row: str) -> str:
@@ -147,17 +178,24 @@ def judged(row: Row, found: Mapping[Run, BySeed]) -> Row:
         middle = [words(median(table[label]), row.show) for label in table]
         ours = ", ".join(map(": ".join, zip(table, middle, strict=True)))
         interval = f"in order for {sum(holding)} of {len(table)}"
+        by_seed = {
+            f"{label}|{seed}": value
+            for label, column in table.items()
+            for seed, value in column.items()
+        }
         never = NEVER if row.open_end and "never" in middle else ""
     else:
         values = table.iloc[:, 0]
         holding = [row.allows(value) for value in values]
         ours, interval = _summary(values, row.show)
+        by_seed = {str(seed): value for seed, value in values.items()}
         if row.bounds and not row.says:
             interval += f"; held in {sum(holding)} of {len(table)}"
     few = [_few(run) for run in found if len(run.seeds) < ENOUGH > len(table)]
     why = "; ".join(dict.fromkeys(few)) if row.bounds or row.order else ""
     how: dict[str, Any] = {"ours": ours, "interval": interval, "held": sum(holding)}
     how |= {"n": len(table), "scale": scale, "why": why}
+    how |= {"values": {k: words(value, row.show) for k, value in by_seed.items()}}
     return replace(row, **how, tested=row.tested + never)
 
 

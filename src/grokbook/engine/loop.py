@@ -177,9 +177,17 @@ class _Run:
         self.going = going
 
     def alive(self) -> list[int]:
-        """Members that neither came to ``stop`` nor to a NaN."""
-        come = [rows[-1]["test_accuracy"] >= self.stop for rows in self.rows]
-        return [k for k, is_over in enumerate(come) if not (is_over or self.is_lost(k))]
+        """Members that neither are done by ``stop`` nor came to a NaN."""
+        every = range(len(self.rows))
+        return [k for k in every if not (self.is_done(k) or self.is_lost(k))]
+
+    def is_done(self, k: int) -> bool:
+        """Whether a member came to ``stop`` at least ``after_stop`` epochs ago."""
+        now = self.rows[k][-1]["epoch"]
+        for row in self.rows[k]:
+            if row["test_accuracy"] >= self.stop:
+                return now - row["epoch"] >= self.arm.after_stop
+        return False
 
     def see(self, names: Any, members: list[int], before: Params | None) -> None:
         """Put observables of now into the last rows of some members."""

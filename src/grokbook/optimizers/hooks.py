@@ -228,6 +228,69 @@ def hold_norm(
     return optimizer
 
 
+def replay_norm(
+    optimizer: Opt,
+    *,
+    names: Iterable[str],
+    norms: Iterable[Iterable[float]],
+    every: int,
+) -> Opt:
+    """After each step scale every named matrix to a norm that was recorded before.
+
+    ``norms`` has for each name its Frobenius norms at step 0, ``every``, 2 ``every``
+    and so on; between them they are linear, and after the last one they stay.
+    ``state`` has the ``steps`` made, for a checkpoint. Used in remedies/elsewhere.
+    """
+    matrices = _named(optimizer, names)
+    curves = [
+        torch.tensor(list(curve), dtype=matrix.dtype, device=matrix.device)
+        for matrix, curve in zip(matrices, norms, strict=True)
+    ]
+    kept: dict[Any, Any] = optimizer.state
+    kept["replay_norm"] = {"steps": torch.zeros_like(matrices[0].detach().sum())}
+
+    def replay(optimizer: Optimizer) -> None:
+        steps = optimizer.state["replay_norm"]["steps"]  # type: ignore[index]
+        steps.add_(1)
+        for matrix, curve in zip(matrices, curves, strict=True):
+            place = (steps / every).clamp(max=len(curve) - 1).reshape(1)
+            below = place.floor()
+            above = (below + 1).clamp(max=len(curve) - 1)
+            # index_select, as ``curve[below]`` would wait for the device
+            start, end = (curve.index_select(0, at.long()) for at in (below, above))
+            length = matrix.norm(dim=(-2, -1), keepdim=True)
+            wanted = torch.lerp(start, end, place - below)
+            matrix.mul_(wanted / length.clamp(min=TINY))
+
+    _around(optimizer).repairs.append(replay)
+    return optimizer
+
+
+def steps_by_norm(optimizer: Opt, *, names: Iterable[str], norm: float) -> Opt:
+    """Multiply each step of every named matrix by its own norm over ``norm``.
+
+    A matrix whose length is free then turns by about the angle by which it would if
+    ``hold_norm`` held it at ``norm``: the control for what a held norm does to a step.
+    The norm is that before the step. Used in remedies/elsewhere.
+    """
+    matrices = _named(optimizer, names)
+    found: list[tuple[Tensor, Tensor]] = []  # a matrix and what it was before the step
+
+    def note(_optimizer: Optimizer, _parameters: list[Tensor]) -> None:
+        found[:] = [(matrix, matrix.detach().clone()) for matrix in matrices]
+
+    def lengthen(_optimizer: Optimizer) -> None:
+        for matrix, before in found:
+            share = before.norm(dim=(-2, -1), keepdim=True) / norm
+            matrix.copy_(before + share * (matrix - before))
+        found.clear()
+
+    around = _around(optimizer)
+    around.changes.append(note)
+    around.repairs.append(lengthen)
+    return optimizer
+
+
 def _named(optimizer: Optimizer, names: Iterable[str]) -> list[Tensor]:
     known: dict[str, Tensor] = {}
     for group in optimizer.param_groups:

@@ -1,5 +1,12 @@
 """What a page shows beside its figures and claims, drawn from its records."""
 
-from grokbook.tables.experiment import flat, noted, provenance, stated, trained
+from grokbook.tables.experiment import (
+    check_keys,
+    flat,
+    noted,
+    provenance,
+    stated,
+    trained,
+)
 from grokbook.tables.html import Cell, Html, fold, folded, grid, joined, line, prose
 from grokbook.tables.recipe import recipe

@@ -1,12 +1,13 @@
 """What was trained, beside what the paper says, and where the numbers come from."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import yaml
 from pandas import DataFrame
 
 from grokbook import project
+from grokbook.errors import choose
 from grokbook.experiment import Arm, Spec
 from grokbook.records import Record
 from grokbook.tables.html import Html, folded, grid, joined, line, number
@@ -14,6 +15,7 @@ from grokbook.tables.html import Html, folded, grid, joined, line, number
 MADE = ["Made by", "Record (SHA-256)", "Members", "Device", "Finished"]
 MADE += ["Record", "Versions", "Commit", "Minutes", "Epochs/s (median)"]
 DISTINCT = ("finished", "device_name", "torch", "matmul", "commit")
+STATED = ("list", "paper", "code", "notes")  # what settings.yaml may say of a page
 CITED = "The paper's own points, {name} (SHA-256 {sha256:.12}): {path} of {repository} "
 CITED += "at commit {commit:.12}."
 
@@ -26,13 +28,32 @@ def noted(page: str, what: str) -> dict[str, Any]:
     return (yaml.load(text, yaml.CSafeLoader) or {}).get(name, {})  # ten times as fast
 
 
+def check_keys(
+    page: str, what: str, keys: Iterable[str], known: Collection[str], row: str = ""
+) -> None:
+    """UnknownName, with file, page and row, for a key that `noted` must not find."""
+    paper, name = page.split("/")
+    where = f"book/{paper}/{what}.yaml, page {name}"
+    if row:
+        where += f", row '{row}'"
+    for key in keys:
+        choose(f"key in {where}:", key, known)
+
+
+def settings_of(page: str) -> dict[str, Any]:
+    """What settings.yaml says of a page; UnknownName for a key of no use."""
+    said = noted(page, "settings")
+    check_keys(page, "settings", said, STATED)
+    return said
+
+
 def stated(page: str) -> list[list[str]]:
     """Every setting that a page "<paper>/<id>" lists, from settings.yaml.
 
     One row each: its name, the paper's words (none: it does not say), their place, what
     a public code has (not all), and what is run here.
     """
-    return list(noted(page, "settings")["list"])
+    return list(settings_of(page)["list"])
 
 
 def trained(record: Record) -> Html:
@@ -50,7 +71,7 @@ def trained(record: Record) -> Html:
     ours = every.iloc[:, 0].where(same, "differs by arm").to_dict()
     ours |= {"seeds": f"{len(done)}{of}: {', '.join(done)}", "scale": record.scale}
     ours |= {"reduced": plan.reduced} if plan.reduced else {}
-    settings = _beside(name, ours, noted(record.name, "settings"))
+    settings = _beside(name, ours, settings_of(record.name))
 
     differ = every[~same].items()
     rows = [[arm, *values, ", ".join(map(str, seeds[arm]))] for arm, values in differ]

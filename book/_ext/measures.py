@@ -1,0 +1,412 @@
+"""What a page computes for a row of claims.yaml: the code behind one number.
+
+A page hands `claims.read` a value for each row. The *measurement* of a row is the part
+of the page that this value depends on: the statements that bind its names, and theirs,
+and so on; and every function of the book that one of them calls. Its digest stands in
+measures.yaml beside claims.yaml, so that the number that a test judges cannot become
+another one unseen:
+
+    python -m book measure prieto2025/fig10 growth     # shows the code, and the digest
+    python -m book register prieto2025/fig10           # writes the digests of new rows
+
+Colours and labels of runs are not part of it.
+"""
+
+import ast
+import functools
+import importlib
+import inspect
+import symtable
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import yaml
+
+from book._ext import notebooks, pages
+from grokbook import digest, evidence, tables
+from grokbook.claims import verdict
+from grokbook.errors import PageError, choose
+from grokbook.evidence import Run
+from grokbook.project import home
+
+# Rooms that draw, word, store and find: a change there measures nothing else.
+APART = {"plots", "tables", "claims", "project", "errors", "records", "papers"}
+APART |= {"experiment", "digest"}
+HEAD = """\
+# Digests of the code behind each tested value, by page and row of claims.yaml.
+# `python -m book register` writes them; `python -m book measure PAGE ROW` shows it.
+"""
+LOOKS = {"label", "color"}  # arguments of a Run that its values do not depend on
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """The code behind the value of one row."""
+
+    code: tuple[str, ...]  # statements of the page in its order, then the value itself
+    functions: tuple[str, ...]  # of the book, as "grokbook.evidence.events.ratio"
+    digest: str
+
+    @property
+    def words(self) -> set[str]:
+        """Every string in the code, the fixed parts of f-strings included."""
+        nodes = (node for text in self.code for node in ast.walk(ast.parse(text)))
+        texts = (node.value for node in nodes if isinstance(node, ast.Constant))
+        return {text for text in texts if isinstance(text, str)}
+
+
+@functools.cache
+def measurement(page_id: str, row: str) -> Measurement:
+    """The measurement of a row of a page; PageError for a page without claims."""
+    page = _page(pages.find(page_id), page_id)
+    value = tuple(_plain(part) for part in _value_of(row, page))
+    code = (*_needed(value, page.texts), *value)
+    reached = set().union(
+        *(page.reached[text] for text in code if text in page.reached)
+    )
+    reached |= set().union(*(_reached(text, page.imports) for text in value))
+    files = _named_files(code)
+    for text in files:
+        reached |= _reached(text, _imports(ast.parse(text)))
+    functions = tuple(sorted(_closure(reached)))
+    parts = [*code, *files, *(_definition(name) for name in functions)]
+    joined = "".join(map(_digest, parts))
+    return Measurement(code, functions, sha256(joined.encode()).hexdigest()[:12])
+
+
+def of_row(page_id: str, row: str) -> Measurement:
+    """The measurement of a row; UnknownName for one that a page does not have."""
+    rows = {one.id: one.id for one in verdict.rows(page_id) if one.run}
+    return measurement(page_id, choose(f"row of {page_id}", row, rows))
+
+
+def registered(page_id: str) -> dict[str, dict[str, Any]]:
+    """What measures.yaml has of a page, by row.
+
+    ``measure``: the digest; ``same``: earlier ones by which every seed has the same
+    value, each with its ``reason``; ``was``: earlier ones of tests that stand in
+    ``was`` of the row in claims.yaml.
+    """
+    rows = tables.noted(page_id, "measures")
+    return {key: entry(value) for key, value in rows.items()}
+
+
+def entry(value: str | dict[str, Any]) -> dict[str, Any]:
+    """What measures.yaml has of one row: a digest, or more than that."""
+    return {"measure": value} if isinstance(value, str) else value
+
+
+def register(page_id: str, same: str = "", *, exchanged: bool = False) -> list[str]:
+    """Write the measurements of a page into its measures.yaml; the rows it wrote.
+
+    A row that has none gets the one of today. For one that has another ``same`` says
+    why every seed keeps its value, or ``exchanged`` that its old test stands in ``was``
+    of claims.yaml; else PageError. `python -m book check` holds both to it.
+    """
+    rows, written = registered(page_id), []
+    for row in verdict.rows(page_id):
+        if not row.is_tested:
+            continue
+        now = measurement(page_id, row.id).digest
+        about = rows.setdefault(row.id, {"measure": now})
+        old = about["measure"]
+        if row.id in tables.noted(page_id, "measures") and old == now:
+            continue
+        if old != now and not (same or exchanged):
+            raise PageError(
+                f"Page {page_id} measures its row '{row.id}' otherwise than registered:"
+                " give --same REASON if every seed keeps its value, or --was if its "
+                "old test stands in `was`."
+            )
+        if old != now and same:
+            about.setdefault("same", []).append({"measure": old, "reason": same})
+        elif old != now:
+            about.setdefault("was", []).append(old)
+        about["measure"] = now
+        written.append(row.id)
+    if written:
+        _write(page_id, rows)
+    return written
+
+
+def _write(page_id: str, rows: dict[str, dict[str, Any]]) -> None:
+    """Put the rows of one page into the measures.yaml of its chapter."""
+    folder, _, name = page_id.partition("/")
+    path = home() / "book" / folder / "measures.yaml"
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    every = yaml.safe_load(text) or {}
+    every[name] = {k: v["measure"] if len(v) == 1 else v for k, v in rows.items()}
+    content = yaml.safe_dump(dict(sorted(every.items())), sort_keys=False, width=100)
+    path.write_text(HEAD + content, encoding="utf-8")
+
+
+@functools.cache
+def _digest(code: str) -> str:
+    return digest.of_code([ast.parse(code)])
+
+
+@dataclass(frozen=True, eq=False)
+class _Page:
+    """The code of a page up to its `claims.read`, and what this is given."""
+
+    statements: list[ast.stmt]
+    values: ast.expr
+
+    @functools.cached_property
+    def texts(self) -> list[str]:
+        return [_plain(statement) for statement in self.statements]
+
+    @functools.cached_property
+    def imports(self) -> dict[str, Any]:
+        return _imports(ast.Module(self.statements, []))
+
+    @functools.cached_property
+    def reached(self) -> dict[str, set[str]]:
+        """By statement, the functions of the book that it names itself."""
+        return {text: _reached(text, self.imports) for text in self.texts}
+
+
+@functools.cache
+def _page(path: Path, page_id: str) -> _Page:
+    cells = notebooks.read_source(path).cells
+    text = "\n".join(c.source for c in cells if c.cell_type == "code")
+    statements = ast.parse(text).body
+    for position, statement in enumerate(statements):
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "claims.read":
+                return _Page(statements[:position], node.args[1])
+    raise PageError(f"Page {page_id} has no line `sheet = claims.read(page, values)`.")
+
+
+# The value of a row, in a dictionary that a page writes out or computes.
+
+
+def _value_of(row: str, page: _Page) -> list[ast.AST]:
+    """The expression that gives a row its value.
+
+    It is the entry of that name where a page writes one out, else everything that may
+    have made it: the parts of the dictionary that are computed.
+    """
+    if isinstance(page.values, ast.Name):
+        name = page.values.id
+        bind = [
+            s
+            for s, text in zip(page.statements, page.texts, strict=True)
+            if name in _bound(text)
+        ]
+        parts = [part for statement in bind for part in _entries_of(name, statement)]
+    else:
+        parts = [*_entries(page.values)]
+    named = [value for key, value in parts if key == row]
+    return named[-1:] or [value for key, value in parts if key is None]
+
+
+def _entries(values: ast.expr) -> Iterator[tuple[Any, ast.expr]]:
+    """(key, value) of a dictionary as it is written; key None for what is computed."""
+    if isinstance(values, ast.BinOp) and isinstance(values.op, ast.BitOr):
+        yield from _entries(values.left)
+        yield from _entries(values.right)
+    elif isinstance(values, ast.Dict):
+        for key, value in zip(values.keys, values.values, strict=True):
+            if isinstance(key, ast.Constant):
+                yield key.value, value
+            else:
+                yield None, ast.Dict([key], [value])
+    else:
+        yield None, values
+
+
+def _entries_of(name: str, statement: ast.stmt) -> Iterator[tuple[Any, Any]]:
+    """(key, value) of what a statement puts into the dictionary that it binds."""
+    targets = getattr(statement, "targets", [getattr(statement, "target", None)])
+    match statement, targets:
+        case ast.Assign() | ast.AugAssign(), [ast.Name(id=target)] if target == name:
+            yield from _entries(statement.value)
+        case ast.Assign(), [ast.Subscript(slice=ast.Constant() as key) as target] if (
+            _root(target) == name
+        ):
+            yield key.value, statement.value
+        case _:
+            yield None, statement
+
+
+# What depends on what, by names.
+
+
+def _needed(value: tuple[str, ...], texts: list[str]) -> list[str]:
+    """The statements that a value depends on, in the order of the page."""
+    wanted = set().union(*map(_read, value))
+    taken: set[int] = set()
+    while True:
+        new = {
+            position
+            for position, text in enumerate(texts)
+            if position not in taken and _bound(text) & wanted
+        }
+        if not new:
+            return [texts[position] for position in sorted(taken)]
+        taken |= new
+        wanted |= set().union(*(_read(texts[position]) for position in new))
+
+
+class _WithoutLooks(ast.NodeTransformer):
+    """Leave out the label and the colour of every Run."""
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        self.generic_visit(node)
+        if ast.unparse(node.func) in ("Run", "evidence.Run"):
+            kept = [word for word in node.keywords if word.arg not in LOOKS]
+            return ast.Call(node.func, node.args[:2], kept)
+        return node
+
+
+def _plain(node: ast.AST) -> str:
+    """The code of a part of a page, without looks and comments."""
+    tree = ast.parse(ast.unparse(node))
+    return ast.unparse(ast.fix_missing_locations(_WithoutLooks().visit(tree)))
+
+
+@functools.cache
+def _bound(code: str) -> frozenset[str]:
+    """Names of a page that a statement binds, or changes the value of."""
+    (statement,) = ast.parse(code).body
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        return frozenset()
+    symbols = symtable.symtable(code, "page", "exec").get_symbols()
+    names = {symbol.get_name() for symbol in symbols if symbol.is_assigned()}
+    if not isinstance(statement, ast.FunctionDef | ast.ClassDef):
+        for node in ast.walk(statement):
+            is_part = isinstance(node, ast.Subscript | ast.Attribute)
+            is_stored = isinstance(getattr(node, "ctx", None), ast.Store)
+            if is_part and is_stored:  # as in runs[name] = ...
+                names.add(_root(node))
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        names.add(_root(statement.value.func))  # as in runs.update(...)
+    return frozenset(names - APART)
+
+
+@functools.cache
+def _read(code: str) -> frozenset[str]:
+    """Names of a page that a piece of code reads; not those of its own scopes."""
+    names = set()
+    tables = [symtable.symtable(code, "page", "exec")]
+    while tables:
+        table = tables.pop()
+        tables += table.get_children()
+        is_page = table.get_type() == "module"
+        for symbol in table.get_symbols():
+            if symbol.is_referenced() and (is_page or symbol.is_global()):
+                names.add(symbol.get_name())
+    return frozenset(names)
+
+
+def _root(node: ast.AST) -> str:
+    """The name that `runs[kind].first` begins with; "" where it begins otherwise."""
+    while isinstance(node, ast.Subscript | ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+# Functions of the book, by their full names.
+
+
+def _imports(tree: ast.Module) -> dict[str, Any]:
+    """What the imports of a page or a file of the book bind, of the package alone."""
+    names: dict[str, Any] = {}
+    for node in tree.body:
+        module = getattr(node, "module", None) or ""
+        if isinstance(node, ast.ImportFrom) and module.startswith("grokbook"):
+            for one in node.names:
+                room = importlib.import_module(module)
+                if not hasattr(room, one.name):
+                    importlib.import_module(f"{module}.{one.name}")
+                names[one.asname or one.name] = getattr(room, one.name)
+    return names
+
+
+def _reached(code: str, names: dict[str, Any]) -> set[str]:
+    """Functions and classes of the book that a piece of code names itself.
+
+    A method is that of a Run if a Run has one of its name.
+    """
+    found = set()
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Name | ast.Attribute):
+            found.add(_full_name(_meaning(node, names)))
+        if isinstance(node, ast.Attribute):
+            found.add(_full_name(inspect.getattr_static(Run, node.attr, None)))
+    return found - {""}
+
+
+def _meaning(node: ast.expr, names: dict[str, Any]) -> Any:
+    """What `evidence.ratio` means where it begins with an imported module."""
+    if isinstance(node, ast.Name):
+        return names.get(node.id)
+    if isinstance(node, ast.Attribute):
+        owner = _meaning(node.value, names)
+        if isinstance(owner, ModuleType):
+            return getattr(owner, node.attr, None)
+    return None
+
+
+def _full_name(found: Any) -> str:
+    """`grokbook.evidence.run.Run.at` of a function or class of the book, else ""."""
+    if isinstance(found, property):
+        found = found.fget
+    found = inspect.unwrap(found) if callable(found) else None
+    module = getattr(found, "__module__", None) or ""
+    name = getattr(found, "__qualname__", None)
+    room = module.removeprefix("grokbook.").partition(".")[0]
+    is_ours = module.startswith("grokbook.") and name is not None
+    if not is_ours or room in APART or found in (Run, evidence.Page):
+        return ""
+    return f"{module}:{name}"
+
+
+@functools.cache
+def _calls(name: str) -> frozenset[str]:
+    """What the definition of one function reaches itself."""
+    names = vars(sys.modules[name.partition(":")[0]])
+    return frozenset(_reached(_definition(name), names)) - {name}
+
+
+def _closure(names: set[str]) -> set[str]:
+    """These functions and all that they reach, directly or not."""
+    found: set[str] = set()
+    waiting = [*names]
+    while waiting:
+        name = waiting.pop()
+        if name not in found and _definition(name):
+            found.add(name)
+            waiting += _calls(name)
+    return found
+
+
+@functools.cache
+def _definition(name: str) -> str:
+    """The code of `module:function` as it stands in its file; "" where it has none."""
+    module, _, qualname = name.partition(":")
+    tree: Any = _tree(Path(sys.modules[module].__file__ or ""))
+    for part in qualname.split("."):
+        inside = getattr(tree, "body", [])
+        tree = next((n for n in inside if getattr(n, "name", None) == part), None)
+    return ast.unparse(tree) if tree else ""
+
+
+@functools.cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def _named_files(code: tuple[str, ...]) -> list[str]:
+    """The code of files of the book that a page runs by name, as race.py."""
+    nodes = (node for text in code for node in ast.walk(ast.parse(text)))
+    texts = (node.value for node in nodes if isinstance(node, ast.Constant))
+    names = {text for text in texts if isinstance(text, str) and text.endswith(".py")}
+    paths = (home() / "book" / name.partition("book/")[2] for name in sorted(names))
+    return [path.read_text(encoding="utf-8") for path in paths if path.is_file()]
