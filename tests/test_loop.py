@@ -4,7 +4,10 @@ import contextlib
 import errno
 import json
 import math
+import os
 import pickle
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,7 +19,7 @@ import pytest
 import torch
 from helpers import ENCODER, MLP, arm, combination
 
-from grokbook import observables, papers
+from grokbook import observables, papers, project, sources
 from grokbook.engine import build, device, learner, loop, state
 from grokbook.engine.learner import Learner
 from grokbook.errors import Diverged, TrainingError
@@ -312,41 +315,141 @@ def paused(checkpoint, member=None):
     return members
 
 
-def test_a_checkpoint_that_does_not_fit_is_kept_aside(tmp_path):
-    checkpoint, foreign = tmp_path / "checkpoint", []
-    for member in ((arm(alpha=2.0), 0), (arm(), 1), (arm(), 0)):
-        checkpoint.unlink(missing_ok=True)
-        paused(checkpoint, member)
-        foreign.append(checkpoint.read_bytes())
-    *foreign, mine = foreign
-    other_torch = mine.replace(torch.__version__.encode(), b"1.13.1", 1)
-    other_format = mine.replace(b"4", b"9", 1)
-    damages = [b"", b"no checkpoint", mine[:-100], other_format, other_torch, *foreign]
-    known = loop.identity([(arm(), 0)])
-    one = {"layers.0.weight": torch.tensor(1.0)}  # which could be broadcast
-    for spoil in (  # as another version might have written it
-        lambda saved: saved["learner"].pop("params"),
-        lambda saved: saved["learner"]["params"].update(one),
+ONE = {"layers.0.weight": torch.tensor(1.0)}  # which could be broadcast
+SPOILT = {  # what is said, and a state as another version might have written it
+    "parts": ("is damaged", lambda saved: saved["learner"].pop("params")),
+    "shape": ("of other shapes", lambda saved: saved["learner"]["params"].update(ONE)),
+    "moment": (
+        "of other shapes",
         lambda saved: saved["learner"]["moments"][0].pop("exp_avg"),
-        lambda saved: saved["learner"].update(step=20.0),
-        lambda saved: saved.pop("trace"),
-        lambda saved: saved.update(seconds=math.nan),
-        lambda saved: saved["rows"][0].pop(),
-        lambda saved: saved["rows"][0][1].pop("train_loss"),
+    ),
+    "step": ("of other shapes", lambda saved: saved["learner"].update(step=20.0)),
+    "trace": ("is damaged", lambda saved: saved.pop("trace")),
+    "seconds": ("seconds are no time", lambda saved: saved.update(seconds=math.nan)),
+    "row": ("rows are not those", lambda saved: saved["rows"][0].pop()),
+    "members": ("rows are not those", lambda saved: saved["rows"].append([])),
+    "column": ("columns are not", lambda saved: saved["rows"][0][1].pop("train_loss")),
+    "text": (
+        "what is no number",
         lambda saved: saved["rows"][0][0].update(train_loss="text"),
-    ):
+    ),
+    "kept": ("weights are not those", lambda saved: saved["kept"].pop(0)),
+}
+
+
+def spoilt(checkpoint, member):
+    """(what is said, checkpoint of a member) for every way in which it is spoilt."""
+    paused(checkpoint, member)
+    known, mine = loop.identity([member]), checkpoint.read_bytes()
+    for said, spoil in SPOILT.values():
         checkpoint.write_bytes(mine)
-        spoil(saved := state.read(checkpoint, known))
+        saved = state.read(checkpoint, known)
+        spoil(saved)
         state.write(checkpoint, known, saved)
-        damages.append(checkpoint.read_bytes())
-    (whole,) = loop.train([(arm(), 0)])
-    for number, content in enumerate(damages):
+        yield said, checkpoint.read_bytes()
+    checkpoint.unlink()
+
+
+def test_a_checkpoint_that_does_not_fit_is_kept_aside_and_why(tmp_path):
+    member, checkpoint = (arm(keep=(0,)), 0), tmp_path / "checkpoint"
+    misfits = [*spoilt(checkpoint, member)]
+    for other in ((arm(alpha=2.0, keep=(0,)), 0), (arm(keep=(0,)), 1), member):
+        checkpoint.unlink(missing_ok=True)
+        paused(checkpoint, other)
+        misfits.append(("is of another arm or seed:", checkpoint.read_bytes()))
+    _, mine = misfits.pop()
+    version = torch.__version__
+    other_torch = mine.replace(version.encode(), b"1.13.1", 1)
+    misfits += [
+        ("is damaged:", b""),
+        ("is damaged:", b"no checkpoint"),
+        ("is damaged:", mine[:-100]),
+        (r"is of another format \(9, now 4\):", mine.replace(b"4", b"9", 1)),
+        (rf"with another torch \(1.13.1, now {re.escape(version)}\):", other_torch),
+    ]
+    (whole,) = loop.train([member])
+    for number, (said, content) in enumerate(misfits):
         checkpoint.write_bytes(content)
-        with pytest.warns(UserWarning, match="the checkpoint checkpoint .* kept aside"):
-            (found,) = loop.train([(arm(), 0)], checkpoint=checkpoint)
+        match = f"^the checkpoint checkpoint .*{said}.* it is kept aside as checkpoint"
+        with pytest.warns(UserWarning, match=match):
+            (found,) = loop.train([member], checkpoint=checkpoint)
         assert same(found, whole), number
         aside = tmp_path / f"checkpoint.aside{number or ''}"
         assert aside.read_bytes() == content
+
+
+OPTIMIZED = """
+import pickle, sys, warnings
+from pathlib import Path
+from grokbook.engine import device, loop
+
+device.prepare_cpu()
+member, contents = pickle.load(sys.stdin.buffer)
+checkpoint = Path(sys.argv[1])
+for content in contents:
+    checkpoint.write_bytes(content)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        loop.train([member], checkpoint=checkpoint)
+    print(*(warning.message for warning in told))
+"""
+
+
+def test_validation_does_not_depend_on_assert(tmp_path):
+    """``python -O`` leaves assertions out."""
+    member = (arm(keep=(0,)), 0)
+    said, contents = zip(*spoilt(tmp_path / "checkpoint", member), strict=True)
+    command = [sys.executable, "-O", "-c", OPTIMIZED, tmp_path / "optimized"]
+    what = pickle.dumps((member, contents))
+    run = subprocess.run(command, input=what, capture_output=True)
+    assert run.returncode == 0, run.stderr.decode()
+    sentences = run.stdout.decode().splitlines()
+    assert len(sentences) == len(said)
+    for sentence, words in zip(sentences, said, strict=True):
+        assert words in sentence and "is kept aside" in sentence
+
+
+BEGUN = """
+import pickle, sys
+from pathlib import Path
+from grokbook.engine import device, loop
+
+device.prepare_cpu()
+member, checkpoint = (pickle.loads(bytes.fromhex(sys.argv[1])), 0), Path(sys.argv[2])
+if sys.argv[3] == "stop":
+    assert loop.train([member], checkpoint=checkpoint, should_stop=lambda: True) is None
+else:
+    (found,) = loop.train([member], checkpoint=checkpoint)
+    (anew,) = loop.train([member])
+    assert found.rows == anew.rows, "half of it was trained by other code"
+"""
+
+
+def test_a_run_begun_by_other_code_is_not_gone_on_with(tmp_path):
+    """What was shown: half of a record trained with another loss, without a word."""
+    shutil.copytree(sources.PACKAGE, package := tmp_path / "grokbook")
+    checkpoint, one = tmp_path / "checkpoint", pickle.dumps(arm()).hex()
+    place = {"PYTHONPATH": str(tmp_path), "GROKBOOK_HOME": str(project.home())}
+
+    def begin(how):
+        """Standard error of a run that uses the copy of the package."""
+        words = [sys.executable, "-c", BEGUN, one, checkpoint, how]
+        run = subprocess.run(words, env=os.environ | place, stderr=subprocess.PIPE)
+        assert run.returncode == 0, run.stderr.decode()
+        return run.stderr.decode()
+
+    old = sources.digest_of(project.TRAINS, package)
+    assert begin("stop") == ""
+    losses = package / "losses.py"
+    text = losses.read_text(encoding="utf-8")
+    plain = "losses = -pick(log_probs, labels)"
+    assert plain in text
+    ten_times = text.replace(plain, "losses = -10 * pick(log_probs, labels)", 1)
+    losses.write_text(ten_times, encoding="utf-8")
+    new = sources.digest_of(project.TRAINS, package)
+    said = f"was begun by other code (source {old[:12]}…, now {new[:12]}…): it is kept"
+    assert said in begin("finish")
+    assert (tmp_path / "checkpoint.aside").exists()
 
 
 KILLED = """

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import wait
 from pathlib import Path
 
 import psutil
@@ -202,6 +203,64 @@ def test_workers_end_with_their_parent(running):
     assert workers
     command.kill()
     until(lambda: not any(worker.is_running() for worker in workers))
+
+
+def test_a_worker_says_in_one_line_why_it_keeps_a_checkpoint_aside(tmp_path, capfd):
+    tiny = experiment(arm(epochs=2), seeds=(0,))
+    (task,) = pool.tasks([tiny], tmp_path)
+    task.checkpoint.parent.mkdir()
+    task.checkpoint.write_bytes(b"damaged")
+    assert pool.train([task], device="cpu", processes=1) == 0
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line.startswith(f"grokbook: warning: the checkpoint {task.checkpoint.name} ")
+
+
+DYING = """
+import os, signal, time
+from pathlib import Path
+from grokbook.engine import loop
+
+folder, train = Path(os.environ["UNLUCKY"]), loop.train
+
+def trained(members, **how):
+    ((_, seed),) = members
+    with (folder / "story").open("a") as story:
+        print("seed", seed, file=story)
+    if seed == 1 and not (folder / "dead").exists():
+        while not (folder / "die").exists():
+            time.sleep(0.05)
+        (folder / "dead").touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return train(members, **how)
+
+loop.train = trained
+"""
+
+
+def test_what_has_ended_before_a_worker_died_is_not_trained_again(
+    tmp_path, monkeypatch
+):
+    """Although the end of the one and the death of the other are heard at once."""
+    (tmp_path / "sitecustomize.py").write_text(DYING)
+    folders = tmp_path, Path(__file__).parent, Path(pool.__file__).parents[2]
+    monkeypatch.setenv("PYTHONPATH", ":".join(map(str, folders)))
+    monkeypatch.setenv("UNLUCKY", str(tmp_path))
+
+    def heard_at_once(jobs, **how):
+        if len(jobs) == 1:
+            return wait(jobs, **how)
+        ended, dying = jobs
+        assert ended.result() == (1, "")
+        (tmp_path / "die").touch()
+        wait([dying])
+        return [dying, ended], []
+
+    monkeypatch.setattr(pool, "wait", heard_at_once)
+    todo = pool.tasks([experiment(arm(epochs=2), seeds=(0, 1))], tmp_path / "out")
+    with pytest.warns(UserWarning, match="ended without a word"):
+        assert pool.train(todo, device="cpu", processes=2) == 0
+    story = (tmp_path / "story").read_text().splitlines()
+    assert sorted(story) == ["seed 0", "seed 1", "seed 1"]
 
 
 def test_a_worker_that_is_killed_is_told_and_the_rest_goes_on(tmp_path, monkeypatch):

@@ -128,6 +128,27 @@ def test_a_column_that_others_have(two, path, tmp_path):
     assert record.series("b", "exponent").empty
 
 
+def test_a_measured_nan_is_no_missing_value(tmp_path):
+    """Both are NaN in a file: what a training came through, and what was not due."""
+    looks = {"log": 10, "rarely": (20, ("spectrum",)), "through_nan": True}
+    one = experiment(arm("a", **looks), seeds=(0,))
+    lost = result(one.arms[0], 0, more=["norm", "spectrum"])
+    for row in lost.rows:
+        if row["epoch"] == 10:
+            del row["spectrum"]
+        if row["epoch"] >= 20:
+            row |= dict.fromkeys(("train_loss", "norm", "spectrum"), math.nan)
+    records.add(one, lost, tmp_path)
+    record = records.load(one, tmp_path)
+    for column in ("train_loss", "norm"):
+        found = record.series("a", column)[0]
+        assert list(found.index) == [0, 10, 20, 30]
+        assert list(found.isna()) == [False, False, True, True]
+    found = record.series("a", "spectrum")[0]
+    assert list(found.index) == [0, 20, 30]
+    assert list(found.isna()) == [False, True, True]
+
+
 def test_no_record_and_the_best_scale_first(two, tmp_path):
     with pytest.raises(NoRecord, match="no record .* `grokbook run prieto2025"):
         records.load(two, tmp_path)

@@ -9,8 +9,6 @@ import itertools
 import json
 import math
 import os
-import sys
-import warnings
 from datetime import timedelta
 from pathlib import Path
 from statistics import mean
@@ -25,7 +23,7 @@ LINE += "all: {all}"
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    warnings.showwarning = lambda told, *_, **__: _complain(f"warning: {told}")
+    errors.warn_in_one_line()
     try:
         options = _parser().parse_args(arguments)
         code = COMMANDS[options.command](options)
@@ -34,18 +32,16 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:  # `| head` has seen enough
         os._exit(0)
     except errors.GrokbookError as error:
-        _complain(str(error))
+        errors.complain(str(error))
         return error.code
     except OSError as error:
-        _complain(f"{error.filename or 'a file'}: {error.strerror or error}")
+        errors.complain(f"{error.filename or 'a file'}: {error.strerror or error}")
         return 1
     except KeyboardInterrupt:
-        _complain("stopped; the same command goes on from where it saved its state")
+        errors.complain(
+            "stopped; the same command goes on from where it saved its state"
+        )
         return 130
-
-
-def _complain(sentence: str) -> None:
-    print(f"grokbook: {sentence}", file=sys.stderr)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -128,7 +124,7 @@ def _list(options: argparse.Namespace) -> int:
         stale = records.stale(_every())
         problems += [f"{path} is stale: no arm of today reads it" for path in stale]
     for problem in dict.fromkeys(problems):  # scales may share a file
-        _complain(problem)
+        errors.complain(problem)
     return 1 if problems else 0
 
 

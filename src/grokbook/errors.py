@@ -1,6 +1,8 @@
 """What can go wrong: a message names the offending value and what to do."""
 
 import difflib
+import sys
+import warnings
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -60,3 +62,13 @@ def choose(what: str, name: Any, known: Mapping[str, Any] | Collection[str]) -> 
         return known[name] if isinstance(known, Mapping) else name
     near = difflib.get_close_matches(str(name), known, n=3) or list(known)[:12]
     raise UnknownName(f"unknown {what} {name!r}: use one of {', '.join(near)}")
+
+
+def complain(sentence: str) -> None:
+    """Tell a person at the command what is wrong, in one line."""
+    print(f"grokbook: {sentence}", file=sys.stderr, flush=True)
+
+
+def warn_in_one_line() -> None:
+    """Have this process show a warning as its sentence alone, without its code."""
+    warnings.showwarning = lambda message, *_, **__: complain(f"warning: {message}")

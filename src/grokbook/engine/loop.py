@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_map
 
+from grokbook import project
 from grokbook.engine import device, state
 from grokbook.engine.build import Params
 from grokbook.engine.learner import Learner
@@ -52,8 +53,13 @@ def train(
 
 
 def identity(members: Sequence[Member], on: str = "cpu") -> dict[str, Any]:
-    """What a checkpoint must say to be theirs; another library rounds otherwise."""
+    """What a checkpoint must say to be theirs.
+
+    Other code trains otherwise, and another library rounds otherwise: of a member that
+    is recorded, all was trained and measured by the source that its record names.
+    """
     return {
+        "source": project.source(),
         "members": [f"{arm.hash()}-{seed}" for arm, seed in members],
         "matmul": device.library(on),
         "torch": torch.__version__,
@@ -68,11 +74,11 @@ class _Run:
         self.checkpoint, self.stacked = checkpoint, stacked
         self.logged, self.rare = self.arm.logged_epochs(), self.arm.rare_epochs()
         self.stop = math.inf if self.arm.stop is None else self.arm.stop
+        self.identity = identity(members, on)  # of now: the code may be edited later
         self.start()
         if checkpoint and checkpoint.exists():
             self.learner.step()  # now its state has the parts of any later one
-            mine = identity(members, on)
-            if not state.read(checkpoint, mine, on, self.restore):
+            if not state.read(checkpoint, self.identity, on, self.restore):
                 self.start()  # a part of it may be restored
 
     def start(self) -> None:
@@ -87,23 +93,43 @@ class _Run:
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on from a state; an error of any kind where it cannot be one of ours."""
-        mine = [self.learner.state(), self.trace, self.weights()]
+        mine = self.learner.state(), self.trace, self.weights()
         self.rows, self.kept, self.trace = (saved[part] for part in SEEN)
-        for kept in self.kept.values() or mine[2:]:
-            theirs = [saved["learner"], self.trace, kept]
-            assert tree_map(_form, theirs) == tree_map(_form, mine)
-        step = saved["learner"]["step"]
-        due = [epoch for epoch in self.logged if epoch <= step <= self.arm.epochs]
-        assert {*self.arm.keep} & {*range(step + 1)} <= self.kept.keys()
-        assert len(self.rows) == len(self.members) and 0 <= saved["seconds"] < math.inf
-        self.going = self.alive()
-        for k, rows in enumerate(self.rows):
-            come = due if k in self.going else due[: len(rows)]
-            assert [row["epoch"] for row in rows] == come
-            assert all(rows[0].keys() <= row.keys() for row in rows)
-            assert {type(v) for row in rows for v in row.values()} <= {int, float}
+        self.compare_forms(saved["learner"], *mine)
+        self.compare_rows(saved["learner"]["step"])
+        if not 0 <= saved["seconds"] < math.inf:
+            raise state.Unfit("is damaged: its seconds are no time")
         self.learner.restore(saved["learner"])
         self.began -= saved["seconds"]
+
+    def compare_forms(self, theirs: Params, mine: Params, trace, weights) -> None:
+        """Unfit where shapes or dtypes of what was restored are not as at the start."""
+        for kept in (weights, *self.kept.values()):
+            their_forms = tree_map(_form, [theirs, self.trace, kept])
+            if their_forms != tree_map(_form, [mine, trace, weights]):
+                raise state.Unfit("is damaged: its tensors are of other shapes")
+
+    def compare_rows(self, step: int) -> None:
+        """Unfit where rows or weights are not those until a step; finds who is going.
+
+        Columns come before epochs, as it takes columns to know whom a NaN ended.
+        """
+        damaged = "is damaged: its {} are not those of the epochs that were logged"
+        if not {epoch for epoch in self.arm.keep if epoch <= step} <= self.kept.keys():
+            raise state.Unfit(damaged.format("weights"))
+        if len(self.rows) != len(self.members):
+            raise state.Unfit(damaged.format("rows"))
+        for rows in self.rows:
+            if not all(rows[0].keys() <= row.keys() for row in rows):
+                raise state.Unfit(damaged.format("columns"))
+            if not {type(v) for row in rows for v in row.values()} <= {int, float}:
+                raise state.Unfit("is damaged: its rows hold what is no number")
+        self.going = self.alive()
+        due = [epoch for epoch in self.logged if epoch <= step <= self.arm.epochs]
+        for k, rows in enumerate(self.rows):
+            come = due if k in self.going else due[: len(rows)]
+            if [row["epoch"] for row in rows] != come:
+                raise state.Unfit(damaged.format("rows"))
 
     def to_the_end(self, should_stop: Callable, report: Callable) -> bool:
         """Whether it came there, and was not stopped before."""
@@ -189,7 +215,7 @@ class _Run:
     def save(self, checkpoint: Path) -> None:
         content = {"learner": self.learner.state(), "seconds": self.seconds()}
         content |= {part: getattr(self, part) for part in SEEN}
-        state.write(checkpoint, identity(self.members, self.on), content)
+        state.write(checkpoint, self.identity, content)
         self.last_saved = time.monotonic()
 
     def results(self) -> list[Result]:

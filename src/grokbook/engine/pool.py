@@ -190,25 +190,29 @@ def _in_processes(todo: Sequence[Task], count, deadline, bar) -> Iterator[Outcom
     os.environ |= {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
     pool = ProcessPoolExecutor(count, context, _prepare, (stop, steps))
     jobs = {pool.submit(_work, task, deadline): task for task in todo}
+    left: list[Task] = []  # whose worker ended, or was ended with another
     try:
         while jobs:
             done, _ = wait(jobs, timeout=1, return_when=FIRST_COMPLETED)
             bar.update(steps.value - seen)
             seen = steps.value
-            for job in done:  # one that broke stays among the jobs
-                yield job.result()
-                del jobs[job]
-    except BrokenProcessPool:
-        pass
+            for job in done:
+                task = jobs.pop(job)
+                try:
+                    outcome = job.result()
+                except BrokenProcessPool:  # then all that have not ended are broken
+                    left.append(task)
+                else:
+                    yield outcome
     finally:  # whatever happened, running members save their state and stop
         stop.set()
         pool.shutdown(cancel_futures=True)
-    left, told = [*jobs.values()], "a worker process ended without a word (no memory?)"
+    message = "a worker process ended without a word (no memory?)"
     if left and count > 1:
-        warnings.warn(f"{told}: fewer at a time go on", stacklevel=2)
+        warnings.warn(f"{message}: fewer at a time go on", stacklevel=2)
         yield from _in_processes(left, count // 2, deadline, bar)
     elif left:
-        yield 0, f"{told}: the same command goes on from its checkpoint"
+        yield 0, f"{message}: the same command goes on from its checkpoint"
 
 
 _SHARED: dict[str, Any] = {}  # of a worker with its parent: whether to stop, steps made
@@ -219,6 +223,7 @@ def _prepare(stop: Any, steps: Any) -> None:
     _SHARED.update(stop=stop, steps=steps)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent tells when to stop
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    errors.warn_in_one_line()
     devices.prepare_cpu()
     project.commit(), project.source()
 

@@ -67,8 +67,9 @@ class Record:
     def series(self, arm: str, column: str) -> pd.DataFrame:
         """Epochs down, one column per seed, of one observable of one arm.
 
-        Epochs at which it was measured for no seed are left out. RecordError where it
-        was trained before the experiment asked for it: others have it, or nobody.
+        Epochs at which it was measured for no seed are left out. A NaN that a training
+        was recorded through was measured, and stays. RecordError where the arm was
+        trained before the experiment asked for it: others have it, or nobody.
         """
         mine = self.frame[self.frame["arm"] == arm]
         seen = self.frame.get(column, pd.Series()).notna()
@@ -76,7 +77,22 @@ class Record:
         if column not in mine or is_elsewhere:
             raise self._without(repr(column), arm)
         wide = mine.pivot(index="epoch", columns="seed", values=column)
-        return wide.dropna(how="all")
+        has_value = wide.notna().any(axis=1)
+        was_lost = mine[mine["train_loss"].isna()].epoch
+        is_nan = wide.index.isin(was_lost) & self._is_due(arm, has_value)
+        return wide[has_value | is_nan]
+
+    def _is_due(self, arm: str, has_value: pd.Series) -> pd.Series:
+        """Whether a column that has values at some epochs is measured at an epoch.
+
+        If all of these are epochs of ``rarely``, it is at those alone.
+        """
+        epochs = has_value.index
+        if not len(epochs):
+            return has_value
+        is_rare = epochs.isin(self.experiment.arm(arm).rare_epochs())
+        is_rarely_measured = not has_value[~is_rare].any()
+        return has_value | is_rare if is_rarely_measured else has_value | True
 
     def weights(self, arm: str, seed: int, epoch: int) -> dict[str, Any]:
         """Kept parameters of one member; RecordError if that epoch was not kept."""
