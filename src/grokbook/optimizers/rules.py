@@ -33,6 +33,47 @@ class SGD(torch.optim.SGD):
         super().__init__(params, lr, foreach=False, **options)
 
 
+class Muon(Optimizer):
+    """torch's Muon for every matrix and ``AdamW`` for the rest, at one learning rate.
+
+    A matrix steps along its averaged gradient with all singular values made about 1,
+    scaled so that rates of AdamW suit it (``match_rms_adamw``). Without weight decay.
+    For one network on a CPU. Used in the chapter Remedies.
+    """
+
+    def __init__(self, params: Any, lr: float, *, momentum: float = 0.95) -> None:
+        named = list(params)
+        matrices = [(name, p) for name, p in named if p.dim() == 2]
+        rest = [(name, p) for name, p in named if p.dim() != 2]
+        how: dict[str, Any] = {"weight_decay": 0.0, "adjust_lr_fn": "match_rms_adamw"}
+        self.rules: list[Optimizer] = []
+        if matrices:
+            muon = torch.optim.Muon(matrices, lr=lr, momentum=momentum, **how)
+            self.rules.append(muon)
+        if rest:
+            self.rules.append(AdamW(rest, lr=lr))
+        super().__init__([_named_group(rule) for rule in self.rules], {})
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """One step of both rules; the closure's loss."""
+        with torch.enable_grad():
+            loss = closure() if closure else None
+        for rule, group in zip(self.rules, self.param_groups, strict=True):
+            # both read the state and the rate of now, which a checkpoint replaces
+            rule.state, rule.param_groups = self.state, [group]
+            rule.step()
+        return loss
+
+
+def _named_group(rule: Optimizer) -> dict[str, Any]:
+    """The settings of a rule's one group, its parameters with their names."""
+    (group,) = rule.param_groups
+    settings = {k: v for k, v in group.items() if k not in ("params", "param_names")}
+    pairs = zip(group["param_names"], group["params"], strict=True)
+    return settings | {"params": list(pairs)}
+
+
 def fitted(value: Number, tensors: list[Tensor]) -> Any:
     """A number as torch's foreach operations take it with tensors of one dtype."""
     if not isinstance(value, Tensor):
