@@ -78,6 +78,7 @@ DESCENT = {"lr": float64s(0.1, 0.02, 0.3), "momentum": float64s(0.0, 0.2, 0.8)}
 DESCENT |= {"weight_decay": float64s(0.0, 0.1, 0.0)}
 RULES = {
     "adamw": (AdamW, StackedAdamW, ADAM, {"betas": (0.9, 0.95)}),
+    "amsgrad": (AdamW, StackedAdamW, ADAM, {"betas": (0.9, 0.5), "amsgrad": True}),
     "sgd": (SGD, StackedSGD, DESCENT, {}),
     "shared": (AdamW, StackedAdamW, {}, {"lr": 0.01, "weight_decay": 0.1}),
     "plain": (SGD, StackedSGD, {}, {"lr": 0.1, "momentum": 0.8, "weight_decay": 0.1}),

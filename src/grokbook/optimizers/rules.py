@@ -124,11 +124,14 @@ class StackedAdamW(Stack):
     """``AdamW`` of a stack, equal to it up to rounding in fewer passes."""
 
     numbers = {"lr": 1e-3, "betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 0.0}
+    numbers |= {"amsgrad": False}  # divide by the largest second moment so far
 
     def _start(self, group: dict[str, Any]) -> None:
         count = torch.zeros_like(group["lr"].sum())
         for p in group["params"]:
-            moments = {n: torch.zeros_like(p) for n in ("exp_avg", "exp_avg_sq")}
+            names = ["exp_avg", "exp_avg_sq"]
+            names += ["max_exp_avg_sq"] if group["amsgrad"] else []
+            moments = {n: torch.zeros_like(p) for n in names}
             self.state[p] = {"step": count} | moments
 
     def _update(self, group: dict[str, Any], parameters: list[Tensor]) -> None:
@@ -145,6 +148,10 @@ class StackedAdamW(Stack):
         if isinstance(decay, Tensor) or decay != 0:
             torch._foreach_mul_(parameters, fitted(1 - lr * decay, parameters))
         # m / (sqrt(v) / c + eps) is c m / (sqrt(v) + c eps), one pass less
+        if group["amsgrad"]:
+            largest = [self.state[p]["max_exp_avg_sq"] for p in parameters]
+            torch._foreach_maximum_(largest, v)
+            v = largest
         roots = list(torch._foreach_sqrt(v))
         # without alpha torch waits for a 0-dim tensor to read it as a float
         torch._foreach_add_(roots, fitted(eps * correction2, roots), alpha=1)
@@ -189,7 +196,8 @@ def spread(optimizer: Optimizer) -> list[Tensor]:
         for p in group["params"]:
             state = optimizer.state[p]
             correction = (1 - group["betas"][1] ** float(state["step"])) ** 0.5
-            root = state["exp_avg_sq"].double().sqrt() / correction
+            second = state.get("max_exp_avg_sq", state["exp_avg_sq"])  # of AMSGrad
+            root = second.double().sqrt() / correction
             eps = fitted(group["eps"], [root])
             found.append(root + (eps[0] if isinstance(eps, list) else eps))
     return found
