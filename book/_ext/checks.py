@@ -19,7 +19,7 @@ import yaml
 from nbformat import NotebookNode
 
 from book._ext import measures, notebooks, pages
-from grokbook import evidence, papers, tables
+from grokbook import evidence, observables, papers, tables
 from grokbook.claims import verdict
 from grokbook.claims.verdict import BOUNDS, digest
 from grokbook.errors import GrokbookError, PageError
@@ -195,9 +195,12 @@ def _other_values(key: str, path: Path, after: str, before: str) -> Iterator[str
 @cache
 def _values(path: Path, commit: str, key: str) -> dict[str, str]:
     """The values of a row by "row|seed" in the twin of a commit ("": of today)."""
-    twin = path.with_suffix(".ipynb")
-    text = _git(twin, "show", f"{commit}:./{twin.name}") if commit else twin.read_text()
-    claims = notebooks.claims_of(nbformat.v4.reads(text)) if text else None
+    if commit:
+        text = _git(path, "show", f"{commit}:./{path.stem}.ipynb")
+        twin = nbformat.v4.reads(text) if text else None
+    else:
+        twin = notebooks.read_twin(path)
+    claims = notebooks.claims_of(twin) if twin else None
     rows = (claims or {"claims": []})["claims"]
     mine = [row for row in rows if row["id"] == key or row["id"].startswith(f"{key} ")]
     every = {row["id"]: row.get("values", {}) for row in mine}
@@ -245,10 +248,12 @@ def history() -> str:
 def _stale(page_id: str, twin: NotebookNode, claims: dict[str, Any]) -> Iterator[str]:
     """What the store and the paper's .yaml files say now, and the page does not."""
     text = "\n".join(text for _, text in notebooks.outputs(twin, "text/plain"))
+    columns: set[str] = set()
     try:
         for read in claims["read"]:
             how: Any = {"asked": read["asked"], "arms": read["arms"]}
             found = stored(read)
+            columns |= {*found.frame.columns}
             now = evidence.described(found, **how)
             if changed := [key for key in now if now[key] != read.get(key)]:
                 told = " and ".join(changed)
@@ -264,8 +269,23 @@ def _stale(page_id: str, twin: NotebookNode, claims: dict[str, Any]) -> Iterator
         known = (None, digest(page_id)) if registry.is_file() else ()
         if known and claims.get("registered") not in known:
             yield "was executed with other claims than are registered now"
+        yield from _unmeasurable(page_id, columns)
     except GrokbookError as error:
         yield f"rests on what cannot be used ({str(error).rstrip('.')})"
+
+
+def _unmeasurable(page_id: str, columns: set[str]) -> Iterator[str]:
+    """Rows that rest on a column which no code of today makes, and do not say so."""
+    known = observables.stems() | {"arm", "seed", "epoch"}
+    gone = {column.partition(".")[0] for column in columns} - known
+    for row in verdict.rows(page_id) if gone else ():
+        if row.is_tested and not row.measured_by:
+            words = measures.measurement(page_id, row.id).words
+            for stem in sorted({word.partition(".")[0] for word in words} & gone):
+                yield (
+                    f"rests its row '{row.id}' on the column {stem}, which no "
+                    "observable of today makes: say `measured_by` which commit did"
+                )
 
 
 def stored(read: dict[str, Any]) -> Record:
