@@ -34,7 +34,7 @@ def record(curves, *, seeds=(3, 0, 1), column="test_accuracy"):
         for epoch, value in curve.items()
     ]
     frame = DataFrame(rows, columns=["arm", "seed", "epoch", column])
-    frame["train_loss"] = 1.0
+    frame = frame if column == "train_loss" else frame.assign(train_loss=1.0)
     members = {f"plain|{seed}": {"seconds": 1.0} for seed in curves}
     return Record(made, frame, members, {})
 

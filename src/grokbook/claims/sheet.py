@@ -137,9 +137,10 @@ class Sheet(list[Row]):
 
     def _size(self, run: Run) -> str:
         """In words what a run has less of than the paper's; "" where nothing."""
-        if run.record.scale == "paper":
+        reduced = run.record.experiment.reduced
+        if run.record.scale == "paper" and not reduced:
             return tables.shorter(run.record, run.arm)
-        return run.record.experiment.reduced
+        return reduced
 
     def _main(self) -> Row | None:
         if all(row.beyond for row in self):  # no row is a paper's
@@ -201,9 +202,19 @@ def _found(row: Row) -> str:
     return f"{row.ours} ({spread}{seeds})"
 
 
+def _tested(row: Row) -> str:
+    """How a row is tested, and what a reader must know of that beside it."""
+    tested = row.tested
+    if row.measured_by:
+        tested += f" (measured by the code of commit {row.measured_by}, not of today)"
+    if row.by_construction:
+        tested += f" (by construction: {row.by_construction})"
+    return tested
+
+
 def _line(row: Row) -> str:
     said = f"“{row.says}” ({row.where})" if row.says else "ours"
-    return f"{said} | {row.tested} | {_found(row)} | {row.verdict}"
+    return f"{said} | {_tested(row)} | {_found(row)} | {row.verdict}"
 
 
 def _cells(row: Row) -> list[Cell]:
@@ -212,11 +223,7 @@ def _cells(row: Row) -> list[Cell]:
 
 
 def _measured(row: Row) -> tuple[Cell, ...]:
-    tested = row.tested
-    if row.measured_by:
-        tested += f" (measured by the code of commit {row.measured_by}, not of today)"
-    if row.by_construction:
-        tested += f" (by construction: {row.by_construction})"
+    tested = _tested(row)
     test = f"<span id='{escape(verdict.anchor(row.id))}'>{escape(tested)}</span>"
     return Html(test, tested), row.ours, row.interval, f"{row.n:,}"
 
