@@ -3,7 +3,7 @@
     execute PAGE ...   run pages; with -p NAME VALUE as a rerun beside the book
     check [PAGE ...]   pairs in step, all executed, records fresh
     measure PAGE ROW   the code behind the value of one row
-    register PAGE ...  write the digests of measurements into measures.yaml
+    register PAGE ...  write the digests of measurements into measurements.yaml
     order              what to train next, most judged rows per core-hour first
 
 Exit codes: 0 done, 1 something is wrong (one sentence on stderr says what), 2 the call
@@ -59,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     command.set_defaults(function=_measure)
     command.add_argument("page")
     command.add_argument("row", help="its id in claims.yaml")
-    about = "write the digests of measurements into measures.yaml"
+    about = "write the digests of measurements into measurements.yaml"
     command = commands.add_parser("register", help=about)
     command.set_defaults(function=_register)
     command.add_argument("pages", nargs="*", help="pages, all by default")
@@ -110,9 +110,11 @@ def _measure(options: argparse.Namespace) -> int:
 def _register(options: argparse.Namespace) -> int:
     from book._ext import measures, pages
 
-    for page in options.pages or pages.sources():
-        if rows := measures.register(page, options.same, exchanged=options.was):
-            print(f"{page}: {', '.join(rows)}")
+    for page in options.pages:
+        pages.find(page)
+    names = options.pages or list(pages.sources())
+    written = measures.register(names, options.same, exchanged=options.was)
+    print(*written, sep="\n")
     return 0
 
 

@@ -32,8 +32,9 @@ def record():
     rows = pd.DataFrame(columns=["arm", "seed", "epoch"])
     about = {"seconds": 90.0, "device_name": "A CPU"}
     members = {f"plain|{seed}": about for seed in (0, 1)}
-    arm = Arm("plain", *map(Spec, "dmlo"), epochs=20, log=10)
-    experiment = Experiment("prieto2025/fig06b", "paper", (arm,), (0, 1, 2))
+    arm = Arm("plain", *map(Spec, "dmlo"), epochs=500, log=10)
+    arms = (arm, replace(arm, name="x"))
+    experiment = Experiment("prieto2025/fig06b", "paper", arms, (0, 1, 2))
     return Record(experiment, rows, members, {})
 
 
@@ -64,8 +65,10 @@ def test_verdicts():
         ("laptop", 2, 2, "holds, two seeds, small", "holds few small"),
         ("smoke", 3, 3, "not judged", "idle"),
         ("paper", 0, 0, "not run", "idle"),
+        ("paper", 0, 0, "cannot tell", "cannot-tell"),
     ):
         found = row(held=held, n=n, scale=scale)
+        found = replace(found, tried=verdict == "cannot tell")
         assert (found.verdict, look(verdict)) == (verdict, shown)
         assert outcome(verdict) == shown.split()[0]
         assert is_few(verdict) == (0 < n < 3 and scale != "smoke")
@@ -158,18 +161,54 @@ def test_a_value_that_is_no_number_is_refused(record):
     assert (short.held, short.ours, short.verdict) == (0, "nan", "not judged")
 
 
-def test_what_nobody_ran_is_listed(record):
+def test_what_nobody_ran_is_not_what_no_run_can_test(record):
     run, absent = Run(record, "plain"), Run(record, "x")
-    for found, rest, ours in (
-        ((run, NOTHING), {"above": 0}, "no seed is a test"),
-        (([run, absent], NOTHING), {"above": 0}, "—"),
-        ({run: NOTHING, absent: THREE}, {"order": True}, "—"),
-        (None, {"run": False}, "—"),
+    for found, rest, verdict, ours in (
+        ((run, NOTHING), {"above": 0}, "cannot tell", "no seed can test it"),
+        ({run: NOTHING}, {"order": True}, "cannot tell", "no seed can test it"),
+        (([run, absent], NOTHING), {"above": 0}, "not run", "—"),
+        ({run: NOTHING, absent: THREE}, {"order": True}, "not run", "—"),
+        (None, {"run": False}, "not run", "—"),
     ):
         one = judged(found, **rest)
-        assert (one.verdict, one.ours) == ("not run", ours)
+        assert (one.verdict, one.ours) == (verdict, ours)
         assert bool(one.runs) == bool(found)
     assert judged((run, NOTHING), says="", where="") is None
+
+
+def test_what_no_run_could_fail_is_shown_and_not_counted(record):
+    run = Run(record, "plain")
+    one = judged((run, THREE), above=0, by_construction="Adam's first step is the rate")
+    assert (one.verdict, one.holds, one.ours) == ("by construction", False, "2")
+    assert outcome(one.verdict) == "idle"
+    sheet = claims.Sheet("prieto2025/figx")
+    sheet.add(row(above=0, main=True), (run, THREE))
+    sheet.add(row(above=0, by_construction="it is an identity"), (run, THREE))
+    assert "1 of 1 claims hold" in sheet.box().text
+    assert "(by construction: it is an identity)" in sheet.closing().text
+
+
+def test_a_value_that_no_code_of_today_measures_says_so(record):
+    sheet = claims.Sheet("prieto2025/figx")
+    old = row(above=0, main=True, measured_by="aa0a192")
+    sheet.add(old, (Run(record, "plain"), THREE))
+    assert (
+        "measured by the code of commit aa0a192, not of today" in sheet.closing().text
+    )
+
+
+def test_a_run_of_full_size_that_was_trained_for_less_time_says_so(record):
+    """Figure 6 (b) of Prieto et al. has 500 epochs."""
+    short = replace(record.experiment.arm("plain"), epochs=200)
+    brief = replace(record, experiment=replace(record.experiment, arms=(short,)))
+    one = judged((Run(brief, "plain"), THREE), above=0)
+    assert (one.verdict, one.shorter) == ("holds, shorter", "200 of 500 epochs")
+    assert look(one.verdict) == "holds small"
+    few = judged((Run(brief, "plain"), {0: 1.0}), above=0)
+    assert few.verdict == "holds, one seed, shorter"
+    small = judged((Run(at_scale(brief, "laptop"), "plain"), THREE), above=0)
+    assert (small.verdict, small.shorter) == ("holds, small", "")
+    assert judged((Run(record, "plain"), THREE), above=0).verdict == "holds"
 
 
 @pytest.fixture
@@ -186,7 +225,7 @@ def sheet(record):
 
 def test_the_box_answers_with_verdict_seeds_size_and_recipe(sheet):
     box = sheet.box("The paper says <so>.")
-    recipe = "d · m · l · o · 20 epochs"
+    recipe = "d · m · l · o · 500 epochs"
     told = ["The paper says <so>.", "holds; 3 seeds; 3 of 4 claims hold", recipe]
     assert box.text.splitlines() == told
     assert "&lt;so&gt;" in box.html and "verdict holds" in box.html

@@ -15,7 +15,7 @@ import pytest
 from pandas import DataFrame, Series
 
 from grokbook import evidence, papers, project, records
-from grokbook.errors import DataError, RecordError, UnknownName
+from grokbook.errors import DataError, PageError, RecordError, UnknownName
 from grokbook.evidence import Run, reading
 from grokbook.experiment import Arm, Experiment, Result, Spec
 from grokbook.records import Record
@@ -34,6 +34,7 @@ def record(curves, *, seeds=(3, 0, 1), column="test_accuracy"):
         for epoch, value in curve.items()
     ]
     frame = DataFrame(rows, columns=["arm", "seed", "epoch", column])
+    frame = frame if column == "train_loss" else frame.assign(train_loss=1.0)
     members = {f"plain|{seed}": {"seconds": 1.0} for seed in curves}
     return Record(made, frame, members, {})
 
@@ -165,7 +166,6 @@ def test_values_of_an_arm_come_in_the_order_of_its_seeds():
     assert one.first("test_accuracy", at_least=0.5).index.tolist() == [3, 0, 1]
     assert one.settings.epochs == 100
     assert same(one.last("test_accuracy"), 0.3, 1.0, 0.4)
-    assert same(one.at("test_accuracy", 12), 0.1, 0.5, 0.4)
     assert same(one.at("test_accuracy", 5), 0.9, 0.0, 0.0)
     assert same(one.largest("test_accuracy"), 0.9, 1.0, 0.4)
     assert same(one.smallest("test_accuracy", since=5), 0.1, 0.5, 0.4)
@@ -195,6 +195,45 @@ def test_a_bound_may_differ_by_seed_and_a_value_that_does_not_exist_is_named():
     assert same(one.last("test_accuracy", otherwise=5), 0.3, 1.0, 0.4)
     with pytest.raises(KeyError, match=r"\[0, 1\] not in index"):
         one.largest("test_accuracy", since=fit.loc[[3]])
+
+
+def test_no_value_is_told_of_a_time_after_the_end_of_a_run():
+    one = run(CURVES)
+    assert same(one.ends(), 20, 20, 10)
+    assert same(one.at("test_accuracy", 10), 0.1, 0.5, 0.4)
+    with pytest.raises(PageError, match=r"epoch 12 of 'plain' .* end of seed 1, 10"):
+        one.at("test_accuracy", 12)
+    late = Series({3: 20.0, 0: 20.0, 1: 11.0})
+    with pytest.raises(PageError, match="epoch 11 .* seed 1"):
+        one.at("test_accuracy", late)
+
+
+def test_what_reaches_a_level_need_not_generalise():
+    """Stays; falls back for two of four later logs; comes back at the end; never."""
+    curves = {
+        0: {0: 0.0, 10: 0.95, 20: 0.9, 30: 1.0, 40: 0.99, 50: 1.0},
+        1: {0: 0.0, 10: 0.95, 20: 0.2, 30: 0.1, 40: 0.97, 50: 1.0},
+        2: {0: 0.0, 10: 0.5, 20: 0.95, 30: 1.0, 40: 0.6, 50: 0.5},
+        3: {0: 0.0, 10: 0.5},
+        4: {0: 0.0, 10: 0.9},
+    }
+    one = run(curves, seeds=(0, 1, 2, 3, 4))
+    assert same(one.reaches(accuracy=0.9), 10, 10, 20, NEVER, 10)
+    assert same(one.generalises(accuracy=0.9), 10, 40, NEVER, NEVER, 10)
+    assert same(one.falls_back(accuracy=0.9), 0, 0.5, 2 / 3, NONE, NONE)
+    assert same(one.onset(above=0.9), 30, 40, NEVER, NEVER, NEVER)
+    losses = {0: {0: 4.0, 10: 0.01, 20: 0.5, 30: 0.001}}
+    other = run(losses, seeds=(0,), column="test_loss")
+    assert same(other.reaches(loss=0.01), 10)
+    assert same(other.generalises(loss=0.01), 30)
+    assert same(other.falls_back(loss=0.01), 0.5)
+
+
+def test_only_seeds_that_can_test_a_claim_have_a_value():
+    values = by_seed(1, 2, 3)
+    kept = evidence.testable(values, by_seed(0, 1, 1) > 0)
+    assert kept.to_dict() == {1: 2, 2: 3}
+    assert evidence.testable(values, [False] * 3).empty
 
 
 def test_epochs_behind_a_printed_mean_and_deviation():
@@ -287,7 +326,7 @@ def test_fit_generalisation_and_the_delay_between_them():
         (both("loss", fast, slow), {"loss": 0.01}, 2, 4, 2),
     ):
         assert same(one.fitted(**level), fit)
-        assert same(one.generalised(**level), generalised)
+        assert same(one.reaches(**level), generalised)
         assert same(one.delay(**level), delay)
 
 

@@ -27,6 +27,7 @@ LOSSES = {
     "repaired": losses.repaired_cross_entropy,
     "collapsed": losses.collapsed_cross_entropy,
     "unbalanced": losses.unbalanced_cross_entropy,
+    "doubled": losses.doubled_cross_entropy,
     "clamped": losses.clamped_cross_entropy,
     "rescaled": partial(losses.rescaled_cross_entropy, norm=3.0),
 }
@@ -166,6 +167,20 @@ def test_a_simulated_collapse_cuts_rows_and_an_unbalanced_gradient_its_balance()
     for gap, is_cut in ((24 * math.log(2) - 1e-6, False), (16.6356, True)):
         given = one_gap(gap, DOUBLE)
         assert (grad(LOSSES["collapsed"])(*given)[0, 0] == 0) == is_cut
+
+
+def test_a_doubled_gradient_has_the_sum_of_a_collapse_and_loses_nothing():
+    plain, cut, ours = (
+        of_rows(loss, WIDE)
+        for loss in (F.cross_entropy, LOSSES["collapsed"], LOSSES["doubled"])
+    )
+    assert ours[0].sum() == pytest.approx(float(cut[0].sum()), rel=1e-7)
+    expected = 2 * plain[0]
+    expected[0] = plain[0, 0]  # the correct logit's, which is not 0
+    close(ours[0], expected, rtol=1e-7, atol=0)
+    assert ours[0, 0] < 0 and torch.equal(ours[1], plain[1])
+    both = [LOSSES[k](*WIDE, reduction="none") for k in ("collapsed", "doubled")]
+    assert torch.equal(*both)
 
 
 def test_the_projection_takes_the_mean_of_a_gradient_away(batch):

@@ -78,6 +78,7 @@ DESCENT = {"lr": float64s(0.1, 0.02, 0.3), "momentum": float64s(0.0, 0.2, 0.8)}
 DESCENT |= {"weight_decay": float64s(0.0, 0.1, 0.0)}
 RULES = {
     "adamw": (AdamW, StackedAdamW, ADAM, {"betas": (0.9, 0.95)}),
+    "amsgrad": (AdamW, StackedAdamW, ADAM, {"betas": (0.9, 0.5), "amsgrad": True}),
     "sgd": (SGD, StackedSGD, DESCENT, {}),
     "shared": (AdamW, StackedAdamW, {}, {"lr": 0.01, "weight_decay": 0.1}),
     "plain": (SGD, StackedSGD, {}, {"lr": 0.1, "momentum": 0.8, "weight_decay": 0.1}),
@@ -115,6 +116,7 @@ HOOKS = {
     "replay": partial(
         replay_norm, names=["head.weight"], norms=[[0.3, 0.9, 0.5]], every=2
     ),
+    "rows": partial(optimizers.clip_rows, names=["head.weight"], norm=0.3),
     "angle": partial(steps_by_norm, names=["head.weight"], norm=0.3),
 }
 
@@ -260,6 +262,44 @@ def test_recorded_norms_are_replayed_and_stay_at_the_last():
         assert same(params[1:], free[1:])
     with pytest.raises(ValueError, match="zip"):
         replay_norm(alone("bare", named(params)), names=["a"], norms=[], every=2)
+
+
+def test_rows_are_shortened_and_none_is_lengthened():
+    params, free = parameters(), parameters()
+    length = float(free[0].detach().norm(dim=-1).median())
+    hook = partial(optimizers.clip_rows, names=["head.weight"], norm=length)
+    run(hook(alone("bare", named(params))), params, 1)
+    run(alone("bare", named(free)), free, 1)
+    before, after = free[0].norm(dim=-1), params[0].norm(dim=-1)
+    assert (before > length).any() and (before < length).any()
+    torch.testing.assert_close(after, before.clamp(max=length))
+    torch.testing.assert_close(params[0] / after[:, None], free[0] / before[:, None])
+    assert same(params[1:], free[1:])
+
+
+def test_muon_steps_matrices_by_torchs_rule_and_the_rest_by_adamw():
+    """Also after a checkpoint, and with another rate."""
+    ours, theirs = parameters(), parameters()
+    matrices = [p for p in theirs if p.dim() == 2]
+    rest = [p for p in theirs if p.dim() != 2]
+    assert matrices and rest
+    optimizer = optimizers.Muon(named(ours), 0.02, momentum=0.9)
+    how = {"weight_decay": 0.0, "adjust_lr_fn": "match_rms_adamw"}
+    muon = torch.optim.Muon(matrices, lr=0.02, momentum=0.9, **how)
+    adamw = AdamW(rest, lr=0.02)
+    for step in range(6):
+        if step == 3:
+            state = copy.deepcopy(optimizer.state_dict())
+            optimizer = optimizers.Muon(named(ours), 0.02, momentum=0.9)
+            optimizer.load_state_dict(state)
+        for group in (g for o in (optimizer, muon, adamw) for g in o.param_groups):
+            group["lr"] = 0.02 / (1 + step)
+        for params in (ours, theirs):
+            set_gradients(params, step)
+        assert optimizer.step(lambda: 13) == 13
+        muon.step()
+        adamw.step()
+        assert same(ours, theirs)
 
 
 def test_a_free_matrix_turns_as_a_held_one_would():

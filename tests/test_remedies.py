@@ -1,5 +1,6 @@
 """Remedies × tasks: what was chosen is what the rule gives, and faults are told."""
 
+import math
 import runpy
 from itertools import product
 
@@ -89,3 +90,92 @@ def test_a_point_that_must_not_be_tested_says_so(monkeypatch):
     monkeypatch.setitem(fault.__globals__, "CHOSEN", {"a": {"decay": (1e-3, 1.0)}})
     arm, _ = (one for one in DESIGN["testing"]() if "name" in one)
     assert arm["name"] == f"decay, rate 0.001, strength 1, {edge}"
+
+
+AGAIN = runpy.run_path(f"{project.home()}/book/remedies/choose_again.py")
+decide, Trial = AGAIN["decide"], AGAIN["Trial"]
+
+
+def until_decided(remedy, task, onset):
+    """The last decision, and all trials, where ``onset(point, seed)`` is what comes."""
+    trials = {}
+    while due := (last := decide(remedy, task, trials)).due:
+        assert not last.chosen and not {*due} & {*trials}
+        for point, seed in due:
+            came = onset(point, seed)
+            trials[point, seed] = Trial(came, 1.0 if came < float("inf") else 0.1)
+    return last, trials
+
+
+def test_the_second_rule_climbs_until_the_best_point_has_all_its_neighbours():
+    best, grid = (0.1, 10.0), DESIGN["second_grid"]("decay")
+    assert best not in grid and len(grid) == 10
+
+    def onset(point, seed):
+        rungs = [DESIGN["LADDER"].index(one) for one in (point[0], best[0])]
+        steps = abs(math.log10(point[1] / best[1]))
+        return 100 + 50 * (abs(rungs[0] - rungs[1]) + steps) + seed % 10
+
+    last, trials = until_decided("decay", "a", onset)
+    assert last.chosen == best
+    tried = {point for point, _ in trials}
+    assert {*DESIGN["neighbours"]("decay", best)} <= tried == {*grid, *last.asked}
+    assert len({point for point, seed in trials if seed == 102}) < len(tried) / 2
+
+
+def test_the_second_rule_chooses_by_three_seeds_and_looks_around_what_it_chose():
+    first, grid = DESIGN["SECOND_TUNING"][0], DESIGN["second_grid"]("decay")
+    lucky, sound = (0.015, 1.0), (0.04, 1.0)
+
+    def onset(point, seed):
+        if point == lucky:
+            return 50 if seed == first else 900
+        return {sound: 60}.get(
+            point, 400 + 10 * grid.index(point) if point in grid else 900
+        )
+
+    last, trials = until_decided("decay", "a", onset)
+    assert last.chosen == sound
+    assert {*DESIGN["neighbours"]("decay", sound)} <= {point for point, _ in trials}
+
+
+def test_the_second_rule_chooses_no_point_of_a_remedy_that_never_generalises():
+    last, trials = until_decided("none", "e", lambda point, seed: float("inf"))
+    assert last.chosen is None and {seed for _, seed in trials} == {100}
+    assert 10 < len(trials) <= 14
+
+
+def test_neighbours_are_a_factor_of_three_or_one_rate_away_and_inside_what_can_be():
+    around = DESIGN["neighbours"]
+    assert around("decay", (0.04, 1.0)) == [
+        (0.015, 1.0), (0.1, 1.0), (0.04, 0.3), (0.04, 3.0)
+    ]  # fmt: skip
+    assert around("Muon", (0.25, 1.0)) == [(0.1, 1.0), (0.25, 0.3)]
+    assert around("none", (0.0004, 0.3))[-1] == (0.0004, 1.0)
+
+
+def test_caps_follow_the_rate_and_every_run_goes_on_after_its_onset():
+    assert [DESIGN["cap"]("a", rate) for rate in (0.1, 0.015, 0.001)] == [
+        500,
+        1000,
+        4000,
+    ]
+    for name in ("tune2-a", "tune2-e"):
+        for arm in papers.get(f"remedies/{name}", "paper").arms:
+            assert (arm.stop, arm.after_stop) == (0.99, 500)
+            rate = float(arm.name.split(", ")[1].split()[1])
+            assert arm.epochs == DESIGN["cap"](name[-1], rate) + 500
+
+
+@pytest.mark.parametrize("task", DESIGN["CAPS"])
+def test_what_the_second_tuning_wrote_is_what_its_rule_gives(task):
+    trials, written = AGAIN["trials_of"](task), DESIGN["SECOND"]
+    for remedy in DESIGN["START"]:
+        chosen = written["chosen"].get(task, {}).get(remedy)
+        if chosen or remedy in written["never"].get(task, ()):
+            decision = decide(remedy, task, trials[remedy])
+            asked = written["asked"].get(task, {}).get(remedy, [])
+            assert list(map(tuple, asked)) == decision.asked, remedy
+            assert decision.chosen == (tuple(chosen) if chosen else None), remedy
+            assert decision.due == [], remedy
+    assert not {*DESIGN["SECOND_TUNING"]} & {*DESIGN["SECOND_TESTS"]}

@@ -15,7 +15,7 @@ from jinja2 import Environment, FileSystemLoader
 
 from book._ext.entries import Entry, anchor, named, plain, rank, stated, support, update
 from book._ext.handouts import BLOCK
-from grokbook.claims.verdict import badge, is_few, look, outcome
+from grokbook.claims.verdict import WORDS, badge, is_few, look, outcome
 from grokbook.project import FOLDERS, PAPERS, home
 
 
@@ -51,7 +51,7 @@ def templates() -> Environment:
     env.filters["plain"] = plain
     known = (anchor, badge, is_few, look, named, outcome, rank, stated, support)
     env.globals |= {function.__name__: function for function in known}
-    env.globals |= {"PAPERS": PAPERS, "BLOCK": BLOCK}
+    env.globals |= {"PAPERS": PAPERS, "BLOCK": BLOCK, "WORDS": WORDS}
     return env
 
 

@@ -19,7 +19,7 @@ import yaml
 from nbformat import NotebookNode
 
 from book._ext import measures, notebooks, pages
-from grokbook import evidence, papers, tables
+from grokbook import evidence, observables, papers, tables
 from grokbook.claims import verdict
 from grokbook.claims.verdict import BOUNDS, digest
 from grokbook.errors import GrokbookError, PageError
@@ -28,6 +28,7 @@ from grokbook.records import Record
 
 LARGEST = 610_000  # bytes of an executed page
 TEST = ("tested", *BOUNDS)  # of a row, what a result must not change
+NEWEST = 4  # versions of functions.yaml between which values are compared
 HELD_TO = {*BOUNDS, "order", "exact"}  # what makes a row a test
 Entry = dict[str, Any]  # a row of claims.yaml as it is written there
 LINES = (("figure", "caption"), ("figure", "name"), ("image", "alt"))
@@ -36,6 +37,7 @@ LINES = (("figure", "caption"), ("figure", "name"), ("image", "alt"))
 def check(page_ids: list[str] | None = None) -> list[str]:
     """What is wrong with the pages (all of them unless named): one sentence each."""
     found = [f"{sentence}." for sentence in [history()] if sentence]
+    found += [f"The function {fault}." for fault in _functions()]
     for page_id in page_ids or pages.sources():
         try:
             found += [f"Page {page_id} {fault}." for fault in _faults(page_id)]
@@ -93,7 +95,7 @@ def _unregistered(page_id: str) -> Iterator[str]:
     known = measures.registered(page_id)
     tested = {row.id: row for row in verdict.rows(page_id) if row.is_tested}
     for gone in known.keys() - tested.keys():
-        yield f"has a measurement of '{gone}' in measures.yaml, which tests nothing"
+        yield f"has a measurement of '{gone}' in measurements.yaml, which tests nothing"
     for key, row in tested.items():
         entry = known.get(key, {})
         if not entry:
@@ -109,6 +111,41 @@ def _unregistered(page_id: str) -> Iterator[str]:
             yield f"exchanged the measurement of '{key}' without a word in `was`"
 
 
+def _functions() -> Iterator[str]:
+    """Functions behind tested values that are not as they are registered."""
+    known, now = measures.registered_functions(), measures.functions()
+    for name, code in now.items():
+        if name not in known:
+            yield f"{name} is not registered: run 'python -m book register'"
+        elif known[name]["measure"] != code:
+            rows = [row for row in measures.tested() if name in _behind(row)]
+            yield (
+                f"{name}, behind {len(rows)} tested rows, is not as registered: run "
+                "'python -m book register --same REASON' if every seed keeps its value"
+            )
+    versions = registries(measures.functions_file())
+    for (after, new), (before, old) in pairwise(versions[:NEWEST]):
+        changed = {
+            n for n in new.keys() & old.keys() & known.keys() if new[n] != old[n]
+        }
+        for name in changed:
+            then = measures.entry(old[name])["measure"]
+            if then not in [one["measure"] for one in known[name].get("same", ())]:
+                yield f"{name} was changed{_where(after)} without a word"
+        for page, row in measures.tested() if changed else ():
+            if changed & {*_behind((page, row))}:
+                faults = _other_values(row, pages.find(page), after, before)
+                yield from (f"behind page {page} {fault}" for fault in faults)
+
+
+def _behind(row: tuple[str, str]) -> tuple[str, ...]:
+    return measures.measurement(*row).functions
+
+
+def _where(commit: str) -> str:
+    return f" in {commit}" if commit else ""
+
+
 def _exchanged(page_id: str, path: Path) -> Iterator[str]:
     """Tests that a commit changed, and of which nobody is told today."""
     versions = _versions(path.with_name("claims.yaml"), page_id)
@@ -121,9 +158,8 @@ def _exchanged(page_id: str, path: Path) -> Iterator[str]:
             is_told |= _is_listed(before, today.get("same", ()), "tested")
             is_tested = before.get("run", True) and HELD_TO & before.keys()
             if changed and is_tested and not is_told:
-                where = f" in {after}" if after else ""
                 told = "the old one goes to `was`"
-                yield f"changed the test of its row '{key}'{where}: {told}"
+                yield f"changed the test of its row '{key}'{_where(after)}: {told}"
     yield from _remeasured(page_id, path)
 
 
@@ -134,7 +170,7 @@ def _is_listed(row: Entry, entries: Iterable[Entry], key: str) -> bool:
 def _remeasured(page_id: str, path: Path) -> Iterator[str]:
     """Measurements that a commit changed in silence, or that are not the same."""
     today = measures.registered(page_id)
-    versions = _versions(path.with_name("measures.yaml"), page_id)
+    versions = _versions(path.with_name("measurements.yaml"), page_id)
     for (after, new), (before, old) in pairwise(versions):
         for key in old.keys() & new.keys() & today.keys():
             then = measures.entry(old[key])["measure"]
@@ -159,9 +195,12 @@ def _other_values(key: str, path: Path, after: str, before: str) -> Iterator[str
 @cache
 def _values(path: Path, commit: str, key: str) -> dict[str, str]:
     """The values of a row by "row|seed" in the twin of a commit ("": of today)."""
-    twin = path.with_suffix(".ipynb")
-    text = _git(twin, "show", f"{commit}:./{twin.name}") if commit else twin.read_text()
-    claims = notebooks.claims_of(nbformat.v4.reads(text)) if text else None
+    if commit:
+        text = _git(path, "show", f"{commit}:./{path.stem}.ipynb")
+        twin = nbformat.v4.reads(text) if text else None
+    else:
+        twin = notebooks.read_twin(path)
+    claims = notebooks.claims_of(twin) if twin else None
     rows = (claims or {"claims": []})["claims"]
     mine = [row for row in rows if row["id"] == key or row["id"].startswith(f"{key} ")]
     every = {row["id"]: row.get("values", {}) for row in mine}
@@ -209,10 +248,12 @@ def history() -> str:
 def _stale(page_id: str, twin: NotebookNode, claims: dict[str, Any]) -> Iterator[str]:
     """What the store and the paper's .yaml files say now, and the page does not."""
     text = "\n".join(text for _, text in notebooks.outputs(twin, "text/plain"))
+    columns: set[str] = set()
     try:
         for read in claims["read"]:
             how: Any = {"asked": read["asked"], "arms": read["arms"]}
             found = stored(read)
+            columns |= {*found.frame.columns}
             now = evidence.described(found, **how)
             if changed := [key for key in now if now[key] != read.get(key)]:
                 told = " and ".join(changed)
@@ -228,8 +269,23 @@ def _stale(page_id: str, twin: NotebookNode, claims: dict[str, Any]) -> Iterator
         known = (None, digest(page_id)) if registry.is_file() else ()
         if known and claims.get("registered") not in known:
             yield "was executed with other claims than are registered now"
+        yield from _unmeasurable(page_id, columns)
     except GrokbookError as error:
         yield f"rests on what cannot be used ({str(error).rstrip('.')})"
+
+
+def _unmeasurable(page_id: str, columns: set[str]) -> Iterator[str]:
+    """Rows that rest on a column which no code of today makes, and do not say so."""
+    known = observables.stems() | {"arm", "seed", "epoch"}
+    gone = {column.partition(".")[0] for column in columns} - known
+    for row in verdict.rows(page_id) if gone else ():
+        if row.is_tested and not row.measured_by:
+            words = measures.measurement(page_id, row.id).words
+            for stem in sorted({word.partition(".")[0] for word in words} & gone):
+                yield (
+                    f"rests its row '{row.id}' on the column {stem}, which no "
+                    "observable of today makes: say `measured_by` which commit did"
+                )
 
 
 def stored(read: dict[str, Any]) -> Record:

@@ -116,7 +116,7 @@ def support(claim: dict[str, Any]) -> str:
 
 def rank(word: str) -> tuple[int, int]:
     """Its place in a list of verdicts: what holds first, and the surest of it."""
-    return (*WORDS, "idle").index(outcome(word)), len(word)
+    return (*WORDS, "cannot-tell", "idle").index(outcome(word)), len(word)
 
 
 def anchor(entry: Entry, claim: dict[str, Any]) -> str:

@@ -2,9 +2,10 @@
 
 A page hands `claims.read` a value for each row. The *measurement* of a row is the part
 of the page that this value depends on: the statements that bind its names, and theirs,
-and so on; and every function of the book that one of them calls. Its digest stands in
-measures.yaml beside claims.yaml, so that the number that a test judges cannot become
-another one unseen:
+and so on; and every function of the book that one of them calls. The digests of the
+statements stand in measurements.yaml beside claims.yaml, those of the functions in
+book/functions.yaml, so that the number that a test judges cannot become another one
+unseen:
 
     python -m book measure prieto2025/fig10 growth     # shows the code, and the digest
     python -m book register prieto2025/fig10           # writes the digests of new rows
@@ -18,7 +19,7 @@ import importlib
 import inspect
 import symtable
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -38,8 +39,8 @@ from grokbook.project import home
 APART = {"plots", "tables", "claims", "project", "errors", "records", "papers"}
 APART |= {"experiment", "digest"}
 HEAD = """\
-# Digests of the code behind each tested value, by page and row of claims.yaml.
-# `python -m book register` writes them; `python -m book measure PAGE ROW` shows it.
+# Digests of the code behind tested values: `python -m book register` writes them, and
+# `python -m book measure PAGE ROW` shows the code.
 """
 LOOKS = {"label", "color"}  # arguments of a Run that its values do not depend on
 
@@ -74,8 +75,8 @@ def measurement(page_id: str, row: str) -> Measurement:
     for text in files:
         reached |= _reached(text, _imports(ast.parse(text)))
     functions = tuple(sorted(_closure(reached)))
-    parts = [*code, *files, *(_definition(name) for name in functions)]
-    joined = "".join(map(_digest, parts))
+    direct = sorted(reached & {*functions})
+    joined = "".join([*map(_digest, [*code, *files]), *direct])
     return Measurement(code, functions, sha256(joined.encode()).hexdigest()[:12])
 
 
@@ -86,63 +87,121 @@ def of_row(page_id: str, row: str) -> Measurement:
 
 
 def registered(page_id: str) -> dict[str, dict[str, Any]]:
-    """What measures.yaml has of a page, by row.
+    """What measurements.yaml has of a page, by row.
 
     ``measure``: the digest; ``same``: earlier ones by which every seed has the same
     value, each with its ``reason``; ``was``: earlier ones of tests that stand in
     ``was`` of the row in claims.yaml.
     """
-    rows = tables.noted(page_id, "measures")
+    rows = tables.noted(page_id, "measurements")
     return {key: entry(value) for key, value in rows.items()}
 
 
 def entry(value: str | dict[str, Any]) -> dict[str, Any]:
-    """What measures.yaml has of one row: a digest, or more than that."""
+    """What measurements.yaml has of one row: a digest, or more than that."""
     return {"measure": value} if isinstance(value, str) else value
 
 
-def register(page_id: str, same: str = "", *, exchanged: bool = False) -> list[str]:
-    """Write the measurements of a page into its measures.yaml; the rows it wrote.
+def functions_file() -> Path:
+    """Where the digests of functions are registered."""
+    return home() / "book" / "functions.yaml"
 
-    A row that has none gets the one of today. For one that has another ``same`` says
-    why every seed keeps its value, or ``exchanged`` that its old test stands in ``was``
-    of claims.yaml; else PageError. `python -m book check` holds both to it.
+
+def functions() -> dict[str, str]:
+    """Every function of the book that a tested row is measured by, and its digest."""
+    found = {
+        name for page, row in tested() for name in measurement(page, row).functions
+    }
+    return {name: _digest(_definition(name)) for name in sorted(found)}
+
+
+def tested(page_ids: Iterable[str] = ()) -> list[tuple[str, str]]:
+    """(page, row) of every row that is held against something."""
+    every = page_ids or pages.sources()
+    rows = ((page, row) for page in every for row in verdict.rows(page))
+    return [(page, row.id) for page, row in rows if row.is_tested]
+
+
+def registered_functions() -> dict[str, dict[str, Any]]:
+    """What book/functions.yaml has of each function, in the form of `registered`."""
+    text = (
+        functions_file().read_text(encoding="utf-8")
+        if functions_file().is_file()
+        else ""
+    )
+    every = yaml.load(text, yaml.CSafeLoader) or {}
+    return {name: entry(value) for name, value in every.items()}
+
+
+def register(
+    page_ids: Iterable[str], same: str = "", *, exchanged: bool = False
+) -> list[str]:
+    """Write the measurements of pages into their .yaml files; what it wrote.
+
+    A row or a function that has none gets the digest of today. For one that has another
+    ``same`` says why every seed keeps its value, or ``exchanged`` that the old test
+    stands in ``was`` of claims.yaml; else PageError. `python -m book check` holds both
+    to it.
     """
-    rows, written = registered(page_id), []
-    for row in verdict.rows(page_id):
-        if not row.is_tested:
-            continue
-        now = measurement(page_id, row.id).digest
-        about = rows.setdefault(row.id, {"measure": now})
-        old = about["measure"]
-        if row.id in tables.noted(page_id, "measures") and old == now:
-            continue
-        if old != now and not (same or exchanged):
-            raise PageError(
-                f"Page {page_id} measures its row '{row.id}' otherwise than registered:"
-                " give --same REASON if every seed keeps its value, or --was if its "
-                "old test stands in `was`."
-            )
-        if old != now and same:
-            about.setdefault("same", []).append({"measure": old, "reason": same})
-        elif old != now:
-            about.setdefault("was", []).append(old)
-        about["measure"] = now
-        written.append(row.id)
-    if written:
-        _write(page_id, rows)
+    written = []
+    for page in page_ids:
+        now = {row: measurement(page, row).digest for _, row in tested([page])}
+        known = registered(page)
+        new = {
+            row: _renewed(row, digest, known, same, exchanged)
+            for row, digest in now.items()
+        }
+        if new != known:
+            written += [f"{page} {row}" for row in new if new[row] != known.get(row)]
+            _write(page, new)
+    known, now = registered_functions(), functions()
+    new = {
+        name: _renewed(name, digest, known, same, exchanged)
+        for name, digest in now.items()
+    }
+    if new != known:
+        written += [name for name in new if new[name] != known.get(name)]
+        _save(functions_file(), {name: _short(about) for name, about in new.items()})
     return written
 
 
+def _renewed(
+    name: str, now: str, known: dict[str, dict[str, Any]], same: str, exchanged: bool
+) -> dict[str, Any]:
+    """What is registered of a row or a function whose digest is now this one."""
+    about = known.get(name, {"measure": now})
+    old = about["measure"]
+    if old == now:
+        return about
+    if same:
+        earlier = [*about.get("same", []), {"measure": old, "reason": same}]
+        return about | {"measure": now, "same": earlier}
+    if exchanged:
+        return about | {"measure": now, "was": [*about.get("was", []), old]}
+    raise PageError(
+        f"{name!r} is measured otherwise than registered: give --same REASON if every "
+        "seed keeps its value, or --was if the old test stands in `was`"
+    )
+
+
 def _write(page_id: str, rows: dict[str, dict[str, Any]]) -> None:
-    """Put the rows of one page into the measures.yaml of its chapter."""
+    """Put the rows of one page into the measurements.yaml of its chapter."""
     folder, _, name = page_id.partition("/")
-    path = home() / "book" / folder / "measures.yaml"
+    path = home() / "book" / folder / "measurements.yaml"
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    every = yaml.safe_load(text) or {}
-    every[name] = {k: v["measure"] if len(v) == 1 else v for k, v in rows.items()}
-    content = yaml.safe_dump(dict(sorted(every.items())), sort_keys=False, width=100)
-    path.write_text(HEAD + content, encoding="utf-8")
+    every = yaml.load(text, yaml.CSafeLoader) or {}
+    every[name] = {row: _short(about) for row, about in rows.items()}
+    _save(path, dict(sorted(every.items())))
+
+
+def _short(about: dict[str, Any]) -> str | dict[str, Any]:
+    """An entry as it is written: the digest alone where there is nothing else."""
+    return about["measure"] if len(about) == 1 else about
+
+
+def _save(path: Path, content: dict[str, Any]) -> None:
+    text = yaml.safe_dump(content, sort_keys=False, width=100)
+    path.write_text(HEAD + text, encoding="utf-8")
 
 
 @functools.cache

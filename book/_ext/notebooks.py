@@ -60,6 +60,33 @@ def read_source(path: Path) -> NotebookNode:
     return notebook
 
 
+# Sections of a page whose sentences tell what came of the book's own runs.
+FINDINGS = ("What to see", "Reading the result")
+
+
+def drop_findings(notebook: NotebookNode, scale: str) -> None:
+    """Take out of a rerun what was written for the book's own result.
+
+    That is the title's finding, the sections `FINDINGS` and the captions. Sentences
+    with numbers are left out by `grokbook.tables.prose`.
+    """
+    kicker, _ = heading(notebook)
+    rest = notebook.cells[0].source.partition("\n")[2]
+    notebook.cells[0].source = f"# {kicker}: a rerun at {scale} scale\n{rest}"
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            parts = re.split(r"^(?=## )", cell.source, flags=re.M)
+            kept = [part for part in parts if _section(part) not in FINDINGS]
+            cell.source = "".join(kept)
+        shown_as(cell).get("figure", {}).pop("caption", None)
+
+
+def _section(text: str) -> str:
+    """`What to see` of a part of a page that begins so; "" for one without."""
+    first = text.partition("\n")[0]
+    return first.removeprefix("## ").strip() if first.startswith("## ") else ""
+
+
 def tidy(notebook: NotebookNode) -> None:
     """Cell ids from positions, and only the metadata that a source can hold."""
     for position, cell in enumerate(notebook.cells):

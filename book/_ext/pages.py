@@ -28,7 +28,13 @@ LIBRARIES = ("torch", "numpy", "pandas", "matplotlib", "seaborn")
 # Folders of no paper, and what stands above the titles there.
 CHAPTERS = {"basics": "Start here", "story": "Start here", "questions": "Question"}
 CHAPTERS |= {"remedies": "Remedies × tasks"}
-NO_PAGES = ("experiments.py", "choose.py", "race.py", "operations.py")
+NO_PAGES = (
+    "experiments.py",
+    "choose.py",
+    "choose_again.py",
+    "race.py",
+    "operations.py",
+)
 PLACES = ("GROKBOOK_HOME", "GROKBOOK_RECORDS", "GROKBOOK_DATA")
 
 
@@ -131,6 +137,8 @@ def _execute(
     page_id: str, notebook: NotebookNode, values: dict[str, Any], target: Path
 ) -> None:
     begun = time.monotonic()
+    if values:
+        notebooks.drop_findings(notebook, str(values.get("scale", "")))
     notebook = _run(page_id, notebook, values)
     notebooks.tidy(notebook)
     for output in (o for cell in notebook.cells for o in cell.get("outputs", [])):
@@ -174,6 +182,8 @@ def _run(page_id: str, notebook: NotebookNode, values: dict[str, Any]) -> Notebo
     told |= {n: str(Path(told[n]).absolute()) for n in PLACES if told.get(n)}
     told["PYTHONPATH"] = str(Path(grokbook.__file__).resolve().parents[1])
     how: Any = {"progress_bar": False, "extra_arguments": ["--log-level=40"]}
+    if values:
+        told["GROKBOOK_RERUN"] = "1"
     if values.get("retrain"):
         how["stderr_file"] = Progress(sys.stderr)
     else:

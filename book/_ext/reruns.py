@@ -12,7 +12,7 @@ from typing import Any
 import nbformat
 
 from book._ext import notebooks, pages
-from grokbook.claims.verdict import outcome
+from grokbook.claims.verdict import WORDS, outcome
 
 
 def compare(rerun: Path) -> Iterator[str]:
@@ -34,9 +34,10 @@ def compare(rerun: Path) -> Iterator[str]:
 def _row(*pair: dict[str, Any] | None) -> tuple[str, ...]:
     """Statement, the book's value, the rerun's, and agrees, differs or nothing."""
     came = [outcome(one["verdict"]) if one else "idle" for one in pair]
+    is_judged = {*came} <= {*WORDS}
     mark = "agrees" if came[0] == came[1] else "differs"
     statement = next(one["statement"] for one in pair[::-1] if one)
-    return statement, *map(_cell, pair), "" if "idle" in came else mark
+    return statement, *map(_cell, pair), mark if is_judged else ""
 
 
 def _cell(claim: dict[str, Any] | None) -> str:

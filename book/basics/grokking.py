@@ -22,7 +22,7 @@ some = Run(record, "decay 1", "with weight decay", plots.COLOUR["weight decay"])
 none = Run(record, "no decay", "without weight decay", plots.COLOUR["baseline"])
 p, epochs = some.settings.dataset.options["p"], some.settings.epochs
 TEST = "test_accuracy"
-fit, rule = some.fitted(accuracy=1.0), some.generalised(accuracy=0.95)
+fit, rule = some.fitted(accuracy=1.0), some.reaches(accuracy=0.95)
 found = {
     "late": (some, evidence.ratio(rule, fit)),
     "end": (some, some.last(TEST)),

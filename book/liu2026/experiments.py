@@ -16,6 +16,7 @@ SOFTMAX32, SOFTMAX64 = (
 PROJECTED, REPAIRED = Spec("projected_cross_entropy"), Spec("repaired_cross_entropy")
 COLLAPSED = Spec("collapsed_cross_entropy")  # in float64
 UNBALANCED = Spec("unbalanced_cross_entropy")  # in float64
+DOUBLED = Spec("doubled_cross_entropy")  # in float64
 CLASSES = 10
 BRANCH = 576  # epoch at which the branches part
 # A mean loss at which at least nine of ten samples have none: that of a sample is 0 or
@@ -26,9 +27,10 @@ LOOK = ("core", "inflation", "head_update")
 AS_TRAINED = {"batch_statistics": True}
 
 
-def adam(lr=1e-3, beta2=0.95, eps=1e-8) -> Spec:
-    """Adam without weight decay; betas of Table 3."""
-    return Spec("adamw", lr=lr, betas=(0.9, beta2), eps=eps, weight_decay=0.0)
+def adam(lr=1e-3, beta2=0.95, eps=1e-8, weight_decay=0.0, **how) -> Spec:
+    """Adam without weight decay unless it is given; betas of Table 3."""
+    decay = {"weight_decay": weight_decay}
+    return Spec("adamw", lr=lr, betas=(0.9, beta2), eps=eps, **decay, **how)
 
 
 def images(samples=200, tests=1000, files=1) -> Spec:
@@ -148,6 +150,48 @@ def cifar_mlp() -> Rows:
     yield row("no head bias", model=deep(head_bias=False))
     yield row("clamped", Spec("clamped_cross_entropy"))
     yield row("centred logits", Spec("projected_cross_entropy", forward=True))
+
+
+@EXPERIMENTS.section
+def left_out() -> Rows:
+    """What the paper names and does not run, and what would tell its causes apart."""
+    yield experiment("low", SHORT)  # B.5.3
+    low = Spec("softmax_cross_entropy", dtype="bfloat16")
+    yield row("bfloat16 loss", low)
+
+    # a second moment that never falls leaves no small divisor for a spike
+    yield experiment("amsgrad", SHORT)
+    yield row("AMSGrad", optimizer=adam(amsgrad=True))
+
+    # a broken sum with nothing lost of the correct logit's gradient
+    centred = (Spec("centre_rows", names=("layers.5.weight",)),)
+    yield experiment("exact512", SHORT)
+    yield row("sum broken, correct exact", DOUBLED)
+    yield row("sum broken, correct exact, W_G subtracted", DOUBLED, wrappers=centred)
+    yield experiment("exact20", SHORT)
+    yield shared(model=deep(20))
+    yield row("sum broken, correct exact", DOUBLED)
+    yield row("sum broken, correct exact, W_G subtracted", DOUBLED, wrappers=centred)
+
+    # Definitions 3 and 5: the state that Theorems 4, 6 and 7 assume
+    yield experiment("neural", "one seed of five", seeds=Size(5, 1))
+    yield shared(epochs=2000, log=10, observables=(*LOOK, "neural_collapse"))
+    yield row("float32")
+
+    yield experiment("decay", SHORT)  # B.5.1
+    for decay in (0.1, 1.0):
+        rule = adam(weight_decay=decay)
+        yield row(f"weight decay {decay:g}", optimizer=rule)
+
+    # B.2.6 and B.2.8; the rates of fig04a in the narrow network, where curvature is
+    # cheap, and that of the interventions whose spikes are in question
+    yield experiment("curvature20", SHORT, **NARROW)
+    yield row("projection", PROJECTED)
+    yield row("sum broken", UNBALANCED)
+    yield row("learning rate 0.01", optimizer=adam(1e-2))
+    yield row("learning rate 0.0001", optimizer=adam(1e-4))
+    smooth = Spec("softmax_cross_entropy", smoothing=0.1 * CLASSES / (CLASSES - 1))
+    yield row("smoothed, float32 loss", smooth)
 
 
 @EXPERIMENTS.section

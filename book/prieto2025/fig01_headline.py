@@ -35,7 +35,7 @@ softmax60, free, free60 = Run(collapsing, "60% float64"), Run(plain, "exact CE f
 slow = Run(controls, "exact CE", "collapse-free, β2 0.999", ink["collapse-free"])
 fast = Run(controls, "exact CE, β2 0.99", "collapse-free, β2 0.99", ink["collapse-free"])
 fast_softmax = Run(controls, "softmax, β2 0.99", "softmax, β2 0.99", ink["softmax"])
-fit, most = stable.fitted(accuracy=0.99), stable.generalised(accuracy=0.95)
+fit, most = stable.fitted(accuracy=0.99), stable.reaches(accuracy=0.95)
 WINDOWS = {  # modulus and share of its table, and where the gap grows steadily
     free: ("113, 40 %", 5000, 8000),
     free60: ("113, 60 %", 3000, 8000),
@@ -61,9 +61,9 @@ ends = {"at-the-end": stable, "softmax32": softmax32, "free": free}
 found |= {row: (run, run.at(TEST, END)) for row, run in ends.items()} | {
     "overfitted": (stable, stable.at(TEST, 10_000)),
     "softmax-stays": (softmax, softmax.largest(TEST, until=END)),
-    "ortho-by": (ortho, ortho.generalised(accuracy=0.95)),
+    "ortho-by": (ortho, ortho.reaches(accuracy=0.95)),
     "reversed": ([ortho, stable], found["ortho-delay"][1] / evidence.difference(most, fit)),
-    "half": (stable, stable.generalised(accuracy=0.5)),
+    "half": (stable, stable.reaches(accuracy=0.5)),
     "zero": (softmax, softmax.at("zero_loss", END)),
     "ends": {run.label: (run, run.last(TEST)) for run in (slow, fast, fast_softmax)},
     "behind": ([fast, fast_softmax], 100 * evidence.difference(fast.last(TEST), fast_softmax.last(TEST))),

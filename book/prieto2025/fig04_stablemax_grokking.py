@@ -39,7 +39,7 @@ def of_both(measure):
 
 def delay(run):
     """Epochs from the fit, 99.9 % of the training set, to 10 % of the test set."""
-    return evidence.difference(run.generalised(accuracy=0.1), run.fitted(accuracy=0.999))
+    return evidence.difference(run.reaches(accuracy=0.1), run.fitted(accuracy=0.999))
 
 
 def grown(run):
@@ -48,27 +48,27 @@ def grown(run):
 
 def rising(run):
     """Share of logs that raise the norm while test accuracy goes from 10 to 90 %."""
-    begin, end = (run.generalised(accuracy=share) for share in (0.1, 0.9))
+    begin, end = (run.reaches(accuracy=share) for share in (0.1, 0.9))
     steps = run.series(NORM, since=begin, until=end).diff()
     return ((steps > 0).sum() / steps.notna().sum()).fillna(0)
 
 
-most = {run: run.generalised(accuracy=0.95) for run in (*modular, parity, other)}
+most = {run: run.reaches(accuracy=0.95) for run in (*modular, parity, other)}
 fit = {run: run.fitted(accuracy=0.999) for run in most}
 zero = {run: run.first("zero_loss", at_least=0.01) for run in modular}
 found = {
     "grokking": (modular, of_both(most.get).max(axis=1)),
     "delay": (modular, of_both(delay).min(axis=1)),
-    "transformer": (block, block.generalised(accuracy=0.95)),
+    "transformer": (block, block.reaches(accuracy=0.95)),
     "norms": (modular, of_both(grown).min(axis=1)),
     "norm-parity": (parity, grown(parity)),
     "rising": (modular, of_both(rising).min(axis=1)),
-    "base-2": (base2, base2.generalised(accuracy=0.9)),
+    "base-2": (base2, base2.reaches(accuracy=0.9)),
     "in-tandem": (base2, evidence.difference(*(f(accuracy=0.8) for f in (base2.generalised, base2.fitted)))),
     "harder": {run: run.fitted(accuracy=0.99) for run in (two_hot, codes)},
     "codes": (codes, codes.largest(TEST, since=20)),
     "scalars": (scalar, 100 * (scalar.series(TRAIN) - scalar.series(TEST)).abs().max()),
-    "addition-first": {run: run.generalised(accuracy=0.5) for run in modular},
+    "addition-first": {run: run.reaches(accuracy=0.5) for run in modular},
     "largest": {run.label: (run, run.largest(TEST, since=20)) for run in (two_hot, short, scalar, raw)},
 } | {f"zero-{run.label}": (run, zero[run]) for run in modular}
 for row, run in (("parity", parity), ("parity-2", other)):
@@ -114,7 +114,7 @@ for axes, panel, quantity, every, unit, shown in (
         some = points[points.series == series].iloc[::every]
         plots.paper(axes, some.epoch, some.value * unit, color=run.color, label="")
 plots.paper(inputs, [], [])
-late = min(addition.generalised(accuracy=0.4).median(), addition.settings.epochs)
+late = min(addition.reaches(accuracy=0.4).median(), addition.settings.epochs)
 arrow = {"arrowstyle": "<->", "color": plots.GREY, "shrinkA": 0, "shrinkB": 0}
 shares.annotate("", (late, 40), (0, 40), arrowprops=arrow)
 shares.text(late / 2, 43, "delay", ha="center")

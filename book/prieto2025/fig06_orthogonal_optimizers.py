@@ -31,7 +31,7 @@ perp_adam = Run(mlp, "⊥AdamW 0.005, as run", "⊥AdamW", ink["⊥Grad"])
 perp_sgd = Run(mlp, "⊥SGD + StableMax, float64", "⊥SGD + StableMax", ink["StableMax"])
 decayed = Run(decay, "AdamW, decay 1.0", "decay 1.0", DECAY)
 penalised = Run(decay, "AdamW, explicit L2 5e-5", "L2 in the loss", DECAY)
-pair, reach = (perp_adam, perp_sgd), {run: run.generalised(accuracy=0.95) for run in (fast, soft, slow)}
+pair, reach = (perp_adam, perp_sgd), {run: run.reaches(accuracy=0.95) for run in (fast, soft, slow)}
 
 
 def ahead(run):
@@ -72,7 +72,7 @@ found = {
     "adamw-b": (adam, adam.largest(TEST)),
     "adamw-a": (bare, bare.largest(TEST)),
     "by-300": (perp_adam, perp_adam.at(TEST, 300)),
-    "by-400": (perp_sgd, perp_sgd.generalised(accuracy=1.0)),
+    "by-400": (perp_sgd, perp_sgd.reaches(accuracy=1.0)),
     "together-a": (fast, joins(fast)),
     "simultaneously": (decayed, both[0].clip(upper=both[1])),
     "delay": {name: (run, run.delay(accuracy=0.95)) for name, run in lettered.items()},
@@ -151,7 +151,7 @@ tables.prose(f"""
 #| fold: "Code: the table of delays"
 rows = []
 for key, run in lettered.items():
-    times = (run.fitted(accuracy=0.95), run.generalised(accuracy=0.95), joins(run))
+    times = (run.fitted(accuracy=0.95), run.reaches(accuracy=0.95), joins(run))
     rows.append([f"{key} (n = {len(run.seeds)})", *map(told, times)])
 head = ["Network and method", "95 % of the training set", "95 % of the test set", "From 99 % until test is within 5 points"]
 tables.grid(head, rows, caption="Epochs of fit and generalisation; (a) is a transformer, (b) an MLP")
@@ -285,7 +285,7 @@ def cell(run, seed):
     """What one training came to, in words."""
     if seed not in run.seeds:
         return "not run"
-    epoch, most = run.generalised(accuracy=0.95)[seed], 100 * run.largest(TEST)[seed]
+    epoch, most = run.reaches(accuracy=0.95)[seed], 100 * run.largest(TEST)[seed]
     return f"{epoch:.0f}" if epoch < math.inf else f"{most:.0f} % at most"
 
 

@@ -73,7 +73,7 @@ found = {
     "faster": ([taylor, chosen, stable], evidence.lead(reached[taylor], first, until=end)),
     "gained": (taylor, 100 * (taylor.at(TEST, end) - taylor.at(TEST, end // 2))),
     "taylor-norm": (taylor, grown(taylor)),
-    "small": {run.label: (run, run.generalised(accuracy=0.95)) for run in tiny},
+    "small": {run.label: (run, run.reaches(accuracy=0.95)) for run in tiny},
     "over-balance": {r.label: (r, r.last(NORM) / balance(s)) for s, r in charged.items()},
 }
 sheet = claims.read(page.name, found, best=best, end=end, half=end // 2)
@@ -230,7 +230,7 @@ sheet.closing(record, tasks, small, small_tasks)
 # ## Reading the result
 
 # %% tags=["remove-input"]
-times = {s: told(run.generalised(accuracy=0.95)) for s, run in charged.items()}
+times = {s: told(run.reaches(accuracy=0.95)) for s, run in charged.items()}
 tables.prose(f"""
 **The penalty does what the paper says.** It keeps the logits from growing, and the network
 generalises without {{term}}`weight decay`. No sample {{term}}`collapses <softmax collapse>` at any of our

@@ -34,7 +34,7 @@ for arm in record.experiment.arms:
 runs[KEPT][1] = runs[SHALLOW][1]  # where the learning rate is the same
 runs = {kind: dict(sorted(one.items())) for kind, one in runs.items()}
 fitted = {run: run.fitted(accuracy=0.99) for one in runs.values() for run in one.values()}
-grokked = {run: run.generalised(accuracy=0.9) for run in fitted}
+grokked = {run: run.reaches(accuracy=0.9) for run in fitted}
 delay = {run: evidence.difference(grokked[run], fitted[run]) for run in fitted}
 fits = {  # the runs of a panel that learn their training set, in the order of alpha
     kind: [run for run in one.values() if np.isfinite(fitted[run]).all()]

@@ -30,7 +30,7 @@ for rate, record in (("0.05", grid), ("0.01", grid), ("0.001", slow)):
 
 
 def epoch(run, share=0.95):
-    return run.generalised(accuracy=share)
+    return run.reaches(accuracy=share)
 
 
 def quickest(runs):
@@ -301,7 +301,7 @@ plots.show(figure)
 # arms = ("lr 0.01, ⊥AdamW", "lr 0.05, decay 4")
 # runs = [evidence.Run(record, arm, arm, "black") for arm in arms]
 # for share in (0.9, 0.95, 0.99, 1.0):
-#     perp, decay = (run.generalised(accuracy=share) for run in runs)
+#     perp, decay = (run.reaches(accuracy=share) for run in runs)
 #     ahead = evidence.told(evidence.lead(perp, decay), "{:+.0f}")
 #     print(f"{share:.0%}: {evidence.told(perp)}; {evidence.told(decay)}; {ahead}")
 # ```
@@ -327,7 +327,7 @@ plots.show(figure)
 # def epoch(rate, decay):
 #     record = papers.record(f"prieto2025/{names[rate]}", scale="paper")
 #     run = evidence.Run(record, f"lr {rate}, decay {decay}", "", "black")
-#     return run.generalised(accuracy=0.95).median()
+#     return run.reaches(accuracy=0.95).median()
 # for one, other in (
 #     (("0.05", 2), ("0.01", 8)), (("0.05", 1), ("0.01", 4)), (("0.05", 0.5), ("0.01", 2)),
 #     (("0.01", 1), ("0.001", 8)), (("0.01", 0.5), ("0.001", 4)),

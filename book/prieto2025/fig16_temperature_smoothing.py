@@ -40,7 +40,7 @@ found = {
     "not-enough": (hot, collapsed[hot]),
     "hot-test": (hot, hot.largest(TEST)),
     "stablemax": (stable, stable.largest(TEST)),
-    "epoch": {run.label: (run, run.generalised(accuracy=0.95)) for run in (smooth, stable)},
+    "epoch": {run.label: (run, run.reaches(accuracy=0.95)) for run in (smooth, stable)},
     "at-end": {run.label: (run, run.at(TEST, until)) for run in (cold, control, faster)},
     "collapse": (cold, collapsed[cold]),
     "least": (cold, cold.smallest(TRAIN, since=collapsed[cold], otherwise=math.inf)),

@@ -96,7 +96,7 @@ plots.show(figure)
 # %% tags=["remove-input"]
 tables.prose(f"""
 **A fit does not need the rule.** The network of [Start here](../basics/grokking.ipynb) knows all its examples at epoch
-{told(first.fitted(accuracy=1.0))}, and the rule at {told(first.generalised(accuracy=0.95))}. Without {{term}}`weight decay` it does not find the rule.
+{told(first.fitted(accuracy=1.0))}, and the rule at {told(first.reaches(accuracy=0.95))}. Without {{term}}`weight decay` it does not find the rule.
 
 **Then the weights mostly grow.** An MLP that has fitted its examples can still lower its loss by scaling its logits up,
 which changes no answer ({{term}}`naive loss minimisation`). Its gradient points there: in the output layer the

@@ -44,8 +44,8 @@ runs = {
 (bare, _, stable), (soft, free, quick), (perp_soft, perp_stable), (held, fast), others, (eased, fined, hot) = runs.values()
 own = Run(control, "exact CE")  # with the β2 of StableMax's run
 gain = 100 * evidence.difference(free.last(TEST), soft.last(TEST))
-reached = {run: run.generalised(accuracy=0.95) for run in (quick, eased, fined, stable)}
-late = {arm: Run(perp, f"⊥AdamW, {arm}, as run").generalised(accuracy=0.95) for arm in ("softmax", "StableMax")}
+reached = {run: run.reaches(accuracy=0.95) for run in (quick, eased, fined, stable)}
+late = {arm: Run(perp, f"⊥AdamW, {arm}, as run").reaches(accuracy=0.95) for arm in ("softmax", "StableMax")}
 behind = [100 * Run(text, f"{arm} CE").last("test_top5") for arm in ("Softmax", "StableMax")]
 ends = {run: told(run.last(TEST), "{:.0%}") for several in runs.values() for run in several}
 sheet = claims.read(page.name, {})

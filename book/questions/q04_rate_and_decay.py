@@ -35,7 +35,7 @@ runs = [Run(record, arm.name, network) for network, record in RECORDS for arm in
 runs = [run for run in runs if run.seeds and chosen(run)[1] and not (run.settings.wrappers or run.settings.penalties)]
 # of the norms, one; and "No LN" is in both of Singh's sweeps
 runs = [r for r in runs if (r.label != NORM or r.arm == "M") and (r.record.name, r.arm) != ("singh2026/fig04wd", "No LN")]
-when = {r: r.generalised(loss=0.01) if r.label in (SINGH, NORM) else r.generalised(accuracy=0.95) for r in runs}
+when = {r: r.reaches(loss=0.01) if r.label in (SINGH, NORM) else r.reaches(accuracy=0.95) for r in runs}
 product = {run: np.prod(chosen(run)) for run in runs}
 paced = {run: (when[run] * product[run])[np.isfinite(when[run])] for run in runs}
 MOST = 0.05

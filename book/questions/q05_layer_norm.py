@@ -31,7 +31,7 @@ paper, little = (
     }
     for records in (full, less)
 )
-when = {key: run.generalised(loss=0.01) for key, run in paper.items()}
+when = {key: run.reaches(loss=0.01) for key, run in paper.items()}
 fit = {key: run.fitted(loss=0.01) for key, run in paper.items()}
 none, mlp, values, blocked = (("layer norm", place) for place in ("No LN", "M", "A^v", "A^qk"))
 END = paper[none].settings.epochs
@@ -63,7 +63,7 @@ for axes_of, runs, measure, end in ((axes[0], paper, {"loss": 0.01}, END), (axes
     for (kind, place), run in runs.items():
         y = rows[place] + 0.2 * (list(KINDS).index(kind) - 1)
         style = {"color": run.color, "ls": "", "ms": 6.5}
-        epochs = run.generalised(**measure).clip(upper=1.3 * end)
+        epochs = run.reaches(**measure).clip(upper=1.3 * end)
         axes_of.plot(epochs, [y] * len(epochs), KINDS[kind][1], mec="white", mew=0.6, **style)
     axes_of.set(xscale="log", xlim=(100, 1.6 * end), xlabel="epoch")
 for kind, place in paper:

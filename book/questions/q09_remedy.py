@@ -87,7 +87,7 @@ plots.show(figure)
 # %% tags=["remove-input"]
 decayed, perp, both = (Run(transformer, f"no-norm, subtraction: {arm}") for arm in ("AdamW, decay 1.5", "⊥AdamW", "⊥AdamW + StableMax"))
 bits = {arm.name.split(",")[0]: told(Run(parity, arm.name).onset()) for arm in parity.experiment.arms}
-normed, plain = (Run(singh, arm).generalised(loss=0.01) for arm in ("M", "No LN"))
+normed, plain = (Run(singh, arm).reaches(loss=0.01) for arm in ("M", "No LN"))
 tables.prose(f"""
 **Tune the learning rate first.** In [the comparison of remedies](../remedies/addition.ipynb) weight decay generalises at step
 {told(best["tuning", DECAY, 0.001])} with a rate of 0.001 and at {told(best["tuning", DECAY, 0.03])} with 0.03, in one seed. In [Prieto's

@@ -18,13 +18,14 @@ then (``CHOSEN``), seeds 0 to 4. A member is looked at a hundred times, and ends
 test accuracy of 99 %.
 """
 
+import math
 from itertools import product
 from pathlib import Path
 
 import yaml
 
 from grokbook.experiment import Spec
-from grokbook.papers import Registry, Row, Rows, Size, experiment, row, shared
+from grokbook.papers import END, Registry, Row, Rows, Size, experiment, row, shared
 
 # The four of the grid, and at both ends one step further.
 RATES = (3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
@@ -345,3 +346,118 @@ def norm_or_angle() -> Rows:
         yield row("twice the norms, logits over 8", wrappers=twice, alpha=0.125)
         yield row("half the norms, logits times 8", wrappers=half, alpha=8.0)
         yield row("free, logits over 8", alpha=0.125)
+
+
+# The second tuning, beside the first, whose points and results stay. What it asks for
+# beyond its grid, and what it chose, ``choose_again.py`` writes to ``points2.yaml``.
+SECOND = yaml.safe_load(Path(__file__).with_name("points2.yaml").read_text("utf-8"))
+SECOND_TUNING, SECOND_TESTS = (100, 101, 102), (5, 6, 7, 8, 9)  # seeds
+SECOND_RATES = (0.001, 0.0025, 0.006, 0.015, 0.04, 0.1)
+LADDER = (0.0004, *SECOND_RATES, 0.25)  # with one more at both ends, for the edge rule
+SIDES = (0.006, 0.04)  # rates at which the neighbours of the first strength are tried
+# By task: steps times the rate, the least and the most of them; and what follows 99 %.
+CAPS = {"a": (15, 500, 4000), "b": (15, 500, 3000), "e": (25, 500, 4000)}
+AFTER = 500
+# Strengths to begin with, about those that the first tuning chose. Dropout's are odds.
+START = {
+    "none": 0.001,
+    "decay": 1.0,
+    "coupled L2": 3e-4,
+    "StableMax": 0.01,
+    "collapse-free loss": 0.01,
+    "⊥Grad": 0.001,
+    "radius to √d": 1.0,
+    "radius with tuned target": 0.03,
+    "activations": 10.0,
+    "dropout": 0.3,
+    "first matrix held short": 0.1,
+    "layer norm": 0.01,
+    "Grokfast": 10.0,
+    "Grokfast as published": 0.003,
+    "Muon": 0.03,
+    "row norms clipped": 3.0,
+}
+Point = tuple[float, float]  # rate, strength
+
+
+def cap(task: str, rate: float) -> int:
+    """Steps within which a remedy has to generalise: more of them at a small rate."""
+    steps_times_rate, least, most = CAPS[task]
+    return min(max(round(steps_times_rate / rate), least), most)
+
+
+def next_strength(strength: float, rungs: int) -> float:
+    """So many half decades up or down: 0.3, 1, 3, 10."""
+    place = round(2 * math.log10(strength)) + rungs
+    return float(f"{10 ** (place / 2):.1g}")
+
+
+def second_grid(remedy: str) -> list[Point]:
+    """The ten points of a remedy with which the second tuning begins."""
+    start = START[remedy]
+    beside = (next_strength(start, -1), next_strength(start, 1))
+    return [*product(SECOND_RATES, [start]), *product(SIDES, beside)]
+
+
+def neighbours(remedy: str, point: Point) -> list[Point]:
+    """Up to four points one rate or one strength away; 1 - beta is at most 1."""
+    rate, strength = point
+    place = LADDER.index(rate)
+    rates = [LADDER[at] for at in (place - 1, place + 1) if 0 <= at < len(LADDER)]
+    strengths = [next_strength(strength, rungs) for rungs in (-1, 1)]
+    if remedy == "Muon" or STRENGTHS.get(remedy) is BETAS:
+        strengths = [one for one in strengths if one <= 1]
+    return [*product(rates, [strength]), *product([rate], strengths)]
+
+
+def second_name(remedy: str, rate: float, strength: float) -> str:
+    return f"{remedy}, rate {rate:g}, strength {strength:g}"
+
+
+def second_arm(remedy: str, rate: float, strength: float, task: str) -> Row:
+    """A remedy on a task at a point of the second tuning.
+
+    Three are new: Muon, with a strength of 1 - momentum; a clip of each row of every
+    matrix, whose strength is the norm; and Grokfast's moving average at its authors'
+    alpha, lamb and beta2, whose strength is the coupled L2 that they add.
+    """
+    if remedy == "dropout":
+        one = arm(remedy, rate, round(strength / (1 + strength), 6), task)
+    elif remedy in STRENGTHS:
+        one = arm(remedy, rate, strength, task)
+    else:
+        one = arm("none", rate, 0.001, task)
+    if remedy == "Muon":
+        one["optimizer"] = Spec("muon", lr=rate, momentum=round(1 - strength, 6))
+    if remedy == "row norms clipped":
+        one["wrappers"] = (Spec("clip_rows", names=MATRICES, norm=strength),)
+    if remedy == "Grokfast as published":
+        one["optimizer"] = Spec("adamw", lr=rate, betas=(0.9, 0.98))
+        one["wrappers"] = (Spec("grokfast", alpha=0.98, lamb=2.0),)
+        one["penalties"] = (Spec("l2", strength=strength),)
+    steps = cap(task, rate) + AFTER
+    looks = ((300, 10), (END, max(10, steps // 100)))
+    name = second_name(remedy, rate, strength)
+    return one | {"name": name, "epochs": steps, "log": looks}
+
+
+@EXPERIMENTS.section
+def second_tuning() -> Rows:
+    """Sixteen remedies by the rule of ``choose_again.py``, and the best on fresh seeds."""
+    for task in CAPS:
+        yield experiment(f"tune2-{task}", "", seeds=SECOND_TUNING)
+        yield shared(stop=0.99, after_stop=AFTER, observables=("core",), through_nan=True)
+        for remedy in START:
+            asked = map(tuple, SECOND["asked"].get(task, {}).get(remedy, ()))
+            for point in dict.fromkeys([*second_grid(remedy), *asked]):
+                yield second_arm(remedy, *point, task)
+        chosen = SECOND["chosen"].get(task, {})
+        if not chosen:
+            continue
+        yield experiment(f"test2-{task}", "", seeds=SECOND_TESTS)
+        yield shared(stop=0.99, after_stop=AFTER, observables=SEEN, through_nan=True)
+        yield shared(log=((200, 2), (600, 5), (END, 20)))
+        for remedy, point in chosen.items():
+            one = second_arm(remedy, *point, task)
+            del one["log"]  # the tests are looked at more often
+            yield one

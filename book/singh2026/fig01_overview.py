@@ -26,7 +26,7 @@ written = [Run(relu, f"{arm}, ReLU", arm) for arm in WHERE]
 m, both, attention, none = runs
 end = none.settings.epochs
 fits = {run: run.fitted(loss=0.01) for run in runs}
-groks = {run: run.generalised(loss=0.01) for run in [*runs, *written]}
+groks = {run: run.reaches(loss=0.01) for run in [*runs, *written]}
 ends = {run: epochs.clip(upper=end) for run, epochs in groks.items()}
 logs = evidence.reference("singh2026/fig02").query("quantity == 'train_loss'")
 logs = logs.pivot(index="epoch", columns="series", values="value")
@@ -254,8 +254,8 @@ same seed, M+A\\* {sheet.told("relu M+A*")} times. M still generalises first, in
 {sheet.told("relu-first")} of the epochs of M+A\\*. A\\* and No LN were not run with ReLU.
 
 **Precision.** On the smaller task, in one run, float32 has {{term}}`slingshots <slingshot>` that
-float64 does not have. It generalises at epoch {told(single.generalised(loss=0.01))} instead of
-{told(double.generalised(loss=0.01))}.
+float64 does not have. It generalises at epoch {told(single.reaches(loss=0.01))} instead of
+{told(double.reaches(loss=0.01))}.
 """)
 
 # %% [markdown]

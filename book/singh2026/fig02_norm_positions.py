@@ -25,8 +25,8 @@ runs = [Run(record, name, name, plots.COLOUR[name]) for name in NAMES]
 m, both, attention, none = runs
 end = none.settings.epochs
 LOSS, MODES = "test_loss", "fourier"
-groks = {run: run.generalised(loss=0.01) for run in runs}
-accurate = {run: run.generalised(accuracy=0.995) for run in runs}
+groks = {run: run.reaches(loss=0.01) for run in runs}
+accurate = {run: run.reaches(accuracy=0.995) for run in runs}
 periodic = {run: run.first(MODES, at_least=1) for run in runs}
 late = {run: evidence.difference(periodic[run], groks[run]) for run in runs}
 height = {run: run.largest(LOSS, until=groks[run]) for run in runs}

@@ -36,7 +36,7 @@ value, scores = arm(alone, "A^v", "on values"), arm(alone, "A^qk", "on queries, 
 attention = arm(positions, "A*", "on both (A*)")
 value_mlp = arm(alone, "M+A^v")
 every = (plain, mlp, value, attention, scores, both, value_mlp)
-generalised = {run: run.generalised(loss=0.01) for run in every}
+generalised = {run: run.reaches(loss=0.01) for run in every}
 top = plain.largest(SR, since=200)
 excess = plain.series(SR, since=500) - plain.series("train_loss", since=500)
 

@@ -35,7 +35,7 @@ fixed = sweep(rates, "η", ETAS, "learning rate {:g}, decay fixed")
 by_decay = sweep(decays, "λ", LAMBDAS, "decay {:g}")
 slow, fast, weak, strong = by_rate[1e-3], by_rate[1e-2], by_decay[0.1], by_decay[1.5]
 every = [*by_rate.values(), *fixed.values(), *by_decay.values()]
-groks = {run: run.generalised(loss=0.01) for run in every}
+groks = {run: run.reaches(loss=0.01) for run in every}
 
 
 def longer(run, other, epoch):

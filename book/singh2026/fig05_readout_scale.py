@@ -30,7 +30,7 @@ def sweep(rule):
 divided, fixed = sweep("lr/α²"), sweep("lr fixed")
 rules = {"η = η₀/α²": divided, "η = η₀": fixed}
 every = [*divided.values(), *fixed.values()]
-groks = {run: run.generalised(loss=0.01) for run in every}
+groks = {run: run.reaches(loss=0.01) for run in every}
 average = {run: evidence.average(run.series("test_loss")) for run in every}
 
 

@@ -24,8 +24,8 @@ runs = [Run(record, name, name, plots.COLOUR[name]) for name in NAMES]
 m, both, attention, none = runs
 end = none.settings.epochs
 RANK, ALPHA = "effective_rank_test", "power_law_test"
-groks = {run: run.generalised(loss=0.01) for run in runs}
-accurate = {run: run.generalised(accuracy=0.995) for run in runs}
+groks = {run: run.reaches(loss=0.01) for run in runs}
+accurate = {run: run.reaches(accuracy=0.995) for run in runs}
 
 
 def settled(column):

@@ -26,7 +26,7 @@ every = list(runs.values())
 weakest, usual, strongest = runs[0.1], runs[1.0], runs[1.5]
 RANK, ALPHA = "effective_rank_test", "power_law_test"
 END = usual.settings.epochs
-groks = {run: run.generalised(loss=0.01) for run in every}
+groks = {run: run.reaches(loss=0.01) for run in every}
 squeezed = {run: run.first(RANK, at_most=20, since=200) for run in every}
 
 

@@ -128,7 +128,7 @@ draw("softmax", 500)
 tables.prose(f"""
 {{term}}`StableMax` takes the place of the function that turns scores into a loss. It rounds much later, and its loss also has more digits here. The
 network finds most of the rule without {{term}}`weight decay`. In Prieto's setting it needs
-{told("prieto2025/fig01_headline", "half", Run(grown, "addition").generalised(accuracy=0.5))} epochs for half of the unseen sums.
+{told("prieto2025/fig01_headline", "half", Run(grown, "addition").reaches(accuracy=0.5))} epochs for half of the unseen sums.
 """)
 
 # %% tags=["hide-input"]
@@ -146,7 +146,7 @@ draw("StableMax", 8000)
 # %% tags=["remove-input"]
 tables.prose(f"""
 Longer weights mean larger scores. {{term}}`⊥Grad <orthogonal gradient>` removes this part of each step. The network must turn instead of stretching. In Prieto's setting
-it knows the rule by epoch {told("prieto2025/fig01_headline", "ortho-by", Run(turned, "⊥AdamW, softmax, as run").generalised(accuracy=0.95))}.
+it knows the rule by epoch {told("prieto2025/fig01_headline", "ortho-by", Run(turned, "⊥AdamW, softmax, as run").reaches(accuracy=0.95))}.
 Learning by heart and the rule arrive together.
 """)
 

@@ -61,10 +61,10 @@ def _parser() -> argparse.ArgumentParser:
     option = commands.add_parser("run", parents=[named], help=about).add_argument
     option("--scale", default="laptop", help=f"{scales} (default: laptop)")
     option("--device", default="auto", help="auto, cpu or cuda")
-    option("--time-budget", type=float, default=math.inf, metavar="SECONDS")
+    option("--time-budget", type=_seconds, default=math.inf, metavar="SECONDS")
     option("--arms", action="append", default=[], help='as in "70%%*", repeatable')
-    option("--seeds", type=_numbers, default=[], help="only these, as in 42,0,1")
-    option("--processes", type=int, help="CPU workers, 0: none")
+    option("--seeds", type=_seeds, default=[], help="only these, as in 42,0,1")
+    option("--processes", type=_processes, help="CPU workers, 0: none")
     option("--replace", action="store_true", help="train again what is there")
     option("--dry-run", action="store_true", help="print the order only")
     option("--record", action="store_true", help="into the book's records")
@@ -94,8 +94,30 @@ def _folder(text: str) -> Path:
     return Path(text)
 
 
-def _numbers(text: str) -> list[int]:
-    return [int(part) for part in text.split(",")]
+def _seeds(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        told = f"{text!r} is no list of seeds: write whole numbers, as in 42,0,1"
+        raise argparse.ArgumentTypeError(told) from None
+
+
+def _processes(text: str) -> int:
+    if not text.isdecimal():
+        told = f"{text!r} is no number of processes: write 0, 1, 2 or more"
+        raise argparse.ArgumentTypeError(told)
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    told = f"{text!r} is no time: write seconds, as in 1500"
+    try:
+        seconds = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(told) from None
+    if not seconds >= 0:  # nor NaN, with which no time would ever be up
+        raise argparse.ArgumentTypeError(told)
+    return seconds
 
 
 def _names(prefixes: list[str]) -> list[str]:

@@ -247,6 +247,23 @@ def unbalanced_cross_entropy(
     return REDUCTIONS[reduction](rows + excess * (mean - mean.detach()))
 
 
+def doubled_cross_entropy(
+    logits: Tensor, labels: Tensor, *, dtype: Dtype = float64, reduction: str = "mean"
+) -> Tensor:
+    """Softmax CE with twice the gradient of wrong logits where a simulated one cuts.
+
+    Those rows have the sum of a collapse, the residual mass epsilon, and keep all of
+    the correct logit's gradient, -epsilon: a broken sum and nothing lost. Not in Liu
+    et al. (2026).
+    """
+    leads = gaps(logits, labels).to(dtype).exp()
+    others = leads.sum(dim=-1, keepdim=True)
+    shares = torch.where(others < 2.0**-BITS, leads / (1 + others), 0.0).detach()
+    wide = logits.to(dtype)
+    rows = softmax_cross_entropy(logits, labels, dtype=dtype, reduction="none")
+    return REDUCTIONS[reduction](rows + (shares * (wide - wide.detach())).sum(dim=-1))
+
+
 def _odds(logits: Tensor, labels: Tensor, dtype: Dtype) -> Tensor:  # of wrong classes
     return gaps(logits, labels).to(dtype).exp().sum(dim=-1)
 

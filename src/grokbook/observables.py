@@ -279,6 +279,15 @@ def inflation(s: Snapshot) -> Values:
     }
 
 
+@observable("train", "features", makes=("nc",))
+def neural_collapse(s: Snapshot) -> Values:
+    """Distances of the training features and the head from neural collapse."""
+    features = s.train.taps["features"].flatten(0, -2)
+    labels = s.train.labels.flatten()
+    found = metrics.neural_collapse(features, labels, _head(s.params))
+    return {f"nc.{name}": value for name, value in found._asdict().items()}
+
+
 @observable(
     "train",
     averaged=True,

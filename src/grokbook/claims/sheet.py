@@ -18,6 +18,7 @@ from grokbook.records import Record
 from grokbook.tables import Cell, Html, fold, folded, grid, line
 
 HEAD = ("The paper says", "Tested as", "Here (median)", "Range", "n", "Verdict")
+RERUN = "A rerun: the verdicts below are those of its own runs."
 CHANGED = ("Tested as", "Planned", "What that gives", "Why it was changed")
 
 
@@ -64,7 +65,8 @@ class Sheet(list[Row]):
     def add(self, row: Row, found: Any) -> None:
         """One row with what it rests on, see `read`.
 
-        Where no seed has a value it reads "not run"; a measurement is left out.
+        Where no seed has a value it reads "cannot tell" if all it rests on was trained,
+        else "not run"; a measurement is left out.
         """
         if row.exact or not row.run:
             how = dict(zip(("ours", "held", "n"), found or (), strict=False))
@@ -80,8 +82,9 @@ class Sheet(list[Row]):
         if found and all(map(len, found.values())):
             self.append(judged(row, found))
         elif row.bounds or row.order:
-            tried = not row.order and found and all(one.seeds for one in found)
-            self.append(replace(row, ours="no seed is a test") if tried else row)
+            tried = bool(found) and all(run.seeds for run in found)
+            ours = "no seed can test it" if tried else row.ours
+            self.append(replace(row, tried=tried, ours=ours))
 
     def told(self, name: str, show: str = "") -> str:
         """The value of a row in a sentence; of one of several: "at-the-end M+A*"."""
@@ -90,11 +93,12 @@ class Sheet(list[Row]):
 
     def box(self, answer: str = "") -> Html:
         """A page's answer in a person's words; verdict, seeds, size; the recipe."""
+        answer = RERUN if tables.is_rerun() else answer
         html = f"<p class='answer'>{escape(answer)}</p>"
         if not (main := self._main()):  # a question, or measurements of ours alone
             return Html(f"<div class='verdict-box'>{html}</div>", answer)
         marks = [f"{main.n:,} seeds"] if main.n > 2 and not main.exact else []
-        less = {run.record.experiment.reduced: 0 for run in self.own}
+        less = {self._size(run): 0 for run in self.own}
         marks += filter(None, less if len(less) < 3 else ["several sizes, see below"])
         marks.append(_holding(self._shown()))
         recipe = tables.recipe([run.settings for run in self.own] * (len(less) < 3))
@@ -130,6 +134,13 @@ class Sheet(list[Row]):
             made = tables.provenance(*there.values(), references=cited)
             parts.append(fold("Where the numbers come from", made))
         return tables.joined(*parts)
+
+    def _size(self, run: Run) -> str:
+        """In words what a run has less of than the paper's; "" where nothing."""
+        reduced = run.record.experiment.reduced
+        if run.record.scale == "paper" and not reduced:
+            return tables.shorter(run.record, run.arm)
+        return reduced
 
     def _main(self) -> Row | None:
         if all(row.beyond for row in self):  # no row is a paper's
@@ -178,7 +189,7 @@ def _holding(rows: list[Row]) -> str:
     """How many claims of a page hold, of those that were tried."""
     if rows[0].scale == "smoke":
         return "it runs, nothing is judged"
-    tried = [row for row in rows if outcome(row.verdict) != "idle"]
+    tried = [row for row in rows if outcome(row.verdict) in verdict.WORDS]
     return f"{sum(row.holds for row in tried)} of {len(tried)} claims hold"
 
 
@@ -191,9 +202,19 @@ def _found(row: Row) -> str:
     return f"{row.ours} ({spread}{seeds})"
 
 
+def _tested(row: Row) -> str:
+    """How a row is tested, and what a reader must know of that beside it."""
+    tested = row.tested
+    if row.measured_by:
+        tested += f" (measured by the code of commit {row.measured_by}, not of today)"
+    if row.by_construction:
+        tested += f" (by construction: {row.by_construction})"
+    return tested
+
+
 def _line(row: Row) -> str:
     said = f"“{row.says}” ({row.where})" if row.says else "ours"
-    return f"{said} | {row.tested} | {_found(row)} | {row.verdict}"
+    return f"{said} | {_tested(row)} | {_found(row)} | {row.verdict}"
 
 
 def _cells(row: Row) -> list[Cell]:
@@ -202,8 +223,9 @@ def _cells(row: Row) -> list[Cell]:
 
 
 def _measured(row: Row) -> tuple[Cell, ...]:
-    test = f"<span id='{escape(verdict.anchor(row.id))}'>{escape(row.tested)}</span>"
-    return Html(test, row.tested), row.ours, row.interval, f"{row.n:,}"
+    tested = _tested(row)
+    test = f"<span id='{escape(verdict.anchor(row.id))}'>{escape(tested)}</span>"
+    return Html(test, tested), row.ours, row.interval, f"{row.n:,}"
 
 
 def _badge(row: Row) -> Html:

@@ -25,13 +25,16 @@ from pandas import DataFrame, Series
 from grokbook.errors import PageError
 from grokbook.evidence import Run, joined, words
 from grokbook.experiment import SCALES
-from grokbook.tables import check_keys, noted
+from grokbook.tables import check_keys, noted, shorter
 
 BySeed: TypeAlias = Mapping[int, float] | Series
 
 WORDS = ("holds", "mixed", "fails")  # in every seed, in some, in none
+# What is no verdict: runs exist and none of their seeds can test the claim; it is true
+# of any network; nobody has trained it.
+CANNOT_TELL, BY_CONSTRUCTION, NOT_RUN = "cannot tell", "by construction", "not run"
 ENOUGH = 3  # seeds of a verdict
-FEW = ("", ", one seed", ", two seeds")
+FEW = ("", "one seed", "two seeds")
 NEVER = "; those that never get there may share the last places"
 BOUNDS = {"at_least": ge, "at_most": le, "above": gt, "below": lt}
 
@@ -40,18 +43,24 @@ BOUNDS = {"at_least": ge, "at_most": le, "above": gt, "below": lt}
 class Row:
     """One entry, and what came of it. Without ``says`` it is a measurement of ours.
 
-    ``order``: several arms come one after the other, with ``open_end`` some of them
-    never. ``exact``: checked at points, of which none is a seed. ``extra``: beyond the
-    paper, reported and not judged. ``run`` false: nothing tests it yet. ``main``: it
-    carries the verdict of its page. ``tested`` may have fields in braces, which the
-    page fills in. ``question``: the page of book/questions that it helps to answer;
-    a row without one is a detail. ``same_as``: the page whose row judges this event, so
-    that it counts once.
+    ``by_construction``: true of any network, so that it is shown and not counted; the
+    reason. ``measured_by``: the last commit whose code makes a column that its value
+    rests on, where the code of today makes it no more. ``order``: several arms come one
+    after the other, with ``open_end`` some of them never. ``exact``: checked at points,
+    of which none is a seed. ``extra``: beyond the paper, reported and not judged.
+    ``run`` false: nothing tests it yet. ``main``: it carries the verdict of its page.
+    ``tested`` may have fields in braces, which the page fills in. ``question``: the
+    page of book/questions that it helps to answer; a row without one is a detail.
+    ``same_as``: the page whose row judges this event, so that it counts once.
+    ``same``: an earlier wording (``tested``) of this very test, and the ``reason`` of
+    its change.
 
     ``ours`` is the median, ``interval`` the range; ``held`` of ``n`` seeds (or points)
-    support it, at ``scale``. ``why``: for fewer than three seeds, how many there are
-    and what one costs. ``runs``: "<experiment>|<arm>" of each run that it rests on.
-    ``values``: the value of each seed in words, in an order by "run|seed".
+    support it, at ``scale``; ``shorter``: how long they were trained, where that is
+    less than the paper's. ``tried``: whether what it rests on was trained. ``why``: for
+    fewer than three seeds, how many there are and what one costs. ``runs``:
+    "<experiment>|<arm>" of each run that it rests on. ``values``: the value of each
+    seed in words, in an order by "run|seed".
     """
 
     id: str
@@ -68,6 +77,8 @@ class Row:
     order: bool = False
     open_end: bool = False
     exact: bool = False
+    by_construction: str = ""
+    measured_by: str = ""
     extra: bool = False
     run: bool = True
     question: str = ""
@@ -80,6 +91,8 @@ class Row:
     held: int = 0
     n: int = 0
     scale: str = "paper"
+    shorter: str = ""
+    tried: bool = False
     why: str = ""
     runs: tuple[str, ...] = ()
     values: dict[str, str] = field(default_factory=dict)
@@ -103,25 +116,46 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """One of three words, then what is less than the paper's: seeds, size."""
+        """One of three words, then what is less than the paper's: seeds, size, length;
+        or why there is none."""
         if self.beyond or self.same_as:
             return f"see {self.same_as}" if self.same_as else "beyond the paper"
-        if self.scale == "smoke" or not self.n:
-            return "not judged" if self.scale == "smoke" else "not run"
-        word = WORDS[2 if not self.held else int(self.held < self.n)]
-        few = FEW[self.n] if self.n < ENOUGH and not self.exact else ""
-        return word + few + ", small" * (self.scale != "paper")
+        if self.scale == "smoke":
+            return "not judged"
+        if not self.n:
+            return CANNOT_TELL if self.tried else NOT_RUN
+        if self.by_construction:
+            return BY_CONSTRUCTION
+        return self._word + self._less
+
+    @property
+    def _word(self) -> str:
+        if self.held == 0:
+            return "fails"
+        return "holds" if self.held == self.n else "mixed"
+
+    @property
+    def _less(self) -> str:
+        """What is less than the paper's, as it follows the word."""
+        parts = []
+        if self.n < ENOUGH and not self.exact:
+            parts.append(FEW[self.n])
+        if self.scale != "paper":
+            parts.append("small")
+        elif self.shorter:
+            parts.append("shorter")
+        return "".join(f", {part}" for part in parts)
 
     @property
     def holds(self) -> bool:
         """Whether it is a claim of the paper that every seed supports."""
-        return outcome(self.verdict) != "idle" and self.held == self.n
+        return outcome(self.verdict) == "holds"
 
     def to_json(self) -> dict[str, Any]:
         """What the closing cell of a page carries of it."""
         told = ["ours", "interval", "held", "n", "scale", "main", "exact", "why"]
         told += ["verdict", "holds", "runs", "id", "question", "same_as"]
-        told += ["values"]
+        told += ["values", "shorter"]
         words = {"statement": self.tested, "quote": self.says, "where": self.where}
         return words | {"extra": self.beyond} | {k: getattr(self, k) for k in told}
 
@@ -138,6 +172,7 @@ def checked(page: str, row: str, entry: Any) -> dict[str, Any]:
     UnknownName, or PageError for one that is missing, with file, page and row.
     """
     came = {"id", "ours", "interval", "held", "n", "scale", "why", "runs"}
+    came |= {"shorter", "tried", "values"}
     known = [one for one in fields(Row) if one.name not in came]
     given = entry if isinstance(entry, dict) else {}
     check_keys(page, "claims", given, [one.name for one in known], row)
@@ -194,7 +229,9 @@ def judged(row: Row, found: Mapping[Run, BySeed]) -> Row:
     few = [_few(run) for run in found if len(run.seeds) < ENOUGH > len(table)]
     why = "; ".join(dict.fromkeys(few)) if row.bounds or row.order else ""
     how: dict[str, Any] = {"ours": ours, "interval": interval, "held": sum(holding)}
-    how |= {"n": len(table), "scale": scale, "why": why}
+    lengths = dict.fromkeys(shorter(run.record, run.arm) for run in found)
+    short = "; ".join(filter(None, lengths)) if scale == "paper" else ""
+    how |= {"n": len(table), "scale": scale, "why": why, "shorter": short}
     how |= {"values": {k: words(value, row.show) for k, value in by_seed.items()}}
     return replace(row, **how, tested=row.tested + never)
 
@@ -234,8 +271,13 @@ def median(values: BySeed) -> float:
 
 
 def outcome(verdict: str) -> str:
-    """A verdict in one of four words: holds, mixed, fails, idle."""
+    """A verdict without what is less: holds, mixed, fails, cannot-tell, idle.
+
+    Idle is what is not judged: not run, by construction, judged elsewhere.
+    """
     word = verdict.partition(",")[0]
+    if word == CANNOT_TELL:
+        return "cannot-tell"
     return word if word in WORDS else "idle"
 
 
@@ -246,7 +288,7 @@ def is_few(verdict: str) -> bool:
 
 def look(verdict: str) -> str:
     """The classes of a badge or a square: what came out, then how surely."""
-    less = {"few": is_few(verdict), "small": verdict.endswith("small")}
+    less = {"few": is_few(verdict), "small": verdict.endswith(("small", "shorter"))}
     return " ".join([outcome(verdict), *filter(less.get, less)])
 
 

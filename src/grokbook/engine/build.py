@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from grokbook.datasets import Data
+from grokbook.errors import TrainingError
 from grokbook.experiment import Arm, Spec
 from grokbook.models import taps
 from grokbook.names import options, resolve
@@ -100,6 +101,9 @@ def optimizer(
     chosen = _together([arm.optimizer for arm in arms], device)
     rule, named = resolve("optimizer", arms[0].optimizer), list(params.items())
     if stacked or device == "cuda":
+        if rule not in STACKED:
+            name = arms[0].optimizer.name
+            raise TrainingError(f"{name} trains on a CPU alone: give `--device cpu`")
         made = STACKED[rule](named, **chosen, stacked=stacked)
     else:
         made = rule(named, **chosen)

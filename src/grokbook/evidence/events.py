@@ -25,14 +25,39 @@ def crossing(table: DataFrame, **level: float) -> Series:
     return _first_true(getattr(table, _COMPARE[name])(value))
 
 
-def lasting(table: DataFrame, *, above: float) -> Series:
-    """First epoch from which on each column is above a level, or infinity.
+def lasting(table: DataFrame, **level: float) -> Series:
+    """First epoch from which on each column is at a level to its end, or infinity.
 
-    Up to the last value that a column has; NaN in between is passed over. It is what
-    "consistently exceeds" means in Tiwari et al. 2026.
+    The level is as in `crossing`. The end is the last value that a column has; NaN in
+    between is passed over. It is what "consistently exceeds" means in Tiwari et al.
+    2026.
     """
-    low_later = (table <= above)[::-1].cummax()[::-1]
-    return _first_true(table.notna() & ~low_later)
+    misses_later = _misses(table, **level)[::-1].cummax()[::-1]
+    return _first_true(table.notna() & ~misses_later)
+
+
+def missing_later(table: DataFrame, **level: float) -> Series:
+    """Share of the values after the first at a level that are not there any more.
+
+    NaN for a column that never gets there, or does so with its last value.
+    """
+    first = crossing(table, **level)
+    is_later = table.notna() & (table.index.to_numpy()[:, None] > first.to_numpy())
+    misses = (_misses(table, **level) & is_later).sum()
+    return misses / is_later.sum().where(is_later.any())
+
+
+def _misses(table: DataFrame, **level: float) -> DataFrame:
+    ((name, value),) = level.items()
+    return table.notna() & ~getattr(table, _COMPARE[name])(value)
+
+
+def testable(values: Series, can_test: Series | list[bool]) -> Series:
+    """The values of those seeds that can test a claim.
+
+    A claim of which no seed is left reads "cannot tell".
+    """
+    return values[np.asarray(can_test, dtype=bool)]
 
 
 def peak(table: DataFrame) -> Series:

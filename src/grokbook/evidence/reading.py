@@ -8,6 +8,7 @@ says where it comes from, how it was made, and its SHA-256.
 import hashlib
 import json
 import math
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
@@ -33,6 +34,10 @@ class Page:
     scale: str = "best"
     retrain: bool = False
     device: str = "auto"
+
+    def __post_init__(self) -> None:
+        if self.retrain:
+            os.environ["GROKBOOK_RERUN"] = "1"  # for the sentences of this page
 
     def record(
         self, name: str = "", *, arms: Iterable[str] = (), scale: str = ""

@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from pandas import DataFrame, Series
 
+from grokbook.errors import PageError
 from grokbook.evidence import events
 from grokbook.experiment import Arm
 from grokbook.records import Record
@@ -74,24 +75,44 @@ class Run:
         Learned is a ``train_accuracy`` of at least ``accuracy``, or a ``train_loss`` of
         at most ``loss``: papers use either, so one of them is given.
         """
-        return self._learned("train", **measure)
+        table, level = self._learned("train", measure)
+        return events.crossing(table, **level)
 
-    def generalised(self, **measure: float) -> Series:
-        """The same of the test set: the grokking epoch."""
-        return self._learned("test", **measure)
+    def reaches(self, **measure: float) -> Series:
+        """First logged epoch at which the test set is learned, or infinity.
 
-    def _learned(self, part: str, **measure: float) -> Series:
+        As in `fitted`, by ``accuracy`` or ``loss``. It may fall back later, see
+        `falls_back`; if it does not, it `generalises`.
+        """
+        table, level = self._learned("test", measure)
+        return events.crossing(table, **level)
+
+    def generalises(self, **measure: float) -> Series:
+        """First logged epoch from which on the test set is learned to the end of the
+        run, or infinity: what this book calls generalising, or grokking."""
+        table, level = self._learned("test", measure)
+        return events.lasting(table, **level)
+
+    def falls_back(self, **measure: float) -> Series:
+        """Share of the logs after `reaches` at which the test set is not learned."""
+        table, level = self._learned("test", measure)
+        return events.missing_later(table, **level)
+
+    def _learned(
+        self, part: str, measure: dict[str, float]
+    ) -> tuple[DataFrame, dict[str, float]]:
+        """The series of a split by which learning is told, and its level."""
         ((name, level),) = measure.items()
         side = {"accuracy": "at_least", "loss": "at_most"}[name]
-        return self.first(f"{part}_{name}", **{side: level})
+        return self.series(f"{part}_{name}"), {side: level}
 
     def delay(self, **measure: float) -> Series:
-        """Epochs from `fitted` to `generalised`; infinite without both."""
-        late, early = self.generalised(**measure), self.fitted(**measure)
-        return events.difference(late, early)
+        """Epochs from `fitted` to `reaches`; infinite without both."""
+        return events.difference(self.reaches(**measure), self.fitted(**measure))
 
     def onset(self, column: str = "test_accuracy", *, above: float = 0.9) -> Series:
-        """First epoch of a level exceeded for good [Tiwari et al. 2026]: `lasting`."""
+        """First epoch of a level exceeded for good, which Tiwari et al. (2026) call
+        the onset: `lasting`."""
         return events.lasting(self.series(column), above=above)
 
     def last(self, column: str, *, otherwise: float = math.nan) -> Series:
@@ -99,10 +120,32 @@ class Run:
         return _last(self.series(column)).fillna(otherwise)
 
     def at(self, column: str, epoch: Bound, *, otherwise: float = math.nan) -> Series:
-        """Value at the last logged epoch not after ``epoch``, if that ever comes."""
+        """Value at the last logged epoch not after ``epoch``, if that ever comes.
+
+        PageError for an epoch after the end of a run: what it had then is not known.
+        """
+        self._refuse_beyond(epoch)
         comes = np.isfinite(_by_seed(epoch, self.seeds))
         held = _last(self.series(column, until=epoch))
         return held.where(comes).fillna(otherwise)
+
+    def _refuse_beyond(self, epoch: Bound) -> None:
+        ends = self.ends()
+        asked = Series(_by_seed(epoch, self.seeds), index=self.seeds, dtype=float)
+        late = asked[np.isfinite(asked) & (asked > ends)]
+        if len(late):
+            seed, wanted = late.index[0], late.iloc[0]
+            raise PageError(
+                f"epoch {wanted:,.0f} of {self.arm!r} in {self.record.name} is after "
+                f"the end of seed {seed}, {ends[seed]:,.0f}: ask for its `last` value, "
+                "or for an epoch that every seed has"
+            )
+
+    def ends(self) -> Series:
+        """The last logged epoch of each seed."""
+        frame = self.record.frame
+        mine = frame[frame["arm"] == self.arm]
+        return mine.groupby("seed")["epoch"].max().reindex(self.seeds).astype(float)
 
     def largest(self, column: str, otherwise: float = math.nan, **of: Bound) -> Series:
         """Largest value between two epochs."""
@@ -138,9 +181,9 @@ def _last(table: DataFrame) -> Series:
 
 def finished(values: Series, *runs: Run) -> Series:
     """The values of those seeds in which every run has an `Run.onset`."""
-    ends = [run.onset() for run in runs]
-    done = [s for s in values.index if all(e.get(s, math.inf) < math.inf for e in ends)]
-    return values[done]
+    onsets = [run.onset() for run in runs]
+    done = [all(o.get(s, math.inf) < math.inf for o in onsets) for s in values.index]
+    return events.testable(values, done)
 
 
 def told(values: Series, show: str = "{:,.0f}", *, nothing: str = "not run") -> str:

@@ -228,6 +228,22 @@ def hold_norm(
     return optimizer
 
 
+def clip_rows(optimizer: Opt, *, names: Iterable[str], norm: float) -> Opt:
+    """After each step shorten every row of a named matrix to the norm ``norm`` at most.
+
+    A row holds the weights into one unit. Used in the chapter Remedies.
+    """
+    matrices = _named(optimizer, names)
+
+    def shorten(_optimizer: Optimizer) -> None:
+        for matrix in matrices:
+            length = matrix.norm(dim=-1, keepdim=True)
+            matrix.mul_((norm / length.clamp(min=TINY)).clamp(max=1))
+
+    _around(optimizer).repairs.append(shorten)
+    return optimizer
+
+
 def replay_norm(
     optimizer: Opt,
     *,

@@ -33,6 +33,47 @@ class SGD(torch.optim.SGD):
         super().__init__(params, lr, foreach=False, **options)
 
 
+class Muon(Optimizer):
+    """torch's Muon for every matrix and ``AdamW`` for the rest, at one learning rate.
+
+    A matrix steps along its averaged gradient with all singular values made about 1,
+    scaled so that rates of AdamW suit it (``match_rms_adamw``). Without weight decay.
+    For one network on a CPU. Used in the chapter Remedies.
+    """
+
+    def __init__(self, params: Any, lr: float, *, momentum: float = 0.95) -> None:
+        named = list(params)
+        matrices = [(name, p) for name, p in named if p.dim() == 2]
+        rest = [(name, p) for name, p in named if p.dim() != 2]
+        how: dict[str, Any] = {"weight_decay": 0.0, "adjust_lr_fn": "match_rms_adamw"}
+        self.rules: list[Optimizer] = []
+        if matrices:
+            muon = torch.optim.Muon(matrices, lr=lr, momentum=momentum, **how)
+            self.rules.append(muon)
+        if rest:
+            self.rules.append(AdamW(rest, lr=lr))
+        super().__init__([_named_group(rule) for rule in self.rules], {})
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """One step of both rules; the closure's loss."""
+        with torch.enable_grad():
+            loss = closure() if closure else None
+        for rule, group in zip(self.rules, self.param_groups, strict=True):
+            # both read the state and the rate of now, which a checkpoint replaces
+            rule.state, rule.param_groups = self.state, [group]
+            rule.step()
+        return loss
+
+
+def _named_group(rule: Optimizer) -> dict[str, Any]:
+    """The settings of a rule's one group, its parameters with their names."""
+    (group,) = rule.param_groups
+    settings = {k: v for k, v in group.items() if k not in ("params", "param_names")}
+    pairs = zip(group["param_names"], group["params"], strict=True)
+    return settings | {"params": list(pairs)}
+
+
 def fitted(value: Number, tensors: list[Tensor]) -> Any:
     """A number as torch's foreach operations take it with tensors of one dtype."""
     if not isinstance(value, Tensor):
@@ -83,11 +124,14 @@ class StackedAdamW(Stack):
     """``AdamW`` of a stack, equal to it up to rounding in fewer passes."""
 
     numbers = {"lr": 1e-3, "betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 0.0}
+    numbers |= {"amsgrad": False}  # divide by the largest second moment so far
 
     def _start(self, group: dict[str, Any]) -> None:
         count = torch.zeros_like(group["lr"].sum())
         for p in group["params"]:
-            moments = {n: torch.zeros_like(p) for n in ("exp_avg", "exp_avg_sq")}
+            names = ["exp_avg", "exp_avg_sq"]
+            names += ["max_exp_avg_sq"] if group["amsgrad"] else []
+            moments = {n: torch.zeros_like(p) for n in names}
             self.state[p] = {"step": count} | moments
 
     def _update(self, group: dict[str, Any], parameters: list[Tensor]) -> None:
@@ -104,6 +148,10 @@ class StackedAdamW(Stack):
         if isinstance(decay, Tensor) or decay != 0:
             torch._foreach_mul_(parameters, fitted(1 - lr * decay, parameters))
         # m / (sqrt(v) / c + eps) is c m / (sqrt(v) + c eps), one pass less
+        if group["amsgrad"]:
+            largest = [self.state[p]["max_exp_avg_sq"] for p in parameters]
+            torch._foreach_maximum_(largest, v)
+            v = largest
         roots = list(torch._foreach_sqrt(v))
         # without alpha torch waits for a 0-dim tensor to read it as a float
         torch._foreach_add_(roots, fitted(eps * correction2, roots), alpha=1)
@@ -148,7 +196,8 @@ def spread(optimizer: Optimizer) -> list[Tensor]:
         for p in group["params"]:
             state = optimizer.state[p]
             correction = (1 - group["betas"][1] ** float(state["step"])) ** 0.5
-            root = state["exp_avg_sq"].double().sqrt() / correction
+            second = state.get("max_exp_avg_sq", state["exp_avg_sq"])  # of AMSGrad
+            root = second.double().sqrt() / correction
             eps = fitted(group["eps"], [root])
             found.append(root + (eps[0] if isinstance(eps, list) else eps))
     return found

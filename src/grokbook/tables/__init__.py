@@ -5,8 +5,19 @@ from grokbook.tables.experiment import (
     flat,
     noted,
     provenance,
+    shorter,
     stated,
     trained,
 )
-from grokbook.tables.html import Cell, Html, fold, folded, grid, joined, line, prose
+from grokbook.tables.html import (
+    Cell,
+    Html,
+    fold,
+    folded,
+    grid,
+    is_rerun,
+    joined,
+    line,
+    prose,
+)
 from grokbook.tables.recipe import recipe

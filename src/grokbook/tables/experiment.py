@@ -1,5 +1,6 @@
 """What was trained, beside what the paper says, and where the numbers come from."""
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
@@ -54,6 +55,22 @@ def stated(page: str) -> list[list[str]]:
     a public code has (not all), and what is run here.
     """
     return list(settings_of(page)["list"])
+
+
+def shorter(record: Record, arm: str) -> str:
+    """ "40,000 of 100,000 steps": how long an arm was trained, where the paper, or else
+    its official code, states more; "" where it does not."""
+    said = noted(record.name, "settings")
+    ours = record.experiment.arm(arm).epochs
+    for source in ("paper", "code"):
+        for setting in ("epochs (full batch)", "steps"):
+            words = said.get(source, {}).get(setting, "")
+            stated = re.match(r"(\d[\d,]*)( steps)?", words)
+            if stated:
+                theirs = int(stated[1].replace(",", ""))
+                unit = "steps" if setting == "steps" or stated[2] else "epochs"
+                return f"{ours:,} of {theirs:,} {unit}" if ours < theirs else ""
+    return ""
 
 
 def trained(record: Record) -> Html:

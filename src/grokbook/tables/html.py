@@ -1,5 +1,6 @@
 """Tables and sentences that a notebook shows, and one format for numbers."""
 
+import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -81,8 +82,16 @@ class Prose(str):
 
 
 def prose(markdown: str) -> Prose:
-    """Sentences into which a page put its numbers, without the source's indentation."""
-    return Prose(cleandoc(markdown).strip())
+    """Sentences into which a page put its numbers, without the source's indentation.
+
+    A rerun leaves them out, since they were written for the book's own result.
+    """
+    return Prose("" if is_rerun() else cleandoc(markdown).strip())
+
+
+def is_rerun() -> bool:
+    """Whether this page reads other runs than the book's; `evidence.Page` knows."""
+    return os.environ.get("GROKBOOK_RERUN") == "1"
 
 
 def number(value: float) -> str:

@@ -1,0 +1,279 @@
+"""A registered test cannot change unseen: its measurement, its bound, its history."""
+
+import shutil
+import subprocess
+
+import pytest
+import yaml
+
+from book._ext import checks, measures, pages
+from grokbook.errors import PageError, UnknownName
+
+PAGE = "prieto2025/fig99"
+SOURCE = '''\
+# %% [markdown]
+# # [Prieto et al. 2025 · Figure 99]{.kicker} A page
+
+# %%
+from grokbook import claims, evidence, plots
+from grokbook.evidence import Run
+
+page = evidence.Page("prieto2025/fig02")
+record = page.record()
+LOST, UNUSED = "absorbed", 3
+plain = Run(record, "plain", "the label", plots.RED)
+runs = {}
+for name in ("a", "b"):
+    runs[name] = Run(record, name)  # a comment
+fit = plain.fitted(accuracy=1.0)
+
+
+def lost(run):
+    """Docstring."""
+    return run.last(LOST) / run.at(LOST, fit)
+
+
+other = plain.largest("test_accuracy")
+found = {"growth": (plain, lost(plain)), "best": (plain, other)}
+found |= {name: (run, evidence.ratio(lost(run), other)) for name, run in runs.items()}
+found["late"] = (plain, plain.last("late"))
+sheet = claims.read(page.name, found)
+'''
+CLAIMS = """\
+fig99:
+  growth: {tested: it grows, at_least: 2, registered: 2026-11-01}
+  best: {tested: it is best, above: 0, registered: 2026-11-01}
+  a: {tested: a is one, above: 0, registered: 2026-11-01}
+  late: {tested: only told, registered: 2026-11-01}
+"""
+MOVED = CLAIMS.replace("at_least: 2", "at_least: 1.1")
+
+
+@pytest.fixture
+def book(tmp_path, monkeypatch):
+    """A book of one page in a repository of its own; call it with another source."""
+
+    def write(source=SOURCE, rows=CLAIMS):
+        folder = tmp_path / "book" / "prieto2025"
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / "fig99_page.py"
+        path.write_text(source)
+        (folder / "claims.yaml").write_text(rows)
+        for cached in (measures.measurement, measures._page, checks.registries):
+            cached.cache_clear()
+        checks._values.cache_clear()
+        return path
+
+    monkeypatch.setattr(pages, "sources", lambda: {PAGE: write.path})
+    for module in (pages, measures, checks):
+        monkeypatch.setattr(module, "home", lambda: tmp_path)
+    monkeypatch.setattr("grokbook.project.home", lambda: tmp_path)
+    write.path = write()
+    git(tmp_path, "init", "-q")
+    yield write
+    write.path.unlink()
+    for cached in (measures.measurement, measures._page, checks.registries):
+        cached.cache_clear()
+
+
+def git(folder, *words):
+    who = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    return subprocess.run(["git", *who, *words], cwd=folder, check=True)
+
+
+def commit(path):
+    git(path.parent, "add", "-A")
+    git(path.parent, "commit", "-qm", "x")
+
+
+def code(row):
+    return "\n".join(measures.measurement(PAGE, row).code)
+
+
+def faults(path):
+    rows = [*checks._unregistered(PAGE), *checks._exchanged(PAGE, path)]
+    return [*rows, *checks._functions()]
+
+
+def test_the_code_behind_a_row_is_what_its_value_depends_on(book):
+    growth = code("growth")
+    for part in ("def lost(run)", "plain.fitted(accuracy=1.0)", "'absorbed'"):
+        assert part in growth
+    for part in ("label", "plots.RED", "other", "runs", "late"):
+        assert part not in growth
+    assert "runs[name] = Run(record, name)" in code("a")
+    assert "lost(run)" in code("a") and "other = plain.largest" in code("a")
+    assert "(plain, plain.last('late'))" in code("late")
+    functions = measures.measurement(PAGE, "a").functions
+    assert "grokbook.evidence.events:ratio" in functions
+    assert "grokbook.evidence.run:Run.fitted" in functions
+    assert "grokbook.evidence.events:crossing" in functions  # which `fitted` calls
+    assert not any("plots" in name or "claims" in name for name in functions)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rows"),
+    [
+        ("run.last(LOST) /", "run.largest(LOST) /", {"growth", "a"}),
+        ("accuracy=1.0", "accuracy=0.9", {"growth", "a"}),
+        ('LOST, UNUSED = "absorbed"', 'LOST, UNUSED = "lost"', {"growth", "a"}),
+        ('largest("test_accuracy")', 'last("test_accuracy")', {"best", "a"}),
+        ('("a", "b")', '("a", "c")', {"a"}),
+        ('"the label"', '"another"', set()),
+        ("plots.RED", "plots.BLUE", set()),
+        ("# a comment", "", set()),
+        ('"""Docstring."""', '"""Another."""', set()),
+        ("run.last(LOST) / run", "(\n        run.last(LOST) / run", set()),
+        ('last("late")', 'last("early")', set()),  # held to nothing
+    ],
+)
+def test_a_row_has_another_digest_if_its_value_is_computed_otherwise(
+    book, old, new, rows
+):
+    names = ("growth", "best", "a")
+    before = {name: measures.measurement(PAGE, name).digest for name in names}
+    changed = SOURCE.replace(old, new)
+    if new.startswith("(\n"):
+        changed = changed.replace(".at(LOST, fit)", ".at(LOST, fit)\n    )")
+    assert changed != SOURCE
+    book(changed)
+    after = {name: measures.measurement(PAGE, name).digest for name in names}
+    assert {name for name in names if before[name] != after[name]} == rows
+
+
+def test_a_measurement_that_changes_after_it_was_registered_is_a_fault(
+    book, monkeypatch
+):
+    """The fault that a review planted in Figure 10: 13.2 became 13.5 in silence."""
+    path = book()
+    assert any("has no registered measurement" in fault for fault in faults(path))
+    assert f"{PAGE} growth" in measures.register([PAGE])
+    assert not measures.register([PAGE])
+    commit(path)
+    assert faults(path) == []
+    book(SOURCE.replace("run.last(LOST) /", "run.largest(LOST) /"))
+    told = faults(path)
+    assert [fault.partition(":")[0] for fault in told] == [
+        "measures its row 'growth' otherwise than registered",
+        "measures its row 'a' otherwise than registered",
+    ]
+    with pytest.raises(PageError, match=r"give --same REASON .* or --was"):
+        measures.register([PAGE])
+    measures.register([PAGE], "written more plainly")
+    checks.registries.cache_clear()
+    monkeypatch.setattr(checks, "_values", lambda *_: {"growth, 0": "13.2"})
+    assert faults(path) == []
+    entry = measures.registered(PAGE)["growth"]
+    assert entry["same"][0]["reason"] == "written more plainly"
+    commit(path)
+    entry.pop("same")
+    every = {"fig99": measures.registered(PAGE) | {"growth": entry}}
+    path.with_name("measurements.yaml").write_text(yaml.safe_dump(every))
+    checks.registries.cache_clear()
+    assert faults(path) == [
+        "changed the measurement of its row 'growth' without a word"
+    ]
+
+
+def test_an_exchanged_measurement_needs_the_old_test_in_was(book):
+    path = book()
+    measures.register([PAGE])
+    commit(path)
+    book(SOURCE.replace("run.last(LOST) /", "run.largest(LOST) /"))
+    measures.register([PAGE], exchanged=True)
+    checks.registries.cache_clear()
+    told = "exchanged the measurement of 'growth' without a word in `was`"
+    assert told in faults(path)
+    was = "{planned: it grows, gives: 2, reason: why}"
+    book(rows=CLAIMS.replace("at_least: 2", f"at_least: 2, was: [{was}]"))
+    book(
+        SOURCE.replace("run.last(LOST) /", "run.largest(LOST) /"),
+        path.with_name("claims.yaml").read_text(),
+    )
+    assert told not in faults(path)
+
+
+def test_what_is_called_the_same_has_the_same_value_of_every_seed(book, monkeypatch):
+    path = book()
+    measures.register([PAGE])
+    commit(path)
+    book(SOURCE.replace("run.last(LOST) /", "run.largest(LOST) /"))
+    measures.register([PAGE], "no seed sees it")
+    values = {"": {"growth, 0": "13.5"}}
+    monkeypatch.setattr(
+        checks, "_values", lambda _path, at, _row: values.get(at, {"growth, 0": "13.2"})
+    )
+    checks.registries.cache_clear()
+    told = (
+        "calls two measurements of 'growth' the same, but of growth, 0 13.2 became 13.5"
+    )
+    assert told in faults(path)
+
+
+def test_a_bound_that_moved_in_any_commit_is_seen_for_good(book):
+    """After an unrelated commit too; not in a shallow clone, which says so."""
+    path = book()
+    measures.register([PAGE])
+    commit(path)
+    book(rows=MOVED)
+    commit(path)
+    for number in (1, 2, 3):
+        book(rows=MOVED + f"fig{number}: {{}}\n")
+        commit(path)
+    (told,) = faults(path)
+    assert told.startswith("changed the test of its row 'growth' in ")
+    reworded = MOVED.replace(
+        "at_least: 1.1", "at_least: 1.1, same: [{tested: it grows, reason: why}]"
+    )
+    book(rows=reworded)
+    assert faults(path) == []
+
+
+def test_a_shallow_clone_says_that_it_cannot_see_changes(tmp_path, monkeypatch, book):
+    path = book()
+    commit(path)
+    book(rows=MOVED)
+    commit(path)
+    assert checks.history() == ""
+    clone = tmp_path / "shallow"
+    where = f"file://{tmp_path}"
+    subprocess.run(["git", "clone", "-q", "--depth", "1", where, clone], check=True)
+    monkeypatch.setattr(checks, "home", lambda: clone)
+    assert "run 'git fetch --unshallow'" in checks.history()
+    shutil.rmtree(clone / ".git")
+
+
+def test_a_function_of_the_book_behind_a_row_is_registered_too(book, monkeypatch):
+    path = book()
+    measures.register([PAGE])
+    commit(path)
+    real = measures._definition
+    other = "def ratio(upper, lower):\n    return upper"
+
+    def planted(name):
+        return other if name.endswith("events:ratio") else real(name)
+
+    monkeypatch.setattr(measures, "_definition", planted)
+    (told,) = faults(path)
+    assert told.startswith(
+        "grokbook.evidence.events:ratio, behind 1 tested rows, is not"
+    )
+
+
+def test_a_row_on_a_column_that_nothing_makes_any_more_has_to_say_so(book):
+    book(SOURCE.replace('"absorbed"', '"update_bin.3"'))
+    columns = {"update_bin.3", "update_bin.4", "test_accuracy", "seed"}
+    told = list(checks._unmeasurable(PAGE, columns))
+    assert [fault.partition(",")[0] for fault in told] == [
+        "rests its row 'growth' on the column update_bin",
+        "rests its row 'a' on the column update_bin",
+    ]
+    said = CLAIMS.replace("at_least: 2", "at_least: 2, measured_by: aa0a192")
+    book(SOURCE.replace('"absorbed"', '"update_bin.3"'), said)
+    assert len(list(checks._unmeasurable(PAGE, columns))) == 1
+    assert not list(checks._unmeasurable(PAGE, {"test_accuracy"}))
+
+
+def test_a_row_that_a_page_does_not_have_is_named():
+    with pytest.raises(UnknownName, match="unknown row of prieto2025/fig10 'grwth'"):
+        measures.of_row("prieto2025/fig10", "grwth")
