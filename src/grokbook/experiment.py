@@ -4,11 +4,11 @@ An ``Experiment`` is a set of ``Arm``s (the curves of a figure) and a set of see
 *member* is one arm with one seed, and a ``Result`` is what its training left behind.
 """
 
-import hashlib
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any
+
+from grokbook import canonical
 
 SCALES = ("paper", "laptop", "smoke")  # best evidence first
 # Fields of an arm that say how it is called and looked at, not what is trained.
@@ -100,13 +100,13 @@ class Arm:
         return {name: _plain(v) for name, v, default in every if v != default}
 
     def training_key(self) -> str:
-        """Identity of what is trained, without ``LOOKS``."""
+        """Identity of what is trained, without ``LOOKS``, however it is written."""
         every = self.to_json().items()
-        return _digest({k: v for k, v in every if k not in LOOKS})
+        return canonical.key({k: v for k, v in every if k not in LOOKS})
 
     def hash(self) -> str:
         """Identity of the arm as a whole: what a checkpoint must say to be its own."""
-        return _digest(self.to_json())
+        return canonical.digest(canonical.resolved(self.to_json()))
 
 
 @dataclass(frozen=True)
@@ -146,11 +146,6 @@ class Result:
     seconds: float
     info: dict[str, Any]
     trace: list[float] | None = None  # the loss of every step
-
-
-def _digest(plain: dict[str, Any]) -> str:
-    text = json.dumps(plain, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _plain(value: Any) -> Any:

@@ -4,6 +4,7 @@ Who has trained a member writes its file. Checkpoints lie in ``.checkpoints`` be
 records and vanish with success.
 """
 
+import dataclasses
 import gc
 import math
 import multiprocessing
@@ -16,7 +17,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ STACK_LIMIT = 128  # members of one kind that share a GPU at a time
 Outcome = tuple[int, str]  # members recorded, and what went wrong with others
 
 
-@dataclass
+@dataclasses.dataclass
 class Task:
     """A member, the experiments it belongs to, and how many seeds go before it."""
 
@@ -58,9 +58,11 @@ def tasks(
 ) -> list[Task]:
     """What a folder lacks, arms with the fewest seeds first; what is shared, once.
 
-    ``seeds`` and ``arms``, by patterns: only these. ``replace``: also what is there.
+    Shared is what arms train and look at alike, whatever they are called. ``seeds`` and
+    ``arms``, by patterns: only these. ``replace``: also what is there.
     """
-    found: dict[Path, Task] = {}
+    found: dict[tuple[str, int], Task] = {}
+    patterns = arms or ["*"]
     for experiment in experiments:
         every = [*experiment.members()]
         due = every if replace else records.missing(experiment, out)
@@ -69,9 +71,13 @@ def tasks(
         for arm, seed in due:
             task = Task((arm, seed), [], many[arm.name], out)
             many[arm.name] += 1
-            is_named = any(fnmatchcase(arm.name, pattern) for pattern in arms or "*")
-            if is_named and (not seeds or seed in seeds):
-                found.setdefault(task.checkpoint, task).experiments.append(experiment)
+            is_named = any(fnmatchcase(arm.name, pattern) for pattern in patterns)
+            if not is_named or (seeds and seed not in seeds):
+                continue
+            nameless = dataclasses.replace(arm, name="").hash()
+            whose = found.setdefault((nameless, seed), task).experiments
+            if experiment not in whose:
+                whose.append(experiment)
     return sorted(found.values(), key=lambda task: task.seeds)
 
 
