@@ -15,6 +15,7 @@ import pytest
 from pandas import DataFrame, Series
 
 from grokbook import evidence, papers, project, records
+from grokbook.engine import pool
 from grokbook.errors import DataError, PageError, RecordError, UnknownName
 from grokbook.evidence import Run, reading
 from grokbook.experiment import Arm, Experiment, Result, Spec
@@ -135,22 +136,47 @@ def test_no_record_is_no_fault_and_a_damaged_one_is(store, scale):
         evidence.record("prieto2025/fig99", scale=scale)
 
 
+@pytest.fixture
+def reruns(tmp_path, monkeypatch):
+    """The folder of a reader's reruns, which train in this process."""
+    papers.registries()  # those of the book, before its home is another
+    monkeypatch.setattr(project, "home", lambda: tmp_path)
+    monkeypatch.setattr(reading, "_READ", [])
+    monkeypatch.setenv("GROKBOOK_PROGRESS", "no")
+    monkeypatch.setattr(pool, "train", partial(pool.train, processes=0))
+    return tmp_path / "data" / "reruns"
+
+
+def test_a_rerun_trains_the_arms_that_a_page_reads_and_no_others(reruns):
+    page = evidence.Page("singh2026/fig03", "smoke", retrain=True, device="cpu")
+    found = page.record("fig02", reads=["M+A*"])  # the name, and no pattern
+    assert {*found.members} == {"M+A*|456", "M+A*|789"}
+    found = page.record("fig02", reads=["No LN"])
+    assert {*found.members} == {"M+A*|456", "M+A*|789", "No LN|456", "No LN|789"}
+    stored = records.load(papers.get("singh2026/fig02", "smoke"), reruns)
+    assert stored.members == found.members
+    with pytest.raises(UnknownName, match="'No LM': use one of No LN"):
+        page.record("fig02", reads=["No LM"])
+    # a page may need one arm and read others too: it trains all unless it names them
+    assert page.record("fig02", arms=["M"]).missing == []
+
+
 @pytest.mark.parametrize(("scale", "trained"), [("best", "laptop"), ("smoke", "smoke")])
-def test_retraining_goes_to_a_folder_of_its_own(store, monkeypatch, scale, trained):
-    store(trained, "addition")
-    calls = []
-
-    def train(experiment, **how):
-        calls.append((experiment.name, experiment.scale, how["device"]))
-        assert how["out"].parts[-2:] == ("data", "reruns")
-        return papers.record(experiment.name, scale=experiment.scale)
-
-    engine = SimpleNamespace(pool=SimpleNamespace(run=train))
-    monkeypatch.setitem(sys.modules, "grokbook.engine", engine)
-    evidence.record(LEFT, scale=scale, retrain=True, device="cpu")
-    assert calls == [(LEFT, trained, "cpu")]
-    (read,) = evidence.read()
-    assert (read["asked"], read["scale"]) == (scale, trained)
+def test_a_rerun_is_at_laptop_scale_unless_it_says_another(
+    reruns, monkeypatch, scale, trained
+):
+    asked = []
+    monkeypatch.setattr(pool, "train", lambda todo, **how: asked.append((todo, how)))
+    record = evidence.record(LEFT, scale=scale, retrain=True, device="cpu")
+    ((todo, how),) = asked
+    assert how == {"device": "cpu"}
+    assert {task.out for task in todo} == {reruns}
+    every = papers.get(LEFT, trained)
+    members = [task.member for task in todo]
+    assert sorted((arm.hash(), seed) for arm, seed in members) == sorted(
+        (arm.hash(), seed) for arm, seed in every.members()
+    )
+    assert not record and record.scale == trained  # what nobody trained is not run
 
 
 CURVES = {

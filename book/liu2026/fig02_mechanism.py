@@ -22,7 +22,7 @@ SHADE, KIND, MASS = plots.shades([0.9, 0.95, 0.999]), plots.COLOUR, "residual_ma
 
 
 def arm(name, of, label, color):
-    return Run(page.record(name, arms=(of,)), of, label, color)
+    return Run(page.record(name, arms=(of,), reads=(of,)), of, label, color)
 
 
 mlp = arm("fig01", "float32", "MLP", KIND["MLP"])

@@ -5,6 +5,7 @@ numbers are CSV files in data/references/<paper>, each a row of sources.csv ther
 says where it comes from, how it was made, and its SHA-256.
 """
 
+import glob
 import hashlib
 import json
 import math
@@ -17,9 +18,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from grokbook import papers, project
+from grokbook import papers, project, records
 from grokbook.errors import DataError, NoRecord, choose
-from grokbook.experiment import SCALES
+from grokbook.experiment import SCALES, Experiment
 from grokbook.records import Record
 
 _READ: list[dict[str, Any]] = []
@@ -40,7 +41,12 @@ class Page:
             os.environ["GROKBOOK_RERUN"] = "1"  # for the sentences of this page
 
     def record(
-        self, name: str = "", *, arms: Iterable[str] = (), scale: str = ""
+        self,
+        name: str = "",
+        *,
+        arms: Iterable[str] = (),
+        reads: Iterable[str] = (),
+        scale: str = "",
     ) -> Record:
         """The record of an experiment: the stored one, or one trained now.
 
@@ -52,29 +58,42 @@ class Page:
         and the page says "not run" of them. One that is damaged or stale is an error,
         and so is an arm that no scale has.
 
-        With ``retrain`` the experiment is trained ("best" means "laptop") into
-        data/reruns/, so that a reader's rerun never touches the records of the book.
+        With ``retrain`` it is trained ("best" means "laptop") into data/reruns/, so
+        that a reader's rerun never touches the records of the book. ``reads`` names
+        every arm that the page reads, and no other is trained then; without it all are.
         """
         paper, scale = self.name.partition("/")[0], scale or self.scale
         name = name if "/" in name else f"{paper}/{name}" if name else self.name
         known = {a.name: a.name for one in SCALES for a in papers.get(name, one).arms}
         arms = [choose(f"arm of {name}", arm, known) for arm in arms]
-        if self.retrain:
-            from grokbook.engine import pool
-
-            plan = papers.get(name, "laptop" if scale == "best" else scale)
-            out = project.home() / "data/reruns"
-            found = pool.run(plan, device=self.device, out=out)
-        else:
-            try:
+        reads = [choose(f"arm of {name}", arm, known) for arm in reads]
+        best = "laptop" if self.retrain else "paper"
+        plan = papers.get(name, best if scale == "best" else scale)
+        try:
+            if self.retrain:
+                found = _retrained(plan, reads, self.device)
+            else:
                 found = papers.record(name, scale=scale, arms=arms)
-            except NoRecord:
-                plan = papers.get(name, "paper" if scale == "best" else scale)
-                rows = pd.DataFrame(columns=["arm", "seed", "epoch"])
-                return Record(plan, rows, {}, {})
+        except NoRecord:
+            rows = pd.DataFrame(columns=["arm", "seed", "epoch"])
+            return Record(plan, rows, {}, {})
         if (entry := described(found, asked=scale, arms=arms)) not in _READ:
             _READ.append(entry)
         return found
+
+
+def _retrained(plan: Experiment, arms: Iterable[str], device: str) -> Record:
+    """The record in data/reruns/ after training what it lacks of some arms, or all.
+
+    NoRecord where none of the arms is trained at this scale.
+    """
+    from grokbook.engine import pool
+
+    folder = project.home() / "data" / "reruns"
+    names = [glob.escape(arm) for arm in arms]  # "M+A*" is a name and no pattern
+    todo = pool.tasks([plan], folder, arms=names)
+    pool.train(todo, device=device)
+    return records.load(plan, folder)
 
 
 def record(name: str, *, scale="best", arms: Iterable[str] = (), **how) -> Record:
