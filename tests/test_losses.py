@@ -27,6 +27,7 @@ LOSSES = {
     "repaired": losses.repaired_cross_entropy,
     "collapsed": losses.collapsed_cross_entropy,
     "unbalanced": losses.unbalanced_cross_entropy,
+    "handmade": losses.handmade_cross_entropy,
     "doubled": losses.doubled_cross_entropy,
     "clamped": losses.clamped_cross_entropy,
     "rescaled": partial(losses.rescaled_cross_entropy, norm=3.0),
@@ -167,6 +168,16 @@ def test_a_simulated_collapse_cuts_rows_and_an_unbalanced_gradient_its_balance()
     for gap, is_cut in ((24 * math.log(2) - 1e-6, False), (16.6356, True)):
         given = one_gap(gap, DOUBLE)
         assert (grad(LOSSES["collapsed"])(*given)[0, 0] == 0) == is_cut
+
+
+def test_a_log_softmax_by_hand_is_torchs_but_for_rounding(batch):
+    logits, labels = batch
+    for dtype, rtol in ((DOUBLE, 1e-12), (torch.float32, 1e-5)):
+        ours = losses.handmade_cross_entropy(logits, labels, dtype=dtype)
+        assert ours.dtype == dtype
+        close(ours.double(), F.cross_entropy(logits, labels), rtol=rtol, atol=0)
+    one = torch.tensor([[80.0, 0.0, -1.0]]), torch.tensor([0])
+    assert losses.handmade_cross_entropy(*one) == 0
 
 
 def test_a_doubled_gradient_has_the_sum_of_a_collapse_and_loses_nothing():

@@ -76,6 +76,7 @@ STABLEMAX_EPOCHS_AT |= {0.05: 20_000, 0.1: 10_000, 0.2: 5000}
 SMALL_P, MORE = Size(113, 59), Size(0.4, 0.7)
 SHARED = {"dataset": modular(MORE, p=SMALL_P), "model": mlp(SMALL_P)}
 SHARED |= {"optimizer": adamw(0.01, beta2=0.999)}
+SMALL_TABLE = {"dataset": modular(0.7, p=59), "model": mlp(59), "dtype": "float64"}
 CONSTANT = {"epochs": Size(10_000, 4000), "log": Size(100, 40)}
 CONSTANT |= {"wrappers": (Spec("gradient_norm_schedule"),)}
 LONGER = "4,000 of 10,000 epochs with steps 2.5 times as long, one seed of five"
@@ -131,6 +132,15 @@ def cifar(name: str, classes: int) -> Rows:
     yield from residual(classes)
 
 
+def shapes() -> Rows:
+    """Softmax, what it is without collapse, and StableMax, at two values of beta2."""
+    for beta2 in (0.99, 0.999):
+        rule = adamw(0.01, beta2=beta2, eps=1e-150)
+        yield row(f"softmax, β2 {beta2:g}", SOFTMAX64, rule)
+        yield row(f"exact CE, β2 {beta2:g}", EXACT64, rule)
+        yield row(f"StableMax, β2 {beta2:g}", STABLEMAX, rule)
+
+
 def three_sizes() -> Rows:
     """Softmax precision against training-set size; eps 1e-30 at 40 % as released."""
     yield shared(epochs=Size(20_000, 8000), log=((1000, 50), (END, 100)))
@@ -166,6 +176,18 @@ def collapse() -> Rows:
         for name, loss in (("exact CE", EXACT64), ("softmax", SOFTMAX64)):
             yield row(name + suffix, loss, adamw(0.01, beta2=beta2, eps=1e-150))
 
+    # Shape or numerics: three losses with each beta2, all in float64. Those that are in
+    # fig01control at laptop scale are the same runs.
+    yield experiment("shape59", "one seed of three", seeds=Size(3, 1), **SMALL_TABLE)
+    yield shared(epochs=40_000)
+    yield from shapes()
+    yield experiment("shape113", "p = 59 with 70 % of the table, one seed")
+    yield shared(
+        **SHARED, dtype="float64", seeds=Size(3, 1), epochs=Size(80_000, 40_000)
+    )
+    yield shared(stop=0.99, after_stop=5000)
+    yield from shapes()
+
     yield experiment("fig02", f"{LESS}, one seed of five")
     yield from three_sizes()
 
@@ -175,6 +197,12 @@ def collapse() -> Rows:
     yield row(
         "70% float64, eps 1e-8", SOFTMAX64, adamw(5e-4, eps=1e-8), dataset=modular(0.7)
     )
+
+    # Appendix I again: a log-softmax by hand learns on beyond a loss of exactly 0
+    yield experiment("fig02hand", f"{LESS}, one seed of five", seeds=Size(3, 1))
+    yield shared(epochs=Size(20_000, 8000), log=((1000, 50), (END, 100)))
+    yield shared(dataset=modular(0.7), optimizer=adamw(5e-4))
+    yield row("70% float32, by hand", Spec("handmade_cross_entropy"))
 
     # once on a CPU, whose float16 sums round at every step: complete
     yield experiment("fig02cpu", LESS, seeds=Size(1, 1))
@@ -253,6 +281,14 @@ def optimizers() -> Rows:
     yield from four("no-norm, subtraction", "subtract", NANDA, first, first)
     released = ("add", ENCODER, AS_INTENDED, AS_RUN)
     yield from four("released, addition", *released, only="paper")
+
+    # Is ⊥AdamW not enough in a transformer, and StableMax alone, or only not yet?
+    yield experiment("fig06long", "3,000 of 10,000 epochs, one seed of three")
+    yield shared(epochs=Size(10_000, 3000), log=((1000, 25), (END, 100)))
+    yield shared(dataset=modular(operation="subtract", smallest=1), model=NANDA)
+    yield shared(seeds=Size(3, 1), optimizer=adamw(1e-3, **first))
+    yield row("⊥AdamW", SOFTMAX32, wrappers=PERP)
+    yield row("StableMax", STABLEMAX)
 
     yield experiment("fig06b", "one learning rate, two seeds of five", seeds=Size(5, 2))
     yield shared(epochs=500, log=10)
@@ -389,6 +425,14 @@ def alternatives() -> Rows:
     yield shared(epochs=1000, log=5)
     yield from against_decay(0.05)
     yield from against_decay(0.01, only="paper")
+
+    # The two winners on seeds that did not choose them.
+    yield experiment(
+        "fig15fresh", "one seed of five", seeds=Size((4, 5, 6, 7, 8), (4,))
+    )
+    yield shared(epochs=1000, log=5)
+    yield row("lr 0.05, decay 4", SOFTMAX32, adamw(0.05, weight_decay=4.0))
+    yield row("lr 0.01, ⊥AdamW", SOFTMAX32, adamw(0.01, **AS_RUN), wrappers=PERP)
 
     # The same grid at the low learning rate that the author remembers.
     yield experiment("fig15slow", "2,000 of 5,000 epochs, one decay, one seed")

@@ -97,7 +97,12 @@ TASKS = {
     "d": (addition(113, 0.3, equals=True), (TRANSFORMER, ABOUT), 10_000, LARGE),
     "e": (PARITY, mlp(128, classes=2, features=43), 2500, {}),
     "f": (IMAGES, mlp(200, classes=10, features=784), 3000, {"init_scale": 8.0}),
-    "g": (LETTERS, (Spec("transformer", **READER), OF_LETTERS), 1000, {"batch_size": 32}),
+    "g": (
+        LETTERS,
+        (Spec("transformer", **READER), OF_LETTERS),
+        1000,
+        {"batch_size": 32},
+    ),
 }
 
 
@@ -230,7 +235,10 @@ def mediation() -> Rows:
     yield shared(dataset=data, model=model, epochs=steps, log=steps // 100)
     yield shared(observables=SEEN, through_nan=True)
     # The medians at the onset of the five test seeds, by matrix.
-    for rate, of, norms in ((0.03, "decay", (35, 23, 17)), (0.003, "pull", (4, 40, 78))):
+    for rate, of, norms in (
+        (0.03, "decay", (35, 23, 17)),
+        (0.003, "pull", (4, 40, 78)),
+    ):
         each = [
             Spec("hold_norm", names=(f"layers.{k}.weight",), norm=float(norm))
             for k, norm in enumerate(norms)
@@ -446,7 +454,9 @@ def second_tuning() -> Rows:
     """Sixteen remedies by the rule of ``choose_again.py``, and the best on fresh seeds."""
     for task in CAPS:
         yield experiment(f"tune2-{task}", "", seeds=SECOND_TUNING)
-        yield shared(stop=0.99, after_stop=AFTER, observables=("core",), through_nan=True)
+        yield shared(
+            stop=0.99, after_stop=AFTER, observables=("core",), through_nan=True
+        )
         for remedy in START:
             asked = map(tuple, SECOND["asked"].get(task, {}).get(remedy, ()))
             for point in dict.fromkeys([*second_grid(remedy), *asked]):

@@ -88,6 +88,13 @@ def settings() -> Rows:
         how = {"optimizer": adamw(lr), "epochs": Size(4000, 5000)}
         yield row(f"learning rate {lr:g}, decay fixed", **how)
 
+    # A smaller rate with the product kept: is M's lead there without its bursts?
+    yield experiment("slow", SMALL)
+    for lr in (3e-4, 5e-4):
+        for name in ("M", "No LN"):
+            model, rule = transformer(NORMS[name]), adamw(lr, round(1e-3 / lr, 6))
+            yield row(f"{name}, learning rate {lr:g}", model=model, optimizer=rule)
+
     yield experiment("fig04wd", SMALL)  # Weight decays; also Figure 9
     for decay in (0.1, 0.2, 0.5, 0.75, 1.0, 1.5):
         name = "No LN" if decay == 1 else f"decay {decay:g}"

@@ -64,6 +64,19 @@ def softmax_cross_entropy(
     return REDUCTIONS[reduction](losses)
 
 
+def handmade_cross_entropy(
+    logits: Tensor, labels: Tensor, *, dtype: Dtype = float32, reduction: str = "mean"
+) -> Tensor:
+    """Softmax cross-entropy of a log-softmax written out, without torch's own.
+
+    z - max - log sum exp(z - max), differentiated step by step: its gradient is not
+    that of torch's formula where the loss is 0 (Prieto et al. 2025, appendix I).
+    """
+    shifted = logits.to(dtype) - logits.to(dtype).amax(dim=-1, keepdim=True)
+    log_probs = shifted - shifted.exp().sum(dim=-1, keepdim=True).log()
+    return REDUCTIONS[reduction](-pick(log_probs, labels))
+
+
 def exact_cross_entropy(
     logits: Tensor, labels: Tensor, *, dtype: Dtype = float32, reduction: str = "mean"
 ) -> Tensor:
