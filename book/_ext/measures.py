@@ -107,11 +107,10 @@ def functions_file() -> Path:
     return home() / "book" / "functions.yaml"
 
 
-def functions() -> dict[str, str]:
-    """Every function of the book that a tested row is measured by, and its digest."""
-    found = {
-        name for page, row in tested() for name in measurement(page, row).functions
-    }
+def functions(page_ids: Iterable[str] = ()) -> dict[str, str]:
+    """Every function of the book that tested rows are measured by, and its digest."""
+    rows = tested(page_ids)
+    found = {name for page, row in rows for name in measurement(page, row).functions}
     return {name: _digest(_definition(name)) for name in sorted(found)}
 
 
@@ -154,14 +153,14 @@ def register(
         if new != known:
             written += [f"{page} {row}" for row in new if new[row] != known.get(row)]
             _write(page, new)
-    known, now = registered_functions(), functions()
+    known, now = registered_functions(), functions(page_ids)
     new = {
-        name: _renewed(name, digest, known, same, exchanged)
-        for name, digest in now.items()
+        name: _renewed(name, code, known, same, exchanged) for name, code in now.items()
     }
-    if new != known:
-        written += [name for name in new if new[name] != known.get(name)]
-        _save(functions_file(), {name: _short(about) for name, about in new.items()})
+    if changed := [name for name in new if new[name] != known.get(name)]:
+        every = dict(sorted((known | new).items()))
+        _save(functions_file(), {name: _short(about) for name, about in every.items()})
+        written += changed
     return written
 
 
