@@ -37,7 +37,7 @@ LINES = (("figure", "caption"), ("figure", "name"), ("image", "alt"))
 def check(page_ids: list[str] | None = None) -> list[str]:
     """What is wrong with the pages (all of them unless named): one sentence each."""
     found = [f"{sentence}." for sentence in [history()] if sentence]
-    found += [f"The function {fault}." for fault in _functions()]
+    found += [f"The function {fault}." for fault in _functions(page_ids or ())]
     for page_id in page_ids or pages.sources():
         try:
             found += [f"Page {page_id} {fault}." for fault in _faults(page_id)]
@@ -111,14 +111,14 @@ def _unregistered(page_id: str) -> Iterator[str]:
             yield f"exchanged the measurement of '{key}' without a word in `was`"
 
 
-def _functions() -> Iterator[str]:
+def _functions(page_ids: Iterable[str] = ()) -> Iterator[str]:
     """Functions behind tested values that are not as they are registered."""
-    known, now = measures.registered_functions(), measures.functions()
+    known, now = measures.registered_functions(), measures.functions(page_ids)
     for name, code in now.items():
         if name not in known:
             yield f"{name} is not registered: run 'python -m book register'"
         elif known[name]["measure"] != code:
-            rows = [row for row in measures.tested() if name in _behind(row)]
+            rows = [row for row in measures.tested(page_ids) if name in _behind(row)]
             yield (
                 f"{name}, behind {len(rows)} tested rows, is not as registered: run "
                 "'python -m book register --same REASON' if every seed keeps its value"
@@ -132,7 +132,7 @@ def _functions() -> Iterator[str]:
             then = measures.entry(old[name])["measure"]
             if then not in [one["measure"] for one in known[name].get("same", ())]:
                 yield f"{name} was changed{_where(after)} without a word"
-        for page, row in measures.tested() if changed else ():
+        for page, row in measures.tested(page_ids) if changed else ():
             if changed & {*_behind((page, row))}:
                 faults = _other_values(row, pages.find(page), after, before)
                 yield from (f"behind page {page} {fault}" for fault in faults)
