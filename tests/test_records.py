@@ -171,6 +171,18 @@ def test_a_changed_setting_is_missing_and_the_old_file_stale(two, path):
     assert not records.stale([changed, two], folder)
 
 
+def test_columns_that_no_observable_makes_any_more(two, path, tmp_path):
+    known = ["train_loss", "test_accuracy", "norm"]
+    assert records.orphans(known, tmp_path) == {}
+    more = ["norm.a", "bin.0", "bin.1", "old"]
+    records.add(two, result(two.arms[1], 1, more=more), tmp_path)
+    records.add(two, result(two.arms[1], 2, more=["old"]), tmp_path)
+    assert records.orphans(known, tmp_path) == {"bin": 1, "old": 2}
+    path.write_bytes(b"no table")
+    with pytest.raises(RecordError, match="cannot be read as a member"):
+        records.orphans(known, tmp_path)
+
+
 def test_names_do_not_matter(two, path, tmp_path):
     a, b = two.arms
     renamed = experiment(dataclasses.replace(a, name="A|new"), b)
