@@ -55,7 +55,8 @@ def signature(function):
     parameters = inspect.signature(function, eval_str=True).parameters
     known = {name: each for name, each in parameters.items() if name not in NOT_OF_ARMS}
     has = {n: plain(p.default) for n, p in known.items() if p.default is not p.empty}
-    return has, {name for name, each in known.items() if "float" in str(each)}
+    floats = {n for n, p in known.items() if "float" in str(p.annotation)}
+    return has, floats
 
 
 @cache

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import torch
 from helpers import arm, experiment
-from recorded import contents
+from recorded import contents, result
 
-from grokbook import cli, papers, project
+from grokbook import cli, papers, project, records
 from grokbook.datasets.fetch import URLS
 from grokbook.engine import pool
 from grokbook.experiment import Spec
@@ -56,6 +56,7 @@ def sentence(result, code, *parts):
     assert all(part in err for part in ("grokbook: ", *parts)), err
 
 
+CPU = {"device_name": "a processor"}
 RUN = ("run", NAME, "--scale", "smoke", "--processes", 0)
 
 
@@ -76,6 +77,19 @@ def test_run_list_status(grokbook, known, monkeypatch):
     assert grokbook(*RUN) == (0, "", "")  # nothing left to do
     monkeypatch.setattr("sys.stdout", None)  # as after >&- in a shell
     assert cli.main(["list", NAME]) == 0
+
+
+def test_status_lists_columns_without_code_and_that_is_no_fault(grokbook, known):
+    tiny = known(experiment(arm(log=10), seeds=(0, 1)))
+    for seed in tiny.seeds:
+        one = result(tiny.arms[0], seed, info=CPU, more=["update_below.0"])
+        records.add(tiny, one)
+    code, out, err = grokbook("status")
+    assert (code, NAME in out) == (0, True)
+    assert err == (
+        "grokbook: column update_below: 2 members have it and no observable of today "
+        "makes it; it cannot be measured again\n"
+    )
 
 
 def test_time_budget(grokbook, known):

@@ -4,6 +4,7 @@ trained elsewhere come into the records, all of them or none."""
 import dataclasses
 import math
 import pickle
+import re
 import resource
 import shutil
 import signal
@@ -22,7 +23,7 @@ from recorded import two as two_arms
 from skips import skip_without
 
 import grokbook
-from grokbook import cli, papers, project, records
+from grokbook import cli, observables, papers, project, records
 from grokbook.errors import NoRecord, RecordError
 from grokbook.records import member
 
@@ -169,6 +170,18 @@ def test_a_changed_setting_is_missing_and_the_old_file_stale(two, path):
     key = two.arms[0].training_key()  # weights and trace of seed 0 among them
     assert sorted(stale) == [f"{key}-0"] * 3 + [f"{key}-1"]
     assert not records.stale([changed, two], folder)
+
+
+def test_columns_that_no_observable_makes_any_more(two, path, tmp_path):
+    known = ["train_loss", "test_accuracy", "norm"]
+    assert records.orphans(known, tmp_path) == {}
+    more = ["norm.a", "bin.0", "bin.1", "old"]
+    records.add(two, result(two.arms[1], 1, more=more), tmp_path)
+    records.add(two, result(two.arms[1], 2, more=["old"]), tmp_path)
+    assert records.orphans(known, tmp_path) == {"bin": 1, "old": 2}
+    path.write_bytes(b"no table")
+    with pytest.raises(RecordError, match="cannot be read as a member"):
+        records.orphans(known, tmp_path)
 
 
 def test_names_do_not_matter(two, path, tmp_path):
@@ -364,6 +377,24 @@ def test_the_records_of_the_book_are_whole_of_today_and_in_the_index():
     assert len(rows) > 1000 and all(map(member.read, rows))
     assert records.stale(every, folder) == []
     assert (folder / "index.csv").read_text() == records.index(every, folder)
+
+
+def described(table, cell):
+    """What is in backticks in a cell of every row of a table in Markdown."""
+    rows = [row.split("|") for row in table.splitlines() if row.startswith("| ")]
+    return {name for row in rows for name in re.findall(r"`(\w+)`", row[cell])}
+
+
+def test_the_description_of_the_data_has_the_columns_that_there_are():
+    """Of today's observables in one table, of older members alone in another."""
+    text = (project.home() / "data" / "README.md").read_text(encoding="utf-8")
+    text = text.partition("| Observable |")[2]
+    today, _, older = text.partition("\nOlder members have")
+    older = older.partition("| Column |")[2].partition("\n\n")[0]
+    assert described(today, 1) == observables.OBSERVABLES.keys()
+    assert described(today, 2) == observables.stems()
+    orphans = records.orphans(observables.stems(), project.home() / "data" / "records")
+    assert described(older, 1) == orphans.keys()
 
 
 # What a source was a digest of when these members were trained: whole files.

@@ -77,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     option("--dry-run", action="store_true", help="only say what")
     option("--out", type=_folder, help="another folder to merge into")
 
-    about = "as list, but all is read: is anything damaged or stale?"
+    about = "as list, but all is read: is anything damaged, stale or without code?"
     option = commands.add_parser("status", parents=[named], help=about).add_argument
     option("--json", action="store_true", help="a JSON object per line")
     if "_ARGCOMPLETE" in os.environ:  # a shell asks what could follow
@@ -145,9 +145,22 @@ def _list(options: argparse.Namespace) -> int:
     if is_status and not options.names:
         stale = records.stale(_every())
         problems += [f"{path} is stale: no arm of today reads it" for path in stale]
+        _tell_orphans()
     for problem in dict.fromkeys(problems):  # scales may share a file
         errors.complain(problem)
     return 1 if problems else 0
+
+
+def _tell_orphans() -> None:
+    """Say which recorded columns nobody can measure again, which is no fault."""
+    from grokbook import observables
+
+    for stem, many in records.orphans(observables.stems()).items():
+        have = "1 member has" if many == 1 else f"{many} members have"
+        errors.complain(
+            f"column {stem}: {have} it and no observable of today makes it; it cannot "
+            "be measured again"
+        )
 
 
 def _about(experiment: Experiment, members: dict[str, Any]) -> dict[str, Any]:

@@ -65,6 +65,13 @@ def metadata(path: Path) -> Meta:
     return about
 
 
+def columns(path: Path) -> list[str]:
+    """What is measured in a member; RecordError where it cannot be read."""
+    with _readable(path):
+        names: list[str] = pq.read_schema(path).names
+    return names
+
+
 def made(path: Path, result: Result) -> Files:
     """A result as the files of a member, whose metadata have the digests."""
     rows, sides = pd.DataFrame(result.rows), {}

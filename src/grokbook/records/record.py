@@ -1,7 +1,8 @@
 """A record: what one experiment reads of the store, and what it still lacks."""
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -223,6 +224,21 @@ def stale(experiments: Iterable[Experiment], folder: Path | None = None) -> list
     every = (folder or project.records_folder()).glob("[!.]*/*")
     files = {path for path in every if path.suffix != ".part"}
     return sorted(files - used - {file for files in sides for file in files})
+
+
+def orphans(stems: Collection[str], folder: Path | None = None) -> dict[str, int]:
+    """Stems of recorded columns that are none of ``stems``, and in how many members.
+
+    Given those of today's observables (``observables.stems()``), these are what nobody
+    can measure again. The stem of a column is what comes before its first dot.
+    """
+    members = (folder or project.records_folder()).glob("[!.]*/*.parquet")
+    counts = Counter[str]()
+    for path in members:
+        if ".trace." not in path.name:
+            found = {column.partition(".")[0] for column in member.columns(path)}
+            counts.update(found - {*stems, "epoch"})
+    return dict(sorted(counts.items()))
 
 
 def index(experiments: Iterable[Experiment], folder: Path | None = None) -> str:
