@@ -4,9 +4,11 @@ compared with the book."""
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import pytest
+from pandas import DataFrame
 
 from book import __main__ as tools
 from book._ext import catalogue, checks, notebooks, pages, reruns
@@ -83,7 +85,8 @@ def book(tmp_path, monkeypatch, executed):
 
 def store(monkeypatch, cited="0", **changed):
     """What the store says of the page's record and reference from now on."""
-    monkeypatch.setattr(checks.papers, "record", lambda *_, **__: None)
+    empty = SimpleNamespace(frame=DataFrame())
+    monkeypatch.setattr(checks.papers, "record", lambda *_, **__: empty)
     now = lambda *_, **__: READ | changed  # noqa: E731
     monkeypatch.setattr(checks.evidence, "described", now)
     monkeypatch.setattr(checks.evidence, "source", lambda _: {"sha256": cited})
@@ -266,20 +269,30 @@ def test_a_title_is_one_finding_under_its_place():
         assert not re.search(r";|\bseeds?\b|\bonce\b$|\(", title), f"{page_id}: {title}"
 
 
-def test_a_test_is_not_exchanged_in_silence():
+def test_a_test_is_not_exchanged_in_silence(monkeypatch):
+    """Bounds and words of what was run and held to something; by `was` or `same`."""
     row = {"tested": "it is", "above": 1}
-    for new, old, many in (
-        (row | {"above": 2}, row, 1),
-        (row | {"tested": "it was"}, row, 1),
-        (row | {"show": "{}"}, row, 0),
-        (row | {"above": 2, "was": [{}]}, row, 0),
-        (row | {"above": 3, "was": [{}]}, row | {"was": [{}]}, 1),
-        (row | {"above": 2}, row | {"run": False}, 0),
+    told, same = {"planned": "it is"}, {"tested": "it is"}
+    for new, old, today, many in (
+        (row | {"above": 2}, row, {}, 1),
+        (row | {"tested": "it was"}, row, {}, 1),
+        (row | {"show": "{}"}, row, {}, 0),
+        (row | {"above": 2, "was": [{}]}, row, {}, 0),
+        (row | {"above": 3, "was": [{}]}, row | {"was": [{}]}, {}, 1),
+        (row | {"above": 2}, row | {"run": False}, {}, 0),
+        (row | {"above": 2}, {"tested": "it is"}, {}, 0),  # was held to nothing
+        (row | {"tested": "it was"}, row, {"same": [same]}, 0),
+        (row | {"above": 2}, row, {"was": [told]}, 0),  # told by a later commit
     ):
-        versions = [{"fig01": {"a": new, "b": row}}, {"fig01": {"a": old}}, {}]
-        assert len(list(checks._exchanged(ID, versions))) == many
-    path = Path(checks.__file__).parents[1] / "liu2026" / "claims.yaml"
-    assert checks.registries(path)[0]["fig01"]
+        pages_by_commit = [("", {"a": new | today, "b": row}), ("1a", {"a": new})]
+        pages_by_commit += [("2b", {"a": old}), ("3c", {})]
+        monkeypatch.setattr(
+            checks,
+            "_versions",
+            lambda path, _, them=pages_by_commit: them * (path.name == "claims.yaml"),
+        )
+        faults = list(checks._exchanged(ID, Path("book/prieto2025/fig01_sum.py")))
+        assert len(faults) == many, (new, old, faults)
 
 
 @pytest.fixture
