@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Prieto et al. 2025 · Figure 11]{.kicker} A weak logit penalty made an MLP grok tenfold sooner than StableMax
+# # [Prieto et al. 2025 · Figure 11]{.kicker} A weak logit penalty first gets to 95 % tenfold sooner than StableMax, and not every run stays there
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -10,6 +10,7 @@ device = "auto"
 #| fold: "Code: the runs and the claims"
 import math
 
+import numpy as np
 import torch
 
 from grokbook import claims, evidence, plots, tables
@@ -47,8 +48,8 @@ def balance(strength):
 
 
 def left(run):
-    """Test loss at the end as a share of its largest value."""
-    return run.at(LOSS, end) / run.largest(LOSS, until=end)
+    """Test loss at the end, or where a run stopped, as a share of its largest value."""
+    return run.at(LOSS, run.ends().clip(upper=end)) / run.largest(LOSS, until=end)
 
 
 def grown(run):
@@ -71,24 +72,23 @@ found = {
     "loss-stablemax": (stable, left(stable)),
     "scaling": (chosen, grown(chosen)),
     "faster": ([taylor, chosen, stable], evidence.lead(reached[taylor], first, until=end)),
-    "gained": (taylor, 100 * (taylor.at(TEST, end) - taylor.at(TEST, end // 2))),
-    "taylor-norm": (taylor, grown(taylor)),
     "small": {run.label: (run, run.reaches(accuracy=0.95)) for run in tiny},
-    "over-balance": {r.label: (r, r.last(NORM) / balance(s)) for s, r in charged.items()},
 }
-sheet = claims.read(page.name, found, best=best, end=end, half=end // 2)
+sheet = claims.read(page.name, found, best=best, end=end)
+stays, below = chosen.generalises(accuracy=0.95), chosen.falls_back(accuracy=0.95)
 sheet.box(f"""\
-The paper says that a penalty on the logits leads to grokking, and Taylor softmax to the fastest.
-In {len(reached[chosen])} runs the penalty generalised at epoch {told(reached[chosen])}, in one Taylor softmax had not by
-{end:,}; in five runs StableMax took {told(reached[stable])}.""")
+The paper says that a penalty on the logits leads to grokking, and Taylor softmax to the fastest. At the best of
+{len(charged)} strengths, in {len(chosen.seeds)} runs, the penalty first reached 95 % at epoch {told(reached[chosen])}, and
+{np.isinf(stays).sum()} of them fell back to {told(chosen.last(TEST).nsmallest(1), "{:.0%}")}. StableMax took {told(reached[stable])}
+(n = {len(stable.seeds)}); Taylor softmax had not got there by {end:,} (n = {len(taylor.seeds)}).""")
 
 # %% tags=["hide-input"]
 #| name: fig-prieto2025-11
 #| caption: >
 #|   Test loss falls ten times sooner with a weak penalty than with StableMax, and hardly at all with
 #|   Taylor softmax. Solid: test loss; dashed: training loss without the penalty. Each panel has its own
-#|   loss. Dotted: the epoch of 95 % test accuracy, for each seed. StableMax has five seeds, thin, and
-#|   their median, thick; the others have one.
+#|   loss. Dotted: the first log with 95 % test accuracy, for each seed. Seeds thin, their median
+#|   thick. Not every seed of the penalty stays above 95 % after its dotted line.
 #| alt: >
 #|   Three panels of loss against epoch. With StableMax the test loss falls steeply after
 #|   epoch 30,000, with the penalty between epochs 2,000 and 9,000. With Taylor softmax it
@@ -110,19 +110,22 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 tables.prose(f"""
-* **{{term}}`StableMax`** (a) reaches 95 % of the test set ten times later than the penalty. Not all of its
-  {len(stable.seeds)} networks get there.
+* **{{term}}`StableMax`** (a) first reaches 95 % of the test set ten times later than the penalty.
+  {np.isfinite(reached[stable]).sum()} of its {len(stable.seeds)} networks get there by epoch {end:,}.
 * **The penalty** (b) of strength {best:g} works without other regularisation. Its network fits the
-  training set at epoch {told(fitted[chosen])} and generalises at {told(reached[chosen])}.
+  training set at epoch {told(fitted[chosen])} and first reaches 95 % of the test set at {told(reached[chosen])}.
+* **It does not always stay.** {np.isfinite(stays).sum()} of {len(stays)} networks keep 95 % to the end. The worst is
+  below it at {told(below.nlargest(1), "{:.0%}")} of its later logs, down to
+  {told(chosen.smallest(TEST, since=reached[chosen]).nsmallest(1), "{:.0%}")}, and ends at {told(chosen.last(TEST).nsmallest(1), "{:.0%}")}.
 * **Taylor softmax** (c) is slow, and has not finished. In the second half of its training it gains
-  {sheet.told("gained")} of test accuracy. Its test loss rises meanwhile: wrong answers
+  {told(100 * (taylor.at(TEST, end) - taylor.at(TEST, end // 2)), "{:.1f}")} points of test accuracy. Its test loss rises meanwhile: wrong answers
   become surer faster than their number falls.
 """)
 
 # %% tags=["hide-input"]
 #| name: fig-prieto2025-11-tasks
 #| caption: >
-#|   The fastest method depends on the task. Test accuracy (a) on the task of this page,
+#|   Which method is the fastest depends on the task. Test accuracy (a) on the task of this page,
 #|   addition modulo 113 with 40 % of the table, (b) modulo 59 with 70 %. Lines end at
 #|   99.5 % accuracy or with the run.
 #| alt: >
@@ -176,9 +179,9 @@ for strength in (1e-4, 1e-3, 1e-2, 1e-1):
 # %% tags=["hide-input"]
 #| name: fig-prieto2025-11-strength
 #| caption: >
-#|   Weak penalties lead to grokking; 0.01 starts first and takes longest, and with 0.1 the network
+#|   Weak penalties get to 95 %; 0.01 starts first and takes longest, and with 0.1 the network
 #|   learns nothing. (a) Test accuracy. (b) Mean logit norm of the training set; dotted,
-#|   the norm at which penalty and loss balance. One seed of each strength.
+#|   the norm at which penalty and loss balance. Seeds thin, their median thick.
 #| alt: >
 #|   Left: test accuracy passes 95 percent near epoch 5,500 at strength 0.001 and near 9,000
 #|   at 0.0001. At 0.01 it rises first and waits near 85 percent, at 0.1 it stays at zero.
@@ -204,7 +207,8 @@ plots.show(figure)
 #
 # Runs are read at epoch 80,000, or where they stopped at 99.5 % test accuracy.
 # [Figure 1](fig01_headline.ipynb) judges whether StableMax leads to grokking. The paper does not
-# give the strength of its penalty, so (b) is judged at the best of ours. A network fits
+# give the strength of its penalty, so (b) is judged at the best of ours, chosen by these same
+# runs. "Reaches" is the first log with 95 %; the network may fall back later. A network fits
 # at the first logged epoch with 99 % training accuracy.
 
 # %% tags=["hide-input"]
@@ -232,11 +236,11 @@ sheet.closing(record, tasks, small, small_tasks)
 # %% tags=["remove-input"]
 times = {s: told(run.reaches(accuracy=0.95)) for s, run in charged.items()}
 tables.prose(f"""
-**The penalty does what the paper says.** It keeps the logits from growing, and the network
-generalises without {{term}}`weight decay`. No sample {{term}}`collapses <softmax collapse>` at any of our
-strengths, yet the speed differs. It has 95 % of the test set at epoch
+**The penalty does what the paper says,** though not in every run to the end. It keeps the logits from growing, and
+test accuracy gets to 95 % without {{term}}`weight decay`. No sample {{term}}`collapses <softmax collapse>` at any of our
+strengths, yet the speed differs. It first has 95 % of the test set at epoch
 {times[0.001]} with a strength of 0.001. A tenth of that strength needs
-{times[0.0001]} epochs, and ten times as much {times[0.01]}. So something else sets the speed here.
+{times[0.0001]} epochs, and ten times as much {times[0.01]}, and does not keep it to the end. So something else sets the speed here.
 
 **Too strong is possible.** At 0.1 the network learns at most
 {told(charged[max(charged)].largest(TRAIN), "{:.0%}")} of its training set. A norm, unlike its square, pulls
@@ -244,12 +248,12 @@ on a short vector as hard as on a long one. So the logits stay near zero from th
 
 **Taylor softmax is fastest on a smaller task.** With 70 % of a smaller table it reaches 95 % at epoch
 {sheet.told("small Taylor")}, the penalty at {sheet.told("small penalty 0.01")}. The paper states neither
-task nor strength. In our single runs its order depends on both.
+task nor strength. Here, with {len(tiny[0].seeds)} run of each on that task, the order depends on both.
 
-**The gradient through the minimum matters there.** With the minimum taken as a constant, one
+**The gradient through the minimum matters there.** With the minimum taken as a constant, the
 network learned at most {told(tiny[-1].largest(TRAIN), "{:.0%}")} of its training set. The paper suspects that
 this gradient is what works. On the larger task its pull is weak: the logit norm still
-grows {sheet.told("taylor-norm")}-fold after the fit.
+grows {told(grown(taylor))}-fold after the fit.
 """)
 
 # %% [markdown]
