@@ -92,7 +92,7 @@ def test_a_point_that_must_not_be_tested_says_so(monkeypatch):
     assert arm["name"] == f"decay, rate 0.001, strength 1, {edge}"
 
 
-AGAIN = runpy.run_path(f"{project.home()}/book/remedies/choose_again.py")
+AGAIN = runpy.run_path(f"{project.home()}/book/remedies/retune.py")
 decide, Trial = AGAIN["decide"], AGAIN["Trial"]
 
 

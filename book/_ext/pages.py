@@ -28,13 +28,7 @@ LIBRARIES = ("torch", "numpy", "pandas", "matplotlib", "seaborn")
 # Folders of no paper, and what stands above the titles there.
 CHAPTERS = {"basics": "Start here", "story": "Start here", "questions": "Question"}
 CHAPTERS |= {"remedies": "Remedies × tasks"}
-NO_PAGES = (
-    "experiments.py",
-    "choose.py",
-    "choose_again.py",
-    "race.py",
-    "operations.py",
-)
+NO_PAGES = ("experiments.py", "choose.py", "retune.py", "race.py", "operations.py")
 PLACES = ("GROKBOOK_HOME", "GROKBOOK_RECORDS", "GROKBOOK_DATA")
 
 

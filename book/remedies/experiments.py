@@ -357,7 +357,7 @@ def norm_or_angle() -> Rows:
 
 
 # The second tuning, beside the first, whose points and results stay. What it asks for
-# beyond its grid, and what it chose, ``choose_again.py`` writes to ``points2.yaml``.
+# beyond its grid, and what it chose, ``retune.py`` writes to ``points2.yaml``.
 SECOND = yaml.safe_load(Path(__file__).with_name("points2.yaml").read_text("utf-8"))
 SECOND_TUNING, SECOND_TESTS = (100, 101, 102), (5, 6, 7, 8, 9)  # seeds
 SECOND_RATES = (0.001, 0.0025, 0.006, 0.015, 0.04, 0.1)
@@ -451,7 +451,7 @@ def second_arm(remedy: str, rate: float, strength: float, task: str) -> Row:
 
 @EXPERIMENTS.section
 def second_tuning() -> Rows:
-    """Sixteen remedies by the rule of ``choose_again.py``, and the best on fresh seeds."""
+    """Sixteen remedies by the rule of ``retune.py``, and the best on fresh seeds."""
     for task in CAPS:
         yield experiment(f"tune2-{task}", "", seeds=SECOND_TUNING)
         yield shared(

@@ -1,6 +1,6 @@
 """The rule of the second tuning as code: what it asks for next, and what it chose.
 
-    python book/remedies/choose_again.py a
+    python book/remedies/retune.py a
 
 writes what the records decide to ``points2.yaml``, and prints the commands of the runs
 that a task still needs; without output nothing is due. Each remedy goes on by itself:
