@@ -113,7 +113,7 @@ def test_a_stack_too_large_for_the_gpu_is_halved(tmp_path, monkeypatch):
 
 
 def test_fewest_seeds_first_and_only_what_is_named(tmp_path, monkeypatch):
-    a, b, c = arm("a"), arm("b"), arm("c", dtype="float64")
+    a, b, c = arm("a"), arm("b", alpha=2.0), arm("c", dtype="float64")
     tiny = experiment(a, b, c, seeds=(0, 1))
     due = [(a, 1), (c, 0), (b, 1), (c, 1)]
     monkeypatch.setattr(records, "missing", lambda *_: due)
