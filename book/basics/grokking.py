@@ -22,9 +22,10 @@ some = Run(record, "decay 1", "with weight decay", plots.COLOUR["weight decay"])
 none = Run(record, "no decay", "without weight decay", plots.COLOUR["baseline"])
 p, epochs = some.settings.dataset.options["p"], some.settings.epochs
 TEST = "test_accuracy"
-fit, rule = some.fitted(accuracy=1.0), some.reaches(accuracy=0.95)
+fit = some.fitted(accuracy=1.0)
+rule = some.generalises(accuracy=0.95)
 found = {
-    "late": (some, evidence.ratio(rule, fit)),
+    "late": (some, evidence.ratio(some.reaches(accuracy=0.95), fit)),
     "end": (some, some.last(TEST)),
     "without": (none, none.largest(TEST)),
 }
@@ -74,7 +75,7 @@ tables.prose(f"""
 * **By heart.** Every network knows its whole training set at epoch {told(fit)}. Of the questions it has
   not seen it then answers {told(some.at(TEST, fit), "{:.1%}")} correctly, fewer than a guess would.
 * **The rule.** {{term}}`Weight decay <weight decay>` pulls all weights steadily towards zero. With it the networks answer
-  95 % of the unseen questions at epoch {told(rule)}. This {{term}}`delay` is what {{term}}`grokking` means.
+  95 % of the unseen questions from epoch {told(rule)} on. This {{term}}`delay` is what {{term}}`grokking` means.
 * **Without weight decay** the same network does not find the rule in {epochs:,} epochs. Its best
   {{term}}`accuracy` on unseen questions is {sheet.told("without", "{:.0%}")}.
 * **Why one run is not enough.** The {len(some.seeds)} networks differ only by chance: in their first
@@ -220,7 +221,7 @@ tables.prose(f"""
 # | Paper | Where it looks | What it says | What we found |
 # | --- | --- | --- | --- |
 # | [Prieto et al.](../prieto2025/index.md) | the {term}`softmax`, which turns outputs into probabilities | Once a network knows its examples, its outputs, the {term}`logits <logit>`, grow until the computer's numbers round the loss to zero. Learning stops. Without that rounding, networks grok without weight decay. | The losses do round to zero, and with [StableMax](../prieto2025/fig04_stablemax_grokking.ipynb) an MLP groks without decay. It is [not settled](../prieto2025/fig01_headline.ipynb) whether rounding alone keeps a network from grokking. |
-# | [Singh et al.](../singh2026/index.md) | the {term}`layer norm`, which keeps activations at one size | The place of a norm in a transformer decides how fast it finds the rule. | Yes. A norm before the MLP alone is [fastest](../singh2026/fig01_overview.ipynb); without any norm the rule takes several times as long. |
+# | [Singh et al.](../singh2026/index.md) | the {term}`layer norm`, which keeps activations at one size | The place of a norm in a transformer decides how fast it finds the rule. | With a norm before the MLP alone the test loss [falls first](../singh2026/fig01_overview.ipynb), and jumps up again to the end. A norm [on the values](../singh2026/fig03_mechanism.ipynb) of attention is early too, and mostly keeps what it has. |
 # | [Liu et al.](../liu2026/index.md) | the loss, much later | The same rounding makes the loss jump back to the level of a guess, again and again. | In a wide MLP a more precise loss [ends the jumps](../liu2026/fig01_precision.ipynb). Rounding does [two things](../liu2026/causes.ipynb) to a gradient, and in two MLPs either alone brings jumps. |
 # | [Tiwari et al.](../tiwari2026/index.md) | the activations, the numbers inside the network | Activations grow instead of turning. A penalty on their length brings the rule sooner. | [Not seen](../tiwari2026/fig01_accuracy_curves.ipynb): with the penalty neither small networks nor the paper's own find the rule as early as it says. |
 

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Singh et al. 2026 · Figure 4]{.kicker} Stronger weight decay ends the delay sooner, a larger learning rate too
+# # [Singh et al. 2026 · Figure 4]{.kicker} Stronger weight decay, or a larger learning rate, brings a low test loss sooner
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -35,7 +35,8 @@ fixed = sweep(rates, "η", ETAS, "learning rate {:g}, decay fixed")
 by_decay = sweep(decays, "λ", LAMBDAS, "decay {:g}")
 slow, fast, weak, strong = by_rate[1e-3], by_rate[1e-2], by_decay[0.1], by_decay[1.5]
 every = [*by_rate.values(), *fixed.values(), *by_decay.values()]
-groks = {run: run.reaches(loss=0.01) for run in every}
+reached = {run: run.reaches(loss=0.01) for run in every}
+lasting = {run: run.generalises(loss=0.01) for run in by_decay.values()}
 
 
 def longer(run, other, epoch):
@@ -61,28 +62,24 @@ def across(runs):
 
 
 average = {run: evidence.average(run.series("test_loss")) for run in by_rate.values()}
-clock = {run: share(run) * groks[run] for run in every}
+clock = {run: share(run) * reached[run] for run in every}
 clocked = (by_decay[0.5], by_decay[0.75], slow, strong)
 found = {
-    "decay": {run: groks[run] for run in reversed(by_decay.values())},
-    "rate": {run: groks[run] for run in reversed(fixed.values())},
-    "rate-product": ([fast, slow], evidence.ratio(groks[fast], groks[slow])),
+    "decay": {run: reached[run] for run in reversed(by_decay.values())},
+    "rate": {run: reached[run] for run in reversed(fixed.values())},
+    "rate-product": ([fast, slow], evidence.ratio(reached[fast], reached[slow])),
     "rate-average": dict(reversed(average.items())),
     "first-update": ([fast, slow], longer(fast, slow, 1)),
     "later-update": ([strong, weak], longer(strong, weak, 1000)),
     "across-fixed": (list(fixed.values()), across(fixed)),
     "across-product": (list(by_rate.values()), across(by_rate)),
-    "epoch": {run.label: (run, groks[run]) for run in (slow, fast, strong)},
     "clock": {run.label: (run, clock[run]) for run in clocked},
-    "clock-fixed": {run.label: (run, clock[run]) for run in list(fixed.values())[1:]},
-    "rate-later": ([fast, slow], longer(fast, slow, 1000)),
-    "decay-first": ([strong, weak], longer(strong, weak, 1)),
     "pulled": {run.label: (run, pulled(run)) for run in (weak, strong)},
 }
 sheet = claims.read(page.name, found)
 sheet.box(
     "The paper says that stronger weight decay brings grokking forward. Twice the decay, 1.5 "
-    f"instead of 0.75, moved it from epoch {told(groks[by_decay[0.75]])} to {told(groks[strong])}."
+    f"instead of 0.75, moved it from epoch {told(lasting[by_decay[0.75]])} to {told(lasting[strong])}."
 )
 
 # %% tags=["hide-input"]
@@ -124,13 +121,14 @@ plots.show(figure)
 # ## What to see
 
 # %% tags=["remove-input"]
-there = groks[by_decay[0.5]]
+there = lasting[by_decay[0.5]]
 tables.prose(f"""
 * **Decay** (c). The stronger {{term}}`weight decay` is, the earlier a network generalises,
   in every seed. With λ = 0.5 only {(there < slow.settings.epochs).sum()} of {len(there)} seeds
   generalises; with less decay none does.
-* **Learning rate at a fixed λ,** as the paper has it. A tenfold rate brings generalisation
-  forward to epoch {told(groks[fixed[1e-2]])} in {len(fixed[1e-2].seeds)} seeds (table).
+* **Learning rate at a fixed λ,** as the paper has it. A tenfold rate brings the first test
+  loss of 0.01 forward to epoch {told(reached[fixed[1e-2]])} in {len(fixed[1e-2].seeds)} seeds (table). Of the
+  later logs, {told(fixed[1e-2].falls_back(loss=0.01), "{:.0%}")} are above 0.01 again.
 * **Learning rate at a fixed ηλ** (a), as the official scripts have it. The largest rate is
   still ahead of the smallest in every seed. The rates between are not always in order.
 * **Updates.** The first is ten times as long at a tenfold rate (b), and at epoch 1,000 they
@@ -143,11 +141,13 @@ tables.prose(f"""
 def row(run):
     eta, decay = (run.settings.optimizer.options[key] for key in ("lr", "weight_decay"))
     paper = f"{theirs[run.arm]:,.0f}" if run.arm in theirs else "—"
-    ours = told(groks[run]), told(clock[run], "{:.1f}")
-    return [f"{eta:g}", f"{decay:.2g}", *ours, paper, str(len(run.seeds))]
+    ours = told(reached[run]), told(clock[run], "{:.1f}")
+    above = told(run.falls_back(loss=0.01).dropna(), "{:.0%}", nothing="—")
+    return [f"{eta:g}", f"{decay:.2g}", *ours, paper, above, str(len(run.seeds))]
 
 
-head = ["Learning rate η", "Decay λ", "Generalises at epoch", "times ηλ", "Paper, mean curve", "n"]
+head = ["Learning rate η", "Decay λ", "First at 0.01", "times ηλ", "Paper, mean curve"]
+head += ["Later logs above", "n"]
 shown = [*by_decay.values(), *by_rate.values(), *list(fixed.values())[1:]]
 tables.grid(head, map(row, shown), caption="First epoch with a test loss of at most 0.01")
 
@@ -187,7 +187,7 @@ for run in (slow, fast, strong):
 #
 # ## The claims
 #
-# A run generalises at the first logged epoch with a test loss of at most 0.01. An order is
+# What counts is the first logged epoch with a test loss of at most 0.01. An order is
 # judged seed by seed. The bounds 0.7, 5 % and 3 were fixed before any run, from the authors'
 # logs. There the first two learning rates differ by less than 1 %. The two rows on caption (b)
 # were added after the runs and take the epoch and the bound of caption (d).
@@ -205,9 +205,9 @@ sheet.closing(rates, decays)
 #
 # 1. *Which decay is fixed.* The paper keeps $\lambda$ constant while $\eta$ varies; its
 #    scripts keep $\eta\lambda = 0.001$, so $\lambda$ falls from 1 to 0.1. Both are run here.
-#    With $\lambda$ fixed the runs have 4,000 epochs and fewer seeds. Their PyTorch draws
+#    With $\lambda$ fixed the runs have 4,000 epochs, not 10,000, and fewer seeds. Their PyTorch draws
 #    other starts from a seed than that of the other runs ([front page](index.md)).
-# 2. *Generalisation epoch* per seed, and the order judged per seed. The authors' is that of
+# 2. *First epoch at 0.01* per seed, and the order judged per seed. The authors' is that of
 #    the mean curve, which waits for the slowest seed.
 # 3. *Axes.* Updates are drawn against a logarithmic epoch axis; the paper's is linear. Its
 #    bands of a quarter of the range over seeds are the full range here.
@@ -219,7 +219,7 @@ sheet.closing(rates, decays)
 # ## Reading the result
 #
 # **Decay sets a clock.** One epoch removes the share $\eta\lambda$ of every weight. In units
-# of $1/(\eta\lambda)$ the decays that generalise take about equally long (table). So an
+# of $1/(\eta\lambda)$ the decays that reach 0.01 take about equally long (table). So an
 # experiment of fixed length has a decay below which nothing happens. That is a matter of its
 # length.
 #
@@ -239,7 +239,7 @@ training set is being fitted. At epoch 150 an update with λ = 1.5 is {told(long
 with 0.1. At epoch 200 it is {told(longer(strong, weak, 200), "{:.1f}")} times as long. What is seen there is largely the decay
 itself. At epoch 1,000 the update is {sheet.told("pulled λ = 0.1")} times its decay part at
 λ = 0.1, and {sheet.told("pulled λ = 1.5")} times at 1.5. There gradient and decay pull
-against each other. So the update is no separate reason for the earlier generalisation.
+against each other. So the update is no separate reason for the earlier fall of the test loss.
 """)
 
 # %% [markdown]

@@ -247,7 +247,8 @@ tables.grid(["At the start of training, means", "0.1 x", "x", "10 x", "100 x"], 
 # Nothing is trained here, so there are no seeds: *n* counts paths, variants, or rows of the
 # sample. All is computed in float64 on 128 sums. Where nothing else is said, $\gamma$ and
 # $\beta$ are random, so that a row does not hold only at their start. With the $\varepsilon > 0$
-# of the paper "fully" is not exact. A folded row says how much it lets through.
+# of the paper "fully" is not exact. A folded row says how much it lets through. What is true of
+# any weights says so and is not counted.
 
 # %% tags=["hide-input"]
 #| fold: "Code: the claims"
