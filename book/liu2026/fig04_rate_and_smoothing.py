@@ -34,7 +34,6 @@ rates = {eta: arm(*of, f"η = {NAMES[eta]}", colors[eta]) for eta, of in arms.it
 base = rates[1e-3]
 soft = {of: arm("fig04b", f"smoothed, {of} loss", f"smoothed, {of}", plots.COLOUR[of]) for of in SOFT}
 late = {eta: evidence.bursts(run, late=True, within=max(100, run.settings.log)) for eta, run in rates.items()}
-first = {eta: evidence.earliest(found) for eta, found in late.items()}
 count = {eta: evidence.counted(found) for eta, found in late.items()}
 
 
@@ -51,12 +50,6 @@ def jumps(run):
     excess = run.trace() - FLOOR
     onsets = {s: evidence.spikes(excess[s].dropna(), quiet=1e-3, loud=1e-2) for s in excess}
     return evidence.counted(onsets)
-
-
-def margin(run):
-    """The mean margin, median of the second half."""
-    looks = run.looks("mean_margin")
-    return looks.tail(len(looks) // 2).median()
 
 
 def gap(alpha, classes):
@@ -115,9 +108,6 @@ found = {
     "theorem-8": claims.exactly(f"{tops[10][0]:.0e} at margin 5, {tops[10][-1]:.0e} at margin 30 (K = 10)", fall),
     "decay": claims.exactly(", ".join(f"{w:.3g}" for w in weights.values()), [w * decay <= 1.001 for decay, w in weights.items()]),
     "slingshots": {f"{run.label}: slingshots in {run.settings.epochs:,}": (run, count[eta]) for eta, run in rates.items()},
-    "first": {run.label: (run, first[eta]) for eta, run in rates.items()},
-    "margin": {run.label: (run, margin(run)) for run in soft.values()},
-    "inflation": (soft["float32"], evidence.inflated(soft["float32"])),
 }
 sheet = claims.read(page.name, found)
 sheet.box(

@@ -54,10 +54,6 @@ found = {
     "suppressed": ([high, low], over(high.last(MEAN), low.last(MEAN))),
     "control": ([high, low], early),
     "mean-logit": {run.label: (run, run.last(LOGIT)) for run in bare},
-    "sign-float32-logits": ([high32, low32], apart(high32, low32)),
-    "zero-tokens": {run.label: (run, run.last(ZERO)) for run in bare},
-    "bursts": (low, evidence.counted(evidence.bursts(low))),
-    "test-loss": (low, low.last("test_loss")),
 }
 sheet = claims.read(page.name, found)
 sheet.box(

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Liu et al. 2026 · Figure 6]{.kicker} Before a narrow network's late spikes, preconditioned curvature crosses Adam's limit
+# # [Liu et al. 2026 · Figure 6]{.kicker} Before four late spikes of a narrow network, the curvature that Adam feels crosses its limit
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -33,25 +33,25 @@ def approach(rows):
 
     ``lead``: steps from the crossing to the onset; ``calm`` and ``raw``: Adam's and the plain sharpness at
     the last step whose loss is at most twice its median of rows -50 to -11; ``loss``: that of the crossing
-    over this median; ``usual`` and ``above``: Adam's sharpness over its edge up to then, and steps above it.
+    over this median; ``above``: steps up to then with Adam's sharpness above its edge.
     """
     ahead = rows.loc[:-1]
     typical = ahead.loc[-STEPS:-11, LOSS].median()
     calm = ahead[ahead[LOSS] <= 2 * typical].iloc[-1]
     under = ahead[ahead[ADAM] <= EDGE].index.max()
     so_far, crossing = ahead.loc[:under, ADAM] / EDGE, rows.at[under + 1, LOSS]
-    return -1 - under, calm[ADAM], calm[RAW], crossing / typical, so_far.median(), (so_far > 1).sum()
+    return -1 - under, calm[ADAM], calm[RAW], crossing / typical, (so_far > 1).sum()
 
 
 stretch = {s: rows.loc[-110:70] for s, rows in evidence.windows(near, ADAM).items() if len(rows.loc[-110:-STEPS])}
-MEASURED = ("lead", "calm", "raw", "loss", "usual", "above")
+MEASURED = ("lead", "calm", "raw", "loss", "above")
 every = DataFrame.from_dict({s: approach(rows) for s, rows in stretch.items()}, orient="index", columns=MEASURED).astype(float)
 slingshots = evidence.bursts(near, late=True)
 is_late = [seed for seed in stretch if stretch[seed].at[0, "epoch"] in slingshots[seed]]
 steps, others = every.loc[is_late], every.drop(is_late)
 flat = evidence.before(single, RAW, late[single], pick=max)
 top = single.largest(RAW, until=1000)
-settled = loss64.largest(ADAM, since=evidence.settled(loss64)) / EDGE
+settled = (loss64.largest(ADAM, since=evidence.settled(loss64)) / EDGE).dropna()
 found = {
     "float64": (double, many[double]),
     "float64-loss": (loss64, many[loss64]),
@@ -63,9 +63,6 @@ found = {
     "early": {run.label: (run, few[run]) for run in (single, loss64)},
     "late": (single, many[single]),
     "lead": (near, steps["lead"]),
-    "lead-early": (near, others["lead"]),
-    **{name: (near, every[name]) for name in ("usual", "above", "loss", "raw")},
-    "settled": (loss64, settled.dropna()),
 }
 sheet = claims.read(page.name, found, edge=EDGE)
 sheet.box(
@@ -116,7 +113,7 @@ tables.prose(f"""
 * **The {{term}}`sharpness`** falls from {told(top, "{:,.0f}")} early on to at most {told(flat, "{:.2g}")}
   before late spikes, as the paper says.
 * **The {{term}}`preconditioned sharpness`**, which Adam feels, rises instead. It crosses Adam's limit of {EDGE:,.0f}
-  about {sheet.told("lead")} steps before a late spike, while the loss is still small (n = {len(steps)}).
+  {sheet.told("lead")} steps before a late spike, while the loss is still small (one spike in each of {len(steps)} runs).
 """)
 
 # %% [markdown]
@@ -243,25 +240,25 @@ separate early from late. So one seed can show either. Our [interventions](cause
 that oscillate until late with a float64 loss.
 
 **"Not the edge of stability" looks at the wrong curvature.** The paper writes that training runs "far below the
-stability threshold $2/\\eta$". It does: the sharpness is {sheet.told("raw")} just before the loss doubles, and the
+stability threshold $2/\\eta$". It does: the sharpness is {told(every["raw"], "{:.2f}")} just before the loss doubles, and the
 threshold is {2 / eta:,.0f}. But this is the edge of gradient descent. For Adam, the paper says itself, "the stability
 condition extends to the maximum eigenvalue of the *Preconditioned Hessian*". It does not show this value.
 
 **We measured it at every step.** Just before the loss doubles, Adam's sharpness is {sheet.told("adam-below-edge")}. Where it
-crosses its edge, the loss is {sheet.told("loss")} times its usual value, so it has hardly begun to rise. In seed
+crosses its edge, the loss is {told(every["loss"], "{:.2f}")} times its usual value, so it has hardly begun to rise. In seed
 {", ".join(map(str, others.index))} the spike counts as early, since too few samples have collapsed; there the crossing is
-{sheet.told("lead-early")} steps ahead.
+{told(others["lead"])} steps ahead.
 
 **How sure is this?** A moment above the edge is not enough: earlier in the windows Adam's sharpness was above for
-{sheet.told("above")} steps of a seed. In the whole runs, {len(signs)} looks found it above the edge with a loss below
+{told(every["above"])} steps of a seed. In the whole runs, {len(signs)} looks found it above the edge with a loss below
 1e-5. The next spike came {told(Series(signs, dtype=float))} steps later. Such timing fits an edge, and timing alone proves no
 cause. The float64 Hessian also counts samples whose gradients float32 loses, and the edge of a frozen $v$
 need not be exact.
 
 **Both explanations can be true.** Precision decides whether the gradients vanish, and $v$ with them. With a loss in
-float64, Adam's sharpness stays at {sheet.told("settled")} times its edge or less after the collapse. We see no
-late crossing there, but looks 100 epochs apart can miss short ones. In float32 a late spike follows a crossing
-of Adam's edge, as Bai et al. describe it for other losses. So its origin is numerical, and its last
+float64, Adam's sharpness stays at {told(settled, "{:.2f}")} times its edge or less after the collapse. We see no
+late crossing there, but looks 100 epochs apart can miss short ones. In float32 each of the {len(steps)} late spikes that
+we measured follows a crossing of Adam's edge, as Bai et al. describe it for other losses. So its origin is numerical, and its last
 steps look like any instability of Adam.
 """)
 

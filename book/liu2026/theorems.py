@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Liu et al. 2026 · beyond the paper]{.kicker} One step moves the mean classifier exactly as Theorem 4 says
+# # [Liu et al. 2026 · beyond the paper]{.kicker} From a full collapse, one step moves the mean classifier as Theorem 4 says
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
