@@ -44,14 +44,17 @@ runs = {
 (bare, _, stable), (soft, free, quick), (perp_soft, perp_stable), (held, fast), others, (eased, fined, hot) = runs.values()
 own = Run(control, "exact CE")  # with the β2 of StableMax's run
 gain = 100 * evidence.difference(free.last(TEST), soft.last(TEST))
-reached = {run: run.reaches(accuracy=0.95) for run in (quick, eased, fined, stable)}
-late = {arm: Run(perp, f"⊥AdamW, {arm}, as run").reaches(accuracy=0.95) for arm in ("softmax", "StableMax")}
+reached = {run: run.generalises(accuracy=0.95) for run in (quick, eased, fined, stable)}
+aligned = {arm: Run(perp, f"⊥AdamW, {arm}, as run") for arm in ("softmax", "StableMax")}
+late = {arm: run.reaches(accuracy=0.95) for arm, run in aligned.items()}
+back = aligned["StableMax"].falls_back(accuracy=0.95)
+once = [f"{run.label} in ({letter})" for letter, several in zip("abcdef", runs.values(), strict=True) for run in several if len(run.seeds) == 1]
 behind = [100 * Run(text, f"{arm} CE").last("test_top5") for arm in ("Softmax", "StableMax")]
 ends = {run: told(run.last(TEST), "{:.0%}") for several in runs.values() for run in several}
 sheet = claims.read(page.name, {})
 sheet.box(
-    f"Yes, MLPs with AdamW, but late: on addition by epoch {told(reached[stable])} at rate {stable.settings.optimizer.options['lr']:g}. "
-    "Its shape probably matters more than its numerics."
+    f"Yes, MLPs with AdamW, but late: on addition at epoch {told(reached[stable])}, at a rate of {stable.settings.optimizer.options['lr']:g}, the only one "
+    "tried at this size. Its shape gains where nothing rounds, too. How much of the gain here is shape, and how much numerics, is open."
 )
 
 # %% tags=["hide-input"]
@@ -60,8 +63,7 @@ sheet.box(
 #|   StableMax gains where nothing rounds, too. Solid: test accuracy; dashed: training samples whose loss
 #|   is exactly zero. (a) Prieto et al.'s MLP with AdamW; (b) a smaller table; (c) the MLP of (a), gradient
 #|   descent with ⊥Grad, all in float64; (d) their transformer, AdamW with ⊥Grad; (e) Tiwari et al.'s MLP at a quarter
-#|   of its width; (f) the table of (b), other losses. One run each: StableMax in (b) and (e), the loss that
-#|   cannot collapse in (a) and (e), softmax in (a), all of (f). Diamonds: the authors.
+#|   of its width; (f) the table of (b), other losses. Diamonds: the authors.
 #| alt: >
 #|   Six panels. StableMax ends near 100 percent in four, at 84 in the MLP of panel e. Softmax stays
 #|   near zero, at 20, 23, 91 and 17 percent; the loss that cannot collapse at zero, 34 and 19. Dashed lines
@@ -103,10 +105,12 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 tables.prose(f"""
+**One run each:** {", ".join(once)}.
+
 **Numerics alone gain something.** On a small table in float64 (b) this loss ends {told(gain, "{:.1f}")} points of test
-accuracy above softmax, seed by seed. But {{term}}`StableMax` gets {ends[quick]} of the test set right, in one run, and the loss
-without rounding {ends[free]}. With StableMax's own $\\beta_2$ it stays at {told(own.last(TEST), "{:.1%}")}, in one run
-([Figure 1](../prieto2025/fig01_headline.ipynb)).
+accuracy above softmax with the same seed. But {{term}}`StableMax` gets {ends[quick]} of the test set right, and the loss
+without rounding {ends[free]}. With StableMax's own $\\beta_2$ it stays at {told(own.last(TEST), "{:.1%}")} (seeds: {len(own.seeds)};
+[Figure 1](../prieto2025/fig01_headline.ipynb)).
 
 **Shape alone gains as well.** Under ⊥SGD in float64 (c) {told(perp_soft.largest(ZERO), "{:.2%}")} of the softmax losses are zero
 at the worst log, and {told(perp_soft.largest("collapse_float64"), "{:.2%}")} of the samples collapse. Still StableMax ends at {told(perp_stable.last(TEST), "{:.1%}")} of the
@@ -114,25 +118,26 @@ test set, and softmax at {ends[perp_soft]}, in {perp_soft.settings.epochs} epoch
 With a float32 loss softmax ends at {told(looser.last(TEST), "{:.0%}")}, and StableMax in the paper's own form at
 {told(written.last(TEST), "{:.0%}")} ([Figure 6](../prieto2025/fig06_orthogonal_optimizers.ipynb)).
 In another MLP (e) nearly no loss rounds either. StableMax ends at {ends[others[2]]} and the other two at {ends[others[0]]} and
-{ends[others[1]]}; all but softmax are one run ([Remedies](../tiwari2026/remedies.ipynb)).
+{ends[others[1]]} ([Remedies](../tiwari2026/remedies.ipynb)).
 
-**Why shape matters.** AdamW cannot follow a gradient that falls exponentially. It widens the gap of a fitted sample by
-about $-\\frac12 \\ln \\beta_2$ a step, at any learning rate. StableMax has no such limit: its mean gap grows to {stable.last("mean_gap").median() / 1e6:,.0f} million.
+**Why shape may matter.** AdamW cannot follow a gradient that falls exponentially. Its gap of a fitted sample comes to widen by
+about $-\\frac12 \\ln \\beta_2$ a step, at both learning rates tried. StableMax has no such limit: its mean gap grows to {stable.last("mean_gap").median() / 1e6:,.0f} million.
 
 **Other shapes do as well,** on the small table. {{term}}`Label smoothing <label smoothing>` and a penalty on the logits keep the gap small, and no
-loss rounds (f). In one run each they generalise at epochs {told(reached[eased])} and {told(reached[fined])}, StableMax at
+loss rounds (f). They generalise at epochs {told(reached[eased])} and {told(reached[fined])}, StableMax at
 {told(reached[quick])}. A temperature of 100,000 also keeps nearly all losses above zero, and ends at {ends[hot]}
 ([Figure 16](../prieto2025/fig16_temperature_smoothing.ipynb), [Figure 11](../prieto2025/fig11_alternative_losses.ipynb)).
 
 **It does not always gain.** In (d) ⊥Grad with softmax collapses and ends at {ends[held]}, with StableMax at {ends[fast]}: there both
-causes act at once. In an MLP with ⊥Grad and AdamW, StableMax has 95 % of the test set at epoch {told(late["StableMax"])},
-softmax at {told(late["softmax"])}. On text it is {told(behind[0] - behind[1], "{:.1f}")} points behind, in one short run
+causes act at once. In an MLP with ⊥Grad and AdamW, StableMax first has 95 % of the test set at epoch {told(late["StableMax"])},
+softmax at {told(late["softmax"])}. {int((back > 0.02).sum())} of {len(back)} runs with StableMax is thrown back there: {told(back[back > 0.02], "{:.0%}")} of its later logs are below
+95 %. On text StableMax is {told(behind[0] - behind[1], "{:.1f}")} points behind (seeds: {len(behind[0])}) after a short run
 ([Table 1](../prieto2025/tab01_realistic.ipynb)).
 """)
 
 # %% [markdown]
 # Nor is it a race that StableMax wins. Tuned as every other remedy, it does not generalise on a small addition table
-# in the time that they all get. ⊥Grad and weight decay do ([Addition](../remedies/addition.ipynb)).
+# in the 1,000 steps that they all get. ⊥Grad and weight decay do ([Addition](../remedies/addition.ipynb)).
 #
 # ## What it rests on
 #

@@ -41,8 +41,9 @@ many |= {key: bursts(run) for key, run in runs.items() if key not in many}
 often = {key: 1000 * many[key] / run.settings.epochs for key, run in runs.items()}
 sheet = claims.read(page.name, {})
 sheet.box(
-    f"In a wide MLP, yes. With a float64 loss a narrow one has some in {(many[NARROW, LOSS64] > 0).sum()} of "
-    f"{len(many[NARROW, LOSS64])} runs. A transformer with decay and a norm has {told(many[SINGH, LOSS64])} bursts."
+    "In a wide MLP they need what float32 does to the gradient, not float32: a float64 loss ends them, and the same damage brings "
+    f"them back in float64. With a float64 loss a narrow MLP has some in {(many[NARROW, LOSS64] > 0).sum()} of {len(many[NARROW, LOSS64])} runs, and a "
+    f"transformer with decay and a norm has {told(many[SINGH, LOSS64])} bursts of another kind."
 )
 
 # %% tags=["hide-input"]
@@ -94,7 +95,7 @@ plots.show(figure)
 # %% tags=["remove-input"]
 clean = int((many[NARROW, LOSS64] == 0).sum())
 tables.prose(f"""
-**In a wide MLP float32 is the cause.** {{term}}`Slingshots <slingshot>` are jumps of the loss long after the fit. Over
+**In a wide MLP rounding to float32 is the cause.** {{term}}`Slingshots <slingshot>` are jumps of the loss long after the fit. Over
 {runs[WIDE, SINGLE].settings.epochs:,} epochs [Liu's MLP](../liu2026/fig01_precision.ipynb) has {told(many[WIDE, SINGLE])} of them in float32,
 and {told(many[WIDE, LOSS64])} if the loss alone is computed in float64. Nothing else differs. In [an MLP on division](../liu2026/fig08_modular_mlp.ipynb) it is
 {told(many[DIVISION, SINGLE])} against {told(many[DIVISION, LOSS64])}.
@@ -112,12 +113,12 @@ float32 would. That brings slingshots back: {told(many[WIDE, FORCED])} with an i
 repaired, the wide MLP has {told(many[WIDE, REPAIR])}. [The causal page](../liu2026/causes.ipynb) takes the damage apart.
 
 **Float32 does not suffice either.** A small [ResNet-18](../liu2026/fig13_resnet.ipynb) and a small VGG-11 [with batch
-norm](../liu2026/fig11_vgg_batch_norm.ipynb) collapse in float32 without a slingshot, the first in one run, the second in three.
+norm](../liu2026/fig11_vgg_batch_norm.ipynb) collapse in float32 without a slingshot (seeds: {len(many[RESNET, SINGLE])} and {len(many[NORMED, SINGLE])}).
 
-**With weight decay there is another kind.** [Singh's transformer](../singh2026/fig02_norm_positions.ipynb) with a
+**With weight decay there seems to be another kind.** [Singh's transformer](../singh2026/fig02_norm_positions.ipynb) with a
 {{term}}`layer norm` before its MLP was trained with a float64 loss. The paper calls its bursts slingshots. We count
 {told(many[SINGH, LOSS64])} in {m.settings.epochs:,} epochs, and {told(bursts(none))} without a norm. On a smaller task
-one run has {told(many[LITTLE, LOSS64])}, and {told(many[LITTLE, SINGLE])} with a float32 loss. So precision has no part in
+it has {told(many[LITTLE, LOSS64])}, and {told(many[LITTLE, SINGLE])} with a float32 loss (seeds: {len(many[LITTLE, LOSS64])} and {len(many[LITTLE, SINGLE])}). So precision has no part in
 them that we can see. What makes these bursts is not tested.
 """)
 

@@ -42,22 +42,23 @@ apart = {act: (gelu.loc[act] / gelu.loc["log"] - 1).abs() for act in ("gelu", "r
 radial = Run(page.record("tiwari2026/fig01"), "penalty")
 assert np.isinf(radial.onset()).all() and (spikes[512, ZERO] > 0).all() and (spikes[512, BROKEN] > 0).all()
 sheet = claims.read(page.name, {})
+lasts = {way: [max(of) for of in evidence.bursts(runs[512, way], late=True).values() if of] for way in (BASE, ZERO)}
 sheet.box(
-    "Two cures failed here: spikes outlive Liu's projection, and networks with Tiwari's penalty had not generalised by epoch "
-    f"{radial.settings.epochs:,}. "
-    "New: either half of a collapse brings spikes."
+    f"Tiwari's penalty is no cure here: {np.isinf(radial.onset()).sum()} of {len(radial.seeds)} networks had not generalised by epoch {radial.settings.epochs:,}. "
+    f"Liu's projection is half of one: in a wide MLP spikes outlive it until epoch {max(lasts[ZERO]):,} of {runs[512, ZERO].settings.epochs:,}. "
+    "New: in two MLPs either half of a collapse brings spikes."
 )
 
 # %% tags=["hide-input"]
 #| name: fig-questions-10
 #| caption: >
 #|   Four results that no paper has. One mark a seed unless stated. (a) Liu's two MLPs: slingshots in 1,000 epochs
-#|   by what a loss leaves intact. (b) How fast the gap between logits grows if a loss cannot collapse; bars: Adam's
-#|   limit. (c) Prieto's MLP, test accuracy at the end; circles on a GPU, crosses on a CPU. (d) Training losses of Singh's
+#|   by what a loss leaves intact. (b) How fast the gap between logits grows if a loss cannot collapse; bars: the pace
+#|   that Adam comes to. (c) Prieto's MLP, test accuracy at the end; circles on a GPU, crosses on a CPU. (d) Training losses of Singh's
 #|   transformers before their first update, rebuilt: distance from the authors' logs. A mark is a mean or extreme of five seeds.
 #| alt: >
 #|   Top left: slingshots if either half of the gradient is lost, none with both but in a few narrow runs. Top right: marks lie
-#|   just above Adam's limits of 5 and 0.5. Bottom left: float16 is 20 to 30 points higher on a CPU, float32 and float64
+#|   just above Adam's paces of 5 and 0.5. Bottom left: float16 is 20 to 30 points higher on a CPU, float32 and float64
 #|   agree. Bottom right: GELU lies below 1e-6, ReLU above 1e-4.
 #| fold: "Code: draw the figure"
 figure, axes = plots.panels(2, rows=2, height=2.9)
@@ -66,7 +67,7 @@ for (width, way), values in spikes.items():
     places = list(INTACT).index(way) + (-0.15 if width == 512 else 0.15) + 0.02 * np.arange(len(values))
     axes[0].plot(1000 * values / runs[width, way].settings.epochs, places, "o" if width == 512 else "^", ms=5, alpha=0.8, color=plots.COLOUR[way])
 for y, (name, pace) in enumerate(paces.items()):
-    axes[1].plot([limits[name]] * 2, [y - 0.35, y + 0.35], color=plots.GREY, lw=3, label=None if y else "Adam's limit (b)")
+    axes[1].plot([limits[name]] * 2, [y - 0.35, y + 0.35], color=plots.GREY, lw=3, label=None if y else "Adam's pace (b)")
     axes[1].plot(pace, y + 0.08 * (np.arange(len(pace)) - len(pace) / 2), "o", ms=5, alpha=0.8, color=plots.COLOUR["collapse-free"])
 LINES, MARKS = [(share, bits) for share in SHARES for bits in BITS], {"GPU": ("o", plots.GREEN, -0.12), "CPU": ("X", plots.GREEN, 0.12)}
 for (on, *line), values in ends.items():
@@ -87,7 +88,7 @@ for panel, (xlabel, names) in zip(axes, ROWS.items(), strict=True):
 for panel, label, marker, color in ((0, "width 512 (a)", "o", plots.GREY), (0, "width 20 (a)", "^", plots.GREY), *((2, on, *MARKS[on][:2]) for on in MARKS)):
     axes[panel].plot([], [], marker, color=color, ls="", label=label)
 figure.legend(loc="outside upper center", ncols=6, columnspacing=1, handletextpad=0.2)
-plots.letter(axes, ["what is intact", "Adam's limit", "half precision", "GELU or ReLU"])
+plots.letter(axes, ["what is intact", "Adam's pace", "half precision", "GELU or ReLU"])
 plots.show(figure)
 
 # %% [markdown]
@@ -103,7 +104,8 @@ held = {width: Run(one, f"first matrix held at {16 if width == 512 else 8}, f = 
 ZEROS = {on: told(halves[on, "70%", "float16"].last("zero_loss"), "{:.0%}") for on in devices}
 tables.prose(f"""
 **Liu et al.: the cause of spikes.** They say that a {{term}}`zero-sum projection` removes {{term}}`slingshots <slingshot>`, so that {{term}}`inflation` must be
-the cause. In their wide MLP {told(spikes[512, ZERO])} remain in 10,000 epochs, against {told(spikes[512, BASE])} without it. *New:*
+the cause. In their wide MLP {told(spikes[512, ZERO])} remain in 10,000 epochs, against {told(spikes[512, BASE])} without it. The last comes
+at epoch {min(lasts[ZERO]):,} to {max(lasts[ZERO]):,}, so that the second half of training is as quiet as with a float64 loss. *New:*
 a collapse has two halves, and in both MLPs either alone brings spikes ([interventions](../liu2026/causes.ipynb)).
 
 **Tiwari et al.: the penalty.** They print 2,460 epochs. In {len(radial.seeds)} of {len(radial.seeds)} runs at their width the network has not generalised
@@ -115,13 +117,13 @@ matrix alone does at {told(held[128])} in the small network, but at {told(held[5
 losses to {apart["gelu"].max().max():.0e}, and ReLU networks are off by {apart["relu"].min().min():.0e} at least ([Table 2](../singh2026/tab02_notation.ipynb)).
 
 **Prieto et al.: where collapse ends learning.** Smaller data sets do not collapse earlier ([Figure 2](../prieto2025/fig02_softmax_collapse.ipynb)). With 70 % of the
-table float16 ends at {told(ends["GPU", "70%", "float16"])} % of the test set on a GPU, at {told(ends["CPU", "70%", "float16"])} % on a CPU, in one run. *New:* there
-it learns on while {ZEROS["CPU"]} of the losses are exactly zero, against {ZEROS["GPU"]} on the GPU.
+table float16 ends at {told(ends["GPU", "70%", "float16"])} % of the test set on a GPU, at {told(ends["CPU", "70%", "float16"])} % on a CPU (seeds: {len(halves["CPU", "70%", "float16"].seeds)}).
+Their Appendix I mentions that a log_softmax without the official CUDA kernels can keep models learning there. *New:* on the CPU the network learns on while {ZEROS["CPU"]} of the losses are exactly zero, against {ZEROS["GPU"]} on the GPU.
 
 **Across the papers: Adam sets a pace.** A loss whose gradient falls exponentially cannot widen the {{term}}`gap` between logits by much more than
-$-\\frac12 \\ln \\beta_2$ a step, whatever the learning rate. *New:* we measured it on losses that cannot collapse. For $\\beta_2$ of 0.99
-the limit is {limits[FAST]:.1f} in 1,000 epochs, and we see {told(paces[FAST], "{:.1f}")}. For 0.999 it is {limits[SLOW]:.2f}, and we
-see {told(paces[SLOW], "{:.2f}")} in one run ([Figure 1](../prieto2025/fig01_headline.ipynb)). So losses must not be compared epoch by epoch.
+$-\\frac12 \\ln \\beta_2$ a step for long. *New:* we measured it on losses that cannot collapse, at two learning rates. For $\\beta_2$ of 0.99
+that pace is {limits[FAST]:.1f} in 1,000 epochs, and where the gap grows steadily we see {told(paces[FAST], "{:.1f}")}, after faster starts. For 0.999 it is {limits[SLOW]:.2f}, and we
+see {told(paces[SLOW], "{:.2f}")} (seeds: {len(paces[SLOW])}; [Figure 1](../prieto2025/fig01_headline.ipynb)). So losses must not be compared epoch by epoch.
 """)
 
 # %% [markdown]

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Remedies × tasks]{.kicker} Thirteen remedies on four tasks: with a delay, none beats ⊥Grad
+# # [Remedies × tasks]{.kicker} Thirteen remedies on three tasks and a control: none beats ⊥Grad
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -34,9 +34,12 @@ def share(name):
 remedies = sorted(races["mod 59"].runs, key=share)
 ahead = [name for race in races.values() for name in remedies if beats(race, name, PERP)]
 assert not ahead and all(beats(race, PERP, "decay") for race in delayed)
+least = min(race.lead(PERP, "decay")[1].min() for race in delayed)
 sheet = claims.read(page.name, {})
-sheet.box("""No remedy tested beats ⊥Grad on three tasks with a delay, five seeds each. It beats weight decay by at least
-two looks in every pair. Coupled L2 is level with it on sparse parity. On MNIST plain training is as early.""")
+rivals = sum(len(race.runs) - 1 for race in delayed)
+sheet.box(f"""On three tasks with a delay no remedy beats ⊥Grad, in {rivals} comparisons, tuned alike on grids whose strengths
+lie a factor of ten apart. It beats weight decay by at least {least:.0f} looks in every pair. Coupled L2 is level with it on sparse parity. On
+MNIST plain training is as early: a control.""")
 
 # %% tags=["hide-input"]
 #| name: fig-remedies-matrix
@@ -60,9 +63,9 @@ plots.show(figure)
 # ## What to see
 #
 # * **⊥Grad, coupled L2 and weight decay** generalise in every seed of every task where they were run.
-# * **The penalty towards √d never does,** on the two tasks with a delay where it was run. Pulled to a short radius instead, networks
+# * **The penalty towards √d does not** within the cap, on the two tasks with a delay where it was run. Pulled to a short radius instead, networks
 #   generalise in every seed of three tasks.
-# * **StableMax depends on the task:** never on the smaller addition, always on sparse parity.
+# * **StableMax depends on the task:** within the cap in no seed on the smaller addition, in every seed on sparse parity.
 # * **On MNIST there is nothing to remedy,** and three penalties on activations harm.
 #
 # The step at which the median seed generalises, and how many seeds do where not all five:
@@ -90,14 +93,18 @@ tables.grid(head, [[name, *(cell(race, name) for race in races.values())] for na
 # A look is a hundredth of the cap. A run that does not generalise counts as the cap. The counts in the answer above are
 # of this rule; which pairs are claims of a paper stands on the page of each task. The rule was registered before the
 # runs, and so were rows of ⊥Grad against no remedy. The row against decay came before the test runs, after the tuning of
-# A had begun. No row named the other remedies against ⊥Grad. That none beats it was read from the runs.
+# A had begun. No row named the other remedies against ⊥Grad. That none beats it was read from the runs, and not to be
+# beaten is not to be best. Decay was tried at 0.01, 0.1, 1 and 10, and ⊥Grad has no strength to miss. A second tuning
+# with strengths a factor of three apart is registered, and not run yet.
 #
 # ## What was run
 #
 # 1. *Budget.* The same for each remedy: three learning rates times four strengths with one seed, the four best with a
 #    second, one step beyond an edge. Five other seeds at the best point.
 # 2. *On B* the five remedies that were earliest on A, and no remedy. So "not run" there says nothing of a remedy.
-# 3. *Devices.* A and E were trained on a CPU. B and F were tuned on a GPU and tested on both.
+# 3. *Cap.* The same number of steps at every rate, so that small rates seldom arrive. Runs end at a test accuracy of
+#    99 %: what comes after is not known.
+# 4. *Devices.* A and E were trained on a CPU. B and F were tuned on a GPU and tested on both.
 
 # %% tags=["hide-input"]
 #| fold: "Code: what was run"
