@@ -1,8 +1,8 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · Table 6]{.kicker} The printed onsets are possible, yet small networks show no speed-up
+# # [Tiwari et al. 2026 · Table 6]{.kicker} The printed onsets are possible, yet at 60 % of the pairs we see no speed-up
 
 # %% tags=["parameters", "remove-input"]
-scale = "laptop"  # at the paper's width only two cells are complete
+scale = "laptop"  # it has more shares of the pairs than the paper's width
 retrain = False
 device = "auto"
 
@@ -19,6 +19,7 @@ sweep = page.record()
 base = page.record("fig01", arms=("penalty", "strong decay"), scale=sweep.scale)
 decayed = page.record("fractions", scale=base.scale)
 MODULI, KINDS, NEVER, TEST = (97, 137, 211), ("penalty", "strong decay"), None, "test_accuracy"
+BUDGET = 50_000  # epochs of the paper's runs
 PRINTED = {  # Table 6: mean and deviation, over five seeds of 50,000 epochs at most
     (0.6, "strong decay"): ((9000, 420), (7580, 223), (6720, 331)),
     (0.6, "penalty"): ((1320, 75), (1260, 49), (1200, 63)),
@@ -34,23 +35,35 @@ cells = [cell for row in PRINTED.values() for cell in row if cell]
 shared = base.experiment.arm("penalty").dataset.options  # of Figure 1: one of the cells
 
 
+def cell(record, kind, p, f):
+    return Run(record, f"{kind}, p = {p}, f = {f:g}", f"{kind}, f = {f:g}", plots.COLOUR[kind])
+
+
 def run_of(kind, p, f):
     """The run of a cell; where Figure 1 has the same setting with more seeds, its run."""
-    own = Run(sweep, f"{kind}, p = {p}, f = {f:g}", f"{kind}, f = {f:g}", plots.COLOUR[kind])
+    own = cell(sweep, kind, p, f)
     same = (p, f) == (shared["p"], shared["train_fraction"])
     return max([own, Run(base, kind, own.label, own.color)][: 1 + same], key=lambda run: len(run.seeds))
 
 
-runs = {(kind, p, f): run_of(kind, p, f) for kind in KINDS for p in MODULI for f in FRACTIONS}
+EVERY = [(kind, p, f) for kind in KINDS for p in MODULI for f in FRACTIONS]
+runs, read = {key: run_of(*key) for key in EVERY}, [sweep, base, decayed]
+wide = runs  # at the paper's width, of which a rerun has none
+if scale == "laptop" and not retrain:
+    read += [evidence.record(f"tiwari2026/{name}", scale="paper") for name in ("tab06", "readings")]
+    wide = {key: cell(read[-2], *key) for key in EVERY}
+    same = wide["strong decay", 97, 0.6]
+    wide["strong decay", 97, 0.6] = Run(read[-1], "strong decay, literal", same.label, same.color)
 INKS = {"penalty": plots.COLOUR["penalty"], "no penalty": plots.COLOUR["baseline"]}
 other = {(kind, f): Run(decayed, f"{kind}, decay 1, f = {f:g}", kind, INKS[kind]) for f in FAST for kind in INKS}
 onset = {key: run.onset() for key, run in runs.items()}
+broad = {key: run.onset() for key, run in wide.items()}
 again = {key: run.onset() for key, run in other.items()}
 
 
-def ratio(p, f):
+def ratio(p, f, of):
     """Onset of strong decay over that of the penalty; 0 where the latter never comes."""
-    return evidence.times(onset["strong decay", p, f], onset["penalty", p, f])
+    return evidence.times(of["strong decay", p, f], of["penalty", p, f])
 
 
 def fits(mean, spread, *, left_out=0):
@@ -63,50 +76,56 @@ def fits(mean, spread, *, left_out=0):
 
 def speed_up(p):
     """Strong decay over the penalty in the cells of a modulus: the smallest of those run."""
-    done = [f for f in FAST if len(ratio(p, f))]
+    done = [f for f in FAST if len(ratio(p, f, broad))]
     where = " and ".join(f"{f:g}" for f in done) or "0.4 and more"
-    least = evidence.joined({f: ratio(p, f) for f in done or FAST}).min(axis=1)
-    return {f"p = {p}, f = {where}": ([runs[kind, p, f] for f in done for kind in KINDS], least)}
+    least = evidence.joined({f: ratio(p, f, broad) for f in done or FAST}).min(axis=1)
+    return {f"p = {p}, f = {where}": ([wide[kind, p, f] for f in done for kind in KINDS], least)}
 
 
 def ordered(kind):
-    """Onsets at p = 97 by run; none where not even the easiest cell has one."""
-    end = None if np.isfinite(onset[kind, 97, 0.6]).any() else 0
-    return {runs[kind, 97, f]: onset[kind, 97, f][:end] for f in FAST}
+    """Onsets at p = 97 by run, of the seeds with one in the easiest cell."""
+    easiest = onset[kind, 97, 0.6]
+    every = {f: onset[kind, 97, f] for f in FAST}
+    can = {f: np.isfinite(easiest.reindex(values.index)) for f, values in every.items()}
+    return {runs[kind, 97, f]: evidence.testable(every[f], can[f]) for f in FAST}
 
 
 def latest(kind, moduli, pick):
-    """Onsets at the smallest share of pairs, where every modulus was run."""
-    every = evidence.joined({p: onset[kind, p, 0.3] for p in moduli})
-    return [runs[kind, p, 0.3] for p in moduli], every.agg(pick, axis=1)
+    """Onsets at the smallest share of pairs, where every modulus was run.
+
+    A seed that has none is a test only if it was trained as long as the paper's.
+    """
+    three = [wide[kind, p, 0.3] for p in moduli]
+    found = evidence.joined({run.arm: run.onset() for run in three}).agg(pick, axis=1)
+    is_long = all(run.settings.epochs >= BUDGET for run in three)
+    return three, evidence.testable(found, np.isfinite(found) | is_long)
 
 
 FITS = {"population": 0, "sample": 1}
 fit = {name: [fits(*cell, left_out=out) for cell in cells] for name, out in FITS.items()}
-low, high = evidence.paired(ratio(97, 0.4), ratio(97, 0.6))
+low, high = evidence.paired(ratio(97, 0.4, onset), ratio(97, 0.6, onset))
 both_ends = [runs[kind, 97, f] for f in (0.4, 0.6) for kind in KINDS]
 found = {
     "faster": speed_up(97), "faster-elsewhere": speed_up(137) | speed_up(211),
     "few-pairs": latest("penalty", MODULI, "max"),
     "penalty-pairs": ordered("penalty"), "decay-pairs": ordered("strong decay"),
-    "easier": (both_ends, (high - low)[(high > 0) | (low > 0)]),
+    "easier": (both_ends, evidence.testable(high - low, (high > 0) | (low > 0))),
     "decay-fails": latest("strong decay", (97, 137), "min"),
     **{name: claims.exactly(f"{sum(good)} of {len(good)}", good) for name, good in fit.items()},
-    "decay-1": {f"{kind}, p = 97, f = {f:g}": (other[kind, f], v) for (kind, f), v in again.items() if len(v)},
 }
 sheet = claims.read(page.name, found)
-slow, quick = (runs[kind, 97, 0.6] for kind in KINDS[::-1])
-sheet.box(f"""The paper says that the penalty speeds up grokking in all twelve cells. In the one that
-our small networks can judge, strong decay generalised at epochs {told(slow.onset())}; the penalty
-did not in {quick.settings.epochs:,}.""")
+slow, quick = (wide[kind, 97, 0.6] for kind in KINDS[::-1])
+sheet.box(f"""The paper says that the penalty speeds up grokking in all twelve cells. In the one that we can judge at its
+width, 60 % of the pairs modulo 97, strong decay generalised at epochs {told(slow.onset())}, in {len(slow.seeds)} seeds. The penalty
+did not in {quick.settings.epochs:,}, in {len(quick.seeds)}.""")
 
 # %% tags=["hide-input"]
 #| name: fig-tiwari2026-tab06
 #| caption: >
 #|   Epoch of generalisation at p = 97, by the share of the pairs that train, (a) with the penalty and
-#|   (b) without it. One mark per run of ours, with width 128; the paper has width 512. A hollow
-#|   triangle is a run that had not generalised when it ended, with its test accuracy below. At a
-#|   share of 0.3 the paper's strong decay does not generalise in 50,000 epochs.
+#|   (b) without it. One mark per run of ours, with width 128; with a black edge, the paper's width of
+#|   512 at a share of 0.6. A triangle is a run that had not generalised when it ended, with its test
+#|   accuracy below. At a share of 0.3 the paper's strong decay does not generalise in 50,000 epochs.
 #| alt: >
 #|   Two panels with logarithmic axes. The paper's onsets rise steeply as fewer pairs train, five to
 #|   seven times as high without the penalty. With the paper's weak decay no run of ours with the
@@ -122,6 +141,10 @@ for panel, kind, plain, decay, mark, side in ROWS:
         run, values, extra = runs[kind, 97, f], onset[kind, 97, f], again.get((plain, f), ())
         late = values.index[np.isinf(values)]
         came, name = values.drop(late), f"decay {{}} {side}" if f == 0.6 else "_{}"
+        if f == 0.6:  # the paper's width
+            large = broad[kind, 97, f].clip(upper=wide[kind, 97, f].settings.epochs)
+            form, fill = ("^", "white") if np.isinf(broad[kind, 97, f]).any() else ("o", ink)
+            panel.plot([f + 0.02] * len(large), large, form, mfc=fill, mec="black", mew=1.2, ms=8)
         panel.plot([f] * len(came), came, "o", color=ink, ms=7, label=name.format(decay))
         panel.plot([f] * len(extra), extra, "s", color=INKS[plain], ms=5.5, label=name.format(1))
         if len(late):
@@ -132,6 +155,7 @@ for panel, kind, plain, decay, mark, side in ROWS:
     panel.set(yscale="log", xlabel="share of the pairs that train", xlim=(0.65, 0.25), ylim=(600, 5e4))
     panel.set_xticks(FRACTIONS, [f"{f:g}" for f in FRACTIONS])
 axes[0].plot([], [], "^", color=plots.GREY, mfc="white", ms=8, label="not by then")
+axes[0].plot([], [], "o", mfc=plots.GREY, mec="black", mew=1.2, ms=8, label="width 512")
 axes[0].set(ylabel="epoch of generalisation", yticks=[1000, 10_000], yticklabels=["1,000", "10,000"])
 figure.legend(loc="outside upper center", ncols=3)
 plots.letter(axes, ["with the penalty", "without the penalty"])
@@ -144,9 +168,9 @@ plots.show(figure)
 tables.prose(f"""
 * **In the paper** strong decay generalises later than the penalty in every cell. At 60 % of the
   pairs and p = 97 the ratio is {9000 / 1320:.1f}.
-* **Here strong decay generalises** at 60 % of the pairs, at epochs {told(slow.onset())}. The penalty
-  does not at any share.
-* **A weight decay of 1** is our addition. At 60 % it gives an onset of
+* **Here strong decay generalises** at 60 % of the pairs, at epochs {told(onset["strong decay", 97, 0.6])} with width 128
+  and {told(slow.onset())} with the paper's. The penalty does not at any share.
+* **A weight decay of 1** is our addition. At 60 % and width 128 it gives an onset of
   {told(again["penalty", 0.6])} with the penalty and {told(again["no penalty", 0.6])} without it.
 * **The printed digits fit one protocol.** Five multiples of 100 epochs can give
   {sum(fit["population"])} of the {len(cells)} printed means and deviations.
@@ -161,10 +185,11 @@ def line(f, p):
     both = quick, slow = [PRINTED[f, kind][MODULI.index(p)] for kind in KINDS]
     shown = [f"{cell[0]:,} ± {cell[1]:,}" if cell else "> 50,000" for cell in both]
     times = "≥ " * (f <= 0.3) + f"{(slow or [50_000])[0] / quick[0]:.1f}"
-    return [f"{f:g}", str(p), *shown, times, *(told(onset[k, p, f]) for k in KINDS)]
+    return [f"{f:g}", str(p), *shown, times, *(told(of[k, p, f]) for of in (onset, broad) for k in KINDS)]
 
 
-head = ["Share of pairs", "p", "Penalty", "Strong decay", "Ratio", "Penalty, here", "Strong decay, here"]
+head = ["Share of pairs", "p", "Penalty", "Strong decay", "Ratio", "Penalty, width 128", "Strong decay, width 128",
+        "Penalty, width 512", "Strong decay, width 512"]  # fmt: skip
 tables.grid(head, [line(f, p) for f in FRACTIONS for p in MODULI])
 
 # %% [markdown]
@@ -195,22 +220,24 @@ for mean, spread in (PRINTED[0.5, "penalty"][0], PRINTED[0.6, "penalty"][0]):
 # ## The claims
 #
 # A ratio of 0 means that strong decay generalised and the penalty did not. A seed in which neither
-# does is no test; that is the case at shares of 0.5 and 0.4 here. The bound of 2.5 is ours. We fixed
+# does is no test; that is the case at shares of 0.5 and 0.4 here. We judge the ratio at the paper's
+# width, and the order of the shares at width 128, where the runs are longer. At the paper's width the
+# penalty has 8,000 epochs; for a ratio of 2.5 it would have to generalise by about 4,000. The bound of 2.5 is ours. We fixed
 # it before we read the records, at half of the paper's smallest ratios.
 
 # %% tags=["hide-input"]
 #| fold: "Code: the claims, and what was run"
-sheet.closing(sweep, base, decayed)
+sheet.closing(*read)
 
 # %% [markdown]
 # ## What was run
 #
 # There is no official code. What differs from the paper, or had to be inferred:
 #
-# 1. *Cells.* Laptop records have p = 97 alone. The 16 cells of the two other moduli wait for a
-#    GPU. At the paper's width of 512 we have two cells, shares of 0.5 and 0.4, in three seeds each and
-#    for 8,000 epochs: neither arm generalises there ([Figure 1](fig01_accuracy_curves.ipynb)).
-# 2. *Budget.* 12,000 epochs of 50,000 (15,000 for the runs shared with Figure 1). At a share of 0.5
+# 1. *Cells.* Laptop records have p = 97 alone. At the paper's width of 512 we have those that the table
+#    shows, for 8,000 epochs, and strong decay at 60 % for 12,000 ([readings](readings.ipynb)). Of them this last
+#    one alone generalises. The rest of the two other moduli waits for a GPU.
+# 2. *Budget.* At width 128, 12,000 epochs of 50,000 (15,000 for the runs shared with Figure 1). At a share of 0.5
 #    and 0.4 this is too short for the paper's strong decay, not for its penalty. Such a cell can
 #    only count against the penalty. At 0.3 it is too short for both, so we judge nothing there.
 # 3. *Shared runs.* Where [Figure 1](fig01_accuracy_curves.ipynb) has the same setting with more
@@ -234,16 +261,16 @@ evaluation every 100 epochs, and deviations that divide by five. Divided by four
 {sum(fit["sample"])} of the {len(cells)} cells would be possible. A run that never generalised seems to
 count as its budget.
 
-**A decay of 1 gives the penalty's onset.** At 60 % of the pairs the onset is
+**In small networks a decay of 1 gives the penalty's onset.** At 60 % of the pairs the onset is
 {told(again["penalty", 0.6])} with the penalty and {told(again["no penalty", 0.6])} without it. The
 paper prints {PRINTED[0.6, "penalty"][0][0]:,} with it. At this decay one would hardly miss the
 penalty. Whether the paper's runs had such a decay, its text does not tell.
-[Another page](readings.ipynb) has more readings, and other widths.
+[Another page](readings.ipynb) has more readings. At the paper's width the penalty makes the onset later there.
 """)
 
 # %% [markdown]
-# **The digits do not say what was trained.** We take the text literally, at width 128. At 60 % of
-# the pairs strong decay then generalises near its printed onset, and the penalty does not.
+# **The digits do not say what was trained.** We take the text literally. At 60 % of the pairs strong
+# decay then generalises near its printed onset, at both widths, and the penalty does not.
 #
 # **What the ratios hide.** The two arms differ in the penalty and in a weight decay 100 times
 # weaker. Both onsets rise as fewer pairs train. From a share of 0.6 to 0.3, at p = 97, the penalty's

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · Table 7]{.kicker} At the paper's strength and width only a zero target groks
+# # [Tiwari et al. 2026 · Table 7]{.kicker} At the paper's strength and width networks grok within 8,000 epochs only without a target
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -46,7 +46,6 @@ runs = {
 }
 onset = {name: run.onset() for name, run in runs.items()}
 STRENGTHS = [f"λ {s:g}" for s in TABLE7]
-TARGETS = ("no target (MAN)", "radius 0.25 √d", "radius 0.5 √d", DEFAULT, "radius 2 √d")
 PAIRS = {  # the row of a claim: what is said to be later, and sooner
     "adam-penalty": ("Adam, penalty", DEFAULT),
     "half": ("radius 0.5 √d", DEFAULT),
@@ -62,7 +61,8 @@ end = {name: run.at(TEST, last) for name, run in runs.items()}
 def times(slow, quick):
     """How many times as late, where the runs are as long as the paper's onset."""
     found = evidence.times(onset[slow], onset[quick])
-    return found[: len(found) * (runs[quick].settings.epochs >= ROWS[quick][2])]
+    is_long = runs[quick].settings.epochs >= ROWS[quick][2]
+    return evidence.testable(found, [is_long] * len(found))
 
 
 odd = [s for s in TABLE7 if not evidence.behind(TABLE7[s], SPREAD[s])]
@@ -76,12 +76,10 @@ found = {id: ([runs[a], runs[b]], times(a, b)) for id, (a, b) in PAIRS.items()} 
     "lowest": (strengths, evidence.joined({n: end[n] for n in STRENGTHS}).min(axis=1)),
     "before-decay": ([*strengths, runs["strong decay"]], sooner.sum(axis=1)),
     "digits": (f"{possible} of {len(TABLE7)}", possible, len(TABLE7)),
-    "target": {"radius √d, λ 0.05" if n == DEFAULT else n: (runs[n], onset[n]) for n in TARGETS},
-    "accuracy": {n: (runs[n], end[n]) for n in (*STRENGTHS, "after the ReLU")},
 }
 sheet = claims.read(page.name, found, odd=", ".join(f"λ = {s:g}" for s in odd), last=last)
 sheet.box(f"""The paper says that all six strengths of the penalty induce grokking. Here {told(came)} of the six did in
-{last:,} epochs. Without a target a strength of 0.05 groks at epoch {told(onset["no target (MAN)"])}.""")
+{last:,} epochs. At its width networks without a target, at a strength of 0.05, grok at epoch {told(onset["no target (MAN)"])}.""")
 
 # %% tags=["hide-input"]
 #| name: fig-tiwari2026-tab07
