@@ -159,7 +159,7 @@ def tile(panel, x, y, text, there, many):
     panel.text(x, y, text, color=ink, ha="center", va="center", fontsize=9, bbox=box)
 
 
-figure, axes = plots.panels(3, height=5.2, sharey=True)
+figure, axes = plots.panels(3, height=4.6, sharey=True)
 for panel, network in zip(axes, NETWORKS, strict=True):
     for y, way in enumerate(WAYS):
         table = seen[network, way]

@@ -59,8 +59,8 @@ class Row:
     support it, at ``scale``; ``shorter``: how long they were trained, where that is
     less than the paper's. ``tried``: whether what it rests on was trained. ``why``: for
     fewer than three seeds, how many there are and what one costs. ``runs``:
-    "<experiment>|<arm>" of each run that it rests on. ``values``: the value of each
-    seed in words, in an order by "run|seed".
+    "<experiment>|<arm>" of each run that it rests on. ``values``: of a tested row the
+    value of each seed in words, in an order by "run|seed".
     """
 
     id: str
@@ -232,7 +232,8 @@ def judged(row: Row, found: Mapping[Run, BySeed]) -> Row:
     lengths = dict.fromkeys(shorter(run.record, run.arm) for run in found)
     short = "; ".join(filter(None, lengths)) if scale == "paper" else ""
     how |= {"n": len(table), "scale": scale, "why": why, "shorter": short}
-    how |= {"values": {k: words(value, row.show) for k, value in by_seed.items()}}
+    if row.is_tested:
+        how["values"] = {k: words(value, row.show) for k, value in by_seed.items()}
     return replace(row, **how, tested=row.tested + never)
 
 
