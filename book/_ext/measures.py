@@ -147,7 +147,7 @@ def register(
         now = {row: measurement(page, row).digest for _, row in tested([page])}
         known = registered(page)
         new = {
-            row: _renewed(row, digest, known, same, exchanged)
+            row: _renewed(f"{page} {row}", digest, known.get(row), same, exchanged)
             for row, digest in now.items()
         }
         if new != known:
@@ -155,7 +155,8 @@ def register(
             _write(page, new)
     known, now = registered_functions(), functions(page_ids)
     new = {
-        name: _renewed(name, code, known, same, exchanged) for name, code in now.items()
+        name: _renewed(name, code, known.get(name), same, exchanged)
+        for name, code in now.items()
     }
     if changed := [name for name in new if new[name] != known.get(name)]:
         every = dict(sorted((known | new).items()))
@@ -165,10 +166,10 @@ def register(
 
 
 def _renewed(
-    name: str, now: str, known: dict[str, dict[str, Any]], same: str, exchanged: bool
+    name: str, now: str, known: dict[str, Any] | None, same: str, exchanged: bool
 ) -> dict[str, Any]:
     """What is registered of a row or a function whose digest is now this one."""
-    about = known.get(name, {"measure": now})
+    about = known or {"measure": now}
     old = about["measure"]
     if old == now:
         return about
