@@ -114,7 +114,6 @@ found = {
     "all-collapsed": alike,
     "conservation": claims.exactly(f"at most {max(plain):.0e}", [share <= 1e-12 for share in plain]),
     "conservation-adam": claims.exactly(f"{min(adams):.2f} to {max(adams):.2f} of it", [share <= 0.1 for share in adams]),
-    "second-half": {", ".join(key): (runs[key], many) for key, many in ends.items() if key[0] != VGG},
     "branch-state": {way: (run, moved(run)) for way, run in branches.items() if way != BASE},
     "branch-gone": {way: gone[way] for way in (BASE, ZERO, FORCED)},
     "branch-stays": {way: gone[way] for way in (EXACT, REPAIR, BROKEN)},
