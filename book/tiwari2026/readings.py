@@ -140,7 +140,7 @@ plots.show(figure)
 # %% tags=["remove-input"]
 done = [name for (kind, name), value in came.items() if kind == "penalty" and claims.median(value) < math.inf]
 tables.prose(f"""
-* **The penalty.** Of {len(runs) - len(BOTH)} readings at width 128 {len(done)} generalise. With a decay of 1 the onset
+* **The penalty.** Of {len(runs) - len(BOTH)} readings, all at width 128, {len(done)} generalise. With a decay of 1 the onset
   is close to the paper's, in this cell. With half the target it is {told(runs["penalty", "radius 0.5 √d"].onset())}.
 * **Strong decay** generalises at {told(runs["strong decay", "literal"].onset())} with the plainest reading.
   The paper prints {PRINTED["strong decay"][0]:,}.

@@ -115,10 +115,11 @@ plots.show(figure)
 # ## What to see
 
 # %% tags=["remove-input"]
+when = {arm: told(onset[arm][onset[arm] < float("inf")]) for arm in NORMS}
 tables.prose(f"""
-* **{{term}}`Layer norm <layer norm>`** generalises in {came["layer norm"]} runs: at epoch {told(onset["layer norm"])}.
+* **{{term}}`Layer norm <layer norm>`** generalises in {came["layer norm"]} runs, at epoch {when["layer norm"]}.
   The paper prints 8,000, for a network four times as wide.
-* **{{term}}`RMS norm <RMSNorm>`** generalises in {came["RMS norm"]} runs: at epoch {told(onset["RMS norm"])}. It ends at
+* **{{term}}`RMS norm <RMSNorm>`** generalises in {came["RMS norm"]} runs, at epoch {when["RMS norm"]}. The runs end at
   {told(end["RMS norm"], "{:.1%}")} of the test set.
 * **The penalty** has not generalised after {push.settings.epochs:,} epochs. Its test accuracy is
   then {told(end["penalty"], "{:.1%}")}.

@@ -82,7 +82,7 @@ found = {
 sheet = claims.read(page.name, found)
 sheet.box(f"""The paper says that layer norm and the penalty together generalise sooner than either
 alone. At half its width neither layer norm nor both together generalised in {epochs:,} steps (runs: {len(runs["norm"].seeds)} and
-{len(runs["norm, penalty"].seeds)}), so we cannot tell.""")
+{len(runs["norm, penalty"].seeds)}). The penalty alone is not run, so this stays open.""")
 
 # %% tags=["hide-input"]
 #| name: fig-tiwari2026-tab09
