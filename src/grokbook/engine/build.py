@@ -53,10 +53,13 @@ def kind(arm: Arm) -> str:
 
 
 def alone(arm: Arm) -> bool:
-    """Whether its members share no steps: they draw, or are looked at in batches."""
+    """Whether its members share no steps: they draw, or are looked at in batches, or
+    their optimizer has no form for a stack, as Muon has none."""
     with torch.device("meta"):
         network = resolve("model", arm.model)(**options(arm.model))
-    return bool(arm.augment or arm.eval_batch) or taps.drops(network)
+    has_stack = resolve("optimizer", arm.optimizer) in STACKED
+    draws = bool(arm.augment) or taps.drops(network)
+    return draws or bool(arm.eval_batch) or not has_stack
 
 
 def _without_numbers(plain: Any) -> Any:
