@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Singh et al. 2026 · Figure 1]{.kicker} A norm before the MLP brings a low test loss about nine times as early, and bursts undo it
+# # [Singh et al. 2026 · Figure 1]{.kicker} A norm before the MLP brings a low test loss about nine times as early, and slingshots undo it
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -74,7 +74,7 @@ sheet.box(
 #| alt: >
 #|   Four pairs of bars. Test epochs rise from hundreds with a norm before the MLP alone to
 #|   thousands with norms before both, before attention or nowhere. Training epochs stay
-#|   between 150 and 320, in another order. The squares lie near 10,000 but for no norm.
+#|   between 150 and 320, in another order. The squares lie near 10,000 with a norm before the MLP.
 #| fold: "Code: draw the figure"
 figure, (axes,) = plots.panels(1, height=4.2)
 for place, run in enumerate(runs):
