@@ -17,6 +17,8 @@ from skips import (  # noqa: F401  (hooks of pytest)
     pytest_terminal_summary,
 )
 
+from grokbook import project
+
 ROOT = Path(__file__).parents[1]
 HTML = ROOT / "_build" / "html"
 
@@ -33,6 +35,12 @@ def tiny_data(tmp_path_factory):
         tiny_corpus(folder, patch)
         tiny_images(folder, patch, name="imagenet-100", size=(256, 256))
         yield
+
+
+@pytest.fixture(autouse=True)
+def _no_rerun(monkeypatch):
+    """A page that one test trains anew makes no rerun of the next test's."""
+    monkeypatch.setattr(project, "is_retrained", False)
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import math
+import os
 import sys
 from functools import partial
 from hashlib import sha256
@@ -14,7 +15,7 @@ import pandas as pd
 import pytest
 from pandas import DataFrame, Series
 
-from grokbook import evidence, papers, project, records
+from grokbook import evidence, papers, project, records, tables
 from grokbook.engine import pool
 from grokbook.errors import DataError, PageError, RecordError, UnknownName
 from grokbook.evidence import Run, reading
@@ -177,6 +178,14 @@ def test_a_rerun_is_at_laptop_scale_unless_it_says_another(
         (arm.hash(), seed) for arm, seed in every.members()
     )
     assert not record and record.scale == trained  # what nobody trained is not run
+
+
+def test_a_page_that_trains_anew_makes_a_rerun_of_its_own_process_alone():
+    """The sentences of the book are left out there, and in no kernel started later."""
+    assert tables.prose("It holds.") == "It holds."
+    evidence.Page("prieto2025/fig02", retrain=True)
+    assert tables.prose("It holds.") == ""
+    assert "GROKBOOK_RERUN" not in os.environ
 
 
 CURVES = {

@@ -24,6 +24,8 @@ CLAIMS_MIME = "application/vnd.grokbook.claims+json"
 FIGURE_MIME = "application/vnd.grokbook.figure+json"
 TRAINS = "grokbook.engine.loop"  # with all that it imports it trains and measures
 
+is_retrained = False  # whether a page of this process trains its runs anew
+
 
 def home() -> Path:
     """The checkout of GROKBOOK_HOME, of this package, or around the working directory.

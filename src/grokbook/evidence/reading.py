@@ -9,7 +9,6 @@ import glob
 import hashlib
 import json
 import math
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
@@ -38,7 +37,7 @@ class Page:
 
     def __post_init__(self) -> None:
         if self.retrain:
-            os.environ["GROKBOOK_RERUN"] = "1"  # for the sentences of this page
+            project.is_retrained = True  # which the sentences of this page ask
 
     def record(
         self,

@@ -8,6 +8,8 @@ from html import escape
 from inspect import cleandoc
 from typing import Any, TypeAlias
 
+from grokbook import project
+
 
 @dataclass
 class Html:
@@ -90,8 +92,12 @@ def prose(markdown: str) -> Prose:
 
 
 def is_rerun() -> bool:
-    """Whether this page reads other runs than the book's; `evidence.Page` knows."""
-    return os.environ.get("GROKBOOK_RERUN") == "1"
+    """Whether this page reads other runs than the book's.
+
+    `python -m book execute` with parameters says so of its kernel, and `evidence.Page`
+    of its own process: no process that is started later takes it for one.
+    """
+    return project.is_retrained or os.environ.get("GROKBOOK_RERUN") == "1"
 
 
 def number(value: float) -> str:
