@@ -219,9 +219,7 @@ def both(name: str, on: str, members: int = 1):
     """(plain loop, learner) with the same rows."""
     settings, network = CASES[name]
     stacked = on == "cuda"
-    ours = Learner(
-        [(settings, seed) for seed in range(members)], on, stacked=stacked
-    )
+    ours = Learner([(settings, seed) for seed in range(members)], on, stacked=stacked)
     x, y = (t[0] if stacked else t for t in ours.feed.train)
     if settings.model.options.get("vocabulary") and settings.model.name == "mlp":
         x = F.one_hot(x, 113).flatten(1).float()

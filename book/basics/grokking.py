@@ -115,7 +115,9 @@ for x, y in (
     (package.x_test, package.y_test),
 ):
     assert torch.equal(x.sum(dim=1) % 11, y)
-print("7 + 9 on a clock of 11 hours:", int(sums[(pairs == torch.tensor([7, 9])).all(1)]))
+print(
+    "7 + 9 on a clock of 11 hours:", int(sums[(pairs == torch.tensor([7, 9])).all(1)])
+)
 
 # %% tags=["hide-input"]
 #| name: fig-basics-table
@@ -181,19 +183,29 @@ figure, (wave, tangle, circle) = plots.panels(3, height=2.7)
 for axes, epoch, color in ((tangle, HEART, plots.GREY), (circle, RULE, some.color)):
     weights = first_layer(epoch)
     wave.plot(weights[:, unit], "o", color=color, ms=4)
-    places = weights @ (turn.T @ weights).T - turn * (weights**2).sum(dim=1, keepdim=True)
+    places = weights @ (turn.T @ weights).T - turn * (weights**2).sum(
+        dim=1, keepdim=True
+    )
     places = places / places.norm(dim=1).max()
     axes.plot(*torch.cat([places, places[:1]]).T, "o-", color=color, ms=4, lw=0.8)
     axes.set(xlabel="along the cosine", ylabel="along the sine", xticks=[], yticks=[])
     axes.set(aspect="equal", xlim=(-1.3, 1.3), ylim=(-1.3, 1.3))
 for number in range(0, hours, 10):
-    circle.text(*(1 + 0.25 / places[number].norm()) * places[number], number, ha="center", va="center")
+    circle.text(
+        *(1 + 0.25 / places[number].norm()) * places[number],
+        number,
+        ha="center",
+        va="center",
+    )
 wave.set(xlabel="number a", ylabel="weight")
 plots.letter([wave, tangle, circle], ["one unit", "by heart", "the rule"])
 plots.show(figure)
 
 # %% tags=["remove-input"]
-half = {epoch: float(shares(first_layer(epoch)).amax(dim=0).median()) for epoch in (HEART, RULE)}
+half = {
+    epoch: float(shares(first_layer(epoch)).amax(dim=0).median())
+    for epoch in (HEART, RULE)
+}
 tables.prose(f"""
 * **By heart.** At epoch {HEART:,} the network knows its examples, and answers {told(adder.at(TEST, HEART), "{:.1%}")} of the unseen
   sums correctly. The strongest wave of a unit has {100 * half[HEART]:.0f} % of its power (median of all units).
@@ -251,7 +263,11 @@ steps = torch.arange(0, 300)
 loss = torch.exp(-(steps % 100) / 15.0)
 jump.plot(steps, loss, color=plots.COLOUR["float32"])
 turn.add_patch(Circle((0, 0), 1.0, fill=False, ls="--", color=plots.GREEN))
-for end, color in (((0.7, 0.7), plots.BLACK), ((1.2, 1.2), plots.RED), ((0.2, 0.98), plots.BLUE)):
+for end, color in (
+    ((0.7, 0.7), plots.BLACK),
+    ((1.2, 1.2), plots.RED),
+    ((0.2, 0.98), plots.BLUE),
+):
     start = (0, 0) if color == plots.BLACK else (0.7, 0.7)
     turn.annotate("", end, start, arrowprops=arrow | {"color": color, "shrinkA": 0})
 for panel, limits in (

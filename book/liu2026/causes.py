@@ -22,54 +22,101 @@ from grokbook.evidence import Run, told
 plots.use_style()
 page = evidence.Page("liu2026/causes", scale, retrain, device)
 WIDE, NARROW, VGG = NETWORKS = "MLP, width 512", "MLP, width 20", "VGG-11"
-RECORDS = (("fig01", "causal512"), ("fig06", "causal20"), ("fig10", "fig10"))  # of float32 and float64, of the others
+RECORDS = (
+    ("fig01", "causal512"),
+    ("fig06", "causal20"),
+    ("fig10", "fig10"),
+)  # of float32 and float64, of the others
 BASE, EXACT, ZERO, CENTRED = "float32", "float64 loss", "projection", "W_G subtracted"
-REPAIR, FORCED, BROKEN, BOTH = "repair", "simulated collapse", "sum broken", "sum broken, W_G subtracted"
+REPAIR, FORCED, BROKEN, BOTH = (
+    "repair",
+    "simulated collapse",
+    "sum broken",
+    "sum broken, W_G subtracted",
+)
 WAYS = (BASE, EXACT, ZERO, CENTRED, REPAIR, FORCED, BROKEN, BOTH)
 runs = {}
 for network, (first, rest) in zip(NETWORKS, RECORDS, strict=True):
-    found_in = dict.fromkeys(WAYS, page.record(rest, arms=(ZERO,))) | dict.fromkeys((BASE, EXACT), page.record(first, arms=(BASE,)))
-    runs |= {(network, way): Run(found_in[way], way, f"{network}: {way}", plots.COLOUR[way]) for way in WAYS}
+    found_in = dict.fromkeys(WAYS, page.record(rest, arms=(ZERO,))) | dict.fromkeys(
+        (BASE, EXACT), page.record(first, arms=(BASE,))
+    )
+    runs |= {
+        (network, way): Run(found_in[way], way, f"{network}: {way}", plots.COLOUR[way])
+        for way in WAYS
+    }
 
 
 def outcome(run):
     """What a network does, seeds down: inflation (1 or 0), late spikes, the epoch of the last."""
     late = evidence.bursts(run, late=True)
     last = Series({seed: max(of, default=math.nan) for seed, of in late.items()})
-    return DataFrame({"inflated": evidence.inflated(run), "late": evidence.counted(late), "last": last}, dtype=float)
+    return DataFrame(
+        {
+            "inflated": evidence.inflated(run),
+            "late": evidence.counted(late),
+            "last": last,
+        },
+        dtype=float,
+    )
 
 
 def second_half(run):
     """Bursts of any kind in the second half of training."""
     every, half = evidence.bursts(run), run.settings.epochs / 2
-    return evidence.counted({seed: [e for e in on if e >= half] for seed, on in every.items()})
+    return evidence.counted(
+        {seed: [e for e in on if e >= half] for seed, on in every.items()}
+    )
 
 
 every = {key: outcome(run) for key, run in runs.items()}
 # seeds that spike late with an exact loss too, where nothing is to be explained
-unsettled = {k: list(every[k, EXACT].index[every[k, EXACT]["late"] > 0]) for k in NETWORKS}
+unsettled = {
+    k: list(every[k, EXACT].index[every[k, EXACT]["late"] > 0]) for k in NETWORKS
+}
 left_out = {(k, way): [] if way == EXACT else unsettled[k] for k, way in runs}
-seen = {key: table.drop(index=left_out[key], errors="ignore") for key, table in every.items()}
+seen = {
+    key: table.drop(index=left_out[key], errors="ignore")
+    for key, table in every.items()
+}
 seen = {key: table for key, table in seen.items() if len(table)}
 ends = {key: second_half(run) for key, run in runs.items()}
-wide = {(way, column): (runs[WIDE, way], seen[WIDE, way][column]) for way in WAYS for column in seen[WIDE, way]}
+wide = {
+    (way, column): (runs[WIDE, way], seen[WIDE, way][column])
+    for way in WAYS
+    for column in seen[WIDE, way]
+}
 alike = {}  # share of late spikes before which all samples are collapsed
 for key in product((WIDE, NARROW), (BASE, BROKEN)):
-    late = {s: on for s, on in evidence.bursts(runs[key], late=True).items() if s in seen[key].index}
-    share = evidence.before(runs[key], "collapsed", late, pick=lambda shares: np.mean([s == 1 for s in shares]))
+    late = {
+        s: on
+        for s, on in evidence.bursts(runs[key], late=True).items()
+        if s in seen[key].index
+    }
+    share = evidence.before(
+        runs[key],
+        "collapsed",
+        late,
+        pick=lambda shares: np.mean([s == 1 for s in shares]),
+    )
     alike[", ".join(key)] = runs[key], share
 
 
 # gradient descent from one state of float32: where the loss of each branch goes, step by step
 apart = page.record("branches")
-branches = {way: Run(apart, way, way, plots.COLOUR[way]) for way in (BASE, ZERO, FORCED, BROKEN, EXACT, REPAIR)}
+branches = {
+    way: Run(apart, way, way, plots.COLOUR[way])
+    for way in (BASE, ZERO, FORCED, BROKEN, EXACT, REPAIR)
+}
 BRANCH = branches[BASE].settings.wrappers[0].options["after"]
 
 
 def lost(run):
     """Steps after the branch until the loss is 0.1 or more or no number, or infinity."""
     away = {seed: ~(loss.loc[BRANCH:] < 0.1) for seed, loss in run.trace().items()}
-    return Series({s: a.idxmax() - BRANCH if a.any() else math.inf for s, a in away.items()}, dtype=float)
+    return Series(
+        {s: a.idxmax() - BRANCH if a.any() else math.inf for s, a in away.items()},
+        dtype=float,
+    )
 
 
 def moved(run):
@@ -96,12 +143,18 @@ def moves(seed, classes=10):
     head = torch.randn(classes, 64, generator=rng, dtype=torch.float64) / 8
     logits, labels = features @ head.T, torch.arange(200) % classes
     g = (logits.softmax(dim=1) - torch.eye(classes)[labels]).T @ features / 200
-    return [float(s.mean(dim=0).norm() * classes**0.5 / s.norm()) for s in (g, g / (g.abs() + 1e-8))]
+    return [
+        float(s.mean(dim=0).norm() * classes**0.5 / s.norm())
+        for s in (g, g / (g.abs() + 1e-8))
+    ]
 
 
 gone = {way: (run, lost(run)) for way, run in branches.items()}
 plain, adams = zip(*map(moves, range(5)), strict=True)
-sums = [abs(float(g.sum())) / eps for g, eps in (slopes(losses.projected_cross_entropy, m) for m in range(10, 31))]
+sums = [
+    abs(float(g.sum())) / eps
+    for g, eps in (slopes(losses.projected_cross_entropy, m) for m in range(10, 31))
+]
 found = {
     "projection": wide[ZERO, "late"],
     "projection-inflation": wide[ZERO, "inflated"],
@@ -110,16 +163,27 @@ found = {
     "float32": wide[BASE, "late"],
     "float32-inflation": wide[BASE, "inflated"],
     "float64": wide[EXACT, "late"],
-    "zero-sum": claims.exactly(f"all below {10.0 ** math.ceil(math.log10(max(sums))):.0e}", [share <= 0.01 for share in sums]),
+    "zero-sum": claims.exactly(
+        f"all below {10.0 ** math.ceil(math.log10(max(sums))):.0e}",
+        [share <= 0.01 for share in sums],
+    ),
     "all-collapsed": alike,
-    "conservation": claims.exactly(f"at most {max(plain):.0e}", [share <= 1e-12 for share in plain]),
-    "conservation-adam": claims.exactly(f"{min(adams):.2f} to {max(adams):.2f} of it", [share <= 0.1 for share in adams]),
-    "branch-state": {way: (run, moved(run)) for way, run in branches.items() if way != BASE},
+    "conservation": claims.exactly(
+        f"at most {max(plain):.0e}", [share <= 1e-12 for share in plain]
+    ),
+    "conservation-adam": claims.exactly(
+        f"{min(adams):.2f} to {max(adams):.2f} of it", [share <= 0.1 for share in adams]
+    ),
+    "branch-state": {
+        way: (run, moved(run)) for way, run in branches.items() if way != BASE
+    },
     "branch-gone": {way: gone[way] for way in (BASE, ZERO, FORCED)},
     "branch-stays": {way: gone[way] for way in (EXACT, REPAIR, BROKEN)},
     "branch-sooner": dict(gone[way] for way in (ZERO, BASE)),
     "branch-inflates": (branches[BROKEN], grown(branches[BROKEN])),
-    "branch-still": {way: (branches[way], grown(branches[way])) for way in (EXACT, REPAIR)},
+    "branch-still": {
+        way: (branches[way], grown(branches[way])) for way in (EXACT, REPAIR)
+    },
 }
 sheet = claims.read(page.name, found)
 sheet.box(
@@ -144,16 +208,34 @@ sheet.box(
 #|   projection leaves no spike in the wide MLP, and many in the narrow one. A small VGG-11 does
 #|   the same as the MLPs, but for inflation with collapse in one run of two.
 #| fold: "Code: draw the table as a figure"
-NAMES = ("float32 loss", EXACT, "zero-sum projection", "mean subtracted", "gradient repaired")
-NAMES = dict(zip(WAYS, (*NAMES, FORCED, "only sum broken", "same, mean subtracted"), strict=True))
-KEPT = ("sum ✗  gradient ✗", "sum ✓  gradient ✓", "sum ✓  gradient ✗", "no mean, gradient ✗")
+NAMES = (
+    "float32 loss",
+    EXACT,
+    "zero-sum projection",
+    "mean subtracted",
+    "gradient repaired",
+)
+NAMES = dict(
+    zip(WAYS, (*NAMES, FORCED, "only sum broken", "same, mean subtracted"), strict=True)
+)
+KEPT = (
+    "sum ✗  gradient ✗",
+    "sum ✓  gradient ✓",
+    "sum ✓  gradient ✗",
+    "no mean, gradient ✗",
+)
 KEPT = (*KEPT, KEPT[1], KEPT[0], "sum ✗  gradient ✓", "no mean, gradient ✓")
 
 
 def tile(panel, x, y, text, there, many):
     """A mark: red where an outcome is there, hollow where fewer than three runs say so."""
     color = plots.RED if there else "#D9E4EC"
-    box = {"boxstyle": "round,pad=0.32", "lw": 1.6, "ec": color, "fc": color if many else "white"}
+    box = {
+        "boxstyle": "round,pad=0.32",
+        "lw": 1.6,
+        "ec": color,
+        "fc": color if many else "white",
+    }
     ink = ("white" if many else plots.RED) if there else plots.BLACK
     panel.text(x, y, text, color=ink, ha="center", va="center", fontsize=9, bbox=box)
 
@@ -164,18 +246,36 @@ for panel, network in zip(axes, NETWORKS, strict=True):
         table = seen[network, way]
         held, n = int(table["inflated"].sum()), len(table)
         tile(panel, 0, y, f"{held}/{n}", 2 * held > n, n >= 3)
-        tile(panel, 1.05, y, told(table["late"]), claims.median(table["late"]) > 0, n >= 3)
+        tile(
+            panel,
+            1.05,
+            y,
+            told(table["late"]),
+            claims.median(table["late"]) > 0,
+            n >= 3,
+        )
         later = claims.median(ends[network, way][table.index])
         tile(panel, 2.05, y, f"{later:.0f}", later > 0, n >= 3)
-    panel.set_title(network + "*" * (runs[network, BASE].record.scale != "paper"), loc="left")
+    panel.set_title(
+        network + "*" * (runs[network, BASE].record.scale != "paper"), loc="left"
+    )
     panel.hlines(np.arange(9) - 0.5, -0.4, 2.4, color="#CCCCCC", lw=0.8)
     panel.set(xlim=(-0.4, 2.4), ylim=(7.55, -0.55))
-    panel.set_xticks((0, 1.05, 2.05), ("inflation", "late spikes", "2nd half"), fontsize=9)
-    panel.set_yticks(range(8), [f"{NAMES[way]}\n{kept}" for way, kept in zip(WAYS, KEPT, strict=True)])
+    panel.set_xticks(
+        (0, 1.05, 2.05), ("inflation", "late spikes", "2nd half"), fontsize=9
+    )
+    panel.set_yticks(
+        range(8),
+        [f"{NAMES[way]}\n{kept}" for way, kept in zip(WAYS, KEPT, strict=True)],
+    )
     panel.tick_params(length=0)
     panel.grid(visible=False)
     panel.spines[:].set_visible(False)
-for color, fill, label in ((plots.RED, plots.RED, "there"), ("#D9E4EC", "#D9E4EC", "not there"), (plots.GREY, "white", "fewer than three runs")):
+for color, fill, label in (
+    (plots.RED, plots.RED, "there"),
+    ("#D9E4EC", "#D9E4EC", "not there"),
+    (plots.GREY, "white", "fewer than three runs"),
+):
     axes[0].plot([], [], "s", ms=9, mec=color, mfc=fill, label=label)
 figure.legend(loc="outside upper center", ncols=3)
 plots.show(figure)
@@ -266,7 +366,9 @@ seed, loud = seen[WIDE, BASE].index[0], (ZERO, CENTRED, BROKEN)
 figure, axes = plots.panels(3, height=2.0, sharey=True)
 for panel, way in zip(axes, loud, strict=True):
     plots.trace(panel, runs[WIDE, way], seed=seed)
-    plots.mark(panel, evidence.bursts(runs[WIDE, BASE], late=True)[seed][:1], color=plots.GREY)
+    plots.mark(
+        panel, evidence.bursts(runs[WIDE, BASE], late=True)[seed][:1], color=plots.GREY
+    )
     panel.set(ylabel="loss", ylim=(5e-10, 1e5), yticks=[1e-8, 1e-4, 1])
     panel.label_outer()
     plots.thousands(panel)
@@ -292,21 +394,37 @@ plots.show(figure)
 #|   in the simulation. With a float64 loss, with repair and with only the sum broken they stay.
 #| fold: "Code: draw the branches"
 figure, axes = plots.panels(2, height=3.0, sharey=True)
-for panel, some in zip(axes, ((BASE, ZERO, FORCED), (BROKEN, EXACT, REPAIR)), strict=True):
+for panel, some in zip(
+    axes, ((BASE, ZERO, FORCED), (BROKEN, EXACT, REPAIR)), strict=True
+):
     for way, ls in zip(some, ("-", "--", ":"), strict=True):
         after = branches[way].trace().loc[BRANCH - 100 :].clip(1e-10, 1e3)
-        lines = panel.plot(after.index - BRANCH, after, color=branches[way].color, ls=ls, lw=1.2)
+        lines = panel.plot(
+            after.index - BRANCH, after, color=branches[way].color, ls=ls, lw=1.2
+        )
         lines[0].set_label(NAMES[way])
     panel.axvline(0, color=plots.GREY, ls=":", lw=1)
-    panel.set(yscale="log", ylim=(5e-11, 2e3), yticks=[1e-8, 1e-4, 1], xlabel="step after the branch", ylabel="loss")
-handles = [h + k for h, k in zip(*(panel.get_legend_handles_labels() for panel in axes), strict=True)]
+    panel.set(
+        yscale="log",
+        ylim=(5e-11, 2e3),
+        yticks=[1e-8, 1e-4, 1],
+        xlabel="step after the branch",
+        ylabel="loss",
+    )
+handles = [
+    h + k
+    for h, k in zip(*(panel.get_legend_handles_labels() for panel in axes), strict=True)
+]
 figure.legend(*handles, loc="outside upper center", ncols=3)
 plots.letter(axes, ["gradient missing", "gradient there"])
 plots.show(figure)
 
 # %% tags=["hide-input"]
 #| fold: "Code: the branches in numbers"
-rows = [[NAMES[way], f"{(on < math.inf).sum()} of {len(on)}", told(on)] for way, (_, on) in gone.items()]
+rows = [
+    [NAMES[way], f"{(on < math.inf).sum()} of {len(on)}", told(on)]
+    for way, (_, on) in gone.items()
+]
 caption = "Steps of gradient descent, of 1,200, until the loss is 0.1 or no number (median, range)"
 tables.grid(["Loss", "Lost in", "Steps until then"], rows, caption=caption)
 
@@ -346,9 +464,19 @@ without inflation, but not always. Rate and steps are our choice: this is one ne
 rows = []
 for key, table in seen.items():
     out = ", ".join(str(seed) for seed in runs[key].seeds if seed in left_out[key])
-    held, last = f"{table['inflated'].sum():.0f} of {len(table)}", told(table["last"].dropna(), nothing="—")
+    held, last = (
+        f"{table['inflated'].sum():.0f} of {len(table)}",
+        told(table["last"].dropna(), nothing="—"),
+    )
     rows.append([key[0], NAMES[key[1]], held, told(table["late"]), last, out or "none"])
-head = ["Network", "Loss", "Inflation", "Late spikes", "Epoch of the last", "Seeds left out"]
+head = [
+    "Network",
+    "Loss",
+    "Inflation",
+    "Late spikes",
+    "Epoch of the last",
+    "Seeds left out",
+]
 tables.folded("Inflation and spikes by network and loss", head, rows)
 
 # %% tags=["hide-input"]

@@ -21,7 +21,10 @@ from grokbook.evidence import Run, told
 plots.use_style()
 page = evidence.Page("liu2026/fig01", scale, retrain, device)
 record = page.record(arms=("float32", "float64 loss"))
-runs = single, loss64, double = [Run(record, name, name, plots.COLOUR[name]) for name in ("float32", "float64 loss", "float64")]
+runs = single, loss64, double = [
+    Run(record, name, name, plots.COLOUR[name])
+    for name in ("float32", "float64 loss", "float64")
+]
 EPOCHS, SEEDS = f"{single.settings.epochs:,} epochs", len(single.seeds)
 late = {run: evidence.bursts(run, late=True) for run in runs}
 count = {run: evidence.counted(late[run]) for run in runs}
@@ -41,7 +44,9 @@ def quickening(run, seed, onset, since=0):
     if not len(few) or many[0] == share.index[-1]:
         return math.nan
     size = np.log(run.series(MEAN)[seed].dropna())
-    ends = np.array([few[-1] - share.index[-1] + many[0], few[-1], many[0], share.index[-1]])
+    ends = np.array(
+        [few[-1] - share.index[-1] + many[0], few[-1], many[0], share.index[-1]]
+    )
     before, _, after = np.diff(np.interp(ends, size.index, size))
     return after / before if before > 0 else math.inf
 
@@ -53,18 +58,36 @@ def measurable(values):
 
 def middle(found):
     """Median over the values of each seed, of those seeds that have any."""
-    return measurable(Series({seed: Series(of, dtype=float).median() for seed, of in found.items()}, dtype=float))
+    return measurable(
+        Series(
+            {seed: Series(of, dtype=float).median() for seed, of in found.items()},
+            dtype=float,
+        )
+    )
 
 
 def calm(run, column):
     """Looks at which half of the samples have collapsed, those during spikes left out."""
-    return run.series(column, since=evidence.settled(run)).where(run.series("train_loss") <= 1e-3)
+    return run.series(column, since=evidence.settled(run)).where(
+        run.series("train_loss") <= 1e-3
+    )
 
 
-faster = {seed: [quickening(single, seed, *pair) for pair in zip(on, [0, *on], strict=False)] for seed, on in late[single].items()}
+faster = {
+    seed: [quickening(single, seed, *pair) for pair in zip(on, [0, *on], strict=False)]
+    for seed, on in late[single].items()
+}
 begun = evidence.earliest(late[single])
-control = measurable(Series({s: quickening(loss64, s, at) for s, at in begun.items() if s in loss64.seeds}, dtype=float))
-low = {name: theory.absorption_margin(getattr(torch, name), 10) for name in ("bfloat16", "float16")}
+control = measurable(
+    Series(
+        {s: quickening(loss64, s, at) for s, at in begun.items() if s in loss64.seeds},
+        dtype=float,
+    )
+)
+low = {
+    name: theory.absorption_margin(getattr(torch, name), 10)
+    for name in ("bfloat16", "float16")
+}
 most = 0.6 * theory.absorption_margin(torch.float32, 10)
 cosine = calm(loss64, COSINE).bfill()
 found = {
@@ -77,11 +100,19 @@ found = {
     "unchanged": (loss64, (cosine - cosine.iloc[0]).abs().max()),
     "correct-logit": (single, measurable(calm(single, LOGIT).min())),
     "rapid-growth-float64": (loss64, control),
-    "correct-logit-float64": (loss64, (loss64.series(LOGIT).cummax() - loss64.series(LOGIT)).max()),
-    "low-precision": claims.exactly(", ".join(f"{name} {m:.2f}" for name, m in low.items()), [m <= most for m in low.values()]),
+    "correct-logit-float64": (
+        loss64,
+        (loss64.series(LOGIT).cummax() - loss64.series(LOGIT)).max(),
+    ),
+    "low-precision": claims.exactly(
+        ", ".join(f"{name} {m:.2f}" for name, m in low.items()),
+        [m <= most for m in low.values()],
+    ),
     "margin": (loss64, loss64.largest("mean_margin")),
     "first": (single, begun),
-    "test-accuracy": {run.label: (run, run.last("test_accuracy")) for run in (single, loss64)},
+    "test-accuracy": {
+        run.label: (run, run.last("test_accuracy")) for run in (single, loss64)
+    },
 }
 sheet = claims.read(page.name, found, epochs=EPOCHS)
 sheet.box(
@@ -109,13 +140,19 @@ for panel, run in zip(axes, (single, loss64), strict=False):
     panel.set(xlabel="", ylabel="")
 close, onset = axes[2], int(min(begun.iloc[0], single.settings.epochs))
 for run in (loss64, single):
-    close.plot(run.trace()[single.seeds[0]].loc[onset - 60 : onset + 90].clip(lower=1e-12), color=run.color, label=run.label)
+    close.plot(
+        run.trace()[single.seeds[0]].loc[onset - 60 : onset + 90].clip(lower=1e-12),
+        color=run.color,
+        label=run.label,
+    )
 close.axhline(math.log(10), color=plots.GREY, ls="--", lw=1)
 close.text(onset - 60, 5, "guessing", color=plots.GREY)
 close.set(xlabel="epoch", ylim=(5e-13, 1e3), yticks=[1e-12, 1e-8, 1e-4, 1])
 axes[1].set_ylabel("training loss")
 plots.end_labels(close)
-plots.letter(axes, ["loss in float32", "loss in float64", "the first slingshot, both losses"])
+plots.letter(
+    axes, ["loss in float32", "loss in float64", "the first slingshot, both losses"]
+)
 plots.show(figure)
 
 # %% [markdown]
@@ -149,20 +186,27 @@ tables.prose(f"""
 #
 # The right class is no longer pulled up, while all wrong ones are still pushed down.
 
+
 # %%
 def slopes(margin, dtype):
     """Loss, its slope at the right class, and the sum of its slopes: one sample."""
-    logits = (margin * torch.eye(10)[3:4]).to(dtype).requires_grad_()  # only this line sets the precision
+    logits = (
+        (margin * torch.eye(10)[3:4]).to(dtype).requires_grad_()
+    )  # only this line sets the precision
     loss = cross_entropy(logits, torch.tensor([3]))
     loss.backward()
     return loss.item(), logits.grad[0, 3].item(), logits.grad.double().sum().item()
 
 
-assert slopes(20, torch.float32)[2] == float(metrics.class_sum(20 * torch.eye(10)[3:4], torch.tensor([3])))
+assert slopes(20, torch.float32)[2] == float(
+    metrics.class_sum(20 * torch.eye(10)[3:4], torch.tensor([3]))
+)
 for dtype in (torch.float32, torch.float64):
     loss, right, total = slopes(20, dtype)
     total = abs(round(total, 15))  # float64 leaves some 1e-16, of either sign
-    print(f"{dtype}: loss {loss:.1e}, slope at the right class {right:.1e}, sum {total:.1e}")
+    print(
+        f"{dtype}: loss {loss:.1e}, slope at the right class {right:.1e}, sum {total:.1e}"
+    )
 
 # %% [markdown]
 # [Figure 2](fig02_mechanism.ipynb) says what this sum does to the last layer. The effect can
@@ -183,7 +227,9 @@ for dtype in (torch.float32, torch.float64):
 figure, axes = plots.panels(2, rows=2, height=2.3, sharex=True)
 for panel, column in zip(axes, ("collapsed", MEAN, COSINE, LOGIT), strict=True):
     for run in (single, loss64):
-        values = run.series(column)[run.seeds[0]].dropna() * (100 if column == "collapsed" else 1)
+        values = run.series(column)[run.seeds[0]].dropna() * (
+            100 if column == "collapsed" else 1
+        )
         panel.plot(values, color=run.color, lw=1.3, label=run.label)
 axes[0].set(ylabel="samples (%)", ylim=(-3, 103))
 axes[1].set(ylabel="norm", yscale="log", ylim=(3, 2e3))
@@ -192,7 +238,9 @@ axes[3].set(ylabel="mean logit", xlabel="epoch")
 axes[3].axhline(0, color=plots.GREY, lw=0.8, ls="--")
 plots.thousands(axes[2])
 figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
-plots.letter(axes, ["collapsed samples", "mean feature", "the two means", "correct logit"])
+plots.letter(
+    axes, ["collapsed samples", "mean feature", "the two means", "correct logit"]
+)
 plots.show(figure)
 
 # %% [markdown]
@@ -233,7 +281,9 @@ sheet.closing(record)
 # the spikes. [Interventions](causes.ipynb) separate the two.
 
 # %% tags=["remove-input"]
-alone = measurable(Series({seed: of[0] for seed, of in faster.items() if of}, dtype=float))
+alone = measurable(
+    Series({seed: of[0] for seed, of in faster.items() if of}, dtype=float)
+)
 tables.prose(f"""
 **The mean feature grows rapidly before later slingshots, not before the first.** Before the
 first one $\\ln |\\mu_G|$ grows {told(alone, "{:.1f}")} times as fast as before most samples

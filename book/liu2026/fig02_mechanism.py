@@ -26,23 +26,41 @@ def arm(name, of, label, color):
 
 
 mlp = arm("fig01", "float32", "MLP", KIND["MLP"])
-betas = {b: mlp if b == 0.95 else arm("fig02a", f"β2 {b:g}", f"β2 = {b:g}", SHADE[b]) for b in SHADE}
+betas = {
+    b: mlp if b == 0.95 else arm("fig02a", f"β2 {b:g}", f"β2 = {b:g}", SHADE[b])
+    for b in SHADE
+}
 named = {"fig10": "VGG-11", "fig12": "ViT", "fig13": "ResNet-18"}
-vgg, vit, resnet = networks = [arm(name, "float32", of, KIND[of]) for name, of in named.items()]
+vgg, vit, resnet = networks = [
+    arm(name, "float32", of, KIND[of]) for name, of in named.items()
+]
 division = arm("fig08", "float32", "MLP, division", KIND["float32"])
-EDGES, SIZES = 10 ** (np.arange(-180, -19) / 20), [f"update_bin.{k}" for k in range(160)]
-late = {run: evidence.bursts(run, late=True) for run in (*betas.values(), *networks, division)}
+EDGES, SIZES = (
+    10 ** (np.arange(-180, -19) / 20),
+    [f"update_bin.{k}" for k in range(160)],
+)
+late = {
+    run: evidence.bursts(run, late=True)
+    for run in (*betas.values(), *networks, division)
+}
 first = {run: evidence.earliest(found) for run, found in late.items()}
 half = {run: evidence.settled(run) for run in (mlp, resnet)}
 chosen = mlp.settings.optimizer.options
 lr, beta1, eps = chosen["lr"], chosen["betas"][0], chosen["eps"]
 LAW = {b: theory.jump(lr, (beta1, b)) for b in betas}
-around = {run: evidence.windows(run, "update_below", loss="step_loss") if "update_below" in run.record.frame else {} for run in betas.values()}
+around = {
+    run: evidence.windows(run, "update_below", loss="step_loss")
+    if "update_below" in run.record.frame
+    else {}
+    for run in betas.values()
+}
 
 
 def measured(measure, run=mlp):
     """A measure of each seed's steps around its first loss of 0.1, which step 0 is taken on."""
-    return Series({seed: measure(rows) for seed, rows in around[run].items()}, dtype=float)
+    return Series(
+        {seed: measure(rows) for seed, rows in around[run].items()}, dtype=float
+    )
 
 
 def at_spike(column, later=0):
@@ -92,10 +110,16 @@ def rises(run, found):
         accuracy = run.series("test_accuracy")[seed].dropna()
 
         def gain(at, of=accuracy):
-            return of.loc[at + 200 : at + 2000].mean() - of.loc[at - 1800 : at - 1].mean()
+            return (
+                of.loc[at + 200 : at + 2000].mean() - of.loc[at - 1800 : at - 1].mean()
+            )
 
         looks = accuracy.loc[1800 : accuracy.index[-1] - 2000].index
-        usual = [gain(t) for t in looks if not any(t - 1800 < event < t + 2000 for event in on)]
+        usual = [
+            gain(t)
+            for t in looks
+            if not any(t - 1800 < event < t + 2000 for event in on)
+        ]
         bar = max(0.0, np.quantile(usual, 0.9)) if len(usual) >= 10 else 0.0
         shares[seed] = np.mean([gain(t) > bar for t in on])
     return Series(shares, dtype=float)
@@ -114,7 +138,10 @@ def around_spike(panel, column, factor=1):
     panel.set(xlabel="steps from the spike", xlim=(-60, 30))
 
 
-spike, quiet = adam((3e-9, 10**6), (2**-23, 1)), adam((3e-9, 10**6))  # the paper's estimate
+spike, quiet = (
+    adam((3e-9, 10**6), (2**-23, 1)),
+    adam((3e-9, 10**6)),
+)  # the paper's estimate
 until = first[mlp] - 1  # from half of the samples collapsed to the first slingshot
 size = evidence.area(mlp.series(MASS, since=half[mlp], until=until)) / math.sqrt(10)
 grown = np.log(mlp.at("head_mean_norm", until) / mlp.at("head_mean_norm", half[mlp]))
@@ -124,10 +151,16 @@ found = {
     "toy-0.9": (betas[0.9], measured(mode, betas[0.9])),
     "toy-0.999": (betas[0.999], measured(mode, betas[0.999])),
     "slowly-mlp": ([mlp], slope(mlp)),
-    "slowly-others": ([vgg, vit], evidence.joined({run.label: slope(run) for run in (vgg, vit)}).min(axis=1)),
+    "slowly-others": (
+        [vgg, vit],
+        evidence.joined({run.label: slope(run) for run in (vgg, vit)}).min(axis=1),
+    ),
     "resnet": (resnet, slope(resnet, sustained=True)),
     "accuracy-steps": (division, rises(division, late[division])),
-    "accuracy-end": (division, evidence.testable(division.last("test_accuracy"), first[division] < math.inf)),
+    "accuracy-end": (
+        division,
+        evidence.testable(division.last("test_accuracy"), first[division] < math.inf),
+    ),
     "toy": claims.exactly(f"{spike:.2e}", [abs(spike - 4e-4) < 0.5e-4]),
     "step-early": (mlp, measured(lambda rows: rows.loc[:-50, "head_update"].median())),
     **{f"law-{b}": (run, measured(near(LAW[b]), run)) for b, run in betas.items()},
@@ -157,25 +190,58 @@ sheet.box(
 #| fold: "Code: draw the figure"
 figure, axes = plots.panels(2, rows=2, height=2.8)
 steps, others, chain, mass = axes
-shown = {run: next(iter(of.values())) for run, of in around.items() if of}  # first seed with a spike
-moments = (-50, "50 steps before", plots.GREY, "--"), (10, "10 steps after", plots.BLACK, ":"), (0, "at the spike", mlp.color, "-")
+shown = {
+    run: next(iter(of.values())) for run, of in around.items() if of
+}  # first seed with a spike
+moments = (
+    (-50, "50 steps before", plots.GREY, "--"),
+    (10, "10 steps after", plots.BLACK, ":"),
+    (0, "at the spike", mlp.color, "-"),
+)
 for when, name, color, ls in moments if mlp in shown else ():
-    steps.stairs(100 * shown[mlp].loc[when, SIZES].to_numpy(float), EDGES, label=name, color=color, ls=ls, lw=1.6)
+    steps.stairs(
+        100 * shown[mlp].loc[when, SIZES].to_numpy(float),
+        EDGES,
+        label=name,
+        color=color,
+        ls=ls,
+        lw=1.6,
+    )
 steps.axvline(LAW[0.95], color=plots.BLACK, ls=":", lw=1)
 for b, run in ((b, run) for b, run in betas.items() if run in shown):
     others.axvline(LAW[b], color=SHADE[b], ls=":", lw=1)
-    others.stairs(100 * shown[run].loc[0, SIZES].to_numpy(float), EDGES, color=SHADE[b], label=f"β2 = {b:g}", lw=1.6)
+    others.stairs(
+        100 * shown[run].loc[0, SIZES].to_numpy(float),
+        EDGES,
+        color=SHADE[b],
+        label=f"β2 = {b:g}",
+        lw=1.6,
+    )
 for panel in (steps, others):
-    panel.set(xscale="log", xlim=(1e-7, 1e-2), xlabel="size of a weight's step", ylabel="weights (%)")
+    panel.set(
+        xscale="log",
+        xlim=(1e-7, 1e-2),
+        xlabel="size of a weight's step",
+        ylabel="weights (%)",
+    )
     panel.legend(loc="upper left", handlelength=1.3)
 around_spike(chain, "head_update")
 chain.set(yscale="log", ylabel="mean step")
 for run in (mlp, *networks):
     values = run.series(MASS)[run.seeds[0]].dropna().clip(lower=1e-12).loc[1:]
     mass.plot(values, color=run.color, label=run.label, lw=1.2)
-mass.set(xscale="log", yscale="log", xlabel="epoch", ylabel="residual mass", xlim=(50, None), ylim=(1e-13, 5))
+mass.set(
+    xscale="log",
+    yscale="log",
+    xlabel="epoch",
+    ylabel="residual mass",
+    xlim=(50, None),
+    ylim=(1e-13, 5),
+)
 mass.legend(loc="lower left", ncols=2, fontsize=9.5)
-plots.letter(axes, ["β2 = 0.95", "at the spike, by β2", "around the spike", "residual mass"])
+plots.letter(
+    axes, ["β2 = 0.95", "at the spike, by β2", "around the spike", "residual mass"]
+)
 plots.show(figure)
 
 # %% [markdown]
@@ -207,6 +273,7 @@ tables.prose(f"""
 #
 # The size of $g$ cancels. A sample that returns from a {term}`softmax collapse` moves
 # every weight with a gradient by the same distance, whether $g$ is $10^{-5}$ or 10.
+
 
 # %%
 def after_silence(gradient, beta1=0.9, beta2=0.95, lr=1e-3, eps=1e-8, silence=1e-12):
@@ -252,7 +319,9 @@ plots.show(figure)
 
 # %% tags=["hide-input"]
 #| fold: "Code: the claims, and what was run"
-sheet.closing(mlp.record, betas[0.9].record, *(run.record for run in networks), division.record)
+sheet.closing(
+    mlp.record, betas[0.9].record, *(run.record for run in networks), division.record
+)
 
 # %% [markdown]
 # ## What was run
@@ -278,7 +347,11 @@ sheet.closing(mlp.record, betas[0.9].record, *(run.record for run in networks), 
 # ## Reading the result
 
 # %% tags=["remove-input"]
-early, apart, toy = found["before-modes"][1], first[betas[0.999]], adam((3e-9, 10**7), (2**-23, 1), beta2=0.999)
+early, apart, toy = (
+    found["before-modes"][1],
+    first[betas[0.999]],
+    adam((3e-9, 10**7), (2**-23, 1), beta2=0.999),
+)
 tables.prose(f"""
 **The modes exist where the paper has them on its axis, but one step late.** One step takes the loss from
 {told(at_spike("step_loss", -1), "{:.1e}")} to {told(at_spike("step_loss"), "{:.1f}")}. Its mean gradient is

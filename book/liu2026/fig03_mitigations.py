@@ -20,10 +20,24 @@ from grokbook.evidence import Run, told
 plots.use_style()
 page = evidence.Page("liu2026/fig03", scale, retrain, device)
 kept = evidence.Page(page.name, scale)  # what a rerun does not train anew
-BASE, SMALL, LARGE, LAYER, BATCH = "ε = 1e-8", "ε = 1e-6", "ε = 1e-5", "layer norm", "batch norm"
-BIAS, CLAMP, CENTRED, SHIFTED = "no head bias", "clamped", "W_G subtracted", "centred logits"
+BASE, SMALL, LARGE, LAYER, BATCH = (
+    "ε = 1e-8",
+    "ε = 1e-6",
+    "ε = 1e-5",
+    "layer norm",
+    "batch norm",
+)
+BIAS, CLAMP, CENTRED, SHIFTED = (
+    "no head bias",
+    "clamped",
+    "W_G subtracted",
+    "centred logits",
+)
 INSIDE, HEAD, BOTH = "VGG-11, inside", "VGG-11, before the head", "VGG-11, both"
-COLOR, shade = plots.COLOUR, plots.shades([BASE, SMALL, LARGE])  # the first is float32's own
+COLOR, shade = (
+    plots.COLOUR,
+    plots.shades([BASE, SMALL, LARGE]),
+)  # the first is float32's own
 PLANNED = {  # what is compared: its record, arm and colour
     BASE: (page, "fig01", "float32", COLOR["float32"]),
     SMALL: (page, "fig03a", "ε 1e-06", shade[SMALL]),
@@ -38,7 +52,10 @@ PLANNED = {  # what is compared: its record, arm and colour
     HEAD: (page, "fig03c", "before the head", COLOR["batch norm"]),
     BOTH: (page, "fig03c", "both", COLOR["batch norm"]),
 }
-runs = {key: Run(of.record(name, arms=(arm,)), arm, key, color) for key, (of, name, arm, color) in PLANNED.items()}
+runs = {
+    key: Run(of.record(name, arms=(arm,)), arm, key, color)
+    for key, (of, name, arm, color) in PLANNED.items()
+}
 base = runs[BASE]
 late = {key: evidence.bursts(run, late=True) for key, run in runs.items()}
 count = {key: evidence.counted(found) for key, found in late.items()}
@@ -53,7 +70,10 @@ def shared(*keys):
 def fewer(key):
     """Slingshots minus those of the baseline, by seed, over the epochs that both have."""
     epoch = shared(key, BASE)
-    so_far = [{s: [e for e in on if e <= epoch] for s, on in late[k].items()} for k in (key, BASE)]
+    so_far = [
+        {s: [e for e in on if e <= epoch] for s, on in late[k].items()}
+        for k in (key, BASE)
+    ]
     return np.subtract(*evidence.paired(*map(evidence.counted, so_far)))
 
 
@@ -79,27 +99,46 @@ def stepwise(key):
 epoch = shared(LAYER, BASE)
 norms = evidence.ratio(runs[LAYER].at("head_norm", epoch), base.at("head_norm", epoch))
 spiking = evidence.before(runs[SMALL], "collapsed", late[SMALL], pick=np.median)
-level = claims.median(spiking) if len(spiking) else 1.0  # collapsed before a slingshot, by which ε = 1e-5 is judged
+level = (
+    claims.median(spiking) if len(spiking) else 1.0
+)  # collapsed before a slingshot, by which ε = 1e-5 is judged
 leads = torch.arange(100, 106, 2**-6)
-cutoff = float(leads[torch.stack([leads, 0 * leads], dim=1).softmax(dim=1)[:, 1] == 0][0])
+cutoff = float(
+    leads[torch.stack([leads, 0 * leads], dim=1).softmax(dim=1)[:, 1] == 0][0]
+)
 full = evidence.crossing(runs[HEAD].looks("collapsed"), at_least=1)
 found = {
-    "large-epsilon": ([runs[LARGE]], stretch(LARGE, level).where(count[LARGE] == 0, 0.0)),
+    "large-epsilon": (
+        [runs[LARGE]],
+        stretch(LARGE, level).where(count[LARGE] == 0, 0.0),
+    ),
     "small-epsilon": ([runs[SMALL], base], fewer(SMALL)),
     "layer-norm-earlier": ([runs[LAYER], base], ahead(LAYER, BASE)),
     "layer-norm-size": ([runs[LAYER], base], norms),
     "layer-norm-steps": ([runs[LAYER]], stepwise(LAYER)),
     "inside": ([runs[INSIDE]], count[INSIDE]),
     "before-head": ([runs[HEAD]], count[HEAD]),
-    "before-head-collapse": ([runs[HEAD]], runs[HEAD].smallest("collapsed", since=full, otherwise=0)),
+    "before-head-collapse": (
+        [runs[HEAD]],
+        runs[HEAD].smallest("collapsed", since=full, otherwise=0),
+    ),
     "mlp-before-head": ([runs[BATCH]], count[BATCH]),
     "bias": ([base, runs[BIAS]], ahead(BASE, BIAS)),
     "clamped": ([runs[CLAMP]], count[CLAMP]),
-    "underflow": claims.exactly(f"{cutoff:.2f}, which is {cutoff / math.log(2):.1f} ln 2", [abs(cutoff - 149 * math.log(2)) <= 0.1]),
-    "slingshots": {key: (runs[key], count[key]) for key in (BASE, SMALL, LAYER, CENTRED, SHIFTED)},
+    "underflow": claims.exactly(
+        f"{cutoff:.2f}, which is {cutoff / math.log(2):.1f} ln 2",
+        [abs(cutoff - 149 * math.log(2)) <= 0.1],
+    ),
+    "slingshots": {
+        key: (runs[key], count[key]) for key in (BASE, SMALL, LAYER, CENTRED, SHIFTED)
+    },
     "both": (runs[BOTH], count[BOTH]),
 }
-epochs = {"level": f"{level:.0%}".replace("%", " %"), "epochs": base.settings.epochs, "vgg": runs[BOTH].settings.epochs}
+epochs = {
+    "level": f"{level:.0%}".replace("%", " %"),
+    "epochs": base.settings.epochs,
+    "vgg": runs[BOTH].settings.epochs,
+}
 sheet = claims.read(page.name, found, **epochs)
 sheet.box(
     f"The paper says that an ε of 1e-5 in Adam ends the spikes. In {base.settings.epochs:,} epochs {len(runs[LARGE].seeds)} runs had "
@@ -121,12 +160,23 @@ sheet.box(
 #|   jump at most.
 #| fold: "Code: draw the figure"
 figure, axes = plots.panels(3, rows=2, height=2.4)
-titles = {BASE: BASE, SMALL: SMALL, LARGE: LARGE, LAYER: "norm of last layer", INSIDE: "VGG-11, BN inside", HEAD: "VGG-11, BN last"}
+titles = {
+    BASE: BASE,
+    SMALL: SMALL,
+    LARGE: LARGE,
+    LAYER: "norm of last layer",
+    INSIDE: "VGG-11, BN inside",
+    HEAD: "VGG-11, BN last",
+}
 for panel, key in zip(axes, titles, strict=True):
     plots.thousands(panel)
     if key != LAYER:
         plots.trace(panel, runs[key], lw=0.8)
-        panel.set(ylim=(5e-10, 1e3), yticks=[1e-8, 1e-4, 1], ylabel="" if key in (SMALL, LARGE) else "training loss")
+        panel.set(
+            ylim=(5e-10, 1e3),
+            yticks=[1e-8, 1e-4, 1],
+            ylabel="" if key in (SMALL, LARGE) else "training loss",
+        )
 for one, label in ((BASE, "no norm"), (LAYER, "layer norm")):
     plots.curve(axes[3], runs[one], "head_norm", label=label)
 axes[3].set(xlabel="epoch", ylabel="norm")
@@ -153,8 +203,20 @@ tables.prose(f"""
 # %% tags=["hide-input"]
 #| fold: "Code: the table of slingshots"
 MLP = [key for key, run in runs.items() if run.seeds and "VGG" not in key]
-rows = [[key.replace("W_G", "mean classifier"), told(count[key]), told(first[key]), str(len(runs[key].seeds))] for key in MLP]
-tables.grid(["Change to the MLP", "Slingshots", "Epoch of the first", "Runs"], rows, caption=f"Slingshots in {base.settings.epochs:,} epochs")
+rows = [
+    [
+        key.replace("W_G", "mean classifier"),
+        told(count[key]),
+        told(first[key]),
+        str(len(runs[key].seeds)),
+    ]
+    for key in MLP
+]
+tables.grid(
+    ["Change to the MLP", "Slingshots", "Epoch of the first", "Runs"],
+    rows,
+    caption=f"Slingshots in {base.settings.epochs:,} epochs",
+)
 
 # %% [markdown]
 # ## The idea
@@ -201,9 +263,16 @@ for eps, gradient in product((1e-8, 1e-6, 1e-5), (1e-7, 1e-2)):
 figure, (step,) = plots.panels(1, height=3.2)
 gradients = np.geomspace(1e-9, 1, 200)
 for key, eps in ((BASE, 1e-8), (SMALL, 1e-6), (LARGE, 1e-5)):
-    step.plot(gradients, [returning(gradient, eps) for gradient in gradients], color=runs[key].color, label=key)
+    step.plot(
+        gradients,
+        [returning(gradient, eps) for gradient in gradients],
+        color=runs[key].color,
+        label=key,
+    )
 # the gradient of each step around its first slingshot is recorded
-pair = [claims.median(base.at("head_gradient", first[BASE] + later)) for later in (0, 1)]
+pair = [
+    claims.median(base.at("head_gradient", first[BASE] + later)) for later in (0, 1)
+]
 plots.mark(step, pair, color=plots.GREY)
 step.set(xscale="log", yscale="log", xlabel="gradient that returns", ylabel="step")
 step.legend(loc="lower right", frameon=True, framealpha=1, edgecolor="none")

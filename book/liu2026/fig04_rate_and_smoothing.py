@@ -29,18 +29,29 @@ def arm(name, of, label, color):
 
 
 NAMES = {eta: np.format_float_positional(eta) for eta in colors}  # 0.00001, not 1e-05
-arms = {eta: ("fig04a", f"learning rate {eta:g}") for eta in colors} | {1e-3: ("fig01", "float32")}
+arms = {eta: ("fig04a", f"learning rate {eta:g}") for eta in colors} | {
+    1e-3: ("fig01", "float32")
+}
 rates = {eta: arm(*of, f"η = {NAMES[eta]}", colors[eta]) for eta, of in arms.items()}
 base = rates[1e-3]
-soft = {of: arm("fig04b", f"smoothed, {of} loss", f"smoothed, {of}", plots.COLOUR[of]) for of in SOFT}
-late = {eta: evidence.bursts(run, late=True, within=max(100, run.settings.log)) for eta, run in rates.items()}
+soft = {
+    of: arm("fig04b", f"smoothed, {of} loss", f"smoothed, {of}", plots.COLOUR[of])
+    for of in SOFT
+}
+late = {
+    eta: evidence.bursts(run, late=True, within=max(100, run.settings.log))
+    for eta, run in rates.items()
+}
 count = {eta: evidence.counted(found) for eta, found in late.items()}
 
 
 def proneness(eta):
     """Slingshots per 1,000 epochs from the first look with 90 % collapsed; else 0."""
     since = evidence.crossing(rates[eta].looks("collapsed"), at_least=0.9)
-    on = {seed: [e for e in found if e >= since[seed]] for seed, found in late[eta].items()}
+    on = {
+        seed: [e for e in found if e >= since[seed]]
+        for seed, found in late[eta].items()
+    }
     left = rates[eta].settings.epochs - since
     return (1000 * evidence.counted(on) / left).where(left > 0, 0.0)
 
@@ -48,7 +59,9 @@ def proneness(eta):
 def jumps(run):
     """How often the loss above its smallest value goes from 0.001 to ten times that."""
     excess = run.trace() - FLOOR
-    onsets = {s: evidence.spikes(excess[s].dropna(), quiet=1e-3, loud=1e-2) for s in excess}
+    onsets = {
+        s: evidence.spikes(excess[s].dropna(), quiet=1e-3, loud=1e-2) for s in excess
+    }
     return evidence.counted(onsets)
 
 
@@ -74,7 +87,9 @@ def pushed_weight(decay, lr=0.1):
 
 def smoothed(alpha, classes):
     """The target of equation 66: 1 - α, then α / (K - 1)."""
-    return torch.tensor([1 - alpha] + [alpha / (classes - 1)] * (classes - 1), dtype=torch.float64)
+    return torch.tensor(
+        [1 - alpha] + [alpha / (classes - 1)] * (classes - 1), dtype=torch.float64
+    )
 
 
 grid = [(alpha, classes) for alpha in (0.01, 0.1, 0.5) for classes in (10, 97, 1000)]
@@ -85,11 +100,26 @@ wrong = torch.eye(CLASSES, dtype=torch.float64)[1] - torch.eye(CLASSES)[2]
 bound = float(hessian.trace()) / CLASSES
 counter = [float(j @ hessian @ j / (j @ j)) for j in (common, wrong)]
 MARGINS = range(5, 31, 5)
-tops = {k: [float(torch.linalg.eigvalsh(theory.logit_hessian(leading(m, k)))[-1]) for m in MARGINS] for k in (10, 97)}
-fall = [top <= 2 * (k - 1) * math.exp(-m) and top < last for k, of in tops.items() for m, top, last in zip(MARGINS, of, [1, *of], strict=False)]
+tops = {
+    k: [
+        float(torch.linalg.eigvalsh(theory.logit_hessian(leading(m, k)))[-1])
+        for m in MARGINS
+    ]
+    for k in (10, 97)
+}
+fall = [
+    top <= 2 * (k - 1) * math.exp(-m) and top < last
+    for k, of in tops.items()
+    for m, top, last in zip(MARGINS, of, [1, *of], strict=False)
+]
 weights = {decay: pushed_weight(decay) for decay in (0.1, 1.0, 10.0)}
-traces = {at: at[0] * (2 - at[0] * (1 + 1 / (at[1] - 1))) for at in grid}  # as eq. 72 has them
-prone, jumped = {eta: proneness(eta) for eta in rates}, {of: jumps(run) for of, run in soft.items()}
+traces = {
+    at: at[0] * (2 - at[0] * (1 + 1 / (at[1] - 1))) for at in grid
+}  # as eq. 72 has them
+prone, jumped = (
+    {eta: proneness(eta) for eta in rates},
+    {of: jumps(run) for of, run in soft.items()},
+)
 found = {
     "order": {rates[eta]: prone[eta] for eta in (1e-2, 1e-3, 1e-4)},
     "order-slow": {rates[eta]: prone[eta] for eta in (1e-4, 1e-5)},
@@ -98,16 +128,30 @@ found = {
     "jumps-float64": ([soft["float64"]], jumped["float64"]),
     "optimum": claims.exactly(
         f"gap {gap(0.1, 10):.2f} at K = 10, {gap(0.1, 97):.2f} at K = 97 (α = 0.1)",
-        [torch.allclose(leading(gap(*at), at[1]), smoothed(*at), rtol=1e-9) for at in grid],
+        [
+            torch.allclose(leading(gap(*at), at[1]), smoothed(*at), rtol=1e-9)
+            for at in grid
+        ],
     ),
     "eq-72": claims.exactly(
         f"{traces[0.1, 10]:.4f} at K = 10, {traces[0.1, 97]:.4f} at K = 97 (α = 0.1)",
         [math.isclose(float(h.trace()), traces[at]) for at, h in curves.items()],
     ),
-    "eq-75": claims.exactly(f"{abs(counter[0]):.4f} and {counter[1]:.4f}, bound {bound:.4f}", [c >= bound for c in counter]),
-    "theorem-8": claims.exactly(f"{tops[10][0]:.0e} at margin 5, {tops[10][-1]:.0e} at margin 30 (K = 10)", fall),
-    "decay": claims.exactly(", ".join(f"{w:.3g}" for w in weights.values()), [w * decay <= 1.001 for decay, w in weights.items()]),
-    "slingshots": {f"{run.label}: slingshots in {run.settings.epochs:,}": (run, count[eta]) for eta, run in rates.items()},
+    "eq-75": claims.exactly(
+        f"{abs(counter[0]):.4f} and {counter[1]:.4f}, bound {bound:.4f}",
+        [c >= bound for c in counter],
+    ),
+    "theorem-8": claims.exactly(
+        f"{tops[10][0]:.0e} at margin 5, {tops[10][-1]:.0e} at margin 30 (K = 10)", fall
+    ),
+    "decay": claims.exactly(
+        ", ".join(f"{w:.3g}" for w in weights.values()),
+        [w * decay <= 1.001 for decay, w in weights.items()],
+    ),
+    "slingshots": {
+        f"{run.label}: slingshots in {run.settings.epochs:,}": (run, count[eta])
+        for eta, run in rates.items()
+    },
 }
 sheet = claims.read(page.name, found)
 sheet.box(
@@ -132,26 +176,46 @@ figure, axes = plots.panels(3, rows=2, height=2.4)
 trained = {eta: run for eta, run in rates.items() if run.seeds}
 for panel, eta in zip(axes, (1e-2, 1e-3, 1e-4), strict=False):
     plots.trace(panel, rates[eta], lw=0.8)
-    panel.set(ylim=(5e-10, 1e3), yticks=[1e-8, 1e-4, 1], ylabel="training loss" if eta == 1e-2 else "")
+    panel.set(
+        ylim=(5e-10, 1e3),
+        yticks=[1e-8, 1e-4, 1],
+        ylabel="training loss" if eta == 1e-2 else "",
+    )
 for panel, run in zip(axes[3:], soft.values(), strict=False):
-    panel.plot((run.trace() - FLOOR)[run.seeds[0]].clip(lower=1e-4), color=run.color, lw=0.6)
+    panel.plot(
+        (run.trace() - FLOOR)[run.seeds[0]].clip(lower=1e-4), color=run.color, lw=0.6
+    )
     for level in (1e-3, 1e-2):
         panel.axhline(level, color=plots.GREY, ls="--", lw=0.9)
     panel.set(yscale="log", ylim=(7e-5, 1e2), ylabel="excess loss", xlabel="epoch")
 for eta in trained:
-    axes[5].plot([eta] * len(prone[eta]), prone[eta], "o", color=colors[eta], ms=8, alpha=0.8)
+    axes[5].plot(
+        [eta] * len(prone[eta]), prone[eta], "o", color=colors[eta], ms=8, alpha=0.8
+    )
 axes[5].set(xscale="log", xlabel="learning rate η", ylabel="per 1,000 epochs")
 axes[5].set_ylim(-0.05, max(1, 1.15 * axes[5].dataLim.ymax))
 for panel in axes[:5]:
     plots.thousands(panel)
-plots.letter(axes, ["η = 0.01", "η = 0.001", "η = 0.0001", "smoothed, float32", "smoothed, float64", "slingshots"])
+plots.letter(
+    axes,
+    [
+        "η = 0.01",
+        "η = 0.001",
+        "η = 0.0001",
+        "smoothed, float32",
+        "smoothed, float64",
+        "slingshots",
+    ],
+)
 plots.show(figure)
 
 # %% [markdown]
 # ## What to see
 
 # %% tags=["remove-input"]
-final = Series({seed: max(on, default=0) for seed, on in late[1e-2].items()}, dtype=float)
+final = Series(
+    {seed: max(on, default=0) for seed, on in late[1e-2].items()}, dtype=float
+)
 tables.prose(f"""
 * **Learning rates of 0.001 and 0.0001** are equally prone to {{term}}`slingshots <slingshot>`:
   {told(prone[1e-3], "{:.2f}")} and {told(prone[1e-4], "{:.2f}")} per 1,000 epochs of {{term}}`collapse <softmax collapse>`.
@@ -178,6 +242,7 @@ tables.prose(f"""
 # while without smoothing $p$ becomes one-hot and $H_z$ vanishes. The paper concludes that
 # the curvature in the *weights* stays positive too. One step of this proof does not hold:
 
+
 # %%
 def curvature(alpha, classes, direction):
     """Curvature of a smoothed loss at its optimum along a direction of the logits."""
@@ -189,7 +254,11 @@ def curvature(alpha, classes, direction):
 
 
 right = torch.eye(10, dtype=torch.float64)[0]
-for name, direction in (("right class", right), ("all alike", common), ("two wrong", wrong)):
+for name, direction in (
+    ("right class", right),
+    ("all alike", common),
+    ("two wrong", wrong),
+):
     found = abs(curvature(0.1, 10, direction))
     print(f"{name:12} {found:.4f}   bound of eq. 75: {bound:.4f}")
 
@@ -211,9 +280,17 @@ for name, direction in (("right class", right), ("all alike", common), ("two wro
 figure, (leads,) = plots.panels(1, height=3.2)
 alphas = np.geomspace(1e-8, 0.5, 200)
 for classes, ls in ((10, "-"), (97, "--"), (50_304, ":")):
-    leads.plot(alphas, [gap(alpha, classes) for alpha in alphas], color=plots.BLACK, ls=ls, label=f"K = {classes:,}")
+    leads.plot(
+        alphas,
+        [gap(alpha, classes) for alpha in alphas],
+        color=plots.BLACK,
+        ls=ls,
+        label=f"K = {classes:,}",
+    )
 leads.axhline(24 * math.log(2), color=plots.GREY, ls="--", lw=1)
-leads.set(xscale="log", xlabel="smoothing α", ylabel="lead at the optimum", ylim=(0, 32))
+leads.set(
+    xscale="log", xlabel="smoothing α", ylabel="lead at the optimum", ylim=(0, 32)
+)
 leads.legend(loc="upper right")
 plots.show(figure)
 

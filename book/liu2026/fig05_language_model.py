@@ -20,9 +20,20 @@ plots.use_style()
 page = evidence.Page("liu2026/fig05", scale, retrain, device)
 record = page.record(arms=())
 LOGIT, ZERO, NORM, MEAN = "mean_logit", "collapsed", "head_norm", "head_mean_norm"
-NAMES = ("float32 loss", "float64 loss", "W_G subtracted", "float32 loss, float32 logits", "float64 loss, float32 logits")
-INKS = [plots.COLOUR[name] for name in ("float32", "float64 loss", "W_G subtracted", "float32", "float64 loss")]
-runs = low, high, centred, low32, high32 = [Run(record, name, name, ink) for name, ink in zip(NAMES, INKS, strict=True)]
+NAMES = (
+    "float32 loss",
+    "float64 loss",
+    "W_G subtracted",
+    "float32 loss, float32 logits",
+    "float64 loss, float32 logits",
+)
+INKS = [
+    plots.COLOUR[name]
+    for name in ("float32", "float64 loss", "W_G subtracted", "float32", "float64 loss")
+]
+runs = low, high, centred, low32, high32 = [
+    Run(record, name, name, ink) for name, ink in zip(NAMES, INKS, strict=True)
+]
 steps, classes = low.settings.epochs, low.settings.model.options["vocabulary"]
 
 
@@ -41,13 +52,22 @@ def part(run, epoch):
     return run.at(MEAN, epoch) * classes**0.5 / run.at(NORM, epoch)
 
 
-lead = {run: run.last("correct_logit") - run.last(LOGIT) for run in runs}  # over the mean of all
+lead = {
+    run: run.last("correct_logit") - run.last(LOGIT) for run in runs
+}  # over the mean of all
 onsets = {run.label: run.first(ZERO, above=0).clip(upper=steps) for run in (low, high)}
-early = apart(high, low, evidence.joined(onsets).min(axis=1) - low.settings.log)  # nobody has collapsed
+early = apart(
+    high, low, evidence.joined(onsets).min(axis=1) - low.settings.log
+)  # nobody has collapsed
 bare = (low, high, low32, high32)
 found = {
     "sign": ([high, low], apart(high, low)),
-    "positive": ([low, high], evidence.joined({run.label: run.last(LOGIT) for run in (low, high)}).min(axis=1)),
+    "positive": (
+        [low, high],
+        evidence.joined({run.label: run.last(LOGIT) for run in (low, high)}).min(
+            axis=1
+        ),
+    ),
     "collapse": (low, low.largest(ZERO)),
     "subtracted": ([centred, low], over(lead[centred], lead[low])),
     "large-mean": (high32, over(part(high32, steps), part(high32, 0))),
@@ -60,6 +80,7 @@ sheet.box(
     "The paper's mean logit rises to 183 in float32, and to 498 with a float64 loss. "
     f"In {len(low.seeds)} runs each of a network 500 times smaller, it ends at {told(low.last(LOGIT), '{:.1f}')} and {told(high.last(LOGIT), '{:.1f}')}."
 )
+
 
 # %% tags=["hide-input"]
 #| name: fig-liu2026-05
@@ -78,18 +99,30 @@ def drawn(left, right, names, titles):
     figure, axes = plots.panels(2, height=4.2)
     for panel, values, ylabel in zip(axes, (left, right), names, strict=True):
         for run in runs:
-            style = {"color": run.color, "ls": "-" if run.settings.autocast else plots.DASHED}
-            name = run.label.replace("W_G", "mean") if run.settings.autocast else None  # dashes are in the caption
+            style = {
+                "color": run.color,
+                "ls": "-" if run.settings.autocast else plots.DASHED,
+            }
+            name = (
+                run.label.replace("W_G", "mean") if run.settings.autocast else None
+            )  # dashes are in the caption
             panel.plot(values(run).median(axis=1).dropna(), label=name, **style)
         panel.set(xlabel="step", ylabel=ylabel)
         plots.thousands(panel)
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    figure.legend(
+        *axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3
+    )
     plots.letter(axes, titles)
     return figure, axes
 
 
-names, titles = ["mean logit", "tokens with loss zero (%)"], ["mean of all logits", "collapsed tokens"]
-figure, axes = drawn(lambda run: run.series(LOGIT), lambda run: 100 * run.series(ZERO), names, titles)
+names, titles = (
+    ["mean logit", "tokens with loss zero (%)"],
+    ["mean of all logits", "collapsed tokens"],
+)
+figure, axes = drawn(
+    lambda run: run.series(LOGIT), lambda run: 100 * run.series(ZERO), names, titles
+)
 plots.show(figure)
 
 # %% [markdown]
@@ -131,17 +164,34 @@ tokens = torch.randint(2048, (1000,))
 noise, sizes = 2 * torch.randn(1000, 2048), {}
 for name, ahead in (("ordinary", 0.0), ("collapsed", 20.0)):
     ours = noise.scatter(1, tokens[:, None], noise.amax(1, keepdim=True) + ahead)
-    torch.testing.assert_close(class_sums(ours, tokens, torch.float32).mean(), metrics.class_sum(ours, tokens))
+    torch.testing.assert_close(
+        class_sums(ours, tokens, torch.float32).mean(), metrics.class_sum(ours, tokens)
+    )
     for of in (torch.float32, torch.bfloat16):
         for loss in (torch.float32, torch.float64):
-            sizes[name, of, loss] = float(class_sums(ours.to(of), tokens, loss).abs().mean())
+            sizes[name, of, loss] = float(
+                class_sums(ours.to(of), tokens, loss).abs().mean()
+            )
 
 # %% tags=["hide-input"]
 #| fold: "Code: the table of sums"
-short = {key: f"1e{round(math.log10(value))}" for key, value in sizes.items()}  # the rest is the processor's
+short = {
+    key: f"1e{round(math.log10(value))}" for key, value in sizes.items()
+}  # the rest is the processor's
 head = ["Logits", "Loss", "|sum|, ordinary token", "|sum|, collapsed token"]
 pairs = [(of, loss) for name, of, loss in sizes if name == "ordinary"]
-tables.grid(head, [[str(of)[6:], str(loss)[6:], short["ordinary", of, loss], short["collapsed", of, loss]] for of, loss in pairs])
+tables.grid(
+    head,
+    [
+        [
+            str(of)[6:],
+            str(loss)[6:],
+            short["ordinary", of, loss],
+            short["collapsed", of, loss],
+        ]
+        for of, loss in pairs
+    ],
+)
 
 # %% [markdown]
 # The correct logit of an *ordinary* token equals the next one; that of a *collapsed* token
@@ -165,8 +215,16 @@ tables.grid(head, [[str(of)[6:], str(loss)[6:], short["ordinary", of, loss], sho
 #|   stays there in four networks; it is zero where it is subtracted. Right: the training loss
 #|   falls from 8 to below 0.01 alike in all networks.
 #| fold: "Code: draw the mean classifier and the losses"
-names, titles = ["length of mean row / typical row", "training loss"], ["mean classifier", "loss"]
-figure, axes = drawn(lambda run: run.series(MEAN) * classes**0.5 / run.series(NORM), lambda run: run.series("train_loss"), names, titles)
+names, titles = (
+    ["length of mean row / typical row", "training loss"],
+    ["mean classifier", "loss"],
+)
+figure, axes = drawn(
+    lambda run: run.series(MEAN) * classes**0.5 / run.series(NORM),
+    lambda run: run.series("train_loss"),
+    names,
+    titles,
+)
 axes[1].set_yscale("log")
 plots.show(figure)
 

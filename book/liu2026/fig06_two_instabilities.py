@@ -16,16 +16,26 @@ from grokbook.evidence import Run, told
 
 plots.use_style()
 page = evidence.Page("liu2026/fig06", scale, retrain, device)
-record, dense = page.record(arms=("float32", "float64 loss")), page.record("fig06near", arms=("float32",))
-runs = single, loss64, double = [Run(record, name, name, plots.COLOUR[name]) for name in ("float32", "float64 loss", "float64")]
+record, dense = (
+    page.record(arms=("float32", "float64 loss")),
+    page.record("fig06near", arms=("float32",)),
+)
+runs = single, loss64, double = [
+    Run(record, name, name, plots.COLOUR[name])
+    for name in ("float32", "float64 loss", "float64")
+]
 near = Run(dense, "float32", "float32, every step", plots.COLOUR["float32"])
 LOSS, RAW, ADAM = "train_loss", "sharpness", "preconditioned_sharpness"
 chosen = single.settings.optimizer.options
 eta, beta1 = chosen["lr"], chosen["betas"][0]
 EDGE = (2 + 2 * beta1) / ((1 - beta1) * eta)  # 38 / eta
 STEPS = 50  # of the windows, ahead of the spike
-early, late = ({run: evidence.bursts(run, late=kind) for run in runs} for kind in (False, True))
-few, many = ({run: evidence.counted(found[run]) for run in runs} for found in (early, late))
+early, late = (
+    {run: evidence.bursts(run, late=kind) for run in runs} for kind in (False, True)
+)
+few, many = (
+    {run: evidence.counted(found[run]) for run in runs} for found in (early, late)
+)
 
 
 def approach(rows):
@@ -43,9 +53,15 @@ def approach(rows):
     return -1 - under, calm[ADAM], calm[RAW], crossing / typical, (so_far > 1).sum()
 
 
-stretch = {s: rows.loc[-110:70] for s, rows in evidence.windows(near, ADAM).items() if len(rows.loc[-110:-STEPS])}
+stretch = {
+    s: rows.loc[-110:70]
+    for s, rows in evidence.windows(near, ADAM).items()
+    if len(rows.loc[-110:-STEPS])
+}
 MEASURED = ("lead", "calm", "raw", "loss", "above")
-every = DataFrame.from_dict({s: approach(rows) for s, rows in stretch.items()}, orient="index", columns=MEASURED).astype(float)
+every = DataFrame.from_dict(
+    {s: approach(rows) for s, rows in stretch.items()}, orient="index", columns=MEASURED
+).astype(float)
 slingshots = evidence.bursts(near, late=True)
 is_late = [seed for seed in stretch if stretch[seed].at[0, "epoch"] in slingshots[seed]]
 steps, others = every.loc[is_late], every.drop(is_late)
@@ -55,7 +71,10 @@ settled = (loss64.largest(ADAM, since=evidence.settled(loss64)) / EDGE).dropna()
 found = {
     "float64": (double, many[double]),
     "float64-loss": (loss64, many[loss64]),
-    "coexist": (single, evidence.joined({"early": few[single], "late": many[single]}).min(axis=1)),
+    "coexist": (
+        single,
+        evidence.joined({"early": few[single], "late": many[single]}).min(axis=1),
+    ),
     "float64-early": (double, few[double]),
     "sharpness": (single, np.divide(*evidence.paired(flat, top))),
     "adam-below-edge": (near, steps["calm"]),
@@ -84,21 +103,35 @@ sheet.box(
 #| fold: "Code: draw the figure"
 shared = [seed for seed in single.seeds if seed in loss64.seeds]
 still = [seed for seed in shared if late[loss64][seed]]
-picked = [*(s for s in shared if early[single][s] and late[single][s] and s not in still), shared[-1]][0]
+picked = [
+    *(s for s in shared if early[single][s] and late[single][s] and s not in still),
+    shared[-1],
+][0]
 figure, axes = plots.panels(2, rows=3, height=1.9, sharex=True, sharey="row")
 for column, seed in enumerate((picked, shared[0])):
     for row, run in enumerate((single, loss64)):
         panel = axes[2 * row + column]
         plots.trace(panel, run, seed=seed)
         plots.mark(panel, early[run][seed], color=plots.BLACK)
-        panel.set(xlabel="", ylim=(5e-10, 3e3), yticks=[1e-8, 1e-4, 1], ylabel="" if column else "training loss")
-        axes[4 + column].plot(run.series(RAW)[seed].dropna(), color=run.color, label=run.label, lw=1.3)
+        panel.set(
+            xlabel="",
+            ylim=(5e-10, 3e3),
+            yticks=[1e-8, 1e-4, 1],
+            ylabel="" if column else "training loss",
+        )
+        axes[4 + column].plot(
+            run.series(RAW)[seed].dropna(), color=run.color, label=run.label, lw=1.3
+        )
     axes[4 + column].set(yscale="log", xlabel="epoch")
     plots.thousands(axes[4 + column])
 axes[4].set_ylabel("sharpness")
 figure.legend(*axes[5].get_legend_handles_labels(), loc="outside upper center", ncols=2)
-titles = [f"{run.label}, seed {s}" for run in (single, loss64) for s in (picked, shared[0])]
-plots.letter(axes, [*titles, f"sharpness, seed {picked}", f"sharpness, seed {shared[0]}"])
+titles = [
+    f"{run.label}, seed {s}" for run in (single, loss64) for s in (picked, shared[0])
+]
+plots.letter(
+    axes, [*titles, f"sharpness, seed {picked}", f"sharpness, seed {shared[0]}"]
+)
 plots.show(figure)
 
 # %% [markdown]
@@ -109,7 +142,7 @@ tables.prose(f"""
 * **In float32** a run has {sheet.told("late")} late spikes and {sheet.told("early float32")} early ones. A spike is *late* if at least
   40 % of the samples were {{term}}`collapsed <softmax collapse>` within the 100 epochs before it.
 * **With the loss in float64** {len(shared) - len(still)} of {len(shared)} runs have no late spike. The others (seeds
-  {' and '.join(map(str, still))}) keep oscillating at the {{term}}`edge of stability`, for which no collapse is needed.
+  {" and ".join(map(str, still))}) keep oscillating at the {{term}}`edge of stability`, for which no collapse is needed.
 * **The {{term}}`sharpness`** falls from {told(top, "{:,.0f}")} early on to at most {told(flat, "{:.2g}")}
   before late spikes, as the paper says.
 * **The {{term}}`preconditioned sharpness`**, which Adam feels, rises instead. It crosses Adam's limit of {EDGE:,.0f}
@@ -137,6 +170,7 @@ tables.prose(f"""
 # \quad \text{for } \beta_1 = 0.9,\ \eta = 10^{-3}.
 # $$
 
+
 # %%
 def after(curvature, steps=2000):
     """Distance of x from the minimum after so many steps of Adam with a frozen denominator."""
@@ -148,7 +182,9 @@ def after(curvature, steps=2000):
 
 
 assert after(0.99 * EDGE) < 1e-3 < 1e3 < after(1.01 * EDGE)
-print(f"edge {EDGE:,.0f}: 1 % below {after(0.99 * EDGE):.0e}, above {after(1.01 * EDGE):.0e}")
+print(
+    f"edge {EDGE:,.0f}: 1 % below {after(0.99 * EDGE):.0e}, above {after(1.01 * EDGE):.0e}"
+)
 
 # %% [markdown]
 # Now let a {term}`softmax collapse` take the gradients away. Then $v$ shrinks by $\beta_2 =
@@ -169,23 +205,51 @@ print(f"edge {EDGE:,.0f}: 1 % below {after(0.99 * EDGE):.0e}, above {after(1.01 
 #|   loss; in float32 it comes back, and is near the edge at some looks before a spike.
 #| fold: "Code: draw Adam's sharpness"
 figure, axes = plots.panels(2, rows=2, height=2.8)
-names, inks = {LOSS: "training loss", RAW: "sharpness", ADAM: "Adam's sharpness"}, plots.shades(list(stretch)[:3])
+names, inks = (
+    {LOSS: "training loss", RAW: "sharpness", ADAM: "Adam's sharpness"},
+    plots.shades(list(stretch)[:3]),
+)
 for panel, (column, name) in zip(axes, names.items(), strict=False):
     for (seed, color), ls in zip(inks.items(), ("--", "-", ":"), strict=False):
-        panel.plot(stretch[seed].loc[-STEPS:10, column], color=color, ls=ls, lw=1.5, label=f"seed {seed}")
+        panel.plot(
+            stretch[seed].loc[-STEPS:10, column],
+            color=color,
+            ls=ls,
+            lw=1.5,
+            label=f"seed {seed}",
+        )
     panel.set(yscale="log", xlabel="steps after the onset", ylabel=name)
 axes[2].set_ylim(5e3, 2e6)
 for run in (single, loss64):
-    axes[3].plot(run.series(ADAM)[picked].dropna(), color=run.color, lw=1.2, label=f"{run.label} (d)")
+    axes[3].plot(
+        run.series(ADAM)[picked].dropna(),
+        color=run.color,
+        lw=1.2,
+        label=f"{run.label} (d)",
+    )
 plots.mark(axes[3], late[single][picked], color=plots.GREY)
 axes[3].set(yscale="log", xlabel="epoch", ylabel="Adam's sharpness")
 plots.thousands(axes[3])
-for panel, edge, name in ((axes[1], 2 / eta, "2/η"), (axes[2], EDGE, "38/η"), (axes[3], EDGE, "38/η")):
+for panel, edge, name in (
+    (axes[1], 2 / eta, "2/η"),
+    (axes[2], EDGE, "38/η"),
+    (axes[3], EDGE, "38/η"),
+):
     panel.axhline(edge, color=plots.BLACK, ls="--", lw=1)
     panel.text(0.02, 1.25 * edge, name, transform=panel.get_yaxis_transform())
-legend = [h + k for h, k in zip(*(axes[at].get_legend_handles_labels() for at in (0, 3)), strict=True)]
-figure.legend(*legend, loc="outside upper center", ncols=5, handlelength=1.6, columnspacing=1.2)
-plots.letter(axes, ("the loss", "its sharpness", "what Adam feels", f"the whole run, seed {picked}"))
+legend = [
+    h + k
+    for h, k in zip(
+        *(axes[at].get_legend_handles_labels() for at in (0, 3)), strict=True
+    )
+]
+figure.legend(
+    *legend, loc="outside upper center", ncols=5, handlelength=1.6, columnspacing=1.2
+)
+plots.letter(
+    axes,
+    ("the loss", "its sharpness", "what Adam feels", f"the whole run, seed {picked}"),
+)
 plots.show(figure)
 
 # %% [markdown]
@@ -231,7 +295,11 @@ coarse = [len(lenient[seed]) for seed in single.seeds if not early[single][seed]
 curvature, loss = single.series(ADAM), single.series(LOSS)
 warned = (curvature > EDGE) & (loss.reindex(curvature.index) <= 1e-5)
 # steps to the next spike from each look above the edge with a loss below 1e-5
-looks = [(at, on) for seed, on in evidence.bursts(single).items() for at in warned.index[warned[seed]]]
+looks = [
+    (at, on)
+    for seed, on in evidence.bursts(single).items()
+    for at in warned.index[warned[seed]]
+]
 signs = [min((s - at for s in on if s >= at), default=np.inf) for at, on in looks]
 tables.prose(f"""
 **Both kinds of spike exist, but not in every run.** Some runs have no early spike; with the lenient levels 0.1

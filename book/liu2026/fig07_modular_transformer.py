@@ -18,9 +18,21 @@ from grokbook.evidence import Run
 plots.use_style()
 page = evidence.Page("liu2026/fig07", scale, retrain, device)
 record = page.record(arms=["float32"])
-names = ("float32", "float64 loss", "projection", "W_G subtracted", "repair", "simulated collapse")
-base, exact, projection, *causes = (Run(record, name, name, plots.COLOUR[name]) for name in names)
-softer = [Run(record, f"ε {eps}", f"Adam's ε {eps.replace('0', '')}") for eps in ("1e-06", "1e-05")]
+names = (
+    "float32",
+    "float64 loss",
+    "projection",
+    "W_G subtracted",
+    "repair",
+    "simulated collapse",
+)
+base, exact, projection, *causes = (
+    Run(record, name, name, plots.COLOUR[name]) for name in names
+)
+softer = [
+    Run(record, f"ε {eps}", f"Adam's ε {eps.replace('0', '')}")
+    for eps in ("1e-06", "1e-05")
+]
 every = (base, exact, projection, *causes, *softer)
 late = {run: evidence.bursts(run, late=True) for run in every}
 count = {run: evidence.counted(late[run]) for run in every}
@@ -35,7 +47,7 @@ found = evidence.outcomes(base, exact, projection) | {
 sheet = claims.read(page.name, found)
 sheet.box(
     "The paper's caption says that the loss of this transformer spikes. At a quarter of the width, ours "
-    f'did not spike in {len(base.seeds)} runs. At most {evidence.words(share.max(), "{:.0%}")} of their samples had a loss of zero at once.'
+    f"did not spike in {len(base.seeds)} runs. At most {evidence.words(share.max(), '{:.0%}')} of their samples had a loss of zero at once."
 )
 
 # %% tags=["hide-input"]
@@ -108,7 +120,9 @@ for classes in (2, 10, 33, 99):
     loss = losses.softmax_cross_entropy(logits, torch.tensor([0]), dtype=torch.float32)
     assert loss == 0
     alone = theory.absorption_margin(torch.float32, classes, competitors=1)
-    assert alone - 0.01 < theory.absorption_margin(torch.float32, classes) < margin + 0.01
+    assert (
+        alone - 0.01 < theory.absorption_margin(torch.float32, classes) < margin + 0.01
+    )
     print(f"{classes} classes: from {alone:.1f} to {margin:.1f}")
 
 # %% [markdown]
@@ -131,8 +145,13 @@ for classes in (2, 10, 33, 99):
 #| fold: "Code: draw the margins"
 figure, (margins, shares) = plots.panels(2, height=3.0)
 classes = base.settings.model.options["classes"]
-margins.axhspan(collapse_margin(2), collapse_margin(classes), color=plots.GREY, alpha=0.25, lw=0)
-for column, label, line in (("mean_margin", "mean", "-"), ("smallest_margin", "smallest", plots.DASHED)):
+margins.axhspan(
+    collapse_margin(2), collapse_margin(classes), color=plots.GREY, alpha=0.25, lw=0
+)
+for column, label, line in (
+    ("mean_margin", "mean", "-"),
+    ("smallest_margin", "smallest", plots.DASHED),
+):
     plots.curve(margins, base, column, label=label, linestyle=line)
 plots.curve(shares, base, "collapsed", percent=True)
 shares.axhline(40, color=plots.GREY, ls="--", lw=1)

@@ -19,8 +19,17 @@ from grokbook.evidence import Run, told
 plots.use_style()
 page = evidence.Page("liu2026/fig08", scale, retrain, device)
 record = page.record(arms=["float32"])
-names = ("float32", "float64 loss", "projection", "W_G subtracted", "repair", "simulated collapse")
-base, exact, projection, *_ = every = [Run(record, name, name, plots.COLOUR[name]) for name in names]
+names = (
+    "float32",
+    "float64 loss",
+    "projection",
+    "W_G subtracted",
+    "repair",
+    "simulated collapse",
+)
+base, exact, projection, *_ = every = [
+    Run(record, name, name, plots.COLOUR[name]) for name in names
+]
 batched = Run(page.record(page.name, scale="paper"), "float32")
 end, MEAN = base.settings.epochs, "feature_mean_norm"
 count = {run: evidence.slingshots(run) for run in every}
@@ -29,13 +38,15 @@ found = evidence.outcomes(base, exact, projection) | {
     "spikes": (base, count[base]),
     "in-batches": (batched, batched.largest("collapsed")),
     "slingshots": {run.label: (run, count[run]) for run in every[1:]},
-    "test-accuracy": {run.label: (run, run.last("test_accuracy")) for run in (base, exact)},
+    "test-accuracy": {
+        run.label: (run, run.last("test_accuracy")) for run in (base, exact)
+    },
 }
 sheet = claims.read(page.name, found)
 sheet.box(
     "The paper's caption says that this MLP has slingshots, late spikes of the loss. At "
     f"{'its width' if record.scale == 'paper' else 'a quarter of its width'}, {len(base.seeds)} runs have "
-    f'{sheet.told("spikes")} in {end:,} of the paper\'s 100,000 steps, and {told(count[exact])} with a float64 loss.'
+    f"{sheet.told('spikes')} in {end:,} of the paper's 100,000 steps, and {told(count[exact])} with a float64 loss."
 )
 
 # %% tags=["hide-input"]
@@ -84,11 +95,20 @@ tables.prose(f"""
 
 # %% tags=["hide-input"]
 #| fold: "Code: the bursts"
-before = [(seed, on, base.at("collapsed", on)[seed]) for seed, onsets in bursts[base].items() for on in onsets]
+before = [
+    (seed, on, base.at("collapsed", on)[seed])
+    for seed, onsets in bursts[base].items()
+    for on in onsets
+]
 tables.grid(
     ["Seed", "Burst at step", "Collapsed at the log before", "Counts as"],
     [
-        [str(seed), f"{on:,}", evidence.words(share, "{:.0%}"), "slingshot" if share >= 0.4 else "other burst"]
+        [
+            str(seed),
+            f"{on:,}",
+            evidence.words(share, "{:.0%}"),
+            "slingshot" if share >= 0.4 else "other burst",
+        ]
         for seed, on, share in before
     ],
     caption="Bursts of the loss in float32",
@@ -150,7 +170,12 @@ root.legend(loc="lower left")
 for run in (base, exact):
     plots.curve(update, run, "head_update")
 adam_options = base.settings.optimizer.options
-update.axhline(theory.jump(adam_options["lr"], adam_options["betas"]), color=plots.GREY, ls="--", lw=1)
+update.axhline(
+    theory.jump(adam_options["lr"], adam_options["betas"]),
+    color=plots.GREY,
+    ls="--",
+    lw=1,
+)
 update.set(xlabel="step", ylabel="mean update, last layer", yscale="log")
 update.set_ylim(1e-8, 1)
 update.legend(loc="upper right")
@@ -222,10 +247,30 @@ with a loss in float64, unlike ours.
 # %% tags=["hide-input"]
 #| fold: "Code: our values beside those of the other replication"
 quantities = {  # their numbers in float32 and with a float64 loss; ours
-    "first burst (step)": ("17,500", "never", lambda run: evidence.earliest(bursts[run]), "{:,.0f}"),
-    "norm of the mean feature": ("564 to 660", "83", lambda run: run.last(MEAN), "{:,.0f}"),
-    "norm of the mean classifier": ("1.9", "0.14", lambda run: run.last("head_mean_norm"), "{:.2f}"),
-    "cosine of the two": ("−0.92 to −0.96", "+0.03", lambda run: run.last("mean_cosine"), "{:+.2f}"),
+    "first burst (step)": (
+        "17,500",
+        "never",
+        lambda run: evidence.earliest(bursts[run]),
+        "{:,.0f}",
+    ),
+    "norm of the mean feature": (
+        "564 to 660",
+        "83",
+        lambda run: run.last(MEAN),
+        "{:,.0f}",
+    ),
+    "norm of the mean classifier": (
+        "1.9",
+        "0.14",
+        lambda run: run.last("head_mean_norm"),
+        "{:.2f}",
+    ),
+    "cosine of the two": (
+        "−0.92 to −0.96",
+        "+0.03",
+        lambda run: run.last("mean_cosine"),
+        "{:+.2f}",
+    ),
 }
 tables.grid(
     ["Quantity", "Theirs, float32", "Ours", "Theirs, float64 loss", "Ours"],

@@ -47,7 +47,9 @@ def regularity(_, onsets):
 
 def after(run, low):
     """The loss of each seed from its first step with a loss of at most ``low`` on."""
-    found = {seed: loss.loc[(loss <= low).idxmax() :] for seed, loss in run.trace().items()}
+    found = {
+        seed: loss.loc[(loss <= low).idxmax() :] for seed, loss in run.trace().items()
+    }
     return {seed: loss for seed, loss in found.items() if loss.iloc[0] <= low}
 
 
@@ -72,18 +74,35 @@ found = {
     "regular": (base, evidence.testable(by_seed(regularity), count >= 3)),  # two waits
     "residual-mass": (base, evidence.testable(mass.median(), count >= 1)),
     "gradient": (base, evidence.testable(gradient, count >= 1)),
-    "zero": (base, by_seed(lambda s, on: base.trace()[s].loc[: min(on, default=math.inf)].min())),
-    "images": {name: (run := Run(more, name, name), evidence.slingshots(run)) for name in IMAGES},
+    "zero": (
+        base,
+        by_seed(lambda s, on: base.trace()[s].loc[: min(on, default=math.inf)].min()),
+    ),
+    "images": {
+        name: (run := Run(more, name, name), evidence.slingshots(run))
+        for name in IMAGES
+    },
     "same-time": (zeroed, evidence.ratio(waited(zeroed, 0), waited(base, 0))),
     "same-epoch": (zeroed, evidence.ratio(gone, lost(base))),
-    "diverges": (zeroed, by_seed(lambda s, loss: loss.loc[gone[s] + 10 :].min(), after(zeroed, 0)).fillna(math.inf)),
-    "adam": {name: (run, waited(run)) for name, run in (("float32", base), ("float64 loss", exact))},
-    "descent": {f"{loss}, gradient descent at {rate}": (run, waited(run)) for (loss, rate), run in descent.items()},
+    "diverges": (
+        zeroed,
+        by_seed(
+            lambda s, loss: loss.loc[gone[s] + 10 :].min(), after(zeroed, 0)
+        ).fillna(math.inf),
+    ),
+    "adam": {
+        name: (run, waited(run))
+        for name, run in (("float32", base), ("float64 loss", exact))
+    },
+    "descent": {
+        f"{loss}, gradient descent at {rate}": (run, waited(run))
+        for (loss, rate), run in descent.items()
+    },
 }
 sheet = claims.read(page.name, found, log=base.settings.log)
 sheet.box(
     f"The paper's caption says that this MLP has slingshots, late spikes of the loss. In {len(base.seeds)} runs on 200 "
-    f'images it had {sheet.told("spikes")} in {base.settings.epochs:,} epochs, and each took the loss to that of guessing or beyond.'
+    f"images it had {sheet.told('spikes')} in {base.settings.epochs:,} epochs, and each took the loss to that of guessing or beyond."
 )
 
 # %% tags=["hide-input"]
@@ -103,7 +122,9 @@ seed, lines = base.seeds[0], {"test_accuracy": "-", "train_accuracy": plots.DASH
 figure, axes = plots.panels(1, rows=3, height=1.5, sharex=True)
 plots.trace(axes[0], base)
 for column, line in lines.items():
-    axes[1].plot(100 * base.series(column)[seed].dropna(), color=base.color, ls=line, lw=1.2)
+    axes[1].plot(
+        100 * base.series(column)[seed].dropna(), color=base.color, ls=line, lw=1.2
+    )
 axes[2].plot(base.series("head_norm")[seed].dropna(), color=base.color, lw=1.5)
 axes[0].set(ylim=(5e-10, 1e3), yticks=[1e-8, 1e-4, 1], xlabel="", ylabel="loss")
 axes[1].set(ylabel="accuracy (%)", ylim=(-3, 106))
@@ -172,23 +193,50 @@ for g in (1e-4, 1e-8, 1e-12):
 #|   slowly in float64. At 100, in float32, it stays. Adam spikes in float32 only.
 #| fold: "Code: draw gradients and descent"
 figure, (small, *panels) = plots.panels(3, height=3.6)
-for column, label, color in (("head_update", "update", plots.PURPLE), ("head_gradient", "gradient", base.color)):
+for column, label, color in (
+    ("head_update", "update", plots.PURPLE),
+    ("head_gradient", "gradient", base.color),
+):
     near = base.series(column, since=first - 100, until=first + 60)[seed].dropna()
     small.plot(near.index - first[seed], near, color=color, label=label)
 small.axhline(EPS, color=plots.GREY, ls="--", lw=1)
 small.text(-98, EPS * 1.25, "Adam's ε", color=plots.GREY)
-small.set(yscale="log", xlabel="epochs since the onset", ylabel="mean over the last layer")
+small.set(
+    yscale="log", xlabel="epochs since the onset", ylabel="mean over the last layer"
+)
 small.legend(loc="upper left", handlelength=1.2)
-for panel, loss, adam in zip(panels, ("float32", "float64 loss"), (base, exact), strict=True):
-    for run in (adam, *(descent[loss, rate] for rate in RATES if descent[loss, rate].seeds)):
+for panel, loss, adam in zip(
+    panels, ("float32", "float64 loss"), (base, exact), strict=True
+):
+    for run in (
+        adam,
+        *(descent[loss, rate] for rate in RATES if descent[loss, rate].seeds),
+    ):
         line = after(run, NEARLY_ZERO)[seed].reset_index(drop=True)
         line = line.where(line < 1e4).loc[1:2000]
         dots, dashes = line.notna().sum() < 10, plots.DASHED if run is adam else "-"
         color, label = (plots.GREY, "Adam") if run is adam else (run.color, run.label)
-        panel.plot(line, color=color, label=label, ls=dashes, lw=1.3, marker="." if dots else None)
-    panel.set(xscale="log", yscale="log", xlabel="steps since the switch", ylabel="training loss", ylim=(1e-11, 1e3))
-figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=5)
-plots.letter([small, *panels], ["around a slingshot", "loss in float32", "loss in float64"])
+        panel.plot(
+            line,
+            color=color,
+            label=label,
+            ls=dashes,
+            lw=1.3,
+            marker="." if dots else None,
+        )
+    panel.set(
+        xscale="log",
+        yscale="log",
+        xlabel="steps since the switch",
+        ylabel="training loss",
+        ylim=(1e-11, 1e3),
+    )
+figure.legend(
+    *panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=5
+)
+plots.letter(
+    [small, *panels], ["around a slingshot", "loss in float32", "loss in float64"]
+)
 plots.show(figure)
 
 # %% [markdown]

@@ -22,7 +22,9 @@ base, exact, *causes = (Run(record, arm, arm, plots.COLOUR[arm]) for arm in arms
 batched = Run(in_batches, "float32", "batches", plots.COLOUR["float32"])
 NO_MEAN = "W_G subtracted"
 centred = Run(in_batches, NO_MEAN, f"batches, {NO_MEAN}", plots.COLOUR[NO_MEAN])
-normed = Run(in_batches, "before the head", "batches, batch norm", plots.COLOUR["batch norm"])
+normed = Run(
+    in_batches, "before the head", "batches, batch norm", plots.COLOUR["batch norm"]
+)
 every = (base, exact, *causes, batched, centred, normed)
 late = {run: evidence.bursts(run, late=True) for run in every}
 count = {run: evidence.counted(late[run]) for run in every}
@@ -44,7 +46,9 @@ found = evidence.outcomes(base, exact, causes[0]) | {
     "in-batches": (batched, count[batched]),
     "slowed-by-subtraction": ([centred, batched], slowed(centred)),
     "slowed-by-norm": ([normed, batched], slowed(normed)),
-    "slingshots": {run.label: (run, count[run]) for run in (exact, *causes, centred, normed)},
+    "slingshots": {
+        run.label: (run, count[run]) for run in (exact, *causes, centred, normed)
+    },
 }
 sheet = claims.read(page.name, found)
 sheet.box(
@@ -70,7 +74,9 @@ seed = base.seeds[0]
 for panel, run in zip(axes, (base, exact), strict=False):
     plots.trace(panel, run, floor=1e-11)
     panel.set(ylim=(5e-12, 1e3), yticks=[1e-8, 1e-4, 1], xlabel="")
-    for lower, column, factor in zip(axes[2:], ("collapsed", "mean_cosine"), (100, 1), strict=True):
+    for lower, column, factor in zip(
+        axes[2:], ("collapsed", "mean_cosine"), (100, 1), strict=True
+    ):
         lower.plot(factor * run.series(column)[seed].dropna(), color=run.color, lw=1.4)
         plots.mark(lower, late[run][seed], color=run.color)
 axes[2].set(ylabel="samples (%)", xlabel="epoch", ylim=(-3, 103))
@@ -78,8 +84,18 @@ axes[3].set(ylabel="cosine", xlabel="epoch", ylim=(-1.02, 0.1))
 for panel in axes[2:]:
     plots.thousands(panel)
 lines = [axes[0].lines[0], axes[1].lines[0]]
-figure.legend(lines, ["loss in float32", "loss in float64"], loc="outside upper center", ncols=2)
-plots.letter(axes, ["loss in float32", "loss in float64", "collapsed samples", "cosine of the two means"])
+figure.legend(
+    lines, ["loss in float32", "loss in float64"], loc="outside upper center", ncols=2
+)
+plots.letter(
+    axes,
+    [
+        "loss in float32",
+        "loss in float64",
+        "collapsed samples",
+        "cosine of the two means",
+    ],
+)
 plots.show(figure)
 
 # %% [markdown]
@@ -148,8 +164,15 @@ figure, (onset, chance, grown) = plots.panels(3, height=3.4)
 for run in (base, exact):
     for on in late[run][seed]:
         loss = run.trace()[seed].loc[on - 20 : on + 8].clip(lower=1e-11)
-        onset.plot(loss.index - on, loss, "o-", color=run.color, label=run.label, ms=3, lw=1.2)
-onset.set(yscale="log", xlabel="steps since the onset", ylabel="training loss", ylim=(1e-11, 1e6))
+        onset.plot(
+            loss.index - on, loss, "o-", color=run.color, label=run.label, ms=3, lw=1.2
+        )
+onset.set(
+    yscale="log",
+    xlabel="steps since the onset",
+    ylabel="training loss",
+    ylim=(1e-11, 1e6),
+)
 shares, sizes = np.linspace(0.8, 1, 400), plots.shades((16, 256, 4096))
 for size, color in sizes.items():
     chance.plot(100 * shares, silent(shares, size), color=color, label=f"{size:,}")
@@ -157,7 +180,9 @@ chance.set(xlabel="samples collapsed (%)", ylabel="probability")
 chance.legend(title="batch of", loc="upper left")
 for run, label in ((batched, "plain"), (centred, "subtracted"), (normed, "batch norm")):
     plots.curve(grown, run, MEAN, label=label)
-grown.set(yscale="log", xlabel="step", ylabel="norm of the mean feature", ylim=(0.1, 3e4))
+grown.set(
+    yscale="log", xlabel="step", ylabel="norm of the mean feature", ylim=(0.1, 3e4)
+)
 plots.thousands(grown)
 for panel in (onset, grown):
     names = dict(zip(*panel.get_legend_handles_labels()[::-1], strict=True))

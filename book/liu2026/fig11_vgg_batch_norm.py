@@ -19,9 +19,14 @@ from grokbook.evidence import Run, told
 
 plots.use_style()
 page = evidence.Page("liu2026/fig11", scale, retrain, device)
-record, plain_record = page.record(arms=("float32",)), page.record("fig10", arms=("float32",))
+record, plain_record = (
+    page.record(arms=("float32",)),
+    page.record("fig10", arms=("float32",)),
+)
 base = Run(record, "float32", "batch norm", plots.COLOUR["batch norm"])
-exact = Run(record, "float64 loss", "batch norm, float64 loss", plots.COLOUR["float64 loss"])
+exact = Run(
+    record, "float64 loss", "batch norm, float64 loss", plots.COLOUR["float64 loss"]
+)
 plain = Run(plain_record, "float32", "without norm", plots.COLOUR["VGG-11"])
 every = (base, exact, plain)
 late = {run: evidence.bursts(run, late=True) for run in every}
@@ -35,7 +40,9 @@ limit = theory.jump(given["lr"], given["betas"])  # of an update after silence
 
 def fading(norm):
     """Growth of a logarithm in the second half over the first: 1 if exponential."""
-    start, middle, end = (math.log(norm.dropna().iloc[k]) for k in (0, norm.count() // 2, -1))
+    start, middle, end = (
+        math.log(norm.dropna().iloc[k]) for k in (0, norm.count() // 2, -1)
+    )
     return (end - middle) / (middle - start)
 
 
@@ -48,7 +55,12 @@ found = {
     "anti-parallel": (base, base.last(COSINE)),
     "falling": (base, evidence.testable(evidence.power(before), first < math.inf)),
     "mean-feature": (base, share[base]),
-    "fading": (base, base.series("head_mean_norm", since=settled).dropna(axis=1, how="all").apply(fading)),
+    "fading": (
+        base,
+        base.series("head_mean_norm", since=settled)
+        .dropna(axis=1, how="all")
+        .apply(fading),
+    ),
     "float64-inflation": (exact, evidence.inflated(exact)),
 }
 sheet = claims.read(page.name, found)
@@ -76,7 +88,10 @@ for panel, run in zip(axes, (base, plain), strict=False):
     panel.set(ylim=(5e-12, 1e3), yticks=[1e-8, 1e-4, 1], xlabel="")
 for run in every:
     seed = run.seeds[0]
-    values = 100 * run.series("collapsed")[seed].dropna(), run.series(COSINE)[seed].dropna()
+    values = (
+        100 * run.series("collapsed")[seed].dropna(),
+        run.series(COSINE)[seed].dropna(),
+    )
     for lower, value in zip(axes[2:], values, strict=True):
         lower.plot(value, color=run.color, lw=1.4, label=run.label)
         plots.mark(lower, late[run][seed], color=run.color)
@@ -85,7 +100,9 @@ axes[3].set(ylabel="cosine", xlabel="epoch", ylim=(-1.05, 0.1))
 figure.legend(*axes[3].get_legend_handles_labels(), loc="outside upper center", ncols=3)
 for panel in axes[2:]:
     plots.thousands(panel)
-plots.letter(axes, ["batch norm", "without norm", "collapsed samples", "cosine of the two means"])
+plots.letter(
+    axes, ["batch norm", "without norm", "collapsed samples", "cosine of the two means"]
+)
 plots.show(figure)
 
 # %% [markdown]
@@ -156,7 +173,9 @@ for run in every:
     ratio = (run.series(MEAN)[seed] / run.series(NORM)[seed]).dropna()
     curves.plot(ratio, color=run.color, label=run.label, lw=1.6)
     head.plot(run.series("head_mean_norm")[seed].dropna(), color=run.color, lw=1.6)
-curves.axhline(math.sqrt(1 / math.pi), color=plots.GREY, ls="--", lw=1)  # rectified normals
+curves.axhline(
+    math.sqrt(1 / math.pi), color=plots.GREY, ls="--", lw=1
+)  # rectified normals
 curves.set(ylabel="mean feature / features", ylim=(0, 1.03))
 head.set(ylabel="norm", ylim=(0, None))
 figure.legend(*curves.get_legend_handles_labels(), loc="outside upper center", ncols=3)
@@ -196,7 +215,9 @@ sheet.closing(record, plain_record)
 # ## Reading the result
 
 # %% tags=["remove-input"]
-grown = {run: told(evidence.inflation(run)["growth"], "{:.1f}") for run in (base, exact)}
+grown = {
+    run: told(evidence.inflation(run)["growth"], "{:.1f}") for run in (base, exact)
+}
 tables.prose(f"""
 **So few small runs do not refute the paper.** The paper's network is wider and its curve longer.
 

@@ -27,7 +27,9 @@ runs, epochs = (single, exact), single.settings.epochs
 MASS, COLLAPSED, COSINE = "residual_mass", "collapsed", "mean_cosine"
 late = {run: evidence.bursts(run, late=True) for run in runs}
 count = {run: evidence.counted(late[run]) for run in runs}
-louder = {run: evidence.counted(evidence.bursts(run, late=True, loud=1.0)) for run in runs}
+louder = {
+    run: evidence.counted(evidence.bursts(run, late=True, loud=1.0)) for run in runs
+}
 heights = evidence.heights(single, late[single]).items()
 peaks = Series({seed: np.median(of) for seed, of in heights if of}, dtype=float)
 first = evidence.earliest(late[single])
@@ -38,7 +40,9 @@ falling = evidence.power(single.series(MASS, since=since, until=before))
 looks = single.series(MASS, since=end - 200, until=end - 1)
 level = looks.ffill().iloc[-1] / looks.bfill().iloc[0]
 few = single.series(COLLAPSED, until=end - 1) < 0.1
-turned = single.at(COSINE, end - 1) - single.at(COSINE, few.apply(lambda c: c[c].index[-1]))
+turned = single.at(COSINE, end - 1) - single.at(
+    COSINE, few.apply(lambda c: c[c].index[-1])
+)
 grown = {run: evidence.inflated(run) for run in runs}
 found = {
     "spikes": (single, count[single]),
@@ -113,6 +117,7 @@ A vision transformer (ViT) cuts an image into squares and reads them like words.
 # same way, and this is enough for {term}`inflation`. {term}`Batch norm <batch norm>` prevents
 # it: it subtracts the mean.
 
+
 # %%
 def common(features):
     """Length of the mean feature over the mean length of the features."""
@@ -128,7 +133,9 @@ for shift in (0, 1, 10):
     alignment = metrics.feature_alignment(normed).float()  # layer norm: one length
     torch.testing.assert_close(common(normed), alignment, rtol=1e-3, atol=1e-3)
     shares = [f"{float(common(h)):.2f}" for h in (x, normed, centred)]
-    print(f"shift {shift:2}: bare {shares[0]}, layer norm {shares[1]}, batch norm {shares[2]}")
+    print(
+        f"shift {shift:2}: bare {shares[0]}, layer norm {shares[1]}, batch norm {shares[2]}"
+    )
 
 # %% [markdown]
 # So layer norm leaves the paper's explanation possible, and a spike of a ViT does not contradict
@@ -160,9 +167,17 @@ for panel in (turn, size):
 times = np.array([epochs / 50, epochs / 5])
 mass.plot(times, 1e-4 * times[0] / times, color=plots.BLACK, ls=":")
 mass.text(times[0], 1.5e-6, "1 / t", ha="left")
-mass.set(xscale="log", yscale="log", ylabel="residual mass ε", xlim=(epochs / 100, epochs), ylim=(1e-8, 3))
+mass.set(
+    xscale="log",
+    yscale="log",
+    ylabel="residual mass ε",
+    xlim=(epochs / 100, epochs),
+    ylim=(1e-8, 3),
+)
 figure.legend(*turn.get_legend_handles_labels(), loc="outside upper center", ncols=2)
-plots.letter([turn, size, mass], ["cosine of the means", "mean classifier", "residual mass"])
+plots.letter(
+    [turn, size, mass], ["cosine of the means", "mean classifier", "residual mass"]
+)
 plots.show(figure)
 
 # %% [markdown]

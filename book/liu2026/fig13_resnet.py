@@ -21,11 +21,18 @@ record, other = page.record(arms=("float32",)), page.record("fig01", arms=("floa
 single = Run(record, "float32", "ResNet-18", plots.COLOUR["ResNet-18"])
 mlp, epochs = Run(other, "float32", "MLP", plots.COLOUR["MLP"]), single.settings.epochs
 both = (single, mlp)
-MASS, COLLAPSED, LEAST, COSINE = "residual_mass", "collapsed", "smallest_margin", "mean_cosine"
+MASS, COLLAPSED, LEAST, COSINE = (
+    "residual_mass",
+    "collapsed",
+    "smallest_margin",
+    "mean_cosine",
+)
 MEAN = "head_mean_norm"
 late = {run: evidence.bursts(run, late=True) for run in both}
 first = {run: evidence.earliest(late[run]) for run in both}
-end = {run: first[run].clip(upper=run.settings.epochs) for run in both}  # of what is quiet
+end = {
+    run: first[run].clip(upper=run.settings.epochs) for run in both
+}  # of what is quiet
 half = {run: evidence.settled(run) for run in both}
 drifted = {run: run.at(MEAN, epochs) / run.at(MEAN, 0) for run in both}
 
@@ -37,7 +44,9 @@ def falling(run, length=200):
     """
     long = half[run].clip(upper=0.7 * end[run])
     since = (end[run] - length).where(first[run] < math.inf, long)
-    return evidence.power(run.series(MASS, since=since, until=end[run] - (first[run] < math.inf)))
+    return evidence.power(
+        run.series(MASS, since=since, until=end[run] - (first[run] < math.inf))
+    )
 
 
 def paced(run, classes=10):
@@ -129,10 +138,13 @@ tables.prose(f"""
 # faster, the sum is finite, and growth ends. For $\eta$ we take Adam's largest step, its learning
 # rate over its $\varepsilon$. This gives growth its best chance.
 
+
 # %%
 def log_growth(mass, steps, eta=1e-3 / 1e-8, classes=10):
     """ln of the growth of the two means, for a residual mass given by step."""
-    return sum(math.log1p(eta * mass(t) / math.sqrt(classes)) for t in range(1, steps + 1))
+    return sum(
+        math.log1p(eta * mass(t) / math.sqrt(classes)) for t in range(1, steps + 1)
+    )
 
 
 decays = {
@@ -141,7 +153,9 @@ decays = {
     "1 / t²": lambda t: 1e-2 / t**2,
 }
 for name, decay in decays.items():
-    factor = sum(math.log(theory.coupled_growth(1e5, decay(t), 10)[0]) for t in range(1, 101))
+    factor = sum(
+        math.log(theory.coupled_growth(1e5, decay(t), 10)[0]) for t in range(1, 101)
+    )
     assert math.isclose(factor, log_growth(decay, 100), rel_tol=1e-6)
     late_part = log_growth(decay, 10_000) - log_growth(decay, 1000)
     print(f"{name:9} from step 1,000 to 10,000 ln |W_G| grows by {late_part:.2f}")
@@ -178,7 +192,9 @@ for panel in (share, norm, turn):
     panel.set(xlabel="epoch", xlim=(0, epochs))
     plots.thousands(panel)
 figure.legend(*turn.get_legend_handles_labels(), loc="outside upper center", ncols=2)
-plots.letter([share, norm, turn], ["collapse", "mean classifier", "cosine of the means"])
+plots.letter(
+    [share, norm, turn], ["collapse", "mean classifier", "cosine of the means"]
+)
 plots.show(figure)
 
 # %% [markdown]

@@ -17,12 +17,27 @@ from grokbook.evidence import Run, told
 
 plots.use_style()
 page = evidence.Page("liu2026/inflation", scale, retrain, device)
-record, descents = page.record("free", arms=("float32",)), page.record("fig09descent", arms=("float32, rate 100",))
-runs = [Run(record, name, name, plots.COLOUR[name]) for name in ("float32", "float64 loss", "projection", "repair")]
+record, descents = (
+    page.record("free", arms=("float32",)),
+    page.record("fig09descent", arms=("float32, rate 100",)),
+)
+runs = [
+    Run(record, name, name, plots.COLOUR[name])
+    for name in ("float32", "float64 loss", "projection", "repair")
+]
 single, exact, projected, _ = runs
-slow, still = (Run(descents, name, name, plots.GREY) for name in ("float32, rate 100", "float64 loss, rate 1,000"))
+slow, still = (
+    Run(descents, name, name, plots.GREY)
+    for name in ("float32, rate 100", "float64 loss, rate 1,000")
+)
 steps = single.settings.epochs
-NORM, COSINE, LOGIT, FEATURE, MASS = "head_mean_norm", "mean_cosine", "correct_logit", "feature_mean_norm", "residual_mass"
+NORM, COSINE, LOGIT, FEATURE, MASS = (
+    "head_mean_norm",
+    "mean_cosine",
+    "correct_logit",
+    "feature_mean_norm",
+    "residual_mass",
+)
 full = single.first("collapsed", at_least=1.0).clip(upper=steps)  # all have collapsed
 quarter = (steps - full) / 4
 
@@ -55,7 +70,10 @@ def quarters(table):
     """Change in the last quarter of gradient descent over that in the first."""
     found = {}
     for seed, start in parted(slow).items():
-        ends, of = np.linspace(start, slow.settings.epochs, 5)[[0, 1, 3, 4]], table[seed].dropna()
+        ends, of = (
+            np.linspace(start, slow.settings.epochs, 5)[[0, 1, 3, 4]],
+            table[seed].dropna(),
+        )
         early, _, late = np.diff(np.interp(ends, of.index, of))
         found[seed] = late / early
     return Series(found, dtype=float)
@@ -63,8 +81,13 @@ def quarters(table):
 
 first, last = pace(single, full, full + quarter), pace(single, steps - quarter, steps)
 gained, since = single.last(NORM) - single.at(NORM, full), driven(single, full).iloc[-1]
-falling = np.log2(single.last(MASS) / single.at(MASS, steps / 2))  # power of t in the second half
-longer = {name: single.last(of) / single.at(of, full) for name, of in (("W_G", NORM), ("μ_G", FEATURE))}
+falling = np.log2(
+    single.last(MASS) / single.at(MASS, steps / 2)
+)  # power of t in the second half
+longer = {
+    name: single.last(of) / single.at(of, full)
+    for name, of in (("W_G", NORM), ("μ_G", FEATURE))
+}
 count = {run: evidence.counted(evidence.bursts(run)) for run in runs}
 found = {
     "inflation": (single, evidence.inflated(single)),
@@ -73,13 +96,25 @@ found = {
     "rank-one": (single, single.last("feature_alignment")),
     "float64": (exact, evidence.inflated(exact)),
     "projection": (projected, evidence.inflated(projected)),
-    "eq-12": (single, single.last(NORM) * single.last(FEATURE) * single.last(COSINE) / single.last(LOGIT)),
+    "eq-12": (
+        single,
+        single.last(NORM)
+        * single.last(FEATURE)
+        * single.last(COSINE)
+        / single.last(LOGIT),
+    ),
     "exponential-descent": (slow, quarters(np.log(slow.series(NORM)))),
     "descent": {
-        "pace of W_G's part along -μ_G": (slow, quarters(-slow.series(NORM) * slow.series(COSINE))),
+        "pace of W_G's part along -μ_G": (
+            slow,
+            quarters(-slow.series(NORM) * slow.series(COSINE)),
+        ),
         "pace of |μ_G|": (slow, quarters(slow.series(FEATURE))),
     },
-    "descent-size": {run.label: (run, run.last(NORM) / run.at(NORM, parted(run))) for run in (slow, still)},
+    "descent-size": {
+        run.label: (run, run.last(NORM) / run.at(NORM, parted(run)))
+        for run in (slow, still)
+    },
     "spikes": {run.label: (run, count[run]) for run in runs},
     "of-theorem": (single, gained / (since - single.at(NORM, full))),
 }
@@ -146,6 +181,7 @@ Every training sample has a feature vector of its own, free to go anywhere, and 
 # Each of the two means feeds the other: this is {term}`inflation`. [Another page](theorems.ipynb) checks these
 # updates, step by step. Here we train exactly this network:
 
+
 # %%
 def logits(head, features):
     """W (classes, width) and A (samples, width): both are trained, and nothing else."""
@@ -153,7 +189,9 @@ def logits(head, features):
 
 
 network = models.FreeFeatures(10, rows=200, width=64)
-torch.testing.assert_close(logits(network.W, network.A), network(torch.arange(200)[:, None]))
+torch.testing.assert_close(
+    logits(network.W, network.A), network(torch.arange(200)[:, None])
+)
 
 # %% [markdown]
 # The feedback lasts as long as $\epsilon$ does. But the same steps enlarge the {term}`margins <margin>`, so that
@@ -173,16 +211,28 @@ torch.testing.assert_close(logits(network.W, network.A), network(torch.arange(20
 figure, (mass, growth) = plots.panels(2, height=3.6)
 for run in runs:
     plots.curve(mass, run, MASS)
-mass.set(xscale="log", yscale="log", xlabel="step", ylabel="residual mass", xlim=(100, None))
+mass.set(
+    xscale="log", yscale="log", xlabel="step", ylabel="residual mass", xlim=(100, None)
+)
 plots.curve(growth, single, NORM, label="")
 predicted = driven(single, full).median(axis=1).dropna()
 growth.plot(predicted, color=plots.BLACK, ls="--", label="Theorem 4")
-times, since = np.linspace(claims.median(full), steps, 200), claims.median(single.at(NORM, full))
+times, since = (
+    np.linspace(claims.median(full), steps, 200),
+    claims.median(single.at(NORM, full)),
+)
 exponential = since * np.exp(claims.median(first) * (times - times[0]) / 1000)
 growth.plot(times, exponential, color=plots.BLACK, ls=":", label="exponential")
-growth.set(xlabel="step", ylabel="norm of mean classifier", ylim=(0, 2.2 * predicted.max()))
+growth.set(
+    xlabel="step", ylabel="norm of mean classifier", ylim=(0, 2.2 * predicted.max())
+)
 plots.thousands(growth)
-handles = [h + k for h, k in zip(*(one.get_legend_handles_labels() for one in (mass, growth)), strict=True)]
+handles = [
+    h + k
+    for h, k in zip(
+        *(one.get_legend_handles_labels() for one in (mass, growth)), strict=True
+    )
+]
 figure.legend(*handles, loc="outside upper center", ncols=4)
 plots.letter([mass, growth], ["what drives the growth", "growth"])
 plots.show(figure)

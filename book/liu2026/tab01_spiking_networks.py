@@ -32,16 +32,28 @@ runs = {
     for label, (name, color, _) in NETWORKS.items()
     for arm in ARMS
 }
-late, early = ({key: evidence.bursts(run, late=kind) for key, run in runs.items()} for kind in (True, False))
+late, early = (
+    {key: evidence.bursts(run, late=kind) for key, run in runs.items()}
+    for kind in (True, False)
+)
 count = {key: evidence.counted(found) for key, found in late.items()}
 other = {label: evidence.counted(early[label, BASE]) for label in NETWORKS}
 spikes = evidence.joined({label: count[label, BASE] for label in NETWORKS}) > 0
 spikes[QUIET] = ~spikes[QUIET]
 FIRST = "Transformer, division"
 first = runs[FIRST, BASE]  # below 40 % of its samples collapsed no burst counts
-found = {name: (runs[label, BASE], count[label, BASE]) for label, (_, _, name) in NETWORKS.items()} | {
-    "transformer": (first, evidence.testable(count[FIRST, BASE], first.largest("collapsed") >= 0.4)),
-    "all": ([runs[label, BASE] for label in NETWORKS], spikes.sum(axis=1).astype(float)),
+found = {
+    name: (runs[label, BASE], count[label, BASE])
+    for label, (_, _, name) in NETWORKS.items()
+} | {
+    "transformer": (
+        first,
+        evidence.testable(count[FIRST, BASE], first.largest("collapsed") >= 0.4),
+    ),
+    "all": (
+        [runs[label, BASE] for label in NETWORKS],
+        spikes.sum(axis=1).astype(float),
+    ),
 }
 sheet = claims.read("liu2026/tab01", found, many=len(NETWORKS))
 sheet.box(
@@ -70,13 +82,24 @@ for panel, arm in zip(axes, ARMS, strict=True):
         for row, seed in enumerate(run.seeds):
             many, end = len(run.seeds), run.settings.epochs
             y, tall = place + 0.8 * ((row + 0.5) / many - 0.5), 0.62 / many
-            for events, color, width in ((early, plots.GREY, 1.0), (late, run.color, 2.2)):
+            for events, color, width in (
+                (early, plots.GREY, 1.0),
+                (late, run.color, 2.2),
+            ):
                 at = [100 * one / end for one in events[label, arm][seed]]
                 panel.vlines(at, y - tall / 2, y + tall / 2, color=color, lw=width)
-        panel.text(102, place, told(count[label, arm]).split(" (")[0], va="center", fontsize=9.5)
+        panel.text(
+            102,
+            place,
+            told(count[label, arm]).split(" (")[0],
+            va="center",
+            fontsize=9.5,
+        )
     panel.set(xlabel="share of training (%)", xlim=(-1, 100), ylim=(6.6, -0.6))
 axes[0].set_yticks(range(len(NETWORKS)), list(NETWORKS))
-axes[0].vlines([], 0, 0, color=plots.BLACK, lw=2.2, label="after a collapse (slingshot)")
+axes[0].vlines(
+    [], 0, 0, color=plots.BLACK, lw=2.2, label="after a collapse (slingshot)"
+)
 axes[0].vlines([], 0, 0, color=plots.GREY, lw=1.0, label="other bursts")
 figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
 plots.letter(axes, ["loss in float32", "loss in float64"])
@@ -98,14 +121,31 @@ tables.prose(f"""
 
 # %% tags=["hide-input"]
 #| fold: "Code: the table of networks"
-head = ("Network", "Paper: spikes", "Slingshots", "With float64 loss", "Other bursts", "Collapsed", "Epochs", "Scale, seeds")
+head = (
+    "Network",
+    "Paper: spikes",
+    "Slingshots",
+    "With float64 loss",
+    "Other bursts",
+    "Collapsed",
+    "Epochs",
+    "Scale, seeds",
+)
 lines = []
 for label in NETWORKS:
     run = runs[label, BASE]
-    line = ["no" if label == QUIET else "yes", *(told(count[label, arm]) for arm in ARMS), told(other[label])]
+    line = [
+        "no" if label == QUIET else "yes",
+        *(told(count[label, arm]) for arm in ARMS),
+        told(other[label]),
+    ]
     line += [told(run.largest("collapsed"), "{:.0%}"), f"{run.settings.epochs:,}"]
     lines.append([label, *line, f"{run.record.scale}, {len(run.seeds)}"])
-tables.grid(head, lines, caption="Slingshots and other bursts in each run, and the largest share of collapsed samples")
+tables.grid(
+    head,
+    lines,
+    caption="Slingshots and other bursts in each run, and the largest share of collapsed samples",
+)
 
 # %% [markdown]
 # ## The idea

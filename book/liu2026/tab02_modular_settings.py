@@ -55,12 +55,21 @@ first = BETA1 * QUIET + (1 - BETA1) * BACK
 second = math.sqrt(TOY * QUIET**2 + (1 - TOY) * BACK**2)
 digits = [(first, 1.46e-8, 0.005), (second, 2.7e-8, 0.05), (toy[TOY], 4e-4, 0.125)]
 FULL, ALL = 4, 7  # networks of Table 1 whose batch is the whole set, by Tables 2 and 3
-weights = {name: sum(w.numel() for w in network.parameters()) for name, network in networks.items()}
+weights = {
+    name: sum(w.numel() for w in network.parameters())
+    for name, network in networks.items()
+}
 given = [True]  # what is beyond the paper has nothing to agree with
 found = {
     "settings": claims.exactly(f"{sum(stated)} of {len(SETTINGS)}", stated),
-    "pairs": (f"{right:,} of {P * (P - 1):,} rows, {pairs:,} pairs", min(right, pairs), P * (P - 1)),
-    "full-batch": claims.exactly(f"{FULL} of {ALL}; not those of modular division", [FULL > ALL / 2]),
+    "pairs": (
+        f"{right:,} of {P * (P - 1):,} rows, {pairs:,} pairs",
+        min(right, pairs),
+        P * (P - 1),
+    ),
+    "full-batch": claims.exactly(
+        f"{FULL} of {ALL}; not those of modular division", [FULL > ALL / 2]
+    ),
     "toy": claims.exactly(
         ", ".join(short(x, 2) for x in (first, second, toy[TOY])),
         [abs(ours / theirs - 1) <= near for ours, theirs, near in digits],
@@ -68,9 +77,12 @@ found = {
     "toy-before": claims.exactly(short(quiet[TOY]), [0.5e-5 <= quiet[TOY] <= 2e-5]),
     "modes": claims.exactly(short(limit[TOY], 2), [4.0e-4 <= limit[TOY] <= 4.6e-4]),
     "largest": {
-        f"{b:g}": claims.exactly(f"{short(limit[b], 2)}, {short(toy[b], 2)}", given) for b in (TABLE, OTHER)
+        f"{b:g}": claims.exactly(f"{short(limit[b], 2)}, {short(toy[b], 2)}", given)
+        for b in (TABLE, OTHER)
     },
-    "parameters": {name: claims.exactly(f"{count:,}", given) for name, count in weights.items()},
+    "parameters": {
+        name: claims.exactly(f"{count:,}", given) for name, count in weights.items()
+    },
 }
 sheet = claims.read("liu2026/tab02", found, rows=len(rows))
 sheet.box(
@@ -93,13 +105,23 @@ sheet.box(
 #| fold: "Code: draw the figure"
 figure, (update,) = plots.panels(1, height=3.8)
 away = np.geomspace(5e-4, 0.2, 60)  # 1 - beta2
-update.plot(away, [theory.jump(ETA, (BETA1, 1 - x)) for x in away], color=plots.BLUE, label="large gradient")
+update.plot(
+    away,
+    [theory.jump(ETA, (BETA1, 1 - x)) for x in away],
+    color=plots.BLUE,
+    label="large gradient",
+)
 small = [update_of((QUIET, LONG), (BACK, 1), beta2=1 - x) for x in away]
 update.plot(away, small, color=plots.PURPLE, ls=plots.DASHED, label="worked example")
 update.axhline(quiet[TOY], color=plots.GREY, ls=":", lw=1.2, label="before the spike")
 for beta2, word in ((TABLE, ", Table 2"), (TOY, ", Table 3"), (OTHER, "")):
     update.plot(1 - beta2, limit[beta2], "o", color=plots.BLUE, ms=6)
-    update.annotate(f"β2 = {beta2:g}{word}", (1 - beta2, limit[beta2]), (8, 3), textcoords="offset points")
+    update.annotate(
+        f"β2 = {beta2:g}{word}",
+        (1 - beta2, limit[beta2]),
+        (8, 3),
+        textcoords="offset points",
+    )
 plots.paper(update, [1 - TOY], [4e-4], label="paper, Figure 2a")
 update.set(xscale="log", yscale="log", xlabel="1 − β2", ylabel="update of one weight")
 update.set(xlim=(4e-4, 3), ylim=(1.8e-4, 7e-3), yticks=[2e-4, 5e-4, 1e-3, 2e-3, 5e-3])
@@ -150,7 +172,9 @@ def adam(before, after, eta, beta1, beta2, eps=1e-8):
 for beta2 in (0.9, 0.95, 0.999):
     found = adam(QUIET, BACK, ETA, BETA1, beta2)
     assert abs(found / toy[beta2] - 1) < 1e-6
-    print(f"β2 = {beta2:5}: example {short(found)}, large {short(adam(0, 1, ETA, BETA1, beta2))}")
+    print(
+        f"β2 = {beta2:5}: example {short(found)}, large {short(adam(0, 1, ETA, BETA1, beta2))}"
+    )
 
 # %% [markdown]
 # The gradient of the worked example is small: just large enough to survive {term}`absorption`.

@@ -38,7 +38,9 @@ def operations(network):
 
 
 cost = {name: operations(network) for name, network in built.items()}
-hours = {(name, n): cost[name] * n * EPOCHS / PEAK / HOUR for name in built for n in SIZES}
+hours = {
+    (name, n): cost[name] * n * EPOCHS / PEAK / HOUR for name in built for n in SIZES
+}
 OURS = {name: 2000 if name == "ViT" else 200 for name in built}  # inferred numbers
 SETTINGS = tables.stated("liu2026/tab03")
 stated = [words != "" for _, words, _, _ in SETTINGS]
@@ -50,17 +52,23 @@ found = {
     "settings": claims.exactly(f"{sum(stated)} of {len(SETTINGS)}", stated),
     "vit": claims.exactly(f"{count['ViT']:,}", [abs(count["ViT"] / 10e6 - 1) <= 0.1]),
     "hour": claims.exactly(
-        "; ".join(f"{name}: {x:,.1f} s" for name, x in quick.items()), [x <= HOUR for x in quick.values()]
+        "; ".join(f"{name}: {x:,.1f} s" for name, x in quick.items()),
+        [x <= HOUR for x in quick.values()],
     ),
     "rate": claims.exactly(
-        "; ".join(f"{n:,}: {rate:,.0f}" for n, rate in rates.items()), [rate >= 5e4 for rate in rates.values()]
+        "; ".join(f"{n:,}: {rate:,.0f}" for n, rate in rates.items()),
+        [rate >= 5e4 for rate in rates.values()],
     ),
     "size": {
-        name: claims.exactly(f"{count[name]:,}, {cost[name] / 1e9:.2f} billion", given) for name in built
+        name: claims.exactly(f"{count[name]:,}, {cost[name] / 1e9:.2f} billion", given)
+        for name in built
     },
-    "all-images": claims.exactly("; ".join(f"{name}: {hours[name, 50_000]:,.1f} h" for name in built), given),
+    "all-images": claims.exactly(
+        "; ".join(f"{name}: {hours[name, 50_000]:,.1f} h" for name in built), given
+    ),
     "gradient": claims.exactly(
-        "; ".join(f"{n:,}: {gradients[n]:.0e}".replace("e-0", "e-") for n in SIZES), given
+        "; ".join(f"{n:,}: {gradients[n]:.0e}".replace("e-0", "e-") for n in SIZES),
+        given,
     ),
 }
 sheet = claims.read("liu2026/tab03", found)

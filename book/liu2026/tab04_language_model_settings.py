@@ -42,7 +42,9 @@ weights = sum(w.numel() for w in network.parameters())
 embedding = network.embedding.numel()
 ways = [weights, weights - embedding, weights - 2 * embedding]
 named = [f"{way / 1e6:.1f}" for way in ways]
-attention = network.layout.width * LENGTH * len(network.blocks)  # half of all pairs, causal
+attention = (
+    network.layout.width * LENGTH * len(network.blocks)
+)  # half of all pairs, causal
 flop = 6 * (weights - embedding + attention)  # a token, forward and backward
 
 
@@ -55,7 +57,9 @@ SETTINGS = tables.stated("liu2026/tab04")  # with the public code's before ours
 stated = [words != "" for _, words, *_ in SETTINGS]
 missing = [row for row in SETTINGS if row[1] == ""]
 tokens = [TOKENS * STEPS / 1e9, TOKENS * WARMUP / 1e9]
-memory = [f"{TOKENS * network.layout.vocabulary * size / 1e9:.1f}" for size in (2, 4, 8)]
+memory = [
+    f"{TOKENS * network.layout.vocabulary * size / 1e9:.1f}" for size in (2, 4, 8)
+]
 best = min(PUBLISHED, key=lambda rate: PUBLISHED[rate][3])
 gap = PUBLISHED[nearest][3] - PUBLISHED[best][3]
 calmer = sum(centred < plain for _, plain, centred, *_ in PUBLISHED.values())
@@ -64,17 +68,35 @@ open_ones = ", ".join(row[0] for row in missing if row[3] == "")
 given = [True]  # what is beyond the paper has nothing to agree with
 found = {
     "settings": claims.exactly(f"{sum(stated)} of {len(SETTINGS)}", stated),
-    "code": claims.exactly(f"{sum(in_code)} of {len(missing)}; not the {open_ones}", in_code),
-    "weights": claims.exactly(f"{', '.join(named[:2])} or {named[2]} million", [any(round(w, -7) == SIZE for w in ways)]),
+    "code": claims.exactly(
+        f"{sum(in_code)} of {len(missing)}; not the {open_ones}", in_code
+    ),
+    "weights": claims.exactly(
+        f"{', '.join(named[:2])} or {named[2]} million",
+        [any(round(w, -7) == SIZE for w in ways)],
+    ),
     "tokens": claims.exactly(
         f"{LENGTH * BATCH:,}; {tokens[0]:.1f} B; {tokens[1]:.2f} B",
-        [LENGTH * BATCH == TOKENS, round(tokens[0], 1) == 13.1, round(tokens[1], 1) == 0.7],
+        [
+            LENGTH * BATCH == TOKENS,
+            round(tokens[0], 1) == 13.1,
+            round(tokens[1], 1) == 0.7,
+        ],
     ),
-    "rate": claims.exactly(f"{mean[nearest]:.0f} at rate {nearest:g}", [positive[nearest] <= math.log(2)]),
-    "positive": claims.exactly(f"{len(positive)} of {len(mean)}, from {min(positive):g} on", [z > 0 for z in mean.values()]),
-    "sizes": claims.exactly(f"{weights:,} and {sum(w.numel() for w in smaller.parameters()):,}", given),
+    "rate": claims.exactly(
+        f"{mean[nearest]:.0f} at rate {nearest:g}", [positive[nearest] <= math.log(2)]
+    ),
+    "positive": claims.exactly(
+        f"{len(positive)} of {len(mean)}, from {min(positive):g} on",
+        [z > 0 for z in mean.values()],
+    ),
+    "sizes": claims.exactly(
+        f"{weights:,} and {sum(w.numel() for w in smaller.parameters()):,}", given
+    ),
     "memory": claims.exactly(f"{', '.join(memory[:2])} and {memory[2]} GB", given),
-    "operations": claims.exactly(f"{flop * TOKENS * STEPS / (HOURS * 3600) / 1e12:.0f} × 10¹²", given),
+    "operations": claims.exactly(
+        f"{flop * TOKENS * STEPS / (HOURS * 3600) / 1e12:.0f} × 10¹²", given
+    ),
     "largest": claims.exactly(f"{calmer} of {len(PUBLISHED)}", given),
 }
 sheet = claims.read("liu2026/tab04", found)
@@ -96,14 +118,34 @@ sheet.box(
 #|   The diamond of 183 lies just under the point at 0.1, that of 498 just above.
 #| fold: "Code: draw the figure"
 figure, (size,) = plots.panels(1, height=3.8)
-size.plot(list(mean), list(mean.values()), "o-", ms=5, color=plots.BLUE, label="size 109M")
-size.plot([nearest * 1.25] * len(OTHER), list(OTHER.values()), "x", color=plots.GREY, label="other sizes, at 0.1")
+size.plot(
+    list(mean), list(mean.values()), "o-", ms=5, color=plots.BLUE, label="size 109M"
+)
+size.plot(
+    [nearest * 1.25] * len(OTHER),
+    list(OTHER.values()),
+    "x",
+    color=plots.GREY,
+    label="other sizes, at 0.1",
+)
 plots.paper(size, [nearest] * 2, [FLOAT32, FLOAT64])
 for z, word in ((FLOAT32, "float32 loss"), (FLOAT64, "float64 loss")):
-    size.annotate(f"{z}, {word}", (nearest, z), (-9, 4), textcoords="offset points", ha="right", va="center")
+    size.annotate(
+        f"{z}, {word}",
+        (nearest, z),
+        (-9, 4),
+        textcoords="offset points",
+        ha="right",
+        va="center",
+    )
 size.axhline(0, color=plots.GREY, lw=1)
 size.set_yscale("symlog", linthresh=3)
-size.set(xscale="log", xlim=(2e-4, 0.5), ylim=(-6, 2600), yticks=[-3, 0, 3, 10, 30, 100, 300, 1000])
+size.set(
+    xscale="log",
+    xlim=(2e-4, 0.5),
+    ylim=(-6, 2600),
+    yticks=[-3, 0, 3, 10, 30, 100, 300, 1000],
+)
 size.set(xlabel="peak learning rate", ylabel="mean logit at the end")
 size.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
 size.minorticks_off()
@@ -159,8 +201,12 @@ torch.testing.assert_close(z.mean(dim=1), h @ head.mean(dim=0), atol=1e-5, rtol=
 assert float(centred.mean(dim=1).abs().max()) < 1e-5
 lowest = loss_at(0, torch.float64)
 for offset in (0, FLOAT32, FLOAT64):
-    more = [abs(loss_at(offset, dtype) - lowest) for dtype in (torch.float32, torch.float64)]
-    print(f"mean {offset:3}: {more[0]:.2f} above the lowest loss in float32, {more[1]:.2f} in float64")
+    more = [
+        abs(loss_at(offset, dtype) - lowest) for dtype in (torch.float32, torch.float64)
+    ]
+    print(
+        f"mean {offset:3}: {more[0]:.2f} above the lowest loss in float32, {more[1]:.2f} in float64"
+    )
 
 # %% [markdown]
 # The two columns agree, and the loss rises with the mean. We drew the labels from these logits,
@@ -173,7 +219,10 @@ for offset in (0, FLOAT32, FLOAT64):
 #| fold: "Code: the table of settings"
 tables.grid(
     ["Setting", "Paper", "Where", "Public code", "Figure 5 here"],
-    [[name, words or "not stated", at, code or "seven values", here] for name, words, at, code, here in SETTINGS],
+    [
+        [name, words or "not stated", at, code or "seven values", here]
+        for name, words, at, code, here in SETTINGS
+    ],
 )
 
 # %% [markdown]

@@ -21,13 +21,18 @@ from grokbook import claims, losses, metrics, plots, theory
 
 plots.use_style()
 FLOAT32, FLOAT64 = torch.float32, torch.float64
-State = namedtuple("State", ["head", "features", "labels"])  # (classes, width), (rows, width), (rows,)
+State = namedtuple(
+    "State", ["head", "features", "labels"]
+)  # (classes, width), (rows, width), (rows,)
 
 
 def collapse(margin, mean=0.0):
     """A neural collapse: features 10 e_k, one margin, and a W_G of length ``mean`` against μ_G."""
     labels, axes = torch.arange(10).repeat_interleave(20), torch.eye(64)
-    head, features = (margin / 10) * (axes[:10] - axes[:10].mean(dim=0)), 10 * axes[labels]
+    head, features = (
+        (margin / 10) * (axes[:10] - axes[:10].mean(dim=0)),
+        10 * axes[labels],
+    )
     centre = features.mean(dim=0)
     return State(head - mean * centre / centre.norm(), features, labels)
 
@@ -35,7 +40,9 @@ def collapse(margin, mean=0.0):
 def slopes_of(state, dtype, loss=losses.softmax_cross_entropy):
     """Gradient of each sample's own loss at its logits, and the residual mass."""
     logits = state.features @ state.head.T
-    slopes = torch.func.grad(partial(loss, dtype=dtype, reduction="sum"))(logits, state.labels)
+    slopes = torch.func.grad(partial(loss, dtype=dtype, reduction="sum"))(
+        logits, state.labels
+    )
     return slopes.double(), metrics.residual_mass(logits, state.labels)
 
 
@@ -44,7 +51,9 @@ def moved(state, dtype, **how):
     slopes, residual = slopes_of(state, dtype, **how)
     gradient = slopes.T @ state.features.double() / len(slopes)
     step, mean = metrics.global_means(-gradient, state.features)
-    return float(-(step @ mean) / (mean @ mean) * len(gradient) / residual), float(metrics.cosine(step, mean))
+    return float(-(step @ mean) / (mean @ mean) * len(gradient) / residual), float(
+        metrics.cosine(step, mean)
+    )
 
 
 def pulled(state, dtype):
@@ -66,20 +75,33 @@ def coupled(seed, eta=1e5, eps=1e-7, classes=10):
 
 def grown(mass, eta=1e5, classes=10):
     """ln of the growth of W_G by Theorem 7 up to each of 20,000 steps, if ε is ``mass`` of the step."""
-    return np.cumsum([math.log(theory.coupled_growth(eta, mass(t), classes)[0]) for t in range(1, 20_001)])
+    return np.cumsum(
+        [
+            math.log(theory.coupled_growth(eta, mass(t), classes)[0])
+            for t in range(1, 20_001)
+        ]
+    )
 
 
 def grows(eta, epsilon, classes):
     """Whether the largest eigenvalue of the coupled step is that of the theorem."""
     step = torch.tensor([[1, -eta * epsilon / classes], [-eta * epsilon, 1]]).double()
-    return math.isclose(torch.linalg.eigvals(step).real.max(), theory.coupled_growth(eta, epsilon, classes)[0])
+    return math.isclose(
+        torch.linalg.eigvals(step).real.max(),
+        theory.coupled_growth(eta, epsilon, classes)[0],
+    )
 
 
 def remaining(margin):
     """The residual mass of a neural collapse over that of eq. 20, minus 1; and the mass."""
     of = collapse(margin)
-    mass = float(metrics.residual_mass(of.features.double() @ of.head.double().T, of.labels))
-    apart = float(of.head[0].double().norm() * (of.features[0] - of.features.mean(0)).double().norm())
+    mass = float(
+        metrics.residual_mass(of.features.double() @ of.head.double().T, of.labels)
+    )
+    apart = float(
+        of.head[0].double().norm()
+        * (of.features[0] - of.features.mean(0)).double().norm()
+    )
     return abs(9 * math.exp(-10 / 9 * apart) / mass - 1), mass
 
 
@@ -87,20 +109,40 @@ states = [collapse(margin) for margin in range(20, 31)]
 heads = [moved(state, FLOAT32) for state in states]
 pulls = [pulled(collapse(margin, mean=0.3), FLOAT32) for margin in range(20, 31)]
 error = [max(abs(x - 1) for x in of) for of in ([ratio for ratio, _ in heads], pulls)]
-pairs, masses = [coupled(seed) for seed in range(5)], [remaining(margin) for margin in (5, 10, 20, 30)]
+pairs, masses = (
+    [coupled(seed) for seed in range(5)],
+    [remaining(margin) for margin in (5, 10, 20, 30)],
+)
 rate = theory.coupled_growth(1e5, 1e-7, 10)[0]
 rates = [(1e5, 1e-7, 10), (1e-3, 1e-7, 10), (1e5, 1e-6, 97), (1.0, 1e-2, 10)]
 turned = f"{pairs[0][0]:.6f} a step, cosine {max(cosine for _, cosine in pairs):.6f}"
-growth = {"1 / t": grown(lambda t: 1e-5 / t), "log t / t": grown(lambda t: 1e-5 * math.log(t + 1) / t)}
-slopes = {name: np.diff(of[[199, 1999, 19_999]]) / math.log(10) for name, of in growth.items()}
+growth = {
+    "1 / t": grown(lambda t: 1e-5 / t),
+    "log t / t": grown(lambda t: 1e-5 * math.log(t + 1) / t),
+}
+slopes = {
+    name: np.diff(of[[199, 1999, 19_999]]) / math.log(10) for name, of in growth.items()
+}
 powers = "; ".join(f"{early:.2f} to {late:.2f}" for early, late in slopes.values())
 found = {
-    "theorem-4": claims.exactly(f"largest error {error[0]:.0e}", [abs(x - 1) <= 1e-3 and c <= -0.999 for x, c in heads]),
-    "proposition-6": claims.exactly(f"largest error {error[1]:.0e}", [abs(x - 1) <= 1e-3 for x in pulls]),
-    "theorem-7": claims.exactly(turned, [abs(g - rate) < 1e-9 and c < -1 + 1e-6 for g, c in pairs]),
+    "theorem-4": claims.exactly(
+        f"largest error {error[0]:.0e}",
+        [abs(x - 1) <= 1e-3 and c <= -0.999 for x, c in heads],
+    ),
+    "proposition-6": claims.exactly(
+        f"largest error {error[1]:.0e}", [abs(x - 1) <= 1e-3 for x in pulls]
+    ),
+    "theorem-7": claims.exactly(
+        turned, [abs(g - rate) < 1e-9 and c < -1 + 1e-6 for g, c in pairs]
+    ),
     "eigenvalue": claims.exactly("equal", [grows(*rate) for rate in rates]),
-    "eq-20": claims.exactly(", ".join(f"{off:.1e}" for off, _ in masses), [off <= 2 * mass for off, mass in masses]),
-    "decaying-mass": claims.exactly(powers, [late <= 1.01 * early for early, late in slopes.values()]),
+    "eq-20": claims.exactly(
+        ", ".join(f"{off:.1e}" for off, _ in masses),
+        [off <= 2 * mass for off, mass in masses],
+    ),
+    "decaying-mass": claims.exactly(
+        powers, [late <= 1.01 * early for early, late in slopes.values()]
+    ),
 }
 sheet = claims.read("liu2026/theorems", found)
 sheet.box(
@@ -138,9 +180,23 @@ share.axvline(24 * math.log(2), color=plots.GREY, ls="--", lw=1)
 share.set(xlabel="margin of all samples", ylabel="drift / Theorem 4")
 drawn = growth | {"constant": grown(lambda _: 1e-7)}
 for (name, of), ls in zip(drawn.items(), ("-", "--", ":"), strict=True):
-    curves.plot(range(1, 20_001), np.exp(of), color=plots.BLACK, ls=ls, label=f"mass {name}")
-curves.set(xscale="log", yscale="log", xlabel="step t", ylabel="growth of the mean", xlim=(1, 2e4), ylim=(1, 1e8))
-handles = [h + k for h, k in zip(*(one.get_legend_handles_labels() for one in (share, curves)), strict=True)]
+    curves.plot(
+        range(1, 20_001), np.exp(of), color=plots.BLACK, ls=ls, label=f"mass {name}"
+    )
+curves.set(
+    xscale="log",
+    yscale="log",
+    xlabel="step t",
+    ylabel="growth of the mean",
+    xlim=(1, 2e4),
+    ylim=(1, 1e8),
+)
+handles = [
+    h + k
+    for h, k in zip(
+        *(one.get_legend_handles_labels() for one in (share, curves)), strict=True
+    )
+]
 figure.legend(*handles, loc="outside upper center", ncols=5, columnspacing=1.2)
 plots.letter([share, curves], ["one step", "many steps"])
 plots.show(figure)
@@ -172,6 +228,7 @@ plots.show(figure)
 # $1 + \eta \epsilon / \sqrt K$ a step, in opposite directions (Theorem 7). This is
 # {term}`inflation`. Ten lines measure the first update on a given head and given features:
 
+
 # %%
 def drift(state, dtype):
     """How far a step moves W_G along μ_G, in units of -ηε/K."""
@@ -186,7 +243,9 @@ def drift(state, dtype):
 
 for dtype, margin in product((FLOAT32, FLOAT64), (14, 15.5, 16.7, 18, 20, 25)):
     state = collapse(margin)
-    torch.testing.assert_close(drift(state, dtype), moved(state, dtype)[0], atol=1e-4, rtol=1e-3)
+    torch.testing.assert_close(
+        drift(state, dtype), moved(state, dtype)[0], atol=1e-4, rtol=1e-3
+    )
 state = collapse(20)
 print(f"float32 {drift(state, FLOAT32):.3f}, float64 {abs(drift(state, FLOAT64)):.3f}")
 

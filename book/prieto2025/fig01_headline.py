@@ -29,12 +29,24 @@ TEST, GAP, END = "test_accuracy", "mean_gap", 80_000  # epochs of (b), (c)
 ink = plots.COLOUR
 ortho = Run(projected, "⊥AdamW, softmax, as run", "softmax", ink["⊥Grad"])
 arrow = Run(projected, "⊥AdamW, StableMax, as run", "StableMax", ink["StableMax"])
-ortho_free = Run(projected, "⊥AdamW, exact CE, as run", "collapse-free", ink["collapse-free"])
-stable, stable_small = (Run(r, "addition", "StableMax", ink["StableMax"]) for r in (tasks, small))
-softmax, softmax32 = (Run(plain, f"softmax float{n}", "softmax", ink["softmax"]) for n in (64, 32))
-softmax60, free, free60 = Run(collapsing, "60% float64"), Run(plain, "exact CE float64"), Run(induced, "baseline")
+ortho_free = Run(
+    projected, "⊥AdamW, exact CE, as run", "collapse-free", ink["collapse-free"]
+)
+stable, stable_small = (
+    Run(r, "addition", "StableMax", ink["StableMax"]) for r in (tasks, small)
+)
+softmax, softmax32 = (
+    Run(plain, f"softmax float{n}", "softmax", ink["softmax"]) for n in (64, 32)
+)
+softmax60, free, free60 = (
+    Run(collapsing, "60% float64"),
+    Run(plain, "exact CE float64"),
+    Run(induced, "baseline"),
+)
 slow = Run(controls, "exact CE", "collapse-free, β2 0.999", ink["collapse-free"])
-fast = Run(controls, "exact CE, β2 0.99", "collapse-free, β2 0.99", ink["collapse-free"])
+fast = Run(
+    controls, "exact CE, β2 0.99", "collapse-free, β2 0.99", ink["collapse-free"]
+)
 fast_softmax = Run(controls, "softmax, β2 0.99", "softmax, β2 0.99", ink["softmax"])
 fit, most = stable.fitted(accuracy=0.99), stable.reaches(accuracy=0.95)
 WINDOWS = {  # modulus and share of its table, and where the gap grows steadily
@@ -65,7 +77,10 @@ found = {row: (run, growth(run)[0]) for row, run in rows.items()} | {
     "reversed": ([ortho, stable], wait / evidence.difference(most, fit)),
     "half": (stable, stable.reaches(accuracy=0.5)),
     "free": (free, free.at(TEST, END)),
-    "behind": ([fast, fast_softmax], 100 * evidence.difference(fast.last(TEST), fast_softmax.last(TEST))),
+    "behind": (
+        [fast, fast_softmax],
+        100 * evidence.difference(fast.last(TEST), fast_softmax.last(TEST)),
+    ),
 }
 sheet = claims.read(page.name, found)
 sheet.box(
@@ -147,7 +162,9 @@ tables.prose(f"""
 def pace(beta2, steps=20_000):
     """Growth per 1,000 steps of a gap that AdamW widens along a gradient exp(-gap)."""
     gap = torch.zeros(1, dtype=torch.float64, requires_grad=True)
-    adamw = optimizers.AdamW([gap], lr=0.1, betas=(0.9, beta2), eps=1e-150, weight_decay=0.0)
+    adamw = optimizers.AdamW(
+        [gap], lr=0.1, betas=(0.9, beta2), eps=1e-150, weight_decay=0.0
+    )
     gaps = []
     for _ in range(steps):
         gap.grad = -torch.exp(-gap.detach())
@@ -158,12 +175,20 @@ def pace(beta2, steps=20_000):
 
 # %% tags=["hide-input"]
 #| fold: "Code: the paces measured"
-head = ["Modulus, share of table", "β2", "Weights of fixed size", "Growing weights", "Measured"]
+head = [
+    "Modulus, share of table",
+    "β2",
+    "Weights of fixed size",
+    "Growing weights",
+    "Measured",
+]
 limits, rows = {b: f"{pace(b):.2f}" for b in (0.99, 0.999)}, []
 for run, (task, *_) in WINDOWS.items():
     paces = [told(value, "{:.2f}") for value in growth(run)[::-1]]
     rows.append([task, f"{beta2[run]:g}", limits[beta2[run]], *paces])
-tables.grid(head, rows, caption="Mean gap of collapse-free runs: growth in 1,000 epochs")
+tables.grid(
+    head, rows, caption="Mean gap of collapse-free runs: growth in 1,000 epochs"
+)
 
 # %% [markdown]
 # A network is a little faster than that limit, since its weights grow, and its logits grow with
@@ -196,9 +221,18 @@ for run in (ortho, ortho_free, arrow):
 dashes = {slow: "-."}
 for run in (stable_small, fast_softmax, slow, fast):
     name = run.label if run is slow else ""
-    plots.curve(middle, run, TEST, percent=True, linestyle=dashes.get(run, "-"), label=name)
+    plots.curve(
+        middle, run, TEST, percent=True, linestyle=dashes.get(run, "-"), label=name
+    )
 for run, (task, *_) in WINDOWS.items():
-    plots.curve(right, run, GAP, linestyle=dashes.get(run, "-"), label=task, color=ink["collapse-free"])
+    plots.curve(
+        right,
+        run,
+        GAP,
+        linestyle=dashes.get(run, "-"),
+        label=task,
+        color=ink["collapse-free"],
+    )
 for decay, start, y in ((0.99, 8, 22), (0.999, 6, 3)):
     level = start - math.log(decay) / 2 * np.array([0, 6000])
     right.plot([3000, 9000], level, color=plots.GREY, ls=":", lw=2.2, label="_limit")
@@ -285,11 +319,31 @@ which the paper's Figure 1a names beside it, makes it {told(arrow.delay(accuracy
 rows = []
 for run in (fast_softmax, fast, slow, stable_small):
     end = run.last(TEST)
-    points = [told(value, "{:.0%}") for value in (run.at(TEST, 10_000), run.at(TEST, 20_000), end)]
-    gains = [told(100 * (end - run.at(TEST, run.settings.epochs - n)), "{:+.1f}") for n in (10_000, 5000)]
-    rows.append([f"{run.label} (n = {len(run.seeds)})", *points, *gains, told(run.last(GAP))])
-head = ["Loss", "Epoch 10,000", "20,000", "End", "Points in the last 10,000", "5,000", "Gap at the end"]
-tables.grid(head, rows, caption="Small task in float64: test accuracy, and how much it still gains")
+    points = [
+        told(value, "{:.0%}")
+        for value in (run.at(TEST, 10_000), run.at(TEST, 20_000), end)
+    ]
+    gains = [
+        told(100 * (end - run.at(TEST, run.settings.epochs - n)), "{:+.1f}")
+        for n in (10_000, 5000)
+    ]
+    rows.append(
+        [f"{run.label} (n = {len(run.seeds)})", *points, *gains, told(run.last(GAP))]
+    )
+head = [
+    "Loss",
+    "Epoch 10,000",
+    "20,000",
+    "End",
+    "Points in the last 10,000",
+    "5,000",
+    "Gap at the end",
+]
+tables.grid(
+    head,
+    rows,
+    caption="Small task in float64: test accuracy, and how much it still gains",
+)
 
 # %% tags=["remove-input"]
 since = softmax60.first("collapse_float64", above=0.5).median()

@@ -18,19 +18,36 @@ from grokbook.evidence import Run, told
 
 plots.use_style()
 page = evidence.Page("prieto2025/fig02", scale, retrain, device)
-record, on_cpu, blunt = page.record(), *(evidence.record(f"prieto2025/fig02{x}") for x in ("cpu", "eps"))
-PRECISIONS, SIZES = ("float16", "float32", "float64"), {"40%": "40 %", "60%": "60 %", "70%": "70 %"}
+record, on_cpu, blunt = (
+    page.record(),
+    *(evidence.record(f"prieto2025/fig02{x}") for x in ("cpu", "eps")),
+)
+PRECISIONS, SIZES = (
+    ("float16", "float32", "float64"),
+    {"40%": "40 %", "60%": "60 %", "70%": "70 %"},
+)
 TEST, ZERO = "test_accuracy", "zero_loss"
 gpu, cpu = (
     {s: [Run(one, f"{s} {p}", p, plots.COLOUR[p]) for p in PRECISIONS] for s in SIZES}
     for one in (record, on_cpu)
 )
-(small, middle, large), (_, *wide) = gpu.values(), cpu.values()  # wide: where something generalises
-both, (_, single, double), half_bits, on = [*middle, *large], middle, large[0], wide[1][0]
+(small, middle, large), (_, *wide) = (
+    gpu.values(),
+    cpu.values(),
+)  # wide: where something generalises
+both, (_, single, double), half_bits, on = (
+    [*middle, *large],
+    middle,
+    large[0],
+    wide[1][0],
+)
 stuck = Run(blunt, "70% float64, eps 1e-8", "eps 1e-8", plots.GREY)
 sized = [replace(three[1], label=SIZES[s]) for s, three in gpu.items()]
 authors = evidence.reference("prieto2025/fig02").set_index(["quantity", "series"])
-their_lines, curves = authors.loc["collapse_line"], authors.loc["test_accuracy"].query("epoch % 3000 == 0")
+their_lines, curves = (
+    authors.loc["collapse_line"],
+    authors.loc["test_accuracy"].query("epoch % 3000 == 0"),
+)
 
 
 def line(run, share=0.5):
@@ -66,7 +83,9 @@ def flatness(run):
 
 def ends_above(k):
     """By how many points a precision ends above the one with fewer bits, the smaller of two shares."""
-    return evidence.joined({m[k]: apart(m[k - 1], m[k]) for m in (middle, large)}).min(axis=1)
+    return evidence.joined({m[k]: apart(m[k - 1], m[k]) for m in (middle, large)}).min(
+        axis=1
+    )
 
 
 stop, at_stop = line(single), single.at(TEST, line(single))
@@ -79,15 +98,26 @@ found = {
     "more-in-32": ([*middle[:2], *large[:2]], ends_above(1)),
     "more-in-64": ([*middle[1:], *large[1:]], ends_above(2)),
     "abrupt": ([middle[0], half_bits], largest(flatness, both[::3])),
-    "no-grokking": (small, largest(lambda r: r.largest(TEST, since=r.fitted(accuracy=1.0)), small)),
+    "no-grokking": (
+        small,
+        largest(lambda r: r.largest(TEST, since=r.fitted(accuracy=1.0)), small),
+    ),
     "before-progress": (small[1:], evidence.joined(peaks).min(axis=1)),
-    "smaller-earlier": {run: run.first("collapse_float32", at_least=0.01) for run in sized},
+    "smaller-earlier": {
+        run: run.first("collapse_float32", at_least=0.01) for run in sized
+    },
     "eps-stops": ([stuck, large[2]], apart(stuck, large[2])),
     "eps-before": (stuck, stuck.largest("collapse_float64")),
     "float16": (half_bits, gained(half_bits)),
     "float16-late": (half_bits, 100 * half_bits.rise(TEST, since=2000)),
-    "others": ([run for run in both if run is not half_bits], largest(gained, set(both) - {half_bits})),
-    "astray": (both, largest(lambda r: (line(r) - their_lines.loc[r.arm, "epoch"]).abs(), both)),
+    "others": (
+        [run for run in both if run is not half_bits],
+        largest(gained, set(both) - {half_bits}),
+    ),
+    "astray": (
+        both,
+        largest(lambda r: (line(r) - their_lines.loc[r.arm, "epoch"]).abs(), both),
+    ),
     "on-cpu-gained": {SIZES[r.arm[:3]]: (r, gained(r)) for r in (wide[0][0], on)},
 }
 for place, run in (("on-gpu", half_bits), ("on-cpu", on)):
@@ -127,17 +157,23 @@ for size, top, bottom in zip(SIZES, above, below, strict=True):
             plots.mark(panel, line(run, share), color=run.color)
         plots.paper(top, [their_epoch], [109], label="", color=run.color)
         points = curves[curves.index == run.arm]
-        plots.paper(top, points["epoch"], 100 * points["value"], label="", color=run.color)
+        plots.paper(
+            top, points["epoch"], 100 * points["value"], label="", color=run.color
+        )
     bottom.axhline(100 * share, color=plots.BLACK, ls="--", lw=1)
     bottom.set(xlabel="epoch", ylim=(-3, 103))
     plots.thousands(bottom)
 above[0].set(ylabel="accuracy (%)", ylim=(-4, 115), yticks=range(0, 101, 20))
 below[0].set_ylabel("collapsed samples (%)")
-plots.note(above[0], "all three\nstay below\na guess\n(0.9 %)", (10_900, 1), (10_900, 35))
+plots.note(
+    above[0], "all three\nstay below\na guess\n(0.9 %)", (10_900, 1), (10_900, 35)
+)
 above[-1].plot([], [], ls=":", color=plots.BLACK, label="collapse line")
 plots.paper(above[-1], [], [])
 plots.letter(above, [f"{size} of the table" for size in SIZES.values()])
-figure.legend(*above[-1].get_legend_handles_labels(), loc="outside upper center", ncols=3)
+figure.legend(
+    *above[-1].get_legend_handles_labels(), loc="outside upper center", ncols=3
+)
 plots.show(figure)
 
 # %% [markdown]
@@ -162,9 +198,16 @@ tables.prose(f"""
 #| fold: "Code: the table of lines and ends"
 rows = []
 for run in both:
-    ends = [told(values, "{:.0%}") for values in (run.at(TEST, line(run)), run.last(TEST))]
+    ends = [
+        told(values, "{:.0%}") for values in (run.at(TEST, line(run)), run.last(TEST))
+    ]
     rows.append([run.arm.replace("%", " %"), told(line(run)), *ends])
-head = ["Share and precision", "Half are collapsed (epoch)", "Test accuracy there", "At the end"]
+head = [
+    "Share and precision",
+    "Half are collapsed (epoch)",
+    "Test accuracy there",
+    "At the end",
+]
 tables.grid(head, rows, caption="Where each precision collapses, and where it ends")
 
 # %% [markdown]
@@ -232,7 +275,9 @@ for panel, three, one in zip(axes, (middle, large), wide, strict=False):
     plots.curve(panel, one[0], TEST, percent=True, label="CPU", color=plots.BLACK)
 for run, color in ((half_bits, plots.RED), (on, plots.BLACK)):
     for column, style in ((ZERO, "-"), ("collapse_float16", plots.DASHED)):
-        plots.curve(axes[2], run, column, percent=True, linestyle=style, color=color, label="")
+        plots.curve(
+            axes[2], run, column, percent=True, linestyle=style, color=color, label=""
+        )
 axes[0].set(ylabel="test accuracy (%)", ylim=(0, 73))
 axes[1].set_ylim(0, 73)
 axes[2].set(ylabel="training samples (%)", ylim=(-3, 106))
@@ -246,7 +291,10 @@ plots.letter(axes, ["60 % of the table", "70 % of the table", "70 %: loss zero?"
 plots.show(figure)
 
 # %% tags=["remove-input"]
-still, pairs = frozen(on), [*zip(middle[1:] + large[1:], wide[0][1:] + wide[1][1:], strict=True)]
+still, pairs = (
+    frozen(on),
+    [*zip(middle[1:] + large[1:], wide[0][1:] + wide[1][1:], strict=True)],
+)
 alike = evidence.joined({gpu: apart(gpu, cpu).abs() for gpu, cpu in pairs}).max(axis=1)
 tables.prose(f"""
 Float32 and float64 end within {told(alike, "{:.1f}")} points of the same {{term}}`seed` on the GPU. Float16 does not.

@@ -86,12 +86,18 @@ error = (losses.stablemax(rows) / squashed - 1).abs().amax(dim=-1)
 gaps = [f"{n}: {stable[n]:,.0f} against {softmax[n]:.1f}" for n in TYPES]
 found = {
     "wider": claims.exactly("; ".join(gaps), [stable[n] > softmax[n] for n in TYPES]),
-    "linear": claims.exactly(between(doubled, "{:.2f}"), (doubled >= 1.9) & (doubled <= 2)),
+    "linear": claims.exactly(
+        between(doubled, "{:.2f}"), (doubled >= 1.9) & (doubled <= 2)
+    ),
     "slower-than-exp": slower(torch.exp, "e^x"),
     "slower-than-softplus": slower(softplus, "Softplus"),
-    "proposition": claims.exactly(f"largest error {float(error.max()):.0e}", error <= 1e-12),
+    "proposition": claims.exactly(
+        f"largest error {float(error.max()):.0e}", error <= 1e-12
+    ),
     "gone": claims.exactly("at all leads", map(gone, TYPES)),
-    "epsilon": claims.exactly("1 changes from half of 2^-(p-1) on", map(unmoved, TYPES.values())),
+    "epsilon": claims.exactly(
+        "1 changes from half of 2^-(p-1) on", map(unmoved, TYPES.values())
+    ),
 }
 sheet = claims.read("prieto2025/fig03", found)
 sheet.box(

@@ -15,11 +15,18 @@ from grokbook.evidence import Run, told
 
 plots.use_style()
 page = evidence.Page("prieto2025/fig04", scale, retrain, device)
-left, right = page.record("fig04left", arms=("addition", "product")), page.record("fig04right")
+left, right = (
+    page.record("fig04left", arms=("addition", "product")),
+    page.record("fig04right"),
+)
 blocks = evidence.record("prieto2025/fig04transformer")
 TRAIN, TEST, NORM = "train_accuracy", "test_accuracy", "weight_norm"
-addition, product = modular = [Run(left, arm, arm, plots.COLOUR[arm]) for arm in ("addition", "product")]
-parity = Run(left, "sparse parity, data seed 42", "sparse parity", plots.COLOUR["sparse parity"])
+addition, product = modular = [
+    Run(left, arm, arm, plots.COLOUR[arm]) for arm in ("addition", "product")
+]
+parity = Run(
+    left, "sparse parity, data seed 42", "sparse parity", plots.COLOUR["sparse parity"]
+)
 other = Run(left, "sparse parity, data seed 2", "parity, other rows", parity.color)
 block = Run(blocks, "StableMax", "transformer")
 two_hot = Run(right, "two-hot", "two-hot", plots.ORANGE)
@@ -29,7 +36,11 @@ short = Run(right, "random codes, 7 bits", "random codes, 7 bits", plots.GREY)
 raw = Run(right, "scalar", "raw integers", plots.YELLOW)
 scalar = Run(right, "scalar, standardised", "scalars", plots.YELLOW)
 theirs = evidence.reference("prieto2025/fig04")
-their95 = theirs[(theirs.panel == "left") & (theirs.value >= 0.95)].groupby("series").epoch.min()
+their95 = (
+    theirs[(theirs.panel == "left") & (theirs.value >= 0.95)]
+    .groupby("series")
+    .epoch.min()
+)
 
 
 def of_both(measure):
@@ -67,7 +78,10 @@ found = {
     "norm-parity": (parity, grown(parity)),
     "rising": (modular, of_both(rising).min(axis=1)),
     "base-2": (base2, base2.reaches(accuracy=0.9)),
-    "in-tandem": (base2, evidence.difference(*(f(accuracy=0.8) for f in (base2.reaches, base2.fitted)))),
+    "in-tandem": (
+        base2,
+        evidence.difference(*(f(accuracy=0.8) for f in (base2.reaches, base2.fitted))),
+    ),
     "harder": {run: run.fitted(accuracy=0.99) for run in (two_hot, codes)},
     "codes": (codes, codes.largest(TEST, since=20)),
     "scalars": (scalar, 100 * (scalar.series(TRAIN) - scalar.series(TEST)).abs().max()),
@@ -148,9 +162,25 @@ tables.prose(f"""
 rows = []
 for run in most:
     name, curve = f"{run.arm} (n = {len(run.seeds)})", their95.get(run.arm)
-    rows.append([name, told(fit[run]), told(lasting[run]), f"{curve:,}" if curve else "not drawn"])
-head = ["Task", "Fit, 99.9 % (epoch)", "95 % of the test set, to the end (epoch)", "Authors' curve"]
-tables.grid(head, rows, caption="StableMax without weight decay: when each task is fitted and solved")
+    rows.append(
+        [
+            name,
+            told(fit[run]),
+            told(lasting[run]),
+            f"{curve:,}" if curve else "not drawn",
+        ]
+    )
+head = [
+    "Task",
+    "Fit, 99.9 % (epoch)",
+    "95 % of the test set, to the end (epoch)",
+    "Authors' curve",
+]
+tables.grid(
+    head,
+    rows,
+    caption="StableMax without weight decay: when each task is fitted and solved",
+)
 
 # %% [markdown]
 # ## The idea
@@ -192,8 +222,12 @@ fitted = 2 * torch.eye(8, 113).double() - 1  # 1 at the label, -1 elsewhere
 torch.manual_seed(42)
 names, columns = ("0", "1", "4", "5", "96"), {}
 kinds = {"base 2": ("binary", 7), "random, 7 bits": ("random_binary", 7)}
-for kind, (encoding, bits) in (kinds | {"random, 14 bits": ("random_binary", 14)}).items():
-    pairs = datasets.modular(113, lambda a, _b, _p: a, 0.5, encoding=encoding, bits=bits)
+for kind, (encoding, bits) in (
+    kinds | {"random, 14 bits": ("random_binary", 14)}
+).items():
+    pairs = datasets.modular(
+        113, lambda a, _b, _p: a, 0.5, encoding=encoding, bits=bits
+    )
     code = torch.stack([pairs.x_train[pairs.y_train == n][0] for n in range(113)])
     code, n = code[:, :bits].double(), torch.arange(113.0).double()
     design = torch.cat([code, torch.ones(113, 1).double()], dim=1)

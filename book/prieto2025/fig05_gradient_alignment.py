@@ -22,11 +22,21 @@ biased = Run(record, "MLP with bias", "MLP with bias", plots.ORANGE)
 block = Run(record, "transformer", "transformer", plots.PURPLE)
 single = Run(record, "MLP without bias, float32 loss", "float32 loss", plots.SKY)
 descent = Run(record, "MLP without bias, SGD", "SGD", plots.BLACK)
-MATRICES = {"output": "layers.2.weight", "hidden": "layers.1.weight", "input": "layers.0.weight"}
+MATRICES = {
+    "output": "layers.2.weight",
+    "hidden": "layers.1.weight",
+    "input": "layers.0.weight",
+}
 SELECTED = {"unembedding": "unembedding.weight", "embedding": "embedding"}
-SELECTED |= {f"MLP {n}": f"blocks.0.mlp.{k}.weight" for n, k in (("out", 2), ("in", 0), ("hidden", 1))}
+SELECTED |= {
+    f"MLP {n}": f"blocks.0.mlp.{k}.weight"
+    for n, k in (("out", 2), ("in", 0), ("hidden", 1))
+}
 shown = {biased: MATRICES, plain: MATRICES, block: SELECTED}
-LAST, UNEMBEDDING = f"cos_grad.{MATRICES['output']}", f"cos_grad.{SELECTED['unembedding']}"
+LAST, UNEMBEDDING = (
+    f"cos_grad.{MATRICES['output']}",
+    f"cos_grad.{SELECTED['unembedding']}",
+)
 output = {biased: LAST, plain: LAST, block: UNEMBEDDING, single: LAST, descent: LAST}
 fit = {run: run.fitted(accuracy=1.0) for run in output}
 
@@ -54,8 +64,12 @@ def early(run):
     return run.largest(output[run], until=run.fitted(accuracy=0.5))
 
 
-nine = {run: (run, run.largest(output[run], since=fit[run], otherwise=-1)) for run in shown}
-medians = {name: middle(block, f"cos_grad.{tensor}") for name, tensor in SELECTED.items()}
+nine = {
+    run: (run, run.largest(output[run], since=fit[run], otherwise=-1)) for run in shown
+}
+medians = {
+    name: middle(block, f"cos_grad.{tensor}") for name, tensor in SELECTED.items()
+}
 ends = medians["embedding"].clip(upper=medians["unembedding"])
 mlp = sum(medians[name] for name in ("MLP in", "MLP hidden", "MLP out")) / 3
 above = evidence.crossing(lowest(block, SELECTED), above=0.3)
@@ -63,7 +77,13 @@ found = {"stronger": (block, ends - mlp)}
 for run, wait, first, second, third in (
     (plain, 0, "aligned", "nine", "every"),
     (biased, 0, "similar", "similar-nine", "similar-every"),
-    (block, 100, "quickly", "transformer-nine", "substantial"),  # epochs, that "quickly" allows
+    (
+        block,
+        100,
+        "quickly",
+        "transformer-nine",
+        "substantial",
+    ),  # epochs, that "quickly" allows
 ):
     of_last, of_all = smallest(run, wait)
     found |= {first: (run, of_last), second: nine[run], third: (run, of_all)}
@@ -130,9 +150,22 @@ rows = []
 for run in drawn:
     columns = (output[run], "cos_grad", output[run].replace("grad", "update"))
     values = (early(run), *(middle(run, column) for column in columns))
-    rows.append([run.label, told(fit[run]), *(told(value, "{:.2f}") for value in values)])
-head = ["Network", "Fit (epoch)", "Output layer, half wrong", "After the fit", "All weights", "Step of AdamW"]
-tables.grid(head, rows, caption="Cosine with the negative gradient; after the fit, the median over logs")
+    rows.append(
+        [run.label, told(fit[run]), *(told(value, "{:.2f}") for value in values)]
+    )
+head = [
+    "Network",
+    "Fit (epoch)",
+    "Output layer, half wrong",
+    "After the fit",
+    "All weights",
+    "Step of AdamW",
+]
+tables.grid(
+    head,
+    rows,
+    caption="Cosine with the negative gradient; after the fit, the median over logs",
+)
 
 # %% [markdown]
 # ## The idea
@@ -171,7 +204,9 @@ losses.softmax_cross_entropy(logits, pairs.sum(1) % 113).mean().backward()
 # %% tags=["hide-input"]
 #| fold: "Code: the package agrees, and all layers share one numerator"
 rows, inner = [], []
-for name, weight in zip(("input", "hidden", "output"), network.parameters(), strict=True):
+for name, weight in zip(
+    ("input", "hidden", "output"), network.parameters(), strict=True
+):
     weight, slope = weight.detach(), weight.grad
     inner.append(-(weight * slope).sum())
     torch.testing.assert_close(cosine(weight, slope), metrics.cosine(weight, -slope))
@@ -179,7 +214,9 @@ for name, weight in zip(("input", "hidden", "output"), network.parameters(), str
     numbers = (inner[-1], weight.norm(), slope.norm(), cosine(weight, slope))
     rows.append([name, *(f"{float(value):.4g}" for value in numbers)])
 head = ["Layer", "⟨weights, −gradient⟩", "‖weights‖", "‖gradient‖", "cosine"]
-tables.grid(head, rows, caption="An untrained MLP without biases: one numerator for all layers")
+tables.grid(
+    head, rows, caption="An untrained MLP without biases: one numerator for all layers"
+)
 
 # %% [markdown]
 # ## The claims
@@ -233,7 +270,10 @@ sheet.closing(record)
 # far lower, so the picture does not cover every weight.
 
 # %% tags=["remove-input"]
-share = [told(value, "{:.1%}") for value in (single.at("collapse_float32", 2500), single.last("collapse_float32"))]
+share = [
+    told(value, "{:.1%}")
+    for value in (single.at("collapse_float32", 2500), single.last("collapse_float32"))
+]
 tables.prose(f"""
 **Rounding ends the alignment.** With a float32 loss the cosine falls from {told(single.at(LAST, 2500), "{:.2f}")} at
 epoch 2,500 to {told(single.last(LAST), "{:.2f}")} at the end, as panel (b) below shows. In the same time the share of
@@ -261,7 +301,10 @@ AdamW does. Then its cosine jumps about, down to {told(descent.smallest(LAST), "
 #| fold: "Code: draw the cosines before the fit, and of other losses and steps"
 figure, (before, over) = plots.panels(2, height=3.6)
 for run in (*drawn, descent):
-    aligned, style = run.series(output[run], until=fit[run]), {"lw": 1.1, "marker": ".", "ms": 4}
+    aligned, style = (
+        run.series(output[run], until=fit[run]),
+        {"lw": 1.1, "marker": ".", "ms": 4},
+    )
     for seed in run.seeds:
         done = 100 * run.series("train_accuracy")[seed].reindex(aligned.index)
         before.plot(done, aligned[seed], color=run.color, **style)
@@ -271,7 +314,9 @@ plots.curve(over, plain, LAST, label="float64 loss")
 plots.curve(over, plain, LAST.replace("grad", "update"), **step)
 plots.curve(over, single, LAST)
 plots.curve(over, descent, LAST)
-before.set(xlabel="training accuracy (%)", ylabel="cosine, output layer", ylim=(-0.1, 1))
+before.set(
+    xlabel="training accuracy (%)", ylabel="cosine, output layer", ylim=(-0.1, 1)
+)
 over.set(xlabel="epoch", xlim=(0, plain.settings.epochs), ylim=(-0.1, 1))
 plots.thousands(over)
 plots.end_labels(over)

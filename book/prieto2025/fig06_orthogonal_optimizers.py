@@ -19,11 +19,17 @@ from grokbook.evidence import Run, told
 plots.use_style()
 asked, name = (scale, retrain, device), "prieto2025/fig06"
 attention, mlp, decay = (
-    evidence.Page(name, *(asked if panel in panels else ())).record(f"fig06{panel}") for panel in "abc"
+    evidence.Page(name, *(asked if panel in panels else ())).record(f"fig06{panel}")
+    for panel in "abc"
 )
 TRAIN, TEST, NORM = "train_accuracy", "test_accuracy", "weight_norm"
 ink, ADAM, DECAY = plots.COLOUR, plots.COLOUR["softmax"], plots.COLOUR["weight decay"]
-ARMS = {"AdamW": ADAM, "AdamW, decay 1.5": DECAY, "⊥AdamW": ink["⊥Grad"], "⊥AdamW + StableMax": ink["StableMax"]}
+ARMS = {
+    "AdamW": ADAM,
+    "AdamW, decay 1.5": DECAY,
+    "⊥AdamW": ink["⊥Grad"],
+    "⊥AdamW + StableMax": ink["StableMax"],
+}
 block = [Run(attention, f"no-norm, subtraction: {arm}", arm, ARMS[arm]) for arm in ARMS]
 bare, slow, soft, fast = block
 adam = Run(mlp, "AdamW", "AdamW", ADAM)
@@ -31,7 +37,10 @@ perp_adam = Run(mlp, "⊥AdamW 0.005, as run", "⊥AdamW", ink["⊥Grad"])
 perp_sgd = Run(mlp, "⊥SGD + StableMax, float64", "⊥SGD + StableMax", ink["StableMax"])
 decayed = Run(decay, "AdamW, decay 1.0", "decay 1.0", DECAY)
 penalised = Run(decay, "AdamW, explicit L2 5e-5", "L2 in the loss", DECAY)
-pair, reach = (perp_adam, perp_sgd), {run: run.reaches(accuracy=0.95) for run in (fast, soft, slow)}
+pair, reach = (
+    (perp_adam, perp_sgd),
+    {run: run.reaches(accuracy=0.95) for run in (fast, soft, slow)},
+)
 
 
 def ahead(run):
@@ -66,7 +75,9 @@ def ends(run):
 
 
 both, against = falls(decayed), falls(penalised)
-lettered = {f"(a) {run.label}": run for run in (fast, soft, slow)} | {f"(b) {run.label}": run for run in pair}
+lettered = {f"(a) {run.label}": run for run in (fast, soft, slow)} | {
+    f"(b) {run.label}": run for run in pair
+}
 found = {
     "together": (pair, evidence.joined({run: joins(run) for run in pair}).max(axis=1)),
     "adamw-b": (adam, adam.largest(TEST)),
@@ -111,26 +122,47 @@ points = evidence.reference("prieto2025/fig06").query("quantity == 'test_accurac
 points = points[(points["panel"] != "b") | (points["epoch"] % 40 == 20)]
 mlps = {"AdamW": adam, "⊥AdamW": perp_adam, "⊥SGD": perp_sgd}
 authors = {"⊥AdamW": fast, "AdamW": bare, "AdamW + decay 1.5": slow}
-for panel, shown, part, known in ((axes[0], block, "a, subtraction", authors), (axes[1], mlps.values(), "b", mlps)):
+for panel, shown, part, known in (
+    (axes[0], block, "a, subtraction", authors),
+    (axes[1], mlps.values(), "b", mlps),
+):
     for run in shown:
         plots.accuracy(panel, run, label="")
     for series, run in known.items():
         theirs = points[(points["panel"] == part) & (points["series"] == series)]
-        plots.paper(panel, theirs["epoch"], 100 * theirs["value"], color=run.color, label="")
+        plots.paper(
+            panel, theirs["epoch"], 100 * theirs["value"], color=run.color, label=""
+        )
 for run in block:
-    axes[0].plot([], color=run.color, label="⊥ with StableMax" if run is fast else run.label)
+    axes[0].plot(
+        [], color=run.color, label="⊥ with StableMax" if run is fast else run.label
+    )
 plots.paper(axes[0], [], [])
 plots.thousands(axes[0])
 for panel, run, strength in ((axes[2], decayed, 1.0), (axes[3], penalised, 5e-5)):
-    plots.curve(panel, run, "train_loss", color=plots.BLACK, label="cross-entropy" if run is decayed else "")
+    plots.curve(
+        panel,
+        run,
+        "train_loss",
+        color=plots.BLACK,
+        label="cross-entropy" if run is decayed else "",
+    )
     size = strength / 2 * run.series(NORM) ** 2
     panel.plot(size.index, size, color=DECAY, lw=0.7, alpha=0.45)
-    panel.plot(size.index, size.median(axis=1), color=DECAY, ls=plots.DASHED, label="L2 loss" if run is decayed else None)
+    panel.plot(
+        size.index,
+        size.median(axis=1),
+        color=DECAY,
+        ls=plots.DASHED,
+        label="L2 loss" if run is decayed else None,
+    )
     panel.axvspan(*(when.median() for when in rise(run)), color="#BBBBBB", alpha=0.4)
     panel.set(xscale="log", yscale="log", xlabel="epoch", xlim=(10, size.index[-1]))
 axes[2].set_ylabel("loss")
 figure.legend(loc="outside upper center", ncols=4)
-plots.letter(axes, ["transformer, subtraction", "MLP, addition", "decay 1.0", "L2 in the loss"])
+plots.letter(
+    axes, ["transformer, subtraction", "MLP, addition", "decay 1.0", "L2 in the loss"]
+)
 plots.show(figure)
 
 # %% [markdown]
@@ -157,8 +189,17 @@ rows = []
 for key, run in lettered.items():
     times = (run.fitted(accuracy=0.95), run.generalises(accuracy=0.95), joins(run))
     rows.append([f"{key} (n = {len(run.seeds)})", *map(told, times)])
-head = ["Network and method", "95 % of the training set", "95 % of the test set, to the end", "From 99 % until test is within 5 points"]
-tables.grid(head, rows, caption="Epochs of fit and generalisation; (a) is a transformer, (b) an MLP")
+head = [
+    "Network and method",
+    "95 % of the training set",
+    "95 % of the test set, to the end",
+    "From 99 % until test is within 5 points",
+]
+tables.grid(
+    head,
+    rows,
+    caption="Epochs of fit and generalisation; (a) is a transformer, (b) an MLP",
+)
 
 # %% [markdown]
 # ## The idea
@@ -257,7 +298,9 @@ sheet.closing(attention, mlp, decay)
 # the training set. How safely depends on four choices that the paper does not vary.
 
 # %% tags=["remove-input"]
-plain_loss, plain_form = (Run(mlp, f"⊥SGD + {how}") for how in ("softmax", "StableMax, paper's form"))
+plain_loss, plain_form = (
+    Run(mlp, f"⊥SGD + {how}") for how in ("softmax", "StableMax, paper's form")
+)
 low = Run(mlp, "⊥AdamW 0.002, as run")
 tables.prose(f"""
 **The form.** For ⊥AdamW the paper's form does as well as the released one. Adam's division would undo a rescaling

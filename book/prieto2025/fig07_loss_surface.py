@@ -42,7 +42,9 @@ origin = parameters_to_vector(network.parameters())
 def surprise(vector, inputs, labels):
     """Mean softmax cross-entropy of the network with these weights."""
     vector_to_parameters(vector, network.parameters())
-    return float(losses.softmax_cross_entropy(network(inputs), labels, dtype=torch.float64))
+    return float(
+        losses.softmax_cross_entropy(network(inputs), labels, dtype=torch.float64)
+    )
 
 
 def way(run, epoch):
@@ -55,7 +57,11 @@ paths = {run: torch.stack([way(run, e) for e in run.settings.keep]) for run in t
 directions = torch.linalg.svd(torch.cat(list(paths.values())), full_matrices=False).Vh
 signs = torch.stack([directions[k] @ paths[r][-1] for k, r in enumerate((sgd, ortho))])
 plane = directions[:2] * signs.sign()[:, None]  # SGD ends to the right, ⊥SGD above
-ends = {(r, part): surprise(origin + paths[r][-1], *parts[part]) for r in three for part in parts}
+ends = {
+    (r, part): surprise(origin + paths[r][-1], *parts[part])
+    for r in three
+    for part in parts
+}
 opening = sgd.settings.keep[0]  # 4 % of the way of SGD
 
 
@@ -72,8 +78,14 @@ def held(run, place):
 def detour(run):
     """Largest factor of test loss over an interval on which training loss halves."""
     train, test = run.series(TRAIN), run.series(TEST)
-    since = ((train.loc[e:] / train.loc[e], test.loc[e:] / test.loc[e]) for e in train.index)
-    return pd.concat([rise.where(left < 0.5) for left, rise in since]).max().fillna(math.inf)
+    since = (
+        (train.loc[e:] / train.loc[e], test.loc[e:] / test.loc[e]) for e in train.index
+    )
+    return (
+        pd.concat([rise.where(left < 0.5) for left, rise in since])
+        .max()
+        .fillna(math.inf)
+    )
 
 
 def change(run, begin, end):
@@ -89,9 +101,15 @@ found = {
     "below-start": (ortho, evidence.ratio(ortho.last(TEST), ortho.at(TEST, 0))),
     "uphill": (sgd, change(sgd, 0, fitted).fillna(0)),
     "uphill-decay": ([decay, sgd], change(decay, 0, fitted).fillna(0)),
-    "same-trajectory": ([sgd, decay], once(metrics.cosine(*(plane @ paths[r][0] for r in (sgd, decay))))),
+    "same-trajectory": (
+        [sgd, decay],
+        once(metrics.cosine(*(plane @ paths[r][0] for r in (sgd, decay)))),
+    ),
     "turns": (decay, change(decay, turn, epochs).fillna(math.inf)),
-    "lower-loss": ([decay, ortho], once(min(ends[decay, part] / ends[ortho, part] for part in parts))),
+    "lower-loss": (
+        [decay, ortho],
+        once(min(ends[decay, part] / ends[ortho, part] for part in parts)),
+    ),
     "among-all": ([sgd, decay], once(metrics.cosine(paths[sgd][0], paths[decay][0]))),
     "direct-softmax": (soft, detour(soft)),
 }
@@ -119,7 +137,11 @@ POINTS, SAMPLES = 25, 600
 LEVELS = (0, 0.1, 0.5, 1, 2, 3, 4, 5, 7, 10, 15, 25)
 GREYS = LinearSegmentedColormap.from_list("light", ["#FFFFFF", "#C0C0C0"])
 SHADES = {"cmap": GREYS, "norm": BoundaryNorm(LEVELS, GREYS.N, extend="max")}
-STYLES = {sgd: ("o", "-", (0, -28)), decay: ("s", plots.DASHED, (0, 11)), ortho: ("D", "-", (40, -6))}
+STYLES = {
+    sgd: ("o", "-", (0, -28)),
+    decay: ("s", plots.DASHED, (0, 11)),
+    ortho: ("D", "-", (40, -6)),
+}
 guess = math.log(sgd.settings.model.options["classes"])
 shadows = {run: torch.cat([origin[None] * 0, paths[run]]) @ plane.T for run in three}
 spots = torch.cat(list(shadows.values())).numpy()
@@ -132,14 +154,18 @@ for axes, (part, (inputs, labels)) in zip(panels, parts.items(), strict=True):
     grid = [[origin + a * plane[0] + b * plane[1] for a in across] for b in up]
     heights = [[surprise(vector, *some) for vector in row] for row in grid]
     shade = axes.contourf(across, up, heights, LEVELS, extend="max", **SHADES)
-    axes.contour(across, up, heights, [guess], colors=plots.GREY, linestyles="--", linewidths=1.2)
+    axes.contour(
+        across, up, heights, [guess], colors=plots.GREY, linestyles="--", linewidths=1.2
+    )
     for run in three:
         (x, y), (marker, line, place) = shadows[run].numpy().T, STYLES[run]
         axes.plot(x, y, ls=line, color=run.color)
         axes.plot(x[1:], y[1:], marker, color=run.color, mec="white", ms=7, zorder=4)
         words = f"{run.label}\n{ends[run, part]:.2g}".replace("e-0", "e-")
         at = {"xytext": place, "textcoords": "offset points", "ha": "center"}
-        axes.annotate(words, (x[-1], y[-1]), color=run.color, weight="bold", zorder=6, **at)
+        axes.annotate(
+            words, (x[-1], y[-1]), color=run.color, weight="bold", zorder=6, **at
+        )
     axes.plot(0, 0, "x", color=plots.BLACK, ms=8, mew=2, zorder=5)
     axes.set(aspect="equal", xlabel="first direction")
     axes.grid(visible=False)
@@ -166,7 +192,13 @@ for run in three:
 for run in (*three, strong, soft):
     plots.curve(right, run, TEST_ACCURACY, percent=True)
 left.set(xscale="log", yscale="log", xlim=(20, None))
-right.set(xscale="log", xlim=(20, None), ylim=(-3, 103), xlabel="epoch", ylabel="test accuracy (%)")
+right.set(
+    xscale="log",
+    xlim=(20, None),
+    ylim=(-3, 103),
+    xlabel="epoch",
+    ylabel="test accuracy (%)",
+)
 for axes in (left, right):
     axes.xaxis.set_major_formatter("{x:,.0f}")
 figure.legend(*right.get_legend_handles_labels(), loc="outside upper center", ncols=5)
@@ -193,9 +225,26 @@ tables.prose(f"""
 rows = []
 for run in three:
     ways = [told(held(run, place), "{:.0%}") for place in (-1, 0)]
-    rows.append([run.label, told(run.last(TEST), "{:.1f}"), told(run.last(TEST_ACCURACY), "{:.1%}"), *ways])
-head = ["Path", "Test loss at the end", "Test accuracy at the end", "Way to the end in the plane", "To the first mark"]
-tables.grid(head, rows, caption="Ends of all seeds, in the loss trained on; shares of the way in the plane, in one run")
+    rows.append(
+        [
+            run.label,
+            told(run.last(TEST), "{:.1f}"),
+            told(run.last(TEST_ACCURACY), "{:.1%}"),
+            *ways,
+        ]
+    )
+head = [
+    "Path",
+    "Test loss at the end",
+    "Test accuracy at the end",
+    "Way to the end in the plane",
+    "To the first mark",
+]
+tables.grid(
+    head,
+    rows,
+    caption="Ends of all seeds, in the loss trained on; shares of the way in the plane, in one run",
+)
 
 # %% [markdown]
 # ## The idea
@@ -222,7 +271,9 @@ def loss_at(a, b, pairs, sums):
 
 shadow = plane @ paths[ortho][-1]
 for pair in parts.values():  # as the package has it
-    assert math.isclose(loss_at(*shadow, *pair), surprise(origin + shadow @ plane, *pair), rel_tol=1e-9)
+    assert math.isclose(
+        loss_at(*shadow, *pair), surprise(origin + shadow @ plane, *pair), rel_tol=1e-9
+    )
 [f"{part}: {loss_at(*shadow, *pair):.2g}" for part, pair in parts.items()]
 
 # %% [markdown]

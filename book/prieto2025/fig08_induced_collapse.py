@@ -20,10 +20,14 @@ page = evidence.Page("prieto2025/fig08", scale, retrain, device)
 record, by_sgd = page.record(), evidence.record("prieto2025/fig08sgd")
 TEST, COLLAPSE, GAP = "test_accuracy", "collapse_float64", "mean_gap"
 learning = Run(record, "baseline", "undisturbed", plots.COLOUR["collapse-free"])
-exact = Run(record, "baseline, all float64", "undisturbed, float64", plots.COLOUR["float64"])
+exact = Run(
+    record, "baseline, all float64", "undisturbed, float64", plots.COLOUR["float64"]
+)
 zeroed = Run(record, "correct logit times 0", "correct logit × 0", plots.RED)
 held = Run(record, "correct logit detached", "gradient removed", plots.PURPLE)
-equal, halted = (Run(by_sgd, arm, f"equal steps, {arm}") for arm in ("baseline", zeroed.arm))
+equal, halted = (
+    Run(by_sgd, arm, f"equal steps, {arm}") for arm in ("baseline", zeroed.arm)
+)
 begin, end = zeroed.settings.later_loss[0], zeroed.settings.epochs
 
 
@@ -63,8 +67,12 @@ found = {
     "stops-sgd": (halted, change(halted, since)),
     "would-generalise-sgd": (equal, change(equal, since)),
     "later": (learning, change(learning, counted)),
-    "pace-before": {name: (run, pace(run, *before)) for name, run in undisturbed.items()},
-    "pace-at-end": {name: (run, pace(run, *at_end)) for name, run in undisturbed.items()},
+    "pace-before": {
+        name: (run, pace(run, *before)) for name, run in undisturbed.items()
+    },
+    "pace-at-end": {
+        name: (run, pace(run, *at_end)) for name, run in undisturbed.items()
+    },
 }
 sheet = claims.read(page.name, found, since=before[0], until=before[1])
 sheet.box(
@@ -87,16 +95,26 @@ sheet.box(
 #|   near zero. The undisturbed runs go on rising to about epoch 9,000,
 #|   while the paper's reaches 88 percent.
 #| fold: "Code: draw the figure"
-theirs = evidence.reference("prieto2025/fig08").pivot(index="epoch", columns="series", values="value")
+theirs = evidence.reference("prieto2025/fig08").pivot(
+    index="epoch", columns="series", values="value"
+)
 figure, (axes,) = plots.panels(1, height=4.2)
 for run in (held, learning, exact, zeroed):
     for place, seed in enumerate(run.seeds):  # the official one, 42, is the first
-        table, name = 100 * run.series(TEST)[seed].dropna(), None if place else run.label
-        axes.plot(table.index, table, color=run.color, lw=0.7 if place else 1.8, label=name)
+        table, name = (
+            100 * run.series(TEST)[seed].dropna(),
+            None if place else run.label,
+        )
+        axes.plot(
+            table.index, table, color=run.color, lw=0.7 if place else 1.8, label=name
+        )
     table = 100 * run.series("train_accuracy")[run.seeds[:1]].dropna()
     axes.plot(table.index, table, color=run.color, ls=plots.DASHED)
 if record.scale == "paper":
-    points, zero = 100 * theirs.loc[begin + 1 :, "baseline"], 100 * theirs["correct logit times 0"]
+    points, zero = (
+        100 * theirs.loc[begin + 1 :, "baseline"],
+        100 * theirs["correct logit times 0"],
+    )
     plots.paper(axes, points.index, points, label="", color=learning.color)
     plots.paper(axes, zero.index, zero, label="", color=zeroed.color)
     plots.paper(axes, [], [])
@@ -155,11 +173,14 @@ def without_gradient(z, label):
 
 # %% tags=["hide-input"]
 #| fold: "Code: the same numbers from the package, and the table"
-rows, known = [], (
-    ("softmax", losses.softmax_cross_entropy, None),
-    ("collapse-free", losses.exact_cross_entropy, None),
-    ("correct logit × 0", losses.correct_logit_zeroed, times_zero),
-    ("without gradient", losses.correct_logit_detached, without_gradient),
+rows, known = (
+    [],
+    (
+        ("softmax", losses.softmax_cross_entropy, None),
+        ("collapse-free", losses.exact_cross_entropy, None),
+        ("correct logit × 0", losses.correct_logit_zeroed, times_zero),
+        ("without gradient", losses.correct_logit_detached, without_gradient),
+    ),
 )
 for lead in (10, 45):
     for name, loss, mine in known:
@@ -171,7 +192,9 @@ for lead in (10, 45):
             torch.testing.assert_close(torch.stack([own, *z.grad[:2]]), package)
         rows.append([f"{lead}", name, *(f"{x:.1e}" for x in (value, pull, push))])
 head = ["Lead", "Loss function", "Loss", "Correct logit", "Each other logit"]
-tables.grid(head, rows, caption="One sample: loss and gradients in float64, 113 classes")
+tables.grid(
+    head, rows, caption="One sample: loss and gradients in float64, 113 classes"
+)
 
 # %% [markdown]
 # At a lead of 45 a float64 {term}`softmax` has collapsed: no loss, no pull, and a push that
@@ -274,7 +297,10 @@ sheet.closing(record, by_sgd)
 # collapse of the loss.
 
 # %% tags=["remove-input"]
-official, paper = start.get(42, start.iloc[0]), 100 * theirs["correct logit times 0"].loc[6000]
+official, paper = (
+    start.get(42, start.iloc[0]),
+    100 * theirs["correct logit times 0"].loc[6000],
+)
 tables.prose(f"""
 **In another set-up the undisturbed network learns on.** With 70 % of the table and gradient descent in equal
 steps, test accuracy gains {sheet.told("would-generalise-sgd", "{:.0f}")} points from epoch {since:,} and ends at

@@ -21,7 +21,9 @@ PRECISIONS = ("float16", "float32", "float64")
 record = page.record(arms=[f"70% {precision}" for precision in PRECISIONS])
 TRAIN, TEST = "train_accuracy", "test_accuracy"
 SIZES = {"40%": "40 %", "60%": "60 %", "70%": "70 %", "40%, lr 4": "40 %, longer steps"}
-runs = {s: [Run(record, f"{s} {p}", p, plots.COLOUR[p]) for p in PRECISIONS] for s in SIZES}
+runs = {
+    s: [Run(record, f"{s} {p}", p, plots.COLOUR[p]) for p in PRECISIONS] for s in SIZES
+}
 small, middle, large, refitted = runs.values()
 authors = evidence.reference("prieto2025/fig09").set_index(["quantity", "series"])
 their_lines = authors.loc["collapse_line"]
@@ -54,14 +56,19 @@ def training_gap(run):
     """Largest distance of training accuracy from the authors', in points."""
     theirs = authors.loc[("train_accuracy", f"{run.arm[:3]} all precisions")]
     pairs = zip(theirs["epoch"], theirs["value"], strict=True)
-    each = {epoch: (run.at(TRAIN, epoch / pace) - value).abs() for epoch, value in pairs}
+    each = {
+        epoch: (run.at(TRAIN, epoch / pace) - value).abs() for epoch, value in pairs
+    }
     return 100 * evidence.joined(each).max(axis=1)
 
 
 both = (*middle, *large)
 late = {run: run.largest(TEST, since=run.fitted(accuracy=0.99)) for run in small}
 found = {
-    "end-of-grokking": (both, evidence.joined({run: gained(run) for run in both}).max(axis=1)),
+    "end-of-grokking": (
+        both,
+        evidence.joined({run: gained(run) for run in both}).max(axis=1),
+    ),
     "order-60": {run: line(run) for run in middle},
     "order-70": {run: line(run) for run in large},
     "order-40": {run: line(run) for run in small},
@@ -69,7 +76,9 @@ found = {
     "more-bits-70": (large, closest(large)),
     "no-grokking": (small, evidence.joined(late).max(axis=1)),
     "order-again": {run: line(run) for run in refitted},
-    "from-authors": {SIZES[size]: (three[1], training_gap(three[1])) for size, three in runs.items()},
+    "from-authors": {
+        SIZES[size]: (three[1], training_gap(three[1])) for size, three in runs.items()
+    },
 }
 sheet = claims.read(page.name, found)
 sheet.box(f"""\
@@ -108,7 +117,13 @@ def draw(panel, three):
         plots.paper(panel, [where], [109], label="", color=run.color)
         if (key := ("test_accuracy", f"{name} {run.label}")) in authors.index:
             points = authors.loc[key][lambda table: table["epoch"] % 1000 == 0]
-            plots.paper(panel, points["epoch"] / pace, 100 * points["value"], label="", color=run.color)
+            plots.paper(
+                panel,
+                points["epoch"] / pace,
+                100 * points["value"],
+                label="",
+                color=run.color,
+            )
     panel.set(xlabel="epoch", ylim=(-4, 115), yticks=range(0, 101, 20))
     plots.thousands(panel)
 
@@ -119,7 +134,9 @@ for panel, size in zip(axes, SIZES, strict=False):
 axes[0].set_ylabel("accuracy (%)")
 plots.letter(axes, [f"{name} of the table" for name in SIZES.values()])
 axes[-1].plot([], [], ls=":", color=plots.BLACK, label="collapse line")
-figure.legend(*axes[-1].get_legend_handles_labels(), loc="outside upper center", ncols=3)
+figure.legend(
+    *axes[-1].get_legend_handles_labels(), loc="outside upper center", ncols=3
+)
 plots.show(figure)
 
 # %% [markdown]
@@ -139,8 +156,19 @@ ends = [[run.label, told(line(run))] for run in small]
 for three in (middle, large):
     for cells, run in zip(ends, three, strict=True):
         cells += [told(line(run)), told(run.largest(TEST), "{:.0%}")]
-head = ["Loss", "40 %: collapse", "60 %: collapse", "best test", "70 %: collapse", "best test"]
-tables.grid(head, ends, caption="Epoch of the collapse, and highest test accuracy, by share of the table")
+head = [
+    "Loss",
+    "40 %: collapse",
+    "60 %: collapse",
+    "best test",
+    "70 %: collapse",
+    "best test",
+]
+tables.grid(
+    head,
+    ends,
+    caption="Epoch of the collapse, and highest test accuracy, by share of the table",
+)
 
 # %% [markdown]
 # ## The idea
@@ -256,6 +284,7 @@ sheet.closing(record)
 # lines, in the order of their bits. AdamW and this schedule have in common that their steps do
 # not shrink with the gradient. So the figure rules out the adaptive moments as the cause, but
 # not the normalisation. [Figure 10](fig10_gradient_absorption.ipynb) has plain SGD, whose steps do shrink.
+
 
 # %% tags=["remove-input"]
 def moved(run, on_cpu):

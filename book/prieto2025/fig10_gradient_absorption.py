@@ -182,14 +182,28 @@ steps.set(xscale="log", yscale="log", xlabel="size of a weight", ylim=(5e-12, 1e
 steps.set_ylabel("change of a weight")
 norm, absorbed = (plain.series(column, since=fit) for column in (NORM, LOST))
 share.plot(norm, 100 * absorbed, ".", ms=4, color=plots.RED)
-grid = torch.logspace(*(math.log10(v) for v in (norm.min().min(), norm.max().max())), 30)
-share.plot(grid, [100 * lost_if_alike(v) for v in grid], color=plots.BLACK, ls="--", label="if all were alike")
+grid = torch.logspace(
+    *(math.log10(v) for v in (norm.min().min(), norm.max().max())), 30
+)
+share.plot(
+    grid,
+    [100 * lost_if_alike(v) for v in grid],
+    color=plots.BLACK,
+    ls="--",
+    label="if all were alike",
+)
 share.set(xscale="log", yscale="log", ylim=(1e-4, 10))
 share.set(xlabel="norm of the gradient", ylabel="updates lost (%)")
 share.invert_xaxis()
 share.legend(loc="lower center", bbox_to_anchor=(0.5, 1.1))
 for run in (adam, plain):
-    plots.curve(waves, run, LOST, percent=True, label="AdamW" if run is adam else "gradient descent")
+    plots.curve(
+        waves,
+        run,
+        LOST,
+        percent=True,
+        label="AdamW" if run is adam else "gradient descent",
+    )
 waves.set(xlabel="epoch", ylabel="updates lost (%)")
 waves.legend(loc="lower center", bbox_to_anchor=(0.5, 1.1))
 plots.thousands(waves)

@@ -23,7 +23,12 @@ tasks = page.record("fig04left", arms=("addition",), scale=record.scale)
 both = record, tasks  # those of the smaller task are the laptop's
 stored = (evidence.record(one.name, scale="laptop") for one in both)
 small, small_tasks = both if record.scale == "laptop" else stored
-TRAIN, TEST, LOSS, NORM = "train_accuracy", "test_accuracy", "test_loss", "mean_logit_norm"
+TRAIN, TEST, LOSS, NORM = (
+    "train_accuracy",
+    "test_accuracy",
+    "test_loss",
+    "mean_logit_norm",
+)
 GREEN, BROWN = plots.COLOUR["StableMax"], plots.COLOUR["Taylor"]
 stable = Run(tasks, "addition", "StableMax", GREEN)
 taylor = Run(record, "Taylor", "Taylor", BROWN)
@@ -32,7 +37,10 @@ strengths = {arm.penalties[0].options["strength"]: arm.name for arm in penalised
 shade = plots.shades(list(strengths))
 charged = {s: Run(record, a, f"{s:g}", shade[s]) for s, a in sorted(strengths.items())}
 end = taylor.settings.epochs  # where every arm of this figure ends
-reached = {r: r.first(TEST, at_least=0.95, until=end) for r in (*charged.values(), stable, taylor)}
+reached = {
+    r: r.first(TEST, at_least=0.95, until=end)
+    for r in (*charged.values(), stable, taylor)
+}
 best = min(charged, key=lambda strength: reached[charged[strength]].median())
 chosen = Run(record, strengths[best], f"penalty {best:g}", plots.COLOUR["logit norm"])
 reached[chosen] = reached[charged[best]]
@@ -71,7 +79,10 @@ found = {
     "loss-penalty": (chosen, left(chosen)),
     "loss-stablemax": (stable, left(stable)),
     "scaling": (chosen, grown(chosen)),
-    "faster": ([taylor, chosen, stable], evidence.lead(reached[taylor], first, until=end)),
+    "faster": (
+        [taylor, chosen, stable],
+        evidence.lead(reached[taylor], first, until=end),
+    ),
     "small": {run.label: (run, run.reaches(accuracy=0.95)) for run in tiny},
 }
 sheet = claims.read(page.name, found, best=best, end=end)
@@ -141,7 +152,9 @@ for axes, runs in zip(both, ((taylor, chosen, stable), tiny), strict=True):
     axes.set(xscale="log", xlabel="epoch", xlim=(20, min(end, last)), ylim=(-3, 103))
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.1), ncols=2)
 both[0].set_ylabel("test accuracy (%)")
-plots.letter(both, [f"modulus {run.settings.dataset.options['p']}" for run in (taylor, tiny[0])])
+plots.letter(
+    both, [f"modulus {run.settings.dataset.options['p']}" for run in (taylor, tiny[0])]
+)
 plots.show(figure)
 
 # %% [markdown]

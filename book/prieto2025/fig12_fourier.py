@@ -19,25 +19,36 @@ plots.use_style()
 page = evidence.Page("prieto2025/fig12", scale, retrain, device)
 grokked = page.record("fig04left", arms=("addition", "product"))
 fitted = page.record("fig01c", arms=("softmax float64",))
-addition, product = (Run(grokked, name, name, plots.COLOUR[name]) for name in ("addition", "product"))
+addition, product = (
+    Run(grokked, name, name, plots.COLOUR[name]) for name in ("addition", "product")
+)
 softmax = Run(fitted, "softmax float64", "softmax", plots.COLOUR["softmax"])
 exact = Run(fitted, "exact CE float64", "collapse-free", plots.COLOUR["collapse-free"])
 p = addition.settings.dataset.options["p"]
 # The nonzero classes as 1, g, g^2, ... for the smallest primitive root g.
 powers = ([pow(g, m, p) for m in range(p - 1)] for g in range(2, p))
-logs, by_logs = next(one for one in powers if len(set(one)) == p - 1), "order of logarithms"
+logs, by_logs = (
+    next(one for one in powers if len(set(one)) == p - 1),
+    "order of logarithms",
+)
 
 
 def weights(run, place="output", *, epoch=None, order=slice(None)):
     """Output layer, or the part of the first layer that reads a, (p, 200), by seed."""
     epoch = run.settings.epochs if epoch is None else epoch
     found = {s: [*run.record.weights(run.arm, s, epoch).values()] for s in run.seeds}
-    return {s: one[-1][order] if place == "output" else one[0].T[:p] for s, one in found.items()}
+    return {
+        s: one[-1][order] if place == "output" else one[0].T[:p]
+        for s, one in found.items()
+    }
 
 
 def spectra(*what, **how):
     """Norms of the Fourier components of a layer by seed."""
-    return {seed: metrics.fourier_spectrum(one) for seed, one in weights(*what, **how).items()}
+    return {
+        seed: metrics.fourier_spectrum(one)
+        for seed, one in weights(*what, **how).items()
+    }
 
 
 def over(by_seed, measure):
@@ -72,18 +83,26 @@ def second_wave(weight):
     return (weaker / stronger).median()
 
 
-start, end, products = spectra(addition, epoch=0), spectra(addition), spectra(product, order=logs)
+start, end, products = (
+    spectra(addition, epoch=0),
+    spectra(addition),
+    spectra(product, order=logs),
+)
 memorised = {run: spectra(run) for run in (softmax, exact)}
 few, without = over(end, effective), lambda one: effective(one[1:])
 found = {
     "sparse": (addition, over(end, top)),
     "fewer": (addition, evidence.ratio(few, over(start, effective))),
-    "as-memorised": ([addition, softmax], evidence.ratio(few, over(memorised[softmax], effective))),
+    "as-memorised": (
+        [addition, softmax],
+        evidence.ratio(few, over(memorised[softmax], effective)),
+    ),
     "clean-up": (addition, (addition.series("weight_norm").diff().iloc[1:] < 0).mean()),
     "memorised-but": {r.label: (r, over(one, without)) for r, one in memorised.items()},
     "balanced": (addition, over(end, balanced)),
     "second": {
-        place: (addition, over(weights(addition, place), second_wave)) for place in ("output", "input")
+        place: (addition, over(weights(addition, place), second_wave))
+        for place in ("output", "input")
     },
     "second-product": (product, over(weights(product, order=logs), second_wave)),
     "top": {
@@ -100,6 +119,7 @@ sheet.box(f"""\
 The paper says that networks which grok without weight decay are sparse in Fourier space. In {len(addition.seeds)}
 networks ten of 113 components hold {sheet.told("sparse", "{:.0%}")} of the squared norm of the output layer; we had asked
 for 60\u00a0%. In {len(softmax.seeds)} that memorised with softmax they hold {sheet.told("top memorised with softmax", "{:.0%}")}.""")
+
 
 # %% tags=["hide-input"]
 #| name: fig-prieto2025-12
@@ -192,6 +212,7 @@ torch.testing.assert_close(mine, packaged, rtol=1e-4, atol=1e-4)
 # $g^m$ of a primitive root $g$, and multiplication adds the exponents $m$ modulo $p - 1$. So a network
 # that learned *products* should look sparse only if its classes are in the order of $m$.
 
+
 # %% tags=["hide-input"]
 #| name: fig-prieto2025-12-shares
 #| caption: >
@@ -208,7 +229,12 @@ torch.testing.assert_close(mine, packaged, rtol=1e-4, atol=1e-4)
 #|   concentrated in natural order and product in logarithmic order, each is flat otherwise.
 #| fold: "Code: draw shares, pairs and orders"
 def cumulative(axes, spectra, color, label, linestyle="-"):
-    squares = torch.stack([*spectra.values()], 1).square().sort(dim=0, descending=True).values.cumsum(0)
+    squares = (
+        torch.stack([*spectra.values()], 1)
+        .square()
+        .sort(dim=0, descending=True)
+        .values.cumsum(0)
+    )
     many = torch.arange(1, len(squares) + 1) * 100 / len(squares)
     axes.plot(many, 100 * squares / squares[-1], color=color, ls=linestyle, lw=1.3)
     axes.plot([], [], color=color, ls=linestyle, label=label)
@@ -221,13 +247,18 @@ cumulative(shares, memorised[softmax], softmax.color, "memorised, softmax")
 cumulative(shares, memorised[exact], exact.color, "memorised,\ncollapse-free")
 cumulative(shares, start, plots.GREY, "initial weights", ":")
 shares.plot(1000 / 113, 60, "x", color=plots.RED, ms=8, mew=2.5, label="claim")
-both = (spectra(addition, "input"), plots.BLUE, "s", "input layer"), (end, green, "o", "output layer")
+both = (
+    (spectra(addition, "input"), plots.BLUE, "s", "input layer"),
+    (end, green, "o", "output layer"),
+)
 for by_seed, color, marker, label in both:
     for spectrum in by_seed.values():
         pairs.plot(*waves(unit(spectrum)), marker, color=color, ms=3, alpha=0.7)
     pairs.plot([], [], marker, color=color, label=label)
 pairs.plot([0, 2.5], [0, 2.5], color=plots.BLACK, lw=0.9, ls="--", label="both equal")
-pairs.set(xlabel="cosine, norm / rms", ylabel="sine, norm / rms", xlim=(0, 3.4), ylim=(0, 3.4))
+pairs.set(
+    xlabel="cosine, norm / rms", ylabel="sine, norm / rms", xlim=(0, 3.4), ylim=(0, 3.4)
+)
 for run, ordered in ((addition, spectra(addition, order=logs)), (product, products)):
     cumulative(orders, spectra(run), run.color, run.label)
     cumulative(orders, ordered, run.color, f"{run.label}, logarithms", "--")

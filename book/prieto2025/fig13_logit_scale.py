@@ -25,7 +25,11 @@ TRAIN, TEST = "train_accuracy", "test_accuracy"
 SHALLOW, KEPT, PLAIN = "MSE, 1 layer", "MSE, 1 layer, lr kept", "MSE, 1 layer, SGD"
 DEEP, ENTROPY = "MSE, 2 layers", "CE, 2 layers"
 TITLES = {SHALLOW: "1 layer, squared error", DEEP: "2 layers, squared error"}
-TITLES |= {ENTROPY: "2 layers, cross-entropy", KEPT: "AdamW, learning rate kept", PLAIN: "SGD"}
+TITLES |= {
+    ENTROPY: "2 layers, cross-entropy",
+    KEPT: "AdamW, learning rate kept",
+    PLAIN: "SGD",
+}
 alphas = sorted({arm.name.split()[-1] for arm in record.experiment.arms}, key=float)
 shade, runs = plots.shades(alphas), {kind: {} for kind in TITLES}
 for arm in record.experiment.arms:
@@ -33,7 +37,9 @@ for arm in record.experiment.arms:
     runs[kind][float(alpha)] = Run(record, arm.name, f"α = {alpha}", shade[alpha])
 runs[KEPT][1] = runs[SHALLOW][1]  # where the learning rate is the same
 runs = {kind: dict(sorted(one.items())) for kind, one in runs.items()}
-fitted = {run: run.fitted(accuracy=0.99) for one in runs.values() for run in one.values()}
+fitted = {
+    run: run.fitted(accuracy=0.99) for one in runs.values() for run in one.values()
+}
 grokked = {run: run.reaches(accuracy=0.9) for run in fitted}
 delay = {run: evidence.difference(grokked[run], fitted[run]) for run in fitted}
 fits = {  # the runs of a panel that learn their training set, in the order of alpha
@@ -78,12 +84,15 @@ found = {
     "entropy": highest(ENTROPY),
     "entropy-control": moved(ENTROPY),
     "delay": {
-        f"{TITLES[kind]}, {run.label}": (run, delay[run]) for kind in (KEPT, PLAIN) for run in fits[kind]
+        f"{TITLES[kind]}, {run.label}": (run, delay[run])
+        for kind in (KEPT, PLAIN)
+        for run in fits[kind]
     },
     "no-fit": {
         f"{kind}, {run.label}": (run, run.largest(TRAIN))
         for kind, one in runs.items()
-        for run in one.values() if run not in fits[kind]
+        for run in one.values()
+        if run not in fits[kind]
     },
 }
 last = int(record.frame["epoch"].max())
@@ -97,11 +106,14 @@ def generalised(alpha):
     return f"{told(run.generalises(accuracy=0.9))} (n = {len(run.seeds)})"
 
 
-sheet = claims.read(page.name, found, every=len(alphas), deep=len(fits[DEEP]), cross=len(fits[ENTROPY]))
+sheet = claims.read(
+    page.name, found, every=len(alphas), deep=len(fits[DEEP]), cross=len(fits[ENTROPY])
+)
 sheet.box(f"""\
 The paper says that larger outputs delay a shallow network, and that deeper ones never generalise.
 Here the shallow network generalised at epoch {generalised(1)}, with doubled outputs at
 {generalised(2)}, with fourfold ones at {generalised(4)}; deeper ones did not within {last:,} epochs.""")
+
 
 # %% tags=["hide-input"]
 #| name: fig-prieto2025-13
@@ -125,7 +137,11 @@ def draw(shown):
         axes.xaxis.set_major_formatter("{x:,.0f}")
         axes.xaxis.set_minor_formatter("")
     panels[0].set_ylabel("accuracy (%)")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(alphas))
+    figure.legend(
+        *panels[0].get_legend_handles_labels(),
+        loc="outside upper center",
+        ncols=len(alphas),
+    )
     plots.letter(panels, [TITLES[kind] for kind in shown])
     return plots.show(figure)
 

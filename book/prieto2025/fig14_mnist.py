@@ -20,7 +20,8 @@ page = evidence.Page("prieto2025/fig14", scale, retrain, device)
 record = page.record()
 COLLAPSE, TEST, NORM = "collapse_float32", "test_accuracy", "weight_norm"
 none, some, strong = runs = [
-    Run(record, arm, arm, color) for arm, color in plots.shades(["no decay", "decay 0.1", "decay 1"]).items()
+    Run(record, arm, arm, color)
+    for arm, color in plots.shades(["no decay", "decay 0.1", "decay 1"]).items()
 ]
 half = none.settings.epochs // 2
 fitted = {run: run.fitted(accuracy=1.0) for run in runs}
@@ -40,7 +41,10 @@ def left(run, epoch):
 
 moved = none.largest(TEST, since=half) - none.smallest(TEST, since=half)
 found = {
-    "generalises": ([some, none], 100 * evidence.difference(some.last(TEST), none.last(TEST))),
+    "generalises": (
+        [some, none],
+        100 * evidence.difference(some.last(TEST), none.last(TEST)),
+    ),
     "all-collapsed": (none, none.smallest(COLLAPSE, since=half)),
     "no-further": (none, 100 * moved),
     "edge": (none, none.smallest(COLLAPSE, until=1000)),
@@ -69,7 +73,9 @@ with decay 0.1 it rose to {sheet.told("at-end decay 0.1", "{:.0%}")}.""")
 figure, axes = plots.panels(3, height=3.3, sharey=True)
 for panel, run in zip(axes, runs, strict=True):
     red, blue = plots.RED, plots.BLUE
-    plots.curve(panel, run, COLLAPSE, percent=True, color=red, label="collapsed samples")
+    plots.curve(
+        panel, run, COLLAPSE, percent=True, color=red, label="collapsed samples"
+    )
     plots.accuracy(panel, run, color=blue, label="test accuracy")
     plots.thousands(panel)
     panel.set_ylabel("")
@@ -108,6 +114,7 @@ tables.prose(f"""
 #
 # until the gaps have shrunk so far that the loss is no longer rounded away.
 
+
 # %%
 def collapsed(logits):
     """Share of rows whose sum of exponentials equals its largest term."""
@@ -144,7 +151,9 @@ figure, (size, gap, early) = plots.panels(3, height=3.3)
 for run in runs:
     share = run.series(NORM) / run.series(NORM).iloc[0]
     size.plot(share.index, share.median(axis=1), color=run.color, label=run.label)
-    size.plot(share.index, alone(run, share.index.to_numpy(float)), color=run.color, ls=":")
+    size.plot(
+        share.index, alone(run, share.index.to_numpy(float)), color=run.color, ls=":"
+    )
     plots.curve(gap, run, "mean_gap")
 gap.axhline(24 * math.log(2), color=plots.BLACK, ls="--", lw=1)
 size.set(yscale="log", xlabel="epoch", ylabel="weight norm / start", ylim=(0.01, 1.5))

@@ -67,11 +67,17 @@ found = {
     "prevents": (eight, eight.last(TEST)),
     "overfit": (middle, delay(middle)),
     "same-time": (ours, delay(ours)),
-    "decay-8": {r: (decays[r, "8"], decays[r, "8"].last(TEST)) for r in ("0.01", "0.001")},
+    "decay-8": {
+        r: (decays[r, "8"], decays[r, "8"].last(TEST)) for r in ("0.01", "0.001")
+    },
     "perp-training": {rate: (run, run.largest(TRAIN)) for rate, run in others.items()},
     "perp-test": {rate: (run, run.largest(TEST)) for rate, run in others.items()},
 }
-words = {"decay": named(top), "perp": named(top_perp), "strength": middle.label.split()[1]}
+words = {
+    "decay": named(top),
+    "perp": named(top_perp),
+    "strength": middle.label.split()[1],
+}
 sheet = claims.read(page.name, found, **words)
 sheet.box(f"""\
 The paper says that orthogonal gradients make AdamW grok faster than the best weight decay. With each at the best of
@@ -167,8 +173,13 @@ for mine in weights:
     adamw.step()
     assert math.isclose(parameter.item(), mine, rel_tol=1e-9)
 assert math.isclose(weights[-1], 1 / 8)
-rows = [[s, f"{1 / float(s):.3g}", *(f"{1 / float(r) / float(s):,.4g}" for r in perp)] for s in STRENGTHS]
-tables.grid(["Decay", "Bound 1/λ", *(f"Memory in epochs, rate {rate}" for rate in perp)], rows)
+rows = [
+    [s, f"{1 / float(s):.3g}", *(f"{1 / float(r) / float(s):,.4g}" for r in perp)]
+    for s in STRENGTHS
+]
+tables.grid(
+    ["Decay", "Bound 1/λ", *(f"Memory in epochs, rate {rate}" for rate in perp)], rows
+)
 
 # %% [markdown]
 # ## The claims

@@ -21,14 +21,20 @@ plots.use_style()
 page = evidence.Page("prieto2025/fig16", scale, retrain, device)
 remedies = page.record()
 same = remedies.scale  # at another scale the task is another
-stablemax, controls = (page.record(name, scale=same) for name in ("fig04left", "fig01control"))
+stablemax, controls = (
+    page.record(name, scale=same) for name in ("fig04left", "fig01control")
+)
 TRAIN, TEST, COLLAPSE = "train_accuracy", "test_accuracy", "collapse_float32"
 cold = Run(remedies, "temperature 1", "softmax", plots.COLOUR["softmax"])
 hot = Run(remedies, "temperature 1e5", "T = 100,000", plots.COLOUR["temperature"])
-smooth = Run(remedies, "label smoothing 0.2", "smoothing", plots.COLOUR["label smoothing"])
+smooth = Run(
+    remedies, "label smoothing 0.2", "smoothing", plots.COLOUR["label smoothing"]
+)
 stable = Run(stablemax, "addition", "StableMax", plots.COLOUR["StableMax"])
 free = {"exact CE": "collapse-free", "exact CE, β2 0.99": "collapse-free, β2 0.99"}
-control, faster = (Run(controls, *names, plots.COLOUR["collapse-free"]) for names in free.items())
+control, faster = (
+    Run(controls, *names, plots.COLOUR["collapse-free"]) for names in free.items()
+)
 until, classes = cold.settings.epochs, cold.settings.model.options["classes"]
 collapsed = {run: run.first(COLLAPSE, above=0.5) for run in (cold, hot)}
 unfitted = (1 - hot.last(TRAIN)) * math.log(classes)
@@ -36,12 +42,19 @@ found = {
     "not-fully": (smooth, smooth.last(TEST)),
     "some": (smooth, smooth.last(TEST)),
     "prevents": (smooth, smooth.largest(COLLAPSE)),
-    "delays": ([cold, hot], evidence.lead(collapsed[cold], collapsed[hot], until=until)),
+    "delays": (
+        [cold, hot],
+        evidence.lead(collapsed[cold], collapsed[hot], until=until),
+    ),
     "not-enough": (hot, collapsed[hot]),
     "hot-test": (hot, hot.largest(TEST)),
     "stablemax": (stable, stable.largest(TEST)),
-    "epoch": {run.label: (run, run.generalises(accuracy=0.95)) for run in (smooth, stable)},
-    "at-end": {run.label: (run, run.at(TEST, until)) for run in (cold, control, faster)},
+    "epoch": {
+        run.label: (run, run.generalises(accuracy=0.95)) for run in (smooth, stable)
+    },
+    "at-end": {
+        run.label: (run, run.at(TEST, until)) for run in (cold, control, faster)
+    },
 }
 sheet = claims.read(page.name, found)
 sheet.box(f"""\

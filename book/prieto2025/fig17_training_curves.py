@@ -15,13 +15,17 @@ from grokbook import claims, evidence, papers, plots, project, schedules, tables
 from grokbook.evidence import Run, told
 
 plots.use_style()
-operations = runpy.run_path(f"{project.home()}/book/prieto2025/operations.py")["operations"]
+operations = runpy.run_path(f"{project.home()}/book/prieto2025/operations.py")[
+    "operations"
+]
 page = evidence.Page("prieto2025/fig17", scale, retrain, device)
 language, vision = page.record("tab01language"), page.record("tab01vision")
 printed = evidence.reference("prieto2025/tab01").set_index(["dataset", "series"]).value
 COLOURS = {"Softmax CE": "softmax", "StableMax CE": "StableMax", "⊥Grad": "⊥Grad"}
 COLOURS["StableMax attention"], GUESS = "StableMax", math.log(10)
-text = [Run(language, name, name, plots.COLOUR[color]) for name, color in COLOURS.items()]
+text = [
+    Run(language, name, name, plots.COLOUR[color]) for name, color in COLOURS.items()
+]
 softmax, stable, orthogonal, attention = text
 images = [Run(vision, run.arm, run.label, run.color) for run in text[:3]]
 
@@ -43,7 +47,9 @@ def below(run, *others):
 
 def behind(part):
     """Points by which StableMax CE is below softmax CE after a part of the steps."""
-    then = [run.at("test_top5", part * run.settings.epochs) for run in (softmax, stable)]
+    then = [
+        run.at("test_top5", part * run.settings.epochs) for run in (softmax, stable)
+    ]
     return 100 * evidence.difference(*then)
 
 
@@ -162,7 +168,9 @@ for record, mine, package in both:
     last, given = record.experiment.arms[0].epochs, record.experiment.arms[0].schedule
     for t in range(last):
         where = (t, last) if record is language else (t,)
-        assert math.isclose(mine(*where, **given.options), package(t, last, **given.options))
+        assert math.isclose(
+            mine(*where, **given.options), package(t, last, **given.options)
+        )
 half = images[0].settings.epochs // 2
 tables.prose(f"""
 Half way through, the softmax network on images has a test loss of

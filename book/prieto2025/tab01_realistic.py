@@ -16,7 +16,9 @@ from grokbook import claims, evidence, losses, papers, plots, project, tables
 from grokbook.evidence import Run, told
 
 plots.use_style()
-operations = runpy.run_path(f"{project.home()}/book/prieto2025/operations.py")["operations"]
+operations = runpy.run_path(f"{project.home()}/book/prieto2025/operations.py")[
+    "operations"
+]
 page = evidence.Page("prieto2025/tab01", scale, retrain, device)
 vision, language = page.record("tab01vision"), page.record("tab01language")
 reference = evidence.reference("prieto2025/tab01")
@@ -31,11 +33,16 @@ METHODS = {
     "StableMax attention": plots.COLOUR["StableMax"],
 }
 _, *COMPARED = METHODS
-PAIRS = [*((TEXT, method) for method in COMPARED), *((IMAGES, method) for method in COMPARED[:2])]
+PAIRS = [
+    *((TEXT, method) for method in COMPARED),
+    *((IMAGES, method) for method in COMPARED[:2]),
+]
 
 
 def trained(dataset, method):
-    return Run(RECORDS[dataset][0], method, f"{SHORT[dataset]}, {method}", METHODS[method])
+    return Run(
+        RECORDS[dataset][0], method, f"{SHORT[dataset]}, {method}", METHODS[method]
+    )
 
 
 def end(dataset, method):
@@ -61,10 +68,13 @@ def noise(dataset, method):
     return 100 * sum(share * (1 - share) / many for share in shares) ** 0.5
 
 
-usual = [trained(*one) for one in ((TEXT, SOFTMAX), (IMAGES, SOFTMAX), (IMAGES, "⊥Grad"))]
+usual = [
+    trained(*one) for one in ((TEXT, SOFTMAX), (IMAGES, SOFTMAX), (IMAGES, "⊥Grad"))
+]
 collapse = evidence.joined({run: run.last("collapse_float32") for run in usual})
 found = {
-    trained(*one).label: ([trained(*one), trained(one[0], SOFTMAX)], ahead(*one)) for one in PAIRS
+    trained(*one).label: ([trained(*one), trained(one[0], SOFTMAX)], ahead(*one))
+    for one in PAIRS
 } | {
     "noise": {SHORT[d]: (trained(d, "⊥Grad"), noise(d, "⊥Grad")) for d in RECORDS},
 }
@@ -75,8 +85,15 @@ In a much shorter training of a small model it ended {told(-ahead(TEXT, "StableM
 (n = {len(trained(TEXT, "StableMax CE").seeds)}).""")
 
 # %% tags=["remove-input"]
-NAMES = {IMAGES: "vision", "CIFAR-100": "cifar100", "ImageNet-1k": "imagenet", TEXT: "language"}
-COSTS = {data: papers.get(f"prieto2025/tab01{name}", "paper") for data, name in NAMES.items()}
+NAMES = {
+    IMAGES: "vision",
+    "CIFAR-100": "cifar100",
+    "ImageNet-1k": "imagenet",
+    TEXT: "language",
+}
+COSTS = {
+    data: papers.get(f"prieto2025/tab01{name}", "paper") for data, name in NAMES.items()
+}
 
 
 def share(dataset):
@@ -122,7 +139,9 @@ for panel, dataset in zip(panels, (TEXT, IMAGES), strict=True):
     panel.set_yticks(range(len(methods)), [m.replace(" ", "\n") for m in methods])
     panel.set(ylim=(len(methods) - 0.5, -0.5), xlabel="points above softmax CE")
 panels[0].plot([], [], "o", color=plots.BLACK, label=f"here, {language.scale} scale")
-figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
+figure.legend(
+    *panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=2
+)
 plots.letter(panels, ["text, top five", "images"])
 plots.show(figure)
 

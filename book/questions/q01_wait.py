@@ -39,18 +39,31 @@ normed = {
     "norm before MLP": (f"{SINGH}02", "M"),
     "ten times the rate": (f"{SINGH}04lr", "learning rate 0.01, decay fixed"),
 }
-sizes = {f"norm kept at {n}": f"first matrix held at {n}, f = 0.6" for n in (30, 20, 13, 8)}
+sizes = {
+    f"norm kept at {n}": f"first matrix held at {n}, f = 0.6" for n in (30, 20, 13, 8)
+}
 held = {label: ("tiwari2026/suppression", arm) for label, arm in sizes.items()}
 PANELS = {"MLP, addition": mlps, "transformer, subtraction": blocks}
 PANELS |= {"transformer, addition": normed, "MLP, first matrix held": held}
 runs = {
-    title: [Run(page.record(name, arms=[arm]), arm, label) for label, (name, arm) in of.items()]
+    title: [
+        Run(page.record(name, arms=[arm]), arm, label)
+        for label, (name, arm) in of.items()
+    ]
     for title, of in PANELS.items()
 }
 waits = {run: run.delay(accuracy=0.95) for several in runs.values() for run in several}
-(adam, stable, charged, base2, strong, ortho, steep), (_, soft, decayed, fast), (_, no_norm, *_, norm, _), (*_, short) = runs.values()
+(
+    (adam, stable, charged, base2, strong, ortho, steep),
+    (_, soft, decayed, fast),
+    (_, no_norm, *_, norm, _),
+    (*_, short),
+) = runs.values()
 aimed = Run(page.record(f"{PRIETO}05"), "MLP without bias")
-first, slower = Run(page.record("basics/grokking"), "decay 1"), Run(strong.record, "lr 0.01, decay 8")
+first, slower = (
+    Run(page.record("basics/grokking"), "decay 1"),
+    Run(strong.record, "lr 0.01, decay 8"),
+)
 COSINE = "cos_grad.layers.2.weight"
 after = aimed.smallest(COSINE, since=aimed.fitted(accuracy=1.0))
 before = aimed.largest(COSINE, until=aimed.fitted(accuracy=0.5))
@@ -156,4 +169,8 @@ test set after {soft.settings.epochs:,} epochs, its best value, and still rising
 
 # %% tags=["hide-input"]
 #| fold: "Code: what was read"
-sheet.closing(*(run.record for several in runs.values() for run in several), aimed.record, first.record)
+sheet.closing(
+    *(run.record for several in runs.values() for run in several),
+    aimed.record,
+    first.record,
+)

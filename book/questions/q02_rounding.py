@@ -20,7 +20,10 @@ page = evidence.Page("questions/q02", scale, retrain, device)
 TEST, ink, names = "test_accuracy", plots.COLOUR, ("float16", "float32", "float64")
 adam, descent = page.record("prieto2025/fig02"), page.record("prieto2025/fig09")
 control, mnist = page.record("prieto2025/fig01control"), page.record("prieto2025/fig14")
-images, long = page.record("liu2026/fig01"), page.record("prieto2025/fig01c", arms=("softmax float32",))
+images, long = (
+    page.record("liu2026/fig01"),
+    page.record("prieto2025/fig01c", arms=("softmax float32",)),
+)
 middle, large, slow = (
     [Run(record, f"{share} {name}", name, ink[name]) for name in names]
     for record, share in ((adam, "60%"), (adam, "70%"), (descent, "70%"))
@@ -44,13 +47,21 @@ def gained(run, start):
 
 
 starts = {run: line(run) for run in (*middle, *large, *slow, softmax)}
-starts |= {free: starts[softmax]} | {run: run.fitted(accuracy=1.0) for run in (still, freed)}
+starts |= {free: starts[softmax]} | {
+    run: run.fitted(accuracy=1.0) for run in (still, freed)
+}
 rises = {run: 100 * run.rise(TEST, since=starts[run]) for run in starts}
 kept = evidence.joined({m[1]: rises[m[1]] for m in (middle, large)}).max(axis=1)
-wider = evidence.joined({m[2]: gained(m[2], starts[m[1]]) for m in (middle, large)}).min(axis=1)
-low = evidence.joined({run: run.largest(TEST, since=run.fitted(accuracy=1.0)) for run in small}).max(axis=1)
+wider = evidence.joined(
+    {m[2]: gained(m[2], starts[m[1]]) for m in (middle, large)}
+).min(axis=1)
+low = evidence.joined(
+    {run: run.largest(TEST, since=run.fitted(accuracy=1.0)) for run in small}
+).max(axis=1)
 sheet = claims.read(page.name, {})
-since = {run: starts[several[1]] for several in (middle, large, slow) for run in several}  # float32's collapse, for all
+since = {
+    run: starts[several[1]] for several in (middle, large, slow) for run in several
+}  # float32's collapse, for all
 since = starts | since
 sheet.box(
     f"Mostly it slows learning down. With 60 and 70 % of its table, an MLP gained at most {kept.max():.1f} points of test accuracy after its "
@@ -74,13 +85,32 @@ sheet.box(
 #|   in float32 alone.
 #| fold: "Code: draw the figure"
 figure, axes = plots.panels(3, rows=2, height=3.0)
-theirs = evidence.reference("prieto2025/fig02").set_index(["quantity", "series"]).sort_index()
-for panel, several in zip(axes, (middle, large, slow, (softmax, free), (still, freed)), strict=False):
+theirs = (
+    evidence.reference("prieto2025/fig02")
+    .set_index(["quantity", "series"])
+    .sort_index()
+)
+for panel, several in zip(
+    axes, (middle, large, slow, (softmax, free), (still, freed)), strict=False
+):
     for run in several:
         points, start = 100 * (run.series(TEST) - run.at(TEST, since[run])), since[run]
-        moved = [points[s].dropna().rename(lambda e, at=start[s]: e - at) for s in run.seeds if start[s] < math.inf]
-        table = pd.concat(moved or [pd.Series(dtype=float)], axis=1).sort_index().loc[-1000:]
-        panel.plot(table := table.interpolate(limit_area="inside"), lw=0.6, alpha=0.5, color=run.color)
+        moved = [
+            points[s].dropna().rename(lambda e, at=start[s]: e - at)
+            for s in run.seeds
+            if start[s] < math.inf
+        ]
+        table = (
+            pd.concat(moved or [pd.Series(dtype=float)], axis=1)
+            .sort_index()
+            .loc[-1000:]
+        )
+        panel.plot(
+            table := table.interpolate(limit_area="inside"),
+            lw=0.6,
+            alpha=0.5,
+            color=run.color,
+        )
         panel.plot(table.dropna().median(axis=1), color=run.color, label=run.label)
         if run.record is adam:
             begin = theirs.loc[("collapse_line", several[1].arm), "epoch"]
@@ -88,7 +118,10 @@ for panel, several in zip(axes, (middle, large, slow, (softmax, free), (still, f
             curve = 100 * (curve - curve[begin]).loc[begin:].iloc[::6]
             plots.paper(panel, curve.index - begin, curve, label="", color=run.color)
     panel.axvline(0, color=plots.GREY, ls="--", lw=1)
-for level, words, place, run in ((wider.min(), "float64: at least", -12, middle[2]), (kept.max(), "float32: at most", -17, middle[1])):
+for level, words, place, run in (
+    (wider.min(), "float64: at least", -12, middle[2]),
+    (kept.max(), "float32: at most", -17, middle[1]),
+):
     axes[0].text(17_000, place, f"{words} {level:.1f}", ha="right", color=run.color)
     for panel in axes[:2]:
         panel.axhline(level, color=run.color, ls=":", lw=1.2)
@@ -96,15 +129,32 @@ for run in (spiking, calm):
     points = 100 * run.series("train_accuracy")[run.seeds[:1]].dropna()
     axes[5].plot(points.index, points, color=run.color, lw=1.2)
 plots.paper(axes[0], [], [], label="authors")
-handles = {one.get_label(): one for panel in axes[[4, 3, 0]] for one in panel.get_legend_handles_labels()[0]}
+handles = {
+    one.get_label(): one
+    for panel in axes[[4, 3, 0]]
+    for one in panel.get_legend_handles_labels()[0]
+}
 figure.legend(handles=handles.values(), loc="outside upper center", ncols=3)
 for panel, bottom in zip(axes, (-20, -20, -20, -5, -5, 0), strict=True):
     panel.set_ylim(bottom=bottom)
     plots.thousands(panel)
 for panel, when in zip(axes, ["collapse"] * 4 + ["the fit"], strict=False):
-    panel.set(xlabel=f"epochs since {when}", ylabel="" if panel in axes[[1, 2, 4]] else "points gained")
+    panel.set(
+        xlabel=f"epochs since {when}",
+        ylabel="" if panel in axes[[1, 2, 4]] else "points gained",
+    )
 axes[5].set(xlabel="epoch", ylabel="training set (%)")
-plots.letter(axes, ["60 %, AdamW", "70 %, AdamW", "70 %, descent", "small table", "MNIST", "200 images"])
+plots.letter(
+    axes,
+    [
+        "60 %, AdamW",
+        "70 %, AdamW",
+        "70 %, descent",
+        "small table",
+        "MNIST",
+        "200 images",
+    ],
+)
 plots.show(figure)
 
 # %% [markdown]

@@ -13,44 +13,92 @@ from grokbook.evidence import Run, told
 
 plots.use_style()
 page = evidence.Page("questions/q03", scale, retrain, device)
-TEST, ZERO, ink, BESIDE = "test_accuracy", "zero_loss", plots.COLOUR, "no-norm, subtraction: "
-plain, control = page.record("prieto2025/fig01c", arms=("softmax float64",)), page.record("prieto2025/fig01control")
+TEST, ZERO, ink, BESIDE = (
+    "test_accuracy",
+    "zero_loss",
+    plots.COLOUR,
+    "no-norm, subtraction: ",
+)
+plain, control = (
+    page.record("prieto2025/fig01c", arms=("softmax float64",)),
+    page.record("prieto2025/fig01control"),
+)
 full = page.record("prieto2025/fig04left", arms=("addition",))
 small = page.record("prieto2025/fig04left", scale=control.scale)
 descent = page.record("prieto2025/fig07", arms=("⊥SGD, softmax", "⊥SGD, StableMax"))
 inputs = page.record("prieto2025/fig06b", arms=("⊥SGD + softmax",))
-looser, written = Run(inputs, "⊥SGD + softmax"), Run(inputs, "⊥SGD + StableMax, paper's form")
+looser, written = (
+    Run(inputs, "⊥SGD + softmax"),
+    Run(inputs, "⊥SGD + StableMax, paper's form"),
+)
 block, perp = page.record("prieto2025/fig06a"), page.record("prieto2025/fig01a")
-wide, smoothed = page.record("tiwari2026/remedies", arms=("StableMax",)), page.record("prieto2025/fig16")
+wide, smoothed = (
+    page.record("tiwari2026/remedies", arms=("StableMax",)),
+    page.record("prieto2025/fig16"),
+)
 charged = page.record("prieto2025/fig11", scale=smoothed.scale)
 text = page.record("prieto2025/tab01language")
-SOFT, STABLE, FREE = (("softmax", ink["softmax"]), ("StableMax", ink["StableMax"]), ("cannot collapse", ink["collapse-free"]))
+SOFT, STABLE, FREE = (
+    ("softmax", ink["softmax"]),
+    ("StableMax", ink["StableMax"]),
+    ("cannot collapse", ink["collapse-free"]),
+)
 runs = {
-    "MLP, AdamW": [Run(plain, "softmax float64", *SOFT), Run(plain, "exact CE float64", *FREE), Run(full, "addition", *STABLE)],
+    "MLP, AdamW": [
+        Run(plain, "softmax float64", *SOFT),
+        Run(plain, "exact CE float64", *FREE),
+        Run(full, "addition", *STABLE),
+    ],
     "small table": [
         Run(control, "softmax, β2 0.99", *SOFT),
         Run(control, "exact CE, β2 0.99", *FREE),
         Run(small, "addition", *STABLE),
     ],
-    "MLP, ⊥SGD": [Run(descent, "⊥SGD, softmax", *SOFT), Run(descent, "⊥SGD, StableMax", *STABLE)],
-    "transformer, ⊥Grad": [Run(block, f"{BESIDE}⊥AdamW", *SOFT), Run(block, f"{BESIDE}⊥AdamW + StableMax", *STABLE)],
-    "another MLP, AdamW": [Run(wide, "softmax", *SOFT), Run(wide, "exact", *FREE), Run(wide, "StableMax", *STABLE)],
+    "MLP, ⊥SGD": [
+        Run(descent, "⊥SGD, softmax", *SOFT),
+        Run(descent, "⊥SGD, StableMax", *STABLE),
+    ],
+    "transformer, ⊥Grad": [
+        Run(block, f"{BESIDE}⊥AdamW", *SOFT),
+        Run(block, f"{BESIDE}⊥AdamW + StableMax", *STABLE),
+    ],
+    "another MLP, AdamW": [
+        Run(wide, "softmax", *SOFT),
+        Run(wide, "exact", *FREE),
+        Run(wide, "StableMax", *STABLE),
+    ],
     "small table, others": [
         Run(smoothed, "label smoothing 0.2", "label smoothing", ink["label smoothing"]),
         Run(charged, "logit norm 0.01", "logit penalty", ink["logit norm"]),
         Run(smoothed, "temperature 1e5", "temperature", ink["temperature"]),
     ],
 }
-(bare, _, stable), (soft, free, quick), (perp_soft, perp_stable), (held, fast), others, (eased, fined, hot) = runs.values()
+(
+    (bare, _, stable),
+    (soft, free, quick),
+    (perp_soft, perp_stable),
+    (held, fast),
+    others,
+    (eased, fined, hot),
+) = runs.values()
 own = Run(control, "exact CE")  # with the β2 of StableMax's run
 gain = 100 * evidence.difference(free.last(TEST), soft.last(TEST))
 reached = {run: run.generalises(accuracy=0.95) for run in (quick, eased, fined, stable)}
 aligned = {arm: Run(perp, f"⊥AdamW, {arm}, as run") for arm in ("softmax", "StableMax")}
 late = {arm: run.reaches(accuracy=0.95) for arm, run in aligned.items()}
 back = aligned["StableMax"].falls_back(accuracy=0.95)
-once = [f"{run.label} in ({letter})" for letter, several in zip("abcdef", runs.values(), strict=True) for run in several if len(run.seeds) == 1]
-behind = [100 * Run(text, f"{arm} CE").last("test_top5") for arm in ("Softmax", "StableMax")]
-ends = {run: told(run.last(TEST), "{:.0%}") for several in runs.values() for run in several}
+once = [
+    f"{run.label} in ({letter})"
+    for letter, several in zip("abcdef", runs.values(), strict=True)
+    for run in several
+    if len(run.seeds) == 1
+]
+behind = [
+    100 * Run(text, f"{arm} CE").last("test_top5") for arm in ("Softmax", "StableMax")
+]
+ends = {
+    run: told(run.last(TEST), "{:.0%}") for several in runs.values() for run in several
+}
 sheet = claims.read(page.name, {})
 sheet.box(
     f"Yes, MLPs with AdamW, but late: on addition at epoch {told(reached[stable])}, at a rate of {stable.settings.optimizer.options['lr']:g}, the only one "
@@ -74,23 +122,51 @@ figure, axes = plots.panels(3, rows=2, height=3.0)
 for panel, several in zip(axes, runs.values(), strict=True):
     for run in several:
         plots.curve(panel, run, TEST, percent=True)
-        plots.curve(panel, run, ZERO, percent=True, seeds=False, linestyle=plots.DASHED, label="")
-    panel.set(xlabel="epoch", ylim=(-4, 104), ylabel="samples (%)" if panel in axes[[0, 3]] else "")
+        plots.curve(
+            panel,
+            run,
+            ZERO,
+            percent=True,
+            seeds=False,
+            linestyle=plots.DASHED,
+            label="",
+        )
+    panel.set(
+        xlabel="epoch",
+        ylim=(-4, 104),
+        ylabel="samples (%)" if panel in axes[[0, 3]] else "",
+    )
     if panel not in axes[[2, 5]]:
         plots.thousands(panel)
-points = evidence.reference("prieto2025/fig06").query("quantity == 'test_accuracy'").set_index(["panel", "series"])
-first = evidence.reference("prieto2025/fig01").set_index(["panel", "quantity"]).sort_index()
+points = (
+    evidence.reference("prieto2025/fig06")
+    .query("quantity == 'test_accuracy'")
+    .set_index(["panel", "series"])
+)
+first = (
+    evidence.reference("prieto2025/fig01").set_index(["panel", "quantity"]).sort_index()
+)
 for panel, theirs, run, step in (
     (axes[0], first.loc[("b", TEST)], stable, 2),
     (axes[0], first.loc[("c", TEST)], bare, 2),
     (axes[2], points.loc[("b", "⊥SGD")], perp_stable, 3),
     (axes[3], points.loc[("a, subtraction", "⊥AdamW")], fast, 1),
 ):
-    plots.paper(panel, theirs.epoch[::step], 100 * theirs.value[::step], label="", color=run.color)
+    plots.paper(
+        panel,
+        theirs.epoch[::step],
+        100 * theirs.value[::step],
+        label="",
+        color=run.color,
+    )
 axes[5].plot([], [], ls=plots.DASHED, color=plots.GREY, label="loss exactly zero")
 plots.paper(axes[5], [], [], label="authors")
 axes[5].set_xlim(0, 1500)
-handles = {one.get_label(): one for panel in axes[[0, 5]] for one in panel.get_legend_handles_labels()[0]}
+handles = {
+    one.get_label(): one
+    for panel in axes[[0, 5]]
+    for one in panel.get_legend_handles_labels()[0]
+}
 figure.legend(handles=handles.values(), loc="outside upper center", ncols=4)
 plots.letter(axes, list(runs))
 plots.show(figure)
@@ -157,4 +233,6 @@ softmax at {told(late["softmax"])}. {int((back > 0.02).sum())} of {len(back)} ru
 
 # %% tags=["hide-input"]
 #| fold: "Code: what was read"
-sheet.closing(plain, control, full, small, descent, block, perp, wide, smoothed, charged, text)
+sheet.closing(
+    plain, control, full, small, descent, block, perp, wide, smoothed, charged, text
+)

@@ -19,10 +19,29 @@ page = evidence.Page("questions/q04", scale, retrain, device)
 small = evidence.Page(page.name, "laptop")  # stored: only smaller networks were tuned
 SINGH, NORM, FEWER = "Singh's transformer", "with a layer norm", "with fewer pairs"
 PRIETO, OTHER, TIWARI = "Prieto's MLP", "Prieto's transformer", "Tiwari's MLP"
-RECORDS = [(SINGH, "singh2026/fig04lr"), (SINGH, "singh2026/fig04wd"), (NORM, "singh2026/fig02"), (PRIETO, "prieto2025/fig15")]
-RECORDS += [(PRIETO, "prieto2025/fig15slow"), (FEWER, "prieto2025/fig06c"), (OTHER, "prieto2025/fig06a"), (TIWARI, "tiwari2026/tuned")]
-RECORDS = [(network, (small if network == TIWARI else page).record(name)) for network, name in RECORDS]
-MARKS = {SINGH: ("No LN", "o"), NORM: ("M", "o"), PRIETO: ("MLP", "s"), FEWER: ("MLP", "v"), OTHER: ("transformer", "P")}
+RECORDS = [
+    (SINGH, "singh2026/fig04lr"),
+    (SINGH, "singh2026/fig04wd"),
+    (NORM, "singh2026/fig02"),
+    (PRIETO, "prieto2025/fig15"),
+]
+RECORDS += [
+    (PRIETO, "prieto2025/fig15slow"),
+    (FEWER, "prieto2025/fig06c"),
+    (OTHER, "prieto2025/fig06a"),
+    (TIWARI, "tiwari2026/tuned"),
+]
+RECORDS = [
+    (network, (small if network == TIWARI else page).record(name))
+    for network, name in RECORDS
+]
+MARKS = {
+    SINGH: ("No LN", "o"),
+    NORM: ("M", "o"),
+    PRIETO: ("MLP", "s"),
+    FEWER: ("MLP", "v"),
+    OTHER: ("transformer", "P"),
+}
 MARKS[TIWARI] = "strong decay", "^"
 
 
@@ -31,15 +50,38 @@ def chosen(run):
     return tuple(run.settings.optimizer.options[key] for key in ("lr", "weight_decay"))
 
 
-runs = [Run(record, arm.name, network) for network, record in RECORDS for arm in record.experiment.arms]
-runs = [run for run in runs if run.seeds and chosen(run)[1] and not (run.settings.wrappers or run.settings.penalties)]
+runs = [
+    Run(record, arm.name, network)
+    for network, record in RECORDS
+    for arm in record.experiment.arms
+]
+runs = [
+    run
+    for run in runs
+    if run.seeds
+    and chosen(run)[1]
+    and not (run.settings.wrappers or run.settings.penalties)
+]
 # of the norms, one; and "No LN" is in both of Singh's sweeps
-runs = [r for r in runs if (r.label != NORM or r.arm == "M") and (r.record.name, r.arm) != ("singh2026/fig04wd", "No LN")]
-when = {r: r.reaches(loss=0.01) if r.label in (SINGH, NORM) else r.reaches(accuracy=0.95) for r in runs}
+runs = [
+    r
+    for r in runs
+    if (r.label != NORM or r.arm == "M")
+    and (r.record.name, r.arm) != ("singh2026/fig04wd", "No LN")
+]
+when = {
+    r: r.reaches(loss=0.01) if r.label in (SINGH, NORM) else r.reaches(accuracy=0.95)
+    for r in runs
+}
 product = {run: np.prod(chosen(run)) for run in runs}
 paced = {run: (when[run] * product[run])[np.isfinite(when[run])] for run in runs}
 MOST = 0.05
-pace = {n: concat([paced[r] for r in runs if r.label == n and product[r] <= MOST]).reset_index(drop=True) for n in MARKS}
+pace = {
+    n: concat(
+        [paced[r] for r in runs if r.label == n and product[r] <= MOST]
+    ).reset_index(drop=True)
+    for n in MARKS
+}
 both = concat([pace[SINGH], pace[PRIETO]])
 tried = [run for run in runs if run.label in (SINGH, PRIETO) and product[run] <= MOST]
 swept = [product[run] for run in tried if len(paced[run])]
@@ -55,7 +97,9 @@ def fitted(network):
 
 
 lines = {network: fitted(network) for network in (SINGH, PRIETO)}
-faster = {network: 10 ** -slope for network, (slope, _) in lines.items()}  # for ten times the product
+faster = {
+    network: 10**-slope for network, (slope, _) in lines.items()
+}  # for ten times the product
 sheet = claims.read(page.name, {})
 sheet.box(
     f"Raise their product. Ten times the product brought the rule {faster[SINGH]:.1f} times as early in a transformer and "
@@ -90,21 +134,76 @@ for y, (network, (slope, height)) in zip((1.8e4, 1e4), lines.items(), strict=Tru
     line.text(0.4, y, f"{network}: {faster[network]:.1f}×", ha="right", color=color)
 for network, (color, marker) in MARKS.items():
     mine = [run for run in runs if run.label == network]
-    x, y = ([v for run in mine for v in of[run]] for of in ({r: [product[r]] * len(when[r]) for r in mine}, when))
-    line.plot(x, y, marker, ms=5, mec="white", mew=0.5, color=plots.COLOUR[color], label=network)
-theirs = concat([evidence.reference(f"singh2026/fig04{kind}_events") for kind in ("lr", "wd")])
-theirs = theirs.query("quantity == 'test_loss at most' and value == 0.01 and stat == 'mean'").drop_duplicates("series").set_index("series").epoch
-of_arm = {run.arm: product[run] for run in runs if run.label == SINGH and run.arm in theirs}
+    x, y = (
+        [v for run in mine for v in of[run]]
+        for of in ({r: [product[r]] * len(when[r]) for r in mine}, when)
+    )
+    line.plot(
+        x,
+        y,
+        marker,
+        ms=5,
+        mec="white",
+        mew=0.5,
+        color=plots.COLOUR[color],
+        label=network,
+    )
+theirs = concat(
+    [evidence.reference(f"singh2026/fig04{kind}_events") for kind in ("lr", "wd")]
+)
+theirs = (
+    theirs.query("quantity == 'test_loss at most' and value == 0.01 and stat == 'mean'")
+    .drop_duplicates("series")
+    .set_index("series")
+    .epoch
+)
+of_arm = {
+    run.arm: product[run] for run in runs if run.label == SINGH and run.arm in theirs
+}
 plots.paper(line, list(of_arm.values()), theirs[list(of_arm)])
-line.set(xscale="log", yscale="log", xlim=(2e-4, 0.5), ylim=(60, 7e4), xlabel="rate × decay", ylabel="first epoch with the rule")
+line.set(
+    xscale="log",
+    yscale="log",
+    xlim=(2e-4, 0.5),
+    ylim=(60, 7e4),
+    xlabel="rate × decay",
+    ylabel="first epoch with the rule",
+)
 rates = sorted({chosen(run)[0] for run in runs if run.label == PRIETO})
 for rate, color in plots.shades(rates).items():
-    mine = sorted((r for r in runs if r.label == PRIETO and chosen(r)[0] == rate and len(paced[r]) > 2), key=chosen)
+    mine = sorted(
+        (
+            r
+            for r in runs
+            if r.label == PRIETO and chosen(r)[0] == rate and len(paced[r]) > 2
+        ),
+        key=chosen,
+    )
     x = [chosen(run)[1] for run in mine]
     fit.plot(x, [claims.median(when[run]) for run in mine], "o-", color=color)
-    fit.text(x[0] - 0.2, claims.median(when[mine[0]]), f"rate {rate:g}", color=color, ha="right", va="center")
-    fit.plot(x, [claims.median(run.fitted(accuracy=0.99)) for run in mine], "o--", mfc="white", color=color)
-fit.set(yscale="log", xlim=(-2.2, 8.4), xticks=range(0, 9, 2), ylim=(20, 6000), xlabel="weight decay", ylabel="epoch")
+    fit.text(
+        x[0] - 0.2,
+        claims.median(when[mine[0]]),
+        f"rate {rate:g}",
+        color=color,
+        ha="right",
+        va="center",
+    )
+    fit.plot(
+        x,
+        [claims.median(run.fitted(accuracy=0.99)) for run in mine],
+        "o--",
+        mfc="white",
+        color=color,
+    )
+fit.set(
+    yscale="log",
+    xlim=(-2.2, 8.4),
+    xticks=range(0, 9, 2),
+    ylim=(20, 6000),
+    xlabel="weight decay",
+    ylabel="epoch",
+)
 line.plot([], [], "o--", color=plots.GREY, mfc="white", label="fits (b)")
 figure.legend(*line.get_legend_handles_labels(), loc="outside upper center", ncols=3)
 plots.letter((line, fit), ["the product sets the pace", "three rates, stronger decay"])
@@ -151,8 +250,15 @@ network first gets there after {told(pace[NORM], "{:.1f}")} units, and is [throw
 """)
 
 # %% tags=["remove-input"]
-rows = [[network, told(pace[network], "{:.1f}"), f"{len(pace[network])}"] for network in MARKS]
-tables.grid(["Network", "First epoch with the rule × rate × decay", "Runs"], rows, caption=f"Runs that get there, with a product of at most {MOST:g}")
+rows = [
+    [network, told(pace[network], "{:.1f}"), f"{len(pace[network])}"]
+    for network in MARKS
+]
+tables.grid(
+    ["Network", "First epoch with the rule × rate × decay", "Runs"],
+    rows,
+    caption=f"Runs that get there, with a product of at most {MOST:g}",
+)
 
 # %% [markdown]
 # ## What it rests on

@@ -16,24 +16,49 @@ from grokbook.evidence import Run, told
 plots.use_style()
 page = evidence.Page("questions/q05", scale, retrain, device)
 small = evidence.Page(page.name, "laptop")  # stored: the same places on a smaller task
-PLACES = {"A^qk": "queries, keys", "No LN": "nowhere", "A*": "queries, keys, values"}  # in the paper's names, and in words
-PLACES |= {"M+A*": "all, and the MLP", "A^v": "values", "M": "MLP", "M+A^v": "values, MLP"}
-KINDS = {"layer norm": ("", "o"), "ReLU": (", ReLU", "s"), "RMS norm": (", RMSNorm", "^"), "three layers": (", three layers", "P")}
-SEVERAL = (("layer norm", "fig02"), ("layer norm", "fig03"), ("ReLU", "fig02relu"), ("RMS norm", "fig07"))
+PLACES = {
+    "A^qk": "queries, keys",
+    "No LN": "nowhere",
+    "A*": "queries, keys, values",
+}  # in the paper's names, and in words
+PLACES |= {
+    "M+A*": "all, and the MLP",
+    "A^v": "values",
+    "M": "MLP",
+    "M+A^v": "values, MLP",
+}
+KINDS = {
+    "layer norm": ("", "o"),
+    "ReLU": (", ReLU", "s"),
+    "RMS norm": (", RMSNorm", "^"),
+    "three layers": (", three layers", "P"),
+}
+SEVERAL = (
+    ("layer norm", "fig02"),
+    ("layer norm", "fig03"),
+    ("ReLU", "fig02relu"),
+    ("RMS norm", "fig07"),
+)
 full = [(kind, page.record(f"singh2026/{name}")) for kind, name in SEVERAL]
-less = [(kind, small.record(f"singh2026/{name}")) for kind, name in (*SEVERAL, ("three layers", "fig08"))]
+less = [
+    (kind, small.record(f"singh2026/{name}"))
+    for kind, name in (*SEVERAL, ("three layers", "fig08"))
+]
 paper, little = (
     {
         (kind, place): Run(record, place + ending, kind, plots.COLOUR[place])
         for kind, record in records
         for place, ending in ((place, KINDS[kind][0]) for place in PLACES)
-        if any(arm.name == place + ending for arm in record.experiment.arms) and record.seeds(place + ending)
+        if any(arm.name == place + ending for arm in record.experiment.arms)
+        and record.seeds(place + ending)
     }
     for records in (full, less)
 )
 when = {key: run.reaches(loss=0.01) for key, run in paper.items()}
 fit = {key: run.fitted(loss=0.01) for key, run in paper.items()}
-none, mlp, values, blocked = (("layer norm", place) for place in ("No LN", "M", "A^v", "A^qk"))
+none, mlp, values, blocked = (
+    ("layer norm", place) for place in ("No LN", "M", "A^v", "A^qk")
+)
 END = paper[none].settings.epochs
 gain, mild = (evidence.ratio(when[none], when[place]) for place in (mlp, values))
 back = {key: run.falls_back(loss=0.01) for key, run in paper.items()}
@@ -61,19 +86,33 @@ sheet.box(
 #| fold: "Code: draw the figure"
 figure, axes = plots.panels(2, height=4.2, sharey=True)
 rows = {place: y for y, place in enumerate(PLACES)}
-for axes_of, runs, measure, end in ((axes[0], paper, {"loss": 0.01}, END), (axes[1], little, {"accuracy": 0.95}, 5000)):
+for axes_of, runs, measure, end in (
+    (axes[0], paper, {"loss": 0.01}, END),
+    (axes[1], little, {"accuracy": 0.95}, 5000),
+):
     axes_of.axvspan(1.05 * end, 1.6 * end, color="#EEEEEE", lw=0)
     for (kind, place), run in runs.items():
         y = rows[place] + 0.2 * (list(KINDS).index(kind) - 1)
         style = {"color": run.color, "ls": "", "ms": 6.5}
         epochs = run.reaches(**measure).clip(upper=1.3 * end)
-        axes_of.plot(epochs, [y] * len(epochs), KINDS[kind][1], mec="white", mew=0.6, **style)
+        axes_of.plot(
+            epochs, [y] * len(epochs), KINDS[kind][1], mec="white", mew=0.6, **style
+        )
     axes_of.set(xscale="log", xlim=(100, 1.6 * end), xlabel="first epoch")
 for kind, place in paper:
     if kind == "layer norm":
-        axes[0].plot(fit[kind, place], [rows[place] - 0.2] * len(fit[kind, place]), "o", ms=4, mfc="white", color=plots.COLOUR[place])
+        axes[0].plot(
+            fit[kind, place],
+            [rows[place] - 0.2] * len(fit[kind, place]),
+            "o",
+            ms=4,
+            mfc="white",
+            color=plots.COLOUR[place],
+        )
 for name in ("fig02_events", "fig03_events"):
-    theirs = evidence.reference(f"singh2026/{name}").query("quantity == 'test_loss at most' and value == 0.01 and stat == 'mean'")
+    theirs = evidence.reference(f"singh2026/{name}").query(
+        "quantity == 'test_loss at most' and value == 0.01 and stat == 'mean'"
+    )
     seen = theirs[theirs.series.isin(rows)].dropna(subset="epoch")
     plots.paper(axes[0], seen.epoch, seen.series.map(rows) - 0.2, label="")
 axes[0].set_yticks(range(len(rows)), list(PLACES.values()))
@@ -91,10 +130,17 @@ plots.show(figure)
 # ## Why we think so
 
 # %% tags=["remove-input"]
-single, normed = (Run(page.record(f"liu2026/{name}"), arm) for name, arm in (("fig01", "float32"), ("fig03b", "layer norm")))
-first, later = (evidence.earliest(evidence.bursts(run, late=True)) for run in (single, normed))
+single, normed = (
+    Run(page.record(f"liu2026/{name}"), arm)
+    for name, arm in (("fig01", "float32"), ("fig03b", "layer norm"))
+)
+first, later = (
+    evidence.earliest(evidence.bursts(run, late=True)) for run in (single, normed)
+)
 plain = Run(small.record("tiwari2026/fig01"), "baseline")
-layered, scaled = (Run(small.record("tiwari2026/tab02"), arm) for arm in ("layer norm", "RMS norm"))
+layered, scaled = (
+    Run(small.record("tiwari2026/tab02"), arm) for arm in ("layer norm", "RMS norm")
+)
 every = Run(small.record("tiwari2026/tab09"), "norm")
 tables.prose(f"""
 **Two places help and one hurts.** In [Singh's transformer](../singh2026/fig01_overview.ipynb) the
@@ -146,4 +192,7 @@ MLP](../liu2026/fig03_mitigations.ipynb) a layer norm delays the first {{term}}`
 
 # %% tags=["hide-input"]
 #| fold: "Code: what was read"
-sheet.closing(*(record for _, record in (*full, *less)), *(run.record for run in (single, normed, plain, layered, every)))
+sheet.closing(
+    *(record for _, record in (*full, *less)),
+    *(run.record for run in (single, normed, plain, layered, every)),
+)

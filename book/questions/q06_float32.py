@@ -16,27 +16,80 @@ from grokbook.evidence import Run, told
 
 plots.use_style()
 page = evidence.Page("questions/q06", scale, retrain, device)
-small = evidence.Page(page.name, "laptop")  # stored: the same transformer on a smaller task
-SINGLE, LOSS64, DOUBLE, REPAIR, FORCED, BROKEN = ("float32", "float64 loss", "float64", "repair", "simulated collapse", "sum broken")
-WIDE, NARROW, DIVISION, VGG, VIT, NORMED, RESNET = ("MLP, width 512", "MLP, width 20", "MLP, division", "VGG-11", "ViT", "VGG-11, batch norm", "ResNet-18")
-LIU = {WIDE: "fig01", NARROW: "fig06", VGG: "fig10", VIT: "fig12", DIVISION: "fig08", NORMED: "fig11", RESNET: "fig13"}
-liu = {name: page.record(f"liu2026/{record}", arms=(SINGLE,)) for name, record in LIU.items()}
-cut = {WIDE: page.record("liu2026/causal512", arms=(FORCED,)), NARROW: page.record("liu2026/causal20", arms=(FORCED,))}
+small = evidence.Page(
+    page.name, "laptop"
+)  # stored: the same transformer on a smaller task
+SINGLE, LOSS64, DOUBLE, REPAIR, FORCED, BROKEN = (
+    "float32",
+    "float64 loss",
+    "float64",
+    "repair",
+    "simulated collapse",
+    "sum broken",
+)
+WIDE, NARROW, DIVISION, VGG, VIT, NORMED, RESNET = (
+    "MLP, width 512",
+    "MLP, width 20",
+    "MLP, division",
+    "VGG-11",
+    "ViT",
+    "VGG-11, batch norm",
+    "ResNet-18",
+)
+LIU = {
+    WIDE: "fig01",
+    NARROW: "fig06",
+    VGG: "fig10",
+    VIT: "fig12",
+    DIVISION: "fig08",
+    NORMED: "fig11",
+    RESNET: "fig13",
+}
+liu = {
+    name: page.record(f"liu2026/{record}", arms=(SINGLE,))
+    for name, record in LIU.items()
+}
+cut = {
+    WIDE: page.record("liu2026/causal512", arms=(FORCED,)),
+    NARROW: page.record("liu2026/causal20", arms=(FORCED,)),
+}
 SINGH, LITTLE = "transformer, decay", "the same, small task"
 singh = page.record("singh2026/fig02", arms=("M", "No LN"))
-little = {LOSS64: small.record("singh2026/fig02", arms=("M",)), SINGLE: small.record("singh2026/fig02float32")}
-runs = {(name, kind): Run(record, kind) for name, record in liu.items() for kind in (SINGLE, LOSS64, DOUBLE) if record.seeds(kind)}
-runs |= {(name, kind): Run(record, kind) for name, record in cut.items() for kind in (REPAIR, FORCED, BROKEN)}
+little = {
+    LOSS64: small.record("singh2026/fig02", arms=("M",)),
+    SINGLE: small.record("singh2026/fig02float32"),
+}
+runs = {
+    (name, kind): Run(record, kind)
+    for name, record in liu.items()
+    for kind in (SINGLE, LOSS64, DOUBLE)
+    if record.seeds(kind)
+}
+runs |= {
+    (name, kind): Run(record, kind)
+    for name, record in cut.items()
+    for kind in (REPAIR, FORCED, BROKEN)
+}
 many = {key: evidence.slingshots(run) for key, run in runs.items()}
 
 
 def bursts(run):
     """Bursts of the logged training loss after epoch 500, on the levels of a spike."""
-    return Series({s: len(evidence.spikes(loss.dropna())) for s, loss in run.series("train_loss", since=500).items()}, dtype=float)
+    return Series(
+        {
+            s: len(evidence.spikes(loss.dropna()))
+            for s, loss in run.series("train_loss", since=500).items()
+        },
+        dtype=float,
+    )
 
 
 m, none = Run(singh, "M"), Run(singh, "No LN")
-runs |= {(SINGH, LOSS64): m, (LITTLE, LOSS64): Run(little[LOSS64], "M"), (LITTLE, SINGLE): Run(little[SINGLE], "M, float32 loss")}
+runs |= {
+    (SINGH, LOSS64): m,
+    (LITTLE, LOSS64): Run(little[LOSS64], "M"),
+    (LITTLE, SINGLE): Run(little[SINGLE], "M, float32 loss"),
+}
 many |= {key: bursts(run) for key, run in runs.items() if key not in many}
 often = {key: 1000 * many[key] / run.settings.epochs for key, run in runs.items()}
 sheet = claims.read(page.name, {})
@@ -70,22 +123,66 @@ figure, (kinds, damaged) = plots.panels(2, height=4.2)
 ROWS = [*LIU, SINGH, LITTLE]
 for (name, kind), values in often.items():
     if name in ROWS and kind in (SINGLE, LOSS64, DOUBLE):
-        place, marker = ROWS.index(name) + {SINGLE: -0.2, LOSS64: 0.1, DOUBLE: 0.3}[kind], "s" if kind == DOUBLE else "o"
-        style = {"mfc": "white" if kind == DOUBLE else plots.COLOUR[kind], "color": plots.COLOUR[kind], "ls": ""}
-        kinds.plot(values, place + spread(values), marker, ms=5, alpha=0.8, label=kind if name == NARROW else None, **style)
-stars = ["*" * (runs[name, LOSS64 if (name, LOSS64) in runs else SINGLE].record.scale != "paper") for name in ROWS]
-kinds.set_yticks(range(len(ROWS)), [name + star for name, star in zip(ROWS, stars, strict=True)])
-kinds.set(ylim=(len(ROWS) - 0.4, -0.6), xlabel="slingshots in 1,000 epochs", xlim=(-0.1, 1.9))
-WAYS = {FORCED: "float64,\ncollapse imitated", BROKEN: "float64,\nonly sum broken", LOSS64: "float64, exact", REPAIR: "float32, repaired", SINGLE: "float32"}
+        place, marker = (
+            ROWS.index(name) + {SINGLE: -0.2, LOSS64: 0.1, DOUBLE: 0.3}[kind],
+            "s" if kind == DOUBLE else "o",
+        )
+        style = {
+            "mfc": "white" if kind == DOUBLE else plots.COLOUR[kind],
+            "color": plots.COLOUR[kind],
+            "ls": "",
+        }
+        kinds.plot(
+            values,
+            place + spread(values),
+            marker,
+            ms=5,
+            alpha=0.8,
+            label=kind if name == NARROW else None,
+            **style,
+        )
+stars = [
+    "*"
+    * (runs[name, LOSS64 if (name, LOSS64) in runs else SINGLE].record.scale != "paper")
+    for name in ROWS
+]
+kinds.set_yticks(
+    range(len(ROWS)), [name + star for name, star in zip(ROWS, stars, strict=True)]
+)
+kinds.set(
+    ylim=(len(ROWS) - 0.4, -0.6), xlabel="slingshots in 1,000 epochs", xlim=(-0.1, 1.9)
+)
+WAYS = {
+    FORCED: "float64,\ncollapse imitated",
+    BROKEN: "float64,\nonly sum broken",
+    LOSS64: "float64, exact",
+    REPAIR: "float32, repaired",
+    SINGLE: "float32",
+}
 for y, way in enumerate(WAYS):
     for name, marker, shift in ((WIDE, "o", -0.15), (NARROW, "^", 0.15)):
         values = often[name, way]
-        damaged.plot(values, y + shift + spread(values), marker, ms=5, alpha=0.8, color=plots.COLOUR[way])
+        damaged.plot(
+            values,
+            y + shift + spread(values),
+            marker,
+            ms=5,
+            alpha=0.8,
+            color=plots.COLOUR[way],
+        )
 damaged.set_yticks(range(len(WAYS)), list(WAYS.values()))
-damaged.set(ylim=(len(WAYS) - 0.4, -0.6), xlabel="slingshots in 1,000 epochs", xlim=(-0.1, 1.9))
+damaged.set(
+    ylim=(len(WAYS) - 0.4, -0.6), xlabel="slingshots in 1,000 epochs", xlim=(-0.1, 1.9)
+)
 for name, marker in ((f"{WIDE} (b)", "o"), (f"{NARROW} (b)", "^")):
     kinds.plot([], [], marker, color=plots.GREY, label=name)
-figure.legend(*kinds.get_legend_handles_labels(), loc="outside upper center", ncols=5, columnspacing=1, handletextpad=0.2)
+figure.legend(
+    *kinds.get_legend_handles_labels(),
+    loc="outside upper center",
+    ncols=5,
+    columnspacing=1,
+    handletextpad=0.2,
+)
 plots.letter((kinds, damaged), ["precision of the loss", "damaged gradients"])
 plots.show(figure)
 

@@ -16,40 +16,98 @@ from grokbook.evidence import Run, told
 
 plots.use_style()
 page = evidence.Page("questions/q07", scale, retrain, device)
-BASE, EXACT, ZERO, REPAIR, BROKEN, CENTRED = ("float32", "float64 loss", "projection", "repair", "sum broken", "W_G subtracted")
-LOSSES = {BASE: "nothing intact\n(float32)", ZERO: "only sum intact\n(projection)", CENTRED: "no mean classifier,\nfloat32"}
-LOSSES |= {BROKEN: "only correct\ngradient intact", REPAIR: "both intact\n(repaired)", EXACT: "both intact\n(float64)"}
-NETWORKS = {"MLP, width 512": ("fig01", "causal512", "o"), "MLP, width 20": ("fig06", "causal20", "^"), "VGG-11*": ("fig10", "fig10", "s")}
-ADAM = {"ε = 1e-6": ("fig03a", "ε 1e-06"), "ε = 1e-5": ("fig03a", "ε 1e-05"), "β2 = 0.9": ("fig02a", "β2 0.9"), "β2 = 0.999": ("fig02a", "β2 0.999")}
-FIRST = {"fig01": BASE, "fig06": BASE, "fig10": ZERO, "causal512": ZERO, "causal20": ZERO} | dict(ADAM.values())
-records = {name: page.record(f"liu2026/{name}", arms=(arm,)) for name, arm in FIRST.items()}
+BASE, EXACT, ZERO, REPAIR, BROKEN, CENTRED = (
+    "float32",
+    "float64 loss",
+    "projection",
+    "repair",
+    "sum broken",
+    "W_G subtracted",
+)
+LOSSES = {
+    BASE: "nothing intact\n(float32)",
+    ZERO: "only sum intact\n(projection)",
+    CENTRED: "no mean classifier,\nfloat32",
+}
+LOSSES |= {
+    BROKEN: "only correct\ngradient intact",
+    REPAIR: "both intact\n(repaired)",
+    EXACT: "both intact\n(float64)",
+}
+NETWORKS = {
+    "MLP, width 512": ("fig01", "causal512", "o"),
+    "MLP, width 20": ("fig06", "causal20", "^"),
+    "VGG-11*": ("fig10", "fig10", "s"),
+}
+ADAM = {
+    "ε = 1e-6": ("fig03a", "ε 1e-06"),
+    "ε = 1e-5": ("fig03a", "ε 1e-05"),
+    "β2 = 0.9": ("fig02a", "β2 0.9"),
+    "β2 = 0.999": ("fig02a", "β2 0.999"),
+}
+FIRST = {
+    "fig01": BASE,
+    "fig06": BASE,
+    "fig10": ZERO,
+    "causal512": ZERO,
+    "causal20": ZERO,
+} | dict(ADAM.values())
+records = {
+    name: page.record(f"liu2026/{name}", arms=(arm,)) for name, arm in FIRST.items()
+}
 runs = {
-    (network, way): Run(records[first if way in (BASE, EXACT) else rest], way, way, plots.COLOUR[way])
+    (network, way): Run(
+        records[first if way in (BASE, EXACT) else rest], way, way, plots.COLOUR[way]
+    )
     for network, (first, rest, _) in NETWORKS.items()
     for way in LOSSES
 }
 WIDE, NARROW, VGG = NETWORKS
-runs |= {(WIDE, what): Run(records[name], arm, what) for what, (name, arm) in ADAM.items()}
+runs |= {
+    (WIDE, what): Run(records[name], arm, what) for what, (name, arm) in ADAM.items()
+}
 many = {key: evidence.slingshots(run) for key, run in runs.items()}
 often = {key: 1000 * many[key] / run.settings.epochs for key, run in runs.items()}
 
 dense = page.record("liu2026/fig06near", arms=(BASE,))
 near = Run(dense, BASE)
 chosen = near.settings.optimizer.options
-EDGE = (2 + 2 * chosen["betas"][0]) / ((1 - chosen["betas"][0]) * chosen["lr"])  # Adam's limit
+EDGE = (2 + 2 * chosen["betas"][0]) / (
+    (1 - chosen["betas"][0]) * chosen["lr"]
+)  # Adam's limit
 FELT, LOSS = "preconditioned_sharpness", "train_loss"
-windows = {s: rows.loc[-50:0] for s, rows in evidence.windows(near, FELT).items() if rows.index.min() <= -50}
-windows = {s: rows for s, rows in windows.items() if rows.at[0, "epoch"] in evidence.bursts(near, late=True)[s]}
-under = {seed: rows.loc[:-1].index[rows.loc[:-1, FELT] <= EDGE].max() for seed, rows in windows.items()}
+windows = {
+    s: rows.loc[-50:0]
+    for s, rows in evidence.windows(near, FELT).items()
+    if rows.index.min() <= -50
+}
+windows = {
+    s: rows
+    for s, rows in windows.items()
+    if rows.at[0, "epoch"] in evidence.bursts(near, late=True)[s]
+}
+under = {
+    seed: rows.loc[:-1].index[rows.loc[:-1, FELT] <= EDGE].max()
+    for seed, rows in windows.items()
+}
 lead = Series({seed: -1.0 - step for seed, step in under.items()})
-rise = Series({seed: rows.at[under[seed] + 1, LOSS] / rows.loc[:-11, LOSS].median() for seed, rows in windows.items()})
+rise = Series(
+    {
+        seed: rows.at[under[seed] + 1, LOSS] / rows.loc[:-11, LOSS].median()
+        for seed, rows in windows.items()
+    }
+)
 sheet = claims.read(page.name, {})
-ends = {way: [max(of) for of in evidence.bursts(runs[WIDE, way], late=True).values() if of] for way in (BASE, ZERO, BROKEN)}
+ends = {
+    way: [max(of) for of in evidence.bursts(runs[WIDE, way], late=True).values() if of]
+    for way in (BASE, ZERO, BROKEN)
+}
 sheet.box(
     "Damaged gradients, in two MLPs of ten classes. Either half of a collapse brings spikes there. But if the correct gradient alone is missing, "
     f"the wide one has none after epoch {max(ends[ZERO]):,} of {runs[WIDE, ZERO].settings.epochs:,}. In the narrow one Adam's steps "
     f"become too long for the curvature just before, in {(lead > 0).sum()} of {len(lead)} runs that can tell."
 )
+
 
 # %% tags=["hide-input"]
 #| name: fig-questions-07
@@ -68,20 +126,43 @@ def rows_of(panel, names, networks):
     for y, what in enumerate(names):
         for network in networks:
             values = often[network, what]
-            place = y + 0.22 * list(NETWORKS).index(network) - 0.22 * (len(networks) > 1) + 0.02 * np.arange(len(values))
-            panel.plot(values, place, NETWORKS[network][2], ms=5, alpha=0.8, color=runs[network, what].color)
+            place = (
+                y
+                + 0.22 * list(NETWORKS).index(network)
+                - 0.22 * (len(networks) > 1)
+                + 0.02 * np.arange(len(values))
+            )
+            panel.plot(
+                values,
+                place,
+                NETWORKS[network][2],
+                ms=5,
+                alpha=0.8,
+                color=runs[network, what].color,
+            )
     panel.set_yticks(range(len(names)), list(names.values()), fontsize=9)
-    panel.set(ylim=(len(names) - 0.4, -0.6), xlim=(-0.1, 2.8), xlabel="slingshots in 1,000 epochs")
+    panel.set(
+        ylim=(len(names) - 0.4, -0.6),
+        xlim=(-0.1, 2.8),
+        xlabel="slingshots in 1,000 epochs",
+    )
 
 
 figure, axes = plots.panels(2, rows=2, height=3.1)
 rows_of(axes[0], LOSSES, NETWORKS)
 rows_of(axes[1], {BASE: "ε = 1e-8, β2 = 0.95", **{what: what for what in ADAM}}, [WIDE])
-for rows, color in zip(windows.values(), plots.shades(list(windows)).values(), strict=True):
+for rows, color in zip(
+    windows.values(), plots.shades(list(windows)).values(), strict=True
+):
     axes[2].plot(rows[FELT] / EDGE, color=color)
     axes[3].plot(rows[LOSS], color=color)
 axes[2].axhline(1, color=plots.BLACK, ls="--", lw=1)
-axes[2].set(yscale="log", ylim=(0.1, 100), xlabel="steps after the onset", ylabel="curvature / limit")
+axes[2].set(
+    yscale="log",
+    ylim=(0.1, 100),
+    xlabel="steps after the onset",
+    ylabel="curvature / limit",
+)
 axes[3].set(yscale="log", xlabel="steps after the onset", ylabel="training loss")
 for network, (_, _, marker) in NETWORKS.items():
     axes[0].plot([], [], marker, color=plots.GREY, label=network)
@@ -97,7 +178,13 @@ plots.show(figure)
 # {term}`inflation`: two means of the last layer push each other until the network breaks.
 
 # %% tags=["remove-input"]
-slow = [Run(page.record("liu2026/free", arms=(BASE,)), BASE), *(Run(page.record(f"liu2026/{name}", arms=(BASE,)), BASE) for name in ("fig13", "fig11"))]
+slow = [
+    Run(page.record("liu2026/free", arms=(BASE,)), BASE),
+    *(
+        Run(page.record(f"liu2026/{name}", arms=(BASE,)), BASE)
+        for name in ("fig13", "fig11")
+    ),
+]
 free, resnet, normed = (evidence.slingshots(run) for run in slow)
 division = Run(page.record("liu2026/fig08", arms=(ZERO,)), ZERO)
 ends[division] = [max(of) for of in evidence.bursts(division, late=True).values() if of]
@@ -154,4 +241,6 @@ decay](q06_float32.ipynb) are another kind, whose cause is not tested.
 
 # %% tags=["hide-input"]
 #| fold: "Code: what was read"
-sheet.closing(*records.values(), dense, *(run.record for run in slow), division.record, apart)
+sheet.closing(
+    *records.values(), dense, *(run.record for run in slow), division.record, apart
+)

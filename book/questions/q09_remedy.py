@@ -17,8 +17,13 @@ plots.use_style()
 page = evidence.Page("questions/q09", scale, retrain, device)
 tested, tuned = page.record("remedies/test-a"), page.record("remedies/tune-a")
 parity = page.record("remedies/test-e")
-tables_of = [page.record(f"prieto2025/{name}") for name in ("fig15", "fig15slow")]  # Prieto's MLP, at three rates
-singh, transformer = page.record("singh2026/fig02", arms=("M", "No LN")), page.record("prieto2025/fig06a")
+tables_of = [
+    page.record(f"prieto2025/{name}") for name in ("fig15", "fig15slow")
+]  # Prieto's MLP, at three rates
+singh, transformer = (
+    page.record("singh2026/fig02", arms=("M", "No LN")),
+    page.record("prieto2025/fig06a"),
+)
 DECAY, PERP, PULL = "decay", "⊥Grad", "activations"
 came = {}  # the small table, each remedy at its tuned rate and strength
 for arm in tested.experiment.arms:
@@ -30,16 +35,27 @@ grids = {}  # by network, remedy and learning rate: the onsets of all strengths
 for arm in tuned.experiment.arms:
     name, rate = arm.name.split(",")[0], arm.optimizer.options["lr"]
     if name in (DECAY, PERP, PULL) and tuned.seeds(arm.name):
-        grids.setdefault(("tuning", name, rate), []).append(Run(tuned, arm.name).onset()[:1])
+        grids.setdefault(("tuning", name, rate), []).append(
+            Run(tuned, arm.name).onset()[:1]
+        )
 for record in tables_of:
     for arm in record.experiment.arms:
-        key = "Prieto", DECAY if "decay" in arm.name else PERP, arm.optimizer.options["lr"]
+        key = (
+            "Prieto",
+            DECAY if "decay" in arm.name else PERP,
+            arm.optimizer.options["lr"],
+        )
         grids.setdefault(key, []).append(Run(record, arm.name).onset())
 best = {key: min(found, key=claims.median) for key, found in grids.items()}
-fails = {name: [np.isinf(onset).any() for key, onset in best.items() if key[1] == name] for name in (DECAY, PERP)}
+fails = {
+    name: [np.isinf(onset).any() for key, onset in best.items() if key[1] == name]
+    for name in (DECAY, PERP)
+}
 assert not any(fails[DECAY])
 sheet = claims.read(page.name, {})
-limits = sorted({cap, *(arm.epochs for record in tables_of for arm in record.experiment.arms)})
+limits = sorted(
+    {cap, *(arm.epochs for record in tables_of for arm in record.experiment.arms)}
+)
 sheet.box(
     "Weight decay, with a tuned rate. In two MLPs some strength of it worked at every rate that we tried. "
     f"⊥Grad is quicker where it works, in {len(fails[PERP]) - sum(fails[PERP])} of {len(fails[PERP])} pairs of network and rate; in the others "
@@ -60,21 +76,54 @@ sheet.box(
 #| fold: "Code: draw the figure"
 NAMES = {DECAY: "weight decay", "activations": "pull to zero", "radius with tuned target": "pull to tuned target", "radius to √d": "penalty to √d",
          "first matrix held short": "first matrix short", "none": "nothing"}  # fmt: skip
-INK = {DECAY: plots.COLOUR["weight decay"], PERP: plots.COLOUR["⊥Grad"], PULL: plots.COLOUR["MAN"]}
+INK = {
+    DECAY: plots.COLOUR["weight decay"],
+    PERP: plots.COLOUR["⊥Grad"],
+    PULL: plots.COLOUR["MAN"],
+}
 LABELS = {DECAY: "weight decay", PERP: "⊥Grad", PULL: "pull to zero"}
 figure, (ranks, rates) = plots.panels(2, height=3.8)
 for y, name in enumerate(order):
     places = y + 0.07 * (np.arange(len(came[name])) - len(came[name]) / 2)
-    ranks.plot(came[name].clip(upper=1.3 * cap), places, "o", ms=5.5, alpha=0.85, color=INK.get(name, plots.GREY))
+    ranks.plot(
+        came[name].clip(upper=1.3 * cap),
+        places,
+        "o",
+        ms=5.5,
+        alpha=0.85,
+        color=INK.get(name, plots.GREY),
+    )
 ranks.axvspan(1.07 * cap, 1.7 * cap, color="#EEEEEE", lw=0)
-ranks.set(xscale="log", xlim=(30, 1.7 * cap), ylim=(len(order) - 0.5, -0.5), xlabel="step of generalising")
+ranks.set(
+    xscale="log",
+    xlim=(30, 1.7 * cap),
+    ylim=(len(order) - 0.5, -0.5),
+    xlabel="step of generalising",
+)
 ranks.set_yticks(range(len(order)), [NAMES.get(name, name) for name in order])
 END = 5000
 for (network, name, rate), onset in best.items():
-    place = rate * {DECAY: 0.93, PERP: 1.07, PULL: 1.0}[name] * (1.06 if network == "Prieto" else 0.94)
-    rates.plot([place] * len(onset), onset.clip(upper=1.4 * END), "o" if network == "Prieto" else "^", ms=6, alpha=0.85, color=INK[name])
+    place = (
+        rate
+        * {DECAY: 0.93, PERP: 1.07, PULL: 1.0}[name]
+        * (1.06 if network == "Prieto" else 0.94)
+    )
+    rates.plot(
+        [place] * len(onset),
+        onset.clip(upper=1.4 * END),
+        "o" if network == "Prieto" else "^",
+        ms=6,
+        alpha=0.85,
+        color=INK[name],
+    )
 rates.axhspan(1.07 * END, 1.9 * END, color="#EEEEEE", lw=0)
-rates.set(xscale="log", yscale="log", ylim=(30, 1.9 * END), xlabel="learning rate", ylabel="step of generalising")
+rates.set(
+    xscale="log",
+    yscale="log",
+    ylim=(30, 1.9 * END),
+    xlabel="learning rate",
+    ylabel="step of generalising",
+)
 for name, label in LABELS.items():
     rates.plot([], [], "s", color=INK[name], label=label)
 for marker, label in (("o", "Prieto's MLP (b)"), ("^", "tuning of (a)")):
@@ -87,8 +136,14 @@ plots.show(figure)
 # ## Why we think so
 
 # %% tags=["remove-input"]
-decayed, perp, both = (Run(transformer, f"no-norm, subtraction: {arm}") for arm in ("AdamW, decay 1.5", "⊥AdamW", "⊥AdamW + StableMax"))
-bits = {arm.name.split(",")[0]: told(Run(parity, arm.name).onset()) for arm in parity.experiment.arms}
+decayed, perp, both = (
+    Run(transformer, f"no-norm, subtraction: {arm}")
+    for arm in ("AdamW, decay 1.5", "⊥AdamW", "⊥AdamW + StableMax")
+)
+bits = {
+    arm.name.split(",")[0]: told(Run(parity, arm.name).onset())
+    for arm in parity.experiment.arms
+}
 normed, plain = (Run(singh, arm).reaches(loss=0.01) for arm in ("M", "No LN"))
 tables.prose(f"""
 **Tune the learning rate first.** In [the comparison of remedies](../remedies/addition.ipynb) weight decay generalises at step

@@ -19,30 +19,71 @@ plots.use_style()
 page = evidence.Page("questions/q10", scale, retrain, device)
 small = evidence.Page(page.name, "laptop")  # stored: a quarter of the width
 BASE, ZERO, BROKEN, EXACT = ("float32", "projection", "sum broken", "float64 loss")
-NETWORKS = {512: ("fig01", "causal512"), 20: ("fig06", "causal20")}  # Liu's two MLPs, by width
-liu = {name: page.record(f"liu2026/{name}", arms=(arm,)) for pair in NETWORKS.values() for name, arm in zip(pair, (BASE, ZERO), strict=True)}
-runs = {(width, way): Run(liu[names[way in (ZERO, BROKEN)]], way) for width, names in NETWORKS.items() for way in (BASE, ZERO, BROKEN, EXACT)}
+NETWORKS = {
+    512: ("fig01", "causal512"),
+    20: ("fig06", "causal20"),
+}  # Liu's two MLPs, by width
+liu = {
+    name: page.record(f"liu2026/{name}", arms=(arm,))
+    for pair in NETWORKS.values()
+    for name, arm in zip(pair, (BASE, ZERO), strict=True)
+}
+runs = {
+    (width, way): Run(liu[names[way in (ZERO, BROKEN)]], way)
+    for width, names in NETWORKS.items()
+    for way in (BASE, ZERO, BROKEN, EXACT)
+}
 spikes = {key: evidence.slingshots(run) for key, run in runs.items()}
-devices = {"GPU": page.record("prieto2025/fig02"), "CPU": page.record("prieto2025/fig02cpu")}
+devices = {
+    "GPU": page.record("prieto2025/fig02"),
+    "CPU": page.record("prieto2025/fig02cpu"),
+}
 BITS, SHARES = ("float16", "float32", "float64"), ("60%", "70%")
-halves = {(on, share, bits): Run(one, f"{share} {bits}") for on, one in devices.items() for share in SHARES for bits in BITS}
+halves = {
+    (on, share, bits): Run(one, f"{share} {bits}")
+    for on, one in devices.items()
+    for share in SHARES
+    for bits in BITS
+}
 ends = {key: 100 * run.last("test_accuracy") for key, run in halves.items()}
-free, baseline = page.record("prieto2025/fig01c", arms=("exact CE float64",)), page.record("prieto2025/fig08", arms=("baseline",))
+free, baseline = (
+    page.record("prieto2025/fig01c", arms=("exact CE float64",)),
+    page.record("prieto2025/fig08", arms=("baseline",)),
+)
 controls = page.record("prieto2025/fig01control")
 GAPS = {  # runs whose loss cannot collapse, and the epochs in which their gap grows steadily
     "β2 0.99, 40 % of 113": (Run(free, "exact CE float64"), 5000, 8000),
     "β2 0.99, 60 % of 113": (Run(baseline, "baseline"), 3000, 8000),
-    (FAST := "β2 0.99, 70 % of 59"): (Run(controls, "exact CE, β2 0.99"), 10_000, 40_000),
+    (FAST := "β2 0.99, 70 % of 59"): (
+        Run(controls, "exact CE, β2 0.99"),
+        10_000,
+        40_000,
+    ),
     (SLOW := "β2 0.999, 70 % of 59"): (Run(controls, "exact CE"), 10_000, 40_000),
 }
-paces = {name: 1000 * (run.at("mean_gap", end) - run.at("mean_gap", since)) / (end - since) for name, (run, since, end) in GAPS.items()}
-limits = {name: -500 * math.log(run.settings.optimizer.options["betas"][1]) for name, (run, *_) in GAPS.items()}
-gelu = evidence.reference("singh2026/gelu").set_index(["stat", "series"])[["value", "low", "high"]]
+paces = {
+    name: 1000 * (run.at("mean_gap", end) - run.at("mean_gap", since)) / (end - since)
+    for name, (run, since, end) in GAPS.items()
+}
+limits = {
+    name: -500 * math.log(run.settings.optimizer.options["betas"][1])
+    for name, (run, *_) in GAPS.items()
+}
+gelu = evidence.reference("singh2026/gelu").set_index(["stat", "series"])[
+    ["value", "low", "high"]
+]
 apart = {act: (gelu.loc[act] / gelu.loc["log"] - 1).abs() for act in ("gelu", "relu")}
 radial = Run(page.record("tiwari2026/fig01"), "penalty")
-assert np.isinf(radial.onset()).all() and (spikes[512, ZERO] > 0).all() and (spikes[512, BROKEN] > 0).all()
+assert (
+    np.isinf(radial.onset()).all()
+    and (spikes[512, ZERO] > 0).all()
+    and (spikes[512, BROKEN] > 0).all()
+)
 sheet = claims.read(page.name, {})
-lasts = {way: [max(of) for of in evidence.bursts(runs[512, way], late=True).values() if of] for way in (BASE, ZERO)}
+lasts = {
+    way: [max(of) for of in evidence.bursts(runs[512, way], late=True).values() if of]
+    for way in (BASE, ZERO)
+}
 sheet.box(
     f"Tiwari's penalty is no cure here: {np.isinf(radial.onset()).sum()} of {len(radial.seeds)} networks had not generalised by epoch {radial.settings.epochs:,}. "
     f"Liu's projection is half of one: in a wide MLP spikes outlive it until epoch {max(lasts[ZERO]):,} of {runs[512, ZERO].settings.epochs:,}. "
@@ -62,19 +103,65 @@ sheet.box(
 #|   agree. Bottom right: GELU lies below 1e-6, ReLU above 1e-4.
 #| fold: "Code: draw the figure"
 figure, axes = plots.panels(2, rows=2, height=2.9)
-INTACT = {BASE: "neither (float32)", ZERO: "the sum (projection)", BROKEN: "correct gradient", EXACT: "both (float64)"}
+INTACT = {
+    BASE: "neither (float32)",
+    ZERO: "the sum (projection)",
+    BROKEN: "correct gradient",
+    EXACT: "both (float64)",
+}
 for (width, way), values in spikes.items():
-    places = list(INTACT).index(way) + (-0.15 if width == 512 else 0.15) + 0.02 * np.arange(len(values))
-    axes[0].plot(1000 * values / runs[width, way].settings.epochs, places, "o" if width == 512 else "^", ms=5, alpha=0.8, color=plots.COLOUR[way])
+    places = (
+        list(INTACT).index(way)
+        + (-0.15 if width == 512 else 0.15)
+        + 0.02 * np.arange(len(values))
+    )
+    axes[0].plot(
+        1000 * values / runs[width, way].settings.epochs,
+        places,
+        "o" if width == 512 else "^",
+        ms=5,
+        alpha=0.8,
+        color=plots.COLOUR[way],
+    )
 for y, (name, pace) in enumerate(paces.items()):
-    axes[1].plot([limits[name]] * 2, [y - 0.35, y + 0.35], color=plots.GREY, lw=3, label=None if y else "Adam's pace (b)")
-    axes[1].plot(pace, y + 0.08 * (np.arange(len(pace)) - len(pace) / 2), "o", ms=5, alpha=0.8, color=plots.COLOUR["collapse-free"])
-LINES, MARKS = [(share, bits) for share in SHARES for bits in BITS], {"GPU": ("o", plots.GREEN, -0.12), "CPU": ("X", plots.GREEN, 0.12)}
+    axes[1].plot(
+        [limits[name]] * 2,
+        [y - 0.35, y + 0.35],
+        color=plots.GREY,
+        lw=3,
+        label=None if y else "Adam's pace (b)",
+    )
+    axes[1].plot(
+        pace,
+        y + 0.08 * (np.arange(len(pace)) - len(pace) / 2),
+        "o",
+        ms=5,
+        alpha=0.8,
+        color=plots.COLOUR["collapse-free"],
+    )
+LINES, MARKS = (
+    [(share, bits) for share in SHARES for bits in BITS],
+    {"GPU": ("o", plots.GREEN, -0.12), "CPU": ("X", plots.GREEN, 0.12)},
+)
 for (on, *line), values in ends.items():
-    axes[2].plot(values, [LINES.index(tuple(line)) + MARKS[on][2]] * len(values), MARKS[on][0], ms=6, alpha=0.8, color=MARKS[on][1])
+    axes[2].plot(
+        values,
+        [LINES.index(tuple(line)) + MARKS[on][2]] * len(values),
+        MARKS[on][0],
+        ms=6,
+        alpha=0.8,
+        color=MARKS[on][1],
+    )
 for act, marker, color in (("gelu", "o", plots.PURPLE), ("relu", "X", plots.BLUE)):
     for y, name in enumerate(apart[act].index):
-        axes[3].plot(apart[act].loc[name], [y] * 3, marker, ms=6, color=color, label={"gelu": "GELU", "relu": "ReLU"}[act] if not y else None)
+        axes[3].plot(
+            apart[act].loc[name],
+            [y] * 3,
+            marker,
+            ms=6,
+            color=color,
+            label={"gelu": "GELU", "relu": "ReLU"}[act] if not y else None,
+        )
 axes[3].set(xscale="log", xlim=(1e-9, 3e-2))
 ROWS = {
     "slingshots in 1,000 epochs": list(INTACT.values()),
@@ -84,8 +171,16 @@ ROWS = {
 }
 for panel, (xlabel, names) in zip(axes, ROWS.items(), strict=True):
     panel.set_yticks(range(len(names)), names, fontsize=9)
-    panel.set(ylim=(len(names) - 0.4, -0.6), xlabel=xlabel, xlim=(0, None) if panel is axes[1] else None)
-for panel, label, marker, color in ((0, "width 512 (a)", "o", plots.GREY), (0, "width 20 (a)", "^", plots.GREY), *((2, on, *MARKS[on][:2]) for on in MARKS)):
+    panel.set(
+        ylim=(len(names) - 0.4, -0.6),
+        xlabel=xlabel,
+        xlim=(0, None) if panel is axes[1] else None,
+    )
+for panel, label, marker, color in (
+    (0, "width 512 (a)", "o", plots.GREY),
+    (0, "width 20 (a)", "^", plots.GREY),
+    *((2, on, *MARKS[on][:2]) for on in MARKS),
+):
     axes[panel].plot([], [], marker, color=color, ls="", label=label)
 figure.legend(loc="outside upper center", ncols=6, columnspacing=1, handletextpad=0.2)
 plots.letter(axes, ["what is intact", "Adam's pace", "half precision", "GELU or ReLU"])
@@ -98,10 +193,23 @@ plots.show(figure)
 # with its test. What failed are mostly explanations and cures.
 
 # %% tags=["remove-input"]
-strong = {width: one.record("tiwari2026/suppression") for width, one in ((512, page), (128, small))}
-pull = {width: Run(one, "strength 5, decay 0, f = 0.6").onset() for width, one in strong.items()}
-held = {width: Run(one, f"first matrix held at {16 if width == 512 else 8}, f = 0.6").onset() for width, one in strong.items()}
-ZEROS = {on: told(halves[on, "70%", "float16"].last("zero_loss"), "{:.0%}") for on in devices}
+strong = {
+    width: one.record("tiwari2026/suppression")
+    for width, one in ((512, page), (128, small))
+}
+pull = {
+    width: Run(one, "strength 5, decay 0, f = 0.6").onset()
+    for width, one in strong.items()
+}
+held = {
+    width: Run(
+        one, f"first matrix held at {16 if width == 512 else 8}, f = 0.6"
+    ).onset()
+    for width, one in strong.items()
+}
+ZEROS = {
+    on: told(halves[on, "70%", "float16"].last("zero_loss"), "{:.0%}") for on in devices
+}
 tables.prose(f"""
 **Liu et al.: the cause of spikes.** They say that a {{term}}`zero-sum projection` removes {{term}}`slingshots <slingshot>`, so that {{term}}`inflation` must be
 the cause. In their wide MLP {told(spikes[512, ZERO])} remain in 10,000 epochs, against {told(spikes[512, BASE])} without it. The last comes
@@ -143,4 +251,12 @@ see {told(paces[SLOW], "{:.2f}")} (seeds: {len(paces[SLOW])}; [Figure 1](../prie
 
 # %% tags=["hide-input"]
 #| fold: "Code: what was read"
-sheet.closing(*liu.values(), *devices.values(), free, baseline, controls, radial.record, *strong.values())
+sheet.closing(
+    *liu.values(),
+    *devices.values(),
+    free,
+    baseline,
+    controls,
+    radial.record,
+    *strong.values(),
+)

@@ -20,8 +20,13 @@ SHARED = runpy.run_path(f"{project.home()}/book/remedies/race.py")  # of all tas
 race = SHARED["Race"](page, "a", level=0.9)
 steps, at = race.steps, race.told
 both = page.record("beside-a")  # weight decay beside another remedy
-beside = {arm.name.removesuffix(" and decay"): Run(both, arm.name) for arm in both.experiment.arms}
-came = {name: run.onset(above=race.level).clip(upper=steps) for name, run in beside.items()}
+beside = {
+    arm.name.removesuffix(" and decay"): Run(both, arm.name)
+    for arm in both.experiment.arms
+}
+came = {
+    name: run.onset(above=race.level).clip(upper=steps) for name, run in beside.items()
+}
 
 
 def ahead(name, other):
@@ -31,7 +36,9 @@ def ahead(name, other):
 
 
 swept = page.record("rates-a")  # ⊥Grad over rates and decays, on after it generalised
-decayed = {decay: Run(swept, f"rate 0.03, decay {decay:g}") for decay in (0, 0.03, 0.1, 0.3, 1)}
+decayed = {
+    decay: Run(swept, f"rate 0.03, decay {decay:g}") for decay in (0, 0.03, 0.1, 0.3, 1)
+}
 
 
 def later(decay):
@@ -41,10 +48,22 @@ def later(decay):
 
 
 found = {f"perp-decay-{decay:g}": later(decay) for decay in (0.03, 0.1)}
-found |= {f"perp-decay-{decay:g}": (decayed[decay], decayed[decay].last("test_accuracy")) for decay in (0.3, 1)}
-ALONE = {"perp": ("⊥Grad", "⊥Grad"), "radius": ("radius with tuned target",) * 2, "activations": ("activations",) * 2}
+found |= {
+    f"perp-decay-{decay:g}": (decayed[decay], decayed[decay].last("test_accuracy"))
+    for decay in (0.3, 1)
+}
+ALONE = {
+    "perp": ("⊥Grad", "⊥Grad"),
+    "radius": ("radius with tuned target",) * 2,
+    "activations": ("activations",) * 2,
+}
 ALONE |= {"grokfast": ("Grokfast", "decay"), "norm": ("layer norm", "decay")}
-sheet = claims.read(page.name, race.rows() | {f"beside-{row}": ahead(*pair) for row, pair in ALONE.items()} | found)
+sheet = claims.read(
+    page.name,
+    race.rows()
+    | {f"beside-{row}": ahead(*pair) for row, pair in ALONE.items()}
+    | found,
+)
 sheet.box(f"""Tiwari et al. call their penalty faster than a pull of activations to zero. Tuned alike, it has not
 generalised within {steps:,} steps in any of {len(race.onset["radius to √d"])} seeds. The pull has at step {at("activations")}, weight decay at
 {at("decay")} and ⊥Grad at {at("⊥Grad")}. Strengths were tried a factor of ten apart.""")
@@ -65,6 +84,7 @@ race.bars()
 
 # %% [markdown]
 # ## What to see
+
 
 # %% tags=["remove-input"]
 def best(name, rate):

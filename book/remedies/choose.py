@@ -95,7 +95,11 @@ def advance(task: str, folder: Path | None = None) -> dict[str, set[int]]:
             name = f"remedies/tune-{task}|{DESIGN['named'](remedy, *one)}"
             asked.setdefault(name, set()).add(seed)
     points["further"][task], points["chosen"][task] = further, chosen
-    path.write_text(yaml.safe_dump(points, allow_unicode=True, sort_keys=False, default_flow_style=None))
+    path.write_text(
+        yaml.safe_dump(
+            points, allow_unicode=True, sort_keys=False, default_flow_style=None
+        )
+    )
     papers.registries.cache_clear()
     if chosen:
         test = papers.get(f"remedies/test-{task}", "laptop")

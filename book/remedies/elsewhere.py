@@ -19,7 +19,11 @@ plots.use_style()
 page = evidence.Page("remedies/elsewhere", scale, retrain, device)
 Race = runpy.run_path(f"{project.home()}/book/remedies/race.py")["Race"]
 TASKS = {"a": "addition mod 59", "b": "addition mod 97", "e": "sparse parity"}
-WINNERS = {"a": ["decay", "⊥Grad"], "b": ["decay", "⊥Grad", "activations"], "e": ["coupled L2", "⊥Grad"]}
+WINNERS = {
+    "a": ["decay", "⊥Grad"],
+    "b": ["decay", "⊥Grad", "activations"],
+    "e": ["coupled L2", "⊥Grad"],
+}
 WORDS = {"decay": "decay", "⊥Grad": "perp", "activations": "pull", "coupled L2": "l2"}
 WHAT = {
     "every matrix": "every matrix", "first": "first matrix", "second": "second matrix", "third": "third matrix",
@@ -35,13 +39,22 @@ def run_of(task, winner, what):
     return Run(first if there else records[task], f"norms of {winner}, {what}")
 
 
-held = {(t, w, what): run_of(t, w, what) for t in TASKS for w in WINNERS[t] for what in (*WHAT, "none")}
+held = {
+    (t, w, what): run_of(t, w, what)
+    for t in TASKS
+    for w in WINNERS[t]
+    for what in (*WHAT, "none")
+}
 ratio, found = {}, {}
 for (task, winner, what), run in held.items():
     race = races[task]
     came = run.onset().clip(upper=race.steps)
-    ratio[task, winner, what] = evidence.ratio(*evidence.paired(came, race.came[winner]))
-    if what != "none" and (task == "b" or (task, winner, run.record) != ("a", "decay", first)):
+    ratio[task, winner, what] = evidence.ratio(
+        *evidence.paired(came, race.came[winner])
+    )
+    if what != "none" and (
+        task == "b" or (task, winner, run.record) != ("a", "decay", first)
+    ):
         name = f"{task}-{WORDS[winner]}-{what.replace(' ', '-')}"
         found[name] = ([run, race.runs[winner]], ratio[task, winner, what])
 sheet = claims.read(page.name, found)
@@ -50,7 +63,9 @@ sheet = claims.read(page.name, found)
 def come(what, tasks=TASKS):
     """How many runs generalise with this held, of how many."""
     every = [held[t, w, what].onset() for t in tasks for w in WINNERS[t]]
-    return f"{sum(int(np.isfinite(one).sum()) for one in every)} of {sum(map(len, every))}"
+    return (
+        f"{sum(int(np.isfinite(one).sum()) for one in every)} of {sum(map(len, every))}"
+    )
 
 
 def early(task, winner, what):
@@ -80,17 +95,30 @@ lanes = [(task, winner) for task in TASKS for winner in WINNERS[task]]
 for row, what in enumerate(WHAT):
     for lane, (task, winner) in enumerate(lanes):
         came = np.isfinite(held[task, winner, what].onset())
-        x = ratio[task, winner, what].where(came[came.index.isin(ratio[task, winner, what].index)], 40)
+        x = ratio[task, winner, what].where(
+            came[came.index.isin(ratio[task, winner, what].index)], 40
+        )
         y = np.full(len(x), row + 0.11 * (lane - 3))
         axes.plot(x, y, MARKS[winner], ms=5, alpha=0.8, color=INK[task])
 axes.axvspan(32, 50, color="#EEEEEE", lw=0)
 axes.axvline(2, color=plots.GREY, lw=1, ls=":")
 axes.set_yticks(range(len(WHAT)), WHAT.values())
-axes.set(xscale="log", xlim=(0.4, 50), ylim=(len(WHAT) - 0.4, -0.6), xlabel="step of generalising, over the remedy's own")
+axes.set(
+    xscale="log",
+    xlim=(0.4, 50),
+    ylim=(len(WHAT) - 0.4, -0.6),
+    xlabel="step of generalising, over the remedy's own",
+)
 axes.set_xticks([0.5, 1, 2, 5, 10, 40], ["0.5", "1", "2", "5", "10", "never"])
 axes.minorticks_off()
 for task, winner in lanes:
-    axes.plot([], [], MARKS[winner], color=INK[task], label=f"{winner}, {TASKS[task].partition(' ')[2]}")
+    axes.plot(
+        [],
+        [],
+        MARKS[winner],
+        color=INK[task],
+        label=f"{winner}, {TASKS[task].partition(' ')[2]}",
+    )
 figure.legend(loc="outside upper center", ncols=3)
 plots.show(figure)
 

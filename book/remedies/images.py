@@ -24,7 +24,10 @@ delayed = race.onset["none"] > plain.fitted(accuracy=0.99) + race.look
 leads = race.rows()
 sheet = claims.read(
     page.name,
-    {row: (runs, evidence.testable(lead, delayed)) for row, (runs, lead) in leads.items()},
+    {
+        row: (runs, evidence.testable(lead, delayed))
+        for row, (runs, lead) in leads.items()
+    },
 )
 sheet.box(f"""A large start is known to delay generalisation on MNIST with squared error. With cross-entropy and a tuned rate the
 network without a remedy generalises at step {at("none")}, as soon as it fits, in each of {len(plain.seeds)} seeds. So there is nothing to
@@ -44,6 +47,7 @@ race.bars()
 # %% [markdown]
 # ## What to see
 
+
 # %% tags=["remove-input"]
 def back(name):
     """The share of the logs after the first above the level that are below it again."""
@@ -55,7 +59,10 @@ def ends(name):
     return race.runs[name].last("test_accuracy")
 
 
-penalties = [race.onset[name] for name in ("activations", "radius to √d", "radius with tuned target")]
+penalties = [
+    race.onset[name]
+    for name in ("activations", "radius to √d", "radius with tuned target")
+]
 above = sum(int((onset <= steps).sum()) for onset in penalties)
 tried = sum(map(len, penalties))
 tables.prose(f"""

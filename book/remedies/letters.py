@@ -14,17 +14,27 @@ from grokbook.evidence import Run, told
 plots.use_style()
 page = evidence.Page("remedies/letters", scale, retrain, device)
 record = page.record("test-g")
-runs = {arm.name.split(",")[0]: Run(record, arm.name, arm.name.split(",")[0]) for arm in record.experiment.arms}
+runs = {
+    arm.name.split(",")[0]: Run(record, arm.name, arm.name.split(",")[0])
+    for arm in record.experiment.arms
+}
 loss = {name: run.last("test_loss") for name, run in runs.items()}
 right = {name: run.last("test_accuracy") for name, run in runs.items()}
 
 
 def over(values, name, other):
     """One remedy's value at the end over that of another, by pair."""
-    return [runs[name], runs[other]], evidence.ratio(*evidence.paired(values[name], values[other]))
+    return [runs[name], runs[other]], evidence.ratio(
+        *evidence.paired(values[name], values[other])
+    )
 
 
-rows = {"perp": "⊥Grad", "decay": "decay", "activations": "activations", "held": "first matrix held short"}
+rows = {
+    "perp": "⊥Grad",
+    "decay": "decay",
+    "activations": "activations",
+    "held": "first matrix held short",
+}
 found = {row: over(loss, name, "none") for row, name in rows.items()}
 found["stablemax"] = over(right, "none", "StableMax")
 sheet = claims.read(page.name, found)

@@ -15,7 +15,12 @@ from grokbook import claims, evidence, plots, project, tables
 plots.use_style()
 page = evidence.Page("remedies/matrix", scale, retrain, device)
 SHARED = runpy.run_path(f"{project.home()}/book/remedies/race.py")
-TASKS = {"mod 59": ("a", 0.9), "mod 97": ("b", 0.9), "parity": ("e", 0.9), "MNIST": ("f", 0.8)}
+TASKS = {
+    "mod 59": ("a", 0.9),
+    "mod 97": ("b", 0.9),
+    "parity": ("e", 0.9),
+    "MNIST": ("f", 0.8),
+}
 races = {name: SHARED["Race"](page, *task) for name, task in TASKS.items()}
 PERP, (*delayed, _) = "⊥Grad", races.values()  # MNIST has no delay
 
@@ -28,11 +33,16 @@ def beats(race, one, other):
 
 def share(name):
     """The mean step over the tasks with a delay, as a share of each cap; 1 where not run."""
-    return sum(race.came[name].mean() / race.steps if name in race.came else 1 for race in delayed)
+    return sum(
+        race.came[name].mean() / race.steps if name in race.came else 1
+        for race in delayed
+    )
 
 
 remedies = sorted(races["mod 59"].runs, key=share)
-ahead = [name for race in races.values() for name in remedies if beats(race, name, PERP)]
+ahead = [
+    name for race in races.values() for name in remedies if beats(race, name, PERP)
+]
 assert not ahead and all(beats(race, PERP, "decay") for race in delayed)
 least = min(race.lead(PERP, "decay")[1].min() for race in delayed)
 sheet = claims.read(page.name, {})
@@ -80,7 +90,9 @@ def cell(race, name):
 
 
 head = ["Remedy", *(f"{name}, cap {race.steps:,}" for name, race in races.items())]
-tables.grid(head, [[name, *(cell(race, name) for race in races.values())] for name in remedies])
+tables.grid(
+    head, [[name, *(cell(race, name) for race in races.values())] for name in remedies]
+)
 
 # %% [markdown]
 # Tasks of their own pages: [A, addition mod 59](addition.ipynb), [B, addition mod 97](larger.ipynb),

@@ -22,8 +22,20 @@ PAIRS = {  # a row of the claims: the remedy that should be ahead, and the other
     "grokfast-decay": ("Grokfast", "decay"),
     "perp-decay": ("⊥Grad", "decay"),
 }
-SHOWN = {"test_accuracy": "{:.0%}", "collapse_float32": "{:.0%}", "norm.layers.0.weight": "{:,.0f}"}
-HEAD = ("Remedy", "Rate", "Strength", "Fits at", "Seeds that generalise", "at", "Mean to the cap")
+SHOWN = {
+    "test_accuracy": "{:.0%}",
+    "collapse_float32": "{:.0%}",
+    "norm.layers.0.weight": "{:,.0f}",
+}
+HEAD = (
+    "Remedy",
+    "Rate",
+    "Strength",
+    "Fits at",
+    "Seeds that generalise",
+    "at",
+    "Mean to the cap",
+)
 HEAD += ("Test accuracy", "Would collapse under softmax", "Norm of the first matrix")
 RATES = ("0.0003", "0.001", "0.003", "0.01", "0.03")
 
@@ -36,8 +48,14 @@ class Race:
     """
 
     def __init__(self, page: evidence.Page, task: str, level: float):
-        self.level, self.runs, self.grids = level, dict[str, Run](), dict[str, list[Run]]()
-        self.record, self.tuned = (page.record(f"{what}-{task}") for what in ("test", "tune"))
+        self.level, self.runs, self.grids = (
+            level,
+            dict[str, Run](),
+            dict[str, list[Run]](),
+        )
+        self.record, self.tuned = (
+            page.record(f"{what}-{task}") for what in ("test", "tune")
+        )
         for arm in self.tuned.experiment.arms:
             name = arm.name.split(", ")[0]
             self.grids.setdefault(name, []).append(Run(self.tuned, arm.name))
@@ -49,7 +67,9 @@ class Race:
         first = self.tuned.experiment.arms[0]
         self.steps, self.look = first.epochs, first.log
         self.onset = {name: run.onset(above=level) for name, run in self.runs.items()}
-        self.came = {name: found.clip(upper=self.steps) for name, found in self.onset.items()}
+        self.came = {
+            name: found.clip(upper=self.steps) for name, found in self.onset.items()
+        }
         self.order = sorted(self.came, key=lambda name: self.came[name].mean())
 
     def told(self, name: str) -> str:
@@ -86,9 +106,13 @@ class Race:
             if name not in self.runs:
                 axes.text(0.02 * self.steps, row - 0.1, "not run", color=plots.GREY)
                 continue
-            seen = CensoredData.right_censored(self.came[name], np.isinf(self.onset[name]))
+            seen = CensoredData.right_censored(
+                self.came[name], np.isinf(self.onset[name])
+            )
             share = ecdf(seen).cdf.evaluate(grid)
-            axes.fill_between(grid, row, row - 0.8 * share, step="post", color=plots.BLUE, lw=0)
+            axes.fill_between(
+                grid, row, row - 0.8 * share, step="post", color=plots.BLUE, lw=0
+            )
         axes.set_yticks(range(len(names)), names)
         axes.set(xlim=(0, self.steps), ylim=(len(names) - 0.8, -1))
 
@@ -122,7 +146,11 @@ class Race:
         for rate in RATES:
             axes.plot([], [], "o", color=ink[rate], label=f"rate {rate}")
         axes.set_yticks(range(len(self.grids)), self.grids)
-        axes.set(xlabel="step", xlim=(0, 1.02 * self.steps), ylim=(len(self.grids) - 0.5, -0.5))
+        axes.set(
+            xlabel="step",
+            xlim=(0, 1.02 * self.steps),
+            ylim=(len(self.grids) - 0.5, -0.5),
+        )
         plots.thousands(axes)
         figure.legend(loc="outside upper center", ncols=5)
         return plots.show(figure)

@@ -41,7 +41,16 @@ FAILS = {
     "dropout": f"{int((lost > races['parity'].steps).sum())} of {len(lost)} seeds fail on parity",
     "StableMax": "no point of its grid works on mod 59 within 1,000 steps",
 }
-OURS = ("none", "⊥Grad", "decay", "coupled L2", "radius with tuned target", "activations", "dropout", "StableMax")
+OURS = (
+    "none",
+    "⊥Grad",
+    "decay",
+    "coupled L2",
+    "radius with tuned target",
+    "activations",
+    "dropout",
+    "StableMax",
+)
 letters = page.record("test-g")
 
 
@@ -49,18 +58,38 @@ def point(race, name):
     """Rate, strength and median step of a remedy on a task."""
     if name not in race.runs:
         return "not run"
-    rate, strength = (word.rpartition(" ")[2] for word in race.runs[name].arm.split(", ")[1:3])
+    rate, strength = (
+        word.rpartition(" ")[2] for word in race.runs[name].arm.split(", ")[1:3]
+    )
     return f"{rate}; {strength}; {race.told(name).split(' (')[0]}"
 
 
 def right(name):
     """The share of the next letters that it gets right."""
-    (arm,) = (arm.name for arm in letters.experiment.arms if arm.name.split(",")[0] == name)
+    (arm,) = (
+        arm.name for arm in letters.experiment.arms if arm.name.split(",")[0] == name
+    )
     return told(Run(letters, arm).last("test_accuracy"), "{:.1%}")
 
 
-head = ["Remedy", *(f"{name}: rate; strength; step" for name in races), "Letters right", "Where it fails"]
-tables.grid(head, [[name, *(point(race, name) for race in races.values()), right(name), FAILS.get(name, "")] for name in OURS])
+head = [
+    "Remedy",
+    *(f"{name}: rate; strength; step" for name in races),
+    "Letters right",
+    "Where it fails",
+]
+tables.grid(
+    head,
+    [
+        [
+            name,
+            *(point(race, name) for race in races.values()),
+            right(name),
+            FAILS.get(name, ""),
+        ]
+        for name in OURS
+    ],
+)
 
 # %% [markdown]
 # For none, ⊥Grad and StableMax, which have no strength, the second number is $1 - \beta_2$ of Adam. Rates of 0.03 are an edge of what was
@@ -77,12 +106,22 @@ tables.grid(head, [[name, *(point(race, name) for race in races.values()), right
 def groks_within(remedy, steps=300, p=41, width=128):
     """Whether 90 % of the held-out pairs are right within the steps."""
     torch.manual_seed(0)
-    pairs = torch.cartesian_prod(torch.arange(p), torch.arange(p))[torch.randperm(p * p)]
+    pairs = torch.cartesian_prod(torch.arange(p), torch.arange(p))[
+        torch.randperm(p * p)
+    ]
     x, y = one_hot(pairs, p).flatten(1).float(), pairs.sum(1) % p
     train, test = slice(0, int(0.7 * p * p)), slice(int(0.7 * p * p), None)
-    net = nn.Sequential(nn.Linear(2 * p, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, p))
+    net = nn.Sequential(
+        nn.Linear(2 * p, width),
+        nn.ReLU(),
+        nn.Linear(width, width),
+        nn.ReLU(),
+        nn.Linear(width, p),
+    )
     rate = 0.01 if remedy == "pull" else 0.03
-    optimizer = torch.optim.AdamW(net.parameters(), lr=rate, weight_decay=float(remedy == "decay"))
+    optimizer = torch.optim.AdamW(
+        net.parameters(), lr=rate, weight_decay=float(remedy == "decay")
+    )
     if remedy == "⊥Grad":
         optimizers.orthogonal(optimizer)  # the line
     pull = Pull(net[0], net[2], strength=5.0) if remedy == "pull" else None  # or this
@@ -103,8 +142,13 @@ def groks_within(remedy, steps=300, p=41, width=128):
 
 # %%
 logits, labels = torch.tensor([[120.0, 0.0], [0.0, 1.0]]), torch.tensor([0, -100])
-assert nn.CrossEntropyLoss()(logits, labels) == 0  # rounded: nothing is learned from this row
-assert CollapseFreeLoss()(logits, labels) >= 0 and StableMaxLoss(ignore_index=-100)(logits, labels) > 0
+assert (
+    nn.CrossEntropyLoss()(logits, labels) == 0
+)  # rounded: nothing is learned from this row
+assert (
+    CollapseFreeLoss()(logits, labels) >= 0
+    and StableMaxLoss(ignore_index=-100)(logits, labels) > 0
+)
 
 # %% [markdown]
 # ## What was read

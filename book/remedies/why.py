@@ -17,8 +17,15 @@ plots.use_style()
 page = evidence.Page("remedies/why", scale, retrain, device)
 SHARED = runpy.run_path(f"{project.home()}/book/remedies/race.py")
 race, record = SHARED["Race"](page, "a", level=0.9), page.record("why")
-OF, WHAT = {"decay": "decay", "pull": "activations"}, ("every matrix", "first", "second", "third", "second and third")
-held = {(of, what): Run(record, f"norms of {of}, {what}") for of in OF for what in (*WHAT, "none")}
+OF, WHAT = (
+    {"decay": "decay", "pull": "activations"},
+    ("every matrix", "first", "second", "third", "second and third"),
+)
+held = {
+    (of, what): Run(record, f"norms of {of}, {what}")
+    for of in OF
+    for what in (*WHAT, "none")
+}
 
 
 def capped(run):
@@ -51,11 +58,24 @@ networks generalise at step {told(held["decay", "every matrix"].onset())}, and w
 figure, panels = plots.panels(2, height=3.2, sharey=True)
 ROWS = ("the remedy itself", *(f"{what} held" for what in WHAT), "nothing held")
 for axes, (of, name) in zip(panels, OF.items(), strict=True):
-    for row, run in enumerate([race.runs[name], *(held[of, what] for what in (*WHAT, "none"))]):
+    for row, run in enumerate(
+        [race.runs[name], *(held[of, what] for what in (*WHAT, "none"))]
+    ):
         places = [row + 0.1 * (k - 2) for k in range(len(run.seeds))]
-        axes.plot(run.onset().clip(upper=1.15 * race.steps), places, "o", ms=6, alpha=0.85, color=plots.BLUE)
+        axes.plot(
+            run.onset().clip(upper=1.15 * race.steps),
+            places,
+            "o",
+            ms=6,
+            alpha=0.85,
+            color=plots.BLUE,
+        )
     axes.axvspan(1.07 * race.steps, 1.25 * race.steps, color="#EEEEEE", lw=0)
-    axes.set(xlabel="step of generalising", xlim=(0, 1.25 * race.steps), ylim=(len(ROWS) - 0.5, -0.5))
+    axes.set(
+        xlabel="step of generalising",
+        xlim=(0, 1.25 * race.steps),
+        ylim=(len(ROWS) - 0.5, -0.5),
+    )
 panels[0].set_yticks(range(len(ROWS)), ROWS)
 plots.letter(panels, ["norms of weight decay", "norms of a pull to zero"])
 plots.show(figure)

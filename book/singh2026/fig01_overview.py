@@ -16,11 +16,18 @@ from grokbook.evidence import Run, told
 
 plots.use_style()
 page = evidence.Page("singh2026/fig01", scale, retrain, device)
-WHERE = {"M": "before the MLP", "M+A*": "before both", "A*": "before attention", "No LN": "nowhere"}
+WHERE = {
+    "M": "before the MLP",
+    "M+A*": "before both",
+    "A*": "before attention",
+    "No LN": "nowhere",
+}
 record = page.record("fig02", arms=WHERE)
 relu = page.record("fig02relu")
 rough = page.record("fig02float32")  # the loss in float32
-small = evidence.record("singh2026/fig02", scale=rough.scale)  # what it is compared with
+small = evidence.record(
+    "singh2026/fig02", scale=rough.scale
+)  # what it is compared with
 runs = [Run(record, arm, arm, plots.COLOUR[arm]) for arm in WHERE]
 written = [Run(relu, f"{arm}, ReLU", arm) for arm in WHERE]
 m, both, attention, none = runs
@@ -31,9 +38,13 @@ ends = {run: epochs.clip(upper=end) for run, epochs in reached.items()}
 lasting = {run: run.generalises(accuracy=0.95) for run in runs}
 logs = evidence.reference("singh2026/fig02").query("quantity == 'train_loss'")
 logs = logs.pivot(index="epoch", columns="series", values="value")
-logged_fit = evidence.crossing(logs, at_most=0.01)  # of the mean, every ten epochs as ours
+logged_fit = evidence.crossing(
+    logs, at_most=0.01
+)  # of the mean, every ten epochs as ours
 logged = evidence.reference("singh2026/fig02_events").query("value == 0.01")
-logged = logged[logged.quantity == "test_loss at most"].set_index(["stat", "series"]).epoch
+logged = (
+    logged[logged.quantity == "test_loss at most"].set_index(["stat", "series"]).epoch
+)
 MEAN, FASTEST = logged["mean"], logged["fastest seed"]
 
 
@@ -50,7 +61,10 @@ found = {
     "tenfold": ([m, none], evidence.ratio(ends[none], reached[m])),
     "m-first": ([m, both], share(m, both)),
     "both-second": ([both, attention], share(both, attention)),
-    "a-third": ([attention, none], evidence.lead(reached[attention], reached[none], until=end)),
+    "a-third": (
+        [attention, none],
+        evidence.lead(reached[attention], reached[none], until=end),
+    ),
     "ranks": (runs, ranks[0].corrwith(ranks[1], axis=1)),
     "order-of-fit": {run: fits[run] for run in (attention, both, m, none)},
     "relu": {b.label: (b, share(b, a)) for a, b in zip(runs, written, strict=True)},
@@ -136,9 +150,19 @@ rows = [
     + [told(run.falls_back(loss=0.01), "{:.0%}"), told(lasting[run])]
     for run, ours in zip(runs, written, strict=True)
 ]
-head = ["", "Test, by seed", "Mean", "Paper, mean", "Test, ReLU", "Training, by seed", "Paper, mean"]
+head = [
+    "",
+    "Test, by seed",
+    "Mean",
+    "Paper, mean",
+    "Test, ReLU",
+    "Training, by seed",
+    "Paper, mean",
+]
 head += ["Later logs above 0.01", "95 % for good"]
-tables.grid(head, rows, caption="First epoch with a loss of at most 0.01, also of mean curves")
+tables.grid(
+    head, rows, caption="First epoch with a loss of at most 0.01, also of mean curves"
+)
 
 # %% [markdown]
 # ## The idea
@@ -154,6 +178,7 @@ tables.grid(head, rows, caption="First epoch with a loss of at most 0.01, also o
 # $\mathrm{LN}(x)$ (places 2 and 3). LN forgets the length of a vector. So the paper asks
 # which parts of the network can still see how long an embedding is.
 
+
 # %%
 def norm(z):
     return F.layer_norm(z, z.shape[-1:], eps=0.0)
@@ -165,6 +190,7 @@ def mlp_input(x, places):
     scores = query(x_qk) @ key(x_qk).T / x.shape[-1] ** 0.5
     y = x + output(scores.softmax(-1) @ value(x_v))
     return norm(y) if 1 in places else y
+
 
 # %% tags=["hide-input"]
 #| fold: "Code: it is what the package computes"

@@ -46,7 +46,11 @@ def bursts(run):
 
 def changed(run):
     """The largest relative change by leaving out the constant mode."""
-    return (1 - run.series("fourier_no_constant", since=200) / run.series(MODES)).abs().max()
+    return (
+        (1 - run.series("fourier_no_constant", since=200) / run.series(MODES))
+        .abs()
+        .max()
+    )
 
 
 found = {
@@ -99,7 +103,11 @@ def band(axes, run, column, until=end):
 
 def authors(run):
     """The mean of the authors' five seeds: losses, concentrations, the two epochs."""
-    arm, first, mine = run.arm, marked[run.arm, *SMALL], {"label": "", "color": run.color}
+    arm, first, mine = (
+        run.arm,
+        marked[run.arm, *SMALL],
+        {"label": "", "color": run.color},
+    )
     some = [e for e in (500, *range(1000, 8001, 1000)) if e < first]
     plots.paper(losses, some, logs[arm, LOSS][some], **mine)
     some = [200, 1000, *range(2000, end + 1, 2000)]
@@ -175,6 +183,7 @@ tables.prose(f"""
 #
 # If a few modes are large in all columns, the ratio is large; noise has all modes alike.
 
+
 # %%
 def concentration(embedding):
     """Variance between modes over variance within them; embedding (numbers, width)."""
@@ -183,13 +192,16 @@ def concentration(embedding):
     within = (amplitude - mean).square().mean()
     return mean.var(correction=0) / (within + 1e-8)
 
+
 # %% tags=["hide-input"]
 #| fold: "Code: embeddings made by hand, and the same by the package"
 p, width, rows = 113, 128, []
 torch.manual_seed(0)
 noise = torch.randn(p, width, dtype=torch.float64) / math.sqrt(width)
 turns = torch.outer(torch.arange(p), torch.tensor((4, 15, 23, 38, 51))).double()
-points = torch.cat([(2 * math.pi * turns / p).cos(), (2 * math.pi * turns / p).sin()], 1)
+points = torch.cat(
+    [(2 * math.pi * turns / p).cos(), (2 * math.pi * turns / p).sin()], 1
+)
 circles = points @ torch.randn(10, width).double() / math.sqrt(width)
 for name, embedding in {
     "random, as at the start": noise,

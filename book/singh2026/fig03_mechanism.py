@@ -30,7 +30,10 @@ def arm(record, name, label=""):
     return Run(record, name, label or name, plots.COLOUR[name])
 
 
-plain, both = arm(positions, "No LN", "no norm (No LN)"), arm(positions, "M+A*", "all (M+A*)")
+plain, both = (
+    arm(positions, "No LN", "no norm (No LN)"),
+    arm(positions, "M+A*", "all (M+A*)"),
+)
 mlp = arm(positions, "M", "before the MLP (M)")
 value, scores = arm(alone, "A^v", "on values"), arm(alone, "A^qk", "on queries, keys")
 attention = arm(positions, "A*", "on both (A*)")
@@ -186,6 +189,7 @@ with torch.no_grad():
 # In a network with norms there are two ways to do this. The released code leaves out *every*
 # norm of the block while it measures, and so does the figure above. The other way keeps the
 # norms and shortens what the MLP really reads. Without norms both are the same.
+
 
 # %% tags=["hide-input"]
 #| fold: "Code: both ways, and the entropy at the last query, in a table"

@@ -57,7 +57,9 @@ def pulled(run):
 
 def across(runs):
     """The longest update of a sweep over the shortest, at epoch 1,000."""
-    updates = evidence.joined({run: run.at("update_norm", 1000) for run in runs.values()})
+    updates = evidence.joined(
+        {run: run.at("update_norm", 1000) for run in runs.values()}
+    )
     return updates.max(axis=1) / updates.min(axis=1)
 
 
@@ -96,8 +98,12 @@ sheet.box(
 #|   proportion to the learning rate and meet within some hundred epochs; those of the
 #|   decays start together and end up longer for larger decays.
 #| fold: "Code: draw the figure"
-events = concat([evidence.reference(f"singh2026/fig04{kind}_events") for kind in ("lr", "wd")])
-events = events.query("quantity == 'test_loss at most' and value == 0.01 and stat == 'mean'")
+events = concat(
+    [evidence.reference(f"singh2026/fig04{kind}_events") for kind in ("lr", "wd")]
+)
+events = events.query(
+    "quantity == 'test_loss at most' and value == 0.01 and stat == 'mean'"
+)
 theirs = events.drop_duplicates("series").set_index("series").epoch.dropna()
 figure, axes = plots.panels(2, rows=2, height=2.7)
 plots.paper(axes[0], [], [])
@@ -112,9 +118,16 @@ for row, runs in enumerate((by_rate, by_decay)):
             plots.paper(loss, [theirs[run.arm]], [0.01], label="", color=run.color)
     plots.thousands(loss)
     loss.set(ylim=(-2, (40, 66)[row]), xlabel="epoch" if row else "")
-    update.set(xscale="log", yscale="log", xlabel="epoch" if row else "", ylabel="update length")
+    update.set(
+        xscale="log",
+        yscale="log",
+        xlabel="epoch" if row else "",
+        ylabel="update length",
+    )
     loss.legend(loc="upper right", ncols=2, labelspacing=0.15, handlelength=1.2)
-plots.letter(axes, [f"{one}: {of}" for one in ("rate", "decay") for of in ("loss", "updates")])
+plots.letter(
+    axes, [f"{one}: {of}" for one in ("rate", "decay") for of in ("loss", "updates")]
+)
 plots.show(figure)
 
 # %% [markdown]
@@ -136,6 +149,7 @@ tables.prose(f"""
   {sheet.told("later-update", "{:.1f}")} has opened up.
 """)
 
+
 # %% tags=["hide-input"]
 #| fold: "Code: the epochs in a table"
 def row(run):
@@ -149,7 +163,9 @@ def row(run):
 head = ["Learning rate η", "Decay λ", "First at 0.01", "times ηλ", "Paper, mean curve"]
 head += ["Later logs above", "n"]
 shown = [*by_decay.values(), *by_rate.values(), *list(fixed.values())[1:]]
-tables.grid(head, map(row, shown), caption="First epoch with a test loss of at most 0.01")
+tables.grid(
+    head, map(row, shown), caption="First epoch with a test loss of at most 0.01"
+)
 
 # %% [markdown]
 # ## The idea
@@ -163,6 +179,7 @@ tables.grid(head, map(row, shown), caption="First epoch with a test loss of at m
 # update has the length $\eta \sqrt N$, and decay adds $\eta\lambda \lVert\theta\rVert$ at
 # nearly a right angle. So the first update *must* be proportional to $\eta$, and can hardly
 # depend on $\lambda$:
+
 
 # %%
 def first_update(arm, seed):

@@ -38,7 +38,9 @@ average = {run: evidence.average(run.series("test_loss")) for run in every}
 
 def spread(runs, epoch):
     """Largest over smallest update among the scales, by seed, at an epoch."""
-    found = evidence.joined({a: run.at("update_norm", epoch) for a, run in runs.items()})
+    found = evidence.joined(
+        {a: run.at("update_norm", epoch) for a, run in runs.items()}
+    )
     return found.max(axis=1) / found.min(axis=1)
 
 
@@ -89,7 +91,9 @@ sheet.box(
 #|   hundreds of epochs.
 #| fold: "Code: draw the figure"
 events = evidence.reference("singh2026/fig05_events")
-theirs = events.query("quantity == 'test_loss at most' and value == 0.01 and stat == 'mean'")
+theirs = events.query(
+    "quantity == 'test_loss at most' and value == 0.01 and stat == 'mean'"
+)
 theirs = theirs.set_index("series").epoch.dropna()
 figure, axes = plots.panels(2, rows=2, height=2.6)
 for row, runs in enumerate(rules.values()):
@@ -130,8 +134,17 @@ tables.prose(f"""
 #| fold: "Code: epochs and average losses in a table"
 logged = events[events["quantity"] == "test_loss average"].set_index("series")["value"]
 rows = [
-    [rule, f"{alpha:g}", told(reached[run]), f"{theirs[run.arm]:,.0f}" if run.arm in theirs else "—"]
-    + [told(clock(run), "{:.1f}"), told(average[run], "{:.1f}"), f"{logged[run.arm]:.1f}"]
+    [
+        rule,
+        f"{alpha:g}",
+        told(reached[run]),
+        f"{theirs[run.arm]:,.0f}" if run.arm in theirs else "—",
+    ]
+    + [
+        told(clock(run), "{:.1f}"),
+        told(average[run], "{:.1f}"),
+        f"{logged[run.arm]:.1f}",
+    ]
     + [told(run.falls_back(loss=0.01).dropna(), "{:.0%}", nothing="—")]
     for rule, runs in rules.items()
     for alpha, run in runs.items()
@@ -157,6 +170,7 @@ tables.grid(head, rows)
 # {term}`weight decay` of $\eta \lambda$ per epoch. Both are nine times larger at α = 0.5 than
 # at 1.5.
 
+
 # %%
 def first_step(alpha, rate):
     """Length of AdamW's first step if α only multiplies the gradient."""
@@ -169,7 +183,9 @@ def first_step(alpha, rate):
 
 for alpha in ALPHAS:
     steps = first_step(alpha, 1e-3 / alpha**2), first_step(alpha, 1e-3)
-    print(f"α = {alpha:<4g}   rate over α²: {steps[0]:.3f}   rate fixed: {steps[1]:.3f}")
+    print(
+        f"α = {alpha:<4g}   rate over α²: {steps[0]:.3f}   rate fixed: {steps[1]:.3f}"
+    )
 
 # %% [markdown]
 # ```{include} ../explorables/sweep.md

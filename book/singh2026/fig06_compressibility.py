@@ -31,7 +31,9 @@ accurate = {run: run.reaches(accuracy=0.995) for run in runs}
 def settled(column):
     """First measured epoch from 200 on at most 10 % above the smallest value there."""
     found = {run: run.series(column, since=200) for run in runs}
-    return {r: evidence.crossing(t / (1.1 * t.min()), at_most=1) for r, t in found.items()}
+    return {
+        r: evidence.crossing(t / (1.1 * t.min()), at_most=1) for r, t in found.items()
+    }
 
 
 def lowest(run):
@@ -77,7 +79,9 @@ sheet.box(
 #| fold: "Code: draw the figure"
 logs = evidence.reference("singh2026/fig06").set_index(["series", "quantity", "epoch"])
 logs = logs.sort_index()
-losses = evidence.reference("singh2026/fig02_events").query("stat == 'mean' and value == 0.01")
+losses = evidence.reference("singh2026/fig02_events").query(
+    "stat == 'mean' and value == 0.01"
+)
 losses = losses[losses.quantity == "test_loss at most"].set_index("series").epoch
 rests = evidence.reference("singh2026/fig06_events").query("stat == 'mean'")
 rests = rests.set_index(["series", "quantity"]).epoch
@@ -95,11 +99,20 @@ def draw(run, marker, column, curve, scatter, drawn):
     when = int(claims.median(reached[run].clip(upper=end)))
     curve.plot(middle.loc[:when].tail(1), "v", ms=10, **style)
     settles = settled(column)[run]
-    scatter.plot(settles, reached[run].clip(upper=1.06 * end), marker, label=run.label, ms=7, **style)
+    scatter.plot(
+        settles,
+        reached[run].clip(upper=1.06 * end),
+        marker,
+        label=run.label,
+        ms=7,
+        **style,
+    )
     if record.scale == "paper":
         quantity, mine = column.removesuffix("_test"), {"label": "", "color": run.color}
         plots.paper(curve, some, logs[drawn][run.arm, quantity][some], **mine)
-        plots.paper(scatter, [rests[run.arm, quantity + REST]], [losses[run.arm]], **mine)
+        plots.paper(
+            scatter, [rests[run.arm, quantity + REST]], [losses[run.arm]], **mine
+        )
 
 
 figure, axes = plots.panels(2, rows=2, height=2.9)
@@ -147,6 +160,7 @@ tables.prose(f"""
   and above it in others.
 """)
 
+
 # %% tags=["hide-input"]
 #| fold: "Code: the epochs and the values afterwards in a table"
 def afterwards(run, column, show="{:.2f}"):
@@ -156,7 +170,13 @@ def afterwards(run, column, show="{:.2f}"):
 
 
 rows = [
-    [r.label, told(reached[r]), told(alpha[r]), told(rank[r]), afterwards(r, RANK, "{:.1f}")]
+    [
+        r.label,
+        told(reached[r]),
+        told(alpha[r]),
+        told(rank[r]),
+        afterwards(r, RANK, "{:.1f}"),
+    ]
     + [afterwards(r, ALPHA), afterwards(r, f"{ALPHA}_float32")]
     for r in runs
 ]
@@ -179,6 +199,7 @@ tables.grid(head, rows, caption="First epochs, and medians from a test loss of 0
 #
 # So $\alpha - 1$ is one over the mean logarithm of an eigenvalue above the cut. The cut
 # is the one at which fit and data differ least:
+
 
 # %%
 def exponent(s):

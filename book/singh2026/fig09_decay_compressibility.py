@@ -102,7 +102,9 @@ rank.set(ylabel="effective rank", ylim=(0, 50))
 alpha.set(ylabel="exponent α", ylim=(1, 5))
 plots.end_labels(rank)
 plots.paper(alpha, [], [])
-alpha.legend(*(one[-1:] for one in alpha.get_legend_handles_labels()), loc="upper right")
+alpha.legend(
+    *(one[-1:] for one in alpha.get_legend_handles_labels()), loc="upper right"
+)
 plots.letter([rank, alpha], ["effective rank", "power-law exponent"])
 plots.show(figure)
 
@@ -135,6 +137,7 @@ tables.prose(f"""
 # \qquad
 # \alpha = 1 + \frac{m}{\sum_{s_i \ge x_{\min}} \ln (s_i / x_{\min})} .
 # $$
+
 
 # %%
 def effective_rank(F):

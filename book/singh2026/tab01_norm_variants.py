@@ -15,14 +15,22 @@ from grokbook import claims, datasets, models, papers, plots, tables
 from grokbook.names import options, resolve
 
 plots.use_style()
-arms = {a.name: a for k in ("fig02", "fig03") for a in papers.get(f"singh2026/{k}", "paper").arms}
+arms = {
+    a.name: a
+    for k in ("fig02", "fig03")
+    for a in papers.get(f"singh2026/{k}", "paper").arms
+}
 NAMES = tuple(arms)
 PATHS = ("queries", "keys", "values", "MLP")
 EFFECTS = ("attention weights", "output of attention", "output of MLP", "logits")
 NORMED = {"No LN": (), "A*": PATHS[:3], "M+A*": PATHS, "M": PATHS[3:]}  # by Table 1
 NORMED |= {"A^qk": PATHS[:2], "A^v": PATHS[2:3]}
 ZERO = 1e-12  # relative; float64 rounds at 2e-16
-WORDS = {"A^qk": "LN on queries and keys", "A^v": "LN on values", "M+A^v": "M, LN on values"}
+WORDS = {
+    "A^qk": "LN on queries and keys",
+    "A^v": "LN on values",
+    "M+A^v": "M, LN on values",
+}
 torch.manual_seed(0)
 tokens = datasets.modular(113, train_fraction=0.3, equals=True).x_train[:128]
 
@@ -88,9 +96,15 @@ def entropy(weights):
 def grows(tap, *names):
     """Mean growth at a tap from x to 7x; in which rows the first grows less than the second."""
     pairs = {name: times(name, 7, tap) for name in names}
-    found = {n: seven.norm(dim=-1) / one.norm(dim=-1) for n, (one, seven) in pairs.items()}
-    told = ", ".join(f"{WORDS.get(n, n)} {float(x.mean()):.2f}" for n, x in found.items())
-    return claims.exactly(f"mean factor: {told}", (found[names[0]] < found[names[1]]).flatten())
+    found = {
+        n: seven.norm(dim=-1) / one.norm(dim=-1) for n, (one, seven) in pairs.items()
+    }
+    told = ", ".join(
+        f"{WORDS.get(n, n)} {float(x.mean()):.2f}" for n, x in found.items()
+    )
+    return claims.exactly(
+        f"mean factor: {told}", (found[names[0]] < found[names[1]]).flatten()
+    )
 
 
 change, kept = {}, []
@@ -127,7 +141,9 @@ leaky.blocks[0].norms["mlp"].eps = 1e-5
 leak = moved(after(leaky, y / 7)[0], after(leaky, y)[0])
 found = {
     "mlp-output": claims.exactly(f"{int(kept.sum()):,} of {len(kept):,} rows", kept),
-    "weights": claims.exactly(f"{sum(same)} of 3; No LN: they move by {free:.2f}", same),
+    "weights": claims.exactly(
+        f"{sum(same)} of 3; No LN: they move by {free:.2f}", same
+    ),
     "sharpness": claims.exactly(f"mean {means}", falls.flatten()),
     "attention-grows": grows("attention_out.0", "A^v", "No LN"),
     "mlp-grows": grows("mlp_in.0", "M", "A^v", "No LN"),
@@ -179,7 +195,9 @@ plots.show(figure)
 # ## What to see
 
 # %% tags=["remove-input"]
-weights, logits = ([c[key] for c in change.values()] for key in ("attention weights", "logits"))
+weights, logits = (
+    [c[key] for c in change.values()] for key in ("attention weights", "logits")
+)
 tables.prose(rf"""
 * **The names** (a). A {{term}}`layer norm` is wherever there is a 0. The star of A\* means
   queries, keys and values, and M the input of the MLP. Without a norm a path reads seven
@@ -226,14 +244,21 @@ torch.testing.assert_close(norm(7 * v), norm(v))
 # $\beta = 0$. Without a norm on queries and keys, short inputs are attended to evenly
 # ($\ln 3 = 1.10$ nats) and long ones sharply. With one, attention does not depend on length:
 
+
 # %% tags=["hide-input"]
 #| fold: "Code: multiply x by factors from 0.1 to 100"
 def told(measure, name, tap):
-    return [f"{float(measure(times(name, c, tap)[1]).mean()):.2f}" for c in (0.1, 1, 10, 100)]
+    return [
+        f"{float(measure(times(name, c, tap)[1]).mean()):.2f}"
+        for c in (0.1, 1, 10, 100)
+    ]
 
 
 rows = [
-    [f"entropy of attention (nats): {WORDS.get(name, name)}", *told(entropy, name, "attention.0")]
+    [
+        f"entropy of attention (nats): {WORDS.get(name, name)}",
+        *told(entropy, name, "attention.0"),
+    ]
     for name in ("No LN", "A^qk")
 ]
 for name in ("No LN", "A^v", "M"):

@@ -26,7 +26,11 @@ table = table[["value", "low", "high"]]  # mean, smallest and largest of five se
 logged, VARIANTS = table.loc["log"], list(table.loc["log"].index)
 apart = {act: (table.loc[act] / logged - 1).abs() for act in ACTIVATIONS}
 close = {act: (apart[act] <= CLOSE).to_numpy().flatten() for act in ACTIVATIONS}
-arms = {a.name: a for k in ("fig02", "fig03") for a in papers.get(f"singh2026/{k}", "paper").arms}
+arms = {
+    a.name: a
+    for k in ("fig02", "fig03")
+    for a in papers.get(f"singh2026/{k}", "paper").arms
+}
 
 
 def build(name="No LN", seed=0, **changes):
@@ -92,7 +96,8 @@ def near(act):
     """Variants whose logged mean is within three standard errors of our starts'."""
     error = math.sqrt(1 / STARTS + 1 / 5)
     far = [
-        abs(logged.value[n] - float(ours[n, act].mean())) / (float(ours[n, act].std()) * error)
+        abs(logged.value[n] - float(ours[n, act].mean()))
+        / (float(ours[n, act].std()) * error)
         for n in VARIANTS
     ]
     return f"{sum(x < 3 for x in far)} of {len(far)}"
@@ -105,16 +110,25 @@ model = build().double()
 W_E, rho, W_Q, W_K, W_V, W_O, W_1, W_2, W_U = symbols(model).values()
 ours = {(name, a): start_losses(name, a) for name in VARIANTS for a in ACTIVATIONS}
 last = torch.stack([~nudged(0), ~nudged(1), nudged(2)]).flatten()
-reach = {n: float(w.abs().max() / w.square().mean().sqrt()) for n, w in symbols(model).items()}
+reach = {
+    n: float(w.abs().max() / w.square().mean().sqrt())
+    for n, w in symbols(model).items()
+}
 CUT = 2 / math.sqrt(1 - 4 * math.exp(-2) / (math.sqrt(math.tau) * math.erf(2**0.5)))
 cut = [name for name, ratio in reach.items() if abs(ratio / CUT - 1) < 0.02]
-read = {k: [float(loss(build(n, heads=k).double(), data)) for n in VARIANTS] for k in (4, 8)}
+read = {
+    k: [float(loss(build(n, heads=k).double(), data)) for n in VARIANTS] for k in (4, 8)
+}
 eight = {n: abs(b / a - 1) for n, a, b in zip(VARIANTS, *read.values(), strict=True)}
 biases = sum(w.numel() for n, w in model.named_parameters() if n.endswith("bias"))
 size = sum(w.numel() for w in model.parameters())
-agree = "; ".join(f"{ACTIVATIONS[a]}: {sum(close[a])} of {len(close[a])}" for a in ("relu", "gelu"))
+agree = "; ".join(
+    f"{ACTIVATIONS[a]}: {sum(close[a])} of {len(close[a])}" for a in ("relu", "gelu")
+)
 named = ", ".join(f"{name} {short(value)}" for name, value in eight.items())
-span = {a: f"{short(x.min().min())} to {short(x.max().max())}" for a, x in apart.items()}
+span = {
+    a: f"{short(x.min().min())} to {short(x.max().max())}" for a, x in apart.items()
+}
 found = {
     "activation": claims.exactly(agree, close["relu"]),
     "last-token": claims.exactly(f"{int(last.sum())} of {last.numel()}", last),
@@ -146,7 +160,9 @@ figure, (axes,) = plots.panels(1, height=3.2)
 for act, marker, color in (("gelu", "o", plots.PURPLE), ("relu", "x", plots.YELLOW)):
     for place, name in enumerate(VARIANTS):
         label = ACTIVATIONS[act] if place == 0 else None
-        axes.plot(apart[act].loc[name], [place] * 3, marker, color=color, ms=7, label=label)
+        axes.plot(
+            apart[act].loc[name], [place] * 3, marker, color=color, ms=7, label=label
+        )
 axes.axvline(CLOSE, color=plots.GREY, ls="--", lw=1)
 axes.set(xscale="log", xlim=(1e-9, 3e-2), xlabel="relative distance from the log")
 axes.set_yticks(range(len(VARIANTS)), [*VARIANTS[:-1], "LN on values"])
@@ -227,7 +243,14 @@ START = {
 def row(name, tensor):
     meaning, start = START[name]
     dimensions = " × ".join(map(str, tensor.shape))
-    return [name, meaning, dimensions, f"{tensor.numel():,}", start, f"{reach[name]:.2f}"]
+    return [
+        name,
+        meaning,
+        dimensions,
+        f"{tensor.numel():,}",
+        start,
+        f"{reach[name]:.2f}",
+    ]
 
 
 head = ["Symbol", "Meaning", "Dimensions", "Entries", "Start", "Largest / deviation"]

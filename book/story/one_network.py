@@ -19,10 +19,21 @@ from grokbook.evidence import Run
 plots.use_style()
 page = evidence.Page("story/one", scale, retrain, device)
 record = page.record("one_network")
-first, grown, powers = page.record("basics/grokking"), page.record("prieto2025/fig04left"), page.record("prieto2025/fig02")
-turned, liu, cut = page.record("prieto2025/fig01a"), page.record("liu2026/fig01"), page.record("liu2026/causal512")
+first, grown, powers = (
+    page.record("basics/grokking"),
+    page.record("prieto2025/fig04left"),
+    page.record("prieto2025/fig02"),
+)
+turned, liu, cut = (
+    page.record("prieto2025/fig01a"),
+    page.record("liu2026/fig01"),
+    page.record("liu2026/causal512"),
+)
 TEST = "test_accuracy"
-arms = {name: Run(record, name, name) for name in ("softmax", "StableMax", "⊥Grad", "weight decay", "activations")}
+arms = {
+    name: Run(record, name, name)
+    for name in ("softmax", "StableMax", "⊥Grad", "weight decay", "activations")
+}
 p = arms["softmax"].settings.dataset.options["p"]
 torch.manual_seed(42)
 pair = modular(p=p, train_fraction=0.6).x_train[0]  # an example of the training set
@@ -49,8 +60,10 @@ def moment(name, epoch):
 
 
 sheet = claims.read(page.name, {})
-sheet.box("A network that adds has all answers of its training set by heart. Four papers ask what keeps it from the rule. "
-          "Each changes something, and we watch the same small network each time.")
+sheet.box(
+    "A network that adds has all answers of its training set by heart. Four papers ask what keeps it from the rule. "
+    "Each changes something, and we watch the same small network each time."
+)
 
 # %% [markdown]
 # ## By heart
@@ -63,6 +76,7 @@ Soon it gets every example right. Of sums that it never saw it gets next to none
 This is learning by heart. In the runs of the first chapter the best share of unseen sums without help is
 {told("basics/grokking", "without", Run(first, "no decay").largest(TEST), "{:.1%}")}. {{term}}`Grokking` means that the rule arrives after all, and late.
 """)
+
 
 # %% tags=["hide-input"]
 #| name: fig-story-1
@@ -77,16 +91,26 @@ def draw(name, epoch):
     """The moment of a run: its curves, the scores of one example, the first layer."""
     run, (scores, places) = arms[name], moment(name, epoch)
     figure, (curves, bars, circle) = plots.panels(3, height=1.8)
-    for column, style, label in (("train_accuracy", "--", "examples"), (TEST, "-", "unseen"), ("zero_loss", ":", "loss 0")):
+    for column, style, label in (
+        ("train_accuracy", "--", "examples"),
+        (TEST, "-", "unseen"),
+        ("zero_loss", ":", "loss 0"),
+    ):
         curves.plot(100 * run.series(column), style, label=label)
     curves.axvline(epoch, color=plots.BLACK, lw=1)
     curves.set(xscale="symlog", xlim=(0, 8000), xlabel="epoch", ylabel="%")
     curves.legend(fontsize=7)
-    bars.bar(range(p), scores, color=[plots.RED if c == pair.sum() % p else plots.GREY for c in range(p)])
+    bars.bar(
+        range(p),
+        scores,
+        color=[plots.RED if c == pair.sum() % p else plots.GREY for c in range(p)],
+    )
     bars.set(xlabel="answer", ylabel="score")
     circle.plot(*torch.cat([places, places[:1]]).T, "o-", ms=3, lw=0.8)
     circle.set(xticks=[], yticks=[], aspect="equal")
-    plots.letter([curves, bars, circle], ["right answers", "one example", "the numbers"])
+    plots.letter(
+        [curves, bars, circle], ["right answers", "one example", "the numbers"]
+    )
     return plots.show(figure)
 
 
@@ -216,24 +240,65 @@ The [ten questions](../questions/q01_wait.ipynb) say what would decide it.
 # and the linked rows as the evidence. Each number has its place in the plane that the other numbers give to the strongest wave
 # of the first layer. The line joins them as the wave turns.
 
+
 # %% tags=["remove-input"]
 def data(name):
     """Curves in per mille and tenths of a decade; scores and places at the epochs that were kept."""
     run = arms[name]
-    looks = {c: run.series(c).iloc[::2, 0] for c in ("train_accuracy", TEST, "zero_loss", "train_loss")}
-    curves = {c: (1000 * v).round().astype(int).tolist() for c, v in looks.items() if c != "train_loss"}
-    curves["loss"] = (10 * looks["train_loss"].clip(lower=1e-12).map(torch.tensor).map(torch.log10).map(float)).round().astype(int).tolist()
+    looks = {
+        c: run.series(c).iloc[::2, 0]
+        for c in ("train_accuracy", TEST, "zero_loss", "train_loss")
+    }
+    curves = {
+        c: (1000 * v).round().astype(int).tolist()
+        for c, v in looks.items()
+        if c != "train_loss"
+    }
+    curves["loss"] = (
+        (
+            10
+            * looks["train_loss"]
+            .clip(lower=1e-12)
+            .map(torch.tensor)
+            .map(torch.log10)
+            .map(float)
+        )
+        .round()
+        .astype(int)
+        .tolist()
+    )
     frames = {}
     for epoch in run.settings.keep:
         scores, places = moment(name, epoch)
-        frames[epoch] = [(100 * v / v.abs().max()).round().int().flatten().tolist() for v in (scores, places)]
+        frames[epoch] = [
+            (100 * v / v.abs().max()).round().int().flatten().tolist()
+            for v in (scores, places)
+        ]
         frames[epoch].append(round(float(scores.abs().max()), 1))
     return curves | {"epochs": looks[TEST].index.tolist(), "frames": frames}
 
 
-STEPS = [("softmax", 100), ("softmax", 300), ("softmax", 500), ("StableMax", 8000), ("⊥Grad", 100), ("weight decay", 1000), ("softmax", 4000)]
-told_data = json.dumps({"steps": STEPS, "right": int(pair.sum() % p), "arms": {n: data(n) for n in dict(STEPS)}}, separators=(",", ":"))
-tables.Html(f"<script type='application/json' id='story'>{told_data}</script>", "the data of the moving figure")
+STEPS = [
+    ("softmax", 100),
+    ("softmax", 300),
+    ("softmax", 500),
+    ("StableMax", 8000),
+    ("⊥Grad", 100),
+    ("weight decay", 1000),
+    ("softmax", 4000),
+]
+told_data = json.dumps(
+    {
+        "steps": STEPS,
+        "right": int(pair.sum() % p),
+        "arms": {n: data(n) for n in dict(STEPS)},
+    },
+    separators=(",", ":"),
+)
+tables.Html(
+    f"<script type='application/json' id='story'>{told_data}</script>",
+    "the data of the moving figure",
+)
 
 # %% tags=["hide-input"]
 #| fold: "Code: what was read"

@@ -20,12 +20,16 @@ page = evidence.Page("tiwari2026/fig01", scale, retrain, device)
 record = page.record(arms=("penalty", "strong decay"))  # the paper's width, if there
 size = "laptop" if scale == "best" else scale
 names = ("penalty", "strong decay", "baseline")
-push, decay, free = runs = [Run(record, name, name, plots.COLOUR[name]) for name in names]
+push, decay, free = runs = [
+    Run(record, name, name, plots.COLOUR[name]) for name in names
+]
 short = page.record(scale=size)  # narrower and longer, until strong decay generalises
 narrow = [Run(short, name, f"{name}, width 128", plots.COLOUR[name]) for name in names]
 TABLE6 = {0.6: (1320, 9000), 0.5: (2460, 15_540)}  # onsets of penalty, strong decay
 TEST, LAYERS = "test_accuracy", ("radius.pre.0", "radius.pre.1")
-PRINTED, SMALL = (TABLE6[r.settings.dataset.options["train_fraction"]] for r in (push, narrow[0]))
+PRINTED, SMALL = (
+    TABLE6[r.settings.dataset.options["train_fraction"]] for r in (push, narrow[0])
+)
 epochs, target = push.settings.epochs, push.settings.model.options["widths"][0] ** 0.5
 onset = {run: run.onset() for run in (*runs, *narrow)}
 fit = {run: run.fitted(accuracy=0.99) for run in runs}
@@ -47,7 +51,9 @@ grown = free.at(LAYERS[1], fit[free], otherwise=math.inf) / free.largest(LAYERS[
 inflated = largest(free, 0, fit[free]).combine(largest(free, 1, fit[free]), max)
 found = {
     "in-time": (push, onset[push]),
-    "half": claims.exactly("9,409 / 2 = 4,704.5; 97 · 96 / 2 = 4,656", [97**2 // 2 == 4656]),
+    "half": claims.exactly(
+        "9,409 / 2 = 4,704.5; 97 · 96 / 2 = 4,656", [97**2 // 2 == 4656]
+    ),
     "faster": (narrow[:2], faster),
     "six-times": (narrow[:2], faster),
     "penalty-end": (push, push.last(TEST)),
@@ -57,7 +63,10 @@ found = {
     "start": (push, start),
     "inflated": (free, inflated),
     "bounded": {
-        f"layer {n}": ([push, free], evidence.ratio(push.largest(column), free.largest(column)))
+        f"layer {n}": (
+            [push, free],
+            evidence.ratio(push.largest(column), free.largest(column)),
+        )
         for n, column in enumerate(LAYERS, 1)
     },
     "radius": {
@@ -125,12 +134,30 @@ tables.prose(f"""
 """)
 
 # %% tags=["remove-input"]
-rows, said = [], [*(f"{when:,}" for when in PRINTED), "never", *(f"{when:,}" for when in SMALL), "not printed"]
+rows, said = (
+    [],
+    [
+        *(f"{when:,}" for when in PRINTED),
+        "never",
+        *(f"{when:,}" for when in SMALL),
+        "not printed",
+    ],
+)
 for run, printed in zip([*runs, *narrow], said, strict=True):
     settings, end = run.settings, told(run.last(TEST), "{:.1%}")
     width, length = settings.model.options["widths"][0], f"{settings.epochs:,}"
     rows.append([str(width), run.arm, length, end, told(onset[run]), printed])
-tables.grid(["Width", "Method", "Epochs run", "Test accuracy at the end", "Generalises at", "In the paper"], rows)
+tables.grid(
+    [
+        "Width",
+        "Method",
+        "Epochs run",
+        "Test accuracy at the end",
+        "Generalises at",
+        "In the paper",
+    ],
+    rows,
+)
 
 # %% [markdown]
 # ## The idea
@@ -147,6 +174,7 @@ tables.grid(["Width", "Method", "Epochs run", "Test accuracy at the end", "Gener
 # against it shortens $h$ where $|h| > \sqrt d$ and *lengthens* it where $|h| < \sqrt d$. The
 # paper calls the term a suppression of inflation, so the first case is the one it has in
 # mind.
+
 
 # %%
 def pull(length, d=128, strength=0.05):
@@ -185,7 +213,9 @@ for run in runs:
     plots.curve(axes[2], run, "shared_direction.pre.0", label="")
     below = {"label": "", "linestyle": plots.DASHED, "seeds": False}
     plots.curve(axes[2], run, "shared_direction.pre.1", **below)
-for panel, name in zip(axes, ("weight norm", "logit norm", "shared share"), strict=True):
+for panel, name in zip(
+    axes, ("weight norm", "logit norm", "shared share"), strict=True
+):
     plots.thousands(panel)
     panel.set(xlabel="epoch", ylabel=name, xlim=(0, epochs), ylim=(0, None))
 figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)

@@ -83,12 +83,16 @@ for strength, run in runs.items():
         axes[0].plot(strength, min(epoch, until), marker=mark, color=run.color, ms=8)
     plots.curve(axes[1], run, TEST, percent=True)
     plots.curve(axes[2], run, layer, label="")
-axes[0].set(xscale="log", yscale="log", xlabel="strength λ", ylabel="epoch of generalising")
+axes[0].set(
+    xscale="log", yscale="log", xlabel="strength λ", ylabel="epoch of generalising"
+)
 axes[0].set(xlim=(5e-4, 2), ylim=(1500, 2e4))
 axes[0].set_yticks([2000, 5000, 10_000, 20_000], ["2k", "5k", "10k", "20k"])
 axes[0].minorticks_off()
 axes[0].legend(loc="lower left", handlelength=1)
-for panel, label in zip(axes[1:], ("test accuracy (%)", "radius of layer 1"), strict=True):
+for panel, label in zip(
+    axes[1:], ("test accuracy (%)", "radius of layer 1"), strict=True
+):
     plots.thousands(panel)
     panel.set(xlabel="epoch", ylabel=label, xlim=(0, runs[DEFAULT].settings.epochs))
 axes[1].set_ylim(-3, 103)
@@ -132,6 +136,7 @@ tables.grid(head, [
 # So the excess over the target should fall as $1 / \lambda$, while $f$ stays the same. But
 # $f$ is not given: it fades as the training set is fitted, and then every strength ends on
 # target. A loss with one logit, which grows with $|h|$, shows it:
+
 
 # %%
 def settled(strength, d=128, share=0.2):

@@ -23,7 +23,9 @@ thin, thin_free = (Run(small, name) for name in ("penalty", "baseline"))
 push, decay, free = runs = [Run(record, n, n, plots.COLOUR[n]) for n in names]
 d = push.settings.model.options["widths"][0]
 PRINTED = 0.15  # of the penalty, the paper's text
-WINDOW = {0.6: 1320, 0.5: 2460}[push.settings.dataset.options["train_fraction"]]  # Table 6
+WINDOW = {0.6: 1320, 0.5: 2460}[
+    push.settings.dataset.options["train_fraction"]
+]  # Table 6
 until = {run: run.onset().clip(upper=WINDOW) for run in runs}
 fit = {run: run.fitted(accuracy=0.99) for run in runs}
 begin = push.settings.log  # the first log after the start
@@ -59,7 +61,9 @@ def across(**of):
 
 null = {size: isotropic(size) for size in (2, 16, d, 512)}
 listed = ", ".join(f"d = {size}: {value:.2f}" for size, value in null.items())
-means = {r: {n: r.series(energy(n), until=until[r]).mean() for n in layers} for r in runs}
+means = {
+    r: {n: r.series(energy(n), until=until[r]).mean() for n in layers} for r in runs
+}
 squared = {n: changed(push, f"radius.{place}") ** 2 for n, place in layers.items()}
 low = of_layers(min, push, "largest", "total", since=begin, until=until[push])
 found = {
@@ -67,9 +71,14 @@ found = {
     "loss": {n: (push, mean) for n, mean in means[push].items()},
     "start": (push, of_layers(min, push, "at", "total", epoch=0)),
     "baseline": (free, of_layers(max, free, "largest", since=begin, until=fit[free])),
-    "less": {n: ([push, free], evidence.ratio(means[push][n], means[free][n])) for n in layers},
+    "less": {
+        n: ([push, free], evidence.ratio(means[push][n], means[free][n]))
+        for n in layers
+    },
     "angular": (push, across(until=until[push])),
-    "chance": claims.exactly(listed, [abs(value - 1) < 0.05 for value in null.values()]),
+    "chance": claims.exactly(
+        listed, [abs(value - 1) < 0.05 for value in null.values()]
+    ),
     "order": claims.exactly(f"1 / {PRINTED} = {1 / PRINTED:.1f}", [1 / PRINTED >= 10]),
     "masked": {n: (push, push.last(energy(n, "loss", "masked"))) for n in layers},
 }
@@ -97,14 +106,20 @@ for place, panel in enumerate(axes):
     for run in runs if kind == "loss" else (push,):
         plots.curve(panel, run, energy(f"layer {place % 2 + 1}", kind), label=label)
     panel.axhline(1, color=plots.GREY, ls="--", lw=1)
-    plots.paper(panel, ticks, [PRINTED] * 4, color=push.color, label="" if place else "paper")
+    plots.paper(
+        panel, ticks, [PRINTED] * 4, color=push.color, label="" if place else "paper"
+    )
     panel.set_xscale("symlog", linthresh=100)
     panel.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
     panel.set(yscale="log", ylim=(0.07, d), xlim=(-3, push.settings.epochs))
-    panel.set(xlabel="epoch" if place > 1 else "", ylabel="" if place % 2 else "radial energy")
+    panel.set(
+        xlabel="epoch" if place > 1 else "", ylabel="" if place % 2 else "radial energy"
+    )
     panel.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
 figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
-plots.letter(axes, [f"{k}, {n}" for k in ("loss alone", "loss and penalty") for n in layers])
+plots.letter(
+    axes, [f"{k}, {n}" for k in ("loss alone", "loss and penalty") for n in layers]
+)
 plots.show(figure)
 
 # %% [markdown]
@@ -122,7 +137,9 @@ plots.show(figure)
 rows = []
 for run in (push, free):
     for epoch in (0, begin, WINDOW, push.settings.epochs):
-        values = [run.at(energy(n, k), epoch) for k in ("loss", "total") for n in layers]
+        values = [
+            run.at(energy(n, k), epoch) for k in ("loss", "total") for n in layers
+        ]
         digits = ("{:.0f}" if one.min() > 10 else TWO for one in values)
         rows.append([run.label, f"{epoch:,}", *map(told, values, digits)])
 head = [f"{k}, {n}" for k in ("Loss alone", "Whole gradient") for n in layers]
@@ -176,13 +193,19 @@ assert all(0.5 < value < 2 for value in values)
 figure, (left, right) = plots.panels(2, height=3.0)
 for (layer, place), line in zip(layers.items(), ("-", plots.DASHED), strict=True):
     for run in runs:
-        style = {"color": run.color, "ls": line, "label": run.label if line == "-" else None}
+        style = {
+            "color": run.color,
+            "ls": line,
+            "label": run.label if line == "-" else None,
+        }
         left.plot(run.series(f"radius.{place}").median(axis=1) / d**0.5, **style)
         total = run.series(energy(layer, "total", "summed")).median(axis=1)
         right.plot(100 * (1 - total / d), **style)
 left.axhline(1, color=plots.GREY, ls="--", lw=1)
 for panel, what in ((left, "radius / √d"), (right, "angular share (%)")):
-    panel.set(xlabel="epoch", ylabel=what, xlim=(0, push.settings.epochs), ylim=(0, None))
+    panel.set(
+        xlabel="epoch", ylabel=what, xlim=(0, push.settings.epochs), ylim=(0, None)
+    )
     plots.thousands(panel)
 figure.legend(*left.get_legend_handles_labels(), loc="outside upper center", ncols=3)
 plots.letter([left, right], ["radius", "angular share"])

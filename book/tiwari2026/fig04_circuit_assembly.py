@@ -19,7 +19,9 @@ plots.use_style()
 page = evidence.Page("tiwari2026/fig04", scale, retrain, device)
 record = page.record("fig01", arms=("penalty",))
 names = ("baseline", "strong decay", "penalty")
-free, decay, push = runs = [Run(record, name, name, plots.COLOUR[name]) for name in names]
+free, decay, push = runs = [
+    Run(record, name, name, plots.COLOUR[name]) for name in names
+]
 large = page.record("fig01", scale="paper" if scale == "laptop" else scale)
 wide = Run(large, "baseline", "baseline, width 512", plots.COLOUR["baseline"])
 p = push.settings.dataset.options["p"]
@@ -33,7 +35,9 @@ def by_frequency(run, kind, seed):
 
 
 def measured(run, measure, kind=FIT):
-    return Series({s: measure(by_frequency(run, kind, s)) for s in run.seeds}, dtype=float)
+    return Series(
+        {s: measure(by_frequency(run, kind, s)) for s in run.seeds}, dtype=float
+    )
 
 
 def arrivals(fits):
@@ -74,20 +78,32 @@ def strongest(run, seed):
     return set(by_frequency(run, ENERGY, seed).iloc[-1].nlargest(8).index)
 
 
-parts = decay.series(ALL) / decay.last(ALL)  # the periodic part of the layer, over its last
+parts = decay.series(ALL) / decay.last(
+    ALL
+)  # the periodic part of the layer, over its last
 quarter, most = (evidence.crossing(parts, at_least=level) for level in (0.25, 0.75))
-length = Series({seed: part.last_valid_index() for seed, part in parts.items()}, dtype=float)
-top, ends = ({r: measured(r, largest) for r in runs}, {r: r.last("frequencies.hidden.1") for r in runs})
+length = Series(
+    {seed: part.last_valid_index() for seed, part in parts.items()}, dtype=float
+)
+top, ends = (
+    {r: measured(r, largest) for r in runs},
+    {r: r.last("frequencies.hidden.1") for r in runs},
+)
 chance, low_first = measured(push, by_chance), measured(push, order)
 shared = [seed for seed in push.seeds if seed in decay.seeds]
-common = Series({s: len(strongest(push, s) & strongest(decay, s)) for s in shared}, dtype=float)
+common = Series(
+    {s: len(strongest(push, s) & strongest(decay, s)) for s in shared}, dtype=float
+)
 coherent = measured(push, lambda fits: (fits.iloc[-1] > 0.9).sum())
 found = {
     "assembly": (push, finished(coherent, push)),
     "low-first": (push, finished(low_first, push)),
     "many": (push, finished(ends[push], push)),
     "few": (decay, ends[decay]),
-    "more": ([push, decay], finished(evidence.ratio(ends[push], ends[decay]), push, decay)),
+    "more": (
+        [push, decay],
+        finished(evidence.ratio(ends[push], ends[decay]), push, decay),
+    ),
     "sudden": (decay, (most - quarter) / length),
     "decay-coherent": (decay, top[decay]),
     "baseline-coherent": (wide, measured(wide, largest)),
@@ -122,10 +138,14 @@ for (kind, high, word), row in zip(levels, axes.reshape(2, -1), strict=True):
     look = {"cmap": "Blues", "shading": "nearest", "norm": PowerNorm(0.5, 0, high)}
     for panel, run in zip(row, runs, strict=True):
         table = by_frequency(run, kind, run.seeds[0])
-        image = panel.pcolormesh(table.index, table.columns, table.T, rasterized=True, **look)
+        image = panel.pcolormesh(
+            table.index, table.columns, table.T, rasterized=True, **look
+        )
         plots.mark(panel, run.onset()[run.seeds[:1]], color=plots.RED)
         plots.thousands(panel)
-        panel.set(xlabel="epoch" if kind == ENERGY else "", xlim=(0, push.settings.epochs))
+        panel.set(
+            xlabel="epoch" if kind == ENERGY else "", xlim=(0, push.settings.epochs)
+        )
         panel.grid(False)
     row[0].set_ylabel("frequency k")
     figure.colorbar(image, ax=list(row), label=word, pad=0.01)
@@ -150,8 +170,12 @@ tables.prose(f"""
 # %% tags=["remove-input"]
 columns = {"Test accuracy at the end": "{:.0%}", "Best R² of a unit": "{:.2f}",
            "Effective number of frequencies": "{:.1f}", "Periodic share of the layer": "{:.0%}"}  # fmt: skip
-values = {run: (run.last("test_accuracy"), top[run], ends[run], run.last(ALL)) for run in runs}
-rows = [[run.label, *map(told, found, columns.values())] for run, found in values.items()]
+values = {
+    run: (run.last("test_accuracy"), top[run], ends[run], run.last(ALL)) for run in runs
+}
+rows = [
+    [run.label, *map(told, found, columns.values())] for run, found in values.items()
+]
 tables.grid(["Method", *columns], rows)
 
 # %% [markdown]
@@ -196,8 +220,12 @@ for run, mark in zip(runs, "so^", strict=True):
     for seed in run.seeds:
         first, label = arrivals(by_frequency(run, FIT, seed)), run.label
         label = label if seed == run.seeds[0] else None
-        panel.plot(first.index, first, mark, color=run.color, ms=5, alpha=0.7, label=label)
-panel.set(xlabel="frequency k", ylabel="epoch of the first trace", xlim=(0, len(every) + 1))
+        panel.plot(
+            first.index, first, mark, color=run.color, ms=5, alpha=0.7, label=label
+        )
+panel.set(
+    xlabel="frequency k", ylabel="epoch of the first trace", xlim=(0, len(every) + 1)
+)
 figure.legend(loc="outside upper center", ncols=3)
 plots.show(figure)
 

@@ -20,7 +20,9 @@ plots.use_style()
 page = evidence.Page("tiwari2026/fig05", scale, retrain, device)
 record = page.record("fig01", arms=("penalty",))
 ARMS = ("baseline", "strong decay", "penalty")
-free, decay, push = runs = [Run(record, name, name, plots.COLOUR[name]) for name in ARMS]
+free, decay, push = runs = [
+    Run(record, name, name, plots.COLOUR[name]) for name in ARMS
+]
 large = page.record("fig01", scale="paper" if scale == "laptop" else scale)
 wide = Run(large, "baseline", "baseline, width 512", plots.COLOUR["baseline"])
 p, width = push.settings.dataset.options["p"], push.settings.model.options["widths"][-1]
@@ -28,7 +30,10 @@ pairs = torch.cartesian_prod(torch.arange(p), torch.arange(p))
 a, b = pairs.T
 TUNED = 0.4  # a unit of one frequency scores at least 0.43, see "The idea"
 ENOUGH = max(1, width // 128)  # units of a cluster: 4 of 512, 1 of 128
-READINGS = {"layer 1, a or b": ("hidden.0", (a, b)), "layer 2, a + b": ("hidden.1", (a + b,))}
+READINGS = {
+    "layer 1, a or b": ("hidden.0", (a, b)),
+    "layer 2, a + b": ("hidden.1", (a + b,)),
+}
 one, two = READINGS
 
 
@@ -59,7 +64,9 @@ def at_the_end(run, seed):
     return seen(network)
 
 
-units = {run: {seed: at_the_end(run, seed) for seed in run.seeds} for run in (*runs, wide)}
+units = {
+    run: {seed: at_the_end(run, seed) for seed in run.seeds} for run in (*runs, wide)
+}
 
 
 def of(run, measure, layer):
@@ -92,7 +99,9 @@ def outside(s):
     return (s.max(dim=1).values / own).median()
 
 
-def three(s):  # share of the units that prefer one of the three most preferred frequencies
+def three(
+    s,
+):  # share of the units that prefer one of the three most preferred frequencies
     return torch.bincount(s.argmax(dim=1)).topk(3).values.sum() / len(s)
 
 
@@ -100,7 +109,9 @@ def low(s):  # the same, a frequency of the lower third
     return (s.argmax(dim=1) < s.shape[1] // 3).double().mean()
 
 
-more, fewer = (sum(of(run, filled, layer) for layer in READINGS) for run in (push, decay))
+more, fewer = (
+    sum(of(run, filled, layer) for layer in READINGS) for run in (push, decay)
+)
 grown = {id: (push, finished(at_best(push, *how)[1], push)) for id, how in
          {"clusters": (filled,), "tuned": (best,), "outside": (outside, min)}.items()}  # fmt: skip
 found = grown | {
@@ -109,7 +120,11 @@ found = grown | {
     "low": at_best(decay, low),
     "more": ([push, decay], finished(evidence.ratio(more, fewer), push, decay)),
 }
-fields = {"enough": ENOUGH, "level": TUNED, "better": "in the layer that suits the claim better"}
+fields = {
+    "enough": ENOUGH,
+    "level": TUNED,
+    "better": "in the layer that suits the claim better",
+}
 sheet = claims.read(page.name, found, **fields)
 sheet.box(f"""The paper sees a cluster of units for each frequency. Our small networks with the penalty do not generalise,
 so they cannot test that. In {len(decay.seeds)} with strong decay most units of the first layer keep to one frequency, and those
@@ -180,6 +195,7 @@ tables.grid(["Method", "Layer, and waves of", *measures], rows)
 # as possible. In the second layer it is a ReLU of one wave of $a + b$. In the first it is a ReLU of
 # one wave of $a$ plus one of $b$. We give its score for its own frequency and for the double of that, at three phases:
 
+
 # %%
 def pure(phase, arguments, k=1):
     """Selectivity of a unit that has one frequency, for this frequency and its double."""
@@ -189,7 +205,9 @@ def pure(phase, arguments, k=1):
 
 
 h = torch.relu(torch.randn(len(pairs), 3, dtype=torch.float64))
-torch.testing.assert_close(selectivity(h, (a + b,)), metrics.waves(h, pairs, p).selectivity)
+torch.testing.assert_close(
+    selectivity(h, (a + b,)), metrics.waves(h, pairs, p).selectivity
+)
 for layer, (_, arguments) in READINGS.items():
     print(layer, [pure(torch.pi * eighths / 8, arguments) for eighths in range(3)])
 

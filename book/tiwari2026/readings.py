@@ -23,12 +23,18 @@ targets = page.record("texts", scale=record.scale)  # those of Table 7
 PRINTED = {"penalty": (1320, 75), "strong decay": (9000, 420)}  # Table 6, p = 97, 60 %
 HALF = {0.6: 1320, 0.5: 2460, 0.4: 6680}  # its penalty, by the share of the pairs
 NAMES = {  # what is read otherwise, and its name in the figure
-    "literal": "the plainest reading", "embedding": "a learned embedding", "no bias": "no biases",
-    "He start": "start of He et al.", "unit start": "unit start (see below)",
-    "one hidden layer": "one hidden layer", "batches of 256": "batches of 256",
-    "after ReLU": "penalty after the ReLU", "mean of layers": "mean over layers, not sum",
+    "literal": "the plainest reading",
+    "embedding": "a learned embedding",
+    "no bias": "no biases",
+    "He start": "start of He et al.",
+    "unit start": "unit start (see below)",
+    "one hidden layer": "one hidden layer",
+    "batches of 256": "batches of 256",
+    "after ReLU": "penalty after the ReLU",
+    "mean of layers": "mean over layers, not sum",
     **{f"decay {decay} beside": f"penalty and decay {decay}" for decay in (0, 0.1, 1)},
-    "radius 0.5 √d": "half the target", "radius 2 √d": "twice the target",
+    "radius 0.5 √d": "half the target",
+    "radius 2 √d": "twice the target",
 }
 BOTH, ALONE, TARGETS = list(NAMES)[:7], list(NAMES)[7:12], list(NAMES)[12:]
 TEST, SAID = "test_accuracy", ("literal", "decay 1 beside")  # rows of their own
@@ -40,7 +46,9 @@ def run_of(record, kind, name, arm=""):
 
 runs = {("penalty", name): run_of(record, "penalty", name) for name in (*BOTH, *ALONE)}
 runs |= {("strong decay", name): run_of(record, "strong decay", name) for name in BOTH}
-runs |= {("penalty", name): run_of(targets, "penalty", name, arm=name) for name in TARGETS}
+runs |= {
+    ("penalty", name): run_of(targets, "penalty", name, arm=name) for name in TARGETS
+}
 decayed = {}  # decay 1: with the penalty or without, by share of the pairs and scale
 for size in ("laptop", "paper") if scale == "best" else ():
     one = page.record("fractions", scale=size)
@@ -48,7 +56,9 @@ for size in ("laptop", "paper") if scale == "best" else ():
         key = arm.name.split(",")[0], arm.dataset.options["train_fraction"], size
         decayed[key] = Run(one, arm.name, arm.name)
 literal = {kind: run_of(wide, kind, "literal") for kind in PRINTED}
-literal |= {kind: runs[kind, "literal"] for kind, run in literal.items() if not run.seeds}
+literal |= {
+    kind: runs[kind, "literal"] for kind, run in literal.items() if not run.seeds
+}
 
 
 def per_epoch(run):
@@ -109,25 +119,58 @@ weight decay of 1 besides, small networks did at {told(onset(small))}, and those
 #| fold: "Code: draw the readings"
 rows = {(name, False): word for name, word in NAMES.items()}
 if wide.scale == "paper":
-    rows = {("literal", False): NAMES["literal"], ("literal", True): "the same, width 512"} | rows
+    rows = {
+        ("literal", False): NAMES["literal"],
+        ("literal", True): "the same, width 512",
+    } | rows
 figure, axes = plots.panels(2, height=0.9 + 0.27 * len(rows), sharey=True)
 for panel, (kind, (mean, _)) in zip(axes, PRINTED.items(), strict=True):
     for row, (name, is_wide) in enumerate(rows):
-        run = run_of(wide, kind, name) if is_wide else runs.get((kind, name), run_of(wide, kind, ""))
+        run = (
+            run_of(wide, kind, name)
+            if is_wide
+            else runs.get((kind, name), run_of(wide, kind, ""))
+        )
         for seed, value in onset(run).items() if run.seeds else ():
             end = run.series(TEST)[seed].last_valid_index() / per_epoch(run)
             there, look = value < math.inf, {"color": run.color, "ms": 8}
             fill = run.color if there else "white"
-            panel.plot(value if there else end, row, "o" if there else ">", mfc=fill, **look)
-        missed = run.last(TEST)[[*onset(run)[onset(run) == math.inf].index]] if run.seeds else ()
+            panel.plot(
+                value if there else end, row, "o" if there else ">", mfc=fill, **look
+            )
+        missed = (
+            run.last(TEST)[[*onset(run)[onset(run) == math.inf].index]]
+            if run.seeds
+            else ()
+        )
         if len(missed):
-            panel.text(1.2 * end, row, told(missed, "{:.0%}").split(" (")[0], color=run.color, va="center")
+            panel.text(
+                1.2 * end,
+                row,
+                told(missed, "{:.0%}").split(" (")[0],
+                color=run.color,
+                va="center",
+            )
     panel.axvline(mean, color=plots.COLOUR[kind], ls="--", lw=1)
-    plots.paper(panel, mean, -0.7, color=plots.COLOUR[kind], label="paper" if panel is axes[0] else "")
-    panel.set(xscale="log", xlim=(350, 3e4), xlabel="epoch of generalisation", ylim=(len(rows) - 0.4, -1.2))
+    plots.paper(
+        panel,
+        mean,
+        -0.7,
+        color=plots.COLOUR[kind],
+        label="paper" if panel is axes[0] else "",
+    )
+    panel.set(
+        xscale="log",
+        xlim=(350, 3e4),
+        xlabel="epoch of generalisation",
+        ylim=(len(rows) - 0.4, -1.2),
+    )
     panel.set_xticks([1000, 10_000], ["1,000", "10,000"])
 axes[0].set_yticks(range(len(rows)), rows.values())
-for mark, fill, label in (("o", plots.GREY, "here"), (">", "white", "here, not by then")):
+for mark, fill, label in (
+    ("o", plots.GREY, "here"),
+    (">", "white", "here, not by then"),
+):
     axes[0].plot([], [], mark, color=plots.GREY, mfc=fill, ms=8, label=label)
 figure.legend(loc="outside upper center", ncols=3)
 plots.letter(axes, PRINTED)
@@ -138,7 +181,11 @@ plots.show(figure)
 
 
 # %% tags=["remove-input"]
-done = [name for (kind, name), value in came.items() if kind == "penalty" and claims.median(value) < math.inf]
+done = [
+    name
+    for (kind, name), value in came.items()
+    if kind == "penalty" and claims.median(value) < math.inf
+]
 tables.prose(f"""
 * **The penalty.** Of {len(runs) - len(BOTH)} readings, all at width 128, {len(done)} generalise. With a decay of 1 the onset
   is close to the paper's, in this cell. With half the target it is {told(runs["penalty", "radius 0.5 √d"].onset())}.
@@ -154,7 +201,13 @@ tables.prose(f"""
 # %% tags=["hide-input"]
 #| fold: "Code: the table of runs with decay 1"
 cells = dict.fromkeys((f, size) for _, f, size in decayed)
-head = ["Share of pairs", "Width", "Decay 1, penalty", "Decay 1 alone", "Paper, penalty and decay 0.001"]
+head = [
+    "Share of pairs",
+    "Width",
+    "Decay 1, penalty",
+    "Decay 1 alone",
+    "Paper, penalty and decay 0.001",
+]
 tables.grid(head, [
     [f"{f:.0%}", f"{width(decayed['penalty', f, size])}",
      *(told(onset(decayed[kind, f, size])) for kind in ("penalty", "no penalty")), f"{HALF[f]:,}"]

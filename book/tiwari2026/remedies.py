@@ -42,7 +42,9 @@ for size in ("laptop", "paper"):
         for kind in ("no penalty", "penalty")
     ]
 pair, COLLAPSED = (best(False), best(True)), ("softmax", "softmax, penalty")
-collapse = {name: runs[name].last("collapse_float32", otherwise=0) for name in COLLAPSED}
+collapse = {
+    name: runs[name].last("collapse_float32", otherwise=0) for name in COLLAPSED
+}
 found = {
     "width-128": ratio(*same["laptop"]),
     "width-512": ratio(*same["paper"]),
@@ -69,15 +71,28 @@ with a decay of 1 in both, networks generalise at epoch {late} with the penalty 
 #|   orthogonal gradients it lowers it. Right: at width 128 the dots with the penalty lie on those
 #|   without it or a little later; at width 512 they lie at 1,900 against 1,300.
 #| fold: "Code: draw the figure"
-ways = {"softmax": "softmax", "exact": "collapse-free", "StableMax": "StableMax", "⊥Grad": "⊥Grad"}
+ways = {
+    "softmax": "softmax",
+    "exact": "collapse-free",
+    "StableMax": "StableMax",
+    "⊥Grad": "⊥Grad",
+}
 free = {word: (runs[way], runs[f"{way}, penalty"]) for way, word in ways.items()}
-beside = {"width 512\nrate 0.001, decay 1": same["paper"], "rate 0.001, decay 1": same["laptop"]}
+beside = {
+    "width 512\nrate 0.001, decay 1": same["paper"],
+    "rate 0.001, decay 1": same["laptop"],
+}
 for _, rate, decay in sorted(key for key in grid if key[0] and key[1:] != (0.001, 1.0)):
-    beside[f"rate {rate:g}, decay {decay:g}"] = [grid[kind, rate, decay] for kind in (False, True)]
+    beside[f"rate {rate:g}, decay {decay:g}"] = [
+        grid[kind, rate, decay] for kind in (False, True)
+    ]
 figure, axes = plots.panels(2, height=3.1)
 for panel, rows in zip(axes, (free, beside), strict=True):
     for y, (bare, charged) in enumerate(rows.values()):
-        for run, color, shift in ((bare, plots.BLACK, -0.14), (charged, plots.COLOUR["penalty"], 0.14)):
+        for run, color, shift in (
+            (bare, plots.BLACK, -0.14),
+            (charged, plots.COLOUR["penalty"], 0.14),
+        ):
             value = 100 * run.last("test_accuracy") if rows is free else run.onset()
             panel.plot(value, [y + shift] * len(value), "o", ms=6, color=color)
     panel.set(yticks=range(len(rows)), yticklabels=rows, ylim=(len(rows) - 0.5, -0.5))
@@ -98,6 +113,7 @@ plots.show(figure)
 # * **It does not help by preventing collapse.** Softmax gains as much as the loss that cannot
 #   collapse.
 # * **Added to a decay of 1 or 3 (b)** it changes little at width 128. At width 512 it delays grokking.
+
 
 # %% tags=["remove-input"]
 def case(run):

@@ -18,7 +18,9 @@ record = page.record(scale="laptop" if scale == "best" else scale)
 wide = page.record(scale="paper")
 decayed = page.record("fractions", scale=record.scale)
 plain = page.record("remedies", scale=record.scale)
-small = page.record("remedies/test-a")  # another chapter's task, with both remedies tuned
+small = page.record(
+    "remedies/test-a"
+)  # another chapter's task, with both remedies tuned
 first = 2 if record.scale == "paper" else 1  # the norms at width 512 are twice as large
 HELD = [first * norm for norm in (8, 13, 20, 30)]
 held = {
@@ -37,12 +39,17 @@ strong = {
 }
 STRENGTHS = (0.05, 0.5, 5, 50, 500)
 swept = {
-    strength: Run(record, f"strength {strength:g}, decay 0.001, f = 0.6", f"{strength:g}")
+    strength: Run(
+        record, f"strength {strength:g}, decay 0.001, f = 0.6", f"{strength:g}"
+    )
     for strength in STRENGTHS
 }
 target = Run(record, "radius 1 √d, strength 5", "target √d", plots.COLOUR["penalty"])
 judged = wide if scale == "best" else record
-pulled, aimed = (Run(judged, arm) for arm in ("strength 5, decay 0.001, f = 0.6", "radius 1 √d, strength 5"))
+pulled, aimed = (
+    Run(judged, arm)
+    for arm in ("strength 5, decay 0.001, f = 0.6", "radius 1 √d, strength 5")
+)
 free = Run(plain, "softmax", "no penalty, no decay", plots.COLOUR["baseline"])
 whole = {
     fraction: Run(
@@ -66,17 +73,26 @@ WIDE += ("first matrix held at 16",)
 broad = {name: Run(wide, f"{name}, f = 0.6", name) for name in WIDE}
 steps = evidence.joined({norm: run.onset() for norm, run in held.items()})
 found = {
-    "man-slower": ([pulled, aimed], evidence.ratio(*evidence.paired(capped(pulled), capped(aimed)))),
+    "man-slower": (
+        [pulled, aimed],
+        evidence.ratio(*evidence.paired(capped(pulled), capped(aimed))),
+    ),
     "strong-without-decay": (pull, pull.onset()),
     "strong-with-weak-decay": (weak, weak.onset()),
     "earlier-than-decay": (
         [whole[0.6], pull],
         evidence.ratio(whole[0.6].onset(), pull.onset()),
     ),
-    "half-of-the-pairs": ([whole[0.5], half], evidence.ratio(whole[0.5].onset(), half.onset())),
+    "half-of-the-pairs": (
+        [whole[0.5], half],
+        evidence.ratio(whole[0.5].onset(), half.onset()),
+    ),
     "target-costs": ([target, weak], evidence.ratio(capped(target), capped(weak))),
     "strength-half": (swept[0.5], swept[0.5].onset() / 1320),
-    "too-strong": ([swept[500], weak], evidence.ratio(capped(swept[500]), capped(weak))),
+    "too-strong": (
+        [swept[500], weak],
+        evidence.ratio(capped(swept[500]), capped(weak)),
+    ),
     "short-first-matrix": (held[HELD[0]], held[HELD[0]].onset()),
     "dose": (list(held.values()), (steps.diff(axis=1) > 0).sum(axis=1)),
 }
@@ -103,7 +119,9 @@ for run in (*held.values(), free):
     label = "" if run is free else None
     plots.curve(right, run, "test_accuracy", percent=True, label=label)
 for panel in (left, right):
-    panel.set(xlabel="epoch", ylabel="test accuracy (%)", ylim=(-3, 103), xlim=(0, 4000))
+    panel.set(
+        xlabel="epoch", ylabel="test accuracy (%)", ylim=(-3, 103), xlim=(0, 4000)
+    )
     plots.thousands(panel)
 figure.legend(loc="outside upper center", ncols=3)
 plots.letter([left, right], ["a pull to zero", "first matrix held at a norm"])
@@ -122,6 +140,7 @@ plots.show(figure)
 #
 # Epochs of the onset, at two widths and two shares of the pairs, with the number of seeds (n). An empty cell is not run:
 
+
 # %% tags=["remove-input"]
 def shown(run):
     """The onset of a run and its number of seeds; nothing where there is none."""
@@ -130,23 +149,44 @@ def shown(run):
 
 def line(what, arm):
     """The onsets of an arm at both widths and shares; nothing where it is not run."""
-    found = [(r, f"{arm}, f = {f:g}" if "√d" not in arm else arm) for r in (record, wide) for f in (0.6, 0.5)]
+    found = [
+        (r, f"{arm}, f = {f:g}" if "√d" not in arm else arm)
+        for r in (record, wide)
+        for f in (0.6, 0.5)
+    ]
     if "√d" in arm:  # with 60 % alone
         found[1] = found[3] = (record, "")
     runs = [Run(r, name) for r, name in found]
     return [what, *map(shown, runs)]
 
 
-rows = [line(f"Pull to zero, strength {s:g}, decay 0.001", f"strength {s:g}, decay 0.001") for s in STRENGTHS]
+rows = [
+    line(f"Pull to zero, strength {s:g}, decay 0.001", f"strength {s:g}, decay 0.001")
+    for s in STRENGTHS
+]
 rows.insert(3, line("Pull to zero, strength 5, no decay", "strength 5, decay 0"))
 rows += [
-    line(f"Pull to {share}√d, strength {strength:g}", f"radius {factor:g} √d, strength {strength:g}")
+    line(
+        f"Pull to {share}√d, strength {strength:g}",
+        f"radius {factor:g} √d, strength {strength:g}",
+    )
     for factor, share in ((0.25, "¼ "), (0.5, "½ "), (1, ""))
     for strength in (0.5, 5, 50)
 ]
-rows.append(["Weight decay 1, no penalty", *(shown(whole[f]) for f in (0.6, 0.5)), "", ""])
-rows += [line(f"First matrix held at {norm}", f"first matrix held at {norm}") for norm in (8, 13, 16, 20, 30)]
-head = ["What acts", "Width 128, 60 %", "Width 128, half", "Width 512, 60 %", "Width 512, half"]
+rows.append(
+    ["Weight decay 1, no penalty", *(shown(whole[f]) for f in (0.6, 0.5)), "", ""]
+)
+rows += [
+    line(f"First matrix held at {norm}", f"first matrix held at {norm}")
+    for norm in (8, 13, 16, 20, 30)
+]
+head = [
+    "What acts",
+    "Width 128, 60 %",
+    "Width 128, half",
+    "Width 512, 60 %",
+    "Width 512, half",
+]
 tables.grid(head, rows)
 
 # %% [markdown]

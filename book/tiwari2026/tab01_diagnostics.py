@@ -20,16 +20,46 @@ free, decay, push = runs = [
     Run(record, n, n, plots.COLOUR[n]) for n in ("baseline", "strong decay", "penalty")
 ]
 wide = page.record("fig01", scale="paper" if scale == "laptop" else scale)
-large, bare = (Run(wide, n, f"{n}, width 512", plots.COLOUR[n]) for n in ("penalty", "baseline"))
+large, bare = (
+    Run(wide, n, f"{n}, width 512", plots.COLOUR[n]) for n in ("penalty", "baseline")
+)
 TRAIN, TEST, FISHER = "train_trace", "test_trace", "train_fisher_trace"
 # all after the ReLU: what, its reading, whether the paper has it larger with the penalty, the paper's two
 SINGULAR, RANK = (52_000, 36.5), (135, 443)
 QUANTITIES = {
-    **{f"largest mode, layer {n}": ((f"largest_mode.hidden.{n - 1}",), True, (1.2, 4.8)) for n in (1, 2)},
-    **{f"σ₁, layer {n}, all pairs": ((f"largest_singular.hidden.{n - 1}",), False, SINGULAR) for n in (1, 2)},
+    **{
+        f"largest mode, layer {n}": (
+            (f"largest_mode.hidden.{n - 1}",),
+            True,
+            (1.2, 4.8),
+        )
+        for n in (1, 2)
+    },
+    **{
+        f"σ₁, layer {n}, all pairs": (
+            (f"largest_singular.hidden.{n - 1}",),
+            False,
+            SINGULAR,
+        )
+        for n in (1, 2)
+    },
     "σ₁, layer 2, 256 rows": (("largest_singular_256.hidden.1",), False, SINGULAR),
-    **{f"stable rank, layer {n}, 256 rows": ((f"stable_rank_256.hidden.{n - 1}",), True, RANK) for n in (1, 2)},
-    **{f"effective rank, layer {n}, all pairs": ((f"effective_rank.hidden.{n - 1}",), True, RANK) for n in (1, 2)},
+    **{
+        f"stable rank, layer {n}, 256 rows": (
+            (f"stable_rank_256.hidden.{n - 1}",),
+            True,
+            RANK,
+        )
+        for n in (1, 2)
+    },
+    **{
+        f"effective rank, layer {n}, all pairs": (
+            (f"effective_rank.hidden.{n - 1}",),
+            True,
+            RANK,
+        )
+        for n in (1, 2)
+    },
     "Hessian trace, training pairs": ((TRAIN,), False, (42.5, 1.4)),
     "Hessian trace, test pairs": ((TEST,), False, (42.5, 1.4)),
     "trace / |θ|, training pairs": ((TRAIN, "weight_norm"), False, (0.18, 0.004)),
@@ -61,15 +91,27 @@ GAINS = {
 coherent = {run: run.first("coherence.hidden.1", above=0.9) for run in runs}
 ranks, implied = (135, 402, 378, 400, 443), 256 * 512 / SINGULAR[1] ** 2
 first = push.at(FISHER, 0) / push.at(TRAIN, 0)
-kept = {n: [run.last(f"stable_rank.hidden.{n - 1}") for run in (large, bare)] for n in (1, 2)}
-found = {id: ([push, free], finished(gain(name), push)) for id, name in GAINS.items()} | {
-    "coherence-ratio": ([push, free], finished(evidence.times(coherent[free], coherent[push]), push)),
-    "preserved": {f"layer {n}": ([large, bare], evidence.ratio(*two)) for n, two in kept.items()},
+kept = {
+    n: [run.last(f"stable_rank.hidden.{n - 1}") for run in (large, bare)]
+    for n in (1, 2)
+}
+found = {
+    id: ([push, free], finished(gain(name), push)) for id, name in GAINS.items()
+} | {
+    "coherence-ratio": (
+        [push, free],
+        finished(evidence.times(coherent[free], coherent[push]), push),
+    ),
+    "preserved": {
+        f"layer {n}": ([large, bare], evidence.ratio(*two)) for n, two in kept.items()
+    },
     "wide": {name: ([large, bare], gain(name, bare, large)) for name in GAINS.values()},
     "coherent": (push, finished(coherent[push], push)),
     "coherent-baseline": (free, coherent[free]),
     "fisher": (push, finished(last(push, FISHER, TRAIN), push)),
-    "possible": claims.exactly(", ".join(map(str, ranks)), [rank <= 256 for rank in ranks]),
+    "possible": claims.exactly(
+        ", ".join(map(str, ranks)), [rank <= 256 for rank in ranks]
+    ),
     "implied": claims.exactly(f"{implied:.0f}", [abs(implied - 443) < 1]),
     "over-loss": {run.label: (run, last(run, TRAIN, "train_loss")) for run in runs},
 }
@@ -95,10 +137,15 @@ rows = range(len(QUANTITIES))
 for other, mark in ((decay, "s"), (free, "o")):
     middle = [gain(name, other).median() for name in QUANTITIES]
     panel.plot(middle, rows, mark, color=other.color, label=f"over {other.label}")
-times = [(b / a if is_larger else a / b) for _, is_larger, (a, b) in QUANTITIES.values()]
+times = [
+    (b / a if is_larger else a / b) for _, is_larger, (a, b) in QUANTITIES.values()
+]
 plots.paper(panel, times, rows, label="paper, over baseline")
 panel.axvline(1, color=plots.GREY, lw=1)
-short = [n.replace(", all pairs", "").replace(" pairs", "").replace(", 256 rows", "*") for n in QUANTITIES]
+short = [
+    n.replace(", all pairs", "").replace(" pairs", "").replace(", 256 rows", "*")
+    for n in QUANTITIES
+]
 panel.set(yticks=rows, yticklabels=short, ylim=(len(rows) - 0.5, -0.5), xscale="log")
 panel.set_xlabel("times ahead")
 panel.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
@@ -132,6 +179,7 @@ tables.prose(f"""
 #
 # So any two of $B$, $\sigma_1$ and $s$ give the third:
 
+
 # %%
 def stable_rank(rows, largest, length_squared=512):
     """Of a matrix whose rows all have the same length."""
@@ -139,11 +187,19 @@ def stable_rank(rows, largest, length_squared=512):
 
 
 torch.manual_seed(0)
-noise = torch.nn.functional.normalize(torch.randn(256, 512, dtype=torch.float64)) * 512**0.5
+noise = (
+    torch.nn.functional.normalize(torch.randn(256, 512, dtype=torch.float64)) * 512**0.5
+)
 sizes = torch.linalg.svdvals(noise)
-assert abs(stable_rank(256, float(sizes[0])) - float(metrics.stable_rank(sizes**2))) < 1e-6
-print(f"256 rows with the printed largest value 36.5: stable rank {stable_rank(256, 36.5):.0f}")
-print(f"256 rows of noise: largest value {sizes[0]:.1f}, stable rank {stable_rank(256, sizes[0]):.0f}")
+assert (
+    abs(stable_rank(256, float(sizes[0])) - float(metrics.stable_rank(sizes**2))) < 1e-6
+)
+print(
+    f"256 rows with the printed largest value 36.5: stable rank {stable_rank(256, 36.5):.0f}"
+)
+print(
+    f"256 rows of noise: largest value {sizes[0]:.1f}, stable rank {stable_rank(256, sizes[0]):.0f}"
+)
 
 # %% [markdown]
 # The paper prints 36.5 and 443. Even noise, with no structure at all, stays far below 443, and its
@@ -187,13 +243,20 @@ plots.show(figure)
 
 # %% tags=["hide-input"]
 #| fold: "Code: the table with the paper's numbers"
-head = ["Quantity", "Paper: baseline", "Paper: penalty", *(f"Here: {run.label}" for run in runs)]
+head = [
+    "Quantity",
+    "Paper: baseline",
+    "Paper: penalty",
+    *(f"Here: {run.label}" for run in runs),
+]
 body = []
 for name, (how, _, printed) in QUANTITIES.items():
     ours = [last(run, *how) for run in runs]
     cells = [told(one, "{:,.0f}" if one.min() >= 100 else "{:.3g}") for one in ours]
     body.append([name, *map(tables.html.number, printed), *cells])
-body.append(["epoch of coherence, layer 2", "34,200", "2,460", *map(told, coherent.values())])
+body.append(
+    ["epoch of coherence, layer 2", "34,200", "2,460", *map(told, coherent.values())]
+)
 tables.grid(head, body)
 
 # %% [markdown]

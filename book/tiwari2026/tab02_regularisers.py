@@ -28,7 +28,9 @@ base, more = page.record("fig01", arms=("penalty",)), page.record()
 arms = ("baseline", "strong decay", *DROPOUT, *MAN, "penalty")
 method = {arm: arm.rstrip(" .0125") for arm in arms}
 runs = {
-    arm: Run(more if arm in DROPOUT + MAN else base, arm, arm, plots.COLOUR[method[arm]])
+    arm: Run(
+        more if arm in DROPOUT + MAN else base, arm, arm, plots.COLOUR[method[arm]]
+    )
     for arm in arms
 }
 push, decay, free = (runs[arm] for arm in ("penalty", "strong decay", "baseline"))
@@ -65,21 +67,35 @@ lowest = traces[[*others]].min(axis=1) / traces["penalty"]
 flatter = over(decay.last("train_trace"), push.last("train_trace"))
 found = {
     "first": (list(runs.values()), evidence.times(earliest, onset["penalty"])),
-    "strong-decay": ([push, decay], evidence.times(onset["strong decay"], onset["penalty"])),
-    "no-target": ([runs["MAN 0.05"], decay], over(onset["MAN 0.05"], onset["strong decay"])),
-    "man-later": ([push, runs["MAN 0.05"]], evidence.times(onset["MAN 0.05"], onset["penalty"])),
+    "strong-decay": (
+        [push, decay],
+        evidence.times(onset["strong decay"], onset["penalty"]),
+    ),
+    "no-target": (
+        [runs["MAN 0.05"], decay],
+        over(onset["MAN 0.05"], onset["strong decay"]),
+    ),
+    "man-later": (
+        [push, runs["MAN 0.05"]],
+        evidence.times(onset["MAN 0.05"], onset["penalty"]),
+    ),
     "dropout-late": ([*rates, decay], sooner),
     "dropout-early": ([*rates, free], many(before)),
     "accuracy": (push, push.last(TEST)),
     "baseline": (free, free.largest(TEST)),
     "rank": {
-        f"layer {n}": ([push, decay], finished(over(rank(n), rank(n, decay)), push, decay))
+        f"layer {n}": (
+            [push, decay],
+            finished(over(rank(n), rank(n, decay)), push, decay),
+        )
         for n in (1, 2)
     },
     "trace": ([push, decay], finished(flatter, push, decay)),
     "highest-rank": (list(runs.values()), finished(highest, push)),
     "lowest-trace": (list(runs.values()), finished(lowest, push)),
-    "test-trace": {run.arm: (run, run.last("test_trace")) for run in (push, decay, free)},
+    "test-trace": {
+        run.arm: (run, run.last("test_trace")) for run in (push, decay, free)
+    },
 }
 sheet = claims.read(page.name, found)
 sheet.box(f"""In the paper the penalty is six times as fast as the next method. Here it does not generalise within
@@ -102,7 +118,10 @@ figure, axes = plots.panels(2, height=3.9, sharey=True)
 edge = 60_000
 for y, (arm, run) in enumerate(runs.items()):
     when, _, _, trace = PRINTED[method[arm]]
-    shown = (onset[arm].clip(upper=edge), min(when, edge)), (run.last("train_trace"), trace)
+    shown = (
+        (onset[arm].clip(upper=edge), min(when, edge)),
+        (run.last("train_trace"), trace),
+    )
     for panel, (ours, printed) in zip(axes, shown, strict=True):
         panel.plot(ours, [y] * len(ours), "o", ms=8, color=run.color)
         plots.paper(panel, printed, y, label="")
@@ -111,7 +130,9 @@ plots.paper(axes[1], [], [])
 axes[0].set(xscale="log", xlim=(700, 1.4 * edge), xlabel="epoch")
 axes[0].set_xticks([1000, 3000, 10_000, edge], ["1,000", "3,000", "10,000", "never"])
 axes[0].minorticks_off()
-names = [arm.replace("MAN ", "MAN, strength ").replace("out ", "out, rate ") for arm in arms]
+names = [
+    arm.replace("MAN ", "MAN, strength ").replace("out ", "out, rate ") for arm in arms
+]
 axes[0].set(ylim=(len(arms) - 0.5, -0.5), yticks=range(len(arms)), yticklabels=names)
 axes[1].set(xscale="log", xlim=(5e-4, 200), xlabel="trace, training pairs")
 axes[1].xaxis.set_major_formatter(lambda value, _: f"{value:g}")
@@ -139,7 +160,10 @@ tables.prose(f"""
 lines = []
 for name, (arm, run) in zip(names, runs.items(), strict=True):
     when, *rest = map(tables.html.number, PRINTED[method[arm]])
-    both, entropy = (f"{told(rank(n, run), '{:.1f}')}" for n in (1, 2)), "effective_rank.hidden.0"
+    both, entropy = (
+        (f"{told(rank(n, run), '{:.1f}')}" for n in (1, 2)),
+        "effective_rank.hidden.0",
+    )
     lines.append([
         name, told(onset[arm]), told(run.last(TEST), "{:.0%}"), *both, told(run.last(entropy)),
         told(run.last("train_trace"), "{:.2g}"), "; ".join([when.replace("inf", "never"), *rest]),
@@ -167,6 +191,7 @@ tables.grid(["Method", "Onset (epoch)", "Test accuracy", "Stable rank, layer 1",
 #
 # The first two differ in the middle term of the square, and in a constant that has no
 # gradient. The penalty is MAN plus a pull *outward* that does not depend on $|h|$:
+
 
 # %%
 def gradient(target, length, d=128, strength=0.05):

@@ -48,7 +48,11 @@ def speed_up(row):
 def radius(run, *, start=False):
     """Radius of what each half of a block adds, over its target: mean over halves."""
     model = run.settings.model.options
-    taps = [f"radius.{s}.{k}" for k in range(model["depth"]) for s in ("attention_out", "mlp_out")]
+    taps = [
+        f"radius.{s}.{k}"
+        for k in range(model["depth"])
+        for s in ("attention_out", "mlp_out")
+    ]
     mean = sum(run.series(tap) for tap in taps) / len(taps) / model["width"] ** 0.5
     return mean.loc[0] if start else mean.ffill().iloc[-1]
 
@@ -84,7 +88,9 @@ found = {
     "order": ([*runs[SUMS], *runs["transformer"]], gpt - transformer),
     "baselines": ("1 of 2 rows", 1, 2),
     "affine": claims.exactly(f"{affine:.2f} against {without:.2f}", [affine < without]),
-    "crossing": {run.arm: (run, log) for run, log in zip(runs[FIGURES], logs, strict=True)},
+    "crossing": {
+        run.arm: (run, log) for run, log in zip(runs[FIGURES], logs, strict=True)
+    },
 }
 sheet = claims.read(page.name, found)
 counted = f"{len(gain[FIGURES])} of {len(onsets[FIGURES][0])}"
@@ -113,8 +119,19 @@ for row, pair in runs.items():
         place = len(names)
         late = values.index[values == math.inf]
         look = {"color": run.color, "ms": 8}
-        panel.plot(values.drop(late).clip(lower=1), [place] * (len(values) - len(late)), "o", **look)
-        panel.plot([run.settings.epochs] * len(late), [place] * len(late), ">", mfc="white", **look)
+        panel.plot(
+            values.drop(late).clip(lower=1),
+            [place] * (len(values) - len(late)),
+            "o",
+            **look,
+        )
+        panel.plot(
+            [run.settings.epochs] * len(late),
+            [place] * len(late),
+            ">",
+            mfc="white",
+            **look,
+        )
         plots.paper(panel, epoch, place, color=run.color, label="")
         kind = "penalty" if "penalty" in run.arm else "baseline"
         names.append(f"{row.removeprefix('nanoGPT, ')}, {kind}")

@@ -25,7 +25,12 @@ TEST, NORMS = "test_accuracy", ("layer norm", "RMS norm")
 page = evidence.Page("tiwari2026/tab04", scale, retrain, device)
 base = page.record("fig01", arms=("penalty",))
 normed = page.record("tab02", arms=("layer norm",))
-record_of = {"baseline": base, "layer norm": normed, "RMS norm": normed, "penalty": base}
+record_of = {
+    "baseline": base,
+    "layer norm": normed,
+    "RMS norm": normed,
+    "penalty": base,
+}
 runs = {arm: Run(record_of[arm], arm, arm, plots.COLOUR[arm]) for arm in PRINTED}
 free, layered, scaled, push = runs.values()
 onset = {arm: run.onset() for arm, run in runs.items()}
@@ -54,7 +59,9 @@ same = [
     for arm, said in TABLE2.items()
     for one, two in zip((PRINTED[arm][0], *PRINTED[arm][2:]), said, strict=True)
 ]
-agree = f"{PRINTED['penalty'][0]:,} here, {TABLE2['penalty'][0]:,} there; the others agree"
+agree = (
+    f"{PRINTED['penalty'][0]:,} here, {TABLE2['penalty'][0]:,} there; the others agree"
+)
 shares = [when / PRINTED["layer norm"][0] for when in (6167, 2460)]
 words = ", ".join(evidence.words(share, "{:.0%}") for share in shares)
 found = {
@@ -72,7 +79,9 @@ found = {
     "eighty": claims.exactly(words, [abs(share - 0.8) <= 0.05 for share in shares]),
 }
 sheet = claims.read(page.name, found)
-came = {arm: f"{(when < float('inf')).sum()} of {len(when)}" for arm, when in onset.items()}
+came = {
+    arm: f"{(when < float('inf')).sum()} of {len(when)}" for arm, when in onset.items()
+}
 sheet.box(f"""The paper says that layer norm achieves 80 % of the penalty's acceleration. At a
 quarter of its width layer norm generalised in {came["layer norm"]} runs of {layered.settings.epochs:,} epochs, the
 penalty in {came["penalty"]} of {push.settings.epochs:,}.""")
@@ -96,8 +105,15 @@ for run in runs.values():
     plots.accuracy(axes[0], run)
     for layer in (0, 1):
         plots.curve(axes[1 + layer], run, f"radius.pre.{layer}", label="")
-for arm, x, y in (("layer norm", 8000, 83), ("RMS norm", 8500, 76), ("penalty", 6167, 90), ("penalty", 2460, 90)):
-    plots.paper(axes[0], x, y, color=plots.COLOUR[arm], label="paper" if x == 2460 else "")
+for arm, x, y in (
+    ("layer norm", 8000, 83),
+    ("RMS norm", 8500, 76),
+    ("penalty", 6167, 90),
+    ("penalty", 2460, 90),
+):
+    plots.paper(
+        axes[0], x, y, color=plots.COLOUR[arm], label="paper" if x == 2460 else ""
+    )
 axes[0].text(3000, 86, "Table 2", ha="right", va="top", fontsize=9)
 for panel in axes[1:]:
     panel.axhline(target, color=plots.GREY, ls="--", lw=1)
@@ -151,6 +167,7 @@ tables.grid(head, [
 # So the three methods share one sphere. Norms put activations on it from the first epoch on.
 # Before the norm, the gradient of $h$ has no radial part at all:
 
+
 # %%
 def radial_part(normed):
     """|h . g| / (|h| |g|) for a random loss behind a norm."""
@@ -172,7 +189,9 @@ def layer_norm(h):
 assert radial_part(rms_norm) < 1e-12 and radial_part(layer_norm) < 1e-12
 assert abs(rms_norm(torch.randn(128)).norm().item() - 128**0.5) < 1e-4
 for name, norm in (("RMS norm", rms_norm), ("layer norm", layer_norm)):
-    print(f"{name}: no radial part of the gradient beyond rounding, {radial_part(norm) < 1e-12}")
+    print(
+        f"{name}: no radial part of the gradient beyond rounding, {radial_part(norm) < 1e-12}"
+    )
 
 # %% [markdown]
 # If radial gradients delayed generalisation, norms should do at least as well as a penalty. The

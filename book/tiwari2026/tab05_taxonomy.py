@@ -26,8 +26,12 @@ METHODS = {  # Table 5: radial suppression, rank effect; ours: record and arm
     "Spherical projection": ("Complete", "Collapse"),
     "Penalty": ("Direct", "Preserved", "fig01", "penalty"),
 }
-KINDS = product(("stable_rank", "effective_rank"), ("", "_256"), ("", "_centred"), (0, 1))
-READINGS = [f"{rank}{rows}{centred}.hidden.{layer}" for rank, rows, centred, layer in KINDS]
+KINDS = product(
+    ("stable_rank", "effective_rank"), ("", "_256"), ("", "_centred"), (0, 1)
+)
+READINGS = [
+    f"{rank}{rows}{centred}.hidden.{layer}" for rank, rows, centred, layer in KINDS
+]
 LAYERS, TWO = ("radius.pre.0", "radius.pre.1"), "{:.2f}"
 page = evidence.Page("tiwari2026/tab05", scale, retrain, device)
 records = {"fig01": page.record("fig01", arms=("penalty",))}
@@ -36,7 +40,9 @@ large = page.record("tab02", scale="paper" if scale == "laptop" else scale)
 wide = Run(large, "MAN 0.05", "MAN, width 512", plots.COLOUR["MAN"])
 free = Run(records["fig01"], "baseline", "baseline", plots.COLOUR["baseline"])
 runs = {}
-for method, (_, _, name, arm) in ((m, row) for m, row in METHODS.items() if len(row) > 2):
+for method, (_, _, name, arm) in (
+    (m, row) for m, row in METHODS.items() if len(row) > 2
+):
     runs[method] = Run(records[name], arm, arm, plots.COLOUR[arm.removesuffix(" 0.05")])
 push, decay = runs["Penalty"], runs["Weight decay"]
 plain = dict.fromkeys(runs, free)  # the same network without the method
@@ -48,7 +54,9 @@ def kept(run):
     """Rank at the end over that at the start: readings down, seeds with ranks across."""
     there = [c for c in READINGS if c in run.record.frame]
     ratios = {c: run.last(c) / run.at(c, 0) for c in there}
-    return pd.DataFrame(ratios, index=run.seeds if there else []).T.dropna(axis=1, how="any")
+    return pd.DataFrame(ratios, index=run.seeds if there else []).T.dropna(
+        axis=1, how="any"
+    )
 
 
 def effect(run):
@@ -58,7 +66,9 @@ def effect(run):
 
 def beside(method):
     """Radius at the end over that without the method, for both layers."""
-    pairs = [evidence.paired(runs[method].last(c), plain[method].last(c)) for c in LAYERS]
+    pairs = [
+        evidence.paired(runs[method].last(c), plain[method].last(c)) for c in LAYERS
+    ]
     return [one / other for one, other in pairs]
 
 
@@ -72,14 +82,19 @@ a, b = torch.cartesian_prod(torch.arange(97), torch.arange(97)).T  # all pairs, 
 x = torch.cat([torch.eye(97)[a], torch.eye(97)[b]], dim=1).double()
 spectrum = torch.linalg.eigvalsh(x.T @ x / 97)  # of the mean of x xᵀ, times p
 alike = int(((spectrum - 1).abs() < 1e-6).sum())
-words = f"the mean has 2 / p, {alike} of {len(spectrum)} directions have 1 / p, the last 0"
+words = (
+    f"the mean has 2 / p, {alike} of {len(spectrum)} directions have 1 / p, the last 0"
+)
 found = {
     "decay-rank": (decay, effect(decay)),
     "penalty-rank": (push, evidence.finished(effect(push), push)),
     "man-rank": (wide, effect(wide)),
     "norm-rank": (runs["Layer norm"], effect(runs["Layer norm"])),
     "decay-radius": larger("Weight decay"),
-    "penalty-radius": (larger("Penalty")[0], evidence.finished(larger("Penalty")[1], push)),
+    "penalty-radius": (
+        larger("Penalty")[0],
+        evidence.finished(larger("Penalty")[1], push),
+    ),
     "orthogonal-radius": larger("⊥Grad"),
     "anisotropic": claims.exactly(words, [alike < len(spectrum) - 2]),
     "table2": claims.exactly(f"402 / 135 = {402 / 135:.1f}", [402 < 135]),
@@ -106,16 +121,41 @@ rows = {"Baseline": free} | runs
 figure, (ranks, radii) = plots.panels(2, height=3.6, sharey=True)
 edge = {"transform": ranks.get_yaxis_transform(), "va": "center", "fontsize": 9}
 for place, (method, run) in enumerate(rows.items()):
-    points, hide = kept(run).median(axis=1), "_" * place  # the legend names the first row's
-    look = {"ms": 5, "alpha": 0.5, "color": run.color, "label": hide + "one reading (a)"}
+    points, hide = (
+        kept(run).median(axis=1),
+        "_" * place,
+    )  # the legend names the first row's
+    look = {
+        "ms": 5,
+        "alpha": 0.5,
+        "color": run.color,
+        "label": hide + "one reading (a)",
+    }
     ranks.plot(points, [place] * len(points), "d", **look)
     bar = [place - 0.32, place + 0.32]
-    ranks.plot([effect(run).median()] * 2, bar, color=run.color, label=hide + "their median (a)")
+    ranks.plot(
+        [effect(run).median()] * 2,
+        bar,
+        color=run.color,
+        label=hide + "their median (a)",
+    )
     ranks.text(1.01, place, METHODS.get(method, ("", ""))[1], **edge)
     for k, fill, size in ((0, run.color, 5), (1, "none", 10)):
-        look = {"ms": size, "color": run.color, "mfc": fill, "label": f"{hide}layer {k + 1} (b)"}
+        look = {
+            "ms": size,
+            "color": run.color,
+            "mfc": fill,
+            "label": f"{hide}layer {k + 1} (b)",
+        }
         radii.plot(run.last(LAYERS[k]).median() / target, place, "o", **look)
-ranks.text(0.5, list(rows).index("⊥Grad"), "not measured", ha="center", color=plots.GREY, **edge)
+ranks.text(
+    0.5,
+    list(rows).index("⊥Grad"),
+    "not measured",
+    ha="center",
+    color=plots.GREY,
+    **edge,
+)
 ranks.axvspan(0.2, 0.5, color="#E6E6E6", zorder=0)
 ranks.set(xscale="log", xlim=(0.2, 5), xlabel="rank at the end / at the start")
 ranks.set_xticks([0.2, 0.5, 1, 2, 5], ["0.2", "0.5", "1", "2", "5"])
@@ -154,6 +194,7 @@ tables.prose(f"""
 # \text{entropy} = \exp \Bigl( - \sum_i q_i \ln q_i \Bigr) .
 # $$
 
+
 # %%
 def two_ranks(matrix):
     """Stable and entropy rank of the rows of a matrix."""
@@ -162,7 +203,9 @@ def two_ranks(matrix):
     return (sigma**2).sum() / sigma[0] ** 2, (-(q * q.log()).sum()).exp()
 
 
-noise = torch.randn(256, 128, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+noise = torch.randn(
+    256, 128, generator=torch.Generator().manual_seed(0), dtype=torch.float64
+)
 for name, matrix in (("noise", noise), ("noise with a mean", noise + 3)):
     eigenvalues, (stable, entropy) = metrics.gram_eigenvalues(matrix), two_ranks(matrix)
     assert abs(metrics.stable_rank(eigenvalues) - stable) < 1e-6
@@ -178,6 +221,7 @@ for name, matrix in (("noise", noise), ("noise with a mean", noise + 3)):
 # The paper's words beside our numbers, with the radius over that of the same network without the
 # method:
 
+
 # %% tags=["hide-input"]
 #| fold: "Code: the paper's words beside our numbers"
 def line(method, suppression, rank_effect, *ours):
@@ -185,10 +229,23 @@ def line(method, suppression, rank_effect, *ours):
         return [method, suppression, "not run", "not run", rank_effect, "not run"]
     radii = [told(ratio, TWO) for ratio in beside(method)]
     radii = ["√d by construction"] * 2 if method == "Layer norm" else radii
-    return [method, suppression, *radii, rank_effect, told(effect(runs[method]), TWO, nothing="—")]
+    return [
+        method,
+        suppression,
+        *radii,
+        rank_effect,
+        told(effect(runs[method]), TWO, nothing="—"),
+    ]
 
 
-head = ["Method", "Suppression, paper", "Radius, layer 1", "Radius, layer 2", "Rank effect, paper", "Rank, end over start"]
+head = [
+    "Method",
+    "Suppression, paper",
+    "Radius, layer 1",
+    "Radius, layer 2",
+    "Rank effect, paper",
+    "Rank, end over start",
+]
 tables.grid(head, [line(method, *words) for method, words in METHODS.items()])
 
 # %% [markdown]

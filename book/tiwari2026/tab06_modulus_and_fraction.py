@@ -18,7 +18,12 @@ page = evidence.Page("tiwari2026/tab06", scale, retrain, device)
 sweep = page.record()
 base = page.record("fig01", arms=("penalty", "strong decay"), scale=sweep.scale)
 decayed = page.record("fractions", scale=base.scale)
-MODULI, KINDS, NEVER, TEST = (97, 137, 211), ("penalty", "strong decay"), None, "test_accuracy"
+MODULI, KINDS, NEVER, TEST = (
+    (97, 137, 211),
+    ("penalty", "strong decay"),
+    None,
+    "test_accuracy",
+)
 BUDGET = 50_000  # epochs of the paper's runs
 PRINTED = {  # Table 6: mean and deviation, over five seeds of 50,000 epochs at most
     (0.6, "strong decay"): ((9000, 420), (7580, 223), (6720, 331)),
@@ -36,26 +41,40 @@ shared = base.experiment.arm("penalty").dataset.options  # of Figure 1: one of t
 
 
 def cell(record, kind, p, f):
-    return Run(record, f"{kind}, p = {p}, f = {f:g}", f"{kind}, f = {f:g}", plots.COLOUR[kind])
+    return Run(
+        record, f"{kind}, p = {p}, f = {f:g}", f"{kind}, f = {f:g}", plots.COLOUR[kind]
+    )
 
 
 def run_of(kind, p, f):
     """The run of a cell; where Figure 1 has the same setting with more seeds, its run."""
     own = cell(sweep, kind, p, f)
     same = (p, f) == (shared["p"], shared["train_fraction"])
-    return max([own, Run(base, kind, own.label, own.color)][: 1 + same], key=lambda run: len(run.seeds))
+    return max(
+        [own, Run(base, kind, own.label, own.color)][: 1 + same],
+        key=lambda run: len(run.seeds),
+    )
 
 
 EVERY = [(kind, p, f) for kind in KINDS for p in MODULI for f in FRACTIONS]
 runs, read = {key: run_of(*key) for key in EVERY}, [sweep, base, decayed]
 wide = runs  # at the paper's width, of which a rerun has none
 if scale == "laptop" and not retrain:
-    read += [evidence.record(f"tiwari2026/{name}", scale="paper") for name in ("tab06", "readings")]
+    read += [
+        evidence.record(f"tiwari2026/{name}", scale="paper")
+        for name in ("tab06", "readings")
+    ]
     wide = {key: cell(read[-2], *key) for key in EVERY}
     same = wide["strong decay", 97, 0.6]
-    wide["strong decay", 97, 0.6] = Run(read[-1], "strong decay, literal", same.label, same.color)
+    wide["strong decay", 97, 0.6] = Run(
+        read[-1], "strong decay, literal", same.label, same.color
+    )
 INKS = {"penalty": plots.COLOUR["penalty"], "no penalty": plots.COLOUR["baseline"]}
-other = {(kind, f): Run(decayed, f"{kind}, decay 1, f = {f:g}", kind, INKS[kind]) for f in FAST for kind in INKS}
+other = {
+    (kind, f): Run(decayed, f"{kind}, decay 1, f = {f:g}", kind, INKS[kind])
+    for f in FAST
+    for kind in INKS
+}
 onset = {key: run.onset() for key, run in runs.items()}
 broad = {key: run.onset() for key, run in wide.items()}
 again = {key: run.onset() for key, run in other.items()}
@@ -79,7 +98,12 @@ def speed_up(p):
     done = [f for f in FAST if len(ratio(p, f, broad))]
     where = " and ".join(f"{f:g}" for f in done) or "0.4 and more"
     least = evidence.joined({f: ratio(p, f, broad) for f in done or FAST}).min(axis=1)
-    return {f"p = {p}, f = {where}": ([wide[kind, p, f] for f in done for kind in KINDS], least)}
+    return {
+        f"p = {p}, f = {where}": (
+            [wide[kind, p, f] for f in done for kind in KINDS],
+            least,
+        )
+    }
 
 
 def ordered(kind):
@@ -102,16 +126,23 @@ def latest(kind, moduli, pick):
 
 
 FITS = {"population": 0, "sample": 1}
-fit = {name: [fits(*cell, left_out=out) for cell in cells] for name, out in FITS.items()}
+fit = {
+    name: [fits(*cell, left_out=out) for cell in cells] for name, out in FITS.items()
+}
 low, high = evidence.paired(ratio(97, 0.4, onset), ratio(97, 0.6, onset))
 both_ends = [runs[kind, 97, f] for f in (0.4, 0.6) for kind in KINDS]
 found = {
-    "faster": speed_up(97), "faster-elsewhere": speed_up(137) | speed_up(211),
+    "faster": speed_up(97),
+    "faster-elsewhere": speed_up(137) | speed_up(211),
     "few-pairs": latest("penalty", MODULI, "max"),
-    "penalty-pairs": ordered("penalty"), "decay-pairs": ordered("strong decay"),
+    "penalty-pairs": ordered("penalty"),
+    "decay-pairs": ordered("strong decay"),
     "easier": (both_ends, evidence.testable(high - low, (high > 0) | (low > 0))),
     "decay-fails": latest("strong decay", (97, 137), "min"),
-    **{name: claims.exactly(f"{sum(good)} of {len(good)}", good) for name, good in fit.items()},
+    **{
+        name: claims.exactly(f"{sum(good)} of {len(good)}", good)
+        for name, good in fit.items()
+    },
 }
 sheet = claims.read(page.name, found)
 slow, quick = (wide[kind, 97, 0.6] for kind in KINDS[::-1])
@@ -133,30 +164,71 @@ did not in {quick.settings.epochs:,}, in {len(quick.seeds)}.""")
 #|   decay of 1 all runs generalise near the paper's marks for the penalty, with it and without it.
 #| fold: "Code: draw the figure"
 figure, axes = plots.panels(2, height=3.8, sharey=True)
-ROWS = zip(axes, KINDS, INKS, ("0.001", "0.1"), ("paper", ""), ("(a)", "(b)"), strict=True)
+ROWS = zip(
+    axes, KINDS, INKS, ("0.001", "0.1"), ("paper", ""), ("(a)", "(b)"), strict=True
+)
 for panel, kind, plain, decay, mark, side in ROWS:
-    ink, printed = plots.COLOUR[kind], [PRINTED[f, kind][0] or (np.nan,) for f in FRACTIONS]
-    plots.paper(panel, FRACTIONS, [epoch for epoch, *_ in printed], color=ink, label=mark)
+    ink, printed = (
+        plots.COLOUR[kind],
+        [PRINTED[f, kind][0] or (np.nan,) for f in FRACTIONS],
+    )
+    plots.paper(
+        panel, FRACTIONS, [epoch for epoch, *_ in printed], color=ink, label=mark
+    )
     for f in FRACTIONS:
-        run, values, extra = runs[kind, 97, f], onset[kind, 97, f], again.get((plain, f), ())
+        run, values, extra = (
+            runs[kind, 97, f],
+            onset[kind, 97, f],
+            again.get((plain, f), ()),
+        )
         late = values.index[np.isinf(values)]
         came, name = values.drop(late), f"decay {{}} {side}" if f == 0.6 else "_{}"
         if f == 0.6:  # the paper's width
             large = broad[kind, 97, f].clip(upper=wide[kind, 97, f].settings.epochs)
-            form, fill = ("^", "white") if np.isinf(broad[kind, 97, f]).any() else ("o", ink)
-            panel.plot([f + 0.02] * len(large), large, form, mfc=fill, mec="black", mew=1.2, ms=8)
-        panel.plot([f] * len(came), came, "o", color=ink, ms=7, label=name.format(decay))
-        panel.plot([f] * len(extra), extra, "s", color=INKS[plain], ms=5.5, label=name.format(1))
+            form, fill = (
+                ("^", "white") if np.isinf(broad[kind, 97, f]).any() else ("o", ink)
+            )
+            panel.plot(
+                [f + 0.02] * len(large),
+                large,
+                form,
+                mfc=fill,
+                mec="black",
+                mew=1.2,
+                ms=8,
+            )
+        panel.plot(
+            [f] * len(came), came, "o", color=ink, ms=7, label=name.format(decay)
+        )
+        panel.plot(
+            [f] * len(extra),
+            extra,
+            "s",
+            color=INKS[plain],
+            ms=5.5,
+            label=name.format(1),
+        )
         if len(late):
             end = run.series(TEST)[late[0]].last_valid_index()
             panel.plot(f, end, "^", color=ink, mfc="white", ms=8)
             share = f"{claims.median(run.last(TEST)[late]):.0%}"
-            panel.text(f, 0.87 * end, share, ha="center", va="top", color=ink, fontsize=9)
-    panel.set(yscale="log", xlabel="share of the pairs that train", xlim=(0.65, 0.25), ylim=(600, 5e4))
+            panel.text(
+                f, 0.87 * end, share, ha="center", va="top", color=ink, fontsize=9
+            )
+    panel.set(
+        yscale="log",
+        xlabel="share of the pairs that train",
+        xlim=(0.65, 0.25),
+        ylim=(600, 5e4),
+    )
     panel.set_xticks(FRACTIONS, [f"{f:g}" for f in FRACTIONS])
 axes[0].plot([], [], "^", color=plots.GREY, mfc="white", ms=8, label="not by then")
 axes[0].plot([], [], "o", mfc=plots.GREY, mec="black", mew=1.2, ms=8, label="width 512")
-axes[0].set(ylabel="epoch of generalisation", yticks=[1000, 10_000], yticklabels=["1,000", "10,000"])
+axes[0].set(
+    ylabel="epoch of generalisation",
+    yticks=[1000, 10_000],
+    yticklabels=["1,000", "10,000"],
+)
 figure.legend(loc="outside upper center", ncols=3)
 plots.letter(axes, ["with the penalty", "without the penalty"])
 plots.show(figure)
@@ -179,13 +251,20 @@ tables.prose(f"""
 # %% [markdown]
 # The paper's table, with ratios that it does not print, and our runs:
 
+
 # %% tags=["hide-input"]
 #| fold: "Code: the table of cells"
 def line(f, p):
     both = quick, slow = [PRINTED[f, kind][MODULI.index(p)] for kind in KINDS]
     shown = [f"{cell[0]:,} ± {cell[1]:,}" if cell else "> 50,000" for cell in both]
     times = "≥ " * (f <= 0.3) + f"{(slow or [50_000])[0] / quick[0]:.1f}"
-    return [f"{f:g}", str(p), *shown, times, *(told(of[k, p, f]) for of in (onset, broad) for k in KINDS)]
+    return [
+        f"{f:g}",
+        str(p),
+        *shown,
+        times,
+        *(told(of[k, p, f]) for of in (onset, broad) for k in KINDS),
+    ]
 
 
 head = ["Share of pairs", "p", "Penalty", "Strong decay", "Ratio", "Penalty, width 128", "Strong decay, width 128",
@@ -209,7 +288,9 @@ tables.grid(head, [line(f, p) for f in FRACTIONS for p in MODULI])
 # %%
 for mean, spread in (PRINTED[0.5, "penalty"][0], PRINTED[0.6, "penalty"][0]):
     near = range(spread - 25, spread + 26)  # the rule agrees with a trial of all fives
-    assert [fits(mean, one) for one in near] == [bool(evidence.behind(mean, one)) for one in near]
+    assert [fits(mean, one) for one in near] == [
+        bool(evidence.behind(mean, one)) for one in near
+    ]
     print(f"{mean:,} ± {spread}: {list(evidence.behind(mean, spread)[0])}")
 
 # %% [markdown]

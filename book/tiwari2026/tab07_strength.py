@@ -39,7 +39,11 @@ ROWS = {  # what the paper prints in epochs; infinite: none in 100,000, NaN: no 
     "strong decay": (base, "strong decay", 15_540),
 }
 WORDS = [name.replace("λ", "strength λ =").replace("radius", "target") for name in ROWS]
-color = {"Adam alone": "baseline", "SGD alone": "baseline", "strong decay": "strong decay"}
+color = {
+    "Adam alone": "baseline",
+    "SGD alone": "baseline",
+    "strong decay": "strong decay",
+}
 runs = {
     name: Run(record, arm, name, plots.COLOUR[color.get(name, "penalty")])
     for name, (record, arm, _) in ROWS.items()
@@ -69,7 +73,9 @@ odd = [s for s in TABLE7 if not evidence.behind(TABLE7[s], SPREAD[s])]
 possible = len(TABLE7) - len(odd)
 strengths = [runs[name] for name in STRENGTHS]
 every = evidence.joined({name: onset[name] for name in (*STRENGTHS, "strong decay")})
-came = np.isfinite(evidence.joined({name: onset[name] for name in STRENGTHS})).sum(axis=1)
+came = np.isfinite(evidence.joined({name: onset[name] for name in STRENGTHS})).sum(
+    axis=1
+)
 sooner = every[STRENGTHS].lt(every["strong decay"], axis=0)
 found = {id: ([runs[a], runs[b]], times(a, b)) for id, (a, b) in PAIRS.items()} | {
     "strengths": (strengths, came),
@@ -77,7 +83,9 @@ found = {id: ([runs[a], runs[b]], times(a, b)) for id, (a, b) in PAIRS.items()} 
     "before-decay": ([*strengths, runs["strong decay"]], sooner.sum(axis=1)),
     "digits": (f"{possible} of {len(TABLE7)}", possible, len(TABLE7)),
 }
-sheet = claims.read(page.name, found, odd=", ".join(f"λ = {s:g}" for s in odd), last=last)
+sheet = claims.read(
+    page.name, found, odd=", ".join(f"λ = {s:g}" for s in odd), last=last
+)
 sheet.box(f"""The paper says that all six strengths of the penalty induce grokking. Here {told(came)} of the six did in
 {last:,} epochs. At its width networks without a target, at a strength of 0.05, grok at epoch {told(onset["no target (MAN)"])}.""")
 
@@ -99,7 +107,9 @@ for row, (name, (_, _, printed)) in enumerate(ROWS.items()):
     run, values = runs[name], onset[name]
     late = values.index[np.isinf(values)]
     ends = [run.series(TEST)[seed].last_valid_index() for seed in late]
-    panel.plot(values.drop(late), [row] * (len(values) - len(late)), "o", color=run.color, ms=8)
+    panel.plot(
+        values.drop(late), [row] * (len(values) - len(late)), "o", color=run.color, ms=8
+    )
     panel.plot(ends, [row] * len(ends), ">", color=run.color, mfc="white", ms=8)
     if ends:
         share = told(end[name][late], "{:.0%}").split(" (")[0]
@@ -136,6 +146,7 @@ tables.prose(f"""
 # %% [markdown]
 # The numbers side by side. The third column is the paper's onset over that of its default:
 
+
 # %% tags=["hide-input"]
 #| fold: "Code: the table of onsets"
 def cells(name):
@@ -143,11 +154,26 @@ def cells(name):
     printed = ROWS[name][2]
     there = f"{printed:,}".replace("nan", "—").replace("inf", "> 100,000")
     over = f"{printed / 2460:.1f}" if math.isfinite(printed) else "—"
-    return [there, over, told(onset[name]), told(end[name], "{:.1%}", nothing="—"), str(len(onset[name]))]
+    return [
+        there,
+        over,
+        told(onset[name]),
+        told(end[name], "{:.1%}", nothing="—"),
+        str(len(onset[name])),
+    ]
 
 
-head = ["Setting", "Onset, paper", "Over 2,460", "Onset, here", f"Test accuracy at epoch {last:,} or 99.9 %, here", "Runs"]
-tables.grid(head, [[word, *cells(name)] for word, name in zip(WORDS, ROWS, strict=True)])
+head = [
+    "Setting",
+    "Onset, paper",
+    "Over 2,460",
+    "Onset, here",
+    f"Test accuracy at epoch {last:,} or 99.9 %, here",
+    "Runs",
+]
+tables.grid(
+    head, [[word, *cells(name)] for word, name in zip(WORDS, ROWS, strict=True)]
+)
 
 # %% [markdown]
 # ## The idea

@@ -24,7 +24,9 @@ PRINTED = {50: (1.38, 0.12, 4.2), 100: (1.41, 0.09, 2.1), 200: (1.40, 0.07, 1.4)
 WHOLE = (1.39, 0.05)  # 500 probes
 # each probe by seed, at a member's end and at the start: (500, seeds)
 names = [f"probe.{k}" for k in range(MANY)]
-probes = DataFrame([push.last(name) for name in names]).reset_index(drop=True).dropna(axis=1)
+probes = (
+    DataFrame([push.last(name) for name in names]).reset_index(drop=True).dropna(axis=1)
+)
 start = DataFrame([push.at(name, 0) for name in names]).dropna(axis=1).mean()
 trace, exact = probes.mean(), push.last("train_trace")[probes.columns]
 single = probes.std() / trace.abs()  # spread of one probe
@@ -48,7 +50,9 @@ typical = {k: probes.apply(lambda one, k=k: errors(one, k).mean()) for k in COUN
 narrow = page.record(arms=("penalty",), scale="laptop" if scale == "best" else scale)
 less = Run(narrow, "penalty", "penalty, width 128")
 few = DataFrame([less.last(name) for name in names]).dropna(axis=1)
-distances = ", ".join(f"{k}: {abs(100 * PRINTED[k][0] / 1.39 - 100):.1f} %" for k in COUNTS)
+distances = ", ".join(
+    f"{k}: {abs(100 * PRINTED[k][0] / 1.39 - 100):.1f} %" for k in COUNTS
+)
 measured = {
     "falls": typical[50] / typical[200],
     "over-exact": trace / exact,
@@ -79,15 +83,28 @@ at the paper's width, none of which generalised, their mean error was {sheet.tol
 figure, (path, fall) = plots.panels(2, height=3.4)
 k, counts = np.arange(1, MANY + 1), np.array((10, 20, *COUNTS, 300))
 for seed in probes:
-    path.plot(k, probes[seed].expanding().mean() / trace[seed], color=push.color, lw=1.2)
+    path.plot(
+        k, probes[seed].expanding().mean() / trace[seed], color=push.color, lw=1.2
+    )
     found = [100 * errors(probes[seed], count).mean() for count in counts]
     fall.plot(counts, found, "o-", color=push.color, ms=4, lw=1, label="our runs")
 band = single.iloc[0] / k**0.5
 path.fill_between(k, 1 - band, 1 + band, color=push.color, alpha=0.15, lw=0)
 path.axhline(1, color=plots.GREY, lw=1)
-path.set(xlabel="probes K", ylabel="mean / mean of 500", ylim=(1 - 4 * band[50], 1 + 4 * band[50]))
+path.set(
+    xlabel="probes K",
+    ylabel="mean / mean of 500",
+    ylim=(1 - 4 * band[50], 1 + 4 * band[50]),
+)
 line = 100 * float(typical[50].median()) * (50 / counts) ** 0.5
-fall.plot(counts, line, color=plots.GREY, ls="--", lw=1.2, label="1/√K, through our error at 50")
+fall.plot(
+    counts,
+    line,
+    color=plots.GREY,
+    ls="--",
+    lw=1.2,
+    label="1/√K, through our error at 50",
+)
 plots.paper(path, COUNTS, [PRINTED[count][0] / WHOLE[0] for count in COUNTS])
 plots.paper(fall, COUNTS, [PRINTED[count][2] for count in COUNTS])
 fall.set(xscale="log", yscale="log", xlabel="probes K", ylabel="mean error (%)")
@@ -141,14 +158,21 @@ w = torch.randn(42).double()
 
 
 def logits(w):
-    first, second = (part.view(s) for part, s in zip(w.split([24, 18]), shapes, strict=True))
+    first, second = (
+        part.view(s) for part, s in zip(w.split([24, 18]), shapes, strict=True)
+    )
     return torch.relu(x @ first.T) @ second.T
 
 
-J, prob = torch.func.jacrev(logits)(w), logits(w).softmax(dim=1)  # (rows, classes, weights)
+J, prob = (
+    torch.func.jacrev(logits)(w),
+    logits(w).softmax(dim=1),
+)  # (rows, classes, weights)
 inner = torch.diag_embed(prob) - prob[:, :, None] * prob[:, None]
 short = torch.einsum("nci,ncd,ndi->", J, inner, J) / len(x)  # no second derivative
-H = torch.func.hessian(lambda w: torch.nn.functional.cross_entropy(logits(w), labels))(w)
+H = torch.func.hessian(lambda w: torch.nn.functional.cross_entropy(logits(w), labels))(
+    w
+)
 torch.testing.assert_close(H.trace(), short)
 print(f"trace {float(short):.4f}, both ways; the whole matrices differ by "
       f"{float((H - torch.einsum('nci,ncd,ndj->ij', J, inner, J) / len(x)).norm()):.2f}")  # fmt: skip

@@ -22,17 +22,24 @@ PAPER = {  # Table 9: onset, rank
     "affine norm": (7500, 450),
     "affine norm, penalty": (4200, 460),
 }
-WORDS = {arm: arm.replace("norm", "plain norm") if arm.startswith("norm") else arm for arm in PAPER}
+WORDS = {
+    arm: arm.replace("norm", "plain norm") if arm.startswith("norm") else arm
+    for arm in PAPER
+}
 NORMS = ("no norm", "norm", "affine norm")
 INKS = (plots.COLOUR["baseline"], plots.COLOUR["layer norm"], plots.BLUE)
 COLOUR = dict(zip(NORMS, INKS, strict=True))
 page = evidence.Page("tiwari2026/tab09", scale, retrain, device)
 record = page.record(arms=("norm",))
-runs = {arm: Run(record, arm, arm, COLOUR[arm.removesuffix(", penalty")]) for arm in PAPER}
+runs = {
+    arm: Run(record, arm, arm, COLOUR[arm.removesuffix(", penalty")]) for arm in PAPER
+}
 settings = runs["norm"].settings
 width, epochs = settings.model.options["width"], settings.epochs
 target, depth = width**0.5, settings.model.options["depth"]
-TAPS = [f"radius.{site}.{k}" for k in range(depth) for site in ("attention_out", "mlp_out")]
+TAPS = [
+    f"radius.{site}.{k}" for k in range(depth) for site in ("attention_out", "mlp_out")
+]
 TEST, given = "test_accuracy", settings.dataset.options
 TWINS = given["train_fraction"] * (1 - 1 / given["p"])  # (b, a) trains, if a is not b
 onset = {arm: run.onset() for arm, run in runs.items()}
@@ -63,7 +70,9 @@ def radius(run, *, start=False):
 
 def gained(arm):
     """Test accuracy at the end with the penalty, less that without, in points."""
-    pushed, bare = evidence.paired(runs[f"{arm}, penalty"].last(TEST), runs[arm].last(TEST))
+    pushed, bare = evidence.paired(
+        runs[f"{arm}, penalty"].last(TEST), runs[arm].last(TEST)
+    )
     return 100 * (pushed - bare)
 
 
@@ -75,8 +84,13 @@ found = {
     "norm": worst("norm, penalty", "norm"),
     "affine": worst(LAST, "affine norm"),
     "norm-first": worst("norm", "no norm, penalty"),
-    "fastest": (list(runs.values()), worst(LAST, *(arm for arm in PAPER if arm != LAST))[1]),
-    "rank": claims.exactly(f"{min(printed)} to {max(printed)}", [r <= 128 for r in printed]),
+    "fastest": (
+        list(runs.values()),
+        worst(LAST, *(arm for arm in PAPER if arm != LAST))[1],
+    ),
+    "rank": claims.exactly(
+        f"{min(printed)} to {max(printed)}", [r <= 128 for r in printed]
+    ),
     "gained": {arm: (runs[arm], gained(arm)) for arm in NORMS},
 }
 sheet = claims.read(page.name, found)
@@ -99,15 +113,23 @@ alone. At half its width neither layer norm nor both together generalised in {ep
 figure, (left, right) = plots.panels(2, height=3.6)
 for arm, run in runs.items():
     if run.seeds:
-        style = {"color": run.color, "ls": "-" if arm.endswith("penalty") else "--", "lw": 1.8}
-        left.plot(100 * run.series(TEST).ffill().median(axis=1), label=WORDS[arm], **style)
+        style = {
+            "color": run.color,
+            "ls": "-" if arm.endswith("penalty") else "--",
+            "lw": 1.8,
+        }
+        left.plot(
+            100 * run.series(TEST).ffill().median(axis=1), label=WORDS[arm], **style
+        )
         looks = sum(run.series(tap) for tap in TAPS) / len(TAPS) / target
         right.plot(looks.ffill().median(axis=1), **style)
 for level, name in ((90, "generalised"), (100 * TWINS, "a + b = b + a")):
     left.axhline(level, color=plots.GREY, ls=":", lw=1)
     left.text(0.99, level + 1, name, ha="right", transform=left.get_yaxis_transform())
 right.axhline(1, color=plots.GREY, lw=1)
-right.text(0.99, 1.01, "target", ha="right", va="bottom", transform=right.get_yaxis_transform())
+right.text(
+    0.99, 1.01, "target", ha="right", va="bottom", transform=right.get_yaxis_transform()
+)
 left.set(xlabel="step", ylabel="test accuracy (%)", ylim=(-3, 103))
 right.set(xlabel="step", ylabel="length over target", ylim=(0, None))
 figure.legend(*left.get_legend_handles_labels(), loc="outside upper center", ncols=3)
@@ -133,7 +155,13 @@ tables.prose(f"""
 
 # %% tags=["hide-input"]
 #| fold: "Code: the paper's numbers beside ours"
-head = ["Network", "Onset, paper (steps)", "Rank, paper", "Onset, here (steps)", "Test accuracy at the end, here"]
+head = [
+    "Network",
+    "Onset, paper (steps)",
+    "Rank, paper",
+    "Onset, here (steps)",
+    "Test accuracy at the end, here",
+]
 tables.grid(head, [
     [WORDS[arm], evidence.words(when), str(rank or "—"), told(onset[arm]),
      told(runs[arm].last(TEST), "{:.0%}", nothing="—")]
@@ -154,6 +182,7 @@ tables.grid(head, [
 #
 # averaged over samples and positions. The norm acts on what is read, the penalty on what is
 # written. So their effects might add up.
+
 
 # %%
 def increments_penalty(increments, strength=0.05):
@@ -180,6 +209,7 @@ torch.testing.assert_close(increments_penalty(taps.values()), package)
 # A matrix of 256 rows and 128 columns has rank 128 at most. No count of its directions, stable or
 # smooth, can exceed that. Table 9 prints ranks from 402 to 475 for a network of width 128. These
 # ranks fit neither the increments nor the batch of 256.
+
 
 # %%
 def stable_rank(rows):

@@ -21,12 +21,16 @@ light, dark, _ = plots.shades(range(3)).values()  # the darkest is too near to b
 COLORS = {"baseline": plots.COLOUR["baseline"], "λ 0.01": light, "λ 0.05": dark}
 page = evidence.Page("tiwari2026/tab10", scale, retrain, device)
 record = page.record(arms=("baseline", "λ 0.05"))
-plain, weak, strong = runs = [Run(record, arm, arm, color) for arm, color in COLORS.items()]
+plain, weak, strong = runs = [
+    Run(record, arm, arm, color) for arm, color in COLORS.items()
+]
 LOSS, PAPER = "test_loss", (1.585, 1.608)
 depth = plain.settings.model.options["depth"]
 target = plain.settings.model.options["width"] ** 0.5
 TAPS = [f"{site}.{k}" for k in range(depth) for site in ("attention_out", "mlp_out")]
-RANK, ENTROPY = (f"{name}_256.pre.{depth - 1}" for name in ("stable_rank", "effective_rank"))
+RANK, ENTROPY = (
+    f"{name}_256.pre.{depth - 1}" for name in ("stable_rank", "effective_rank")
+)
 
 
 def against(run, value):
@@ -94,7 +98,10 @@ for run in (weak, strong):
     right.plot(excess.median(axis=1), color=run.color)
 right.axhline(2, color=plots.GREY, ls="--", lw=1)
 right.axhline(0, color=plots.BLACK, lw=0.8)
-for panel, points in ((left, ([], [])), (right, ([plain.settings.epochs], [100 * said]))):
+for panel, points in (
+    (left, ([], [])),
+    (right, ([plain.settings.epochs], [100 * said])),
+):
     plots.paper(panel, *points)
     panel.xaxis.set_major_formatter("{x:,.0f}")
 left.set(xlabel="step", ylabel="validation loss (per letter)")
@@ -137,6 +144,7 @@ tables.prose(f"""
 #
 # A difference of losses is a ratio of perplexities. For small differences it is a share:
 # 0.02 more loss is 2 % more perplexity, whatever the loss.
+
 
 # %%
 def perplexity(logits, labels):
@@ -188,7 +196,8 @@ sheet.closing(record)
 
 # %% tags=["remove-input"]
 rank, entropy = (
-    [told(grown(run, column), "{:.2f}") for run in (weak, strong)] for column in (RANK, ENTROPY)
+    [told(grown(run, column), "{:.2f}") for run in (weak, strong)]
+    for column in (RANK, ENTROPY)
 )
 tables.prose(f"""
 **Benign, if weak.** The weak penalty, λ = 0.01, costs {told(dearer(weak), "{:.1%}")}; the paper's
