@@ -28,6 +28,7 @@ def claim(statement, verdict="holds", n=5, **more):
     found = {"id": statement, "statement": statement, "quote": "it <is> so"}
     found |= {"where": "Section 1", "ours": "4", "n": n, "interval": "3 to 5"}
     found |= {"verdict": verdict, "holds": verdict == "holds", "main": False}
+    found |= {"held": 0 if verdict == "fails" else n, "reads": "", "leads": False}
     return found | {"extra": False, "question": "", "same_as": ""} | more
 
 
@@ -48,11 +49,13 @@ def test_a_question_has_its_answer_and_the_claims_behind_it():
     text = catalogue.made("questions", [asked])
     assert f"[{asked.title}](/questions/q01_words.ipynb)" in text
     assert "In 5 of 5 \\< 6." in text
-    rows = [claim("a", "fails", question="q01"), claim("b", question="q01")]
+    leading = claim("a", "fails", question="q01", leads=True, reads="It fell by 3")
+    rows = [leading, claim("b", question="q01")]
     rows = catalogue.rests_on("q01", [entry(ID, *rows, claim("c"))])
-    lines = catalogue.made("rests_on", rows).splitlines()
-    assert len(lines) == 4 and "holds" in lines[2]  # what holds first, and no detail
-    assert "fails" in lines[3] and "n\xa0=\xa05" in lines[3]
+    told = catalogue.made("rests_on", "q01", rows).strip().splitlines()
+    assert len([line for line in told if line.startswith("* ")]) == 1  # it leads
+    assert "* It fell by 3. <span" in told[0] and "5 of 5 runs" in told[0]
+    assert told[-1].startswith("[All 2 claims") and told[-1].endswith("#question=q01)")
 
 
 def test_every_claim_is_a_square_that_leads_to_its_page():
@@ -63,12 +66,13 @@ def test_every_claim_is_a_square_that_leads_to_its_page():
     squares = BeautifulSoup(text, "html.parser").select("td a.square")
     assert squares[0]["href"] == f"../{ID}_words.html#claim-a"
     told = [a["title"].replace("\xa0", " ") for a in squares]
-    assert told[:2] == ["a: holds, n = 5", "d: holds, exact"]
-    assert told[2:] == ['b "<": holds, one seed, n = 2', "c: not run"]
+    assert told[:2] == ["a: holds, 5 of 5 runs", "d: holds, exact"]
+    assert told[2:] == ['b "<": holds, one seed, 2 of 2 runs', "c: not run"]
     assert "\n\n" not in text.partition("<table")[2].strip()  # it would end the HTML
     assert text.startswith(
         "Of 4 claims 2 have a verdict (1 of them are exact and need no seeds), and 2 "
-        "of these hold; 1 were tried with fewer than three seeds, 1 not yet."
+        "of these hold; 1 were tried with fewer than three seeds. Of 0 our runs cannot "
+        "tell, 0 are true by construction and do not count, and 1 are not run."
     )
 
 
@@ -93,8 +97,8 @@ def rows(text):
 def test_a_claim_keeps_its_anchor_and_its_words_and_findings_are_true():
     pair = [claim("a"), claim("b", "holds, one seed", 1)]
     ours = claim("c", "beyond the paper", extra=True)
-    one = rows(catalogue.made("scoreboard", [entry(ID, *pair, ours)]))
-    two = rows(catalogue.made("scoreboard", [entry(ID, *pair[::-1])]))
+    one = rows(catalogue.made("scoreboard", [entry(ID, *pair, ours)], {}))
+    two = rows(catalogue.made("scoreboard", [entry(ID, *pair[::-1])], {}))
     assert [row["id"] for row in one] == [row["id"] for row in two][::-1]
     assert one[0].select_one("q").get_text() == "it <is> so"
     assert one[0]["data-verdict"] == "holds"
@@ -106,7 +110,9 @@ def test_a_claim_keeps_its_anchor_and_its_words_and_findings_are_true():
 def test_the_book_as_it_is_has_one_anchor_per_claim_and_a_question_per_page():
     found = entries()
     of_papers = [one for one in found if one.paper in PAPERS]
-    text = catalogue.made("scoreboard", of_papers) + catalogue.made("beyond", of_papers)
+    text = catalogue.made("scoreboard", of_papers, {}) + catalogue.made(
+        "beyond", of_papers
+    )
     ids = [row["id"] for row in rows(text)]
     every = [claim for one in of_papers for claim in one.carried["claims"]]
     assert len(ids) == len(set(ids)) == sum(not one["same_as"] for one in every)
@@ -123,7 +129,7 @@ def board(tmp_path):
     found = [entry("prieto2025/fig01", *prieto), entry("tiwari2026/fig02", tiwari)]
     path = tmp_path / "board.html"
     head = f"<meta charset='utf-8'><style>{STYLES}</style>"
-    path.write_text(head + catalogue.made("scoreboard", found))
+    path.write_text(head + catalogue.made("scoreboard", found, {}))
     return path
 
 

@@ -184,7 +184,7 @@ def test_what_no_run_could_fail_is_shown_and_not_counted(record):
     sheet = claims.Sheet("prieto2025/figx")
     sheet.add(row(above=0, main=True), (run, THREE))
     sheet.add(row(above=0, by_construction="it is an identity"), (run, THREE))
-    assert "1 of 1 claims hold" in sheet.box().text
+    assert "Of 2 claims here: 1 hold, 1 by construction" in sheet.box().text
     assert "(by construction: it is an identity)" in sheet.closing().text
 
 
@@ -211,6 +211,16 @@ def test_a_run_of_full_size_that_was_trained_for_less_time_says_so(record):
     assert judged((Run(record, "plain"), THREE), above=0).verdict == "holds"
 
 
+def test_a_result_is_told_as_a_sentence_with_its_value(record):
+    run, reads = Run(record, "plain"), "it grows {} times"
+    one = judged((run, THREE), above=0, reads=reads, never="it never grows")
+    assert (one.sentence, one.to_json()["reads"]) == ("it grows 2 times",) * 2
+    never = Series(math.inf, [0, 1, 2])
+    one = judged((run, never), above=0, reads=reads, never="it never grows")
+    assert one.sentence == "it never grows"
+    assert judged((run, NOTHING), above=0, reads=reads).sentence == ""
+
+
 @pytest.fixture
 def sheet(record):
     """A page with four claims, one of which holds with enough seeds for a verdict."""
@@ -223,20 +233,21 @@ def sheet(record):
     return sheet
 
 
-def test_the_box_answers_with_verdict_seeds_size_and_recipe(sheet):
+def test_the_box_answers_and_says_what_its_badge_judges(sheet):
     box = sheet.box("The paper says <so>.")
     recipe = "d · m · l · o · 500 epochs"
-    told = ["The paper says <so>.", "holds; 3 seeds; 3 of 4 claims hold", recipe]
-    assert box.text.splitlines() == told
+    badge = "holds in 3 of 3 runs: “it is so”; Of 4 claims here: 3 hold, 1 in some runs only"
+    assert box.text.splitlines() == ["The paper says <so>.", badge, recipe]
     assert "&lt;so&gt;" in box.html and "verdict holds" in box.html
     assert recipe in box.html
     for run in list(sheet.runs):  # of a smaller network it says what is smaller
         run.record.experiment = replace(run.record.experiment, reduced="width 8")
-    assert "holds; 3 seeds; width 8; 3 of 4" in sheet.box().text
+    assert "“it is so”; width 8; Of 4" in sheet.box().text
     exact = claims.Sheet("p/tab1")
     exact.add(row(exact=True, main=True), ("0", 1, 2))
     exact.add(row(run=False), None)
-    assert exact.box().text == "mixed; 0 of 1 claims hold"
+    told = "mixed in 1 of 2 cases: “it is so”; Of 2 claims here: 1 in some runs only, "
+    assert exact.box().text == f"{told}1 not run"
     exact.add(row(run=False, main=True), None)  # a page has one main claim
     with pytest.raises(ValueError, match="too many"):
         exact.box()
@@ -269,7 +280,7 @@ def test_a_page_with_one_smoke_record_judges_nothing(record):
         verdicts = {claim["verdict"] for claim in carried["claims"]}
         if scale == "laptop":
             assert verdicts >= {"holds, one seed, small", "holds", "not run"}
-            assert "3 of 3 claims hold" in box.html
+            assert "Of 4 claims here: 3 hold, 1 not run" in box.html
             continue
         assert verdicts == {carried["verdict"]} == {"not judged"}
         assert "it runs, nothing is judged" in box.html

@@ -193,9 +193,9 @@ def test_a_recipe_names_what_arms_share_and_both_values_where_they_differ():
     plain = arm("a", model=Spec("mlp", widths=(20, 20)), optimizer=adam)
     radius = Spec("radius", strength=0.05)
     other = replace(plain, loss=Spec("stablemax_cross_entropy"), penalties=(radius,))
-    told = "MLP, width 20 × 2 · softmax cross entropy / stablemax cross entropy · "
-    told += "AdamW, lr 0.001, betas (0.9, 0.98), decay 0 · "
-    told += "radius, strength 0.05 (in some) · 30 epochs"
+    told = "MLP, 2 layers of width 20 · cross-entropy / StableMax cross-entropy · "
+    told += "AdamW, lr 0.001, betas 0.9 and 0.98, no weight decay · "
+    told += "activation penalty, strength 0.05 (in some) · 30 epochs"
     assert tables.recipe([plain, other]).partition(" · ")[2] == told
     rates = [replace(plain, optimizer=Spec("sgd", lr=float(lr))) for lr in range(4)]
     rates = [replace(one, batch_size=2) for one in rates]

@@ -23,18 +23,20 @@ def write(found: Sequence[Entry]) -> None:
     """Write the generated pages; unchanged files stay as they are."""
     of = {paper: [e for e in found if e.paper == paper] for paper in FOLDERS}
     every = [entry for paper in PAPERS for entry in of[paper]]
+    asked = {entry.id.partition("/")[2]: entry.title for entry in of["questions"]}
     written = {
         "landing/questions.md": made("questions", of["questions"]),
         "landing/matrix.md": made("squares", every),
         "landing/papers.md": made("papers", of),
         "exercises.md": made("exercises", found),
-        "scoreboard.md": made("scoreboard", every),
+        "scoreboard.md": made("scoreboard", every, asked),
         "beyond.md": made("beyond", every),
     }
     written |= {f"papers/{paper}.md": made("chapter", of[paper]) for paper in PAPERS}
     for entry in of["questions"]:
-        rows = rests_on(entry.id.partition("/")[2], found)
-        written[f"{entry.id}.md"] = made("rests_on", rows)
+        question = entry.id.partition("/")[2]
+        rows = rests_on(question, found)
+        written[f"{entry.id}.md"] = made("rests_on", question, rows)
     for name, content in written.items():
         update(home() / "book" / "generated" / name, content)
 

@@ -18,7 +18,7 @@ import nbformat
 import yaml
 from nbformat import NotebookNode
 
-from book._ext import measures, notebooks, pages
+from book._ext import measures, notebooks, pages, tops
 from grokbook import evidence, observables, papers, tables
 from grokbook.claims import verdict
 from grokbook.claims.verdict import BOUNDS, digest
@@ -86,6 +86,7 @@ def _faults(page_id: str) -> Iterator[str]:
         yield from (f"{fault}{again}" for fault in _stale(page_id, twin, claims))
     else:
         yield "shows no claims: close it with sheet.closing()"
+    yield from tops.faults(twin)
     yield from _unregistered(page_id)
     yield from _exchanged(page_id, path)
 

@@ -108,10 +108,13 @@ def named(paper: str) -> str:
 
 
 def support(claim: dict[str, Any]) -> str:
-    """How much stands behind a claim: `n = 5`, `exact`; "" where it was not run."""
+    """How much stands behind a claim: `4 of 5 runs`, `exact`; "" if it was not run."""
     if not claim["n"] or claim["interval"] == "exact":
         return "exact" if claim["n"] else ""
-    return f"n{SPACE}={SPACE}{claim['n']:,}"
+    if claim["n"] == 1:
+        return "1 run"
+    agree = claim["held"] or claim["n"]  # all of them where it fails
+    return f"{agree:,} of {claim['n']:,} runs"
 
 
 def rank(word: str) -> tuple[int, int]:

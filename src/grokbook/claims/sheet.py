@@ -1,6 +1,7 @@
 """The claims of a page as a box and as a table, which carries them as JSON too."""
 
 import builtins
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from html import escape
@@ -41,8 +42,12 @@ def read(page: str, found: Mapping[str, Any], **fields: object) -> "Sheet":
         value: Any = found.get(row.id)
         is_each = isinstance(value, Mapping) and not row.order
         for each, one in value.items() if is_each else [("", value)]:
-            tested = row.tested.format(**fields | {"each": each})
-            sheet.add(replace(row, id=f"{row.id} {each}".strip(), tested=tested), one)
+            known = fields | {"each": each}
+            words: Any = {
+                key: getattr(row, key).format("{}", **known)  # its value comes later
+                for key in ("tested", "reads", "never")
+            }
+            sheet.add(replace(row, id=f"{row.id} {each}".strip(), **words), one)
     return sheet
 
 
@@ -92,20 +97,24 @@ class Sheet(list[Row]):
         return evidence.told(Series(value, dtype=float), show or row.show)
 
     def box(self, answer: str = "") -> Html:
-        """A page's answer in a person's words; verdict, seeds, size; the recipe."""
+        """A page's answer in a person's words; then what its badge judges: the paper's
+        words with verdict and runs; how the other claims fare; what was trained."""
         answer = RERUN if tables.is_rerun() else answer
         html = f"<p class='answer'>{escape(answer)}</p>"
         if not (main := self._main()):  # a question, or measurements of ours alone
             return Html(f"<div class='verdict-box'>{html}</div>", answer)
-        marks = [f"{main.n:,} seeds"] if main.n > 2 and not main.exact else []
+        judged = f"{_in_runs(main)}: “{main.says}”" if main.says else _in_runs(main)
         less = {self._size(run): 0 for run in self.own}
-        marks += filter(None, less if len(less) < 3 else ["several sizes, see below"])
-        marks.append(_holding(self._shown()))
+        marks = [*filter(None, less if len(less) < 3 else ["several sizes, see below"])]
+        marks += filter(None, [_fare(self._shown())])
         recipe = tables.recipe([run.settings for run in self.own] * (len(less) < 3))
-        html += f"<p>{_badge(main).html} "
+        html += f"<p class='judged'>{_badge(main).html} {escape(judged)}</p>"
+        html += "<p class='marks'>" * bool(marks)
         html += " ".join(f"<span class='mark'>{escape(mark)}</span>" for mark in marks)
-        html += f"</p><p class='recipe'>{escape(recipe)}</p>" if recipe else "</p>"
-        text = filter(None, [answer, "; ".join([main.verdict, *marks]), recipe])
+        html += "</p>" * bool(marks)
+        html += f"<p class='recipe'>{escape(recipe)}</p>" if recipe else ""
+        told = f"{main.verdict} {judged}".strip()
+        text = filter(None, [answer, "; ".join([told, *marks]), recipe])
         return Html(f"<div class='verdict-box'>{html}</div>", "\n".join(text))
 
     def closing(self, *records: Record) -> Html:
@@ -185,12 +194,35 @@ def _registered(rows: list[Row]) -> list[Html]:
     return [folded(title, CHANGED, changed, kind="settings changed")]
 
 
-def _holding(rows: list[Row]) -> str:
-    """How many claims of a page hold, of those that were tried."""
+FARE = {  # how claims fare, and in what words; the rest has not been run
+    "holds": "{} hold",
+    "mixed": "{} in some runs only",
+    "fails": "{} fail",
+    verdict.CANNOT_TELL: "{} cannot be told",
+    verdict.BY_CONSTRUCTION: "{} by construction",
+    verdict.NOT_RUN: "{} not run",
+}
+
+
+def _fare(rows: list[Row]) -> str:
+    """How the paper's claims on a page fare; "" where there is one alone."""
     if rows[0].scale == "smoke":
         return "it runs, nothing is judged"
-    tried = [row for row in rows if outcome(row.verdict) in verdict.WORDS]
-    return f"{sum(row.holds for row in tried)} of {len(tried)} claims hold"
+    claims = [row for row in rows if not (row.beyond or row.same_as)]
+    found = Counter(row.verdict.partition(",")[0] for row in claims)
+    told = [words.format(found[key]) for key, words in FARE.items() if found[key]]
+    if len(claims) < 2:
+        return ""
+    return f"Of {len(claims)} claims here: {', '.join(told)}"
+
+
+def _in_runs(row: Row) -> str:
+    """What follows a badge: in how many runs (or points) it came out so."""
+    if row.scale == "smoke" or not row.n or outcome(row.verdict) == "idle":
+        return ""
+    many = row.n if row.held in (0, row.n) else row.held
+    one = "case" if row.exact else "run"
+    return f"in {many:,} of {row.n:,} {one}{'s' * (row.n > 1)}"
 
 
 def _found(row: Row) -> str:
@@ -199,7 +231,7 @@ def _found(row: Row) -> str:
     some = row.scale != "smoke" and 0 < row.held < row.n
     if some and "in order" not in row.interval:
         seeds = f"holds in {row.held:,} of {row.n:,}"
-    return f"{row.ours} ({spread}{seeds})"
+    return f"{row.sentence or row.ours} ({spread}{seeds})"
 
 
 def _tested(row: Row) -> str:
@@ -225,7 +257,7 @@ def _cells(row: Row) -> list[Cell]:
 def _measured(row: Row) -> tuple[Cell, ...]:
     tested = _tested(row)
     test = f"<span id='{escape(verdict.anchor(row.id))}'>{escape(tested)}</span>"
-    return Html(test, tested), row.ours, row.interval, f"{row.n:,}"
+    return Html(test, tested), row.sentence or row.ours, row.interval, f"{row.n:,}"
 
 
 def _badge(row: Row) -> Html:

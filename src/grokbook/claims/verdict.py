@@ -49,8 +49,11 @@ class Row:
     after the other, with ``open_end`` some of them never. ``exact``: checked at points,
     of which none is a seed. ``extra``: beyond the paper, reported and not judged.
     ``run`` false: nothing tests it yet. ``main``: it carries the verdict of its page.
-    ``tested`` may have fields in braces, which the page fills in. ``question``: the
-    page of book/questions that it helps to answer; a row without one is a detail.
+    ``tested`` may have fields in braces, which the page fills in. ``reads``: its result
+    as a sentence without a full stop, with ``{}`` where the value stands, and
+    ``{each}`` as in ``tested``; ``never``: the same where the value is infinite.
+    ``question``: the page of book/questions that it helps to answer; a row without one
+    is a detail. ``leads``: one of the few that the question's page tells.
     ``same_as``: the page whose row judges this event, so that it counts once.
     ``same``: an earlier wording (``tested``) of this very test, and the ``reason`` of
     its change.
@@ -81,7 +84,10 @@ class Row:
     measured_by: str = ""
     extra: bool = False
     run: bool = True
+    reads: str = ""
+    never: str = ""
     question: str = ""
+    leads: bool = False
     same_as: str = ""
     was: list[dict[str, str]] = field(default_factory=list)
     same: list[dict[str, str]] = field(default_factory=list)
@@ -147,6 +153,14 @@ class Row:
         return "".join(f", {part}" for part in parts)
 
     @property
+    def sentence(self) -> str:
+        """Its result in words; "" where nobody has written or trained it."""
+        if not self.n or not self.reads:
+            return ""
+        reads = self.never if self.ours == "never" and self.never else self.reads
+        return reads.format(self.ours)
+
+    @property
     def holds(self) -> bool:
         """Whether it is a claim of the paper that every seed supports."""
         return outcome(self.verdict) == "holds"
@@ -155,8 +169,9 @@ class Row:
         """What the closing cell of a page carries of it."""
         told = ["ours", "interval", "held", "n", "scale", "main", "exact", "why"]
         told += ["verdict", "holds", "runs", "id", "question", "same_as"]
-        told += ["values", "shorter"]
+        told += ["values", "shorter", "leads"]
         words = {"statement": self.tested, "quote": self.says, "where": self.where}
+        words["reads"] = self.sentence
         return words | {"extra": self.beyond} | {k: getattr(self, k) for k in told}
 
 

@@ -6,18 +6,25 @@ from typing import Any
 from grokbook.experiment import Arm, Spec
 from grokbook.tables.html import number
 
-CALLED = {"modular": "arithmetic", "mlp": "MLP", "adamw": "AdamW", "sgd": "SGD"}
+CALLED = {"mlp": "MLP", "adamw": "AdamW", "adam": "Adam", "sgd": "SGD"}
+CALLED |= {"softmax_cross_entropy": "cross-entropy", "radius": "activation penalty"}
+CALLED |= {"stablemax_cross_entropy": "StableMax cross-entropy"}
+CALLED |= {"exact_cross_entropy": "cross-entropy that cannot collapse"}
+CALLED |= {"mean_squared_error": "squared error", "sparse_parity": "sparse parity"}
 CALLED |= {"mnist": "MNIST", "cifar10": "CIFAR-10", "cifar100": "CIFAR-100"}
 CALLED |= {"wikitext": "text", "gpt2": "GPT-2", "vgg11": "VGG-11", "vit": "ViT"}
 CALLED |= {"resnet18": "ResNet-18", "orthogonal": "⊥Grad"}
 CALLED |= {"centre_rows": "W_G subtracted"}
+OPERATIONS = {"add": "addition", "multiply": "multiplication", "divide": "division"}
+OPERATIONS |= {"subtract": "subtraction"}
 # Options that a recipe names, and how; for all others see the table of settings.
-SHOWN = {"p": "mod {}", "train_fraction": "{} of the pairs"}
+SHOWN = {"p": "modulo {}", "train_fraction": "{} of the pairs"}
 SHOWN |= {"train_samples": "{} images"}
 SHOWN |= {"samples": "{} samples", "depth": "{} layers", "width": "width {}"}
-SHOWN |= {"widths": "width {}", "norm": "norm {}", "dtype": "in {}", "lr": "lr {}"}
-SHOWN |= {"smoothing": "smoothing {}", "betas": "betas ({})", "momentum": "momentum {}"}
-SHOWN |= {"eps": "eps {}", "weight_decay": "decay {}", "strength": "strength {}"}
+SHOWN |= {"widths": "{}", "norm": "norm {}", "dtype": "in {}", "lr": "lr {}"}
+SHOWN |= {"smoothing": "smoothing {}", "betas": "betas {}", "momentum": "momentum {}"}
+SHOWN |= {"eps": "eps {}", "weight_decay": "weight decay {}"}
+SHOWN |= {"strength": "strength {}"}
 
 
 def recipe(arms: Iterable[Arm]) -> str:
@@ -41,11 +48,23 @@ def _told(specs: Iterable[Spec]) -> str:
     names: list[str] = []
     options: dict[str, list[str]] = {key: [] for key in SHOWN}
     for spec in specs:
-        names.append(CALLED.get(spec.name, spec.name.replace("_", " ")))
+        names.append(_called(spec))
         for key in SHOWN.keys() & spec.options.keys():
-            options[key].append(_value(spec.options[key]))
+            options[key].append(_value(key, spec.options[key]))
     told = [SHOWN[key].format(_either(of)) for key, of in options.items() if of]
-    return ", ".join([_either(names), *told])
+    told = [_NONE.get(words, words) for words in told]
+    return ", ".join([_either(names), *told]).replace(", modulo", " modulo")
+
+
+_NONE = {"weight decay 0": "no weight decay", "momentum 0": "no momentum"}
+
+
+def _called(spec: Spec) -> str:
+    """Its name in words; arithmetic has that of its operation."""
+    if spec.name == "modular":
+        operation = spec.options.get("operation", "add")
+        return OPERATIONS.get(str(operation), str(operation).replace("_", " "))
+    return CALLED.get(spec.name, spec.name.replace("_", " "))
 
 
 def _either(words: Iterable[str]) -> str:
@@ -53,8 +72,19 @@ def _either(words: Iterable[str]) -> str:
     return " / ".join(found if len(found) < 4 else [found[0], "…", found[-1]])
 
 
-def _value(value: Any) -> str:
+def _value(key: str, value: Any) -> str:
+    if key == "widths":
+        return _layers(value)
+    if key == "train_fraction":
+        return f"{100 * value:.4g} %".replace(" ", "\N{NO-BREAK SPACE}")
     if isinstance(value, tuple):
-        alike = len(value) > 1 and len(set(value)) == 1
-        return f"{value[0]} × {len(value)}" if alike else ", ".join(map(_value, value))
+        return " and ".join(map(str, value))
     return number(value) if isinstance(value, int | float) else str(value)
+
+
+def _layers(widths: tuple[int, ...]) -> str:
+    """`2 layers of width 200`; `layers of width 200 and 100`."""
+    if len(set(widths)) > 1:
+        return f"layers of width {' and '.join(map(str, widths))}"
+    many = "1 layer" if len(widths) == 1 else f"{len(widths)} layers"
+    return f"{many} of width {widths[0]}"
