@@ -236,7 +236,8 @@ def sheet(record):
 def test_the_box_answers_and_says_what_its_badge_judges(sheet):
     box = sheet.box("The paper says <so>.")
     recipe = "d · m · l · o · 500 epochs"
-    badge = "holds in 3 of 3 runs: “it is so”; Of 4 claims here: 3 hold, 1 in some runs only"
+    badge = "holds in 3 of 3 runs: “it is so”; Of 4 claims here: 3 hold, "
+    badge += "1 in some runs only"
     assert box.text.splitlines() == ["The paper says <so>.", badge, recipe]
     assert "&lt;so&gt;" in box.html and "verdict holds" in box.html
     assert recipe in box.html

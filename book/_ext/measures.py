@@ -28,7 +28,7 @@ from typing import Any
 
 import yaml
 
-from book._ext import notebooks, pages
+from book._ext import pages
 from grokbook import digest, evidence, tables
 from grokbook.claims import verdict
 from grokbook.errors import PageError, choose
@@ -64,7 +64,7 @@ class Measurement:
 @functools.cache
 def measurement(page_id: str, row: str) -> Measurement:
     """The measurement of a row of a page; PageError for a page without claims."""
-    page = _page(pages.find(page_id), page_id)
+    page = _page(page_id)
     value = tuple(_plain(part) for part in _value_of(row, page))
     code = (*_needed(value, page.texts), *value)
     reached = set().union(
@@ -231,10 +231,9 @@ class _Page:
 
 
 @functools.cache
-def _page(path: Path, page_id: str) -> _Page:
-    cells = notebooks.read_source(path).cells
-    text = "\n".join(c.source for c in cells if c.cell_type == "code")
-    statements = ast.parse(text).body
+def _page(page_id: str) -> _Page:
+    # A page is Python as it stands: what is no code of it is a comment.
+    statements = ast.parse(pages.find(page_id).read_text(encoding="utf-8")).body
     for position, statement in enumerate(statements):
         for node in ast.walk(statement):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "claims.read":

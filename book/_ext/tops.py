@@ -57,7 +57,7 @@ def faults(twin: NotebookNode) -> Iterator[str]:
         f"has no sentence (`reads`) for its row '{claim['id']}'"
         for claim in claims["claims"]
         if claim["quote"] and not (claim["extra"] or claim["same_as"])
-        if claim["n"] and not claim["reads"]
+        if claim["n"] and not claim.get("reads")
     )
 
 
@@ -90,7 +90,7 @@ def plain(html: str) -> str:
 def shown(twin: NotebookNode) -> list[float]:
     """The numbers of the first figure; without one, of the first table."""
     for _, about in notebooks.outputs(twin, FIGURE_MIME):
-        return [float(one) for one in about["numbers"]]
+        return [float(one) for one in about.get("numbers", [])]
     for _, html in notebooks.outputs(twin, "text/html"):
         if "<table" in html and "verdict-box" not in html:
             return [_value(one) for one in NUMBER.findall(plain(html))]

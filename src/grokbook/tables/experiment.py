@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Collection, Iterable, Mapping
+from copy import deepcopy
+from functools import lru_cache
 from typing import Any
 
 import yaml
@@ -26,7 +28,12 @@ def noted(page: str, what: str) -> dict[str, Any]:
     paper, name = page.split("/")
     path = project.home() / "book" / paper / f"{what}.yaml"
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    return (yaml.load(text, yaml.CSafeLoader) or {}).get(name, {})  # ten times as fast
+    return deepcopy(_parsed(text).get(name, {}))
+
+
+@lru_cache(maxsize=16)
+def _parsed(text: str) -> dict[str, Any]:
+    return yaml.load(text, yaml.CSafeLoader) or {}  # ten times as fast as SafeLoader
 
 
 def check_keys(
