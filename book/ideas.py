@@ -39,7 +39,8 @@ ONE = np.float32(1)
 def draw(folder: Path, pages: Iterable[Entry] = ()) -> list[Path]:
     """Write every picture into a folder; the files, in the order of ``IDEAS``.
 
-    Beside them the miniature of every page that asks a question.
+    Beside them the miniature of every page that asks a question, and in a folder of
+    their own the thumbnails of all plots that a front page of a chapter shows.
     """
     folder.mkdir(parents=True, exist_ok=True)
     plots.use_style()
@@ -52,10 +53,22 @@ def draw(folder: Path, pages: Iterable[Entry] = ()) -> list[Path]:
             plt.close(figure)
     moving = files[0].read_text(encoding="utf-8").replace("</svg>", f"{MOVES}</svg>")
     files[0].write_text(moving, encoding="utf-8")
-    for page in (one for one in pages if one.paper == "questions"):
-        name = Path(page.document).name
-        miniature(page.twin).save(folder / f"{name}.png", optimize=True)
+    for page in pages:
+        if page.paper == "questions":
+            name = Path(page.document).name
+            miniature(page.twin).save(folder / f"{name}.png", optimize=True)
+        elif page.picture:
+            small = folder.parent / "thumbnails" / f"{page.id}.png"
+            small.parent.mkdir(parents=True, exist_ok=True)
+            thumbnail(page.picture).save(small, optimize=True)
     return files
+
+
+def thumbnail(png: bytes) -> Image.Image:
+    """A plot 480 pixels wide at most, of 32 colours."""
+    image = Image.open(io.BytesIO(png)).convert("RGB")
+    image.thumbnail((480, 480))
+    return image.quantize(32)
 
 
 def miniature(notebook: NotebookNode) -> Image.Image:

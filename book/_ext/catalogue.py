@@ -30,7 +30,6 @@ def write(found: Sequence[Entry]) -> None:
         "landing/papers.md": made("papers", of),
         "exercises.md": made("exercises", found),
         "scoreboard.md": made("scoreboard", every, asked),
-        "beyond.md": made("beyond", every),
     }
     written |= {f"papers/{paper}.md": made("chapter", of[paper]) for paper in PAPERS}
     for entry in of["questions"]:

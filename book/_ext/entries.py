@@ -4,6 +4,7 @@ Text of a page that goes into Markdown passes `plain`, into HTML `html.escape`.
 """
 
 import re
+from base64 import b64decode
 from dataclasses import dataclass
 from functools import cached_property
 from html import unescape
@@ -59,6 +60,19 @@ class Entry:
         return [c for c in every if not (c["extra"] or c["same_as"])]
 
     @property
+    def board(self) -> list[dict[str, Any]]:
+        """Its rows on the scoreboard: the claims, then our own measurements."""
+        ours = [one for one in self.carried["claims"] if one["extra"]]
+        return self.claims + [one for one in ours if not one["same_as"]]
+
+    @cached_property
+    def picture(self) -> bytes:
+        """Its first plot as a PNG; empty where it has none."""
+        for _, png in notebooks.outputs(self.twin, "image/png"):
+            return b64decode(png)
+        return b""
+
+    @property
     def ranked(self) -> list[dict[str, Any]]:
         """Its claims, those that hold first."""
         return sorted(self.claims, key=lambda claim: rank(claim["verdict"]))
@@ -76,11 +90,9 @@ class Entry:
         return unescape(found[1]) if found else ""
 
     @property
-    def judged(self) -> tuple[str, str]:
-        """The verdict of its main claim, and how many of the paper's claims hold."""
-        run = [claim for claim in self.claims if claim["n"]]
-        held = sum(claim["holds"] for claim in run)
-        return badge(self.carried["verdict"]), f"{held} of {len(run)}"
+    def judged(self) -> str:
+        """The verdict of its main claim as a badge; "" where it judges no claim."""
+        return badge(self.carried["verdict"]) if self.claims else ""
 
     @cached_property
     def document(self) -> str:

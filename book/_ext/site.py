@@ -18,6 +18,7 @@ from typing import Any
 
 from docutils import nodes
 from PIL import Image
+from sphinx import search
 from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.config import Config
@@ -170,11 +171,21 @@ def carry(app: Sphinx, error: Exception | None) -> None:
             shutil.copytree(source, Path(app.outdir, name), dirs_exist_ok=True)
 
 
+class Prose(search.WordCollector):
+    """The words of a page that a search finds: without code and what it printed."""
+
+    def dispatch_visit(self, node: nodes.Node) -> None:
+        if isinstance(node, nodes.literal_block):
+            raise nodes.SkipNode
+        super().dispatch_visit(node)
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     app.srcdir = app.confdir = next(app.srcdir.glob("book"), app.srcdir)  # build .
     # Jupyter Book always loads sphinx-thebe, and this book never uses it.
     for every in app.events.listeners.values():
         every[:] = [o for o in every if o.handler.__module__ != "sphinx_thebe"]
+    search.WordCollector = Prose  # type: ignore[misc]
     files = app.registry.css_files
     files[:] = [one for one in files if one[0] != "sphinx-thebe.css"]
     both = (visit_image, HTML5Translator.depart_image)
