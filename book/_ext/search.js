@@ -13,7 +13,7 @@ var Scorer = {
     [/layernorm|\bln\b/g, "layer norm"], [/\bl2\b/g, "weight decay"], [/\blr\b/g, "learning rate"],
     [/speed-?ups?|faster|accelerat\w+/g, "sooner"], [/catapults?/g, "slingshot"],
     [/(six|6)-?(fold|times)/g, "six times"], [/arte?ifacts?|rounding errors?/g, "rounding"],
-    [/\bmlps?\b/g, "mlp"], [/\bbatchnorm|\bbn\b/g, "batch norm"], [/\bwd\b/g, "weight decay"],
+    [/\bposition(s|ed)?\b|placement/g, "place"], [/\bmlps?\b/g, "mlp"], [/\bbatchnorm|\bbn\b/g, "batch norm"], [/\bwd\b/g, "weight decay"],
     [/delayed generali[sz]ation/g, "grokking"], [/numerical(ly)? (un)?stab\w+/g, "numerical stability"],
     [/\b(defin\w+|what is|meaning|does|how|choose|works?|real)\b/g, ""],
   ],
