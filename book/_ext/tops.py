@@ -39,26 +39,28 @@ PRIVATE = re.compile(
 def faults(twin: NotebookNode) -> Iterator[str]:
     """What the top of an executed page says and does not show, and what it lacks."""
     answer, recipe = box(twin)
-    claims = notebooks.claims_of(twin) or {"claims": []}
-    captions = [
-        notebooks.shown_as(c).get("figure", {}).get("caption") for c in twin.cells
-    ]
-    for text in (notebooks.heading(twin)[1], answer, *filter(None, captions)):
+    for text in (notebooks.heading(twin)[1], answer, *_captions(twin)):
         for words in PRIVATE.findall(text):
             yield f"says '{words}', a word of its makers ('{text[:60]}…')"
     if missing := unshown(answer, recipe, shown(twin)):
         told = ", ".join(missing)
         yield f"prints {told} in its answer, and its first figure does not show it"
-    yield from (
-        f"has a typed count of runs ('{words}'): print it, len(run.seeds)"
-        for words in typed_counts(twin)
-    )
-    yield from (
-        f"has no sentence (`reads`) for its row '{claim['id']}'"
-        for claim in claims["claims"]
-        if claim["quote"] and not (claim["extra"] or claim["same_as"])
-        if claim["n"] and not claim.get("reads")
-    )
+    for words in typed_counts(twin):
+        yield f"has a typed count of runs ('{words}'): print it, len(run.seeds)"
+    for row in _without_sentence(twin):
+        yield f"has no sentence (`reads`) for its row '{row}'"
+
+
+def _captions(twin: NotebookNode) -> list[str]:
+    about = [notebooks.shown_as(cell).get("figure", {}) for cell in twin.cells]
+    return [one["caption"] for one in about if "caption" in one]
+
+
+def _without_sentence(twin: NotebookNode) -> list[str]:
+    """Rows that judge a claim and whose result nobody has put into words."""
+    carried = notebooks.claims_of(twin) or {"claims": []}
+    rows = [row for row in carried["claims"] if not (row["extra"] or row["same_as"])]
+    return [row["id"] for row in rows if row["n"] and not row.get("reads")]
 
 
 def typed_counts(source: NotebookNode) -> Iterator[str]:

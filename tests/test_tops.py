@@ -1,0 +1,76 @@
+"""The top of a page: what it says, its figure shows; what it counts, it prints."""
+
+import nbformat
+import pytest
+
+from book._ext import tops
+from grokbook.project import CLAIMS_MIME, FIGURE_MIME
+
+
+def page(
+    answer="It falls from 0.2 % to 3.1 % by epoch 20,000.",
+    title="Rounding loses updates",
+    caption="The share grows.",
+    source='sheet.box(f"In {len(run.seeds)} runs")',
+    numbers=("0.00204", "0.0312", "2e+04"),
+    **row,
+):
+    """An executed page of one box, one figure and one claim."""
+    row = {"id": "a", "n": 5, "reads": "It grows", "extra": False} | row
+    claims = {"claims": [{"same_as": ""} | row]}
+    html = f"<div class='verdict-box'><p class='answer'>{answer}</p>"
+    html += "<p class='recipe'>MLP, width 200 · 20,000 epochs</p></div>"
+    shown = {FIGURE_MIME: {"numbers": list(numbers)}, "image/png": ""}
+    data = [{"text/html": html}, shown, {CLAIMS_MIME: claims}]
+    cells = [nbformat.v4.new_markdown_cell(f"# [A]{{.kicker}} {title}")]
+    for one, text in zip(data, (source, "plots.show(figure)", "closing"), strict=True):
+        output = nbformat.v4.new_output("display_data", one)
+        cells.append(nbformat.v4.new_code_cell(text, outputs=[output]))
+    cells[2].metadata["mystnb"] = {"figure": {"caption": caption}}
+    return nbformat.v4.new_notebook(cells=cells)
+
+
+def test_a_top_that_says_what_its_figure_shows_is_in_order():
+    assert list(tops.faults(page())) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"answer": "It falls to 3.4 %."}, "prints 3.4 in its answer"),
+        ({"answer": "It falls to 3.14 %."}, "prints 3.14 in its answer"),
+        ({"numbers": ()}, "prints 0.2, 3.1 in its answer"),
+        ({"source": 'sheet.box("In five runs")'}, "typed count of runs ('five runs')"),
+        ({"source": 'sheet.box("In 2 of 5 seeds")'}, "typed count"),
+        ({"source": 'tables.prose("In one run it")'}, "typed count of runs ('one run"),
+        ({"title": "Two arms agree"}, "says 'arms', a word of its makers"),
+        ({"caption": "Sooner by two looks."}, "says 'two looks'"),
+        ({"reads": ""}, "no sentence (`reads`) for its row 'a'"),
+    ],
+)
+def test_what_is_wrong_with_a_top_is_one_sentence(change, fault):
+    (told,) = tops.faults(page(**change))
+    assert fault in told
+
+
+def test_names_settings_and_rows_that_judge_nothing_are_left_alone():
+    answer = "Liu et al. (2026), Figure 3: float32, β2 and width 200 in 20,000 epochs."
+    assert list(tops.faults(page(answer=answer, numbers=(), n=0, reads=""))) == []
+    assert list(tops.faults(page(extra=True, reads=""))) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "number", "same"),
+    [
+        ("95", 0.951, True),
+        ("95", 0.956, False),
+        ("56,000", 56_500, True),
+        ("56,000", 56_600, False),
+        ("0.25", 0.2549, True),
+        ("1e-5", 1e-5, True),
+        ("1e-5", 1e-4, False),
+        ("0", 0.4, True),
+    ],
+)
+def test_a_number_in_words_is_one_that_rounds_to_it(said, number, same):
+    assert (tops.unshown(f"It is {said}.", "", [number]) == []) is same
