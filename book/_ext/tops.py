@@ -14,10 +14,11 @@ from nbformat import NotebookNode
 from book._ext import notebooks
 from grokbook.project import FIGURE_MIME
 
-# Numbers that are said of something else: a name, a year, a place in a paper.
+# Numbers said of something else: a name, a year, a place in a paper, a count of runs.
 NAMED = re.compile(
     r"(Figures?|Tables?|Section|Question|Lecture|Appendix|Proposition|Theorem)\s+\d+"
     r"|\(?\b(19|20)\d\d\)?(?=[^\d,.]|$)"
+    r"|\d+( of \d+)? (\w+ )?(runs?|seeds?|networks?|MLPs?|transformers?)\b"
 )
 NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?(?![\w]|\.\d)")
 COUNT = (

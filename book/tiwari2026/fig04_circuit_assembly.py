@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · Figure 4]{.kicker} In small networks strong decay leaves no second-layer unit with one frequency
+# # [Tiwari et al. 2026 · Figure 4]{.kicker} We cannot tell whether the penalty spreads a circuit over many frequencies
 
 # %% tags=["parameters", "remove-input"]
 scale = "laptop"  # at the paper's width the runs end before strong decay generalises
@@ -114,9 +114,11 @@ found = {
 }
 sheet = claims.read(page.name, found)
 came = int((decay.onset() < float("inf")).sum())
-sheet.box(f"""The paper says that its penalty spreads a network's circuit over many frequencies. Our small networks
-with the penalty do not generalise, so they cannot test it. With strong decay {came} of {len(decay.seeds)} do, and no unit of their second
-layer keeps to one frequency.""")
+sheet.box("""\
+A network that has learned addition by a rule uses waves of a few frequencies. The paper says that its
+penalty on the activations spreads this circuit over many of them, while strong weight decay leaves
+two or three. Our small networks with the penalty did not generalise, so they cannot test the first.
+Those with strong decay did, and they use more frequencies than the paper says.""")
 
 # %% tags=["hide-input"]
 #| name: fig-tiwari2026-04

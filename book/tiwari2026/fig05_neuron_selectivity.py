@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · Figure 5]{.kicker} In small networks with strong decay most first-layer units keep one frequency
+# # [Tiwari et al. 2026 · Figure 5]{.kicker} We cannot tell whether the penalty gives each frequency its own cluster of units
 
 # %% tags=["parameters", "remove-input"]
 scale = "laptop"  # at the paper's width the runs end before strong decay generalises
@@ -126,9 +126,11 @@ fields = {
     "better": "in the layer that suits the claim better",
 }
 sheet = claims.read(page.name, found, **fields)
-sheet.box(f"""The paper sees a cluster of units for each frequency. Our small networks with the penalty do not generalise,
-so they cannot test that. In {len(decay.seeds)} with strong decay most units of the first layer keep to one frequency, and those
-of the second mix several.""")
+sheet.box("""\
+The paper says that with its penalty on the activations, groups of about ten hidden units specialise
+in one wave each. Our small networks with the penalty did not generalise, so they cannot test that. With
+strong weight decay networks did generalise. There most units of the first layer keep to one
+frequency, and those of the second layer mix several.""")
 
 # %% tags=["hide-input"]
 #| name: fig-tiwari2026-05

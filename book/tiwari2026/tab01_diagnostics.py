@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · Table 1]{.kicker} In small networks the Hessian trace on training pairs falls with the loss
+# # [Tiwari et al. 2026 · Table 1]{.kicker} We cannot tell whether the penalty finds flatter minima
 
 # %% tags=["parameters", "remove-input"]
 scale = "laptop"  # at the paper's width the runs end before strong decay generalises
@@ -116,9 +116,11 @@ found = {
     "over-loss": {run.label: (run, last(run, TRAIN, "train_loss")) for run in runs},
 }
 sheet = claims.read(page.name, found)
-sheet.box("""The paper finds minima 30 times flatter with its penalty (Hessian trace). Our small networks with it do not
-generalise, so they cannot test that. On training pairs the trace falls with the loss for all three methods, whether
-they generalise or not.""")
+sheet.box("""\
+The curvature of the loss (its Hessian trace) says how flat a minimum is. The paper finds minima 30 times
+flatter with its penalty on the activations than without it. Our small networks with the penalty did
+not generalise, so they cannot test that. On the training sums the curvature falls with the loss for
+all three methods, whether they generalise or not.""")
 
 # %% tags=["hide-input"]
 #| name: fig-tiwari2026-tab01

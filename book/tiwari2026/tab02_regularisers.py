@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · Table 2]{.kicker} With dropout of 0.5 networks grok early, with the penalty not within 8,000 epochs
+# # [Tiwari et al. 2026 · Table 2]{.kicker} Dropout makes networks grok early; with the penalty none does within 8,000 epochs
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -98,9 +98,12 @@ found = {
     },
 }
 sheet = claims.read(page.name, found)
-sheet.box(f"""In the paper the penalty is six times as fast as the next method. Here it does not generalise within
-{push.settings.epochs:,} epochs. Dropout of a half does at epoch {told(onset["dropout 0.5"])}, a pull of the same strength without a target at
-{told(onset["MAN 0.05"])}.""")
+sheet.box(f"""\
+The paper compares ways to regularise a network and finds its penalty the fastest: six times as fast as
+strong weight decay. Here it comes last: in networks of the paper's width trained with it, nothing generalised
+within {push.settings.epochs:,} epochs. Dropout of one half generalised at epoch
+{evidence.words(claims.median(onset["dropout 0.5"]))}, and a penalty that aims at zero instead of the
+paper's length at {evidence.words(claims.median(onset["MAN 0.05"]))}.""")
 
 # %% tags=["hide-input"]
 #| name: fig-tiwari2026-tab02

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · Table 6]{.kicker} The printed onsets are possible, yet at 60 % of the pairs we see no speed-up
+# # [Tiwari et al. 2026 · Table 6]{.kicker} With 60 % of the pairs modulo 97 the penalty brings no speed-up
 
 # %% tags=["parameters", "remove-input"]
 scale = "laptop"  # it has more shares of the pairs than the paper's width
@@ -146,9 +146,12 @@ found = {
 }
 sheet = claims.read(page.name, found)
 slow, quick = (wide[kind, 97, 0.6] for kind in KINDS[::-1])
-sheet.box(f"""The paper says that the penalty speeds up grokking in all twelve cells. In the one that we can judge at its
-width, 60 % of the pairs modulo 97, strong decay generalised at epochs {told(slow.onset())}, in {len(slow.seeds)} seeds. The penalty
-did not in {quick.settings.epochs:,}, in {len(quick.seeds)}.""")
+sheet.box(f"""\
+The paper prints onsets for twelve settings, four shares of training pairs and three moduli, and its penalty
+on the activations is ahead in each. At the paper's width we could test one setting, 60 % of the pairs modulo
+97. There networks with strong weight decay generalised at epoch
+{evidence.words(claims.median(slow.onset()))}, near the printed {9000:,}; with the penalty none did within
+{quick.settings.epochs:,}, where the paper prints {1320:,}.""")
 
 # %% tags=["hide-input"]
 #| name: fig-tiwari2026-tab06

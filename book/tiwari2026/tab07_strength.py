@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · Table 7]{.kicker} At the paper's strength and width networks grok within 8,000 epochs only without a target
+# # [Tiwari et al. 2026 · Table 7]{.kicker} At the paper's width networks grok only when the penalty aims at zero
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -86,8 +86,11 @@ found = {id: ([runs[a], runs[b]], times(a, b)) for id, (a, b) in PAIRS.items()} 
 sheet = claims.read(
     page.name, found, odd=", ".join(f"λ = {s:g}" for s in odd), last=last
 )
-sheet.box(f"""The paper says that all six strengths of the penalty induce grokking. Here {told(came)} of the six did in
-{last:,} epochs. At its width networks without a target, at a strength of 0.05, grok at epoch {told(onset["no target (MAN)"])}.""")
+sheet.box(f"""\
+The paper says that its penalty on the activations brings grokking at all six strengths that it tries. In
+our networks of the paper's width it did so at none of them within {last:,} epochs. A penalty of the same
+strength that aims at zero, instead of at the paper's length, did: at epoch
+{told(onset["no target (MAN)"])}.""")
 
 # %% tags=["hide-input"]
 #| name: fig-tiwari2026-tab07

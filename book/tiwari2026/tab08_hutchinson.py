@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · Table 8]{.kicker} A hundred probes give the Hessian trace of a penalised network to 2 %
+# # [Tiwari et al. 2026 · Table 8]{.kicker} A hundred random probes give the Hessian trace to about 2 %
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -66,8 +66,10 @@ found = {
     "narrow": (less, few.apply(lambda one: errors(one, 100).mean())),
 }
 sheet = claims.read(page.name, found)
-sheet.box(f"""The paper says that 100 random probes give the Hessian trace to 2.1 %. In {len(trace)} runs
-at the paper's width, none of which generalised, their mean error was {sheet.told("hundred")}.""")
+sheet.box(f"""\
+The Hessian trace, the total curvature of the loss, is estimated with random probes. The paper says that
+100 of them miss it by 2.1 %. In networks of the paper's width trained with the penalty they missed it by
+{sheet.told("hundred")}. These networks had not generalised, and two of them are too few for a verdict.""")
 
 # %% tags=["hide-input"]
 #| name: fig-tiwari2026-tab08

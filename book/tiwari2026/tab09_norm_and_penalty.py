@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · Table 9]{.kicker} Whether layer norm and penalty add up stays open
+# # [Tiwari et al. 2026 · Table 9]{.kicker} Whether layer norm and the penalty add up stays open
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -94,9 +94,10 @@ found = {
     "gained": {arm: (runs[arm], gained(arm)) for arm in NORMS},
 }
 sheet = claims.read(page.name, found)
-sheet.box(f"""The paper says that layer norm and the penalty together generalise sooner than either
-alone. At half its width neither layer norm nor both together generalised in {epochs:,} steps (runs: {len(runs["norm"].seeds)} and
-{len(runs["norm, penalty"].seeds)}). The penalty alone is not run, so this stays open.""")
+sheet.box(f"""\
+The paper says that a transformer with layer norm and with the penalty on its activations generalises sooner
+than with either alone. At half its width neither layer norm nor both together generalised within
+{epochs:,} steps, and the penalty alone was not run. So we cannot tell.""")
 
 # %% tags=["hide-input"]
 #| name: fig-tiwari2026-tab09
