@@ -98,7 +98,7 @@ def middle(run):
 
 
 sheet.box(f"""\
-Softmax cross-entropy can round to zero, and learning then stops. StableMax, a replacement for softmax, does so far
+Softmax cross-entropy can round to zero, and learning then stops. StableMax, a replacement for softmax, rounds far
 later. The paper says that it leads to grokking in commonly studied settings. In an MLP it does, with no weight decay:
 half of the test set is right at epoch {middle(addition)} for addition and at {middle(product)} for multiplication
 modulo 113, long after the training set is fitted, and both get to 95\u00a0%. Sparse parity is learned too. Nothing
@@ -152,7 +152,9 @@ plots.thousands(norms)
 inputs.set_ylabel("")
 handles = shares.get_legend_handles_labels()[0] + inputs.get_legend_handles_labels()[0]
 figure.legend(handles=handles, loc="outside upper center", ncols=5)
-plots.letter([shares, norms, inputs], ["StableMax", "its weights", "softmax, inputs"])
+plots.letter(
+    [shares, norms, inputs], ["StableMax", "its weights", "softmax, other inputs"]
+)
 plots.show(figure)
 
 # %% [markdown]
