@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Prieto et al. 2025 · Figure 2]{.kicker} On a GPU, test accuracy mostly stalls where the softmax collapses
+# # [Prieto et al. 2025 · Figure 2]{.kicker} Once its softmax has collapsed, an MLP generalises little further, with an exception in float16
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -14,7 +14,7 @@ from dataclasses import replace
 import torch
 
 from grokbook import claims, evidence, metrics, plots, tables
-from grokbook.evidence import Run, told
+from grokbook.evidence import Run, told, words
 
 plots.use_style()
 page = evidence.Page("prieto2025/fig02", scale, retrain, device)
@@ -123,20 +123,24 @@ found = {
 for place, run in (("on-gpu", half_bits), ("on-cpu", on)):
     found[place] = run, run.last(TEST)
 sheet = claims.read(page.name, found)
-sheet.box(
-    "The paper says that generalisation stops when collapse begins. With 60 and 70 % of the table five of six curves "
-    f"rise by at most {sheet.told('others')} points afterwards; the sixth, float16 with 70 %, rises by "
-    f"{sheet.told('float16')}. With 40 % no precision generalises in {single.settings.epochs:,} epochs."
-)
+rises = {run: gained(run) for run in both}  # after half of the samples have collapsed
+MANY = {run: words(claims.median(rises[run]), "{:.0f}") for run in both}
+sheet.box(f"""\
+A sample has collapsed when softmax rounds its loss and the gradient of its correct class to zero. The paper says that
+generalisation stops there. With 60\u00a0% of the pairs and a loss in float32 or float64 it nearly does: after half of
+the samples have collapsed, test accuracy rises by another {MANY[middle[1]]} and {MANY[middle[2]]} points. In float16 with
+70\u00a0% of the pairs it rises by {MANY[large[0]]} points. With 40\u00a0% nothing generalises in
+{single.settings.epochs:,} epochs, collapsed or not.""")
 
 # %% tags=["hide-input"]
 #| name: fig-prieto2025-02
 #| caption: >
-#|   The fewer bits the loss has, the sooner learning stalls. Top: test accuracy, seeds
-#|   thin, their median thick; dashed, training accuracy. Bottom: share of training samples
-#|   collapsed in that precision, the median. Dotted: each seed's first log above the dashed
-#|   level. It is 40 % of the samples in (a), 50 % in (b) and (c), as the authors drew it.
-#|   Diamonds: the authors' curves, and on the upper edge their collapse lines.
+#|   The fewer bits the loss has, the sooner it collapses and the lower test accuracy ends.
+#|   Test accuracy, each network thin and their median thick; training accuracy dashed.
+#|   Dotted: the epoch at which half of the samples have collapsed, for each network (40 %
+#|   of them in (a), as the authors drew it). The numbers at the right ends are the points
+#|   that the median network still gains after it. Diamonds: the authors' curves, and on
+#|   the upper edge their collapse lines.
 #| alt: >
 #|   Three columns for 40, 60 and 70 percent of the data. At 40 percent test accuracy is
 #|   near zero throughout. At 60 and 70 percent it rises alike in all precisions until
@@ -144,35 +148,34 @@ sheet.box(
 #|   highest. Float16 rises on for some 1,500 epochs and then is exactly flat. Float32 at
 #|   60 percent creeps upward. The authors' points lie on or near the medians.
 #| fold: "Code: draw the figure"
-figure, axes = plots.panels(3, rows=2, height=2.9, sharex=True, sharey="row")
-above, below = axes[:3], axes[3:]
+figure, axes = plots.panels(3, height=3.6, sharey=True)
 draw = {"color": plots.BLACK, "linestyle": plots.DASHED, "label": "training accuracy"}
-for size, top, bottom in zip(SIZES, above, below, strict=True):
-    plots.curve(top, gpu[size][1], "train_accuracy", percent=True, seeds=False, **draw)
+for size, panel in zip(SIZES, axes, strict=True):
+    plots.curve(
+        panel, gpu[size][1], "train_accuracy", percent=True, seeds=False, **draw
+    )
     for run in gpu[size]:
         their_epoch, share = their_lines.loc[run.arm]
-        plots.curve(top, run, TEST, percent=True)
-        plots.curve(bottom, run, f"collapse_{run.label}", percent=True, seeds=False)
-        for panel in (top, bottom):
-            plots.mark(panel, line(run, share), color=run.color)
-        plots.paper(top, [their_epoch], [109], label="", color=run.color)
+        plots.curve(panel, run, TEST, percent=True)
+        plots.mark(panel, line(run, share), color=run.color)
+        plots.paper(panel, [their_epoch], [109], label="", color=run.color)
         points = curves[curves.index == run.arm]
-        plots.paper(
-            top, points["epoch"], 100 * points["value"], label="", color=run.color
-        )
-    bottom.axhline(100 * share, color=plots.BLACK, ls="--", lw=1)
-    bottom.set(xlabel="epoch", ylim=(-3, 103))
-    plots.thousands(bottom)
-above[0].set(ylabel="accuracy (%)", ylim=(-4, 115), yticks=range(0, 101, 20))
-below[0].set_ylabel("collapsed samples (%)")
+        style = {"label": "", "color": run.color}
+        plots.paper(panel, points["epoch"], 100 * points["value"], **style)
+        if run in MANY:
+            end = 100 * claims.median(run.last(TEST))
+            panel.text(20_600, end, f"+{MANY[run]}", color=run.color, va="center")
+    panel.set(xlabel="epoch", xlim=(-700, 24_000), xticks=range(0, 20_001, 5000))
+    plots.thousands(panel)
+axes[0].set(ylabel="accuracy (%)", ylim=(-4, 115), yticks=range(0, 101, 20))
 plots.note(
-    above[0], "all three\nstay below\na guess\n(0.9 %)", (10_900, 1), (10_900, 35)
+    axes[0], "all three\nstay below\na guess\n(0.9 %)", (10_900, 1), (10_900, 35)
 )
-above[-1].plot([], [], ls=":", color=plots.BLACK, label="collapse line")
-plots.paper(above[-1], [], [])
-plots.letter(above, [f"{size} of the table" for size in SIZES.values()])
+axes[-1].plot([], [], ls=":", color=plots.BLACK, label="half have collapsed")
+plots.paper(axes[-1], [], [])
+plots.letter(axes, [f"{size} of the pairs" for size in SIZES.values()])
 figure.legend(
-    *above[-1].get_legend_handles_labels(), loc="outside upper center", ncols=3
+    *axes[-1].get_legend_handles_labels(), loc="outside upper center", ncols=3
 )
 plots.show(figure)
 
@@ -184,15 +187,37 @@ before = 100 * (at_stop - single.at(TEST, stop - 1000))
 after = 100_000 * (single.last(TEST) - at_stop) / (single.settings.epochs - stop)
 further = 100 * (double.at(TEST, line(double)) - double.at(TEST, stop))
 tables.prose(f"""
-* **At 60 % of the addition table** (b) float32 gains {told(before, "{:.1f}")} points of test accuracy
-  in 1,000 epochs. Then half of the samples are {{term}}`collapsed <softmax collapse>`, and it
-  gains {told(after, "{:.2f}")} per 1,000.
-* **Float64 learns on where float32 stalls**, by {told(further, "{:.1f}")} points more until its own
-  samples collapse.
-* **Float16 learns on.** At 70 % (c) it rises by {sheet.told("float16")} points after its line, until epoch
-  {told(frozen(half_bits))}. Then the curve is exactly flat, as in the authors' plot.
-* **At 40 %** (a) nothing generalises in 20,000 epochs, collapsed or not.
+* **With 60 % of the pairs** (b) float32 gains {told(before, "{:.1f}")} points of test accuracy in the 1,000 epochs before
+  half of its samples have {{term}}`collapsed <softmax collapse>`, and {told(after, "{:.2f}")} per 1,000 afterwards.
+* **Float64 learns on where float32 stalls**, by {told(further, "{:.1f}")} points more until its own samples collapse.
+* **Float16 learns on after its line.** With 70 % of the pairs (c) it does so until epoch {told(frozen(half_bits))}. Then
+  the curve is exactly flat, as in the authors' plot.
+* **With 40 %** (a) no precision generalises in 20,000 epochs, and only some of the samples collapse.
 """)
+
+# %% tags=["hide-input"]
+#| name: fig-prieto2025-02-collapse
+#| caption: >
+#|   In float16 all samples collapse in the end; in float32 and float64 they collapse and
+#|   recover in waves. Share of the training samples that have collapsed, the median over
+#|   networks. Dashed: the share from which on the figure above draws its dotted lines.
+#| alt: >
+#|   Three panels for 40, 60 and 70 percent of the pairs. The share of float16 rises to 100
+#|   percent. Those of float32 and float64 rise later, float64 last, and then go up and
+#|   down between 40 and 75 percent, at 40 percent of the pairs below 40.
+#| fold: "Code: draw the collapse"
+figure, axes = plots.panels(3, height=3.0, sharey=True)
+for size, panel in zip(SIZES, axes, strict=True):
+    for run in gpu[size]:
+        plots.curve(panel, run, f"collapse_{run.label}", percent=True, seeds=False)
+    level = 100 * their_lines.loc[gpu[size][1].arm, "value"]
+    panel.axhline(level, color=plots.BLACK, ls="--", lw=1)
+    panel.set(xlabel="epoch", ylim=(-3, 103))
+    plots.thousands(panel)
+axes[0].set_ylabel("collapsed samples (%)")
+plots.letter(axes, [f"{size} of the pairs" for size in SIZES.values()])
+figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
+plots.show(figure)
 
 # %% tags=["hide-input"]
 #| fold: "Code: the table of lines and ends"
@@ -287,7 +312,7 @@ for panel in axes:
 figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
 plots.note(axes[2], "collapsed, both,\nand loss zero, CPU", (7000, 99), (11_000, 68))
 plots.note(axes[2], "loss zero, GPU", (12_000, 4), (12_000, 25))
-plots.letter(axes, ["60 % of the table", "70 % of the table", "70 %: loss zero?"])
+plots.letter(axes, ["60 % of the pairs", "70 % of the pairs", "70 %: loss zero?"])
 plots.show(figure)
 
 # %% tags=["remove-input"]
@@ -300,7 +325,7 @@ tables.prose(f"""
 Float32 and float64 end within {told(alike, "{:.1f}")} points of the same {{term}}`seed` on the GPU. Float16 does not.
 
 **On the CPU** float16 learns on while all but a few losses are exactly zero. It rises by
-{sheet.told("on-cpu-gained 60 %")} points after its line with 60 % of the table (n = {len(wide[0][0].seeds)}), and by
+{sheet.told("on-cpu-gained 60 %")} points after its line with 60 % of the pairs (n = {len(wide[0][0].seeds)}), and by
 {sheet.told("on-cpu-gained 70 %")} with 70 % (n = {len(on.seeds)}). There the weights do not move from epoch {told(still)} on, once all losses are zero. Test accuracy
 is then {told(on.at(TEST, still), "{:.1%}")}.
 

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Prieto et al. 2025 · Figure 3]{.kicker} StableMax grows along a line, so sums keep their small terms
+# # [Prieto et al. 2025 · Figure 3]{.kicker} StableMax keeps small terms that softmax rounds away
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"  # every page takes these three; nothing is trained on this one
@@ -101,18 +101,20 @@ found = {
 }
 sheet = claims.read("prieto2025/fig03", found)
 sheet.box(
-    "The paper calls StableMax more stable than softmax. In float32 a sum of two terms keeps the smaller one up to a "
-    f"gap of {stable['float32']:,.0f} between the logits; under softmax, up to {softmax['float32']:.1f}."
+    "Softmax adds up exponentials of a network's outputs, the logits. When one logit leads by too much, the sum rounds to "
+    "its term alone, and the others are lost. The paper replaces softmax by StableMax, whose terms grow along a line, and "
+    "calls it more numerically stable. It is: of two terms in float32, softmax loses the smaller one from a lead of "
+    f"{softmax['float32']:.1f} on, StableMax from a lead of {stable['float32']:,.0f} on. Nothing was trained for this page."
 )
 
 # %% tags=["hide-input"]
 #| name: fig-prieto2025-03
 #| caption: >
-#|   StableMax follows a line where softmax rises exponentially, and its small terms are
-#|   lost far later. (a) What a logit adds to the sum, over the paper's range; Softplus for
-#|   comparison. (b) The smaller of two terms over the larger, against the gap of their
-#|   logits, which lie half of it above and below 0. Dashed: what a float type can add to 1.
-#|   A dot marks the gap from which the sum is the larger term alone.
+#|   StableMax loses its small terms far later than softmax. (a) The term that a logit adds
+#|   to the sum, over the paper's range; Softplus for comparison. (b) The smaller of two
+#|   terms over the larger, against the lead of one logit over the other. Dashed: the
+#|   smallest number that a float type can add to 1. A dot marks the lead from which the
+#|   sum is the larger term alone; the numbers are those of float32.
 #| alt: >
 #|   Left: e^x and s(x) touch at 0 with equal slope. To the right of 0 s is a straight
 #|   line, to the left it lies above e^x. Right: on logarithmic axes the softmax term falls off a
@@ -143,10 +145,13 @@ for name, dtype in TYPES.items():
     far.plot(softmax[name], math.exp(-softmax[name]), "o", color=orange)
     at = torch.tensor(stable[name], dtype=torch.float64)
     far.plot(at, smaller(at), "o", color=green)
+pairs = ((softmax, "{:.1f}", orange), (stable, "{:,.0f}", green))
+for lost, show, color in pairs:
+    far.text(lost["float32"] * 1.5, 1e-7, show.format(lost["float32"]), color=color)
 far.text(70, 1e-18, "softmax", color=orange)
-far.text(2e4, 1e-6, "StableMax", color=green)
+far.text(8, 0.2, "StableMax", color=green)
 far.set(xscale="log", yscale="log", ylim=(1e-19, 3))
-far.set(xlabel="gap of two logits", ylabel="smaller term / larger term")
+far.set(xlabel="lead of one logit over the other", ylabel="smaller term / larger term")
 figure.legend(loc="outside upper center", ncols=3)
 plots.letter([near, far], ["the paper's range", "what a sum can still see"])
 plots.show(figure)
@@ -161,10 +166,9 @@ tables.prose(f"""
   {{term}}`softmax` term is {float(four[1].exp()):.1f}, the {{term}}`StableMax` term {float(transform(four)[1]):.0f}.
 * **To the left** StableMax is the larger one: at -4 it keeps {float(transform(four)[0]):.1f} and softmax
   {float(four[0].exp()):.3f}. Softplus, which is linear to the right as well, falls as fast as softmax here.
-* **Rounding** (b) swallows the smaller of two softmax terms from a {{term}}`gap` of
-  {softmax["float32"]:.1f} on in float32, and of {softmax["float64"]:.1f} in float64. Twice the digits buy
-  twice the gap.
-* **Under StableMax** the same happens at {stable["float32"]:,.0f} in float32 and at
+* **Rounding** (b) swallows the smaller of two softmax terms from a lead ({{term}}`gap`) of {softmax["float32"]:.1f} on in
+  float32, and of {softmax["float64"]:.1f} in float64. Twice the digits buy twice the lead.
+* **With StableMax** the same happens at {stable["float32"]:,.0f} in float32 and at
   {stable["float64"] / 1e6:,.0f} million in float64. Twice the digits buy the square.
 """)
 

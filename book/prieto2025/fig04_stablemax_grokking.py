@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Prieto et al. 2025 · Figure 4]{.kicker} With StableMax, MLPs grok without regularisation while their weights grow
+# # [Prieto et al. 2025 · Figure 4]{.kicker} With StableMax an MLP groks without weight decay, tens of thousands of epochs after it fits
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -11,7 +11,7 @@ device = "auto"
 import torch
 
 from grokbook import claims, datasets, evidence, losses, plots, tables
-from grokbook.evidence import Run, told
+from grokbook.evidence import Run, told, words
 
 plots.use_style()
 page = evidence.Page("prieto2025/fig04", scale, retrain, device)
@@ -90,20 +90,30 @@ found = {
     "zero-product": (product, zero[product]),
 }
 sheet = claims.read(page.name, found)
-sheet.box(
-    f"In the authors' curves MLPs grok with StableMax alone by epoch {their95[['addition', 'product']].max():,}. Here "
-    f"addition generalises at epoch {told(lasting[addition])}, multiplication at {told(lasting[product])}: from there to "
-    "the end of training at least 95 % of the test set is right."
-)
+
+
+def middle(run):
+    """Epoch of half of the test set, the median network, in words."""
+    return words(claims.median(run.reaches(accuracy=0.5)))
+
+
+sheet.box(f"""\
+Softmax cross-entropy can round to zero, and learning then stops. StableMax, a replacement for softmax, rounds far
+later. The paper says that it leads to grokking in commonly studied settings. In an MLP it does, with no weight decay:
+half of the test set is right at epoch {middle(addition)} for addition and at {middle(product)} for multiplication
+modulo 113, long after the training set is fitted, and both get to 95\u00a0%. Sparse parity is learned too. Nothing
+here says how a transformer fares: StableMax alone was not run on one.""")
 
 # %% tags=["hide-input"]
 #| name: fig-prieto2025-04
 #| caption: >
-#|   Accuracy comes late and weights grow all along; codes that spell out the numbers end the delay. (a)
-#|   Test accuracy under StableMax, training accuracy dashed; sparse parity dash-dotted for
-#|   data seed 2. (b) L2 norm of all weights in the same runs. (c) Test accuracy under
-#|   softmax by input code, training accuracy dashed. Seeds thin, their median thick;
-#|   diamonds: the curves of the official notebooks, parity with data seed 2.
+#|   With StableMax a network fits at once and generalises tens of thousands of epochs
+#|   later, while its weights keep growing. (a) Test accuracy, training accuracy dashed;
+#|   sparse parity is dash-dotted for data seed 2. The epochs written are those of half of
+#|   the test set; the dashed line is at 95 %. (b) L2 norm of all weights in the same runs.
+#|   (c) Softmax instead, with other ways to write the two numbers: codes that spell them
+#|   out in base 2 end the delay. Each network thin, their median thick; diamonds: the
+#|   curves of the official notebooks, parity with data seed 2.
 #| alt: >
 #|   Left: training accuracy is 100 percent at once, test accuracy of addition and product
 #|   rises between epochs 25,000 and 80,000 and ends near 100 percent. Middle: all weight
@@ -130,17 +140,21 @@ for axes, panel, quantity, every, unit, shown in (
         some = points[points.series == series].iloc[::every]
         plots.paper(axes, some.epoch, some.value * unit, color=run.color, label="")
 plots.paper(inputs, [], [])
-late = min(addition.reaches(accuracy=0.4).median(), addition.settings.epochs)
-arrow = {"arrowstyle": "<->", "color": plots.GREY, "shrinkA": 0, "shrinkB": 0}
-shares.annotate("", (late, 40), (0, 40), arrowprops=arrow)
-shares.text(late / 2, 43, "delay", ha="center")
+for run, place in ((addition, (27_000, 44)), (product, (76_000, 44))):
+    shares.text(*place, middle(run), color=run.color, ha="center")
+    half = claims.median(run.reaches(accuracy=0.5))
+    shares.plot(half, 50, "o", color=run.color, ms=6, zorder=6)
+shares.axhline(95, color=plots.GREY, ls="--", lw=1)
+shares.set_yticks([0, 25, 50, 75, 95], ["0", "25", "50", "75", "95"])
 norms.set(yscale="log", xlabel="epoch", ylabel="weight norm")
 plots.thousands(shares)
 plots.thousands(norms)
 inputs.set_ylabel("")
 handles = shares.get_legend_handles_labels()[0] + inputs.get_legend_handles_labels()[0]
 figure.legend(handles=handles, loc="outside upper center", ncols=5)
-plots.letter([shares, norms, inputs], ["StableMax", "its weights", "softmax, inputs"])
+plots.letter(
+    [shares, norms, inputs], ["StableMax", "its weights", "softmax, other inputs"]
+)
 plots.show(figure)
 
 # %% [markdown]
@@ -148,13 +162,14 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 tables.prose(f"""
-* **{{term}}`Grokking <grokking>`** (a). The network fits its training set within a few hundred epochs. Tens of
-  thousands later it generalises, with {{term}}`StableMax` and no {{term}}`weight decay`.
+* **{{term}}`Grokking <grokking>`** (a). The network fits its training set within a few hundred epochs, and generalises
+  tens of thousands later, with {{term}}`StableMax` and no {{term}}`weight decay`.
 * **Growing weights** (b). For addition the norm ends at {told(grown(addition), "{:,.0f}")} times its start. It rises
-  at every log while test accuracy does.
-* **Base-2 codes** (c), under softmax. Test accuracy passes 90\u00a0% at epoch {sheet.told("base-2")}.
-* **Random codes** of 14 bits (c) never generalise in {codes.settings.epochs:,} epochs: at most
-  {sheet.told("codes")}. With two-hot inputs ({{term}}`one-hot encoding`) it is {told(two_hot.largest(TEST, since=20), "{:.1%}")}.
+  at every log while test accuracy does, so small weights are not needed to generalise.
+* **Base-2 codes** (c), with softmax. Test accuracy passes 90\u00a0% at epoch {sheet.told("base-2")}.
+* **Random codes** of 14 bits (c) never generalise in {codes.settings.epochs:,} epochs: at most {sheet.told("codes")} of
+  the test set is right. With two-hot inputs ({{term}}`one-hot encoding`) it is
+  {told(two_hot.largest(TEST, since=20), "{:.1%}")}.
 """)
 
 # %% tags=["hide-input"]

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Prieto et al. 2025 · Figure 5]{.kicker} Once the training set is fitted, the output layer's gradient points along its weights
+# # [Prieto et al. 2025 · Figure 5]{.kicker} After the fit the output layer's gradient points along its weights, and in MLPs long before
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -12,7 +12,7 @@ import pandas as pd
 import torch
 
 from grokbook import claims, evidence, losses, metrics, models, plots, tables
-from grokbook.evidence import Run, told
+from grokbook.evidence import Run, told, words
 
 plots.use_style()
 page = evidence.Page("prieto2025/fig05", scale, retrain, device)
@@ -89,19 +89,31 @@ for run, wait, first, second, third in (
     found |= {first: (run, of_last), second: nine[run], third: (run, of_all)}
 found["early"] = {run.label: (run, early(run)) for run in output}
 sheet = claims.read(page.name, found)
-sheet.box(
-    "The paper says that after the fit gradients align with the weights, up to a cosine of 0.9 in the output layer. Here "
-    f"the output layer of an MLP reaches {sheet.told('nine')}, and {sheet.told('early MLP without bias')} while half of the "
-    f"training set is still wrong. For all weights as one vector it is {told(middle(plain, 'cos_grad'), '{:.2f}')} after the "
-    f"fit, in a transformer {told(middle(block, 'cos_grad'), '{:.2f}')}."
-)
+
+
+def cosine(values):
+    """That of the median network, in words."""
+    return words(claims.median(values), "{:.2f}")
+
+
+peaks = {run: cosine(nine[run][1]) for run in shown}
+before = {run: cosine(early(run)) for run in shown}
+wholes = {run: cosine(middle(run, "cos_grad")) for run in shown}
+sheet.box(f"""\
+A step along the weights makes a network surer of its answers and teaches it nothing. The paper says that after the fit
+gradients align with that direction. The cosine between the weights and the negative gradient of an MLP's output layer is
+{peaks[plain]} at its largest, where 1 is the same direction. But it is {before[plain]} already while half of the training
+set is wrong, so this direction does not begin with the fit. For all weights as one vector the cosine is
+{wholes[plain]} in the MLP, and {wholes[block]} in a transformer.""")
 
 # %% tags=["hide-input"]
 #| name: fig-prieto2025-05
 #| caption: >
-#|   After the fit (dotted, one line per seed) the negative gradient of the last layer lies
-#|   along its weights, that of the other layers less so. Cosine of each tensor with its negative
-#|   gradient; seeds thin, their median thick. In (a) the biases are dashed.
+#|   In MLPs the gradients turn along the weights long before the fit (dotted, for each
+#|   network), in a transformer about then. Cosine between the weights and the negative
+#|   gradient of each matrix, and of all weights as one vector (dash-dotted, with its median
+#|   after the fit). Dots on the output layer: its largest cosine while half of the training
+#|   set is wrong, and its largest after the fit. Each network thin, their median thick.
 #| alt: >
 #|   Three panels of cosine against epoch. In the MLPs the cosines of all matrices rise
 #|   steeply within 200 epochs, long before the fit at 500, and stay high. The output layer
@@ -113,13 +125,19 @@ figure, axes = plots.panels(len(drawn), height=3.7, sharey=True)
 for panel, (run, tensors) in zip(axes, drawn.items(), strict=True):
     for (name, tensor), color in zip(tensors.items(), plots.COLOURS, strict=False):
         plots.curve(panel, run, f"cos_grad.{tensor}", color=color, label=name)
-        if run is biased:
-            bias = f"cos_grad.{tensor.replace('weight', 'bias')}"
-            style = {"linestyle": plots.DASHED, "seeds": False}
-            plots.curve(panel, run, bias, color=color, label=f"{name} bias", **style)
+    whole = {"color": plots.BLACK, "linestyle": "-.", "seeds": False}
+    plots.curve(panel, run, "cos_grad", label=f"all: {wholes[run]}", **whole)
+    for bounds, side in (
+        ({"until": run.fitted(accuracy=0.5)}, "center"),
+        ({"since": fit[run]}, "right"),
+    ):
+        x = claims.median(run.peak(output[run], **bounds))
+        y = claims.median(run.largest(output[run], **bounds))
+        panel.plot(x, y, "o", color=plots.COLOURS[0], ms=6, zorder=6)
+        panel.text(x, y + 0.04, f"{y:.2f}", color=plots.COLOURS[0], ha=side)
     plots.mark(panel, fit[run], color=plots.BLACK)
     panel.axhline(0, color=plots.GREY, lw=0.8)
-    panel.set(xlabel="epoch", xscale="log", ylim=(-0.3, 1))
+    panel.set(xlabel="epoch", xscale="log", ylim=(-0.3, 1.08))
     panel.set_xlim(10, run.settings.epochs)
     panel.set_xticks([10, 100, 1000], ["10", "100", "1,000"])
     panel.text(1.12 * fit[run].median(), -0.25, "fitted")
@@ -136,7 +154,7 @@ keys = [f"cos_grad.blocks.0.attention.{name}.weight" for name in ("query", "key"
 query, key = (told(middle(block, name), "{:.2f}") for name in keys)
 tables.prose(f"""
 * **After the fit** the negative gradient of the output layer points along its weights, in all three
-  networks. For all weights as one vector this is less true: see the table.
+  networks. For all weights as one vector this is less true.
 * **In MLPs the alignment precedes the fit.** When half of the training set is still wrong, the output
   layer is nearly as aligned as it ever gets.
 * **The transformer** is nearer to the paper's account. Every matrix drawn is above 0.3 from

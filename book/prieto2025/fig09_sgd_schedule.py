@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Prieto et al. 2025 · Figure 9]{.kicker} Under gradient descent too, losses mostly collapse in the order of bits
+# # [Prieto et al. 2025 · Figure 9]{.kicker} Under gradient descent too, an MLP stops generalising once its samples have collapsed
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -13,7 +13,7 @@ import math
 import torch
 
 from grokbook import claims, evidence, optimizers, plots, tables
-from grokbook.evidence import Run, told
+from grokbook.evidence import Run, told, words
 
 plots.use_style()
 page = evidence.Page("prieto2025/fig09", scale, retrain, device)
@@ -81,19 +81,22 @@ found = {
     },
 }
 sheet = claims.read(page.name, found)
+most = words(found["end-of-grokking"][1].max(), "{:.1f}")
 sheet.box(f"""\
-The paper says that collapse ends learning without Adam too, sooner with fewer bits. With 60 and 70 % of the table
-test accuracy rose by at most {sheet.told("end-of-grokking")} points after half of the samples had collapsed, in the order of
-bits. With 40 % only float16 collapsed, and nothing generalised, within {small[0].settings.epochs:,} epochs.""")
+A sample has collapsed when softmax rounds its loss and the gradient of its correct class to zero. To show that Adam is
+not to blame, the paper trains by gradient descent in steps of equal length, and says that collapse ends grokking there
+too. With 60 and 70\u00a0% of the pairs it does: once half of the samples have collapsed, test accuracy rises by at most
+{most} points, and a loss with fewer bits collapses sooner. With 40\u00a0% it fails in part: within
+{small[0].settings.epochs:,} epochs only float16 collapses, and no network generalises, collapsed or not.""")
 
 # %% tags=["hide-input"]
 #| name: fig-prieto2025-09
 #| caption: >
-#|   The fewer bits the loss has, the sooner it collapses and test accuracy stops rising. Solid: test
-#|   accuracy for three precisions of the loss. Dashed: training accuracy in float32.
-#|   Dotted: first log with more than half of the samples collapsed, 40 % of them in (a).
-#|   Diamonds: the authors' test accuracy in colour, their training accuracy in black, and
-#|   on the upper edge their collapse lines. Seeds thin, their median thick.
+#|   The fewer bits the loss has, the sooner it collapses and test accuracy stops rising.
+#|   Solid: test accuracy for three float types of the loss, each network thin and their
+#|   median thick. Dashed: training accuracy in float32. Dotted: the epoch at which half of
+#|   the samples have collapsed, 40 % of them in (a). Diamonds: the authors' test accuracy
+#|   in colour, their training accuracy in black, and on the upper edge their collapse lines.
 #| alt: >
 #|   At 60 and 70 percent the test curves rise together and leave each other near their
 #|   dotted lines. Float16 is first and ends lowest, float64 is last and ends highest. Float32 then
@@ -132,8 +135,10 @@ figure, axes = plots.panels(3, height=3.8, sharey=True)
 for panel, size in zip(axes, SIZES, strict=False):
     draw(panel, runs[size])
 axes[0].set_ylabel("accuracy (%)")
-plots.letter(axes, [f"{name} of the table" for name in SIZES.values()])
-axes[-1].plot([], [], ls=":", color=plots.BLACK, label="collapse line")
+note = f"after a dotted line\nat most +{most} points"
+axes[1].text(4700, 74, note, color=plots.BLACK)
+plots.letter(axes, [f"{name} of the pairs" for name in SIZES.values()])
+axes[-1].plot([], [], ls=":", color=plots.BLACK, label="half have collapsed")
 figure.legend(
     *axes[-1].get_legend_handles_labels(), loc="outside upper center", ncols=3
 )
@@ -144,10 +149,10 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 tables.prose(f"""
-* **Fewer bits, sooner collapse.** With 60 and 70 % of the table (b, c) half of the samples
+* **Fewer bits, sooner collapse.** With 60 and 70 % of the pairs (b, c) half of the samples
   {{term}}`collapse <softmax collapse>` in the order of the bits. Test accuracy stops in that order too.
 * **Float32 turns round** at its collapse. At 60 % it loses {told(100 * (middle[1].largest(TEST) - middle[1].last(TEST)), "{:.1f}")} points by the end.
-* **At 40 % of the table** (a) only float16 reaches its line by the end, and no network generalises. Once the
+* **With 40 % of the pairs** (a) only float16 reaches its line by the end, and no network generalises. Once the
   training set is fitted, test accuracy is at most {sheet.told("no-grokking", "{:.1%}")}.
 """)
 
@@ -167,7 +172,7 @@ head = [
 tables.grid(
     head,
     ends,
-    caption="Epoch of the collapse, and highest test accuracy, by share of the table",
+    caption="Epoch of the collapse, and highest test accuracy, by share of the pairs",
 )
 
 # %% [markdown]
