@@ -99,7 +99,7 @@ for panel, run in zip(traces, (base, plain), strict=True):
 traces[1].set(ylabel="")
 share_of.set(ylabel="collapsed samples (%)", xlabel="epoch", ylim=(-3, 118))
 share_of.text(0, 107, f"batch norm: up to {most}", color=base.color)
-share_of.text(0, 5, "without", color=plain.color)
+share_of.text(40, 32, "without", color=plain.color)
 for panel in (*traces, share_of):
     plots.thousands(panel)
 titles = [f"batch norm: {many[base]} spikes", f"without: {many[plain]} spikes"]

@@ -110,7 +110,7 @@ right.set(ylabel="")
 share.set(xlabel="epoch", ylabel="collapsed samples (%)", ylim=(-3, 118))
 share.set(xlim=(0, epochs))
 share.text(epochs, 107, f"ResNet-18, {most}", color=single.color, ha="right")
-share.text(epochs, 5, "MLP", color=mlp.color, ha="right")
+share.text(60, 50, "MLP", color=mlp.color)
 for panel in (left, right, share):
     plots.thousands(panel)
 titles = [f"ResNet-18: {many[single]} spikes", f"MLP: {many[mlp]} spikes", "collapse"]
