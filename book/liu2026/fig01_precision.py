@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Liu et al. 2026 · Figure 1]{.kicker} A wide MLP spikes in float32, and not with a float64 loss
+# # [Liu et al. 2026 · Figure 1]{.kicker} Computing the loss in float64 ends the loss spikes of a wide MLP
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -116,17 +116,21 @@ found = {
 }
 sheet = claims.read(page.name, found, epochs=EPOCHS)
 sheet.box(
-    "The paper says that loss spikes vanish when the loss is computed in float64. "
-    f"In {SEEDS} runs of {EPOCHS} there were {told(count[single])} spikes in float32, and {told(count[loss64])} with a float64 loss."
+    "Long after this network has fitted its training images, its loss jumps back to the "
+    "level of guessing, again and again. Such jumps are called slingshots. The paper says "
+    "that they vanish when the loss is computed in float64. Here they do: with the loss in "
+    f"float32 a run of {EPOCHS} has {told(count[single])} jumps, and with the loss in "
+    f"float64 it has {told(count[loss64])}. Weights and gradients are in float32 in both. "
+    "Narrower networks keep some jumps in some runs."
 )
 
 # %% tags=["hide-input"]
 #| name: fig-liu2026-01
 #| caption: >
-#|   Only the precision of the loss differs between (a) and (b). Both show the training loss
-#|   of every step of one run; losses that are exactly zero lie on the lower edge. (c) The first
-#|   slingshot of (a), step by step: the float32 loss rises above that of guessing within a few
-#|   steps, and the float64 loss does not.
+#|   With the loss in float32 the network forgets its images again and again (a), and with the
+#|   loss in float64 it never does (b). Both panels show the training loss of every step of one
+#|   run. Losses that are exactly zero lie on the lower edge. (c) The first jump of (a), step by
+#|   step: the float32 loss rises above that of guessing within a few steps.
 #| alt: >
 #|   Three panels of the training loss against epoch. In float32 the loss falls to 1e-8 and
 #|   jumps above 1 about every 600 epochs. With the loss in float64 it falls and does not
@@ -146,12 +150,17 @@ for run in (loss64, single):
         label=run.label,
     )
 close.axhline(math.log(10), color=plots.GREY, ls="--", lw=1)
-close.text(onset - 60, 5, "guessing", color=plots.GREY)
+close.text(onset - 60, 5, f"guessing, {math.log(10):.1f}", color=plots.GREY)
 close.set(xlabel="epoch", ylim=(5e-13, 1e3), yticks=[1e-12, 1e-8, 1e-4, 1])
 axes[1].set_ylabel("training loss")
 plots.end_labels(close)
 plots.letter(
-    axes, ["loss in float32", "loss in float64", "the first slingshot, both losses"]
+    axes,
+    [
+        f"loss in float32: {told(count[single])} jumps in a run",
+        f"loss in float64: {told(count[loss64])} jumps",
+        "the first jump, with both losses",
+    ],
 )
 plots.show(figure)
 
@@ -161,12 +170,11 @@ plots.show(figure)
 # %% tags=["remove-input"]
 before = evidence.before(single, "collapsed", late[single], pick=np.median)
 tables.prose(f"""
-* **In float32** the network has {sheet.told("float32")} {{term}}`slingshots <slingshot>` in
-  {EPOCHS}, about one every {told(evidence.waits(late[single]))} epochs.
-* **With the loss in float64** it has {told(count[loss64])}. Weights, gradients and steps stay in float32.
-* **Most samples are {{term}}`collapsed <softmax collapse>` before a jump**:
-  {told(before, "{:.1%}")}, in the median of a run's slingshots. The others still have a
-  gradient, so the mean loss need not be exactly zero.
+* **In float32** a {{term}}`slingshot` follows about every {told(evidence.waits(late[single]))} epochs.
+  Each takes the loss above that of guessing, and the network then learns its images again.
+* **With the loss in float64** the curve only falls. One cast before the loss is the only difference.
+* **Most samples are {{term}}`collapsed <softmax collapse>` before a jump**: float32 rounds the loss of
+  {told(before, "{:.0%}")} of them to zero. The others still have a gradient.
 * **{{term}}`Inflation <inflation>`** appears in float32. Once half of the samples have
   collapsed, the cosine of {{term}}`mean classifier` and {{term}}`mean feature` falls by
   {told(-found["anti-parallel"][1], "{:.2f}")}. The mean correct {{term}}`logit` sinks to {sheet.told("correct-logit")}.
@@ -215,7 +223,8 @@ for dtype in (torch.float32, torch.float64):
 # %% tags=["hide-input"]
 #| name: fig-liu2026-01-inflation
 #| caption: >
-#|   What changes together with the loss, in one run, every 50 epochs. (a) Share of samples
+#|   In float32 the two means of the last layer turn against each other and grow; with a float64
+#|   loss they do not. One run of each, every 50 epochs. (a) Share of samples
 #|   whose loss float32 rounds to zero, also where it is computed in float64. (b) Norm
 #|   of the mean feature. (c) Cosine of mean classifier and mean feature. (d) Mean logit of
 #|   the correct class.

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Liu et al. 2026 · Figure 2]{.kicker} In a spike, most classifier weights step by nearly the same amount
+# # [Liu et al. 2026 · Figure 2]{.kicker} At a loss spike most weights of the last layer move by the same step
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -170,78 +170,61 @@ found = {
     "pace": {f"{rate:g}": (mlp, rate * size) for rate in (lr, lr / eps)},
 }
 sheet = claims.read(page.name, found)
+typical = {
+    name: evidence.words(claims.median(found[name][1]), show)
+    for name, show in (("modes", "{:.0%}"), ("before-modes", "{:.1%}"))
+}
 sheet.box(
-    "The paper says that at a spike the weights of the classifier move in two sharp modes near 4e-4. "
-    f"In {len(around[mlp])} runs {sheet.told('modes')} of the weights moved by 4e-4 to 5e-4."
+    "The paper explains why a spike of the loss is so violent. Adam divides by how large "
+    "gradients were, and forgets it while they are tiny. When they return, most weights of "
+    "the last layer move by one and the same step, near 4e-4. We see this: at the first "
+    f"spike {typical['modes']} of the weights move by 4e-4 to 5e-4, and fifty steps before "
+    "a typical step is 1e-5. But it comes one step late. The step before is the one that "
+    f"makes the loss jump, and in it {typical['before-modes']} of the weights move so far."
 )
 
 # %% tags=["hide-input"]
 #| name: fig-liu2026-02
 #| caption: >
-#|   One step at the spike differs from all others. (a) Share of the last layer's weights by the
-#|   size of a step, in one run: 50 steps before the first spike, on its first loss of 0.1 or more,
-#|   and 10 steps later. Dotted: η(1 - β1)/√(1 - β2). (b) The same at the spike, by Adam's β2.
-#|   (c) Mean step of the last layer around the first spike, in all runs. (d) Residual
-#|   mass, one run of each network, each at the largest size that was trained.
+#|   At the spike most weights of the last layer make equal steps, and one step before they do
+#|   not. (a) Share of the weights by the size of their step, in one run; the numbers are
+#|   medians over all runs. Step 0 is the first that begins with a loss of 0.1 or more. Dotted:
+#|   what Adam's betas predict. (b) Mean step of these weights around the spike, a line a run.
 #| alt: >
-#|   Four panels. At the spike more than half of the weights move by 4.5e-4, where they moved
-#|   by 1e-5 before. The mean step grows slowly before the spike and up to tenfold at it.
-#|   The residual mass falls by many powers of ten, with a short plateau before each spike.
+#|   Two panels. Left: at the spike more than half of the weights move by 4.5e-4. One step
+#|   before, their steps are spread between 1e-5 and 1e-4, and fifty steps before around 1e-5. Right: the mean step
+#|   grows slowly for fifty steps and jumps up to tenfold within the last two.
 #| fold: "Code: draw the figure"
-figure, axes = plots.panels(2, rows=2, height=2.8)
-steps, others, chain, mass = axes
+figure, (steps, chain) = plots.panels(2, height=3.8)
 shown = {
     run: next(iter(of.values())) for run, of in around.items() if of
 }  # first seed with a spike
-moments = (
-    (-50, "50 steps before", plots.GREY, "--"),
-    (10, "10 steps after", plots.BLACK, ":"),
-    (0, "at the spike", mlp.color, "-"),
-)
-for when, name, color, ls in moments if mlp in shown else ():
+moments = ((-50, plots.GREY, "--"), (-1, plots.ORANGE, "-"), (0, mlp.color, "-"))
+for when, color, ls in moments if mlp in shown else ():
     steps.stairs(
         100 * shown[mlp].loc[when, SIZES].to_numpy(float),
         EDGES,
-        label=name,
         color=color,
         ls=ls,
-        lw=1.6,
+        lw=1.8,
     )
+labels = (
+    (3.4e-4, 48, f"at the spike: {typical['modes']}\nmove by 4e-4 to 5e-4", mlp.color),
+    (3.4e-4, 24, f"one step before:\n{typical['before-modes']} do", plots.ORANGE),
+    (2e-5, 9, "fifty steps before:\nabout 1e-5", plots.GREY),
+)
+for x, y, text, color in labels:
+    steps.text(x, y, text, color=color, ha="right", va="center")
 steps.axvline(LAW[0.95], color=plots.BLACK, ls=":", lw=1)
-for b, run in ((b, run) for b, run in betas.items() if run in shown):
-    others.axvline(LAW[b], color=SHADE[b], ls=":", lw=1)
-    others.stairs(
-        100 * shown[run].loc[0, SIZES].to_numpy(float),
-        EDGES,
-        color=SHADE[b],
-        label=f"β2 = {b:g}",
-        lw=1.6,
-    )
-for panel in (steps, others):
-    panel.set(
-        xscale="log",
-        xlim=(1e-7, 1e-2),
-        xlabel="size of a weight's step",
-        ylabel="weights (%)",
-    )
-    panel.legend(loc="upper left", handlelength=1.3)
+steps.set(
+    xscale="log",
+    xlim=(3e-7, 3e-3),
+    xlabel="size of a weight's step",
+    ylabel="weights (%)",
+)
 around_spike(chain, "head_update")
 chain.set(yscale="log", ylabel="mean step")
-for run in (mlp, *networks):
-    values = run.series(MASS)[run.seeds[0]].dropna().clip(lower=1e-12).loc[1:]
-    mass.plot(values, color=run.color, label=run.label, lw=1.2)
-mass.set(
-    xscale="log",
-    yscale="log",
-    xlabel="epoch",
-    ylabel="residual mass",
-    xlim=(50, None),
-    ylim=(1e-13, 5),
-)
-mass.legend(loc="lower left", ncols=2, fontsize=9.5)
-plots.letter(
-    axes, ["β2 = 0.95", "at the spike, by β2", "around the spike", "residual mass"]
-)
+plots.letter((steps, chain), ["steps of single weights", "mean step, every run"])
 plots.show(figure)
 
 # %% [markdown]
@@ -249,13 +232,13 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 tables.prose(f"""
-* **At the spike** most weights of the {{term}}`head` that move at all make equal steps. Nearly all others,
-  {told(at_spike("update_below"), "{:.1%}")}, move by less than 1e-9: their features are off for every sample.
-* **Before the spike** the mean step is {sheet.told("step-early")}. The median step then grows {sheet.told("jump")}-fold.
-* **One step earlier,** in the step that takes the loss to 0.1 or more, {sheet.told("before-modes")} of the weights make
-  these equal steps. So the equal steps follow the jump of the loss and do not begin it.
-* **Adam's betas explain the size** with no estimate of the gradient. The dotted line is
-  $\\eta (1 - \\beta_1) / \\sqrt{{1 - \\beta_2}}$ = {LAW[0.95]:.3e}.
+* **At the spike** most weights of the {{term}}`head` make equal steps (a). Nearly all others,
+  {told(at_spike("update_below"), "{:.0%}")}, do not move: the features that they read are zero for every sample.
+* **One step earlier** the loss begins to jump, and the equal steps are not yet there. So they follow the jump
+  and do not begin it.
+* **Before the spike** steps grow slowly, for fifty steps or more (b). Then they grow up to tenfold within two.
+* **Adam's betas explain the size** with no estimate of the gradient. The dotted line in (a) is
+  $\\eta (1 - \\beta_1) / \\sqrt{{1 - \\beta_2}}$ = {LAW[0.95]:.1e}.
 """)
 
 # %% [markdown]
@@ -289,14 +272,61 @@ for gradient in (1e-7, 1e-5, 1e-3, 1e-1):
 
 # %% [markdown]
 # The paper's estimate takes 1.2e-7 for $g$, the smallest gradient that can return, and
-# finds 4.0e-4. With this number its other betas would give other steps than the formula. The
-# gradient itself, step by step, tells which of the two applies.
+# finds 4.0e-4. With this number its other betas would give other steps than the formula. A run
+# with another $\beta_2$ tells which of the two applies.
+
+# %% tags=["hide-input"]
+#| name: fig-liu2026-02-betas
+#| caption: >
+#|   The step at a spike is the one that the betas predict, and the residual mass falls fast
+#|   before it. (a) Share of the last layer's weights by the size of their step at the first spike, for three values of Adam's
+#|   β2, one run each. Dotted: η(1 - β1)/√(1 - β2). (b) Residual mass, one run of each network, each at
+#|   the largest size that was trained.
+#| alt: >
+#|   Left: three narrow peaks at 3.2e-4, 4.5e-4 and 3.2e-3, each on its dotted line. Right: the
+#|   residual mass falls by many powers of ten before each spike. That of ResNet-18 falls on.
+#| fold: "Code: draw the steps by β2 and the residual mass"
+figure, (others, mass) = plots.panels(2, height=3.3)
+for b, run in ((b, run) for b, run in betas.items() if run in shown):
+    others.axvline(LAW[b], color=SHADE[b], ls=":", lw=1)
+    others.stairs(
+        100 * shown[run].loc[0, SIZES].to_numpy(float),
+        EDGES,
+        color=SHADE[b],
+        label=f"β2 = {b:g}",
+        lw=1.6,
+    )
+others.set(
+    xscale="log",
+    xlim=(1e-7, 1e-2),
+    xlabel="size of a weight's step",
+    ylabel="weights (%)",
+)
+others.legend(loc="upper left", handlelength=1.3)
+for run in (mlp, *networks):
+    values = run.series(MASS)[run.seeds[0]].dropna().clip(lower=1e-12).loc[1:]
+    mass.plot(values, color=run.color, label=run.label, lw=1.2)
+mass.set(
+    xscale="log",
+    yscale="log",
+    xlabel="epoch",
+    ylabel="residual mass",
+    xlim=(50, None),
+    ylim=(1e-13, 5),
+)
+mass.legend(loc="lower left", ncols=2, fontsize=9.5)
+plots.letter((others, mass), ["at the spike, by β2", "residual mass"])
+plots.show(figure)
+
+# %% [markdown]
+# The gradient itself, step by step, shows when it returns.
 
 # %% tags=["hide-input"]
 #| name: fig-liu2026-02-steps
 #| caption: >
-#|   Mean size of the gradient of the last layer's weights, and samples collapsed, step by
-#|   step around the first spike of each run. Dashed, the 1.2e-7 of the paper's estimate.
+#|   The gradient returns within two steps, and with it samples leave the collapse. Mean size of
+#|   the gradient of the last layer's weights (a) and share of collapsed samples (b) around the
+#|   first spike of each run. Dashed, the 1.2e-7 of the paper's estimate.
 #| alt: >
 #|   Left: the mean gradient is flat near 1e-8 and rises by millions within two steps. Right:
 #|   the collapsed share stays near 90 percent and is down to less than half at the spike.
@@ -339,7 +369,7 @@ sheet.closing(
 # 5. *Division.* The paper does not say which network its panel (c) shows. The two rows about test
 #    accuracy are those of the MLP of [Figure 8](fig08_modular_mlp.ipynb), after 40,000 of 100,000 steps.
 #    The small transformer of [Figure 7](fig07_modular_transformer.ipynb) has no slingshot.
-# 6. *Sizes of single weights' steps*, in panels (a) and (b), were recorded by code that was deleted
+# 6. *Sizes of single weights' steps*, in panel (a) of the first two figures, were recorded by code that was deleted
 #    after commit 1230870. A rerun has no such columns, and the rows that name this commit stay
 #    without a verdict in it.
 
@@ -356,7 +386,7 @@ tables.prose(f"""
 **The modes exist where the paper has them on its axis, but one step late.** One step takes the loss from
 {told(at_spike("step_loss", -1), "{:.1e}")} to {told(at_spike("step_loss"), "{:.1f}")}. Its mean gradient is
 {told(at_spike("head_gradient", -1), "{:.1e}")}, near the paper's 1.2e-7. By its estimate that gradient makes steps of 4e-4. The mean step
-is {told(at_spike("head_update", -1), "{:.1e}")}, the last of a chain that grows slowly (c). The next step has the modes, and its mean
+is {told(at_spike("head_update", -1), "{:.1e}")}, the last of a chain that grows slowly (b of the first figure). The next step has the modes, and its mean
 gradient is {told(at_spike("head_gradient"), "{:.1e}")}: only the betas count there. So the paper's law drives the loss
 further up. The chain starts the rise, in {(early < 0.05).sum()} of {len(early)} seeds.
 
@@ -449,8 +479,8 @@ plateau, since the correct class no longer pulls.
 # ## Run it yourself
 #
 # Fewer epochs, smaller networks and fewer seeds, for all six records, in a few hours on one
-# core. The record of [Figure 1](fig01_precision.ipynb) alone takes about 20 minutes. Panels (a) and
-# (b) stay empty: the code of today does not record the sizes of single weights' steps.
+# core. The record of [Figure 1](fig01_precision.ipynb) alone takes about 20 minutes. The panels of single
+# weights' steps stay empty: the code of today does not record their sizes.
 #
 # ```bash
 # make page PAGE=liu2026/fig02 SCALE=laptop

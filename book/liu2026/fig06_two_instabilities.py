@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Liu et al. 2026 · Figure 6]{.kicker} Before four late spikes of a narrow network, the curvature that Adam feels crosses its limit
+# # [Liu et al. 2026 · Figure 6]{.kicker} Float64 ends the late loss spikes of nearly every narrow MLP
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -85,53 +85,51 @@ found = {
 }
 sheet = claims.read(page.name, found, edge=EDGE)
 sheet.box(
-    "The paper says that the spikes late in training disappear in float64. "
-    f"At width 20 they disappeared in {(many[double] == 0).sum()} of {len(double.seeds)} runs."
+    "The paper says that a network can have two kinds of loss spikes: early ones, because "
+    "its steps are too long for the curvature, and late ones, by rounding, which disappear "
+    f"in float64. At width 20 a float32 run has {told(many[single])} late spikes. Trained "
+    f"wholly in float64, {(many[double] == 0).sum()} of {len(double.seeds)} runs have 0. The "
+    f"remaining one has {many[double].max():.0f}; it oscillates until late, with any "
+    "precision."
 )
 
 # %% tags=["hide-input"]
 #| name: fig-liu2026-06
 #| caption: >
-#|   Two seeds. Left: in float32 an early spike (dotted) and then late ones; a loss in
-#|   float64 leaves the early kind alone. Right: the first seed oscillates until late, in
-#|   float64 too. Bottom: the sharpness falls by many orders of magnitude between spikes.
-#|   Losses below 1e-9 lie on the lower edge.
+#|   Float64 ends the late spikes of nearly every narrow network. (a, b) Training loss of
+#|   every step with the same starting weights. Dotted, the early spikes, which float64 does not end;
+#|   losses below 1e-9 lie on the lower edge. (c) Number of late spikes, a dot for
+#|   each run.
 #| alt: >
-#|   Six panels against epoch. Left: the float32 loss spikes every 600 epochs to the end,
-#|   the float64 one does not after the start. Right: both spike all the time. Below, the
-#|   sharpness falls from thousands to less than one, with peaks at the spikes.
+#|   Three panels. The float32 loss spikes every 600 epochs to the end. In float64 it spikes
+#|   once or twice early and then only falls. The dots are at 6 to 15 in float32; with a float64 loss and in
+#|   float64 nearly all are at 0.
 #| fold: "Code: draw the figure"
 shared = [seed for seed in single.seeds if seed in loss64.seeds]
 still = [seed for seed in shared if late[loss64][seed]]
-picked = [
-    *(s for s in shared if early[single][s] and late[single][s] and s not in still),
-    shared[-1],
-][0]
-figure, axes = plots.panels(2, rows=3, height=1.9, sharex=True, sharey="row")
-for column, seed in enumerate((picked, shared[0])):
-    for row, run in enumerate((single, loss64)):
-        panel = axes[2 * row + column]
-        plots.trace(panel, run, seed=seed)
-        plots.mark(panel, early[run][seed], color=plots.BLACK)
-        panel.set(
-            xlabel="",
-            ylim=(5e-10, 3e3),
-            yticks=[1e-8, 1e-4, 1],
-            ylabel="" if column else "training loss",
-        )
-        axes[4 + column].plot(
-            run.series(RAW)[seed].dropna(), color=run.color, label=run.label, lw=1.3
-        )
-    axes[4 + column].set(yscale="log", xlabel="epoch")
-    plots.thousands(axes[4 + column])
-axes[4].set_ylabel("sharpness")
-figure.legend(*axes[5].get_legend_handles_labels(), loc="outside upper center", ncols=2)
-titles = [
-    f"{run.label}, seed {s}" for run in (single, loss64) for s in (picked, shared[0])
+calm = [
+    s
+    for s in shared
+    if early[single][s] and late[single][s] and s in double.seeds and s not in still
 ]
-plots.letter(
-    axes, [*titles, f"sharpness, seed {picked}", f"sharpness, seed {shared[0]}"]
-)
+picked = [*calm, shared[-1]][0]
+figure, (*panels, dots) = plots.panels(3, height=3.4)
+for panel, run in zip(panels, (single, double), strict=True):
+    plots.trace(panel, run, seed=picked, lw=0.9)
+    plots.mark(panel, early[run].get(picked, []), color=plots.BLACK)
+    panel.set(ylim=(5e-10, 3e3), yticks=[1e-8, 1e-4, 1])
+    plots.thousands(panel)
+panels[1].set(ylabel="")
+for place, run in enumerate(runs):
+    counts = many[run].sort_values().to_numpy()
+    across = place + np.linspace(-0.3, 0.3, len(counts))
+    dots.plot(across, counts, "o", color=run.color, ms=6)
+    told_of = f"{(counts == 0).sum()} of {len(counts)}\nwith 0" if run != single else ""
+    dots.text(place, 17.3, told_of, ha="center", va="center", fontsize=9.5)
+dots.set_xticks(range(3), ["float32", "float64\nloss", "all in\nfloat64"])
+dots.set(ylabel="late spikes in a run", xlim=(-0.6, 2.6), ylim=(-0.7, 19))
+dots.set_yticks([0, 5, 10, 15])
+plots.letter([*panels, dots], ["float32", "all in float64", "every run"])
 plots.show(figure)
 
 # %% [markdown]
@@ -139,14 +137,13 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 tables.prose(f"""
-* **In float32** a run has {sheet.told("late")} late spikes and {sheet.told("early float32")} early ones. A spike is *late* if at least
-  40 % of the samples were {{term}}`collapsed <softmax collapse>` within the 100 epochs before it.
+* **In float32** spikes come back to the end of training. A spike is *late* if at least 40 % of the samples were
+  {{term}}`collapsed <softmax collapse>` within the 100 epochs before it. Only some runs have early ones.
 * **With the loss in float64** {len(shared) - len(still)} of {len(shared)} runs have no late spike. The others (seeds
   {" and ".join(map(str, still))}) keep oscillating at the {{term}}`edge of stability`, for which no collapse is needed.
-* **The {{term}}`sharpness`** falls from {told(top, "{:,.0f}")} early on to at most {told(flat, "{:.2g}")}
-  before late spikes, as the paper says.
-* **The {{term}}`preconditioned sharpness`**, which Adam feels, rises instead. It crosses Adam's limit of {EDGE:,.0f}
-  {sheet.told("lead")} steps before a late spike, while the loss is still small (one spike in each of {len(steps)} runs).
+* **The curvature of the loss**, its {{term}}`sharpness`, is thousands of times smaller before late spikes than early on, as
+  the paper says. But the curvature that Adam feels, the {{term}}`preconditioned sharpness`, rises instead. It crosses
+  Adam's limit {sheet.told("lead")} steps before a late spike, while the loss is still small (next figure).
 """)
 
 # %% [markdown]
@@ -194,8 +191,8 @@ print(
 # %% tags=["hide-input"]
 #| name: fig-liu2026-06-edge
 #| caption: >
-#|   (a) to (c) Every step around one spike of three seeds in float32. Adam's sharpness
-#|   crosses 38/η (dashed) a few steps before the loss rises. The sharpness is then far below
+#|   Just before a late spike, the curvature that Adam feels crosses its limit. (a) to (c) Every
+#|   step around one spike of three float32 runs. Adam's sharpness crosses 38/η (dashed) a few steps before the loss rises. The sharpness is then far below
 #|   2/η (dashed). (c) is cut at both ends. (d) The whole run of one seed, every 100 epochs:
 #|   with a loss in float64 Adam's sharpness falls for good. Dotted: late spikes of float32.
 #| alt: >
@@ -281,7 +278,7 @@ sheet.closing(record, dense)
 #    loss alone in float64.
 # 4. *Curvature.* The paper plots the sharpness. We add Adam's, and define early and
 #    late. The Hessian is that of the float64 loss, at the weights and with the $v$
-#    of the float32 training. We look every 100 epochs, and at every step around one spike
+#    of the float32 training. We measure every 100 epochs, and at every step around one spike
 #    of each seed (`fig06near`: the same training, observed more closely).
 # 5. *Edge.* The paper's $\kappa(\beta_1, \beta_2)$ has no formula. We use the edge of a frozen
 #    $v$ {cite:p}`cohen2022`, which does not depend on $\beta_2$.
@@ -304,7 +301,7 @@ signs = [min((s - at for s in on if s >= at), default=np.inf) for at, on in look
 tables.prose(f"""
 **Both kinds of spike exist, but not in every run.** Some runs have no early spike; with the lenient levels 0.1
 and 0.3 those have {min(coarse)} to {max(coarse)}. Some oscillate so long that the state of the samples does not
-separate early from late. So one seed can show either. Our [interventions](causes.ipynb) leave the seeds out
+separate early from late. So a single curve can show either. Our [interventions](causes.ipynb) leave the seeds out
 that oscillate until late with a float64 loss.
 
 **"Not the edge of stability" looks at the wrong curvature.** The paper writes that training runs "far below the

@@ -9,6 +9,7 @@ device = "auto"
 # %% tags=["hide-input"]
 #| fold: "Code: data and networks built from Table 2, the list of settings, the claims"
 import math
+from textwrap import shorten
 
 import numpy as np
 import torch
@@ -86,13 +87,83 @@ found = {
 }
 sheet = claims.read("liu2026/tab02", found, rows=len(rows))
 sheet.box(
-    "The paper says that its appendix has detailed hyperparameters. It states "
-    f"{sum(stated)} of the {len(SETTINGS)} settings that a run of modular division needs. The transformer's "
-    "activation and initial weights are among those that it leaves out."
+    "The paper says that its appendix has detailed hyperparameters. To run its experiments on "
+    f"division modulo a prime, one needs {len(SETTINGS)} settings by our list, and the paper "
+    f"states {sum(stated)} of them. The transformer's activation and its initial weights are "
+    "among those that it leaves out. Where one is missing, we chose it, after earlier "
+    "papers on this task where these state it."
 )
 
 # %% tags=["hide-input"]
 #| name: fig-liu2026-tab02
+#| caption: >
+#|   Two thirds of the settings of modular division are stated. Each line is a setting that a
+#|   run needs, with the paper's words (■); where it has none (×), what we took.
+#| alt: >
+#|   A list of 35 settings in two columns. Most of the settings of optimiser and MLP have a
+#|   square. Crosses are at the transformer's activation, positions, biases, embeddings, the
+#|   initial weights, the shape of the warm-up and the order of batches.
+#| fold: "Code: draw the list of settings"
+LEGEND = (
+    ("s", plots.BLUE, f"{sum(stated)} of {len(SETTINGS)} stated by the paper"),
+    ("x", plots.RED, f"{len(SETTINGS) - sum(stated)} missing; what we took"),
+)
+
+
+def kind(row):
+    """Sign, colour and words of a setting: the paper's, or ours where it has none."""
+    _, words, _, here = row
+    if words:
+        return "s", plots.BLUE, words
+    return "x", plots.RED, here
+
+
+figure, axes = plots.panels(2, height=4.6)
+half = (len(SETTINGS) + 1) // 2
+for panel, rows_of in zip(axes, (SETTINGS[:half], SETTINGS[half:]), strict=True):
+    for y, row in enumerate(rows_of):
+        sign, color, words = kind(row)
+        words = shorten(words, 54 - len(row[0]), placeholder=" …")
+        panel.plot(0, y, sign, color=color, ms=6, mew=2)
+        panel.text(0.03, y, row[0], va="center", fontsize=9)
+        panel.text(1, y, words, va="center", ha="right", color=color, fontsize=9)
+    panel.set(xlim=(-0.02, 1), ylim=(half - 0.5, -0.5))
+    panel.axis("off")
+for sign, color, words in LEGEND:
+    axes[0].plot([], [], sign, color=color, label=words, ms=6, mew=2)
+figure.legend(loc="outside upper left")
+plots.show(figure)
+
+# %% [markdown]
+# ## What to see
+
+# %% tags=["remove-input"]
+tables.prose(rf"""
+* **The optimiser is stated, the transformer is not.** What decides the arithmetic of the loss is there: learning
+  rate, β1, β2, Adam's ε and the precision. What is missing changes when a spike begins, and perhaps whether one does.
+* **Batches.** The training set has {len(data.y_train):,} rows, and a batch has {BATCH}. The text says that the study was
+  "mainly" full-batch. The tables say so of most networks, but not of those on division.
+* **One setting contradicts a figure.** With the β2 of {TABLE} of this table, a returning gradient moves a weight by
+  {short(limit[TABLE])}. The paper observed 4e-4. So its Figure 2a most likely shows CIFAR-10, where β2 is {TOY}.
+""")
+
+# %% [markdown]
+# ## The idea
+#
+# Adam divides a running mean of the gradients by the root of a running mean of their
+# squares. Let a gradient $g$ return after a long silence. The two means jump to
+# $(1-\beta_1) g$ and $(1-\beta_2) g^2$, and $g$ cancels:
+#
+# $$
+# \Delta w = \eta\, \frac{(1-\beta_1)\, g}{\sqrt{(1-\beta_2)\, g^2} + \varepsilon}
+# \;\to\; \eta\, \frac{1 - \beta_1}{\sqrt{1 - \beta_2}} .
+# $$
+#
+# So a histogram of updates at a spike measures $\beta_2$, whatever the size of the gradient. The
+# closer $\beta_2$ is to 1, the larger is the jump.
+
+# %% tags=["hide-input"]
+#| name: fig-liu2026-tab02-update
 #| caption: >
 #|   The step at a spike depends on β2, and the paper's 4e-4 belongs to 0.95. Update of a weight
 #|   whose gradient returns: from silence to a large gradient (line), and in the paper's worked
@@ -102,7 +173,7 @@ sheet.box(
 #|   A line falls from 3e-3 at a beta2 of 0.999 to 3e-4 at 0.9. The dashed curve of the worked
 #|   example lies below it and meets it near 0.9. The diamond of the paper lies on the dashed
 #|   curve at 0.95.
-#| fold: "Code: draw the figure"
+#| fold: "Code: draw the update by β2"
 figure, (update,) = plots.panels(1, height=3.8)
 away = np.geomspace(5e-4, 0.2, 60)  # 1 - beta2
 update.plot(
@@ -131,34 +202,7 @@ figure.legend(*update.get_legend_handles_labels(), loc="outside upper center", n
 plots.show(figure)
 
 # %% [markdown]
-# ## What to see
-
-# %% tags=["remove-input"]
-tables.prose(rf"""
-* **The table is a good start, not a recipe.** A run needs {len(SETTINGS)} settings. The paper states
-  {sum(stated)} of them, in the table or in the text around it.
-* **Batches.** The training set has {len(data.y_train):,} rows, and a batch has {BATCH}. The appendix says
-  that the study was "mainly" full-batch. Its tables say so of most networks, but not of modular division.
-* **β2.** With the {TABLE} of Table 2, a returning gradient moves a weight by {short(limit[TABLE])}. The paper
-  observed 4e-4. So its Figure 2a most likely shows CIFAR-10, where $\beta_2$ is {TOY}.
-* **The worked example** of the paper has its arithmetic right. But its gradient before the spike would
-  give updates of {short(quiet[TOY])}, and the paper observed 1e-5.
-""")
-
-# %% [markdown]
-# ## The idea
-#
-# Adam divides a running mean of the gradients by the root of a running mean of their
-# squares. Let a gradient $g$ return after a long silence. The two means jump to
-# $(1-\beta_1) g$ and $(1-\beta_2) g^2$, and $g$ cancels:
-#
-# $$
-# \Delta w = \eta\, \frac{(1-\beta_1)\, g}{\sqrt{(1-\beta_2)\, g^2} + \varepsilon}
-# \;\to\; \eta\, \frac{1 - \beta_1}{\sqrt{1 - \beta_2}} .
-# $$
-#
-# So a histogram of updates at a spike measures $\beta_2$, whatever the size of the gradient. The
-# closer $\beta_2$ is to 1, the larger is the jump. As code, with the gradient before and after:
+# As code, with the gradient before and after:
 
 
 # %%
@@ -179,14 +223,12 @@ for beta2 in (0.9, 0.95, 0.999):
 # %% [markdown]
 # The gradient of the worked example is small: just large enough to survive {term}`absorption`.
 # So its update stays below the limit, by little at $\beta_2 = 0.95$ and by a factor of three
-# at 0.999. A run with another $\beta_2$ can separate the two, and
-# [Figure 2](fig02_mechanism.ipynb) has arms for it.
-#
-# Every setting, in the paper and here:
+# at 0.999. Runs with another $\beta_2$ separate the two ([Figure 2](fig02_mechanism.ipynb)).
 
 # %% tags=["hide-input"]
 #| fold: "Code: the table of settings"
-tables.grid(
+tables.folded(
+    f"All {len(SETTINGS)} settings, where the paper has them, and what was run here",
     ["Setting", "Paper", "Where", "Here"],
     [[name, words or "not stated", at, here] for name, words, at, here in SETTINGS],
 )
@@ -220,10 +262,6 @@ sheet.closing()
 
 # %% [markdown]
 # ## Reading the result
-#
-# **What the table decides.** The paper's theory needs learning rate, $\beta_2$, $\varepsilon$ and
-# precision, and the table states all four. The missing settings change when a spike begins, and
-# perhaps whether one begins. They cannot change the arithmetic of the loss.
 #
 # **The paper uses three values of β2**: 0.999 here, 0.95 for CIFAR-10 and the worked example, 0.9
 # as a check. Its Figure 2c shows division and so has 0.999; its Figure 2a has not. Spikes of the

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Liu et al. 2026 · Table 4]{.kicker} The paper leaves out the language model's learning rate, probably 0.1
+# # [Liu et al. 2026 · Table 4]{.kicker} Of its language model's settings the paper leaves out a third; public code lacks one
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"  # every page takes these three; nothing is trained on this one
@@ -9,6 +9,7 @@ device = "auto"
 # %% tags=["hide-input"]
 #| fold: "Code: the network of Table 4, published logits, the settings, the claims"
 import math
+from textwrap import shorten
 
 import torch
 
@@ -101,13 +102,75 @@ found = {
 }
 sheet = claims.read("liu2026/tab04", found)
 sheet.box(
-    f"The paper's table leaves out {len(missing)} of the {len(SETTINGS)} settings that its language model needs. "
-    f"Public code fixes {sum(in_code)} of them. The peak learning rate is missing, and the paper's own mean "
-    f"logit suggests {nearest:g}."
+    "The paper says that a table has the main settings of its language model. A run needs "
+    f"{len(SETTINGS)} by our list, and the paper states {sum(stated)} of them. It follows "
+    f"public code, which fixes {sum(in_code)} of the {len(missing)} others. What remains is "
+    "the peak learning rate: that code was run with several, and the size of the paper's "
+    f"logits suggests {nearest:g}. This is a guess from one number."
 )
 
 # %% tags=["hide-input"]
 #| name: fig-liu2026-tab04
+#| caption: >
+#|   With the public code only the peak learning rate is missing. Each line is a setting that
+#|   a run of the language model needs, with the paper's words (■), else those of the code
+#|   that it follows (◆), else what we infer (×).
+#| alt: >
+#|   A list of 37 settings in two columns. Two thirds have a square, twelve a diamond, among
+#|   them the number of blocks, the width and the heads, and the peak learning rate has a
+#|   cross.
+#| fold: "Code: draw the list of settings"
+LEGEND = (
+    ("s", plots.BLUE, f"{sum(stated)} of {len(SETTINGS)} stated by the paper"),
+    ("D", plots.GREEN, f"{sum(in_code)} in the public code"),
+    ("x", plots.RED, f"{len(missing) - sum(in_code)} missing; what we infer"),
+)
+
+
+def kind(row):
+    """Sign, colour and words of a setting: the paper's, else the code's, else ours."""
+    _, words, _, code, here = row
+    if words:
+        return "s", plots.BLUE, words
+    if code:
+        return "D", plots.GREEN, code
+    return "x", plots.RED, here
+
+
+figure, axes = plots.panels(2, height=5.0)
+half = (len(SETTINGS) + 1) // 2
+for panel, rows_of in zip(axes, (SETTINGS[:half], SETTINGS[half:]), strict=True):
+    for y, row in enumerate(rows_of):
+        sign, color, words = kind(row)
+        words = shorten(words, 54 - len(row[0]), placeholder=" …")
+        panel.plot(0, y, sign, color=color, ms=6, mew=2)
+        panel.text(0.03, y, row[0], va="center", fontsize=9)
+        panel.text(1, y, words, va="center", ha="right", color=color, fontsize=9)
+    panel.set(xlim=(-0.02, 1), ylim=(half - 0.5, -0.5))
+    panel.axis("off")
+for sign, color, words in LEGEND:
+    axes[0].plot([], [], sign, color=color, label=words, ms=6, mew=2)
+figure.legend(loc="outside upper left")
+plots.show(figure)
+
+# %% [markdown]
+# ## What to see
+
+# %% tags=["remove-input"]
+tables.prose(rf"""
+* **Depth, width and heads** of the network are not in the paper. Public code of Stollenwerk et al., which it follows,
+  has them.
+* **The learning rate is missing in both.** That code compares {len(mean)} peak learning rates.
+* **The logits suggest a rate** (next figure). The mean {{term}}`logit` that was published with that code grows from a
+  rate of 0.003 on. The paper's {FLOAT32} is nearest to the {mean[nearest]:.0f} of rate {nearest:g}.
+* **This rate is high.** The published loss is lowest at {best:g}. At {nearest:g} it is {gap:.2f} higher.
+""")
+
+# %% [markdown]
+# ## Which learning rate?
+
+# %% tags=["hide-input"]
+#| name: fig-liu2026-tab04-rate
 #| caption: >
 #|   The paper's mean logits fit one learning rate of the code that it follows. Mean logit at the
 #|   end, as published with that code: seven peak rates of the size 109M, and four other sizes
@@ -116,7 +179,7 @@ sheet.box(
 #| alt: >
 #|   The mean logit is slightly negative up to a rate of 0.003 and then climbs to 1,448 at 0.3.
 #|   The diamond of 183 lies just under the point at 0.1, that of 498 just above.
-#| fold: "Code: draw the figure"
+#| fold: "Code: draw the logits by rate"
 figure, (size,) = plots.panels(1, height=3.8)
 size.plot(
     list(mean), list(mean.values()), "o-", ms=5, color=plots.BLUE, label="size 109M"
@@ -151,20 +214,6 @@ size.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
 size.minorticks_off()
 figure.legend(*size.get_legend_handles_labels(), loc="outside upper center", ncols=3)
 plots.show(figure)
-
-# %% [markdown]
-# ## What to see
-
-# %% tags=["remove-input"]
-tables.prose(rf"""
-* **The learning rate is missing.** Public code of Stollenwerk et al., which the paper follows, fixes
-  {sum(in_code)} of the {len(missing)} missing settings. But it compares {len(mean)} peak learning rates.
-* **The logits suggest a rate.** The mean {{term}}`logit` that was published with that code grows from a
-  rate of 0.003 on. The paper's {FLOAT32} is nearest to the {mean[nearest]:.0f} of rate {nearest:g}.
-* **This rate is high.** The published loss is lowest at {best:g}. At {nearest:g} it is {gap:.2f} higher.
-* **Numbers are coarse there.** Neighbouring bfloat16 numbers are {spacing(FLOAT32):g} apart at {FLOAT32} and
-  {spacing(FLOAT64):g} apart at {FLOAT64}. A precise loss cannot restore what the logits have lost before.
-""")
 
 # %% [markdown]
 # ## The idea
@@ -212,12 +261,11 @@ for offset in (0, FLOAT32, FLOAT64):
 # The two columns agree, and the loss rises with the mean. We drew the labels from these logits,
 # so the first line has the lowest possible loss. The other lines lose something by rounding, and
 # this has nothing to do with {term}`softmax collapse`.
-#
-# Every setting, in the paper, in the code that it follows, and in our Figure 5:
 
 # %% tags=["hide-input"]
 #| fold: "Code: the table of settings"
-tables.grid(
+tables.folded(
+    f"All {len(SETTINGS)} settings, in the paper, in the public code, and in our Figure 5",
     ["Setting", "Paper", "Where", "Public code", "Figure 5 here"],
     [
         [name, words or "not stated", at, code or "seven values", here]
@@ -259,7 +307,7 @@ tables.prose(rf"""
 **One can complete the table with one guess.** The paper says that it did not change the recipe. If so,
 public code fills every gap but the rate. Our guess of {nearest:g} reads one number. At this rate four
 other sizes have published means from {min(OTHER.values()):.0f} to {max(OTHER.values()):.0f}, in no order of
-size. So a factor of two between two single runs, such as {FLOAT32} and {FLOAT64}, may be chance.
+size. So a factor of two between single runs, such as {FLOAT32} and {FLOAT64}, may be chance.
 
 **"Consistent with Stollenwerk et al."** is true at high rates only. There the mean logit grows. At rates
 below {min(positive):g} it ends below zero. So the rate decides the direction.
