@@ -81,19 +81,16 @@ sheet.box(
 #| name: fig-singh2026-02
 #| caption: >
 #|   A low test loss and a periodic embedding come in much the same order, but a norm
-#|   before the MLP (M) does not wait for periodicity. (a) Test loss, drawn until the median
-#|   run is at 0.01. (b) Fourier mode concentration of the embedding; the paper calls an
-#|   embedding periodic from 1 on. Curves are medians of the runs, their range is shaded;
-#|   triangles stand where the median run first has a test loss of 0.01. (c) The first
-#|   epochs of both events, one mark for each run. Below the dotted line the test loss is
-#|   first; a run in the grey margin never gets to 0.01. Diamonds are the mean of the
-#|   authors' runs.
+#|   before the MLP (M) does not wait for periodicity. (a) Fourier mode concentration of
+#|   the embedding; the paper calls an embedding periodic from 1 on. Curves are medians of
+#|   the runs, their range is shaded; triangles stand where the median run first has a test
+#|   loss of 0.01. (b) The first epochs of both events, one mark for each run. Below the
+#|   dotted line the test loss is first; a run in the grey margin never gets to 0.01.
+#|   Diamonds are the mean of the authors' runs.
 #| alt: >
-#|   (a) Test losses rise to 7 for M and to nearly 30 for No LN. They fall, M first, A*
-#|   and No LN last and overlapping. (b) Concentrations rise from 0.01 past 1. The
-#|   triangle of M lies near 0.2, that of No LN above 1. (c) M lies below the diagonal,
-#|   A* on it, No LN above it. Words say that 5 of 6 pairs come in order, and that M is
-#|   periodic about 900 epochs after its test loss has fallen.
+#|   (a) Concentrations rise from 0.01 past 1. The triangle of M lies near 0.2, that of No
+#|   LN above 1. (b) M lies below the diagonal, A* on it, No LN above it. Words say that 5
+#|   of 6 pairs come in order, and that M is periodic 940 epochs after its test loss falls.
 #| fold: "Code: draw the figure"
 logs = evidence.reference("singh2026/fig02").set_index(["series", "quantity", "epoch"])
 logs = logs.sort_index().value
@@ -110,31 +107,21 @@ def band(axes, run, column, until=end):
     axes.plot(table.median(axis=1), color=run.color, label=run.label)
 
 
-def authors(run):
-    """The mean of the authors' five seeds: losses, concentrations, the two epochs."""
-    arm, first, mine = (
-        run.arm,
-        marked[run.arm, *SMALL],
-        {"label": "", "color": run.color},
-    )
-    some = [e for e in (500, *range(1000, 8001, 1000)) if e < first]
-    plots.paper(losses, some, logs[arm, LOSS][some], **mine)
-    some = [200, 1000, *range(2000, end + 1, 2000)]
-    plots.paper(modes, some, logs[arm, MODES][some], **mine)
-    plots.paper(scatter, [marked[arm, *CLEAR]], [first], **mine)
+def authors(run, quantity, epochs):
+    """Epochs and the mean of the authors' runs at them."""
+    return epochs, logs[run.arm, quantity][epochs]
 
 
-figure, axes = plots.panels(3, height=3.9)
-losses, modes, scatter = axes
+figure, axes = plots.panels(2, height=3.9)
+modes, scatter = axes
 scatter.axhspan(1.01 * end, 1.12 * end, color="#EEEEEE", lw=0)
 scatter.plot([0, end], [0, end], color=plots.GREY, lw=1, ls=":")
-for x, y, side in ((0.04, 0.86, "periodic first"), (0.55, 0.35, "test loss first")):
+for x, y, side in ((0.04, 0.86, "periodic first"), (0.65, 0.45, "test loss first")):
     scatter.text(x * end, y * end, side, color=plots.GREY)
 told_pairs = f"{words(median_pairs)} of 6 pairs\nin order (median)"
-scatter.text(0.5 * end, 0.03 * end, told_pairs, color=plots.BLACK)
+scatter.text(0.56 * end, 0.25 * end, told_pairs, color=plots.BLACK)
 for run, marker in zip(runs, "os^P", strict=True):
     middle = int(claims.median(reached[run].clip(upper=end)))
-    band(losses, run, LOSS, middle)
     band(modes, run, MODES)
     style = {"color": run.color, "mec": "white", "ls": ""}
     there = run.series(MODES).median(axis=1).dropna().loc[:middle].iloc[-1]
@@ -142,13 +129,16 @@ for run, marker in zip(runs, "os^P", strict=True):
     place = periodic[run], reached[run].clip(upper=1.06 * end)
     scatter.plot(*place, marker, ms=7, label=run.label, **style)
     if record.scale == "paper":
-        authors(run)
-modes.axhline(1, color=plots.BLACK, ls=":", lw=1)
+        mine = {"label": "", "color": run.color}
+        some = [200, 1000, *range(2000, end + 1, 2000)]
+        plots.paper(modes, *authors(run, MODES, some), **mine)
+        first, clear = marked[run.arm, *SMALL], marked[run.arm, *CLEAR]
+        plots.paper(scatter, [clear], [first], **mine)
 if math.isfinite(wait):
     place = claims.median(periodic[m]), claims.median(reached[m])
-    beside = 0.42 * end, 0.1 * end
-    plots.note(scatter, f"M: {words(wait)} later", place, beside)
-losses.set(xlabel="epoch", ylabel="test loss", ylim=(-1, 32))
+    later = f"M: {words(wait)} epochs later"
+    plots.note(scatter, later, place, (0.58 * end, 0.04 * end))
+modes.axhline(1, color=plots.BLACK, ls=":", lw=1)
 modes.set(xlabel="epoch", ylabel="Fourier mode concentration", yscale="log")
 scatter.set(xlim=(0, 1.03 * end), ylim=(0, 1.12 * end))
 scatter.set(xlabel="epoch: periodic", ylabel="epoch: test loss 0.01")
@@ -159,7 +149,7 @@ plots.end_labels(modes)
 scatter.plot([], [], "v", ms=11, color=plots.GREY, label="test loss 0.01")
 plots.paper(scatter, [], [])
 figure.legend(*scatter.get_legend_handles_labels(), loc="outside upper center", ncols=6)
-plots.letter(axes, ["test loss", "periodicity", "which is first"])
+plots.letter(axes, ["periodicity", "which is first"])
 plots.show(figure)
 
 # %% [markdown]
@@ -170,9 +160,9 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 tables.prose(f"""
-* **M does not wait** (b). When its test loss first reaches 0.01, the
+* **M does not wait** (a). When its test loss first reaches 0.01, the
   {{term}}`Fourier mode concentration` of its embedding is still far below 1.
-* **M+A\\* and No LN are periodic first** (c): M+A\\* in {(periodic[both] < reached[both]).sum()}
+* **M+A\\* and No LN are periodic first** (b): M+A\\* in {(periodic[both] < reached[both]).sum()}
   of {len(late[both])} runs, and No LN in all.
 * **A\\* becomes periodic about when its test loss falls,** and mostly not for long. It ends at
   a concentration of {told(attention.last(MODES), "{:.2f}")}.
@@ -180,6 +170,29 @@ tables.prose(f"""
   often. M+A\\* and A\\* have fewer, No LN has none.
   [Figure 1](fig01_overview.ipynb) counts the logs after them.
 """)
+
+# %% tags=["hide-input"]
+#| name: fig-singh2026-02-losses
+#| caption: >
+#|   How high the test loss rises before it falls also depends on the place of the norm.
+#|   Test loss, drawn until the median run is at 0.01; the range of the runs is shaded.
+#|   Diamonds are the mean of the authors' runs.
+#| alt: >
+#|   Test losses rise to 7 for M and to nearly 30 for No LN. They fall, M first, A* and No
+#|   LN last and overlapping.
+#| fold: "Code: draw the test losses"
+figure, (losses,) = plots.panels(1, height=3.0)
+for run in runs:
+    band(losses, run, LOSS, int(claims.median(reached[run].clip(upper=end))))
+    if record.scale == "paper":
+        first = marked[run.arm, *SMALL]
+        some = [e for e in (500, *range(1000, 8001, 1000)) if e < first]
+        plots.paper(losses, *authors(run, LOSS, some), label="", color=run.color)
+losses.set(xlabel="epoch", ylabel="test loss", ylim=(-1, 32))
+plots.thousands(losses)
+plots.paper(losses, [], [])
+losses.legend(loc="upper right")
+plots.show(figure)
 
 # %% [markdown]
 # ## The idea
