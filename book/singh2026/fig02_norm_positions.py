@@ -86,7 +86,8 @@ sheet.box(
 #|   the runs, their range is shaded; triangles stand where the median run first has a test
 #|   loss of 0.01. (b) The first epochs of both events, one mark for each run. Below the
 #|   dotted line the test loss is first; a run in the grey margin never gets to 0.01.
-#|   Diamonds are the mean of the authors' runs.
+#|   M has a norm before the MLP, A* before attention, M+A* both. Diamonds are the mean of
+#|   the authors' runs.
 #| alt: >
 #|   (a) Concentrations rise from 0.01 past 1. The triangle of M lies near 0.2, that of No
 #|   LN above 1. (b) M lies below the diagonal, A* on it, No LN above it. Words say that 5
