@@ -13,7 +13,7 @@ from matplotlib.patches import Circle
 
 from grokbook import claims, evidence, plots, tables
 from grokbook.datasets import modular
-from grokbook.evidence import Run, told
+from grokbook.evidence import Run, told, words
 
 plots.use_style()
 page = evidence.Page("basics/grokking", scale, retrain, device)
@@ -30,35 +30,50 @@ found = {
     "without": (none, none.largest(TEST)),
 }
 sheet = claims.read(page.name, found, epochs=epochs)
-sheet.box(f"""\
-Power et al. (2022) saw networks find a rule long after they had learned their examples by heart. Our
-small network knew its examples at epoch {told(fit)}, and the rule at {told(rule)}.""")
+early, late, best = (claims.median(value) for value in (fit, rule, none.largest(TEST)))
+sheet.box(
+    "Show a small network half of all sums, and ask it for the other half. Power et al. "
+    "(2022) saw that such a network first learns its examples by heart, and finds the "
+    f"rule long afterwards. Ours knew every example at epoch {words(early)}. Only from "
+    f"epoch {words(late)} on did it answer 95 % of the sums that it had never seen. It "
+    "needs weight decay for that, which pulls all weights towards zero: without decay it "
+    f"never had more than {words(best, '{:.1%}')} of them right."
+)
 
 # %% tags=["hide-input"]
 #| name: fig-basics-grokking
 #| caption: >
-#|   A network that adds numbers first learns its examples, and much later the rule. One epoch shows it
-#|   all its examples once. (a) Share of right answers on the examples (dashed), and on questions that it
-#|   never sees in training (solid). (b) Length of the vector of all weights. Thin: each of three
-#|   networks; thick: their median.
+#|   A network that adds numbers first learns its examples, and much later the rule. One
+#|   epoch shows it all its examples once. (a) Share of right answers on the examples
+#|   (dashed), and on questions that it never sees in training (solid). (b) Length of the
+#|   vector of all weights. Thin lines are single networks, thick ones their median.
 #| alt: >
 #|   Left: the dashed line reaches 100 percent within 100 epochs. With weight decay the solid
 #|   line leaves the level of a guess much later and climbs to 100 percent; without it stays
 #|   low. Right: the norm of the weights grows at first. With weight decay it then shrinks and
 #|   stays low, without it goes on growing.
 #| fold: "Code: draw the figure"
-figure, (right, size) = plots.panels(2, height=3.6)
+ratios = {"width_ratios": (1.8, 1)}
+figure, (right, size) = plots.panels(2, height=3.6, gridspec_kw=ratios)
 for run in (some, none):
     plots.accuracy(right, run)
     plots.curve(size, run, "weight_norm")
-early, late = claims.median(fit), claims.median(rule)
 span = {"arrowstyle": "<->", "lw": 1.6, "color": plots.BLACK}
 right.annotate("", (late, 97), (early, 97), arrowprops=span)
+for epoch, what, side in (
+    (early, "all examples right", "right"),
+    (late, "95 % of unseen right", "left"),
+):
+    right.text(epoch, 104, f"{what}:\nepoch {words(epoch)}", ha=side)
+    right.plot([epoch, epoch], [0, 103], color=plots.GREY, ls=":", lw=1)
 right.text((early * late) ** 0.5, 89, "delay", ha="center")
+without = f"without decay:\nat best {words(best, '{:.1%}')}"
+right.text(0.97 * epochs, 12, without, color=none.color, ha="right")
 right.axhline(100 / p, color=plots.GREY, ls=":", lw=1.2)
 right.text(epochs, 100 / p + 1.5, "a guess", color=plots.GREY, ha="right")
 right.set_xscale("symlog", linthresh=10)
-right.set_xlim(0, epochs)
+right.set(xlim=(0, epochs), ylim=(-3, 122))
+right.set_yticks(range(0, 101, 20))
 right.plot([], [], "--", color=plots.GREY, label="examples")
 right.plot([], [], color=plots.GREY, label="unseen questions")
 figure.legend(*right.get_legend_handles_labels(), loc="outside upper center", ncols=4)
@@ -72,13 +87,13 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 tables.prose(f"""
-* **By heart.** Every network knows its whole training set at epoch {told(fit)}. Of the questions it has
+* **By heart.** Every network knows its whole training set early. Of the questions it has
   not seen it then answers {told(some.at(TEST, fit), "{:.1%}")} correctly, fewer than a guess would.
 * **The rule.** {{term}}`Weight decay <weight decay>` pulls all weights steadily towards zero. With it the networks answer
-  95 % of the unseen questions from epoch {told(rule)} on. This {{term}}`delay` is what {{term}}`grokking` means.
-* **Without weight decay** the same network does not find the rule in {epochs:,} epochs. Its best
-  {{term}}`accuracy` on unseen questions is {sheet.told("without", "{:.0%}")}.
-* **Why one run is not enough.** The {len(some.seeds)} networks differ only by chance: in their first
+  the unseen questions too, much later. This {{term}}`delay` is what {{term}}`grokking` means.
+* **Without weight decay** the same network does not find the rule in {epochs:,} epochs. Its
+  {{term}}`accuracy` on unseen questions stays at the level of a guess, and its weights go on growing.
+* **Why several are trained.** The {len(some.seeds)} networks differ only by chance: in their first
   weights, and in the examples they see. They find the rule up to {rule.max() - rule.min():,.0f} epochs apart.
 """)
 
@@ -254,9 +269,9 @@ lost.plot(0.35, 0, "o", color=plots.RED, ms=8)
 back = arrow | {"color": plots.RED, "connectionstyle": "arc3,rad=0.6"}
 lost.annotate("", (0, 0.06), (0.35, 0.06), arrowprops=back)
 lost.text(0, -0.45, "1", ha="center", fontsize=13)
-for y, words in ((0.2, "attention"), (1.4, "MLP")):
+for y, part in ((0.2, "attention"), (1.4, "MLP")):
     around = {"boxstyle": "round,pad=0.4", "fc": "white", "ec": plots.BLACK, "lw": 1.5}
-    norm.text(0, y, words, ha="center", va="center", bbox=around)
+    norm.text(0, y, part, ha="center", va="center", bbox=around)
 for place, y in enumerate((-0.5, 0.8, 2.0)):
     norm.plot(0, y, "D", color=plots.COLOURS[place], ms=10)
 steps = torch.arange(0, 300)

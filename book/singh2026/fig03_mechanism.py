@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Singh et al. 2026 · Figure 3]{.kicker} A norm on the values brings a low test loss early; on queries and keys, none in 10,000 epochs
+# # [Singh et al. 2026 · Figure 3]{.kicker} Normalising the values brings a low test loss much sooner; normalising queries and keys keeps it away for 10,000 epochs
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -16,7 +16,7 @@ from torch.nn.functional import cross_entropy
 from grokbook import claims, evidence, models, papers, plots, tables
 from grokbook.engine import build
 from grokbook.engine.learner import Learner
-from grokbook.evidence import Run, told
+from grokbook.evidence import Run, told, words
 
 plots.use_style()
 page = evidence.Page("singh2026/fig03", scale, retrain, device)
@@ -72,27 +72,34 @@ found = {
     "fit": (scores, scores.fitted(loss=0.01)),
 }
 sheet = claims.read(page.name, found)
+back = value.falls_back(loss=0.01)
+came = (reached[scores] < math.inf).sum()
 sheet.box(
-    "The paper says that a norm on the values alone strongly accelerates grokking. "
-    f"Here a test loss of 0.01 took {sheet.told('values')} times the epochs of no norm. With a "
-    f"norm on queries and keys, {(reached[scores] < math.inf).sum()} of {len(scores.seeds)} seeds "
-    f"came to it in {scores.settings.epochs:,} epochs."
+    "Attention reads its input in two ways: as queries and keys, which decide where it "
+    "looks, and as values, which are what it carries. The paper puts a layer norm on one "
+    "of them. It says that a norm on the values alone strongly accelerates grokking, and "
+    "that one on queries and keys alone prevents it for 10,000 epochs. We find both. "
+    f"With the norm on the values the test loss first fell to 0.01 at epoch "
+    f"{words(claims.median(reached[value]))}, without a norm at "
+    f"{words(claims.median(reached[plain]))}, and it mostly stays low: "
+    f"{words(claims.median(back), '{:.0%}')} of the later logs are above 0.01. With the "
+    f"norm on queries and keys {came} of {len(scores.seeds)} runs came to 0.01. The paper "
+    "explains this by sharp attention; a norm on all three does not make attention sharp."
 )
 
 # %% tags=["hide-input"]
 #| name: fig-singh2026-03
 #| caption: >
-#|   A norm on the values brings a low test loss early, one on queries and keys holds it back.
-#|   (a) SR-train, the training loss with lengths removed; short dashes, the training loss
-#|   itself, without a norm. (b) Test loss. (c) Entropy of attention, weights averaged over
-#|   heads; ln 3 is uniform attention. Median of the seeds, their range shaded in (a) and
-#|   (c). Diamonds: the authors' logs, mean of five seeds; those of M and of the norm on
-#|   values in (b) end where the curves reach 0.
+#|   A norm on the values brings a low test loss early, one on queries and keys keeps it
+#|   away. (a) Test loss, median of the runs; triangles stand at the median epoch of the
+#|   first 0.01. (b) Entropy of attention, averaged over heads: the lower, the sharper
+#|   attention looks at single tokens; ln 3 is attention to all three alike. The range of
+#|   the runs is shaded in (b). Diamonds: the authors' logs, mean of their runs; those of M
+#|   and of the norm on values in (a) end where the curves reach 0.
 #| alt: >
-#|   Three panels against epoch. SR-train without a norm rises to 6.5 and falls to 3. With M
-#|   it falls from 4.3 to 3, with a norm on values it stays between 4.5 and 5. Test loss
-#|   falls to zero first with M, then with a norm on values, later with A* and No LN. It
-#|   stays above 25 with one on queries and keys, whose entropy is the lowest, near 0.6.
+#|   Two panels against epoch. Test loss falls to zero first with M, then with a norm on
+#|   values, later with A* and No LN. It stays above 25 with a norm on queries and keys,
+#|   whose entropy of attention is the lowest, near 0.6.
 #| fold: "Code: draw the figure"
 authors = evidence.reference("singh2026/fig03").set_index(["quantity", "series"])
 events = evidence.reference("singh2026/fig03_events").set_index(["series", "stat"])
@@ -110,25 +117,29 @@ def draw(panel, run, quantity, epochs=OFTEN, **how):
         plots.paper(panel, found.epoch, found.value, color=run.color, label="")
 
 
-figure, (sr, test, even) = plots.panels(3, height=3.9)
-for run in (plain, mlp, value):
-    draw(sr, run, SR, label="")
-plots.curve(sr, plain, "train_loss", linestyle=plots.DASHED, seeds=False, label="")
+ratios = {"width_ratios": (1.5, 1)}
+figure, (test, even) = plots.panels(2, height=3.9, gridspec_kw=ratios)
 for run in every[:5]:
     draw(test, run, TEST, EARLY.get(run, OFTEN), seeds=False)
     draw(even, run, ENTROPY, (200, 400, 1000, 2000, 4000, 10_000), label="")
+    low = claims.median(reached[run])
+    if low < math.inf:
+        test.plot([low], [0.01], "v", color=run.color, mec="white", ms=9, zorder=4)
+share = f"{words(claims.median(back), '{:.0%}')} of later logs\nabove 0.01"
+test.text(6900, 4.5, f"on values:\n{share}", color=value.color)
+never = f"{came} of {len(scores.seeds)} runs came to 0.01"
+test.text(10_000, 36, never, color=scores.color, ha="right")
 even.axhline(math.log(3), color=plots.GREY, ls=":", lw=1.2)
 even.text(185, 1.11, "ln 3", color=plots.GREY)
 even.set(xscale="log", xlabel="epoch", ylabel="nats", xlim=(170, 13_000))
 even.set_xticks([200, 1000, 5000], ["200", "1k", "5k"])
 even.set_ylim(top=1.15)
 even.minorticks_off()
-for panel in (sr, test):
-    panel.set(xlabel="epoch", ylabel="nats")
-    plots.thousands(panel)
-plots.paper(sr, [], [])
+test.set(xlabel="epoch", ylabel="nats", ylim=(-2, 40))
+plots.thousands(test)
+plots.paper(test, [], [])
 figure.legend(loc="outside upper center", ncols=3, columnspacing=1.2)
-plots.letter((sr, test, even), ["SR-train", "test loss", "entropy"])
+plots.letter((test, even), ["test loss", "entropy of attention"])
 plots.show(figure)
 
 # %% [markdown]
@@ -139,17 +150,35 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 tables.prose(rf"""
-* **On values** it brings a test loss of 0.01 forward (b), from epoch {told(reached[plain])} to
-  {told(reached[value])}. It mostly stays there: {told(value.falls_back(loss=0.01), "{:.0%}")} of the
-  later logs are above. M is still earlier, with {told(mlp.falls_back(loss=0.01), "{:.0%}")} above.
-* **On queries and keys** it delays even the fit, to epoch {sheet.told("fit")}. The best
+* **On values** (a) the test loss falls much earlier, and mostly stays low. M is still
+  earlier, but {told(mlp.falls_back(loss=0.01), "{:.0%}")} of its later logs are above 0.01.
+* **On queries and keys** the norm delays even the fit, to epoch {sheet.told("fit")}. The best
   test accuracy is {told(scores.largest("test_accuracy"), "{:.1%}")}.
-* **Lengths are read** (a). {{term}}`SR-train` is the training loss when the MLP no longer
-  sees how long its input is. Without a norm it climbs to {told(top, "{:.2f}")} while the
-  network memorises, and falls to {told(plain.last(SR), "{:.2f}")} as it groks.
-* **Low entropy does not follow from the norm** (c). The {{term}}`attention entropy` of
+* **Low entropy does not follow from the norm** (b). The {{term}}`attention entropy` of
   $A^{{qk}}$ is the lowest. A\* has the same norm, starts above No LN and ends near it.
 """)
+
+# %% tags=["hide-input"]
+#| name: fig-singh2026-03-lengths
+#| caption: >
+#|   Without a norm a network that memorises reads lengths, and reads them less when its
+#|   test loss falls. SR-train is the training loss when the MLP no longer sees how long its
+#|   input is. Short dashes: the training loss itself, without a norm. Median of the runs,
+#|   their range shaded. Diamonds: the authors' logs, mean of their runs.
+#| alt: >
+#|   SR-train without a norm rises to 6.5 and falls to 3. With M it falls from 4.3 to 3,
+#|   with a norm on values it stays between 4.5 and 5.
+#| fold: "Code: draw SR-train"
+figure, (sr,) = plots.panels(1, height=3.2)
+for run in (plain, mlp, value):
+    draw(sr, run, SR)
+dashed = {"linestyle": plots.DASHED, "seeds": False, "label": ""}
+plots.curve(sr, plain, "train_loss", **dashed)
+sr.set(xlabel="epoch", ylabel="SR-train (nats)")
+plots.thousands(sr)
+plots.paper(sr, [], [])
+figure.legend(loc="outside upper center", ncols=4, columnspacing=1.2)
+plots.show(figure)
 
 # %% [markdown]
 # ## The idea

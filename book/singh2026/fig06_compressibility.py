@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Singh et al. 2026 · Figure 6]{.kicker} The feature spectrum becomes heavy-tailed about when the test loss falls, in one variant well after
+# # [Singh et al. 2026 · Figure 6]{.kicker} The power-law exponent follows the order of falling test losses in most runs; the effective rank does not
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from grokbook import claims, evidence, metrics, plots, tables
-from grokbook.evidence import Run, told
+from grokbook.evidence import Run, told, words
 
 plots.use_style()
 page = evidence.Page("singh2026/fig06", scale, retrain, device)
@@ -55,27 +55,34 @@ found = {
     "late": {r.label: (r, evidence.difference(alpha[r], reached[r])) for r in runs},
 }
 sheet = claims.read(page.name, found)
+agree = {n: claims.median(sheet.values[n][1]) for n in ("pairs", "pairs-rank")}
+whole = {n: (sheet.values[n][1] == 6).sum() for n in agree}
+wait = claims.median(evidence.difference(alpha[m], reached[m]))
 sheet.box(
-    "The paper says that features are compressed in the order in which variants grok. With the "
-    "order in which their test losses first reach 0.01, by "
-    f"effective rank {sheet.told('pairs-rank', '{:.0f}')} of six pairs of variants agreed, by "
-    f"the power-law exponent {sheet.told('pairs', '{:.0f}')}."
+    "Features are what the last layer reads. Two numbers say how compressed they are: the "
+    "effective rank counts the directions in use, and the power-law exponent says how "
+    "unequal their sizes are. The paper says that both largely follow the order in which "
+    "places of layer norm grok. By the effective rank we do not find that: in the median "
+    f"run {words(agree['pairs-rank'])} of the six pairs of places agree with the order "
+    "of the test losses. By the exponent it is "
+    f"{words(agree['pairs'])} of six, and all six in {whole['pairs']} of {len(m.seeds)} "
+    "runs. Even so the two events are not one: with a norm before the MLP the exponent "
+    f"settles {words(wait)} epochs after the test loss has fallen."
 )
 
 # %% tags=["hide-input"]
 #| name: fig-singh2026-06
 #| caption: >
-#|   The exponent α settles about when the test loss falls, that of M later; effective rank
-#|   settles late. (a, b) Both measures of the test features in float64: median of the seeds,
-#|   their range shaded; triangles, the median seed first has a test loss of 0.01. (c, d) The
-#|   epoch within 10 % of the smallest value, against that of the test loss: one mark per seed,
-#|   in the grey margin never. Diamonds: the authors' five seeds in float32, their mean; in (b) the smallest of
-#|   them, as the paper plots it.
+#|   The exponent settles in the order in which the test losses fall; the effective rank
+#|   settles late and in another order. Across: the epoch from which a measure is within
+#|   10 % of its smallest value. Up: the first epoch with a test loss of 0.01. There is one
+#|   mark for each run; on the dotted line both come together, and a run in the grey margin
+#|   never gets to 0.01. M has a norm before the MLP, A* before attention, M+A* both.
+#|   Diamonds: the mean of the authors' runs, in float32.
 #| alt: >
-#|   (a) Effective rank falls from 30 to 60 down to 5 to 20, latest for A*. (b) The
-#|   exponent falls from between 3 and 6 to below 1.3, M first, at about the triangles.
-#|   (c) The marks of effective rank lie far right of the diagonal for M and M+A*, near it
-#|   for A* and No LN. (d) Those of the exponent lie along the diagonal.
+#|   (a) The marks of the exponent lie along the diagonal, those of M to the right of it.
+#|   (b) The marks of effective rank lie far right of the diagonal for M and M+A*, near it
+#|   for A* and No LN. Words count the pairs in order: six of six, and three of six.
 #| fold: "Code: draw the figure"
 logs = evidence.reference("singh2026/fig06").set_index(["series", "quantity", "epoch"])
 logs = logs.sort_index()
@@ -86,60 +93,39 @@ losses = losses[losses.quantity == "test_loss at most"].set_index("series").epoc
 rests = evidence.reference("singh2026/fig06_events").query("stat == 'mean'")
 rests = rests.set_index(["series", "quantity"]).epoch
 REST = " within 10 % of its minimum"
-some = [200, *range(1000, end, 1000)]  # the names stand at the end
 
 
-def draw(run, marker, column, curve, scatter, drawn):
-    """One variant in the two panels of a measure, and the authors' mean or smallest."""
-    table = run.series(column, since=200).dropna(how="all")
-    low, high, middle = table.min(axis=1), table.max(axis=1), table.median(axis=1)
-    curve.fill_between(table.index, low, high, color=run.color, alpha=0.15, lw=0)
-    curve.plot(middle, color=run.color, label=run.label)
-    style = {"color": run.color, "mec": "white", "ls": ""}
-    when = int(claims.median(reached[run].clip(upper=end)))
-    curve.plot(middle.loc[:when].tail(1), "v", ms=10, **style)
-    settles = settled(column)[run]
-    scatter.plot(
-        settles,
-        reached[run].clip(upper=1.06 * end),
-        marker,
-        label=run.label,
-        ms=7,
-        **style,
-    )
-    if record.scale == "paper":
-        quantity, mine = column.removesuffix("_test"), {"label": "", "color": run.color}
-        plots.paper(curve, some, logs[drawn][run.arm, quantity][some], **mine)
-        plots.paper(
-            scatter, [rests[run.arm, quantity + REST]], [losses[run.arm]], **mine
-        )
-
-
-figure, axes = plots.panels(2, rows=2, height=2.9)
-for run, marker in zip(runs, "os^P", strict=True):
-    draw(run, marker, RANK, axes[0], axes[2], "value")
-    draw(run, marker, ALPHA, axes[1], axes[3], "low")
-for panel in axes:
-    panel.set_xlabel("epoch")
-for panel in axes[2:]:
+def against(panel, column, pairs):
+    """When a measure settles against when the test loss falls, run by run."""
     panel.axhspan(1.01 * end, 1.12 * end, color="#EEEEEE", lw=0)
     panel.plot([0, end], [0, end], color=plots.GREY, lw=1, ls=":")
+    settles = settled(column)
+    for run, marker in zip(runs, "os^P", strict=True):
+        fell = reached[run].clip(upper=1.06 * end)
+        style = {"color": run.color, "mec": "white", "ls": "", "ms": 7}
+        panel.plot(settles[run], fell, marker, label=run.label, **style)
+        if record.scale == "paper":
+            there = rests[run.arm, column.removesuffix("_test") + REST]
+            plots.paper(panel, [there], [losses[run.arm]], label="", color=run.color)
     panel.set(xlim=(0, 1.03 * end), ylim=(0, 1.12 * end), xlabel="epoch: settles")
     panel.yaxis.set_major_formatter(lambda v, _: f"{v / 1000:g}k" if v else "0")
-axes[0].set(ylabel="effective rank", ylim=(0, 65))
-to, back = lambda a: np.log(np.maximum(a, 1.001) - 1), lambda x: 1 + np.exp(x)
-axes[1].set_yscale("function", functions=(to, back))  # logarithmic in α - 1
-axes[1].set(ylabel="exponent α", ylim=(1.08, 8))
-axes[1].set_yticks((1.1, 1.2, 1.5, 2, 3, 6), ("1.1", "1.2", "1.5", "2", "3", "6"))
-axes[2].set_ylabel("epoch: test loss 0.01")
-for panel in axes:
+    panel.text(0.04 * end, 0.9 * end, f"{words(pairs)} of 6 pairs in order (median)")
     plots.thousands(panel)
-plots.end_labels(axes[0])
-plots.end_labels(axes[1])
-axes[2].plot([], [], "v", ms=10, color=plots.GREY, label="test loss 0.01")
-plots.paper(axes[2], [], [])
-figure.legend(*axes[2].get_legend_handles_labels(), loc="outside upper center", ncols=6)
-plots.letter(axes, ["effective rank", "exponent", "rank settles", "exponent settles"])
+
+
+figure, axes = plots.panels(2, height=3.7, sharey=True)
+against(axes[0], ALPHA, agree["pairs"])
+against(axes[1], RANK, agree["pairs-rank"])
+axes[0].set_ylabel("epoch: test loss 0.01")
+full = f"all 6 in {whole['pairs']} of {len(m.seeds)} runs"
+axes[0].text(0.04 * end, 0.81 * end, full)
+if math.isfinite(wait):
+    place = claims.median(alpha[m]), claims.median(reached[m])
+    later = f"M: {words(wait)} epochs later"
+    plots.note(axes[0], later, place, (0.62 * end, 0.06 * end))
+plots.paper(axes[0], [], [])
+figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=5)
+plots.letter(axes, ["power-law exponent", "effective rank"])
 plots.show(figure)
 
 # %% [markdown]
@@ -149,15 +135,15 @@ plots.show(figure)
 # (A\*), before both (M+A\*) or nowhere (No LN). The [front page](index.md) has a diagram.
 
 # %% tags=["remove-input"]
-whole = {n: (sheet.values[n][1] == 6).sum() for n in ("pairs", "pairs-rank")}
 tables.prose(f"""
-* **The {{term}}`power-law exponent`** α settles in the order in which test losses
-  first reach 0.01 in {whole["pairs"]} of {len(m.seeds)} seeds (d). That of M needs
+* **The {{term}}`power-law exponent`** (a). The marks keep the order of the variants. Those of
+  M lie to the right of the dotted line: its exponent needs
   {told(evidence.ratio(alpha[m], reached[m]), "{:.1f}")} times the epochs of its test loss.
-* **{{term}}`Effective rank`** falls in every run (a), and settles in that order in
-  {whole["pairs-rank"] or "none"} (c). That of M settles thousands of epochs later.
-* **A\\*** keeps the largest rank longest. Its smallest is below that of No LN in some seeds
-  and above it in others.
+* **{{term}}`Effective rank`** (b). The marks of M and M+A\\* are scattered far to the right. In
+  these two the rank falls early, then wanders with every {{term}}`slingshot`, so its smallest
+  value can be anywhere.
+* **[Figure 9](fig09_decay_compressibility.ipynb)** has the same two measures for weight
+  decays, where both are in order.
 """)
 
 
@@ -184,17 +170,60 @@ head = ["", "Test loss 0.01", "α settles", "Rank settles", "Rank afterwards"]
 head += ["α afterwards", "α by the float32 recipe"]
 tables.grid(head, rows, caption="First epochs, and medians from a test loss of 0.01 on")
 
+# %% tags=["hide-input"]
+#| name: fig-singh2026-06-curves
+#| caption: >
+#|   Both measures fall in every variant. (a) Effective rank and (b) exponent of the test
+#|   features in float64: median of the runs, their range shaded; triangles, the median run
+#|   first has a test loss of 0.01. Diamonds: the mean of the authors' runs, in float32; in
+#|   (b) the smallest of them, as the paper plots it.
+#| alt: >
+#|   (a) Effective rank falls from 30 to 60 down to 5 to 20, latest for A*. (b) The
+#|   exponent falls from between 3 and 6 to below 1.3, M first, at about the triangles.
+#| fold: "Code: draw the two measures"
+some = [200, *range(1000, end, 1000)]  # the names stand at the end
+
+
+def draw(panel, run, column, drawn):
+    """One variant, and the authors' mean or smallest."""
+    table = run.series(column, since=200).dropna(how="all")
+    low, high, middle = table.min(axis=1), table.max(axis=1), table.median(axis=1)
+    panel.fill_between(table.index, low, high, color=run.color, alpha=0.15, lw=0)
+    panel.plot(middle, color=run.color, label=run.label)
+    when = int(claims.median(reached[run].clip(upper=end)))
+    style = {"color": run.color, "mec": "white", "ls": "", "ms": 10}
+    panel.plot(middle.loc[:when].tail(1), "v", **style)
+    if record.scale == "paper":
+        theirs = logs[drawn][run.arm, column.removesuffix("_test")][some]
+        plots.paper(panel, some, theirs, label="", color=run.color)
+
+
+figure, axes = plots.panels(2, height=3.2)
+for run in runs:
+    draw(axes[0], run, RANK, "value")
+    draw(axes[1], run, ALPHA, "low")
+axes[0].set(ylabel="effective rank", ylim=(0, 65))
+to, back = lambda a: np.log(np.maximum(a, 1.001) - 1), lambda x: 1 + np.exp(x)
+axes[1].set_yscale("function", functions=(to, back))  # logarithmic in α - 1
+axes[1].set(ylabel="exponent α", ylim=(1.08, 8))
+axes[1].set_yticks((1.1, 1.2, 1.5, 2, 3, 6), ("1.1", "1.2", "1.5", "2", "3", "6"))
+for panel in axes:
+    panel.set_xlabel("epoch")
+    plots.thousands(panel)
+    plots.end_labels(panel)
+plots.letter(axes, ["effective rank", "exponent"])
+plots.show(figure)
+
 # %% [markdown]
 # ## The idea
 #
 # $F$ holds what the output layer reads, one row of 128 numbers per sample, and $s_i$ are the
-# eigenvalues of $F^\top F$. The effective rank counts directions that carry size. The
-# exponent $\alpha$ is that of a density $s^{-\alpha}$, fitted to the $m$ eigenvalues
-# above a cut {cite:p}`clauset2009`:
+# eigenvalues of $F^\top F$. The effective rank is that of
+# [Figure 9](fig09_decay_compressibility.ipynb). The exponent $\alpha$ is that of a density
+# $s^{-\alpha}$, fitted to the $m$ eigenvalues above a cut {cite:p}`clauset2009`:
 #
 # $$
-# \mathrm{ER} = \exp\Bigl(-\sum_i q_i \ln q_i\Bigr), \quad q_i = \frac{s_i}{\sum_j s_j},
-# \qquad \alpha = 1 + \frac{m}{\sum_i \ln (s_i / s_{\mathrm{cut}})} .
+# \alpha = 1 + \frac{m}{\sum_i \ln (s_i / s_{\mathrm{cut}})} .
 # $$
 #
 # So $\alpha - 1$ is one over the mean logarithm of an eigenvalue above the cut. The cut
@@ -275,11 +304,10 @@ fails in {len(m.seeds) - whole["pairs"]} seeds: where M and M+A\\* tie, and wher
 stops at {both.smallest("test_loss").max():.4f}. The features of No LN change throughout, without a
 jump.
 
-**Where not.** Effective rank does not follow. M loses most of its rank early and then
-wanders with every {{term}}`slingshot`, so its smallest value can be anywhere. In the
-authors' logs, too, the mean rank of M settles long after its test loss, at epoch
-{rests["M", "effective_rank" + REST]:,.0f}. From a test loss of 0.01 on, M keeps more rank here:
-{afterwards(m, RANK, "{:.1f}")} against {theirs.median():.1f} for the authors' mean.
+**Where not.** Effective rank does not follow. In the authors' logs, too, the mean rank of M
+settles long after its test loss, at epoch {rests["M", "effective_rank" + REST]:,.0f}. From
+a test loss of 0.01 on, M keeps more rank here: {afterwards(m, RANK, "{:.1f}")} against
+{theirs.median():.1f} for the authors' mean.
 """)
 
 # %% [markdown]

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Singh et al. 2026 · Figure 7]{.kicker} With or without centring, a norm before the MLP brings a low test loss early, and slingshots
+# # [Singh et al. 2026 · Figure 7]{.kicker} RMSNorm acts like layer norm: a low test loss comes early, and jumps of the loss undo it
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from grokbook import claims, evidence, plots, tables
-from grokbook.evidence import Run, told
+from grokbook.evidence import Run, told, words
 
 plots.use_style()
 page = evidence.Page("singh2026/fig07", scale, retrain, device)
@@ -46,62 +46,69 @@ found = {
     "at-one": {n: (rms[n], over(n, soon)) for n in NORMED},
 }
 sheet = claims.read(page.name, found)
+
+
+def middle(run):
+    """The median first epoch with a test loss of 0.01, in words."""
+    return words(claims.median(epoch[run]))
+
+
+again = {run: run.falls_back(loss=0.01) for run in (rms["M"], layer["M"])}
+back = {run: words(claims.median(found), "{:.0%}") for run, found in again.items()}
 sheet.box(
-    "The paper says that RMSNorm gives very similar results. Before the MLP it first brought "
-    f"the test loss to 0.01 at epoch {told(epoch[rms['M']])}, layer norm at "
-    f"{told(epoch[layer['M']])}; without a norm it was at {told(epoch[rms['No LN']])}. With RMSNorm it "
-    f"was above 0.01 again in {told(rms['M'].falls_back(loss=0.01), '{:.0%}')} of the later logs."
+    "RMSNorm divides a vector by its length as layer norm does, but does not subtract its "
+    "mean. The paper says that it gives very similar results. It does here. With the norm "
+    f"before the MLP the test loss first fell to 0.01 at epoch {middle(rms['M'])} with "
+    f"RMSNorm and at {middle(layer['M'])} with layer norm; without any norm it was epoch "
+    f"{middle(rms['No LN'])}. Neither stays low: {back[rms['M']]} of the later logs are "
+    f"above 0.01 with RMSNorm, and {back[layer['M']]} with layer norm. RMSNorm before "
+    "attention alone was not run."
 )
 
 # %% tags=["hide-input"]
 #| name: fig-singh2026-07
 #| caption: >
-#|   With either norm M, M+A* and No LN first reach a test loss of 0.01 in one order, at nearly
-#|   the same epochs.
-#|   Test loss (a) with RMSNorm and (b) with layer norm, median of the seeds, their range
-#|   shaded. Diamonds: means of the authors' five seeds, read off their picture in (a), from
-#|   their logs in (b). (c) Epoch of a test loss of 0.01, one mark per seed; crosses never
-#|   reach it. A* was not run with RMSNorm.
+#|   With either norm the variants first reach a test loss of 0.01 in one order, at nearly
+#|   the same epochs. One mark for each run, on a logarithmic axis: filled with RMSNorm, open
+#|   with layer norm, the line at their median; crosses at the end of training never reached
+#|   it. On the right, the share of the later logs that are above 0.01 again.
 #| alt: >
-#|   Left and middle panel look alike. M peaks near 7 and falls to zero by epoch 800. M+A*
-#|   peaks near 11 and falls by 2,500, the network without a norm peaks near 25 and falls by
-#|   7,000. Right, the epochs of both norms are close to each other.
+#|   Four pairs of rows. With a norm before the MLP both norms have their marks at 600 to 900
+#|   epochs, with norms at all places near 2,500, without a norm near 6,700. Before attention
+#|   alone there are marks of layer norm only.
 #| fold: "Code: draw the figure"
 pictured = evidence.reference("singh2026/fig07")
 logs = evidence.reference("singh2026/fig02").query("quantity == 'test_loss'")
 end = rms["No LN"].settings.epochs
-figure, (a, b, c) = plots.panels(3, height=3.7)
-for panel, runs, authors in ((a, rms, pictured), (b, layer, logs)):
-    for name in NAMES:
-        run = runs[name]
-        plots.curve(panel, run, TEST, label=name if runs is layer else "")
-        at = pictured.epoch[pictured.series == rms[name].arm]
-        found = authors[(authors.series == run.arm) & authors.epoch.isin(at)]
-        if rms_record.scale == "paper" and run.seeds:
-            points = {"color": run.color, "label": ""}
-            plots.paper(panel, found.epoch, found.value, **points)
-    panel.set(xlabel="epoch", ylabel="test loss", ylim=(-1, 32))
-    plots.thousands(panel)
+PLACES = ("before the MLP\n(M)", "at all places\n(M+A*)")
+PLACES += ("before attention\n(A*)", "nowhere\n(No LN)")
+figure, (axes,) = plots.panels(1, height=3.6)
 for place, name in enumerate(NAMES):
-    for shift, runs, fill in ((-0.16, rms, "full"), (0.16, layer, "none")):
-        found = epoch[runs[name]]
-        there = found[np.isfinite(found)]
-        style = {"color": plots.COLOUR[name], "ls": "", "ms": 6, "alpha": 0.85}
-        where = place + shift
-        c.plot([where] * len(there), there, marker="o", fillstyle=fill, **style)
-        lost = len(found) - len(there)
-        c.plot([where] * lost, [end] * lost, marker="x", **style)
+    for shift, runs, fill in ((-0.17, rms, "full"), (0.17, layer, "none")):
+        if not (run := runs[name]).seeds:
+            axes.text(420, place + shift, "not run", color=plots.GREY, va="center")
+            continue
+        there = epoch[run][np.isfinite(epoch[run])]
+        style = {"color": plots.COLOUR[name], "ls": "", "ms": 7, "alpha": 0.85}
+        up = place + shift
+        axes.plot(there, [up] * len(there), marker="o", fillstyle=fill, **style)
+        lost = len(epoch[run]) - len(there)
+        axes.plot([end] * lost, [up] * lost, marker="x", **style)
+        middle_one = claims.median(epoch[run].clip(upper=end))
+        axes.plot([middle_one], [up], "|", ms=16, mew=2, color=plots.BLACK)
+        share = words(claims.median(run.falls_back(loss=0.01).dropna()), "{:.0%}")
+        axes.text(1.03, up, share, transform=axes.get_yaxis_transform(), va="center")
+axes.text(1.03, -0.72, "later logs\nabove 0.01", transform=axes.get_yaxis_transform())
 for fill, label in (("full", "RMSNorm"), ("none", "layer norm")):
-    c.plot([], [], "o", color=plots.GREY, fillstyle=fill, label=label)
-c.set(yscale="log", ylim=(400, 1.15 * end), ylabel="epoch")
-c.set_xticks(range(4), NAMES)
-c.set_yticks([500, 1000, 2000, 5000, 10_000], ["500", "1k", "2k", "5k", "10k"])
-c.minorticks_off()
-if rms_record.scale == "paper":
-    plots.paper(b, [], [])
-c.plot([], [], "x", color=plots.GREY, label="never")
-figure.legend(loc="outside upper center", ncols=8, columnspacing=0.9, handlelength=1.4)
-plots.letter((a, b, c), ["RMSNorm", "layer norm", "epoch of loss 0.01"])
+    axes.plot([], [], "o", color=plots.GREY, fillstyle=fill, label=label)
+axes.plot([], [], "x", color=plots.GREY, label="never")
+axes.set(xscale="log", xlim=(400, 1.15 * end), ylim=(3.5, -0.5))
+axes.set(xlabel="first epoch with a test loss of 0.01")
+axes.set_yticks(range(4), PLACES)
+axes.grid(axis="y", visible=False)
+axes.set_xticks([500, 1000, 2000, 5000, 10_000], ["500", "1k", "2k", "5k", "10k"])
+axes.minorticks_off()
+figure.legend(loc="outside upper center", ncols=3)
 plots.show(figure)
 
 # %% [markdown]
@@ -113,16 +120,43 @@ plots.show(figure)
 # %% tags=["remove-input"]
 tables.prose(rf"""
 * **The order** M, M+A\*, No LN of {{term}}`layer norm` is that of {{term}}`RMSNorm` in every
-  seed.
-* **M+A\*** first reaches 0.01 at epoch {told(epoch[rms["M+A*"]])} with RMSNorm and
-  {told(epoch[layer["M+A*"]])} with layer norm.
-* **The way there** is alike too. Before it falls, the test loss of M peaks at
+  run.
+* **{{term}}`Slingshots <slingshot>`** appear with both norms and throw M and M+A\* back to the
+  end of training. With RMSNorm the worst run of M+A\* ends with
+  {100 * rms["M+A*"].last("test_accuracy").min():.0f} % of the test set right.
+* **The way there** is alike too (next figure). Before it falls, the test loss of M peaks at
   {told(peak(rms["M"]), "{:.1f}")} with RMSNorm and {told(peak(layer["M"]), "{:.1f}")} with
   layer norm.
-* **{{term}}`Slingshots <slingshot>`** appear with both norms. They keep the test loss of M
-  above 0.01 in {told(rms["M"].falls_back(loss=0.01), "{:.0%}")} of the later logs with RMSNorm, and
-  in {told(layer["M"].falls_back(loss=0.01), "{:.0%}")} with layer norm.
 """)
+
+# %% tags=["hide-input"]
+#| name: fig-singh2026-07-curves
+#| caption: >
+#|   The test losses rise and fall alike with both norms: (a) RMSNorm, (b) layer norm. Median
+#|   of the runs, their range shaded. Diamonds: means of the authors' runs, read off their
+#|   picture in (a), from their logs in (b).
+#| alt: >
+#|   Both panels look alike. M peaks near 7 and falls to zero by epoch 800. M+A* peaks near
+#|   11 and falls by 2,500, the network without a norm peaks near 25 and falls by 7,000.
+#| fold: "Code: draw the test losses"
+figure, (a, b) = plots.panels(2, height=3.2, sharey=True)
+for panel, runs, authors in ((a, rms, pictured), (b, layer, logs)):
+    for name in NAMES:
+        run = runs[name]
+        plots.curve(panel, run, TEST, label=name if runs is layer else "")
+        at = pictured.epoch[pictured.series == rms[name].arm]
+        found = authors[(authors.series == run.arm) & authors.epoch.isin(at)]
+        if rms_record.scale == "paper" and run.seeds:
+            points = {"color": run.color, "label": ""}
+            plots.paper(panel, found.epoch, found.value, **points)
+    panel.set(xlabel="epoch", ylim=(-1, 32))
+    plots.thousands(panel)
+a.set(ylabel="test loss")
+if rms_record.scale == "paper":
+    plots.paper(b, [], [])
+figure.legend(loc="outside upper center", ncols=5)
+plots.letter((a, b), ["RMSNorm", "layer norm"])
+plots.show(figure)
 
 # %% [markdown]
 # ## The idea

@@ -13,7 +13,7 @@ import pandas as pd
 import torch
 
 from grokbook import claims, evidence, metrics, plots, tables
-from grokbook.evidence import Run, told
+from grokbook.evidence import Run, told, words
 
 plots.use_style()
 page = evidence.Page("singh2026/fig09", scale, retrain, device)
@@ -63,49 +63,60 @@ found = {
 sheet = claims.read(page.name, found)
 whole = sheet.values["falls"][1]
 sheet.box(
-    "The paper says that stronger decay compresses features more. Decay 1.5 brought their rank "
-    f"to 20 by epoch {told(squeezed[strongest])}, decay 1 by {told(squeezed[usual])}; but only "
-    f"{(whole == 1).sum()} of {len(whole)} runs kept the order throughout."
+    "Features are what the last layer reads, 128 numbers for each sum. Their effective "
+    "rank counts the directions that they use. The paper says that networks which "
+    "generalise earlier compress their features earlier, with weight decay as with layer "
+    "norm. For weight decay we find that in every run: with a decay of 1.5 the rank had "
+    f"fallen to 20 by epoch {words(claims.median(squeezed[strongest]))}, with 1 by "
+    f"{words(claims.median(squeezed[usual]))}, and with 0.2 or less it never did. The "
+    "strict form fails in some runs, since neighbouring decays have nearly the same rank "
+    f"for a while: only {(whole == 1).sum()} of {len(whole)} runs kept the order at every "
+    "measurement."
 )
 
 # %% tags=["hide-input"]
 #| name: fig-singh2026-09
 #| caption: >
-#|   The stronger the decay, the earlier and the lower the effective rank (a) and the
-#|   power-law exponent (b) of the test features fall. Float64; medians thick, single seeds
-#|   thin in (a), colours in (b) as in (a). Diamonds: mean of the authors' five seeds for λ = 0.1, 1
-#|   and 1.5; in (b) the smallest of them, by their float32 recipe.
+#|   The stronger the decay, the earlier the features lose directions. Effective rank of the
+#|   test features for six weight decays λ: medians of the runs thick, single runs thin.
+#|   Dots: the median epoch at which the rank has fallen to 20 (dotted line). Diamonds: mean
+#|   of the authors' runs for λ = 0.1, 1 and 1.5.
 #| alt: >
-#|   Two panels against epoch. Effective rank rises to about forty and then falls to seven,
-#|   earlier for larger decays, and stays near forty for the two smallest. The exponent
-#|   falls from about 3.5 to 1.1 in the same order. The authors' points lie on our rank
-#|   curves and below our exponents early on.
+#|   Effective rank rises to about forty and then falls to seven, earlier for larger decays,
+#|   and stays near forty for the two smallest. The authors' points lie on our curves.
 #| fold: "Code: draw the figure"
-figure, (rank, alpha) = plots.panels(2, height=3.5)
 paper = evidence.reference("singh2026/fig09")
-for axes, column, quantity, stat in (
-    (rank, RANK, "effective_rank", "value"),
-    (alpha, ALPHA, "power_law", "low"),
-):
-    theirs = paper[(paper["quantity"] == quantity) & (paper["epoch"] % 1000 == 0)]
+paper = paper[paper["epoch"] % 1000 == 0].set_index(["quantity", "series"])
+
+
+def draw(axes, column, drawn):
+    """A measure of every decay, with the authors' mean or smallest of three."""
     for run in every:
         series = run.series(column, since=200).dropna(how="all")
         axes.plot(series.median(axis=1), color=run.color, label=run.label)
-        if axes is rank:
-            axes.plot(series, color=run.color, lw=0.6, alpha=0.3)
+        axes.plot(series, color=run.color, lw=0.6, alpha=0.3)
         if run in (weakest, usual, strongest):
-            mine = theirs[theirs["series"] == run.arm]
-            plots.paper(axes, mine["epoch"], mine[stat], label="", color=run.color)
+            mine = paper.loc[(drawn[0], run.arm)]
+            how = {"label": "", "color": run.color}
+            plots.paper(axes, mine["epoch"], mine[drawn[1]], **how)
     axes.set(xlabel="epoch")
     plots.thousands(axes)
-rank.set(ylabel="effective rank", ylim=(0, 50))
-alpha.set(ylabel="exponent α", ylim=(1, 5))
+
+
+figure, (rank,) = plots.panels(1, height=3.8)
+draw(rank, RANK, ("effective_rank", "value"))
+rank.axhline(20, color=plots.GREY, ls=":", lw=1.2)
+for run in every:
+    if np.isfinite(fell := claims.median(squeezed[run])):
+        rank.plot([fell], [20], "o", color=run.color, mec="white", ms=9, zorder=4)
+kept = f"in order throughout in {(whole == 1).sum()} of {len(whole)} runs"
+rank.text(300, 3, kept, color=plots.BLACK)
+rank.set(ylabel="effective rank (of 128)", ylim=(0, 50))
+rank.set_yticks((0, 10, 20, 30, 40, 50), ("0", "10", "20", "30", "40", "50"))
+plots.paper(rank, [], [])
+rank.legend(*(one[-1:] for one in rank.get_legend_handles_labels()), loc="upper left")
+rank.get_lines()[-1].set_label("")
 plots.end_labels(rank)
-plots.paper(alpha, [], [])
-alpha.legend(
-    *(one[-1:] for one in alpha.get_legend_handles_labels()), loc="upper right"
-)
-plots.letter([rank, alpha], ["effective rank", "power-law exponent"])
 plots.show(figure)
 
 # %% [markdown]
@@ -113,30 +124,43 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 tables.prose(f"""
-* **Rank** (a). The stronger {{term}}`weight decay` is, the sooner the
-  {{term}}`effective rank` falls to 20 of 128 directions, in every seed. Decays of 1 and 1.5
-  both end at about {sheet.told("rank λ = 1.5")}.
-* **Without enough decay** the rank stays up. With λ = 0.1 it ends at
-  {sheet.told("rank λ = 0.1")}, and the network has not generalised by then.
-* **Exponent** (b). A smaller {{term}}`power-law exponent` means a heavier tail. It ends at
-  {told(strongest.last(ALPHA), "{:.2f}")} with λ = 1.5 and at {told(weakest.last(ALPHA), "{:.2f}")} with 0.1.
+* **Enough decay** brings the {{term}}`effective rank` down to about
+  {sheet.told("rank λ = 1.5", "{:.0f}")} of 128 directions. With λ = 0.1 it stays up, and the
+  network has not generalised by the end.
 * **Timing.** When the rank passes 20 with λ = 1, the test loss has fallen to
   {told(usual.at("test_loss", squeezed[usual]), "{:.1f}")}. It reaches 0.01
   {told(evidence.difference(reached[usual], squeezed[usual]))} epochs later.
+* **[Figure 4](fig04_rate_and_decay.ipynb)** has the test losses of these runs, and
+  [Figure 6](fig06_compressibility.ipynb) the same measures for places of layer norm.
 """)
+
+# %% tags=["hide-input"]
+#| name: fig-singh2026-09-exponent
+#| caption: >
+#|   The power-law exponent falls in the same order; a smaller exponent is a heavier tail of
+#|   sizes. Medians of the runs thick, single runs thin, colours as above, in float64.
+#|   Diamonds: the smallest of the authors' runs, by their float32 recipe.
+#| alt: >
+#|   The exponent falls from about 3.5 to 1.1, earlier for larger decays. The authors' points
+#|   lie below our exponents early on.
+#| fold: "Code: draw the exponent"
+figure, (alpha,) = plots.panels(1, height=2.8)
+draw(alpha, ALPHA, ("power_law", "low"))
+alpha.set(ylabel="exponent α", ylim=(1, 5))
+plots.end_labels(alpha)
+plots.show(figure)
 
 # %% [markdown]
 # ## The idea
 #
 # The features $F$ are the 128 numbers per sample that the unembedding reads. With
-# eigenvalues $s_i$ of $F^\top F$, the effective rank counts directions weighted by size, and
-# the exponent describes how the sizes are distributed above some $x_{\min}$:
+# eigenvalues $s_i$ of $F^\top F$, the effective rank counts directions weighted by size:
 #
 # $$
-# \operatorname{ER} = \exp\Bigl(-\sum_i q_i \ln q_i\Bigr), \quad q_i = \frac{s_i}{\sum_j s_j},
-# \qquad
-# \alpha = 1 + \frac{m}{\sum_{s_i \ge x_{\min}} \ln (s_i / x_{\min})} .
+# \operatorname{ER} = \exp\Bigl(-\sum_i q_i \ln q_i\Bigr), \qquad q_i = \frac{s_i}{\sum_j s_j} .
 # $$
+#
+# The exponent is explained on [Figure 6](fig06_compressibility.ipynb).
 
 
 # %%

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Singh et al. 2026 · Table 1]{.kicker} A layer norm hides input length from its own path alone
+# # [Singh et al. 2026 · Table 1]{.kicker} Only a norm before the MLP keeps the MLP from seeing how long its input is
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"  # every page takes these three; nothing is trained on this one
@@ -152,43 +152,49 @@ found = {
     "leak": (f"{leak:.3f}", 1, 1),
 }
 sheet = claims.read("singh2026/tab01", found)
+growth = {}  # of what the MLP reads, from x to 7x
+for name in NAMES:
+    one, seven = times(name, 7, "mlp_in.0")
+    growth[name] = float((seven.norm(dim=-1) / one.norm(dim=-1)).mean())
 sheet.box(
-    "The paper says that a norm before the MLP fully removes the scale of its input. With ε = 0, "
-    f"as in the code, {int(kept.sum()):,} of {len(kept):,} stretched inputs gave the same output."
+    "Table 1 lists where the variants of the paper have a layer norm, which rescales a "
+    "vector to a fixed length. The paper says that a norm on the values of attention "
+    "limits how much of an input's length reaches the MLP, but less than a norm before "
+    "the MLP. We made the input of untrained networks seven times as long, and measured "
+    f"what the MLP reads. Without a norm it grows {growth['No LN']:.1f} times, with a norm "
+    f"on the values {growth['A^v']:.1f} times, and with a norm before the MLP it does not "
+    "change. No variant hides the length from the output of the network."
 )
 
 # %% tags=["hide-input"]
 #| name: fig-singh2026-tab01
 #| caption: >
-#|   Each norm hides the length of its input from the path behind it, and no variant hides
-#|   it from the logits. Relative change when an input is multiplied by 7: (a) of what the
-#|   four paths read, (b) of the attention weights, the outputs of attention and of the MLP, and
-#|   the logits; 0 is no change beyond rounding. The input
-#|   is x for attention, and y for the MLP and the logits.
+#|   Each norm hides length from the path behind it; only a norm before the MLP hides it from
+#|   the MLP. All inputs are made seven times as long. (a) What each of the four paths reads,
+#|   if its own input grows: × 7, or the same where the variant has a norm. (b) How much the
+#|   input of the MLP grows if the tokens' embeddings do, mean over 128 sums.
 #| alt: >
-#|   Two grids of seven variants. Left, a zero marks where the variant has its norm, and all
-#|   else is a 6: M has it at the MLP, A* at queries, keys and values, M+A* at all four, No LN
-#|   nowhere. Right, attention weights stay wherever queries and keys are normalised. The
-#|   output of attention stays in M+A* and A* alone, and that of the MLP wherever M is part
-#|   of the name. The logits always move.
+#|   Left a grid of seven variants: M has a norm at the MLP, A* at queries, keys and values,
+#|   M+A* at all four, No LN nowhere. Right, bars: the input of the MLP does not grow in the
+#|   three variants with M, about twofold in A* and with a norm on the values, and sevenfold
+#|   in No LN and with a norm on queries and keys.
 #| fold: "Code: draw the grid"
-figure, panels = plots.panels(2, height=3.9, sharey=True)
-for panel, columns, words in (
-    (panels[0], PATHS, PATHS),
-    (panels[1], EFFECTS, ("weights", "attention", "MLP", "logits")),
-):
-    values = [[change[name][column] for column in columns] for name in NAMES]
-    shown = [[min(value, 2.5) for value in line] for line in values]
-    panel.imshow(shown, cmap="Blues", vmin=0, vmax=3.2, aspect="auto")
-    for i, line in enumerate(values):
-        for j, value in enumerate(line):
-            word = "0" if value <= ZERO else f"{value:.2f}"
-            ink = "white" if shown[i][j] > 1.6 else plots.BLACK
-            panel.text(j, i, word, ha="center", va="center", color=ink)
-    panel.set_xticks(range(4), words)
-    panel.set_yticks(range(len(NAMES)), [WORDS.get(name, name) for name in NAMES])
-    panel.grid(False)
-plots.letter(panels, ["what a path reads", "what they make of it"])
+figure, (grid, bars) = plots.panels(2, height=3.9, sharey=True)
+hidden = [[change[name][path] <= ZERO for path in PATHS] for name in NAMES]
+grid.imshow(hidden, cmap="Blues", vmin=0, vmax=1.3, aspect="auto")
+for i, line in enumerate(hidden):
+    for j, same_length in enumerate(line):
+        word, ink = ("same", "white") if same_length else ("× 7", plots.BLACK)
+        grid.text(j, i, word, ha="center", va="center", color=ink)
+grid.set_xticks(range(4), PATHS)
+grid.set_yticks(range(len(NAMES)), [WORDS.get(name, name) for name in NAMES])
+grid.grid(False)
+bars.barh(range(len(NAMES)), growth.values(), color=plots.BLUE, height=0.6)
+for i, factor in enumerate(growth.values()):
+    bars.text(factor + 0.15, i, f"× {factor:.1f}", va="center")
+bars.set(xlim=(0, 8.4), xlabel="growth of what the MLP reads")
+bars.grid(axis="y", visible=False)
+plots.letter((grid, bars), ["what a path reads", "what the MLP reads"])
 plots.show(figure)
 
 # %% [markdown]
@@ -199,17 +205,28 @@ weights, logits = (
     [c[key] for c in change.values()] for key in ("attention weights", "logits")
 )
 tables.prose(rf"""
-* **The names** (a). A {{term}}`layer norm` is wherever there is a 0. The star of A\* means
-  queries, keys and values, and M the input of the MLP. Without a norm a path reads seven
-  times the input, a change of 6.
-* **Half of a norm is not enough** (b). Queries and keys make the attention weights, values
-  are what is mixed with them. Only A\* and M+A\* make the output of attention independent of
-  length.
+* **The names** (a). A {{term}}`layer norm` is wherever a path reads the same. The star of A\*
+  means queries, keys and values, and M the input of the MLP.
+* **A norm on attention is not enough** (b). The skip connection carries the length of the
+  input past it to the MLP.
+* **Half of a norm is less.** Queries and keys make the attention weights, values are what is
+  mixed with them. Only A\* and M+A\* make the output of attention independent of length
+  (table).
 * **Attention weights hardly react at the start,** by {max(weights):.2f} where they do. Rows of
   $x$ have length 1 then, and attention is nearly even without a norm.
 * **No variant is blind as a whole.** The {{term}}`logits <logit>` change by {min(logits):.2f}
   of their length at least. The norm is on a branch; the residual stream keeps its length.
 """)
+
+# %% tags=["hide-input"]
+#| fold: "Code: what the paths make of it, in a table"
+rows = [
+    [WORDS.get(name, name)]
+    + [f"{0 if change[name][e] <= ZERO else change[name][e]:.2f}" for e in EFFECTS]
+    for name in NAMES
+]
+caption = "Relative change when x (for the MLP and the logits y) is multiplied by 7"
+tables.grid(["Variant", *EFFECTS], rows, caption=caption)
 
 # %% [markdown]
 # ## The idea
