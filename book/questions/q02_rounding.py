@@ -151,7 +151,7 @@ undoes the collapse, and the network learns on ([Figure 14](../prieto2025/fig14_
 {told(100 * large[0].rise(TEST, since=line(large[0])), "{:.0f}")} points after the float16 losses have collapsed. Then the weights stand still,
 because gradients underflow.
 
-**Where rounding does not decide.** With 40 % of the sums no precision gets beyond {low.max():.1%} of the test set in
+**Where rounding does not decide.** With 40 % of the sums no precision gets beyond {100 * low.max():.1f} % of the test set in
 {small[0].settings.epochs:,} epochs, collapsed or not. In longer runs at a larger rate, {patient[0].settings.epochs:,} epochs, float32 ends at
 {told(patient[0].last(TEST), "{:.1%}")} (runs: {len(patient[0].seeds)}) and float64 at {told(patient[1].last(TEST), "{:.1%}")} (runs: {len(patient[1].seeds)}).
 
