@@ -94,6 +94,7 @@ many |= {key: bursts(run) for key, run in runs.items() if key not in many}
 often = {key: 10_000 * many[key] / run.settings.epochs for key, run in runs.items()}
 keep = {key: int((found > 0).sum()) for key, found in many.items()}  # runs with any
 assert not keep[WIDE, LOSS64]
+sheet = claims.read(page.name, {})
 sheet.box(
     "In wide MLPs, yes: they come from what the rounding of float32 does to the gradient. "
     "Liu et al.'s wide MLP on CIFAR-10 has "
