@@ -17,34 +17,32 @@ plots.use_style()
 page = evidence.Page("questions/q01", scale, retrain, device)
 PRIETO, SINGH, BESIDE = "prieto2025/fig", "singh2026/fig", "no-norm, subtraction: "
 mlps = {  # how a row of the figure is named: its record and its arm
-    "nothing added": (f"{PRIETO}01c", "softmax float64"),
+    "nothing removed": (f"{PRIETO}01c", "softmax float64"),
     "StableMax": (f"{PRIETO}04left", "addition"),
-    "logit penalty": (f"{PRIETO}11", "logit norm 0.001"),
-    "base-2 inputs": (f"{PRIETO}04right", "base-2 codes, 7 bits"),
-    "decay 4, rate × 5": (f"{PRIETO}15", "lr 0.05, decay 4"),
-    "⊥Grad": (f"{PRIETO}01a", "⊥AdamW, softmax, as run"),
-    "⊥Grad, rate × 5": (f"{PRIETO}15", "lr 0.05, ⊥AdamW"),
+    "decay 4, rate 0.05": (f"{PRIETO}15", "lr 0.05, decay 4"),
+    "⊥Grad, rate 0.01": (f"{PRIETO}01a", "⊥AdamW, softmax, as run"),
+    "⊥Grad, rate 0.05": (f"{PRIETO}15", "lr 0.05, ⊥AdamW"),
 }
 blocks = {
-    "nothing added": (f"{PRIETO}06a", f"{BESIDE}AdamW"),
-    "⊥Grad": (f"{PRIETO}06a", f"{BESIDE}⊥AdamW"),
+    "nothing removed": (f"{PRIETO}06a", f"{BESIDE}AdamW"),
     "weight decay 1.5": (f"{PRIETO}06a", f"{BESIDE}AdamW, decay 1.5"),
-    "⊥Grad, StableMax": (f"{PRIETO}06a", f"{BESIDE}⊥AdamW + StableMax"),
+    "⊥Grad": (f"{PRIETO}06a", f"{BESIDE}⊥AdamW"),
+    "with StableMax": (f"{PRIETO}06a", f"{BESIDE}⊥AdamW + StableMax"),
 }
 normed = {
     "norm on queries": (f"{SINGH}03", "A^qk"),
     "no norm": (f"{SINGH}02", "No LN"),
-    "decay 1.5": (f"{SINGH}04wd", "decay 1.5"),
+    "weight decay 1.5": (f"{SINGH}04wd", "decay 1.5"),
     "norm on values": (f"{SINGH}03", "A^v"),
-    "norm before MLP": (f"{SINGH}02", "M"),
+    "norm before the MLP": (f"{SINGH}02", "M"),
     "ten times the rate": (f"{SINGH}04lr", "learning rate 0.01, decay fixed"),
 }
 sizes = {
-    f"norm kept at {n}": f"first matrix held at {n}, f = 0.6" for n in (30, 20, 13, 8)
+    f"norm held at {n}": f"first matrix held at {n}, f = 0.6" for n in (30, 20, 13, 8)
 }
 held = {label: ("tiwari2026/suppression", arm) for label, arm in sizes.items()}
-PANELS = {"MLP, addition": mlps, "transformer, subtraction": blocks}
-PANELS |= {"transformer, addition": normed, "MLP, first matrix held": held}
+PANELS = {"MLP, addition": mlps, "transformer": blocks}
+PANELS |= {"transformer, addition": normed, "MLP, first matrix": held}
 runs = {
     title: [
         Run(page.record(name, arms=[arm]), arm, label)
@@ -54,11 +52,16 @@ runs = {
 }
 waits = {run: run.delay(accuracy=0.95) for several in runs.values() for run in several}
 (
-    (adam, stable, charged, base2, strong, ortho, steep),
-    (_, soft, decayed, fast),
+    (adam, stable, strong, ortho, steep),
+    (_, decayed, soft, fast),
     (_, no_norm, *_, norm, _),
     (*_, short),
 ) = runs.values()
+charged = Run(page.record(f"{PRIETO}11", arms=["logit norm 0.001"]), "logit norm 0.001")
+base2 = Run(
+    page.record(f"{PRIETO}04right", arms=["base-2 codes, 7 bits"]),
+    "base-2 codes, 7 bits",
+)
 aimed = Run(page.record(f"{PRIETO}05"), "MLP without bias")
 first, slower = (
     Run(page.record("basics/grokking"), "decay 1"),
@@ -70,31 +73,38 @@ before = aimed.largest(COSINE, until=aimed.fitted(accuracy=0.5))
 grown = stable.last("weight_norm") / stable.at("weight_norm", 0)
 sheet = claims.read(page.name, {})
 rates = [run.settings.optimizer.options["lr"] for run in (ortho, steep)]
+assert np.isinf(waits[adam]).all() and np.isinf(waits[steep]).all()
 sheet.box(
-    f"After the fit an MLP's gradients mostly lengthen its weights. Without that part, at a rate of {rates[0]:g}, {len(ortho.seeds)} MLPs waited "
-    f"at most {waits[ortho].max():.0f} epochs; at {rates[1]:g}, {np.isinf(waits[steep]).sum()} of {len(steep.seeds)} fitted and did not generalise in "
-    f"{steep.settings.epochs:,}. A transformer had not got there in {soft.settings.epochs:,} epochs, and with StableMax as well "
-    f"waited at least {waits[fast].min():.0f}."
+    "Largely because its weights grow. Once a network has fitted its training set, longer "
+    "weights lower the loss and change no answer; Prieto et al. say that this delays "
+    f"generalisation. In their MLP, with nothing done about it, none of {len(adam.seeds)} "
+    f"networks generalised in {adam.settings.epochs:,} epochs. With that part of the "
+    f"gradient removed (⊥Grad), all {len(ortho.seeds)} did within "
+    f"{waits[ortho].max():.0f} epochs of the fit, at a learning rate of {rates[0]:g}. But "
+    f"at {rates[1]:g} all {len(steep.seeds)} fitted and none generalised in "
+    f"{steep.settings.epochs:,}. A transformer with ⊥Grad had not got there in "
+    f"{soft.settings.epochs:,}; with StableMax as well it waits {waits[fast].min():.0f} or "
+    "more."
 )
+
 
 # %% tags=["hide-input"]
 #| name: fig-questions-01
 #| caption: >
-#|   The wait is no constant of a task: it goes from a few epochs to tens of thousands, and some
-#|   networks do not generalise at all. Each mark is one run: epochs from 95 % of the training set to the first
-#|   95 % of the test set; hollow, if more than 2 % of its later logs are below again. A triangle is where
-#|   training ended for runs that did not get there. (a) Prieto et
-#|   al.'s MLP, addition; (b) their transformer, subtraction; (c) Singh et al.'s transformer, addition
-#|   with weight decay 1, one norm on queries and keys; (d) Tiwari et al.'s MLP at a quarter of its width, its first matrix held at a norm.
+#|   Without the part of the gradient that lengthens the weights (⊥Grad) an MLP generalises almost as soon as it fits, but
+#|   not at five times the rate, and a transformer still waits. Each mark is one run: epochs from 95 % of the training set
+#|   to 95 % of the test set; hollow, if more than 2 % of its later logs are below again. A triangle is where training
+#|   ended for runs that did not get there. Written at a row: how many runs got there. (a) Prieto et al.'s MLP, learning
+#|   rate 0.01 unless given; (b) their transformer, subtraction; in the last row with
+#|   ⊥Grad too.
 #| alt: >
-#|   Four panels of dots on a logarithmic axis of epochs. For the MLP the wait falls from never, with
-#|   nothing added, over 60,000 with StableMax to ten and fewer with the orthogonal gradient, and back to
-#|   never with it at five times the rate. The
-#|   transformers wait from 250 to 9,000 epochs or in vain. With the first matrix held at a norm of 8
-#|   the wait is 300 epochs, at 13 it is 1,100, and from 20 on networks do not generalise.
+#|   Two panels of dots on a logarithmic axis of epochs. For the MLP: with nothing removed a triangle at 80,000, with
+#|   StableMax dots above 50,000, with strong weight decay 10 to 25, with the orthogonal gradient 5 to 10, with it at five
+#|   times the rate a triangle at 1,000. For the transformer: triangles at 5,000 with nothing removed and with the
+#|   orthogonal gradient, dots at 2,700 with weight decay and at 250 to 600 with StableMax as well.
 #| fold: "Code: draw the figure"
-figure, axes = plots.panels(2, rows=2, height=3.0)
-for panel, several in zip(axes, runs.values(), strict=True):
+def rows_of(panel, several, ends):
+    """One row for each setting: a mark for each run, a triangle where training ended."""
     for place, run in enumerate(several):
         came = waits[run][np.isfinite(waits[run])].sort_values()
         back = run.falls_back(accuracy=0.95)
@@ -104,15 +114,28 @@ for panel, several in zip(axes, runs.values(), strict=True):
             panel.plot(wait, spread, "o", ms=5, color=plots.BLUE, mfc=face, alpha=0.8)
         if len(came) < len(run.seeds):
             panel.plot([run.settings.epochs], [place], ">", ms=8, color=plots.ORANGE)
+        told_of = f"{len(came)} of {len(run.seeds)}"
+        panel.text(0.35, place, told_of, color=plots.GREY, va="center", fontsize=9)
     panel.set_yticks(range(len(several)), [run.label for run in several])
-    panel.set(xscale="log", xlim=(3, 150_000), ylim=(len(several) - 0.5, -0.5))
-for panel in axes[2:]:
-    panel.set_xlabel("epochs from the fit to the rule")
-axes[0].plot([], [], "o", color=plots.BLUE, label="one run's wait")
-axes[0].plot([], [], "o", color=plots.BLUE, mfc="white", label="falls back later")
-axes[0].plot([], [], ">", color=plots.ORANGE, label="not by the end")
-figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
-plots.letter(axes, list(PANELS))
+    panel.set(xscale="log", xlim=(0.3, ends), ylim=(len(several) - 0.5, -0.5))
+    panel.set_xticks([1, 100, 10_000], ["1", "100", "10,000"])
+    panel.set_xlabel("epochs waited")
+
+
+def explain(figure, panel):
+    """What the three marks mean, above the panels."""
+    panel.plot([], [], "o", color=plots.BLUE, label="wait of one run")
+    panel.plot([], [], "o", color=plots.BLUE, mfc="white", label="falls back later")
+    panel.plot([], [], ">", color=plots.ORANGE, label="not by the end")
+    handles = panel.get_legend_handles_labels()
+    figure.legend(*handles, loc="outside upper center", ncols=3)
+
+
+figure, axes = plots.panels(2, height=3.6)
+for panel, several in zip(axes, list(runs.values())[:2], strict=True):
+    rows_of(panel, several, 150_000)
+explain(figure, axes[0])
+plots.letter(axes, list(PANELS)[:2])
 plots.show(figure)
 
 # %% [markdown]
@@ -130,25 +153,40 @@ still wrong ([Figure 5](../prieto2025/fig05_gradient_alignment.ipynb)). So direc
 
 **Without that part an MLP hardly waits, if the rate fits.** {{term}}`⊥Grad <orthogonal gradient>` removes the gradient along
 the weights. At a rate of {rates[0]:g} the wait is then {told(waits[ortho])} epochs. At {rates[1]:g} the MLP fits at epoch {told(steep.fitted(accuracy=0.95))}, and ends at
-{told(steep.last("test_accuracy"), "{:.1%}")} of the test set ([Figure 15](../prieto2025/fig15_weight_decay.ipynb)). With nothing added, such
-networks (seeds: {len(adam.seeds)}) get at most {told(adam.largest("test_accuracy"), "{:.1%}")} right in {adam.settings.epochs:,} epochs. Rounding is not what ⊥Grad avoids
+{told(steep.last("test_accuracy"), "{:.1%}")} of the test set ([Figure 15](../prieto2025/fig15_weight_decay.ipynb)). Rounding is not what ⊥Grad avoids
 here: a loss that cannot collapse waits as briefly ([Figure 1](../prieto2025/fig01_headline.ipynb)).
 
-**Keeping weights short helps as well.** With strong weight decay the MLP waits {told(waits[strong])} epochs at a
-fivefold learning rate. With decay 8 it waits {told(slower.delay(accuracy=0.95))} at the same rate. In a
-transformer a {{term}}`layer norm` before the MLP, which hides the length of its input, takes the wait for the first 95 % from
-{told(waits[no_norm])} to {told(waits[norm])} epochs ([Figure 1](../singh2026/fig01_overview.ipynb)), but {told(norm.falls_back(accuracy=0.95), "{:.0%}")} of its
-later logs are below again, to the end of training. A penalty on the logits takes an MLP there at epoch {told(charged.reaches(accuracy=0.95))}, and
-{int((charged.falls_back(accuracy=0.95) > 0.02).sum())} of {len(charged.seeds)} runs is thrown back. In small networks a first matrix held at a norm of 8 waits
-{told(waits[short])} epochs. Held at 30 it does not generalise ([Suppression](../tiwari2026/suppression.ipynb)). Another paper says that a norm
+**Keeping weights short helps as well.** With strong weight decay the MLP waits {told(waits[strong])} epochs at a rate of {rates[1]:g}, and
+{told(slower.delay(accuracy=0.95))} at {rates[0]:g} with twice the decay. A penalty on the logits takes an MLP there at epoch
+{told(charged.reaches(accuracy=0.95))}, and {int((charged.falls_back(accuracy=0.95) > 0.02).sum())} of {len(charged.seeds)} runs falls back to
+{100 * charged.last("test_accuracy").min():.0f} % of the test set ([Figure 11](../prieto2025/fig11_alternative_losses.ipynb)). The second figure has
+two more ways: a {{term}}`layer norm`, and a first matrix held at a length ([suppression](../tiwari2026/suppression.ipynb)). Another paper says that a norm
 acts [through the scale of the logits](https://arxiv.org/abs/2606.18465); [one test here](../remedies/elsewhere.ipynb) does not bear that out.
 
 **It is not the whole story.** With {{term}}`StableMax` an MLP generalises while its weights grow
 {told(grown, "{:,.0f}")}-fold. A transformer with ⊥Grad and softmax is at {told(soft.last("test_accuracy"), "{:.0%}")} of the
 test set after {soft.settings.epochs:,} epochs, its best value, and still rising; with StableMax it waits {told(waits[fast])}, against {told(waits[decayed])} with weight decay
 ([Figure 6](../prieto2025/fig06_orthogonal_optimizers.ipynb)). And inputs in base 2 leave
-{told(waits[base2])} epochs with no remedy: they hand over the arithmetic ([Figure 4](../prieto2025/fig04_stablemax_grokking.ipynb)).
+{told(base2.delay(accuracy=0.95))} epochs with no remedy: they hand over the arithmetic ([Figure 4](../prieto2025/fig04_stablemax_grokking.ipynb)).
 """)
+
+# %% tags=["hide-input"]
+#| name: fig-questions-01-more
+#| caption: >
+#|   A norm before the MLP and a short first matrix shorten the wait too; a norm on queries and keys alone makes it
+#|   longer. As above. (a) Singh et al.'s transformer with weight decay 1; its runs with a norm before the MLP fall back.
+#|   (b) Tiwari et al.'s MLP at a quarter of its width, its first matrix held at one length, without any decay.
+#| alt: >
+#|   Left: with a norm on queries and keys a triangle at 10,000; without a norm dots near 6,000, with one on values near
+#|   1,200, with one before the MLP hollow dots near 440, at ten times the rate near 400. Right: triangles at 4,000 with
+#|   a length of 30 and 20, dots near 1,100 at 13 and near 300 at 8.
+#| fold: "Code: draw the second figure"
+figure, axes = plots.panels(2, height=3.4)
+for panel, several in zip(axes, list(runs.values())[2:], strict=True):
+    rows_of(panel, several, 30_000)
+explain(figure, axes[0])
+plots.letter(axes, list(PANELS)[2:])
+plots.show(figure)
 
 # %% [markdown]
 # ## What it rests on
@@ -160,17 +198,20 @@ test set after {soft.settings.epochs:,} epochs, its best value, and still rising
 #
 # * An MLP whose weights are rescaled to their first length after each step, with nothing else changed. If it waits as
 #   long as before, growth is not the cause. This is not registered yet.
-# * StableMax alone on the transformer of panel (b). If it waits no longer than with ⊥Grad, the direction matters less
+# * StableMax alone on that transformer. If it waits no longer than with ⊥Grad, the direction matters less
 #   there: `grokbook run prieto2025/fig04transformer --scale paper --device cuda`.
-# * Panel (d) at the paper's width. If a first matrix held at 30 generalises as soon as one held at 8, the length of the
+# * A first matrix held short at the paper's width. If a first matrix held at 30 generalises as soon as one held at 8, the length of the
 #   weights decides in small networks alone: `grokbook run tiwari2026/suppression --scale paper --device cuda`.
 #
 # ## What was read
+#
+# Runs of Prieto et al., Figures [1](../prieto2025/fig01_headline.ipynb), [4](../prieto2025/fig04_stablemax_grokking.ipynb),
+# [5](../prieto2025/fig05_gradient_alignment.ipynb), [6](../prieto2025/fig06_orthogonal_optimizers.ipynb),
+# [11](../prieto2025/fig11_alternative_losses.ipynb) and [15](../prieto2025/fig15_weight_decay.ipynb), of Singh et al., Figures
+# [2](../singh2026/fig02_norm_positions.ipynb), [3](../singh2026/fig03_mechanism.ipynb) and
+# [4](../singh2026/fig04_rate_and_decay.ipynb), of Tiwari et al., [suppression](../tiwari2026/suppression.ipynb), and of
+# [Start here](../basics/grokking.ipynb). Those pages have all settings and seeds.
 
 # %% tags=["hide-input"]
 #| fold: "Code: what was read"
-sheet.closing(
-    *(run.record for several in runs.values() for run in several),
-    aimed.record,
-    first.record,
-)
+sheet.closing()
