@@ -476,7 +476,7 @@ theirs by {theirs.max() - theirs[2000]:.1f}. Another rounding error ends the ris
 #
 # ## Run it yourself
 #
-# 70 % of the table alone, 8,000 of 20,000 epochs and one seed, in about a quarter of an hour
+# 70 % of the pairs alone, 8,000 of 20,000 epochs and one seed, in about a quarter of an hour
 # on one core. On a CPU its float16 curve is the black one of the devices figure.
 #
 # ```bash

@@ -266,7 +266,7 @@ sheet.closing(record)
 #    measures raw gradients. Both were recorded; the claims are about gradients.
 # 4. *Panels.* The paper's caption and text disagree on which MLP has biases. Here they
 #    are named.
-# 5. *Further arms.* The MLP without biases ran with a float32 loss too. It also ran with
+# 5. *Further trainings.* The MLP without biases ran with a float32 loss too. It also ran with
 #    plain gradient descent at learning rate 10, whose step is its gradient.
 #
 # ## Reading the result
