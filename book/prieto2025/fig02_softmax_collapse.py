@@ -126,7 +126,7 @@ sheet = claims.read(page.name, found)
 rises = {run: gained(run) for run in both}  # after half of the samples have collapsed
 MANY = {run: words(claims.median(rises[run]), "{:.0f}") for run in both}
 sheet.box(f"""\
-A sample has collapsed when softmax rounds its loss and the gradient of its correct class to zero. The paper says that
+A sample has collapsed (softmax collapse, SC) when softmax rounds its loss and the gradient of its correct class to zero. The paper says that
 generalisation stops there. With 60\u00a0% of the pairs and a loss in float32 or float64 it nearly does: after half of
 the samples have collapsed, test accuracy rises by another {MANY[middle[1]]} and {MANY[middle[2]]} points. In float16 with
 70\u00a0% of the pairs it rises by {MANY[large[0]]} points. With 40\u00a0% nothing generalises in

@@ -76,7 +76,7 @@ found = {
 }
 sheet = claims.read(page.name, found, since=before[0], until=before[1])
 after = {
-    run: words(claims.median(change(run)), "{:+.0f}") for run in (learning, zeroed)
+    run: words(claims.median(change(run)), "{:+.1f}") for run in (learning, zeroed)
 }
 wrecked = words(claims.median(held.last(TEST)), "{:.0%}")
 sheet.box(f"""\

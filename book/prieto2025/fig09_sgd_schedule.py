@@ -83,7 +83,7 @@ found = {
 sheet = claims.read(page.name, found)
 most = words(found["end-of-grokking"][1].max(), "{:.1f}")
 sheet.box(f"""\
-A sample has collapsed when softmax rounds its loss and the gradient of its correct class to zero. To show that Adam is
+A sample has collapsed (softmax collapse, SC) when softmax rounds its loss and the gradient of its correct class to zero. To show that Adam is
 not to blame, the paper trains by gradient descent in steps of equal length, and says that collapse ends grokking there
 too. With 60 and 70\u00a0% of the pairs it does: once half of the samples have collapsed, test accuracy rises by at most
 {most} points, and a loss with fewer bits collapses sooner. With 40\u00a0% it fails in part: within

@@ -66,7 +66,7 @@ ends = {
     for run in (smooth, hot)
 }
 sheet.box(f"""\
-A network that is very sure of its answers collapses: softmax rounds its losses to zero, and learning stops. The paper says
+A network that is very sure of its answers collapses (softmax collapse, SC): softmax rounds its losses to zero, and learning stops. The paper says
 that label smoothing prevents this but keeps a network from generalising fully. On an easier task and in a shorter training
 we see it generalise fully: the MLP with smoothing ends at {ends[smooth]} of the test set, and has 95\u00a0% from epoch
 {epochs[smooth]} on, StableMax from {epochs[stable]} on. Softmax at a temperature of 100,000, which the paper says only delays
