@@ -216,7 +216,7 @@ tables.grid(
 
 # %% [markdown]
 # A network is a little faster than that limit, since its weights grow, and its logits grow with
-# their third power. So a gradient grows as $\Delta^{2/3}$ beside $e^{-\Delta}$, and what
+# their third power. So a gradient grows as $\Delta^{2/3}$ times $e^{-\Delta}$, and what
 # a step adds to the gap grows as $\Delta^{2/3}$ too. The pace becomes
 # $-\frac12 \ln \beta_2 + \frac43\, \mathrm d \ln \Delta / \mathrm d t$, the fourth column of
 # the table. Nothing in it is fitted. Each run is read where its gap grows steadily; before
@@ -286,7 +286,7 @@ sheet.closing(projected, tasks, plain, controls, small, induced, collapsing)
 # ## What was run
 #
 # Panel (b) is the addition of [Figure 4](fig04_stablemax_grokking.ipynb), whose page has its
-# settings. Those of (a) and (c) are above. In the names of arms "exact CE" is the collapse-free
+# settings. Those of (a) and (c) are above. In the names of trainings "exact CE" is the collapse-free
 # cross-entropy, and "as run" are PyTorch's betas and eps (item 3 below).
 #
 # Where the runs differ from the paper, or paper and
@@ -311,7 +311,7 @@ sheet.closing(projected, tasks, plain, controls, small, induced, collapsing)
 # 7. *The end of (c).* A user of the code went on to 200,000 epochs
 #    ([issue 4](https://github.com/LucasPrietoAl/grokking-at-the-edge-of-numerical-stability/issues/4)).
 #    There the network generalised after all, after bursts of the loss ({term}`slingshot`).
-# 8. *The small task* is addition modulo 59 with 70 % of the table. Weights, moments and loss
+# 8. *The small task* is addition modulo 59 with 70 % of the pairs. Weights, moments and loss
 #    of the control are float64 there, and eps is 1e-150.
 #
 # ## Reading the result
@@ -326,9 +326,9 @@ tables.prose(f"""
 {told(stable.last(TEST).nsmallest(1), "{:.1%}")}.
 
 **⊥Grad has no collapse to avoid.** In (a) {told(ortho.largest("collapse_float32"), "{:.0%}")} of the samples are
-collapsed at the worst log. With the collapse-free loss the {{term}}`delay` is as short,
+collapsed at any time. With the collapse-free loss the {{term}}`delay` is as short,
 {told(ortho_free.delay(accuracy=0.99))} epochs. So in this MLP, at this rate, the projection removes the delay. StableMax,
-which the paper's Figure 1a names beside it, makes it {told(arrow.delay(accuracy=0.99))} epochs.
+which the paper's Figure 1a names with it, makes it {told(arrow.delay(accuracy=0.99))} epochs.
 """)
 
 # %% [markdown]
@@ -375,11 +375,11 @@ gained = [100 * (run.last(TEST) - run.at(TEST, since)) for run in (softmax60, fr
 rates = [run.settings.optimizer.options["lr"] for run in (softmax60, free60)]
 tables.prose(f"""
 **What a collapse costs.** Both losses learn alike until the first samples collapse. Then softmax goes
-on in {{term}}`slingshots <slingshot>`, and ends {sheet.told("behind", "{:.1f}")} points below the control, seed by seed.
+on in {{term}}`slingshots <slingshot>`, and ends {sheet.told("behind", "{:.1f}")} points below the control.
 By then {told(fast_softmax.last("zero_loss"), "{:.0%}")} of its samples have a loss of exactly zero. So on this task a collapse slows
 a network, in the end nearly to a stop. Most of the distance to StableMax remains without a collapse.
 
-**On the paper's modulus** no pair of networks differs in the loss alone. Figures 2 and 8 have 60 % of the table.
+**On the paper's modulus** no pair of networks differs in the loss alone. Figures 2 and 8 have 60 % of the pairs.
 There a [float64 softmax](fig02_softmax_collapse.ipynb) gains {told(gained[0], "{:.0f}")} points after epoch
 {since:,.0f}, where half of its samples have collapsed. A [loss that cannot collapse](fig08_induced_collapse.ipynb)
 gains {told(gained[1], "{:.0f}")}. But their learning rates differ, {rates[0]:g} and {rates[1]:g}.

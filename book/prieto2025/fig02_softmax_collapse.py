@@ -126,7 +126,7 @@ sheet = claims.read(page.name, found)
 rises = {run: gained(run) for run in both}  # after half of the samples have collapsed
 MANY = {run: words(claims.median(rises[run]), "{:.0f}") for run in both}
 sheet.box(f"""\
-A sample has collapsed when softmax rounds its loss and the gradient of its correct class to zero. The paper says that
+A sample has collapsed (softmax collapse, SC) when softmax rounds its loss and the gradient of its correct class to zero. The paper says that
 generalisation stops there. With 60\u00a0% of the pairs and a loss in float32 or float64 it nearly does: after half of
 the samples have collapsed, test accuracy rises by another {MANY[middle[1]]} and {MANY[middle[2]]} points. In float16 with
 70\u00a0% of the pairs it rises by {MANY[large[0]]} points. With 40\u00a0% nothing generalises in
@@ -476,7 +476,7 @@ theirs by {theirs.max() - theirs[2000]:.1f}. Another rounding error ends the ris
 #
 # ## Run it yourself
 #
-# 70 % of the table alone, 8,000 of 20,000 epochs and one seed, in about a quarter of an hour
+# 70 % of the pairs alone, 8,000 of 20,000 epochs and one seed, in about a quarter of an hour
 # on one core. On a CPU its float16 curve is the black one of the devices figure.
 #
 # ```bash

@@ -169,7 +169,7 @@ tables.prose(f"""
 * {{term}}`Weight decay <weight decay>` (c) first lets the L2 loss grow, {told(growth, "{:.0f}")} times until the fit. Later
   both losses fall; while test accuracy rises, the L2 loss falls by {told(both[1], "{:.0%}")}.
 * **On the transformer** (a) ⊥AdamW with {{term}}`StableMax` generalises at epoch {told(fast.generalises(accuracy=0.95))}, long
-  before weight decay, and a delay is left. In the worst run {told(below.nlargest(1), "{:.1%}")} of the logs after the
+  before weight decay, and a delay is left. In the worst network {told(below.nlargest(1), "{:.1%}")} of the logs after the
   first with 95 % are below it again.
 """)
 

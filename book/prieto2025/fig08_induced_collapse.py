@@ -76,7 +76,7 @@ found = {
 }
 sheet = claims.read(page.name, found, since=before[0], until=before[1])
 after = {
-    run: words(claims.median(change(run)), "{:+.0f}") for run in (learning, zeroed)
+    run: words(claims.median(change(run)), "{:+.1f}") for run in (learning, zeroed)
 }
 wrecked = words(claims.median(held.last(TEST)), "{:.0%}")
 sheet.box(f"""\
@@ -286,7 +286,7 @@ sheet.closing(record, by_sgd)
 #    float64 and an eps of 1e-150 would say where the undisturbed network ends. It takes an hour a seed
 #    on one core and was not done.
 # 5. *Another set-up* has the run names of the [last notebook](https://github.com/LucasPrietoAl/grokking-at-the-edge-of-numerical-stability/tree/0cc9e8d):
-#    70 % of the table, a float64 softmax, gradient descent in equal steps (`fig08sgd`). Its undisturbed arm has three
+#    70 % of the pairs, a float64 softmax, gradient descent in equal steps (`fig08sgd`). Undisturbed it has three
 #    seeds, trained on a GPU. The arm with the factor 0 has no record: on a GPU its numbers became NaN.
 #
 # ## Reading the result
@@ -314,7 +314,7 @@ official, paper = (
     100 * theirs["correct logit times 0"].loc[6000],
 )
 tables.prose(f"""
-**In another set-up the undisturbed network learns on.** With 70 % of the table and gradient descent in equal
+**In another set-up the undisturbed network learns on.** With 70 % of the pairs and gradient descent in equal
 steps, test accuracy gains {sheet.told("would-generalise-sgd", "{:.0f}")} points from epoch {since:,} and ends at
 {told(equal.last(TEST), "{:.0%}")}, on a GPU. By then
 {told(equal.last(COLLAPSE), "{:.1%}")} of the samples have collapsed. What the factor 0 does there is open.

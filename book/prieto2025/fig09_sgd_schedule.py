@@ -83,7 +83,7 @@ found = {
 sheet = claims.read(page.name, found)
 most = words(found["end-of-grokking"][1].max(), "{:.1f}")
 sheet.box(f"""\
-A sample has collapsed when softmax rounds its loss and the gradient of its correct class to zero. To show that Adam is
+A sample has collapsed (softmax collapse, SC) when softmax rounds its loss and the gradient of its correct class to zero. To show that Adam is
 not to blame, the paper trains by gradient descent in steps of equal length, and says that collapse ends grokking there
 too. With 60 and 70\u00a0% of the pairs it does: once half of the samples have collapsed, test accuracy rises by at most
 {most} points, and a loss with fewer bits collapses sooner. With 40\u00a0% it fails in part: within
@@ -219,7 +219,7 @@ assert math.isclose(float(way), 0.018)
 #| caption: >
 #|   Samples collapse late and fast, and longer steps fit the authors' points at 40 %. (a) Samples
 #|   collapsed at 60 %; dashed, the share that the lines mark. (b) The mean
-#|   of the largest logits turns down there in float32 and float64. (c) 40 % of the table
+#|   of the largest logits turns down there in float32 and float64. (c) 40 % of the pairs
 #|   with steps of 0.018 instead of 0.0135; marks as in the first figure.
 #| alt: >
 #|   Left: the collapsed share rises steeply one precision after the other. Middle: the
@@ -367,7 +367,7 @@ off by up to {sheet.told("from-authors 40 %", "{:.0f}")} points. A step of 0.018
 #
 # ## Run it yourself
 #
-# 70 % of the table alone, in 4,000 steps that are 2.5 times as long as the paper's, and one
+# 70 % of the pairs alone, in 4,000 steps that are 2.5 times as long as the paper's, and one
 # seed. About twenty minutes on one core. Epochs in the claims are multiplied by 2.5.
 #
 # ```bash

@@ -147,7 +147,7 @@ tables.prose(f"""
 #| name: fig-prieto2025-11-tasks
 #| caption: >
 #|   Which method is the fastest depends on the task. Test accuracy (a) on the task of this page,
-#|   addition modulo 113 with 40 % of the table, (b) modulo 59 with 70 %. Lines end at
+#|   addition modulo 113 with 40 % of the pairs, (b) modulo 59 with 70 %. Lines end at
 #|   99.5 % accuracy or with the run.
 #| alt: >
 #|   Left: the penalty is first, StableMax ten times later, Taylor softmax rises slowly to

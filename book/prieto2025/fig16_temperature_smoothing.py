@@ -66,7 +66,7 @@ ends = {
     for run in (smooth, hot)
 }
 sheet.box(f"""\
-A network that is very sure of its answers collapses: softmax rounds its losses to zero, and learning stops. The paper says
+A network that is very sure of its answers collapses (softmax collapse, SC): softmax rounds its losses to zero, and learning stops. The paper says
 that label smoothing prevents this but keeps a network from generalising fully. On an easier task and in a shorter training
 we see it generalise fully: the MLP with smoothing ends at {ends[smooth]} of the test set, and has 95\u00a0% from epoch
 {epochs[smooth]} on, StableMax from {epochs[stable]} on. Softmax at a temperature of 100,000, which the paper says only delays
@@ -223,7 +223,7 @@ plots.show(figure)
 # %% [markdown]
 # ## The claims
 #
-# All runs have a smaller task: addition modulo 59 with 70 % of the table, in place of 113
+# All runs have a smaller task: addition modulo 59 with 70 % of the pairs, in place of 113
 # and 40 %. The paper gives no numbers for this figure; the bounds are ours.
 
 # %% tags=["hide-input"]
@@ -237,7 +237,7 @@ sheet.closing(remedies, stablemax, controls)
 # `740778c` of the [official repository](https://github.com/LucasPrietoAl/grokking-at-the-edge-of-numerical-stability/tree/740778c).
 #
 # 1. *Task.* We presume that the paper uses the task of its other figures, addition modulo 113
-#    on 40 % of the table. Ours is smaller.
+#    on 40 % of the pairs. Ours is smaller.
 # 2. *Optimiser, learning rate, epochs and seeds* are not stated, and no program of this
 #    figure was released. We take those of the released StableMax run. Its tiny eps matters:
 #    a temperature of 100,000 divides the gradients too.
@@ -247,7 +247,7 @@ sheet.closing(remedies, stablemax, controls)
 # 5. *Measure of collapse.* We take a float32 softmax of the logits divided by the temperature.
 #    This says nothing about StableMax, which sums other numbers; see the exercise.
 # 6. *The control* is ours. Its weights, moments and loss are in float64, and its eps is 1e-150.
-#    [Figure 1](fig01_headline.ipynb) lists its arms and seeds.
+#    [Figure 1](fig01_headline.ipynb) lists what was trained.
 #
 # ## Reading the result
 #
