@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Singh et al. 2026 · Figure 3]{.kicker} Normalising the values brings a low test loss much sooner; normalising queries and keys keeps it away for 10,000 epochs
+# # [Singh et al. 2026 · Figure 3]{.kicker} Normalising the values brings a low test loss much sooner, while normalising queries and keys keeps it away for 10,000 epochs
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

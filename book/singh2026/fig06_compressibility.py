@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Singh et al. 2026 · Figure 6]{.kicker} The power-law exponent follows the order of falling test losses in most runs; the effective rank does not
+# # [Singh et al. 2026 · Figure 6]{.kicker} The power-law exponent follows the order of falling test losses in most runs, but the effective rank does not
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
