@@ -72,33 +72,47 @@ def thumbnail(png: bytes) -> Image.Image:
 
 
 def miniature(notebook: NotebookNode) -> Image.Image:
-    """The first panel of a page's first plot, without words, for the landing page.
+    """The first panel of a page's first plot, without what is written at its axes.
 
-    Cut out of the plot for a phone, where that panel stands on top. Its lower spine is
-    the first row that is dark for 40 % of its width, its left one the first column that
-    is dark for 60 pixels above it.
+    Cut out of the plot for a phone, where that panel stands on top.
     """
     outputs = (one for cell in notebook.cells for one in cell.get("outputs", []))
     about = (one.get("metadata", {}).get("image/png", {}) for one in outputs)
     narrow = next(one["narrow"] for one in about if "narrow" in one)
     image = Image.open(io.BytesIO(b64decode(narrow))).convert("RGB")
     dark = np.asarray(image.convert("L")) < 90
-    low = int((dark.mean(axis=1) > 0.4).argmax())
-    left = int(dark[low - 60 : low].all(axis=0).argmax())
+    left, low = corner(dark)
     top = low - int((~dark[:low, left][::-1]).argmax())
     image = image.crop((left, top, image.width, low + 1))
     image.thumbnail((256, 256))
     return image.quantize(32, kmeans=1)
 
 
+def corner(dark: np.ndarray) -> tuple[int, int]:
+    """Column and row where the left spine of the uppermost panel meets the lower one.
+
+    ``dark``: (rows, columns), whether a pixel is. The left spine is the first column
+    that is dark for 60 pixels above a row, the lower one the first row that is dark
+    from there to the end. A line that is drawn across a panel is shorter.
+    """
+    for low in np.flatnonzero(dark.mean(axis=1) > 0.4):
+        above = dark[max(low - 60, 0) : low].all(axis=0)
+        left = int(above.argmax())
+        if low >= 60 and above[left] and dark[low, left:].mean() > 0.9:
+            return left, int(low)
+    raise ValueError("the plot has no panel with a left and a lower spine")
+
+
 # Grokking ----------------------------------------------------------------------------
 
-# What the network has not lived yet is covered; who wants no motion sees it all.
+# Every frame has the whole curve, the first one and print as it is. Then what the network
+# has not lived yet is veiled, once; who wants no motion sees no veil.
 MOVES = """<style>
-#cover { animation: uncover 9s linear both; }
-#cover { transform-box: fill-box; transform-origin: right; }
-@keyframes uncover { from { transform: none } to { transform: scaleX(0) } }
-@media (prefers-reduced-motion: reduce) { #cover { display: none } }
+#cover { transform: scaleX(0); transform-box: fill-box; transform-origin: right; }
+#cover { animation: live 14s linear 4s; }
+@keyframes live { from { transform: none } 75% { transform: scaleX(0) } }
+@media (prefers-reduced-motion: reduce) { #cover { animation: none } }
+@media print { #cover { animation: none } }
 </style>"""
 
 
@@ -113,7 +127,8 @@ def grokking() -> Figure:
         line = record.series("No LN", f"{kind}_accuracy").iloc[:, 0].dropna().loc[:end]
         axes.plot(100 * line, color=color, lw=2.5)
         axes.text(*place, words, color=color, fontweight="bold")
-    axes.add_patch(Rectangle((0, -4), end, 108, color="white", gid="cover", zorder=2.4))
+    veil = {"color": "white", "alpha": 0.8, "lw": 0, "zorder": 2.4}
+    axes.add_patch(Rectangle((0, -4), end, 108, gid="cover", **veil))
     axes.set(xlim=(0, end), ylim=(-4, 104), xlabel="epoch", ylabel="right answers (%)")
     return figure
 
