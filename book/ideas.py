@@ -105,8 +105,8 @@ def corner(dark: np.ndarray) -> tuple[int, int]:
 
 # Grokking ----------------------------------------------------------------------------
 
-# Every frame has the whole curve, the first one and print as it is. Then what the network
-# has not lived yet is veiled, once; who wants no motion sees no veil.
+# Every frame has the whole curve, the first one and print as it is. Then what the
+# network has not lived yet is veiled, once; who wants no motion sees no veil.
 MOVES = """<style>
 #cover { transform: scaleX(0); transform-box: fill-box; transform-origin: right; }
 #cover { animation: live 14s linear 4s; }

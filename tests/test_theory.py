@@ -142,3 +142,19 @@ def test_pictures_are_small_the_same_each_time_and_legible(tmp_path):
         for one, other in itertools.combinations(boxes, 2):
             assert not one.overlaps(other) or one.height == 0, name
         plt.close(figure)
+
+
+def test_a_miniature_ends_at_the_spine_and_not_at_a_line_across_its_panel():
+    dark = np.zeros((120, 100), dtype=bool)
+    dark[10:101, 20] = dark[100, 20:98] = True  # the spines
+    dark[80, 20:70] = True  # a thick line across most of the panel
+    assert ideas.corner(dark) == (20, 100)
+    with pytest.raises(ValueError, match="no panel"):
+        ideas.corner(dark[:90])
+
+
+def test_the_curve_of_the_landing_page_is_seen_in_every_frame(tmp_path):
+    text = ideas.draw(tmp_path)[0].read_text(encoding="utf-8")
+    assert "#cover { transform: scaleX(0);" in text  # before and after it moves
+    (veil,) = re.findall(r'id="cover">\s*<path[^>]*style="([^"]*)"', text)
+    assert float(re.search(r"opacity: ([\d.]+)", veil)[1]) < 0.9

@@ -181,7 +181,7 @@ normed, plain = (Run(singh, arm).reaches(loss=0.01) for arm in ("M", "No LN"))
 tables.prose(f"""
 **Tune the learning rate first.** In [the comparison of remedies](../remedies/addition.ipynb) weight decay generalises at step
 {told(best["tuning", DECAY, 0.001])} with a rate of 0.001 and at {told(best["tuning", DECAY, 0.03])} with 0.03 (runs: {len(best["tuning", DECAY, 0.03])} each). In [Prieto's
-MLP](../prieto2025/fig15_weight_decay.ipynb) it does so at {told(best["Prieto", DECAY, 0.001])} with 0.001 and at
+MLP](../prieto2025/fig15_weight_decay.ipynb) it generalises at {told(best["Prieto", DECAY, 0.001])} with 0.001 and at
 {told(best["Prieto", DECAY, 0.05])} with 0.05. Another remedy in place of decay gains less. What rate and decay do together is [a question of
 its own](q04_rate_and_decay.ipynb).
 
