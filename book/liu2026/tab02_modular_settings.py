@@ -105,8 +105,8 @@ sheet.box(
 #|   initial weights, the shape of the warm-up and the order of batches.
 #| fold: "Code: draw the list of settings"
 LEGEND = (
-    ("s", plots.BLUE, f"{sum(stated)} of {len(SETTINGS)} stated by the paper"),
-    ("x", plots.RED, f"{len(SETTINGS) - sum(stated)} missing; what we took"),
+    ("s", plots.BLUE, f"paper, {sum(stated)} of {len(SETTINGS)}"),
+    ("x", plots.RED, f"missing, {len(SETTINGS) - sum(stated)}"),
 )
 
 

@@ -93,8 +93,8 @@ sheet.box(
 #|   ViT, initial weights, precision of products, and the network of Figures 1, 3a, 4 and 6.
 #| fold: "Code: draw the list of settings"
 LEGEND = (
-    ("s", plots.BLUE, f"{sum(stated)} of {len(SETTINGS)} stated by the paper"),
-    ("x", plots.RED, f"{len(SETTINGS) - sum(stated)} missing; what we took"),
+    ("s", plots.BLUE, f"paper, {sum(stated)} of {len(SETTINGS)}"),
+    ("x", plots.RED, f"missing, {len(SETTINGS) - sum(stated)}"),
 )
 
 

@@ -121,9 +121,9 @@ sheet.box(
 #|   cross.
 #| fold: "Code: draw the list of settings"
 LEGEND = (
-    ("s", plots.BLUE, f"{sum(stated)} of {len(SETTINGS)} stated by the paper"),
-    ("D", plots.GREEN, f"{sum(in_code)} in the public code"),
-    ("x", plots.RED, f"{len(missing) - sum(in_code)} missing; what we infer"),
+    ("s", plots.BLUE, f"paper, {sum(stated)} of {len(SETTINGS)}"),
+    ("D", plots.GREEN, f"public code, {sum(in_code)}"),
+    ("x", plots.RED, f"missing, {len(missing) - sum(in_code)}"),
 )
 
 

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Liu et al. 2026 · beyond the paper]{.kicker} From a full collapse, one step moves the mean classifier as Theorem 4 says
+# # [Liu et al. 2026 · beyond the paper]{.kicker} When all samples have collapsed, a step moves the mean classifier as Theorem 4 says
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -145,23 +145,28 @@ found = {
     ),
 }
 sheet = claims.read("liu2026/theorems", found)
+exact = abs(moved(states[-1], FLOAT64)[0])
 sheet.box(
-    "The paper proves how far one step moves the mean classifier if all samples have collapsed. "
-    f"At {len(heads)} margins, one step in float32 is as predicted to within a thousandth."
+    "The paper's theory is about the mean of the last layer's rows, the mean classifier. With "
+    "exact arithmetic a training step cannot move it. Theorem 4 says how far it moves once "
+    "float32 rounds the loss of all samples to zero. We checked this on made-up features and "
+    f"rows, without training, at {len(heads)} margins from 20 to 30, the margin being the lead "
+    f"of the correct class. In float32 a step is {heads[-1][0]:.2f} times as long as the "
+    f"theorem says, and in float64 {exact:.2f} times. At margins below 19 not all samples "
+    "have collapsed, and the theorem does not apply."
 )
 
 # %% tags=["hide-input"]
 #| name: fig-liu2026-theorems
 #| caption: >
-#|   (a) Share of Theorem 4's drift that one step makes, by the margin of all samples, with a
-#|   loss in float32 and in float64; dashed, 24 ln 2. (b) Growth of the mean classifier by
-#|   Theorem 7, if the residual mass is constant (1e-7), falls as log t / t, or falls as 1 / t.
+#|   Once all samples have collapsed, a float32 step moves the mean classifier exactly as Theorem
+#|   4 says. Movement in one step over that of the theorem, by the margin of all samples, with a
+#|   loss in float32 and in float64. Dots: the margins that the claim is judged at. Dashed:
+#|   24 ln 2, from which on float32 loses a single wrong class.
 #| alt: >
-#|   Left: the drift is near zero below a margin of 15, negative before 16.6, and one from
-#|   about 19 on; in float64 it is zero everywhere. Right: on logarithmic axes the constant
-#|   mass makes a curve that shoots up, 1 / t a straight line, and log t / t a curve that
-#|   slowly becomes steeper.
-#| fold: "Code: draw the drift and the growth"
+#|   The movement is near zero below a margin of 15, negative before 16.6, and one from
+#|   about 19 to 30, where eleven dots lie on the line; in float64 it is zero everywhere.
+#| fold: "Code: draw the movement"
 
 
 def in_turn(logits, labels, *, dtype, **_):
@@ -171,45 +176,28 @@ def in_turn(logits, labels, *, dtype, **_):
     return (total.log() - leads.gather(1, labels[:, None]).squeeze(1)).sum()
 
 
-figure, (share, curves) = plots.panels(2, height=3.6)
-margins = np.arange(12, 24.01, 0.25)
+figure, (share,) = plots.panels(1, height=3.4)
+margins = np.arange(12, 30.01, 0.25)
 for dtype, name in ((FLOAT32, "float32"), (FLOAT64, "float64")):
     ratios = [moved(collapse(margin), dtype, loss=in_turn)[0] for margin in margins]
-    share.plot(margins, ratios, color=plots.COLOUR[name], label=name)
+    end = f"{name}, {abs(ratios[-1]):.2f}"
+    share.plot(margins, ratios, color=plots.COLOUR[name], label=end)
+judged = [ratio for ratio, _ in heads]
+ink = plots.COLOUR["float32"]
+share.plot(range(20, 31), judged, "o", color=ink, ms=5, label="_judged")
+share.text(25, 0.82, f"{len(heads)} margins judged", color=ink, ha="center")
 share.axvline(24 * math.log(2), color=plots.GREY, ls="--", lw=1)
-share.set(xlabel="margin of all samples", ylabel="drift / Theorem 4")
-drawn = growth | {"constant": grown(lambda _: 1e-7)}
-for (name, of), ls in zip(drawn.items(), ("-", "--", ":"), strict=True):
-    curves.plot(
-        range(1, 20_001), np.exp(of), color=plots.BLACK, ls=ls, label=f"mass {name}"
-    )
-curves.set(
-    xscale="log",
-    yscale="log",
-    xlabel="step t",
-    ylabel="growth of the mean",
-    xlim=(1, 2e4),
-    ylim=(1, 1e8),
-)
-handles = [
-    h + k
-    for h, k in zip(
-        *(one.get_legend_handles_labels() for one in (share, curves)), strict=True
-    )
-]
-figure.legend(*handles, loc="outside upper center", ncols=5, columnspacing=1.2)
-plots.letter([share, curves], ["one step", "many steps"])
+share.text(19.1, 0.5, "from 19 on", color=plots.GREY)
+share.set(xlabel="margin of all samples", ylabel="step / step of Theorem 4")
+plots.end_labels(share)
 plots.show(figure)
 
 # %% [markdown]
 # ## What to see
 #
-# * **In float32 a step makes the whole drift** once all samples have a {term}`margin` of about 19 (a). With the
-#   loss in float64 the {term}`mean classifier` does not move at all.
-# * **Near $24 \ln 2 = 16.6$ the drift is only partly there.** Just below this margin it even has the other sign.
-# * **The growth depends on the {term}`residual mass`** (b). A constant mass gives exponential growth. A mass that
-#   falls as $1/t$ gives a power of $t$.
-# * **Between these two** a mass of $\log t / t$ outgrows every power, which the paper excludes.
+# * **In float32 a step moves the {term}`mean classifier`** as far as the theorem says, once all samples have a
+#   {term}`margin` of about 19. With the loss in float64 it does not move at all.
+# * **Near $24 \ln 2 = 16.6$ the movement is only partly there.** Just below this margin it even has the other sign.
 
 # %% [markdown]
 # ## The idea
@@ -251,6 +239,36 @@ print(f"float32 {drift(state, FLOAT32):.3f}, float64 {abs(drift(state, FLOAT64))
 
 # %% [markdown]
 # One is Theorem 4, zero the exact value.
+
+# %% tags=["hide-input"]
+#| name: fig-liu2026-theorems-growth
+#| caption: >
+#|   How fast the means grow depends on the residual mass. Growth of the mean classifier by
+#|   Theorem 7, if the residual mass is constant (1e-7), falls as log t / t, or falls as 1 / t.
+#| alt: >
+#|   On logarithmic axes the constant mass makes a curve that shoots up, 1 / t a straight line, and
+#|   log t / t a curve that slowly becomes steeper.
+#| fold: "Code: draw the growth"
+figure, (curves,) = plots.panels(1, height=3.0)
+drawn = growth | {"constant": grown(lambda _: 1e-7)}
+for (name, of), ls in zip(drawn.items(), ("-", "--", ":"), strict=True):
+    curves.plot(
+        range(1, 20_001), np.exp(of), color=plots.BLACK, ls=ls, label=f"mass {name}"
+    )
+curves.set(
+    xscale="log",
+    yscale="log",
+    xlabel="step t",
+    ylabel="growth of the mean",
+    xlim=(1, 2e4),
+    ylim=(1, 1e8),
+)
+curves.legend(loc="upper left")
+plots.show(figure)
+
+# %% [markdown]
+# A constant mass gives exponential growth, and a mass that falls as $1/t$ gives a power of $t$. Between the two,
+# a mass of $\log t / t$ outgrows every power, which the paper excludes.
 #
 # ## The claims
 #
