@@ -1,11 +1,11 @@
 """What the pages of the tasks share: the runs of one task, its figures and its table."""
 
+import math
 from collections.abc import Iterator
+from statistics import median_low
 
 import numpy as np
-from matplotlib.axes import Axes
 from pandas import Series
-from scipy.stats import CensoredData, ecdf
 
 from grokbook import evidence, plots, tables
 from grokbook.evidence import Run, told
@@ -22,6 +22,22 @@ PAIRS = {  # a row of the claims: the remedy that should be ahead, and the other
     "grokfast-decay": ("Grokfast", "decay"),
     "perp-decay": ("⊥Grad", "decay"),
 }
+NAMES = {  # what pages call a remedy where the name of its runs is too short
+    "none": "no remedy",
+    "decay": "weight decay",
+    "coupled L2": "L2 in the loss",
+    "collapse-free loss": "softmax without rounding",
+    "radius to √d": "Tiwari's penalty",
+    "radius with tuned target": "activations of short length",
+    "activations": "activations to zero",
+    "first matrix held short": "short first matrix",
+}
+TASKS = {
+    "a": "addition modulo 59",
+    "b": "addition modulo 97",
+    "e": "sparse parity",
+    "f": "MNIST",
+}
 SHOWN = {
     "test_accuracy": "{:.0%}",
     "collapse_float32": "{:.0%}",
@@ -31,13 +47,29 @@ HEAD = (
     "Remedy",
     "Rate",
     "Strength",
-    "Fits at",
-    "Seeds that generalise",
-    "at",
-    "Mean to the cap",
+    "Fits at step",
+    "Runs that generalise",
+    "at step",
+    "Mean step, at most the last",
 )
 HEAD += ("Test accuracy", "Would collapse under softmax", "Norm of the first matrix")
+ORDER = ["median", "mean"]  # of the steps, at most the last one
 RATES = ("0.0003", "0.001", "0.003", "0.01", "0.03")
+
+
+def called(name: str) -> str:
+    """A remedy in words."""
+    return NAMES.get(name, name)
+
+
+def moment(onset: Series, steps: int) -> str:
+    """What the median run does, in words: "generalises at step 60"."""
+    if onset.empty:
+        return "was not run"
+    middle = median_low(sorted(map(float, onset)))
+    if math.isinf(middle):
+        return f"does not generalise within {steps:,} steps"
+    return f"generalises at step {middle:,.0f}"
 
 
 class Race:
@@ -48,11 +80,8 @@ class Race:
     """
 
     def __init__(self, page: evidence.Page, task: str, level: float):
-        self.level, self.runs, self.grids = (
-            level,
-            dict[str, Run](),
-            dict[str, list[Run]](),
-        )
+        self.level, self.task = level, TASKS[task]
+        self.runs, self.grids = dict[str, Run](), dict[str, list[Run]]()
         self.record, self.tuned = (
             page.record(f"{what}-{task}") for what in ("test", "tune")
         )
@@ -70,7 +99,9 @@ class Race:
         self.came = {
             name: found.clip(upper=self.steps) for name, found in self.onset.items()
         }
-        self.order = sorted(self.came, key=lambda name: self.came[name].mean())
+        self.order = sorted(
+            self.came, key=lambda name: self.came[name].agg(ORDER).tolist()
+        )
 
     def told(self, name: str) -> str:
         """The steps at which a remedy generalises, in words."""
@@ -78,6 +109,13 @@ class Race:
 
     def fits(self, name: str) -> str:
         return told(self.runs[name].fitted(accuracy=0.99))
+
+    def moments(self) -> dict[str, str]:
+        """By remedy, what its median run does, for the sentences of the claims."""
+        onsets = {
+            name: self.onset.get(name, Series(dtype=float)) for name in self.grids
+        }
+        return {name: moment(onset, self.steps) for name, onset in onsets.items()}
 
     def lead(self, name: str, other: str) -> tuple[list[Run], Series]:
         """By how many looks one remedy is ahead, by pair; none without all five pairs."""
@@ -90,35 +128,49 @@ class Race:
         """What the claims of a task's page are read from."""
         return {row: self.lead(*pair) for row, pair in PAIRS.items()}
 
-    def bars(self) -> plots.Picture:
-        """How many seeds have generalised, by step, a bar for each remedy."""
-        figure, (axes,) = plots.panels(1, height=0.6 + 0.4 * len(self.order))
-        self.draw(axes, self.order)
-        axes.set_xlabel("step")
-        plots.thousands(axes)
+    def by_remedy(self) -> plots.Picture:
+        """The step at which each run generalises; a row for each remedy."""
+        figure, (axes,) = plots.panels(1, height=0.9 + 0.33 * len(self.order))
+        for row, name in enumerate(self.order):
+            onset = self.onset[name]
+            places = Series(
+                [row + 0.1 * (k - 2) for k in range(len(onset))], onset.index
+            )
+            came = np.isfinite(onset)
+            axes.plot(onset[came], places[came], "o", color=plots.BLUE, ms=6, alpha=0.8)
+            ended = [self.steps] * int((~came).sum())
+            axes.plot(ended, places[~came], "x", color=plots.GREY, ms=6)
+            at = (1.15 * self.steps, row)
+            axes.annotate(self.short(name), at, va="center", annotation_clip=False)
+        axes.annotate("median step", (1.15 * self.steps, -1), annotation_clip=False)
+        axes.set_yticks(range(len(self.order)), map(called, self.order))
+        axes.set(
+            xscale="log",
+            xlim=(40, 1.1 * self.steps),
+            ylim=(len(self.order) - 0.5, -0.6),
+        )
+        axes.set_xlabel(f"step (runs end at {self.steps:,})")
+        axes.set_xticks([100, 1000], ["100", "1,000"])
+        axes.minorticks_off()
         return plots.show(figure)
 
-    def draw(self, axes: Axes, names: list[str]) -> None:
-        """The bars of some remedies, from the top; "not run" where one is not tested."""
-        grid = np.arange(0, self.steps + 1, self.look)
-        for row, name in enumerate(names):
-            axes.axhline(row, color=plots.GREY, lw=0.6)
-            if name not in self.runs:
-                axes.text(0.02 * self.steps, row - 0.1, "not run", color=plots.GREY)
-                continue
-            seen = CensoredData.right_censored(
-                self.came[name], np.isinf(self.onset[name])
-            )
-            share = ecdf(seen).cdf.evaluate(grid)
-            axes.fill_between(
-                grid, row, row - 0.8 * share, step="post", color=plots.BLUE, lw=0
-            )
-        axes.set_yticks(range(len(names)), names)
-        axes.set(xlim=(0, self.steps), ylim=(len(names) - 0.8, -1))
+    def short(self, name: str) -> str:
+        """The median step; "none", or how many runs where not all generalise."""
+        if name not in self.runs:
+            return "not run"
+        onset = sorted(map(float, self.onset[name]))
+        came = sum(map(math.isfinite, onset))
+        if not came:
+            return "none"
+        words = f"{came} of {len(onset)}"
+        middle = f"{median_low(onset):,.0f}"
+        if came == len(onset):
+            return middle
+        return words if middle == "inf" else f"{middle} ({words})"
 
     def table(self) -> object:
         """The remedies at their best points, at the end."""
-        how = "The remedies at their best points, at the end"
+        how = "Each remedy at the rate and strength that its tuning chose"
         return tables.grid(HEAD, self._lines(), caption=how)
 
     def _lines(self) -> Iterator[tuple[str, ...]]:
@@ -131,7 +183,13 @@ class Race:
             if (run.last("norm.layers.0.weight") > 1000).all():
                 last[1:] = ["diverged", "diverged"]
             ends = (self.told(name), f"{self.came[name].mean():,.0f}", *last)
-            yield (name, *point, self.fits(name), f"{many} of {len(run.seeds)}", *ends)
+            yield (
+                called(name),
+                *point,
+                self.fits(name),
+                f"{many} of {len(run.seeds)}",
+                *ends,
+            )
 
     def dots(self) -> plots.Picture:
         """The step at which each point of the tuning generalises, in its first seed."""
@@ -145,7 +203,7 @@ class Race:
                     axes.plot(step, row + 0.06 * (place % 12 - 5.5), "o", ms=5, **how)
         for rate in RATES:
             axes.plot([], [], "o", color=ink[rate], label=f"rate {rate}")
-        axes.set_yticks(range(len(self.grids)), self.grids)
+        axes.set_yticks(range(len(self.grids)), map(called, self.grids))
         axes.set(
             xlabel="step",
             xlim=(0, 1.02 * self.steps),
