@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · Figure 3]{.kicker} The penalty itself, and not the loss, pulls strongly along the activations
+# # [Tiwari et al. 2026 · Figure 3]{.kicker} At the paper's width the penalty lifts the radial energy far above chance
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -82,60 +82,62 @@ found = {
     "order": claims.exactly(f"1 / {PRINTED} = {1 / PRINTED:.1f}", [1 / PRINTED >= 10]),
     "masked": {n: (push, push.last(energy(n, "loss", "masked"))) for n in layers},
 }
-sheet = claims.read(page.name, found, window=WINDOW)
-sheet.box(f"""\
-A gradient can pull along the activations, which changes their length, or at right angles to them. The
-paper says that with its penalty the part along them stays below chance, which is 1. In our
-networks of the paper's width it does not. The penalty's own pull on the activations counts too, and
-with it that part rises to {sheet.told("low", "{:.0f}")} times chance. In the gradient of the loss
-alone it falls below chance in the first layer, not in the second.""")
+sheet = claims.read(page.name, found, window=WINDOW, width=d)
+peak, bottom = claims.median(low), claims.median(push.last(energy("layer 1")))
+sheet.box(f"""A gradient can change the length of a network's activations, or turn them. The radial energy is the part
+that changes their length; a gradient in a random direction has 1. The paper says that its penalty keeps this energy
+below 1, near {PRINTED}, from the start. Here it starts at 1 and rises to {peak:.0f} by epoch {WINDOW:,}, even in the
+better of two layers, because the penalty's own gradient changes lengths and nothing else. For the gradient of the
+loss alone the paper is right in layer 1, where it falls to {bottom:.2f}, and not in layer 2, where it stays above 1.""")
 
 # %% tags=["hide-input"]
 #| name: fig-tiwari2026-03
 #| caption: >
-#|   Radial energy, mean over training pairs. A gradient without a preferred direction has 1
-#|   (dashed), one that lies along the activations has d. Above, the gradient of the loss alone;
-#|   below, with the penalty's own, for the networks that have one. Diamonds: what the paper
-#|   says of the penalty. Thin lines are seeds, thick ones their median.
+#|   With the penalty the radial energy of the whole gradient climbs far above chance in both layers
+#|   (a). That of the loss alone falls below chance in layer 1 only (b). Chance is 1 (dashed), the
+#|   largest possible value 512. Solid is layer 1, broken lines are layer 2. Diamonds are what the
+#|   paper says of the penalty. Medians of the runs, means over the training pairs.
 #| alt: >
-#|   Four panels against the epoch, both axes logarithmic. All curves start near 1. With the
-#|   gradient of the loss the penalty's curve ends below 0.1 in layer 1 and above 1 in layer
-#|   2, and the other arms stay above 1. With the total gradient it climbs to 190 in layer 1,
-#|   then falls, and to several hundred in layer 2.
+#|   Two panels against the epoch, both axes logarithmic. All curves start near 1. The total gradient
+#|   with the penalty climbs to 190 in layer 1, then falls, and to several hundred in layer 2. With
+#|   the gradient of the loss the penalty's curve ends below 0.1 in layer 1 and above 1 in layer 2;
+#|   the baseline's curves stay above 1.
 #| fold: "Code: draw the figure"
-figure, axes = plots.panels(2, rows=2, height=2.6, sharex=True, sharey=True)
-ticks = [0, 100, 1000, 10_000]
-for place, panel in enumerate(axes):
-    kind, label = ("loss", "total")[place // 2], None if place == 0 else ""
-    for run in runs if kind == "loss" else (push,):
-        plots.curve(panel, run, energy(f"layer {place % 2 + 1}", kind), label=label)
+figure, axes = plots.panels(2, height=4.0, sharex=True, sharey=True)
+ticks, place = [0, 100, 1000], {"ha": "left", "fontsize": 9}
+for panel, kind in zip(axes, ("total", "loss"), strict=True):
+    for run in (push,) if kind == "total" else (push, free):
+        for n, dash in zip(layers, ("-", plots.DASHED), strict=True):
+            style = {"linestyle": dash, "seeds": False, "label": ""}
+            plots.curve(panel, run, energy(n, kind), **style)
     panel.axhline(1, color=plots.GREY, ls="--", lw=1)
-    plots.paper(
-        panel, ticks, [PRINTED] * 4, color=push.color, label="" if place else "paper"
-    )
+    panel.text(8000, 0.88, "chance", color=plots.GREY, ha="right", va="top", fontsize=9)
+    plots.paper(panel, ticks, [PRINTED] * 3, color=push.color, label="")
+    panel.text(2, 0.175, f"paper {PRINTED}", color=push.color, va="bottom", **place)
     panel.set_xscale("symlog", linthresh=100)
     panel.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
-    panel.set(yscale="log", ylim=(0.07, d), xlim=(-3, push.settings.epochs))
-    panel.set(
-        xlabel="epoch" if place > 1 else "", ylabel="" if place % 2 else "radial energy"
-    )
+    panel.set(yscale="log", ylim=(0.04, 700), xlim=(-3, push.settings.epochs))
+    panel.set(xlabel="epoch", ylabel="" if kind == "loss" else "radial energy")
     panel.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
-plots.letter(
-    axes, [f"{k}, {n}" for k in ("loss alone", "loss and penalty") for n in layers]
-)
+axes[0].plot(WINDOW, peak, "o", color=push.color, ms=7)
+plots.note(axes[0], f"{peak:.0f} by {WINDOW:,}", (WINDOW, peak), (WINDOW, 5))
+axes[0].text(120, 20, "penalty\nlayer 1", color=push.color, fontsize=9)
+axes[0].text(1500, 420, "layer 2", color=push.color, ha="right", fontsize=9)
+words = f"penalty, layer 1: {bottom:.2f}"
+axes[1].text(7600, 0.07, words, color=push.color, ha="right", va="top", fontsize=9)
+axes[1].text(30, 4.2, "layer 2", color=push.color, fontsize=9)
+axes[1].text(1200, 5, "baseline", color=free.color, fontsize=9)
+plots.letter(axes, ["gradient of loss and penalty", "gradient of the loss alone"])
 plots.show(figure)
 
 # %% [markdown]
 # ## What to see
 #
-# * **At the start** the {term}`radial energy` of the loss is close to 1, as it must be.
-# * **Loss alone (a, b).** With the penalty it falls far below 1 in layer 1. In layer 2 it stays
-#   above 1. The paper says 0.15 and names no layer.
-# * **Loss and penalty (c, d).** The paper's formula takes the whole gradient. With the penalty its
-#   radial energy climbs far above 1 in both layers.
-# * **While the pairs are learned,** at epoch 100, layer 2 has less than chance with the penalty and
-#   more in the baseline. From epoch 200 on it has more than chance with both.
+# * **At the start** the {term}`radial energy` is close to 1, as it must be.
+# * **Loss and penalty (a).** This is the gradient of the paper's formula. Its energy climbs far above 1 in
+#   both layers once the training set is fitted.
+# * **Loss alone (b).** With the penalty it falls below 1 in layer 1, from about epoch 1,000 on. In layer 2 it
+#   stays above. The paper says 0.15 and names no layer.
 
 # %% tags=["remove-input"]
 rows = []
@@ -258,7 +260,7 @@ tables.prose(f"""
 has {sheet.told("less layer 1")} times that of the baseline. Layer 2 has {sheet.told("less layer 2")} times.
 
 **It falls there as the radius grows.** From the fit to the end the squared {{term}}`radius` of layer 1
-is multiplied by {told(squared["layer 1"], "{:.0f}")}: the penalty pulls outward. Radial energy has $|h|^2$ in its
+is multiplied by {told(squared["layer 1"], "{:.0f}")}: the penalty acts outward. Radial energy has $|h|^2$ in its
 denominator, and is divided by {told(1 / changed(push, energy("layer 1")), "{:.0f}")} in the same time. A vector that all rows
 share is enough for that, as the third exercise shows. So a low value is no sign of a suppressed radius.
 
@@ -349,7 +351,7 @@ its way down it passes {PRINTED} in both layers.
 # %% [markdown]
 # ## Run it yourself
 #
-# The record of Figure 1: three arms at width 128, one to two hours on one core.
+# The record of Figure 1: three methods at width 128, one to two hours on one core.
 #
 # ```bash
 # make page PAGE=tiwari2026/fig03 SCALE=laptop

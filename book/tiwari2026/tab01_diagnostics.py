@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · Table 1]{.kicker} We cannot tell whether the penalty finds flatter minima
+# # [Tiwari et al. 2026 · Table 1]{.kicker} In small networks flatness on the training pairs follows the loss, not generalisation
 
 # %% tags=["parameters", "remove-input"]
 scale = "laptop"  # at the paper's width the runs end before strong decay generalises
@@ -115,43 +115,63 @@ found = {
     "implied": claims.exactly(f"{implied:.0f}", [abs(implied - 443) < 1]),
     "over-loss": {run.label: (run, last(run, TRAIN, "train_loss")) for run in runs},
 }
-sheet = claims.read(page.name, found)
-sheet.box("""\
-The curvature of the loss (its Hessian trace) says how flat a minimum is. The paper finds minima 30 times
-flatter with its penalty on the activations than without it. Our small networks with the penalty did
-not generalise, so they cannot test that. On the training sums the curvature falls with the loss for
-all three methods, whether they generalise or not.""")
+sizes = [r.settings.model.options["widths"][0] for r in (push, large)]
+sheet = claims.read(page.name, found, width=sizes[0], wide=sizes[1])
+FIVE = {  # quantity, in words, of the first figure
+    "Hessian trace, training pairs": "Hessian trace\n(smaller)",
+    "trace / |θ|, training pairs": "trace over weight norm\n(smaller)",
+    "σ₁, layer 2, all pairs": "largest singular value\n(smaller)",
+    "effective rank, layer 2, all pairs": "effective rank\n(larger)",
+    "largest mode, layer 2": "largest Fourier mode\n(larger)",
+}
+lead = {name: claims.median(gain(name)) for name in FIVE}
+
+
+def printed_lead(name):
+    """How many times better the paper has the penalty than the baseline."""
+    _, is_larger, (bare, pushed) = QUANTITIES[name]
+    return pushed / bare if is_larger else bare / pushed
+
+
+flat = "Hessian trace, training pairs"
+sheet.box(f"""The paper says that its penalty leads to flatter minima: a Hessian trace, the total curvature of the loss,
+{printed_lead(flat):.0f} times smaller than in the baseline. It speaks of networks that have generalised, and ours with the penalty have
+not, so they cannot test it. In our small networks the baseline ends flatter: where the paper's ratio is
+{printed_lead(flat):.0f}, ours is {lead[flat]:.1f}. The reason is the training loss. On training pairs the trace falls with it for all three
+methods, whether a network generalises or not.""")
 
 # %% tags=["hide-input"]
 #| name: fig-tiwari2026-tab01
 #| caption: >
-#|   In each quantity of Table 1 the paper has the penalty far ahead of the baseline (diamonds).
-#|   Ours is ahead in some and behind in others. Right of the line the penalty is ahead, in the
-#|   direction that the paper gives. Median of the seeds that both methods have, at the end.
-#|   σ₁ is the largest singular value, |θ| the norm of all weights; *, of 256 rows.
+#|   Where the paper has the penalty far ahead of the baseline, our small networks have it a little
+#|   ahead or behind. Each arrow goes from the paper's ratio (diamond) to ours (dot, the median).
+#|   Right of the line the penalty is ahead, in the direction that the paper calls better. Neither
+#|   of our two methods has generalised here, so this is no test. At the end of training, width 128.
 #| alt: >
-#|   Thirteen rows on a logarithmic axis. The paper's diamonds lie at 3 to 1,400, all on the
-#|   right. Most of our marks lie within a factor of ten of 1, on both sides. The Hessian
-#|   trace favours the other arms, most of all strong decay on the test pairs.
+#|   Five rows on a logarithmic axis. The paper's diamonds lie at 3 to 1,400, all on the right. Our
+#|   dots lie between 0.2 and 4, two on the right and three on the left.
 #| fold: "Code: draw the figure"
-figure, (panel,) = plots.panels(1, height=4.9)
-rows = range(len(QUANTITIES))
-for other, mark in ((decay, "s"), (free, "o")):
-    middle = [gain(name, other).median() for name in QUANTITIES]
-    panel.plot(middle, rows, mark, color=other.color, label=f"over {other.label}")
-times = [
-    (b / a if is_larger else a / b) for _, is_larger, (a, b) in QUANTITIES.values()
-]
-plots.paper(panel, times, rows, label="paper, over baseline")
+figure, (panel,) = plots.panels(1, height=3.8)
+INK = plots.COLOUR["penalty"]
+for row, name in enumerate(FIVE):
+    there, here = printed_lead(name), lead[name]
+    arrow = {"arrowstyle": "->", "color": plots.GREY, "lw": 1.2, "shrinkA": 6}
+    panel.annotate("", (here, row), (there, row), arrowprops=arrow | {"shrinkB": 6})
+    plots.paper(panel, there, row, label="")
+    panel.plot(here, row, "o", color=INK, ms=8)
+    panel.text(there, row - 0.2, f"{there:,.0f}", ha="center", fontsize=9)
+    panel.text(here, row - 0.2, f"{here:.1f}", color=INK, ha="center", fontsize=9)
 panel.axvline(1, color=plots.GREY, lw=1)
-short = [
-    n.replace(", all pairs", "").replace(" pairs", "").replace(", 256 rows", "*")
-    for n in QUANTITIES
-]
-panel.set(yticks=rows, yticklabels=short, ylim=(len(rows) - 0.5, -0.5), xscale="log")
-panel.set_xlabel("times ahead")
+words = ("worse", "better")
+for x, word, side in zip((0.93, 1.08), words, ("right", "left"), strict=True):
+    panel.text(x, -0.75, word, color=plots.GREY, ha=side, fontsize=9)
+panel.set(ylim=(len(FIVE) - 0.5, -1), xscale="log", xlim=(0.1, 3000))
+panel.set_yticks(range(len(FIVE)), FIVE.values())
+panel.set_xlabel("times better with the penalty")
 panel.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
-figure.legend(loc="outside upper center", ncols=3)
+plots.paper(panel, [], [])
+panel.plot([], [], "o", color=INK, ms=8, label="here, before generalising")
+figure.legend(loc="outside upper center", ncols=2)
 plots.show(figure)
 
 # %% [markdown]
@@ -159,7 +179,7 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 tables.prose(f"""
-* **Training pairs.** The baseline, which does not generalise, ends flatter than the penalty: its
+* **Training pairs.** The baseline, which does not generalise, ends flatter than a network with the penalty: its
   {{term}}`Hessian trace` is {told(last(free, TRAIN), "{:.4f}")} against {told(last(push, TRAIN), "{:.4f}")}.
 * **Test pairs.** Strong decay, which generalises, ends with a trace of {told(last(decay, TEST))}. With the penalty it
   is {told(last(push, TEST))}.
@@ -216,8 +236,8 @@ print(
 # %% tags=["hide-input"]
 #| name: fig-tiwari2026-tab01-trace
 #| caption: >
-#|   (a) On training pairs the exact Hessian trace rises while they are learned and then falls,
-#|   for every method. Dotted: the paper's 42.5 (baseline) and 1.4 (penalty).
+#|   On training pairs flatness follows the training loss. (a) There the exact Hessian trace rises
+#|   while they are learned and then falls, for every method. Dotted: the paper's 42.5 (baseline) and 1.4 (penalty).
 #|   (b) On test pairs it falls only as a network generalises. Where a run has ended, the line
 #|   is that of the others. (c) The trace of (a) against the training loss, start left out.
 #| alt: >
@@ -267,7 +287,7 @@ tables.grid(head, body)
 # The paper's table is of networks that generalised. A seed of ours whose penalised network has
 # no {term}`onset` is no test of it; its numbers are in the table above.
 #
-# "At the end" is a member's own last epoch: at 99.9 % test accuracy, or at the last one that
+# "At the end" is a run's own last epoch: at 99.9 % test accuracy, or at the last one that
 # was planned. The bounds are weaker than the printed ratios (30, 45, 1,400, 3.3 and 4).
 
 # %% tags=["hide-input"]
@@ -297,7 +317,7 @@ sheet.closing(record, wide)
 # %% [markdown]
 # ## Reading the result
 #
-# **Flat where?** On the training pairs the trace goes with the loss, panel (c). A network that
+# **Flat where?** On the training pairs the trace goes with the loss, panel (c) of the second figure. A network that
 # has only learned its pairs by heart ends as flat as one that generalises, or flatter. A trace
 # of 42.5 at 100,000 epochs would need a training loss that did not vanish. On the test pairs
 # flatness is not a cause of generalising but nearly the same thing, by the same argument.
@@ -305,7 +325,7 @@ sheet.closing(record, wide)
 # %% tags=["remove-input"]
 shared = [told(last(run, "shared_direction.pre.0"), "{:.0%}") for run in (push, free)]
 tables.prose(f"""
-**A rank that depends on the layer.** In layer 1 the penalty pulls outward, and a bias
+**A rank that depends on the layer.** In layer 1 the penalty acts outward, and a bias
 vector is the cheapest way to follow it. One direction that all rows share has
 {shared[0]} of their squared {{term}}`radius`, against {shared[1]}. So the rank falls there,
 and one printed number for "the" rank says little.
@@ -368,19 +388,19 @@ layer 1 it lowers it, to {sheet.told("preserved layer 1")} times.
 #
 # ```{exercise}
 # :label: ex-tiwari2026-tab01-loss
-# How would you compare the curvature of two arms whose training losses differ tenfold?
+# How would you compare the curvature of two networks whose training losses differ tenfold?
 # ```
 #
 # ```{solution} ex-tiwari2026-tab01-loss
 # :class: dropdown
 # At equal loss, or divided by it: trace over loss is the squared size of the Jacobian along
-# the fitted pairs. The measurements beyond the paper have it for all arms.
+# the fitted pairs. The measurements beyond the paper have it for all methods.
 # ```
 
 # %% [markdown]
 # ## Run it yourself
 #
-# The runs are those of [Figure 1](fig01_accuracy_curves.ipynb): three arms at width 128,
+# The runs are those of [Figure 1](fig01_accuracy_curves.ipynb): three methods at width 128,
 # one to two hours on one core.
 #
 # ```bash
