@@ -205,7 +205,10 @@ def test_workers_end_with_their_parent(running):
     until(lambda: not any(worker.is_running() for worker in workers))
 
 
-def test_a_worker_says_in_one_line_why_it_keeps_a_checkpoint_aside(tmp_path, capfd):
+def test_a_worker_says_in_one_line_why_it_keeps_a_checkpoint_aside(
+    tmp_path, capfd, monkeypatch
+):
+    monkeypatch.setenv("GROKBOOK_PROGRESS", "no")  # a slow machine shows more lines
     tiny = experiment(arm(epochs=2), seeds=(0,))
     (task,) = pool.tasks([tiny], tmp_path)
     task.checkpoint.parent.mkdir()

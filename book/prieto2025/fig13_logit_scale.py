@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Prieto et al. 2025 · Figure 13]{.kicker} Fourfold outputs delay a one-layer network, doubled ones do not; two layers only memorise
+# # [Prieto et al. 2025 · Figure 13]{.kicker} Fourfold outputs delay a one-layer network, and with two layers networks only memorise
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

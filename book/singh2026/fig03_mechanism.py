@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Singh et al. 2026 · Figure 3]{.kicker} A norm on the values brings a low test loss early; on queries and keys, none in 10,000 epochs
+# # [Singh et al. 2026 · Figure 3]{.kicker} A norm on the values brings a low test loss early, one on queries and keys never in 10,000 epochs
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
