@@ -73,6 +73,13 @@ def test_every_claim_is_a_square_that_leads_to_its_page():
     )
 
 
+def test_a_chapter_counts_what_was_tried_as_the_page_does():
+    """A row that no run could fail is not one that was tried."""
+    rows = claim("a"), claim("b", "fails"), claim("c", "by construction")
+    _, count = entry(ID, *rows).judged
+    assert count == "1 of 2"
+
+
 def test_every_verdict_has_a_look_a_badge_and_a_place_in_the_legend():
     def drawn(sheet, name):
         found = re.findall(r"([^{}]+)\{", sheet)

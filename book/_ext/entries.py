@@ -78,9 +78,9 @@ class Entry:
     @property
     def judged(self) -> tuple[str, str]:
         """The verdict of its main claim, and how many of the paper's claims hold."""
-        run = [claim for claim in self.claims if claim["n"]]
-        held = sum(claim["holds"] for claim in run)
-        return badge(self.carried["verdict"]), f"{held} of {len(run)}"
+        tried = [one for one in self.claims if outcome(one["verdict"]) in WORDS]
+        held = sum(claim["holds"] for claim in tried)
+        return badge(self.carried["verdict"]), f"{held} of {len(tried)}"
 
     @cached_property
     def document(self) -> str:
