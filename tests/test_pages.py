@@ -295,6 +295,31 @@ def test_a_test_is_not_exchanged_in_silence(monkeypatch):
         assert len(faults) == many, (new, old, faults)
 
 
+def test_a_row_that_was_gone_for_a_while_is_the_same_row(monkeypatch):
+    """Taken out by one commit and put back by another, with another bound or code."""
+    page = Path("book/prieto2025/fig01_sum.py")
+    known = {"measure": "new", "same": [], "was": []}
+    monkeypatch.setattr(checks.measures, "registered", lambda _: {"a": known})
+    test = {"tested": "it is", "above": 2}
+    for name, new, old, fault in (
+        ("claims.yaml", test, test | {"above": 1}, "changed the test of its row 'a'"),
+        ("measurements.yaml", "new", "old", "changed the measurement of its row 'a'"),
+    ):
+        versions = [
+            ("", {"a": new}),
+            ("2b", {"a": new}),
+            ("3c", {}),
+            ("4d", {"a": old}),
+        ]
+        monkeypatch.setattr(
+            checks,
+            "_versions",
+            lambda path, _, them=versions, of=name: them * (path.name == of),
+        )
+        (found,) = checks._exchanged(ID, page)
+        assert found.startswith(fault)
+
+
 @pytest.fixture
 def ran(book, executed):
     """A rerun of the page, as the execution would leave it."""

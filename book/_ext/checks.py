@@ -150,9 +150,8 @@ def _where(commit: str) -> str:
 def _exchanged(page_id: str, path: Path) -> Iterator[str]:
     """Tests that a commit changed, and of which nobody is told today."""
     versions = _versions(path.with_name("claims.yaml"), page_id)
-    for (after, new), (_, old) in pairwise(versions):
-        for key in old.keys() & new.keys() & versions[0][1].keys():
-            before, now, today = old[key], new[key], versions[0][1][key]
+    for key, today in (versions[0][1] if versions else {}).items():
+        for (after, now), (_, before) in pairwise(_having(versions, key)):
             changed = {part for part in TEST if before.get(part) != now.get(part)}
             is_told = len(now.get("was", ())) > len(before.get("was", ()))
             is_told |= _is_listed(before, today.get("was", ()), "planned")
@@ -172,16 +171,21 @@ def _remeasured(page_id: str, path: Path) -> Iterator[str]:
     """Measurements that a commit changed in silence, or that are not the same."""
     today = measures.registered(page_id)
     versions = _versions(path.with_name("measurements.yaml"), page_id)
-    for (after, new), (before, old) in pairwise(versions):
-        for key in old.keys() & new.keys() & today.keys():
-            then = measures.entry(old[key])["measure"]
-            if then == measures.entry(new[key])["measure"]:
+    for key in today:
+        for (after, new), (before, old) in pairwise(_having(versions, key)):
+            then = measures.entry(old)["measure"]
+            if then == measures.entry(new)["measure"]:
                 continue
             same = [one["measure"] for one in today[key].get("same", ())]
             if then in same:
                 yield from _other_values(key, path, after, before)
             elif then not in today[key].get("was", ()):
                 yield f"changed the measurement of its row '{key}' without a word"
+
+
+def _having(versions: Iterable[tuple[str, Entry]], key: str) -> list[tuple[str, Any]]:
+    """A row in the versions that have it, so that it may be gone for a while."""
+    return [(commit, rows[key]) for commit, rows in versions if key in rows]
 
 
 def _other_values(key: str, path: Path, after: str, before: str) -> Iterator[str]:
