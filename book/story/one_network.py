@@ -129,7 +129,7 @@ def draw(name, epoch):
     ring.plot(*torch.cat([places, places[:1]]).T, ".-", color=plots.BLACK, lw=0.7)
     size = 1.1 * float(places.abs().max())
     ring.set(xlim=(-size, size), ylim=(-size, size), aspect="equal")
-    ring.set(xticks=[], yticks=[])
+    ring.set(xticks=[], yticks=[], ylabel="first layer")
     ring.set(xlabel=f"lead: {lead:,.0f}" if lead > 99 else f"lead: {lead:.1f}")
     if (name, epoch) == ("softmax", 100):  # the captions of the others name the colours
         figure.legend(loc="outside upper center", ncols=3)
