@@ -100,7 +100,7 @@ peaks = {run: cosine(nine[run][1]) for run in shown}
 before = {run: cosine(early(run)) for run in shown}
 wholes = {run: cosine(middle(run, "cos_grad")) for run in shown}
 sheet.box(f"""\
-A step along the weights, NLM in the paper, makes a network surer of its answers and teaches it nothing. It says that after the fit
+A step along the weights, NLM in the paper, makes a network surer of its answers and teaches it nothing. The paper says that after the fit
 gradients align with that direction. The cosine between the weights and the negative gradient of an MLP's output layer is
 {peaks[plain]} at its largest, where 1 is the same direction. But it is {before[plain]} already while half of the training
 set is wrong, so this direction does not begin with the fit. For all weights as one vector the cosine is

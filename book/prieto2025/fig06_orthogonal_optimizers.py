@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Prieto et al. 2025 · Figure 6]{.kicker} With ⊥Grad an MLP generalises as it fits; a transformer still waits, less than with weight decay
+# # [Prieto et al. 2025 · Figure 6]{.kicker} With ⊥Grad an MLP generalises as it fits, and a transformer still waits, less than with weight decay
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Prieto et al. 2025 · Figure 7]{.kicker} With ⊥SGD and StableMax an MLP's test loss falls directly; with plain SGD it rises
+# # [Prieto et al. 2025 · Figure 7]{.kicker} With ⊥SGD and StableMax an MLP's test loss falls directly, with plain SGD it rises
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Prieto et al. 2025 · Figure 13]{.kicker} Multiplying the outputs delays a one-layer network, but not at every step; two layers never generalise
+# # [Prieto et al. 2025 · Figure 13]{.kicker} Multiplying the outputs delays a one-layer network, but not at every step, and two layers never generalise
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
