@@ -72,7 +72,7 @@ the penalty and at {early:,.0f} without it. At width 128 they do at {tied:,.0f} 
 PLAIN, WITH = plots.BLACK, plots.COLOUR["penalty"]
 beside = {
     "width 512\nrate 0.001, decay 1": same["paper"],
-    "rate 0.001, decay 1": same["laptop"],
+    "width 128\nrate 0.001, decay 1": same["laptop"],
 }
 for _, rate, decay in sorted(key for key in grid if key[0] and key[1:] != (0.001, 1.0)):
     beside[f"rate {rate:g}, decay {decay:g}"] = [
