@@ -49,7 +49,7 @@ lost = races["parity"].onset["dropout"]
 AVOID = {
     "⊥Grad": "at rates of 0.001 and 0.003, where no setting worked on addition; with a weight decay of 0.3 or more",
     "decay": "with a rate that was not tuned: on parity few of its settings work",
-    "coupled L2": "where weights shall not shrink: letters end lower, as with weight decay",
+    "coupled L2": "with a strength that was not tuned: the best differ tenfold between tasks",
     "radius with tuned target": "where nothing is delayed: MNIST ends lower",
     "activations": "where nothing is delayed: MNIST and letters end much lower; the fit is late",
     "dropout": f"on parity {int((lost > races['parity'].steps).sum())} of {len(lost)} runs fail; letters end much lower",
