@@ -75,7 +75,7 @@ sheet = claims.read(page.name, {})
 rates = [run.settings.optimizer.options["lr"] for run in (ortho, steep)]
 assert np.isinf(waits[adam]).all() and np.isinf(waits[steep]).all()
 sheet.box(
-    "Largely because its weights grow. Once a network has fitted its training set, longer "
+    "Partly because its weights grow. Once a network has fitted its training set, longer "
     "weights lower the loss and change no answer; Prieto et al. say that this delays "
     f"generalisation. In their MLP, with nothing done about it, none of {len(adam.seeds)} "
     f"networks generalised in {adam.settings.epochs:,} epochs. With that part of the "

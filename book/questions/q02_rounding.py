@@ -61,8 +61,8 @@ sheet.box(
     "Nearly, where a network is learning. Prieto et al. say that generalisation stops "
     "once float32 rounds the losses to exactly zero (softmax collapse). In their MLP, "
     "trained on 60 % of all sums modulo 113, test accuracy gained "
-    f"{short:.0f} more points after that. With float64 losses it gained {far:.0f} in the "
-    f"same epochs (medians of {len(single.seeds)} runs each). With 40 % of the sums, the "
+    f"{short:.0f} more points once half of its losses were zero. With float64 losses it "
+    f"gained {far:.0f} in the same epochs (medians of {len(single.seeds)} runs each). With 40 % of the sums, the "
     "paper's usual share, no precision finds the rule, so rounding is not what is "
     "missing there."
 )

@@ -93,8 +93,8 @@ sheet.box(
     f"at epoch {claims.median(reached):,.0f} (median); with softmax none passed "
     f"{math.ceil(ends[PAPER, SOFT].max())} % of the test set. The learning rate was "
     f"{paper_rate:g}, the only one tried at this size; smaller MLPs managed it at 0.003 "
-    "and 0.01. Rounding explains little of it: in a small MLP a cross-entropy that "
-    f"cannot round, with all else equal, ended at {middle[FREE, 0.01]:.0f} % and StableMax "
+    "and 0.01. Rounding explains little of it: in single runs of a small MLP a "
+    f"cross-entropy that cannot round, with all else equal, ended at {middle[FREE, 0.01]:.0f} % and StableMax "
     f"at {middle[STABLE, 0.01]:.0f} %. At full size that comparison is open."
 )
 

@@ -107,7 +107,7 @@ sheet.box(
     f"ended, at {never.settings.epochs:,}. So a lead of {limit:.1f} times at most is left. "
     "There is no official code; another reading of the text may do better. What does "
     "bring generalisation early is a far stronger penalty towards zero, or plain weight "
-    "decay, which is ahead once both are tuned."
+    "decay; in a small network decay is ahead once both are tuned."
 )
 
 # %% tags=["hide-input"]
