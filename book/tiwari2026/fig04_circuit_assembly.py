@@ -143,7 +143,8 @@ plots.paper(axes[0], [1, 1], [2, 3], color=decay.color, label="")
 axes[0].text(1.15, 2.5, "paper\n2 to 3", color=decay.color, va="center", fontsize=9)
 note = f"{100 * share:.0f} % of the\ntest set"
 axes[0].text(2, 7.6, note, color=push.color, ha="center", va="top", fontsize=9)
-axes[0].set_xticks(range(len(runs)), ["baseline", "strong\ndecay", "penalty"])
+methods = ["baseline", "strong\ndecay", "penalty"]
+axes[0].set_xticks(range(len(runs)), methods, fontsize=8)
 axes[0].set(xlim=(-0.5, 2.6), ylim=(0, 16), ylabel="frequencies")
 brightest = max(largest(by_frequency(run, ENERGY, run.seeds[0])) for run in runs)
 look = {"cmap": "Blues", "shading": "nearest", "norm": PowerNorm(0.5, 0, brightest)}

@@ -171,8 +171,10 @@ for x, run in enumerate((free, push, decay)):
         axes[2].plot([x] * len(values), values, "o", color=run.color, mfc=fill, ms=7)
 for layer, word in zip(READINGS, ("layer 1", "layer 2"), strict=True):
     words = f"{word}: {score[layer]:.2f}"
-    up = 0.03 if layer == one else -0.07
+    up = 0.03 if layer == one else -0.14
     axes[2].text(2.3, score[layer] + up, words, color=decay.color, ha="right")
+note = f"{100 * share:.0f} % of the\ntest set"
+axes[2].text(1, 0.38, note, color=push.color, ha="center", fontsize=9)
 axes[2].set(xlim=(-0.4, 2.4), ylim=(0, 0.75), ylabel="correlation, median unit")
 axes[2].set_xticks(range(3), ["baseline", "penalty", "strong\ndecay"])
 plots.letter(axes, ["layer 1", "layer 2", "all runs"])

@@ -311,8 +311,8 @@ rare = max(np.mean([fits(m, one) for one in near[m, d]]) for m, d in small)
 tables.prose(f"""
 **The digits fit one protocol.** This is unlikely to be chance. In {len(small)} cells the deviation
 is below 200. At most {100 * rare:.0f} % of the whole numbers within 25 of such a deviation are
-possible, and the paper prints a possible one each time. So Table 6 seems to have five seeds, an
-evaluation every 100 epochs, and deviations that divide by five. Divided by four, only
+possible, and the paper prints a possible one each time. So a cell of Table 6 seems to hold five onsets,
+seen every 100 epochs, and a deviation that divides by five. Divided by four, only
 {sum(fit["sample"])} of the {len(cells)} cells would be possible. A run that never generalised seems to
 count as its budget.
 

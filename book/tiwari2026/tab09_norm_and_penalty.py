@@ -127,7 +127,8 @@ for arm, run in runs.items():
         right.plot(length.ffill().median(axis=1), **style)
         if arm in know:
             level, words = 100 * know[arm], f"{100 * know[arm]:.0f} %"
-            left.text(epochs * 1.02, level, words, color=run.color, va="center")
+            place = {"va": "bottom" if arm == "norm" else "top", "fontsize": 9}
+            left.text(epochs * 1.02, level - 1, words, color=run.color, **place)
 for level, name in ((90, "generalised"), (100 * TWINS, "a + b = b + a")):
     left.axhline(level, color=plots.GREY, ls=":", lw=1)
     left.text(0.02, level + 1, name, transform=left.get_yaxis_transform())
