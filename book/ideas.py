@@ -127,7 +127,7 @@ def grokking() -> Figure:
         line = record.series("No LN", f"{kind}_accuracy").iloc[:, 0].dropna().loc[:end]
         axes.plot(100 * line, color=color, lw=2.5)
         axes.text(*place, words, color=color, fontweight="bold")
-    veil = {"color": "white", "alpha": 0.8, "lw": 0, "zorder": 2.4}
+    veil = {"color": "white", "alpha": 0.65, "lw": 0, "zorder": 2.4}
     axes.add_patch(Rectangle((0, -4), end, 108, gid="cover", **veil))
     axes.set(xlim=(0, end), ylim=(-4, 104), xlabel="epoch", ylabel="right answers (%)")
     return figure

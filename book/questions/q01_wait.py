@@ -75,13 +75,12 @@ sheet = claims.read(page.name, {})
 rates = [run.settings.optimizer.options["lr"] for run in (ortho, steep)]
 assert np.isinf(waits[adam]).all() and np.isinf(waits[steep]).all()
 sheet.box(
-    "Partly because its weights grow. Once a network has fitted its training set, longer "
-    "weights lower the loss and change no answer; Prieto et al. say that this delays "
-    f"generalisation. In their MLP, with nothing done about it, none of {len(adam.seeds)} "
-    f"networks generalised in {adam.settings.epochs:,} epochs. With that part of the "
-    f"gradient removed (⊥Grad), all {len(ortho.seeds)} did within "
-    f"{waits[ortho].max():.0f} epochs of the fit, at a learning rate of {rates[0]:g}. But "
-    f"at {rates[1]:g} all {len(steep.seeds)} fitted and none generalised in "
+    "Partly because its weights grow. After the fit, longer weights lower the loss and "
+    "change no answer; Prieto et al. say that this delays generalisation. With nothing done "
+    f"about it none of {len(adam.seeds)} of their MLPs generalised in "
+    f"{adam.settings.epochs:,} epochs. With that part of the gradient removed (⊥Grad) all "
+    f"{len(ortho.seeds)} did within {waits[ortho].max():.0f} epochs of the fit, at a rate of "
+    f"{rates[0]:g}; at {rates[1]:g} all {len(steep.seeds)} fitted and none generalised in "
     f"{steep.settings.epochs:,}. A transformer with ⊥Grad had not got there in "
     f"{soft.settings.epochs:,}; with StableMax as well it waits {waits[fast].min():.0f} or "
     "more."
