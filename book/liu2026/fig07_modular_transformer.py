@@ -184,7 +184,7 @@ sheet.closing(record)
 #    a laptop all rows form one batch.
 # 4. *Seeds.* We ran 42, which the paper uses, and two others.
 #
-# The experiment has seven more {term}`arms <arm>`. None of them is trained yet.
+# Seven more settings are planned. None of them is trained yet.
 
 # %% [markdown]
 # ## Reading the result
