@@ -459,7 +459,7 @@ without inflation, but not always. Rate and steps are our choice: this is one ne
 #
 # A spike is the first step with a loss of 0.1 or more after one of at most 0.001. Spikes fewer
 # than 60 steps apart count once. It is *late* if at least 40 % of the samples counted as collapsed at a
-# look within 100 epochs before. Inflation is two of three signs after half of the samples
+# measurement within 100 epochs before. Inflation is two of three signs after half of the samples
 # have collapsed: the cosine of $W_G$ and the {term}`mean feature` falls by 0.3, the norm of
 # $W_G$ doubles, the mean correct logit becomes negative.
 #
@@ -550,7 +550,7 @@ the first half of training.
 
 **A broken sum lets spikes continue for longer.** In the wide MLP the last spike comes at epoch {told(seen[WIDE, ZERO]["last"])} after
 the projection, and at {told(seen[WIDE, BASE]["last"])} in float32. The projected runs end fully collapsed and quiet. A
-broken sum can end this state: spikes follow looks at which all samples have collapsed. Even with the mean
+broken sum can end this state: spikes follow measurements at which all samples have collapsed. Even with the mean
 classifier subtracted, spikes continue until {told(seen[WIDE, CENTRED]["last"])}. So in this network something else in the broken sum
 helps the missing gradient.
 """)

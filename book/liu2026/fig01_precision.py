@@ -256,7 +256,7 @@ plots.show(figure)
 # ## The claims
 #
 # A spike is the first step with a loss of 0.1 or more after one of at most 0.001. Spikes less
-# than 60 steps apart count once. A slingshot is a spike within 100 epochs after a look at
+# than 60 steps apart count once. A slingshot is a spike within 100 epochs after a measurement at
 # which 40 % of the samples are collapsed. The paper gives no numbers for this figure. The
 # bounds are ours, fixed before the runs except where a row says otherwise.
 

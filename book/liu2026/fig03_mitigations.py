@@ -301,7 +301,7 @@ plots.show(figure)
 # ## The claims
 #
 # A slingshot goes from a loss of at most 0.001 to one of at least 0.1. At least 40 % of the
-# samples are collapsed at a look within 100 epochs before. We fixed these 40 %, the factor of 1.3,
+# samples are collapsed at a measurement within 100 epochs before. We fixed these 40 %, the factor of 1.3,
 # the 70 % and the 1,000 epochs before the runs. We changed the share of samples that must be
 # collapsed for $\varepsilon = 10^{-5}$ after the first run. The list of changed tests has the planned test
 # and its result. Two runs are compared over the epochs that both have.
@@ -350,7 +350,7 @@ of the samples stay collapsed for {told(stretch(LARGE, 0.8))} epochs. For 85 % i
 **Float32 underflows** from a difference of logits of {cutoff:.1f}, 150 ln 2 and not 149 ln 2: float32 rounds to 0
 below half of its smallest number. The clamp at 100 excludes both.
 
-**The norm of the head grows unevenly without layer norm too.** The fastest 30 % of the looks have
+**The norm of the head grows unevenly without layer norm too.** The fastest 30 % of the measurements have
 {told(stepwise(BASE), "{:.0%}")} of its growth from the collapse on. In a "continuous trajectory" they would have 30 %. The test asks
 70 % of layer norm, and should be read with this in mind.
 

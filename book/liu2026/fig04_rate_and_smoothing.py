@@ -305,8 +305,8 @@ plots.show(figure)
 # ## The claims
 #
 # A slingshot goes from a loss of at most 0.001 to one of at least 0.1. At least 40 % of the
-# samples are collapsed at the look before. Proneness is their number per 1,000 epochs from
-# the first look with 90 % collapsed; without such a look it is 0. A jump under smoothing is
+# samples are collapsed at the measurement before. Proneness is their number per 1,000 epochs from
+# the first measurement with 90 % collapsed; without one it is 0. A jump under smoothing is
 # ten times the quiet level, above the smallest possible loss. The paper gives no numbers.
 # The bounds are ours, fixed before the runs.
 

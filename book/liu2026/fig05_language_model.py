@@ -368,7 +368,7 @@ whether 183 and 498 differ by more than chance.
 # %% [markdown]
 # ## Run it yourself
 #
-# Three seeds of five arms take some twenty minutes on one core. The text is fetched, or
+# Three seeds of five settings take some twenty minutes on one core. The text is fetched, or
 # found in the folder that `GROKBOOK_DATA` names.
 #
 # ```bash

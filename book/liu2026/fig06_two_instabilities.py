@@ -199,7 +199,7 @@ print(
 #|   Losses near 1e-7 and sharpnesses near 0.1 to 1 stay flat until a few steps before the
 #|   spike. Adam's sharpness runs along at about 30,000 for two seeds and climbs there for
 #|   the third. All three leave through 38,000 some steps before. Over the run it falls with a float64
-#|   loss; in float32 it comes back, and is near the edge at some looks before a spike.
+#|   loss; in float32 it comes back, and is near the edge at some measurements before a spike.
 #| fold: "Code: draw Adam's sharpness"
 figure, axes = plots.panels(2, rows=2, height=2.8)
 names, inks = (
@@ -315,14 +315,14 @@ crosses its edge, the loss is {told(every["loss"], "{:.2f}")} times its usual va
 {told(others["lead"])} steps ahead.
 
 **How sure is this?** A moment above the edge is not enough: earlier in the windows Adam's sharpness was above for
-{told(every["above"])} steps of a seed. In the whole runs, {len(signs)} looks found it above the edge with a loss below
+{told(every["above"])} steps of a run. In the whole runs, {len(signs)} measurements found it above the edge with a loss below
 1e-5. The next spike came {told(Series(signs, dtype=float))} steps later. Such timing fits an edge, and timing alone proves no
 cause. The float64 Hessian also counts samples whose gradients float32 loses, and the edge of a frozen $v$
 need not be exact.
 
 **Both explanations can be true.** Precision decides whether the gradients vanish, and $v$ with them. With a loss in
 float64, Adam's sharpness stays at {told(settled, "{:.2f}")} times its edge or less after the collapse. We see no
-late crossing there, but looks 100 epochs apart can miss short ones. In float32 each of the {len(steps)} late spikes that
+late crossing there, but measurements 100 epochs apart can miss short ones. In float32 each of the {len(steps)} late spikes that
 we measured follows a crossing of Adam's edge, as Bai et al. describe it for other losses. So its origin is numerical, and its last
 steps look like any instability of Adam.
 """)

@@ -179,12 +179,12 @@ sheet.closing(record)
 #    Initial matrices are N(0, 1/width), that of the head N(0, 1/tokens), as in the code of
 #    Nanda et al. 2023.
 # 2. *Panels.* The paper's figure has two panels, and its text does not say what they show. We
-#    draw the loss and the norm of the last layer, as {cite:t}`thilak2022` do.
+#    draw the loss and the share of collapsed samples.
 # 3. *Batches.* The paper's batches have 512 rows, and a step's loss is that of its batch. On
 #    a laptop all rows form one batch.
 # 4. *Seeds.* We ran 42, which the paper uses, and two others.
 #
-# The experiment has seven more {term}`arms <arm>`. None of them is trained yet.
+# Seven more settings are planned. None of them is trained yet.
 
 # %% [markdown]
 # ## Reading the result

@@ -270,11 +270,11 @@ sheet.closing(record, switched)
 # 2. *Panels.* The paper's figure has two panels, and its text does not say what they show. We
 #    draw the loss and the norm of the last layer, as {cite:t}`thilak2022` do.
 # 3. *Biases* are in every layer, as the paper says of its other MLP.
-# 4. *More images.* The paper used up to 50,000. Each number has an {term}`arm`, and we trained
-#    none of them: 10,000 epochs of all images take $8 \times 10^{15}$ operations, minutes on
+# 4. *More images.* The paper used up to 50,000. Each number is planned, and we trained
+#    none: 10,000 epochs of all images take $8 \times 10^{15}$ operations, minutes on
 #    a fast GPU and more than a day on two cores.
 # 5. *The switch to gradient descent.* The paper waits for a loss of exactly zero. In our runs
-#    such a loss appears long after the first slingshot. So other arms of ours switch at a mean
+#    such a loss appears long after the first slingshot. So other runs of ours switch at a mean
 #    loss of $2^{-23} / 10$, where nine of ten samples have a loss of zero. This is shortly
 #    before the first slingshot. They use the paper's rate and smaller ones, with the loss in
 #    both precisions.

@@ -213,7 +213,7 @@ plots.show(figure)
 # %% [markdown]
 # ## The claims
 #
-# A slingshot is a burst of the loss from below 0.001 to above 0.1. At a look within 100 epochs
+# A slingshot is a burst of the loss from below 0.001 to above 0.1. At a measurement within 100 epochs
 # before it, at least 40 % of the samples are collapsed. A sample counts as collapsed if
 # float32 would round its loss to zero, whatever the loss is computed in. The paper gives no
 # numbers for this figure: the bounds are ours, fixed before the runs.
@@ -233,7 +233,7 @@ sheet.closing(record, in_batches)
 #    that convolutions have biases, and that initial weights are those of PyTorch.
 # 3. *Training set.* 200 images at the paper's scale, as for the MLP. The paper gives no number.
 # 4. *Batches.* The paper's have 256 of all 50,000 images, an inferred number, for
-#    1,000,000 steps. This is $2 \times 10^{17}$ operations an arm, an hour or two on a fast GPU.
+#    1,000,000 steps. This is $2 \times 10^{17}$ operations a run, an hour or two on a fast GPU.
 #    Ours are quarters of 100 images, for 8,000 steps, so more samples collapse. We count the
 #    spikes of the batch at hand, not of all samples.
 
@@ -242,7 +242,7 @@ sheet.closing(record, in_batches)
 
 # %% [markdown]
 # **A spike without rounding in the loss.** With the loss in float64 all gradients at the logits
-# are right. Still one seed spikes. Its onset looks different (figure above, a). In
+# are right. Still one run spikes. Its onset looks different (figure above, a). In
 # float32 the loss is noisy up to the jump. In float64 it is smooth, has a minimum, and then grows
 # by a larger factor at every step. This fits a step that has become too long, the
 # {term}`edge of stability`: Adam divides by gradients that have almost vanished. We have not
@@ -338,7 +338,7 @@ grows in float64.
 # %% [markdown]
 # ## Run it yourself
 #
-# An eighth of the width, 100 images and 2,000 epochs, eight arms with three seeds, in about
+# An eighth of the width, 100 images and 2,000 epochs, eight settings with three seeds, in about
 # an hour on one core:
 #
 # ```bash

@@ -190,7 +190,7 @@ plots.show(figure)
 # %% [markdown]
 # ## The claims
 #
-# A slingshot is a burst of the loss from below 0.001 to above 0.1. At a look within 100 epochs
+# A slingshot is a burst of the loss from below 0.001 to above 0.1. At a measurement within 100 epochs
 # before it, at least 40 % of the samples are collapsed. The paper gives no numbers for this
 # figure: the bounds are ours, fixed before the runs.
 
@@ -210,7 +210,7 @@ sheet.closing(record, plain_record)
 # 3. *Full batches.* So batch norm uses the statistics of the whole training set at every step.
 # 4. *Measurements* use the network of the step: on training images batch norm takes their own
 #    statistics. Test accuracy uses its running averages.
-# 5. *Batch norm before the head* is another arm, on the page of
+# 5. *Batch norm before the head* is another setting, on the page of
 #    [Figure 3](fig03_mitigations.ipynb).
 
 # %% [markdown]

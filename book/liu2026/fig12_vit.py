@@ -199,7 +199,7 @@ plots.show(figure)
 # %% [markdown]
 # ## The claims
 #
-# A slingshot is a step with a loss of 0.1 or more after a loss of at most 0.001. At a look within
+# A slingshot is a step with a loss of 0.1 or more after a loss of at most 0.001. At a measurement within
 # 100 epochs before it, at least 40 % of the samples are collapsed. The paper gives no numbers
 # for this figure: the bounds are ours, fixed before the runs.
 
@@ -232,7 +232,7 @@ The paper says that a spike takes the loss back to guessing, and most of ours do
 has {told(evidence.counted(evidence.bursts(single, late=False)))} burst before its collapse. [Figure 6](fig06_two_instabilities.ipynb) is
 about this early kind.
 
-**Inflation has little time here.** From the first look with half of the samples collapsed to the first
+**Inflation has little time here.** From the first measurement with half of the samples collapsed to the first
 slingshot {told(evidence.difference(first, evidence.settled(single)))} epochs pass. The norm of the mean
 classifier hardly changes in this time (figure above, b). The cosine falls by {told(-turned, "{:.2f}")}
 while the samples collapse, that is, just before. This book counts {{term}}`inflation` only from half
@@ -242,7 +242,7 @@ no more time than Adam needs to forget. No [intervention](causes.ipynb) has test
 
 **The residual mass** changes {told(level, "{:.2g}")}-fold over the 200 epochs before the first slingshot.
 It is nearly level in some runs and falls tenfold in another. The fitted power of $t$ is
-{sheet.told("falling", "{:.1f}")}. It rests on few looks. We read the paper's "slowly or nearly constant"
+{sheet.told("falling", "{:.1f}")}. It rests on few measurements. We read the paper's "slowly or nearly constant"
 as a slope above that of $1/t$, and [Figure 2](fig02_mechanism.ipynb) asks the same of other networks.
 
 **The control spikes too.** With the loss in float64 no gradient of a correct class is lost, and

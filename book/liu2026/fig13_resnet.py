@@ -214,7 +214,7 @@ plots.show(figure)
 # %% [markdown]
 # ## The claims
 #
-# A slingshot is a step with a loss of 0.1 or more after a loss of at most 0.001. At a look within
+# A slingshot is a step with a loss of 0.1 or more after a loss of at most 0.001. At a measurement within
 # 100 epochs before it, at least 40 % of the samples are collapsed. The paper gives no numbers
 # for this figure: the bounds are ours, fixed before the runs.
 
@@ -234,7 +234,7 @@ sheet.closing(record, other)
 #    as in the original network, and never directly precedes the head.
 # 3. *Measurements* use the network of the step: on training images batch norm takes their own
 #    statistics. Test accuracy uses its running averages.
-# 4. *Other arms* of ours have the loss in float64, no batch norm, or a tenth of the learning
+# 4. *Other settings* of ours have the loss in float64, no batch norm, or a tenth of the learning
 #    rate. None of them is trained yet.
 
 # %% [markdown]
@@ -261,11 +261,11 @@ MLP some samples never get across.
 visible spike. By epoch {epochs:,} the mean classifier of ResNet-18 is
 {sheet.told("drifted ResNet-18", "{:.1f}")} times as long as at the start, and that of the MLP
 {sheet.told("drifted MLP", "{:.1f}")} times. If such a drift made the spikes, this ResNet-18 should spike. It
-is one small network beside an MLP of full size, though.
+is one small network, compared with an MLP of full size, though.
 
 **Our rule sees {{term}}`inflation`**, but narrowly. It asks for a cosine that falls by 0.3 from half
 collapsed on, and for a mean classifier that doubles. Here the cosine falls by
-{told(-signs["cosine"], "{:.2f}")}, and the mean classifier grows {told(signs["growth"], "{:.1f}")}-fold. A look
+{told(-signs["cosine"], "{:.2f}")}, and the mean classifier grows {told(signs["growth"], "{:.1f}")}-fold. A measurement
 earlier or later can change the answer. The paper rules out exponential growth, and the curve of the mean
 classifier does flatten. At the pace of Theorem 7 the logarithm of the growth would be
 {sheet.told("paced ResNet-18")}. It is {told(np.log(signs["growth"]), "{:.2f}")}, since a much longer mean
@@ -322,12 +322,12 @@ feature drives the mean classifier (Theorem 4).
 #
 # ```{exercise}
 # :label: ex-liu2026-13-arm
-# Does batch norm keep ResNet-18 quiet? Which arm answers this, and which outcome means no?
+# Does batch norm keep ResNet-18 quiet? Which run answers this, and which outcome means no?
 # ```
 #
 # ```{solution} ex-liu2026-13-arm
 # :class: dropdown
-# The arm without batch norm. If it reaches full collapse and stays quiet as well, the
+# The run without batch norm. If it reaches full collapse and stays quiet as well, the
 # reason lies elsewhere, in the average over places or in the shortcuts. If it does not
 # collapse within the run, it answers nothing.
 # ```
@@ -336,7 +336,7 @@ feature drives the mean classifier (Theorem 4).
 # ## Run it yourself
 #
 # At small scale: 100 images, an eighth of the width, 2,000 epochs, one seed, in about half an
-# hour on one core for all arms. The images are fetched, or found in the folder that
+# hour on one core for all settings. The images are fetched, or found in the folder that
 # `GROKBOOK_DATA` names.
 #
 # ```bash

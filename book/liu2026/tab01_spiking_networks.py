@@ -290,7 +290,7 @@ sheet.closing(*records.values())
 # ```{solution} ex-liu2026-tab01-confound
 # :class: dropdown
 # VGG11 with BN has the norms, and the ViT has skip connections. Only ResNet18 has the average.
-# Figure 13 has arms for a ResNet18 without norms and for one with a smaller learning rate. A
+# Figure 13 has settings for a ResNet18 without norms and for one with a smaller learning rate. A
 # VGG11 with an average before its head is still missing.
 # ```
 

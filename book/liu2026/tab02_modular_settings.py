@@ -252,7 +252,7 @@ sheet.closing()
 # 1. *Warm-up.* It is linear, from a tenth of the learning rate in the first step to all of it in
 #    the tenth step. From zero, the first step would move nothing.
 # 2. *Batches.* Each pass shuffles the rows anew. Rows that do not fill a last batch wait for the
-#    next pass. Another {term}`arm` uses full batches.
+#    next pass. Another run uses full batches.
 # 3. *Outputs.* There are 99, one for each token. Two of them, the operator and the equals sign,
 #    are never a label.
 # 4. *Transformer.* ReLU and learned positions are those of {cite:t}`power2022`, whose batch size,

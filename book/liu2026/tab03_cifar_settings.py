@@ -249,7 +249,7 @@ sheet.closing()
 #
 # **"Independent of the dataset size."** The appendix says so of spikes. By this arithmetic their
 # onset should depend on it: with 50,000 images more samples have to leave the collapse together,
-# or their features have to be larger. [Figure 9](fig09_cifar_mlp.ipynb) has arms for it, which are
+# or their features have to be larger. [Figure 9](fig09_cifar_mlp.ipynb) has it planned, and
 # not trained yet.
 #
 # **The hour cannot be that of all images.** For every network but the MLP, 10,000 epochs of 50,000

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Liu et al. 2026 · Table 4]{.kicker} Of its language model's settings the paper leaves out a third; public code lacks one
+# # [Liu et al. 2026 · Table 4]{.kicker} The paper leaves out a third of the settings of its language model
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"  # every page takes these three; nothing is trained on this one
