@@ -96,7 +96,7 @@ def corner(dark: np.ndarray) -> tuple[int, int]:
     from there to the end. A line that is drawn across a panel is shorter.
     """
     for low in np.flatnonzero(dark.mean(axis=1) > 0.4):
-        above = dark[max(low - 60, 0) : low].all(axis=0)
+        above = np.asarray(dark[max(low - 60, 0) : low].all(axis=0))
         left = int(above.argmax())
         if low >= 60 and above[left] and dark[low, left:].mean() > 0.9:
             return left, int(low)
@@ -127,8 +127,9 @@ def grokking() -> Figure:
         line = record.series("No LN", f"{kind}_accuracy").iloc[:, 0].dropna().loc[:end]
         axes.plot(100 * line, color=color, lw=2.5)
         axes.text(*place, words, color=color, fontweight="bold")
-    veil = {"color": "white", "alpha": 0.65, "lw": 0, "zorder": 2.4}
-    axes.add_patch(Rectangle((0, -4), end, 108, gid="cover", **veil))
+    veil = Rectangle((0, -4), end, 108, color="white", alpha=0.65, lw=0, zorder=2.4)
+    veil.set_gid("cover")
+    axes.add_patch(veil)
     axes.set(xlim=(0, end), ylim=(-4, 104), xlabel="epoch", ylabel="right answers (%)")
     return figure
 

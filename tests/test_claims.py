@@ -190,11 +190,10 @@ def test_what_no_run_could_fail_is_shown_and_not_counted(record):
 
 def test_a_value_that_no_code_of_today_measures_says_so(record):
     sheet = claims.Sheet("prieto2025/figx")
-    old = row(above=0, main=True, measured_by="aa0a192")
+    old = row(above=0, main=True, measured_by={"update_bin": "aa0a192"})
     sheet.add(old, (Run(record, "plain"), THREE))
-    assert (
-        "measured by the code of commit aa0a192, not of today" in sheet.closing().text
-    )
+    said = "column update_bin: measured by commit aa0a192, not by today's code"
+    assert said in sheet.closing().text
 
 
 def test_a_run_of_full_size_that_was_trained_for_less_time_says_so(record):

@@ -2,12 +2,16 @@
 
 import shutil
 import subprocess
+from dataclasses import replace
 
+import pandas as pd
 import pytest
 import yaml
 
 from book._ext import checks, measures, pages
 from grokbook.errors import PageError, UnknownName
+from grokbook.experiment import Arm, Experiment, Spec
+from grokbook.records import Record
 
 PAGE = "prieto2025/fig99"
 SOURCE = '''\
@@ -184,7 +188,7 @@ def test_an_exchanged_measurement_needs_the_old_test_in_was(book):
     checks.registries.cache_clear()
     told = "exchanged the measurement of 'growth' without a word in `was`"
     assert told in faults(path)
-    was = "{planned: it grows, gives: 2, reason: why}"
+    was = "{planned: it grows, gives: 2, reason: it had to}"
     book(rows=CLAIMS.replace("at_least: 2", f"at_least: 2, was: [{was}]"))
     book(
         SOURCE.replace("run.last(LOST) /", "run.largest(LOST) /"),
@@ -260,18 +264,36 @@ def test_a_function_of_the_book_behind_a_row_is_registered_too(book, monkeypatch
     )
 
 
-def test_a_row_on_a_column_that_nothing_makes_any_more_has_to_say_so(book):
-    book(SOURCE.replace('"absorbed"', '"update_bin.3"'))
-    columns = {"update_bin.3", "update_bin.4", "test_accuracy", "seed"}
-    told = list(checks._unmeasurable(PAGE, columns))
+def test_a_row_on_a_column_that_its_runs_would_not_have_has_to_say_so(book):
+    """One that no code makes any more, or that its arm does not ask for."""
+    source = SOURCE.replace('"absorbed"', '"update_bin.3"')
+    book(source)
+    carried = [{"id": "growth", "runs": ["fig02|plain"]}]
+    carried += [{"id": "a", "runs": ["fig02|other"]}]
+    unmade = {"fig02|plain": {"update_bin"}, "fig02|other": {"update_bin"}}
+    told = list(checks._unmeasurable(PAGE, carried, unmade))
     assert [fault.partition(",")[0] for fault in told] == [
         "rests its row 'growth' on the column update_bin",
         "rests its row 'a' on the column update_bin",
     ]
-    said = CLAIMS.replace("at_least: 2", "at_least: 2, measured_by: aa0a192")
-    book(SOURCE.replace('"absorbed"', '"update_bin.3"'), said)
-    assert len(list(checks._unmeasurable(PAGE, columns))) == 1
-    assert not list(checks._unmeasurable(PAGE, {"test_accuracy"}))
+    only_other = {"fig02|plain": set(), "fig02|other": {"update_bin"}}
+    assert len(list(checks._unmeasurable(PAGE, carried, only_other))) == 1
+    for column, many in (("update_bin", 1), ("update_below", 2)):
+        said = f"at_least: 2, measured_by: {{{column}: aa0a192}}"
+        book(source, CLAIMS.replace("at_least: 2", said))
+        assert len(list(checks._unmeasurable(PAGE, carried, unmade))) == many
+    assert not list(checks._unmeasurable(PAGE, carried, {"fig02|plain": {"other"}}))
+
+
+def test_columns_that_an_arm_does_not_ask_for_are_those_of_another_time():
+    rows = pd.DataFrame({"arm": "a", "seed": 0, "epoch": [0, 1], "loss.train": 1.0})
+    rows["test_top5"], rows["train_accuracy"] = [None, 0.5], 0.5
+    arm = Arm("a", *map(Spec, "dmlo"), epochs=1, log=1, observables=("core",))
+    record = Record(Experiment("x/y", "paper", (arm,), (0,)), rows, {}, {})
+    assert checks._unmade(record) == {"x/y|a": {"loss", "test_top5"}}
+    asked = replace(arm, rarely=(1, ("top5",)))
+    wider = replace(record, experiment=replace(record.experiment, arms=(asked,)))
+    assert "test_top5" not in checks._unmade(wider)["x/y|a"]
 
 
 def test_a_row_that_a_page_does_not_have_is_named():

@@ -270,15 +270,28 @@ def test_a_title_is_one_finding_under_its_place():
 
 
 def test_a_test_is_not_exchanged_in_silence(monkeypatch):
-    """Bounds and words of what was run and held to something; by `was` or `same`."""
+    """Bounds and words of what was run and held to something, and what else decides a
+    verdict; told by `was` or `same`."""
     row = {"tested": "it is", "above": 1}
-    told, same = {"planned": "it is"}, {"tested": "it is"}
+    told = {"planned": "it is", "gives": "it was", "reason": "it had to"}
+    other = told | {"planned": "another test"}
+    same, silent = {"tested": "it is"}, {"planned": "it is", "gives": "x", "reason": ""}
     for new, old, today, many in (
         (row | {"above": 2}, row, {}, 1),
         (row | {"tested": "it was"}, row, {}, 1),
         (row | {"show": "{}"}, row, {}, 0),
-        (row | {"above": 2, "was": [{}]}, row, {}, 0),
-        (row | {"above": 3, "was": [{}]}, row | {"was": [{}]}, {}, 1),
+        (row | {"above": 2, "was": [told]}, row, {}, 0),
+        (row | {"above": 2, "was": [silent]}, row, {}, 1),
+        (row | {"above": 2, "was": [{}]}, row, {}, 1),
+        (row | {"above": 3, "was": [other]}, row | {"was": [other]}, {}, 1),
+        (row | {"says": "b"}, row | {"says": "a"}, {}, 1),
+        (row | {"main": True}, row, {}, 1),
+        (row, row | {"main": True}, {}, 0),  # another row has become the main one
+        (row | {"run": False}, row, {}, 1),
+        (row | {"extra": True}, row, {}, 1),
+        (row | {"same_as": "fig02"}, row, {}, 1),
+        (row | {"by_construction": "why"}, row, {}, 1),
+        (row | {"by_construction": "why", "was": [told]}, row, {}, 0),
         (row | {"above": 2}, row | {"run": False}, {}, 0),
         (row | {"above": 2}, {"tested": "it is"}, {}, 0),  # was held to nothing
         (row | {"tested": "it was"}, row, {"same": [same]}, 0),
@@ -291,6 +304,7 @@ def test_a_test_is_not_exchanged_in_silence(monkeypatch):
             "_versions",
             lambda path, _, them=pages_by_commit: them * (path.name == "claims.yaml"),
         )
+        monkeypatch.setattr(checks, "_recent", lambda _: {"", "1a"})
         faults = list(checks._exchanged(ID, Path("book/prieto2025/fig01_sum.py")))
         assert len(faults) == many, (new, old, faults)
 

@@ -28,6 +28,12 @@ from grokbook.records import Record
 
 LARGEST = 610_000  # bytes of an executed page
 TEST = ("tested", *BOUNDS)  # of a row, what a result must not change
+# What else decides a verdict, or what it is of; compared in commits since this moment.
+DECIDES = (
+    *("says", "main", "run", "order", "open_end"),
+    *("exact", "extra", "same_as", "by_construction"),
+)
+DECIDES_SINCE = "2026-11-28T11:00:00Z"
 NEWEST = 4  # versions of functions.yaml between which values are compared
 HELD_TO = {*BOUNDS, "order", "exact"}  # what makes a row a test
 Entry = dict[str, Any]  # a row of claims.yaml as it is written there
@@ -151,9 +157,15 @@ def _exchanged(page_id: str, path: Path) -> Iterator[str]:
     """Tests that a commit changed, and of which nobody is told today."""
     versions = _versions(path.with_name("claims.yaml"), page_id)
     rows_today = versions[0][1] if versions else {}
+    recent = _recent(path.with_name("claims.yaml"))
     for key, today in rows_today.items():
+        if not all(map(_is_said, today.get("was", ()))):
+            yield f"does not say in `was` of its row '{key}' what was planned and why"
         for (after, now), (_, before) in pairwise(_having(versions, key)):
-            changed = {part for part in TEST if before.get(part) != now.get(part)}
+            parts = (*TEST, *DECIDES) if after in recent else TEST
+            changed = {part for part in parts if before.get(part) != now.get(part)}
+            if not now.get("main"):
+                changed -= {"main"}  # of which the row that took its place tells
             is_told = len(now.get("was", ())) > len(before.get("was", ()))
             is_told |= _is_listed(before, today.get("was", ()), "planned")
             is_told |= _is_listed(before, today.get("same", ()), "tested")
@@ -162,6 +174,19 @@ def _exchanged(page_id: str, path: Path) -> Iterator[str]:
                 told = "the old one goes to `was`"
                 yield f"changed the test of its row '{key}'{_where(after)}: {told}"
     yield from _remeasured(page_id, path)
+
+
+@cache
+def _recent(path: Path) -> set[str]:
+    """Commits of a file in which all that decides a verdict is compared, and ""."""
+    since = f"--since={DECIDES_SINCE}"
+    return {"", *_git(path, "log", since, "--format=%h", "--", path.name).split()}
+
+
+def _is_said(exchanged: Entry) -> bool:
+    """Whether an entry of `was` has a plan and a reason in words, and a result."""
+    texts = [str(exchanged.get(key, "")) for key in ("planned", "reason")]
+    return all(len(text.split()) > 1 for text in texts) and "gives" in exchanged
 
 
 def _is_listed(row: Entry, entries: Iterable[Entry], key: str) -> bool:
@@ -208,7 +233,7 @@ def _values(path: Path, commit: str, key: str) -> dict[str, str]:
         twin = notebooks.read_twin(path)
     claims = notebooks.claims_of(twin) if twin else None
     rows = (claims or {"claims": []})["claims"]
-    mine = [row for row in rows if row["id"] == key or row["id"].startswith(f"{key} ")]
+    mine = [row for row in rows if _is_of(row["id"], key)]
     every = {row["id"]: row.get("values", {}) for row in mine}
     return {f"{k}, {seed}": v for k, one in every.items() for seed, v in one.items()}
 
@@ -254,12 +279,12 @@ def history() -> str:
 def _stale(page_id: str, twin: NotebookNode, claims: dict[str, Any]) -> Iterator[str]:
     """What the store and the paper's .yaml files say now, and the page does not."""
     text = "\n".join(text for _, text in notebooks.outputs(twin, "text/plain"))
-    columns: set[str] = set()
+    unmade: dict[str, set[str]] = {}
     try:
         for read in claims["read"]:
             how: Any = {"asked": read["asked"], "arms": read["arms"]}
             found = stored(read)
-            columns |= {*found.frame.columns}
+            unmade |= _unmade(found)
             now = evidence.described(found, **how)
             if changed := [key for key in now if now[key] != read.get(key)]:
                 told = " and ".join(changed)
@@ -275,23 +300,48 @@ def _stale(page_id: str, twin: NotebookNode, claims: dict[str, Any]) -> Iterator
         known = (None, digest(page_id)) if registry.is_file() else ()
         if known and claims.get("registered") not in known:
             yield "was executed with other claims than are registered now"
-        yield from _unmeasurable(page_id, columns)
+        yield from _unmeasurable(page_id, claims["claims"], unmade)
     except GrokbookError as error:
         yield f"rests on what cannot be used ({str(error).rstrip('.')})"
 
 
-def _unmeasurable(page_id: str, columns: set[str]) -> Iterator[str]:
-    """Rows that rest on a column which no code of today makes, and do not say so."""
-    known = observables.stems() | {"arm", "seed", "epoch"}
-    gone = {column.partition(".")[0] for column in columns} - known
-    for row in verdict.rows(page_id) if gone else ():
-        if row.is_tested and not row.measured_by:
-            words = measures.measurement(page_id, row.id).words
-            for stem in sorted({word.partition(".")[0] for word in words} & gone):
-                yield (
-                    f"rests its row '{row.id}' on the column {stem}, which no "
-                    "observable of today makes: say `measured_by` which commit did"
-                )
+def _unmade(found: Record) -> dict[str, set[str]]:
+    """By run, the stems of its columns that its arm's observables do not make today."""
+    rows, unmade = found.frame, {}
+    for arm, part in rows.groupby("arm", observed=True):
+        stems = {one.partition(".")[0] for one in part.columns[part.notna().any()]}
+        settings = found.experiment.arm(str(arm))
+        asked = (*settings.observables, *(settings.rarely or (0, ()))[1])
+        made = observables.stems(asked)
+        gone = stems - made - {"arm", "seed", "epoch"}
+        unmade[f"{found.name}|{arm}"] = gone
+    return unmade
+
+
+def _unmeasurable(
+    page_id: str, carried: Iterable[dict[str, Any]], unmade: dict[str, set[str]]
+) -> Iterator[str]:
+    """Rows that rest on a column which their runs would not have today, in silence."""
+    runs = {one["id"]: {*one["runs"]} for one in carried}
+    for row in verdict.rows(page_id):
+        if not row.is_tested:
+            continue
+        mine = {
+            name for key, names in runs.items() if _is_of(key, row.id) for name in names
+        }
+        gone = set().union(*(unmade.get(name, set()) for name in mine))
+        words = measures.measurement(page_id, row.id).words if gone else set()
+        used = {word.partition(".")[0] for word in words} & gone
+        for stem in sorted(used - row.measured_by.keys()):
+            yield (
+                f"rests its row '{row.id}' on the column {stem}, which no observable "
+                "of its runs makes: say in `measured_by` which commit did"
+            )
+
+
+def _is_of(key: str, row: str) -> bool:
+    """Whether a row as a page shows it is this entry of claims.yaml, or one `each`."""
+    return key == row or key.startswith(f"{row} ")
 
 
 def stored(read: dict[str, Any]) -> Record:

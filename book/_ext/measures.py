@@ -42,6 +42,8 @@ HEAD = """\
 # Digests of the code behind tested values: `python -m book register` writes them, and
 # `python -m book measure PAGE ROW` shows the code.
 """
+# What judges every row: whether a value keeps to its bounds, values to their order.
+JUDGES = ("Row.allows", "Row._word", "_ascends")
 LOOKS = {"label", "color"}  # arguments of a Run that its values do not depend on
 
 
@@ -108,9 +110,11 @@ def functions_file() -> Path:
 
 
 def functions(page_ids: Iterable[str] = ()) -> dict[str, str]:
-    """Every function of the book that tested rows are measured by, and its digest."""
+    """Every function and constant of the book that tested rows are measured by, and
+    what judges them: the digest of each."""
     rows = tested(page_ids)
     found = {name for page, row in rows for name in measurement(page, row).functions}
+    found |= {f"{verdict.__name__}:{name}" for name in JUDGES}
     return {name: _digest(_definition(name)) for name in sorted(found)}
 
 
@@ -419,18 +423,53 @@ def _full_name(found: Any) -> str:
     found = inspect.unwrap(found) if callable(found) else None
     module = getattr(found, "__module__", None) or ""
     name = getattr(found, "__qualname__", None)
-    room = module.removeprefix("grokbook.").partition(".")[0]
-    is_ours = module.startswith("grokbook.") and name is not None
-    if not is_ours or room in APART or found in (Run, evidence.Page):
+    if not (name and _is_measuring(module)) or found in (Run, evidence.Page):
         return ""
     return f"{module}:{name}"
 
 
 @functools.cache
 def _calls(name: str) -> frozenset[str]:
-    """What the definition of one function reaches itself."""
-    names = vars(sys.modules[name.partition(":")[0]])
-    return frozenset(_reached(_definition(name), names)) - {name}
+    """What the definition of one function or constant reaches itself."""
+    module, code = name.partition(":")[0], _definition(name)
+    reached = _reached(code, vars(sys.modules[module])) | _constants(code, module)
+    return frozenset(reached) - {name}
+
+
+def _constants(code: str, module: str) -> set[str]:
+    """Constants of a module of the book, or those that it imports, named in code."""
+    known = {one: f"{module}:{one}" for one in _assigned(module)}
+    for node in _tree(_file(module)).body:
+        if isinstance(node, ast.ImportFrom) and _is_measuring(node.module or ""):
+            there = _assigned(node.module or "")
+            known |= {
+                one.asname or one.name: f"{node.module}:{one.name}"
+                for one in node.names
+                if one.name in there
+            }
+    nodes = ast.walk(ast.parse(code))
+    return {known[n.id] for n in nodes if isinstance(n, ast.Name) and n.id in known}
+
+
+def _is_measuring(module: str) -> bool:
+    room = module.removeprefix("grokbook.").partition(".")[0]
+    return module.startswith("grokbook.") and room not in APART
+
+
+@functools.cache
+def _assigned(module: str) -> dict[str, ast.stmt]:
+    """The statements at the top of a module that give a name its value."""
+    found: dict[str, ast.stmt] = {}
+    for node in _tree(_file(module)).body:
+        targets = getattr(node, "targets", [getattr(node, "target", None)])
+        for target in targets:
+            if isinstance(target, ast.Name) and target.id.isupper():
+                found[target.id] = node
+    return found
+
+
+def _file(module: str) -> Path:
+    return Path(importlib.import_module(module).__file__ or "")
 
 
 def _closure(names: set[str]) -> set[str]:
@@ -447,9 +486,11 @@ def _closure(names: set[str]) -> set[str]:
 
 @functools.cache
 def _definition(name: str) -> str:
-    """The code of `module:function` as it stands in its file; "" where it has none."""
+    """The code of `module:name` as it stands in its file; "" where it has none."""
     module, _, qualname = name.partition(":")
-    tree: Any = _tree(Path(sys.modules[module].__file__ or ""))
+    if constant := _assigned(module).get(qualname):
+        return ast.unparse(constant)
+    tree: Any = _tree(_file(module))
     for part in qualname.split("."):
         inside = getattr(tree, "body", [])
         tree = next((n for n in inside if getattr(n, "name", None) == part), None)

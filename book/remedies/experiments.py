@@ -1,6 +1,6 @@
 """Remedies against late generalisation, side by side at one budget of tuning each.
 
-It is of no paper. Thirteen remedies meet six tasks, each with AdamW and decay 0 unless
+It is of no paper. Twelve remedies, and none, meet six tasks, each with AdamW and decay 0 unless
 it says otherwise. A remedy has a *strength* of its own: for ``decay`` the weight decay,
 for ``coupled L2`` and the penalties of activations their factor, for ``radius with
 tuned target`` the target in units of sqrt(width) at a factor of 5, for ``dropout`` the

@@ -237,8 +237,10 @@ def _found(row: Row) -> str:
 def _tested(row: Row) -> str:
     """How a row is tested, and what a reader must know of that beside it."""
     tested = row.tested
-    if row.measured_by:
-        tested += f" (measured by the code of commit {row.measured_by}, not of today)"
+    for column, commit in row.measured_by.items():
+        tested += (
+            f" (column {column}: measured by commit {commit}, not by today's code)"
+        )
     if row.by_construction:
         tested += f" (by construction: {row.by_construction})"
     return tested

@@ -44,8 +44,8 @@ class Row:
     """One entry, and what came of it. Without ``says`` it is a measurement of ours.
 
     ``by_construction``: true of any network, so that it is shown and not counted; the
-    reason. ``measured_by``: the last commit whose code makes a column that its value
-    rests on, where the code of today makes it no more. ``order``: several arms come one
+    reason. ``measured_by``: by column that its value rests on and no code of today
+    makes, the last commit whose code does. ``order``: several arms come one
     after the other, with ``open_end`` some of them never. ``exact``: checked at points,
     of which none is a seed. ``extra``: beyond the paper, reported and not judged.
     ``run`` false: nothing tests it yet. ``main``: it carries the verdict of its page.
@@ -81,7 +81,7 @@ class Row:
     open_end: bool = False
     exact: bool = False
     by_construction: str = ""
-    measured_by: str = ""
+    measured_by: dict[str, str] = field(default_factory=dict)
     extra: bool = False
     run: bool = True
     reads: str = ""
