@@ -4,7 +4,6 @@ compared with the book."""
 import json
 import re
 from pathlib import Path
-from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -14,7 +13,9 @@ from book import __main__ as tools
 from book._ext import catalogue, checks, notebooks, pages, reruns
 from book._ext.entries import entries
 from grokbook.errors import GrokbookError, PageError, RecordError
+from grokbook.experiment import Experiment
 from grokbook.project import CLAIMS_MIME, FIGURE_MIME, PAPERS
+from grokbook.records import Record
 
 PAGE = """\
 # %% [markdown]
@@ -85,7 +86,9 @@ def book(tmp_path, monkeypatch, executed):
 
 def store(monkeypatch, cited="0", **changed):
     """What the store says of the page's record and reference from now on."""
-    empty = SimpleNamespace(frame=DataFrame())
+    rows = DataFrame({"arm": [], "seed": [], "epoch": []})
+    empty = Record(Experiment("prieto2025/fig01c", "paper", (), ()), rows, {}, {})
+    checks._stored.cache_clear()
     monkeypatch.setattr(checks.papers, "record", lambda *_, **__: empty)
     now = lambda *_, **__: READ | changed  # noqa: E731
     monkeypatch.setattr(checks.evidence, "described", now)
@@ -226,6 +229,7 @@ def test_drift_of_source_contents_record_and_reference_is_found(book, monkeypatc
     assert said.startswith(f"Page {ID} was executed with other claims than are re")
     claims.unlink()
     with monkeypatch.context() as patch:
+        checks._stored.cache_clear()
         patch.setattr(checks.papers, "record", refuse)
         said = "rests on what cannot be used (fig01 is stale)"
         assert checks.check() == [f"Page {ID} {said}: {again}"]

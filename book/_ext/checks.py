@@ -9,10 +9,11 @@ store. What it read is in its closing cell.
 import re
 import subprocess
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import nbformat
 import yaml
@@ -282,16 +283,15 @@ def _stale(page_id: str, twin: NotebookNode, claims: dict[str, Any]) -> Iterator
     unmade: dict[str, set[str]] = {}
     try:
         for read in claims["read"]:
-            how: Any = {"asked": read["asked"], "arms": read["arms"]}
-            found = stored(read)
-            unmade |= _unmade(found)
-            now = evidence.described(found, **how)
+            today = _stored(read["record"], read["asked"], tuple(read["arms"]))
+            unmade |= today.unmade
+            now = today.described
             if changed := [key for key in now if now[key] != read.get(key)]:
                 told = " and ".join(changed)
                 yield f"read {read['record']} when its {told} were others"
             made = f"grokbook run {read['record']} --scale {read['scale']}"
-            if made in text and tables.trained(found).text not in text:
-                yield f"shows other settings of {found.name} than there are now"
+            if made in text and tables.trained(today.members).text not in text:
+                yield f"shows other settings of {read['record']} than there are now"
         for cited in claims["cited"]:
             evidence.reference(cited["name"])  # the file is the listed one
             if evidence.source(cited["name"])["sha256"] != cited["sha256"]:
@@ -344,6 +344,17 @@ def _is_of(key: str, row: str) -> bool:
     return key == row or key.startswith(f"{row} ")
 
 
-def stored(read: dict[str, Any]) -> Record:
-    """The record that a page would get today if it asked for the same."""
-    return papers.record(read["record"], scale=read["asked"], arms=read["arms"])
+class _Stored(NamedTuple):
+    """What a page would read today if it asked for the same."""
+
+    described: dict[str, Any]
+    unmade: dict[str, set[str]]
+    members: Record  # without what was measured
+
+
+@cache
+def _stored(name: str, asked: str, arms: tuple[str, ...]) -> _Stored:
+    found = papers.record(name, scale=asked, arms=arms)
+    described = evidence.described(found, asked=asked, arms=arms)
+    members = replace(found, frame=found.frame[["arm", "seed", "epoch"]])
+    return _Stored(described, _unmade(found), members)

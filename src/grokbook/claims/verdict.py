@@ -35,6 +35,7 @@ WORDS = ("holds", "mixed", "fails")  # in every seed, in some, in none
 CANNOT_TELL, BY_CONSTRUCTION, NOT_RUN = "cannot tell", "by construction", "not run"
 ENOUGH = 3  # seeds of a verdict
 FEW = ("", "one seed", "two seeds")
+YES_OR_NO = "yes or no"  # how a value of 1 or 0 is shown
 NEVER = "; those that never get there may share the last places"
 BOUNDS = {"at_least": ge, "at_most": le, "above": gt, "below": lt}
 
@@ -248,7 +249,8 @@ def judged(row: Row, found: Mapping[Run, BySeed]) -> Row:
     short = "; ".join(filter(None, lengths)) if scale == "paper" else ""
     how |= {"n": len(table), "scale": scale, "why": why, "shorter": short}
     if row.is_tested:
-        how["values"] = {k: words(value, row.show) for k, value in by_seed.items()}
+        show = "{:.0f}" if row.show == YES_OR_NO else row.show
+        how["values"] = {k: words(value, show) for k, value in by_seed.items()}
     return replace(row, **how, tested=row.tested + never)
 
 
@@ -267,7 +269,10 @@ def _ascends(table: DataFrame, open_end: bool) -> list[bool]:
 
 def _summary(values: Series, show: str) -> tuple[str, str]:
     found = min(values), median(values), max(values)
-    low, middle, high = (words(value, show) for value in found)
+    if show == YES_OR_NO:
+        low, middle, high = ("yes" if value else "no" for value in found)
+    else:
+        low, middle, high = (words(value, show) for value in found)
     if len(values) == 1:
         return middle, "—"
     return middle, "all alike" if low == middle == high else f"{low} to {high}"

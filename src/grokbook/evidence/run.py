@@ -208,12 +208,7 @@ def told(values: Series, show: str = "{:,.0f}", *, nothing: str = "not run") -> 
 
 
 def words(value: float, show: str = "{:,.0f}") -> str:
-    """A value in words: "95 %" with a space that does not break; infinity "never".
-
-    With ``show`` "yes or no" 1 is "yes" and 0 is "no".
-    """
+    """A value in words: "95 %" with a space that does not break; infinity "never"."""
     if math.isinf(value):
         return "never"
-    if show == "yes or no":
-        return "yes" if value else "no"
     return re.sub(r"(?<=\d)%", "\N{NO-BREAK SPACE}%", show.format(value))
