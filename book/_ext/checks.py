@@ -322,7 +322,7 @@ def _unmeasurable(
     page_id: str, carried: Iterable[dict[str, Any]], unmade: dict[str, set[str]]
 ) -> Iterator[str]:
     """Rows that rest on a column which their runs would not have today, in silence."""
-    runs = {one["id"]: {*one["runs"]} for one in carried}
+    runs = {one["id"]: {*one.get("runs", ())} for one in carried}
     for row in verdict.rows(page_id):
         if not row.is_tested:
             continue

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · Figure 5]{.kicker} With strong decay second-layer units mix frequencies; for the penalty we cannot tell
+# # [Tiwari et al. 2026 · Figure 5]{.kicker} With strong decay the units of the second layer mix frequencies
 
 # %% tags=["parameters", "remove-input"]
 scale = "laptop"  # at the paper's width the runs end before strong decay generalises
