@@ -49,6 +49,7 @@ display(figure | {"text/plain": "figure"}, raw=True)
 claim = {"statement": "2 + 2 = 4", "quote": "it is four", "where": "Section 1"}
 claim |= {"id": "sum", "ours": "4", "n": 3, "interval": "", "holds": True, "main": True}
 claim |= {"verdict": "holds", "extra": False, "same_as": ""}
+claim |= {"reads": "The sum is 4", "runs": [], "held": 3, "leads": False}
 claims = {"page": "prieto2025/fig01", "scale": "paper", "verdict": "holds"}
 cited = [{"name": "prieto2025/fig01", "sha256": "0"}]
 claims |= {"claims": [claim], "registered": "0", "read": [READ], "cited": cited}

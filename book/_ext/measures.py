@@ -114,7 +114,7 @@ def functions(page_ids: Iterable[str] = ()) -> dict[str, str]:
     what judges them: the digest of each."""
     rows = tested(page_ids)
     found = {name for page, row in rows for name in measurement(page, row).functions}
-    found |= {f"{verdict.__name__}:{name}" for name in JUDGES}
+    found |= {f"{verdict.__name__}:{name}" for name in JUDGES if rows}
     return {name: _digest(_definition(name)) for name in sorted(found)}
 
 

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · Table 2]{.kicker} With dropout of 0.5 networks grok early; with the penalty not within 8,000 epochs
+# # [Tiwari et al. 2026 · Table 2]{.kicker} Networks with dropout of 0.5 grok early, those with the penalty not within 8,000 epochs
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
