@@ -69,7 +69,9 @@ def test_every_claim_is_a_square_that_leads_to_its_page():
     assert told[:2] == ["a: holds, 5 of 5 runs", "d: holds, exact"]
     assert told[2:] == ['b "<": holds, one seed, 2 of 2 runs', "c: not run"]
     assert "\n\n" not in text.partition("<table")[2].strip()  # it would end the HTML
-    assert text.startswith("Of 4 claims: 2 hold, 1 rest on one or two runs, 1 not run.")
+    assert text.startswith(
+        "Of 4 claims: 2 hold, 1 rests on one or two runs, 1 is not run."
+    )
 
 
 def test_every_verdict_has_a_look_a_badge_and_a_place_in_the_legend():

@@ -184,7 +184,10 @@ def test_what_no_run_could_fail_is_shown_and_not_counted(record):
     sheet = claims.Sheet("prieto2025/figx")
     sheet.add(row(above=0, main=True), (run, THREE))
     sheet.add(row(above=0, by_construction="it is an identity"), (run, THREE))
-    assert "Of 2 claims here: 1 hold, 1 by construction" in sheet.box().text
+    assert (
+        "Of the 2 claims of this page 1 holds, 1 is true by construction"
+        in sheet.box().text
+    )
     assert "(by construction: it is an identity)" in sheet.closing().text
 
 
@@ -235,8 +238,8 @@ def sheet(record):
 def test_the_box_answers_and_says_what_its_badge_judges(sheet):
     box = sheet.box("The paper says <so>.")
     recipe = "d · m · l · o · 500 epochs"
-    badge = "holds in 3 of 3 runs: “it is so”; Of 4 claims here: 3 hold, "
-    badge += "1 in some runs only"
+    badge = "holds in 3 of 3 runs: “it is so”; Of the 4 claims of this page 3 hold, "
+    badge += "1 holds in some runs only"
     assert box.text.splitlines() == ["The paper says <so>.", badge, recipe]
     assert "&lt;so&gt;" in box.html and "verdict holds" in box.html
     assert recipe in box.html
@@ -246,8 +249,9 @@ def test_the_box_answers_and_says_what_its_badge_judges(sheet):
     exact = claims.Sheet("p/tab1")
     exact.add(row(exact=True, main=True), ("0", 1, 2))
     exact.add(row(run=False), None)
-    told = "mixed in 1 of 2 cases: “it is so”; Of 2 claims here: 1 in some runs only, "
-    assert exact.box().text == f"{told}1 not run"
+    told = "mixed in 1 of 2 cases: “it is so”; Of the 2 claims of this page "
+    told += "1 holds in some runs only, 1 is not run"
+    assert exact.box().text == told
     exact.add(row(run=False, main=True), None)  # a page has one main claim
     with pytest.raises(ValueError, match="too many"):
         exact.box()
@@ -280,7 +284,7 @@ def test_a_page_with_one_smoke_record_judges_nothing(record):
         verdicts = {claim["verdict"] for claim in carried["claims"]}
         if scale == "laptop":
             assert verdicts >= {"holds, one seed, small", "holds", "not run"}
-            assert "Of 4 claims here: 3 hold, 1 not run" in box.html
+            assert "Of the 4 claims of this page 3 hold, 1 is not run" in box.html
             continue
         assert verdicts == {carried["verdict"]} == {"not judged"}
         assert "it runs, nothing is judged" in box.html

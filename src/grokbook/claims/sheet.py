@@ -20,6 +20,7 @@ from grokbook.tables import Cell, Html, fold, folded, grid, line
 
 HEAD = ("The paper says", "Tested as", "Here (median)", "Range", "n", "Verdict")
 RERUN = "A rerun: the verdicts below are those of its own runs."
+SEVERAL = 3  # sizes of networks that one line cannot describe together
 CHANGED = ("Tested as", "Planned", "What that gives", "Why it was changed")
 
 
@@ -98,24 +99,34 @@ class Sheet(list[Row]):
 
     def box(self, answer: str = "") -> Html:
         """A page's answer in a person's words; then what its badge judges: the paper's
-        words with verdict and runs; how the other claims fare; what was trained."""
+        words with verdict and runs, and what decides it; how the other claims fare;
+        what was trained; and the terms that the answer does not explain."""
         answer = RERUN if tables.is_rerun() else answer
-        html = f"<p class='answer'>{escape(answer)}</p>"
-        if not (main := self._main()):  # a question, or measurements of ours alone
-            return Html(f"<div class='verdict-box'>{html}</div>", answer)
-        judged = f"{_in_runs(main)}: “{main.says}”" if main.says else _in_runs(main)
-        less = {self._size(run): 0 for run in self.own}
-        marks = [*filter(None, less if len(less) < 3 else ["several sizes, see below"])]
-        marks += filter(None, [_fare(self._shown())])
-        recipe = tables.recipe([run.settings for run in self.own] * (len(less) < 3))
-        html += f"<p class='judged'>{_badge(main).html} {escape(judged)}</p>"
-        html += "<p class='marks'>" * bool(marks)
-        html += " ".join(f"<span class='mark'>{escape(mark)}</span>" for mark in marks)
-        html += "</p>" * bool(marks)
-        html += f"<p class='recipe'>{escape(recipe)}</p>" if recipe else ""
-        told = f"{main.verdict} {judged}".strip()
-        text = filter(None, [answer, "; ".join([told, *marks]), recipe])
-        return Html(f"<div class='verdict-box'>{html}</div>", "\n".join(text))
+        main = self._main()
+        sizes = {self._size(run): 0 for run in self.own}
+        marks = [f"Less than the paper's: {size}" for size in sizes if size]
+        if main and not main.exact and {*sizes} == {""}:
+            marks = ["The paper's network, data and length of training"]
+        lines = [("answer", "", answer)]
+        if main:  # neither a question nor measurements of ours alone
+            lines += [("judged", _badge(main).html, _judged(main))]
+            marks += filter(None, [_fare(self._shown())])
+        lines += [("marks", "", mark) for mark in marks]
+        arms = [run.settings for run in self.own if len(sizes) < SEVERAL]
+        if recipe := tables.recipe(arms):
+            lines += [("recipe", "", recipe)]
+        text = f"{answer} {main.says if main else ''}"
+        for term, means in tables.terms(text, self.page):
+            lines += [("term", f"<b>{escape(term)}</b>: ", means)]
+        shown = [
+            f"<p class='{kind}'>{before}{escape(words)}</p>"
+            for kind, before, words in lines
+        ]
+        html = f"<div class='verdict-box'>{''.join(shown)}</div>"
+        told = [words for _, _, words in lines if words]
+        if main:
+            told[1] = f"{main.verdict} {told[1]}".strip()
+        return Html(html, "\n".join(told))
 
     def closing(self, *records: Record) -> Html:
         """What ends a page: its claims, and folded what was run and what it read.
@@ -194,13 +205,16 @@ def _registered(rows: list[Row]) -> list[Html]:
     return [folded(title, CHANGED, changed, kind="settings changed")]
 
 
-FARE = {  # how claims fare, and in what words; the rest has not been run
-    "holds": "{} hold",
-    "mixed": "{} in some runs only",
-    "fails": "{} fail",
-    verdict.CANNOT_TELL: "{} cannot be told",
-    verdict.BY_CONSTRUCTION: "{} by construction",
-    verdict.NOT_RUN: "{} not run",
+FARE = {  # how claims fare: in what words one of them does, and several
+    "holds": ("1 holds", "{} hold"),
+    "mixed": ("1 holds in some runs only", "{} hold in some runs only"),
+    "fails": ("1 fails", "{} fail"),
+    verdict.CANNOT_TELL: ("1 cannot be told", "{} cannot be told"),
+    verdict.BY_CONSTRUCTION: (
+        "1 is true by construction",
+        "{} are true by construction",
+    ),
+    verdict.NOT_RUN: ("1 is not run", "{} are not run"),
 }
 
 
@@ -210,16 +224,30 @@ def _fare(rows: list[Row]) -> str:
         return "it runs, nothing is judged"
     claims = [row for row in rows if not (row.beyond or row.same_as)]
     found = Counter(row.verdict.partition(",")[0] for row in claims)
-    told = [words.format(found[key]) for key, words in FARE.items() if found[key]]
     if len(claims) < 2:
         return ""
-    return f"Of {len(claims)} claims here: {', '.join(told)}"
+    told = [
+        (many if found[key] > 1 else one).format(found[key])
+        for key, (one, many) in FARE.items()
+        if found[key]
+    ]
+    return f"Of the {len(claims)} claims of this page {', '.join(told)}"
+
+
+def _judged(row: Row) -> str:
+    """What a badge says of which words, in how many runs, and by what."""
+    said = f"“{row.says.rstrip('.')}”"
+    if how_many := _in_runs(row):
+        said = f"{how_many}: {said}"
+    return f"{said}. What decides it: {row.sentence}." if row.sentence else f"{said}."
 
 
 def _in_runs(row: Row) -> str:
     """What follows a badge: in how many runs (or points) it came out so."""
     if row.scale == "smoke" or not row.n or outcome(row.verdict) == "idle":
         return ""
+    if row.n == 1 and not row.exact:
+        return "in the only run"
     many = row.n if row.held in (0, row.n) else row.held
     one = "case" if row.exact else "run"
     return f"in {many:,} of {row.n:,} {one}{'s' * (row.n > 1)}"

@@ -21,3 +21,4 @@ from grokbook.tables.html import (
     prose,
 )
 from grokbook.tables.recipe import recipe
+from grokbook.tables.terms import terms

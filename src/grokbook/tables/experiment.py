@@ -28,11 +28,11 @@ def noted(page: str, what: str) -> dict[str, Any]:
     paper, name = page.split("/")
     path = project.home() / "book" / paper / f"{what}.yaml"
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    return deepcopy(_parsed(text).get(name, {}))
+    return deepcopy(parsed(text).get(name, {}))
 
 
 @lru_cache(maxsize=16)
-def _parsed(text: str) -> dict[str, Any]:
+def parsed(text: str) -> dict[str, Any]:
     return yaml.load(text, yaml.CSafeLoader) or {}  # ten times as fast as SafeLoader
 
 
