@@ -265,6 +265,17 @@ def test_a_page_beyond_the_paper_is_no_figure_of_it(book):
     assert 'href="../prieto2025/causes.html#claim-sum"' in texts["scoreboard"]
 
 
+def test_a_misspelt_key_of_a_page_does_not_hide_the_faults_of_another(book):
+    for kind in ("py", "ipynb"):
+        text = (book / f"prieto2025/fig01_sum.{kind}").read_text()
+        (book / f"prieto2025/fig02_sum.{kind}").write_text(text)
+    rows = "fig01: {sum: {testd: 2 + 2 = 5, registered: 2026-01-01}}\n"
+    (book / "prieto2025" / "claims.yaml").write_text(rows)
+    misspelt, *others = checks.check()
+    assert "page fig01, row 'sum': 'testd'" in misspelt
+    assert any("Page prieto2025/fig02 is not in _toc.yml" in one for one in others)
+
+
 def test_a_title_is_one_finding_under_its_place():
     assert pages.kicker("singh2026/tab02") == "Singh et al. 2026 · Table 2"
     assert pages.kicker("liu2026/causes") == "Liu et al. 2026 · beyond the paper"

@@ -9,6 +9,7 @@ store. What it read is in its closing cell.
 import re
 import subprocess
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -44,8 +45,16 @@ LINES = (("figure", "caption"), ("figure", "name"), ("image", "alt"))
 def check(page_ids: list[str] | None = None) -> list[str]:
     """What is wrong with the pages (all of them unless named): one sentence each."""
     found = [f"{sentence}." for sentence in [history()] if sentence]
-    found += [f"The function {fault}." for fault in _functions(page_ids or ())]
+    readable = []
     for page_id in page_ids or pages.sources():
+        try:
+            verdict.rows(page_id)
+            readable.append(page_id)
+        except GrokbookError as error:
+            found.append(str(error))
+    if readable:
+        found += [f"The function {fault}." for fault in _functions(readable)]
+    for page_id in readable:
         try:
             found += [f"Page {page_id} {fault}." for fault in _faults(page_id)]
         except PageError as error:
@@ -91,6 +100,7 @@ def _faults(page_id: str) -> Iterator[str]:
             yield f"has a figure not shown by plots.show ('{line}')"
     if claims := notebooks.claims_of(twin):
         yield from (f"{fault}{again}" for fault in _stale(page_id, twin, claims))
+        yield from _unmeasurable(page_id, claims["claims"], _unmade_of(claims))
     else:
         yield "shows no claims: close it with sheet.closing()"
     yield from tops.faults(twin)
@@ -280,11 +290,9 @@ def history() -> str:
 def _stale(page_id: str, twin: NotebookNode, claims: dict[str, Any]) -> Iterator[str]:
     """What the store and the paper's .yaml files say now, and the page does not."""
     text = "\n".join(text for _, text in notebooks.outputs(twin, "text/plain"))
-    unmade: dict[str, set[str]] = {}
     try:
         for read in claims["read"]:
             today = _stored(read["record"], read["asked"], tuple(read["arms"]))
-            unmade |= today.unmade
             now = today.described
             if changed := [key for key in now if now[key] != read.get(key)]:
                 told = " and ".join(changed)
@@ -300,7 +308,6 @@ def _stale(page_id: str, twin: NotebookNode, claims: dict[str, Any]) -> Iterator
         known = (None, digest(page_id)) if registry.is_file() else ()
         if known and claims.get("registered") not in known:
             yield "was executed with other claims than are registered now"
-        yield from _unmeasurable(page_id, claims["claims"], unmade)
     except GrokbookError as error:
         yield f"rests on what cannot be used ({str(error).rstrip('.')})"
 
@@ -315,6 +322,16 @@ def _unmade(found: Record) -> dict[str, set[str]]:
         made = observables.stems(asked)
         gone = stems - made - {"arm", "seed", "epoch"}
         unmade[f"{found.name}|{arm}"] = gone
+    return unmade
+
+
+def _unmade_of(claims: dict[str, Any]) -> dict[str, set[str]]:
+    """The same of all that a page read; of what cannot be read `_stale` tells."""
+    unmade: dict[str, set[str]] = {}
+    for read in claims["read"]:
+        with suppress(GrokbookError):
+            asked = read["record"], read["asked"], tuple(read["arms"])
+            unmade |= _stored(*asked).unmade
     return unmade
 
 
