@@ -60,7 +60,7 @@ test: $(READY)
 	stage $(BIN)/ruff check .; \
 	stage $(BIN)/mypy; \
 	stage $(BIN)/python -m book check; \
-	stage $(BIN)/python -m pytest -q -n 2 --dist loadscope tests \
+	stage $(BIN)/python -m pytest -q -n 4 --dist loadscope tests \
 	  --not-tested=$(NOT_TESTED) \
 	  -p tests.warm --nbval --nbval-current-env --nbval-sanitize-with tests/nbval.cfg $(NOTEBOOKS); \
 	test ! -f $(NOT_TESTED) || cat $(NOT_TESTED); \

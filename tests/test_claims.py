@@ -9,7 +9,7 @@ import pytest
 import yaml
 from pandas import Series
 
-from grokbook import claims, project
+from grokbook import claims, project, tables
 from grokbook.claims.verdict import Row, digest, is_few, look, outcome
 from grokbook.errors import PageError, UnknownName
 from grokbook.evidence import Run, reading
@@ -238,23 +238,44 @@ def sheet(record):
 def test_the_box_answers_and_says_what_its_badge_judges(sheet):
     box = sheet.box("The paper says <so>.")
     recipe = "d · m · l · o · 500 epochs"
-    badge = "holds in 3 of 3 runs: “it is so”; Of the 4 claims of this page 3 hold, "
-    badge += "1 holds in some runs only"
-    assert box.text.splitlines() == ["The paper says <so>.", badge, recipe]
+    badge = "holds in 3 of 3 runs: “it is so”."
+    others = "Of the 4 claims of this page 3 hold, 1 holds in some runs only"
+    size = "The paper's network, data and length of training"
+    told = ["The paper says <so>.", badge, size, others, recipe]
+    assert box.text.splitlines() == told
     assert "&lt;so&gt;" in box.html and "verdict holds" in box.html
     assert recipe in box.html
     for run in list(sheet.runs):  # of a smaller network it says what is smaller
         run.record.experiment = replace(run.record.experiment, reduced="width 8")
-    assert "“it is so”; width 8; Of 4" in sheet.box().text
+    assert "Less than the paper's: width 8" in sheet.box().text
     exact = claims.Sheet("p/tab1")
     exact.add(row(exact=True, main=True), ("0", 1, 2))
     exact.add(row(run=False), None)
-    told = "mixed in 1 of 2 cases: “it is so”; Of the 2 claims of this page "
-    told += "1 holds in some runs only, 1 is not run"
-    assert exact.box().text == told
+    told = exact.box().text.splitlines()
+    assert told[0] == "mixed in 1 of 2 cases: “it is so”."
+    assert told[1] == (
+        "Of the 2 claims of this page 1 holds in some runs only, 1 is not run"
+    )
     exact.add(row(run=False, main=True), None)  # a page has one main claim
     with pytest.raises(ValueError, match="too many"):
         exact.box()
+
+
+def test_the_box_says_what_decides_and_explains_terms(record, tmp_path, monkeypatch):
+    """In words of book/words.yaml, of a term that the answer does not explain."""
+    sheet = claims.Sheet("prieto2025/figx")
+    decided = row(above=0, main=True, reads="It grows by {}")
+    sheet.add(decided, (Run(record, "plain"), THREE))
+    assert "“it is so”. What decides it: It grows by 2." in sheet.box().text
+    (tmp_path / "book").mkdir()
+    words = "wug: {means: a bird, where: '\\bwugs?\\b', known: 'birds', pages: prieto}"
+    (tmp_path / "book" / "words.yaml").write_text(words)
+    monkeypatch.setattr("grokbook.project.home", lambda: tmp_path)
+    assert sheet.box("Two wugs sing.").text.endswith("\nwug: a bird")
+    assert "<p class='term'><b>wug</b>: a bird</p>" in sheet.box("Two wugs sing.").html
+    for explained in ("Wugs are birds. A wug sings.", "Nobody sings."):
+        assert "a bird" not in sheet.box(explained).html
+    assert tables.terms("a wug", "liu2026/fig01") == []
 
 
 def test_the_closing_shows_and_carries_the_claims(sheet):

@@ -53,6 +53,11 @@ def test_what_is_wrong_with_a_top_is_one_sentence(change, fault):
     assert fault in told
 
 
+def test_a_comma_after_a_setting_is_none_of_its_digits():
+    said = "A VGG-11 of width 512, trained on 1,000 images, keeps 40 classes."
+    assert tops.unshown(said, "width 512, 1,000 images", [40]) == []
+
+
 def test_names_settings_and_rows_that_judge_nothing_are_left_alone():
     answer = "Liu et al. (2026), Figure 3: float32, β2 and width 200 in 20,000 epochs."
     assert list(tops.faults(page(answer=answer, numbers=(), n=0, reads=""))) == []

@@ -20,7 +20,7 @@ NAMED = re.compile(
     r"|\(?\b(19|20)\d\d\)?(?=[^\d,.]|$)"
     r"|\d+( of \d+)? (\w+ )?(runs?|seeds?|networks?|MLPs?|transformers?)\b"
 )
-NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?(?![\w]|\.\d)")
+NUMBER = re.compile(r"(?<![\w.-])-?\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?(?![\w]|\.\d)")
 COUNT = (
     r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|both"
     r"|(?<![\w.,])\d+)"

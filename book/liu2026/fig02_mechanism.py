@@ -172,24 +172,27 @@ found = {
 sheet = claims.read(page.name, found)
 typical = {
     name: evidence.words(claims.median(found[name][1]), show)
-    for name, show in (("modes", "{:.0%}"), ("before-modes", "{:.1%}"))
+    for name, show in (("modes", "{:.1%}"), ("before-modes", "{:.1%}"))
 }
 sheet.box(
-    "The paper explains why a spike of the loss is so violent. Adam divides by how large "
-    "gradients were, and forgets it while they are tiny. When they return, most weights of "
-    "the last layer move by one and the same step, near 4e-4. We see this: at the first "
-    f"spike {typical['modes']} of the weights move by 4e-4 to 5e-4, and fifty steps before "
-    "a typical step is 1e-5. But it comes one step late. The step before is the one that "
-    f"makes the loss jump, and in it {typical['before-modes']} of the weights move so far."
+    "The paper explains why the loss jumps so far at a loss spike. Adam divides by the "
+    "recent size of the gradients, and forgets this size while they are tiny. When large "
+    "ones return, most weights of the last layer move by about the same length, 4e-4. We "
+    f"see this: at the first loss spike {typical['modes']} of these weights move by 4e-4 to "
+    "5e-4, and fifty steps before a typical step is 1e-5. So the sentence holds as we test "
+    "it. But such steps do not begin the spike. The step before them already makes the loss "
+    f"jump, and in that step only {typical['before-modes']} of the weights move so far."
 )
 
 # %% tags=["hide-input"]
 #| name: fig-liu2026-02
 #| caption: >
-#|   At the spike most weights of the last layer make equal steps, and one step before they do
-#|   not. (a) Share of the weights by the size of their step, in one run; the numbers are
-#|   medians over all runs. Step 0 is the first that begins with a loss of 0.1 or more. Dotted:
-#|   what Adam's betas predict. (b) Mean step of these weights around the spike, a line a run.
+#|   At the spike most weights of the last layer make equal steps, and one step before they
+#|   do not. (a) Share of these weights by the size of their step, in one run; the
+#|   percentages are medians over all runs. "At the spike" is the first step that begins with
+#|   a loss of 0.1 or more. Dotted: the step that Adam's betas predict for gradients that
+#|   return. (b) Mean size of the steps of these weights. Each line is one run, and the
+#|   dotted line is the step at the spike.
 #| alt: >
 #|   Two panels. Left: at the spike more than half of the weights move by 4.5e-4. One step
 #|   before, their steps are spread between 1e-5 and 1e-4, and fifty steps before around 1e-5. Right: the mean step

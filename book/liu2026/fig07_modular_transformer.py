@@ -48,18 +48,21 @@ sheet = claims.read(page.name, found)
 most = evidence.words(share.max(), "{:.0%}")
 sheet.box(
     "The paper shows loss spikes of a transformer that learns division. Ours is a quarter as "
-    "wide, is trained for a tenth of the steps, and has no spike. But it is no test of the "
-    "paper. A late spike is said to follow a collapse, in which float32 rounds the loss of "
-    f"most samples to zero. Here at most {most} of the samples collapse at once, and below "
-    "40 % we count no jump of the loss as such a spike."
+    "wide, is trained for a tenth of the steps, and has no loss spike. But this cannot tell "
+    "whether the paper's sentence holds. By the paper, a loss spike follows a collapse, in "
+    "which float32 rounds the loss of most samples to zero. In our "
+    f"{len(base.seeds)} runs at most {most} of the samples collapse at once. We count a jump "
+    "of the loss as such a spike only if 40 % were collapsed shortly before, so that no run "
+    "here could have one."
 )
 
 # %% tags=["hide-input"]
 #| name: fig-liu2026-07
 #| caption: >
-#|   The loss falls without a spike, and too few samples collapse for one. (a) Training loss of
-#|   every step, in one run. (b) Share of the training samples whose float32 loss is zero;
-#|   every run is thin, the median thick. Dashed: the share that a late spike requires.
+#|   The loss falls without a spike, and too few samples collapse for one. (a) Training loss
+#|   of every step, in one run. (b) Share of the training samples whose float32 loss is
+#|   exactly zero. Thin lines are single runs, and the thick line is their median. Dashed:
+#|   the share that must be collapsed before a jump counts as a loss spike.
 #| alt: >
 #|   Two panels against step. The training loss falls smoothly to 1e-7. The share of collapsed
 #|   samples rises slowly to about a fifth, below a dashed line at 40 percent.
@@ -68,14 +71,14 @@ figure, (loss, shares) = plots.panels(2, height=3.2)
 plots.trace(loss, base, lw=1.0, floor=1e-12, label="")
 plots.curve(shares, base, "collapsed", percent=True)
 shares.axhline(40, color=plots.GREY, ls="--", lw=1)
-shares.text(0, 43, "40 %, needed for a late spike", color=plots.GREY)
+shares.text(0, 43, "40 %, needed for a loss spike", color=plots.GREY)
 end = base.settings.epochs
 shares.text(end, 27, f"at most {most}", color=base.color, ha="right")
 shares.set(ylabel="collapsed samples (%)", ylim=(-3, 103))
 for panel in (loss, shares):
     panel.set(xlabel="step")
     plots.thousands(panel)
-plots.letter([loss, shares], ["training loss", "collapse"])
+plots.letter([loss, shares], ["training loss", "collapsed samples"])
 plots.show(figure)
 
 # %% [markdown]

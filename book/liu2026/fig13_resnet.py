@@ -81,21 +81,27 @@ jumps = {
 }
 many = {run: evidence.words(claims.median(jumps[run]), "{:.0f}") for run in both}
 most = evidence.words(claims.median(single.largest(COLLAPSED)), "{:.0%}")
+runs = f"{len(single.seeds)} run{'s' * (len(single.seeds) > 1)}"
 sheet.box(
-    "Of all networks that the paper tests, only ResNet-18 has no late loss spike. Ours has an "
-    "eighth of the channels and half of the images, and has none either: "
-    f"{many[single]} in {epochs:,} epochs, where the MLP of Figure 1 has {many[mlp]}. A "
-    "spike could have come. The paper's spikes begin from a collapse, in which float32 rounds "
-    f"losses to zero, and {most} of the samples are collapsed for most of the training."
+    "Of all networks that the paper tests, only ResNet-18, a convolutional network, has no late "
+    "loss spike. Ours, with an eighth of the channels and "
+    f"{single.settings.dataset.options['train_samples']} training images, has none either: "
+    f"{many[single]} loss spikes in {epochs:,} epochs, in {runs}. The MLP of Figure 1, at the "
+    f"paper's width, has {many[mlp]} in this time. So the sentence holds, as far as so small a "
+    "network shows it. A spike could have come: the paper's spikes begin from a collapse, in "
+    f"which float32 rounds losses to zero, and {most} of the samples are collapsed for most of "
+    "the training."
 )
 
 # %% tags=["hide-input"]
 #| name: fig-liu2026-13
 #| caption: >
 #|   A narrow ResNet-18 collapses for good and never spikes; an MLP collapses and spikes. (a, b)
-#|   Training loss of every step, one run each, for ResNet-18 and for the MLP of Figure 1; losses
-#|   below 1e-9 lie on the lower edge. (c) Share of the samples that are collapsed. For the MLP
-#|   every run is thin, the median thick.
+#|   Training loss at every step of one run of ResNet-18 and of one of the MLP of Figure 1. Losses
+#|   below 1e-9 lie on the lower edge. The number in the title is the median over runs; the first
+#|   small jump in (b) comes before the MLP fits its images, and is not counted. (c) Share of
+#|   the samples that are collapsed. It falls at each spike of the MLP, of which every run is thin
+#|   and the median thick.
 #| alt: >
 #|   Left: the loss of ResNet-18 falls below 1e-9 and stays there. Middle: the loss of the MLP
 #|   falls and spikes three times. Right: all samples of ResNet-18 collapse and stay so; those of

@@ -89,16 +89,18 @@ sheet = claims.read("liu2026/tab02", found, rows=len(rows))
 sheet.box(
     "The paper says that its appendix has detailed hyperparameters. To run its experiments on "
     f"division modulo a prime, one needs {len(SETTINGS)} settings by our list, and the paper "
-    f"states {sum(stated)} of them. The transformer's activation and its initial weights are "
-    "among those that it leaves out. Where one is missing, we chose it, after earlier "
-    "papers on this task where these state it."
+    f"states {sum(stated)} of them. So the sentence is true in part. The transformer's "
+    "activation and its initial weights are among the settings that are left out. Where a "
+    "setting is missing, we took that of earlier papers on this task, or else chose it. "
+    "Nothing is trained on this page."
 )
 
 # %% tags=["hide-input"]
 #| name: fig-liu2026-tab02
 #| caption: >
-#|   Two thirds of the settings of modular division are stated. Each line is a setting that a
-#|   run needs, with the paper's words (■); where it has none (×), what we took.
+#|   Two thirds of the settings of modular division are stated. Each line is one setting that a
+#|   run needs. Blue squares: the paper states it, in these words. Red crosses: the paper does not
+#|   state it, and we took this.
 #| alt: >
 #|   A list of 35 settings in two columns. Most of the settings of optimiser and MLP have a
 #|   square. Crosses are at the transformer's activation, positions, biases, embeddings, the

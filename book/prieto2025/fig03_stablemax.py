@@ -101,20 +101,24 @@ found = {
 }
 sheet = claims.read("prieto2025/fig03", found)
 sheet.box(
-    "Softmax adds up exponentials of a network's outputs, the logits. When one logit leads by too much, the sum rounds to "
-    "its term alone, and the others are lost. The paper replaces softmax by StableMax, whose terms grow along a line, and "
-    "calls it more numerically stable. It is: of two terms in float32, softmax loses the smaller one from a lead of "
-    f"{softmax['float32']:.1f} on, StableMax from a lead of {stable['float32']:,.0f} on. Nothing was trained for this page."
+    "A network's outputs, the logits, become shares: each has a term, which is divided by the sum of all terms. In softmax "
+    "the terms are exponentials. When one logit leads by too much, rounding leaves its term alone in the sum, and the "
+    "others are lost. The paper calls StableMax, a replacement for softmax whose terms grow along a line, numerically more "
+    "stable. It is: in float32 a sum of two terms loses the smaller one once its logit is "
+    f"{softmax['float32']:.1f} behind with softmax, and {stable['float32']:,.0f} behind with StableMax. StableMax lasts "
+    "longer in float16 and float64 too, so the sentence holds. No network was trained for this page."
 )
 
 # %% tags=["hide-input"]
 #| name: fig-prieto2025-03
 #| caption: >
-#|   StableMax loses its small terms far later than softmax. (a) The term that a logit adds
-#|   to the sum, over the paper's range; Softplus for comparison. (b) The smaller of two
-#|   terms over the larger, against the lead of one logit over the other. Dashed: the
-#|   smallest number that a float type can add to 1. A dot marks the lead from which the
-#|   sum is the larger term alone; the numbers are those of float32.
+#|   StableMax loses its small terms far later than softmax. (a) The term that one
+#|   logit adds to the sum, over the range that the paper draws. Softplus, another
+#|   function that ends as a line, is there for comparison. (b) The smaller of two
+#|   terms divided by the larger one, against the lead of one logit over the other. The
+#|   level lines are about the smallest numbers that each float type can add to 1. A
+#|   dot marks the lead from which on the sum is the larger term alone. The two numbers
+#|   are those leads in float32.
 #| alt: >
 #|   Left: e^x and s(x) touch at 0 with equal slope. To the right of 0 s is a straight
 #|   line, to the left it lies above e^x. Right: on logarithmic axes the softmax term falls off a
@@ -153,7 +157,7 @@ far.text(8, 0.2, "StableMax", color=green)
 far.set(xscale="log", yscale="log", ylim=(1e-19, 3))
 far.set(xlabel="lead of one logit over the other", ylabel="smaller term / larger term")
 figure.legend(loc="outside upper center", ncols=3)
-plots.letter([near, far], ["the paper's range", "what a sum can still see"])
+plots.letter([near, far], ["the term of one logit", "the smaller of two terms"])
 plots.show(figure)
 
 # %% [markdown]

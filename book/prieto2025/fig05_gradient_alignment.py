@@ -97,23 +97,30 @@ def cosine(values):
 
 
 peaks = {run: cosine(nine[run][1]) for run in shown}
+lows = {run: cosine(smallest(run)[0]) for run in shown}
 before = {run: cosine(early(run)) for run in shown}
 wholes = {run: cosine(middle(run, "cos_grad")) for run in shown}
 sheet.box(f"""\
-A step along the weights, NLM in the paper, makes a network surer of its answers and teaches it nothing. The paper says that after the fit
-gradients align with that direction. The cosine between the weights and the negative gradient of an MLP's output layer is
-{peaks[plain]} at its largest, where 1 is the same direction. But it is {before[plain]} already while half of the training
-set is wrong, so this direction does not begin with the fit. For all weights as one vector the cosine is
-{wholes[plain]} in the MLP, and {wholes[block]} in a transformer.""")
+A step along the weights makes a network surer of its answers and teaches it nothing. The paper calls this naive loss
+minimisation (NLM) and says that updates are aligned with it beyond the point of overfitting. We measure the cosine
+between weights and negative gradient, where 1 is the same direction. In the output layer of an MLP without biases it is
+{lows[plain]} or more once the training set is right (the fit), up to {peaks[plain]}, so the sentence holds. But it is
+{before[plain]} already while half of the training set is wrong: this direction does not begin with the fit. For all
+weights as one vector it is lower, {wholes[plain]} in the MLP and {wholes[block]} in a transformer.""")
 
 # %% tags=["hide-input"]
 #| name: fig-prieto2025-05
 #| caption: >
-#|   In MLPs the gradients turn along the weights long before the fit (dotted, for each
-#|   network), in a transformer about then. Cosine between the weights and the negative
-#|   gradient of each matrix, and of all weights as one vector (dash-dotted, with its median
-#|   after the fit). Dots on the output layer: its largest cosine while half of the training
-#|   set is wrong, and its largest after the fit. Each network thin, their median thick.
+#|   In MLPs the gradients turn along the weights long before the fit, the epoch at
+#|   which the whole training set is right (dotted, for each network). In a transformer
+#|   most of them turn away again and come back about then. Each solid line is the
+#|   cosine between the weights and the negative gradient of one matrix, each network
+#|   thin and their median thick. The dash-dotted line takes all weights as one vector;
+#|   the number beside it is its median after the fit. The left dot is the largest
+#|   cosine of the output layer while half of the training set is wrong, the right dot
+#|   its largest after the fit. The range above the right dot is that of the output
+#|   layer from the fit on, for the median network. In the transformer this layer is
+#|   called unembedding.
 #| alt: >
 #|   Three panels of cosine against epoch. In the MLPs the cosines of all matrices rise
 #|   steeply within 200 epochs, long before the fit at 500, and stay high. The output layer
@@ -134,7 +141,10 @@ for panel, (run, tensors) in zip(axes, drawn.items(), strict=True):
         x = claims.median(run.peak(output[run], **bounds))
         y = claims.median(run.largest(output[run], **bounds))
         panel.plot(x, y, "o", color=plots.COLOURS[0], ms=6, zorder=6)
-        panel.text(x, y + 0.04, f"{y:.2f}", color=plots.COLOURS[0], ha=side)
+        place, text = y + 0.04, f"{y:.2f}"
+        if "since" in bounds:
+            place, text = 1.0, f"{lows[run]} to {peaks[run]}"
+        panel.text(x, place, text, color=plots.COLOURS[0], ha=side)
     plots.mark(panel, fit[run], color=plots.BLACK)
     panel.axhline(0, color=plots.GREY, lw=0.8)
     panel.set(xlabel="epoch", xscale="log", ylim=(-0.3, 1.08))

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Prieto et al. 2025 · Figure 7]{.kicker} With ⊥SGD and StableMax an MLP's test loss falls directly, with plain SGD it rises
+# # [Prieto et al. 2025 · Figure 7]{.kicker} With ⊥SGD and StableMax an MLP's test loss falls with its training loss, with plain SGD it rises
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -117,31 +117,35 @@ sheet = claims.read(page.name, found, opening=opening)
 peaks = {run: words(claims.median(run.largest(TEST)), "{:.0f}") for run in three}
 low = {run: words(claims.median(run.last(TEST)), "{:.2g}") for run in three}
 sheet.box(f"""\
-The paper says that gradient descent with ⊥Grad, which leaves out the part along the weights, moves directly to low
-training and test loss. With StableMax as its loss it does in our MLP: the test loss falls from
-{words(claims.median(ortho.at(TEST, 0)), "{:.1f}")} to {low[ortho]}. With plain SGD it climbs to {low[sgd]} while the
-training loss falls; with weight decay it climbs to {peaks[decay]} and comes down a little. With softmax ⊥SGD does not
-move directly: test loss rises on the way.""")
+⊥Grad leaves the part along the weights out of each gradient. The paper says that gradient descent with it (⊥SGD) moves
+directly to low training and test loss. In our MLP it does, with StableMax in place of softmax in the loss: whenever the
+training loss halves, the test loss falls too, in all from {words(claims.median(ortho.at(TEST, 0)), "{:.1f}")} to
+{low[ortho]}. So the sentence holds. With plain SGD the test loss climbs to {low[sgd]} while the training loss falls. With
+weight decay it climbs to {peaks[decay]} and then comes down a little. But ⊥SGD alone is not enough: with softmax its
+test loss rises on the way.""")
 
 # %% tags=["hide-input"]
 #| name: fig-prieto2025-07
 #| caption: >
-#|   With ⊥SGD test loss (solid) falls with training loss (dashed); with plain SGD it rises
-#|   while training loss falls. (a) Each in the loss that it is trained on: StableMax for
-#|   ⊥SGD, softmax for the others. The numbers are those of the median network at its end,
-#|   and at its peak for SGD with decay. (b) Test accuracy, also of ⊥SGD with softmax and of
-#|   five times the decay. A line ends where its training does. Each network thin, their
-#|   median thick.
+#|   With ⊥SGD and StableMax test loss falls together with training loss; with plain
+#|   SGD it rises while training loss falls. Each network is thin and the median thick;
+#|   a shaded area spans the networks of one method. A line ends where its training
+#|   ends. (a) Test loss is solid, training loss dashed, each in the loss that is
+#|   trained on: StableMax for ⊥SGD, softmax for SGD with and without weight decay. The
+#|   numbers are the median test loss at the start, at the ends of ⊥SGD and of plain
+#|   SGD, and at the peak of SGD with decay. (b) Test accuracy of the same three, of
+#|   ⊥SGD with softmax, and of SGD with five times the weight decay.
 #| alt: >
 #|   Left: training losses of all three fall. Test loss rises to about 20 for SGD. With
 #|   decay it rises and begins to fall, for orthogonal SGD it falls below 1 within 500
 #|   epochs. Right: only orthogonal SGD with StableMax nears 100 percent in every seed.
 #| fold: "Code: draw losses and accuracy against the epoch"
-figure, (left, right) = plots.panels(2, height=3.5)
+figure, (left, right) = plots.panels(2, height=3.8)
+longer = {ortho: "⊥SGD, StableMax", strong: "SGD, 5 × the decay"}
 for run in three:
     plots.loss(left, run)
 for run in (*three, strong, soft):
-    plots.curve(right, run, TEST_ACCURACY, percent=True)
+    plots.curve(right, run, TEST_ACCURACY, percent=True, label=longer.get(run))
 left.set(xscale="log", yscale="log", xlim=(20, None))
 begin = words(claims.median(ortho.at(TEST, 0)), "{:.1f}")
 for x, y, text, color in (
@@ -160,8 +164,8 @@ right.set(
 )
 for axes in (left, right):
     axes.xaxis.set_major_formatter("{x:,.0f}")
-figure.legend(*right.get_legend_handles_labels(), loc="outside upper center", ncols=5)
-plots.letter([left, right], ["losses", "test accuracy"])
+figure.legend(*right.get_legend_handles_labels(), loc="outside upper center", ncols=3)
+plots.letter([left, right], ["test and training loss", "test accuracy"])
 plots.show(figure)
 
 # %% tags=["hide-input"]

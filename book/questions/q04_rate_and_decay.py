@@ -17,8 +17,8 @@ from grokbook.evidence import Run, told
 plots.use_style()
 page = evidence.Page("questions/q04", scale, retrain, device)
 small = evidence.Page(page.name, "laptop")  # stored: only smaller networks were tuned
-SINGH, NORM = "Singh's transformer", "the same, layer norm"
-PRIETO, FEWER = "Prieto's MLP", "the same, fewer sums"
+SINGH, NORM = "Singh's transformer", "Singh's, with layer norm"
+PRIETO, FEWER = "Prieto's MLP", "Prieto's MLP, fewer sums"
 OTHER, TIWARI = "Prieto's transformer", "Tiwari's MLP"
 RECORDS = [
     (SINGH, "singh2026/fig04lr"),
@@ -88,27 +88,28 @@ tried = [run for run in runs if run.label in (SINGH, PRIETO) and product[run] <=
 missing = sum(int(np.isinf(when[run]).sum()) for run in tried)
 usual = {network: claims.median(pace[network]) for network in (SINGH, PRIETO)}
 sheet = claims.read(page.name, {})
-sheet.box(
-    "What counts is their product. With AdamW a one-layer transformer (Singh et al.) "
-    f"learned addition after about {usual[SINGH]:.0f} / (rate × decay) epochs, an MLP "
-    f"(Prieto et al.) after about {usual[PRIETO]:.0f}, and single runs after "
-    f"{both.min():.0f} to {both.max():.0f}. So twice the product brings generalisation in "
-    f"nearly half the epochs, up to a product of about {MOST:g}. Beyond that decay delays "
-    "the fit itself: at a rate of 0.05 a decay of 8 keeps the MLP from fitting. The number "
-    f"belongs to network and data; with fewer sums the MLP takes "
-    f"{claims.median(pace[FEWER]):.0f}."
-)
+sheet.box(f"""What counts is mostly their product. Count time in units of 1 / (rate ×
+decay) epochs. With AdamW, at rates from 0.001 to 0.05, the median run of Singh et al.'s
+one-layer transformer learned addition after about {usual[SINGH]:.0f} units, that of
+Prieto et al.'s MLP after about {usual[PRIETO]:.0f}, and single runs of the two after
+{both.min():.0f} to {both.max():.0f}. So twice the product brings generalisation in
+roughly half the epochs. This holds up to a product of about {MOST:g}. Beyond it decay
+delays the fit of the training set itself: at a rate of 0.05 a decay of 8 keeps the MLP
+from fitting. The numbers belong to network and data: with fewer sums the MLP takes
+{claims.median(pace[FEWER]):.0f} units.""")
 
 # %% tags=["hide-input"]
 #| name: fig-questions-04
 #| caption: >
-#|   Epochs times learning rate times weight decay come out nearly the same, whatever the rate and the decay. One mark a
-#|   run. (a) The first epoch that generalises, times rate and decay, against rate times decay: over two powers of ten the
-#|   marks of a network stay in a flat band, and rise above a product of 0.05. Generalising is a test loss of 0.01 in
-#|   Singh's networks, else 95 % of the test set; some networks lose it again. Grey triangles: where training ended before
-#|   that. Lines: medians of the two networks that were trained most often. Diamonds: the mean of Singh's runs. (b) Prieto's
-#|   MLP at three rates: stronger decay delays the fit (hollow: 99 % of the training set), until both meet. Medians
-#|   joined.
+#|   Epochs × learning rate × weight decay is roughly the same number at all rates and decays of a network, up
+#|   to a product of about 0.05. AdamW throughout. (a) Every mark is one run. Its height is the first epoch
+#|   that generalises, times rate and decay. Up to the dotted line the marks of a network lie in a flat band;
+#|   beyond it they rise. The two lines are the medians of Singh et al.'s transformer and of Prieto et al.'s
+#|   MLP. Diamonds are the mean of Singh et al.'s own runs. Grey triangles mark where training ended for runs
+#|   that had not generalised; the medians leave these out. Generalising is a test loss of 0.01 in Singh et
+#|   al.'s networks and 95 % of the test set in the others; some networks lose it again. (b) Prieto et al.'s
+#|   MLP at three rates, medians. Filled: the epoch that generalises. Hollow: the fit, with 99 % of the
+#|   training set right. Stronger decay delays the fit, until the two meet.
 #| alt: >
 #|   Left: a flat cloud of marks between 2 and 11 for products from 0.0005 to 0.05, with those of a transformer with a
 #|   layer norm below at 0.8 and those of an MLP with fewer sums above at 13; beyond 0.05 the marks of the MLP rise to
@@ -196,7 +197,7 @@ fit.set(
     ylabel="epoch",
 )
 fit.text(8.2, 45, "rate 0.05, decay 8: no fit", ha="right", fontsize=9)
-fit.plot([], [], "o--", color=plots.GREY, mfc="white", label="fits (b)")
+fit.plot([], [], "o--", color=plots.GREY, mfc="white", label="fit (b)")
 handles = [*cloud.get_legend_handles_labels()[0], *fit.get_legend_handles_labels()[0]]
 figure.legend(handles=handles, loc="outside upper center", ncols=3)
 plots.letter((cloud, fit), ["a flat cloud up to 0.05", "three rates, stronger decay"])

@@ -95,28 +95,31 @@ often = {key: 10_000 * many[key] / run.settings.epochs for key, run in runs.item
 keep = {key: int((found > 0).sum()) for key, found in many.items()}  # runs with any
 assert not keep[WIDE, LOSS64]
 sheet = claims.read(page.name, {})
-sheet.box(
-    "In wide MLPs, yes: they come from what the rounding of float32 does to the gradient. "
-    "Liu et al.'s wide MLP on CIFAR-10 has "
-    f"{claims.median(many[WIDE, SINGLE]):.0f} of these late jumps of the loss in "
-    f"{runs[WIDE, SINGLE].settings.epochs:,} epochs (median of {len(many[WIDE, SINGLE])} "
-    "runs) and none if the loss alone is computed in float64. Damaging the float64 "
-    "gradient in the same way brings them back. Not everywhere: with a float64 loss a "
-    f"narrow MLP still has some in {keep[NARROW, LOSS64]} of {len(many[NARROW, LOSS64])} "
-    f"runs, a small VGG-11 in {keep[VGG, LOSS64]} of {len(many[VGG, LOSS64])}, a small ViT "
-    f"in {keep[VIT, LOSS64]} of {len(many[VIT, LOSS64])}. And a transformer trained with "
-    f"weight decay and a layer norm has {claims.median(many[SINGH, LOSS64]):.0f} bursts "
-    "with a float64 loss, whose cause is unknown."
-)
+sheet.box(f"""In wide MLPs, yes. Long after the training set is right the loss can
+jump; such jumps are called slingshots, or spikes. At a learning rate of 0.001 Liu et
+al.'s wide MLP on CIFAR-10 has {claims.median(many[WIDE, SINGLE]):.0f} of them in
+{runs[WIDE, SINGLE].settings.epochs:,} epochs (median of {len(many[WIDE, SINGLE])}
+runs), and none if the loss alone is computed in float64. They return if the float64
+gradient is damaged as float32 would. In other networks some remain with float64: in
+{keep[NARROW, LOSS64]} of {len(many[NARROW, LOSS64])} runs of a narrow MLP, in
+{keep[VGG, LOSS64]} of {len(many[VGG, LOSS64])} of a small VGG-11, and in
+{keep[VIT, LOSS64]} of {len(many[VIT, LOSS64])} of a small ViT. And Singh et al.'s
+transformer, trained with weight decay and a layer norm, has
+{claims.median(many[SINGH, LOSS64]):.0f} spikes with a float64 loss, whose cause is
+unknown.""")
 
 # %% tags=["hide-input"]
 #| name: fig-questions-06
 #| caption: >
-#|   A float64 loss ends slingshots in wide MLPs and in most narrow ones; a transformer with weight decay has its bursts
-#|   with it too. One mark a run, counted over its training and given for 10,000 epochs. (a) By precision of the
-#|   loss. At the right: how many runs still have a spike with a float64 loss. "Small" networks have an eighth of the
-#|   paper's width; the transformer is Singh et al.'s with a norm before its MLP. (b) Liu et al.'s two MLPs. Upper rows: a
-#|   float64 loss whose gradients are damaged as float32 would. Repaired: the gradient that rounding took is put back.
+#|   A float64 loss ends the spikes of wide MLPs and of most narrow ones; a transformer with weight decay
+#|   spikes with it too. One mark is one run: its number of spikes, given for 10,000 epochs. (a) By precision
+#|   of the loss. On the right: how many runs still spike with a float64 loss. The wide MLP has layers of width
+#|   512, the narrow one of width 20; "small" networks have an eighth of the paper's width. All rows but the
+#|   last two are Liu et al.'s. The transformer is Singh et al.'s with weight decay and a norm before its MLP;
+#|   below it is the same network on a smaller table of sums. (b) Liu et al.'s wide and narrow MLP. In the two
+#|   upper rows a float64 gradient is damaged on purpose, in all that rounding to float32 does or mainly in the
+#|   sum over the classes. The middle row is float64 without damage. In the row "repaired" what rounding takes
+#|   from a float32 gradient is put back; in the last it is not.
 #| alt: >
 #|   Left: blue marks of float32 lie near 16 for wide and narrow MLP and small VGG-11, at 0 for two image networks; brown
 #|   marks of a float64 loss lie at 0 for the wide MLP and most narrow ones, at 0 or 5 for two small networks, and at 14
@@ -149,7 +152,7 @@ for y, name in enumerate(ROWS):
     key = (name, LOSS64)
     words = f"{keep[key]} of {len(many[key])}" if key in many else "not run"
     kinds.text(23.5, y, words, ha="right", va="center", color=plots.COLOUR[LOSS64])
-kinds.text(23.5, -0.75, "float64 keeps", ha="right", color=plots.COLOUR[LOSS64])
+kinds.text(23.5, -0.75, "float64 still spikes:", ha="right", color=plots.COLOUR[LOSS64])
 kinds.set_yticks(range(len(ROWS)), ROWS)
 kinds.set(ylim=(len(ROWS) - 0.4, -1.3), xlim=(-1, 24))
 WAYS = {
@@ -177,7 +180,7 @@ figure.legend(
     columnspacing=1,
     handletextpad=0.2,
 )
-plots.letter((kinds, damaged), ["by precision", "damaged gradients"])
+plots.letter((kinds, damaged), ["by precision, rate 0.001", "damaged gradients"])
 plots.show(figure)
 
 # %% [markdown]

@@ -30,11 +30,15 @@ plain = [
     races["parity"].short("decay"),
 ]
 perp = [race.short("⊥Grad") for race in races.values()]
-sheet.box(f"""Begin with weight decay: AdamW with a weight decay of 1, and tune the learning rate first. On three small tasks
-with late generalisation it worked in every run, at median steps of {plain[0]}, {plain[1]} and {plain[2]}. Then try ⊥Grad, one more line, which removes
-the part of the gradient along the weights. It was earlier on all three, at {perp[0]}, {perp[1]} and {perp[2]}, against decays that were tried a factor of ten
-apart. On addition it did not work at rates of 0.001 and 0.003 in the time given, and it must not meet a strong weight
-decay. All of this is from small MLPs; the settings are where to begin, not what your network needs.""")
+sheet.box(f"""Begin with AdamW and a weight decay of 1, and tune the learning rate. In
+small MLPs it worked in every run on three tasks with late generalisation: addition
+modulo 59, addition modulo 97 and sparse parity, at median steps of {plain[0]},
+{plain[1]} and {plain[2]}. Then try ⊥Grad, one more line of code, which takes the part
+of the gradient along the weights away. It was earlier on all three, at {perp[0]},
+{perp[1]} and {perp[2]}, against decays that were tried a factor of ten apart. On
+addition modulo 59 no setting of it worked within 1,000 steps at rates of 0.001 and
+0.003, and a weight decay of 0.3 or more undoes it. These settings are where to begin,
+not what your network needs.""")
 
 # %% [markdown]
 # ## Which settings

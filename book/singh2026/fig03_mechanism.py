@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Singh et al. 2026 · Figure 3]{.kicker} Normalising the values brings a low test loss much sooner, while normalising queries and keys keeps it away for 10,000 epochs
+# # [Singh et al. 2026 · Figure 3]{.kicker} A norm on the values brings a low test loss much sooner, while one on queries and keys keeps it away for 10,000 epochs
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -75,27 +75,30 @@ sheet = claims.read(page.name, found)
 back = value.falls_back(loss=0.01)
 came = (reached[scores] < math.inf).sum()
 sheet.box(
-    "Attention reads its input in two ways: as queries and keys, which decide where it "
-    "looks, and as values, which are what it carries. The paper puts a layer norm on one "
-    "of them. It says that a norm on the values alone strongly accelerates grokking, and "
-    "that one on queries and keys alone prevents it for 10,000 epochs. We find both. "
-    f"With the norm on the values the test loss first fell to 0.01 at epoch "
+    "Attention reads its input in two ways: queries and keys decide which tokens "
+    "count, and values are what is passed on. The paper says that a layer norm on the "
+    "values alone strongly accelerates grokking, and that one on queries and keys "
+    "alone prevents it within 10,000 epochs. We find both. With the norm on the values "
+    "the test loss first fell to 0.01 at epoch "
     f"{words(claims.median(reached[value]))}, without a norm at "
-    f"{words(claims.median(reached[plain]))}, and it mostly stays low: "
-    f"{words(claims.median(back), '{:.0%}')} of the later logs are above 0.01. With the "
-    f"norm on queries and keys {came} of {len(scores.seeds)} runs came to 0.01. The paper "
-    "explains this by sharp attention; a norm on all three does not make attention sharp."
+    f"{words(claims.median(reached[plain]))}. It then mostly stays low: "
+    f"{words(claims.median(back), '{:.0%}')} of the later test losses are above 0.01. "
+    f"With the norm on queries and keys {came} of {len(scores.seeds)} runs came to "
+    "0.01. The paper explains this by sharp attention, on single tokens. But the same "
+    "norm does not make attention sharp when the values have a norm too (A*)."
 )
 
 # %% tags=["hide-input"]
 #| name: fig-singh2026-03
 #| caption: >
-#|   A norm on the values brings a low test loss early, one on queries and keys keeps it
-#|   away. (a) Test loss, median of the runs; triangles stand at the median epoch of the
-#|   first 0.01. (b) Entropy of attention, averaged over heads: the lower, the sharper
-#|   attention looks at single tokens; ln 3 is attention to all three alike. The range of
-#|   the runs is shaded in (b). Diamonds: the authors' logs, mean of their runs; those of M
-#|   and of the norm on values in (a) end where the curves reach 0.
+#|   A norm on the values brings a low test loss early, one on queries and keys keeps
+#|   it away. (a) Test loss; lines are medians of the runs. A triangle stands at the
+#|   median epoch of the first test loss of 0.01. (b) Entropy of attention, averaged
+#|   over its heads. The lower it is, the sharper attention is on single tokens; at ln
+#|   3 it gives all three tokens the same weight. Thick lines are medians, thin lines
+#|   single runs, and their range is shaded. A* has the norm on queries, keys and
+#|   values, M before the MLP alone. Diamonds are the means of the authors' runs; in
+#|   (a) those of M and of the norm on values end where the curves reach 0.
 #| alt: >
 #|   Two panels against epoch. Test loss falls to zero first with M, then with a norm on
 #|   values, later with A* and No LN. It stays above 25 with a norm on queries and keys,
@@ -120,12 +123,13 @@ def draw(panel, run, quantity, epochs=OFTEN, **how):
 ratios = {"width_ratios": (1.5, 1)}
 figure, (test, even) = plots.panels(2, height=3.9, gridspec_kw=ratios)
 for run in every[:5]:
-    draw(test, run, TEST, EARLY.get(run, OFTEN), seeds=False)
+    name = "on all three (A*)" if run is attention else run.label
+    draw(test, run, TEST, EARLY.get(run, OFTEN), seeds=False, label=name)
     draw(even, run, ENTROPY, (200, 400, 1000, 2000, 4000, 10_000), label="")
     low = claims.median(reached[run])
     if low < math.inf:
         test.plot([low], [0.01], "v", color=run.color, mec="white", ms=9, zorder=4)
-share = f"{words(claims.median(back), '{:.0%}')} of later logs\nabove 0.01"
+share = f"{words(claims.median(back), '{:.0%}')} of later losses\nabove 0.01"
 test.text(6900, 4.5, f"on values:\n{share}", color=value.color)
 never = f"{came} of {len(scores.seeds)} runs came to 0.01"
 test.text(10_000, 36, never, color=scores.color, ha="right")
@@ -146,12 +150,12 @@ plots.show(figure)
 # ## What to see
 #
 # The {term}`layer norm` is before the MLP (M) or at the inputs of attention: on the values alone
-# ($A^v$), on queries and keys alone ($A^{qk}$), or on both (A\*). No LN has none.
+# ($A^v$), on queries and keys alone ($A^{qk}$), or on all three (A\*). No LN has none.
 
 # %% tags=["remove-input"]
 tables.prose(rf"""
 * **On values** (a) the test loss falls much earlier, and mostly stays low. M is still
-  earlier, but {told(mlp.falls_back(loss=0.01), "{:.0%}")} of its later logs are above 0.01.
+  earlier, but {told(mlp.falls_back(loss=0.01), "{:.0%}")} of its later losses are above 0.01.
 * **On queries and keys** the norm delays even the fit, to epoch {sheet.told("fit")}. The best
   test accuracy is {told(scores.largest("test_accuracy"), "{:.1%}")}.
 * **Low entropy does not follow from the norm** (b). The {{term}}`attention entropy` of

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Singh et al. 2026 · Figure 7]{.kicker} RMSNorm acts like layer norm: a low test loss comes early, and jumps of the loss undo it
+# # [Singh et al. 2026 · Figure 7]{.kicker} RMSNorm acts like layer norm: before the MLP it brings a low test loss early, and jumps of the loss undo it
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -56,22 +56,27 @@ def middle(run):
 again = {run: run.falls_back(loss=0.01) for run in (rms["M"], layer["M"])}
 back = {run: words(claims.median(found), "{:.0%}") for run, found in again.items()}
 sheet.box(
-    "RMSNorm divides a vector by its length as layer norm does, but does not subtract its "
-    "mean. The paper says that it gives very similar results. It does here. With the norm "
-    f"before the MLP the test loss first fell to 0.01 at epoch {middle(rms['M'])} with "
-    f"RMSNorm and at {middle(layer['M'])} with layer norm; without any norm it was epoch "
-    f"{middle(rms['No LN'])}. Neither stays low: {back[rms['M']]} of the later logs are "
-    f"above 0.01 with RMSNorm, and {back[layer['M']]} with layer norm. RMSNorm before "
-    "attention alone was not run."
+    "RMSNorm divides a vector by its length as layer norm does, but does not subtract "
+    "its mean. The paper says that it gives very similar results. By the first epochs "
+    "with a test loss of 0.01 this holds: with RMSNorm before the MLP (M) it is epoch "
+    f"{middle(rms['M'])}, with RMSNorm at all places (M+A*) {middle(rms['M+A*'])}, and "
+    f"without any norm {middle(rms['No LN'])}. Layer norm gives the same order at "
+    f"nearly the same epochs: {middle(layer['M'])}, {middle(layer['M+A*'])} and "
+    f"{middle(layer['No LN'])}. Neither norm before the MLP keeps the low loss: "
+    f"{back[rms['M']]} of the later test losses are above 0.01 again with RMSNorm, and "
+    f"{back[layer['M']]} with layer norm. RMSNorm before attention alone was not run."
 )
 
 # %% tags=["hide-input"]
 #| name: fig-singh2026-07
 #| caption: >
-#|   With either norm the variants first reach a test loss of 0.01 in one order, at nearly
-#|   the same epochs. One mark for each run, on a logarithmic axis: filled with RMSNorm, open
-#|   with layer norm, the line at their median; crosses at the end of training never reached
-#|   it. On the right, the share of the later logs that are above 0.01 again.
+#|   With either norm a low test loss comes in one order of the places, and at nearly
+#|   the same epochs. Each row is a place of the norm; all places are before the MLP
+#|   and before attention. Each mark is one run, filled with RMSNorm and open with
+#|   layer norm, and a black line stands at their median. In the last row there is no
+#|   norm, so both marks are the same network in two sets of runs. A cross at the end
+#|   of training is a run that never came to 0.01. On the right is the share of the
+#|   later test losses that are above 0.01 again. The axis is logarithmic.
 #| alt: >
 #|   Four pairs of rows. With a norm before the MLP both norms have their marks at 600 to 900
 #|   epochs, with norms at all places near 2,500, without a norm near 6,700. Before attention
@@ -98,7 +103,7 @@ for place, name in enumerate(NAMES):
         axes.plot([middle_one], [up], "|", ms=16, mew=2, color=plots.BLACK)
         share = words(claims.median(run.falls_back(loss=0.01).dropna()), "{:.0%}")
         axes.text(1.03, up, share, transform=axes.get_yaxis_transform(), va="center")
-axes.text(1.03, -0.72, "later logs\nabove 0.01", transform=axes.get_yaxis_transform())
+axes.text(1.03, -0.72, "later losses\nabove 0.01", transform=axes.get_yaxis_transform())
 for fill, label in (("full", "RMSNorm"), ("none", "layer norm")):
     axes.plot([], [], "o", color=plots.GREY, fillstyle=fill, label=label)
 axes.plot([], [], "x", color=plots.GREY, label="never")

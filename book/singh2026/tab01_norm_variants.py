@@ -159,20 +159,25 @@ for name in NAMES:
 sheet.box(
     "Table 1 lists where the variants of the paper have a layer norm, which rescales a "
     "vector to a fixed length. The paper says that a norm on the values of attention "
-    "limits how much of an input's length reaches the MLP, but less than a norm before "
-    "the MLP. We made the input of untrained networks seven times as long, and measured "
-    f"what the MLP reads. Without a norm it grows {growth['No LN']:.1f} times, with a norm "
-    f"on the values {growth['A^v']:.1f} times, and with a norm before the MLP it does not "
-    "change. No variant hides the length from the output of the network."
+    "(A^v) limits how much of an input's length reaches the MLP, but less than a norm "
+    "before the MLP (M). Nothing is trained here: in transformers of the paper's size "
+    "at their random start we made the embeddings of the tokens seven times as long. "
+    f"Without a norm the vector that the MLP reads is then {growth['No LN']:.1f} times "
+    f"as long, and with a norm on the values {growth['A^v']:.1f} times, since the skip "
+    "connection carries the length past attention. With a norm before the MLP it does "
+    "not change. So the sentence holds."
 )
 
 # %% tags=["hide-input"]
 #| name: fig-singh2026-tab01
 #| caption: >
-#|   Each norm hides length from the path behind it; only a norm before the MLP hides it from
-#|   the MLP. All inputs are made seven times as long. (a) What each of the four paths reads,
-#|   if its own input grows: × 7, or the same where the variant has a norm. (b) How much the
-#|   input of the MLP grows if the tokens' embeddings do, mean over 128 sums.
+#|   Each norm hides length from the path behind it; only a norm before the MLP hides
+#|   it from the MLP. LN is layer norm: M has it before the MLP, A* on queries, keys
+#|   and values, M+A* at all four, No LN nowhere. (a) Each of the four paths is given
+#|   an input seven times as long. Where the variant has a norm, the path reads the
+#|   same as before, elsewhere a vector seven times as long (× 7). (b) Only the
+#|   embeddings of the tokens are made seven times as long. A bar is how many times as
+#|   long the vector is that the MLP then reads, as a mean over 128 sums.
 #| alt: >
 #|   Left a grid of seven variants: M has a norm at the MLP, A* at queries, keys and values,
 #|   M+A* at all four, No LN nowhere. Right, bars: the input of the MLP does not grow in the

@@ -141,21 +141,26 @@ found = {
 sheet = claims.read("singh2026/tab02", found, variants=len(VARIANTS), starts=STARTS)
 logs_agree = {act: f"{sum(close[act])} of {len(close[act])}" for act in ACTIVATIONS}
 sheet.box(
-    "The paper's Table 2 says that its transformer has the activation ReLU. The authors "
-    "published the losses of their networks before the first update. These follow from "
-    "the random numbers of the start alone, so we rebuilt the networks from them. With "
-    f"ReLU {logs_agree['relu']} logged losses come out the same to six digits, with GELU "
-    f"{logs_agree['gelu']}. So the published curves were made with GELU. The later code of "
-    "the authors has ReLU."
+    "The paper's Table 2 says that its transformer has the activation ReLU. The "
+    "authors published the losses of their networks before the first update. Such a "
+    "loss follows from the random numbers of the start alone, without any training, so "
+    "we rebuilt the networks of five variants from those numbers, with either "
+    f"activation. With ReLU {logs_agree['relu']} logged losses come out the same to "
+    f"six digits, with GELU {logs_agree['gelu']}. So the table's word ReLU is wrong "
+    "for the published curves of these variants, which were made with GELU. The later "
+    "code of the authors has ReLU."
 )
 
 # %% tags=["hide-input"]
 #| name: fig-singh2026-tab02
 #| caption: >
-#|   Networks rebuilt from the authors' random numbers have the logged losses with GELU, not
-#|   with ReLU. Across: relative distance from the logged training loss before the first
-#|   update. Each variant has one mark for the mean, the smallest and the largest loss of the
-#|   authors' runs. Left of the dashed line six digits agree.
+#|   Networks rebuilt from the authors' random numbers have the logged losses with
+#|   GELU, not with ReLU. Across is the relative distance of a rebuilt training loss
+#|   from the logged one, before the first update, on a logarithmic axis. Left of the
+#|   dashed line six digits agree. Each row is a variant: layer norm (LN) is before the
+#|   MLP (M), before attention (A*), before both (M+A*), nowhere, or on the values.
+#|   Each has three marks, for the mean, the smallest and the largest loss of the
+#|   authors' runs; some coincide.
 #| alt: >
 #|   For five variants, three round marks of GELU lie between 1e-9 and 1e-7, three crosses of
 #|   ReLU between 1e-4 and 1e-2.

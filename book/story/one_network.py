@@ -66,11 +66,13 @@ def moment(name, epoch):
 
 sheet = claims.read(page.name, {})
 sheet.box(
-    "A small network that adds first learns all its examples by heart. Only much later, or "
-    "never, does it find the rule and get sums right that it has not seen. Four papers ask "
-    "what keeps it from the rule. This page watches the same network again and again, "
-    "changes what each paper changes, and shows what happens. It is a tour: no claim is "
-    "judged here."
+    "A small network learns to add on a clock. It is shown a part of all sums, its examples, "
+    "and is asked for the others too. It first learns the examples by heart. Only much later, "
+    "or never, does it find the rule and get sums right that it has not seen. Four papers, by "
+    "Prieto, Singh, Liu and Tiwari with their co-authors, ask what keeps a network from the "
+    "rule. This page trains the same network, an MLP of our own, several times from the same "
+    "start. Each time it changes what a paper changes, and shows what happens. It is a tour: "
+    "each training is shown once, and no claim is judged here."
 )
 
 # %% [markdown]
@@ -89,11 +91,13 @@ This is learning by heart. In the runs of the first chapter the best share of un
 # %% tags=["hide-input"]
 #| name: fig-story-1
 #| caption: >
-#|   All examples are right; hardly any unseen sum is. The black line marks the moment. Left:
-#|   share of right answers on the examples (blue, dashed) and on unseen sums (green), and
-#|   the share of the examples whose loss is exactly zero (red). Middle: the training
-#|   loss (orange). Right: the numbers in the first layer, in black; a line joins neighbours
-#|   on the clock. Below it, by how much the score of the right answer leads in one example.
+#|   At epoch 100, marked by the black line, all examples are right and hardly any unseen sum
+#|   is. The curves show the whole training. (a) Share of right answers, on the examples (blue,
+#|   dashed) and on unseen sums (green). Red is the share of examples whose loss is exactly
+#|   zero. (b) The training loss. (c) How the first layer holds the numbers at epoch 100. Each
+#|   dot is a number of the clock, and a line joins neighbours on the clock. Here they are a
+#|   tangle. The lead below it says how far the score of the right answer is ahead of the next,
+#|   in one example.
 #| alt: >
 #|   The dashed line is at 100 percent at the mark, the solid line near 0. The loss has begun
 #|   to fall. The numbers form a tangle.
@@ -130,7 +134,10 @@ def draw(name, epoch):
     size = 1.1 * float(places.abs().max())
     ring.set(xlim=(-size, size), ylim=(-size, size), aspect="equal")
     ring.set(xticks=[], yticks=[], ylabel="first layer")
-    ring.set(xlabel=f"lead: {lead:,.0f}" if lead > 99 else f"lead: {lead:.1f}")
+    if lead > 1e6:
+        ring.set(xlabel=f"lead: {lead / 1e6:,.0f} million")
+    else:
+        ring.set(xlabel=f"lead: {lead:,.0f}" if lead > 99 else f"lead: {lead:.1f}")
     if (name, epoch) == ("softmax", 100):  # the captions of the others name the colours
         figure.legend(loc="outside upper center", ncols=3)
     plots.letter([answers, loss, ring], ["right answers", "training loss", "numbers"])
@@ -162,7 +169,8 @@ A loss of zero gives its right answer nothing more to learn. Whether this alone 
 # %% tags=["hide-input"]
 #| name: fig-story-2
 #| caption: >
-#|   The losses become exactly zero (red), and the unseen sums stay wrong.
+#|   At epoch 500, marked by the black line, more than half of the losses are exactly zero
+#|   (red), and the unseen sums stay wrong (green). The panels are those of the first figure.
 #| alt: >
 #|   The red line has passed one half at the mark, while the solid line stays near 0.
 #| fold: "Code: draw the figure"
@@ -181,7 +189,8 @@ network finds most of the rule without {{term}}`weight decay`. In Prieto's setti
 # %% tags=["hide-input"]
 #| name: fig-story-3
 #| caption: >
-#|   With StableMax no loss is exactly zero, and the unseen sums follow slowly (green).
+#|   With StableMax no loss is exactly zero (red), and the unseen sums follow slowly (green),
+#|   until the end at epoch 8,000. A loss below 1e-12 is drawn at 1e-12 in (b).
 #| alt: >
 #|   The solid line climbs slowly to above 90 percent; the red line stays at 0.
 #| fold: "Code: draw the figure"
@@ -200,8 +209,8 @@ Learning by heart and the rule arrive together.
 # %% tags=["hide-input"]
 #| name: fig-story-4
 #| caption: >
-#|   With ⊥Grad examples (blue) and unseen sums (green) rise together, and the numbers lie on
-#|   a circle.
+#|   With ⊥Grad the examples (blue) and the unseen sums (green) rise together. At epoch 100,
+#|   marked by the black line, the numbers lie on a circle (c).
 #| alt: >
 #|   Dashed and solid lines reach 100 percent together before the mark.
 #| fold: "Code: draw the figure"
@@ -222,7 +231,8 @@ end. Tiwari et al. pull activations towards one length. In our runs that does no
 # %% tags=["hide-input"]
 #| name: fig-story-5
 #| caption: >
-#|   With weight decay the unseen sums (green) follow the examples (blue).
+#|   With weight decay the unseen sums (green) follow the examples (blue). At epoch 1,000,
+#|   marked by the black line, the numbers lie near a circle (c).
 #| alt: >
 #|   The solid line reaches 100 percent before the mark. The numbers lie near a circle.
 #| fold: "Code: draw the figure"
@@ -241,8 +251,8 @@ In their network there are {told("liu2026/fig01_precision", "float32", evidence.
 # %% tags=["hide-input"]
 #| name: fig-story-6
 #| caption: >
-#|   Long after the fit the training loss (orange) jumps, and right answers break down for a
-#|   moment.
+#|   Long after all examples are right, the training loss of the first network (orange) jumps,
+#|   and right answers break down for a moment. The black line marks epoch 4,000.
 #| alt: >
 #|   Along the solid line near 0 the dashed line drops several times, as the loss jumps up.
 #| fold: "Code: draw the figure"

@@ -103,18 +103,24 @@ found = {
 sizes = [r.settings.model.options["widths"][0] for r in (push, wide)]
 sheet = claims.read(page.name, found, width=sizes[0], wide=sizes[1])
 middle, spread = claims.median(effect(decay)), kept(decay).median(axis=1)
-sheet.box(f"""The paper sorts seven methods by what they do to the rank of a network's activations, the number of directions that
-these use. It says that weight decay collapses the rank and that its penalty preserves it. It does not define this rank, so we took it in
-{len(READINGS)} ways. With strong decay it ends at {middle:.2f} times its start in the middle of them, so there is no collapse; single
-ways give {spread.min():.1f} to {spread.max():.1f} times. Networks with the penalty keep their rank as well, but have not generalised.""")
+sheet.box(f"""The paper sorts seven methods by what they do to the rank of a network's activations, the number of directions
+that these use. It says that “isotropic” weight decay makes this rank small, “collapsing the spectrum”, and that its penalty
+preserves it. It does not define the rank, so we took it in {len(READINGS)} ways, in small MLPs. With strong weight decay the rank
+ends at {middle:.2f} times its start, by the median of these ways; single ways give {spread.min():.1f} to {spread.max():.1f} times.
+We ask for half of the start or less, so the sentence fails as we test it. With the penalty the rank stays as well, but these
+networks had not generalised when their runs ended.""")
 
 # %% tags=["hide-input"]
 #| name: fig-tiwari2026-tab05
 #| caption: >
-#|   The rank of activations does not collapse with weight decay, nor with any other method here. Each
-#|   small mark is one of 16 ways to take the rank: stable or entropy rank, all pairs or 256, centred
-#|   or not, both layers after the ReLU. The bar is their median, with its value. Grey is "collapse",
-#|   at most one half. At the right, what the paper says. Medians of the runs, width 128.
+#|   The rank of activations does not collapse with weight decay, nor with any other
+#|   method that we measured. Each small mark is one of 16 ways to take the rank, as
+#|   the median of the runs. The ways differ in the formula (stable or entropy rank),
+#|   the pairs (all or 256), whether the mean is subtracted, and the layer (first or
+#|   second, after the ReLU). The bar is the median of the 16 ways, with its value. The
+#|   grey region is what we call a collapse: half of the start or less. Words on the
+#|   right are the paper's. Of its seven methods, spectral norm and spherical
+#|   projection were not run. Width 128.
 #| alt: >
 #|   A row for each method on a logarithmic axis from 0.2 to 5. The medians of weight decay and of the
 #|   penalty both lie near 1, within marks from below one half to above two.

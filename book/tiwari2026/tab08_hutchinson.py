@@ -68,18 +68,23 @@ found = {
 sizes = [r.settings.model.options["widths"][0] for r in (push, less)]
 sheet = claims.read(page.name, found, width=sizes[0], narrow=sizes[1])
 apart = " and ".join(f"{100 * one:.1f} %" for one in sorted(typical[100]))
-sheet.box(f"""The Hessian trace, the total curvature of the loss, can be estimated by multiplying the Hessian with random
-vectors, called probes. The paper says that {COUNTS[1]} probes give it to {PRINTED[100][2]} %, measured against {MANY}. That is so
-here: at the paper's width the mean of {COUNTS[1]} probes was off by {apart} in the {len(trace)} networks that we
-measured. They were trained with the penalty and had not generalised, the paper's had.""")
+sheet.box(f"""The Hessian trace, the total curvature of the loss, can be estimated by multiplying the Hessian with vectors of
+random signs, called probes (Hutchinson's method). The paper says that {COUNTS[1]} probes are enough: they miss the mean of {MANY} by
+{PRINTED[100][2]} %. Here, at the paper's width, the mean of {COUNTS[1]} probes misses that of {MANY} by {apart} on average in
+the {len(trace)} networks that we measured; the badge prints the smaller. We allow 5 %, so the sentence holds as we
+test it. Our networks were trained with the penalty and had not generalised, the paper's had.""")
 
 # %% tags=["hide-input"]
 #| name: fig-tiwari2026-tab08
 #| caption: >
-#|   With more probes the error falls as chance has it, and a hundred are off by 2 % at most, as in the
-#|   paper (diamonds). (a) Mean of the first K probes over the mean of all 500; the band is one
-#|   standard error of the first network. (b) Mean error of K probes drawn from the 500. Large draws
-#|   are most of the 500, so they fall below the line.
+#|   The error falls with the number of probes K as chance predicts, and 100 probes are
+#|   off by some 2 % or less on average, as in the paper (diamonds). (a) Each line is
+#|   one network: the mean of its first K probes, divided by the mean of all 500. The
+#|   band is the error that chance predicts for one of the networks (one standard
+#|   error). (b) Each line is one network: how far the mean of K probes lies from the
+#|   mean of all 500, averaged over many random draws. The dashed line falls as 1/√K.
+#|   Ours fall faster on the right, because a large draw shares most of its probes with
+#|   the 500.
 #| alt: >
 #|   Left: each curve starts far from 1 and settles within some two per cent of it after a
 #|   hundred probes. Right: errors fall along the dashed line of slope one half. The paper's

@@ -107,26 +107,21 @@ class Sheet(list[Row]):
         marks = [f"Less than the paper's: {size}" for size in sizes if size]
         if main and not main.exact and {*sizes} == {""}:
             marks = ["The paper's network, data and length of training"]
-        lines = [("answer", "", answer)]
+        lines = [_paragraph("answer", answer)]
         if main:  # neither a question nor measurements of ours alone
-            lines += [("judged", _badge(main).html, _judged(main))]
+            lines += [_paragraph("judged", _badge(main), f" {_judged(main)}")]
             marks += filter(None, [_fare(self._shown())])
-        lines += [("marks", "", mark) for mark in marks]
+        lines += [_paragraph("marks", mark) for mark in marks]
         arms = [run.settings for run in self.own if len(sizes) < SEVERAL]
         if recipe := tables.recipe(arms):
-            lines += [("recipe", "", recipe)]
+            lines += [_paragraph("recipe", recipe)]
         text = f"{answer} {main.says if main else ''}"
         for term, means in tables.terms(text, self.page):
-            lines += [("term", f"<b>{escape(term)}</b>: ", means)]
-        shown = [
-            f"<p class='{kind}'>{before}{escape(words)}</p>"
-            for kind, before, words in lines
-        ]
-        html = f"<div class='verdict-box'>{''.join(shown)}</div>"
-        told = [words for _, _, words in lines if words]
-        if main:
-            told[1] = f"{main.verdict} {told[1]}".strip()
-        return Html(html, "\n".join(told))
+            bold = Html(f"<b>{escape(term)}</b>", term)
+            lines += [_paragraph("term", bold, f": {means}")]
+        html = "".join(line.html for line in lines)
+        told = "\n".join(line.text for line in lines if line.text)
+        return Html(f"<div class='verdict-box'>{html}</div>", told)
 
     def closing(self, *records: Record) -> Html:
         """What ends a page: its claims, and folded what was run and what it read.
@@ -232,6 +227,13 @@ def _fare(rows: list[Row]) -> str:
         if found[key]
     ]
     return f"Of the {len(claims)} claims of this page {', '.join(told)}"
+
+
+def _paragraph(kind: str, *parts: Cell) -> Html:
+    """A paragraph of a box, in HTML and in words."""
+    html = "".join(escape(p) if isinstance(p, str) else p.html for p in parts)
+    text = "".join(p if isinstance(p, str) else p.text for p in parts)
+    return Html(f"<p class='{kind}'>{html}</p>", text)
 
 
 def _judged(row: Row) -> str:

@@ -43,7 +43,8 @@ document.addEventListener("DOMContentLoaded", () => {
   const POSITIONS = 400;
   const epochAt = (position) => 10 * Math.round((1 + LAST / 10) ** (position / POSITIONS) - 1);
   const positionOf = (epoch) => Math.round(POSITIONS * along(epoch));
-  const inWords = (epoch) => epoch.toLocaleString("en-GB");
+  const inWords = (number) => number > 1e6
+    ? `${Math.round(number / 1e6)} million` : number.toLocaleString("en-GB");
   const time = slider("epoch", { min: 0, max: POSITIONS, step: 1, value: 0 },
     (position) => inWords(epochAt(position)));
   stage.append(svg, time.row, nav);
@@ -91,7 +92,7 @@ document.addEventListener("DOMContentLoaded", () => {
     svg.replaceChildren(...axes(), line(across(epoch), 30, across(epoch), 330, "now"), ...curves,
       path([...points, points[0]], "number"), ...ring,
       text(250, 410, name, "title", "start"), text(250, 428, `epoch ${inWords(epoch)}`, "", "start"),
-      ...told, text(250, 446 + 18 * 4, `lead of an answer: ${lead}`, "", "start"));
+      ...told, text(250, 446 + 18 * 4, `lead of an answer: ${inWords(lead)}`, "", "start"));
     svg.setAttribute("aria-label", `${name} at epoch ${epoch}`);
     time.set(positionOf(epoch));
   }
