@@ -74,7 +74,7 @@ sheet.box(
     "places, and says that those which generalise earlier also become periodic "
     "earlier. We compare them two by two. By the first test loss of 0.01 and the first "
     f"periodic embedding, {words(median_pairs)} of the six pairs come in the same "
-    f"order in the median run. All six do so in {whole} of {len(pairs)} runs, so the "
+    f"order in the median run. All six keep the order in {whole} of {len(pairs)} runs, so the "
     "sentence holds in some runs only. And the two events come apart: with a norm "
     "before the MLP alone (M) the test loss fell to 0.01 first, and the embedding "
     f"became periodic, by the paper's measure, {words(wait)} epochs later."
