@@ -252,7 +252,7 @@ def test_the_box_answers_and_says_what_its_badge_judges(sheet):
     exact.add(row(exact=True, main=True), ("0", 1, 2))
     exact.add(row(run=False), None)
     told = exact.box().text.splitlines()
-    assert told[0] == "mixed in 1 of 2 cases: “it is so”."
+    assert told[0] == "mixed true in 1 of 2 cases: “it is so”."
     assert told[1] == (
         "Of the 2 claims of this page 1 holds in some runs only, 1 is not run"
     )

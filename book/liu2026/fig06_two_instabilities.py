@@ -119,8 +119,8 @@ sheet.box(
 #|   Float64 ends the late spikes of nearly every narrow network. (a, b) Training loss of
 #|   every step, one run each, with the same starting weights. Dotted: the early spikes,
 #|   which float64 does not end. A jump counts as a spike if it begins at a loss of 0.001 or
-#|   less, and as a late one if 40 % of the samples were collapsed shortly before. Losses
-#|   below 1e-9 lie on the lower edge. (c) Number of late spikes. Each dot is one run: all in
+#|   less, and as a late one if shortly before 40 % of the samples were collapsed, their loss
+#|   rounded to zero in float32. Losses below 1e-9 lie on the lower edge. (c) Number of late spikes. Each dot is one run: all in
 #|   float32, with the loss alone in float64, and all in float64.
 #| alt: >
 #|   Three panels. The float32 loss spikes every 600 epochs to the end. In float64 it spikes

@@ -92,8 +92,9 @@ sheet.box(f"""What counts is mostly their product. Count time in units of 1 / (r
 decay) epochs. With AdamW, at rates from 0.001 to 0.05, the median run of Singh et al.'s
 one-layer transformer learned addition after about {usual[SINGH]:.0f} units, that of
 Prieto et al.'s MLP after about {usual[PRIETO]:.0f}, and single runs of the two after
-{both.min():.0f} to {both.max():.0f}. So twice the product brings generalisation in
-roughly half the epochs. This holds up to a product of about {MOST:g}. Beyond it decay
+{both.min():.0f} to {both.max():.0f}. So in the transformer twice the
+product brings generalisation in about half the epochs. The MLP gains less from a larger
+decay, and the least at the smallest rate (b). Beyond a product of about {MOST:g} decay
 delays the fit of the training set itself: at a rate of 0.05 a decay of 8 keeps the MLP
 from fitting. The numbers belong to network and data: with fewer sums the MLP takes
 {claims.median(pace[FEWER]):.0f} units.""")

@@ -96,7 +96,8 @@ keep = {key: int((found > 0).sum()) for key, found in many.items()}  # runs with
 assert not keep[WIDE, LOSS64]
 sheet = claims.read(page.name, {})
 sheet.box(f"""In wide MLPs, yes. Long after the training set is right the loss can
-jump; such jumps are called slingshots, or spikes. At a learning rate of 0.001 Liu et
+jump; such jumps are called slingshots, or spikes. Liu et al. say that they vanish if the
+loss is computed in float64. At a learning rate of 0.001 Liu et
 al.'s wide MLP on CIFAR-10 has {claims.median(many[WIDE, SINGLE]):.0f} of them in
 {runs[WIDE, SINGLE].settings.epochs:,} epochs (median of {len(many[WIDE, SINGLE])}
 runs), and none if the loss alone is computed in float64. They return if the float64

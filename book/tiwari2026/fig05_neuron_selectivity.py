@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · Figure 5]{.kicker} No network with the penalty generalises, so we cannot tell whether its units form clusters
+# # [Tiwari et al. 2026 · Figure 5]{.kicker} Our networks with the penalty do not generalise, so we cannot tell whether its units form clusters
 
 # %% tags=["parameters", "remove-input"]
 scale = "laptop"  # at the paper's width the runs end before strong decay generalises

@@ -107,7 +107,7 @@ change this order.""")
 #| name: fig-tiwari2026-tab09
 #| caption: >
 #|   A small transformer with layer norm does not generalise in 5,000 steps, without
-#|   the penalty (dashed) or with it (solid). A line is the median of its runs. (a)
+#|   the penalty (dashed) or with it (solid). (a)
 #|   Test accuracy. A network has generalised when it stays above 90 %, the upper
 #|   dotted line. A network that only knows its training pairs and a + b = b + a would
 #|   reach the lower one. (b) The length of what attention and MLP add in each block,

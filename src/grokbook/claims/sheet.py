@@ -1,6 +1,7 @@
 """The claims of a page as a box and as a table, which carries them as JSON too."""
 
 import builtins
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -20,6 +21,7 @@ from grokbook.tables import Cell, Html, fold, folded, grid, line
 
 HEAD = ("The paper says", "Tested as", "Here (median)", "Range", "n", "Verdict")
 RERUN = "A rerun: the verdicts below are those of its own runs."
+SEEDS = re.compile(r"(, )?(up to )?(one|two|three) seeds? of \w+$")
 SEVERAL = 3  # sizes of networks that one line cannot describe together
 CHANGED = ("Tested as", "Planned", "What that gives", "Why it was changed")
 
@@ -103,8 +105,14 @@ class Sheet(list[Row]):
         what was trained; and the terms that the answer does not explain."""
         answer = RERUN if tables.is_rerun() else answer
         main = self._main()
-        sizes = {self._size(run): 0 for run in self.own}
-        marks = [f"Less than the paper's: {size}" for size in sizes if size]
+        sizes: dict[str, list[str]] = {}
+        for run in self.own:
+            sizes.setdefault(self._size(run), []).append(run.label or run.arm)
+        marks = [
+            f"Less than the paper's{_of(labels, sizes)}: {size}"
+            for size, labels in sizes.items()
+            if size
+        ]
         if main and not main.exact and {*sizes} == {""}:
             marks = ["The paper's network, data and length of training"]
         lines = [_paragraph("answer", answer)]
@@ -151,8 +159,11 @@ class Sheet(list[Row]):
         return tables.joined(*parts)
 
     def _size(self, run: Run) -> str:
-        """In words what a run has less of than the paper's; "" where nothing."""
-        reduced = run.record.experiment.reduced
+        """In words what a run has less of than the paper's; "" where nothing.
+
+        How many runs there are stands beside the badge.
+        """
+        reduced = SEEDS.sub("", run.record.experiment.reduced)
         if run.record.scale == "paper" and not reduced:
             return tables.shorter(run.record, run.arm)
         return reduced
@@ -244,15 +255,21 @@ def _judged(row: Row) -> str:
     return f"{said}. What decides it: {row.sentence}." if row.sentence else f"{said}."
 
 
+def _of(labels: list[str], sizes: Mapping[str, object]) -> str:
+    """Whose size it is, where a page has networks of several."""
+    return f" ({', '.join(dict.fromkeys(labels))})" if len(sizes) > 1 else ""
+
+
 def _in_runs(row: Row) -> str:
-    """What follows a badge: in how many runs (or points) it came out so."""
+    """What follows a badge: in how many runs (or cases) the words are true."""
     if row.scale == "smoke" or not row.n or outcome(row.verdict) == "idle":
         return ""
-    if row.n == 1 and not row.exact:
-        return "in the only run"
-    many = row.n if row.held in (0, row.n) else row.held
     one = "case" if row.exact else "run"
-    return f"in {many:,} of {row.n:,} {one}{'s' * (row.n > 1)}"
+    if row.n == 1:
+        return f"in the only {one}"
+    if row.held == row.n:
+        return f"in {row.n:,} of {row.n:,} {one}s"
+    return f"true in {row.held or 'none'} of {row.n:,} {one}s"
 
 
 def _found(row: Row) -> str:
