@@ -3,7 +3,7 @@
 import nbformat
 import pytest
 
-from book._ext import tops
+from book._ext import pages, summaries, tops
 from grokbook.project import CLAIMS_MIME, FIGURE_MIME
 
 
@@ -79,3 +79,33 @@ def test_names_settings_and_rows_that_judge_nothing_are_left_alone():
 )
 def test_a_number_in_words_is_one_that_rounds_to_it(said, number, same):
     assert (tops.unshown(f"It is {said}.", "", [number]) == []) is same
+
+
+@pytest.mark.parametrize(
+    ("said", "untrue"),
+    [
+        ("It holds in two of five seeds.", []),
+        ("It fails in three of five seeds.", []),
+        ("It has five runs.", []),
+        ("It holds in four of five seeds.", ["four of five seeds"]),
+        ("It holds in 5 of 5 runs.", ["5 of 5 runs"]),
+        ("It has ten runs.", ["ten runs"]),
+    ],
+)
+def test_a_summary_tells_no_more_runs_than_a_row_has(said, untrue):
+    assert summaries.untrue(said, [{"held": 2, "n": 5}]) == untrue
+    assert summaries.untrue(said, []) == []  # nothing to hold it against
+
+
+def test_a_count_is_held_against_the_pages_of_its_own_point():
+    text = "Front.\n\n* One of [Figure 1](fig01_a.ipynb).\n* Two.\n\n| a | table |"
+    assert summaries.parts(text) == [
+        "Front.",
+        "* One of [Figure 1](fig01_a.ipynb).",
+        "* Two.",
+    ]
+    path = pages.find("singh2026/fig05")
+    mine = summaries.rows_behind(path.with_name("index.md"), f"({path.stem}.ipynb)")
+    every = summaries.rows_behind(path.with_name("index.md"), "no link")
+    assert 0 < len(mine) < len(every)
+    assert list(summaries.faults()) == []

@@ -20,7 +20,7 @@ import nbformat
 import yaml
 from nbformat import NotebookNode
 
-from book._ext import measures, notebooks, pages, tops
+from book._ext import measures, notebooks, pages, summaries, tops
 from grokbook import evidence, observables, papers, tables
 from grokbook.claims import verdict
 from grokbook.claims.verdict import BOUNDS, digest
@@ -52,6 +52,8 @@ def check(page_ids: list[str] | None = None) -> list[str]:
             readable.append(page_id)
         except GrokbookError as error:
             found.append(str(error))
+    if not page_ids:
+        found += [f"{fault}." for fault in summaries.faults()]
     if readable:
         found += [f"The function {fault}." for fault in _functions(readable)]
     for page_id in readable:

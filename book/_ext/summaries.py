@@ -1,0 +1,71 @@
+"""What a summary tells of how many runs, held against the rows of the pages it links.
+
+A summary is the front page of a chapter or of the book. Its sentences are typed, so
+that a count of runs in one of them can outlive the rows that it was taken from.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from book._ext import notebooks, pages
+from grokbook.project import home
+
+WORDS = [
+    *("no", "one", "two", "three", "four", "five"),
+    *("six", "seven", "eight", "nine", "ten"),
+]
+NUMBER = rf"({'|'.join(WORDS)}|\d+)"
+COUNT = re.compile(rf"\b(?:{NUMBER} of )?{NUMBER} (?:seeds?|runs?)\b")
+LINK = re.compile(r"\(([\w/.-]+)\.ipynb\)")
+
+
+def faults() -> Iterator[str]:
+    """Counts of runs that no page behind a summary has: one sentence each."""
+    book = home() / "book"
+    for path in [book / "intro.md", *sorted(book.glob("*/index.md"))]:
+        name = path.relative_to(book).as_posix()
+        for part in parts(path.read_text(encoding="utf-8")):
+            for words in untrue(part, rows_behind(path, part)):
+                yield f"book/{name} says '{words}', and no page that it links has it"
+
+
+def parts(text: str) -> list[str]:
+    """The paragraphs and the points of lists of a text, tables and folds apart."""
+    found = re.split(r"\n\s*\n|\n(?=\s*(?:\*|\d+\.) )", text)
+    return [part for part in found if not part.lstrip().startswith(("|", ":::"))]
+
+
+def untrue(part: str, rows: Iterable[dict[str, Any]]) -> list[str]:
+    """The counts in a paragraph that none of some rows has.
+
+    "Two of five runs" is that of a row which holds in two of five, or fails in two;
+    "five runs" is no more than the most of a row.
+    """
+    known = {(row["held"], row["n"]) for row in rows}
+    known |= {(n - held, n) for held, n in known}
+    most = max((n for _, n in known), default=0)
+    found = []
+    for match in COUNT.finditer(" ".join(part.split())):
+        some, every = (_number(word) for word in match.groups())
+        is_told = (some, every) in known if match[1] else every <= most
+        if known and not is_told:
+            found.append(match[0])
+    return found
+
+
+def _number(word: str | None) -> int:
+    return WORDS.index(word) if word in WORDS else int(word or 0)
+
+
+def rows_behind(path: Path, part: str) -> list[dict[str, Any]]:
+    """The rows of the pages that a paragraph links; without a link, of its chapter."""
+    book = home() / "book"
+    links = [(path.parent / link).resolve() for link in LINK.findall(part)]
+    every = {file.with_suffix(""): file for file in pages.sources().values()}
+    chosen = [every[link] for link in links if link in every]
+    if not chosen and path.parent != book:
+        chosen = [file for file in every.values() if file.parent == path.parent]
+    carried = [notebooks.claims_of(notebooks.read_twin(file)) for file in chosen]
+    return [row for one in carried if one for row in one["claims"]]
