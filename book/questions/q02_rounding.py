@@ -58,14 +58,15 @@ single, double = middle[1:]
 short, far = (claims.median(one) for one in gains[single])
 rate = single.settings.optimizer.options["lr"]
 sheet = claims.read(page.name, {})
-sheet.box(f"""Nearly, in a network that is still learning. Prieto et al. say that
+sheet.box(f"""Nearly, in one MLP with losses in float32. Prieto et al. say that
 generalisation stops once float32 rounds the losses to exactly zero (softmax collapse).
 Their MLP was trained on 60 % of all sums modulo 113 at a learning rate of {rate:g},
 once with losses in float32 and once in float64, which rounds later. From the epoch at
 which half of the float32 losses were zero to the end, test accuracy rose by {short:.0f}
 points with float32 and by {far:.0f} points with float64 (medians of {len(single.seeds)}
-runs each). But rounding is not all that can be missing. With 40 % of the sums, the
-paper's usual share, no precision finds the rule.""")
+runs each). But on a smaller task, and in float16, networks learned on after it. And
+rounding is not all that can be missing: with 40 % of the sums, the paper's usual share,
+no precision found the rule in as long a training.""")
 
 # %% tags=["hide-input"]
 #| name: fig-questions-02

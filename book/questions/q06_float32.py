@@ -101,13 +101,14 @@ loss is computed in float64. At a learning rate of 0.001 Liu et
 al.'s wide MLP on CIFAR-10 has {claims.median(many[WIDE, SINGLE]):.0f} of them in
 {runs[WIDE, SINGLE].settings.epochs:,} epochs (median of {len(many[WIDE, SINGLE])}
 runs), and none if the loss alone is computed in float64. They return if the float64
-gradient is damaged as float32 would. In other networks some remain with float64: in
+gradient is damaged as float32 would. Counted are jumps that follow a collapse, a state
+in which many samples have a loss that float32 rounds to zero. In other networks some remain with float64: in
 {keep[NARROW, LOSS64]} of {len(many[NARROW, LOSS64])} runs of a narrow MLP, in
 {keep[VGG, LOSS64]} of {len(many[VGG, LOSS64])} of a small VGG-11, and in
 {keep[VIT, LOSS64]} of {len(many[VIT, LOSS64])} of a small ViT. And Singh et al.'s
 transformer, trained with weight decay and a layer norm, has
-{claims.median(many[SINGH, LOSS64]):.0f} spikes with a float64 loss, whose cause is
-unknown.""")
+{claims.median(many[SINGH, LOSS64]):.0f} jumps with a float64 loss; whether they follow
+a collapse was not measured, and their cause is unknown.""")
 
 # %% tags=["hide-input"]
 #| name: fig-questions-06

@@ -112,17 +112,18 @@ usual = {key: claims.median(found) for key, found in many.items()}
 assert not many[WIDE, EXACT].any() and (lead > 0).all()
 assert usual[NARROW, ZERO] == usual[NARROW, BASE]
 sheet = claims.read(page.name, {})
-sheet.box(f"""Rounding damages the gradient, and then Adam's steps become too long.
+sheet.box(f"""In Liu et al.'s MLPs, mostly a gradient that rounding damages.
 When float32 rounds a loss to zero, the correct class gets no gradient, and the
-gradients of all classes no longer sum to zero; Liu et al. blame the broken sum. In
-their MLPs on images (learning rate 0.001) it is not needed. With the sum restored the
+gradients of all classes no longer sum to zero; Liu et al. blame the broken sum. On
+images, at a learning rate of 0.001, it is not needed. With the sum restored the
 wide one still has {usual[WIDE, ZERO]:.0f} loss spikes in
 {runs[WIDE, ZERO].settings.epochs:,} epochs, where float32 has {usual[WIDE, BASE]:.0f}
 (medians), but none after epoch {max(ends[ZERO]):,}; the narrow one has
 {usual[NARROW, ZERO]:.0f}, as many as before. With mainly the sum broken they have
 {usual[WIDE, BROKEN]:.0f} and {usual[NARROW, BROKEN]:.0f}. Just before a spike of the
 narrow one in float32 the curvature exceeds what Adam's steps can bear, in all
-{len(lead)} runs in which it could be measured.""")
+{len(lead)} runs whose spike followed a collapse; in no other network was it followed
+step by step.""")
 
 
 # %% tags=["hide-input"]
