@@ -24,7 +24,7 @@ LINK = re.compile(r"\(([\w/.-]+)\.ipynb\)")
 def faults() -> Iterator[str]:
     """Counts of runs that no page behind a summary has: one sentence each."""
     book = home() / "book"
-    for path in [book / "intro.md", *sorted(book.glob("*/index.md"))]:
+    for path in [*book.glob("intro.md"), *sorted(book.glob("*/index.md"))]:
         name = path.relative_to(book).as_posix()
         for part in parts(path.read_text(encoding="utf-8")):
             for words in untrue(part, rows_behind(path, part)):
