@@ -259,7 +259,7 @@ def test_a_page_beyond_the_paper_is_no_figure_of_it(book):
     catalogue.write(entries())
     texts = {p.stem: p.read_text() for p in (book / "generated").rglob("*.md")}
     assert "1 figures and tables and 1 page beyond them." in texts["papers"]
-    picture = "![](/generated/thumbnails/prieto2025/causes.png)"
+    picture = "![Its first plot](/generated/thumbnails/prieto2025/causes.png)"
     assert f"* [{picture} Causes](/prieto2025/causes.ipynb)" in texts["prieto2025"]
     assert "  Why two and two is four <span" in texts["prieto2025"]
     assert 'href="../prieto2025/causes.html#claim-sum"' in texts["scoreboard"]
