@@ -84,7 +84,9 @@ weights away, {len(ortho.seeds)} of {len(ortho.seeds)} runs generalised within
 ⊥Grad brought none of {len(steep.seeds)} runs there in {steep.settings.epochs:,} epochs,
 though all had fitted. In their transformer (rate {rates[2]:g}) none of
 {len(soft.seeds)} runs got all the way there in {soft.settings.epochs:,}, though they end
-above nine tenths of the test set; with StableMax, another loss, as well, the wait is {waits[fast].min():.0f} epochs or more.""")
+above nine tenths of the test set; with
+another loss, StableMax, as well, they get there {waits[fast].min():.0f} epochs or more
+after the fit.""")
 
 
 # %% tags=["hide-input"]

@@ -93,10 +93,11 @@ hardly round. With it {len(reached)} of {len(reached)} of their MLPs learned add
 modulo 113, at epoch {claims.median(reached):,.0f} (median); with a softmax in float64 none passed
 {math.ceil(ends[PAPER, SOFT].max())} % of the test set. The learning rate was
 {paper_rate:g}, the only one tried at this size; smaller MLPs managed it at 0.003 and
-0.01, and not at 0.001. In a small MLP rounding explains little of it: on sums modulo 97,
-at a rate of 0.01 and with the β2 that suits StableMax best, a cross-entropy that cannot round ended at
+0.01, and not at 0.001 in a short training. It is open what makes it work, and rounding is not
+all: in a small MLP (sums modulo 97, rate 0.01, both with the β2 of Adam that suits
+StableMax best) a cross-entropy that cannot round ended at
 {middle[FREE, 0.01]:.0f} % of the test set and StableMax at {middle[STABLE, 0.01]:.0f}
-%, in single runs. At full size this comparison is open.""")
+%, in single runs.""")
 
 # %% tags=["hide-input"]
 #| name: fig-questions-03

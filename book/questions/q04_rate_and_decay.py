@@ -88,7 +88,7 @@ tried = [run for run in runs if run.label in (SINGH, PRIETO) and product[run] <=
 missing = sum(int(np.isinf(when[run]).sum()) for run in tried)
 usual = {network: claims.median(pace[network]) for network in (SINGH, PRIETO)}
 sheet = claims.read(page.name, {})
-sheet.box(f"""What counts is mostly their product. Count time in units of 1 / (rate ×
+sheet.box(f"""In two networks what counts is mostly their product. Count time in units of 1 / (rate ×
 decay) epochs. With AdamW and a product of at most {MOST:g}, the median run of Singh et al.'s
 one-layer transformer learned addition after about {usual[SINGH]:.0f} units, that of
 Prieto et al.'s MLP after about {usual[PRIETO]:.0f}, and single runs of the two after

@@ -77,8 +77,8 @@ a factor of ten apart). But it worked in a window of rates around {worked[PERP][
 {worked[PERP][-1]:g}: at {", ".join(f"{rate:g}" for rate in rest[:-1])} and
 {rest[-1]:g} it had not generalised when training ended, after {min(lengths):,} to
 {max(lengths):,} steps. On sparse parity ⊥Grad was earlier, and worked at more rates. On
-MNIST with cross-entropy, as we ran it, nothing was delayed. Transformers and text were not compared
-at tuned rates.""")
+MNIST with cross-entropy, as we ran it, nothing was delayed. Transformers
+and text were not compared at tuned rates. The page "What to use" has the settings.""")
 
 # %% tags=["hide-input"]
 #| name: fig-questions-09
