@@ -289,7 +289,7 @@ def test_folds_tables_mathematics_and_the_definition_of_a_term(chromium):
         settled(page)  # scrolling hides a definition
         term.hover()
         box.wait_for(state="visible")
-        words = "rounding makes the loss of a sample exactly zero"
+        words = "rounding makes its loss exactly zero"
         assert words in box.inner_text().replace("\n", " ")
         page.keyboard.press("Escape")
         box.wait_for(state="hidden")
@@ -370,8 +370,8 @@ FIRST = {  # a page <- what those write who look for it (book/_ext/search.js)
     "prieto2025/index": "numerical stability",
     "singh2026/index": "inductive bias",
     "liu2026/index": "loss spikes",
-    "tiwari2026/index": "tiwari speed-up, radial suppression",
-    "questions/q08_small_activations": "six-fold speed-up",
+    "tiwari2026/index": "radial suppression",
+    "questions/q08_small_activations": "six-fold speed-up, tiwari speed-up",
     "prieto2025/fig02_softmax_collapse": "float16",
     "prieto2025/fig04_stablemax_grokking": "regularization, regularisation",
     "prieto2025/fig16_temperature_smoothing": "label smoothing",
