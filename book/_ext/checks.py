@@ -149,7 +149,8 @@ def _where(commit: str) -> str:
 def _exchanged(page_id: str, path: Path) -> Iterator[str]:
     """Tests that a commit changed, and of which nobody is told today."""
     versions = _versions(path.with_name("claims.yaml"), page_id)
-    for key, today in (versions[0][1] if versions else {}).items():
+    rows_today = versions[0][1] if versions else {}
+    for key, today in rows_today.items():
         for (after, now), (_, before) in pairwise(_having(versions, key)):
             changed = {part for part in TEST if before.get(part) != now.get(part)}
             is_told = len(now.get("was", ())) > len(before.get("was", ()))

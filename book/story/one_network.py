@@ -166,8 +166,8 @@ draw("⊥Grad", 100)
 tables.prose(f"""
 Weight decay pulls every weight towards zero, so long lists become costly. In the first chapter
 {told("basics/grokking", "end", Run(first, "decay 1").last(TEST), "{:.1%}")} of the unseen sums are right in the end. A pull on activations, the numbers inside
-the network, brings the rule here too, but does not keep it: nearly half of the later logs are below
-the level again. Tiwari et al. pull towards a fixed length. In our runs that does not bring the rule as early as they say:
+the network, brings the rule here too, but does not keep it: later the network falls below the level
+again. Tiwari et al. pull towards a fixed length. In our runs that does not bring the rule as early as they say:
 [the result](../tiwari2026/fig01_accuracy_curves.ipynb). Singh et al. show that the place of a {{term}}`layer norm` matters too.
 """)
 
