@@ -373,7 +373,7 @@ FIRST = {  # a page <- what those write who look for it (book/_ext/search.js)
     "tiwari2026/index": "radial suppression",
     "questions/q08_small_activations": "six-fold speed-up, tiwari speed-up",
     "prieto2025/fig02_softmax_collapse": "float16",
-    "prieto2025/fig04_stablemax_grokking": "regularization, regularisation",
+    "remedies/index": "regularization, regularisation",
     "prieto2025/fig16_temperature_smoothing": "label smoothing",
     "remedies/parity": "sparse parity",
     "tiwari2026/tab02_regularisers": "dropout",
