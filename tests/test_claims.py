@@ -333,6 +333,7 @@ fig1:
     was: [{planned: both, gives: neither, reason: a slip}]
   sum: {tested: it sums up, exact: true, extra: true, registered: 2026-01-02}
   beside: {tested: "{each}: how large", registered: 2026-01-02}
+  gone: {tested: it is gone, at_least: 1, show: yes or no, registered: 2026-01-02}
   other: {says: so, where: there, tested: wide ones, run: no, registered: 2026-01-02}
 """
 
@@ -348,6 +349,7 @@ def test_a_page_is_judged_by_what_was_registered(record, tmp_path, monkeypatch):
         "later": {run: THREE, Run(record, "plain", "after"): THREE + 1},
         "sum": claims.exactly("4", [True, False]),
         "beside": {"one": (run, 2 * THREE), "other": (run, THREE)},
+        "gone": (run, 1.0 * (THREE > 1)),
     }
     sheet = claims.read("p/fig1", values, times="two")
     told = [(one.tested, one.ours, one.held, one.n, one.verdict) for one in sheet]
@@ -357,8 +359,10 @@ def test_a_page_is_judged_by_what_was_registered(record, tmp_path, monkeypatch):
         ("it sums up", "4", 1, 2, "beyond the paper"),
         ("one: how large", "4", 3, 3, "beyond the paper"),
         ("other: how large", "2", 3, 3, "beyond the paper"),
+        ("it is gone", "yes", 2, 3, "beyond the paper"),
         ("wide ones", "—", 0, 0, "not run"),
     ]
+    assert sheet.told("gone") == "yes in 2 of 3"
     assert sheet.told("grows") == "2.0 (1.0 to 3.0)"
     assert sheet.told("beside one", "{:.2f}") == "4.00 (2.00 to 6.00)"
     closing = sheet.closing()

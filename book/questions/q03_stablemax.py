@@ -92,8 +92,9 @@ replacement for softmax; it grows along a line, not exponentially, so that its s
 hardly round. With it {len(reached)} of {len(reached)} of their MLPs learned addition
 modulo 113, at epoch {claims.median(reached):,.0f} (median); with a softmax in float64 none passed
 {math.ceil(ends[PAPER, SOFT].max())} % of the test set. The learning rate was
-{paper_rate:g}, the only one tried at this size; smaller MLPs managed it at 0.003 and
-0.01, and not at 0.001 in a short training. It is open what makes it work, and rounding is not
+{paper_rate:g}, the only one tried at this size. Single runs of a smaller MLP managed it
+at 0.003 and 0.01, with some values of Adam's β2 and not with others, and none did at
+0.001 in a short training. It is open what makes it work, and rounding is not
 all: in a small MLP (sums modulo 97, rate 0.01, both with the β2 of Adam that suits
 StableMax best) a cross-entropy that cannot round ended at
 {middle[FREE, 0.01]:.0f} % of the test set and StableMax at {middle[STABLE, 0.01]:.0f}

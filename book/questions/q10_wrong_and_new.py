@@ -90,9 +90,9 @@ which restores the sum of the gradients, is to end the loss spikes of a wide MLP
 rate); {usual[ZERO]:.0f} of {usual[BASE]:.0f} remain in
 {runs[512, ZERO].settings.epochs:,} epochs (medians of {len(spikes[512, ZERO])} runs),
 all before epoch {max(lasts[ZERO]) + 1:,}. Singh et al.'s table names the activation
-ReLU; rebuilt networks have their first logged losses with GELU alone. New here, for one: Adam
-sets a pace at which a cross-entropy can widen the gap between logits, the outputs of a
-network.""")
+ReLU; rebuilt networks have their first logged losses with GELU alone. New here, for one: about the
+pace at which Adam widens the gap between logits, the outputs of a network, for a while,
+if a cross-entropy cannot round.""")
 
 # %% tags=["hide-input"]
 #| name: fig-questions-10
@@ -194,8 +194,8 @@ sums float16 ends at {told(ends["GPU", "70%", "float16"])} % of the test set on 
 Their Appendix I mentions that a log_softmax without the official CUDA kernels can keep models learning there. *New:* on the CPU the network learns on until {ZEROS["CPU"]} of
 its training losses are exactly zero. On the GPU it ends with {ZEROS["GPU"]} of them zero, because its gradients underflow.
 
-**Across the papers: Adam sets a pace.** A loss whose gradient falls exponentially cannot widen the {{term}}`gap` between logits by much more than
-$-\\frac12 \\ln \\beta_2$ a step for long. *New:* we measured it on losses that cannot collapse, at two learning rates. For $\\beta_2$ of 0.99
+**Across the papers: Adam's pace.** A loss whose gradient falls exponentially widens the {{term}}`gap` between logits by about
+$-\\frac12 \\ln \\beta_2$ a step for a while. *New:* we measured it on losses that cannot collapse, at two learning rates. For $\\beta_2$ of 0.99
 that pace is {limits[FAST]:.1f} in 1,000 epochs, and where the gap grows steadily we see {told(paces[FAST], "{:.1f}")}, after faster starts. For 0.999 it is {limits[SLOW]:.2f}, and we
 see {told(paces[SLOW], "{:.2f}")} (runs: {len(paces[SLOW])}; [Figure 1](../prieto2025/fig01_headline.ipynb)). So losses must not be compared epoch by epoch.
 """)

@@ -12,7 +12,7 @@ from pandas import Series
 
 from grokbook import evidence, tables
 from grokbook.claims import verdict
-from grokbook.claims.verdict import BySeed, Row, badge, judged, outcome
+from grokbook.claims.verdict import YES_OR_NO, BySeed, Row, badge, judged, outcome
 from grokbook.errors import PageError
 from grokbook.evidence import Run
 from grokbook.project import CLAIMS_MIME as MIME
@@ -97,6 +97,9 @@ class Sheet(list[Row]):
     def told(self, name: str, show: str = "") -> str:
         """The value of a row in a sentence; of one of several: "at-the-end M+A*"."""
         row, value = self.values[name]
+        by_seed = Series(value, dtype=float).dropna()
+        if row.show == YES_OR_NO and not show and len(by_seed):
+            return f"yes in {by_seed.sum():.0f} of {len(by_seed)}"
         return evidence.told(Series(value, dtype=float), show or row.show)
 
     def box(self, answer: str = "") -> Html:
