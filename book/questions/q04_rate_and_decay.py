@@ -101,7 +101,7 @@ transformer learned addition after about {usual[SINGH]:.0f} units, that of Priet
 al.'s MLP after about {usual[PRIETO]:.0f}, and single runs of the two after
 {both.min():.0f} to {both.max():.0f}; this leaves out {missing} of
 {len(both) + missing} runs that had not generalised when training ended, most of them
-after fewer units than any that did. So in the transformer twice the product brings
+after fewer units than any run of their network took. So in the transformer twice the product brings
 generalisation in about half the epochs. The MLP takes more units the larger its decay,
 since decay delays its fit of the training set too (b); at a rate of 0.05 a decay of 8
 keeps it from fitting. The numbers belong to network and data: with fewer sums the MLP
