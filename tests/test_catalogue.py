@@ -16,7 +16,7 @@ from book._ext import catalogue
 from book._ext.entries import Entry, entries
 from grokbook import papers, records
 from grokbook.claims.verdict import FEW, WORDS, look
-from grokbook.project import CLAIMS_MIME, PAPERS, home
+from grokbook.project import CLAIMS_MIME, home, paper_titles
 
 STATIC = Path(__file__).parents[1] / "book" / "_static"
 STYLES = (STATIC / "catalogue.css").read_text(encoding="utf-8")
@@ -107,7 +107,7 @@ def test_a_claim_keeps_its_anchor_and_its_words_and_findings_are_true():
 
 def test_the_book_as_it_is_has_one_anchor_per_claim_and_a_question_per_page():
     found = entries()
-    of_papers = [one for one in found if one.paper in PAPERS]
+    of_papers = [one for one in found if one.paper in paper_titles()]
     text = catalogue.made("scoreboard", of_papers, {})
     ids = [row["id"] for row in rows(text)]
     every = [claim for one in of_papers for claim in one.carried["claims"]]

@@ -3,6 +3,7 @@ compared with the book."""
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import nbformat
@@ -14,8 +15,10 @@ from book._ext import catalogue, checks, notebooks, pages, reruns
 from book._ext.entries import entries
 from grokbook.errors import GrokbookError, PageError, RecordError
 from grokbook.experiment import Experiment
-from grokbook.project import CLAIMS_MIME, FIGURE_MIME, PAPERS
+from grokbook.project import CLAIMS_MIME, FIGURE_MIME, paper_titles
 from grokbook.records import Record
+
+PROJECT = Path(__file__).parents[1] / "book" / "project.yaml"
 
 PAGE = """\
 # %% [markdown]
@@ -101,8 +104,9 @@ def lay_out(root, monkeypatch):
     monkeypatch.setenv("GROKBOOK_HOME", str(root))
     (root / "book/prieto2025").mkdir(parents=True)
     (root / "book/prieto2025/fig01_sum.py").write_text(PAGE)
+    shutil.copy2(PROJECT, root / "book")
     told = {"title": "A title", "thesis": "A thesis"}
-    landing = dict.fromkeys(PAPERS, told)
+    landing = dict.fromkeys(paper_titles(), told)
     (root / "book/landing.yml").write_text(json.dumps(landing))
     toc = f"root: intro\nparts:\n- chapters:\n  - file: {TWIN}\n"
     (root / "_toc.yml").write_text(toc)

@@ -409,7 +409,7 @@ def test_sources_that_count_as_committed_are_those_of_their_commit(tmp_path):
     subprocess.run(["tar", "-x", "-C", tmp_path], input=found.stdout, check=True)
     files = (sorted(tmp_path.glob(f"src/grokbook/{p}")) for p in OLD)
     every = b"".join(file.read_bytes() for part in files for file in part)
-    assert {sha256(every).hexdigest()} == records.record.COMMITTED
+    assert {sha256(every).hexdigest()} == set(project.described("committed"))
 
 
 NAME, OTHER = "prieto2025/fig06b", "singh2026/fig02"

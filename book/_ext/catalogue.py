@@ -16,13 +16,13 @@ from jinja2 import Environment, FileSystemLoader
 from book._ext.entries import Entry, anchor, named, plain, rank, stated, support, update
 from book._ext.handouts import BLOCK
 from grokbook.claims.verdict import WORDS, badge, is_few, look, outcome
-from grokbook.project import FOLDERS, PAPERS, home
+from grokbook.project import home, page_folders, paper_titles
 
 
 def write(found: Sequence[Entry]) -> None:
     """Write the generated pages; unchanged files stay as they are."""
-    of = {paper: [e for e in found if e.paper == paper] for paper in FOLDERS}
-    every = [entry for paper in PAPERS for entry in of[paper]]
+    of = {paper: [e for e in found if e.paper == paper] for paper in page_folders()}
+    every = [entry for paper in paper_titles() for entry in of[paper]]
     asked = {entry.id.partition("/")[2]: entry.title for entry in of["questions"]}
     written = {
         "landing/questions.md": made("questions", of["questions"]),
@@ -31,7 +31,9 @@ def write(found: Sequence[Entry]) -> None:
         "exercises.md": made("exercises", found),
         "scoreboard.md": made("scoreboard", every, asked),
     }
-    written |= {f"papers/{paper}.md": made("chapter", of[paper]) for paper in PAPERS}
+    written |= {
+        f"papers/{paper}.md": made("chapter", of[paper]) for paper in paper_titles()
+    }
     for entry in of["questions"]:
         question = entry.id.partition("/")[2]
         rows = rests_on(question, found)
@@ -52,7 +54,7 @@ def templates() -> Environment:
     env.filters["plain"] = plain
     known = (anchor, badge, is_few, look, named, outcome, rank, stated, support)
     env.globals |= {function.__name__: function for function in known}
-    env.globals |= {"PAPERS": PAPERS, "BLOCK": BLOCK, "WORDS": WORDS}
+    env.globals |= {"PAPERS": paper_titles(), "BLOCK": BLOCK, "WORDS": WORDS}
     return env
 
 

@@ -87,6 +87,7 @@ def tracked(root: Path) -> list[str]:
 def is_of_package(name: str) -> bool:
     """Whether a handout needs a file: to install the package, or to read a record."""
     inner = r"(src|data/re(cords|ferences))/.*"
+    inner += r"|book/project\.yaml"
     inner += r"|book/\w+/(\w+\.yaml|(experiments|race|operations)\.py)"
     return bool(re.fullmatch(rf"{inner}|pyproject\.toml|README\.md|LICENSE", name))
 

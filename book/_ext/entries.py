@@ -18,7 +18,7 @@ from nbformat import NotebookNode
 from book._ext import notebooks, pages
 from grokbook.claims import verdict
 from grokbook.claims.verdict import WORDS, badge, outcome
-from grokbook.project import PAPERS, home
+from grokbook.project import home, paper_titles
 
 SPACE = "\N{NO-BREAK SPACE}"
 
@@ -33,7 +33,7 @@ class Entry:
 
     @property
     def paper(self) -> str:
-        """Its folder, one of `PAPERS` unless the page is of no paper."""
+        """Its folder, one of `paper_titles()` unless the page is of no paper."""
         return self.id.partition("/")[0]
 
     @property
@@ -116,7 +116,9 @@ def entries() -> list[Entry]:
 
 def named(paper: str) -> str:
     """`prieto2025` -> `Prieto et al. 2025`, which no line breaks; `Start here`."""
-    return re.sub("[()]", "", (PAPERS | pages.CHAPTERS)[paper]).replace(" ", SPACE)
+    return re.sub("[()]", "", (paper_titles() | pages.CHAPTERS)[paper]).replace(
+        " ", SPACE
+    )
 
 
 def support(claim: dict[str, Any]) -> str:

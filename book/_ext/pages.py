@@ -22,7 +22,7 @@ from nbformat import NotebookNode
 import grokbook
 from book._ext import notebooks
 from grokbook.errors import PageError, choose
-from grokbook.project import FOLDERS, PAPERS, home
+from grokbook.project import home, page_folders, paper_titles
 
 LIBRARIES = ("torch", "numpy", "pandas", "matplotlib", "seaborn")
 # Folders of no paper, and what stands above the titles there.
@@ -34,10 +34,14 @@ PLACES = ("GROKBOOK_HOME", "GROKBOOK_RECORDS", "GROKBOOK_DATA")
 
 def sources() -> dict[str, Path]:
     """Page id -> its source, chapter by chapter; those beyond a paper last in each."""
-    paths = [p for name in FOLDERS for p in sorted(home().glob(f"book/{name}/*.py"))]
+    paths = [
+        p for name in page_folders() for p in sorted(home().glob(f"book/{name}/*.py"))
+    ]
     paths = [p for p in paths if p.name not in NO_PAGES]
     found = [(notebooks.id_of(path), path) for path in paths]
-    found.sort(key=lambda one: (FOLDERS.index(one[1].parent.name), is_beyond(one[0])))
+    found.sort(
+        key=lambda one: (page_folders().index(one[1].parent.name), is_beyond(one[0]))
+    )
     return dict(found)
 
 
@@ -58,7 +62,7 @@ def kicker(page_id: str) -> str:
     """What stands above the title of a page: `Prieto et al. 2025 · Figure 4`."""
     folder = page_id.partition("/")[0]
     above = "" if folder in CHAPTERS else f" · {name_of(page_id)}"
-    return f"{re.sub('[()]', '', (PAPERS | CHAPTERS)[folder])}{above}"
+    return f"{re.sub('[()]', '', (paper_titles() | CHAPTERS)[folder])}{above}"
 
 
 def find(page_id: str) -> Path:

@@ -24,7 +24,7 @@ def record(name: str, *, scale: str = "best") -> "DataFrame":
     found = papers.record(name, scale=scale)
     frame = found.frame.copy()
     frame.attrs = {
-        "paper": project.PAPERS.get(name.partition("/")[0], "of no paper"),
+        "paper": project.paper_titles().get(name.partition("/")[0], "of no paper"),
         "settings": found.experiment.to_json(),
         "members": found.members,
         "units": UNITS,

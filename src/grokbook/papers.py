@@ -29,11 +29,6 @@ from grokbook.experiment import SCALES, Arm, Experiment, Spec
 Row = dict[str, Any]
 Rows = Iterator[Row]
 END: Any = object()  # the last epoch of an arm, in its ``log``, ``keep`` or ``rarely``
-# What ``shrink`` leaves of what makes a data set, a network or a schedule large.
-TINY = {"p": 11, "samples": 40, "train_samples": 12, "test_samples": 8, "pairs": 40}
-TINY |= {"block": 12, "train_blocks": 12, "test_blocks": 4, "vocabulary": 256}
-TINY |= {"width": 8, "widths": 8, "hidden": 16, "depth": 2, "heads": 2}
-TINY |= {"positions": 12, "warmup": 2, "every": 2}
 
 
 @dataclass(frozen=True)
@@ -122,20 +117,22 @@ class Registry(dict[str, Callable[[str], Experiment]]):
 def shrink(arm: Arm) -> Arm:
     """A smoke test of an arm: the same in a fraction of a second, and for no verdict.
 
-    Six epochs, few rows, a narrow network; classes and tokens that are counted from p
-    follow it, but where numbers are codes p stays, since it sets their length.
+    Six epochs, few rows, a narrow network, as "smoke" of book/project.yaml says.
+    Classes and tokens that are counted from p follow it, but where numbers are codes p
+    stays, since it sets their length.
     """
+    most = project.described("smoke")
     coded = "encoding" in arm.dataset.options
-    p = 0 if coded else arm.dataset.options.get("p", 0)
+    p = 0 if coded or "p" not in most else arm.dataset.options.get("p", 0)
 
     def small(name: str, value: Any) -> Any:
         if p and name in ("classes", "vocabulary"):
-            return value - p + TINY["p"]
-        if name not in TINY or (name == "p" and coded):
+            return value - p + most["p"]
+        if name not in most or (name == "p" and coded):
             return value
         if isinstance(value, tuple):
             return tuple(small(name, one) for one in value)
-        return min(value, TINY[name])
+        return min(value, most[name])
 
     def tiny(spec: Spec) -> Spec:
         return Spec(spec.name, **{k: small(k, v) for k, v in spec.options.items()})
@@ -158,7 +155,9 @@ def shrink(arm: Arm) -> Arm:
 @cache
 def registries() -> dict[str, Registry]:
     """The experiments of every paper, in the order of the book."""
-    paths = {p: project.home() / f"book/{p}/experiments.py" for p in project.FOLDERS}
+    paths = {
+        p: project.home() / f"book/{p}/experiments.py" for p in project.page_folders()
+    }
     some = {p: str(path) for p, path in paths.items() if path.is_file()}
     return {p: runpy.run_path(path)["EXPERIMENTS"] for p, path in some.items()}
 

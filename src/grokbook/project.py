@@ -13,13 +13,6 @@ from typing import Any
 from grokbook import sources
 from grokbook.errors import GrokbookError
 
-PAPERS = {
-    "prieto2025": "Prieto et al. (2025)",
-    "singh2026": "Singh et al. (2026)",
-    "liu2026": "Liu et al. (2026)",
-    "tiwari2026": "Tiwari et al. (2026)",
-}
-FOLDERS = ("basics", "story", "questions", *PAPERS, "remedies")  # that hold pages
 CLAIMS_MIME = "application/vnd.grokbook.claims+json"
 FIGURE_MIME = "application/vnd.grokbook.figure+json"
 TRAINS = "grokbook.engine.loop"  # with all that it imports it trains and measures
@@ -65,6 +58,28 @@ def _fetched(site: str) -> Path:
         told = f"{address} cannot be fetched ({reason}): set GROKBOOK_HOME to a copy"
         raise GrokbookError(told) from error
     return folder / "grokbook"
+
+
+def described(part: str) -> Any:
+    """A part of book/project.yaml, such as "papers"; empty where nothing is said."""
+    return _read_yaml(home() / "book" / "project.yaml").get(part, {})
+
+
+@cache
+def _read_yaml(path: Path) -> dict[str, Any]:
+    import yaml
+
+    return yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
+def paper_titles() -> dict[str, str]:
+    """The folders below book that replicate a paper, and what each is called."""
+    return described("papers")
+
+
+def page_folders() -> list[str]:
+    """The folders below book that hold pages, in the order of the book."""
+    return [*described("folders")]
 
 
 def records_folder() -> Path:

@@ -4,6 +4,13 @@ The ground is opaque white, legible in dark mode too. Which arms a figure shows,
 what its caption says, is for the pages.
 """
 
+from typing import Any
+
+from grokbook.plots import style
 from grokbook.plots.curves import *
 from grokbook.plots.picture import *
 from grokbook.plots.style import *
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(style, name)

@@ -6,6 +6,7 @@ alone. A test computes both. Sizes of letters and lines are in book.mplstyle.
 """
 
 from collections.abc import Hashable, Sequence
+from functools import cache
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -15,27 +16,30 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
+from grokbook import project
+
 BLUE, ORANGE, GREEN, RED = "#0D74D9", "#CD7B1A", "#32A285", "#D92C56"
 PURPLE, SKY, YELLOW, BLACK = "#4800AD", "#2895BD", "#594800", "#212121"
 COLOURS = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY, YELLOW, BLACK)
+NAMES = ("blue", "orange", "green", "red", "purple", "sky", "yellow", "black")
+INKS = dict(zip(NAMES, COLOURS, strict=True))
 GREY = "#6B6B6B"  # what is no curve: arrows, and lines that mark a level
 
-_THINGS = {
-    BLUE: "⊥Grad; M; sum broken, W_G subtracted; batch norm",
-    ORANGE: "softmax; A*; sum broken; layer norm; VGG-11",
-    GREEN: "StableMax; M+A*; repair; ViT; penalty",
-    RED: "temperature; float16; product; A^qk; projection; ResNet-18; MAN",
-    PURPLE: "weight decay; sparse parity; M+A^v; W_G subtracted; transformer;"
-    " strong decay",
-    SKY: "logit norm; float32; addition; A^v; MLP; dropout",
-    YELLOW: "label smoothing; Taylor; float64; float64 loss; RMS norm",
-    BLACK: "collapse-free; No LN; simulated collapse; baseline",
-}
-COLOUR = {name: ink for ink, names in _THINGS.items() for name in names.split("; ")}
-"""The colour of every thing that figures compare; pages take it and never change it.
 
-Things that never meet in one figure share one.
-"""
+@cache
+def colours() -> dict[str, str]:
+    """The colour of every thing that figures compare, as book/project.yaml has it.
+
+    Pages take it, as ``COLOUR`` of this module, and never change it.
+    """
+    every = project.described("colours").items()
+    return {name: INKS[ink] for ink, names in every for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "COLOUR":  # when it is asked for: to import draws on no checkout
+        return colours()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def use_style() -> None:

@@ -15,9 +15,6 @@ from grokbook.experiment import Arm, Experiment, Member, Result
 from grokbook.records import member
 from grokbook.records.member import Meta
 
-# A machine with an older git of its own named its commit: these are aaf932f's sources.
-COMMITTED = {"aca6c539d559bb6e257bec4b99306a3261dbcf971d24b3c6a824e305dce53a01"}
-
 
 @dataclass
 class Record:
@@ -135,13 +132,14 @@ def load(experiment: Experiment, folder: Path | None = None) -> Record:
     ``uncommitted`` of a member says whether src had changes that are in no commit.
     """
     frames, members, paths = [], {}, {}
+    committed = project.described("committed")
     for arm, seed, path in _there(experiment, folder):
         rows, about = member.read(path)
         rows.insert(0, "arm", arm.name)
         rows.insert(1, "seed", seed)
         frames.append(rows)
         changed = about["commit"].endswith("+")
-        about["uncommitted"] = changed and about.get("source") not in COMMITTED
+        about["uncommitted"] = changed and about.get("source") not in committed
         members[f"{arm.name}|{seed}"], paths[f"{arm.name}|{seed}"] = about, path
     if not frames:
         raise NoRecord(

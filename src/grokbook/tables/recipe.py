@@ -3,20 +3,10 @@
 from collections.abc import Iterable
 from typing import Any
 
+from grokbook import project
 from grokbook.experiment import Arm, Spec
 from grokbook.tables.html import number
 
-CALLED = {"mlp": "MLP", "adamw": "AdamW", "adam": "Adam", "sgd": "SGD"}
-CALLED |= {"softmax_cross_entropy": "cross-entropy", "radius": "activation penalty"}
-CALLED |= {"stablemax_cross_entropy": "StableMax cross-entropy"}
-CALLED |= {"exact_cross_entropy": "cross-entropy that cannot collapse"}
-CALLED |= {"mean_squared_error": "squared error", "sparse_parity": "sparse parity"}
-CALLED |= {"mnist": "MNIST", "cifar10": "CIFAR-10", "cifar100": "CIFAR-100"}
-CALLED |= {"wikitext": "text", "gpt2": "GPT-2", "vgg11": "VGG-11", "vit": "ViT"}
-CALLED |= {"resnet18": "ResNet-18", "orthogonal": "⊥Grad"}
-CALLED |= {"centre_rows": "W_G subtracted"}
-OPERATIONS = {"add": "addition", "multiply": "multiplication", "divide": "division"}
-OPERATIONS |= {"subtract": "subtraction"}
 # Options that a recipe names, and how; for all others see the table of settings.
 SHOWN = {"p": "modulo {}", "train_fraction": "{} of the pairs"}
 SHOWN |= {"train_samples": "{} images"}
@@ -60,11 +50,12 @@ _NONE = {"weight decay 0": "no weight decay", "momentum 0": "no momentum"}
 
 
 def _called(spec: Spec) -> str:
-    """Its name in words; arithmetic has that of its operation."""
-    if spec.name == "modular":
-        operation = spec.options.get("operation", "add")
-        return OPERATIONS.get(str(operation), str(operation).replace("_", " "))
-    return CALLED.get(spec.name, spec.name.replace("_", " "))
+    """Its name in words; a task that has operations is called by its operation."""
+    name, called = spec.name, project.described("called")
+    if f"{name} add" in called:
+        operation = str(spec.options.get("operation", "add"))
+        return called.get(f"{name} {operation}", operation.replace("_", " "))
+    return called.get(name, name.replace("_", " "))
 
 
 def _either(words: Iterable[str]) -> str:
