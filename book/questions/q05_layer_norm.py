@@ -72,7 +72,7 @@ test set is right, in medians of {len(stays[none])} runs. Without a layer norm i
 {lasting[none]:,.0f}. With a norm on the values of attention it is
 {middle[values]:,.0f}, and {steady.sum()} of {len(steady)} runs then stay above 90 %.
 With a norm before the MLP it is {middle[mlp]:,.0f}, but bursts of the loss throw the
-network back to the end of training: above 90 % for good it is only from epoch
+network back now and then to the end of training: above 90 % for good it is only from epoch
 {lasting[mlp]:,.0f} on, later than without a norm. With a norm on queries and keys alone
 {reached.sum()} of {len(reached)} runs got there in {END:,} epochs.""")
 

@@ -95,7 +95,7 @@ often = {key: 10_000 * many[key] / run.settings.epochs for key, run in runs.item
 keep = {key: int((found > 0).sum()) for key, found in many.items()}  # runs with any
 assert not keep[WIDE, LOSS64]
 sheet = claims.read(page.name, {})
-sheet.box(f"""In the two wide MLPs that we ran, yes. Long after the training set is right the loss can
+sheet.box(f"""In the two wide MLPs that we trained with Adam, yes. Long after the training set is right the loss can
 jump; such jumps are called slingshots, or spikes. Liu et al. say that they vanish if the
 loss is computed in float64. At a learning rate of 0.001 Liu et
 al.'s wide MLP on CIFAR-10 has {claims.median(many[WIDE, SINGLE]):.0f} of them in

@@ -90,7 +90,7 @@ which restores the sum of the gradients, is to end the loss spikes of a wide MLP
 rate); {usual[ZERO]:.0f} of {usual[BASE]:.0f} remain in
 {runs[512, ZERO].settings.epochs:,} epochs (medians of {len(spikes[512, ZERO])} runs),
 all before epoch {max(lasts[ZERO]) + 1:,}. Singh et al.'s table names the activation
-ReLU; rebuilt networks have their first logged losses with GELU alone. New here, for one: about the
+ReLU; rebuilt networks have their first logged losses with GELU, and not with ReLU. New here, for one: about the
 pace at which Adam widens the gap between logits, the outputs of a network, for a while,
 if a cross-entropy cannot round.""")
 
