@@ -145,8 +145,8 @@ tables.grid(
 #
 # ⊥Grad has about the norms of weight decay when it generalises, although nothing pulls on them: it takes out of the
 # gradient what would lengthen the weights. [The next page](elsewhere.ipynb) fixes its norms too, and the total norm and the
-# length of the outputs, on three tasks. A fixed norm also fixes the angle that a step of the optimizer turns the weights by. Which of the two
-# matters is registered as a test, and not run.
+# length of the outputs, on three tasks. A fixed norm also fixes the angle that a step of the optimizer turns the weights by, and the scale of
+# the outputs; that page tries each by itself.
 #
 # ## The claims
 #
