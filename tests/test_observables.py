@@ -37,7 +37,7 @@ def snapshot(seed=0):
     taps = {"features": random(8, 6, seed=seed + 5)}
     test = Seen(labels[:, None], logits, labels, losses, taps)
     unit = {form: random(20, seed=seed + k) for k, form in enumerate(FORMS, 6)}
-    return Snapshot(params, before, grads, train=train, test=test, unit_losses=unit)
+    return Snapshot(params, before, grads, train=train, test=test, variant_losses=unit)
 
 
 def test_a_snapshot_holds_what_was_put_in():
@@ -156,7 +156,7 @@ def test_measurements_of_taps():
     exponent = metrics.power_law_exponent(rounded)
     assert values["power_law_test_float32"] == exponent != values["power_law_test"]
     for name in FORMS:
-        assert values[name] == s.unit_losses[name].double().mean()
+        assert values[name] == s.variant_losses[name].double().mean()
     step = math.hypot(*(0.01 * g.norm().item() for g in s.grads.values()))
     assert values["update_norm"] == pytest.approx(step, rel=0.2)
     rows, measure = s.params["embedding"][:5], metrics.fourier_concentration

@@ -8,7 +8,7 @@ with formulas of ``grokbook.metrics``. Its decorator says all that it reads:
     moments          AdamW's sqrt(v_hat) + eps, by parameter
     objective        the training loss as a function of the weights, in float64
     tap_grads        activations and gradients of the loss, or of all terms, at the taps
-    scale_free       training losses with inputs of unit length into every MLP
+    scale_free       training losses of the networks that ``VARIANTS`` has by that name
     attention.0, features, hidden, pre   taps of the network whose names begin so
 
 ``makes`` are the stems of its columns: "norm" is that of "norm.layers.0.weight".
@@ -21,10 +21,10 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.utils._pytree import tree_map
 
-from grokbook import metrics
+from grokbook import metrics, models
 from grokbook.metrics import ratio
 
 Values = dict[str, Tensor]
@@ -55,7 +55,7 @@ class Snapshot(NamedTuple):
     moments: Mapping[str, Tensor] = NOTHING
     train: Seen = NOTHING
     test: Seen = NOTHING
-    unit_losses: Mapping[str, Tensor] = NOTHING
+    variant_losses: Mapping[str, Tensor] = NOTHING
     objective: Callable[..., Any] = NOTHING
     tap_grads: Callable[..., Any] = NOTHING
 
@@ -74,6 +74,34 @@ class Observable(NamedTuple):
 
 
 OBSERVABLES: dict[str, Observable] = {}
+
+
+class Variant(NamedTuple):
+    """A changed network that is called with the weights of the original.
+
+    ``replace`` maps some of its taps to what takes the place of the activation there.
+    """
+
+    network: nn.Module
+    replace: Mapping[str, Callable[[Tensor], Tensor]]
+
+
+def unit_inputs(network: models.Transformer) -> dict[str, Variant]:
+    """Networks in which the input of every MLP has unit length.
+
+    SR-train of Singh et al. (2026), section 4.1: as in the official code without the
+    norms before attention and MLP, and beside it after the block's own norms.
+    """
+    places = [place for place in network.places if place.startswith("mlp_in.")]
+    replace = dict.fromkeys(places, partial(nn.functional.normalize, dim=-1))
+    return {
+        "sr_train_norms_kept": Variant(network, replace),
+        "sr_train": Variant(models.without_norms(network), replace),
+    }
+
+
+# What an observable may need beside the network itself, by name.
+VARIANTS: dict[str, Callable[[Any], dict[str, Variant]]] = {"scale_free": unit_inputs}
 
 
 def observable(
@@ -208,7 +236,7 @@ def attention(s: Snapshot) -> Values:
     makes=("sr_train_norms_kept", "sr_train"),
 )
 def scale_free(s: Snapshot) -> Values:
-    return {name: losses.double().mean() for name, losses in s.unit_losses.items()}
+    return {n: losses.double().mean() for n, losses in s.variant_losses.items()}
 
 
 @observable(

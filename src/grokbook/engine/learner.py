@@ -21,7 +21,7 @@ from grokbook.engine import build
 from grokbook.engine.build import Params, Term
 from grokbook.engine.device import Captured
 from grokbook.experiment import Member
-from grokbook.models import fast, taps, without_norms
+from grokbook.models import fast, taps
 from grokbook.names import options, resolve
 from grokbook.observables import Seen, Snapshot
 from grokbook.penalties import Forward
@@ -166,8 +166,8 @@ class Learner:
             is_as_stepped = self.arm.batch_statistics and split == "train"
             model = self.as_stepped if is_as_stepped else self.still
             seen[split] = self._see(x, y, model, places)
-        if "scale_free" in needs:
-            seen["unit_losses"] = self._unit_losses()
+        for need in needs & observables.VARIANTS.keys():
+            seen.setdefault("variant_losses", {}).update(self._variant_losses(need))
         if before is not None:  # a gradient is zero where the terms ignore a parameter
             grads = {
                 name: torch.zeros_like(p) if p.grad is None else p.grad
@@ -198,21 +198,14 @@ class Learner:
         state = (self._detached(), self.buffers)
         return self.map(look, *state, x, y, self.alpha, self.phase()[1])
 
-    def _unit_losses(self) -> Params:
-        """Training losses with the input of every MLP divided by its length.
-
-        SR-train of Singh et al. 2026, section 4.1, with the norms before attention and
-        MLP left out, as the official code does, and after the block's own norms.
-        """
-        places = [p for p in self.model.places if p.startswith("mlp_in.")]
-        unit = partial(torch.nn.functional.normalize, dim=-1)
-        forms = {"sr_train_norms_kept": self.still}
-        forms |= {"sr_train": without_norms(self.still)}
-        found = {}
-        for form, model in forms.items():
-            tap = taps.Recorder(replace=dict.fromkeys(places, unit))
-            found[form] = self._see(*self.feed.train, model, tap=tap).losses
-        return found
+    def _variant_losses(self, need: str) -> Params:
+        """Training losses (rows,) of every changed network that an observable needs."""
+        losses = {}
+        for name, variant in observables.VARIANTS[need](self.still).items():
+            tap = taps.Recorder(replace=variant.replace)
+            seen = self._see(*self.feed.train, variant.network, tap=tap)
+            losses[name] = seen.losses
+        return losses
 
     def objective(self, member: int = 0) -> tuple[Params, Callable]:
         """(weights, function of weights): the objective of one member in float64.
