@@ -80,6 +80,16 @@ def test_nothing_flows_back_or_knows_the_book():
             assert not name.startswith(("book.", "grokbook.cli")), path
 
 
+def test_nothing_that_the_package_checks_is_left_out_by_an_optimizing_python():
+    """`python -O` runs no assertion, so validation is made of other statements."""
+    for path in sorted(ROOT.rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        asserted = [n.lineno for n in ast.walk(tree) if isinstance(n, ast.Assert)]
+        assert not asserted, f"{path}, lines {asserted}"
+        names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
+        assert "__debug__" not in names, path
+
+
 def rooms():
     found = [*ROOT.glob("*.py"), *(path.parent for path in ROOT.glob("*/__init__.py"))]
     return sorted(p.stem for p in found if p.stem not in ("__init__", "__main__"))

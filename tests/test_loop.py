@@ -381,37 +381,6 @@ def test_a_checkpoint_that_does_not_fit_is_kept_aside_and_why(tmp_path):
         assert aside.read_bytes() == content
 
 
-OPTIMIZED = """
-import pickle, sys, warnings
-from pathlib import Path
-from grokbook.engine import device, loop
-
-device.prepare_cpu()
-member, contents = pickle.load(sys.stdin.buffer)
-checkpoint = Path(sys.argv[1])
-for content in contents:
-    checkpoint.write_bytes(content)
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        loop.train([member], checkpoint=checkpoint)
-    print(*(warning.message for warning in told))
-"""
-
-
-def test_validation_does_not_depend_on_assert(tmp_path):
-    """``python -O`` leaves assertions out."""
-    member = (arm(keep=(0,)), 0)
-    said, contents = zip(*spoilt(tmp_path / "checkpoint", member), strict=True)
-    command = [sys.executable, "-O", "-c", OPTIMIZED, tmp_path / "optimized"]
-    what = pickle.dumps((member, contents))
-    run = subprocess.run(command, input=what, capture_output=True)
-    assert run.returncode == 0, run.stderr.decode()
-    sentences = run.stdout.decode().splitlines()
-    assert len(sentences) == len(said)
-    for sentence, words in zip(sentences, said, strict=True):
-        assert words in sentence and "is kept aside" in sentence
-
-
 BEGUN = """
 import pickle, sys
 from pathlib import Path

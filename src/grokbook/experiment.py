@@ -91,8 +91,10 @@ class Arm:
 
     def rare_epochs(self) -> set[int]:
         """The epochs at which the observables of ``rarely`` are measured as well."""
-        every = self.rarely and range(0, self.epochs + 1, self.rarely[0])
-        return {*every, self.epochs} if every else set()
+        if self.rarely is None:
+            return set()
+        every, _ = self.rarely
+        return {*range(0, self.epochs + 1, every), self.epochs}
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, without fields at their default: new ones change nothing."""

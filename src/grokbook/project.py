@@ -117,6 +117,12 @@ def source() -> str:
     return sources.digest_of(TRAINS)
 
 
+def note_code() -> None:
+    """Remember commit and source as they are now: records will name these."""
+    commit()
+    source()
+
+
 @contextlib.contextmanager
 def whole(path: Path) -> Iterator[Path]:
     """A temporary path to write to, renamed to ``path`` when all went well.

@@ -135,7 +135,7 @@ def train(
 
 def _here(waiting: list[list[Task]], on, deadline: float, bar) -> Iterator[Outcome]:
     """Group after group in this process; one that does not fit a GPU is halved."""
-    project.commit(), project.source()  # of now: training may take hours
+    project.note_code()  # of now: training may take hours
     while waiting and time.time() < deadline:
         group = waiting.pop(0)
         half = len(group) // 2
@@ -154,13 +154,16 @@ def _train(
 ) -> Outcome:
     """Train a group to its end or a stop, and record it; ``tell`` hears of steps."""
     members, many = [task.member for task in group], len(group)
-    last, fault, checkpoint = list[int](), "", group[0].checkpoint
+    fault, checkpoint = "", group[0].checkpoint
     if many > 1:
         checkpoint = checkpoint.with_name(f"{checkpoint.name}-x{many}")
+    last_epoch: int | None = None  # steps of a checkpoint were told of before
 
     def report(epoch: int) -> None:
-        tell(many * (epoch - last.pop()) if last else 0)  # not those of a checkpoint
-        last.append(epoch)
+        nonlocal last_epoch
+        if last_epoch is not None:
+            tell(many * (epoch - last_epoch))
+        last_epoch = epoch
 
     how: dict[str, Any] = {"on": on, "stacked": many > 1, "checkpoint": checkpoint}
     try:
@@ -231,7 +234,7 @@ def _prepare(stop: Any, steps: Any) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     errors.warn_in_one_line()
     devices.prepare_cpu()
-    project.commit(), project.source()
+    project.note_code()
 
 
 def _end_with_parent() -> None:

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from grokbook.errors import choose
+from grokbook.errors import UnknownName, choose
 from grokbook.optimizers.rules import fitted, gradients
 
 TINY = 1e-30  # guards the divisions of ``orthogonal``, as in the official code
@@ -54,12 +54,16 @@ def _around(optimizer: Any) -> Any:
                 for parameter in held:
                     parameter.grad = parameter.grad / scale
             is_skipped = not held or getattr(optimizer, "found_inf", False)
-            for change in () if is_skipped else around.changes:
-                change(optimizer, held)
-            told = inner(*[lambda: around.loss] * bool(closure), **how)
+            if not is_skipped:
+                for change in around.changes:
+                    change(optimizer, held)
+            if closure:  # called above: a rule that asks for the loss gets that
+                result = inner(lambda: around.loss, **how)
+            else:
+                result = inner(**how)
             for repair in around.repairs:
                 repair(optimizer)
-            return told
+            return result
         finally:
             for parameter, grad in zip(held, raw, strict=True):
                 parameter.grad = None if parameter.grad is None else grad
@@ -117,8 +121,11 @@ def orthogonal(optimizer: Opt, *, rescale: bool = True, scope: str = "tensor") -
         weights = _rows(optimizer, parameters)
         grads = _rows(optimizer, gradients(parameters))
         products, squares = (_inner(weights, x, joint) for x in (grads, weights))
-        triples = zip(products, squares, weights, strict=True)  # one number is left
-        shares = [a / (b + TINY) * (joint or w.shape[1] > 1) for a, b, w in triples]
+        shares = []
+        for product, square, weight in zip(products, squares, weights, strict=True):
+            share = product / (square + TINY)
+            is_one_number = weight.shape[1] == 1
+            shares.append(share * 0.0 if is_one_number and not joint else share)
         kept = list(torch._foreach_addcmul(grads, weights, shares, value=-1))
         if rescale:
             norms = zip(_norm(grads, joint), _norm(kept, joint), strict=True)
@@ -137,7 +144,9 @@ def unit_steps(optimizer: Opt) -> Opt:
     Lyu & Li). The norm is that of all groups, in float64; where it is 0 so is the step,
     and no rate is beyond the largest number of the weights' dtype.
     """
-    choose("number of this optimizer", "lr", optimizer.param_groups[0])
+    if "lr" not in optimizer.param_groups[0]:
+        name = type(optimizer).__name__
+        raise UnknownName(f"{name} has no learning rate that could be divided")
 
     def normalise(optimizer: Optimizer, parameters: list[Tensor]) -> None:
         norm = _gradient_norm(optimizer, parameters)
