@@ -84,11 +84,11 @@ epochs without a remedy. With ⊥Grad, which takes the part of the gradient alon
 weights away, {len(ortho.seeds)} of {len(ortho.seeds)} runs generalised within
 {waits[ortho].max():.0f} epochs of the fit. That is not all: at a rate of {rates[1]:g}
 ⊥Grad brought none of {len(steep.seeds)} runs there in {steep.settings.epochs:,} epochs,
-though all had fitted, and at a tenth of the first rate none even fitted. In their transformer (rate {rates[2]:g}) none of
+though all had fitted, and at a tenth of the first rate none even fitted. In their transformer (subtraction, rate {rates[2]:g}) none of
 {len(soft.seeds)} runs got all the way there in {soft.settings.epochs:,}, though they end
 above nine tenths of the test set; with
 another loss, StableMax, as well, they get there {waits[fast].min():.0f} epochs or more
-after the fit.""")
+after 95 % of the training set is right.""")
 
 
 # %% tags=["hide-input"]

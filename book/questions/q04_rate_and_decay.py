@@ -94,15 +94,14 @@ short = sum(  # of these, ended before any run of the network had generalised
 assert short > missing / 2
 usual = {network: claims.median(pace[network]) for network in (SINGH, PRIETO)}
 sheet = claims.read(page.name, {})
-sheet.box(f"""Mostly their product counts, and at the same product the larger rate is
-ahead: seen in two networks. Count time in units of 1 / (rate × decay) epochs. With
+sheet.box(f"""Mostly their product counts, in two networks. Count time in units of 1 / (rate × decay) epochs. With
 AdamW and a product of at most {MOST:g}, the median run of Singh et al.'s one-layer
 transformer learned addition after about {usual[SINGH]:.0f} units, that of Prieto et
 al.'s MLP after about {usual[PRIETO]:.0f}, and single runs of the two after
 {both.min():.0f} to {both.max():.0f}; this leaves out {missing} of
 {len(both) + missing} runs that had not generalised when training ended, most of them
-after fewer units than any run of their network took. So in the transformer twice the rate, or twice the decay, brings
-generalisation in half to two thirds of the epochs. The MLP takes more units the larger
+after fewer units than any run of their network took. So in the transformer twice the rate, or twice the decay,
+brings generalisation in about half of the epochs. The MLP takes more units the larger
 its decay, since decay delays its fit of the training set too (b); at a rate of 0.05 a decay of 8
 keeps it from fitting. The numbers belong to network and data: with fewer sums the MLP
 takes {claims.median(pace[FEWER]):.0f} units.""")
@@ -237,7 +236,7 @@ its later logs are above.
 as fast. Ten times the rate, at a decay of 1, takes {told(paced[quick], "{:.1f}")}. The training of {missing} of {missing + len(both)} runs of both networks ended before they generalised; these are not counted, so the upper end is not known.
 That the cloud is flat up to {MOST:g} we saw in these runs; nobody had fixed that limit before.
 
-**At the same product the larger rate is ahead.** Singh's official scripts keep it at 0.001. A rate of 0.01 then needs
+**In the transformer the larger rate is ahead at the same product.** Singh's official scripts keep it at 0.001. A rate of 0.01 then needs
 {told(paced[gentle], "{:.1f}")} units, a rate of 0.001 {told(paced[slow], "{:.1f}")}.
 
 **There is a limit.** At a rate of 0.05 Prieto's MLP needs {told(when[best])} epochs with decay 2 and {told(when[four])} with

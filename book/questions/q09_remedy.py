@@ -88,9 +88,9 @@ weights away, can be quicker: with both tuned, the smaller MLP generalised at st
 {quick:.0f} in place of {safe:.0f} (medians of {len(came[PERP])} runs; decays were tried
 a factor of ten apart). In the larger one neither leads, each at its best rate. And ⊥Grad
 worked in a window of rates, {first:g} (not with every β2 of Adam) to {last:g}: below it
-{np.isfinite(below).sum()} of {len(below)} runs had generalised when training ended, and
-above it {np.isfinite(above).sum()} of {len(above)}, after {min(lengths):,} to
-{max(lengths):,} steps. On sparse parity ⊥Grad was earlier than decay and worked at more
+{np.isfinite(below).sum()} of {len(below)} runs, each at its best β2, had generalised
+when training ended, and above it, in the larger MLP, {np.isfinite(above).sum()} of
+{len(above)}, after {min(lengths):,} to {max(lengths):,} steps. On sparse parity ⊥Grad was earlier than decay and worked at more
 rates; L2 in the loss was about as early, and worked at more rates still. On MNIST, as this comparison was set up, nothing was delayed. Transformers
 and text were not compared at tuned rates. The page "What to use" has the settings.""")
 

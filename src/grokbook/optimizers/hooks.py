@@ -57,10 +57,9 @@ def _around(optimizer: Any) -> Any:
             if not is_skipped:
                 for change in around.changes:
                     change(optimizer, held)
-            if closure:  # called above: a rule that asks for the loss gets that
-                result = inner(lambda: around.loss, **how)
-            else:
-                result = inner(**how)
+            # a closure was called above: a rule that asks for the loss gets that one
+            arguments = [lambda: around.loss] if closure else []
+            result = inner(*arguments, **how)
             for repair in around.repairs:
                 repair(optimizer)
             return result
