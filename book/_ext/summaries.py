@@ -6,6 +6,7 @@ that a count of runs in one of them can outlive the rows that it was taken from.
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -67,5 +68,17 @@ def rows_behind(path: Path, part: str) -> list[dict[str, Any]]:
     chosen = [every[link] for link in links if link in every]
     if not chosen and path.parent != book:
         chosen = [file for file in every.values() if file.parent == path.parent]
-    carried = [notebooks.claims_of(notebooks.read_twin(file)) for file in chosen]
-    return [row for one in carried if one for row in one["claims"]]
+    return [row for file in chosen for row in _rows_of(file, _written(file))]
+
+
+def _written(file: Path) -> int:
+    """When the executed twin of a page was written, in nanoseconds; 0 without one."""
+    twin = file.with_suffix(".ipynb")
+    return twin.stat().st_mtime_ns if twin.is_file() else 0
+
+
+@cache
+def _rows_of(file: Path, _written: int) -> list[dict[str, Any]]:
+    """The rows of a page, read once for every paragraph that links it."""
+    carried = notebooks.claims_of(notebooks.read_twin(file))
+    return carried["claims"] if carried else []

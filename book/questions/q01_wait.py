@@ -88,7 +88,7 @@ though all had fitted, and at a tenth of the first rate none even fitted. In the
 {len(soft.seeds)} runs got all the way there in {soft.settings.epochs:,}, though they end
 above nine tenths of the test set; with
 another loss, StableMax, as well, they get there {waits[fast].min():.0f} epochs or more
-after 95 % of the training set is right.""")
+after nearly all of the training set is right.""")
 
 
 # %% tags=["hide-input"]

@@ -64,8 +64,8 @@ Their MLP was trained on 60 % of all sums modulo 113 at a learning rate of {rate
 once with losses in float32 and once in float64, which rounds later. From the epoch at
 which half of the float32 losses were zero to the end, test accuracy rose by {short:.0f}
 points with float32 and by {far:.0f} points with float64 (medians of {len(single.seeds)}
-runs each). But with losses in float64 on a smaller task, and in float16 with a larger
-share of the sums, networks learned on after their own collapse. And
+runs each). But with AdamW, with losses in float64 on a smaller task and in float16
+with a larger share of the sums, networks learned on after their own collapse. And
 rounding is not all that can be missing: with 40 % of the sums, the paper's usual share,
 no precision got beyond guessing in as long a training.""")
 
