@@ -304,8 +304,8 @@ hardly a delay either: {told(delay(top))} epochs, against {told(delay(top_perp))
 # of our settings has both.
 #
 # **⊥AdamW has a learning rate to tune.** The paper says that ⊥Grad "does not require any
-# hyper-parameter tuning". It has no strength to choose, but it generalises at one of three
-# learning rates. Decays 1 to 4 generalise at all three.
+# hyper-parameter tuning". It has no strength to choose, but only some learning rates suit
+# it, as counted above: of the three in the figures one. Decays 1 to 4 generalise at all three.
 #
 # The table has the median of the first log with 95 % test accuracy. After the slash comes the
 # {term}`delay` from 99 % of the training set to 99 % of the test set. Where 95 % was never
