@@ -270,7 +270,7 @@ for axes, task in zip(panels, NORMS_OF, strict=True):
             step = value if is_dot else run.settings.epochs
             axes.plot(step, at, mark, color=color, ms=5, alpha=0.85)
     axes.set(xscale="log", xlim=(80, 4000), ylim=(len(CHANGES) - 0.5, -0.5))
-    axes.set_xticks([100, 1000, 3000], ["100", "1,000", "3,000"])
+    axes.set_xticks([100, 1000], ["100", "1,000"])
     axes.minorticks_off()
     axes.set_xlabel("step of generalising")
 panels[0].set_yticks(range(len(CHANGES)), list(CHANGES.values()))
