@@ -95,7 +95,8 @@ a somewhat shorter training with another β2 of Adam, none of {len(ends[PAPER, S
 {math.ceil(ends[PAPER, SOFT].max())} % of the test set. The learning rate was
 {paper_rate:g}, the only one tried with AdamW at this size. With gradient descent and
 the official code's ⊥Grad StableMax needs {claims.median(when[DESCENT, STABLE]):,.0f}
-epochs; with ⊥Grad as the paper writes it no run even fits. Single runs of a
+epochs; with ⊥Grad as the paper writes it no run even fits in as
+long a training. Single runs of a
 smaller MLP learned the rule at 0.003 and 0.01, with some values of β2 and not with
 others, and at 0.001 none quite did in a short training. It is open what makes it work, and rounding is not
 all: in a small MLP (sums modulo 97, rate 0.01, both with the β2 of Adam that suits
