@@ -73,7 +73,9 @@ def step_of(task, arm):
 def beside_held(task, arm):
     """The runs of a change and those at the held norms, and the ratio of their steps."""
     runs = [Run(changed[task], arm), Run(changed[task], HELD)]
-    return runs, evidence.ratio(*evidence.paired(step_of(task, arm), step_of(task, HELD)))
+    return runs, evidence.ratio(
+        *evidence.paired(step_of(task, arm), step_of(task, HELD))
+    )
 
 
 turned = {}
