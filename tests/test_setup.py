@@ -144,6 +144,24 @@ def test_home_is_the_checkout(monkeypatch, tmp_path):
         project.home()
 
 
+def test_what_project_yaml_lacks_or_has_too_much_is_told(monkeypatch, tmp_path):
+    monkeypatch.setenv("GROKBOOK_HOME", str(tmp_path))
+    assert project.described("papers") == {}  # a folder of records alone
+    for name, text, words in (
+        ("missing", "", "project.yaml is missing"),
+        ("broken", "papers: [", "is no YAML"),
+        ("misspelt", "paper: {}", "unknown key in .*project.yaml 'paper'.* papers"),
+    ):
+        book = tmp_path / name / "book"
+        (book / "prieto2025").mkdir(parents=True)
+        (book / "prieto2025" / "experiments.py").touch()
+        if text:
+            (book / "project.yaml").write_text(text)
+        monkeypatch.setenv("GROKBOOK_HOME", str(tmp_path / name))
+        with pytest.raises(GrokbookError, match=words):
+            project.described("papers")
+
+
 def test_outside_of_a_checkout_the_site_has_the_records(monkeypatch, tmp_path):
     made = tmp_path / "made" / "grokbook"
     (made / "data" / "records").mkdir(parents=True)

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from grokbook import sources
-from grokbook.errors import GrokbookError
+from grokbook.errors import GrokbookError, choose
 
 CLAIMS_MIME = "application/vnd.grokbook.claims+json"
 FIGURE_MIME = "application/vnd.grokbook.figure+json"
+PARTS = ("folders", "papers", "smoke", "called", "colours", "committed")  # project.yaml
 TRAINS = "grokbook.engine.loop"  # with all that it imports it trains and measures
 
 is_retrained = False  # whether a page of this process trains its runs anew
@@ -61,15 +62,31 @@ def _fetched(site: str) -> Path:
 
 
 def described(part: str) -> Any:
-    """A part of book/project.yaml, such as "papers"; empty where nothing is said."""
-    return _read_yaml(home() / "book" / "project.yaml").get(part, {})
+    """A part of book/project.yaml, such as "papers"; empty where only records lie.
+
+    GrokbookError where experiments lie beside no such file, or one that is no YAML;
+    UnknownName for a key in it that nobody reads.
+    """
+    return _description(home() / "book").get(part, {})
 
 
 @cache
-def _read_yaml(path: Path) -> dict[str, Any]:
+def _description(book: Path) -> dict[str, Any]:
     import yaml
 
-    return yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    path = book / "project.yaml"
+    if not path.is_file():
+        if any(book.glob("*/experiments.py")):
+            raise GrokbookError(f"{path} is missing: take it from git again")
+        return {}
+    try:
+        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        reason = " ".join(str(error).split())
+        raise GrokbookError(f"{path} is no YAML ({reason})") from error
+    for key in found:
+        choose(f"key in {path}", key, PARTS)
+    return found
 
 
 def paper_titles() -> dict[str, str]:

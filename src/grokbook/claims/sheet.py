@@ -97,10 +97,11 @@ class Sheet(list[Row]):
     def told(self, name: str, show: str = "") -> str:
         """The value of a row in a sentence; of one of several: "at-the-end M+A*"."""
         row, value = self.values[name]
-        by_seed = Series(value, dtype=float).dropna()
-        if row.show == YES_OR_NO and not show and len(by_seed):
+        by_seed = Series(value, dtype=float)
+        is_whole = len(by_seed) and by_seed.notna().all()  # else `told` says what lacks
+        if row.show == YES_OR_NO and not show and is_whole:
             return f"yes in {by_seed.sum():.0f} of {len(by_seed)}"
-        return evidence.told(Series(value, dtype=float), show or row.show)
+        return evidence.told(by_seed, show or row.show)
 
     def box(self, answer: str = "") -> Html:
         """A page's answer in a person's words; then what its badge judges: the paper's

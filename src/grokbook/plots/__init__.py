@@ -13,4 +13,6 @@ from grokbook.plots.style import *
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(style, name)
+    if name == "COLOUR":  # when it is asked for: an import needs no checkout
+        return style.colours()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

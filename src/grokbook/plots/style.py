@@ -30,16 +30,10 @@ GREY = "#6B6B6B"  # what is no curve: arrows, and lines that mark a level
 def colours() -> dict[str, str]:
     """The colour of every thing that figures compare, as book/project.yaml has it.
 
-    Pages take it, as ``COLOUR`` of this module, and never change it.
+    Pages take it, as ``plots.COLOUR``, and never change it.
     """
     every = project.described("colours").items()
     return {name: INKS[ink] for ink, names in every for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    if name == "COLOUR":  # when it is asked for: to import draws on no checkout
-        return colours()
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def use_style() -> None:
