@@ -101,12 +101,12 @@ and text were not compared at tuned rates. The page "What to use" has the settin
 #|   the step from which on it has 90 % of the test set; an arrow is where training ended before that. (a) A
 #|   small MLP, addition modulo 59: each remedy at the rate and strength that its own tuning chose. (b) By
 #|   learning rate, each remedy at its best strength there; lines join medians. Filled: Prieto et al.'s MLP,
-#|   addition modulo 113; at 0.002, 0.005, 0.007 and 0.02 ⊥Grad alone was run. Hollow: the small MLP of (a)
-#|   in its tuning, single runs.
+#|   addition modulo 113; at 0.005, 0.007 and 0.02 ⊥Grad alone was run, and at 0.002 and 0.003 no decay but
+#|   that of 1. Hollow: the small MLP of (a) in its tuning, single runs.
 #| alt: >
 #|   Left: ⊥Grad near 60 steps, L2 and weight decay near 150, two penalties that shorten activations near 300,
 #|   dropout and a short first matrix at 500 and more; no remedy, StableMax, softmax without rounding, Tiwari's
-#|   penalty, layer norm and Grokfast have arrows at 1,000. Right: curves of decay fall from 1,100 to 115 with
+#|   penalty, layer norm and Grokfast have arrows at 1,000. Right: curves of decay fall from above 1,000 to 115 with
 #|   the rate. Those of ⊥Grad lie lower from 0.005 to 0.02, with arrows at 1,000 to 5,000 for rates up to 0.003
 #|   and for 0.05.
 #| fold: "Code: draw the figure"
