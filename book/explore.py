@@ -123,7 +123,7 @@ def _absorption(_: dict[str, Any]) -> Figure:
             color=colours[name],
         )
     axes.set(yscale="log", xlabel="lead of the correct logit", ylabel="loss")
-    axes.legend(title="not yet exactly 0 in", frameon=False)
+    axes.legend(loc="best", title="not yet exactly 0 in", frameon=False)
     return figure
 
 
@@ -141,7 +141,7 @@ def _sweep(data: dict[str, Any]) -> Figure:
             )
         axes.set(title=f"learning rate {rule}", ylabel="test accuracy (%)")
         axes.set(xscale="symlog", xlabel="epoch")
-    panels[0].legend(frameon=False)
+    panels[0].legend(loc="best", frameon=False)
     return figure
 
 
@@ -158,5 +158,5 @@ def _trainer(_: dict[str, Any]) -> Figure:
             seen = 100 * rows[f"{kind}_accuracy"]
             axes.plot(rows.epoch, seen, line, color=colour, label=f"{arm}, {kind}")
     axes.set(xscale="symlog", xlabel="epoch", ylabel="accuracy (%)")
-    axes.legend(frameon=False)
+    axes.legend(loc="best", frameon=False)
     return figure

@@ -219,7 +219,7 @@ def everything(y=None, *, note="here", bar=3.0, dot=0.4, pixel=0.5, **size):
     axes[0].axhline(0)
     axes[0].set(xlim=(-1, 21), ylim=(-3, 3))
     plots.note(axes[0], note, (5, 0), (10, 1))
-    axes[0].legend()
+    axes[0].legend(loc="best")
     axes[1].scatter([0.1, 0.2], [0.3, dot])
     axes[1].set(yscale="log", ylim=(0.01, 1), xlim=(0, 1))
     axes[1].set_xticks([0.5], ["half"])
