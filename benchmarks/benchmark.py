@@ -35,10 +35,12 @@ from torch import Tensor, nn  # noqa: E402
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
 
-from grokbook import losses, papers  # noqa: E402
-from grokbook.engine import build, device  # noqa: E402
-from grokbook.engine.learner import Learner  # noqa: E402
-from grokbook.experiment import Arm, Spec  # noqa: E402
+from claimbook import papers  # noqa: E402
+from claimbook.engine import build, device  # noqa: E402
+from claimbook.engine.learner import Learner  # noqa: E402
+from claimbook.experiment import Arm, Spec  # noqa: E402
+from claimbook.protocol import switched  # noqa: E402
+from grokbook import losses  # noqa: E402
 from grokbook.models import ResNet18, fast  # noqa: E402
 
 STACKS = (1, 5, 8, 64)
@@ -330,8 +332,8 @@ def measure_gpu(name: str, members: int, options: argparse.Namespace, top: float
     _, phase = ours.phase()
 
     def eager() -> None:
-        ours._fill()
-        ours._body(phase)
+        ours.prepare_step()
+        ours.run_step(phase)
         ours.step_count += 1
 
     flop = forward_and_backward_flop(name)
@@ -399,7 +401,7 @@ def child(options: argparse.Namespace) -> None:
     if options.child == "learner":
         device.prepare_cpu()
         library = device.library()
-    with fast.switched(onednn=library == "onednn"):
+    with switched(onednn=library == "onednn"):
         plain, ours = both(options.case, "cpu")
         step = plain.step if options.child == "plain" else ours.step
         seconds(step, 3, "cpu")
@@ -447,9 +449,9 @@ def count(members: int = 5) -> None:
             stacked=True,
         )
         _, phase = ours.phase()
-        ours._fill()
+        ours.prepare_step()
         with Tally() as tally:
-            ours._body(phase)
+            ours.run_step(phase)
         mega = tally.bytes / members / 1e6
         print(f"| {name} | {tally.calls} | {mega:.0f} |", flush=True)
 
@@ -483,7 +485,7 @@ def main() -> None:
     )
     if options.processes:
         return in_processes(options)
-    with fast.switched(onednn=library == "onednn"):
+    with switched(onednn=library == "onednn"):
         top = peak(options.device)
     print(f"float32 product of 2048^3: {top / 1e9:.0f} GFLOP/s\n")
     other = "old" if options.old else "plain"
@@ -496,7 +498,7 @@ def main() -> None:
         for members in STACKS:
             measure_gpu(name, members, options, top)
     if options.device == "cpu" and not options.case:
-        with fast.switched(onednn=library == "onednn"):
+        with switched(onednn=library == "onednn"):
             measure_penalty(options)
     return None
 

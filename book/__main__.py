@@ -16,7 +16,7 @@ import logging
 import sys
 from pathlib import Path
 
-from grokbook.errors import GrokbookError
+from claimbook.errors import BookError
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -24,7 +24,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         return options.function(options)
-    except GrokbookError as error:
+    except BookError as error:
         _tell(f"book: {error}")
         return error.code
     except OSError as error:

@@ -17,9 +17,9 @@ from matplotlib.figure import Figure
 
 from book._ext import notebooks, pages
 from book._ext.entries import Entry, named, plain, update
-from grokbook import papers, plots
-from grokbook.claims.verdict import badge
-from grokbook.plots import COLOUR, PURPLE, shades
+from claimbook import papers, plots
+from claimbook.claims.verdict import badge
+from claimbook.plots import COLOUR, PURPLE, shades
 
 TYPES = ("float64", "float32", "float16", "bfloat16")  # as drawn over each other
 PAGE = "singh2026/fig05"

@@ -24,8 +24,9 @@ from matplotlib.patches import Arc, Rectangle
 from nbformat import NotebookNode
 from PIL import Image
 
-from grokbook import losses, papers, plots
-from grokbook.plots import BLACK, BLUE, COLOUR, GREEN, GREY, ORANGE, RED
+from claimbook import papers, plots
+from claimbook.plots import BLACK, BLUE, COLOUR, GREEN, GREY, ORANGE, RED
+from grokbook import losses
 
 if TYPE_CHECKING:
     from book._ext.entries import Entry

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 
 from book._ext.entries import Entry
-from grokbook import papers, records
-from grokbook.claims.verdict import ENOUGH
+from claimbook import papers, records
+from claimbook.claims.verdict import ENOUGH
 
 
 def steps(

@@ -17,7 +17,7 @@ from skips import (  # noqa: F401  (hooks of pytest)
     pytest_terminal_summary,
 )
 
-from grokbook import project
+from claimbook import project
 
 ROOT = Path(__file__).parents[1]
 HTML = ROOT / "_build" / "html"

@@ -11,9 +11,9 @@ import numpy as np
 import torch
 from PIL import Image
 
+from claimbook.experiment import Arm, Experiment, Spec
 from grokbook import datasets
 from grokbook.datasets.text import VOCABULARY, _bytes
-from grokbook.experiment import Arm, Experiment, Spec
 
 # The bits of the significand, hence the gap p ln 2 at which one competitor is absorbed.
 PRECISION = {torch.float16: 11, torch.float32: 24, torch.float64: 53}

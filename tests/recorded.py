@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from helpers import arm, experiment
 
-from grokbook.experiment import Result
+from claimbook.experiment import Result
 
 EPOCHS = (0, 10, 20, 30)
 

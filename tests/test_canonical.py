@@ -5,20 +5,20 @@ import json
 import subprocess
 import sys
 from functools import cache
-from pathlib import Path
 
 import pytest
 import torch
 from helpers import arm, experiment
 
-from grokbook import canonical, losses, names, papers, project, records
+from claimbook import canonical, names, papers, project, records
+from claimbook.engine import pool
+from claimbook.experiment import LOOKS, SCALES, Spec
+from claimbook.records import member
+from grokbook import losses
 from grokbook.datasets import images
-from grokbook.engine import pool
-from grokbook.experiment import LOOKS, SCALES, Spec
 from grokbook.models.transformer import Layout
-from grokbook.records import member
 
-TABLES = json.loads(Path(canonical.__file__).with_name("defaults.json").read_text())
+TABLES = json.loads((project.home() / "book" / "defaults.json").read_text())
 # What takes the options that a function passes on, and which of them an arm may name.
 TORCHS = {
     "optimizer/adamw": (torch.optim.AdamW, ("lr", "betas", "eps", "weight_decay")),
@@ -174,7 +174,7 @@ def test_a_default_that_changes_changes_the_key(monkeypatch):
     )
     assert keys(plain) == keys(double)
     filled = {"loss/stablemax_cross_entropy": {"dtype": "float32"}}
-    monkeypatch.setitem(canonical._table("defaults"), "filled", filled)
+    monkeypatch.setitem(canonical._tables("defaults"), "filled", filled)
     before = keys(double)
     assert keys(plain) == keys(single) != before
     assert keys(double) == before
@@ -206,7 +206,7 @@ def test_two_ways_of_writing_are_one_member(tmp_path):
 
 
 def test_keys_need_no_torch():
-    code = "import sys; from grokbook.experiment import Arm, Spec; "
+    code = "import sys; from claimbook.experiment import Arm, Spec; "
     code += "Arm('a', *[Spec('x')] * 4, 1, 1).training_key(); print(*sys.modules)"
     run = [sys.executable, "-c", code]
     loaded = subprocess.run(run, capture_output=True, text=True, check=True).stdout

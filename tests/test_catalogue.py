@@ -14,9 +14,9 @@ from helpers import arm, experiment
 from book import order
 from book._ext import catalogue
 from book._ext.entries import Entry, entries
-from grokbook import papers, records
-from grokbook.claims.verdict import FEW, WORDS, look
-from grokbook.project import CLAIMS_MIME, home, paper_titles
+from claimbook import papers, records
+from claimbook.claims.verdict import FEW, WORDS, look
+from claimbook.project import CLAIMS_MIME, home, paper_titles
 
 STATIC = Path(__file__).parents[1] / "book" / "_static"
 STYLES = (STATIC / "catalogue.css").read_text(encoding="utf-8")

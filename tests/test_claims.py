@@ -9,12 +9,12 @@ import pytest
 import yaml
 from pandas import Series
 
-from grokbook import claims, project, tables
-from grokbook.claims.verdict import Row, digest, is_few, look, outcome
-from grokbook.errors import PageError, UnknownName
-from grokbook.evidence import Run, reading
-from grokbook.experiment import Arm, Experiment, Spec
-from grokbook.records import Record
+from claimbook import claims, project, tables
+from claimbook.claims.verdict import Row, digest, is_few, look, outcome
+from claimbook.errors import PageError, UnknownName
+from claimbook.evidence import Run, reading
+from claimbook.experiment import Arm, Experiment, Spec
+from claimbook.records import Record
 
 NEVER, NONE = math.inf, math.nan
 NOTHING = Series(dtype=float)
@@ -270,7 +270,7 @@ def test_the_box_says_what_decides_and_explains_terms(record, tmp_path, monkeypa
     (tmp_path / "book").mkdir()
     words = "wug: {means: a bird, where: '\\bwugs?\\b', known: 'birds', pages: prieto}"
     (tmp_path / "book" / "words.yaml").write_text(words)
-    monkeypatch.setattr("grokbook.project.home", lambda: tmp_path)
+    monkeypatch.setattr("claimbook.project.home", lambda: tmp_path)
     assert sheet.box("Two wugs sing.").text.endswith("\nwug: a bird")
     assert "<p class='term'><b>wug</b>: a bird</p>" in sheet.box("Two wugs sing.").html
     for explained in ("Wugs are birds. A wug sings.", "Nobody sings."):

@@ -12,10 +12,10 @@ import torch
 from helpers import arm, experiment
 from recorded import contents, result
 
-from grokbook import cli, papers, project, records
+from claimbook import cli, papers, project, records
+from claimbook.engine import pool
+from claimbook.experiment import Spec
 from grokbook.datasets.fetch import URLS
-from grokbook.engine import pool
-from grokbook.experiment import Spec
 
 NAME = "prieto2025/fig06b"
 
@@ -143,6 +143,7 @@ def test_devices_and_places_that_are_none(grokbook, known, tmp_path, monkeypatch
     monkeypatch.delenv("GROKBOOK_RECORDS")
     sentence(grokbook("run"), 2, "name an experiment, or a place for all: --record")
     assert [*contents(tmp_path).values()] == [b"mine"]
+    (tmp_path / "book").symlink_to(project.home() / "book")
     monkeypatch.setenv("GROKBOOK_HOME", str(tmp_path))
     assert grokbook(*RUN)[0] == 0  # beside the book
     assert list(tmp_path.glob("data/reruns/prieto2025/*.parquet"))
@@ -190,10 +191,10 @@ def test_a_file_that_a_worker_cannot_fetch(grokbook, known, tmp_path, monkeypatc
 
 
 def test_needs_no_jupyter_matplotlib_or_pooch(tmp_path):
-    """`python -m grokbook` runs with torch, numpy, pandas, pyarrow and safetensors."""
+    """`python -m claimbook` runs with torch, numpy, pandas, pyarrow and safetensors."""
     for name in ("IPython", "jupytext", "matplotlib", "nbformat", "papermill", "pooch"):
         (tmp_path / f"{name}.py").write_text("raise ImportError('not needed')")
-    words = [sys.executable, "-m", "grokbook", *RUN[:4], "--processes", "0"]
+    words = [sys.executable, "-m", "claimbook", *RUN[:4], "--processes", "0"]
     words += ["--arms", papers.get(NAME, "smoke").arms[0].name, "--seeds", "0"]
     words += ["--out", tmp_path / "out"]
     told = {"OMP_NUM_THREADS": "1", "GROKBOOK_PROGRESS": "no"}

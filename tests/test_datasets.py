@@ -13,9 +13,9 @@ import pytest
 import torch
 from helpers import put, tiny_cifar, tiny_images, tiny_mnist
 
+from claimbook.errors import DataError, UnknownName
 from grokbook import datasets
 from grokbook.datasets.fetch import ARCHIVES, URLS
-from grokbook.errors import DataError, UnknownName
 
 
 def everything(data):

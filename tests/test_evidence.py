@@ -4,7 +4,6 @@ import hashlib
 import json
 import math
 import os
-import sys
 from functools import partial
 from hashlib import sha256
 from itertools import product
@@ -15,12 +14,13 @@ import pandas as pd
 import pytest
 from pandas import DataFrame, Series
 
-from grokbook import evidence, papers, project, records, tables
-from grokbook.engine import pool
-from grokbook.errors import DataError, PageError, RecordError, UnknownName
-from grokbook.evidence import Run, reading
-from grokbook.experiment import Arm, Experiment, Result, Spec
-from grokbook.records import Record
+from claimbook import evidence, papers, project, records, tables
+from claimbook.engine import pool
+from claimbook.errors import DataError, PageError, RecordError, UnknownName
+from claimbook.evidence import Run, reading
+from claimbook.experiment import Arm, Experiment, Result, Spec
+from claimbook.records import Record
+from grokbook import instability
 
 NEVER, NONE = math.inf, math.nan
 LEFT = "prieto2025/fig04left"
@@ -127,7 +127,7 @@ def test_no_record_is_no_fault_and_a_damaged_one_is(store, scale):
     assert not empty and run.seeds == []
     for value in (run.last("test_accuracy"), run.onset(), run.fitted(loss=1)):
         assert evidence.told(value) == "not run"
-    assert evidence.bursts(run) == {}
+    assert instability.bursts(run) == {}
     store("laptop", "addition")
     (path,) = evidence.record(LEFT, scale=scale).paths.values()
     path.write_bytes(path.read_bytes()[:-9])
@@ -141,6 +141,7 @@ def test_no_record_is_no_fault_and_a_damaged_one_is(store, scale):
 def reruns(tmp_path, monkeypatch):
     """The folder of a reader's reruns, which train in this process."""
     papers.registries()  # those of the book, before its home is another
+    (tmp_path / "book").symlink_to(project.home() / "book")
     monkeypatch.setattr(project, "home", lambda: tmp_path)
     monkeypatch.setattr(reading, "_READ", [])
     monkeypatch.setenv("GROKBOOK_PROGRESS", "no")
@@ -424,32 +425,32 @@ def noisy(length, spikes, *, seed=0, floor=1e-8):
 def test_an_onset_is_the_first_loud_step_after_a_quiet_one():
     """Levels by hand: 1 is loud, 0 quiet, 0.01 neither."""
     loss = Series([1, 1, 0.01, 1, 0, 0.01, 1, 1, 0.01, 1, 0, 1, 0.05], dtype=float)
-    assert evidence.spikes(loss, apart=6) == [6]
-    assert evidence.spikes(loss, apart=5) == [6, 11]
-    assert evidence.spikes(loss, loud=2) == []
-    assert evidence.spikes(loss, quiet=0.02, apart=1) == [3, 6, 9, 11]
+    assert instability.spikes(loss, apart=6) == [6]
+    assert instability.spikes(loss, apart=5) == [6, 11]
+    assert instability.spikes(loss, loud=2) == []
+    assert instability.spikes(loss, quiet=0.02, apart=1) == [3, 6, 9, 11]
     # both levels are included
     for values in ([0.001, 0.1], [0.0, math.inf]):
-        assert evidence.spikes(Series(values, dtype=float)) == [1]
+        assert instability.spikes(Series(values, dtype=float)) == [1]
     for values in ([0.0011, 0.1], [0.001, 0.0999], []):
-        assert evidence.spikes(Series(values, dtype=float)) == []
-    assert evidence.spikes(Series([1e-9, 1.0, 0.0, 1.0]), quiet=0) == [3]
+        assert instability.spikes(Series(values, dtype=float)) == []
+    assert instability.spikes(Series([1e-9, 1.0, 0.0, 1.0]), quiet=0) == [3]
     # a burst goes on as long as its spikes follow each other; steps are labels
     loss = Series(0.0, index=range(1000, 1400))
     loss[[1100, 1150, 1200, 1260, 1320]] = 1.0
-    assert evidence.spikes(loss) == [1100, 1260, 1320]
+    assert instability.spikes(loss) == [1100, 1260, 1320]
 
 
 def test_how_high_and_how_far_apart_events_are_and_what_was_measured_before():
     loss = Traced({3: Series([0.0, 1, 5, 2, 9]), 0: Series([0.0] * 5)}, {})
     found = {3: [1, 3], 0: []}
-    assert evidence.heights(loss, found, within=1) == {3: [5, 9], 0: []}
-    assert evidence.heights(loss, found) == {3: [9, 9], 0: []}
-    assert same(evidence.waits({0: [1, 5, 11], 1: [7], 2: []}), 5, NEVER, NEVER)
+    assert instability.heights(loss, found, within=1) == {3: [5, 9], 0: []}
+    assert instability.heights(loss, found) == {3: [9, 9], 0: []}
+    assert same(instability.waits({0: [1, 5, 11], 1: [7], 2: []}), 5, NEVER, NEVER)
     curves = {3: {0: 0.1, 10: 0.5, 20: NONE, 30: 0.7}, 0: {0: 0.2}, 1: {0: 0.3}}
     for how, value in (({}, 0.1), ({"pick": max}, 0.7)):
         events = {3: [25, 10, 31], 0: [], 1: [0]}
-        found = evidence.before(run(curves), "test_accuracy", events, **how)
+        found = instability.before(run(curves), "test_accuracy", events, **how)
         assert found.to_dict() == {3: value}
 
 
@@ -463,7 +464,7 @@ def test_the_steps_around_the_first_loud_loss():
         late = (frame["seed"] == seed) & (frame["epoch"] >= onset)
         frame.loc[late, "train_loss"] = 0.1
     made = Record(made.experiment, frame, made.members, {})
-    found = evidence.windows(Run(made, "plain"), "sharp")
+    found = instability.windows(Run(made, "plain"), "sharp")
     assert list(found) == [3]
     assert list(found[3].index) == list(range(-20, 10))
     assert found[3].at[0, "epoch"] == 120
@@ -503,18 +504,18 @@ def test_bursts_are_early_or_late_by_the_collapse_before_them():
         7: Series({0: 0.0, 590: 0.9, 610: 0.39, 706: 1.0}),
     }
     run = Traced(losses, shares)
-    starts = {seed: list(evidence.spikes(loss)) for seed, loss in losses.items()}
-    assert evidence.bursts(run) == starts
+    starts = {seed: list(instability.spikes(loss)) for seed, loss in losses.items()}
+    assert instability.bursts(run) == starts
     assert [len(of) for of in starts.values()] == [3, 0, 1]
-    late, early = (evidence.bursts(run, late=late) for late in (True, False))
+    late, early = (instability.bursts(run, late=late) for late in (True, False))
     assert late == {0: starts[0][1:], 1: [], 7: []}
     assert early == {0: starts[0][:1], 1: [], 7: starts[7]}
-    assert evidence.bursts(run, late=True, within=120)[7] == starts[7]
+    assert instability.bursts(run, late=True, within=120)[7] == starts[7]
     rare = Traced({7: losses[7]}, {7: shares[7].drop(610)})
-    assert evidence.bursts(rare, late=True) == {7: starts[7]}
-    assert same(evidence.counted(late), 2, 0, 0)
-    assert same(evidence.slingshots(run), 2, 0, 0)
-    assert same(evidence.earliest(late), starts[0][1], NEVER, NEVER)
+    assert instability.bursts(rare, late=True) == {7: starts[7]}
+    assert same(instability.counted(late), 2, 0, 0)
+    assert same(instability.slingshots(run), 2, 0, 0)
+    assert same(instability.earliest(late), starts[0][1], NEVER, NEVER)
 
 
 def test_bursts_end_where_a_loss_is_no_number():
@@ -522,22 +523,22 @@ def test_bursts_end_where_a_loss_is_no_number():
     loss.iloc[800:] = NONE
     whole = noisy(2000, [300, 900])
     whole.iloc[500] = NONE
-    found = evidence.bursts(Traced({0: loss, 1: whole}, {}))
-    assert found[0] == found[1] == evidence.spikes(noisy(2000, [300]))
-    assert evidence.bursts(Traced({0: Series([NONE, NONE])}, {})) == {0: []}
-    assert evidence.slingshots(Traced({}, {})).empty
+    found = instability.bursts(Traced({0: loss, 1: whole}, {}))
+    assert found[0] == found[1] == instability.spikes(noisy(2000, [300]))
+    assert instability.bursts(Traced({0: Series([NONE, NONE])}, {})) == {0: []}
+    assert instability.slingshots(Traced({}, {})).empty
 
 
 def test_interventions_are_judged_where_the_baseline_has_what_they_remove(monkeypatch):
     values = Series({3: 0.0, 0: 2.0, 1: 0.0, 5: 9.0})
     control = Series({0: 4.0, 1: 0.0, 3: 1.0})
-    assert evidence.tested(values, control).to_dict() == {3: 0.0, 0: 2.0}
+    assert instability.tested(values, control).to_dict() == {3: 0.0, 0: 2.0}
     counts = {"base": {0: 3, 1: 0}, "exact": {0: 1, 1: 2}, "projection": {0: 4, 1: 5}}
     grown = {"base": {0: 0, 1: 1}, "exact": {0: 1, 1: 0}}
     for name, values in (("slingshots", counts), ("inflated", grown)):
         told = {key: Series(by_seed, dtype=float) for key, by_seed in values.items()}
-        monkeypatch.setattr(sys.modules[evidence.outcomes.__module__], name, told.get)
-    found = evidence.outcomes("base", "exact", "projection")
+        monkeypatch.setattr(instability, name, told.get)
+    found = instability.outcomes("base", "exact", "projection")
     assert {name: (run, value.to_dict()) for name, (run, value) in found.items()} == {
         "again": ("base", {0: 3, 1: 0}),
         "float64 loss": ("exact", {0: 1}),
@@ -567,13 +568,14 @@ def test_inflation_is_two_signs_of_three_after_the_collapse():
     ):
         one = inflating(cosine, norm, logit)
         signs = (cosine is FALLS) + (norm is DOUBLES) + (logit is NEGATIVE)
-        assert same(evidence.settled(one), 10)
-        assert same(evidence.inflated(one), norm is not SUBTRACTED and signs >= 2)
-    (row,) = evidence.inflation(inflating(FALLS, DOUBLES, NEGATIVE)).to_dict("records")
+        assert same(instability.settled(one), 10)
+        assert same(instability.inflated(one), norm is not SUBTRACTED and signs >= 2)
+    found = instability.inflation(inflating(FALLS, DOUBLES, NEGATIVE))
+    (row,) = found.to_dict("records")
     assert row == pytest.approx({"cosine": -0.3, "growth": 2, "logit": -0.1})
     one = inflating(FALLS, DOUBLES, NEGATIVE, collapsed=(0, 0.4, 0.49, 0.2))
-    assert same(evidence.settled(one), NEVER) and same(evidence.inflated(one), 0)
-    assert evidence.inflation(one).isna().all(axis=None)
+    assert same(instability.settled(one), NEVER) and same(instability.inflated(one), 0)
+    assert instability.inflation(one).isna().all(axis=None)
 
 
 FOLDER = project.home() / "data" / "references"

@@ -10,9 +10,10 @@ import torch
 from golden.arms import ARMS
 from helpers import ENCODER, arm
 
-from grokbook import names, observables, papers, penalties
-from grokbook.experiment import LOOKS, SCALES, Arm, Spec
-from grokbook.papers import END, Registry, Size, experiment, row, shared, shrink
+from claimbook import names, papers
+from claimbook.experiment import LOOKS, SCALES, Arm, Spec
+from claimbook.papers import END, Registry, Size, experiment, row, shared, shrink
+from claimbook.protocol import Forward
 
 CHANGES = {"name": "other", "dataset": Spec("modular", p=13), "model": ENCODER}
 CHANGES |= {"loss": Spec("softmax_cross_entropy", dtype="float16"), "dtype": "float64"}
@@ -55,7 +56,7 @@ def use(one):
     for dtype in filter(None, (one.dtype, one.keep_dtype, one.autocast)):
         assert isinstance(getattr(torch, dtype), torch.dtype)
     looks = {*one.observables, *(one.rarely[1] if one.rarely else ())}
-    assert looks <= observables.OBSERVABLES.keys()
+    assert looks <= names.observables().keys()
     for kind in ("dataset", "augment"):
         if spec := getattr(one, kind):
             inspect.signature(names.resolve(kind, spec)).bind_partial(**spec.options)
@@ -72,11 +73,12 @@ def use(one):
     for spec in (one.loss, *(one.later_loss or ())[1:]):
         made("loss", spec)(logits, labels)
     for spec in one.penalties:
-        sites = penalties.sites(spec.name, spec.options)
-        for site in sites:
+        taps = {}
+        if hasattr(names.resolve("penalty", spec), "reads_taps"):
+            site = spec.options.get("site", "pre")
             assert any(f"{place}.".startswith(f"{site}.") for place in model.places)
-        taps = dict.fromkeys(sites, logits)
-        made("penalty", spec)(penalties.Forward(logits, labels, {"w": logits}, taps))
+            taps = {site: logits}
+        made("penalty", spec)(Forward(logits, labels, {"w": logits}, taps))
     if one.schedule:
         for step in {0, one.epochs // 2, one.epochs - 1}:
             made("schedule", one.schedule)(step, one.epochs)

@@ -16,9 +16,10 @@ from py_mini_racer import MiniRacer
 from book import explore
 from book._ext import notebooks
 from book._ext.entries import entries
+from claimbook.project import home
+from claimbook.protocol import Forward
 from grokbook import losses, penalties
 from grokbook.optimizers import orthogonal
-from grokbook.project import home
 
 SCRIPTS = home() / "book" / "_ext" / "static" / "explore"
 NAMES = {  # -> a page that it stands in, beside explore.md
@@ -244,7 +245,7 @@ def step_of_torch(weights, pairs, case):
     before = first[a] + first[P + b]
     logits, labels = before.relu() @ last, (a + b) % P
     loss = LOSSES[case["loss"]](logits, labels, dtype=getattr(torch, case["precision"]))
-    seen = penalties.Forward(logits, labels, {}, {"pre": before})
+    seen = Forward(logits, labels, {}, {"pre": before})
     (loss.double() + penalties.activations(seen, strength=PENALTY)).backward()
     rule = {"lr": case["rate"], "weight_decay": case["decay"]}
     if case["optimizer"] == "sgd":

@@ -13,10 +13,11 @@ from torch.autograd import gradcheck, gradgradcheck
 from torch.func import functional_call, grad, vmap
 from torch.utils._pytree import tree_map
 
+from claimbook.experiment import Spec
+from claimbook.names import resolve
+from claimbook.protocol import Recorder, switched
 from grokbook import losses, models
-from grokbook.experiment import Spec
-from grokbook.models import fast, taps, transformer
-from grokbook.names import resolve
+from grokbook.models import fast, transformer
 
 SMALL = {"classes": 7, "vocabulary": 8, "width": 8, "heads": 2, "hidden": (16,)}
 DEEP = SMALL | {"depth": 2, "positions": 4, "causal": True}
@@ -83,14 +84,14 @@ def test_shortcuts_equal_the_plain_form(name):
     """Also with a tap, which sees every place; and nothing waits for the device: a
     tensor without values can be asked for none, by .item() or a branch."""
     model, x = build(name)
-    ours, tap = value_and_gradients(model, x), taps.Recorder()
-    with fast.off():
+    ours, tap = value_and_gradients(model, x), Recorder()
+    with switched(shortcuts=False):
         plain = value_and_gradients(model, x)
     close(ours, plain)
     close(copy.deepcopy(model)(x, tap), plain[0])
     assert tuple(tap.found) == model.places
     model, x = model.to("meta"), x.to("meta")
-    assert model(x).is_meta and model(x, taps.Recorder()).is_meta
+    assert model(x).is_meta and model(x, Recorder()).is_meta
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -131,7 +132,7 @@ def test_onednn_equals_torch_within_rounding():
     for shape, bias in product(((300, 50), (20, 3, 50)), ([torch.randn(40)], [])):
         tensors = [torch.randn(shape), torch.randn(40, 50), *bias]
         exact = run(F.linear, tensors, torch.float64)
-        with fast.switched(onednn=True):
+        with switched(onednn=True):
             found = run(fast.linear, tensors, torch.float32)
         for ours, true in zip(found, exact, strict=True):
             assert ours.dtype == torch.float32
@@ -156,11 +157,11 @@ def test_onednn_takes_part_in_a_network(stacked, monkeypatch):
     plain, calls = gradients(), []
     product = fast._by_onednn
     monkeypatch.setattr(fast, "_by_onednn", lambda *a: calls.append(a) or product(*a))
-    with fast.switched(onednn=True):
+    with switched(onednn=True):
         close(gradients(), plain, 1e-6)
         assert bool(calls) is not stacked
         calls.clear()
-        with fast.off():
+        with switched(shortcuts=False):
             gradients()
         assert not calls
 

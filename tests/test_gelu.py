@@ -15,9 +15,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from grokbook import evidence, papers
-from grokbook.engine.learner import Learner
-from grokbook.experiment import Spec
+from claimbook import evidence, papers
+from claimbook.engine.learner import Learner
+from claimbook.experiment import Spec
 
 # What is drawn on a GPU is drawn on no CPU. torch gives every thread of a kernel a
 # counter of its own in Philox 4x32-10 [Salmon et al. 2011], with the seed as key. Up to

@@ -4,8 +4,9 @@ import pytest
 import torch
 from helpers import random
 
+from claimbook.observing import Snapshot, SplitOutputs
+from grokbook import observables
 from grokbook.metrics import neural_collapse
-from grokbook.observables import Seen, Snapshot, observe
 
 CLASSES, WIDTH = 4, 6
 
@@ -69,8 +70,8 @@ def test_a_class_without_a_sample_is_left_out():
 def test_the_observable_reads_features_and_the_head_of_a_snapshot():
     features, labels, head = ideal()
     logits = features @ head.T
-    seen = Seen(features, logits, labels, logits[:, 0], {"features": features})
+    seen = SplitOutputs(features, logits, labels, logits[:, 0], {"features": features})
     params = {"first": random(3, 3), "head": head, "bias": random(CLASSES)}
-    values = observe(Snapshot(params, train=seen), ["neural_collapse"])
+    values = observables.neural_collapse(Snapshot(params, train=seen))
     assert [*values] == [f"nc.{name}" for name in neural_collapse(*ideal())._fields]
     assert [float(value) for value in values.values()] == [near(0.0)] * 4

@@ -15,8 +15,8 @@ import torch
 from golden.arms import ARMS, STEPS
 from skips import skip_without
 
-from grokbook.engine import device
-from grokbook.engine.learner import Learner
+from claimbook.engine import device
+from claimbook.engine.learner import Learner
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "golden.json").read_text())
 pytestmark = pytest.mark.usefixtures("tiny_data")

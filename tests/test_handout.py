@@ -101,7 +101,8 @@ def packed(tmp_path_factory):
 def test_an_archive_has_the_package_and_no_more(packed):
     with zipfile.ZipFile(packed / downloads.PACKAGE) as opened:
         names = {name.partition("/")[2] for name in opened.namelist()}
-    assert {"pyproject.toml", "LICENSE", "src/grokbook/losses.py"} <= names
+    assert {"pyproject.toml", "src/grokbook/losses.py", "src/claimbook/cli.py"} <= names
+    assert {"LICENSE", "book/project.yaml", "book/keys.json"} <= names
     assert not [n for n in names if n.startswith(("_build", ".git/", "tests"))]
     everything = set(downloads.tracked(ROOT))
     assert {"Makefile", "book/intro.md", "tests/test_handout.py"} <= everything

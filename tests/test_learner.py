@@ -9,11 +9,11 @@ from helpers import arm
 from test_loop import ARMS, STACKED
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from claimbook.engine import device
+from claimbook.engine.learner import Learner
+from claimbook.experiment import Spec
+from claimbook.protocol import switched
 from grokbook import losses, optimizers
-from grokbook.engine import device
-from grokbook.engine.learner import Learner
-from grokbook.experiment import Spec
-from grokbook.models import fast
 
 pytestmark = pytest.mark.usefixtures("tiny_data")
 HOLD = Spec("hold_norm", names=("layers.1.weight",), norm=0.3)
@@ -60,9 +60,9 @@ def test_two_steps_are_the_same_operations_and_wait_for_nothing(monkeypatch):
         _, phase = one.phase()
         tapes, places = [], set()
         for _ in range(3):  # the first makes what stays
-            one._fill()
+            one.prepare_step()
             with Tape() as tape:
-                one._body(phase)
+                one.run_step(phase)
             rates = [group["lr"] for group in one.optimizer.param_groups]
             places.add(tuple(t.data_ptr() for t in (*one.feed.batch, *rates)))
             one.step_count += 1
@@ -178,7 +178,7 @@ def test_exact_trace_of_a_network_is_that_of_its_hessian(changes):
         def loss(vector, x=x, y=y):
             parts = zip(one.params, vector.split(sizes), strict=True)
             params = {n: p.view_as(one.params[n]) for n, p in parts}
-            with fast.off():
+            with switched(shortcuts=False):
                 logits = torch.func.functional_call(network, params, (x,))
             return F.cross_entropy(logits, y, reduction="none")
 
@@ -248,7 +248,7 @@ def language(**changes):
 @pytest.mark.parametrize("onednn", [False, True])
 def test_autocast_rounds_logits_and_keeps_weights(onednn):
     """bfloat16 products beside float32 weights [Liu, Table 4], whatever multiplies."""
-    with fast.switched(onednn=onednn):
+    with switched(onednn=onednn):
         one = Learner([(language(), 0)])
         one.step()
         x, y = one.feed.batch

@@ -12,7 +12,7 @@ from test_site import HTML, anchors, parsed
 
 from book._ext import lectures, notebooks
 from book._ext.entries import entries
-from grokbook.project import home
+from claimbook.project import home
 
 DECKS = sorted(path.stem for path in home().glob("book/lectures/*.md"))
 POOR = """() => Reveal.getSlides().flatMap((slide, at) => {

@@ -19,12 +19,11 @@ import pytest
 import torch
 from helpers import ENCODER, MLP, arm, combination
 
-from grokbook import observables, papers, project, sources
-from grokbook.engine import build, device, learner, loop, state
-from grokbook.engine.learner import Learner
-from grokbook.errors import Diverged, TrainingError
-from grokbook.experiment import Spec
-from grokbook.models import fast
+from claimbook import names, observing, papers, project, protocol, sources
+from claimbook.engine import build, device, learner, loop, state
+from claimbook.engine.learner import Learner
+from claimbook.errors import Diverged, TrainingError
+from claimbook.experiment import Spec
 
 RESNET = {
     "dataset": Spec("cifar10", train_samples=8, test_samples=6),
@@ -70,7 +69,9 @@ ARMS = {
 }
 
 
-STACKED = {name: how for name, how in ARMS.items() if not build.alone(arm(**how))}
+STACKED = {
+    name: how for name, how in ARMS.items() if not build.trains_alone(arm(**how))
+}
 pytestmark = pytest.mark.usefixtures("tiny_data")
 
 
@@ -115,22 +116,22 @@ def test_every_combination_in_the_papers_stacks():
     for name in papers.names():
         every = papers.get(name, "smoke")
         members = [(in_float64(a), seed) for a, seed in every.members()]
-        members.sort(key=lambda member: build.kind(member[0]))
-        for _, group in groupby(members, key=lambda member: build.kind(member[0])):
+        members.sort(key=lambda member: build.stack_key(member[0]))
+        for _, group in groupby(members, key=lambda member: build.stack_key(member[0])):
             group = list(group)
             first = {combination(member[0]): member for member in reversed(group)}
             new = first.keys() - seen
             if not new:
                 continue
             seen |= new
-            is_alone = build.alone(group[0][0])
+            is_alone = build.trains_alone(group[0][0])
             wanted = [first[one] for one in new] + [group[0], group[-1]]
             group = [one for one in group if one in wanted]
             group = group[-1:] if is_alone else group
             together = loop.train(group, stacked=not is_alone)
             assert [(one.arm, one.seed) for one in together] == group
             for one in together:
-                assert stems_of(one.rows) == observables.stems(measured(one.arm))
+                assert stems_of(one.rows) == observing.stems(measured(one.arm))
                 last = one.rows[-1]
                 losses = (last["train_loss"], last["test_accuracy"])
                 assert all(map(math.isfinite, losses)), (name, one.arm.name)
@@ -159,11 +160,11 @@ def test_every_observable_is_asked_for_and_says_its_columns():
     """So the test above, which compares the columns of every arm, meets all of them."""
     every = [papers.get(name, "smoke") for name in papers.names()]
     asked = {name for one in every for arm in one.arms for name in measured(arm)}
-    assert asked == observables.OBSERVABLES.keys()
-    stems = observables.stems()
+    assert asked == names.observables().keys()
+    stems = observing.stems()
     assert {"train_loss", "norm", "radius"} <= stems
     assert not {"epoch", "update_below"} & stems
-    assert observables.stems(["norms", "update"]) == {
+    assert observing.stems(["norms", "update"]) == {
         "weight_norm",
         "norm",
         "update_norm",
@@ -251,10 +252,10 @@ def test_gradients_that_are_scaled_on_the_way_have_the_same_bits(monkeypatch):
 def test_batches_visit_every_row_once_in_a_pass():
     one, seen = Learner([(arm(batch_size=12), 0)]), []
     for step in range(4):  # 48 rows
-        one.feed.fill(step)
+        one.feed.load_batch(step)
         seen += one.feed.batch[0].tolist()
     assert sorted(seen) == sorted(one.feed.train[0].tolist())
-    one.feed.fill(4)
+    one.feed.load_batch(4)
     assert one.feed.batch[0].tolist() != seen[:12]
 
 
@@ -307,7 +308,7 @@ def test_devices_and_the_library_of_a_processor(monkeypatch):
         monkeypatch.setattr(device, "_cpuinfo", lambda key, maker=maker: maker)
         (found,) = loop.train([(arm(epochs=1), 0)])
         assert found.info["matmul"] == library
-        assert not fast.now.onednn
+        assert not protocol.now.onednn
 
 
 def paused(checkpoint, member=None):
@@ -384,7 +385,7 @@ def test_a_checkpoint_that_does_not_fit_is_kept_aside_and_why(tmp_path):
 BEGUN = """
 import pickle, sys
 from pathlib import Path
-from grokbook.engine import device, loop
+from claimbook.engine import device, loop
 
 device.prepare_cpu()
 member, checkpoint = (pickle.loads(bytes.fromhex(sys.argv[1])), 0), Path(sys.argv[2])
@@ -399,7 +400,9 @@ else:
 
 def test_a_run_begun_by_other_code_is_not_gone_on_with(tmp_path):
     """What was shown: half of a record trained with another loss, without a word."""
-    shutil.copytree(sources.PACKAGE, package := tmp_path / "grokbook")
+    packages = {name: tmp_path / name for name in project.packages()}
+    for name, folder in project.packages().items():
+        shutil.copytree(folder, packages[name])
     checkpoint, one = tmp_path / "checkpoint", pickle.dumps(arm()).hex()
     place = {"PYTHONPATH": str(tmp_path), "GROKBOOK_HOME": str(project.home())}
 
@@ -410,15 +413,15 @@ def test_a_run_begun_by_other_code_is_not_gone_on_with(tmp_path):
         assert run.returncode == 0, run.stderr.decode()
         return run.stderr.decode()
 
-    old = sources.digest_of(project.TRAINS, package)
+    old = sources.digest_of(project.trains(), packages)
     assert begin("stop") == ""
-    losses = package / "losses.py"
+    losses = packages["grokbook"] / "losses.py"
     text = losses.read_text(encoding="utf-8")
     plain = "losses = -pick(log_probs, labels)"
     assert plain in text
     ten_times = text.replace(plain, "losses = -10 * pick(log_probs, labels)", 1)
     losses.write_text(ten_times, encoding="utf-8")
-    new = sources.digest_of(project.TRAINS, package)
+    new = sources.digest_of(project.trains(), packages)
     said = f"was begun by other code (source {old[:12]}…, now {new[:12]}…): it is kept"
     assert said in begin("finish")
     assert (tmp_path / "checkpoint.aside").exists()
@@ -427,7 +430,7 @@ def test_a_run_begun_by_other_code_is_not_gone_on_with(tmp_path):
 KILLED = """
 import os, pickle, signal, sys
 from pathlib import Path
-from grokbook.engine import device, loop
+from claimbook.engine import device, loop
 
 device.prepare_cpu()
 arm = pickle.loads(bytes.fromhex(sys.argv[1]))

@@ -9,9 +9,9 @@ import pytest
 import yaml
 
 from book._ext import checks, measures, pages
-from grokbook.errors import PageError, UnknownName
-from grokbook.experiment import Arm, Experiment, Spec
-from grokbook.records import Record
+from claimbook.errors import PageError, UnknownName
+from claimbook.experiment import Arm, Experiment, Spec
+from claimbook.records import Record
 
 PAGE = "prieto2025/fig99"
 SOURCE = '''\
@@ -19,8 +19,8 @@ SOURCE = '''\
 # # [Prieto et al. 2025 · Figure 99]{.kicker} A page
 
 # %%
-from grokbook import claims, evidence, plots
-from grokbook.evidence import Run
+from claimbook import claims, evidence, plots
+from claimbook.evidence import Run
 
 page = evidence.Page("prieto2025/fig02")
 record = page.record()
@@ -71,7 +71,7 @@ def book(tmp_path, monkeypatch):
     monkeypatch.setattr(pages, "sources", lambda: {PAGE: write.path})
     for module in (pages, measures, checks):
         monkeypatch.setattr(module, "home", lambda: tmp_path)
-    monkeypatch.setattr("grokbook.project.home", lambda: tmp_path)
+    monkeypatch.setattr("claimbook.project.home", lambda: tmp_path)
     write.path = write()
     git(tmp_path, "init", "-q")
     yield write
@@ -109,9 +109,9 @@ def test_the_code_behind_a_row_is_what_its_value_depends_on(book):
     assert "lost(run)" in code("a") and "other = plain.largest" in code("a")
     assert "(plain, plain.last('late'))" in code("late")
     functions = measures.measurement(PAGE, "a").functions
-    assert "grokbook.evidence.events:ratio" in functions
-    assert "grokbook.evidence.run:Run.fitted" in functions
-    assert "grokbook.evidence.events:crossing" in functions  # which `fitted` calls
+    assert "claimbook.evidence.events:ratio" in functions
+    assert "claimbook.evidence.run:Run.fitted" in functions
+    assert "claimbook.evidence.events:crossing" in functions  # which `fitted` calls
     assert not any("plots" in name or "claims" in name for name in functions)
 
 
@@ -260,7 +260,7 @@ def test_a_function_of_the_book_behind_a_row_is_registered_too(book, monkeypatch
     monkeypatch.setattr(measures, "_definition", planted)
     (told,) = faults(path)
     assert told.startswith(
-        "grokbook.evidence.events:ratio, behind 1 tested rows, is not"
+        "claimbook.evidence.events:ratio, behind 1 tested rows, is not"
     )
 
 

@@ -12,11 +12,12 @@ from helpers import away, close
 from torch import nn
 from torch.func import functional_call
 
-from grokbook import models, papers
-from grokbook.experiment import Spec
-from grokbook.models import VGG11, FreeFeatures, ResNet18, ViT, fast, transformer
-from grokbook.models.taps import Recorder
-from grokbook.names import resolve
+from claimbook import papers
+from claimbook.experiment import Spec
+from claimbook.names import resolve
+from claimbook.protocol import Recorder, switched
+from grokbook import models
+from grokbook.models import VGG11, FreeFeatures, ResNet18, ViT, transformer
 
 PRIETO = Path(papers.__file__).parents[2] / "book" / "prieto2025" / "experiments.py"
 OF_PAPER = SimpleNamespace(**runpy.run_path(str(PRIETO)))
@@ -252,7 +253,7 @@ def test_shortcuts_can_be_switched_off_for_a_whole_network():
     model.blocks[0].register_forward_hook(lambda *_: seen.append("block"))
     model(x)
     assert not seen
-    with fast.off():
+    with switched(shortcuts=False):
         model(x)
     assert seen == ["block"]
 

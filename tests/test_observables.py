@@ -8,9 +8,11 @@ import torch.nn.functional as F
 from helpers import random
 from torch.utils._pytree import tree_map
 
+from claimbook import names
+from claimbook.observing import Snapshot, SplitOutputs, observe
 from grokbook import metrics
-from grokbook.observables import OBSERVABLES, Seen, Snapshot, observe
 
+OBSERVABLES = names.observables()
 # Those below have tests of their own: a snapshot of anything is not enough for them.
 OF_NETWORKS = {"objective", "tap_grads", "hidden"}
 PLAIN = [n for n, o in OBSERVABLES.items() if not o.needs & OF_NETWORKS]
@@ -31,11 +33,11 @@ def snapshot(seed=0):
     attention = random(20, 2, 3, 3, seed=seed + 4).softmax(-1)
     taps = {"features": random(20, 6, seed=seed + 3), "attention.0": attention}
     taps["attention.1"] = attention.square()  # a block that no observable looks at
-    train = Seen(labels[:, None], logits, labels, losses, taps)
+    train = SplitOutputs(labels[:, None], logits, labels, losses, taps)
     logits, labels = logits[:8] + random(8, 5, seed=seed + 9), labels[:8]
     losses = F.cross_entropy(logits, labels, reduction="none").half()
     taps = {"features": random(8, 6, seed=seed + 5)}
-    test = Seen(labels[:, None], logits, labels, losses, taps)
+    test = SplitOutputs(labels[:, None], logits, labels, losses, taps)
     unit = {form: random(20, seed=seed + k) for k, form in enumerate(FORMS, 6)}
     return Snapshot(params, before, grads, train=train, test=test, variant_losses=unit)
 
@@ -67,7 +69,9 @@ def test_a_snapshot_holds_what_was_put_in():
 
 def seen(logits, labels):
     """A split that has nothing but logits and labels."""
-    return Seen(torch.zeros(len(labels), 1), logits, labels, torch.zeros(labels.shape))
+    return SplitOutputs(
+        torch.zeros(len(labels), 1), logits, labels, torch.zeros(labels.shape)
+    )
 
 
 def test_labels_among_the_five_largest_and_sequences_that_are_right():
@@ -170,7 +174,9 @@ def test_ranks_of_layers():
     deep = random(360, 3, 4, seed=1)  # (batch, positions, width)
     taps = {"pre.0": h, "pre.1.1": deep, "head.0": h}
     train, test = (
-        Seen(*[torch.zeros(1)] * 4, {name: layer[rows] for name, layer in taps.items()})
+        SplitOutputs(
+            *[torch.zeros(1)] * 4, {name: layer[rows] for name, layer in taps.items()}
+        )
         for rows in (slice(0, 300), slice(300, 360))
     )
     values = observe(Snapshot({}, train=train, test=test), ["ranks"])

@@ -13,10 +13,10 @@ from pandas import DataFrame
 from book import __main__ as tools
 from book._ext import catalogue, checks, notebooks, pages, reruns
 from book._ext.entries import entries
-from grokbook.errors import GrokbookError, PageError, RecordError
-from grokbook.experiment import Experiment
-from grokbook.project import CLAIMS_MIME, FIGURE_MIME, paper_titles
-from grokbook.records import Record
+from claimbook.errors import BookError, PageError, RecordError
+from claimbook.experiment import Experiment
+from claimbook.project import CLAIMS_MIME, FIGURE_MIME, paper_titles
+from claimbook.records import Record
 
 PROJECT = Path(__file__).parents[1] / "book" / "project.yaml"
 
@@ -153,7 +153,7 @@ def test_a_bad_request_runs_nothing(book, monkeypatch):
         ),
         (([ID], {"retrain": "yes"}), "takes 'retrain' as it has False, not 'yes'"),
     ):
-        with pytest.raises(GrokbookError) as error:
+        with pytest.raises(BookError) as error:
             pages.execute(*request)
         assert said in str(error.value) and "\n" not in str(error.value)
     with pytest.raises(NotADirectoryError):  # told before anything trains

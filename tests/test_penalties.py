@@ -59,12 +59,14 @@ def test_radius_and_activations_are_the_formula_at_their_sites():
     empty = torch.cat([h, torch.zeros(1, 6, dtype=h.dtype)])  # has no direction
     slope = grad(lambda h: penalties.radius(forward(pre=h), strength=0.3))(empty)
     assert (slope[-1] == 0).all() and slope[:-1].abs().min() > 0
-    for name, options, expected in (
-        ("activations", {}, ("pre",)),
-        ("radius", {"site": "mlp_out", "strength": 1.0}, ("mlp_out",)),
-        ("l2", {"strength": 1.0}, ()),
-    ):
-        assert penalties.sites(name, options) == expected
+
+
+def test_penalties_on_taps_say_so():
+    """Else the learner gives them a pass without taps."""
+    for penalty in (penalties.activations, penalties.radius):
+        assert penalty.reads_taps
+    for penalty in (penalties.l2, penalties.logit_norm):
+        assert not hasattr(penalty, "reads_taps")
 
 
 def test_members_and_gradients_of_every_penalty():
@@ -106,7 +108,7 @@ def test_a_pull_is_the_penalty_of_the_last_pass():
         for _ in range(2):
             net(x := torch.randn(7, 4))
         taps = {"pre.0": net[0](x), "pre.1": net[2](net[:2](x))}
-        seen = penalties.Forward(x, x, {}, taps)
+        seen = Forward(x, x, {}, taps)
         expected = getattr(penalties, name)(seen, strength=5.0)
         torch.testing.assert_close(pull(), expected)
         pull().backward()

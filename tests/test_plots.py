@@ -14,12 +14,12 @@ from matplotlib.colors import to_hex, to_rgb
 from pandas import DataFrame
 from PIL import Image
 
-from grokbook import plots
-from grokbook.evidence import Run
-from grokbook.experiment import Arm, Experiment, Spec
-from grokbook.plots import COLOUR, picture
-from grokbook.project import FIGURE_MIME
-from grokbook.records import Record
+from claimbook import plots
+from claimbook.evidence import Run
+from claimbook.experiment import Arm, Experiment, Spec
+from claimbook.plots import COLOUR, picture
+from claimbook.project import FIGURE_MIME
+from claimbook.records import Record
 
 
 @pytest.fixture(autouse=True)

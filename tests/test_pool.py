@@ -13,10 +13,10 @@ import pytest
 import torch
 from helpers import ENCODER, arm, experiment
 
-from grokbook import records
-from grokbook.engine import loop, pool
-from grokbook.errors import NoRecord, TrainingError
-from grokbook.experiment import Spec
+from claimbook import records
+from claimbook.engine import loop, pool
+from claimbook.errors import NoRecord, TrainingError
+from claimbook.experiment import Spec
 
 pytestmark = pytest.mark.usefixtures("tiny_data")
 PATIENCE = 300  # seconds that a busy machine may take for anything below
@@ -148,9 +148,9 @@ import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from helpers import arm, experiment
-from grokbook import papers
-from grokbook.__main__ import main
-from grokbook.engine import loop
+from claimbook import papers
+from claimbook.__main__ import main
+from claimbook.engine import loop
 
 loop.CHECKPOINT_SECONDS = 0.0  # also in workers, which import this again
 endless = experiment(arm(epochs=10**8, log=10**7), seeds=(0,))
@@ -221,7 +221,7 @@ def test_a_worker_says_in_one_line_why_it_keeps_a_checkpoint_aside(
 DYING = """
 import os, signal, time
 from pathlib import Path
-from grokbook.engine import loop
+from claimbook.engine import loop
 
 folder, train = Path(os.environ["UNLUCKY"]), loop.train
 

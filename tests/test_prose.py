@@ -4,7 +4,7 @@ import re
 
 from book._ext import notebooks
 from book._ext.entries import entries
-from grokbook.project import home
+from claimbook.project import home
 
 BANNED = {
     "the actor is missing": r"\b(is|are|was|were) had\b",

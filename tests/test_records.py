@@ -23,9 +23,9 @@ from recorded import two as two_arms
 from skips import skip_without
 
 import grokbook
-from grokbook import cli, observables, papers, project, records
-from grokbook.errors import NoRecord, RecordError
-from grokbook.records import member
+from claimbook import cli, names, observing, papers, project, records
+from claimbook.errors import NoRecord, RecordError
+from claimbook.records import member
 
 KEPT = {0: {"w": torch.arange(6.0).reshape(2, 3).T}}
 TRACE = [1.0, 0.125, math.inf, math.nan, 5e-324]
@@ -240,6 +240,17 @@ def test_one_that_sees_less_does_not_take_what_others_see(two, tmp_path):
     assert len(contents(tmp_path)) == 2
 
 
+def test_one_without_a_column_that_nobody_measures_any_more_lies_apart(two, tmp_path):
+    """Else the column is lost: its observable is there, but makes it no longer."""
+    a, b = two.arms
+    other = experiment(a, b, name="prieto2025/fig07")
+    records.add(two, result(a, 0, more=["orphan"]), tmp_path)
+    records.add(other, result(a, 0, loss=5.0), tmp_path)
+    assert len(records.load(two, tmp_path).series("a", "orphan")) == 4
+    assert records.load(other, tmp_path).series("a", "train_loss").loc[0, 0] == 5
+    assert len(contents(tmp_path)) == 2
+
+
 def refused(two, folder, path, match=""):
     before = contents(folder)
     for action in (records.load, records.missing):
@@ -351,8 +362,8 @@ def test_two_writers_and_a_reader(two, path, tmp_path):
 KILLED = """
 import os, pickle, signal, sys
 from pathlib import Path
-from grokbook import records
-from grokbook.experiment import Result
+from claimbook import records
+from claimbook.experiment import Result
 
 replace, left = os.replace, int(sys.argv[3])
 
@@ -391,9 +402,9 @@ def test_the_description_of_the_data_has_the_columns_that_there_are():
     text = text.partition("| Observable |")[2]
     today, _, older = text.partition("\nOlder members have")
     older = older.partition("| Column |")[2].partition("\n\n")[0]
-    assert described(today, 1) == observables.OBSERVABLES.keys()
-    assert described(today, 2) == observables.stems()
-    orphans = records.orphans(observables.stems(), project.home() / "data" / "records")
+    assert described(today, 1) == names.observables().keys()
+    assert described(today, 2) == observing.stems()
+    orphans = records.orphans(observing.stems(), project.home() / "data" / "records")
     assert described(older, 1) == orphans.keys()
 
 

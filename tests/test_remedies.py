@@ -6,9 +6,9 @@ from itertools import product
 
 import pytest
 
-from grokbook import papers, project, records
-from grokbook.engine import device
-from grokbook.experiment import Result
+from claimbook import papers, project, records
+from claimbook.engine import device
+from claimbook.experiment import Result
 
 DESIGN = runpy.run_path(f"{project.home()}/book/remedies/experiments.py")
 CHOOSE = runpy.run_path(f"{project.home()}/book/remedies/choose.py")

@@ -20,10 +20,10 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import grokbook
-from grokbook import cli, papers, project
-from grokbook.engine import loop
-from grokbook.errors import GrokbookError, UnknownName, choose
-from grokbook.papers import Registry, Size
+from claimbook import cli, papers, project
+from claimbook.engine import loop
+from claimbook.errors import BookError, UnknownName, choose
+from claimbook.papers import Registry, Size
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -140,7 +140,7 @@ def test_home_is_the_checkout(monkeypatch, tmp_path):
     monkeypatch.setenv("GROKBOOK_RECORDS", str(tmp_path / "mine"))
     assert project.records_folder() == tmp_path / "mine"
     monkeypatch.setenv("GROKBOOK_HOME", str(tmp_path / "nowhere"))
-    with pytest.raises(GrokbookError, match="nowhere is no checkout of the book"):
+    with pytest.raises(BookError, match="nowhere is no checkout of the book"):
         project.home()
 
 
@@ -158,7 +158,7 @@ def test_what_project_yaml_lacks_or_has_too_much_is_told(monkeypatch, tmp_path):
         if text:
             (book / "project.yaml").write_text(text)
         monkeypatch.setenv("GROKBOOK_HOME", str(tmp_path / name))
-        with pytest.raises(GrokbookError, match=words):
+        with pytest.raises(BookError, match=words):
             project.described("papers")
 
 
@@ -171,7 +171,7 @@ def test_outside_of_a_checkout_the_site_has_the_records(monkeypatch, tmp_path):
     monkeypatch.setattr(project, "__file__", str(tmp_path / "a" / "b" / "c.py"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.chdir(made)
-    with pytest.raises(GrokbookError, match="in no checkout of the book: set GROKBOOK"):
+    with pytest.raises(BookError, match="in no checkout of the book: set GROKBOOK"):
         project.home()
     project._fetched.cache_clear()
     files = partial(http.server.SimpleHTTPRequestHandler, directory=tmp_path)
@@ -179,7 +179,7 @@ def test_outside_of_a_checkout_the_site_has_the_records(monkeypatch, tmp_path):
         site = f"http://127.0.0.1:{server.server_port}"
         monkeypatch.setenv("GROKBOOK_SITE", f"{site}/other")
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        with pytest.raises(GrokbookError, match="grokbook.zip cannot be fetched.*404"):
+        with pytest.raises(BookError, match="grokbook.zip cannot be fetched.*404"):
             project.home()
         monkeypatch.setenv("GROKBOOK_SITE", site)
         assert grokbook.verdicts().to_dict("records") == [{"page": "a", "n": 3}]

@@ -21,7 +21,7 @@ from matplotlib.image import imread
 from PIL import Image
 
 from book._ext import checks, downloads, pages
-from grokbook.project import paper_titles
+from claimbook.project import paper_titles
 
 ROOT = Path(__file__).parents[1]
 HTML = ROOT / "_build" / "html"

@@ -6,62 +6,82 @@ import sys
 
 import pytest
 
-from grokbook import project, sources
+from claimbook import project, sources
 
 NOTHING = {
-    "a comment": ("metrics/logits.py", "import torch\n", "import torch  # as above\n"),
-    "a docstring": ("losses.py", '"""', '"""Otherwise said. '),
-    "blank lines": ("engine/loop.py", "\n\n\n", "\n\n\n\n\n"),
-    "brackets": ("engine/loop.py", "PATIENCE = 20", "PATIENCE = (20)"),
-    "the command": ("cli.py", "LINE = ", "OTHER = 1\nLINE = "),
-    "the store": ("records/record.py", "def load(", "OTHER = 1\n\n\ndef load("),
-    "the pool": ("engine/pool.py", "STACK_LIMIT = 128", "STACK_LIMIT = 64"),
-    "the face of the package": ("__init__.py", "import ", "import ast\nimport "),
+    "a comment": (
+        "grokbook/metrics/logits.py",
+        "import torch\n",
+        "import torch  # as above\n",
+    ),
+    "a docstring": ("grokbook/losses.py", '"""', '"""Otherwise said. '),
+    "blank lines": ("claimbook/engine/loop.py", "\n\n\n", "\n\n\n\n\n"),
+    "brackets": ("claimbook/engine/loop.py", "PATIENCE = 20", "PATIENCE = (20)"),
+    "the command": ("claimbook/cli.py", "LINE = ", "OTHER = 1\nLINE = "),
+    "the store": (
+        "claimbook/records/record.py",
+        "def load(",
+        "OTHER = 1\n\n\ndef load(",
+    ),
+    "the pool": ("claimbook/engine/pool.py", "STACK_LIMIT = 128", "STACK_LIMIT = 64"),
+    "the face of the package": (
+        "grokbook/__init__.py",
+        "import ",
+        "import ast\nimport ",
+    ),
 }
 SOMETHING = {
-    "a measurement": ("metrics/logits.py", "dim=-1", "dim=-2"),
-    "an observable": ("observables.py", "probes=20", "probes=21"),
-    "a default of a loss": ("losses.py", "def ", "OTHER = 1\n\n\ndef "),
-    "a data set": ("datasets/algorithmic.py", "return", "return 1 *"),
-    "a network": ("models/taps.py", "def ", "OTHER = 1\n\n\ndef "),
-    "the loop": ("engine/loop.py", "PATIENCE = 20", "PATIENCE = 21"),
+    "a measurement": ("grokbook/metrics/logits.py", "dim=-1", "dim=-2"),
+    "an observable": ("grokbook/observables.py", "probes=20", "probes=21"),
+    "a default of a loss": ("grokbook/losses.py", "def ", "OTHER = 1\n\n\ndef "),
+    "a data set": ("grokbook/datasets/algorithmic.py", "return", "return 1 *"),
+    "a network": ("grokbook/models/mlp.py", "class ", "OTHER = 1\n\n\nclass "),
+    "what all hand each other": (
+        "claimbook/protocol.py",
+        "def ",
+        "OTHER = 1\n\n\ndef ",
+    ),
+    "the loop": ("claimbook/engine/loop.py", "PATIENCE = 20", "PATIENCE = 21"),
 }
 
 
 @pytest.fixture
-def package(tmp_path):
-    """A copy of the package that can be changed."""
-    copy = tmp_path / "grokbook"
-    shutil.copytree(sources.PACKAGE, copy, ignore=shutil.ignore_patterns("*.pyc"))
-    return copy
+def packages(tmp_path):
+    """Copies of both packages that can be changed, by name."""
+    copies = {name: tmp_path / name for name in project.packages()}
+    for name, folder in project.packages().items():
+        no_cache = shutil.ignore_patterns("*.pyc")
+        shutil.copytree(folder, copies[name], ignore=no_cache)
+    return copies
 
 
-def changed(package, file, old, new):
+def changed(packages, file, old, new):
     """The digest after the first ``old`` in a file has become ``new``."""
-    path = package / file
+    package, _, rest = file.partition("/")
+    path = packages[package] / rest
     text = path.read_text(encoding="utf-8")
     assert old in text, f"{file} has no {old!r}"
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
-    return sources.digest_of(project.TRAINS, package)
+    return sources.digest_of(project.trains(), packages)
 
 
 @pytest.mark.parametrize("change", NOTHING.values(), ids=NOTHING.keys())
-def test_what_neither_trains_nor_measures_changes_nothing(package, change):
-    assert changed(package, *change) == project.source()
+def test_what_neither_trains_nor_measures_changes_nothing(packages, change):
+    assert changed(packages, *change) == project.source()
 
 
 @pytest.mark.parametrize("change", SOMETHING.values(), ids=SOMETHING.keys())
-def test_what_trains_or_measures_changes_the_source(package, change):
-    assert changed(package, *change) != project.source()
+def test_what_trains_or_measures_changes_the_source(packages, change):
+    assert changed(packages, *change) != project.source()
 
 
 def test_the_closure_is_what_python_loads():
-    """No more and no less, but for the face of the package."""
-    code = f"import sys, {project.TRAINS}; print(*sys.modules)"
+    """No more and no less, but for the faces of the packages."""
+    code = f"import sys, {', '.join(project.trains())}; print(*sys.modules)"
     run = [sys.executable, "-c", code]
     loaded = subprocess.run(run, capture_output=True, text=True, check=True).stdout
-    ours = {name for name in loaded.split() if name.startswith("grokbook.")}
-    assert ours == sources.closure(project.TRAINS).keys()
+    ours = {n for n in loaded.split() if n.startswith(("grokbook.", "claimbook."))}
+    assert ours == sources.closure(project.trains(), project.packages()).keys()
 
 
 def test_imports_of_every_kind_are_followed(tmp_path):
@@ -81,6 +101,6 @@ def test_imports_of_every_kind_are_followed(tmp_path):
     for name, text in files.items():
         (package / name).parent.mkdir(parents=True, exist_ok=True)
         (package / name).write_text(text)
-    found = sources.closure("grokbook.start", package)
+    found = sources.closure(["grokbook.start"], {"grokbook": package})
     one = {"grokbook.one", *(f"grokbook.one.{n}" for n in ("two", "three", "four"))}
     assert found.keys() == one | {f"grokbook.{n}" for n in ("start", "five", "six")}

@@ -9,8 +9,8 @@ import torch
 from helpers import close
 from helpers import double as random
 
-from grokbook import metrics
-from grokbook.observables import Seen, Snapshot, observe
+from claimbook.observing import Snapshot, SplitOutputs
+from grokbook import metrics, observables
 
 
 def spectrum(kind, seed=7):
@@ -207,7 +207,9 @@ def snapshot(*layers, p=P):
         taps = {f"pre.{k}": layer[rows] for k, layer in enumerate(layers)}
         taps |= {f"hidden.{k}": layer[rows] for k, layer in enumerate(layers)}
         empty = torch.zeros(len(rows), p)
-        parts[split] = Seen(pairs[rows], empty, empty[:, 0].long(), empty[:, 0], taps)
+        parts[split] = SplitOutputs(
+            pairs[rows], empty, empty[:, 0].long(), empty[:, 0], taps
+        )
     return Snapshot({"w": torch.zeros(1)}, **parts)
 
 
@@ -219,7 +221,7 @@ def test_a_layer_of_planted_neurons():
     neurons += [cos(A + B) + cos(3 * (A + B)) / 2]
     neurons += [cos(5 * A) + cos(5 * (A + B)) / 10, torch.ones(P * P)]
     first = torch.stack([cos(A), sin(B)], 1)
-    values = observe(snapshot(first, torch.stack(neurons, 1)), ["periodic"])
+    values = observables.periodic(snapshot(first, torch.stack(neurons, 1)))
     assert all(v.shape == () and v.dtype == torch.float64 for v in values.values())
     energy = torch.tensor([1, 4.5, 0.25, 16, 0.01]).double() / 2  # of products
     total = float(energy.sum()) + 0.5

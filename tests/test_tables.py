@@ -8,11 +8,11 @@ from bs4 import BeautifulSoup
 from helpers import arm, experiment
 from pandas import Series
 
-from grokbook import evidence, papers, tables
-from grokbook.errors import UnknownName
-from grokbook.experiment import Experiment, Spec
-from grokbook.records import Record
-from grokbook.tables.html import number
+from claimbook import evidence, papers, tables
+from claimbook.errors import UnknownName
+from claimbook.experiment import Experiment, Spec
+from claimbook.records import Record
+from claimbook.tables.html import number
 
 
 def about(finished="2026-11-21", device="AMD EPYC", rate=1234.0):

@@ -5,10 +5,10 @@ import torch
 from helpers import put, tiny_corpus
 from skips import skip_without
 
+from claimbook.errors import DataError, UnknownName
+from claimbook.project import data_folder
 from grokbook.datasets.algorithmic import SYMBOLS, additions
 from grokbook.datasets.text import _bytes, characters, encoder, wikitext
-from grokbook.errors import DataError, UnknownName
-from grokbook.project import data_folder
 
 LINE = " the cat sat on the mat \n"
 FINEWEB = "fineweb-edu-sample/fineweb_edu_sample.txt"

@@ -4,7 +4,7 @@ import nbformat
 import pytest
 
 from book._ext import pages, summaries, tops
-from grokbook.project import CLAIMS_MIME, FIGURE_MIME
+from claimbook.project import CLAIMS_MIME, FIGURE_MIME
 
 
 def page(

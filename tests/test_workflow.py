@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from skips import skip_without
 
-from grokbook import cli, papers, records
-from grokbook.engine import pool
+from claimbook import cli, papers, records
+from claimbook.engine import pool
 
 ROOT = Path(__file__).parents[1]
 SNAKEFILE = (ROOT / "workflow" / "Snakefile").read_text(encoding="utf-8")

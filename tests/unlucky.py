@@ -11,8 +11,8 @@ import signal
 import sys
 from pathlib import Path
 
-from grokbook import cli
-from grokbook.engine import loop, state
+from claimbook import cli
+from claimbook.engine import loop, state
 
 FOLDER = Path(os.environ["UNLUCKY"])
 SIGKILL = signal.SIGKILL

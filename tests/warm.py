@@ -55,8 +55,8 @@ def keep(address):
     import torch
     from ipykernel import kernelapp
 
-    from grokbook import claims, evidence, metrics, tables  # noqa: F401
-    from grokbook.plots import picture
+    from claimbook import claims, evidence, tables  # noqa: F401
+    from claimbook.plots import picture
 
     torch.set_num_threads(1)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for a kernel here

@@ -15,8 +15,8 @@ from jinja2 import Environment, FileSystemLoader
 
 from book._ext.entries import Entry, anchor, named, plain, rank, stated, support, update
 from book._ext.handouts import BLOCK
-from grokbook.claims.verdict import WORDS, badge, is_few, look, outcome
-from grokbook.project import home, page_folders, paper_titles
+from claimbook.claims.verdict import WORDS, badge, is_few, look, outcome
+from claimbook.project import home, page_folders, paper_titles
 
 
 def write(found: Sequence[Entry]) -> None:

@@ -21,12 +21,12 @@ import yaml
 from nbformat import NotebookNode
 
 from book._ext import measures, notebooks, pages, summaries, tops
-from grokbook import evidence, observables, papers, tables
-from grokbook.claims import verdict
-from grokbook.claims.verdict import BOUNDS, digest
-from grokbook.errors import GrokbookError, PageError
-from grokbook.project import FIGURE_MIME, home
-from grokbook.records import Record
+from claimbook import evidence, names, observing, papers, tables
+from claimbook.claims import verdict
+from claimbook.claims.verdict import BOUNDS, digest
+from claimbook.errors import BookError, PageError
+from claimbook.project import FIGURE_MIME, home
+from claimbook.records import Record
 
 LARGEST = 610_000  # bytes of an executed page
 TEST = ("tested", *BOUNDS)  # of a row, what a result must not change
@@ -50,7 +50,7 @@ def check(page_ids: list[str] | None = None) -> list[str]:
         try:
             verdict.rows(page_id)
             readable.append(page_id)
-        except GrokbookError as error:
+        except BookError as error:
             found.append(str(error))
     if not page_ids:
         found += [f"{fault}." for fault in summaries.faults()]
@@ -310,7 +310,7 @@ def _stale(page_id: str, twin: NotebookNode, claims: dict[str, Any]) -> Iterator
         known = (None, digest(page_id)) if registry.is_file() else ()
         if known and claims.get("registered") not in known:
             yield "was executed with other claims than are registered now"
-    except GrokbookError as error:
+    except BookError as error:
         yield f"rests on what cannot be used ({str(error).rstrip('.')})"
 
 
@@ -321,7 +321,8 @@ def _unmade(found: Record) -> dict[str, set[str]]:
         stems = {one.partition(".")[0] for one in part.columns[part.notna().any()]}
         settings = found.experiment.arm(str(arm))
         asked = (*settings.observables, *(settings.rarely or (0, ()))[1])
-        made = observables.stems(asked)
+        names.observables()  # registers them
+        made = observing.stems(asked)
         gone = stems - made - {"arm", "seed", "epoch"}
         unmade[f"{found.name}|{arm}"] = gone
     return unmade
@@ -331,7 +332,7 @@ def _unmade_of(claims: dict[str, Any]) -> dict[str, set[str]]:
     """The same of all that a page read; of what cannot be read `_stale` tells."""
     unmade: dict[str, set[str]] = {}
     for read in claims["read"]:
-        with suppress(GrokbookError):
+        with suppress(BookError):
             asked = read["record"], read["asked"], tuple(read["arms"])
             unmade |= _stored(*asked).unmade
     return unmade

@@ -24,7 +24,7 @@ import nbformat
 import grokbook
 from book._ext import handouts, lectures
 from book._ext.entries import Entry, stated, update
-from grokbook.project import home
+from claimbook.project import home
 
 BOOK, PACKAGE = "grokking-book.zip", "grokbook.zip"
 DESCRIBED = (PACKAGE, "records.csv", "claims.json")  # in croissant.json
@@ -87,7 +87,7 @@ def tracked(root: Path) -> list[str]:
 def is_of_package(name: str) -> bool:
     """Whether a handout needs a file: to install the package, or to read a record."""
     inner = r"(src|data/re(cords|ferences))/.*"
-    inner += r"|book/project\.yaml"
+    inner += r"|book/(project\.yaml|(defaults|keys)\.json)"
     inner += r"|book/\w+/(\w+\.yaml|(experiments|race|operations)\.py)"
     return bool(re.fullmatch(rf"{inner}|pyproject\.toml|README\.md|LICENSE", name))
 

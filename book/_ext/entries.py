@@ -16,9 +16,9 @@ import yaml
 from nbformat import NotebookNode
 
 from book._ext import notebooks, pages
-from grokbook.claims import verdict
-from grokbook.claims.verdict import WORDS, badge, outcome
-from grokbook.project import home, paper_titles
+from claimbook.claims import verdict
+from claimbook.claims.verdict import WORDS, badge, outcome
+from claimbook.project import home, paper_titles
 
 SPACE = "\N{NO-BREAK SPACE}"
 

@@ -19,7 +19,7 @@ from nbformat import NotebookNode, v4
 from pybtex.database import parse_file
 
 from book._ext import notebooks, pages
-from grokbook.project import home
+from claimbook.project import home
 
 SHOWN = ("text/plain", "text/html", "text/markdown", "image/png")
 UNSEEN = {"hide-input", "hide-cell", "remove-input", "remove-cell"}

@@ -19,8 +19,8 @@ from nbformat import NotebookNode
 
 from book._ext import catalogue, formulas, handouts, notebooks, pages
 from book._ext.entries import Entry, update
-from grokbook.claims.verdict import WORDS, outcome
-from grokbook.project import home
+from claimbook.claims.verdict import WORDS, outcome
+from claimbook.project import home
 
 EXERCISE = re.compile(r"^\*\*Exercise .*?(?=^\*\*Exercise |^## |\Z)", re.M | re.S)
 

@@ -29,15 +29,16 @@ from typing import Any
 import yaml
 
 from book._ext import pages
-from grokbook import digest, evidence, tables
-from grokbook.claims import verdict
-from grokbook.errors import PageError, choose
-from grokbook.evidence import Run
-from grokbook.project import home
+from claimbook import digest, evidence, tables
+from claimbook.claims import verdict
+from claimbook.errors import PageError, choose
+from claimbook.evidence import Run
+from claimbook.project import home
 
 # Rooms that draw, word, store and find: a change there measures nothing else.
 APART = {"plots", "tables", "claims", "project", "errors", "records", "papers"}
 APART |= {"experiment", "digest"}
+PACKAGES = ("claimbook", "grokbook")
 HEAD = """\
 # Digests of the code behind tested values: `python -m book register` writes them, and
 # `python -m book measure PAGE ROW` shows the code.
@@ -52,7 +53,7 @@ class Measurement:
     """The code behind the value of one row."""
 
     code: tuple[str, ...]  # statements of the page in its order, then the value itself
-    functions: tuple[str, ...]  # of the book, as "grokbook.evidence.events.ratio"
+    functions: tuple[str, ...]  # of the book, as "claimbook.evidence.events.ratio"
     digest: str
 
     @property
@@ -77,9 +78,17 @@ def measurement(page_id: str, row: str) -> Measurement:
     for text in files:
         reached |= _reached(text, _imports(ast.parse(text)))
     functions = tuple(sorted(_closure(reached)))
-    direct = sorted(reached & {*functions})
+    direct = sorted(_first_name(name) for name in reached & {*functions})
     joined = "".join([*map(_digest, [*code, *files]), *direct])
     return Measurement(code, functions, sha256(joined.encode()).hexdigest()[:12])
+
+
+def _first_name(function: str) -> str:
+    """What a function of the framework was called when there was one package.
+
+    Digests go by it, so that they outlived the move into two packages.
+    """
+    return function.replace("claimbook.", "grokbook.", 1)
 
 
 def of_row(page_id: str, row: str) -> Measurement:
@@ -378,11 +387,11 @@ def _root(node: ast.AST) -> str:
 
 
 def _imports(tree: ast.Module) -> dict[str, Any]:
-    """What the imports of a page or a file of the book bind, of the package alone."""
+    """What the imports of a page or a file of the book bind, of our packages alone."""
     names: dict[str, Any] = {}
     for node in tree.body:
         module = getattr(node, "module", None) or ""
-        if isinstance(node, ast.ImportFrom) and module.startswith("grokbook"):
+        if isinstance(node, ast.ImportFrom) and module.startswith(PACKAGES):
             for one in node.names:
                 room = importlib.import_module(module)
                 if not hasattr(room, one.name):
@@ -417,7 +426,7 @@ def _meaning(node: ast.expr, names: dict[str, Any]) -> Any:
 
 
 def _full_name(found: Any) -> str:
-    """`grokbook.evidence.run.Run.at` of a function or class of the book, else ""."""
+    """`claimbook.evidence.run.Run.at` of a function or class of the book, else ""."""
     if isinstance(found, property):
         found = found.fget
     found = inspect.unwrap(found) if callable(found) else None
@@ -452,8 +461,8 @@ def _constants(code: str, module: str) -> set[str]:
 
 
 def _is_measuring(module: str) -> bool:
-    room = module.removeprefix("grokbook.").partition(".")[0]
-    return module.startswith("grokbook.") and room not in APART
+    package, _, name = module.partition(".")
+    return package in PACKAGES and name != "" and name.partition(".")[0] not in APART
 
 
 @functools.cache

@@ -22,8 +22,8 @@ import nbformat
 import yaml
 from nbformat import NotebookNode
 
-from grokbook.errors import PageError
-from grokbook.project import CLAIMS_MIME, home
+from claimbook.errors import PageError
+from claimbook.project import CLAIMS_MIME, home
 
 PLACES = {  # option -> where MyST-NB looks for it
     "name": ("figure", "name"),
@@ -68,7 +68,7 @@ def drop_findings(notebook: NotebookNode, scale: str) -> None:
     """Take out of a rerun what was written for the book's own result.
 
     That is the title's finding, the sections `FINDINGS` and the captions. Sentences
-    with numbers are left out by `grokbook.tables.prose`.
+    with numbers are left out by `claimbook.tables.prose`.
     """
     kicker, _ = heading(notebook)
     rest = notebook.cells[0].source.partition("\n")[2]

@@ -21,8 +21,8 @@ from nbformat import NotebookNode
 
 import grokbook
 from book._ext import notebooks
-from grokbook.errors import PageError, choose
-from grokbook.project import home, page_folders, paper_titles
+from claimbook.errors import PageError, choose
+from claimbook.project import home, page_folders, paper_titles
 
 LIBRARIES = ("torch", "numpy", "pandas", "matplotlib", "seaborn")
 # Folders of no paper, and what stands above the titles there.

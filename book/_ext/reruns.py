@@ -12,7 +12,7 @@ from typing import Any
 import nbformat
 
 from book._ext import notebooks, pages
-from grokbook.claims.verdict import WORDS, outcome
+from claimbook.claims.verdict import WORDS, outcome
 
 
 def compare(rerun: Path) -> Iterator[str]:

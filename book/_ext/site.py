@@ -29,7 +29,7 @@ from book import explore, ideas
 from book._ext import catalogue, downloads, lectures
 from book._ext.entries import Entry, entries, stated
 from book._ext.handouts import references
-from grokbook.project import commit, home
+from claimbook.project import commit, home
 
 
 def made(app: Sphinx) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from book._ext import notebooks, pages
-from grokbook.project import home
+from claimbook.project import home
 
 WORDS = [
     *("no", "one", "two", "three", "four", "five"),

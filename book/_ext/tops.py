@@ -12,7 +12,7 @@ from html import unescape
 from nbformat import NotebookNode
 
 from book._ext import notebooks
-from grokbook.project import FIGURE_MIME
+from claimbook.project import FIGURE_MIME
 
 # Numbers said of something else: a name, a year, a place in a paper, a count of runs.
 NAMED = re.compile(

@@ -5,8 +5,8 @@ with one hidden layer, p = 59 and half of all pairs, with a large learning rate.
 weight decay it generalises long after it has fitted, without decay it does not.
 """
 
-from grokbook.experiment import Spec
-from grokbook.papers import END, Registry, Rows, Size, experiment, row, shared
+from claimbook.experiment import Spec
+from claimbook.papers import END, Registry, Rows, Size, experiment, row, shared
 
 P = Size(97, 59)
 EXPERIMENTS = Registry("basics", seeds=(42, *range(4)), count=Size(5, 5))

@@ -11,9 +11,9 @@ device = "auto"
 import torch
 from matplotlib.patches import Circle
 
-from grokbook import claims, evidence, plots, tables
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told, words
 from grokbook.datasets import modular
-from grokbook.evidence import Run, told, words
 
 plots.use_style()
 page = evidence.Page("basics/grokking", scale, retrain, device)

@@ -16,8 +16,9 @@ import numpy as np
 import torch
 from pandas import DataFrame, Series
 
-from grokbook import claims, evidence, losses, plots, tables
-from grokbook.evidence import Run, told
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told
+from grokbook import instability, losses
 
 plots.use_style()
 page = evidence.Page("liu2026/causes", scale, retrain, device)
@@ -48,12 +49,12 @@ for network, (first, rest) in zip(NETWORKS, RECORDS, strict=True):
 
 def outcome(run):
     """What a network does, seeds down: inflation (1 or 0), late spikes, the epoch of the last."""
-    late = evidence.bursts(run, late=True)
+    late = instability.bursts(run, late=True)
     last = Series({seed: max(of, default=math.nan) for seed, of in late.items()})
     return DataFrame(
         {
-            "inflated": evidence.inflated(run),
-            "late": evidence.counted(late),
+            "inflated": instability.inflated(run),
+            "late": instability.counted(late),
             "last": last,
         },
         dtype=float,
@@ -62,8 +63,8 @@ def outcome(run):
 
 def second_half(run):
     """Bursts of any kind in the second half of training."""
-    every, half = evidence.bursts(run), run.settings.epochs / 2
-    return evidence.counted(
+    every, half = instability.bursts(run), run.settings.epochs / 2
+    return instability.counted(
         {seed: [e for e in on if e >= half] for seed, on in every.items()}
     )
 
@@ -89,10 +90,10 @@ alike = {}  # share of late spikes before which all samples are collapsed
 for key in product((WIDE, NARROW), (BASE, BROKEN)):
     late = {
         s: on
-        for s, on in evidence.bursts(runs[key], late=True).items()
+        for s, on in instability.bursts(runs[key], late=True).items()
         if s in seen[key].index
     }
-    share = evidence.before(
+    share = instability.before(
         runs[key],
         "collapsed",
         late,
@@ -384,7 +385,9 @@ figure, axes = plots.panels(3, height=2.0, sharey=True)
 for panel, way in zip(axes, loud, strict=True):
     plots.trace(panel, runs[WIDE, way], seed=seed)
     plots.mark(
-        panel, evidence.bursts(runs[WIDE, BASE], late=True)[seed][:1], color=plots.GREY
+        panel,
+        instability.bursts(runs[WIDE, BASE], late=True)[seed][:1],
+        color=plots.GREY,
     )
     panel.set(ylabel="loss", ylim=(5e-10, 1e5), yticks=[1e-8, 1e-4, 1])
     panel.label_outer()

@@ -7,8 +7,8 @@ both are arms. The number of training images is stated nowhere: 200, as in Thila
 epochs unless ``batch_size`` says otherwise.
 """
 
-from grokbook.experiment import Spec
-from grokbook.papers import Registry, Rows, Size, experiment, row, shared
+from claimbook.experiment import Spec
+from claimbook.papers import Registry, Rows, Size, experiment, row, shared
 
 SOFTMAX32, SOFTMAX64 = (
     Spec("softmax_cross_entropy", dtype=dtype) for dtype in ("float32", "float64")

@@ -15,8 +15,9 @@ import torch
 from pandas import Series
 from torch.nn.functional import cross_entropy
 
-from grokbook import claims, evidence, metrics, plots, tables, theory
-from grokbook.evidence import Run, told
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told
+from grokbook import instability, metrics, theory
 
 plots.use_style()
 page = evidence.Page("liu2026/fig01", scale, retrain, device)
@@ -26,8 +27,8 @@ runs = single, loss64, double = [
     for name in ("float32", "float64 loss", "float64")
 ]
 EPOCHS, SEEDS = f"{single.settings.epochs:,} epochs", len(single.seeds)
-late = {run: evidence.bursts(run, late=True) for run in runs}
-count = {run: evidence.counted(late[run]) for run in runs}
+late = {run: instability.bursts(run, late=True) for run in runs}
+count = {run: instability.counted(late[run]) for run in runs}
 MEAN, LOGIT, COSINE = "feature_mean_norm", "correct_logit", "mean_cosine"
 
 
@@ -68,7 +69,7 @@ def middle(found):
 
 def calm(run, column):
     """Looks at which half of the samples have collapsed, those during spikes left out."""
-    return run.series(column, since=evidence.settled(run)).where(
+    return run.series(column, since=instability.settled(run)).where(
         run.series("train_loss") <= 1e-3
     )
 
@@ -77,7 +78,7 @@ faster = {
     seed: [quickening(single, seed, *pair) for pair in zip(on, [0, *on], strict=False)]
     for seed, on in late[single].items()
 }
-begun = evidence.earliest(late[single])
+begun = instability.earliest(late[single])
 control = measurable(
     Series(
         {s: quickening(loss64, s, at) for s, at in begun.items() if s in loss64.seeds},
@@ -94,9 +95,9 @@ found = {
     "float64-loss": (loss64, count[loss64]),
     "float64": (double, count[double]),
     "float32": (single, count[single]),
-    "peak": (single, middle(evidence.heights(single, late[single]))),
+    "peak": (single, middle(instability.heights(single, late[single]))),
     "rapid-growth": (single, middle(faster)),
-    "anti-parallel": (single, measurable(evidence.inflation(single)["cosine"])),
+    "anti-parallel": (single, measurable(instability.inflation(single)["cosine"])),
     "unchanged": (loss64, (cosine - cosine.iloc[0]).abs().max()),
     "correct-logit": (single, measurable(calm(single, LOGIT).min())),
     "rapid-growth-float64": (loss64, control),
@@ -173,9 +174,9 @@ plots.show(figure)
 # ## What to see
 
 # %% tags=["remove-input"]
-before = evidence.before(single, "collapsed", late[single], pick=np.median)
+before = instability.before(single, "collapsed", late[single], pick=np.median)
 tables.prose(f"""
-* **In float32** a {{term}}`slingshot` follows about every {told(evidence.waits(late[single]))} epochs.
+* **In float32** a {{term}}`slingshot` follows about every {told(instability.waits(late[single]))} epochs.
   Each takes the loss above that of guessing, and the network then learns its images again.
 * **With the loss in float64** the curve only falls. One cast before the loss is the only difference.
 * **Most samples are {{term}}`collapsed <softmax collapse>` before a jump**: float32 rounds the loss of

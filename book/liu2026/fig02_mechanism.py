@@ -13,8 +13,9 @@ import math
 import numpy as np
 from pandas import Series
 
-from grokbook import claims, evidence, plots, tables, theory
-from grokbook.evidence import Run, told
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told
+from grokbook import instability, theory
 
 plots.use_style()
 page = evidence.Page("liu2026/fig02", scale, retrain, device)
@@ -40,16 +41,16 @@ EDGES, SIZES = (
     [f"update_bin.{k}" for k in range(160)],
 )
 late = {
-    run: evidence.bursts(run, late=True)
+    run: instability.bursts(run, late=True)
     for run in (*betas.values(), *networks, division)
 }
-first = {run: evidence.earliest(found) for run, found in late.items()}
-half = {run: evidence.settled(run) for run in (mlp, resnet)}
+first = {run: instability.earliest(found) for run, found in late.items()}
+half = {run: instability.settled(run) for run in (mlp, resnet)}
 chosen = mlp.settings.optimizer.options
 lr, beta1, eps = chosen["lr"], chosen["betas"][0], chosen["eps"]
 LAW = {b: theory.jump(lr, (beta1, b)) for b in betas}
 around = {
-    run: evidence.windows(run, "update_below", loss="step_loss")
+    run: instability.windows(run, "update_below", loss="step_loss")
     if "update_below" in run.record.frame
     else {}
     for run in betas.values()

@@ -14,8 +14,9 @@ from itertools import product
 import numpy as np
 import torch
 
-from grokbook import claims, evidence, plots, tables, theory
-from grokbook.evidence import Run, told
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told
+from grokbook import instability, theory
 
 plots.use_style()
 page = evidence.Page("liu2026/fig03", scale, retrain, device)
@@ -57,9 +58,9 @@ runs = {
     for key, (of, name, arm, color) in PLANNED.items()
 }
 base = runs[BASE]
-late = {key: evidence.bursts(run, late=True) for key, run in runs.items()}
-count = {key: evidence.counted(found) for key, found in late.items()}
-first = {key: evidence.earliest(found) for key, found in late.items()}
+late = {key: instability.bursts(run, late=True) for key, run in runs.items()}
+count = {key: instability.counted(found) for key, found in late.items()}
+first = {key: instability.earliest(found) for key, found in late.items()}
 
 
 def shared(*keys):
@@ -74,7 +75,7 @@ def fewer(key):
         {s: [e for e in on if e <= epoch] for s, on in late[k].items()}
         for k in (key, BASE)
     ]
-    return np.subtract(*evidence.paired(*map(evidence.counted, so_far)))
+    return np.subtract(*evidence.paired(*map(instability.counted, so_far)))
 
 
 def ahead(early, other):
@@ -91,14 +92,14 @@ def stretch(key, share=0.9):
 
 def stepwise(key):
     """Share of the growth of the head's norm in the fastest 30 % of the looks."""
-    since = evidence.settled(runs[key])
+    since = instability.settled(runs[key])
     grown = runs[key].looks("head_norm", since=since).diff().clip(lower=0)
     return grown.apply(lambda c: c.nlargest(int(0.3 * c.count())).sum()) / grown.sum()
 
 
 epoch = shared(LAYER, BASE)
 norms = evidence.ratio(runs[LAYER].at("head_norm", epoch), base.at("head_norm", epoch))
-spiking = evidence.before(runs[SMALL], "collapsed", late[SMALL], pick=np.median)
+spiking = instability.before(runs[SMALL], "collapsed", late[SMALL], pick=np.median)
 level = (
     claims.median(spiking) if len(spiking) else 1.0
 )  # collapsed before a slingshot, by which ε = 1e-5 is judged
@@ -340,7 +341,7 @@ sheet.closing(*(run.record for run in runs.values() if run.seeds))
 
 # %% tags=["remove-input"]
 before, after = pair
-sooner = evidence.counted(evidence.bursts(runs[HEAD], late=False))
+sooner = instability.counted(instability.bursts(runs[HEAD], late=False))
 cut = [returning(gradient, 1e-8) / returning(gradient, 1e-5) for gradient in pair]
 tables.prose(f"""
 **Where ε acts.** In our baseline the step that takes the loss above 0.1 for the first time has a mean gradient of

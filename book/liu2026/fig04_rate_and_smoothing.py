@@ -14,8 +14,9 @@ import numpy as np
 import torch
 from pandas import Series
 
-from grokbook import claims, evidence, optimizers, plots, tables, theory
-from grokbook.evidence import Run, told
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told
+from grokbook import instability, optimizers, theory
 
 plots.use_style()
 page = evidence.Page("liu2026/fig04", scale, retrain, device)
@@ -39,10 +40,10 @@ soft = {
     for of in SOFT
 }
 late = {
-    eta: evidence.bursts(run, late=True, within=max(100, run.settings.log))
+    eta: instability.bursts(run, late=True, within=max(100, run.settings.log))
     for eta, run in rates.items()
 }
-count = {eta: evidence.counted(found) for eta, found in late.items()}
+count = {eta: instability.counted(found) for eta, found in late.items()}
 
 
 def proneness(eta):
@@ -53,16 +54,16 @@ def proneness(eta):
         for seed, found in late[eta].items()
     }
     left = rates[eta].settings.epochs - since
-    return (1000 * evidence.counted(on) / left).where(left > 0, 0.0)
+    return (1000 * instability.counted(on) / left).where(left > 0, 0.0)
 
 
 def jumps(run):
     """How often the loss above its smallest value goes from 0.001 to ten times that."""
     excess = run.trace() - FLOOR
     onsets = {
-        s: evidence.spikes(excess[s].dropna(), quiet=1e-3, loud=1e-2) for s in excess
+        s: instability.spikes(excess[s].dropna(), quiet=1e-3, loud=1e-2) for s in excess
     }
-    return evidence.counted(onsets)
+    return instability.counted(onsets)
 
 
 def gap(alpha, classes):
@@ -353,8 +354,8 @@ sheet.closing(*(run.record for run in (*trained.values(), *soft.values())))
 # %% tags=["remove-input"]
 entries = CLASSES * base.settings.model.options["widths"][-1]
 tables.prose(f"""
-**Fewer slingshots, or the end of them?** At η = 0.01 a slingshot follows every {told(evidence.waits(late[1e-2]))} epochs until the network
-stops fitting, and at 0.001 every {told(evidence.waits(late[1e-3]))}. So the main row, whose definition we fixed before the runs, counts epochs of a
+**Fewer slingshots, or the end of them?** At η = 0.01 a slingshot follows every {told(instability.waits(late[1e-2]))} epochs until the network
+stops fitting, and at 0.001 every {told(instability.waits(late[1e-3]))}. So the main row, whose definition we fixed before the runs, counts epochs of a
 network that can have no slingshot. Between 0.001 and 0.0001 there is hardly a difference (n = {len(final)}).
 
 **Weight decay.** A bound of 1/λ on every weight is true, and loose. With λ = 0.1 it allows each of the {entries:,} weights

@@ -13,8 +13,9 @@ import math
 import numpy as np
 import torch
 
-from grokbook import claims, evidence, metrics, plots, tables
-from grokbook.evidence import Run, told
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told
+from grokbook import metrics
 
 plots.use_style()
 page = evidence.Page("liu2026/fig05", scale, retrain, device)

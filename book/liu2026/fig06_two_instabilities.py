@@ -11,8 +11,9 @@ device = "auto"
 import numpy as np
 from pandas import DataFrame, Series
 
-from grokbook import claims, evidence, plots, tables
-from grokbook.evidence import Run, told
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told
+from grokbook import instability
 
 plots.use_style()
 page = evidence.Page("liu2026/fig06", scale, retrain, device)
@@ -39,18 +40,18 @@ eta, beta1 = chosen["lr"], chosen["betas"][0]
 EDGE = (2 + 2 * beta1) / ((1 - beta1) * eta)  # 38 / eta
 STEPS = 50  # of the windows, ahead of the spike
 early, late = (
-    {run: evidence.bursts(run, late=kind) for run in runs} for kind in (False, True)
+    {run: instability.bursts(run, late=kind) for run in runs} for kind in (False, True)
 )
 few, many = (
-    {run: evidence.counted(found[run]) for run in runs} for found in (early, late)
+    {run: instability.counted(found[run]) for run in runs} for found in (early, late)
 )
 
 
 def in_second_half(run):
     """Late spikes in the second half of training, by seed."""
     half = run.settings.epochs / 2
-    every = evidence.bursts(run, late=True)
-    return evidence.counted(
+    every = instability.bursts(run, late=True)
+    return instability.counted(
         {s: [e for e in on if e >= half] for s, on in every.items()}
     )
 
@@ -72,19 +73,19 @@ def approach(rows):
 
 stretch = {
     s: rows.loc[-110:70]
-    for s, rows in evidence.windows(near, ADAM).items()
+    for s, rows in instability.windows(near, ADAM).items()
     if len(rows.loc[-110:-STEPS])
 }
 MEASURED = ("lead", "calm", "raw", "loss", "above")
 every = DataFrame.from_dict(
     {s: approach(rows) for s, rows in stretch.items()}, orient="index", columns=MEASURED
 ).astype(float)
-slingshots = evidence.bursts(near, late=True)
+slingshots = instability.bursts(near, late=True)
 is_late = [seed for seed in stretch if stretch[seed].at[0, "epoch"] in slingshots[seed]]
 steps, others = every.loc[is_late], every.drop(is_late)
-flat = evidence.before(single, RAW, late[single], pick=max)
+flat = instability.before(single, RAW, late[single], pick=max)
 top = single.largest(RAW, until=1000)
-settled = (loss64.largest(ADAM, since=evidence.settled(loss64)) / EDGE).dropna()
+settled = (loss64.largest(ADAM, since=instability.settled(loss64)) / EDGE).dropna()
 found = {
     "float64": (double, many[double]),
     "float64-loss": (loss64, many[loss64]),
@@ -95,7 +96,10 @@ found = {
     "float64-early": (double, few[double]),
     "sharpness": (single, np.divide(*evidence.paired(flat, top))),
     "adam-below-edge": (near, steps["calm"]),
-    "early-at-edge": (single, evidence.before(single, ADAM, early[single], pick=max)),
+    "early-at-edge": (
+        single,
+        instability.before(single, ADAM, early[single], pick=max),
+    ),
     "early": {run.label: (run, few[run]) for run in (single, loss64)},
     "late": (single, many[single]),
     "lead": (near, steps["lead"]),
@@ -309,14 +313,14 @@ sheet.closing(record, dense)
 # ## Reading the result
 
 # %% tags=["remove-input"]
-lenient = evidence.bursts(single, late=False, quiet=0.1, loud=0.3)
+lenient = instability.bursts(single, late=False, quiet=0.1, loud=0.3)
 coarse = [len(lenient[seed]) for seed in single.seeds if not early[single][seed]]
 curvature, loss = single.series(ADAM), single.series(LOSS)
 warned = (curvature > EDGE) & (loss.reindex(curvature.index) <= 1e-5)
 # steps to the next spike from each look above the edge with a loss below 1e-5
 looks = [
     (at, on)
-    for seed, on in evidence.bursts(single).items()
+    for seed, on in instability.bursts(single).items()
     for at in warned.index[warned[seed]]
 ]
 signs = [min((s - at for s in on if s >= at), default=np.inf) for at, on in looks]

@@ -12,8 +12,9 @@ import math
 
 import torch
 
-from grokbook import claims, evidence, losses, plots, tables, theory
-from grokbook.evidence import Run
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run
+from grokbook import instability, losses, theory
 
 plots.use_style()
 page = evidence.Page("liu2026/fig07", scale, retrain, device)
@@ -34,14 +35,14 @@ softer = [
     for eps in ("1e-06", "1e-05")
 ]
 every = (base, exact, projection, *causes, *softer)
-late = {run: evidence.bursts(run, late=True) for run in every}
-count = {run: evidence.counted(late[run]) for run in every}
+late = {run: instability.bursts(run, late=True) for run in every}
+count = {run: instability.counted(late[run]) for run in every}
 share = base.largest("collapsed")  # below 40 % no burst counts as a slingshot
 able = evidence.testable(count[base], share >= 0.4)
-found = evidence.outcomes(base, exact, projection) | {
+found = instability.outcomes(base, exact, projection) | {
     "spikes": (base, able),
     "again": (base, able),
-    "inflation": (base, evidence.testable(evidence.inflated(base), share >= 0.5)),
+    "inflation": (base, evidence.testable(instability.inflated(base), share >= 0.5)),
     "slingshots": {run.label: (run, count[run]) for run in every[1:]},
 }
 sheet = claims.read(page.name, found)

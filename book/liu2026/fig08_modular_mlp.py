@@ -13,8 +13,9 @@ import math
 import numpy as np
 import torch
 
-from grokbook import claims, evidence, optimizers, plots, tables, theory
-from grokbook.evidence import Run, told
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told
+from grokbook import instability, optimizers, theory
 
 plots.use_style()
 page = evidence.Page("liu2026/fig08", scale, retrain, device)
@@ -32,9 +33,9 @@ base, exact, projection, *_ = every = [
 ]
 batched = Run(page.record(page.name, scale="paper"), "float32")
 end, MEAN = base.settings.epochs, "feature_mean_norm"
-count = {run: evidence.slingshots(run) for run in every}
-bursts = {run: evidence.bursts(run) for run in (base, exact)}
-found = evidence.outcomes(base, exact, projection) | {
+count = {run: instability.slingshots(run) for run in every}
+bursts = {run: instability.bursts(run) for run in (base, exact)}
+found = instability.outcomes(base, exact, projection) | {
     "spikes": (base, count[base]),
     "in-batches": (batched, batched.largest("collapsed")),
     "slingshots": {run.label: (run, count[run]) for run in every[1:]},
@@ -75,7 +76,7 @@ sheet.box(
 figure, (loss, dots, right) = plots.panels(3, height=3.4)
 for run in (base, exact):
     plots.trace(loss, run, lw=0.9, floor=1e-12)
-counted = evidence.bursts(base, late=True).get(base.seeds[0], [])
+counted = instability.bursts(base, late=True).get(base.seeds[0], [])
 plots.mark(loss, counted, color=plots.GREY)
 loss.set(ylim=(5e-13, 3e4), xlabel="step", yticks=[1e-12, 1e-8, 1e-4, 1])
 loss.legend(loc="upper left", ncols=2, fontsize=9, handlelength=1, columnspacing=1)
@@ -101,7 +102,7 @@ tables.prose(f"""
 * **Few bursts, fewer slingshots.** The table has every burst of every seed. A burst counts as a
   {{term}}`slingshot` if at least 40 % of the samples were in {{term}}`softmax collapse` at the log before.
 * **Long quiet.** The network learns all training rows by step
-  {told(base.fitted(accuracy=1.0))}. Half of the samples have collapsed by step {told(evidence.settled(base))}.
+  {told(base.fitted(accuracy=1.0))}. Half of the samples have collapsed by step {told(instability.settled(base))}.
 * **With the loss in float64** nothing bursts. Most jumps of float32 remain with the {{term}}`zero-sum projection`.
 * **Memorisation.** With either loss the network knows its training rows and no others.
 """)
@@ -259,12 +260,12 @@ sheet.closing(record)
 # %% tags=["remove-input"]
 tables.prose(f"""
 **The waiting time is of the order of Adam's memory.** From the first burst to the second,
-{told(evidence.waits(bursts[base]))} steps pass. For gradients of 0.001, a size that we chose, the formula gives
+{told(instability.waits(bursts[base]))} steps pass. For gradients of 0.001, a size that we chose, the formula gives
 {forgetting(1e-3, 1e-8, 0.999):,.0f} steps. With the $\\beta_2$ of CIFAR-10 it gives
 {forgetting(1e-3, 1e-8, 0.95):,.0f}, and [Figure 1](fig01_precision.ipynb) shows bursts every few hundred
 epochs. A few gaps are weak evidence.
 
-**The means are opposed from the start.** {int(evidence.inflated(base).sum())} of {len(base.seeds)} float32 runs show
+**The means are opposed from the start.** {int(instability.inflated(base).sum())} of {len(base.seeds)} float32 runs show
 {{term}}`inflation`: two of its three signs once half of the samples have collapsed. The cosine of the two means is
 {told(base.at("mean_cosine", 1000), "{:+.2f}")} at step 1,000 already, and {told(exact.at("mean_cosine", 1000), "{:+.2f}")} with the loss in float64.
 
@@ -292,7 +293,7 @@ quantities = {  # their numbers in float32 and with a float64 loss; ours
     "first burst (step)": (
         "17,500",
         "never",
-        lambda run: evidence.earliest(bursts[run]),
+        lambda run: instability.earliest(bursts[run]),
         "{:,.0f}",
     ),
     "norm of the mean feature": (

@@ -12,8 +12,9 @@ import math
 
 from pandas import Series
 
-from grokbook import claims, evidence, plots, tables, theory
-from grokbook.evidence import Run, told
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told
+from grokbook import instability, theory
 
 plots.use_style()
 page = evidence.Page("liu2026/fig09", scale, retrain, device)
@@ -22,8 +23,8 @@ more, switched = page.record(), page.record("fig09descent")
 base = Run(record, "float32", "200 images", plots.COLOUR["MLP"])
 exact = Run(record, "float64 loss", "Adam", plots.GREY)
 ETA, EPS = (base.settings.optimizer.options[key] for key in ("lr", "eps"))
-late = evidence.bursts(base, late=True)
-first, count = evidence.earliest(late), evidence.counted(late)
+late = instability.bursts(base, late=True)
+first, count = instability.earliest(late), instability.counted(late)
 IMAGES = ("2,000 images", "20,000 images", "50,000 images")
 RATES = plots.shades(("100,000", "10,000", "1,000", "100"))
 descent = {
@@ -66,7 +67,9 @@ def lost(run, low=0):
 
 mass = base.series("residual_mass", since=first - base.settings.log, until=first - 1)
 gradient = base.series("head_gradient", since=first - 100, until=first - 50).median()
-lowest = by_seed(lambda _, of: min(of, default=math.nan), evidence.heights(base, late))
+lowest = by_seed(
+    lambda _, of: min(of, default=math.nan), instability.heights(base, late)
+)
 gone = lost(zeroed)
 found = {
     "spikes": (base, count),
@@ -79,7 +82,7 @@ found = {
         by_seed(lambda s, on: base.trace()[s].loc[: min(on, default=math.inf)].min()),
     ),
     "images": {
-        name: (run := Run(more, name, name), evidence.slingshots(run))
+        name: (run := Run(more, name, name), instability.slingshots(run))
         for name in IMAGES
     },
     "same-time": (zeroed, evidence.ratio(waited(zeroed, 0), waited(base, 0))),
@@ -100,7 +103,7 @@ found = {
     },
 }
 sheet = claims.read(page.name, found, log=base.settings.log)
-wait = evidence.words(round(claims.median(evidence.waits(late)), -1), "{:,.0f}")
+wait = evidence.words(round(claims.median(instability.waits(late)), -1), "{:,.0f}")
 gained = evidence.words(claims.median(base.last("test_accuracy")), "{:.0%}")
 usual = evidence.words(claims.median(count))
 sheet.box(

@@ -11,8 +11,9 @@ device = "auto"
 import numpy as np
 import torch
 
-from grokbook import claims, evidence, plots, tables
-from grokbook.evidence import Run, told
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told
+from grokbook import instability
 
 plots.use_style()
 page = evidence.Page("liu2026/fig10", scale, retrain, device)
@@ -26,8 +27,8 @@ normed = Run(
     in_batches, "before the head", "batches, batch norm", plots.COLOUR["batch norm"]
 )
 every = (base, exact, *causes, batched, centred, normed)
-late = {run: evidence.bursts(run, late=True) for run in every}
-count = {run: evidence.counted(late[run]) for run in every}
+late = {run: instability.bursts(run, late=True) for run in every}
+count = {run: instability.counted(late[run]) for run in every}
 MEAN = "feature_mean_norm"
 growth = {run: run.last(MEAN) - run.at(MEAN, run.settings.epochs // 2) for run in every}
 
@@ -39,7 +40,7 @@ def slowed(run):
 
 
 far, near = evidence.paired(exact.last("mean_logit"), base.last("mean_logit"))
-found = evidence.outcomes(base, exact, causes[0]) | {
+found = instability.outcomes(base, exact, causes[0]) | {
     "spikes": (base, count[base]),
     "mean-logit": ([exact, base], far.abs() / near.abs()),
     "half-collapsed": (batched, batched.last("collapsed")),
@@ -98,11 +99,11 @@ plots.show(figure)
 
 # %% tags=["remove-input"]
 tables.prose(f"""
-* **With the loss in float32** (a) the first {{term}}`slingshot` begins at epoch {told(evidence.earliest(late[base]))}.
+* **With the loss in float32** (a) the first {{term}}`slingshot` begins at epoch {told(instability.earliest(late[base]))}.
 * **With the loss in float64** (b) the paper expects no spike, since no gradient of a correct class is rounded
   away. The one that there is looks different: the loss rises smoothly to it.
 * **Not all samples have {{term}}`collapsed <softmax collapse>` before a spike** (next figure). The smallest
-  share before one is {told(evidence.before(base, "collapsed", late[base]), "{:.0%}")}.
+  share before one is {told(instability.before(base, "collapsed", late[base]), "{:.0%}")}.
 * **{{term}}`Inflation <inflation>`** turns {{term}}`mean classifier` and {{term}}`mean feature`
   against each other, in float32 alone.
 """)

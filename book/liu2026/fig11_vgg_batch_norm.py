@@ -14,8 +14,9 @@ import torch
 from torch import nn
 from torch.nn.functional import max_pool2d, relu
 
-from grokbook import claims, evidence, plots, tables, theory
-from grokbook.evidence import Run, told
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told
+from grokbook import instability, theory
 
 plots.use_style()
 page = evidence.Page("liu2026/fig11", scale, retrain, device)
@@ -29,9 +30,9 @@ exact = Run(
 )
 plain = Run(plain_record, "float32", "without norm", plots.COLOUR["VGG-11"])
 every = (base, exact, plain)
-late = {run: evidence.bursts(run, late=True) for run in every}
-count = {run: evidence.counted(late[run]) for run in every}
-first, settled = evidence.earliest(late[base]), evidence.settled(base)
+late = {run: instability.bursts(run, late=True) for run in every}
+count = {run: instability.counted(late[run]) for run in every}
+first, settled = instability.earliest(late[base]), instability.settled(base)
 MEAN, NORM, COSINE = "feature_mean_norm", "feature_norm", "mean_cosine"
 share = {run: run.last(MEAN) / run.last(NORM) for run in (base, plain)}
 given = base.settings.optimizer.options
@@ -50,8 +51,8 @@ before = base.series("residual_mass", since=0.7 * first, until=first - 1)
 found = {
     "spikes": (base, count[base]),
     "again": (base, count[base]),
-    "float64 loss": (exact, evidence.tested(count[exact], count[base])),
-    "inflation": (base, evidence.inflated(base)),
+    "float64 loss": (exact, instability.tested(count[exact], count[base])),
+    "inflation": (base, instability.inflated(base)),
     "anti-parallel": (base, base.last(COSINE)),
     "falling": (base, evidence.testable(evidence.power(before), first < math.inf)),
     "mean-feature": (base, share[base]),
@@ -61,7 +62,7 @@ found = {
         .dropna(axis=1, how="all")
         .apply(fading),
     ),
-    "float64-inflation": (exact, evidence.inflated(exact)),
+    "float64-inflation": (exact, instability.inflated(exact)),
 }
 sheet = claims.read(page.name, found)
 many = {
@@ -223,7 +224,7 @@ sheet.closing(record, plain_record)
 
 # %% tags=["remove-input"]
 grown = {
-    run: told(evidence.inflation(run)["growth"], "{:.1f}") for run in (base, exact)
+    run: told(instability.inflation(run)["growth"], "{:.1f}") for run in (base, exact)
 }
 tables.prose(f"""
 **So few small runs do not refute the paper.** The paper's network is wider and its curve longer. And the newest

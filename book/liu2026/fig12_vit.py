@@ -15,8 +15,9 @@ import torch
 from pandas import Series
 from torch.nn.functional import batch_norm, layer_norm
 
-from grokbook import claims, evidence, metrics, plots, tables
-from grokbook.evidence import Run, told
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told
+from grokbook import instability, metrics
 
 plots.use_style()
 page = evidence.Page("liu2026/fig12", scale, retrain, device)
@@ -25,14 +26,15 @@ single = Run(record, "float32", "float32", plots.COLOUR["ViT"])
 exact = Run(record, "float64 loss", "float64 loss", plots.COLOUR["float64 loss"])
 runs, epochs = (single, exact), single.settings.epochs
 MASS, COLLAPSED, COSINE = "residual_mass", "collapsed", "mean_cosine"
-late = {run: evidence.bursts(run, late=True) for run in runs}
-count = {run: evidence.counted(late[run]) for run in runs}
+late = {run: instability.bursts(run, late=True) for run in runs}
+count = {run: instability.counted(late[run]) for run in runs}
 louder = {
-    run: evidence.counted(evidence.bursts(run, late=True, loud=1.0)) for run in runs
+    run: instability.counted(instability.bursts(run, late=True, loud=1.0))
+    for run in runs
 }
-heights = evidence.heights(single, late[single]).items()
+heights = instability.heights(single, late[single]).items()
 peaks = Series({seed: np.median(of) for seed, of in heights if of}, dtype=float)
-first = evidence.earliest(late[single])
+first = instability.earliest(late[single])
 end = first.clip(upper=epochs)  # the first slingshot, or the end of training
 before = (first - 1).clip(upper=epochs)
 since = (end - 200).where(first < math.inf, 0.7 * end)
@@ -43,12 +45,12 @@ few = single.series(COLLAPSED, until=end - 1) < 0.1
 turned = single.at(COSINE, end - 1) - single.at(
     COSINE, few.apply(lambda c: c[c].index[-1])
 )
-grown = {run: evidence.inflated(run) for run in runs}
+grown = {run: instability.inflated(run) for run in runs}
 found = {
     "spikes": (single, count[single]),
     "again": (single, count[single]),
-    "float64 loss": (exact, evidence.tested(count[exact], count[single])),
-    "no inflation": (exact, evidence.tested(grown[exact], grown[single])),
+    "float64 loss": (exact, instability.tested(count[exact], count[single])),
+    "no inflation": (exact, instability.tested(grown[exact], grown[single])),
     "inflation": (single, grown[single]),
     "peak": (single, peaks),
     "falling": (single, falling),
@@ -117,7 +119,7 @@ A vision transformer (ViT) cuts an image into squares and reads them like words.
 
 * **It fits, then collapses.** It fits its {single.settings.dataset.options["train_samples"]} images by
   epoch {told(single.fitted(accuracy=1.0))}. Half of them have {{term}}`collapsed <softmax collapse>` by epoch
-  {told(evidence.settled(single))}.
+  {told(instability.settled(single))}.
 * **{{term}}`Slingshots <slingshot>`.** In float32 the first begins at epoch {told(first)}, soon after the collapse.
 * **They are low.** If a burst had to reach a loss of 1, only {(louder[single] > 0).sum()} of {len(single.seeds)} runs would
   have slingshots.
@@ -234,11 +236,11 @@ sheet.closing(record)
 tables.prose(f"""
 **Slingshots in a ViT** exist by the rule of this book, in a network that is a sketch of the paper's.
 The paper says that a spike takes the loss back to guessing, and most of ours do not. Each run also
-has {told(evidence.counted(evidence.bursts(single, late=False)))} burst before its collapse. [Figure 6](fig06_two_instabilities.ipynb) is
+has {told(instability.counted(instability.bursts(single, late=False)))} burst before its collapse. [Figure 6](fig06_two_instabilities.ipynb) is
 about this early kind.
 
 **Inflation has little time here.** From the first measurement with half of the samples collapsed to the first
-slingshot {told(evidence.difference(first, evidence.settled(single)))} epochs pass. The norm of the mean
+slingshot {told(evidence.difference(first, instability.settled(single)))} epochs pass. The norm of the mean
 classifier hardly changes in this time (figure above, b). The cosine falls by {told(-turned, "{:.2f}")}
 while the samples collapse, that is, just before. This book counts {{term}}`inflation` only from half
 collapsed on, and then {grown[single].sum():.0f} of {len(single.seeds)} runs shows it. A definition that

@@ -12,8 +12,9 @@ import math
 
 import numpy as np
 
-from grokbook import claims, evidence, plots, tables, theory
-from grokbook.evidence import Run, told
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told
+from grokbook import instability, theory
 
 plots.use_style()
 page = evidence.Page("liu2026/fig13", scale, retrain, device)
@@ -28,12 +29,12 @@ MASS, COLLAPSED, LEAST, COSINE = (
     "mean_cosine",
 )
 MEAN = "head_mean_norm"
-late = {run: evidence.bursts(run, late=True) for run in both}
-first = {run: evidence.earliest(late[run]) for run in both}
+late = {run: instability.bursts(run, late=True) for run in both}
+first = {run: instability.earliest(late[run]) for run in both}
 end = {
     run: first[run].clip(upper=run.settings.epochs) for run in both
 }  # of what is quiet
-half = {run: evidence.settled(run) for run in both}
+half = {run: instability.settled(run) for run in both}
 drifted = {run: run.at(MEAN, epochs) / run.at(MEAN, 0) for run in both}
 
 
@@ -60,10 +61,10 @@ def paced(run, classes=10):
 
 
 found = {
-    "quiet": (single, evidence.counted(late[single])),
+    "quiet": (single, instability.counted(late[single])),
     "collapsed": (single, single.largest(COLLAPSED)),
     "falling": (single, falling(single)),
-    "no-inflation": (single, evidence.inflated(single)),
+    "no-inflation": (single, instability.inflated(single)),
     "falling-mlp": (mlp, falling(mlp)),
     "margin": {
         "ResNet-18, the end": (single, single.at(LEAST, end[single] - 1)),
@@ -74,7 +75,7 @@ found = {
 }
 sheet = claims.read(page.name, found, epochs=epochs)
 jumps = {
-    run: evidence.counted(
+    run: instability.counted(
         {s: [e for e in on if e <= epochs] for s, on in late[run].items()}
     )
     for run in both
@@ -247,7 +248,7 @@ sheet.closing(record, other)
 # ## Reading the result
 
 # %% tags=["remove-input"]
-signs = evidence.inflation(single)
+signs = instability.inflation(single)
 tables.prose(f"""
 **ResNet-18 stays quiet, as the paper says**, although it collapses. For most of the run no sample has a
 gradient of its correct class, and the loss is exactly zero. [Elsewhere](causes.ipynb) spikes go with this

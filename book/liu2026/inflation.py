@@ -12,8 +12,9 @@ import numpy as np
 import torch
 from pandas import Series
 
-from grokbook import claims, evidence, models, plots, tables
-from grokbook.evidence import Run, told
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told
+from grokbook import instability, models
 
 plots.use_style()
 page = evidence.Page("liu2026/inflation", scale, retrain, device)
@@ -88,20 +89,20 @@ longer = {
     name: single.last(of) / single.at(of, full)
     for name, of in (("W_G", NORM), ("μ_G", FEATURE))
 }
-count = {run: evidence.counted(evidence.bursts(run)) for run in runs}
+count = {run: instability.counted(instability.bursts(run)) for run in runs}
 # The network of Figure 1, whose features the theorems take to have collapsed already.
 neural = page.record("neural")
 network_run = Run(neural, "float32", "MLP, float32", plots.COLOUR["float32"])
 WITHIN = "nc.within_over_between"
 rounded = network_run.first("collapsed", above=0)  # first log with a loss of zero
-jump = evidence.earliest(evidence.bursts(network_run, late=True))
+jump = instability.earliest(instability.bursts(network_run, late=True))
 found = {
-    "inflation": (single, evidence.inflated(single)),
+    "inflation": (single, instability.inflated(single)),
     "anti-parallel": (single, single.last(COSINE)),
     "exponential": (single, last / first),
     "rank-one": (single, single.last("feature_alignment")),
-    "float64": (exact, evidence.inflated(exact)),
-    "projection": (projected, evidence.inflated(projected)),
+    "float64": (exact, instability.inflated(exact)),
+    "projection": (projected, instability.inflated(projected)),
     "eq-12": (
         single,
         single.last(NORM)

@@ -10,8 +10,9 @@ device = "auto"
 #| fold: "Code: the runs of seven networks and the claims"
 import pandas as pd
 
-from grokbook import claims, evidence, plots, tables
-from grokbook.evidence import Run, told
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told
+from grokbook import instability
 
 plots.use_style()
 NETWORKS = {  # as Table 1 names them, all with spikes but the last: record, colour, its claim
@@ -33,11 +34,11 @@ runs = {
     for arm in ARMS
 }
 late, early = (
-    {key: evidence.bursts(run, late=kind) for key, run in runs.items()}
+    {key: instability.bursts(run, late=kind) for key, run in runs.items()}
     for kind in (True, False)
 )
-count = {key: evidence.counted(found) for key, found in late.items()}
-other = {label: evidence.counted(early[label, BASE]) for label in NETWORKS}
+count = {key: instability.counted(found) for key, found in late.items()}
+other = {label: instability.counted(early[label, BASE]) for label in NETWORKS}
 spikes = evidence.joined({label: count[label, BASE] for label in NETWORKS}) > 0
 spikes[QUIET] = ~spikes[QUIET]
 FIRST = "Transformer, division"
@@ -192,7 +193,7 @@ def bursts_of(losses, quiet=1e-3, loud=0.1, apart=60):
 
 
 example = [2.0, 1e-4, 1e-8, 0.05, 3.0, 1e-4, 0.2, *[1e-6] * 70, 0.01, 0.5]
-assert bursts_of(example) == evidence.spikes(pd.Series(example))
+assert bursts_of(example) == instability.spikes(pd.Series(example))
 bursts_of(example)
 
 # %% [markdown]
@@ -259,11 +260,11 @@ sheet.closing(*records.values())
 #
 # ```python
 # import pandas as pd
-# from grokbook import evidence
+# from grokbook import instability
 # fall = [2.0 * 10 ** (-step / 10) for step in range(84)]
 # loss = pd.Series([*fall, 1e-5, 1e-2, 1.0, 0.1])
 # for quiet, loud in ((1e-3, 0.1), (1e-6, 0.5), (1e-9, 0.1), (1e-3, 2.0)):
-#     print(quiet, loud, evidence.spikes(loss, quiet=quiet, loud=loud))
+#     print(quiet, loud, instability.spikes(loss, quiet=quiet, loud=loud))
 # ```
 # ````
 #

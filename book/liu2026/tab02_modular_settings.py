@@ -14,8 +14,9 @@ from textwrap import shorten
 import numpy as np
 import torch
 
-from grokbook import claims, papers, plots, tables, theory
-from grokbook.engine.build import start
+from claimbook import claims, papers, plots, tables
+from claimbook.engine.build import start
+from grokbook import theory
 
 plots.use_style()
 arms = {

@@ -14,8 +14,9 @@ import numpy as np
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from grokbook import claims, papers, plots, tables, theory
-from grokbook.names import options, resolve
+from claimbook import claims, papers, plots, tables
+from claimbook.names import options, resolve
+from grokbook import theory
 
 plots.use_style()
 ETA, EPS, EPOCHS = 1e-3, 1e-8, 10_000  # the paper's numbers

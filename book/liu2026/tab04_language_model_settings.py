@@ -13,7 +13,8 @@ from textwrap import shorten
 
 import torch
 
-from grokbook import claims, losses, models, plots, tables
+from claimbook import claims, plots, tables
+from grokbook import losses, models
 
 plots.use_style()
 TOKENS, STEPS, WARMUP, LENGTH, BATCH = 131_072, 100_000, 5000, 2048, 64  # the paper's

@@ -17,7 +17,8 @@ import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
 
-from grokbook import claims, losses, metrics, plots, theory
+from claimbook import claims, plots
+from grokbook import losses, metrics, theory
 
 plots.use_style()
 FLOAT32, FLOAT64 = torch.float32, torch.float64

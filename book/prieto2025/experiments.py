@@ -7,8 +7,8 @@ paper and its code disagree, both are arms. Seed 42 is the released one.
 
 from functools import partial
 
-from grokbook.experiment import Spec
-from grokbook.papers import END, Registry, Rows, Size, experiment, row, shared
+from claimbook.experiment import Spec
+from claimbook.papers import END, Registry, Rows, Size, experiment, row, shared
 
 PRECISIONS = {
     dtype: Spec("softmax_cross_entropy", dtype=dtype)

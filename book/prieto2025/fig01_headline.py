@@ -13,8 +13,9 @@ import math
 import numpy as np
 import torch
 
-from grokbook import claims, evidence, optimizers, plots, tables
-from grokbook.evidence import Run, told, words
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told, words
+from grokbook import optimizers
 
 plots.use_style()
 page = evidence.Page("prieto2025/fig01", scale, retrain, device)
@@ -415,7 +416,7 @@ test accuracy at epoch 80,000 is {told(softmax32.at(TEST, END), "{:.1%}")} (n = 
 # rescales every entry of the projected gradient, after which it is no longer orthogonal:
 #
 # ```python
-# from grokbook import evidence
+# from claimbook import evidence
 # record = evidence.record("prieto2025/fig01a")
 # run = evidence.Run(record, "⊥AdamW, softmax, as run")
 # print(run.series("weight_norm").loc[[0, 100, 300]].round(1))
@@ -433,7 +434,7 @@ test accuracy at epoch 80,000 is {told(softmax32.at(TEST, END), "{:.1%}")} (n = 
 # of epochs does not appear at any threshold:
 #
 # ```python
-# from grokbook import evidence
+# from claimbook import evidence
 # record = evidence.record("prieto2025/fig01a")
 # run = evidence.Run(record, "⊥AdamW, softmax, as run")
 # for share in (0.5, 0.9, 0.99):

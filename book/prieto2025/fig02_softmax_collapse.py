@@ -13,8 +13,9 @@ from dataclasses import replace
 
 import torch
 
-from grokbook import claims, evidence, metrics, plots, tables
-from grokbook.evidence import Run, told, words
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told, words
+from grokbook import metrics
 
 plots.use_style()
 page = evidence.Page("prieto2025/fig02", scale, retrain, device)

@@ -13,7 +13,8 @@ import math
 import torch
 from torch.nn.functional import softplus
 
-from grokbook import claims, losses, plots, tables
+from claimbook import claims, plots, tables
+from grokbook import losses
 
 plots.use_style()
 TYPES = {"float16": torch.float16, "float32": torch.float32, "float64": torch.float64}

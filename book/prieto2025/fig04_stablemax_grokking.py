@@ -10,8 +10,9 @@ device = "auto"
 #| fold: "Code: the runs and the claims"
 import torch
 
-from grokbook import claims, datasets, evidence, losses, plots, tables
-from grokbook.evidence import Run, told, words
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told, words
+from grokbook import datasets, losses
 
 plots.use_style()
 page = evidence.Page("prieto2025/fig04", scale, retrain, device)
@@ -400,8 +401,8 @@ reach {told(raw.largest(TEST, since=20), "{:.1%}")}. Which inputs the authors us
 # No, rather the reverse. The rank correlation over five seeds, at epoch 30,000:
 #
 # ```python
-# from grokbook import papers
-# from grokbook.evidence import Run
+# from claimbook import papers
+# from claimbook.evidence import Run
 #
 # record = papers.record("prieto2025/fig04left", scale="paper")
 # for arm in ("addition", "product"):

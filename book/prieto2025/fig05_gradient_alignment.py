@@ -11,8 +11,9 @@ device = "auto"
 import pandas as pd
 import torch
 
-from grokbook import claims, evidence, losses, metrics, models, plots, tables
-from grokbook.evidence import Run, told, words
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told, words
+from grokbook import losses, metrics, models
 
 plots.use_style()
 page = evidence.Page("prieto2025/fig05", scale, retrain, device)

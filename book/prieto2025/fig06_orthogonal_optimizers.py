@@ -13,8 +13,9 @@ import math
 
 import torch
 
-from grokbook import claims, evidence, optimizers, plots, tables
-from grokbook.evidence import Run, told, words
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told, words
+from grokbook import optimizers
 
 plots.use_style()
 asked, name = (scale, retrain, device), "prieto2025/fig06"
@@ -392,7 +393,7 @@ tables.grid(["Training of the MLP", *(f"seed {seed}" for seed in seeds)], rows)
 # Count the seeds with 95 % of the test set within 500 epochs:
 #
 # ```python
-# from grokbook import evidence
+# from claimbook import evidence
 #
 # record = evidence.record("prieto2025/fig06b")
 # for rate in ("0.002", "0.005", "0.01"):
@@ -419,7 +420,7 @@ tables.grid(["Training of the MLP", *(f"seed {seed}" for seed in seeds)], rows)
 # They grow several times, with ⊥Grad as without:
 #
 # ```python
-# from grokbook import evidence
+# from claimbook import evidence
 #
 # record = evidence.record("prieto2025/fig06b")
 # for arm in ("⊥AdamW 0.005, as run", "⊥SGD + StableMax, float64", "AdamW"):

@@ -17,9 +17,10 @@ from matplotlib.colors import BoundaryNorm, LinearSegmentedColormap
 from torch.nn.functional import cross_entropy
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
-from grokbook import claims, evidence, losses, metrics, plots, tables
-from grokbook.engine.build import start
-from grokbook.evidence import Run, told, words
+from claimbook import claims, evidence, plots, tables
+from claimbook.engine.build import start
+from claimbook.evidence import Run, told, words
+from grokbook import losses, metrics
 
 plots.use_style()
 page = evidence.Page("prieto2025/fig07", scale, retrain, device)

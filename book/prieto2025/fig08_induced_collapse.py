@@ -12,8 +12,9 @@ import math
 
 import torch
 
-from grokbook import claims, evidence, losses, plots, tables
-from grokbook.evidence import Run, told, words
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told, words
+from grokbook import losses
 
 plots.use_style()
 page = evidence.Page("prieto2025/fig08", scale, retrain, device)

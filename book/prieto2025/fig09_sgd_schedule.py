@@ -12,8 +12,9 @@ import math
 
 import torch
 
-from grokbook import claims, evidence, optimizers, plots, tables
-from grokbook.evidence import Run, told, words
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told, words
+from grokbook import optimizers
 
 plots.use_style()
 page = evidence.Page("prieto2025/fig09", scale, retrain, device)
@@ -336,8 +337,9 @@ off by up to {sheet.told("from-authors 40 %", "{:.0f}")} points. A step of 0.018
 # The first step is the learning rate times the norm of the first gradient:
 #
 # ```python
-# from grokbook import losses, metrics, papers
-# from grokbook.engine.build import start
+# from claimbook import papers
+# from grokbook import losses, metrics
+# from claimbook.engine.build import start
 # data, network = start(papers.get("prieto2025/fig09", "paper").arm("60% float32"), seed=42)
 # losses.softmax_cross_entropy(network(data.x_train), data.y_train).backward()
 # print(f"{4 * float(metrics.total_norm(w.grad for w in network.parameters())):.4f}")

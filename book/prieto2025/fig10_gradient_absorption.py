@@ -12,8 +12,9 @@ import math
 
 import torch
 
-from grokbook import claims, evidence, metrics, models, plots, tables
-from grokbook.evidence import Run, told
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told
+from grokbook import metrics, models
 
 plots.use_style()
 page = evidence.Page("prieto2025/fig10", scale, retrain, device)

@@ -11,8 +11,9 @@ device = "auto"
 import torch
 from pandas import Series
 
-from grokbook import claims, evidence, metrics, plots, tables
-from grokbook.evidence import Run, told
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told
+from grokbook import metrics
 from grokbook.metrics import participation_ratio as effective
 
 plots.use_style()
@@ -382,7 +383,8 @@ sparse. Long training with {{term}}`StableMax` alone would not depend on the ord
 # Somewhat sparser, with an effective number of about 15 against 22 of the layer:
 #
 # ```python
-# from grokbook import metrics, papers
+# from claimbook import papers
+# from grokbook import metrics
 # record = papers.record("prieto2025/fig04left", scale="paper")
 # *_, layer = record.weights("addition", 42, 100_000).values()
 # norms = metrics.fourier_spectrum

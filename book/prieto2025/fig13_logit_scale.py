@@ -14,9 +14,10 @@ from pandas import DataFrame
 from torch.autograd import grad
 from torch.nn.functional import one_hot
 
-from grokbook import claims, evidence, losses, optimizers, plots, tables
-from grokbook.engine.build import start
-from grokbook.evidence import Run, told
+from claimbook import claims, evidence, plots, tables
+from claimbook.engine.build import start
+from claimbook.evidence import Run, told
+from grokbook import losses, optimizers
 
 plots.use_style()
 page = evidence.Page("prieto2025/fig13", scale, retrain, device)

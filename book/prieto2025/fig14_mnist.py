@@ -12,8 +12,9 @@ import math
 
 import torch
 
-from grokbook import claims, evidence, metrics, plots, tables
-from grokbook.evidence import Run, told
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told
+from grokbook import metrics
 
 plots.use_style()
 page = evidence.Page("prieto2025/fig14", scale, retrain, device)

@@ -12,8 +12,9 @@ import math
 
 import torch
 
-from grokbook import claims, evidence, optimizers, plots, tables
-from grokbook.evidence import Run, told
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told
+from grokbook import optimizers
 
 plots.use_style()
 page = evidence.Page("prieto2025/fig15", scale, retrain, device)
@@ -373,7 +374,7 @@ plots.show(figure)
 # The code prints epochs as median and range, then by how much ⊥AdamW is ahead, seed by seed:
 #
 # ```python
-# from grokbook import evidence, papers
+# from claimbook import evidence, papers
 # record = papers.record("prieto2025/fig15", scale="paper")
 # arms = ("lr 0.01, ⊥AdamW", "lr 0.05, decay 4")
 # runs = [evidence.Run(record, arm, arm, "black") for arm in arms]
@@ -399,7 +400,7 @@ plots.show(figure)
 # The products of each pair differ by a factor of 1.25:
 #
 # ```python
-# from grokbook import evidence, papers
+# from claimbook import evidence, papers
 # names = {"0.05": "fig15", "0.01": "fig15", "0.001": "fig15slow"}
 # def epoch(rate, decay):
 #     record = papers.record(f"prieto2025/{names[rate]}", scale="paper")

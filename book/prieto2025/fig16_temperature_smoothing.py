@@ -13,9 +13,10 @@ import math
 import torch
 from torch.nn.functional import cross_entropy
 
-from grokbook import claims, evidence, losses, models, optimizers, plots, tables
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told
+from grokbook import losses, models, optimizers
 from grokbook.datasets import modular
-from grokbook.evidence import Run, told
 
 plots.use_style()
 page = evidence.Page("prieto2025/fig16", scale, retrain, device)

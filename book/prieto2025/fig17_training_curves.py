@@ -11,8 +11,9 @@ device = "auto"
 import math
 import runpy
 
-from grokbook import claims, evidence, papers, plots, project, schedules, tables
-from grokbook.evidence import Run, told
+from claimbook import claims, evidence, papers, plots, project, tables
+from claimbook.evidence import Run, told
+from grokbook import schedules
 
 plots.use_style()
 operations = runpy.run_path(f"{project.home()}/book/prieto2025/operations.py")[

@@ -3,8 +3,8 @@
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from grokbook.experiment import Arm
-from grokbook.names import options, resolve
+from claimbook.experiment import Arm
+from claimbook.names import options, resolve
 
 
 def operations(arm: Arm) -> float:

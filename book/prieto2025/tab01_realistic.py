@@ -12,8 +12,9 @@ import runpy
 
 import torch
 
-from grokbook import claims, evidence, losses, papers, plots, project, tables
-from grokbook.evidence import Run, told
+from claimbook import claims, evidence, papers, plots, project, tables
+from claimbook.evidence import Run, told
+from grokbook import losses
 
 plots.use_style()
 operations = runpy.run_path(f"{project.home()}/book/prieto2025/operations.py")[

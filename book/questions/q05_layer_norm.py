@@ -10,8 +10,9 @@ device = "auto"
 #| fold: "Code: the runs and the answer"
 import numpy as np
 
-from grokbook import claims, evidence, plots, tables
-from grokbook.evidence import Run, told
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told
+from grokbook import instability
 
 plots.use_style()
 page = evidence.Page("questions/q05", scale, retrain, device)
@@ -142,7 +143,7 @@ single, normed = (
     for name, arm in (("fig01", "float32"), ("fig03b", "layer norm"))
 )
 early, later = (
-    evidence.earliest(evidence.bursts(run, late=True)) for run in (single, normed)
+    instability.earliest(instability.bursts(run, late=True)) for run in (single, normed)
 )
 plain = Run(small.record("tiwari2026/fig01"), "baseline")
 layered, scaled = (

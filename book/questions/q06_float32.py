@@ -11,8 +11,9 @@ device = "auto"
 import numpy as np
 from pandas import Series
 
-from grokbook import claims, evidence, plots, tables
-from grokbook.evidence import Run, told
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told
+from grokbook import instability
 
 plots.use_style()
 page = evidence.Page("questions/q06", scale, retrain, device)
@@ -70,14 +71,14 @@ runs |= {
     for name, record in cut.items()
     for kind in (REPAIR, FORCED, BROKEN)
 }
-many = {key: evidence.slingshots(run) for key, run in runs.items()}
+many = {key: instability.slingshots(run) for key, run in runs.items()}
 
 
 def bursts(run):
     """Bursts of the logged training loss after epoch 500, on the levels of a spike."""
     return Series(
         {
-            s: len(evidence.spikes(loss.dropna()))
+            s: len(instability.spikes(loss.dropna()))
             for s, loss in run.series("train_loss", since=500).items()
         },
         dtype=float,

@@ -10,8 +10,9 @@ device = "auto"
 #| fold: "Code: the runs and the answer"
 from pandas import Series
 
-from grokbook import claims, evidence, plots, tables
-from grokbook.evidence import Run, told
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told
+from grokbook import instability
 
 plots.use_style()
 page = evidence.Page("questions/q07", scale, retrain, device)
@@ -64,7 +65,7 @@ WIDE, NARROW, VGG = NETWORKS
 runs |= {
     (WIDE, what): Run(records[name], arm, what) for what, (name, arm) in ADAM.items()
 }
-many = {key: evidence.slingshots(run) for key, run in runs.items()}
+many = {key: instability.slingshots(run) for key, run in runs.items()}
 
 dense = page.record("liu2026/fig06near", arms=(BASE,))
 near = Run(dense, BASE)
@@ -75,13 +76,13 @@ EDGE = (2 + 2 * chosen["betas"][0]) / (
 FELT, LOSS = "preconditioned_sharpness", "train_loss"
 windows = {
     s: rows.loc[-50:0]
-    for s, rows in evidence.windows(near, FELT).items()
+    for s, rows in instability.windows(near, FELT).items()
     if rows.index.min() <= -50
 }
 windows = {
     s: rows
     for s, rows in windows.items()
-    if rows.at[0, "epoch"] in evidence.bursts(near, late=True)[s]
+    if rows.at[0, "epoch"] in instability.bursts(near, late=True)[s]
 }
 under = {
     seed: rows.loc[:-1].index[rows.loc[:-1, FELT] <= EDGE].max()
@@ -101,7 +102,7 @@ SHOWN = {
     EXACT: "nothing\ndamaged",
 }
 spikes = {
-    (network, way): evidence.bursts(runs[network, way], late=True)
+    (network, way): instability.bursts(runs[network, way], late=True)
     for network in (WIDE, NARROW)
     for way in SHOWN
 }
@@ -113,10 +114,12 @@ usual = {key: claims.median(found) for key, found in many.items()}
 assert not many[WIDE, EXACT].any() and (lead > 0).all()
 fewer = (many[NARROW, BASE] - many[NARROW, ZERO]).dropna()  # by seed
 assert fewer.between(0, 1).all()
-meanless = evidence.slingshots(Run(records["causal512"], f"{BROKEN}, {CENTRED}"))
+meanless = instability.slingshots(Run(records["causal512"], f"{BROKEN}, {CENTRED}"))
 intact = {way: Run(page.record("liu2026/exact20"), way) for way in ALONE}
-alone = {way: evidence.slingshots(run) for way, run in intact.items()}
-meanless_narrow = evidence.slingshots(Run(records["causal20"], f"{BROKEN}, {CENTRED}"))
+alone = {way: instability.slingshots(run) for way, run in intact.items()}
+meanless_narrow = instability.slingshots(
+    Run(records["causal20"], f"{BROKEN}, {CENTRED}")
+)
 assert (meanless_narrow > 0).mean() < 0.5
 assert not meanless.any() and (alone[ALONE[1]] > 0).all()
 sheet = claims.read(page.name, {})
@@ -200,12 +203,14 @@ slow = [
         for name in ("fig13", "fig11")
     ),
 ]
-free, resnet, normed = (evidence.slingshots(run) for run in slow)
+free, resnet, normed = (instability.slingshots(run) for run in slow)
 division = Run(page.record("liu2026/fig08", arms=(ZERO,)), ZERO)
-ends[division] = [max(of) for of in evidence.bursts(division, late=True).values() if of]
+ends[division] = [
+    max(of) for of in instability.bursts(division, late=True).values() if of
+]
 apart = page.record("liu2026/branches", arms=(BASE,))
 branch = {way: Run(apart, way) for way in (BASE, ZERO, BROKEN, EXACT)}
-away = {way: evidence.slingshots(run) for way, run in branch.items()}
+away = {way: instability.slingshots(run) for way, run in branch.items()}
 tables.prose(f"""
 **Inflation is not needed.** The paper's {{term}}`zero-sum projection` restores the sum and ends inflation. In the wide MLP the spikes that are left
 are early: the last comes at epoch {min(ends[ZERO]):,} to {max(ends[ZERO]):,}, that of

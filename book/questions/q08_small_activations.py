@@ -10,8 +10,8 @@ device = "auto"
 #| fold: "Code: the runs and the answer"
 import numpy as np
 
-from grokbook import claims, evidence, plots, tables
-from grokbook.evidence import Run, told
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told
 
 plots.use_style()
 page = evidence.Page("questions/q08", scale, retrain, device)

@@ -11,8 +11,8 @@ device = "auto"
 import numpy as np
 from pandas import concat
 
-from grokbook import claims, evidence, plots, tables
-from grokbook.evidence import Run, told
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told
 
 plots.use_style()
 page = evidence.Page("questions/q09", scale, retrain, device)

@@ -12,8 +12,9 @@ import math
 
 import numpy as np
 
-from grokbook import claims, evidence, plots, tables
-from grokbook.evidence import Run, told
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told
+from grokbook import instability
 
 plots.use_style()
 page = evidence.Page("questions/q10", scale, retrain, device)
@@ -33,7 +34,7 @@ runs = {
     for width, names in NETWORKS.items()
     for way in (BASE, ZERO, BROKEN, EXACT)
 }
-spikes = {key: evidence.slingshots(run) for key, run in runs.items()}
+spikes = {key: instability.slingshots(run) for key, run in runs.items()}
 devices = {
     "GPU": page.record("prieto2025/fig02"),
     "CPU": page.record("prieto2025/fig02cpu"),
@@ -76,7 +77,9 @@ apart = {act: (gelu.loc[act] / gelu.loc["log"] - 1).abs() for act in ("gelu", "r
 radial = Run(page.record("tiwari2026/fig01"), "penalty")
 PRINTED = 2460  # epochs, Tiwari et al.'s Table 2
 lasts = {
-    way: [max(of) for of in evidence.bursts(runs[512, way], late=True).values() if of]
+    way: [
+        max(of) for of in instability.bursts(runs[512, way], late=True).values() if of
+    ]
     for way in (BASE, ZERO)
 }
 usual = {way: claims.median(spikes[512, way]) for way in (BASE, ZERO, BROKEN, EXACT)}

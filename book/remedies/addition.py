@@ -11,8 +11,8 @@ device = "auto"
 import math
 import runpy
 
-from grokbook import claims, evidence, plots, project, tables
-from grokbook.evidence import Run, told
+from claimbook import claims, evidence, plots, project, tables
+from claimbook.evidence import Run, told
 
 plots.use_style()
 page = evidence.Page("remedies/addition", scale, retrain, device)

@@ -12,8 +12,8 @@ import runpy
 
 import numpy as np
 
-from grokbook import claims, evidence, plots, project, tables
-from grokbook.evidence import Run, told
+from claimbook import claims, evidence, plots, project, tables
+from claimbook.evidence import Run, told
 
 plots.use_style()
 page = evidence.Page("remedies/elsewhere", scale, retrain, device)

@@ -24,8 +24,8 @@ from pathlib import Path
 
 import yaml
 
-from grokbook.experiment import Spec
-from grokbook.papers import END, Registry, Row, Rows, Size, experiment, row, shared
+from claimbook.experiment import Spec
+from claimbook.papers import END, Registry, Row, Rows, Size, experiment, row, shared
 
 # The four of the grid, and at both ends one step further.
 RATES = (3e-4, 1e-3, 3e-3, 1e-2, 3e-2)

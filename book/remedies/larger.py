@@ -10,7 +10,7 @@ device = "auto"
 #| fold: "Code: the runs and the claims"
 import runpy
 
-from grokbook import claims, evidence, plots, project, tables
+from claimbook import claims, evidence, plots, project, tables
 
 plots.use_style()
 page = evidence.Page("remedies/larger", scale, retrain, device)

@@ -7,8 +7,8 @@ from statistics import median_low
 import numpy as np
 from pandas import Series
 
-from grokbook import evidence, plots, tables
-from grokbook.evidence import Run, told
+from claimbook import evidence, plots, tables
+from claimbook.evidence import Run, told
 
 PAIRS = {  # a row of the claims: the remedy that should be ahead, and the other
     "man-slower": ("radius to √d", "activations"),

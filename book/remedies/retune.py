@@ -30,9 +30,9 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from grokbook import papers, records
-from grokbook.errors import NoRecord
-from grokbook.evidence import Run
+from claimbook import papers, records
+from claimbook.errors import NoRecord
+from claimbook.evidence import Run
 
 HERE = Path(__file__).parent
 DESIGN: dict[str, Any] = runpy.run_path(str(HERE / "experiments.py"))

@@ -14,9 +14,10 @@ import torch
 from torch import nn
 from torch.nn.functional import one_hot
 
-from grokbook import claims, evidence, optimizers, project, tables
+from claimbook import claims, evidence, project, tables
+from claimbook.evidence import Run, told
+from grokbook import optimizers
 from grokbook.anywhere import CollapseFreeLoss, Pull, StableMaxLoss
-from grokbook.evidence import Run, told
 
 page = evidence.Page("remedies/use", scale, retrain, device)
 SHARED = runpy.run_path(f"{project.home()}/book/remedies/race.py")

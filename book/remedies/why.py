@@ -10,8 +10,8 @@ device = "auto"
 #| fold: "Code: the runs and the claims"
 import runpy
 
-from grokbook import claims, evidence, plots, project, tables
-from grokbook.evidence import Run, told
+from claimbook import claims, evidence, plots, project, tables
+from claimbook.evidence import Run, told
 
 plots.use_style()
 page = evidence.Page("remedies/why", scale, retrain, device)

@@ -6,8 +6,8 @@ the profile here ("as run") and ``fig02relu`` repeats the central runs with ReLU
 written"). One seed sets both the split and the start; the five are the authors'.
 """
 
-from grokbook.experiment import Spec
-from grokbook.papers import END, Registry, Rows, Size, experiment, row, shared
+from claimbook.experiment import Spec
+from claimbook.papers import END, Registry, Rows, Size, experiment, row, shared
 
 # Where a norm sits; the names are the paper's (Table 1), M+A^v only in the logs.
 NORMS = {

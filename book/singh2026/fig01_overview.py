@@ -11,8 +11,9 @@ device = "auto"
 import torch
 import torch.nn.functional as F
 
-from grokbook import claims, evidence, models, plots, tables
-from grokbook.evidence import Run, told, words
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told, words
+from grokbook import models
 
 plots.use_style()
 page = evidence.Page("singh2026/fig01", scale, retrain, device)

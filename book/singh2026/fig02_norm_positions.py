@@ -14,8 +14,9 @@ from itertools import pairwise
 import torch
 from pandas import Series
 
-from grokbook import claims, evidence, metrics, plots, tables
-from grokbook.evidence import Run, told, words
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told, words
+from grokbook import instability, metrics
 
 plots.use_style()
 page = evidence.Page("singh2026/fig02", scale, retrain, device)
@@ -41,7 +42,9 @@ def least(values):
 def bursts(run):
     """How often the training loss, once small, jumps up again after epoch 500."""
     table = run.series("train_loss", since=500)
-    return Series({s: len(evidence.spikes(loss.dropna())) for s, loss in table.items()})
+    return Series(
+        {s: len(instability.spikes(loss.dropna())) for s, loss in table.items()}
+    )
 
 
 def changed(run):
@@ -355,10 +358,11 @@ changes no curve by more than {100 * constant.max():.0f} % after epoch 200.
 # ````{solution} ex-singh2026-02-burst
 # :class: dropdown
 # ```python
-# from grokbook import evidence
+# from claimbook import evidence
+# from grokbook import instability
 # run = evidence.Run(evidence.record("singh2026/fig02"), "M")
 # for seed, loss in run.series("train_loss", since=500).items():
-#     onsets = evidence.spikes(loss.dropna())
+#     onsets = instability.spikes(loss.dropna())
 #     print(seed, [late - early for early, late in zip(onsets, onsets[1:])])
 # ```
 #

@@ -13,10 +13,11 @@ import math
 import torch
 from torch.nn.functional import cross_entropy
 
-from grokbook import claims, evidence, models, papers, plots, tables
-from grokbook.engine import build
-from grokbook.engine.learner import Learner
-from grokbook.evidence import Run, told, words
+from claimbook import claims, evidence, papers, plots, tables
+from claimbook.engine import build
+from claimbook.engine.learner import Learner
+from claimbook.evidence import Run, told, words
+from grokbook import models
 
 plots.use_style()
 page = evidence.Page("singh2026/fig03", scale, retrain, device)
@@ -321,8 +322,8 @@ a low test loss: its test loss ends at {told(scores.last(TEST), "{:.0f}")}, thei
 # Nearly in step: the network groks about twice as late as SR-train turns.
 #
 # ```python
-# from grokbook import evidence
-# from grokbook.evidence import Run
+# from claimbook import evidence
+# from claimbook.evidence import Run
 # run = Run(evidence.record("singh2026/fig02"), "No LN")
 # turned, grokked = run.peak("sr_train", since=200), run.first("test_loss", at_most=0.01)
 # for seed in turned.sort_values().index:

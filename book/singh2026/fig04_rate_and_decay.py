@@ -14,9 +14,9 @@ import torch
 import torch.nn.functional as F
 from pandas import concat
 
-from grokbook import claims, evidence, plots, tables
-from grokbook.engine.build import start
-from grokbook.evidence import Run, told, words
+from claimbook import claims, evidence, plots, tables
+from claimbook.engine.build import start
+from claimbook.evidence import Run, told, words
 
 plots.use_style()
 page = evidence.Page("singh2026/fig04", scale, retrain, device)

@@ -12,8 +12,8 @@ import math
 
 import torch
 
-from grokbook import claims, evidence, plots, tables
-from grokbook.evidence import Run, told, words
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told, words
 from grokbook.optimizers import AdamW
 
 plots.use_style()

@@ -13,8 +13,9 @@ import math
 import numpy as np
 import torch
 
-from grokbook import claims, evidence, metrics, plots, tables
-from grokbook.evidence import Run, told, words
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told, words
+from grokbook import metrics
 
 plots.use_style()
 page = evidence.Page("singh2026/fig06", scale, retrain, device)
@@ -381,7 +382,7 @@ a test loss of 0.01 on, M keeps more rank here: {afterwards(m, RANK, "{:.1f}")} 
 # ````{solution} ex-singh2026-06-centre
 # :class: dropdown
 # ```python
-# from grokbook import evidence
+# from claimbook import evidence
 # record = evidence.record("singh2026/fig02")
 # for arm in ("No LN", "A*"):
 #     found = evidence.Run(record, arm).at("effective_rank_test", 0)

@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from grokbook import claims, evidence, plots, tables
-from grokbook.evidence import Run, told, words
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told, words
 
 plots.use_style()
 page = evidence.Page("singh2026/fig07", scale, retrain, device)
@@ -303,8 +303,8 @@ running minimum, the other is the crossing of a mean.
 # shrinks the embeddings of M+A\* to a few times that:
 #
 # ```python
-# from grokbook import evidence
-# from grokbook.evidence import Run
+# from claimbook import evidence
+# from claimbook.evidence import Run
 # run = Run(evidence.record("singh2026/fig07"), "M+A*, RMSNorm")
 # options = run.settings.model.options
 # entries = options["vocabulary"] * options["width"]

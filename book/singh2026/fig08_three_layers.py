@@ -14,8 +14,8 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from grokbook import claims, evidence, plots, tables
-from grokbook.evidence import Run, told, words
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told, words
 
 plots.use_style()
 page = evidence.Page("singh2026/fig08", scale, retrain, device)
@@ -260,8 +260,8 @@ the same for windows from 1 to 501 epochs (first exercise).
 # ````{solution} ex-singh2026-08-window
 # :class: dropdown
 # ```python
-# from grokbook import evidence
-# from grokbook.evidence import Run
+# from claimbook import evidence
+# from claimbook.evidence import Run
 # record = evidence.record("singh2026/fig08", scale="laptop")
 # for window in (1, 17, 501):
 #     found = {}

@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 import torch
 
-from grokbook import claims, evidence, metrics, plots, tables
-from grokbook.evidence import Run, told, words
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told, words
+from grokbook import metrics
 
 plots.use_style()
 page = evidence.Page("singh2026/fig09", scale, retrain, device)

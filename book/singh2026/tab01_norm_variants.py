@@ -11,8 +11,9 @@ device = "auto"
 
 import torch
 
-from grokbook import claims, datasets, models, papers, plots, tables
-from grokbook.names import options, resolve
+from claimbook import claims, papers, plots, tables
+from claimbook.names import options, resolve
+from grokbook import datasets, models
 
 plots.use_style()
 arms = {

@@ -13,8 +13,9 @@ import math
 import torch
 import torch.nn.functional as F
 
-from grokbook import claims, datasets, evidence, models, papers, plots, tables
-from grokbook.names import options, resolve
+from claimbook import claims, evidence, papers, plots, tables
+from claimbook.names import options, resolve
+from grokbook import datasets, models
 
 plots.use_style()
 P, d, h, D = 113, 128, 4, 512  # the paper's numbers

@@ -5,8 +5,8 @@ Adam, whose short memory (beta2 0.95) lets logits grow quickly; an arm changes o
 StableMax the precision of the loss as well.
 """
 
-from grokbook.experiment import Spec
-from grokbook.papers import END, Registry, Rows, Size, experiment, row, shared
+from claimbook.experiment import Spec
+from claimbook.papers import END, Registry, Rows, Size, experiment, row, shared
 
 SOFTMAX = Spec("softmax_cross_entropy", dtype="float32")
 STABLEMAX = Spec("stablemax_cross_entropy", dtype="float64")

@@ -12,9 +12,10 @@ import json
 
 import torch
 
-from grokbook import claims, evidence, plots, tables
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run
+from grokbook import instability
 from grokbook.datasets import modular
-from grokbook.evidence import Run
 
 plots.use_style()
 page = evidence.Page("story/one", scale, retrain, device)
@@ -244,8 +245,8 @@ draw("weight decay", 1000)
 # %% tags=["remove-input"]
 tables.prose(f"""
 Train the first network on. Its loss is nearly zero, then jumps, again and again. These are {{term}}`slingshots <slingshot>`. Liu et al. blame the rounding.
-In their network there are {told("liu2026/fig01_precision", "float32", evidence.slingshots(Run(liu, "float32")))} jumps. With a more precise loss there are
-{told("liu2026/fig01_precision", "float64-loss", evidence.slingshots(Run(liu, "float64 loss")))}.
+In their network there are {told("liu2026/fig01_precision", "float32", instability.slingshots(Run(liu, "float32")))} jumps. With a more precise loss there are
+{told("liu2026/fig01_precision", "float64-loss", instability.slingshots(Run(liu, "float64 loss")))}.
 """)
 
 # %% tags=["hide-input"]
@@ -264,7 +265,7 @@ draw("softmax", 4000)
 # %% tags=["remove-input"]
 tables.prose(f"""
 Rounding does two things to what a network learns from, and Liu et al. blame one. With their repair of that one
-{told("liu2026/causes", "projection", evidence.slingshots(Run(cut, "projection")))} jumps remain. We do not know whether one cause lies behind both the wait and the jumps.
+{told("liu2026/causes", "projection", instability.slingshots(Run(cut, "projection")))} jumps remain. We do not know whether one cause lies behind both the wait and the jumps.
 The [ten questions](../questions/q01_wait.ipynb) say what would decide it.
 """)
 

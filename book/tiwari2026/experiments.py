@@ -10,8 +10,8 @@ at a test accuracy of 99.9 %.
 
 from itertools import product
 
-from grokbook.experiment import Spec
-from grokbook.papers import END, Registry, Rows, Size, experiment, row, shared
+from claimbook.experiment import Spec
+from claimbook.papers import END, Registry, Rows, Size, experiment, row, shared
 
 SOFTMAX, STABLEMAX, EXACT = (
     Spec(f"{name}_cross_entropy") for name in ("softmax", "stablemax", "exact")

@@ -13,8 +13,8 @@ import math
 import numpy as np
 import torch
 
-from grokbook import claims, evidence, plots, tables
-from grokbook.evidence import Run, told
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told
 
 plots.use_style()
 page = evidence.Page("tiwari2026/fig02", scale, retrain, device)

@@ -10,8 +10,9 @@ device = "auto"
 #| fold: "Code: the runs and the claims"
 import torch
 
-from grokbook import claims, evidence, metrics, plots, tables
-from grokbook.evidence import Run, told
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told
+from grokbook import metrics
 
 plots.use_style()
 page = evidence.Page("tiwari2026/fig03", scale, retrain, device)

@@ -12,8 +12,9 @@ import torch
 from matplotlib.colors import PowerNorm
 from pandas import DataFrame, Series
 
-from grokbook import claims, evidence, metrics, plots, tables
-from grokbook.evidence import Run, finished, told
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, finished, told
+from grokbook import metrics
 
 plots.use_style()
 page = evidence.Page("tiwari2026/fig04", scale, retrain, device)

@@ -11,10 +11,11 @@ device = "auto"
 import torch
 from pandas import Series
 
-from grokbook import claims, evidence, metrics, names, plots, tables
-from grokbook.engine.build import start
-from grokbook.evidence import Run, finished, told
-from grokbook.models.taps import Recorder
+from claimbook import claims, evidence, names, plots, tables
+from claimbook.engine.build import start
+from claimbook.evidence import Run, finished, told
+from claimbook.protocol import Recorder
+from grokbook import metrics
 
 plots.use_style()
 page = evidence.Page("tiwari2026/fig05", scale, retrain, device)

@@ -8,8 +8,8 @@ device = "auto"
 
 # %% tags=["hide-input"]
 #| fold: "Code: the runs and the claims"
-from grokbook import claims, evidence, plots, tables
-from grokbook.evidence import Run, told
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told
 
 plots.use_style()
 page = evidence.Page("tiwari2026/suppression", scale, retrain, device)

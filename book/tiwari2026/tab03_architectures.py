@@ -12,8 +12,8 @@ import math
 
 import pandas as pd
 
-from grokbook import claims, evidence, plots, tables
-from grokbook.evidence import Run, told
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told
 
 plots.use_style()
 SUMS, FIGURES = "nanoGPT, sums", "nanoGPT, digits"

@@ -10,8 +10,8 @@ device = "auto"
 #| fold: "Code: the runs and the claims"
 import torch
 
-from grokbook import claims, evidence, plots, tables
-from grokbook.evidence import Run, told
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told
 
 plots.use_style()
 PRINTED = {  # Table 4: onset and its deviation, trace, rank

@@ -13,8 +13,9 @@ from itertools import product
 import pandas as pd
 import torch
 
-from grokbook import claims, evidence, metrics, plots, tables
-from grokbook.evidence import Run, told
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told
+from grokbook import metrics
 
 plots.use_style()
 METHODS = {  # Table 5: radial suppression, rank effect; ours: record and arm

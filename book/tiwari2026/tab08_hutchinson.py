@@ -12,8 +12,9 @@ import numpy as np
 import torch
 from pandas import DataFrame
 
-from grokbook import claims, evidence, metrics, plots, tables
-from grokbook.evidence import Run, told
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told
+from grokbook import metrics
 
 plots.use_style()
 page = evidence.Page("tiwari2026/tab08", scale, retrain, device)

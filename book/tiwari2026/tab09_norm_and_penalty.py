@@ -10,8 +10,9 @@ device = "auto"
 #| fold: "Code: the runs and the claims"
 import torch
 
-from grokbook import claims, evidence, penalties, plots, tables
-from grokbook.evidence import Run, told
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told
+from grokbook import penalties
 
 plots.use_style()
 PAPER = {  # Table 9: onset, rank

@@ -13,8 +13,8 @@ import math
 import numpy as np
 import torch
 
-from grokbook import claims, evidence, plots, tables
-from grokbook.evidence import Run, told
+from claimbook import claims, evidence, plots, tables
+from claimbook.evidence import Run, told
 
 plots.use_style()
 light, dark, _ = plots.shades(range(3)).values()  # the darkest is too near to black

@@ -1,25 +1,15 @@
 """Penalties: terms of the objective beside the loss, each a function of one pass.
 
-Each reads what it charges from a ``Forward`` and returns a 0-dim tensor; ``sites`` says
-which taps it needs. All work under ``torch.func.vmap``.
+Each reads what it charges from a ``Forward`` and returns a 0-dim tensor. All work under
+``torch.func.vmap``.
 """
-
-from collections.abc import Mapping
-from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
+from claimbook.protocol import Forward, reads_taps
+
 Number = float | Tensor
-
-
-class Forward(NamedTuple):
-    """One pass: logits (*rows, classes), labels (*rows), taps (*positions, width)."""
-
-    logits: Tensor
-    labels: Tensor
-    params: Mapping[str, Tensor]
-    taps: Mapping[str, Tensor]
 
 
 def logit_norm(forward: Forward, *, strength: Number, squared: bool = False) -> Tensor:
@@ -39,6 +29,7 @@ def l2(forward: Forward, *, strength: Number) -> Tensor:
     return strength / 2 * sum(squares[1:], squares[0])
 
 
+@reads_taps
 def radius(
     forward: Forward,
     *,
@@ -90,6 +81,7 @@ class _OffRadius(torch.autograd.Function):
         return h * (2 / h.numel() * grad * pull)[..., None], None
 
 
+@reads_taps
 def activations(forward: Forward, *, strength: Number, site: str = "pre") -> Tensor:
     """strength * sum over taps of the mean over rows of ||h||^2 / width.
 
@@ -97,8 +89,3 @@ def activations(forward: Forward, *, strength: Number, site: str = "pre") -> Ten
     """
     squares = [h.square().mean() for h in _at(forward, site)]
     return strength * sum(squares[1:], squares[0])
-
-
-def sites(name: str, options: Mapping[str, Any]) -> tuple[str, ...]:
-    """Beginnings of the names of the taps that a penalty with these options reads."""
-    return (options.get("site", "pre"),) if name in ("radius", "activations") else ()

@@ -7,7 +7,7 @@ parity alone was written anew, when its rows became those of the official draw, 
 Taylor loss with penalties, when a seed of the data apart from the member's went.
 """
 
-from grokbook.experiment import Arm, Spec
+from claimbook.experiment import Arm, Spec
 
 STEPS = 100
 P = 17

@@ -5,13 +5,13 @@ Imports torch and numpy; pooch, pillow and tiktoken only where a task needs them
 
 from collections.abc import Callable
 
+from claimbook.protocol import Data
 from grokbook.datasets.algorithmic import (
     additions,
     balanced_rows,
     modular,
     sparse_parity,
 )
-from grokbook.datasets.data import Data
 from grokbook.datasets.fetch import REGISTRY, fetch
 from grokbook.datasets.images import cifar10, cifar100, crop_flip, image_folder, mnist
 from grokbook.datasets.text import characters, text, wikitext

@@ -13,8 +13,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from grokbook.datasets.data import Data
-from grokbook.errors import choose
+from claimbook.errors import choose
+from claimbook.protocol import Data
 
 OPERATIONS: dict[str, Callable[[Tensor, Tensor, int], Tensor]] = {
     "add": lambda a, b, p: (a + b) % p,

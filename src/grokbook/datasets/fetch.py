@@ -8,8 +8,8 @@ import hashlib
 import tarfile
 from pathlib import Path
 
-from grokbook.errors import DataError, choose
-from grokbook.project import data_folder
+from claimbook.errors import DataError, choose
+from claimbook.project import data_folder
 
 _LINES = Path(__file__).with_name("registry.txt").read_text().splitlines()
 _ROWS = [line.split() for line in _LINES if not line.startswith("#")]

@@ -16,10 +16,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from grokbook.datasets.data import Data
+from claimbook.errors import DataError
+from claimbook.project import data_folder
+from claimbook.protocol import Data
 from grokbook.datasets.fetch import fetch
-from grokbook.errors import DataError
-from grokbook.project import data_folder
 
 # Channel means and deviations of ImageNet's training images, as everybody uses them.
 MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)

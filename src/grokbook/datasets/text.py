@@ -15,10 +15,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grokbook.datasets.data import Data
+from claimbook.errors import DataError
+from claimbook.project import data_folder
+from claimbook.protocol import Data
 from grokbook.datasets.fetch import REGISTRY, fetch
-from grokbook.errors import DataError
-from grokbook.project import data_folder
 
 VOCABULARY = 50_257  # with the end-of-text mark, which plain text never holds
 # How GPT-2 cuts text into words before it merges bytes.

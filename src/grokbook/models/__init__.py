@@ -1,13 +1,13 @@
 """Networks of the four papers, each written for one network, without any training.
 
-All are called as ``model(x, tap)``; ``taps`` says what a tap is, ``fast`` holds the
-shortcuts taken without one. The last matrix among a network's parameters is that of its
-last layer, unless that is tied to an embedding.
+All are called as ``model(x, tap)``; `claimbook.protocol` says what a tap is, ``fast``
+holds the shortcuts taken without one. The last matrix among a network's parameters is
+that of its last layer, unless that is tied to an embedding.
 """
 
-from grokbook.models import fast, taps
+from claimbook.protocol import Recorder
+from grokbook.models import fast
 from grokbook.models.convnets import VGG11, ResNet18
 from grokbook.models.mlp import MLP, FreeFeatures
-from grokbook.models.taps import Recorder
 from grokbook.models.transformer import Transformer, decoder, gpt2, without_norms
 from grokbook.models.vit import ViT

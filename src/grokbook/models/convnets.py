@@ -10,9 +10,9 @@ Figure 13, VGG-11 that of Liu's Figures 3c, 10 and 11, with a head of one layer.
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from grokbook.errors import choose
+from claimbook.errors import choose
+from claimbook.protocol import Tap, untouched
 from grokbook.models.mlp import NORMS
-from grokbook.models.taps import Tap, untouched
 
 STEMS = {"imagenet": (7, 2), "cifar": (3, 1)}  # size and stride of the convolution
 VGG11_WIDTHS = (1, 2, 4, 4, 8, 8, 8, 8)  # times that of the first convolution

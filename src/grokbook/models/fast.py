@@ -1,40 +1,22 @@
-"""The shortcuts: other ways to compute what the textbook forms say, and their switch.
+"""The shortcuts: other ways to compute what the textbook forms say.
 
-Each equals the plain form up to the order of summation, in every derivative. ``off``
-switches all off but ``scaled``. The libraries sum in another order too, so a record
-names its own.
+Each equals the plain form up to the order of summation, in every derivative, and
+`claimbook.protocol.switched` switches them. The libraries sum in another order too, so
+a record names its own.
 """
 
-from contextlib import contextmanager
-from functools import partial
-from types import SimpleNamespace
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from claimbook.protocol import now
 from grokbook import losses
 
-now = SimpleNamespace(shortcuts=True, onednn=False)
 # A one-hot matmul beats a scatter on a GPU as long as the table is small, and a table
 # of the scores of all pairs of tokens a product as long as they are few.
 _ONE_HOT_ROWS = _TABLE_TOKENS = 1024
-
-
-@contextmanager
-def switched(**to: bool):
-    """``shortcuts`` or ``onednn``, for float32 on a CPU, on or off inside it."""
-    before = {name: getattr(now, name) for name in to}
-    vars(now).update(to)
-    try:
-        yield
-    finally:
-        vars(now).update(before)
-
-
-# Everything in its plain form inside this context, oneDNN's products included.
-off = partial(switched, shortcuts=False)
 
 
 def _by_onednn(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
@@ -76,7 +58,7 @@ class _OneDNNLinear(torch.autograd.Function):
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """x W^T + b, of float32 on a CPU by oneDNN where `switched` on.
+    """x W^T + b, of float32 on a CPU by oneDNN where it is `switched` on.
 
     PyTorch gives it to MKL, which takes a slower path on CPUs that are not Intel's.
     """
@@ -128,19 +110,6 @@ def gather_sum(table: Tensor, index: Tensor) -> Tensor:
     """
     first, *rest = (gather(table, column) for column in index.unbind(1))
     return sum(rest, first)
-
-
-def scaled(x: Tensor, factor: float) -> Tensor:
-    """x itself, whose gradient is multiplied by ``factor``; not to be taken further.
-
-    Loss scaling [Micikevicius et al. 2018, section 3.2] after the loss has rounded its
-    gradient: a power of two changes no bit, but that of sums below the smallest normal
-    number, 1.2e-38 in float32. The caller divides the gradients again.
-    """
-    view = x.view_as(x)
-    if view.requires_grad:
-        view.register_hook(lambda grad: grad * factor)
-    return view
 
 
 def last_position(model: Any, tokens: Tensor) -> Tensor:

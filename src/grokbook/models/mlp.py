@@ -16,9 +16,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from grokbook.errors import choose
+from claimbook.errors import choose
+from claimbook.protocol import Tap, untouched
 from grokbook.models import fast
-from grokbook.models.taps import Tap, untouched
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,

@@ -22,12 +22,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from grokbook.errors import choose
+from claimbook.errors import choose
+from claimbook.protocol import Tap, untouched
 from grokbook.losses import stablemax
 from grokbook.models import fast
 from grokbook.models.fast import Linear
 from grokbook.models.mlp import ACTIVATIONS
-from grokbook.models.taps import Tap, untouched
 
 WEIGHTS = {  # of scores; s(-inf) is 0 too
     "softmax": lambda scores: scores.softmax(-1),

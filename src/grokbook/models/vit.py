@@ -13,8 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from claimbook.protocol import Tap, untouched
 from grokbook.models.fast import Linear
-from grokbook.models.taps import Tap, untouched
 from grokbook.models.transformer import Block, Layout
 
 SIZE, PATCH = 32, 4  # pixels of a side

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from grokbook.errors import UnknownName, choose
+from claimbook.errors import UnknownName, choose
 from grokbook.optimizers.rules import fitted, gradients
 
 TINY = 1e-30  # guards the divisions of ``orthogonal``, as in the official code

@@ -1,0 +1,18 @@
+"""One look for all figures of the book.
+
+The ground is opaque white, legible in dark mode too. Which arms a figure shows, and
+what its caption says, is for the pages.
+"""
+
+from typing import Any
+
+from claimbook.plots import style
+from claimbook.plots.curves import *
+from claimbook.plots.picture import *
+from claimbook.plots.style import *
+
+
+def __getattr__(name: str) -> Any:
+    if name == "COLOUR":  # when it is asked for: an import needs no checkout
+        return style.colours()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,71 @@
+"""The style of all figures: one colour per thing in the whole book, panels, letters.
+
+The eight colours have a contrast of at least 3 on white (WCAG 2.1, 1.4.11), and any two
+stay apart where red and green are not told apart: they differ in lightness, not in hue
+alone. A test computes both. Sizes of letters and lines are in book.mplstyle.
+"""
+
+from collections.abc import Hashable, Sequence
+from functools import cache
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+
+from claimbook import project
+
+BLUE, ORANGE, GREEN, RED = "#0D74D9", "#CD7B1A", "#32A285", "#D92C56"
+PURPLE, SKY, YELLOW, BLACK = "#4800AD", "#2895BD", "#594800", "#212121"
+COLOURS = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY, YELLOW, BLACK)
+NAMES = ("blue", "orange", "green", "red", "purple", "sky", "yellow", "black")
+INKS = dict(zip(NAMES, COLOURS, strict=True))
+GREY = "#6B6B6B"  # what is no curve: arrows, and lines that mark a level
+
+
+@cache
+def colours() -> dict[str, str]:
+    """The colour of every thing that figures compare, as book/project.yaml has it.
+
+    Pages take it, as ``plots.COLOUR``, and never change it.
+    """
+    every = project.described("colours").items()
+    return {name: INKS[ink] for ink, names in every for name in names}
+
+
+def use_style() -> None:
+    """Set the book's style; call once, before the first figure of a page."""
+    sns.set_theme(style="ticks", palette=COLOURS)
+    plt.style.use("claimbook.plots.book")
+
+
+def shades(values: Sequence[Hashable]) -> dict[Hashable, str]:
+    """A colour for each value of a sweep, darker from the first to the last.
+
+    The lightest has a contrast of 3 on white.
+    """
+    scale = plt.get_cmap("viridis_r")(np.linspace(0.42, 1, max(2, len(values))))
+    return dict(zip(values, map(to_hex, scale), strict=False))
+
+
+def panels(
+    columns: int, *, rows: int = 1, height: float = 3.0, **options: Any
+) -> tuple[Figure, np.ndarray]:
+    """A figure of book width, 8 inches, and ``height`` a row; also its flat axes."""
+    options |= {"figsize": (8.0, height * rows), "layout": "constrained"}
+    figure, axes = plt.subplots(rows, columns, squeeze=False, **options)
+    return figure, axes.ravel()
+
+
+def letter(axes: Sequence[Axes], titles: Sequence[str]) -> None:
+    """Titles with panel letters: (a) ..., (b) ..."""
+    for one, mark, title in zip(axes, "abcdefgh", titles, strict=False):
+        one.set_title(f"({mark}) {title}", loc="left")
+
+
+def thousands(axes: Axes) -> None:
+    """Epoch axis in thousands with a k."""
+    axes.xaxis.set_major_formatter(lambda x, _: f"{x / 1000:g}k" if x else "0")

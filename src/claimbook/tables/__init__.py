@@ -1,0 +1,24 @@
+"""What a page shows beside its figures and claims, drawn from its records."""
+
+from claimbook.tables.experiment import (
+    check_keys,
+    flat,
+    noted,
+    provenance,
+    shorter,
+    stated,
+    trained,
+)
+from claimbook.tables.html import (
+    Cell,
+    Html,
+    fold,
+    folded,
+    grid,
+    is_rerun,
+    joined,
+    line,
+    prose,
+)
+from claimbook.tables.recipe import recipe
+from claimbook.tables.terms import terms
