@@ -571,8 +571,8 @@ helps the missing gradient.
 # ([Figure 11](fig11_vgg_batch_norm.ipynb)).
 #
 # **How the halves act on Adam is open.** In float32 Adam's denominator decays until the
-# preconditioned sharpness reaches the edge of stability ([Figure 6](fig06_two_instabilities.ipynb)). We have not
-# measured the curvature of an intervention, so we do not know which half is needed for this.
+# preconditioned sharpness reaches the edge of stability ([Figure 6](fig06_two_instabilities.ipynb)). For two
+# interventions it was measured every 100 epochs, in the narrow MLP, and not at every step. So we do not know which half is needed for this.
 #
 # **Limits.** An early oscillation that continues after 40 % of the samples have large
 # margins counts as late, with any loss. We read the single spikes with both halves intact as such

@@ -263,8 +263,9 @@ tables.grid(
 #
 # ## What would change our mind
 #
-# * Adam's curvature at every step of the projection and of the broken sum. If it stays below the limit before their
-#   spikes, the crossing is not the last step. Only float32 is measured: `grokbook run liu2026/fig06near --record`.
+# * Adam's curvature at every step of the projection and of the broken sum. Measured every 100 epochs in the narrow MLP, it
+#   is at about half and three quarters of the limit before their spikes ([Figure 6](../liu2026/fig06_two_instabilities.ipynb)). If
+#   it stays below the limit at every step, the crossing is not the last step before a spike.
 # * A divisor that cannot decay: Adam with the largest past mean (AMSGrad) in float32. If it spikes, Adam's memory is not the cause.
 # * The wide networks of Figures 10 to 13: `grokbook run liu2026/fig13 --scale paper --record`. A ResNet-18 of full width that
 #   spikes would say that size decides, not the collapse.
