@@ -4,6 +4,7 @@ import inspect
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -175,6 +176,7 @@ def test_a_default_that_changes_changes_the_key(monkeypatch):
     assert keys(plain) == keys(double)
     filled = {"loss/stablemax_cross_entropy": {"dtype": "float32"}}
     monkeypatch.setitem(canonical._tables("defaults"), "filled", filled)
+    plain, single, double = (replace(one) for one in (plain, single, double))
     before = keys(double)
     assert keys(plain) == keys(single) != before
     assert keys(double) == before

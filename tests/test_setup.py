@@ -185,6 +185,7 @@ def test_outside_of_a_checkout_the_site_has_the_records(monkeypatch, tmp_path):
         assert grokbook.verdicts().to_dict("records") == [{"page": "a", "n": 3}]
         server.shutdown()
     (made / "book").mkdir()
+    project._home.cache_clear()  # a process asks once
     assert project.home() == made  # found around the working directory
 
 

@@ -1,7 +1,7 @@
-"""Books of experiments: what is run, what came out, and what claims it bears out.
+"""Books of experiments: what is run, what came out, and which claims that bears out.
 
-``record``, ``members`` and ``verdicts`` give the book's data as pandas frames, from any
-folder (see `project.home`) and without torch.
+``record``, ``members`` and ``verdicts`` return the book's data as pandas frames. They
+work in any folder (see `project.home`) and without torch.
 """
 
 from typing import TYPE_CHECKING
@@ -14,19 +14,20 @@ UNITS = "epochs in optimizer steps, accuracies as fractions, losses as means ove
 
 
 def record(name: str, *, scale: str = "best") -> "DataFrame":
-    """All members of an experiment as one table: a row per arm, seed and logged epoch.
+    """Return all members of an experiment as one table.
 
-    ``attrs`` say the paper, the settings, and of each member on what and from which
-    commit it was trained. NoRecord if nobody trained it yet.
+    It has a row per arm, seed and logged epoch. Its ``attrs`` have the paper, the
+    settings, and for each member the device and the commit that trained it. Raises
+    NoRecord if nobody has trained the experiment yet.
     """
     from claimbook import papers, project
 
-    found = papers.record(name, scale=scale)
-    frame = found.frame.copy()
+    stored = papers.record(name, scale=scale)
+    frame = stored.frame.copy()
     frame.attrs = {
         "paper": project.paper_titles().get(name.partition("/")[0], "of no paper"),
-        "settings": found.experiment.to_json(),
-        "members": found.members,
+        "settings": stored.experiment.to_json(),
+        "members": stored.members,
         "units": UNITS,
         "licence": "MIT",
     }
@@ -34,7 +35,7 @@ def record(name: str, *, scale: str = "best") -> "DataFrame":
 
 
 def members() -> "DataFrame":
-    """What was trained: a row per experiment, scale, arm and seed, with its file."""
+    """Return the table of what was trained: a row per experiment, scale, arm, seed."""
     import pandas as pd
 
     from claimbook import project
@@ -43,19 +44,20 @@ def members() -> "DataFrame":
 
 
 def verdicts() -> "DataFrame":
-    """What the papers say and what came of it: a row per page and claim."""
+    """Return what the papers claim and what came of it: a row per page and claim."""
     import json
 
     import pandas as pd
 
     from claimbook import project
 
-    if (kept := project.home() / "data" / "claims.json").is_file():  # has no pages
-        return pd.read_json(kept)
+    table = project.home() / "data" / "claims.json"
+    if table.is_file():  # in a download, which has no pages
+        return pd.read_json(table)
     rows = []
     for path in sorted(project.home().glob("book/*/*.ipynb")):
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
             for output in cell.get("outputs", ()):
-                told = output.get("data", {}).get(project.CLAIMS_MIME, {"claims": ()})
-                rows += [{"page": told["page"]} | one for one in told["claims"]]
+                page = output.get("data", {}).get(project.CLAIMS_MIME, {"claims": ()})
+                rows += [{"page": page["page"]} | claim for claim in page["claims"]]
     return pd.DataFrame(rows)

@@ -1,22 +1,23 @@
-"""What the settings of an arm mean, however they are written.
+"""One form for the settings of an arm, however they are written, and their key.
 
-Two arms that train the same have the same key, also where one writes out a default, or
-1 for 1.0. Keys are made where there is no torch, so defaults are data, in files that
-"settings" of book/project.yaml names. ``defaults`` has three tables, each by
-"kind/name" of a spec.
+Two arms that train the same have the same key, even if one writes out a default, or
+writes 1 for 1.0. Keys are made where there is no torch, so defaults are data, in files
+that "settings" of book/project.yaml names. The file ``defaults`` has three tables, each
+by "kind/name" of a spec:
 
-    dropped   option: default. In a key only where it has another value
-    filled    option: default. In every key, whether it is given or not
-    floats    options that are floating-point numbers: there 1 is 1.0, else 1.0 is 1
+    dropped   option: default. Left out of the key where it has this value
+    filled    option: default. Always in the key, with this value if it is not given
+    floats    options that are floats: their 1 becomes 1.0; elsewhere 1.0 becomes 1
 
-Which of the first two an option is in was chosen so that few keys changed when the
-tables were made. The default of a new option goes to ``dropped``, and no key changes. A
-default that is changed stays there and goes to ``filled`` too, as it is now, and an arm
-that leaves the option out has another key. A test holds them to the signatures.
+Options were put into ``dropped`` or ``filled`` such that few keys changed when the
+tables were made. The default of a new option goes to ``dropped``, so no key changes. If
+a default changes, the old one stays in ``dropped`` and the new one goes to ``filled``
+too, and an arm that leaves the option out gets another key. A test compares the tables
+with the signatures of the functions.
 
-``keys`` has what was recorded before there were tables: ``keys``, by the key that
-the settings have now the one that the files have; and ``twice``, keys that stay as they
-are since the same was recorded under another one too.
+The file ``keys`` has what was recorded before there were tables. Its ``keys`` map the
+key that settings have now to the key that their files have. Its ``twice`` lists keys
+that stay as they were, since the same training was recorded under another key as well.
 """
 
 import hashlib
@@ -30,7 +31,7 @@ from claimbook import project
 
 Plain = dict[str, Any]  # settings as JSON
 
-# Kinds of the specs in the fields of an arm, which may be a list of them.
+# The kind of the specs in a field of an arm: the field may have one or a list of them.
 KINDS = {
     "dataset": "dataset",
     "model": "model",
@@ -42,66 +43,77 @@ KINDS = {
     "schedule": "schedule",
     "augment": "augment",
 }
-FLOATS = {"alpha", "init_scale", "stop"}  # among the other fields
+FLOATS = {"alpha", "init_scale", "stop"}  # those of the other fields that are floats
 NONE: Mapping[str, Any] = {}
 
 
 def key(settings: Plain) -> str:
-    """The key under which a training with some settings is filed."""
-    as_written, recorded = digest(settings), _tables("keys")
-    if as_written in recorded.get("twice", ()):
-        return as_written
-    found = digest(resolved(settings))
-    return recorded.get("keys", {}).get(found, found)
+    """Return the key under which a training with these settings is filed."""
+    key_as_written = digest(settings)
+    recorded = _tables("keys")
+    if key_as_written in recorded.get("twice", ()):
+        return key_as_written
+    canonical_key = digest(resolved(settings))
+    return recorded.get("keys", {}).get(canonical_key, canonical_key)
 
 
 def digest(settings: Plain) -> str:
-    """Sixteen hexadecimal digits of the SHA-256 of settings, as they are written."""
+    """Return 16 hexadecimal digits of the SHA-256 of settings, as they are written."""
     text = json.dumps(settings, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def resolved(settings: Plain) -> Plain:
-    """The settings of an arm in the one way of writing that keys are made of."""
-    found, tables = {}, _tables("defaults")
+    """Return the settings of an arm in the one form that keys are made of."""
+    canonical = {}
+    tables = _tables("defaults")
     for field, value in settings.items():
         if field in KINDS:
-            found[field] = _specs(KINDS[field], value, tables)
+            canonical[field] = _resolved_specs(KINDS[field], value, tables)
         else:
-            found[field] = _numbers(value, are_floats=field in FLOATS)
-    return found
+            canonical[field] = _numbers(value, are_floats=field in FLOATS)
+    return canonical
 
 
-def _specs(kind: str, value: Any, tables: Plain) -> Any:
-    """A spec, a list of some, or a list of an epoch and one, with specs resolved."""
+def _resolved_specs(kind: str, value: Any, tables: Plain) -> Any:
+    """Return the value of a field that holds specs, with each spec resolved.
+
+    The value is a spec, a list of specs, or a list of an epoch and a spec. ``tables``
+    are those of the file ``defaults``.
+    """
     if isinstance(value, list):
-        return [_specs(kind, part, tables) for part in value]
+        return [_resolved_specs(kind, part, tables) for part in value]
     if isinstance(value, dict):
-        which = f"{kind}/{value['name']}"
-        of_this = {name: table.get(which, {}) for name, table in tables.items()}
-        return _spec(value, **of_this)
+        spec_id = f"{kind}/{value['name']}"
+        spec_tables = {name: table.get(spec_id, {}) for name, table in tables.items()}
+        return _resolved_spec(value, **spec_tables)
     return _numbers(value, are_floats=False)
 
 
-def _spec(
+def _resolved_spec(
     spec: Plain,
     *,
     dropped: Mapping[str, Any] = NONE,
     filled: Mapping[str, Any] = NONE,
     floats: Collection[str] = (),
 ) -> Plain:
-    """A spec without options at a dropped default, with those that are filled."""
-    found = {}
+    """Return a spec with the filled defaults and without options at a dropped default.
+
+    The tables are those of the module's docstring, for this spec.
+    """
+    options = {o: default for o, default in filled.items() if o not in spec}
     for option, value in spec.items():
         value = _numbers(value, are_floats=option in floats)
-        is_dropped = option in dropped and _is_same(value, dropped[option])
-        if not is_dropped:
-            found[option] = value
-    return {o: default for o, default in filled.items() if o not in spec} | found
+        if option not in dropped or not _is_same(value, dropped[option]):
+            options[option] = value
+    return options
 
 
 def _numbers(value: Any, *, are_floats: bool) -> Any:
-    """A value with the numbers in it as floats, or as integers where they are whole."""
+    """Return a JSON value with its numbers as floats, or with whole ones as integers.
+
+    Numbers are converted in nested lists too; booleans and strings stay.
+    """
     if isinstance(value, list):
         return [_numbers(part, are_floats=are_floats) for part in value]
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -112,12 +124,15 @@ def _numbers(value: Any, *, are_floats: bool) -> Any:
 
 
 def _is_same(value: Any, default: Any) -> bool:
-    """Whether two JSON values are one: True is not 1, and 1.0 is not 1."""
+    """Return whether two JSON values are written the same: True is not 1, nor 1.0."""
     return json.dumps(value) == json.dumps(default)
 
 
 def _tables(name: str) -> dict[str, Any]:
-    """The tables of a file that book/project.yaml names; none where it names none."""
+    """Return the tables in the "defaults" or "keys" file of book/project.yaml.
+
+    There are none if it names no such file.
+    """
     file = project.described("settings").get(name)
     return _read(project.home() / "book" / file) if file else {}
 

@@ -27,9 +27,9 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         options = _parser().parse_args(arguments)
         code = COMMANDS[options.command](options)
-        print(end="", flush=True)  # even where there is no output
+        print(end="", flush=True)  # so that a closed pipe is noticed here
         return code
-    except BrokenPipeError:  # `| head` has seen enough
+    except BrokenPipeError:  # the reader, such as `| head`, has ended
         os._exit(0)
     except errors.BookError as error:
         errors.complain(str(error))
@@ -45,20 +45,21 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line, with a subparser for each command."""
     parser = argparse.ArgumentParser("grokbook", description="Train the book's runs.")
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(dest="command", required=True)
-    named = argparse.ArgumentParser(add_help=False)
-    names = named.add_argument("names", nargs="*", help="experiments, or beginnings")
+    shared = argparse.ArgumentParser(add_help=False)
+    names = shared.add_argument("names", nargs="*", help="experiments, or beginnings")
     scales = ", ".join(SCALES)
 
-    about = "what is recorded, on what, and how long all of it takes"
-    option = commands.add_parser("list", parents=[named], help=about).add_argument
+    summary = "what is recorded, on what, and how long all of it takes"
+    option = commands.add_parser("list", parents=[shared], help=summary).add_argument
     option("--scale", help=f"{scales} (default: all)")
     option("--json", action="store_true", help="a JSON object per line")
 
-    about = "train what is missing, fewest seeds first"
-    option = commands.add_parser("run", parents=[named], help=about).add_argument
+    summary = "train what is missing, fewest seeds first"
+    option = commands.add_parser("run", parents=[shared], help=summary).add_argument
     option("--scale", default="laptop", help=f"{scales} (default: laptop)")
     option("--device", default="auto", help="auto, cpu or cuda")
     option("--time-budget", type=_seconds, default=math.inf, metavar="SECONDS")
@@ -70,17 +71,17 @@ def _parser() -> argparse.ArgumentParser:
     option("--record", action="store_true", help="into the book's records")
     option("--out", type=_folder, help="a folder for the records")
 
-    about = "take records trained elsewhere into the book"
-    option = commands.add_parser("merge", help=about).add_argument
+    summary = "take records trained elsewhere into the book"
+    option = commands.add_parser("merge", help=summary).add_argument
     option("folders", nargs="+", type=_folder, metavar="FOLDER")
     option("--replace", action="store_true", help="also members that are there")
     option("--dry-run", action="store_true", help="only say what")
     option("--out", type=_folder, help="another folder to merge into")
 
-    about = "as list, but all is read: is anything damaged, stale or without code?"
-    option = commands.add_parser("status", parents=[named], help=about).add_argument
+    summary = "as list, but all is read: is anything damaged, stale or without code?"
+    option = commands.add_parser("status", parents=[shared], help=summary).add_argument
     option("--json", action="store_true", help="a JSON object per line")
-    if "_ARGCOMPLETE" in os.environ:  # a shell asks what could follow
+    if "_ARGCOMPLETE" in os.environ:  # a shell asks for completions
         import argcomplete
 
         names.completer = lambda **_: papers.names()  # type: ignore[attr-defined]
@@ -89,55 +90,75 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _folder(text: str) -> Path:
+    """Return a path given on the command line; refuse one that no file can have."""
     if "\0" in text or text.encode(errors="replace").decode() != text:
         raise argparse.ArgumentTypeError(f"{text!r} has NUL or is not in UTF-8")
     return Path(text)
 
 
 def _seeds(text: str) -> list[int]:
+    """Return the seeds in a list that is separated by commas."""
     try:
         return [int(part) for part in text.split(",")]
     except ValueError:
-        told = f"{text!r} is no list of seeds: write whole numbers, as in 42,0,1"
-        raise argparse.ArgumentTypeError(told) from None
+        message = f"{text!r} is no list of seeds: write whole numbers, as in 42,0,1"
+        raise argparse.ArgumentTypeError(message) from None
 
 
 def _processes(text: str) -> int:
+    """Return a number of processes, a whole number from 0 on."""
     if not text.isdecimal():
-        told = f"{text!r} is no number of processes: write 0, 1, 2 or more"
-        raise argparse.ArgumentTypeError(told)
+        message = f"{text!r} is no number of processes: write 0, 1, 2 or more"
+        raise argparse.ArgumentTypeError(message)
     return int(text)
 
 
 def _seconds(text: str) -> float:
-    told = f"{text!r} is no time: write seconds, as in 1500"
+    """Return a time budget, a number of seconds from 0 on; infinity is allowed."""
+    message = f"{text!r} is no time: write seconds, as in 1500"
     try:
         seconds = float(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(told) from None
-    if not seconds >= 0:  # nor NaN, with which no time would ever be up
-        raise argparse.ArgumentTypeError(told)
+        raise argparse.ArgumentTypeError(message) from None
+    if not seconds >= 0:  # NaN fails too: with it time would never be up
+        raise argparse.ArgumentTypeError(message)
     return seconds
 
 
 def _names(prefixes: list[str]) -> list[str]:
-    """All experiments that begin so; UnknownName where none does."""
-    found: list[str] = []
-    for one in prefixes or [""]:
-        found += papers.names(one) or errors.choose("experiment", one, papers.names())
-    return list(dict.fromkeys(found))
+    """Return the names of the experiments that begin with any of the prefixes.
+
+    Without prefixes, all experiments are returned. Raises UnknownName if no experiment
+    begins with one of them.
+    """
+    names: list[str] = []
+    for prefix in prefixes or [""]:
+        matches = papers.names(prefix)
+        if not matches:
+            errors.choose("experiment", prefix, papers.names())  # raises
+        names += matches
+    return list(dict.fromkeys(names))
 
 
 def _list(options: argparse.Namespace) -> int:
-    """A line per experiment; ``status`` reads all of its record, and what is stale."""
-    is_status, problems = options.command == "status", []
+    """Run ``list`` or ``status``: print a line per recorded experiment and scale.
+
+    ``status`` reads every file of the records and reports damaged ones. Without names
+    of experiments it reports stale files and orphaned columns as well. Returns the exit
+    code, which is 1 if a file is damaged or stale.
+    """
+    is_status = options.command == "status"
+    problems = []
     scales = SCALES if is_status or not options.scale else [options.scale]
     for name, scale in itertools.product(_names(options.names), scales):
         experiment = papers.get(name, scale)
         try:
-            read = records.load(experiment).members if is_status else None
-            about = _about(experiment, read or records.recorded(experiment))
-            print(json.dumps(about) if options.json else LINE.format(**about))
+            if is_status:
+                members = records.load(experiment).members
+            else:
+                members = records.recorded(experiment)
+            summary = _summary(experiment, members)
+            print(json.dumps(summary) if options.json else LINE.format(**summary))
         except errors.NoRecord:
             continue
         except errors.RecordError as error:
@@ -145,40 +166,61 @@ def _list(options: argparse.Namespace) -> int:
     if is_status and not options.names:
         stale = records.stale(_every())
         problems += [f"{path} is stale: no arm of today reads it" for path in stale]
-        _tell_orphans()
+        _report_orphans()
     for problem in dict.fromkeys(problems):  # scales may share a file
         errors.complain(problem)
     return 1 if problems else 0
 
 
-def _tell_orphans() -> None:
-    """Say which recorded columns nobody can measure again, which is no fault."""
+def _report_orphans() -> None:
+    """Report the recorded columns that no observable makes any more.
+
+    They are no fault, but nobody can measure them again.
+    """
     from claimbook import names, observing
 
-    names.observables()  # all are registered now
-    for stem, many in records.orphans(observing.stems()).items():
-        have = "1 member has" if many == 1 else f"{many} members have"
+    names.observables()  # registers all observables
+    for stem, count in records.orphans(observing.stems()).items():
+        have = "1 member has" if count == 1 else f"{count} members have"
         errors.complain(
             f"column {stem}: {have} it and no observable of today makes it; it cannot "
             "be measured again"
         )
 
 
-def _about(experiment: Experiment, members: dict[str, Any]) -> dict[str, Any]:
-    """What is recorded, and seconds of all of it on the devices that trained it."""
-    every, taken = len(list(experiment.members())), dict[str, list[float]]()
-    for about in members.values():
-        taken.setdefault(about["device_name"], []).append(about["seconds"])
-    last = max((about["finished"] for about in members.values()), default="never")
-    found = {"experiment": experiment.name, "scale": experiment.scale, "last": last}
-    seconds = {name: round(every * mean(each)) for name, each in taken.items()}
-    long = [f"{timedelta(seconds=each)} on {name}" for name, each in seconds.items()]
-    found |= {"recorded": len(members), "members": every, "seconds": seconds}
-    return found | {"all": ", ".join(long) or "no estimate"}
+def _summary(experiment: Experiment, members: dict[str, Any]) -> dict[str, Any]:
+    """Return what is recorded of an experiment, and how long all of it would take.
+
+    ``members`` is the metadata of its recorded members. "seconds" estimates the time of
+    all members on each device that trained some, and "all" is the same in words.
+    """
+    member_count = len(list(experiment.members()))
+    seconds_each = dict[str, list[float]]()  # of recorded members, by device
+    for meta in members.values():
+        seconds_each.setdefault(meta["device_name"], []).append(meta["seconds"])
+    seconds = {
+        device: round(member_count * mean(times))
+        for device, times in seconds_each.items()
+    }
+    durations = [f"{timedelta(seconds=s)} on {device}" for device, s in seconds.items()]
+    return {
+        "experiment": experiment.name,
+        "scale": experiment.scale,
+        "last": max((meta["finished"] for meta in members.values()), default="never"),
+        "recorded": len(members),
+        "members": member_count,
+        "seconds": seconds,
+        "all": ", ".join(durations) or "no estimate",
+    }
 
 
-def _into(options: argparse.Namespace) -> Path | None:
-    """Where to train: beside the book, unless a folder (None: the book's) is named."""
+def _target_folder(options: argparse.Namespace) -> Path | None:
+    """Return the folder for records of ``run``: None for that of the book's records.
+
+    With neither --out nor --record nor GROKBOOK_RECORDS it is data/reruns. Raises
+    BookError if --record would record code that is in no commit, and UnknownName if all
+    experiments are to be trained and no folder is named.
+    """
     commit = project.commit()
     if options.record and not options.dry_run and commit.endswith(("+", "unknown")):
         raise errors.BookError(
@@ -189,64 +231,91 @@ def _into(options: argparse.Namespace) -> Path | None:
     if options.out or options.record or os.environ.get("GROKBOOK_RECORDS"):
         return options.out
     if not options.names:
-        told = "name an experiment, or a place for all: --record or --out FOLDER"
-        raise errors.UnknownName(told)
+        message = "name an experiment, or a place for all: --record or --out FOLDER"
+        raise errors.UnknownName(message)
     return project.home() / "data" / "reruns"
 
 
 def _run(options: argparse.Namespace) -> int:
+    """Run ``run``: train the missing members and print how many are recorded then.
+
+    Returns the exit code. Raises UnknownName if no experiment has one of the arms or
+    seeds that are asked for, Unfinished if the time is up before all are trained.
+    """
     from claimbook.engine import device, pool
 
-    on, out = device.choose_device(options.device), _into(options)
-    every = [papers.get(name, options.scale) for name in _names(options.names)]
-    names = dict.fromkeys(arm.name for one in every for arm in one.arms)
+    chosen_device = device.choose_device(options.device)
+    folder = _target_folder(options)
+    experiments = [papers.get(name, options.scale) for name in _names(options.names)]
+    arm_names = dict.fromkeys(arm.name for e in experiments for arm in e.arms)
     for pattern in options.arms:
-        if not fnmatch.filter(names, pattern):
-            errors.choose("arm", pattern, names)
-    seeds = {str(seed) for one in every for seed in one.seeds}
+        if not fnmatch.filter(arm_names, pattern):
+            # raises, unless it is itself the name of an arm, with brackets in it
+            errors.choose("arm", pattern, arm_names)
+    seeds = {str(seed) for experiment in experiments for seed in experiment.seeds}
     for seed in options.seeds:
         errors.choose(f"seed at {options.scale} scale", str(seed), seeds)
-    which = {"seeds": options.seeds, "arms": options.arms, "replace": options.replace}
-    todo = pool.tasks(every, out, **which)
+    tasks = pool.tasks(
+        experiments,
+        folder,
+        seeds=options.seeds,
+        arms=options.arms,
+        replace=options.replace,
+    )
     if options.dry_run:
-        for task in todo:
-            where = " ".join(one.name for one in task.experiments)
-            print(where, task.member[0].name, task.member[1], sep="\t")
+        for task in tasks:
+            names = " ".join(experiment.name for experiment in task.experiments)
+            arm, seed = task.member
+            print(names, arm.name, seed, sep="\t")
         return 0
-    how = {"time_budget": options.time_budget, "processes": options.processes}
-    left = pool.train(todo, device=on, **how)
-    if out is None:
+    remaining = pool.train(
+        tasks,
+        device=chosen_device,
+        time_budget=options.time_budget,
+        processes=options.processes,
+    )
+    if folder is None:
         _write_index()
-    for one in {e.name: e for task in todo for e in task.experiments}.values():
-        there = f"{len(records.recorded(one, out))} members in"
-        print(f"{one.name} {one.scale}: {there} {out or project.records_folder()}")
-    if left:
-        again = "the same command goes on from the checkpoints"
+    trained = {e.name: e for task in tasks for e in task.experiments}
+    for experiment in trained.values():
+        count = len(records.recorded(experiment, folder))
+        place = folder or project.records_folder()
+        print(f"{experiment.name} {experiment.scale}: {count} members in {place}")
+    if remaining:
+        remedy = "the same command goes on from the checkpoints"
         if options.replace:
-            again = "name these with --arms and --seeds"
-        told = f"time is up before {left} of {len(todo)} members: {again}"
-        raise errors.Unfinished(told)
+            remedy = "name these with --arms and --seeds"
+        message = f"time is up before {remaining} of {len(tasks)} members: {remedy}"
+        raise errors.Unfinished(message)
     return 0
 
 
 def _merge(options: argparse.Namespace) -> int:
-    # smoke is not for the book
-    every = _every(SCALES if options.out else SCALES[:2])
-    how = {"replace": options.replace, "dry_run": options.dry_run}
-    into = options.out or project.records_folder()
-    found = records.merge(options.folders, every, into, **how)
-    print(", ".join(f"{len(paths)} {what}" for what, paths in found.items()))
+    """Run ``merge``: copy records from other folders and print how many of each kind.
+
+    Returns the exit code, 0; `records.merge` says what it raises.
+    """
+    merged = records.merge(
+        options.folders,
+        # the book takes no members of smoke scale
+        _every(SCALES if options.out else SCALES[:2]),
+        options.out or project.records_folder(),
+        replace=options.replace,
+        dry_run=options.dry_run,
+    )
+    print(", ".join(f"{len(paths)} {outcome}" for outcome, paths in merged.items()))
     if options.out is None and not options.dry_run:
         _write_index()
     return 0
 
 
 def _every(scales: tuple[str, ...] = SCALES) -> list[Experiment]:
+    """Return all experiments of the book at some scales, by default at all."""
     return [papers.get(name, scale) for name in papers.names() for scale in scales]
 
 
 def _write_index() -> None:
-    """Say in the records' folder which of its files is which member."""
+    """Write index.csv of the book's records, which says which file is which member."""
     with project.whole(project.records_folder() / "index.csv") as path:
         path.write_text(records.index(_every()), encoding="utf-8")
 

@@ -8,12 +8,12 @@ import ast
 import hashlib
 from collections.abc import Iterable
 
-# Fields of a syntax tree that say where or how something is written.
+# Fields of a syntax tree that say how something is written, not what it does.
 LAYOUT = {"ctx", "kind", "type_comment", "type_params"}
 
 
 def skeleton(node: ast.AST) -> str:
-    """A syntax tree as text, without its docstrings, positions and empty fields."""
+    """Return a syntax tree as text, without docstrings, positions and empty fields."""
     parts = []
     for name, value in ast.iter_fields(node):
         if name == "body" and isinstance(value, list) and _is_documented(node):
@@ -25,18 +25,19 @@ def skeleton(node: ast.AST) -> str:
 
 
 def of_code(nodes: Iterable[ast.AST]) -> str:
-    """The first 12 hexadecimal digits of the SHA-256 of some syntax trees, in order."""
+    """Return 12 hexadecimal digits of the SHA-256 of syntax trees, in their order."""
     text = "\n".join(skeleton(node) for node in nodes)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def _is_documented(node: ast.AST) -> bool:
-    """Whether the body of a module, class or function begins with a docstring."""
-    can_be = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-    return isinstance(node, can_be) and ast.get_docstring(node, clean=False) is not None
+    """Return whether a node is a module, class or function with a docstring."""
+    kinds = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    return isinstance(node, kinds) and ast.get_docstring(node, clean=False) is not None
 
 
 def _text(value: object) -> str:
+    """Return the value of a field of a syntax tree as text."""
     if isinstance(value, ast.AST):
         return skeleton(value)
     if isinstance(value, list):

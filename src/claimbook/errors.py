@@ -1,4 +1,4 @@
-"""What can go wrong: a message names the offending value and what to do."""
+"""The errors of the book: each message names the offending value and what to do."""
 
 import difflib
 import sys
@@ -8,13 +8,13 @@ from typing import Any
 
 
 class BookError(Exception):
-    """What the reader can mend; ``code`` is the exit code of the command."""
+    """An error that the reader can mend; ``code`` is the exit code of the command."""
 
     code = 1
 
 
 class UnknownName(BookError, ValueError):
-    """No such name."""
+    """A name is none of those that are known."""
 
     code = 2
 
@@ -24,7 +24,7 @@ class RecordError(BookError):
 
 
 class NoRecord(RecordError):
-    """There is no record yet, which is no fault: nobody has trained it."""
+    """There is no record yet: nobody has trained the experiment, which is no fault."""
 
 
 class DataError(BookError):
@@ -32,7 +32,7 @@ class DataError(BookError):
 
 
 class PageError(BookError, ValueError):
-    """What is wrong with a page or a request for one."""
+    """A page, or a request for one, is wrong."""
 
 
 class TrainingError(BookError):
@@ -40,13 +40,16 @@ class TrainingError(BookError):
 
 
 class Unfinished(TrainingError):
-    """The time budget ended first: the same command goes on."""
+    """The time budget ended before the training; the same command continues it."""
 
     code = 75
 
 
 class Diverged(TrainingError):
-    """The loss of some members became NaN; ``outcomes`` has None in their place."""
+    """The loss of some members became NaN.
+
+    ``outcomes`` has the results of all members trained together, and None for these.
+    """
 
     def __init__(self, message: str, outcomes: list[Any]):
         super().__init__(message)
@@ -54,9 +57,11 @@ class Diverged(TrainingError):
 
 
 def choose(what: str, name: Any, known: Mapping[str, Any] | Collection[str]) -> Any:
-    """``known[name]``, or the name itself; UnknownName, a ValueError, if it has none.
+    """Return ``known[name]``, or the name itself if ``known`` is no mapping.
 
-    "unknown loss 'x': use one of a, b": at most three near ones, or the first of all.
+    Raises UnknownName, a ValueError, if ``known`` does not have the name: "unknown loss
+    'x': use one of a, b", with the three nearest names at most, or the first twelve if
+    none is near. ``what`` is the kind of thing that is named, such as "loss".
     """
     if isinstance(name, str) and name in known:
         return known[name] if isinstance(known, Mapping) else name
@@ -65,10 +70,10 @@ def choose(what: str, name: Any, known: Mapping[str, Any] | Collection[str]) -> 
 
 
 def complain(sentence: str) -> None:
-    """Tell a person at the command what is wrong, in one line."""
+    """Print to stderr, in one line, what is wrong."""
     print(f"grokbook: {sentence}", file=sys.stderr, flush=True)
 
 
 def warn_in_one_line() -> None:
-    """Have this process show a warning as its sentence alone, without its code."""
+    """Make this process print warnings as one line, without their lines of code."""
     warnings.showwarning = lambda message, *_, **__: complain(f"warning: {message}")

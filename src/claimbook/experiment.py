@@ -6,19 +6,20 @@ An ``Experiment`` is a set of ``Arm``s (the curves of a figure) and a set of see
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 from claimbook import canonical
 
 SCALES = ("paper", "laptop", "smoke")  # best evidence first
-# Fields of an arm that say how it is called and looked at, not what is trained.
+# Fields of an arm that say what it is called and what is measured, not what is trained.
 LOOKS = {"name", "log", "observables", "rarely", "keep", "keep_dtype", "keep_seeds"}
 LOOKS |= {"trace", "eval_batch", "through_nan", "batch_statistics"}
 
 
 @dataclass(frozen=True, init=False)
 class Spec:
-    """A named function or class and its options: ``Spec("mlp", widths=(200, 200))``."""
+    """The name of a function or class with its options: ``Spec("mlp", bias=False)``."""
 
     name: str
     options: dict[str, Any]
@@ -30,25 +31,35 @@ class Spec:
 
 @dataclass(frozen=True)
 class Arm:
-    """Settings of one curve. An epoch is one optimizer step.
+    """The settings of one curve. An epoch is one optimizer step.
 
-    First what is trained. ``batch_size``: rows of a step, all by default, drawn from
-    (seed, step). ``alpha`` multiplies the logits, ``init_scale`` the initial weights.
-    ``penalties`` are added to the loss; ``wrappers`` act on gradients or weights around
-    a step. ``later_loss``: (epoch, Spec), takes the place of ``loss`` from then on.
-    ``schedule``: factor on the learning rate. ``stop``: test accuracy at which a member
-    may end early, at one of its looks, which then is its last; with ``after_stop`` it
-    goes on for at least so many epochs more, whatever its accuracy does there.
-    ``autocast``: dtype of matrix products and logits beside weights in ``dtype``.
+    These fields say what is trained:
 
-    Then what is looked at (``LOOKS``). ``log``: every so many epochs, or ((until,
-    every), ...) for a dense start; the first and the last always. ``rarely``: (every,
-    observables), at epochs that are logged even where ``log`` skips them. ``keep``:
-    epochs whose weights are stored, in ``keep_dtype`` and for ``keep_seeds`` if given.
-    ``trace``: keep the loss of every step. ``eval_batch``: rows of each split that are
-    evaluated at a time. ``through_nan``: a loss that becomes NaN is recorded and does
-    not end the training. ``batch_statistics``: on the training split batch norm reads
-    those of its rows, as in a step.
+        batch_size   rows of a step, drawn from (seed, step); by default all rows
+        alpha        factor on the logits
+        init_scale   factor on the initial weights
+        penalties    terms that are added to the loss
+        wrappers     changes of gradients or weights before or after each step
+        later_loss   (epoch, Spec): the loss from that epoch on
+        schedule     factor on the learning rate
+        stop         test accuracy at which a member may end early, at a logged epoch
+        after_stop   least number of epochs that a member trains after it reached
+                     ``stop``, whatever its accuracy does meanwhile
+        autocast     dtype of matrix products and logits, while weights are in ``dtype``
+
+    These say what is measured (``LOOKS``):
+
+        log          logged epochs: every ``log`` epochs, or ((until, every), ...) for a
+                     dense start; the first and the last epoch are always logged
+        rarely       (every, observables): observables that are measured every so many
+                     epochs only, which are logged even if ``log`` skips them
+        keep         epochs whose weights are stored: in ``keep_dtype`` and for the
+                     members with ``keep_seeds``, if these are given
+        trace        whether the loss of every step is stored
+        eval_batch   rows of a split that are evaluated at a time
+        through_nan  whether a member trains on after its loss became NaN
+        batch_statistics  whether batch norm uses the statistics of the rows, as in a
+                     step, when the training split is measured
     """
 
     name: str
@@ -81,39 +92,54 @@ class Arm:
     batch_statistics: bool = False
 
     def logged_epochs(self) -> list[int]:
-        """The epochs at which this arm is looked at, ascending, 0 and last included."""
+        """Return the epochs at which something is measured, ascending."""
         pieces = ((self.epochs, self.log),) if isinstance(self.log, int) else self.log
-        chosen, start = {0, self.epochs} | self.rare_epochs(), 0
-        for until, every in pieces:
-            chosen.update(range(start, min(until, self.epochs) + 1, every))
+        epochs = {0, self.epochs} | self.rare_epochs()
+        start = 0
+        for until, interval in pieces:
+            epochs.update(range(start, min(until, self.epochs) + 1, interval))
             start = until
-        return sorted(chosen)
+        return sorted(epochs)
 
     def rare_epochs(self) -> set[int]:
-        """The epochs at which the observables of ``rarely`` are measured as well."""
+        """Return the epochs at which the observables of ``rarely`` are measured."""
         if self.rarely is None:
             return set()
-        every, _ = self.rarely
-        return {*range(0, self.epochs + 1, every), self.epochs}
+        interval, _ = self.rarely
+        return {*range(0, self.epochs + 1, interval), self.epochs}
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data, without fields at their default: new ones change nothing."""
-        every = ((f.name, getattr(self, f.name), f.default) for f in fields(self))
-        return {name: _plain(v) for name, v, default in every if v != default}
+        """Return the fields as JSON data, by name, without those at their default.
+
+        So an arm stays as it is in JSON when ``Arm`` gets another field.
+        """
+        plain = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value != field.default:
+                plain[field.name] = _plain(value)
+        return plain
 
     def training_key(self) -> str:
-        """Identity of what is trained, without ``LOOKS``, however it is written."""
-        every = self.to_json().items()
-        return canonical.key({k: v for k, v in every if k not in LOOKS})
+        """Return the key that arms share if they train the same.
+
+        Fields in ``LOOKS`` and ways of writing the same settings do not change it.
+        """
+        return self._training_key
+
+    @cached_property
+    def _training_key(self) -> str:
+        settings = self.to_json().items()
+        return canonical.key({k: v for k, v in settings if k not in LOOKS})
 
     def hash(self) -> str:
-        """Identity of the arm as a whole: what a checkpoint must say to be its own."""
+        """Return a digest of all fields, which a checkpoint must have to be resumed."""
         return canonical.digest(canonical.resolved(self.to_json()))
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """Arms, each trained with every seed."""
+    """A set of arms, each of which is trained with every seed."""
 
     name: str
     scale: str
@@ -122,14 +148,15 @@ class Experiment:
     reduced: str = ""  # at laptop scale: what was reduced, in words
 
     def members(self) -> Iterator[tuple[Arm, int]]:
-        """Every (arm, seed), seed by seed, so that an interrupted run is balanced."""
+        """Yield every (arm, seed), seed by seed to keep an interrupted run balanced."""
         return ((arm, seed) for seed in self.seeds for arm in self.arms)
 
     def arm(self, name: str) -> Arm:
-        """The arm of that name, else KeyError."""
+        """Return the arm of that name; raises KeyError if there is none."""
         return {arm.name: arm for arm in self.arms}[name]
 
     def to_json(self) -> dict[str, Any]:
+        """Return the fields as JSON data, by name."""
         arms = [arm.to_json() for arm in self.arms]
         return vars(self) | {"seeds": list(self.seeds), "arms": arms}
 
@@ -139,20 +166,22 @@ Member = tuple[Arm, int]
 
 @dataclass
 class Result:
-    """What one finished member left."""
+    """What the training of one member left behind."""
 
     arm: Arm
     seed: int
-    rows: list[dict[str, float]]  # of observables, one per logged epoch
-    kept: dict[int, dict[str, Any]]  # weights by epoch
-    seconds: float
-    info: dict[str, Any]
+    rows: list[dict[str, float]]  # values by column, one row per logged epoch
+    kept: dict[int, dict[str, Any]]  # weights by epoch and parameter name
+    seconds: float  # training time
+    info: dict[str, Any]  # metadata, such as the device
     trace: list[float] | None = None  # the loss of every step
 
 
 def _plain(value: Any) -> Any:
+    """Return the value of a field as JSON data: specs as dicts, tuples as lists."""
     if isinstance(value, Spec):
-        return {"name": value.name, **{k: _plain(v) for k, v in value.options.items()}}
+        options = {name: _plain(option) for name, option in value.options.items()}
+        return {"name": value.name} | options
     if isinstance(value, tuple | list):
         return [_plain(item) for item in value]
     return value

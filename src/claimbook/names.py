@@ -1,7 +1,7 @@
 """What a name in an arm means: a public function or class, in small letters.
 
-"rooms" of book/project.yaml says in which module the names of each kind are looked up,
-and "renamed" which recorded names are not those of the code.
+"rooms" of book/project.yaml gives the module in which names of each kind are looked up.
+"renamed" gives the names that are recorded but that the code does not have any more.
 """
 
 import importlib
@@ -15,43 +15,55 @@ from claimbook.errors import BookError, choose
 from claimbook.experiment import Spec
 
 
-def room(kind: str) -> ModuleType:
-    """The module in which names of a kind, such as "loss", are looked up.
+def module_of(kind: str) -> ModuleType:
+    """Import and return the module that has the names of a kind, such as "loss".
 
-    UnknownName for a kind that has none, BookError for a module that is not there.
+    Raises UnknownName if the kind has no module in book/project.yaml, BookError if
+    no kind has one or if the module cannot be found.
     """
-    if not (rooms := project.described("rooms")):
-        told = "`rooms` of book/project.yaml do not say in which modules names are"
-        raise BookError(f"{told}: {project.home()} is no whole checkout of a book")
-    name = choose("kind of name", kind, rooms)
+    modules = project.described("rooms")
+    if not modules:
+        raise BookError(
+            "`rooms` of book/project.yaml do not say in which modules names are: "
+            f"{project.home()} is no whole checkout of a book"
+        )
+    name = choose("kind of name", kind, modules)
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
-        told = f"book/project.yaml looks for each {kind} in {name}, which is missing"
-        raise BookError(f"{told} ({error})") from error
+        raise BookError(
+            f"book/project.yaml looks for each {kind} in {name}, which is missing "
+            f"({error})"
+        ) from error
 
 
 def resolve(kind: str, spec: Spec) -> Any:
-    """The function or class that a spec names; UnknownName lists the others."""
-    module = room(kind)
-    known = {
-        name.lower(): one
-        for name, one in vars(module).items()
-        if callable(one)
-        and one.__module__.startswith(module.__name__)
-        and not name.startswith("_")
-    }
+    """Return the function or class that a spec names, such as ``MLP`` for "mlp".
+
+    The candidates are the public functions and classes in the module of the kind that
+    are defined there or in a submodule. Raises UnknownName, which lists near names, if
+    none is called so.
+    """
+    module = module_of(kind)
+    known = {}
+    for name, value in vars(module).items():
+        is_public = callable(value) and not name.startswith("_")
+        # what the module imports from other packages is no candidate
+        if is_public and value.__module__.startswith(module.__name__):
+            known[name.lower()] = value
     name = project.described("renamed").get(spec.name, spec.name)
     return choose(kind, name, known)
 
 
 def observables() -> dict[str, observing.Observable]:
-    """Every observable of the book, by name."""
-    room("observable")
+    """Return all observables of the book, by name."""
+    module_of("observable")  # importing the module registers them
     return observing.OBSERVABLES
 
 
 def options(spec: Spec) -> dict[str, Any]:
-    """A spec's options with dtype names turned into torch dtypes."""
-    known = spec.options.items()
-    return {k: getattr(torch, v) if k == "dtype" else v for k, v in known}
+    """Return the options of a spec, with the torch dtype in place of its name."""
+    values = dict(spec.options)
+    if "dtype" in values:
+        values["dtype"] = getattr(torch, values["dtype"])
+    return values

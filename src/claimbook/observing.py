@@ -1,19 +1,19 @@
-"""What a run logs: named groups of measurements of one training step.
+"""Observables: named groups of measurements that a run logs of a training step.
 
 An observable is a function from a ``Snapshot`` to named values, written for one member.
-Its decorator says all that it reads:
+Its decorator names everything that it reads, its needs:
 
     train, test      logits, labels, losses and taps of a split
     step             gradients, and the weights before the step (none at epoch 0)
     moments          AdamW's sqrt(v_hat) + eps, by parameter
     objective        the training loss as a function of the weights, in float64
     tap_grads        activations and gradients of the loss, or of all terms, at the taps
-    a key of ``VARIANTS``   training losses of the networks that it makes
-    anything else    taps of the network whose names begin so
+    a key of ``VARIANTS``   training losses of the changed networks that it makes
+    anything else    taps of the network whose names begin with it
 
 ``makes`` are the stems of its columns: "norm" is that of "norm.layers.0.weight".
-``mapped=False`` takes the members of a stack one by one; ``averaged=True``: an average
-over batches of rows leaves it exact.
+With ``mapped=False`` the members of a stack are measured one by one. ``averaged=True``
+says that an average over batches of rows is exact.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -31,7 +31,10 @@ NOTHING: Any = {}
 
 
 class SplitOutputs(NamedTuple):
-    """A split as the network sees it; losses (rows,) are the run's own, per sample."""
+    """What the network makes of a split, each tensor (rows, ...).
+
+    ``losses`` are those of the run's own loss, per sample; ``taps`` are activations.
+    """
 
     inputs: Tensor
     logits: Tensor
@@ -41,11 +44,12 @@ class SplitOutputs(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """One training step as seen at a logging epoch; empty is what nobody reads.
+    """What observables read of one training step; a field that none reads is empty.
 
-    ``params`` after the step and ``before`` it, ``grads`` the raw gradients of the
-    training objective at ``before``. Of a stack every tensor has a member axis, and
-    ``objective`` and ``tap_grads`` take the member's number first.
+    ``params`` are the weights after the step and ``before`` those before it; ``grads``
+    are the raw gradients of the training objective at ``before``. In a stack every
+    tensor has a first axis of members, and ``objective`` and ``tap_grads`` take the
+    index of a member as first argument.
     """
 
     params: Mapping[str, Tensor]
@@ -60,9 +64,9 @@ class Snapshot(NamedTuple):
 
 
 class Observable(NamedTuple):
-    """A group of measurements, what it reads and makes, and how it is taken.
+    """A measuring function, what it needs and makes, and how it is called.
 
-    ``makes``: the stems of its columns; "norm" is that of "norm.layers.0.weight".
+    The module's docstring explains the fields.
     """
 
     function: Callable[[Any], Values]
@@ -78,22 +82,26 @@ OBSERVABLES: dict[str, Observable] = {}
 class Variant(NamedTuple):
     """A changed network that is called with the weights of the original.
 
-    ``replace`` maps some of its taps to what takes the place of the activation there.
+    ``replace`` maps names of its taps to functions of the activation there, and the
+    network goes on with what they return.
     """
 
     network: nn.Module
     replace: Mapping[str, Callable[[Tensor], Tensor]]
 
 
-# Networks that an observable may need beside the original, by the name of the need: a
-# function of the original that gives the changed ones by the names of their columns.
+# Changed networks that an observable may need, by the name of the need: a function from
+# the original network to its variants, by the names of their columns.
 VARIANTS: dict[str, Callable[[Any], dict[str, Variant]]] = {}
 
 
 def observable(
     *needs: str, makes: tuple[str, ...], mapped: bool = True, averaged: bool = False
 ) -> Callable:
-    """Register a function under its name; the order here is that of the columns."""
+    """Register a function as an observable, under its own name.
+
+    Columns stand in the order in which observables are registered.
+    """
 
     def register(function: Callable[[Any], Values]) -> Callable[[Any], Values]:
         OBSERVABLES[function.__name__] = Observable(
@@ -104,19 +112,19 @@ def observable(
     return register
 
 
-def places(needs: Iterable[str], known: Iterable[str]) -> list[str]:
-    """The taps among those of a network that observables with these needs look at."""
-    begins = tuple(f"{need}." for need in needs)
-    return [place for place in known if f"{place}.".startswith(begins)]
+def tap_names(needs: Iterable[str], known: Iterable[str]) -> list[str]:
+    """Return those of a network's known taps that observables with these needs read."""
+    prefixes = tuple(f"{need}." for need in needs)
+    return [name for name in known if f"{name}.".startswith(prefixes)]
 
 
 def needs(names: Iterable[str]) -> set[str]:
-    """What some observables read, all together."""
-    return {part for name in names for part in OBSERVABLES[name].needs}
+    """Return the needs of the named observables, all together."""
+    return {need for name in names for need in OBSERVABLES[name].needs}
 
 
 def stems(names: Iterable[str] | None = None) -> set[str]:
-    """Stems of the columns that some observables make, or all of today's.
+    """Return the stems of the columns that the named observables make, by default all.
 
     A stem is what a column is called before its first dot.
     """
@@ -125,28 +133,35 @@ def stems(names: Iterable[str] | None = None) -> set[str]:
 
 
 def observe(snapshot: Snapshot, names: Iterable[str], *, stacked=False) -> Values:
-    """The named observables of a snapshot: 0-dim tensors, (members,) of a stack.
+    """Return the values of the named observables: () each, (members,) of a stack.
 
-    UnknownName for one that nobody registered.
+    Raises UnknownName for a name that nobody registered.
     """
     wanted = {choose("observable", name, OBSERVABLES) for name in names}
-    chosen = [one for one in OBSERVABLES.values() if one in wanted]
+    chosen = [observable for observable in OBSERVABLES.values() if observable in wanted]
 
-    def measure(group: list[Observable], one: Snapshot) -> Values:
-        return {k: v for each in group for k, v in each.function(one).items()}
+    def measure(group: list[Observable], member: Snapshot) -> Values:
+        values: Values = {}
+        for observable in group:
+            values |= observable.function(member)
+        return values
 
     if not stacked:
         return measure(chosen, snapshot)
-    mapped = [one for one in chosen if one.mapped]
+    mapped = [observable for observable in chosen if observable.mapped]
     tensors = snapshot._replace(objective=NOTHING, tap_grads=NOTHING)
     values = torch.func.vmap(partial(measure, mapped))(tensors)
-    if rest := [one for one in chosen if not one.mapped]:
-        members = range(len(next(iter(snapshot.params.values()))))
-        alone = (tree_map(partial(_member, k), snapshot) for k in members)
-        every = [measure(rest, one) for one in alone]
-        values |= {n: torch.stack([one[n] for one in every]) for n in every[0]}
+    if unmapped := [observable for observable in chosen if not observable.mapped]:
+        count = len(next(iter(snapshot.params.values())))
+        by_member = [
+            measure(unmapped, tree_map(partial(_of_member, index), snapshot))
+            for index in range(count)
+        ]
+        for column in by_member[0]:
+            values[column] = torch.stack([member[column] for member in by_member])
     return values
 
 
-def _member(k: int, leaf: Any) -> Any:
-    return leaf[k] if isinstance(leaf, Tensor) else partial(leaf, k)
+def _of_member(index: int, leaf: Any) -> Any:
+    """Return a member's part of a leaf of a Snapshot: a row, or the function of it."""
+    return leaf[index] if isinstance(leaf, Tensor) else partial(leaf, index)

@@ -1,7 +1,7 @@
 """The experiments of a paper by name, and how they are written down.
 
 ``get("prieto2025/fig02", "paper")`` finds one in book/prieto2025/experiments.py, where
-an arm is a row, and a scale a value in it:
+an arm is a row, and a setting that differs between the scales is a ``Size``:
 
     @EXPERIMENTS.section
     def losses() -> Rows:
@@ -11,7 +11,7 @@ an arm is a row, and a scale a value in it:
         yield row("softmax", SOFTMAX)
         yield row("StableMax", STABLEMAX)
 
-The third scale, smoke, is what ``shrink`` makes of the laptop's values.
+The third scale, smoke, is what ``shrink`` makes of the settings at laptop scale.
 """
 
 import runpy
@@ -33,115 +33,144 @@ END: Any = object()  # the last epoch of an arm, in its ``log``, ``keep`` or ``r
 
 @dataclass(frozen=True)
 class Size:
-    """A value of two scales."""
+    """A setting that differs between the scales; smoke begins from that of laptop."""
 
     paper: Any
     laptop: Any
 
 
 def experiment(name: str, reduced: str, **settings: Any) -> Row:
-    """What follows is an experiment of that name; ``settings`` are shared by its arms.
+    """Return the row that begins an experiment; its arms are the rows that follow.
 
-    ``reduced`` says what laptop scale leaves out; ``seeds``: how many, a Size, or
-    which. A smoke test has the arms of both scales, with two seeds.
+    ``reduced`` says in words what laptop scale leaves out. ``settings`` are shared by
+    the arms; ``seeds`` among them is the number of seeds, as a Size, or a tuple of the
+    seeds themselves. Smoke scale has the arms of both scales, with two seeds.
     """
     return {"experiment": name, "reduced": reduced} | settings
 
 
 def shared(**settings: Any) -> Row:
-    """What all arms that follow in an experiment have unless they say otherwise."""
+    """Return the row that gives settings to all arms that follow in an experiment.
+
+    A setting of an arm itself goes before them.
+    """
     return settings
 
 
 def row(name: str | Size, loss: Any = None, optimizer: Any = None, **settings) -> Row:
-    """An arm: what it has beside what all share; ``only``: at this scale alone."""
+    """Return the row of an arm: its settings beside those that are shared.
+
+    ``only`` among the settings is the one scale at which the experiment has the arm.
+    """
     given = {"name": name, "loss": loss, "optimizer": optimizer}
     return {key: value for key, value in given.items() if value} | settings
 
 
-def at(scale: str, value: Any, end: int | None = None) -> Any:
-    """A value with every ``Size`` in it replaced by that of a scale."""
+def at_scale(scale: str, value: Any, end: int | None = None) -> Any:
+    """Return a setting with each ``Size`` in it replaced by its value at a scale.
+
+    ``end``, the last epoch, takes the place of each ``END``.
+    """
     if value is END:
         return end
     if isinstance(value, Size):
-        return at(scale, value.paper if scale == "paper" else value.laptop, end)
+        return at_scale(scale, value.paper if scale == "paper" else value.laptop, end)
     if isinstance(value, Spec):
-        return Spec(value.name, **{k: at(scale, v) for k, v in value.options.items()})
+        options = {k: at_scale(scale, v) for k, v in value.options.items()}
+        return Spec(value.name, **options)
     if isinstance(value, tuple):
-        return tuple(at(scale, part, end) for part in value)
+        return tuple(at_scale(scale, part, end) for part in value)
     return value
 
 
 class Registry(dict[str, Callable[[str], Experiment]]):
-    """Experiments of one paper by name, each a function of the scale.
+    """The experiments of one paper, by name, each as a function of the scale.
 
-    ``count`` of the ``seeds`` are trained, unless an experiment says otherwise;
+    Of ``seeds`` the first ``count`` are trained, unless an experiment says otherwise.
     ``settings`` are shared by all arms of the paper.
     """
 
     def __init__(self, paper: str, seeds: tuple[int, ...], count: Size, **settings):
         super().__init__()
-        self.paper, self.seeds, self.count = paper, seeds, count
+        self.paper = paper
+        self.seeds = seeds
+        self.count = count
         self.settings = settings
 
     def section(self, rows: Callable[[], Rows]) -> Callable[[], Rows]:
-        """Decorate a function that yields experiments, each before its rows."""
-        for one in rows():
-            if "experiment" in one:
-                plan = {"name": one.pop("experiment"), "reduced": one.pop("reduced")}
+        """Register the experiments that a function yields; use it as a decorator.
+
+        Each row of ``experiment`` is followed by its rows of ``shared`` and ``row``.
+        """
+        for entry in rows():
+            if "experiment" in entry:  # the rows that follow add to this plan
+                name = entry.pop("experiment")
+                plan = {"name": name, "reduced": entry.pop("reduced")}
                 plan |= {"seeds": self.count, "arms": []}
                 settings = self.settings
-                self[plan["name"]] = partial(self._make, plan)
-            if "name" in one:
-                plan["arms"].append(settings | one)
+                self[name] = partial(self._make, plan)
+            if "name" in entry:
+                plan["arms"].append(settings | entry)
             else:
-                plan["seeds"] = one.pop("seeds", plan["seeds"])
-                settings = settings | one
+                plan["seeds"] = entry.pop("seeds", plan["seeds"])
+                settings = settings | entry
         return rows
 
     def _make(self, plan: dict[str, Any], scale: str) -> Experiment:
-        smoke, arms = scale == "smoke", []
-        for values in plan["arms"]:
-            if smoke or values.get("only", "") in ("", scale):
-                end = at(scale, values["epochs"])
-                given = {k: at(scale, v, end) for k, v in values.items() if k != "only"}
-                arms.append(shrink(Arm(**given)) if smoke else Arm(**given))
-        seeds = at(scale, plan["seeds"])
+        """Return the experiment of a plan at a scale.
+
+        The plan has its name, what is ``reduced``, its seeds and the settings by arm.
+        """
+        is_smoke = scale == "smoke"
+        arms = []
+        for settings in plan["arms"]:
+            if is_smoke or settings.get("only", "") in ("", scale):
+                end = at_scale(scale, settings["epochs"])
+                given = {k: at_scale(scale, v, end) for k, v in settings.items()}
+                given.pop("only", None)
+                arms.append(shrink(Arm(**given)) if is_smoke else Arm(**given))
+        seeds = at_scale(scale, plan["seeds"])
         if not isinstance(seeds, tuple):
-            seeds = self.seeds[: 2 if smoke else seeds]
-        name, reduced = f"{self.paper}/{plan['name']}", plan["reduced"]
-        reduced = reduced if scale == "laptop" else ""
+            seeds = self.seeds[: 2 if is_smoke else seeds]
+        name = f"{self.paper}/{plan['name']}"
+        reduced = plan["reduced"] if scale == "laptop" else ""
         return Experiment(name, scale, tuple(arms), seeds, reduced)
 
 
 def shrink(arm: Arm) -> Arm:
-    """A smoke test of an arm: the same in a fraction of a second, and for no verdict.
+    """Return the smoke test of an arm, which trains in a fraction of a second.
 
-    Six epochs, few rows, a narrow network, as "smoke" of book/project.yaml says.
-    Classes and tokens that are counted from p follow it, but where numbers are codes p
-    stays, since it sets their length.
+    It has six epochs, and options are at most as large as "smoke" of book/project.yaml
+    says: few rows, a narrow network. No verdict is based on it.
+
+    The modulus p is reduced too, and with it the numbers of classes and tokens, which
+    are counted from it. Where numbers are written as codes, p sets the length of a code
+    and stays as it is.
     """
-    most = project.described("smoke")
-    coded = "encoding" in arm.dataset.options
-    p = 0 if coded or "p" not in most else arm.dataset.options.get("p", 0)
+    limits = project.described("smoke")
+    is_coded = "encoding" in arm.dataset.options
+    p = 0  # the modulus, if it is reduced
+    if "p" in limits and not is_coded:
+        p = arm.dataset.options.get("p", 0)
 
-    def small(name: str, value: Any) -> Any:
-        if p and name in ("classes", "vocabulary"):
-            return value - p + most["p"]
-        if name not in most or (name == "p" and coded):
+    def limited(option: str, value: Any) -> Any:
+        if p and option in ("classes", "vocabulary"):
+            return value - p + limits["p"]
+        if option not in limits or (option == "p" and is_coded):
             return value
         if isinstance(value, tuple):
-            return tuple(small(name, one) for one in value)
-        return min(value, most[name])
+            return tuple(limited(option, part) for part in value)
+        return min(value, limits[option])
 
-    def tiny(spec: Spec) -> Spec:
-        return Spec(spec.name, **{k: small(k, v) for k, v in spec.options.items()})
+    def small(spec: Spec) -> Spec:
+        return Spec(spec.name, **{k: limited(k, v) for k, v in spec.options.items()})
 
+    # settings that the arm does not have stay None
     return replace(
         arm,
-        dataset=tiny(arm.dataset),
-        model=tiny(arm.model),
-        schedule=arm.schedule and tiny(arm.schedule),
+        dataset=small(arm.dataset),
+        model=small(arm.model),
+        schedule=arm.schedule and small(arm.schedule),
         epochs=6,
         log=3,
         rarely=arm.rarely and (3, arm.rarely[1]),
@@ -154,23 +183,30 @@ def shrink(arm: Arm) -> Arm:
 
 @cache
 def registries() -> dict[str, Registry]:
-    """The experiments of every paper, in the order of the book."""
-    paths = {
-        p: project.home() / f"book/{p}/experiments.py" for p in project.page_folders()
-    }
-    some = {p: str(path) for p, path in paths.items() if path.is_file()}
-    return {p: runpy.run_path(path)["EXPERIMENTS"] for p, path in some.items()}
+    """Return the experiments of each paper by its folder, in the order of the book."""
+    by_folder = {}
+    for folder in project.page_folders():
+        path = project.home() / f"book/{folder}/experiments.py"
+        if path.is_file():
+            by_folder[folder] = runpy.run_path(str(path))["EXPERIMENTS"]
+    return by_folder
 
 
 def names(prefix: str = "") -> list[str]:
-    """The experiment of that name, else all that begin so, in the order of the book."""
-    found = [f"{paper}/{one}" for paper, has in registries().items() for one in has]
-    begin = [name for name in found if name.startswith(prefix)]
-    return [prefix] if prefix in found else begin
+    """Return the names of experiments that begin with a prefix, in the book's order.
+
+    If the prefix is itself the name of an experiment, it alone is returned.
+    """
+    known = [
+        f"{paper}/{page}" for paper, pages in registries().items() for page in pages
+    ]
+    if prefix in known:
+        return [prefix]
+    return [name for name in known if name.startswith(prefix)]
 
 
 def get(name: str, scale: str) -> Experiment:
-    """The experiment of that name at that scale; UnknownName if there is none."""
+    """Return an experiment at a scale; raises UnknownName if there is none."""
     choose("scale", scale, SCALES)
     paper, _, page = choose("experiment", name, names()).partition("/")
     return registries()[paper][page](scale)
@@ -179,21 +215,24 @@ def get(name: str, scale: str) -> Experiment:
 def record(
     name: str, *, scale="best", arms: Iterable[str] = (), folder: Path | None = None
 ) -> records.Record:
-    """The stored result of an experiment; NoRecord, or RecordError if it is damaged.
+    """Return the record of an experiment, at a scale or at the "best" that has one.
 
-    "best" is the best scale that has a seed of each of ``arms``, as a record in the
-    making has not; if none has them all, the best one there is.
+    The best scale is the first of ``SCALES`` with a recorded seed for each of ``arms``,
+    or if none has them all, the first with any record. A record may lack arms while it
+    is being trained. Raises NoRecord if nothing is recorded, RecordError if a member is
+    damaged.
     """
     if scale != "best":
         return records.load(get(name, scale), folder)
-    best, arms = None, list(arms)
-    for one in SCALES:
+    best = None
+    arms = list(arms)
+    for candidate in SCALES:
         with suppress(NoRecord):
-            found = records.load(get(name, one), folder)
-            if all(found.seeds(arm) for arm in arms):
-                return found
-            best = best or found
+            stored = records.load(get(name, candidate), folder)
+            if all(stored.seeds(arm) for arm in arms):
+                return stored
+            best = best or stored
     if best:
         return best
-    again = f"grokbook run {name} --scale laptop --record"
-    raise NoRecord(f"{name} has no record yet: run `{again}`")
+    command = f"grokbook run {name} --scale laptop --record"
+    raise NoRecord(f"{name} has no record yet: run `{command}`")

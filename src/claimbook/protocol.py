@@ -1,7 +1,7 @@
-"""What a book's tasks, networks, penalties and losses and the learner hand each other.
+"""Types that a book's tasks, networks, penalties and losses share with the learner.
 
 A task returns a ``Data``; a network is called as ``model(x, tap)``; a penalty is a
-function of one ``Forward``. Nothing here knows any of them.
+function of one ``Forward``. This module imports none of them.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -12,17 +12,18 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
-# Named places inside a network, where a caller may look, change or charge. At every
-# place of ``model.places`` the network says ``x = tap(name, x)`` and goes on with what
-# comes back. Without a tap it may take shortcuts; with one it passes all its places.
+# A tap reads or replaces named activations inside a network. For every name in
+# ``model.places`` the network calls ``x = tap(name, x)`` and goes on with what comes
+# back. Without a tap it may take shortcuts; with one it calls it for all of the names.
 Tap = Callable[[str, Tensor], Tensor]
 
 
 @dataclass(frozen=True)
 class Data:
-    """x (rows, ...): tokens int64, floats or anything indexed so; y (rows, ...) int64.
+    """A training set and a test set.
 
-    One training set and one test set.
+    Inputs x are (rows, ...): int64 tokens, floats, or anything that can be indexed so.
+    Labels y are (rows, ...), int64.
     """
 
     x_train: Tensor
@@ -32,7 +33,11 @@ class Data:
 
 
 class Forward(NamedTuple):
-    """One pass: logits (*rows, classes), labels (*rows), taps (*positions, width)."""
+    """One forward pass: what losses and penalties read.
+
+    Logits are (*rows, classes) and labels (*rows). ``taps`` are activations by name,
+    (*positions, width). ``params`` are the parameters of the pass.
+    """
 
     logits: Tensor
     labels: Tensor
@@ -41,15 +46,16 @@ class Forward(NamedTuple):
 
 
 def untouched(_name: str, x: Tensor) -> Tensor:
-    """The tap that changes nothing."""
+    """Return x: the tap that changes nothing."""
     return x
 
 
 class Recorder:
-    """A tap that keeps what it sees in ``found``, by name and in order of calls.
+    """A tap that records activations in ``found``, by name and in order of calls.
 
-    ``replace`` maps names to functions of the activation, whose results the network
-    goes on with. Under ``torch.func.vmap`` make one inside the mapped function.
+    ``replace`` maps names to functions of the activation; the network goes on with what
+    they return, and that is recorded. Under ``torch.func.vmap`` make a Recorder inside
+    the mapped function.
     """
 
     def __init__(self, replace: Mapping[str, Callable[[Tensor], Tensor]] | None = None):
@@ -64,22 +70,22 @@ class Recorder:
 
 
 def reads_taps(penalty: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Say of a penalty that it reads ``Forward.taps``, which are empty for others."""
+    """Mark a penalty as one that reads ``Forward.taps``, which are empty for others."""
     penalty.reads_taps = True  # type: ignore[attr-defined]
     return penalty
 
 
-# How the learner asks the networks to compute now. ``shortcuts``: in other ways than
-# the textbook forms, equal up to the order of summation; ``onednn``: products of
-# float32 on a CPU by oneDNN. A book without either reads none of it.
+# How networks should compute now, as set by the learner. ``shortcuts``: they may use
+# faster forms, equal to the textbook's up to the order of summation. ``onednn``: oneDNN
+# multiplies float32 matrices on a CPU. A book that has neither need not read this.
 now = SimpleNamespace(shortcuts=True, onednn=False)
 
 
 @contextmanager
-def switched(**to: Any) -> Iterator[None]:
-    """``shortcuts`` or ``onednn`` of ``now`` on or off inside it."""
-    before = {name: getattr(now, name) for name in to}
-    vars(now).update(to)
+def switched(**settings: Any) -> Iterator[None]:
+    """Set ``shortcuts`` or ``onednn`` of ``now`` inside a with block."""
+    before = {name: getattr(now, name) for name in settings}
+    vars(now).update(settings)
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""Remedies in a loop of one's own; ⊥Grad is ``orthogonal`` of the optimizers."""
+"""Remedies for any training loop; ⊥Grad is ``orthogonal`` in `grokbook.optimizers`."""
 
 from typing import Any
 
@@ -9,41 +9,50 @@ from grokbook import losses
 
 
 class StableMaxLoss(nn.Module):
-    """StableMax cross-entropy of logits (rows, classes) and labels (rows) [Prieto, 4].
+    """StableMax cross-entropy of logits (rows, classes) and labels (rows,).
 
-    Rows labelled ``ignore_index`` do not count; ``how``: ``reduction`` and ``dtype``.
+    [Prieto, section 4] Rows with the label ``ignore_index`` do not count.
+    ``loss_options`` are ``reduction`` and ``dtype`` of the loss.
     """
 
     function = staticmethod(losses.stablemax_cross_entropy)
 
-    def __init__(self, *, ignore_index: int = -100, **how: Any):
+    def __init__(self, *, ignore_index: int = -100, **loss_options: Any):
         super().__init__()
-        self.ignore_index, self.how = ignore_index, how
+        self.ignore_index = ignore_index
+        self.loss_options = loss_options
 
     def forward(self, logits: Tensor, labels: Tensor) -> Tensor:
         kept = labels != self.ignore_index
-        return self.function(logits[kept], labels[kept], **self.how)
+        return self.function(logits[kept], labels[kept], **self.loss_options)
 
 
 class CollapseFreeLoss(StableMaxLoss):
-    """Softmax cross-entropy that does not round to zero; used alike."""
+    """Softmax cross-entropy that does not round to zero, with the same arguments."""
 
     function = staticmethod(losses.exact_cross_entropy)
 
 
 class Pull:
-    """strength * sum over modules of the mean over rows of (||h|| - target)^2 / width.
+    """A penalty of the outputs of modules in their last forward pass.
 
-    ``h`` (rows, width) is what a module gave in its last pass: add ``pull()`` to each
-    loss. A target of 0 is MAN of Tiwari et al. (2026), theirs is sqrt(width).
+    ``pull()``, to be added to each loss, is strength * sum over modules of the mean
+    over rows of (||h|| - target)^2 / width, where h (rows, width) is a module's output.
+    A target of 0 is MAN of Tiwari et al. (2026), and sqrt(width) their radial penalty.
     """
 
     def __init__(self, *modules: nn.Module, strength: float, target: float = 0.0):
-        self.strength, self.target, self.seen = strength, target, dict[int, Tensor]()
-        for k, one in enumerate(modules):
-            one.register_forward_hook(lambda _m, _x, h, k=k: self.seen.update({k: h}))
+        self.strength, self.target = strength, target
+        self.outputs: dict[int, Tensor] = {}
+        for index, module in enumerate(modules):
+            module.register_forward_hook(
+                lambda _module, _inputs, h, index=index: self.outputs.update({index: h})
+            )
 
     def __call__(self) -> Tensor:
-        found = self.seen.values()
-        off = [(h.norm(dim=-1) - self.target) / h.shape[-1] ** 0.5 for h in found]
-        return self.strength * torch.stack([one.square().mean() for one in off]).sum()
+        distances = [
+            (h.norm(dim=-1) - self.target) / h.shape[-1] ** 0.5
+            for h in self.outputs.values()
+        ]
+        terms = [distance.square().mean() for distance in distances]
+        return self.strength * torch.stack(terms).sum()

@@ -1,6 +1,7 @@
 """Slingshots and feature inflation: the two outcomes of Liu et al. 2026, by seed.
 
-The definitions, with their bounds, were fixed before the runs; the paper gives none.
+The definitions and their thresholds were fixed before the runs, as the paper gives
+none.
 """
 
 import math
@@ -19,165 +20,189 @@ Events = dict[int, list[int]]  # epochs by seed
 def spikes(
     loss: Series, *, quiet: float = 1e-3, loud: float = 0.1, apart: int = 60
 ) -> list[int]:
-    """Onsets of the bursts of a loss of every step, as labels of its index.
+    """Return the steps at which bursts of spikes begin in the loss of every step.
 
-    A spike is the first step at or above ``loud`` after one at or below ``quiet``, so
-    that a noisy rise counts once and an untrained network not at all. Fewer than
-    ``apart`` steps after the one before, it belongs to the same burst. A loss ends
-    where it is no number. Most slingshots climb from 1e-8 to above 1 in a few steps, so
-    that factors of ten in the levels do not matter; those of a small ViT do not.
+    ``loss`` has the steps as its index. A spike is the first step at or above ``loud``
+    after one at or below ``quiet``, so that a noisy rise counts once and an untrained
+    network not at all. A spike fewer than ``apart`` steps after the spike before it
+    belongs to the same burst. The loss counts up to its first NaN. Most slingshots
+    climb from 1e-8 to above 1 in a few steps, so that factors of ten in the thresholds
+    do not matter; most of those of a small ViT stay below 1.
     """
     loss = loss[loss.notna().cummin()]
-    state = np.select([loss <= quiet, loss >= loud], [0, 1], default=-1)
-    told = np.flatnonzero(state >= 0)  # steps in between leave things as they are
-    fired = loss.index[told[1:][np.diff(state[told]) == 1]].tolist()
-    pairs = zip([-math.inf, *fired], fired, strict=False)
-    return [step for before, step in pairs if step - before >= apart]
+    level = np.select([loss <= quiet, loss >= loud], [0, 1], default=-1)
+    clear = np.flatnonzero(level >= 0)  # a step between the two thresholds says nothing
+    spike_steps = loss.index[clear[1:][np.diff(level[clear]) == 1]].tolist()
+    pairs = zip([-math.inf, *spike_steps], spike_steps, strict=False)
+    return [step for previous, step in pairs if step - previous >= apart]
 
 
 def bursts(
     run: Run, *, late: bool | None = None, within: int = 100, **levels: Any
 ) -> Events:
-    """Onsets of the `spikes` of every seed's loss.
+    """Return the onsets of each seed's bursts, see `spikes`, which takes ``levels``.
 
-    ``late``: only slingshots, with a share of collapsed samples of at least 0.4 at a
-    look of the ``within`` epochs before, or at the last look if that lies farther back;
-    False: only the others, by Liu et al. 2026 oscillations at the edge of stability.
+    With ``late=True`` only slingshots count. A slingshot is a burst with a share of
+    collapsed samples of at least 0.4 at a measurement in the ``within`` epochs before
+    it, or at the last measurement if that lies farther back. With ``late=False`` only
+    the other bursts count, which Liu et al. 2026 take for oscillations at the edge of
+    stability. None counts all.
     """
-    found = {int(s): spikes(loss, **levels) for s, loss in run.trace().items()}
+    onsets_by_seed = {
+        int(seed): spikes(loss, **levels) for seed, loss in run.trace().items()
+    }
     if late is None:
-        return found
+        return onsets_by_seed
     shares = run.series("collapsed")
 
-    def collapsed(seed: int, onset: int) -> bool:
-        looks = shares[seed].loc[:onset].dropna()
-        near = looks.loc[onset - within :]
-        return (near if len(near) else looks.tail(1)).max() >= 0.4
+    def is_late(seed: int, onset: int) -> bool:
+        earlier = shares[seed].loc[:onset].dropna()
+        recent = earlier.loc[onset - within :]
+        return (recent if len(recent) else earlier.tail(1)).max() >= 0.4
 
-    return {s: [on for on in of if collapsed(s, on) == late] for s, of in found.items()}
-
-
-def counted(found: Events) -> Series:
-    """How many events every seed has."""
-    return Series({seed: len(of) for seed, of in found.items()}, dtype=float)
+    return {
+        seed: [onset for onset in onsets if is_late(seed, onset) == late]
+        for seed, onsets in onsets_by_seed.items()
+    }
 
 
-def earliest(found: Events) -> Series:
-    """The first event of every seed, or infinity."""
-    first = {seed: min(of, default=math.inf) for seed, of in found.items()}
+def counted(events: Events) -> Series:
+    """Return the number of events of each seed."""
+    counts = {seed: len(epochs) for seed, epochs in events.items()}
+    return Series(counts, dtype=float)
+
+
+def earliest(events: Events) -> Series:
+    """Return the epoch of each seed's first event, or infinity without one."""
+    first = {seed: min(epochs, default=math.inf) for seed, epochs in events.items()}
     return Series(first, dtype=float)
 
 
 def before(
-    run: Run, column: str, found: Events, *, pick: Callable[..., float] = min
+    run: Run, column: str, events: Events, *, pick: Callable[..., float] = min
 ) -> Series:
-    """What was measured at the last look before an event: of several the smallest.
+    """Return for each seed the last value of a column before an event.
 
-    ``pick``: of each seed's values the one that counts. Only seeds that have an event,
-    and a look before it, have a value.
+    ``pick`` chooses among the values of a seed with several events, by default the
+    smallest. Seeds without an event, or without a measurement before it, are left out.
     """
-    table, picked = run.series(column), {}
-    for seed, onsets in found.items():
-        looks = table[seed].dropna()
-        ahead = [looks.asof(onset - 1) for onset in onsets]
-        if values := [value for value in ahead if value == value]:
+    table = run.series(column)
+    picked = {}
+    for seed, onsets in events.items():
+        measured = table[seed].dropna()
+        last = [measured.asof(onset - 1) for onset in onsets]
+        if values := [value for value in last if not math.isnan(value)]:
             picked[seed] = pick(values)
     return Series(picked, dtype=float)
 
 
-def heights(run: Run, found: Events, *, within: int = 60) -> dict[int, list[float]]:
-    """The largest loss of the steps from each event on, by seed."""
+def heights(run: Run, events: Events, *, within: int = 60) -> dict[int, list[float]]:
+    """Return by seed the largest loss in the ``within`` steps from each event on."""
     loss = run.trace()
     return {
-        seed: [float(loss[seed].loc[on : on + within].max()) for on in onsets]
-        for seed, onsets in found.items()
+        seed: [float(loss[seed].loc[step : step + within].max()) for step in onsets]
+        for seed, onsets in events.items()
     }
 
 
-def waits(found: Events) -> Series:
-    """Median epochs from one event of a seed to the next, or infinity."""
-    gaps = {s: Series(on, dtype=float).diff().median() for s, on in found.items()}
+def waits(events: Events) -> Series:
+    """Return each seed's median of the epochs between successive events.
+
+    It is infinity for a seed with fewer than two events.
+    """
+    gaps = {
+        seed: Series(epochs, dtype=float).diff().median()
+        for seed, epochs in events.items()
+    }
     return Series(gaps, dtype=float).fillna(math.inf)
 
 
 def windows(run: Run, column: str, *, loss: str = "train_loss") -> dict[int, DataFrame]:
-    """By seed, the rows of the record in which a column was measured at every step.
+    """Return by seed the rows of the record with ``column`` measured at every step.
 
-    Their index counts steps from the first with a ``loss`` of at least 0.1, their
-    "epoch" is that of the training. Seeds without such a loss, or with no more than
-    ten steps before it, have none.
+    The index of a table counts steps from the first one whose ``loss`` is at least 0.1;
+    its column "epoch" is the epoch of the training. Seeds without such a loss, or with
+    no more than ten steps before it, are left out.
     """
-    frame, found = run.record.frame, {}
+    frame = run.record.frame
+    windows_by_seed = {}
     for seed in run.seeds:
-        mine = (frame["arm"] == run.arm) & (frame["seed"] == seed)
-        rows = frame[mine & frame[column].notna()].sort_values("epoch")
+        is_run = (frame["arm"] == run.arm) & (frame["seed"] == seed)
+        rows = frame[is_run & frame[column].notna()].sort_values("epoch")
         gap = rows["epoch"].diff()
         rows = rows[(gap == 1) | (gap.shift(-1) == 1)]
         onset = rows["epoch"][rows[loss] >= 0.1].min()
-        if onset == onset and rows["epoch"].min() < onset - 10:
-            found[seed] = rows.set_index(rows["epoch"] - int(onset))
-    return found
+        if rows["epoch"].min() < onset - 10:  # false where there is no onset, a NaN
+            windows_by_seed[seed] = rows.set_index(rows["epoch"] - int(onset))
+    return windows_by_seed
 
 
 def slingshots(run: Run) -> Series:
-    """How many `bursts` of every seed come late, after a collapse."""
+    """Return how many late `bursts` each seed has, those after a collapse."""
     return counted(bursts(run, late=True))
 
 
 def tested(values: Series, control: Series) -> Series:
-    """The values of those seeds in which the control is positive.
+    """Return the values of those seeds in which the control is positive.
 
-    Where it is not, an intervention has nothing to remove, and the seed is no test.
+    Elsewhere an intervention has nothing to remove, so that the seed tests nothing.
     """
     values, control = paired(values, control)
     return values[control > 0]
 
 
 def outcomes(base: Run, exact: Run, projection: Run) -> dict[str, tuple[Run, Series]]:
-    """What decides the claims that every network has: a run and its value by seed.
+    """Return a run and its value by seed for each claim tested on every network.
 
-    ``base`` has its loss in float32, ``exact`` in float64, ``projection`` the gradients
-    of every sample projected to sum zero; the last two are `tested` by the first.
+    ``base`` computes its loss in float32 and ``exact`` in float64; ``projection``
+    projects the logit gradients of every sample to sum zero. The values of the last two
+    are restricted to the seeds in which ``base`` shows the effect, see `tested`.
     """
-    count, grown = slingshots(base), inflated(base)
+    base_slingshots, base_inflated = slingshots(base), inflated(base)
     return {
-        "again": (base, count),
-        "float64 loss": (exact, tested(slingshots(exact), count)),
-        "projection": (projection, tested(slingshots(projection), count)),
-        "inflation": (base, grown),
-        "no inflation": (exact, tested(inflated(exact), grown)),
+        "again": (base, base_slingshots),
+        "float64 loss": (exact, tested(slingshots(exact), base_slingshots)),
+        "projection": (projection, tested(slingshots(projection), base_slingshots)),
+        "inflation": (base, base_inflated),
+        "no inflation": (exact, tested(inflated(exact), base_inflated)),
     }
 
 
 def settled(run: Run) -> Series:
-    """First logged epoch with half of the samples collapsed in float32, or infinity."""
+    """Return each seed's first logged epoch with half of the samples collapsed.
+
+    A sample is collapsed if its loss in float32 is exactly 0. It is infinity for a seed
+    that never gets there.
+    """
     return run.first("collapsed", at_least=0.5)
 
 
 def inflation(run: Run) -> DataFrame:
-    """What numerical feature inflation changes from `settled` on, seeds down.
+    """Return what numerical feature inflation changes from `settled` on, by seed.
 
-    ``cosine``: the lowest cos(W_G, mu_G) minus that at the start; ``growth``: the
-    largest norm of W_G over that at the start; ``logit``: the lowest mean correct
-    logit. NaN for a seed that never settles, and for cosine and growth of a W_G that is
-    rounding, less than 1e-6 of the head's norm.
+    The table has a row per seed and three columns: ``cosine`` is the lowest cos(W_G,
+    mu_G) minus its value at `settled`, ``growth`` the largest norm of W_G over its
+    value there, and ``logit`` the lowest mean correct logit. W_G is the mean of the
+    head's rows and mu_G that of the features. All are NaN for a seed that never
+    settles. ``cosine`` and ``growth`` are also NaN if the norm of W_G is less than 1e-6
+    of the head's norm, so that W_G is rounding noise.
     """
     since = settled(run)
     cosine = run.smallest("mean_cosine", since=since) - run.at("mean_cosine", since)
     norm = run.at("head_mean_norm", since)
     growth = run.largest("head_mean_norm", since=since) / norm
-    is_there = norm > 1e-6 * run.at("head_norm", since)
-    found = {"cosine": cosine.where(is_there), "growth": growth.where(is_there)}
-    return DataFrame(found | {"logit": run.smallest("correct_logit", since=since)})
+    has_mean = norm > 1e-6 * run.at("head_norm", since)
+    columns = {"cosine": cosine.where(has_mean), "growth": growth.where(has_mean)}
+    return DataFrame(columns | {"logit": run.smallest("correct_logit", since=since)})
 
 
 def inflated(run: Run) -> Series:
-    """Whether each seed shows feature inflation, 1 or 0.
+    """Return 1 for each seed that shows feature inflation, and 0 for the others.
 
-    At least two of three: the cosine falls by 0.3, the norm of W_G doubles, the mean
-    correct logit becomes negative, each after half of the samples have collapsed. A
-    seed that never collapses so far shows none.
+    At least two of three signs must appear after half of the samples have collapsed:
+    the cosine falls by 0.3, the norm of W_G doubles, the mean correct logit becomes
+    negative. A seed that never collapses that far shows none.
     """
-    seen = inflation(run)
-    signs = (seen["cosine"] <= -0.3, seen["growth"] >= 2, seen["logit"] < 0)
+    changes = inflation(run)
+    signs = (changes["cosine"] <= -0.3, changes["growth"] >= 2, changes["logit"] < 0)
     return (sum(sign.astype(int) for sign in signs) >= 2).astype(float)

@@ -4,13 +4,15 @@
     StableMax CE    -log s(z_y) / sum_k s(z_k)                      [section 4]
     Taylor CE       the same with 1 + x + x^2/2 of z - min z        [eq. 20]
     exact CE        log(1 + sum_{k != y} exp(z_k - z_y))            (not in the paper)
-    interventions   softmax CE (``how``: its options) of changed logits, or with another
-                    gradient: projected, repaired, cut, ...  [Liu, sections 3 and B]
+    interventions   softmax CE of changed logits, or with another gradient: projected,
+                    repaired, cut, ...  [Liu, sections 3 and B]
 
-Logits are (*rows, classes) of any floating dtype, labels (*rows) int64; the loss is a
-number, or (*rows) where ``reduction`` is "none". It is computed *and returned* in
-``dtype``, mean included: that precision decides when an addend is absorbed. All work
-under ``torch.func.vmap`` and can be differentiated twice; a NaN logit makes a loss NaN.
+Logits are (*rows, classes) of any floating dtype, and labels (*rows) int64. A loss is a
+0-dim tensor by the ``reduction`` "mean" or "sum", and (*rows) by "none". It is computed
+*and returned* in ``dtype``, mean included, since that precision decides when an addend
+is absorbed. ``options`` of an intervention are those of ``softmax_cross_entropy``. All
+losses work under ``torch.func.vmap`` and can be differentiated twice. A NaN logit makes
+a loss NaN.
 """
 
 from typing import Any
@@ -20,10 +22,11 @@ from torch import Tensor, float32, float64
 
 Dtype = torch.dtype
 REDUCTIONS: dict[str, Any] = {"mean": torch.mean, "sum": torch.sum, "none": torch.clone}
-BITS = 24  # of a float32, which a simulated collapse takes away
+BITS = 24  # of a float32's significand; a simulated collapse loses less than 2^-24
 
 
-def on_gpu(x: Tensor) -> bool:  # which a mapped tensor's ``is_cuda`` may not say
+def on_gpu(x: Tensor) -> bool:
+    """Whether a tensor is on a GPU, which ``is_cuda`` may not say under vmap."""
     return x.device.type == "cuda"
 
 
@@ -34,11 +37,15 @@ def _is_label(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def pick(values: Tensor, labels: Tensor) -> Tensor:
-    """The entry of each row at its label: (*rows); a label that is none is an error."""
-    if on_gpu(values):  # NaN, no error: gather's backward pass would sort
-        here = _is_label(values, labels)
-        return torch.where(here, values, 0).sum(-1).where(here.any(-1), float("nan"))
-    # reshape, since gather takes labels of fewer rows
+    """The entry of each row of values (*rows, classes) at its label: (*rows).
+
+    A label that is no class raises an error on a CPU and gives NaN on a GPU.
+    """
+    if on_gpu(values):  # without gather, whose backward pass would sort
+        is_label = _is_label(values, labels)
+        picked = torch.where(is_label, values, 0).sum(-1)
+        return picked.where(is_label.any(-1), float("nan"))
+    # reshape raises for labels of fewer rows, which gather would accept
     return values.gather(-1, labels.reshape(*values.shape[:-1], 1)).squeeze(-1)
 
 
@@ -52,8 +59,8 @@ def softmax_cross_entropy(
 ) -> Tensor:
     """Softmax cross-entropy (eq. 1) as in the official code, used in most figures.
 
-    ``smoothing``, a number or a 0-dim tensor in [0, 1), moves that share of the target
-    evenly over all classes.
+    ``smoothing``, a number or a 0-dim tensor in [0, 1), is the share of the target that
+    label smoothing spreads evenly over all classes.
     """
     log_probs = logits.to(dtype).log_softmax(dim=-1)
     losses = -pick(log_probs, labels)
@@ -67,10 +74,10 @@ def softmax_cross_entropy(
 def handmade_cross_entropy(
     logits: Tensor, labels: Tensor, *, dtype: Dtype = float32, reduction: str = "mean"
 ) -> Tensor:
-    """Softmax cross-entropy of a log-softmax written out, without torch's own.
+    """Softmax cross-entropy with log-softmax as z - max - log sum exp(z - max).
 
-    z - max - log sum exp(z - max), differentiated step by step: its gradient is not
-    that of torch's formula where the loss is 0 (Prieto et al. 2025, appendix I).
+    Autograd differentiates it step by step, so where the loss is 0 its gradient is not
+    that of torch's log_softmax (Prieto et al. 2025, appendix I).
     """
     shifted = logits.to(dtype) - logits.to(dtype).amax(dim=-1, keepdim=True)
     log_probs = shifted - shifted.exp().sum(dim=-1, keepdim=True).log()
@@ -82,29 +89,33 @@ def exact_cross_entropy(
 ) -> Tensor:
     """Softmax cross-entropy that does not collapse, the control of figures 1 and 8.
 
-    Zero only once exp underflows (gap 103 in float32, 745 in float64). Where another
-    class leads by c, the sum is shifted: c + log1p(sum exp(z_k - z_y - c) + exp(-c) -
-    1), and the gradient of the row off by eps * c, 6e-5 in float32 at c = 1,000.
+    It is zero only once exp underflows (gap 103 in float32, 745 in float64). Where
+    another class leads by c > 0, it is c + log1p(sum exp(z_k - z_y - c) + exp(-c) - 1).
+    The gradient of such a row is off by eps * c, 6e-5 in float32 at c = 1,000.
     """
-    leads = gaps(logits.to(dtype), labels)
+    margins = gaps(logits.to(dtype), labels)
     # the shift cancels from the gradient, so it is a constant
-    shift = leads.detach().amax(dim=-1, keepdim=True).clamp(min=0)
-    total = (leads - shift).exp().sum(dim=-1, keepdim=True)
+    shift = margins.detach().amax(dim=-1, keepdim=True).clamp(min=0)
+    total = (margins - shift).exp().sum(dim=-1, keepdim=True)
     losses = shift + torch.log1p(total + torch.expm1(-shift))
     return REDUCTIONS[reduction](losses.squeeze(-1))
 
 
 def gaps(logits: Tensor, labels: Tensor) -> Tensor:
-    """z_k - z_y, and -inf at the label: (*rows, classes)."""
+    """The leads z_k - z_y of all classes over the label: (*rows, classes).
+
+    The entry at the label itself is -inf.
+    """
     leads = logits - pick(logits, labels).unsqueeze(-1)
     return leads.masked_fill(_is_label(logits, labels), float("-inf"))
 
 
 class _StableMax(torch.autograd.Function):
-    """s(x) with its derivative min(s, 1)^2, which no logit turns into NaN.
+    """s(x) of any shape, with its derivative min(s, 1)^2, which is NaN for no logit.
 
-    One quotient gives both branches, bit for bit, and s^2 is 1 / (1 - x)^2 below 0.
-    Left to autograd, the loss takes five times as long.
+    s is one quotient, (max(x, 0) + 1) / (1 - min(x, 0)), which equals both branches bit
+    for bit. Below 0 the derivative is s^2 = 1 / (1 - x)^2. With autograd's derivative
+    the loss takes five times as long.
     """
 
     generate_vmap_rule = True
@@ -123,16 +134,19 @@ class _StableMax(torch.autograd.Function):
         slope = ctx.saved_tensors[0].clamp(max=1)
         if torch.is_grad_enabled():
             return slope * slope * grad
-        return slope.mul_(slope).mul_(grad)  # 4 % of a small network's step
+        return slope.mul_(slope).mul_(grad)  # in place: 4 % of a small network's step
 
 
 def stablemax_transform(x: Tensor) -> Tensor:
-    """s(x) = x + 1 for x >= 0, 1 / (1 - x) below; any shape."""
+    """s(x), which is x + 1 for x >= 0 and 1 / (1 - x) below, for x of any shape."""
     return _StableMax.apply(x)
 
 
 def stablemax(logits: Tensor, *, dtype: Dtype = float64) -> Tensor:
-    """s(z_i) / sum_j s(z_j) over the classes, which a shift of the logits changes."""
+    """The shares s(z_i) / sum_j s(z_j) of the classes: (*rows, classes).
+
+    Unlike softmax, they change when a constant is added to all logits.
+    """
     weights = stablemax_transform(logits.to(dtype))
     return weights / weights.sum(dim=-1, keepdim=True)
 
@@ -140,7 +154,10 @@ def stablemax(logits: Tensor, *, dtype: Dtype = float64) -> Tensor:
 def stablemax_cross_entropy(
     logits: Tensor, labels: Tensor, *, dtype: Dtype = float64, reduction: str = "mean"
 ) -> Tensor:
-    """-log StableMax(z)_y, of figures 1, 4, 6, 7, 17, table 1, where it is float64."""
+    """The loss -log StableMax(z)_y (section 4).
+
+    Figures 1, 4, 6, 7 and 17 and table 1 use it in float64.
+    """
     weights = stablemax_transform(logits.to(dtype))
     return REDUCTIONS[reduction](_negative_log_share(weights, labels))
 
@@ -153,10 +170,11 @@ def taylor_cross_entropy(
     detach_min: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
-    """-log of Taylor-softmax (eq. 20): 1 + x + x^2/2 with x = z - min z, figure 11.
+    """The loss -log Taylor-softmax(z)_y (eq. 20) of figure 11.
 
-    The gradient flows through the minimum (the paper's implicit regularisation)
-    unless ``detach_min``. Tied minima share their part of the gradient evenly.
+    The weight of a class is 1 + x + x^2/2 with x = z - min z. The gradient flows
+    through the minimum (the paper's implicit regularisation) unless ``detach_min``.
+    Tied minima share their part of the gradient evenly.
     """
     logits = logits.to(dtype)
     lowest = logits.amin(dim=-1, keepdim=True)
@@ -165,129 +183,147 @@ def taylor_cross_entropy(
     return REDUCTIONS[reduction](losses)
 
 
-def _negative_log_share(weights: Tensor, labels: Tensor) -> Tensor:  # (*rows)
+def _negative_log_share(weights: Tensor, labels: Tensor) -> Tensor:
+    """-log of the label's share of the weights (*rows, classes): (*rows)."""
     return -(pick(weights, labels) / weights.sum(dim=-1)).log()
 
 
 def mean_squared_error(
     logits: Tensor, labels: Tensor, *, dtype: Dtype = float32, reduction: str = "mean"
 ) -> Tensor:
-    """Squared distance to the one-hot target, averaged over the classes, figure 13."""
+    """Squared distance to the one-hot target, averaged over the classes (figure 13)."""
     errors = logits.to(dtype) - _is_label(logits, labels).to(dtype)
-    rows = (errors * errors).mean(dim=-1)
-    return REDUCTIONS[reduction](rows + pick(torch.zeros_like(errors), labels))
+    losses = (errors * errors).mean(dim=-1)
+    # adds 0, and an error or NaN for a label that is no class
+    return REDUCTIONS[reduction](losses + pick(torch.zeros_like(errors), labels))
 
 
 def correct_logit_zeroed(
-    logits: Tensor, labels: Tensor, *, dtype: Dtype = float64, **how: Any
+    logits: Tensor, labels: Tensor, *, dtype: Dtype = float64, **options: Any
 ) -> Tensor:
     """Softmax CE with the correct logit multiplied by 0 (figure 8, appendix B.1).
 
-    The softmax then sees z_y = 0: value and wrong-class gradients change as well.
+    The softmax then has z_y = 0, so its value and the gradients of wrong logits change
+    as well.
     """
     logits = logits.masked_fill(_is_label(logits, labels), 0)
-    return softmax_cross_entropy(logits, labels, dtype=dtype, **how)
+    return softmax_cross_entropy(logits, labels, dtype=dtype, **options)
 
 
 def correct_logit_detached(
-    logits: Tensor, labels: Tensor, *, dtype: Dtype = float64, **how: Any
+    logits: Tensor, labels: Tensor, *, dtype: Dtype = float64, **options: Any
 ) -> Tensor:
-    """Softmax CE with its value kept and no gradient through the correct logit."""
+    """Softmax CE of the same value, without a gradient through the correct logit."""
     logits = torch.where(_is_label(logits, labels), logits.detach(), logits)
-    return softmax_cross_entropy(logits, labels, dtype=dtype, **how)
+    return softmax_cross_entropy(logits, labels, dtype=dtype, **options)
 
 
 def projected_cross_entropy(
-    logits: Tensor, labels: Tensor, *, forward: bool = False, **how: Any
+    logits: Tensor, labels: Tensor, *, forward: bool = False, **options: Any
 ) -> Tensor:
-    """Softmax CE whose gradient at the logits has its mean over classes taken away.
+    """Softmax CE whose gradient in the logits loses its mean over the classes.
 
-    The zero-sum projection of Liu et al. (2026), section 3, which leaves the value;
-    with ``forward`` the logits lose their mean, the other reading of section B.3.
+    This is the zero-sum projection of Liu et al. (2026), section 3, which leaves the
+    value as it is. With ``forward`` the logits themselves lose their mean, the other
+    reading of section B.3.
     """
     mean = logits.mean(dim=-1, keepdim=True)
     # the difference is 0 in the forward pass and takes the mean away in the backward
     logits = logits - (mean if forward else mean - mean.detach())
-    return softmax_cross_entropy(logits, labels, **how)
+    return softmax_cross_entropy(logits, labels, **options)
 
 
-def repaired_cross_entropy(logits: Tensor, labels: Tensor, **how: Any) -> Tensor:
-    """Softmax CE whose correct logit gets minus the sum of the other gradients.
+def repaired_cross_entropy(logits: Tensor, labels: Tensor, **options: Any) -> Tensor:
+    """Softmax CE whose gradient of the correct logit is minus the sum of the others.
 
-    What a collapsed softmax has lost is put back. Not in Liu et al. (2026).
+    This restores the gradient that a collapsed softmax loses. It is not in Liu et al.
+    (2026).
     """
     correct = pick(logits, labels).unsqueeze(-1)
+    # 0 in value; through it the correct logit gets minus the wrong logits' gradients
     others = logits - (correct - correct.detach())
     logits = torch.where(_is_label(logits, labels), logits.detach(), others)
-    return softmax_cross_entropy(logits, labels, **how)
+    return softmax_cross_entropy(logits, labels, **options)
 
 
 def rescaled_cross_entropy(
-    logits: Tensor, labels: Tensor, *, norm: float, **how: Any
+    logits: Tensor, labels: Tensor, *, norm: float, **options: Any
 ) -> Tensor:
-    """Softmax CE of logits scaled to one Euclidean norm in each row; of no paper."""
+    """Softmax CE of logits scaled to the Euclidean norm ``norm`` in each row.
+
+    It is in none of the papers.
+    """
     length = torch.linalg.vector_norm(logits, dim=-1, keepdim=True)
     tiny = torch.finfo(logits.dtype).tiny
-    return softmax_cross_entropy(norm * logits / length.clamp(min=tiny), labels, **how)
+    return softmax_cross_entropy(
+        norm * logits / length.clamp(min=tiny), labels, **options
+    )
 
 
 def collapsed_cross_entropy(
-    logits: Tensor, labels: Tensor, *, dtype: Dtype = float64, **how: Any
+    logits: Tensor, labels: Tensor, *, dtype: Dtype = float64, **options: Any
 ) -> Tensor:
-    """Softmax CE without a gradient of correct logits that 24 bits would lose.
+    """Softmax CE without those gradients of correct logits that float32 would lose.
 
-    A collapse without any other rounding: a row's correct logit gets none once the
-    others have less than 2^-24 of the probability. Not in Liu et al. (2026).
+    It simulates a collapse without any other rounding: the correct logit of a row has
+    no gradient once the odds of the wrong classes are below 2^-24. It is not in Liu et
+    al. (2026).
     """
-    is_lost = (_odds(logits, labels, dtype) < 2.0**-BITS).unsqueeze(-1)
-    cut = is_lost & _is_label(logits, labels)
-    logits = torch.where(cut, logits.detach(), logits)
-    return softmax_cross_entropy(logits, labels, dtype=dtype, **how)
+    is_collapsed = (_odds(logits, labels, dtype) < 2.0**-BITS).unsqueeze(-1)
+    is_lost = is_collapsed & _is_label(logits, labels)
+    logits = torch.where(is_lost, logits.detach(), logits)
+    return softmax_cross_entropy(logits, labels, dtype=dtype, **options)
 
 
 def unbalanced_cross_entropy(
     logits: Tensor, labels: Tensor, *, dtype: Dtype = float64, reduction: str = "mean"
 ) -> Tensor:
-    """Softmax CE with a gradient of sum epsilon where ``collapsed_cross_entropy`` cuts.
+    """Softmax CE whose gradient sums to epsilon in rows of a simulated collapse.
 
-    Each of the K logits of such a row gets a K-th of its residual mass epsilon more: of
-    a collapse, what ``projected_cross_entropy`` takes away. Not in Liu et al. (2026).
+    They are the rows in which ``collapsed_cross_entropy`` loses a gradient. Each of
+    their K logits gets an additional gradient epsilon / K, where epsilon is the
+    residual mass of the row. It is the part of a collapse that
+    ``projected_cross_entropy`` takes away. It is not in Liu et al. (2026).
     """
     odds = _odds(logits, labels, dtype).detach()
-    excess = torch.where(odds < 2.0**-BITS, odds / (1 + odds), 0.0)
+    residual_mass = torch.where(odds < 2.0**-BITS, odds / (1 + odds), 0.0)
     mean = logits.to(dtype).mean(dim=-1)
-    rows = softmax_cross_entropy(logits, labels, dtype=dtype, reduction="none")
-    return REDUCTIONS[reduction](rows + excess * (mean - mean.detach()))
+    losses = softmax_cross_entropy(logits, labels, dtype=dtype, reduction="none")
+    # the difference is 0 in the forward pass
+    return REDUCTIONS[reduction](losses + residual_mass * (mean - mean.detach()))
 
 
 def doubled_cross_entropy(
     logits: Tensor, labels: Tensor, *, dtype: Dtype = float64, reduction: str = "mean"
 ) -> Tensor:
-    """Softmax CE with twice the gradient of wrong logits where a simulated one cuts.
+    """Softmax CE that doubles gradients of wrong logits in rows of simulated collapse.
 
-    Those rows have the sum of a collapse, the residual mass epsilon, and keep all of
-    the correct logit's gradient, -epsilon: a broken sum and nothing lost. Not in Liu
-    et al. (2026).
+    They are the rows in which ``collapsed_cross_entropy`` loses a gradient. Here the
+    gradient of the correct logit stays -epsilon, minus the residual mass, and the
+    gradients of a row sum to epsilon as in a collapse: the sum is broken, and nothing
+    is lost. It is not in Liu et al. (2026).
     """
-    leads = gaps(logits, labels).to(dtype).exp()
-    others = leads.sum(dim=-1, keepdim=True)
-    shares = torch.where(others < 2.0**-BITS, leads / (1 + others), 0.0).detach()
-    wide = logits.to(dtype)
-    rows = softmax_cross_entropy(logits, labels, dtype=dtype, reduction="none")
-    return REDUCTIONS[reduction](rows + (shares * (wide - wide.detach())).sum(dim=-1))
+    odds = gaps(logits, labels).to(dtype).exp()
+    total = odds.sum(dim=-1, keepdim=True)
+    shares = torch.where(total < 2.0**-BITS, odds / (1 + total), 0.0).detach()
+    z = logits.to(dtype)
+    losses = softmax_cross_entropy(logits, labels, dtype=dtype, reduction="none")
+    # the difference is 0 in the forward pass
+    return REDUCTIONS[reduction](losses + (shares * (z - z.detach())).sum(dim=-1))
 
 
-def _odds(logits: Tensor, labels: Tensor, dtype: Dtype) -> Tensor:  # of wrong classes
+def _odds(logits: Tensor, labels: Tensor, dtype: Dtype) -> Tensor:
+    """The probability of all wrong classes over that of the label: (*rows)."""
     return gaps(logits, labels).to(dtype).exp().sum(dim=-1)
 
 
 def clamped_cross_entropy(
-    logits: Tensor, labels: Tensor, *, depth: float | Tensor = 100.0, **how: Any
+    logits: Tensor, labels: Tensor, *, depth: float | Tensor = 100.0, **options: Any
 ) -> Tensor:
-    """Softmax CE of logits raised to at least the largest minus ``depth``.
+    """Softmax CE of logits raised, where lower, to the largest of the row - ``depth``.
 
     Then no exponential underflows (Liu et al. 2026, section B.2.10). A raised logit has
-    no gradient, and the maximum has none through the others.
+    no gradient, and none flows to the largest logit through the raised ones.
     """
     logits = torch.maximum(logits, logits.detach().amax(dim=-1, keepdim=True) - depth)
-    return softmax_cross_entropy(logits, labels, **how)
+    return softmax_cross_entropy(logits, labels, **options)

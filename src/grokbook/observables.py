@@ -15,13 +15,14 @@ from grokbook.metrics import ratio
 
 
 def unit_inputs(network: models.Transformer) -> dict[str, Variant]:
-    """Networks in which the input of every MLP has unit length.
+    """Return two variants of a network in which the input of every MLP has unit length.
 
-    SR-train of Singh et al. (2026), section 4.1: as in the official code without the
-    norms before attention and MLP, and beside it after the block's own norms.
+    They give SR-train of Singh et al. (2026), section 4.1. "sr_train" is without the
+    norms before attention and MLP, as in the official code; "sr_train_norms_kept" keeps
+    them and takes the unit length after them.
     """
-    places = [place for place in network.places if place.startswith("mlp_in.")]
-    replace = dict.fromkeys(places, partial(nn.functional.normalize, dim=-1))
+    taps = [tap for tap in network.places if tap.startswith("mlp_in.")]
+    replace = dict.fromkeys(taps, partial(nn.functional.normalize, dim=-1))
     return {
         "sr_train_norms_kept": Variant(network, replace),
         "sr_train": Variant(models.without_norms(network), replace),
@@ -38,10 +39,11 @@ VARIANTS["scale_free"] = unit_inputs
     makes=("train_loss", "train_accuracy", "test_loss", "test_accuracy"),
 )
 def core(s: Snapshot) -> Values:
+    """Mean loss and accuracy on the training set and on the test set."""
     values = {}
-    for split, seen in (("train", s.train), ("test", s.test)):
-        values[f"{split}_loss"] = seen.losses.double().mean()
-        values[f"{split}_accuracy"] = metrics.accuracy(seen.logits, seen.labels)
+    for split, outputs in (("train", s.train), ("test", s.test)):
+        values[f"{split}_loss"] = outputs.losses.double().mean()
+        values[f"{split}_accuracy"] = metrics.accuracy(outputs.logits, outputs.labels)
     return values
 
 
@@ -51,6 +53,7 @@ def core(s: Snapshot) -> Values:
     makes=("test_top5",),
 )
 def top5(s: Snapshot) -> Values:
+    """Share of test samples whose label is among the five largest logits."""
     return {"test_top5": metrics.top_accuracy(s.test.logits, s.test.labels, k=5)}
 
 
@@ -60,6 +63,7 @@ def top5(s: Snapshot) -> Values:
     makes=("collapse_float16", "collapse_float32", "collapse_float64", "zero_loss"),
 )
 def collapse(s: Snapshot) -> Values:
+    """Share of training samples with softmax collapse in each dtype, and of loss 0."""
     values = {}
     for name in ("float16", "float32", "float64"):
         share = metrics.collapse_fraction(s.train.logits, dtype=getattr(torch, name))
@@ -71,8 +75,11 @@ def collapse(s: Snapshot) -> Values:
     makes=("weight_norm", "norm"),
 )
 def norms(s: Snapshot) -> Values:
-    each = {f"norm.{name}": metrics.total_norm([w]) for name, w in s.params.items()}
-    return {"weight_norm": metrics.total_norm(s.params.values())} | each
+    """L2 norm of all parameters together, and of every single one."""
+    values = {"weight_norm": metrics.total_norm(s.params.values())}
+    for name, weight in s.params.items():
+        values[f"norm.{name}"] = metrics.total_norm([weight])
+    return values
 
 
 @observable(
@@ -80,6 +87,7 @@ def norms(s: Snapshot) -> Values:
     makes=("mean_top_logit", "mean_gap", "mean_logit_norm"),
 )
 def logits(s: Snapshot) -> Values:
+    """Training means of the largest logit, its lead over the next, and the norm."""
     lengths = torch.linalg.vector_norm(s.train.logits.double(), dim=-1)
     return {
         "mean_top_logit": s.train.logits.amax(dim=-1).double().mean(),
@@ -93,12 +101,17 @@ def logits(s: Snapshot) -> Values:
     makes=("grad_norm", "zero_grad", "absorbed"),
 )
 def gradients(s: Snapshot) -> Values:
+    """Norm of the gradient, and shares of two kinds of entries.
+
+    ``zero_grad``: the gradient is exactly 0. ``absorbed``: it is not, but the step left
+    the weight as it was.
+    """
     grads = torch.cat([s.grads[name].flatten() for name in s.params])
-    still = [(s.params[name] == s.before[name]).flatten() for name in s.params]
+    unchanged = [(w == s.before[name]).flatten() for name, w in s.params.items()]
     return {
         "grad_norm": metrics.total_norm([grads]),
         "zero_grad": metrics.share(grads == 0),
-        "absorbed": metrics.share((grads != 0) & torch.cat(still)),
+        "absorbed": metrics.share((grads != 0) & torch.cat(unchanged)),
     }
 
 
@@ -107,12 +120,22 @@ def gradients(s: Snapshot) -> Values:
     makes=("cos_grad", "cos_update"),
 )
 def alignment(s: Snapshot) -> Values:
-    down = {name: -s.grads[name] for name in s.before}
-    joint = metrics.joint_cosine([*s.before.values()], [*down.values()])
-    each = {f"cos_grad.{n}": metrics.cosine(w, down[n]) for n, w in s.before.items()}
-    for n, w in s.before.items():
-        each[f"cos_update.{n}"] = metrics.cosine(w, s.params[n].double() - w)
-    return {"cos_grad": joint} | each
+    """Cosines of the weights before the step with two directions.
+
+    ``cos_grad``: with the descent direction -g, for all parameters as one vector and
+    for every single one. ``cos_update``: with the update that the step made, for every
+    single parameter.
+    """
+    weights = s.before
+    descent = {name: -s.grads[name] for name in weights}
+    joint = metrics.joint_cosine([*weights.values()], [*descent.values()])
+    values = {"cos_grad": joint}
+    for name, weight in weights.items():
+        values[f"cos_grad.{name}"] = metrics.cosine(weight, descent[name])
+    for name, weight in weights.items():
+        update = s.params[name].double() - weight
+        values[f"cos_update.{name}"] = metrics.cosine(weight, update)
+    return values
 
 
 @observable(
@@ -120,6 +143,7 @@ def alignment(s: Snapshot) -> Values:
     makes=("update_norm",),
 )
 def update(s: Snapshot) -> Values:
+    """L2 norm of the last step of all parameters."""
     return {"update_norm": metrics.update_norm(s.before, s.params)}
 
 
@@ -127,10 +151,14 @@ def update(s: Snapshot) -> Values:
     makes=("fourier", "fourier_no_constant"),
 )
 def fourier(s: Snapshot) -> Values:
-    embedding, measure = s.params["embedding"], metrics.fourier_concentration
+    """Fourier concentration of the embedding, with and without the constant mode."""
+    embedding = s.params["embedding"]
     p = embedding.shape[-2] - 1  # the last token is the equals sign
-    centred = measure(embedding, p=p, skip_constant=True)
-    return {"fourier": measure(embedding, p=p), "fourier_no_constant": centred}
+    centred = metrics.fourier_concentration(embedding, p=p, skip_constant=True)
+    return {
+        "fourier": metrics.fourier_concentration(embedding, p=p),
+        "fourier_no_constant": centred,
+    }
 
 
 @observable(
@@ -139,9 +167,17 @@ def fourier(s: Snapshot) -> Values:
     makes=("entropy", "entropy_last_query"),
 )
 def attention(s: Snapshot) -> Values:
-    weights, entropy = s.train.taps["attention.0"], metrics.attention_entropy
-    last = entropy(weights[:, :, -1:], head_average=False)
-    return {"entropy": entropy(weights), "entropy_last_query": last}
+    """Entropy of the first layer's attention on the training set.
+
+    ``entropy`` is taken of the average over heads, ``entropy_last_query`` of each head
+    at the last position alone.
+    """
+    weights = s.train.taps["attention.0"]  # (batch, heads, queries, keys)
+    last_query = weights[:, :, -1:]
+    return {
+        "entropy": metrics.attention_entropy(weights),
+        "entropy_last_query": metrics.attention_entropy(last_query, head_average=False),
+    }
 
 
 @observable(
@@ -149,7 +185,8 @@ def attention(s: Snapshot) -> Values:
     makes=("sr_train_norms_kept", "sr_train"),
 )
 def scale_free(s: Snapshot) -> Values:
-    return {n: losses.double().mean() for n, losses in s.variant_losses.items()}
+    """Mean training loss of each of the variants of ``unit_inputs``."""
+    return {name: loss.double().mean() for name, loss in s.variant_losses.items()}
 
 
 @observable(
@@ -166,13 +203,16 @@ def scale_free(s: Snapshot) -> Values:
     ),
 )
 def spectrum(s: Snapshot) -> Values:
+    """Effective rank and power-law exponent of the features' Gram eigenvalues.
+
+    ``power_law_test_float32`` has the exponent as published, of float32 eigenvalues.
+    """
     values = {}
-    for split, seen in (("train", s.train), ("test", s.test)):
-        features = seen.taps["features"]
-        sizes = metrics.gram_eigenvalues(features)
-        values[f"effective_rank_{split}"] = metrics.effective_rank(sizes)
-        values[f"power_law_{split}"] = metrics.power_law_exponent(sizes)
-    rounded = metrics.gram_eigenvalues(features, exact=False)
+    for split, outputs in (("train", s.train), ("test", s.test)):
+        eigenvalues = metrics.gram_eigenvalues(outputs.taps["features"])
+        values[f"effective_rank_{split}"] = metrics.effective_rank(eigenvalues)
+        values[f"power_law_{split}"] = metrics.power_law_exponent(eigenvalues)
+    rounded = metrics.gram_eigenvalues(s.test.taps["features"], exact=False)
     return values | {"power_law_test_float32": metrics.power_law_exponent(rounded)}
 
 
@@ -196,7 +236,11 @@ def spectrum(s: Snapshot) -> Values:
     ),
 )
 def inflation(s: Snapshot) -> Values:
-    """Numerical feature inflation of Liu et al. 2026, and the collapse before it."""
+    """Signs of numerical feature inflation and of the collapse before it.
+
+    "head_mean" is W_G, the mean of the head's rows, and "feature_mean" is mu_G, the
+    mean of the training features (Liu et al. 2026).
+    """
     features = s.train.taps["features"].flatten(0, -2)
     head, centre = metrics.global_means(_head(s.params), features)
     margins = metrics.margins(s.train.logits, s.train.labels)
@@ -204,8 +248,8 @@ def inflation(s: Snapshot) -> Values:
         "feature_mean_norm": torch.linalg.vector_norm(centre),
         "feature_norm": torch.linalg.vector_norm(features.double(), dim=-1).mean(),
     }
-    # of a W_G that was subtracted, or a mean that batch norm took away, there is
-    # rounding left, which has no direction
+    # a W_G that was subtracted, or a mean that batch norm removed, leaves rounding
+    # noise, whose direction means nothing
     has_head = values["head_mean_norm"] > 1e-6 * values["head_norm"]
     has_mean = values["feature_mean_norm"] > 1e-6 * values["feature_norm"]
     cosine = metrics.cosine(head, centre)
@@ -225,8 +269,8 @@ def neural_collapse(s: Snapshot) -> Values:
     """Distances of the training features and the head from neural collapse."""
     features = s.train.taps["features"].flatten(0, -2)
     labels = s.train.labels.flatten()
-    found = metrics.neural_collapse(features, labels, _head(s.params))
-    return {f"nc.{name}": value for name, value in found._asdict().items()}
+    distances = metrics.neural_collapse(features, labels, _head(s.params))
+    return {f"nc.{name}": value for name, value in distances._asdict().items()}
 
 
 @observable(
@@ -235,7 +279,7 @@ def neural_collapse(s: Snapshot) -> Values:
     makes=("correct_logit", "mean_logit", "residual_mass", "collapsed"),
 )
 def mean_logits(s: Snapshot) -> Values:
-    """What of ``inflation`` is a mean over samples."""
+    """Those values of ``inflation`` that are means over training samples."""
     logits, labels = s.train.logits, s.train.labels
     return {
         "correct_logit": logits.gather(-1, labels[..., None]).double().mean(),
@@ -249,7 +293,7 @@ def mean_logits(s: Snapshot) -> Values:
     makes=("head_norm", "head_mean_norm"),
 )
 def head_means(s: Snapshot) -> Values:
-    """What of ``inflation`` is of the head alone."""
+    """Those values of ``inflation`` that need the head alone."""
     head = _head(s.params)
     return {
         "head_norm": metrics.total_norm([head]),
@@ -262,7 +306,7 @@ def head_means(s: Snapshot) -> Values:
     makes=("head_update", "head_update_median", "head_gradient"),
 )
 def head_update(s: Snapshot) -> Values:
-    """Sizes of the last step of the head's weights and of their gradients."""
+    """Mean and median size of the head's last step, and its mean gradient size."""
     sizes = (_head(s.params).double() - _head(s.before).double()).abs()
     return {
         "head_update": sizes.mean(),
@@ -272,7 +316,7 @@ def head_update(s: Snapshot) -> Values:
 
 
 def _head(params: Mapping[str, Tensor]) -> Tensor:
-    """The weights (classes, width) of the last layer."""
+    """Return the weights (classes, width) of the last layer, the last matrix."""
     return [w for w in params.values() if w.dim() == 2][-1]
 
 
@@ -282,6 +326,7 @@ def _head(params: Mapping[str, Tensor]) -> Tensor:
     makes=("sharpness",),
 )
 def sharpness(s: Snapshot) -> Values:
+    """Largest eigenvalue of the Hessian of the training objective."""
     weights, function = s.objective()
     return {"sharpness": metrics.largest_eigenvalue(function, weights)}
 
@@ -294,9 +339,10 @@ def sharpness(s: Snapshot) -> Values:
     makes=("preconditioned_sharpness",),
 )
 def adam_curvature(s: Snapshot) -> Values:
+    """Largest eigenvalue of the Hessian preconditioned by AdamW's sqrt(v_hat) + eps."""
     weights, function = s.objective()
-    found = metrics.largest_eigenvalue(function, weights, preconditioner=s.moments)
-    return {"preconditioned_sharpness": found}
+    value = metrics.largest_eigenvalue(function, weights, preconditioner=s.moments)
+    return {"preconditioned_sharpness": value}
 
 
 @observable(
@@ -305,7 +351,7 @@ def adam_curvature(s: Snapshot) -> Values:
     makes=("hessian_trace",),
 )
 def curvature(s: Snapshot) -> Values:
-    """Trace of the objective's Hessian, from 20 of Hutchinson's probes."""
+    """Hutchinson's estimate of the trace of the objective's Hessian, of 20 probes."""
     weights, function = s.objective()
     return {"hessian_trace": metrics.probe_values(function, weights, probes=20).mean()}
 
@@ -316,10 +362,10 @@ def curvature(s: Snapshot) -> Values:
     makes=("probe",),
 )
 def probes(s: Snapshot) -> Values:
-    """Single probes of the same trace, 500 of them."""
+    """500 single probes of the trace that ``curvature`` estimates."""
     weights, function = s.objective()
-    found = metrics.probe_values(function, weights, probes=500)
-    return {f"probe.{k}": value for k, value in enumerate(found)}
+    values = metrics.probe_values(function, weights, probes=500)
+    return {f"probe.{index}": value for index, value in enumerate(values)}
 
 
 @observable(
@@ -337,19 +383,24 @@ def probes(s: Snapshot) -> Values:
     ),
 )
 def radial(s: Snapshot) -> Values:
-    """Radii, and the radial energy of Tiwari et al. 2026, at the taps of a penalty."""
+    """Radial energy of gradients, and radii of activations, at the taps of a penalty.
+
+    The energy (Tiwari et al. 2026) is that of the gradient of the loss and of the total
+    objective, averaged over rows in each way of ``metrics.radial_energy``.
+    """
     values = {}
-    for kind in ("loss", "total"):
-        for name, (h, g) in s.tap_grads(total=kind == "total").items():
-            if not name.startswith(("pre.", "attention_out.", "mlp_out.")):
+    for objective in ("loss", "total"):
+        tap_grads = s.tap_grads(total=objective == "total")
+        for tap, (activations, grads) in tap_grads.items():
+            if not tap.startswith(("pre.", "attention_out.", "mlp_out.")):
                 continue
-            h, g = (t.reshape(-1, t.shape[-1]) for t in (h, g))
-            for way, energy in metrics.radial_energy(h, g).items():
-                values[f"radial_{kind}_{way}.{name}"] = energy
-            if kind == "loss":
+            h, g = activations.flatten(0, -2), grads.flatten(0, -2)  # (rows, width)
+            for average, energy in metrics.radial_energy(h, g).items():
+                values[f"radial_{objective}_{average}.{tap}"] = energy
+            if objective == "loss":
                 lengths = torch.linalg.vector_norm(h.double(), dim=-1)
-                values[f"radius.{name}"] = lengths.mean()
-                values[f"shared_direction.{name}"] = metrics.shared_direction(h)
+                values[f"radius.{tap}"] = lengths.mean()
+                values[f"shared_direction.{tap}"] = metrics.shared_direction(h)
     return values
 
 
@@ -377,17 +428,27 @@ def radial(s: Snapshot) -> Values:
 def ranks(s: Snapshot) -> Values:
     """Largest singular value and two ranks of every hidden layer's activations.
 
-    Of all rows and of 256 training rows, as they are and centred.
+    Each is taken of all rows and of the first 256 training rows ("_256"), as they are
+    and with the mean row subtracted ("_centred").
     """
     values = {}
-    for name in _taps(s, "pre.", "hidden."):
-        train, test = (x.taps[name].flatten(0, -2).double() for x in (s.train, s.test))
-        for rows, matrix in (("", torch.cat([train, test])), ("_256", train[:256])):
-            for kind, taken in (("", matrix), ("_centred", matrix - matrix.mean(0))):
-                sizes, which = metrics.gram_eigenvalues(taken), f"{rows}{kind}.{name}"
-                values[f"largest_singular{which}"] = sizes[0].sqrt()
-                values[f"stable_rank{which}"] = metrics.stable_rank(sizes)
-                values[f"effective_rank{which}"] = metrics.effective_rank(sizes.sqrt())
+    for tap in _taps(s, "pre.", "hidden."):
+        train = s.train.taps[tap].flatten(0, -2).double()
+        test = s.test.taps[tap].flatten(0, -2).double()
+        all_rows = torch.cat([train, test])
+        first_rows = train[:256]
+        matrices = {
+            "": all_rows,
+            "_centred": all_rows - all_rows.mean(0),
+            "_256": first_rows,
+            "_256_centred": first_rows - first_rows.mean(0),
+        }
+        for kind, matrix in matrices.items():
+            squares = metrics.gram_eigenvalues(matrix)  # of the singular values
+            effective_rank = metrics.effective_rank(squares.sqrt())
+            values[f"largest_singular{kind}.{tap}"] = squares[0].sqrt()
+            values[f"stable_rank{kind}.{tap}"] = metrics.stable_rank(squares)
+            values[f"effective_rank{kind}.{tap}"] = effective_rank
     return values
 
 
@@ -406,30 +467,44 @@ def ranks(s: Snapshot) -> Values:
     ),
 )
 def periodic(s: Snapshot) -> Values:
-    """How periodic the hidden layers of a network on all pairs are, ``metrics.waves``.
+    """How periodic the hidden activations of a network on all pairs (a, b) mod p are.
 
-    By layer, over its neurons that vary; by frequency for the last layer.
+    The energy of a frequency is the variance that the neurons of a layer have in its
+    modes, see ``metrics.Waves``. By layer: ``coherence`` is the median, over neurons
+    that vary, of the share of a neuron's variance at its best frequency; ``fit`` is the
+    energy of all frequencies over the total variance; ``frequencies`` is the effective
+    number of frequencies among which the energy is spread; ``largest_mode`` is
+    ``Waves.largest``. For each frequency in the last layer: ``energy_of_frequency`` is
+    its energy over the total variance, ``best_fit_of_frequency`` its largest share of
+    the variance of a neuron.
     """
     pairs = torch.cat([s.train.inputs, s.test.inputs])
     values: Values = {}
-    for name in _taps(s, "hidden."):
-        both = torch.cat([s.train.taps[name], s.test.taps[name]])
-        found = metrics.waves(both, pairs, s.train.logits.shape[-1])
-        best = found.product.max(dim=1).values[found.variance > 0]
-        every = found.variance.sum()
-        by_frequency = (found.product * found.variance[:, None]).sum(dim=0)
-        values[f"coherence.{name}"] = metrics.median(best) if len(best) else best.sum()
-        values[f"fit.{name}"] = ratio(by_frequency.sum(), every)
-        values[f"frequencies.{name}"] = metrics.participation_ratio(by_frequency.sqrt())
-        values[f"largest_mode.{name}"] = found.largest
-    for k, energy in enumerate(by_frequency):
-        values[f"energy_of_frequency.{k + 1}"] = ratio(energy, every)
-        values[f"best_fit_of_frequency.{k + 1}"] = found.product[:, k].max()
+    layers = _taps(s, "hidden.")
+    for layer in layers:
+        activations = torch.cat([s.train.taps[layer], s.test.taps[layer]])
+        waves = metrics.waves(activations, pairs, p=s.train.logits.shape[-1])
+        best_share_of_neuron = waves.product.max(dim=1).values[waves.variance > 0]
+        total_variance = waves.variance.sum()
+        energies = (waves.product * waves.variance[:, None]).sum(dim=0)
+        if len(best_share_of_neuron):
+            coherence = metrics.median(best_share_of_neuron)
+        else:  # no neuron varies
+            coherence = torch.zeros_like(total_variance)
+        values[f"coherence.{layer}"] = coherence
+        values[f"fit.{layer}"] = ratio(energies.sum(), total_variance)
+        values[f"frequencies.{layer}"] = metrics.participation_ratio(energies.sqrt())
+        values[f"largest_mode.{layer}"] = waves.largest
+        if layer == layers[-1]:
+            for k, energy in enumerate(energies):
+                values[f"energy_of_frequency.{k + 1}"] = ratio(energy, total_variance)
+                values[f"best_fit_of_frequency.{k + 1}"] = waves.product[:, k].max()
     return values
 
 
-def _taps(s: Snapshot, *begins: str) -> list[str]:
-    return [name for name in s.train.taps if name.startswith(begins)]
+def _taps(s: Snapshot, *prefixes: str) -> list[str]:
+    """Return the names of those training taps that begin with one of the prefixes."""
+    return [name for name in s.train.taps if name.startswith(prefixes)]
 
 
 @observable(
@@ -440,18 +515,26 @@ def _taps(s: Snapshot, *begins: str) -> list[str]:
     makes=("train_trace", "train_fisher_trace", "test_trace", "test_fisher_trace"),
 )
 def exact_trace(s: Snapshot) -> Values:
-    """Exact trace of the cross-entropy's Hessian, of a ReLU MLP on tokens, no norms."""
+    """Exact traces of the cross-entropy's Hessian and Fisher, on each split.
+
+    The network is a ReLU MLP without norms that reads a one-hot vector for every token.
+    """
     weights = [w for name, w in s.params.items() if name.endswith(".weight")][1:]
     values = {}
-    for name, split in (("train", s.train), ("test", s.test)):
-        # of the rows that the network reads: a one-hot of every token
-        rows, tokens = split.inputs.shape
-        squares = split.inputs.new_full([rows], tokens, dtype=torch.float64)
-        hidden = [split.taps[n] for n in _taps(s, "hidden.")]
-        seen = (squares, weights, hidden, split.logits, split.labels)
-        found = metrics.relu_trace(*seen, bias="layers.0.bias" in s.params)
-        values[f"{name}_trace"] = found.hessian
-        values[f"{name}_fisher_trace"] = found.fisher
+    for split, outputs in (("train", s.train), ("test", s.test)):
+        rows, tokens = outputs.inputs.shape
+        # the squared length of an input: each of its one-hot vectors adds 1
+        squared_lengths = outputs.inputs.new_full([rows], tokens, dtype=torch.float64)
+        trace = metrics.relu_trace(
+            squared_lengths,
+            weights,
+            [outputs.taps[tap] for tap in _taps(s, "hidden.")],
+            outputs.logits,
+            outputs.labels,
+            bias="layers.0.bias" in s.params,
+        )
+        values[f"{split}_trace"] = trace.hessian
+        values[f"{split}_fisher_trace"] = trace.fisher
     return values
 
 
@@ -462,10 +545,10 @@ def exact_trace(s: Snapshot) -> Values:
     makes=("train_exact", "test_exact"),
 )
 def exact_match(s: Snapshot) -> Values:
-    """Share of sequences of which every position is right."""
+    """Share of sequences in which every position is predicted correctly."""
     values = {}
-    for split, seen in (("train", s.train), ("test", s.test)):
-        right = seen.logits.argmax(dim=-1) == seen.labels
-        whole = right.reshape(len(right), -1).all(dim=1)
-        values[f"{split}_exact"] = metrics.share(whole)
+    for split, outputs in (("train", s.train), ("test", s.test)):
+        is_correct = outputs.logits.argmax(dim=-1) == outputs.labels
+        is_exact = is_correct.reshape(len(is_correct), -1).all(dim=1)
+        values[f"{split}_exact"] = metrics.share(is_exact)
     return values

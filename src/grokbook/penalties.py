@@ -1,7 +1,6 @@
-"""Penalties: terms of the objective beside the loss, each a function of one pass.
+"""Penalties: terms that training adds to the loss, each a function of one forward pass.
 
-Each reads what it charges from a ``Forward`` and returns a 0-dim tensor. All work under
-``torch.func.vmap``.
+Each takes a ``Forward`` and returns a 0-dim tensor. All work under ``torch.func.vmap``.
 """
 
 import torch
@@ -15,7 +14,7 @@ Number = float | Tensor
 def logit_norm(forward: Forward, *, strength: Number, squared: bool = False) -> Tensor:
     """strength * mean over rows of the L2 norm of the logits, or of its square.
 
-    Prieto et al. (2025), C.1, give no formula; this is the simplest reading.
+    Prieto et al. (2025), C.1, give no formula; this is the simplest one.
     """
     logits = forward.logits
     if squared:
@@ -24,7 +23,7 @@ def logit_norm(forward: Forward, *, strength: Number, squared: bool = False) -> 
 
 
 def l2(forward: Forward, *, strength: Number) -> Tensor:
-    """strength / 2 * sum of squares of all parameters; gradient strength * w."""
+    """strength / 2 * sum of squares of all parameters; its gradient is strength * w."""
     squares = [parameter.square().sum() for parameter in forward.params.values()]
     return strength / 2 * sum(squares[1:], squares[0])
 
@@ -40,26 +39,31 @@ def radius(
 ) -> Tensor:
     """strength * sum over taps of the mean over rows of (||h|| - target)^2 / width.
 
-    Tiwari et al. (2026), eq. 1-2, whose target is sqrt(width), the default. Every tap
-    counts that is named ``site`` or begins with ``site`` and a dot, as ``pre.0`` and
-    ``pre.1`` of an MLP; eq. 3 is one penalty for ``attention_out`` and one for
-    ``mlp_out``. The paper does not say whether layers are added up or averaged
-    (``average``). The gradient is radial, and 0 at h = 0.
+    [Tiwari et al. 2026, eq. 1-2] h is the activation (*rows, width) at a tap, and
+    ``target`` is sqrt(width) unless given. The taps are those named ``site`` and those
+    that begin with ``site`` and a dot, such as ``pre.0`` and ``pre.1`` of an MLP. Eq. 3
+    is one such penalty for ``attention_out`` and one for ``mlp_out``. The paper does
+    not say whether layers are added up or averaged, so ``average`` divides the sum by
+    the number of taps. The gradient is along h, and 0 at h = 0.
     """
     terms = [
         _OffRadius.apply(h, h.shape[-1] ** 0.5 if target is None else target)
-        for h in _at(forward, site)
+        for h in _activations(forward, site)
     ]
     total = sum(terms[1:], terms[0])
     return strength * (total / len(terms) if average else total)
 
 
-def _at(forward: Forward, site: str) -> list[Tensor]:
-    return [h for n, h in forward.taps.items() if f"{n}.".startswith(f"{site}.")]
+def _activations(forward: Forward, site: str) -> list[Tensor]:
+    """The activations at all taps named ``site``, or ``site``, a dot and more."""
+    return [h for name, h in forward.taps.items() if f"{name}.".startswith(f"{site}.")]
 
 
 class _OffRadius(torch.autograd.Function):
-    """Mean over rows of (||h|| - target)^2 / width: (*rows, width) -> ()."""
+    """The mean over rows of (||h|| - target)^2 / width, a 0-dim tensor.
+
+    h is (*rows, width). The gradient is 0 at h = 0.
+    """
 
     generate_vmap_rule = True
 
@@ -85,7 +89,8 @@ class _OffRadius(torch.autograd.Function):
 def activations(forward: Forward, *, strength: Number, site: str = "pre") -> Tensor:
     """strength * sum over taps of the mean over rows of ||h||^2 / width.
 
-    MAN in table 2 of Tiwari et al. (2026), whose layers are not given.
+    This is MAN in table 2 of Tiwari et al. (2026), who do not say which layers it acts
+    on. The taps are those of ``site``, as in ``radius``.
     """
-    squares = [h.square().mean() for h in _at(forward, site)]
+    squares = [h.square().mean() for h in _activations(forward, site)]
     return strength * sum(squares[1:], squares[0])

@@ -1,6 +1,7 @@
-"""What Liu et al. 2026 (arXiv:2605.06152) prove, in numbers that need no training.
+"""Quantities of the theory of Liu et al. 2026 (arXiv:2605.06152), without any training.
 
-eps is the residual mass, K the number of classes, W and mu the means of head and input.
+eps is the residual mass and K the number of classes. W is the mean of the head's rows
+over the classes, and mu that of its input over the samples.
 """
 
 import math
@@ -11,16 +12,17 @@ from torch import Tensor
 
 from grokbook.losses import softmax_cross_entropy
 
-Betas = tuple[float, float]
+Betas = tuple[float, float]  # of Adam
 
 
 def absorption_margin(
     dtype: torch.dtype, classes: int, *, competitors: int | None = None
 ) -> float:
-    """Smallest margin of class 0 at which float32 or another dtype has a loss of 0.
+    """The smallest margin of the correct class at which its loss in ``dtype`` is 0.
 
-    That is where 1 + exp(-margin) rounds to 1 (eq. 1 and 2, Definition 1).
-    ``competitors`` wrong classes (all) have the logit 0, the others -1,000.
+    That is where 1 + exp(-margin) rounds to 1 (eq. 1 and 2, Definition 1). Margins are
+    multiples of 1/128 below 64. So many wrong classes as ``competitors``, by default
+    all, have the logit 0, and the others -1,000.
     """
     margins = torch.arange(0, 64, 2**-7, dtype=torch.float64).to(dtype)
     logits = torch.full((len(margins), classes), -1000.0, dtype=dtype)
@@ -32,9 +34,11 @@ def absorption_margin(
 
 
 def coupled_growth(eta: float, epsilon: float, classes: int) -> tuple[float, ...]:
-    """W <- W - alpha mu, mu <- mu - beta W with alpha = eta eps / K, beta = eta eps.
+    """The growth of W and mu under W <- W - alpha mu, mu <- mu - beta W.
 
-    Eigenvalues 1 + sqrt(alpha beta), 1 - that, W / mu of the first (eq. 40 to 43).
+    alpha = eta eps / K and beta = eta eps, where eta is the learning rate. Returns the
+    two eigenvalues 1 + sqrt(alpha beta) and 1 - sqrt(alpha beta), and W / mu in the
+    eigenvector of the first (eq. 40 to 43).
     """
     alpha, beta = eta * epsilon / classes, eta * epsilon
     rate = math.sqrt(alpha * beta)
@@ -44,7 +48,10 @@ def coupled_growth(eta: float, epsilon: float, classes: int) -> tuple[float, ...
 def adam_update(
     gradients: Iterable[tuple[float, int]], lr: float, betas: Betas, eps: float
 ) -> float:
-    """Size of Adam's last step on one weight, given each gradient and its steps."""
+    """The absolute size of Adam's last step on one weight.
+
+    ``gradients`` are pairs of a gradient and the number of steps that have it.
+    """
     m, v, total = 0.0, 0.0, 0
     for gradient, steps in gradients:  # n equal ones: m <- b^n m + (1 - b^n) g
         m += (1 - betas[0] ** steps) * (gradient - m)
@@ -55,11 +62,18 @@ def adam_update(
 
 
 def jump(lr: float, betas: Betas) -> float:
-    """lr (1 - beta1) / sqrt(1 - beta2): Adam's step when a gradient comes back."""
+    """Adam's first step when a gradient returns after a long time at zero.
+
+    It is lr (1 - beta1) / sqrt(1 - beta2).
+    """
     return lr * (1 - betas[0]) / math.sqrt(1 - betas[1])
 
 
 def logit_hessian(p: Tensor) -> Tensor:
-    """diag(p) - p p^T (classes, classes), of cross-entropy in its logits (eq. 56)."""
-    products = torch.outer(p, p).fill_diagonal_(0)  # and never 1 - p_k, which rounds
+    """The Hessian of cross-entropy in its logits, diag(p) - p p^T (eq. 56).
+
+    p (classes,) are the probabilities; the result is (classes, classes).
+    """
+    # the diagonal is p_k times the other p, since 1 - p_k would round
+    products = torch.outer(p, p).fill_diagonal_(0)
     return products.sum(dim=-1).diag() - products

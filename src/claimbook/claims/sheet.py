@@ -26,76 +26,94 @@ SEVERAL = 3  # sizes of networks that one line cannot describe together
 CHANGED = ("Tested as", "Planned", "What that gives", "Why it was changed")
 
 
-def read(page: str, found: Mapping[str, Any], **fields: object) -> "Sheet":
-    """The claims that claims.yaml lists for a page, judged by the values it found.
+def read(page: str, row_values: Mapping[str, Any], **fields: object) -> "Sheet":
+    """Return the claims of a page in claims.yaml, judged by the values of the page.
 
-    ``found`` has what each row rests on, by its id: the run or the runs with one value
-    per seed; for an order the values by run, in the claimed order; for what is exact
-    what `exactly` gives. Where several arms are tested alike it has all of this by
-    name, which fills in ``{each}`` of the statement: one line of the table for each.
-    Other ``fields`` fill in other braces. PageError for a row without a value, and for
-    a value without a row.
+    ``row_values`` has by the id of a row what the row rests on:
+
+    * for most rows the run, or the runs, with one value per seed: ``(runs, by_seed)``;
+    * for an order the values by run, in the claimed order: ``{run: by_seed}``;
+    * for an exact row what `exactly` returns;
+    * for several arms that are tested alike, all of this by name. There is one line of
+      the table for each name, which fills in ``{each}`` of the statement.
+
+    ``fields`` fill in the other braces of the statements. Raises PageError for a row
+    without a value, and for a value without a row.
     """
     sheet, rows = Sheet(page), verdict.rows(page)
-    if apart := found.keys() ^ {row.id for row in rows if row.run}:
+    if unmatched := row_values.keys() ^ {row.id for row in rows if row.run}:
         raise PageError(
-            f"Page {page} and claims.yaml differ in the row '{min(apart)}'."
+            f"Page {page} and claims.yaml differ in the row '{min(unmatched)}'."
         )
     for row in rows:
-        value: Any = found.get(row.id)
-        is_each = isinstance(value, Mapping) and not row.order
-        for each, one in value.items() if is_each else [("", value)]:
-            known = fields | {"each": each}
-            words: Any = {
+        value: Any = row_values.get(row.id)
+        has_names = isinstance(value, Mapping) and not row.order
+        for name, basis in value.items() if has_names else [("", value)]:
+            known = fields | {"each": name}
+            texts: Any = {
                 key: getattr(row, key).format("{}", **known)  # its value comes later
                 for key in ("tested", "reads", "never")
             }
-            sheet.add(replace(row, id=f"{row.id} {each}".strip(), **words), one)
+            sheet.add(replace(row, id=f"{row.id} {name}".strip(), **texts), basis)
     return sheet
 
 
 def exactly(ours: str, checks: Iterable[bool]) -> tuple[str, int, int]:
-    """What `read` takes of an exact row: in words, and which of its points agree."""
+    """Return what `read` takes for an exact row, from one check per point.
+
+    It is the result in words, the number of points that agree, and that of all points.
+    """
     agree = [bool(check) for check in checks]
     return ours, sum(agree), len(agree)
 
 
 class Sheet(list[Row]):
-    """The claims of one page, in its order."""
+    """The judged claims of one page, in the order of claims.yaml."""
 
     def __init__(self, page: str):
         super().__init__()
         self.page = page
-        self.runs: dict[Run, None] = {}
-        self.own: list[Run] = []  # those of the main row
-        self.values: dict[str, tuple[Row, BySeed]] = {}
+        self.runs: dict[Run, None] = {}  # of all rows, in order, each once
+        self.own: list[Run] = []  # of the main row
+        self.values: dict[str, tuple[Row, BySeed]] = {}  # by id, without orders
 
-    def add(self, row: Row, found: Any) -> None:
-        """One row with what it rests on, see `read`.
+    def add(self, row: Row, basis: Any) -> None:
+        """Append one row with its result; ``basis`` is one value of `read`.
 
-        Where no seed has a value it reads "cannot tell" if all it rests on was trained,
-        else "not run"; a measurement is left out.
+        A row for which no seed has a value is "cannot tell" if all of its runs were
+        trained, else "not run". A measurement without values is left out.
         """
         if row.exact or not row.run:
-            how = dict(zip(("ours", "held", "n"), found or (), strict=False))
-            self.append(replace(row, **how, interval="exact" if how else "—"))
+            if basis:
+                ours, held, n = basis
+                row = replace(row, ours=ours, held=held, n=n, interval="exact")
+            self.append(row)
             return
-        if not row.order:
-            self.values[row.id] = row, found[1]
-            some = [found[0]] if isinstance(found[0], Run) else found[0]
-            found = {one: found[1] for one in some}
-        self.runs |= dict.fromkeys(found)
-        self.own += found if row.main else []
-        row = replace(row, runs=tuple(f"{r.record.name}|{r.arm}" for r in found))
-        if found and all(map(len, found.values())):
-            self.append(judged(row, found))
+        if row.order:
+            values_by_run = basis
+        else:
+            runs, by_seed = basis
+            self.values[row.id] = row, by_seed
+            runs = [runs] if isinstance(runs, Run) else runs
+            values_by_run = dict.fromkeys(runs, by_seed)
+        self.runs |= dict.fromkeys(values_by_run)
+        if row.main:
+            self.own += values_by_run
+        names = tuple(f"{run.record.name}|{run.arm}" for run in values_by_run)
+        row = replace(row, runs=names)
+        if values_by_run and all(map(len, values_by_run.values())):
+            self.append(judged(row, values_by_run))
         elif row.bounds or row.order:
-            tried = bool(found) and all(run.seeds for run in found)
+            tried = bool(values_by_run) and all(run.seeds for run in values_by_run)
             ours = "no seed can test it" if tried else row.ours
             self.append(replace(row, tried=tried, ours=ours))
 
     def told(self, name: str, show: str = "") -> str:
-        """The value of a row in a sentence; of one of several: "at-the-end M+A*"."""
+        """Return the value of a row in words, for a sentence; see `evidence.told`.
+
+        ``name`` is its id; with the name of one of several arms, "at-the-end M+A*".
+        ``show`` is the format, by default that of the row.
+        """
         row, value = self.values[name]
         by_seed = Series(value, dtype=float)
         is_whole = len(by_seed) and by_seed.notna().all()  # else `told` says what lacks
@@ -104,39 +122,45 @@ class Sheet(list[Row]):
         return evidence.told(by_seed, show or row.show)
 
     def box(self, answer: str = "") -> Html:
-        """A page's answer in a person's words; then what its badge judges: the paper's
-        words with verdict and runs, and what decides it; how the other claims fare;
-        what was trained; and the terms that the answer does not explain."""
+        """Return the box at the top of a page.
+
+        It has the page's answer in plain words; what its badge judges: the paper's
+        words with the verdict, the number of runs and what decides it; the size of the
+        networks; how the other claims fare; what was trained; and the terms that the
+        answer does not explain.
+        """
         answer = RERUN if tables.is_rerun() else answer
         main = self._main()
-        sizes: dict[str, list[str]] = {}
+        labels_by_size: dict[str, list[str]] = {}
         for run in self.own:
-            sizes.setdefault(self._size(run), []).append(run.label or run.arm)
+            labels = labels_by_size.setdefault(self._size(run), [])
+            labels.append(run.label or run.arm)
         marks = [
-            f"Less than the paper's{_of(labels, sizes)}: {size}"
-            for size, labels in sizes.items()
+            f"Less than the paper's{_owners(labels, labels_by_size)}: {size}"
+            for size, labels in labels_by_size.items()
             if size
         ]
-        if main and not main.exact and {*sizes} == {""}:
+        if main and not main.exact and labels_by_size.keys() == {""}:
             marks = ["The paper's network, data and length of training"]
-        lines = [_paragraph("answer", answer)]
+        parts = [_paragraph("answer", answer)]
         if main:  # neither a question nor measurements of ours alone
-            lines += [_paragraph("judged", _badge(main), f" {_judged(main)}")]
-            marks += filter(None, [_fare(self._shown())])
-        lines += [_paragraph("marks", mark) for mark in marks]
-        arms = [run.settings for run in self.own if len(sizes) < SEVERAL]
+            parts.append(_paragraph("judged", _badge(main), f" {_judgement(main)}"))
+            if fare := _fare(self._shown()):
+                marks.append(fare)
+        parts += [_paragraph("marks", mark) for mark in marks]
+        arms = [run.settings for run in self.own if len(labels_by_size) < SEVERAL]
         if recipe := tables.recipe(arms):
-            lines += [_paragraph("recipe", recipe)]
-        text = f"{answer} {main.says if main else ''}"
-        for term, means in tables.terms(text, self.page):
+            parts.append(_paragraph("recipe", recipe))
+        explained = f"{answer} {main.says if main else ''}"
+        for term, meaning in tables.terms(explained, self.page):
             bold = Html(f"<b>{escape(term)}</b>", term)
-            lines += [_paragraph("term", bold, f": {means}")]
-        html = "".join(line.html for line in lines)
-        told = "\n".join(line.text for line in lines if line.text)
-        return Html(f"<div class='verdict-box'>{html}</div>", told)
+            parts.append(_paragraph("term", bold, f": {meaning}"))
+        html = "".join(part.html for part in parts)
+        text = "\n".join(part.text for part in parts if part.text)
+        return Html(f"<div class='verdict-box'>{html}</div>", text)
 
     def closing(self, *records: Record) -> Html:
-        """What ends a page: its claims, and folded what was run and what it read.
+        """Return the end of a page: its claims, then folded what was trained and read.
 
         Records without members are left out, and each is shown once.
         """
@@ -152,20 +176,20 @@ class Sheet(list[Row]):
         }
         shown = [*_table(rows), *_registered(rows)] if rows else []
         table = tables.joined(*shown, by="").html
-        parts = [Html(table, "\n".join(map(_line, rows)), {MIME: claims})]
+        parts = [Html(table, "\n".join(map(_row_text, rows)), {MIME: claims})]
         if not hasattr(builtins, "__IPYTHON__"):  # a page that runs as a script
             print(parts[0].text)
-        there = {(record.name, record.scale): record for record in records if record}
-        parts += map(tables.trained, there.values())
-        if there or cited:
-            made = tables.provenance(*there.values(), references=cited)
-            parts.append(fold("Where the numbers come from", made))
+        trained = {(record.name, record.scale): record for record in records if record}
+        parts += map(tables.trained, trained.values())
+        if trained or cited:
+            provenance = tables.provenance(*trained.values(), references=cited)
+            parts.append(fold("Where the numbers come from", provenance))
         return tables.joined(*parts)
 
     def _size(self, run: Run) -> str:
-        """In words what a run has less of than the paper's; "" where nothing.
+        """Return what a run has less of than the paper's, or an empty string.
 
-        How many runs there are stands beside the badge.
+        The number of seeds is left out, as it stands beside the badge.
         """
         reduced = SEEDS.sub("", run.record.experiment.reduced)
         if run.record.scale == "paper" and not reduced:
@@ -173,49 +197,63 @@ class Sheet(list[Row]):
         return reduced
 
     def _main(self) -> Row | None:
-        if all(row.beyond for row in self):  # no row is a paper's
+        """Return the row with the page's verdict, or None if no row is a paper's.
+
+        Raises ValueError unless exactly one of the paper's rows is ``main``.
+        """
+        if all(row.beyond for row in self):
             return None
-        (found,) = [row for row in self._shown() if row.main and not row.beyond]
-        return found
+        (main,) = [row for row in self._shown() if row.main and not row.beyond]
+        return main
 
     def _shown(self) -> list[Row]:
-        """The rows; where one record is a smoke test, none of them is judged."""
+        """Return the rows, none of them judged if any record is a smoke test."""
         if any(run.record.scale == "smoke" for run in self.runs):
             return [replace(row, scale="smoke", why="") for row in self]
         return self
 
 
 def _table(rows: list[Row]) -> list[Html]:
+    """Return the table of the paper's claims, and what stands below it.
+
+    That is a line about claims with fewer than three seeds, and the folded table of our
+    own measurements, if there are any.
+    """
     papers = [row for row in rows if not row.beyond]
     title = "The claims of the paper and what came of them"
-    cells = map(_cells, papers)
+    cells = map(_claim_cells, papers)
     parts = [grid(HEAD, cells, kind="claims", caption=title, hidden=True)]
-    why = [run for row in papers for run in row.why.split("; ") if run]
-    if few := "; ".join(dict.fromkeys(why)):
+    reasons = [reason for row in papers for reason in row.why.split("; ") if reason]
+    if few := "; ".join(dict.fromkeys(reasons)):
         parts.append(line(f"Fewer than three seeds: {few}.", "few"))
-    if ours := [_measured(row) for row in rows if row.beyond]:
+    if ours := [_measured_cells(row) for row in rows if row.beyond]:
         beyond = grid(("Measured", *HEAD[2:5]), ours, kind="claims beyond")
-        many = "measurements" if len(ours) > 1 else "measurement"
-        parts.append(fold(f"Beyond the paper: {len(ours)} {many} of ours", beyond))
+        noun = "measurements" if len(ours) > 1 else "measurement"
+        parts.append(fold(f"Beyond the paper: {len(ours)} {noun} of ours", beyond))
     return parts
 
 
 def _registered(rows: list[Row]) -> list[Html]:
-    """When the tests were registered, and those that were changed; folded."""
+    """Return when the tests were registered, and folded those that were changed.
+
+    A change that several rows share is shown once, with the last of their tests.
+    """
     dates = sorted(row.registered.isoformat() for row in rows if row.bounds)
-    keys = ("planned", "gives", "reason")
-    every = [(r.tested, [was[key] for key in keys]) for r in rows for was in r.was]
-    changed = [[now, *old] for old, now in {tuple(o): n for n, o in every}.items()]
+    tests: dict[tuple[str, str, str], str] = {}
+    for row in rows:
+        for was in row.was:
+            tests[was["planned"], was["gives"], was["reason"]] = row.tested
     if not dates:
         return []
-    told = " to ".join(dict.fromkeys([dates[0], dates[-1]]))
-    title = f"Tests registered {told}; {len(changed) or 'none'} changed since"
+    changed = [[tested, *change] for change, tested in tests.items()]
+    period = " to ".join(dict.fromkeys([dates[0], dates[-1]]))
+    title = f"Tests registered {period}; {len(changed) or 'none'} changed since"
     if not changed:
         return [line(f"{title}.", "registered")]
     return [folded(title, CHANGED, changed, kind="settings changed")]
 
 
-FARE = {  # how claims fare: in what words one of them does, and several
+FARE = {  # the words for claims with a verdict: for one claim, for several
     "holds": ("1 holds", "{} hold"),
     "mixed": ("1 holds in some runs only", "{} hold in some runs only"),
     "fails": ("1 fails", "{} fail"),
@@ -229,90 +267,96 @@ FARE = {  # how claims fare: in what words one of them does, and several
 
 
 def _fare(rows: list[Row]) -> str:
-    """How the paper's claims on a page fare; "" where there is one alone."""
+    """Return how many of the paper's claims have each verdict, in words.
+
+    It is empty where the page has fewer than two claims.
+    """
     if rows[0].scale == "smoke":
         return "it runs, nothing is judged"
     claims = [row for row in rows if not (row.beyond or row.same_as)]
-    found = Counter(row.verdict.partition(",")[0] for row in claims)
+    counts = Counter(row.verdict.partition(",")[0] for row in claims)
     if len(claims) < 2:
         return ""
-    told = [
-        (many if found[key] > 1 else one).format(found[key])
-        for key, (one, many) in FARE.items()
-        if found[key]
+    texts = [
+        (plural if counts[word] > 1 else singular).format(counts[word])
+        for word, (singular, plural) in FARE.items()
+        if counts[word]
     ]
-    return f"Of the {len(claims)} claims of this page {', '.join(told)}"
+    return f"Of the {len(claims)} claims of this page {', '.join(texts)}"
 
 
 def _paragraph(kind: str, *parts: Cell) -> Html:
-    """A paragraph of a box, in HTML and in words."""
+    """Return a paragraph of a box, as HTML with the class ``kind`` and as text."""
     html = "".join(escape(p) if isinstance(p, str) else p.html for p in parts)
     text = "".join(p if isinstance(p, str) else p.text for p in parts)
     return Html(f"<p class='{kind}'>{html}</p>", text)
 
 
-def _judged(row: Row) -> str:
-    """What a badge says of which words, in how many runs, and by what."""
-    said = f"“{row.says.rstrip('.')}”"
-    if how_many := _in_runs(row):
-        said = f"{how_many}: {said}"
-    return f"{said}. What decides it: {row.sentence}." if row.sentence else f"{said}."
+def _judgement(row: Row) -> str:
+    """Return the text after a badge: number of runs, paper's words, what decides it."""
+    text = f"“{row.says.rstrip('.')}”"
+    if run_count := _run_count(row):
+        text = f"{run_count}: {text}"
+    return f"{text}. What decides it: {row.sentence}." if row.sentence else f"{text}."
 
 
-def _of(labels: list[str], sizes: Mapping[str, object]) -> str:
-    """Whose size it is, where a page has networks of several."""
+def _owners(labels: list[str], sizes: Mapping[str, object]) -> str:
+    """Return the runs of one size in brackets, if a page has runs of several sizes."""
     return f" ({', '.join(dict.fromkeys(labels))})" if len(sizes) > 1 else ""
 
 
-def _in_runs(row: Row) -> str:
-    """What follows a badge: in how many runs (or cases) the words are true."""
+def _run_count(row: Row) -> str:
+    """Return in how many runs, or cases, a claim is true; empty without a verdict."""
     if row.scale == "smoke" or not row.n or outcome(row.verdict) == "idle":
         return ""
-    one = "case" if row.exact else "run"
+    noun = "case" if row.exact else "run"
     if row.n == 1:
-        return f"in the only {one}"
+        return f"in the only {noun}"
     if row.held == row.n:
-        return f"in {row.n:,} of {row.n:,} {one}s"
-    return f"true in {row.held or 'none'} of {row.n:,} {one}s"
+        return f"in {row.n:,} of {row.n:,} {noun}s"
+    return f"true in {row.held or 'none'} of {row.n:,} {noun}s"
 
 
-def _found(row: Row) -> str:
+def _result_text(row: Row) -> str:
+    """Return the result of a row, with its range and its number of seeds."""
     spread = "" if row.interval == "—" else f"{row.interval}; "
     seeds = f"n = {row.n:,}"
-    some = row.scale != "smoke" and 0 < row.held < row.n
-    if some and "in order" not in row.interval:
+    is_mixed = row.scale != "smoke" and 0 < row.held < row.n
+    if is_mixed and "in order" not in row.interval:
         seeds = f"holds in {row.held:,} of {row.n:,}"
     return f"{row.sentence or row.ours} ({spread}{seeds})"
 
 
-def _tested(row: Row) -> str:
-    """How a row is tested, and what a reader must know of that beside it."""
-    tested = row.tested
+def _test_text(row: Row) -> str:
+    """Return how a row is tested, and what a reader must know about that."""
+    text = row.tested
     for column, commit in row.measured_by.items():
-        tested += (
-            f" (column {column}: measured by commit {commit}, not by today's code)"
-        )
+        text += f" (column {column}: measured by commit {commit}, not by today's code)"
     if row.by_construction:
-        tested += f" (by construction: {row.by_construction})"
-    return tested
+        text += f" (by construction: {row.by_construction})"
+    return text
 
 
-def _line(row: Row) -> str:
-    said = f"“{row.says}” ({row.where})" if row.says else "ours"
-    return f"{said} | {_tested(row)} | {_found(row)} | {row.verdict}"
+def _row_text(row: Row) -> str:
+    """Return a row as one line of plain text: quote, test, result, verdict."""
+    quote = f"“{row.says}” ({row.where})" if row.says else "ours"
+    return f"{quote} | {_test_text(row)} | {_result_text(row)} | {row.verdict}"
 
 
-def _cells(row: Row) -> list[Cell]:
+def _claim_cells(row: Row) -> list[Cell]:
+    """Return the cells of one of the paper's claims, under HEAD."""
     quote = f"<q>{escape(row.says)}</q> <span>{escape(row.where)}</span>"
-    return [Html(quote, row.says), *_measured(row), _badge(row)]
+    return [Html(quote, row.says), *_measured_cells(row), _badge(row)]
 
 
-def _measured(row: Row) -> tuple[Cell, ...]:
-    tested = _tested(row)
-    test = f"<span id='{escape(verdict.anchor(row.id))}'>{escape(tested)}</span>"
-    return Html(test, tested), row.sentence or row.ours, row.interval, f"{row.n:,}"
+def _measured_cells(row: Row) -> tuple[Cell, ...]:
+    """Return the cells of test, result, range and number of seeds."""
+    text = _test_text(row)
+    test = f"<span id='{escape(verdict.anchor(row.id))}'>{escape(text)}</span>"
+    return Html(test, text), row.sentence or row.ours, row.interval, f"{row.n:,}"
 
 
 def _badge(row: Row) -> Html:
-    held = "" if row.scale == "smoke" else f"held in {row.held} of {row.n}"
-    return Html(badge(row.verdict, held), row.verdict)
+    """Return the badge of a row's verdict, with the number of seeds as its title."""
+    title = "" if row.scale == "smoke" else f"held in {row.held} of {row.n}"
+    return Html(badge(row.verdict, title), row.verdict)

@@ -1,12 +1,13 @@
-"""One claim: as book/<paper>/claims.yaml registers it, what came of it, its verdict.
+"""One claim: how book/<paper>/claims.yaml registers it, its result and its verdict.
 
-An entry stands there before the runs, by page and then by a short id. Git dates it. One
-that was exchanged after its result says in ``was`` what was planned, what that gives,
-and why it is not the test any more.
+An entry is written there before the runs, under its page and a short id, and Git dates
+it. An entry that was changed after its result keeps in ``was`` what was planned, what
+that gives, and why it is no longer the test.
 
-A claim is judged seed by seed. Its value is the median over seeds, its interval their
-range, which covers the median of all possible seeds with probability 1 - 2^(1-n): 94 %
-for five seeds, 75 % for three. A crossing that never happens is infinite.
+A claim is judged seed by seed. Its value is the median over seeds and its interval is
+their range, which covers the median of all possible seeds with probability
+1 - 2^(1-n): 94 % for five seeds, 75 % for three. The epoch of a crossing that never
+happens is infinite.
 """
 
 import datetime
@@ -30,41 +31,56 @@ from claimbook.tables import check_keys, noted, shorter
 BySeed: TypeAlias = Mapping[int, float] | Series
 
 WORDS = ("holds", "mixed", "fails")  # in every seed, in some, in none
-# What is no verdict: runs exist and none of their seeds can test the claim; it is true
-# of any network; nobody has trained it.
+# Why a claim has no verdict: it was trained but no seed can test it; it is true of any
+# network; nobody has trained it.
 CANNOT_TELL, BY_CONSTRUCTION, NOT_RUN = "cannot tell", "by construction", "not run"
 ENOUGH = 3  # seeds of a verdict
-FEW = ("", "one seed", "two seeds")
-YES_OR_NO = "yes or no"  # how a value of 1 or 0 is shown
+FEW = ("", "one seed", "two seeds")  # by number of seeds
+YES_OR_NO = "yes or no"  # as ``show``: a value of 1 is "yes", 0 is "no"
 NEVER = "; those that never get there may share the last places"
 BOUNDS = {"at_least": ge, "at_most": le, "above": gt, "below": lt}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One entry, and what came of it. Without ``says`` it is a measurement of ours.
+    """One entry of claims.yaml, and its result.
 
-    ``by_construction``: true of any network, so that it is shown and not counted; the
-    reason. ``measured_by``: by column that its value rests on and no code of today
-    makes, the last commit whose code does. ``order``: several arms come one
-    after the other, with ``open_end`` some of them never. ``exact``: checked at points,
-    of which none is a seed. ``extra``: beyond the paper, reported and not judged.
-    ``run`` false: nothing tests it yet. ``main``: it carries the verdict of its page.
-    ``tested`` may have fields in braces, which the page fills in. ``reads``: its result
-    as a sentence without a full stop, with ``{}`` where the value stands, and
-    ``{each}`` as in ``tested``; ``never``: the same where the value is infinite.
-    ``question``: the page of book/questions that it helps to answer; a row without one
-    is a detail. ``leads``: one of the few that the question's page tells.
-    ``same_as``: the page whose row judges this event, so that it counts once.
-    ``same``: an earlier wording (``tested``) of this very test, and the ``reason`` of
-    its change.
+    The entry:
 
-    ``ours`` is the median, ``interval`` the range; ``held`` of ``n`` seeds (or points)
-    support it, at ``scale``; ``shorter``: how long they were trained, where that is
-    less than the paper's. ``tried``: whether what it rests on was trained. ``why``: for
-    fewer than three seeds, how many there are and what one costs. ``runs``:
-    "<experiment>|<arm>" of each run that it rests on. ``values``: of a tested row the
-    value of each seed in words, in an order by "run|seed".
+    * ``tested``: how it is tested; fields in braces are filled in by the page.
+    * ``says``, ``where``: the paper's words and where they stand. Without them the row
+      is a measurement of ours.
+    * ``at_least``, ``at_most``, ``above``, ``below``: bounds of the value of a seed.
+    * ``show``: the format of the value, or YES_OR_NO.
+    * ``main``: whether it carries the verdict of its page.
+    * ``order``: whether the claim is that several arms come one after the other;
+      ``open_end``: some of them may never come.
+    * ``exact``: whether it is checked at points, of which none is a seed.
+    * ``by_construction``: the reason why it is true of any network; it is shown and not
+      counted.
+    * ``measured_by``: for each column of its value that no code of today makes, the
+      last commit whose code does.
+    * ``extra``: whether it goes beyond the paper, so that it is reported, not judged.
+    * ``run``: false if nothing tests it yet.
+    * ``reads``: its result as a sentence without a full stop, with ``{}`` for the value
+      and fields as in ``tested``; ``never``: the same for an infinite value.
+    * ``question``: the page of book/questions that it helps to answer; a row without
+      one is a detail. ``leads``: whether it is one of the few that this page tells.
+    * ``same_as``: the page whose row judges this event, so that it counts once.
+    * ``was``: earlier tests, see above. ``same``: earlier wordings (``tested``) of this
+      very test, each with the ``reason`` of its change.
+
+    The result:
+
+    * ``ours``: the median in words; ``interval``: the range in words.
+    * ``held`` of ``n`` seeds (or points) support the claim.
+    * ``scale``: the smallest scale of its records; ``shorter``: how long they were
+      trained, if that is less than the paper's.
+    * ``tried``: whether all of its runs were trained.
+    * ``why``: for fewer than three seeds, how many there are and what one costs.
+    * ``runs``: "<experiment>|<arm>" of each run.
+    * ``values``: the value of each seed in words, by seed, or by "run|seed" for an
+      order; empty if nothing is tested.
     """
 
     id: str
@@ -106,14 +122,17 @@ class Row:
 
     @property
     def is_tested(self) -> bool:
-        """Whether its value is held against something that it can fail."""
+        """Whether it is run and has a test that it can fail."""
         return self.run and bool(self.bounds or self.order or self.exact)
 
     @property
     def bounds(self) -> dict[str, float]:
-        return {k: b for k in BOUNDS if (b := getattr(self, k)) is not None}
+        """The bounds that the entry gives, by name."""
+        bounds = {name: getattr(self, name) for name in BOUNDS}
+        return {name: bound for name, bound in bounds.items() if bound is not None}
 
     def allows(self, value: float) -> bool:
+        """Return whether a value is within all bounds."""
         return all(BOUNDS[name](value, bound) for name, bound in self.bounds.items())
 
     @property
@@ -123,10 +142,15 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """One of three words, then what is less than the paper's: seeds, size, length;
-        or why there is none."""
-        if self.beyond or self.same_as:
-            return f"see {self.same_as}" if self.same_as else "beyond the paper"
+        """The verdict, as "holds, two seeds, small", or why there is none.
+
+        One of WORDS stands first, then each respect (seeds, size, length) in which the
+        evidence is less than the paper's.
+        """
+        if self.same_as:
+            return f"see {self.same_as}"
+        if self.beyond:
+            return "beyond the paper"
         if self.scale == "smoke":
             return "not judged"
         if not self.n:
@@ -137,13 +161,14 @@ class Row:
 
     @property
     def _word(self) -> str:
+        """The one of WORDS that the seeds decide."""
         if self.held == 0:
             return "fails"
         return "holds" if self.held == self.n else "mixed"
 
     @property
     def _less(self) -> str:
-        """What is less than the paper's, as it follows the word."""
+        """What is less than the paper's, as ", one seed, small", or an empty string."""
         parts = []
         if self.n < ENOUGH and not self.exact:
             parts.append(FEW[self.n])
@@ -155,7 +180,7 @@ class Row:
 
     @property
     def sentence(self) -> str:
-        """Its result in words; "" where nobody has written or trained it."""
+        """The result as a sentence; empty where nobody has written or trained it."""
         if not self.n or not self.reads:
             return ""
         reads = self.never if self.ours == "never" and self.never else self.reads
@@ -167,134 +192,157 @@ class Row:
         return outcome(self.verdict) == "holds"
 
     def to_json(self) -> dict[str, Any]:
-        """What the closing cell of a page carries of it."""
-        told = ["ours", "interval", "held", "n", "scale", "main", "exact", "why"]
-        told += ["verdict", "holds", "runs", "id", "question", "same_as"]
-        told += ["values", "shorter", "leads"]
-        words = {"statement": self.tested, "quote": self.says, "where": self.where}
-        words["reads"] = self.sentence
-        return words | {"extra": self.beyond} | {k: getattr(self, k) for k in told}
+        """Return what the closing cell of a page stores of this row."""
+        content: dict[str, Any] = {"statement": self.tested, "quote": self.says}
+        content |= {"where": self.where, "reads": self.sentence, "extra": self.beyond}
+        names = ["ours", "interval", "held", "n", "scale", "main", "exact", "why"]
+        names += ["verdict", "holds", "runs", "id", "question", "same_as"]
+        names += ["values", "shorter", "leads"]
+        return content | {name: getattr(self, name) for name in names}
 
 
 def rows(page: str) -> list[Row]:
-    """The entries of a page "<paper>/<id>"; see `checked` for one that is wrong."""
+    """Return the entries of a page "<paper>/<id>"; raises what `checked` raises."""
     entries = noted(page, "claims").items()
-    return [Row(id=key, **checked(page, key, entry)) for key, entry in entries]
+    return [Row(id=name, **checked(page, name, entry)) for name, entry in entries]
 
 
 def checked(page: str, row: str, entry: Any) -> dict[str, Any]:
-    """An entry as it is, if it has the keys that it needs, and no other.
+    """Return an entry of claims.yaml unchanged, if its keys are right.
 
-    UnknownName, or PageError for one that is missing, with file, page and row.
+    Raises UnknownName for a key that an entry does not have, and PageError for a
+    required one that is missing; both name the file, the page and the row.
     """
-    came = {"id", "ours", "interval", "held", "n", "scale", "why", "runs"}
-    came |= {"shorter", "tried", "values"}
-    known = [one for one in fields(Row) if one.name not in came]
+    results = {"id", "ours", "interval", "held", "n", "scale", "why", "runs"}
+    results |= {"shorter", "tried", "values"}
+    accepted = [f for f in fields(Row) if f.name not in results]
     given = entry if isinstance(entry, dict) else {}
-    check_keys(page, "claims", given, [one.name for one in known], row)
-    for one in known:
-        needed = one.default is MISSING and one.default_factory is MISSING
-        if needed and one.name not in given:
+    check_keys(page, "claims", given, [f.name for f in accepted], row)
+    for f in accepted:
+        is_required = f.default is MISSING and f.default_factory is MISSING
+        if is_required and f.name not in given:
             paper, name = page.split("/")
             raise PageError(
                 f"book/{paper}/claims.yaml, page {name}, row '{row}': "
-                f"give it the key '{one.name}'"
+                f"give it the key '{f.name}'"
             )
     return given
 
 
 def anchor(row: str) -> str:
-    """Where a page has a row, by its id: `PAGE.html#claim-the-id`."""
+    """Return the HTML id of a row on its page, for `PAGE.html#claim-the-id`."""
     return f"claim-{row}".replace(" ", "-")
 
 
 def digest(page: str) -> str:
-    """What a page carries of its entries: one executed with others is stale."""
+    """Return a digest of a page's entries; a page executed with others is stale."""
     return hashlib.sha256(repr(noted(page, "claims")).encode()).hexdigest()[:16]
 
 
-def judged(row: Row, found: Mapping[Run, BySeed]) -> Row:
-    """A row with what came of it, no stronger than the smallest record it rests on.
+def judged(row: Row, values_by_run: Mapping[Run, BySeed]) -> Row:
+    """Return a row with its result, from the values by seed of each of its runs.
 
-    ValueError for a value that is NaN, with which no comparison holds; a smoke test is
-    too short for many.
+    An order compares the runs, in the order given; in any other row all of them have
+    the same values. Only seeds that every run has are counted. The scale is the
+    smallest of the runs', so that the verdict is no stronger than that.
+
+    Raises ValueError for a value that is NaN, with which every comparison is false. In
+    a smoke test, which is too short for many values, NaN is accepted.
     """
-    scale = max((run.record.scale for run in found), key=SCALES.index)
-    arms = {run.label: Series(values, dtype=float) for run, values in found.items()}
-    if scale != "smoke" and any(values.isna().any() for values in arms.values()):
+    scale = max((run.record.scale for run in values_by_run), key=SCALES.index)
+    columns = {run.label: Series(v, dtype=float) for run, v in values_by_run.items()}
+    if scale != "smoke" and any(values.isna().any() for values in columns.values()):
         raise ValueError(f"{row.tested!r} has no value for a seed: give `otherwise`")
-    table, never = joined(arms), ""
+    table = joined(columns)
+    tested = row.tested
     if row.order:
-        holding = _ascends(table, row.open_end)
-        middle = [words(median(table[label]), row.show) for label in table]
-        ours = ", ".join(map(": ".join, zip(table, middle, strict=True)))
-        interval = f"in order for {sum(holding)} of {len(table)}"
-        by_seed = {
+        is_held = _ascends(table, row.open_end)
+        medians = {label: words(median(table[label]), row.show) for label in table}
+        ours = ", ".join(f"{label}: {text}" for label, text in medians.items())
+        interval = f"in order for {sum(is_held)} of {len(table)}"
+        values = {
             f"{label}|{seed}": value
             for label, column in table.items()
             for seed, value in column.items()
         }
-        never = NEVER if row.open_end and "never" in middle else ""
+        if row.open_end and "never" in medians.values():
+            tested += NEVER
     else:
-        values = table.iloc[:, 0]
-        holding = [row.allows(value) for value in values]
-        ours, interval = _summary(values, row.show)
-        by_seed = {str(seed): value for seed, value in values.items()}
+        first = table.iloc[:, 0]
+        is_held = [row.allows(value) for value in first]
+        ours, interval = _summary(first, row.show)
+        values = {str(seed): value for seed, value in first.items()}
         if row.bounds and not row.says:
-            interval += f"; held in {sum(holding)} of {len(table)}"
-    few = [_few(run) for run in found if len(run.seeds) < ENOUGH > len(table)]
-    why = "; ".join(dict.fromkeys(few)) if row.bounds or row.order else ""
-    how: dict[str, Any] = {"ours": ours, "interval": interval, "held": sum(holding)}
-    lengths = dict.fromkeys(shorter(run.record, run.arm) for run in found)
-    short = "; ".join(filter(None, lengths)) if scale == "paper" else ""
-    how |= {"n": len(table), "scale": scale, "why": why, "shorter": short}
-    if row.is_tested:
-        show = "{:.0f}" if row.show == YES_OR_NO else row.show
-        how["values"] = {k: words(value, show) for k, value in by_seed.items()}
-    return replace(row, **how, tested=row.tested + never)
+            interval += f"; held in {sum(is_held)} of {len(table)}"
+    few: list[str] = []
+    if (row.bounds or row.order) and len(table) < ENOUGH:
+        few = [_few(run) for run in values_by_run if len(run.seeds) < ENOUGH]
+    lengths: list[str] = []
+    if scale == "paper":
+        lengths = [shorter(run.record, run.arm) for run in values_by_run]
+    show = "{:.0f}" if row.show == YES_OR_NO else row.show
+    texts = {name: words(value, show) for name, value in values.items()}
+    return replace(
+        row,
+        tested=tested,
+        ours=ours,
+        interval=interval,
+        held=sum(is_held),
+        n=len(table),
+        scale=scale,
+        why="; ".join(dict.fromkeys(few)),
+        shorter="; ".join(dict.fromkeys(filter(None, lengths))),
+        values=texts if row.is_tested else row.values,
+    )
 
 
 def _ascends(table: DataFrame, open_end: bool) -> list[bool]:
-    """Whether each value of a seed is larger than the one before; arms across.
+    """Return for each seed whether its values ascend strictly from arm to arm.
 
-    Arms that never get there have no order among them, which fails the seed; with
-    ``open_end`` they may share the last places, if the first arm gets there.
+    The table has one row per seed and one column per arm. Two infinite values tie, so
+    the seed fails. With ``open_end`` the last arms may all be infinite, if the first
+    arm is finite.
     """
     early, late = table.to_numpy()[:, :-1], table.to_numpy()[:, 1:]
     rises = early < late
     if open_end:
         rises |= (early == late) & (late == math.inf) & np.isfinite(early[:, :1])
-    return [bool(one) for one in rises.all(axis=1)]
+    return rises.all(axis=1).tolist()
 
 
 def _summary(values: Series, show: str) -> tuple[str, str]:
-    found = min(values), median(values), max(values)
+    """Return the median and the range of values by seed, both in words."""
+    summary = min(values), median(values), max(values)
     if show == YES_OR_NO:
-        low, middle, high = ("yes" if value else "no" for value in found)
+        low, middle, high = ("yes" if value else "no" for value in summary)
     else:
-        low, middle, high = (words(value, show) for value in found)
+        low, middle, high = (words(value, show) for value in summary)
     if len(values) == 1:
         return middle, "—"
     return middle, "all alike" if low == middle == high else f"{low} to {high}"
 
 
 def _few(run: Run) -> str:
+    """Return how many seeds a run has, as "M (2 of 3 seeds, 1.5 min each)"."""
     seeds, record = run.seeds, run.record
-    spent = {s: record.members[f"{run.arm}|{s}"]["seconds"] for s in seeds}
-    each = f", {median(spent) / 60:,.1f} min each" if spent else ""
+    seconds = {s: record.members[f"{run.arm}|{s}"]["seconds"] for s in seeds}
+    cost = f", {median(seconds) / 60:,.1f} min each" if seconds else ""
     planned = len(record.experiment.seeds)
-    return f"{run.label or run.arm} ({len(seeds)} of {planned} seeds{each})"
+    return f"{run.label or run.arm} ({len(seeds)} of {planned} seeds{cost})"
 
 
 def median(values: BySeed) -> float:
-    """Median over seeds, the lower of two middle ones, so that it is a seed's value."""
+    """Return the median over seeds.
+
+    Of two middle values it is the lower one, so that it is always the value of a seed.
+    """
     return statistics.median_low([value for _, value in values.items()])
 
 
 def outcome(verdict: str) -> str:
-    """A verdict without what is less: holds, mixed, fails, cannot-tell, idle.
+    """Return the class of a verdict: holds, mixed, fails, cannot-tell or idle.
 
-    Idle is what is not judged: not run, by construction, judged elsewhere.
+    Idle is a claim that is not judged: not run, by construction, or judged elsewhere.
     """
     word = verdict.partition(",")[0]
     if word == CANNOT_TELL:
@@ -303,17 +351,21 @@ def outcome(verdict: str) -> str:
 
 
 def is_few(verdict: str) -> bool:
-    """Whether one or two seeds judge it, so that it is no verdict yet."""
+    """Return whether only one or two seeds judge it, so that it is no verdict yet."""
     return " seed" in verdict
 
 
 def look(verdict: str) -> str:
-    """The classes of a badge or a square: what came out, then how surely."""
-    less = {"few": is_few(verdict), "small": verdict.endswith(("small", "shorter"))}
-    return " ".join([outcome(verdict), *filter(less.get, less)])
+    """Return the CSS classes of a verdict: its `outcome`, then "few" and "small"."""
+    classes = [outcome(verdict)]
+    if is_few(verdict):
+        classes.append("few")
+    if verdict.endswith(("small", "shorter")):
+        classes.append("small")
+    return " ".join(classes)
 
 
 def badge(verdict: str, title: str = "") -> str:
-    """A verdict as HTML with colour and symbol; ``title`` shows under the pointer."""
-    told = f' title="{escape(title)}"' if title else ""
-    return f'<span class="verdict {look(verdict)}"{told}>{escape(verdict)}</span>'
+    """Return a verdict as HTML; ``title`` shows under the pointer."""
+    attribute = f' title="{escape(title)}"' if title else ""
+    return f'<span class="verdict {look(verdict)}"{attribute}>{escape(verdict)}</span>'

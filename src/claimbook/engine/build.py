@@ -1,6 +1,6 @@
-"""What a learner is made of: data, starts, terms, optimizer, rows of a step.
+"""What a learner is made of: data, initial networks, loss terms, optimizer, batches.
 
-All of it comes from a member's own seed (and step), whoever else is in the stack.
+All of it depends on a member's own seed (and step) alone, whoever else is in the stack.
 """
 
 import json
@@ -15,11 +15,11 @@ from torch import Tensor
 
 from claimbook.errors import TrainingError
 from claimbook.experiment import Arm, Spec
-from claimbook.names import options, resolve, room
+from claimbook.names import module_of, options, resolve
 from claimbook.protocol import Data
 
 Params = dict[str, Tensor]
-Rows = tuple[Tensor, Tensor]  # inputs and labels
+Rows = tuple[Tensor, Tensor]  # inputs and labels, (members, rows, ...) of a stack
 # A loss or penalty and its options, tensors (members,) where those of a stack differ.
 # The first term of an objective is the loss, a function of (logits, labels, *,
 # reduction, **options); the others are penalties, functions of (forward, **options).
@@ -27,9 +27,10 @@ Term = tuple[Callable[..., Tensor], dict[str, Any]]
 
 
 def start(arm: Arm, seed: int) -> tuple[Data, torch.nn.Module]:
-    """Data and initial network of one member; the caller's generator stays as it was.
+    """Return the data and the initial network of one member.
 
-    Both are drawn in this order, as in the official code: 42 gives the official split.
+    Both are drawn in this order, as in the official code: seed 42 gives the official
+    split. The state of the global generator stays as it was.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -43,7 +44,10 @@ def start(arm: Arm, seed: int) -> tuple[Data, torch.nn.Module]:
 
 
 def stack_key(arm: Arm) -> str:
-    """What members must share to be stacked: all but numbers that can be a tensor."""
+    """Return what arms must share for their members to be stacked, as JSON.
+
+    These are all settings but the numbers that a stack can hold in a tensor.
+    """
     plain = arm.to_json() | {"name": None, "alpha": None}
     for field in {"loss", "optimizer", "penalties", "later_loss"} & plain.keys():
         plain[field] = _without_numbers(plain[field])
@@ -51,8 +55,11 @@ def stack_key(arm: Arm) -> str:
 
 
 def trains_alone(arm: Arm) -> bool:
-    """Whether its members share no steps: they draw, or are looked at in batches, or
-    their optimizer has no form for a stack, as Muon has none."""
+    """Whether members of an arm cannot be stacked.
+
+    That is so if a step draws random numbers, if they are evaluated in batches, or if
+    their optimizer has no form for a stack, as Muon has none.
+    """
     with torch.device("meta"):
         network = resolve("model", arm.model)(**options(arm.model))
     has_stack = resolve("optimizer", arm.optimizer) in stacked_forms()
@@ -61,20 +68,23 @@ def trains_alone(arm: Arm) -> bool:
 
 
 def drops(network: torch.nn.Module) -> bool:
-    """Whether a pass of a network in training draws masks."""
-    layers = network.modules()
-    return any(isinstance(one, torch.nn.Dropout) and one.p > 0 for one in layers)
+    """Whether a network draws dropout masks in training."""
+    modules = network.modules()
+    return any(isinstance(m, torch.nn.Dropout) and m.p > 0 for m in modules)
 
 
 def stacked_forms() -> dict[Any, Any]:
-    """Optimizers that can train a stack, and the form that does: ``STACKED`` of the
-    optimizers' module. Without it every member trains alone."""
-    return getattr(room("optimizer"), "STACKED", {})
+    """Return classes of optimizers for a stack, by the class for a single member.
+
+    They are ``STACKED`` of the optimizers' module; without it no member is stacked.
+    """
+    return getattr(module_of("optimizer"), "STACKED", {})
 
 
 def _without_numbers(plain: Any) -> Any:
+    """Return plain data with each float in it replaced by "a number"."""
     if isinstance(plain, dict):
-        # a step with several betas rounds otherwise than one with one
+        # a step with a tensor of betas rounds otherwise than one with a float
         return {k: v if k == "betas" else _without_numbers(v) for k, v in plain.items()}
     if isinstance(plain, list):
         return [_without_numbers(part) for part in plain]
@@ -82,26 +92,42 @@ def _without_numbers(plain: Any) -> Any:
 
 
 def phases(arms: Sequence[Arm], device: str) -> list[tuple[int, list[Term]]]:
-    """(first step, terms of the objective) of every stretch of training, ascending."""
+    """Return (first step, terms of the objective) of every phase, in ascending order.
+
+    There is one phase, or a second where ``later_loss`` takes the place of ``loss``.
+    """
 
     def terms(losses: Sequence[Spec]) -> list[Term]:
-        charged = zip(*(arm.penalties for arm in arms), strict=True)
-        every = [("loss", losses), *(("penalty", specs) for specs in charged)]
-        return [(resolve(kind, s[0]), _stack_options(s, device)) for kind, s in every]
+        """Return the terms of a phase: its losses, one per arm, and all penalties."""
+        specs_by_term = [("loss", losses)]
+        penalties = zip(*(arm.penalties for arm in arms), strict=True)
+        specs_by_term += [("penalty", specs) for specs in penalties]
+        return [
+            (resolve(kind, specs[0]), _stack_options(specs, device))
+            for kind, specs in specs_by_term
+        ]
 
-    found = [(0, terms([arm.loss for arm in arms]))]
+    result = [(0, terms([arm.loss for arm in arms]))]
     if later := [arm.later_loss for arm in arms if arm.later_loss]:
-        found.append((later[0][0], terms([loss for _, loss in later])))
-    return found
+        first_step, _ = later[0]
+        result.append((first_step, terms([loss for _, loss in later])))
+    return result
 
 
 def _stack_options(specs: Sequence[Spec], device: str) -> dict[str, Any]:
-    every = [options(spec) for spec in specs]
-    return {key: one_or_tensor([one[key] for one in every], device) for key in every[0]}
+    """Return the options that specs, one per member, have together.
+
+    Each is one value, or a tensor (members,), as ``one_or_tensor`` makes it.
+    """
+    member_options = [options(spec) for spec in specs]
+    return {
+        name: one_or_tensor([chosen[name] for chosen in member_options], device)
+        for name in member_options[0]
+    }
 
 
 def one_or_tensor(values: list[Any], device: str) -> Any:
-    """One value if all members agree, else a tensor over members, in float64."""
+    """Return the value that all members share, else a float64 tensor (members,)."""
     if all(value == values[0] for value in values):
         return values[0]
     return torch.tensor(values, dtype=torch.float64, device=device)
@@ -110,27 +136,33 @@ def one_or_tensor(values: list[Any], device: str) -> Any:
 def optimizer(
     arms: Sequence[Arm], params: Params, device: str, stacked: bool
 ) -> torch.optim.Optimizer:
-    """torch's own for one member on a CPU, else one whose step can be captured."""
-    chosen = _stack_options([arm.optimizer for arm in arms], device)
-    rule, named = resolve("optimizer", arms[0].optimizer), list(params.items())
+    """Return the optimizer of the parameters, with the wrappers of the arms around it.
+
+    It is torch's own for one member on a CPU, else one whose step can be captured.
+    Raises TrainingError on a GPU if it has no such form.
+    """
+    rule = resolve("optimizer", arms[0].optimizer)
+    rule_options = _stack_options([arm.optimizer for arm in arms], device)
+    named_params = list(params.items())
     if stacked or device == "cuda":
         if rule not in stacked_forms():
             name = arms[0].optimizer.name
             raise TrainingError(f"{name} trains on a CPU alone: give `--device cpu`")
-        made = stacked_forms()[rule](named, **chosen, stacked=stacked)
+        result = stacked_forms()[rule](named_params, **rule_options, stacked=stacked)
     else:
-        made = rule(named, **chosen)
+        result = rule(named_params, **rule_options)
     for wrapper in arms[0].wrappers:
-        made = resolve("wrapper", wrapper)(made, **options(wrapper))
-    return made
+        result = resolve("wrapper", wrapper)(result, **options(wrapper))
+    return result
 
 
 @dataclass(eq=False)
 class Feed:
-    """The rows of every step and look: all of them, or batches from (seed, step).
+    """The rows of every step and measurement: whole splits, or random batches.
 
-    ``train`` and ``test`` are whole splits, (members, rows, ...) of a stack; ``batch``
-    stays in place, where a captured step reads it. What is augmented stays on the host.
+    ``train`` and ``test`` are whole splits, (members, rows, ...) of a stack. ``batch``
+    has the rows of the step that was loaded last, always in the same memory, where a
+    captured step reads it. Rows that are augmented stay on the host until then.
     """
 
     arm: Arm
@@ -141,8 +173,10 @@ class Feed:
 
     def __post_init__(self) -> None:
         self.count = len(self.data[0].y_train)
-        wanted = self.arm.batch_size or self.count + 1
-        self.size, self.is_whole = min(wanted, self.count), wanted > self.count
+        batch_size = self.arm.batch_size or self.count + 1
+        self.size = min(batch_size, self.count)
+        self.is_whole = batch_size > self.count
+        # number of the pass, and row indices (members, rows) in the order of that pass
         self.order: tuple[int, Tensor] = (-1, torch.empty(0))
         self.batch: Rows = ()  # type: ignore[assignment]
         if self.arm.augment:
@@ -156,54 +190,71 @@ class Feed:
     def test(self) -> Rows:
         return self.rows("test", torch.arange(len(self.data[0].y_test)))
 
-    def rows(self, which: str, rows: Tensor, random: bool = False) -> Rows:
-        """Some rows of a split on the device; ``random``: with random crops."""
-        arm, taken = self.arm, []
+    def rows(self, split: str, indices: Tensor, random: bool = False) -> Rows:
+        """Return the rows of a split at indices (rows,), on the device.
+
+        With ``random`` an augmentation makes random crops.
+        """
+        inputs, labels = [], []
         for data in self.data:
-            x, y = (getattr(data, f"{axis}_{which}")[rows] for axis in "xy")
-            if spec := arm.augment:
+            x = getattr(data, f"x_{split}")[indices]
+            if spec := self.arm.augment:
                 x = self.augment(x, random=random, **options(spec))
-            x = x.to(getattr(torch, arm.dtype)) if x.is_floating_point() else x
-            taken.append((x, y))
-        parts = zip(*taken, strict=True)
-        x, y = (torch.stack(part) if self.stacked else part[0] for part in parts)
+            if x.is_floating_point():
+                x = x.to(getattr(torch, self.arm.dtype))
+            inputs.append(x)
+            labels.append(getattr(data, f"y_{split}")[indices])
+        x, y = inputs[0], labels[0]
+        if self.stacked:
+            x, y = torch.stack(inputs), torch.stack(labels)
         return x.to(self.device), y.to(self.device)
 
     def load_batch(self, step: int) -> None:
-        """Put the rows of a step into ``batch``; of a pass only full ones are."""
+        """Put the rows of a step into ``batch``."""
         if self.is_whole and not self.arm.augment:
             self.batch = self.train
             return
-        rows = self._pass(step)
+        indices = self._batch_indices(step)
         if self.arm.augment:
-            new = self.rows("train", rows[0], random=True)
+            new = self.rows("train", indices[0], random=True)
         elif self.stacked:
-            each = torch.arange(len(rows), device=rows.device)[:, None]
-            new = self.train[0][each, rows], self.train[1][each, rows]
+            members = torch.arange(len(indices), device=indices.device)[:, None]
+            new = self.train[0][members, indices], self.train[1][members, indices]
         else:
-            new = self.train[0][rows[0]], self.train[1][rows[0]]
-        self.batch = self.batch or new
-        for place, tensor in zip(self.batch, new, strict=True):
-            place.copy_(tensor)
+            new = self.train[0][indices[0]], self.train[1][indices[0]]
+        if not self.batch:
+            self.batch = new
+        for target, tensor in zip(self.batch, new, strict=True):
+            target.copy_(tensor)
 
-    def _pass(self, step: int) -> Tensor:
-        """Numbers (members, size) of the rows of a step; a pass is drawn at once."""
-        number, place = divmod(step, self.count // self.size)
-        if self.order[0] != number:
-            new, drawn = torch.Generator, []
+    def _batch_indices(self, step: int) -> Tensor:
+        """Return the indices (members, size) of the training rows of a step.
+
+        Each pass through the rows has a random order from (seed, number of the pass).
+        Rows that do not fill a last batch are left out of the pass.
+        """
+        pass_number, batch_number = divmod(step, self.count // self.size)
+        if self.order[0] != pass_number:
+            orders = []
             for seed in self.seeds:
-                generator = new().manual_seed(seed * 1_000_003 + number)
-                drawn.append(torch.randperm(self.count, generator=generator))
-            home = "cpu" if self.arm.augment else self.device
-            self.order = number, torch.stack(drawn).to(home)
-        return self.order[1][:, place * self.size : (place + 1) * self.size]
+                generator = torch.Generator()
+                generator.manual_seed(seed * 1_000_003 + pass_number)
+                orders.append(torch.randperm(self.count, generator=generator))
+            device = "cpu" if self.arm.augment else self.device
+            self.order = pass_number, torch.stack(orders).to(device)
+        first = batch_number * self.size
+        return self.order[1][:, first : first + self.size]
 
     def chunks(self) -> Iterator[tuple[dict[str, Tensor], dict[str, float]]]:
-        """As many rows of both splits, ``eval_batch`` at most at a time, and shares."""
+        """Yield batches to evaluate: by split, row indices and their share of all.
+
+        All test rows are evaluated, and the first training rows, as many or all, in
+        equally many batches. A batch has about ``eval_batch`` test rows.
+        """
         test = len(self.data[0].y_test)
-        many = {"train": min(self.count, test), "test": test}
-        batches = min(math.ceil(test / (self.arm.eval_batch or test)), many["train"])
-        parts = [torch.arange(n).tensor_split(batches) for n in many.values()]
-        for each in zip(*parts, strict=True):
-            rows = dict(zip(many, each, strict=True))
-            yield rows, {split: len(rows[split]) / many[split] for split in many}
+        counts = {"train": min(self.count, test), "test": test}
+        batches = min(math.ceil(test / (self.arm.eval_batch or test)), counts["train"])
+        parts = [torch.arange(n).tensor_split(batches) for n in counts.values()]
+        for batch in zip(*parts, strict=True):
+            rows = dict(zip(counts, batch, strict=True))
+            yield rows, {split: len(rows[split]) / counts[split] for split in counts}

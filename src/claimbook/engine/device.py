@@ -1,4 +1,4 @@
-"""What a machine is asked for: a device, its matmul library, and captured graphs."""
+"""What depends on the machine: the device, its matmul library, and captured graphs."""
 
 import contextlib
 import ctypes
@@ -14,20 +14,29 @@ import torch
 
 from claimbook.errors import TrainingError, choose
 
-WARM = 3  # steps before a capture: lazy initialisations must lie behind it
+WARM = 3  # eager calls before a capture, in which libraries initialise lazily
 
 
 def choose_device(name: str = "auto") -> str:
-    """Device to train on, cpu or cuda; TrainingError if it is not there."""
+    """Return the device to train on, "cpu" or "cuda".
+
+    "auto" takes a GPU if there is one. Raises TrainingError if "cuda" is asked for and
+    there is none.
+    """
     choose("device", name, ("auto", "cpu", "cuda"))
     if name == "cuda" and not torch.cuda.is_available():
-        told = "CUDA was asked for but PyTorch finds no GPU: use --device cpu, or"
-        raise TrainingError(f"{told} install a PyTorch build for your GPU driver")
+        raise TrainingError(
+            "CUDA was asked for but PyTorch finds no GPU: use --device cpu, or install "
+            "a PyTorch build for your GPU driver"
+        )
     return "cuda" if name != "cpu" and torch.cuda.is_available() else "cpu"
 
 
 def library(device: str = "cpu") -> str:
-    """The library of float32 products: on AMD's CPUs oneDNN, twice as fast as MKL."""
+    """Return the name of the library that multiplies float32 matrices on a device.
+
+    On AMD's CPUs it is oneDNN, which is twice as fast there as MKL.
+    """
     if device == "cuda":
         return "cuBLAS"
     is_amd = _cpuinfo("vendor_id") == "AuthenticAMD"
@@ -35,9 +44,11 @@ def library(device: str = "cpu") -> str:
 
 
 def prepare_cpu() -> None:
-    """One thread, as two that wait for each other under load cost a factor 17.
+    """Set up this process for training on a CPU.
 
-    And no return of large blocks to the kernel after every step: 1.4 on glibc.
+    It uses one thread: two that wait for each other under load are 17 times slower.
+    With glibc it keeps large blocks of freed memory: giving them back to the kernel
+    after every step is 1.4 times slower.
     """
     torch.set_num_threads(1)
     with contextlib.suppress(OSError, AttributeError):  # where there is no glibc
@@ -48,7 +59,11 @@ def prepare_cpu() -> None:
 
 @cache
 def prepare_gpu() -> None:
-    """No TF32 (cuDNN has it on), repeatable scatters, a stream that can be captured."""
+    """Set up this process for training on a GPU.
+
+    It turns TF32 off (cuDNN has it on), makes scatters deterministic, and switches to a
+    stream that can be captured.
+    """
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
@@ -60,17 +75,21 @@ def prepare_gpu() -> None:
 class Captured:
     """A function that only reads and writes tensors that stay where they are.
 
-    On a GPU a CUDA graph after a few eager calls; where it cannot be, with a warning.
+    On a GPU, calls after the first ``WARM`` replay a CUDA graph of it. Where it cannot
+    be captured, a warning says why and the function is called every time.
     """
 
     def __init__(self, function: Callable[[], Any], device: str):
-        self.function, self.is_on, self.calls = function, device == "cuda", 0
+        self.function = function
+        self.is_on_gpu = device == "cuda"
+        self.calls = 0
         self.graph: Any = None
         self.result: Any = None
 
     def __call__(self) -> Any:
+        """Run the function and return its result; replays return the same tensors."""
         self.calls += 1
-        if self.is_on and self.calls == WARM + 1:
+        if self.is_on_gpu and self.calls == WARM + 1:
             self._capture()
         if self.graph is None:
             return self.function()
@@ -78,16 +97,22 @@ class Captured:
         return self.result
 
     def _capture(self) -> None:
+        """Capture the graph, or warn that it cannot be.
+
+        Raises OutOfMemoryError if GPU memory is what it lacked.
+        """
         try:
             graph = torch.cuda.CUDAGraph()
             with torch.cuda.graph(graph, stream=torch.cuda.current_stream()):
                 self.result = self.function()
             self.graph = graph
         except RuntimeError as error:  # what CUDA or torch objects to
-            for one in torch.cuda.default_generators:  # they may wait for its end
-                one.graphsafe_set_state(one.clone_state())
-            for cause in (error, error.__context__):  # the end may fail as well
-                if isinstance(cause, torch.OutOfMemoryError):  # to halve a stack
+            # generators may still wait for the end of the capture that has failed
+            for generator in torch.cuda.default_generators:
+                generator.graphsafe_set_state(generator.clone_state())
+            # the end of a capture may fail as well, and hide what it failed for
+            for cause in (error, error.__context__):
+                if isinstance(cause, torch.OutOfMemoryError):  # a stack is halved then
                     raise cause from None
             torch.cuda.synchronize()
             reason = str(error).partition("\n")[0]
@@ -95,7 +120,7 @@ class Captured:
 
 
 def describe(device: str) -> dict[str, Any]:
-    """What a member was trained on, for its record."""
+    """Return what a member is trained on and with, for its record."""
     gpu = torch.cuda.get_device_name() if device == "cuda" else ""
     return {
         "device": device,
@@ -108,7 +133,7 @@ def describe(device: str) -> dict[str, Any]:
 
 @cache
 def _cpuinfo(key: str) -> str:
-    """What Linux says of the processor under a key; "" elsewhere."""
+    """Return what Linux says of the first CPU core under a key; "" elsewhere."""
     with contextlib.suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text().splitlines():
             if line.startswith(key):

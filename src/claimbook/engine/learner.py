@@ -1,9 +1,9 @@
 """The learner: members that can be stacked, the step they share, what is measured.
 
 A network is written for one member and mapped over members. A step has two parts:
-``prepare_step`` is all that the host decides (rows, the seed of masks, the learning
-rate), and ``run_step`` only reads and writes tensors, so that a GPU can replay it.
-Masks are drawn there.
+``prepare_step`` is all that the host decides (rows, the seed of dropout masks, the
+learning rate), and ``run_step`` only reads and writes tensors, so that a GPU can replay
+it. Dropout masks are drawn in ``run_step``.
 """
 
 import copy
@@ -27,20 +27,27 @@ from claimbook.names import options, resolve
 from claimbook.observing import Snapshot, SplitOutputs
 from claimbook.protocol import Forward, Recorder
 
-# After a collapse a fifth of the float32 gradients at the logits are subnormal: each
-# product takes a CPU a hundred cycles. A power of two on the way back, after the loss
-# has rounded its gradient, changes no bit but keeps them normal.
+# After a collapse a fifth of the float32 gradients at the logits are subnormal, and
+# each product of one costs a CPU a hundred cycles. The backward pass is multiplied by
+# a power of two, after the loss has rounded its gradient: this changes no bit, and the
+# gradients stay normal numbers.
 GRADIENT_SCALE = 2.0**64
 
 
 class Learner:
-    """Members of one kind, ``stacked`` along a first axis, or one without that axis."""
+    """Members of one kind, ``stacked`` along a first axis, or one without that axis.
+
+    Throughout, (members, ...) is the shape of a tensor in a stack; of a single member
+    the first axis is missing.
+    """
 
     def __init__(
         self, members: Sequence[Member], device: str = "cpu", *, stacked: bool = False
     ):
         arms, self.seeds = zip(*members, strict=True)
-        self.arm, self.device, self.stacked = arms[0], device, stacked
+        self.arm = arms[0]
+        self.device = device
+        self.stacked = stacked
         data, models = zip(*(build.start(*member) for member in members), strict=True)
         self.model = models[0]
         if stacked:
@@ -48,15 +55,17 @@ class Learner:
         else:
             params = dict(self.model.named_parameters())
             buffers = dict(self.model.named_buffers())
-        self.params, self.buffers = (
-            {name: t.detach().to(device, copy=True) for name, t in held.items()}
-            for held in (params, buffers)
-        )
-        for parameter in self.params.values():
-            parameter.requires_grad_()
+        self.params = {
+            name: p.detach().to(device, copy=True).requires_grad_()
+            for name, p in params.items()
+        }
+        self.buffers = {
+            name: b.detach().to(device, copy=True) for name, b in buffers.items()
+        }
         self.model.to(device)
         self.eval_model = copy.deepcopy(self.model).eval()
-        self.step_model = copy.deepcopy(self.model)  # but for dropout
+        # in training mode except for dropout: batch norm reads statistics of the rows
+        self.step_model = copy.deepcopy(self.model)
         for module in self.step_model.modules():
             module.training = not isinstance(module, torch.nn.Dropout)
         self.feed = build.Feed(self.arm, self.seeds, data, device, stacked)
@@ -66,160 +75,217 @@ class Learner:
         self.rate = copy.deepcopy(self.optimizer.param_groups[0]["lr"])
         self.step_count = 0
         penalties = [resolve("penalty", spec) for spec in self.arm.penalties]
-        self.is_tapped = any(getattr(one, "reads_taps", False) for one in penalties)
+        self.is_tapped = any(getattr(p, "reads_taps", False) for p in penalties)
         self.is_random = bool(self.arm.augment) or build.drops(self.model)
         schedule = self.arm.schedule
         self.schedule = schedule and resolve("schedule", schedule)
         is_scaled = device == "cpu" and not stacked and self.arm.dtype == "float32"
         self.gradient_scale = GRADIENT_SCALE if is_scaled else 1.0
-        self.captured: dict[int, Captured] = {}  # the step, by the start of its phase
+        # run_step, by the first step of its phase
+        self.captured: dict[int, Captured] = {}
 
     def forward(self, params, buffers, x, y, alpha, *, tap=None, model=None) -> Forward:
-        """One pass of one member, with what the tap recorded."""
-        with ExitStack() as rounded:
+        """Run one member's network on inputs x (rows, ...) with labels y.
+
+        Returns the logits times ``alpha``, and the activations that ``tap`` recorded.
+        ``model`` is a module to use in place of ``self.model``.
+        """
+        with ExitStack() as contexts:
             if self.arm.autocast:
-                # in its plain form, as the shortcuts are products of another kind, and
-                # without a memory of weights, which would outlive a captured step
-                rounded.enter_context(protocol.switched(shortcuts=False))
+                # the shortcuts multiply in ways that autocast would round otherwise
+                contexts.enter_context(protocol.switched(shortcuts=False))
                 dtype = getattr(torch, self.arm.autocast)
-                low = torch.autocast(self.device, dtype, cache_enabled=False)
-                rounded.enter_context(low)
+                # a cache of rounded weights would outlive a captured step
+                autocast = torch.autocast(self.device, dtype, cache_enabled=False)
+                contexts.enter_context(autocast)
             logits = functional_call(model or self.model, (params, buffers), (x, tap))
         if not (isinstance(alpha, float) and alpha == 1):
             logits = logits * alpha
         return Forward(logits, y, params, tap.found if tap else {})
 
     def map(self, function: Callable, *arguments: Any) -> Any:
-        """A function over members; what is no tensor is shared by all."""
+        """Call a function of one member for all members at once.
+
+        In a stack each tensor in ``arguments``, however nested, is split along its
+        first axis, and each tensor returned has such an axis; what is no tensor is
+        shared.
+        """
         if not self.stacked:
             return function(*arguments)
         axes = tree_map(lambda a: 0 if isinstance(a, Tensor) else None, arguments)
         return vmap(function, axes)(*arguments)
 
     def step(self) -> Tensor:
-        """One step; the objective before it, () or (members,), until the next step."""
+        """Train one step and return the objective before it, () or (members,).
+
+        The tensor may be overwritten by the next step.
+        """
         start, terms = self.phase()
         self.prepare_step()
         if start not in self.captured:
             self.captured = {
                 start: Captured(partial(self.run_step, terms), self.device)
             }
-        value = self.captured[start]()
+        objective = self.captured[start]()
         self.step_count += 1
-        return value
+        return objective
 
     def phase(self) -> tuple[int, list[Term]]:
-        """First step and terms of the stretch that the next step is in."""
-        return [p for p in self.phases if p[0] <= self.step_count][-1]
+        """Return the first step and the terms of the phase that the next step is in."""
+        begun = [phase for phase in self.phases if phase[0] <= self.step_count]
+        return begun[-1]
 
     def prepare_step(self) -> None:
-        """All that the host decides about the next step, in tensors that stay."""
-        if self.is_random:  # masks and crops are drawn from (seed, step) alone
+        """Set the seed, the batch and the learning rate of the next step.
+
+        A captured step reads the batch and the rate from the same memory every time.
+        """
+        if self.is_random:  # dropout masks and crops depend on (seed, step) alone
             torch.manual_seed(self.seeds[0] * 1_000_003 + self.step_count)
         self.feed.load_batch(self.step_count)
         if spec := self.arm.schedule:
-            at = self.step_count, self.arm.epochs
-            rate = self.rate * self.schedule(*at, **options(spec))
+            factor = self.schedule(self.step_count, self.arm.epochs, **options(spec))
+            rate = self.rate * factor
             (group,) = self.optimizer.param_groups
-            # what a captured step reads stays in place
-            group["lr"] = group["lr"].copy_(rate) if isinstance(rate, Tensor) else rate
+            if isinstance(rate, Tensor):
+                group["lr"].copy_(rate)
+            else:
+                group["lr"] = rate
 
     def run_step(self, terms: Sequence[Term]) -> Tensor:
-        """One step on the rows and rates that are there; waits for nothing."""
+        """Train on the batch and rate that are set; return the objective before it.
+
+        Nothing here waits for the device.
+        """
 
         def objective(params, buffers, x, y, alpha, terms) -> Tensor:
             tap = Recorder() if self.is_tapped else None
-            seen = self.forward(params, buffers, x, y, alpha, tap=tap)
-            return objective_value(terms, seen, self.gradient_scale)
+            forward = self.forward(params, buffers, x, y, alpha, tap=tap)
+            return objective_value(terms, forward, self.gradient_scale)
 
         self.optimizer.zero_grad(set_to_none=True)
         state = (self.params, self.buffers)
         values = self.map(objective, *state, *self.feed.batch, self.alpha, terms)
         values.sum().backward()
         if self.gradient_scale != 1:
-            for grad in (p.grad for p in self.params.values() if p.grad is not None):
-                grad.mul_(1 / self.gradient_scale)
+            for parameter in self.params.values():
+                if parameter.grad is not None:
+                    parameter.grad.mul_(1 / self.gradient_scale)
+        # a closure that returns the objective, which some wrappers ask for
         self.optimizer.step(values.detach)
         return values.detach()
 
     def observe(self, wanted: Iterable[str], before: Params | None = None) -> Params:
-        """Observables now, by column; ``before``: the weights before the last step."""
-        known = names.observables()
-        asked = {name: choose("observable", name, known) for name in wanted}
-        chosen = {n for n, one in asked.items() if before or "step" not in one.needs}
-        averaged = {n for n in chosen if self.arm.eval_batch and known[n].averaged}
+        """Measure the observables named in ``wanted`` now; return values by column.
+
+        Each value is (), or (members,) of a stack. ``before`` has the weights before
+        the last step: without it, observables that read a step are left out. Where the
+        arm has ``eval_batch``, observables that can be averaged over batches are.
+        Raises UnknownName for a name that nobody registered.
+        """
+        registered = names.observables()
+        asked = {name: choose("observable", name, registered) for name in wanted}
+        chosen = {
+            name
+            for name, observable in asked.items()
+            if before or "step" not in observable.needs
+        }
+        averaged = {n for n in chosen if self.arm.eval_batch and registered[n].averaged}
         values: Params = {}
-        for rows, shares in self.feed.chunks() if averaged else ():
-            seen = self.snapshot(observing.needs(averaged), rows=rows)
-            for name, value in observing.observe(seen, averaged).items():
-                share = shares["test" if name.startswith("test_") else "train"]
-                values[name] = values.get(name, 0.0) + value * share
+        if averaged:
+            for rows, shares in self.feed.chunks():
+                snapshot = self.snapshot(observing.needs(averaged), rows=rows)
+                for column, value in observing.observe(snapshot, averaged).items():
+                    split = "test" if column.startswith("test_") else "train"
+                    values[column] = values.get(column, 0.0) + value * shares[split]
         if whole := chosen - averaged:
-            seen = self.snapshot(observing.needs(whole), before)
-            values |= observing.observe(seen, whole, stacked=self.stacked)
+            snapshot = self.snapshot(observing.needs(whole), before)
+            values |= observing.observe(snapshot, whole, stacked=self.stacked)
         return values
 
     @torch.no_grad()
     def snapshot(
         self, needs: set[str], before: Params | None = None, rows: Params | None = None
     ) -> Snapshot:
-        """What some observables read, of these or all rows; nothing is copied."""
-        seen: dict[str, Any] = {"params": self._detached()}
-        places = observing.places(needs, self.model.places)
+        """Return what observables with these needs read; weights are not copied.
+
+        ``before``: the weights before the last step. ``rows``: by split, the indices
+        (rows,) of the rows to evaluate, all of the split by default.
+        """
+        fields: dict[str, Any] = {"params": self._detached()}
+        tap_names = observing.tap_names(needs, self.model.places)
         for split in needs & {"train", "test"}:
-            chosen = rows and self.feed.rows(split, rows[split])
-            x, y = chosen or getattr(self.feed, split)
+            if rows:
+                x, y = self.feed.rows(split, rows[split])
+            else:
+                x, y = getattr(self.feed, split)
             is_as_stepped = self.arm.batch_statistics and split == "train"
             model = self.step_model if is_as_stepped else self.eval_model
-            seen[split] = self._split_outputs(x, y, model, places)
+            fields[split] = self._split_outputs(x, y, model, tap_names)
         for need in needs & observing.VARIANTS.keys():
-            seen.setdefault("variant_losses", {}).update(self._variant_losses(need))
+            fields.setdefault("variant_losses", {}).update(self._variant_losses(need))
         if before is not None:  # a gradient is zero where the terms ignore a parameter
             grads = {
                 name: torch.zeros_like(p) if p.grad is None else p.grad
                 for name, p in self.params.items()
             }
-            seen |= {"before": before, "grads": grads}
+            fields |= {"before": before, "grads": grads}
         if "moments" in needs:
-            spread = names.room("optimizer").spread(self.optimizer)
-            seen["moments"] = dict(zip(self.params, spread, strict=True))
-        return Snapshot(**seen, objective=self.objective, tap_grads=self.tap_grads)
+            moments = names.module_of("optimizer").spread(self.optimizer)
+            fields["moments"] = dict(zip(self.params, moments, strict=True))
+        return Snapshot(**fields, objective=self.objective, tap_grads=self.tap_grads)
 
     @torch.no_grad()
-    def _split_outputs(self, x, y, model, places=(), tap=None) -> SplitOutputs:
-        """Logits and per-sample losses of every member on some rows, and some taps."""
+    def _split_outputs(
+        self, x, y, model, recorded_taps=(), replacing_tap=None
+    ) -> SplitOutputs:
+        """Return logits, losses and activations of every member on inputs x, labels y.
+
+        x, y are (members, rows, ...) of a stack; the losses are the run's own, per row.
+        ``recorded_taps`` are the names of taps whose activations are returned.
+        ``replacing_tap`` changes activations in the pass that makes logits and losses.
+        """
 
         def outputs(params, buffers, x, y, alpha, terms) -> SplitOutputs:
+            # batch norm would update them in place
             buffers = {name: b.clone() for name, b in buffers.items()}
-            state = (params, buffers, x, y, alpha)
-            logits = self.forward(*state, tap=tap, model=model).logits
-            loss, how = terms[0]
-            losses = loss(logits, y, **how, reduction="none")
-            found: dict[str, Tensor] = {}
-            if places:  # in a pass of its own: a tap keeps a network from shortcuts
-                every = self.forward(*state, tap=Recorder(), model=model).taps
-                found = {place: every[place] for place in places}
-            return SplitOutputs(x, logits, y, losses, found)
+            inputs = (params, buffers, x, y, alpha)
+            logits = self.forward(*inputs, tap=replacing_tap, model=model).logits
+            loss, loss_options = terms[0]  # the rest are penalties
+            losses = loss(logits, y, **loss_options, reduction="none")
+            activations: dict[str, Tensor] = {}
+            if recorded_taps:
+                # in a pass of its own: with a tap a network takes no shortcuts
+                taps = self.forward(*inputs, tap=Recorder(), model=model).taps
+                activations = {name: taps[name] for name in recorded_taps}
+            return SplitOutputs(x, logits, y, losses, activations)
 
         state = (self._detached(), self.buffers)
         return self.map(outputs, *state, x, y, self.alpha, self.phase()[1])
 
     def _variant_losses(self, need: str) -> Params:
-        """Training losses (rows,) of every changed network that an observable needs."""
+        """Return training losses, (rows,) or (members, rows), of changed networks.
+
+        ``need`` is a key of ``observing.VARIANTS``, which makes them, by column.
+        """
         losses = {}
         for name, variant in observing.VARIANTS[need](self.eval_model).items():
             tap = Recorder(replace=variant.replace)
-            seen = self._split_outputs(*self.feed.train, variant.network, tap=tap)
-            losses[name] = seen.losses
+            outputs = self._split_outputs(
+                *self.feed.train, variant.network, replacing_tap=tap
+            )
+            losses[name] = outputs.losses
         return losses
 
     def objective(self, member: int = 0) -> tuple[Params, Callable]:
-        """(weights, function of weights): the objective of one member in float64.
+        """Return (weights, function of weights): one member's objective in float64.
 
-        It can be differentiated twice: no shortcut, batch statistics, no dropout.
+        It can be differentiated twice, as it takes no shortcuts. It reads all training
+        rows, with batch statistics and without dropout.
         """
-        params, (loss, *charges), forward = self._of_member(member, wide=True)
-        terms = [(loss[0], loss[1] | {"dtype": torch.float64}), *charges]
+        params, terms, forward = self._of_member(member, wide=True)
+        (loss, loss_options), *penalties = terms
+        terms = [(loss, loss_options | {"dtype": torch.float64}), *penalties]
 
         def function(weights: Mapping[str, Tensor]) -> Tensor:
             with protocol.switched(shortcuts=False):
@@ -228,37 +294,46 @@ class Learner:
         return params, function
 
     def tap_grads(self, member: int = 0, *, total: bool = False) -> dict[str, Any]:
-        """(activation, gradient) at every tap of a member, of the loss or all terms."""
+        """Return (activation, its gradient) of one member, by the name of the tap.
+
+        The gradient is that of the loss, or with ``total`` of the whole objective.
+        """
         params, terms, forward = self._of_member(member)
         with torch.enable_grad():
-            seen = forward({n: p.requires_grad_() for n, p in params.items()}, True)
-            found = {n: t for n, t in seen.taps.items() if t.requires_grad}
-            value, at = (
-                objective_value(terms if total else terms[:1], seen),
-                [*found.values()],
+            weights = {name: p.requires_grad_() for name, p in params.items()}
+            outputs = forward(weights, is_tapped=True)
+            activations = {n: x for n, x in outputs.taps.items() if x.requires_grad}
+            value = objective_value(terms if total else terms[:1], outputs)
+            grads = torch.autograd.grad(
+                value, [*activations.values()], materialize_grads=True
             )
-            grads = torch.autograd.grad(value, at, materialize_grads=True)
-        pairs = zip(found.items(), grads, strict=True)
+        pairs = zip(activations.items(), grads, strict=True)
         return {name: (tensor.detach(), grad) for (name, tensor), grad in pairs}
 
     def _of_member(
         self, member: int, wide: bool = False
     ) -> tuple[Params, Any, Callable]:
-        """Weights and terms of one member, and its pass of all training rows."""
+        """Return (weights, terms, forward) of one member, in float64 if ``wide``.
 
-        def mine(leaf: Any) -> Any:
+        ``forward(weights, is_tapped)`` runs its network on all training rows.
+        """
+
+        def of_member(leaf: Any) -> Any:
             if not isinstance(leaf, Tensor):
                 return leaf
-            one = leaf.detach()[member] if self.stacked else leaf.detach()
-            return one.double() if wide and leaf.is_floating_point() else one
+            tensor = leaf.detach()[member] if self.stacked else leaf.detach()
+            return tensor.double() if wide and leaf.is_floating_point() else tensor
 
         state = (self.phase()[1], self.params, self.buffers, *self.feed.train)
-        terms, params, buffers, *rest = tree_map(mine, (*state, self.alpha))
+        terms, params, buffers, *rest = tree_map(of_member, (*state, self.alpha))
 
         def forward(weights: Mapping[str, Tensor], is_tapped: bool = False) -> Forward:
-            own = {n: b.clone() for n, b in buffers.items()}
+            # batch norm would update them in place
+            own_buffers = {name: b.clone() for name, b in buffers.items()}
             tap = Recorder() if is_tapped or self.is_tapped else None
-            return self.forward(weights, own, *rest, tap=tap, model=self.step_model)
+            return self.forward(
+                weights, own_buffers, *rest, tap=tap, model=self.step_model
+            )
 
         return params, terms, forward
 
@@ -266,11 +341,11 @@ class Learner:
         return {name: p.detach() for name, p in self.params.items()}
 
     def weights(self) -> Params:
-        """A copy of the parameters as they are now."""
+        """Return a copy of the parameters as they are now."""
         return {name: p.detach().clone() for name, p in self.params.items()}
 
     def state(self) -> dict[str, Any]:
-        """All that the next step depends on."""
+        """Return a copy of all that the next step depends on, for a checkpoint."""
         return {
             "step": self.step_count,
             "params": self.weights(),
@@ -280,33 +355,42 @@ class Learner:
 
     @torch.no_grad()
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from a state of these members, bit for bit."""
+        """Set the learner to a ``state()`` of these members, bit for bit."""
         self.step_count = state["step"]
-        for mine, part in ((self.params, "params"), (self.buffers, "buffers")):
-            for name, tensor in mine.items():
-                tensor.copy_(state[part][name])
+        for name, parameter in self.params.items():
+            parameter.copy_(state["params"][name])
+        for name, buffer in self.buffers.items():
+            buffer.copy_(state["buffers"][name])
         groups = self.optimizer.state_dict()["param_groups"]  # settings, not state
-        held = {"state": state["moments"], "param_groups": groups}
-        self.optimizer.load_state_dict(held)
+        self.optimizer.load_state_dict(
+            {"state": state["moments"], "param_groups": groups}
+        )
 
 
-def objective_value(terms: Sequence[Term], seen: Forward, scale: float = 1.0) -> Tensor:
-    """The objective of one member; its gradients, once rounded, times ``scale``."""
-    (loss, how), *charges = terms
-    logits = seen.logits if scale == 1 else scaled(seen.logits, scale)
-    value = loss(logits, seen.labels, **how)
-    for penalty, how in charges:
-        charged = penalty(seen, **how)
-        value = value + (charged if scale == 1 else scaled(charged, scale))
+def objective_value(
+    terms: Sequence[Term], forward: Forward, scale: float = 1.0
+) -> Tensor:
+    """Return the objective of one member, (): its loss plus its penalties.
+
+    The first term is the loss, the rest are penalties. ``scale`` multiplies the
+    gradients, after the loss has rounded them.
+    """
+    (loss, loss_options), *penalties = terms
+    logits = forward.logits if scale == 1 else scaled(forward.logits, scale)
+    value = loss(logits, forward.labels, **loss_options)
+    for penalty, penalty_options in penalties:
+        charge = penalty(forward, **penalty_options)
+        value = value + (charge if scale == 1 else scaled(charge, scale))
     return value
 
 
 def scaled(x: Tensor, factor: float) -> Tensor:
-    """x itself, whose gradient is multiplied by ``factor``; not to be taken further.
+    """Return a view of x whose gradient is multiplied by ``factor``, a power of two.
 
     Loss scaling [Micikevicius et al. 2018, section 3.2] after the loss has rounded its
-    gradient: a power of two changes no bit, but that of sums below the smallest normal
-    number, 1.2e-38 in float32. The caller divides the gradients again.
+    gradient: a power of two changes no bit, except of sums below the smallest normal
+    number, 1.2e-38 in float32. The caller divides the gradients of the weights again.
+    It holds for first derivatives alone.
     """
     view = x.view_as(x)
     if view.requires_grad:

@@ -1,7 +1,7 @@
-"""Who trains what, where: a member per process on a CPU, stacks on a GPU.
+"""Train experiments: one member per process on a CPU, stacks of members on a GPU.
 
-Who has trained a member writes its file. Checkpoints lie in ``.checkpoints`` below the
-records and vanish with success.
+The process that trained a member writes its record. Checkpoints lie in ``.checkpoints``
+below the records and are removed when their members are recorded.
 """
 
 import dataclasses
@@ -30,12 +30,15 @@ from claimbook.engine import device as devices
 from claimbook.experiment import Experiment, Member
 
 STACK_LIMIT = 128  # members of one kind that share a GPU at a time
-Outcome = tuple[int, str]  # members recorded, and what went wrong with others
+Outcome = tuple[int, str]  # members recorded, and the message of a failure or ""
 
 
 @dataclasses.dataclass
 class Task:
-    """A member, the experiments it belongs to, and how many seeds go before it."""
+    """A member to train, for all experiments that share it.
+
+    ``seeds`` is how many members of its arm are recorded or come before it.
+    """
 
     member: Member
     experiments: list[Experiment]
@@ -56,44 +59,51 @@ def tasks(
     arms: Collection[str] = (),
     replace: bool = False,
 ) -> list[Task]:
-    """What a folder lacks, arms with the fewest seeds first; what is shared, once.
+    """Return a task for each member that the experiments' records lack.
 
-    Shared is what arms train and look at alike, whatever they are called. ``seeds`` and
-    ``arms``, by patterns: only these. ``replace``: also what is there.
+    Arms with the fewest seeds come first. Members whose arms differ in name alone are
+    one task. ``seeds`` and ``arms`` (patterns of names) select members; by default all
+    are. With ``replace`` members that are recorded are trained again.
     """
-    found: dict[tuple[str, int], Task] = {}
+    task_by_key: dict[tuple[str, int], Task] = {}
     patterns = arms or ["*"]
     for experiment in experiments:
-        every = [*experiment.members()]
-        due = every if replace else records.missing(experiment, out)
-        many = Counter(arm.name for arm, _ in every)
-        many.subtract(arm.name for arm, _ in due)
+        members = [*experiment.members()]
+        due = members if replace else records.missing(experiment, out)
+        seeds_before = Counter(arm.name for arm, _ in members)
+        seeds_before.subtract(arm.name for arm, _ in due)
         for arm, seed in due:
-            task = Task((arm, seed), [], many[arm.name], out)
-            many[arm.name] += 1
+            task = Task((arm, seed), [], seeds_before[arm.name], out)
+            seeds_before[arm.name] += 1
             is_named = any(fnmatchcase(arm.name, pattern) for pattern in patterns)
             if not is_named or (seeds and seed not in seeds):
                 continue
             nameless = dataclasses.replace(arm, name="").hash()
-            whose = found.setdefault((nameless, seed), task).experiments
-            if experiment not in whose:
-                whose.append(experiment)
-    return sorted(found.values(), key=lambda task: task.seeds)
+            shared = task_by_key.setdefault((nameless, seed), task)
+            if experiment not in shared.experiments:
+                shared.experiments.append(experiment)
+    return sorted(task_by_key.values(), key=lambda task: task.seeds)
 
 
 def groups(todo: Sequence[Task]) -> Iterator[list[Task]]:
-    """Tasks that can be stacked on a GPU."""
-    found: dict[str, list[Task]] = {}
+    """Yield lists of tasks whose members can be stacked on a GPU."""
+    by_key: dict[str, list[Task]] = {}
     for task in todo:
-        found.setdefault(build.stack_key(task.member[0]), []).append(task)
-    for group in found.values():
+        by_key.setdefault(build.stack_key(task.member[0]), []).append(task)
+    for group in by_key.values():
         size = 1 if build.trains_alone(group[0].member[0]) else STACK_LIMIT
-        yield from (group[k : k + size] for k in range(0, len(group), size))
+        for first in range(0, len(group), size):
+            yield group[first : first + size]
 
 
-def run(experiment: Experiment, out: Path | None = None, **how: Any) -> records.Record:
-    """Train what an experiment lacks, as ``train`` does, and return its record."""
-    train(tasks([experiment], out), **how)
+def run(
+    experiment: Experiment, out: Path | None = None, **settings: Any
+) -> records.Record:
+    """Train what an experiment lacks and return its record.
+
+    ``settings`` are keyword arguments of ``train``.
+    """
+    train(tasks([experiment], out), **settings)
     return records.load(experiment, out)
 
 
@@ -104,131 +114,162 @@ def train(
     time_budget: float = math.inf,
     processes: int | None = None,
 ) -> int:
-    """Train members and record each that ends; how many the time did not suffice for.
+    """Train members and record each that ends; return how many are not recorded.
 
-    After ``time_budget`` seconds the state is saved, and a later call goes on.
-    ``processes``: CPU workers, one per core by default; 0: in this process. What fails
-    is told at the end: TrainingError, or Unfinished if the time was short as well.
+    After ``time_budget`` seconds the state is saved, and a later call goes on from it.
+    ``processes`` is the number of CPU workers, one per core by default; with 0 this
+    process trains. If a member fails, the others are trained all the same, and at the
+    end it raises TrainingError, or Unfinished if the time was too short as well.
     """
-    on, deadline = devices.choose_device(device), time.time() + time_budget
-    recorded, faults = 0, list[str]()
+    device = devices.choose_device(device)
+    deadline = time.time() + time_budget
+    recorded = 0
+    faults: list[str] = []
     steps = sum(task.member[0].epochs for task in todo)
     silent = not todo or os.environ.get("GROKBOOK_PROGRESS") == "no"
-    how: dict[str, Any] = {"unit": " steps", "mininterval": 1, "leave": False}
-    with tqdm(total=steps, disable=silent, **how) as bar:
-        if on == "cuda" or processes == 0 or not todo:
-            waiting = [*groups(todo)] if on == "cuda" else [[task] for task in todo]
-            outcomes = _here(waiting, on, deadline, bar)
+    bar_options: dict[str, Any] = {"unit": " steps", "mininterval": 1, "leave": False}
+    with tqdm(total=steps, disable=silent, **bar_options) as bar:
+        if device == "cuda":
+            outcomes = _in_this_process([*groups(todo)], device, deadline, bar)
+        elif processes == 0 or not todo:
+            outcomes = _in_this_process([[t] for t in todo], device, deadline, bar)
         else:
-            count = processes or os.cpu_count() or 1
-            outcomes = _in_processes(todo, count, deadline, bar)
-        for many, fault in outcomes:
-            recorded += many
-            faults += [fault] if fault else []
+            workers = processes or os.cpu_count() or 1
+            outcomes = _in_processes(todo, workers, deadline, bar)
+        for count, fault in outcomes:
+            recorded += count
+            if fault:
+                faults.append(fault)
     if faults:
         is_late = time.time() > deadline
         failure = errors.Unfinished if is_late else errors.TrainingError
-        told = "; ".join(dict.fromkeys(faults))
-        raise failure(f"{recorded} members recorded, of the others: {told}")
+        messages = "; ".join(dict.fromkeys(faults))
+        raise failure(f"{recorded} members recorded, of the others: {messages}")
     return len(todo) - recorded
 
 
-def _here(waiting: list[list[Task]], on, deadline: float, bar) -> Iterator[Outcome]:
-    """Group after group in this process; one that does not fit a GPU is halved."""
-    project.note_code()  # of now: training may take hours
+def _in_this_process(
+    waiting: list[list[Task]], device: str, deadline: float, bar: Any
+) -> Iterator[Outcome]:
+    """Train one group after the other; yield the outcome of each.
+
+    A group that does not fit into the memory of a GPU is halved.
+    """
+    project.note_code()  # training may take hours, in which the code may be edited
     while waiting and time.time() < deadline:
         group = waiting.pop(0)
         half = len(group) // 2
         try:
-            yield _train(group, on, lambda: time.time() > deadline, bar.update)
+            yield _train(group, device, lambda: time.time() > deadline, bar.update)
         except torch.OutOfMemoryError:
-            waiting[:0] = [group[:half], group[half:]] if half else []
-            if not half:
+            if half:
+                waiting[:0] = [group[:half], group[half:]]
+            else:
                 yield 0, f"arm {group[0].member[0].name!r} does not fit into the GPU"
         gc.collect()  # a learner and its graphs refer to each other
         torch.cuda.empty_cache()
 
 
 def _train(
-    group: list[Task], on: str, should_stop: Callable, tell: Callable[[int], Any]
+    group: list[Task], device: str, should_stop: Callable, count_steps: Callable
 ) -> Outcome:
-    """Train a group to its end or a stop, and record it; ``tell`` hears of steps."""
-    members, many = [task.member for task in group], len(group)
-    fault, checkpoint = "", group[0].checkpoint
-    if many > 1:
-        checkpoint = checkpoint.with_name(f"{checkpoint.name}-x{many}")
-    last_epoch: int | None = None  # steps of a checkpoint were told of before
+    """Train a group to its end or a stop, and record each member that ended.
+
+    ``count_steps(number)`` is called with each number of steps made, over all members.
+    The outcome has the message of an error, of any but OutOfMemoryError.
+    """
+    members = [task.member for task in group]
+    checkpoint = group[0].checkpoint
+    fault = ""
+    if len(group) > 1:
+        checkpoint = checkpoint.with_name(f"{checkpoint.name}-x{len(group)}")
+    last_epoch: int | None = None  # steps before a checkpoint have been counted
 
     def report(epoch: int) -> None:
         nonlocal last_epoch
         if last_epoch is not None:
-            tell(many * (epoch - last_epoch))
+            count_steps(len(group) * (epoch - last_epoch))
         last_epoch = epoch
 
-    how: dict[str, Any] = {"on": on, "stacked": many > 1, "checkpoint": checkpoint}
     try:
         checkpoint.parent.mkdir(parents=True, exist_ok=True)
         try:
-            results = loop.train(members, should_stop=should_stop, report=report, **how)
+            results = loop.train(
+                members,
+                on=device,
+                stacked=len(group) > 1,
+                checkpoint=checkpoint,
+                should_stop=should_stop,
+                report=report,
+            )
         except errors.Diverged as error:
             results, fault = error.outcomes, str(error)
+        # results is None after a stop, and has None for a member that diverged
         done = [pair for pair in zip(group, results or (), strict=False) if pair[1]]
         for task, result in done:
             for experiment in task.experiments:
                 records.add(experiment, result, task.out)
-        if results is not None:  # what a killed worker was writing goes too
+        if results is not None:
             checkpoint.unlink(missing_ok=True)
+            # what a killed worker was writing
             for part in checkpoint.parent.glob(f"{checkpoint.name}.*.part"):
                 part.unlink(missing_ok=True)
         return len(done), fault
     except torch.OutOfMemoryError:
         raise
-    except Exception as error:  # one sentence, whatever else it carries
+    except Exception as error:  # one failure must not stop the other members
         is_sentence = isinstance(error, errors.BookError | OSError)
-        told = str(error) if is_sentence else repr(error)
-        who = f"arm {members[0][0].name!r}, seed {members[0][1]}: "
-        return 0, told if isinstance(error, errors.DataError) else who + told
+        message = str(error) if is_sentence else repr(error)
+        if isinstance(error, errors.DataError):
+            return 0, message
+        arm, seed = members[0]
+        return 0, f"arm {arm.name!r}, seed {seed}: {message}"
 
 
-def _in_processes(todo: Sequence[Task], count, deadline, bar) -> Iterator[Outcome]:
-    """One member at a time in each of a few processes, fewer where one was killed."""
+def _in_processes(todo: Sequence[Task], workers, deadline, bar) -> Iterator[Outcome]:
+    """Train each member in one of several worker processes; yield the outcomes.
+
+    Where a worker was killed, half as many go on with the members that are left.
+    """
     context = multiprocessing.get_context("spawn")
-    count, seen = min(count, len(todo)), 0
-    stop, steps = context.Event(), context.Value("q", 0)
+    workers = min(workers, len(todo))
+    stop = context.Event()
+    steps = context.Value("q", 0)
+    steps_shown = 0
     # read by a process when it imports torch
     os.environ |= {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
-    pool = ProcessPoolExecutor(count, context, _prepare, (stop, steps))
+    pool = ProcessPoolExecutor(workers, context, _prepare, (stop, steps))
     jobs = {pool.submit(_work, task, deadline): task for task in todo}
-    left: list[Task] = []  # whose worker ended, or was ended with another
+    left: list[Task] = []  # whose worker ended, or was ended because another did
     try:
         while jobs:
             done, _ = wait(jobs, timeout=1, return_when=FIRST_COMPLETED)
-            bar.update(steps.value - seen)
-            seen = steps.value
+            bar.update(steps.value - steps_shown)
+            steps_shown = steps.value
             for job in done:
                 task = jobs.pop(job)
                 try:
                     outcome = job.result()
-                except BrokenProcessPool:  # then all that have not ended are broken
+                except BrokenProcessPool:  # all jobs that have not ended raise it
                     left.append(task)
                 else:
                     yield outcome
-    finally:  # whatever happened, running members save their state and stop
+    finally:  # whatever happens, members in training save their state and stop
         stop.set()
         pool.shutdown(cancel_futures=True)
     message = "a worker process ended without a word (no memory?)"
-    if left and count > 1:
+    if left and workers > 1:
         warnings.warn(f"{message}: fewer at a time go on", stacklevel=2)
-        yield from _in_processes(left, count // 2, deadline, bar)
+        yield from _in_processes(left, workers // 2, deadline, bar)
     elif left:
         yield 0, f"{message}: the same command goes on from its checkpoint"
 
 
-_SHARED: dict[str, Any] = {}  # of a worker with its parent: whether to stop, steps made
+_SHARED: dict[str, Any] = {}  # of a worker with its parent: the stop event, the steps
 
 
 def _prepare(stop: Any, steps: Any) -> None:
-    """Set up a worker process: one thread, and an end with its parent's."""
+    """Set up a worker process, to use one thread and to end when its parent ends."""
     _SHARED.update(stop=stop, steps=steps)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent tells when to stop
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -238,19 +279,22 @@ def _prepare(stop: Any, steps: Any) -> None:
 
 
 def _end_with_parent() -> None:
+    """Wait for the end of the parent process, then end this one."""
     if parent := multiprocessing.parent_process():
         parent.join()
     os._exit(1)
 
 
 def _work(task: Task, deadline: float) -> Outcome:
-    """In a worker: one member to its end, or to where training has to stop."""
+    """Train one member in a worker, to its end or to where training has to stop."""
 
     def should_stop() -> bool:
         return _SHARED["stop"].is_set() or time.time() > deadline
 
-    def tell(many: int) -> None:
+    def count_steps(number: int) -> None:
         with _SHARED["steps"].get_lock():
-            _SHARED["steps"].value += many
+            _SHARED["steps"].value += number
 
-    return (0, "") if should_stop() else _train([task], "cpu", should_stop, tell)
+    if should_stop():
+        return 0, ""
+    return _train([task], "cpu", should_stop, count_steps)

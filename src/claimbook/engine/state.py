@@ -15,22 +15,22 @@ from claimbook.errors import TrainingError
 from claimbook.project import whole
 
 FORMAT = 4
-# What is said of a checkpoint whose identity differs in this, in this order.
+# What a warning says of a checkpoint whose identity differs under a key, in this order.
 DIFFERENCES = {
     "members": "is of another arm or seed",
-    "source": "was begun by other code (source {theirs:.12}…, now {mine:.12}…)",
-    "torch": "was begun with another torch ({theirs}, now {mine})",
-    "matmul": "was begun with another library for products ({theirs}, now {mine})",
+    "source": "was begun by other code (source {saved:.12}…, now {current:.12}…)",
+    "torch": "was begun with another torch ({saved}, now {current})",
+    "matmul": "was begun with another library for products ({saved}, now {current})",
 }
 State = dict[str, Any]
 
 
 class Unfit(ValueError):
-    """A state that cannot be one of this training; the message says in what."""
+    """A checkpoint does not belong to this training; the message says why."""
 
 
 def write(path: Path, identity: Mapping[str, Any], content: State) -> None:
-    """Write a state whole or not at all; TrainingError if it fails."""
+    """Write a checkpoint, whole or not at all; raises TrainingError if it fails."""
     packed = io.BytesIO()
     torch.save(content, packed)
     body = packed.getvalue()
@@ -47,19 +47,19 @@ def write(path: Path, identity: Mapping[str, Any], content: State) -> None:
 def read(
     path: Path,
     identity: Mapping[str, Any],
-    on: str = "cpu",
+    device: str = "cpu",
     restore: Callable[[State], None] | None = None,
 ) -> State | None:
-    """The state at a path, or None where there is none that fits.
+    """Return the state of a checkpoint, or None where there is none that fits.
 
-    ``identity`` is what it must say of itself. ``restore`` goes on from the state and
-    raises where it cannot. One that does not fit is moved aside, so that it is neither
-    trained on nor lost, and a warning says why.
+    ``identity`` is what the checkpoint must say of itself. ``restore`` goes on from the
+    state, and raises an error where it cannot. A checkpoint that does not fit is moved
+    aside, so that it is neither resumed nor lost, and a warning says why.
     """
     if not path.exists():
         return None
     try:
-        state = _unpacked(path.read_bytes(), identity, on)
+        state = _unpacked(path.read_bytes(), identity, device)
         if restore:
             restore(state)
         return state
@@ -67,9 +67,10 @@ def read(
         raise
     except Unfit as error:
         reason = str(error)
-    except Exception:  # whatever another version or a stranger wrote
+    except Exception:  # the content may be anything, and so may the error
         reason = "is damaged"
-    asides = (path.with_name(f"{path.name}.aside{k or ''}") for k in itertools.count())
+    # the first free name of name.aside, name.aside1, name.aside2, …
+    asides = (path.with_name(f"{path.name}.aside{n or ''}") for n in itertools.count())
     aside = path.rename(next(other for other in asides if not other.exists()))
     warnings.warn(
         f"the checkpoint {path.name} {reason}: it is kept aside as {aside.name} and "
@@ -79,8 +80,11 @@ def read(
     return None
 
 
-def _unpacked(content: bytes, identity: Mapping[str, Any], on: str) -> State:
-    """The state in a file; Unfit, or another error, where it is not of an identity."""
+def _unpacked(content: bytes, identity: Mapping[str, Any], device: str) -> State:
+    """Return the state in the content of a checkpoint, with its tensors on a device.
+
+    Raises Unfit, or an error of any kind, if it is damaged or of another identity.
+    """
     line, _, body = content.partition(b"\n")
     head = json.loads(line)
     if head["format"] != FORMAT:
@@ -89,17 +93,17 @@ def _unpacked(content: bytes, identity: Mapping[str, Any], on: str) -> State:
         raise Unfit("is damaged")
     if difference := _difference(head["identity"], identity):
         raise Unfit(difference)
-    return torch.load(io.BytesIO(body), map_location=on, weights_only=True)
+    return torch.load(io.BytesIO(body), map_location=device, weights_only=True)
 
 
-def _difference(theirs: Mapping[str, Any], mine: Mapping[str, Any]) -> str:
-    """In what two identities differ, as what is said of the first; "" if in nothing."""
-    words = [
-        sentence.format(theirs=theirs.get(key, "unknown"), mine=mine.get(key))
+def _difference(saved: Mapping[str, Any], current: Mapping[str, Any]) -> str:
+    """Return how a checkpoint's identity differs from the current one, "" if equal."""
+    sentences = [
+        sentence.format(saved=saved.get(key, "unknown"), current=current.get(key))
         for key, sentence in DIFFERENCES.items()
-        if theirs.get(key) != mine.get(key)
+        if saved.get(key) != current.get(key)
     ]
-    return " and ".join(words)
+    return " and ".join(sentences)
 
 
 def _sha256(content: bytes) -> str:

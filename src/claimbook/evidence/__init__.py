@@ -1,8 +1,9 @@
-"""What records say, and the definitions that decide verdicts, each with a test.
+"""Read what records say, and compute the events and values that decide verdicts.
 
-Series over seeds add, divide and compare seed by seed. An epoch that never comes is
-infinite. A value that does not exist is NaN, which no claim takes: whoever reads it
-says what it counts as (``otherwise``). An arm that nobody trained has no seeds.
+Values of an arm are a pandas Series with one value per seed, so that they add, divide
+and compare seed by seed. An epoch that never comes is infinite. A value that does not
+exist is NaN, which no claim accepts: a page says what it counts as (``otherwise``). An
+arm that nobody trained has no seeds. Every definition has a test.
 """
 
 from claimbook.evidence.events import *

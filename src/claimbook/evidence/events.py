@@ -1,7 +1,9 @@
-"""What happened when, on tables (epochs down, seeds across) and by seed.
+"""Epochs of events, and summaries of a quantity over training, seed by seed.
 
-An epoch that never comes is infinite, and each function says what comes of it. NaN is a
-value that does not exist: nothing here turns it into a number.
+A table is a DataFrame with one row per logged epoch, ascending, and one column per
+seed. The epoch of an event that never happens is infinite, and each function says how
+it treats that. NaN is a value that does not exist: no function here turns it into a
+number.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,34 +14,37 @@ from typing import Any
 import numpy as np
 from pandas import DataFrame, Series
 
+# Methods of a DataFrame that compare it with a level; with NaN the result is False.
 _COMPARE = {"at_least": "ge", "at_most": "le", "above": "gt", "below": "lt"}
 
 
 def crossing(table: DataFrame, **level: float) -> Series:
-    """First epoch of a table at which each column gets to a level, or infinity.
+    """Return the first logged epoch at which each column is at a level, or infinity.
 
-    The level is one of ``at_least``, ``at_most``, ``above`` and ``below``. It is a
-    logged epoch, late by less than a log interval. NaN is never there.
+    The level is one keyword argument: ``at_least``, ``at_most``, ``above`` or
+    ``below``. The true epoch is earlier by less than a log interval. NaN is never at
+    a level.
     """
-    ((name, value),) = level.items()
-    return _first_true(getattr(table, _COMPARE[name])(value))
+    ((comparison, bound),) = level.items()
+    return _first_true(getattr(table, _COMPARE[comparison])(bound))
 
 
 def lasting(table: DataFrame, **level: float) -> Series:
-    """First epoch from which on each column is at a level to its end, or infinity.
+    """Return the first epoch from which each column stays at a level, or infinity.
 
-    The level is as in `crossing`. The end is the last value that a column has; NaN in
-    between is passed over. It is what "consistently exceeds" means in Tiwari et al.
-    2026.
+    The level is given as in `crossing`. A column ends with its last value, and NaN
+    before that is skipped. Tiwari et al. 2026 call this "consistently exceeds".
     """
+    # The cumulative maximum runs from the last epoch back to the first.
     misses_later = _misses(table, **level)[::-1].cummax()[::-1]
     return _first_true(table.notna() & ~misses_later)
 
 
 def missing_later(table: DataFrame, **level: float) -> Series:
-    """Share of the values after the first at a level that are not there any more.
+    """Return which share of the values after `crossing` is not at the level.
 
-    NaN for a column that never gets there, or does so with its last value.
+    The share is NaN for a column that never gets to the level, or only with its last
+    value.
     """
     first = crossing(table, **level)
     is_later = table.notna() & (table.index.to_numpy()[:, None] > first.to_numpy())
@@ -48,127 +53,148 @@ def missing_later(table: DataFrame, **level: float) -> Series:
 
 
 def _misses(table: DataFrame, **level: float) -> DataFrame:
-    ((name, value),) = level.items()
-    return table.notna() & ~getattr(table, _COMPARE[name])(value)
+    """Return where a table has a value that is not at the level, as booleans."""
+    ((comparison, bound),) = level.items()
+    return table.notna() & ~getattr(table, _COMPARE[comparison])(bound)
 
 
 def testable(values: Series, can_test: Series | list[bool]) -> Series:
-    """The values of those seeds that can test a claim.
+    """Return the values of those seeds that can test a claim.
 
-    A claim of which no seed is left reads "cannot tell".
+    ``can_test`` has one boolean for each of the values, in their order. The verdict of
+    a claim without any seed left is "cannot tell".
     """
     return values[np.asarray(can_test, dtype=bool)]
 
 
 def peak(table: DataFrame) -> Series:
-    """First epoch at which each column has its largest value, or infinity for none."""
+    """Return the first epoch of each column's maximum; infinity without a value."""
     return _first_true(table == table.max())
 
 
-def _first_true(there: DataFrame) -> Series:
-    if there.empty:
-        return Series(inf, index=there.columns, dtype=float)
-    return there.idxmax().astype(float).where(there.any(), inf)
+def _first_true(mask: DataFrame) -> Series:
+    """Return the first epoch at which each boolean column is true, or infinity."""
+    if mask.empty:
+        return Series(inf, index=mask.columns, dtype=float)
+    return mask.idxmax().astype(float).where(mask.any(), inf)
 
 
 def paired(*values: Series) -> list[Series]:
-    """The values of the seeds that all of them have, in the order of the first."""
-    shared = [s for s in values[0].index if all(s in other.index for other in values)]
-    return [one.loc[shared] for one in values]
+    """Return each Series cut to the seeds that all have, in the order of the first."""
+    shared_seeds = [
+        seed for seed in values[0].index if all(seed in s.index for s in values)
+    ]
+    return [series.loc[shared_seeds] for series in values]
 
 
 def joined(values: Mapping[Any, Series]) -> DataFrame:
-    """One column for each value, one row for each seed that all of them have."""
+    """Return one column per entry of a mapping, one row per seed that all have."""
     columns = zip(values, paired(*values.values()), strict=True)
     return DataFrame(dict(columns), dtype=float)
 
 
-def agreeing(one: Mapping[Any, Series], other: Mapping[Any, Series]) -> Series:
-    """How many pairs of arms come in the same order by two events, by seed.
+def agreeing(
+    first_event: Mapping[Any, Series], second_event: Mapping[Any, Series]
+) -> Series:
+    """Return by seed how many pairs of arms come in the same order in two events.
 
-    A tie in either is no order; that neither arm ever gets there is one too.
+    Each event maps every arm to its epochs by seed. A pair that ties in either event
+    has no order, also where both arms never get there, and is not counted.
     """
-    first, second = joined(one), joined(other)
-    found = [
+    first, second = joined(first_event), joined(second_event)
+    # One row per pair, one column per seed; a difference of two infinities is NaN,
+    # which compares false.
+    is_same_order = [
         np.sign(first[a] - first[b]) * np.sign(second[a] - second[b]) > 0
         for a, b in combinations(first.columns, 2)
     ]
-    return DataFrame(found, columns=first.index).sum().astype(float)
+    return DataFrame(is_same_order, columns=first.index).sum().astype(float)
 
 
 def difference(late: Series, early: Series) -> Series:
-    """Epochs from one event to another; infinite where either never comes.
+    """Return by seed the epochs from one event to another, ``late - early``.
 
-    Negative where the late one came first.
+    The difference is negative where ``late`` came first, and infinite where either
+    never comes.
     """
     late, early = paired(late, early)
     return (late - early).mask(np.isinf(late) | np.isinf(early), inf)
 
 
 def lead(first: Series, second: Series, *, until: float = inf) -> Series:
-    """Epochs by which one event is ahead of another, at least.
+    """Return by seed the least number of epochs by which one event leads another.
 
     A second event that never comes counts as one at ``until``, the end of its training.
-    Minus infinity where the first never comes: nothing leads by not arriving.
+    The lead is minus infinity where the first event never comes.
     """
     first, second = paired(first, second)
     return (second.clip(upper=until) - first).mask(np.isinf(first), -inf)
 
 
 def ratio(upper: Series, lower: Series) -> Series:
-    """Ratio of two epochs, for claims of "at most so many times".
+    """Return by seed the ratio of two epochs, for claims of "at most so many times".
 
-    Infinite where the upper one never comes, or the lower one comes in epoch 0 alone; 0
-    where only the lower one never comes. Two events in epoch 0 come together, ratio 1.
+    It is infinite where ``upper`` never comes, or where only ``lower`` is epoch 0. It
+    is 0 where only ``lower`` never comes, and 1 where both are epoch 0.
     """
     upper, lower = paired(upper, lower)
-    both = (upper == 0) & (lower == 0)
-    return (upper / lower.mask(both, 1)).mask(both, 1).mask(np.isinf(upper), inf)
+    are_zero = (upper == 0) & (lower == 0)
+    quotient = upper / lower.mask(are_zero, 1)
+    return quotient.mask(are_zero, 1).mask(np.isinf(upper), inf)
 
 
 def times(slow: Series, quick: Series) -> Series:
-    """How many times as late one event comes as one that is said to come sooner.
+    """Return by seed how many times as late ``slow`` comes as ``quick``.
 
-    0 where only the one said to come sooner never comes. A seed in which neither comes
-    is no test, and has no value. Else as `ratio`.
+    The claim behind it says that ``quick`` comes sooner. The value is 0 where only
+    ``quick`` never comes, else that of `ratio`. A seed in which neither comes tests
+    nothing and is left out.
     """
     slow, quick = paired(slow, quick)
-    came = np.isfinite(slow) | np.isfinite(quick)
-    return ratio(slow, quick).mask(np.isinf(quick), 0.0)[came]
+    has_event = np.isfinite(slow) | np.isfinite(quick)
+    return ratio(slow, quick).mask(np.isinf(quick), 0.0)[has_event]
 
 
 def area(table: DataFrame) -> Series:
-    """Integral over the epochs of each column; epochs without a value are bridged."""
+    """Return the integral of each column over the epochs by the trapezoidal rule.
+
+    Epochs without a value are skipped: a straight line bridges them.
+    """
     return _each(table, lambda values: np.trapezoid(values, _epochs(values)))
 
 
 def average(table: DataFrame) -> Series:
-    """`area` over the time between first and last epoch; NaN for fewer than two values.
+    """Return the mean of each column over time; NaN for fewer than two values.
 
-    A log that thins out would give its dense start too much weight in a plain mean.
+    It is `area` over the epochs between first and last value. A plain mean would give
+    the dense start of a log that thins out too much weight.
     """
-    ends = _each(table, lambda v: np.ptp(_epochs(v)) if len(v) > 1 else nan)
-    return area(table) / ends
+    durations = _each(table, lambda v: np.ptp(_epochs(v)) if len(v) > 1 else nan)
+    return area(table) / durations
 
 
 def power(table: DataFrame) -> Series:
-    """d ln value / d ln epoch of each column, the slope of a straight line through it.
+    """Return the exponent of the power law in the epoch that fits each column best.
 
-    Epoch 0 is left out, and a value of 0 counts as 1e-300. A column with fewer than two
-    values is NaN.
+    It is the slope of the least-squares line of ln value over ln epoch. Epoch 0 is left
+    out, and a value of 0 counts as 1e-300. It is NaN for fewer than two values.
     """
 
     def slope(values: Series) -> float:
-        logs = np.log(_epochs(values)), np.log(values.clip(lower=1e-300))
-        return np.polyfit(*logs, 1)[0] if len(values) > 1 else nan
+        if len(values) < 2:
+            return nan
+        log_values = np.log(values.clip(lower=1e-300))
+        return np.polyfit(np.log(_epochs(values)), log_values, deg=1)[0]
 
     return _each(table.loc[1:], slope)
 
 
 def _each(table: DataFrame, measure: Callable[[Series], float]) -> Series:
-    found = {seed: measure(column.dropna()) for seed, column in table.items()}
-    return Series(found, dtype=float)
+    """Return the measure of each column, which is given without its NaN."""
+    results = {seed: measure(column.dropna()) for seed, column in table.items()}
+    return Series(results, dtype=float)
 
 
 def _epochs(values: Series) -> np.ndarray:
+    """Return the epochs of some values, which are their index, as floats."""
     return values.index.to_numpy(dtype=float)

@@ -1,8 +1,8 @@
-"""The records and the papers' own numbers that a page reads, and lists of both.
+"""Read the records and the papers' own numbers for a page, and list what was read.
 
-The lists go into its table of claims, so that nobody guesses what it rests on. Papers'
-numbers are CSV files in data/references/<paper>, each a row of sources.csv there, which
-says where it comes from, how it was made, and its SHA-256.
+The lists go into the page's table of claims, which so says what it rests on. Papers'
+numbers are CSV files in data/references/<paper>. Each has a row in sources.csv there,
+which says where it comes from, how it was made, and its SHA-256.
 """
 
 import glob
@@ -22,13 +22,17 @@ from claimbook.errors import DataError, NoRecord, choose
 from claimbook.experiment import SCALES, Experiment
 from claimbook.records import Record
 
-_READ: list[dict[str, Any]] = []
-_CITED: dict[str, dict[str, Any]] = {}
+_READ: list[dict[str, Any]] = []  # what this process has read, for `read`
+_CITED: dict[str, dict[str, Any]] = {}  # by name, for `cited`
 
 
 @dataclass(frozen=True)
 class Page:
-    """A page, "<paper>/<id>", with its parameters: what it reads it asks for."""
+    """A page of the book, named "<paper>/<id>", which reads records by its parameters.
+
+    ``scale`` is one of SCALES or "best". With ``retrain`` the page trains its runs
+    anew, on ``device``.
+    """
 
     name: str
     scale: str = "best"
@@ -37,7 +41,7 @@ class Page:
 
     def __post_init__(self) -> None:
         if self.retrain:
-            project.is_retrained = True  # which the sentences of this page ask
+            project.is_retrained = True  # `tables.is_rerun` asks for it
 
     def record(
         self,
@@ -47,103 +51,124 @@ class Page:
         reads: Iterable[str] = (),
         scale: str = "",
     ) -> Record:
-        """The record of an experiment: the stored one, or one trained now.
+        """Return the record of an experiment, stored or newly trained.
 
-        ``name`` without a paper is of the page's own; the page's namesake unless given.
-        "best" is the best scale whose record has a seed of each of ``arms``, those
-        without which the page cannot be read: one that has only begun is passed over.
+        ``name`` is "<paper>/<id>", or "<id>" within the page's own paper; by default it
+        is the name of the page. ``arms`` are those without which the page cannot be
+        read: "best" is the best scale whose record has a seed of each of them, so that
+        a record that has only begun is passed over.
 
-        Where there is none yet it has no members: it is false, its arms have no seeds,
-        and the page says "not run" of them. One that is damaged or stale is an error,
-        and so is an arm that no scale has.
+        Without ``retrain`` the stored record is returned. If there is none, an empty
+        record is returned: it is false, its arms have no seeds, and the page says "not
+        run" of them.
 
-        With ``retrain`` it is trained ("best" means "laptop") into data/reruns/, so
-        that a reader's rerun never touches the records of the book. ``reads`` names
-        every arm that the page reads, and no other is trained then; without it all are.
+        With ``retrain`` the experiment is trained into data/reruns/, where "best" means
+        "laptop", so that a reader's rerun never touches the records of the book.
+        ``reads`` names the arms to train; without it all of them are trained.
+
+        Raises UnknownName for an arm that no scale has, and RecordError for a record
+        that is damaged or stale.
         """
-        paper, scale = self.name.partition("/")[0], scale or self.scale
-        name = name if "/" in name else f"{paper}/{name}" if name else self.name
-        known = {a.name: a.name for one in SCALES for a in papers.get(name, one).arms}
+        scale = scale or self.scale
+        if not name:
+            name = self.name
+        elif "/" not in name:
+            name = f"{self.name.partition('/')[0]}/{name}"
+        experiments = [papers.get(name, size) for size in SCALES]
+        known = {arm.name: arm.name for plan in experiments for arm in plan.arms}
         arms = [choose(f"arm of {name}", arm, known) for arm in arms]
         reads = [choose(f"arm of {name}", arm, known) for arm in reads]
         best = "laptop" if self.retrain else "paper"
         plan = papers.get(name, best if scale == "best" else scale)
         try:
             if self.retrain:
-                found = _retrained(plan, reads, self.device)
+                record = _retrained(plan, reads, self.device)
             else:
-                found = papers.record(name, scale=scale, arms=arms)
+                record = papers.record(name, scale=scale, arms=arms)
         except NoRecord:
-            rows = pd.DataFrame(columns=["arm", "seed", "epoch"])
-            return Record(plan, rows, {}, {})
-        if (entry := described(found, asked=scale, arms=arms)) not in _READ:
+            frame = pd.DataFrame(columns=["arm", "seed", "epoch"])
+            return Record(plan, frame, {}, {})
+        if (entry := described(record, asked=scale, arms=arms)) not in _READ:
             _READ.append(entry)
-        return found
+        return record
 
 
-def _retrained(plan: Experiment, arms: Iterable[str], device: str) -> Record:
-    """The record in data/reruns/ after training what it lacks of some arms, or all.
+def _retrained(experiment: Experiment, arms: Iterable[str], device: str) -> Record:
+    """Train what data/reruns/ lacks of some arms, or all; return the record from there.
 
-    NoRecord where none of the arms is trained at this scale.
+    Raises NoRecord where this experiment has none of the arms.
     """
-    from claimbook.engine import pool
+    from claimbook.engine import pool  # imports PyTorch, which reading does not need
 
     folder = project.home() / "data" / "reruns"
     names = [glob.escape(arm) for arm in arms]  # "M+A*" is a name and no pattern
-    todo = pool.tasks([plan], folder, arms=names)
+    todo = pool.tasks([experiment], folder, arms=names)
     pool.train(todo, device=device)
-    return records.load(plan, folder)
+    return records.load(experiment, folder)
 
 
-def record(name: str, *, scale="best", arms: Iterable[str] = (), **how) -> Record:
-    """The record of an experiment by its whole name, see `Page.record`."""
-    return Page(name, scale, **how).record(arms=arms)
+def record(name: str, *, scale="best", arms: Iterable[str] = (), **options) -> Record:
+    """Return the record of an experiment by its whole name, see `Page.record`.
+
+    ``options`` are the other fields of a `Page`: ``retrain`` and ``device``.
+    """
+    return Page(name, scale, **options).record(arms=arms)
 
 
 def read() -> list[dict[str, Any]]:
-    """What `record` has given out so far, each once, in the order of the first time."""
+    """Return what `described` says of each record that `Page.record` has returned.
+
+    Each stands there once, in the order of the first time.
+    """
     return list(_READ)
 
 
-def described(found: Record, *, asked: str, arms: Iterable[str]) -> dict[str, Any]:
-    """What identifies a record that was read, and how it was asked for, as JSON.
+def described(record: Record, *, asked: str, arms: Iterable[str]) -> dict[str, Any]:
+    """Return what identifies a record that was read, as JSON.
 
-    ``planned`` is a digest of what pages show of it beyond what is trained.
+    ``asked`` and ``arms`` are the scale and the arms that the page asked for. The
+    entry ``planned`` is a digest of what pages show of the experiment beyond what is
+    trained: names of arms, seeds, and how it is smaller than the paper's.
     """
-    plan, members = found.experiment, found.members.items()
-    told = json.dumps([[arm.name for arm in plan.arms], list(plan.seeds), plan.reduced])
+    plan = record.experiment
+    planned = json.dumps([[arm.name for arm in plan.arms], [*plan.seeds], plan.reduced])
+    members = record.members.items()
     return {
-        "record": found.name,
+        "record": record.name,
         "asked": asked,
         "arms": list(arms),
-        "scale": found.scale,
+        "scale": record.scale,
         "members": {member: about["training_key"] for member, about in members},
-        "sha256": found.digest,
-        "planned": hashlib.sha256(told.encode()).hexdigest()[:16],
+        "sha256": record.digest,
+        "planned": hashlib.sha256(planned.encode()).hexdigest()[:16],
     }
 
 
 def reference(name: str) -> pd.DataFrame:
-    """The authors' numbers "<paper>/<name>", noted in `cited`.
+    """Return the authors' numbers "<paper>/<name>", and note them for `cited`.
 
-    Columns ``quantity``, ``series``, ``epoch`` and ``value``, some with more of them
-    (data/README.md); units as in records, so accuracies are fractions. DataError for a
-    file that is not listed, or not the one that was listed.
+    The columns are ``quantity``, ``series``, ``epoch`` and ``value``, some files have
+    more (data/README.md). Units are as in records, so accuracies are fractions. Raises
+    DataError for a file that sources.csv does not list, or lists with another SHA-256.
     """
-    row, path = source(name), project.home() / "data/references" / f"{name}.csv"
-    found = hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else "none"
-    if found != row["sha256"]:
+    listed = source(name)
+    path = project.home() / "data/references" / f"{name}.csv"
+    digest = hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else "none"
+    if digest != listed["sha256"]:
         raise DataError(
-            f"{path} has the SHA-256 {found[:12]}…, not {row['sha256'][:12]}… of "
+            f"{path} has the SHA-256 {digest[:12]}…, not {listed['sha256'][:12]}… of "
             "sources.csv: restore it, or write there what it is now"
         )
-    kept = ("sha256", "repository", "commit", "path")
-    _CITED[name] = {"name": name} | {key: row[key] for key in kept}
+    origin = {key: listed[key] for key in ("sha256", "repository", "commit", "path")}
+    _CITED[name] = {"name": name} | origin
     return pd.read_csv(path)
 
 
 def source(name: str) -> dict[str, str]:
-    """The row of sources.csv about a reference; DataError where there is none."""
+    """Return the row of sources.csv about a reference "<paper>/<name>".
+
+    Raises DataError where there is none.
+    """
     path = project.home() / "data/references/sources.csv"
     rows = pd.read_csv(path, dtype=str, keep_default_na=False).set_index("file")
     if (file := f"{name}.csv") not in rows.index:
@@ -152,22 +177,26 @@ def source(name: str) -> dict[str, str]:
 
 
 def behind(mean: float, spread: float, *, count: int = 5, step: int = 100) -> list:
-    """Which epochs may lie behind a printed mean and (population) deviation.
+    """Return which epochs may lie behind a printed mean and standard deviation.
 
-    All ascending choices of ``count`` multiples of ``step`` whose mean and deviation
-    are the printed ones to half an epoch. ``step`` is larger than ``count``.
+    These are all ascending tuples of ``count`` multiples of ``step`` whose mean and
+    population standard deviation are ``mean`` and ``spread`` to half an epoch.
+    ``step`` must be larger than ``count``: then only one sum of the epochs is possible.
     """
     total = step * round(count * mean / step)
     if abs(total / count - mean) > 0.5:
         return []
+    # No epoch is further from the mean than sqrt(count) standard deviations.
     reach = math.ceil(math.sqrt(count) * (spread + 1) / step)
-    near = step * (np.arange(-reach, reach + 2) + int(mean / step))
-    first = np.array(list(combinations_with_replacement(near, count - 1)))
-    rows = np.column_stack([first, total - first.sum(axis=1)])
-    fit = (rows[:, -1] >= rows[:, -2]) & (abs(rows.std(axis=1) - spread) <= 0.5)
-    return [tuple(map(int, row)) for row in rows[fit]]
+    candidates = step * (np.arange(-reach, reach + 2) + int(mean / step))
+    first = np.array(list(combinations_with_replacement(candidates, count - 1)))
+    last = total - first.sum(axis=1)  # the sum leaves one choice
+    choices = np.column_stack([first, last])
+    is_ascending = last >= first[:, -1]
+    has_spread = abs(choices.std(axis=1) - spread) <= 0.5
+    return [tuple(map(int, row)) for row in choices[is_ascending & has_spread]]
 
 
 def cited() -> list[dict[str, Any]]:
-    """What `reference` has given out so far, each once: name, SHA-256 and origin."""
+    """Return name, SHA-256 and origin of each file that `reference` has read, once."""
     return list(_CITED.values())

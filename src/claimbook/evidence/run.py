@@ -1,4 +1,4 @@
-"""One arm of a record: its values by seed, a pandas Series, and in a sentence."""
+"""One arm of a record: its measurements by seed, and their values in words."""
 
 import math
 import re
@@ -19,11 +19,12 @@ Bound: TypeAlias = float | Series  # an epoch, the same for all seeds or one for
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One arm of a record, with the name and the colour that a page gives it.
+    """One arm of a record, with the label and the colour that a page gives it.
 
-    Every method that takes ``since`` and ``until`` looks at the logged epochs between
-    them, both included; either may be a Series, one epoch for each seed. Where nothing
-    was measured there, the value is ``otherwise``.
+    A column is the name of an observable in the record, such as "test_accuracy". Every
+    method that takes ``since`` and ``until`` uses the logged epochs between them, both
+    included; either may be a Series with one epoch per seed. ``otherwise`` is the value
+    of a seed for which nothing was measured there.
     """
 
     record: Record
@@ -38,13 +39,16 @@ class Run:
 
     @property
     def settings(self) -> Arm:
-        """What was trained, for how many epochs at most, on what."""
+        """The arm as it was trained: data set, model, optimizer, epochs and so on."""
         return self.record.experiment.arm(self.arm)
 
     def series(
         self, column: str, *, since: Bound = 0, until: Bound = math.inf
     ) -> DataFrame:
-        """Epochs down, seeds across; NaN where not measured or out of bounds."""
+        """Return a column as a table with one row per epoch and one column per seed.
+
+        Values that were not measured, or lie out of the bounds, are NaN.
+        """
         if not self.seeds:
             return DataFrame(dtype=float)
         table = self.record.series(self.arm, column).reindex(columns=self.seeds)
@@ -53,12 +57,15 @@ class Run:
         return table.astype(float).where((epochs >= lower) & (epochs <= upper))
 
     def looks(self, column: str, *, since: Bound = 0) -> DataFrame:
-        """The same at the regular looks, where ``log`` of the arm is one distance."""
+        """Return `series` at the regular measurements, every ``settings.log`` epochs.
+
+        This needs an arm whose ``log`` is one interval.
+        """
         table = self.series(column, since=since)
         return table[table.index % self.settings.log == 0]
 
     def trace(self) -> DataFrame:
-        """The loss of every step, where it was kept: steps down, seeds across."""
+        """Return the loss of every step, where it was kept: one column per seed."""
         if not self.seeds:
             return DataFrame(dtype=float)
         return self.record.trace(self.arm).reindex(columns=self.seeds)
@@ -66,149 +73,177 @@ class Run:
     def first(
         self, column: str, *, since: Bound = 0, until: Bound = math.inf, **level: float
     ) -> Series:
-        """First logged epoch at which a column gets there, see `events.crossing`."""
+        """Return the first logged epoch of a level by seed, see `events.crossing`."""
         return events.crossing(self.series(column, since=since, until=until), **level)
 
     def fitted(self, **measure: float) -> Series:
-        """First logged epoch at which the training set is learned, or infinity.
+        """Return by seed the first epoch at which the training set is learned.
 
         Learned is a ``train_accuracy`` of at least ``accuracy``, or a ``train_loss`` of
-        at most ``loss``: papers use either, so one of them is given.
+        at most ``loss``: papers use either, so exactly one of the two is given. The
+        epoch is a logged one, or infinity.
         """
         table, level = self._learned("train", measure)
         return events.crossing(table, **level)
 
     def reaches(self, **measure: float) -> Series:
-        """First logged epoch at which the test set is learned, or infinity.
+        """Return by seed the first logged epoch at which the test set is learned.
 
-        As in `fitted`, by ``accuracy`` or ``loss``. It may fall back later, see
-        `falls_back`; if it does not, it `generalises`.
+        ``accuracy`` or ``loss`` is given as in `fitted`. The test set may be lost
+        later, see `falls_back`; if it is not, the run `generalises`.
         """
         table, level = self._learned("test", measure)
         return events.crossing(table, **level)
 
     def generalises(self, **measure: float) -> Series:
-        """First logged epoch from which on the test set is learned to the end of the
-        run, or infinity: what this book calls generalising, or grokking."""
+        """Return by seed the first epoch from which the test set stays learned.
+
+        It stays so to the end of the run, which this book calls generalising, or
+        grokking. Where it never does, the epoch is infinity.
+        """
         table, level = self._learned("test", measure)
         return events.lasting(table, **level)
 
     def falls_back(self, **measure: float) -> Series:
-        """Share of the logs after `reaches` at which the test set is not learned."""
+        """Return the share of logs after `reaches` that are not at the level."""
         table, level = self._learned("test", measure)
         return events.missing_later(table, **level)
 
     def _learned(
-        self, part: str, measure: dict[str, float]
+        self, split: str, measure: dict[str, float]
     ) -> tuple[DataFrame, dict[str, float]]:
-        """The series of a split by which learning is told, and its level."""
-        ((name, level),) = measure.items()
-        side = {"accuracy": "at_least", "loss": "at_most"}[name]
-        return self.series(f"{part}_{name}"), {side: level}
+        """Return the table and the level that decide whether a split is learned.
+
+        ``split`` is "train" or "test"; ``measure`` has one entry, "accuracy" or "loss".
+        """
+        ((name, bound),) = measure.items()
+        comparison = {"accuracy": "at_least", "loss": "at_most"}[name]
+        return self.series(f"{split}_{name}"), {comparison: bound}
 
     def delay(self, **measure: float) -> Series:
-        """Epochs from `fitted` to `reaches`; infinite without both."""
+        """Return the epochs from `fitted` to `reaches`; infinite without both."""
         return events.difference(self.reaches(**measure), self.fitted(**measure))
 
     def onset(self, column: str = "test_accuracy", *, above: float = 0.9) -> Series:
-        """First epoch of a level exceeded for good, which Tiwari et al. (2026) call
-        the onset: `lasting`."""
+        """Return the first epoch from which a column exceeds a level to its end.
+
+        Tiwari et al. (2026) call this the onset; see `events.lasting`.
+        """
         return events.lasting(self.series(column), above=above)
 
     def last(self, column: str, *, otherwise: float = math.nan) -> Series:
-        """The last value measured; that of a seed that ended early is its own last."""
+        """Return the last measured value of each seed, also of one that ended early."""
         return _last(self.series(column)).fillna(otherwise)
 
     def at(self, column: str, epoch: Bound, *, otherwise: float = math.nan) -> Series:
-        """Value at the last logged epoch not after ``epoch``, if that ever comes.
+        """Return by seed the last value measured up to an epoch.
 
-        PageError for an epoch after the end of a run: what it had then is not known.
+        Where the epoch is infinite, as one that never comes, it is ``otherwise``.
+        Raises PageError for an epoch after the end of a run, when its value is unknown.
         """
         self._refuse_beyond(epoch)
-        comes = np.isfinite(_by_seed(epoch, self.seeds))
-        held = _last(self.series(column, until=epoch))
-        return held.where(comes).fillna(otherwise)
+        is_finite = np.isfinite(_by_seed(epoch, self.seeds))
+        latest = _last(self.series(column, until=epoch))
+        return latest.where(is_finite).fillna(otherwise)
 
     def _refuse_beyond(self, epoch: Bound) -> None:
+        """Raise PageError if a finite epoch is after the last logged one of a seed."""
         ends = self.ends()
-        asked = Series(_by_seed(epoch, self.seeds), index=self.seeds, dtype=float)
-        late = asked[np.isfinite(asked) & (asked > ends)]
+        epochs = Series(_by_seed(epoch, self.seeds), index=self.seeds, dtype=float)
+        late = epochs[np.isfinite(epochs) & (epochs > ends)]
         if len(late):
-            seed, wanted = late.index[0], late.iloc[0]
+            seed, late_epoch = late.index[0], late.iloc[0]
             raise PageError(
-                f"epoch {wanted:,.0f} of {self.arm!r} in {self.record.name} is after "
-                f"the end of seed {seed}, {ends[seed]:,.0f}: ask for its `last` value, "
-                "or for an epoch that every seed has"
+                f"epoch {late_epoch:,.0f} of {self.arm!r} in {self.record.name} is "
+                f"after the end of seed {seed}, {ends[seed]:,.0f}: ask for its `last` "
+                "value, or for an epoch that every seed has"
             )
 
     def ends(self) -> Series:
-        """The last logged epoch of each seed."""
+        """Return the last logged epoch of each seed."""
         frame = self.record.frame
-        mine = frame[frame["arm"] == self.arm]
-        return mine.groupby("seed")["epoch"].max().reindex(self.seeds).astype(float)
+        rows = frame[frame["arm"] == self.arm]
+        return rows.groupby("seed")["epoch"].max().reindex(self.seeds).astype(float)
 
-    def largest(self, column: str, otherwise: float = math.nan, **of: Bound) -> Series:
-        """Largest value between two epochs."""
-        return self.series(column, **of).max().fillna(otherwise)
+    def largest(
+        self, column: str, otherwise: float = math.nan, **bounds: Bound
+    ) -> Series:
+        """Return the largest value of each seed between ``since`` and ``until``."""
+        return self.series(column, **bounds).max().fillna(otherwise)
 
-    def smallest(self, column: str, otherwise: float = math.nan, **of: Bound) -> Series:
-        """Smallest value between two epochs."""
-        return self.series(column, **of).min().fillna(otherwise)
+    def smallest(
+        self, column: str, otherwise: float = math.nan, **bounds: Bound
+    ) -> Series:
+        """Return the smallest value of each seed between ``since`` and ``until``."""
+        return self.series(column, **bounds).min().fillna(otherwise)
 
     def peak(self, column: str, **bounds: Bound) -> Series:
-        """First epoch of the largest value, see `events.peak`."""
+        """Return the first epoch of each seed's largest value, see `events.peak`."""
         return events.peak(self.series(column, **bounds))
 
     def rise(self, column: str, *, since: Bound) -> Series:
-        """How far a column rises at most after an epoch; infinite without that epoch.
+        """Return by seed the largest rise of a column above its value at an epoch.
 
-        What is said to stop there rises by little [Prieto et al. 2025, Fig. 2, 9].
+        The rise is infinite where the epoch never comes. A claim that a column stops
+        rising there bounds it [Prieto et al. 2025, Fig. 2, 9].
         """
-        risen = self.largest(column, since=since) - self.at(column, since)
-        return risen.fillna(math.inf)
+        rises = self.largest(column, since=since) - self.at(column, since)
+        return rises.fillna(math.inf)
 
 
 def _by_seed(bound: Bound, seeds: list[int]) -> np.ndarray:
-    """One bound per seed, (seeds,); KeyError where a seed has none."""
+    """Return one bound per seed, (seeds,); raises KeyError for a seed without one."""
     if isinstance(bound, Series):
         return bound.loc[seeds].to_numpy(dtype=float)
     return np.full(len(seeds), float(bound))
 
 
 def _last(table: DataFrame) -> Series:
+    """Return the last value of each column that is not NaN, or NaN if it has none."""
+    # `max` makes a Series of the one row, and works on a table without rows.
     return table.ffill().tail(1).max()
 
 
 def finished(values: Series, *runs: Run) -> Series:
-    """The values of those seeds in which every run has an `Run.onset`."""
+    """Return the values of those seeds for which every run has a `Run.onset`."""
     onsets = [run.onset() for run in runs]
-    done = [all(o.get(s, math.inf) < math.inf for o in onsets) for s in values.index]
-    return events.testable(values, done)
+    have_onset = [
+        all(onset.get(seed, math.inf) < math.inf for onset in onsets)
+        for seed in values.index
+    ]
+    return events.testable(values, have_onset)
 
 
 def told(values: Series, show: str = "{:,.0f}", *, nothing: str = "not run") -> str:
-    """Median and range over seeds in words: "4,450 (4,100 to 5,000)".
+    """Return the median and the range over seeds as text: "4,450 (4,100 to 5,000)".
 
-    The median is the lower of two middle ones, as in a claim, so that it is a seed's
-    value. Two seeds have no middle: both are told. Where all values print alike, as
-    that of one seed does, there is no range. A value that does not exist reads
-    "no value", of the seeds that lack it; ``nothing`` is said where there is no seed.
+    ``show`` is the format of a value. The median is the lower of the two middle ones,
+    as in a claim, so that it is the value of a seed. For two seeds the text is both
+    values, without a median. If smallest and largest print alike, as for one seed, the
+    text is the median alone. If any value is NaN, it is "no value" with the seeds that
+    lack one, and ``nothing`` without any seed.
     """
     if values.empty:
         return nothing
     lacking = [str(seed) for seed in values.index[values.isna()]]
-    if lacking:  # as in a smoke test: of the others alone it would tell another story
+    if lacking:  # as in a smoke test; a median of the other seeds would mislead
         return f"no value (seed {', '.join(lacking)})"
-    found = sorted(map(float, values))
-    ends = found[0], median_low(found), found[-1]
-    low, middle, high = (words(value, show) for value in ends)
+    ordered = sorted(map(float, values))
+    low = words(ordered[0], show)
+    middle = words(median_low(ordered), show)
+    high = words(ordered[-1], show)
     if low == high:
         return middle
-    return f"{low} and {high}" if len(found) == 2 else f"{middle} ({low} to {high})"
+    if len(ordered) == 2:
+        return f"{low} and {high}"
+    return f"{middle} ({low} to {high})"
 
 
 def words(value: float, show: str = "{:,.0f}") -> str:
-    """A value in words: "95 %" with a space that does not break; infinity "never"."""
+    """Return a value as text in the format ``show``, or "never" if it is infinite.
+
+    A no-break space stands before a per cent sign: "95 %".
+    """
     if math.isinf(value):
         return "never"
     return re.sub(r"(?<=\d)%", "\N{NO-BREAK SPACE}%", show.format(value))

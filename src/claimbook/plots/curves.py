@@ -32,11 +32,12 @@ def curve(
     label: str | None = None,
     color: str | None = None,
 ) -> None:
-    """One arm: every seed thin, their median thick, their range shaded.
+    """Draw a column of one arm: every seed thin, the median thick, the range shaded.
 
-    Name and colour are those of the run unless given; a name of "" is not written
-    anywhere. One seed is the curve itself, and so is each of two, which have no middle;
-    without any nothing is drawn.
+    With ``percent`` the values, which are fractions, are drawn in %. Label and colour
+    are those of the run unless given; a label of "" is left out of legends. One seed or
+    two are drawn thick, since two have no middle; without any, nothing is drawn. With
+    ``seeds=False`` only the thick lines are drawn.
     """
     if not run.seeds:
         return
@@ -47,43 +48,54 @@ def curve(
         low, high = series.min(axis=1), series.max(axis=1)
         axes.fill_between(low.index, low, high, color=style["color"], alpha=0.12, lw=0)
     middle = series if series.shape[1] == 2 else series.median(axis=1).to_frame()
-    names = [(run.label if label is None else label) or None, None]
-    for name, seed in zip(names, middle, strict=False):
-        axes.plot(middle[seed], **style, label=name)
+    # of two thick lines the first alone is labelled
+    labels = [(run.label if label is None else label) or None, None]
+    for line_label, seed in zip(labels, middle, strict=False):
+        axes.plot(middle[seed], **style, label=line_label)
 
 
 def accuracy(axes: Axes, run: Run, **options: Any) -> None:
-    """Test accuracy solid with its seeds, the median train accuracy dashed, in %."""
-    _both(axes, run, "accuracy", percent=True, **options)
+    """Draw test accuracy solid with its seeds, median train accuracy dashed, in %.
+
+    ``options`` go to `curve`.
+    """
+    _test_and_train(axes, run, "accuracy", percent=True, **options)
     axes.set(xlabel="epoch", ylabel="accuracy (%)", ylim=(-3, 103))
 
 
 def loss(axes: Axes, run: Run, **options: Any) -> None:
-    """Test loss solid with its seeds, the median train loss dashed."""
-    _both(axes, run, "loss", **options)
+    """Draw test loss solid with its seeds, and the median train loss dashed.
+
+    ``options`` go to `curve`.
+    """
+    _test_and_train(axes, run, "loss", **options)
     axes.set(xlabel="epoch", ylabel="loss")
 
 
-def _both(axes: Axes, run: Run, what: str, **options: Any) -> None:
-    curve(axes, run, f"test_{what}", **options)
+def _test_and_train(axes: Axes, run: Run, quantity: str, **options: Any) -> None:
+    """Draw test_<quantity>, as ``options`` say, and train_<quantity>, dashed."""
+    curve(axes, run, f"test_{quantity}", **options)
     options |= {"seeds": False, "label": "", "linestyle": DASHED}
-    curve(axes, run, f"train_{what}", **options)
+    curve(axes, run, f"train_{quantity}", **options)
 
 
 def trace(
     axes: Axes, run: Run, *, seed: int | None = None, floor: float = 1e-9, **line: Any
 ) -> None:
-    """The loss of every step of one seed, the first unless given, on a log axis.
+    """Draw the training loss after every step of one seed, on a logarithmic axis.
 
-    No spike is lost: of every stretch of steps that is narrower than a pixel, of which
-    there are 800, the smallest and the largest loss are drawn, ``floor`` at least.
+    The seed is the run's first unless given; without any, nothing is drawn. The steps
+    are cut into some 800 groups, each narrower than a pixel, and the smallest and the
+    largest loss of each are drawn, so that no spike is lost. Losses below ``floor`` are
+    drawn at it. ``line`` has further options of `Axes.plot`.
     """
     if not run.seeds:
         return
     losses = run.trace()[run.seeds[0] if seed is None else seed].dropna()
-    width = max(1, math.ceil(len(losses) / 800))
-    groups = losses.clip(lower=floor).groupby(losses.index // width * width)
-    extremes = groups.agg(["min", "max"])
+    group_size = max(1, math.ceil(len(losses) / 800))
+    group_starts = losses.index // group_size * group_size
+    groups = losses.clip(lower=floor).groupby(group_starts)
+    extremes = groups.agg(["min", "max"])  # a row per group
     style: dict[str, Any] = {"lw": 1.0, "color": run.color, "label": run.label} | line
     style["label"] = style["label"] or None
     axes.plot(np.repeat(extremes.index, 2), extremes.to_numpy().ravel(), **style)
@@ -93,7 +105,7 @@ def trace(
 def paper(
     axes: Axes, x: ArrayLike, y: ArrayLike, *, label: str = "paper", color: str = BLACK
 ) -> None:
-    """The paper's own points: hollow diamonds, in the whole book and for nothing else.
+    """Draw the paper's own points as hollow diamonds, which mark nothing else.
 
     ``color`` is that of the curve they belong to, where a figure has several.
     """
@@ -102,41 +114,56 @@ def paper(
 
 
 def mark(axes: Axes, epochs: Iterable[float], *, color: str) -> None:
-    """Dotted vertical lines, one per seed, at events that happened."""
+    """Draw a dotted vertical line at each epoch of an event, one for each seed.
+
+    Infinity and NaN, the epochs of an event that never happened, are left out.
+    """
     for epoch in filter(np.isfinite, epochs):
         axes.axvline(epoch, color=color, ls=":", lw=1.1, alpha=0.8)
 
 
 def note(axes: Axes, text: str, xy: Point, xytext: Point) -> None:
-    """A short text at ``xytext`` and a grey arrow to ``xy``, both as data."""
+    """Write a text at ``xytext`` with a grey arrow to ``xy``, in data coordinates."""
     arrow = {"arrowstyle": "->", "color": GREY, "lw": 1.0, "shrinkB": 3}
     axes.annotate(text, xy, xytext, color=BLACK, ha="center", arrowprops=arrow)
 
 
 def end_labels(axes: Axes) -> None:
-    """Write the name of each line at its right end, in its colour, with no legend.
+    """Write the label of each line at its right end, in its colour, with no legend.
 
-    Call it last, when the limits of the axes are set: names are moved apart.
+    Call it last, when the limits of the axes are set: labels that would overlap are
+    moved up or down.
     """
-    drawn = (line for line in axes.lines if np.size(line.get_xdata()))
-    ends = {x: _end(axes, x) for x in drawn if not str(x.get_label()).startswith("_")}
+    lines = (line for line in axes.lines if np.size(line.get_xdata()))
+    ends = {x: _end(axes, x) for x in lines if not str(x.get_label()).startswith("_")}
     figure: Any = axes.figure
     figure.draw_without_rendering()  # the layout has to be known
-    point = figure.dpi / 72
-    gap = 1.2 * plt.rcParams["font.size"] * point
-    level = axes.transData.transform(np.reshape([*ends.values()], (-1, 2)))[:, 1]
-    order, steps = level.argsort(), gap * np.arange(len(level))
-    low, high = axes.bbox.y0 + gap / 2, axes.bbox.y1 + gap / 2 - gap * len(level)
-    rise = np.empty_like(level)
-    rise[order] = np.maximum.accumulate(level[order] - steps).clip(low, high) + steps
-    for (line, end), up in zip(ends.items(), (rise - level) / point, strict=True):
+    pixels_per_point = figure.dpi / 72
+    gap = 1.2 * plt.rcParams["font.size"] * pixels_per_point
+    # the heights of ends and labels, and the bounds of the axes, are in pixels
+    heights = axes.transData.transform(np.reshape([*ends.values()], (-1, 2)))[:, 1]
+    order = heights.argsort()
+    steps = gap * np.arange(len(heights))
+    low, high = axes.bbox.y0 + gap / 2, axes.bbox.y1 + gap / 2 - gap * len(heights)
+    # Less these steps, labels that are one gap apart are level, so that a running
+    # maximum keeps every label at least a gap above the one before it.
+    placed = np.empty_like(heights)
+    levels = np.maximum.accumulate(heights[order] - steps).clip(low, high)
+    placed[order] = levels + steps
+    shifts = (placed - heights) / pixels_per_point
+    for (line, end), shift in zip(ends.items(), shifts, strict=True):
         style: dict[str, Any] = {"va": "center", "annotation_clip": False}
         style |= {"color": line.get_color(), "textcoords": "offset points"}
-        axes.annotate(str(line.get_label()), end, (4, up), **style)
+        axes.annotate(str(line.get_label()), end, (4, shift), **style)
 
 
 def _end(axes: Axes, line: Line2D) -> Point:
+    """Return the last finite point of a line within the x limits, in data coordinates.
+
+    Its y is clipped to the y limits.
+    """
     x, y = np.asarray(line.get_xydata(), dtype=float).T
     left, right = sorted(axes.get_xlim())
-    seen = np.isfinite(y) & (x >= left) & (x <= right)
-    return float(x[seen][-1]), float(y[seen][-1].clip(*sorted(axes.get_ylim())))
+    is_visible = np.isfinite(y) & (x >= left) & (x <= right)
+    y_end = y[is_visible][-1].clip(*sorted(axes.get_ylim()))
+    return float(x[is_visible][-1]), float(y_end)

@@ -27,10 +27,14 @@ from PIL import Image
 from claimbook.project import FIGURE_MIME
 
 _SHARP = 2  # pixels per CSS pixel, as screens have them
+_NUDGE = 1 + 3.7e-6  # moves round numbers off from between two roundings
 
 
 class Picture:
-    """A figure for a notebook: a PNG, and what it shows, as JSON and as a line."""
+    """A figure for a notebook: two PNGs, and what it shows, as JSON and as a line.
+
+    ``size`` is in CSS pixels; ``narrow`` is the PNG for a phone, panels stacked.
+    """
 
     def __init__(self, figure: Figure):
         self.shown = described(figure)
@@ -40,84 +44,100 @@ class Picture:
 
     def __repr__(self) -> str:
         panels, lines = self.shown["axes"], self.shown["lines"]
-        told = f"{panels} panel{'s' * (panels != 1)}, {lines} line{'s' * (lines != 1)}"
-        return f"figure: {told}"
+        panel_noun = "panel" if panels == 1 else "panels"
+        line_noun = "line" if lines == 1 else "lines"
+        return f"figure: {panels} {panel_noun}, {lines} {line_noun}"
 
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Data and metadata: the size in CSS pixels, and the PNG for a phone."""
+        """Return data by MIME type, and metadata of the PNG.
+
+        The metadata are its size in CSS pixels and the base64 of the PNG for a phone.
+        """
         png = base64.b64encode(self.png).decode()
         data = {"text/plain": repr(self), "image/png": png, FIGURE_MIME: self.shown}
-        about: dict[str, Any] = dict(zip(("width", "height"), self.size, strict=True))
-        about["narrow"] = base64.b64encode(self.narrow).decode()
-        return data, {"image/png": about}
+        width, height = self.size
+        narrow = base64.b64encode(self.narrow).decode()
+        metadata = {"width": width, "height": height, "narrow": narrow}
+        return data, {"image/png": metadata}
 
 
 def show(figure: Figure) -> Picture:
-    """Draw a figure and close it: the last line of a cell of a page."""
+    """Return a figure as a `Picture` and close it: the last line of a cell of a page.
+
+    Where GROKBOOK_FIGURES names a folder, the PNG is also written there, under the
+    start of its digest.
+    """
     picture = Picture(figure)
     plt.close(figure)
-    if folder := os.environ.get("GROKBOOK_FIGURES"):  # of a page that is a script
+    if folder := os.environ.get("GROKBOOK_FIGURES"):  # for pages run as scripts
         Path(folder, picture.shown["sha256"][:12] + ".png").write_bytes(picture.png)
     return picture
 
 
 def stack(figure: Figure) -> None:
-    """Put the panels of a figure below each other, as wide as a phone.
+    """Put the panels of a figure below each other, 4 inches wide, as for a phone.
 
-    Each gets the words at its axes that only the outer ones had. Panels without a title
-    follow the one above them, else all stay in their order.
+    Labels and ticks that only the outer panels had are written at each. The panels stay
+    in their order, unless one has no title: then they go column by column, so that such
+    a panel follows the one above it.
     """
-    every = ((axes, axes.get_subplotspec()) for axes in figure.axes)
-    placed = {axes: spec for axes, spec in every if spec}
-    words: dict[tuple[str, int], str] = {}
-    for axes, spec in placed.items():
-        words.setdefault(("y", spec.rowspan.start), axes.get_ylabel())
-        words["x", spec.colspan.start] = axes.get_xlabel()
-    specs = list(dict.fromkeys(placed.values()))
-    if not all(axes.get_title("left") for axes in placed):
+    spec_of = {}
+    for axes in figure.axes:
+        if spec := axes.get_subplotspec():  # a colour bar has none
+            spec_of[axes] = spec
+    ylabel_of_row: dict[int, str] = {}
+    xlabel_of_column: dict[int, str] = {}
+    for axes, spec in spec_of.items():
+        ylabel_of_row.setdefault(spec.rowspan.start, axes.get_ylabel())  # the first
+        xlabel_of_column[spec.colspan.start] = axes.get_xlabel()  # the last
+    specs = list(dict.fromkeys(spec_of.values()))
+    if not all(axes.get_title("left") for axes in spec_of):
         specs.sort(key=lambda spec: (spec.colspan.start, spec.rowspan.start))
-    high = figure.get_figheight() / max(spec.rowspan.stop for spec in specs)
+    row_height = figure.get_figheight() / max(spec.rowspan.stop for spec in specs)
     grid = GridSpec(len(specs), 1, figure)
-    for axes, spec in placed.items():
-        named = axes.get_xlabel() or words["x", spec.colspan.start]
-        axes.set_xlabel(fill(named, 38))
+    for axes, spec in spec_of.items():
+        xlabel = axes.get_xlabel() or xlabel_of_column[spec.colspan.start]
+        axes.set_xlabel(fill(xlabel, 38))
         if any(len(name) > 5 for name in _ticks(axes.xaxis)):
             axes.tick_params(axis="x", labelrotation=30)
-        axes.set_ylabel(axes.get_ylabel() or words["y", spec.rowspan.start])
+        axes.set_ylabel(axes.get_ylabel() or ylabel_of_row[spec.rowspan.start])
         axes.tick_params(labelleft=True, labelbottom=True)
         axes.set_subplotspec(grid[specs.index(spec)])
     for legend in list(figure.legends):
-        names = [text.get_text() for text in legend.get_texts()]
         handles: Any = legend.legend_handles
+        names = _legend_texts(legend)
         figure.legend(handles, names, loc="outside upper center", ncols=2)
         legend.remove()
-    figure.set_size_inches(4.0, max(2.4, 0.85 * high) * len(specs))
+    figure.set_size_inches(4.0, max(2.4, 0.85 * row_height) * len(specs))
 
 
 def drawn(figure: Figure, sharp: float = _SHARP) -> tuple[bytes, tuple[int, int]]:
-    """A sharp PNG of a figure, and its size in CSS pixels."""
-    full, small = io.BytesIO(), io.BytesIO()
-    figure.savefig(full, format="png", dpi=sharp * figure.dpi)
+    """Return a PNG of a figure, and its (width, height) in CSS pixels.
+
+    The PNG has ``sharp`` pixels per CSS pixel; the size is right for the default alone.
+    """
+    original, compressed = io.BytesIO(), io.BytesIO()
+    figure.savefig(original, format="png", dpi=sharp * figure.dpi)
     # with 256 colours a third of the size; k-means gives thin curves theirs back
-    whole = Image.open(full).convert("RGB")
-    image = whole.quantize(256, kmeans=1, dither=Image.Dither.NONE)
-    image.save(small, "PNG", optimize=True)
-    return small.getvalue(), (image.width // _SHARP, image.height // _SHARP)
+    image = Image.open(original).convert("RGB")
+    palette_image = image.quantize(256, kmeans=1, dither=Image.Dither.NONE)
+    palette_image.save(compressed, "PNG", optimize=True)
+    return compressed.getvalue(), (image.width // _SHARP, image.height // _SHARP)
 
 
 def described(figure: Figure) -> dict[str, Any]:
-    """The digest of what is drawn, and how much of it there is.
+    """Return a digest of what a figure shows, with counts of its parts and its numbers.
 
-    Panels, limits, scales, words and data count; size, fonts and colours do not.
-    Numbers count to five significant digits.
+    The digest covers panels, limits, scales, words and data, these to five significant
+    digits; it does not cover size, fonts and colours. For the numbers see `_numbers`.
     """
-    every = figure.axes
-    words = [t.get_text() for legend in figure.legends for t in legend.get_texts()]
-    text = json.dumps([words, *map(_content, every)], ensure_ascii=False)
+    panels = figure.axes
+    words = [text for legend in figure.legends for text in _legend_texts(legend)]
+    content = json.dumps([words, *map(_content, panels)], ensure_ascii=False)
+    digest = sha256(content.encode()).hexdigest()
     kinds = ("lines", "collections", "patches")
-    counts = {kind: sum(len(getattr(axes, kind)) for axes in every) for kind in kinds}
-    about: dict[str, Any] = {"sha256": sha256(text.encode()).hexdigest()}
-    about |= {"axes": len(every)} | counts
+    counts = {kind: sum(len(getattr(axes, kind)) for axes in panels) for kind in kinds}
+    about: dict[str, Any] = {"sha256": digest, "axes": len(panels)} | counts
     return about | {"numbers": _numbers(figure)}
 
 
@@ -126,107 +146,136 @@ MARKS = 60  # a line of more points is a curve, of which its end alone is a mark
 
 
 def _numbers(figure: Figure) -> list[str]:
-    """What a reader can read off: the numbers in its words, and where its marks are.
+    """Return the numbers that a reader can read off, ascending, to four digits.
 
-    Marks are points with a marker, bars, lines across a panel, and ends of curves.
+    They are the numbers in the words of the figure, and the coordinates of its marks:
+    points with a marker, bars, lines across a panel, ends of curves. The first pixels
+    of images count too.
     """
-    legends = [legend for legend in (figure.legends) if legend]
-    words = [text.get_text() for legend in legends for text in legend.get_texts()]
-    found: list[float] = []
+    words = [text for legend in figure.legends for text in _legend_texts(legend)]
+    coordinates: list[float] = []
     for axes in figure.axes:
-        if legend := axes.get_legend():
-            words += [text.get_text() for text in legend.get_texts()]
-        words += [axes.get_title(loc=where) for where in ("left", "center", "right")]
+        words += [*_legend_texts(axes.get_legend()), *_titles(axes)]
         words += [axes.get_xlabel(), axes.get_ylabel()]
         words += [*_ticks(axes.xaxis), *_ticks(axes.yaxis)]
         words += [text.get_text() for text in axes.texts]
         for line in axes.lines:
-            found += _marks(np.asarray(line.get_xydata(), dtype=float))
-        for many in axes.collections:
-            points = np.reshape(many.get_offsets(), (-1, 2)).astype(float)
-            found += _marks(points) if len(points) <= MARKS else []
+            coordinates += _marks(np.asarray(line.get_xydata(), dtype=float))
+        for collection in axes.collections:
+            points = np.reshape(collection.get_offsets(), (-1, 2)).astype(float)
+            if len(points) <= MARKS:
+                coordinates += _marks(points)
         for patch in axes.patches:
-            found += _marks(np.asarray(_corners(patch), dtype=float))
+            coordinates += _marks(np.asarray(_corners(patch), dtype=float))
         for image in axes.images:
-            found += np.asarray(image.get_array(), dtype=float).ravel()[:MARKS].tolist()
-    said = [one.replace(",", "") for text in words for one in NUMBER.findall(text)]
-    every = [*map(float, said), *(one for one in found if np.isfinite(one))]
-    # moved as in `_digits`, so that another processor prints the same
-    return sorted({f"{one * (1 + 3.7e-6):.4g}" for one in every}, key=float)
+            pixels = np.asarray(image.get_array(), dtype=float).ravel()
+            coordinates += pixels[:MARKS].tolist()
+    written = [x.replace(",", "") for text in words for x in NUMBER.findall(text)]
+    numbers = [*map(float, written), *(x for x in coordinates if np.isfinite(x))]
+    # nudged as in `_digits`, so that another processor prints the same
+    return sorted({f"{x * _NUDGE:.4g}" for x in numbers}, key=float)
 
 
 def _marks(points: np.ndarray) -> list[float]:
-    """The coordinates of a few points; of a curve those of its last one."""
+    """Return the coordinates of the finite points (N, 2); of a curve, of the last one.
+
+    More than ``MARKS`` points are a curve.
+    """
     points = points[np.isfinite(points).all(axis=1)]
-    kept = points if len(points) <= MARKS else points[-1:]
-    return kept.ravel().tolist()
+    if len(points) > MARKS:
+        points = points[-1:]
+    return points.ravel().tolist()
 
 
 def _content(axes: Axes) -> dict[str, Any]:
-    legend = axes.get_legend()
+    """Return all that a panel shows, without its style, as plain data for a digest."""
+    limits = np.column_stack([axes.get_xlim(), axes.get_ylim()])
     return {
-        "titles": [axes.get_title(loc=where) for where in ("left", "center", "right")],
+        "titles": _titles(axes),
         "axes": [axes.get_xlabel(), axes.get_ylabel()],
         "scales": [axes.get_xscale(), axes.get_yscale()],
-        "limits": _points(axes, np.column_stack([axes.get_xlim(), axes.get_ylim()])),
+        "limits": _points(axes, limits),
         "ticks": [_ticks(axes.xaxis), _ticks(axes.yaxis)],
-        "lines": [(_name(one), _points(axes, one.get_xydata())) for one in axes.lines],
-        "collections": [
-            [
-                _name(one),
-                _points(axes, one.get_offsets()),
-                [_points(axes, path.vertices) for path in one.get_paths()],
-                [] if one.get_array() is None else _digits(one.get_array()),
-            ]
-            for one in axes.collections
-        ],
-        "patches": [(_name(one), _points(axes, _corners(one))) for one in axes.patches],
+        "lines": [(_name(x), _points(axes, x.get_xydata())) for x in axes.lines],
+        "collections": [_collection(axes, x) for x in axes.collections],
+        "patches": [(_name(x), _points(axes, _corners(x))) for x in axes.patches],
         "images": [
-            (_digits(i.get_array()), _digits(i.get_extent())) for i in axes.images
+            (_digits(x.get_array()), _digits(x.get_extent())) for x in axes.images
         ],
         "texts": [_words(text) for text in axes.texts],
-        "legend": [text.get_text() for text in legend.get_texts()] if legend else [],
+        "legend": _legend_texts(axes.get_legend()),
     }
 
 
+def _collection(axes: Axes, collection: Any) -> list[Any]:
+    """Return label, offsets, outlines and mapped values, such as of a scatter plot."""
+    values = collection.get_array()
+    return [
+        _name(collection),
+        _points(axes, collection.get_offsets()),
+        [_points(axes, path.vertices) for path in collection.get_paths()],
+        [] if values is None else _digits(values),
+    ]
+
+
+def _titles(axes: Axes) -> list[str]:
+    return [axes.get_title(loc=side) for side in ("left", "center", "right")]
+
+
+def _legend_texts(legend: Any) -> list[str]:
+    """Return the labels that a legend shows; none if the legend is None."""
+    return [text.get_text() for text in legend.get_texts()] if legend else []
+
+
 def _corners(patch: Patch) -> Any:
+    """Return the vertices (N, 2) of a patch in data coordinates."""
     return patch.get_patch_transform().transform_path(patch.get_path()).vertices
 
 
 def _ticks(axis: Axis) -> list[str]:
-    """The names at ticks that a page set; others follow from the limits."""
-    named = isinstance(axis.get_major_locator(), FixedLocator)
-    return [label.get_text() for label in axis.get_ticklabels()] if named else []
+    """Return the labels of ticks that a page set; none if they follow from limits."""
+    if not isinstance(axis.get_major_locator(), FixedLocator):
+        return []
+    return [label.get_text() for label in axis.get_ticklabels()]
 
 
 def _name(artist: Any) -> str:
+    """Return the label that a page gave an artist, or ""."""
     label = str(artist.get_label())
-    return "" if label.startswith("_") else label  # one of matplotlib's own
+    return "" if label.startswith("_") else label  # "_child0" is matplotlib's own
 
 
 def _words(text: Text) -> list[Any]:
-    """What it says and where, as far as that is no matter of points or pixels."""
+    """Return a text and its position; for an annotation, also that of its arrow's tip.
+
+    A position in points or pixels is left out, since it is layout and not data.
+    """
     if not isinstance(text, Annotation):
         return [text.get_text(), _digits(text.get_position())]
-    placed = text.get_position() if text.anncoords == "data" else ()
-    return [text.get_text(), _digits(text.xy), _digits(placed)]
+    position = text.get_position() if text.anncoords == "data" else ()
+    return [text.get_text(), _digits(text.xy), _digits(position)]
 
 
 def _points(axes: Axes, points: Any) -> list[list[str]]:
-    """The x and the y of points; small values count on a logarithmic axis."""
+    """Return all x and all y of points (N, 2), each in `_digits`.
+
+    Tiny values count on every axis that is not linear.
+    """
     scales = axes.get_xscale(), axes.get_yscale()
     pairs = zip(np.reshape(points, (-1, 2)).T, scales, strict=True)
     return [_digits(values, tiny=scale != "linear") for values, scale in pairs]
 
 
 def _digits(values: Any, *, tiny: bool = False) -> list[str]:
-    """Values to five significant digits; NaN stays.
+    """Return values, flattened, to five significant digits; NaN stays.
 
-    Less than 1e-9 of the largest is noise about zero. Round numbers are moved off from
-    between two roundings (0.123455), so that noise changes no digit.
+    Unless ``tiny`` values count, less than 1e-9 of the largest is noise about zero and
+    becomes 0. All values are nudged, so that noise about a round number (0.123455)
+    changes no digit.
     """
-    found = np.asarray(values, dtype=float).ravel()
+    flat = np.asarray(values, dtype=float).ravel()
     if not tiny:
-        largest = np.abs(found[np.isfinite(found)]).max(initial=0)
-        found = np.where(np.abs(found) < 1e-9 * largest, 0.0, found)
-    return [f"{value:.4e}" for value in (found * (1 + 3.7e-6) + 0.0).tolist()]
+        largest = np.abs(flat[np.isfinite(flat)]).max(initial=0)
+        flat = np.where(np.abs(flat) < 1e-9 * largest, 0.0, flat)
+    # adding 0.0 turns -0.0 into 0.0
+    return [f"{value:.4e}" for value in (flat * _NUDGE + 0.0).tolist()]

@@ -28,12 +28,12 @@ GREY = "#6B6B6B"  # what is no curve: arrows, and lines that mark a level
 
 @cache
 def colours() -> dict[str, str]:
-    """The colour of every thing that figures compare, as book/project.yaml has it.
+    """Return a hex colour for each label that book/project.yaml gives one.
 
-    Pages take it, as ``plots.COLOUR``, and never change it.
+    Pages read the cached dict as ``plots.COLOUR`` and never change it.
     """
-    every = project.described("colours").items()
-    return {name: INKS[ink] for ink, names in every for name in names}
+    labels_by_ink = project.described("colours").items()
+    return {label: INKS[ink] for ink, labels in labels_by_ink for label in labels}
 
 
 def use_style() -> None:
@@ -43,7 +43,7 @@ def use_style() -> None:
 
 
 def shades(values: Sequence[Hashable]) -> dict[Hashable, str]:
-    """A colour for each value of a sweep, darker from the first to the last.
+    """Return a hex colour for each value of a sweep, darker from first to last.
 
     The lightest has a contrast of 3 on white.
     """
@@ -54,18 +54,21 @@ def shades(values: Sequence[Hashable]) -> dict[Hashable, str]:
 def panels(
     columns: int, *, rows: int = 1, height: float = 3.0, **options: Any
 ) -> tuple[Figure, np.ndarray]:
-    """A figure of book width, 8 inches, and ``height`` a row; also its flat axes."""
+    """Return a figure 8 inches wide, as the book is, and a flat array of its axes.
+
+    ``height`` is in inches for each row; ``options`` go to `plt.subplots`.
+    """
     options |= {"figsize": (8.0, height * rows), "layout": "constrained"}
     figure, axes = plt.subplots(rows, columns, squeeze=False, **options)
     return figure, axes.ravel()
 
 
 def letter(axes: Sequence[Axes], titles: Sequence[str]) -> None:
-    """Titles with panel letters: (a) ..., (b) ..."""
-    for one, mark, title in zip(axes, "abcdefgh", titles, strict=False):
-        one.set_title(f"({mark}) {title}", loc="left")
+    """Set the titles of panels, each after its letter: "(a) ...", "(b) ..."."""
+    for panel, mark, title in zip(axes, "abcdefgh", titles, strict=False):
+        panel.set_title(f"({mark}) {title}", loc="left")
 
 
 def thousands(axes: Axes) -> None:
-    """Epoch axis in thousands with a k."""
+    """Write the ticks of the x axis in thousands, "20k" for 20,000."""
     axes.xaxis.set_major_formatter(lambda x, _: f"{x / 1000:g}k" if x else "0")

@@ -1,9 +1,10 @@
-"""The store of results, a file per member, by its training key: what is trained.
+"""The store of results: a file per member, named by its training key and its seed.
 
-Experiments that train the same share the file. *Missing* is what has no file, or one
-that lacks what an arm asks to see; *stale* is a file that no arm of today reads, and an
-*orphan* a column that no observable of today makes. The store trains nothing, deletes
-nothing, and reading needs no torch.
+The key stands for what is trained, so experiments that train the same share the file. A
+member is *missing* if it has no file, or one that lacks a measurement that its arm asks
+for. A file is *stale* if no arm of today reads it, and a column is an *orphan* if no
+observable of today makes it. The store trains nothing and deletes nothing, and reading
+it needs no torch.
 """
 
 from .record import Record, add, index, load, merge, missing, orphans, recorded, stale

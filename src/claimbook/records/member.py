@@ -5,8 +5,9 @@
 ``….<digits>.trace.parquet``       ``loss`` of every step, to four digits
 ``….<digits>.safetensors``         weights, by "epoch|parameter"
 
-The digits are of the SHA-256 in the attrs. Rows come last and nothing is removed: who
-reads while another writes, or after a kill, finds whole members.
+The digits begin the SHA-256 of the file, which is in the attrs. The rows are written
+last and no file is removed, so whoever reads while another process writes, or after a
+process was killed, finds whole members.
 """
 
 import contextlib
@@ -28,115 +29,155 @@ from claimbook.errors import RecordError
 from claimbook.experiment import Result
 
 FORMAT = 3
-SIDES = {"weights": "safetensors", "trace": "trace.parquet"}
+SIDES = {"weights": "safetensors", "trace": "trace.parquet"}  # kind: suffix
 ATTRS = b"PANDAS_ATTRS"  # where pandas keeps frame.attrs in a Parquet file
 
-Meta = dict[str, Any]
+Meta = dict[str, Any]  # the metadata of a member
 Files = dict[Path, bytes]  # of one member, its rows first
 
 
-def beside(path: Path, about: Meta) -> dict[str, Path]:
-    """Where a member's weights and trace lie."""
-    kept = [kind for kind in SIDES if kind in about]
-    return {k: path.with_suffix(f".{about[k][:8]}.{SIDES[k]}") for k in kept}
+def beside(path: Path, meta: Meta) -> dict[str, Path]:
+    """Return the files of a member's "weights" and "trace", those of them that it has.
+
+    They lie beside ``path``, the file of its rows.
+    """
+    kinds = [kind for kind in SIDES if kind in meta]
+    return {k: path.with_suffix(f".{meta[k][:8]}.{SIDES[k]}") for k in kinds}
 
 
 def read(path: Path) -> tuple[pd.DataFrame, Meta]:
-    """Rows and metadata; RecordError unless every file is as it was written."""
+    """Return the rows and the metadata of a member.
+
+    Raises RecordError unless every file of the member is as it was written.
+    """
     with _readable(path):
-        # opened once: another may take its place meanwhile
+        # opened once, as another process may put another file in its place meanwhile
         table = pq.ParquetFile(pa.BufferReader(path.read_bytes())).read()
-        about: Meta = json.loads(table.schema.metadata[ATTRS])
+        meta: Meta = json.loads(table.schema.metadata[ATTRS])
         rows = table.to_pandas(ignore_metadata=True)
-        sound = about["digest"] == _digest(rows, about) and about["format"] == FORMAT
-        sound &= path.name.split(".")[0] == f"{about['training_key']}-{about['seed']}"
-    if not sound:
-        raise _refused(path, "is not as it was recorded, or of another format")
-    for kind, file in beside(path, about).items():
-        if not file.exists() or _sha256(file.read_bytes()) != about[kind]:
-            raise _refused(file, f"is not the {kind} that {path.name} was kept with")
-    return rows, about
+        is_same = meta["digest"] == _digest(rows, meta) and meta["format"] == FORMAT
+        stem = f"{meta['training_key']}-{meta['seed']}"
+    if not is_same or path.name.split(".")[0] != stem:
+        raise _record_error(path, "is not as it was recorded, or of another format")
+    for kind, file in beside(path, meta).items():
+        if not file.exists() or _sha256(file.read_bytes()) != meta[kind]:
+            raise _record_error(
+                file, f"is not the {kind} that {path.name} was kept with"
+            )
+    return rows, meta
 
 
 def metadata(path: Path) -> Meta:
-    """The metadata alone, as they stand there; RecordError where there are none."""
+    """Return the metadata of a member without a check of its files.
+
+    Raises RecordError if the file has none.
+    """
     with _readable(path):
-        about: Meta = json.loads(pq.read_schema(path).metadata[ATTRS])
-    return about
+        meta: Meta = json.loads(pq.read_schema(path).metadata[ATTRS])
+    return meta
 
 
 def columns(path: Path) -> list[str]:
-    """What is measured in a member; RecordError where it cannot be read."""
+    """Return the names of the columns in a member's rows, "epoch" included.
+
+    Raises RecordError if the file cannot be read.
+    """
     with _readable(path):
         names: list[str] = pq.read_schema(path).names
     return names
 
 
 def made(path: Path, result: Result) -> Files:
-    """A result as the files of a member, whose metadata have the digests."""
-    rows, sides = pd.DataFrame(result.rows), {}
+    """Return the contents of a member's files, by path, its rows first.
+
+    ``path`` is where the rows are to lie. The metadata have the digests of all files.
+    """
+    rows = pd.DataFrame(result.rows)
+    sides = {}
     if result.kept:
         from safetensors.torch import save
 
-        kept = {f"{e}|{k}": w for e, ws in result.kept.items() for k, w in ws.items()}
-        # safetensors refuses tensors that share their memory, as a view of another
-        sides["weights"] = save({k: w.clone().contiguous() for k, w in kept.items()})
+        tensors = {}
+        for epoch, weights in result.kept.items():
+            for name, weight in weights.items():
+                # safetensors refuses tensors that share their memory, such as views
+                tensors[f"{epoch}|{name}"] = weight.clone().contiguous()
+        sides["weights"] = save(tensors)
     if result.trace:
         losses = pd.DataFrame({"loss": _four_digits(result.trace)})
         sides["trace"] = _parquet(losses, {})
-    last = int(rows["epoch"].iloc[-1])
-    about = result.info | {kind: _sha256(content) for kind, content in sides.items()}
-    about |= {
+    last_epoch = int(rows["epoch"].iloc[-1])
+    meta = result.info | {kind: _sha256(content) for kind, content in sides.items()}
+    meta |= {
         "arm": result.arm.to_json(),
         "seed": result.seed,
         "training_key": result.arm.training_key(),
-        "epochs": last,
+        "epochs": last_epoch,
         "seconds": round(result.seconds, 2),
-        "epochs_per_second": round(last / max(result.seconds, 1e-9), 2),
+        "epochs_per_second": round(last_epoch / max(result.seconds, 1e-9), 2),
         "numpy": version("numpy"),
         "commit": project.commit(),
         "source": project.source(),
         "finished": datetime.now(UTC).strftime("%Y-%m-%d"),
         "format": FORMAT,
     }
-    about["digest"] = _digest(rows, about)
-    places = beside(path, about)
-    return {path: _parquet(rows, about)} | {places[k]: sides[k] for k in sides}
+    meta["digest"] = _digest(rows, meta)
+    paths = beside(path, meta)
+    return {path: _parquet(rows, meta)} | {paths[kind]: sides[kind] for kind in sides}
 
 
 def put(files: Files) -> None:
-    """Write the files of one member: all of them, its rows last, or none."""
-    with contextlib.ExitStack() as last_comes_first:
+    """Write the files of one member: all of them or none."""
+    # Each file takes its final name when its context ends. An exit stack ends them in
+    # reverse, so the rows, which are the first, take theirs last.
+    with contextlib.ExitStack() as stack:
         for path, content in files.items():
-            last_comes_first.enter_context(project.whole(path)).write_bytes(content)
+            stack.enter_context(project.whole(path)).write_bytes(content)
 
 
 def _four_digits(losses: Sequence[float]) -> np.ndarray:
-    """Losses rounded to 14 significant bits, of which a file takes a third."""
+    """Return losses rounded to 14 significant bits, which a file stores in a third."""
     mantissa, exponent = np.frexp(np.array(losses, dtype=np.float64))
     return np.ldexp(np.rint(np.ldexp(mantissa, 14)), exponent - 14)
 
 
-def _parquet(rows: pd.DataFrame, about: Meta) -> bytes:
-    """A table as bytes, in the encodings that make short columns of numbers small."""
+def _parquet(rows: pd.DataFrame, meta: Meta) -> bytes:
+    """Return a table with its metadata as the bytes of a Parquet file.
+
+    Its encodings are those that make short columns of numbers small.
+    """
     table = pa.Table.from_pandas(rows, preserve_index=False).replace_schema_metadata()
-    kinds = {True: "BYTE_STREAM_SPLIT", False: "DELTA_BINARY_PACKED"}
+    encodings = {}
+    for column in rows:
+        is_float = rows[column].dtype.kind == "f"
+        encodings[column] = "BYTE_STREAM_SPLIT" if is_float else "DELTA_BINARY_PACKED"
     buffer = pa.BufferOutputStream()
-    how: dict[str, Any] = {"compression": "zstd", "compression_level": 9}
-    how |= dict.fromkeys(("use_dictionary", "write_statistics", "store_schema"), False)
-    how["column_encoding"] = {c: kinds[rows[c].dtype.kind == "f"] for c in rows}
-    with pq.ParquetWriter(buffer, table.schema, **how) as writer:
+    with pq.ParquetWriter(
+        buffer,
+        table.schema,
+        compression="zstd",
+        compression_level=9,
+        use_dictionary=False,
+        write_statistics=False,
+        store_schema=False,
+        column_encoding=encodings,
+    ) as writer:
         writer.write_table(table)
-        writer.add_key_value_metadata({ATTRS: json.dumps(about)})
+        writer.add_key_value_metadata({ATTRS: json.dumps(meta)})
     return bytes(buffer.getvalue())
 
 
-def _digest(rows: pd.DataFrame, about: Meta) -> str:
-    """SHA-256 of metadata and rows as little-endian float64, every NaN alike."""
+def _digest(rows: pd.DataFrame, meta: Meta) -> str:
+    """Return the SHA-256 of a member's metadata, column names and rows.
+
+    The rows count as little-endian float64, with one bit pattern for every NaN, and the
+    metadata without the entry "digest".
+    """
     values = rows.to_numpy("<f8", copy=True)
     values[np.isnan(values)] = np.nan
-    told = [{k: v for k, v in about.items() if k != "digest"}, list(rows.columns)]
-    return _sha256(json.dumps(told, sort_keys=True).encode() + values.tobytes())
+    settings = {name: value for name, value in meta.items() if name != "digest"}
+    header = json.dumps([settings, list(rows.columns)], sort_keys=True)
+    return _sha256(header.encode() + values.tobytes())
 
 
 def _sha256(content: bytes) -> str:
@@ -145,14 +186,17 @@ def _sha256(content: bytes) -> str:
 
 @contextlib.contextmanager
 def _readable(path: Path) -> Iterator[None]:
+    """Turn any exception in the block into a RecordError that names the file."""
     try:
         yield
     except Exception as error:  # a damaged file raises half a dozen types
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
-        raise _refused(path, f"cannot be read as a member ({reason})") from error
+        problem = f"cannot be read as a member ({reason})"
+        raise _record_error(path, problem) from error
 
 
-def _refused(path: Path, what: str) -> RecordError:
+def _record_error(path: Path, problem: str) -> RecordError:
+    """Return the error that names a file, what is wrong with it and what to do."""
     return RecordError(
-        f"{path} {what}: take it from git again, or delete it and train it anew"
+        f"{path} {problem}: take it from git again, or delete it and train it anew"
     )

@@ -20,8 +20,9 @@ from claimbook.records.member import Meta
 class Record:
     """The recorded members of an experiment, under the names that it has today.
 
-    ``frame``: a row per member and logged epoch, with ``arm``, ``seed`` and ``epoch``.
-    ``members``, what is known of each, and ``paths``, of its rows, are by "arm|seed".
+    ``frame`` has a row per member and logged epoch, with the columns ``arm``, ``seed``
+    and ``epoch`` before those of the observables. ``members`` has the metadata of each
+    member and ``paths`` the file of its rows, both by "arm|seed".
     """
 
     experiment: Experiment
@@ -39,86 +40,101 @@ class Record:
 
     @property
     def missing(self) -> list[tuple[str, int]]:
-        """(arm, seed) of members that nobody trained yet."""
-        every = [(arm.name, seed) for arm, seed in self.experiment.members()]
-        return [(a, s) for a, s in every if f"{a}|{s}" not in self.members]
+        """Return the (arm name, seed) of each member that nobody has trained yet."""
+        pairs = [(arm.name, seed) for arm, seed in self.experiment.members()]
+        return [
+            (arm, seed) for arm, seed in pairs if f"{arm}|{seed}" not in self.members
+        ]
 
     @property
     def seconds(self) -> float:
-        """Training time of all members, added up."""
-        return sum(about["seconds"] for about in self.members.values())
+        """Return the training time of all members, added up."""
+        return sum(meta["seconds"] for meta in self.members.values())
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the digests of its members, which cover all of their files."""
-        told = "".join(about["digest"] for about in self.members.values())
-        return hashlib.sha256(told.encode()).hexdigest()
+        """Return the SHA-256 of the members' digests, which cover all their files."""
+        digests = "".join(meta["digest"] for meta in self.members.values())
+        return hashlib.sha256(digests.encode()).hexdigest()
 
     def __len__(self) -> int:
-        """How many members are recorded: a record without any is false."""
+        """Return how many members are recorded: a record without any is false."""
         return len(self.members)
 
     def seeds(self, arm: str) -> list[int]:
-        """Seeds recorded for an arm, in the order of the experiment."""
+        """Return the seeds recorded for an arm, in the order of the experiment."""
         return [s for s in self.experiment.seeds if f"{arm}|{s}" in self.members]
 
     def series(self, arm: str, column: str) -> pd.DataFrame:
-        """Epochs down, one column per seed, of one observable of one arm.
+        """Return one column of one arm as a table: a row per epoch, a column per seed.
 
-        Epochs at which it was measured for no seed are left out. A NaN that a training
-        was recorded through was measured, and stays. RecordError where the arm was
-        trained before the experiment asked for it: others have it, or nobody.
+        Epochs at which no seed was measured are left out. A NaN counts as measured at
+        the epochs at which the training loss was NaN as well. Raises RecordError if the
+        arm has no value while other arms have some, or if no arm has the column: the
+        arm was trained before the experiment asked for it.
         """
-        mine = self.frame[self.frame["arm"] == arm]
-        seen = self.frame.get(column, pd.Series()).notna()
-        is_elsewhere = len(mine) and seen.any() and not seen[mine.index].any()
-        if column not in mine or is_elsewhere:
-            raise self._without(repr(column), arm)
-        wide = mine.pivot(index="epoch", columns="seed", values=column)
-        has_value = wide.notna().any(axis=1)
-        was_lost = mine[mine["train_loss"].isna()].epoch
-        is_nan = wide.index.isin(was_lost) & self._is_due(arm, has_value)
-        return wide[has_value | is_nan]
+        rows = self.frame[self.frame["arm"] == arm]
+        is_value = self.frame.get(column, pd.Series()).notna()
+        is_elsewhere = len(rows) and is_value.any() and not is_value[rows.index].any()
+        if column not in rows or is_elsewhere:
+            raise self._lacks(repr(column), arm)
+        by_seed = rows.pivot(index="epoch", columns="seed", values=column)
+        has_value = by_seed.notna().any(axis=1)
+        nan_epochs = rows[rows["train_loss"].isna()].epoch
+        is_measured_nan = by_seed.index.isin(nan_epochs) & self._is_due(arm, has_value)
+        return by_seed[has_value | is_measured_nan]
 
     def _is_due(self, arm: str, has_value: pd.Series) -> pd.Series:
-        """Whether a column that has values at some epochs is measured at an epoch.
+        """Return, by epoch, whether a column is measured at that epoch.
 
-        If all of these are epochs of ``rarely``, it is at those alone.
+        ``has_value`` says, by epoch, whether the column has a value there. If it has
+        some at the epochs of ``rarely`` alone, it is measured at those alone; any other
+        column is measured at every epoch.
         """
-        epochs = has_value.index
-        if not len(epochs):
-            return has_value
-        is_rare = epochs.isin(self.experiment.arm(arm).rare_epochs())
-        is_rarely_measured = not has_value[~is_rare].any()
-        return has_value | is_rare if is_rarely_measured else has_value | True
+        if has_value.empty:
+            return has_value  # the experiment may have no such arm
+        is_rare = has_value.index.isin(self.experiment.arm(arm).rare_epochs())
+        if has_value[~is_rare].any():
+            return has_value | True
+        return has_value | is_rare
 
     def weights(self, arm: str, seed: int, epoch: int) -> dict[str, Any]:
-        """Kept parameters of one member; RecordError if that epoch was not kept."""
+        """Return the weights of one member at an epoch, tensors by parameter name.
+
+        Raises RecordError if the member has no weights of that epoch.
+        """
         from safetensors.torch import load_file
 
-        path, start = self._kept("weights", arm, seed), f"{epoch}|"
-        every = load_file(path) if path else {}
-        found = {k.removeprefix(start): every[k] for k in every if k.startswith(start)}
-        if not found:
-            raise self._without(f"weights of seed {seed} at epoch {epoch}", arm)
-        return found
+        path = self._side_file("weights", arm, seed)
+        tensors = load_file(path) if path else {}
+        weights = {}
+        for name, tensor in tensors.items():
+            kept_epoch, _, parameter = name.partition("|")
+            if kept_epoch == str(epoch):
+                weights[parameter] = tensor
+        if not weights:
+            raise self._lacks(f"weights of seed {seed} at epoch {epoch}", arm)
+        return weights
 
     def trace(self, arm: str) -> pd.DataFrame:
-        """The loss after k steps of one arm: k down, one column per seed.
+        """Return the training loss of one arm: a row per step, a column per seed.
 
-        RecordError where no seed of the arm has a trace.
+        Row k is the loss after k steps. Raises RecordError if no seed has a trace.
         """
-        paths = {seed: self._kept("trace", arm, seed) for seed in self.seeds(arm)}
-        found = {s: pd.read_parquet(path)["loss"] for s, path in paths.items() if path}
-        if not found:
-            raise self._without("trace", arm)
-        return pd.DataFrame(found).rename_axis(index="step", columns="seed")
+        paths = {seed: self._side_file("trace", arm, seed) for seed in self.seeds(arm)}
+        losses = {s: pd.read_parquet(path)["loss"] for s, path in paths.items() if path}
+        if not losses:
+            raise self._lacks("trace", arm)
+        return pd.DataFrame(losses).rename_axis(index="step", columns="seed")
 
-    def _kept(self, kind: str, arm: str, seed: int) -> Path | None:
-        about = self.members.get(key := f"{arm}|{seed}", {})
-        return member.beside(self.paths[key], about)[kind] if kind in about else None
+    def _side_file(self, kind: str, arm: str, seed: int) -> Path | None:
+        """Return the file of a member's "weights" or "trace"; None if it has none."""
+        name = f"{arm}|{seed}"
+        meta = self.members.get(name, {})
+        return member.beside(self.paths[name], meta)[kind] if kind in meta else None
 
-    def _without(self, what: str, arm: str) -> RecordError:
+    def _lacks(self, what: str, arm: str) -> RecordError:
+        """Return the error that says what an arm lacks and how to train it again."""
         return RecordError(
             f"{self.name} at {self.scale} scale has no {what} of arm {arm!r}: if the "
             f"experiment asks for it, `grokbook run {self.name} --scale {self.scale} "
@@ -127,20 +143,23 @@ class Record:
 
 
 def load(experiment: Experiment, folder: Path | None = None) -> Record:
-    """The record of an experiment; NoRecord, or RecordError if a member is damaged.
+    """Return the record of an experiment from a folder, by default the book's records.
 
-    ``uncommitted`` of a member says whether src had changes that are in no commit.
+    "uncommitted" is added to the metadata of a member: whether src had changes that are
+    in no commit when it was trained. Raises NoRecord if no member is recorded,
+    RecordError if one is damaged.
     """
     frames, members, paths = [], {}, {}
     committed = project.described("committed")
-    for arm, seed, path in _there(experiment, folder):
-        rows, about = member.read(path)
+    for arm, seed, path in _recorded_files(experiment, folder):
+        rows, meta = member.read(path)
         rows.insert(0, "arm", arm.name)
         rows.insert(1, "seed", seed)
         frames.append(rows)
-        changed = about["commit"].endswith("+")
-        about["uncommitted"] = changed and about.get("source") not in committed
-        members[f"{arm.name}|{seed}"], paths[f"{arm.name}|{seed}"] = about, path
+        is_changed = meta["commit"].endswith("+")
+        meta["uncommitted"] = is_changed and meta.get("source") not in committed
+        members[f"{arm.name}|{seed}"] = meta
+        paths[f"{arm.name}|{seed}"] = path
     if not frames:
         raise NoRecord(
             f"{experiment.name} has no record at {experiment.scale} scale: run "
@@ -150,36 +169,52 @@ def load(experiment: Experiment, folder: Path | None = None) -> Record:
 
 
 def recorded(experiment: Experiment, folder: Path | None = None) -> dict[str, Meta]:
-    """The metadata alone of each member that is there, by "arm|seed"."""
-    there = _there(experiment, folder)
-    return {f"{arm.name}|{seed}": member.metadata(path) for arm, seed, path in there}
+    """Return the metadata of each recorded member, by "arm|seed"; rows stay unread."""
+    files = _recorded_files(experiment, folder)
+    return {f"{arm.name}|{seed}": member.metadata(path) for arm, seed, path in files}
 
 
 def missing(experiment: Experiment, folder: Path | None = None) -> list[Member]:
-    """Members (arm, seed) to train: without a file, or with one that lacks a look."""
-    whole = set()
-    for arm, seed, path in _there(experiment, folder):
-        last, seen = _seen_in(path)
-        asked = (epoch for epoch in arm.logged_epochs() if epoch <= last)
-        if _seen(arm.to_json(), seed, asked) <= seen:
-            whole.add((arm.name, seed))
-    return [one for one in experiment.members() if (one[0].name, one[1]) not in whole]
+    """Return the members (arm, seed) to train, in the order of the experiment.
+
+    These have no file, or one that lacks a measurement that the arm asks for.
+    """
+    complete = set()
+    for arm, seed, path in _recorded_files(experiment, folder):
+        last_epoch, measured = _measured_in(path)
+        # a member that stopped early has nothing after its last epoch
+        epochs = (epoch for epoch in arm.logged_epochs() if epoch <= last_epoch)
+        if _measured(arm.to_json(), seed, epochs) <= measured:
+            complete.add((arm.name, seed))
+    members = experiment.members()
+    return [(arm, seed) for arm, seed in members if (arm.name, seed) not in complete]
 
 
-def add(experiment: Experiment, one: Result, folder: Path | None = None) -> None:
-    """Store a member; in place of what others share only if it shows all they see."""
-    path, shared = _places(experiment, one.arm, one.seed, folder)
-    if not path.exists() and (not shared.exists() or _shows_all_of(shared, one)):
+def add(experiment: Experiment, result: Result, folder: Path | None = None) -> None:
+    """Store the result of one member in a folder, by default the book's records.
+
+    It goes into the file that all experiments with this training share, unless this
+    experiment has a file of its own already or the shared one has something that the
+    result lacks: then it goes into the experiment's own file.
+    """
+    own, shared = _member_paths(experiment, result.arm, result.seed, folder)
+    if own.exists() or (shared.exists() and not _covers(result, shared)):
+        path = own
+    else:
         path = shared
-    member.put(member.made(path, one))
+    member.put(member.made(path, result))
 
 
-def _shows_all_of(path: Path, one: Result) -> bool:
-    """Whether a new member shows all that a recorded one does, column by column: an
-    observable may have made more in its day."""
-    now = _seen(one.arm.to_json(), one.seed, (row["epoch"] for row in one.rows))
-    columns = {column for row in one.rows for column in row}
-    return _seen_in(path)[1] <= now and {*member.columns(path)} <= columns
+def _covers(result: Result, path: Path) -> bool:
+    """Return whether a result has all that the member recorded in a file has.
+
+    Columns are compared as well, since an observable may have made more of them when
+    the file was written.
+    """
+    epochs = (row["epoch"] for row in result.rows)
+    measured = _measured(result.arm.to_json(), result.seed, epochs)
+    columns = {column for row in result.rows for column in row}
+    return _measured_in(path)[1] <= measured and {*member.columns(path)} <= columns
 
 
 def merge(
@@ -190,105 +225,136 @@ def merge(
     replace: bool = False,
     dry_run: bool = False,
 ) -> dict[str, list[Path]]:
-    """Copy members from elsewhere; which were "added", "replaced" and "kept" as is.
+    """Copy the members of other folders of records into the folder ``into``.
 
-    Of two that are offered the first is taken. ``dry_run``: only check. RecordError,
-    and nothing is copied, for one that is damaged or of none of these ``experiments``.
+    Returns their files, relative to their folders, by what was done with them: "added",
+    "replaced", or "kept" where ``into`` has the member and stays as it is. Only
+    ``replace`` replaces members. If two folders have the same member, the first is
+    taken. ``dry_run`` checks everything and copies nothing.
+
+    Raises RecordError, and copies nothing, if a member is damaged or belongs to none of
+    the ``experiments``.
     """
-    every = ((e, arm, seed) for e in experiments for arm, seed in e.members())
-    known = {place for one in every for place in _places(*one, Path())}
+    known = set[Path]()
+    for experiment in experiments:
+        for arm, seed in experiment.members():
+            known.update(_member_paths(experiment, arm, seed, Path()))
     done: dict[str, list[Path]] = {"added": [], "replaced": [], "kept": []}
     copies: dict[Path, member.Files] = {}
     for folder in folders:
-        rows = [f for f in folder.glob("[!.]*/*.parquet") if ".trace." not in f.name]
-        if not rows:
+        paths = sorted(_row_files(folder))
+        if not paths:
             raise RecordError(f"{folder} holds no <paper>/<key>-<seed>.parquet")
-        for path in sorted(rows):
-            place, about = path.relative_to(folder), member.read(path)[1]
-            if place not in known:
-                who = f"arm {about['arm']['name']!r}, seed {about['seed']}"
+        for path in paths:
+            name = path.relative_to(folder)
+            _, meta = member.read(path)
+            if name not in known:
+                who = f"arm {meta['arm']['name']!r}, seed {meta['seed']}"
                 raise RecordError(f"{path} ({who}) is of no experiment of today")
-            if place in copies:
+            if name in copies:
                 continue
-            there = (into / place).exists() and member.read(into / place)[1]["digest"]
-            is_taken = not there or (replace and there != about["digest"])
-            files = (path, *member.beside(path, about).values()) if is_taken else ()
-            new = {into / f.relative_to(folder): f.read_bytes() for f in files}
-            copies[place] = new
-            what = "added" if not there else "replaced" if is_taken else "kept"
-            done[what].append(place)
-    for content in () if dry_run else copies.values():
-        member.put(content)
+            outcome = "added"
+            if (into / name).exists():
+                _, present = member.read(into / name)
+                is_replaced = replace and present["digest"] != meta["digest"]
+                outcome = "replaced" if is_replaced else "kept"
+            done[outcome].append(name)
+            copies[name] = {}
+            if outcome != "kept":
+                for file in (path, *member.beside(path, meta).values()):
+                    copies[name][into / file.relative_to(folder)] = file.read_bytes()
+    if not dry_run:
+        for files in copies.values():
+            member.put(files)
     return done
 
 
 def stale(experiments: Iterable[Experiment], folder: Path | None = None) -> list[Path]:
-    """Files that no arm of today reads: of other settings, or replaced since."""
-    used = {path for one in experiments for *_, path in _there(one, folder)}
-    sides = (member.beside(path, member.metadata(path)).values() for path in used)
-    every = (folder or project.records_folder()).glob("[!.]*/*")
-    files = {path for path in every if path.suffix != ".part"}
-    return sorted(files - used - {file for files in sides for file in files})
+    """Return the files of a folder that no arm of today reads.
+
+    They are of settings that no arm has any more, or of members trained anew since.
+    """
+    row_files = {path for e in experiments for *_, path in _recorded_files(e, folder)}
+    used = set(row_files)
+    for path in row_files:
+        used.update(member.beside(path, member.metadata(path)).values())
+    present = (folder or project.records_folder()).glob("[!.]*/*")
+    return sorted({path for path in present if path.suffix != ".part"} - used)
 
 
 def orphans(stems: Collection[str], folder: Path | None = None) -> dict[str, int]:
-    """Stems of recorded columns that are none of ``stems``, and in how many members.
+    """Return the stems of recorded columns that are none of ``stems``, with counts.
 
-    Given those of today's observables (``observables.stems()``), these are what nobody
-    can measure again. The stem of a column is what comes before its first dot.
+    The stem of a column is its name up to the first dot, and the count is the number of
+    members that have such a column. Given the stems of today's observables
+    (``observing.stems()``), the result is what nobody can measure again.
     """
-    members = (folder or project.records_folder()).glob("[!.]*/*.parquet")
     counts = Counter[str]()
-    for path in members:
-        if ".trace." not in path.name:
-            found = {column.partition(".")[0] for column in member.columns(path)}
-            counts.update(found - {*stems, "epoch"})
+    for path in _row_files(folder or project.records_folder()):
+        recorded_stems = {column.partition(".")[0] for column in member.columns(path)}
+        counts.update(recorded_stems - {*stems, "epoch"})
     return dict(sorted(counts.items()))
 
 
 def index(experiments: Iterable[Experiment], folder: Path | None = None) -> str:
-    """Which file is which member of which experiment, as a CSV table."""
-    rows = [
-        [one.name, one.scale, arm.name, seed, f"{path.parent.name}/{path.name}"]
-        + [member.metadata(path)["digest"]]
-        for one in experiments
-        for arm, seed, path in _there(one, folder)
-    ]
+    """Return a CSV table that says which file is which member of which experiment."""
+    rows = []
+    for experiment in experiments:
+        for arm, seed, path in _recorded_files(experiment, folder):
+            file = f"{path.parent.name}/{path.name}"
+            digest = member.metadata(path)["digest"]
+            names = experiment.name, experiment.scale, arm.name
+            rows.append([*names, seed, file, digest])
     columns = ["experiment", "scale", "arm", "seed", "file", "digest"]
     return pd.DataFrame(rows, columns=columns).to_csv(index=False)
 
 
-def _places(
+def _row_files(folder: Path) -> list[Path]:
+    """Return the files with the rows of members in a folder of records."""
+    return [f for f in folder.glob("[!.]*/*.parquet") if ".trace." not in f.name]
+
+
+def _member_paths(
     experiment: Experiment, arm: Arm, seed: int, folder: Path | None
 ) -> tuple[Path, Path]:
-    """Files of a member: this experiment's own, which goes before, and the shared one.
+    """Return the two paths that a member may have: the experiment's own, the shared.
 
-    The first is there where it trained anew what others share, to look elsewhere.
+    The own file exists only where the experiment trained again what others share, to
+    measure something else, and it is then read in place of the shared one.
     """
     paper, _, page = experiment.name.partition("/")
     stem = (folder or project.records_folder()) / paper / f"{arm.training_key()}-{seed}"
     return Path(f"{stem}.{page}.parquet"), Path(f"{stem}.parquet")
 
 
-def _there(
+def _recorded_files(
     experiment: Experiment, folder: Path | None
 ) -> Iterator[tuple[Arm, int, Path]]:
-    """(arm, seed, file) of every member that is recorded."""
+    """Yield (arm, seed, file of its rows) for every member that is recorded."""
     for arm, seed in experiment.members():
-        own, shared = _places(experiment, arm, seed, folder)
-        if own.exists() or shared.exists():
-            yield arm, seed, own if own.exists() else shared
+        for path in _member_paths(experiment, arm, seed, folder):
+            if path.exists():
+                yield arm, seed, path
+                break
 
 
-def _seen_in(path: Path) -> tuple[int, set[Any]]:
-    """The last epoch of a member, and all that it shows."""
-    rows, about = member.read(path)
-    return about["epochs"], _seen(about["arm"], about["seed"], rows["epoch"])
+def _measured_in(path: Path) -> tuple[int, set[Any]]:
+    """Return the last epoch of a recorded member, and all that it has measured."""
+    rows, meta = member.read(path)
+    return meta["epochs"], _measured(meta["arm"], meta["seed"], rows["epoch"])
 
 
-def _seen(plain: Meta, seed: int, epochs: Iterable[float]) -> set[Any]:
-    """What an arm, as JSON, shows of a seed: epochs, observables, weights, trace."""
-    kept = plain.get("keep", []) if seed in plain.get("keep_seeds", [seed]) else []
-    observables = plain.get("observables", Arm.observables)
-    looks = {*observables, *plain.get("rarely", [0, []])[1], *(f"|{e}" for e in kept)}
-    return {*epochs, *looks, *(["trace"] if plain.get("trace") else [])}
+def _measured(arm: Meta, seed: int, epochs: Iterable[float]) -> set[Any]:
+    """Return all that a member has measured, as a set to compare with that of another.
+
+    Its elements are the logged ``epochs``, the names of observables, "|epoch" for
+    weights kept at an epoch, and "trace". ``arm`` is the arm as JSON.
+    """
+    measured = {*epochs, *arm.get("observables", Arm.observables)}
+    _, rare_observables = arm.get("rarely", (0, ()))
+    measured.update(rare_observables)
+    if seed in arm.get("keep_seeds", [seed]):
+        measured.update(f"|{epoch}" for epoch in arm.get("keep", ()))
+    if arm.get("trace"):
+        measured.add("trace")
+    return measured

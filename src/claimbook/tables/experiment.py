@@ -15,6 +15,7 @@ from claimbook.experiment import Arm, Spec
 from claimbook.records import Record
 from claimbook.tables.html import Html, folded, grid, joined, line, number
 
+# The cells of `_provenance_row`: the first five are shown, the others folded.
 MADE = ["Made by", "Record (SHA-256)", "Members", "Device", "Finished"]
 MADE += ["Record", "Versions", "Commit", "Minutes", "Epochs/s (median)"]
 DISTINCT = ("finished", "device_name", "torch", "matmul", "commit")
@@ -23,168 +24,221 @@ CITED = "The paper's own points, {name} (SHA-256 {sha256:.12}): {path} of {repos
 CITED += "at commit {commit:.12}."
 
 
-def noted(page: str, what: str) -> dict[str, Any]:
-    """What book/<paper>/<what>.yaml, "claims" or "settings", says of <paper>/<id>."""
+def noted(page: str, stem: str) -> dict[str, Any]:
+    """Return what book/<paper>/<stem>.yaml says of a page "<paper>/<id>".
+
+    ``stem`` is "claims" or "settings". The result is a copy, and empty where the file
+    is missing or does not list the page.
+    """
     paper, name = page.split("/")
-    path = project.home() / "book" / paper / f"{what}.yaml"
+    path = project.home() / "book" / paper / f"{stem}.yaml"
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
     return deepcopy(parsed(text).get(name, {}))
 
 
 @lru_cache(maxsize=16)
 def parsed(text: str) -> dict[str, Any]:
+    """Return a YAML mapping as a cached dict, which callers must not change."""
     return yaml.load(text, yaml.CSafeLoader) or {}  # ten times as fast as SafeLoader
 
 
 def check_keys(
-    page: str, what: str, keys: Iterable[str], known: Collection[str], row: str = ""
+    page: str, stem: str, keys: Iterable[str], known: Collection[str], row: str = ""
 ) -> None:
-    """UnknownName, with file, page and row, for a key that `noted` must not find."""
+    """Check that all keys of an entry of book/<paper>/<stem>.yaml are known.
+
+    Raises UnknownName, which says file, page and ``row``, for the first that is not.
+    """
     paper, name = page.split("/")
-    where = f"book/{paper}/{what}.yaml, page {name}"
+    location = f"book/{paper}/{stem}.yaml, page {name}"
     if row:
-        where += f", row '{row}'"
+        location += f", row '{row}'"
     for key in keys:
-        choose(f"key in {where}:", key, known)
+        choose(f"key in {location}:", key, known)
 
 
 def settings_of(page: str) -> dict[str, Any]:
-    """What settings.yaml says of a page; UnknownName for a key of no use."""
-    said = noted(page, "settings")
-    check_keys(page, "settings", said, STATED)
-    return said
+    """Return what settings.yaml says of a page; raises UnknownName for a wrong key."""
+    settings = noted(page, "settings")
+    check_keys(page, "settings", settings, STATED)
+    return settings
 
 
 def stated(page: str) -> list[list[str]]:
-    """Every setting that a page "<paper>/<id>" lists, from settings.yaml.
+    """Return every setting that settings.yaml lists for a page "<paper>/<id>".
 
-    One row each: its name, the paper's words (none: it does not say), their place, what
-    a public code has (not all), and what is run here.
+    The cells of a row are the setting's name, the paper's words ("" where it states
+    nothing), where the paper has them, on some pages the value in a public code, and
+    the value that is run here.
     """
     return list(settings_of(page)["list"])
 
 
 def shorter(record: Record, arm: str) -> str:
-    """ "40,000 of 100,000 steps": how long an arm was trained, where the paper, or else
-    its official code, states more; "" where it does not."""
-    said = noted(record.name, "settings")
-    ours = record.experiment.arm(arm).epochs
+    """Return how much shorter an arm was trained than the paper states, else "".
+
+    For example "40,000 of 100,000 steps". The length of the paper's training is in
+    settings.yaml; that of its official code counts where the paper states none.
+    """
+    settings = noted(record.name, "settings")
+    epochs = record.experiment.arm(arm).epochs
     for source in ("paper", "code"):
         for setting in ("epochs (full batch)", "steps"):
-            words = said.get(source, {}).get(setting, "")
-            stated = re.match(r"(\d[\d,]*)( steps)?", words)
-            if stated:
-                theirs = int(stated[1].replace(",", ""))
-                unit = "steps" if setting == "steps" or stated[2] else "epochs"
-                return f"{ours:,} of {theirs:,} {unit}" if ours < theirs else ""
+            words = settings.get(source, {}).get(setting, "")
+            match = re.match(r"(\d[\d,]*)( steps)?", words)
+            if match:
+                full = int(match[1].replace(",", ""))
+                unit = "steps" if setting == "steps" or match[2] else "epochs"
+                return f"{epochs:,} of {full:,} {unit}" if epochs < full else ""
     return ""
 
 
 def trained(record: Record) -> Html:
-    """What a record was trained with, in two folded tables: settings, then arms.
+    """Return two folded tables of what a record was trained with: settings, then arms.
 
-    Settings stand beside what settings.yaml says that the ``paper`` and its official
-    ``code`` have, with ``notes``, each by setting name (see `flat`).
+    The first has each setting by its name (see `flat`), beside what settings.yaml says
+    that the paper and its official code have, with notes. The second has the settings
+    in which the arms differ, and the seeds of each.
     """
-    name, plan = record.name.partition("/")[2], record.experiment
-    seeds = {arm.name: s for arm in plan.arms if (s := record.seeds(arm.name))}
-    every = DataFrame({arm: flat(plan.arm(arm)) for arm in seeds}).fillna("—")
-    same = every.nunique(axis=1) == 1
-    done = [str(s) for s in plan.seeds if any(s in some for some in seeds.values())]
-    of = "" if len(done) == len(plan.seeds) else f" of {len(plan.seeds)}"
-    ours = every.iloc[:, 0].where(same, "differs by arm").to_dict()
-    ours |= {"seeds": f"{len(done)}{of}: {', '.join(done)}", "scale": record.scale}
-    ours |= {"reduced": plan.reduced} if plan.reduced else {}
-    settings = _beside(name, ours, settings_of(record.name))
+    plan = record.experiment
+    page = record.name.partition("/")[2]
+    seeds = {arm.name: record.seeds(arm.name) for arm in plan.arms}
+    untrained = [arm for arm, arm_seeds in seeds.items() if not arm_seeds]
+    seeds = {arm: arm_seeds for arm, arm_seeds in seeds.items() if arm_seeds}
+    settings = DataFrame({arm: flat(plan.arm(arm)) for arm in seeds}).fillna("—")
+    is_shared = settings.nunique(axis=1) == 1
 
-    differ = every[~same].items()
-    rows = [[arm, *values, ", ".join(map(str, seeds[arm]))] for arm, values in differ]
-    arms = "arm" if len(rows) == 1 else f"{len(rows)} arms"
-    title = f"The {arms} of {name} and {'its' if len(rows) == 1 else 'their'} seeds"
-    rest = [arm.name for arm in plan.arms if arm.name not in seeds]
-    are = " of this experiment is" if len(rest) == 1 else "s of this experiment are"
-    below = f"{len(rest)} arm{are} not trained yet: {', '.join(rest)}." if rest else ""
-    head = ["Arm", *every[~same].index, "Seeds"]
-    return joined(settings, folded(title, head, rows, below=below))
+    recorded = {seed for arm_seeds in seeds.values() for seed in arm_seeds}
+    done = [str(seed) for seed in plan.seeds if seed in recorded]
+    count = f"{len(done)}"
+    if len(done) < len(plan.seeds):
+        count += f" of {len(plan.seeds)}"
+    here = settings.iloc[:, 0].where(is_shared, "differs by arm").to_dict()
+    here |= {"seeds": f"{count}: {', '.join(done)}", "scale": record.scale}
+    if plan.reduced:
+        here["reduced"] = plan.reduced
+    settings_table = _settings_table(page, here, settings_of(record.name))
+
+    differing = settings[~is_shared]
+    rows = [
+        [arm, *values, ", ".join(map(str, seeds[arm]))]
+        for arm, values in differing.items()
+    ]
+    title = f"The {len(rows)} arms of {page} and their seeds"
+    if len(rows) == 1:
+        title = f"The arm of {page} and its seeds"
+    below = ""
+    if untrained:
+        subject = "arm of this experiment is"
+        if len(untrained) > 1:
+            subject = "arms of this experiment are"
+        below = f"{len(untrained)} {subject} not trained yet: {', '.join(untrained)}."
+    head = ["Arm", *differing.index, "Seeds"]
+    return joined(settings_table, folded(title, head, rows, below=below))
 
 
-def _beside(name: str, ours: dict[str, str], said: dict[str, dict[str, str]]) -> Html:
-    columns, title = {f"Here ({name})": ours}, f"All {len(ours)} settings of {name}"
-    if {"paper", "code"} & said.keys():
-        known = {"scale": "paper", "reduced": "—"} | said.get("paper", {})
-        columns["Paper"] = {key: known.get(key, "not stated") for key in ours}
-        title += ", beside the paper's" + " and the official code's" * ("code" in said)
-    for head, given in (("Official code", "code"), ("Note", "notes")):
-        columns |= {head: said[given]} if given in said else {}
-    rows = [[key, *(one.get(key, "") for one in columns.values())] for key in ours]
+def _settings_table(
+    page: str, here: dict[str, str], noted_settings: dict[str, dict[str, str]]
+) -> Html:
+    """Return the settings of this book beside those of settings.yaml, folded.
+
+    ``here`` and each part of ``noted_settings`` ("paper", "code", "notes") map the name
+    of a setting to its value. Rows are the settings of ``here``.
+    """
+    columns = {f"Here ({page})": here}
+    title = f"All {len(here)} settings of {page}"
+    if {"paper", "code"} & noted_settings.keys():
+        paper = {"scale": "paper", "reduced": "—"} | noted_settings.get("paper", {})
+        columns["Paper"] = {key: paper.get(key, "not stated") for key in here}
+        title += ", beside the paper's"
+        if "code" in noted_settings:
+            title += " and the official code's"
+    for head, part in (("Official code", "code"), ("Note", "notes")):
+        if part in noted_settings:
+            columns[head] = noted_settings[part]
+    rows = [[key, *(x.get(key, "") for x in columns.values())] for key in here]
     return folded(title, ["Setting", *columns], rows)
 
 
-def provenance(*found: Record, references: Iterable[Mapping[str, Any]] = ()) -> Html:
-    """The records of a page, what made them, and the paper's own points it cites.
+def provenance(*records: Record, references: Iterable[Mapping[str, Any]] = ()) -> Html:
+    """Return which records a page reads, what made them, and which points it cites.
 
-    ``references`` are what `evidence.cited` says. Versions and times are folded.
+    ``references`` are the papers' own points, as `evidence.cited` returns them.
+    Versions and times of the records are folded.
     """
-    cited = [line(CITED.format(**one)) for one in references]
-    if not (rows := [*map(_made, found)]):
-        return joined(*cited, by="")
+    citations = [line(CITED.format(**reference)) for reference in references]
+    rows = [_provenance_row(record) for record in records]
+    if not rows:
+        return joined(*citations, by="")
     caption = "The records behind this page"
     made = grid(MADE[:5], [row[:5] for row in rows], caption=caption, hidden=True)
     title = "Versions, commits and times of these records"
     details = folded(title, MADE[5:], [row[5:] for row in rows])
-    return joined(made, *cited, details, by="")
+    return joined(made, *citations, details, by="")
 
 
-def _made(record: Record) -> list[str]:
-    about = list(record.members.values())
-    found = {key: sorted({one[key] for one in about}) for key in DISTINCT}
-    told = {key: ", ".join(map(str, values)) for key, values in found.items()}
-    called = f"{record.name.rpartition('/')[2]}.{record.scale}"
-    dates, rates = found["finished"], sorted(one["epochs_per_second"] for one in about)
-    by = sum(one["uncommitted"] for one in about)
-    changed = f"; trained by uncommitted code: {by} of {len(about)} members" * (by > 0)
+def _provenance_row(record: Record) -> list[str]:
+    """Return the cells of a record under the ten heads of ``MADE``."""
+    members = list(record.members.values())
+    distinct = {key: sorted({member[key] for member in members}) for key in DISTINCT}
+    text = {key: ", ".join(map(str, values)) for key, values in distinct.items()}
+    name = f"{record.name.rpartition('/')[2]}.{record.scale}"
+    dates = distinct["finished"]
+    finished = dates[0]
+    if len(dates) > 1:
+        finished += f" to {dates[-1]}"
+    count = f"{len(members):,} of {len(list(record.experiment.members())):,}"
+    if uncommitted := sum(member["uncommitted"] for member in members):
+        count += "; trained by uncommitted code: "
+        count += f"{uncommitted} of {len(members)} members"
+    rates = sorted(member["epochs_per_second"] for member in members)
     return [
         f"grokbook run {record.name} --scale {record.scale}",
-        f"{called} ({record.digest[:12]})",
-        f"{len(about):,} of {len(list(record.experiment.members())):,}{changed}",
-        told["device_name"],
-        " to ".join(dict.fromkeys([dates[0], dates[-1]])),
-        called,
-        f"torch {told['torch']}; {told['matmul']}",
-        told["commit"],
+        f"{name} ({record.digest[:12]})",
+        count,
+        text["device_name"],
+        finished,
+        name,
+        f"torch {text['torch']}; {text['matmul']}",
+        text["commit"],
         f"{record.seconds / 60:,.1f}",
         f"{rates[len(rates) // 2]:,.0f}",
     ]
 
 
 def flat(arm: Arm) -> dict[str, str]:
-    """One arm's settings as words, by names like "optimizer.lr"."""
-    found = {}
+    """Return the settings of an arm in words, by names such as "optimizer.lr".
+
+    Settings that an arm does not use, such as penalties, are left out.
+    """
+    settings = {}
     for part in ("dataset", "model", "loss", "optimizer"):
         spec = getattr(arm, part)
-        found[part] = spec.name.replace("_", " ")
-        found |= {f"{part}.{key}": _value(v) for key, v in spec.options.items()}
-    full, later = arm.batch_size is None, arm.later_loss
-    rest = {
+        settings[part] = spec.name.replace("_", " ")
+        settings |= {f"{part}.{key}": _value(v) for key, v in spec.options.items()}
+    is_full_batch = arm.batch_size is None
+    later = arm.later_loss  # (epoch, loss)
+    others = {
         "gradient": "; ".join(map(_value, arm.wrappers)),
         "penalties": "; ".join(map(_value, arm.penalties)),
         "loss from epoch": f"{later[0]:,}: {_value(later[1])}" if later else "",
-        "epochs (full batch)" if full else "steps": _value(arm.epochs),
-        "batch size": "" if full else _value(arm.batch_size),
-        "schedule": _value(arm.schedule or ("" if full else "constant")),
-        "augmentation": "" if full else _value(arm.augment or "none"),
+        "epochs (full batch)" if is_full_batch else "steps": _value(arm.epochs),
+        "batch size": "" if is_full_batch else _value(arm.batch_size),
+        "schedule": _value(arm.schedule or ("" if is_full_batch else "constant")),
+        "augmentation": "" if is_full_batch else _value(arm.augment or "none"),
         "weights": arm.dtype,
         "autocast": arm.autocast or "",
         "logits times": "" if arm.alpha == 1 else number(arm.alpha),
         "initial weights times": "" if arm.init_scale == 1 else number(arm.init_scale),
     }
-    return found | {key: value for key, value in rest.items() if value}
+    return settings | {name: words for name, words in others.items() if words}
 
 
 def _value(value: Any) -> str:
+    """Return a value of an option in words; a spec is written as "name(key=value)"."""
     if isinstance(value, Spec):
-        told = ", ".join(f"{k}={_value(v)}" for k, v in value.options.items())
-        return f"{value.name}({told})"
+        options = ", ".join(f"{k}={_value(v)}" for k, v in value.options.items())
+        return f"{value.name}({options})"
     if isinstance(value, tuple | list):
         return "(" + ", ".join(map(_value, value)) + ")"
     if isinstance(value, int) and not isinstance(value, bool):

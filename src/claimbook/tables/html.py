@@ -13,7 +13,10 @@ from claimbook import project
 
 @dataclass
 class Html:
-    """HTML that a notebook shows, the same in words, and other forms by MIME type."""
+    """HTML that a notebook shows, with the same content as plain text.
+
+    ``beside`` has further forms of the content by MIME type.
+    """
 
     html: str
     text: str
@@ -23,56 +26,70 @@ class Html:
         return {"text/plain": self.text, "text/html": self.html} | self.beside
 
 
-Cell: TypeAlias = str | Html  # words, which are escaped, or HTML, which is not
+Cell: TypeAlias = str | Html  # a str is escaped, HTML is not
 Cells: TypeAlias = Sequence[Cell]
 
 
 def grid(
     head: Cells, rows: Iterable[Cells], kind="settings", caption="", hidden=False
 ) -> Html:
-    """A table; ``kind`` is its class, ``caption`` says what it is.
+    """Return a table with a header row; ``kind`` is its CSS class.
 
-    A ``hidden`` caption is for screen readers alone, where a line above says the same.
+    A ``hidden`` caption is for screen readers alone, where text above the table already
+    says the same.
     """
 
     def cells(row: Cells, tag: str, scope: str = "") -> str:
-        raw = (one.html if isinstance(one, Html) else escape(one) for one in row)
-        return "".join(f"<{tag}{scope}>{one}</{tag}>" for one in raw)
+        contents = (x.html if isinstance(x, Html) else escape(x) for x in row)
+        return "".join(f"<{tag}{scope}>{content}</{tag}>" for content in contents)
 
-    look, every = " class='visually-hidden'" if hidden else "", [head, *rows]
-    top = f"<caption{look}>{escape(caption)}</caption>" if caption else ""
-    first = cells(head, "th", " scope='col'")
-    top += f"<thead><tr>{first}</tr></thead>"
-    body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in every[1:])
-    words = ([c.text if isinstance(c, Html) else c for c in row] for row in every)
+    rows = list(rows)
+    top = ""
+    if caption:
+        style = " class='visually-hidden'" if hidden else ""
+        top = f"<caption{style}>{escape(caption)}</caption>"
+    header = cells(head, "th", " scope='col'")
+    top += f"<thead><tr>{header}</tr></thead>"
+    body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in rows)
+    table = [head, *rows]
+    words = ([x.text if isinstance(x, Html) else x for x in row] for row in table)
     text = "\n".join(map(" | ".join, words))
     return Html(f"<table class='{kind}'>{top}<tbody>{body}</tbody></table>", text)
 
 
 def line(text: str, kind: str = "") -> Html:
-    """One paragraph; ``kind`` is its class."""
-    look = f" class='{kind}'" if kind else ""
-    return Html(f"<p{look}>{escape(text)}</p>", text)
+    """Return one paragraph; ``kind`` is its CSS class."""
+    attribute = f" class='{kind}'" if kind else ""
+    return Html(f"<p{attribute}>{escape(text)}</p>", text)
 
 
 def fold(title: str, *parts: Html) -> Html:
-    """Pieces under a title that unfolds them."""
+    """Return a closed block of parts that a click on its title opens."""
     inner = joined(*parts, by="")
     html = f"<details><summary>{escape(title)}</summary>{inner.html}</details>"
     return Html(html, f"{title}\n{inner.text}")
 
 
 def folded(
-    title: str, head: Cells, rows: Iterable[Cells], *, below: str = "", **kind: str
+    title: str,
+    head: Cells,
+    rows: Iterable[Cells],
+    *,
+    below: str = "",
+    kind: str = "settings",
 ) -> Html:
-    """A table folded under its title, which may have a line ``below``."""
-    table = grid(head, rows, caption=title, hidden=True, **kind)
+    """Return a closed block with one table, and a line ``below`` it if given.
+
+    ``kind`` is the CSS class of the table, see `grid`.
+    """
+    table = grid(head, rows, caption=title, hidden=True, kind=kind)
     return fold(title, table, *([line(below)] if below else []))
 
 
 def joined(*parts: Html, by: str = "\n") -> Html:
-    """Pieces one below the other."""
-    html, text = by.join(p.html for p in parts), "\n".join(p.text for p in parts)
+    """Return parts one below the other, with ``by`` between their pieces of HTML."""
+    html = by.join(part.html for part in parts)
+    text = "\n".join(part.text for part in parts)
     return Html(html, text, {k: v for part in parts for k, v in part.beside.items()})
 
 
@@ -84,22 +101,22 @@ class Prose(str):
 
 
 def prose(markdown: str) -> Prose:
-    """Sentences into which a page put its numbers, without the source's indentation.
+    """Return the sentences of a page without the indentation of its source.
 
-    A rerun leaves them out, since they were written for the book's own result.
+    They are empty in a rerun, since they were written for the book's own results.
     """
     return Prose("" if is_rerun() else cleandoc(markdown).strip())
 
 
 def is_rerun() -> bool:
-    """Whether this page reads other runs than the book's.
+    """Return whether this page reads other runs than the book's.
 
-    `python -m book execute` with parameters says so of its kernel, and `evidence.Page`
-    of its own process: no process that is started later takes it for one.
+    `python -m book execute` with parameters sets GROKBOOK_RERUN for its kernel;
+    `evidence.Page` marks only its own process, not those that are started later.
     """
     return project.is_retrained or os.environ.get("GROKBOOK_RERUN") == "1"
 
 
 def number(value: float) -> str:
-    """A number as all tables have it: with thousands separators, exponents short."""
-    return re.sub(r"e([+-])0*", lambda e: "e" + e[1].strip("+"), f"{value:,g}")
+    """Return a number as all tables show it: "34,500", "0.333333", "1e6", "1e-8"."""
+    return re.sub(r"e([+-])0*", lambda match: "e" + match[1].strip("+"), f"{value:,g}")

@@ -7,66 +7,98 @@ from claimbook import project
 from claimbook.experiment import Arm, Spec
 from claimbook.tables.html import number
 
-# Options that a recipe names, and how; for all others see the table of settings.
-SHOWN = {"p": "modulo {}", "train_fraction": "{} of the pairs"}
-SHOWN |= {"train_samples": "{} images"}
-SHOWN |= {"samples": "{} samples", "depth": "{} layers", "width": "width {}"}
-SHOWN |= {"widths": "{}", "norm": "norm {}", "dtype": "in {}", "lr": "lr {}"}
-SHOWN |= {"smoothing": "smoothing {}", "betas": "betas {}", "momentum": "momentum {}"}
-SHOWN |= {"eps": "eps {}", "weight_decay": "weight decay {}"}
-SHOWN |= {"strength": "strength {}"}
+# The options that a recipe names, in their order, each with the phrase for its value.
+# All others are in the table of settings alone.
+SHOWN = {
+    "p": "modulo {}",
+    "train_fraction": "{} of the pairs",
+    "train_samples": "{} images",
+    "samples": "{} samples",
+    "depth": "{} layers",
+    "width": "width {}",
+    "widths": "{}",
+    "norm": "norm {}",
+    "dtype": "in {}",
+    "lr": "lr {}",
+    "smoothing": "smoothing {}",
+    "betas": "betas {}",
+    "momentum": "momentum {}",
+    "eps": "eps {}",
+    "weight_decay": "weight decay {}",
+    "strength": "strength {}",
+}
+_ZERO = {"weight decay 0": "no weight decay", "momentum 0": "no momentum"}
 
 
 def recipe(arms: Iterable[Arm]) -> str:
-    """One line for all arms, with the values of each where they differ."""
-    every = list(arms)
-    if not every:
+    """Return one line that says what all arms were trained with, "" for no arms.
+
+    The line names the data set, model, loss and optimizer, then wrappers and penalties,
+    then the length of the training. Where the arms differ it has the values of each.
+    """
+    arms = list(arms)
+    if not arms:
         return ""
     parts = ("dataset", "model", "loss", "optimizer")
-    told = [_told([getattr(arm, part) for arm in every]) for part in parts]
-    beside: dict[str, list[Spec]] = {}
-    for spec in (spec for arm in every for spec in (*arm.wrappers, *arm.penalties)):
-        beside.setdefault(spec.name, []).append(spec)
-    some = " (in some)"
-    told += [_told(many) + some * (len(many) < len(every)) for many in beside.values()]
-    length = _either(f"{arm.epochs:,}" for arm in every)
-    full = all(arm.batch_size is None for arm in every)
-    return " · ".join([*told, f"{length} {'epochs' if full else 'steps'}"])
+    phrases = [_phrase([getattr(arm, part) for arm in arms]) for part in parts]
+    extras: dict[str, list[Spec]] = {}  # wrappers and penalties by name
+    for arm in arms:
+        for spec in (*arm.wrappers, *arm.penalties):
+            extras.setdefault(spec.name, []).append(spec)
+    for specs in extras.values():
+        phrase = _phrase(specs)
+        if len(specs) < len(arms):
+            phrase += " (in some)"
+        phrases.append(phrase)
+    length = _alternatives(f"{arm.epochs:,}" for arm in arms)
+    is_full_batch = all(arm.batch_size is None for arm in arms)
+    unit = "epochs" if is_full_batch else "steps"
+    return " · ".join([*phrases, f"{length} {unit}"])
 
 
-def _told(specs: Iterable[Spec]) -> str:
+def _phrase(specs: Iterable[Spec]) -> str:
+    """Return names and shown options of specs, such as "SGD, lr 0.1 / 0.2"."""
     names: list[str] = []
-    options: dict[str, list[str]] = {key: [] for key in SHOWN}
+    values: dict[str, list[str]] = {option: [] for option in SHOWN}
     for spec in specs:
-        names.append(_called(spec))
-        for key in SHOWN.keys() & spec.options.keys():
-            options[key].append(_value(key, spec.options[key]))
-    told = [SHOWN[key].format(_either(of)) for key, of in options.items() if of]
-    told = [_NONE.get(words, words) for words in told]
-    return ", ".join([_either(names), *told]).replace(", modulo", " modulo")
+        names.append(_display_name(spec))
+        for option in SHOWN.keys() & spec.options.keys():
+            values[option].append(_value(option, spec.options[option]))
+    details = [
+        SHOWN[option].format(_alternatives(words))
+        for option, words in values.items()
+        if words
+    ]
+    details = [_ZERO.get(detail, detail) for detail in details]
+    # "addition modulo 97" needs no comma
+    return ", ".join([_alternatives(names), *details]).replace(", modulo", " modulo")
 
 
-_NONE = {"weight decay 0": "no weight decay", "momentum 0": "no momentum"}
+def _display_name(spec: Spec) -> str:
+    """Return what book/project.yaml calls a spec, else its own name in words.
 
-
-def _called(spec: Spec) -> str:
-    """Its name in words; a task that has operations is called by its operation."""
-    name, called = spec.name, project.described("called")
-    if f"{name} add" in called:
+    A task that has several operations is called by its operation, such as "addition".
+    """
+    name, display_names = spec.name, project.described("called")
+    if f"{name} add" in display_names:
         operation = str(spec.options.get("operation", "add"))
-        return called.get(f"{name} {operation}", operation.replace("_", " "))
-    return called.get(name, name.replace("_", " "))
+        return display_names.get(f"{name} {operation}", operation.replace("_", " "))
+    return display_names.get(name, name.replace("_", " "))
 
 
-def _either(words: Iterable[str]) -> str:
-    found = list(dict.fromkeys(words))
-    return " / ".join(found if len(found) < 4 else [found[0], "…", found[-1]])
+def _alternatives(words: Iterable[str]) -> str:
+    """Return "a / b / c" without repetitions; of four or more the first and last."""
+    distinct = list(dict.fromkeys(words))
+    if len(distinct) > 3:
+        distinct = [distinct[0], "…", distinct[-1]]
+    return " / ".join(distinct)
 
 
-def _value(key: str, value: Any) -> str:
-    if key == "widths":
+def _value(option: str, value: Any) -> str:
+    """Return the value of an option of `SHOWN` in words."""
+    if option == "widths":
         return _layers(value)
-    if key == "train_fraction":
+    if option == "train_fraction":
         return f"{100 * value:.4g} %".replace(" ", "\N{NO-BREAK SPACE}")
     if isinstance(value, tuple):
         return " and ".join(map(str, value))
@@ -74,8 +106,8 @@ def _value(key: str, value: Any) -> str:
 
 
 def _layers(widths: tuple[int, ...]) -> str:
-    """`2 layers of width 200`; `layers of width 200 and 100`."""
+    """Return "2 layers of width 200", or "layers of width 200 and 100"."""
     if len(set(widths)) > 1:
         return f"layers of width {' and '.join(map(str, widths))}"
-    many = "1 layer" if len(widths) == 1 else f"{len(widths)} layers"
-    return f"{many} of width {widths[0]}"
+    count = "1 layer" if len(widths) == 1 else f"{len(widths)} layers"
+    return f"{count} of width {widths[0]}"

@@ -7,13 +7,17 @@ from claimbook.tables.experiment import parsed
 
 
 def terms(text: str, page: str) -> list[tuple[str, str]]:
-    """(term, what it means) for each that a text of a page "<paper>/<id>" uses."""
+    """Return (term, meaning) for each term that a text uses but does not explain.
+
+    ``page`` is "<paper>/<id>": some terms are explained on certain pages only. Where
+    book/words.yaml is missing, the list is empty.
+    """
     path = project.home() / "book" / "words.yaml"
-    every = parsed(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    entries = parsed(path.read_text(encoding="utf-8")) if path.is_file() else {}
     return [
-        (term, about["means"])
-        for term, about in every.items()
-        if re.search(about["where"], text)
-        and re.match(about.get("pages", ""), page)
-        and not ("known" in about and re.search(about["known"], text))
+        (term, entry["means"])
+        for term, entry in entries.items()
+        if re.search(entry["where"], text)
+        and re.match(entry.get("pages", ""), page)
+        and not ("known" in entry and re.search(entry["known"], text))
     ]

@@ -1,6 +1,7 @@
-"""Tasks as tensors: every task is a function that returns a ``Data``, split in two.
+"""Tasks as tensors: every task is a function that returns a training and a test set.
 
-Imports torch and numpy; pooch, pillow and tiktoken only where a task needs them.
+They come as one ``Data``. The package imports torch and numpy, and pooch, pillow and
+tiktoken only where a task needs them.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Tasks that are computed: modular arithmetic, sums, sparse parity, numbers of rows.
+"""Tasks that are computed: modular arithmetic, sums, sparse parity, indices of rows.
 
 Splits are drawn from torch's global generator, as in the official code of Prieto et
 al.: after ``torch.manual_seed(42)`` the training set is theirs, row for row.
@@ -22,7 +22,7 @@ OPERATIONS: dict[str, Callable[[Tensor, Tensor, int], Tensor]] = {
     "multiply": lambda a, b, p: (a * b) % p,
     "divide": lambda a, b, p: (a * _inverses(p)[b]) % p,
 }
-SYMBOLS = "0123456789+=$"  # of sums; the number of a symbol is its place
+SYMBOLS = "0123456789+=$"  # of sums; the token of a symbol is its index
 ENCODINGS = ("tokens", "scalar", "standard_scalar", "binary", "random_binary")
 
 
@@ -38,29 +38,37 @@ def modular(
     operator: bool = False,
     shuffle: str = "torch",
 ) -> Data:
-    """(a o b) mod p for all ordered pairs of smallest..p-1 [Prieto, section 3.1].
+    """The task (a o b) mod p for all pairs of smallest..p-1 [Prieto, section 3.1].
 
-    ``encoding``: "tokens" (batch, 2) int64; "scalar" the same as floats,
-    "standard_scalar" with mean 0 and variance 1; "binary" the base-2 code of each
-    (official code of Figure 4); "random_binary" distinct random codes of ``bits`` bits
-    (the paper's wording). int(train_fraction * pairs) rows train. "divide" takes a
-    prime p and leaves b = 0 out. ``equals`` adds a third token, the equals sign, with
-    number p; with ``operator`` too a row is a, operator, b, equals sign, numbered p and
-    p + 1. ``shuffle="python"`` splits as the code of Singh et al. 2026 does: Python's
-    shuffle, seeded as torch's generator was, and int((1 - train_fraction) * pairs) test
-    rows.
+    ``operation`` is a key of ``OPERATIONS``, or a function of a, b (both tensors of
+    int64) and p; "divide" needs a prime p and leaves b = 0 out. A random share of
+    ``train_fraction`` of the ordered pairs, rounded down, is the training set.
+
+    ``encoding`` says what a row of x is: "tokens", a and b as int64; "scalar", the same
+    as floats; "standard_scalar", floats with mean 0 and variance 1; "binary", the
+    base-2 codes of a and b (official code of Figure 4); or "random_binary", distinct
+    random codes of ``bits`` bits (the paper's wording). ``equals`` appends the equals
+    sign, token p. With ``operator`` a row is a, operator, b and equals sign, and these
+    two signs are the tokens p and p + 1.
+
+    ``shuffle="python"`` splits as the code of Singh et al. 2026 does, by Python's
+    shuffle with the seed of torch's generator, and rounds the size of the test set down
+    instead. Raises ValueError for an unknown name.
     """
     pairs = torch.cartesian_prod(torch.arange(smallest, p), torch.arange(smallest, p))
-    pairs = pairs[pairs[:, 1] != 0] if operation == "divide" else pairs
-    is_ours = isinstance(operation, str)
-    call: Any = choose("operation", operation, OPERATIONS) if is_ours else operation
-    labels = call(pairs[:, 0], pairs[:, 1], p)
+    if operation == "divide":
+        pairs = pairs[pairs[:, 1] != 0]
+    function: Any = operation
+    if isinstance(operation, str):
+        function = choose("operation", operation, OPERATIONS)
+    labels = function(pairs[:, 0], pairs[:, 1], p)
     if choose("shuffle", shuffle, ("torch", "python")) == "torch":
-        order, n_train = torch.randperm(len(pairs)), int(train_fraction * len(pairs))
+        order = torch.randperm(len(pairs))
+        n_train = int(train_fraction * len(pairs))
     else:
-        numbers = list(range(len(pairs)))
-        random.Random(torch.initial_seed()).shuffle(numbers)
-        order = torch.tensor(numbers)
+        indices = list(range(len(pairs)))
+        random.Random(torch.initial_seed()).shuffle(indices)
+        order = torch.tensor(indices)
         n_train = len(pairs) - int((1 - train_fraction) * len(pairs))
     x = _encode(pairs, p, encoding, bits)  # random codes are drawn after the split
     if operator:
@@ -73,6 +81,7 @@ def modular(
 
 
 def _encode(pairs: Tensor, p: int, encoding: str, bits: int | None) -> Tensor:
+    """Pairs (rows, 2) of 0..p-1 in one of ``ENCODINGS``; codes are (rows, 2 * bits)."""
     if choose("encoding", encoding, ENCODINGS) == "tokens":
         return pairs
     if encoding == "scalar":
@@ -86,30 +95,34 @@ def _encode(pairs: Tensor, p: int, encoding: str, bits: int | None) -> Tensor:
 
 
 def _inverses(p: int) -> Tensor:
+    """The inverses of 0..p-1 modulo a prime p, where that of 0 is said to be 0."""
     return torch.tensor([0] + [pow(b, -1, p) for b in range(1, p)])
 
 
 def sparse_parity(
     samples: int = 2000, *, relevant: int = 3, noise: int = 40, data_seed: int = 42
 ) -> Data:
-    """Parity of the first bits of a bit string [Prieto, Figure 4; official code].
+    """The parity of the first bits of bit strings [Prieto, Figure 4; official code].
 
-    ``relevant`` + ``noise`` bits in {0, 1} as floats, half of the rows for training.
-    The rows are those of the official code, bit for bit: `random.choice` of Python's
-    generator seeded with ``data_seed``. How long the delay is depends on them.
+    x are ``relevant`` + ``noise`` bits in {0, 1} as floats, y is the parity of the
+    relevant ones. A random half of the rows is the training set. The rows are those of
+    the official code, bit for bit: Python's generator, seeded with ``data_seed``, draws
+    them by `random.choice`. How late grokking is depends on them.
     """
-    bit, bits = partial(random.Random(data_seed).choice, (0, 1)), relevant + noise
-    x = torch.tensor([[bit() for _ in range(bits)] for _ in range(samples)]).float()
+    draw_bit = partial(random.Random(data_seed).choice, (0, 1))
+    bits = relevant + noise
+    x = torch.tensor([[draw_bit() for _ in range(bits)] for _ in range(samples)])
+    x = x.float()
     y = x[:, :relevant].sum(1).long() % 2
     train, test = torch.randperm(samples).tensor_split([samples // 2])
     return Data(x[train], y[train], x[test], y[test])
 
 
 def balanced_rows(*, classes: int, per_class: int) -> Data:
-    """Numbers of rows (rows, 1) int64 as inputs, class by class, for ``FreeFeatures``.
+    """Indices of rows (rows, 1) int64 as inputs, class by class, for ``FreeFeatures``.
 
-    [Liu et al. 2026, section D]. Such a model has nothing to say about another row: the
-    test split is the training split.
+    [Liu et al. 2026, section D] Such a model has features of the training rows only, so
+    the test set is the training set.
     """
     x = torch.arange(classes * per_class)
     y = x // per_class
@@ -119,24 +132,26 @@ def balanced_rows(*, classes: int, per_class: int) -> Data:
 def additions(
     digits: int = 3, *, pairs: int = 10_000, train_fraction: float = 0.8
 ) -> Data:
-    """Sums as characters, x (rows, 3 digits + 3) and y (rows, digits + 1), both int64.
+    """Sums as characters: x (rows, 3 digits + 3) and y (rows, digits + 1), both int64.
 
-    $123+456=9750       123 + 456 = 0579, its figures from the last to the first
+    $123+456=9750       123 + 456 = 0579, whose digits are in reverse order
 
-    x are a row's characters but the last, as their places in ``SYMBOLS``; y those of
-    the answer, to be said at the last digits + 1 positions of x. Operands have zeros in
-    front, which those of Lee et al. 2023 (lee-ny/teaching_arithmetic), whence Tiwari et
-    al. 2026 have theirs, have not. int(train_fraction * pairs) distinct pairs train.
+    A character is its index in ``SYMBOLS``. x is a row without its last character, y is
+    the answer, which a model predicts at the last digits + 1 positions of x. Operands
+    have leading zeros, unlike those of Lee et al. 2023 (lee-ny/teaching_arithmetic),
+    which Tiwari et al. 2026 use. ``pairs`` distinct pairs of operands are drawn, and
+    int(train_fraction * pairs) of them are the training set.
     """
     drawn = torch.randperm(10 ** (2 * digits))[:pairs]
     a, b = drawn // 10**digits, drawn % 10**digits
-    answer = _figures(a + b, digits + 1).flip(1)
+    answer = _digits(a + b, digits + 1).flip(1)
     start, plus, equals = (torch.full_like(a[:, None], SYMBOLS.index(s)) for s in "$+=")
-    question = [start, _figures(a, digits), plus, _figures(b, digits), equals]
-    x, train = torch.cat([*question, answer[:, :-1]], 1), int(train_fraction * pairs)
-    return Data(x[:train], answer[:train], x[train:], answer[train:])
+    question = [start, _digits(a, digits), plus, _digits(b, digits), equals]
+    x = torch.cat([*question, answer[:, :-1]], 1)
+    n_train = int(train_fraction * pairs)
+    return Data(x[:n_train], answer[:n_train], x[n_train:], answer[n_train:])
 
 
-def _figures(numbers: Tensor, count: int) -> Tensor:
-    """(rows,) -> (rows, count) decimal figures, the first one first."""
+def _digits(numbers: Tensor, count: int) -> Tensor:
+    """The last ``count`` decimal digits (rows, count) of numbers (rows,), in order."""
     return numbers[:, None] // 10 ** torch.arange(count - 1, -1, -1) % 10

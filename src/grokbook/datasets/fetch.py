@@ -1,7 +1,7 @@
-"""Public data files: where they come from, and the check that they are the right ones.
+"""Public data files: their addresses, their download and the check of their contents.
 
-``registry.txt`` lists them as pooch does, which downloads what is missing. A file that
-lies in the data folder (GROKBOOK_DATA, or data/downloads) needs no network.
+``registry.txt`` lists them in pooch's format, and pooch downloads those that are
+missing. A file in the data folder (GROKBOOK_DATA, or data/downloads) needs no network.
 """
 
 import hashlib
@@ -15,21 +15,24 @@ _LINES = Path(__file__).with_name("registry.txt").read_text().splitlines()
 _ROWS = [line.split() for line in _LINES if not line.startswith("#")]
 REGISTRY = {name: digest for name, digest, *_ in _ROWS}
 URLS = {row[0]: row[2] for row in _ROWS if len(row) == 3}
-# Folders of files that are published as one archive.
+# Folder -> the archive that its files are published in.
 ARCHIVES = {"cifar-10-batches-py": "cifar-10-python.tar.gz"}
 ARCHIVES |= {"cifar-100-python": "cifar-100-python.tar.gz"}
 
 
 def fetch(name: str) -> bytes:
-    """A registered file, downloaded if absent: the very bytes whose hash was compared.
+    """The bytes of a registered file, which is downloaded if it is absent.
 
-    DataError where it cannot be had, and for one that is not the published one, which
-    is left alone. UnknownName for a file that is not in ``REGISTRY``.
+    Raises DataError if it cannot be downloaded, or if its SHA-256 is not that of the
+    published file, which is then left as it is. Raises UnknownName for a file that is
+    not in ``REGISTRY``.
     """
-    expected, path = choose("data file", name, REGISTRY), data_folder() / name
+    expected = choose("data file", name, REGISTRY)
+    path = data_folder() / name
     if not path.exists():
         _download(name)
-    digest = hashlib.sha256(content := path.read_bytes()).hexdigest()
+    content = path.read_bytes()
+    digest = hashlib.sha256(content).hexdigest()
     if digest != expected:
         raise DataError(
             f"{path} is not the published {name} (SHA-256 {digest}, "
@@ -39,13 +42,17 @@ def fetch(name: str) -> bytes:
 
 
 def _download(name: str) -> None:
-    folder, source = data_folder(), ARCHIVES.get(name.partition("/")[0], name)
+    """Download a registered file, or the archive it is in; raises DataError if not."""
+    folder = data_folder()
+    source = ARCHIVES.get(name.partition("/")[0], name)
     try:
         import pooch
 
-        pooch.get_logger().setLevel("WARNING")  # an error is told in one sentence, ours
-        options = {"registry": REGISTRY, "urls": URLS, "allow_updates": False}
-        file = pooch.create(folder, base_url="", **options).fetch(source)
+        pooch.get_logger().setLevel("WARNING")  # the message below is enough
+        downloader = pooch.create(
+            folder, base_url="", registry=REGISTRY, urls=URLS, allow_updates=False
+        )
+        file = downloader.fetch(source)
         if source != name:
             with tarfile.open(file) as archive:
                 archive.extractall(folder, filter="data")

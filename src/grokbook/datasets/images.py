@@ -1,7 +1,7 @@
 """Images as tensors: MNIST, CIFAR-10 and CIFAR-100, folders of images, random crops.
 
-ImageNet asks for a registration: it is read as it lies in the data folder, see
-``image_folder``. Draws come from torch's global generator.
+ImageNet asks for a registration, so ``image_folder`` reads it from the data folder and
+never downloads it. Random draws come from torch's global generator.
 """
 
 import gzip
@@ -21,55 +21,64 @@ from claimbook.project import data_folder
 from claimbook.protocol import Data
 from grokbook.datasets.fetch import fetch
 
-# Channel means and deviations of ImageNet's training images, as everybody uses them.
+# Channel means and standard deviations of ImageNet's training images, as is customary.
 MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 ARRAYS = ("_reconstruct", "_frombuffer", "ndarray", "dtype")  # what a pickle may name
 Labelled = tuple[Tensor, Tensor]
 
 
 def mnist(*, train_samples: int = 60_000) -> Data:
-    """MNIST, pixels in [0, 1] as (rows, 784) float32; the full test set of 10,000.
+    """MNIST with pixels in [0, 1] as (rows, 784) float32, and its 10,000 test images.
 
-    ``train_samples`` are drawn without replacement [Prieto, Figure 14: 200].
+    ``train_samples`` training images are drawn without replacement [Prieto, Figure 14:
+    200].
     """
 
     def read(name: str, header: int) -> Tensor:
+        """The bytes of a file after its header."""
         raw = gzip.decompress(fetch(f"MNIST/raw/{name}-ubyte.gz"))
         return torch.tensor(np.frombuffer(raw, np.uint8, offset=header))
 
-    def part(name: str) -> Labelled:
-        pixels = read(f"{name}-images-idx3", 16).view(-1, 784) / 255
-        return pixels, read(f"{name}-labels-idx1", 8).long()
+    def labelled(split: str) -> Labelled:
+        pixels = read(f"{split}-images-idx3", header=16).view(-1, 784) / 255
+        return pixels, read(f"{split}-labels-idx1", header=8).long()
 
-    return Data(*_draw(*part("train"), train_samples), *part("t10k"))
+    x, y = _draw(*labelled("train"), train_samples)
+    return Data(x, y, *labelled("t10k"))
 
 
 def cifar10(*, batches: int = 5, **options: Any) -> Data:
-    """CIFAR-10, pixels in [0, 1] as (rows, 3, 32, 32) float32.
+    """CIFAR-10 with pixels in [0, 1] as (rows, 3, 32, 32) float32.
 
-    ``normalised=True``: minus the mean, over the deviation of the training pixels of
-    each channel. ``train_samples`` are drawn, from the first ``batches`` files of
-    10,000 training images; ``test_samples``: the first so many. All by default.
+    ``batches`` is the number of files, of 10,000 training images each, that are read.
+    ``options`` are ``normalised``, whether pixels are standardised by mean and standard
+    deviation of each channel over the training images read; ``train_samples``, how many
+    of these images are drawn; and ``test_samples``, how many of the test images, from
+    the first on, are taken. Both default to all.
     """
     names = [*(f"data_batch_{k + 1}" for k in range(batches)), "test_batch"]
-    names = [f"cifar-10-batches-py/{name}" for name in names]
-    return _cifar(names, b"labels", **options)
+    files = [f"cifar-10-batches-py/{name}" for name in names]
+    return _cifar(files, b"labels", **options)
 
 
 def cifar100(**options: Any) -> Data:
-    """CIFAR-100, its 100 fine classes; options as of CIFAR-10, without ``batches``."""
-    names = ["cifar-100-python/train", "cifar-100-python/test"]
-    return _cifar(names, b"fine_labels", **options)
+    """CIFAR-100 with its 100 fine classes; the ``options`` are those of ``cifar10``."""
+    files = ["cifar-100-python/train", "cifar-100-python/test"]
+    return _cifar(files, b"fine_labels", **options)
 
 
-def _cifar(names, labels, normalised=False, train_samples=None, test_samples=None):
-    found = [Arrays(BytesIO(fetch(n)), encoding="bytes").load() for n in names]
-    pixels = [torch.tensor(one[b"data"]).view(-1, 3, 32, 32) / 255 for one in found]
+def _cifar(files, label_key, normalised=False, train_samples=None, test_samples=None):
+    """The task of some files, the last of which holds the test images."""
+    batches = [Arrays(BytesIO(fetch(name)), encoding="bytes").load() for name in files]
+    pixels = [
+        torch.tensor(batch[b"data"]).view(-1, 3, 32, 32) / 255 for batch in batches
+    ]
     x, x_test = torch.cat(pixels[:-1]), pixels[-1]
-    *y_train, y_test = [torch.tensor(one[labels]) for one in found]
+    *y_train, y_test = [torch.tensor(batch[label_key]) for batch in batches]
     y = torch.cat(y_train)
     if normalised:
-        mean, deviation = (f((0, 2, 3), keepdim=True) for f in (x.mean, x.std))
+        axes = (0, 2, 3)  # all but the channels
+        mean, deviation = x.mean(axes, keepdim=True), x.std(axes, keepdim=True)
         x, x_test = (x - mean) / deviation, (x_test - mean) / deviation
     if train_samples is not None:
         x, y = _draw(x, y, train_samples)
@@ -77,7 +86,10 @@ def _cifar(names, labels, normalised=False, train_samples=None, test_samples=Non
 
 
 class Arrays(pickle.Unpickler):
-    """Reads a pickle of plain values and NumPy arrays, and builds nothing else."""
+    """Reads a pickle of plain values and NumPy arrays, and builds nothing else.
+
+    Raises DataError for a pickle that names anything else.
+    """
 
     def find_class(self, module: str, name: str) -> Any:
         if module.startswith("numpy") and name in ARRAYS:
@@ -86,12 +98,18 @@ class Arrays(pickle.Unpickler):
 
 
 def _draw(x: Tensor, y: Tensor, samples: int) -> Labelled:
+    """Random rows of x and y, without replacement: at most ``samples``."""
     chosen = torch.randperm(len(x))[:samples]
     return x[chosen], y[chosen]
 
 
 class Images:
-    """``images[rows]`` is (rows, 3, size, size): middle squares, scaled, normalised."""
+    """Image files that are indexed as a tensor is and read only then.
+
+    ``images[rows]``, for a tensor of indices, is (rows, 3, size, size) float32: the
+    largest square in the middle of each image, scaled to ``size`` and normalised by
+    ``MEAN`` and ``DEVIATION``.
+    """
 
     def __init__(self, files: Sequence[Path], size: int):
         self.files, self.size = list(files), size
@@ -113,43 +131,48 @@ class Images:
 
 
 def image_folder(corpus: str = "imagenet", *, size: int = 256) -> Data:
-    """<corpus>/train/<class>/<image>, and val, of the data folder; classes by name.
+    """The task of a folder of images, which has one folder for each split and class.
 
-    x_train and x_test are ``Images``, read batch by batch. DataError if there are none.
+    The images are the files <corpus>/train/<class>/<image> and <corpus>/val/<class>/
+    <image> of the data folder. A label is the index of its class among the sorted names
+    of the training classes. x_train and x_test are ``Images``, so each batch is read
+    when it is needed. Raises DataError if a split has no images.
     """
     folder = data_folder() / corpus
-    names = {path.parent.name for path in folder.glob("train/*/*.*")}
-    numbers = {name: number for number, name in enumerate(sorted(names))}
+    class_names = {path.parent.name for path in folder.glob("train/*/*.*")}
+    class_index = {name: index for index, name in enumerate(sorted(class_names))}
 
-    def part(which: str) -> Labelled:
-        files = sorted(folder.glob(f"{which}/*/*.*"))
+    def labelled(split: str) -> Labelled:
+        files = sorted(folder.glob(f"{split}/*/*.*"))
         if not files:
-            raise DataError(f"{folder / which} has no images in folders by class")
-        labels = torch.tensor([numbers[path.parent.name] for path in files])
-        # batches index it as they index a tensor, and ask for no more
+            raise DataError(f"{folder / split} has no images in folders by class")
+        labels = torch.tensor([class_index[path.parent.name] for path in files])
+        # training only ever indexes x, which ``Images`` allows as a tensor does
         return cast(Tensor, Images(files, size)), labels
 
-    return Data(*part("train"), *part("val"))
+    return Data(*labelled("train"), *labelled("val"))
 
 
 def crop_flip(
     images: Tensor, *, size: int, padding: int = 0, random: bool = True
 ) -> Tensor:
-    """A random square of ``size`` from each image, every other one mirrored at random.
+    """Random crops (batch, channels, size, size), mirrored with a probability of 1/2.
 
-    Images (batch, channels, h, w), padded with 0 first. ``random=False`` takes the
-    square in the middle of the unpadded image, for evaluation.
+    ``images`` are (batch, channels, h, w). They are first padded with ``padding`` zeros
+    on each side. ``random=False``, for evaluation, takes the square in the middle of
+    the unpadded image instead and mirrors none.
     """
     batch = len(images)
     if not random:
         top, left = ((side - size) // 2 for side in images.shape[-2:])
         return images[..., top : top + size, left : left + size]
-    images, inside = F.pad(images, (padding,) * 4), torch.arange(size)
+    images = F.pad(images, (padding,) * 4)
     height, width = images.shape[-2:]
-    rows = torch.randint(height - size + 1, (batch, 1)) + inside
-    columns = torch.where(torch.rand(batch, 1) < 0.5, inside, inside.flip(0))
+    offsets = torch.arange(size)
+    rows = torch.randint(height - size + 1, (batch, 1)) + offsets
+    columns = torch.where(torch.rand(batch, 1) < 0.5, offsets, offsets.flip(0))
     columns = torch.randint(width - size + 1, (batch, 1)) + columns
-    which = torch.arange(batch)[:, None, None]
+    image_index = torch.arange(batch)[:, None, None]
     # advanced indices around a slice put the channels last
-    cut = images[which, :, rows[:, :, None], columns[:, None, :]]
-    return cut.permute(0, 3, 1, 2).contiguous()
+    crops = images[image_index, :, rows[:, :, None], columns[:, None, :]]
+    return crops.permute(0, 3, 1, 2).contiguous()

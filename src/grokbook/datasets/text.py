@@ -1,16 +1,16 @@
-"""Corpora cut into blocks, for next-token prediction: GPT-2's code, or characters.
+"""Corpora cut into blocks for next-token prediction, as GPT-2's tokens or characters.
 
-The code is built from GPT-2's published ``encoder.json`` alone: the number of a token
-is the rank of its merge. Its first tokens are a code of their own, the same training
-stopped earlier, so a reduced run may take the first 4,096 of the 50,257 and still write
-any text. WikiText-103 has no pinned copy: it is read from the data folder as it lies.
+The tokeniser is built from GPT-2's published ``encoder.json`` alone, in which a token
+is the rank of its merge. Its first tokens are what the training of the tokeniser would
+have given if stopped earlier, so a reduced run may take the first 4,096 of the 50,257
+and still encode any text. WikiText-103 has no registered copy and is read unchecked
+from the data folder.
 """
 
 import json
 from collections.abc import Callable
 from functools import cache
 from io import StringIO
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -20,39 +20,49 @@ from claimbook.project import data_folder
 from claimbook.protocol import Data
 from grokbook.datasets.fetch import REGISTRY, fetch
 
-VOCABULARY = 50_257  # with the end-of-text mark, which plain text never holds
-# How GPT-2 cuts text into words before it merges bytes.
+VOCABULARY = 50_257  # with the end-of-text mark, which plain text never contains
+# The pattern by which GPT-2 cuts text into words before it merges bytes.
 _WORDS = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
-# Corpora without published parts: one file, whose first lines train and last ones test.
+# Corpora without published splits: one file, whose first lines are the training set.
 _UNDIVIDED = {"fineweb-edu": "fineweb-edu-sample/fineweb_edu_sample.txt"}
 TRAIN_SHARE = 0.9
 
 
 def text(name: str) -> str:
-    """A whole corpus file, as in text("tinyshakespeare/input.txt")."""
+    """The text of a registered file, as in text("tinyshakespeare/input.txt")."""
     return fetch(name).decode()
 
 
 @cache
 def encoder(vocabulary: int = VOCABULARY) -> Callable[[str], list[int]]:
-    """Function from text to the first ``vocabulary`` tokens of GPT-2's code."""
+    """A function from text to GPT-2's tokens, restricted to the first ``vocabulary``.
+
+    The end-of-text mark is never among them.
+    """
     import tiktoken
 
-    byte = _bytes()
+    byte_of = _bytes()
     ranks = {
-        bytes(byte[letter] for letter in token): number
-        for token, number in json.loads(text("gpt2/encoder.json")).items()
-        if number < min(vocabulary, VOCABULARY - 1)
+        bytes(byte_of[letter] for letter in letters): rank
+        for letters, rank in json.loads(text("gpt2/encoder.json")).items()
+        if rank < min(vocabulary, VOCABULARY - 1)
     }
-    how: dict[str, Any] = {"mergeable_ranks": ranks, "special_tokens": {}}
-    return tiktoken.Encoding("gpt2", pat_str=_WORDS, **how).encode_ordinary
+    encoding = tiktoken.Encoding(
+        "gpt2", pat_str=_WORDS, mergeable_ranks=ranks, special_tokens={}
+    )
+    return encoding.encode_ordinary
 
 
 def _bytes() -> dict[str, int]:
-    """Printable Latin-1 is itself; from 256 on letters are the other bytes in order."""
-    plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
-    other = [b for b in range(256) if b not in plain]
-    return {chr(b): b for b in plain} | {chr(256 + k): b for k, b in enumerate(other)}
+    """The byte that each letter of ``encoder.json`` stands for.
+
+    Printable letters of Latin-1 stand for themselves, and letters from 256 on for the
+    other bytes in order.
+    """
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [byte for byte in range(256) if byte not in printable]
+    letters = {chr(byte): byte for byte in printable}
+    return letters | {chr(256 + k): byte for k, byte in enumerate(others)}
 
 
 def wikitext(
@@ -63,46 +73,54 @@ def wikitext(
     train_blocks: int | None = None,
     test_blocks: int | None = None,
 ) -> Data:
-    """Blocks of tokens: x (blocks, block) and y, the same moved on by one token.
+    """Blocks of GPT-2's tokens: x (blocks, block) and y, the token after each of x.
 
-    The training and the test part of a ``corpus`` ("wikitext-2", "wikitext-103-raw",
-    "fineweb-edu"), each cut as ``blocks`` does. DataError if it is missing. The last is
-    1 MB of FineWeb-Edu, 218,000 tokens, for Figure 5 of Liu et al. 2026: enough to be
-    learned by heart, not to learn a language from. Nine tenths of its lines train.
+    ``corpus`` is "wikitext-2", "wikitext-103-raw" or "fineweb-edu". ``blocks`` cuts its
+    training and its test text. ``vocabulary`` is the number of tokens in use;
+    ``train_blocks`` and ``test_blocks`` limit the number of blocks. "fineweb-edu" is 1
+    MB of FineWeb-Edu, 218,000 tokens, for Figure 5 of Liu et al. 2026: enough to
+    memorise, too little to learn a language from. Nine tenths of its lines are the
+    training text. Raises DataError if the corpus is missing.
     """
-    parts: list[Tensor] = []
-    for which, wanted in (("train", train_blocks), ("test", test_blocks)):
-        lines = _lines(corpus, which)
+    tensors: list[Tensor] = []
+    for split, limit in (("train", train_blocks), ("test", test_blocks)):
+        lines = _lines(corpus, split)
         tokens = [torch.tensor(encoder(vocabulary)(line)).long() for line in lines]
-        parts += blocks(torch.cat(tokens), block, wanted)
-    return Data(*parts)
+        tensors += blocks(torch.cat(tokens), block, limit)
+    return Data(*tensors)
 
 
-def blocks(tokens: Tensor, block: int, wanted: int | None) -> tuple[Tensor, Tensor]:
-    """x (blocks, block) and y, the token after each: all or the first ``wanted``.
+def blocks(tokens: Tensor, block: int, limit: int | None) -> tuple[Tensor, Tensor]:
+    """Cut tokens (length,) into x (blocks, block) and y, the token after each of x.
 
-    Without overlap; the rest is dropped. DataError if there are too few for one block.
+    Blocks do not overlap, and tokens after the last whole block are dropped. ``limit``
+    keeps the first so many blocks. Raises DataError if there is not one whole block.
     """
-    found = (len(tokens) - 1) // block
-    if found < 1:
+    count = (len(tokens) - 1) // block
+    if count < 1:
         raise DataError(f"{len(tokens)} tokens are too few for a block of {block}")
-    found = min(found, wanted or found)
-    x, y = (tokens[k : k + found * block] for k in (0, 1))
-    return x.view(found, block), y.view(found, block)
+    count = min(count, limit or count)
+    x = tokens[: count * block].view(count, block)
+    y = tokens[1 : count * block + 1].view(count, block)
+    return x, y
 
 
-def _lines(corpus: str, which: str) -> list[str]:
-    kind = "raw" if corpus.endswith("raw") else "tokens"
-    name = _UNDIVIDED.get(corpus, f"{corpus}/wiki.{which}.{kind}")
+def _lines(corpus: str, split: str) -> list[str]:
+    """The lines of a corpus that belong to a split, "train" or "test".
+
+    Raises DataError if the file is missing.
+    """
+    suffix = "raw" if corpus.endswith("raw") else "tokens"
+    name = _UNDIVIDED.get(corpus, f"{corpus}/wiki.{split}.{suffix}")
     path = data_folder() / name
     if name not in REGISTRY and not path.exists():
         raise DataError(f"{name}, which has no address, is not in {data_folder()}")
-    whole = text(name) if name in REGISTRY else path.read_text(encoding="utf-8")
-    lines = StringIO(whole).readlines()
+    content = text(name) if name in REGISTRY else path.read_text(encoding="utf-8")
+    lines = StringIO(content).readlines()
     if corpus not in _UNDIVIDED:
         return lines
-    cut = int(len(lines) * TRAIN_SHARE)
-    return lines[:cut] if which == "train" else lines[cut:]
+    n_train = int(len(lines) * TRAIN_SHARE)
+    return lines[:n_train] if split == "train" else lines[n_train:]
 
 
 def characters(
@@ -112,15 +130,16 @@ def characters(
     train_blocks: int | None = None,
     test_blocks: int | None = None,
 ) -> Data:
-    """Blocks of characters: x (blocks, block) and y, the same moved on by one.
+    """Blocks of characters: x (blocks, block) and y, the character after each of x.
 
-    The first nine tenths of a data file train, as in nanoGPT's prepare.py, each part
-    cut as ``blocks`` does. A character's number is its place among the distinct
-    ones of the whole file in order, 65 in Shakespeare's.
+    The token of a character is its index among the sorted distinct characters of the
+    file, 65 in Shakespeare's. The first nine tenths of the file are the training text,
+    as in nanoGPT's prepare.py, and ``blocks`` cuts each part. ``train_blocks`` and
+    ``test_blocks`` limit the number of blocks.
     """
-    whole = text(corpus)
-    place = {symbol: k for k, symbol in enumerate(sorted(set(whole)))}
-    numbers = torch.tensor([place[symbol] for symbol in whole])
-    train, test = numbers.tensor_split([int(len(numbers) * TRAIN_SHARE)])
+    content = text(corpus)
+    index = {character: k for k, character in enumerate(sorted(set(content)))}
+    tokens = torch.tensor([index[character] for character in content])
+    train, test = tokens.tensor_split([int(len(tokens) * TRAIN_SHARE)])
     x, y = blocks(train, block, train_blocks), blocks(test, block, test_blocks)
     return Data(*x, *y)

@@ -1,8 +1,8 @@
-"""Measurements of networks, by what they look at: pure functions of tensors.
+"""Measurements of networks, by what they measure: pure functions of tensors.
 
     logits      accuracy, margins, softmax collapse, feature inflation
     vectors     norms, alignment with the gradient, absorbed steps, radial gradients
-    spectra     Fourier modes of a weight, eigenvalues of features, how few are filled
+    spectra     Fourier modes of a weight, eigenvalues of features, effective ranks
     circuits    Fourier modes of embeddings and activations, entropy of attention
     curvature   the Hessian of a loss: largest eigenvalue, trace
     geometry    how near features and head are to neural collapse

@@ -1,4 +1,4 @@
-"""Spectra and how they are filled: of Fourier modes, and of features F (n, d).
+"""Spectra of weights and of features F (n, d), and how evenly they are filled.
 
 Source: Prieto et al. 2025, figure 12; Singh, Misra and Orvieto 2026, section 6 and
 appendix D, with the measurements of its official code where the text leaves a choice;
@@ -12,39 +12,45 @@ from grokbook.metrics.vectors import ratio
 
 
 def fourier_spectrum(weight: Tensor) -> Tensor:
-    """L2 norms of the Fourier components along the first dimension, figure 12.
+    """Return the L2 norms of a weight's Fourier components along its first dimension.
 
-    In the order constant, cos 1, sin 1, cos 2, ... (for even n the last is cos n/2):
-    (n,) float64, whose sum of squares is that of the weight.
+    They are (n,) float64 for n rows, in the order constant, cos 1, sin 1, cos 2, ...;
+    for even n the last is cos n/2. Their sum of squares is that of the weight. This is
+    the spectrum of figure 12 of Prieto et al.
     """
     n = len(weight)
     modes = torch.fft.rfft(weight.double().reshape(n, -1), dim=0, norm="ortho")
     # all modes but the constant and n/2 stand for their mirror images as well
-    single = 2 * torch.arange(len(modes), device=weight.device) % n == 0
-    waves = torch.linalg.vector_norm(torch.view_as_real(modes), dim=1)  # cos, sin
-    waves = waves * torch.where(single, 1.0, 2.0).double().sqrt()[:, None]
-    every = waves.flatten()  # sin 0 is nothing, nor is sin n/2
-    return torch.cat([every[:1], every[2:]])[:n]
+    is_single = 2 * torch.arange(len(modes), device=weight.device) % n == 0
+    norms = torch.linalg.vector_norm(torch.view_as_real(modes), dim=1)  # cos, sin
+    norms = norms * torch.where(is_single, 1.0, 2.0).double().sqrt()[:, None]
+    components = norms.flatten()
+    # sin 0 is 0 everywhere, as is sin n/2 for even n
+    return torch.cat([components[:1], components[2:]])[:n]
 
 
 def top_share(values: Tensor, *, k: int) -> Tensor:
-    """Share of the squared norm in the k largest of n values; 0 if all are zero."""
+    """Share that the k largest of n values have in the sum of squares; 0 of zeros."""
     squares = values.double().square()
     return ratio(squares.topk(k, dim=-1).values.sum(), squares.sum())
 
 
 def participation_ratio(values: Tensor) -> Tensor:
-    """Effective number of components, (sum x^2)^2 / sum x^4; from 1 to n, 0 if zero."""
+    """Return the effective number of components, (sum x^2)^2 / sum x^4.
+
+    It is between 1 and n for n values, and 0 if all are zero.
+    """
     squares = values.double().square()
     return ratio(squares.sum().square(), squares.square().sum())
 
 
 def gram_eigenvalues(features: Tensor, *, exact: bool = True) -> Tensor:
-    """Eigenvalues of Z = F^T F for features F; (d,) float64, descending, >= 0.
+    """Return the eigenvalues of Z = F^T F for features F (n, d).
 
-    F is not centred. Not ``exact`` is the published recipe sqrt|eig(Z Z^T)| in float32:
-    squaring Z leaves rounding noise wherever an eigenvalue is below about 3e-4 of the
-    largest. All NaN when a feature is not finite or Z overflows.
+    They are (d,) float64, descending and not negative. F is not centred.
+    ``exact=False`` is the published recipe sqrt|eig(Z Z^T)| in float32; squaring Z
+    leaves rounding noise wherever an eigenvalue is below about 3e-4 of the largest. All
+    are NaN if a feature is not finite or Z overflows.
     """
     if not exact:
         gram = features.float().T @ features.float()
@@ -57,14 +63,21 @@ def gram_eigenvalues(features: Tensor, *, exact: bool = True) -> Tensor:
     return torch.cat([values.clamp(min=0).flip(0), values.new_zeros(max(d - n, 0))])
 
 
-def _eigenvalues(matrix: Tensor) -> Tensor:  # NaN where LAPACK would give up
-    finite = matrix.isfinite().all()
-    values = torch.linalg.eigvalsh(torch.where(finite, matrix, 0.0))
-    return torch.where(finite, values, torch.nan)
+def _eigenvalues(matrix: Tensor) -> Tensor:
+    """Return the eigenvalues of a symmetric matrix, in ascending order.
+
+    All are NaN if the matrix is not finite, for which LAPACK would raise an error.
+    """
+    is_finite = matrix.isfinite().all()
+    values = torch.linalg.eigvalsh(torch.where(is_finite, matrix, 0.0))
+    return torch.where(is_finite, values, torch.nan)
 
 
 def effective_rank(values: Tensor) -> Tensor:
-    """exp(-sum_i q_i ln q_i), q_i = s_i / sum s, of n sizes; 1 to n, 0 if all are 0."""
+    """Return exp(-sum_i q_i ln q_i) with q_i = |s_i| / sum |s|, for n values s.
+
+    It is between 1 and n, and 0 if all values are zero.
+    """
     sizes = values.double().abs()
     total = sizes.sum()
     shares = sizes / torch.where(total == 0, 1.0, total)
@@ -72,22 +85,26 @@ def effective_rank(values: Tensor) -> Tensor:
 
 
 def stable_rank(values: Tensor) -> Tensor:
-    """Sum of n eigenvalues of F^T F over the largest, |F|_F^2 / |F|_2^2; 0 of zeros."""
+    """Return the sum of the eigenvalues of F^T F over the largest; 0 if all are zero.
+
+    This is |F|_F^2 / |F|_2^2. ``values`` are the eigenvalues.
+    """
     sizes = values.double().abs()
     return ratio(sizes.sum(), sizes.max())
 
 
 def power_law_exponent(values: Tensor) -> Tensor:
-    """Exponent alpha > 1 of a density x^-alpha for x >= x_min, fitted to n values.
+    """Fit the exponent alpha > 1 of a density x^-alpha for x >= x_min to n values.
 
     Every distinct positive value but the largest is tried as x_min, with the
-    maximum-likelihood alpha = 1 + m / sum ln(x / x_min) of the m values x >= x_min.
-    The one kept has the smallest D = max |1 - (x / x_min)^(1 - alpha) - S(x)|, where
-    S(x) is the share of the tail strictly below x [Clauset, Shalizi and Newman 2009].
-    The choice of x_min makes alpha jump, and a low alpha is a heavy tail.
+    maximum-likelihood alpha = 1 + m / sum ln(x / x_min) of the m values x >= x_min. Of
+    these the alpha is kept that has the smallest Kolmogorov-Smirnov distance
+    D = max |1 - (x / x_min)^(1 - alpha) - S(x)|, where S(x) is the share of the tail
+    strictly below x [Clauset, Shalizi and Newman 2009]. A change of x_min makes alpha
+    jump. A low alpha means a heavy tail.
 
-    NaN for fewer than two distinct positive values or one that is not finite. Not under
-    vmap, since how many values are tried depends on the data.
+    It is NaN for fewer than two distinct positive values, or if a value is not finite.
+    Not under vmap, since the number of values tried depends on the data.
     """
     values = values.double()
     x, counts = values[values > 0].unique(return_counts=True)  # ascending

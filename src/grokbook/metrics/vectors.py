@@ -10,24 +10,30 @@ from collections.abc import Iterable, Mapping
 import torch
 from torch import Tensor
 
-MASK = 1e-12  # squared norm of a row's gradient below which a mask leaves it out
+MASK = 1e-12  # ``radial_energy`` masks rows whose gradient's squared norm is up to this
 
 
 def share(flags: Tensor) -> Tensor:
-    """Share of flags that are true, 0 of none.
+    """Share of flags that are true, or 0 if there are no flags.
 
-    Counted in integers: a float32 mean of 7662 ones can print 0.99999994.
+    They are counted in integers: a float32 mean of 7662 ones can print 0.99999994.
     """
     return flags.sum().double() / max(flags.numel(), 1)
 
 
 def ratio(part: Tensor, whole: Tensor) -> Tensor:
-    """part / whole, or 0 where whole is not positive; no division by 0 on the way."""
+    """Return part / whole, or 0 where ``whole`` is not positive.
+
+    Nothing is ever divided by 0.
+    """
     return torch.where(whole > 0, part / torch.where(whole > 0, whole, 1.0), 0.0)
 
 
 def median(values: Tensor) -> Tensor:
-    """torch's, the lower of two middle values, without its warning on CUDA."""
+    """Return the median of all values, of two middle ones the lower, or NaN with a NaN.
+
+    It equals torch's, which warns on CUDA.
+    """
     ordered = values.flatten().sort().values  # a NaN comes last
     last = ordered[-1]
     return torch.where(last.isnan(), last, ordered[(len(ordered) - 1) // 2])
@@ -49,9 +55,10 @@ def joint_cosine(left: list[Tensor], right: list[Tensor]) -> Tensor:
 
     Unlike torch's it has no floor under the norms.
     """
-    lengths = _inner(left, left).sqrt(), _inner(right, right).sqrt()
-    # one length after the other: their product can underflow where they do not
-    return ratio(ratio(_inner(left, right), lengths[0]), lengths[1])
+    left_norm = _inner(left, left).sqrt()
+    right_norm = _inner(right, right).sqrt()
+    # one division after the other: the product of the norms can underflow
+    return ratio(ratio(_inner(left, right), left_norm), right_norm)
 
 
 def absorbed_fraction(weight: Tensor, step: Tensor) -> Tensor:
@@ -65,36 +72,39 @@ def update_norm(before: Mapping[str, Tensor], after: Mapping[str, Tensor]) -> Te
 
 
 def _inner(left: list[Tensor], right: list[Tensor]) -> Tensor:
+    """Return the inner product of two lists of tensors, each taken as one vector."""
     pairs = zip(left, right, strict=True)
     first, *rest = (a.double().flatten() @ b.double().flatten() for a, b in pairs)
     return sum(rest, first)
 
 
 def radial_energy(h: Tensor, g: Tensor) -> dict[str, Tensor]:
-    """d (h . g)^2 / (|h|^2 |g|^2) of activations and gradients (rows, d), eq. 4.
+    """Return d (h . g)^2 / (|h|^2 |g|^2) for activations h and gradients g (rows, d).
 
-    From 0 to d; 1 on average for a g that knows nothing of h. The equation leaves open
-    how rows are put together, so by name: "mean" over those where neither is zero,
-    "summed" d sum |g_rad|^2 / sum |g|^2 with g_rad = (h . g) h / |h|^2, and "masked"
-    over all rows, 0 where |g|^2 <= 1e-12, as later code of the same group does it.
+    This is eq. 4 of Tiwari et al. It is between 0 and d, and 1 on average for a g that
+    is independent of h. The equation leaves open how rows are combined, so there are
+    three values: "mean" is the mean over the rows in which neither h nor g is zero;
+    "summed" is d sum |g_rad|^2 / sum |g|^2 with g_rad = (h . g) h / |h|^2; "masked" is
+    the mean over all rows, with 0 where |g|^2 <= 1e-12, as in later code of the same
+    group.
     """
     h, g = h.double(), g.double()
-    along = (h * g).sum(dim=-1).square()
-    lengths, energy = h.square().sum(dim=-1), g.square().sum(dim=-1)
-    radial = ratio(along, lengths)  # |g_rad|^2 of each row
-    each = ratio(h.shape[-1] * radial, energy)
-    there = (energy > 0) & (lengths > 0)
+    squared_products = (h * g).sum(dim=-1).square()
+    h_squares, g_squares = h.square().sum(dim=-1), g.square().sum(dim=-1)
+    radial = ratio(squared_products, h_squares)  # |g_rad|^2 of each row
+    energies = ratio(h.shape[-1] * radial, g_squares)
+    is_nonzero = (g_squares > 0) & (h_squares > 0)
     return {
-        "mean": ratio(each.sum(), there.sum().double()),
-        "summed": h.shape[-1] * ratio(radial.sum(), energy.sum()),
-        "masked": torch.where(energy > MASK, each, 0.0).mean(),
+        "mean": ratio(energies.sum(), is_nonzero.sum().double()),
+        "summed": h.shape[-1] * ratio(radial.sum(), g_squares.sum()),
+        "masked": torch.where(g_squares > MASK, energies, 0.0).mean(),
     }
 
 
 def shared_direction(h: Tensor) -> Tensor:
-    """|mean of the rows|^2 over the mean of |row|^2; 0 if all rows are zero.
+    """Return |mean of the rows|^2 over the mean of |row|^2; 0 if all rows are zero.
 
-    1 if all rows are alike, 1 / rows if they are independent and without a mean.
+    It is 1 if all rows are equal, and about 1 / rows if they are independent of mean 0.
     """
     h = h.double()
     return ratio(h.mean(dim=0).square().sum(), h.square().sum(dim=-1).mean())

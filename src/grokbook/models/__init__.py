@@ -1,8 +1,8 @@
-"""Networks of the four papers, each written for one network, without any training.
+"""Networks of the four papers: one class for each network, and nothing of training.
 
-All are called as ``model(x, tap)``; `claimbook.protocol` says what a tap is, ``fast``
-holds the shortcuts taken without one. The last matrix among a network's parameters is
-that of its last layer, unless that is tied to an embedding.
+All are called as ``model(x, tap)``. `claimbook.protocol` says what a tap is; without
+one a network may take the shortcuts of ``fast``. The last matrix among a network's
+parameters is that of its last layer, unless that is tied to an embedding.
 """
 
 from claimbook.protocol import Recorder

@@ -1,8 +1,8 @@
-"""The shortcuts: other ways to compute what the textbook forms say.
+"""Shortcuts: faster ways to compute what the textbook forms of the networks compute.
 
 Each equals the plain form up to the order of summation, in every derivative, and
-`claimbook.protocol.switched` switches them. The libraries sum in another order too, so
-a record names its own.
+`claimbook.protocol.switched` switches them on and off. Versions of the libraries differ
+in the order of summation too, so a record names those that it was made with.
 """
 
 from typing import Any
@@ -14,18 +14,22 @@ from torch import Tensor, nn
 from claimbook.protocol import now
 from grokbook import losses
 
-# A one-hot matmul beats a scatter on a GPU as long as the table is small, and a table
-# of the scores of all pairs of tokens a product as long as they are few.
+# On a GPU a product with one-hots is faster than a scatter while a table has few rows.
+# Looking scores up in a table of all pairs of tokens is faster than computing them for
+# every sample while the vocabulary is small.
 _ONE_HOT_ROWS = _TABLE_TOKENS = 1024
 
 
 def _by_onednn(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    # an operator internal to PyTorch, in the same wheel
+    # an internal operator of PyTorch, which its wheels contain
     return torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
 
 
 class _OneDNNLinear(torch.autograd.Function):
-    """x W^T + b, whose derivatives are such products again and so have their own."""
+    """x W^T + b by oneDNN: x (..., in), W (out, in), b (out,) or None.
+
+    The derivatives are products by oneDNN too, and can be differentiated again.
+    """
 
     @staticmethod
     def forward(x, weight, bias):
@@ -40,17 +44,17 @@ class _OneDNNLinear(torch.autograd.Function):
         x, weight = ctx.saved_tensors
         need_x, need_weight, need_bias = ctx.needs_input_grad
         product = _OneDNNLinear.apply if torch.is_grad_enabled() else _by_onednn
-        rows = grad.reshape(-1, grad.shape[-1])
+        grad_rows = grad.reshape(-1, grad.shape[-1])
         grad_x = product(grad, weight.T, None) if need_x else None
         grad_weight = None
         if need_weight:  # the order with the wider factor second is up to 20 % faster
             # one position of a sequence is a view on which oneDNN is 200 times slower
-            inputs = x.reshape(-1, x.shape[-1]).contiguous()
-            if rows.shape[-1] > inputs.shape[-1]:
-                grad_weight = product(inputs.T, rows.T, None).T
+            x_rows = x.reshape(-1, x.shape[-1]).contiguous()
+            if grad_rows.shape[-1] > x_rows.shape[-1]:
+                grad_weight = product(x_rows.T, grad_rows.T, None).T
             else:
-                grad_weight = product(rows.T, inputs.T, None)
-        return grad_x, grad_weight, rows.sum(0) if need_bias else None
+                grad_weight = product(grad_rows.T, x_rows.T, None)
+        return grad_x, grad_weight, grad_rows.sum(0) if need_bias else None
 
     @staticmethod
     def vmap(_info, in_dims, x, weight, bias):
@@ -58,13 +62,15 @@ class _OneDNNLinear(torch.autograd.Function):
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """x W^T + b, of float32 on a CPU by oneDNN where it is `switched` on.
+    """x W^T + b, for x (..., in), weight (out, in) and bias (out,).
 
-    PyTorch gives it to MKL, which takes a slower path on CPUs that are not Intel's.
+    oneDNN computes it for float32 on a CPU if it is `switched` on. PyTorch itself
+    leaves such products to MKL, which is slower on CPUs that are not Intel's.
     """
-    takes = x.dtype == torch.float32 and x.device.type == "cpu"
-    by_onednn = takes and now.shortcuts and now.onednn
-    return (_OneDNNLinear.apply if by_onednn else F.linear)(x, weight, bias)
+    is_supported = x.dtype == torch.float32 and x.device.type == "cpu"
+    if is_supported and now.shortcuts and now.onednn:
+        return _OneDNNLinear.apply(x, weight, bias)
+    return F.linear(x, weight, bias)
 
 
 class Linear(nn.Linear):
@@ -75,6 +81,8 @@ class Linear(nn.Linear):
 
 
 class _Gather(torch.autograd.Function):
+    """table[index], with a gradient that adds repeated rows in a fixed order."""
+
     generate_vmap_rule = True
 
     @staticmethod
@@ -93,80 +101,94 @@ class _Gather(torch.autograd.Function):
             one_hot = index[:, None] == torch.arange(ctx.rows, device=index.device)
             return one_hot.to(grad.dtype).T @ grad, None
         zeros = grad.new_zeros(ctx.rows, grad.shape[-1])
-        if losses.on_gpu(grad):  # by sorting; index_add would take members one by one
+        # index_put sorts; under vmap index_add would take the members one by one
+        if losses.on_gpu(grad):
             return zeros.index_put((index,), grad, accumulate=True), None
         return zeros.index_add(0, index, grad), None
 
 
 def gather(table: Tensor, index: Tensor) -> Tensor:
-    """Rows (n, width) of a table, added up on the way back deterministically."""
+    """Rows of a table (rows, width) by an index (n,): (n, width).
+
+    The backward pass adds up the gradients of repeated rows deterministically.
+    """
     return _Gather.apply(table, index) if now.shortcuts else table[index]
 
 
 def gather_sum(table: Tensor, index: Tensor) -> Tensor:
-    """Sums of rows of a table, from left to right, by an index (n, terms).
+    """Sums (n, width) of the rows of a table that an index (n, terms) names.
 
-    A linear layer on concatenated one-hots is such a sum of weight columns.
+    Terms are added from left to right. A linear layer on concatenated one-hots is such
+    a sum of columns of its weight.
     """
-    first, *rest = (gather(table, column) for column in index.unbind(1))
-    return sum(rest, first)
+    first, *others = (gather(table, column) for column in index.unbind(1))
+    return sum(others, first)
 
 
 def last_position(model: Any, tokens: Tensor) -> Tensor:
-    """What a Transformer's last block writes at the last position: (batch, width).
+    """The output of a Transformer's last block at the last position: (batch, width).
 
-    What the first block reads depends on (position, token) alone: it is looked up.
+    ``tokens`` are (batch, positions). The last block computes the last position only.
+    The input of the first block depends on position and token alone, so where the
+    layout allows it that block works on a table of all such pairs.
     """
-    end = tokens.shape[-1] - 1
-    first, *rest = model.blocks
+    last = tokens.shape[-1] - 1
+    first_block, *later_blocks = model.blocks
     if _takes_tables(model.layout):
-        rows = model.embedding.expand(end + 1, -1, -1)
+        table = model.embedding.expand(last + 1, -1, -1)
         if model.position is not None:
-            rows = rows + model.position[: end + 1, None]
-        x = _block_on_table(first, rows, tokens, 0 if rest else end)
+            table = table + model.position[: last + 1, None]
+        x = _block_on_table(first_block, table, tokens, 0 if later_blocks else last)
     else:
-        x, rest = model.embed(tokens), model.blocks
-    for block in rest:
-        x = block(x, end if block is model.blocks[-1] else 0)
+        x = model.embed(tokens)
+        later_blocks = model.blocks
+    for block in later_blocks:
+        x = block(x, last if block is model.blocks[-1] else 0)
     return x[:, -1]
 
 
 def _takes_tables(layout: Any) -> bool:
-    own = layout.joint or layout.rotary or layout.query_key_norm
-    is_plain = layout.attention == "softmax" and not own
-    # a mask is a sample's own, and in a layer of several queries it is one for all
+    """Whether the first block of such a transformer can work on a table."""
+    is_special = layout.joint or layout.rotary or layout.query_key_norm
+    is_plain = layout.attention == "softmax" and not is_special
+    # Dropout of the embedding differs between samples, which share the table. A block
+    # with several queries has to draw its dropout of attention for all of them at once.
     is_masked = layout.depth > 1 or "embedding" in layout.dropout_at
     is_small = layout.vocabulary <= _TABLE_TOKENS
     return is_plain and is_small and not (layout.dropout and is_masked)
 
 
-def _block_on_table(block: Any, rows: Tensor, tokens: Tensor, first: int) -> Tensor:
-    """A first block on the distinct (position, token) rows of its input.
+def _block_on_table(block: Any, table: Tensor, tokens: Tensor, first: int) -> Tensor:
+    """The output of a first block at positions ``first`` and later.
 
-    rows (positions, vocabulary, width), tokens (batch, positions) -> (batch, positions
-    - first, width). A score depends on two tokens only: it is looked up too.
+    ``table`` (positions, vocabulary, width) holds the input of the block for every
+    position and token; ``tokens`` are (batch, positions). The result is (batch,
+    positions - first, width). A score depends on two positions and their tokens only,
+    so it is computed for all pairs of tokens and looked up for each sample.
     """
-    attention, (positions, vocabulary, _) = block.attention, rows.shape
-    rows_qk, rows_v = block.norm("query_key", rows), block.norm("value", rows)
-    heads = (attention.heads, -1)
-    query = attention.query(rows_qk[first:]).unflatten(-1, heads)
-    key = attention.key(rows_qk).unflatten(-1, heads)
-    values = [
-        gather(table, column).unflatten(-1, heads)
-        for table, column in zip(attention.value(rows_v), tokens.unbind(1), strict=True)
+    attention = block.attention
+    positions, vocabulary, _ = table.shape
+    table_qk, table_v = block.norm("query_key", table), block.norm("value", table)
+    heads = (attention.heads, -1)  # the last dimension becomes (heads, head width)
+    queries = attention.query(table_qk[first:]).unflatten(-1, heads)
+    keys = attention.key(table_qk).unflatten(-1, heads)
+    values = [  # for each position (batch, heads, head width)
+        gather(rows, column).unflatten(-1, heads)
+        for rows, column in zip(attention.value(table_v), tokens.unbind(1), strict=True)
     ]
-    mixed = []
+    means = []  # of the values, weighted by attention, for each query
     for q in range(first, positions):
         scores = []
         for k in range(q + 1 if attention.causal else positions):
-            pairs = torch.einsum("ahd,bhd->abh", query[q - first], key[k])
-            pair = tokens[:, q] * vocabulary + tokens[:, k]
-            scores.append(gather(pairs.flatten(0, 1), pair))
+            pair_scores = torch.einsum("ahd,bhd->abh", queries[q - first], keys[k])
+            pair_index = tokens[:, q] * vocabulary + tokens[:, k]
+            scores.append(gather(pair_scores.flatten(0, 1), pair_index))
         # (positions, batch, heads): long rows for the softmax, no tiny products
         weights = (torch.stack(scores) * attention.scale).softmax(0)
-        parts = zip(attention.dropout(weights), values, strict=False)
-        first_part, *further = (w[..., None] * v for w, v in parts)
-        mixed.append(sum(further, first_part).flatten(-2))
-    attended = attention.output(torch.stack(mixed, 1))
-    residual = [gather(rows[k], tokens[:, k]) for k in range(first, positions)]
+        # a causal query has no weights for the values of later positions
+        pairs = zip(attention.dropout(weights), values, strict=False)
+        first_term, *others = (weight[..., None] * value for weight, value in pairs)
+        means.append(sum(others, first_term).flatten(-2))
+    attended = attention.output(torch.stack(means, 1))
+    residual = [gather(table[k], tokens[:, k]) for k in range(first, positions)]
     return block.finish(torch.stack(residual, 1), attended)

@@ -1,15 +1,16 @@
-"""A fully connected network on tokens, features or images; and features alone.
+"""A fully connected network on tokens, features or images; and one of free features.
 
     x_0 = input,   x_k = relu(norm(W_k x_{k-1} + b_k)),   logits = W x_K + b
 
 Prieto et al. 2025 (section 3.1) have two layers of 200 units on concatenated one-hots
 and no norm. Norms and dropout are among the regularisers that Tiwari et al. 2026
-compare (Table 4), the norm before the last layer is a control of Liu et al. 2026.
+compare (Table 4). The norm before the last layer is a control of Liu et al. 2026.
 """
 
 import math
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -26,8 +27,8 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu_tanh": partial(F.gelu, approximate="tanh"),
     "silu": F.silu,
 }
-# PyTorch's; N(0, 2 / n) for n inputs [He et al. 2015]; the same, but one-hots give
-# pre-activations of variance 1
+# How weights are drawn. "torch": PyTorch's default. "he": N(0, 2 / n) for n inputs [He
+# et al. 2015]. "unit": as "he", but one-hots give pre-activations of variance 1.
 STARTS = ("torch", "he", "unit")
 NORMS = {
     "layer": lambda width, affine: nn.LayerNorm(width, elementwise_affine=affine),
@@ -45,27 +46,29 @@ class OneHotLinear(nn.Linear):
 
     def forward(self, tokens: Tensor) -> Tensor:
         if fast.now.shortcuts:
-            offsets = torch.arange(self.positions, device=tokens.device)
-            columns = tokens + self.vocabulary * offsets
-            out = fast.gather_sum(self.weight.T.contiguous(), columns)
-            return out if self.bias is None else out + self.bias
-        classes = torch.arange(self.vocabulary, device=tokens.device)
-        one_hot = (tokens[..., None] == classes).flatten(-2)
+            positions = torch.arange(self.positions, device=tokens.device)
+            columns = tokens + self.vocabulary * positions
+            output = fast.gather_sum(self.weight.T.contiguous(), columns)
+            return output if self.bias is None else output + self.bias
+        vocabulary = torch.arange(self.vocabulary, device=tokens.device)
+        one_hot = (tokens[..., None] == vocabulary).flatten(-2)
         return F.linear(one_hot.to(self.weight.dtype), self.weight, self.bias)
 
 
 class MLP(nn.Module):
-    """Fully connected network of any depth and width.
+    """A fully connected network of any depth and width, with ReLU.
 
-    Tokens (batch, positions) if ``vocabulary`` is given, else floats (batch, features)
-    or (batch, ...) with as many entries -> logits (batch, classes). ``norm``, of NORMS,
-    acts on every hidden pre-activation and ``head_norm`` before the last layer; without
-    ``affine`` they have no weights. ``head_bias``, of the last layer, is ``bias``
-    unless given. ``dropout`` follows each activation. ``embedding``: tokens become
-    rows, that wide, of one learned table N(0, 1). ValueError for unknown names.
+    With ``vocabulary`` it maps tokens (batch, positions) to logits (batch, classes);
+    with ``features`` its input is floats (batch, features), or (batch, ...) with as
+    many entries. ``embedding`` is the width of a learned table N(0, 1) that replaces
+    the one-hots of tokens. ``head_bias`` says whether the last layer has a bias, if
+    that differs from ``bias``. ``norm`` is the kind of norm before every activation and
+    ``head_norm`` of that before the last layer, both keys of ``NORMS``; they have
+    weights if ``affine``. ``dropout`` is the rate of dropout after each activation.
+    Raises ValueError for unknown names, and without ``vocabulary`` and ``features``.
 
-    Taps: ``pre.k``, what the activation of layer k reads, and ``hidden.k``, what it
-    makes of it, both (batch, width); ``features``, what the last layer reads.
+    Taps of layer k are ``pre.k`` before and ``hidden.k`` after its activation, both
+    (batch, width). The last tap, ``features``, is the input of the last layer.
     """
 
     layers: Any  # an nn.ModuleList of linear layers, whose elements have no type
@@ -99,28 +102,33 @@ class MLP(nn.Module):
             first: nn.Module = fast.Linear(features, sizes[0], bias=bias)
         else:
             first = OneHotLinear(positions, vocabulary, sizes[0], bias=bias)
-        biases = [*(bias for _ in widths[1:]), bias if head_bias is None else head_bias]
-        pairs = zip(sizes, sizes[1:], biases, strict=False)
-        rest = [fast.Linear(a, b, bias=has_bias) for a, b, has_bias in pairs]
-        self.layers = nn.ModuleList([first, *rest])
+        self.layers = nn.ModuleList([first])
+        head_bias = bias if head_bias is None else head_bias
+        for index, (inputs, outputs) in enumerate(pairwise(sizes), start=1):
+            has_bias = head_bias if index == len(widths) else bias
+            self.layers.append(fast.Linear(inputs, outputs, bias=has_bias))
         self.norms = self.head_norm = None
         if norm:
-            of_width = choose("norm", norm, NORMS)
-            self.norms = nn.ModuleList(of_width(width, affine) for width in widths)
+            new_norm = choose("norm", norm, NORMS)
+            self.norms = nn.ModuleList(new_norm(width, affine) for width in widths)
         if head_norm:
-            self.head_norm = choose("head norm", head_norm, NORMS)(widths[-1], affine)
+            new_norm = choose("head norm", head_norm, NORMS)
+            self.head_norm = new_norm(widths[-1], affine)
         self.dropout = nn.Dropout(dropout)
-        places = [f"{of}.{k}" for k in range(len(widths)) for of in ("pre", "hidden")]
-        self.places = (*places, "features")
+        taps = [f"{site}.{k}" for k in range(len(widths)) for site in ("pre", "hidden")]
+        self.places = (*taps, "features")
         with torch.no_grad():
             self._start(choose("initialisation", initialisation, STARTS), positions)
 
     def _start(self, name: str, positions: int) -> None:
-        for layer in () if name == "torch" else self.layers:
+        """Draw the weights anew as one of ``STARTS`` says; "torch" keeps PyTorch's."""
+        if name == "torch":
+            return
+        for layer in self.layers:
             nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
             if layer.bias is not None:
                 layer.bias.zero_()
-        # of the one-hots that the first layer reads one for every position is not 0
+        # each position has a single 1, so a pre-activation sums ``positions`` weights
         if name == "unit" and isinstance(self.layers[0], OneHotLinear):
             nn.init.normal_(self.layers[0].weight, std=positions**-0.5)
 
@@ -133,19 +141,22 @@ class MLP(nn.Module):
             x = x.flatten(1)
         for k, layer in enumerate(hidden):
             pre = layer(x)
-            pre = pre if self.norms is None else self.norms[k](pre)
-            x = self.dropout(tap(f"hidden.{k}", F.relu(tap(f"pre.{k}", pre))))
-        x = x if self.head_norm is None else self.head_norm(x)
+            if self.norms is not None:
+                pre = self.norms[k](pre)
+            pre = tap(f"pre.{k}", pre)
+            x = self.dropout(tap(f"hidden.{k}", F.relu(pre)))
+        if self.head_norm is not None:
+            x = self.head_norm(x)
         return head(tap("features", x))
 
 
 class FreeFeatures(nn.Module):
-    """Every training row has features of its own: logits_i = W relu(A_i).
+    """A model in which every training row i has free features: logits_i = W relu(A_i).
 
-    The theory of Liu et al. 2026 (Theorem 7) is about it; they do not train one.
-    Numbers of rows (batch,) or (batch, 1) int64 -> logits (batch, classes), parameters
-    A (rows, width) ~ N(0, 1) and W (classes, width) ~ N(0, 1/width). Tap: ``features``
-    (batch, width), the input of W.
+    It maps row indices (batch,) or (batch, 1) int64 to logits (batch, classes). Its
+    parameters are A (rows, width) ~ N(0, 1) and W (classes, width) ~ N(0, 1/width). The
+    only tap is ``features`` (batch, width), the input of W. Theorem 7 of Liu et al.
+    2026 is about this model, which they do not train.
     """
 
     def __init__(self, classes: int, *, rows: int, width: int):

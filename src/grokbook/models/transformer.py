@@ -1,10 +1,10 @@
-"""One transformer for the four papers; its ``Layout`` says which.
+"""One transformer for the four papers; its ``Layout`` selects among their variants.
 
     x_0 = embedding[token] + position
     y   = x + attention(norm x),   x' = y + mlp(norm y)             in every block
     logits = unembedding(norm x')
 
-As it stands it is the network without norms of Nanda et al. 2023 [Prieto et al. 2025,
+The defaults are the network without norms of Nanda et al. 2023 [Prieto et al. 2025,
 Fig. 5c]. Options give PyTorch's post-norm encoder layer with dropout [Prieto's code,
 Fig. 6a], norms where Singh et al. 2026 put them, GPT-2 [Prieto, Table 1] and the
 decoder of Liu et al. 2026 [Table 4].
@@ -15,7 +15,7 @@ from __future__ import annotations
 import copy
 import math
 from dataclasses import dataclass
-from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -29,68 +29,77 @@ from grokbook.models import fast
 from grokbook.models.fast import Linear
 from grokbook.models.mlp import ACTIVATIONS
 
-WEIGHTS = {  # of scores; s(-inf) is 0 too
+# Functions from scores to attention weights. A masked score is -inf: s(-inf) is 0 too.
+WEIGHTS = {
     "softmax": lambda scores: scores.softmax(-1),
     "stablemax": lambda scores: stablemax(scores, dtype=scores.dtype),
 }
-# The norm that serves each place: query, key and value share one in every paper here.
+# The name of the norm that serves each position in a block. Query, key and value share
+# one in every paper here.
 PLACES = {"query_key": "attention", "value": "attention", "mlp": "mlp"}
 PLACES |= {"post_attention": "post_attention", "post_mlp": "post_mlp"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """The options of a transformer, which ``Transformer`` takes as keywords."""
+    """The options of a transformer, keyword arguments of ``Transformer``."""
 
     vocabulary: int
     positions: int = 2
     depth: int = 1
     width: int = 128
     heads: int = 4
-    hidden: tuple[int, ...] = (512,)  # layers of a block's MLP
-    norms: tuple[str, ...] = ()  # any of PLACES
-    norm: str = "layer"  # the kind of all norms, or "rms"
+    hidden: tuple[int, ...] = (512,)  # widths of the hidden layers of a block's MLP
+    norms: tuple[str, ...] = ()  # norm positions in a block: keys of PLACES
+    norm: str = "layer"  # kind of all norms: "layer" or "rms"
     norm_eps: float = 1e-5
     affine: bool = True  # whether norms have weights
-    norm_bias: bool = True  # and layer norms shifts
-    final_norm: bool = False  # before the unembedding
-    query_key_norm: bool = False  # on every head's queries and keys
+    norm_bias: bool = True  # whether affine layer norms have biases
+    final_norm: bool = False  # whether a norm precedes the unembedding
+    query_key_norm: bool = False  # whether every head's queries and keys are normed
     learned_positions: bool = True
-    rotary: float = 0.0  # share of every head that turns by its position
+    rotary: float = 0.0  # share of every head's width with rotary positions
     causal: bool = False
     attention: str = "softmax"  # or "stablemax": s(x) in place of exp(x)
-    joint: bool = False  # queries, keys and values from one matrix and one norm
+    joint: bool = False  # whether one matrix and norm give query, key and value
     bias: bool = False
     mlp_bias: bool | None = None  # ``bias`` unless given
     dropout: float = 0.0
     dropout_at: tuple[str, ...] = ("attention", "attention_out", "hidden", "mlp_out")
     activation: str = "relu"
-    gated: bool = False  # hidden layer times a second one: SwiGLU where "silu"
-    tied: bool = False  # the unembedding is the embedding
-    read: str | int = "last"  # or "all", or the last so many positions
-    initialisation: str = "normal"  # of INITIALISATIONS, see the functions
+    gated: bool = False  # whether a second layer multiplies (SwiGLU with "silu")
+    tied: bool = False  # whether the unembedding is the embedding
+    read: str | int = "last"  # positions with logits: "last", "all" or the last n
+    initialisation: str = "normal"  # key of INITIALISATIONS
 
     def dropout_for(self, site: str) -> nn.Dropout:
+        """The dropout of one site, which does nothing unless ``dropout_at`` has it."""
         return nn.Dropout(self.dropout if site in self.dropout_at else 0.0)
 
     def new_norm(self, width: int) -> nn.Module:
+        """A new norm of the chosen kind; raises UnknownName for an unknown kind."""
         if choose("norm", self.norm, ("layer", "rms")) == "rms":
             return nn.RMSNorm(width, self.norm_eps, self.affine)
         return nn.LayerNorm(width, self.norm_eps, self.affine, self.norm_bias)
 
 
 class Attention(nn.Module):
-    """Multi-head attention: a mean of the values with weights softmax(q k / sqrt d)."""
+    """Multi-head attention: a mean of the values with weights softmax(q k / sqrt d).
 
-    def __init__(self, layout: Layout, number: int = 0):
+    d is the width of a head. ``index`` is that of the block, for the name of the tap.
+    """
+
+    def __init__(self, layout: Layout, index: int = 0):
         super().__init__()
         width, bias = layout.width, layout.bias
-        self.layout, self.place = layout, f"attention.{number}"
+        self.layout = layout
+        self.tap_name = f"attention.{index}"
         self.heads, self.causal, self.joint = layout.heads, layout.causal, layout.joint
-        self.turned = int(width // self.heads * layout.rotary)
-        self.root = math.sqrt(width // self.heads)
-        self.scale = 1 / self.root
-        self.weights = choose("attention", layout.attention, WEIGHTS)
+        head_width = width // self.heads
+        self.rotary_width = int(head_width * layout.rotary)
+        self.root_width = math.sqrt(head_width)
+        self.scale = 1 / self.root_width
+        self.weights_of = choose("attention", layout.attention, WEIGHTS)
         if self.joint:
             self.inputs = Linear(width, 3 * width, bias=bias)
         else:
@@ -100,21 +109,28 @@ class Attention(nn.Module):
         self.output = Linear(width, width, bias=bias)
         self.head_norms = None
         if layout.query_key_norm:
-            norms = {n: layout.new_norm(width // self.heads) for n in ("query", "key")}
+            norms = {name: layout.new_norm(head_width) for name in ("query", "key")}
             self.head_norms = nn.ModuleDict(norms)
         self.dropout = layout.dropout_for("attention")
 
     def projections(self) -> tuple[Linear, ...]:
+        """The layers that make queries, keys and values: one if joint, else three."""
         return (self.inputs,) if self.joint else (self.query, self.key, self.value)
 
     def draw_projections(self) -> None:
-        # nn.MultiheadAttention draws query, key and value as one (3d, d) matrix
+        """Draw the weights of query, key and value as nn.MultiheadAttention does."""
+        # it draws them as one (3d, d) matrix, Xavier uniform: 6 / (rows + columns)
         for layer in self.projections():
             bound = math.sqrt(6 / (4 * layer.in_features))
             layer.weight.uniform_(-bound, bound)
 
     def forward(self, x_qk: Tensor, x_v: Tensor, first=0, tap=untouched) -> Tensor:
-        """(batch, positions, width) -> what attention adds from ``first`` on."""
+        """The output of attention at positions ``first`` and later.
+
+        x_qk and x_v, both (batch, positions, width), are what queries and keys, and
+        what values are made of; a joint layer makes all of x_qk. The result is (batch,
+        positions - first, width).
+        """
         if self.joint:
             query, key, value = self.inputs(x_qk).chunk(3, -1)
             query = query[:, first:] if first else query
@@ -127,92 +143,119 @@ class Attention(nn.Module):
         )
         if self.head_norms is not None:
             query, key = self.head_norms["query"](query), self.head_norms["key"](key)
-        if self.turned:
-            query, key = rotate(query, first, self.turned), rotate(key, 0, self.turned)
+        if self.rotary_width:
+            query = rotate(query, first, self.rotary_width)
+            key = rotate(key, 0, self.rotary_width)
         scores = query @ key.transpose(-1, -2)  # (batch, heads, queries, positions)
-        # the two round apart, and there are records of both
-        scores = scores / self.root if self.joint else scores * self.scale
+        # division and multiplication round differently, and records exist of both
+        scores = scores / self.root_width if self.joint else scores * self.scale
         if self.causal:
             ones = scores.new_ones(scores.shape[-2:], dtype=torch.bool)
             scores = scores.masked_fill(ones.triu(first + 1), -math.inf)
-        weights = self.dropout(tap(self.place, self.weights(scores)))
+        weights = self.dropout(tap(self.tap_name, self.weights_of(scores)))
         return self.output((weights @ value).transpose(1, 2).flatten(-2))
 
 
-def rotate(x: Tensor, first: int, turned: int) -> Tensor:
-    """Entries j and j + n/2, of n = ``turned``, turn by t / 10000^(2j/n).
+def rotate(x: Tensor, first: int, rotary_width: int) -> Tensor:
+    """Rotary position embedding of x (*batch, positions, width), of the same shape.
 
-    x is (*batch, positions, width), t the position, ``first`` that of the first row: a
-    product of a query at s and a key at t depends on s - t alone [Su et al. 2021, eq.
-    34].
+    Entries j and j + n/2 of the first n = ``rotary_width`` turn by the angle t /
+    10000^(2j/n) at position t; the other entries stay. ``first`` is the position of
+    the first row. The product of a query at s and a key at t then depends on s - t
+    alone [Su et al. 2021, eq. 34].
     """
     # bfloat16 has no number between 256 and 258: angles are never narrower than float32
-    exact = torch.promote_types(x.dtype, torch.float32)
-    pair = torch.arange(0, turned, 2, dtype=exact, device=x.device) / turned
-    place = torch.arange(first, first + x.shape[-2], dtype=exact, device=x.device)
-    angle = place[:, None] * 10_000.0**-pair
+    dtype = torch.promote_types(x.dtype, torch.float32)
+    exponents = torch.arange(0, rotary_width, 2, dtype=dtype, device=x.device)
+    frequencies = 10_000.0 ** -(exponents / rotary_width)
+    positions = torch.arange(first, first + x.shape[-2], dtype=dtype, device=x.device)
+    angle = positions[:, None] * frequencies
     cos, sin = angle.cos(), angle.sin()
-    a, b = x[..., :turned].chunk(2, -1)
-    parts = [a * cos - b * sin, a * sin + b * cos, x[..., turned:]]
+    a, b = x[..., :rotary_width].chunk(2, -1)
+    parts = [a * cos - b * sin, a * sin + b * cos, x[..., rotary_width:]]
     return torch.cat(parts, -1).to(x.dtype)
 
 
 class Block(nn.Module):
-    """Attention and MLP with residual connections and norms where asked for."""
+    """Attention and MLP with residual connections and the norms of ``layout.norms``.
 
-    def __init__(self, layout: Layout, number: int = 0):
+    ``index`` is that of the block in its network, for the names of its taps.
+    """
+
+    def __init__(self, layout: Layout, index: int = 0):
         super().__init__()
-        self.number, self.positions = number, layout.norms
-        self.attention = Attention(layout, number)
+        self.index = index
+        self.norm_positions = layout.norms
+        self.attention = Attention(layout, index)
         sizes = [layout.width, *layout.hidden, layout.width]
         bias = layout.bias if layout.mlp_bias is None else layout.mlp_bias
-        pairs = zip(sizes, sizes[1:], strict=False)
-        self.mlp = nn.ModuleList(Linear(a, b, bias=bias) for a, b in pairs)
+        self.mlp = nn.ModuleList(
+            Linear(inputs, outputs, bias=bias) for inputs, outputs in pairwise(sizes)
+        )
         self.up = Linear(sizes[0], sizes[1], bias=bias) if layout.gated else None
-        owners = [choose("norm position", place, PLACES) for place in layout.norms]
-        norms = {owner: layout.new_norm(layout.width) for owner in owners}
-        self.norms = nn.ModuleDict(norms)
+        self.norms = nn.ModuleDict()
+        for position in layout.norms:
+            module_name = choose("norm position", position, PLACES)
+            self.norms[module_name] = layout.new_norm(layout.width)
         self.activation = choose("activation", layout.activation, ACTIVATIONS)
         self.dropout_attention_out = layout.dropout_for("attention_out")
         self.dropout_hidden = layout.dropout_for("hidden")
         self.dropout_mlp_out = layout.dropout_for("mlp_out")
-        k = number
-        self.pre = (f"pre.{k}", *(f"pre.{k}.{j}" for j in range(1, len(layout.hidden))))
-        before = (f"attention.{k}", f"attention_out.{k}", f"mlp_in.{k}")
-        self.places = (*before, *self.pre, f"mlp_out.{k}", f"residual.{k}")
+        k = index
+        further = (f"pre.{k}.{layer}" for layer in range(1, len(layout.hidden)))
+        self.pre_taps = (f"pre.{k}", *further)
+        before_mlp = (f"attention.{k}", f"attention_out.{k}", f"mlp_in.{k}")
+        self.places = (*before_mlp, *self.pre_taps, f"mlp_out.{k}", f"residual.{k}")
 
     def norm(self, position: str, x: Tensor) -> Tensor:
-        return self.norms[PLACES[position]](x) if position in self.positions else x
+        """x after the norm at a position of the block, or x itself if it has none."""
+        return self.norms[PLACES[position]](x) if position in self.norm_positions else x
 
     def forward(self, x: Tensor, first: int = 0, tap: Tap = untouched) -> Tensor:
+        """The output of the block at positions ``first`` and later.
+
+        x (batch, positions, width) -> (batch, positions - first, width).
+        """
         x_qk = self.norm("query_key", x)
         x_v = x_qk if self.attention.joint else self.norm("value", x)
         attended = self.attention(x_qk, x_v, first, tap)
         return self.finish(x[:, first:] if first else x, attended, tap)
 
     def finish(self, x: Tensor, attended: Tensor, tap: Tap = untouched) -> Tensor:
-        k = self.number
+        """The part of the block after attention: residual connections and the MLP.
+
+        x, the input of the block, and ``attended``, the output of attention, have the
+        same shape (batch, positions, width), and so has the result.
+        """
+        k = self.index
         attended = tap(f"attention_out.{k}", attended)
         x = self.norm("post_attention", x + self.dropout_attention_out(attended))
-        read = hidden = tap(f"mlp_in.{k}", self.norm("mlp", x))
-        for place, layer in zip(self.pre, self.mlp, strict=False):  # but the last
-            hidden = self.activation(tap(place, layer(hidden)))
-            hidden = hidden if self.up is None else hidden * self.up(read)
+        mlp_input = tap(f"mlp_in.{k}", self.norm("mlp", x))
+        hidden = mlp_input
+        # all layers but the last have a tap before their activation
+        for tap_name, layer in zip(self.pre_taps, self.mlp, strict=False):
+            hidden = self.activation(tap(tap_name, layer(hidden)))
+            if self.up is not None:
+                hidden = hidden * self.up(mlp_input)
             hidden = self.dropout_hidden(hidden)
-        written = tap(f"mlp_out.{k}", self.mlp[-1](hidden))
-        x = self.norm("post_mlp", x + self.dropout_mlp_out(written))
+        mlp_output = tap(f"mlp_out.{k}", self.mlp[-1](hidden))
+        x = self.norm("post_mlp", x + self.dropout_mlp_out(mlp_output))
         return tap(f"residual.{k}", x)
 
 
 class Transformer(nn.Module):
-    """Tokens (batch, positions) -> logits (batch, classes) at the last position.
+    """Maps tokens (batch, positions) to logits (batch, classes) at the last position.
 
-    With ``read=n`` (batch, n, classes), with "all" of all positions. ``options`` are
-    those of ``Layout``. Taps, for block k: ``attention.k`` (batch, heads, queries,
-    positions), ``attention_out.k`` and ``mlp_out.k`` before dropout, ``mlp_in.k`` after
-    its norm, ``pre.k`` before the activation (``pre.k.j`` in further hidden layers) and
-    ``residual.k`` after the block, all (batch, positions, width or hidden); and
-    ``features``, what the unembedding reads.
+    The logits are (batch, n, classes) with ``read=n``, and those of all positions with
+    ``read="all"``. ``options`` are the fields of ``Layout``. Raises ValueError for an
+    unknown name among their values.
+
+    Taps of block k are ``attention.k``, the attention weights (batch, heads, queries,
+    positions); ``attention_out.k`` and ``mlp_out.k``, outputs before dropout;
+    ``mlp_in.k``, the input of the MLP after its norm; ``pre.k``, before the activation
+    (``pre.k.j`` in further hidden layers); and ``residual.k``, the output of the block.
+    All but the first are (batch, positions, width or hidden). The last tap,
+    ``features``, is the input of the unembedding.
     """
 
     blocks: Any  # an nn.ModuleList of Block, whose elements have no type
@@ -222,7 +265,7 @@ class Transformer(nn.Module):
     def __init__(self, classes: int, **options: Any):
         super().__init__()
         self.layout = layout = Layout(**options)
-        start = choose("initialisation", layout.initialisation, INITIALISATIONS)
+        initialise = choose("initialisation", layout.initialisation, INITIALISATIONS)
         width = layout.width
         self.embedding = nn.Parameter(torch.randn(layout.vocabulary, width))
         self.position = None
@@ -230,15 +273,17 @@ class Transformer(nn.Module):
             self.position = nn.Parameter(torch.randn(layout.positions, width))
         self.dropout = layout.dropout_for("embedding")
         self.blocks = nn.ModuleList(Block(layout, k) for k in range(layout.depth))
-        self.places = (*(p for block in self.blocks for p in block.places), "features")
+        taps = (name for block in self.blocks for name in block.places)
+        self.places = (*taps, "features")
         self.norm = layout.new_norm(width) if layout.final_norm else nn.Identity()
         self.unembedding = None
         if not layout.tied:
             self.unembedding = Linear(width, classes, bias=layout.bias)
         with torch.no_grad():
-            start(self)
+            initialise(self)
 
     def embed(self, tokens: Tensor) -> Tensor:
+        """The input of the first block (batch, positions, width), after dropout."""
         x = F.embedding(tokens, self.embedding)
         if self.position is not None:
             x = x + self.position[: tokens.shape[-1]]
@@ -252,15 +297,21 @@ class Transformer(nn.Module):
             x = self.embed(tokens)
             for block in self.blocks:
                 x = block(x, 0, tap or untouched)
-            if read != "all":
-                x = x[:, -1] if read == "last" else x[:, -int(read) :]
+            if read == "last":
+                x = x[:, -1]
+            elif read != "all":
+                x = x[:, -int(read) :]
         features = (tap or untouched)("features", self.norm(x))
-        head = self.unembedding or partial(fast.linear, weight=self.embedding)
-        return head(features)
+        if self.unembedding is None:
+            return fast.linear(features, self.embedding)
+        return self.unembedding(features)
 
 
 def _start_normal(model: Transformer) -> None:
-    """Matrices N(0, 1/width), unembedding N(0, 1/vocabulary) [code of Nanda et al.]."""
+    """Draw matrices as N(0, 1/width), the unembedding as N(0, 1/vocabulary).
+
+    [Code of Nanda et al. 2023]
+    """
     for name, parameter in model.named_parameters():
         if parameter.ndim == 2:
             is_last = name.startswith("unembedding")
@@ -269,7 +320,7 @@ def _start_normal(model: Transformer) -> None:
 
 
 def _start_torch(model: Transformer) -> None:
-    """Defaults of nn.TransformerEncoderLayer and nn.Embedding."""
+    """Draw weights as nn.TransformerEncoderLayer and nn.Embedding do by default."""
     for block in model.blocks:
         block.attention.draw_projections()
         for layer in (*block.attention.projections(), block.attention.output):
@@ -277,9 +328,12 @@ def _start_torch(model: Transformer) -> None:
 
 
 def _start_lecun(model: Transformer) -> None:
-    """Singh et al.'s code: embedding and unembedding N(0, 1/width), positions N(0,
-    0.02^2), query, key and value as torch draws them, other matrices N(0, 1/columns)
-    cut at two standard deviations, their biases 0."""
+    """Draw weights as the code of Singh et al. 2026 does.
+
+    Embedding and unembedding are N(0, 1/width), positions N(0, 0.02^2), and query, key
+    and value as PyTorch draws them. Other matrices are N(0, 1/columns), truncated at
+    two standard deviations, with biases 0.
+    """
     width = model.layout.width
     model.embedding.normal_(std=1 / math.sqrt(width))
     model.position.normal_(std=0.02)
@@ -294,20 +348,25 @@ def _start_lecun(model: Transformer) -> None:
 
 
 def _start_gpt2(model: Transformer) -> None:
-    """Matrices N(0, 0.02^2), those that write into the residual stream smaller by
-    sqrt(2 depth), biases 0 [Radford et al. 2019, section 2.3]."""
+    """Draw matrices as N(0, 0.02^2) and set biases to 0 [Radford et al. 2019].
+
+    Matrices that write into the residual stream are smaller by sqrt(2 depth) [section
+    2.3].
+    """
     writers = ("attention.output.weight", f"mlp.{len(model.layout.hidden)}.weight")
     for name, parameter in model.named_parameters():
         if parameter.ndim == 2:
-            shrink = math.sqrt(2 * len(model.blocks)) if name.endswith(writers) else 1
-            parameter.normal_(std=0.02 / shrink)
+            divisor = math.sqrt(2 * len(model.blocks)) if name.endswith(writers) else 1
+            parameter.normal_(std=0.02 / divisor)
         elif name.endswith("bias"):
             parameter.zero_()
 
 
 def _start_xavier(model: Transformer) -> None:
-    """Embedding N(0, 1/width), matrices N(0, 2 / (rows + columns)) [Liu et al. 2026,
-    Table 4], but what attention writes as in GPT-2 [code of Stollenwerk et al. 2026].
+    """Draw the embedding as N(0, 1/width), matrices as N(0, 2 / (rows + columns)).
+
+    [Liu et al. 2026, Table 4] The output matrices of attention are drawn as in GPT-2
+    [code of Stollenwerk et al. 2026].
     """
     model.embedding.normal_(std=1 / math.sqrt(model.layout.width))
     for module in model.modules():
@@ -319,8 +378,8 @@ def _start_xavier(model: Transformer) -> None:
 
 
 STARTS = (_start_normal, _start_torch, _start_lecun, _start_gpt2, _start_xavier)
-INITIALISATIONS = {f.__name__.removeprefix("_start_"): f for f in STARTS}
-# Of language models: norms before attention and MLP and a last one.
+INITIALISATIONS = {start.__name__.removeprefix("_start_"): start for start in STARTS}
+# Options of both language models: norms before attention, the MLP and the unembedding.
 LANGUAGE: dict[str, Any] = {"norms": ("query_key", "value", "mlp"), "final_norm": True}
 LANGUAGE |= {"causal": True, "joint": True, "read": "all"}
 
@@ -328,41 +387,45 @@ LANGUAGE |= {"causal": True, "joint": True, "read": "all"}
 def gpt2(vocabulary: int = 50_257, **options: Any) -> Transformer:
     """GPT-2 [Radford et al. 2019], the language model of Prieto et al., Table 1.
 
-    Tokens (batch, length) int64 -> logits of the next (batch, length, vocabulary).
-    ``options``: sizes, if not those of GPT-2 small with 124 million weights, dropout
-    and ``attention`` of ``Layout``.
+    It maps tokens (batch, length) int64 to logits of the next token (batch, length,
+    vocabulary). ``options`` are fields of ``Layout``, such as sizes, dropout and
+    ``attention``. Without any it is GPT-2 small, with 124 million weights.
     """
-    how = LANGUAGE | {"positions": 1024, "depth": 12, "width": 768, "heads": 12}
-    how |= {"bias": True, "tied": True, "dropout": 0.1, "activation": "gelu_tanh"}
-    how |= options | {"initialisation": "gpt2"}
+    settings = LANGUAGE | {"positions": 1024, "depth": 12, "width": 768, "heads": 12}
+    settings |= {"bias": True, "tied": True, "dropout": 0.1, "activation": "gelu_tanh"}
+    settings |= options | {"initialisation": "gpt2"}
     sites = ("embedding", "attention", "attention_out", "mlp_out")
-    how |= {"dropout_at": sites, "hidden": (4 * how["width"],)}
-    return Transformer(vocabulary, vocabulary=vocabulary, **how)
+    settings |= {"dropout_at": sites, "hidden": (4 * settings["width"],)}
+    return Transformer(vocabulary, vocabulary=vocabulary, **settings)
 
 
 def decoder(vocabulary: int = 50_304, *, hidden: int = 1792, **sizes: int):
     """The language model of Liu et al. 2026, Table 4, Figure 5.
 
-    Tokens (batch, length) int64 -> logits of the next (batch, length, vocabulary), of
-    any length. What the table leaves open is as in the code that the paper follows, of
-    Stollenwerk et al. 2026: the default sizes are its "109M", 140.6 million with both
-    embeddings, and its "16M", 26.8 million, is depth 6, width 224, hidden 768.
+    It maps tokens (batch, length) int64 to logits of the next token (batch, length,
+    vocabulary), for any length. ``sizes`` are fields of ``Layout`` such as depth and
+    width. Where the table is silent, the network is that of the code that the paper
+    follows [Stollenwerk et al. 2026]. The default sizes are its "109M", 140.6 million
+    weights with both embeddings. Its "16M", 26.8 million, has depth 6, width 224 and
+    hidden 768.
     """
-    how = LANGUAGE | {"depth": 15, "width": 640} | sizes
-    how |= {"norm_bias": False, "query_key_norm": True, "learned_positions": False}
-    how |= {"rotary": 0.5, "activation": "silu", "gated": True}
-    how |= {"hidden": (hidden,), "initialisation": "xavier"}
-    return Transformer(vocabulary, vocabulary=vocabulary, **how)
+    settings = LANGUAGE | {"depth": 15, "width": 640} | sizes
+    settings |= {"norm_bias": False, "query_key_norm": True, "learned_positions": False}
+    settings |= {"rotary": 0.5, "activation": "silu", "gated": True}
+    settings |= {"hidden": (hidden,), "initialisation": "xavier"}
+    return Transformer(vocabulary, vocabulary=vocabulary, **settings)
 
 
 def without_norms(model: Transformer) -> Transformer:
-    """A copy without the norms before attention and MLP, whose weights it keeps.
+    """A copy of a network that skips the norms before attention and MLP.
 
-    For SR-train as in the code of Singh et al.: call the copy with the
-    weights of the original (``torch.func.functional_call``) and with F.normalize at the
-    taps ``mlp_in.k``. Norms after attention or MLP and the last one stay.
+    The copy keeps their weights, so ``torch.func.functional_call`` takes the parameters
+    of the original. Norms after attention or MLP and the final norm stay. SR-train in
+    the code of Singh et al. calls such a copy with F.normalize at the taps
+    ``mlp_in.k``.
     """
     plain = copy.deepcopy(model)
     for block in plain.blocks:
-        block.positions = [p for p in block.positions if p.startswith("post_")]
+        kept = [name for name in block.norm_positions if name.startswith("post_")]
+        block.norm_positions = kept
     return plain

@@ -1,12 +1,12 @@
-"""The update rules: torch's own for one network, the same on tensors for a stack.
+"""The update rules: torch's own for one network, and the same rules for a stack.
 
     AdamW: w <- (1 - lr wd) w - lr m_hat / (sqrt(v_hat) + eps)
     SGD:   buf <- momentum buf + g + wd w;  w <- w - lr buf
 
-In a stack every parameter is [members, ...] and any number but the betas may be a
-float64 tensor [members]. All that changes from step to step is there in tensors that
-stay in place, ``group["lr"]`` included, and a step never waits for the device, so that
-one can be captured and replayed.
+In a stack of networks every parameter is [members, ...], and any hyperparameter but the
+betas may be a float64 tensor [members]. All that changes from step to step,
+``group["lr"]`` included, is in tensors that are updated in place, and a step never
+waits for the device. So a step can be captured as a CUDA graph and replayed.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -20,14 +20,14 @@ Number = float | Tensor
 
 
 class AdamW(torch.optim.AdamW):
-    """torch's AdamW, one tensor after the other, without decay unless it is given."""
+    """torch's AdamW, one tensor after the other; weight decay is 0 unless given."""
 
     def __init__(self, params: Any, *, weight_decay: float = 0.0, **options: Any):
         super().__init__(params, weight_decay=weight_decay, foreach=False, **options)
 
 
 class SGD(torch.optim.SGD):
-    """torch's gradient descent with heavy-ball momentum and coupled weight decay."""
+    """torch's SGD, with heavy-ball momentum and coupled weight decay."""
 
     def __init__(self, params: Any, lr: float, **options: Any) -> None:
         super().__init__(params, lr, foreach=False, **options)
@@ -36,19 +36,25 @@ class SGD(torch.optim.SGD):
 class Muon(Optimizer):
     """torch's Muon for every matrix and ``AdamW`` for the rest, at one learning rate.
 
-    A matrix steps along its averaged gradient with all singular values made about 1,
-    scaled so that rates of AdamW suit it (``match_rms_adamw``). Without weight decay.
-    For one network on a CPU. Used in the chapter Remedies.
+    The step of a matrix is its averaged gradient with all singular values made about 1,
+    scaled so that learning rates of AdamW suit it (``match_rms_adamw``). There is no
+    weight decay. ``params`` are pairs (name, parameter). For one network on a CPU. Used
+    in the chapter Remedies.
     """
 
     def __init__(self, params: Any, lr: float, *, momentum: float = 0.95) -> None:
         named = list(params)
         matrices = [(name, p) for name, p in named if p.dim() == 2]
         rest = [(name, p) for name, p in named if p.dim() != 2]
-        how: dict[str, Any] = {"weight_decay": 0.0, "adjust_lr_fn": "match_rms_adamw"}
         self.rules: list[Optimizer] = []
         if matrices:
-            muon = torch.optim.Muon(matrices, lr=lr, momentum=momentum, **how)
+            muon = torch.optim.Muon(
+                matrices,
+                lr=lr,
+                momentum=momentum,
+                weight_decay=0.0,
+                adjust_lr_fn="match_rms_adamw",
+            )
             self.rules.append(muon)
         if rest:
             self.rules.append(AdamW(rest, lr=lr))
@@ -56,18 +62,18 @@ class Muon(Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One step of both rules; the closure's loss."""
+        """Make one step of both rules and return the closure's loss, or None."""
         with torch.enable_grad():
             loss = closure() if closure else None
         for rule, group in zip(self.rules, self.param_groups, strict=True):
-            # both read the state and the rate of now, which a checkpoint replaces
+            # loading a checkpoint replaces both, so pass on the current ones
             rule.state, rule.param_groups = self.state, [group]
             rule.step()
         return loss
 
 
 def _named_group(rule: Optimizer) -> dict[str, Any]:
-    """The settings of a rule's one group, its parameters with their names."""
+    """Return the one parameter group of a rule, its parameters as (name, parameter)."""
     (group,) = rule.param_groups
     settings = {k: v for k, v in group.items() if k not in ("params", "param_names")}
     pairs = zip(group["param_names"], group["params"], strict=True)
@@ -75,7 +81,11 @@ def _named_group(rule: Optimizer) -> dict[str, Any]:
 
 
 def fitted(value: Number, tensors: list[Tensor]) -> Any:
-    """A number as torch's foreach operations take it with tensors of one dtype."""
+    """Return a number in the form that ``torch._foreach_*`` needs for these tensors.
+
+    A float stays one, and a 0-dim tensor is cast to the tensors' dtype. A tensor
+    [members] becomes a list of one tensor [members, 1, ...] for each tensor.
+    """
     if not isinstance(value, Tensor):
         return value
     value = value.to(tensors[0].dtype)
@@ -85,27 +95,36 @@ def fitted(value: Number, tensors: list[Tensor]) -> Any:
 
 
 def gradients(parameters: Iterable[Tensor]) -> list[Tensor]:
+    """Return the gradients of those parameters that have one."""
     return [p.grad for p in parameters if p.grad is not None]
 
 
 class Stack(Optimizer):
-    """State in tensors that stay; ``stacked=False`` for one network to be captured."""
+    """Base of the stacked rules, whose state lies in tensors updated in place.
 
-    numbers: dict[str, Any]  # those of the rule, where none are given
+    ``stacked=False`` is for a single network whose step is to be captured.
+    """
 
-    def __init__(self, params: Any, *, stacked: bool = True, **numbers: Any) -> None:
-        super().__init__(params, self.numbers | numbers | {"stacked": stacked})
+    numbers: dict[str, Any]  # the rule's hyperparameters with their defaults
+
+    def __init__(
+        self, params: Any, *, stacked: bool = True, **hyperparameters: Any
+    ) -> None:
+        super().__init__(params, self.numbers | hyperparameters | {"stacked": stacked})
         for group in self.param_groups:
             rate = torch.as_tensor(group["lr"], dtype=torch.float64)
             group["lr"] = rate.to(group["params"][0].device, copy=True)
             self._start(group)
 
-    _start: Callable[[Any], None]  # state at once: captured, it would start each time
+    # Makes the state of a parameter group at once: a captured first step would make it
+    # anew in each replay.
+    _start: Callable[[Any], None]
+    # Updates those parameters of a group that have a gradient.
     _update: Callable[[Any, list[Tensor]], None]
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One update of every parameter that has a gradient; the closure's loss."""
+        """Update all parameters with a gradient; return the closure's loss, or None."""
         for group in self.param_groups:
             parameters = [p for p in group["params"] if p.grad is not None]
             if parameters:
@@ -114,37 +133,46 @@ class Stack(Optimizer):
 
     @torch.no_grad()
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """The state alone, into the tensors there are, which a captured step reads."""
-        for key, held in self.state_dict()["state"].items():
-            for name, tensor in held.items():
+        """Copy a saved state into the present tensors, which a captured step reads.
+
+        The hyperparameters of ``state_dict`` are not loaded.
+        """
+        for key, tensors in self.state_dict()["state"].items():
+            for name, tensor in tensors.items():
                 tensor.copy_(state_dict["state"][key][name])
 
 
 class StackedAdamW(Stack):
-    """``AdamW`` of a stack, equal to it up to rounding in fewer passes."""
+    """``AdamW`` for a stack: the same rule up to rounding, in fewer passes.
+
+    With ``amsgrad`` it divides by the largest second moment so far.
+    """
 
     numbers = {"lr": 1e-3, "betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 0.0}
-    numbers |= {"amsgrad": False}  # divide by the largest second moment so far
+    numbers |= {"amsgrad": False}
 
     def _start(self, group: dict[str, Any]) -> None:
         count = torch.zeros_like(group["lr"].sum())
         for p in group["params"]:
             names = ["exp_avg", "exp_avg_sq"]
-            names += ["max_exp_avg_sq"] if group["amsgrad"] else []
-            moments = {n: torch.zeros_like(p) for n in names}
+            if group["amsgrad"]:
+                names += ["max_exp_avg_sq"]
+            moments = {name: torch.zeros_like(p) for name in names}
             self.state[p] = {"step": count} | moments
 
     def _update(self, group: dict[str, Any], parameters: list[Tensor]) -> None:
         grads = gradients(parameters)
         m = [self.state[p]["exp_avg"] for p in parameters]
         v = [self.state[p]["exp_avg_sq"] for p in parameters]
-        (beta1, beta2), step = group["betas"], self.state[parameters[0]]["step"]
+        step = self.state[parameters[0]]["step"]
+        beta1, beta2 = group["betas"]
         lr, eps, decay = group["lr"], group["eps"], group["weight_decay"]
         torch._foreach_lerp_(m, grads, 1 - beta1)
         torch._foreach_mul_(v, beta2)
         torch._foreach_addcmul_(v, grads, grads, value=1 - beta2)
         step.add_(1)
-        correction1, correction2 = 1 - beta1**step, (1 - beta2**step).sqrt()
+        correction1 = 1 - beta1**step
+        correction2 = (1 - beta2**step).sqrt()
         if isinstance(decay, Tensor) or decay != 0:
             torch._foreach_mul_(parameters, fitted(1 - lr * decay, parameters))
         # m / (sqrt(v) / c + eps) is c m / (sqrt(v) + c eps), one pass less
@@ -160,7 +188,7 @@ class StackedAdamW(Stack):
 
 
 class StackedSGD(Stack):
-    """``SGD`` of a stack, equal to it up to rounding."""
+    """``SGD`` for a stack: the same rule up to rounding."""
 
     numbers = {"momentum": 0.0, "weight_decay": 0.0}
 
@@ -172,8 +200,8 @@ class StackedSGD(Stack):
         momentum, decay = group["momentum"], group["weight_decay"]
         direction = gradients(parameters)
         if isinstance(decay, Tensor):
-            shares = fitted(decay, parameters)
-            direction = list(torch._foreach_addcmul(direction, parameters, shares))
+            decays = fitted(decay, parameters)
+            direction = list(torch._foreach_addcmul(direction, parameters, decays))
         elif decay != 0:
             direction = list(torch._foreach_add(direction, parameters, alpha=decay))
         if isinstance(momentum, Tensor) or momentum != 0:
@@ -185,19 +213,24 @@ class StackedSGD(Stack):
         torch._foreach_sub_(parameters, moves)
 
 
+# the rule for a stack, by the rule for one network
 STACKED: dict[type[Optimizer], type[Stack]] = {AdamW: StackedAdamW, SGD: StackedSGD}
 
 
 @torch.no_grad()
 def spread(optimizer: Optimizer) -> list[Tensor]:
-    """sqrt(v_hat) + eps of every parameter of an AdamW after its last step, float64."""
-    found = []
+    """Return AdamW's divisor sqrt(v_hat) + eps of every parameter, in float64.
+
+    The values are those of the last step.
+    """
+    divisors = []
     for group in optimizer.param_groups:
         for p in group["params"]:
             state = optimizer.state[p]
             correction = (1 - group["betas"][1] ** float(state["step"])) ** 0.5
-            second = state.get("max_exp_avg_sq", state["exp_avg_sq"])  # of AMSGrad
+            # the first exists with ``amsgrad`` only
+            second = state.get("max_exp_avg_sq", state["exp_avg_sq"])
             root = second.double().sqrt() / correction
             eps = fitted(group["eps"], [root])
-            found.append(root + (eps[0] if isinstance(eps, list) else eps))
-    return found
+            divisors.append(root + (eps[0] if isinstance(eps, list) else eps))
+    return divisors
