@@ -132,7 +132,9 @@ def stems(names: Iterable[str] | None = None) -> set[str]:
     return {stem for name in chosen for stem in OBSERVABLES[name].makes}
 
 
-def observe(snapshot: Snapshot, names: Iterable[str], *, stacked=False) -> Values:
+def observe(
+    snapshot: Snapshot, names: Iterable[str], *, stacked: bool = False
+) -> Values:
     """Return the values of the named observables: () each, (members,) of a stack.
 
     Raises UnknownName for a name that nobody registered.

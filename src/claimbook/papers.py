@@ -57,7 +57,9 @@ def shared(**settings: Any) -> Row:
     return settings
 
 
-def row(name: str | Size, loss: Any = None, optimizer: Any = None, **settings) -> Row:
+def row(
+    name: str | Size, loss: Any = None, optimizer: Any = None, **settings: Any
+) -> Row:
     """Return the row of an arm: its settings beside those that are shared.
 
     ``only`` among the settings is the one scale at which the experiment has the arm.
@@ -213,7 +215,11 @@ def get(name: str, scale: str) -> Experiment:
 
 
 def record(
-    name: str, *, scale="best", arms: Iterable[str] = (), folder: Path | None = None
+    name: str,
+    *,
+    scale: str = "best",
+    arms: Iterable[str] = (),
+    folder: Path | None = None,
 ) -> records.Record:
     """Return the record of an experiment, at a scale or at the "best" that has one.
 

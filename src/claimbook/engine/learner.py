@@ -84,7 +84,17 @@ class Learner:
         # run_step, by the first step of its phase
         self.captured: dict[int, Captured] = {}
 
-    def forward(self, params, buffers, x, y, alpha, *, tap=None, model=None) -> Forward:
+    def forward(
+        self,
+        params: Params,
+        buffers: Params,
+        x: Any,
+        y: Tensor,
+        alpha: float | Tensor,
+        *,
+        tap: Recorder | None = None,
+        model: torch.nn.Module | None = None,
+    ) -> Forward:
         """Run one member's network on inputs x (rows, ...) with labels y.
 
         Returns the logits times ``alpha``, and the activations that ``tap`` recorded.
@@ -158,7 +168,14 @@ class Learner:
         Nothing here waits for the device.
         """
 
-        def objective(params, buffers, x, y, alpha, terms) -> Tensor:
+        def objective(
+            params: Params,
+            buffers: Params,
+            x: Any,
+            y: Tensor,
+            alpha: float | Tensor,
+            terms: Sequence[Term],
+        ) -> Tensor:
             tap = Recorder() if self.is_tapped else None
             forward = self.forward(params, buffers, x, y, alpha, tap=tap)
             return objective_value(terms, forward, self.gradient_scale)
@@ -246,7 +263,14 @@ class Learner:
         ``replacing_tap`` changes activations in the pass that makes logits and losses.
         """
 
-        def outputs(params, buffers, x, y, alpha, terms) -> SplitOutputs:
+        def outputs(
+            params: Params,
+            buffers: Params,
+            x: Any,
+            y: Tensor,
+            alpha: float | Tensor,
+            terms: Sequence[Term],
+        ) -> SplitOutputs:
             # batch norm would update them in place
             buffers = {name: b.clone() for name, b in buffers.items()}
             inputs = (params, buffers, x, y, alpha)
@@ -287,7 +311,7 @@ class Learner:
         (loss, loss_options), *penalties = terms
         terms = [(loss, loss_options | {"dtype": torch.float64}), *penalties]
 
-        def function(weights: Mapping[str, Tensor]) -> Tensor:
+        def function(weights: Params) -> Tensor:
             with protocol.switched(shortcuts=False):
                 return objective_value(terms, forward(weights))
 
@@ -327,7 +351,7 @@ class Learner:
         state = (self.phase()[1], self.params, self.buffers, *self.feed.train)
         terms, params, buffers, *rest = tree_map(of_member, (*state, self.alpha))
 
-        def forward(weights: Mapping[str, Tensor], is_tapped: bool = False) -> Forward:
+        def forward(weights: Params, is_tapped: bool = False) -> Forward:
             # batch norm would update them in place
             own_buffers = {name: b.clone() for name, b in buffers.items()}
             tap = Recorder() if is_tapped or self.is_tapped else None

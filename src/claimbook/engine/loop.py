@@ -118,7 +118,13 @@ class _Run:
         self.learner.restore(saved["learner"])
         self.began -= saved["seconds"]
 
-    def compare_forms(self, saved_learner, learner, trace, weights: Params) -> None:
+    def compare_forms(
+        self,
+        saved_learner: dict[str, Any],
+        learner: dict[str, Any],
+        trace: torch.Tensor,
+        weights: Params,
+    ) -> None:
         """Raise Unfit where shapes or dtypes that were restored are not as expected.
 
         ``learner``, ``trace`` and ``weights`` are those of a new run.

@@ -31,7 +31,11 @@ Cells: TypeAlias = Sequence[Cell]
 
 
 def grid(
-    head: Cells, rows: Iterable[Cells], kind="settings", caption="", hidden=False
+    head: Cells,
+    rows: Iterable[Cells],
+    kind: str = "settings",
+    caption: str = "",
+    hidden: bool = False,
 ) -> Html:
     """Return a table with a header row; ``kind`` is its CSS class.
 
