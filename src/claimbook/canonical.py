@@ -44,7 +44,7 @@ KINDS = {
     "augment": "augment",
 }
 FLOATS = {"alpha", "init_scale", "stop"}  # those of the other fields that are floats
-NONE: Mapping[str, Any] = {}
+NO_OPTIONS: Mapping[str, Any] = {}
 
 
 def key(settings: Plain) -> str:
@@ -93,20 +93,21 @@ def _resolved_specs(kind: str, value: Any, tables: Plain) -> Any:
 def _resolved_spec(
     spec: Plain,
     *,
-    dropped: Mapping[str, Any] = NONE,
-    filled: Mapping[str, Any] = NONE,
+    dropped: Mapping[str, Any] = NO_OPTIONS,
+    filled: Mapping[str, Any] = NO_OPTIONS,
     floats: Collection[str] = (),
 ) -> Plain:
-    """Return a spec with the filled defaults and without options at a dropped default.
+    """Return a spec, as JSON, in the one form that keys are made of.
 
-    The tables are those of the module's docstring, for this spec.
+    Options that it leaves out get their default in ``filled``, options that equal their
+    default in ``dropped`` are left out, and those in ``floats`` are written as floats.
     """
-    options = {o: default for o, default in filled.items() if o not in spec}
+    resolved_spec = {o: default for o, default in filled.items() if o not in spec}
     for option, value in spec.items():
         value = _numbers(value, are_floats=option in floats)
         if option not in dropped or not _is_same(value, dropped[option]):
-            options[option] = value
-    return options
+            resolved_spec[option] = value
+    return resolved_spec
 
 
 def _numbers(value: Any, *, are_floats: bool) -> Any:

@@ -236,17 +236,10 @@ def _target_folder(options: argparse.Namespace) -> Path | None:
     return project.home() / "data" / "reruns"
 
 
-def _run(options: argparse.Namespace) -> int:
-    """Run ``run``: train the missing members and print how many are recorded then.
-
-    Returns the exit code. Raises UnknownName if no experiment has one of the arms or
-    seeds that are asked for, Unfinished if the time is up before all are trained.
-    """
-    from claimbook.engine import device, pool
-
-    chosen_device = device.choose_device(options.device)
-    folder = _target_folder(options)
-    experiments = [papers.get(name, options.scale) for name in _names(options.names)]
+def _check_selection(
+    experiments: list[Experiment], options: argparse.Namespace
+) -> None:
+    """Raise UnknownName for an arm or a seed that none of the experiments has."""
     arm_names = dict.fromkeys(arm.name for e in experiments for arm in e.arms)
     for pattern in options.arms:
         if not fnmatch.filter(arm_names, pattern):
@@ -255,6 +248,21 @@ def _run(options: argparse.Namespace) -> int:
     seeds = {str(seed) for experiment in experiments for seed in experiment.seeds}
     for seed in options.seeds:
         errors.choose(f"seed at {options.scale} scale", str(seed), seeds)
+
+
+def _run(options: argparse.Namespace) -> int:
+    """Run ``run``: train the missing members, or with --dry-run print their order.
+
+    Then it prints how many members each experiment that had a missing one has. Returns
+    the exit code. Raises UnknownName if no experiment has one of the arms or seeds that
+    are asked for, and Unfinished if the time is up before all are trained.
+    """
+    from claimbook.engine import device, pool
+
+    chosen_device = device.choose_device(options.device)
+    folder = _target_folder(options)
+    experiments = [papers.get(name, options.scale) for name in _names(options.names)]
+    _check_selection(experiments, options)
     tasks = pool.tasks(
         experiments,
         folder,
@@ -274,10 +282,10 @@ def _run(options: argparse.Namespace) -> int:
         time_budget=options.time_budget,
         processes=options.processes,
     )
-    if folder is None:
+    if folder is None:  # the book's own records
         _write_index()
-    trained = {e.name: e for task in tasks for e in task.experiments}
-    for experiment in trained.values():
+    had_tasks = {e.name: e for task in tasks for e in task.experiments}
+    for experiment in had_tasks.values():
         count = len(records.recorded(experiment, folder))
         place = folder or project.records_folder()
         print(f"{experiment.name} {experiment.scale}: {count} members in {place}")

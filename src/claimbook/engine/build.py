@@ -115,9 +115,10 @@ def phases(arms: Sequence[Arm], device: str) -> list[tuple[int, list[Term]]]:
 
 
 def _stack_options(specs: Sequence[Spec], device: str) -> dict[str, Any]:
-    """Return the options that specs, one per member, have together.
+    """Merge the options of specs, one per member, into those of a stack.
 
-    Each is one value, or a tensor (members,), as ``one_or_tensor`` makes it.
+    All specs have the same option names. An option is the value that all members share,
+    or else a float64 tensor (members,).
     """
     member_options = [options(spec) for spec in specs]
     return {

@@ -28,7 +28,9 @@ GREY = "#6B6B6B"  # what is no curve: arrows, and lines that mark a level
 
 @cache
 def colours() -> dict[str, str]:
-    """Return a hex colour for each label that book/project.yaml gives one.
+    """Return the hex colour of each label that "colours" of project.yaml has.
+
+    There the labels are listed under the name of an ink, such as "blue".
 
     Pages read the cached dict as ``plots.COLOUR`` and never change it.
     """

@@ -85,17 +85,17 @@ class Record:
         return by_seed[has_value | is_measured_nan]
 
     def _is_due(self, arm: str, has_value: pd.Series) -> pd.Series:
-        """Return, by epoch, whether a column is measured at that epoch.
+        """Return, by epoch, whether the arm measures a column at that epoch.
 
-        ``has_value`` says, by epoch, whether the column has a value there. If it has
-        some at the epochs of ``rarely`` alone, it is measured at those alone; any other
-        column is measured at every epoch.
+        ``has_value`` says of the column, by epoch, whether it has a value there. A
+        column with a value outside of the arm's rare epochs (`Arm.rarely`) is measured
+        at every logged epoch, any other one at the rare epochs alone.
         """
         if has_value.empty:
             return has_value  # the experiment may have no such arm
         is_rare = has_value.index.isin(self.experiment.arm(arm).rare_epochs())
         if has_value[~is_rare].any():
-            return has_value | True
+            return pd.Series(True, index=has_value.index)
         return has_value | is_rare
 
     def weights(self, arm: str, seed: int, epoch: int) -> dict[str, Any]:

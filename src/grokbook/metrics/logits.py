@@ -90,7 +90,10 @@ def class_sum(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def feature_alignment(features: Tensor) -> Tensor:
-    """Mean cosine of the features' rows with their mean; a zero row has 0 (eq. 54)."""
+    """Mean cosine between the rows (rows, width) and their mean row.
+
+    Liu et al. (2026), eq. 54. A zero row counts as 0; if the mean is zero, all do.
+    """
     features = features.double()
     lengths = torch.linalg.vector_norm(features, dim=-1, keepdim=True)
     mean = features.mean(dim=0)

@@ -290,6 +290,12 @@ class Transformer(nn.Module):
         return self.dropout(x)
 
     def forward(self, tokens: Tensor, tap: Tap | None = None) -> Tensor:
+        """Return logits of the positions that ``layout.read`` names.
+
+        tokens (batch, positions) -> (batch, classes) of the last position, or of all or
+        the last few (batch, positions, classes). ``tap(name, x)`` is called at each of
+        ``places`` and may return another x.
+        """
         read = self.layout.read
         if tap is None and read == "last" and fast.now.shortcuts:
             x = fast.last_position(self, tokens)
@@ -299,7 +305,7 @@ class Transformer(nn.Module):
                 x = block(x, 0, tap or untouched)
             if read == "last":
                 x = x[:, -1]
-            elif read != "all":
+            elif read != "all":  # the last few positions
                 x = x[:, -int(read) :]
         features = (tap or untouched)("features", self.norm(x))
         if self.unembedding is None:

@@ -56,9 +56,8 @@ def _step_hooks(optimizer: Any) -> Any:
             raise TypeError("hooks need gradients that are dense and real")
         rates = [(g, g["lr"]) for g in optimizer.param_groups if "lr" in g]
         try:
-            if (
-                loss_scale is not None
-            ):  # a GradScaler lets a fused optimizer divide by it
+            if loss_scale is not None:
+                # a GradScaler leaves it to a fused optimizer to divide by its scale
                 optimizer.grad_scale = None
                 for parameter in with_grad:
                     parameter.grad = parameter.grad / loss_scale
