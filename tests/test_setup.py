@@ -20,9 +20,10 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import grokbook
-from claimbook import cli, papers, project
+from claimbook import cli, names, papers, project
 from claimbook.engine import loop
 from claimbook.errors import BookError, UnknownName, choose
+from claimbook.experiment import Spec
 from claimbook.papers import Registry, Size
 
 ROOT = Path(__file__).parents[1]
@@ -160,6 +161,27 @@ def test_what_project_yaml_lacks_or_has_too_much_is_told(monkeypatch, tmp_path):
         monkeypatch.setenv("GROKBOOK_HOME", str(tmp_path / name))
         with pytest.raises(BookError, match=words):
             project.described("papers")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("rooms: {loss: no_such_module}", "each loss in no_such_module, which is miss"),
+        (
+            "rooms: {model: grokbook.models}",
+            "unknown kind of name 'loss': use one of m",
+        ),
+        ("papers: {}", "`rooms` of book/project.yaml do not say in which modules"),
+    ],
+)
+def test_where_names_are_looked_up_is_told_if_it_is_wrong(
+    monkeypatch, tmp_path, text, words
+):
+    (tmp_path / "book").mkdir()
+    (tmp_path / "book" / "project.yaml").write_text(text)
+    monkeypatch.setenv("GROKBOOK_HOME", str(tmp_path))
+    with pytest.raises(BookError, match=words):
+        names.resolve("loss", Spec("softmax_cross_entropy"))
 
 
 def test_outside_of_a_checkout_the_site_has_the_records(monkeypatch, tmp_path):
