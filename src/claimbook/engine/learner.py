@@ -168,14 +168,7 @@ class Learner:
         Nothing here waits for the device.
         """
 
-        def objective(
-            params: Params,
-            buffers: Params,
-            x: Any,
-            y: Tensor,
-            alpha: float | Tensor,
-            terms: Sequence[Term],
-        ) -> Tensor:
+        def objective(params, buffers, x, y, alpha, terms) -> Tensor:
             tap = Recorder() if self.is_tapped else None
             forward = self.forward(params, buffers, x, y, alpha, tap=tap)
             return objective_value(terms, forward, self.gradient_scale)
@@ -263,14 +256,7 @@ class Learner:
         ``replacing_tap`` changes activations in the pass that makes logits and losses.
         """
 
-        def outputs(
-            params: Params,
-            buffers: Params,
-            x: Any,
-            y: Tensor,
-            alpha: float | Tensor,
-            terms: Sequence[Term],
-        ) -> SplitOutputs:
+        def outputs(params, buffers, x, y, alpha, terms) -> SplitOutputs:
             # batch norm would update them in place
             buffers = {name: b.clone() for name, b in buffers.items()}
             inputs = (params, buffers, x, y, alpha)
