@@ -20,6 +20,8 @@ HTML := _build/html/index.html
 BOOK := $(BIN)/jupyter-book build . -W --keep-going
 NOTEBOOKS := $(wildcard book/*/*.ipynb)
 NOT_TESTED := _build/not_tested.txt
+FAILED := _build/failed.txt
+BESIDE := _build/beside.txt
 
 # One thread per process: members are trained by a pool of processes, and two threads
 # that wait for each other on two busy cores cost far more than they bring.
@@ -49,22 +51,23 @@ book: $(READY)
 	$(BOOK)
 	@echo "The book is in $(HTML)"
 
-# Every stage runs, whatever the others found; the last lines say what was not tested, and
-# which failed.
+# Every stage runs, whatever the others found, and two of one process run beside pytest,
+# which has to wait for its kernels. The last lines say what was not tested, and which
+# stages failed.
 test: $(READY)
-	@failed=; rm -f $(NOT_TESTED); \
+	@mkdir -p _build; rm -f $(NOT_TESTED) $(FAILED); \
 	stage() { \
 	  echo "== $$*"; begun=$$(date +%s); \
-	  "$$@" || failed="$$failed $$1 $$2 $$3;"; \
+	  "$$@" || echo failed: $$1 $$2 $$3 >> $(FAILED); \
 	  echo "   $$(($$(date +%s) - begun)) s"; }; \
 	stage $(BIN)/ruff check .; \
-	stage $(BIN)/mypy; \
-	stage $(BIN)/python -m book check; \
+	{ stage $(BIN)/mypy; stage $(BIN)/python -m book check; } > $(BESIDE) 2>&1 & \
 	stage $(BIN)/python -m pytest -q -n 4 --dist loadscope tests \
 	  --not-tested=$(NOT_TESTED) \
 	  -p tests.warm --nbval --nbval-current-env --nbval-sanitize-with tests/nbval.cfg $(NOTEBOOKS); \
+	wait; cat $(BESIDE); \
 	test ! -f $(NOT_TESTED) || cat $(NOT_TESTED); \
-	test -z "$$failed" || { echo "failed:$$failed" >&2; exit 1; }
+	test ! -f $(FAILED) || { cat $(FAILED) >&2; exit 1; }
 
 page: $(READY)
 	@test -n "$$PAGE" || { \

@@ -6,6 +6,7 @@ import json
 import pickle
 import struct
 from functools import partial
+from itertools import combinations
 
 import numpy as np
 import torch
@@ -31,14 +32,25 @@ def arm(name="plain", **changes):
     return Arm(name, **settings | changes)
 
 
-def combination(one):
-    """What an arm combines, its numbers apart: data, network, loss, optimizer, ..."""
-    kinds = [one.dataset, one.model, one.loss, one.optimizer, one.schedule, one.augment]
-    kinds += [*one.wrappers, *one.penalties, *(one.later_loss or ())[1:]]
-    names = [spec and spec.name for spec in kinds]
-    looks = [*one.observables, *(one.rarely[1] if one.rarely else ())]
-    how = [one.dtype, one.autocast, one.eval_batch is None, one.batch_size is None]
-    return json.dumps([names, sorted(looks), how, one.stop is None])
+def pairs(one):
+    """Each two things that an arm combines: data, network, loss, observables, ..."""
+    specs = {
+        "dataset": one.dataset,
+        "model": one.model,
+        "loss": one.loss,
+        "optimizer": one.optimizer,
+        "schedule": one.schedule,
+        "augment": one.augment,
+    }
+    parts = {(kind, spec and spec.name) for kind, spec in specs.items()}
+    more = [*one.wrappers, *one.penalties, *(one.later_loss or ())[1:]]
+    parts |= {("more", spec.name) for spec in more}
+    observables = [*one.observables, *(one.rarely[1] if one.rarely else ())]
+    parts |= {("observable", name) for name in observables}
+    parts |= {("dtype", one.dtype), ("autocast", one.autocast)}
+    parts |= {("batches", one.batch_size is None), ("stops", one.stop is None)}
+    parts |= {("evaluated at once", one.eval_batch is None)}
+    return set(combinations(sorted(parts, key=str), 2))
 
 
 def experiment(*arms, seeds=(0, 1), name="prieto2025/fig06b"):

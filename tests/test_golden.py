@@ -37,7 +37,7 @@ def rms(tensors):
 @pytest.mark.parametrize("arm", ARMS, ids=lambda arm: arm.name)
 def test_a_hundred_steps_are_those_of_the_first_engine(arm):
     learner, rows = Learner([(arm, GOLDEN["seed"])]), []
-    for _ in range(STEPS):
+    for _ in range(STEPS if SAME_MACHINE else 5):  # rounding grows with the steps
         before = learner.weights()
         loss = float(learner.step())
         weights = learner.params
@@ -45,9 +45,9 @@ def test_a_hundred_steps_are_those_of_the_first_engine(arm):
         grads = [w.grad for w in weights.values()]
         rows.append([loss, rms(grads), rms(moved), rms(weights.values())])
     expected = GOLDEN["arms"][arm.name]
-    if not SAME_MACHINE:  # rounding grows with the steps
-        wanted = np.array(expected["rows"][:5])
-        assert np.array(rows[:5]) == pytest.approx(wanted, rel=1e-3)
+    if not SAME_MACHINE:
+        wanted = np.array(expected["rows"][: len(rows)])
+        assert np.array(rows) == pytest.approx(wanted, rel=1e-3)
         made_on = f"{GOLDEN['machine']} {GOLDEN['cpu']}, torch {GOLDEN['torch']}"
         skip_without(
             "the processor and PyTorch of golden.json to compare more than five steps",

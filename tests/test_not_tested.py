@@ -117,7 +117,7 @@ def test_ci_installs_a_browser_where_none_is_and_tests_as_ci(tmp_path, installed
 def test_the_last_lines_of_make_say_what_was_not_tested_and_what_failed(tmp_path):
     for name in ("requirements.txt", "pyproject.toml"):
         (tmp_path / name).touch()
-    stubs = {"ruff": "exit 1", "mypy": "", "python": WRITES_NOT_TESTED}
+    stubs = {"ruff": "exit 1", "mypy": "exit 2", "python": WRITES_NOT_TESTED}
     for name, script in stubs.items():
         (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
         (tmp_path / name).chmod(0o755)
@@ -125,9 +125,9 @@ def test_the_last_lines_of_make_say_what_was_not_tested_and_what_failed(tmp_path
     command = ["make", "-s", "-C", tmp_path, "test", "BIN=.", "READY=python"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.stdout.splitlines()[-1] == "not tested: 1 test needs Chromium"
-    assert done.stderr.startswith("failed: ./ruff check .;\n")
-    (tmp_path / "ruff").write_text("#!/bin/sh\n")
-    (tmp_path / "python").write_text("#!/bin/sh\n")
+    assert done.stderr.startswith("failed: ./ruff check .\nfailed: ./mypy\n")
+    for name in stubs:
+        (tmp_path / name).write_text("#!/bin/sh\n")
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert "not tested" not in done.stdout
