@@ -246,16 +246,20 @@ class Feed:
         first = batch_number * self.size
         return self.order[1][:, first : first + self.size]
 
-    def chunks(self) -> Iterator[tuple[dict[str, Tensor], dict[str, float]]]:
-        """Yield batches to evaluate: by split, row indices and their share of all.
+    def chunks(self) -> Iterator[dict[str, Tensor]]:
+        """Yield batches to evaluate: row indices by split.
 
         All test rows are evaluated, and the first training rows, as many or all, in
-        equally many batches. A batch has about ``eval_batch`` test rows.
+        equally many batches. A batch has about ``eval_batch`` test rows. Without a test
+        set all training rows are evaluated.
         """
         test = len(self.data[0].y_test)
-        counts = {"train": min(self.count, test), "test": test}
-        batches = min(math.ceil(test / (self.arm.eval_batch or test)), counts["train"])
-        parts = [torch.arange(n).tensor_split(batches) for n in counts.values()]
-        for batch in zip(*parts, strict=True):
-            rows = dict(zip(counts, batch, strict=True))
-            yield rows, {split: len(rows[split]) / counts[split] for split in counts}
+        train = min(self.count, test or self.count)
+        rows = test or train
+        batches = min(math.ceil(rows / (self.arm.eval_batch or rows)), train)
+        for parts in zip(
+            torch.arange(train).tensor_split(batches),
+            torch.arange(test).tensor_split(batches),
+            strict=True,
+        ):
+            yield dict(zip(("train", "test"), parts, strict=True))
