@@ -1,4 +1,4 @@
-"""What does not exist is NaN: in, out of every metric and observable, and of nothing."""
+"""What does not exist is NaN: out of every metric and observable, and of nothing."""
 
 import inspect
 import itertools
