@@ -9,6 +9,7 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
+from claimbook.errors import BookError, choose
 from claimbook.observing import VARIANTS, Snapshot, Values, Variant, observable
 from grokbook import metrics, models
 from grokbook.metrics import ratio
@@ -21,6 +22,9 @@ def unit_inputs(network: models.Transformer) -> dict[str, Variant]:
     norms before attention and MLP, as in the official code; "sr_train_norms_kept" keeps
     them and takes the unit length after them.
     """
+    if not isinstance(network, models.Transformer):
+        kind = type(network).__name__
+        raise BookError(f"scale_free measures transformers, not {kind}: leave it out")
     taps = [tap for tap in network.places if tap.startswith("mlp_in.")]
     replace = dict.fromkeys(taps, partial(nn.functional.normalize, dim=-1))
     return {
@@ -154,7 +158,7 @@ def update(s: Snapshot) -> Values:
 )
 def fourier(s: Snapshot) -> Values:
     """Fourier concentration of the embedding, with and without the constant mode."""
-    embedding = s.params["embedding"]
+    embedding = choose("parameter of the network", "embedding", s.params)
     p = embedding.shape[-2] - 1  # the last token is the equals sign
     centred = metrics.fourier_concentration(embedding, p=p, skip_constant=True)
     return {

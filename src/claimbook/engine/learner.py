@@ -21,7 +21,7 @@ from claimbook import names, observing, protocol
 from claimbook.engine import build
 from claimbook.engine.build import Params, Term
 from claimbook.engine.device import Captured
-from claimbook.errors import choose
+from claimbook.errors import BookError, choose
 from claimbook.experiment import Member
 from claimbook.names import options, resolve
 from claimbook.observing import Snapshot, SplitOutputs
@@ -48,7 +48,11 @@ class Learner:
         self.arm = arms[0]
         self.device = device
         self.stacked = stacked
-        data, models = zip(*(build.start(*member) for member in members), strict=True)
+        for arm in {arm.name: arm for arm in arms}.values():
+            build.check(arm)
+        with build.refusing("dataset", self.arm.dataset):
+            started = [build.start(*member) for member in members]
+        data, models = zip(*started, strict=True)
         self.model = models[0]
         if stacked:
             params, buffers = stack_module_state([*models])
@@ -253,7 +257,13 @@ class Learner:
             }
             fields |= {"before": before, "grads": grads}
         if "moments" in needs:
-            moments = names.module_of("optimizer").spread(self.optimizer)
+            try:
+                moments = names.module_of("optimizer").spread(self.optimizer)
+            except KeyError as error:
+                raise BookError(
+                    f"an observable reads the moments of {self.arm.optimizer.name!r}, "
+                    f"which has no {error}: leave it out, or train with adamw"
+                ) from error
             fields["moments"] = dict(zip(self.params, moments, strict=True))
         return Snapshot(**fields, objective=self.objective, tap_grads=self.tap_grads)
 
