@@ -366,6 +366,22 @@ def test_fit_generalisation_and_the_delay_between_them():
         assert same(one.delay(**level), delay)
 
 
+def test_a_network_that_became_nan_has_learned_nothing():
+    """By its loss or its accuracy, whether that is NaN too or, as once, a share."""
+    for value in (NONE, 1 / 97):
+        of_seed = {0: {0: 0.1, 10: 1.0, 20: value, 30: value}, 1: {0: 0.1, 10: 1.0}}
+        failing = run(of_seed, seeds=(0, 1))
+        frame = failing.record.frame
+        frame["test_loss"] = 1 - frame["test_accuracy"] if value is NONE else NONE
+        frame.loc[frame["test_accuracy"].eq(1.0), "test_loss"] = 0.0
+        frame.loc[(frame["seed"] == 0) & (frame["epoch"] >= 20), "train_loss"] = NONE
+        for level in ({"accuracy": 0.9}, {"loss": 0.1}):
+            assert same(failing.reaches(**level), 10, 10)
+            assert same(failing.generalises(**level), NEVER, 10)
+            assert same(failing.falls_back(**level), 1, NONE)
+        assert same(failing.onset(), NEVER, 10)
+
+
 def test_values_of_arms_with_unlike_seeds_are_paired():
     one, other = Series({3: 1.0, 0: 2.0, 1: 5.0}), Series({1: 4.0, 3: 9.0, 7: 0.0})
     first, second = evidence.paired(one, other)

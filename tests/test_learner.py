@@ -1,6 +1,7 @@
 """What a step and a look must be so that a GPU can replay them, and what they show."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import torch
@@ -10,7 +11,7 @@ from test_loop import ARMS, STACKED
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from claimbook.engine import device
-from claimbook.engine.learner import Learner
+from claimbook.engine.learner import Learner, weighted
 from claimbook.experiment import Spec
 from claimbook.protocol import switched
 from grokbook import losses, optimizers
@@ -301,3 +302,58 @@ def test_the_training_split_is_seen_as_a_step_sees_it():
     torch.testing.assert_close(seen[True].train.logits, wanted, rtol=1e-4, atol=1e-4)
     assert not torch.allclose(seen[False].train.logits, wanted, atol=1e-2)
     assert torch.equal(seen[True].test.logits, seen[False].test.logits)
+
+
+@pytest.mark.parametrize("size", [1, 4, 6, 9, 10, 49, None])
+def test_a_share_in_batches_is_that_of_all_rows_to_the_last_bit(size):
+    """All right is exactly 1; of 85 test rows, as a network of 11 numbers has them."""
+    one = Learner([(arm(eval_batch=size), 0)])
+    logits = one.snapshot({"test"}).test.logits
+    count = len(logits)
+    for wrong in (0, 1, 7, count // 2, count):
+        labels = logits.argmax(dim=-1)
+        labels[:wrong] = (labels[:wrong] + 1) % 11
+        one.feed.data = [replace(one.feed.data[0], y_test=labels)]
+        vars(one.feed).pop("test", None)
+        assert one.observe(["core"])["test_accuracy"] == (count - wrong) / count
+
+
+def test_every_mean_of_whole_numbers_is_whole_again_times_its_count():
+    for count in range(1, 200):
+        hits = torch.arange(count + 1).double()
+        counts = torch.full_like(hits, count)
+        assert torch.equal(weighted(hits / count, counts), hits)
+    nothing = weighted(torch.tensor(torch.nan), torch.tensor(0.0))
+    assert nothing == 0 and weighted(torch.tensor(torch.nan), torch.tensor(2.0)).isnan()
+
+
+def test_without_test_rows_the_training_rows_are_measured_all_the_same():
+    data = Spec("modular", p=11, train_fraction=1.0)
+    for size in (None, 50):
+        found = Learner([(arm(dataset=data, eval_batch=size), 0)]).observe(["core"])
+        assert found["test_accuracy"].isnan() and found["test_loss"].isnan()
+        assert found["train_loss"].isfinite() and found["train_accuracy"] < 1
+
+
+WIDTHS = ("float16", "bfloat16", "float32", "float64")
+DTYPES = {f"weights in {width}": {"dtype": width} for width in WIDTHS}
+DTYPES |= {f"products in {width}": {"autocast": width} for width in WIDTHS[:2]}
+DTYPES |= {
+    f"a loss in {width}": {"loss": Spec("softmax_cross_entropy", dtype=width)}
+    for width in WIDTHS
+}
+DTYPES |= {
+    f"products in float16, {name}": {"autocast": "float16", "loss": Spec(name)}
+    for name in ("stablemax_cross_entropy", "exact_cross_entropy", "mean_squared_error")
+}
+
+
+@pytest.mark.parametrize("settings", DTYPES.values(), ids=DTYPES)
+def test_every_dtype_of_an_arm_trains(settings):
+    slow = Spec("adamw", lr=0.003, eps=1e-4)  # float16 rounds 1e-8 to 0
+    one = Learner([(arm(optimizer=slow, **settings), 0)])
+    first = float(one.step())
+    for _ in range(20):
+        last = float(one.step())
+    assert 0 < last < first
+    assert all(p.isfinite().all() for p in one.params.values())

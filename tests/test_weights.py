@@ -17,9 +17,9 @@ def test_norms_ratios_medians_and_cosines():
     assert metrics.total_norm([torch.tensor([3.0]), torch.tensor([[4.0]])]) == 5
     assert metrics.total_norm([torch.tensor([1e-30])]) == pytest.approx(1e-30)
     part = torch.tensor([3.0, 3.0, 3.0, 0.0]).double()
-    whole = torch.tensor([2.0, 0.0, -1.0, 0.0]).double()
+    whole = torch.tensor([2.0, 0.0, -2.0, 0.0]).double()
     found = torch.func.vmap(metrics.ratio)(part, whole)
-    assert found.tolist() == [1.5, 0, 0, 0]
+    assert found.tolist() == [1.5, 0, -1.5, 0]
     a = random(4, 3)
     small = 1e-30 * a
     for one, other, cosine in ((a, 5 * a, 1), (a, -a, -1), (small, small, 1)):

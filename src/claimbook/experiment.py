@@ -4,17 +4,21 @@ An ``Experiment`` is a set of ``Arm``s (the curves of a figure) and a set of see
 *member* is one arm with one seed, and a ``Result`` is what its training left behind.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
 from claimbook import canonical
+from claimbook.errors import BookError
 
 SCALES = ("paper", "laptop", "smoke")  # best evidence first
 # Fields of an arm that say what it is called and what is measured, not what is trained.
 LOOKS = {"name", "log", "observables", "rarely", "keep", "keep_dtype", "keep_seeds"}
 LOOKS |= {"trace", "eval_batch", "through_nan", "batch_statistics"}
+# Fields of an arm that are whole numbers, with the least that each may be.
+LEAST = {"epochs": 0, "batch_size": 1, "eval_batch": 1, "after_stop": 0}
 
 
 @dataclass(frozen=True, init=False)
@@ -45,7 +49,9 @@ class Arm:
         stop         test accuracy at which a member may end early, at a logged epoch
         after_stop   least number of epochs that a member trains after it reached
                      ``stop``, whatever its accuracy does meanwhile
-        autocast     dtype of matrix products and logits, while weights are in ``dtype``
+        dtype        of weights and inputs: float16, bfloat16, float32 or float64
+        autocast     dtype of matrix products and logits, while weights are in
+                     ``dtype``: float16 or bfloat16
 
     These say what is measured (``LOOKS``):
 
@@ -90,6 +96,30 @@ class Arm:
     through_nan: bool = False
     autocast: str | None = None
     batch_statistics: bool = False
+
+    def __post_init__(self) -> None:
+        """Raise BookError for a number that no training can have."""
+        whole = [(field, getattr(self, field), LEAST[field]) for field in LEAST]
+        pieces = ((self.epochs, self.log),) if isinstance(self.log, int) else self.log
+        whole += [("an interval of log", every, 1) for _, every in pieces]
+        whole += [("an epoch of keep", epoch, 0) for epoch in self.keep]
+        if self.rarely is not None:
+            whole.append(("the interval of rarely", self.rarely[0], 1))
+        if self.later_loss is not None:
+            whole.append(("the epoch of later_loss", self.later_loss[0], 0))
+        for what, number, least in whole:
+            is_whole = isinstance(number, int) and number >= least
+            if number is not None and not is_whole:
+                raise self._refused(what, number, f"a whole number from {least} on")
+        for field in ("alpha", "init_scale"):
+            if not math.isfinite(factor := getattr(self, field)):
+                raise self._refused(field, factor, "a finite number")
+        if self.stop is not None and not 0 < self.stop <= 1:
+            raise self._refused("stop", self.stop, "an accuracy, from above 0 to 1")
+
+    def _refused(self, what: str, number: Any, wanted: str) -> BookError:
+        """Return the error that says which number is refused, and what to give."""
+        return BookError(f"arm {self.name!r}: {what} is {number!r}: give {wanted}")
 
     def logged_epochs(self) -> list[int]:
         """Return the epochs at which something is measured, ascending."""

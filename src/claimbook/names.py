@@ -5,6 +5,7 @@
 """
 
 import importlib
+import inspect
 from types import ModuleType
 from typing import Any
 
@@ -55,6 +56,26 @@ def resolve(kind: str, spec: Spec) -> Any:
     return choose(kind, name, known)
 
 
+def check_options(kind: str, spec: Spec) -> None:
+    """Raise UnknownName, which lists near names, for an option that a spec cannot have.
+
+    Where a function hands options on to another one, only the other knows them.
+    """
+    parameters = inspect.signature(resolve(kind, spec)).parameters
+    hands_on = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    for option in spec.options:
+        if not hands_on:
+            choose(f"option of {kind} {spec.name}", option, parameters)
+
+
+def dtype(name: str) -> torch.dtype:
+    """Return a dtype of torch by its name; raises UnknownName for any other name."""
+    dtypes = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+    known = {str(one).removeprefix("torch."): one for one in dtypes}
+    found: torch.dtype = choose("dtype", name, known)
+    return found
+
+
 def observables() -> dict[str, observing.Observable]:
     """Return all observables of the book, by name."""
     module_of("observable")  # importing the module registers them
@@ -65,5 +86,5 @@ def options(spec: Spec) -> dict[str, Any]:
     """Return the options of a spec, with the torch dtype in place of its name."""
     values = dict(spec.options)
     if "dtype" in values:
-        values["dtype"] = getattr(torch, values["dtype"])
+        values["dtype"] = dtype(values["dtype"])
     return values

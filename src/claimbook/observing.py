@@ -30,6 +30,10 @@ Values = dict[str, Tensor]
 NOTHING: Any = {}
 
 
+# Needs that are not those of a network's places, see above; VARIANTS has more of them.
+FIELDS = frozenset({"train", "test", "step", "moments", "objective", "tap_grads"})
+
+
 class SplitOutputs(NamedTuple):
     """What the network makes of a split, each tensor (rows, ...).
 

@@ -9,6 +9,7 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
+from claimbook.errors import BookError, choose
 from claimbook.observing import VARIANTS, Snapshot, Values, Variant, observable
 from grokbook import metrics, models
 from grokbook.metrics import ratio
@@ -21,6 +22,9 @@ def unit_inputs(network: models.Transformer) -> dict[str, Variant]:
     norms before attention and MLP, as in the official code; "sr_train_norms_kept" keeps
     them and takes the unit length after them.
     """
+    if not isinstance(network, models.Transformer):
+        kind = type(network).__name__
+        raise BookError(f"scale_free measures transformers, not {kind}: leave it out")
     taps = [tap for tap in network.places if tap.startswith("mlp_in.")]
     replace = dict.fromkeys(taps, partial(nn.functional.normalize, dim=-1))
     return {
@@ -68,7 +72,7 @@ def collapse(s: Snapshot) -> Values:
     for name in ("float16", "float32", "float64"):
         share = metrics.collapse_fraction(s.train.logits, dtype=getattr(torch, name))
         values[f"collapse_{name}"] = share
-    return values | {"zero_loss": metrics.share(s.train.losses == 0)}
+    return values | {"zero_loss": metrics.share(s.train.losses == 0, of=s.train.losses)}
 
 
 @observable(
@@ -107,11 +111,13 @@ def gradients(s: Snapshot) -> Values:
     the weight as it was.
     """
     grads = torch.cat([s.grads[name].flatten() for name in s.params])
-    unchanged = [(w == s.before[name]).flatten() for name, w in s.params.items()]
+    weights = torch.cat([w.flatten() for w in s.params.values()])
+    before = torch.cat([s.before[name].flatten() for name in s.params])
+    is_absorbed = (grads != 0) & (weights == before)
     return {
         "grad_norm": metrics.total_norm([grads]),
-        "zero_grad": metrics.share(grads == 0),
-        "absorbed": metrics.share((grads != 0) & torch.cat(unchanged)),
+        "zero_grad": metrics.share(grads == 0, of=grads),
+        "absorbed": metrics.share(is_absorbed, of=grads + weights),
     }
 
 
@@ -152,7 +158,7 @@ def update(s: Snapshot) -> Values:
 )
 def fourier(s: Snapshot) -> Values:
     """Fourier concentration of the embedding, with and without the constant mode."""
-    embedding = s.params["embedding"]
+    embedding = choose("parameter of the network", "embedding", s.params)
     p = embedding.shape[-2] - 1  # the last token is the equals sign
     centred = metrics.fourier_concentration(embedding, p=p, skip_constant=True)
     return {
@@ -250,13 +256,13 @@ def inflation(s: Snapshot) -> Values:
     }
     # a W_G that was subtracted, or a mean that batch norm removed, leaves rounding
     # noise, whose direction means nothing
-    has_head = values["head_mean_norm"] > 1e-6 * values["head_norm"]
-    has_mean = values["feature_mean_norm"] > 1e-6 * values["feature_norm"]
+    no_head = values["head_mean_norm"] <= 1e-6 * values["head_norm"]
+    no_mean = values["feature_mean_norm"] <= 1e-6 * values["feature_norm"]
     cosine = metrics.cosine(head, centre)
     alignment = metrics.feature_alignment(features)
     return values | {
-        "mean_cosine": torch.where(has_head & has_mean, cosine, 0.0),
-        "feature_alignment": torch.where(has_mean, alignment, 0.0),
+        "mean_cosine": torch.where(no_head | no_mean, 0.0, cosine),
+        "feature_alignment": torch.where(no_mean, 0.0, alignment),
         **mean_logits(s),
         "class_sum": metrics.class_sum(s.train.logits, s.train.labels),
         "smallest_margin": margins.min(),
@@ -484,7 +490,7 @@ def periodic(s: Snapshot) -> Values:
     for layer in layers:
         activations = torch.cat([s.train.taps[layer], s.test.taps[layer]])
         waves = metrics.waves(activations, pairs, p=s.train.logits.shape[-1])
-        best_share_of_neuron = waves.product.max(dim=1).values[waves.variance > 0]
+        best_share_of_neuron = waves.product.max(dim=1).values[waves.variance != 0]
         total_variance = waves.variance.sum()
         energies = (waves.product * waves.variance[:, None]).sum(dim=0)
         if len(best_share_of_neuron):
@@ -549,6 +555,6 @@ def exact_match(s: Snapshot) -> Values:
     values = {}
     for split, outputs in (("train", s.train), ("test", s.test)):
         is_correct = outputs.logits.argmax(dim=-1) == outputs.labels
-        is_exact = is_correct.reshape(len(is_correct), -1).all(dim=1)
-        values[f"{split}_exact"] = metrics.share(is_exact)
+        is_exact = is_correct.unsqueeze(-1).flatten(1).all(dim=1)
+        values[f"{split}_exact"] = metrics.share(is_exact, of=outputs.logits)
     return values

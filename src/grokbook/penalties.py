@@ -6,6 +6,7 @@ Each takes a ``Forward`` and returns a 0-dim tensor. All work under ``torch.func
 import torch
 from torch import Tensor
 
+from claimbook.errors import choose
 from claimbook.protocol import Forward, reads_taps
 
 Number = float | Tensor
@@ -55,8 +56,14 @@ def radius(
 
 
 def _activations(forward: Forward, site: str) -> list[Tensor]:
-    """The activations at all taps named ``site``, or ``site``, a dot and more."""
-    return [h for name, h in forward.taps.items() if f"{name}.".startswith(f"{site}.")]
+    """The activations at all taps named ``site``, or ``site``, a dot and more.
+
+    Raises UnknownName if the network has no such tap.
+    """
+    found = [h for name, h in forward.taps.items() if f"{name}.".startswith(f"{site}.")]
+    if not found:
+        choose("site", site, {name.partition(".")[0] for name in forward.taps})
+    return found
 
 
 class _OffRadius(torch.autograd.Function):

@@ -5,7 +5,8 @@ All of it depends on a member's own seed (and step) alone, whoever else is in th
 
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,7 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from claimbook.errors import TrainingError
+from claimbook import names, observing
+from claimbook.errors import BookError, TrainingError, choose
 from claimbook.experiment import Arm, Spec
 from claimbook.names import module_of, options, resolve
 from claimbook.protocol import Data
@@ -24,6 +26,81 @@ Rows = tuple[Tensor, Tensor]  # inputs and labels, (members, rows, ...) of a sta
 # The first term of an objective is the loss, a function of (logits, labels, *,
 # reduction, **options); the others are penalties, functions of (forward, **options).
 Term = tuple[Callable[..., Tensor], dict[str, Any]]
+
+
+def check(arm: Arm) -> None:
+    """Raise BookError, in one sentence, for an arm that names what there is not.
+
+    All of it is built but its data, without memory for its weights.
+    """
+    for dtype in filter(None, (arm.dtype, arm.keep_dtype)):
+        names.dtype(dtype)
+    if arm.autocast:
+        choose("dtype for autocast", arm.autocast, ("float16", "bfloat16"))
+    losses = [arm.loss, *(arm.later_loss or ())[1:]]
+    for kind, specs in {
+        "dataset": [arm.dataset],
+        "model": [arm.model],
+        "loss": losses,
+        "optimizer": [arm.optimizer],
+        "wrapper": arm.wrappers,
+        "penalty": arm.penalties,
+        "schedule": [arm.schedule],
+        "augment": [arm.augment],
+    }.items():
+        for spec in filter(None, specs):
+            names.check_options(kind, spec)
+    with torch.device("meta"):
+        model = _made("model", arm.model)
+        optimizer = _made("optimizer", arm.optimizer, [*model.named_parameters()])
+        for spec in arm.wrappers:
+            _made("wrapper", spec, optimizer)
+    for spec in losses:
+        _made("loss", spec, torch.zeros(1, 2), torch.zeros(1, dtype=torch.int64))
+    if arm.schedule:
+        _made("schedule", arm.schedule, 0, arm.epochs)
+    _check_observables(arm, getattr(model, "places", ()))
+
+
+def _made(kind: str, spec: Spec, *arguments: Any) -> Any:
+    """Return what a spec makes of some arguments; BookError if it refuses an option."""
+    with refusing(kind, spec):
+        return resolve(kind, spec)(*arguments, **options(spec))
+
+
+@contextmanager
+def refusing(kind: str, spec: Spec) -> Iterator[None]:
+    """Turn an error about the options of a spec, in the block, into a BookError."""
+    try:
+        yield
+    except BookError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise BookError(f"{kind} {spec.name!r} of an arm: {error}") from error
+
+
+def _check_observables(arm: Arm, places: Iterable[str]) -> None:
+    """Raise BookError for observables that the arm cannot measure or has to.
+
+    ``places`` are the taps of its network.
+    """
+    registered = names.observables()
+    for name in sorted({*arm.observables, *(arm.rarely or (0, ()))[1]}):
+        needs = choose("observable", name, registered).needs
+        taps = needs - observing.FIELDS - observing.VARIANTS.keys()
+        if taps and not observing.tap_names(taps, places):
+            raise BookError(
+                f"observable {name!r} reads {' and '.join(sorted(taps))} of a network, "
+                f"but that of arm {arm.name!r} has {', '.join(places) or 'no places'}"
+            )
+    needed = ["train_loss"] if arm.stop is None else ["train_loss", "test_accuracy"]
+    for column in needed:
+        if column not in observing.stems(arm.observables):
+            makers = [name for name, one in registered.items() if column in one.makes]
+            raise BookError(
+                f"arm {arm.name!r} has to measure {column} at every log: add "
+                f"{' or '.join(makers)} to its observables"
+            )
 
 
 def start(arm: Arm, seed: int) -> tuple[Data, torch.nn.Module]:
@@ -246,16 +323,20 @@ class Feed:
         first = batch_number * self.size
         return self.order[1][:, first : first + self.size]
 
-    def chunks(self) -> Iterator[tuple[dict[str, Tensor], dict[str, float]]]:
-        """Yield batches to evaluate: by split, row indices and their share of all.
+    def chunks(self) -> Iterator[dict[str, Tensor]]:
+        """Yield batches to evaluate: row indices by split.
 
         All test rows are evaluated, and the first training rows, as many or all, in
-        equally many batches. A batch has about ``eval_batch`` test rows.
+        equally many batches. A batch has about ``eval_batch`` test rows. Without a test
+        set all training rows are evaluated.
         """
         test = len(self.data[0].y_test)
-        counts = {"train": min(self.count, test), "test": test}
-        batches = min(math.ceil(test / (self.arm.eval_batch or test)), counts["train"])
-        parts = [torch.arange(n).tensor_split(batches) for n in counts.values()]
-        for batch in zip(*parts, strict=True):
-            rows = dict(zip(counts, batch, strict=True))
-            yield rows, {split: len(rows[split]) / counts[split] for split in counts}
+        train = min(self.count, test or self.count)
+        rows = test or train
+        batches = min(math.ceil(rows / (self.arm.eval_batch or rows)), train)
+        for parts in zip(
+            torch.arange(train).tensor_split(batches),
+            torch.arange(test).tensor_split(batches),
+            strict=True,
+        ):
+            yield dict(zip(("train", "test"), parts, strict=True))

@@ -21,7 +21,7 @@ from claimbook import names, observing, protocol
 from claimbook.engine import build
 from claimbook.engine.build import Params, Term
 from claimbook.engine.device import Captured
-from claimbook.errors import choose
+from claimbook.errors import BookError, choose
 from claimbook.experiment import Member
 from claimbook.names import options, resolve
 from claimbook.observing import Snapshot, SplitOutputs
@@ -48,7 +48,11 @@ class Learner:
         self.arm = arms[0]
         self.device = device
         self.stacked = stacked
-        data, models = zip(*(build.start(*member) for member in members), strict=True)
+        for arm in {arm.name: arm for arm in arms}.values():
+            build.check(arm)
+        with build.refusing("dataset", self.arm.dataset):
+            started = [build.start(*member) for member in members]
+        data, models = zip(*started, strict=True)
         self.model = models[0]
         if stacked:
             params, buffers = stack_module_state([*models])
@@ -79,7 +83,9 @@ class Learner:
         self.is_random = bool(self.arm.augment) or build.drops(self.model)
         schedule = self.arm.schedule
         self.schedule = schedule and resolve("schedule", schedule)
-        is_scaled = device == "cpu" and not stacked and self.arm.dtype == "float32"
+        # float16, whose largest number is 65,504, has no room for the scale
+        has_room = self.arm.dtype == "float32" and self.arm.autocast != "float16"
+        is_scaled = device == "cpu" and not stacked and has_room
         self.gradient_scale = GRADIENT_SCALE if is_scaled else 1.0
         # run_step, by the first step of its phase
         self.captured: dict[int, Captured] = {}
@@ -190,7 +196,8 @@ class Learner:
 
         Each value is (), or (members,) of a stack. ``before`` has the weights before
         the last step: without it, observables that read a step are left out. Where the
-        arm has ``eval_batch``, observables that can be averaged over batches are.
+        arm has ``eval_batch``, observables that can be averaged over batches are, and
+        a share is the same as without batches, to the last bit.
         Raises UnknownName for a name that nobody registered.
         """
         registered = names.observables()
@@ -201,17 +208,26 @@ class Learner:
             if before or "step" not in observable.needs
         }
         averaged = {n for n in chosen if self.arm.eval_batch and registered[n].averaged}
-        values: Params = {}
-        if averaged:
-            for rows, shares in self.feed.chunks():
-                snapshot = self.snapshot(observing.needs(averaged), rows=rows)
-                for column, value in observing.observe(snapshot, averaged).items():
-                    split = "test" if column.startswith("test_") else "train"
-                    values[column] = values.get(column, 0.0) + value * shares[split]
+        values = self._averaged(averaged) if averaged else {}
         if whole := chosen - averaged:
             snapshot = self.snapshot(observing.needs(whole), before)
             values |= observing.observe(snapshot, whole, stacked=self.stacked)
         return values
+
+    def _averaged(self, names: set[str]) -> Params:
+        """Return the values of the named observables, averaged over batches of rows."""
+        totals: Params = {}
+        labels: Params = {}
+        for rows in self.feed.chunks():
+            snapshot = self.snapshot(observing.needs(names), rows=rows)
+            for column, value in observing.observe(snapshot, names).items():
+                outputs = (
+                    snapshot.test if column.startswith("test_") else snapshot.train
+                )
+                count = torch.full_like(value, outputs.labels.numel())
+                totals[column] = totals.get(column, 0.0) + weighted(value, count)
+                labels[column] = labels.get(column, 0.0) + count
+        return {column: total / labels[column] for column, total in totals.items()}
 
     @torch.no_grad()
     def snapshot(
@@ -241,7 +257,13 @@ class Learner:
             }
             fields |= {"before": before, "grads": grads}
         if "moments" in needs:
-            moments = names.module_of("optimizer").spread(self.optimizer)
+            try:
+                moments = names.module_of("optimizer").spread(self.optimizer)
+            except KeyError as error:
+                raise BookError(
+                    f"an observable reads the moments of {self.arm.optimizer.name!r}, "
+                    f"which has no {error}: leave it out, or train with adamw"
+                ) from error
             fields["moments"] = dict(zip(self.params, moments, strict=True))
         return Snapshot(**fields, objective=self.objective, tap_grads=self.tap_grads)
 
@@ -392,6 +414,17 @@ def objective_value(
         charge = penalty(forward, **penalty_options)
         value = value + (charge if scale == 1 else scaled(charge, scale))
     return value
+
+
+def weighted(mean: Tensor, count: Tensor) -> Tensor:
+    """Return mean * count, or 0 for a count of 0, as a whole number where it is one.
+
+    A share is a quotient of two whole numbers, but the rounded quotient times the count
+    need not be whole again: 1 / 49 * 49 is 0.9999999999999999.
+    """
+    whole = (mean * count).round()
+    total = torch.where(whole / count == mean, whole, mean * count)
+    return torch.where(count == 0, 0.0, total)
 
 
 def scaled(x: Tensor, factor: float) -> Tensor:

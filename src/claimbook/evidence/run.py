@@ -117,8 +117,25 @@ class Run:
         ``split`` is "train" or "test"; ``measure`` has one entry, "accuracy" or "loss".
         """
         ((name, bound),) = measure.items()
-        comparison = {"accuracy": "at_least", "loss": "at_most"}[name]
-        return self.series(f"{split}_{name}"), {comparison: bound}
+        comparison, worst = {
+            "accuracy": ("at_least", -math.inf),
+            "loss": ("at_most", math.inf),
+        }[name]
+        return self._judged(f"{split}_{name}", worst), {comparison: bound}
+
+    def _judged(self, column: str, worst: float) -> DataFrame:
+        """Return a column with ``worst`` from where the training loss of a seed is NaN.
+
+        Such a network has learned nothing, whereas events skip what was not measured.
+        """
+        table = self.series(column)
+        if table.empty:  # a frame without rows has no columns either
+            return table
+        rows = self.record.frame[self.record.frame["arm"] == self.arm]
+        failures = rows[rows["train_loss"].isna()].groupby("seed")["epoch"].min()
+        first_failures = failures.reindex(table.columns).fillna(math.inf)
+        epochs = table.index.to_numpy(dtype=float)[:, None]
+        return table.mask(epochs >= first_failures.to_numpy(), worst)
 
     def delay(self, **measure: float) -> Series:
         """Return the epochs from `fitted` to `reaches`; infinite without both."""
@@ -129,7 +146,7 @@ class Run:
 
         Tiwari et al. (2026) call this the onset; see `events.lasting`.
         """
-        return events.lasting(self.series(column), above=above)
+        return events.lasting(self._judged(column, -math.inf), above=above)
 
     def last(self, column: str, *, otherwise: float = math.nan) -> Series:
         """Return the last measured value of each seed, also of one that ended early."""

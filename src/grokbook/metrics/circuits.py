@@ -82,12 +82,12 @@ def waves(activations: Tensor, pairs: Tensor, p: int) -> Waves:
     energy[0, 0] = 0
     variance = energy.sum(dim=(0, 1))
     # rounding leaves a constant neuron a variance of about 1e-32 of its square
-    is_live = variance > 1e-24 * table.square().mean(dim=0)
+    is_dead = variance <= 1e-24 * table.square().mean(dim=0)
     k = torch.arange(1, (p + 1) // 2, device=index.device)
 
     def share(part: Tensor) -> Tensor:
         """Return a part (frequencies, neurons) over the variance, transposed."""
-        return torch.where(is_live, part / torch.where(is_live, variance, 1.0), 0.0).T
+        return torch.where(is_dead, 0.0, part / torch.where(is_dead, 1.0, variance)).T
 
     sum_modes = modes[k, k]  # those of a + b
     larger = torch.maximum(sum_modes.real.abs(), sum_modes.imag.abs()).square()
@@ -95,6 +95,6 @@ def waves(activations: Tensor, pairs: Tensor, p: int) -> Waves:
         product=share(2 * (energy[k, k] + energy[k, -k])),
         # h = 2 Re F cos - 2 Im F sin + ..., and cos has variance 1/2
         selectivity=share(2 * larger).sqrt(),
-        variance=torch.where(is_live, variance, 0.0),
-        largest=p * torch.where(is_live, energy, 0.0).max().sqrt(),
+        variance=torch.where(is_dead, 0.0, variance),
+        largest=p * torch.where(is_dead, 0.0, energy).max().sqrt(),
     )

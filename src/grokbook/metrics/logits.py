@@ -14,25 +14,29 @@ from grokbook.metrics.vectors import ratio, share
 
 def accuracy(logits: Tensor, labels: Tensor) -> Tensor:
     """Share of rows whose largest logit is that of the label."""
-    return share(logits.argmax(dim=-1) == labels)
+    return share(logits.argmax(dim=-1) == labels, of=logits)
 
 
 def top_accuracy(logits: Tensor, labels: Tensor, *, k: int) -> Tensor:
     """Share of rows whose label is among the k largest logits."""
     top_classes = logits.topk(min(k, logits.shape[-1]), dim=-1).indices
-    return share((top_classes == labels.unsqueeze(-1)).any(dim=-1))
+    return share((top_classes == labels.unsqueeze(-1)).any(dim=-1), of=logits)
 
 
 def collapse_fraction(logits: Tensor, *, dtype: torch.dtype) -> Tensor:
     """Share of rows whose sum of exp(z_k - max z) is exactly 1 in ``dtype``.
 
     This is softmax collapse as the official code measures it, whichever class has the
-    largest logit. The sum is taken in another order than in the log-softmax, so that it
-    need not agree with "the loss is exactly 0".
+    largest logit, but for the cast. The official code casts the logits themselves:
+    beyond 65,504 float16 has no number for them, and a row is not counted that float32
+    counts. Here it is the differences that are cast, so that fewer bits never collapse
+    less. The sum is taken in another order than in the log-softmax, so that it need not
+    agree with "the loss is exactly 0".
     """
-    logits = logits.to(dtype)
-    shifted = logits - logits.amax(dim=-1, keepdim=True)
-    return share(shifted.exp().sum(dim=-1) == 1)
+    wide = logits.to(torch.promote_types(logits.dtype, dtype))
+    shifted = (wide - wide.amax(dim=-1, keepdim=True)).to(dtype)
+    sums = shifted.exp().sum(dim=-1)
+    return share(sums == 1, of=sums)
 
 
 def top_gap(logits: Tensor) -> Tensor:
@@ -71,7 +75,8 @@ def collapsed(logits: Tensor, labels: Tensor) -> Tensor:
     log-softmax, which sums in an order that depends on the device and the label. Unlike
     in ``collapse_fraction``, a row whose largest logit is a wrong one never counts.
     """
-    return share(pick(logits.float().log_softmax(dim=-1), labels) == 0)
+    losses = pick(logits.float().log_softmax(dim=-1), labels)
+    return share(losses == 0, of=losses)
 
 
 def class_sum(logits: Tensor, labels: Tensor) -> Tensor:

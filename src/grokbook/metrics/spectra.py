@@ -8,7 +8,7 @@ Tiwari et al. 2026, eq. 11.
 import torch
 from torch import Tensor
 
-from grokbook.metrics.vectors import ratio
+from grokbook.metrics.vectors import near_one, ratio
 
 
 def fourier_spectrum(weight: Tensor) -> Tensor:
@@ -31,7 +31,8 @@ def fourier_spectrum(weight: Tensor) -> Tensor:
 
 def top_share(values: Tensor, *, k: int) -> Tensor:
     """Share that the k largest of n values have in the sum of squares; 0 of zeros."""
-    squares = values.double().square()
+    (scaled,) = near_one([values])
+    squares = scaled.square()
     return ratio(squares.topk(k, dim=-1).values.sum(), squares.sum())
 
 
@@ -40,7 +41,8 @@ def participation_ratio(values: Tensor) -> Tensor:
 
     It is between 1 and n for n values, and 0 if all are zero.
     """
-    squares = values.double().square()
+    (scaled,) = near_one([values])
+    squares = scaled.square()
     return ratio(squares.sum().square(), squares.square().sum())
 
 

@@ -13,20 +13,22 @@ from torch import Tensor
 MASK = 1e-12  # ``radial_energy`` masks rows whose gradient's squared norm is up to this
 
 
-def share(flags: Tensor) -> Tensor:
-    """Share of flags that are true, or 0 if there are no flags.
+def share(flags: Tensor, of: Tensor | None = None) -> Tensor:
+    """Share of flags that are true; NaN if there are none, or if ``of`` has a NaN.
 
-    They are counted in integers: a float32 mean of 7662 ones can print 0.99999994.
+    ``of`` is what was compared to make the flags: every comparison with NaN is false.
+    Flags are counted in integers: a float32 mean of 7662 ones can print 0.99999994.
     """
-    return flags.sum().double() / max(flags.numel(), 1)
+    count = flags.sum().double()
+    # a GPU multiplies by the reciprocal of a Python number: 3764 * (1 / 3764) < 1
+    value = count / torch.full_like(count, flags.numel())
+    return value if of is None else torch.where(of.isnan().any(), torch.nan, value)
 
 
 def ratio(part: Tensor, whole: Tensor) -> Tensor:
-    """Return part / whole, or 0 where ``whole`` is not positive.
-
-    Nothing is ever divided by 0.
-    """
-    return torch.where(whole > 0, part / torch.where(whole > 0, whole, 1.0), 0.0)
+    """Return part / whole, 0 where ``whole`` is 0, and NaN where either is NaN."""
+    is_nothing = (whole == 0) & ~part.isnan()
+    return torch.where(is_nothing, 0.0, part / torch.where(whole == 0, 1.0, whole))
 
 
 def median(values: Tensor) -> Tensor:
@@ -37,6 +39,19 @@ def median(values: Tensor) -> Tensor:
     ordered = values.flatten().sort().values  # a NaN comes last
     last = ordered[-1]
     return torch.where(last.isnan(), last, ordered[(len(ordered) - 1) // 2])
+
+
+def near_one(tensors: Iterable[Tensor]) -> list[Tensor]:
+    """Return tensors in float64, all divided by the same power of two.
+
+    The largest size of an entry is then from 1/2 to 1, so that no square overflows, or
+    vanishes beside nothing. Division by a power of two rounds nothing.
+    """
+    wide = [tensor.double() for tensor in tensors]
+    largest = torch.stack([tensor.abs().amax() for tensor in wide]).amax()
+    exponent = torch.frexp(largest).exponent.double()
+    # beyond 2^1000 the power itself is no number, as of a largest entry of 1e-310
+    return [tensor * torch.exp2(-exponent.clamp(-1000, 1000)) for tensor in wide]
 
 
 def total_norm(tensors: Iterable[Tensor]) -> Tensor:
@@ -55,6 +70,7 @@ def joint_cosine(left: list[Tensor], right: list[Tensor]) -> Tensor:
 
     Unlike torch's it has no floor under the norms.
     """
+    left, right = near_one(left), near_one(right)
     left_norm = _inner(left, left).sqrt()
     right_norm = _inner(right, right).sqrt()
     # one division after the other: the product of the norms can underflow
@@ -63,7 +79,8 @@ def joint_cosine(left: list[Tensor], right: list[Tensor]) -> Tensor:
 
 def absorbed_fraction(weight: Tensor, step: Tensor) -> Tensor:
     """Share of entries with step != 0 but weight + step == weight (appendix C)."""
-    return share((step != 0) & (weight + step == weight))
+    after = weight + step
+    return share((step != 0) & (after == weight), of=after)
 
 
 def update_norm(before: Mapping[str, Tensor], after: Mapping[str, Tensor]) -> Tensor:
@@ -93,11 +110,11 @@ def radial_energy(h: Tensor, g: Tensor) -> dict[str, Tensor]:
     h_squares, g_squares = h.square().sum(dim=-1), g.square().sum(dim=-1)
     radial = ratio(squared_products, h_squares)  # |g_rad|^2 of each row
     energies = ratio(h.shape[-1] * radial, g_squares)
-    is_nonzero = (g_squares > 0) & (h_squares > 0)
+    is_nonzero = (g_squares != 0) & (h_squares != 0)
     return {
         "mean": ratio(energies.sum(), is_nonzero.sum().double()),
         "summed": h.shape[-1] * ratio(radial.sum(), g_squares.sum()),
-        "masked": torch.where(g_squares > MASK, energies, 0.0).mean(),
+        "masked": torch.where(g_squares <= MASK, 0.0, energies).mean(),
     }
 
 

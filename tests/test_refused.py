@@ -1,0 +1,104 @@
+"""Settings that no training can have are refused in one sentence, before it starts."""
+
+import pytest
+from helpers import MLP, arm
+
+from claimbook.engine.learner import Learner
+from claimbook.errors import BookError
+from claimbook.experiment import Spec
+
+SOFTMAX = "softmax_cross_entropy"
+SGD = Spec("sgd", lr=0.1)
+# What is given, and a part of the sentence that has to come.
+NUMBERS = [
+    ({"epochs": -3}, "epochs is -3: give a whole number from 0 on"),
+    ({"epochs": "30"}, "epochs is '30': give a whole number"),
+    ({"batch_size": 0}, "batch_size is 0: give a whole number from 1 on"),
+    ({"batch_size": 2.5}, "batch_size is 2.5"),
+    ({"eval_batch": -2}, "eval_batch is -2"),
+    ({"after_stop": -1}, "after_stop is -1"),
+    ({"log": 0}, "an interval of log is 0"),
+    ({"log": ((10, 1), (30, -5))}, "an interval of log is -5"),
+    ({"rarely": (0, ("norms",))}, "the interval of rarely is 0"),
+    ({"keep": (-1,)}, "an epoch of keep is -1"),
+    ({"later_loss": (-2, Spec(SOFTMAX))}, "the epoch of later_loss is -2"),
+    ({"alpha": float("nan")}, "alpha is nan: give a finite number"),
+    ({"init_scale": float("inf")}, "init_scale is inf"),
+    ({"stop": 99.0}, "stop is 99.0: give an accuracy, from above 0 to 1"),
+]
+NAMES = [
+    ({"dtype": "flaot32"}, "unknown dtype 'flaot32': use one of float32"),
+    ({"dtype": "int64"}, "unknown dtype 'int64'"),
+    ({"keep": (1,), "keep_dtype": "flaot16"}, "unknown dtype 'flaot16'"),
+    ({"autocast": "float32"}, "'float32': use one of float16"),
+    ({"loss": Spec(SOFTMAX, dtype="flaot32")}, "unknown dtype 'flaot32'"),
+    ({"dataset": Spec("modular", fraction=0.4)}, "'fraction': use one of train_frac"),
+    ({"dataset": Spec("cifar100", batchs=3)}, "'cifar100' of an arm: .*'batchs'"),
+    ({"model": Spec("mlp", classes=11, width=(4,))}, "'width': use one of widths"),
+    ({"model": Spec("mlp", vocabulary=11)}, "'mlp' of an arm: .*missing.*'classes'"),
+    ({"loss": Spec(SOFTMAX, smoothng=0.1)}, "'smoothng': use one of smoothing"),
+    ({"loss": Spec("repaired_cross_entropy", smoothng=0.1)}, "of an arm: .*'smoothng'"),
+    ({"later_loss": (3, Spec(SOFTMAX, smoothng=0.1))}, "'smoothng': use one of"),
+    (
+        {"optimizer": Spec("adamw", learning_rate=0.1)},
+        "'adamw' of an arm: .*'learning_",
+    ),
+    ({"optimizer": Spec("adamw", lr=-1.0)}, "'adamw' of an arm: Invalid learning rate"),
+    ({"wrappers": (Spec("grokfast", lam=2),)}, "'lam': use one of lamb"),
+    ({"penalties": (Spec("l2", strenght=0.1),)}, "'strenght': use one of strength"),
+    ({"schedule": Spec("warmup", ovr=3)}, "'ovr': use one of over"),
+    ({"schedule": Spec("warmup")}, "'warmup' of an arm: .*missing.*'over'"),
+    ({"augment": Spec("crop_flip", sise=8)}, "'sise': use one of size"),
+    ({"observables": ("core", "hessian")}, "unknown observable 'hessian'"),
+    ({"rarely": (10, ("hessian",))}, "unknown observable 'hessian'"),
+    ({"observables": ("core", "attention")}, "reads attention.0 of a network, but"),
+    ({"observables": ("norms",)}, "has to measure train_loss at every log: add core"),
+]
+MEASURED = [
+    ("fourier", {}, "unknown parameter of the network 'embedding'"),
+    ("scale_free", {}, "scale_free measures transformers, not MLP: leave it out"),
+    (
+        "adam_curvature",
+        {"optimizer": SGD},
+        "the moments of 'sgd', which has no 'betas'",
+    ),
+]
+SITES = [("radius", "mlp_out"), ("activations", "pree"), ("radius", "hiden")]
+
+
+@pytest.mark.parametrize(("settings", "sentence"), NUMBERS)
+def test_numbers_are_refused_where_an_arm_is_written(settings, sentence):
+    with pytest.raises(BookError, match=f"arm 'plain': {sentence}") as told:
+        arm(**settings)
+    assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize(("settings", "sentence"), NAMES)
+def test_names_and_options_are_refused_before_a_data_set_is_loaded(settings, sentence):
+    with pytest.raises(BookError, match=sentence) as told:
+        Learner([(arm(**settings), 0)])
+    assert "\n" not in str(told.value)
+
+
+def test_every_member_of_a_stack_is_looked_at():
+    members = [(arm("a"), 0), (arm("b", loss=Spec(SOFTMAX, dtype="flaot32")), 0)]
+    with pytest.raises(BookError, match="unknown dtype 'flaot32'"):
+        Learner(members, stacked=True)
+
+
+@pytest.mark.parametrize(("name", "settings", "sentence"), MEASURED)
+def test_what_a_network_does_not_have_cannot_be_measured(name, settings, sentence):
+    one = Learner([(arm(observables=("core", name), **settings), 0)])
+    one.step()
+    with pytest.raises(BookError, match=sentence):
+        one.observe([name], one.weights())
+
+
+@pytest.mark.parametrize(("penalty", "site"), SITES)
+def test_a_penalty_names_a_site_that_the_network_has(penalty, site):
+    charged = Spec(penalty, strength=0.1, site=site)
+    one = Learner([(arm(model=MLP, penalties=(charged,)), 0)])
+    with pytest.raises(
+        BookError, match=f"unknown site '{site}': use one of .*pre|hidd"
+    ):
+        one.step()
