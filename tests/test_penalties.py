@@ -4,7 +4,7 @@ import pytest
 import torch
 from helpers import double as random
 from torch import nn
-from torch.func import grad, vmap
+from torch.func import grad, hessian, vmap
 
 from grokbook import losses, penalties
 from grokbook.anywhere import CollapseFreeLoss, Pull, StableMaxLoss
@@ -86,6 +86,9 @@ def test_members_and_gradients_of_every_penalty():
         one = x[0].clone().requires_grad_()
         assert torch.autograd.gradcheck(lambda h, f=value: f(h, 0.7, 2.0), one)
         assert torch.autograd.gradgradcheck(lambda h, f=value: f(h, 0.7, 2.0), one)
+        of_one = lambda h, f=value: f(h, 0.7, 2.0)  # noqa: E731
+        curvature = torch.autograd.functional.hessian(of_one, x[0])
+        torch.testing.assert_close(hessian(of_one)(x[0]), curvature)
 
 
 def test_the_modules_are_the_losses_of_the_rows_that_count():
