@@ -56,6 +56,7 @@ MAY_IMPORT = {
     "metrics": {"losses"},
     "theory": {"losses"},
     "anywhere": {"losses"},
+    "penalties": {"losses"},
     "observables": {"metrics", "models", "observing"},
     "instability": {"evidence"},  # reads runs, as a page does
 }

@@ -116,6 +116,21 @@ def test_a_stack_equals_one_member_at_a_time(name):
         close({name: b[k] for name, b in buffers.items()}, own_buffers)
 
 
+@pytest.mark.parametrize("onednn", [False, pytest.param(True, marks=needs_onednn)])
+def test_forward_mode_passes_through_a_network(onednn):
+    """For a product of the curvature with a vector, forward over reverse."""
+    torch.manual_seed(0)
+    model = models.MLP(classes=7, vocabulary=7, widths=(5,), bias=True)
+    x = torch.randint(7, (6, 2))
+    params = {name: p.detach() for name, p in model.named_parameters()}
+    vector = {name: torch.randn_like(p) for name, p in params.items()}
+    slope = grad(lambda params: loss_of(functional_call(model, params, (x,))))
+    _, expected = torch.func.vjp(slope, params)
+    with switched(onednn=onednn):
+        _, found = torch.func.jvp(slope, (params,), (vector,))
+    torch.testing.assert_close(found, expected(vector)[0])  # the Hessian is symmetric
+
+
 @needs_onednn
 def test_onednn_equals_torch_within_rounding():
     """Value and derivatives; the error stays that of summing 300 float32 terms."""

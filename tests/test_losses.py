@@ -8,7 +8,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from helpers import PRECISION
-from torch.func import grad, vmap
+from torch.func import grad, hessian, jacfwd, jacrev, vmap
 
 from grokbook import losses
 
@@ -217,6 +217,11 @@ def test_clamped_logits_keep_a_probability():
     found = grad(LOSSES["clamped"])(logits, labels)
     assert found[0, 1] == 0
     assert found[0, 0] == grad(F.cross_entropy)(logits, labels)[0, 0]
+    for largest, dtype in ((1e12, torch.float32), (1128.0, torch.bfloat16)):
+        coarse = torch.tensor([[largest, 0.0]], dtype=dtype)
+        for label, expected in ((0, 0.0), (1, 100.0)):
+            one = LOSSES["clamped"](coarse, torch.tensor([label]), dtype=DOUBLE)
+            assert float(one) == pytest.approx(expected, abs=1e-40, rel=1e-12)
 
 
 def test_softmax_collapses_at_the_precision_and_exact_does_not():
@@ -245,13 +250,42 @@ def test_a_nan_shows_a_class_at_minus_infinity_does_not_and_labels_fit(batch):
         given = torch.tensor([[1.0, math.nan, 0.0]], dtype=dtype)
         assert loss(given, torch.tensor([0]), dtype=dtype).isnan(), name
     without = torch.tensor([[1.0, 1.0, -math.inf]]), torch.tensor([0])
-    for name in ("softmax", "exact", "stablemax"):
-        assert float(LOSSES[name](*without)) == pytest.approx(math.log(2))
-        slope = grad(LOSSES[name])(*without)[0]
-        assert slope[0] == -slope[1] < slope[2] == 0
+    smooth = partial(losses.softmax_cross_entropy, smoothing=0.1)
+    for name, loss in (LOSSES | {"smooth": smooth}).items():
+        value = float(loss(*without))
+        if name in MASKED:
+            assert value == pytest.approx(MASKED[name], nan_ok=True), name
+            continue
+        assert value == pytest.approx(math.log(1 + math.e if name == "zeroed" else 2))
+        slope = grad(loss)(*without)[0]
+        assert slope[2] == 0 < slope[1], name
+    logits, labels = batch
     for loss in LOSSES.values():
-        with pytest.raises(RuntimeError, match="invalid for input of size 7"):
-            loss(batch[0], batch[1][:-1])
+        for wrong in (labels[:-1], labels.reshape(2, 4), labels[:, None]):
+            with pytest.raises(ValueError, match=r"do not fit .* give labels \(8,\)"):
+                loss(logits, wrong)
+        with pytest.raises(
+            ValueError, match="unknown reduction 'avg': use one of mean"
+        ):
+            loss(logits, labels, reduction="avg")
+
+
+# What the losses are that have no right value where a class is at -inf.
+NONE = ("taylor", "taylor_detached", "projected", "centred", "rescaled")
+MASKED = dict.fromkeys((*NONE, "unbalanced", "doubled"), math.nan)
+MASKED |= {"squared": math.inf, "smooth": math.inf}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_forward_mode_has_the_derivatives_of_reverse_mode(name, batch):
+    """Also nested, and at a logit of 0, where the two branches of StableMax meet."""
+    logits, labels = batch[0][:2].clone(), batch[1][:2]
+    logits[0, 0] = 0
+    loss = partial(LOSSES[name], labels=labels, dtype=DOUBLE)
+    close(jacfwd(loss)(logits), grad(loss)(logits), rtol=1e-12, atol=1e-14)
+    by_reverse = jacrev(jacrev(loss))(logits)
+    for found in (hessian(loss)(logits), jacfwd(jacfwd(loss))(logits)):
+        close(found, by_reverse, rtol=1e-12, atol=1e-14)
 
 
 def test_huge_gaps_have_the_right_loss_and_gradient():

@@ -177,7 +177,7 @@ def test_resume_is_bit_exact_and_gradients_stay():
         resumed.load_state_dict(copy.deepcopy(optimizer.state_dict()))
         if build is together:
             kept = tree_leaves(resumed.state_dict()["state"])
-            assert all(a is b for a, b in zip(held, kept, strict=True))
+            assert {*map(id, held)} <= {*map(id, kept)}
         go(optimizer, first, 4)
         go(resumed, second, 4)
         assert same(first, second)

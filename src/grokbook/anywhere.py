@@ -1,36 +1,120 @@
 """Remedies for any training loop; ⊥Grad is ``orthogonal`` in `grokbook.optimizers`."""
 
+import warnings
+from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor, float32, float64, nn
 
+from claimbook.errors import choose
 from grokbook import losses
+
+NO_FLOAT64 = ("mps",)  # types of devices: Apple's GPUs
 
 
 class StableMaxLoss(nn.Module):
-    """StableMax cross-entropy of logits (rows, classes) and labels (rows,).
+    """StableMax cross-entropy in the place of ``nn.CrossEntropyLoss``.
 
-    [Prieto, section 4] Rows with the label ``ignore_index`` do not count.
-    ``loss_options`` are ``reduction`` and ``dtype`` of the loss.
+    [Prieto, section 4] Logits are (N, classes, d1, ...) or (classes,), and labels, the
+    numbers of classes, (N, d1, ...) or (). The options are torch's: ``weight`` has a
+    factor for each class, and a mean divides by the sum of the labels' factors;
+    ``label_smoothing`` is the share of the target that is spread over all classes; a
+    label ``ignore_index`` has a loss of 0 and does not count in a mean. The loss is
+    computed and returned in ``dtype``. On a device without float64 it is float32, as a
+    warning says once. Wrong options raise ValueError at construction.
     """
 
-    function = staticmethod(losses.stablemax_cross_entropy)
+    function: Callable[..., Tensor] = staticmethod(losses.stablemax_cross_entropy)
+    # logits to log-probabilities, but for a constant that is added to a row
+    scores: Callable[[Tensor], Tensor] = staticmethod(
+        lambda logits: losses.stablemax_transform(logits).log()
+    )
+    default_dtype = float64
+    weight: Tensor | None
 
-    def __init__(self, *, ignore_index: int = -100, **loss_options: Any):
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        *,
+        ignore_index: int = -100,
+        reduction: str = "mean",
+        label_smoothing: float = 0.0,
+        dtype: torch.dtype | None = None,
+    ):
         super().__init__()
+        if not (weight is None or isinstance(weight, Tensor) and weight.dim() == 1):
+            raise ValueError(f"weight is a tensor (classes,) or None, not {weight!r}")
+        if not 0 <= label_smoothing <= 1:
+            raise ValueError(f"label_smoothing is in [0, 1], not {label_smoothing!r}")
+        self.dtype = dtype or self.default_dtype
+        if not self.dtype.is_floating_point:
+            raise ValueError(f"the dtype of a loss is a floating one, not {dtype}")
+        self.register_buffer("weight", weight)
         self.ignore_index = ignore_index
-        self.loss_options = loss_options
+        self.reduction = choose("reduction", reduction, [*losses.REDUCTIONS])
+        self.label_smoothing = label_smoothing
+
+    def extra_repr(self) -> str:
+        """Return the options, which torch puts into the module's ``repr``."""
+        names = ("weight", "ignore_index", "reduction", "label_smoothing", "dtype")
+        return ", ".join(f"{name}={getattr(self, name)}" for name in names)
 
     def forward(self, logits: Tensor, labels: Tensor) -> Tensor:
-        kept = labels != self.ignore_index
-        return self.function(logits[kept], labels[kept], **self.loss_options)
+        """Return the loss, (), or with ``reduction="none"`` one for each label."""
+        rows = logits.movedim(1, -1) if logits.dim() > 1 else logits
+        self._check(logits, labels, rows)
+        labels = labels.long()
+        is_ignored = labels == self.ignore_index
+        labels = labels.masked_fill(is_ignored, 0)
+        # what is padding may hold anything
+        rows = rows.to(self.dtype).masked_fill(is_ignored.unsqueeze(-1), 0)
+        weights = torch.ones_like(rows)
+        if self.weight is not None:
+            weights = weights * self.weight.to(rows)
+        of_label = losses.pick(weights, labels)
+        loss = self.function(rows, labels, dtype=self.dtype, reduction="none")
+        found = of_label * loss
+        if self.label_smoothing:
+            scores = self.scores(rows)
+            leads = losses.pick(scores, labels).unsqueeze(-1) - scores
+            of_classes = weights * (loss.unsqueeze(-1) + leads)
+            found = torch.lerp(found, of_classes.mean(dim=-1), self.label_smoothing)
+        found = found.masked_fill(is_ignored, 0)
+        if self.reduction != "mean":
+            return losses.REDUCTIONS[self.reduction](found)
+        # a sum of float16 would end at 65,504 rows
+        wide = torch.promote_types(self.dtype, float32)
+        total = of_label.masked_fill(is_ignored, 0).sum(dtype=wide)
+        return (found.sum(dtype=wide) / total).to(self.dtype)
+
+    def _check(self, logits: Tensor, labels: Tensor, rows: Tensor) -> None:
+        """Raise ValueError for what does not fit; choose a dtype that the device has.
+
+        ``rows`` are the logits with the classes in the last dimension.
+        """
+        shapes = f"logits {tuple(logits.shape)} and labels {tuple(labels.shape)}"
+        if labels.dtype.is_floating_point or labels.dtype == torch.bool:
+            raise ValueError(f"labels are numbers of classes, not {labels.dtype}")
+        if labels.shape != rows.shape[:-1]:
+            raise ValueError(
+                f"{shapes} do not fit: nn.CrossEntropyLoss and this loss take "
+                "logits (N, classes, d1, ...) and labels (N, d1, ...)"
+            )
+        if self.weight is not None and len(self.weight) != rows.shape[-1]:
+            raise ValueError(f"{len(self.weight)} weights do not fit {shapes}")
+        if self.dtype == float64 and logits.device.type in NO_FLOAT64:
+            device = logits.device.type
+            warnings.warn(f"{device} has no float64: float32 is used", stacklevel=4)
+            self.dtype = float32
 
 
 class CollapseFreeLoss(StableMaxLoss):
-    """Softmax cross-entropy that does not round to zero, with the same arguments."""
+    """Softmax cross-entropy that does not round to zero, with the same options."""
 
     function = staticmethod(losses.exact_cross_entropy)
+    scores = staticmethod(lambda logits: logits)
+    default_dtype = float32
 
 
 class Pull:
@@ -39,20 +123,59 @@ class Pull:
     ``pull()``, to be added to each loss, is strength * sum over modules of the mean
     over rows of (||h|| - target)^2 / width, where h (rows, width) is a module's output.
     A target of 0 is MAN of Tiwari et al. (2026), and sqrt(width) their radial penalty.
+
+    A pass counts once: ``pull()`` forgets it, and a module that was called twice since
+    is charged for both calls. Passes under ``torch.no_grad`` do not count, and there
+    ``pull()`` is 0. Copies of the modules, such as a moving average, are not charged,
+    and a copy of the Pull hears no module.
     """
 
     def __init__(self, *modules: nn.Module, strength: float, target: float = 0.0):
         self.strength, self.target = strength, target
-        self.outputs: dict[int, Tensor] = {}
-        for index, module in enumerate(modules):
-            module.register_forward_hook(
-                lambda _module, _inputs, h, index=index: self.outputs.update({index: h})
-            )
+        self.outputs: list[Tensor] = []
+        for module in modules:
+            module.register_forward_hook(_Ear(self.outputs))
 
     def __call__(self) -> Tensor:
-        distances = [
-            (h.norm(dim=-1) - self.target) / h.shape[-1] ** 0.5
-            for h in self.outputs.values()
-        ]
-        terms = [distance.square().mean() for distance in distances]
+        """Return the penalty, (); raises RuntimeError if no pass is to be charged."""
+        if not torch.is_grad_enabled():
+            return torch.zeros(())
+        if not self.outputs:
+            raise RuntimeError(
+                "nothing to pull: call pull() once after each pass of the modules that "
+                "it was made of (not of copies), with gradients"
+            )
+        terms = []
+        for h in self.outputs:
+            length = h.norm(dim=-1, dtype=torch.promote_types(h.dtype, float32))
+            distance = (length - self.target) / h.shape[-1] ** 0.5
+            terms.append(distance.square().mean())
+        self.outputs.clear()
         return self.strength * torch.stack(terms).sum()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"outputs": []}
+
+
+class _Ear:
+    """A forward hook that puts outputs which need a gradient into a list.
+
+    It is copied and saved together with its module, and hears nothing then.
+    """
+
+    def __init__(self, outputs: list[Tensor] | None = None):
+        self.outputs = outputs
+
+    def __call__(self, module: nn.Module, _inputs: Any, output: Any) -> None:
+        if self.outputs is None:
+            return
+        if not isinstance(output, Tensor):
+            raise TypeError(
+                f"Pull needs one tensor, and {type(module).__name__} returns a "
+                f"{type(output).__name__}: give it a module inside or after this one"
+            )
+        if output.requires_grad:
+            self.outputs.append(output)
+
+    def __reduce__(self) -> tuple[type, tuple]:
+        return _Ear, ()

@@ -11,14 +11,19 @@ Logits are (*rows, classes) of any floating dtype, and labels (*rows) int64. A l
 0-dim tensor by the ``reduction`` "mean" or "sum", and (*rows) by "none". It is computed
 *and returned* in ``dtype``, mean included, since that precision decides when an addend
 is absorbed. ``options`` of an intervention are those of ``softmax_cross_entropy``. All
-losses work under ``torch.func.vmap`` and can be differentiated twice. A NaN logit makes
-a loss NaN.
+losses work under ``torch.func.vmap`` and can be differentiated twice, in reverse and in
+forward mode. A NaN logit makes a loss NaN. A class at -inf counts for nothing, except
+that the Taylor, projected, rescaled, unbalanced and doubled losses are NaN then, the
+squared one inf, and so is one with smoothing, as in torch.
 """
 
 from typing import Any
 
 import torch
 from torch import Tensor, float32, float64
+from torch.autograd import forward_ad
+
+from claimbook.errors import choose
 
 Dtype = torch.dtype
 REDUCTIONS: dict[str, Any] = {"mean": torch.mean, "sum": torch.sum, "none": torch.clone}
@@ -30,10 +35,32 @@ def on_gpu(x: Tensor) -> bool:
     return x.device.type == "cuda"
 
 
+def is_forward_mode() -> bool:
+    """Whether torch differentiates in forward mode now, as ``torch.func.jvp`` does.
+
+    A derivative that is written by hand cannot be nested there: torch makes it 0.
+    """
+    return forward_ad._current_level >= 0
+
+
+def _column(logits: Tensor, labels: Tensor) -> Tensor:
+    """The labels (*rows, 1) of logits (*rows, classes).
+
+    Raises ValueError for labels of another shape, even if they are as many.
+    """
+    if labels.shape != logits.shape[:-1]:
+        given, rows = tuple(labels.shape), tuple(logits.shape[:-1])
+        raise ValueError(
+            f"labels {given} do not fit logits {tuple(logits.shape)}: give labels "
+            f"{rows}, or put the classes into the last dimension of the logits"
+        )
+    return labels.unsqueeze(-1)
+
+
 def _is_label(logits: Tensor, labels: Tensor) -> Tensor:
     """Boolean (*rows, classes), true at the correct class."""
     classes = torch.arange(logits.shape[-1], device=logits.device)
-    return labels.reshape(*logits.shape[:-1], 1) == classes
+    return _column(logits, labels) == classes
 
 
 def pick(values: Tensor, labels: Tensor) -> Tensor:
@@ -45,8 +72,12 @@ def pick(values: Tensor, labels: Tensor) -> Tensor:
         is_label = _is_label(values, labels)
         picked = torch.where(is_label, values, 0).sum(-1)
         return picked.where(is_label.any(-1), float("nan"))
-    # reshape raises for labels of fewer rows, which gather would accept
-    return values.gather(-1, labels.reshape(*values.shape[:-1], 1)).squeeze(-1)
+    return values.gather(-1, _column(values, labels)).squeeze(-1)
+
+
+def _reduced(losses: Tensor, reduction: str) -> Tensor:
+    """The losses (*rows) by a key of ``REDUCTIONS``; raises UnknownName for another."""
+    return choose("reduction", reduction, REDUCTIONS)(losses)
 
 
 def softmax_cross_entropy(
@@ -68,7 +99,7 @@ def softmax_cross_entropy(
         smoothing = smoothing.to(dtype)
     if isinstance(smoothing, Tensor) or smoothing != 0:
         losses = (1 - smoothing) * losses - smoothing * log_probs.mean(dim=-1)
-    return REDUCTIONS[reduction](losses)
+    return _reduced(losses, reduction)
 
 
 def handmade_cross_entropy(
@@ -81,7 +112,7 @@ def handmade_cross_entropy(
     """
     shifted = logits.to(dtype) - logits.to(dtype).amax(dim=-1, keepdim=True)
     log_probs = shifted - shifted.exp().sum(dim=-1, keepdim=True).log()
-    return REDUCTIONS[reduction](-pick(log_probs, labels))
+    return _reduced(-pick(log_probs, labels), reduction)
 
 
 def exact_cross_entropy(
@@ -98,7 +129,7 @@ def exact_cross_entropy(
     shift = margins.detach().amax(dim=-1, keepdim=True).clamp(min=0)
     total = (margins - shift).exp().sum(dim=-1, keepdim=True)
     losses = shift + torch.log1p(total + torch.expm1(-shift))
-    return REDUCTIONS[reduction](losses.squeeze(-1))
+    return _reduced(losses.squeeze(-1), reduction)
 
 
 def gaps(logits: Tensor, labels: Tensor) -> Tensor:
@@ -139,6 +170,9 @@ class _StableMax(torch.autograd.Function):
 
 def stablemax_transform(x: Tensor) -> Tensor:
     """s(x), which is x + 1 for x >= 0 and 1 / (1 - x) below, for x of any shape."""
+    if is_forward_mode():
+        is_above = x > 0  # both halves would have a slope at 0 if they were clamped
+        return (torch.where(is_above, x, 0) + 1) / (1 - torch.where(is_above, 0, x))
     return _StableMax.apply(x)
 
 
@@ -159,7 +193,7 @@ def stablemax_cross_entropy(
     Figures 1, 4, 6, 7 and 17 and table 1 use it in float64.
     """
     weights = stablemax_transform(logits.to(dtype))
-    return REDUCTIONS[reduction](_negative_log_share(weights, labels))
+    return _reduced(_negative_log_share(weights, labels), reduction)
 
 
 def taylor_cross_entropy(
@@ -180,7 +214,7 @@ def taylor_cross_entropy(
     lowest = logits.amin(dim=-1, keepdim=True)
     x = logits - (lowest.detach() if detach_min else lowest)
     losses = _negative_log_share(1 + x + x * (x * 0.5), labels)
-    return REDUCTIONS[reduction](losses)
+    return _reduced(losses, reduction)
 
 
 def _negative_log_share(weights: Tensor, labels: Tensor) -> Tensor:
@@ -195,7 +229,7 @@ def mean_squared_error(
     errors = logits.to(dtype) - _is_label(logits, labels).to(dtype)
     losses = (errors * errors).mean(dim=-1)
     # adds 0, and an error or NaN for a label that is no class
-    return REDUCTIONS[reduction](losses + pick(torch.zeros_like(errors), labels))
+    return _reduced(losses + pick(torch.zeros_like(errors), labels), reduction)
 
 
 def correct_logit_zeroed(
@@ -290,7 +324,7 @@ def unbalanced_cross_entropy(
     mean = logits.to(dtype).mean(dim=-1)
     losses = softmax_cross_entropy(logits, labels, dtype=dtype, reduction="none")
     # the difference is 0 in the forward pass
-    return REDUCTIONS[reduction](losses + residual_mass * (mean - mean.detach()))
+    return _reduced(losses + residual_mass * (mean - mean.detach()), reduction)
 
 
 def doubled_cross_entropy(
@@ -309,7 +343,7 @@ def doubled_cross_entropy(
     z = logits.to(dtype)
     losses = softmax_cross_entropy(logits, labels, dtype=dtype, reduction="none")
     # the difference is 0 in the forward pass
-    return REDUCTIONS[reduction](losses + (shares * (z - z.detach())).sum(dim=-1))
+    return _reduced(losses + (shares * (z - z.detach())).sum(dim=-1), reduction)
 
 
 def _odds(logits: Tensor, labels: Tensor, dtype: Dtype) -> Tensor:
@@ -318,12 +352,18 @@ def _odds(logits: Tensor, labels: Tensor, dtype: Dtype) -> Tensor:
 
 
 def clamped_cross_entropy(
-    logits: Tensor, labels: Tensor, *, depth: float | Tensor = 100.0, **options: Any
+    logits: Tensor,
+    labels: Tensor,
+    *,
+    depth: float | Tensor = 100.0,
+    dtype: Dtype = float32,
+    **options: Any,
 ) -> Tensor:
     """Softmax CE of logits raised, where lower, to the largest of the row - ``depth``.
 
     Then no exponential underflows (Liu et al. 2026, section B.2.10). A raised logit has
     no gradient, and none flows to the largest logit through the raised ones.
     """
+    logits = logits.to(dtype)
     logits = torch.maximum(logits, logits.detach().amax(dim=-1, keepdim=True) - depth)
-    return softmax_cross_entropy(logits, labels, **options)
+    return softmax_cross_entropy(logits, labels, dtype=dtype, **options)

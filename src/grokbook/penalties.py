@@ -8,6 +8,7 @@ from torch import Tensor
 
 from claimbook.errors import choose
 from claimbook.protocol import Forward, reads_taps
+from grokbook.losses import is_forward_mode
 
 Number = float | Tensor
 
@@ -47,8 +48,9 @@ def radius(
     not say whether layers are added up or averaged, so ``average`` divides the sum by
     the number of taps. The gradient is along h, and 0 at h = 0.
     """
+    off_radius = _off_radius if is_forward_mode() else _OffRadius.apply
     terms = [
-        _OffRadius.apply(h, h.shape[-1] ** 0.5 if target is None else target)
+        off_radius(h, h.shape[-1] ** 0.5 if target is None else target)
         for h in _activations(forward, site)
     ]
     total = sum(terms[1:], terms[0])
@@ -66,18 +68,23 @@ def _activations(forward: Forward, site: str) -> list[Tensor]:
     return found
 
 
-class _OffRadius(torch.autograd.Function):
+def _off_radius(h: Tensor, target: Number) -> Tensor:
     """The mean over rows of (||h|| - target)^2 / width, a 0-dim tensor.
 
-    h is (*rows, width). The gradient is 0 at h = 0.
+    h is (*rows, width).
     """
+    length = torch.linalg.vector_norm(h, dim=-1)
+    return (length - target).square().mean() / h.shape[-1]
+
+
+class _OffRadius(torch.autograd.Function):
+    """``_off_radius`` with its derivative, which is 0 at h = 0."""
 
     generate_vmap_rule = True
 
     @staticmethod
     def forward(h, target):
-        length = torch.linalg.vector_norm(h, dim=-1)
-        return (length - target).square().mean() / h.shape[-1]
+        return _off_radius(h, target)
 
     @staticmethod
     def setup_context(ctx, inputs, _output):

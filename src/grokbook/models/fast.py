@@ -68,7 +68,8 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     leaves such products to MKL, which is slower on CPUs that are not Intel's.
     """
     is_supported = x.dtype == torch.float32 and x.device.type == "cpu"
-    if is_supported and now.shortcuts and now.onednn:
+    is_wanted = now.shortcuts and now.onednn and not losses.is_forward_mode()
+    if is_supported and is_wanted:
         return _OneDNNLinear.apply(x, weight, bias)
     return F.linear(x, weight, bias)
 
@@ -112,7 +113,9 @@ def gather(table: Tensor, index: Tensor) -> Tensor:
 
     The backward pass adds up the gradients of repeated rows deterministically.
     """
-    return _Gather.apply(table, index) if now.shortcuts else table[index]
+    if now.shortcuts and not losses.is_forward_mode():
+        return _Gather.apply(table, index)
+    return table[index]
 
 
 def gather_sum(table: Tensor, index: Tensor) -> Tensor:

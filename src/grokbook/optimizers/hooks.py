@@ -5,13 +5,23 @@
 Each public function adds one hook to an optimizer and returns the same optimizer. Hooks
 act in the order in which they were added. On a stack of networks, norms, projections
 and means are taken per member. After a step, gradients and learning rates are what they
-were before it. A deep copy of an optimizer has no hooks. A closure is called once,
-before the hooks.
+were before it. A closure is called once, before the hooks.
+
+The first hook replaces the ``step`` of that one optimizer and makes its class one that
+names the hooks in ``repr`` and ``state_dict()["hooks"]`` and gives them to copies and
+pickles. What a hook has to remember lies in ``state[parameter]``, under the hook's
+name. Parameters may be added later. Norms and products of float16 and bfloat16 are
+computed in float32, and else in the dtype of the tensors, in which a float32 tensor
+that is shorter than 1e-19 or longer than 1e19 has no norm.
 """
 
+import inspect
 import math
-from collections.abc import Iterable
-from functools import wraps
+import reprlib
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache, wraps
 from types import MethodType, SimpleNamespace
 from typing import Any, TypeVar
 
@@ -23,25 +33,112 @@ from claimbook.errors import UnknownName, choose
 from grokbook.optimizers.rules import fitted, gradients
 
 TINY = 1e-30  # guards the divisions of ``orthogonal``, as in the official code
+NO_FLOAT64 = ("mps",)  # types of devices: Apple's GPUs
 Opt = TypeVar("Opt", bound=Optimizer)
+Hook = TypeVar("Hook", bound=Callable[..., Any])
+
+
+def _hook(function: Hook) -> Hook:
+    """Make a function that adds a hook also note its name and its options."""
+
+    @wraps(function)
+    def add(optimizer: Any, **options: Any) -> Any:
+        options = {name: _plain(value) for name, value in options.items()}
+        bound = inspect.signature(function).bind(optimizer, **options)
+        function(optimizer, **options)
+        bound.apply_defaults()
+        _, *every = bound.arguments.items()
+        optimizer.step_hooks.added.append([function.__name__, dict(every)])
+        return optimizer
+
+    return add  # type: ignore[return-value]
+
+
+def _plain(value: Any) -> Any:
+    """Return numbers and text as they are, and iterables and tensors as lists."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        return value
+    return [_plain(part) for part in value]
+
+
+def _told(added: Iterable[tuple[str, dict[str, Any]]]) -> str:
+    """Return hooks as they are called: "clip(norm=0.5), grokfast(alpha=0.98, ...)"."""
+    calls = []
+    for name, options in added:
+        shown = [f"{key}={reprlib.repr(value)}" for key, value in options.items()]
+        calls.append(f"{name}({', '.join(shown)})")
+    return ", ".join(calls) or "no hooks"
+
+
+class _WithHooks(Optimizer):
+    """What the class of an optimizer with hooks adds to ``plain_class``."""
+
+    plain_class: type[Optimizer]
+    step_hooks: Any
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()} with {_told(self.step_hooks.added)}"
+
+    def __reduce_ex__(self, _protocol: Any) -> tuple[Any, ...]:
+        return _made_again, (
+            self.plain_class,
+            self.__getstate__(),
+            self.step_hooks.added,
+        )
+
+    def state_dict(self) -> dict[str, Any]:
+        return super().state_dict() | {"hooks": [*self.step_hooks.added]}
+
+    def load_state_dict(self, state_dict: Any) -> None:
+        own = self.step_hooks.added
+        saved = state_dict.get("hooks", own)  # a plain optimizer's says nothing
+        if saved != own:
+            warnings.warn(
+                f"the state was saved with {_told(saved)}, and this optimizer goes on "
+                f"with {_told(own)}",
+                stacklevel=2,
+            )
+        super().load_state_dict(state_dict)
+
+
+@cache
+def _class_with_hooks(plain_class: type[Optimizer]) -> type[_WithHooks]:
+    bases = (_WithHooks, plain_class)
+    return type(plain_class.__name__, bases, {"plain_class": plain_class})
+
+
+def _made_again(
+    plain_class: type[Optimizer], state: Any, added: Iterable[tuple[str, Any]]
+) -> Optimizer:
+    """Return an optimizer from what torch pickles of it, with its hooks."""
+    optimizer = plain_class.__new__(plain_class)
+    optimizer.__setstate__(state)
+    for name, options in added:
+        globals()[name](optimizer, **options)
+    return optimizer
 
 
 def _step_hooks(optimizer: Any) -> Any:
     """Return the hooks of an optimizer; the first call wraps its ``step``.
 
-    The result has three attributes. ``changes`` are functions of the optimizer and its
+    The result has these attributes. ``changes`` are functions of the optimizer and its
     parameters that have a gradient; they are called before every step and may replace
     gradients and learning rates, which are restored afterwards, even if the step
     raises. ``repairs`` are functions of the optimizer that change the weights after the
-    step. ``loss`` is what the closure of the current step returned, or None. Raises
-    TypeError for LBFGS.
+    step. ``loss`` is what the closure of the current step returned, or None. ``added``
+    are [name, options] of the hooks. ``names`` are those under which hooks keep
+    something in the state of a parameter. Raises TypeError for LBFGS.
     """
     if hasattr(optimizer, "step_hooks"):
         return optimizer.step_hooks
     if isinstance(optimizer, torch.optim.LBFGS):
         raise TypeError("LBFGS makes gradients in its step, where no hook can act")
-    hooks = optimizer.step_hooks = SimpleNamespace(changes=[], repairs=[], loss=None)
+    hooks = SimpleNamespace(changes=[], repairs=[], loss=None, added=[], names=[])
     inner_step = optimizer.step
+    optimizer.__class__ = _class_with_hooks(type(optimizer))
+    optimizer.step_hooks = hooks
 
     @torch.no_grad()
     @wraps(inner_step)
@@ -67,7 +164,8 @@ def _step_hooks(optimizer: Any) -> Any:
                     change(optimizer, with_grad)
             # the closure was called above: a rule that asks for the loss gets that one
             arguments = [lambda: hooks.loss] if closure else []
-            result = inner_step(*arguments, **options)
+            with _taken_out(optimizer, params, hooks.names):
+                result = inner_step(*arguments, **options)
             for repair in hooks.repairs:
                 repair(optimizer)
             return result
@@ -83,14 +181,57 @@ def _step_hooks(optimizer: Any) -> Any:
     return hooks
 
 
+@contextmanager
+def _taken_out(
+    optimizer: Optimizer, parameters: list[Tensor], names: list[str]
+) -> Iterator[None]:
+    """Take what hooks keep out of the state, inside a with block.
+
+    The rules of torch begin with a parameter where its state is empty.
+    """
+    state = optimizer.state
+    kept = [
+        (p, n, state[p].pop(n))
+        for p in parameters
+        for n in names
+        if n in state.get(p, ())
+    ]
+    try:
+        yield
+    finally:
+        for parameter, name, value in kept:
+            state[parameter][name] = value
+
+
+def _kept(
+    optimizer: Optimizer, parameter: Tensor, name: str, start: Callable[[], Any]
+) -> Any:
+    """Return what a hook keeps in the state of a parameter; ``start`` makes it."""
+    state = optimizer.state[parameter]
+    if name not in state:
+        state[name] = start()
+    return state[name]
+
+
+def _wide(tensor: Tensor) -> torch.dtype:
+    """Return the dtype for sums over a tensor: its own, but float32 for half types."""
+    return torch.promote_types(tensor.dtype, torch.float32)
+
+
 def _is_stacked(optimizer: Optimizer) -> bool:
     return bool(optimizer.defaults.get("stacked"))
 
 
 def _rows(optimizer: Optimizer, tensors: Iterable[Tensor]) -> list[Tensor]:
-    """Return each tensor reshaped to (members, entries), with 1 row without a stack."""
+    """Return each tensor as (members, entries), with 1 row without a stack.
+
+    The dtype is the one for sums.
+    """
     stacked = _is_stacked(optimizer)
-    return [t.detach().reshape(t.shape[0] if stacked else 1, -1) for t in tensors]
+    return [
+        t.detach().reshape(t.shape[0] if stacked else 1, -1).to(_wide(t))
+        for t in tensors
+    ]
 
 
 def _inner(left: list[Tensor], right: list[Tensor], joint: bool) -> list[Tensor]:
@@ -100,6 +241,11 @@ def _inner(left: list[Tensor], right: list[Tensor], joint: bool) -> list[Tensor]
     """
     products = [x.sum(dim=-1, keepdim=True) for x in torch._foreach_mul(left, right)]
     return [sum(products[1:], products[0])] * len(products) if joint else products
+
+
+def _length(matrix: Tensor) -> Tensor:
+    """Return the Frobenius norm of a matrix, (1, 1), or (members, 1, 1) of a stack."""
+    return matrix.norm(dim=(-2, -1), keepdim=True, dtype=_wide(matrix))
 
 
 def _norm(
@@ -115,12 +261,18 @@ def _norm(
 
 
 def _gradient_norm(optimizer: Optimizer, parameters: list[Tensor]) -> Tensor:
-    """Return the norm of the whole gradient in float64, () or [members]."""
+    """Return the norm of the whole gradient in float64, () or [members].
+
+    It is in float32 on a device that has no float64.
+    """
     rows = _rows(optimizer, gradients(parameters))
-    norm = _norm(rows, joint=True, dtype=torch.float64)[0].squeeze(1)
+    has_float64 = rows[0].device.type not in NO_FLOAT64
+    dtype = torch.float64 if has_float64 else torch.float32
+    norm = _norm(rows, joint=True, dtype=dtype)[0].squeeze(1)
     return norm if _is_stacked(optimizer) else norm[0]
 
 
+@_hook
 def orthogonal(optimizer: Opt, *, rescale: bool = True, scope: str = "tensor") -> Opt:
     """Remove from each gradient its part along the weights, in every step (⊥Grad).
 
@@ -149,18 +301,20 @@ def orthogonal(optimizer: Opt, *, rescale: bool = True, scope: str = "tensor") -
             factors = [before / (after + TINY) for before, after in norms]
             torch._foreach_mul_(projected, factors)
         for parameter, grad in zip(parameters, projected, strict=True):
-            parameter.grad = grad.reshape(parameter.shape)
+            parameter.grad = grad.reshape(parameter.shape).to(parameter.dtype)
 
     _step_hooks(optimizer).changes.append(project)
     return optimizer
 
 
+@_hook
 def unit_steps(optimizer: Opt) -> Opt:
     """Divide the learning rate of each step by the norm of the full gradient.
 
     Every step of gradient descent then has length lr (figure 9 of Prieto et al., after
     Lyu & Li). The norm is taken over all parameter groups, in float64. Where it is 0,
-    the rate is 0; no rate exceeds the largest number of the weights' dtype. Raises
+    the rate is 0; no rate exceeds the largest number of the weights' dtype. Rules of
+    torch round a rate to float16 where the weights are, a small one coarsely. Raises
     UnknownName for an optimizer without a learning rate.
     """
     if "lr" not in optimizer.param_groups[0]:
@@ -170,7 +324,7 @@ def unit_steps(optimizer: Opt) -> Opt:
     def normalise(optimizer: Optimizer, parameters: list[Tensor]) -> None:
         norm = _gradient_norm(optimizer, parameters)
         scale = torch.where(norm > 0, 1 / norm, 0.0)
-        largest = torch.finfo(parameters[0].dtype).max
+        largest = min(torch.finfo(p.dtype).max for p in parameters)
         for group in optimizer.param_groups:
             rate = (group["lr"] * scale).clamp(max=largest)
             # a rate that is a tensor stays one: float() would wait for the device
@@ -180,48 +334,46 @@ def unit_steps(optimizer: Opt) -> Opt:
     return optimizer
 
 
+@_hook
 def clip(optimizer: Opt, *, norm: float) -> Opt:
     """Scale all gradients of a step by one factor, to a joint norm up to ``norm``."""
 
     def shorten(optimizer: Optimizer, parameters: list[Tensor]) -> None:
         factor = (norm / _gradient_norm(optimizer, parameters)).clamp(max=1)
-        grads = gradients(parameters)
+        # a factor may be too small for float16
+        grads = [grad.to(_wide(grad)) for grad in gradients(parameters)]
         scaled = torch._foreach_mul(grads, fitted(factor, grads))
         for parameter, grad in zip(parameters, scaled, strict=True):
-            parameter.grad = grad
+            parameter.grad = grad.to(parameter.dtype)
 
     _step_hooks(optimizer).changes.append(shorten)
     return optimizer
 
 
+@_hook
 def grokfast(optimizer: Opt, *, alpha: float = 0.98, lamb: float = 2.0) -> Opt:
     """Amplify the slow part of each gradient, its moving average mu.
 
         mu <- alpha mu + (1 - alpha) g,   g <- g + lamb mu     [Lee et al. 2024, EMA]
 
-    As in the official code mu begins as the first gradient. ``state["grokfast"]`` keeps
-    mu, one tensor per parameter under the parameter's index, so that a checkpoint saves
-    it with the moments. Its ``share`` is the weight of the next gradient in mu.
+    As in the official code mu begins as the first gradient of a parameter.
+    ``state[parameter]["grokfast"]`` is mu, so that a checkpoint saves it with the
+    moments.
     """
-    params = [p for group in optimizer.param_groups for p in group["params"]]
-    state: dict[Any, Any] = optimizer.state
-    averages = {str(index): torch.zeros_like(p) for index, p in enumerate(params)}
-    # a share of 1 makes mu the first gradient
-    state["grokfast"] = averages | {"share": torch.ones_like(params[0].sum())}
+    hooks = _step_hooks(optimizer)
+    hooks.names.append("grokfast")
 
-    def amplify(optimizer: Optimizer, _parameters: list[Tensor]) -> None:
-        state = optimizer.state["grokfast"]  # type: ignore[index]
-        for index, parameter in enumerate(params):
-            if parameter.grad is not None:
-                mu, grad = state[str(index)], parameter.grad
-                mu.add_(state["share"] * (grad - mu))
-                parameter.grad = grad + lamb * mu
-        state["share"].fill_(1 - alpha)
+    def amplify(optimizer: Optimizer, parameters: list[Tensor]) -> None:
+        for parameter, grad in zip(parameters, gradients(parameters), strict=True):
+            mu = _kept(optimizer, parameter, "grokfast", grad.clone)
+            mu.add_((1 - alpha) * (grad - mu))
+            parameter.grad = grad + lamb * mu
 
-    _step_hooks(optimizer).changes.append(amplify)
+    hooks.changes.append(amplify)
     return optimizer
 
 
+@_hook
 def centre_rows(optimizer: Opt, *, names: Iterable[str]) -> Opt:
     """Subtract from every named matrix the mean of its rows, after each step.
 
@@ -233,12 +385,13 @@ def centre_rows(optimizer: Opt, *, names: Iterable[str]) -> Opt:
 
     def centre(_optimizer: Optimizer) -> None:
         for matrix in matrices:
-            matrix.sub_(matrix.mean(dim=-2, keepdim=True))
+            matrix.sub_(matrix.mean(dim=-2, keepdim=True, dtype=_wide(matrix)))
 
     _step_hooks(optimizer).repairs.append(centre)
     return optimizer
 
 
+@_hook
 def hold_norm(
     optimizer: Opt, *, names: Iterable[str], norm: float, total: bool = False
 ) -> Opt:
@@ -250,7 +403,7 @@ def hold_norm(
     matrices = _named(optimizer, names)
 
     def hold(_optimizer: Optimizer) -> None:
-        lengths = [matrix.norm(dim=(-2, -1), keepdim=True) for matrix in matrices]
+        lengths = [_length(matrix) for matrix in matrices]
         if total:
             lengths = [torch.stack(lengths).square().sum(0).sqrt()] * len(lengths)
         for matrix, length in zip(matrices, lengths, strict=True):
@@ -260,6 +413,7 @@ def hold_norm(
     return optimizer
 
 
+@_hook
 def clip_rows(optimizer: Opt, *, names: Iterable[str], norm: float) -> Opt:
     """Shorten every row of the named matrices to at most ``norm``, after each step.
 
@@ -269,13 +423,14 @@ def clip_rows(optimizer: Opt, *, names: Iterable[str], norm: float) -> Opt:
 
     def shorten(_optimizer: Optimizer) -> None:
         for matrix in matrices:
-            length = matrix.norm(dim=-1, keepdim=True)
+            length = matrix.norm(dim=-1, keepdim=True, dtype=_wide(matrix))
             matrix.mul_((norm / length.clamp(min=TINY)).clamp(max=1))
 
     _step_hooks(optimizer).repairs.append(shorten)
     return optimizer
 
 
+@_hook
 def replay_norm(
     optimizer: Opt,
     *,
@@ -287,35 +442,42 @@ def replay_norm(
 
     ``norms`` gives for each name its Frobenius norms at steps 0, ``every``, 2 ``every``
     and so on. Between these steps the norm is interpolated linearly; after the last one
-    it stays. ``state["replay_norm"]`` counts the ``steps`` made, so that a checkpoint
-    saves them. Used in remedies/elsewhere.
+    it stays. ``state[matrix]["replay_norm"]`` counts the steps made, so that a
+    checkpoint saves them. Used in remedies/elsewhere.
     """
     matrices = _named(optimizer, names)
     curves = [
-        torch.tensor(list(curve), dtype=matrix.dtype, device=matrix.device)
+        torch.tensor(list(curve), dtype=_wide(matrix), device=matrix.device)
         for matrix, curve in zip(matrices, norms, strict=True)
     ]
-    state: dict[Any, Any] = optimizer.state
-    state["replay_norm"] = {"steps": torch.zeros_like(matrices[0].detach().sum())}
+    hooks = _step_hooks(optimizer)
+    hooks.names.append("replay_norm")
 
     def replay(optimizer: Optimizer) -> None:
-        steps = optimizer.state["replay_norm"]["steps"]  # type: ignore[index]
-        steps.add_(1)
         for matrix, curve in zip(matrices, curves, strict=True):
+            # torch does not cast what is called "step" when it loads a state
+            count = _kept(
+                optimizer,
+                matrix,
+                "replay_norm",
+                lambda c=curve: {"step": c.new_zeros(())},
+            )
+            steps = count["step"].add_(1).to(curve.device)
             position = (steps / every).clamp(max=len(curve) - 1).reshape(1)
             below = position.floor()
             above = (below + 1).clamp(max=len(curve) - 1)
             # index_select, as ``curve[below]`` would wait for the device
             start = curve.index_select(0, below.long())
             end = curve.index_select(0, above.long())
-            length = matrix.norm(dim=(-2, -1), keepdim=True)
+            length = _length(matrix)
             recorded = torch.lerp(start, end, position - below)
             matrix.mul_(recorded / length.clamp(min=TINY))
 
-    _step_hooks(optimizer).repairs.append(replay)
+    hooks.repairs.append(replay)
     return optimizer
 
 
+@_hook
 def steps_by_norm(optimizer: Opt, *, names: Iterable[str], norm: float) -> Opt:
     """Multiply each step of every named matrix by the matrix's own norm over ``norm``.
 
@@ -333,7 +495,7 @@ def steps_by_norm(optimizer: Opt, *, names: Iterable[str], norm: float) -> Opt:
 
     def lengthen(_optimizer: Optimizer) -> None:
         for matrix, before in copies:
-            factor = before.norm(dim=(-2, -1), keepdim=True) / norm
+            factor = _length(before) / norm
             matrix.copy_(before + factor * (matrix - before))
         copies.clear()
 
@@ -350,10 +512,16 @@ def _named(optimizer: Optimizer, names: Iterable[str]) -> list[Tensor]:
     """
     params_by_name: dict[str, Tensor] = {}
     for group in optimizer.param_groups:
+        if "param_names" not in group:
+            raise UnknownName(
+                "this hook finds matrices by name: make the optimizer of "
+                "model.named_parameters() in place of model.parameters()"
+            )
         params_by_name |= zip(group["param_names"], group["params"], strict=True)
     return [choose("parameter", name, params_by_name) for name in names]
 
 
+@_hook
 def descend_from(
     optimizer: Opt, *, lr: float, loss: float = math.inf, after: int = 0
 ) -> Opt:
@@ -362,31 +530,43 @@ def descend_from(
     From that step on, but not before ``after`` steps, w <- w - lr g replaces the
     optimizer's rule for good; each member of a stack switches at its own step (Liu et
     al. 2026, section B.2.2: from a loss of 0 at lr 1e5). ``g`` is the gradient as the
-    hooks that were added before leave it. ``step`` needs a closure that returns the
-    loss, () or [members]. ``state["descend_from"]`` keeps whether a member ``descends``
-    (0 or 1) and the number of ``steps`` made, so that a checkpoint saves them.
+    hooks that were added before leave it. With a ``loss``, ``step`` needs a closure
+    that returns the loss, () or [members], else it raises TypeError.
+    ``state[parameter]["descend_from"]`` of the first parameter keeps whether a member
+    ``descends`` (0 or 1) and the number of steps made, so that a checkpoint saves them.
     """
     hooks = _step_hooks(optimizer)
-    first_parameter = optimizer.param_groups[0]["params"][0]
-    state: dict[Any, Any] = optimizer.state
-    members = first_parameter.shape[:1] if _is_stacked(optimizer) else ()
-    zero = first_parameter.detach().new_zeros(members)
-    state["descend_from"] = {"descends": zero, "steps": zero.clone()}
+    hooks.names.append("descend_from")
+    first = optimizer.param_groups[0]["params"][0]
     # each parameter with its value and its gradient before the step
     copies: list[tuple[Tensor, Tensor, Tensor]] = []
 
+    def start() -> dict[str, Tensor]:
+        members = first.shape[:1] if _is_stacked(optimizer) else ()
+        zero = first.detach().new_zeros(members)
+        # torch does not cast what is called "step" when it loads a state
+        return {"descends": zero, "step": zero.to(_wide(zero), copy=True)}
+
     def save(optimizer: Optimizer, parameters: list[Tensor]) -> None:
-        state = optimizer.state["descend_from"]  # type: ignore[index]
-        descends, steps = state["descends"], state["steps"]
-        is_low = torch.as_tensor(hooks.loss, device=descends.device) <= loss
-        begins = (is_low & (steps >= after)).to(descends.dtype)
-        descends.copy_(torch.maximum(descends, begins))
+        kept = _kept(optimizer, first, "descend_from", start)
+        descends, steps = kept["descends"], kept["step"]
+        begins = (steps >= after).to(descends.device)
+        if hooks.loss is not None:
+            begins &= torch.as_tensor(hooks.loss, device=descends.device) <= loss
+        elif loss < math.inf:
+            raise TypeError(
+                f"descend_from(loss={loss}) has to know the loss: call step(closure) "
+                "with a closure that returns it"
+            )
+        descends.copy_(torch.maximum(descends, begins.to(descends.dtype)))
         steps.add_(1)
         before = [p.detach().clone() for p in parameters]
         copies[:] = zip(parameters, before, gradients(parameters), strict=True)
 
     def replace(optimizer: Optimizer) -> None:
-        descends = optimizer.state["descend_from"]["descends"]  # type: ignore[index]
+        if not copies:  # the step was skipped
+            return
+        descends = optimizer.state[first]["descend_from"]["descends"]
         for parameter, before, grad in copies:
             ones = (1,) * (before.dim() - descends.dim())
             is_replaced = descends.reshape(descends.shape + ones) > 0

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.optim import Optimizer
+from torch.utils._pytree import tree_map
 
 Number = float | Tensor
 
@@ -59,6 +60,9 @@ class Muon(Optimizer):
         if rest:
             self.rules.append(AdamW(rest, lr=lr))
         super().__init__([_named_group(rule) for rule in self.rules], {})
+
+    def __getstate__(self) -> dict[str, Any]:
+        return super().__getstate__() | {"rules": self.rules}
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
@@ -137,9 +141,12 @@ class Stack(Optimizer):
 
         The hyperparameters of ``state_dict`` are not loaded.
         """
-        for key, tensors in self.state_dict()["state"].items():
-            for name, tensor in tensors.items():
-                tensor.copy_(state_dict["state"][key][name])
+        for key, present in self.state_dict()["state"].items():
+            for name, saved in state_dict["state"][key].items():
+                if name in present:
+                    tree_map(Tensor.copy_, present[name], saved)
+                else:  # what a hook makes in its first step
+                    present[name] = tree_map(torch.clone, saved)
 
 
 class StackedAdamW(Stack):
