@@ -69,6 +69,16 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--was", action="store_true", help=about)
     command = commands.add_parser("order", help="what to train next, as commands")
     command.set_defaults(function=_order)
+    about = "tune and test your own remedy, see own_remedy.py"
+    command = commands.add_parser("race", help=about)
+    command.set_defaults(function=_race)
+    command.add_argument("file", type=Path, help="a Python file with one function")
+    about = "a or e, repeatable (default: both)"
+    command.add_argument("--task", action="append", help=about)
+    command.add_argument("--processes", type=int, help="CPU workers, 0: none")
+    command.add_argument("--dry-run", action="store_true", help="only say the cost")
+    about = "some steps of each run, which find nothing"
+    command.add_argument("--smoke", action="store_true", help=about)
     return parser
 
 
@@ -123,6 +133,19 @@ def _order(_: argparse.Namespace) -> int:
     from book._ext import entries
 
     print(*order.lines(entries.entries()), sep="\n")
+    return 0
+
+
+def _race(options: argparse.Namespace) -> int:
+    from book import own_remedy
+
+    own_remedy.race(
+        options.file,
+        options.task or own_remedy.TASKS,
+        is_smoke=options.smoke,
+        is_dry_run=options.dry_run,
+        processes=options.processes,
+    )
     return 0
 
 

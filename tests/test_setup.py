@@ -82,13 +82,24 @@ def test_the_name_of_a_page_is_a_word_whatever_it_holds(tmp_path):
 
 
 def test_the_training_loop_runs_and_learns():
-    (code,) = re.findall(r"^```python\n(.*?)^```", TEXT, re.S | re.M)
+    code, _ = re.findall(r"^```python\n(.*?)^```", TEXT, re.S | re.M)
     assert "__main__" not in code
     torch.manual_seed(0)
     found = {}
     exec(compile(code, "README.md", "exec"), found)
     assert found["loss"].dtype == torch.float64
     assert float(found["loss"].detach()) < 1.0  # it starts near log 3 = 1.1
+
+
+def test_tasks_of_ones_own_train(tmp_path, monkeypatch):
+    _, code = re.findall(r"^```python\n(.*?)^```", TEXT, re.S | re.M)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("gc.collect", lambda: 0)  # takes longer than these runs
+    exec(compile(code, "README.md", "exec"), found := {})
+    assert len([*tmp_path.glob("my_records/mine/*.parquet")]) == 3
+    for arm in found["arms"]:
+        loss = found["record"].series(arm.name, "train_loss")
+        assert loss.iloc[-1, 0] < loss.iloc[0, 0]
 
 
 def test_the_new_figure_trains():

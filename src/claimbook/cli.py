@@ -257,12 +257,15 @@ def _run(options: argparse.Namespace) -> int:
     the exit code. Raises UnknownName if no experiment has one of the arms or seeds that
     are asked for, and Unfinished if the time is up before all are trained.
     """
+    from claimbook import names
     from claimbook.engine import device, pool
 
     chosen_device = device.choose_device(options.device)
     folder = _target_folder(options)
     experiments = [papers.get(name, options.scale) for name in _names(options.names)]
     _check_selection(experiments, options)
+    if options.record:
+        names.check_pinned(arm for one in experiments for arm in one.arms)
     tasks = pool.tasks(
         experiments,
         folder,
@@ -272,9 +275,9 @@ def _run(options: argparse.Namespace) -> int:
     )
     if options.dry_run:
         for task in tasks:
-            names = " ".join(experiment.name for experiment in task.experiments)
+            of = " ".join(experiment.name for experiment in task.experiments)
             arm, seed = task.member
-            print(names, arm.name, seed, sep="\t")
+            print(of, arm.name, seed, sep="\t")
         return 0
     remaining = pool.train(
         tasks,

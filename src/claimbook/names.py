@@ -2,18 +2,29 @@
 
 "rooms" of book/project.yaml gives the module in which names of each kind are looked up.
 "renamed" gives the names that are recorded but that the code does not have any more.
+
+A name with a colon, such as "my_module:my_loss", is of a module that is not the book's:
+a file on PYTHONPATH or in the working directory. Behind an @ it may have the digest of
+the module's code, which is then a part of the arm and so of its key and its record.
 """
 
+import ast
 import importlib
+import importlib.util
 import inspect
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import torch
 
-from claimbook import observing, project
+from claimbook import canonical, digest, observing, project
 from claimbook.errors import BookError, choose
-from claimbook.experiment import Spec
+from claimbook.experiment import Arm, Spec
+from claimbook.protocol import Data
 
 
 def module_of(kind: str) -> ModuleType:
@@ -42,15 +53,19 @@ def resolve(kind: str, spec: Spec) -> Any:
     """Return the function or class that a spec names, such as ``MLP`` for "mlp".
 
     The candidates are the public functions and classes in the module of the kind that
-    are defined there or in a submodule. Raises UnknownName, which lists near names, if
-    none is called so.
+    are defined there or in a submodule, and that the learner can use as one of the
+    kind; or what a name with a colon says. Raises UnknownName, which lists near names,
+    if none is called so, and BookError if a module of another's cannot be imported.
     """
+    if ":" in spec.name:
+        return _from_outside(kind, spec.name)
     module = module_of(kind)
     known = {}
     for name, value in vars(module).items():
         is_public = callable(value) and not name.startswith("_")
         # what the module imports from other packages is no candidate
-        if is_public and value.__module__.startswith(module.__name__):
+        is_own = is_public and value.__module__.startswith(module.__name__)
+        if is_own and _is_usable(kind, value):
             known[name.lower()] = value
     name = project.described("renamed").get(spec.name, spec.name)
     return choose(kind, name, known)
@@ -76,6 +91,117 @@ def dtype(name: str) -> torch.dtype:
     return found
 
 
+def _is_usable(kind: str, value: Any) -> bool:
+    """Return whether the learner can call a function or class as one of a kind.
+
+    The module of a kind may have helpers beside what arms can name.
+    """
+    if inspect.isclass(value) and kind in ("model", "optimizer"):
+        base = torch.nn.Module if kind == "model" else torch.optim.Optimizer
+        # an optimizer for a stack takes the place of one that an arm names
+        is_for_stack = "stacked" in inspect.signature(value).parameters
+        return issubclass(value, base) and not is_for_stack
+    if inspect.isclass(value):
+        return False
+    signature = inspect.signature(value, eval_str=True)
+    returned = signature.return_annotation
+    parameters = signature.parameters
+    taken = next((p.annotation for p in parameters.values()), None)
+    match kind:
+        case "dataset":
+            return returned is Data
+        case "augment":
+            return "random" in parameters
+        case "model":  # not one that changes a network
+            return not (inspect.isclass(taken) and issubclass(taken, torch.nn.Module))
+        case "loss":  # the learner asks for one value a row, by this option
+            takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+            return takes_any or "reduction" in parameters
+        case "optimizer":
+            is_class = inspect.isclass(returned)
+            return is_class and issubclass(returned, torch.optim.Optimizer)
+        case "wrapper":  # it gives back the optimizer that it takes
+            return returned is not inspect.Signature.empty and returned is taken
+    return True
+
+
+def _from_outside(kind: str, name: str) -> Any:
+    """Return what a name with a colon means, from a module that is not the book's."""
+    address, _, pinned = name.partition("@")
+    module_name, _, attribute = address.partition(":")
+    module = imported(module_name)
+    known = {n: v for n, v in vars(module).items() if callable(v) and n[0] != "_"}
+    found = choose(f"{kind} in {module_name}", attribute, known)
+    if pinned and pinned != (current := code_digest(module_name)):
+        raise BookError(
+            f"{module_name} has changed: {name!r} is of other code than its present "
+            f"@{current}"
+        )
+    return found
+
+
+def imported(module_name: str) -> ModuleType:
+    """Import a module that is not the book's, and return it.
+
+    Raises BookError, with the reason in one line, if that fails for any reason.
+    """
+    folder = os.getcwd()
+    if folder not in sys.path:  # a console script has its own folder there instead
+        sys.path.append(folder)
+    try:
+        return importlib.import_module(module_name)
+    except BookError:
+        raise
+    except (Exception, SystemExit) as error:  # a module may do anything
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise BookError(
+            f"the module {module_name!r} cannot be imported ({reason}): it has to be "
+            "on PYTHONPATH or in the working directory, with all that it imports"
+        ) from error
+
+
+def code_digest(module_name: str) -> str:
+    """Return 12 hexadecimal digits of the SHA-256 of the code of a module's file.
+
+    Comments and docstrings do not change it, nor what the module imports. Raises
+    BookError if the module has no file with code.
+    """
+    spec = importlib.util.find_spec(module_name)
+    try:
+        code = Path(spec.origin).read_text(encoding="utf-8")  # type: ignore
+        return digest.of_code([ast.parse(code)])
+    except (AttributeError, TypeError, OSError, ValueError, SyntaxError) as error:
+        raise BookError(f"{module_name} is no module with a file of code") from error
+
+
+def check_pinned(arms: Iterable[Arm]) -> None:
+    """Raise BookError for an arm whose record would not say which code trained it.
+
+    That is one that names something from outside of the book without its digest.
+    """
+    for arm in arms:
+        for kind, spec in _specs(arm):
+            if ":" not in spec.name:
+                continue
+            _from_outside(kind, spec.name)
+            module_name = spec.name.partition(":")[0]
+            if "@" not in spec.name:
+                raise BookError(
+                    f"arm {arm.name!r} names {spec.name!r}, which is not the book's: a "
+                    "record has to say which code it was, as in "
+                    f"'{spec.name}@{code_digest(module_name)}'"
+                )
+
+
+def _specs(arm: Arm) -> Iterator[tuple[str, Spec]]:
+    """Yield each (kind, spec) that an arm has."""
+    for field, kind in canonical.KINDS.items():
+        value = getattr(arm, field)
+        for part in value if isinstance(value, tuple) else (value,):
+            if isinstance(part, Spec):
+                yield kind, part
+
+
 def observables() -> dict[str, observing.Observable]:
     """Return all observables of the book, by name."""
     module_of("observable")  # importing the module registers them
@@ -83,7 +209,10 @@ def observables() -> dict[str, observing.Observable]:
 
 
 def options(spec: Spec) -> dict[str, Any]:
-    """Return the options of a spec, with the torch dtype in place of its name."""
+    """Return the options of a spec, with the torch dtype in place of its name.
+
+    Raises UnknownName for a dtype that torch does not have.
+    """
     values = dict(spec.options)
     if "dtype" in values:
         values["dtype"] = dtype(values["dtype"])

@@ -14,9 +14,11 @@ from grokbook.datasets.algorithmic import (
     sparse_parity,
 )
 from grokbook.datasets.fetch import REGISTRY, fetch
+from grokbook.datasets.groups import permutations
 from grokbook.datasets.images import cifar10, cifar100, crop_flip, image_folder, mnist
+from grokbook.datasets.tables import table
 from grokbook.datasets.text import characters, text, wikitext
 
-COMPUTED = (modular, sparse_parity, balanced_rows, additions)
-READ = (mnist, cifar10, cifar100, image_folder, wikitext, characters)
+COMPUTED = (modular, permutations, sparse_parity, balanced_rows, additions)
+READ = (mnist, cifar10, cifar100, image_folder, wikitext, characters, table)
 TASKS: dict[str, Callable[..., Data]] = {f.__name__: f for f in (*COMPUTED, *READ)}

@@ -7,14 +7,15 @@ al.: after ``torch.manual_seed(42)`` the training set is theirs, row for row.
 import random
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from claimbook.errors import choose
+from claimbook.errors import BookError, choose
 from claimbook.protocol import Data
+from grokbook.datasets import operations
+from grokbook.datasets.checks import check_fraction, check_split, check_whole
 
 OPERATIONS: dict[str, Callable[[Tensor, Tensor, int], Tensor]] = {
     "add": lambda a, b, p: (a + b) % p,
@@ -24,6 +25,8 @@ OPERATIONS: dict[str, Callable[[Tensor, Tensor, int], Tensor]] = {
 }
 SYMBOLS = "0123456789+=$"  # of sums; the token of a symbol is its index
 ENCODINGS = ("tokens", "scalar", "standard_scalar", "binary", "random_binary")
+LARGEST_P = 2000  # four million pairs
+MOST_BITS = 24  # of a random code, which is drawn from all of so many bits
 
 
 def modular(
@@ -40,9 +43,10 @@ def modular(
 ) -> Data:
     """The task (a o b) mod p for all pairs of smallest..p-1 [Prieto, section 3.1].
 
-    ``operation`` is a key of ``OPERATIONS``, or a function of a, b (both tensors of
-    int64) and p; "divide" needs a prime p and leaves b = 0 out. A random share of
-    ``train_fraction`` of the ordered pairs, rounded down, is the training set.
+    ``operation`` is a key of ``OPERATIONS``, a formula such as "a*a + a*b + b*b" (see
+    `operations`), or a function of a, b (both tensors of int64) and p; "divide" needs a
+    prime p and leaves b = 0 out. A random share of ``train_fraction`` of the ordered
+    pairs, rounded down, is the training set.
 
     ``encoding`` says what a row of x is: "tokens", a and b as int64; "scalar", the same
     as floats; "standard_scalar", floats with mean 0 and variance 1; "binary", the
@@ -53,15 +57,15 @@ def modular(
 
     ``shuffle="python"`` splits as the code of Singh et al. 2026 does, by Python's
     shuffle with the seed of torch's generator, and rounds the size of the test set down
-    instead. Raises ValueError for an unknown name.
+    instead. Raises BookError for an unknown name or a value out of range.
     """
+    check_whole("p", p, 2, LARGEST_P)
+    check_whole("smallest", smallest, 0, p - 1)
+    check_fraction(train_fraction)
     pairs = torch.cartesian_prod(torch.arange(smallest, p), torch.arange(smallest, p))
     if operation == "divide":
         pairs = pairs[pairs[:, 1] != 0]
-    function: Any = operation
-    if isinstance(operation, str):
-        function = choose("operation", operation, OPERATIONS)
-    labels = function(pairs[:, 0], pairs[:, 1], p)
+    labels = _operation(operation)(pairs[:, 0], pairs[:, 1], p)
     if choose("shuffle", shuffle, ("torch", "python")) == "torch":
         order = torch.randperm(len(pairs))
         n_train = int(train_fraction * len(pairs))
@@ -70,6 +74,7 @@ def modular(
         random.Random(torch.initial_seed()).shuffle(indices)
         order = torch.tensor(indices)
         n_train = len(pairs) - int((1 - train_fraction) * len(pairs))
+    check_split(train_fraction, n_train, len(pairs))
     x = _encode(pairs, p, encoding, bits)  # random codes are drawn after the split
     if operator:
         a, b = x.unbind(1)
@@ -80,6 +85,16 @@ def modular(
     return Data(x[train], labels[train], x[test], labels[test])
 
 
+def _operation(operation: str | Callable) -> Callable[[Tensor, Tensor, int], Tensor]:
+    """The function that an operation of ``modular`` stands for."""
+    if callable(operation):
+        return operation
+    is_word = not isinstance(operation, str) or operation.isidentifier()
+    if is_word and operation not in ("a", "b"):
+        return choose("operation", operation, OPERATIONS)
+    return partial(operations.computed, operation)
+
+
 def _encode(pairs: Tensor, p: int, encoding: str, bits: int | None) -> Tensor:
     """Pairs (rows, 2) of 0..p-1 in one of ``ENCODINGS``; codes are (rows, 2 * bits)."""
     if choose("encoding", encoding, ENCODINGS) == "tokens":
@@ -88,7 +103,10 @@ def _encode(pairs: Tensor, p: int, encoding: str, bits: int | None) -> Tensor:
         return pairs.float()
     if encoding == "standard_scalar":
         return (pairs - pairs.float().mean()) / pairs.float().std(correction=0)
-    bits = bits or (p - 1).bit_length()
+    fewest_bits = (p - 1).bit_length()
+    if bits is None:
+        bits = fewest_bits
+    check_whole(f"bits of {p} codes", bits, fewest_bits, MOST_BITS)
     codes = torch.arange(p) if encoding == "binary" else torch.randperm(2**bits)[:p]
     table = (codes[:, None] >> torch.arange(bits - 1, -1, -1)) & 1
     return table[pairs].flatten(1).float()
@@ -96,25 +114,39 @@ def _encode(pairs: Tensor, p: int, encoding: str, bits: int | None) -> Tensor:
 
 def _inverses(p: int) -> Tensor:
     """The inverses of 0..p-1 modulo a prime p, where that of 0 is said to be 0."""
+    if any(p % number == 0 for number in range(2, p)):
+        raise BookError(f"divide takes a prime p, not {p}")
     return torch.tensor([0] + [pow(b, -1, p) for b in range(1, p)])
 
 
 def sparse_parity(
-    samples: int = 2000, *, relevant: int = 3, noise: int = 40, data_seed: int = 42
+    samples: int = 2000,
+    *,
+    relevant: int = 3,
+    noise: int = 40,
+    data_seed: int = 42,
+    train_fraction: float = 0.5,
 ) -> Data:
     """The parity of the first bits of bit strings [Prieto, Figure 4; official code].
 
     x are ``relevant`` + ``noise`` bits in {0, 1} as floats, y is the parity of the
-    relevant ones. A random half of the rows is the training set. The rows are those of
+    relevant ones. A random share of ``train_fraction`` of the rows, rounded down, is
+    the training set. The rows are those of
     the official code, bit for bit: Python's generator, seeded with ``data_seed``, draws
     them by `random.choice`. How late grokking is depends on them.
     """
+    check_whole("samples", samples, 2)
+    check_whole("relevant", relevant, 1)
+    check_whole("noise", noise, 0)
+    check_fraction(train_fraction)
+    n_train = int(train_fraction * samples)
+    check_split(train_fraction, n_train, samples)
     draw_bit = partial(random.Random(data_seed).choice, (0, 1))
     bits = relevant + noise
     x = torch.tensor([[draw_bit() for _ in range(bits)] for _ in range(samples)])
     x = x.float()
     y = x[:, :relevant].sum(1).long() % 2
-    train, test = torch.randperm(samples).tensor_split([samples // 2])
+    train, test = torch.randperm(samples).tensor_split([n_train])
     return Data(x[train], y[train], x[test], y[test])
 
 
@@ -124,6 +156,8 @@ def balanced_rows(*, classes: int, per_class: int) -> Data:
     [Liu et al. 2026, section D] Such a model has features of the training rows only, so
     the test set is the training set.
     """
+    check_whole("classes", classes, 1)
+    check_whole("per_class", per_class, 1)
     x = torch.arange(classes * per_class)
     y = x // per_class
     return Data(x[:, None], y, x[:, None], y)
@@ -142,13 +176,17 @@ def additions(
     which Tiwari et al. 2026 use. ``pairs`` distinct pairs of operands are drawn, and
     int(train_fraction * pairs) of them are the training set.
     """
+    check_whole("digits", digits, 1, 3)  # of four digits there are 10^8 pairs
+    check_whole("pairs", pairs, 2, 10 ** (2 * digits))
+    check_fraction(train_fraction)
+    n_train = int(train_fraction * pairs)
+    check_split(train_fraction, n_train, pairs)
     drawn = torch.randperm(10 ** (2 * digits))[:pairs]
     a, b = drawn // 10**digits, drawn % 10**digits
     answer = _digits(a + b, digits + 1).flip(1)
     start, plus, equals = (torch.full_like(a[:, None], SYMBOLS.index(s)) for s in "$+=")
     question = [start, _digits(a, digits), plus, _digits(b, digits), equals]
     x = torch.cat([*question, answer[:, :-1]], 1)
-    n_train = int(train_fraction * pairs)
     return Data(x[:n_train], answer[:n_train], x[n_train:], answer[n_train:])
 
 

@@ -19,6 +19,7 @@ from torch import Tensor
 from claimbook.errors import DataError
 from claimbook.project import data_folder
 from claimbook.protocol import Data
+from grokbook.datasets.checks import check_whole
 from grokbook.datasets.fetch import fetch
 
 # Channel means and standard deviations of ImageNet's training images, as is customary.
@@ -82,6 +83,8 @@ def _cifar(files, label_key, normalised=False, train_samples=None, test_samples=
         x, x_test = (x - mean) / deviation, (x_test - mean) / deviation
     if train_samples is not None:
         x, y = _draw(x, y, train_samples)
+    if test_samples is not None:
+        check_whole("test_samples", test_samples, 1)
     return Data(x, y, x_test[:test_samples], y_test[:test_samples])
 
 
@@ -99,6 +102,7 @@ class Arrays(pickle.Unpickler):
 
 def _draw(x: Tensor, y: Tensor, samples: int) -> Labelled:
     """Random rows of x and y, without replacement: at most ``samples``."""
+    check_whole("train_samples", samples, 1)
     chosen = torch.randperm(len(x))[:samples]
     return x[chosen], y[chosen]
 

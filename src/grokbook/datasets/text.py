@@ -18,6 +18,7 @@ from torch import Tensor
 from claimbook.errors import DataError
 from claimbook.project import data_folder
 from claimbook.protocol import Data
+from grokbook.datasets.checks import check_whole
 from grokbook.datasets.fetch import REGISTRY, fetch
 
 VOCABULARY = 50_257  # with the end-of-text mark, which plain text never contains
@@ -96,6 +97,9 @@ def blocks(tokens: Tensor, block: int, limit: int | None) -> tuple[Tensor, Tenso
     Blocks do not overlap, and tokens after the last whole block are dropped. ``limit``
     keeps the first so many blocks. Raises DataError if there is not one whole block.
     """
+    check_whole("block", block, 1)
+    if limit is not None:
+        check_whole("the number of blocks", limit, 1)
     count = (len(tokens) - 1) // block
     if count < 1:
         raise DataError(f"{len(tokens)} tokens are too few for a block of {block}")

@@ -1,0 +1,488 @@
+"""Your own remedy beside the book's: ``python -m book race mine.py``.
+
+A file has one function, called by what it is, and the strength that tuning begins with,
+1 or 3 times a power of ten:
+
+    STRENGTH = 3.0
+
+    def wrapper(optimizer, *, strength): ...            # as grokbook.optimizers.hooks
+    def penalty(forward, *, strength): ...              # as grokbook.penalties
+    def loss(logits, labels, *, reduction="mean", strength): ...  # as grokbook.losses
+    def optimizer(params, lr, *, strength): ...         # as grokbook.optimizers.rules
+    def model(*, strength, **sizes): ...                # as grokbook.models
+
+Without an option ``strength`` a function is tuned over 1 - beta2 of AdamW, as remedies
+of the book are that have no strength. ``LARGEST`` may say how large a strength can be.
+
+It is tuned and tested by the rule of ``remedies/retune.py``, from its ten points on, so
+that its seeds, caps and rates are those of the second tuning of the book. Its runs lie
+in data/reruns, and the book's records are only read. The digest of the file is a part
+of its runs: a file that was changed is trained anew.
+"""
+
+import inspect
+import math
+import os
+import runpy
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from pandas import Series
+
+from claimbook import errors, names, papers, project, records, tables
+from claimbook.engine import device, loop, pool
+from claimbook.errors import BookError
+from claimbook.evidence import Run, told
+from claimbook.experiment import Arm, Experiment, Spec
+
+KINDS = ("loss", "penalty", "wrapper", "optimizer", "model")
+TASKS = ("a", "e")  # of the remedies' experiments.py
+PROBE = 40  # steps of a first run, which shows that the remedy works and how fast
+MOST_ASKED = 20  # points beyond the first ten
+YOURS = "yours"  # what the rule calls the remedy
+RIVALS = {"⊥Grad": "⊥Grad", "decay": "weight decay"}
+PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>{title}</title>
+<style>
+body {{ font: 16px/1.5 sans-serif; max-width: 50em; margin: 2em auto; padding: 0 1em }}
+th, td {{ text-align: left; padding: 0.2em 1em 0.2em 0 }}
+</style>
+<h1>{title}</h1>
+{sentences}
+{matrix}
+<h2>The file</h2>
+<pre>{code}</pre>
+</html>
+"""
+Point = tuple[float, float]  # rate, strength
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """What a file says: a function by its kind, and the strengths of its grid."""
+
+    path: Path
+    kind: str
+    spec: str  # the function as an arm names it, with the digest of its file
+    has_strength: bool
+    strength: float
+    largest: float
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a task: the chosen point, or None, and its tests by seed."""
+
+    task: str
+    chosen: Point | None
+    onsets: Series
+    tried: int
+
+
+def read(path: Path) -> Remedy:
+    """Return the remedy of a file; raises BookError where it has none, or two."""
+    if path.suffix != ".py" or not path.is_file() or not path.stem.isidentifier():
+        raise BookError(
+            f"{path} is no Python file whose name can be imported, as in mine.py"
+        )
+    folder = str(path.parent.resolve())
+    if folder not in sys.path:  # workers are given the same list
+        sys.path.append(folder)
+    module = names.imported(path.stem)
+    if Path(module.__file__ or "").resolve() != path.resolve():
+        raise BookError(
+            f"{path.stem} is a module of Python or another file: give {path} another "
+            "name"
+        )
+    kinds = [kind for kind in KINDS if callable(vars(module).get(kind))]
+    if len(kinds) != 1:
+        found = " and ".join(kinds) or "none of these"
+        raise BookError(
+            f"{path} has to have one function called loss, penalty, wrapper, optimizer "
+            f"or model, and has {found}"
+        )
+    (kind,) = kinds
+    options = inspect.signature(getattr(module, kind)).parameters
+    has_strength = "strength" in options
+    default = None if has_strength else 1e-3
+    strength = getattr(module, "STRENGTH", default)
+    largest = getattr(module, "LARGEST", math.inf if has_strength else 1.0)
+    _check_strengths(path, strength, largest)
+    spec = f"{path.stem}:{kind}@{names.code_digest(path.stem)}"
+    return Remedy(path, kind, spec, has_strength, strength, largest)
+
+
+def _check_strengths(path: Path, strength: Any, largest: Any) -> None:
+    """Raise BookError if no grid can be made around a strength."""
+    numbers = (strength, largest)
+    if all(isinstance(one, int | float) and one > 0 for one in numbers):
+        half_decades = 2 * math.log10(strength) if math.isfinite(strength) else 0.5
+        nearest = float(f"{10 ** (round(half_decades) / 2):.1g}")
+        if strength == nearest <= largest:
+            return
+    raise BookError(
+        f"{path} has STRENGTH = {strength!r} and LARGEST = {largest!r}: STRENGTH has "
+        "to be 1 or 3 times a power of ten, as in 0.3, and LARGEST at least as large"
+    )
+
+
+class Race:
+    """One remedy on one task by the rule of the second tuning.
+
+    ``is_smoke`` shrinks every run to some steps, and counts each as generalising at
+    once, so that all of the way is walked and nothing is found. ``folder`` has the
+    runs, which a second call finds there.
+    """
+
+    def __init__(
+        self,
+        remedy: Remedy,
+        task: str,
+        folder: Path,
+        *,
+        is_smoke: bool = False,
+        processes: int | None = None,
+    ):
+        self.remedy, self.task, self.folder = remedy, task, folder
+        self.is_smoke, self.processes = is_smoke, processes
+        home = project.home() / "book" / "remedies"
+        self.rule = runpy.run_path(str(home / "retune.py"))
+        self.design = self.rule["DESIGN"]  # a copy, in which the remedy is entered
+        self.design["START"][YOURS] = remedy.strength
+        around = self.design["neighbours"]
+        self.design["neighbours"] = lambda name, point: [
+            one for one in around(name, point) if one[1] <= remedy.largest
+        ]
+        grid = self.design["second_grid"](YOURS)
+        self.grid: list[Point] = [one for one in grid if one[1] <= remedy.largest]
+        self.design["second_grid"] = lambda _: self.grid
+        self.level = -1.0 if is_smoke else self.design["LEVEL"][task]
+
+    def arm(self, point: Point, *, is_test: bool = False) -> Arm:
+        """Return the remedy at a point; a test is looked at more often."""
+        rate, strength = point
+        remedy, spec = self.remedy, Spec(self.remedy.spec)
+        one_minus_beta2 = 1e-3
+        if remedy.has_strength:
+            spec = Spec(remedy.spec, strength=strength)
+        else:
+            one_minus_beta2 = strength
+        row = self.design["second_arm"]("none", rate, one_minus_beta2, self.task)
+        match remedy.kind:
+            case "loss":
+                row["loss"] = spec
+            case "penalty":
+                row["penalties"] = (spec,)
+            case "wrapper":
+                row["wrappers"] = (spec,)
+            case "optimizer":
+                row["optimizer"] = Spec(spec.name, lr=rate, **spec.options)
+            case "model":
+                row["model"] = Spec(spec.name, **row["model"].options, **spec.options)
+        row["name"] = self.design["second_name"](remedy.path.stem, rate, strength)
+        if is_test:
+            row["log"] = ((200, 2), (600, 5), (papers.END, 20))
+        settings = {
+            name: papers.at_scale("paper", value, row["epochs"])
+            for name, value in row.items()
+        }
+        made = Arm(
+            **settings,
+            stop=0.99,
+            after_stop=self.design["AFTER"],
+            observables=("core",),
+            through_nan=True,
+        )
+        return papers.shrink(made) if self.is_smoke else made
+
+    def probe(self) -> float:
+        """Return the seconds that a step takes a core that does nothing else.
+
+        It trains some steps at the start of the grid, and records nothing. Raises
+        BookError if the remedy does not train.
+        """
+        point = (self.design["SIDES"][0], self.remedy.strength)
+        arm = replace(self.arm(point), through_nan=False)
+        steps = min(PROBE, arm.epochs)
+        seed = self.design["SECOND_TUNING"][0]
+        device.prepare_cpu()
+        try:
+            self.check_loss()
+            # what torch loads with its first steps is not measured
+            loop.train([(replace(arm, epochs=2, log=2), seed)])
+            began = time.process_time()
+            loop.train([(replace(arm, epochs=steps, log=steps), seed)])
+        except errors.Diverged:
+            raise BookError(
+                f"{self.remedy.path}: within {steps} steps the loss is NaN, on task "
+                f"{self.task} at a rate of {point[0]} and a strength of {point[1]}"
+            ) from None
+        except BookError:
+            raise
+        except Exception as error:  # the remedy is anybody's code
+            reason = " ".join(f"{type(error).__name__}: {error}".split())
+            raise BookError(
+                f"{self.remedy.path}: its {self.remedy.kind} fails within {steps} "
+                f"steps ({reason})"
+            ) from error
+        return (time.process_time() - began) / steps
+
+    def check_loss(self) -> None:
+        """Raise BookError if a loss does not return one value a row where asked to.
+
+        What a run logs would be wrong then, and nothing would fail.
+        """
+        if self.remedy.kind != "loss":
+            return
+        spec = self.arm(self.grid[0]).loss
+        logits, labels = torch.zeros(3, 2), torch.tensor([0, 1, 1])
+        loss = names.resolve("loss", spec)
+        values = loss(logits, labels, **names.options(spec), reduction="none")
+        if values.shape != (3,):
+            raise BookError(
+                f"{self.remedy.path}: its loss has to return one value a row with "
+                f"reduction='none', and returns the shape {tuple(values.shape)}"
+            )
+
+    def cost(self) -> str:
+        """Return in a sentence how many steps the race is, and how long it takes."""
+        cores = self.processes or os.cpu_count() or 1
+        seconds = self.probe() / cores
+        of_grid = [self.arm(point).epochs for point in self.grid]
+        seeds = 2 * 3 + len(self.design["SECOND_TESTS"])  # of the best three; tests
+        usual = sum(of_grid) + (8 + seeds) * sum(of_grid) / len(of_grid)
+        most = sum(of_grid) + (MOST_ASKED + seeds) * max(of_grid)
+        return (
+            f"task {self.task}: {len(self.grid)} points, then those around the best, "
+            f"then {len(self.design['SECOND_TESTS'])} tests: about {usual:,.0f} steps "
+            f"in {usual * seconds / 60:.0f} minutes of {cores} free cores, at most "
+            f"{most:,.0f} in {most * seconds / 60:.0f}"
+        )
+
+    def run(self) -> Outcome:
+        """Tune, then test on seeds that did not tune; return what came of it.
+
+        Raises BookError if the best point is still at the edge of what was tried after
+        ``MOST_ASKED`` points beyond the grid, or if a run fails.
+        """
+        trials: dict[tuple[Point, int], Any] = {}
+        while (decision := self.rule["decide"](YOURS, self.task, trials)).due:
+            if len(decision.asked) > MOST_ASKED:
+                (rate, strength), _ = min(trials, key=lambda one: trials[one].onset)
+                raise BookError(
+                    f"task {self.task}: after {len(trials)} runs the best point, a "
+                    f"rate of {rate} and a strength of {strength}, still stands at the "
+                    "edge of what was tried: set STRENGTH to its strength"
+                )
+            for (point, seed), run in self.trained(decision.due).items():
+                onset = self.onset(run, point)[seed]
+                accuracy = run.largest("test_accuracy")[seed]
+                trials[point, seed] = self.rule["Trial"](onset, accuracy)
+        onsets = Series(dtype=float)
+        if decision.chosen:
+            seeds = self.design["SECOND_TESTS"]
+            due = [(decision.chosen, seed) for seed in seeds]
+            tests = self.trained(due, is_test=True).items()
+            onsets = Series(
+                {seed: self.onset(run, at)[seed] for (at, seed), run in tests}
+            )
+        return Outcome(self.task, decision.chosen, onsets, len(trials))
+
+    def onset(self, run: Run, point: Point) -> Series:
+        """Return by seed the step of generalising, infinite beyond the cap."""
+        onset = run.onset(above=self.level)
+        cap = self.design["cap"](self.task, point[0])
+        return onset.where(onset <= cap, math.inf)
+
+    def trained(
+        self, due: Iterable[tuple[Point, int]], *, is_test: bool = False
+    ) -> dict[tuple[Point, int], Run]:
+        """Train those (point, seed) that are not recorded; return the runs of all."""
+        points_of_seed: dict[int, list[Point]] = {}
+        for point, seed in due:
+            points_of_seed.setdefault(seed, []).append(point)
+        arms = {
+            point: self.arm(point, is_test=is_test)
+            for points in points_of_seed.values()
+            for point in points
+        }
+        experiments = {
+            seed: Experiment(
+                f"remedies/race-{self.task}",
+                "smoke" if self.is_smoke else "paper",
+                tuple(arms[point] for point in points),
+                (seed,),
+            )
+            for seed, points in points_of_seed.items()
+        }
+        todo = pool.tasks([*experiments.values()], self.folder)
+        pool.train(todo, device="cpu", processes=self.processes)
+        runs = {}
+        for seed, experiment in experiments.items():
+            record = records.load(experiment, self.folder)
+            for point in points_of_seed[seed]:
+                runs[point, seed] = Run(record, arms[point].name)
+        return runs
+
+
+def of_the_book(task: str, level: float) -> tuple[str, dict[str, Series]]:
+    """Return the name of the book's test of a task, and its onsets by remedy.
+
+    It is that of the second tuning if it is recorded, else that of the first.
+    """
+    for which in ("test2", "test"):
+        name = f"remedies/{which}-{task}"
+        try:
+            record = papers.record(name)
+        except (errors.NoRecord, errors.UnknownName):
+            continue
+        onsets = {}
+        for arm in record.experiment.arms:
+            if record.seeds(arm.name):
+                run = Run(record, arm.name)
+                onsets[arm.name.split(", ")[0]] = run.onset(above=level)
+        return name, onsets
+    return "", {}
+
+
+def difference(yours: Series, theirs: Series, largest: float) -> tuple[float, ...]:
+    """Return by how many steps the median of one is later, and its 95 % interval.
+
+    The interval is a percentile bootstrap over the runs of each. A run that does not
+    generalise counts as the ``largest`` step.
+    """
+    both = [onsets.clip(upper=largest).to_numpy() for onsets in (yours, theirs)]
+    generator = np.random.default_rng(0)
+    drawn = [generator.choice(values, (10_000, len(values))) for values in both]
+    medians = [np.median(rows, axis=1) for rows in drawn]
+    low, high = np.quantile(medians[0] - medians[1], [0.025, 0.975])
+    return float(np.median(both[0]) - np.median(both[1])), float(low), float(high)
+
+
+def matrix(name: str, columns: Mapping[str, Mapping[str, Series]]) -> tables.Html:
+    """Return the table of the steps of generalising, a row for each remedy.
+
+    ``columns`` has by task the test runs of each remedy of the book and of ``YOURS``,
+    which is called ``name``. Rows are in the order of the sum of medians.
+    """
+    none = Series(dtype=float)
+    called = runpy.run_path(f"{project.home()}/book/remedies/race.py")["called"]
+    medians: dict[str, float] = {}
+    for remedies in columns.values():
+        for remedy, onsets in remedies.items():
+            medians[remedy] = medians.get(remedy, 0.0) + onsets.median()
+    rows = []
+    for remedy in sorted(medians, key=lambda one: medians[one]):
+        words = called(remedy)
+        if remedy == YOURS:
+            words = tables.Html(f"<b>{escape(name)} (yours)</b>", f"{name} (yours)")
+        cells = [told(column.get(remedy, none)) for column in columns.values()]
+        rows.append([words, *cells])
+    caption = "Step of generalising: median of the test runs (smallest to largest)"
+    return tables.grid(("Remedy", *columns), rows, caption=caption)
+
+
+def written(
+    races: Mapping[str, Race], outcomes: Iterable[Outcome], path: Path
+) -> list[str]:
+    """Write the page of a race of one remedy on some tasks; return its sentences.
+
+    It has the matrix of the remedies with one row more, that of the file.
+    """
+    titles = runpy.run_path(f"{project.home()}/book/remedies/race.py")["TASKS"]
+    columns, sentences, sources = {}, [], []
+    for outcome in outcomes:
+        race, title = races[outcome.task], titles[outcome.task]
+        source, theirs = of_the_book(outcome.task, race.design["LEVEL"][outcome.task])
+        sources.append(source)
+        columns[title] = theirs | {YOURS: outcome.onsets}
+        if outcome.chosen is None:  # one that was not tested never generalised
+            columns[title][YOURS] = Series([math.inf])
+        sentences += _sentences(title, outcome, theirs, race)
+    remedy, is_smoke = race.remedy, race.is_smoke
+    name = remedy.path.stem
+    about = (
+        "Your remedy was tuned and tested by the rule of book/remedies/retune.py; the "
+        f"book's rows are those of {' and '.join(sources)}. A remedy of the first "
+        "tuning (test-…) had a coarser grid and runs that end at a test accuracy of "
+        "99 %. A remedy that is not beaten is not the best one."
+    )
+    if is_smoke:
+        about = f"A smoke test, which finds nothing. {about}"
+    content = PAGE.format(
+        title=f"{escape(name)} beside the remedies of the book",
+        sentences="\n".join(f"<p>{escape(text)}</p>" for text in (*sentences, about)),
+        matrix=matrix(name, columns).html,
+        code=escape(remedy.path.read_text(encoding="utf-8")),
+    )
+    with project.whole(path) as part:
+        part.write_text(content, encoding="utf-8")
+    return sentences
+
+
+def _sentences(
+    title: str, outcome: Outcome, theirs: Mapping[str, Series], race: Race
+) -> list[str]:
+    """Return what came of a task, in sentences."""
+    name = race.remedy.path.stem
+    if outcome.chosen is None:
+        return [
+            f"On {title} no point of {name} generalises in its first seed, of "
+            f"{outcome.tried} that were tried: none is chosen, and nothing was tested."
+        ]
+    rate, strength = outcome.chosen
+    came = int(np.isfinite(outcome.onsets).sum())
+    found = [
+        f"On {title} {name} generalises in {came} of {len(outcome.onsets)} runs, at "
+        f"step {told(outcome.onsets)}, at a rate of {rate:g} and a strength of "
+        f"{strength:g}, chosen in {outcome.tried} runs with other seeds."
+    ]
+    ladder = race.design["LADDER"]
+    if rate in (ladder[0], ladder[-1]):
+        found.append(
+            f"{rate:g} is the last rate that the rule tries: one beyond may do better."
+        )
+    largest = race.design["CAPS"][outcome.task][2]
+    for rival, words in RIVALS.items():
+        if rival in theirs and not race.is_smoke:
+            later, low, high = difference(outcome.onsets, theirs[rival], largest)
+            runs = f"{len(outcome.onsets)} and {len(theirs[rival])} runs"
+            found.append(
+                f"Its median is {later:+,.0f} steps from that of {words} (95 % "
+                f"interval {low:+,.0f} to {high:+,.0f}, bootstrap over {runs})."
+            )
+    return found
+
+
+def race(
+    path: Path,
+    tasks: Iterable[str],
+    *,
+    is_smoke: bool = False,
+    is_dry_run: bool = False,
+    processes: int | None = None,
+) -> None:
+    """Race the remedy of a file, and print its cost first and its page last."""
+    tasks = [errors.choose("task", task, TASKS) for task in dict.fromkeys(tasks)]
+    remedy = read(path)
+    folder = project.home() / "data" / "reruns"
+    races = {
+        task: Race(remedy, task, folder, is_smoke=is_smoke, processes=processes)
+        for task in tasks
+    }
+    for one in races.values():
+        print(one.cost(), flush=True)
+    if is_dry_run:
+        return
+    outcomes = [one.run() for one in races.values()]
+    page = project.home() / "_build" / "race" / f"{path.stem}.html"
+    print(*written(races, outcomes, page), page, sep="\n")

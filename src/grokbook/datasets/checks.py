@@ -1,0 +1,38 @@
+"""What a task is given, checked before anything is drawn: sentences for what is wrong.
+
+A share of training rows that is a percentage would otherwise train on all rows and
+report a test accuracy of nothing.
+"""
+
+from typing import Any
+
+from claimbook.errors import BookError
+
+
+def check_whole(name: str, value: Any, low: int, high: int | None = None) -> None:
+    """Raise BookError if an option is no whole number from ``low`` to ``high``."""
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    if is_whole and value >= low and (high is None or value <= high):
+        return
+    bounds = f"from {low} on" if high is None else f"from {low} to {high}"
+    raise BookError(f"{name} is a whole number {bounds}, not {value!r}")
+
+
+def check_fraction(train_fraction: Any) -> None:
+    """Raise BookError if the share of training rows is not above 0 and below 1."""
+    if isinstance(train_fraction, float | int) and 0 < train_fraction < 1:
+        return
+    raise BookError(
+        "train_fraction is the share of rows to train on, above 0 and below 1 as in "
+        f"0.4, not {train_fraction!r}"
+    )
+
+
+def check_split(train_fraction: float, train_rows: int, rows: int) -> None:
+    """Raise BookError if a split leaves no rows to train on, or none to test on."""
+    if 0 < train_rows < rows:
+        return
+    lacking = "test" if train_rows else "training"
+    raise BookError(
+        f"train_fraction={train_fraction} of {rows:,} rows leaves no {lacking} rows"
+    )

@@ -1,0 +1,52 @@
+"""Composition in the group of all permutations of n things, such as S5.
+
+compose      a ∘ b          [Power et al. 2022, appendix A.1.1]
+conjugate    a ∘ b ∘ a^-1
+"""
+
+from itertools import permutations as all_orders
+
+import torch
+import torch.nn.functional as F
+
+from claimbook.errors import choose
+from claimbook.protocol import Data
+from grokbook.datasets.checks import check_fraction, check_split, check_whole
+
+
+def permutations(
+    degree: int = 5,
+    operation: str = "compose",
+    train_fraction: float = 0.5,
+    *,
+    equals: bool = False,
+) -> Data:
+    """The product of every two permutations of ``degree`` things, 120 for S5.
+
+    A permutation is a token, its place among all in the order of
+    `itertools.permutations`; x is a and b, y is their product, all int64, so that a
+    network needs degree! classes and as many tokens. (a ∘ b)(k) is a(b(k)).
+    ``operation`` is "compose" or "conjugate". A random share of ``train_fraction`` of
+    the pairs, rounded down, is the training set. ``equals`` appends the equals sign,
+    token degree!. Raises BookError for a value out of range.
+    """
+    check_whole("degree", degree, 2, 6)  # of seven things there are 25 million pairs
+    check_fraction(train_fraction)
+    choose("operation", operation, ("compose", "conjugate"))
+    group = torch.tensor([*all_orders(range(degree))])  # (degree!, degree), sorted
+    elements = torch.arange(len(group))
+    x = torch.cartesian_prod(elements, elements)
+    a, b = group[x[:, 0]], group[x[:, 1]]
+    product = a.gather(1, b)
+    if operation == "conjugate":
+        product = product.gather(1, a.argsort(1))  # argsort is the inverse
+    # the numbers that the digits make are sorted as the permutations are
+    place_values = degree ** torch.arange(degree - 1, -1, -1)
+    codes = (group * place_values).sum(1)
+    y = torch.searchsorted(codes, (product * place_values).sum(1))
+    if equals:
+        x = F.pad(x, (0, 1), value=len(group))
+    n_train = int(train_fraction * len(x))
+    check_split(train_fraction, n_train, len(x))
+    train, test = torch.randperm(len(x)).tensor_split([n_train])
+    return Data(x[train], y[train], x[test], y[test])

@@ -1,0 +1,91 @@
+"""Operations on two numbers, written as text: "a*a + a*b + b*b".
+
+The text is parsed and computed node by node, in whole numbers of any size, and never
+run as code. It may have a, b, whole numbers, brackets and + - * // **; an exponent is a
+whole number that is written out. a // b is rounded down before any remainder is taken.
+"""
+
+import ast
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from claimbook.errors import BookError
+
+LONGEST = 200  # characters of a text, which bounds how long computing it takes
+LARGEST_EXPONENT = 64
+OPERATORS: Mapping[type, Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Pow: operator.pow,
+}
+
+
+def computed(text: str, a: Tensor, b: Tensor, p: int) -> Tensor:
+    """Return the operation on each pair of a and b (rows,), modulo p, as int64.
+
+    Raises BookError for a text that has anything but what the module allows, or that
+    divides by 0 for some pair.
+    """
+    tree = _parsed(text)
+    values = {"a": a.numpy().astype(object), "b": b.numpy().astype(object)}
+    try:
+        result = _value(tree, values, text)
+    except ZeroDivisionError:
+        raise BookError(
+            f"operation {text!r} divides by 0 for some pair: smallest=1 leaves a = 0 "
+            "and b = 0 out"
+        ) from None
+    # an operation that has neither a nor b is one number for all pairs
+    labels = np.broadcast_to(np.asarray(result % p, dtype=np.int64), a.shape)
+    return torch.tensor(labels)
+
+
+def _parsed(text: str) -> ast.expr:
+    """Return the syntax tree of an operation; raises BookError if it has none."""
+    if len(text) > LONGEST:
+        raise BookError(f"an operation has at most {LONGEST} characters: {text[:40]}…")
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        raise BookError(
+            f"operation {text!r} is no formula: write it as in 'a*a + a*b + b*b'"
+        ) from None
+
+
+def _value(node: ast.expr, values: Mapping[str, Any], text: str) -> Any:
+    """Return the value of a syntax tree, where ``values`` has those of a and b."""
+    match node:
+        case ast.Name(id=name) if name in values:
+            return values[name]
+        case ast.Constant(value=int(number)) if not isinstance(number, bool):
+            return number
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_value(operand, values, text)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
+            if isinstance(op, ast.Pow):
+                _check_power(left, right, text)
+            sides = (_value(side, values, text) for side in (left, right))
+            return OPERATORS[type(op)](*sides)
+    raise BookError(
+        f"operation {text!r} has {ast.unparse(node)!r}: write it with a, b, whole "
+        "numbers, brackets and + - * // **"
+    )
+
+
+def _check_power(base: ast.expr, exponent: ast.expr, text: str) -> None:
+    """Raise BookError for a power that might take hours to compute."""
+    is_number = isinstance(exponent, ast.Constant) and type(exponent.value) is int
+    is_small = is_number and exponent.value <= LARGEST_EXPONENT  # type: ignore
+    is_nested = any(isinstance(node, ast.Pow) for node in ast.walk(base))
+    if not is_small or is_nested:
+        raise BookError(
+            f"operation {text!r} has a power whose exponent is no whole number from 0 "
+            f"to {LARGEST_EXPONENT}, or whose base has a power: write it as in 'a**3'"
+        )

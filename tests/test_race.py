@@ -1,0 +1,220 @@
+"""A remedy of one's own beside the book's: `python -m book race mine.py`."""
+
+import math
+import runpy
+import shutil
+import sys
+
+import pytest
+from pandas import Series
+
+from book import __main__ as command
+from book import own_remedy
+from claimbook import project
+from claimbook.engine import pool
+from claimbook.errors import BookError, TrainingError
+
+ENTRIES = sorted((project.home() / "book" / "remedies" / "entries").glob("*.py"))
+DESIGN = runpy.run_path(f"{project.home()}/book/remedies/experiments.py")
+MINE = (
+    "STRENGTH = 3.0\n\n\ndef wrapper(optimizer, *, strength):\n    return optimizer\n"
+)
+
+
+@pytest.fixture
+def mine(tmp_path, monkeypatch):
+    """A function that writes a file of a remedy and returns its path."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    made = []
+
+    def write(text):
+        path = tmp_path / f"mine{len(made)}.py"
+        path.write_text(text)
+        made.append(path.stem)
+        return path
+
+    yield write
+    for name in made:
+        sys.modules.pop(name, None)
+
+
+def entered(path, folder, task="a", **how):
+    how = {"is_smoke": True, "processes": 0} | how
+    return own_remedy.Race(own_remedy.read(path), task, folder, **how)
+
+
+@pytest.mark.parametrize("path", ENTRIES, ids=lambda path: path.stem)
+def test_every_entry_trains_at_once(path, tmp_path):
+    one = entered(path, tmp_path, task="e")
+    assert one.probe() > 0
+    assert (1e-3 < one.remedy.strength < 10) and one.remedy.has_strength
+
+
+def test_a_race_is_tuned_tested_resumed_and_written(mine, tmp_path, monkeypatch):
+    """At smoke scale, where each run counts as generalising at once."""
+    monkeypatch.setattr("gc.collect", lambda: 0)  # after each run, it takes longer
+    book = {p: p.stat().st_mtime_ns for p in project.records_folder().rglob("*")}
+    one = entered(mine(MINE), tmp_path)
+    outcome = one.run()
+    assert outcome.onsets.index.tolist() == [*DESIGN["SECOND_TESTS"]]
+    assert outcome.chosen == one.grid[0] and outcome.tried == 10 + 3 + 6
+    files = {*tmp_path.glob("remedies/*.parquet")}
+    assert len(files) == outcome.tried + 5
+    monkeypatch.setattr(pool, "_train", None)  # whatever is recorded is not trained
+    again = entered(one.remedy.path, tmp_path).run()
+    assert again.chosen == outcome.chosen and again.onsets.equals(outcome.onsets)
+    page = tmp_path / "page.html"
+    (said,) = own_remedy.written({"a": one}, [outcome], page)
+    assert "On addition modulo 59 mine0 generalises in 5 of 5 runs" in said
+    text = page.read_text()
+    assert text.count("<tr>") == 1 + len(DESIGN["CHOSEN"]["a"]) + 1
+    assert "<b>mine0 (yours)</b>" in text and "A smoke test" in text
+    assert {
+        p: p.stat().st_mtime_ns for p in project.records_folder().rglob("*")
+    } == book
+
+
+def climbing(one, monkeypatch, onset, accuracy=0.5):
+    """A race whose runs generalise at ``onset(rate, strength)``, and train nothing."""
+
+    class Told:
+        def __init__(self, point, seed):
+            self.point, self.seed = point, seed
+
+        def onset(self, above):
+            return Series({self.seed: float(onset(*self.point))})
+
+        def largest(self, column):
+            return Series({self.seed: accuracy})
+
+    def trained(due, is_test=False):
+        return {(point, seed): Told(point, seed) for point, seed in due}
+
+    monkeypatch.setattr(one, "trained", trained)
+    return one
+
+
+def test_the_race_climbs_by_the_books_rule(mine, tmp_path, monkeypatch):
+    one = entered(mine(MINE), tmp_path, is_smoke=False)
+    best = (0.1, 10.0)
+
+    def onset(rate, strength):
+        rungs = [DESIGN["LADDER"].index(each) for each in (rate, best[0])]
+        return 100 + 50 * abs(rungs[0] - rungs[1]) + 50 * abs(math.log10(strength) - 1)
+
+    outcome = climbing(one, monkeypatch, onset).run()
+    assert outcome.chosen == best and (outcome.onsets == 100).all()
+
+
+def test_a_grid_without_a_best_point_inside(mine, tmp_path, monkeypatch):
+    one = entered(mine(MINE), tmp_path, is_smoke=False)
+    climbing(one, monkeypatch, lambda rate, strength: 300 / strength**0.1)
+    with pytest.raises(BookError, match="still stands at the edge of what was tried"):
+        one.run()
+    one = entered(mine(MINE.replace("3.0", "1.0\nLARGEST = 1")), tmp_path)
+    climbing(one, monkeypatch, lambda rate, strength: 300 / strength**0.1)
+    assert one.run().chosen[1] == 1  # where no larger strength can be
+
+
+def test_a_remedy_that_never_generalises_is_not_tested(mine, tmp_path, monkeypatch):
+    one = entered(mine(MINE), tmp_path, is_smoke=False)
+    outcome = climbing(one, monkeypatch, lambda *_: math.inf).run()
+    assert outcome.chosen is None and outcome.onsets.empty
+    (said,) = own_remedy.written({"a": one}, [outcome], tmp_path / "p.html")
+    assert "no point of mine0 generalises in its first seed" in said
+    assert "mine0 (yours)</b></td><td>never</td>" in (tmp_path / "p.html").read_text()
+
+
+def test_beside_the_book(mine, tmp_path):
+    """The book's own ⊥Grad against itself, and weight decay, from its records."""
+    source, theirs = own_remedy.of_the_book("a", 0.9)
+    assert source.startswith("remedies/test") and len(theirs["⊥Grad"]) == 5
+    one = entered(mine(MINE), tmp_path, is_smoke=False)
+    outcome = own_remedy.Outcome("a", (0.0004, 3.0), theirs["⊥Grad"], 20)
+    page = tmp_path / "page.html"
+    said = own_remedy.written({"a": one}, [outcome], page)
+    assert "0.0004 is the last rate that the rule tries" in said[1]
+    assert "+0 steps from that of ⊥Grad" in said[2]
+    middle = theirs["⊥Grad"].median() - theirs["decay"].median()
+    assert f"{middle:+,.0f} steps from that of weight decay" in said[3]
+
+
+def test_the_interval_of_a_difference():
+    flat, late = Series([100.0] * 5), Series([300.0] * 4 + [math.inf])
+    assert own_remedy.difference(flat, flat, 1000) == (0, 0, 0)
+    later, low, high = own_remedy.difference(late, flat, 1000)
+    assert later == low == 200 and high in (200, 900)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("STRENGTH = 3.0\n", "and has none of these"),
+        (MINE + "def loss(): pass\n", "and has loss and wrapper"),
+        (MINE.replace("3.0", "2.0"), "has STRENGTH = 2.0 .* 1 or 3 times a power"),
+        (MINE.replace("3.0", "-1"), "has STRENGTH = -1 "),
+        (MINE.replace("3.0", "float('inf')"), "has STRENGTH = inf "),
+        (MINE.replace("3.0", "float('nan')"), "has STRENGTH = nan "),
+        (MINE.replace("STRENGTH = 3.0", ""), "has STRENGTH = None "),
+        (MINE + "LARGEST = 1\n", "and LARGEST = 1: "),
+        ("import nothing_there\n", "ModuleNotFoundError: No module named 'nothing_t"),
+        ("wrapper = \n", "cannot be imported .SyntaxError"),
+    ],
+)
+def test_a_file_that_is_no_remedy(mine, text, words):
+    with pytest.raises(BookError, match=words) as caught:
+        own_remedy.read(mine(text))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_whose_name_is_taken(tmp_path, mine):
+    path = shutil.copy(mine(MINE), tmp_path / "random.py")
+    with pytest.raises(BookError, match="random is a module of Python or another file"):
+        own_remedy.read(path)
+    for name in ("nowhere.py", "no-name.py", "mine0.txt"):
+        with pytest.raises(BookError, match="is no Python file whose name can be"):
+            own_remedy.read(tmp_path / name)
+
+
+BODY = "    return optimizer\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (MINE.replace(BODY, "    raise KeyError('so')\n"), "wrapper fails .*KeyError"),
+        (MINE.replace(BODY, "    return None\n"), "wrapper fails .*AttributeError"),
+        (MINE.replace("optimizer, *, strength", "*, strength"), "fails .*TypeError"),
+        (
+            "STRENGTH = 1\ndef penalty(forward, *, strength):\n"
+            "    return forward.logits.sum() * float('nan')\n",
+            "within 6 steps the loss is NaN, on task a at a rate of 0.006",
+        ),
+        (
+            "def loss(logits, labels, *, reduction='mean'):\n    return logits.sum()\n",
+            "one value a row with reduction='none', and returns the shape \\(\\)",
+        ),
+    ],
+)
+def test_a_remedy_that_does_not_train_is_told_before_anything_is(
+    mine, tmp_path, text, words
+):
+    with pytest.raises(BookError, match=words) as caught:
+        entered(mine(text), tmp_path).probe()
+    assert "\n" not in str(caught.value)
+
+
+def test_a_remedy_that_fails_later_loses_no_run(mine, tmp_path):
+    fails = f"    if strength > 3:\n        raise ArithmeticError('so')\n{BODY}"
+    one = entered(mine(MINE.replace(BODY, fails)), tmp_path)
+    with pytest.raises(TrainingError, match="8 members recorded.*ArithmeticError"):
+        one.run()
+    assert len([*tmp_path.glob("remedies/*.parquet")]) == 8
+
+
+def test_the_command_says_the_cost_first(mine, capsys, monkeypatch):
+    path = mine(MINE)
+    assert command.main(["race", str(path), "--smoke", "--dry-run", "--task", "e"]) == 0
+    assert "task e: 10 points, then those around the best" in capsys.readouterr().out
+    assert command.main(["race", str(path), "--task", "z"]) == 2
+    assert capsys.readouterr().err == "book: unknown task 'z': use one of a, e\n"

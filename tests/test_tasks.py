@@ -1,0 +1,316 @@
+"""Tasks and functions of one's own: formulas, S5, tables, names from outside."""
+
+import hashlib
+import itertools
+import re
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from helpers import arm, experiment
+
+from claimbook import names
+from claimbook.engine import loop, pool
+from claimbook.errors import BookError, DataError, UnknownName
+from claimbook.experiment import Spec
+from grokbook import datasets
+
+ROOT = Path(__file__).parents[1]
+
+
+def everything(data):
+    return torch.cat([data.x_train, data.x_test]), torch.cat(
+        [data.y_train, data.y_test]
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "truth"),
+    [
+        ("a*a + a*b + b*b", lambda a, b: a * a + a * b + b * b),
+        ("a**3 + a*b**2 + b", lambda a, b: a**3 + a * b**2 + b),
+        ("-(a - 2*b)//3", lambda a, b: -(a - 2 * b) // 3),
+        ("a", lambda a, b: a),
+        ("(a + b)**64", lambda a, b: (a + b) ** 64),  # beyond 64 bits
+        ("7", lambda a, b: 7),
+    ],
+)
+def test_an_operation_as_text(text, truth):
+    x, y = everything(datasets.modular(13, text, 0.5))
+    assert len(x) == 169 and y.dtype == torch.int64
+    assert [truth(a, b) % 13 for a, b in x.tolist()] == y.tolist()
+
+
+def test_an_operation_is_never_run_as_code(tmp_path):
+    (there := tmp_path / "there").touch()
+    with pytest.raises(BookError, match="write it with a, b, whole numbers"):
+        datasets.modular(5, f"__import__('os').remove({str(there)!r}) or a + b")
+    assert there.exists()
+    begin = time.monotonic()
+    for text in ("9**9**9**9", "((((a**64)**64)**64)**64)**64", "a**b", "a**-1"):
+        with pytest.raises(BookError, match="write it as in 'a\\*\\*3'"):
+            datasets.modular(5, text)
+    assert time.monotonic() - begin < 1
+
+
+def test_the_group_s5():
+    """[Power et al. 2022] against compositions of Python's own permutations."""
+    group = [*itertools.permutations(range(5))]
+    for operation in ("compose", "conjugate"):
+        x, y = everything(datasets.permutations(operation=operation))
+        assert sorted(map(tuple, x.tolist())) == [
+            *itertools.product(range(120), repeat=2)
+        ]
+        for row in range(0, len(x), 97):
+            a, b = (group[token] for token in x[row].tolist())
+            product = [a[b[k]] for k in range(5)]
+            if operation == "conjugate":
+                product = [product[a.index(k)] for k in range(5)]
+            assert group[y[row]] == tuple(product)
+    with_sign = datasets.permutations(3, train_fraction=0.25, equals=True)
+    assert len(with_sign.x_train) == 9
+    assert (with_sign.x_train[:, 2] == 6).all()
+
+
+def test_parity_with_another_split():
+    data = datasets.sparse_parity(50, train_fraction=0.3)
+    assert (len(data.x_train), len(data.x_test)) == (15, 35)
+
+
+def test_a_table_from_a_file(tmp_path):
+    path = tmp_path / "who.csv"
+    path.write_text(
+        "\ufeffwho,whom,what\nann,bob,aunt\nbob,ann,nephew\n ann , cid,aunt\n"
+    )
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    data = datasets.table(str(path), digest, 0.67, equals=True)
+    assert len(data.x_train) == 2
+    x, y = everything(data)
+    rows = {
+        (*row, label)
+        for row, label in zip(x.tolist(), y.tolist(), strict=True)
+        for row in [tuple(row)]
+    }
+    assert rows == {(0, 1, 3, 0), (1, 0, 3, 1), (0, 2, 3, 0)}
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("a,b,c\n1,2,3\n1,,3\n", "line 3 of .* is '1,,3': each has two inputs"),
+        ("a,b,c\n1,2\n", "line 2 of .* is '1,2'"),
+        ("a,b,c\n1,2,3\n\n", "line 3 of .* is ''"),
+        ("a,b,c\n1,2,3\n1,2,4\n", "lines 2 and 3 of .* have the same inputs"),
+        ("a,b,c\n1,2,3\n", "leaves no training rows"),
+        ("", "leaves no training rows"),
+        ('a,b,"c\n', "is no CSV in UTF-8"),
+        (b"a,b,c\n\xff,1,2\n", "is no CSV in UTF-8"),
+    ],
+)
+def test_a_table_that_is_not_whole(tmp_path, content, words):
+    path = tmp_path / "table.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    with pytest.raises(BookError, match=words):
+        datasets.table(str(path), digest)
+    with pytest.raises(DataError, match=f"is {digest}, which the task has to name"):
+        datasets.table(str(path))
+    with pytest.raises(DataError, match=f"is {digest}, and not 'f00'"):
+        datasets.table(str(path), "f00")
+    with pytest.raises(DataError, match="nowhere.csv cannot be read"):
+        datasets.table(str(tmp_path / "nowhere.csv"), digest)
+
+
+SHARE = "train_fraction is the share of rows to train on, above 0 and below 1"
+
+
+@pytest.mark.parametrize(
+    ("task", "options", "words"),
+    [
+        ("modular", {"train_fraction": 40}, f"{SHARE}.*, not 40"),
+        ("modular", {"train_fraction": -0.5}, f"{SHARE}.*, not -0.5"),
+        ("modular", {"train_fraction": 0.0}, f"{SHARE}.*, not 0.0"),
+        ("modular", {"train_fraction": float("nan")}, f"{SHARE}.*, not nan"),
+        ("modular", {"train_fraction": "0.4"}, f"{SHARE}.*, not '0.4'"),
+        ("modular", {"train_fraction": 1.0}, f"{SHARE}.*, not 1.0"),
+        (
+            "modular",
+            {"p": 5, "train_fraction": 0.03},
+            "train_fraction=0.03 of 25 rows leaves no training rows",
+        ),
+        (
+            "modular",
+            {"p": 5, "train_fraction": 0.99, "shuffle": "python"},
+            "train_fraction=0.99 of 25 rows leaves no test rows",
+        ),
+        ("additions", {"train_fraction": 2.0}, f"{SHARE}.*, not 2.0"),
+        ("additions", {"pairs": 10**7}, "pairs is a whole number from 2 to 1000000"),
+        ("additions", {"digits": 40}, "digits is a whole number from 1 to 3, not 40"),
+        ("sparse_parity", {"train_fraction": 50}, f"{SHARE}.*, not 50"),
+        ("sparse_parity", {"relevant": 0}, "relevant is a whole number from 1 on"),
+        ("sparse_parity", {"samples": 1}, "samples is a whole number from 2 on, not 1"),
+        (
+            "modular",
+            {"encoding": "binary", "bits": 3},
+            "bits of 113 codes is a whole number from 7 to 24, not 3",
+        ),
+        ("modular", {"encoding": "random_binary", "bits": 6}, "from 7 to 24, not 6"),
+        ("modular", {"encoding": "random_binary", "bits": 40}, "from 7 to 24, not 40"),
+        ("modular", {"encoding": "random_binary", "bits": 0}, "from 7 to 24, not 0"),
+        ("modular", {"p": 12, "operation": "divide"}, "divide takes a prime p, not 12"),
+        ("modular", {"p": 0}, "p is a whole number from 2 to 2000, not 0"),
+        ("modular", {"p": 11.0}, "p is a whole number from 2 to 2000, not 11.0"),
+        ("modular", {"p": True}, "p is a whole number from 2 to 2000, not True"),
+        ("modular", {"smallest": 113}, "smallest is a whole number from 0 to 112"),
+        ("modular", {"operation": "ad"}, "unknown operation 'ad': use one of add"),
+        ("modular", {"operation": 3}, "unknown operation 3: use one of add"),
+        ("modular", {"operation": "a +"}, "'a \\+' is no formula"),
+        ("modular", {"operation": ""}, "'' is no formula"),
+        ("modular", {"operation": "a + c"}, "'a \\+ c' has 'c': write it with a, b"),
+        ("modular", {"operation": "a ^ 2"}, "has 'a \\^ 2': write it with a, b"),
+        ("modular", {"operation": "a / b"}, "has 'a / b': write it with a, b"),
+        ("modular", {"operation": "a + 0.5"}, "has '0.5': write it with a, b"),
+        ("modular", {"operation": "a + True"}, "has 'True': write it with a, b"),
+        ("modular", {"operation": "a // b"}, "divides by 0 for some pair"),
+        ("modular", {"operation": "a+" * 150 + "b"}, "has at most 200 characters"),
+        ("permutations", {"degree": 9}, "degree is a whole number from 2 to 6, not 9"),
+        ("permutations", {"operation": "composed"}, "unknown operation .* compose"),
+        ("permutations", {"train_fraction": 50}, f"{SHARE}.*, not 50"),
+        ("balanced_rows", {"classes": 0, "per_class": 1}, "classes is a whole number"),
+        ("table", {"path": "x.csv", "train_fraction": 50}, f"{SHARE}.*, not 50"),
+    ],
+)
+def test_what_a_task_is_given_is_checked(task, options, words):
+    with pytest.raises(BookError, match=words):
+        datasets.TASKS[task](**options)
+
+
+def test_a_wrong_task_trains_nothing(tmp_path):
+    wrong = arm(dataset=Spec("modular", p=11, train_fraction=40))
+    with pytest.raises(BookError, match=f"arm 'plain', seed 0: {SHARE}"):
+        pool.run(experiment(wrong, seeds=(0,)), tmp_path, device="cpu", processes=0)
+    assert not [*tmp_path.glob("*/*.parquet")]
+
+
+@pytest.mark.parametrize(
+    ("kind", "useless"),
+    [
+        ("dataset", "data fetch crop_flip text"),
+        ("augment", "modular fetch text"),
+        ("model", "recorder without_norms"),
+        ("loss", "stablemax gaps pick on_gpu"),
+        ("optimizer", "fitted gradients stack stackedadamw orthogonal spread"),
+        ("wrapper", "adamw spread gradients stack"),
+    ],
+)
+def test_only_what_can_be_used_is_offered(kind, useless):
+    for name in [*useless.split(), "x"]:
+        with pytest.raises(UnknownName, match=f"unknown {kind} '{name}'") as caught:
+            names.resolve(kind, Spec(name))
+        offered = str(caught.value).partition("use one of ")[2].split(", ")
+        assert offered and not {*offered} & {*useless.split()}
+        for one in offered:
+            names.resolve(kind, Spec(one))
+
+
+def test_a_dtype_that_does_not_exist():
+    with pytest.raises(UnknownName, match="unknown dtype 'flaot32': .*float32"):
+        names.options(Spec("softmax_cross_entropy", dtype="flaot32"))
+
+
+MINE = '''"""Mine."""
+import torch
+import torch.nn.functional as F
+from claimbook.protocol import Data
+from grokbook.models import MLP as network
+from torch.optim import AdamW
+
+def task(rows):
+    x = torch.arange(rows)[:, None] % 11
+    return Data(x.repeat(1, 2), x[:, 0], x.repeat(1, 2), x[:, 0])
+
+def loss(logits, labels, *, reduction="mean"):
+    return F.cross_entropy(logits, labels, reduction=reduction)
+
+def penalty(forward, *, strength):
+    return strength * forward.logits.square().mean()
+
+def wrapper(optimizer):
+    return optimizer
+
+def rule(params, lr):
+    return AdamW(params, lr)
+
+def schedule(step, steps):
+    return 1.0
+'''
+
+
+@pytest.fixture
+def mine(tmp_path, monkeypatch):
+    """A module of one's own in the working directory, which is not on sys.path."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [p for p in sys.path if p])
+    yield (path := tmp_path / "my_own.py")
+    sys.modules.pop(path.stem, None)
+
+
+def own(pin=""):
+    named = {
+        "dataset": Spec(f"my_own:task{pin}", rows=22),
+        "model": Spec(f"my_own:network{pin}", classes=11, vocabulary=11, widths=(8,)),
+        "loss": Spec(f"my_own:loss{pin}"),
+        "optimizer": Spec(f"my_own:rule{pin}", lr=0.1),
+        "schedule": Spec(f"my_own:schedule{pin}"),
+        "penalties": (Spec(f"my_own:penalty{pin}", strength=0.1),),
+        "wrappers": (Spec(f"my_own:wrapper{pin}"),),
+    }
+    return arm("own", epochs=20, log=20, **named)
+
+
+def test_every_kind_can_come_from_outside(mine):
+    mine.write_text(MINE)
+    (result,) = loop.train([(own(), 0)])
+    assert result.rows[-1]["train_accuracy"] == 1
+
+
+def test_workers_find_what_comes_from_outside(mine, tmp_path):
+    mine.write_text(MINE)
+    record = pool.run(
+        experiment(own(), seeds=(0,)), tmp_path, processes=1, device="cpu"
+    )
+    assert record.seeds("own") == [0]
+
+
+def test_a_record_has_to_say_which_code_from_outside_trained_it(mine):
+    mine.write_text(MINE)
+    with pytest.raises(BookError, match="'my_own:task', which is not the book's") as no:
+        names.check_pinned([arm(), own()])
+    (pin,) = re.findall(r"'my_own:task(@\w{12})'", str(no.value))
+    names.check_pinned([own(pin)])
+    assert own(pin).training_key() != own().training_key()
+    mine.write_text(MINE.replace('"""Mine."""', '"""Whose?"""\n# mine'))
+    names.check_pinned([own(pin)])
+    mine.write_text(MINE.replace("0.1", "0.2").replace("% 11", "% 10"))
+    with pytest.raises(BookError, match="my_own has changed: 'my_own:task@"):
+        names.check_pinned([own(pin)])
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "words"),
+    [
+        ("", "nobodys:loss", "cannot be imported .ModuleNotFoundError: No module"),
+        ("import nothing_there", "my_own:loss", "No module named 'nothing_there'"),
+        ("raise SystemExit(3)", "my_own:loss", "cannot be imported .SystemExit: 3"),
+        ("def f(:", "my_own:loss", "cannot be imported .SyntaxError"),
+        ("def lost(): pass", "my_own:loss", "unknown loss in my_own 'loss': .* lost"),
+        ("", ":loss", "cannot be imported .ValueError: Empty module name"),
+    ],
+)
+def test_what_cannot_be_imported_from_outside(mine, text, name, words):
+    mine.write_text(text)
+    with pytest.raises(BookError, match=words) as caught:
+        names.resolve("loss", Spec(name))
+    assert "\n" not in str(caught.value)
