@@ -1,6 +1,7 @@
 """A record: what one experiment reads of the store, and what it still lacks."""
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -14,6 +15,9 @@ from claimbook.errors import NoRecord, RecordError
 from claimbook.experiment import Arm, Experiment, Member, Result
 from claimbook.records import member
 from claimbook.records.member import Meta
+
+INDEX = "index.csv"  # in a folder of records: which file is which member
+EXPERIMENTS = "experiments.jsonl"  # and the recorded experiments, for who runs no code
 
 
 @dataclass
@@ -307,6 +311,25 @@ def index(experiments: Iterable[Experiment], folder: Path | None = None) -> str:
             rows.append([*names, seed, file, digest])
     columns = ["experiment", "scale", "arm", "seed", "file", "digest"]
     return pd.DataFrame(rows, columns=columns).to_csv(index=False)
+
+
+def plans(experiments: Iterable[Experiment], folder: Path | None = None) -> str:
+    """Return JSON lines with the experiments of which a member is recorded."""
+    recorded = [e for e in experiments if any(_recorded_files(e, folder))]
+    return "".join(json.dumps(each.to_json()) + "\n" for each in recorded)
+
+
+def write_index(experiments: Iterable[Experiment], folder: Path | None = None) -> None:
+    """Write the two tables beside the records, by which others find and read them."""
+    experiments = list(experiments)
+    place = folder or project.records_folder()
+    tables = {
+        INDEX: index(experiments, folder),
+        EXPERIMENTS: plans(experiments, folder),
+    }
+    for name, text in tables.items():
+        with project.whole(place / name) as path:
+            path.write_text(text, encoding="utf-8")
 
 
 def _row_files(folder: Path) -> list[Path]:
