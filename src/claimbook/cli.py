@@ -75,6 +75,7 @@ def _parser() -> argparse.ArgumentParser:
     option = commands.add_parser("merge", help=summary).add_argument
     option("folders", nargs="+", type=_folder, metavar="FOLDER")
     option("--replace", action="store_true", help="also members that are there")
+    option("--uncommitted", action="store_true", help="also of code in no commit")
     option("--dry-run", action="store_true", help="only say what")
     option("--out", type=_folder, help="another folder to merge into")
 
@@ -309,6 +310,7 @@ def _merge(options: argparse.Namespace) -> int:
         papers.every(SCALES if options.out else SCALES[:2]),
         options.out or project.records_folder(),
         replace=options.replace,
+        uncommitted=options.uncommitted,
         dry_run=options.dry_run,
     )
     print(", ".join(f"{len(paths)} {outcome}" for outcome, paths in merged.items()))

@@ -108,6 +108,10 @@ class Arm:
         interval, _ = self.rarely
         return {*range(0, self.epochs + 1, interval), self.epochs}
 
+    def keeps_weights(self, seed: int) -> bool:
+        """Return whether the member with a seed stores weights."""
+        return bool(self.keep) and (self.keep_seeds is None or seed in self.keep_seeds)
+
     def to_json(self) -> dict[str, Any]:
         """Return the fields as JSON data, by name, without those at their default.
 

@@ -241,7 +241,7 @@ def recorded(name: str, scale: str) -> Experiment:
     if not path.is_file():
         raise BookError(f"{path} is missing: take it from git again")
     plans = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    choose("recorded experiment", name, [plan["name"] for plan in plans])
+    choose("recorded experiment", name, {plan["name"]: plan for plan in plans})
     for plan in plans:
         if (plan["name"], plan["scale"]) == (name, scale):
             return Experiment.from_json(plan)
