@@ -5,6 +5,7 @@
     measure PAGE ROW   the code behind the value of one row
     register PAGE ...  write the digests of measurements into measurements.yaml
     order              what to train next, most judged rows per core-hour first
+    index              write the tables beside the records, after experiments changed
 
 Exit codes: 0 done, 1 something is wrong (one sentence on stderr says what), 2 the call
 itself is wrong.
@@ -69,6 +70,8 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--was", action="store_true", help=about)
     command = commands.add_parser("order", help="what to train next, as commands")
     command.set_defaults(function=_order)
+    command = commands.add_parser("index", help="write the tables beside the records")
+    command.set_defaults(function=_index)
     return parser
 
 
@@ -123,6 +126,13 @@ def _order(_: argparse.Namespace) -> int:
     from book._ext import entries
 
     print(*order.lines(entries.entries()), sep="\n")
+    return 0
+
+
+def _index(_: argparse.Namespace) -> int:
+    from claimbook import papers, records
+
+    records.write_index(papers.every())
     return 0
 
 
