@@ -35,7 +35,7 @@ def fetched(site: str) -> Path:
     if not re.fullmatch("[0-9a-f]{64}", digest):
         raise BookError(
             "GROKBOOK_SITE names no archive: write https://…#sha256=… with the SHA-256 "
-            "of grokbook.zip, which the page Downloads of the book tells"
+            "that downloads/croissant.json of the site has for grokbook.zip"
         )
     try:
         import pooch
