@@ -32,7 +32,10 @@ export JUPYTER_PLATFORM_DIRS := 1
 # A home that cannot be written to stops nothing.
 export MPLCONFIGDIR := $(CURDIR)/_build/.matplotlib
 export IPYTHONDIR := $(CURDIR)/_build/.ipython
-# As variables of the shell they are words, whatever they hold.
+# As variables of the shell they are words, whatever they hold: `value` expands nothing.
+override PAGE := $(value PAGE)
+override SCALE := $(value SCALE)
+override DEVICE := $(value DEVICE)
 export PAGE SCALE DEVICE
 
 .PHONY: book test page pdf links clean workflow workflow-test

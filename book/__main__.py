@@ -5,6 +5,7 @@
     measure PAGE ROW   the code behind the value of one row
     register PAGE ...  write the digests of measurements into measurements.yaml
     order              what to train next, most judged rows per core-hour first
+    index              write the tables beside the records, after experiments changed
 
 Exit codes: 0 done, 1 something is wrong (one sentence on stderr says what), 2 the call
 itself is wrong.
@@ -79,6 +80,8 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--dry-run", action="store_true", help="only say the cost")
     about = "some steps of each run, which find nothing"
     command.add_argument("--smoke", action="store_true", help=about)
+    command = commands.add_parser("index", help="write the tables beside the records")
+    command.set_defaults(function=_index)
     return parser
 
 
@@ -146,6 +149,13 @@ def _race(options: argparse.Namespace) -> int:
         is_dry_run=options.dry_run,
         processes=options.processes,
     )
+    return 0
+
+
+def _index(_: argparse.Namespace) -> int:
+    from claimbook import papers, records
+
+    records.write_index(papers.every())
     return 0
 
 

@@ -7,17 +7,17 @@ from helpers import arm, experiment
 from claimbook.experiment import Result
 
 EPOCHS = (0, 10, 20, 30)
+INFO = {"device": "cpu", "device_name": "a processor", "matmul": "torch"}
 
 
-def result(one, seed, *, loss=1.0, kept=None, info=(), more=(), **parts):
+def result(one, seed, *, loss=1.0, kept=None, info=(), more=(), epochs=EPOCHS, **parts):
     """A result with a few rows; ``more`` columns, and ``info`` beside the device."""
     rows = [
         {"epoch": epoch, "train_loss": loss / (epoch + 1), "test_accuracy": 0.5}
         | {name: float(epoch) for name in more}
-        for epoch in EPOCHS
+        for epoch in epochs
     ]
-    told = {"device": "cpu", "matmul": "torch"} | dict(info)
-    return Result(one, seed, rows, kept or {}, 2.0, told, **parts)
+    return Result(one, seed, rows, kept or {}, 2.0, INFO | dict(info), **parts)
 
 
 def two(scale="smoke", name="prieto2025/fig06b", seeds=(0, 1)):

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pandas import DataFrame, Series
+from recorded import INFO
 
 from claimbook import evidence, papers, project, records, tables
 from claimbook.engine import pool
@@ -66,10 +67,11 @@ def store(tmp_path, monkeypatch):
 
     def add(scale, *names, seed=42):
         known = papers.get(LEFT, scale)
-        rows = [{"epoch": 0, "test_accuracy": 0.0}]
-        rows += [{"epoch": known.arm(names[0]).epochs, "test_accuracy": 0.5}]
         for one in names:
-            records.add(known, Result(known.arm(one), seed, rows, {}, 1.0, {}))
+            arm = known.arm(one)
+            rows = [{"epoch": k, "test_accuracy": 0.0} for k in arm.logged_epochs()]
+            rows[-1]["test_accuracy"] = 0.5
+            records.add(known, Result(arm, seed, rows, {}, 1.0, INFO))
 
     return add
 

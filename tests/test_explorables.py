@@ -307,3 +307,45 @@ def test_the_page_trains_from_the_keyboard(chromium):
         place.get_by_text("95 % of the other questions at").wait_for(timeout=60_000)
         assert "optimizer=orthogonal" in page.evaluate("location.hash")
         assert page.complaints == []
+
+
+def test_the_scoreboard_sorts_by_nothing_that_is_no_column(chromium):
+    """Whatever stands in the address."""
+    table = "<form class=board-filters><output></output></form><table class=board>"
+    table += "<thead><tr><th data-sorts>n<th>words</thead>"
+    table += "<tbody><tr><td data-key=2>b<td>x<tr><td data-key=1>a<td>y</table>"
+    asks = (
+        "hash => new Promise((done) => { location.hash = hash; setTimeout(done, 20); })"
+    )
+    faults = []
+    page = chromium.new_page()
+    page.on("pageerror", lambda error: faults.append(error))
+    page.set_content(table)
+    page.add_script_tag(path=home() / "book/_ext/browse.js")
+    known = {"1": "ab", "-1": "ba", "2": "ba", "1e9": "ba"}
+    for asked in (*known, "0.5", "-3", "NaN", "__proto__", "Infinity"):
+        page.evaluate(asks, f"sort={asked}")
+        cells = page.locator("tbody td:first-child").all_text_contents()
+        assert ("".join(cells), faults) == (known.get(asked, "ba"), []), asked
+    page.close()
+
+
+def test_a_search_for_what_every_object_has_finds_nothing():
+    """Sphinx's own script looks words up in plain objects."""
+    javascript = MiniRacer()
+    javascript.eval("var document = { addEventListener() {} };")
+    script = (home() / "book/_ext/search.js").read_text(encoding="utf-8")
+    javascript.eval(script)
+    javascript.eval("""
+      const index = { norm: [1] };
+      const sphinx = (words, excluded) => {
+        const found = [...words].flatMap((word) => [...(index[word] ?? [])]);
+        const shun = (page) => (word) => (index[word] ?? []).includes(page);
+        return found.filter((page) => ![...excluded].some(shun(page)));
+      };
+      const search = (...words) => JSON.stringify(
+        findSome(sphinx)(new Set(words), new Set(["constructor"])));
+    """)
+    for word in ("constructor", "__proto__", "hasOwnProperty"):
+        assert javascript.eval(f"search('{word}')") == "[]"
+    assert javascript.eval("search('norm', 'constructor')") == "[1]"

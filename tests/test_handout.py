@@ -1,6 +1,7 @@
 """Handouts: nothing of the book's markup is left in them, and they run anywhere."""
 
 import re
+import subprocess
 import sys
 import zipfile
 from functools import partial
@@ -142,6 +143,7 @@ def test_a_start_that_fails_is_one_sentence(tmp_path, monkeypatch):
 
     fails("", "^Download a.zip from the page Downloads of")
     fails(tmp_path.as_uri(), "/downloads/a.zip cannot be fetched: .*No such file")
+    assert list(tmp_path.iterdir()) == []
     Path("a.zip").write_bytes(b"other")
     fails("", "^a.zip is not that of this notebook: get")
     with zipfile.ZipFile("a.zip", "w") as archive:
@@ -149,6 +151,33 @@ def test_a_start_that_fails_is_one_sentence(tmp_path, monkeypatch):
     Path("a").write_text("in the way")
     told["sha256"] = sha256(Path("a.zip").read_bytes()).hexdigest()
     fails("", "^a.zip cannot be unpacked: ")
+
+
+def test_an_archive_that_came_otherwise_is_fetched_again(tmp_path, monkeypatch):
+    """Cut, or another edition's: it never takes the name of the right one."""
+    monkeypatch.chdir(tmp_path)
+    offered = tmp_path / "site" / "downloads" / "a.zip"
+    offered.parent.mkdir(parents=True)
+    with zipfile.ZipFile(offered, "w") as archive:
+        archive.writestr("a/new", "")
+    whole = offered.read_bytes()
+    told = {"archive": "a.zip", "sha256": sha256(whole).hexdigest()}
+    code = handouts.filled("get_ready.txt", **told, site=offered.parents[1].as_uri())
+    Path("a").mkdir()
+    Path("a/old").touch()  # of an edition before
+    Path("a.zip").write_bytes(b"of an edition before")
+    for wrong in (whole[:-9], b"<html>"):
+        offered.write_bytes(wrong)
+        with pytest.raises(SystemExit, match="gave another archive than that of this"):
+            exec(code, {})
+        assert Path("a.zip").read_bytes() == b"of an edition before"
+        assert not Path("a.part").exists()
+    offered.write_bytes(whole)
+    done = SimpleNamespace(returncode=0)
+    monkeypatch.setattr(subprocess, "run", lambda *_: done)
+    monkeypatch.setenv("GROKBOOK_HOME", "")  # so that it is put back
+    exec(code, {})
+    assert [path.name for path in Path("a").iterdir()] == ["new"]
 
 
 def test_links_to_colab_and_binder_exist_only_with_an_address(monkeypatch):

@@ -13,6 +13,7 @@ from pandas import DataFrame
 from book import __main__ as tools
 from book._ext import catalogue, checks, notebooks, pages, reruns
 from book._ext.entries import entries
+from claimbook import tables
 from claimbook.errors import BookError, PageError, RecordError
 from claimbook.experiment import Experiment
 from claimbook.project import CLAIMS_MIME, FIGURE_MIME, paper_titles
@@ -412,3 +413,77 @@ def test_claims_are_matched_by_the_id_that_they_are_registered_under(ran):
     summary, *rows = rewritten(ran, id="another")
     assert [row.rpartition("| ")[2] for row in rows] == ["", ""]
     assert summary.startswith("Of 2 claims 0") and "2 cannot be compared" in summary
+
+
+DEEP = "[" * 100_000
+CONFLICT = "<<<<<<< HEAD\n{{}}\n=======\n{}\n>>>>>>> theirs\n"
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        lambda text: text[: len(text) // 2],
+        lambda text: "",
+        lambda text: "[]",
+        lambda text: "{}",
+        lambda text: '{"cells": [1]}',
+        lambda text: DEEP,
+        CONFLICT.format,
+    ],
+    ids=["cut", "empty", "a list", "no cells", "other cells", "deep", "conflict"],
+)
+def test_a_damaged_twin_is_one_sentence(book, damaged):
+    path = book / TWIN
+    path.write_text(damaged(path.read_text()))
+    (told,) = checks.check()
+    assert told == f"book/{TWIN} is no notebook any more: delete it and " + (
+        f"run 'python -m book execute {ID}'."
+    )
+    with pytest.raises(PageError, match="is no notebook any more"):
+        pages.execute([ID])
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[", "cannot be read (while parsing a flow node"),
+        ("prieto2025: {}", "is not of the papers prieto2025, singh2026"),
+        ("3", "is not of the papers prieto2025"),
+        ({"title": 3}, ", prieto2025, has a title that is no text: put 3 into quotes"),
+        ({"thesi": "It"}, ", prieto2025, has a key 'thesi' that nobody reads"),
+        ({"thesis": None}, ", prieto2025, has a thesis that is no text: put None"),
+        ({"thesis": "Here all of 4 runs do."}, ", prieto2025, says '4 runs', and no"),
+    ],
+)
+def test_a_wrong_landing_page_is_one_sentence(book, text, told):
+    path = book / "landing.yml"
+    if isinstance(text, dict):
+        landing = json.loads(path.read_text())
+        landing["prieto2025"] |= text
+        text = json.dumps(landing)
+    path.write_text(text)
+    (found,) = checks.check()
+    assert found.startswith(f"book/landing.yml{'' if told[0] == ',' else ' '}{told}")
+
+
+def test_a_number_among_the_settings_is_one_sentence(book):
+    path = book / "prieto2025/settings.yaml"
+    for text in ("paper: {lr: 777}", "list: [[lr, 777]]", "list: [777]", "notes: 7"):
+        path.write_text(f"fig01: {{{text}}}")
+        with pytest.raises(PageError, match="fig01, .*: 7.* is no text, put it into q"):
+            tables.experiment.settings_of(ID)
+
+
+def test_experiments_that_were_changed_since_the_table_beside_the_records(
+    book, monkeypatch
+):
+    (book / "prieto2025/experiments.py").touch()
+    monkeypatch.setattr(checks.papers, "every", list)
+    told = "data/records/experiments.jsonl is of other experiments: run 'python -m"
+    (book.parent / "data/records").mkdir(parents=True)
+    table = book.parent / "data/records/experiments.jsonl"
+    table.write_text("{}\n")
+    (found,) = checks.check()
+    assert found.startswith(told)
+    table.write_text("")
+    assert checks.check() == []

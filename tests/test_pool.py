@@ -13,7 +13,7 @@ import pytest
 import torch
 from helpers import ENCODER, arm, experiment
 
-from claimbook import records
+from claimbook import project, records
 from claimbook.engine import loop, pool
 from claimbook.errors import NoRecord, TrainingError
 from claimbook.experiment import Spec
@@ -281,3 +281,41 @@ def test_a_worker_that_is_killed_is_told_and_the_rest_goes_on(tmp_path, monkeypa
     assert found.frame.equals(whole.frame)
     story = (tmp_path / "story").read_text().splitlines()
     assert any(line.startswith("resumed") for line in story)
+
+
+def test_only_what_nobody_is_writing_any_more_is_removed(tmp_path):
+    """Parts of a killed process and very old ones; not those of a run beside this."""
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    checkpoint = tmp_path / "key-42"
+    alive, dead, old, other, unnamed = (
+        tmp_path / f"{name}.part"
+        for name in (
+            f"key-42.{os.getpid()}-a",
+            f"key-42.{ended.pid}-b",
+            f"key-42.{os.getpid()}-c",
+            f"key-421.{ended.pid}-d",
+            "key-42.12ab",
+        )
+    )
+    for path in (alive, dead, old, other, unnamed):
+        path.touch()
+    long_ago = time.time() - 2 * project.ABANDONED
+    os.utime(old, (long_ago, long_ago))
+    with project.whole(checkpoint) as part:
+        part.touch()
+        project.remove_parts(checkpoint)
+        assert part.exists()
+    project.remove_parts(checkpoint)
+    assert {*tmp_path.iterdir()} == {checkpoint, alive, other}
+    assert not dead.exists() and not unnamed.exists()
+
+
+def test_a_run_that_ends_leaves_the_part_of_one_that_goes_on(tmp_path, monkeypatch):
+    """Two runs of the same members: the one behind can still save its state."""
+    tiny = experiment(arm(epochs=60, log=10), seeds=(0,))
+    (task,) = pool.tasks([tiny], tmp_path)
+    with project.whole(task.checkpoint) as part:
+        part.write_text("of the run behind")
+        assert pool.train([task], device="cpu", processes=0) == 0
+        assert part.exists()

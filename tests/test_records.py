@@ -1,6 +1,7 @@
 """The store: whole files or none, shared by what is trained, nothing half-read; members
 trained elsewhere come into the records, all of them or none."""
 
+import contextlib
 import dataclasses
 import math
 import pickle
@@ -23,7 +24,7 @@ from recorded import two as two_arms
 from skips import skip_without
 
 import grokbook
-from claimbook import cli, names, observing, papers, project, records
+from claimbook import names, observing, papers, project, records
 from claimbook.errors import NoRecord, RecordError
 from claimbook.records import member
 
@@ -157,7 +158,9 @@ def test_no_record_and_the_best_scale_first(two, tmp_path):
         papers.record("prieto2025/fig06b", folder=tmp_path)
     for scale in ("smoke", "laptop"):
         known = papers.get("prieto2025/fig08", scale)
-        records.add(known, result(known.arms[0], known.seeds[0]), tmp_path)
+        first = known.arms[0]
+        one = result(first, known.seeds[0], epochs=first.logged_epochs())
+        records.add(known, one, tmp_path)
         assert papers.record("prieto2025/fig08", folder=tmp_path).scale == scale
     assert papers.record("prieto2025/fig08", scale="smoke", folder=tmp_path).frame.size
 
@@ -377,17 +380,19 @@ def dying(*names):
 os.replace = dying
 two = pickle.loads(bytes.fromhex(sys.argv[1]))
 rows = [{"epoch": epoch, "train_loss": 9.0} for epoch in (0, 10, 20, 30)]
-more = Result(two.arms[0], 0, rows, {}, 2.0, {}, trace=[9.0])
+info = dict.fromkeys(("device", "device_name", "matmul"), "cpu")
+more = Result(two.arms[0], 0, rows, {}, 2.0, info, trace=[9.0])
 records.add(two, more, Path(sys.argv[2]))
 """
 
 
 def test_the_records_of_the_book_are_whole_of_today_and_in_the_index():
-    every, folder = cli._every(), project.home() / "data" / "records"
+    every, folder = papers.every(), project.home() / "data" / "records"
     rows = [file for file in folder.glob("*/*.parquet") if ".trace." not in file.name]
     assert len(rows) > 1000 and all(map(member.read, rows))
     assert records.stale(every, folder) == []
-    assert (folder / "index.csv").read_text() == records.index(every, folder)
+    assert (folder / records.INDEX).read_text() == records.index(every, folder)
+    assert (folder / records.EXPERIMENTS).read_text() == records.plans(every, folder)
 
 
 def described(table, cell):
@@ -430,7 +435,13 @@ A, B = PAPER.arms
 
 
 @pytest.fixture
-def into(tmp_path):
+def committed(monkeypatch):
+    """The code that these tests run is in a commit, whatever is being edited."""
+    monkeypatch.setattr(project, "commit", lambda: "0123456789")
+
+
+@pytest.fixture
+def into(tmp_path, committed):
     """A record with arm a of seed 0, which keeps weights."""
     records.add(PAPER, result(A, 0, kept=KEPT, trace=[1.0]), tmp_path / "into")
     return tmp_path / "into"
@@ -506,7 +517,8 @@ def test_one_that_was_trained_apart_stays_apart(into, folder, tmp_path):
 
 def changed_setting(folder, _):
     new = dataclasses.replace(A, epochs=40)
-    records.add(dataclasses.replace(PAPER, arms=(new, B)), result(new, 1), folder)
+    one = result(new, 1, epochs=new.logged_epochs())
+    records.add(dataclasses.replace(PAPER, arms=(new, B)), one, folder)
 
 
 def edited(_, path):
@@ -544,3 +556,96 @@ def test_what_does_not_fit_is_refused_by_name(into, folder, tmp_path, said, spoi
             records.merge([good, folder], BOOK, into, **how)
         assert "\n" not in str(caught.value)
         assert contents(tmp_path) == before
+
+
+def test_code_in_no_commit_is_merged_only_if_that_is_asked_for(
+    into, folder, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(project, "commit", lambda: "0123456789+")
+    records.add(PAPER, result(A, 1), tmp_path / "dirty")
+    before = contents(into)
+    with pytest.raises(RecordError, match=r"in no commit, 0123456789\+: `merge --unc"):
+        records.merge([folder, tmp_path / "dirty"], BOOK, into)
+    assert contents(into) == before
+    done = merge(folder, tmp_path / "dirty", into=into, uncommitted=True)
+    assert done["added"] == 3
+    assert records.merge([into], BOOK, into)["kept"]  # those that are there may stay
+
+
+def without(name):
+    return lambda rows, meta: (rows, {k: v for k, v in meta.items() if k != name})
+
+
+def having(**changes):
+    return lambda rows, meta: (rows, meta | changes)
+
+
+def with_arm(**changes):
+    return lambda rows, meta: (rows, meta | {"arm": meta["arm"] | changes})
+
+
+# What is no member though its digest is right: what is said of it, how it is made.
+FORGED = {
+    "every second row": ("other epochs", lambda rows, meta: (rows[::2], meta)),
+    "the last half gone": ("other epochs", lambda rows, meta: (rows[:2], meta)),
+    "and so it says": ("ends at", lambda r, m: (r[:2], m | {"epochs": 10})),
+    "no rows": ("other epochs", lambda rows, meta: (rows[:0], meta)),
+    "no epochs": ("no column of e", lambda r, m: (r.drop(columns="epoch"), m)),
+    "nothing measured": ("was measured", lambda rows, meta: (rows[["epoch"]], meta)),
+    "words measured": ("be read as a m", lambda r, m: (r.assign(norm="large"), m)),
+    "another length": ("another training key", with_arm(epochs=20)),
+    "another rate": ("another training key", with_arm(alpha=7.0)),
+    "a field of nobody": ("another training key", with_arm(window=1)),
+    "other logs": ("other epochs", with_arm(log=5)),
+    "a trace that is not there": ("has no trace", with_arm(trace=True)),
+    "weights that are not there": ("has no weights", with_arm(keep=[30])),
+    "an arm of one word": ("arm that is none", having(arm={"name": "a"})),
+    "no arm": ("has no arm", without("arm")),
+    "no seconds": ("no number of seconds", without("seconds")),
+    "seconds are NaN": ("no number of seconds", having(seconds=math.nan)),
+    "seconds below 0": ("no number of seconds", having(seconds=-1.0)),
+    "seconds in words": ("no number of seconds", having(seconds="2")),
+    "no device": ("no device_name in words", without("device_name")),
+    "no commit": ("no commit in words", without("commit")),
+    "a commit that counts": ("no commit in words", having(commit=7)),
+    "no end": ("no whole number of epochs", having(epochs=29.5)),
+    "weights elsewhere": ("no SHA-256 of its weights", having(weights="../../..")),
+    "weights that count": ("no SHA-256 of its weights", having(weights=5)),
+}
+
+
+@pytest.mark.parametrize(("said", "forge"), FORGED.values(), ids=FORGED)
+def test_a_forged_member_is_refused_though_its_digest_is_right(
+    committed, tmp_path, said, forge
+):
+    records.add(PAPER, result(A, 0), tmp_path / "gpu")
+    (path,) = tmp_path.glob("gpu/*/*.parquet")
+    rows, meta = forge(*member.read(path))
+    with contextlib.suppress(TypeError, ValueError):  # words have no digest
+        meta["digest"] = member._digest(rows, meta)
+    numbers = rows.select_dtypes("number")
+    path.write_bytes(member._parquet(numbers, meta))
+    if len(numbers.columns) < len(rows.columns):
+        rows.attrs = meta
+        rows.to_parquet(path)
+    whole = contents(tmp_path)
+    for read in (
+        lambda: member.read(path),
+        lambda: records.load(PAPER, tmp_path / "gpu"),
+        lambda: records.merge([tmp_path / "gpu"], BOOK, tmp_path / "into"),
+    ):
+        with pytest.raises(RecordError, match=said) as caught:
+            read()
+        assert str(path) in str(caught.value) and "\n" not in str(caught.value)
+    assert contents(tmp_path) == whole
+
+
+def test_one_that_reached_its_stop_ends_early_and_no_other_does(tmp_path):
+    for stop, is_member in ((0.5, True), (0.6, False)):
+        early = experiment(arm("a", log=10, epochs=50, stop=stop), seeds=(0,))
+        records.add(early, result(early.arms[0], 0), tmp_path)
+        if is_member:
+            assert len(records.load(early, tmp_path)) == 1
+        else:
+            with pytest.raises(RecordError, match="ends at epoch 30 of 50"):
+                records.load(early, tmp_path)

@@ -41,8 +41,8 @@ def test_the_rule_asks_for_the_grid_then_the_four_best_then_what_lies_beyond(tmp
         arm = every.arm(DESIGN["named"]("decay", *point))
         late = {"train_loss": 1.0, "train_accuracy": 1.0}
         rows = [
-            {"epoch": k * arm.log, "test_accuracy": float(k >= onset)} | late
-            for k in range(9)
+            {"epoch": epoch, "test_accuracy": float(k >= onset)} | late
+            for k, epoch in enumerate(arm.logged_epochs())
         ]
         info = device.describe("cpu")
         records.add(every, Result(arm, seed, rows, {}, 1.0, info, None), tmp_path)

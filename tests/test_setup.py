@@ -1,6 +1,7 @@
 """Set-up files and README say the same, code runs; where the book lies; its errors."""
 
 import http.server
+import os
 import re
 import runpy
 import shlex
@@ -10,19 +11,25 @@ import sys
 import textwrap
 import threading
 import tomllib
-from functools import partial
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from hashlib import sha256
 from importlib.metadata import distribution, version
 from pathlib import Path
 
 import pytest
+import recorded
 import torch
+from helpers import arm, experiment
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+import claimbook.__main__
 import grokbook
-from claimbook import cli, names, papers, project
+from book._ext import downloads
+from claimbook import archive, cli, names, papers, project, records
 from claimbook.engine import loop
-from claimbook.errors import BookError, UnknownName, choose
+from claimbook.errors import BookError, NoRecord, UnknownName, choose
 from claimbook.experiment import Spec
 from claimbook.papers import Registry, Size
 
@@ -75,7 +82,9 @@ def test_an_old_python_gives_one_sentence(tmp_path):
 def test_the_name_of_a_page_is_a_word_whatever_it_holds(tmp_path):
     (python := tmp_path / "python").write_text('#!/bin/sh\necho "$4"\n')
     python.chmod(0o755)
-    name = f"a'b `touch {tmp_path}/X` ; touch {tmp_path}/X"
+    name = (
+        f"a'b$c `touch {tmp_path}/X` ; touch {tmp_path}/X $(shell touch {tmp_path}/X)"
+    )
     words = ["make", "-s", "-C", ROOT, "page", f"PAGE={name}", f"BIN={tmp_path}"]
     made = subprocess.check_output([*words, f"READY={python}"], text=True)
     assert made.splitlines()[-1] == name and not (tmp_path / "X").exists()
@@ -195,31 +204,190 @@ def test_where_names_are_looked_up_is_told_if_it_is_wrong(
         names.resolve("loss", Spec("softmax_cross_entropy"))
 
 
-def test_outside_of_a_checkout_the_site_has_the_records(monkeypatch, tmp_path):
-    made = tmp_path / "made" / "grokbook"
-    (made / "data" / "records").mkdir(parents=True)
-    (made / "data" / "claims.json").write_text('[{"page": "a", "n": 3}]')
-    shutil.make_archive(tmp_path / "downloads" / "grokbook", "zip", made.parent)
-    monkeypatch.delenv("GROKBOOK_HOME", raising=False)
+@pytest.fixture
+def outside(monkeypatch, tmp_path):
+    """A folder outside of every checkout, from which an installed package is used."""
+    for name in ("GROKBOOK_HOME", "GROKBOOK_SITE", "GROKBOOK_RECORDS"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(project, "__file__", str(tmp_path / "a" / "b" / "c.py"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.chdir(made)
-    with pytest.raises(BookError, match="in no checkout of the book: set GROKBOOK"):
-        project.home()
-    project._fetched.cache_clear()
-    files = partial(http.server.SimpleHTTPRequestHandler, directory=tmp_path)
-    with http.server.HTTPServer(("127.0.0.1", 0), files) as server:
-        site = f"http://127.0.0.1:{server.server_port}"
-        monkeypatch.setenv("GROKBOOK_SITE", f"{site}/other")
+    (tmp_path / "plain").mkdir()
+    monkeypatch.chdir(tmp_path / "plain")
+    project._home.cache_clear()
+    yield tmp_path
+    project._home.cache_clear()
+
+
+RUNS = "from pathlib import Path; Path({!r}).touch()\n"  # code that leaves a trace
+
+
+def book_with_code(root):
+    """A book of one recorded experiment whose experiments.py tells that it was run."""
+    one = replace(experiment(arm("a", log=10), seeds=(0,)), name="hers/fig01")
+    (root / "book" / "hers").mkdir(parents=True)
+    code = root / "book" / "hers" / "experiments.py"
+    code.write_text(RUNS.format(str(root.parent / "ran")))
+    (root / "book" / "project.yaml").write_text("folders: [hers]")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GROKBOOK_HOME", str(root))
+        records.add(one, recorded.result(one.arms[0], 0))
+        records.write_index([one])
+    (root / "data" / "claims.json").write_text('[{"page": "a", "n": 3}]')
+    return root
+
+
+def test_reading_records_runs_no_code_of_the_folder_that_has_them(outside, monkeypatch):
+    """Of a checkout of the user's own; one of another user's is not even read."""
+    book_with_code(outside / "plain")
+    (deep := outside / "plain" / "deep").mkdir()
+    monkeypatch.chdir(deep)
+    project._home.cache_clear()
+    assert len(grokbook.record("hers/fig01")) == 4
+    assert len(grokbook.members()) == 1
+    assert grokbook.verdicts().n.tolist() == [3]
+    with pytest.raises(
+        UnknownName, match="recorded experiment 'hers/fig1': use one of"
+    ):
+        grokbook.record("hers/fig1")
+    with pytest.raises(NoRecord, match="hers/fig01 has no record at laptop scale"):
+        grokbook.record("hers/fig01", scale="laptop")
+    assert not (outside / "ran").exists()
+    mine = os.getuid()
+    monkeypatch.setattr(os, "getuid", lambda: mine + 1)
+    project._home.cache_clear()
+    with pytest.raises(BookError, match="no checkout of the book that is yours: set"):
+        grokbook.record("hers/fig01")
+    monkeypatch.setattr(os, "getuid", lambda: mine)
+    (outside / "plain" / "book" / "project.yaml").unlink()  # two folders of such names
+    with pytest.raises(BookError, match="no checkout of the book that is yours: set"):
+        grokbook.members()
+
+
+@contextmanager
+def served(answers):
+    """A server of this machine; yields its address and the paths that were asked for.
+
+    ``answers`` has the content by path, or a function that writes to the connection.
+    """
+    asked = []
+
+    class Answer(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.path)
+            answer = answers.get(self.path, b"")
+            self.send_response(200 if self.path in answers else 404)
+            self.end_headers()
+            if callable(answer):
+                answer(self.wfile)
+            else:
+                self.wfile.write(answer)
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        with pytest.raises(BookError, match="grokbook.zip cannot be fetched.*404"):
-            project.home()
-        monkeypatch.setenv("GROKBOOK_SITE", site)
-        assert grokbook.verdicts().to_dict("records") == [{"page": "a", "n": 3}]
+        yield f"http://127.0.0.1:{server.server_port}", asked
         server.shutdown()
-    (made / "book").mkdir()
-    project._home.cache_clear()  # a process asks once
-    assert project.home() == made  # found around the working directory
+
+
+ZIP = "/downloads/grokbook.zip"
+
+
+@pytest.fixture
+def edition(tmp_path):
+    """The archive of a site as bytes, with code in it, and its digest."""
+    book_with_code(tmp_path / "made" / "grokbook")
+    path = shutil.make_archive(tmp_path / "grokbook", "zip", tmp_path / "made")
+    content = Path(path).read_bytes()
+    return content, sha256(content).hexdigest()
+
+
+def test_outside_of_a_checkout_the_site_has_the_records(outside, edition, monkeypatch):
+    """Fetched once for each edition; none of its code runs, or is even kept."""
+    content, digest = edition
+    with pytest.raises(BookError, match="in no checkout of the book that is yours"):
+        project.home()
+    with served({ZIP: content}) as (site, asked):
+        monkeypatch.setenv("GROKBOOK_SITE", f"{site}/#sha256={digest}")
+        for _ in range(2):
+            project._home.cache_clear()  # a process asks once
+            assert grokbook.verdicts().to_dict("records") == [{"page": "a", "n": 3}]
+            assert len(grokbook.record("hers/fig01")) == 4
+        assert asked == [ZIP]
+        with pytest.raises(BookError, match="can be read and nothing be trained: set"):
+            papers.registries.__wrapped__()
+        kept = [path.name for path in (outside / "cache").rglob("*")]
+        assert "index.csv" in kept and not [name for name in kept if ".py" in name]
+        assert not (outside / "made" / "ran").exists()
+        assert downloads.published()[0] == site  # the digest is none of the address
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (lambda content: content[:-100], "what came, .* is not of the SHA-256"),
+        (lambda content: b"<html>Sign in</html>", "what came, 20 bytes, is not of"),
+        (None, "404"),
+        (lambda content: lambda file: [file.write(b"x"), sleep(1)], "timed out"),
+        (lambda content: lambda file: drip(file), "the server is too slow"),
+    ],
+    ids=["cut", "foreign", "absent", "silent", "slow"],
+)
+def test_what_came_otherwise_stays_nowhere(
+    outside, edition, monkeypatch, answer, words
+):
+    content, digest = edition
+    monkeypatch.setattr(archive, "PATIENCE", 0.2)
+    answers = {ZIP: answer(content)} if answer else {}
+    with served(answers) as (site, _):
+        monkeypatch.setenv("GROKBOOK_SITE", f"{site}#sha256={digest}")
+        with pytest.raises(BookError, match=rf"{ZIP} cannot be fetched \(.*{words}"):
+            project.home()
+        assert not [path for path in (outside / "cache").rglob("*") if path.is_file()]
+        answers[ZIP] = content
+        assert len(grokbook.members()) == 1
+
+
+def sleep(seconds):
+    threading.Event().wait(seconds)
+
+
+def drip(file):
+    """Write a byte now and then, sooner than the patience with silence ends."""
+    with suppress(OSError):
+        while True:
+            file.write(b"x")
+            sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    "site",
+    ["http://127.0.0.1:9", "https://a.example/#sha256=12", "https://a.example#sha1=0"],
+)
+def test_a_site_without_a_digest_is_asked_for_nothing(outside, monkeypatch, site):
+    monkeypatch.setenv("GROKBOOK_SITE", site)
+    with pytest.raises(BookError, match="names no archive: write https://…#sha256=…"):
+        project.home()
+
+
+def test_a_missing_package_is_told_by_the_functions_as_by_the_command(
+    monkeypatch, capsys
+):
+    """One sentence: what is missing, and the extra that has it."""
+    words = "pyarrow is not installed: pip install 'grokking-book[records]'"
+    for name in [name for name in sys.modules if name.startswith("claimbook.records")]:
+        monkeypatch.delitem(sys.modules, name)
+    for name in ("claimbook.papers", "claimbook.cli"):
+        monkeypatch.delitem(sys.modules, name)
+        monkeypatch.delattr(claimbook, name.partition(".")[2])
+    monkeypatch.delattr(claimbook, "records")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ImportError) as caught:
+        grokbook.record("prieto2025/fig02")
+    assert str(caught.value) == words and isinstance(caught.value, BookError)
+    assert claimbook.__main__.main() == 1
+    assert capsys.readouterr().err == f"grokbook: {words}\n"
 
 
 def test_the_commit_is_the_one_that_training_began_with(tmp_path, monkeypatch):

@@ -50,6 +50,7 @@ def workflow(tmp_path):
     settings["grokbook"] = f"{sys.executable} {ROOT / 'tests' / 'unlucky.py'}"
     settings["results"] = tmp_path / "my results"
     at = {"UNLUCKY": str(tmp_path), "PYTHONPATH": str(Path(cli.__file__).parents[1])}
+    at |= {"GROKBOOK_COMMIT": "0123456789"}  # records of other code are not merged
     at |= {"OMP_NUM_THREADS": "1", "XDG_CACHE_HOME": str(tmp_path / "cache")}
 
     def call(*words, misfortune="", retries=0):

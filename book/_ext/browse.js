@@ -41,7 +41,9 @@
   function read() {
     const chosen = new URLSearchParams(location.hash.includes("=") ? location.hash.slice(1) : "");
     fields.forEach((field) => { field.value = chosen.get(field.name) ?? ""; });
-    sort = Number(chosen.get("sort")) || 0;
+    const asked = Number(chosen.get("sort"));
+    const column = table.tHead.rows[0].cells[Math.abs(asked) - 1];
+    sort = column?.dataset.sorts === undefined ? 0 : asked;
     show();
   }
   table.querySelectorAll("th[data-sorts]").forEach((cell) => {

@@ -25,8 +25,8 @@ from claimbook import evidence, names, observing, papers, tables
 from claimbook.claims import verdict
 from claimbook.claims.verdict import BOUNDS, digest
 from claimbook.errors import BookError, PageError
-from claimbook.project import FIGURE_MIME, home
-from claimbook.records import Record
+from claimbook.project import FIGURE_MIME, home, records_folder
+from claimbook.records import EXPERIMENTS, Record, plans
 
 LARGEST = 610_000  # bytes of an executed page
 TEST = ("tested", *BOUNDS)  # of a row, what a result must not change
@@ -53,7 +53,8 @@ def check(page_ids: list[str] | None = None) -> list[str]:
         except BookError as error:
             found.append(str(error))
     if not page_ids:
-        found += [f"{fault}." for fault in summaries.faults()]
+        whole = (*summaries.faults(), *summaries.landing_faults(), *_unwritten())
+        found += [f"{fault}." for fault in whole]
     if readable:
         found += [f"The function {fault}." for fault in _functions(readable)]
     for page_id in readable:
@@ -62,6 +63,17 @@ def check(page_ids: list[str] | None = None) -> list[str]:
         except PageError as error:
             found.append(str(error))
     return found
+
+
+def _unwritten() -> Iterator[str]:
+    """Whether the table of recorded experiments is not as the experiments are."""
+    if not any(home().glob("book/*/experiments.py")):
+        return
+    table = records_folder() / EXPERIMENTS
+    text = table.read_text(encoding="utf-8") if table.is_file() else ""
+    if text != plans(papers.every()):
+        place = notebooks.place(table)
+        yield f"{place} is of other experiments: run 'python -m book index'"
 
 
 def chapters() -> list[str]:

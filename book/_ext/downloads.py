@@ -63,9 +63,13 @@ def write(entries: Sequence[Entry]) -> None:
 
 
 def published() -> tuple[str, str]:
-    """Addresses of book and repository, as the publishing workflow has them, or ""."""
+    """Addresses of book and repository, as the publishing workflow has them, or "".
+
+    A digest behind the address of the book is for who reads its records from there.
+    """
     names = ("GROKBOOK_SITE", "GROKBOOK_REPOSITORY")
-    site, repository = (os.environ.get(name, "").strip().rstrip("/") for name in names)
+    given = (os.environ.get(name, "").partition("#")[0] for name in names)
+    site, repository = (address.strip().rstrip("/") for address in given)
     return site, repository
 
 

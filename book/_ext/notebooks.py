@@ -98,16 +98,22 @@ def tidy(notebook: NotebookNode) -> None:
 
 
 def read_twin(path: Path) -> NotebookNode:
-    """The executed twin of a source; PageError where there is none.
+    """The executed twin of a source; PageError where there is none, or a damaged one.
 
-    It is taken as valid, which it was when it was written.
+    A notebook is taken as valid, which it was when it was written.
     """
     twin = path.with_suffix(".ipynb")
+    again = f"run 'python -m book execute {id_of(path)}'"
     if not twin.is_file():
+        raise PageError(f"{place(twin)} is missing: {again}.")
+    try:
+        notebook = nbformat.v4.reads(twin.read_text(encoding="utf-8"))
+        written(notebook), shown(notebook)  # of all cells
+    except Exception as error:  # a merge, a full disk: whatever JSON may have become
         raise PageError(
-            f"{place(twin)} is missing: run 'python -m book execute {id_of(path)}'."
-        )
-    return nbformat.v4.reads(twin.read_text(encoding="utf-8"))
+            f"{place(twin)} is no notebook any more: delete it and {again}."
+        ) from error
+    return notebook
 
 
 def id_of(path: Path) -> str:

@@ -41,8 +41,12 @@ var splitQuery = (query) => {
   return words;
 };
 
+// Sphinx looks words up in plain objects, which have a "constructor" of their own.
+const harmless = (words) => new Set([...words].filter((word) => !(word in {})));
+
 // A query whose words no page has together finds the pages with most of them.
-function findSome(findAll) {
+function findSome(findEach) {
+  const findAll = (words, excluded) => findEach(harmless(words), harmless(excluded));
   return (words, excluded) => {
     const found = findAll(words, excluded);
     if (found.length || words.size < 2) return found;

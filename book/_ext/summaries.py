@@ -10,8 +10,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from book._ext import notebooks, pages
-from claimbook.project import home
+from claimbook.errors import PageError
+from claimbook.project import home, paper_titles
 
 WORDS = [
     *("no", "one", "two", "three", "four", "five"),
@@ -79,6 +82,47 @@ def _written(file: Path) -> int:
 
 @cache
 def _rows_of(file: Path, _written: int) -> list[dict[str, Any]]:
-    """The rows of a page, read once for every paragraph that links it."""
-    carried = notebooks.claims_of(notebooks.read_twin(file))
+    """The rows of a page, read once for every paragraph that links it.
+
+    A page whose twin cannot be read has none; `checks` tells of it.
+    """
+    try:
+        carried = notebooks.claims_of(notebooks.read_twin(file))
+    except PageError:
+        return []
     return carried["claims"] if carried else []
+
+
+def landing_faults() -> Iterator[str]:
+    """What is wrong with the theses of the landing page: one sentence each."""
+    path = home() / "book" / "landing.yml"
+    try:
+        told = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeError, yaml.YAMLError) as error:
+        yield f"book/landing.yml cannot be read ({' '.join(str(error).split())})"
+        return
+    papers = paper_titles()
+    if not isinstance(told, dict) or told.keys() != papers.keys():
+        yield f"book/landing.yml is not of the papers {', '.join(papers)}"
+        return
+    for paper, entry in told.items():
+        yield from (f"book/landing.yml, {paper}, {fault}" for fault in _thesis(entry))
+        if isinstance(entry, dict):
+            thesis = str(entry.get("thesis", ""))
+            for words in untrue(thesis, rows_behind(home() / "book" / paper / "_", "")):
+                yield f"book/landing.yml, {paper}, says '{words}', and no page has it"
+
+
+def _thesis(entry: Any) -> Iterator[str]:
+    """What is wrong with the entry of one paper."""
+    if not isinstance(entry, dict):
+        yield "has no title and thesis"
+        return
+    for key in ("title", "thesis"):
+        if key not in entry:
+            yield f"has no {key}"
+    for key, text in entry.items():
+        if key not in ("title", "thesis", "code"):
+            yield f"has a key {key!r} that nobody reads"
+        elif not isinstance(text, str):
+            yield f"has a {key} that is no text: put {text!r} into quotes"

@@ -1,10 +1,12 @@
 """Books of experiments: what is run, what came out, and which claims that bears out.
 
 ``record``, ``members`` and ``verdicts`` return the book's data as pandas frames. They
-work in any folder (see `project.home`) and without torch.
+work in any folder (see `project.home`), without torch, and run no code of a book.
 """
 
 from typing import TYPE_CHECKING
+
+from claimbook import errors
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -13,16 +15,18 @@ __version__ = "0.1.0"
 UNITS = "epochs in optimizer steps, accuracies as fractions, losses as means over rows"
 
 
+@errors.needing_records()
 def record(name: str, *, scale: str = "best") -> "DataFrame":
     """Return all members of an experiment as one table.
 
     It has a row per arm, seed and logged epoch. Its ``attrs`` have the paper, the
     settings, and for each member the device and the commit that trained it. Raises
-    NoRecord if nobody has trained the experiment yet.
+    UnknownName if nobody has recorded the experiment, and NoRecord if nobody has at
+    this scale.
     """
     from claimbook import papers, project
 
-    stored = papers.record(name, scale=scale)
+    stored = papers.record(name, scale=scale, find=papers.recorded)
     frame = stored.frame.copy()
     frame.attrs = {
         "paper": project.paper_titles().get(name.partition("/")[0], "of no paper"),
@@ -34,6 +38,7 @@ def record(name: str, *, scale: str = "best") -> "DataFrame":
     return frame
 
 
+@errors.needing_records()
 def members() -> "DataFrame":
     """Return the table of what was trained: a row per experiment, scale, arm, seed."""
     import pandas as pd
@@ -43,6 +48,7 @@ def members() -> "DataFrame":
     return pd.read_csv(project.records_folder() / "index.csv")
 
 
+@errors.needing_records()
 def verdicts() -> "DataFrame":
     """Return what the papers claim and what came of it: a row per page and claim."""
     import json

@@ -5,20 +5,21 @@ An interrupt while modules are still being imported ends it without a traceback 
 """
 
 import signal
-import sys
+
+from claimbook import errors
 
 
 def main() -> int:
     """Run the command, with SIGTERM treated as Ctrl-C, and return its exit code."""
     try:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
-        from claimbook import cli
+        with errors.needing_records():
+            from claimbook import cli
     except KeyboardInterrupt:
         return 130
-    except ModuleNotFoundError as error:
-        remedy = "pip install 'grokking-book[records]'"
-        print(f"grokbook: {error.name} is not installed: {remedy}", file=sys.stderr)
-        return 1
+    except errors.NotInstalled as error:
+        errors.complain(str(error))
+        return error.code
     return cli.main()
 
 

@@ -75,6 +75,7 @@ def _parser() -> argparse.ArgumentParser:
     option = commands.add_parser("merge", help=summary).add_argument
     option("folders", nargs="+", type=_folder, metavar="FOLDER")
     option("--replace", action="store_true", help="also members that are there")
+    option("--uncommitted", action="store_true", help="also of code in no commit")
     option("--dry-run", action="store_true", help="only say what")
     option("--out", type=_folder, help="another folder to merge into")
 
@@ -164,7 +165,7 @@ def _list(options: argparse.Namespace) -> int:
         except errors.RecordError as error:
             problems.append(str(error))
     if is_status and not options.names:
-        stale = records.stale(_every())
+        stale = records.stale(papers.every())
         problems += [f"{path} is stale: no arm of today reads it" for path in stale]
         _report_orphans()
     for problem in dict.fromkeys(problems):  # scales may share a file
@@ -286,7 +287,7 @@ def _run(options: argparse.Namespace) -> int:
         processes=options.processes,
     )
     if folder is None:  # the book's own records
-        _write_index()
+        records.write_index(papers.every())
     had_tasks = {e.name: e for task in tasks for e in task.experiments}
     for experiment in had_tasks.values():
         count = len(records.recorded(experiment, folder))
@@ -309,26 +310,16 @@ def _merge(options: argparse.Namespace) -> int:
     merged = records.merge(
         options.folders,
         # the book takes no members of smoke scale
-        _every(SCALES if options.out else SCALES[:2]),
+        papers.every(SCALES if options.out else SCALES[:2]),
         options.out or project.records_folder(),
         replace=options.replace,
+        uncommitted=options.uncommitted,
         dry_run=options.dry_run,
     )
     print(", ".join(f"{len(paths)} {outcome}" for outcome, paths in merged.items()))
     if options.out is None and not options.dry_run:
-        _write_index()
+        records.write_index(papers.every())
     return 0
-
-
-def _every(scales: tuple[str, ...] = SCALES) -> list[Experiment]:
-    """Return all experiments of the book at some scales, by default at all."""
-    return [papers.get(name, scale) for name in papers.names() for scale in scales]
-
-
-def _write_index() -> None:
-    """Write index.csv of the book's records, which says which file is which member."""
-    with project.whole(project.records_folder() / "index.csv") as path:
-        path.write_text(records.index(_every()), encoding="utf-8")
 
 
 COMMANDS = {"list": _list, "run": _run, "merge": _merge, "status": _list}

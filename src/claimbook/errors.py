@@ -1,9 +1,10 @@
 """The errors of the book: each message names the offending value and what to do."""
 
+import contextlib
 import difflib
 import sys
 import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 
@@ -29,6 +30,10 @@ class NoRecord(RecordError):
 
 class DataError(BookError):
     """A data file is missing, cannot be fetched, or is not the one that was pinned."""
+
+
+class NotInstalled(BookError, ImportError):
+    """A package is missing that reading records or training needs."""
 
 
 class PageError(BookError, ValueError):
@@ -67,6 +72,16 @@ def choose(what: str, name: Any, known: Mapping[str, Any] | Collection[str]) -> 
         return known[name] if isinstance(known, Mapping) else name
     near = difflib.get_close_matches(str(name), known, n=3) or list(known)[:12]
     raise UnknownName(f"unknown {what} {name!r}: use one of {', '.join(near)}")
+
+
+@contextlib.contextmanager
+def needing_records() -> Iterator[None]:
+    """Raise NotInstalled where the block, or a decorated function, lacks a package."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        remedy = "pip install 'grokking-book[records]'"
+        raise NotInstalled(f"{error.name} is not installed: {remedy}") from error
 
 
 def complain(sentence: str) -> None:

@@ -138,6 +138,10 @@ class Arm:
         interval, _ = self.rarely
         return {*range(0, self.epochs + 1, interval), self.epochs}
 
+    def keeps_weights(self, seed: int) -> bool:
+        """Return whether the member with a seed stores weights."""
+        return bool(self.keep) and (self.keep_seeds is None or seed in self.keep_seeds)
+
     def to_json(self) -> dict[str, Any]:
         """Return the fields as JSON data, by name, without those at their default.
 
@@ -149,6 +153,14 @@ class Arm:
             if value != field.default:
                 plain[field.name] = _plain(value)
         return plain
+
+    @classmethod
+    def from_json(cls, plain: dict[str, Any]) -> "Arm":
+        """Return the arm that ``to_json`` made this of.
+
+        Raises TypeError if it is of no arm.
+        """
+        return cls(**{name: _from_plain(value) for name, value in plain.items()})
 
     def training_key(self) -> str:
         """Return the key that arms share if they train the same.
@@ -190,6 +202,12 @@ class Experiment:
         arms = [arm.to_json() for arm in self.arms]
         return vars(self) | {"seeds": list(self.seeds), "arms": arms}
 
+    @classmethod
+    def from_json(cls, plain: dict[str, Any]) -> "Experiment":
+        """Return the experiment that ``to_json`` made this of."""
+        arms = tuple(Arm.from_json(arm) for arm in plain["arms"])
+        return cls(**plain | {"seeds": tuple(plain["seeds"]), "arms": arms})
+
 
 Member = tuple[Arm, int]
 
@@ -214,4 +232,13 @@ def _plain(value: Any) -> Any:
         return {"name": value.name} | options
     if isinstance(value, tuple | list):
         return [_plain(item) for item in value]
+    return value
+
+
+def _from_plain(value: Any) -> Any:
+    """Return what `_plain` made a value of: dicts as specs, lists as tuples."""
+    if isinstance(value, dict):
+        return Spec(**{name: _from_plain(option) for name, option in value.items()})
+    if isinstance(value, list):
+        return tuple(_from_plain(item) for item in value)
     return value

@@ -12,8 +12,12 @@ an arm is a row, and a setting that differs between the scales is a ``Size``:
         yield row("StableMax", STABLEMAX)
 
 The third scale, smoke, is what ``shrink`` makes of the settings at laptop scale.
+
+Who trains, executes pages or lists what there is to train runs this code. Who reads
+records runs none: ``recorded`` finds the same experiments in a table beside them.
 """
 
+import json
 import runpy
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -23,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from claimbook import project, records
-from claimbook.errors import NoRecord, choose
+from claimbook.errors import BookError, NoRecord, choose
 from claimbook.experiment import SCALES, Arm, Experiment, Spec
 
 Row = dict[str, Any]
@@ -185,12 +189,20 @@ def shrink(arm: Arm) -> Arm:
 
 @cache
 def registries() -> dict[str, Registry]:
-    """Return the experiments of each paper by its folder, in the order of the book."""
+    """Return the experiments of each paper by its folder, in the order of the book.
+
+    Raises BookError if the book has no experiments.py, as a download has none.
+    """
     by_folder = {}
     for folder in project.page_folders():
         path = project.home() / f"book/{folder}/experiments.py"
         if path.is_file():
             by_folder[folder] = runpy.run_path(str(path))["EXPERIMENTS"]
+    if not by_folder:
+        raise BookError(
+            f"{project.home()} has no book/<paper>/experiments.py, so that its records "
+            "can be read and nothing be trained: set GROKBOOK_HOME to a checkout"
+        )
     return by_folder
 
 
@@ -214,27 +226,51 @@ def get(name: str, scale: str) -> Experiment:
     return registries()[paper][page](scale)
 
 
+def every(scales: Iterable[str] = SCALES) -> list[Experiment]:
+    """Return all experiments of the book at some scales, by default at all."""
+    return [get(name, scale) for name in names() for scale in scales]
+
+
+def recorded(name: str, scale: str) -> Experiment:
+    """Return an experiment as the table beside the records has it, without its code.
+
+    Raises UnknownName if it is not recorded, and NoRecord if it is not at this scale.
+    """
+    choose("scale", scale, SCALES)
+    path = project.records_folder() / records.EXPERIMENTS
+    if not path.is_file():
+        raise BookError(f"{path} is missing: take it from git again")
+    plans = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    choose("recorded experiment", name, {plan["name"]: plan for plan in plans})
+    for plan in plans:
+        if (plan["name"], plan["scale"]) == (name, scale):
+            return Experiment.from_json(plan)
+    raise NoRecord(f"{name} has no record at {scale} scale")
+
+
 def record(
     name: str,
     *,
     scale: str = "best",
     arms: Iterable[str] = (),
     folder: Path | None = None,
+    find: Callable[[str, str], Experiment] = get,
 ) -> records.Record:
     """Return the record of an experiment, at a scale or at the "best" that has one.
 
     The best scale is the first of ``SCALES`` with a recorded seed for each of ``arms``,
     or if none has them all, the first with any record. A record may lack arms while it
-    is being trained. Raises NoRecord if nothing is recorded, RecordError if a member is
+    is being trained. ``find`` returns the experiment of a name and a scale: `get`, or
+    `recorded`. Raises NoRecord if nothing is recorded, RecordError if a member is
     damaged.
     """
     if scale != "best":
-        return records.load(get(name, scale), folder)
+        return records.load(find(name, scale), folder)
     best = None
     arms = list(arms)
     for candidate in SCALES:
         with suppress(NoRecord):
-            stored = records.load(get(name, candidate), folder)
+            stored = records.load(find(name, candidate), folder)
             if all(stored.seeds(arm) for arm in arms):
                 return stored
             best = best or stored

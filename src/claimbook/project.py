@@ -1,17 +1,18 @@
 """Where the book lies on this machine, which code it is, and how a file is written."""
 
 import contextlib
+import glob
 import importlib.util
 import os
 import secrets
 import subprocess
+import time
 from collections.abc import Iterator
 from functools import cache, partial
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from claimbook import sources
+from claimbook import archive, sources
 from claimbook.errors import BookError, choose
 
 CLAIMS_MIME = "application/vnd.grokbook.claims+json"
@@ -19,6 +20,7 @@ FIGURE_MIME = "application/vnd.grokbook.figure+json"
 # The parts of project.yaml.
 PARTS = ["rooms", "renamed", "settings", "folders", "papers"]
 PARTS += ["smoke", "called", "colours", "committed"]
+ABANDONED = 600.0  # seconds after which nobody is still writing a temporary file
 
 is_retrained = False  # whether pages of this process train their runs anew
 
@@ -27,9 +29,9 @@ def home() -> Path:
     """Return the folder of the book, which holds book and data/records.
 
     It is the first of these that there is: the checkout that GROKBOOK_HOME names, the
-    one that this package lies in, the one around the working directory, or a download
-    from the site GROKBOOK_SITE, which is made once into the user's cache. Raises
-    BookError if there is none, or if GROKBOOK_HOME names no folder.
+    one that this package lies in, the user's own around the working directory, or the
+    records of the site GROKBOOK_SITE, see `archive.fetched`. Raises BookError if there
+    is none, or if GROKBOOK_HOME names no folder.
     """
     try:
         working_directory = os.getcwd()
@@ -46,44 +48,35 @@ def _home(folder: str | None, site: str | None, _working_directory: str) -> Path
         if Path(folder).exists():
             return Path(folder)
         raise BookError(f"{folder} is no checkout of the book: mend GROKBOOK_HOME")
+    packaged = Path(__file__).resolve().parents[2]
+    if _is_checkout(packaged):
+        return packaged
     # relative paths, as Path.cwd() raises where the working directory was deleted
-    parents = (Path("../" * level) for level in range(20))
-    for checkout in (Path(__file__).resolve().parents[2], *parents):
-        if (checkout / "book").is_dir() and (checkout / "data" / "records").is_dir():
+    for level in range(20):
+        checkout = Path("../" * level)
+        if _is_checkout(checkout) and _is_own(checkout):
             return checkout.resolve()
     if site:
-        return _fetched(site.rstrip("/"))
+        return archive.fetched(site)
     raise BookError(
-        "the working directory is in no checkout of the book: set GROKBOOK_HOME to the "
-        "folder that has or shall have data/records, or GROKBOOK_SITE to its address"
+        "the working directory is in no checkout of the book that is yours: set "
+        "GROKBOOK_HOME to the folder that has or shall have data/records, or "
+        "GROKBOOK_SITE to its address"
     )
 
 
-@cache
-def _fetched(site: str) -> Path:
-    """Download the package and records from a site, and return their folder.
+def _is_checkout(folder: Path) -> bool:
+    return (folder / "book").is_dir() and (folder / "data" / "records").is_dir()
 
-    The archive has no known digest, but each record is compared with its own when it is
-    read. Raises BookError if the site cannot be reached.
+
+def _is_own(checkout: Path) -> bool:
+    """Return whether a checkout is one of the user, whose code may run.
+
+    Anybody can lay a folder "book" into one that users share, such as /tmp.
     """
-    address = f"{site}/downloads/grokbook.zip"
-    try:
-        import pooch
-
-        pooch.get_logger().setLevel("WARNING")
-        folder = pooch.os_cache("grokking-book") / sha256(site.encode()).hexdigest()[:8]
-        pooch.retrieve(
-            address,
-            known_hash=None,
-            fname="grokbook.zip",
-            path=folder,
-            processor=pooch.Unzip(extract_dir="."),
-        )
-    except Exception as error:  # pooch raises requests, OS and value errors alike
-        reason = str(error).partition("\n")[0][:120]
-        message = f"{address} cannot be fetched ({reason}): set GROKBOOK_HOME to a copy"
-        raise BookError(message) from error
-    return folder / "grokbook"
+    marker = checkout / "book" / "project.yaml"
+    places = (checkout, marker.parent, marker)
+    return marker.is_file() and all(p.stat().st_uid == os.getuid() for p in places)
 
 
 def described(part: str) -> Any:
@@ -200,7 +193,7 @@ def whole(path: Path) -> Iterator[Path]:
     If the block raises, ``path`` stays as it was. Of several writers the last one wins.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
+    temporary = path.with_name(f"{path.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
     try:
         yield temporary
         with temporary.open("rb") as written:
@@ -211,3 +204,27 @@ def whole(path: Path) -> Iterator[Path]:
         os.close(folder)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def remove_parts(path: Path) -> None:
+    """Remove what killed writers of a file left of their temporary paths.
+
+    What a process of this machine may still be writing stays. After ABANDONED seconds a
+    part is removed in any case: its number may by then be that of another process.
+    """
+    for part in path.parent.glob(f"{glob.escape(path.name)}.*.part"):
+        writer = part.name.removeprefix(f"{path.name}.").partition("-")[0]
+        with contextlib.suppress(FileNotFoundError):  # its writer has ended meanwhile
+            age = time.time() - part.stat().st_mtime
+            if age > ABANDONED or not (writer.isdecimal() and _is_alive(int(writer))):
+                part.unlink()
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)  # sends nothing
+    except PermissionError:  # it is of another user
+        return True
+    except (ProcessLookupError, OverflowError):
+        return False
+    return True

@@ -211,9 +211,7 @@ def _train(
                 records.add(experiment, result, task.out)
         if results is not None:
             checkpoint.unlink(missing_ok=True)
-            # what a killed worker was writing
-            for part in checkpoint.parent.glob(f"{checkpoint.name}.*.part"):
-                part.unlink(missing_ok=True)
+            project.remove_parts(checkpoint)
         return len(done), fault
     except torch.OutOfMemoryError:
         raise

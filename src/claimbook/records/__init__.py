@@ -7,9 +7,25 @@ observable of today makes it. The store trains nothing and deletes nothing, and 
 it needs no torch.
 """
 
-from .record import Record, add, index, load, merge, missing, orphans, recorded, stale
+from .record import (
+    EXPERIMENTS,
+    INDEX,
+    Record,
+    add,
+    index,
+    load,
+    merge,
+    missing,
+    orphans,
+    plans,
+    recorded,
+    stale,
+    write_index,
+)
 
 __all__ = [
+    "EXPERIMENTS",
+    "INDEX",
     "Record",
     "add",
     "index",
@@ -17,6 +33,8 @@ __all__ = [
     "merge",
     "missing",
     "orphans",
+    "plans",
     "recorded",
     "stale",
+    "write_index",
 ]

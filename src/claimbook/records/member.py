@@ -27,6 +27,7 @@ import pyarrow.parquet as pq
 from claimbook import project
 from claimbook.errors import RecordError
 from claimbook.experiment import Result
+from claimbook.records import validation
 
 FORMAT = 3
 SIDES = {"weights": "safetensors", "trace": "trace.parquet"}  # kind: suffix
@@ -48,7 +49,8 @@ def beside(path: Path, meta: Meta) -> dict[str, Path]:
 def read(path: Path) -> tuple[pd.DataFrame, Meta]:
     """Return the rows and the metadata of a member.
 
-    Raises RecordError unless every file of the member is as it was written.
+    Raises RecordError unless every file of the member is as it was written, and what a
+    training leaves.
     """
     with _readable(path):
         # opened once, as another process may put another file in its place meanwhile
@@ -59,6 +61,9 @@ def read(path: Path) -> tuple[pd.DataFrame, Meta]:
         stem = f"{meta['training_key']}-{meta['seed']}"
     if not is_same or path.name.split(".")[0] != stem:
         raise _record_error(path, "is not as it was recorded, or of another format")
+    fault = validation.metadata_fault(meta) or validation.rows_fault(table, meta)
+    if fault:
+        raise _record_error(path, fault)
     for kind, file in beside(path, meta).items():
         if not file.exists() or _sha256(file.read_bytes()) != meta[kind]:
             raise _record_error(
@@ -68,12 +73,15 @@ def read(path: Path) -> tuple[pd.DataFrame, Meta]:
 
 
 def metadata(path: Path) -> Meta:
-    """Return the metadata of a member without a check of its files.
+    """Return the metadata of a member without a check of its rows and other files.
 
-    Raises RecordError if the file has none.
+    Raises RecordError if the file has none, or none that a training leaves.
     """
     with _readable(path):
         meta: Meta = json.loads(pq.read_schema(path).metadata[ATTRS])
+        fault = validation.metadata_fault(meta)
+    if fault:
+        raise _record_error(path, fault)
     return meta
 
 

@@ -1,6 +1,7 @@
 """A record: what one experiment reads of the store, and what it still lacks."""
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -14,6 +15,9 @@ from claimbook.errors import NoRecord, RecordError
 from claimbook.experiment import Arm, Experiment, Member, Result
 from claimbook.records import member
 from claimbook.records.member import Meta
+
+INDEX = "index.csv"  # in a folder of records: which file is which member
+EXPERIMENTS = "experiments.jsonl"  # and the recorded experiments, for who runs no code
 
 
 @dataclass
@@ -145,19 +149,17 @@ class Record:
 def load(experiment: Experiment, folder: Path | None = None) -> Record:
     """Return the record of an experiment from a folder, by default the book's records.
 
-    "uncommitted" is added to the metadata of a member: whether src had changes that are
-    in no commit when it was trained. Raises NoRecord if no member is recorded,
+    "uncommitted" is added to the metadata of a member: whether the code that trained it
+    is in no commit. Raises NoRecord if no member is recorded,
     RecordError if one is damaged.
     """
     frames, members, paths = [], {}, {}
-    committed = project.described("committed")
     for arm, seed, path in _recorded_files(experiment, folder):
         rows, meta = member.read(path)
         rows.insert(0, "arm", arm.name)
         rows.insert(1, "seed", seed)
         frames.append(rows)
-        is_changed = meta["commit"].endswith("+")
-        meta["uncommitted"] = is_changed and meta.get("source") not in committed
+        meta["uncommitted"] = not _is_committed(meta)
         members[f"{arm.name}|{seed}"] = meta
         paths[f"{arm.name}|{seed}"] = path
     if not frames:
@@ -223,6 +225,7 @@ def merge(
     into: Path,
     *,
     replace: bool = False,
+    uncommitted: bool = False,
     dry_run: bool = False,
 ) -> dict[str, list[Path]]:
     """Copy the members of other folders of records into the folder ``into``.
@@ -232,8 +235,9 @@ def merge(
     ``replace`` replaces members. If two folders have the same member, the first is
     taken. ``dry_run`` checks everything and copies nothing.
 
-    Raises RecordError, and copies nothing, if a member is damaged or belongs to none of
-    the ``experiments``.
+    Raises RecordError, and copies nothing, if a member is damaged, belongs to none of
+    the ``experiments``, or would be taken though its code is in no commit; with
+    ``uncommitted`` such members are taken too.
     """
     known = set[Path]()
     for experiment in experiments:
@@ -261,12 +265,26 @@ def merge(
             done[outcome].append(name)
             copies[name] = {}
             if outcome != "kept":
+                if not (uncommitted or _is_committed(meta)):
+                    raise RecordError(
+                        f"{path} was trained by code that is in no commit, "
+                        f"{meta['commit']}: `merge --uncommitted` takes it"
+                    )
                 for file in (path, *member.beside(path, meta).values()):
                     copies[name][into / file.relative_to(folder)] = file.read_bytes()
     if not dry_run:
         for files in copies.values():
             member.put(files)
     return done
+
+
+def _is_committed(meta: Meta) -> bool:
+    """Return whether the code that trained a member is in a commit.
+
+    "committed" of book/project.yaml has digests of code that is, though it was not yet.
+    """
+    is_changed = meta["commit"].endswith("+")
+    return not is_changed or meta.get("source") in project.described("committed")
 
 
 def stale(experiments: Iterable[Experiment], folder: Path | None = None) -> list[Path]:
@@ -307,6 +325,25 @@ def index(experiments: Iterable[Experiment], folder: Path | None = None) -> str:
             rows.append([*names, seed, file, digest])
     columns = ["experiment", "scale", "arm", "seed", "file", "digest"]
     return pd.DataFrame(rows, columns=columns).to_csv(index=False)
+
+
+def plans(experiments: Iterable[Experiment], folder: Path | None = None) -> str:
+    """Return JSON lines with the experiments of which a member is recorded."""
+    recorded = [e for e in experiments if any(_recorded_files(e, folder))]
+    return "".join(json.dumps(each.to_json()) + "\n" for each in recorded)
+
+
+def write_index(experiments: Iterable[Experiment], folder: Path | None = None) -> None:
+    """Write the two tables beside the records, by which others find and read them."""
+    experiments = list(experiments)
+    place = folder or project.records_folder()
+    tables = {
+        INDEX: index(experiments, folder),
+        EXPERIMENTS: plans(experiments, folder),
+    }
+    for name, text in tables.items():
+        with project.whole(place / name) as path:
+            path.write_text(text, encoding="utf-8")
 
 
 def _row_files(folder: Path) -> list[Path]:

@@ -10,7 +10,7 @@ import yaml
 from pandas import DataFrame
 
 from claimbook import project
-from claimbook.errors import choose
+from claimbook.errors import PageError, choose
 from claimbook.experiment import Arm, Spec
 from claimbook.records import Record
 from claimbook.tables.html import Html, folded, grid, joined, line, number
@@ -58,10 +58,30 @@ def check_keys(
 
 
 def settings_of(page: str) -> dict[str, Any]:
-    """Return what settings.yaml says of a page; raises UnknownName for a wrong key."""
+    """Return what settings.yaml says of a page.
+
+    Raises UnknownName for a wrong key, PageError for a value that is no text.
+    """
     settings = noted(page, "settings")
     check_keys(page, "settings", settings, STATED)
+    for key, part in settings.items():
+        for value in _cells(part):
+            if not isinstance(value, str):
+                paper, name = page.split("/")
+                raise PageError(
+                    f"book/{paper}/settings.yaml, page {name}, {key}: {value!r} is no "
+                    "text, put it into quotes"
+                )
     return settings
+
+
+def _cells(part: Any) -> list[Any]:
+    """Return what stands at the ends of nested lists and mappings."""
+    if isinstance(part, dict):
+        part = list(part.values())
+    if not isinstance(part, list):
+        return [part]
+    return [cell for inner in part for cell in _cells(inner)]
 
 
 def stated(page: str) -> list[list[str]]:

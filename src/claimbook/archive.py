@@ -1,0 +1,84 @@
+"""The records of a book whose site is named, fetched once into the user's cache.
+
+An archive is taken by its SHA-256 alone, under a name that has it. Nothing of it can
+run: what is kept of it are tables and settings.
+"""
+
+import hashlib
+import os
+import re
+import time
+import zipfile
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from urllib.request import urlopen
+
+from claimbook.errors import BookError
+
+PATIENCE = (
+    30.0  # seconds without a byte, or behind SLOWEST, that a server is waited for
+)
+SLOWEST = 10_000  # bytes per second
+BLOCK = 1 << 16  # bytes
+DATA = {".csv", ".json", ".jsonl", ".parquet", ".safetensors", ".yaml", ".md"}
+
+
+def fetched(site: str) -> Path:
+    """Return the folder of a site's records, which are downloaded if they are absent.
+
+    ``site`` is an address with the digest of its archive: "https://…#sha256=…". Another
+    digest is another edition, and is fetched. Raises BookError if there is no digest,
+    or if the archive of that digest cannot be had.
+    """
+    address, _, digest = site.partition("#sha256=")
+    address = f"{address.rstrip('/')}/downloads/grokbook.zip"
+    if not re.fullmatch("[0-9a-f]{64}", digest):
+        raise BookError(
+            "GROKBOOK_SITE names no archive: write https://…#sha256=… with the SHA-256 "
+            "that downloads/croissant.json of the site has for grokbook.zip"
+        )
+    try:
+        import pooch
+
+        folder = Path(pooch.os_cache("grokking-book")) / digest
+        if not folder.is_dir():
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            with TemporaryDirectory(dir=folder.parent) as temporary:
+                file = Path(temporary) / "grokbook.zip"
+                _download(address, file, digest)
+                _unpack(file, Path(temporary) / "data")
+                # of several processes that do this at once any one may be the first
+                if not folder.is_dir():
+                    os.replace(Path(temporary) / "data", folder)
+    except Exception as error:  # the network, the disk or the file: a dozen types
+        reason = str(error).partition("\n")[0][:120]
+        message = f"{address} cannot be fetched ({reason}): set GROKBOOK_HOME to a copy"
+        raise BookError(message) from error
+    return folder / "grokbook"
+
+
+def _download(address: str, file: Path, digest: str) -> None:
+    """Write what an address answers into a file, if it has the expected digest.
+
+    Raises TimeoutError where the server is too slow, ValueError for another digest.
+    """
+    if not address.startswith(("https://", "http://")):
+        raise ValueError("it is no address that begins with https://")
+    begun, size, seen = time.monotonic(), 0, hashlib.sha256()
+    with urlopen(address, timeout=PATIENCE) as answer, file.open("wb") as opened:
+        while block := answer.read1(BLOCK):
+            opened.write(block)
+            seen.update(block)
+            size += len(block)
+            if time.monotonic() - begun > PATIENCE + size / SLOWEST:
+                raise TimeoutError("the server is too slow")
+    if seen.hexdigest() != digest:
+        raise ValueError(f"what came, {size:,} bytes, is not of the SHA-256 {digest}")
+
+
+def _unpack(file: Path, folder: Path) -> None:
+    """Take the data out of an archive, and leave its code where it is."""
+    with zipfile.ZipFile(file) as archive:
+        names = archive.namelist()
+        data = [name for name in names if PurePosixPath(name).suffix in DATA]
+        archive.extractall(folder, data)
