@@ -11,6 +11,7 @@ A source is py:percent. The `#|` lines at the top of a code cell are one YAML ma
 They become the metadata that MyST-NB reads, and stay in the source of the cell.
 """
 
+import ast
 import hashlib
 import json
 import re
@@ -60,25 +61,54 @@ def read_source(path: Path) -> NotebookNode:
     return notebook
 
 
-# Sections of a page whose sentences tell what came of the book's own runs.
-FINDINGS = ("What to see", "Reading the result")
+# Sections of a page that a rerun keeps: no other is free of the book's own result.
+KEPT = ("The idea", "Run it yourself")
 
 
-def drop_findings(notebook: NotebookNode, scale: str) -> None:
+def drop_findings(notebook: NotebookNode, scale: str, change: str = "") -> None:
     """Take out of a rerun what was written for the book's own result.
 
-    That is the title's finding, the sections `FINDINGS` and the captions. Sentences
-    with numbers are left out by `claimbook.tables.prose`.
+    That is the title's finding, all text but the sections `KEPT`, the captions and what
+    is asserted. Sentences with numbers are left out by `claimbook.tables.prose`.
+    `change` says in words with which other settings the rerun trains.
     """
     kicker, _ = heading(notebook)
-    rest = notebook.cells[0].source.partition("\n")[2]
-    notebook.cells[0].source = f"# {kicker}: a rerun at {scale} scale\n{rest}"
-    for cell in notebook.cells:
-        if cell.cell_type == "markdown":
-            parts = re.split(r"^(?=## )", cell.source, flags=re.M)
-            kept = [part for part in parts if _section(part) not in FINDINGS]
-            cell.source = "".join(kept)
-        shown_as(cell).get("figure", {}).pop("caption", None)
+    what = f"a rerun at {scale} scale" + (f" with {change}" if change else "")
+    notebook.cells[0].source = f"# {kicker}: {what}"
+    section = ""
+    for cell in notebook.cells[1:]:
+        if cell.cell_type == "code":
+            cell.source = unasserted(cell.source)
+            shown_as(cell).get("figure", {}).pop("caption", None)
+            continue
+        kept = []
+        for part in re.split(r"^(?=## )", cell.source, flags=re.M):
+            section = _section(part) or section  # a cell may go on with the last one
+            if section in KEPT:
+                kept.append(part)
+        cell.source = "".join(kept)
+
+
+def insert_change(notebook: NotebookNode, settings: str, arms: str) -> None:
+    """Put a cell after the parameters that changes what the page trains."""
+    code = f"from claimbook import change\n\nchange.use({settings!r}, arms={arms!r})"
+    tagged = ["parameters" in tags(cell) for cell in notebook.cells]
+    cell = nbformat.v4.new_code_cell(code)
+    notebook.cells.insert(tagged.index(True) + 1, cell)
+
+
+def unasserted(source: str) -> str:
+    """The code of a cell with `pass` in place of what it asserts.
+
+    What holds of the book's runs need not hold of a reader's.
+    """
+    lines = source.splitlines(keepends=True)
+    found = [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Assert)]
+    for node in sorted(found, key=lambda node: -node.lineno):
+        last = node.end_lineno or node.lineno
+        indent = " " * node.col_offset
+        lines[node.lineno - 1 : last] = [f"{indent}pass\n"]
+    return "".join(lines)
 
 
 def _section(text: str) -> str:
