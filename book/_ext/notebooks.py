@@ -78,7 +78,7 @@ def drop_findings(notebook: NotebookNode, scale: str, change: str = "") -> None:
     section = ""
     for cell in notebook.cells[1:]:
         if cell.cell_type == "code":
-            cell.source = unasserted(cell.source)
+            cell.source = without_findings(cell.source)
             shown_as(cell).get("figure", {}).pop("caption", None)
             continue
         kept = []
@@ -87,6 +87,7 @@ def drop_findings(notebook: NotebookNode, scale: str, change: str = "") -> None:
             if section in KEPT:
                 kept.append(part)
         cell.source = "".join(kept)
+    notebook.cells = [cell for cell in notebook.cells if cell.source]
 
 
 def insert_change(notebook: NotebookNode, settings: str, arms: str) -> None:
@@ -97,18 +98,28 @@ def insert_change(notebook: NotebookNode, settings: str, arms: str) -> None:
     notebook.cells.insert(tagged.index(True) + 1, cell)
 
 
-def unasserted(source: str) -> str:
-    """The code of a cell with `pass` in place of what it asserts.
+def without_findings(source: str) -> str:
+    """The code of a cell without what it asserts and tells of the book's own runs.
 
-    What holds of the book's runs need not hold of a reader's.
+    A reader's runs need not have the values that its sentences ask for.
     """
     lines = source.splitlines(keepends=True)
-    found = [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Assert)]
-    for node in sorted(found, key=lambda node: -node.lineno):
-        last = node.end_lineno or node.lineno
+    told = [
+        node
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Assert) or _called(node) in ("tables.prose", "sheet.box")
+    ]
+    for node in sorted(told, key=lambda node: -node.lineno):
+        instead = "sheet.box()" if _called(node) == "sheet.box" else "pass"
         indent = " " * node.col_offset
-        lines[node.lineno - 1 : last] = [f"{indent}pass\n"]
+        lines[node.lineno - 1 : node.end_lineno] = [f"{indent}{instead}\n"]
     return "".join(lines)
+
+
+def _called(node: ast.AST) -> str:
+    """The function that a statement calls, `tables.prose`; "" if it is no call."""
+    is_call = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+    return ast.unparse(node.value.func) if is_call else ""
 
 
 def _section(text: str) -> str:

@@ -20,7 +20,7 @@ from claimbook.records import Record
 from claimbook.tables import Cell, Html, fold, folded, grid, line
 
 HEAD = ("The paper says", "Tested as", "Here (median)", "Range", "n", "Verdict")
-RERUN = "A rerun{}: the verdicts below are those of its own runs."
+RERUN = "A rerun: the verdicts below are those of its own runs."
 SEEDS = re.compile(r"(, )?(up to )?(one|two|three) seeds? of \w+$")
 SEVERAL = 3  # sizes of networks that one line cannot describe together
 CHANGED = ("Tested as", "Planned", "What that gives", "Why it was changed")
@@ -130,8 +130,9 @@ class Sheet(list[Row]):
         answer does not explain.
         """
         if tables.is_rerun():
-            settings = f" with {change.in_use}" if change.in_use else ""
-            answer = RERUN.format(settings)
+            answer = RERUN
+            if change.in_use:
+                answer = f"With {change.in_use}, under the book's names. {RERUN}"
         main = self._main()
         labels_by_size: dict[str, list[str]] = {}
         for run in self.own:

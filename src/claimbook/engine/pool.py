@@ -87,9 +87,9 @@ def tasks(
 
 
 def try_out(todo: Sequence[Task]) -> None:
-    """Make what each kind of member is trained with, once, and train none.
+    """Take one step with each kind of member, and record none.
 
-    Raises TrainingError, or another BookError, if that cannot be made.
+    Raises TrainingError, or another BookError, if that cannot be done.
     """
     kinds: dict[str, Task] = {}
     for task in todo:
@@ -97,10 +97,10 @@ def try_out(todo: Sequence[Task]) -> None:
     for task in kinds.values():
         arm, _ = task.member
         try:
-            Learner([task.member])
+            Learner([task.member]).step()
         except errors.BookError:
             raise
-        except Exception as error:  # of data set, network or optimizer: any kind
+        except Exception as error:  # of data set, network or loss: any kind
             message = f"arm {arm.name!r} cannot be trained with these settings"
             raise errors.TrainingError(f"{message}: {error}") from error
 

@@ -23,6 +23,8 @@ from claimbook.errors import DataError, NoRecord, choose
 from claimbook.experiment import SCALES, Experiment
 from claimbook.records import Record
 
+FEW = 12  # members of a smoke test
+
 _READ: list[dict[str, Any]] = []  # what this process has read, for `read`
 _CITED: dict[str, dict[str, Any]] = {}  # by name, for `cited`
 
@@ -98,8 +100,8 @@ class Page:
 def _retrained(experiment: Experiment, arms: Iterable[str], device: str) -> Record:
     """Train what data/reruns/ lacks of some arms, or all; return the record from there.
 
-    A smoke test is trained in this process, as a worker takes longer to start. Raises
-    NoRecord where this experiment has none of the arms.
+    A few members of a smoke test are trained in this process, as workers take longer to
+    start. Raises NoRecord where this experiment has none of the arms.
     """
     from claimbook.engine import pool  # imports PyTorch, which reading does not need
 
@@ -109,7 +111,8 @@ def _retrained(experiment: Experiment, arms: Iterable[str], device: str) -> Reco
     todo = pool.tasks([planned], folder, arms=names)
     if change.in_use:
         pool.try_out(todo)
-    processes = 0 if experiment.scale == "smoke" else None
+    is_quick = experiment.scale == "smoke" and len(todo) <= FEW
+    processes = 0 if is_quick else None
     pool.train(todo, device=device, processes=processes)
     record = records.load(planned, folder)
     if change.in_use:

@@ -52,7 +52,7 @@ def curve(
     if book := run.of_book:
         with suppress(RecordError):  # it may not have this column
             middle = book.series(column).median(axis=1).dropna()
-            pale = style | PALE | {"gid": _book_name(book)}
+            pale = style | PALE | {"gid": _book_name(run)}
             axes.plot(middle * (100 if percent else 1), **pale)
     series = (run.series(column) * (100 if percent else 1)).dropna(how="all")
     if seeds and series.shape[1] > 1:
@@ -67,8 +67,11 @@ def curve(
 
 
 def _book_name(run: Run) -> str:
-    """Return what the legend calls the book's curve of an arm that was changed."""
-    return f"book, {run.record.scale} scale"
+    """Return what the legend calls the book's curve of an arm with other settings."""
+    book = run.of_book
+    if not book or book.record.scale == run.record.scale:
+        return "book"
+    return f"book, {book.record.scale} scale"
 
 
 def tell_apart(figure: Figure) -> bool:
@@ -127,7 +130,7 @@ def trace(
     if seed is None:
         seed = run.seeds[0]
     if book := run.of_book:
-        pale = line | {"label": "", "alpha": PALE["alpha"], "gid": _book_name(book)}
+        pale = line | {"label": "", "alpha": PALE["alpha"], "gid": _book_name(run)}
         with suppress(RecordError):  # it may have no trace
             same = seed if seed in book.seeds else None
             trace(axes, book, seed=same, floor=floor, **pale)
