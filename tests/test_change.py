@@ -39,7 +39,10 @@ TINY = experiment(arm("plain", log=10), arm("decay 1", log=10, optimizer=QUICK))
         ("optimizer.betas=(0.9,1)", "cannot be 1: give a number of at most 0.999999"),
         ("dataset.train_fraction=40", "cannot be 40: give a number of at most 0.999"),
         ("epochs=20.5", "epochs cannot be 20.5: it is 30 in the book, so give a whole"),
-        ("model.bias=1", "model.bias cannot be 1: it is False in the book, so give Tru"),
+        (
+            "model.bias=1",
+            "model.bias cannot be 1: it is False in the book, so give Tru",
+        ),
         ("loss.dtype=32", "loss.dtype cannot be 32: it is 'float32' in the book, so g"),
         ("epochs=30", "epochs is 30 already in every arm that has it: nothing would"),
         ("optimizer.lr=0.5 model.bias=False", "model.bias is False already in every"),

@@ -7,6 +7,7 @@ import os
 from functools import partial
 from hashlib import sha256
 from itertools import product
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -192,8 +193,9 @@ def test_a_rerun_is_at_laptop_scale_unless_it_says_another(
 def test_a_rerun_with_another_setting_has_the_books_runs_behind_its_own(
     reruns, monkeypatch
 ):
+    stored = Path(__file__).parents[1] / "data" / "records"
+    monkeypatch.setenv("GROKBOOK_RECORDS", str(stored))
     other = change.read("optimizer.lr=0.002", ["M*"])
-    monkeypatch.setattr(change, "in_use", other)
     page = evidence.Page("singh2026/fig02", "smoke", retrain=True, device="cpu")
     with pytest.raises(TrainingError, match="arm 'M' cannot be trained with these"):
         monkeypatch.setattr(change, "in_use", change.read("model.heads=3"))

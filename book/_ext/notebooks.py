@@ -107,7 +107,8 @@ def without_findings(source: str) -> str:
     told = [
         node
         for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Assert) or _called(node) in ("tables.prose", "sheet.box")
+        if isinstance(node, ast.Assert)
+        or _called(node) in ("tables.prose", "sheet.box")
     ]
     for node in sorted(told, key=lambda node: -node.lineno):
         instead = "sheet.box()" if _called(node) == "sheet.box" else "pass"
