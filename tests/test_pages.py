@@ -290,8 +290,8 @@ FAULTS = {  # what is said of a twin <- a change of its cells
 
 
 def test_every_fault_of_a_twin_is_found(book, executed):
-    for said, change in FAULTS.items():
-        edit(book, lambda notebook, change=change: change(notebook.cells))
+    for said, fault_of in FAULTS.items():
+        edit(book, lambda notebook, fault_of=fault_of: fault_of(notebook.cells))
         assert any(said in fault for fault in checks.check()), said
         (book / TWIN).write_text(executed)
     assert checks.check() == []

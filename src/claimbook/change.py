@@ -208,7 +208,7 @@ def _renamed(field: str, spec: Spec, name: str) -> Spec:
 
 
 def _until(arm: Arm, epochs: int) -> Arm:
-    """Return an arm with another last epoch, which is logged and kept as the old one."""
+    """Return an arm with another last epoch, logged and kept as the old one is."""
 
     def moved(epoch: int) -> int:
         return epochs if epoch == arm.epochs else epoch
