@@ -1,8 +1,12 @@
 """One setting changed: what can be typed, what it trains, and where that is filed."""
 
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from docutils import nodes
+from docutils.utils import new_document
 from helpers import arm, experiment
 from recorded import result
 
@@ -12,6 +16,7 @@ from claimbook import change, papers, records
 from claimbook.errors import BookError
 from claimbook.experiment import Spec
 
+RUN = suggestions.SECTION
 QUICK = Spec("adamw", lr=0.05, weight_decay=1, betas=(0.9, 0.99))
 TINY = experiment(arm("plain", log=10), arm("decay 1", log=10, optimizer=QUICK))
 
@@ -118,3 +123,18 @@ def test_every_number_that_pages_offer_can_be_changed():
     )
     both = replace(found, settings={"optimizer.betas": (0.9, 0.99)}, arms=())
     assert suggestions.command("a/b", both).endswith("SET='optimizer.betas=(0.9,0.99)'")
+
+
+def test_the_command_stands_at_the_end_of_its_section():
+    named = {"prieto2025/fig15": "fig15_weight_decay", "prieto2025/fig03": "fig03_x"}
+    for page_id, file in named.items():
+        sections = [nodes.section("", nodes.title("", name)) for name in ("Idea", RUN)]
+        document = new_document("")
+        document += sections
+        env = SimpleNamespace(docname=f"{page_id.partition('/')[0]}/{file}")
+        suggestions.write(SimpleNamespace(srcdir=Path("book"), env=env), document)
+        found = [code.astext() for code in sections[1].findall(nodes.literal_block)]
+        expected = suggestions.of(page_id)  # None for a page that trains nothing
+        commands = [suggestions.command(page_id, expected)] if expected else []
+        assert found == commands
+        assert len(sections[0]) == 1
