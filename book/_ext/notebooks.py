@@ -63,6 +63,8 @@ def read_source(path: Path) -> NotebookNode:
 
 # Sections of a page that a rerun keeps: no other is free of the book's own result.
 KEPT = ("The idea", "Run it yourself")
+# What stands in a rerun in place of statements about the book's own result.
+INSTEAD = {"assert": "pass", "tables.prose": "pass", "sheet.box": "sheet.box()"}
 
 
 def drop_findings(notebook: NotebookNode, scale: str, change: str = "") -> None:
@@ -104,23 +106,21 @@ def without_findings(source: str) -> str:
     A reader's runs need not have the values that its sentences ask for.
     """
     lines = source.splitlines(keepends=True)
-    told = [
-        node
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Assert)
-        or _called(node) in ("tables.prose", "sheet.box")
-    ]
-    for node in sorted(told, key=lambda node: -node.lineno):
-        instead = "sheet.box()" if _called(node) == "sheet.box" else "pass"
-        indent = " " * node.col_offset
-        lines[node.lineno - 1 : node.end_lineno] = [f"{indent}{instead}\n"]
+    statements = [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.stmt)]
+    for node in sorted(statements, key=lambda node: -node.lineno):
+        if instead := INSTEAD.get(_kind(node)):
+            indent = " " * node.col_offset
+            lines[node.lineno - 1 : node.end_lineno] = [f"{indent}{instead}\n"]
     return "".join(lines)
 
 
-def _called(node: ast.AST) -> str:
-    """The function that a statement calls, `tables.prose`; "" if it is no call."""
-    is_call = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
-    return ast.unparse(node.value.func) if is_call else ""
+def _kind(node: ast.stmt) -> str:
+    """`assert`, or the function that a statement calls; "" for any other."""
+    if isinstance(node, ast.Assert):
+        return "assert"
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        return ast.unparse(node.value.func)
+    return ""
 
 
 def _section(text: str) -> str:

@@ -17,8 +17,12 @@ from claimbook.experiment import Arm
 
 SECTION = "Run it yourself"
 SAID = "The same with one number changed; your curves are drawn with those of the book:"
-RAISED = {"optimizer.lr": 2, "optimizer.weight_decay": 2}  # setting -> times as much
-RAISED |= {"dataset.train_fraction": 1.2, "epochs": 2}
+RAISED = {  # setting -> times as much
+    "optimizer.lr": 2.0,
+    "optimizer.weight_decay": 2.0,
+    "dataset.train_fraction": 1.2,
+    "epochs": 2.0,
+}
 
 
 def of(page_id: str) -> Change | None:

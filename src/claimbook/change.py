@@ -179,7 +179,7 @@ def _with(arm: Arm, path: str, value: Any) -> Arm:
         return Spec(part.name, **part.options | {option: value})
 
     old = getattr(arm, field)
-    changed = tuple(map(new, old)) if isinstance(old, tuple) else new(old)
+    changed: Any = tuple(map(new, old)) if isinstance(old, tuple) else new(old)
     if path == "dataset.p" and "encoding" not in arm.dataset.options:
         added = value - _options(field, arm.dataset)["p"]
         counts = {

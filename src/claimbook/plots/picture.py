@@ -111,8 +111,8 @@ def stack(figure: Figure) -> None:
     for legend in list(figure.legends):
         handles: Any = legend.legend_handles
         names = _legend_texts(legend)
-        place = legend.get_gid() or "upper"
-        figure.legend(handles, names, loc=f"outside {place} center", ncols=2)
+        place: Any = f"outside {legend.get_gid() or 'upper'} center"
+        figure.legend(handles, names, loc=place, ncols=2)
         legend.remove()
     figure.set_size_inches(4.0, max(2.4, 0.85 * row_height) * len(specs))
 
