@@ -1,6 +1,7 @@
 # make book    render the book into _build/html
 # make test    everything that is checked: lint, types, pages, unit tests, notebooks, HTML
 # make page PAGE=prieto2025/fig02 SCALE=laptop    retrain one page and execute it
+#     ... SET='optimizer.lr=0.02' ARMS='lr 0.05*'    with a setting changed, in some arms
 # make pdf     the whole book as a PDF, printed by an installed Chromium in minutes
 # make links   every address that the book names, asked over the network
 # make workflow    Snakemake in an environment of its own, workflow/.venv, for a cluster
@@ -10,6 +11,8 @@ PYTHON ?= python3
 PAGE ?=
 SCALE ?= laptop
 DEVICE ?= auto
+SET ?=
+ARMS ?=
 
 # The environment that is active, or else .venv. That of conda itself is left alone.
 CONDA := $(if $(filter-out base,$(CONDA_DEFAULT_ENV)),$(CONDA_PREFIX))
@@ -36,7 +39,9 @@ export IPYTHONDIR := $(CURDIR)/_build/.ipython
 override PAGE := $(value PAGE)
 override SCALE := $(value SCALE)
 override DEVICE := $(value DEVICE)
-export PAGE SCALE DEVICE
+override SET := $(value SET)
+override ARMS := $(value ARMS)
+export PAGE SCALE DEVICE SET ARMS
 
 .PHONY: book test page pdf links clean workflow workflow-test
 .DELETE_ON_ERROR:
@@ -77,7 +82,7 @@ page: $(READY)
 	  echo "Which page? For example: make page PAGE=prieto2025/fig02 SCALE=laptop" >&2; \
 	  exit 1; }
 	$(BIN)/python -m book execute "$$PAGE" -p retrain True \
-	  -p scale "$$SCALE" -p device "$$DEVICE"
+	  -p scale "$$SCALE" -p device "$$DEVICE" -p set "$$SET" -p arms "$$ARMS"
 
 pdf: $(READY)
 	$(BOOK) --builder singlehtml

@@ -17,7 +17,7 @@ from skips import (  # noqa: F401  (hooks of pytest)
     pytest_terminal_summary,
 )
 
-from claimbook import project
+from claimbook import change, project
 
 ROOT = Path(__file__).parents[1]
 HTML = ROOT / "_build" / "html"
@@ -41,6 +41,7 @@ def tiny_data(tmp_path_factory):
 def _no_rerun(monkeypatch):
     """A page that one test trains anew makes no rerun of the next test's."""
     monkeypatch.setattr(project, "is_retrained", False)
+    monkeypatch.setattr(change, "in_use", None)
 
 
 @pytest.fixture

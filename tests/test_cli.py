@@ -228,6 +228,28 @@ def test_a_record_names_the_commit_that_trained_it(grokbook, known, monkeypatch)
     assert grokbook(*RUN, "--record")[0] == 0
 
 
+def test_another_setting_is_trained_into_no_record_of_the_book(
+    grokbook, known, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(cli.project, "reruns_folder", lambda: tmp_path / "reruns")
+    known(experiment(arm("a"), arm("b", optimizer=Spec("adamw", lr=0.2)), seeds=(0,)))
+    twice = [*RUN, "--set", "optimizer.lr=0.2", "--set", "epochs=20"]
+    for place in (["--record"], ["--out", tmp_path / "records"]):
+        refused = grokbook(*twice, *place)
+        sentence(refused, 1, "leave out --record, or name another folder with --out")
+    wrong = grokbook(*RUN, "--set", "optimizer.rate=0.2")
+    sentence(wrong, 2, "unknown setting 'optimizer.rate': use one of optimizer.lr, ")
+    sentence(grokbook(*RUN, "--set", "lr"), 1, "'lr' is no setting")
+    network = grokbook(*RUN, "--set", "model.positions=3")
+    sentence(network, 1, "arm 'a' cannot be trained with these settings: ")
+    assert not [*tmp_path.rglob("*.parquet")]
+    code, out, err = grokbook(*twice, "--arms", "a")
+    assert (code, err) == (0, "") and "1 members in" in out
+    (path,) = tmp_path.rglob("*.parquet")
+    assert path.parent == tmp_path / "reruns" / "prieto2025"
+    assert grokbook(*twice, "--arms", "a") == (0, "", "")  # nothing left to do
+
+
 def test_run_without_names_trains_everything_that_is_missing(grokbook, monkeypatch):
     small = {"a": experiment(name="x/a"), "b": experiment(arm("b"), name="x/b")}
     known = {name: lambda scale, one=one: one for name, one in small.items()}

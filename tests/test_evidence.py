@@ -7,6 +7,7 @@ import os
 from functools import partial
 from hashlib import sha256
 from itertools import product
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,9 +16,15 @@ import pytest
 from pandas import DataFrame, Series
 from recorded import INFO
 
-from claimbook import evidence, papers, project, records, tables
+from claimbook import change, evidence, papers, project, records, tables
 from claimbook.engine import pool
-from claimbook.errors import DataError, PageError, RecordError, UnknownName
+from claimbook.errors import (
+    DataError,
+    PageError,
+    RecordError,
+    TrainingError,
+    UnknownName,
+)
 from claimbook.evidence import Run, reading
 from claimbook.experiment import Arm, Experiment, Result, Spec
 from claimbook.records import Record
@@ -173,7 +180,9 @@ def test_a_rerun_is_at_laptop_scale_unless_it_says_another(
     monkeypatch.setattr(pool, "train", lambda todo, **how: asked.append((todo, how)))
     record = evidence.record(LEFT, scale=scale, retrain=True, device="cpu")
     ((todo, how),) = asked
-    assert how == {"device": "cpu"}
+    # workers take longer to start than a smoke test to train
+    few = scale == "smoke" and len(todo) <= reading.FEW
+    assert how == {"device": "cpu", "processes": 0 if few else None}
     assert {task.out for task in todo} == {reruns}
     every = papers.get(LEFT, trained)
     members = [task.member for task in todo]
@@ -181,6 +190,30 @@ def test_a_rerun_is_at_laptop_scale_unless_it_says_another(
         (arm.hash(), seed) for arm, seed in every.members()
     )
     assert not record and record.scale == trained  # what nobody trained is not run
+
+
+def test_a_rerun_with_another_setting_has_the_books_runs_behind_its_own(
+    reruns, monkeypatch
+):
+    stored = Path(__file__).parents[1] / "data" / "records"
+    monkeypatch.setenv("GROKBOOK_RECORDS", str(stored))
+    other = change.read("optimizer.lr=0.002", ["M*"])
+    page = evidence.Page("singh2026/fig02", "smoke", retrain=True, device="cpu")
+    with pytest.raises(TrainingError, match="arm 'M' cannot be trained with these"):
+        monkeypatch.setattr(change, "in_use", change.read("model.heads=3"))
+        page.record(reads=["M"])
+    assert not list(reruns.rglob("*.parquet"))
+    monkeypatch.setattr(change, "in_use", other)
+    found = page.record(reads=["M", "A*"])
+    m, a = (evidence.Run(found, arm) for arm in ("M", "A*"))
+    assert m.seeds == a.seeds == [456, 789]
+    assert m.settings.optimizer.options["lr"] == 0.002
+    assert a.settings.optimizer.options["lr"] == 0.001
+    assert m.of_book.seeds == papers.record("singh2026/fig02").seeds("M")
+    assert m.of_book.record.scale == "paper" and m.of_book.of_book is None
+    assert a.of_book is None  # it was not changed
+    plain = papers.get("singh2026/fig02", "smoke")  # as another rerun trains it
+    assert {*records.load(plain, reruns).members} == {"A*|456", "A*|789"}
 
 
 def test_a_page_that_trains_anew_makes_a_rerun_of_its_own_process_alone():

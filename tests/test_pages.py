@@ -8,12 +8,13 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from helpers import arm, experiment
 from pandas import DataFrame
 
 from book import __main__ as tools
 from book._ext import catalogue, checks, notebooks, pages, reruns
 from book._ext.entries import entries
-from claimbook import tables
+from claimbook import change, tables
 from claimbook.errors import BookError, PageError, RecordError
 from claimbook.experiment import Experiment
 from claimbook.project import CLAIMS_MIME, FIGURE_MIME, paper_titles
@@ -161,6 +162,89 @@ def test_a_bad_request_runs_nothing(book, monkeypatch):
         pages.execute([ID], {"retrain": True}, pages.find(ID))
 
 
+def test_what_a_page_trains_is_changed_in_a_cell_of_its_own(book, monkeypatch):
+    for name in ("defaults.json", "keys.json"):
+        shutil.copy2(PROJECT.with_name(name), book)
+    plain = experiment(arm("a"), arm("b"))
+    monkeypatch.setattr(pages.papers, "get", lambda *_: plain)
+    jobs = []
+
+    def run(page_id, notebook, values):
+        jobs.append((notebook, values))
+        raise PageError("stopped")
+
+    monkeypatch.setattr(pages, "_run", run)
+    source = (book / TWIN).with_suffix(".py")
+    source.write_text(source.read_text().replace('seeds = "two"', 'scale = "best"'))
+    told = {"set": "optimizer.lr=0.3", "arms": "a*"}
+    for wrong, said in (
+        ({"set": "optimizer.rate=1"}, "'optimizer.rate': use one of optimizer"),
+        ({"arms": "a*"}, "no setting is given: write one as in optimizer.lr"),
+        ({"set": "epochs=30"}, "epochs is 30 already"),
+        (told, "stopped"),
+    ):
+        with pytest.raises(BookError, match=said):
+            pages.execute([ID], wrong)
+    ((notebook, values),) = jobs
+    assert values == {"scale": "laptop", "retrain": True}
+    title, parameters, changed, *_ = notebook.cells
+    assert title.source == (
+        "# Prieto et al. 2025 · Figure 1: a rerun at laptop scale with "
+        "optimizer.lr = 0.3 (arms a*)"
+    )
+    assert "parameters" in notebooks.tags(parameters)
+    exec(changed.source, {})
+    assert change.in_use.settings == {"optimizer.lr": 0.3}
+    assert [*change.in_use.arms] == ["a*"]
+
+
+RESULTS = '''\
+# %% [markdown]
+# # [Figure 1]{.kicker} It grows
+#
+# It surely grows.
+
+# %% [markdown]
+# ## The idea
+# A theorem.
+
+# %%
+#| caption: It grew.
+if True:
+    assert value == (
+        1
+    )
+    print("drawn")
+sheet.box(f"It grew to {value}.")
+tables.prose(f"""
+So it did, {value} times.
+""")
+
+# %% [markdown]
+# ## The claims
+# It grew at 0.05.
+
+# %% [markdown]
+# Twice.
+'''
+
+
+def test_a_rerun_has_nothing_that_was_written_for_the_books_result(tmp_path):
+    """Nor does it evaluate it: a value may be none, and an assertion false."""
+    path = tmp_path / "page.py"
+    path.write_text(RESULTS)
+    notebook = notebooks.read_source(path)
+    notebooks.drop_findings(notebook, "laptop")
+    title, idea, code = notebook.cells
+    assert title.source == "# Figure 1: a rerun at laptop scale"
+    assert idea.source == "## The idea\nA theorem."
+    assert code.source == (
+        "#| caption: It grew.\nif True:\n    pass\n"
+        '    print("drawn")\nsheet.box()\npass\n'
+    )
+    assert "caption" not in notebooks.shown_as(code)["figure"]
+
+
 def test_a_failing_cell_replaces_nothing(book, executed):
     edit(book, lambda text: text.replace("print(seeds", "print(1 / 0, seeds"), ".py")
     with pytest.raises(PageError) as error:
@@ -206,8 +290,8 @@ FAULTS = {  # what is said of a twin <- a change of its cells
 
 
 def test_every_fault_of_a_twin_is_found(book, executed):
-    for said, change in FAULTS.items():
-        edit(book, lambda notebook, change=change: change(notebook.cells))
+    for said, fault_of in FAULTS.items():
+        edit(book, lambda notebook, fault_of=fault_of: fault_of(notebook.cells))
         assert any(said in fault for fault in checks.check()), said
         (book / TWIN).write_text(executed)
     assert checks.check() == []
@@ -405,6 +489,38 @@ def test_what_differs_is_marked_whatever_the_scale(ran):
     # at smoke scale there is nothing to compare
     said = rewritten(ran, scale="smoke", verdict="seen at reduced scale")
     assert said == ["It runs. At smoke scale nothing is judged."]
+
+
+def test_a_changed_setting_is_compared_in_the_notebook_too(ran):
+    found = nbformat.read(ran, as_version=4)
+    found.metadata["grokbook"]["parameters"] = {"set": "optimizer.lr=0.02"}
+    figure = found.cells[3].outputs[0]["data"]
+    figure[FIGURE_MIME] = {"sha256": "1"}
+    for verdict, ours, told in (
+        ("holds, small", "4", "nothing"),
+        ("holds, small", "5", "the value alone"),
+        ("fails, one seed", "5", "holds → fails"),
+        ("cannot tell", "—", "cannot be compared"),
+    ):
+        nbformat.write(found, ran)
+        assert rewritten(ran, verdict=verdict, ours=ours) == [
+            "With optimizer.lr = 0.02:",
+            "claim | book (paper) | yours (paper) | changed",
+            f"2 + 2 = 4 | 4 (n = 3), holds | {ours} (n = 3), {verdict} | {told}",
+        ]
+    written = nbformat.read(ran, as_version=4)
+    assert "<td>cannot be compared</td>" in written.cells[1].source
+    drawn, words, of_book = written.cells[4].outputs
+    assert words["text"] == "The book's figure:\n"
+    assert of_book["data"]["image/png"] == drawn["data"]["image/png"]
+    # no picture of the book where its curves are in the reader's, or nothing changed
+    for about in ({"sha256": "1", "has_book": True}, {"sha256": "0"}):
+        figure[FIGURE_MIME] = about
+        nbformat.write(found, ran)
+        rewritten(ran)
+        assert len(nbformat.read(ran, as_version=4).cells[4].outputs) == 1
+    nbformat.write(found, ran)
+    assert rewritten(ran, scale="smoke")[-1] == reruns.SMOKE
 
 
 def test_claims_are_matched_by_the_id_that_they_are_registered_under(ran):

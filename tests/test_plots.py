@@ -3,6 +3,7 @@
 import base64
 import io
 import math
+from dataclasses import replace
 from itertools import combinations
 
 import matplotlib as mpl
@@ -14,7 +15,7 @@ from matplotlib.colors import to_hex, to_rgb
 from pandas import DataFrame
 from PIL import Image
 
-from claimbook import plots
+from claimbook import change, plots
 from claimbook.evidence import Run
 from claimbook.experiment import Arm, Experiment, Spec
 from claimbook.plots import COLOUR, picture
@@ -148,10 +149,49 @@ def test_only_the_test_curve_has_seeds_and_a_name():
         assert named(drawn(run(THREE), how, label="five layers")) == ["five layers"]
 
 
+def changed(curves, book, scale="smoke"):
+    """A run with another setting, before the book's run of the same arm."""
+    mine = run(curves)
+    mine.record.book = run(book).record
+    mine.record.book.experiment = replace(mine.record.experiment, scale=scale)
+    return mine
+
+
+@pytest.mark.parametrize(
+    ("scale", "name"), [("smoke", "book"), ("paper", "book, paper scale")]
+)
+def test_a_changed_run_is_drawn_with_that_of_the_book_behind_it(
+    monkeypatch, scale, name
+):
+    monkeypatch.setattr(change, "in_use", change.read("optimizer.lr=0.02"))
+    figure, (axes, other) = plots.panels(2)
+    both = changed({0: [0.1, 0.9]}, THREE, scale)
+    plots.curve(axes, both, "test_accuracy", percent=True)
+    behind, before = axes.lines
+    assert behind.get_ydata() == pytest.approx([20, 30, 60])  # the book's median
+    assert before.get_ydata() == pytest.approx([10, 90])
+    assert behind.get_color() == before.get_color()
+    assert behind.get_alpha() < 0.5 and behind.get_zorder() < before.get_zorder()
+    assert named(axes) == ["softmax"]
+    plots.accuracy(other, both)
+    assert len(other.lines) == 4
+    shown = plots.show(figure).shown
+    assert shown["has_book"]
+    told = [text.get_text() for text in figure.legends[-1].get_texts()]
+    assert told == [name, "yours: optimizer.lr = 0.02"]
+    figure, (axes,) = plots.panels(1)
+    lacks = changed({0: [0.1, 0.9]}, THREE)
+    del lacks.record.book.frame["test_accuracy"]
+    plots.curve(axes, lacks, "test_accuracy")
+    plots.curve(axes, run(THREE), "test_accuracy")
+    assert "has_book" not in plots.show(figure).shown and not figure.legends
+
+
 class Traced:
     """A run of two seeds with a loss of every step, one of them shorter."""
 
     label, color, seeds = "traced", "#0D74D9", [7, 3]
+    of_book = None
 
     def __init__(self, steps):
         loss = np.full(steps, 1e-4)

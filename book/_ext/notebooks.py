@@ -11,6 +11,7 @@ A source is py:percent. The `#|` lines at the top of a code cell are one YAML ma
 They become the metadata that MyST-NB reads, and stay in the source of the cell.
 """
 
+import ast
 import hashlib
 import json
 import re
@@ -60,25 +61,66 @@ def read_source(path: Path) -> NotebookNode:
     return notebook
 
 
-# Sections of a page whose sentences tell what came of the book's own runs.
-FINDINGS = ("What to see", "Reading the result")
+# Sections of a page that a rerun keeps: no other is free of the book's own result.
+KEPT = ("The idea", "Run it yourself")
+# What stands in a rerun in place of statements about the book's own result.
+INSTEAD = {"assert": "pass", "tables.prose": "pass", "sheet.box": "sheet.box()"}
 
 
-def drop_findings(notebook: NotebookNode, scale: str) -> None:
+def drop_findings(notebook: NotebookNode, scale: str, change: str = "") -> None:
     """Take out of a rerun what was written for the book's own result.
 
-    That is the title's finding, the sections `FINDINGS` and the captions. Sentences
-    with numbers are left out by `claimbook.tables.prose`.
+    That is the title's finding, all text but the sections `KEPT`, the captions and what
+    is asserted. Sentences with numbers are left out by `claimbook.tables.prose`.
+    `change` says in words with which other settings the rerun trains.
     """
     kicker, _ = heading(notebook)
-    rest = notebook.cells[0].source.partition("\n")[2]
-    notebook.cells[0].source = f"# {kicker}: a rerun at {scale} scale\n{rest}"
-    for cell in notebook.cells:
-        if cell.cell_type == "markdown":
-            parts = re.split(r"^(?=## )", cell.source, flags=re.M)
-            kept = [part for part in parts if _section(part) not in FINDINGS]
-            cell.source = "".join(kept)
-        shown_as(cell).get("figure", {}).pop("caption", None)
+    what = f"a rerun at {scale} scale" + (f" with {change}" if change else "")
+    notebook.cells[0].source = f"# {kicker}: {what}"
+    section = ""
+    for cell in notebook.cells[1:]:
+        if cell.cell_type == "code":
+            cell.source = without_findings(cell.source)
+            shown_as(cell).get("figure", {}).pop("caption", None)
+            continue
+        kept = []
+        for part in re.split(r"^(?=## )", cell.source, flags=re.M):
+            section = _section(part) or section  # a cell may go on with the last one
+            if section in KEPT:
+                kept.append(part)
+        cell.source = "".join(kept)
+    notebook.cells = [cell for cell in notebook.cells if cell.source]
+
+
+def insert_change(notebook: NotebookNode, settings: str, arms: str) -> None:
+    """Put a cell after the parameters that changes what the page trains."""
+    code = f"from claimbook import change\n\nchange.use({settings!r}, arms={arms!r})"
+    tagged = ["parameters" in tags(cell) for cell in notebook.cells]
+    cell = nbformat.v4.new_code_cell(code)
+    notebook.cells.insert(tagged.index(True) + 1, cell)
+
+
+def without_findings(source: str) -> str:
+    """The code of a cell without what it asserts and tells of the book's own runs.
+
+    A reader's runs need not have the values that its sentences ask for.
+    """
+    lines = source.splitlines(keepends=True)
+    statements = [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.stmt)]
+    for node in sorted(statements, key=lambda node: -node.lineno):
+        if instead := INSTEAD.get(_kind(node)):
+            indent = " " * node.col_offset
+            lines[node.lineno - 1 : node.end_lineno] = [f"{indent}{instead}\n"]
+    return "".join(lines)
+
+
+def _kind(node: ast.stmt) -> str:
+    """`assert`, or the function that a statement calls; "" for any other."""
+    if isinstance(node, ast.Assert):
+        return "assert"
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        return ast.unparse(node.value.func)
+    return ""
 
 
 def _section(text: str) -> str:

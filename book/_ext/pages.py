@@ -21,7 +21,10 @@ from nbformat import NotebookNode
 
 import grokbook
 from book._ext import notebooks
+from claimbook import change, papers
+from claimbook.change import Change
 from claimbook.errors import PageError, choose
+from claimbook.experiment import Experiment
 from claimbook.project import home, page_folders, paper_titles
 
 LIBRARIES = ("torch", "numpy", "pandas", "matplotlib", "seaborn")
@@ -29,6 +32,8 @@ LIBRARIES = ("torch", "numpy", "pandas", "matplotlib", "seaborn")
 CHAPTERS = {"basics": "Start here", "story": "Start here", "questions": "Question"}
 CHAPTERS |= {"remedies": "Remedies × tasks"}
 NO_PAGES = ("experiments.py", "choose.py", "retune.py", "race.py", "operations.py")
+# Parameters of every page: settings to change, and the arms to change them in.
+SETTINGS = {"set": "", "arms": ""}
 PLACES = ("GROKBOOK_HOME", "GROKBOOK_RECORDS", "GROKBOOK_DATA")
 
 
@@ -100,13 +105,18 @@ def execute(
     Without `parameters` the twins in the book are replaced, unless one was edited. With
     them (a rerun) each page goes to `out`, a folder (default `_build/reruns`). Nothing
     is run before every name and type is accepted, and a page that fails replaces
-    nothing. With `retrain` the terminal shows how far the training of a page is.
+    nothing. With `retrain` the terminal shows how far the training of a page is. `set`
+    among the parameters changes settings of what a page trains, see `claimbook.change`,
+    and `arms` is a pattern of the arms to change.
     """
     jobs = []
     for page_id in dict.fromkeys(page_ids):
         notebook = notebooks.read_source(find(page_id))
-        known = defaults(page_id, notebook)
+        known = defaults(page_id, notebook) | SETTINGS
         values = typed(page_id, parameters or {}, known)
+        if values.get("set") or values.get("arms"):
+            values = {"scale": "laptop"} | values | {"retrain": True}
+            change_of(values).check(experiments(page_id, values["scale"]))
         target = find(page_id).with_suffix(".ipynb")
         if parameters or out:
             target = (out or home() / "_build" / "reruns") / f"{page_id}.ipynb"
@@ -117,6 +127,22 @@ def execute(
     for page_id, notebook, values, target in jobs:
         _execute(page_id, notebook, values, target)
     return [target for *_, target in jobs]
+
+
+def change_of(values: dict[str, Any]) -> Change:
+    """The change that the parameters of a page describe."""
+    arms = values.get("arms")
+    return change.read(values.get("set", ""), [arms] if arms else [])
+
+
+def experiments(page_id: str, scale: str) -> list[Experiment]:
+    """What a page trains at a scale: all that it read when it was executed."""
+    carried = notebooks.claims_of(notebooks.read_twin(find(page_id))) or {}
+    found = []
+    for one in carried.get("read", []):
+        asked = scale if one["asked"] == "best" else one["asked"]
+        found.append(papers.get(one["record"], asked))
+    return found
 
 
 def _refuse_edited(path: Path) -> None:
@@ -135,9 +161,13 @@ def _execute(
     page_id: str, notebook: NotebookNode, values: dict[str, Any], target: Path
 ) -> None:
     begun = time.monotonic()
+    given = {name: v for name, v in values.items() if name not in SETTINGS}
+    words = str(change_of(values)) if values.get("set") else ""
     if values:
-        notebooks.drop_findings(notebook, str(values.get("scale", "")))
-    notebook = _run(page_id, notebook, values)
+        notebooks.drop_findings(notebook, str(values.get("scale", "")), words)
+    if words:
+        notebooks.insert_change(notebook, values["set"], values.get("arms", ""))
+    notebook = _run(page_id, notebook, given)
     notebooks.tidy(notebook)
     for output in (o for cell in notebook.cells for o in cell.get("outputs", [])):
         about = output.get("metadata", {}).pop("image/png", {})

@@ -2,6 +2,7 @@
 
 made       generated pages, pictures and downloads, before anything is read
 numbers    plots begin with 1 on every page; titles name their paper in one line
+commands   one number to change, below the command of each page
 pictures   keep their place, lead to themselves at full size, are stacked on a phone
 terms      carry their definitions, which book/_static/terms.js shows
 foot       what book/_templates/apparatus.html says below a page
@@ -26,7 +27,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.writers.html5 import HTML5Translator
 
 from book import explore, ideas
-from book._ext import catalogue, downloads, lectures
+from book._ext import catalogue, downloads, lectures, suggestions
 from book._ext.entries import Entry, entries, stated
 from book._ext.handouts import references
 from claimbook.project import commit, home
@@ -192,6 +193,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_node(nodes.image, override=True, html=both)
     app.connect("config-inited", configure)
     app.connect("builder-inited", made)
+    app.connect("doctree-read", suggestions.write)
     app.connect("env-updated", name_papers)
     app.connect("write-started", number_by_page)
     app.connect("html-page-context", read, priority=100)  # before the theme looks

@@ -75,6 +75,23 @@ def resolved(settings: Plain) -> Plain:
     return canonical
 
 
+def options(kind: str, name: str, given: Plain) -> Plain:
+    """Return the options of a spec, and those that it leaves out with their defaults.
+
+    Numbers of options that are floats are written as floats.
+    """
+    tables = _tables("defaults")
+    spec_id = f"{kind}/{name}"
+    dropped, filled, floats = (
+        tables.get(table, {}).get(spec_id, {})
+        for table in ("dropped", "filled", "floats")
+    )
+    values = {**dropped, **filled, **given}
+    for option in {*floats} & values.keys():
+        values[option] = _numbers(values[option], are_floats=True)
+    return values
+
+
 def _resolved_specs(kind: str, value: Any, tables: Plain) -> Any:
     """Return the value of a field that holds specs, with each spec resolved.
 

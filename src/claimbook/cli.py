@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from claimbook import __version__, errors, papers, project, records
+from claimbook import __version__, change, errors, papers, project, records
 from claimbook.experiment import SCALES, Experiment
 
 LINE = "{experiment:24} {scale:7} {recorded:3}/{members:<3} recorded, last {last}; "
@@ -65,6 +65,8 @@ def _parser() -> argparse.ArgumentParser:
     option("--time-budget", type=_seconds, default=math.inf, metavar="SECONDS")
     option("--arms", action="append", default=[], help='as in "70%%*", repeatable')
     option("--seeds", type=_seeds, default=[], help="only these, as in 42,0,1")
+    about = "with another setting, as in optimizer.lr=0.02, repeatable"
+    option("--set", action="append", default=[], metavar="SETTING", help=about)
     option("--processes", type=_processes, help="CPU workers, 0: none")
     option("--replace", action="store_true", help="train again what is there")
     option("--dry-run", action="store_true", help="print the order only")
@@ -219,9 +221,18 @@ def _target_folder(options: argparse.Namespace) -> Path | None:
     """Return the folder for records of ``run``: None for that of the book's records.
 
     With neither --out nor --record nor GROKBOOK_RECORDS it is data/reruns. Raises
-    BookError if --record would record code that is in no commit, and UnknownName if all
-    experiments are to be trained and no folder is named.
+    BookError if --record would record code that is in no commit, or settings that are
+    not the book's, and UnknownName if all experiments are to be trained and no folder
+    is named.
     """
+    if options.set:
+        folder = options.out or project.reruns_folder()
+        if options.record or folder.resolve() == project.records_folder().resolve():
+            raise errors.BookError(
+                "--set trains what is not the book's, and the book's records take none "
+                "of it: leave out --record, or name another folder with --out"
+            )
+        return folder
     commit = project.commit()
     if options.record and not options.dry_run and commit.endswith(("+", "unknown")):
         raise errors.BookError(
@@ -234,7 +245,7 @@ def _target_folder(options: argparse.Namespace) -> Path | None:
     if not options.names:
         message = "name an experiment, or a place for all: --record or --out FOLDER"
         raise errors.UnknownName(message)
-    return project.home() / "data" / "reruns"
+    return project.reruns_folder()
 
 
 def _check_selection(
@@ -267,6 +278,10 @@ def _run(options: argparse.Namespace) -> int:
     _check_selection(experiments, options)
     if options.record:
         names.check_pinned(arm for one in experiments for arm in one.arms)
+    if options.set:
+        changed = change.read(" ".join(options.set), options.arms)
+        changed.check(experiments)
+        experiments = [changed.of(experiment) for experiment in experiments]
     tasks = pool.tasks(
         experiments,
         folder,
@@ -280,6 +295,8 @@ def _run(options: argparse.Namespace) -> int:
             arm, seed = task.member
             print(of, arm.name, seed, sep="\t")
         return 0
+    if options.set:
+        pool.try_out(tasks)
     remaining = pool.train(
         tasks,
         device=chosen_device,

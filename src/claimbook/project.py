@@ -19,7 +19,7 @@ CLAIMS_MIME = "application/vnd.grokbook.claims+json"
 FIGURE_MIME = "application/vnd.grokbook.figure+json"
 # The parts of project.yaml.
 PARTS = ["rooms", "renamed", "settings", "folders", "papers"]
-PARTS += ["smoke", "called", "colours", "committed"]
+PARTS += ["smoke", "ranges", "called", "colours", "committed"]
 ABANDONED = 600.0  # seconds after which nobody is still writing a temporary file
 
 is_retrained = False  # whether pages of this process train their runs anew
@@ -122,6 +122,11 @@ def page_folders() -> list[str]:
 def records_folder() -> Path:
     """Return the folder of the records: GROKBOOK_RECORDS, else data/records."""
     return Path(os.environ.get("GROKBOOK_RECORDS") or home() / "data" / "records")
+
+
+def reruns_folder() -> Path:
+    """Return the folder of a reader's own trainings, which no record of the book is."""
+    return home() / "data" / "reruns"
 
 
 def data_folder() -> Path:

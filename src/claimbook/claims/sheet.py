@@ -10,7 +10,7 @@ from typing import Any
 
 from pandas import Series
 
-from claimbook import evidence, tables
+from claimbook import change, evidence, tables
 from claimbook.claims import verdict
 from claimbook.claims.verdict import YES_OR_NO, BySeed, Row, badge, judged, outcome
 from claimbook.errors import PageError
@@ -129,7 +129,10 @@ class Sheet(list[Row]):
         networks; how the other claims fare; what was trained; and the terms that the
         answer does not explain.
         """
-        answer = RERUN if tables.is_rerun() else answer
+        if tables.is_rerun():
+            answer = RERUN
+            if change.in_use:
+                answer = f"With {change.in_use}, under the book's names. {RERUN}"
         main = self._main()
         labels_by_size: dict[str, list[str]] = {}
         for run in self.own:
@@ -140,7 +143,8 @@ class Sheet(list[Row]):
             for size, labels in labels_by_size.items()
             if size
         ]
-        if main and not main.exact and labels_by_size.keys() == {""}:
+        is_whole = labels_by_size.keys() == {""} and not change.in_use
+        if main and not main.exact and is_whole:
             marks = ["The paper's network, data and length of training"]
         parts = [_paragraph("answer", answer)]
         if main:  # neither a question nor measurements of ours alone

@@ -27,6 +27,7 @@ from tqdm import tqdm
 from claimbook import errors, project, records
 from claimbook.engine import build, loop
 from claimbook.engine import device as devices
+from claimbook.engine.learner import Learner
 from claimbook.experiment import Experiment, Member
 
 STACK_LIMIT = 128  # members of one kind that share a GPU at a time
@@ -83,6 +84,25 @@ def tasks(
             if experiment not in shared.experiments:
                 shared.experiments.append(experiment)
     return sorted(task_by_key.values(), key=lambda task: task.seeds)
+
+
+def try_out(todo: Sequence[Task]) -> None:
+    """Take one step with each kind of member, and record none.
+
+    Raises TrainingError, or another BookError, if that cannot be done.
+    """
+    kinds: dict[str, Task] = {}
+    for task in todo:
+        kinds.setdefault(build.stack_key(task.member[0]), task)
+    for task in kinds.values():
+        arm, _ = task.member
+        try:
+            Learner([task.member]).step()
+        except errors.BookError:
+            raise
+        except Exception as error:  # of data set, network or loss: any kind
+            message = f"arm {arm.name!r} cannot be trained with these settings"
+            raise errors.TrainingError(f"{message}: {error}") from error
 
 
 def groups(todo: Sequence[Task]) -> Iterator[list[Task]]:

@@ -9,18 +9,21 @@ import glob
 import hashlib
 import json
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from claimbook import papers, project, records
+from claimbook import change, papers, project, records
 from claimbook.errors import DataError, NoRecord, choose
 from claimbook.experiment import SCALES, Experiment
 from claimbook.records import Record
+
+FEW = 12  # members of a smoke test
 
 _READ: list[dict[str, Any]] = []  # what this process has read, for `read`
 _CITED: dict[str, dict[str, Any]] = {}  # by name, for `cited`
@@ -63,8 +66,9 @@ class Page:
         run" of them.
 
         With ``retrain`` the experiment is trained into data/reruns/, where "best" means
-        "laptop", so that a reader's rerun never touches the records of the book.
-        ``reads`` names the arms to train; without it all of them are trained.
+        "laptop", so that a reader's rerun never touches the records of the book. There
+        it has the settings of ``change.in_use``, if the reader changes any. ``reads``
+        names the arms to train; without it all of them are trained.
 
         Raises UnknownName for an arm that no scale has, and RecordError for a record
         that is damaged or stale.
@@ -96,15 +100,37 @@ class Page:
 def _retrained(experiment: Experiment, arms: Iterable[str], device: str) -> Record:
     """Train what data/reruns/ lacks of some arms, or all; return the record from there.
 
-    Raises NoRecord where this experiment has none of the arms.
+    A few members of a smoke test are trained in this process, as workers take longer to
+    start. Raises NoRecord where this experiment has none of the arms.
     """
     from claimbook.engine import pool  # imports PyTorch, which reading does not need
 
-    folder = project.home() / "data" / "reruns"
+    folder = project.reruns_folder()
     names = [glob.escape(arm) for arm in arms]  # "M+A*" is a name and no pattern
-    todo = pool.tasks([experiment], folder, arms=names)
-    pool.train(todo, device=device)
-    return records.load(experiment, folder)
+    planned = change.in_use.of(experiment) if change.in_use else experiment
+    todo = pool.tasks([planned], folder, arms=names)
+    if change.in_use:
+        pool.try_out(todo)
+    is_quick = experiment.scale == "smoke" and len(todo) <= FEW
+    processes = 0 if is_quick else None
+    pool.train(todo, device=device, processes=processes)
+    record = records.load(planned, folder)
+    if change.in_use:
+        record.book = _of_book(experiment, change.in_use.altered(experiment))
+    return record
+
+
+def _of_book(experiment: Experiment, arms: Collection[str]) -> Record | None:
+    """Return the book's record of some arms: at this scale, else at the best there is.
+
+    It is None if the book has none of them.
+    """
+    for scale in (experiment.scale, *SCALES):
+        plan = papers.get(experiment.name, scale)
+        with suppress(NoRecord):
+            chosen = tuple(arm for arm in plan.arms if arm.name in arms)
+            return records.load(replace(plan, arms=chosen))
+    return None
 
 
 def record(name: str, *, scale="best", arms: Iterable[str] = (), **options) -> Record:

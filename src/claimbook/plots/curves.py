@@ -1,24 +1,30 @@
 """Arms of a record as curves: what we measured, the paper's own points, and names.
 
-Solid is the test set and dashed the training set; colour says which arm.
+Solid is the test set and dashed the training set; colour says which arm. Where a reader
+trained an arm with other settings, the book's own curve lies pale behind it.
 """
 
 import math
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
+from claimbook import change
+from claimbook.errors import RecordError
 from claimbook.evidence import Run
 from claimbook.plots.style import BLACK, GREY
 
 Dashes: TypeAlias = str | tuple[float, tuple[float, ...]]
 Point: TypeAlias = tuple[float, float]
 DASHED: Dashes = (0, (2, 1.5))
+PALE: dict[str, Any] = {"lw": 3.2, "alpha": 0.3, "zorder": 1.5}  # the book's curves
 
 
 def curve(
@@ -37,11 +43,17 @@ def curve(
     With ``percent`` the values, which are fractions, are drawn in %. Label and colour
     are those of the run unless given; a label of "" is left out of legends. One seed or
     two are drawn thick, since two have no middle; without any, nothing is drawn. With
-    ``seeds=False`` only the thick lines are drawn.
+    ``seeds=False`` only the thick lines are drawn. Behind an arm that a reader trained
+    with other settings lies the book's median, wide and pale.
     """
     if not run.seeds:
         return
     style: dict[str, Any] = {"color": color or run.color, "ls": linestyle}
+    if book := run.of_book:
+        with suppress(RecordError):  # it may not have this column
+            middle = book.series(column).median(axis=1).dropna()
+            pale = style | PALE | {"gid": _book_name(run)}
+            axes.plot(middle * (100 if percent else 1), **pale)
     series = (run.series(column) * (100 if percent else 1)).dropna(how="all")
     if seeds and series.shape[1] > 1:
         axes.plot(series.index, series, **style, lw=0.7, alpha=0.45)
@@ -52,6 +64,30 @@ def curve(
     labels = [(run.label if label is None else label) or None, None]
     for line_label, seed in zip(labels, middle, strict=False):
         axes.plot(middle[seed], **style, label=line_label)
+
+
+def _book_name(run: Run) -> str:
+    """Return what the legend calls the book's curve of an arm with other settings."""
+    book = run.of_book
+    if not book or book.record.scale == run.record.scale:
+        return "book"
+    return f"book, {book.record.scale} scale"
+
+
+def tell_apart(figure: Figure) -> bool:
+    """Add a legend to a figure with curves of the book behind those of a reader.
+
+    Returns whether the figure has such curves.
+    """
+    lines = [line for axes in figure.axes for line in axes.lines]
+    names = [str(line.get_gid()) for line in lines if line.get_gid()]
+    if not names:
+        return False
+    book, yours = Line2D([], [], color=GREY, **PALE), Line2D([], [], color=BLACK)
+    labels = [names[0], f"yours: {change.in_use}"]
+    legend = figure.legend([book, yours], labels, loc="outside lower center", ncols=2)
+    legend.set_gid("lower")
+    return True
 
 
 def accuracy(axes: Axes, run: Run, **options: Any) -> None:
@@ -91,7 +127,14 @@ def trace(
     """
     if not run.seeds:
         return
-    losses = run.trace()[run.seeds[0] if seed is None else seed].dropna()
+    if seed is None:
+        seed = run.seeds[0]
+    if book := run.of_book:
+        pale = line | {"label": "", "alpha": PALE["alpha"], "gid": _book_name(run)}
+        with suppress(RecordError):  # it may have no trace
+            same = seed if seed in book.seeds else None
+            trace(axes, book, seed=same, floor=floor, **pale)
+    losses = run.trace()[seed].dropna()
     group_size = max(1, math.ceil(len(losses) / 800))
     group_starts = losses.index // group_size * group_size
     groups = losses.clip(lower=floor).groupby(group_starts)

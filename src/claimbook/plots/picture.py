@@ -24,6 +24,7 @@ from matplotlib.text import Annotation, Text
 from matplotlib.ticker import FixedLocator
 from PIL import Image
 
+from claimbook.plots.curves import tell_apart
 from claimbook.project import FIGURE_MIME
 
 _SHARP = 2  # pixels per CSS pixel, as screens have them
@@ -65,9 +66,13 @@ def show(figure: Figure) -> Picture:
     """Return a figure as a `Picture` and close it: the last line of a cell of a page.
 
     Where GROKBOOK_FIGURES names a folder, the PNG is also written there, under the
-    start of its digest.
+    start of its digest. A figure with curves of the book behind those of a reader says
+    so in its legend, and as "has_book" in what it shows.
     """
+    has_book = tell_apart(figure)
     picture = Picture(figure)
+    if has_book:
+        picture.shown["has_book"] = True
     plt.close(figure)
     if folder := os.environ.get("GROKBOOK_FIGURES"):  # for pages run as scripts
         Path(folder, picture.shown["sha256"][:12] + ".png").write_bytes(picture.png)
@@ -106,7 +111,8 @@ def stack(figure: Figure) -> None:
     for legend in list(figure.legends):
         handles: Any = legend.legend_handles
         names = _legend_texts(legend)
-        figure.legend(handles, names, loc="outside upper center", ncols=2)
+        place: Any = f"outside {legend.get_gid() or 'upper'} center"
+        figure.legend(handles, names, loc=place, ncols=2)
         legend.remove()
     figure.set_size_inches(4.0, max(2.4, 0.85 * row_height) * len(specs))
 

@@ -26,13 +26,15 @@ class Record:
 
     ``frame`` has a row per member and logged epoch, with the columns ``arm``, ``seed``
     and ``epoch`` before those of the observables. ``members`` has the metadata of each
-    member and ``paths`` the file of its rows, both by "arm|seed".
+    member and ``paths`` the file of its rows, both by "arm|seed". ``book`` is the
+    book's record of those arms that a reader trained here with other settings.
     """
 
     experiment: Experiment
     frame: pd.DataFrame
     members: dict[str, Meta]
     paths: dict[str, Path]
+    book: "Record | None" = None
 
     @property
     def name(self) -> str:

@@ -1,0 +1,258 @@
+"""Settings that a reader changes in an experiment, such as ``optimizer.lr=0.02``.
+
+A changed experiment keeps its name, its seeds and the names of its arms, by which pages
+ask for them. What its arms train is something else, so they have other training keys
+and their records lie in other files.
+"""
+
+import ast
+import math
+import shlex
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, fields, replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+from claimbook import canonical, project
+from claimbook.errors import BookError, choose
+from claimbook.experiment import LOOKS, Arm, Experiment, Spec
+
+COUNTED = ("classes", "vocabulary")  # options of a network that follow from a modulus
+
+
+@dataclass(frozen=True)
+class Change:
+    """New values by the path of a setting, for arms whose names fit a pattern.
+
+    A path is a field of `Arm`, such as "epochs", or a field and an option of its spec,
+    such as "optimizer.lr". The path of a field with a spec alone changes the name of
+    the function or class; it keeps the options that this one has too.
+    """
+
+    settings: dict[str, Any]
+    arms: Sequence[str] = ()  # patterns of names; by default all arms
+
+    def __str__(self) -> str:
+        text = ", ".join(f"{path} = {value}" for path, value in self.settings.items())
+        return f"{text} (arms {', '.join(self.arms)})" if self.arms else text
+
+    def fits(self, arm: Arm) -> bool:
+        """Return whether the name of an arm fits a pattern."""
+        return any(fnmatchcase(arm.name, pattern) for pattern in self.arms or ["*"])
+
+    def of(self, experiment: Experiment) -> Experiment:
+        """Return an experiment with the new values in all arms that have the settings.
+
+        Arms that do not fit, or have none of the settings, stay as they are.
+        """
+        return replace(experiment, arms=tuple(map(self._changed, experiment.arms)))
+
+    def altered(self, experiment: Experiment) -> list[str]:
+        """Return the names of those arms that would train something else."""
+        pairs = zip(experiment.arms, self.of(experiment).arms, strict=True)
+        return [
+            old.name for old, new in pairs if old.training_key() != new.training_key()
+        ]
+
+    def check(self, experiments: Sequence[Experiment]) -> None:
+        """Raise BookError, before anything is trained, if the change cannot be made.
+
+        That is so if no arm of the experiments has a name that fits, or a setting; if a
+        value is of the wrong type or out of range; or if a setting would change nothing
+        in any arm.
+        """
+        arms = [arm for experiment in experiments for arm in experiment.arms]
+        if not arms:
+            raise BookError("no experiment is trained here: there is nothing to change")
+        names = dict.fromkeys(arm.name for arm in arms)
+        for pattern in self.arms:
+            if not any(fnmatchcase(name, pattern) for name in names):
+                choose("arm", pattern, names)  # raises
+        present: dict[str, list[Any]] = {}  # the values of a setting, by its path
+        for arm in filter(self.fits, arms):
+            for path, value in settings_of(arm).items():
+                present.setdefault(path, []).append(value)
+        for path, value in self.settings.items():
+            for old in choose("setting", path, present):
+                _fitting(path, value, old)
+            alone = Change({path: value}, self.arms)
+            if not any(map(alone.altered, experiments)):
+                raise BookError(
+                    f"{path} is {value} already in every arm that has it: nothing "
+                    "would change"
+                )
+
+    def _changed(self, arm: Arm) -> Arm:
+        """Return an arm with the new values of the settings that it has, if it fits."""
+        if not self.fits(arm):
+            return arm
+        for path, value in self.settings.items():
+            present = settings_of(arm)
+            if path in present:
+                arm = _with(arm, path, _fitting(path, value, present[path]))
+        return arm
+
+
+in_use: Change | None = None  # what pages of this process change in what they train
+
+
+def use(settings: str, arms: str = "") -> None:
+    """Train the pages of this process with other settings; see `read`."""
+    global in_use
+    in_use = read(settings, [arms] if arms else [])
+
+
+def read(settings: str, arms: Collection[str] = ()) -> Change:
+    """Return the change that a text describes, such as "optimizer.lr=0.02 epochs=900".
+
+    Settings are separated by blanks, and quotes protect a blank in a value. A value is
+    a literal of Python, or else a string. Raises BookError for a text without settings.
+    """
+    values = {}
+    try:
+        words = shlex.split(settings)
+    except ValueError as error:
+        raise BookError(f"{settings!r} cannot be read: {error}") from error
+    for word in words:
+        path, sign, text = word.partition("=")
+        if not (path and sign and text):
+            example = "write a name and a value, as in optimizer.lr=0.02"
+            raise BookError(f"{word!r} is no setting: {example}")
+        try:
+            values[path] = ast.literal_eval(text)
+        except (ValueError, SyntaxError):
+            values[path] = text
+    if not values:
+        raise BookError("no setting is given: write one as in optimizer.lr=0.02")
+    return Change(values, tuple(arms))
+
+
+def settings_of(arm: Arm) -> dict[str, Any]:
+    """Return the settings of an arm that a reader can change, by their paths.
+
+    Options that the arm leaves out are there with their defaults. What is only measured
+    (``LOOKS``) cannot be changed, as it is no part of the key of a training.
+    """
+    settings: dict[str, Any] = {}
+    for name in (field.name for field in fields(arm) if field.name not in LOOKS):
+        value = getattr(arm, name)
+        if name not in canonical.KINDS:
+            settings[name] = value
+            continue
+        for spec in _specs(value):
+            settings[name] = spec.name
+            for option, present in _options(name, spec).items():
+                settings[f"{name}.{option}"] = present
+    return settings
+
+
+def _specs(value: Any) -> list[Spec]:
+    """Return the specs in the value of a field: one, several in a tuple, or none."""
+    parts = value if isinstance(value, tuple) else (value,)
+    return [part for part in parts if isinstance(part, Spec)]
+
+
+def _options(field: str, spec: Spec) -> dict[str, Any]:
+    """Return the options of a spec, and those it leaves out with their defaults."""
+    return canonical.options(canonical.KINDS[field], spec.name, spec.options)
+
+
+def _with(arm: Arm, path: str, value: Any) -> Arm:
+    """Return an arm with another value of a setting that it has.
+
+    The numbers of classes and tokens follow a modulus, and what is logged and kept
+    follows the last epoch.
+    """
+    field, _, option = path.partition(".")
+    if path == "epochs":
+        return _until(arm, value)
+    if field not in canonical.KINDS:
+        return replace(arm, **{field: value})
+
+    def new(part: Any) -> Any:
+        if not isinstance(part, Spec):
+            return part  # the epoch of a later loss
+        if not option:
+            return _renamed(field, part, value)
+        if option not in _options(field, part):
+            return part  # another of several penalties
+        return Spec(part.name, **part.options | {option: value})
+
+    old = getattr(arm, field)
+    changed: Any = tuple(map(new, old)) if isinstance(old, tuple) else new(old)
+    if path == "dataset.p" and "encoding" not in arm.dataset.options:
+        added = value - _options(field, arm.dataset)["p"]
+        counts = {
+            name: count + added
+            for name, count in arm.model.options.items()
+            if name in COUNTED
+        }
+        arm = replace(arm, model=Spec(arm.model.name, **arm.model.options | counts))
+    return replace(arm, **{field: changed})
+
+
+def _renamed(field: str, spec: Spec, name: str) -> Spec:
+    """Return a spec of another name, with the options that both have.
+
+    Raises UnknownName if nothing is called so.
+    """
+    import inspect
+
+    from claimbook import names  # imports PyTorch, which most changes do not need
+
+    kind = canonical.KINDS[field]
+    parameters = inspect.signature(names.resolve(kind, Spec(name))).parameters
+    known = {*parameters, *canonical.options(kind, name, {})}
+    kept = {option: v for option, v in spec.options.items() if option in known}
+    return Spec(name, **kept)
+
+
+def _until(arm: Arm, epochs: int) -> Arm:
+    """Return an arm with another last epoch, logged and kept as the old one is."""
+
+    def moved(epoch: int) -> int:
+        return epochs if epoch == arm.epochs else epoch
+
+    log = arm.log
+    if not isinstance(log, int):
+        log = tuple((moved(until), every) for until, every in log)
+    keep = tuple(epoch for epoch in map(moved, arm.keep) if epoch <= epochs)
+    return replace(arm, epochs=epochs, log=log, keep=keep)
+
+
+def _fitting(path: str, value: Any, old: Any) -> Any:
+    """Return a new value of a setting in the type of the old one.
+
+    Any value may take the place of None. Raises BookError if it is of another type, or
+    not within the limits that "ranges" of book/project.yaml has for the option.
+    """
+    told = f"{path} cannot be {value!r}"
+    if isinstance(old, tuple | list):
+        if not isinstance(value, tuple | list):
+            raise BookError(f"{told}: write several, as in {path}={_literal(old)}")
+        first = old[0] if len(old) else None
+        return tuple(_fitting(path, part, first) for part in value)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if isinstance(old, float) and is_number:
+        value = float(value)
+    if old is not None and type(value) is not type(old):
+        raise BookError(f"{told}: it is {old!r} in the book, so give {_noun(old)}")
+    if is_number and not math.isfinite(value):
+        raise BookError(f"{told}: give a finite number")
+    ranges = project.described("ranges")
+    low, high = ranges.get(path.rpartition(".")[2], (-math.inf, math.inf))
+    if is_number and not low <= value <= high:
+        bound = f"at least {low:g}" if value < low else f"at most {high:g}"
+        raise BookError(f"{told}: give a number of {bound}")
+    return value
+
+
+def _literal(values: Sequence[Any]) -> str:
+    """Return several values as a reader can write them, without blanks."""
+    return repr(tuple(values)).replace(" ", "")
+
+
+def _noun(value: Any) -> str:
+    """Return what kind of value this is, in words."""
+    nouns = {bool: "True or False", int: "a whole number", float: "a number"}
+    return nouns.get(type(value), "a name")

@@ -1,0 +1,140 @@
+"""One setting changed: what can be typed, what it trains, and where that is filed."""
+
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from docutils import nodes
+from docutils.utils import new_document
+from helpers import arm, experiment
+from recorded import result
+
+from book._ext import pages, suggestions
+from book._ext.entries import stated
+from claimbook import change, papers, records
+from claimbook.errors import BookError
+from claimbook.experiment import Spec
+
+RUN = suggestions.SECTION
+QUICK = Spec("adamw", lr=0.05, weight_decay=1, betas=(0.9, 0.99))
+TINY = experiment(arm("plain", log=10), arm("decay 1", log=10, optimizer=QUICK))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("optimizer.lr", "'optimizer.lr' is no setting: write a name and a value, as"),
+        ("=3", "'=3' is no setting"),
+        ("optimizer.lr='0.02", "cannot be read: No closing quotation"),
+        ("  ", "no setting is given: write one as in optimizer.lr=0.02"),
+        (
+            "optimizer.rate=1",
+            "unknown setting 'optimizer.rate': use one of optimizer.lr, optimizer.eps, "
+            "optimizer",
+        ),
+        ("log=3", "unknown setting 'log': use one of dataset, "),  # only measured
+        ("seeds=3", "unknown setting 'seeds'"),
+        ("loss=stablemx", "unknown loss 'stablemx': use one of stablemax"),
+        ("optimizer.lr=fast", "optimizer.lr cannot be 'fast': it is 0.01 in the book"),
+        ("optimizer.lr=True", "so give a number"),
+        ("optimizer.lr=1e999", "optimizer.lr cannot be inf: give a finite number"),
+        ("optimizer.lr=-1", "optimizer.lr cannot be -1: give a number of at least 0"),
+        ("optimizer.betas=0.9", "write several, as in optimizer.betas=(0.9,0.999)"),
+        ("optimizer.betas=(0.9,1)", "cannot be 1: give a number of at most 0.999999"),
+        ("dataset.train_fraction=40", "cannot be 40: give a number of at most 0.999"),
+        ("epochs=20.5", "epochs cannot be 20.5: it is 30 in the book, so give a whole"),
+        (
+            "model.bias=1",
+            "model.bias cannot be 1: it is False in the book, so give Tru",
+        ),
+        ("loss.dtype=32", "loss.dtype cannot be 32: it is 'float32' in the book, so g"),
+        ("epochs=30", "epochs is 30 already in every arm that has it: nothing would"),
+        ("optimizer.lr=0.5 model.bias=False", "model.bias is False already in every"),
+    ],
+)
+def test_what_cannot_be_changed_is_said_in_a_sentence(text, said):
+    with pytest.raises(BookError) as error:
+        change.read(text).check([TINY])
+    assert said in str(error.value) and "\n" not in str(error.value)
+
+
+def test_arms_are_patterns_and_one_that_no_name_fits_is_told():
+    only = change.read("optimizer.lr=0.2", ["decay*"])
+    only.check([TINY])
+    assert str(only) == "optimizer.lr = 0.2 (arms decay*)"
+    assert only.altered(TINY) == ["decay 1"]
+    with pytest.raises(BookError, match=r"unknown arm 'dekay\*': use one of decay 1"):
+        change.read("optimizer.lr=0.2", ["dekay*"]).check([TINY])
+    with pytest.raises(BookError, match="no experiment is trained here"):
+        only.check([])
+    # what an arm leaves out is at its default, and 2 is written where 2.0 is meant
+    halved = change.read("optimizer.weight_decay=2").of(TINY)
+    assert [a.optimizer.options["weight_decay"] for a in halved.arms] == [2.0, 2.0]
+    assert change.read("optimizer.weight_decay=0").altered(TINY) == ["decay 1"]
+
+
+def test_what_hangs_together_is_changed_together():
+    logged = arm(log=((10, 1), (30, 5)), keep=(0, 20, 30), penalties=(Spec("l2"),))
+    (longer,) = change.read("epochs=25").of(experiment(logged)).arms
+    assert (longer.log, longer.keep) == (((10, 1), (25, 5)), (0, 20, 25))
+    (larger,) = change.read("dataset.p=13").of(experiment(arm())).arms
+    assert larger.dataset.options == {"p": 13}
+    assert [larger.model.options[n] for n in ("classes", "vocabulary")] == [13, 13]
+    softmax = Spec("softmax_cross_entropy", dtype="float64", smoothing=0.1)
+    phases = arm(loss=softmax, later_loss=(20, softmax))
+    (other,) = change.read("loss=stablemax_cross_entropy").of(experiment(phases)).arms
+    assert other.loss == Spec("stablemax_cross_entropy", dtype="float64")
+    (later,) = change.read("later_loss.dtype=float32").of(experiment(phases)).arms
+    assert later.later_loss[1].options["dtype"] == "float32" and later.loss == softmax
+
+
+def test_a_changed_arm_keeps_its_name_and_is_filed_apart(tmp_path):
+    """So pages find it, and neither the book's records nor other reruns have it."""
+    changed = change.read("optimizer.lr=0.02").of(TINY)
+    assert [one.name for one in changed.arms] == ["plain", "decay 1"]
+    assert (changed.name, changed.seeds) == (TINY.name, TINY.seeds)
+    keys = [one.training_key() for one in (*TINY.arms, *changed.arms)]
+    assert len({*keys}) == 4
+    records.add(TINY, result(TINY.arms[0], 0), tmp_path)
+    assert len(records.missing(changed, tmp_path)) == 4
+    records.add(changed, result(changed.arms[0], 0), tmp_path)
+    assert len(records.missing(changed, tmp_path)) == 3
+    assert records.load(TINY, tmp_path).members.keys() == {"plain|0"}
+    assert len([*tmp_path.rglob("*.parquet")]) == 2
+    for name in papers.names("prieto2025/fig15"):
+        at_rate = change.read("optimizer.lr=0.015").of(papers.get(name, "laptop"))
+        assert not records.recorded(at_rate)
+
+
+def test_every_number_that_pages_offer_can_be_changed():
+    for page_id in stated("book/try.yaml"):
+        suggestions.of(page_id).check(pages.experiments(page_id, "laptop"))
+    # else it is the first setting that all runs of the first record share
+    assert suggestions._shared(TINY.arms) == ("dataset.train_fraction", 0.48)
+    assert suggestions._shared(TINY.arms[:1]) == ("optimizer.lr", 0.02)
+    apart = [arm(dataset=Spec("x"), epochs=at, optimizer=Spec("y")) for at in (1, 2)]
+    assert suggestions._shared(apart) == ("optimizer.lr", 0.002)
+    assert suggestions.of("prieto2025/fig03") is None  # trains nothing
+    found = suggestions.of("prieto2025/fig15")
+    assert suggestions.command("prieto2025/fig15", found) == (
+        "make page PAGE=prieto2025/fig15 SCALE=laptop SET='optimizer.lr=0.02' "
+        "ARMS='lr 0.05*'"
+    )
+    both = replace(found, settings={"optimizer.betas": (0.9, 0.99)}, arms=())
+    assert suggestions.command("a/b", both).endswith("SET='optimizer.betas=(0.9,0.99)'")
+
+
+def test_the_command_stands_at_the_end_of_its_section():
+    named = {"prieto2025/fig15": "fig15_weight_decay", "prieto2025/fig03": "fig03_x"}
+    for page_id, file in named.items():
+        sections = [nodes.section("", nodes.title("", name)) for name in ("Idea", RUN)]
+        document = new_document("")
+        document += sections
+        env = SimpleNamespace(docname=f"{page_id.partition('/')[0]}/{file}")
+        suggestions.write(SimpleNamespace(srcdir=Path("book"), env=env), document)
+        found = [code.astext() for code in sections[1].findall(nodes.literal_block)]
+        expected = suggestions.of(page_id)  # None for a page that trains nothing
+        commands = [suggestions.command(page_id, expected)] if expected else []
+        assert found == commands
+        assert len(sections[0]) == 1
