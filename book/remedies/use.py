@@ -99,7 +99,7 @@ axes.set_xticks([100, 1000, 10_000, 80_000], ["100", "1,000", "10,000", "80,000"
 axes.minorticks_off()
 axes.set_yticks([])
 axes.grid(visible=False)
-axes.set_title("40 % of the sums modulo 113, learning rate 0.01", loc="left")
+axes.set_title("40 % of all sums modulo 113, rate 0.01", loc="left")
 plots.show(figure)
 
 # %% [markdown]
@@ -180,7 +180,7 @@ def diagnosed(arm, step):
 STATES = {"fitted": ("softmax", 200), "stalled": ("softmax", 8000)}
 STATES |= {"weight decay": ("weight decay", 8000), "⊥Grad": ("⊥Grad", 8000)}
 states = {name: diagnosed(*state) for name, state in STATES.items()}
-SHOW = {"losses at zero": "{:.1%}", "test set right": "{:.1%}"}
+SHOW = dict.fromkeys(("losses at zero", "test set right"), "{:.0%}")
 SHOW["cosine of weights and -gradient"] = "{:.2f}"
 tables.grid(
     ("", *(f"{name}, step {step:,}" for name, (_, step) in STATES.items())),
@@ -375,7 +375,7 @@ the size of past gradients, makes a huge step. In others the cause is unknown. T
 import pandas
 from grokbook.instability import spikes
 
-spikes(pandas.Series(training_losses))  # the steps at which they begin
+spikes(pandas.Series(training_losses))  # the steps at which jumps begin
 ```
 
 **What to try.** A larger ε in Adam, or a loss in float64 as in 1:
