@@ -5,10 +5,16 @@ import runpy
 from itertools import product
 
 import pytest
+import torch
+from torch import nn
+from torch.nn.functional import cross_entropy
 
+from book._ext import notebooks, pages
 from claimbook import papers, project, records
 from claimbook.engine import device
 from claimbook.experiment import Result
+from grokbook import metrics
+from grokbook.losses import stablemax_cross_entropy
 
 DESIGN = runpy.run_path(f"{project.home()}/book/remedies/experiments.py")
 CHOOSE = runpy.run_path(f"{project.home()}/book/remedies/choose.py")
@@ -179,3 +185,43 @@ def test_what_the_second_tuning_wrote_is_what_its_rule_gives(task):
             assert decision.chosen == (tuple(chosen) if chosen else None), remedy
             assert decision.due == [], remedy
     assert not {*DESIGN["SECOND_TUNING"]} & {*DESIGN["SECOND_TESTS"]}
+
+
+BITS = {torch.bfloat16: 8, torch.float32: 24, torch.float64: 53}  # significant
+
+
+def pasted():
+    """The function that the decision page gives away, as a reader pastes it."""
+    source = notebooks.read_source(pages.find("remedies/use"))
+    (code,) = (c.source for c in source.cells if "def diagnose(" in c.source)
+    exec(code, namespace := {})
+    return namespace["diagnose"]
+
+
+@pytest.mark.parametrize("dtype", BITS)
+@pytest.mark.parametrize("scale", [1, 80, 1e7])  # some losses are 0, or all
+@pytest.mark.parametrize("loss", [cross_entropy, stablemax_cross_entropy])
+def test_the_diagnosis_to_paste_gives_what_the_book_measures(dtype, scale, loss):
+    torch.manual_seed(0)
+    network = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 5))
+    network.register_parameter("unused", nn.Parameter(torch.ones(3)))
+    network[2].weight.data *= scale
+    x = torch.randn(4, 50, 8, dtype=dtype)
+    labels = network.to(dtype)(x).argmax(dim=-1)
+    padded = labels.where(torch.arange(50) < 40, -100)
+    found = pasted()(network, x, padded, loss)
+
+    logits, params = network(x)[:, :40].flatten(0, 1), [*network.parameters()]
+    losses = loss(logits, labels[:, :40].flatten(), reduction="none")
+    grads = torch.autograd.grad(losses.mean(), params, materialize_grads=True)
+    measured = [
+        metrics.share(losses == 0),
+        metrics.top_gap(logits),
+        torch.tensor(math.log(2) * BITS[losses.dtype]),
+        torch.linalg.vector_norm(logits.double(), dim=1).mean(),
+        metrics.total_norm(params),
+        metrics.joint_cosine(params, [-one for one in grads]),
+    ]
+    # a backward pass sums in another order each time
+    expected = [float(one.detach()) for one in measured]
+    assert [*found.values()] == pytest.approx(expected, rel=1e-5, abs=1e-7)

@@ -92,7 +92,7 @@ worked in a window of rates, {first:g} (not with every β2 of Adam) to {last:g}:
 when training ended, and above it, in the larger MLP, {np.isfinite(above).sum()} of
 {len(above)}, after {min(lengths):,} to {max(lengths):,} steps. On sparse parity ⊥Grad was earlier than decay and worked at more
 rates; L2 in the loss was about as early, and worked at more rates still. On MNIST, as this comparison was set up, nothing was delayed. Transformers
-and text were not compared at tuned rates. The page "What to use" has the settings.""")
+and text were not compared at tuned rates. The page "Does your training stall?" has a diagnosis and the settings.""")
 
 # %% tags=["hide-input"]
 #| name: fig-questions-09
@@ -221,7 +221,7 @@ radius {told(came["radius with tuned target"])}. At the usual rate, 0.001, the p
 [On MNIST](../remedies/images.ipynb) nothing is delayed, and penalties on activations harm.
 
 **How far this goes.** Small networks. Runs of the comparison end at 99 % of the test set: what comes later is not known.
-[What to use](../remedies/use.ipynb) has the settings and the line of code for each, and [one page](../remedies/matrix.ipynb) all remedies on all tasks.
+[Does your training stall?](../remedies/use.ipynb) has a diagnosis of your own network, and settings and lines of code; [one page](../remedies/matrix.ipynb) has all remedies on all tasks.
 """)
 
 # %% tags=["remove-input"]
