@@ -14,7 +14,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader
 
 from book._ext.entries import Entry, anchor, named, plain, rank, stated, support, update
-from book._ext.handouts import BLOCK
+from book._ext.handouts import BLOCK, about, worksheets
 from claimbook.claims.verdict import WORDS, badge, is_few, look, outcome
 from claimbook.project import home, page_folders, paper_titles
 
@@ -29,6 +29,7 @@ def write(found: Sequence[Entry]) -> None:
         "landing/matrix.md": made("squares", every),
         "landing/papers.md": made("papers", of),
         "exercises.md": made("exercises", found),
+        "worksheets.md": made("worksheets", [about(path) for path in worksheets()]),
         "scoreboard.md": made("scoreboard", every, asked),
     }
     written |= {

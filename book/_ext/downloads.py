@@ -2,7 +2,7 @@
 
 grokking-book.zip   everything that git tracks
 grokbook.zip        package and records alone, which handouts install
-handouts/<paper>/…  three notebooks per page, and handouts.zip all of them
+handouts/<paper>/…  two notebooks per page and worksheet, and handouts.zip all of them
 records.csv         what was trained, and which file it is
 claims.json         what the papers say and what came of it; also in grokbook.zip
 croissant.json      what machines are told of the records
@@ -17,19 +17,17 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import nbformat
 
 import grokbook
-from book._ext import handouts, lectures
+from book._ext import handouts
 from book._ext.entries import Entry, stated, update
 from claimbook.project import home
 
 BOOK, PACKAGE = "grokking-book.zip", "grokbook.zip"
 DESCRIBED = (PACKAGE, "records.csv", "claims.json")  # in croissant.json
-KINDS: dict[str, Any] = {"work": lectures.worksheet}  # -> what makes one of a page
-KINDS |= {"class": partial(handouts.made, solutions=False), "teacher": handouts.made}
+KINDS = {"class": False, "teacher": True}  # -> whether it has the solutions
 STORED = {".parquet", ".png", ".safetensors"}  # compressed already, or noise
 
 
@@ -55,10 +53,13 @@ def write(entries: Sequence[Entry]) -> None:
     )
     update(target / "croissant.json", told)
     start = {"site": site, "archive": PACKAGE, "sha256": known[PACKAGE]}
-    for entry in entries:
-        for kind, make in KINDS.items():
-            book = make(entry.id, entry.twin, site=site, start=start)
-            update(target / name_of(entry.document, kind), nbformat.v4.writes(book))
+    for kind, solutions in KINDS.items():
+        made = partial(handouts.made, solutions=solutions, site=site, start=start)
+        sheet = partial(handouts.worksheet, solutions=solutions, site=site, start=start)
+        books = {entry.document: made(entry.id, entry.twin) for entry in entries}
+        books |= {f"worksheets/{p.stem}": sheet(p) for p in handouts.worksheets()}
+        for document, book in books.items():
+            update(target / name_of(document, kind), nbformat.v4.writes(book))
     shutil.make_archive(str(target / "handouts"), "zip", target, "handouts")
 
 

@@ -1,16 +1,23 @@
-"""Notebooks to hand out: each page for the class and for the teacher.
+"""Notebooks to hand out: each page and each worksheet, for the class and the teacher.
 
-A handout is the executed page as any Jupyter shows it: roles are their words, exercises
-headed paragraphs, captions stand under their figures, solutions are folded (teacher) or
-left out (class). Its first cell installs the package and the records from one archive,
-so that it runs anywhere. Outputs are those of the book until it is run.
+The handout of a page is the executed page as any Jupyter shows it: roles are their
+words, exercises headed paragraphs, captions stand under their figures, solutions are
+folded (teacher) or left out (class). Outputs are those of the book until it is run.
+
+A worksheet is written as book/worksheets/NN_name.py. Its cells that are tagged
+`solution` are the teacher's; the class has an empty cell in the place of each.
+
+The first cell of both gets the package and the records from one archive, so that they
+run anywhere.
 """
 
 import posixpath
 import re
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import nbformat
@@ -21,6 +28,9 @@ from pybtex.database import parse_file
 from book._ext import notebooks, pages
 from claimbook.project import home
 
+# What a worksheet imports to read a record and to draw; torch only where it is used.
+READS_AND_DRAWS = ("numpy", "pandas", "pyarrow", "pyyaml", "matplotlib", "seaborn")
+TO_WRITE_IN = {"code": "# Write your code here.", "markdown": "*Write here.*"}
 SHOWN = ("text/plain", "text/html", "text/markdown", "image/png")
 UNSEEN = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
 ROLE = re.compile(r"\{{1,2}(cite:[pt]|doc|ref|term)\}{1,2}`(.+?)`", re.S)
@@ -133,10 +143,70 @@ def made(
     kicker, finding = notebooks.heading(twin)
     rest = cells[0].source.partition("\n")[2]
     cells[0].source = f"*{kicker}*\n\n# {plain.markdown(finding)}\n{rest}".strip()
-    if start:
-        call = v4.new_code_cell(filled("get_ready.txt", **start))
-        cells.insert(1, _hidden(call, "Code: install the package, get the records"))
     cells = [cell for cell in cells if cell.source or cell.get("outputs")]
+    return _notebook(cells, start, needs())
+
+
+def worksheets() -> list[Path]:
+    """The sources of the worksheets, in the order of the course."""
+    return sorted(home().glob("book/worksheets/*.py"))
+
+
+def about(path: Path) -> dict[str, str]:
+    """What a worksheet says of itself at its top.
+
+    ``title``; and what its one table has, which ends the first cell: ``minutes``,
+    ``before`` (what the class has to know), and ``learns``.
+    """
+    lines = notebooks.read_source(path).cells[0].source.splitlines()
+    _, minutes, before, learns, _ = (part.strip() for part in lines[-1].split("|"))
+    title = lines[0].removeprefix("# ")
+    told = {"name": path.stem, "title": title, "minutes": minutes}
+    return told | {"before": before, "learns": learns}
+
+
+def worksheet(
+    path: Path,
+    *,
+    solutions: bool,
+    site: str = "",
+    start: dict[str, Any] | None = None,
+) -> NotebookNode:
+    """The handout of a worksheet; ``start`` is what its first cell is told."""
+    plain = Plain(f"worksheets/{path.stem}", {}, site)
+    source = notebooks.read_source(path)
+    cells = []
+    for cell in source.cells:
+        text = cell.source
+        if "solution" in notebooks.tags(cell) and not solutions:
+            text = TO_WRITE_IN[cell.cell_type]
+        if cell.cell_type == "markdown":
+            cells.append(v4.new_markdown_cell(plain.markdown(text)))
+        else:
+            cells.append(v4.new_code_cell(text))
+    packages = [one for one in needs() if re.split(r"\W", one)[0] in READS_AND_DRAWS]
+    if "import torch" in path.read_text(encoding="utf-8"):
+        packages += [one for one in needs() if one.startswith("torch")]
+    return _notebook(cells, start, packages)
+
+
+def needs() -> list[str]:
+    """What the code of a page imports, as pip is told it in pyproject.toml."""
+    text = (home() / "pyproject.toml").read_text(encoding="utf-8")
+    project = tomllib.loads(text)["project"]
+    extras = project["optional-dependencies"]
+    every = [*project["dependencies"], *extras["records"], *extras["pages"]]
+    return [one for one in every if not one.startswith(f"{project['name']}[")]
+
+
+def _notebook(
+    cells: list[NotebookNode], start: dict[str, Any] | None, packages: list[str]
+) -> NotebookNode:
+    """A notebook of cells, with one after the title that makes all ready."""
+    if start:
+        told = filled("get_ready.txt", **start, needs=packages)
+        title = "Code: find the package and the records, install what is missing"
+        cells.insert(1, _hidden(v4.new_code_cell(told), title))
     for number, cell in enumerate(cells):
         cell.id = f"cell-{number:02d}"
     return v4.new_notebook(cells=cells, metadata=notebooks.METADATA)

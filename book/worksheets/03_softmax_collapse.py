@@ -1,0 +1,117 @@
+# %% [markdown]
+# # 3. Softmax collapse: does rounding stop learning?
+#
+# | Minutes | Before it | You learn |
+# | ---: | --- | --- |
+# | 45 | worksheet 2 | to read "stops" as a bound on a measured change, and to notice when one of several cases breaks it |
+
+# %% [markdown]
+# ## The question (10 minutes)
+#
+# For each example a network gives one number for every possible answer, the *logits* $z_1, \dots, z_K$. The *softmax* turns them into
+# probabilities $q_k = e^{z_k} / \sum_j e^{z_j}$, and the loss of an example with the right answer $y$ is $L = -\log q_y$. Learning follows the *gradient*, the
+# direction in which the loss changes most:
+#
+# $$\frac{\partial L}{\partial z_y} = q_y - 1, \qquad \frac{\partial L}{\partial z_k} = q_k \quad (k \ne y) .$$
+#
+# When the logit of the right answer leads by enough, all other terms of the sum are rounded away (worksheet 2). Then $q_y$ is exactly 1, the loss is
+# exactly 0, and so is the gradient at the right answer. Prieto et al. (2025) call this *softmax collapse*. They say that networks without
+# regularization "begin to generalize […] until this is stopped by SC", that is, by softmax collapse.
+#
+# If they are right, a type with more digits buys time. The book trained the same network with its loss computed in float16, float32 and
+# float64. Nothing else differs. It adds modulo 113, has no weight decay, and sees 60 or 70 % of the table of all sums in
+# training. Each case was trained five times, with different seeds.
+
+# %% [markdown]
+# ## Predict (5 minutes)
+#
+# Sketch the **test accuracy** (vertical axis, 0 to 1) against the **epoch** (horizontal axis, 0 to 20,000), one curve for each of the three
+# types, for 60 % of the table. Mark on each curve where you think that half of the examples have collapsed. What does the curve do after the
+# mark if the paper is right?
+
+# %% [markdown]
+# ## Draw (5 minutes)
+
+# %%
+import matplotlib.pyplot as plt
+import pandas as pd
+import seaborn as sns
+
+import grokbook
+
+record = grokbook.record("prieto2025/fig02", scale="paper")
+names = record.arm.str.split(expand=True)  # "60% float16" -> share and type
+runs = record.assign(share=names[0], type=names[1])
+columns = ["epoch", "seed", "arm", "share", "type", "test_accuracy"]
+columns += ["collapse_float16", "collapse_float32", "collapse_float64"]
+runs = runs.loc[runs.share != "40%", columns]
+runs.tail()
+
+# %%
+some = runs[runs.share == "60%"]
+axes = sns.lineplot(
+    some, x="epoch", y="test_accuracy", hue="type", units="seed", estimator=None
+)
+axes.set(ylim=(0, 1), ylabel="accuracy on the test set")
+plt.show()
+
+# %% [markdown] tags=["solution"]
+# **What came.** The more digits, the longer the curve rises and the higher it ends: for 60 % at about 0.1, 0.3 and 0.5. The float16 curves are flat from epoch
+# 6,000 on, as the sentence has it. But none of the curves bends sharply at its mark, and that of float16 still gains after it.
+
+# %% [markdown]
+# ## Measure (12 minutes)
+#
+# "Stopped" needs a number. This helper takes one trained network and gives the first epoch at which at least half of its examples had collapsed in its
+# own type (its *collapse line*), and by how many percentage points the test accuracy still rises after that.
+
+
+# %%
+def after_collapse(run):
+    """Collapse line of one network, and points of test accuracy gained after it."""
+    collapsed = run["collapse_" + run.type.iloc[0]]
+    line = run.loc[collapsed >= 0.5, "epoch"].min()
+    later = run.loc[run.epoch >= line, "test_accuracy"]
+    return pd.Series({"line": line, "rise": 100 * (later.max() - later.iloc[0])})
+
+
+one = runs[(runs.arm == "60% float32") & (runs.seed == 0)]
+after_collapse(one)
+
+# %% [markdown]
+# Use it on all six cases and all five seeds. For each case, give the median of the collapse line, and the smallest and the largest rise. Which
+# cases stay below ten points in every seed?
+
+# %% tags=["solution"]
+rows = []
+for (arm, seed), run in runs.groupby(["arm", "seed"]):
+    rows.append({"arm": arm, "seed": seed} | after_collapse(run).to_dict())
+found = pd.DataFrame(rows)
+table = found.groupby("arm").agg(
+    line=("line", "median"), least=("rise", "min"), most=("rise", "max")
+)
+assert list(table.index[table.most > 10]) == ["70% float16"]
+assert table.least["70% float16"] > 10
+assert table.line["60% float16"] < table.line["60% float32"] < table.line["60% float64"]
+table
+
+# %% [markdown]
+# ## Judge (13 minutes)
+#
+# Take the sentence "generalization stops when softmax collapse begins", with this bound, which the book fixed before it looked: *after its collapse
+# line the test accuracy of a network rises by at most ten points*.
+#
+# Write two sentences. In the first, say for how many of the six cases the bound holds in every seed, and name the case where it does not. In the
+# second, say which of these readings your numbers support, and why: the cause is wrong; the cause is right but "half of the examples" is the wrong mark; or the
+# cause is right but "stops" is too strong a word. Then ask your neighbour for the strongest reason against your choice.
+
+# %% [markdown] tags=["solution"]
+# **A good answer.** "The bound holds in every seed in five of six cases and fails in every seed for 70 % of the table in float16, where 12 to 20 points are
+# still gained. Since only the type was changed and both the line and the final accuracy move with it, rounding ends learning here; but
+# learning fades while the rest of the examples collapse, so 'stops when it begins' is too strong."
+#
+# **Rubric, four points.** One for five of six with the case named. One for seeds: it is not one odd run. One for the argument from the intervention: three
+# networks that differ in nothing but the type. One for a reading with a reason. Both the second and the third reading are
+# defensible: half of the examples still teach at the mark, and the mark is a choice. The first is not, unless the answer explains why the types end in
+# order. A bonus for noticing that float16 on another machine rounds its sums in another order: a rerun on a CPU gains more
+# after its line than the GPU did ([Figure 2](../prieto2025/fig02_softmax_collapse.ipynb)).
