@@ -75,6 +75,18 @@ def resolved(settings: Plain) -> Plain:
     return canonical
 
 
+def with_defaults(kind: str, name: str, options: Plain) -> Plain:
+    """Return the options of a spec and, at their defaults, those that it leaves out.
+
+    ``kind`` is one of the values of ``KINDS``.
+    """
+    tables = _tables("defaults")
+    defaults = {}
+    for table in ("dropped", "filled"):  # where a default changed, filled has today's
+        defaults |= tables.get(table, {}).get(f"{kind}/{name}", {})
+    return defaults | options
+
+
 def _resolved_specs(kind: str, value: Any, tables: Plain) -> Any:
     """Return the value of a field that holds specs, with each spec resolved.
 
