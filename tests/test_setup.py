@@ -106,8 +106,8 @@ def test_tasks_of_ones_own_train(tmp_path, monkeypatch):
     monkeypatch.setattr("gc.collect", lambda: 0)  # takes longer than these runs
     exec(compile(code, "README.md", "exec"), found := {})
     assert len([*tmp_path.glob("my_records/mine/*.parquet")]) == 3
-    for arm in found["arms"]:
-        loss = found["record"].series(arm.name, "train_loss")
+    for trained in found["arms"]:
+        loss = found["record"].series(trained.name, "train_loss")
         assert loss.iloc[-1, 0] < loss.iloc[0, 0]
 
 

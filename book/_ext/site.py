@@ -4,11 +4,13 @@ made       generated pages, pictures and downloads, before anything is read
 numbers    plots begin with 1 on every page; titles name their paper in one line
 commands   one number to change, below the command of each page
 pictures   keep their place, lead to themselves at full size, are stacked on a phone
+recipes    end in a link to the settings of paper, official code and book
 terms      carry their definitions, which book/_static/terms.js shows
 foot       what book/_templates/apparatus.html says below a page
 """
 
 import math
+import re
 import shutil
 from base64 import b64decode
 from collections.abc import Iterable
@@ -27,7 +29,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.writers.html5 import HTML5Translator
 
 from book import explore, ideas
-from book._ext import catalogue, downloads, lectures, suggestions
+from book._ext import catalogue, downloads, lectures, settings, suggestions
 from book._ext.entries import Entry, entries, stated
 from book._ext.handouts import references
 from claimbook.project import commit, home
@@ -37,6 +39,7 @@ def made(app: Sphinx) -> None:
     """Everything in book/generated and _build/downloads."""
     found = entries()
     catalogue.write(found)
+    app.config.html_context["compared"] = settings.write(found)
     ideas.draw(home() / "book" / "generated" / "ideas", found)
     explore.write(home() / "book" / "generated" / "explore")
     if app.builder.name == "html":
@@ -126,6 +129,15 @@ def read(_: Any, _page: str, _name: str, context: dict[str, Any], tree: Any) -> 
     context["minutes"] = math.ceil(sum(len(text.split()) for text in prose) / 200)
 
 
+def compare(_: Any, page: str, _name: str, context: dict[str, Any], _tree: Any) -> None:
+    """A link at the end of a recipe to the settings of paper, code and book."""
+    if page in context["compared"]:
+        address, words = context["compared"][page]
+        end = rf'\1 · <a href="{address}">{words}</a>\2'
+        pattern = r"(<p class='recipe'>.*?)(</p>)"
+        context["body"] = re.sub(pattern, end, context["body"], count=1, flags=re.S)
+
+
 def define(app: Any, page: str, _: str, context: dict[str, Any], tree: Any) -> None:
     """The definitions of the terms that a page links, hidden at its end."""
     if app.builder.name != "html" or not tree or page == "glossary":
@@ -197,6 +209,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("env-updated", name_papers)
     app.connect("write-started", number_by_page)
     app.connect("html-page-context", read, priority=100)  # before the theme looks
+    app.connect("html-page-context", compare)
     app.connect("html-page-context", define, priority=900)
     app.connect("build-finished", carry)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

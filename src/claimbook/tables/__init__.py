@@ -20,5 +20,5 @@ from claimbook.tables.html import (
     line,
     prose,
 )
-from claimbook.tables.recipe import recipe
+from claimbook.tables.recipe import display_name, recipe
 from claimbook.tables.terms import terms

@@ -61,7 +61,7 @@ def _phrase(specs: Iterable[Spec]) -> str:
     names: list[str] = []
     values: dict[str, list[str]] = {option: [] for option in SHOWN}
     for spec in specs:
-        names.append(_display_name(spec))
+        names.append(display_name(spec))
         for option in SHOWN.keys() & spec.options.keys():
             values[option].append(_value(option, spec.options[option]))
     details = [
@@ -74,7 +74,7 @@ def _phrase(specs: Iterable[Spec]) -> str:
     return ", ".join([_alternatives(names), *details]).replace(", modulo", " modulo")
 
 
-def _display_name(spec: Spec) -> str:
+def display_name(spec: Spec) -> str:
     """Return what book/project.yaml calls a spec, else its own name in words.
 
     A task that has several operations is called by its operation, such as "addition".
