@@ -126,7 +126,7 @@ tables.grid(
 # ## In your own loop
 #
 # Four loops that differ in a line, on addition modulo 41. `orthogonal` takes any optimizer of PyTorch, `Pull` any modules,
-# and the losses stand where `nn.CrossEntropyLoss` does:
+# and the losses stand where `nn.CrossEntropyLoss` does. `pull()` is called once after each pass:
 
 
 # %%
@@ -169,7 +169,7 @@ tables.grid(
 )
 
 # %% [markdown]
-# The losses take the options of PyTorch's that they have: `reduction` and `ignore_index`.
+# The losses take the layout and the options of PyTorch's: `weight`, `ignore_index`, `reduction` and `label_smoothing`.
 
 # %%
 logits, labels = torch.tensor([[120.0, 0.0], [0.0, 1.0]]), torch.tensor([0, -100])
