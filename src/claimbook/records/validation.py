@@ -33,7 +33,7 @@ def metadata_fault(meta: dict[str, Any]) -> str:
         if type(meta.get(name)) is not int or meta[name] < 0:
             return f"has no whole number of {name}"
     for name in AMOUNTS:
-        amount = meta.get(name)
+        amount: Any = meta.get(name)
         if type(amount) not in (int, float) or not 0 <= amount < math.inf:
             return f"has no number of {name}"
     for name in SIDES:
