@@ -1,5 +1,6 @@
 """Handouts: nothing of the book's markup is left in them, and they run anywhere."""
 
+import os
 import re
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from types import SimpleNamespace
 import nbformat
 import pytest
 from bs4 import BeautifulSoup
-from jinja2 import Environment, FileSystemLoader
+from jinja2 import Environment, FileSystemLoader, Template
 from nbclient import NotebookClient
 
 from book._ext import downloads, handouts, notebooks, pages, site
@@ -110,74 +111,135 @@ def test_an_archive_has_the_package_and_no_more(packed):
 
 
 def test_a_handout_runs_outside_of_the_repository(packed, tmp_path, monkeypatch):
-    """In an empty folder, without git, with the archive beside it; the same comes out.
-
-    Its first cell as it is, but for the network that pip has not got here.
-    """
+    """Below the folder of the archive, without git and pip; the same comes out."""
     archive = tmp_path / downloads.PACKAGE
     archive.write_bytes((packed / downloads.PACKAGE).read_bytes())
     digest = sha256(archive.read_bytes()).hexdigest()
     told = {"site": "", "archive": archive.name, "sha256": digest}
     made = handouts.made(RUN, twin(RUN), solutions=False, start=told)
-    offline = '"--no-deps", "--no-build-isolation", "--no-index", "--target", "lib", '
     first = made.cells[1]
-    assert '"install", ' in first.source
-    first.source = first.source.replace('"install", ', f'"install", {offline}')
-    first.source += "\nimport sys; sys.path.insert(0, 'lib')"
+    no_pip = "import subprocess; as_it_was = subprocess.run; subprocess.run = None"
+    first.source = f"{no_pip}\n{first.source}\nsubprocess.run = as_it_was\n"
+    first.source += "import grokbook; assert str(book_folder) in grokbook.__file__"
     for name in ("PYTHONPATH", "GROKBOOK_HOME", "GROKBOOK_RECORDS", "GROKBOOK_DATA"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
-    where = {"metadata": {"path": str(tmp_path)}}
+    folder = tmp_path / "handouts" / "tiwari2026"
+    folder.mkdir(parents=True)
+    where = {"metadata": {"path": str(folder)}}
     ran = NotebookClient(nbformat.from_dict(made), timeout=300, resources=where)
     now, before = (notebooks.claims_of(one) for one in (ran.execute(), twin(RUN)))
     assert now["claims"] == before["claims"] and len(now["claims"]) > 3
+    assert not list(folder.iterdir())  # the archive is unpacked once for all hand-outs
 
 
-def test_a_start_that_fails_is_one_sentence(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    told = {"archive": "a.zip", "sha256": "0"}
+@pytest.fixture
+def start(tmp_path, monkeypatch):
+    """Runs the first cell in an empty folder; where the book is, or what it says."""
+    folder = tmp_path / "deep" / "er"
+    folder.mkdir(parents=True)
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setenv("GROKBOOK_HOME", "")
+    template = Template((ROOT / "book/_templates/get_ready.txt").read_text())
 
-    def fails(site, said):
-        with pytest.raises(SystemExit, match=said):
-            exec(handouts.filled("get_ready.txt", **told, site=site), {})
+    def run(said="", *, site="", needs=(), sha256="0"):
+        told = {"archive": "a.zip", "sha256": sha256, "site": site, "needs": [*needs]}
+        code, found = template.render(told), {}
+        if said:
+            with pytest.raises(SystemExit, match=said):
+                exec(code, found)
+        else:
+            exec(code, found)
+        return found.get("book_folder")
 
-    fails("", "^Download a.zip from the page Downloads of")
-    fails(tmp_path.as_uri(), "/downloads/a.zip cannot be fetched: .*No such file")
-    assert list(tmp_path.iterdir()) == []
+    return run
+
+
+def unpacked(folder, digest):
+    """Where the first cell puts the book of an archive with a digest."""
+    return folder / f"a-{digest[:8]}" / "a"
+
+
+def zipped(path, name="a/src/grokbook/__init__.py"):
+    """An archive with one empty file, and its digest."""
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(name, "")
+    return sha256(path.read_bytes()).hexdigest()
+
+
+def test_a_start_that_fails_is_one_sentence(start, tmp_path, monkeypatch):
+    start("^Download a.zip from the page Downloads of")
+    no_network = (
+        r"/downloads/a.zip cannot be fetched: .*No such file.*; without a network"
+    )
+    start(no_network, site=tmp_path.as_uri())
     Path("a.zip").write_bytes(b"other")
-    fails("", "^a.zip is not that of this notebook: get")
-    with zipfile.ZipFile("a.zip", "w") as archive:
-        archive.writestr("a/b", "")
-    Path("a").write_text("in the way")
-    told["sha256"] = sha256(Path("a.zip").read_bytes()).hexdigest()
-    fails("", "^a.zip cannot be unpacked: ")
+    start("/a.zip is not that of this notebook: get")
+    start("/a.zip cannot be unpacked: ", sha256=sha256(b"other").hexdigest())
+    assert [path.name for path in Path.cwd().iterdir()] == ["a.zip"]
+
+    pip = "WARNING: Retrying after connection broken by NewConnectionError\nERROR: None"
+    failed = SimpleNamespace(returncode=1, stderr=pip)
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: failed)
+    needs = ["numpy>=2", "no-such-one>=1", "pandas>=99"]
+    said = (
+        r"^pip cannot install no-such-one>=1, pandas>=99 \(there is no network\): inst"
+    )
+    start(said, needs=needs)
+    failed.stderr = "ERROR: No space left"
+    start(r"\(ERROR: No space left\)", needs=needs)
 
 
-def test_an_archive_that_came_otherwise_is_fetched_again(tmp_path, monkeypatch):
+def test_the_book_is_found_above_and_by_its_variable(start, tmp_path, monkeypatch):
+    digest = zipped(tmp_path / "a.zip")
+    book = unpacked(tmp_path, digest)
+    assert start(sha256=digest) == book
+    assert sys.path[0] == str(book / "src")
+    assert start() == book  # again: no archive is read or unpacked
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (tmp_path / "a.zip").rename(elsewhere / "a.zip")
+    monkeypatch.setenv("GROKBOOK_HOME", str(elsewhere))
+    assert start(sha256=digest) == unpacked(elsewhere, digest)
+
+
+def test_an_archive_in_a_folder_of_others_is_unpacked_here(
+    start, tmp_path, monkeypatch
+):
+    digest = zipped(tmp_path / "a.zip")
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert start(sha256=digest) == unpacked(Path.cwd(), digest)
+
+
+def test_a_page_needs_what_it_imports_and_a_worksheet_less():
+    every = handouts.needs()
+    assert any(one.startswith("torch") for one in every) and len(every) > 10
+    assert not [one for one in every if one.startswith("grokking-book")]
+    first, *_, last = (
+        handouts.worksheet(
+            path, solutions=False, start={"site": "", "archive": "a.zip", "sha256": "0"}
+        )
+        for path in handouts.worksheets()
+    )
+    assert '"torch' not in first.cells[1].source and '"pandas' in first.cells[1].source
+    assert '"torch' in last.cells[1].source
+
+
+def test_an_archive_that_came_otherwise_is_fetched_again(start, tmp_path):
     """Cut, or another edition's: it never takes the name of the right one."""
-    monkeypatch.chdir(tmp_path)
     offered = tmp_path / "site" / "downloads" / "a.zip"
     offered.parent.mkdir(parents=True)
-    with zipfile.ZipFile(offered, "w") as archive:
-        archive.writestr("a/new", "")
-    whole = offered.read_bytes()
-    told = {"archive": "a.zip", "sha256": sha256(whole).hexdigest()}
-    code = handouts.filled("get_ready.txt", **told, site=offered.parents[1].as_uri())
-    Path("a").mkdir()
-    Path("a/old").touch()  # of an edition before
+    digest = zipped(offered)
+    whole, site = offered.read_bytes(), offered.parents[1].as_uri()
     Path("a.zip").write_bytes(b"of an edition before")
     for wrong in (whole[:-9], b"<html>"):
         offered.write_bytes(wrong)
-        with pytest.raises(SystemExit, match="gave another archive than that of this"):
-            exec(code, {})
+        start("gave another archive than that of this", site=site, sha256=digest)
         assert Path("a.zip").read_bytes() == b"of an edition before"
         assert not Path("a.part").exists()
     offered.write_bytes(whole)
-    done = SimpleNamespace(returncode=0)
-    monkeypatch.setattr(subprocess, "run", lambda *_: done)
-    monkeypatch.setenv("GROKBOOK_HOME", "")  # so that it is put back
-    exec(code, {})
-    assert [path.name for path in Path("a").iterdir()] == ["new"]
+    assert start(site=site, sha256=digest) == unpacked(Path.cwd(), digest)
 
 
 def test_links_to_colab_and_binder_exist_only_with_an_address(monkeypatch):

@@ -2,7 +2,7 @@
 
 import re
 
-from book._ext import notebooks
+from book._ext import handouts, notebooks
 from book._ext.entries import entries
 from claimbook.project import home
 
@@ -43,6 +43,10 @@ def texts():
     for path in sorted(home().glob("book/**/*.md")):
         if not {"_templates", "generated"} & {*path.parts} and path.stem != "changelog":
             yield path.relative_to(home() / "book").as_posix(), path.read_text("utf-8")
+    for path in handouts.worksheets():
+        made = handouts.worksheet(path, solutions=True)
+        shown = [c.source for c in made.cells if c.cell_type == "markdown"]
+        yield path.name, "\n\n".join(shown)
     for entry in entries():
         shown = [c.source for c in entry.twin.cells if c.cell_type == "markdown"]
         shown += [text for _, text in notebooks.outputs(entry.twin, "text/markdown")]

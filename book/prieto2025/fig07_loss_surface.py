@@ -210,10 +210,10 @@ for axes, (part, (inputs, labels)) in zip(panels, parts.items(), strict=True):
         (x, y), (marker, line, place) = shadows[run].numpy().T, STYLES[run]
         axes.plot(x, y, ls=line, color=run.color)
         axes.plot(x[1:], y[1:], marker, color=run.color, mec="white", ms=7, zorder=4)
-        words = f"{run.label}\n{ends[run, part]:.2g}".replace("e-0", "e-")
+        label = f"{run.label}\n{ends[run, part]:.2g}".replace("e-0", "e-")
         at = {"xytext": place, "textcoords": "offset points", "ha": "center"}
         axes.annotate(
-            words, (x[-1], y[-1]), color=run.color, weight="bold", zorder=6, **at
+            label, (x[-1], y[-1]), color=run.color, weight="bold", zorder=6, **at
         )
     axes.plot(0, 0, "x", color=plots.BLACK, ms=8, mew=2, zorder=5)
     axes.set(aspect="equal", xlabel="first direction")

@@ -153,19 +153,19 @@ tables.prose(f"""
 
 
 # %%
-def lost(weight, gradient, rate):
+def is_lost(weight, gradient, rate):
     """Which updates of gradient descent leave their weight as it was."""
     return (gradient != 0) & (weight - rate * gradient == weight)
 
 
 w = torch.tensor([0.04, 0.04, 0.04])
 g = torch.tensor([1e-10, 9e-11, 0.0])  # above half the spacing over 20, below, zero
-lost(w, g, rate=20)
+is_lost(w, g, rate=20)
 
 # %% tags=["hide-input"]
 #| fold: "Code: the same from the package, and the threshold"
 torch.testing.assert_close(
-    lost(w, g, rate=20).double().mean(), metrics.absorbed_fraction(w, -20 * g)
+    is_lost(w, g, rate=20).double().mean(), metrics.absorbed_fraction(w, -20 * g)
 )
 half = float(torch.nextafter(w[0], torch.tensor(1.0)) - w[0]) / 2
 assert 9e-11 < half / 20 < 1e-10

@@ -270,7 +270,7 @@ torch.testing.assert_close(norm(7 * v), norm(v))
 
 # %% tags=["hide-input"]
 #| fold: "Code: multiply x by factors from 0.1 to 100"
-def told(measure, name, tap):
+def averages(measure, name, tap):
     return [
         f"{float(measure(times(name, c, tap)[1]).mean()):.2f}"
         for c in (0.1, 1, 10, 100)
@@ -280,12 +280,12 @@ def told(measure, name, tap):
 rows = [
     [
         f"entropy of attention (nats): {WORDS.get(name, name)}",
-        *told(entropy, name, "attention.0"),
+        *averages(entropy, name, "attention.0"),
     ]
     for name in ("No LN", "A^qk")
 ]
 for name in ("No LN", "A^v", "M"):
-    lengths = told(lambda found: found.norm(dim=-1), name, "mlp_in.0")
+    lengths = averages(lambda found: found.norm(dim=-1), name, "mlp_in.0")
     rows.append([f"length of what the MLP reads: {WORDS.get(name, name)}", *lengths])
 tables.grid(["At the start of training, means", "0.1 x", "x", "10 x", "100 x"], rows)
 

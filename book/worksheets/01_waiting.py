@@ -33,7 +33,7 @@
 # %% [markdown]
 # ## Predict (5 minutes)
 #
-# Sketch the accuracy on the **test set** (vertical axis, 0 to 1) against the **epoch** (horizontal axis, 1 to 10,000, on a
+# Sketch the accuracy on the **test set** (vertical axis, 0 to 1) against the **epoch** (horizontal axis, 10 to 10,000, on a
 # logarithmic scale). Draw one curve with weight decay and one without. Mark on the horizontal axis where you think that the
 # *training* accuracy arrives at 1. Do this before you run the next cells.
 

@@ -79,7 +79,7 @@ one = runs[(runs.arm == "60% float32") & (runs.seed == 0)]
 after_collapse(one)
 
 # %% [markdown]
-# Use it on all six cases and all five seeds. For each case, give the median of the collapse line, and the smallest and the largest rise. Which
+# Use it on all six cases and all five seeds. A loop `for (arm, seed), run in runs.groupby(["arm", "seed"])` visits the networks one by one. For each case, give the median of the collapse line, and the smallest and the largest rise. Which
 # cases stay below ten points in every seed?
 
 # %% tags=["solution"]

@@ -80,7 +80,7 @@ def at(run, epoch):
 at(runs[(runs.loss == "StableMax") & (runs.seed == 0)], 80_000)
 
 # %% [markdown]
-# Make a table at epoch 80,000 with one row for each network. Which losses have collapsed examples, and which loss groks? Is there a
+# Make a table at epoch 80,000 with one row for each network; a loop `for (loss, seed), run in runs.groupby(["loss", "seed"])` visits them one by one. Which losses have collapsed examples, and which loss groks? Is there a
 # loss without any collapsed example that does not grok?
 
 # %% tags=["solution"]
@@ -116,7 +116,7 @@ settings = {
 # than a guess, so the first part holds for this network. The control without collapse does not grok either in 80,000
 # epochs, so avoiding collapse is not *enough* here; it may still be necessary, and the control is a single seed."
 #
-# **What else differs.** StableMax was trained with $\beta_2 = 0.999$ in Adam and the two others with 0.99, because the paper's code does so. So even "softmax against StableMax" changes two
+# **What else differs.** StableMax was trained with $\beta_2 = 0.999$ in Adam and the two others with 0.99. So even "softmax against StableMax" changes two
 # things. The weights end very differently too: StableMax's are more than fifty times as large.
 #
 # **Rubric, four points.** One for the first part with numbers of seeds. One for the control and its result. One for "not enough" in place of "wrong": the control does not

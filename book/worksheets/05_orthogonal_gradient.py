@@ -8,8 +8,8 @@
 # %% [markdown]
 # ## The question (12 minutes)
 #
-# A network without biases whose activations are ReLUs has a simple property: multiply all its weights by the same number above 1, and its logits (the numbers that it gives
-# for the possible answers) grow, while their order stays. So a network that already answers all its examples correctly can lower its loss without
+# Many networks are built of layers that multiply by weights, with no constants added, and between them every negative number is set to 0 (this is called *ReLU*). Such a network has a simple
+# property: multiply all its weights by the same number above 1, and its *logits*, the numbers that it gives for the possible answers, grow, while their order stays. So a network that already answers all its examples correctly can lower its loss without
 # learning anything: it makes its weights longer. Prieto et al. (2025) find that training does just this, and propose to forbid it. They take
 # out of the gradient $g$ the part that points along the weights $w$:
 #
@@ -86,7 +86,7 @@ np.linalg.norm(weights), np.linalg.norm(plain), np.linalg.norm(turned)
 
 # %% [markdown]
 # **In the record.** Find for each arm and seed the *wait*: the epochs from a training accuracy of 0.99 to a test accuracy of 0.99. Infinity means
-# that the network never arrives.
+# that the network never arrives. A loop `for (arm, seed), run in runs.groupby(["arm", "seed"])` visits the networks one by one.
 
 
 # %%

@@ -56,7 +56,7 @@ runs.groupby("arm").seed.nunique()
 
 # %%
 one_seed = runs[runs.seed == 456]
-axes = sns.lineplot(one_seed, x="epoch", y="test_loss", hue="arm")
+axes = sns.lineplot(one_seed, x="epoch", y="test_loss", hue="arm", estimator=None)
 axes.set(yscale="log", ylabel="test loss (one seed)")
 axes.axhline(0.01, color="black", linestyle=":")
 plt.show()
@@ -84,7 +84,7 @@ def reaches_and_leaves(run):
 reaches_and_leaves(runs[(runs.arm == "M") & (runs.seed == 456)])
 
 # %% [markdown]
-# Use it on all networks. For each place give the median and the range of the first epoch, and the median share of later measurements that are above 0.01 again. Use seeds as
+# Use it on all networks. A loop `for (arm, seed), run in runs.groupby(["arm", "seed"])` visits the networks one by one. For each place give the median and the range of the first epoch, and the median share of later measurements that are above 0.01 again. Use seeds as
 # pairs: how many times as late as M is No LN, seed by seed?
 
 # %% tags=["solution"]

@@ -51,7 +51,8 @@ runs = runs.assign(arm="float32")
 runs.tail()
 
 # %%
-axes = sns.lineplot(runs[runs.seed == 42], x="step", y="loss", linewidth=0.6)
+some = runs[runs.seed == 42]
+axes = sns.lineplot(some, x="step", y="loss", estimator=None, linewidth=0.6)
 axes.set(yscale="log", ylabel="training loss (one seed)")
 axes.axhline(np.log(10), color="black", linestyle=":")
 plt.show()
@@ -62,7 +63,7 @@ plt.show()
 # %% [markdown]
 # ## Measure (13 minutes)
 #
-# **Adam by hand.** The helper is Adam for one weight, and gives the size of each step. Feed it a silence of 200 gradients of $3 \cdot 10^{-9}$ and then one of $10^{-7}$. How much larger is the last
+# **Adam by hand.** The helper is Adam for one weight, and gives the size of each step. Feed it a silence of 200 gradients of $3 \cdot 10^{-9}$ and then one of $10^{-7}$, in Python `[3e-9] * 200 + [1e-7]`. How much larger is the last
 # step than the one before it? Compare it with $\eta (1 - \beta_1) / \sqrt{1 - \beta_2}$, and try $10^{-5}$ in place of $10^{-7}$.
 
 
@@ -95,7 +96,7 @@ table
 
 # %% [markdown]
 # **In the record.** A rule for counting, fixed beforehand: a leap begins at a step with a loss of at least 0.1, if the last loss that was *not* between 0.001 and 0.1 was at most 0.001; leaps fewer than 60 steps apart count as one.
-# Count the leaps of each seed, and find the median over all leaps of the highest loss in the 60 steps from the beginning of a leap on.
+# The table `wide` has a column of losses for each seed. Count the leaps of each seed, and find the median over all leaps of the highest loss in the 60 steps from the beginning of a leap on.
 
 
 # %%

@@ -65,7 +65,14 @@ runs.groupby("arm").seed.nunique()
 some = runs[runs.seed == 42]
 highest = some.groupby(["arm", some.step // 10 * 10]).loss.max().reset_index()
 grid = sns.relplot(
-    highest, x="step", y="loss", row="arm", kind="line", height=1.3, aspect=6
+    highest,
+    x="step",
+    y="loss",
+    row="arm",
+    kind="line",
+    estimator=None,
+    height=1.3,
+    aspect=6,
 )
 grid.set(yscale="log", ylim=(1e-10, 1e3))
 plt.show()
@@ -81,7 +88,7 @@ from grokbook.instability import spikes
 spikes(losses["float32"][42])[:3]
 
 # %% [markdown]
-# Make a table of counts by arm and seed. For each arm give also the step of the *last* spike of any seed. When do the spikes of the projection end?
+# `losses[arm]` has a column for each seed. Make a table of counts by arm and seed. For each arm give also the step of the *last* spike of any seed. When do the spikes of the projection end?
 
 # %% tags=["solution"]
 steps = {

@@ -48,6 +48,8 @@ figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.5))
 each = {"x": "epoch", "hue": "arm", "units": "seed", "estimator": None}
 sns.lineplot(runs, y="test_accuracy", ax=left, **each)
 sns.lineplot(runs, y="radius_1", ax=right, **each)
+left.set(ylim=(-0.02, 1.02), ylabel="accuracy on the test set")
+right.set(ylim=(0, 2), ylabel="radius of layer 1 over its target")
 plt.show()
 
 # %% [markdown] tags=["solution"]

@@ -29,7 +29,7 @@
 # ## Predict: register your test (10 minutes)
 #
 # **Do not run the cells of the next part yet.** Choose one part of the sentence: the norm, the collapse, or the generalization. Sketch the two curves that it is about (which **quantity** on the vertical axis, in which unit; the **epoch**, 0 to 100,000, on the horizontal one), and write down the five parts of your test. Then
-# write the quantity as a function of the two networks of one seed, and set the bound. Say why the bound is not lower and not higher. Read it to your neighbour, who tries to find curves that pass your test although the sentence
+# write the quantity as a function of the two networks of one seed, and set the bound. Say why the bound is neither lower nor higher. Read it to your neighbour, who tries to find curves that pass your test although the sentence
 # is false.
 
 
@@ -102,7 +102,7 @@ else:
 # %% [markdown]
 # ## Measure (8 minutes)
 #
-# How much could a bound chosen *afterwards* have bought? For your quantity, compute the verdict for many bounds, such as `np.arange(0, 60)`, and give the intervals of bounds for holds, mixed and fails. If the quantity came out far within your
+# How much could a bound chosen *afterwards* have bought? For your quantity, compute the verdict for many bounds, such as `range(60)`, and give the intervals of bounds for holds, mixed and fails. If the quantity came out far within your
 # bound, was the test too easy?
 
 # %% tags=["solution"]

@@ -1,0 +1,150 @@
+"""Worksheets: the class gets no solution, and both copies run twice, without a network.
+
+A cell that is run again finds what later cells have made, as in a student's notebook.
+"""
+
+import ast
+import re
+import socket
+import subprocess
+import sys
+import time
+import warnings
+
+import matplotlib.pyplot as plt
+import pytest
+
+from book._ext import handouts, notebooks, pages
+from claimbook.project import home, records_folder
+
+SHEETS = handouts.worksheets()
+PARTS = ["question", "predict", "draw", "measure", "judge"]
+LONGEST = 15  # seconds of a pass through a worksheet
+START = {"site": "https://example.org", "archive": "none.zip", "sha256": "0"}
+
+
+def code(notebook):
+    return [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def run(cells, passes):
+    """Run cells from top to bottom in one namespace, several times; CPU seconds."""
+    namespace, begun = {"__name__": "__main__"}, time.process_time()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "FigureCanvasAgg is non-interactive")
+        for source in cells * passes:
+            exec(compile(source, "<cell>", "exec"), namespace)
+    plt.close("all")
+    return time.process_time() - begun
+
+
+@pytest.fixture
+def offline(monkeypatch):
+    """No network and no pip; the book is where GROKBOOK_HOME says."""
+
+    def refused(*_, **__):
+        raise AssertionError("a worksheet asked for the network, or for pip")
+
+    for module, name in ((socket, "create_connection"), (socket, "getaddrinfo")):
+        monkeypatch.setattr(module, name, refused)
+    monkeypatch.setattr(subprocess, "run", refused)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setenv("GROKBOOK_HOME", str(home()))
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+
+
+@pytest.mark.usefixtures("offline")
+@pytest.mark.parametrize("path", SHEETS, ids=lambda path: path.stem)
+def test_a_worksheet_runs_twice_with_solutions_and_once_without(path):
+    """Its solutions assert the numbers that the teacher's text names."""
+    teacher, pupil = (
+        code(handouts.worksheet(path, solutions=solutions, start=START))
+        for solutions in (True, False)
+    )
+    assert "def find_book" in teacher[0]
+    assert sum("assert " in source for source in teacher[1:]) >= 1
+    assert run(teacher, passes=2) < 2 * LONGEST
+    run(pupil, passes=1)
+
+
+@pytest.mark.parametrize("path", SHEETS, ids=lambda path: path.stem)
+def test_a_worksheet_has_its_parts_and_the_class_no_solution(path):
+    told = handouts.about(path)
+    assert re.match(rf"{int(path.stem[:2])}\. [⊥\w]", told["title"])
+    assert told["minutes"] == "45" and told["before"] and told["learns"]
+    source = notebooks.read_source(path)
+    secret = [c.source for c in source.cells if "solution" in notebooks.tags(c)]
+    teacher, pupil = (
+        "\n\n".join(cell.source for cell in handouts.worksheet(path, solutions=s).cells)
+        for s in (True, False)
+    )
+    for text in secret:
+        longest = max(text.splitlines(), key=len)
+        assert longest not in pupil and "Rubric" not in pupil
+        assert handouts.TO_WRITE_IN["code"] in pupil
+    assert teacher.count("**Rubric, ") == 1
+    headings = re.findall(r"^## (.+) \((\d+) minutes\)$", pupil, re.M)
+    assert headings == re.findall(r"^## (.+) \((\d+) minutes\)$", teacher, re.M)
+    assert sum(int(minutes) for _, minutes in headings) == 45
+    for part, (heading, _) in zip(PARTS, headings, strict=True):
+        assert part in heading.lower()
+    question = pupil.partition("## Predict")[0]
+    assert len(question.split()) > 200 and "$$" in question
+    assert not re.search(r"\{[a-z:]+\}`|\]\([^h#)]", pupil + teacher)  # of the book
+
+
+def test_a_worksheet_reads_nothing_but_committed_records():
+    listed = subprocess.check_output(
+        ["git", "-C", home(), "ls-files", records_folder()], text=True
+    )
+    index = (records_folder() / "index.csv").read_text()
+    for path in SHEETS:
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(
+            r"read_(csv|parquet)|open\(|urllib|datasets|scale=\"b", text
+        )
+        for name in re.findall(r"record\(\"(\w+/\w+)\"", text):
+            rows = re.findall(rf"^{name},paper,.*?,(\w+/\S+?\.parquet),", index, re.M)
+            assert rows and all(f"data/records/{row}\n" in listed for row in rows), name
+
+
+def bound(statements, kinds):
+    """Names that statements of a module bind by nodes of some kinds, outside functions.
+
+    Imported names count for ``ast.alias``, assigned ones for ``ast.Name``.
+    """
+    apart = ast.FunctionDef | ast.Lambda | ast.ClassDef
+    apart |= ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+    waiting, found = list(statements), set()
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, kinds):
+            if isinstance(node, ast.alias):
+                found.add(node.asname or node.name.partition(".")[0])
+            elif isinstance(node.ctx, ast.Store):
+                found.add(node.id)
+        if not isinstance(node, apart):
+            waiting += ast.iter_child_nodes(node)
+    return found
+
+
+def overwritten(source):
+    """Names of imports and functions to which a module assigns something else."""
+    body = ast.parse(source).body
+    functions = {node.name for node in body if isinstance(node, ast.FunctionDef)}
+    return (functions | bound(body, ast.alias)) & bound(body, ast.Name)
+
+
+def test_what_overwrites_a_name_is_found():
+    assert overwritten("from a import told\nfor told in 1, 2: pass") == {"told"}
+    assert overwritten("def f(): pass\nf = f()") == {"f"}
+    assert overwritten("import a.b as c\n[c for c in 'd']\ndef g(): c = 1") == set()
+
+
+@pytest.mark.parametrize("folder", sorted({p.split("/")[0] for p in pages.sources()}))
+def test_no_page_overwrites_what_it_imports(folder):
+    """So that cells of its handout can be run again."""
+    for page_id, path in pages.sources().items():
+        if page_id.startswith(f"{folder}/"):
+            source = "\n".join(code(notebooks.read_source(path)))
+            assert overwritten(source) == set(), page_id
