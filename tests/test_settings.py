@@ -161,9 +161,9 @@ def test_an_unknown_setting_is_a_sentence_and_silence_is_no_difference(monkeypat
         ),
         ("lr: 3e-4\nweight_decay=1\n", {"rate": "3e-4", "decay": "1"}, []),
         (
-            '{"optimizer": {"type": "adamw", "lr": 0.1, "betas": [0.9, 0.98]}, "no": 1}',
+            '{"optimizer": {"type": "adamw", "lr": 0.1, "betas": [0.9, 0.98]}, "n": 1}',
             {"optimizer": "AdamW", "rate": "0.1", "betas": "0.9, 0.98"},
-            ["no"],
+            ["n"],
         ),
         (
             "optimizer:\n  name: Adam  # plain\n  lr: 0.1\nmodel:\n  widths: [64, 64]",
