@@ -51,7 +51,7 @@ const nearest = (() => {
     const fields = {};
     const understood = [];
     const ignored = [];
-    const aliases = {};
+    const aliases = Object.create(null); // no key of a text is one of an object's own
     for (const [name, { called }] of Object.entries(book.settings)) {
       for (const one of [...called, name.replaceAll(" ", "_")]) aliases[one] = name;
     }
@@ -137,7 +137,7 @@ const nearest = (() => {
     const faults = [];
     for (const [name, raw] of Object.entries(fields)) {
       const text = String(raw ?? "").trim();
-      if (!text || !(name in book.settings)) continue;
+      if (!text || !Object.hasOwn(book.settings, name)) continue;
       const short = text.length > 40 ? `${text.slice(0, 40)}…` : text;
       const refuse = (what) => faults.push(`“${short}” is no ${name}, which is ${what}; it was left out.`);
       const kind = kindOf(name, book);
@@ -173,8 +173,9 @@ const nearest = (() => {
   // Comparing with the runs ------------------------------------------------------------
 
   const isOneLayer = (layers) => layers === 1;
-  const same = (a, b) => JSON.stringify(a) === JSON.stringify(b)
-    || (typeof a === "number" && typeof b === "number" && Math.abs(a - b) <= 1e-6 * Math.abs(b));
+  const same = (a, b) => a === b
+    || (typeof a === "number" && typeof b === "number" && Math.abs(a - b) <= 1e-6 * Math.abs(b))
+    || (Array.isArray(a) && Array.isArray(b) && a.every((one, at) => same(one, b[at])));
 
   function apart(a, b) {
     if (same(a, b)) return 0;

@@ -32,8 +32,8 @@ from claimbook.tables.html import number
 FITTED, GENERALISED = 0.99, 0.95  # accuracies of the training and the test set
 COLUMNS = ("arm", "seed", "epoch", "train_loss", "train_accuracy", "test_accuracy")
 PARTS = ("dataset", "model", "loss", "optimizer")
-FILTERED = ("task", "network", "width", "loss", "loss dtype", "optimizer", "added")
-FILTERED += ("rate", "betas", "eps", "decay", "epochs")
+FILTERED = ["task", "network", "width", "loss", "loss dtype", "optimizer", "added"]
+FILTERED += ["rate", "betas", "eps", "decay", "epochs"]
 # Words that have a number, but one that cannot be compared with ours.
 RELATIVE = re.compile(r"pass|divided|/ ?lr|α|not [a-z]+$")
 NUMBER = re.compile(r"(?<![\w.])(?:\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?(?:e[+-]?\d+)?)")
@@ -164,14 +164,14 @@ def said(setting: str, words: str) -> set[Any]:
     if kind == "class":
         classes = names()[setting]["words"]
         pattern = "|".join(f"({one})" for one in classes.values())
-        found = re.finditer(pattern, words.replace("_", " "), re.I)
-        return {list(classes)[match.lastindex - 1] for match in found}
+        matches = re.finditer(pattern, words.replace("_", " "), re.I)
+        return {list(classes)[(match.lastindex or 1) - 1] for match in matches}
     if RELATIVE.search(words):
         return set()
     if kind == "pair":
         pairs = re.findall(r"\(([^()]*,[^()]*)\)", words)
         return {tuple(numbers(pair)) for pair in pairs}
-    found = set(numbers(words))
+    found: set[Any] = set(numbers(words))
     if kind == "batch" and "full" in words:
         found.add("all rows")
     return found | ({0.0} if re.search(r"\bnone\b", words) else set())
@@ -194,7 +194,7 @@ class Line:
     def differs(self, source: str) -> bool:
         """Whether no run here has a value that the "paper" or the "code" states."""
         theirs = said(self.setting, getattr(self, source))
-        ours = {tuple(v) if isinstance(v, list) else v for v in self.here}
+        ours: set[Any] = {tuple(v) if isinstance(v, list) else v for v in self.here}
         if self.setting == "added":
             ours = {part for value in ours for part in value.split(", ")}
         return bool(theirs and ours) and theirs.isdisjoint(ours)
@@ -249,8 +249,8 @@ class Row:
         for setting, about in names().items():
             found = {json.dumps(one[setting]): one[setting] for one in self.each}
             here = tuple(value for value in found.values() if value is not None)
-            words = (_joined(words, about["keys"]) for words in (paper, code))
-            line = Line(setting, *words, here)
+            in_paper, in_code = (_joined(x, about["keys"]) for x in (paper, code))
+            line = Line(setting, in_paper, in_code, here)
             if line.paper or line.code or line.here:
                 lines.append(line)
         return lines
@@ -327,8 +327,8 @@ def collected(
         if not members:
             continue
         seeds: dict[str, list[int]] = {}
-        for arm, _, seed in (member.rpartition("|") for member in members):
-            seeds.setdefault(arm, []).append(int(seed))
+        for arm_name, _, seed in (member.rpartition("|") for member in members):
+            seeds.setdefault(arm_name, []).append(int(seed))
         rows.setdefault(name, Row(plan, seeds, [*pages.get(name, {}).values()]))
         fresh = []
         for arm in plan.arms:

@@ -1,0 +1,269 @@
+"""The page Settings: what differs from a paper, and which runs are nearest."""
+
+import json
+import math
+from functools import cache
+
+import pytest
+from browser import PHONE, shown
+from py_mini_racer import MiniRacer
+
+from book._ext import catalogue, settings
+from claimbook import papers
+from claimbook.errors import UnknownName
+from claimbook.evidence import Run
+from claimbook.project import home
+
+NAMES = ("prieto2025/fig15fresh", "singh2026/fig04lr", "prieto2025/fig14")
+DID = {"runs": 5, "fitted": "10", "reached": "20", "generalised": "30 (20 to 40)"}
+DID |= {"lasting": 5, "end": "99 %"}
+ASKED = "p = 97, one-layer transformer, lr 3e-4, decay 1"
+
+# How long five searches in 1,300 runs take, in milliseconds.
+SEARCHES = """() => {
+  const index = JSON.parse(document.getElementById("runs-index").textContent);
+  const book = nearest.unpack(index);
+  while (book.runs.length < 1300) book.runs.push(...book.runs);
+  return [1, 2, 3, 4, 5].map((step) => {
+    const start = performance.now();
+    nearest.find({ rate: 0.1 * step, width: 9, network: "MLP", decay: 1 }, book);
+    return performance.now() - start;
+  });
+}"""
+
+
+def row(name):
+    plan = papers.get(name, "paper")
+    return settings.Row(plan, {arm.name: plan.seeds for arm in plan.arms}, ())
+
+
+@cache
+def small():
+    """Three experiments with their true settings, and results that are made up."""
+    rows = [row(name) for name in NAMES]
+    runs = [
+        {"experiment": one.name, "arm": arm.name, "scale": "paper"}
+        | settings.values(arm)
+        | DID
+        for one in rows
+        for arm in one.arms
+    ]
+    return rows, settings.index(rows, runs)
+
+
+@cache
+def engine():
+    made = MiniRacer()
+    script = (home() / "book/_ext/nearest.js").read_text(encoding="utf-8")
+    made.eval(f"{script}; const book = nearest.unpack({small()[1]})")
+    return made
+
+
+def js(expression, *given):
+    arguments = ", ".join(map(json.dumps, given))
+    return json.loads(engine().eval(f"JSON.stringify(({expression})({arguments}))"))
+
+
+def read(text):
+    return js("(text) => nearest.parse(text, book)", text)
+
+
+def searched(fields):
+    """What the page makes of its fields: values, faults, sentences and runs."""
+    code = "(fields) => {const got = nearest.understand(fields, book); "
+    return js(
+        f"{code}return {{...got, ...nearest.find(got.setting, book)}}; }}", fields
+    )
+
+
+def test_a_run_is_listed_with_its_settings_and_what_its_record_says():
+    name = "prieto2025/fig15fresh"
+    record = papers.record(name)
+    rows, runs = settings.collected([], [name])
+    assert [one.name for one in rows] == [name]
+    for about in runs:
+        arm = record.experiment.arm(about["arm"])
+        assert about["rate"] == arm.optimizer.options["lr"]
+        run = Run(record, arm.name)
+        steps = []  # the first log after which no test accuracy is below 95 %
+        for seed in run.seeds:
+            frame = run.record.frame
+            frame = frame[(frame.arm == arm.name) & (frame.seed == seed)]
+            low = frame[frame.test_accuracy < 0.95].epoch.max()
+            later = frame[frame.epoch > low].epoch
+            steps.append(later.min() if len(later) else math.inf)
+        assert about["runs"] == len(run.seeds) == 5
+        assert about["lasting"] == sum(map(math.isfinite, steps))
+        middle = sorted(steps)[2]
+        word = "never" if math.isinf(middle) else f"{middle:,.0f}"
+        assert about["generalised"].split(" (")[0] == word
+
+
+def test_settings_that_an_arm_leaves_out_are_at_their_defaults():
+    mnist = settings.values(row("prieto2025/fig14").arms[0])
+    assert mnist["eps"] is not None and mnist["modulus p"] is None
+    assert mnist["added"] == "initial weights times 100"
+    transformer = settings.values(row("singh2026/fig04lr").arms[0])
+    assert (transformer["layers"], transformer["width"]) == (1, 128)
+
+
+@pytest.mark.parametrize(
+    ("setting", "words", "found"),
+    [
+        ("rate", "0.005; ⊥SGD 10", {0.005, 10}),
+        ("rate", "divided by the square of alpha", set()),
+        ("decay", "none (a), some (b)", {0}),
+        ("width", "lost in our copy", set()),
+        ("epochs", "100,000 steps", {100_000}),
+        ("epochs", "100 passes", set()),
+        ("eps", "1e-25 given, 1e-8 run", {1e-25, 1e-8}),
+        ("betas", "(0.9, 0.99) given, (0.9, 0.999) run", {(0.9, 0.99), (0.9, 0.999)}),
+        ("batch", "256 (full-batch)", {256, "all rows"}),
+        ("loss", "StableMax cross-entropy", {"StableMax cross-entropy"}),
+        ("loss", "softmax CE; mse", {"cross-entropy", "squared error"}),
+        ("network", "one-layer transformer, 4 heads", {"transformer"}),
+        ("task", "modular; add", {"addition"}),
+        ("task", "not stated", set()),
+    ],
+)
+def test_words_of_a_paper_are_read(setting, words, found):
+    assert settings.said(setting, words) == found
+
+
+def test_a_setting_differs_if_no_run_has_what_the_paper_states():
+    rate = settings.Line("rate", "0.1, 0.2", "", (0.2, 0.3))
+    assert not rate.differs("paper") and not rate.differs("code")
+    assert settings.Line("rate", "0.1", "", (0.2, 0.3)).differs("paper")
+    assert settings.Line("betas", "(0.9, 0.95)", "", ([0.9, 0.999],)).differs("paper")
+    assert not settings.Line("added", "⊥Grad", "", ("⊥Grad, warmup",)).differs("paper")
+    assert not settings.Line("rate", "0.1", "", ()).differs("paper")
+
+
+def test_an_unknown_setting_is_a_sentence_and_silence_is_no_difference(monkeypatch):
+    silent = row("basics/grokking")
+    assert not silent.states("paper") and silent.differing("paper") == []
+    stated = {"paper": {"optimizer.lrr": "0.1"}}
+    monkeypatch.setattr(settings, "settings_of", lambda _: stated)
+    with pytest.raises(
+        UnknownName, match="prieto2025/settings.yaml, fig14.*optimizer.lr"
+    ):
+        _ = row("prieto2025/fig14").lines
+
+
+@pytest.mark.parametrize(
+    ("text", "fields", "ignored"),
+    [
+        (
+            ASKED,
+            {"modulus p": "97", "rate": "3e-4", "decay": "1", "layers": "1"}
+            | {"network": "transformer"},
+            [],
+        ),
+        ("lr: 3e-4\nweight_decay=1\n", {"rate": "3e-4", "decay": "1"}, []),
+        (
+            '{"optimizer": {"type": "adamw", "lr": 0.1, "betas": [0.9, 0.98]}, "n": 1}',
+            {"optimizer": "AdamW", "rate": "0.1", "betas": "0.9, 0.98"},
+            ["n"],
+        ),
+        (
+            "optimizer:\n  name: Adam  # plain\n  lr: 0.1\nmodel:\n  widths: [64, 64]",
+            {"optimizer": "AdamW", "rate": "0.1", "width": "64", "layers": "2"},
+            [],
+        ),
+        (
+            "--learning-rate 0.1 --wd 0 --beta2=0.98 --lrr 7",
+            {"rate": "0.1", "decay": "0", "betas": "0.9, 0.98"},
+            ["lrr"],
+        ),
+        ("model = unet", {}, ["model unet (no network of this book)"]),
+        ("constructor: x, toString=1", {}, ["constructor", "toString"]),
+        ("# nonsense", {}, []),
+        ("§§ (( %%% \0 ]:=", {}, []),
+        ("", {}, []),
+    ],
+)
+def test_a_configuration_is_read_leniently(text, fields, ignored):
+    got = read(text)
+    assert (got["fields"], got["ignored"]) == (fields, ignored)
+    assert len(got["understood"]) == len(fields)
+
+
+def test_the_nearest_runs_come_first_and_what_none_covers_is_said():
+    got = searched(read(ASKED)["fields"])
+    first = got["runs"][0]
+    assert first["run"]["network"] == "transformer"
+    assert first["run"]["rate"] * first["run"]["decay"] == pytest.approx(0.001)
+    assert set(first["other"]) == {"modulus p", "rate"} and first["far"][0] == 0
+    assert first["told"] == "Generalised at step 30 (20 to 40), in all 5 runs."
+    known = [arm.optimizer.options["lr"] for arm in row("singh2026/fig04lr").arms]
+    told = f"No one-layer transformer was trained with a rate below {min(known):.3g}."
+    assert told in got["sentences"]
+    far = [one["far"] for one in got["runs"]]
+    assert far == sorted(far) and len(far) == 8
+    exact = searched({"network": "MLP", "rate": "0.001", "task": "MNIST"})
+    assert exact["sentences"][0].startswith("No MLP on MNIST") or exact["runs"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "faults"),
+    [
+        ({}, 0),
+        ({"rate": "", "task": " "}, 0),
+        ({"rate": "abc", "training share": "40"}, 2),
+        ({"rate": "0", "decay": "-1", "betas": "0.9", "network": "unet"}, 4),
+        ({"nonsense": "1", "constructor": "x"}, 0),
+    ],
+)
+def test_what_is_no_setting_is_a_sentence(fields, faults):
+    got = searched(fields)
+    assert (got["setting"], got["runs"], len(got["faults"])) == ({}, [], faults)
+    assert all(fault.endswith("it was left out.") for fault in got["faults"])
+
+
+@pytest.fixture
+def page(tmp_path):
+    """The page without the book's theme."""
+    rows, index = small()
+    about = settings.filters([], rows), settings.names(), index
+    path = tmp_path / "settings.html"
+    text = catalogue.made("settings", rows, *about)
+    path.write_text(f"<meta charset='utf-8'>{text}", encoding="utf-8")
+    return path
+
+
+def test_form_and_filters_share_the_address(chromium, page):
+    with shown(chromium, page, PHONE) as shown_page:
+        shown_page.fill("[name=text]", ASKED)
+        shown_page.click("[name=read]")
+        assert shown_page.locator(".own-runs li").count() == 8
+        assert "Understood: modulus p 97" in shown_page.inner_text(".own-told")
+        shown_page.select_option("select[name=network]:not([data-setting])", "MLP")
+        assert "my.rate=3e-4" in shown_page.url and "&network=MLP" in shown_page.url
+        visible = shown_page.locator("table.compared > tbody > tr:visible")
+        assert visible.count() == 2 and visible.locator("details[open]").count() == 2
+        address = shown_page.url
+        assert min(shown_page.evaluate(SEARCHES)) < 100
+        assert shown_page.complaints == []
+    with shown(chromium, address) as shown_page:
+        assert shown_page.input_value("[data-setting=rate]") == "3e-4"
+        assert shown_page.locator("table.compared > tbody > tr:visible").count() == 2
+
+
+@pytest.mark.parametrize("end", ["#", "#%%%=&&", "#my.rate=x&my.task=no&sort=99", "#a"])
+def test_a_nonsense_address_shows_everything(chromium, page, end):
+    with shown(chromium, page.as_uri() + end) as shown_page:
+        assert shown_page.locator("table.compared > tbody > tr:visible").count() == 3
+        assert "nearest runs appear here" in shown_page.inner_text(".own-told")
+        assert shown_page.complaints == []
+
+
+@pytest.mark.usefixtures("built")
+def test_the_built_page_is_small_and_recipes_lead_to_it():
+    html = home() / "_build" / "html"
+    text = (html / "generated/settings.html").read_text(encoding="utf-8")
+    index = text.partition('id="runs-index">')[2].partition("</script>")[0]
+    assert 50_000 < len(index.encode()) < 400_000
+    book = json.loads(index)
+    assert len(book["runs"]["arm"]["at"]) > 1_000
+    chapter = (html / "prieto2025/fig16_temperature_smoothing.html").read_text("utf-8")
+    assert 'settings.html#page=prieto2025/fig16">differs from the paper in' in chapter
