@@ -7,6 +7,7 @@ import ast
 import re
 import socket
 import subprocess
+import symtable
 import sys
 import time
 import warnings
@@ -108,31 +109,20 @@ def test_a_worksheet_reads_nothing_but_committed_records():
             assert rows and all(f"data/records/{row}\n" in listed for row in rows), name
 
 
-def bound(statements, kinds):
-    """Names that statements of a module bind by nodes of some kinds, outside functions.
-
-    Imported names count for ``ast.alias``, assigned ones for ``ast.Name``.
-    """
-    apart = ast.FunctionDef | ast.Lambda | ast.ClassDef
-    apart |= ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
-    waiting, found = list(statements), set()
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, kinds):
-            if isinstance(node, ast.alias):
-                found.add(node.asname or node.name.partition(".")[0])
-            elif isinstance(node.ctx, ast.Store):
-                found.add(node.id)
-        if not isinstance(node, apart):
-            waiting += ast.iter_child_nodes(node)
-    return found
-
-
 def overwritten(source):
     """Names of imports and functions to which a module assigns something else."""
-    body = ast.parse(source).body
-    functions = {node.name for node in body if isinstance(node, ast.FunctionDef)}
-    return (functions | bound(body, ast.alias)) & bound(body, ast.Name)
+    binding = ast.Import | ast.ImportFrom | ast.FunctionDef
+    bound, others = [], []
+    for node in ast.parse(source).body:
+        (bound if isinstance(node, binding) else others).append(node)
+    names, assigned = (
+        {symbol.get_name() for symbol in scope.get_symbols() if symbol.is_local()}
+        for scope in (
+            symtable.symtable(ast.unparse(ast.Module(part, [])), "page", "exec")
+            for part in (bound, others)
+        )
+    )
+    return names & assigned
 
 
 def test_what_overwrites_a_name_is_found():

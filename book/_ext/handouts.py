@@ -184,10 +184,10 @@ def worksheet(
             cells.append(v4.new_markdown_cell(plain.markdown(text)))
         else:
             cells.append(v4.new_code_cell(text))
-    packages = [one for one in needs() if re.split(r"\W", one)[0] in READS_AND_DRAWS]
+    used = READS_AND_DRAWS
     if "import torch" in path.read_text(encoding="utf-8"):
-        packages += [one for one in needs() if one.startswith("torch")]
-    return _notebook(cells, start, packages)
+        used += ("torch",)
+    return _notebook(cells, start, [one for one in needs() if one.startswith(used)])
 
 
 def needs() -> list[str]:
