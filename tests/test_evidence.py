@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 import os
+from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from itertools import product
@@ -75,7 +76,7 @@ def store(tmp_path, monkeypatch):
     def add(scale, *names, seed=42):
         known = papers.get(LEFT, scale)
         for one in names:
-            arm = known.arm(one)
+            arm = replace(known.arm(one), keep=(), trace=False)
             rows = [{"epoch": k, "test_accuracy": 0.0} for k in arm.logged_epochs()]
             rows[-1]["test_accuracy"] = 0.5
             records.add(known, Result(arm, seed, rows, {}, 1.0, INFO))
