@@ -184,7 +184,7 @@ def worksheet(
             cells.append(v4.new_markdown_cell(plain.markdown(text)))
         else:
             cells.append(v4.new_code_cell(text))
-    used = READS_AND_DRAWS
+    used: tuple[str, ...] = READS_AND_DRAWS
     if "import torch" in path.read_text(encoding="utf-8"):
         used += ("torch",)
     return _notebook(cells, start, [one for one in needs() if one.startswith(used)])
