@@ -184,7 +184,7 @@ BODY = "    return optimizer\n"
     [
         (MINE.replace(BODY, "    raise KeyError('so')\n"), "wrapper fails .*KeyError"),
         (MINE.replace(BODY, "    return None\n"), "wrapper fails .*AttributeError"),
-        (MINE.replace("optimizer, *, strength", "*, strength"), "fails .*TypeError"),
+        (MINE.replace("optimizer, *, strength", "*, strength"), "takes 0 positional"),
         (
             "STRENGTH = 1\ndef penalty(forward, *, strength):\n"
             "    return forward.logits.sum() * float('nan')\n",
