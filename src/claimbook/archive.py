@@ -11,7 +11,6 @@ import time
 import zipfile
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from urllib.request import urlopen
 
 from claimbook.errors import BookError
 
@@ -62,6 +61,8 @@ def _download(address: str, file: Path, digest: str) -> None:
 
     Raises TimeoutError where the server is too slow, ValueError for another digest.
     """
+    from urllib.request import urlopen  # slow to import, and seldom needed
+
     if not address.startswith(("https://", "http://")):
         raise ValueError("it is no address that begins with https://")
     begun, size, seen = time.monotonic(), 0, hashlib.sha256()

@@ -12,7 +12,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from claimbook import sources
+from claimbook import archive, sources
 from claimbook.errors import BookError, choose
 
 CLAIMS_MIME = "application/vnd.grokbook.claims+json"
@@ -57,8 +57,6 @@ def _home(folder: str | None, site: str | None, _working_directory: str) -> Path
         if _is_checkout(checkout) and _is_own(checkout):
             return checkout.resolve()
     if site:
-        from claimbook import archive  # nobody else needs it
-
         return archive.fetched(site)
     raise BookError(
         "the working directory is in no checkout of the book that is yours: set "
