@@ -21,7 +21,7 @@ import reprlib
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from types import MethodType, SimpleNamespace
 from typing import Any, TypeVar
 
@@ -137,7 +137,7 @@ def _step_hooks(optimizer: Any) -> Any:
         raise TypeError("LBFGS makes gradients in its step, where no hook can act")
     hooks = SimpleNamespace(changes=[], repairs=[], loss=None, added=[], names=[])
     inner_step = optimizer.step
-    optimizer.__class__ = _class_with_hooks(type(optimizer))
+    optimizer.__class__ = _class_with_hooks(type(optimizer))  # type: ignore[arg-type]
     optimizer.step_hooks = hooks
 
     @torch.no_grad()
@@ -211,6 +211,14 @@ def _kept(
     if name not in state:
         state[name] = start()
     return state[name]
+
+
+def _at_step_0(like: Tensor) -> dict[str, Tensor]:
+    """Return a count of steps in the dtype and on the device of a tensor, ().
+
+    What is called "step" is not cast to half precision by torch when it loads a state.
+    """
+    return {"step": like.new_zeros(())}
 
 
 def _wide(tensor: Tensor) -> torch.dtype:
@@ -455,13 +463,8 @@ def replay_norm(
 
     def replay(optimizer: Optimizer) -> None:
         for matrix, curve in zip(matrices, curves, strict=True):
-            # torch does not cast what is called "step" when it loads a state
-            count = _kept(
-                optimizer,
-                matrix,
-                "replay_norm",
-                lambda c=curve: {"step": c.new_zeros(())},
-            )
+            make_count = partial(_at_step_0, curve)
+            count = _kept(optimizer, matrix, "replay_norm", make_count)
             steps = count["step"].add_(1).to(curve.device)
             position = (steps / every).clamp(max=len(curve) - 1).reshape(1)
             below = position.floor()
@@ -544,15 +547,15 @@ def descend_from(
     def start() -> dict[str, Tensor]:
         members = first.shape[:1] if _is_stacked(optimizer) else ()
         zero = first.detach().new_zeros(members)
-        # torch does not cast what is called "step" when it loads a state
-        return {"descends": zero, "step": zero.to(_wide(zero), copy=True)}
+        return {"descends": zero, **_at_step_0(zero.to(_wide(zero)))}
 
     def save(optimizer: Optimizer, parameters: list[Tensor]) -> None:
         kept = _kept(optimizer, first, "descend_from", start)
         descends, steps = kept["descends"], kept["step"]
         begins = (steps >= after).to(descends.device)
         if hooks.loss is not None:
-            begins &= torch.as_tensor(hooks.loss, device=descends.device) <= loss
+            is_low = torch.as_tensor(hooks.loss, device=descends.device) <= loss
+            begins = begins & is_low
         elif loss < math.inf:
             raise TypeError(
                 f"descend_from(loss={loss}) has to know the loss: call step(closure) "
