@@ -184,11 +184,44 @@ def test_every_number_has_a_row_that_says_it():
     assert not re.findall(r"\d", rest)
 
 
-def test_the_data_of_the_story_are_few():
+def data_of_the_story():
     _, entry = told()
     every = [html for _, html in notebooks.outputs(entry.twin, "text/html")]
     (data,) = [html for html in every if "id='story'" in html]
-    assert len(data.encode()) < 300_000
+    return data
+
+
+def test_the_data_of_the_story_are_few():
+    assert len(data_of_the_story().encode()) < 300_000
+
+
+def alone(folder, body, styles, scripts):
+    """A page of its own on a disk, with some of the book's styles and scripts."""
+    head = "<!doctype html><meta charset=utf-8>"
+    head += "<meta name=viewport content='width=device-width'>"
+    for name in styles:
+        head += f"<style>{(SCRIPTS / f'{name}.css').read_text('utf-8')}</style>"
+    for name in scripts:
+        body += f"<script>{source(name)}</script>"
+    path = folder / "alone.html"
+    path.write_text(head + body, encoding="utf-8")
+    return path
+
+
+def test_the_picture_of_the_story_is_wide_and_tells_its_step(chromium, tmp_path):
+    steps = "".join(f"<section id=s{k}><h2>{k}</h2></section>" for k in range(7))
+    body = f"<article><section>{steps}</section></article>{data_of_the_story()}"
+    path = alone(tmp_path, body, ["story"], ["parts", "story"])
+    for size, least in ((browser.DESKTOP, 700), (browser.PHONE, 300)):
+        with browser.shown(chromium, path, size) as page:
+            for at in (4, 1):
+                page.locator(".stage nav a").nth(at).click()
+                page.locator(f".stage a[href='#s{at}'][aria-current=step]").wait_for()
+                assert page.locator(".stage a[aria-current]").count() == 1
+            picture = page.locator(".stage svg")
+            assert picture.bounding_box()["width"] >= least
+            assert picture.evaluate(CUT) == []
+            assert page.complaints == []
 
 
 @pytest.mark.usefixtures("built")
@@ -344,15 +377,8 @@ def test_presets_grok():
 @contextmanager
 def trainer(chromium, folder, size=browser.DESKTOP):
     """The trainer on a page of its own, from a disk."""
-    names = ("parts", "trainer-core", "trainer")
-    scripts = [f"<script>{source(name)}</script>" for name in names]
-    style = (SCRIPTS / "explore.css").read_text("utf-8")
     place = "<div class=explorable data-explorable=trainer></div>"
-    head = "<!doctype html><meta charset=utf-8>"
-    head += "<meta name=viewport content='width=device-width'>"
-    path = folder / "trainer.html"
-    parts = [head, f"<style>{style}</style>", place, *scripts]
-    path.write_text("".join(parts), encoding="utf-8")
+    path = alone(folder, place, ["explore"], ["parts", "trainer-core", "trainer"])
     with browser.shown(chromium, path, size) as page:
         yield page, page.locator("[data-explorable=trainer]")
         assert page.complaints == []
