@@ -405,6 +405,7 @@ def test_the_trainer_from_the_keyboard_and_its_log(chromium, tmp_path):
         place.get_by_text("The numbers overflowed").wait_for(timeout=60_000)
         assert "rate=3" in page.evaluate("location.hash")
         assert place.locator("svg .removed").count() == 0
+        assert place.locator(".pair svg").last.evaluate(CUT) == []
         with page.expect_download() as download:
             place.get_by_role("button", name="Download the log").click()
         log = pd.read_csv(download.value.path())

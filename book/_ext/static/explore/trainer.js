@@ -157,12 +157,12 @@
         drawn("test", "thick test", percent));
       const { loss, precision } = read();
       const limit = loss === "softmax" ? GAPS[precision] : Infinity;
-      const most = Math.max(20, ...points.map((point) => point.gap));
+      const most = Math.min(9999, Math.max(20, ...points.map((point) => point.gap))); // before an overflow it has no bound
       const y = scale([0, most], [HEIGHT - 34, TOP]);
       const parts = limit < most ? [line(x(1), y(limit), x(LAST), y(limit), "now"),
         text(x(1) + 4, y(limit) - 4, `${precision} begins to absorb`, "", "start")] : [];
       gap.replaceChildren(...axes("mean gap of the logits", y, [0, most / 2, most], (at) => say(Math.round(at))), ...lines(TOP), ...parts,
-        drawn("gap", "thick kept", y));
+        drawn("gap", "thick kept", (value) => y(Math.min(value, most))));
     }
 
     function shown({ points: more, now, waves, pace, overflowed: step, over }) {
