@@ -1,5 +1,15 @@
 # %% [markdown]
 # # [Start here]{.kicker} Grokking: a network memorises first and learns the rule much later
+#
+# A network turns a question into an answer with many numbers, its *weights*, which are random at first. *Training*
+# changes them step by step, so that the {term}`loss`, a number for how wrong its answers are, falls. The
+# {term}`learning rate` says how far a step goes. An {term}`epoch` is one pass over all examples. *Weight decay* is a steady
+# pull of all weights towards zero. {term}`Cross-entropy <cross-entropy>` is the usual loss, {term}`AdamW` a usual way to take
+# steps, and an {term}`MLP` the plainest network.
+#
+# Three networks appear below: an MLP on a clock of 97 hours, whose curves you see first; one with two hidden layers and 59
+# hours, in the picture of the rule; and a small one with 31 hours, which your browser trains. Sizes and examples
+# differ, and so do their delays.
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -109,9 +119,13 @@ tables.prose(f"""
 # *test set*, the unseen questions. Anyone who knows the rule can fill it in. Anyone who has only learned
 # the first half by heart cannot.
 #
-# **Why does weight decay bring the rule?** It pulls every weight towards zero, so the network
-# pays for what it knows in weights. A long list of answers takes larger weights than one
-# rule that gives them all. In time the list fades and the rule stays. {cite:t}`nanda2023` took networks apart and
+# **Why does weight decay bring the rule?** Training lowers one number, the {term}`loss`: it says how wrong the
+# answers are. Weight decay adds a price for the weights $w$, so that training lowers about
+#
+# $$\text{loss} + \text{decay} \cdot |w|^2 / 2 .$$
+#
+# (AdamW, which this page uses, takes the second part apart from the first.) A long list of answers takes larger
+# weights than one rule that gives them all. In time the list fades and the rule stays. {cite:t}`nanda2023` took networks apart and
 # showed this trade. This page shows only the two curves.
 #
 # **Why fewer right answers than a guess?** Each sum appears once in a row of the table. A network that
@@ -170,8 +184,7 @@ plots.show(figure)
 #| caption: >
 #|   The first layer of a network of the story, before it knows the rule (grey) and after. A unit has one
 #|   weight for each number $a$. (a) The unit that is nearest to a wave of one period in the end. (b, c)
-#|   The numbers in the plane of this wave, taken from all units; a line joins neighbours. The plane for a
-#|   number is made from the other numbers, so that no circle appears by itself.
+#|   The numbers in the plane of this wave, taken from all units; a line joins neighbours.
 #| alt: >
 #|   Left: grey dots lie at random; coloured dots follow one wave. Middle: the numbers
 #|   joined in their order form a tangle. Right: they lie in order around a ring.
@@ -201,6 +214,7 @@ unit = shares(first_layer(RULE))[0].argmax()
 figure, (wave, tangle, circle) = plots.panels(3, height=2.7)
 for axes, epoch, color in ((tangle, HEART, plots.GREY), (circle, RULE, some.color)):
     weights = first_layer(epoch)
+    # the plane for a number is made from the others, or chance would show a circle too
     wave.plot(weights[:, unit], "o", color=color, ms=4)
     places = weights @ (turn.T @ weights).T - turn * (weights**2).sum(
         dim=1, keepdim=True
@@ -229,15 +243,15 @@ tables.prose(f"""
 * **By heart.** At epoch {HEART:,} the network knows its examples, and answers {told(adder.at(TEST, HEART), "{:.1%}")} of the unseen
   sums correctly. The strongest wave of a unit has {100 * half[HEART]:.0f} % of its power (median of all units).
 * **The rule.** At epoch {RULE:,} it answers {told(adder.at(TEST, RULE), "{:.0%}")} of them. The strongest wave now has
-  {100 * half[RULE]:.0f} % of the power. Most units have faster waves than this one.
-* This is one network, with two hidden layers, on a clock of {hours} hours. The [story](../story/one_network.ipynb) has its curves.
+  {100 * half[RULE]:.0f} % of the power. In most units the wave goes up and down more than once on its way round the clock.
+* This is one network, the second of three on this page. The [story](../story/one_network.ipynb) has its curves.
 """)
 
 # %% [markdown]
 # ## Train one yourself
 #
 # Press Start: a network in your browser learns to add. Does the blue curve, the unseen questions, follow the grey one?
-# Watch the circles appear.
+# Under the curves, watch units become waves. Three tasks stand below.
 #
 # ```{include} ../explorables/trainer.md
 # ```

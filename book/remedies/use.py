@@ -49,16 +49,13 @@ def middle(values, show="{:,.0f}"):
 sheet = claims.read(page.name, {})
 sheet.box(f"""Your network gets its training data right and stays bad on everything
 else. First look whether its training losses are exactly zero: then softmax has run out
-of digits, and right answers are learned no more. We saw this in an MLP trained on 40 %
-of all sums modulo 113. But more digits were no remedy: with a loss in float64, or one
-that cannot round, none of {len(precise)} networks generalised within
-{DOUBLE.settings.epochs:,} steps. With weight decay from the start the median network
-generalised at step {middle(onset[DECAY])}, and with ⊥Grad, which takes the part of the
-gradient along the weights away, at step {middle(onset[PERP])} ({len(onset[PERP])} runs
-each, learning rate {PERP.settings.optimizer.options["lr"]:g}). StableMax, a replacement
-for softmax, took {middle(onset[STABLE])} steps. In small MLPs on two other additions and
-on sparse parity, weight decay and ⊥Grad, tuned, worked in every run. No larger network
-was tuned, and no record tells whether they rescue a network that has stalled already.""")
+of digits, and the network learns nothing more from what it has right. In an MLP on sums
+modulo 113 more digits were no remedy: with a loss in float64, or one that cannot round,
+none of {len(precise)} networks generalised within {DOUBLE.settings.epochs:,} steps.
+Weight decay from the start made the median network generalise at step
+{middle(onset[DECAY])}, and ⊥Grad at step {middle(onset[PERP])} ({len(onset[PERP])} runs
+each, learning rate {PERP.settings.optimizer.options["lr"]:g}). Only small MLPs were
+tuned, and no record tells whether either rescues a network that has stalled already.""")
 
 # %% tags=["hide-input"]
 #| name: fig-remedies-use

@@ -1,7 +1,7 @@
 /* The figure of the story, which follows the step that is read.
 
-   Right answers and training loss share one axis of epochs; below them is the ring of the
-   numbers. Each quantity has one colour, which story.css names. Without this script, or
+   Right answers and training loss share one axis of epochs; beside them, or below where
+   there is no room, is the ring of the numbers. Each quantity has one colour, which story.css names. Without this script, or
    where motion is not wanted, every step has its own picture. */
 "use strict";
 document.addEventListener("DOMContentLoaded", () => {
@@ -10,7 +10,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const { steps, arms } = JSON.parse(source.textContent);
   const sections = [...document.querySelectorAll("article section > section")].slice(0, steps.length);
   const { line, path, scale, text, make, slider } = grokbook.parts;
-  const svg = make("svg:svg", { viewBox: "0 0 400 544", role: "img", preserveAspectRatio: "xMidYMin" });
+  const svg = make("svg:svg", { role: "img", preserveAspectRatio: "xMidYMin" });
   const story = document.createElement("div"), list = document.createElement("div");
   const stage = document.createElement("aside"), nav = document.createElement("nav");
   [story.className, list.className, stage.className] = ["story", "steps", "stage"];
@@ -18,13 +18,21 @@ document.addEventListener("DOMContentLoaded", () => {
   sections[0].before(story);
   list.append(...sections);
 
-  // the places of the three panels, in the units of the picture
-  const LEFT = 52, RIGHT = 392, LAST = 8000;
+  // the places of the panels, in the units of the picture
+  const ROOM = matchMedia("(min-width: 60rem)"), LEFT = 52, LAST = 8000;
+  const WIDE = {
+    size: [860, 304], right: 560, answers: [130, 28], loss: [262, 174],
+    head: [596, 16], ring: { x: 710, y: 100, size: 0.7 }, words: [596, 190],
+  };
+  const TALL = {
+    size: [400, 544], right: 392, answers: [166, 30], loss: [330, 214],
+    head: [LEFT, 392], ring: { x: 140, y: 462, size: 0.78 }, words: [250, 410],
+  };
+  let at = ROOM.matches ? WIDE : TALL;
   const along = (epoch) => Math.log10(1 + epoch / 10) / Math.log10(1 + LAST / 10);
-  const across = (epoch) => LEFT + (RIGHT - LEFT) * along(epoch);
-  const percent = scale([0, 1000], [166, 30]); // per mille
-  const decades = scale([-120, 10], [330, 214]); // tenths of a decade
-  const RING = { x: 140, y: 462, size: 0.78 };
+  const across = (epoch) => LEFT + (at.right - LEFT) * along(epoch);
+  const percent = (value) => scale([0, 1000], at.answers)(value); // per mille
+  const decades = (value) => scale([-120, 10], at.loss)(value); // tenths of a decade
   // words, column, colour and panel of the curves
   const CURVES = [
     ["examples", "train_accuracy", "examples", percent],
@@ -52,21 +60,21 @@ document.addEventListener("DOMContentLoaded", () => {
 
   function axes() {
     const drawn = [
-      text(LEFT, 16, "right answers (%)", "title", "start"),
-      text(LEFT, 200, "training loss", "title", "start"),
-      text((LEFT + RIGHT) / 2, 366, "epoch (logarithmic)"),
-      text(LEFT, 392, "the numbers in the first layer", "title", "start"),
+      text(LEFT, at.answers[1] - 14, "right answers (%)", "title", "start"),
+      text(LEFT, at.loss[1] - 14, "training loss", "title", "start"),
+      text((LEFT + at.right) / 2, at.loss[0] + 36, "epoch (logarithmic)"),
+      text(...at.head, "the numbers in the first layer", "title", "start"),
     ];
     for (const value of [0, 50, 100])
-      drawn.push(line(LEFT, percent(10 * value), RIGHT, percent(10 * value), "grid"),
+      drawn.push(line(LEFT, percent(10 * value), at.right, percent(10 * value), "grid"),
         text(LEFT - 6, percent(10 * value) + 4, value, "", "end"));
     for (const [power, words] of [[0, "1"], [-6, "10⁻⁶"], [-12, "10⁻¹²"]])
-      drawn.push(line(LEFT, decades(10 * power), RIGHT, decades(10 * power), "grid"),
+      drawn.push(line(LEFT, decades(10 * power), at.right, decades(10 * power), "grid"),
         text(LEFT - 6, decades(10 * power) + 4, words, "", "end"));
     for (const epoch of [0, 10, 100, 1000, 8000])
-      drawn.push(line(across(epoch), 30, across(epoch), 166, "grid"),
-        line(across(epoch), 214, across(epoch), 330, "grid"),
-        text(Math.min(across(epoch), RIGHT - 12), 348, inWords(epoch)));
+      drawn.push(line(across(epoch), at.answers[1], across(epoch), at.answers[0], "grid"),
+        line(across(epoch), at.loss[1], across(epoch), at.loss[0], "grid"),
+        text(Math.min(across(epoch), at.right - 12), at.loss[0] + 18, inWords(epoch)));
     return drawn;
   }
 
@@ -82,17 +90,19 @@ document.addEventListener("DOMContentLoaded", () => {
     });
     const points = [];
     for (let k = 0; k < places.length; k += 2)
-      points.push([RING.x + RING.size * places[k], RING.y + RING.size * places[k + 1]]);
+      points.push([at.ring.x + at.ring.size * places[k], at.ring.y + at.ring.size * places[k + 1]]);
     const ring = points.map(([cx, cy]) => make("svg:circle", { cx, cy, r: 2, class: "number" }));
+    const [x, y] = at.words;
     const told = CURVES.flatMap(([words, column, colour, place], k) => {
       const share = place === percent ? `: ${Math.round(arm[column][now] / 10)} %` : "";
-      return [make("svg:circle", { cx: 254, cy: 442 + 18 * k, r: 4, class: colour }),
-        text(264, 446 + 18 * k, words + share, "", "start")];
+      return [make("svg:circle", { cx: x + 4, cy: y + 32 + 18 * k, r: 4, class: colour }),
+        text(x + 14, y + 36 + 18 * k, words + share, "", "start")];
     });
-    svg.replaceChildren(...axes(), line(across(epoch), 30, across(epoch), 330, "now"), ...curves,
+    svg.setAttribute("viewBox", `0 0 ${at.size.join(" ")}`);
+    svg.replaceChildren(...axes(), line(across(epoch), at.answers[1], across(epoch), at.loss[0], "now"), ...curves,
       path([...points, points[0]], "number"), ...ring,
-      text(250, 410, name, "title", "start"), text(250, 428, `epoch ${inWords(epoch)}`, "", "start"),
-      ...told, text(250, 446 + 18 * 4, `lead of an answer: ${inWords(lead)}`, "", "start"));
+      text(x, y, name, "title", "start"), text(x, y + 18, `epoch ${inWords(epoch)}`, "", "start"),
+      ...told, text(x, y + 36 + 18 * 4, `lead of an answer: ${inWords(lead)}`, "", "start"));
     svg.setAttribute("aria-label", `${name} at epoch ${epoch}`);
     time.set(positionOf(epoch));
   }
@@ -101,7 +111,8 @@ document.addEventListener("DOMContentLoaded", () => {
   function show(k) {
     const [name, epoch] = steps[k], from = steps[now][0] === name ? steps[now][1] : 0;
     const begun = performance.now(), turn = ++running;
-    links.forEach((link, at) => link.toggleAttribute("aria-current", at === k));
+    links.forEach((link, step) => step === k
+      ? link.setAttribute("aria-current", "step") : link.removeAttribute("aria-current"));
     now = k;
     (function frame() {
       const part = Math.min(1, (performance.now() - begun) / 900);
@@ -120,9 +131,17 @@ document.addEventListener("DOMContentLoaded", () => {
     time.set(wanted);
     isMoving = false;
   });
-  const seen = new IntersectionObserver((entries) => {
-    for (const one of entries) if (one.isIntersecting) show(sections.indexOf(one.target));
-  }, { rootMargin: "-50% 0px -49% 0px" });
-  sections.forEach((section) => seen.observe(section));
-  show(0);
+  // a step is read once its heading is in the upper part of what the figure leaves free
+  let seen;
+  function arrange() {
+    at = ROOM.matches ? WIDE : TALL;
+    seen?.disconnect();
+    seen = new IntersectionObserver((entries) => {
+      for (const one of entries) if (one.isIntersecting) show(sections.indexOf(one.target));
+    }, { rootMargin: "-66% 0px -33% 0px" });
+    sections.forEach((section) => seen.observe(section));
+    show(now);
+  }
+  ROOM.addEventListener("change", arrange);
+  arrange();
 });

@@ -18,17 +18,39 @@
     optimizer: "adamw", rate: 0.03, decay: 1, penalty: 0, seed: 1,
   };
 
+  // The values that each setting offers.
+  const OFFERED = {
+    p: [23, 31, 47, 59], width: [32, 64, 128, 256], share: [0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9],
+    seed: [1, 2, 3, 4, 5, 6, 7, 8, 9],
+    loss: ["softmax", "stablemax", "exact"], precision: ["float16", "float32", "float64"],
+    optimizer: ["adamw", "orthogonal", "sgd"], rate: [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10],
+    decay: [0, 0.001, 0.01, 0.1, 0.3, 1, 3], penalty: [0, 0.01, 0.03, 0.1, 0.3, 1],
+  };
+
   // What to try, each as a question with what it changes; `groks` where seeds 1 to 5 do.
   const PRESETS = {
-    decay: { words: "Weight decay: how long after the examples does the rule come?", groks: true },
-    off: { words: "Turn decay off: does it still generalise?", decay: 0 },
-    orthogonal: { words: "No decay, but ⊥Grad: does it generalise?", decay: 0, optimizer: "orthogonal", groks: true },
-    penalty: { words: "No decay, but small activations: does it generalise?", decay: 0, penalty: 0.3, groks: true },
-    half: { words: "No decay, in float16: when has every sample collapsed?", decay: 0, precision: "float16" },
-    table: { words: "Fewer examples, 60 % of the table: how much later is the rule?", share: 0.6, groks: true },
+    decay: { title: "weight decay", words: "How long after the examples does the rule come?", groks: true },
+    off: { title: "no decay", words: "Without weight decay: does it still generalise?", decay: 0 },
+    orthogonal: { title: "⊥Grad, no decay", words: "Steps at right angles to the weights: does it generalise?", decay: 0, optimizer: "orthogonal", groks: true },
+    penalty: { title: "small activations, no decay", words: "A penalty on activations: does it generalise?", decay: 0, penalty: 0.3, groks: true },
+    half: { title: "float16, no decay", words: "When has every sample collapsed?", decay: 0, precision: "float16" },
+    table: { title: "60 % of the table", words: "Fewer examples: how much later is the rule?", share: 0.6, groks: true },
   };
+
+  // What to find out and to hand in; each begins with the settings of a preset.
+  const TASKS = [
+    { begin: "decay", words: "Find the lowest learning rate at which the numbers overflow. Then find it with decay 0.3. "
+      + "In every step AdamW takes rate × decay of each weight away. At which value do weights grow instead of shrinking?",
+      hand: "two logs that overflow, the two rates, and a sentence that explains both." },
+    { begin: "half", words: "Find the step at which every sample has collapsed. Read the gap there, then train the same "
+      + "number of steps in float64. Why has float64 not collapsed at this gap?",
+      hand: "both logs, both gaps, and two sentences about the smallest step above 1." },
+    { begin: "off", words: "Leave decay at 0. Find two other changes with which the network answers 95 % of the other questions "
+      + "within 2,000 steps, each with three seeds.",
+      hand: "six logs, the two medians, and for each change a sentence on what it does to a step." },
+  ];
   function settingsOf(name) {
-    const { words, groks, ...changes } = PRESETS[name];
+    const { title, words, groks, ...changes } = PRESETS[name];
     return { ...DEFAULTS, ...changes };
   }
 
@@ -143,7 +165,7 @@
       ?? [matrix(2 * p, width), matrix(width, p)];
     const like = () => weights.map((w) => new Float64Array(w.length));
     return {
-      settings: { ...settings }, weights, steps: 0, pairs: given.pairs ?? pairs,
+      settings: { ...settings }, weights, steps: 0, overflowed: false, pairs: given.pairs ?? pairs,
       examples: Math.floor(share * p * p), grads: like(), means: like(), squares: like(),
       before: new Float64Array(width), logits: new Float64Array(p), stored: new Float64Array(p),
       slopes: new Float64Array(p), scratch: new Float64Array(p),
@@ -164,12 +186,18 @@
     return (row + column) % p;
   }
 
-  /** The gradient of the loss of one cell at its logits, into net.slopes. */
+  /** The gradient of the loss of one cell at its logits, into net.slopes.
+
+      Says whether the cell has collapsed, and notes in the network if a number is not
+      finite: then there is neither a loss nor a collapse. */
   function judge(net, label) {
     const { stored, logits, slopes, scratch, examples, settings: { p, loss, precision } } = net;
     const type = TYPES[precision];
     for (let k = 0; k < p; k++) stored[k] = type.store(logits[k]);
-    return LOSSES[loss](stored, p, label, type.store(1 / examples), slopes, scratch, type);
+    const collapsed = LOSSES[loss](stored, p, label, type.store(1 / examples), slopes, scratch, type);
+    for (let k = 0; k < p; k++)
+      if (!Number.isFinite(stored[k]) || !Number.isFinite(slopes[k])) net.overflowed = true;
+    return collapsed;
   }
 
   /** Take from a gradient its part along the weights, and stretch the rest to its norm. */
@@ -189,7 +217,7 @@
     for (let i = 0; i < grad.length; i++) grad[i] *= ratio;
   }
 
-  /** One step on all examples. */
+  /** One step on all examples, or none if their numbers overflow. */
   function step(net) {
     const { settings, weights, grads, before, slopes, pairs, examples } = net;
     const { p, width, optimizer, rate, decay } = settings;
@@ -214,6 +242,7 @@
         grads[0][column + j] += slope;
       }
     }
+    if (net.overflowed) return;
     net.steps += 1;
     const bias = Math.sqrt(1 - BETA2 ** net.steps), reach = rate / (1 - BETA1 ** net.steps);
     grads.forEach((grad, layer) => {
@@ -246,6 +275,7 @@
       gap += logits[top] - second;
       if (judge(net, label)) collapsed += 1;
     }
+    if (!Number.isFinite(gap)) net.overflowed = true;
     return {
       step: net.steps, train: right[0] / examples, test: right[1] / (pairs.length - examples),
       collapsed: collapsed / examples, gap: gap / examples,
@@ -255,45 +285,51 @@
   /** Whether the curves have a point here: about 60 for each power of ten. */
   const logged = (step) => step < 30 || step % Math.ceil(step / 30) === 0;
 
-  /** The strongest frequencies of what the first layer makes of a, and how far its units
-      are waves: the mean share of a unit's power in its strongest frequency.
+  /** One step, and what is then seen if the curves have a point there.
 
-      Every number has its place in the plane that the others give to a frequency. In a
-      plane that its own weights had a part in, random weights would lie on circles too. */
-  function circles(net, many = 3) {
-    const { settings: { p, width }, weights: [first] } = net;
-    const strongest = new Float64Array(width), all = new Float64Array(width);
-    const found = [];
-    for (let k = 1; k <= (p - 1) / 2; k++) {
-      const [u, v] = [new Float64Array(width), new Float64Array(width)];
-      for (let a = 0; a < p; a++)
-        for (let j = 0; j < width; j++) {
-          u[j] += Math.cos((2 * Math.PI * k * a) / p) * first[a * width + j];
-          v[j] += Math.sin((2 * Math.PI * k * a) / p) * first[a * width + j];
-        }
-      let size = 0;
-      for (let j = 0; j < width; j++) {
-        const power = u[j] ** 2 + v[j] ** 2;
-        [size, all[j], strongest[j]] = [size + power, all[j] + power, Math.max(strongest[j], power)];
-      }
-      found.push({ k, size, u, v });
-    }
-    found.sort((one, other) => other.size - one.size);
-    const dot = (x, y) => x.reduce((sum, value, j) => sum + value * y[j], 0);
-    const planes = found.slice(0, many).map(({ k, u, v }) => {
-      const places = Array.from({ length: p }, (_, a) => {
-        const row = first.subarray(a * width, (a + 1) * width), own = dot(row, row);
-        const turned = (2 * Math.PI * k * a) / p;
-        return [dot(row, u) - Math.cos(turned) * own, dot(row, v) - Math.sin(turned) * own];
-      });
-      for (const at of [0, 1]) {
-        const mean = places.reduce((sum, place) => sum + place[at], 0) / p;
-        for (const place of places) place[at] -= mean;
-      }
-      return { k, places };
-    });
-    return { planes, waves: strongest.reduce((sum, x, j) => sum + x / all[j], 0) / width };
+      Null without a point, and where numbers overflow: nothing is seen of these. */
+  function advance(net) {
+    step(net);
+    if (net.overflowed || !logged(net.steps)) return null;
+    const seen = look(net);
+    return net.overflowed ? null : seen;
   }
 
-  return { DEFAULTS, PRESETS, settingsOf, half, create, step, look, logged, circles };
+  /** How far the units of the first layer are waves of a, and two of them.
+
+      `share` is the part of a unit's power in its strongest frequency k, `mean` that of all
+      units. `units` are the unit with the largest share and the one in the middle: weights
+      of all numbers, without their mean, of which the largest is 1; and the wave
+      u cos(2πka / p) + v sin(2πka / p) that is nearest to them. */
+  function waves(net) {
+    const { settings: { p, width }, weights: [first] } = net;
+    const turn = (2 * Math.PI) / p;
+    const cos = Float64Array.from({ length: p }, (_, at) => Math.cos(turn * at));
+    const sin = Float64Array.from({ length: p }, (_, at) => Math.sin(turn * at));
+    const units = Array.from({ length: width }, (_, j) => {
+      const raw = Array.from({ length: p }, (_, a) => first[a * width + j]);
+      const unit = raw.reduce((most, x) => Math.max(most, Math.abs(x)), 0) || 1;
+      const mean = raw.reduce((sum, x) => sum + x / unit, 0) / p;
+      const centred = raw.map((x) => x / unit - mean);
+      const largest = Math.max(...centred.map(Math.abs)) || 1;
+      const weights = centred.map((x) => x / largest);
+      let all = 0, best = { power: -1 };
+      for (let k = 1; k <= (p - 1) / 2; k++) {
+        let u = 0, v = 0;
+        for (let a = 0; a < p; a++) {
+          u += (2 / p) * cos[(k * a) % p] * weights[a];
+          v += (2 / p) * sin[(k * a) % p] * weights[a];
+        }
+        const power = u * u + v * v;
+        all += power;
+        if (power > best.power) best = { k, u, v, power };
+      }
+      return { ...best, share: all ? best.power / all : 0, weights };
+    });
+    units.sort((one, other) => other.share - one.share);
+    const mean = units.reduce((sum, { share }) => sum + share, 0) / width;
+    return { mean, units: [units[0], units[width >> 1]] };
+  }
+
+  return { DEFAULTS, OFFERED, PRESETS, TASKS, settingsOf, half, create, step, look, logged, advance, waves };
 };

@@ -5,50 +5,64 @@
 (() => {
   const { make, scale, say, choice, line, text, path, picture, start } = grokbook.parts;
   const ANCHOR = "train-a-network";
-  const LAST = 20000;
-  const { DEFAULTS, PRESETS, settingsOf } = grokbook.trainerCore();
+  const LAST = 20000, SOON = 2000; // where training ends, and by when the presets grok
+  const { DEFAULTS, OFFERED, PRESETS, TASKS, settingsOf } = grokbook.trainerCore();
 
-  const numbers = (...values) => values.map((value) => [value, say(value)]);
+  // The words of each setting, and of its values where these are no words for readers.
   const CONTROLS = {
-    p: ["Hours of the clock, p", numbers(23, 31, 47, 59)],
-    width: ["Width", numbers(32, 64, 128, 256)],
-    share: ["Share of the table", [0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9].map((x) => [x, `${Math.round(100 * x)} %`])],
-    seed: ["Seed", numbers(1, 2, 3, 4, 5, 6, 7, 8, 9)],
-    loss: ["Loss", [["softmax", "softmax cross-entropy"], ["stablemax", "StableMax"], ["exact", "collapse-free"]]],
-    precision: ["Precision of the loss", ["float16", "float32", "float64"].map((x) => [x, x])],
-    optimizer: ["Optimiser", [["adamw", "AdamW"], ["orthogonal", "AdamW with ⊥Grad"], ["sgd", "SGD"]]],
-    rate: ["Learning rate", numbers(0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10)],
-    decay: ["Weight decay", numbers(0, 0.001, 0.01, 0.1, 0.3, 1, 3)],
-    penalty: ["Penalty on activations", numbers(0, 0.01, 0.03, 0.1, 0.3, 1)],
+    p: ["Hours of the clock, p"],
+    width: ["Width"],
+    share: ["Share of the table", (value) => `${Math.round(100 * value)} %`],
+    seed: ["Seed"],
+    loss: ["Loss", (value) => ({ softmax: "softmax cross-entropy", stablemax: "StableMax", exact: "collapse-free" })[value]],
+    precision: ["Precision of the loss", (value) => value],
+    optimizer: ["Optimiser", (value) => ({ adamw: "AdamW", orthogonal: "AdamW with ⊥Grad", sgd: "SGD" })[value]],
+    rate: ["Learning rate"],
+    decay: ["Weight decay"],
+    penalty: ["Penalty on activations"],
   };
   const ANEW = ["p", "width", "share", "seed"]; // what a running network cannot change
 
   /** What the worker does: steps in slices of time, and words in between. */
   function work(core) {
-    let net, timer, points;
+    let net, timer, points, pace;
+    const note = (seen) => points.push({ ...seen, settings: net.settings });
     const tell = () => {
-      const now = points.at(-1)?.step === net.steps ? points.at(-1) : core.look(net);
-      postMessage({ points, now, circles: core.circles(net) });
+      const seen = core.look(net);
+      if (net.overflowed) postMessage({ points, overflowed: net.steps });
+      else postMessage({ points, now: seen, waves: core.waves(net), pace });
       points = [];
     };
-    const slice = (last, pause) => {
-      for (const end = Date.now() + pause; net.steps < last && Date.now() < end;) {
-        core.step(net);
-        if (core.logged(net.steps)) points.push(core.look(net));
+    const slice = (end, pause) => {
+      const begun = Date.now(), from = net.steps;
+      while (net.steps < end && Date.now() < begun + pause && !net.overflowed) {
+        const seen = core.advance(net);
+        if (seen) note(seen);
       }
+      pace = (Date.now() - begun) / (net.steps - from || 1);
       tell();
-      if (net.steps < last) timer = setTimeout(slice, 0, last, pause);
+      if (net.overflowed) return;
+      if (net.steps < end) timer = setTimeout(slice, 0, end, pause);
       else postMessage({ over: true });
     };
-    onmessage = ({ data: { settings, go, last, pause } }) => {
+    const measure = (settings) => {
+      const other = core.create(settings);
+      core.step(other); // the first one is slower
+      const begun = Date.now();
+      core.step(other);
+      return Date.now() - begun;
+    };
+    onmessage = ({ data: { settings, go, end, pause } }) => {
       clearTimeout(timer);
       if (settings && net) net.settings = settings;
       if (!net) {
         net = core.create(settings);
-        points = [core.look(net)];
+        pace = measure(settings);
+        points = [];
+        note(core.look(net));
         tell();
       }
-      if (go) slice(last, pause);
+      if (go) slice(end, pause);
     };
   }
 
@@ -66,36 +80,55 @@
         text(x(1) - 4, y(at) + 4, show(at), "", "end")])];
   }
 
-  /** The numbers 0 to p - 1 in the plane of one frequency, joined as their angles grow. */
-  function circle({ k, places }, at) {
-    const [cx, cy, r] = [60 + 120 * at, 62, 50];
-    const far = Math.max(...places.map(([a, b]) => Math.hypot(a, b))) || 1;
-    const put = ([a, b]) => [cx + (r * a) / far, cy - (r * b) / far];
-    const p = places.length;
-    const order = Array.from({ length: p }, (_, a) => a).sort((a, b) => ((a * k) % p) - ((b * k) % p));
-    return [path([...order, order[0]].map((a) => put(places[a])), "grid"),
-      ...places.map((place, a) => {
-        const [px, py] = put(place);
-        return make("svg:circle", { cx: px.toFixed(1), cy: py.toFixed(1), r: 3, class: "dot kept",
-          opacity: (0.25 + (0.75 * a) / p).toFixed(2) });
-      }),
-      text(cx, 130, `frequency ${k}`)];
+  /** The weights of a unit for the numbers, in the order in which its wave has one period. */
+  function wave({ k, u, v, share, weights }, title, at) {
+    const p = weights.length, left = 8 + 180 * at;
+    const step = weights.findIndex((_, a) => (a * k) % p === 1);
+    const [place, y] = [scale([0, p], [left, left + 164]), scale([-1, 1], [118, 26])];
+    const fit = Array.from({ length: 65 }, (_, i) => {
+      const turned = (2 * Math.PI * i) / 64;
+      return [place((p * i) / 64), y(u * Math.cos(turned) + v * Math.sin(turned))];
+    });
+    return [text(left, 14, `${title}: ${Math.round(100 * share)} % one wave`, "", "start"),
+      line(left, y(0), left + 164, y(0), "grid"), path(fit, "thick test"),
+      ...weights.map((_, i) => make("svg:circle", { cx: place(i).toFixed(1), cy: y(weights[(i * step) % p]).toFixed(1), r: 2.5, class: "dot" })),
+      text(left + 82, 134, `numbers 0, ${step}, ${(2 * step) % p}, …`)];
+  }
+
+  /** The words for a time in milliseconds. */
+  const time = (span) => (span < 90000 ? `${Math.max(1, Math.round(span / 1000))} s` : `${Math.round(span / 60000)} min`);
+
+  // What is said of a run once a share of it is reached.
+  const EVENTS = [
+    ["train", 1, "all examples known"],
+    ["test", 0.95, "95 % of the other questions right"],
+    ["collapsed", 1, "every sample collapsed"],
+  ];
+
+  /** All points of a run as a table, one row each, with the settings of its step. */
+  function logOf(points, overflowed) {
+    const seen = ["step", "train", "test", "collapsed", "gap"], names = Object.keys(DEFAULTS);
+    const rows = points.map((point) => [...seen.map((name) => point[name]), ...names.map((name) => point.settings[name]), false]);
+    if (overflowed !== null)
+      rows.push([overflowed, "", "", "", "", ...names.map((name) => points.at(-1).settings[name]), true]);
+    return [[...seen, ...names, "overflowed"], ...rows].map((row) => row.join(",")).join("\n") + "\n";
   }
 
   start("trainer", (live) => {
     const still = matchMedia("(prefers-reduced-motion: reduce)");
     const controls = Object.fromEntries(
-      Object.entries(CONTROLS).map(([name, [words, options]]) => [name, choice(words, options)]));
-    const preset = choice("What to try", [...Object.entries(PRESETS).map(([name, { words }]) => [name, words]), ["", "your own settings"]]);
+      Object.entries(CONTROLS).map(([name, [words, show = say]]) => [name, choice(words, OFFERED[name].map((value) => [value, show(value)]))]));
+    const preset = choice("What to try", [...Object.entries(PRESETS).map(([name, { title }]) => [name, title]), ["", "your own settings"]]);
     const button = (words) => make("button", { type: "button" }, words);
-    const [run, reset, link] = ["Start", "Reset", "Share a link"].map(button);
-    const recipe = make("span");
+    const [run, reset, link, save] = ["Start", "Reset", "Share a link", "Download the log"].map(button);
+    run.className = "run";
+    const question = make("p", { class: "question" });
     const accuracy = picture(WIDTH, HEIGHT, "Accuracy in training and test, and collapsed samples, against the step");
     const gap = picture(WIDTH, HEIGHT, "Mean gap of the logits against the step");
-    const rings = picture(WIDTH, 138, "The numbers of the clock in the planes of the three strongest frequencies");
-    const values = make("p", { class: "numbers" });
+    const units = picture(WIDTH, 138, "The weights of two units for the numbers, and the wave that is nearest to them");
+    const values = make("p", { class: "numbers" }), left = make("span");
     const said = make("p", { class: "said", role: "status", "aria-live": "polite" });
-    let worker, running, points, marks, reached;
+    let worker, running, points, marks, reached, overflowed;
 
     const read = () => Object.fromEntries(Object.entries(controls).map(([name, { input }]) =>
       [name, Number.isNaN(Number(input.value)) ? input.value : Number(input.value)]));
@@ -108,11 +141,8 @@
 
     function described() {
       const settings = read();
-      const words = Object.fromEntries(Object.entries(controls).map(([name, { input }]) =>
-        [name, input.selectedOptions[0].textContent]));
-      recipe.textContent = `p = ${words.p}, width ${words.width}, ${words.share} of the table, ${words.loss} in `
-        + `${words.precision}, ${words.optimizer}, rate ${words.rate}, decay ${words.decay}, penalty ${words.penalty}, seed ${words.seed}`;
       preset.input.value = Object.keys(PRESETS).find((name) => same(settingsOf(name), settings)) ?? "";
+      question.textContent = PRESETS[preset.input.value]?.words ?? "What do you expect?";
       return settings;
     }
 
@@ -123,35 +153,48 @@
       const percent = (value) => share(100 * value);
       const lines = (low) => marks.map((at) => line(x(at), HEIGHT - 34, x(at), low, "now"));
       accuracy.replaceChildren(...axes("share of answers or samples", share, [0, 50, 100], (at) => `${at} %`), ...lines(TOP),
-        drawn("collapsed", "thick removed", percent), drawn("train", "thick train", percent),
+        ...(overflowed === null ? [drawn("collapsed", "thick removed", percent)] : []), drawn("train", "thick train", percent),
         drawn("test", "thick test", percent));
       const { loss, precision } = read();
       const limit = loss === "softmax" ? GAPS[precision] : Infinity;
-      const most = Math.max(20, ...points.map((point) => point.gap));
+      const most = Math.min(9999, Math.max(20, ...points.map((point) => point.gap))); // before an overflow it has no bound
       const y = scale([0, most], [HEIGHT - 34, TOP]);
       const parts = limit < most ? [line(x(1), y(limit), x(LAST), y(limit), "now"),
         text(x(1) + 4, y(limit) - 4, `${precision} begins to absorb`, "", "start")] : [];
       gap.replaceChildren(...axes("mean gap of the logits", y, [0, most / 2, most], (at) => say(Math.round(at))), ...lines(TOP), ...parts,
-        drawn("gap", "thick kept", y));
+        drawn("gap", "thick kept", (value) => y(Math.min(value, most))));
     }
 
-    function shown({ points: more, now, circles, over }) {
-      if (over) return pause("The training is over.");
+    function shown({ points: more, now, waves, pace, overflowed: step, over }) {
+      if (over) return pause(`The training ends at step ${say(LAST)}.`);
       points.push(...more);
-      const say100 = (value) => `${(100 * value).toFixed(0)} %`;
-      for (const [name, level, words] of [["train", 1, "the network knows all its examples"],
-        ["test", 0.95, "it answers 95 % of the other questions"]]) {
+      if (step !== undefined) return stop(step);
+      for (const [name, level] of EVENTS) {
         const found = points.find((point) => point[name] >= level);
-        if (!found || reached[name]) continue;
-        reached[name] = found.step;
-        said.textContent = Object.keys(reached).length > 1
-          ? `Examples known at step ${reached.train}, 95 % of the other questions at step ${reached.test}.`
-          : `At step ${found.step} ${words}.`;
+        if (found) reached[name] ??= found.step;
       }
+      const known = EVENTS.filter(([name]) => name in reached);
+      if (known.length) tell(known.map(([name, , words]) => `Step ${reached[name]}: ${words}.`).join(" "));
+      const say100 = (value) => `${(100 * value).toFixed(0)} %`;
+      const end = now.step < SOON ? SOON : LAST;
       values.textContent = `step ${now.step.toLocaleString("en-GB")} · training ${say100(now.train)} · test `
-        + `${say100(now.test)} · collapsed ${say100(now.collapsed)} · gap ${now.gap.toFixed(1)} · waves ${say100(circles.waves)}`;
+        + `${say100(now.test)} · collapsed ${say100(now.collapsed)} · gap ${now.gap.toFixed(1)} · mean unit ${say100(waves.mean)} one wave`;
+      left.textContent = `about ${time(pace * (end - now.step))} to step ${end.toLocaleString("en-GB")}`;
       curves();
-      rings.replaceChildren(...circles.planes.flatMap(circle));
+      units.replaceChildren(...["clearest unit", "middle unit"].flatMap((title, at) => wave(waves.units[at], title, at)));
+    }
+
+    const tell = (words) => {
+      if (said.textContent !== words) said.textContent = words; // or it would be read out again
+    };
+
+    function stop(step) {
+      overflowed = step;
+      run.disabled = true;
+      pause(`The numbers overflowed after step ${step}; this is no collapse. Choose a smaller learning rate, less decay or a wider type.`);
+      values.textContent = `step ${step} · numbers overflowed`;
+      left.textContent = "";
+      curves();
     }
 
     function pause(words) {
@@ -163,8 +206,9 @@
 
     function anew() {
       worker?.terminate();
-      [points, marks, reached, running] = [[], [], {}, false];
+      [points, marks, reached, overflowed, running] = [[], [], {}, null, false];
       run.textContent = "Start";
+      run.disabled = false;
       // from a text, since a page on a disk may not load the file of a worker
       const source = `"use strict";(${work})((${grokbook.trainerCore})());`;
       worker = new Worker(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
@@ -178,8 +222,9 @@
       if (running) return pause("Paused.");
       running = true;
       run.textContent = "Pause";
-      said.textContent = "Training.";
-      worker.postMessage({ go: true, last: LAST, pause: still.matches ? 2000 : 120 });
+      if (!Object.keys(reached).length) said.textContent = "Training.";
+      plots.scrollIntoView({ block: "nearest" });
+      worker.postMessage({ go: true, end: LAST, pause: still.matches ? 2000 : 120 });
     });
     reset.addEventListener("click", anew);
     link.addEventListener("click", async () => {
@@ -191,31 +236,50 @@
         said.textContent = "The link stands in the address bar.";
       }
     });
-    preset.input.addEventListener("change", () => {
-      if (!preset.input.value) return;
-      write(settingsOf(preset.input.value));
+    save.addEventListener("click", () => {
+      const file = new Blob([logOf(points, overflowed)], { type: "text/csv" });
+      const { seed, rate, decay, precision, optimizer } = read();
+      const download = `grok-${optimizer}-${precision}-rate${rate}-decay${decay}-seed${seed}.csv`;
+      const address = URL.createObjectURL(file);
+      make("a", { href: address, download }).click();
+      setTimeout(() => URL.revokeObjectURL(address), 1000);
+    });
+    function begin(name) {
+      write(settingsOf(name));
       history.replaceState(null, "", address());
       anew();
-    });
+    }
+    preset.input.addEventListener("change", () => preset.input.value && begin(preset.input.value));
     for (const [name, { input }] of Object.entries(controls))
       input.addEventListener("change", () => {
         const settings = described();
         history.replaceState(null, "", address());
-        if (ANEW.includes(name) || points.length < 2) return anew();
+        if (ANEW.includes(name) || points.length < 2 || overflowed !== null) return anew();
         marks.push(points.at(-1).step);
-        worker.postMessage({ settings, go: running, last: LAST, pause: still.matches ? 2000 : 120 });
+        worker.postMessage({ settings, go: running, end: LAST, pause: still.matches ? 2000 : 120 });
       });
 
-    live.append(preset.row,
-      make("div", { class: "buttons" }, run, reset, link),
-      make("details", {}, make("summary", {}, recipe),
-        make("div", { class: "controls" }, ...Object.values(controls).map(({ row }) => row))),
-      said,
-      make("div", { class: "pair" }, make("div", {}, accuracy,
-        make("p", { class: "key" }, make("span", { class: "train" }, "training"),
-          make("span", { class: "test" }, "test"), make("span", { class: "removed" }, "collapsed"))),
-      make("div", {}, gap, make("p", { class: "key" }, make("span", { class: "kept" }, "gap of the logits")))),
-      values, rings);
+    const key = (...curves) => make("ul", { class: "key" }, ...curves.map(([kind, name, words]) =>
+      make("li", {}, make("span", { class: kind }, name), words)));
+    const plots = make("div", { class: "pair" },
+      make("div", {}, accuracy, key(["train", "training", "right answers to examples"],
+        ["test", "test", "right answers to the other questions"],
+        ["removed", "collapsed", "examples of which rounding leaves only the largest output"])),
+      make("div", {}, gap, key(["kept", "gap", "lead of the largest output over the second"])));
+    const tasks = make("ol", { class: "tasks" }, ...TASKS.map(({ begin: name, words, hand }, at) => {
+      const set = button(`Set up task ${at + 1}`);
+      set.addEventListener("click", () => {
+        begin(name);
+        live.scrollIntoView();
+      });
+      return make("li", {}, words, make("br"), make("strong", {}, "Hand in: "), hand, make("br"), set);
+    }));
+    live.append(preset.row, question,
+      make("div", { class: "buttons" }, run, reset, left), said, plots,
+      values, make("div", { class: "buttons" }, save, link), units,
+      make("p", { class: "key" }, "Dots are a unit’s weights for the numbers, and the line is the nearest wave. Does a unit become a wave?"),
+      make("div", { class: "controls" }, ...Object.values(controls).map(({ row }) => row)),
+      make("p", { class: "title" }, "Three tasks"), tasks);
     const [name, query] = location.hash.slice(1).split(":");
     const linked = name === ANCHOR && query ? Object.fromEntries(new URLSearchParams(query)) : {};
     write(DEFAULTS);
