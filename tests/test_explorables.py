@@ -419,7 +419,8 @@ def test_the_trainer_from_the_keyboard_and_its_log(chromium, tmp_path):
 
 def test_the_scoreboard_sorts_by_nothing_that_is_no_column(chromium):
     """Whatever stands in the address."""
-    table = "<form class=board-filters><output></output></form><table class=board>"
+    table = "<form class=board-filters><input name=words><output></output></form>"
+    table += "<table class=board>"
     table += "<thead><tr><th data-sorts>n<th>words</thead>"
     table += "<tbody><tr><td data-key=2>b<td>x<tr><td data-key=1>a<td>y</table>"
     asks = (

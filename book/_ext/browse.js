@@ -56,9 +56,9 @@
   function read() {
     const chosen = address();
     fields.forEach((field) => { field.value = chosen.get(field.name) ?? ""; });
-    const asked = Number(chosen.get("sort"));
-    const column = table.tHead.rows[0].cells[Math.abs(asked) - 1];
-    sort = column?.dataset.sorts === undefined ? 0 : asked;
+    const number = Number(chosen.get("sort"));
+    const column = table.tHead.rows[0].cells[Math.abs(number) - 1];
+    sort = column?.dataset.sorts === undefined ? 0 : number;
     show();
   }
   table.querySelectorAll("th[data-sorts]").forEach((cell) => {
