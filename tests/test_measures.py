@@ -80,6 +80,9 @@ def book(tmp_path, monkeypatch):
         cached.cache_clear()
 
 
+SAME = "same: [{tested: it grows, reason: why}]"
+
+
 def git(folder, *words):
     who = ["-c", "user.name=a", "-c", "user.email=a@b"]
     return subprocess.run(["git", *who, *words], cwd=folder, check=True)
@@ -226,10 +229,25 @@ def test_a_bound_that_moved_in_any_commit_is_seen_for_good(book):
         commit(path)
     (told,) = faults(path)
     assert told.startswith("changed the test of its row 'growth' in ")
-    reworded = MOVED.replace(
-        "at_least: 1.1", "at_least: 1.1, same: [{tested: it grows, reason: why}]"
-    )
-    book(rows=reworded)
+    book(rows=MOVED.replace("at_least: 1.1", f"at_least: 1.1, {SAME}"))
+    assert faults(path) == []
+
+
+def test_two_branches_that_are_merged_are_no_change_to_and_fro(book):
+    """A test was changed, with a word, on one branch, and another row on the other."""
+    told = MOVED.replace("tested: it grows,", f"tested: it grows a little, {SAME},")
+    path = book()
+    measures.register([PAGE])
+    commit(path)
+    git(path.parent, "checkout", "-qb", "other")
+    book(rows=told)
+    commit(path)
+    git(path.parent, "checkout", "-q", "-")
+    book(rows=CLAIMS + "fig1: {}\n")
+    commit(path)
+    git(path.parent, "merge", "-q", "--strategy", "ours", "--no-commit", "other")
+    book(rows=told + "fig1: {}\n")
+    commit(path)
     assert faults(path) == []
 
 

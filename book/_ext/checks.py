@@ -204,8 +204,7 @@ def _exchanged(page_id: str, path: Path) -> Iterator[str]:
 @cache
 def _recent(path: Path) -> set[str]:
     """Commits of a file in which all that decides a verdict is compared, and ""."""
-    since = f"--since={DECIDES_SINCE}"
-    return {"", *_git(path, "log", since, "--format=%h", "--", path.name).split()}
+    return {"", *_log(path, f"--since={DECIDES_SINCE}")}
 
 
 def _is_said(exchanged: Entry) -> bool:
@@ -277,10 +276,19 @@ def registries(path: Path) -> list[tuple[str, dict[str, Any]]]:
     """
     if not path.is_file():
         return []
-    commits = _git(path, "log", "--format=%h", "--", path.name).split()
+    commits = _log(path)
     texts = [_git(path, "show", f"{commit}:./{path.name}") for commit in commits]
     every = zip(["", *commits], [path.read_text(encoding="utf-8"), *texts], strict=True)
     return [(commit, yaml.load(text, yaml.CSafeLoader) or {}) for commit, text in every]
+
+
+def _log(path: Path, *options: str) -> list[str]:
+    """The commits that changed a file, the newest first, each merge as one change.
+
+    Commits of two branches, sorted by date, would seem to change it to and fro.
+    """
+    log = ("log", "--first-parent", "--format=%h", *options)
+    return _git(path, *log, "--", path.name).split()
 
 
 def _git(path: Path, *words: str) -> str:
