@@ -35,10 +35,10 @@ NEVER, NONE = math.inf, math.nan
 LEFT = "prieto2025/fig04left"
 
 
-def record(curves, *, seeds=(3, 0, 1), column="test_accuracy"):
+def record(curves, *, seeds=(3, 0, 1), column="test_accuracy", scale="laptop"):
     """A record of one arm: {seed: {epoch: value}}, seeds in this order."""
     arm = Arm("plain", *map(Spec, "dmlo"), epochs=100, log=10)
-    made = Experiment("prieto2025/fig02", "smoke", (arm,), seeds)
+    made = Experiment("prieto2025/fig02", scale, (arm,), seeds)
     rows = [
         ("plain", seed, epoch, value)
         for seed, curve in curves.items()
@@ -278,6 +278,7 @@ def test_no_value_is_told_of_a_time_after_the_end_of_a_run():
     late = Series({3: 20.0, 0: 20.0, 1: 11.0})
     with pytest.raises(PageError, match="epoch 11 .* seed 1"):
         one.at("test_accuracy", late)
+    assert same(run(CURVES, scale="smoke").at("test_accuracy", 12), 0.1, 0.5, 0.4)
 
 
 def test_what_reaches_a_level_need_not_generalise():

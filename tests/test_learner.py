@@ -328,7 +328,7 @@ def test_every_mean_of_whole_numbers_is_whole_again_times_its_count():
 
 
 def test_without_test_rows_the_training_rows_are_measured_all_the_same():
-    data = Spec("modular", p=11, train_fraction=1.0)
+    data = Spec("helpers:without_test_rows")
     for size in (None, 50):
         found = Learner([(arm(dataset=data, eval_batch=size), 0)]).observe(["core"])
         assert found["test_accuracy"].isnan() and found["test_loss"].isnan()

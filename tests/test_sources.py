@@ -81,7 +81,9 @@ def test_the_closure_is_what_python_loads():
     run = [sys.executable, "-c", code]
     loaded = subprocess.run(run, capture_output=True, text=True, check=True).stdout
     ours = {n for n in loaded.split() if n.startswith(("grokbook.", "claimbook."))}
-    assert ours == sources.closure(project.trains(), project.packages()).keys()
+    late = {"claimbook.archive"}  # imported only where records have to be fetched
+    closure = sources.closure(project.trains(), project.packages()).keys()
+    assert late < closure and late | ours == closure
 
 
 def test_imports_of_every_kind_are_followed(tmp_path):

@@ -3,7 +3,7 @@
 A row compares an experiment with its paper and the official code, as far as
 book/<paper>/settings.yaml says what these have. Below the table a reader's own setting
 is looked for among all recorded runs: nearest.js does so in the browser, in the index
-that `packed` makes. settings.yaml, beside this file, names the settings.
+that `packed` makes. nearest.yaml, beside this file, names the settings.
 """
 
 import json
@@ -52,8 +52,8 @@ def known() -> set[str]:
 
 @cache
 def names() -> dict[str, dict[str, Any]]:
-    """What each setting is called, see book/_ext/settings.yaml."""
-    return stated("book/_ext/settings.yaml")
+    """What each setting is called, see book/_ext/nearest.yaml."""
+    return stated("book/_ext/nearest.yaml")
 
 
 def values(arm: Arm) -> dict[str, Any]:
@@ -236,7 +236,7 @@ class Row:
 
     @cached_property
     def lines(self) -> list[Line]:
-        """Its settings in the order of settings.yaml, without those nobody has.
+        """Its settings in the order of nearest.yaml, without those nobody has.
 
         Raises UnknownName for a setting in book/<paper>/settings.yaml that is none.
         """

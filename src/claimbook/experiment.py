@@ -108,7 +108,8 @@ class Arm:
         if self.later_loss is not None:
             whole.append(("the epoch of later_loss", self.later_loss[0], 0))
         for what, number, least in whole:
-            is_whole = isinstance(number, int) and number >= least
+            is_number = isinstance(number, int | float)
+            is_whole = is_number and number >= least and float(number).is_integer()
             if number is not None and not is_whole:
                 raise self._refused(what, number, f"a whole number from {least} on")
         for field in ("alpha", "init_scale"):
