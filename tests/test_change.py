@@ -35,6 +35,7 @@ TINY = experiment(arm("plain", log=10), arm("decay 1", log=10, optimizer=QUICK))
         ),
         ("log=3", "unknown setting 'log': use one of dataset, "),  # only measured
         ("seeds=3", "unknown setting 'seeds'"),
+        ("lr=0.1", "unknown setting 'lr': use optimizer.lr"),
         ("loss=stablemx", "unknown loss 'stablemx': use one of "),
         ("optimizer.lr=fast", "optimizer.lr cannot be 'fast': it is 0.01 in the book"),
         ("optimizer.lr=True", "so give a number"),

@@ -525,7 +525,8 @@ def test_a_changed_setting_is_compared_in_the_notebook_too(ran):
 
 def test_claims_are_matched_by_the_id_that_they_are_registered_under(ran):
     _, row = rewritten(ran, statement="2 + 2 = 4, with arm b")
-    assert row.startswith("2 + 2 = 4, with arm b | 4") and row.endswith("| agrees")
+    assert row.startswith("2 + 2 = 4 | 4")
+    assert row.endswith(", of: 2 + 2 = 4, with arm b | agrees")
     summary, *rows = rewritten(ran, id="another")
     assert [row.rpartition("| ")[2] for row in rows] == ["", ""]
     assert summary.startswith("Of 2 claims 0") and "2 cannot be compared" in summary

@@ -6,13 +6,16 @@ import shutil
 import sys
 
 import pytest
+import torch
+from helpers import arm
 from pandas import Series
 
 from book import __main__ as command
 from book import own_remedy
 from claimbook import project
-from claimbook.engine import pool
+from claimbook.engine import loop, pool
 from claimbook.errors import BookError, TrainingError
+from claimbook.experiment import Spec
 
 ENTRIES = sorted((project.home() / "book" / "remedies" / "entries").glob("*.py"))
 DESIGN = runpy.run_path(f"{project.home()}/book/remedies/experiments.py")
@@ -64,7 +67,8 @@ def test_a_race_is_tuned_tested_resumed_and_written(mine, tmp_path, monkeypatch)
     again = entered(one.remedy.path, tmp_path).run()
     assert again.chosen == outcome.chosen and again.onsets.equals(outcome.onsets)
     page = tmp_path / "page.html"
-    (said,) = own_remedy.written({"a": one}, [outcome], page)
+    smoke, said = own_remedy.written({"a": one}, [outcome], page)
+    assert smoke.startswith("A smoke test: each run counts as a success")
     assert "On addition modulo 59 mine0 generalises in 5 of 5 runs" in said
     text = page.read_text()
     assert text.count("<tr>") == 1 + len(DESIGN["CHOSEN"]["a"]) + 1
@@ -120,7 +124,7 @@ def test_a_remedy_that_never_generalises_is_not_tested(mine, tmp_path, monkeypat
     one = entered(mine(MINE), tmp_path, is_smoke=False)
     outcome = climbing(one, monkeypatch, lambda *_: math.inf).run()
     assert outcome.chosen is None and outcome.onsets.empty
-    (said,) = own_remedy.written({"a": one}, [outcome], tmp_path / "p.html")
+    smoke, said = own_remedy.written({"a": one}, [outcome], tmp_path / "p.html")
     assert "no point of mine0 generalises in its first seed" in said
     assert "mine0 (yours)</b></td><td>never</td>" in (tmp_path / "p.html").read_text()
 
@@ -176,6 +180,36 @@ def test_a_file_whose_name_is_taken(tmp_path, mine):
             own_remedy.read(tmp_path / name)
 
 
+NOISY = """
+import torch
+
+STRENGTH = 1.0
+
+
+def wrapper(optimizer, *, strength):
+    def disturb(*_):
+        for group in optimizer.param_groups:
+            for weight in group["params"]:
+                weight.data += strength * torch.randn_like(weight)
+
+    optimizer.register_step_post_hook(disturb)
+    return optimizer
+"""
+
+
+def test_what_a_remedy_draws_depends_on_seed_and_step_alone(mine):
+    path = mine(NOISY)
+    sys.path.insert(0, str(path.parent))
+    name = f"{path.stem}:wrapper"
+    noisy = arm(epochs=3, wrappers=(Spec(name, strength=0.1),))
+    torch.manual_seed(7)
+    (first,) = loop.train([(noisy, 0)])
+    torch.manual_seed(8)
+    (second,) = loop.train([(noisy, 0)])
+    (other,) = loop.train([(noisy, 1)])
+    assert first.rows == second.rows != other.rows
+
+
 BODY = "    return optimizer\n"
 
 
@@ -189,6 +223,11 @@ BODY = "    return optimizer\n"
             "STRENGTH = 1\ndef penalty(forward, *, strength):\n"
             "    return forward.logits.sum() * float('nan')\n",
             "within 6 steps the loss is NaN, on task a at a rate of 0.006",
+        ),
+        (
+            "STRENGTH = 1\ndef penalty(forward, *, strength):\n"
+            "    return forward.logits\n",
+            "a penalty returned the shape \\(.*let it return one number",
         ),
         (
             "def loss(logits, labels, *, reduction='mean'):\n    return logits.sum()\n",

@@ -119,7 +119,8 @@ def execute(
             change_of(values).check(experiments(page_id, values["scale"]))
         target = find(page_id).with_suffix(".ipynb")
         if parameters or out:
-            target = (out or home() / "_build" / "reruns") / f"{page_id}.ipynb"
+            name = f"{page_id}{_marked(values)}.ipynb"
+            target = (out or home() / "_build" / "reruns") / name
         elif target.is_file():
             _refuse_edited(find(page_id))
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -127,6 +128,13 @@ def execute(
     for page_id, notebook, values, target in jobs:
         _execute(page_id, notebook, values, target)
     return [target for *_, target in jobs]
+
+
+def _marked(values: dict[str, Any]) -> str:
+    """What the name of a rerun's notebook says of its settings: "" for the book's."""
+    words = [values.get("set"), values.get("arms")]
+    marks = (re.sub(r"[^\w.=+-]+", "_", word) for word in words if word)
+    return "".join(f" {mark}" for mark in marks)
 
 
 def change_of(values: dict[str, Any]) -> Change:

@@ -98,10 +98,16 @@ def _outcomes(*pair: Claim) -> list[str]:
     return [outcome(claim["verdict"]) if claim else "idle" for claim in pair]
 
 
-def _cells(*pair: Claim) -> tuple[str, ...]:
-    """The statement of a claim, then its value in the book and in the rerun."""
-    statement = next(claim["statement"] for claim in pair[::-1] if claim)
-    return statement, *map(_cell, pair)
+def _cells(book: Claim, mine: Claim) -> tuple[str, str, str]:
+    """The statement of a claim, then its value in the book and in the rerun.
+
+    Where the rerun chose otherwise, its statement stands with its value.
+    """
+    statement, *other = dict.fromkeys(
+        claim["statement"] for claim in (book, mine) if claim
+    )
+    words = [_cell(mine), *(f"of: {one}" for one in other)]
+    return statement, _cell(book), ", ".join(words)
 
 
 def _cell(claim: Claim) -> str:

@@ -78,6 +78,7 @@
     read = understood.length ? `Understood: ${understood.join(", ")}.` : "Nothing in this text was understood as a setting.";
     if (ignored.length) read += ` Ignored: ${some}.`;
     keep();
+    told.scrollIntoView({ block: "nearest" }); // it is below a long form
   }
   for (const field of fields.filter((one) => one.matches("select"))) {
     const known = nearest.choices(field.dataset.setting, book);

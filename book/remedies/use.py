@@ -102,9 +102,10 @@ plots.show(figure)
 # %% [markdown]
 # ## A diagnosis to paste
 #
-# Call this with the data that you train on, as much of it as fits into memory, and with your loss if it is not
-# cross-entropy. `model(x)` returns logits, classes last; labels of −100 are padding. If the training accuracy is not
-# near 100 %, your network has not fitted yet, and this page is not about it.
+# Call this with the data that you train on, as much of it as fits into memory, after `model.eval()`, and with your loss if it is not
+# cross-entropy: a function with `reduction="none"`, such as `stablemax_cross_entropy`, not a module. `model(x)` returns logits,
+# classes last; labels of −100 are padding. If the training accuracy is not near 100 %, your network has not fitted yet, and this
+# page is not about it. The lead at which a loss rounds to zero is that of cross-entropy.
 
 
 # %%

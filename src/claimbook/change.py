@@ -8,7 +8,7 @@ and their records lie in other files.
 import ast
 import math
 import shlex
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from fnmatch import fnmatchcase
 from typing import Any
@@ -73,7 +73,7 @@ class Change:
             for path, value in settings_of(arm).items():
                 present.setdefault(path, []).append(value)
         for path, value in self.settings.items():
-            for old in choose("setting", path, present):
+            for old in _values(path, present):
                 _fitting(path, value, old)
             alone = Change({path: value}, self.arms)
             if not any(map(alone.altered, experiments)):
@@ -100,6 +100,18 @@ def use(settings: str, arms: str = "") -> None:
     """Train the pages of this process with other settings; see `read`."""
     global in_use
     in_use = read(settings, [arms] if arms else [])
+
+
+def _values(path: str, present: Mapping[str, list[Any]]) -> list[Any]:
+    """Return the values that arms have of a setting.
+
+    Raises BookError, with settings that end so or have a near name, if it is none.
+    """
+    ends = [one for one in present if one.rpartition(".")[2] == path != one]
+    if ends and path not in present:
+        raise BookError(f"unknown setting {path!r}: use {' or '.join(ends)}")
+    found: list[Any] = choose("setting", path, present)
+    return found
 
 
 def read(settings: str, arms: Collection[str] = ()) -> Change:

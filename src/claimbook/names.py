@@ -180,7 +180,7 @@ def check_pinned(arms: Iterable[Arm]) -> None:
     That is one that names something from outside of the book without its digest.
     """
     for arm in arms:
-        for kind, spec in _specs(arm):
+        for kind, spec in specs(arm):
             if ":" not in spec.name:
                 continue
             _from_outside(kind, spec.name)
@@ -193,7 +193,7 @@ def check_pinned(arms: Iterable[Arm]) -> None:
                 )
 
 
-def _specs(arm: Arm) -> Iterator[tuple[str, Spec]]:
+def specs(arm: Arm) -> Iterator[tuple[str, Spec]]:
     """Yield each (kind, spec) that an arm has."""
     for field, kind in canonical.KINDS.items():
         value = getattr(arm, field)

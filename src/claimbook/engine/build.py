@@ -140,8 +140,16 @@ def trains_alone(arm: Arm) -> bool:
     with torch.device("meta"):
         network = resolve("model", arm.model)(**options(arm.model))
     has_stack = resolve("optimizer", arm.optimizer) in stacked_forms()
-    draws = bool(arm.augment) or drops(network)
-    return draws or bool(arm.eval_batch) or not has_stack
+    return draws(arm, network) or bool(arm.eval_batch) or not has_stack
+
+
+def draws(arm: Arm, network: torch.nn.Module) -> bool:
+    """Whether a step may draw random numbers.
+
+    So does augmentation and dropout, and what is not the book's may.
+    """
+    is_foreign = any(":" in spec.name for _, spec in names.specs(arm))
+    return bool(arm.augment) or drops(network) or is_foreign
 
 
 def drops(network: torch.nn.Module) -> bool:

@@ -80,7 +80,7 @@ class Learner:
         self.step_count = 0
         penalties = [resolve("penalty", spec) for spec in self.arm.penalties]
         self.is_tapped = any(getattr(p, "reads_taps", False) for p in penalties)
-        self.is_random = bool(self.arm.augment) or build.drops(self.model)
+        self.is_random = build.draws(self.arm, self.model)
         schedule = self.arm.schedule
         self.schedule = schedule and resolve("schedule", schedule)
         # float16, whose largest number is 65,504, has no room for the scale
@@ -156,7 +156,7 @@ class Learner:
 
         A captured step reads the batch and the rate from the same memory every time.
         """
-        if self.is_random:  # dropout masks and crops depend on (seed, step) alone
+        if self.is_random:  # what a step draws depends on (seed, step) alone
             torch.manual_seed(self.seeds[0] * 1_000_003 + self.step_count)
         self.feed.load_batch(self.step_count)
         if spec := self.arm.schedule:
@@ -405,13 +405,19 @@ def objective_value(
     """Return the objective of one member, (): its loss plus its penalties.
 
     The first term is the loss, the rest are penalties. ``scale`` multiplies the
-    gradients, after the loss has rounded them.
+    gradients, after the loss has rounded them. Raises BookError for a penalty that is
+    not one number: added to the loss, it would count the loss once per entry.
     """
     (loss, loss_options), *penalties = terms
     logits = forward.logits if scale == 1 else scaled(forward.logits, scale)
     value = loss(logits, forward.labels, **loss_options)
     for penalty, penalty_options in penalties:
         charge = penalty(forward, **penalty_options)
+        if charge.shape != value.shape:
+            raise BookError(
+                f"a penalty returned the shape {tuple(charge.shape)}: let it return "
+                "one number, such as the mean"
+            )
         value = value + (charge if scale == 1 else scaled(charge, scale))
     return value
 
