@@ -74,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("race", help=about)
     command.set_defaults(function=_race)
     command.add_argument("file", type=Path, help="a Python file with one function")
-    about = "a or e, repeatable (default: both)"
+    about = "a (addition mod 59) or e (sparse parity), repeatable (default: both)"
     command.add_argument("--task", action="append", help=about)
     command.add_argument("--processes", type=int, help="CPU workers, 0: none")
     command.add_argument("--dry-run", action="store_true", help="only say the cost")

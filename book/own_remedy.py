@@ -114,7 +114,7 @@ def read(path: Path) -> Remedy:
     options = inspect.signature(getattr(module, kind)).parameters
     has_strength = "strength" in options
     default = None if has_strength else 1e-3
-    strength = getattr(module, "STRENGTH", default)
+    strength: Any = getattr(module, "STRENGTH", default)
     largest = getattr(module, "LARGEST", math.inf if has_strength else 1.0)
     _check_strengths(path, strength, largest)
     spec = f"{path.stem}:{kind}@{names.code_digest(path.stem)}"

@@ -488,7 +488,7 @@ def test_what_differs_is_marked_whatever_the_scale(ran):
         assert line.endswith(f"| 5 (n = 1), {verdict} | {mark}")
     # at smoke scale there is nothing to compare
     said = rewritten(ran, scale="smoke", verdict="seen at reduced scale")
-    assert said == ["It runs. At smoke scale nothing is judged."]
+    assert said == [reruns.SMOKE]
 
 
 def test_a_changed_setting_is_compared_in_the_notebook_too(ran):

@@ -124,7 +124,7 @@ def test_a_remedy_that_never_generalises_is_not_tested(mine, tmp_path, monkeypat
     one = entered(mine(MINE), tmp_path, is_smoke=False)
     outcome = climbing(one, monkeypatch, lambda *_: math.inf).run()
     assert outcome.chosen is None and outcome.onsets.empty
-    smoke, said = own_remedy.written({"a": one}, [outcome], tmp_path / "p.html")
+    (said,) = own_remedy.written({"a": one}, [outcome], tmp_path / "p.html")
     assert "no point of mine0 generalises in its first seed" in said
     assert "mine0 (yours)</b></td><td>never</td>" in (tmp_path / "p.html").read_text()
 

@@ -198,6 +198,8 @@ def test_the_nearest_runs_come_first_and_what_none_covers_is_said():
     known = [arm.optimizer.options["lr"] for arm in row("singh2026/fig04lr").arms]
     told = f"No one-layer transformer was trained with a rate below {min(known):.3g}."
     assert told in got["sentences"]
+    ties = [one for one in got["runs"] if one["far"] == got["runs"][0]["far"]]
+    assert any("equally near" in one for one in got["sentences"]) == (len(ties) > 1)
     far = [one["far"] for one in got["runs"]]
     assert far == sorted(far) and len(far) == 8
     exact = searched({"network": "MLP", "rate": "0.001", "task": "MNIST"})

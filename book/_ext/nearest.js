@@ -288,9 +288,16 @@ const nearest = (() => {
     if (!Object.keys(setting).length) return { sentences: [], runs: [] };
     const ranked = book.runs.map((run) => ({ run, far: distance(setting, run) }));
     ranked.sort((a, b) => a.far[0] - b.far[0] || a.far[1] - b.far[1] || b.run.runs - a.run.runs);
+    const first = String(ranked[0].far);
+    const ties = ranked.filter(({ far }) => String(far) === first).length;
+    const sentences = uncovered(setting, book);
+    if (ties > 1) {
+      sentences.push(`${ties} runs are equally near, and stand in no order: they differ in what `
+        + "is not in this form, such as the place of layer norm.");
+    }
     const runs = ranked.slice(0, count).map(({ run, far }) => (
       { run, far, other: others({ added: "nothing", ...setting }, run), told: told(run) }));
-    return { sentences: uncovered(setting, book), runs };
+    return { sentences, runs };
   }
 
   return { unpack, parse, understand, find, say, choices };

@@ -21,7 +21,10 @@ from claimbook.claims.verdict import WORDS, outcome
 from claimbook.project import FIGURE_MIME
 
 Claim = dict[str, Any] | None
-SMOKE = "It runs. At smoke scale nothing is judged."
+SMOKE = (
+    "It runs. At smoke scale nothing is judged, and most axes begin after the end of "
+    "such runs: SCALE=laptop draws them."
+)
 BESIDE = "The book's figure:"
 
 
