@@ -221,6 +221,26 @@ def outside(monkeypatch, tmp_path):
 RUNS = "from pathlib import Path; Path({!r}).touch()\n"  # code that leaves a trace
 
 
+def test_a_book_has_the_keys_of_its_own_tables(outside, monkeypatch):
+    """Whichever book this process read before."""
+    one = experiment(arm("a", log=10), seeds=(0,))
+    for book, has_tables in (("ours", True), ("hers", False)):
+        (outside / book / "book").mkdir(parents=True)
+        settings = "settings: {defaults: defaults.json}" if has_tables else ""
+        (outside / book / "book" / "project.yaml").write_text(settings or "folders: []")
+        defaults = '{"filled": {"model/mlp": {"colour": "red"}}}'
+        (outside / book / "book" / "defaults.json").write_text(defaults)
+        monkeypatch.setenv("GROKBOOK_HOME", str(outside / book))
+        records.add(one, recorded.result(replace(one.arms[0]), 0))  # has no key yet
+    keys = set()
+    for book in ("ours", "hers"):
+        monkeypatch.setenv("GROKBOOK_HOME", str(outside / book))
+        (member,) = (outside / book).rglob("*.parquet")
+        assert len(records.member.read(member)[0]) == 4
+        keys.add(member.name)
+    assert len(keys) == 2
+
+
 def book_with_code(root):
     """A book of one recorded experiment whose experiments.py tells that it was run."""
     one = replace(experiment(arm("a", log=10), seeds=(0,)), name="hers/fig01")

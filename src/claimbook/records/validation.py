@@ -9,12 +9,13 @@ import math
 import re
 from dataclasses import fields
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from pyarrow import Table
 
-from claimbook import canonical
+from claimbook import canonical, project
 from claimbook.experiment import LOOKS, Arm
 
 TEXTS = ("device", "device_name", "matmul", "commit", "finished", "training_key")
@@ -51,7 +52,7 @@ def rows_fault(rows: Table, meta: dict[str, Any]) -> str:
     value is a number is known: they have a digest.
     """
     try:
-        plan = _plan(json.dumps(meta["arm"], sort_keys=True))
+        plan = _plan(json.dumps(meta["arm"], sort_keys=True), project.home())
     except (TypeError, ValueError, KeyError, AttributeError):
         return "has an arm that is none"
     if plan.key != meta["training_key"]:
@@ -85,8 +86,8 @@ class _Plan(NamedTuple):
     is_older: bool  # it has fields that arms of today lack
 
 
-@cache  # seeds and experiments share an arm
-def _plan(text: str) -> _Plan:
+@cache  # seeds and experiments share an arm, and a book has keys of its own
+def _plan(text: str, _book: Path) -> _Plan:
     settings = json.loads(text)
     arm = Arm.from_json({k: v for k, v in settings.items() if k in FIELDS})
     key = canonical.key({k: v for k, v in settings.items() if k not in LOOKS})
