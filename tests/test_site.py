@@ -175,11 +175,6 @@ def test_the_landing_page_and_the_lists_have_every_page_and_claim():
     assert json.dumps("2025 · Figure 2: ")[1:-1] in index
 
 
-MODES = {  # in this order: each step changes what differs from the one before
-    "light": ("light", DESKTOP),
-    "dark": ("dark", DESKTOP),
-    "phone": ("light", PHONE),
-}
 A4 = (794, 1123)
 NARROW = (320, 640)  # as wide as a window of 1,280 pixels is, magnified four times
 # Colours are judged once in the book for each look (ink, ground, size, mode): a page of
@@ -188,12 +183,16 @@ NARROW = (320, 640)  # as wide as a window of 1,280 pixels is, magnified four ti
 KINDS = ("intro", "genindex", "search", "prieto2025/fig01_headline", "liu2026/index")
 KINDS += ("glossary", "downloads", "explore", "generated/scoreboard")
 JUDGED: set[str] = set()
-AXE = """async ({theme, whole, judged}) => {
-  document.documentElement.dataset.theme = theme;
-  document.querySelectorAll("details").forEach(one => one.open = true);
-  // the theme gives what scrolls a tab stop some time after a new size
-  if (whole) await new Promise(done => setTimeout(done, 400));
-  const known = new Set(judged), grounds = new Map([[null, ""]]), looks = new Map();
+AXE = """
+const serious = one => ["serious", "critical"].includes(one.impact);
+const COLOURS = ["color-contrast", "link-in-text-block"];
+const isOn = rule => rule.enabled && !rule.tags.includes("experimental");
+const STRUCTURE = axe._audit.rules.filter(rule => serious(rule) && isOn(rule))
+  .map(rule => rule.id).filter(id => !COLOURS.includes(id));
+
+/** The looks that are not known yet, each with two elements of the page. */
+const newLooks = known => {
+  const grounds = new Map([[null, ""]]), looks = new Map();
   const ground = one => {
     if (!grounds.has(one)) {
       const {backgroundColor, backgroundImage, opacity} = getComputedStyle(one);
@@ -206,22 +205,48 @@ AXE = """async ({theme, whole, judged}) => {
   for (const one of document.body.querySelectorAll("*")) {
     const text = [...one.childNodes].some(n => n.nodeType === 3 && n.data.trim());
     if (!text || !one.checkVisibility() || one.clientWidth === 1) continue;
-    const {color, fontSize, fontWeight} = getComputedStyle(one);
-    const look = [color, fontSize, fontWeight, ground(one)].join();
-    if (known.has(look)) continue;
-    looks.set(look, [...(looks.get(look) ?? []), one].slice(0, 2));
+    const {color, fontSize, fontWeight, textDecorationLine} = getComputedStyle(one);
+    const around = one.matches("a") ? getComputedStyle(one.parentElement).color : "";
+    const ink = [color, textDecorationLine, around, fontSize, fontWeight];
+    const look = [...ink, ground(one)].join();
+    const others = looks.get(look) ?? [];
+    if (!known.has(look)) looks.set(look, [...others, one].slice(0, 2));
   }
-  const found = [], samples = [...looks.values()].flat();
-  const judge = async (where, which) => found.push(
-    await axe.run(where, {preload: false, resultTypes: ["violations"], ...which}));
-  if (whole) await judge(document, {rules: {"color-contrast": {enabled: false}}});
-  if (samples.length) await judge({include: samples}, {runOnly: ["color-contrast"]});
-  const faults = found.flatMap(one => one.violations)
-    .filter(one => ["serious", "critical"].includes(one.impact))
-    .flatMap(one => one.nodes.map(node => [
-      one.impact, one.id, node.target.join(" "), node.failureSummary].join(" ")));
-  return [faults, [...looks.keys()]];
-}"""
+  return looks;
+};
+
+/** Coloured code is half of a page, and has no structure. */
+const flatten = samples => document.querySelectorAll("pre").forEach(block => {
+  if (!samples.some(one => block.contains(one))) block.textContent = block.textContent;
+});
+
+const faultsOf = async (where, rules) => (
+  await axe.run(where, {preload: false, resultTypes: ["violations"], runOnly: rules})
+).violations.filter(serious).flatMap(one => one.nodes.map(node => [
+  one.impact, one.id, node.target.join(" "), node.failureSummary].join(" ")));
+
+/** What is wrong with colours, by theme, or with the structure; and the new looks. */
+window.judge = async ({themes, judged}) => {
+  const faults = [], looks = new Set(judged), samples = {};
+  document.querySelectorAll("details").forEach(one => one.open = true);
+  for (const theme of themes) {
+    document.documentElement.dataset.theme = theme;
+    const found = newLooks(looks);
+    samples[theme] = [...found.values()].flat();
+    found.forEach((_, look) => looks.add(look));
+  }
+  flatten(Object.values(samples).flat());
+  for (const theme of themes) {
+    if (!samples[theme].length) continue;
+    document.documentElement.dataset.theme = theme;
+    const found = await faultsOf({include: samples[theme]}, COLOURS);
+    faults.push(...found.map(one => theme + ": " + one));
+  }
+  document.documentElement.dataset.theme = "light";
+  faults.push(...await faultsOf(document, STRUCTURE));
+  return [faults, [...looks]];
+};
+"""
 STILL = "*, ::before { transition: none !important; animation: none !important; }"
 WIDE = """() => {  // what sticks out, unless a box of its own scrolls or cuts it
   const held = one => one !== document.body && (
@@ -235,32 +260,66 @@ WIDE = """() => {  // what sticks out, unless a box of its own scrolls or cuts i
 }"""
 
 
+@pytest.fixture(scope="module")
+def tab(chromium):
+    """One tab for many pages: it reads the scripts that all pages share once."""
+    with shown(chromium, HTML / "intro.html") as page:
+        yield page
+
+
 @pytest.mark.parametrize("name", NAMES)
-def test_a_page_is_for_everybody(name, chromium):
+def test_a_page_is_for_everybody(name, tab):
     """No violation, no error of a script, no request elsewhere, no sideways page."""
-    with shown(chromium, HTML / f"{name}.html") as page:
-        faults = []
-        if page.locator("article .verdict-box").count():
-            things = page.locator(".verdict-box, .stage, .cell_output img, table")
-            box, figure = (things.nth(place).bounding_box() for place in (0, 1))
-            if max(box["y"] + box["height"], figure["y"]) > 900:
-                faults.append("the first screen has not all of the box, or no figure")
-        page.add_style_tag(content=STILL)
-        page.evaluate(AXE_SCRIPT)
-        for mode, (theme, (width, height)) in MODES.items():
-            if mode == "phone" and name not in KINDS:
-                continue
-            page.set_viewport_size({"width": width, "height": height})
-            told = {"theme": theme, "whole": mode != "dark", "judged": list(JUDGED)}
-            found, looks = page.evaluate(AXE, told)
-            JUDGED.update(looks)
-            faults += [f"{mode}: {one}" for one in found]
-        for width, height in (PHONE, NARROW):
-            page.set_viewport_size({"width": width, "height": height})
-            if (wide := page.evaluate(WIDE)) is not None:
-                faults.append(f"{width} pixels: the page scrolls sideways, see {wide}")
-        faults += [f"console: {said}" for said in dict.fromkeys(page.complaints)]
+    page = tab
+    page.complaints.clear()
+    page.set_viewport_size(dict(zip(("width", "height"), DESKTOP, strict=True)))
+    page.goto((HTML / f"{name}.html").as_uri())
+    faults = []
+    if page.locator("article .verdict-box").count():
+        things = page.locator(".verdict-box, .stage, .cell_output img, table")
+        box, figure = (things.nth(place).bounding_box() for place in (0, 1))
+        if max(box["y"] + box["height"], figure["y"]) > 900:
+            faults.append("the first screen has not all of the box, or no figure")
+    faults += judged(page, ["light", "dark"])
+    for width, height in (PHONE, NARROW):
+        page.set_viewport_size({"width": width, "height": height})
+        if width == PHONE[0] and name in KINDS:
+            # the theme gives what scrolls a tab stop some time after a new size
+            page.wait_for_timeout(400)
+            faults += [f"phone: {one}" for one in judged(page, ["light"])]
+        if (wide := page.evaluate(WIDE)) is not None:
+            faults.append(f"{width} pixels: the page scrolls sideways, see {wide}")
+    faults += [f"console: {said}" for said in dict.fromkeys(page.complaints)]
     assert not faults, f"{name}.html:\n" + "\n".join(faults)
+
+
+def judged(page, themes):
+    """The faults of a page that axe-core finds: of new looks, and of its structure."""
+    page.add_style_tag(content=STILL)
+    page.add_script_tag(content=f"(() => {{{AXE_SCRIPT}; {AXE}}})()")
+    asked = {"themes": themes, "judged": list(JUDGED)}
+    faults, looks = page.evaluate("asked => judge(asked)", asked)
+    JUDGED.update(looks)
+    return faults
+
+
+FAULTS = {  # in a page: what axe-core says of it, in which theme
+    "<button></button>": "critical button-name",
+    "<p style='color: #eee; background: #fff'>pale</p>": "light: serious color-con",
+    "<pre><span style='color: #222; background: #000'>1</span></pre>": "dark: serious",
+    "<p style='color: #444; background: #fff'>some words <a href='#' style='color: "
+    "#333; text-decoration: none'>and a link</a> unseen</p>": "link-in-text-block",
+}
+
+
+def test_each_kind_of_fault_is_found(tab):
+    tab.goto((HTML / "genindex.html").as_uri())
+    judged(tab, ["light", "dark"])
+    tab.evaluate(
+        "html => document.querySelector('article').innerHTML += html", "".join(FAULTS)
+    )
+    found = judged(tab, ["light", "dark"])
+    assert all(any(words in one for one in found) for words in FAULTS.values()), found
 
 
 FOCUS = """() => {
