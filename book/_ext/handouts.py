@@ -15,7 +15,7 @@ import posixpath
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,11 +25,13 @@ from jinja2 import Template
 from nbformat import NotebookNode, v4
 from pybtex.database import parse_file
 
-from book._ext import notebooks, pages
+from book._ext import notebooks, pages, teaching
 from claimbook.project import home
 
 # What a worksheet imports to read a record and to draw; torch only where it is used.
 READS_AND_DRAWS = ("numpy", "pandas", "pyarrow", "pyyaml", "matplotlib", "seaborn")
+# Sections that no notebook can follow, and those that take the whole book.
+ONLINE, OF_THE_BOOK = "Train one yourself", "Run it yourself"
 TO_WRITE_IN = {"code": "# Write your code here.", "markdown": "*Write here.*"}
 SHOWN = ("text/plain", "text/html", "text/markdown", "image/png")
 UNSEEN = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
@@ -48,15 +50,20 @@ class Plain:
 
     ``page``: as in "prieto2025/fig02_softmax_collapse". ``numbers``: of its figures by
     name and of its exercises by label. ``site``: the address of the book, "" where it
-    has none and links become words.
+    has none and links become words. ``lines``: what teachers are told of exercises.
     """
 
     page: str
     numbers: Mapping[str, int]
     site: str = ""
     solutions: bool = True
+    lines: Mapping[str, teaching.Line] = field(default_factory=teaching.exercises)
 
     def markdown(self, text: str) -> str:
+        sections = ONLINE if self.solutions else f"{ONLINE}|{OF_THE_BOOK}"
+        text = re.sub(
+            rf"^## (?:{sections})\n.*?(?=^## |\Z)", "", text, flags=re.M | re.S
+        )
         text = ROLE.sub(self._role, BLOCK.sub(self._block, text))
         text = LINK.sub(lambda o: self._linked(o[1], o[2], o[3] or ""), text)
         text = re.sub(r"^```\{include\}[^`]*```$", "", text, flags=re.M)
@@ -65,9 +72,12 @@ class Plain:
     def _block(self, found: re.Match[str]) -> str:
         _, name, title, options, body = found.groups()
         if name == "exercise":
-            number = self.numbers[options.removeprefix(":label:").strip()]
-            return f"**Exercise {number}.**\n\n{body.strip()}"
-        title = f"Solution of exercise {self.numbers[title.strip()]}"
+            label = options.removeprefix(":label:").strip()
+            words = "{title}* ({minutes} minutes, {level})".format(**self.lines[label])
+            return f"**Exercise {self.numbers[label]}.** *{words}\n\n{body.strip()}"
+        label = title.strip()
+        body = f"{body}\n**Rubric.** {self.lines[label]['rubric']}"
+        title = f"Solution of exercise {self.numbers[label]}"
         return folded(title, body) if self.solutions else ""
 
     def _role(self, found: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""To teach with: decks of slides from book/lectures/*.md.
+"""To teach with: decks of slides from book/lectures/*.md, worksheets for the printer.
 
 Lines of `---` part slides; what begins with `Note: 4 min.` the speaker alone sees. What
 a deck says of pages comes from them, by the macros of book/_templates/slides.md.
@@ -12,7 +12,8 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
-from book._ext import catalogue, formulas, notebooks, pages
+from book._ext import catalogue, formulas, handouts, notebooks, pages
+from book._ext.downloads import KINDS
 from book._ext.entries import Entry, update
 from claimbook.project import home
 
@@ -31,3 +32,13 @@ def write(entries: Sequence[Entry], folder: Path) -> None:
         parts = [one.partition("\nNote: ")[::2] for one in text.split("\n---\n")]
         deck = env.get_template("deck.html").render(slides=parts)
         update(folder / f"{path.stem}.html", deck)
+
+
+def write_worksheets(folder: Path) -> None:
+    """Make a page for the printer of each worksheet; `write` has made the filter."""
+    template = catalogue.templates().get_template("worksheet.html")
+    for path in handouts.worksheets():
+        for kind, solutions in KINDS.items():
+            cells = handouts.worksheet(path, solutions=solutions).cells
+            page = template.render(cells=cells, is_class=not solutions)
+            update(folder / f"{path.stem}-{kind}.html", page)
