@@ -14,7 +14,7 @@ run anywhere.
 import posixpath
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -60,10 +60,6 @@ class Plain:
     lines: Mapping[str, teaching.Line] = field(default_factory=teaching.exercises)
 
     def markdown(self, text: str) -> str:
-        sections = ONLINE if self.solutions else f"{ONLINE}|{OF_THE_BOOK}"
-        text = re.sub(
-            rf"^## (?:{sections})\n.*?(?=^## |\Z)", "", text, flags=re.M | re.S
-        )
         text = ROLE.sub(self._role, BLOCK.sub(self._block, text))
         text = LINK.sub(lambda o: self._linked(o[1], o[2], o[3] or ""), text)
         text = re.sub(r"^```\{include\}[^`]*```$", "", text, flags=re.M)
@@ -145,7 +141,8 @@ def made(
     numbers = {name: n for of in (names, labels) for n, name in enumerate(of, 1)}
     plain = Plain(f"{path.parent.name}/{path.stem}", numbers, site, solutions)
     cells = []
-    for cell in twin.cells:
+    absent = {ONLINE} if solutions else {ONLINE, OF_THE_BOOK}
+    for cell in without(absent, twin.cells):
         if cell.cell_type == "markdown":
             cells.append(v4.new_markdown_cell(plain.markdown(cell.source).strip()))
         elif solutions or "{solution}" not in cell.source:
@@ -155,6 +152,21 @@ def made(
     cells[0].source = f"*{kicker}*\n\n# {plain.markdown(finding)}\n{rest}".strip()
     cells = [cell for cell in cells if cell.source or cell.get("outputs")]
     return _notebook(cells, start, needs())
+
+
+def without(titles: set[str], cells: list[NotebookNode]) -> Iterator[NotebookNode]:
+    """Cells without the sections of these titles, which may go on in later cells."""
+    is_absent = False
+    for cell in cells:
+        kept = ""
+        for part in re.split("^(?=## )", cell.source, flags=re.M):
+            if part.startswith("## ") and cell.cell_type == "markdown":
+                is_absent = part.splitlines()[0].removeprefix("## ") in titles
+            kept += "" if is_absent else part
+        if cell.cell_type == "markdown":
+            yield v4.new_markdown_cell(kept)
+        elif not is_absent:
+            yield cell
 
 
 def worksheets() -> list[Path]:

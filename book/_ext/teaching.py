@@ -72,14 +72,14 @@ def checked(kind: str, where: str, line: Line) -> Line:
 @cache
 def exercises() -> dict[str, Line]:
     """What is said of each exercise, and its page, by its label and in order."""
-    told = {}
+    told, sources = {}, pages.sources()
     for path in home().glob("book/*/exercises.yaml"):
         chapter, place = path.parent.name, f"book/{path.parent.name}/exercises.yaml"
         for name, lines in read(place).items():
-            choose(f"page in {place}:", f"{chapter}/{name}", pages.sources())
+            choose(f"page in {place}:", f"{chapter}/{name}", sources)
             told[f"{chapter}/{name}"] = lines
     found = {}
-    for page_id, path in pages.sources().items():
+    for page_id, path in sources.items():
         where = f"book/{page_id.replace('/', '/exercises.yaml, ')}"
         labels = LABEL.findall(path.read_text(encoding="utf-8"))
         words = [label.rpartition("-")[2] for label in labels]
@@ -160,10 +160,11 @@ def slides(deck: str) -> list[tuple[str, int]]:
 def questions() -> list[Line]:
     """The question bank; the answer that catches nothing is `right`."""
     told: list[Line] = read(QUIZ)
+    sources = pages.sources()
     for number, question in enumerate(told, 1):
         where = f"{QUIZ}, question {number}"
         checked("question", where, question)
-        choose(f"page in {where}:", question["page"], pages.sources())
+        choose(f"page in {where}:", question["page"], sources)
         if list(question["answers"].values()).count("right") != 1:
             raise PageError(f"{where} needs one answer that is 'right'")
     return told
