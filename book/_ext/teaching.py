@@ -174,5 +174,5 @@ def name_exercises(_: Any, document: nodes.document) -> None:
     """Put title, minutes and level of an exercise into its heading."""
     for node in document.findall(exercise_enumerable_node):
         line = exercises()[node["label"]]
-        words = "{title}, {minutes} minutes, {level}".format(**line)
+        words = "{title} · {minutes} minutes, {level}".format(**line)
         node[0] += exercise_subtitle(words, words)
