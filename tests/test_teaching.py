@@ -61,6 +61,12 @@ def test_the_plans_of_the_book_add_up_and_no_line_is_wrong():
             "minutes: 50",
             "leaves -31 of 90 minutes to 1",
         ),
+        (
+            teaching.COURSE,
+            "does: compare",
+            "dos: compare",
+            "key in {}, plans, class, l",
+        ),
         (teaching.COURSE, "minutes: 10", "minutes: 19", "leaves 0 of 90 minutes to 1"),
         (
             teaching.COURSE,

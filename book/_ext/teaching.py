@@ -31,6 +31,8 @@ KEYS = {
     "plan": ("title", "minutes", "needs", "can", "lessons"),
     "lesson": ("read", "parts", "home"),
 }
+IN_PART = ("deck", "from", "to", "worksheet", "only", "without", "exercise")
+IN_PART += ("does", "minutes")
 LISTED = ("level", "skill", "before")  # of these course.yaml lists the values
 LABEL = re.compile(r"^(?:# )?:label: *(ex-\S+)$", re.M)
 SLIDE = re.compile(r"^#+ ([^\n]+)$.*?^Note: (\d+) min", re.M | re.S)
@@ -129,6 +131,8 @@ def filled(where: str, parts: list[Line], minutes: int) -> list[Line]:
 
 def of_material(where: str, part: Line) -> Line:
     """What slides, worksheet or exercise say of the minutes that they take."""
+    for key in part:
+        choose(f"key in {where}:", key, IN_PART)
     if "deck" in part:
         told = slides(part["deck"])
         headings = [heading for heading, _ in told]
