@@ -31,8 +31,10 @@ KEYS = {
     "plan": ("title", "minutes", "needs", "can", "lessons"),
     "lesson": ("read", "parts", "home"),
 }
-IN_PART = ("deck", "from", "to", "worksheet", "only", "without", "exercise")
-IN_PART += ("does", "minutes")
+IN_PART = [
+    *("deck", "from", "to", "worksheet", "only", "without"),
+    *("exercise", "does", "minutes"),
+]
 LISTED = ("level", "skill", "before")  # of these course.yaml lists the values
 LABEL = re.compile(r"^(?:# )?:label: *(ex-\S+)$", re.M)
 SLIDE = re.compile(r"^#+ ([^\n]+)$.*?^Note: (\d+) min", re.M | re.S)
