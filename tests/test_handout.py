@@ -49,13 +49,15 @@ RESOLVED = {
     "$[x]{y}$": "$[x]{y}$",
     "a\n```{include} ../x.md\n```\nb": "a\n\nb",
     'f"A {{term}}`logit` of {x}."': 'f"A logit of {x}."',
-    "```{exercise}\n:label: ex-a\nWhy?\n```": "**Exercise 1.**\n\nWhy?",
+    "```{exercise}\n:label: ex-a\nA?\n```": "**Exercise 1.** *A* (5 minutes, b)\n\nA?",
 }
 
 
 def test_markup_becomes_plain_markdown():
     numbers = {"fig-one": 1, "fig-two": 2, "ex-a": 1}
+    told = {"title": "A", "minutes": 5, "level": "b", "rubric": "Has 1."}
     plain = partial(handouts.Plain, "prieto2025/fig02_softmax_collapse", numbers)
+    plain = partial(plain, lines={"ex-a": told})
     for myst, said in RESOLVED.items():
         assert plain().markdown(myst) == said
     site = "https://name.github.io/book"
@@ -64,7 +66,9 @@ def test_markup_becomes_plain_markdown():
     online += f"[3]({site}/liu2026/fig03_x.html#a)"
     assert plain(site=site).markdown(text) == online
     code = "````{{solution}} ex-a\n:class: dropdown\n```python\n1\n```\n````"
-    assert "```python\n1\n```\n\n</details>" in plain().markdown(code)
+    assert "```python\n1\n```\n\n**Rubric.** Has 1.\n\n</details>" in plain().markdown(
+        code
+    )
     assert plain(solutions=False).markdown(code) == ""
 
 
@@ -85,7 +89,12 @@ def test_every_handout_is_whole_and_has_no_markup_left():
             shown = texts(made)
             assert not [t for t in shown if LEFT.search(t)], page_id
             text = "\n".join(shown)
-            assert len(re.findall(r"^\*\*Exercise \d+\.\*\*$", text, re.M)) == exercises
+            assert (
+                len(re.findall(r"^\*\*Exercise \d+\.\*\* \*", text, re.M)) == exercises
+            )
+            assert text.count("**Rubric.** ") == answers * solutions
+            assert "Press Start" not in text
+            assert solutions or "make page " not in text, page_id
             assert text.count("<summary>Solution of exercise") == answers * solutions
             captions = [t for t in shown if t.startswith("**Plot ")]
             assert [t.split("\n\n")[-2] for t in captions] == alts

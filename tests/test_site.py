@@ -45,7 +45,8 @@ def anchors(path):
 @cache
 def book():
     """Every page of the rendered book, without the redirect at its root."""
-    other = ("_static/", "lectures/")  # of no page: test_lectures looks at the decks
+    # Of no page: test_lectures looks at the decks, test_teaching at printed worksheets.
+    other = ("_static/", "lectures/", "worksheets/")
     found = sorted(p for p in HTML.rglob("*.html") if not where(p).startswith(other))
     return [path for path in found if path != HTML / "index.html"]
 

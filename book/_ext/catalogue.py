@@ -13,6 +13,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader
 
+from book._ext import teaching
 from book._ext.entries import Entry, anchor, named, plain, rank, stated, support, update
 from book._ext.handouts import BLOCK, about, worksheets
 from claimbook.claims.verdict import WORDS, badge, is_few, look, outcome
@@ -28,8 +29,6 @@ def write(found: Sequence[Entry]) -> None:
         "landing/questions.md": made("questions", of["questions"]),
         "landing/matrix.md": made("squares", every),
         "landing/papers.md": made("papers", of),
-        "exercises.md": made("exercises", found),
-        "worksheets.md": made("worksheets", [about(path) for path in worksheets()]),
         "scoreboard.md": made("scoreboard", every, asked),
     }
     written |= {
@@ -43,9 +42,25 @@ def write(found: Sequence[Entry]) -> None:
         update(home() / "book" / "generated" / name, content)
 
 
-def made(name: str, *given: object) -> str:
-    """What a macro of the template makes of entries and claims."""
-    return getattr(templates().get_template("catalogue.md").module, name)(*given)
+def write_for_teachers(found: Sequence[Entry]) -> None:
+    """Write exercises, questions, and the tables of the page Teach it."""
+    lines, course = teaching.exercises(), teaching.course()
+    sheets = [about(path) for path in worksheets()]
+    told = {
+        "exercises": (found, lines, course),
+        "quiz": (found, teaching.questions(), sheets),
+        "teaching/worksheets": (sheets,),
+        "teaching/plans": (course, lines),
+    }
+    told |= {f"teaching/{name}": (course,) for name in ("decks", "projects", "topics")}
+    for name, given in told.items():
+        content = made(name.rpartition("/")[2], *given, file="teaching.md")
+        update(home() / "book" / "generated" / f"{name}.md", content)
+
+
+def made(name: str, *given: object, file: str = "catalogue.md") -> str:
+    """What a macro of a template makes of entries, claims and lines."""
+    return getattr(templates().get_template(file).module, name)(*given)
 
 
 @cache

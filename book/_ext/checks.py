@@ -20,7 +20,7 @@ import nbformat
 import yaml
 from nbformat import NotebookNode
 
-from book._ext import measures, notebooks, pages, summaries, tops
+from book._ext import measures, notebooks, pages, summaries, teaching, tops
 from claimbook import evidence, names, observing, papers, tables
 from claimbook.claims import verdict
 from claimbook.claims.verdict import BOUNDS, digest
@@ -54,6 +54,7 @@ def check(page_ids: list[str] | None = None) -> list[str]:
             found.append(str(error))
     if not page_ids:
         whole = (*summaries.faults(), *summaries.landing_faults(), *_unwritten())
+        whole += tuple(teaching.faults())
         found += [f"{fault}." for fault in whole]
     if readable:
         found += [f"The function {fault}." for fault in _functions(readable)]

@@ -6,6 +6,7 @@ handouts/<paper>/…  two notebooks per page and worksheet, and handouts.zip all
 records.csv         what was trained, and which file it is
 claims.json         what the papers say and what came of it; also in grokbook.zip
 croissant.json      what machines are told of the records
+quiz.gift           the questions, as Moodle and others read them
 """
 
 import os
@@ -21,7 +22,7 @@ from pathlib import Path
 import nbformat
 
 import grokbook
-from book._ext import handouts
+from book._ext import handouts, teaching
 from book._ext.entries import Entry, stated, update
 from claimbook.project import home
 
@@ -52,6 +53,8 @@ def write(entries: Sequence[Entry]) -> None:
         "croissant.json", site=site, sha256=known, about=stated("CITATION.cff")
     )
     update(target / "croissant.json", told)
+    quiz = handouts.filled("quiz.gift", questions=teaching.questions())
+    update(target / "quiz.gift", quiz)
     start = {"site": site, "archive": PACKAGE, "sha256": known[PACKAGE]}
     for kind, solutions in KINDS.items():
         made = partial(handouts.made, solutions=solutions, site=site, start=start)

@@ -149,7 +149,8 @@ def plain(text: object) -> str:
 
 def stated(name: str) -> dict[str, Any]:
     """What a YAML file of the repository says."""
-    return yaml.safe_load((home() / name).read_text(encoding="utf-8"))
+    text = (home() / name).read_text(encoding="utf-8")
+    return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
 def update(path: Path, new: str) -> None:

@@ -14,8 +14,8 @@ run anywhere.
 import posixpath
 import re
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,11 +25,13 @@ from jinja2 import Template
 from nbformat import NotebookNode, v4
 from pybtex.database import parse_file
 
-from book._ext import notebooks, pages
+from book._ext import notebooks, pages, teaching
 from claimbook.project import home
 
 # What a worksheet imports to read a record and to draw; torch only where it is used.
 READS_AND_DRAWS = ("numpy", "pandas", "pyarrow", "pyyaml", "matplotlib", "seaborn")
+# Sections that no notebook can follow, and those that take the whole book.
+ONLINE, OF_THE_BOOK = "Train one yourself", "Run it yourself"
 TO_WRITE_IN = {"code": "# Write your code here.", "markdown": "*Write here.*"}
 SHOWN = ("text/plain", "text/html", "text/markdown", "image/png")
 UNSEEN = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
@@ -48,13 +50,14 @@ class Plain:
 
     ``page``: as in "prieto2025/fig02_softmax_collapse". ``numbers``: of its figures by
     name and of its exercises by label. ``site``: the address of the book, "" where it
-    has none and links become words.
+    has none and links become words. ``lines``: what teachers are told of exercises.
     """
 
     page: str
     numbers: Mapping[str, int]
     site: str = ""
     solutions: bool = True
+    lines: Mapping[str, teaching.Line] = field(default_factory=teaching.exercises)
 
     def markdown(self, text: str) -> str:
         text = ROLE.sub(self._role, BLOCK.sub(self._block, text))
@@ -65,9 +68,12 @@ class Plain:
     def _block(self, found: re.Match[str]) -> str:
         _, name, title, options, body = found.groups()
         if name == "exercise":
-            number = self.numbers[options.removeprefix(":label:").strip()]
-            return f"**Exercise {number}.**\n\n{body.strip()}"
-        title = f"Solution of exercise {self.numbers[title.strip()]}"
+            label = options.removeprefix(":label:").strip()
+            words = "{title}* ({minutes} minutes, {level})".format(**self.lines[label])
+            return f"**Exercise {self.numbers[label]}.** *{words}\n\n{body.strip()}"
+        label = title.strip()
+        body = f"{body}\n**Rubric.** {self.lines[label]['rubric']}"
+        title = f"Solution of exercise {self.numbers[label]}"
         return folded(title, body) if self.solutions else ""
 
     def _role(self, found: re.Match[str]) -> str:
@@ -135,7 +141,8 @@ def made(
     numbers = {name: n for of in (names, labels) for n, name in enumerate(of, 1)}
     plain = Plain(f"{path.parent.name}/{path.stem}", numbers, site, solutions)
     cells = []
-    for cell in twin.cells:
+    absent = {ONLINE} if solutions else {ONLINE, OF_THE_BOOK}
+    for cell in without(absent, twin.cells):
         if cell.cell_type == "markdown":
             cells.append(v4.new_markdown_cell(plain.markdown(cell.source).strip()))
         elif solutions or "{solution}" not in cell.source:
@@ -145,6 +152,21 @@ def made(
     cells[0].source = f"*{kicker}*\n\n# {plain.markdown(finding)}\n{rest}".strip()
     cells = [cell for cell in cells if cell.source or cell.get("outputs")]
     return _notebook(cells, start, needs())
+
+
+def without(titles: set[str], cells: list[NotebookNode]) -> Iterator[NotebookNode]:
+    """Cells without the sections of these titles, which may go on in later cells."""
+    is_absent = False
+    for cell in cells:
+        kept = ""
+        for part in re.split("^(?=## )", cell.source, flags=re.M):
+            if part.startswith("## ") and cell.cell_type == "markdown":
+                is_absent = part.splitlines()[0].removeprefix("## ") in titles
+            kept += "" if is_absent else part
+        if cell.cell_type == "markdown":
+            yield v4.new_markdown_cell(kept)
+        elif not is_absent:
+            yield cell
 
 
 def worksheets() -> list[Path]:

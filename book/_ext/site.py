@@ -3,6 +3,7 @@
 made       generated pages, pictures and downloads, before anything is read
 numbers    plots begin with 1 on every page; titles name their paper in one line
 commands   one number to change, below the command of each page
+exercises  have their title, minutes and level in their heading
 pictures   keep their place, lead to themselves at full size, are stacked on a phone
 recipes    end in a link to the settings of paper, official code and book
 terms      carry their definitions, which book/_static/terms.js shows
@@ -29,7 +30,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.writers.html5 import HTML5Translator
 
 from book import explore, ideas
-from book._ext import catalogue, downloads, lectures, settings, suggestions
+from book._ext import catalogue, downloads, lectures, settings, suggestions, teaching
 from book._ext.entries import Entry, entries, stated
 from book._ext.handouts import references
 from claimbook.project import commit, home
@@ -39,6 +40,7 @@ def made(app: Sphinx) -> None:
     """Everything in book/generated and _build/downloads."""
     found = entries()
     catalogue.write(found)
+    catalogue.write_for_teachers(found)
     app.config.html_context["compared"] = settings.write(found)
     ideas.draw(home() / "book" / "generated" / "ideas", found)
     explore.write(home() / "book" / "generated" / "explore")
@@ -46,6 +48,7 @@ def made(app: Sphinx) -> None:
         downloads.write(found)
         write_narrow(found)
         lectures.write(found, Path(app.outdir, "lectures"))
+        lectures.write_worksheets(Path(app.outdir, "worksheets"))
     # An extension of ours knows its nodes for one builder alone, and hides all others.
     app.registry.translation_handlers.pop("singlehtml", None)
 
@@ -206,6 +209,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("config-inited", configure)
     app.connect("builder-inited", made)
     app.connect("doctree-read", suggestions.write)
+    app.connect("doctree-read", teaching.name_exercises)
     app.connect("env-updated", name_papers)
     app.connect("write-started", number_by_page)
     app.connect("html-page-context", read, priority=100)  # before the theme looks

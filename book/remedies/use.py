@@ -460,7 +460,7 @@ tables.folded(
 #
 # ## Try it
 #
-# ```{exercise} Where does your loss round? (5 minutes, easy)
+# ```{exercise}
 # :label: ex-remedies-use-lead
 # By how much may the right logit lead, with one wrong class, until cross-entropy is exactly zero in bfloat16, which has 8
 # significant bits? And in float16, with 11?
@@ -478,7 +478,7 @@ tables.folded(
 # ```
 # ````
 #
-# ```{exercise} Stall a network, and end the stall (20 minutes, medium)
+# ```{exercise}
 # :label: ex-remedies-use-stall
 # Train a small MLP on 80 % of all sums modulo 23 without weight decay until it has fitted. From there go on, once with ⊥Grad and once with a
 # weight decay of 1. Which one generalises?
@@ -519,7 +519,7 @@ tables.folded(
 # Put both lines before the loop, and ⊥Grad is the quicker one: it generalises within 150 steps.
 # ````
 #
-# ```{exercise} Diagnose your own network (30 minutes, hard)
+# ```{exercise}
 # :label: ex-remedies-use-own
 # Run `diagnose` on a network of yours at three checkpoints. In which row of the table is it? What would you expect of the
 # remedy there, and what would tell you that it did nothing?
