@@ -1,5 +1,6 @@
 """Panels of a page's figure for a slide: large letters, shown step by step."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.gridspec import GridSpec
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
+from matplotlib.ticker import FixedFormatter
 
 from claimbook.plots import style
 from claimbook.plots.picture import drawn, own_labels
@@ -49,8 +51,10 @@ def slide(
     figure.draw_without_rendering()  # ticks and legends have their words
     for text in figure.findobj(Text):
         text.set_fontsize(max(_LEAST, text.get_fontsize()))
-        for old, new in words.items():
-            text.set_text(text.get_text().replace(old, new))
+        text.set_text(_said(text, words))
+    for axis in (axis for axes in kept for axis in (axes.xaxis, axes.yaxis)):
+        if isinstance(axis.get_major_formatter(), FixedFormatter):
+            axis.set_ticklabels([_said(name, words) for name in axis.get_ticklabels()])
     figure.draw_without_rendering()
     figure.set_layout_engine("none")  # nothing moves from step to step
     inks = style.INKS | style.colours()
@@ -65,6 +69,14 @@ def slide(
                 artist.set_visible(at < shown)
         pictures.append(drawn(figure, _SHARP)[0])
     return pictures
+
+
+def _said(text: Text, words: dict[str, str]) -> str:
+    """Return what a text says on a slide: without the letter of a panel, "(a) "."""
+    said = re.sub(r"^\([a-h]\) ", "", text.get_text())
+    for old, new in words.items():
+        said = said.replace(old, new)
+    return said
 
 
 def _colour(artist: Any) -> str:
