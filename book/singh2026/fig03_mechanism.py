@@ -355,16 +355,19 @@ a low test loss: its test loss ends at {told(scores.last(TEST), "{:.0f}")}, thei
 #
 # ````{solution} ex-singh2026-03-heads
 # :class: dropdown
-# Each token needs a total weight of 4/3. Let two heads look at one token each, and two share
-# 1/3 on one of these with 2/3 on the third: $\frac{2}{4} \cdot 0.64 = 0.32$.
-# If one head may be uniform, the least is $\frac14 \ln 3 = 0.27$:
+# Each token needs a total weight of 4/3. Let three heads look at one token each, and the fourth
+# at all three alike: the mean is $\frac14 \ln 3 = 0.27$. No head has to be uniform for that:
+# move a little weight from one head to another, and the mean stays as near to 0.27 as you like.
+# Two heads that share a token, with 1/3 on others, give $\frac{2}{4} \cdot 0.64 = 0.32$:
 #
 # ```python
 # import torch
 # third = 1 / 3
 # sharing = [[1, 0, 0], [0, 1, 0], [third, 0, 2 * third], [0, third, 2 * third]]
 # uniform = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [third, third, third]]
-# for heads in map(torch.tensor, (sharing, uniform)):
+# little = 1e-4
+# moved = [[1 - little, little, 0], [0, 1, 0], [0, 0, 1], [third + little, third - little, third]]
+# for heads in map(torch.tensor, (sharing, uniform, moved)):
 #     average, single = torch.special.entr(heads.mean(0)), torch.special.entr(heads)
 #     print(f"average {average.sum():.3f}, single heads {single.sum(1).mean():.3f}")
 # ```

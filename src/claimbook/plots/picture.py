@@ -18,7 +18,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.gridspec import GridSpec
+from matplotlib.gridspec import GridSpec, SubplotSpec
 from matplotlib.patches import Patch
 from matplotlib.text import Annotation, Text
 from matplotlib.ticker import FixedLocator
@@ -82,31 +82,20 @@ def show(figure: Figure) -> Picture:
 def stack(figure: Figure) -> None:
     """Put the panels of a figure below each other, 4 inches wide, as for a phone.
 
-    Labels and ticks that only the outer panels had are written at each. The panels stay
+    The panels stay
     in their order, unless one has no title: then they go column by column, so that such
     a panel follows the one above it.
     """
-    spec_of = {}
-    for axes in figure.axes:
-        if spec := axes.get_subplotspec():  # a colour bar has none
-            spec_of[axes] = spec
-    ylabel_of_row: dict[int, str] = {}
-    xlabel_of_column: dict[int, str] = {}
-    for axes, spec in spec_of.items():
-        ylabel_of_row.setdefault(spec.rowspan.start, axes.get_ylabel())  # the first
-        xlabel_of_column[spec.colspan.start] = axes.get_xlabel()  # the last
+    spec_of = own_labels(figure)
     specs = list(dict.fromkeys(spec_of.values()))
     if not all(axes.get_title("left") for axes in spec_of):
         specs.sort(key=lambda spec: (spec.colspan.start, spec.rowspan.start))
     row_height = figure.get_figheight() / max(spec.rowspan.stop for spec in specs)
     grid = GridSpec(len(specs), 1, figure)
     for axes, spec in spec_of.items():
-        xlabel = axes.get_xlabel() or xlabel_of_column[spec.colspan.start]
-        axes.set_xlabel(fill(xlabel, 38))
+        axes.set_xlabel(fill(axes.get_xlabel(), 38))
         if any(len(name) > 5 for name in _ticks(axes.xaxis)):
             axes.tick_params(axis="x", labelrotation=30)
-        axes.set_ylabel(axes.get_ylabel() or ylabel_of_row[spec.rowspan.start])
-        axes.tick_params(labelleft=True, labelbottom=True)
         axes.set_subplotspec(grid[specs.index(spec)])
     for legend in list(figure.legends):
         handles: Any = legend.legend_handles
@@ -115,6 +104,27 @@ def stack(figure: Figure) -> None:
         figure.legend(handles, names, loc=place, ncols=2)
         legend.remove()
     figure.set_size_inches(4.0, max(2.4, 0.85 * row_height) * len(specs))
+
+
+def own_labels(figure: Figure) -> dict[Axes, SubplotSpec]:
+    """Write labels and ticks that only the outer panels had at each panel.
+
+    Returns the place of every panel in the grid; a colour bar has none.
+    """
+    spec_of = {}
+    for axes in figure.axes:
+        if spec := axes.get_subplotspec():
+            spec_of[axes] = spec
+    ylabel_of_row: dict[int, str] = {}
+    xlabel_of_column: dict[int, str] = {}
+    for axes, spec in spec_of.items():
+        ylabel_of_row.setdefault(spec.rowspan.start, axes.get_ylabel())  # the first
+        xlabel_of_column[spec.colspan.start] = axes.get_xlabel()  # the last
+    for axes, spec in spec_of.items():
+        axes.set_xlabel(axes.get_xlabel() or xlabel_of_column[spec.colspan.start])
+        axes.set_ylabel(axes.get_ylabel() or ylabel_of_row[spec.rowspan.start])
+        axes.tick_params(labelleft=True, labelbottom=True)
+    return spec_of
 
 
 def drawn(figure: Figure, sharp: float = _SHARP) -> tuple[bytes, tuple[int, int]]:

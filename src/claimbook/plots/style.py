@@ -56,11 +56,12 @@ def shades(values: Sequence[Hashable]) -> dict[Hashable, str]:
 def panels(
     columns: int, *, rows: int = 1, height: float = 3.0, **options: Any
 ) -> tuple[Figure, np.ndarray]:
-    """Return a figure 8 inches wide, as the book is, and a flat array of its axes.
+    """Return a figure as wide as the style has it, and a flat array of its axes.
 
-    ``height`` is in inches for each row; ``options`` go to `plt.subplots`.
+    ``height`` is in inches for each row where the book is 8 inches wide; ``options`` go to `plt.subplots`.
     """
-    options |= {"figsize": (8.0, height * rows), "layout": "constrained"}
+    width = plt.rcParams["figure.figsize"][0]
+    options |= {"figsize": (width, height * rows * width / 8), "layout": "constrained"}
     figure, axes = plt.subplots(rows, columns, squeeze=False, **options)
     return figure, axes.ravel()
 
