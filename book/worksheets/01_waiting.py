@@ -46,19 +46,25 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import seaborn as sns
 
+# %% tags=["table"]
 import grokbook
 
 columns = ["epoch", "seed", "arm", "train_accuracy", "test_accuracy", "weight_norm"]
 runs = grokbook.record("basics/grokking", scale="paper")[columns]
+
+# %%
 runs.tail()
 
 # %%
-axes = sns.lineplot(
-    runs, x="epoch", y="test_accuracy", hue="arm", units="seed", estimator=None
-)
-axes.set(xscale="log", xlim=(10, 10_000), ylabel="accuracy on the test set")
+figure, axes = plt.subplots()
+for number, (arm, networks) in enumerate(runs.groupby("arm")):
+    for _, run in networks.groupby("seed"):
+        lines = axes.plot(run.epoch, run.test_accuracy, color=f"C{number}")
+    lines[0].set_label(arm)  # one for each colour
+axes.set(xscale="log", xlim=(10, 10_000))
+axes.set(xlabel="epoch", ylabel="accuracy on the test set")
+axes.legend()
 plt.show()
 
 # %% [markdown]

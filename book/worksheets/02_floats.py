@@ -54,8 +54,8 @@ import math
 # %%
 import matplotlib.pyplot as plt
 import numpy as np
-import seaborn as sns
 
+# %% tags=["table"]
 import grokbook
 
 record = grokbook.record("prieto2025/fig02", scale="paper")
@@ -66,15 +66,19 @@ runs = network.melt(
     var_name="type",
     value_name="collapsed",
 )
+
+# %%
 runs.tail()
 
 # %%
-axes = sns.lineplot(
-    runs, x="mean_gap", y="collapsed", hue="type", units="seed", estimator=None
-)
-axes.set(
-    xlim=(0, 45), xlabel="mean gap", ylabel="share of examples with an absorbed sum"
-)
+figure, axes = plt.subplots()
+for number, (kind, networks) in enumerate(runs.groupby("type")):
+    for _, run in networks.groupby("seed"):
+        lines = axes.plot(run.mean_gap, run.collapsed, color=f"C{number}")
+    lines[0].set_label(kind)  # one for each colour
+axes.set(xlim=(0, 45), xlabel="mean gap")
+axes.set(ylabel="share of collapsed examples")
+axes.legend()
 plt.show()
 
 # %% [markdown]

@@ -35,8 +35,8 @@
 # %%
 import matplotlib.pyplot as plt
 import pandas as pd
-import seaborn as sns
 
+# %% tags=["table"]
 import grokbook
 
 record = grokbook.record("prieto2025/fig02", scale="paper")
@@ -45,14 +45,19 @@ runs = record.assign(share=names[0], type=names[1])
 columns = ["epoch", "seed", "arm", "share", "type", "test_accuracy"]
 columns += ["collapse_float16", "collapse_float32", "collapse_float64"]
 runs = runs.loc[runs.share != "40%", columns]
+
+# %%
 runs.tail()
 
 # %%
 some = runs[runs.share == "60%"]
-axes = sns.lineplot(
-    some, x="epoch", y="test_accuracy", hue="type", units="seed", estimator=None
-)
-axes.set(ylim=(0, 1), ylabel="accuracy on the test set")
+figure, axes = plt.subplots()
+for number, (kind, networks) in enumerate(some.groupby("type")):
+    for _, run in networks.groupby("seed"):
+        lines = axes.plot(run.epoch, run.test_accuracy, color=f"C{number}")
+    lines[0].set_label(kind)  # one for each colour
+axes.set(ylim=(0, 1), xlabel="epoch", ylabel="accuracy on the test set")
+axes.legend()
 plt.show()
 
 # %% [markdown] tags=["solution"]
