@@ -7,7 +7,8 @@ folded (teacher) or left out (class). Outputs are those of the book until it is 
 A worksheet is written as book/worksheets/NN_name.py. Its cells that are tagged
 `solution` are the teacher's; the class has an empty cell in the place of each. A cell
 tagged `table` makes a table of records, and ends in the assignment of it. The handout
-reads the table from a CSV file, so that it needs neither the package nor torch.
+reads the table from a CSV file, so that it needs neither the package nor torch. A large
+one is tagged `gzip`, too, which packs the file.
 
 The first cell of a page's handout gets the package and the records from one archive,
 that of a worksheet reads its tables, so that they run anywhere.
@@ -35,8 +36,11 @@ from pybtex.database import parse_file
 from book._ext import notebooks, pages
 from claimbook.project import home
 
-LARGE = 1_000_000  # bytes of a table above which gzip packs its file
 DIGITS = "%.4g"  # so that all but one of 9,000 right answers are not all
+RUNS = (
+    "This notebook runs in any Jupyter that has NumPy, pandas and Matplotlib{beside}. "
+    "It needs neither PyTorch nor a network. Run its cells from the top, in order."
+)
 TO_WRITE_IN = {"code": "# Write your code here.", "markdown": "*Write here.*"}
 SHOWN = ("text/plain", "text/html", "text/markdown", "image/png")
 UNSEEN = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
@@ -161,16 +165,18 @@ def worksheets() -> list[Path]:
     return sorted(home().glob("book/worksheets/*.py"))
 
 
-def about(path: Path) -> dict[str, str]:
-    """What a worksheet says of itself at its top.
+def about(path: Path) -> dict[str, Any]:
+    """What a worksheet says of itself at its top, and the ``files`` of its tables.
 
     ``title``; and what its one table has, which ends the first cell: ``minutes``,
     ``before`` (what the class has to know), and ``learns``.
     """
-    lines = notebooks.read_source(path).cells[0].source.splitlines()
+    cells = notebooks.read_source(path).cells
+    lines = cells[0].source.splitlines()
     _, minutes, before, learns, _ = (part.strip() for part in lines[-1].split("|"))
     title = lines[0].removeprefix("# ")
-    told = {"name": path.stem, "title": title, "minutes": minutes}
+    told: dict[str, Any] = {"name": path.stem, "title": title, "minutes": minutes}
+    told["files"] = [_file(path, c) for c in cells if "table" in notebooks.tags(c)]
     return told | {"before": before, "learns": learns}
 
 
@@ -183,10 +189,15 @@ def tables(path: Path) -> dict[str, bytes]:
             exec(compile(cell.source, path.name, "exec"), namespace)
             frame = namespace[_table_of(cell)]
             content = frame.to_csv(index=False, float_format=DIGITS).encode()
-            is_large = len(content) > LARGE
-            name = f"{path.stem}_{_table_of(cell)}.csv{'.gz' if is_large else ''}"
-            files[name] = gzip.compress(content, mtime=0) if is_large else content
+            name = _file(path, cell)
+            files[name] = gzip.compress(content, mtime=0) if ".gz" in name else content
     return files
+
+
+def _file(path: Path, cell: NotebookNode) -> str:
+    """The name of the file that has the table of a cell of a worksheet."""
+    name = f"{path.stem}_{_table_of(cell)}.csv"
+    return f"{name}.gz" if "gzip" in notebooks.tags(cell) else name
 
 
 def _table_of(cell: NotebookNode) -> str:
@@ -218,6 +229,8 @@ def worksheet(
             cells.append(v4.new_markdown_cell(plain.markdown(text)))
         else:
             cells.append(v4.new_code_cell(text))
+    beside = "".join(f", with `{name}` in its folder" for name in about(path)["files"])
+    cells[0].source += f"\n\n{RUNS.format(beside=beside)}"
     digests = {name: sha256(data).hexdigest() for name, data in (files or {}).items()}
     code = filled("tables.txt", site=site, digests=digests)
     return _notebook(cells, "Code: find the tables of this worksheet", code)

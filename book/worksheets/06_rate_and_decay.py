@@ -39,7 +39,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-# %% tags=["table"]
+# %% tags=["table", "gzip"]
 import grokbook
 
 decays = grokbook.record("singh2026/fig04wd", scale="paper")

@@ -49,7 +49,7 @@
 import matplotlib.pyplot as plt
 import pandas as pd
 
-# %% tags=["table"]
+# %% tags=["table", "gzip"]
 from claimbook import papers
 
 one = papers.record("liu2026/fig01", scale="paper")
