@@ -52,7 +52,7 @@ for number, (arm, networks) in enumerate(runs.groupby("arm")):
         lines = left.plot(run.epoch, run.test_accuracy, color=f"C{number}")
         right.plot(run.epoch, run.radius_1, color=f"C{number}")
     lines[0].set_label(arm)  # one for each colour
-left.set(xlabel="epoch", ylabel="accuracy on the test set")
+left.set(ylim=(-0.02, 1.02), xlabel="epoch", ylabel="accuracy on the test set")
 right.set(ylim=(0, 2), xlabel="epoch", ylabel="radius of layer 1 over its target")
 left.legend()
 plt.show()

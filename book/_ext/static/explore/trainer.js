@@ -306,6 +306,7 @@
         history.replaceState(null, "", address());
         if (ANEW.includes(name) || points.length < 2 || overflowed !== null) return anew();
         marks.push(points.at(-1).step);
+        said.textContent = `Changed at step ${points.at(-1).step}. Press Reset for a run with these settings from the start.`;
         worker.postMessage({ settings, go: running, end: LAST, pause: still.matches ? 2000 : 120 });
       });
 
@@ -334,7 +335,8 @@
       make("p", { class: "key" }, "Dots are a unit’s weights for the numbers, and the line is the nearest wave. Does a unit become a wave?"),
       make("div", { class: "controls" }, ...Object.values(controls).map(({ row }) => row)),
       make("p", { class: "title" }, "Six tasks to hand in"),
-      make("p", {}, "The trainer says when the goal of a task is reached. Answer its question, and hand in the log of all your runs."), tasks);
+      make("p", {}, "A network has the rule when 95 % of the other questions are right. A run counts if its settings stay as they are from its first step on: "
+        + "press Reset after a change, except in task 5. The trainer says when a goal is reached. Then answer the question, and hand in one log of all your runs."), tasks);
     const [name, query] = location.hash.slice(1).split(":");
     const linked = name === ANCHOR && query ? Object.fromEntries(new URLSearchParams(query)) : {};
     write(DEFAULTS);
