@@ -16,6 +16,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
 
 from book._ext import handouts, notebooks, pages
 from claimbook.project import home, records_folder
@@ -110,12 +111,13 @@ def test_a_worksheet_says_what_it_lacks(monkeypatch, tmp_path):
     assert said().startswith("numpy, pandas, matplotlib is missing: where there is")
 
 
-def test_a_cell_that_is_run_too_early_says_so(capsys):
-    shell = InteractiveShell.instance()
+def test_a_cell_that_is_run_too_early_says_so(capsys, monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+    quiet = Config({"HistoryManager": {"enabled": False}})
+    shell = InteractiveShell(ipython_dir=str(tmp_path), config=quiet)
     first = handouts.worksheet(SHEETS[0], solutions=True)
     shell.run_cell(code(first)[0])
     shell.run_cell("runs.tail()")
-    InteractiveShell.clear_instance()
     assert capsys.readouterr().out == (
         "runs is not known yet: run the cells above from the top, in order, "
         "and look whether its name is misspelled.\n"
