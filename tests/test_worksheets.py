@@ -11,9 +11,12 @@ import symtable
 import sys
 import time
 import warnings
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
 
 from book._ext import handouts, notebooks, pages
 from claimbook.project import home, records_folder
@@ -21,14 +24,15 @@ from claimbook.project import home, records_folder
 SHEETS = handouts.worksheets()
 PARTS = ["question", "predict", "draw", "measure", "judge"]
 LONGEST = 15  # seconds of a pass through a worksheet
-START = {"site": "https://example.org", "archive": "none.zip", "sha256": "0"}
+SMALL = 1_300_000  # bytes of its tables
+ABSENT = ("torch", "grokbook", "claimbook", "seaborn")
 
 
 def code(notebook):
     return [cell.source for cell in notebook.cells if cell.cell_type == "code"]
 
 
-def run(cells, passes):
+def run(cells, passes=1):
     """Run cells from top to bottom in one namespace, several times; CPU seconds."""
     namespace, begun = {"__name__": "__main__"}, time.process_time()
     with warnings.catch_warnings():
@@ -40,32 +44,84 @@ def run(cells, passes):
 
 
 @pytest.fixture
-def offline(monkeypatch):
-    """No network and no pip; the book is where GROKBOOK_HOME says."""
+def alone(monkeypatch, tmp_path):
+    """A folder of its own, no network, and neither torch nor the book's packages."""
 
     def refused(*_, **__):
-        raise AssertionError("a worksheet asked for the network, or for pip")
+        raise AssertionError("a worksheet asked for the network")
 
-    for module, name in ((socket, "create_connection"), (socket, "getaddrinfo")):
-        monkeypatch.setattr(module, name, refused)
-    monkeypatch.setattr(subprocess, "run", refused)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.setenv("GROKBOOK_HOME", str(home()))
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
+    for name in ("create_connection", "getaddrinfo", "socket"):
+        monkeypatch.setattr(socket, name, refused)
+    for module in [*sys.modules, *ABSENT]:
+        if module.partition(".")[0] in ABSENT:
+            monkeypatch.setitem(sys.modules, module, None)  # importing it raises
 
 
-@pytest.mark.usefixtures("offline")
 @pytest.mark.parametrize("path", SHEETS, ids=lambda path: path.stem)
-def test_a_worksheet_runs_twice_with_solutions_and_once_without(path):
+def test_a_worksheet_runs_twice_with_solutions_and_once_without(path, request):
     """Its solutions assert the numbers that the teacher's text names."""
+    files = handouts.tables(path)
     teacher, pupil = (
-        code(handouts.worksheet(path, solutions=solutions, start=START))
+        code(handouts.worksheet(path, solutions=solutions, files=files))
         for solutions in (True, False)
     )
-    assert "def find_book" in teacher[0]
     assert sum("assert " in source for source in teacher[1:]) >= 1
+    assert sum(map(len, files.values())) < SMALL
+    request.getfixturevalue("alone")
+    with pytest.raises(ImportError):
+        run(["import claimbook.papers"])
+    for name, content in files.items():
+        Path(name).write_bytes(content)
     assert run(teacher, passes=2) < 2 * LONGEST
-    run(pupil, passes=1)
+    run(pupil)
+
+
+@pytest.mark.usefixtures("alone")
+def test_a_worksheet_says_what_it_lacks(monkeypatch, tmp_path):
+    """No table, another one, none on the site, no pandas: one sentence each."""
+    name, content = "01_waiting_runs.csv", b"epoch\n1\n"
+
+    def said(site=""):
+        first = handouts.worksheet(SHEETS[0], solutions=True, site=site, files=files)
+        with pytest.raises(SystemExit) as stop:
+            run([code(first)[0], 'table("runs")'])
+        return str(stop.value)
+
+    files = {name: content}
+    assert said().startswith(f"Put {name} into the folder of this notebook, {tmp_path}")
+    Path(name).write_bytes(b"epoch\n2\n")
+    assert (
+        said() == f"{tmp_path / name} is not the table of this worksheet: get it again."
+    )
+    Path(name).unlink()
+    offered = tmp_path / "site" / "downloads" / "handouts" / "worksheets" / name
+    site = (tmp_path / "site").as_uri()
+    assert "without a network copy" in said(site)
+    offered.parent.mkdir(parents=True)
+    offered.write_bytes(b"<html>")
+    assert "is not the table of this worksheet: get both again." in said(site)
+    offered.write_bytes(content)
+    first = handouts.worksheet(SHEETS[0], solutions=True, site=site, files=files)
+    run([code(first)[0], 'assert table("runs").epoch.tolist() == [1]'])
+    assert Path(name).read_bytes() == content
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert said().startswith("numpy, pandas, matplotlib is missing: where there is")
+
+
+def test_a_cell_that_is_run_too_early_says_so(capsys, monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+    quiet = Config({"HistoryManager": {"enabled": False}})
+    shell = InteractiveShell(ipython_dir=str(tmp_path), config=quiet)
+    first = handouts.worksheet(SHEETS[0], solutions=True)
+    shell.run_cell(code(first)[0])
+    shell.run_cell("runs.tail()")
+    assert capsys.readouterr().out == (
+        "runs is not known yet: run the cells above from the top, in order, "
+        "and look whether its name is misspelled.\n"
+    )
 
 
 @pytest.mark.parametrize("path", SHEETS, ids=lambda path: path.stem)

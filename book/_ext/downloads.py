@@ -3,6 +3,8 @@
 grokking-book.zip   everything that git tracks
 grokbook.zip        package and records alone, which handouts install
 handouts/<paper>/…  two notebooks per page and worksheet, and handouts.zip all of them
+handouts/worksheets what a worksheet reads, as CSV, beside it
+worksheets.zip      all worksheets for the class, with these
 records.csv         what was trained, and which file it is
 claims.json         what the papers say and what came of it; also in grokbook.zip
 croissant.json      what machines are told of the records
@@ -56,14 +58,22 @@ def write(entries: Sequence[Entry]) -> None:
     quiz = handouts.filled("quiz.gift", questions=teaching.questions())
     update(target / "quiz.gift", quiz)
     start = {"site": site, "archive": PACKAGE, "sha256": known[PACKAGE]}
+    sheets = {path: handouts.tables(path) for path in handouts.worksheets()}
+    desk = target / "handouts" / "worksheets"
+    desk.mkdir(parents=True)
+    for files in sheets.values():
+        for name, content in files.items():
+            (desk / name).write_bytes(content)
     for kind, solutions in KINDS.items():
         made = partial(handouts.made, solutions=solutions, site=site, start=start)
-        sheet = partial(handouts.worksheet, solutions=solutions, site=site, start=start)
+        sheet = partial(handouts.worksheet, solutions=solutions, site=site)
         books = {entry.document: made(entry.id, entry.twin) for entry in entries}
-        books |= {f"worksheets/{p.stem}": sheet(p) for p in handouts.worksheets()}
+        books |= {f"worksheets/{p.stem}": sheet(p, files=f) for p, f in sheets.items()}
         for document, book in books.items():
             update(target / name_of(document, kind), nbformat.v4.writes(book))
     shutil.make_archive(str(target / "handouts"), "zip", target, "handouts")
+    names = sorted(path.name for path in desk.iterdir() if "-teacher" not in path.name)
+    pack(desk, names, target / "worksheets.zip")
 
 
 def published() -> tuple[str, str]:

@@ -5,22 +5,30 @@ words, exercises headed paragraphs, captions stand under their figures, solution
 folded (teacher) or left out (class). Outputs are those of the book until it is run.
 
 A worksheet is written as book/worksheets/NN_name.py. Its cells that are tagged
-`solution` are the teacher's; the class has an empty cell in the place of each.
+`solution` are the teacher's; the class has an empty cell in the place of each. A cell
+tagged `table` makes a table of records, and ends in the assignment of it. The handout
+reads the table from a CSV file, so that it needs neither the package nor torch. A large
+one is tagged `gzip`, too, which packs the file.
 
-The first cell of both gets the package and the records from one archive, so that they
-run anywhere.
+The first cell of a page's handout gets the package and the records from one archive,
+that of a worksheet reads its tables, so that they run anywhere.
 """
 
+import ast
+import gzip
 import posixpath
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import nbformat
+import numpy as np
+import pandas as pd
 from jinja2 import Template
 from nbformat import NotebookNode, v4
 from pybtex.database import parse_file
@@ -28,10 +36,13 @@ from pybtex.database import parse_file
 from book._ext import notebooks, pages, teaching
 from claimbook.project import home
 
-# What a worksheet imports to read a record and to draw; torch only where it is used.
-READS_AND_DRAWS = ("numpy", "pandas", "pyarrow", "pyyaml", "matplotlib", "seaborn")
 # Sections that no notebook can follow, and those that take the whole book.
 ONLINE, OF_THE_BOOK = "Train one yourself", "Run it yourself"
+DIGITS = "%.4g"  # so that all but one of 9,000 right answers are not all
+RUNS = (
+    "This notebook runs in any Jupyter that has NumPy, pandas and Matplotlib{beside}. "
+    "It needs neither PyTorch nor a network. Run its cells from the top, in order."
+)
 TO_WRITE_IN = {"code": "# Write your code here.", "markdown": "*Write here.*"}
 SHOWN = ("text/plain", "text/html", "text/markdown", "image/png")
 UNSEEN = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
@@ -151,7 +162,9 @@ def made(
     rest = cells[0].source.partition("\n")[2]
     cells[0].source = f"*{kicker}*\n\n# {plain.markdown(finding)}\n{rest}".strip()
     cells = [cell for cell in cells if cell.source or cell.get("outputs")]
-    return _notebook(cells, start, needs())
+    title = "Code: find the package and the records, install what is missing"
+    code = filled("get_ready.txt", **start, needs=needs()) if start else ""
+    return _notebook(cells, title, code)
 
 
 def without(titles: set[str], cells: list[NotebookNode]) -> Iterator[NotebookNode]:
@@ -174,17 +187,46 @@ def worksheets() -> list[Path]:
     return sorted(home().glob("book/worksheets/*.py"))
 
 
-def about(path: Path) -> dict[str, str]:
-    """What a worksheet says of itself at its top.
+def about(path: Path) -> dict[str, Any]:
+    """What a worksheet says of itself at its top, and the ``files`` of its tables.
 
     ``title``; and what its one table has, which ends the first cell: ``minutes``,
     ``before`` (what the class has to know), and ``learns``.
     """
-    lines = notebooks.read_source(path).cells[0].source.splitlines()
+    cells = notebooks.read_source(path).cells
+    lines = cells[0].source.splitlines()
     _, minutes, before, learns, _ = (part.strip() for part in lines[-1].split("|"))
     title = lines[0].removeprefix("# ")
-    told = {"name": path.stem, "title": title, "minutes": minutes}
+    told: dict[str, Any] = {"name": path.stem, "title": title, "minutes": minutes}
+    told["files"] = [_file(path, c) for c in cells if "table" in notebooks.tags(c)]
     return told | {"before": before, "learns": learns}
+
+
+def tables(path: Path) -> dict[str, bytes]:
+    """Name -> content of the CSV files of a worksheet, made from the records."""
+    namespace: dict[str, Any] = {"np": np, "pd": pd}
+    files = {}
+    for cell in notebooks.read_source(path).cells:
+        if "table" in notebooks.tags(cell):
+            exec(compile(cell.source, path.name, "exec"), namespace)
+            frame = namespace[_table_of(cell)]
+            content = frame.to_csv(index=False, float_format=DIGITS).encode()
+            name = _file(path, cell)
+            files[name] = gzip.compress(content, mtime=0) if ".gz" in name else content
+    return files
+
+
+def _file(path: Path, cell: NotebookNode) -> str:
+    """The name of the file that has the table of a cell of a worksheet."""
+    name = f"{path.stem}_{_table_of(cell)}.csv"
+    return f"{name}.gz" if "gzip" in notebooks.tags(cell) else name
+
+
+def _table_of(cell: NotebookNode) -> str:
+    """The name to which the last statement of a cell assigns its table."""
+    statement = ast.parse(cell.source).body[-1]
+    assert isinstance(statement, ast.Assign)
+    return ast.unparse(statement.targets[0])
 
 
 def worksheet(
@@ -192,24 +234,33 @@ def worksheet(
     *,
     solutions: bool,
     site: str = "",
-    start: dict[str, Any] | None = None,
+    files: Mapping[str, bytes] | None = None,
 ) -> NotebookNode:
-    """The handout of a worksheet; ``start`` is what its first cell is told."""
+    """The handout of a worksheet, beside which its ``files`` lie, see `tables`.
+
+    Without ``files`` it is as printed, without what only a notebook needs.
+    """
     plain = Plain(f"worksheets/{path.stem}", {}, site)
-    source = notebooks.read_source(path)
     cells = []
-    for cell in source.cells:
-        text = cell.source
-        if "solution" in notebooks.tags(cell) and not solutions:
+    for cell in notebooks.read_source(path).cells:
+        text, tags = cell.source, notebooks.tags(cell)
+        if "solution" in tags and not solutions:
             text = TO_WRITE_IN[cell.cell_type]
+        if "table" in tags:
+            records = re.findall(r'record\(\s*"([^"]+)"', text)
+            origin = ", ".join(records) or "the same records"
+            text = f'{_table_of(cell)} = table("{_table_of(cell)}")  # from {origin}'
         if cell.cell_type == "markdown":
             cells.append(v4.new_markdown_cell(plain.markdown(text)))
         else:
             cells.append(v4.new_code_cell(text))
-    used: tuple[str, ...] = READS_AND_DRAWS
-    if "import torch" in path.read_text(encoding="utf-8"):
-        used += ("torch",)
-    return _notebook(cells, start, [one for one in needs() if one.startswith(used)])
+    code = ""
+    if files is not None:
+        beside = "".join(f", with `{name}` in its folder" for name in files)
+        cells[0].source += f"\n\n{RUNS.format(beside=beside)}"
+        digests = {name: sha256(data).hexdigest() for name, data in files.items()}
+        code = filled("tables.txt", site=site, digests=digests)
+    return _notebook(cells, "Code: find the tables of this worksheet", code)
 
 
 def needs() -> list[str]:
@@ -221,14 +272,10 @@ def needs() -> list[str]:
     return [one for one in every if not one.startswith(f"{project['name']}[")]
 
 
-def _notebook(
-    cells: list[NotebookNode], start: dict[str, Any] | None, packages: list[str]
-) -> NotebookNode:
-    """A notebook of cells, with one after the title that makes all ready."""
-    if start:
-        told = filled("get_ready.txt", **start, needs=packages)
-        title = "Code: find the package and the records, install what is missing"
-        cells.insert(1, _hidden(v4.new_code_cell(told), title))
+def _notebook(cells: list[NotebookNode], title: str, code: str) -> NotebookNode:
+    """A notebook of cells, with one after the first that makes all ready."""
+    if code:
+        cells.insert(1, _hidden(v4.new_code_cell(code), title))
     for number, cell in enumerate(cells):
         cell.id = f"cell-{number:02d}"
     return v4.new_notebook(cells=cells, metadata=notebooks.METADATA)

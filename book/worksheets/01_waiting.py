@@ -3,7 +3,7 @@
 #
 # | Minutes | Before it | You learn |
 # | ---: | --- | --- |
-# | 45 | a first course in Python | that fitting examples and finding their rule are two events, and how to measure the time between them |
+# | 45 | a first course in Python, and having seen a table in pandas | that fitting examples and finding their rule are two events, and how to measure the time between them |
 
 # %% [markdown]
 # ## The question (12 minutes)
@@ -22,43 +22,50 @@
 #
 # $$w_{t+1} = w_t - \eta \, u_t - \eta \lambda \, w_t .$$
 #
-# Here $u_t$ is the direction in which the optimizer (here AdamW) lowers the loss, and $\eta$ is the *learning rate*, the size of a
-# step. The last term is *weight decay*: it makes every weight a little smaller in each step, and $\lambda$ says how much. The *norm* of the weights,
+# Here $\eta$ is the *learning rate*, the size of a step, and $-u_t$ its direction, in which the loss falls. The *optimizer* computes it from the slope of the loss;
+# here it is one called AdamW. The last term is *weight decay*: it makes every weight a little smaller in each step, and $\lambda$ says how much. The *norm* of the weights,
 # $\lVert w \rVert = \sqrt{\sum_i w_i^2}$, is their overall size.
 #
 # Six networks were trained for 10,000 epochs: three with weight decay ($\lambda = 1$), and three without ($\lambda = 0$). The three
 # differ in the *seed*, the number that starts the random choices of weights and examples. The question is when each network
-# knows its examples, and when it knows the rule.
+# knows its examples, which we call the *fit*, and when it knows the *rule*, that is, answers sums that it never saw.
 
 # %% [markdown]
 # ## Predict (5 minutes)
 #
 # Sketch the accuracy on the **test set** (vertical axis, 0 to 1) against the **epoch** (horizontal axis, 10 to 10,000, on a
-# logarithmic scale). Draw one curve with weight decay and one without. Mark on the horizontal axis where you think that the
+# logarithmic scale: 10, 100, 1,000 and 10,000 at equal distances). Draw one curve with weight decay and one without. Mark on the horizontal axis where you think that the
 # *training* accuracy arrives at 1. Do this before you run the next cells.
 
 # %% [markdown]
 # ## Draw (5 minutes)
 #
-# The table `runs` has one row for each measurement: which network (`arm` and `seed`), when (`epoch`), and what was measured.
+# The table `runs` has one row for each measurement: which network (`arm`, which is "decay 1" or "no decay", and `seed`), when (`epoch`), and what was measured. `weight_norm` is
+# the norm of all weights.
 
 # %%
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import seaborn as sns
 
+# %% tags=["table"]
 import grokbook
 
 columns = ["epoch", "seed", "arm", "train_accuracy", "test_accuracy", "weight_norm"]
 runs = grokbook.record("basics/grokking", scale="paper")[columns]
+
+# %%
 runs.tail()
 
 # %%
-axes = sns.lineplot(
-    runs, x="epoch", y="test_accuracy", hue="arm", units="seed", estimator=None
-)
-axes.set(xscale="log", xlim=(10, 10_000), ylabel="accuracy on the test set")
+figure, axes = plt.subplots()
+for number, (arm, networks) in enumerate(runs.groupby("arm")):
+    for _, run in networks.groupby("seed"):
+        lines = axes.plot(run.epoch, run.test_accuracy, color=f"C{number}")
+    lines[0].set_label(arm)  # one for each colour
+axes.set(xscale="log", xlim=(10, 10_000))
+axes.set(xlabel="epoch", ylabel="accuracy on the test set")
+axes.legend()
 plt.show()
 
 # %% [markdown]
@@ -88,9 +95,11 @@ one = runs[(runs.arm == "decay 1") & (runs.seed == 0)]
 first_epoch(one, "train_accuracy", 1.0)
 
 # %% [markdown]
-# Find for each of the six networks the epoch of the *fit* (training accuracy 1) and the epoch of the *rule* (test accuracy 0.95). How many times as
-# late is the rule? A loop `for (arm, seed), run in runs.groupby(["arm", "seed"])` visits the networks one by one. What happens to the norm of
-# the weights meanwhile: with decay, and without?
+# Find for each of the six networks the epoch of the fit (training accuracy 1) and the epoch of the rule (test accuracy 0.95). How many times as
+# late as the fit is the rule? What is the norm of the weights at the end: with decay, and without?
+#
+# A loop `for (arm, seed), run in runs.groupby(["arm", "seed"])` visits the networks one by one, and `run.weight_norm.iloc[-1]` is the last value of a column.
+# If each turn of the loop appends a list to a list `rows`, then `pd.DataFrame(rows, columns=["arm", "seed", "fit", "rule"])` is your table.
 
 # %% tags=["solution"]
 rows = []
@@ -111,7 +120,7 @@ found
 # ## Judge (10 minutes)
 #
 # Power et al. discovered this in 2022, called it *grokking*, and wrote that "this improvement in generalization can happen well past the
-# point of overfitting". A classmate concludes: "So networks need weight decay to find the rule."
+# point of overfitting". *Overfitting* means here that the examples are known and the rule is not, *generalization* that unseen sums are right. A classmate concludes: "So networks need weight decay to find the rule."
 #
 # Write two sentences. In the first, say whether these six networks bear out the quoted sentence, and name your number for
 # "well past". In the second, say what the six networks allow your classmate to conclude, and what they do not.

@@ -23,7 +23,7 @@
 #
 # $$L = \log\Bigl(1 + \sum_j e^{-g_j}\Bigr) .$$
 #
-# The 1 belongs to the right answer, and the sum runs over all wrong ones. The larger the gaps, the smaller the loss, but for exact
+# The logarithm is the natural one, also written $\ln$. The 1 belongs to the right answer, and the sum runs over all wrong ones. The larger the gaps, the smaller the loss, but for exact
 # numbers it is never 0. In a computer it is: once the whole sum is absorbed by the 1, the loss is
 # $\log 1 = 0$. The example then has nothing left to teach, and we say that it has *collapsed*. With a single wrong answer this happens when
 #
@@ -49,13 +49,14 @@ import math
 # ## Draw (5 minutes)
 #
 # A network that adds modulo 113 was trained with a float64 loss, five times with different seeds. At each measurement the book also asked what
-# float16 and float32 would have made of the same logits. The table `runs` has a row for each measurement and type.
+# float16 and float32 would have made of the same logits. The table `runs` has a row for each measurement and type. `collapsed` is the share of examples whose whole sum
+# is absorbed in this type, and `mean_gap` the mean over the examples of the gap between the right answer and the next one.
 
 # %%
 import matplotlib.pyplot as plt
 import numpy as np
-import seaborn as sns
 
+# %% tags=["table"]
 import grokbook
 
 record = grokbook.record("prieto2025/fig02", scale="paper")
@@ -66,15 +67,19 @@ runs = network.melt(
     var_name="type",
     value_name="collapsed",
 )
+
+# %%
 runs.tail()
 
 # %%
-axes = sns.lineplot(
-    runs, x="mean_gap", y="collapsed", hue="type", units="seed", estimator=None
-)
-axes.set(
-    xlim=(0, 45), xlabel="mean gap", ylabel="share of examples with an absorbed sum"
-)
+figure, axes = plt.subplots()
+for number, (kind, networks) in enumerate(runs.groupby("type")):
+    for _, run in networks.groupby("seed"):
+        lines = axes.plot(run.mean_gap, run.collapsed, color=f"C{number}")
+    lines[0].set_label(kind)  # one for each colour
+axes.set(xlim=(0, 45), xlabel="mean gap")
+axes.set(ylabel="share of collapsed examples")
+axes.legend()
 plt.show()
 
 # %% [markdown]
@@ -92,8 +97,10 @@ def is_absorbed(x, kind):
 is_absorbed(0.0001, np.float16), is_absorbed(0.0001, np.float32)
 
 # %% [markdown]
-# Find for each type the smallest gap $g$, in steps of 0.1, at which $e^{-g}$ is absorbed. Then find in `runs`, for each type and seed, the mean gap at the first measurement with at least half of the
-# examples collapsed. How far apart are the two numbers?
+# **By computation.** Find for each type the smallest gap $g$, in steps of 0.1, at which $e^{-g}$ is absorbed: `np.arange(0, 45, 0.1)` has the gaps, and `np.exp(-gap)` is $e^{-g}$.
+#
+# **In the record.** Find for each type and seed the mean gap at the first measurement with at least half of the examples collapsed. `runs[runs.collapsed >= 0.5]` keeps the rows of such
+# measurements, and `.groupby(["type", "seed"]).mean_gap.first()` takes the first of each type and seed. How far apart are the two numbers of a type?
 
 # %% tags=["solution"]
 kinds = {"float16": np.float16, "float32": np.float32, "float64": np.float64}

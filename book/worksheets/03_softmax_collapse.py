@@ -3,20 +3,21 @@
 #
 # | Minutes | Before it | You learn |
 # | ---: | --- | --- |
-# | 45 | worksheet 2 | to read "stops" as a bound on a measured change, and to notice when one of several cases breaks it |
+# | 45 | worksheet 2; partial derivatives | to read "stops" as a bound on a measured change, and to notice when one of several cases breaks it |
 
 # %% [markdown]
 # ## The question (10 minutes)
 #
 # For each example a network gives one number for every possible answer, the *logits* $z_1, \dots, z_K$. The *softmax* turns them into
-# probabilities $q_k = e^{z_k} / \sum_j e^{z_j}$, and the loss of an example with the right answer $y$ is $L = -\log q_y$. Learning follows the *gradient*, the
-# direction in which the loss changes most:
+# probabilities $q_k = e^{z_k} / \sum_j e^{z_j}$, and the loss of an example with the right answer $y$ is $L = -\log q_y$. Training steps against the *gradient*, the
+# derivatives of the loss:
 #
 # $$\frac{\partial L}{\partial z_y} = q_y - 1, \qquad \frac{\partial L}{\partial z_k} = q_k \quad (k \ne y) .$$
 #
 # When the logit of the right answer leads by enough, all other terms of the sum are rounded away (worksheet 2). Then $q_y$ is exactly 1, the loss is
 # exactly 0, and so is the gradient at the right answer. Prieto et al. (2025) call this *softmax collapse*. They say that networks without
-# regularization "begin to generalize […] until this is stopped by SC", that is, by softmax collapse.
+# regularization "begin to generalize […] until this is stopped by SC", that is, by softmax collapse. *Regularization* is whatever keeps a network simple, such as
+# weight decay, and to *generalize* is to be right on examples that were not shown.
 #
 # If they are right, a type with more digits buys time. The book trained the same network with its loss computed in float16, float32 and
 # float64. Nothing else differs. It adds modulo 113, has no weight decay, and sees 60 or 70 % of the table of all sums in
@@ -31,12 +32,15 @@
 
 # %% [markdown]
 # ## Draw (5 minutes)
+#
+# The table `runs` has a row for each measurement. `share` is the part of the table of sums that the network sees, `type` the type of its loss, and `collapse_float16` the share of
+# examples whose sum is absorbed in float16, and so on for the other types.
 
 # %%
 import matplotlib.pyplot as plt
 import pandas as pd
-import seaborn as sns
 
+# %% tags=["table"]
 import grokbook
 
 record = grokbook.record("prieto2025/fig02", scale="paper")
@@ -45,14 +49,19 @@ runs = record.assign(share=names[0], type=names[1])
 columns = ["epoch", "seed", "arm", "share", "type", "test_accuracy"]
 columns += ["collapse_float16", "collapse_float32", "collapse_float64"]
 runs = runs.loc[runs.share != "40%", columns]
+
+# %%
 runs.tail()
 
 # %%
 some = runs[runs.share == "60%"]
-axes = sns.lineplot(
-    some, x="epoch", y="test_accuracy", hue="type", units="seed", estimator=None
-)
-axes.set(ylim=(0, 1), ylabel="accuracy on the test set")
+figure, axes = plt.subplots()
+for number, (kind, networks) in enumerate(some.groupby("type")):
+    for _, run in networks.groupby("seed"):
+        lines = axes.plot(run.epoch, run.test_accuracy, color=f"C{number}")
+    lines[0].set_label(kind)  # one for each colour
+axes.set(ylim=(0, 1), xlabel="epoch", ylabel="accuracy on the test set")
+axes.legend()
 plt.show()
 
 # %% [markdown] tags=["solution"]
@@ -79,7 +88,8 @@ one = runs[(runs.arm == "60% float32") & (runs.seed == 0)]
 after_collapse(one)
 
 # %% [markdown]
-# Use it on all six cases and all five seeds. A loop `for (arm, seed), run in runs.groupby(["arm", "seed"])` visits the networks one by one. For each case, give the median of the collapse line, and the smallest and the largest rise. Which
+# Use it on all six cases and all five seeds. A loop `for (arm, seed), run in runs.groupby(["arm", "seed"])` visits the networks one by one, and `rows.append([arm, seed, *after_collapse(run)])` in it
+# collects both numbers in a list. For each case, give the median of the collapse line, and the smallest and the largest rise. Which
 # cases stay below ten points in every seed?
 
 # %% tags=["solution"]

@@ -35,8 +35,8 @@
 # %%
 import matplotlib.pyplot as plt
 import pandas as pd
-import seaborn as sns
 
+# %% tags=["table"]
 import grokbook
 
 stable = grokbook.record("prieto2025/fig04left", scale="paper")
@@ -50,13 +50,18 @@ runs = pd.concat(
 )
 columns = ["epoch", "seed", "arm", "loss", "train_accuracy", "test_accuracy"]
 runs = runs[[*columns, "zero_loss", "weight_norm"]].reset_index(drop=True)
+
+# %%
 runs.groupby("loss").agg(seeds=("seed", "nunique"), last=("epoch", "max"))
 
 # %%
-axes = sns.lineplot(
-    runs, x="epoch", y="test_accuracy", hue="loss", units="seed", estimator=None
-)
-axes.set(ylim=(-0.02, 1.02), ylabel="accuracy on the test set")
+figure, axes = plt.subplots()
+for number, (loss, networks) in enumerate(runs.groupby("loss")):
+    for _, run in networks.groupby("seed"):
+        lines = axes.plot(run.epoch, run.test_accuracy, color=f"C{number}")
+    lines[0].set_label(loss)  # one for each colour
+axes.set(xlabel="epoch", ylabel="accuracy on the test set")
+axes.legend()
 plt.show()
 
 # %% [markdown] tags=["solution"]
@@ -103,13 +108,13 @@ found.round(3)
 # Write two sentences, one on the part before "because" and one on the part after it. Use your table. Then look at the settings that the next cell prints,
 # and add what else differs between the networks besides the loss.
 
+# %% tags=["table"]
+every = stable.attrs["settings"]["arms"] + others.attrs["settings"]["arms"]
+optimizers = {arm["name"]: arm["optimizer"] for arm in every}
+settings = pd.DataFrame(optimizers).T.loc[runs.arm.unique()].reset_index(names="arm")
+
 # %%
-settings = {
-    arm["name"]: arm["optimizer"]
-    for frame in (stable, others)
-    for arm in frame.attrs["settings"]["arms"]
-}
-{name: settings[name] for name in ("addition", "softmax float64", "exact CE float64")}
+settings
 
 # %% [markdown] tags=["solution"]
 # **A good answer.** "With StableMax all five networks have more than nine tenths of the test set right at epoch 80,000, and with softmax none of three has more

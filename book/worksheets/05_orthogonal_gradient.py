@@ -37,21 +37,26 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import seaborn as sns
 
+# %% tags=["table"]
 import grokbook
 
 record = grokbook.record("prieto2025/fig15", scale="paper")
 arms = ["lr 0.01, ⊥AdamW", "lr 0.01, decay 4", "lr 0.05, ⊥AdamW", "lr 0.05, decay 4"]
 columns = ["epoch", "seed", "arm", "train_accuracy", "test_accuracy", "weight_norm"]
 runs = record.loc[record.arm.isin(arms), columns]
+
+# %%
 runs.tail()
 
 # %%
-axes = sns.lineplot(
-    runs, x="epoch", y="test_accuracy", hue="arm", units="seed", estimator=None
-)
-axes.set(xlim=(0, 300), ylabel="accuracy on the test set")
+figure, axes = plt.subplots()
+for number, (arm, networks) in enumerate(runs.groupby("arm")):
+    for _, run in networks.groupby("seed"):
+        lines = axes.plot(run.epoch, run.test_accuracy, color=f"C{number}")
+    lines[0].set_label(arm)  # one for each colour
+axes.set(xlim=(0, 300), xlabel="epoch", ylabel="accuracy on the test set")
+axes.legend()
 plt.show()
 
 # %% [markdown] tags=["solution"]

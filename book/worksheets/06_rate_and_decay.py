@@ -32,14 +32,14 @@
 # %% [markdown]
 # ## Draw (5 minutes)
 #
-# The settings of each arm come with its table, as `attrs["settings"]`; the rate and the decay become columns.
+# The table `runs` has one row for each measurement. Its columns `lr` and `decay` are the learning rate and the weight decay of the network.
 
 # %%
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import seaborn as sns
 
+# %% tags=["table", "gzip"]
 import grokbook
 
 decays = grokbook.record("singh2026/fig04wd", scale="paper")
@@ -50,16 +50,21 @@ for frame in (decays, rates):
     for arm in frame.attrs["settings"]["arms"]:
         lr[arm["name"]] = arm["optimizer"]["lr"]
         decay[arm["name"]] = arm["optimizer"]["weight_decay"]
-runs = pd.concat([decays, rates])[["epoch", "seed", "arm", "train_loss", "test_loss"]]
+runs = pd.concat([decays, rates])[["epoch", "seed", "arm", "test_loss"]]
 runs = runs.assign(lr=runs.arm.map(lr), decay=runs.arm.map(decay).round(4))
+
+# %%
 runs.groupby("arm")[["lr", "decay"]].first()
 
 # %%
 some = runs[runs.lr == 0.001]
-axes = sns.lineplot(
-    some, x="epoch", y="test_loss", hue="decay", units="seed", estimator=None
-)
-axes.set(yscale="log", ylabel="test loss")
+figure, axes = plt.subplots()
+for number, (decay, networks) in enumerate(some.groupby("decay")):
+    for _, run in networks.groupby("seed"):
+        lines = axes.plot(run.epoch, run.test_loss, color=f"C{number}")
+    lines[0].set_label(decay)  # one for each colour
+axes.set(yscale="log", xlabel="epoch", ylabel="test loss")
+axes.legend(title="decay")
 axes.axhline(0.01, color="black", linestyle=":")
 plt.show()
 

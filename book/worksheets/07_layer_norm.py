@@ -42,23 +42,29 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import seaborn as sns
 
+# %% tags=["table"]
 import grokbook
 
 two = [
-    grokbook.record(f"singh2026/{name}", scale="paper") for name in ("fig02", "fig03")
+    grokbook.record("singh2026/fig02", scale="paper"),
+    grokbook.record("singh2026/fig03", scale="paper"),
 ]
-columns = ["epoch", "seed", "arm", "train_loss", "test_loss", "test_accuracy"]
+columns = ["epoch", "seed", "arm", "test_loss", "test_accuracy"]
 runs = pd.concat(two)[columns]
 runs = runs[runs.arm.isin(["No LN", "M", "A^v", "A^qk"])].reset_index(drop=True)
+
+# %%
 runs.groupby("arm").seed.nunique()
 
 # %%
 one_seed = runs[runs.seed == 456]
-axes = sns.lineplot(one_seed, x="epoch", y="test_loss", hue="arm", estimator=None)
-axes.set(yscale="log", ylabel="test loss (one seed)")
+figure, axes = plt.subplots()
+for arm, run in one_seed.groupby("arm"):
+    axes.plot(run.epoch, run.test_loss, label=arm)
+axes.set(yscale="log", xlabel="epoch", ylabel="test loss (one seed)")
 axes.axhline(0.01, color="black", linestyle=":")
+axes.legend()
 plt.show()
 
 # %% [markdown] tags=["solution"]

@@ -48,63 +48,71 @@
 # %%
 import matplotlib.pyplot as plt
 import pandas as pd
-import seaborn as sns
 
+# %% tags=["table", "gzip"]
 from claimbook import papers
 
-arms = {"float32": "fig01", "float64 loss": "fig01"}
-arms |= {"projection": "causal512", "sum broken": "causal512", "repair": "causal512"}
-losses = {
-    arm: papers.record(f"liu2026/{name}", scale="paper").trace(arm)
-    for arm, name in arms.items()
-}
-runs = pd.concat(losses, names=["arm", "step"]).stack().rename("loss").reset_index()
+one = papers.record("liu2026/fig01", scale="paper")
+other = papers.record("liu2026/causal512", scale="paper")
+arms = {"float32": one, "float64 loss": one}
+arms |= {"projection": other, "sum broken": other, "repair": other}
+losses = {arm: record.trace(arm) for arm, record in arms.items()}
+losses = pd.concat(losses, names=["arm", "step"]).stack().rename("loss")
+runs = losses.dropna().reset_index()
+
+# %%
 runs.groupby("arm").seed.nunique()
 
 # %%
 some = runs[runs.seed == 42]
 highest = some.groupby(["arm", some.step // 10 * 10]).loss.max().reset_index()
-grid = sns.relplot(
-    highest,
-    x="step",
-    y="loss",
-    row="arm",
-    kind="line",
-    estimator=None,
-    height=1.3,
-    aspect=6,
-)
-grid.set(yscale="log", ylim=(1e-10, 1e3))
+figure, panels = plt.subplots(5, 1, figsize=(8, 8), sharex=True)
+for axes, (arm, run) in zip(panels, highest.groupby("arm"), strict=True):
+    axes.plot(run.step, run.loss)
+    axes.set(yscale="log", ylim=(1e-10, 1e3), ylabel="loss", title=arm)
+axes.set(xlabel="step")
+figure.tight_layout()
 plt.show()
 
 # %% [markdown]
 # ## Measure (10 minutes)
 #
-# `spikes` of the package counts by the rule of worksheet 8: from a loss of at most 0.001 to one of at least 0.1, and 60 steps apart.
+# The helper counts by the rule of worksheet 8: from a loss of at most 0.001 to one of at least 0.1, and 60 steps apart.
+
 
 # %%
-from grokbook.instability import spikes
+def leaps(run, low=0.001, high=0.1):
+    """Steps at which leaps of the loss of one network begin."""
+    is_quiet, found = False, []
+    for step, loss in zip(run.step, run.loss, strict=True):
+        if loss >= high and is_quiet:
+            if not found or step - found[-1] >= 60:
+                found.append(step)
+            is_quiet = False
+        elif loss <= low:
+            is_quiet = True
+    return found
 
-spikes(losses["float32"][42])[:3]
+
+leaps(runs[(runs.arm == "float32") & (runs.seed == 42)])[:3]
 
 # %% [markdown]
-# `losses[arm]` has a column for each seed. Make a table of counts by arm and seed. For each arm give also the step of the *last* spike of any seed. When do the spikes of the projection end?
+# Make a table of counts by arm and seed. A loop `for (arm, seed), run in runs.groupby(["arm", "seed"])` visits the networks one by one. For each arm give also the step of the *last* spike of any seed. When do the spikes of the projection end?
 
 # %% tags=["solution"]
-steps = {
-    arm: {seed: spikes(table[seed]) for seed in table} for arm, table in losses.items()
-}
-counts = pd.DataFrame({arm: pd.Series(of).map(len) for arm, of in steps.items()}).T
-last = {
-    arm: max((s for many in of.values() for s in many), default=0)
-    for arm, of in steps.items()
-}
+rows = []
+for (arm, seed), run in runs.groupby(["arm", "seed"]):
+    steps = leaps(run)
+    rows.append([arm, seed, len(steps), max(steps, default=0)])
+found = pd.DataFrame(rows, columns=["arm", "seed", "count", "last"])
+counts = found.pivot(index="arm", columns="seed", values="count")
+last = found.groupby("arm")["last"].max()
 assert counts.loc["float32"].min() >= 16
 assert counts.loc["projection"].between(4, 8).all()
 assert counts.loc["sum broken"].dropna().between(9, 15).all()
 assert (counts.loc[["repair", "float64 loss"]] == 0).all(axis=None)
 assert 4_500 < last["projection"] < 5_500
-counts.assign(last=pd.Series(last))
+counts.assign(last=last)
 
 # %% [markdown]
 # ## Judge (13 minutes)

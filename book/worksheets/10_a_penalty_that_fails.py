@@ -32,8 +32,8 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import seaborn as sns
 
+# %% tags=["table"]
 import grokbook
 
 record = grokbook.record("tiwari2026/fig01", scale="paper")
@@ -41,15 +41,20 @@ target = np.sqrt(512)
 runs = record[["epoch", "seed", "arm", "train_accuracy", "test_accuracy"]].assign(
     radius_1=record["radius.pre.0"] / target, radius_2=record["radius.pre.1"] / target
 )
+
+# %%
 runs.tail()
 
 # %%
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.5))
-each = {"x": "epoch", "hue": "arm", "units": "seed", "estimator": None}
-sns.lineplot(runs, y="test_accuracy", ax=left, **each)
-sns.lineplot(runs, y="radius_1", ax=right, **each)
-left.set(ylim=(-0.02, 1.02), ylabel="accuracy on the test set")
-right.set(ylim=(0, 2), ylabel="radius of layer 1 over its target")
+for number, (arm, networks) in enumerate(runs.groupby("arm")):
+    for _, run in networks.groupby("seed"):
+        lines = left.plot(run.epoch, run.test_accuracy, color=f"C{number}")
+        right.plot(run.epoch, run.radius_1, color=f"C{number}")
+    lines[0].set_label(arm)  # one for each colour
+left.set(ylim=(-0.02, 1.02), xlabel="epoch", ylabel="accuracy on the test set")
+right.set(ylim=(0, 2), xlabel="epoch", ylabel="radius of layer 1 over its target")
+left.legend()
 plt.show()
 
 # %% [markdown] tags=["solution"]
@@ -69,9 +74,13 @@ def at_end(frame, arm, column):
 
 at_end(runs, "penalty", "train_accuracy")
 
+# %% tags=["table"]
+more = grokbook.record("tiwari2026/fractions", scale="paper")
+more = more[["epoch", "seed", "arm", "train_accuracy", "test_accuracy"]]
+
 # %% [markdown]
 # (a) **Was the intervention made?** Give the radius over target of both layers at the end, for the penalty and the baseline. (b) **Did it have the effect?** Give the test accuracy of the three arms at the end.
-# (c) **Another setting.** The record `tiwari2026/fractions` has the same network with a tenfold decay, 1, and with more of the pairs, 60 %, with and without the penalty. Find for each seed the first epoch with 90 % of the test set right. Does the penalty help
+# (c) **Another setting.** The table `more` of the cell above has the same network with a tenfold decay, 1, and with more of the pairs, 60 %, with and without the penalty. Find for each seed the first epoch with 90 % of the test set right. Does the penalty help
 # there?
 
 # %% tags=["solution"]
@@ -91,7 +100,6 @@ assert ends.loc["penalty"].loc["test_accuracy"].max() < 0.01
 ends.round(3)
 
 # %% tags=["solution"]
-more = grokbook.record("tiwari2026/fractions", scale="paper")
 right = more[more.test_accuracy >= 0.9]
 first = right.groupby(["arm", "seed"]).epoch.min().unstack("seed")
 with_penalty, without = first.sort_index(ascending=False).to_numpy()

@@ -62,20 +62,26 @@ bound = 5  # less than the spread of single images and seeds could be chance
 # %%
 import matplotlib.pyplot as plt
 import pandas as pd
-import seaborn as sns
 
+# %% tags=["table"]
 import grokbook
 
 record = grokbook.record("prieto2025/fig14", scale="paper")
 columns = ["epoch", "seed", "arm", "train_accuracy", "test_accuracy"]
 runs = record[[*columns, "collapse_float32", "weight_norm"]]
+
+# %%
 runs.tail()
 
 # %%
-axes = sns.lineplot(
-    runs, x="epoch", y="test_accuracy", hue="arm", units="seed", estimator=None
-)
-axes.set(xscale="log", xlim=(50, 100_000), ylabel="accuracy on the test set")
+figure, axes = plt.subplots()
+for number, (arm, networks) in enumerate(runs.groupby("arm")):
+    for _, run in networks.groupby("seed"):
+        lines = axes.plot(run.epoch, run.test_accuracy, color=f"C{number}")
+    lines[0].set_label(arm)  # one for each colour
+axes.set(xscale="log", xlim=(50, 100_000))
+axes.set(xlabel="epoch", ylabel="accuracy on the test set")
+axes.legend()
 plt.show()
 
 

@@ -37,18 +37,6 @@
     table: { title: "60 % of the table", words: "Fewer examples: how much later is the rule?", share: 0.6, groks: true },
   };
 
-  // What to find out and to hand in; each begins with the settings of a preset.
-  const TASKS = [
-    { begin: "decay", words: "Find the lowest learning rate at which the numbers overflow. Then find it with decay 0.3. "
-      + "In every step AdamW takes rate × decay of each weight away. At which value do weights grow instead of shrinking?",
-      hand: "two logs that overflow, the two rates, and a sentence that explains both." },
-    { begin: "half", words: "Find the step at which every sample has collapsed. Read the gap there, then train the same "
-      + "number of steps in float64. Why has float64 not collapsed at this gap?",
-      hand: "both logs, both gaps, and two sentences about the smallest step above 1." },
-    { begin: "off", words: "Leave decay at 0. Find two other changes with which the network answers 95 % of the other questions "
-      + "within 2,000 steps, each with three seeds.",
-      hand: "six logs, the two medians, and for each change a sentence on what it does to a step." },
-  ];
   function settingsOf(name) {
     const { title, words, groks, ...changes } = PRESETS[name];
     return { ...DEFAULTS, ...changes };
@@ -331,5 +319,5 @@
     return { mean, units: [units[0], units[width >> 1]] };
   }
 
-  return { DEFAULTS, OFFERED, PRESETS, TASKS, settingsOf, half, create, step, look, logged, advance, waves };
+  return { DEFAULTS, OFFERED, PRESETS, settingsOf, half, create, step, look, logged, advance, waves };
 };

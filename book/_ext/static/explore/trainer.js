@@ -1,12 +1,14 @@
 /* Grok it in your browser: a network trained by a worker, and what is seen of it.
 
-   trainer-core.js has the network. The state of all controls is in the address. */
+   trainer-core.js has the network, lab.js the tasks. The state of all controls is in the
+   address. */
 "use strict";
 (() => {
   const { make, scale, say, choice, line, text, path, picture, start } = grokbook.parts;
   const ANCHOR = "train-a-network";
   const LAST = 20000, SOON = 2000; // where training ends, and by when the presets grok
-  const { DEFAULTS, OFFERED, PRESETS, TASKS, settingsOf } = grokbook.trainerCore();
+  const core = grokbook.trainerCore(), { DEFAULTS, OFFERED, PRESETS, settingsOf } = core;
+  const TASKS = grokbook.lab(core);
 
   // The words of each setting, and of its values where these are no words for readers.
   const CONTROLS = {
@@ -105,13 +107,18 @@
     ["collapsed", 1, "every sample collapsed"],
   ];
 
-  /** All points of a run as a table, one row each, with the settings of its step. */
-  function logOf(points, overflowed) {
+  /** All points of runs as a table, one row each; the sentence stands in the first. */
+  function logOf(runs, task, reached, sentence) {
     const seen = ["step", "train", "test", "collapsed", "gap"], names = Object.keys(DEFAULTS);
-    const rows = points.map((point) => [...seen.map((name) => point[name]), ...names.map((name) => point.settings[name]), false]);
-    if (overflowed !== null)
-      rows.push([overflowed, "", "", "", "", ...names.map((name) => points.at(-1).settings[name]), true]);
-    return [[...seen, ...names, "overflowed"], ...rows].map((row) => row.join(",")).join("\n") + "\n";
+    const rows = runs.flatMap(({ points, overflowed }, at) => {
+      const row = (point, isOver) => [at + 1, ...seen.map((name) => point[name]), ...names.map((name) => point.settings[name]), isOver];
+      const end = overflowed === null ? [] : [row({ step: overflowed, settings: points.at(-1).settings }, true)];
+      return [...points.map((point) => row(point, false)), ...end];
+    });
+    // a program for tables would compute what begins with one of these signs
+    const quoted = `"${sentence.replace(/^[=+\-@]/, " $&").replaceAll('"', '""')}"`;
+    return [["task", "reached", "run", ...seen, ...names, "overflowed", "sentence"],
+      ...rows.map((row, at) => [task, reached, ...row, at ? "" : quoted])].map((row) => row.join(",")).join("\n") + "\n";
   }
 
   start("trainer", (live) => {
@@ -129,6 +136,36 @@
     const values = make("p", { class: "numbers" }), left = make("span");
     const said = make("p", { class: "said", role: "status", "aria-live": "polite" });
     let worker, running, points, marks, reached, overflowed;
+    let task = "", runs = [], isSaved = true; // of the task: its name, its runs, whether the log has them
+
+    const assignment = make("p", { class: "title" }), goals = make("ul", { class: "goals" }), ask = make("span");
+    const sentence = make("textarea", { rows: 3 });
+    const lab = make("div", { hidden: "" }, assignment, goals, make("label", {}, ask, sentence));
+    const parts = () => TASKS[task].goal(runs.filter((run) => run.points.length > 1));
+    const isReached = () => parts().every(([done]) => done);
+
+    /** The parts of the goal, those that are reached with a tick. */
+    function judged() {
+      if (!task) return;
+      const items = parts().map(([done, words]) => `${done ? "✓ reached" : "○ not yet"}: ${words}`);
+      if (items.join() === goals.dataset.items) return; // or they would be read out again
+      goals.dataset.items = items.join();
+      goals.replaceChildren(...items.map((words) => make("li", {}, words)));
+    }
+
+    /** Set up a task by its name, or none by "". */
+    function assign(name) {
+      [task, runs, isSaved] = [name, [], true];
+      sentence.value = "";
+      lab.hidden = !task;
+      save.textContent = task ? "Hand in: download the log" : "Download the log";
+      for (const [other, set] of Object.entries(sets)) set.textContent = other === task ? "Leave this task" : "Set up this task";
+      if (!task) return begin("decay");
+      const { title, ask: words, begin: preset } = TASKS[task];
+      assignment.textContent = `Task ${Object.keys(TASKS).indexOf(task) + 1}: ${title}`;
+      ask.textContent = words;
+      begin(preset);
+    }
 
     const read = () => Object.fromEntries(Object.entries(controls).map(([name, { input }]) =>
       [name, Number.isNaN(Number(input.value)) ? input.value : Number(input.value)]));
@@ -142,11 +179,11 @@
     function described() {
       const settings = read();
       preset.input.value = Object.keys(PRESETS).find((name) => same(settingsOf(name), settings)) ?? "";
-      question.textContent = PRESETS[preset.input.value]?.words ?? "What do you expect?";
+      question.textContent = TASKS[task]?.words ?? PRESETS[preset.input.value]?.words ?? "What do you expect?";
       return settings;
     }
 
-    const address = () => `#${ANCHOR}:${new URLSearchParams(read())}`;
+    const address = () => `#${ANCHOR}:${new URLSearchParams(task ? { task, ...read() } : read())}`;
 
     function curves() {
       const drawn = (name, kind, y) => path(points.slice(1).map((point) => [x(point.step), y(point[name])]), kind);
@@ -168,7 +205,9 @@
     function shown({ points: more, now, waves, pace, overflowed: step, over }) {
       if (over) return pause(`The training ends at step ${say(LAST)}.`);
       points.push(...more);
+      isSaved &&= !task || points.length < 2;
       if (step !== undefined) return stop(step);
+      judged();
       for (const [name, level] of EVENTS) {
         const found = points.find((point) => point[name] >= level);
         if (found) reached[name] ??= found.step;
@@ -189,7 +228,8 @@
     };
 
     function stop(step) {
-      overflowed = step;
+      runs.at(-1).overflowed = overflowed = step;
+      judged();
       run.disabled = true;
       pause(`The numbers overflowed after step ${step}; this is no collapse. Choose a smaller learning rate, less decay or a wider type.`);
       values.textContent = `step ${step} · numbers overflowed`;
@@ -207,6 +247,9 @@
     function anew() {
       worker?.terminate();
       [points, marks, reached, overflowed, running] = [[], [], {}, null, false];
+      if (!task) runs = [];
+      runs.push({ points, overflowed });
+      judged();
       run.textContent = "Start";
       run.disabled = false;
       // from a text, since a page on a disk may not load the file of a worker
@@ -237,9 +280,16 @@
       }
     });
     save.addEventListener("click", () => {
-      const file = new Blob([logOf(points, overflowed)], { type: "text/csv" });
+      const words = sentence.value.trim().replace(/\s+/g, " ");
+      if (task && !words) {
+        said.textContent = "Answer the question under the plots in a sentence first: it is a part of the log.";
+        return sentence.focus();
+      }
+      const file = new Blob([logOf(runs.filter((one) => one.points.length > 1), task, task ? isReached() : "", words)], { type: "text/csv" });
       const { seed, rate, decay, precision, optimizer } = read();
-      const download = `grok-${optimizer}-${precision}-rate${rate}-decay${decay}-seed${seed}.csv`;
+      const download = `grok-${task || `${optimizer}-${precision}-rate${rate}-decay${decay}-seed${seed}`}.csv`;
+      if (task) said.textContent = isReached() ? "The log is downloaded, with the goal reached." : "The log is downloaded; it says that the goal is not reached yet.";
+      isSaved = true;
       const address = URL.createObjectURL(file);
       make("a", { href: address, download }).click();
       setTimeout(() => URL.revokeObjectURL(address), 1000);
@@ -256,6 +306,7 @@
         history.replaceState(null, "", address());
         if (ANEW.includes(name) || points.length < 2 || overflowed !== null) return anew();
         marks.push(points.at(-1).step);
+        said.textContent = `Changed at step ${points.at(-1).step}. Press Reset for a run with these settings from the start.`;
         worker.postMessage({ settings, go: running, end: LAST, pause: still.matches ? 2000 : 120 });
       });
 
@@ -266,26 +317,38 @@
         ["test", "test", "right answers to the other questions"],
         ["removed", "collapsed", "examples of which rounding leaves only the largest output"])),
       make("div", {}, gap, key(["kept", "gap", "lead of the largest output over the second"])));
-    const tasks = make("ol", { class: "tasks" }, ...TASKS.map(({ begin: name, words, hand }, at) => {
-      const set = button(`Set up task ${at + 1}`);
-      set.addEventListener("click", () => {
-        begin(name);
+    const sets = Object.fromEntries(Object.keys(TASKS).map((name) => [name, button("Set up this task")]));
+    const tasks = make("ol", { class: "tasks" }, ...Object.entries(TASKS).map(([name, { title, words, minutes }]) => {
+      sets[name].addEventListener("click", () => {
+        assign(name === task ? "" : name);
         live.scrollIntoView();
       });
-      return make("li", {}, words, make("br"), make("strong", {}, "Hand in: "), hand, make("br"), set);
+      return make("li", {}, make("strong", {}, title), ` (${minutes} minutes). ${words}`, make("br"), sets[name]);
     }));
+    sentence.addEventListener("input", () => (isSaved = false));
+    addEventListener("beforeunload", (event) => {
+      if (!isSaved) event.preventDefault(); // the browser asks whether to leave
+    });
     live.append(preset.row, question,
       make("div", { class: "buttons" }, run, reset, left), said, plots,
-      values, make("div", { class: "buttons" }, save, link), units,
+      values, lab, make("div", { class: "buttons" }, save, link), units,
       make("p", { class: "key" }, "Dots are a unit’s weights for the numbers, and the line is the nearest wave. Does a unit become a wave?"),
       make("div", { class: "controls" }, ...Object.values(controls).map(({ row }) => row)),
-      make("p", { class: "title" }, "Three tasks"), tasks);
+      make("p", { class: "title" }, "Six tasks to hand in"),
+      make("p", {}, "A network has the rule when 95 % of the other questions are right. A run counts if its settings stay as they are from its first step on: "
+        + "press Reset after a change, except in task 5. The trainer says when a goal is reached. Then answer the question, and hand in one log of all your runs."), tasks);
     const [name, query] = location.hash.slice(1).split(":");
     const linked = name === ANCHOR && query ? Object.fromEntries(new URLSearchParams(query)) : {};
     write(DEFAULTS);
-    for (const [key, value] of Object.entries(linked))
-      if (controls[key]?.input.querySelector(`option[value="${CSS.escape(value)}"]`)) controls[key].input.value = value;
+    const offered = { ...OFFERED, task: Object.keys(TASKS) };
+    const isKnown = ([key, value]) => Object.hasOwn(offered, key) && offered[key].map(String).includes(value);
+    const { task: linkedTask, ...known } = Object.fromEntries(Object.entries(linked).filter(isKnown));
+    if (linkedTask) assign(linkedTask);
+    for (const [key, value] of Object.entries(known)) controls[key].input.value = value;
+    const unknown = Object.entries(linked).filter((one) => !isKnown(one));
     if (query) requestAnimationFrame(() => live.scrollIntoView());
     anew();
+    if (unknown.length)
+      said.textContent = `The trainer does not have ${unknown.map((one) => one.join(" = ")).join(", ")} of this link; it begins without.`;
   });
 })();
