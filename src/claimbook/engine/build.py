@@ -225,12 +225,12 @@ def optimizer(
     """Return the optimizer of the parameters, with the wrappers of the arms around it.
 
     It is torch's own for one member on a CPU, else one whose step can be captured.
-    Raises TrainingError on a GPU if it has no such form.
+    Raises TrainingError elsewhere if it has no such form.
     """
     rule = resolve("optimizer", arms[0].optimizer)
     rule_options = _stack_options([arm.optimizer for arm in arms], device)
     named_params = list(params.items())
-    if stacked or device == "cuda":
+    if stacked or device != "cpu":
         if rule not in stacked_forms():
             name = arms[0].optimizer.name
             raise TrainingError(f"{name} trains on a CPU alone: give `--device cpu`")

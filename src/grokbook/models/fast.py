@@ -118,6 +118,17 @@ def gather(table: Tensor, index: Tensor) -> Tensor:
     return table[index]
 
 
+def embedding(table: Tensor, tokens: Tensor) -> Tensor:
+    """Rows of a table (vocabulary, width) by tokens (batch, positions).
+
+    The result is (batch, positions, width). PyTorch's own gradient sorts on a GPU, and
+    sums in the order of `gather` on a CPU.
+    """
+    if losses.on_gpu(table) and now.shortcuts:
+        return gather(table, tokens.flatten()).unflatten(0, tokens.shape)
+    return F.embedding(tokens, table)
+
+
 def gather_sum(table: Tensor, index: Tensor) -> Tensor:
     """Sums (n, width) of the rows of a table that an index (n, terms) names.
 
@@ -169,7 +180,7 @@ def _block_on_table(block: Any, table: Tensor, tokens: Tensor, first: int) -> Te
     positions - first, width).
     """
     attention = block.attention
-    positions, vocabulary, _ = table.shape
+    positions = len(table)
     table_qk, table_v = block.norm("query_key", table), block.norm("value", table)
     heads = (attention.heads, -1)  # the last dimension becomes (heads, head width)
     queries = attention.query(table_qk[first:]).unflatten(-1, heads)
