@@ -29,7 +29,9 @@ fi
 touch .device/began
 save() {
   find data/records -type f -newer .device/began ! -path '*/.*' > .device/new
-  [ -s .device/new ] && tar cf - -T .device/new | split -b 15M - "$OUT/records.tar."
+  [ -s .device/new ] || return 0
+  tar cf - -T .device/new | split -b 15M - .device/records.tar.
+  mv .device/records.tar.* "$OUT"  # each is there as a whole or not at all
 }
 (while sleep 60; do save; done) &
 saver=$!
