@@ -6,9 +6,11 @@ process of its own with one thread (the learner's tunes malloc and names its mat
 library, the plain one is as PyTorch comes). They take turns, so that whatever else the
 machine does meets both, and are timed by their CPU time, to which waiting for a core
 does not add. On a GPU wall time is used, members are stacked, and the learner is timed
-eagerly and captured in a CUDA graph.
+eagerly and captured in a CUDA graph. A case whose data are not in the data folder is
+left out: nothing is downloaded.
 
-    python benchmarks/benchmark.py [--epochs 20] [--rounds 7] [--device cuda]
+    python benchmarks/benchmark.py [--epochs 20] [--rounds 7]
+    python benchmarks/benchmark.py --device cuda [--seconds 60]
     python benchmarks/benchmark.py --processes 2      wall time, needs an idle machine
     python benchmarks/benchmark.py --count            operations of a step, any machine
     python benchmarks/benchmark.py --old CHECKOUT     against the learner of another one
@@ -27,6 +29,8 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+NOWHERE = "http://127.0.0.1:9"  # where nobody listens
+os.environ |= dict.fromkeys(("http_proxy", "https_proxy"), NOWHERE)
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 import torch  # noqa: E402  (the variables above must be set first)
@@ -38,12 +42,13 @@ from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
 from claimbook import papers  # noqa: E402
 from claimbook.engine import build, device  # noqa: E402
 from claimbook.engine.learner import Learner  # noqa: E402
+from claimbook.errors import DataError  # noqa: E402
 from claimbook.experiment import Arm, Spec  # noqa: E402
 from claimbook.protocol import switched  # noqa: E402
 from grokbook import losses  # noqa: E402
 from grokbook.models import ResNet18, fast  # noqa: E402
 
-STACKS = (1, 5, 8, 64)
+STACKS = (5, 64, 1)  # members together; the papers have 5 of a kind in the median
 
 
 # The plain side ----------------------------------------------------------------------
@@ -373,10 +378,34 @@ class Child:
         return self.answer()[0]
 
 
+def has_data(name: str) -> bool:
+    """Whether the data of a case are in the data folder; says so if they are not."""
+    try:
+        build.start(CASES[name][0], 0)
+    except DataError:
+        print(f"| {name} | left out: its data are not here |", flush=True)
+        return False
+    return True
+
+
+def measure_stacks(cases: Sequence[str], options: argparse.Namespace, top: float):
+    """Time all cases on a GPU at each size of a stack, as far as the time goes."""
+    end = time.time() + options.seconds
+    for members in STACKS:
+        for name in cases:
+            if time.time() > end:
+                print(f"| {name}, {members} stacked | left out: no time |", flush=True)
+                continue
+            torch.cuda.reset_peak_memory_stats()
+            measure_gpu(name, members, options, top)
+            memory = torch.cuda.max_memory_allocated() / 1e6
+            print(f"| the same | {memory:.0f} MB of the GPU at most |", flush=True)
+
+
 def in_processes(options: argparse.Namespace) -> None:
     """Wall time per member and epoch with one process of one thread per core."""
     print("| network | plain, ms | learner, ms | ratio |\n| --- | --- | --- | --- |")
-    for name in CASES:
+    for name in filter(has_data, CASES):
         walls = {"plain": [], "learner": []}
         every = {
             side: [Child(side, None, name) for _ in range(options.processes)]
@@ -443,7 +472,8 @@ def count(members: int = 5) -> None:
     """Operations and memory traffic of a stacked step, as a GPU would be given it."""
     losses.on_gpu = lambda _: True
     print("| network | operations | MB per member |\n| --- | --- | --- |")
-    for name, (settings, _) in CASES.items():
+    for name in filter(has_data, CASES):
+        settings, _ = CASES[name]
         ours = Learner(
             [(settings, seed) for seed in range(members)],
             stacked=True,
@@ -461,6 +491,7 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=20, help="per round and side")
     parser.add_argument("--rounds", type=int, default=7, help="pairs, after a warm-up")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="on a GPU")
     parser.add_argument("--processes", type=int, help="time this many at once instead")
     parser.add_argument("--count", action="store_true", help="count, do not time")
     parser.add_argument("--old", help="a checkout whose learner takes the other side")
@@ -491,13 +522,13 @@ def main() -> None:
     other = "old" if options.old else "plain"
     print(f"| network | {other}, ms | learner, ms | ratio (range) | share of peak |")
     print("| --- | --- | --- | --- | --- |")
-    for name in [options.case] if options.case else CASES:
-        if options.device == "cpu":
-            measure(name, options, top)
-            continue
-        for members in STACKS:
-            measure_gpu(name, members, options, top)
-    if options.device == "cpu" and not options.case:
+    cases = [*filter(has_data, [options.case] if options.case else CASES)]
+    if options.device == "cuda":
+        measure_stacks(cases, options, top)
+        return None
+    for name in cases:
+        measure(name, options, top)
+    if not options.case:
         with switched(onednn=library == "onednn"):
             measure_penalty(options)
     return None

@@ -80,14 +80,17 @@ def value_and_gradients(model, x):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_shortcuts_equal_the_plain_form(name):
-    """Also with a tap, which sees every place; and nothing waits for the device: a
-    tensor without values can be asked for none, by .item() or a branch."""
+def test_shortcuts_equal_the_plain_form(name, monkeypatch):
+    """In the forms of a GPU too, and with a tap, which sees every place; and nothing
+    waits for the device: a tensor without values can be asked for none, by .item() or
+    a branch."""
     model, x = build(name)
     ours, tap = value_and_gradients(model, x), Recorder()
     with switched(shortcuts=False):
         plain = value_and_gradients(model, x)
     close(ours, plain)
+    monkeypatch.setattr(losses, "on_gpu", lambda _: True)
+    close(value_and_gradients(model, x), plain)
     close(copy.deepcopy(model)(x, tap), plain[0])
     assert tuple(tap.found) == model.places
     model, x = model.to("meta"), x.to("meta")

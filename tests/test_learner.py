@@ -1,7 +1,10 @@
 """What a step and a look must be so that a GPU can replay them, and what they show."""
 
+import contextlib
 import json
+import runpy
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -9,11 +12,13 @@ import torch.nn.functional as F
 from helpers import arm
 from test_loop import ARMS, STACKED
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
-from claimbook.engine import device
+from claimbook import names
+from claimbook.engine import build, device
 from claimbook.engine.learner import Learner, weighted
 from claimbook.experiment import Spec
-from claimbook.protocol import switched
+from claimbook.protocol import Data, switched
 from grokbook import losses, optimizers
 
 pytestmark = pytest.mark.usefixtures("tiny_data")
@@ -72,6 +77,86 @@ def test_two_steps_are_the_same_operations_and_wait_for_nothing(monkeypatch):
         assert not {name.split(".")[1] for name, _ in tapes[1]} & REFUSED
         assert not [at for name, at in tapes[1] if ".index" in name and "bool" in at]
         assert len(places) == 1
+
+
+# What sorts on a GPU. With more tokens than this a network needs it, with less not.
+SORTS = {"index_put", "index_add", "scatter_add", "embedding_dense_backward"}
+SORTS |= {"sort", "topk", "median", "kthvalue", "_unique2", "bincount"}
+LARGE_TABLE = 1024
+CHECK = Path(__file__).parents[1] / "benchmarks" / "gpu" / "check.py"
+
+
+def shallow(arm):
+    """The same arm with two blocks where it has more, which are all alike."""
+    depth = min(arm.model.options.get("depth", 1), 2)
+    deep = {"depth": depth} if "depth" in arm.model.options else {}
+    return replace(arm, model=Spec(arm.model.name, **arm.model.options | deep))
+
+
+def without_numbers(arm, _seed):
+    """Rows of zeros and a network of the paper's size that takes no memory."""
+    with torch.device("meta"):
+        model = names.resolve("model", arm.model)(**names.options(arm.model))
+    positions = 2 if "vocabulary" in arm.model.options else 1
+    sizes = {"positions": positions, "rows": 2, "read": "last"}
+    sizes |= arm.dataset.options | arm.model.options
+    rows, read = sizes["rows"], sizes["read"]
+    if arm.model.name in ("vgg11", "resnet18", "vit"):
+        side = arm.augment.options["size"] if arm.augment else 32
+        x = torch.zeros(rows, 3, side, side)
+    elif "features" in sizes:
+        x = torch.zeros(rows, sizes["features"])
+    else:
+        positions = sizes.get("block", sizes["positions"])
+        x = torch.zeros(rows, positions, dtype=torch.int64)
+    y = torch.zeros(rows, dtype=torch.int64)
+    if "block" in sizes or read == "all":
+        y = x
+    elif read != "last":
+        y = x[:, -read:]
+    return Data(x, y, x, y), model.to(getattr(torch, arm.dtype))
+
+
+class Strict(TorchDispatchMode):
+    """Refuses what a capture would, and what costs a GPU more than it need."""
+
+    def __init__(self, may_sort):
+        super().__init__()
+        self.may_sort = may_sort
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        found = function(*args, **(kwargs or {}))
+        name = str(function).split(".")[1]
+        leaves = tree_leaves((args, kwargs, found))
+        tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+        on_host = [tensor for tensor in tensors if tensor.device.type == "cpu"]
+        assert name not in REFUSED, function
+        assert all(tensor.dim() == 0 for tensor in on_host), function
+        # a launch takes these as arguments; other operations would copy them
+        is_factor = name in ("mul", "div", "add", "sub", "_to_copy", "pow", "rsub")
+        assert is_factor or not on_host, function
+        assert self.may_sort or name not in SORTS, function
+        return found
+
+
+def test_a_step_at_the_papers_size_waits_for_nothing_and_sorts_nothing(monkeypatch):
+    """On "meta", where a number that is asked for is an error."""
+    monkeypatch.setattr(losses, "on_gpu", lambda _: True)
+    monkeypatch.setattr(build, "start", without_numbers)
+    monkeypatch.setattr(build, "check", lambda _: None)
+    monkeypatch.setattr(torch, "autocast", lambda *_, **__: contextlib.nullcontext())
+    covering = runpy.run_path(str(CHECK))["covering"]
+    chosen = [shallow(one) for one in covering() if one.optimizer.name != "muon"]
+    assert len(chosen) > 40
+    for one in chosen:
+        seeds = (0,) if build.trains_alone(one) else (0, 1)
+        learner = Learner([(one, k) for k in seeds], "meta", stacked=len(seeds) > 1)
+        if one.wrappers:
+            learner.step()  # makes what stays
+        learner.prepare_step()
+        layout = getattr(learner.model, "layout", None)
+        with Strict(may_sort=layout and layout.vocabulary > LARGE_TABLE):
+            learner.run_step(learner.phase()[1])
 
 
 def test_a_step_that_cannot_be_captured_goes_on_and_says_why_once(monkeypatch):

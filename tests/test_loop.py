@@ -285,6 +285,35 @@ def test_batches_visit_every_row_once_in_a_pass():
     assert one.feed.batch[0].tolist() != seen[:12]
 
 
+@pytest.mark.parametrize("stacked", [False, True])
+def test_batches_that_a_step_takes_itself_are_the_same(stacked):
+    """As on a GPU: of many passes drawn at once, from any step on, in one place."""
+    members = [(arm(batch_size=12), seed) for seed in range(1 + stacked)]
+    one, other = (Learner(members, stacked=stacked).feed for _ in range(2))
+    other.is_taken_in_step = True
+    places = set()
+    for step in (*range(10), 3, 70):  # 4 batches a pass, 30 epochs
+        one.load_batch(step)
+        other.load_batch(step)
+        other.take_batch()
+        assert all(map(torch.equal, one.batch, other.batch))
+        places.add((other.orders.data_ptr(), other.batch[0].data_ptr()))
+    assert len(places) == 1 and other.orders.shape[1] == 32
+    one, other = (Learner(members, stacked=stacked) for _ in range(2))
+    other.feed.is_taken_in_step = True
+    assert all(torch.equal(one.step(), other.step()) for _ in range(10))
+
+
+def test_rows_that_members_share_are_held_once():
+    images = Spec("cifar10", test_samples=6)
+    members = [(arm(**RESNET | {"dataset": images}), seed) for seed in (0, 1)]
+    x, y = Learner(members, stacked=True).feed.train
+    assert x.shape[:2] == y.shape == (2, 30)
+    assert x.stride(0) == y.stride(0) == 0
+    x, _ = Learner([(arm(), seed) for seed in (0, 1)], stacked=True).feed.train
+    assert x.stride(0) > 0
+
+
 def test_one_step_by_hand():
     """All rows, no wrapper: the plain step of torch, running means included."""
     member = (arm(**RESNET), 0)

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import wait
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import psutil
@@ -110,6 +110,37 @@ def test_a_stack_too_large_for_the_gpu_is_halved(tmp_path, monkeypatch):
         pool.run(tiny, device="cuda", out=tmp_path)
     assert seen == [4, 2, 1, 1, 2, 1, 1]
     assert records.load(tiny, tmp_path).missing == [("plain", 3)]
+
+
+def test_processes_share_a_gpu_and_what_is_too_large_is_trained_at_the_end(
+    tmp_path, monkeypatch
+):
+    """As many stacks at a time as are asked for, or as the GPU's service allows."""
+    on_a_cpu(monkeypatch)
+    monkeypatch.setenv("CUDA_MPS_PIPE_DIRECTORY", str(tmp_path))
+    started, seen, fits = [], [], pool.loop.train
+
+    def workers(number, _context, _prepare, shared):
+        started.append(number)
+        pool._SHARED.update(zip(("stop", "steps"), shared, strict=True))
+        return ThreadPoolExecutor(1)
+
+    def crowded(members, **how):
+        seen.append(len(members))
+        if len(seen) == 1:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return fits(members, **how)
+
+    monkeypatch.setattr(pool, "ProcessPoolExecutor", workers)
+    monkeypatch.setattr(pool.loop, "train", crowded)
+    tiny = experiment(arm("a"), arm("b", dtype="float64"), seeds=(0, 1))
+    found = pool.run(tiny, tmp_path / "asked", device="cuda", processes=2)
+    assert not found.missing and (started, seen) == ([2], [2, 2, 2])
+    assert not pool.run(tiny, tmp_path / "one", device="cuda").missing
+    assert started == [2]
+    (tmp_path / "control").touch()
+    assert not pool.run(tiny, tmp_path / "several", device="cuda").missing
+    assert started == [2, 2] and seen == [2] * 7
 
 
 def test_fewest_seeds_first_and_only_what_is_named(tmp_path, monkeypatch):

@@ -115,7 +115,7 @@ def test_a_cell_that_is_run_too_early_says_so(capsys, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
     quiet = Config({"HistoryManager": {"enabled": False}})
     shell = InteractiveShell(ipython_dir=str(tmp_path), config=quiet)
-    first = handouts.worksheet(SHEETS[0], solutions=True)
+    first = handouts.worksheet(SHEETS[0], solutions=True, files={})
     shell.run_cell(code(first)[0])
     shell.run_cell("runs.tail()")
     assert capsys.readouterr().out == (

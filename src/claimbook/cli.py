@@ -67,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     option("--seeds", type=_seeds, default=[], help="only these, as in 42,0,1")
     about = "with another setting, as in optimizer.lr=0.02, repeatable"
     option("--set", action="append", default=[], metavar="SETTING", help=about)
-    option("--processes", type=_processes, help="CPU workers, 0: none")
+    option("--processes", type=_processes, help="workers, 0: none")
     option("--replace", action="store_true", help="train again what is there")
     option("--dry-run", action="store_true", help="print the order only")
     option("--record", action="store_true", help="into the book's records")

@@ -22,6 +22,7 @@ from claimbook.protocol import Data
 
 Params = dict[str, Tensor]
 Rows = tuple[Tensor, Tensor]  # inputs and labels, (members, rows, ...) of a stack
+INDICES_AT_ONCE = 2**21  # of rows, drawn ahead for a GPU: 16 MB
 # A loss or penalty and its options, tensors (members,) where those of a stack differ.
 # The first term of an objective is the loss, a function of (logits, labels, *,
 # reduction, **options); the others are penalties, functions of (forward, **options).
@@ -225,12 +226,12 @@ def optimizer(
     """Return the optimizer of the parameters, with the wrappers of the arms around it.
 
     It is torch's own for one member on a CPU, else one whose step can be captured.
-    Raises TrainingError on a GPU if it has no such form.
+    Raises TrainingError elsewhere if it has no such form.
     """
     rule = resolve("optimizer", arms[0].optimizer)
     rule_options = _stack_options([arm.optimizer for arm in arms], device)
     named_params = list(params.items())
-    if stacked or device == "cuda":
+    if stacked or device != "cpu":
         if rule not in stacked_forms():
             name = arms[0].optimizer.name
             raise TrainingError(f"{name} trains on a CPU alone: give `--device cpu`")
@@ -248,7 +249,9 @@ class Feed:
 
     ``train`` and ``test`` are whole splits, (members, rows, ...) of a stack. ``batch``
     has the rows of the step that was loaded last, always in the same memory, where a
-    captured step reads it. Rows that are augmented stay on the host until then.
+    captured step reads it. Rows that are augmented stay on the host until then; others
+    are taken as the first part of a step, if ``is_taken_in_step``: on a GPU, where a
+    captured step finds them by the indices ``orders`` at ``position``.
     """
 
     arm: Arm
@@ -262,8 +265,13 @@ class Feed:
         batch_size = self.arm.batch_size or self.count + 1
         self.size = min(batch_size, self.count)
         self.is_whole = batch_size > self.count
-        # number of the pass, and row indices (members, rows) in the order of that pass
-        self.order: tuple[int, Tensor] = (-1, torch.empty(0))
+        self.batches = self.count // self.size  # of a pass through the rows
+        self.is_taken_in_step = self.device != "cpu" and not self.arm.augment
+        # row indices (members, batches, size) from the step ``first_step`` on
+        self.orders = torch.empty(0, 0, 0)
+        self.first_step = 0
+        # which of these batches the next step takes
+        self.position = torch.zeros(1, dtype=torch.int64, device=self.device)
         self.batch: Rows = ()  # type: ignore[assignment]
         if self.arm.augment:
             self.augment = resolve("augment", self.arm.augment)
@@ -290,46 +298,81 @@ class Feed:
                 x = x.to(getattr(torch, self.arm.dtype))
             inputs.append(x)
             labels.append(getattr(data, f"y_{split}")[indices])
-        x, y = inputs[0], labels[0]
-        if self.stacked:
-            x, y = torch.stack(inputs), torch.stack(labels)
-        return x.to(self.device), y.to(self.device)
+        return self._on_device(inputs), self._on_device(labels)
+
+    def _on_device(self, of_members: list[Tensor]) -> Tensor:
+        """Return rows on the device, (members, rows, ...) of a stack, else (rows, ...).
+
+        Rows that all members share are held once.
+        """
+        first, *others = of_members
+        if not self.stacked:
+            return first.to(self.device)
+        if all(torch.equal(first, other) for other in others):
+            return first.to(self.device).expand(len(of_members), *first.shape)
+        return torch.stack(of_members).to(self.device)
 
     def load_batch(self, step: int) -> None:
-        """Put the rows of a step into ``batch``."""
+        """Put the rows of a step into ``batch``, or say which a step is to take."""
         if self.is_whole and not self.arm.augment:
             self.batch = self.train
             return
-        indices = self._batch_indices(step)
+        if not 0 <= step - self.first_step < self.orders.shape[1]:
+            self._draw_orders(step // self.batches)
+        position = step - self.first_step
         if self.arm.augment:
-            new = self.rows("train", indices[0], random=True)
-        elif self.stacked:
+            indices = self.orders[0, position]
+            self._fill(self.rows("train", indices, random=True))
+            return
+        self.position.fill_(position)
+        if not self.is_taken_in_step:
+            self.take_batch()
+
+    def take_batch(self) -> None:
+        """Put the rows at ``position`` into ``batch``; nothing waits for the device."""
+        indices = self.orders.index_select(1, self.position).squeeze(1)
+        x, y = self.train
+        if self.stacked:
             members = torch.arange(len(indices), device=indices.device)[:, None]
-            new = self.train[0][members, indices], self.train[1][members, indices]
+            self._fill((x[members, indices], y[members, indices]))
         else:
-            new = self.train[0][indices[0]], self.train[1][indices[0]]
+            self._fill((x[indices[0]], y[indices[0]]))
+
+    def _fill(self, rows: Rows) -> None:
+        """Copy rows into ``batch``, which is made of them at first."""
         if not self.batch:
-            self.batch = new
-        for target, tensor in zip(self.batch, new, strict=True):
+            self.batch = rows
+        for target, tensor in zip(self.batch, rows, strict=True):
             target.copy_(tensor)
 
-    def _batch_indices(self, step: int) -> Tensor:
-        """Return the indices (members, size) of the training rows of a step.
+    def _draw_orders(self, pass_number: int) -> None:
+        """Draw the row indices of a pass, and of the next ones where a step takes them.
 
         Each pass through the rows has a random order from (seed, number of the pass).
         Rows that do not fill a last batch are left out of the pass.
         """
-        pass_number, batch_number = divmod(step, self.count // self.size)
-        if self.order[0] != pass_number:
-            orders = []
-            for seed in self.seeds:
-                generator = torch.Generator()
-                generator.manual_seed(seed * 1_000_003 + pass_number)
-                orders.append(torch.randperm(self.count, generator=generator))
-            device = "cpu" if self.arm.augment else self.device
-            self.order = pass_number, torch.stack(orders).to(device)
-        first = batch_number * self.size
-        return self.order[1][:, first : first + self.size]
+        passes = 1
+        if self.is_taken_in_step:  # so that the host seldom has to wait
+            most = INDICES_AT_ONCE // (len(self.seeds) * self.count)
+            passes = max(1, min(most, math.ceil(self.arm.epochs / self.batches)))
+        generator = torch.Generator()
+        orders = []
+        for seed in self.seeds:
+            for number in range(pass_number, pass_number + passes):
+                generator.manual_seed(seed * 1_000_003 + number)
+                order = torch.randperm(self.count, generator=generator)
+                orders.append(order[: self.batches * self.size])
+        shape = (len(self.seeds), passes * self.batches, self.size)
+        drawn = torch.stack(orders).view(shape)
+        self.first_step = pass_number * self.batches
+        if not self.is_taken_in_step:
+            self.orders = drawn
+            return
+        if not self.orders.numel():
+            self.orders = torch.empty_like(drawn, device=self.device)
+        if self.device == "cuda":
+            drawn = drawn.pin_memory()
+        self.orders.copy_(drawn, non_blocking=True)
 
     def chunks(self) -> Iterator[dict[str, Tensor]]:
         """Yield batches to evaluate: row indices by split.

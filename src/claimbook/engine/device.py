@@ -72,6 +72,15 @@ def prepare_gpu() -> None:
     torch.cuda.set_stream(torch.cuda.Stream())
 
 
+def is_gpu_shared() -> bool:
+    """Whether processes compute on the GPU at the same time and not in turns.
+
+    So they do under NVIDIA's multi-process service, `nvidia-cuda-mps-control -d`.
+    """
+    folder = os.environ.get("CUDA_MPS_PIPE_DIRECTORY", "/tmp/nvidia-mps")
+    return Path(folder, "control").exists()
+
+
 class Captured:
     """A function that only reads and writes tensors that stay where they are.
 

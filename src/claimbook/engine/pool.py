@@ -1,7 +1,8 @@
 """Train experiments: one member per process on a CPU, stacks of members on a GPU.
 
-The process that trained a member writes its record. Checkpoints lie in ``.checkpoints``
-below the records and are removed when their members are recorded.
+Several processes share a GPU where that is faster. The process that trained a member
+writes its record. Checkpoints lie in ``.checkpoints`` below the records and are removed
+when their members are recorded.
 """
 
 import dataclasses
@@ -31,6 +32,7 @@ from claimbook.engine.learner import Learner
 from claimbook.experiment import Experiment, Member
 
 STACK_LIMIT = 128  # members of one kind that share a GPU at a time
+SHARING = 4  # processes that share a GPU, where they can compute at the same time
 Outcome = tuple[int, str]  # members recorded, and the message of a failure or ""
 
 
@@ -137,9 +139,12 @@ def train(
     """Train members and record each that ends; return how many are not recorded.
 
     After ``time_budget`` seconds the state is saved, and a later call goes on from it.
-    ``processes`` is the number of CPU workers, one per core by default; with 0 this
-    process trains. If a member fails, the others are trained all the same, and at the
-    end it raises TrainingError, or Unfinished if the time was too short as well.
+    ``processes`` is the number of workers. On a CPU each trains one member, and by
+    default there is one per core; with 0 this process trains. On a GPU each trains a
+    stack, and by default this process alone does, or ``SHARING`` do where NVIDIA's
+    multi-process service lets them compute at the same time. If a member fails, the
+    others are trained all the same, and at the end it raises TrainingError, or
+    Unfinished if the time was too short as well.
     """
     device = devices.choose_device(device)
     deadline = time.time() + time_budget
@@ -150,12 +155,18 @@ def train(
     bar_options: dict[str, Any] = {"unit": " steps", "mininterval": 1, "leave": False}
     with tqdm(total=steps, disable=silent, **bar_options) as bar:
         if device == "cuda":
-            outcomes = _in_this_process([*groups(todo)], device, deadline, bar)
-        elif processes == 0 or not todo:
-            outcomes = _in_this_process([[t] for t in todo], device, deadline, bar)
+            waiting = [*groups(todo)]
+            workers = SHARING if devices.is_gpu_shared() else 1
         else:
-            workers = processes or os.cpu_count() or 1
-            outcomes = _in_processes(todo, workers, deadline, bar)
+            waiting = [[task] for task in todo]
+            workers = os.cpu_count() or 1
+        if processes is not None:
+            workers = processes
+        is_alone = workers == 0 or (device == "cuda" and workers == 1)
+        if is_alone or not todo:
+            outcomes = _in_this_process(waiting, device, deadline, bar)
+        else:
+            outcomes = _in_processes(waiting, device, workers, deadline, bar)
         for count, fault in outcomes:
             recorded += count
             if fault:
@@ -186,8 +197,13 @@ def _in_this_process(
                 waiting[:0] = [group[:half], group[half:]]
             else:
                 yield 0, f"arm {group[0].member[0].name!r} does not fit into the GPU"
-        gc.collect()  # a learner and its graphs refer to each other
-        torch.cuda.empty_cache()
+        _free_gpu()
+
+
+def _free_gpu() -> None:
+    """Give back the memory of a learner that has ended."""
+    gc.collect()  # a learner and its graphs refer to each other
+    torch.cuda.empty_cache()
 
 
 def _train(
@@ -244,32 +260,39 @@ def _train(
         return 0, f"arm {arm.name!r}, seed {seed}: {message}"
 
 
-def _in_processes(todo: Sequence[Task], workers, deadline, bar) -> Iterator[Outcome]:
-    """Train each member in one of several worker processes; yield the outcomes.
+def _in_processes(
+    waiting: Sequence[list[Task]], device: str, workers: int, deadline, bar
+) -> Iterator[Outcome]:
+    """Train each group in one of several worker processes; yield the outcomes.
 
-    Where a worker was killed, half as many go on with the members that are left.
+    Where a worker was killed, half as many go on with the members that are left. A
+    group that does not fit into what others leave of a GPU is trained at the end, by
+    this process alone.
     """
     context = multiprocessing.get_context("spawn")
-    workers = min(workers, len(todo))
+    workers = min(workers, len(waiting))
     stop = context.Event()
     steps = context.Value("q", 0)
     steps_shown = 0
     # read by a process when it imports torch
     os.environ |= {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
     pool = ProcessPoolExecutor(workers, context, _prepare, (stop, steps))
-    jobs = {pool.submit(_work, task, deadline): task for task in todo}
-    left: list[Task] = []  # whose worker ended, or was ended because another did
+    jobs = {pool.submit(_work, group, device, deadline): group for group in waiting}
+    left: list[list[Task]] = []  # whose worker ended, or was ended because another did
+    too_large: list[list[Task]] = []
     try:
         while jobs:
             done, _ = wait(jobs, timeout=1, return_when=FIRST_COMPLETED)
             bar.update(steps.value - steps_shown)
             steps_shown = steps.value
             for job in done:
-                task = jobs.pop(job)
+                group = jobs.pop(job)
                 try:
                     outcome = job.result()
                 except BrokenProcessPool:  # all jobs that have not ended raise it
-                    left.append(task)
+                    left.append(group)
+                except torch.OutOfMemoryError:
+                    too_large.append(group)
                 else:
                     yield outcome
     finally:  # whatever happens, members in training save their state and stop
@@ -278,9 +301,10 @@ def _in_processes(todo: Sequence[Task], workers, deadline, bar) -> Iterator[Outc
     message = "a worker process ended without a word (no memory?)"
     if left and workers > 1:
         warnings.warn(f"{message}: fewer at a time go on", stacklevel=2)
-        yield from _in_processes(left, workers // 2, deadline, bar)
+        yield from _in_processes(left, device, workers // 2, deadline, bar)
     elif left:
         yield 0, f"{message}: the same command goes on from its checkpoint"
+    yield from _in_this_process(too_large, device, deadline, bar)
 
 
 _SHARED: dict[str, Any] = {}  # of a worker with its parent: the stop event, the steps
@@ -303,8 +327,8 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _work(task: Task, deadline: float) -> Outcome:
-    """Train one member in a worker, to its end or to where training has to stop."""
+def _work(group: list[Task], device: str, deadline: float) -> Outcome:
+    """Train a group in a worker, to its end or to where training has to stop."""
 
     def should_stop() -> bool:
         return _SHARED["stop"].is_set() or time.time() > deadline
@@ -315,4 +339,8 @@ def _work(task: Task, deadline: float) -> Outcome:
 
     if should_stop():
         return 0, ""
-    return _train([task], "cpu", should_stop, count_steps)
+    try:
+        return _train(group, device, should_stop, count_steps)
+    finally:
+        if device == "cuda":
+            _free_gpu()

@@ -118,6 +118,17 @@ def gather(table: Tensor, index: Tensor) -> Tensor:
     return table[index]
 
 
+def embedding(table: Tensor, tokens: Tensor) -> Tensor:
+    """Rows of a table (vocabulary, width) by tokens (batch, positions).
+
+    The result is (batch, positions, width). PyTorch's own gradient sorts on a GPU, and
+    sums in the order of `gather` on a CPU.
+    """
+    if losses.on_gpu(table) and now.shortcuts:
+        return gather(table, tokens.flatten()).unflatten(0, tokens.shape)
+    return F.embedding(tokens, table)
+
+
 def gather_sum(table: Tensor, index: Tensor) -> Tensor:
     """Sums (n, width) of the rows of a table that an index (n, terms) names.
 
@@ -166,11 +177,10 @@ def _block_on_table(block: Any, table: Tensor, tokens: Tensor, first: int) -> Te
 
     ``table`` (positions, vocabulary, width) holds the input of the block for every
     position and token; ``tokens`` are (batch, positions). The result is (batch,
-    positions - first, width). A score depends on two positions and their tokens only,
-    so it is computed for all pairs of tokens and looked up for each sample.
+    positions - first, width).
     """
     attention = block.attention
-    positions, vocabulary, _ = table.shape
+    positions = len(table)
     table_qk, table_v = block.norm("query_key", table), block.norm("value", table)
     heads = (attention.heads, -1)  # the last dimension becomes (heads, head width)
     queries = attention.query(table_qk[first:]).unflatten(-1, heads)
@@ -179,13 +189,11 @@ def _block_on_table(block: Any, table: Tensor, tokens: Tensor, first: int) -> Te
         gather(rows, column).unflatten(-1, heads)
         for rows, column in zip(attention.value(table_v), tokens.unbind(1), strict=True)
     ]
+    score = _scores_by_pair(queries, keys, tokens)
     means = []  # of the values, weighted by attention, for each query
     for q in range(first, positions):
-        scores = []
-        for k in range(q + 1 if attention.causal else positions):
-            pair_scores = torch.einsum("ahd,bhd->abh", queries[q - first], keys[k])
-            pair_index = tokens[:, q] * vocabulary + tokens[:, k]
-            scores.append(gather(pair_scores.flatten(0, 1), pair_index))
+        positions_seen = range(q + 1 if attention.causal else positions)
+        scores = [score(q - first, k) for k in positions_seen]
         # (positions, batch, heads): long rows for the softmax, no tiny products
         weights = (torch.stack(scores) * attention.scale).softmax(0)
         # a causal query has no weights for the values of later positions
@@ -195,3 +203,34 @@ def _block_on_table(block: Any, table: Tensor, tokens: Tensor, first: int) -> Te
     attended = attention.output(torch.stack(means, 1))
     residual = [gather(table[k], tokens[:, k]) for k in range(first, positions)]
     return block.finish(torch.stack(residual, 1), attended)
+
+
+def _scores_by_pair(queries: Tensor, keys: Tensor, tokens: Tensor) -> Any:
+    """A function (q, k) -> scores (batch, heads) of the q-th query and the k-th key.
+
+    ``queries`` and ``keys`` are (positions, vocabulary, heads, head width), the queries
+    those of the last positions. A score depends on two positions and their tokens only.
+    So on a CPU it is computed for all pairs of tokens and looked up for each sample. On
+    a GPU the gradient of such a table, with a row for each pair, would be a scatter
+    that sorts, and each sample's own queries and keys are multiplied there.
+    """
+    vocabulary = queries.shape[1]
+    query_tokens, key_tokens = tokens.unbind(1)[-len(queries) :], tokens.unbind(1)
+
+    def looked_up(q: int, k: int) -> Tensor:
+        pair_scores = torch.einsum("ahd,bhd->abh", queries[q], keys[k])
+        pair_index = query_tokens[q] * vocabulary + key_tokens[k]
+        return gather(pair_scores.flatten(0, 1), pair_index)
+
+    if not losses.on_gpu(queries):
+        return looked_up
+
+    def of_samples(tables: Tensor, columns: Any) -> list[Tensor]:
+        """For each position (batch, heads, head width)."""
+        pairs = zip(tables, columns, strict=True)
+        rows = [gather(table.flatten(1), column) for table, column in pairs]
+        return [row.unflatten(-1, tables.shape[2:]) for row in rows]
+
+    own_queries = of_samples(queries, query_tokens)
+    own_keys = of_samples(keys, key_tokens)
+    return lambda q, k: (own_queries[q] * own_keys[k]).sum(-1)

@@ -136,7 +136,7 @@ class MLP(nn.Module):
         tap = tap or untouched
         *hidden, head = self.layers
         if self.embedding is not None:
-            x = F.embedding(x, self.embedding)
+            x = fast.embedding(self.embedding, x)
         if not isinstance(self.layers[0], OneHotLinear):
             x = x.flatten(1)
         for k, layer in enumerate(hidden):

@@ -19,7 +19,6 @@ from itertools import pairwise
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from claimbook.errors import choose
@@ -284,7 +283,7 @@ class Transformer(nn.Module):
 
     def embed(self, tokens: Tensor) -> Tensor:
         """The input of the first block (batch, positions, width), after dropout."""
-        x = F.embedding(tokens, self.embedding)
+        x = fast.embedding(self.embedding, tokens)
         if self.position is not None:
             x = x + self.position[: tokens.shape[-1]]
         return self.dropout(x)
