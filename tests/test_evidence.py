@@ -403,6 +403,21 @@ def test_fit_generalisation_and_the_delay_between_them():
         assert same(one.delay(**level), delay)
 
 
+def test_what_a_diverged_run_lacks_is_said_with_its_epoch_and_the_change(monkeypatch):
+    """And not with a command that trains the book's own settings."""
+    monkeypatch.setattr(change, "in_use", change.read("optimizer.lr=1e9"))
+    lost = run({0: {0: 2.3, 20: NONE}, 1: {0: 2.3, 10: NONE}}, column="train_loss")
+    with pytest.raises(TrainingError) as told:
+        lost.first("logit_norm", above=1)
+    assert str(told.value) == (
+        "arm 'plain' of prieto2025/fig02 diverged with optimizer.lr = 1000000000.0: "
+        "its training loss is NaN from epoch 10 on, and so it has no logit_norm: "
+        "choose another value, such as a lower rate"
+    )
+    with pytest.raises(RecordError, match="has no 'logit_norm' of arm 'plain'"):
+        run({0: {0: 2.3}}, column="train_loss").series("logit_norm")
+
+
 def test_a_network_that_became_nan_has_learned_nothing():
     """By its loss or its accuracy, whether that is NaN too or, as once, a share."""
     for value in (NONE, 1 / 97):

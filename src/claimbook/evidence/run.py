@@ -9,7 +9,8 @@ from typing import TypeAlias
 import numpy as np
 from pandas import DataFrame, Series
 
-from claimbook.errors import PageError
+from claimbook import change
+from claimbook.errors import PageError, RecordError, TrainingError
 from claimbook.evidence import events
 from claimbook.experiment import Arm
 from claimbook.records import Record
@@ -57,10 +58,26 @@ class Run:
         """
         if not self.seeds:
             return DataFrame(dtype=float)
-        table = self.record.series(self.arm, column).reindex(columns=self.seeds)
+        table = self._column(column).reindex(columns=self.seeds)
         epochs = table.index.to_numpy(dtype=float)[:, None]
         lower, upper = (_by_seed(bound, self.seeds) for bound in (since, until))
         return table.astype(float).where((epochs >= lower) & (epochs <= upper))
+
+    def _column(self, column: str) -> DataFrame:
+        """Return `Record.series`; raises TrainingError if a diverged run lacks it."""
+        try:
+            return self.record.series(self.arm, column)
+        except RecordError as error:
+            frame = self.record.frame
+            is_lost = (frame["arm"] == self.arm) & frame["train_loss"].isna()
+            if not is_lost.any():
+                raise
+            made = f" with {change.in_use}" if change.in_use else ""
+            raise TrainingError(
+                f"arm {self.arm!r} of {self.record.name} diverged{made}: its training "
+                f"loss is NaN from epoch {frame['epoch'][is_lost].min():,} on, and so "
+                f"it has no {column}: choose another value, such as a lower rate"
+            ) from error
 
     def looks(self, column: str, *, since: Bound = 0) -> DataFrame:
         """Return `series` at the regular measurements, every ``settings.log`` epochs.
