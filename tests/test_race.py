@@ -55,7 +55,6 @@ def test_every_entry_trains_at_once(path, tmp_path):
 
 def test_a_race_is_tuned_tested_resumed_and_written(mine, tmp_path, monkeypatch):
     """At smoke scale, where each run counts as generalising at once."""
-    monkeypatch.setattr("gc.collect", lambda: 0)  # after each run, it takes longer
     book = {p: p.stat().st_mtime_ns for p in project.records_folder().rglob("*")}
     one = entered(mine(MINE), tmp_path)
     outcome = one.run()

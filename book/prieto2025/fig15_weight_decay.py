@@ -69,7 +69,8 @@ two, four, eight = (decays["0.05", strength] for strength in ("2", "4", "8"))
 others = {rate: perp[rate] for rate in ("0.05", "0.001")}
 anew = Run(fresh, "lr 0.01, ⊥AdamW"), Run(fresh, "lr 0.05, decay 4")
 assert (anew[0].arm, anew[1].arm) == (top_perp.arm, top.arm)
-sweep = page.record("rates")
+RATES = ("0.002", "0.003", "0.005", "0.007", "0.01", "0.02", "0.03", "0.05")
+sweep = page.record("rates", reads=[f"⊥AdamW, lr {rate}" for rate in RATES])
 swept = [
     Run(sweep, arm.name)
     for arm in sweep.experiment.arms

@@ -186,8 +186,9 @@ def _in_this_process(
                 waiting[:0] = [group[:half], group[half:]]
             else:
                 yield 0, f"arm {group[0].member[0].name!r} does not fit into the GPU"
-        gc.collect()  # a learner and its graphs refer to each other
-        torch.cuda.empty_cache()
+        if device == "cuda":
+            gc.collect()  # a learner and its graphs refer to each other
+            torch.cuda.empty_cache()
 
 
 def _train(

@@ -24,6 +24,7 @@ from matplotlib.text import Annotation, Text
 from matplotlib.ticker import FixedLocator
 from PIL import Image
 
+from claimbook import project
 from claimbook.plots.curves import tell_apart
 from claimbook.project import FIGURE_MIME
 
@@ -34,14 +35,18 @@ _NUDGE = 1 + 3.7e-6  # moves round numbers off from between two roundings
 class Picture:
     """A figure for a notebook: two PNGs, and what it shows, as JSON and as a line.
 
-    ``size`` is in CSS pixels; ``narrow`` is the PNG for a phone, panels stacked.
+    ``size`` is in CSS pixels; ``narrow`` is the PNG for a phone, panels stacked. A page
+    that trains anew has none, as it is no part of the website.
     """
+
+    narrow = b""
 
     def __init__(self, figure: Figure):
         self.shown = described(figure)
         self.png, self.size = drawn(figure)
-        stack(figure)
-        self.narrow, _ = drawn(figure, sharp=1.25)
+        if not project.is_retrained:
+            stack(figure)
+            self.narrow, _ = drawn(figure, sharp=1.25)
 
     def __repr__(self) -> str:
         panels, lines = self.shown["axes"], self.shown["lines"]
@@ -57,8 +62,9 @@ class Picture:
         png = base64.b64encode(self.png).decode()
         data = {"text/plain": repr(self), "image/png": png, FIGURE_MIME: self.shown}
         width, height = self.size
-        narrow = base64.b64encode(self.narrow).decode()
-        metadata = {"width": width, "height": height, "narrow": narrow}
+        metadata: dict[str, Any] = {"width": width, "height": height}
+        if self.narrow:
+            metadata["narrow"] = base64.b64encode(self.narrow).decode()
         return data, {"image/png": metadata}
 
 

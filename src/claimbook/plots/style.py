@@ -11,7 +11,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-import seaborn as sns
+from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
@@ -40,8 +40,8 @@ def colours() -> dict[str, str]:
 
 def use_style() -> None:
     """Set the book's style; call once, before the first figure of a page."""
-    sns.set_theme(style="ticks", palette=COLOURS)
     plt.style.use("claimbook.plots.book")
+    plt.rc("axes", prop_cycle=cycler(color=COLOURS))
 
 
 def shades(values: Sequence[Hashable]) -> dict[Hashable, str]:
