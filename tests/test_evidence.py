@@ -20,6 +20,7 @@ from recorded import INFO
 from claimbook import change, evidence, papers, project, records, tables
 from claimbook.engine import pool
 from claimbook.errors import (
+    BookError,
     DataError,
     PageError,
     RecordError,
@@ -200,7 +201,7 @@ def test_a_rerun_with_another_setting_has_the_books_runs_behind_its_own(
     monkeypatch.setenv("GROKBOOK_RECORDS", str(stored))
     other = change.read("optimizer.lr=0.002", ["M*"])
     page = evidence.Page("singh2026/fig02", "smoke", retrain=True, device="cpu")
-    with pytest.raises(TrainingError, match="arm 'M' cannot be trained with these"):
+    with pytest.raises(BookError, match="arm 'M': network .* cannot take rows of sha"):
         monkeypatch.setattr(change, "in_use", change.read("model.heads=3"))
         page.record(reads=["M"])
     assert not list(reruns.rglob("*.parquet"))
@@ -432,6 +433,11 @@ def test_a_network_that_became_nan_has_learned_nothing():
             assert same(failing.generalises(**level), NEVER, 10)
             assert same(failing.falls_back(**level), 1, NONE)
         assert same(failing.onset(), NEVER, 10)
+        assert same(failing.last("test_accuracy"), NONE, 1)
+        assert same(failing.last("test_accuracy", otherwise=0), 0, 1)
+        ends = by_seed(20, 10)  # the one with the first NaN
+        assert same(failing.at("test_accuracy", ends), NONE, 1)
+        assert same(failing.at("test_accuracy", 10), 1, 1)
 
 
 def test_values_of_arms_with_unlike_seeds_are_paired():

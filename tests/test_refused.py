@@ -65,12 +65,15 @@ FITTING = [
     ({"dataset": Spec("modular", p=11, equals=True)}, "up to 11: give vocabulary=12"),
     (
         {"model": Spec("mlp", **MLP.options | {"vocabulary": 0, "features": 9})},
-        r"has rows of shape \(2,\): ",
+        r"take rows of shape \(2,\) ",
     ),
-    ({"dataset": Spec("modular", p=11, encoding="binary")}, r"shape \(8,\)"),
+    (
+        {"dataset": Spec("modular", p=11, encoding="binary")},
+        r"rows of shape \(8,\) from",
+    ),
     (
         {"dataset": Spec("modular", p=11, operator=True), "model": SHORT},
-        r"with .*positions=2.* has rows of shape \(4,\): ",
+        r"with .*positions=2.* cannot take rows of shape \(4,\) ",
     ),
 ]
 MEASURED = [

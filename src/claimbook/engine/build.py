@@ -110,8 +110,8 @@ def check_rows(arm: Arm, data: Data, model: torch.nn.Module) -> None:
     the network in evaluation mode.
     """
     given = ", ".join(f"{name}={value!r}" for name, value in arm.model.options.items())
-    fault = f"arm {arm.name!r}: network {arm.model.name!r} with {given} does not fit"
-    fault += f" data set {arm.dataset.name!r}, which has"
+    network = f"arm {arm.name!r}: network {arm.model.name!r} with {given}"
+    fault = f"{network} does not fit data set {arm.dataset.name!r}, which has"
     chosen = canonical.options("model", arm.model.name, arm.model.options)
     tokens, vocabulary = _largest(data.x_train, data.x_test), chosen.get("vocabulary")
     if vocabulary and tokens >= vocabulary:
@@ -122,9 +122,8 @@ def check_rows(arm: Arm, data: Data, model: torch.nn.Module) -> None:
             classes = model(row, None).shape[-1]
     except (RuntimeError, ValueError, IndexError) as error:
         reason = str(error).splitlines()[0]
-        raise BookError(
-            f"{fault} rows of shape {(*row.shape[1:],)}: {reason}"
-        ) from error
+        told = f"cannot take rows of shape {(*row.shape[1:],)} from data set"
+        raise BookError(f"{network} {told} {arm.dataset.name!r}: {reason}") from error
     labels = _largest(data.y_train, data.y_test)
     if labels >= classes:
         raise BookError(f"{fault} labels up to {labels}: give classes={labels + 1}")
