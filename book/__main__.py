@@ -70,8 +70,9 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--was", action="store_true", help=about)
     command = commands.add_parser("order", help="what to train next, as commands")
     command.set_defaults(function=_order)
-    about = "tune and test your own remedy, see own_remedy.py"
-    command = commands.add_parser("race", help=about)
+    about = "tune and test your own remedy, see own_remedy.py; its runs stay in "
+    about += "data/reruns, and for the book's records a pull request brings the file"
+    command = commands.add_parser("race", help=about, description=about)
     command.set_defaults(function=_race)
     command.add_argument("file", type=Path, help="a Python file with one function")
     about = "a (addition mod 59) or e (sparse parity), repeatable (default: both)"

@@ -1,5 +1,6 @@
 """One setting changed: what can be typed, what it trains, and where that is filed."""
 
+import ast
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -139,3 +140,50 @@ def test_the_command_stands_at_the_end_of_its_section():
         commands = [suggestions.command(page_id, expected)] if expected else []
         assert found == commands
         assert len(sections[0]) == 1
+
+
+DRAWS = {"plot", "text", "annotate", "errorbar", "scatter"}
+
+
+def placed_by_key(source):
+    """Marks at a number that is the key of a run, in a loop over runs by their keys.
+
+    A key is what a page wrote into the name of an arm. A reader may have changed the
+    setting, and then the mark belongs elsewhere.
+    """
+    loops = [
+        (node.target, node)
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.For) and ast.unparse(node.iter).endswith(".items()")
+    ]
+    for target, loop in loops:
+        names = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
+        if not {"run", "epochs"} & names:
+            continue
+        for call in (node for node in ast.walk(loop) if isinstance(node, ast.Call)):
+            function = ast.unparse(call.func).rpartition(".")[2]
+            if call.args and function in {*DRAWS, "float"}:
+                used = {n.id for n in ast.walk(call.args[0]) if isinstance(n, ast.Name)}
+                if used & (names - {"run", "epochs"}):
+                    yield ast.unparse(call)
+
+
+@pytest.mark.parametrize(
+    ("source", "many"),
+    [
+        ("for v, epochs in a.items():\n    axes.plot([v] * 2, epochs, 'o')", 1),
+        ("for (r, s), run in a.items():\n    x = float(r) * float(s)", 2),
+        ("for run in a.values():\n    axes.plot(run.settings.alpha, 1, 'o')", 0),
+        ("for v, run in a.items():\n    plots.paper(axes, [v], [theirs[v]])", 0),
+    ],
+)
+def test_a_mark_at_the_key_of_a_run_is_found(source, many):
+    assert len([*placed_by_key(source)]) == many
+
+
+def test_pages_place_a_run_by_its_settings_and_not_by_its_name():
+    found = {
+        page_id: [*placed_by_key(path.read_text("utf-8"))]
+        for page_id, path in pages.sources().items()
+    }
+    assert not {page_id: calls for page_id, calls in found.items() if calls}

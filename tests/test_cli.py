@@ -241,7 +241,7 @@ def test_another_setting_is_trained_into_no_record_of_the_book(
     sentence(wrong, 2, "unknown setting 'optimizer.rate': use one of optimizer.lr, ")
     sentence(grokbook(*RUN, "--set", "lr"), 1, "'lr' is no setting")
     network = grokbook(*RUN, "--set", "model.positions=3")
-    sentence(network, 1, "arm 'a' cannot be trained with these settings: ")
+    sentence(network, 1, "arm 'a': network 'mlp' with classes=")
     assert not [*tmp_path.rglob("*.parquet")]
     code, out, err = grokbook(*twice, "--arms", "a")
     assert (code, err) == (0, "") and "1 members in" in out

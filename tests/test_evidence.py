@@ -20,6 +20,7 @@ from recorded import INFO
 from claimbook import change, evidence, papers, project, records, tables
 from claimbook.engine import pool
 from claimbook.errors import (
+    BookError,
     DataError,
     PageError,
     RecordError,
@@ -200,7 +201,7 @@ def test_a_rerun_with_another_setting_has_the_books_runs_behind_its_own(
     monkeypatch.setenv("GROKBOOK_RECORDS", str(stored))
     other = change.read("optimizer.lr=0.002", ["M*"])
     page = evidence.Page("singh2026/fig02", "smoke", retrain=True, device="cpu")
-    with pytest.raises(TrainingError, match="arm 'M' cannot be trained with these"):
+    with pytest.raises(BookError, match="arm 'M': network .* cannot take rows of sha"):
         monkeypatch.setattr(change, "in_use", change.read("model.heads=3"))
         page.record(reads=["M"])
     assert not list(reruns.rglob("*.parquet"))
@@ -403,6 +404,21 @@ def test_fit_generalisation_and_the_delay_between_them():
         assert same(one.delay(**level), delay)
 
 
+def test_what_a_diverged_run_lacks_is_said_with_its_epoch_and_the_change(monkeypatch):
+    """And not with a command that trains the book's own settings."""
+    monkeypatch.setattr(change, "in_use", change.read("optimizer.lr=1e9"))
+    lost = run({0: {0: 2.3, 20: NONE}, 1: {0: 2.3, 10: NONE}}, column="train_loss")
+    with pytest.raises(TrainingError) as told:
+        lost.first("logit_norm", above=1)
+    assert str(told.value) == (
+        "arm 'plain' of prieto2025/fig02 diverged with optimizer.lr = 1000000000.0: "
+        "its training loss is NaN from epoch 10 on, and so it has no logit_norm: "
+        "choose another value, such as a lower rate"
+    )
+    with pytest.raises(RecordError, match="has no 'logit_norm' of arm 'plain'"):
+        run({0: {0: 2.3}}, column="train_loss").series("logit_norm")
+
+
 def test_a_network_that_became_nan_has_learned_nothing():
     """By its loss or its accuracy, whether that is NaN too or, as once, a share."""
     for value in (NONE, 1 / 97):
@@ -417,6 +433,11 @@ def test_a_network_that_became_nan_has_learned_nothing():
             assert same(failing.generalises(**level), NEVER, 10)
             assert same(failing.falls_back(**level), 1, NONE)
         assert same(failing.onset(), NEVER, 10)
+        assert same(failing.last("test_accuracy"), NONE, 1)
+        assert same(failing.last("test_accuracy", otherwise=0), 0, 1)
+        ends = by_seed(20, 10)  # the one with the first NaN
+        assert same(failing.at("test_accuracy", ends), NONE, 1)
+        assert same(failing.at("test_accuracy", 10), 1, 1)
 
 
 def test_values_of_arms_with_unlike_seeds_are_paired():

@@ -15,7 +15,7 @@ from matplotlib.colors import to_hex, to_rgb
 from pandas import DataFrame
 from PIL import Image
 
-from claimbook import change, plots
+from claimbook import change, plots, project
 from claimbook.evidence import Run
 from claimbook.experiment import Arm, Experiment, Spec
 from claimbook.plots import COLOUR, picture
@@ -286,6 +286,28 @@ def test_a_point_off_by_one_per_cent_and_every_word_is_another_figure():
         figure = everything()
         figure.axes[0].set(**{key: value})
         assert digest(figure) != plain, key
+
+
+@pytest.mark.parametrize(
+    ("x", "words"),
+    [
+        ([1, 6], ["runs end before\nthis axis begins"]),
+        ([200, 300], ["no run comes here"]),
+        ([math.nan, math.nan], ["no run comes here"]),
+        ([6, 40], []),
+    ],
+)
+def test_a_panel_of_a_rerun_without_a_point_says_why(x, words, monkeypatch):
+    monkeypatch.setattr(project, "is_retrained", True)
+    figure, (axes,) = plots.panels(1)
+    axes.plot(x, [1, 2])
+    axes.axhline(1)
+    axes.set(xlim=(30, 100), ylim=(0, 3))
+    plots.thousands(axes)
+    assert axes.xaxis.get_major_formatter()(40) == "40"
+    assert axes.xaxis.get_major_formatter()(2500) == "2.5k"
+    plots.show(figure)
+    assert [text.get_text() for text in axes.texts] == words
 
 
 def test_tiny_noise_size_and_fonts_do_not_matter():

@@ -4,6 +4,7 @@ import math
 import runpy
 import shutil
 import sys
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -55,7 +56,6 @@ def test_every_entry_trains_at_once(path, tmp_path):
 
 def test_a_race_is_tuned_tested_resumed_and_written(mine, tmp_path, monkeypatch):
     """At smoke scale, where each run counts as generalising at once."""
-    monkeypatch.setattr("gc.collect", lambda: 0)  # after each run, it takes longer
     book = {p: p.stat().st_mtime_ns for p in project.records_folder().rglob("*")}
     one = entered(mine(MINE), tmp_path)
     outcome = one.run()
@@ -108,6 +108,33 @@ def test_the_race_climbs_by_the_books_rule(mine, tmp_path, monkeypatch):
 
     outcome = climbing(one, monkeypatch, onset).run()
     assert outcome.chosen == best and (outcome.onsets == 100).all()
+
+
+def test_no_race_is_longer_than_it_says(mine, tmp_path, monkeypatch):
+    """Each new point comes among the best three, and wins there with two more seeds."""
+    one = entered(mine(MINE), tmp_path)  # where all runs are equally long
+    places, runs = {}, []  # the order of the points; how long each run is
+
+    def trained(due, is_test=False):
+        told = {}
+        for point, seed in due:
+            place = places.setdefault(point, len(places))
+            runs.append(one.arm(point).epochs)
+            onset = 300 - 10 * place if place else 400
+            if seed == DESIGN["SECOND_TUNING"][0]:
+                onset = 400 - place if place else 50
+            told[point, seed] = SimpleNamespace(
+                onset=lambda above, seed=seed, onset=onset: Series({seed: onset}),
+                largest=lambda column, seed=seed: Series({seed: 0.5}),
+            )
+        return told
+
+    monkeypatch.setattr(one, "trained", trained)
+    with pytest.raises(BookError, match="still stands at the edge of what was tried"):
+        one.run()
+    usual, most = one.steps()
+    assert usual < sum(runs) <= most
+    assert len(runs) > 10 + own_remedy.MOST_ASKED + 2 * 3  # more than three were best
 
 
 def test_a_grid_without_a_best_point_inside(mine, tmp_path, monkeypatch):

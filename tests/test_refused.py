@@ -54,6 +54,28 @@ NAMES = [
     ({"observables": ("core", "attention")}, "reads attention.0 of a network, but"),
     ({"observables": ("norms",)}, "has to measure train_loss at every log: add core"),
 ]
+SIZES = {"width": 16, "heads": 2, "hidden": (32,), "positions": 2}
+SHORT = Spec("transformer", classes=11, vocabulary=13, **SIZES)
+FITTING = [
+    ({"dataset": Spec("modular", p=13)}, "has tokens up to 12: give vocabulary=13"),
+    (
+        {"model": Spec("mlp", **MLP.options | {"classes": 7})},
+        "has labels up to 10: give classes=11",
+    ),
+    ({"dataset": Spec("modular", p=11, equals=True)}, "up to 11: give vocabulary=12"),
+    (
+        {"model": Spec("mlp", **MLP.options | {"vocabulary": 0, "features": 9})},
+        r"take rows of shape \(2,\) ",
+    ),
+    (
+        {"dataset": Spec("modular", p=11, encoding="binary")},
+        r"rows of shape \(8,\) from",
+    ),
+    (
+        {"dataset": Spec("modular", p=11, operator=True), "model": SHORT},
+        r"with .*positions=2.* cannot take rows of shape \(4,\) ",
+    ),
+]
 MEASURED = [
     ("fourier", {}, "unknown parameter of the network 'embedding'"),
     ("scale_free", {}, "scale_free measures transformers, not MLP: leave it out"),
@@ -76,6 +98,13 @@ def test_numbers_are_refused_where_an_arm_is_written(settings, sentence):
 @pytest.mark.parametrize(("settings", "sentence"), NAMES)
 def test_names_and_options_are_refused_before_a_data_set_is_loaded(settings, sentence):
     with pytest.raises(BookError, match=sentence) as told:
+        Learner([(arm(**settings), 0)])
+    assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize(("settings", "sentence"), FITTING)
+def test_a_network_that_does_not_fit_its_data_set_is_refused(settings, sentence):
+    with pytest.raises(BookError, match=f"arm 'plain': network .*{sentence}") as told:
         Learner([(arm(**settings), 0)])
     assert "\n" not in str(told.value)
 

@@ -14,6 +14,7 @@ from claimbook import papers, project, records
 from claimbook.engine import device
 from claimbook.experiment import Result
 from grokbook import metrics
+from grokbook.anywhere import StableMaxLoss
 from grokbook.losses import stablemax_cross_entropy
 
 DESIGN = runpy.run_path(f"{project.home()}/book/remedies/experiments.py")
@@ -225,3 +226,18 @@ def test_the_diagnosis_to_paste_gives_what_the_book_measures(dtype, scale, loss)
     # a backward pass sums in another order each time
     expected = [float(one.detach()) for one in measured]
     assert [*found.values()] == pytest.approx(expected, rel=1e-5, abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("module", "function"),
+    [(nn.CrossEntropyLoss, cross_entropy), (StableMaxLoss, stablemax_cross_entropy)],
+)
+def test_the_diagnosis_takes_the_module_of_a_loss_and_leaves_it_as_it_is(
+    module, function
+):
+    torch.manual_seed(0)
+    network, x, labels = nn.Linear(8, 5), torch.randn(20, 8), torch.arange(20) % 5
+    loss = module(reduction="sum")
+    found = pasted()(network, x, labels, loss)
+    assert found == pasted()(network, x, labels, function)
+    assert loss.reduction == "sum"

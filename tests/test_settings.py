@@ -99,6 +99,18 @@ def test_a_run_is_listed_with_its_settings_and_what_its_record_says():
         assert about["generalised"].split(" (")[0] == word
 
 
+def test_a_number_is_printed_as_it_can_be_typed_again():
+    """1/2250 with six digits, as in the tables, and not with sixteen or three."""
+    shown = js("(one) => [nearest.say(one), nearest.say([1 - one, 5000])]", 1 / 2250)
+    assert shown == ["0.000444444", "(0.999556, 5,000)"]
+    rate = row("singh2026/fig04lr").each[0]["rate"]
+    (edge,) = [s for s in searched({"rate": "1e-9"})["sentences"] if "below" in s]
+    low = min(one["rate"] for name in NAMES for one in row(name).each)
+    assert edge == f"No network was trained with a rate below {low:g}."
+    typed = searched({"network": "transformer", "rate": f"{rate * (1 + 1e-6):.9f}"})
+    assert not [s for s in typed["sentences"] if "rate" in s]
+
+
 def test_settings_that_an_arm_leaves_out_are_at_their_defaults():
     mnist = settings.values(row("prieto2025/fig14").arms[0])
     assert mnist["eps"] is not None and mnist["modulus p"] is None

@@ -103,7 +103,6 @@ def test_the_training_loop_runs_and_learns():
 def test_tasks_of_ones_own_train(tmp_path, monkeypatch):
     _, code = re.findall(r"^```python\n(.*?)^```", TEXT, re.S | re.M)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("gc.collect", lambda: 0)  # takes longer than these runs
     exec(compile(code, "README.md", "exec"), found := {})
     assert len([*tmp_path.glob("my_records/mine/*.parquet")]) == 3
     for trained in found["arms"]:

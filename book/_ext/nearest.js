@@ -174,7 +174,7 @@ const nearest = (() => {
 
   const isOneLayer = (layers) => layers === 1;
   const same = (a, b) => a === b
-    || (typeof a === "number" && typeof b === "number" && Math.abs(a - b) <= 1e-6 * Math.abs(b))
+    || (typeof a === "number" && typeof b === "number" && Math.abs(a - b) <= 5e-6 * Math.abs(b))
     || (Array.isArray(a) && Array.isArray(b) && a.every((one, at) => same(one, b[at])));
 
   function apart(a, b) {
@@ -213,8 +213,12 @@ const nearest = (() => {
   const others = (wanted, run) => Object.keys(wanted).filter((name) => (name in CLASSES
     ? !has(run[name], wanted[name], name) : !same(run[name], wanted[name])));
 
-  const say = (value) => (Array.isArray(value) ? `(${value.join(", ")})`
-    : typeof value === "number" && value >= 1000 ? value.toLocaleString("en") : String(value));
+  // Numbers have six digits, as in the tables, and are the same as one typed with these.
+  function say(value) {
+    if (Array.isArray(value)) return `(${value.map(say).join(", ")})`;
+    if (typeof value !== "number") return String(value);
+    return value >= 1000 ? value.toLocaleString("en") : String(Number(value.toPrecision(6)));
+  }
 
   function subject(chosen) {
     const { network, layers, task, optimizer, loss, added } = chosen;
@@ -248,7 +252,7 @@ const nearest = (() => {
       if (known.some((one) => same(one, value))) continue;
       const below = Math.max(...known.filter((one) => one < value));
       const above = Math.min(...known.filter((one) => one > value));
-      const [low, high] = [below, above].map((one) => say(Number(one.toPrecision(3))));
+      const [low, high] = [below, above].map(say);
       const a = `No ${subject(chosen)} was trained with`;
       const an = /^[e]/.test(name) ? "an" : "a";
       const noun = `${/s$/.test(name) ? "" : `${an} `}${name}`;

@@ -156,7 +156,7 @@ for run in (loss64, single):
         label="float32 loss" if run is single else run.label,
     )
 close.axhline(math.log(10), color=plots.GREY, ls="--", lw=1)
-close.text(onset - 60, 5, f"guessing, {math.log(10):.1f}", color=plots.GREY)
+close.text(max(onset - 60, 0), 5, f"guessing, {math.log(10):.1f}", color=plots.GREY)
 close.set(xlabel="epoch", ylim=(5e-13, 1e3), yticks=[1e-12, 1e-8, 1e-4, 1])
 axes[1].set_ylabel("training loss")
 plots.end_labels(close)

@@ -134,7 +134,8 @@ generalisation about. That holds here: within {last:,} epochs they never general
 #| fold: "Code: draw the epochs"
 figure, panels = plots.panels(3, height=3.5, sharey=True)
 for axes, kind in zip(panels, (SHALLOW, DEEP, ENTROPY), strict=True):
-    for alpha, run in runs[kind].items():
+    for run in runs[kind].values():
+        alpha = run.settings.alpha
         fit, there = claims.median(fitted[run]), claims.median(grokked[run])
         color = plots.BLUE if np.isfinite(fit) else plots.GREY
         if np.isfinite(fit):

@@ -53,9 +53,13 @@ def delay(run):
     return run.delay(accuracy=0.99)
 
 
+def rate_of(run):
+    """The rate that an arm was trained with, which a reader may have changed."""
+    return run.settings.optimizer.options["lr"] if run.seeds else math.nan
+
+
 def named(run):
-    rate, what = run.arm.removeprefix("lr ").split(", ")
-    return f"{what} at rate {rate}"
+    return f"{run.label} at rate {rate_of(run):g}"
 
 
 best = {rate: quickest([decays[rate, one] for one in STRENGTHS]) for rate in perp}
@@ -65,7 +69,8 @@ two, four, eight = (decays["0.05", strength] for strength in ("2", "4", "8"))
 others = {rate: perp[rate] for rate in ("0.05", "0.001")}
 anew = Run(fresh, "lr 0.01, ⊥AdamW"), Run(fresh, "lr 0.05, decay 4")
 assert (anew[0].arm, anew[1].arm) == (top_perp.arm, top.arm)
-sweep = page.record("rates")
+RATES = ("0.002", "0.003", "0.005", "0.007", "0.01", "0.02", "0.03", "0.05")
+sweep = page.record("rates", reads=[f"⊥AdamW, lr {rate}" for rate in RATES])
 swept = [
     Run(sweep, arm.name)
     for arm in sweep.experiment.arms
@@ -135,6 +140,13 @@ At a rate of 0.05 ⊥AdamW fits its training set and does not generalise.""")
 #| fold: "Code: draw the figure"
 
 
+def rates_in_words(rate):
+    """The learning rates of a panel; a reader may have changed that of some arms."""
+    runs = [perp[rate], *(decays[rate, strength] for strength in STRENGTHS)]
+    rates = {f"{rate_of(run):g}" for run in runs if run.seeds} or {rate}
+    return f"learning rate {' and '.join(sorted(rates))}"
+
+
 def draw(panel, rate):
     """Test accuracy at a learning rate, with every decay and with ⊥AdamW."""
     for strength in STRENGTHS:
@@ -159,7 +171,7 @@ for run, color, y in ((top, plots.COLOUR["weight decay"], 38), (top_perp, None, 
 axes[2].text(395, 8, f"median lead {lead}", ha="right", va="center")
 axes[2].set(xlim=(0, 400), ylabel="")
 axes[0].set_ylabel("accuracy (%)")
-plots.letter(axes, ["learning rate 0.05", "learning rate 0.01", "each at its best"])
+plots.letter(axes, [*map(rates_in_words, ("0.05", "0.01")), "each at its best"])
 plots.show(figure)
 
 # %% tags=["hide-input"]
@@ -345,9 +357,12 @@ tables.grid(["AdamW with", *(f"learning rate {rate}" for rate in perp)], rows)
 figure, (ends, times) = plots.panels(2, height=3)
 MARKERS, TINTS = dict(zip(perp, "os^", strict=True)), plots.shades([*perp][::-1])
 for (rate, strength), run in decays.items():
-    name = f"learning rate {rate}" if strength == "8" and run.seeds else None
+    if not run.seeds:
+        continue
+    name = f"learning rate {rate_of(run):g}" if strength == "8" else None
     style = {"color": TINTS[rate], "marker": MARKERS[rate], "ls": "", "ms": 5}
-    product = [float(rate) * float(strength)] * len(run.seeds)
+    decay = run.settings.optimizer.options["weight_decay"]
+    product = [rate_of(run) * decay] * len(run.seeds)
     ends.plot(product, 100 * run.last(TEST), label=name, **style)
     times.plot(product, epoch(run).where(epoch(run) < math.inf), **style)
 for panel in (ends, times):

@@ -179,9 +179,8 @@ class Race:
             run, many = self.runs[name], np.isfinite(self.onset[name]).sum()
             point = [word.rpartition(" ")[2] for word in run.arm.split(", ")[1:3]]
             last = [told(run.last(column), show) for column, show in SHOWN.items()]
-            # the last norm before the weights are no numbers
-            if (run.last("norm.layers.0.weight") > 1000).all():
-                last[1:] = ["diverged", "diverged"]
+            if run.last("train_loss").isna().all():
+                last = ["diverged"] * len(SHOWN)
             ends = (self.told(name), f"{self.came[name].mean():,.0f}", *last)
             yield (
                 called(name),

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Remedies × tasks]{.kicker} Does your training stall after it has fitted? Weight decay and ⊥Grad helped, a float64 loss did not
+# # [Remedies × tasks]{.kicker} Does your training stall after it has fitted? In an MLP weight decay and ⊥Grad helped, and a float64 loss did not
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -103,12 +103,13 @@ plots.show(figure)
 # ## A diagnosis to paste
 #
 # Call this with the data that you train on, as much of it as fits into memory, after `model.eval()`, and with your loss if it is not
-# cross-entropy: a function with `reduction="none"`, such as `stablemax_cross_entropy`, not a module. `model(x)` returns logits,
-# classes last; labels of −100 are padding. If the training accuracy is not near 100 %, your network has not fitted yet, and this
+# cross-entropy: a function or a module with `reduction="none"`, such as `stablemax_cross_entropy` or `StableMaxLoss()`. `model(x)` returns
+# logits, classes last; labels of −100 are padding. If the training accuracy is not near 100 %, your network has not fitted yet, and this
 # page is not about it. The lead at which a loss rounds to zero is that of cross-entropy.
 
 
 # %%
+import copy
 import math
 
 import torch
@@ -123,7 +124,12 @@ def diagnose(model, x, labels, loss=cross_entropy):
     """Return what the training data look like from inside a network, by name."""
     kept = labels.flatten() != -100
     logits, labels = model(x).flatten(0, -2)[kept], labels.flatten()[kept]
-    losses = loss(logits, labels, reduction="none")
+    if isinstance(loss, torch.nn.Module):
+        loss = copy.copy(loss)
+        loss.reduction = "none"
+        losses = loss(logits, labels)
+    else:
+        losses = loss(logits, labels, reduction="none")
     tensors = [one for one in model.parameters() if one.requires_grad]
     grads = torch.autograd.grad(losses.mean(), tensors, materialize_grads=True)
     weights, downhill = flat(tensors), -flat(grads)
@@ -195,7 +201,7 @@ tables.grid(
 # | What you see | What it is | Try first |
 # | --- | --- | --- |
 # | **1.** Most losses are at zero, and test accuracy stands still | losses that round to zero | weight decay, as in 2 |
-# | **2.** Few losses are at zero; the weights grow, and the gradient points along them | surer answers, no better ones | weight decay, then ⊥Grad |
+# | **2.** Few losses are at zero; the weights get longer and longer, and the gradient points along them | surer answers, no better ones | weight decay, then ⊥Grad |
 # | **3.** The training loss jumps, again and again | loss spikes | a larger ε in Adam |
 # | **4.** None of these | not known | learning rate and weight decay |
 #
@@ -307,12 +313,15 @@ cosines = {
     name: f"{one['cosine of weights and -gradient']:.2f}"
     for name, one in states.items()
 }
+lengths = {name: f"{one['length of the weights']:.0f}" for name, one in states.items()}
+begun, ended = (step for _, step in [*STATES.values()][:2])
 assert not np.isfinite(Run(fifteen, "lr 0.05, decay 8").fitted(accuracy=0.99)).any()
 tables.prose(f"""
 **What it is.** {{term}}`Naive loss minimisation`: the training data are right, and the loss still falls if the network only gets surer of them, that
 is, if its weights get longer. The gradient points along the weights. In the network above the cosine was {cosines["fitted"]} soon after the fit, and
 the losses rounded to zero later: this is often the stage before 1. The cosine alone decides nothing. It was {cosines["⊥Grad"]} too in the network that
-had generalised with ⊥Grad. See whether the weights grow.
+had generalised with ⊥Grad. See whether the weights grow, and how much. From step {begun:,} to step {ended:,} those of the stalled network went from a length of
+{lengths["fitted"]} to {lengths["stalled"]}. At the same step they were {lengths["weight decay"]} long in the network with weight decay, and {lengths["⊥Grad"]} in that with ⊥Grad.
 
 A stall needs no zeros: in [the first chapter](../basics/grokking.ipynb) a network without decay had {middle(alone.last(ZERO), "{:.0%}")} of its losses at zero after
 {alone.settings.epochs:,} steps, and {middle(alone.last(TEST), "{:.0%}")} of the test set right. With weight decay it generalised at step {middle(decayed.onset())} (medians of {len(alone.seeds)} runs).

@@ -137,25 +137,31 @@ events = events.query(
 theirs = events.drop_duplicates("series").set_index("series").epoch.dropna()
 
 
-def onset(axes, by_value, color, label):
+def onset(axes, runs, by_value, option, color, label):
     """The first epochs of every run against a setting, and the line of their medians."""
+    places = {  # a reader may have changed the value
+        v: run.settings.optimizer.options[option] if run.seeds else v
+        for v, run in runs.items()
+    }
     medians = {
         v: claims.median(epochs.clip(upper=end)) for v, epochs in by_value.items()
     }
     there = {v: claims.median(e) < math.inf for v, e in by_value.items()}
     line = [v for v in medians if there[v]]
-    axes.plot(line, [medians[v] for v in line], color=color, label=label)
+    x = [places[v] for v in line]
+    axes.plot(x, [medians[v] for v in line], color=color, label=label)
     for value, epochs in by_value.items():
         came = epochs[epochs < math.inf]
-        axes.plot([value] * len(came), came, "o", color=color, ms=5, alpha=0.7)
+        x = places[value]
+        axes.plot([x] * len(came), came, "o", color=color, ms=5, alpha=0.7)
         if len(came) < len(epochs):
-            axes.plot([value], [end], "^", color=color, ms=8)
+            axes.plot([x], [end], "^", color=color, ms=8)
 
 
 figure, (decay, rate) = plots.panels(2, height=3.7, sharey=True)
-onset(decay, with_decay, plots.PURPLE, "")
-onset(rate, with_rate, plots.BLUE, "decay kept")
-onset(rate, with_product, plots.ORANGE, "rate × decay kept")
+onset(decay, by_decay, with_decay, "weight_decay", plots.PURPLE, "")
+onset(rate, fixed, with_rate, "lr", plots.BLUE, "decay kept")
+onset(rate, by_rate, with_product, "lr", plots.ORANGE, "rate × decay kept")
 for axes, runs, color in (
     (decay, by_decay, plots.PURPLE),
     (rate, by_rate, plots.ORANGE),

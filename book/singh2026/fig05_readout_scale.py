@@ -126,10 +126,13 @@ figure, (onset, units) = plots.panels(2, height=3.7)
 styles = {"η = η₀/α²": (divided, plots.ORANGE), "η = η₀": (fixed, plots.BLUE)}
 for runs, color in styles.values():
     for axes, events_of in ((onset, reached), (units, {r: clock(r) for r in every})):
-        medians = {a: claims.median(events_of[run]) for a, run in runs.items()}
-        there = [a for a, value in medians.items() if value < math.inf]
-        axes.plot(there, [medians[a] for a in there], color=color)
-        for alpha, run in runs.items():
+        trained = [run for run in runs.values() if run.seeds]
+        medians = {run: claims.median(events_of[run]) for run in trained}
+        there = [run for run, value in medians.items() if value < math.inf]
+        scales = [run.settings.alpha for run in there]
+        axes.plot(scales, [medians[run] for run in there], color=color)
+        for run in trained:
+            alpha = run.settings.alpha
             came = events_of[run][reached[run] < math.inf]
             style = {"color": color, "alpha": 0.7}
             axes.plot([alpha] * len(came), came, "o", ms=5, **style)

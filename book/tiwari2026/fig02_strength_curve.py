@@ -83,8 +83,9 @@ panel.errorbar(list(PRINTED), mean, deviation, color=plots.BLACK, ls=":", lw=1)
 plots.paper(panel, list(PRINTED), mean)
 for strength, epoch in zip(PRINTED, mean, strict=True):
     panel.text(1.12 * strength, epoch, f"{epoch:,.0f}", va="center", fontsize=9)
-for strength, run in runs.items():
-    for seed, epoch in onset[strength].items():
+for run in filter(lambda run: run.seeds, runs.values()):
+    strength = run.settings.penalties[0].options["strength"]
+    for seed, epoch in run.onset().items():
         until = run.series(TEST)[seed].last_valid_index()
         mark, fill = ("o", run.color) if math.isfinite(epoch) else ("^", "white")
         panel.plot(

@@ -181,7 +181,10 @@ for panel, some in zip(axes, (wide, runs), strict=True):
         for f in FRACTIONS:
             if printed := PRINTED[f, kind][0]:
                 plots.paper(panel, f, printed[0], color=ink, label="")
-            run, x = some[kind, 97, f], f + shift
+            run = some[kind, 97, f]
+            if not run.seeds:
+                continue
+            x = run.settings.dataset.options["train_fraction"] + shift
             values = run.onset()
             late_ones = values.index[np.isinf(values)]
             there = values.drop(late_ones)

@@ -66,11 +66,15 @@ def choose(what: str, name: Any, known: Mapping[str, Any] | Collection[str]) -> 
 
     Raises UnknownName, a ValueError, if ``known`` does not have the name: "unknown loss
     'x': use one of a, b", with the three nearest names at most, or the first twelve if
-    none is near. ``what`` is the kind of thing that is named, such as "loss".
+    none is near. If there are but three names, all are listed. ``what`` is the kind of
+    thing that is named, such as "loss".
     """
     if isinstance(name, str) and name in known:
         return known[name] if isinstance(known, Mapping) else name
-    near = difflib.get_close_matches(str(name), known, n=3) or list(known)[:12]
+    near = difflib.get_close_matches(str(name), known, n=3)
+    if len(known) <= 3:
+        near += [one for one in known if one not in near]
+    near = near or list(known)[:12]
     raise UnknownName(f"unknown {what} {name!r}: use one of {', '.join(near)}")
 
 

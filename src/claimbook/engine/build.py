@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from claimbook import names, observing
+from claimbook import canonical, names, observing
 from claimbook.errors import BookError, TrainingError, choose
 from claimbook.experiment import Arm, Spec
 from claimbook.names import module_of, options, resolve
@@ -102,6 +102,38 @@ def _check_observables(arm: Arm, places: Iterable[str]) -> None:
                 f"arm {arm.name!r} has to measure {column} at every log: add "
                 f"{' or '.join(makers)} to its observables"
             )
+
+
+def check_rows(arm: Arm, data: Data, model: torch.nn.Module) -> None:
+    """Raise BookError, in one sentence, if a network does not fit its data set.
+
+    It has to take a row, know all tokens and have a class for each label. ``model`` is
+    the network in evaluation mode.
+    """
+    given = ", ".join(f"{name}={value!r}" for name, value in arm.model.options.items())
+    network = f"arm {arm.name!r}: network {arm.model.name!r} with {given}"
+    fault = f"{network} does not fit data set {arm.dataset.name!r}, which has"
+    chosen = canonical.options("model", arm.model.name, arm.model.options)
+    tokens, vocabulary = _largest(data.x_train, data.x_test), chosen.get("vocabulary")
+    if vocabulary and tokens >= vocabulary:
+        raise BookError(f"{fault} tokens up to {tokens}: give vocabulary={tokens + 1}")
+    row, _ = Feed(arm, [0], [data], "cpu", False).rows("train", torch.arange(1))
+    try:
+        with torch.no_grad():
+            classes = model(row, None).shape[-1]
+    except (RuntimeError, ValueError, IndexError) as error:
+        reason = str(error).splitlines()[0]
+        told = f"cannot take rows of shape {(*row.shape[1:],)} from data set"
+        raise BookError(f"{network} {told} {arm.dataset.name!r}: {reason}") from error
+    labels = _largest(data.y_train, data.y_test)
+    if labels >= classes:
+        raise BookError(f"{fault} labels up to {labels}: give classes={labels + 1}")
+
+
+def _largest(*tables: Any) -> int:
+    """Return the largest of all whole numbers in tables; -1 for tables of others."""
+    whole = [t for t in tables if len(t) and not t.is_floating_point()]
+    return max((int(table.max()) for table in whole), default=-1)
 
 
 def start(arm: Arm, seed: int) -> tuple[Data, torch.nn.Module]:

@@ -54,6 +54,7 @@ class Learner:
             started = [build.start(*member) for member in members]
         data, models = zip(*started, strict=True)
         self.model = models[0]
+        build.check_rows(self.arm, data[0], copy.deepcopy(self.model).eval())
         if stacked:
             params, buffers = stack_module_state([*models])
         else:

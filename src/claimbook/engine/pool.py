@@ -197,7 +197,8 @@ def _in_this_process(
                 waiting[:0] = [group[:half], group[half:]]
             else:
                 yield 0, f"arm {group[0].member[0].name!r} does not fit into the GPU"
-        _free_gpu()
+        if device == "cuda":
+            _free_gpu()
 
 
 def _free_gpu() -> None:

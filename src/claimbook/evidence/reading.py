@@ -23,7 +23,7 @@ from claimbook.errors import DataError, NoRecord, choose
 from claimbook.experiment import SCALES, Experiment
 from claimbook.records import Record
 
-FEW = 12  # members of a smoke test
+FEW = 60  # members of a smoke test, each a tenth of a second; a worker starts in 7 s
 
 _READ: list[dict[str, Any]] = []  # what this process has read, for `read`
 _CITED: dict[str, dict[str, Any]] = {}  # by name, for `cited`

@@ -9,7 +9,8 @@ from typing import TypeAlias
 import numpy as np
 from pandas import DataFrame, Series
 
-from claimbook.errors import PageError
+from claimbook import change
+from claimbook.errors import PageError, RecordError, TrainingError
 from claimbook.evidence import events
 from claimbook.experiment import Arm
 from claimbook.records import Record
@@ -57,10 +58,26 @@ class Run:
         """
         if not self.seeds:
             return DataFrame(dtype=float)
-        table = self.record.series(self.arm, column).reindex(columns=self.seeds)
+        table = self._column(column).reindex(columns=self.seeds)
         epochs = table.index.to_numpy(dtype=float)[:, None]
         lower, upper = (_by_seed(bound, self.seeds) for bound in (since, until))
         return table.astype(float).where((epochs >= lower) & (epochs <= upper))
+
+    def _column(self, column: str) -> DataFrame:
+        """Return `Record.series`; raises TrainingError if a diverged run lacks it."""
+        try:
+            return self.record.series(self.arm, column)
+        except RecordError as error:
+            frame = self.record.frame
+            is_lost = (frame["arm"] == self.arm) & frame["train_loss"].isna()
+            if not is_lost.any():
+                raise
+            made = f" with {change.in_use}" if change.in_use else ""
+            raise TrainingError(
+                f"arm {self.arm!r} of {self.record.name} diverged{made}: its training "
+                f"loss is NaN from epoch {frame['epoch'][is_lost].min():,} on, and so "
+                f"it has no {column}: choose another value, such as a lower rate"
+            ) from error
 
     def looks(self, column: str, *, since: Bound = 0) -> DataFrame:
         """Return `series` at the regular measurements, every ``settings.log`` epochs.
@@ -137,11 +154,17 @@ class Run:
         table = self.series(column)
         if table.empty:  # a frame without rows has no columns either
             return table
-        rows = self.record.frame[self.record.frame["arm"] == self.arm]
-        failures = rows[rows["train_loss"].isna()].groupby("seed")["epoch"].min()
-        first_failures = failures.reindex(table.columns).fillna(math.inf)
         epochs = table.index.to_numpy(dtype=float)[:, None]
-        return table.mask(epochs >= first_failures.to_numpy(), worst)
+        return table.mask(epochs >= self._failures().to_numpy(), worst)
+
+    def _failures(self) -> Series:
+        """Return by seed the first epoch at which the training loss is NaN, or inf."""
+        if not self.seeds:
+            return Series(dtype=float)
+        failed = self.record.frame[self.record.frame["train_loss"].isna()]
+        failed = failed[failed["arm"] == self.arm]
+        first_epochs = failed.groupby("seed")["epoch"].min()
+        return first_epochs.reindex(self.seeds).astype(float).fillna(math.inf)
 
     def delay(self, **measure: float) -> Series:
         """Return the epochs from `fitted` to `reaches`; infinite without both."""
@@ -155,19 +178,25 @@ class Run:
         return events.lasting(self._judged(column, -math.inf), above=above)
 
     def last(self, column: str, *, otherwise: float = math.nan) -> Series:
-        """Return the last measured value of each seed, also of one that ended early."""
-        return _last(self.series(column)).fillna(otherwise)
+        """Return the last measured value of each seed, also of one that ended early.
+
+        A seed whose training loss became NaN has none.
+        """
+        has_failed = self._failures() < math.inf
+        return _last(self.series(column)).mask(has_failed).fillna(otherwise)
 
     def at(self, column: str, epoch: Bound, *, otherwise: float = math.nan) -> Series:
         """Return by seed the last value measured up to an epoch.
 
-        Where the epoch is infinite, as one that never comes, it is ``otherwise``.
+        Where the epoch is infinite, as one that never comes, or the training loss was
+        NaN by then, it is ``otherwise``.
         Raises PageError for an epoch after the end of a run, when its value is unknown.
         """
         self._refuse_beyond(epoch)
-        is_finite = np.isfinite(_by_seed(epoch, self.seeds))
+        epochs = _by_seed(epoch, self.seeds)
+        is_known = np.isfinite(epochs) & (epochs < self._failures())
         latest = _last(self.series(column, until=epoch))
-        return latest.where(is_finite).fillna(otherwise)
+        return latest.where(is_known).fillna(otherwise)
 
     def _refuse_beyond(self, epoch: Bound) -> None:
         """Raise PageError if a finite epoch is after the last logged one of a seed.

@@ -24,6 +24,7 @@ from matplotlib.text import Annotation, Text
 from matplotlib.ticker import FixedLocator
 from PIL import Image
 
+from claimbook import project
 from claimbook.plots.curves import tell_apart
 from claimbook.project import FIGURE_MIME
 
@@ -34,14 +35,18 @@ _NUDGE = 1 + 3.7e-6  # moves round numbers off from between two roundings
 class Picture:
     """A figure for a notebook: two PNGs, and what it shows, as JSON and as a line.
 
-    ``size`` is in CSS pixels; ``narrow`` is the PNG for a phone, panels stacked.
+    ``size`` is in CSS pixels; ``narrow`` is the PNG for a phone, panels stacked. A page
+    that trains anew has none, as it is no part of the website.
     """
+
+    narrow = b""
 
     def __init__(self, figure: Figure):
         self.shown = described(figure)
         self.png, self.size = drawn(figure)
-        stack(figure)
-        self.narrow, _ = drawn(figure, sharp=1.25)
+        if not project.is_retrained:
+            stack(figure)
+            self.narrow, _ = drawn(figure, sharp=1.25)
 
     def __repr__(self) -> str:
         panels, lines = self.shown["axes"], self.shown["lines"]
@@ -57,8 +62,9 @@ class Picture:
         png = base64.b64encode(self.png).decode()
         data = {"text/plain": repr(self), "image/png": png, FIGURE_MIME: self.shown}
         width, height = self.size
-        narrow = base64.b64encode(self.narrow).decode()
-        metadata = {"width": width, "height": height, "narrow": narrow}
+        metadata: dict[str, Any] = {"width": width, "height": height}
+        if self.narrow:
+            metadata["narrow"] = base64.b64encode(self.narrow).decode()
         return data, {"image/png": metadata}
 
 
@@ -69,6 +75,8 @@ def show(figure: Figure) -> Picture:
     start of its digest. A figure with curves of the book behind those of a reader says
     so in its legend, and as "has_book" in what it shows.
     """
+    if project.is_retrained:
+        _say_where_empty(figure)
     has_book = tell_apart(figure)
     picture = Picture(figure)
     if has_book:
@@ -77,6 +85,29 @@ def show(figure: Figure) -> Picture:
     if folder := os.environ.get("GROKBOOK_FIGURES"):  # for pages run as scripts
         Path(folder, picture.shown["sha256"][:12] + ".png").write_bytes(picture.png)
     return picture
+
+
+def _say_where_empty(figure: Figure) -> None:
+    """Write into each panel of lines in which no point of a run lies why that is so.
+
+    In a short rerun the runs may end before an axis begins, or stay beyond its limits.
+    """
+    for axes in figure.axes:
+        if axes.images or axes.patches:
+            continue
+        lines = [line for line in axes.lines if line.get_transform() == axes.transData]
+        points = [np.asarray(line.get_xydata(), dtype=float) for line in lines]
+        x, y = np.concatenate([*points, np.empty((0, 2))]).T
+        left, right = sorted(axes.get_xlim())
+        low, high = sorted(axes.get_ylim())
+        is_inside = (left <= x) & (x <= right) & (low <= y) & (y <= high)
+        if is_inside.any():
+            continue
+        ends_before = np.isfinite(y).any() and x[np.isfinite(y)].max() < left
+        words = (
+            "runs end before\nthis axis begins" if ends_before else "no run comes here"
+        )
+        axes.text(0.5, 0.5, words, transform=axes.transAxes, ha="center", va="center")
 
 
 def stack(figure: Figure) -> None:

@@ -73,5 +73,10 @@ def letter(axes: Sequence[Axes], titles: Sequence[str]) -> None:
 
 
 def thousands(axes: Axes) -> None:
-    """Write the ticks of the x axis in thousands, "20k" for 20,000."""
-    axes.xaxis.set_major_formatter(lambda x, _: f"{x / 1000:g}k" if x else "0")
+    """Write the ticks of the x axis in thousands, "20k" for 20,000.
+
+    Those of a smoke test, below 100, are written as they are.
+    """
+    axes.xaxis.set_major_formatter(
+        lambda x, _: f"{x / 1000:g}k" if x >= 100 else f"{x:g}"
+    )

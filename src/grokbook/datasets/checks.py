@@ -1,4 +1,4 @@
-"""What a task is given, checked before anything is drawn: sentences for what is wrong.
+"""What a task is given, checked: sentences for what is wrong, and a checked split.
 
 A share of training rows that is a percentage would otherwise train on all rows and
 report a test accuracy of nothing.
@@ -6,7 +6,11 @@ report a test accuracy of nothing.
 
 from typing import Any
 
+import torch
+from torch import Tensor
+
 from claimbook.errors import BookError
+from claimbook.protocol import Data
 
 
 def check_whole(name: str, value: Any, low: int, high: int | None = None) -> None:
@@ -36,3 +40,15 @@ def check_split(train_fraction: float, train_rows: int, rows: int) -> None:
     raise BookError(
         f"train_fraction={train_fraction} of {rows:,} rows leaves no {lacking} rows"
     )
+
+
+def random_split(x: Tensor, y: Tensor, train_fraction: float) -> Data:
+    """Split rows x (rows, ...) and labels y (rows, ...) by torch's global generator.
+
+    A share of ``train_fraction`` of them, rounded down, is the training set. Raises
+    BookError if that leaves no rows to train on, or none to test on.
+    """
+    train_rows = int(train_fraction * len(x))
+    check_split(train_fraction, train_rows, len(x))
+    train, test = torch.randperm(len(x)).tensor_split([train_rows])
+    return Data(x[train], y[train], x[test], y[test])

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 
 from claimbook.errors import choose
 from claimbook.protocol import Data
-from grokbook.datasets.checks import check_fraction, check_split, check_whole
+from grokbook.datasets.checks import check_fraction, check_whole, random_split
 
 
 def permutations(
@@ -46,7 +46,4 @@ def permutations(
     y = torch.searchsorted(codes, (product * place_values).sum(1))
     if equals:
         x = F.pad(x, (0, 1), value=len(group))
-    n_train = int(train_fraction * len(x))
-    check_split(train_fraction, n_train, len(x))
-    train, test = torch.randperm(len(x)).tensor_split([n_train])
-    return Data(x[train], y[train], x[test], y[test])
+    return random_split(x, y, train_fraction)

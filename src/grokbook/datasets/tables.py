@@ -9,7 +9,7 @@ import torch.nn.functional as F
 
 from claimbook.errors import DataError
 from claimbook.protocol import Data
-from grokbook.datasets.checks import check_fraction, check_split
+from grokbook.datasets.checks import check_fraction, random_split
 
 
 def table(
@@ -43,10 +43,7 @@ def table(
     y = torch.tensor([class_of[label] for *_, label in rows])
     if equals:
         x = F.pad(x, (0, 1), value=len(words))
-    n_train = int(train_fraction * len(x))
-    check_split(train_fraction, n_train, len(x))
-    train, test = torch.randperm(len(x)).tensor_split([n_train])
-    return Data(x[train], y[train], x[test], y[test])
+    return random_split(x, y, train_fraction)
 
 
 def _rows(path: str, sha256: str) -> list[tuple[str, str, str]]:
