@@ -350,3 +350,11 @@ def test_a_run_that_ends_leaves_the_part_of_one_that_goes_on(tmp_path, monkeypat
         part.write_text("of the run behind")
         assert pool.train([task], device="cpu", processes=0) == 0
         assert part.exists()
+
+
+def test_many_failures_are_one_sentence(monkeypatch):
+    faults = [(0, f"arm {k}: the training loss became NaN") for k in range(28)]
+    monkeypatch.setattr(pool, "_in_this_process", lambda *_: iter([(2, ""), *faults]))
+    with pytest.raises(TrainingError, match="arm 2: [^;]*; and 25 more failed") as told:
+        pool.train([])
+    assert "arm 3" not in str(told.value)

@@ -33,6 +33,7 @@ from claimbook.experiment import Experiment, Member
 
 STACK_LIMIT = 128  # members of one kind that share a GPU at a time
 SHARING = 4  # processes that share a GPU, where they can compute at the same time
+MOST_TOLD = 3  # failures that one sentence names
 Outcome = tuple[int, str]  # members recorded, and the message of a failure or ""
 
 
@@ -174,8 +175,10 @@ def train(
     if faults:
         is_late = time.time() > deadline
         failure = errors.Unfinished if is_late else errors.TrainingError
-        messages = "; ".join(dict.fromkeys(faults))
-        raise failure(f"{recorded} members recorded, of the others: {messages}")
+        told = [*dict.fromkeys(faults)]
+        if len(told) > MOST_TOLD:
+            told[MOST_TOLD:] = [f"and {len(told) - MOST_TOLD} more failed"]
+        raise failure(f"{recorded} members recorded, of the others: {'; '.join(told)}")
     return len(todo) - recorded
 
 
