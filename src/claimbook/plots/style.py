@@ -58,7 +58,8 @@ def panels(
 ) -> tuple[Figure, np.ndarray]:
     """Return a figure as wide as the style has it, and a flat array of its axes.
 
-    ``height`` is in inches for each row where the book is 8 inches wide; ``options`` go to `plt.subplots`.
+    ``height`` is in inches for each row where the book is 8 inches wide;
+    ``options`` go to `plt.subplots`.
     """
     width = plt.rcParams["figure.figsize"][0]
     options |= {"figsize": (width, height * rows * width / 8), "layout": "constrained"}
