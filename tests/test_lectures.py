@@ -133,3 +133,14 @@ def test_a_deck_fits_the_screen_and_its_links_lead(deck, chromium):
         assert not anchor or unquote(anchor) in anchors(target), link
     with shown(chromium, path, (1280, 720)) as page:
         assert page.evaluate(POOR) == [] == page.complaints
+
+
+@pytest.mark.usefixtures("built")
+def test_a_deck_prints_one_slide_a_page_and_dark_on_white(chromium):
+    path = HTML / "lectures" / "2-softmax.html"
+    with shown(chromium, f"{path.as_uri()}?print-pdf", dark=True) as page:
+        page.wait_for_selector(".pdf-page >> nth=-1")
+        assert page.locator(".pdf-page").count() == len(parsed(path)("section"))
+        grounds = "nodes => nodes.map(one => getComputedStyle(one).backgroundColor)"
+        backgrounds = page.eval_on_selector_all("body, .slide-background", grounds)
+        assert set(backgrounds) <= {"rgb(255, 255, 255)", "rgba(0, 0, 0, 0)"}
