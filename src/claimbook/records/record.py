@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from claimbook import project
 from claimbook.errors import NoRecord, RecordError
@@ -155,21 +157,34 @@ def load(experiment: Experiment, folder: Path | None = None) -> Record:
     is in no commit. Raises NoRecord if no member is recorded,
     RecordError if one is damaged.
     """
-    frames, members, paths = [], {}, {}
+    tables, members, paths = [], {}, {}
     for arm, seed, path in _recorded_files(experiment, folder):
-        rows, meta = member.read(path)
-        rows.insert(0, "arm", arm.name)
-        rows.insert(1, "seed", seed)
-        frames.append(rows)
+        rows, meta = member.table(path)
+        tables.append(rows)
         meta["uncommitted"] = not _is_committed(meta)
         members[f"{arm.name}|{seed}"] = meta
         paths[f"{arm.name}|{seed}"] = path
-    if not frames:
+    if not tables:
         raise NoRecord(
             f"{experiment.name} has no record at {experiment.scale} scale: run "
             f"`grokbook run {experiment.name} --scale {experiment.scale}`"
         )
-    return Record(experiment, pd.concat(frames, ignore_index=True), members, paths)
+    return Record(experiment, _joined(tables, list(members)), members, paths)
+
+
+def _joined(tables: list[pa.Table], names: list[str]) -> pd.DataFrame:
+    """Return the rows of all members as one frame.
+
+    ``names`` are the "arm|seed" of the tables. Where a member has no such column, its
+    values are NaN.
+    """
+    joined = pa.concat_tables(tables, promote_options="permissive")
+    frame = joined.to_pandas(ignore_metadata=True, use_threads=False)
+    counts = [table.num_rows for table in tables]
+    arms, _, seeds = zip(*(name.rpartition("|") for name in names), strict=True)
+    frame.insert(0, "arm", pd.Series(arms).repeat(counts).array)
+    frame.insert(1, "seed", np.repeat(np.array(seeds, dtype=np.int64), counts))
+    return frame
 
 
 def recorded(experiment: Experiment, folder: Path | None = None) -> dict[str, Meta]:
