@@ -114,7 +114,8 @@ class Registry(dict[str, Callable[[str], Experiment]]):
                 plan = {"name": name, "reduced": entry.pop("reduced")}
                 plan |= {"seeds": self.count, "arms": []}
                 settings = self.settings
-                self[name] = partial(self._make, plan)
+                # made once a scale, as its arms remember their keys
+                self[name] = cache(partial(self._make, plan))
             if "name" in entry:
                 plan["arms"].append(settings | entry)
             else:

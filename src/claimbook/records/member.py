@@ -187,8 +187,8 @@ def _parquet(rows: pd.DataFrame, meta: Meta) -> bytes:
 def _digest(values: np.ndarray, columns: list[str], meta: Meta) -> str:
     """Return the SHA-256 of a member's metadata, column names and rows.
 
-    ``values`` are the rows by columns. They count as little-endian float64, with one bit
-    pattern for every NaN, and the metadata without the entry "digest".
+    ``values`` are the rows by columns. They count as little-endian float64, with one
+    bit pattern for every NaN, and the metadata without the entry "digest".
     """
     values = values.astype("<f8")
     values[np.isnan(values)] = np.nan

@@ -194,6 +194,15 @@ def recorded(experiment: Experiment, folder: Path | None = None) -> dict[str, Me
     return {f"{arm.name}|{seed}": member.metadata(path) for arm, seed, path in files}
 
 
+def checked(experiment: Experiment, folder: Path | None = None) -> dict[str, Meta]:
+    """Return what `recorded` does, after all files of the members were read.
+
+    Raises RecordError if one is damaged.
+    """
+    files = _recorded_files(experiment, folder)
+    return {f"{arm.name}|{seed}": member.table(path)[1] for arm, seed, path in files}
+
+
 def missing(experiment: Experiment, folder: Path | None = None) -> list[Member]:
     """Return the members (arm, seed) to train, in the order of the experiment.
 
@@ -271,7 +280,7 @@ def merge(
             raise RecordError(f"{folder} holds no <paper>/<key>-<seed>.parquet")
         for path in paths:
             name = path.relative_to(folder)
-            _, meta = member.read(path)
+            _, meta = member.table(path)
             if name.as_posix() not in known:
                 who = f"arm {meta['arm']['name']!r}, seed {meta['seed']}"
                 raise RecordError(f"{path} ({who}) is of no experiment of today")
@@ -279,7 +288,7 @@ def merge(
                 continue
             outcome = "added"
             if (into / name).exists():
-                _, present = member.read(into / name)
+                _, present = member.table(into / name)
                 is_replaced = replace and present["digest"] != meta["digest"]
                 outcome = "replaced" if is_replaced else "kept"
             done[outcome].append(name)
@@ -312,12 +321,17 @@ def stale(experiments: Iterable[Experiment], folder: Path | None = None) -> list
 
     They are of settings that no arm has any more, or of members trained anew since.
     """
-    row_files = {path for e in experiments for *_, path in _recorded_files(e, folder)}
-    used = set(row_files)
-    for path in row_files:
-        used.update(member.beside(path, member.metadata(path)).values())
-    present = (folder or project.records_folder()).glob("[!.]*/*")
-    return sorted({path for path in present if path.suffix != ".part"} - used)
+    used = {path for e in experiments for *_, path in _recorded_files(e, folder)}
+    found = (folder or project.records_folder()).glob("[!.]*/*")
+    others = {path for path in found if path.suffix != ".part"} - used
+    # most members have no other file, and so need not be opened
+    names = {path.name.partition(".")[0] for path in others}
+    for path in used:
+        if path.name.partition(".")[0] in names:
+            others.difference_update(
+                member.beside(path, member.metadata(path)).values()
+            )
+    return sorted(others)
 
 
 def orphans(stems: Collection[str], folder: Path | None = None) -> dict[str, int]:
