@@ -65,7 +65,7 @@ def book(tmp_path, monkeypatch):
         (folder / "claims.yaml").write_text(rows)
         for cached in (measures.measurement, measures._page, checks.registries):
             cached.cache_clear()
-        checks._values.cache_clear()
+        checks._claims.cache_clear()
         return path
 
     monkeypatch.setattr(pages, "sources", lambda: {PAGE: write.path})

@@ -20,6 +20,7 @@ from .record import (
     orphans,
     plans,
     recorded,
+    recorded_arms,
     stale,
     write_index,
 )
@@ -37,6 +38,7 @@ __all__ = [
     "orphans",
     "plans",
     "recorded",
+    "recorded_arms",
     "stale",
     "write_index",
 ]

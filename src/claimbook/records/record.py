@@ -203,6 +203,11 @@ def checked(experiment: Experiment, folder: Path | None = None) -> dict[str, Met
     return {f"{arm.name}|{seed}": member.table(path)[1] for arm, seed, path in files}
 
 
+def recorded_arms(experiment: Experiment, folder: Path | None = None) -> set[str]:
+    """Return the names of the arms with a recorded member; no file is opened."""
+    return {arm.name for arm, *_ in _recorded_files(experiment, folder)}
+
+
 def missing(experiment: Experiment, folder: Path | None = None) -> list[Member]:
     """Return the members (arm, seed) to train, in the order of the experiment.
 
