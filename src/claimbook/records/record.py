@@ -90,6 +90,8 @@ class Record:
         by_seed = rows.pivot(index="epoch", columns="seed", values=column)
         has_value = by_seed.notna().any(axis=1)
         nan_epochs = rows[rows["train_loss"].isna()].epoch
+        if nan_epochs.empty:
+            return by_seed[has_value]
         is_measured_nan = by_seed.index.isin(nan_epochs) & self._is_due(arm, has_value)
         return by_seed[has_value | is_measured_nan]
 
@@ -356,12 +358,14 @@ def orphans(stems: Collection[str], folder: Path | None = None) -> dict[str, int
 def index(experiments: Iterable[Experiment], folder: Path | None = None) -> str:
     """Return a CSV table that says which file is which member of which experiment."""
     rows = []
+    digests: dict[Path, str] = {}  # experiments share members
     for experiment in experiments:
         for arm, seed, path in _recorded_files(experiment, folder):
             file = f"{path.parent.name}/{path.name}"
-            digest = member.metadata(path)["digest"]
+            if path not in digests:
+                digests[path] = member.metadata(path)["digest"]
             names = experiment.name, experiment.scale, arm.name
-            rows.append([*names, seed, file, digest])
+            rows.append([*names, seed, file, digests[path]])
     columns = ["experiment", "scale", "arm", "seed", "file", "digest"]
     return pd.DataFrame(rows, columns=columns).to_csv(index=False)
 
