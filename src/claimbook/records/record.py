@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -163,7 +162,8 @@ def load(experiment: Experiment, folder: Path | None = None) -> Record:
     tables, members, paths = [], {}, {}
     for arm, seed, path in _recorded_files(experiment, folder):
         rows, meta = member.table(path)
-        tables.append(rows)
+        rows = rows.add_column(0, "arm", [[arm.name] * len(rows)])
+        tables.append(rows.add_column(1, "seed", [[seed] * len(rows)]))
         meta["uncommitted"] = not _is_committed(meta)
         members[f"{arm.name}|{seed}"] = meta
         paths[f"{arm.name}|{seed}"] = path
@@ -172,22 +172,10 @@ def load(experiment: Experiment, folder: Path | None = None) -> Record:
             f"{experiment.name} has no record at {experiment.scale} scale: run "
             f"`grokbook run {experiment.name} --scale {experiment.scale}`"
         )
-    return Record(experiment, _joined(tables, list(members)), members, paths)
-
-
-def _joined(tables: list[pa.Table], names: list[str]) -> pd.DataFrame:
-    """Return the rows of all members as one frame.
-
-    ``names`` are the "arm|seed" of the tables. Where a member has no such column, its
-    values are NaN.
-    """
+    # a member without a column that others have gets NaN there
     joined = pa.concat_tables(tables, promote_options="permissive")
     frame = joined.to_pandas(ignore_metadata=True, use_threads=False)
-    counts = [table.num_rows for table in tables]
-    arms, _, seeds = zip(*(name.rpartition("|") for name in names), strict=True)
-    frame.insert(0, "arm", pd.Series(arms).repeat(counts).array)
-    frame.insert(1, "seed", np.repeat(np.array(seeds, dtype=np.int64), counts))
-    return frame
+    return Record(experiment, frame, members, paths)
 
 
 def recorded(experiment: Experiment, folder: Path | None = None) -> dict[str, Meta]:
@@ -358,14 +346,12 @@ def orphans(stems: Collection[str], folder: Path | None = None) -> dict[str, int
 def index(experiments: Iterable[Experiment], folder: Path | None = None) -> str:
     """Return a CSV table that says which file is which member of which experiment."""
     rows = []
-    digests: dict[Path, str] = {}  # experiments share members
     for experiment in experiments:
         for arm, seed, path in _recorded_files(experiment, folder):
             file = f"{path.parent.name}/{path.name}"
-            if path not in digests:
-                digests[path] = member.metadata(path)["digest"]
+            digest = member.metadata(path)["digest"]
             names = experiment.name, experiment.scale, arm.name
-            rows.append([*names, seed, file, digests[path]])
+            rows.append([*names, seed, file, digest])
     columns = ["experiment", "scale", "arm", "seed", "file", "digest"]
     return pd.DataFrame(rows, columns=columns).to_csv(index=False)
 
