@@ -173,5 +173,7 @@ def test_reading_a_record_brings_no_torch():
     found = loaded(f"{code} r.series('M', 'train_loss')")
     assert "pandas" in found
     assert not found & {"torch", "matplotlib", "papermill", "claimbook.engine"}
-    found = loaded("from claimbook import cli; assert cli.main(['list']) == 0")
+    found = loaded(
+        "from claimbook import cli; assert cli.main(['list', 'singh2026']) == 0"
+    )
     assert not found & {"torch", "claimbook.engine"}

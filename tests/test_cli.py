@@ -69,7 +69,7 @@ def test_run_list_status(grokbook, known, monkeypatch):
     code, out, err = grokbook(*RUN)
     assert (code, err) == (0, "") and "4 members in" in out
     code, out, _ = grokbook("list", NAME, "--scale", "smoke")
-    assert " 4/4   recorded, last 2" in out and "; all: 0:00:0" in out
+    assert " 4/4   recorded, last 2" in out and "; all: 0:0" in out
     code, told, _ = grokbook("status", NAME)
     assert code == 0 and told.splitlines()[2] == out.strip()
     read = json.loads(grokbook("status", NAME, "--json")[1].splitlines()[2])

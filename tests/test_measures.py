@@ -65,7 +65,7 @@ def book(tmp_path, monkeypatch):
         (folder / "claims.yaml").write_text(rows)
         for cached in (measures.measurement, measures._page, checks.registries):
             cached.cache_clear()
-        checks._values.cache_clear()
+        checks._claims.cache_clear()
         return path
 
     monkeypatch.setattr(pages, "sources", lambda: {PAGE: write.path})
@@ -317,3 +317,18 @@ def test_columns_that_an_arm_does_not_ask_for_are_those_of_another_time():
 def test_a_row_that_a_page_does_not_have_is_named():
     with pytest.raises(UnknownName, match="unknown row of prieto2025/fig10 'grwth'"):
         measures.of_row("prieto2025/fig10", "grwth")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "# a\na: {x: 1}\n\n# b\nb:\n  y: 2\n",
+        "a: &k {x: 1}\nb: *k\n",
+        "a: 'x\nb: y'",
+    ],
+)
+def test_a_version_read_in_parts_is_what_it_is_as_a_whole(text):
+    parts = {}
+    for _ in range(2):  # then from the parts that are known
+        assert checks._rows(text, parts) == (yaml.safe_load(text) or {})

@@ -94,7 +94,8 @@ def store(monkeypatch, cited="0", **changed):
     """What the store says of the page's record and reference from now on."""
     rows = DataFrame({"arm": [], "seed": [], "epoch": []})
     empty = Record(Experiment("prieto2025/fig01c", "paper", (), ()), rows, {}, {})
-    checks._stored.cache_clear()
+    checks._stored.cache_clear(), checks._loaded.cache_clear()
+    monkeypatch.setattr(checks.papers, "best", lambda *_: empty.experiment)
     monkeypatch.setattr(checks.papers, "record", lambda *_, **__: empty)
     now = lambda *_, **__: READ | changed  # noqa: E731
     monkeypatch.setattr(checks.evidence, "described", now)
@@ -319,7 +320,7 @@ def test_drift_of_source_contents_record_and_reference_is_found(book, monkeypatc
     assert said.startswith(f"Page {ID} was executed with other claims than are re")
     claims.unlink()
     with monkeypatch.context() as patch:
-        checks._stored.cache_clear()
+        checks._stored.cache_clear(), checks._loaded.cache_clear()
         patch.setattr(checks.papers, "record", refuse)
         said = "rests on what cannot be used (fig01 is stale)"
         assert checks.check() == [f"Page {ID} {said}: {again}"]

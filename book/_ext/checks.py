@@ -6,6 +6,7 @@ stands in the contents, and read records and references that are still those of 
 store. What it read is in its closing cell.
 """
 
+import io
 import re
 import subprocess
 from collections.abc import Iterable, Iterator
@@ -248,19 +249,23 @@ def _other_values(key: str, path: Path, after: str, before: str) -> Iterator[str
             yield f"calls two measurements of '{key}' the same, but of {seed} {told}"
 
 
-@cache
 def _values(path: Path, commit: str, key: str) -> dict[str, str]:
     """The values of a row by "row|seed" in the twin of a commit ("": of today)."""
+    mine = [row for row in _claims(path, commit) if _is_of(row["id"], key)]
+    every = {row["id"]: row.get("values", {}) for row in mine}
+    return {f"{k}, {seed}": v for k, one in every.items() for seed, v in one.items()}
+
+
+@cache  # of all rows of a page
+def _claims(path: Path, commit: str) -> list[dict[str, Any]]:
+    """The claims that the twin of a commit carries ("": that of today)."""
     if commit:
         text = _git(path, "show", f"{commit}:./{path.stem}.ipynb")
         twin = nbformat.v4.reads(text) if text else None
     else:
         twin = notebooks.read_twin(path)
     claims = notebooks.claims_of(twin) if twin else None
-    rows = (claims or {"claims": []})["claims"]
-    mine = [row for row in rows if _is_of(row["id"], key)]
-    every = {row["id"]: row.get("values", {}) for row in mine}
-    return {f"{k}, {seed}": v for k, one in every.items() for seed, v in one.items()}
+    return (claims or {"claims": []})["claims"]
 
 
 def _versions(path: Path, page_id: str) -> list[tuple[str, dict[str, Any]]]:
@@ -278,9 +283,38 @@ def registries(path: Path) -> list[tuple[str, dict[str, Any]]]:
     if not path.is_file():
         return []
     commits = _log(path)
-    texts = [_git(path, "show", f"{commit}:./{path.name}") for commit in commits]
-    every = zip(["", *commits], [path.read_text(encoding="utf-8"), *texts], strict=True)
-    return [(commit, yaml.load(text, yaml.CSafeLoader) or {}) for commit, text in every]
+    texts = [path.read_text(encoding="utf-8"), *_texts(path, commits)]
+    parts: dict[str, Entry] = {}
+    versions = zip(["", *commits], texts, strict=True)
+    return [(commit, _rows(text, parts)) for commit, text in versions]
+
+
+def _texts(path: Path, commits: Iterable[str]) -> Iterator[str]:
+    """A file as each of these commits has it, by one call of git; "" where none is."""
+    asked = "".join(f"{commit}:./{path.name}\n" for commit in commits)
+    answer = io.BytesIO(_git(path, "cat-file", "--batch", given=asked).encode())
+    while line := answer.readline():
+        *_, size = line.decode().split()  # or "missing"
+        yield answer.read(int(size)).decode() if size.isdecimal() else ""
+        if size.isdecimal():
+            answer.readline()
+
+
+def _rows(text: str, parts: dict[str, Entry]) -> dict[str, Any]:
+    """The rows by page in a version of a .yaml.
+
+    A commit changes a page or two. So the text is read in parts, which begin where a
+    line does with no blank, and ``parts`` has those that were read before.
+    """
+    every: dict[str, Any] = {}
+    try:
+        for part in re.split(r"^(?=[^\s#])", text, flags=re.M):
+            if part not in parts:
+                parts[part] = yaml.load(part, yaml.CSafeLoader) or {}
+            every |= parts[part]
+    except yaml.YAMLError:  # one part needs another, or the whole is no YAML
+        return yaml.load(text, yaml.CSafeLoader) or {}
+    return every
 
 
 def _log(path: Path, *options: str) -> list[str]:
@@ -292,9 +326,14 @@ def _log(path: Path, *options: str) -> list[str]:
     return _git(path, *log, "--", path.name).split()
 
 
-def _git(path: Path, *words: str) -> str:
-    """What git prints, asked in the folder of a file; "" where it knows of nothing."""
-    made = subprocess.run(["git", *words], cwd=path.parent, capture_output=True)
+def _git(path: Path, *words: str, given: str = "") -> str:
+    """What git prints, asked in the folder of a file; "" where it knows of nothing.
+
+    ``given`` is what git reads.
+    """
+    command = ["git", *words]
+    asked = given.encode()
+    made = subprocess.run(command, cwd=path.parent, input=asked, capture_output=True)
     return made.stdout.decode()
 
 
@@ -395,7 +434,14 @@ class _Stored(NamedTuple):
 
 @cache
 def _stored(name: str, asked: str, arms: tuple[str, ...]) -> _Stored:
-    found = papers.record(name, scale=asked, arms=arms)
-    described = evidence.described(found, asked=asked, arms=arms)
+    scale = papers.best(name, arms).scale if asked == "best" else asked
+    members, unmade = _loaded(name, scale)
+    return _Stored(evidence.described(members, asked=asked, arms=arms), unmade, members)
+
+
+@cache  # of all pages that read it
+def _loaded(name: str, scale: str) -> tuple[Record, dict[str, set[str]]]:
+    """The record of an experiment without what was measured, and its `_unmade`."""
+    found = papers.record(name, scale=scale)
     members = replace(found, frame=found.frame[["arm", "seed", "epoch"]])
-    return _Stored(described, _unmade(found), members)
+    return members, _unmade(found)

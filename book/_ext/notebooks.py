@@ -48,7 +48,8 @@ def read_source(path: Path) -> NotebookNode:
     notebook.metadata = nbformat.from_dict(METADATA)
     for cell in notebook.cells:
         lines = [line[2:] for line in cell.source.splitlines() if line[:2] == "#|"]
-        options = yaml.safe_load("\n".join(line.removeprefix(" ") for line in lines))
+        text = "\n".join(line.removeprefix(" ") for line in lines)
+        options = yaml.load(text, yaml.CSafeLoader)
         for key, words in (options or {}).items():
             words = " ".join(words.split())
             shown = cell.metadata.setdefault("mystnb", {})

@@ -27,11 +27,11 @@ LINK = re.compile(r"\(([\w/.-]+)\.ipynb\)")
 
 def faults() -> Iterator[str]:
     """Counts of runs that no page behind a summary has: one sentence each."""
-    book = home() / "book"
+    book, every = home() / "book", _by_link()
     for path in [*book.glob("intro.md"), *sorted(book.glob("*/index.md"))]:
         name = path.relative_to(book).as_posix()
         for part in parts(path.read_text(encoding="utf-8")):
-            for words in untrue(part, rows_behind(path, part)):
+            for words in untrue(part, rows_behind(path, part, every)):
                 yield f"book/{name} says '{words}', and no page that it links has it"
 
 
@@ -63,11 +63,20 @@ def _number(word: str | None) -> int:
     return WORDS.index(word) if word in WORDS else int(word or 0)
 
 
-def rows_behind(path: Path, part: str) -> list[dict[str, Any]]:
-    """The rows of the pages that a paragraph links; without a link, of its chapter."""
-    book = home() / "book"
+def _by_link() -> dict[Path, Path]:
+    """The sources of all pages, by what a link to one resolves to."""
+    return {file.with_suffix(""): file for file in pages.sources().values()}
+
+
+def rows_behind(
+    path: Path, part: str, every: dict[Path, Path] | None = None
+) -> list[dict[str, Any]]:
+    """The rows of the pages that a paragraph links; without a link, of its chapter.
+
+    ``every`` is what `_by_link` returns, for who asks for many paragraphs.
+    """
+    every, book = every or _by_link(), home() / "book"
     links = [(path.parent / link).resolve() for link in LINK.findall(part)]
-    every = {file.with_suffix(""): file for file in pages.sources().values()}
     chosen = [every[link] for link in links if link in every]
     if not chosen and path.parent != book:
         chosen = [file for file in every.values() if file.parent == path.parent]

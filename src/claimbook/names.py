@@ -15,6 +15,7 @@ import inspect
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -91,6 +92,7 @@ def dtype(name: str) -> torch.dtype:
     return found
 
 
+@cache  # a signature takes longer to read than all else that a name needs
 def _is_usable(kind: str, value: Any) -> bool:
     """Return whether the learner can call a function or class as one of a kind.
 

@@ -114,7 +114,8 @@ class Registry(dict[str, Callable[[str], Experiment]]):
                 plan = {"name": name, "reduced": entry.pop("reduced")}
                 plan |= {"seeds": self.count, "arms": []}
                 settings = self.settings
-                self[name] = partial(self._make, plan)
+                # made once a scale, as its arms remember their keys
+                self[name] = cache(partial(self._make, plan))
             if "name" in entry:
                 plan["arms"].append(settings | entry)
             else:
@@ -264,17 +265,33 @@ def record(
     `recorded`. Raises NoRecord if nothing is recorded, RecordError if a member is
     damaged.
     """
-    if scale != "best":
-        return records.load(find(name, scale), folder)
-    best = None
-    arms = list(arms)
-    for candidate in SCALES:
+    experiment = (
+        find(name, scale) if scale != "best" else best(name, arms, folder, find)
+    )
+    return records.load(experiment, folder)
+
+
+def best(
+    name: str,
+    arms: Iterable[str] = (),
+    folder: Path | None = None,
+    find: Callable[[str, str], Experiment] = get,
+) -> Experiment:
+    """Return an experiment at its "best" scale; see `record`.
+
+    No member is opened for it: their files have names that say what they are.
+    """
+    first = None
+    wanted = {*arms}
+    for scale in SCALES:
         with suppress(NoRecord):
-            stored = records.load(find(name, candidate), folder)
-            if all(stored.seeds(arm) for arm in arms):
-                return stored
-            best = best or stored
-    if best:
-        return best
+            experiment = find(name, scale)
+            recorded_arms = records.recorded_arms(experiment, folder)
+            if recorded_arms and wanted <= recorded_arms:
+                return experiment
+            if recorded_arms:
+                first = first or experiment
+    if first:
+        return first
     command = f"grokbook run {name} --scale laptop --record"
     raise NoRecord(f"{name} has no record yet: run `{command}`")

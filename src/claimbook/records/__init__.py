@@ -12,6 +12,7 @@ from .record import (
     INDEX,
     Record,
     add,
+    checked,
     index,
     load,
     merge,
@@ -19,6 +20,7 @@ from .record import (
     orphans,
     plans,
     recorded,
+    recorded_arms,
     stale,
     write_index,
 )
@@ -28,6 +30,7 @@ __all__ = [
     "INDEX",
     "Record",
     "add",
+    "checked",
     "index",
     "load",
     "merge",
@@ -35,6 +38,7 @@ __all__ = [
     "orphans",
     "plans",
     "recorded",
+    "recorded_arms",
     "stale",
     "write_index",
 ]

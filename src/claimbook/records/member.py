@@ -47,27 +47,36 @@ def beside(path: Path, meta: Meta) -> dict[str, Path]:
 
 
 def read(path: Path) -> tuple[pd.DataFrame, Meta]:
-    """Return the rows and the metadata of a member.
+    """Return the rows and the metadata of a member; see `table`."""
+    rows, meta = table(path)
+    return rows.to_pandas(ignore_metadata=True, use_threads=False), meta
+
+
+def table(path: Path) -> tuple[pa.Table, Meta]:
+    """Return the rows, as a table of Arrow, and the metadata of a member.
 
     Raises RecordError unless every file of the member is as it was written, and what a
     training leaves.
     """
     with _readable(path):
         # opened once, as another process may put another file in its place meanwhile
-        table = pq.ParquetFile(pa.BufferReader(path.read_bytes())).read()
-        meta: Meta = json.loads(table.schema.metadata[ATTRS])
-        rows = table.to_pandas(ignore_metadata=True)
-        is_same = meta["digest"] == _digest(rows, meta) and meta["format"] == FORMAT
+        file = pq.ParquetFile(pa.BufferReader(path.read_bytes()))
+        # threads cost more than they bring for a file of some kilobytes
+        rows = file.read(use_threads=False)
+        meta: Meta = json.loads(rows.schema.metadata[ATTRS])
+        values = np.column_stack([column.to_numpy() for column in rows.columns])
+        is_whole = meta["digest"] == _digest(values, rows.column_names, meta)
+        is_same = is_whole and meta["format"] == FORMAT
         stem = f"{meta['training_key']}-{meta['seed']}"
     if not is_same or path.name.split(".")[0] != stem:
         raise _record_error(path, "is not as it was recorded, or of another format")
-    fault = validation.metadata_fault(meta) or validation.rows_fault(table, meta)
+    fault = validation.metadata_fault(meta) or validation.rows_fault(rows, meta)
     if fault:
         raise _record_error(path, fault)
-    for kind, file in beside(path, meta).items():
-        if not file.exists() or _sha256(file.read_bytes()) != meta[kind]:
+    for kind, side in beside(path, meta).items():
+        if not side.exists() or _sha256(side.read_bytes()) != meta[kind]:
             raise _record_error(
-                file, f"is not the {kind} that {path.name} was kept with"
+                side, f"is not the {kind} that {path.name} was kept with"
             )
     return rows, meta
 
@@ -129,7 +138,7 @@ def made(path: Path, result: Result) -> Files:
         "finished": datetime.now(UTC).strftime("%Y-%m-%d"),
         "format": FORMAT,
     }
-    meta["digest"] = _digest(rows, meta)
+    meta["digest"] = _digest(rows.to_numpy(), list(rows), meta)
     paths = beside(path, meta)
     return {path: _parquet(rows, meta)} | {paths[kind]: sides[kind] for kind in sides}
 
@@ -175,16 +184,16 @@ def _parquet(rows: pd.DataFrame, meta: Meta) -> bytes:
     return bytes(buffer.getvalue())
 
 
-def _digest(rows: pd.DataFrame, meta: Meta) -> str:
+def _digest(values: np.ndarray, columns: list[str], meta: Meta) -> str:
     """Return the SHA-256 of a member's metadata, column names and rows.
 
-    The rows count as little-endian float64, with one bit pattern for every NaN, and the
-    metadata without the entry "digest".
+    ``values`` are the rows by columns. They count as little-endian float64, with one
+    bit pattern for every NaN, and the metadata without the entry "digest".
     """
-    values = rows.to_numpy("<f8", copy=True)
+    values = values.astype("<f8")
     values[np.isnan(values)] = np.nan
     settings = {name: value for name, value in meta.items() if name != "digest"}
-    header = json.dumps([settings, list(rows.columns)], sort_keys=True)
+    header = json.dumps([settings, columns], sort_keys=True)
     return _sha256(header.encode() + values.tobytes())
 
 

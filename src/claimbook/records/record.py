@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 
 from claimbook import project
 from claimbook.errors import NoRecord, RecordError
@@ -87,6 +89,8 @@ class Record:
         by_seed = rows.pivot(index="epoch", columns="seed", values=column)
         has_value = by_seed.notna().any(axis=1)
         nan_epochs = rows[rows["train_loss"].isna()].epoch
+        if nan_epochs.empty:
+            return by_seed[has_value]
         is_measured_nan = by_seed.index.isin(nan_epochs) & self._is_due(arm, has_value)
         return by_seed[has_value | is_measured_nan]
 
@@ -155,27 +159,43 @@ def load(experiment: Experiment, folder: Path | None = None) -> Record:
     is in no commit. Raises NoRecord if no member is recorded,
     RecordError if one is damaged.
     """
-    frames, members, paths = [], {}, {}
+    tables, members, paths = [], {}, {}
     for arm, seed, path in _recorded_files(experiment, folder):
-        rows, meta = member.read(path)
-        rows.insert(0, "arm", arm.name)
-        rows.insert(1, "seed", seed)
-        frames.append(rows)
+        rows, meta = member.table(path)
+        rows = rows.add_column(0, "arm", [[arm.name] * len(rows)])
+        tables.append(rows.add_column(1, "seed", [[seed] * len(rows)]))
         meta["uncommitted"] = not _is_committed(meta)
         members[f"{arm.name}|{seed}"] = meta
         paths[f"{arm.name}|{seed}"] = path
-    if not frames:
+    if not tables:
         raise NoRecord(
             f"{experiment.name} has no record at {experiment.scale} scale: run "
             f"`grokbook run {experiment.name} --scale {experiment.scale}`"
         )
-    return Record(experiment, pd.concat(frames, ignore_index=True), members, paths)
+    # a member without a column that others have gets NaN there
+    joined = pa.concat_tables(tables, promote_options="permissive")
+    frame = joined.to_pandas(ignore_metadata=True, use_threads=False)
+    return Record(experiment, frame, members, paths)
 
 
 def recorded(experiment: Experiment, folder: Path | None = None) -> dict[str, Meta]:
     """Return the metadata of each recorded member, by "arm|seed"; rows stay unread."""
     files = _recorded_files(experiment, folder)
     return {f"{arm.name}|{seed}": member.metadata(path) for arm, seed, path in files}
+
+
+def checked(experiment: Experiment, folder: Path | None = None) -> dict[str, Meta]:
+    """Return what `recorded` does, after all files of the members were read.
+
+    Raises RecordError if one is damaged.
+    """
+    files = _recorded_files(experiment, folder)
+    return {f"{arm.name}|{seed}": member.table(path)[1] for arm, seed, path in files}
+
+
+def recorded_arms(experiment: Experiment, folder: Path | None = None) -> set[str]:
+    """Return the names of the arms with a recorded member; no file is opened."""
+    return {arm.name for arm, *_ in _recorded_files(experiment, folder)}
 
 
 def missing(experiment: Experiment, folder: Path | None = None) -> list[Member]:
@@ -201,7 +221,9 @@ def add(experiment: Experiment, result: Result, folder: Path | None = None) -> N
     experiment has a file of its own already or the shared one has something that the
     result lacks: then it goes into the experiment's own file.
     """
-    own, shared = _member_paths(experiment, result.arm, result.seed, folder)
+    place = folder or project.records_folder()
+    names = _member_names(experiment, result.arm, result.seed)
+    own, shared = (place / name for name in names)
     if own.exists() or (shared.exists() and not _covers(result, shared)):
         path = own
     else:
@@ -241,10 +263,10 @@ def merge(
     the ``experiments``, or would be taken though its code is in no commit; with
     ``uncommitted`` such members are taken too.
     """
-    known = set[Path]()
+    known = set[str]()
     for experiment in experiments:
         for arm, seed in experiment.members():
-            known.update(_member_paths(experiment, arm, seed, Path()))
+            known.update(_member_names(experiment, arm, seed))
     done: dict[str, list[Path]] = {"added": [], "replaced": [], "kept": []}
     copies: dict[Path, member.Files] = {}
     for folder in folders:
@@ -253,15 +275,15 @@ def merge(
             raise RecordError(f"{folder} holds no <paper>/<key>-<seed>.parquet")
         for path in paths:
             name = path.relative_to(folder)
-            _, meta = member.read(path)
-            if name not in known:
+            _, meta = member.table(path)
+            if name.as_posix() not in known:
                 who = f"arm {meta['arm']['name']!r}, seed {meta['seed']}"
                 raise RecordError(f"{path} ({who}) is of no experiment of today")
             if name in copies:
                 continue
             outcome = "added"
             if (into / name).exists():
-                _, present = member.read(into / name)
+                _, present = member.table(into / name)
                 is_replaced = replace and present["digest"] != meta["digest"]
                 outcome = "replaced" if is_replaced else "kept"
             done[outcome].append(name)
@@ -294,12 +316,17 @@ def stale(experiments: Iterable[Experiment], folder: Path | None = None) -> list
 
     They are of settings that no arm has any more, or of members trained anew since.
     """
-    row_files = {path for e in experiments for *_, path in _recorded_files(e, folder)}
-    used = set(row_files)
-    for path in row_files:
-        used.update(member.beside(path, member.metadata(path)).values())
-    present = (folder or project.records_folder()).glob("[!.]*/*")
-    return sorted({path for path in present if path.suffix != ".part"} - used)
+    used = {path for e in experiments for *_, path in _recorded_files(e, folder)}
+    found = (folder or project.records_folder()).glob("[!.]*/*")
+    others = {path for path in found if path.suffix != ".part"} - used
+    # most members have no other file, and so need not be opened
+    names = {path.name.partition(".")[0] for path in others}
+    for path in used:
+        if path.name.partition(".")[0] in names:
+            others.difference_update(
+                member.beside(path, member.metadata(path)).values()
+            )
+    return sorted(others)
 
 
 def orphans(stems: Collection[str], folder: Path | None = None) -> dict[str, int]:
@@ -353,27 +380,28 @@ def _row_files(folder: Path) -> list[Path]:
     return [f for f in folder.glob("[!.]*/*.parquet") if ".trace." not in f.name]
 
 
-def _member_paths(
-    experiment: Experiment, arm: Arm, seed: int, folder: Path | None
-) -> tuple[Path, Path]:
-    """Return the two paths that a member may have: the experiment's own, the shared.
+def _member_names(experiment: Experiment, arm: Arm, seed: int) -> tuple[str, str]:
+    """Return the two files that a member may have: the experiment's own, the shared.
 
-    The own file exists only where the experiment trained again what others share, to
-    measure something else, and it is then read in place of the shared one.
+    They are relative to the folder of the records. The own file exists only where the
+    experiment trained again what others share, to measure something else, and it is
+    then read in place of the shared one.
     """
     paper, _, page = experiment.name.partition("/")
-    stem = (folder or project.records_folder()) / paper / f"{arm.training_key()}-{seed}"
-    return Path(f"{stem}.{page}.parquet"), Path(f"{stem}.parquet")
+    stem = f"{paper}/{arm.training_key()}-{seed}"
+    return f"{stem}.{page}.parquet", f"{stem}.parquet"
 
 
 def _recorded_files(
     experiment: Experiment, folder: Path | None
 ) -> Iterator[tuple[Arm, int, Path]]:
     """Yield (arm, seed, file of its rows) for every member that is recorded."""
+    place = folder or project.records_folder()
+    root = os.fspath(place)  # a Path for each of 30,000 names costs a second
     for arm, seed in experiment.members():
-        for path in _member_paths(experiment, arm, seed, folder):
-            if path.exists():
-                yield arm, seed, path
+        for name in _member_names(experiment, arm, seed):
+            if os.path.exists(f"{root}/{name}"):
+                yield arm, seed, place / name
                 break
 
 
