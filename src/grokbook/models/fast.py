@@ -88,7 +88,9 @@ class _Gather(torch.autograd.Function):
 
     @staticmethod
     def forward(table, index):
-        return table[index]
+        if losses.on_gpu(table):
+            return table[index]
+        return table.index_select(0, index)  # two to three times as fast on a CPU
 
     @staticmethod
     def setup_context(ctx, inputs, _output):
@@ -118,14 +120,52 @@ def gather(table: Tensor, index: Tensor) -> Tensor:
     return table[index]
 
 
+class _GatherSum(torch.autograd.Function):
+    """``gather_sum`` for one network on a CPU, in one pass over the sums.
+
+    It is four times as fast as the sum of gathers, and equal to it bit for bit where no
+    row of the table stands in two columns of the index.
+    """
+
+    @staticmethod
+    def forward(table, index):
+        return F.embedding_bag(index, table, mode="sum")
+
+    @staticmethod
+    def setup_context(ctx, inputs, _output):
+        ctx.save_for_backward(inputs[1])
+        ctx.rows = inputs[0].shape[0]
+
+    @staticmethod
+    def backward(ctx, grad):
+        (index,) = ctx.saved_tensors
+        grad_table = grad.new_zeros(ctx.rows, grad.shape[-1])
+        for column in index.unbind(1):
+            grad_table = grad_table.index_add(0, column, grad)
+        return grad_table, None
+
+    @staticmethod
+    def vmap(_info, in_dims, table, index):
+        return torch.vmap(_sum_of_gathers, in_dims)(table, index), 0
+
+
+def _sum_of_gathers(table: Tensor, index: Tensor) -> Tensor:
+    first, *others = (gather(table, column) for column in index.unbind(1))
+    return sum(others, first)
+
+
 def gather_sum(table: Tensor, index: Tensor) -> Tensor:
     """Sums (n, width) of the rows of a table that an index (n, terms) names.
 
     Terms are added from left to right. A linear layer on concatenated one-hots is such
     a sum of columns of its weight.
     """
-    first, *others = (gather(table, column) for column in index.unbind(1))
-    return sum(others, first)
+    # a bag of float16 or bfloat16 numbers would be added up in float32
+    is_supported = table.dtype in (torch.float32, torch.float64)
+    is_wanted = now.shortcuts and not losses.is_forward_mode()
+    if is_supported and is_wanted and not losses.on_gpu(table):
+        return _GatherSum.apply(table, index)
+    return _sum_of_gathers(table, index)
 
 
 def last_position(model: Any, tokens: Tensor) -> Tensor:
