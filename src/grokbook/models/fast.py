@@ -150,6 +150,7 @@ class _GatherSum(torch.autograd.Function):
 
 
 def _sum_of_gathers(table: Tensor, index: Tensor) -> Tensor:
+    """``gather_sum`` term by term, for a stack, a GPU and any dtype."""
     first, *others = (gather(table, column) for column in index.unbind(1))
     return sum(others, first)
 

@@ -145,9 +145,9 @@ class MLP(nn.Module):
             if self.norms is not None:
                 pre = self.norms[k](pre)
             pre = tap(f"pre.{k}", pre)
-            # in place where nobody else reads it, which saves memory traffic
-            post = F.relu(pre, inplace=not is_tapped)
-            x = self.dropout(tap(f"hidden.{k}", post))
+            # a tap may keep what is before the activation
+            activation = F.relu(pre, inplace=not is_tapped)
+            x = self.dropout(tap(f"hidden.{k}", activation))
         if self.head_norm is not None:
             x = self.head_norm(x)
         return head(tap("features", x))
