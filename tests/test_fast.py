@@ -155,6 +155,22 @@ def test_onednn_equals_torch_within_rounding():
 
 
 @needs_onednn
+@pytest.mark.skipif(not fast._HAS_AVX2, reason="needs AVX2 without AVX-512")
+@pytest.mark.parametrize("sizes", [(90, 600, 30), (200, 784, 200), (50, 3072, 64)])
+def test_the_order_of_a_weights_gradient_changes_no_bit(sizes, monkeypatch):
+    rows, inputs, outputs = sizes
+    torch.manual_seed(0)
+    x, weight = torch.randn(rows, inputs), torch.randn(outputs, inputs)
+    grad, found = torch.randn(rows, outputs), []
+    weight.requires_grad_()
+    for width in (math.inf, 512):
+        monkeypatch.setattr(fast, "_WIDE_INPUTS", width)
+        with switched(onednn=True):
+            found += torch.autograd.grad(fast.linear(x, weight), weight, grad)
+    assert torch.equal(*found)
+
+
+@needs_onednn
 @pytest.mark.parametrize("stacked", [False, True])
 def test_onednn_takes_part_in_a_network(stacked, monkeypatch):
     """In float32 as torch's within rounding; in a stack torch's own, so the same."""
