@@ -72,7 +72,7 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """x W^T + b, for x (..., in), weight (out, in) and bias (out,).
 
     oneDNN computes it for float32 on a CPU if it is `switched` on. PyTorch itself
-    leaves such products to MKL, which is slower on CPUs that are not Intel's.
+    leaves such products to MKL.
     """
     is_supported = x.dtype == torch.float32 and x.device.type == "cpu"
     is_wanted = now.shortcuts and now.onednn and not losses.is_forward_mode()
