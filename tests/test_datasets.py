@@ -1,6 +1,7 @@
 """Computed tasks, images as tensors, and public files: checked, fetched if missing."""
 
 import hashlib
+import importlib
 import io
 import pickle
 import random
@@ -291,3 +292,17 @@ def test_files_of_an_archive_are_fetched_once(folder, monkeypatch):
     for name, content in batches.items():
         assert datasets.fetch(name) == content
     assert asked == [URLS[ARCHIVE]]
+
+
+def test_a_benchmark_asks_for_nothing_and_names_what_it_leaves_out(
+    folder, monkeypatch, capsys
+):
+    asked = online(monkeypatch, b"")
+    module = importlib.import_module("grokbook.datasets.fetch")
+    monkeypatch.setattr(module, "_download", module._download)  # and back afterwards
+    monkeypatch.syspath_prepend(Path(__file__).parents[1] / "benchmarks")
+    benchmark = importlib.import_module("benchmark")
+    image, modular = "CIFAR MLP of width 512, 2,000 images", "MLP, Prieto Figure 2"
+    assert [*benchmark.networks([image, modular])] == [modular]
+    assert f"left out: {image}: {BATCH} is not in" in capsys.readouterr().out
+    assert asked == []

@@ -158,6 +158,22 @@ def test_onednn_equals_torch_within_rounding():
 
 
 @needs_onednn
+@pytest.mark.skipif(not fast._HAS_AVX2, reason="needs AVX2 without AVX-512")
+@pytest.mark.parametrize("sizes", [(90, 600, 30), (200, 784, 200), (50, 3072, 64)])
+def test_the_order_of_a_weights_gradient_changes_no_bit(sizes, monkeypatch):
+    rows, inputs, outputs = sizes
+    torch.manual_seed(0)
+    x, weight = torch.randn(rows, inputs), torch.randn(outputs, inputs)
+    grad, found = torch.randn(rows, outputs), []
+    weight.requires_grad_()
+    for width in (math.inf, 512):
+        monkeypatch.setattr(fast, "_WIDE_INPUTS", width)
+        with switched(onednn=True):
+            found += torch.autograd.grad(fast.linear(x, weight), weight, grad)
+    assert torch.equal(*found)
+
+
+@needs_onednn
 @pytest.mark.parametrize("stacked", [False, True])
 def test_onednn_takes_part_in_a_network(stacked, monkeypatch):
     """In float32 as torch's within rounding; in a stack torch's own, so the same."""
@@ -210,3 +226,31 @@ def test_gather_gradient_also_under_vmap(monkeypatch, rows_by_one_hot):
         smooth = lambda t, of=function, i=rows[0]: of(t, i).sin()  # noqa: E731
         leaf = table[0].clone().requires_grad_()
         assert gradcheck(smooth, leaf) and gradgradcheck(smooth, leaf)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
+def test_rows_of_a_first_layer_are_summed_to_the_same_bits(dtype):
+    """In one pass over the sums as by a gather for each of three positions."""
+    torch.manual_seed(0)
+    index = torch.randint(9, (500, 3)) + 9 * torch.arange(3)
+    table = torch.randn(27, 40).to(dtype).requires_grad_()
+    weight, found = torch.randn(500, 40).to(dtype), []
+    for function in (fast.gather_sum, fast._sum_of_gathers):
+        sums = function(table, index)
+        found.append([sums, *torch.autograd.grad(sums, table, weight)])
+    assert all(map(torch.equal, *found))
+
+
+@pytest.mark.parametrize("how", [{}, {"norm": "layer", "dropout": 0.5}], ids=str)
+def test_a_relu_in_place_spoils_no_gradient(how):
+    """With a tap, which reads what is before a ReLU, it is not in place."""
+    torch.manual_seed(0)
+    model = models.MLP(7, (9, 8), vocabulary=7, **how)
+    x, found = torch.randint(7, (40, 2)), []
+    for tap in (None, Recorder()):
+        torch.manual_seed(1)  # of the dropout masks
+        logits = model(x, tap)
+        slopes = torch.autograd.grad(loss_of(logits), [*model.parameters()])
+        found.append([logits, *slopes])
+    assert all(map(torch.equal, *found))
+    assert (tap.found["pre.0"] < 0).any()

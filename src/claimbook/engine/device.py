@@ -35,7 +35,8 @@ def choose_device(name: str = "auto") -> str:
 def library(device: str = "cpu") -> str:
     """Return the name of the library that multiplies float32 matrices on a device.
 
-    On AMD's CPUs it is oneDNN, which is twice as fast there as MKL.
+    On AMD's CPUs it is oneDNN, whose kernels use AVX-512 where there is one; without,
+    both libraries are within 4 % of each other (benchmarks/README.md).
     """
     if device == "cuda":
         return "cuBLAS"

@@ -133,6 +133,7 @@ class MLP(nn.Module):
             nn.init.normal_(self.layers[0].weight, std=positions**-0.5)
 
     def forward(self, x: Tensor, tap: Tap | None = None) -> Tensor:
+        is_tapped = tap is not None
         tap = tap or untouched
         *hidden, head = self.layers
         if self.embedding is not None:
@@ -144,7 +145,9 @@ class MLP(nn.Module):
             if self.norms is not None:
                 pre = self.norms[k](pre)
             pre = tap(f"pre.{k}", pre)
-            x = self.dropout(tap(f"hidden.{k}", F.relu(pre)))
+            # a tap may keep what is before the activation
+            activation = F.relu(pre, inplace=not is_tapped)
+            x = self.dropout(tap(f"hidden.{k}", activation))
         if self.head_norm is not None:
             x = self.head_norm(x)
         return head(tap("features", x))
