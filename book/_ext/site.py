@@ -29,7 +29,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.writers.html5 import HTML5Translator
 
 from book import explore, ideas
-from book._ext import catalogue, downloads, lectures, settings, suggestions
+from book._ext import catalogue, downloads, lectures, runs, settings, suggestions
 from book._ext.entries import Entry, entries, stated
 from book._ext.handouts import references
 from claimbook.project import commit, home
@@ -166,9 +166,10 @@ def definitions(builder: StandaloneHTMLBuilder) -> dict[str, str]:
 
 
 def version() -> str:
-    """What is built: version, its day, and the commit where git knows it."""
-    about = stated("CITATION.cff")
-    told = f"Version {about['version']} · {about['date-released']} · {commit()}"
+    """What is built: version, its day, that of the data, the commit if git knows it."""
+    about, data = stated("CITATION.cff"), runs.version(runs.table())
+    told = f"Version {about['version']} · {about['date-released']} · data {data} · "
+    told += commit()
     return told.removesuffix(" · unknown")
 
 
@@ -182,6 +183,10 @@ def carry(app: Sphinx, error: Exception | None) -> None:
         both = {"_images": narrow_of("").parent, "downloads": downloads.folder()}
         for name, source in both.items():
             shutil.copytree(source, Path(app.outdir, name), dirs_exist_ok=True)
+        first = (
+            f'<meta http-equiv="Refresh" content="0; url={app.config.root_doc}.html" />'
+        )
+        Path(app.outdir, "index.html").write_text(first)  # Jupyter Book writes the same
 
 
 class Prose(search.WordCollector):
