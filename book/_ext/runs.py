@@ -50,7 +50,7 @@ def made(folder: Path) -> pd.DataFrame:
     for file in index["file"].unique():
         logged = pq.read_table(folder / file, columns=["epoch", *CURVES])
         meta = json.loads(logged.schema.metadata[ATTRS])
-        about[file] = {name: meta[name] for name in ABOUT}
+        about[file] = {name: meta.get(name) for name in ABOUT}
         rows.append(logged.append_column("file", pa.array([file] * len(logged))))
     every = pa.concat_tables([one.replace_schema_metadata() for one in rows])
     outcome = outcomes(every.to_pandas()).join(pd.DataFrame.from_dict(about, "index"))
