@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 import recorded
 import torch
+import yaml
 from helpers import arm, experiment
 from jupyter_book.config import get_final_config
 from packaging.requirements import Requirement
@@ -34,6 +35,7 @@ from claimbook.errors import BookError, NoRecord, NotInstalled, UnknownName, cho
 from claimbook.experiment import Spec
 
 ROOT = Path(__file__).parents[1]
+FORMS = ROOT / ".github" / "ISSUE_TEMPLATE"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 GROUPS = [PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()]
 LINES = [line for group in GROUPS for line in group]
@@ -80,11 +82,34 @@ def test_plain_sphinx_has_the_settings_of_jupyter_book():
     assert not {*pins} & {*(ROOT / "requirements.txt").read_text().splitlines()}
 
 
-def test_both_packages_tell_their_types():
+def test_packages_tell_their_types_and_the_source_archive_has_what_its_tests_import():
     told = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
     for name, files in told["package-data"].items():
         assert all((ROOT / "src" / name / file).is_file() for file in files)
         assert "py.typed" in files
+    lines = (ROOT / "MANIFEST.in").read_text().splitlines()
+    named = {n for line in lines if line[:8] == "include " for n in line.split()[1:]}
+    assert all([*ROOT.glob(name)] for name in named)
+    of_tests = {path.stem for path in ROOT.glob("tests/*.py")}
+    for path in (ROOT / name for name in named if name.startswith("tests/")):
+        words = re.findall(r"^(?:from|import) (\w+)", path.read_text(), re.M)
+        imported = {f"tests/{word}.py" for word in of_tests.intersection(words)}
+        assert imported <= named and "book" not in words, path.name
+
+
+def test_the_form_for_a_verdict_is_the_table_of_contributing():
+    (table,) = re.findall(
+        r"^\| What is wrong.*?\n\n", (ROOT / "CONTRIBUTING.md").read_text(), re.M | re.S
+    )
+    rows = [line.strip("| ").split(" | ") for line in table.splitlines()[2:-1]]
+    forms = {p.stem: yaml.safe_load(p.read_text()) for p in FORMS.glob("*.yml")}
+    parts = {part["id"]: part["attributes"] for part in forms["verdict"]["body"]}
+    assert parts["kind"]["options"] == [kind for kind, _ in rows]
+    asked = dict(
+        re.findall(r"^\* (.+?): (.+)$", parts["evidence"]["description"], re.M)
+    )
+    assert asked == {kind.partition(":")[0]: what for kind, what in rows}
+    assert all(form["body"] for name, form in forms.items() if name != "config")
 
 
 def test_an_old_python_gives_one_sentence(tmp_path):
