@@ -183,10 +183,6 @@ def carry(app: Sphinx, error: Exception | None) -> None:
         both = {"_images": narrow_of("").parent, "downloads": downloads.folder()}
         for name, source in both.items():
             shutil.copytree(source, Path(app.outdir, name), dirs_exist_ok=True)
-        first = (
-            f'<meta http-equiv="Refresh" content="0; url={app.config.root_doc}.html" />'
-        )
-        Path(app.outdir, "index.html").write_text(first)  # Jupyter Book writes the same
 
 
 class Prose(search.WordCollector):
