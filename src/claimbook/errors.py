@@ -7,9 +7,7 @@ import warnings
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-# Packages that other extras of pyproject.toml have than `records`.
-EXTRAS = dict.fromkeys(("PIL", "matplotlib", "seaborn"), "pages")
-EXTRAS["tiktoken"] = "book"
+OF_PAGES = ("PIL", "matplotlib", "seaborn")  # in the extra of that name, see pyproject
 
 
 class BookError(Exception):
@@ -85,7 +83,8 @@ def needing_extra() -> Iterator[None]:
         yield
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
-        remedy = f"pip install 'grokking-book[{EXTRAS.get(package, 'records')}]'"
+        extra = "pages" if package in OF_PAGES else "records"
+        remedy = f"pip install 'grokking-book[{extra}]'"
         raise NotInstalled(f"{package} is not installed: {remedy}") from error
 
 
