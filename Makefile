@@ -3,9 +3,10 @@
 # make page PAGE=prieto2025/fig02 SCALE=laptop    retrain one page and execute it
 #     ... SET='optimizer.lr=0.02' ARMS='lr 0.05*'    with a setting changed, in some arms
 # make pdf     the whole book as a PDF, printed by an installed Chromium in minutes
+# make sphinx  the book by plain Sphinx, without Jupyter Book, into _build/sphinx
 # make links   every address that the book names, asked over the network
 # make workflow    Snakemake in an environment of its own, workflow/.venv, for a cluster
-# make clean   remove what was built (the environment stays; `rm -r .venv` removes it)
+# make clean   remove what was built (environments stay; `rm -r .venv .venv-sphinx` removes them)
 
 PYTHON ?= python3
 PAGE ?=
@@ -43,7 +44,7 @@ override SET := $(value SET)
 override ARMS := $(value ARMS)
 export PAGE SCALE DEVICE SET ARMS
 
-.PHONY: book test page pdf links clean workflow workflow-test
+.PHONY: book test page pdf sphinx links clean workflow workflow-test
 .DELETE_ON_ERROR:
 
 $(READY): requirements.txt pyproject.toml
@@ -92,6 +93,15 @@ pdf: $(READY)
 	  --no-pdf-header-footer --generate-pdf-document-outline \
 	  --virtual-time-budget=600000 --print-to-pdf=_build/pdf/grokking-book.pdf \
 	  "file://$(CURDIR)/_build/singlehtml/intro.html"
+
+# What differs lies in a folder of its own, whose packages are found before the others.
+.venv-sphinx/.ready: requirements-sphinx.txt $(READY)
+	$(BIN)/python -m pip install --quiet --no-deps --upgrade --target .venv-sphinx --requirement $<
+	@touch $@
+
+sphinx: .venv-sphinx/.ready
+	PYTHONPATH=.venv-sphinx $(BIN)/python -m sphinx -W --keep-going book _build/sphinx
+	@echo "The book is in _build/sphinx/index.html"
 
 links: $(READY)
 	$(BOOK) --builder linkcheck

@@ -4,6 +4,7 @@
     check [PAGE ...]   pairs in step, all executed, records fresh
     measure PAGE ROW   the code behind the value of one row
     register PAGE ...  write the digests of measurements into measurements.yaml
+    changed COMMIT     pages whose numbers are others than at a commit, as v0.1.0
     order              what to train next, most judged rows per core-hour first
     index              write the tables beside the records, after experiments changed
 
@@ -68,6 +69,9 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--same", metavar="REASON", default="", help=about)
     about = "the old test of a changed one stands in `was` of claims.yaml"
     command.add_argument("--was", action="store_true", help=about)
+    command = commands.add_parser("changed", help="pages with other numbers")
+    command.set_defaults(function=_changed)
+    command.add_argument("commit", help="the commit or tag to compare with")
     command = commands.add_parser("order", help="what to train next, as commands")
     command.set_defaults(function=_order)
     about = "tune and test your own remedy, see own_remedy.py; its runs stay in "
@@ -129,6 +133,13 @@ def _register(options: argparse.Namespace) -> int:
     names = options.pages or list(pages.sources())
     written = measures.register(names, options.same, exchanged=options.was)
     print(*written, sep="\n")
+    return 0
+
+
+def _changed(options: argparse.Namespace) -> int:
+    from book._ext import checks
+
+    print(*checks.changed(options.commit), sep="\n")
     return 0
 
 

@@ -10,6 +10,7 @@ import nbformat
 import pytest
 from helpers import arm, experiment
 from pandas import DataFrame
+from test_measures import commit, git
 
 from book import __main__ as tools
 from book._ext import catalogue, checks, notebooks, pages, reruns
@@ -439,6 +440,22 @@ def test_a_row_that_was_gone_for_a_while_is_the_same_row(monkeypatch):
         )
         (found,) = checks._exchanged(ID, page)
         assert found.startswith(fault)
+
+
+def test_pages_with_other_numbers_than_at_a_commit(book, capsys):
+    git(book.parent, "init", "-q")
+    commit(book)
+    assert tools.main(["changed", "HEAD"]) == 0
+    edit(book, lambda notebook: claim_of(notebook).update(ours="5"))
+    assert tools.main(["changed", "HEAD"]) == 0
+    assert capsys.readouterr().out.split() == [ID]
+    assert tools.main(["changed", "v9"]) == 1
+    assert "git has no commit 'v9' here" in capsys.readouterr().err
+
+
+def claim_of(notebook):
+    (claim,) = notebook.cells[-1].outputs[0]["data"][CLAIMS_MIME]["claims"]
+    return claim
 
 
 @pytest.fixture

@@ -49,6 +49,18 @@ def test_worker_processes_equal_this_one_and_train_shared_members_once(tmp_path)
     torch.testing.assert_close(*weights, rtol=0, atol=0)
 
 
+def test_the_bar_ends_with_all_steps_that_are_due(tmp_path, monkeypatch, capfd):
+    """Where a member ends early, too."""
+    monkeypatch.delenv("GROKBOOK_PROGRESS", raising=False)
+    arms = arm("early", stop=1e-9), arm("whole", epochs=20)
+    pool.run(experiment(*arms, seeds=(0,)), tmp_path, device="cpu", processes=0)
+    bar = capfd.readouterr().err.split("\r")[-1]
+    assert bar.startswith("100%") and " 50/50 " in bar
+    counted = []
+    loop.train([(arm(epochs=6, log=3), 0)], report=counted.append)
+    assert counted == [0, 3, 6]
+
+
 def test_time_budget_stops_and_a_later_call_goes_on(tmp_path):
     tiny = experiment(arm(epochs=60, log=10), seeds=(0,))
     whole = pool.run(tiny, device="cpu", out=tmp_path / "whole", processes=0)

@@ -1,6 +1,7 @@
 """Set-up files and README say the same, code runs; where the book lies; its errors."""
 
 import http.server
+import importlib
 import os
 import re
 import runpy
@@ -20,7 +21,9 @@ from pathlib import Path
 import pytest
 import recorded
 import torch
+import yaml
 from helpers import arm, experiment
+from jupyter_book.config import get_final_config
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -28,12 +31,11 @@ import claimbook.__main__
 import grokbook
 from book._ext import downloads
 from claimbook import archive, cli, names, papers, project, records
-from claimbook.engine import loop
-from claimbook.errors import BookError, NoRecord, UnknownName, choose
+from claimbook.errors import BookError, NoRecord, NotInstalled, UnknownName, choose
 from claimbook.experiment import Spec
-from claimbook.papers import Registry, Size
 
 ROOT = Path(__file__).parents[1]
+FORMS = ROOT / ".github" / "ISSUE_TEMPLATE"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 GROUPS = [PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()]
 LINES = [line for group in GROUPS for line in group]
@@ -61,6 +63,53 @@ def test_lock_satisfies_pyproject_is_closed_and_installed_with_the_tools():
     tools = set(re.findall(r"\$\(BIN\)/([\w-]+)", (ROOT / "Makefile").read_text()))
     assert {"python", "ruff", "jupyter-book"} <= tools
     assert [t for t in tools if not (Path(sys.executable).parent / t).exists()] == []
+
+
+def test_plain_sphinx_has_the_settings_of_jupyter_book():
+    """But for extensions that the book does not use, and the defaults of others."""
+    plain = runpy.run_path(ROOT / "book" / "conf.py")
+    how = {"validate": False, "cli_config": {"latex_individualpages": False}}
+    wrapped, _ = get_final_config(user_yaml=ROOT / "_config.yml", **how)
+    parts = {"extensions", "exclude_patterns"}
+    assert all({*plain[key]} <= {*wrapped[key]} for key in parts)
+    theme = "html_theme_options"
+    assert plain[theme].items() <= wrapped[theme].items()
+    same = wrapped.keys() & plain.keys() - {*parts, theme}
+    assert len(same) > 25
+    assert {key: plain[key] for key in same} == {key: wrapped[key] for key in same}
+    pins = (ROOT / "requirements-sphinx.txt").read_text().splitlines()[2:]
+    assert all(re.fullmatch(r"[\w.-]+==[\w.]+", pin) for pin in pins)
+    assert not {*pins} & {*(ROOT / "requirements.txt").read_text().splitlines()}
+
+
+def test_packages_tell_their_types_and_the_source_archive_has_what_its_tests_import():
+    told = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    for name, files in told["package-data"].items():
+        assert all((ROOT / "src" / name / file).is_file() for file in files)
+        assert "py.typed" in files
+    lines = (ROOT / "MANIFEST.in").read_text().splitlines()
+    named = {n for line in lines if line[:8] == "include " for n in line.split()[1:]}
+    assert all([*ROOT.glob(name)] for name in named)
+    of_tests = {path.stem for path in ROOT.glob("tests/*.py")}
+    for path in (ROOT / name for name in named if name.startswith("tests/")):
+        words = re.findall(r"^(?:from|import) (\w+)", path.read_text(), re.M)
+        imported = {f"tests/{word}.py" for word in of_tests.intersection(words)}
+        assert imported <= named and "book" not in words, path.name
+
+
+def test_the_form_for_a_verdict_is_the_table_of_contributing():
+    (table,) = re.findall(
+        r"^\| What is wrong.*?\n\n", (ROOT / "CONTRIBUTING.md").read_text(), re.M | re.S
+    )
+    rows = [line.strip("| ").split(" | ") for line in table.splitlines()[2:-1]]
+    forms = {p.stem: yaml.safe_load(p.read_text()) for p in FORMS.glob("*.yml")}
+    parts = {part["id"]: part["attributes"] for part in forms["verdict"]["body"]}
+    assert parts["kind"]["options"] == [kind for kind, _ in rows]
+    asked = dict(
+        re.findall(r"^\* (.+?): (.+)$", parts["evidence"]["description"], re.M)
+    )
+    assert asked == {kind.partition(":")[0]: what for kind, what in rows}
+    assert all(form["body"] for name, form in forms.items() if name != "config")
 
 
 def test_an_old_python_gives_one_sentence(tmp_path):
@@ -91,7 +140,7 @@ def test_the_name_of_a_page_is_a_word_whatever_it_holds(tmp_path):
 
 
 def test_the_training_loop_runs_and_learns():
-    code, _ = re.findall(r"^```python\n(.*?)^```", TEXT, re.S | re.M)
+    code, _, _ = re.findall(r"^```python\n(.*?)^```", TEXT, re.S | re.M)
     assert "__main__" not in code
     torch.manual_seed(0)
     found = {}
@@ -101,7 +150,7 @@ def test_the_training_loop_runs_and_learns():
 
 
 def test_tasks_of_ones_own_train(tmp_path, monkeypatch):
-    _, code = re.findall(r"^```python\n(.*?)^```", TEXT, re.S | re.M)
+    _, code, _ = re.findall(r"^```python\n(.*?)^```", TEXT, re.S | re.M)
     monkeypatch.chdir(tmp_path)
     exec(compile(code, "README.md", "exec"), found := {})
     assert len([*tmp_path.glob("my_records/mine/*.parquet")]) == 3
@@ -110,20 +159,58 @@ def test_tasks_of_ones_own_train(tmp_path, monkeypatch):
         assert loss.iloc[-1, 0] < loss.iloc[0, 0]
 
 
-def test_the_new_figure_trains():
+@pytest.fixture
+def checkout(tmp_path, monkeypatch):
+    """A copy of what trains a paper, in a git of its own."""
+    (paper := tmp_path / "book" / "prieto2025").mkdir(parents=True)
+    for name in ("project.yaml", "defaults.json", "keys.json", "prieto2025"):
+        source = ROOT / "book" / name
+        source = source / "experiments.py" if source.is_dir() else source
+        shutil.copy2(source, paper if name == "prieto2025" else paper.parent)
+    for name in ("GROKBOOK_COMMIT", "GROKBOOK_RECORDS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("GROKBOOK_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    for word in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{word}_NAME", "a")
+        monkeypatch.setenv(f"GIT_{word}_EMAIL", "a@b")
+    for words in ("init -q", "add .", "commit -qm first"):
+        subprocess.run(["git", *words.split()], check=True)
+    for cached in (project.commit, papers.registries):
+        cached.cache_clear()
+    yield paper / "experiments.py"
+    for cached in (project.commit, papers.registries):
+        cached.cache_clear()
+
+
+def test_the_new_figure_is_added_as_written(checkout, monkeypatch, capsys):
+    """Its experiment, then the commands in their order, at smoke scale."""
     code, claim = re.findall(r"^   ```python\n(.*?)^   ```", TEXT, re.S | re.M)
-    code = textwrap.dedent(code)
     compile(textwrap.dedent(claim), "README.md", "exec")
-    new = Registry("new2026", seeds=(0,), count=Size(1, 1))
-    of_paper = runpy.run_path(ROOT / "book/prieto2025/experiments.py")
-    names = of_paper | {"__name__": "new", "EXPERIMENTS": new}
-    exec(compile(code, "README.md", "exec"), names)
-    found = new["fig99"]("smoke")
-    results = [loop.train([(one, 0)])[0] for one in found.arms]
-    for result in results:
-        assert len(result.trace) == found.arms[0].epochs
-        assert result.rows[-1]["preconditioned_sharpness"] > 0
-    assert results[0].trace[1:] != results[1].trace[1:]
+    written = checkout.read_text()
+    checkout.write_text(f"{written}\n\n{textwrap.dedent(code)}")
+    (steps,) = re.findall(r"^   ```sh\n(.*?)^   ```", TEXT, re.S | re.M)
+    steps = steps.replace("<paper>", "prieto2025").replace("<id>", "fig99")
+    tried, commit, *recorded = map(shlex.split, steps.splitlines())
+    monkeypatch.setattr(
+        papers, "every", lambda: [papers.get("prieto2025/fig99", "smoke")]
+    )
+
+    def grokbook(*words):
+        project.commit.cache_clear()  # each command is a process of its own
+        words = ["smoke" if one in ("laptop", "paper") else one for one in words]
+        return cli.main([*words, "--processes", "0", "--seeds", "0"])
+
+    assert tried[0] == recorded[0][0] == "grokbook" and len(recorded) == 2
+    assert grokbook(*tried[1:]) == 0
+    assert grokbook(*recorded[0][1:]) == 1  # before the commit
+    assert "commit the changes in src and book/*/exp" in capsys.readouterr().err
+    subprocess.run(commit, check=True, stdout=subprocess.PIPE)
+    assert [grokbook(*words[1:]) for words in recorded] == [0, 0]
+    record = papers.record("prieto2025/fig99", find=papers.recorded)
+    assert record.frame["preconditioned_sharpness"].gt(0).any()
+    losses = [record.trace(one.name)[0].tolist() for one in record.experiment.arms]
+    assert losses[0] != losses[1] and len(losses[0]) == record.experiment.arms[0].epochs
 
 
 def test_links_and_pictures_exist_and_commands_parse():
@@ -407,6 +494,28 @@ def test_a_missing_package_is_told_by_the_functions_as_by_the_command(
     assert str(caught.value) == words and isinstance(caught.value, BookError)
     assert claimbook.__main__.main() == 1
     assert capsys.readouterr().err == f"grokbook: {words}\n"
+
+
+@pytest.mark.parametrize(
+    ("module", "package", "extra"),
+    [
+        ("claimbook.plots", "matplotlib", "pages"),
+        ("claimbook.tables", "yaml", "records"),
+        ("claimbook.claims", "pandas", "records"),
+        ("claimbook.evidence", "numpy", "records"),
+        ("claimbook.records", "pyarrow", "records"),
+        ("grokbook.datasets", "numpy", "records"),
+        ("grokbook.instability", "pandas", "records"),
+    ],
+)
+def test_a_missing_extra_is_named_by_every_part(monkeypatch, module, package, extra):
+    parts = [name for name in sys.modules if f"{name}.".startswith(f"{module}.")]
+    for name in parts:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, package, None)
+    words = f"{package} is not installed: pip install 'grokking-book\\[{extra}]'"
+    with pytest.raises(NotInstalled, match=words):
+        importlib.import_module(module)
 
 
 def test_the_commit_is_the_one_that_training_began_with(tmp_path, monkeypatch):

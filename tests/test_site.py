@@ -80,6 +80,20 @@ def test_every_page_of_the_contents_is_rendered_and_no_other():
     assert all(rendered(page_id).is_file() for page_id in pages.sources())
 
 
+def test_the_table_of_all_runs_is_read_as_readme_says():
+    (code,) = re.findall(
+        r"^```python\n(import pandas.*?)^```",
+        (ROOT / "README.md").read_text(),
+        re.S | re.M,
+    )
+    code = code.replace("_build/downloads", str(HTML / "downloads"))
+    exec(f"{code}medians = {code.splitlines()[-1]}", found := {})
+    assert len(found["runs"]) > 4000 and found["medians"]["AdamW"] > 100
+    told = json.loads((HTML / "downloads/croissant.json").read_text())
+    (table,) = told["recordSet"]
+    assert [field["name"] for field in table["field"]] == [*found["runs"]]
+
+
 def test_links_images_and_scripts_lead_somewhere_inside_the_book():
     broken = []
     for page in book():

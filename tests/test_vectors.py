@@ -2,15 +2,15 @@
 
 import json
 import runpy
+from pathlib import Path
 
 import pytest
 import torch
 
-from claimbook.project import home
 from grokbook.losses import stablemax_cross_entropy
 from grokbook.optimizers import orthogonal
 
-FOLDER = home() / "data/vectors"
+FOLDER = Path(__file__).parents[1] / "data" / "vectors"
 MADE = runpy.run_path(f"{FOLDER}/plain.py")["vectors"]()
 WRITTEN = json.loads((FOLDER / "vectors.json").read_text("utf-8"))
 CASES = [

@@ -78,7 +78,9 @@ def keep(address):
             os.environ.update(told["environment"])
             if Path(told["folder"]).name != "basics":
                 picture.drawn = glance
-            kernelapp.launch_new_instance(argv=["-f", told["file"]])
+            # errors alone, as where a page is executed: that a kernel talks over a port
+            # of this machine is no matter of a page
+            kernelapp.launch_new_instance(argv=["-f", told["file"], "--log-level=40"])
             os._exit(0)  # which closes the socket, and so tells who asked
         asked.sendall(f"{pid}\n".encode())
         asked.close()

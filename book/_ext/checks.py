@@ -337,6 +337,31 @@ def _git(path: Path, *words: str, given: str = "") -> str:
     return made.stdout.decode()
 
 
+def changed(since: str) -> list[str]:
+    """The pages with a row that showed another value at a commit, for CHANGELOG.md.
+
+    Raises PageError if git does not have the commit.
+    """
+    if not _git(home() / "book", "rev-parse", "--verify", f"{since}^{{commit}}"):
+        raise PageError(f"git has no commit {since!r} here: fetch it, or name another")
+    found = []
+    for page_id, path in pages.sources().items():
+        twin = path.with_suffix(".ipynb")
+        if before := _git(twin, "show", f"{since}:./{twin.name}"):
+            old = _shown_values(nbformat.v4.reads(before))
+            new = _shown_values(notebooks.read_twin(path))
+            if any(old[row] != new[row] for row in old.keys() & new.keys()):
+                found.append(page_id)
+    return found
+
+
+def _shown_values(notebook: NotebookNode) -> dict[str, str]:
+    """The value that a page shows in each row of its claims, by the id of the row."""
+    carried = notebooks.claims_of(notebook) or {"claims": ()}
+    claims = (claim for claim in carried["claims"] if "id" in claim)  # once none had
+    return {claim["id"]: claim["ours"] for claim in claims}
+
+
 def history() -> str:
     """Why tests that were changed cannot all be seen here; "" where they can."""
     if not (shallow := _git(home() / "book", "rev-parse", "--is-shallow-repository")):

@@ -6,6 +6,7 @@ handouts/<paper>/…  two notebooks per page and worksheet, and handouts.zip all
 handouts/worksheets what a worksheet reads, as CSV, beside it
 worksheets.zip      all worksheets for the class, with these
 records.csv         what was trained, and which file it is
+runs.parquet        the same with settings and outcome, a row per member
 claims.json         what the papers say and what came of it; also in grokbook.zip
 croissant.json      what machines are told of the records
 quiz.gift           the questions, as Moodle and others read them
@@ -24,12 +25,12 @@ from pathlib import Path
 import nbformat
 
 import grokbook
-from book._ext import handouts, teaching
+from book._ext import handouts, runs, teaching
 from book._ext.entries import Entry, stated, update
 from claimbook.project import home
 
 BOOK, PACKAGE = "grokking-book.zip", "grokbook.zip"
-DESCRIBED = (PACKAGE, "records.csv", "claims.json")  # in croissant.json
+DESCRIBED = (PACKAGE, "records.csv", "runs.parquet", "claims.json")  # in croissant.json
 KINDS = {"class": False, "teacher": True}  # -> whether it has the solutions
 STORED = {".parquet", ".png", ".safetensors"}  # compressed already, or noise
 
@@ -49,10 +50,18 @@ def write(entries: Sequence[Entry]) -> None:
         grokbook.verdicts().to_json(target / "claims.json", orient="records")
         opened.write(target / "claims.json", "grokbook/data/claims.json")
     shutil.copy2(home() / "data/records/index.csv", target / "records.csv")
+    every = runs.table()
+    every.to_parquet(target / "runs.parquet", index=False)
     site, _ = published()
     known = {n: sha256((target / n).read_bytes()).hexdigest() for n in DESCRIBED}
     told = handouts.filled(
-        "croissant.json", site=site, sha256=known, about=stated("CITATION.cff")
+        "croissant.json",
+        site=site,
+        sha256=known,
+        title=stated("CITATION.cff")["title"],
+        version=runs.version(every),
+        day=every["finished"].max(),
+        fields=runs.fields(every),
     )
     update(target / "croissant.json", told)
     quiz = handouts.filled("quiz.gift", questions=teaching.questions())
@@ -95,7 +104,7 @@ def name_of(document: str, kind: str) -> str:
 def tracked(root: Path) -> list[str]:
     """What git tracks and the folder has; without git the files of an archive."""
     names = [p.relative_to(root).as_posix() for p in root.rglob("*")]
-    names = [name for name in names if not name.startswith(("_build/", ".venv/"))]
+    names = [name for name in names if not name.startswith(("_build/", ".venv"))]
     if (root / ".git").exists():
         command = ["git", "-C", str(root), "ls-files", "-z"]
         names = subprocess.check_output(command, text=True).split("\0")

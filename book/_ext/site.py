@@ -30,7 +30,15 @@ from sphinx.environment import BuildEnvironment
 from sphinx.writers.html5 import HTML5Translator
 
 from book import explore, ideas
-from book._ext import catalogue, downloads, lectures, settings, suggestions, teaching
+from book._ext import (
+    catalogue,
+    downloads,
+    lectures,
+    runs,
+    settings,
+    suggestions,
+    teaching,
+)
 from book._ext.entries import Entry, entries, stated
 from book._ext.handouts import references
 from claimbook.project import commit, home
@@ -169,9 +177,10 @@ def definitions(builder: StandaloneHTMLBuilder) -> dict[str, str]:
 
 
 def version() -> str:
-    """What is built: version, its day, and the commit where git knows it."""
-    about = stated("CITATION.cff")
-    told = f"Version {about['version']} · {about['date-released']} · {commit()}"
+    """What is built: version, its day, that of the data, the commit if git knows it."""
+    about, data = stated("CITATION.cff"), runs.version(runs.table())
+    told = f"Version {about['version']} · {about['date-released']} · data {data} · "
+    told += commit()
     return told.removesuffix(" · unknown")
 
 

@@ -11,11 +11,11 @@ from claimbook import errors
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 UNITS = "epochs in optimizer steps, accuracies as fractions, losses as means over rows"
 
 
-@errors.needing_records()
+@errors.needing_extra()
 def record(name: str, *, scale: str = "best") -> "DataFrame":
     """Return all members of an experiment as one table.
 
@@ -38,7 +38,7 @@ def record(name: str, *, scale: str = "best") -> "DataFrame":
     return frame
 
 
-@errors.needing_records()
+@errors.needing_extra()
 def members() -> "DataFrame":
     """Return the table of what was trained: a row per experiment, scale, arm, seed."""
     import pandas as pd
@@ -48,7 +48,7 @@ def members() -> "DataFrame":
     return pd.read_csv(project.records_folder() / "index.csv")
 
 
-@errors.needing_records()
+@errors.needing_extra()
 def verdicts() -> "DataFrame":
     """Return what the papers claim and what came of it: a row per page and claim."""
     import json

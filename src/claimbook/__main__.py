@@ -13,7 +13,7 @@ def main() -> int:
     """Run the command, with SIGTERM treated as Ctrl-C, and return its exit code."""
     try:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
-        with errors.needing_records():
+        with errors.needing_extra():
             from claimbook import cli
     except KeyboardInterrupt:
         return 130

@@ -235,8 +235,8 @@ def _target_folder(options: argparse.Namespace) -> Path | None:
     if options.record and not options.dry_run and commit.endswith(("+", "unknown")):
         raise errors.BookError(
             f"a record names the commit that trained it, and this would be {commit!r}: "
-            "commit the changes in src, set GROKBOOK_COMMIT if there is no git, or "
-            "train into --out FOLDER"
+            "commit the changes in src and book/*/experiments.py, set GROKBOOK_COMMIT "
+            "if there is no git, or train into --out FOLDER"
         )
     if options.out or options.record or os.environ.get("GROKBOOK_RECORDS"):
         return options.out

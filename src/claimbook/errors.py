@@ -7,6 +7,8 @@ import warnings
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+OF_PAGES = ("PIL", "matplotlib", "seaborn")  # in the extra of that name, see pyproject
+
 
 class BookError(Exception):
     """An error that the reader can mend; ``code`` is the exit code of the command."""
@@ -33,7 +35,7 @@ class DataError(BookError):
 
 
 class NotInstalled(BookError, ImportError):
-    """A package is missing that reading records or training needs."""
+    """A package is missing that an extra of pyproject.toml has."""
 
 
 class PageError(BookError, ValueError):
@@ -79,13 +81,15 @@ def choose(what: str, name: Any, known: Mapping[str, Any] | Collection[str]) -> 
 
 
 @contextlib.contextmanager
-def needing_records() -> Iterator[None]:
+def needing_extra() -> Iterator[None]:
     """Raise NotInstalled where the block, or a decorated function, lacks a package."""
     try:
         yield
     except ModuleNotFoundError as error:
-        remedy = "pip install 'grokking-book[records]'"
-        raise NotInstalled(f"{error.name} is not installed: {remedy}") from error
+        package = (error.name or "").partition(".")[0]
+        extra = "pages" if package in OF_PAGES else "records"
+        remedy = f"pip install 'grokking-book[{extra}]'"
+        raise NotInstalled(f"{package} is not installed: {remedy}") from error
 
 
 def complain(sentence: str) -> None:

@@ -8,11 +8,14 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-from pandas import DataFrame, Series
+from claimbook.errors import needing_extra
 
-from claimbook.evidence.events import paired
-from claimbook.evidence.run import Run
+with needing_extra():
+    import numpy as np
+    from pandas import DataFrame, Series
+
+    from claimbook.evidence.events import paired
+    from claimbook.evidence.run import Run
 
 Events = dict[int, list[int]]  # epochs by seed
 

@@ -165,6 +165,7 @@ class _Run:
         learner, arm, logged = self.learner, self.arm, {*self.logged}
         if not self.rows[0]:
             self.measure(None)
+        report(learner.step_count)
         while learner.step_count < arm.epochs and self.running:
             is_logged = learner.step_count + 1 in logged
             before = learner.weights() if is_logged else None

@@ -153,8 +153,7 @@ def train(
     faults: list[str] = []
     steps = sum(task.member[0].epochs for task in todo)
     silent = not todo or os.environ.get("GROKBOOK_PROGRESS") == "no"
-    bar_options: dict[str, Any] = {"unit": " steps", "mininterval": 1, "leave": False}
-    with tqdm(total=steps, disable=silent, **bar_options) as bar:
+    with tqdm(total=steps, disable=silent, unit=" steps", mininterval=1) as bar:
         if device == "cuda":
             waiting = [*groups(todo)]
             workers = SHARING if devices.is_gpu_shared() else 1
@@ -172,6 +171,8 @@ def train(
             recorded += count
             if fault:
                 faults.append(fault)
+        if recorded == len(todo):  # also steps that were saved before, or never due
+            bar.update(steps - bar.n)
     if faults:
         is_late = time.time() > deadline
         failure = errors.Unfinished if is_late else errors.TrainingError

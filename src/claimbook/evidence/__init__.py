@@ -6,6 +6,9 @@ exist is NaN, which no claim accepts: a page says what it counts as (``otherwise
 arm that nobody trained has no seeds. Every definition has a test.
 """
 
-from claimbook.evidence.events import *
-from claimbook.evidence.reading import *
-from claimbook.evidence.run import *
+from claimbook.errors import needing_extra
+
+with needing_extra():
+    from claimbook.evidence.events import *
+    from claimbook.evidence.reading import *
+    from claimbook.evidence.run import *

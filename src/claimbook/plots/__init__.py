@@ -6,10 +6,13 @@ what its caption says, is for the pages.
 
 from typing import Any
 
-from claimbook.plots import style
-from claimbook.plots.curves import *
-from claimbook.plots.picture import *
-from claimbook.plots.style import *
+from claimbook.errors import needing_extra
+
+with needing_extra():
+    from claimbook.plots import style
+    from claimbook.plots.curves import *
+    from claimbook.plots.picture import *
+    from claimbook.plots.style import *
 
 
 def __getattr__(name: str) -> Any:

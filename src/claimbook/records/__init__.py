@@ -7,23 +7,26 @@ observable of today makes it. The store trains nothing and deletes nothing, and 
 it needs no torch.
 """
 
-from .record import (
-    EXPERIMENTS,
-    INDEX,
-    Record,
-    add,
-    checked,
-    index,
-    load,
-    merge,
-    missing,
-    orphans,
-    plans,
-    recorded,
-    recorded_arms,
-    stale,
-    write_index,
-)
+from claimbook.errors import needing_extra
+
+with needing_extra():
+    from .record import (
+        EXPERIMENTS,
+        INDEX,
+        Record,
+        add,
+        checked,
+        index,
+        load,
+        merge,
+        missing,
+        orphans,
+        plans,
+        recorded,
+        recorded_arms,
+        stale,
+        write_index,
+    )
 
 __all__ = [
     "EXPERIMENTS",

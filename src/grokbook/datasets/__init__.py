@@ -6,18 +6,27 @@ tiktoken only where a task needs them.
 
 from collections.abc import Callable
 
+from claimbook.errors import needing_extra
 from claimbook.protocol import Data
-from grokbook.datasets.algorithmic import (
-    additions,
-    balanced_rows,
-    modular,
-    sparse_parity,
-)
-from grokbook.datasets.fetch import REGISTRY, fetch
-from grokbook.datasets.groups import permutations
-from grokbook.datasets.images import cifar10, cifar100, crop_flip, image_folder, mnist
-from grokbook.datasets.tables import table
-from grokbook.datasets.text import characters, text, wikitext
+
+with needing_extra():
+    from grokbook.datasets.algorithmic import (
+        additions,
+        balanced_rows,
+        modular,
+        sparse_parity,
+    )
+    from grokbook.datasets.fetch import REGISTRY, fetch
+    from grokbook.datasets.groups import permutations
+    from grokbook.datasets.images import (
+        cifar10,
+        cifar100,
+        crop_flip,
+        image_folder,
+        mnist,
+    )
+    from grokbook.datasets.tables import table
+    from grokbook.datasets.text import characters, text, wikitext
 
 COMPUTED = (modular, permutations, sparse_parity, balanced_rows, additions)
 READ = (mnist, cifar10, cifar100, image_folder, wikitext, characters, table)
