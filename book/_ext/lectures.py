@@ -12,6 +12,7 @@ from contextlib import redirect_stdout
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import matplotlib.pyplot as plt
@@ -84,7 +85,7 @@ def diagram(env: Environment, name: str) -> str:
     return "\n".join(line for line in drawing.splitlines() if line.strip())
 
 
-def figures(folder: Path, entry: Entry, number: int, *choice: object) -> list[str]:
+def figures(folder: Path, entry: Entry, number: int, *choice: Any) -> list[str]:
     """The names of pictures of a page's figure in a folder, one for each step.
 
     They are drawn where they are not there yet, for the same figure and the same
