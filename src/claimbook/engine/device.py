@@ -36,7 +36,7 @@ def library(device: str = "cpu") -> str:
     """Return the name of the library that multiplies float32 matrices on a device.
 
     On AMD's CPUs it is oneDNN, whose kernels use AVX-512 where there is one; without,
-    both libraries are within 4 % of each other (benchmarks/README.md).
+    three networks took the same time by both, to 4 % (benchmarks/README.md).
     """
     if device == "cuda":
         return "cuBLAS"
