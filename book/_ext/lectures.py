@@ -92,7 +92,7 @@ def figures(folder: Path, entry: Entry, number: int, *choice: Any) -> list[str]:
     ``choice``, which are the arguments of `slide` after the figure.
     """
     shown = notebooks.outputs(entry.twin, FIGURE_MIME)[number - 1][1]["sha256"]
-    code = [p.read_bytes() for p in sorted(home().glob("src/claimbook/plots/*"))]
+    code = [p.read_bytes() for p in sorted(home().glob("src/claimbook/plots/*.*"))]
     key = sha256(repr((shown, choice, code)).encode()).hexdigest()[:16]
     if not (found := sorted(folder.glob(f"{key}-*.png"))):
         folder.mkdir(parents=True, exist_ok=True)
