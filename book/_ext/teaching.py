@@ -107,13 +107,34 @@ def course() -> Line:
     for name, deck in told["decks"].items():
         checked("deck", f"{COURSE}, decks, {name}", deck)
         deck["slides"] = slides(name)
+        deck["worksheets"] = {
+            sheet: place(f"{COURSE}, decks, {name}", name, answer) if answer else None
+            for sheet, answer in deck["worksheets"].items()
+        }
     for name, plan in told["plans"].items():
         checked("plan", f"{COURSE}, plans, {name}", plan)
+        answered: set[int] = set()
         for number, lesson in enumerate(plan["lessons"], 1):
             where = f"{COURSE}, plans, {name}, lesson {number}"
             checked("lesson", where, lesson)
             lesson["parts"] = filled(where, lesson["parts"], plan["minutes"])
+            for part in lesson["parts"]:
+                if part.get("worksheet") in answered:
+                    raise PageError(
+                        f"{where} has worksheet {part['worksheet']} after the slide "
+                        "that answers it: move the worksheet before the slide"
+                    )
+                answered |= answered_by(part, told["decks"])
     return told
+
+
+def answered_by(part: Line, decks: Line) -> set[int]:
+    """The worksheets whose answers are on the slides of a part of a lesson."""
+    if "deck" not in part:
+        return set()
+    shown = range(part["first"], part["last"] + 1)
+    places = decks[part["deck"]]["worksheets"]
+    return {sheet for sheet, number in places.items() if number in shown}
 
 
 def filled(where: str, parts: list[Line], minutes: int) -> list[Line]:
@@ -137,12 +158,10 @@ def of_material(where: str, part: Line) -> Line:
         choose(f"key in {where}:", key, IN_PART)
     if "deck" in part:
         told = slides(part["deck"])
-        headings = [heading for heading, _ in told]
-        ends = part.get("from", headings[0]), part.get("to", headings[-1])
-        what = f"slide of {part['deck']} in {where}:"
-        first, last = (headings.index(choose(what, end, headings)) for end in ends)
-        minutes = sum(minutes for _, minutes in told[first : last + 1])
-        return {"first": first + 1, "last": last + 1, "minutes": minutes}
+        ends = part.get("from", told[0][0]), part.get("to", told[-1][0])
+        first, last = (place(where, part["deck"], end) for end in ends)
+        minutes = sum(minutes for _, minutes in told[first - 1 : last])
+        return {"first": first, "last": last, "minutes": minutes}
     if "worksheet" in part:
         (path,) = home().glob(f"book/worksheets/{part['worksheet']:02}_*.py")
         told = PART.findall(path.read_text(encoding="utf-8"))
@@ -153,6 +172,12 @@ def of_material(where: str, part: Line) -> Line:
         what = f"exercise in {where}:"
         return {"minutes": choose(what, part["exercise"], exercises())["minutes"]}
     return {}
+
+
+def place(where: str, deck: str, heading: str) -> int:
+    """The number of a slide of a deck, by its heading; the first one is 1."""
+    headings = [heading for heading, _ in slides(deck)]
+    return headings.index(choose(f"slide of {deck} in {where}:", heading, headings)) + 1
 
 
 def slides(deck: str) -> list[tuple[str, int]]:
