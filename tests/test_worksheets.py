@@ -85,9 +85,10 @@ def test_a_worksheet_says_what_it_lacks(monkeypatch, tmp_path):
 
     def said(site=""):
         first = handouts.worksheet(SHEETS[0], solutions=True, site=site, files=files)
-        with pytest.raises(SystemExit) as stop:
-            run([code(first)[0], 'table("runs")'])
-        return str(stop.value)
+        with pytest.raises(Exception, match=r"\.$") as stop:
+            run(code(first)[:1])
+        (sentence,) = stop.value._render_traceback_()  # all that Jupyter shows
+        return sentence
 
     files = {name: content}
     assert said().startswith(f"Put {name} into the folder of this notebook, {tmp_path}")
@@ -113,10 +114,20 @@ def test_a_worksheet_says_what_it_lacks(monkeypatch, tmp_path):
 
 def test_a_cell_that_is_run_too_early_says_so(capsys, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+    monkeypatch.chdir(tmp_path)
     quiet = Config({"HistoryManager": {"enabled": False}})
     shell = InteractiveShell(ipython_dir=str(tmp_path), config=quiet)
-    first = handouts.worksheet(SHEETS[0], solutions=True, files={})
+    name, content = "01_waiting_runs.csv", b"epoch\n1\n"
+    first = handouts.worksheet(SHEETS[0], solutions=True, files={name: content})
     shell.run_cell(code(first)[0])
+    assert capsys.readouterr().out == (
+        f"Put {name} into the folder of this notebook, {tmp_path}, and run this cell "
+        "again; the page Teach it of the book has it beside the worksheet.\n"
+    )
+    Path(name).write_bytes(content)
+    shell.run_cell(code(first)[0])
+    ready, *more = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(rf"Ready: numpy [\d.]+, pandas .+, {name}", ready) and not more
     shell.run_cell("runs.tail()")
     assert capsys.readouterr().out == (
         "runs is not known yet: run the cells above from the top, in order, "
