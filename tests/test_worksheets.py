@@ -156,7 +156,10 @@ def test_a_worksheet_has_its_parts_and_the_class_no_solution(path):
     assert sum(int(minutes) for _, minutes in headings) == 45
     for part, (heading, _) in zip(PARTS, headings, strict=True):
         assert part in heading.lower()
-    question = pupil.partition("## Predict")[0]
+    question, _, later = pupil.partition("## Predict")
+    predicted, _, rest = later.partition("\n*Write here.*")
+    assert "?" in predicted.partition("**My prediction.**")[2]  # before its answer
+    assert "plt.show()" not in predicted and "plt.show()" in rest
     assert len(question.split()) > 200 and "$$" in question
     assert not re.search(r"\{[a-z:]+\}`|\]\([^h#)]", pupil + teacher)  # of the book
 

@@ -41,6 +41,9 @@ import math
 
 {kind: digits * math.log(2) for kind, digits in [("16", 11), ("32", 24), ("64", 53)]}
 
+# %% [markdown]
+# **My prediction.** At which mean gap does each of the three curves leave 0, and within how many units does it arrive at 1? Do 112 wrong answers move them to the left or to the right?
+
 # %% [markdown] tags=["solution"]
 # **What comes.** The curves leave 0 near 7.6, 16.6 and 36.7, in this order. Those of float16 and float32 are steep, and that of float64 is ragged, as the mean gap goes back in some steps. With 112 wrong answers the *sum* of their terms
 # must be absorbed, so that each must be smaller: the curves move to the **right**.

@@ -3,7 +3,7 @@
 #
 # | Minutes | Before it | You learn |
 # | ---: | --- | --- |
-# | 45 | worksheets 2 and 3 | why a remedy that works does not prove the reason that is given for it, and what a control is |
+# | 45 | worksheets 2 and 3 | what a control is, and to judge a remedy and the reason that is given for it apart |
 
 # %% [markdown]
 # ## The question (12 minutes)
@@ -28,6 +28,11 @@
 #
 # Sketch the **test accuracy** (vertical axis, 0 to 1) against the **epoch** (horizontal axis, 0 to 100,000), one curve for each of three losses:
 # softmax, StableMax, exact CE. If the explanation "it groks because nothing rounds" is right, which two of the curves have to look alike?
+
+# %% [markdown]
+# **My prediction.** At which height does each of the three curves end, and when does it leave the level of a guess? Which two have to look alike?
+#
+# *Write here.*
 
 # %% [markdown]
 # ## Draw (5 minutes)
@@ -63,6 +68,9 @@ for number, (loss, networks) in enumerate(runs.groupby("loss")):
 axes.set(xlabel="epoch", ylabel="accuracy on the test set")
 axes.legend()
 plt.show()
+
+# %% [markdown]
+# What did you expect otherwise? Write one sentence.
 
 # %% [markdown] tags=["solution"]
 # **What came.** StableMax climbs from about epoch 30,000 on; softmax and exact CE both stay at the level of a guess. If avoiding rounding were enough, exact
@@ -105,7 +113,7 @@ found.round(3)
 #
 # A classmate reads the paper and says: "StableMax makes networks grok, **because** it avoids softmax collapse."
 #
-# Write two sentences, one on the part before "because" and one on the part after it. Use your table. Then look at the settings that the next cell prints,
+# Write two sentences, one on the part before "because" and one on the part after it. Use your table, and give the number of seeds behind each. Then look at the settings that the next cell prints,
 # and add what else differs between the networks besides the loss.
 
 # %% tags=["table"]

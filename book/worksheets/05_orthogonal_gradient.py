@@ -3,7 +3,7 @@
 #
 # | Minutes | Before it | You learn |
 # | ---: | --- | --- |
-# | 45 | worksheet 1; the inner product of two vectors | what a projection does to a training step, and to ask over which range of settings a remedy works |
+# | 45 | worksheet 1; the inner product of two vectors | what a projection does to a training step, and to try a claim at more than one setting |
 
 # %% [markdown]
 # ## The question (12 minutes)
@@ -27,6 +27,11 @@
 # Sketch the **test accuracy** (vertical axis, 0 to 1) against the **epoch** (horizontal axis, 0 to 300), one curve with ⊥Grad and one with weight decay 4,
 # both at a learning rate of 0.01. Then sketch both once more, dashed, for a learning rate of 0.05. Which of the four curves needs
 # tuning?
+
+# %% [markdown]
+# **My prediction.** At which epoch does each of the four curves arrive at 1, if it does? Which of them needs tuning?
+#
+# *Write here.*
 
 # %% [markdown]
 # ## Draw (5 minutes)
@@ -58,6 +63,9 @@ for number, (arm, networks) in enumerate(runs.groupby("arm")):
 axes.set(xlim=(0, 300), xlabel="epoch", ylabel="accuracy on the test set")
 axes.legend()
 plt.show()
+
+# %% [markdown]
+# What did you expect otherwise? Write one sentence.
 
 # %% [markdown] tags=["solution"]
 # **What came.** At a rate of 0.01 the five ⊥Grad curves rise together near epoch 100, and decay follows near 200. At 0.05 decay is as early as ⊥Grad
@@ -120,7 +128,7 @@ found.pivot(index="arm", columns="seed", values="wait")
 # ## Judge (10 minutes)
 #
 # Judge the two quoted claims, one sentence each: ⊥Grad "reaches 100% train and test accuracies almost at the same time", and it "does not require any
-# hyper-parameter tuning". Say for each at which learning rates it holds here and in how many seeds, and compare with weight decay.
+# hyper-parameter tuning". Say for each at which learning rates it holds here and in how many seeds, compare with weight decay, and name one limit of your evidence.
 
 # %% [markdown] tags=["solution"]
 # **A good answer.** "At a rate of 0.01 all five networks need at most ten epochs from the fit to 99 % of the test set, where decay 4 needs more than 100, so the first

@@ -30,6 +30,11 @@
 # it. Then sketch it against the **learning rate** (0.001 to 0.01) for two cases: with $\lambda = 1$, and with $\eta \lambda = 0.001$. One of these curves is a flat line. Which?
 
 # %% [markdown]
+# **My prediction.** What is the constant? At which epoch does the rule come for a decay of 1.5, 0.75, 0.5 and 0.1 at a rate of 0.001? Which curve is the flat line?
+#
+# *Write here.*
+
+# %% [markdown]
 # ## Draw (5 minutes)
 #
 # The table `runs` has one row for each measurement. Its columns `lr` and `decay` are the learning rate and the weight decay of the network.
@@ -67,6 +72,9 @@ axes.set(yscale="log", xlabel="epoch", ylabel="test loss")
 axes.legend(title="decay")
 axes.axhline(0.01, color="black", linestyle=":")
 plt.show()
+
+# %% [markdown]
+# What did you expect otherwise? Write one sentence.
 
 # %% [markdown] tags=["solution"]
 # **What came.** The larger the decay, the earlier the fall; with 0.1 and 0.2 it never comes in 10,000 epochs. By the clock law the constant is 6.6, and the three larger decays come at 8,800, 6,600 and 4,400, decay 0.1 at 66,000, far beyond the record; $\eta \lambda = 0.001$ gives the flat line.
@@ -111,7 +119,7 @@ table.round(2)
 # A classmate has seen the decays only, and says: "All that matters is the product of rate and decay."
 #
 # Write two sentences. In the first, say how well the clock law does where decay alone is changed, and what the networks that never have the rule tell you about it. In the second,
-# name the comparison that could have broken the law, say whether it does, and reword your classmate's sentence so that it is true.
+# name the comparison that could have broken the law and the number of seeds behind it, say whether it breaks it, and reword your classmate's sentence so that it is true.
 
 # %% [markdown] tags=["solution"]
 # **A good answer.** "At a rate of 0.001 the three larger decays give 6.2 to 6.6 on the clock; the law says for 0.5 an epoch near 13,000, so that it is no surprise that most of these

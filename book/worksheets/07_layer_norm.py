@@ -3,7 +3,7 @@
 #
 # | Minutes | Before it | You learn |
 # | ---: | --- | --- |
-# | 45 | worksheet 1 | to change one thing at a time, and that "reaches" and "stays" are two claims |
+# | 45 | worksheet 1 | to change one thing at a time, and to say exactly what is claimed of a loss: that it reaches a level, or that it stays there |
 
 # %% [markdown]
 # ## The question (12 minutes)
@@ -32,8 +32,13 @@
 # %% [markdown]
 # ## Predict (5 minutes)
 #
-# Sketch the **test loss** (vertical axis, logarithmic, $10^{-6}$ to 100) against the **epoch** (horizontal axis, 0 to 10,000) for the four places. Which curve is first below 0.01? Which one is never
+# Sketch the **test loss** (vertical axis, logarithmic, $10^{-6}$ to 100) against the **epoch** (horizontal axis, 0 to 10,000) for the four places. Which curve is first below 0.01? Is there one that is never
 # below it? Is the first also the one with the lowest loss at the end?
+
+# %% [markdown]
+# **My prediction.** In which order are the four first below 0.01, and at which epochs? Which has the lowest loss at the end?
+#
+# *Write here.*
 
 # %% [markdown]
 # ## Draw (5 minutes)
@@ -66,6 +71,9 @@ axes.set(yscale="log", xlabel="epoch", ylabel="test loss (one seed)")
 axes.axhline(0.01, color="black", linestyle=":")
 axes.legend()
 plt.show()
+
+# %% [markdown]
+# What did you expect otherwise? Write one sentence.
 
 # %% [markdown] tags=["solution"]
 # **What came.** With a norm before the MLP (M) the loss is first below 0.01, and then jumps above it again and again to the end. With the norm on the values it comes second and mostly stays. Without a norm it
@@ -113,7 +121,7 @@ pd.concat([by_seed.T, above], axis=1)
 #
 # A classmate sums up: "A layer norm before the MLP makes grokking ten times faster; so put one there."
 #
-# Write two sentences. In the first, judge "ten times faster" with your ratio, its range, and the word *reaches*. In the second, say where you would put the norm if the network has
+# Write two sentences. In the first, judge "ten times faster" with your ratio, its range, the word *reaches*, and your share of later measurements. In the second, say where you would put the norm if the network has
 # to *stay* right, and why "a layer norm helps" is no summary of this table.
 
 # %% [markdown] tags=["solution"]

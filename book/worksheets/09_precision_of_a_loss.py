@@ -37,6 +37,9 @@
 # Sketch a bar chart: the **number of spikes in 10,000 epochs** (vertical axis, 0 to 20) for the five **arms** (horizontal axis). Draw two versions: one in which the broken sum alone is the cause, as the
 # paper has it, and one in which each of the two faults is enough. In which bars do they differ?
 
+# %% [markdown]
+# **My prediction.** How many spikes has each of the five arms, in the first version and in the second? In which bars do they differ?
+
 # %% [markdown] tags=["solution"]
 # **What to expect.** The versions differ in the bar of the *projection*: zero if the sum is the only cause, above zero if the lost gradient is enough.
 
@@ -119,8 +122,8 @@ counts.assign(last=last)
 #
 # Judge the paper's sentence: "After enforcing this constraint throughout training, the Slingshot spike is eliminated."
 #
-# Write two sentences. In the first, say what the projection does to the number of spikes and when they end, with the number of seeds. In the second, say which of the two faults is *needed* for spikes in
-# this network and which is *enough*, and name the arm that shows it.
+# Write two sentences. In the first, say what the projection does to the number of spikes and when they end, with the number of seeds. In the second, say of each of the two faults whether it is *needed* for spikes in
+# this network and whether it is *enough*, name the arm that shows it, and one limit of this evidence.
 
 # %% [markdown] tags=["solution"]
 # **A good answer.** "With the projection four to eight spikes remain in each of five seeds, of 16 or 17, and none comes after about step 5,000, so they are fewer and end but are not eliminated. Neither fault is needed alone:

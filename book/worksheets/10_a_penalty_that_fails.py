@@ -1,9 +1,9 @@
 # %% [markdown]
-# # 10. A penalty that fails: what may one conclude?
+# # 10. A penalty on the radius: what may one conclude?
 #
 # | Minutes | Before it | You learn |
 # | ---: | --- | --- |
-# | 45 | worksheet 1 | to check whether an intervention was made at all before judging its effect, and to say what a failure does not show |
+# | 45 | worksheet 1 | to check whether an intervention was made at all before judging its effect, and to say what an outcome does not show |
 
 # %% [markdown]
 # ## The question (12 minutes)
@@ -24,6 +24,11 @@
 #
 # Two sketches, with the **epoch** (0 to 8,000) on the horizontal axis. First the **test accuracy** (vertical axis, 0 to 1) of the three arms, if the paper is right. Then the **radius over its target**, $\lVert h \rVert / \sqrt d$
 # (vertical axis, 0 to 2), of the first hidden layer, for the penalty and the baseline, if the penalty does what its formula says.
+
+# %% [markdown]
+# **My prediction.** At which epoch does each arm have half of the test set right, if the paper is right? Where does the radius end, with the penalty and without?
+#
+# *Write here.*
 
 # %% [markdown]
 # ## Draw (5 minutes)
@@ -56,6 +61,9 @@ left.set(ylim=(-0.02, 1.02), xlabel="epoch", ylabel="accuracy on the test set")
 right.set(ylim=(0, 2), xlabel="epoch", ylabel="radius of layer 1 over its target")
 left.legend()
 plt.show()
+
+# %% [markdown]
+# What did you expect otherwise? Write one sentence.
 
 # %% [markdown] tags=["solution"]
 # **What came.** The radius of the penalty goes to 1 and stays there. Its test accuracy stays at the level of a guess, as that of the baseline. Only strong decay begins to rise, at the very end.
@@ -111,7 +119,7 @@ first
 #
 # A classmate says: "The book shows that the penalty does not work."
 #
-# Write two sentences. In the first, say what failed, in which setting, for how long and how many seeds, and what (a) excludes as a reason. In the second, name two reasons for which the paper may still be right about its own networks, and the one
+# Write two sentences. In the first, say what failed, in which setting, for how long and how many seeds, and what (a) excludes as a reason. In the second, name two reasons for which the paper may still be right about its own networks, one of them from (c), and the one
 # run or the one piece of information that would decide between them.
 
 # %% [markdown] tags=["solution"]

@@ -32,6 +32,11 @@
 # write the quantity as a function of the two networks of one seed, and set the bound. Say why the bound is neither lower nor higher. Read it to your neighbour, who tries to find curves that pass your test although the sentence
 # is false.
 
+# %% [markdown]
+# **My prediction.** Sentence, quantity, bound, verdict, cannot tell: what are your five parts, and why is the bound neither lower nor higher?
+#
+# *Write here.*
+
 
 # %%
 def quantity(decay, none):

@@ -29,6 +29,8 @@
 # of your remedy, of no remedy, and of the *rival*, which is weight decay 1; the **bound** by which your remedy has to be ahead of the rival; and the **seeds**. Settings may be tried on seed 100 alone; the verdict is of seeds 0, 1 and 2, which you run once.
 
 # %% [markdown]
+# **My prediction.** What is your remedy, and its reason? At which step does it have half of the unseen sums right, and at which the rival? What is your bound?
+#
 # *Write here.*
 
 # %% [markdown] tags=["solution"]
