@@ -105,15 +105,16 @@ def course() -> Line:
     for project in told["projects"]:
         checked("project", f"{COURSE}, projects", project)
     for name, deck in told["decks"].items():
-        checked("deck", f"{COURSE}, decks, {name}", deck)
+        where = f"{COURSE}, decks, {name}"
+        checked("deck", where, deck)
         deck["slides"] = slides(name)
         deck["worksheets"] = {
-            sheet: place(f"{COURSE}, decks, {name}", name, answer) if answer else None
+            sheet: place(where, name, answer) if answer else None
             for sheet, answer in deck["worksheets"].items()
         }
     for name, plan in told["plans"].items():
         checked("plan", f"{COURSE}, plans, {name}", plan)
-        answered: set[int] = set()
+        answered: list[int] = []
         for number, lesson in enumerate(plan["lessons"], 1):
             where = f"{COURSE}, plans, {name}, lesson {number}"
             checked("lesson", where, lesson)
@@ -124,17 +125,8 @@ def course() -> Line:
                         f"{where} has worksheet {part['worksheet']} after the slide "
                         "that answers it: move the worksheet before the slide"
                     )
-                answered |= answered_by(part, told["decks"])
+                answered += part.get("answers", [])
     return told
-
-
-def answered_by(part: Line, decks: Line) -> set[int]:
-    """The worksheets whose answers are on the slides of a part of a lesson."""
-    if "deck" not in part:
-        return set()
-    shown = range(part["first"], part["last"] + 1)
-    places = decks[part["deck"]]["worksheets"]
-    return {sheet for sheet, number in places.items() if number in shown}
 
 
 def filled(where: str, parts: list[Line], minutes: int) -> list[Line]:
@@ -161,7 +153,11 @@ def of_material(where: str, part: Line) -> Line:
         ends = part.get("from", told[0][0]), part.get("to", told[-1][0])
         first, last = (place(where, part["deck"], end) for end in ends)
         minutes = sum(minutes for _, minutes in told[first - 1 : last])
-        return {"first": first, "last": last, "minutes": minutes}
+        # of the course, which has numbered these slides before it comes to plans
+        sheets = read(COURSE)["decks"][part["deck"]]["worksheets"].items()
+        shown = range(first, last + 1)
+        answers = [sheet for sheet, number in sheets if number in shown]
+        return {"first": first, "last": last, "minutes": minutes, "answers": answers}
     if "worksheet" in part:
         (path,) = home().glob(f"book/worksheets/{part['worksheet']:02}_*.py")
         told = PART.findall(path.read_text(encoding="utf-8"))
