@@ -354,9 +354,10 @@ def test_what_overflows_is_neither_shown_nor_called_a_collapse():
     assert {3, 10} <= set(found["overflowed"]) <= {0.3, 1, 3, 10}
 
 
-# The core and the lab but for its words, whose presets were last seen to grok in seeds 1 to 5, with the
-# waves that the text promises, and whose tasks were seen to be reached; others have to
-# do it again here, some minutes long, before their digest goes here.
+# The core and the lab but for its words, whose presets were last seen to grok in seeds
+# 1 to 5, with the waves that the text promises, and whose tasks were seen to be
+# reached; others have to do it again here, some minutes long, before their digest goes
+# here.
 GROKKED = "e86fea13"
 # What reaches the goal of a task: runs of a preset that are changed at a step.
 SAME_PRODUCT = {"rate": 0.1, "decay": 0.3}
@@ -546,7 +547,7 @@ def test_a_phone_shows_plots_and_every_control(chromium, tmp_path):
         browser.settled(page)
         boxes = [one.bounding_box() for one in tried]  # of a try, on one screen
         heights = [box["y"] for box in boxes]
-        assert 0 <= heights[0] and heights == sorted(heights)
+        assert heights[0] >= 0 and heights == sorted(heights)
         assert boxes[-1]["y"] + boxes[-1]["height"] <= browser.PHONE[1]
         place.get_by_role("button", name="Hand in").click()
         said = place.get_by_text("in a sentence first").bounding_box()

@@ -101,7 +101,9 @@ def _forget(figure: Figure, removed: Sequence[Axes], kept: Sequence[Axes]) -> No
             legend.remove()
             place: Any = f"outside {legend.get_gid() or 'upper'} center"
             if left:
-                figure.legend(*zip(*left, strict=True), loc=place, ncols=min(4, len(left)))
+                figure.legend(
+                    *zip(*left, strict=True), loc=place, ncols=min(4, len(left))
+                )
 
 
 def _looks(artist: Any) -> set[str]:
