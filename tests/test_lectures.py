@@ -87,6 +87,17 @@ def test_a_slide_has_large_letters_and_its_own_words(figure):
     assert figure.get_size_inches().tolist() == [12.8, 5.2]
 
 
+def test_a_legend_has_what_is_drawn_with_a_label_or_without(figure):
+    first, second = figure.axes
+    first.plot([0, 1], [1, 1], color=plots.GREY, label="gone")
+    for line in second.lines:
+        line.set_label("")
+    figure.legend(*first.get_legend_handles_labels(), loc="outside upper center")
+    slide(figure, "b", (), {}, 5.2)
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["red", "blue"]
+
+
 @pytest.mark.parametrize(
     ("panels", "steps", "seen"),
     [("", (), [[0], [0, 1]]), ("a", ("blue", "red"), [["blue"], ["blue", "red"]])],

@@ -7,6 +7,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 from matplotlib.artist import Artist
+from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.gridspec import GridSpec
@@ -41,7 +42,9 @@ def slide(
     """
     axes_of = dict(zip("abcdefgh", own_labels(figure), strict=False))
     kept = [axes_of[one] for one in panels or axes_of]
-    for axes in set(axes_of.values()) - set(kept):
+    removed = [axes for axes in axes_of.values() if axes not in kept]
+    _forget(figure, removed, kept)
+    for axes in removed:
         axes.remove()
     if panels:
         grid = GridSpec(1, len(kept), figure)
@@ -75,6 +78,38 @@ def slide(
                 artist.set_visible(at < shown)
         pictures.append(_png(figure))
     return pictures
+
+
+def _forget(figure: Figure, removed: Sequence[Axes], kept: Sequence[Axes]) -> None:
+    """Take out of the legends what is labelled in a removed panel and in no kept one.
+
+    A kept panel may draw it without a label: in its colour, or with its marker.
+    """
+    gone = {name for axes in removed for name in axes.get_legend_handles_labels()[1]}
+    artists = [x for axes in kept for x in (*axes.lines, *axes.collections)]
+    artists += [patch for axes in kept for patch in axes.patches]
+    looks = {look for artist in artists for look in _looks(artist)}
+    gone -= {name for axes in kept for name in axes.get_legend_handles_labels()[1]}
+    for legend in list(figure.legends):
+        names = [text.get_text() for text in legend.get_texts()]
+        left = [
+            (handle, name)
+            for handle, name in zip(legend.legend_handles, names, strict=True)
+            if handle and (name not in gone or looks & _looks(handle))
+        ]
+        if len(left) < len(names):
+            legend.remove()
+            place: Any = f"outside {legend.get_gid() or 'upper'} center"
+            if left:
+                figure.legend(
+                    *zip(*left, strict=True), loc=place, ncols=min(4, len(left))
+                )
+
+
+def _looks(artist: Any) -> set[str]:
+    """Return the colour and the marker, if any, of what a panel or a legend draws."""
+    marker = artist.get_marker() if isinstance(artist, Line2D) else "None"
+    return {_colour(artist), str(marker)} - {"None", "none", ""}
 
 
 def _png(figure: Figure) -> bytes:

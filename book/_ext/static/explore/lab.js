@@ -46,7 +46,7 @@
     wait: {
       title: "A long wait", minutes: 10, begin: "decay",
       words: `Change the learning rate alone, so that the rule comes at least ${LONG} steps after all examples are known. Predict first: a larger rate, or a smaller one?`,
-      ask: "What does the network do to its weights in the steps between, and why does that take longer at this rate?",
+      ask: "Between the two steps, what do the gap and the mean unit under the plots do? Compare with a run at the rate that the task begins with.",
       goal: (runs) => [[among(runs, "decay", ["rate", "seed"]).some((run) => rule(run) < Infinity
         && rule(run) - first(run, "train", KNOWN) >= LONG), `a run with all examples known, and 95 % of the other questions right ${LONG} steps later or more`]],
     },
@@ -82,7 +82,7 @@
     },
     rescue: {
       title: "A rescue", minutes: 15, begin: "half",
-      words: "Train until every sample has collapsed. Then, in the same run, change one control under the plots, so that the network finds the rule after all.",
+      words: "Train until every sample has collapsed. Then, in the same run, change one control, so that the network finds the rule after all.",
       ask: "What did your change give back to the network, and what would a softmax in float32 have changed?",
       goal: (runs) => {
         const fallen = runs.filter((run) => !changed(begun(run), settingsOf("half")).filter((name) => name !== "seed").length

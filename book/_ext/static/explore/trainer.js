@@ -23,6 +23,10 @@
     decay: ["Weight decay"],
     penalty: ["Penalty on activations"],
   };
+  // What a task asks to change, which stands beside Start; hints are for no one to see.
+  const CHANGED = ["seed", "loss", "precision", "optimizer", "rate", "decay", "penalty"];
+  const NAMED = { wait: ["rate", "seed"], clock: ["rate", "decay"], overflow: ["rate", "decay"],
+    collapse: ["precision", "seed"], rescue: CHANGED, remedies: CHANGED };
   const ANEW = ["p", "width", "share", "seed"]; // what a running network cannot change
 
   /** What the worker does: steps in slices of time, and words in between. */
@@ -138,9 +142,11 @@
     let worker, running, points, marks, reached, overflowed;
     let task = "", runs = [], isSaved = true; // of the task: its name, its runs, whether the log has them
 
-    const assignment = make("p", { class: "title" }), goals = make("ul", { class: "goals" }), ask = make("span");
+    const assignment = make("p", { class: "title", hidden: "" }), goals = make("ul", { class: "goals", hidden: "" }), ask = make("span");
     const sentence = make("textarea", { rows: 3 });
-    const lab = make("div", { hidden: "" }, assignment, goals, make("label", {}, ask, sentence));
+    const answer = make("p", { class: "said answer", role: "status", "aria-live": "polite" }); // beside the button to hand in
+    const lab = make("div", { hidden: "" }, make("label", {}, ask, sentence));
+    const [named, others] = [make("div", { class: "controls named" }), make("div", { class: "controls" })];
     const parts = () => TASKS[task].goal(runs.filter((run) => run.points.length > 1));
     const isReached = () => parts().every(([done]) => done);
 
@@ -148,16 +154,24 @@
     function judged() {
       if (!task) return;
       const items = parts().map(([done, words]) => `${done ? "✓ reached" : "○ not yet"}: ${words}`);
+      if (isReached()) items.push("That is all: press Pause, answer the question under the plots, and hand in.");
       if (items.join() === goals.dataset.items) return; // or they would be read out again
       goals.dataset.items = items.join();
       goals.replaceChildren(...items.map((words) => make("li", {}, words)));
     }
 
+    /** Bring the controls that the task names to Start, and the others under the plots. */
+    function place() {
+      for (const [name, { row }] of Object.entries(controls))
+        ((NAMED[task] ?? []).includes(name) ? named : others).append(row);
+    }
+
     /** Set up a task by its name, or none by "". */
     function assign(name) {
       [task, runs, isSaved] = [name, [], true];
-      sentence.value = "";
-      lab.hidden = !task;
+      sentence.value = answer.textContent = "";
+      lab.hidden = assignment.hidden = goals.hidden = !task;
+      place();
       save.textContent = task ? "Hand in: download the log" : "Download the log";
       for (const [other, set] of Object.entries(sets)) set.textContent = other === task ? "Leave this task" : "Set up this task";
       if (!task) return begin("decay");
@@ -266,7 +280,7 @@
       running = true;
       run.textContent = "Pause";
       if (!Object.keys(reached).length) said.textContent = "Training.";
-      plots.scrollIntoView({ block: "nearest" });
+      (task ? accuracy : plots).scrollIntoView({ block: "nearest" });
       worker.postMessage({ go: true, end: LAST, pause: still.matches ? 2000 : 120 });
     });
     reset.addEventListener("click", anew);
@@ -282,13 +296,14 @@
     save.addEventListener("click", () => {
       const words = sentence.value.trim().replace(/\s+/g, " ");
       if (task && !words) {
-        said.textContent = "Answer the question under the plots in a sentence first: it is a part of the log.";
-        return sentence.focus();
+        answer.textContent = "Answer this question in a sentence first: it is a part of the log.";
+        sentence.focus();
+        return answer.scrollIntoView({ block: "nearest" });
       }
       const file = new Blob([logOf(runs.filter((one) => one.points.length > 1), task, task ? isReached() : "", words)], { type: "text/csv" });
       const { seed, rate, decay, precision, optimizer } = read();
       const download = `grok-${task || `${optimizer}-${precision}-rate${rate}-decay${decay}-seed${seed}`}.csv`;
-      if (task) said.textContent = isReached() ? "The log is downloaded, with the goal reached." : "The log is downloaded; it says that the goal is not reached yet.";
+      if (task) answer.textContent = isReached() ? "The log is downloaded, with the goal reached." : "The log is downloaded; it says that the goal is not reached yet.";
       isSaved = true;
       const address = URL.createObjectURL(file);
       make("a", { href: address, download }).click();
@@ -325,15 +340,19 @@
       });
       return make("li", {}, make("strong", {}, title), ` (${minutes} minutes). ${words}`, make("br"), sets[name]);
     }));
-    sentence.addEventListener("input", () => (isSaved = false));
+    sentence.addEventListener("input", () => {
+      isSaved = false;
+      answer.textContent = "";
+    });
     addEventListener("beforeunload", (event) => {
       if (!isSaved) event.preventDefault(); // the browser asks whether to leave
     });
-    live.append(preset.row, question,
-      make("div", { class: "buttons" }, run, reset, left), said, plots,
-      values, lab, make("div", { class: "buttons" }, save, link), units,
+    place();
+    live.append(preset.row, assignment, question, named,
+      make("div", { class: "buttons" }, run, reset, left), said, goals, plots,
+      values, lab, answer, make("div", { class: "buttons" }, save, link), units,
       make("p", { class: "key" }, "Dots are a unit’s weights for the numbers, and the line is the nearest wave. Does a unit become a wave?"),
-      make("div", { class: "controls" }, ...Object.values(controls).map(({ row }) => row)),
+      others,
       make("p", { class: "title" }, "Six tasks to hand in"),
       make("p", {}, "A network has the rule when 95 % of the other questions are right. A run counts if its settings stay as they are from its first step on: "
         + "press Reset after a change, except in task 5. The trainer says when a goal is reached. Then answer the question, and hand in one log of all your runs."), tasks);
