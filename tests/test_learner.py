@@ -144,6 +144,7 @@ def test_a_step_at_the_papers_size_waits_for_nothing_and_sorts_nothing(monkeypat
     monkeypatch.setattr(losses, "on_gpu", lambda _: True)
     monkeypatch.setattr(build, "start", without_numbers)
     monkeypatch.setattr(build, "check", lambda _: None)
+    monkeypatch.setattr(build, "check_rows", lambda *_: None)  # asks for numbers
     monkeypatch.setattr(torch, "autocast", lambda *_, **__: contextlib.nullcontext())
     covering = runpy.run_path(str(CHECK))["covering"]
     chosen = [shallow(one) for one in covering() if one.optimizer.name != "muon"]

@@ -132,7 +132,8 @@ def check_rows(arm: Arm, data: Data, model: torch.nn.Module) -> None:
 
 def _largest(*tables: Any) -> int:
     """Return the largest of all whole numbers in tables; -1 for tables of others."""
-    whole = [t for t in tables if len(t) and not t.is_floating_point()]
+    tensors = [table for table in tables if isinstance(table, torch.Tensor)]
+    whole = [t for t in tensors if len(t) and not t.is_floating_point()]
     return max((int(table.max()) for table in whole), default=-1)
 
 
