@@ -1,11 +1,17 @@
 """Settings that no training can have are refused in one sentence, before it starts."""
 
+import math
+
 import pytest
+import torch
 from helpers import MLP, arm
 
 from claimbook.engine.learner import Learner
 from claimbook.errors import BookError
 from claimbook.experiment import Spec
+from grokbook import losses, metrics
+from grokbook.anywhere import CollapseFreeLoss, Pull, StableMaxLoss
+from grokbook.optimizers import clip, clip_rows, grokfast, hold_norm
 
 SOFTMAX = "softmax_cross_entropy"
 SGD = Spec("sgd", lr=0.1)
@@ -131,3 +137,57 @@ def test_a_penalty_names_a_site_that_the_network_has(penalty, site):
         BookError, match=f"unknown site '{site}': use one of .*pre|hidd"
     ):
         one.step()
+
+
+LOGITS, LABELS = torch.eye(4), torch.arange(4)
+ROWS, COLUMN = torch.ones(20, 6), torch.ones(20, 1)
+SENT_IN = [  # by a stranger; each had a plausible number for an answer
+    (lambda: metrics.accuracy(LOGITS, LABELS[:, None]), r"labels \(4, 1\) do not fit"),
+    (lambda: metrics.accuracy(LOGITS, LABELS[:1]), r"labels \(1,\) do not fit"),
+    (lambda: metrics.accuracy(LOGITS, LABELS > 1), "numbers of classes, not torch.boo"),
+    (lambda: metrics.top_accuracy(LOGITS, LABELS, k=0), "from 1 on, not 0"),
+    (lambda: metrics.cosine(ROWS, ROWS.T), r"one shape .* not \(20, 6\) and \(6, 20\)"),
+    (lambda: metrics.absorbed_fraction(ROWS, COLUMN), "of one shape are compared"),
+    (lambda: metrics.update_norm({"w": ROWS}, {"w": COLUMN}), "of one shape"),
+    (lambda: metrics.radial_energy(ROWS, COLUMN), "of one shape are compared"),
+    (lambda: metrics.fourier_concentration(ROWS, p=59), "20 tokens has no 59 numbers"),
+    (lambda: metrics.attention_entropy(ROWS), r"queries, keys\), not \(20, 6\)"),
+    (
+        lambda: metrics.neural_collapse(ROWS, COLUMN, LOGITS),
+        "numbers of classes, not torch.float32",
+    ),
+    (
+        lambda: losses.softmax_cross_entropy(LOGITS, LABELS, smoothing=-1.0),
+        r"smoothing is in \[0, 1\], not -1.0",
+    ),
+    (lambda: StableMaxLoss(ignore_index=1.5), "ignore_index is a whole number"),
+    (lambda: StableMaxLoss(dtype="float32"), "a floating one, not 'float32'"),
+    (lambda: StableMaxLoss(label_smoothing="a"), r"label_smoothing is in \[0, 1\]"),
+    (lambda: StableMaxLoss()(LOGITS.int(), LABELS), "not torch.int32"),
+    (lambda: Pull(strength=0.1), "a Pull needs modules"),
+    (lambda: Pull(torch.nn.ReLU(), strength=-1.0), "a strength from 0 on"),
+    (lambda: clip(optimizer(), norm=-1.0), "norm is a number above 0, not -1.0"),
+    (lambda: clip(optimizer(), norm=float("nan")), "norm is a number above 0, not nan"),
+    (lambda: hold_norm(optimizer(), names=(), norm=0), "norm is a number above 0"),
+    (lambda: clip_rows(optimizer(), names=(), norm=-2), "norm is a number above 0"),
+    (lambda: grokfast(optimizer(), alpha=2.0), r"alpha is in \[0, 1\), not 2.0"),
+]
+
+
+def optimizer():
+    return torch.optim.SGD([torch.nn.Parameter(torch.ones(2, 2))], lr=0.1)
+
+
+@pytest.mark.parametrize(("call", "said"), SENT_IN)
+def test_what_does_not_fit_has_no_number(call, said):
+    with pytest.raises(ValueError, match=said):
+        call()
+
+
+def test_what_is_not_there_is_nan():
+    empty = metrics.radial_energy(ROWS[:0], ROWS[:0])
+    assert all(value.isnan() for value in empty.values())
+    infinite = torch.tensor([[torch.inf, 0.0, 1.0], [-torch.inf, 0.0, 1.0]])
+    found = CollapseFreeLoss(reduction="none")(infinite, torch.tensor([0, 2]))
+    assert found[0].isnan()
+    assert found[1].item() == pytest.approx(math.log(1 + math.e) - 1)

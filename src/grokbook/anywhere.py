@@ -1,5 +1,6 @@
 """Remedies for any training loop; ⊥Grad is ``orthogonal`` in `grokbook.optimizers`."""
 
+import math
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -45,11 +46,14 @@ class StableMaxLoss(nn.Module):
         super().__init__()
         if not (weight is None or isinstance(weight, Tensor) and weight.dim() == 1):
             raise ValueError(f"weight is a tensor (classes,) or None, not {weight!r}")
-        if not 0 <= label_smoothing <= 1:
+        is_number = isinstance(label_smoothing, float | int)
+        if not (is_number and 0 <= label_smoothing <= 1):
             raise ValueError(f"label_smoothing is in [0, 1], not {label_smoothing!r}")
+        if not isinstance(ignore_index, int):
+            raise ValueError(f"ignore_index is a whole number, not {ignore_index!r}")
         self.dtype = dtype or self.default_dtype
-        if not self.dtype.is_floating_point:
-            raise ValueError(f"the dtype of a loss is a floating one, not {dtype}")
+        if not (isinstance(self.dtype, torch.dtype) and self.dtype.is_floating_point):
+            raise ValueError(f"the dtype of a loss is a floating one, not {dtype!r}")
         self.register_buffer("weight", weight)
         self.ignore_index = ignore_index
         self.reduction = choose("reduction", reduction, [*losses.REDUCTIONS])
@@ -74,6 +78,8 @@ class StableMaxLoss(nn.Module):
             weights = weights * self.weight.to(rows)
         of_label = losses.pick(weights, labels)
         loss = self.function(rows, labels, dtype=self.dtype, reduction="none")
+        # as torch's: a difference of two infinities is no loss
+        loss = loss.masked_fill((rows == torch.inf).any(dim=-1), torch.nan)
         found = of_label * loss
         if self.label_smoothing:
             scores = self.scores(rows)
@@ -94,6 +100,8 @@ class StableMaxLoss(nn.Module):
         ``rows`` are the logits with the classes in the last dimension.
         """
         shapes = f"logits {tuple(logits.shape)} and labels {tuple(labels.shape)}"
+        if not logits.is_floating_point():
+            raise ValueError(f"logits are floating point numbers, not {logits.dtype}")
         if labels.dtype.is_floating_point or labels.dtype == torch.bool:
             raise ValueError(f"labels are numbers of classes, not {labels.dtype}")
         if labels.shape != rows.shape[:-1]:
@@ -127,10 +135,13 @@ class Pull:
     A pass counts once: ``pull()`` forgets it, and a module that was called twice since
     is charged for both calls. Passes under ``torch.no_grad`` do not count, and there
     ``pull()`` is 0. Copies of the modules, such as a moving average, are not charged,
-    and a copy of the Pull hears no module.
+    and a copy of the Pull hears no module. Raises ValueError without modules, and for a
+    negative strength.
     """
 
     def __init__(self, *modules: nn.Module, strength: float, target: float = 0.0):
+        if not modules or not 0 <= strength < math.inf:
+            raise ValueError("a Pull needs modules, and a strength from 0 on")
         self.strength, self.target = strength, target
         self.outputs: list[Tensor] = []
         for module in modules:

@@ -43,24 +43,27 @@ def is_forward_mode() -> bool:
     return forward_ad._current_level >= 0
 
 
-def _column(logits: Tensor, labels: Tensor) -> Tensor:
-    """The labels (*rows, 1) of logits (*rows, classes).
+def label_column(logits: Tensor, labels: Tensor) -> Tensor:
+    """The labels (*rows, 1) of logits (*rows, classes), as int64.
 
-    Raises ValueError for labels of another shape, even if they are as many.
+    Raises ValueError for labels of another shape, even if they are as many, and for
+    labels that are no whole numbers.
     """
+    if labels.is_floating_point() or labels.dtype == torch.bool:
+        raise ValueError(f"labels are numbers of classes, not {labels.dtype}")
     if labels.shape != logits.shape[:-1]:
         given, rows = tuple(labels.shape), tuple(logits.shape[:-1])
         raise ValueError(
             f"labels {given} do not fit logits {tuple(logits.shape)}: give labels "
             f"{rows}, or put the classes into the last dimension of the logits"
         )
-    return labels.unsqueeze(-1)
+    return labels.long().unsqueeze(-1)
 
 
 def _is_label(logits: Tensor, labels: Tensor) -> Tensor:
     """Boolean (*rows, classes), true at the correct class."""
     classes = torch.arange(logits.shape[-1], device=logits.device)
-    return _column(logits, labels) == classes
+    return label_column(logits, labels) == classes
 
 
 def pick(values: Tensor, labels: Tensor) -> Tensor:
@@ -72,7 +75,7 @@ def pick(values: Tensor, labels: Tensor) -> Tensor:
         is_label = _is_label(values, labels)
         picked = torch.where(is_label, values, 0).sum(-1)
         return picked.where(is_label.any(-1), float("nan"))
-    return values.gather(-1, _column(values, labels)).squeeze(-1)
+    return values.gather(-1, label_column(values, labels)).squeeze(-1)
 
 
 def _reduced(losses: Tensor, reduction: str) -> Tensor:
@@ -90,9 +93,12 @@ def softmax_cross_entropy(
 ) -> Tensor:
     """Softmax cross-entropy (eq. 1) as in the official code, used in most figures.
 
-    ``smoothing``, a number or a 0-dim tensor in [0, 1), is the share of the target that
-    label smoothing spreads evenly over all classes.
+    ``smoothing``, a number or a 0-dim tensor in [0, 1], is the share of the target that
+    label smoothing spreads evenly over all classes. Raises ValueError for another
+    number.
     """
+    if not isinstance(smoothing, Tensor) and not 0 <= smoothing <= 1:
+        raise ValueError(f"smoothing is in [0, 1], not {smoothing!r}")
     log_probs = logits.to(dtype).log_softmax(dim=-1)
     losses = -pick(log_probs, labels)
     if isinstance(smoothing, Tensor):

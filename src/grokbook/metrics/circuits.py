@@ -22,8 +22,11 @@ def fourier_concentration(
     This is the measure of appendix D.1. It takes rows 0..p-1 of the embedding, those of
     the numbers. ``skip_constant`` leaves out the constant mode k = 0 (ours, not the
     paper's). The value has no upper bound; for independent N(0, 1/d) entries, p = 113
-    and d = 128 it is 0.0084 with a standard deviation of 0.0017.
+    and d = 128 it is 0.0084 with a standard deviation of 0.0017. Raises ValueError for
+    fewer than p rows.
     """
+    if len(embedding) < p:
+        raise ValueError(f"an embedding of {len(embedding)} tokens has no {p} numbers")
     amplitude = torch.fft.rfft(embedding[:p].double(), dim=0).abs()  # (modes, d)
     if skip_constant:
         amplitude = amplitude[1:]
@@ -38,8 +41,11 @@ def attention_entropy(weights: Tensor, *, head_average: bool = True) -> Tensor:
     It is between 0 (one key has all the weight) and ln keys (all have the same).
     Weights are (batch, heads, queries, keys). The published measure averages them over
     heads first, which can only raise the entropy; ``head_average=False`` takes the
-    entropy of each head instead.
+    entropy of each head instead. Raises ValueError for weights of another shape.
     """
+    if weights.dim() != 4:
+        shape = tuple(weights.shape)
+        raise ValueError(f"weights are (batch, heads, queries, keys), not {shape}")
     weights = weights.double()
     if head_average:
         weights = weights.mean(dim=1)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from grokbook.losses import label_column
 from grokbook.metrics.vectors import ratio
 
 
@@ -35,6 +36,7 @@ def neural_collapse(features: Tensor, labels: Tensor, head: Tensor) -> NeuralCol
     the lengths of NC2 over their mean, ``angle_error`` the mean distance of the cosine
     of two classes from -1 / (K - 1). ``duality_error`` is NC3', between 0 and 2.
     """
+    label_column(features, labels)  # refuses those that are not one for each row
     features, head = features.double(), head.double()
     classes = torch.arange(len(head), device=labels.device)
     one_hot = (labels[:, None] == classes).double()

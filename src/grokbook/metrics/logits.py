@@ -1,6 +1,7 @@
 """Measurements of logits z and features h: accuracy, margins, collapse, inflation.
 
-Logits are (*rows, classes), labels (*rows), features (rows, width). Source: Prieto et
+Logits are (*rows, classes), labels (*rows), features (rows, width); labels that do not
+fit logits raise ValueError. Source: Prieto et
 al. 2025, section 3, and its official code; Liu et al. 2026 (arXiv:2605.06152), sections
 2.1 and 2.2 and appendix D.
 """
@@ -8,19 +9,26 @@ al. 2025, section 3, and its official code; Liu et al. 2026 (arXiv:2605.06152), 
 import torch
 from torch import Tensor
 
-from grokbook.losses import gaps, pick
+from grokbook.losses import gaps, label_column, pick
 from grokbook.metrics.vectors import ratio, share
 
 
 def accuracy(logits: Tensor, labels: Tensor) -> Tensor:
     """Share of rows whose largest logit is that of the label."""
-    return share(logits.argmax(dim=-1) == labels, of=logits)
+    largest = logits.argmax(dim=-1, keepdim=True)
+    return share(largest == label_column(logits, labels), of=logits)
 
 
 def top_accuracy(logits: Tensor, labels: Tensor, *, k: int) -> Tensor:
-    """Share of rows whose label is among the k largest logits."""
+    """Share of rows whose label is among the k largest logits, or among all if fewer.
+
+    Raises ValueError for a k below 1.
+    """
+    if k < 1:
+        raise ValueError(f"k is a number of classes from 1 on, not {k!r}")
     top_classes = logits.topk(min(k, logits.shape[-1]), dim=-1).indices
-    return share((top_classes == labels.unsqueeze(-1)).any(dim=-1), of=logits)
+    is_top = top_classes == label_column(logits, labels)
+    return share(is_top.any(dim=-1), of=logits)
 
 
 def collapse_fraction(logits: Tensor, *, dtype: torch.dtype) -> Tensor:

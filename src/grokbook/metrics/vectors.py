@@ -1,16 +1,25 @@
 """Shares of flags, norms and cosines of tensors, the radial part of gradients.
 
-Sums are taken in float64 whatever the dtype of the tensors. Source: Prieto et al. 2025,
+Sums are taken in float64 whatever the dtype of the tensors. Those that are compared
+have one shape, or ValueError is raised. Source: Prieto et al. 2025,
 section 4 and appendix C; Singh, Misra and Orvieto 2026 (update norm); Tiwari et al.
 2026, eq. 4.
 """
 
+import math
 from collections.abc import Iterable, Mapping
 
 import torch
 from torch import Tensor
 
 MASK = 1e-12  # ``radial_energy`` masks rows whose gradient's squared norm is up to this
+
+
+def _refuse_other_shapes(a: Tensor, b: Tensor) -> None:
+    """Raise ValueError for two tensors that torch would broadcast, or cannot."""
+    if a.shape != b.shape:
+        shapes = f"{tuple(a.shape)} and {tuple(b.shape)}"
+        raise ValueError(f"two tensors of one shape are compared, not {shapes}")
 
 
 def share(flags: Tensor, of: Tensor | None = None) -> Tensor:
@@ -70,6 +79,8 @@ def joint_cosine(left: list[Tensor], right: list[Tensor]) -> Tensor:
 
     Unlike torch's it has no floor under the norms.
     """
+    for a, b in zip(left, right, strict=True):
+        _refuse_other_shapes(a, b)
     left, right = near_one(left), near_one(right)
     left_norm = _inner(left, left).sqrt()
     right_norm = _inner(right, right).sqrt()
@@ -79,12 +90,15 @@ def joint_cosine(left: list[Tensor], right: list[Tensor]) -> Tensor:
 
 def absorbed_fraction(weight: Tensor, step: Tensor) -> Tensor:
     """Share of entries with step != 0 but weight + step == weight (appendix C)."""
+    _refuse_other_shapes(weight, step)
     after = weight + step
     return share((step != 0) & (after == weight), of=after)
 
 
 def update_norm(before: Mapping[str, Tensor], after: Mapping[str, Tensor]) -> Tensor:
     """L2 norm over all parameters, by name, of after - before."""
+    for name, weight in before.items():
+        _refuse_other_shapes(weight, after[name])
     return total_norm(after[name].double() - w.double() for name, w in before.items())
 
 
@@ -103,8 +117,11 @@ def radial_energy(h: Tensor, g: Tensor) -> dict[str, Tensor]:
     three values: "mean" is the mean over the rows in which neither h nor g is zero;
     "summed" is d sum |g_rad|^2 / sum |g|^2 with g_rad = (h . g) h / |h|^2; "masked" is
     the mean over all rows, with 0 where |g|^2 <= 1e-12, as in later code of the same
-    group.
+    group. Of no rows all are NaN.
     """
+    _refuse_other_shapes(h, g)
+    if not len(h):
+        return dict.fromkeys(("mean", "summed", "masked"), h.sum().double() * math.nan)
     h, g = h.double(), g.double()
     squared_products = (h * g).sum(dim=-1).square()
     h_squares, g_squares = h.square().sum(dim=-1), g.square().sum(dim=-1)

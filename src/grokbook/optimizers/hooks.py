@@ -280,6 +280,12 @@ def _gradient_norm(optimizer: Optimizer, parameters: list[Tensor]) -> Tensor:
     return norm if _is_stacked(optimizer) else norm[0]
 
 
+def _refuse_unless_positive(name: str, value: Any) -> None:
+    """Raise ValueError for a number that is not above 0, or is infinite."""
+    if isinstance(value, float | int) and not 0 < value < math.inf:
+        raise ValueError(f"{name} is a number above 0, not {value!r}")
+
+
 @_hook
 def orthogonal(optimizer: Opt, *, rescale: bool = True, scope: str = "tensor") -> Opt:
     """Remove from each gradient its part along the weights, in every step (⊥Grad).
@@ -345,6 +351,7 @@ def unit_steps(optimizer: Opt) -> Opt:
 @_hook
 def clip(optimizer: Opt, *, norm: float) -> Opt:
     """Scale all gradients of a step by one factor, to a joint norm up to ``norm``."""
+    _refuse_unless_positive("norm", norm)
 
     def shorten(optimizer: Optimizer, parameters: list[Tensor]) -> None:
         factor = (norm / _gradient_norm(optimizer, parameters)).clamp(max=1)
@@ -366,8 +373,10 @@ def grokfast(optimizer: Opt, *, alpha: float = 0.98, lamb: float = 2.0) -> Opt:
 
     As in the official code mu begins as the first gradient of a parameter.
     ``state[parameter]["grokfast"]`` is mu, so that a checkpoint saves it with the
-    moments.
+    moments. Raises ValueError for an alpha that is not in [0, 1).
     """
+    if isinstance(alpha, float | int) and not 0 <= alpha < 1:
+        raise ValueError(f"alpha is in [0, 1), not {alpha!r}")
     hooks = _step_hooks(optimizer)
     hooks.names.append("grokfast")
 
@@ -408,6 +417,7 @@ def hold_norm(
     With ``total``, one factor scales all of them so that their joint norm is ``norm``.
     The initial weights and the moments of the optimizer are not scaled.
     """
+    _refuse_unless_positive("norm", norm)
     matrices = _named(optimizer, names)
 
     def hold(_optimizer: Optimizer) -> None:
@@ -427,6 +437,7 @@ def clip_rows(optimizer: Opt, *, names: Iterable[str], norm: float) -> Opt:
 
     A row holds the weights into one unit. Used in the chapter Remedies.
     """
+    _refuse_unless_positive("norm", norm)
     matrices = _named(optimizer, names)
 
     def shorten(_optimizer: Optimizer) -> None:
@@ -488,6 +499,7 @@ def steps_by_norm(optimizer: Opt, *, names: Iterable[str], norm: float) -> Opt:
     ``hold_norm`` held it at ``norm``. This is the control for what a held norm does to
     a step. The matrix's norm is taken before the step. Used in remedies/elsewhere.
     """
+    _refuse_unless_positive("norm", norm)
     matrices = _named(optimizer, names)
     copies: list[
         tuple[Tensor, Tensor]
