@@ -38,7 +38,7 @@ def total(*patterns):
 @pytest.mark.parametrize(
     ("patterns", "limit"),
     [
-        (["src/grokbook/**/*.py"], 31_700),
+        (["src/grokbook/**/*.py"], 31_800),
         (["src/claimbook/**/*.py"], 46_900),
         (["tests/*.py"], 138_900),
         (["book/*.py", "book/_ext/*.py"], 37_300),
