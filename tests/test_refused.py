@@ -147,7 +147,6 @@ SENT_IN = [  # by a stranger; each had a plausible number for an answer
     (lambda: metrics.accuracy(LOGITS, LABELS > 1), "numbers of classes, not torch.boo"),
     (lambda: metrics.top_accuracy(LOGITS, LABELS, k=0), "from 1 on, not 0"),
     (lambda: metrics.cosine(ROWS, ROWS.T), r"one shape .* not \(20, 6\) and \(6, 20\)"),
-    (lambda: metrics.absorbed_fraction(ROWS, COLUMN), "of one shape are compared"),
     (lambda: metrics.update_norm({"w": ROWS}, {"w": COLUMN}), "of one shape"),
     (lambda: metrics.radial_energy(ROWS, COLUMN), "of one shape are compared"),
     (lambda: metrics.fourier_concentration(ROWS, p=59), "20 tokens has no 59 numbers"),

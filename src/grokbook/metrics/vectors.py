@@ -89,8 +89,10 @@ def joint_cosine(left: list[Tensor], right: list[Tensor]) -> Tensor:
 
 
 def absorbed_fraction(weight: Tensor, step: Tensor) -> Tensor:
-    """Share of entries with step != 0 but weight + step == weight (appendix C)."""
-    _refuse_other_shapes(weight, step)
+    """Share of entries with step != 0 but weight + step == weight (appendix C).
+
+    There may be several steps (steps, *shape) for one weight (*shape).
+    """
     after = weight + step
     return share((step != 0) & (after == weight), of=after)
 
