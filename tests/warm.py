@@ -53,6 +53,7 @@ def keep(address):
     import matplotlib_inline.backend_inline  # noqa: F401
     import scipy.stats  # noqa: F401
     import torch
+    import torch._dynamo  # which the first optimizer imports, in more than a second
     from ipykernel import kernelapp
 
     from claimbook import claims, evidence, tables  # noqa: F401
