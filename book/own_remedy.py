@@ -34,6 +34,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import yaml
 from pandas import Series
 
 from claimbook import errors, names, papers, project, records, tables
@@ -361,6 +362,10 @@ def of_the_book(task: str, level: float) -> tuple[str, dict[str, Series]]:
             if record.seeds(arm.name):
                 run = Run(record, arm.name)
                 onsets[arm.name.split(", ")[0]] = run.onset(above=level)
+        if which == "test2":  # one that never generalised in its tuning was not tested
+            path = project.home() / "book/remedies/points2.yaml"
+            for remedy in yaml.safe_load(path.read_text("utf-8"))["never"][task]:
+                onsets[remedy] = Series([math.inf])
         return name, onsets
     return "", {}
 

@@ -71,7 +71,7 @@ def test_a_race_is_tuned_tested_resumed_and_written(mine, tmp_path, monkeypatch)
     assert smoke.startswith("A smoke test: each run counts as a success")
     assert "On addition modulo 59 mine0 generalises in 5 of 5 runs" in said
     text = page.read_text()
-    assert text.count("<tr>") == 1 + len(DESIGN["CHOSEN"]["a"]) + 1
+    assert text.count("<tr>") == 1 + len(DESIGN["START"]) + 1
     assert "<b>mine0 (yours)</b>" in text and "A smoke test" in text
     assert {
         p: p.stat().st_mtime_ns for p in project.records_folder().rglob("*")

@@ -41,7 +41,7 @@ def total(*patterns):
         (["src/grokbook/**/*.py"], 31_800),
         (["src/claimbook/**/*.py"], 46_900),
         (["tests/*.py"], 138_900),
-        (["book/*.py", "book/_ext/*.py"], 37_300),
+        (["book/*.py", "book/_ext/*.py"], 37_400),
     ],
 )
 def test_no_part_grows_unseen(patterns, limit):
