@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Remedies × tasks]{.kicker} Of twelve remedies tuned alike, none beats ⊥Grad where generalisation is delayed
+# # [Remedies × tasks]{.kicker} ⊥Grad is early on every task with a delay, and Muon is earlier on one where all are tuned more finely
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -57,7 +57,38 @@ finer = {
     for arm in grid.experiment.arms
     if not arm.penalties and arm.optimizer.options["lr"] == 0.003
 }
-sheet = claims.read(page.name, {})
+# the second tuning, on the tasks on which it is complete
+difference = runpy.run_path(f"{project.home()}/book/own_remedy.py")["difference"]
+second = {task: SHARED["SecondRace"](page, task, difference) for task in ("a", "e")}
+found = {
+    f"{task}-{row}": race.lead(*pair)
+    for task, race in second.items()
+    for row, pair in SHARED["SECOND_PAIRS"].items()
+}
+found |= {
+    f"{task}-stays": (race.runs[PERP], race.lowest(PERP))
+    for task, race in second.items()
+}
+sheet = claims.read(
+    page.name,
+    found,
+    when={
+        f"{task}-{name}": words
+        for task, race in second.items()
+        for name, words in race.moments().items()
+    },
+)
+earlier = {  # in how many of five pairs Muon is ahead of ⊥Grad, and ⊥Grad of decay
+    "Muon": int((second["e"].lead("Muon", PERP)[1] > 0).sum()),
+    PERP: int((second["a"].lead(PERP, "decay")[1] > 0).sum()),
+}
+again = {
+    (task, name): SHARED["short"](race.onset[name])
+    for task, race in second.items()
+    for name in race.order
+}
+assert earlier["Muon"] == len(second["e"].onset["Muon"]) > earlier[PERP]
+assert again["a", "Muon"] == "none"
 by = {name: [race.short(name) for race in delayed] for name in (PERP, "decay")}
 sheet.box(f"""We tuned twelve remedies alike, in small MLPs, on three tasks where
 generalisation comes late: addition modulo 59, addition modulo 97 and sparse parity.
@@ -66,8 +97,10 @@ it means to be earlier in every pair of runs. The median run with ⊥Grad genera
 steps {by[PERP][0]}, {by[PERP][1]} and {by[PERP][2]}, with weight decay at
 {by["decay"][0]}, {by["decay"][1]} and {by["decay"][2]}. Not beaten is not best: on
 parity L2 in the loss is level with it, seven remedies were not run on modulo 97, and
-decays were tried a factor of ten apart. MNIST, where nothing is late, is a control. The
-table is ours; no paper's claim is judged.""")
+decays were tried a factor of ten apart. We tuned sixteen remedies a second time, with
+strengths a factor of three apart and new seeds, further down. On parity Muon, an optimizer that was not
+among the twelve, now comes before ⊥Grad in every pair of runs; on addition modulo 59 it never generalises. There
+⊥Grad is no longer ahead of weight decay in every pair. MNIST, where nothing is late, is a control. The tables are ours.""")
 
 # %% tags=["hide-input"]
 #| name: fig-remedies-matrix
@@ -134,7 +167,47 @@ tables.prose(f"""
 **Not beaten is not best.** Neighbouring strengths of the tuning lie a factor of ten apart: weight decay was tried at 0.01, 0.1, 1 and 10.
 In [another chapter](../tiwari2026/remedies.ipynb), on addition modulo 97 at a smaller learning rate of 0.003, a decay of 3 generalises at step
 {told(finer[3].onset())} and a decay of 1 at {told(finer[1].onset())}. So the lead of ⊥Grad on addition modulo 97, {races["modulo 97"].lead(PERP, "decay")[1].min():.0f} measurements, may not survive
-a finer tuning. One with strengths a factor of three apart is registered, and not run.
+a finer tuning. A second tuning, with strengths a factor of three apart, is below; on addition modulo 97 it is not complete.
+""")
+
+# %% [markdown]
+# ## The second tuning
+#
+# Sixteen remedies, six learning rates from 0.001 to 0.1 and strengths a factor of three apart. The best point's neighbours are tried
+# until all of them are there, and three seeds choose. Runs have 15 steps over the rate on addition and 25 on parity, 500 at least and
+# 4,000 at most, to get to 90 % of the test set. They go on for 500 steps beyond 99 %, and to generalise is to stay above 90 % to the end.
+
+# %% tags=["hide-input"]
+#| name: fig-remedies-matrix-second
+#| caption: >
+#|   On sparse parity Muon comes first and ⊥Grad third. A dot is one run of five, at the step from which on its test
+#|   accuracy is above 90 %; a cross is a run that ended without that. On the right is the median step, with a
+#|   count of runs where some do not generalise. A remedy that generalised at no point of its tuning was not
+#|   tested and has five crosses. MLPs of width 128.
+#| alt: >
+#|   Sixteen rows. The dots of Muon lie between 50 and 90, those of Grokfast as published between 110 and 190, those of ⊥Grad
+#|   between 200 and 530. Weight decay has four dots from 320 to 800 and a cross. Seven rows have crosses alone or one dot.
+#| fold: "Code: draw the figure"
+second["e"].by_remedy()
+
+# %% tags=["hide-input"]
+#| fold: "Code: the table of sparse parity"
+second["e"].table()
+
+# %% tags=["hide-input"]
+#| fold: "Code: the table of addition modulo 59"
+second["a"].table()
+
+# %% tags=["remove-input"]
+tables.prose(f"""
+* **No remedy is first on both tasks.** On parity Muon and Grokfast with its authors' settings come before ⊥Grad. On addition
+  modulo 59 Grokfast with its authors' settings, ⊥Grad and weight decay generalise within a few steps of each other, at median steps
+  {again["a", "Grokfast as published"]}, {again["a", PERP]} and {again["a", "decay"]}, and Muon does not.
+* **A finer grid brings weight decay nearer.** ⊥Grad is ahead of it in {earlier[PERP]} of {len(second["a"].onset[PERP])} pairs. On addition modulo 59 a decay of 3 at a rate of 0.04 was chosen, where the first tuning had 1.
+* **What a cap decides.** On parity StableMax counts as never here: in the seed that tunes, its accuracy is still rising when its
+  steps end, at most at 81 %. In the first tuning, at a rate of 0.01 that is not on this grid, it generalises in every
+  run, at step {told(races["parity"].onset["StableMax"])}. With weight decay not every run stays above 90 %.
+* **Muon's rate** on parity, 0.25, is the last one that the rule tries: a larger one may be better.
 """)
 
 # %% [markdown]
@@ -168,7 +241,7 @@ a finer tuning. One with strengths a factor of three apart is registered, and no
 
 # %% tags=["hide-input"]
 #| fold: "Code: what was run"
-sheet.closing(*(race.record for race in races.values()), grid)
+sheet.closing(*(race.record for race in [*races.values(), *second.values()]), grid)
 
 # %% [markdown]
 # ## Run it yourself

@@ -1,13 +1,16 @@
 """What the pages of the tasks share: the runs of one task, its figures and its table."""
 
 import math
-from collections.abc import Iterator
+import runpy
+from collections.abc import Callable, Iterator
 from statistics import median_low
+from typing import Any
 
 import numpy as np
+import yaml
 from pandas import Series
 
-from claimbook import evidence, plots, tables
+from claimbook import evidence, plots, project, tables
 from claimbook.evidence import Run, told
 
 PAIRS = {  # a row of the claims: the remedy that should be ahead, and the other
@@ -21,6 +24,22 @@ PAIRS = {  # a row of the claims: the remedy that should be ahead, and the other
     "collapse": ("collapse-free loss", "none"),
     "grokfast-decay": ("Grokfast", "decay"),
     "perp-decay": ("⊥Grad", "decay"),
+}
+SECOND_PAIRS = {  # the same of the second tuning
+    "perp-decay": ("⊥Grad", "decay"),
+    "perp-none": ("⊥Grad", "none"),
+    "perp-l2": ("⊥Grad", "coupled L2"),
+    "perp-muon": ("⊥Grad", "Muon"),
+    "perp-rows": ("⊥Grad", "row norms clipped"),
+    "muon-none": ("Muon", "none"),
+    "rows-decay": ("row norms clipped", "decay"),
+    "grokfast-none": ("Grokfast as published", "none"),
+    "grokfast-decay": ("Grokfast as published", "decay"),
+    "stablemax-none": ("StableMax", "none"),
+    "collapse-none": ("collapse-free loss", "none"),
+    "radius-decay": ("radius to √d", "decay"),
+    "short-decay": ("radius with tuned target", "decay"),
+    "activations-decay": ("activations", "decay"),
 }
 NAMES = {  # what pages call a remedy where the name of its runs is too short
     "none": "no remedy",
@@ -70,6 +89,39 @@ def moment(onset: Series, steps: int) -> str:
     if math.isinf(middle):
         return f"does not generalise within {steps:,} steps"
     return f"generalises at step {middle:,.0f}"
+
+
+def short(onset: Series) -> str:
+    """The median step; "none", or how many runs where not all generalise."""
+    steps = sorted(map(float, onset))
+    came = sum(map(math.isfinite, steps))
+    if not came:
+        return "none"
+    words = f"{came} of {len(steps)}"
+    middle = f"{median_low(steps):,.0f}"
+    if came == len(steps):
+        return middle
+    return words if middle == "inf" else f"{middle} ({words})"
+
+
+def by_remedy(onsets: dict[str, Series], steps: int) -> plots.Picture:
+    """The step at which each run generalises, a row for each remedy, a cross for never."""
+    figure, (axes,) = plots.panels(1, height=0.9 + 0.33 * len(onsets))
+    for row, onset in enumerate(onsets.values()):
+        places = Series([row + 0.1 * (k - 2) for k in range(len(onset))], onset.index)
+        came = np.isfinite(onset)
+        axes.plot(onset[came], places[came], "o", color=plots.BLUE, ms=6, alpha=0.8)
+        ended = [steps] * int((~came).sum())
+        axes.plot(ended, places[~came], "x", color=plots.GREY, ms=6)
+        at = (1.15 * steps, row)
+        axes.annotate(short(onset), at, va="center", annotation_clip=False)
+    axes.annotate("median step", (1.15 * steps, -1), annotation_clip=False)
+    axes.set_yticks(range(len(onsets)), map(called, onsets))
+    axes.set(xscale="log", xlim=(40, 1.1 * steps), ylim=(len(onsets) - 0.5, -0.6))
+    axes.set_xlabel(f"step (runs end at {steps:,})")
+    axes.set_xticks([100, 1000], ["100", "1,000"])
+    axes.minorticks_off()
+    return plots.show(figure)
 
 
 class Race:
@@ -130,43 +182,12 @@ class Race:
 
     def by_remedy(self) -> plots.Picture:
         """The step at which each run generalises; a row for each remedy."""
-        figure, (axes,) = plots.panels(1, height=0.9 + 0.33 * len(self.order))
-        for row, name in enumerate(self.order):
-            onset = self.onset[name]
-            places = Series(
-                [row + 0.1 * (k - 2) for k in range(len(onset))], onset.index
-            )
-            came = np.isfinite(onset)
-            axes.plot(onset[came], places[came], "o", color=plots.BLUE, ms=6, alpha=0.8)
-            ended = [self.steps] * int((~came).sum())
-            axes.plot(ended, places[~came], "x", color=plots.GREY, ms=6)
-            at = (1.15 * self.steps, row)
-            axes.annotate(self.short(name), at, va="center", annotation_clip=False)
-        axes.annotate("median step", (1.15 * self.steps, -1), annotation_clip=False)
-        axes.set_yticks(range(len(self.order)), map(called, self.order))
-        axes.set(
-            xscale="log",
-            xlim=(40, 1.1 * self.steps),
-            ylim=(len(self.order) - 0.5, -0.6),
-        )
-        axes.set_xlabel(f"step (runs end at {self.steps:,})")
-        axes.set_xticks([100, 1000], ["100", "1,000"])
-        axes.minorticks_off()
-        return plots.show(figure)
+        onsets = {name: self.onset[name] for name in self.order}
+        return by_remedy(onsets, self.steps)
 
     def short(self, name: str) -> str:
         """The median step; "none", or how many runs where not all generalise."""
-        if name not in self.runs:
-            return "not run"
-        onset = sorted(map(float, self.onset[name]))
-        came = sum(map(math.isfinite, onset))
-        if not came:
-            return "none"
-        words = f"{came} of {len(onset)}"
-        middle = f"{median_low(onset):,.0f}"
-        if came == len(onset):
-            return middle
-        return words if middle == "inf" else f"{middle} ({words})"
+        return short(self.onset[name]) if name in self.runs else "not run"
 
     def table(self) -> object:
         """The remedies at their best points, at the end."""
@@ -211,3 +232,95 @@ class Race:
         plots.thousands(axes)
         figure.legend(loc="outside upper center", ncols=5)
         return plots.show(figure)
+
+
+SECOND_HEAD = (
+    "Remedy",
+    "Rate",
+    "Strength",
+    "Runs that generalise",
+    "at step",
+    "Steps later than weight decay (95 % interval)",
+)
+
+
+def second_tuning() -> dict[str, Any]:
+    """What ``retune.py`` wrote: ``chosen`` and ``never`` by task."""
+    path = project.home() / "book/remedies/points2.yaml"
+    return yaml.safe_load(path.read_text("utf-8"))
+
+
+class SecondRace:
+    """The second tuning of one task: five fresh seeds at the point chosen for each remedy.
+
+    ``onset`` has by remedy and seed the step for good above 90 % of the test set, to the
+    end of a run that goes on 500 steps beyond 99 %. A remedy that generalises at no
+    point of its tuning was not tested and never comes. ``came`` is the same, where never
+    counts as the largest cap of the task, ``largest``. ``difference`` is that of
+    own_remedy.py.
+    """
+
+    def __init__(self, page: evidence.Page, task: str, difference: Callable):
+        design = runpy.run_path(f"{project.home()}/book/remedies/experiments.py")
+        self.task, self.largest = TASKS[task], design["CAPS"][task][2]
+        self.level = design["LEVEL"][task]
+        self.difference = difference
+        self.record = page.record(f"test2-{task}")
+        self.tuned = page.record(f"tune2-{task}")
+        self.runs = {
+            arm.name.split(", ")[0]: Run(self.record, arm.name)
+            for arm in self.record.experiment.arms
+        }
+        self.onset = {
+            name: run.onset(above=self.level) for name, run in self.runs.items()
+        }
+        for name in second_tuning()["never"][task]:
+            self.onset[name] = Series(math.inf, index=design["SECOND_TESTS"])
+        self.came = {
+            name: onset.clip(upper=self.largest) for name, onset in self.onset.items()
+        }
+        self.order = sorted(
+            self.came, key=lambda name: self.came[name].agg(ORDER).tolist()
+        )
+
+    def lead(self, name: str, other: str) -> tuple[list[Run], Series]:
+        """By how many steps one remedy is ahead of another, by seed."""
+        if not {name, other} <= self.came.keys():
+            return [], Series(dtype=float)
+        first, second = evidence.paired(self.came[name], self.came[other])
+        runs = [self.runs[one] for one in (name, other) if one in self.runs]
+        return runs, second - first
+
+    def lowest(self, name: str) -> Series:
+        """The smallest test accuracy after the first log with the level, by seed."""
+        run = self.runs[name]
+        reached = run.reaches(accuracy=self.level)
+        return run.series("test_accuracy", since=reached).min()
+
+    def by_remedy(self) -> plots.Picture:
+        """The step at which each run generalises; a row for each remedy."""
+        onsets = {name: self.onset[name] for name in self.order}
+        return by_remedy(onsets, self.largest)
+
+    def moments(self) -> dict[str, str]:
+        """By remedy, what its median run does, for the sentences of the claims."""
+        return {name: moment(onset, self.largest) for name, onset in self.onset.items()}
+
+    def table(self) -> object:
+        """The remedies at the points of the second tuning, the earliest first."""
+        rows = []
+        for name in self.order:
+            onset = self.onset[name]
+            point = ["", ""]
+            if name in self.runs:
+                words = self.runs[name].arm.split(", ")[1:]
+                point = [word.rpartition(" ")[2] for word in words]
+            later = ""
+            if name != "decay":
+                middle, low, high = self.difference(
+                    onset, self.onset["decay"], self.largest
+                )
+                later = f"{middle:+,.0f} ({low:+,.0f} to {high:+,.0f})"
+            came = f"{np.isfinite(onset).sum()} of {len(onset)}"
+            rows.append((called(name), *point, came, told(onset), later))
+        return tables.grid(SECOND_HEAD, rows, caption=f"Second tuning, {self.task}")
