@@ -34,7 +34,6 @@ from typing import Any
 
 import numpy as np
 import torch
-import yaml
 from pandas import Series
 
 from claimbook import errors, names, papers, project, records, tables
@@ -346,10 +345,11 @@ class Race:
         return runs
 
 
-def of_the_book(task: str, level: float) -> tuple[str, dict[str, Series]]:
+def of_the_book(task: str, design: Mapping[str, Any]) -> tuple[str, dict[str, Series]]:
     """Return the name of the book's test of a task, and its onsets by remedy.
 
     It is that of the second tuning if it is recorded, else that of the first.
+    ``design`` has the names of the remedies' experiments.py.
     """
     for which in ("test2", "test"):
         name = f"remedies/{which}-{task}"
@@ -361,27 +361,17 @@ def of_the_book(task: str, level: float) -> tuple[str, dict[str, Series]]:
         for arm in record.experiment.arms:
             if record.seeds(arm.name):
                 run = Run(record, arm.name)
-                onsets[arm.name.split(", ")[0]] = run.onset(above=level)
+                onsets[arm.name.split(", ")[0]] = run.onset(above=design["LEVEL"][task])
         if which == "test2":  # one that never generalised in its tuning was not tested
-            path = project.home() / "book/remedies/points2.yaml"
-            for remedy in yaml.safe_load(path.read_text("utf-8"))["never"][task]:
+            for remedy in design["SECOND"]["never"][task]:
                 onsets[remedy] = Series([math.inf])
         return name, onsets
     return "", {}
 
 
-def difference(yours: Series, theirs: Series, largest: float) -> tuple[float, ...]:
-    """Return by how many steps the median of one is later, and its 95 % interval.
-
-    The interval is a percentile bootstrap over the runs of each. A run that does not
-    generalise counts as the ``largest`` step.
-    """
-    both = [onsets.clip(upper=largest).to_numpy() for onsets in (yours, theirs)]
-    generator = np.random.default_rng(0)
-    drawn = [generator.choice(values, (10_000, len(values))) for values in both]
-    medians = [np.median(rows, axis=1) for rows in drawn]
-    low, high = np.quantile(medians[0] - medians[1], [0.025, 0.975])
-    return float(np.median(both[0]) - np.median(both[1])), float(low), float(high)
+def shared() -> dict[str, Any]:
+    """Return the names that the pages of the remedies share."""
+    return runpy.run_path(f"{project.home()}/book/remedies/race.py")
 
 
 def matrix(name: str, columns: Mapping[str, Mapping[str, Series]]) -> tables.Html:
@@ -391,7 +381,7 @@ def matrix(name: str, columns: Mapping[str, Mapping[str, Series]]) -> tables.Htm
     which is called ``name``. Rows are in the order of the sum of medians.
     """
     none = Series(dtype=float)
-    called = runpy.run_path(f"{project.home()}/book/remedies/race.py")["called"]
+    called = shared()["called"]
     medians: dict[str, float] = {}
     for remedies in columns.values():
         for remedy, onsets in remedies.items():
@@ -414,11 +404,11 @@ def written(
 
     It has the matrix of the remedies with one row more, that of the file.
     """
-    titles = runpy.run_path(f"{project.home()}/book/remedies/race.py")["TASKS"]
+    titles = shared()["TASKS"]
     columns, sentences, sources = {}, [], []
     for outcome in outcomes:
         race, title = races[outcome.task], titles[outcome.task]
-        source, theirs = of_the_book(outcome.task, race.design["LEVEL"][outcome.task])
+        source, theirs = of_the_book(outcome.task, race.design)
         sources.append(source)
         columns[title] = theirs | {YOURS: outcome.onsets}
         if outcome.chosen is None:  # one that was not tested never generalised
@@ -470,7 +460,9 @@ def _sentences(
     largest = race.design["CAPS"][outcome.task][2]
     for rival, words in RIVALS.items():
         if rival in theirs and not race.is_smoke:
-            later, low, high = difference(outcome.onsets, theirs[rival], largest)
+            later, low, high = shared()["difference"](
+                outcome.onsets, theirs[rival], largest
+            )
             runs = f"{len(outcome.onsets)} and {len(theirs[rival])} runs"
             found.append(
                 f"Its median is {later:+,.0f} steps from that of {words} (95 % "

@@ -13,7 +13,7 @@ from pandas import Series
 
 from book import __main__ as command
 from book import own_remedy
-from claimbook import project
+from claimbook import evidence, project
 from claimbook.engine import loop, pool
 from claimbook.errors import BookError, TrainingError
 from claimbook.experiment import Spec
@@ -158,7 +158,7 @@ def test_a_remedy_that_never_generalises_is_not_tested(mine, tmp_path, monkeypat
 
 def test_beside_the_book(mine, tmp_path):
     """The book's own ⊥Grad against itself, and weight decay, from its records."""
-    source, theirs = own_remedy.of_the_book("a", 0.9)
+    source, theirs = own_remedy.of_the_book("a", DESIGN)
     assert source.startswith("remedies/test") and len(theirs["⊥Grad"]) == 5
     one = entered(mine(MINE), tmp_path, is_smoke=False)
     outcome = own_remedy.Outcome("a", (0.0004, 3.0), theirs["⊥Grad"], 20)
@@ -170,10 +170,23 @@ def test_beside_the_book(mine, tmp_path):
     assert f"{middle:+,.0f} steps from that of weight decay" in said[3]
 
 
+def test_a_remedy_that_was_not_tested_counts_as_never():
+    page = evidence.Page("remedies/matrix", "best", False, "auto")
+    race = own_remedy.shared()["SecondRace"](page, "e")
+    assert {"none", "StableMax"} <= race.onset.keys() - race.runs.keys()
+    assert (race.came["none"] == race.largest).all()
+    runs, lead = race.lead("⊥Grad", "none")
+    assert runs == [race.runs["⊥Grad"]]
+    assert lead.equals(race.largest - race.onset["⊥Grad"])
+    assert race.lead("StableMax", "none")[0] == []  # which is a row without a run
+    assert race.moments()["none"] == "generalised at no point of its tuning"
+
+
 def test_the_interval_of_a_difference():
     flat, late = Series([100.0] * 5), Series([300.0] * 4 + [math.inf])
-    assert own_remedy.difference(flat, flat, 1000) == (0, 0, 0)
-    later, low, high = own_remedy.difference(late, flat, 1000)
+    difference = own_remedy.shared()["difference"]
+    assert difference(flat, flat, 1000) == (0, 0, 0)
+    later, low, high = difference(late, flat, 1000)
     assert later == low == 200 and high in (200, 900)
 
 

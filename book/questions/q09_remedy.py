@@ -91,7 +91,7 @@ worked in a window of rates, {first:g} (not with every β2 of Adam) to {last:g}:
 {np.isfinite(below).sum()} of {len(below)} runs, each at its best β2, had generalised
 when training ended, and above it, in the larger MLP, {np.isfinite(above).sum()} of
 {len(above)}, after {min(lengths):,} to {max(lengths):,} steps. On sparse parity ⊥Grad was earlier than decay and worked at more
-rates; L2 in the loss was about as early, and worked at more rates still. On MNIST, as this comparison was set up, nothing was delayed. Transformers
+rates; L2 in the loss was about as early, and worked at more rates still. On MNIST, as this comparison was set up, nothing was delayed. In a finer tuning, on the page of all remedies, the optimizer Muon was earlier than both on parity, and decay came close to ⊥Grad on the small addition. Transformers
 and text were not compared at tuned rates. The page "Does your training stall?" has a diagnosis and the settings.""")
 
 # %% tags=["hide-input"]

@@ -2,12 +2,10 @@
 
 import math
 import runpy
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from statistics import median_low
-from typing import Any
 
 import numpy as np
-import yaml
 from pandas import Series
 
 from claimbook import evidence, plots, project, tables
@@ -234,6 +232,20 @@ class Race:
         return plots.show(figure)
 
 
+def difference(yours: Series, theirs: Series, largest: float) -> tuple[float, ...]:
+    """By how many steps the median of one is later, and its 95 % interval.
+
+    The interval is a percentile bootstrap over the runs of each. A run that does not
+    generalise counts as the ``largest`` step.
+    """
+    both = [onsets.clip(upper=largest).to_numpy() for onsets in (yours, theirs)]
+    generator = np.random.default_rng(0)
+    drawn = [generator.choice(values, (10_000, len(values))) for values in both]
+    medians = [np.median(rows, axis=1) for rows in drawn]
+    low, high = np.quantile(medians[0] - medians[1], [0.025, 0.975])
+    return float(np.median(both[0]) - np.median(both[1])), float(low), float(high)
+
+
 SECOND_HEAD = (
     "Remedy",
     "Rate",
@@ -244,27 +256,19 @@ SECOND_HEAD = (
 )
 
 
-def second_tuning() -> dict[str, Any]:
-    """What ``retune.py`` wrote: ``chosen`` and ``never`` by task."""
-    path = project.home() / "book/remedies/points2.yaml"
-    return yaml.safe_load(path.read_text("utf-8"))
-
-
 class SecondRace:
     """The second tuning of one task: five fresh seeds at the point chosen for each remedy.
 
     ``onset`` has by remedy and seed the step for good above 90 % of the test set, to the
     end of a run that goes on 500 steps beyond 99 %. A remedy that generalises at no
     point of its tuning was not tested and never comes. ``came`` is the same, where never
-    counts as the largest cap of the task, ``largest``. ``difference`` is that of
-    own_remedy.py.
+    counts as the largest cap of the task, ``largest``.
     """
 
-    def __init__(self, page: evidence.Page, task: str, difference: Callable):
+    def __init__(self, page: evidence.Page, task: str):
         design = runpy.run_path(f"{project.home()}/book/remedies/experiments.py")
         self.task, self.largest = TASKS[task], design["CAPS"][task][2]
         self.level = design["LEVEL"][task]
-        self.difference = difference
         self.record = page.record(f"test2-{task}")
         self.tuned = page.record(f"tune2-{task}")
         self.runs = {
@@ -274,7 +278,7 @@ class SecondRace:
         self.onset = {
             name: run.onset(above=self.level) for name, run in self.runs.items()
         }
-        for name in second_tuning()["never"][task]:
+        for name in design["SECOND"]["never"][task]:
             self.onset[name] = Series(math.inf, index=design["SECOND_TESTS"])
         self.came = {
             name: onset.clip(upper=self.largest) for name, onset in self.onset.items()
@@ -284,7 +288,10 @@ class SecondRace:
         )
 
     def lead(self, name: str, other: str) -> tuple[list[Run], Series]:
-        """By how many steps one remedy is ahead of another, by seed."""
+        """By how many steps one remedy is ahead of another, by seed.
+
+        There is no run to compare where neither was tested.
+        """
         if not {name, other} <= self.came.keys():
             return [], Series(dtype=float)
         first, second = evidence.paired(self.came[name], self.came[other])
@@ -304,7 +311,11 @@ class SecondRace:
 
     def moments(self) -> dict[str, str]:
         """By remedy, what its median run does, for the sentences of the claims."""
-        return {name: moment(onset, self.largest) for name, onset in self.onset.items()}
+        untested = "generalised at no point of its tuning"
+        return {
+            name: moment(onset, self.largest) if name in self.runs else untested
+            for name, onset in self.onset.items()
+        }
 
     def table(self) -> object:
         """The remedies at the points of the second tuning, the earliest first."""
@@ -317,9 +328,7 @@ class SecondRace:
                 point = [word.rpartition(" ")[2] for word in words]
             later = ""
             if name != "decay":
-                middle, low, high = self.difference(
-                    onset, self.onset["decay"], self.largest
-                )
+                middle, low, high = difference(onset, self.onset["decay"], self.largest)
                 later = f"{middle:+,.0f} ({low:+,.0f} to {high:+,.0f})"
             came = f"{np.isfinite(onset).sum()} of {len(onset)}"
             rows.append((called(name), *point, came, told(onset), later))
