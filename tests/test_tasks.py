@@ -94,6 +94,8 @@ def test_a_table_from_a_file(tmp_path):
         for row in [tuple(row)]
     }
     assert rows == {(0, 1, 3, 0), (1, 0, 3, 1), (0, 2, 3, 0)}
+    with pytest.raises(BookError, match=f"{SHARE}.*, not 50"):
+        datasets.table(str(path), digest, 50)
 
 
 @pytest.mark.parametrize(
@@ -179,7 +181,6 @@ SHARE = "train_fraction is the share of rows to train on, above 0 and below 1"
         ("permutations", {"operation": "composed"}, "unknown operation .* compose"),
         ("permutations", {"train_fraction": 50}, f"{SHARE}.*, not 50"),
         ("balanced_rows", {"classes": 0, "per_class": 1}, "classes is a whole number"),
-        ("table", {"path": "x.csv", "train_fraction": 50}, f"{SHARE}.*, not 50"),
     ],
 )
 def test_what_a_task_is_given_is_checked(task, options, words):

@@ -15,7 +15,7 @@ from torch import Tensor
 from claimbook.errors import BookError, choose
 from claimbook.protocol import Data
 from grokbook.datasets import operations
-from grokbook.datasets.checks import check_fraction, check_split, check_whole
+from grokbook.datasets.checks import check_whole, random_split, train_count
 
 OPERATIONS: dict[str, Callable[[Tensor, Tensor, int], Tensor]] = {
     "add": lambda a, b, p: (a + b) % p,
@@ -61,20 +61,18 @@ def modular(
     """
     check_whole("p", p, 2, LARGEST_P)
     check_whole("smallest", smallest, 0, p - 1)
-    check_fraction(train_fraction)
     pairs = torch.cartesian_prod(torch.arange(smallest, p), torch.arange(smallest, p))
     if operation == "divide":
         pairs = pairs[pairs[:, 1] != 0]
+    is_python = choose("shuffle", shuffle, ("torch", "python")) == "python"
+    n_train = train_count(train_fraction, len(pairs), rounds_test_down=is_python)
     labels = _operation(operation)(pairs[:, 0], pairs[:, 1], p)
-    if choose("shuffle", shuffle, ("torch", "python")) == "torch":
-        order = torch.randperm(len(pairs))
-        n_train = int(train_fraction * len(pairs))
-    else:
+    if is_python:
         indices = list(range(len(pairs)))
         random.Random(torch.initial_seed()).shuffle(indices)
         order = torch.tensor(indices)
-        n_train = len(pairs) - int((1 - train_fraction) * len(pairs))
-    check_split(train_fraction, n_train, len(pairs))
+    else:
+        order = torch.randperm(len(pairs))
     x = _encode(pairs, p, encoding, bits)  # random codes are drawn after the split
     if operator:
         a, b = x.unbind(1)
@@ -138,16 +136,11 @@ def sparse_parity(
     check_whole("samples", samples, 2)
     check_whole("relevant", relevant, 1)
     check_whole("noise", noise, 0)
-    check_fraction(train_fraction)
-    n_train = int(train_fraction * samples)
-    check_split(train_fraction, n_train, samples)
     draw_bit = partial(random.Random(data_seed).choice, (0, 1))
     bits = relevant + noise
     x = torch.tensor([[draw_bit() for _ in range(bits)] for _ in range(samples)])
-    x = x.float()
-    y = x[:, :relevant].sum(1).long() % 2
-    train, test = torch.randperm(samples).tensor_split([n_train])
-    return Data(x[train], y[train], x[test], y[test])
+    y = x[:, :relevant].sum(1) % 2
+    return random_split(x.float(), y, train_fraction)
 
 
 def balanced_rows(*, classes: int, per_class: int) -> Data:
@@ -178,9 +171,7 @@ def additions(
     """
     check_whole("digits", digits, 1, 3)  # of four digits there are 10^8 pairs
     check_whole("pairs", pairs, 2, 10 ** (2 * digits))
-    check_fraction(train_fraction)
-    n_train = int(train_fraction * pairs)
-    check_split(train_fraction, n_train, pairs)
+    n_train = train_count(train_fraction, pairs)
     drawn = torch.randperm(10 ** (2 * digits))[:pairs]
     a, b = drawn // 10**digits, drawn % 10**digits
     answer = _digits(a + b, digits + 1).flip(1)

@@ -22,33 +22,36 @@ def check_whole(name: str, value: Any, low: int, high: int | None = None) -> Non
     raise BookError(f"{name} is a whole number {bounds}, not {value!r}")
 
 
-def check_fraction(train_fraction: Any) -> None:
-    """Raise BookError if the share of training rows is not above 0 and below 1."""
-    if isinstance(train_fraction, float | int) and 0 < train_fraction < 1:
-        return
-    raise BookError(
-        "train_fraction is the share of rows to train on, above 0 and below 1 as in "
-        f"0.4, not {train_fraction!r}"
-    )
+def train_count(
+    train_fraction: Any, rows: int, *, rounds_test_down: bool = False
+) -> int:
+    """The size of the training set, a share of the rows that is rounded down.
 
-
-def check_split(train_fraction: float, train_rows: int, rows: int) -> None:
-    """Raise BookError if a split leaves no rows to train on, or none to test on."""
-    if 0 < train_rows < rows:
-        return
-    lacking = "test" if train_rows else "training"
-    raise BookError(
-        f"train_fraction={train_fraction} of {rows:,} rows leaves no {lacking} rows"
-    )
+    With ``rounds_test_down`` the size of the test set is rounded down instead. Raises
+    BookError if the share is not above 0 and below 1, or if it leaves no rows to train
+    on, or none to test on.
+    """
+    if not (isinstance(train_fraction, float | int) and 0 < train_fraction < 1):
+        raise BookError(
+            "train_fraction is the share of rows to train on, above 0 and below 1 as "
+            f"in 0.4, not {train_fraction!r}"
+        )
+    count = int(train_fraction * rows)
+    if rounds_test_down:
+        count = rows - int((1 - train_fraction) * rows)
+    if not 0 < count < rows:
+        lacking = "test" if count else "training"
+        raise BookError(
+            f"train_fraction={train_fraction} of {rows:,} rows leaves no {lacking} rows"
+        )
+    return count
 
 
 def random_split(x: Tensor, y: Tensor, train_fraction: float) -> Data:
     """Split rows x (rows, ...) and labels y (rows, ...) by torch's global generator.
 
-    A share of ``train_fraction`` of them, rounded down, is the training set. Raises
-    BookError if that leaves no rows to train on, or none to test on.
+    ``train_count`` says how many are the training set.
     """
-    train_rows = int(train_fraction * len(x))
-    check_split(train_fraction, train_rows, len(x))
-    train, test = torch.randperm(len(x)).tensor_split([train_rows])
+    count = train_count(train_fraction, len(x))
+    train, test = torch.randperm(len(x)).tensor_split([count])
     return Data(x[train], y[train], x[test], y[test])

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 
 from claimbook.errors import choose
 from claimbook.protocol import Data
-from grokbook.datasets.checks import check_fraction, check_whole, random_split
+from grokbook.datasets.checks import check_whole, random_split
 
 
 def permutations(
@@ -31,7 +31,6 @@ def permutations(
     token degree!. Raises BookError for a value out of range.
     """
     check_whole("degree", degree, 2, 6)  # of seven things there are 25 million pairs
-    check_fraction(train_fraction)
     choose("operation", operation, ("compose", "conjugate"))
     group = torch.tensor([*all_orders(range(degree))])  # (degree!, degree), sorted
     elements = torch.arange(len(group))

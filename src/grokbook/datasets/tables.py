@@ -9,7 +9,7 @@ import torch.nn.functional as F
 
 from claimbook.errors import DataError
 from claimbook.protocol import Data
-from grokbook.datasets.checks import check_fraction, random_split
+from grokbook.datasets.checks import random_split
 
 
 def table(
@@ -33,7 +33,6 @@ def table(
     Raises DataError if the file is missing, has another digest or a row that is not
     whole, or has a pair of inputs twice, which would be trained on and tested.
     """
-    check_fraction(train_fraction)
     rows = _rows(path, sha256)
     words = sorted({word for first, second, _ in rows for word in (first, second)})
     labels = sorted({label for *_, label in rows})
