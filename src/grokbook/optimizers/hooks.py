@@ -10,9 +10,10 @@ were before it. A closure is called once, before the hooks.
 The first hook replaces the ``step`` of that one optimizer and makes its class one that
 names the hooks in ``repr`` and ``state_dict()["hooks"]`` and gives them to copies and
 pickles. What a hook has to remember lies in ``state[parameter]``, under the hook's
-name. Parameters may be added later. Norms and products of float16 and bfloat16 are
-computed in float32, and else in the dtype of the tensors, in which a float32 tensor
-that is shorter than 1e-19 or longer than 1e19 has no norm.
+name, in tensors that are updated in place, as a captured step needs. Parameters may be
+added later. Norms and products of float16 and bfloat16 are computed in float32, and
+else in the dtype of the tensors, in which a float32 tensor that is shorter than 1e-19
+or longer than 1e19 has no norm.
 """
 
 import inspect
@@ -21,7 +22,7 @@ import reprlib
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache, partial, wraps
+from functools import cache, wraps
 from types import MethodType, SimpleNamespace
 from typing import Any, TypeVar
 
@@ -63,7 +64,7 @@ def _plain(value: Any) -> Any:
     return [_plain(part) for part in value]
 
 
-def _told(added: Iterable[tuple[str, dict[str, Any]]]) -> str:
+def _calls(added: Iterable[tuple[str, dict[str, Any]]]) -> str:
     """Return hooks as they are called: "clip(norm=0.5), grokfast(alpha=0.98, ...)"."""
     calls = []
     for name, options in added:
@@ -79,7 +80,7 @@ class _WithHooks(Optimizer):
     step_hooks: Any
 
     def __repr__(self) -> str:
-        return f"{super().__repr__()} with {_told(self.step_hooks.added)}"
+        return f"{super().__repr__()} with {_calls(self.step_hooks.added)}"
 
     def __reduce_ex__(self, _protocol: Any) -> tuple[Any, ...]:
         return _made_again, (
@@ -96,8 +97,8 @@ class _WithHooks(Optimizer):
         saved = state_dict.get("hooks", own)  # a plain optimizer's says nothing
         if saved != own:
             warnings.warn(
-                f"the state was saved with {_told(saved)}, and this optimizer goes on "
-                f"with {_told(own)}",
+                f"the state was saved with {_calls(saved)}, and this optimizer goes on "
+                f"with {_calls(own)}",
                 stacklevel=2,
             )
         super().load_state_dict(state_dict)
@@ -120,24 +121,40 @@ def _made_again(
     return optimizer
 
 
-def _step_hooks(optimizer: Any) -> Any:
-    """Return the hooks of an optimizer; the first call wraps its ``step``.
+def _attach(
+    optimizer: Opt,
+    *,
+    change: Callable[[Any, list[Tensor]], None] | None = None,
+    repair: Callable[[Any], None] | None = None,
+) -> Opt:
+    """Return the optimizer, which calls ``change`` before and ``repair`` after a step.
 
-    The result has these attributes. ``changes`` are functions of the optimizer and its
-    parameters that have a gradient; they are called before every step and may replace
-    gradients and learning rates, which are restored afterwards, even if the step
-    raises. ``repairs`` are functions of the optimizer that change the weights after the
-    step. ``loss`` is what the closure of the current step returned, or None. ``added``
-    are [name, options] of the hooks. ``names`` are those under which hooks keep
-    something in the state of a parameter. Raises TypeError for LBFGS.
+    A change is a function of the optimizer and its parameters that have a gradient; it
+    may replace gradients and learning rates, which are restored afterwards, even if the
+    step raises. A repair is a function of the optimizer that changes the weights.
+    Raises TypeError for LBFGS.
     """
-    if hasattr(optimizer, "step_hooks"):
-        return optimizer.step_hooks
+    if not hasattr(optimizer, "step_hooks"):
+        _wrap_step(optimizer)
+    if change is not None:
+        optimizer.step_hooks.changes.append(change)
+    if repair is not None:
+        optimizer.step_hooks.repairs.append(repair)
+    return optimizer
+
+
+def _wrap_step(optimizer: Any) -> None:
+    """Give an optimizer ``step_hooks``, and a ``step`` that calls them.
+
+    ``changes`` and ``repairs`` are the functions of `_attach`. ``loss`` is what the
+    closure of the current step returned, or None. ``added`` are [name, options] of the
+    hooks.
+    """
     if isinstance(optimizer, torch.optim.LBFGS):
         raise TypeError("LBFGS makes gradients in its step, where no hook can act")
-    hooks = SimpleNamespace(changes=[], repairs=[], loss=None, added=[], names=[])
+    hooks = SimpleNamespace(changes=[], repairs=[], loss=None, added=[])
     inner_step = optimizer.step
-    optimizer.__class__ = _class_with_hooks(type(optimizer))  # type: ignore[arg-type]
+    optimizer.__class__ = _class_with_hooks(type(optimizer))
     optimizer.step_hooks = hooks
 
     @torch.no_grad()
@@ -164,7 +181,7 @@ def _step_hooks(optimizer: Any) -> Any:
                     change(optimizer, with_grad)
             # the closure was called above: a rule that asks for the loss gets that one
             arguments = [lambda: hooks.loss] if closure else []
-            with _taken_out(optimizer, params, hooks.names):
+            with _taken_out(optimizer, params):
                 result = inner_step(*arguments, **options)
             for repair in hooks.repairs:
                 repair(optimizer)
@@ -178,47 +195,25 @@ def _step_hooks(optimizer: Any) -> Any:
                 optimizer.grad_scale = loss_scale
 
     optimizer.step = MethodType(step, optimizer)  # torch's schedulers need a method
-    return hooks
 
 
 @contextmanager
-def _taken_out(
-    optimizer: Optimizer, parameters: list[Tensor], names: list[str]
-) -> Iterator[None]:
+def _taken_out(optimizer: Any, parameters: list[Tensor]) -> Iterator[None]:
     """Take what hooks keep out of the state, inside a with block.
 
     The rules of torch begin with a parameter where its state is empty.
     """
-    state = optimizer.state
-    kept = [
-        (p, n, state[p].pop(n))
-        for p in parameters
-        for n in names
-        if n in state.get(p, ())
-    ]
+    kept = []
+    for parameter in parameters:
+        state = optimizer.state.get(parameter, {})
+        for name, _ in optimizer.step_hooks.added:
+            if name in state:
+                kept.append((parameter, name, state.pop(name)))
     try:
         yield
     finally:
         for parameter, name, value in kept:
-            state[parameter][name] = value
-
-
-def _kept(
-    optimizer: Optimizer, parameter: Tensor, name: str, start: Callable[[], Any]
-) -> Any:
-    """Return what a hook keeps in the state of a parameter; ``start`` makes it."""
-    state = optimizer.state[parameter]
-    if name not in state:
-        state[name] = start()
-    return state[name]
-
-
-def _at_step_0(like: Tensor) -> dict[str, Tensor]:
-    """Return a count of steps in the dtype and on the device of a tensor, ().
-
-    What is called "step" is not cast to half precision by torch when it loads a state.
-    """
-    return {"step": like.new_zeros(())}
+            optimizer.state[parameter][name] = value
 
 
 def _wide(tensor: Tensor) -> torch.dtype:
@@ -280,10 +275,10 @@ def _gradient_norm(optimizer: Optimizer, parameters: list[Tensor]) -> Tensor:
     return norm if _is_stacked(optimizer) else norm[0]
 
 
-def _refuse_unless_positive(name: str, value: Any) -> None:
+def _check_norm(norm: Any) -> None:
     """Raise ValueError for a number that is not above 0, or is infinite."""
-    if isinstance(value, float | int) and not 0 < value < math.inf:
-        raise ValueError(f"{name} is a number above 0, not {value!r}")
+    if isinstance(norm, float | int) and not 0 < norm < math.inf:
+        raise ValueError(f"norm is a number above 0, not {norm!r}")
 
 
 @_hook
@@ -317,8 +312,7 @@ def orthogonal(optimizer: Opt, *, rescale: bool = True, scope: str = "tensor") -
         for parameter, grad in zip(parameters, projected, strict=True):
             parameter.grad = grad.reshape(parameter.shape).to(parameter.dtype)
 
-    _step_hooks(optimizer).changes.append(project)
-    return optimizer
+    return _attach(optimizer, change=project)
 
 
 @_hook
@@ -344,14 +338,13 @@ def unit_steps(optimizer: Opt) -> Opt:
             # a rate that is a tensor stays one: float() would wait for the device
             group["lr"] = rate if isinstance(group["lr"], Tensor) else float(rate)
 
-    _step_hooks(optimizer).changes.append(normalise)
-    return optimizer
+    return _attach(optimizer, change=normalise)
 
 
 @_hook
 def clip(optimizer: Opt, *, norm: float) -> Opt:
     """Scale all gradients of a step by one factor, to a joint norm up to ``norm``."""
-    _refuse_unless_positive("norm", norm)
+    _check_norm(norm)
 
     def shorten(optimizer: Optimizer, parameters: list[Tensor]) -> None:
         factor = (norm / _gradient_norm(optimizer, parameters)).clamp(max=1)
@@ -361,8 +354,7 @@ def clip(optimizer: Opt, *, norm: float) -> Opt:
         for parameter, grad in zip(parameters, scaled, strict=True):
             parameter.grad = grad.to(parameter.dtype)
 
-    _step_hooks(optimizer).changes.append(shorten)
-    return optimizer
+    return _attach(optimizer, change=shorten)
 
 
 @_hook
@@ -377,17 +369,17 @@ def grokfast(optimizer: Opt, *, alpha: float = 0.98, lamb: float = 2.0) -> Opt:
     """
     if isinstance(alpha, float | int) and not 0 <= alpha < 1:
         raise ValueError(f"alpha is in [0, 1), not {alpha!r}")
-    hooks = _step_hooks(optimizer)
-    hooks.names.append("grokfast")
 
     def amplify(optimizer: Optimizer, parameters: list[Tensor]) -> None:
         for parameter, grad in zip(parameters, gradients(parameters), strict=True):
-            mu = _kept(optimizer, parameter, "grokfast", grad.clone)
+            state = optimizer.state[parameter]
+            if "grokfast" not in state:
+                state["grokfast"] = grad.clone()
+            mu = state["grokfast"]
             mu.add_((1 - alpha) * (grad - mu))
             parameter.grad = grad + lamb * mu
 
-    hooks.changes.append(amplify)
-    return optimizer
+    return _attach(optimizer, change=amplify)
 
 
 @_hook
@@ -404,8 +396,7 @@ def centre_rows(optimizer: Opt, *, names: Iterable[str]) -> Opt:
         for matrix in matrices:
             matrix.sub_(matrix.mean(dim=-2, keepdim=True, dtype=_wide(matrix)))
 
-    _step_hooks(optimizer).repairs.append(centre)
-    return optimizer
+    return _attach(optimizer, repair=centre)
 
 
 @_hook
@@ -417,7 +408,7 @@ def hold_norm(
     With ``total``, one factor scales all of them so that their joint norm is ``norm``.
     The initial weights and the moments of the optimizer are not scaled.
     """
-    _refuse_unless_positive("norm", norm)
+    _check_norm(norm)
     matrices = _named(optimizer, names)
 
     def hold(_optimizer: Optimizer) -> None:
@@ -427,8 +418,7 @@ def hold_norm(
         for matrix, length in zip(matrices, lengths, strict=True):
             matrix.mul_(norm / length.clamp(min=TINY))
 
-    _step_hooks(optimizer).repairs.append(hold)
-    return optimizer
+    return _attach(optimizer, repair=hold)
 
 
 @_hook
@@ -437,7 +427,7 @@ def clip_rows(optimizer: Opt, *, names: Iterable[str], norm: float) -> Opt:
 
     A row holds the weights into one unit. Used in the chapter Remedies.
     """
-    _refuse_unless_positive("norm", norm)
+    _check_norm(norm)
     matrices = _named(optimizer, names)
 
     def shorten(_optimizer: Optimizer) -> None:
@@ -445,8 +435,7 @@ def clip_rows(optimizer: Opt, *, names: Iterable[str], norm: float) -> Opt:
             length = matrix.norm(dim=-1, keepdim=True, dtype=_wide(matrix))
             matrix.mul_((norm / length.clamp(min=TINY)).clamp(max=1))
 
-    _step_hooks(optimizer).repairs.append(shorten)
-    return optimizer
+    return _attach(optimizer, repair=shorten)
 
 
 @_hook
@@ -469,14 +458,13 @@ def replay_norm(
         torch.tensor(list(curve), dtype=_wide(matrix), device=matrix.device)
         for matrix, curve in zip(matrices, norms, strict=True)
     ]
-    hooks = _step_hooks(optimizer)
-    hooks.names.append("replay_norm")
 
     def replay(optimizer: Optimizer) -> None:
         for matrix, curve in zip(matrices, curves, strict=True):
-            make_count = partial(_at_step_0, curve)
-            count = _kept(optimizer, matrix, "replay_norm", make_count)
-            steps = count["step"].add_(1).to(curve.device)
+            state = optimizer.state[matrix]
+            if "replay_norm" not in state:
+                state["replay_norm"] = {"step": curve.new_zeros(())}
+            steps = state["replay_norm"]["step"].add_(1).to(curve.device)
             position = (steps / every).clamp(max=len(curve) - 1).reshape(1)
             below = position.floor()
             above = (below + 1).clamp(max=len(curve) - 1)
@@ -487,8 +475,7 @@ def replay_norm(
             recorded = torch.lerp(start, end, position - below)
             matrix.mul_(recorded / length.clamp(min=TINY))
 
-    hooks.repairs.append(replay)
-    return optimizer
+    return _attach(optimizer, repair=replay)
 
 
 @_hook
@@ -499,11 +486,9 @@ def steps_by_norm(optimizer: Opt, *, names: Iterable[str], norm: float) -> Opt:
     ``hold_norm`` held it at ``norm``. This is the control for what a held norm does to
     a step. The matrix's norm is taken before the step. Used in remedies/elsewhere.
     """
-    _refuse_unless_positive("norm", norm)
+    _check_norm(norm)
     matrices = _named(optimizer, names)
-    copies: list[
-        tuple[Tensor, Tensor]
-    ] = []  # each matrix with its value before the step
+    copies: list[tuple[Tensor, Tensor]] = []  # a matrix, its value before the step
 
     def save(_optimizer: Optimizer, _parameters: list[Tensor]) -> None:
         copies[:] = [(matrix, matrix.detach().clone()) for matrix in matrices]
@@ -514,10 +499,7 @@ def steps_by_norm(optimizer: Opt, *, names: Iterable[str], norm: float) -> Opt:
             matrix.copy_(before + factor * (matrix - before))
         copies.clear()
 
-    hooks = _step_hooks(optimizer)
-    hooks.changes.append(save)
-    hooks.repairs.append(lengthen)
-    return optimizer
+    return _attach(optimizer, change=save, repair=lengthen)
 
 
 def _named(optimizer: Optimizer, names: Iterable[str]) -> list[Tensor]:
@@ -550,23 +532,24 @@ def descend_from(
     ``state[parameter]["descend_from"]`` of the first parameter keeps whether a member
     ``descends`` (0 or 1) and the number of steps made, so that a checkpoint saves them.
     """
-    hooks = _step_hooks(optimizer)
-    hooks.names.append("descend_from")
     first = optimizer.param_groups[0]["params"][0]
     # each parameter with its value and its gradient before the step
     copies: list[tuple[Tensor, Tensor, Tensor]] = []
 
-    def start() -> dict[str, Tensor]:
-        members = first.shape[:1] if _is_stacked(optimizer) else ()
-        zero = first.detach().new_zeros(members)
-        return {"descends": zero, **_at_step_0(zero.to(_wide(zero)))}
-
-    def save(optimizer: Optimizer, parameters: list[Tensor]) -> None:
-        kept = _kept(optimizer, first, "descend_from", start)
+    def save(optimizer: Any, parameters: list[Tensor]) -> None:
+        state = optimizer.state[first]
+        if "descend_from" not in state:
+            members = first.shape[:1] if _is_stacked(optimizer) else ()
+            zero = first.detach().new_zeros(members)
+            # torch loads what is called "step" without a cast to half precision
+            count = torch.zeros((), dtype=_wide(first), device=first.device)
+            state["descend_from"] = {"descends": zero, "step": count}
+        kept = state["descend_from"]
         descends, steps = kept["descends"], kept["step"]
         begins = (steps >= after).to(descends.device)
-        if hooks.loss is not None:
-            is_low = torch.as_tensor(hooks.loss, device=descends.device) <= loss
+        last_loss = optimizer.step_hooks.loss
+        if last_loss is not None:
+            is_low = torch.as_tensor(last_loss, device=descends.device) <= loss
             begins = begins & is_low
         elif loss < math.inf:
             raise TypeError(
@@ -588,6 +571,4 @@ def descend_from(
             parameter.copy_(torch.where(is_replaced, before - lr * grad, parameter))
         copies.clear()
 
-    hooks.changes.append(save)
-    hooks.repairs.append(replace)
-    return optimizer
+    return _attach(optimizer, change=save, repair=replace)

@@ -10,6 +10,7 @@ waits for the device. So a step can be captured as a CUDA graph and replayed.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import torch
@@ -47,19 +48,20 @@ class Muon(Optimizer):
         named = list(params)
         matrices = [(name, p) for name, p in named if p.dim() == 2]
         rest = [(name, p) for name, p in named if p.dim() != 2]
+        muon = partial(
+            torch.optim.Muon,
+            momentum=momentum,
+            weight_decay=0.0,
+            adjust_lr_fn="match_rms_adamw",
+        )
         self.rules: list[Optimizer] = []
-        if matrices:
-            muon = torch.optim.Muon(
-                matrices,
-                lr=lr,
-                momentum=momentum,
-                weight_decay=0.0,
-                adjust_lr_fn="match_rms_adamw",
-            )
-            self.rules.append(muon)
-        if rest:
-            self.rules.append(AdamW(rest, lr=lr))
-        super().__init__([_named_group(rule) for rule in self.rules], {})
+        groups = []
+        for rule_class, pairs in ((muon, matrices), (AdamW, rest)):
+            if pairs:
+                rule = rule_class(pairs, lr=lr)
+                self.rules.append(rule)
+                groups.append(rule.defaults | {"params": pairs})
+        super().__init__(groups, {})
 
     def __getstate__(self) -> dict[str, Any]:
         return super().__getstate__() | {"rules": self.rules}
@@ -74,14 +76,6 @@ class Muon(Optimizer):
             rule.state, rule.param_groups = self.state, [group]
             rule.step()
         return loss
-
-
-def _named_group(rule: Optimizer) -> dict[str, Any]:
-    """Return the one parameter group of a rule, its parameters as (name, parameter)."""
-    (group,) = rule.param_groups
-    settings = {k: v for k, v in group.items() if k not in ("params", "param_names")}
-    pairs = zip(group["param_names"], group["params"], strict=True)
-    return settings | {"params": list(pairs)}
 
 
 def fitted(value: Number, tensors: list[Tensor]) -> Any:
