@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from claimbook.errors import choose
 from claimbook.protocol import Tap, untouched
-from grokbook.models.mlp import NORMS
+from grokbook.models.mlp import optional_norm
 
 STEMS = {"imagenet": (7, 2), "cifar": (3, 1)}  # size and stride of the convolution
 VGG11_WIDTHS = (1, 2, 4, 4, 8, 8, 8, 8)  # multiples of the first convolution's width
@@ -126,10 +126,7 @@ class VGG11(nn.Module):
             _conv(inputs, outputs) for inputs, outputs in pairwise(channels)
         )
         self.norms = nn.ModuleList(_norm(norm, outputs) for outputs in channels[1:])
-        self.head_norm: nn.Module = nn.Identity()
-        if head_norm:
-            new_norm = choose("head norm", head_norm, NORMS)
-            self.head_norm = new_norm(channels[-1], affine)
+        self.head_norm = optional_norm("head norm", head_norm, channels[-1], affine)
         self.head = nn.Linear(channels[-1], classes)
 
     def forward(self, x: Tensor, tap: Tap | None = None) -> Tensor:

@@ -37,6 +37,13 @@ NORMS = {
 }
 
 
+def optional_norm(what: str, name: str | None, width: int, affine: bool) -> nn.Module:
+    """The norm of ``NORMS`` called ``name``; the identity without a name."""
+    if not name:
+        return nn.Identity()
+    return choose(what, name, NORMS)(width, affine)
+
+
 class OneHotLinear(nn.Linear):
     """nn.Linear(positions * vocabulary, width) on concatenated one-hots of tokens."""
 
@@ -107,13 +114,12 @@ class MLP(nn.Module):
         for index, (inputs, outputs) in enumerate(pairwise(sizes), start=1):
             has_bias = head_bias if index == len(widths) else bias
             self.layers.append(fast.Linear(inputs, outputs, bias=has_bias))
-        self.norms = self.head_norm = None
-        if norm:
-            new_norm = choose("norm", norm, NORMS)
-            self.norms = nn.ModuleList(new_norm(width, affine) for width in widths)
-        if head_norm:
-            new_norm = choose("head norm", head_norm, NORMS)
-            self.head_norm = new_norm(widths[-1], affine)
+        self.norms = nn.ModuleList(
+            optional_norm("norm", norm, width, affine) for width in widths
+        )
+        self.head_norm = optional_norm(
+            "head norm", head_norm, self.layers[-1].in_features, affine
+        )
         self.dropout = nn.Dropout(dropout)
         taps = [f"{site}.{k}" for k in range(len(widths)) for site in ("pre", "hidden")]
         self.places = (*taps, "features")
@@ -141,16 +147,11 @@ class MLP(nn.Module):
         if not isinstance(self.layers[0], OneHotLinear):
             x = x.flatten(1)
         for k, layer in enumerate(hidden):
-            pre = layer(x)
-            if self.norms is not None:
-                pre = self.norms[k](pre)
-            pre = tap(f"pre.{k}", pre)
+            pre = tap(f"pre.{k}", self.norms[k](layer(x)))
             # a tap may keep what is before the activation
             activation = F.relu(pre, inplace=not is_tapped)
             x = self.dropout(tap(f"hidden.{k}", activation))
-        if self.head_norm is not None:
-            x = self.head_norm(x)
-        return head(tap("features", x))
+        return head(tap("features", self.head_norm(x)))
 
 
 class FreeFeatures(nn.Module):

@@ -12,6 +12,7 @@ million" weights. Positions are drawn as N(0, 0.02^2) and the class token is 0 a
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from claimbook.protocol import Tap, untouched
@@ -34,10 +35,15 @@ class ViT(nn.Module):
     def __init__(self, classes: int, *, hidden: int = 1024, **sizes: int):
         super().__init__()
         settings: dict[str, Any] = {"width": 256, "depth": 12, "heads": 8} | sizes
-        settings |= {"norms": ("query_key", "value", "mlp"), "joint": True}
-        settings |= {"bias": True, "activation": "gelu"}
-        settings |= {"vocabulary": 0}  # a patch holds pixels, not a token
-        layout = Layout(hidden=(hidden,), **settings)
+        layout = Layout(
+            vocabulary=0,  # a patch holds pixels, not a token
+            norms=("query_key", "value", "mlp"),
+            hidden=(hidden,),
+            joint=True,
+            bias=True,
+            activation="gelu",
+            **settings,
+        )
         width = layout.width
         self.class_token = nn.Parameter(torch.zeros(width))
         positions = 1 + (SIZE // PATCH) ** 2
@@ -50,10 +56,8 @@ class ViT(nn.Module):
         self.head = Linear(width, classes)
 
     def forward(self, x: Tensor, tap: Tap | None = None) -> Tensor:
-        # (batch, colour, patch row, row in patch, patch column, column in patch)
-        x = x.unflatten(3, (-1, PATCH)).unflatten(2, (-1, PATCH))
         # (batch, patches, colours and pixels), in the order of a convolution's weight
-        x = x.permute(0, 2, 4, 1, 3, 5).flatten(3).flatten(1, 2)
+        x = F.pixel_unshuffle(x, PATCH).flatten(2).transpose(1, 2).contiguous()
         class_token = self.class_token.expand(x.shape[0], 1, -1)
         x = torch.cat([class_token, self.embedding(x)], 1) + self.position
         for block in self.blocks:
