@@ -10,7 +10,14 @@ import torch
 from torch import Tensor, nn
 
 from claimbook.errors import BookError, choose
-from claimbook.observing import VARIANTS, Snapshot, Values, Variant, observable
+from claimbook.observing import (
+    VARIANTS,
+    Snapshot,
+    SplitOutputs,
+    Values,
+    Variant,
+    observable,
+)
 from grokbook import metrics, models
 from grokbook.metrics import ratio
 
@@ -36,6 +43,11 @@ def unit_inputs(network: models.Transformer) -> dict[str, Variant]:
 VARIANTS["scale_free"] = unit_inputs
 
 
+def _splits(s: Snapshot) -> tuple[tuple[str, SplitOutputs], ...]:
+    """Return the two splits with their names."""
+    return ("train", s.train), ("test", s.test)
+
+
 @observable(
     "train",
     "test",
@@ -45,7 +57,7 @@ VARIANTS["scale_free"] = unit_inputs
 def core(s: Snapshot) -> Values:
     """Mean loss and accuracy on the training set and on the test set."""
     values = {}
-    for split, outputs in (("train", s.train), ("test", s.test)):
+    for split, outputs in _splits(s):
         values[f"{split}_loss"] = outputs.losses.double().mean()
         values[f"{split}_accuracy"] = metrics.accuracy(outputs.logits, outputs.labels)
     return values
@@ -214,7 +226,7 @@ def spectrum(s: Snapshot) -> Values:
     ``power_law_test_float32`` has the exponent as published, of float32 eigenvalues.
     """
     values = {}
-    for split, outputs in (("train", s.train), ("test", s.test)):
+    for split, outputs in _splits(s):
         eigenvalues = metrics.gram_eigenvalues(outputs.taps["features"])
         values[f"effective_rank_{split}"] = metrics.effective_rank(eigenvalues)
         values[f"power_law_{split}"] = metrics.power_law_exponent(eigenvalues)
@@ -527,7 +539,7 @@ def exact_trace(s: Snapshot) -> Values:
     """
     weights = [w for name, w in s.params.items() if name.endswith(".weight")][1:]
     values = {}
-    for split, outputs in (("train", s.train), ("test", s.test)):
+    for split, outputs in _splits(s):
         rows, tokens = outputs.inputs.shape
         # the squared length of an input: each of its one-hot vectors adds 1
         squared_lengths = outputs.inputs.new_full([rows], tokens, dtype=torch.float64)
@@ -553,7 +565,7 @@ def exact_trace(s: Snapshot) -> Values:
 def exact_match(s: Snapshot) -> Values:
     """Share of sequences in which every position is predicted correctly."""
     values = {}
-    for split, outputs in (("train", s.train), ("test", s.test)):
+    for split, outputs in _splits(s):
         is_correct = outputs.logits.argmax(dim=-1) == outputs.labels
         is_exact = is_correct.unsqueeze(-1).flatten(1).all(dim=1)
         values[f"{split}_exact"] = metrics.share(is_exact, of=outputs.logits)
