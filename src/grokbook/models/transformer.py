@@ -106,10 +106,9 @@ class Attention(nn.Module):
             self.key = Linear(width, width, bias=bias)
             self.value = Linear(width, width, bias=bias)
         self.output = Linear(width, width, bias=bias)
-        self.head_norms = None
-        if layout.query_key_norm:
-            norms = {name: layout.new_norm(head_width) for name in ("query", "key")}
-            self.head_norms = nn.ModuleDict(norms)
+        new_norm = layout.new_norm if layout.query_key_norm else nn.Identity
+        norms = {name: new_norm(head_width) for name in ("query", "key")}
+        self.head_norms = nn.ModuleDict(norms)
         self.dropout = layout.dropout_for("attention")
 
     def projections(self) -> tuple[Linear, ...]:
@@ -132,16 +131,15 @@ class Attention(nn.Module):
         """
         if self.joint:
             query, key, value = self.inputs(x_qk).chunk(3, -1)
-            query = query[:, first:] if first else query
+            query = query[:, first:]
         else:
-            query = self.query(x_qk[:, first:] if first else x_qk)
+            query = self.query(x_qk[:, first:])
             key, value = self.key(x_qk), self.value(x_v)
         query, key, value = (  # each (batch, heads, positions, head width)
             part.unflatten(-1, (self.heads, -1)).transpose(1, 2)
             for part in (query, key, value)
         )
-        if self.head_norms is not None:
-            query, key = self.head_norms["query"](query), self.head_norms["key"](key)
+        query, key = self.head_norms["query"](query), self.head_norms["key"](key)
         if self.rotary_width:
             query = rotate(query, first, self.rotary_width)
             key = rotate(key, 0, self.rotary_width)
@@ -218,7 +216,7 @@ class Block(nn.Module):
         x_qk = self.norm("query_key", x)
         x_v = x_qk if self.attention.joint else self.norm("value", x)
         attended = self.attention(x_qk, x_v, first, tap)
-        return self.finish(x[:, first:] if first else x, attended, tap)
+        return self.finish(x[:, first:], attended, tap)
 
     def finish(self, x: Tensor, attended: Tensor, tap: Tap = untouched) -> Tensor:
         """The part of the block after attention: residual connections and the MLP.
