@@ -122,9 +122,10 @@ def gradients(s: Snapshot) -> Values:
     ``zero_grad``: the gradient is exactly 0. ``absorbed``: it is not, but the step left
     the weight as it was.
     """
-    grads = torch.cat([s.grads[name].flatten() for name in s.params])
-    weights = torch.cat([w.flatten() for w in s.params.values()])
-    before = torch.cat([s.before[name].flatten() for name in s.params])
+    grads, weights, before = (
+        torch.cat([tensors[name].flatten() for name in s.params])
+        for tensors in (s.grads, s.params, s.before)
+    )
     is_absorbed = (grads != 0) & (weights == before)
     return {
         "grad_norm": metrics.total_norm([grads]),
