@@ -32,16 +32,16 @@ LOSSES = {
     "clamped": losses.clamped_cross_entropy,
     "rescaled": partial(losses.rescaled_cross_entropy, norm=3.0),
 }
-# those whose gradient is that of their value
-OWN_GRADIENT = [name for name in LOSSES if not name.endswith("detached")]
 DOUBLE = torch.float64
 close = torch.testing.assert_close
 
 
 @pytest.fixture
 def batch():
+    """One logit is 0, where the two branches of StableMax meet."""
     generator = torch.Generator().manual_seed(0)
     logits = 3 * torch.randn(8, 5, generator=generator, dtype=DOUBLE)
+    logits[0, 0] = 0
     return logits, torch.randint(5, (8,), generator=generator)
 
 
@@ -49,48 +49,79 @@ def one_gap(gap, dtype):
     return torch.tensor([[gap, 0.0]], dtype=dtype), torch.tensor([0])
 
 
-def test_losses_agree_with_torch(batch):
-    logits, labels = batch
-    for smoothing, reduction in product((0.0, 0.2), losses.REDUCTIONS):
-        how = {"dtype": DOUBLE, "reduction": reduction}
-        ours = losses.softmax_cross_entropy(*batch, smoothing=smoothing, **how)
-        theirs = F.cross_entropy(*batch, label_smoothing=smoothing, reduction=reduction)
-        close(ours, theirs, rtol=1e-14, atol=1e-14)
-        if not smoothing:  # nothing collapses here
-            exact = losses.exact_cross_entropy(*batch, **how)
-            close(exact, theirs, rtol=1e-12, atol=1e-15)
-    theirs = F.mse_loss(logits, F.one_hot(labels, 5).double())
-    close(losses.mean_squared_error(*batch, dtype=DOUBLE), theirs)
-
-
-def test_positions_of_a_sequence_are_rows(batch):
-    """(sequences, positions, classes) is one row after the other, also smoothed."""
-    logits, labels = batch
-    smooth = partial(losses.softmax_cross_entropy, smoothing=0.2)
-    for loss in (*LOSSES.values(), smooth):
-        loss = partial(loss, reduction="none", dtype=DOUBLE)
-        together = loss(logits.reshape(2, 4, 5), labels.reshape(2, 4))
-        close(together.flatten(), loss(logits, labels))
-    total = losses.stablemax(logits.reshape(2, 4, 5)).sum(dim=-1)
-    close(total, torch.ones(2, 4, dtype=DOUBLE))
-
-
 def log_transform(z):
     """g(z) of Proposition 1, with StableMax(z) = softmax(g(z))."""
     up, down = torch.log1p(z.clamp(min=0)), torch.log1p(-z.clamp(max=0))
-    return torch.where(z >= 0, up, -down)
+    return torch.where(z > 0, up, -down)
+
+
+def log_taylor(z, lowest):
+    x = z - lowest.amin(-1, keepdim=True)
+    return (1 + x + x * x / 2).log()
+
+
+# The losses that are softmax cross-entropy of other logits, which these functions make
+# of logits and of the places of the labels.
+OTHER_LOGITS = {
+    "stablemax": lambda z, _: log_transform(z),
+    "taylor": lambda z, _: log_taylor(z, z),
+    "taylor_detached": lambda z, _: log_taylor(z, z.detach()),
+    "zeroed": lambda z, is_label: torch.where(is_label, 0, z),
+    "detached": lambda z, is_label: torch.where(is_label, z.detach(), z),
+    "rescaled": lambda z, _: 3 * F.normalize(z, dim=-1),
+}
+
+
+def reference(name, logits, labels):
+    """The loss of each row (rows,), made of torch's own functions."""
+    is_label = F.one_hot(labels, logits.shape[-1]).bool()
+    if name == "squared":
+        return (logits - is_label.double()).square().mean(-1)
+    if name in OTHER_LOGITS:
+        logits = OTHER_LOGITS[name](logits, is_label)
+    return F.cross_entropy(logits, labels, reduction="none")
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_values_and_derivatives_are_those_of_torch(name, batch):
+    """Of rows and of positions; twice, in forward and in reverse mode, also nested."""
+    logits, labels = batch
+    how = {"rtol": 1e-11, "atol": 1e-14}
+    rows = reference(name, logits, labels)
+    for shape in ((8,), (2, 4)):
+        given = logits.reshape(*shape, 5), labels.reshape(shape)
+        each, mean, total = (
+            LOSSES[name](*given, dtype=DOUBLE, reduction=reduction)
+            for reduction in ("none", "mean", "sum")
+        )
+        close(each, rows.reshape(shape), **how)
+        close(mean, rows.mean(), **how)
+        close(total, rows.sum(), **how)
+    ours = partial(LOSSES[name], labels=labels[:3], dtype=DOUBLE)
+    slope = grad(lambda z: reference(name, z, labels[:3]).mean())
+    for derivative in (grad(ours), jacfwd(ours)):
+        close(derivative(logits[:3]), slope(logits[:3]), **how)
+    curvature = jacrev(slope)(logits[:3])
+    for derivative in (jacrev(jacrev(ours)), hessian(ours), jacfwd(jacfwd(ours))):
+        close(derivative(logits[:3]), curvature, **how)
+
+
+def test_smoothing_is_torchs_also_in_a_stack(batch):
+    logits, labels = batch
+    deep = logits.reshape(2, 4, 5), labels.reshape(2, 4)
+    loss = partial(losses.softmax_cross_entropy, *deep, dtype=DOUBLE)
+    expected = F.cross_entropy(*batch, label_smoothing=0.2)
+    close(loss(smoothing=0.2), expected, rtol=1e-14, atol=1e-14)
+    shares = torch.tensor([0.0, 0.2], dtype=DOUBLE)
+    together = vmap(lambda share: loss(smoothing=share))(shares)
+    close(together, torch.stack([F.cross_entropy(*batch), expected]))
 
 
 def test_stablemax_is_softmax_of_the_log_transform(batch):
-    """Proposition 1, and the two branches of s meet with value and slope 1."""
-    logits, labels = batch
-    g = log_transform(logits)
-    close(losses.stablemax(logits), g.softmax(-1))
-    close(losses.stablemax_cross_entropy(logits, labels), F.cross_entropy(g, labels))
-    zero = torch.zeros((), dtype=DOUBLE)
-    s = losses.stablemax_transform
-    assert s(zero) == grad(s)(zero) == 1
-    assert torch.autograd.gradcheck(s, logits.double().requires_grad_())
+    logits, _ = batch
+    close(losses.stablemax(logits), log_transform(logits).softmax(-1))
+    deep = losses.stablemax(logits.reshape(2, 4, 5))
+    close(deep.flatten(0, 1), losses.stablemax(logits))
 
 
 def test_every_dtype_is_kept_and_equal_logits_give_log_classes():
@@ -104,32 +135,6 @@ def test_every_dtype_is_kept_and_equal_logits_give_log_classes():
         assert each.shape == (2,) and total == each.sum()
 
 
-def test_both_derivatives_by_finite_differences(batch):
-    logits, labels = batch[0][:3], batch[1][:3]
-    for name in OWN_GRADIENT:
-        loss = partial(LOSSES[name], labels=labels, dtype=DOUBLE)
-        assert torch.autograd.gradcheck(loss, logits.clone().requires_grad_())
-        assert torch.autograd.gradgradcheck(loss, logits.clone().requires_grad_())
-
-
-def test_interventions_on_the_correct_logit(batch):
-    logits, labels = batch
-    rows, zero = torch.arange(8), logits.clone()
-    zero[rows, labels] = 0
-    close(losses.correct_logit_zeroed(*batch), F.cross_entropy(zero, labels))
-    plain = grad(F.cross_entropy)(logits, labels)
-    assert (plain[rows, labels] != 0).all()
-    for loss in (losses.correct_logit_zeroed, losses.correct_logit_detached):
-        assert (grad(loss)(logits, labels)[rows, labels] == 0).all()
-    plain[rows, labels] = 0
-    close(grad(losses.correct_logit_detached)(logits, labels), plain)
-    close(losses.correct_logit_detached(*batch), F.cross_entropy(*batch))
-    through, held = LOSSES["taylor"], LOSSES["taylor_detached"]
-    assert through(*batch) == held(*batch)
-    close(grad(through)(*batch).sum(-1), torch.zeros(8, dtype=DOUBLE))
-    assert (grad(held)(*batch).sum(-1).abs() > 1e-6).all()
-
-
 # Two rows of float32 logits: a collapsed one, with a gap of 20, and one that is not.
 COLLAPSED = torch.tensor([[20.0, 0.0, -1.0], [3.0, 0.0, 1.0]]), torch.tensor([0, 0])
 WIDE = COLLAPSED[0].double(), COLLAPSED[1]
@@ -140,74 +145,39 @@ def of_rows(loss, given=COLLAPSED):
     return grad(partial(loss, reduction="sum"))(*given)
 
 
-def test_a_collapsed_row_has_no_correct_gradient_and_the_repair_puts_it_back():
-    plain = of_rows(losses.softmax_cross_entropy)
-    assert plain[0, 0] == 0 and (plain[0, 1:] > 0).all()
-    assert plain[0].sum() > 1e-9 and abs(plain[1].sum()) < 1e-7
-    ours = of_rows(LOSSES["repaired"])
-    assert torch.equal(ours[0, 1:], plain[0, 1:])
-    assert ours[0, 0] == -plain[0, 1:].sum()
-    close(ours.double(), of_rows(F.cross_entropy, WIDE), rtol=1e-6, atol=0)
-
-
-def test_a_simulated_collapse_cuts_rows_and_an_unbalanced_gradient_its_balance():
-    """Below a number of bits; the balance to the residual mass, which is tiny there."""
-    plain, cut, ours = (
-        of_rows(loss, WIDE)
-        for loss in (F.cross_entropy, LOSSES["collapsed"], LOSSES["unbalanced"])
-    )
-    taken = cut.mean(-1, keepdim=True)  # of the second row 0
-    close(ours, plain + taken, rtol=1e-7, atol=1e-24)
-    assert ours[0].sum() == pytest.approx(float(cut[0].sum()), rel=1e-7)
-    assert torch.equal(ours[1], plain[1])
-    both = [LOSSES[k](*WIDE, reduction="none") for k in ("collapsed", "unbalanced")]
-    assert torch.equal(*both)
-    assert cut[0, 0] == 0
-    plain[0, 0] = 0
-    close(cut, plain, rtol=1e-12, atol=0)
+def test_a_simulated_collapse_and_its_controls_change_one_row_alone():
+    """One loses the correct logit's gradient, one its balance; one doubles the rest."""
+    true = of_rows(F.cross_entropy, WIDE)
+    collapsed, unbalanced, doubled = (true.clone() for _ in range(3))
+    collapsed[0, 0] = 0
+    unbalanced[0] += collapsed[0].mean()  # the residual mass, divided among the logits
+    doubled[0, 1:] *= 2
+    value = losses.softmax_cross_entropy(*WIDE, dtype=DOUBLE, reduction="none")
+    for name, expected in (
+        ("collapsed", collapsed),
+        ("unbalanced", unbalanced),
+        ("doubled", doubled),
+    ):
+        close(of_rows(LOSSES[name], WIDE), expected, rtol=1e-7, atol=1e-24)
+        assert torch.equal(LOSSES[name](*WIDE, reduction="none"), value)
     for gap, is_cut in ((24 * math.log(2) - 1e-6, False), (16.6356, True)):
         given = one_gap(gap, DOUBLE)
         assert (grad(LOSSES["collapsed"])(*given)[0, 0] == 0) == is_cut
 
 
-def test_a_log_softmax_by_hand_is_torchs_but_for_rounding(batch):
-    logits, labels = batch
-    for dtype, rtol in ((DOUBLE, 1e-12), (torch.float32, 1e-5)):
-        ours = losses.handmade_cross_entropy(logits, labels, dtype=dtype)
-        assert ours.dtype == dtype
-        close(ours.double(), F.cross_entropy(logits, labels), rtol=rtol, atol=0)
-    one = torch.tensor([[80.0, 0.0, -1.0]]), torch.tensor([0])
-    assert losses.handmade_cross_entropy(*one) == 0
-
-
-def test_a_doubled_gradient_has_the_sum_of_a_collapse_and_loses_nothing():
-    plain, cut, ours = (
-        of_rows(loss, WIDE)
-        for loss in (F.cross_entropy, LOSSES["collapsed"], LOSSES["doubled"])
-    )
-    assert ours[0].sum() == pytest.approx(float(cut[0].sum()), rel=1e-7)
-    expected = 2 * plain[0]
-    expected[0] = plain[0, 0]  # the correct logit's, which is not 0
-    close(ours[0], expected, rtol=1e-7, atol=0)
-    assert ours[0, 0] < 0 and torch.equal(ours[1], plain[1])
-    both = [LOSSES[k](*WIDE, reduction="none") for k in ("collapsed", "doubled")]
-    assert torch.equal(*both)
-
-
-def test_the_projection_takes_the_mean_of_a_gradient_away(batch):
-    plain, ours = of_rows(losses.softmax_cross_entropy), of_rows(LOSSES["projected"])
-    close(ours, plain - plain.mean(-1, keepdim=True))
-    assert (ours.sum(-1).abs() < 1e-6 * ours.abs().sum(-1)).all()
-    assert 0 > ours[0, 0] > -plain[0].sum()  # a third of what is missing is back
+def test_a_repair_and_a_projection_put_back_what_a_collapse_took():
+    """The correct gradient as a whole, or a third of it, and no bit of the value."""
+    plain = of_rows(losses.softmax_cross_entropy)
+    assert plain[0, 0] == 0 and (plain[0, 1:] > 0).all()
+    repaired, projected = of_rows(LOSSES["repaired"]), of_rows(LOSSES["projected"])
+    assert torch.equal(repaired[0, 1:], plain[0, 1:])
+    assert repaired[0, 0] == -plain[0, 1:].sum()
+    close(repaired.double(), of_rows(F.cross_entropy, WIDE), rtol=1e-6, atol=0)
+    close(projected, plain - plain.mean(-1, keepdim=True))
+    assert 0 > projected[0, 0] > -plain[0].sum()
     value = losses.softmax_cross_entropy(*COLLAPSED, reduction="none")
-    for name in ("projected", "repaired"):  # not a bit of the value is changed
+    for name in ("projected", "repaired"):
         assert torch.equal(LOSSES[name](*COLLAPSED, reduction="none"), value)
-    logits, labels = batch
-    centred = logits - logits.mean(-1, keepdim=True)
-    ours = LOSSES["centred"](logits, labels, dtype=DOUBLE)
-    close(ours, F.cross_entropy(centred, labels))
-    far = logits.float() + 1e7  # where float32 holds no differences below 1
-    close(LOSSES["centred"](far, labels), LOSSES["projected"](far, labels))
 
 
 def test_clamped_logits_keep_a_probability():
@@ -230,14 +200,16 @@ def test_softmax_collapses_at_the_precision_and_exact_does_not():
         threshold, tiny = bits * math.log(2), torch.finfo(dtype).tiny
         for gap in (threshold - 0.3, threshold + 0.3, threshold + 1):
             given = one_gap(gap, dtype)
-            soft = losses.softmax_cross_entropy(*given, dtype=dtype)
+            for name in ("softmax", "handmade"):
+                assert (LOSSES[name](*given, dtype=dtype) == 0) == (gap > threshold)
             exact = losses.exact_cross_entropy(*given, dtype=dtype)
-            assert (soft == 0) == (gap > threshold)
             expected = math.log1p(math.exp(-float(given[0][0, 0])))
             assert float(exact) == pytest.approx(expected, rel=0.01, abs=tiny)
             assert exact > 0
-        soft = grad(partial(losses.softmax_cross_entropy, dtype=dtype))(*given)
-        exact = grad(partial(losses.exact_cross_entropy, dtype=dtype))(*given)
+        soft, exact = (
+            grad(partial(LOSSES[name], dtype=dtype))(*given)
+            for name in ("softmax", "exact")
+        )
         assert soft[0, 0] == 0 and soft[0, 1] > 0
         assert exact[0, 0] < 0 and exact[0, 0] + exact[0, 1] == 0
     for dtype, alive, dead in ((torch.float32, 102, 104), (DOUBLE, 744, 746)):
@@ -276,18 +248,6 @@ MASKED = dict.fromkeys((*NONE, "unbalanced", "doubled"), math.nan)
 MASKED |= {"squared": math.inf, "smooth": math.inf}
 
 
-@pytest.mark.parametrize("name", LOSSES)
-def test_forward_mode_has_the_derivatives_of_reverse_mode(name, batch):
-    """Also nested, and at a logit of 0, where the two branches of StableMax meet."""
-    logits, labels = batch[0][:2].clone(), batch[1][:2]
-    logits[0, 0] = 0
-    loss = partial(LOSSES[name], labels=labels, dtype=DOUBLE)
-    close(jacfwd(loss)(logits), grad(loss)(logits), rtol=1e-12, atol=1e-14)
-    by_reverse = jacrev(jacrev(loss))(logits)
-    for found in (hessian(loss)(logits), jacfwd(jacfwd(loss))(logits)):
-        close(found, by_reverse, rtol=1e-12, atol=1e-14)
-
-
 def test_huge_gaps_have_the_right_loss_and_gradient():
     """Of StableMax, whose logarithm of Proposition 1 keeps what a softmax needs."""
 
@@ -302,7 +262,7 @@ def test_huge_gaps_have_the_right_loss_and_gradient():
             close(grad(ours)(*given), grad(by_log)(*given), rtol=1e-5, atol=1e-7)
 
 
-def test_vmap_equals_one_at_a_time(batch):
+def test_vmap_equals_one_at_a_time():
     generator = torch.Generator().manual_seed(3)
     logits = 4 * torch.randn(3, 6, 5, generator=generator)
     labels = torch.randint(5, (3, 6), generator=generator)
@@ -313,10 +273,6 @@ def test_vmap_equals_one_at_a_time(batch):
         for i, given in enumerate(zip(logits, labels, strict=True)):
             close(values[i], loss(*given), rtol=4 * eps, atol=1e-7)
             close(slopes[i], grad(loss)(*given), rtol=2e-3, atol=1e-6)
-    soft = partial(losses.softmax_cross_entropy, *batch, dtype=DOUBLE)
-    shares = torch.tensor([0.0, 0.1])
-    alone = [soft(smoothing=float(share)) for share in shares]
-    close(vmap(lambda s: soft(smoothing=s))(shares), torch.stack(alone))
 
 
 @pytest.mark.parametrize("name", LOSSES)

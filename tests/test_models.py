@@ -13,7 +13,6 @@ from torch import nn
 from torch.func import functional_call
 
 from claimbook import papers
-from claimbook.experiment import Spec
 from claimbook.names import resolve
 from claimbook.protocol import Recorder, switched
 from grokbook import models
@@ -105,24 +104,34 @@ def test_dropout_acts_at_its_sites_in_training_alone():
         assert torch.equal(model(x), model(x))
 
 
-def test_post_norm_encoder_is_torchs():
-    """Same weights in nn.TransformerEncoderLayer, the released network, same logits."""
-    model, x = transformer_of(**ENCODER)
-    layer = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True).double()
-    (block,) = model.blocks
-    own, projections = layer.self_attn, block.attention.projections()
+def torchs(block, hidden, **options):
+    """nn.TransformerEncoderLayer of width 8 with two heads and a block's weights."""
+    layer = nn.TransformerEncoderLayer(
+        8, 2, hidden, dropout=0.0, batch_first=True, **options
+    ).double()
+    projections = block.attention.projections()
     with torch.no_grad():
-        own.in_proj_weight.copy_(torch.cat([m.weight for m in projections]))
-        own.in_proj_bias.copy_(torch.cat([m.bias for m in projections]))
+        for kind in ("weight", "bias"):
+            parts = torch.cat([getattr(p, kind) for p in projections])
+            getattr(layer.self_attn, f"in_proj_{kind}").copy_(parts)
+    first, second = block.norms.values()
     for theirs, ours in (
-        (own.out_proj, block.attention.output),
+        (layer.self_attn.out_proj, block.attention.output),
         (layer.linear1, block.mlp[0]),
         (layer.linear2, block.mlp[1]),
-        (layer.norm1, block.norms["post_attention"]),
-        (layer.norm2, block.norms["post_mlp"]),
+        (layer.norm1, first),
+        (layer.norm2, second),
     ):
         theirs.load_state_dict(ours.state_dict())
-    close(model(x), model.unembedding(layer(model.embedding[x])[:, -1]))
+    return layer
+
+
+def test_post_norm_encoder_is_torchs():
+    """The released network."""
+    model, x = transformer_of(**ENCODER)
+    (block,) = model.blocks
+    seen = torchs(block, 16)(model.embedding[x])
+    close(model(x), model.unembedding(seen[:, -1]))
 
 
 def test_taps_of_the_transformer():
@@ -193,38 +202,48 @@ def test_angles_are_exact_in_bfloat16():
     torch.testing.assert_close(ours.double(), true, rtol=0, atol=1e-2)
 
 
-def network_of(spec):
-    torch.manual_seed(42)
-    factory = {"mlp": models.MLP, "transformer": models.Transformer}[spec.name]
-    return factory(**spec.options).requires_grad_(False)
+def made(spec):
+    return resolve("model", spec)(**spec.options).requires_grad_(False)
 
 
 def variant(experiment, name):
     return papers.get(f"singh2026/{experiment}", "paper").arm(name).model
 
 
-def test_released_sizes_and_starts():
-    for spec, weights in (
-        (OF_PAPER.mlp(), 107_800),
-        (OF_PAPER.mlp(bias=True), 108_313),
-        (OF_PAPER.ENCODER, 622_065),
-        # the first public code has a row for a third position nobody reads
-        (OF_PAPER.NANDA, 488_320 - 128),
-        (variant("fig08", "No LN, three layers"), 163_200),
-    ):
-        assert size(network_of(spec)) == weights
-    for read, weights in (((2, 43), 49_402), ((113, 14), 65_913), ((10, 784), 199_210)):
-        assert size(models.MLP(read[0], features=read[1])) == weights
-    weights = network_of(OF_PAPER.mlp()).parameters()
-    norms = [float(w.norm()) for w in weights]
-    assert norms == pytest.approx([8.2, 8.2, 6.1], abs=0.1)
-    encoder = network_of(OF_PAPER.ENCODER)
-    assert float(encoder.embedding.norm()) == pytest.approx(120, abs=2)
-    no_norm = network_of(OF_PAPER.NANDA)
-    assert float(no_norm.embedding.std()) == pytest.approx(128**-0.5, rel=0.02)
-    assert float(no_norm.unembedding.weight.std()) == pytest.approx(114**-0.5, rel=0.02)
+def test_published_sizes():
+    with torch.device("meta"):
+        for model, weights in (
+            (made(OF_PAPER.mlp()), 107_800),
+            (made(OF_PAPER.mlp(bias=True)), 108_313),
+            (made(OF_PAPER.ENCODER), 622_065),
+            # the first public code has a row for a third position nobody reads
+            (made(OF_PAPER.NANDA), 488_320 - 128),
+            (made(variant("fig08", "No LN, three layers")), 163_200),
+            (models.MLP(2, features=43), 49_402),
+            (models.MLP(113, features=14), 65_913),
+            (models.MLP(10, features=784), 199_210),
+            (ResNet18(10), 11_181_642),
+            (ResNet18(1000), 11_689_512),
+            (ResNet18(10, stem="cifar"), 11_173_962),  # Liu et al.: 11.17 M
+            # a bias for the two weights of each norm
+            (ResNet18(10, stem="cifar", norm=None), 11_173_962 - 4800),
+            (VGG11(10), 9_225_610),  # Liu et al.: 9.23 M
+            (VGG11(10, norm="batch"), 9_225_610 + 2 * 2752),
+            (VGG11(10, head_norm="batch", affine=False), 9_225_610),
+            (ViT(10), 9_509_642),  # Liu et al.: about 10 M
+            (models.gpt2(), 124_439_808),
+            # named without one of their embeddings, "109M" and "16M"; no biases
+            (models.decoder(), 140_599_360),
+            (models.decoder(depth=6, width=224, hidden=768), 26_840_576),
+        ):
+            assert size(model) == weights
+
+
+def test_released_starts():
+    """The length of all weights; norms add gains of 1."""
+    torch.manual_seed(42)
     for name in ("M", "M+A*", "A*", "No LN"):
-        model = network_of(variant("fig02", name))
+        model = made(variant("fig02", name))
         gains = 256 * len(model.blocks[0].norms)
         assert size(model) == 226_816 + gains
         length = math.sqrt(sum(float(p.square().sum()) for p in model.parameters()))
@@ -256,71 +275,6 @@ def test_shortcuts_can_be_switched_off_for_a_whole_network():
     with switched(shortcuts=False):
         model(x)
     assert seen == ["block"]
-
-
-SMALL_VIT = {"width": 8, "depth": 2, "heads": 2, "hidden": 12}
-CIFAR = {"classes": 10, "stem": "cifar", "width": 4}
-NORMS = {"norm": "batch", "head_norm": "batch", "affine": False}
-SPECS = {
-    "ResNet-18": Spec("resnet18", **CIFAR, start="torch"),
-    "ResNet-18 without norms": Spec("resnet18", **CIFAR, norm=None),
-    "VGG-11": Spec("vgg11", classes=10, width=4),
-    "VGG-11 with norms": Spec("vgg11", classes=10, width=4, **NORMS),
-    "ViT": Spec("vit", classes=10, **SMALL_VIT),
-    "free features": Spec("free_features", classes=10, rows=20, width=8),
-}
-TOKENS = {"classes": 10, "vocabulary": 5}
-OTHERS = {
-    "MLP": Spec("mlp", **TOKENS, widths=(8, 6), norm="rms", head_norm="layer"),
-    "transformer": Spec("transformer", **TOKENS, width=8, heads=2, bias=True),
-}
-
-
-def rows_for(name, seed=0):
-    """Six rows of what a network reads, images in float64."""
-    torch.manual_seed(seed)
-    if name in OTHERS or name == "free features":
-        return torch.randint(5, (6, 2 if name in OTHERS else 1))
-    return torch.rand(6, 3, 32, 32, dtype=torch.float64)
-
-
-def network(name, seed=0):
-    torch.manual_seed(seed)
-    spec = (SPECS | OTHERS)[name]
-    return away(resolve("model", spec)(**spec.options))
-
-
-def test_published_sizes():
-    with torch.device("meta"):
-        for model, weights in (
-            (ResNet18(10), 11_181_642),
-            (ResNet18(1000), 11_689_512),
-            (ResNet18(10, stem="cifar"), 11_173_962),  # Liu et al.: 11.17 M
-            # a bias for the two weights of each norm
-            (ResNet18(10, stem="cifar", norm=None), 11_173_962 - 4800),
-            (VGG11(10), 9_225_610),  # Liu et al.: 9.23 M
-            (VGG11(10, norm="batch"), 9_225_610 + 2 * 2752),
-            (VGG11(10, head_norm="batch", affine=False), 9_225_610),
-            (ViT(10), 9_509_642),  # Liu et al.: about 10 M
-            (models.gpt2(), 124_439_808),
-            # named without one of their embeddings, "109M" and "16M"; no biases
-            (models.decoder(), 140_599_360),
-            (models.decoder(depth=6, width=224, hidden=768), 26_840_576),
-        ):
-            assert sum(p.numel() for p in model.parameters()) == weights
-
-
-@pytest.mark.parametrize("name", [*SPECS, *OTHERS])
-def test_the_last_matrix_is_that_of_the_head(name):
-    """An observable finds the head by it: logits = features W^T and one bias."""
-    model, tap = network(name), Recorder()
-    logits = model(rows_for(name), tap)
-    assert tuple(tap.found) == model.places
-    features = tap.found["features"]
-    head = [p for p in model.parameters() if p.dim() == 2][-1]
-    assert head.shape == (10, features.shape[-1])
-    rest = logits - features @ head.T
-    close(rest, rest[:1].expand_as(rest))
 
 
 def test_resnet_has_two_stems_and_two_starts():
@@ -365,29 +319,15 @@ def test_vgg_is_the_stack_of_its_paper():
 
 
 def test_vit_is_torchs_encoder_on_patches_of_a_convolution():
-    model, x = network("ViT"), rows_for("ViT")
-    layer = nn.TransformerEncoderLayer(
-        8, 2, 12, dropout=0.0, activation="gelu", batch_first=True, norm_first=True
-    ).double()
+    torch.manual_seed(0)
+    model = away(ViT(10, width=8, depth=2, heads=2, hidden=12))
+    x = torch.rand(6, 3, 32, 32, dtype=torch.float64)
     kernel = model.embedding.weight.view(8, 3, 4, 4)
     patches = F.conv2d(x, kernel, model.embedding.bias, stride=4)
-    seen = patches.flatten(2).transpose(1, 2)
     first = model.class_token.expand(6, 1, 8)
-    seen = torch.cat([first, seen], 1) + model.position
+    seen = torch.cat([first, patches.flatten(2).transpose(1, 2)], 1) + model.position
     for block in model.blocks:
-        theirs = layer.self_attn
-        with torch.no_grad():
-            theirs.in_proj_weight.copy_(block.attention.inputs.weight)
-            theirs.in_proj_bias.copy_(block.attention.inputs.bias)
-        for other, own in (
-            (theirs.out_proj, block.attention.output),
-            (layer.linear1, block.mlp[0]),
-            (layer.linear2, block.mlp[1]),
-            (layer.norm1, block.norms["attention"]),
-            (layer.norm2, block.norms["mlp"]),
-        ):
-            other.load_state_dict(own.state_dict())
-        seen = layer(seen)
+        seen = torchs(block, 12, activation="gelu", norm_first=True)(seen)
     close(model(x), model.head(model.norm(seen)[:, 0]))
     start = ViT(10, width=64, depth=1, hidden=64)
     assert (start.class_token == 0).all()
