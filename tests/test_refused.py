@@ -34,7 +34,6 @@ NUMBERS = [
 ]
 NAMES = [
     ({"dtype": "flaot32"}, "unknown dtype 'flaot32': use one of float32"),
-    ({"dtype": "int64"}, "unknown dtype 'int64'"),
     ({"keep": (1,), "keep_dtype": "flaot16"}, "unknown dtype 'flaot16'"),
     ({"autocast": "float32"}, "'float32': use one of float16"),
     ({"loss": Spec(SOFTMAX, dtype="flaot32")}, "unknown dtype 'flaot32'"),
@@ -60,26 +59,15 @@ NAMES = [
     ({"observables": ("core", "attention")}, "reads attention.0 of a network, but"),
     ({"observables": ("norms",)}, "has to measure train_loss at every log: add core"),
 ]
-SIZES = {"width": 16, "heads": 2, "hidden": (32,), "positions": 2}
-SHORT = Spec("transformer", classes=11, vocabulary=13, **SIZES)
 FITTING = [
-    ({"dataset": Spec("modular", p=13)}, "has tokens up to 12: give vocabulary=13"),
+    ({"dataset": Spec("modular", p=13)}, "tokens up to 12: give vocabulary=13"),
     (
         {"model": Spec("mlp", **MLP.options | {"classes": 7})},
-        "has labels up to 10: give classes=11",
+        "arm 'plain': network .*has labels up to 10: give classes=11",
     ),
-    ({"dataset": Spec("modular", p=11, equals=True)}, "up to 11: give vocabulary=12"),
     (
         {"model": Spec("mlp", **MLP.options | {"vocabulary": 0, "features": 9})},
-        r"take rows of shape \(2,\) ",
-    ),
-    (
-        {"dataset": Spec("modular", p=11, encoding="binary")},
-        r"rows of shape \(8,\) from",
-    ),
-    (
-        {"dataset": Spec("modular", p=11, operator=True), "model": SHORT},
-        r"with .*positions=2.* cannot take rows of shape \(4,\) ",
+        r"with .*features=9 cannot take rows of shape \(2,\) ",
     ),
 ]
 MEASURED = [
@@ -91,28 +79,20 @@ MEASURED = [
         "the moments of 'sgd', which has no 'betas'",
     ),
 ]
-SITES = [("radius", "mlp_out"), ("activations", "pree"), ("radius", "hiden")]
 
 
 @pytest.mark.parametrize(("settings", "sentence"), NUMBERS)
 def test_numbers_are_refused_where_an_arm_is_written(settings, sentence):
-    with pytest.raises(BookError, match=f"arm 'plain': {sentence}") as told:
+    with pytest.raises(BookError, match=f"arm 'plain': {sentence}") as error:
         arm(**settings)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(("settings", "sentence"), NAMES)
-def test_names_and_options_are_refused_before_a_data_set_is_loaded(settings, sentence):
-    with pytest.raises(BookError, match=sentence) as told:
+@pytest.mark.parametrize(("settings", "sentence"), [*NAMES, *FITTING])
+def test_what_does_not_exist_or_fit_is_refused_before_a_step(settings, sentence):
+    with pytest.raises(BookError, match=sentence) as error:
         Learner([(arm(**settings), 0)])
-    assert "\n" not in str(told.value)
-
-
-@pytest.mark.parametrize(("settings", "sentence"), FITTING)
-def test_a_network_that_does_not_fit_its_data_set_is_refused(settings, sentence):
-    with pytest.raises(BookError, match=f"arm 'plain': network .*{sentence}") as told:
-        Learner([(arm(**settings), 0)])
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(error.value)
 
 
 def test_every_member_of_a_stack_is_looked_at():
@@ -129,13 +109,10 @@ def test_what_a_network_does_not_have_cannot_be_measured(name, settings, sentenc
         one.observe([name], one.weights())
 
 
-@pytest.mark.parametrize(("penalty", "site"), SITES)
-def test_a_penalty_names_a_site_that_the_network_has(penalty, site):
-    charged = Spec(penalty, strength=0.1, site=site)
+def test_a_penalty_names_a_site_that_the_network_has():
+    charged = Spec("radius", strength=0.1, site="hiden")
     one = Learner([(arm(model=MLP, penalties=(charged,)), 0)])
-    with pytest.raises(
-        BookError, match=f"unknown site '{site}': use one of .*pre|hidd"
-    ):
+    with pytest.raises(BookError, match="unknown site 'hiden': use one of hidden"):
         one.step()
 
 
@@ -143,7 +120,6 @@ LOGITS, LABELS = torch.eye(4), torch.arange(4)
 ROWS, COLUMN = torch.ones(20, 6), torch.ones(20, 1)
 SENT_IN = [  # by a stranger; each had a plausible number for an answer
     (lambda: metrics.accuracy(LOGITS, LABELS[:, None]), r"labels \(4, 1\) do not fit"),
-    (lambda: metrics.accuracy(LOGITS, LABELS[:1]), r"labels \(1,\) do not fit"),
     (lambda: metrics.accuracy(LOGITS, LABELS > 1), "numbers of classes, not torch.boo"),
     (lambda: metrics.top_accuracy(LOGITS, LABELS, k=0), "from 1 on, not 0"),
     (lambda: metrics.cosine(ROWS, ROWS.T), r"one shape .* not \(20, 6\) and \(6, 20\)"),
@@ -166,7 +142,6 @@ SENT_IN = [  # by a stranger; each had a plausible number for an answer
     (lambda: Pull(strength=0.1), "a Pull needs modules"),
     (lambda: Pull(torch.nn.ReLU(), strength=-1.0), "a strength from 0 on"),
     (lambda: clip(optimizer(), norm=-1.0), "norm is a number above 0, not -1.0"),
-    (lambda: clip(optimizer(), norm=float("nan")), "norm is a number above 0, not nan"),
     (lambda: hold_norm(optimizer(), names=(), norm=0), "norm is a number above 0"),
     (lambda: clip_rows(optimizer(), names=(), norm=-2), "norm is a number above 0"),
     (lambda: grokfast(optimizer(), alpha=2.0), r"alpha is in \[0, 1\), not 2.0"),

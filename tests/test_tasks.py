@@ -12,7 +12,7 @@ import torch
 from helpers import arm, experiment
 
 from claimbook import names
-from claimbook.engine import loop, pool
+from claimbook.engine import pool
 from claimbook.errors import BookError, DataError, UnknownName
 from claimbook.experiment import Spec
 from grokbook import datasets
@@ -29,8 +29,6 @@ def everything(data):
 @pytest.mark.parametrize(
     ("text", "truth"),
     [
-        ("a*a + a*b + b*b", lambda a, b: a * a + a * b + b * b),
-        ("a**3 + a*b**2 + b", lambda a, b: a**3 + a * b**2 + b),
         ("-(a - 2*b)//3", lambda a, b: -(a - 2 * b) // 3),
         ("a", lambda a, b: a),
         ("(a + b)**64", lambda a, b: (a + b) ** 64),  # beyond 64 bits
@@ -103,9 +101,7 @@ def test_a_table_from_a_file(tmp_path):
     [
         ("a,b,c\n1,2,3\n1,,3\n", "line 3 of .* is '1,,3': each has two inputs"),
         ("a,b,c\n1,2\n", "line 2 of .* is '1,2'"),
-        ("a,b,c\n1,2,3\n\n", "line 3 of .* is ''"),
         ("a,b,c\n1,2,3\n1,2,4\n", "lines 2 and 3 of .* have the same inputs"),
-        ("a,b,c\n1,2,3\n", "leaves no training rows"),
         ("", "leaves no training rows"),
         ('a,b,"c\n', "is no CSV in UTF-8"),
         (b"a,b,c\n\xff,1,2\n", "is no CSV in UTF-8"),
@@ -131,8 +127,6 @@ SHARE = "train_fraction is the share of rows to train on, above 0 and below 1"
 @pytest.mark.parametrize(
     ("task", "options", "words"),
     [
-        ("modular", {"train_fraction": 40}, f"{SHARE}.*, not 40"),
-        ("modular", {"train_fraction": -0.5}, f"{SHARE}.*, not -0.5"),
         ("modular", {"train_fraction": 0.0}, f"{SHARE}.*, not 0.0"),
         ("modular", {"train_fraction": float("nan")}, f"{SHARE}.*, not nan"),
         ("modular", {"train_fraction": "0.4"}, f"{SHARE}.*, not '0.4'"),
@@ -149,35 +143,31 @@ SHARE = "train_fraction is the share of rows to train on, above 0 and below 1"
         ),
         ("additions", {"train_fraction": 2.0}, f"{SHARE}.*, not 2.0"),
         ("additions", {"pairs": 10**7}, "pairs is a whole number from 2 to 1000000"),
-        ("additions", {"digits": 40}, "digits is a whole number from 1 to 3, not 40"),
+        ("additions", {"digits": 4}, "digits is a whole number from 1 to 3, not 4"),
         ("sparse_parity", {"train_fraction": 50}, f"{SHARE}.*, not 50"),
         ("sparse_parity", {"relevant": 0}, "relevant is a whole number from 1 on"),
         ("sparse_parity", {"samples": 1}, "samples is a whole number from 2 on, not 1"),
         (
             "modular",
-            {"encoding": "binary", "bits": 3},
-            "bits of 113 codes is a whole number from 7 to 24, not 3",
+            {"encoding": "random_binary", "bits": 6},
+            "bits of 113 codes is a whole number from 7 to 24, not 6",
         ),
-        ("modular", {"encoding": "random_binary", "bits": 6}, "from 7 to 24, not 6"),
-        ("modular", {"encoding": "random_binary", "bits": 40}, "from 7 to 24, not 40"),
-        ("modular", {"encoding": "random_binary", "bits": 0}, "from 7 to 24, not 0"),
+        ("modular", {"encoding": "random_binary", "bits": 25}, "from 7 to 24, not 25"),
         ("modular", {"p": 12, "operation": "divide"}, "divide takes a prime p, not 12"),
-        ("modular", {"p": 0}, "p is a whole number from 2 to 2000, not 0"),
+        ("modular", {"p": 1}, "p is a whole number from 2 to 2000, not 1"),
         ("modular", {"p": 11.0}, "p is a whole number from 2 to 2000, not 11.0"),
         ("modular", {"p": True}, "p is a whole number from 2 to 2000, not True"),
         ("modular", {"smallest": 113}, "smallest is a whole number from 0 to 112"),
         ("modular", {"operation": "ad"}, "unknown operation 'ad': use one of add"),
         ("modular", {"operation": 3}, "unknown operation 3: use one of add"),
         ("modular", {"operation": "a +"}, "'a \\+' is no formula"),
-        ("modular", {"operation": ""}, "'' is no formula"),
         ("modular", {"operation": "a + c"}, "'a \\+ c' has 'c': write it with a, b"),
         ("modular", {"operation": "a ^ 2"}, "has 'a \\^ 2': write it with a, b"),
-        ("modular", {"operation": "a / b"}, "has 'a / b': write it with a, b"),
         ("modular", {"operation": "a + 0.5"}, "has '0.5': write it with a, b"),
         ("modular", {"operation": "a + True"}, "has 'True': write it with a, b"),
         ("modular", {"operation": "a // b"}, "divides by 0 for some pair"),
         ("modular", {"operation": "a+" * 150 + "b"}, "has at most 200 characters"),
-        ("permutations", {"degree": 9}, "degree is a whole number from 2 to 6, not 9"),
+        ("permutations", {"degree": 7}, "degree is a whole number from 2 to 6, not 7"),
         ("permutations", {"operation": "composed"}, "unknown operation .* compose"),
         ("permutations", {"train_fraction": 50}, f"{SHARE}.*, not 50"),
         ("balanced_rows", {"classes": 0, "per_class": 1}, "classes is a whole number"),
@@ -214,11 +204,6 @@ def test_only_what_can_be_used_is_offered(kind, useless):
         assert offered and not {*offered} & {*useless.split()}
         for one in offered:
             names.resolve(kind, Spec(one))
-
-
-def test_a_dtype_that_does_not_exist():
-    with pytest.raises(UnknownName, match="unknown dtype 'flaot32': .*float32"):
-        names.options(Spec("softmax_cross_entropy", dtype="flaot32"))
 
 
 MINE = '''"""Mine."""
@@ -271,18 +256,11 @@ def own(pin=""):
     return arm("own", epochs=20, log=20, **named)
 
 
-def test_every_kind_can_come_from_outside(mine):
+def test_every_kind_can_come_from_outside_also_in_workers(mine, tmp_path):
     mine.write_text(MINE)
-    (result,) = loop.train([(own(), 0)])
-    assert result.rows[-1]["train_accuracy"] == 1
-
-
-def test_workers_find_what_comes_from_outside(mine, tmp_path):
-    mine.write_text(MINE)
-    record = pool.run(
-        experiment(own(), seeds=(0,)), tmp_path, processes=1, device="cpu"
-    )
-    assert record.seeds("own") == [0]
+    members = experiment(own(), seeds=(0,))
+    record = pool.run(members, tmp_path, processes=1, device="cpu")
+    assert record.frame["train_accuracy"].iloc[-1] == 1
 
 
 def test_a_record_has_to_say_which_code_from_outside_trained_it(mine):
@@ -303,11 +281,8 @@ def test_a_record_has_to_say_which_code_from_outside_trained_it(mine):
     ("text", "name", "words"),
     [
         ("", "nobodys:loss", "cannot be imported .ModuleNotFoundError: No module"),
-        ("import nothing_there", "my_own:loss", "No module named 'nothing_there'"),
         ("raise SystemExit(3)", "my_own:loss", "cannot be imported .SystemExit: 3"),
-        ("def f(:", "my_own:loss", "cannot be imported .SyntaxError"),
         ("def lost(): pass", "my_own:loss", "unknown loss in my_own 'loss': .* lost"),
-        ("", ":loss", "cannot be imported .ValueError: Empty module name"),
     ],
 )
 def test_what_cannot_be_imported_from_outside(mine, text, name, words):
