@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 from helpers import put, tiny_cifar, tiny_images, tiny_mnist
 
 from claimbook.errors import DataError, UnknownName
@@ -188,30 +189,20 @@ def test_image_folder(folder, monkeypatch):
     assert (batch[0] == batch[0, :, :1, :1]).all()  # one colour
 
 
-def test_crops_are_squares_of_the_image_or_its_mirror():
+def test_crops_are_all_squares_of_the_padded_image_and_of_its_mirror():
     torch.manual_seed(0)
     picture = torch.arange(1.0, 31).view(1, 1, 5, 6)
-    seen = set()
-    for cut in datasets.crop_flip(picture.expand(300, 2, 5, 6), size=4):
-        assert torch.equal(cut[0], cut[1])
-        mirrored = bool(cut[0, 0, 0] > cut[0, 0, 1])
-        square = cut[0].flip(-1) if mirrored else cut[0]
-        row, column = divmod(int(square[0, 0]) - 1, 6)
-        assert torch.equal(square, picture[0, 0, row : row + 4, column : column + 4])
-        seen.add((row, column, mirrored))
-    assert len(seen) == 2 * 3 * 2  # every place, both ways
-
-
-def test_padding_and_the_middle():
-    torch.manual_seed(0)
-    ones = torch.ones(200, 3, 4, 4)
-    cuts = datasets.crop_flip(ones, size=4, padding=2)
-    kept = cuts.sum((1, 2, 3))
-    assert kept.min() == 3 * 2 * 2
-    assert kept.max() == 3 * 4 * 4
-    picture = torch.arange(36.0).view(1, 1, 6, 6)
-    middle = datasets.crop_flip(picture, size=4, padding=9, random=False)
-    assert torch.equal(middle, picture[..., 1:5, 1:5])
+    for padding in (0, 1):
+        (padded,) = F.pad(picture, [padding] * 4)[0]
+        squares = padded.unfold(0, 4, 1).unfold(1, 4, 1).reshape(-1, 16)
+        mirrored = squares.view(-1, 4, 4).flip(-1).reshape(-1, 16)
+        images = picture.expand(900, 2, 5, 6)
+        cuts = datasets.crop_flip(images, size=4, padding=padding).flatten(2)
+        assert torch.equal(cuts[:, 0], cuts[:, 1])
+        expected = torch.cat([squares, mirrored]).unique(dim=0)
+        assert torch.equal(cuts[:, 0].unique(dim=0), expected)
+    middle = datasets.crop_flip(picture, size=3, padding=9, random=False)
+    assert torch.equal(middle, picture[..., 1:4, 1:4])
 
 
 SHAKESPEARE = "tinyshakespeare/input.txt"

@@ -45,14 +45,19 @@ def test_published_code():
     assert max(encoder(4096)("Hello grokking world")) < 4096
 
 
-def test_blocks_follow_each_other_and_labels_are_one_ahead(folder, monkeypatch):
+def check_blocks(x, y, tokens, block):
+    """Blocks are all that fit, one after the other, and labels are one ahead."""
+    count = (len(tokens) - 1) // block
+    assert x.shape == y.shape == (count, block)
+    assert x.dtype == y.dtype == torch.int64
+    assert x.flatten().tolist() == tokens[: count * block]
+    assert y.flatten().tolist() == tokens[1 : count * block + 1]
+
+
+def test_blocks_of_tokens(folder, monkeypatch):
     tiny_corpus(folder, monkeypatch, lines=10)
-    tokens = encoder(257)(LINE) * 10
     data = wikitext(block=7, vocabulary=257, test_blocks=2)
-    blocks = (len(tokens) - 1) // 7
-    assert data.x_train.shape == data.y_train.shape == (blocks, 7)
-    assert data.x_train.flatten().tolist() == tokens[: blocks * 7]
-    assert data.y_train.flatten().tolist() == tokens[1 : blocks * 7 + 1]
+    check_blocks(data.x_train, data.y_train, encoder(257)(LINE) * 10, 7)
     assert data.x_test.tolist() == data.x_train[:2].tolist()
     first = wikitext(block=7, vocabulary=257, train_blocks=3)
     assert torch.equal(first.x_train, data.x_train[:3])
@@ -61,12 +66,24 @@ def test_blocks_follow_each_other_and_labels_are_one_ahead(folder, monkeypatch):
     lines = [f" the cat {k} \n" for k in range(20)]
     put(folder, monkeypatch, FINEWEB, "".join(lines).encode())
     data = wikitext("fineweb-edu", block=3, vocabulary=259)
-    for which, part in (("train", lines[:18]), ("test", lines[18:])):
-        tokens = [token for line in part for token in encoder(259)(line)]
-        x, y = getattr(data, f"x_{which}"), getattr(data, f"y_{which}")
-        assert x.flatten().tolist() == tokens[: x.numel()]
-        assert y.flatten().tolist() == tokens[1 : y.numel() + 1]
-        assert 0 <= len(tokens) - 1 - x.numel() < 3
+    train, test = (
+        [token for line in part for token in encoder(259)(line)]
+        for part in (lines[:18], lines[18:])
+    )
+    check_blocks(data.x_train, data.y_train, train, 3)
+    check_blocks(data.x_test, data.y_test, test, 3)
+
+
+def test_blocks_of_characters(folder, monkeypatch):
+    put(folder, monkeypatch, SHAKESPEARE, (VERSE + "Z").encode())
+    data = characters(block=7)
+    symbols = sorted({*VERSE, "Z"})  # those of the test part have a number too
+    whole = [symbols.index(symbol) for symbol in VERSE + "Z"]
+    check_blocks(data.x_train, data.y_train, whole[:180], 7)
+    check_blocks(data.x_test, data.y_test, whole[180:], 7)
+    few = characters(block=7, train_blocks=3, test_blocks=1)
+    assert torch.equal(few.x_train, data.x_train[:3])
+    assert torch.equal(few.y_test, data.y_test[:1])
 
 
 def test_a_text_that_is_too_short_or_not_there(folder, monkeypatch):
@@ -110,20 +127,3 @@ def test_rows_of_sums_by_hand():
     for row in test:
         assert (row[0], row[4], row[8]) == ("$", "+", "=")
         assert int(row[1:4]) + int(row[5:8]) == int(row[:8:-1])
-
-
-def test_characters_follow_each_other_and_labels_are_one_ahead(tmp_path, monkeypatch):
-    put(tmp_path, monkeypatch, SHAKESPEARE, (VERSE + "Z").encode())
-    data = characters(block=7)
-    symbols = sorted({*VERSE, "Z"})  # those of the test part have a number too
-    assert symbols[:4] == ["\n", " ", ",", "T"]
-    whole = [symbols.index(symbol) for symbol in VERSE + "Z"]
-    for which, part in (("train", whole[:180]), ("test", whole[180:])):
-        x, y = getattr(data, f"x_{which}"), getattr(data, f"y_{which}")
-        assert x.shape == y.shape == ((len(part) - 1) // 7, 7)
-        assert x.dtype == y.dtype == torch.int64
-        assert x.flatten().tolist() == part[: x.numel()]
-        assert y.flatten().tolist() == part[1 : y.numel() + 1]
-    few = characters(block=7, train_blocks=3, test_blocks=1)
-    assert torch.equal(few.x_train, data.x_train[:3])
-    assert torch.equal(few.y_test, data.y_test[:1])
