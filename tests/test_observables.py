@@ -108,7 +108,7 @@ def test_an_average_over_batches_of_rows_is_that_of_all_rows():
 
 
 def test_positions_of_a_sequence_count_as_rows():
-    names = ["core", "top5", "collapse", "logits"]
+    names = ["core", "top5", "collapse", "logits", "inflation", "neural_collapse"]
     s = rows_of(snapshot(), slice(0, 8))
     expected = observe(s, names)
     train, test = (
@@ -116,6 +116,7 @@ def test_positions_of_a_sequence_count_as_rows():
         for one in (s.train, s.test)
     )
     found = observe(s._replace(train=train, test=test), names)
+    assert found.keys() == expected.keys()
     for name, value in expected.items():
         torch.testing.assert_close(found[name], value, rtol=1e-12, atol=0)
 
@@ -135,11 +136,13 @@ def test_alignment_is_the_cosine_of_weights_with_descent_and_with_the_step():
 
 
 def test_a_stack_of_members_equals_each_alone():
+    """Without gradients, as a look at a run is."""
     members = [snapshot(seed) for seed in (0, 10, 20)]
     stack = tree_map(lambda *one: torch.stack(one), *members)
     together = observe(stack, PLAIN, stacked=True)
     for i, member in enumerate(members):
-        alone = observe(member, PLAIN)
+        with torch.no_grad():
+            alone = observe(member, PLAIN)
         assert together.keys() == alone.keys()
         for key, value in alone.items():
             torch.testing.assert_close(together[key][i], value, rtol=1e-12, atol=1e-15)

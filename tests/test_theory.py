@@ -120,13 +120,19 @@ def test_the_weight_of_the_runner_up_is_that_of_the_losses():
         np.testing.assert_allclose(ideas.runner_up(gaps, transform), expected)
 
 
-def test_pictures_are_small_the_same_each_time_and_legible(tmp_path):
-    first, second = (ideas.draw(tmp_path / name) for name in "ab")
-    assert [path.stem for path in first] == list(ideas.IDEAS)
-    for one, other in zip(first, second, strict=True):
-        text = one.read_text(encoding="utf-8")
-        assert text == other.read_text(encoding="utf-8")
-        assert one.stat().st_size < 60_000
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory):
+    """The text of each picture, by its name."""
+    paths = ideas.draw(tmp_path_factory.mktemp("ideas"))
+    return {path.stem: path.read_text(encoding="utf-8") for path in paths}
+
+
+def test_pictures_are_small_the_same_each_time_and_legible(pictures, tmp_path):
+    assert [*pictures] == [*ideas.IDEAS]
+    for path in ideas.draw(tmp_path):
+        text = path.read_text(encoding="utf-8")
+        assert text == pictures[path.stem]
+        assert path.stat().st_size < 60_000
         width = float(re.search(r'width="([\d.]+)pt"', text)[1])
         assert width == pytest.approx(72 * ideas.WIDTH)
     for name, picture in ideas.IDEAS.items():
@@ -153,8 +159,8 @@ def test_a_miniature_ends_at_the_spine_and_not_at_a_line_across_its_panel():
         ideas.corner(dark[:90])
 
 
-def test_the_curve_of_the_landing_page_is_seen_in_every_frame(tmp_path):
-    text = ideas.draw(tmp_path)[0].read_text(encoding="utf-8")
+def test_the_curve_of_the_landing_page_is_seen_in_every_frame(pictures):
+    text = next(iter(pictures.values()))
     assert "#cover { transform: scaleX(0);" in text  # before and after it moves
     (veil,) = re.findall(r'id="cover">\s*<path[^>]*style="([^"]*)"', text)
     assert float(re.search(r"opacity: ([\d.]+)", veil)[1]) < 0.9
