@@ -1,7 +1,5 @@
 """Observables: what a snapshot holds, and members together as alone."""
 
-import math
-
 import pytest
 import torch
 import torch.nn.functional as F
@@ -42,29 +40,69 @@ def snapshot(seed=0):
     return Snapshot(params, before, grads, train=train, test=test, variant_losses=unit)
 
 
-def test_a_snapshot_holds_what_was_put_in():
+def flat(tensors):
+    return torch.cat([tensor.double().flatten() for tensor in tensors])
+
+
+def test_columns_are_what_they_say():
     s = snapshot()
     values = observe(s, PLAIN)
     assert all(v.shape == () and v.dtype == torch.float64 for v in values.values())
-    for split, seen, close in (("train", s.train, 1e-6), ("test", s.test, 1e-3)):
-        loss = seen.losses.float().mean().item()
-        assert values[f"{split}_loss"] == pytest.approx(loss, close)
-        found = (seen.logits.argmax(1) == seen.labels).double().mean()
-        assert values[f"{split}_accuracy"] == found
+    expected = {name: loss.double().mean() for name, loss in s.variant_losses.items()}
+    for split, seen in (("train", s.train), ("test", s.test)):
+        eigenvalues = metrics.gram_eigenvalues(seen.taps["features"])
+        expected |= {
+            f"{split}_loss": seen.losses.double().mean(),
+            f"{split}_accuracy": (seen.logits.argmax(1) == seen.labels).double().mean(),
+            f"effective_rank_{split}": metrics.effective_rank(eigenvalues),
+            f"power_law_{split}": metrics.power_law_exponent(eigenvalues),
+        }
+    rounded = metrics.gram_eigenvalues(s.test.taps["features"], exact=False)
+    expected["power_law_test_float32"] = metrics.power_law_exponent(rounded)
+    logits, attention = s.train.logits.double(), s.train.taps["attention.0"]
+    best, losses = logits.sort(dim=1, descending=True).values, s.train.losses
+    steps = {name: s.params[name].double() - w for name, w in s.before.items()}
+    head, features = s.params["output"].double(), s.train.taps["features"].double()
+    head_mean, centre = head.mean(0), features.mean(0)
+    embedding, concentration = s.params["embedding"][:5], metrics.fourier_concentration
+    expected |= {
+        "mean_top_logit": best[:, 0].mean(),
+        "mean_gap": (best[:, 0] - best[:, 1]).mean(),
+        "mean_logit_norm": logits.norm(dim=1).mean(),
+        "mean_logit": logits.mean(),
+        "collapsed": (losses == 0).double().mean(),
+        "weight_norm": flat(s.params.values()).norm(),
+        "norm.output": head.norm(),
+        "zero_grad": 6 / 54,
+        "absorbed": 1 / 54,
+        "cos_grad": metrics.cosine(flat(s.before.values()), -flat(s.grads.values())),
+        "cos_grad.output": metrics.cosine(s.before["output"], -s.grads["output"]),
+        "cos_update.output": metrics.cosine(s.before["output"], steps["output"]),
+        "update_norm": flat(steps.values()).norm(),
+        "fourier": concentration(embedding, p=5),
+        "fourier_no_constant": concentration(embedding, p=5, skip_constant=True),
+        "entropy": metrics.attention_entropy(attention),
+        "entropy_last_query": metrics.attention_entropy(
+            attention[:, :, 2:], head_average=False
+        ),
+        "head_update": steps["output"].abs().mean(),
+        "head_update_median": steps["output"].abs().median(),
+        "head_gradient": s.grads["output"].double().abs().mean(),
+        "head_norm": head.norm(),
+        "head_mean_norm": head_mean.norm(),
+        "feature_mean_norm": centre.norm(),
+        "mean_cosine": head_mean @ centre / head_mean.norm() / centre.norm(),
+    }
+    for dtype in (torch.float16, torch.float32, torch.float64):
+        share = metrics.collapse_fraction(s.train.logits, dtype=dtype)
+        expected[f"collapse_{str(dtype).removeprefix('torch.')}"] = share
+    found = {name: float(values[name]) for name in expected}
+    truth = {name: float(value) for name, value in expected.items()}
+    assert found == pytest.approx(truth, rel=1e-12)
     assert values["train_accuracy"] != values["test_accuracy"]
-    lengths = [values["norm.embedding"], values["norm.output"]]
-    assert values["weight_norm"] == pytest.approx(math.hypot(*lengths))
-    best = s.train.logits.double().sort(dim=1, descending=True).values
-    gap = float((best[:, 0] - best[:, 1]).mean())
-    assert values["mean_top_logit"] == pytest.approx(float(best[:, 0].mean()), 1e-6)
-    assert values["mean_gap"] == pytest.approx(gap, 1e-6)
-    length = s.train.logits.norm(dim=1).mean().item()
-    assert values["mean_logit_norm"] == pytest.approx(length, 1e-6)
-    assert values["zero_grad"] == 6 / 54 and values["absorbed"] == 1 / 54
-    for name in ("float16", "float32", "float64"):
-        share = metrics.collapse_fraction(s.train.logits, dtype=getattr(torch, name))
-        assert values[f"collapse_{name}"] == share
     assert 1 > values["collapse_float16"] > values["collapse_float32"] > 0
+    assert values["power_law_test_float32"] != values["power_law_test"]
+    assert values["smallest_margin"] < values["mean_margin"]
 
 
 def seen(logits, labels):
@@ -121,20 +159,6 @@ def test_positions_of_a_sequence_count_as_rows():
         torch.testing.assert_close(found[name], value, rtol=1e-12, atol=0)
 
 
-def test_alignment_is_the_cosine_of_weights_with_descent_and_with_the_step():
-    s = snapshot()
-    values = observe(s, ["alignment"])
-    weights = torch.cat([w.flatten() for w in s.before.values()])
-    downhill = -torch.cat([s.grads[name].flatten() for name in s.before])
-    whole = metrics.cosine(weights, downhill).item()
-    assert values["cos_grad"] == pytest.approx(whole, rel=1e-12)
-    own = metrics.cosine(s.before["output"], -s.grads["output"]).item()
-    assert values["cos_grad.output"] == pytest.approx(own, rel=1e-12) and own != 0
-    step = s.params["output"] - s.before["output"]
-    own = metrics.cosine(s.before["output"], step).item()
-    assert values["cos_update.output"] == pytest.approx(own, rel=1e-12) and own != 0
-
-
 def test_a_stack_of_members_equals_each_alone():
     """Without gradients, as a look at a run is."""
     members = [snapshot(seed) for seed in (0, 10, 20)]
@@ -146,29 +170,6 @@ def test_a_stack_of_members_equals_each_alone():
         assert together.keys() == alone.keys()
         for key, value in alone.items():
             torch.testing.assert_close(together[key][i], value, rtol=1e-12, atol=1e-15)
-
-
-def test_measurements_of_taps():
-    s = snapshot()
-    values = observe(s, ["attention", "spectrum", "scale_free", "update", "fourier"])
-    weights, entropy = s.train.taps["attention.0"], metrics.attention_entropy
-    assert values["entropy"] == entropy(weights)
-    last = entropy(weights[:, :, 2:], head_average=False)
-    assert values["entropy_last_query"] == last
-    for split, one in (("train", s.train), ("test", s.test)):
-        sizes = metrics.gram_eigenvalues(one.taps["features"])
-        assert values[f"effective_rank_{split}"] == metrics.effective_rank(sizes)
-        assert values[f"power_law_{split}"] == metrics.power_law_exponent(sizes)
-    rounded = metrics.gram_eigenvalues(s.test.taps["features"], exact=False)
-    exponent = metrics.power_law_exponent(rounded)
-    assert values["power_law_test_float32"] == exponent != values["power_law_test"]
-    for name in FORMS:
-        assert values[name] == s.variant_losses[name].double().mean()
-    step = math.hypot(*(0.01 * g.norm().item() for g in s.grads.values()))
-    assert values["update_norm"] == pytest.approx(step, rel=0.2)
-    rows, measure = s.params["embedding"][:5], metrics.fourier_concentration
-    assert values["fourier"] == measure(rows, p=5)
-    assert values["fourier_no_constant"] == measure(rows, p=5, skip_constant=True)
 
 
 def test_ranks_of_layers():
@@ -196,25 +197,3 @@ def test_ranks_of_layers():
                 expected[f"effective_rank{which}"] = float(entropy.exp())
     assert {n: float(v) for n, v in values.items()} == pytest.approx(expected, rel=1e-6)
     assert len(set(expected.values())) == 24
-
-
-def test_the_head_its_updates_and_what_it_reads():
-    s = snapshot()
-    step = (s.params["output"] - s.before["output"]).abs().double()
-    values = observe(s, ["head_update"])
-    assert values["head_update"] == pytest.approx(step.mean().item())
-    assert values["head_update_median"] == pytest.approx(step.median().item())
-    assert values["head_gradient"] == pytest.approx(s.grads["output"].abs().mean())
-    head, features = s.params["output"], s.train.taps["features"]
-    values = observe(s, ["inflation"])
-    mean, centre = head.double().mean(0), features.double().mean(0)
-    assert values["head_norm"] == pytest.approx(head.double().norm().item())
-    assert values["head_mean_norm"] == pytest.approx(mean.norm().item())
-    assert values["feature_mean_norm"] == pytest.approx(centre.norm().item())
-    cosine = mean @ centre / mean.norm() / centre.norm()
-    assert values["mean_cosine"] == pytest.approx(cosine.item())
-    logits = s.train.logits
-    assert values["mean_logit"] == pytest.approx(logits.double().mean().item())
-    losses = F.cross_entropy(logits.float(), s.train.labels, reduction="none")
-    assert values["collapsed"] == (losses == 0).double().mean()
-    assert values["smallest_margin"] <= values["mean_margin"]
