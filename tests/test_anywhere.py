@@ -123,7 +123,6 @@ def test_a_module_compiles_as_a_whole():
 
 
 WRONG = [  # options at construction, and the sentence
-    ({"reduction": "men"}, "reduction 'men': use one of mean, sum, none"),
     ({"reduction": "avg"}, "unknown reduction 'avg': use one of mean, sum, none"),
     ({"label_smoothing": 1.5}, r"label_smoothing is in \[0, 1\], not 1.5"),
     ({"weight": "mean"}, r"weight is a tensor \(classes,\) or None, not 'mean'"),

@@ -163,9 +163,8 @@ def test_onednn_equals_torch_within_rounding():
 
 @needs_onednn
 @pytest.mark.skipif(not fast._HAS_AVX2, reason="needs AVX2 without AVX-512")
-@pytest.mark.parametrize("sizes", [(90, 600, 30), (200, 784, 200), (50, 3072, 64)])
-def test_the_order_of_a_weights_gradient_changes_no_bit(sizes, monkeypatch):
-    rows, inputs, outputs = sizes
+def test_the_order_of_a_weights_gradient_changes_no_bit(monkeypatch):
+    rows, inputs, outputs = 90, 600, 30
     torch.manual_seed(0)
     x, weight = torch.randn(rows, inputs), torch.randn(outputs, inputs)
     grad, found = torch.randn(rows, outputs), []
