@@ -2,7 +2,6 @@
 
 import copy
 import io
-import pickle
 from functools import partial
 from itertools import product
 
@@ -75,52 +74,29 @@ def by_file(what, **how):
     return torch.load(buffer, **how)
 
 
-COPIES = {
-    "deepcopy": copy.deepcopy,
-    "pickle": lambda pair: pickle.loads(pickle.dumps(pair)),
-    "torch.save": partial(by_file, weights_only=False),
-}
-
-
 @every_hook
 @every_rule
-def test_a_copy_goes_on_as_the_original_with_its_hooks(hook, rule):
-    net, optimizer = start(hook, rule)
+def test_copies_and_checkpoints_go_on_to_the_bit_with_their_hooks(hook, rule):
+    """A deep copy, a saved optimizer, torch's state and that of its distributed one."""
+    pair = net, optimizer = start(hook, rule)
     go(net, optimizer, range(5))
-    for make in COPIES.values():
-        own = copy.deepcopy((net, optimizer))
-        twin = make((net, optimizer))
-        go(*own, range(5, 9))
-        go(*twin, range(5, 9))
-        assert same(own[0], twin[0]) and not same(net, own[0])
-        without, plain = copy.deepcopy((net, optimizer))
-        for calls in (plain.step_hooks.changes, plain.step_hooks.repairs):
-            calls.clear()
-        go(without, plain, range(5, 9))
-        assert not same(without, own[0])
-    assert copy.copy(optimizer).step_hooks.added == optimizer.step_hooks.added
-
-
-@every_hook
-@every_rule
-def test_a_checkpoint_resumes_to_the_bit(hook, rule):
-    """As torch saves it, and as its distributed checkpoint does."""
-    net, optimizer = start(hook, rule)
-    go(net, optimizer, range(5))
-    saved = by_file((net.state_dict(), optimizer.state_dict()), weights_only=True)
-    plain, distributed = start(hook, rule), start(hook, rule)
-    plain[0].load_state_dict(saved[0])
-    plain[1].load_state_dict(saved[1])
+    loaded, distributed = start(hook, rule), start(hook, rule)
+    states = by_file([part.state_dict() for part in pair], weights_only=True)
+    for part, state in zip(loaded, states, strict=True):
+        part.load_state_dict(state)
+    twins = [copy.deepcopy(pair), by_file(pair, weights_only=False), loaded]
     if rule != "SGD":  # torch makes a step for the state of one that has none
-        state = copy.deepcopy(get_state_dict(net, optimizer))
-        set_state_dict(
-            *distributed, model_state_dict=state[0], optim_state_dict=state[1]
-        )
-        go(*distributed, range(5, 9))
-    go(net, optimizer, range(5, 9))
-    go(*plain, range(5, 9))
-    assert same(net, plain[0])
-    assert rule == "SGD" or same(net, distributed[0])
+        model, state = copy.deepcopy(get_state_dict(net, optimizer))
+        set_state_dict(*distributed, model_state_dict=model, optim_state_dict=state)
+        twins.append(distributed)
+    without = copy.deepcopy(pair)
+    without[1].step_hooks.changes.clear()
+    without[1].step_hooks.repairs.clear()
+    for one in (pair, without, *twins):
+        go(*one, range(5, 9))
+    assert all(same(net, twin[0]) for twin in twins)
+    assert not same(net, without[0])
+    assert copy.copy(optimizer).step_hooks.added == optimizer.step_hooks.added
 
 
 @every_hook
