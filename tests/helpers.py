@@ -65,6 +65,12 @@ def experiment(*arms, seeds=(0, 1), name="prieto2025/fig06b"):
     return Experiment(name, "smoke", arms or (arm(),), seeds)
 
 
+def everything(data):
+    """Inputs and labels of both splits of a task together."""
+    x, y = (data.x_train, data.x_test), (data.y_train, data.y_test)
+    return torch.cat(x), torch.cat(y)
+
+
 def put(folder, patch, name, content):
     """A file in a data folder, with its own hash as the pin."""
     patch.setenv("GROKBOOK_DATA", str(folder))

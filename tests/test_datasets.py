@@ -13,16 +13,11 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from helpers import put, tiny_cifar, tiny_images, tiny_mnist
+from helpers import everything, put, tiny_cifar, tiny_images, tiny_mnist
 
 from claimbook.errors import DataError, UnknownName
 from grokbook import datasets
 from grokbook.datasets.fetch import ARCHIVES, URLS
-
-
-def everything(data):
-    x, y = (data.x_train, data.x_test), (data.y_train, data.y_test)
-    return torch.cat(x), torch.cat(y)
 
 
 def test_every_pair_once_with_its_label():

@@ -34,6 +34,7 @@ NUMBERS = [
 ]
 NAMES = [
     ({"dtype": "flaot32"}, "unknown dtype 'flaot32': use one of float32"),
+    ({"dtype": "int64"}, "unknown dtype 'int64'"),
     ({"keep": (1,), "keep_dtype": "flaot16"}, "unknown dtype 'flaot16'"),
     ({"autocast": "float32"}, "'float32': use one of float16"),
     ({"loss": Spec(SOFTMAX, dtype="flaot32")}, "unknown dtype 'flaot32'"),
@@ -141,7 +142,7 @@ SENT_IN = [  # by a stranger; each had a plausible number for an answer
     (lambda: StableMaxLoss()(LOGITS.int(), LABELS), "not torch.int32"),
     (lambda: Pull(strength=0.1), "a Pull needs modules"),
     (lambda: Pull(torch.nn.ReLU(), strength=-1.0), "a strength from 0 on"),
-    (lambda: clip(optimizer(), norm=-1.0), "norm is a number above 0, not -1.0"),
+    (lambda: clip(optimizer(), norm=math.nan), "norm is a number above 0, not nan"),
     (lambda: hold_norm(optimizer(), names=(), norm=0), "norm is a number above 0"),
     (lambda: clip_rows(optimizer(), names=(), norm=-2), "norm is a number above 0"),
     (lambda: grokfast(optimizer(), alpha=2.0), r"alpha is in \[0, 1\), not 2.0"),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from helpers import arm, experiment
+from helpers import arm, everything, experiment
 
 from claimbook import names
 from claimbook.engine import pool
@@ -18,12 +18,6 @@ from claimbook.experiment import Spec
 from grokbook import datasets
 
 ROOT = Path(__file__).parents[1]
-
-
-def everything(data):
-    return torch.cat([data.x_train, data.x_test]), torch.cat(
-        [data.y_train, data.y_test]
-    )
 
 
 @pytest.mark.parametrize(
@@ -101,6 +95,7 @@ def test_a_table_from_a_file(tmp_path):
     [
         ("a,b,c\n1,2,3\n1,,3\n", "line 3 of .* is '1,,3': each has two inputs"),
         ("a,b,c\n1,2\n", "line 2 of .* is '1,2'"),
+        ("a,b,c\n1,2,3\n\n", "line 3 of .* is ''"),
         ("a,b,c\n1,2,3\n1,2,4\n", "lines 2 and 3 of .* have the same inputs"),
         ("", "leaves no training rows"),
         ('a,b,"c\n', "is no CSV in UTF-8"),
@@ -149,9 +144,10 @@ SHARE = "train_fraction is the share of rows to train on, above 0 and below 1"
         ("sparse_parity", {"samples": 1}, "samples is a whole number from 2 on, not 1"),
         (
             "modular",
-            {"encoding": "random_binary", "bits": 6},
+            {"encoding": "binary", "bits": 6},
             "bits of 113 codes is a whole number from 7 to 24, not 6",
         ),
+        ("modular", {"encoding": "random_binary", "bits": 0}, "from 7 to 24, not 0"),
         ("modular", {"encoding": "random_binary", "bits": 25}, "from 7 to 24, not 25"),
         ("modular", {"p": 12, "operation": "divide"}, "divide takes a prime p, not 12"),
         ("modular", {"p": 1}, "p is a whole number from 2 to 2000, not 1"),
@@ -163,6 +159,7 @@ SHARE = "train_fraction is the share of rows to train on, above 0 and below 1"
         ("modular", {"operation": "a +"}, "'a \\+' is no formula"),
         ("modular", {"operation": "a + c"}, "'a \\+ c' has 'c': write it with a, b"),
         ("modular", {"operation": "a ^ 2"}, "has 'a \\^ 2': write it with a, b"),
+        ("modular", {"operation": "a / b"}, "has 'a / b': write it with a, b"),
         ("modular", {"operation": "a + 0.5"}, "has '0.5': write it with a, b"),
         ("modular", {"operation": "a + True"}, "has 'True': write it with a, b"),
         ("modular", {"operation": "a // b"}, "divides by 0 for some pair"),
@@ -281,6 +278,7 @@ def test_a_record_has_to_say_which_code_from_outside_trained_it(mine):
     ("text", "name", "words"),
     [
         ("", "nobodys:loss", "cannot be imported .ModuleNotFoundError: No module"),
+        ("def f(:", "my_own:loss", "cannot be imported .SyntaxError"),
         ("raise SystemExit(3)", "my_own:loss", "cannot be imported .SystemExit: 3"),
         ("def lost(): pass", "my_own:loss", "unknown loss in my_own 'loss': .* lost"),
     ],
