@@ -86,7 +86,7 @@ def reference(name, logits, labels):
 def test_values_and_derivatives_are_those_of_torch(name, batch):
     """Of rows and of positions; twice, in forward and in reverse mode, also nested."""
     logits, labels = batch
-    how = {"rtol": 1e-11, "atol": 1e-14}
+    near = {"rtol": 1e-11, "atol": 1e-14}
     rows = reference(name, logits, labels)
     for shape in ((8,), (2, 4)):
         given = logits.reshape(*shape, 5), labels.reshape(shape)
@@ -94,16 +94,16 @@ def test_values_and_derivatives_are_those_of_torch(name, batch):
             LOSSES[name](*given, dtype=DOUBLE, reduction=reduction)
             for reduction in ("none", "mean", "sum")
         )
-        close(each, rows.reshape(shape), **how)
-        close(mean, rows.mean(), **how)
-        close(total, rows.sum(), **how)
+        close(each, rows.reshape(shape), **near)
+        close(mean, rows.mean(), **near)
+        close(total, rows.sum(), **near)
     ours = partial(LOSSES[name], labels=labels[:3], dtype=DOUBLE)
     slope = grad(lambda z: reference(name, z, labels[:3]).mean())
     for derivative in (grad(ours), jacfwd(ours)):
-        close(derivative(logits[:3]), slope(logits[:3]), **how)
+        close(derivative(logits[:3]), slope(logits[:3]), **near)
     curvature = jacrev(slope)(logits[:3])
     for derivative in (jacrev(jacrev(ours)), hessian(ours), jacfwd(jacfwd(ours))):
-        close(derivative(logits[:3]), curvature, **how)
+        close(derivative(logits[:3]), curvature, **near)
 
 
 def test_smoothing_is_torchs_also_in_a_stack(batch):

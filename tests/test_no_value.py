@@ -96,8 +96,8 @@ def test_nan_in_is_nan_out(name, options):
     finite = tree_leaves(METRICS[name](**given(name, options)))
     assert all(value.isfinite().all() for value in finite)
     enough = any if name in PARTLY else all
-    for found in planted(name, options, math.nan):
-        assert enough(value.isnan().any() for value in found)
+    for results in planted(name, options, math.nan):
+        assert enough(value.isnan().any() for value in results)
 
 
 @pytest.mark.parametrize(
@@ -106,8 +106,8 @@ def test_nan_in_is_nan_out(name, options):
 def test_an_infinite_number_in_is_no_number_out(name, options):
     """Not 0 either: a norm is infinite, a quotient of two infinite norms is NaN."""
     enough = any if name in PARTLY else all
-    for found in planted(name, options, math.inf):
-        assert enough(not value.isfinite().all() for value in found)
+    for results in planted(name, options, math.inf):
+        assert enough(not value.isfinite().all() for value in results)
 
 
 def test_every_column_of_a_network_of_nan_is_nan():

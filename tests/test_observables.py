@@ -49,11 +49,12 @@ def test_columns_are_what_they_say():
     values = observe(s, PLAIN)
     assert all(v.shape == () and v.dtype == torch.float64 for v in values.values())
     expected = {name: loss.double().mean() for name, loss in s.variant_losses.items()}
-    for split, seen in (("train", s.train), ("test", s.test)):
-        eigenvalues = metrics.gram_eigenvalues(seen.taps["features"])
+    for split, outputs in (("train", s.train), ("test", s.test)):
+        eigenvalues = metrics.gram_eigenvalues(outputs.taps["features"])
+        is_right = outputs.logits.argmax(1) == outputs.labels
         expected |= {
-            f"{split}_loss": seen.losses.double().mean(),
-            f"{split}_accuracy": (seen.logits.argmax(1) == seen.labels).double().mean(),
+            f"{split}_loss": outputs.losses.double().mean(),
+            f"{split}_accuracy": is_right.double().mean(),
             f"effective_rank_{split}": metrics.effective_rank(eigenvalues),
             f"power_law_{split}": metrics.power_law_exponent(eigenvalues),
         }
@@ -96,9 +97,9 @@ def test_columns_are_what_they_say():
     for dtype in (torch.float16, torch.float32, torch.float64):
         share = metrics.collapse_fraction(s.train.logits, dtype=dtype)
         expected[f"collapse_{str(dtype).removeprefix('torch.')}"] = share
-    found = {name: float(values[name]) for name in expected}
+    measured = {name: float(values[name]) for name in expected}
     truth = {name: float(value) for name, value in expected.items()}
-    assert found == pytest.approx(truth, rel=1e-12)
+    assert measured == pytest.approx(truth, rel=1e-12)
     assert values["train_accuracy"] != values["test_accuracy"]
     assert 1 > values["collapse_float16"] > values["collapse_float32"] > 0
     assert values["power_law_test_float32"] != values["power_law_test"]

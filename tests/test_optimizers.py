@@ -127,10 +127,10 @@ def test_a_stack_and_a_captured_step_equal_each_member_alone(rule):
 
     To rounding: sums of a stack are taken by other kernels.
     """
-    of = (0, 1, 2, 1)  # members
+    members = (0, 1, 2, 1)  # the last one by a captured step
     for hook in HOOKS.values():
         stack = parameters(members=MEMBERS, dtype=torch.float64)
-        every = [[nn.Parameter(p[k].detach().clone()) for p in stack] for k in of]
+        every = [[nn.Parameter(p[k].detach().clone()) for p in stack] for k in members]
         whole = hook(together(rule, named(stack)))
         singles = [hook(alone(rule, named(every[k]), k)) for k in range(MEMBERS)]
         singles.append(hook(captured_alone(rule, named(every[-1]))))
@@ -139,11 +139,11 @@ def test_a_stack_and_a_captured_step_equal_each_member_alone(rule):
             for optimizer in (whole, *singles):
                 optimizer.param_groups[0]["lr"] *= 0.9
             whole.step()
-            for k, own, optimizer in zip(of, every, singles, strict=True):
+            for k, own, optimizer in zip(members, every, singles, strict=True):
                 for p, s in zip(own, stack, strict=True):
                     p.grad = s.grad[k].clone()
                 optimizer.step()
-        for k, own in zip(of, every, strict=True):
+        for k, own in zip(members, every, strict=True):
             for p, s in zip(own, stack, strict=True):
                 torch.testing.assert_close(s[k], p, rtol=1e-11, atol=1e-11)
 

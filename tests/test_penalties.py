@@ -79,5 +79,5 @@ def test_members_and_derivatives_of_every_penalty():
             (functional.jacobian, jacfwd),
             (functional.hessian, hessian),
         ):
-            found = by_reverse(member, x[0])
-            torch.testing.assert_close(found, by_forward(member)(x[0]))
+            derivative = by_reverse(member, x[0])
+            torch.testing.assert_close(derivative, by_forward(member)(x[0]))

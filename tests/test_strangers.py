@@ -46,12 +46,14 @@ def attach(hook, optimizer):
     return getattr(optimizers, hook)(optimizer, **HOOKS[hook])
 
 
-def slopes(net, step):
-    """Put the gradients of a step into a network."""
+def slopes(net, step, scaled=lambda loss: loss):
+    """Put the gradients of a step into a network; its loss."""
     generator = torch.Generator().manual_seed(step)
     x = torch.randn(5, 4, generator=generator)
     net.zero_grad()
-    net(x).square().sum().backward()
+    loss = net(x).square().sum()
+    scaled(loss).backward()
+    return loss
 
 
 def go(net, optimizer, steps):
@@ -92,8 +94,8 @@ def test_copies_and_checkpoints_go_on_to_the_bit_with_their_hooks(hook, rule):
     without = copy.deepcopy(pair)
     without[1].step_hooks.changes.clear()
     without[1].step_hooks.repairs.clear()
-    for one in (pair, without, *twins):
-        go(*one, range(5, 9))
+    for network, rule_with_hook in (pair, without, *twins):
+        go(network, rule_with_hook, range(5, 9))
     assert all(same(net, twin[0]) for twin in twins)
     assert not same(net, without[0])
     assert copy.copy(optimizer).step_hooks.added == optimizer.step_hooks.added
@@ -142,11 +144,6 @@ def test_parameters_that_are_added_later_are_hooked_too(hook):
 @every_hook
 def test_schedulers_scalers_and_closures(hook):
     """A scheduler may be made before the hook; a closure is called once."""
-
-    def loss(net, step):
-        generator = torch.Generator().manual_seed(step)
-        return net(torch.randn(5, 4, generator=generator)).square().sum()
-
     halve, ends = (lambda step: 0.5**step), []
     for form in ("plain", "scaled", "before", "closure"):
         net, _ = start(hook)
@@ -158,34 +155,29 @@ def test_schedulers_scalers_and_closures(hook):
             scheduler = LambdaLR(attach(hook, optimizer), halve)
         scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
         calls = []
+
+        def closure(net=net, calls=calls):
+            calls.append(0)
+            return slopes(net, len(calls) - 1)
+
         for step in range(5):
-
-            def closure(net=net, optimizer=optimizer, step=step, calls=calls):
-                calls.append(step)
-                optimizer.zero_grad()
-                value = loss(net, step)
-                value.backward()
-                return value
-
             if form == "closure":
                 assert optimizer.step(closure) > 0
             elif form == "scaled":
-                optimizer.zero_grad()
-                scaler.scale(loss(net, step)).backward()
+                slopes(net, step, scaler.scale)
                 scaler.step(optimizer)
                 scaler.update()
             else:
-                closure()
-                optimizer.step()
+                go(net, optimizer, [step])
             scheduler.step()
-        assert form == "scaled" or calls == [*range(5)]
+        assert len(calls) == (5 if form == "closure" else 0)
         assert optimizer.param_groups[0]["lr"] == 0.01 * 0.5**5
         ends.append(weights(net))
     for end in ends[1:]:
         torch.testing.assert_close(end, ends[0], rtol=1e-5, atol=1e-6)
 
 
-SIZES = {"zero": 0.0, "tiny": 2.0**-13, "usual": 1.0, "large": 2.0**13}
+SIZES = (0.0, 2.0**-13, 1.0, 2.0**13)
 HALVES = (torch.float16, torch.bfloat16)
 
 
@@ -195,7 +187,7 @@ def test_half_precision_is_that_of_a_wide_step_to_rounding(hook):
 
     Not of steps that are lengthened after half precision has rounded them.
     """
-    for dtype, size, slope in product(HALVES, SIZES.values(), SIZES.values()):
+    for dtype, size, slope in product(HALVES, SIZES, SIZES):
         moved = []
         for kind in (dtype, torch.float64):
             net, _ = start(hook)
