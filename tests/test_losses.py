@@ -8,6 +8,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from helpers import PRECISION
+from torch.autograd.functional import jacobian
 from torch.func import grad, hessian, jacfwd, jacrev, vmap
 
 from grokbook import losses
@@ -84,7 +85,10 @@ def reference(name, logits, labels):
 
 @pytest.mark.parametrize("name", LOSSES)
 def test_values_and_derivatives_are_those_of_torch(name, batch):
-    """Of rows and of positions; twice, in forward and in reverse mode, also nested."""
+    """Of rows and of positions; twice, in forward and in reverse mode, also nested.
+
+    And once without a graph of the gradient, as a training step has it.
+    """
     logits, labels = batch
     near = {"rtol": 1e-11, "atol": 1e-14}
     rows = reference(name, logits, labels)
@@ -99,7 +103,7 @@ def test_values_and_derivatives_are_those_of_torch(name, batch):
         close(total, rows.sum(), **near)
     ours = partial(LOSSES[name], labels=labels[:3], dtype=DOUBLE)
     slope = grad(lambda z: reference(name, z, labels[:3]).mean())
-    for derivative in (grad(ours), jacfwd(ours)):
+    for derivative in (grad(ours), jacfwd(ours), partial(jacobian, ours)):
         close(derivative(logits[:3]), slope(logits[:3]), **near)
     curvature = jacrev(slope)(logits[:3])
     for derivative in (jacrev(jacrev(ours)), hessian(ours), jacfwd(jacfwd(ours))):
