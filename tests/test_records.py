@@ -1,7 +1,6 @@
 """The store: whole files or none, shared by what is trained, nothing half-read; members
 trained elsewhere come into the records, all of them or none."""
 
-import contextlib
 import dataclasses
 import math
 import pickle
@@ -24,9 +23,8 @@ from recorded import two as two_arms
 from skips import skip_without
 
 import grokbook
-from claimbook import canonical, names, observing, papers, project, records
+from claimbook import names, observing, papers, project, records
 from claimbook.errors import NoRecord, RecordError
-from claimbook.experiment import LOOKS
 from claimbook.records import member
 
 KEPT = {0: {"w": torch.arange(6.0).reshape(2, 3).T}}
@@ -60,9 +58,10 @@ def test_round_trip(two, path, tmp_path):
     about = record.members["a|0"]
     told = records.recorded(two, tmp_path)["a|0"]
     assert about == told | {"uncommitted": about["commit"].endswith("+")}
-    assert about["arm"] == two.arms[0].to_json()
     assert (about["epochs_per_second"], about["epochs"]) == (15.0, 30)
-    assert {"device", "commit", "source", "numpy", "finished"} <= about.keys()
+    a, b = two.arms
+    renamed = experiment(dataclasses.replace(a, name="A|new"), b)
+    assert [*records.load(renamed, tmp_path).members] == ["A|new|0", "b|0", "A|new|1"]
 
 
 def test_pandas_alone_reads_a_member_and_a_new_seed_changes_none(two, path, tmp_path):
@@ -111,13 +110,10 @@ def test_traces_keep_four_digits(two, path, tmp_path):
     records.add(two, result(two.arms[0], 0, trace=list(given)), tmp_path)
     trace = records.load(two, tmp_path).trace("a")[0]
     assert 2**-16 < abs(trace / given - 1).max() <= 2**-14
-    records.add(two, result(two.arms[0], 0, trace=list(trace)), tmp_path)
-    assert (records.load(two, tmp_path).trace("a")[0] == trace).all()
 
 
 def test_a_column_that_others_have(two, path, tmp_path):
-    a, b = two.arms
-    nan = result(b, 0, more=["spectrum", "exponent"])
+    nan = result(two.arms[1], 0, more=["spectrum", "exponent"])
     for row in nan.rows:
         row["exponent"] = math.nan
     records.add(two, nan, tmp_path)
@@ -136,17 +132,18 @@ def test_a_measured_nan_is_no_missing_value(tmp_path):
     looks = {"log": 10, "rarely": (20, ("spectrum",)), "through_nan": True}
     one = experiment(arm("a", **looks), seeds=(0,))
     lost = result(one.arms[0], 0, more=["norm", "spectrum"])
-    for row in lost.rows:
-        if row["epoch"] == 10:
-            del row["spectrum"]
-        if row["epoch"] >= 20:
-            row |= dict.fromkeys(("train_loss", "norm", "spectrum"), math.nan)
+    del lost.rows[1]["spectrum"]
+    for row in lost.rows[2:]:
+        row |= dict.fromkeys(("train_loss", "norm", "spectrum"), math.nan)
     records.add(one, lost, tmp_path)
     record = records.load(one, tmp_path)
-    for column in ("train_loss", "norm"):
+    for column, values in (
+        ("train_loss", [1, 1 / 11, None, None]),
+        ("norm", [0, 10, None, None]),
+    ):
         found = record.series("a", column)[0]
         assert list(found.index) == [0, 10, 20, 30]
-        assert list(found.isna()) == [False, False, True, True]
+        assert found.replace(math.nan, None).tolist() == values
     found = record.series("a", "spectrum")[0]
     assert list(found.index) == [0, 20, 30]
     assert list(found.isna()) == [False, True, True]
@@ -188,14 +185,6 @@ def test_columns_that_no_observable_makes_any_more(two, path, tmp_path):
         records.orphans(known, tmp_path)
 
 
-def test_names_do_not_matter(two, path, tmp_path):
-    a, b = two.arms
-    renamed = experiment(dataclasses.replace(a, name="A|new"), b)
-    record = records.load(renamed, tmp_path)
-    assert list(record.members) == ["A|new|0", "b|0", "A|new|1"]
-    assert record.trace("A|new").shape == (5, 1)
-
-
 def test_looks_that_a_file_lacks_are_missing(two, path, tmp_path):
     a, b = two.arms
 
@@ -226,43 +215,30 @@ def test_experiments_that_train_the_same_share_a_file(two, path, tmp_path):
     assert pd.read_parquet(tmp_path / file).attrs["digest"] == digest
 
 
-def test_one_that_sees_less_does_not_take_what_others_see(two, tmp_path):
-    """Else the two would train it by turns for ever."""
+@pytest.mark.parametrize(
+    ("wide", "narrow", "column"),
+    [
+        (("core", "norms"), ("logits",), "norm"),
+        (("core",), ("core",), "a column that nobody measures any more"),
+    ],
+)
+def test_one_that_sees_less_does_not_take_what_others_see(
+    two, tmp_path, wide, narrow, column
+):
+    """Else the two would train it by turns for ever, or a column would be lost."""
     a, b = two.arms
-    dense = experiment(dataclasses.replace(a, observables=("core", "norms")), b)
-    records.add(dense, result(dense.arms[0], 0, more=["norm"]), tmp_path)
-    rare = dataclasses.replace(a, observables=("logits",))
+    dense = experiment(dataclasses.replace(a, observables=wide), b)
+    rare = dataclasses.replace(a, observables=narrow)
     apart = experiment(rare, b, name="prieto2025/fig07")
-    assert (rare, 0) in records.missing(apart, tmp_path)
+    records.add(dense, result(dense.arms[0], 0, more=[column]), tmp_path)
     for loss in (5.0, 6.0):  # the second takes the place of its own
         records.add(apart, result(rare, 0, loss=loss), tmp_path)
-        assert len(records.load(dense, tmp_path).series("a", "norm")) == 4
+        assert len(records.load(dense, tmp_path).series("a", column)) == 4
         found = records.load(apart, tmp_path).series("a", "train_loss")
         assert found.loc[0, 0] == loss
         for one in (dense, apart):
             assert (one.arms[0], 0) not in records.missing(one, tmp_path)
     assert len(contents(tmp_path)) == 2
-
-
-def test_one_without_a_column_that_nobody_measures_any_more_lies_apart(two, tmp_path):
-    """Else the column is lost: its observable is there, but makes it no longer."""
-    a, b = two.arms
-    other = experiment(a, b, name="prieto2025/fig07")
-    records.add(two, result(a, 0, more=["orphan"]), tmp_path)
-    records.add(other, result(a, 0, loss=5.0), tmp_path)
-    assert len(records.load(two, tmp_path).series("a", "orphan")) == 4
-    assert records.load(other, tmp_path).series("a", "train_loss").loc[0, 0] == 5
-    assert len(contents(tmp_path)) == 2
-
-
-def refused(two, folder, path, match=""):
-    before = contents(folder)
-    for action in (records.load, records.missing):
-        with pytest.raises(RecordError, match=match) as caught:
-            action(two, folder)
-        assert "\n" not in str(caught.value)
-        assert str(path) in str(caught.value)
-    assert contents(folder) == before
 
 
 def test_flipped_bytes_anywhere(two, path, tmp_path):
@@ -289,14 +265,18 @@ def test_flipped_bytes_anywhere(two, path, tmp_path):
 
 def test_truncated_foreign_or_another(two, path, tmp_path):
     content = path.read_bytes()
-    for left in (b"", content[:300], content[:-9], b"<<<<<<< HEAD\n"):
+    foreign = pd.DataFrame({"epoch": [1]}).to_parquet()
+    other = path.with_name(path.name.replace("-0.", "-1.")).read_bytes()
+    for left in (b"", content[:300], content[:-9], b"<<<<<<< HEAD\n", foreign, other):
         path.write_bytes(left)
-        refused(two, tmp_path, path, "cannot be read as a member")
-    pd.DataFrame({"epoch": [1]}).to_parquet(path)
-    refused(two, tmp_path, path, "cannot be read as a member")
-    # as when files are renamed by hand: both are whole
-    path.with_name(path.name.replace("-0.", "-1.")).rename(path)
-    refused(two, tmp_path, path, "is not as it was recorded")
+        before = contents(tmp_path)
+        # as when files are renamed by hand: the other is whole
+        said = "is not as it was recorded" if left is other else "be read as a member"
+        for action in (records.load, records.missing):
+            with pytest.raises(RecordError, match=said) as caught:
+                action(two, tmp_path)
+            assert "\n" not in str(caught.value) and str(path) in str(caught.value)
+        assert contents(tmp_path) == before
 
 
 def test_a_full_disk(two, path, tmp_path):
@@ -318,16 +298,14 @@ def test_a_full_disk(two, path, tmp_path):
 
 
 def test_kill_9_at_any_moment(two, path, tmp_path):
-    """Before each file takes its place: old or new members, all of them whole."""
-    known = records.load(two, tmp_path).members["a|0"]["digest"]
+    """Before each file takes its place: the old members, all of them whole."""
+    known = records.load(two, tmp_path).members
     call = [sys.executable, "-c", KILLED, pickle.dumps(two).hex(), str(tmp_path)]
-    for survived in range(3):
+    for survived in range(2):
         killed = subprocess.run([*call, str(survived)])
-        assert killed.returncode == (-signal.SIGKILL if survived < 2 else 0)
+        assert killed.returncode == -signal.SIGKILL
         record = records.load(two, tmp_path)
-        assert (record.members["a|0"]["digest"] == known) == (survived < 2)
-        assert record.missing == [("b", 1)]
-        assert record.trace("a")[0].iloc[0] == (1.0 if survived < 2 else 9.0)
+        assert record.members == known and record.trace("a")[0][0] == 1.0
 
 
 def test_two_writers_and_a_reader(two, path, tmp_path):
@@ -399,15 +377,11 @@ def whole():
 
 
 def test_the_records_of_the_book_are_whole_of_today_and_in_the_index(whole):
-    every, folder = papers.every(), BOOKS
-    assert len(whole) > 1000
-    for path, (_, meta) in whole.items():
-        settings = {k: v for k, v in meta["arm"].items() if k not in LOOKS}
-        assert canonical.key(settings) == meta["training_key"], path
-        assert path.name.startswith(f"{meta['training_key']}-{meta['seed']}.")
-    assert records.stale(every, folder) == []
-    assert (folder / records.INDEX).read_text() == records.index(every, folder)
-    assert (folder / records.EXPERIMENTS).read_text() == records.plans(every, folder)
+    every = papers.every()
+    assert len(whole) > 1000  # each read, so that its key is that of its settings
+    assert records.stale(every, BOOKS) == []
+    assert (BOOKS / records.INDEX).read_text() == records.index(every, BOOKS)
+    assert (BOOKS / records.EXPERIMENTS).read_text() == records.plans(every, BOOKS)
 
 
 def described(table, cell):
@@ -503,10 +477,8 @@ def test_merging_is_a_copy_of_what_is_not_there(into, folder):
     new = {f.relative_to(into): c for f, c in after.items() if f not in before}
     assert len(new) == 4
     assert new.items() <= there.items()
-    assert contents(folder) == offered
-    inodes = {file: file.stat().st_ino for file in after}
     assert merge(folder, into=into) == {"added": 0, "replaced": 0, "kept": 3}
-    assert {file: file.stat().st_ino for file in contents(into)} == inodes
+    assert contents(into) == after and contents(folder) == offered
 
 
 def test_replace_takes_another_and_the_first_that_is_offered(into, folder, tmp_path):
@@ -551,10 +523,6 @@ REFUSED = {  # what is said <- how a folder and the rows of a member are spoilt
     "liu2026.* is of no experiment of today": (
         lambda folder, _: shutil.copytree(folder / "prieto2025", folder / "liu2026")
     ),
-    "/0123456789.* is not as it was recorded": (
-        lambda _, rows: rows.rename(rows.with_stem("0123456789abcdef-0"))
-    ),
-    "cannot be read as a member": lambda _, rows: rows.write_bytes(b"PAR1"),
     "is not as it was recorded": edited,
     "is not the weights that": no_weights,
     "gpu holds no <paper>/<key>-<seed>.parquet": lambda *at: shutil.rmtree(at[0]),
@@ -588,10 +556,6 @@ def test_code_in_no_commit_is_merged_only_if_that_is_asked_for(
     assert records.merge([into], BOOK, into)["kept"]  # those that are there may stay
 
 
-def without(name):
-    return lambda rows, meta: (rows, {k: v for k, v in meta.items() if k != name})
-
-
 def having(**changes):
     return lambda rows, meta: (rows, meta | changes)
 
@@ -605,24 +569,19 @@ FORGED = {
     "every second row": ("other epochs", lambda rows, meta: (rows[::2], meta)),
     "the last half gone": ("other epochs", lambda rows, meta: (rows[:2], meta)),
     "and so it says": ("ends at", lambda r, m: (r[:2], m | {"epochs": 10})),
-    "no rows": ("other epochs", lambda rows, meta: (rows[:0], meta)),
     "no epochs": ("no column of e", lambda r, m: (r.drop(columns="epoch"), m)),
     "nothing measured": ("was measured", lambda rows, meta: (rows[["epoch"]], meta)),
-    "words measured": ("be read as a m", lambda r, m: (r.assign(norm="large"), m)),
     "another length": ("another training key", with_arm(epochs=20)),
-    "another rate": ("another training key", with_arm(alpha=7.0)),
     "a field of nobody": ("another training key", with_arm(window=1)),
     "other logs": ("other epochs", with_arm(log=5)),
     "a trace that is not there": ("has no trace", with_arm(trace=True)),
     "weights that are not there": ("has no weights", with_arm(keep=[30])),
     "an arm of one word": ("arm that is none", having(arm={"name": "a"})),
-    "no arm": ("has no arm", without("arm")),
-    "no seconds": ("no number of seconds", without("seconds")),
+    "no arm": ("has no arm", having(arm=None)),
     "seconds are NaN": ("no number of seconds", having(seconds=math.nan)),
     "seconds below 0": ("no number of seconds", having(seconds=-1.0)),
     "seconds in words": ("no number of seconds", having(seconds="2")),
-    "no device": ("no device_name in words", without("device_name")),
-    "no commit": ("no commit in words", without("commit")),
+    "no device": ("no device_name in words", having(device_name="")),
     "a commit that counts": ("no commit in words", having(commit=7)),
     "no end": ("no whole number of epochs", having(epochs=29.5)),
     "weights elsewhere": ("no SHA-256 of its weights", having(weights="../../..")),
@@ -631,29 +590,15 @@ FORGED = {
 
 
 @pytest.mark.parametrize(("said", "forge"), FORGED.values(), ids=FORGED)
-def test_a_forged_member_is_refused_though_its_digest_is_right(
-    committed, tmp_path, said, forge
-):
-    records.add(PAPER, result(A, 0), tmp_path / "gpu")
-    (path,) = tmp_path.glob("gpu/*/*.parquet")
+def test_a_forged_member_is_refused_though_its_digest_is_right(tmp_path, said, forge):
+    records.add(PAPER, result(A, 0), tmp_path)
+    (path,) = tmp_path.glob("*/*.parquet")
     rows, meta = forge(*member.read(path))
-    with contextlib.suppress(TypeError, ValueError):  # words have no digest
-        meta["digest"] = member._digest(rows.to_numpy(), list(rows), meta)
-    numbers = rows.select_dtypes("number")
-    path.write_bytes(member._parquet(numbers, meta))
-    if len(numbers.columns) < len(rows.columns):
-        rows.attrs = meta
-        rows.to_parquet(path)
-    whole = contents(tmp_path)
-    for read in (
-        lambda: member.read(path),
-        lambda: records.load(PAPER, tmp_path / "gpu"),
-        lambda: records.merge([tmp_path / "gpu"], BOOK, tmp_path / "into"),
-    ):
-        with pytest.raises(RecordError, match=said) as caught:
-            read()
-        assert str(path) in str(caught.value) and "\n" not in str(caught.value)
-    assert contents(tmp_path) == whole
+    meta["digest"] = member._digest(rows.to_numpy(), list(rows), meta)
+    path.write_bytes(member._parquet(rows, meta))
+    with pytest.raises(RecordError, match=said) as caught:
+        member.read(path)
+    assert str(path) in str(caught.value) and "\n" not in str(caught.value)
 
 
 def test_one_that_reached_its_stop_ends_early_and_no_other_does(tmp_path):
