@@ -283,7 +283,9 @@ def test_values_come_in_the_order_of_seeds_and_one_that_does_not_exist_is_named(
     assert same(one.largest("test_accuracy", since=fit, otherwise=7), 0.9, 1, 7)
     assert same(one.smallest("test_accuracy", since=fit, otherwise=7), 0.1, 0.5, 7)
     assert same(one.at("test_accuracy", fit, otherwise=-1), 0.9, 0.5, -1)
-    assert same(one.rise("test_accuracy", since=fit), 0, 0.5, NEVER)
+    late = Series({3: 10.0, 0: 10.0, 1: NEVER})
+    rises = one.rise("test_accuracy", since=late)
+    assert rises.tolist() == pytest.approx([0.2, 0.5, NEVER])
     looks = one.looks("test_accuracy", since=4)[3]  # one log is no regular one
     assert looks.dropna().to_dict() == {10: 0.1, 20: 0.3}
     with pytest.raises(KeyError, match=r"\[0, 1\] not in index"):
