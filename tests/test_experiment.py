@@ -1,9 +1,6 @@
-"""Experiments as data: JSON, identities, names that exist; rows, and their scales."""
+"""Experiments as data: identities, names that exist; rows, and their scales."""
 
-import inspect
-import json
 from dataclasses import fields, replace
-from functools import partial
 from itertools import product
 
 import torch
@@ -11,9 +8,9 @@ from golden.arms import ARMS
 from helpers import ENCODER, arm
 
 from claimbook import names, papers
+from claimbook.engine import build
 from claimbook.experiment import LOOKS, SCALES, Arm, Spec
 from claimbook.papers import END, Registry, Size, experiment, row, shared, shrink
-from claimbook.protocol import Forward
 
 CHANGES = {"name": "other", "dataset": Spec("modular", p=13), "model": ENCODER}
 CHANGES |= {"loss": Spec("softmax_cross_entropy", dtype="float16"), "dtype": "float64"}
@@ -25,63 +22,35 @@ CHANGES |= {"keep": (1,), "keep_dtype": "float16", "keep_seeds": (0,), "trace": 
 CHANGES |= {"observables": ("core",), "rarely": (10, ("norms",)), "through_nan": True}
 CHANGES |= {"schedule": Spec("cosine", warmup=2), "augment": Spec("crop_flip", size=8)}
 CHANGES |= {"autocast": "bfloat16", "batch_statistics": True, "after_stop": 5}
-NETWORKS: dict[str, torch.nn.Module] = {}  # by spec: many arms share one
 
 
-def test_every_experiment_is_json_and_names_what_exists():
-    seen = set()
+def network(spec):
+    with torch.device("meta"):
+        return names.resolve("model", spec)(**names.options(spec))
+
+
+def test_what_every_experiment_names_exists():
+    """And can be built, but for its data, which may be large."""
+    kinds, smoke = {}, {}
     for name, scale in product(papers.names(), SCALES):
         every = papers.get(name, scale)
-        plain = json.loads(json.dumps(every.to_json()))
-        assert plain["seeds"] == list(every.seeds)
-        called = [a["name"] for a in plain["arms"]]
-        assert called == [a.name for a in every.arms]
-        assert len({*called}) == len(called), f"{name}: two arms share a name"
+        called = {one.name for one in every.arms}
+        assert len(called) == len(every.arms), f"{name}: two arms share a name"
         assert scale == "laptop" or every.reduced == ""
         for one in every.arms:
-            assert "core" in one.observables, name  # a NaN is seen in its loss
-            if (key := replace(one, name="", epochs=99, log=1).hash()) not in seen:
-                seen.add(key)
-                use(one)
-    for one in ARMS:
-        use(one)
-
-
-def use(one):
-    """Build and call all that an arm names, but for its data, which may be large."""
-
-    def made(kind, spec):
-        return partial(names.resolve(kind, spec), **names.options(spec))
-
-    for dtype in filter(None, (one.dtype, one.keep_dtype, one.autocast)):
-        assert isinstance(getattr(torch, dtype), torch.dtype)
-    looks = {*one.observables, *(one.rarely[1] if one.rarely else ())}
-    assert looks <= names.observables().keys()
-    for kind in ("dataset", "augment"):
-        if spec := getattr(one, kind):
-            inspect.signature(names.resolve(kind, spec)).bind_partial(**spec.options)
-    if (key := str(one.model)) not in NETWORKS:
-        with torch.device("meta"):
-            NETWORKS[key] = made("model", one.model)()
-    model = NETWORKS[key]
-    assert one.epochs > 6 or sum(p.numel() for p in model.parameters()) < 200_000
-    named = [(name, p.detach()) for name, p in model.named_parameters()]
-    optimizer = made("optimizer", one.optimizer)(named)
-    for spec in one.wrappers:
-        made("wrapper", spec)(optimizer)
-    logits, labels = torch.eye(2), torch.arange(2)
-    for spec in (one.loss, *(one.later_loss or ())[1:]):
-        made("loss", spec)(logits, labels)
-    for spec in one.penalties:
-        taps = {}
-        if hasattr(names.resolve("penalty", spec), "reads_taps"):
-            site = spec.options.get("site", "pre")
-            assert any(f"{place}.".startswith(f"{site}.") for place in model.places)
-            taps = {site: logits}
-        made("penalty", spec)(Forward(logits, labels, {"w": logits}, taps))
-    if one.schedule:
-        for step in {0, one.epochs // 2, one.epochs - 1}:
-            made("schedule", one.schedule)(step, one.epochs)
+            if scale == "smoke":
+                smoke[str(one.model)] = one.model
+            else:
+                kinds |= {build.stack_key(one): one, str(one.optimizer): one}
+    for one in (*kinds.values(), *ARMS):
+        build.check(one)
+        for spec in one.penalties:
+            if hasattr(names.resolve("penalty", spec), "reads_taps"):
+                site = spec.options.get("site", "pre")
+                places = network(one.model).places
+                assert any(f"{place}.".startswith(f"{site}.") for place in places)
+    for spec in smoke.values():
+        assert sum(p.numel() for p in network(spec).parameters()) < 200_000
 
 
 def test_identities_change_exactly_when_they_must():
@@ -108,8 +77,8 @@ def test_identities_change_exactly_when_they_must():
 def test_every_smoke_test_is_tiny_and_keeps_the_classes_of_its_modulus():
     for name in papers.names():
         paper, laptop, smoke = (papers.get(name, scale) for scale in SCALES)
-        every = [one.name for one in smoke.arms]
-        assert {one.name for one in laptop.arms} <= {*every}
+        every = {one.name for one in smoke.arms}
+        assert {one.name for one in laptop.arms} <= every
         assert len(every) >= len(paper.arms) > 0, name
         for one in smoke.arms:
             assert one.epochs == 6 and (one.batch_size or 0) <= 4
@@ -142,20 +111,24 @@ def test_rows_have_what_all_share_unless_they_say_otherwise():
         yield shared(dataset=Spec("modular"), model=Spec("mlp"), epochs=7)
         yield row("d", optimizer=Spec("sgd", lr=1.0))
 
-    paper, laptop, smoke = (registry["fig1"](scale) for scale in SCALES)
-    assert [one.name for one in (paper, laptop, smoke)] == ["new/fig1"] * 3
-    assert [len(one.seeds) for one in (paper, laptop, smoke)] == [3, 1, 2]
-    assert [one.reduced for one in (paper, laptop, smoke)] == ["", "less", ""]
-    assert [[a.name for a in e.arms] for e in (paper, laptop)] == [[*"abc"], [*"ab"]]
+    paper, laptop, smoke = every = [registry["fig1"](scale) for scale in SCALES]
+    about = [(e.name, len(e.seeds), e.reduced, len(e.arms)) for e in every]
+    assert about == [
+        ("new/fig1", 3, "", 3),
+        ("new/fig1", 1, "less", 2),
+        ("new/fig1", 2, "", 3),
+    ]
     a, b, c = paper.arms
-    assert (a.loss, b.loss, c.loss) == (softmax, exact, exact)
-    assert (a.log, b.log) == (10, ((50, 10), (800, 20)))
-    assert (a.keep, b.keep, c.optimizer.name) == ((0, 900), (0, 800), "sgd")
+    assert [(one.name, one.loss, one.log, one.keep) for one in paper.arms] == [
+        ("a", softmax, 10, (0, 900)),
+        ("b", exact, ((50, 10), (800, 20)), (0, 800)),
+        ("c", exact, 10, (0, 900)),
+    ]
+    assert c.optimizer.name == "sgd"
     assert (a.dataset.options["p"], a.model.options["widths"]) == (97, (512, 512))
     a, b = laptop.arms
     assert (a.epochs, a.dataset.options["p"], b.log[1]) == (90, 59, (80, 20))
-    assert [one.name for one in smoke.arms] == ["a", "b", "c"]
+    assert smoke.arms[2].loss == softmax
     assert smoke.arms[2].model == Spec("mlp", classes=11, widths=(8, 8))
-    other = registry["fig2"]("paper")
-    (d,) = other.arms
-    assert (other.seeds, d.keep, d.loss) == ((5, 6), (), softmax)
+    (d,) = registry["fig2"]("paper").arms
+    assert (registry["fig2"]("paper").seeds, d.keep, d.loss) == ((5, 6), (), softmax)
