@@ -83,10 +83,11 @@ def test_the_framework_knows_no_book_and_no_science():
 
 
 def test_experiments_are_data():
-    framework = {name.split(".")[1] for _, name in arrows(FRAMEWORK, "experiment")}
-    assert framework == {"canonical", "errors"}
-    framework = {name.split(".")[1] for _, name in arrows(FRAMEWORK, "canonical")}
-    assert framework <= {"project"}
+    for part, known in (
+        ("experiment", {"canonical", "errors"}),
+        ("canonical", {"project"}),
+    ):
+        assert {name.split(".")[1] for _, name in arrows(FRAMEWORK, part)} == known
     assert EXPERIMENTS
     for path in EXPERIMENTS:
         ours = {n for n in imported(path) if n.startswith(("grokbook", "claimbook"))}
@@ -131,22 +132,16 @@ def test_no_circle_of_rooms_in_either_package():
             & {*rooms(package)} - {part}
             for part in rooms(package)
         }
-        floors = []
         while below:
             floor = {part for part, needs in below.items() if not needs & below.keys()}
             assert floor, f"a circle among {below}"
-            floors.append(sorted(floor))
             below = {part: needs for part, needs in below.items() if part not in floor}
-        level = {part: k for k, floor in enumerate(floors) for part in floor}
-        if package is FRAMEWORK:
-            assert level["engine"] > level["names"] > level["observing"]
-        else:
-            assert level["observables"] > level["metrics"]
 
 
-def loaded(code):
-    """Modules that a fresh process has after some imports."""
-    code += "; import sys; print(*sorted(sys.modules))"
+def loaded(code, before="pass"):
+    """Modules that some imports bring into a fresh process."""
+    code = f"import sys; {before}; known = {{*sys.modules}}; {code}"
+    code += "; print(*sys.modules.keys() - known)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     return set(run.stdout.splitlines()[-1].split())
@@ -154,10 +149,9 @@ def loaded(code):
 
 def test_science_brings_torch_and_numpy_alone():
     apart = {"instability"}  # reads runs, which are pandas frames
-    parts = [part for part in rooms(SCIENCE) if part not in apart]
-    code = ", ".join(f"grokbook.{part}" for part in parts)
-    more = loaded(f"import torch, numpy, {code}") - loaded("import torch, numpy")
-    foreign = {name.partition(".")[0] for name in more} - {"grokbook"}
+    parts = [f"grokbook.{part}" for part in rooms(SCIENCE) if part not in apart]
+    more = loaded(f"import {', '.join(parts)}", before="import torch, numpy")
+    foreign = {name.partition(".")[0] for name in more}
     third = {"pandas", "pyarrow", "safetensors", "pooch", "PIL", "tiktoken", "scipy"}
     third |= {"matplotlib", "IPython", "tqdm", "yaml"}
     assert not foreign & third
@@ -169,11 +163,11 @@ def test_science_brings_torch_and_numpy_alone():
 
 def test_reading_a_record_brings_no_torch():
     """So `grokbook list` answers at once: it only looks at records."""
-    code = "from claimbook import papers; r = papers.record('singh2026/fig02'); "
-    found = loaded(f"{code} r.series('M', 'train_loss')")
+    code = "from claimbook import cli, papers; r = papers.record('singh2026/fig02'); "
+    code += "r.series('M', 'train_loss'); assert cli.main(['list', 'singh2026']) == 0"
+    found = loaded(code)
     assert "pandas" in found
     assert not found & {"torch", "matplotlib", "papermill", "claimbook.engine"}
-    found = loaded(
-        "from claimbook import cli; assert cli.main(['list', 'singh2026']) == 0"
-    )
-    assert not found & {"torch", "claimbook.engine"}
+    keys = "from claimbook.experiment import Arm, Spec; "
+    keys += "Arm('a', *[Spec('x')] * 4, 1, 1).training_key()"
+    assert not loaded(keys) & {"torch", "numpy", "pandas"}

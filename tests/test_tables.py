@@ -50,7 +50,7 @@ def test_a_grid_shows_words_as_they_are_and_tells_screen_readers_what_it_is():
     assert "<td><b>1</b></td><td>&lt;</td>" in tables.grid("ab", [[cell, "<"]]).html
 
 
-def test_arms_that_nobody_trained_are_one_line_under_the_table(record):
+def test_arms_and_seeds_that_nobody_trained_are_told(record):
     shown = tables.trained(record)
     rows = [["a", "—", "42, 0"], ["b", "2", "0"]]
     assert cells(shown, 1) == [["Arm", "logits times", "Seeds"], *rows]
@@ -61,23 +61,18 @@ def test_arms_that_nobody_trained_are_one_line_under_the_table(record):
     assert part.summary.text == "The 2 arms of fig16 and their seeds"
     assert part.caption.text == part.summary.text
     assert part.caption["class"] == ["visually-hidden"]
-    del record.members["b|0"]
-    shown = tables.trained(record).text
-    assert "The arm of fig16 and its seeds" in shown
-    assert "2 arms of this experiment are not trained yet: b, c." in shown
+    settings = dict(row[:2] for row in cells(shown))
+    assert [*settings][1:] == [*tables.flat(arm()), "logits times", "seeds", "scale"]
+    assert settings["weights"] == "float32"  # an arm that nobody trained is not asked
+    assert settings["logits times"] == "differs by arm"
+    assert settings["seeds"] == "2: 42, 0"
+    del record.members["b|0"], record.members["a|0"]
+    shown = tables.trained(record)
+    assert "The arm of fig16 and its seeds" in shown.text
+    assert "2 arms of this experiment are not trained yet: b, c." in shown.text
+    assert ["seeds", "1 of 2: 42"] in [row[:2] for row in cells(shown)]
     record.members.update({"b|0": about(), "c|42": about()})
     assert "<p>" not in tables.trained(record).html
-
-
-def test_settings_say_which_seeds_there_are(record):
-    rows = dict(row[:2] for row in cells(tables.trained(record)))
-    assert rows["seeds"] == "2: 42, 0"
-    assert rows["weights"] == "float32"  # an arm that nobody trained is not asked
-    assert rows["logits times"] == "differs by arm"
-    assert [*rows][1:] == [*tables.flat(arm()), "logits times", "seeds", "scale"]
-    for seed in ("a|0", "b|0"):
-        del record.members[seed]
-    assert ["seeds", "1 of 2: 42"] in [r[:2] for r in cells(tables.trained(record))]
 
 
 def test_settings_stand_beside_those_of_the_paper(record, tmp_path, monkeypatch):
@@ -143,8 +138,8 @@ def test_provenance_begins_with_the_command(record):
     made = ["grokbook run prieto2025/fig16 --scale smoke"]
     made += [f"fig16.smoke ({record.digest[:12]})", "3 of 6", "AMD EPYC"]
     assert row == [*made, "2026-11-21 to 2026-11-22"]
-    open_, folded = BeautifulSoup(shown.html, "html.parser").find_all("table")
-    assert open_.find_parent("details") is None and folded.find_parent("details")
+    soup = BeautifulSoup(shown.html, "html.parser")
+    assert len(soup("table")) == 2 and len(soup.select("details table")) == 1
     details = ["fig16.smoke", "torch 2.13.0; onednn", "abc1234", "4.5", "1,234"]
     assert cells(shown, 1)[1] == details
     record.members["a|0"]["uncommitted"] = True
