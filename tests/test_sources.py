@@ -3,76 +3,46 @@
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
-import pytest
-
+import claimbook
+import grokbook
 from claimbook import project, sources
 
-NOTHING = {
-    "a comment": (
-        "grokbook/metrics/logits.py",
-        "import torch\n",
-        "import torch  # as above\n",
-    ),
-    "a docstring": ("grokbook/losses.py", '"""', '"""Otherwise said. '),
-    "blank lines": ("claimbook/engine/loop.py", "\n\n\n", "\n\n\n\n\n"),
-    "brackets": ("claimbook/engine/loop.py", "PATIENCE = 20", "PATIENCE = (20)"),
-    "the command": ("claimbook/cli.py", "LINE = ", "OTHER = 1\nLINE = "),
-    "the store": (
-        "claimbook/records/record.py",
-        "def load(",
-        "OTHER = 1\n\n\ndef load(",
-    ),
-    "the pool": ("claimbook/engine/pool.py", "STACK_LIMIT = 128", "STACK_LIMIT = 64"),
-    "the face of the package": (
-        "grokbook/__init__.py",
-        "import ",
-        "import ast\nimport ",
-    ),
-}
-SOMETHING = {
-    "a measurement": ("grokbook/metrics/logits.py", "dim=-1", "dim=-2"),
-    "an observable": ("grokbook/observables.py", "probes=20", "probes=21"),
-    "a default of a loss": ("grokbook/losses.py", "def ", "OTHER = 1\n\n\ndef "),
-    "a data set": ("grokbook/datasets/algorithmic.py", "return", "return 1 *"),
-    "a network": ("grokbook/models/mlp.py", "class ", "OTHER = 1\n\n\nclass "),
-    "what all hand each other": (
-        "claimbook/protocol.py",
-        "def ",
-        "OTHER = 1\n\n\ndef ",
-    ),
-    "the loop": ("claimbook/engine/loop.py", "PATIENCE = 20", "PATIENCE = 21"),
-}
+NOTHING = [  # a comment, a docstring, blank lines, brackets
+    ("grokbook/metrics/logits.py", "import torch\n", "import torch  # as above\n"),
+    ("grokbook/losses.py", '"""', '"""Otherwise said. '),
+    ("claimbook/engine/loop.py", "\n\n\n", "\n\n\n\n\n"),
+    ("claimbook/engine/loop.py", "PATIENCE = 20", "PATIENCE = (20)"),
+]
+SOMETHING = [  # a number in the loop, a default of a measurement, a function more
+    ("claimbook/engine/loop.py", "PATIENCE = (20)", "PATIENCE = (21)"),
+    ("grokbook/observables.py", "probes=20", "probes=21"),
+    ("grokbook/losses.py", "def ", "OTHER = 1\n\n\ndef "),
+]
 
 
-@pytest.fixture
-def packages(tmp_path):
-    """Copies of both packages that can be changed, by name."""
+def test_what_trains_or_measures_changes_the_source_and_nothing_else_does(tmp_path):
+    assert project.packages() == {
+        package.__name__: Path(package.__file__).parent
+        for package in (claimbook, grokbook)
+    }
     copies = {name: tmp_path / name for name in project.packages()}
     for name, folder in project.packages().items():
         no_cache = shutil.ignore_patterns("*.pyc")
         shutil.copytree(folder, copies[name], ignore=no_cache)
-    return copies
 
+    def change(file, old, new):
+        """The digest after the first ``old`` in a file has become ``new``."""
+        text = (tmp_path / file).read_text(encoding="utf-8")
+        assert old in text, f"{file} has no {old!r}"
+        (tmp_path / file).write_text(text.replace(old, new, 1), encoding="utf-8")
+        return sources.digest_of(project.trains(), copies)
 
-def changed(packages, file, old, new):
-    """The digest after the first ``old`` in a file has become ``new``."""
-    package, _, rest = file.partition("/")
-    path = packages[package] / rest
-    text = path.read_text(encoding="utf-8")
-    assert old in text, f"{file} has no {old!r}"
-    path.write_text(text.replace(old, new, 1), encoding="utf-8")
-    return sources.digest_of(project.trains(), packages)
-
-
-@pytest.mark.parametrize("change", NOTHING.values(), ids=NOTHING.keys())
-def test_what_neither_trains_nor_measures_changes_nothing(packages, change):
-    assert changed(packages, *change) == project.source()
-
-
-@pytest.mark.parametrize("change", SOMETHING.values(), ids=SOMETHING.keys())
-def test_what_trains_or_measures_changes_the_source(packages, change):
-    assert changed(packages, *change) != project.source()
+    digests = [change(*words) for words in NOTHING]
+    assert digests == [project.source()] * len(NOTHING)
+    digests += [change(*words) for words in SOMETHING]
+    assert len({*digests}) == 1 + len(SOMETHING)
 
 
 def test_the_closure_is_what_python_loads():
