@@ -35,18 +35,23 @@ def until(happens):
     return found
 
 
-def test_worker_processes_equal_this_one_and_train_shared_members_once(tmp_path):
-    arms = arm("a", keep=(30,), trace=True), arm("b", model=ENCODER, trace=True)
-    tiny, other = experiment(*arms), experiment(*arms, name="prieto2025/fig06c")
-    todo = pool.tasks([tiny, other], tmp_path / "pool")
-    assert len(todo) == 4
-    assert pool.train(todo, device="cpu", processes=2) == 0
-    there, again = (records.load(one, tmp_path / "pool") for one in (tiny, other))
-    here = pool.run(tiny, device="cpu", out=tmp_path / "here", processes=0)
-    assert there.frame.equals(here.frame) and there.frame.equals(again.frame)
-    assert there.trace("a").equals(here.trace("a"))
-    weights = (one.weights("a", 1, 30) for one in (there, here))
-    torch.testing.assert_close(*weights, rtol=0, atol=0)
+def test_a_member_that_fails_in_a_worker_stops_no_other(tmp_path, monkeypatch, capfd):
+    """And it says in one line why it keeps a checkpoint aside."""
+    monkeypatch.setenv("GROKBOOK_PROGRESS", "no")  # a slow machine shows more lines
+    diverging = arm("diverging", optimizer=Spec("sgd", lr=1e30), epochs=100)
+    tiny = experiment(diverging, arm("good", epochs=2), seeds=(0,))
+    told = "^1 members recorded, of the others: .* NaN"
+    for processes in (0, 1):
+        todo = pool.tasks([tiny], tmp_path / str(processes))
+        if processes:
+            damaged = todo[1].checkpoint
+            damaged.parent.mkdir(parents=True)
+            damaged.write_bytes(b"damaged")
+        with pytest.raises(TrainingError, match=told):
+            pool.train(todo, device="cpu", processes=processes)
+        assert records.missing(tiny, todo[0].out) == [(diverging, 0)]
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line.startswith(f"grokbook: warning: the checkpoint {damaged.name} ")
 
 
 def test_the_bar_ends_with_all_steps_that_are_due(tmp_path, monkeypatch, capfd):
@@ -61,16 +66,25 @@ def test_the_bar_ends_with_all_steps_that_are_due(tmp_path, monkeypatch, capfd):
     assert counted == [0, 3, 6]
 
 
-def test_time_budget_stops_and_a_later_call_goes_on(tmp_path):
-    tiny = experiment(arm(epochs=60, log=10), seeds=(0,))
-    whole = pool.run(tiny, device="cpu", out=tmp_path / "whole", processes=0)
+class Threads(ThreadPoolExecutor):
+    """One thread in the place of worker processes; ``started`` has their numbers."""
+
+    started: list[int] = []
+
+    def __init__(self, number, _context, _prepare, shared):
+        self.started.append(number)
+        pool._SHARED.update(zip(("stop", "steps"), shared, strict=True))
+        super().__init__(1)
+
+
+def test_time_budget_stops_and_a_later_call_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(pool, "ProcessPoolExecutor", Threads)
+    tiny, how = experiment(seeds=(0,)), {"device": "cpu", "out": tmp_path}
     for processes in (0, 1):
-        how = {"device": "cpu", "out": tmp_path / f"{processes}"}
-        how["processes"] = processes
         with pytest.raises(NoRecord):
-            pool.run(tiny, time_budget=1e-9, **how)
-        assert pool.run(tiny, **how).frame.equals(whole.frame)
-        assert left(how["out"]) == []
+            pool.run(tiny, time_budget=1e-9, processes=processes, **how)
+    assert not pool.run(tiny, processes=0, **how).missing
+    assert left(tmp_path) == []
 
 
 def test_what_lacks_a_look_is_trained_again_and_all_with_replace(tmp_path):
@@ -117,7 +131,7 @@ def test_a_stack_too_large_for_the_gpu_is_halved(tmp_path, monkeypatch):
         return fits(members, **how)
 
     monkeypatch.setattr(pool.loop, "train", small)
-    tiny = experiment(seeds=(0, 1, 2, 3))
+    tiny = experiment(arm(epochs=3), seeds=(0, 1, 2, 3))
     with pytest.raises(TrainingError, match="arm 'plain' does not fit into the GPU"):
         pool.run(tiny, device="cuda", out=tmp_path)
     assert seen == [4, 2, 1, 1, 2, 1, 1]
@@ -130,12 +144,9 @@ def test_processes_share_a_gpu_and_what_is_too_large_is_trained_at_the_end(
     """As many stacks at a time as are asked for, or as the GPU's service allows."""
     on_a_cpu(monkeypatch)
     monkeypatch.setenv("CUDA_MPS_PIPE_DIRECTORY", str(tmp_path))
-    started, seen, fits = [], [], pool.loop.train
-
-    def workers(number, _context, _prepare, shared):
-        started.append(number)
-        pool._SHARED.update(zip(("stop", "steps"), shared, strict=True))
-        return ThreadPoolExecutor(1)
+    monkeypatch.setattr(Threads, "started", [])
+    monkeypatch.setattr(pool, "ProcessPoolExecutor", Threads)
+    seen, fits = [], pool.loop.train
 
     def crowded(members, **how):
         seen.append(len(members))
@@ -143,16 +154,16 @@ def test_processes_share_a_gpu_and_what_is_too_large_is_trained_at_the_end(
             raise torch.OutOfMemoryError("CUDA out of memory")
         return fits(members, **how)
 
-    monkeypatch.setattr(pool, "ProcessPoolExecutor", workers)
     monkeypatch.setattr(pool.loop, "train", crowded)
-    tiny = experiment(arm("a"), arm("b", dtype="float64"), seeds=(0, 1))
+    arms = arm("a", epochs=3), arm("b", epochs=3, dtype="float64")
+    tiny = experiment(*arms, seeds=(0, 1))
     found = pool.run(tiny, tmp_path / "asked", device="cuda", processes=2)
-    assert not found.missing and (started, seen) == ([2], [2, 2, 2])
+    assert not found.missing and (Threads.started, seen) == ([2], [2, 2, 2])
     assert not pool.run(tiny, tmp_path / "one", device="cuda").missing
-    assert started == [2]
+    assert Threads.started == [2]
     (tmp_path / "control").touch()
     assert not pool.run(tiny, tmp_path / "several", device="cuda").missing
-    assert started == [2, 2] and seen == [2] * 7
+    assert Threads.started == [2, 2] and seen == [2] * 7
 
 
 def test_fewest_seeds_first_and_only_what_is_named(tmp_path, monkeypatch):
@@ -172,17 +183,6 @@ def test_fewest_seeds_first_and_only_what_is_named(tmp_path, monkeypatch):
     stacks = pool.groups(pool.tasks([tiny], tmp_path))
     names = ["".join(task.member[0].name for task in stack) for stack in stacks]
     assert names == ["cc", "ab"]
-
-
-def test_members_that_fail_do_not_stop_the_others(tmp_path):
-    diverging = arm("diverging", optimizer=Spec("sgd", lr=1e30), epochs=100)
-    tiny = experiment(diverging, arm("good"), seeds=(0,))
-    told = "^1 members recorded, of the others: .* NaN"
-    for processes in (0, 1):
-        out = tmp_path / str(processes)
-        with pytest.raises(TrainingError, match=told):
-            pool.run(tiny, device="cpu", out=out, processes=processes)
-        assert records.load(tiny, out).missing == [("diverging", 0)]
 
 
 CHILD = """
@@ -228,12 +228,10 @@ def running(tmp_path):
     command.communicate()
 
 
-@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
-def test_ctrl_c_is_one_line_and_keeps_the_state(running, tmp_path, end):
+def test_ctrl_c_is_one_line_and_keeps_the_state(running, tmp_path):
     """As from a terminal: the workers get it too, and save what they have."""
     command, _ = running
-    told = os.killpg if end == signal.SIGINT else os.kill
-    told(command.pid, end)
+    os.killpg(command.pid, signal.SIGINT)
     _, err = command.communicate(timeout=PATIENCE)
     assert command.returncode == 130, err
     assert err.splitlines()[-1].startswith("grokbook: stopped; the same command goes")
@@ -248,19 +246,6 @@ def test_workers_end_with_their_parent(running):
     until(lambda: not any(worker.is_running() for worker in workers))
 
 
-def test_a_worker_says_in_one_line_why_it_keeps_a_checkpoint_aside(
-    tmp_path, capfd, monkeypatch
-):
-    monkeypatch.setenv("GROKBOOK_PROGRESS", "no")  # a slow machine shows more lines
-    tiny = experiment(arm(epochs=2), seeds=(0,))
-    (task,) = pool.tasks([tiny], tmp_path)
-    task.checkpoint.parent.mkdir()
-    task.checkpoint.write_bytes(b"damaged")
-    assert pool.train([task], device="cpu", processes=1) == 0
-    (line,) = capfd.readouterr().err.splitlines()
-    assert line.startswith(f"grokbook: warning: the checkpoint {task.checkpoint.name} ")
-
-
 DYING = """
 import os, signal, time
 from pathlib import Path
@@ -269,10 +254,11 @@ from claimbook.engine import loop
 folder, train = Path(os.environ["UNLUCKY"]), loop.train
 
 def trained(members, **how):
-    ((_, seed),) = members
+    ((one, _),) = members
     with (folder / "story").open("a") as story:
-        print("seed", seed, file=story)
-    if seed == 1 and not (folder / "dead").exists():
+        print(one.name, how["checkpoint"].exists(), file=story)
+    if one.name == "b" and not (folder / "dead").exists():
+        train(members, **how | {"should_stop": lambda: True})
         while not (folder / "die").exists():
             time.sleep(0.05)
         (folder / "dead").touch()
@@ -283,12 +269,11 @@ loop.train = trained
 """
 
 
-def test_what_has_ended_before_a_worker_died_is_not_trained_again(
-    tmp_path, monkeypatch
-):
-    """Although the end of the one and the death of the other are heard at once."""
+def test_two_workers_equal_this_process_although_one_is_killed(tmp_path, monkeypatch):
+    """Its member goes on from its checkpoint. What ended before is not trained again,
+    though the end of the one and the death of the other are heard at once."""
     (tmp_path / "sitecustomize.py").write_text(DYING)
-    folders = tmp_path, Path(__file__).parent, Path(pool.__file__).parents[2]
+    folders = tmp_path, Path(pool.__file__).parents[2]
     monkeypatch.setenv("PYTHONPATH", ":".join(map(str, folders)))
     monkeypatch.setenv("UNLUCKY", str(tmp_path))
 
@@ -302,28 +287,20 @@ def test_what_has_ended_before_a_worker_died_is_not_trained_again(
         return [dying, ended], []
 
     monkeypatch.setattr(pool, "wait", heard_at_once)
-    todo = pool.tasks([experiment(arm(epochs=2), seeds=(0, 1))], tmp_path / "out")
+    arms = arm("a", keep=(30,), trace=True), arm("b", model=ENCODER, trace=True)
+    tiny = experiment(*arms, seeds=(0,))
+    sharing = experiment(*arms, seeds=(0,), name="prieto2025/fig06c")
+    todo = pool.tasks([tiny, sharing], tmp_path / "there")
     with pytest.warns(UserWarning, match="ended without a word"):
         assert pool.train(todo, device="cpu", processes=2) == 0
     story = (tmp_path / "story").read_text().splitlines()
-    assert sorted(story) == ["seed 0", "seed 1", "seed 1"]
-
-
-def test_a_worker_that_is_killed_is_told_and_the_rest_goes_on(tmp_path, monkeypatch):
-    """Its own member too, from its checkpoint, bit for bit."""
-    tiny = experiment(arm(epochs=30, log=10), seeds=(0, 1))
-    whole = pool.run(tiny, device="cpu", out=tmp_path / "whole", processes=0)
-    (tmp_path / "sitecustomize.py").write_text("import unlucky")
-    folders = tmp_path, Path(__file__).parent, Path(pool.__file__).parents[2]
-    monkeypatch.setenv("PYTHONPATH", ":".join(map(str, folders)))
-    monkeypatch.setenv("UNLUCKY", str(tmp_path))
-    how = {"device": "cpu", "out": tmp_path / "killed", "processes": 2}
-    (tmp_path / "kill worker").touch()
-    with pytest.warns(UserWarning, match="ended without a word"):
-        found = pool.run(tiny, **how)
-    assert found.frame.equals(whole.frame)
-    story = (tmp_path / "story").read_text().splitlines()
-    assert any(line.startswith("resumed") for line in story)
+    assert sorted(story) == ["a False", "b False", "b True"]
+    there, again = (records.load(one, tmp_path / "there") for one in (tiny, sharing))
+    here = pool.run(tiny, tmp_path / "here", device="cpu", processes=0)
+    assert there.frame.equals(here.frame) and there.frame.equals(again.frame)
+    assert there.trace("b").equals(here.trace("b"))
+    weights = (one.weights("a", 0, 30) for one in (there, here))
+    torch.testing.assert_close(*weights, rtol=0, atol=0)
 
 
 def test_only_what_nobody_is_writing_any_more_is_removed(tmp_path):
