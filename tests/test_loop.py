@@ -106,6 +106,8 @@ def agree(in_stack, alone, rel=1e-6):
         # a sum of rounding errors of float32, whatever the weights are in
         near = {"rel": rel, "abs": 1e-6 if column == "class_sum" else 1e-9}
         assert found[column] == pytest.approx(expected[column], **near), column
+    if alone.trace:
+        assert in_stack.trace == pytest.approx(alone.trace, rel=rel)
 
 
 def stacks_of_the_papers():
@@ -238,14 +240,14 @@ def test_every_ability_stacks_and_a_stack_is_resumed(name, tmp_path):
 
 
 def test_weights_are_kept_for_some_seeds_and_rounded():
-    some = {"epochs": 3, "keep": (0, 3)}
+    some = {"epochs": 3, "log": 2, "keep": (0, 1, 3)}  # 1 is not logged
     rounding = {"keep_seeds": (1,), "keep_dtype": "float16"}
     exact, rounded = (
         loop.train([(arm(**how), seed) for seed in (0, 1)], stacked=True)
         for how in (some, some | rounding)
     )
     assert list(map(series, rounded)) == list(map(series, exact))
-    assert [list(one.kept) for one in rounded] == [[], [0, 3]]
+    assert [list(one.kept) for one in rounded] == [[], [0, 1, 3]]
     for epoch, weights in rounded[1].kept.items():
         for name, weight in weights.items():
             assert torch.equal(weight, exact[1].kept[epoch][name].half())
