@@ -35,7 +35,6 @@ TINY = experiment(arm("plain", log=10), arm("decay 1", log=10, optimizer=QUICK))
             "optimizer",
         ),
         ("log=3", "unknown setting 'log': use one of dataset, "),  # only measured
-        ("seeds=3", "unknown setting 'seeds'"),
         ("lr=0.1", "unknown setting 'lr': use optimizer.lr"),
         ("loss=stablemx", "unknown loss 'stablemx': use one of "),
         ("optimizer.lr=fast", "optimizer.lr cannot be 'fast': it is 0.01 in the book"),
@@ -44,7 +43,6 @@ TINY = experiment(arm("plain", log=10), arm("decay 1", log=10, optimizer=QUICK))
         ("optimizer.lr=-1", "optimizer.lr cannot be -1: give a number of at least 0"),
         ("optimizer.betas=0.9", "write several, as in optimizer.betas=(0.9,0.999)"),
         ("optimizer.betas=(0.9,1)", "cannot be 1: give a number of at most 0.999999"),
-        ("dataset.train_fraction=40", "cannot be 40: give a number of at most 0.999"),
         ("epochs=20.5", "epochs cannot be 20.5: it is 30 in the book, so give a whole"),
         (
             "model.bias=1",

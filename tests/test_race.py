@@ -198,7 +198,6 @@ def test_the_interval_of_a_difference():
         (MINE.replace("3.0", "2.0"), "has STRENGTH = 2.0 .* 1 or 3 times a power"),
         (MINE.replace("3.0", "-1"), "has STRENGTH = -1 "),
         (MINE.replace("3.0", "float('inf')"), "has STRENGTH = inf "),
-        (MINE.replace("3.0", "float('nan')"), "has STRENGTH = nan "),
         (MINE.replace("STRENGTH = 3.0", ""), "has STRENGTH = None "),
         (MINE + "LARGEST = 1\n", "and LARGEST = 1: "),
         ("import nothing_there\n", "ModuleNotFoundError: No module named 'nothing_t"),
@@ -257,7 +256,6 @@ BODY = "    return optimizer\n"
     ("text", "words"),
     [
         (MINE.replace(BODY, "    raise KeyError('so')\n"), "wrapper fails .*KeyError"),
-        (MINE.replace(BODY, "    return None\n"), "wrapper fails .*AttributeError"),
         (MINE.replace("optimizer, *, strength", "*, strength"), "takes 0 positional"),
         (
             "STRENGTH = 1\ndef penalty(forward, *, strength):\n"

@@ -432,13 +432,12 @@ def test_outside_of_a_checkout_the_site_has_the_records(outside, edition, monkey
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        (lambda content: content[:-100], "what came, .* is not of the SHA-256"),
-        (lambda content: b"<html>Sign in</html>", "what came, 20 bytes, is not of"),
+        (lambda content: content[:-100], "what came, .* bytes, is not of the SHA-256"),
         (None, "404"),
         (lambda content: lambda file: [file.write(b"x"), sleep(1)], "timed out"),
         (lambda content: lambda file: drip(file), "the server is too slow"),
     ],
-    ids=["cut", "foreign", "absent", "silent", "slow"],
+    ids=["cut", "absent", "silent", "slow"],
 )
 def test_what_came_otherwise_stays_nowhere(
     outside, edition, monkeypatch, answer, words
@@ -467,10 +466,7 @@ def drip(file):
             sleep(0.05)
 
 
-@pytest.mark.parametrize(
-    "site",
-    ["http://127.0.0.1:9", "https://a.example/#sha256=12", "https://a.example#sha1=0"],
-)
+@pytest.mark.parametrize("site", ["http://127.0.0.1:9", "https://a.example#sha256=12"])
 def test_a_site_without_a_digest_is_asked_for_nothing(outside, monkeypatch, site):
     monkeypatch.setenv("GROKBOOK_SITE", site)
     with pytest.raises(BookError, match="names no archive: write https://…#sha256=…"):
