@@ -534,13 +534,15 @@ def test_what_does_not_fit_is_refused_by_name(into, folder, tmp_path, said, spoi
         assert contents(tmp_path) == before
 
 
+@pytest.mark.parametrize("commit", ["0123456789+", "unknown"])
 def test_code_in_no_commit_is_merged_only_if_that_is_asked_for(
-    into, folder, tmp_path, monkeypatch
+    into, folder, tmp_path, monkeypatch, commit
 ):
-    monkeypatch.setattr(project, "commit", lambda: "0123456789+")
+    monkeypatch.setattr(project, "commit", lambda: commit)
     records.add(PAPER, result(A, 1), tmp_path / "dirty")
     before = contents(into)
-    with pytest.raises(RecordError, match=r"in no commit, 0123456789\+: `merge --unc"):
+    told = f"in no commit, {re.escape(commit)}: `merge --unc"
+    with pytest.raises(RecordError, match=told):
         records.merge([folder, tmp_path / "dirty"], BOOK, into)
     assert contents(into) == before
     done = merge(folder, tmp_path / "dirty", into=into, uncommitted=True)
@@ -562,7 +564,8 @@ FORGED = {
     "the last half gone": ("other epochs", lambda rows, meta: (rows[:2], meta)),
     "and so it says": ("ends at", lambda r, m: (r[:2], m | {"epochs": 10})),
     "no epochs": ("no column of e", lambda r, m: (r.drop(columns="epoch"), m)),
-    "nothing measured": ("was measured", lambda rows, meta: (rows[["epoch"]], meta)),
+    "no loss": ("no column train", lambda r, m: (r.drop(columns="train_loss"), m)),
+    "words measured": ("be read as a m", lambda r, m: (r.assign(norm="large"), m)),
     "another length": ("another training key", with_arm(epochs=20)),
     "a field of nobody": ("another training key", with_arm(window=1)),
     "other logs": ("other epochs", with_arm(log=5)),

@@ -307,7 +307,7 @@ def _is_committed(meta: Meta) -> bool:
 
     "committed" of book/project.yaml has digests of code that is, though it was not yet.
     """
-    is_changed = meta["commit"].endswith("+")
+    is_changed = meta["commit"].endswith(("+", "unknown"))  # as `project.commit` says
     return not is_changed or meta.get("source") in project.described("committed")
 
 

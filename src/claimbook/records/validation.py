@@ -61,8 +61,8 @@ def rows_fault(rows: Table, meta: dict[str, Any]) -> str:
         epochs = rows.column("epoch").to_numpy()
     except KeyError:
         return "has no column of epochs"
-    if rows.num_columns < 2:
-        return "has no column of what was measured"
+    if "train_loss" not in rows.column_names:  # which every training measures
+        return "has no column train_loss"
     end = meta["epochs"]
     if end > plan.arm.epochs or (end < plan.arm.epochs and not _stops(rows, plan.arm)):
         return f"ends at epoch {end} of {plan.arm.epochs}"
