@@ -111,6 +111,8 @@ def test_wrong_calls(grokbook, tmp_path):
         (["list", "nothing"], "unknown experiment 'nothing'"),
         (["run", NAME, "--scale", "huge"], "unknown scale 'huge'", "paper, laptop"),
         (["list", "--scale", "huge"], "unknown scale 'huge'"),
+        (["list", "--scale", ""], "unknown scale ''"),
+        (["run", ""], "unknown experiment ''"),
         (["run", NAME, "--arms", "x*"], "unknown arm 'x*'", "AdamW"),
         (["run", NAME, "--seeds", "7"], "unknown seed at laptop scale '7'"),
     ):
@@ -126,6 +128,7 @@ def test_wrong_calls(grokbook, tmp_path):
         (["run", NAME, "--processes=-1"], "'-1' is no number of processes: write 0"),
         ([*RUN, "--out", "a\0b"], "has NUL or is not in UTF-8"),
         (["merge", "\udcff"], "has NUL or is not in UTF-8"),
+        ([*RUN, "--out", ""], "'' is empty"),
     ):
         code, out, err = grokbook(*words)
         assert (code, out) == (2, "") and part in err.splitlines()[-1]

@@ -93,9 +93,13 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _folder(text: str) -> Path:
-    """Return a path given on the command line; refuse one that no file can have."""
-    if "\0" in text or text.encode(errors="replace").decode() != text:
-        raise argparse.ArgumentTypeError(f"{text!r} has NUL or is not in UTF-8")
+    """Return a path given on the command line; refuse one that no file can have.
+
+    An empty one, as of an unset variable, would be the working directory.
+    """
+    if not text or "\0" in text or text.encode(errors="replace").decode() != text:
+        message = f"{text!r} is empty, has NUL or is not in UTF-8"
+        raise argparse.ArgumentTypeError(message)
     return Path(text)
 
 
@@ -134,10 +138,10 @@ def _names(prefixes: list[str]) -> list[str]:
     Without prefixes, all experiments are returned. Raises UnknownName if no experiment
     begins with one of them.
     """
-    names: list[str] = []
-    for prefix in prefixes or [""]:
+    names = [] if prefixes else papers.names()
+    for prefix in prefixes:
         matches = papers.names(prefix)
-        if not matches:
+        if not (prefix and matches):  # "", as of an unset variable, begins every name
             errors.choose("experiment", prefix, papers.names())  # raises
         names += matches
     return list(dict.fromkeys(names))
@@ -152,7 +156,7 @@ def _list(options: argparse.Namespace) -> int:
     """
     is_status = options.command == "status"
     problems = []
-    scales = SCALES if is_status or not options.scale else [options.scale]
+    scales = SCALES if is_status or options.scale is None else [options.scale]
     members_of = records.checked if is_status else records.recorded
     for name, scale in itertools.product(_names(options.names), scales):
         experiment = papers.get(name, scale)
