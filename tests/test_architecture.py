@@ -91,7 +91,7 @@ def test_experiments_are_data():
     assert EXPERIMENTS
     for path in EXPERIMENTS:
         ours = {n for n in imported(path) if n.startswith(("grokbook", "claimbook"))}
-        allowed = {"claimbook.experiment", "claimbook.papers"}
+        allowed = {f"claimbook.{part}" for part in ("experiment", "papers", "project")}
         assert {".".join(name.split(".")[:2]) for name in ours} <= allowed, path
 
 

@@ -1,6 +1,7 @@
 """Bad requests run nothing, failing pages replace nothing, drift is found; reruns are
 compared with the book."""
 
+import datetime
 import json
 import re
 import shutil
@@ -16,6 +17,7 @@ from book import __main__ as tools
 from book._ext import catalogue, checks, notebooks, pages, reruns
 from book._ext.entries import entries
 from claimbook import change, tables
+from claimbook.claims.verdict import checked
 from claimbook.errors import BookError, PageError, RecordError
 from claimbook.experiment import Experiment
 from claimbook.project import CLAIMS_MIME, FIGURE_MIME, paper_titles
@@ -581,13 +583,13 @@ def test_a_damaged_twin_is_one_sentence(book, damaged):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("[", "cannot be read (while parsing a flow node"),
+        ("[", "landing.yml is no YAML: while parsing a flow node"),
         ("prieto2025: {}", "is not of the papers prieto2025, singh2026"),
-        ("3", "is not of the papers prieto2025"),
-        ({"title": 3}, ", prieto2025, has a title that is no text: put 3 into quotes"),
-        ({"thesi": "It"}, ", prieto2025, has a key 'thesi' that nobody reads"),
-        ({"thesis": None}, ", prieto2025, has a thesis that is no text: put None"),
-        ({"thesis": "Here all of 4 runs do."}, ", prieto2025, says '4 runs', and no"),
+        ("3", "landing.yml is 3: write names with values"),
+        ({"title": 3}, "landing.yml, prieto2025, title is 3: write text, in quotes"),
+        ({"thesi": "It"}, "key in book/landing.yml, prieto2025: 'thesi': use one of"),
+        ({"thesis": None}, "landing.yml, prieto2025, thesis is None: write text"),
+        ({"thesis": "Here all of 4 runs do."}, "prieto2025, says '4 runs', and no"),
     ],
 )
 def test_a_wrong_landing_page_is_one_sentence(book, text, told):
@@ -598,15 +600,47 @@ def test_a_wrong_landing_page_is_one_sentence(book, text, told):
         text = json.dumps(landing)
     path.write_text(text)
     (found,) = checks.check()
-    assert found.startswith(f"book/landing.yml{'' if told[0] == ',' else ' '}{told}")
+    assert told in found and "\n" not in found
 
 
 def test_a_number_among_the_settings_is_one_sentence(book):
     path = book / "prieto2025/settings.yaml"
-    for text in ("paper: {lr: 777}", "list: [[lr, 777]]", "list: [777]", "notes: 7"):
+    for text, told in (
+        ("paper: {lr: 777}", "paper, lr is 777: write text, in quotes"),
+        ("list: [[lr, 777]]", "list, 1, 2 is 777: write text"),
+        ("list: [777]", "list, 1 is 777: write a list"),
+        ("notes: 7", "notes is 7: write names with values"),
+        ("code: {lr: [7]}", r"code, lr is \[7\]: write text"),
+    ):
         path.write_text(f"fig01: {{{text}}}")
-        with pytest.raises(PageError, match="fig01, .*: 7.* is no text, put it into q"):
+        with pytest.raises(BookError, match=f"settings.yaml, page fig01, {told}"):
             tables.experiment.settings_of(ID)
+    path.write_text("fig01:")
+    with pytest.raises(BookError, match="page fig01 is None: write names with values"):
+        tables.experiment.settings_of(ID)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("at_least", "two", "at_least is 'two': write a number"),
+        ("at_least", True, "at_least is True: write a number"),
+        ("at_least", float("nan"), "at_least is nan: write a number"),
+        ("main", "maybe", "main is 'maybe': write true or false"),
+        ("says", 5, "says is 5: write text, in quotes"),
+        ("registered", "soon", "registered is 'soon': write a day, as in 2026-11-22"),
+        ("was", 5, "was is 5: write a list"),
+        ("was", [5], "was, 1 is 5: write names with values"),
+        ("measured_by", ["a"], r"measured_by is \['a'\]: write names with values"),
+    ],
+)
+def test_a_row_with_a_value_of_another_type_is_one_sentence(key, value, told):
+    row = {"tested": "it grows", "registered": datetime.date(2026, 11, 28)}
+    assert checked(ID, "grows", row)
+    with pytest.raises(
+        BookError, match=f"claims.yaml, page fig01, row 'grows', {told}"
+    ):
+        checked(ID, "grows", row | {key: value})
 
 
 def test_experiments_that_were_changed_since_the_table_beside_the_records(

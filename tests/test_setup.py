@@ -213,6 +213,21 @@ def test_the_new_figure_is_added_as_written(checkout, monkeypatch, capsys):
     assert losses[0] != losses[1] and len(losses[0]) == record.experiment.arms[0].epochs
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("def (", r"experiments.py cannot be run \(SyntaxError: .*line 1"),
+        ("\n1 / 0", r"experiments.py, line 2, cannot be run \(ZeroDivisionError: "),
+        ("raise SystemExit", r"experiments.py, line 1, cannot be run \(SystemExit:\)"),
+    ],
+)
+def test_an_experiments_file_that_cannot_be_run_is_one_sentence(checkout, text, told):
+    checkout.write_text(text)
+    with pytest.raises(BookError, match=told) as error:
+        papers.names()
+    assert "\n" not in str(error.value)
+
+
 def test_links_and_pictures_exist_and_commands_parse():
     links = [link for link in re.findall(r"\]\((.+?)\)", TEXT) if "://" not in link]
     assert len(links) >= 4
@@ -257,13 +272,21 @@ def test_what_project_yaml_lacks_or_has_too_much_is_told(monkeypatch, tmp_path):
     for name, text, words in (
         ("missing", "", "project.yaml is missing"),
         ("broken", "papers: [", "is no YAML"),
+        ("bytes", b"\xff", "is no YAML"),
+        ("number", "5", "project.yaml is 5: write names with values"),
+        ("word", "ranges: {lr: [0, inf]}", "ranges, lr, 2 is 'inf': write a number"),
+        ("one", "ranges: {lr: [0]}", r"lr is \[0\]: write as many values as it needs"),
+        ("negative", "smoke: {p: -11}", "smoke, p is -11: write a whole number from 1"),
+        ("null", "settings:", "settings is None: write names with values"),
+        ("year", "papers: {a: 2025}", "papers, a is 2025: write text, in quotes"),
         ("misspelt", "paper: {}", "unknown key in .*project.yaml 'paper'.* papers"),
     ):
         book = tmp_path / name / "book"
         (book / "prieto2025").mkdir(parents=True)
         (book / "prieto2025" / "experiments.py").touch()
         if text:
-            (book / "project.yaml").write_text(text)
+            content = text if isinstance(text, bytes) else text.encode()
+            (book / "project.yaml").write_bytes(content)
         monkeypatch.setenv("GROKBOOK_HOME", str(tmp_path / name))
         with pytest.raises(BookError, match=words):
             project.described("papers")

@@ -62,7 +62,7 @@ def check(page_ids: list[str] | None = None) -> list[str]:
     for page_id in readable:
         try:
             found += [f"Page {page_id} {fault}." for fault in _faults(page_id)]
-        except PageError as error:
+        except BookError as error:
             found.append(str(error))
     return found
 

@@ -5,6 +5,7 @@ Text of a page that goes into Markdown passes `plain`, into HTML `html.escape`.
 
 import re
 from base64 import b64decode
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from html import unescape
@@ -12,13 +13,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import yaml
 from nbformat import NotebookNode
 
 from book._ext import notebooks, pages
 from claimbook.claims import verdict
 from claimbook.claims.verdict import WORDS, badge, outcome
-from claimbook.project import home, paper_titles
+from claimbook.errors import PageError
+from claimbook.project import home, paper_titles, read_yaml
 
 SPACE = "\N{NO-BREAK SPACE}"
 
@@ -147,10 +148,11 @@ def plain(text: object) -> str:
     return " ".join(escaped.split())
 
 
-def stated(name: str) -> dict[str, Any]:
+def stated(name: str, kind: type = dict) -> Any:
     """What a YAML file of the repository says."""
-    text = (home() / name).read_text(encoding="utf-8")
-    return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    if not (home() / name).is_file():
+        raise PageError(f"{name} is missing: take it from git again")
+    return deepcopy(read_yaml(home() / name, kind))
 
 
 def update(path: Path, new: str) -> None:

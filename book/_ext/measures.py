@@ -33,7 +33,7 @@ from claimbook import digest, evidence, tables
 from claimbook.claims import verdict
 from claimbook.errors import PageError, choose
 from claimbook.evidence import Run
-from claimbook.project import home
+from claimbook.project import home, read_yaml
 
 # Rooms that draw, word, store and find: a change there measures nothing else.
 APART = {"plots", "tables", "claims", "project", "errors", "records", "papers"}
@@ -136,13 +136,8 @@ def tested(page_ids: Iterable[str] = ()) -> list[tuple[str, str]]:
 
 def registered_functions() -> dict[str, dict[str, Any]]:
     """What book/functions.yaml has of each function, in the form of `registered`."""
-    text = (
-        functions_file().read_text(encoding="utf-8")
-        if functions_file().is_file()
-        else ""
-    )
-    every = yaml.load(text, yaml.CSafeLoader) or {}
-    return {name: entry(value) for name, value in every.items()}
+    every = read_yaml(functions_file()).items()
+    return {name: entry(value) for name, value in every}
 
 
 def register(
@@ -201,10 +196,8 @@ def _write(page_id: str, rows: dict[str, dict[str, Any]]) -> None:
     """Put the rows of one page into the measurements.yaml of its chapter."""
     folder, _, name = page_id.partition("/")
     path = home() / "book" / folder / "measurements.yaml"
-    text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    every = yaml.load(text, yaml.CSafeLoader) or {}
-    every[name] = {row: _short(about) for row, about in rows.items()}
-    _save(path, dict(sorted(every.items())))
+    new = {name: {row: _short(about) for row, about in rows.items()}}
+    _save(path, dict(sorted((read_yaml(path) | new).items())))
 
 
 def _short(about: dict[str, Any]) -> str | dict[str, Any]:

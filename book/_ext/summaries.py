@@ -10,11 +10,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from book._ext import notebooks, pages
-from claimbook.errors import PageError
-from claimbook.project import home, paper_titles
+from claimbook.errors import BookError, PageError, check_type, choose
+from claimbook.project import home, paper_titles, read_yaml
 
 WORDS = [
     *("no", "one", "two", "three", "four", "five"),
@@ -104,34 +102,26 @@ def _rows_of(file: Path, _written: int) -> list[dict[str, Any]]:
 
 def landing_faults() -> Iterator[str]:
     """What is wrong with the theses of the landing page: one sentence each."""
-    path = home() / "book" / "landing.yml"
+    papers, place = paper_titles(), "book/landing.yml"
     try:
-        told = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeError, yaml.YAMLError) as error:
-        yield f"book/landing.yml cannot be read ({' '.join(str(error).split())})"
-        return
-    papers = paper_titles()
-    if not isinstance(told, dict) or told.keys() != papers.keys():
-        yield f"book/landing.yml is not of the papers {', '.join(papers)}"
-        return
-    for paper, entry in told.items():
-        yield from (f"book/landing.yml, {paper}, {fault}" for fault in _thesis(entry))
-        if isinstance(entry, dict):
-            thesis = str(entry.get("thesis", ""))
+        told = read_yaml(home() / place)
+        if told.keys() != papers.keys():
+            yield f"{place} is not of the papers {', '.join(papers)}"
+            return
+        for paper, entry in told.items():
+            _check_thesis(f"{place}, {paper}", entry)
+            thesis = entry["thesis"]
             for words in untrue(thesis, rows_behind(home() / "book" / paper / "_", "")):
-                yield f"book/landing.yml, {paper}, says '{words}', and no page has it"
+                yield f"{place}, {paper}, says '{words}', and no page has it"
+    except BookError as error:
+        yield str(error)
 
 
-def _thesis(entry: Any) -> Iterator[str]:
-    """What is wrong with the entry of one paper."""
-    if not isinstance(entry, dict):
-        yield "has no title and thesis"
-        return
+def _check_thesis(where: str, entry: Any) -> None:
+    """Raise BookError if something is wrong with the entry of one paper."""
+    check_type(where, entry, dict[str, str])
+    for key in entry:
+        choose(f"key in {where}:", key, ("title", "thesis", "code"))
     for key in ("title", "thesis"):
         if key not in entry:
-            yield f"has no {key}"
-    for key, text in entry.items():
-        if key not in ("title", "thesis", "code"):
-            yield f"has a key {key!r} that nobody reads"
-        elif not isinstance(text, str):
-            yield f"has a {key} that is no text: put {text!r} into quotes"
+            raise PageError(f"{where} has no {key}: add it")

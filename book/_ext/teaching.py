@@ -12,13 +12,12 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-import yaml
 from docutils import nodes
 from sphinx_exercise.nodes import exercise_enumerable_node, exercise_subtitle
 
 from book._ext import pages
 from book._ext.entries import stated
-from claimbook.errors import BookError, PageError, choose
+from claimbook.errors import BookError, PageError, check_type, choose
 from claimbook.project import home
 
 Line = dict[str, Any]
@@ -30,11 +29,20 @@ KEYS = {
     "deck": ("can", "needs", "worksheets", "pages"),
     "plan": ("title", "minutes", "needs", "can", "lessons"),
     "lesson": ("read", "parts", "home"),
+    "course": ("decks", "plans", "projects"),
 }
 IN_PART = [
     *("deck", "from", "to", "worksheet", "only", "without"),
     *("exercise", "does", "minutes"),
 ]
+TYPES = {  # of the values of keys; those of the others are text
+    **dict.fromkeys(("minutes", "hours", "worksheet"), int),
+    **dict.fromkeys(("parts", "lessons", "projects"), list[dict]),
+    **dict.fromkeys(("can", "home"), list[str]),
+    **dict.fromkeys(("decks", "plans"), dict[str, dict]),
+    "answers": dict[str, str],
+    "worksheets": dict,
+}
 LISTED = ("level", "skill", "before")  # of these course.yaml lists the values
 LABEL = re.compile(r"^(?:# )?:label: *(ex-\S+)$", re.M)
 SLIDE = re.compile(r"^#+ ([^\n]+)$.*?^Note: (\d+) min", re.M | re.S)
@@ -52,12 +60,13 @@ def faults() -> Iterator[str]:
 
 
 @cache
-def read(name: str) -> Any:
-    """What one of the files says."""
-    try:
-        return stated(name)
-    except yaml.YAMLError as error:
-        raise PageError(f"{name} is no YAML: {' '.join(str(error).split())}") from error
+def stated_course() -> Line:
+    """What course.yaml says, if it has all that the others look up there."""
+    told = stated(COURSE)
+    for key in LISTED:
+        check_type(f"{COURSE}, {key}", told.pop(key, None), dict[str, str])
+    checked("course", COURSE, told)
+    return stated(COURSE)
 
 
 def checked(kind: str, where: str, line: Line) -> Line:
@@ -67,9 +76,10 @@ def checked(kind: str, where: str, line: Line) -> Line:
     for key in KEYS[kind]:
         if key not in line:
             raise PageError(f"{where} has no '{key}': add it")
+        check_type(f"{where}, {key}", line[key], TYPES.get(key, str))
     for key in LISTED:
         if key in line:
-            choose(f"{key} in {where}:", line[key], list(read(COURSE)[key]))
+            choose(f"{key} in {where}:", line[key], list(stated_course()[key]))
     return line
 
 
@@ -79,8 +89,9 @@ def exercises() -> dict[str, Line]:
     told, sources = {}, pages.sources()
     for path in home().glob("book/*/exercises.yaml"):
         chapter, place = path.parent.name, f"book/{path.parent.name}/exercises.yaml"
-        for name, lines in read(place).items():
+        for name, lines in stated(place).items():
             choose(f"page in {place}:", f"{chapter}/{name}", sources)
+            check_type(f"{place}, {name}", lines, dict[str, dict])
             told[f"{chapter}/{name}"] = lines
     found = {}
     for page_id, path in sources.items():
@@ -101,7 +112,7 @@ def exercises() -> dict[str, Line]:
 @cache
 def course() -> Line:
     """What course.yaml says, each part of a lesson with its minutes."""
-    told = read(COURSE)
+    told = stated_course()
     for project in told["projects"]:
         checked("project", f"{COURSE}, projects", project)
     for name, deck in told["decks"].items():
@@ -146,21 +157,21 @@ def filled(where: str, parts: list[Line], minutes: int) -> list[Line]:
 
 def of_material(where: str, part: Line) -> Line:
     """What slides, worksheet or exercise say of the minutes that they take."""
-    for key in part:
+    for key, value in part.items():
         choose(f"key in {where}:", key, IN_PART)
+        check_type(f"{where}, {key}", value, TYPES.get(key, str))
     if "deck" in part:
         told = slides(part["deck"])
         ends = part.get("from", told[0][0]), part.get("to", told[-1][0])
         first, last = (place(where, part["deck"], end) for end in ends)
         minutes = sum(minutes for _, minutes in told[first - 1 : last])
         # of the course, which has numbered these slides before it comes to plans
-        sheets = read(COURSE)["decks"][part["deck"]]["worksheets"].items()
+        sheets = stated_course()["decks"][part["deck"]]["worksheets"].items()
         shown = range(first, last + 1)
         answers = [sheet for sheet, number in sheets if number in shown]
         return {"first": first, "last": last, "minutes": minutes, "answers": answers}
     if "worksheet" in part:
-        (path,) = home().glob(f"book/worksheets/{part['worksheet']:02}_*.py")
-        told = PART.findall(path.read_text(encoding="utf-8"))
+        told = PART.findall(source_of(where, part["worksheet"]))
         wanted, other = part.get("only", ""), part.get("without", "no part")
         named = [(heading.lower(), int(minutes)) for heading, minutes in told]
         return {"minutes": sum(m for h, m in named if wanted in h and other not in h)}
@@ -168,6 +179,13 @@ def of_material(where: str, part: Line) -> Line:
         what = f"exercise in {where}:"
         return {"minutes": choose(what, part["exercise"], exercises())["minutes"]}
     return {}
+
+
+def source_of(where: str, worksheet: int) -> str:
+    """The text of a worksheet, by its number."""
+    sheets = {path.name[:2]: path for path in home().glob("book/worksheets/*.py")}
+    path = choose(f"worksheet in {where}:", f"{worksheet:02}", sheets)
+    return str(path.read_text(encoding="utf-8"))
 
 
 def place(where: str, deck: str, heading: str) -> int:
@@ -186,11 +204,13 @@ def slides(deck: str) -> list[tuple[str, int]]:
 @cache
 def questions() -> list[Line]:
     """The question bank; the answer that catches nothing is `right`."""
-    told: list[Line] = read(QUIZ)
+    told: list[Line] = stated(QUIZ, list)
+    check_type(QUIZ, told, list[dict])
     sources = pages.sources()
     for number, question in enumerate(told, 1):
         where = f"{QUIZ}, question {number}"
         checked("question", where, question)
+        source_of(where, question["worksheet"])
         choose(f"page in {where}:", question["page"], sources)
         if list(question["answers"].values()).count("right") != 1:
             raise PageError(f"{where} needs one answer that is 'right'")

@@ -22,10 +22,9 @@ import math
 from itertools import product
 from pathlib import Path
 
-import yaml
-
 from claimbook.experiment import Spec
 from claimbook.papers import END, Registry, Row, Rows, Size, experiment, row, shared
+from claimbook.project import read_yaml
 
 # The four of the grid, and at both ends one step further.
 RATES = (3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
@@ -48,7 +47,7 @@ STRENGTHS = {
 TUNING = (100, 101)  # seeds; those of the tests are others
 LEVEL = {"a": 0.9, "b": 0.9, "c": 0.9, "d": 0.9, "e": 0.9, "f": 0.8}
 # By task, what ``choose.py`` wrote of the tuning.
-POINTS = yaml.safe_load(Path(__file__).with_name("points.yaml").read_text("utf-8"))
+POINTS = read_yaml(Path(__file__).with_name("points.yaml"))
 FURTHER = {task: [*map(tuple, found)] for task, found in POINTS["further"].items()}
 CHOSEN = {
     task: {remedy: tuple(point) for remedy, point in found.items()}
@@ -299,7 +298,7 @@ def mediators() -> Rows:
 
 # Norm or angle: a task, the remedy whose norms are held, and its recorded norms by look.
 HELD_AT = {"a": "decay", "e": "coupled L2"}
-RECORDED = yaml.safe_load(Path(__file__).with_name("norms.yaml").read_text("utf-8"))
+RECORDED = read_yaml(Path(__file__).with_name("norms.yaml"))
 MATRICES = tuple(f"layers.{k}.weight" for k in range(3))
 
 
@@ -358,7 +357,7 @@ def norm_or_angle() -> Rows:
 
 # The second tuning, beside the first, whose points and results stay. What it asks for
 # beyond its grid, and what it chose, ``retune.py`` writes to ``points2.yaml``.
-SECOND = yaml.safe_load(Path(__file__).with_name("points2.yaml").read_text("utf-8"))
+SECOND = read_yaml(Path(__file__).with_name("points2.yaml"))
 SECOND_TUNING, SECOND_TESTS = (100, 101, 102), (5, 6, 7, 8, 9)  # seeds
 SECOND_RATES = (0.001, 0.0025, 0.006, 0.015, 0.04, 0.1)
 LADDER = (0.0004, *SECOND_RATES, 0.25)  # with one more at both ends, for the edge rule

@@ -1,13 +1,25 @@
 """The errors of the book: each message names the offending value and what to do."""
 
 import contextlib
+import datetime
 import difflib
 import sys
 import warnings
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any
+from types import UnionType
+from typing import Any, get_args, get_origin
 
 OF_PAGES = ("PIL", "matplotlib", "seaborn")  # in the extra of that name, see pyproject
+NOUNS = {  # how a value of a type is written in a YAML file
+    str: "text, in quotes if it looks like a number",
+    int: "a whole number from 1 on",
+    float: "a number",
+    bool: "true or false",
+    dict: "names with values",
+    list: "a list",
+    tuple: "as many values as it needs, as in [0, 1]",
+    datetime.date: "a day, as in 2026-11-22",
+}
 
 
 class BookError(Exception):
@@ -78,6 +90,32 @@ def choose(what: str, name: Any, known: Mapping[str, Any] | Collection[str]) -> 
         near += [one for one in known if one not in near]
     near = near or list(known)[:12]
     raise UnknownName(f"unknown {what} {name!r}: use one of {', '.join(near)}")
+
+
+def check_type(where: str, value: Any, kind: Any) -> None:
+    """Raise BookError if a value that was read from a file is not of a type.
+
+    ``kind`` is a type as in an annotation: ``dict[str, list[int]]``. A whole number
+    counts something, so it is at least 1; NaN is no number. ``where`` says where in
+    which file the value stands.
+    """
+    parts = get_args(kind)
+    kind = get_origin(kind) or kind
+    if kind is UnionType:  # or None, which is not written
+        kind = parts[0]
+    accepted = {float: int | float, tuple: list}.get(kind, kind)
+    is_right = isinstance(value, accepted) and value == value
+    is_right &= isinstance(value, bool) == (kind is bool)
+    if kind is int:
+        is_right = is_right and value >= 1
+    if kind is tuple:
+        is_right = is_right and len(value) == len(parts)
+    if not is_right:
+        raise BookError(f"{where} is {value!r}: write {NOUNS[kind]}")
+    if parts and isinstance(value, list | dict):
+        inner = value.items() if kind is dict else enumerate(value, start=1)
+        for name, part in inner:
+            check_type(f"{where}, {name}", part, parts[-1])
 
 
 @contextlib.contextmanager

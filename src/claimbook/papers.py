@@ -19,6 +19,7 @@ records runs none: ``recorded`` finds the same experiments in a table beside the
 
 import json
 import runpy
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -192,13 +193,22 @@ def shrink(arm: Arm) -> Arm:
 def registries() -> dict[str, Registry]:
     """Return the experiments of each paper by its folder, in the order of the book.
 
-    Raises BookError if the book has no experiments.py, as a download has none.
+    Raises BookError if the book has no experiments.py, as a download has none, or one
+    that cannot be run, which names the line.
     """
     by_folder = {}
     for folder in project.page_folders():
         path = project.home() / f"book/{folder}/experiments.py"
         if path.is_file():
-            by_folder[folder] = runpy.run_path(str(path))["EXPERIMENTS"]
+            try:
+                by_folder[folder] = runpy.run_path(str(path))["EXPERIMENTS"]
+            except (Exception, SystemExit) as error:  # somebody is writing it
+                steps = traceback.extract_tb(error.__traceback__)
+                lines = [step.lineno for step in steps if step.filename == str(path)]
+                place = f", line {lines[-1]}," if lines else ""
+                reason = " ".join(f"{type(error).__name__}: {error}".split())
+                message = f"{path}{place} cannot be run ({reason})"
+                raise BookError(message) from error
     if not by_folder:
         raise BookError(
             f"{project.home()} has no book/<paper>/experiments.py, so that its records "

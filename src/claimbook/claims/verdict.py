@@ -23,7 +23,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from pandas import DataFrame, Series
 
-from claimbook.errors import PageError
+from claimbook.errors import PageError, check_type
 from claimbook.evidence import Run, joined, words
 from claimbook.experiment import SCALES
 from claimbook.tables import check_keys, noted, shorter
@@ -210,22 +210,23 @@ def rows(page: str) -> list[Row]:
 def checked(page: str, row: str, entry: Any) -> dict[str, Any]:
     """Return an entry of claims.yaml unchanged, if its keys are right.
 
-    Raises UnknownName for a key that an entry does not have, and PageError for a
-    required one that is missing; both name the file, the page and the row.
+    Raises UnknownName for a key that an entry does not have, PageError for a required
+    one that is missing, BookError for a value of another type; all name the file, the
+    page and the row.
     """
     results = {"id", "ours", "interval", "held", "n", "scale", "why", "runs"}
     results |= {"shorter", "tried", "values"}
     accepted = [f for f in fields(Row) if f.name not in results]
     given = entry if isinstance(entry, dict) else {}
     check_keys(page, "claims", given, [f.name for f in accepted], row)
+    paper, name = page.split("/")
+    where = f"book/{paper}/claims.yaml, page {name}, row '{row}'"
     for f in accepted:
         is_required = f.default is MISSING and f.default_factory is MISSING
-        if is_required and f.name not in given:
-            paper, name = page.split("/")
-            raise PageError(
-                f"book/{paper}/claims.yaml, page {name}, row '{row}': "
-                f"give it the key '{f.name}'"
-            )
+        if f.name in given:
+            check_type(f"{where}, {f.name}", given[f.name], f.type)
+        elif is_required:
+            raise PageError(f"{where}: give it the key '{f.name}'")
     return given
 
 

@@ -3,7 +3,6 @@
 import re
 
 from claimbook import project
-from claimbook.tables.experiment import parsed
 
 
 def terms(text: str, page: str) -> list[tuple[str, str]]:
@@ -12,8 +11,7 @@ def terms(text: str, page: str) -> list[tuple[str, str]]:
     ``page`` is "<paper>/<id>": some terms are explained on certain pages only. Where
     book/words.yaml is missing, the list is empty.
     """
-    path = project.home() / "book" / "words.yaml"
-    entries = parsed(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    entries = project.read_yaml(project.home() / "book" / "words.yaml")
     return [
         (term, entry["means"])
         for term, entry in entries.items()
