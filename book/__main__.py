@@ -16,8 +16,8 @@ import argparse
 import json
 import logging
 import sys
-from pathlib import Path
 
+from claimbook.cli import given_path, worker_count
 from claimbook.errors import BookError
 
 
@@ -52,7 +52,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar=("NAME", "VALUE"),
         help="a parameter of the page; the result is a rerun beside the book",
     )
-    command.add_argument("--out", type=Path, help="notebook to write a rerun to")
+    command.add_argument("--out", type=given_path, help="folder to write a rerun to")
     command = commands.add_parser("check", help="what is wrong with the pages")
     command.add_argument("--json", action="store_true", help="a list on stdout")
     command.set_defaults(function=_check)
@@ -78,10 +78,12 @@ def _parser() -> argparse.ArgumentParser:
     about += "data/reruns, and for the book's records a pull request brings the file"
     command = commands.add_parser("race", help=about, description=about)
     command.set_defaults(function=_race)
-    command.add_argument("file", type=Path, help="a Python file with one function")
+    command.add_argument(
+        "file", type=given_path, help="a Python file with one function"
+    )
     about = "a (addition mod 59) or e (sparse parity), repeatable (default: both)"
     command.add_argument("--task", action="append", help=about)
-    command.add_argument("--processes", type=int, help="CPU workers, 0: none")
+    command.add_argument("--processes", type=worker_count, help="CPU workers, 0: none")
     command.add_argument("--dry-run", action="store_true", help="only say the cost")
     about = "some steps of each run, which find nothing"
     command.add_argument("--smoke", action="store_true", help=about)

@@ -481,6 +481,25 @@ def test_a_rerun_says_what_was_trained_and_how_it_came_out(ran, capsys):
     assert tools.main(["execute", "prieto2025/fig9"]) == 2
     said = capsys.readouterr().err
     assert said.startswith("book: unknown page 'prieto2025/fig9': use ")
+    assert tools.main(["check", "prieto2025"]) == 1
+    assert tools.main(["measure", "a/b/c", "x"]) == 2
+    said = capsys.readouterr().err
+    assert "unknown page 'prieto2025': use" in said and "'a/b/c': use" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["execute", ID, "--out", ""], "'' is empty"),
+        (["execute", ID, "--out", "a\0b"], "has NUL"),
+        (["race", ""], "'' is empty"),
+        (["race", "mine.py", "--processes=-1"], "'-1' is no number of processes"),
+    ],
+)
+def test_values_that_the_tools_refuse(words, told, capsys):
+    with pytest.raises(SystemExit) as stop:
+        tools.main(words)
+    assert stop.value.code == 2 and told in capsys.readouterr().err
 
 
 def rewritten(path, scale="laptop", **changes):
@@ -564,10 +583,20 @@ CONFLICT = "<<<<<<< HEAD\n{{}}\n=======\n{}\n>>>>>>> theirs\n"
         lambda text: "[]",
         lambda text: "{}",
         lambda text: '{"cells": [1]}',
+        lambda text: text.replace('"grokbook": {', '"grokbook": [], "other": {'),
         lambda text: DEEP,
         CONFLICT.format,
     ],
-    ids=["cut", "empty", "a list", "no cells", "other cells", "deep", "conflict"],
+    ids=[
+        "cut",
+        "empty",
+        "a list",
+        "no cells",
+        "other cells",
+        "about a list",
+        "deep",
+        "conflict",
+    ],
 )
 def test_a_damaged_twin_is_one_sentence(book, damaged):
     path = book / TWIN

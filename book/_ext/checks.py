@@ -49,6 +49,7 @@ def check(page_ids: list[str] | None = None) -> list[str]:
     readable = []
     for page_id in page_ids or pages.sources():
         try:
+            pages.find(page_id)
             verdict.rows(page_id)
             readable.append(page_id)
         except BookError as error:

@@ -93,6 +93,7 @@ def _first_name(function: str) -> str:
 
 def of_row(page_id: str, row: str) -> Measurement:
     """The measurement of a row; UnknownName for one that a page does not have."""
+    pages.find(page_id)
     rows = {one.id: one.id for one in verdict.rows(page_id) if one.run}
     return measurement(page_id, choose(f"row of {page_id}", row, rows))
 

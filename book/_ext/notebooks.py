@@ -152,6 +152,7 @@ def read_twin(path: Path) -> NotebookNode:
     try:
         notebook = nbformat.v4.reads(twin.read_text(encoding="utf-8"))
         written(notebook), shown(notebook)  # of all cells
+        notebook.metadata.get("grokbook", {}).get("page")
     except Exception as error:  # a merge, a full disk: whatever JSON may have become
         raise PageError(
             f"{place(twin)} is no notebook any more: delete it and {again}."

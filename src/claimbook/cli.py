@@ -67,19 +67,19 @@ def _parser() -> argparse.ArgumentParser:
     option("--seeds", type=_seeds, default=[], help="only these, as in 42,0,1")
     about = "with another setting, as in optimizer.lr=0.02, repeatable"
     option("--set", action="append", default=[], metavar="SETTING", help=about)
-    option("--processes", type=_processes, help="workers, 0: none")
+    option("--processes", type=worker_count, help="workers, 0: none")
     option("--replace", action="store_true", help="train again what is there")
     option("--dry-run", action="store_true", help="print the order only")
     option("--record", action="store_true", help="into the book's records")
-    option("--out", type=_folder, help="a folder for the records")
+    option("--out", type=given_path, help="a folder for the records")
 
     summary = "take records trained elsewhere into the book"
     option = commands.add_parser("merge", help=summary).add_argument
-    option("folders", nargs="+", type=_folder, metavar="FOLDER")
+    option("folders", nargs="+", type=given_path, metavar="FOLDER")
     option("--replace", action="store_true", help="also members that are there")
     option("--uncommitted", action="store_true", help="also of code in no commit")
     option("--dry-run", action="store_true", help="only say what")
-    option("--out", type=_folder, help="another folder to merge into")
+    option("--out", type=given_path, help="another folder to merge into")
 
     summary = "as list, but all is read: is anything damaged, stale or without code?"
     option = commands.add_parser("status", parents=[shared], help=summary).add_argument
@@ -92,7 +92,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _folder(text: str) -> Path:
+def given_path(text: str) -> Path:
     """Return a path given on the command line; refuse one that no file can have.
 
     An empty one, as of an unset variable, would be the working directory.
@@ -112,7 +112,7 @@ def _seeds(text: str) -> list[int]:
         raise argparse.ArgumentTypeError(message) from None
 
 
-def _processes(text: str) -> int:
+def worker_count(text: str) -> int:
     """Return a number of processes, a whole number from 0 on."""
     if not text.isdecimal():
         message = f"{text!r} is no number of processes: write 0, 1, 2 or more"
