@@ -6,11 +6,16 @@ import pytest
 import torch
 from helpers import MLP, arm
 
+from claimbook import change, evidence, papers
+from claimbook.change import Change
+from claimbook.engine import pool
 from claimbook.engine.learner import Learner
 from claimbook.errors import BookError
 from claimbook.experiment import Spec
+from claimbook.observing import observe
 from grokbook import losses, metrics
 from grokbook.anywhere import CollapseFreeLoss, Pull, StableMaxLoss
+from grokbook.models.transformer import Layout
 from grokbook.optimizers import clip, clip_rows, grokfast, hold_norm
 
 SOFTMAX = "softmax_cross_entropy"
@@ -146,6 +151,22 @@ SENT_IN = [  # by a stranger; each had a plausible number for an answer
     (lambda: hold_norm(optimizer(), names=(), norm=0), "norm is a number above 0"),
     (lambda: clip_rows(optimizer(), names=(), norm=-2), "norm is a number above 0"),
     (lambda: grokfast(optimizer(), alpha=2.0), r"alpha is in \[0, 1\), not 2.0"),
+    (lambda: clip(torch.nn.ReLU(), norm=1), "clip needs an optimizer .* not ReLU"),
+    (lambda: clip(torch.optim.SGD, norm=1), "clip needs an optimizer .* not SGD"),
+    (lambda: hold_norm(named(), names=["b"], norm=1), r"'b' is no matrix: \(2,\)"),
+    (lambda: hold_norm(named(), names="w", norm=1), r"names is a list .* \['w'\]"),
+    (lambda: Layout(vocabulary=2, norms="mlp"), r"norms is a list .* \['mlp'\]"),
+    (lambda: Layout(vocabulary=2, dropout_at="hidden"), "dropout_at is a list"),
+    (lambda: Layout(vocabulary=2, dropout_at=["mlp"]), "unknown site of dropout 'mlp'"),
+    (lambda: arm(observables="core"), r"observables is a list .* \['core'\]"),
+    (lambda: arm(rarely=(10, "core")), "rarely is a list"),
+    (lambda: Learner([(arm(), 0)]).observe("core"), "wanted is a list"),
+    (lambda: observe(None, "core"), "names is a list"),
+    (lambda: pool.tasks([], arms="lr*"), "arms is a list"),
+    (lambda: Change({}, arms="lr*"), "arms is a list"),
+    (lambda: change.read("epochs=9", arms="lr*"), "arms is a list"),
+    (lambda: papers.best("prieto2025/fig02", arms="plain"), "arms is a list"),
+    (lambda: evidence.record("prieto2025/fig02", arms="plain"), "arms is a list"),
 ]
 
 
@@ -153,9 +174,17 @@ def optimizer():
     return torch.optim.SGD([torch.nn.Parameter(torch.ones(2, 2))], lr=0.1)
 
 
+def named():
+    """An optimizer of a matrix "w" and a vector "b"."""
+    tensors = {"w": torch.ones(2, 2), "b": torch.ones(2)}
+    return torch.optim.SGD(
+        [(name, torch.nn.Parameter(tensor)) for name, tensor in tensors.items()]
+    )
+
+
 @pytest.mark.parametrize(("call", "said"), SENT_IN)
 def test_what_does_not_fit_has_no_number(call, said):
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises((ValueError, TypeError), match=said):
         call()
 
 

@@ -86,11 +86,12 @@ def test_copies_and_checkpoints_go_on_to_the_bit_with_their_hooks(hook, rule):
     states = by_file([part.state_dict() for part in pair], weights_only=True)
     for part, state in zip(loaded, states, strict=True):
         part.load_state_dict(state)
-    twins = [copy.deepcopy(pair), by_file(pair, weights_only=False), loaded]
-    if rule != "SGD":  # torch makes a step for the state of one that has none
-        model, state = copy.deepcopy(get_state_dict(net, optimizer))
-        set_state_dict(*distributed, model_state_dict=model, optim_state_dict=state)
-        twins.append(distributed)
+    twins = [copy.deepcopy(pair), by_file(pair, weights_only=False), loaded, distributed]
+    optimizer.zero_grad()
+    before = weights(net)
+    model, state = copy.deepcopy(get_state_dict(net, optimizer))
+    assert all(map(torch.equal, weights(net), before))
+    set_state_dict(*distributed, model_state_dict=model, optim_state_dict=state)
     without = copy.deepcopy(pair)
     without[1].step_hooks.changes.clear()
     without[1].step_hooks.repairs.clear()
@@ -177,6 +178,29 @@ def test_schedulers_scalers_and_closures(hook):
         torch.testing.assert_close(end, ends[0], rtol=1e-5, atol=1e-6)
 
 
+@every_hook
+def test_a_hook_leaves_alone_what_no_step_changes(hook):
+    """A frozen network, one without gradients, an infinite step of a GradScaler, and
+    the step by which torch's distributed checkpoint fills the state."""
+    net, _ = start(hook)
+    before = weights(net)
+    optimizer = attach(
+        hook, torch.optim.AdamW(net.named_parameters(), lr=0.01, fused=True)
+    )
+    optimizer.step()
+    get_state_dict(net, optimizer)
+    slopes(net, 0)
+    net[0].weight.grad[0, 0] = torch.inf
+    scaler = torch.amp.GradScaler("cpu")
+    scaler.scale(torch.ones(()))
+    scaler.step(optimizer)
+    assert all(map(torch.equal, weights(net), before))
+    net[0].requires_grad_(False)
+    go(net, optimizer, range(1, 3))
+    assert torch.equal(net[0].weight, before[0])
+    assert not torch.equal(net[2].weight, before[2])
+
+
 SIZES = (0.0, 2.0**-13, 1.0, 2.0**13)
 HALVES = (torch.float16, torch.bfloat16)
 
@@ -218,12 +242,12 @@ def test_counts_go_on_in_half_precision_also_after_a_checkpoint():
         partial(optimizers.descend_from, lr=1.0, after=300),
     )
     for hook in hooks:
-        optimizer = hook(torch.optim.SGD([("w", w)], lr=0.0))
+        optimizer = hook(torch.optim.SGD([("w", w)], lr=0.1))
         for step in range(301):
             w.grad = torch.zeros_like(w) if step < 300 else torch.ones_like(w)
             if step == 280:
                 state = by_file(optimizer.state_dict(), weights_only=True)
-                optimizer = hook(torch.optim.SGD([("w", w)], lr=0.0))
+                optimizer = hook(torch.optim.SGD([("w", w)], lr=0.1))
                 optimizer.load_state_dict(state)
             before = w.detach().clone()
             optimizer.step()

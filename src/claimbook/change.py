@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from claimbook import canonical, project
-from claimbook.errors import BookError, choose
+from claimbook.errors import BookError, choose, refuse_text
 from claimbook.experiment import LOOKS, Arm, Experiment, Spec
 
 COUNTED = ("classes", "vocabulary")  # options of a network that follow from a modulus
@@ -31,6 +31,9 @@ class Change:
 
     settings: dict[str, Any]
     arms: Sequence[str] = ()  # patterns of names; by default all arms
+
+    def __post_init__(self) -> None:
+        refuse_text("arms", self.arms)
 
     def __str__(self) -> str:
         text = ", ".join(f"{path} = {value}" for path, value in self.settings.items())
@@ -121,6 +124,7 @@ def read(settings: str, arms: Collection[str] = ()) -> Change:
     a literal of Python, or else a string. Raises BookError for a text without settings.
     """
     values = {}
+    refuse_text("arms", arms)
     try:
         words = shlex.split(settings)
     except ValueError as error:

@@ -9,7 +9,8 @@ from collections.abc import Collection, Iterator, Mapping
 from types import UnionType
 from typing import Any, get_args, get_origin
 
-OF_PAGES = ("PIL", "matplotlib", "seaborn")  # in the extra of that name, see pyproject
+# The extra of pyproject.toml that a package is in, if it is not "records".
+EXTRAS = {"PIL": "pages", "matplotlib": "pages", "seaborn": "pages", "tiktoken": "book"}
 NOUNS = {  # how a value of a type is written in a YAML file
     str: "text, in quotes if it looks like a number",
     int: "a whole number from 1 on",
@@ -118,6 +119,15 @@ def check_type(where: str, value: Any, kind: Any) -> None:
             check_type(f"{where}, {name}", part, parts[-1])
 
 
+def refuse_text(what: str, names: Any) -> None:
+    """Raise UnknownName for a text where a list of names is asked.
+
+    It would be read letter by letter.
+    """
+    if isinstance(names, str):
+        raise UnknownName(f"{what} is a list of names: write [{names!r}]")
+
+
 @contextlib.contextmanager
 def needing_extra() -> Iterator[None]:
     """Raise NotInstalled where the block, or a decorated function, lacks a package."""
@@ -125,7 +135,7 @@ def needing_extra() -> Iterator[None]:
         yield
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
-        extra = "pages" if package in OF_PAGES else "records"
+        extra = EXTRAS.get(package, "records")
         remedy = f"pip install 'grokking-book[{extra}]'"
         raise NotInstalled(f"{package} is not installed: {remedy}") from error
 

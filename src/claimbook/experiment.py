@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from claimbook import canonical
-from claimbook.errors import BookError
+from claimbook.errors import BookError, refuse_text
 
 SCALES = ("paper", "laptop", "smoke")  # best evidence first
 # Fields of an arm that say what it is called and what is measured, not what is trained.
@@ -99,6 +99,9 @@ class Arm:
 
     def __post_init__(self) -> None:
         """Raise BookError for a number that no training can have."""
+        refuse_text("observables", self.observables)
+        if self.rarely is not None:
+            refuse_text("rarely", self.rarely[1])
         whole = [(field, getattr(self, field), LEAST[field]) for field in LEAST]
         pieces = ((self.epochs, self.log),) if isinstance(self.log, int) else self.log
         whole += [("an interval of log", every, 1) for _, every in pieces]

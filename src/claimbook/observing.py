@@ -24,7 +24,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils._pytree import tree_map
 
-from claimbook.errors import choose
+from claimbook.errors import choose, refuse_text
 
 Values = dict[str, Tensor]
 NOTHING: Any = {}
@@ -143,6 +143,7 @@ def observe(
 
     Raises UnknownName for a name that nobody registered.
     """
+    refuse_text("names", names)
     wanted = {choose("observable", name, OBSERVABLES) for name in names}
     chosen = [observable for observable in OBSERVABLES.values() if observable in wanted]
 

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from claimbook import project, records
-from claimbook.errors import BookError, NoRecord, choose
+from claimbook.errors import BookError, NoRecord, choose, refuse_text
 from claimbook.experiment import SCALES, Arm, Experiment, Spec
 
 Row = dict[str, Any]
@@ -292,6 +292,7 @@ def best(
     No member is opened for it: their files have names that say what they are.
     """
     first = None
+    refuse_text("arms", arms)
     wanted = {*arms}
     for scale in SCALES:
         with suppress(NoRecord):

@@ -21,7 +21,7 @@ from claimbook import names, observing, protocol
 from claimbook.engine import build
 from claimbook.engine.build import Params, Term
 from claimbook.engine.device import Captured
-from claimbook.errors import BookError, choose
+from claimbook.errors import BookError, choose, refuse_text
 from claimbook.experiment import Member
 from claimbook.names import options, resolve
 from claimbook.observing import Snapshot, SplitOutputs
@@ -204,6 +204,7 @@ class Learner:
         Raises UnknownName for a name that nobody registered.
         """
         registered = names.observables()
+        refuse_text("wanted", wanted)
         asked = {name: choose("observable", name, registered) for name in wanted}
         chosen = {
             name

@@ -23,13 +23,15 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from tqdm import tqdm
 
 from claimbook import errors, project, records
 from claimbook.engine import build, loop
 from claimbook.engine import device as devices
 from claimbook.engine.learner import Learner
 from claimbook.experiment import Experiment, Member
+
+with errors.needing_extra():
+    from tqdm import tqdm
 
 STACK_LIMIT = 128  # members of one kind that share a GPU at a time
 SHARING = 4  # processes that share a GPU, where they can compute at the same time
@@ -69,6 +71,7 @@ def tasks(
     one task. ``seeds`` and ``arms`` (patterns of names) select members; by default all
     are. With ``replace`` members that are recorded are trained again.
     """
+    errors.refuse_text("arms", arms)
     task_by_key: dict[tuple[str, int], Task] = {}
     patterns = arms or ["*"]
     for experiment in experiments:

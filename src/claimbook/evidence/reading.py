@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from claimbook import change, papers, project, records
-from claimbook.errors import DataError, NoRecord, choose
+from claimbook.errors import DataError, NoRecord, choose, refuse_text
 from claimbook.experiment import SCALES, Experiment
 from claimbook.records import Record
 
@@ -79,6 +79,8 @@ class Page:
         elif "/" not in name:
             name = f"{self.name.partition('/')[0]}/{name}"
         experiments = [papers.get(name, size) for size in SCALES]
+        refuse_text("arms", arms)
+        refuse_text("reads", reads)
         known = {arm.name: arm.name for plan in experiments for arm in plan.arms}
         arms = [choose(f"arm of {name}", arm, known) for arm in arms]
         reads = [choose(f"arm of {name}", arm, known) for arm in reads]

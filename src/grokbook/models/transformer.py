@@ -21,7 +21,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from claimbook.errors import choose
+from claimbook.errors import choose, refuse_text
 from claimbook.protocol import Tap, untouched
 from grokbook.losses import stablemax
 from grokbook.models import fast
@@ -37,6 +37,7 @@ WEIGHTS = {
 # one in every paper here.
 PLACES = {"query_key": "attention", "value": "attention", "mlp": "mlp"}
 PLACES |= {"post_attention": "post_attention", "post_mlp": "post_mlp"}
+SITES = ("embedding", "attention", "attention_out", "hidden", "mlp_out")  # of dropout
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,12 +65,18 @@ class Layout:
     bias: bool = False
     mlp_bias: bool | None = None  # ``bias`` unless given
     dropout: float = 0.0
-    dropout_at: tuple[str, ...] = ("attention", "attention_out", "hidden", "mlp_out")
+    dropout_at: tuple[str, ...] = SITES[1:]
     activation: str = "relu"
     gated: bool = False  # whether a second layer multiplies (SwiGLU with "silu")
     tied: bool = False  # whether the unembedding is the embedding
     read: str | int = "last"  # positions with logits: "last", "all" or the last n
     initialisation: str = "normal"  # key of INITIALISATIONS
+
+    def __post_init__(self) -> None:
+        refuse_text("norms", self.norms)
+        refuse_text("dropout_at", self.dropout_at)
+        for site in self.dropout_at:
+            choose("site of dropout", site, SITES)
 
     def dropout_for(self, site: str) -> nn.Dropout:
         """The dropout of one site, which does nothing unless ``dropout_at`` has it."""

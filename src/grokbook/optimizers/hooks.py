@@ -5,7 +5,10 @@
 Each public function adds one hook to an optimizer and returns the same optimizer. Hooks
 act in the order in which they were added. On a stack of networks, norms, projections
 and means are taken per member. After a step, gradients and learning rates are what they
-were before it. A closure is called once, before the hooks.
+were before it. A closure is called once, before the hooks. A matrix without a gradient
+is left alone. No hook acts in a step that moves nothing: without any gradient, with an
+infinite one that a GradScaler found, or with rates and gradients of 0, as torch's
+distributed checkpoint makes one to fill the state of an optimizer.
 
 The first hook replaces the ``step`` of that one optimizer and makes its class one that
 names the hooks in ``repr`` and ``state_dict()["hooks"]`` and gives them to copies and
@@ -30,7 +33,7 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from claimbook.errors import UnknownName, choose
+from claimbook.errors import UnknownName, choose, refuse_text
 from grokbook.optimizers.rules import fitted, gradients
 
 TINY = 1e-30  # guards the divisions of ``orthogonal``, as in the official code
@@ -44,6 +47,12 @@ def _hook(function: Hook) -> Hook:
 
     @wraps(function)
     def add(optimizer: Any, **options: Any) -> Any:
+        if not isinstance(optimizer, Optimizer):
+            given = getattr(optimizer, "__name__", type(optimizer).__name__)
+            raise TypeError(
+                f"{function.__name__} needs an optimizer that has parameters, such as "
+                f"torch.optim.SGD(model.parameters(), lr=0.1), not {given}"
+            )
         options = {name: _plain(value) for name, value in options.items()}
         bound = inspect.signature(function).bind(optimizer, **options)
         function(optimizer, **options)
@@ -175,7 +184,11 @@ def _wrap_step(optimizer: Any) -> None:
                 optimizer.grad_scale = None
                 for parameter in with_grad:
                     parameter.grad = parameter.grad / loss_scale
-            is_skipped = not with_grad or getattr(optimizer, "found_inf", False)
+            is_skipped = (
+                not with_grad
+                or getattr(optimizer, "found_inf", False)
+                or _moves_nothing(optimizer, with_grad)
+            )
             if not is_skipped:
                 for change in hooks.changes:
                     change(optimizer, with_grad)
@@ -183,8 +196,9 @@ def _wrap_step(optimizer: Any) -> None:
             arguments = [lambda: hooks.loss] if closure else []
             with _taken_out(optimizer, params):
                 result = inner_step(*arguments, **options)
-            for repair in hooks.repairs:
-                repair(optimizer)
+            if not is_skipped:
+                for repair in hooks.repairs:
+                    repair(optimizer)
             return result
         finally:
             for parameter, grad in zip(with_grad, raw_grads, strict=True):
@@ -195,6 +209,17 @@ def _wrap_step(optimizer: Any) -> None:
                 optimizer.grad_scale = loss_scale
 
     optimizer.step = MethodType(step, optimizer)  # torch's schedulers need a method
+
+
+def _moves_nothing(optimizer: Optimizer, parameters: list[Tensor]) -> bool:
+    """Whether the rates are 0 and all gradients are zeros.
+
+    A rate on a GPU is not looked at, since that would wait for the device.
+    """
+    rates = [torch.as_tensor(g.get("lr", 1.0)) for g in optimizer.param_groups]
+    if any(rate.is_cuda or rate.any() for rate in rates):
+        return False
+    return not any(grad.any() for grad in gradients(parameters))
 
 
 @contextmanager
@@ -214,6 +239,18 @@ def _taken_out(optimizer: Any, parameters: list[Tensor]) -> Iterator[None]:
     finally:
         for parameter, name, value in kept:
             optimizer.state[parameter][name] = value
+
+
+def _state(optimizer: Optimizer, parameter: Tensor) -> dict[str, Any]:
+    """Return the state of a parameter, in which a hook keeps what it has to remember.
+
+    Every parameter then has a state, if an empty one: torch's distributed checkpoint
+    does not load one in which some lack it.
+    """
+    for group in optimizer.param_groups:
+        for one in group["params"]:
+            optimizer.state[one]  # a defaultdict, which makes an empty state
+    return optimizer.state[parameter]
 
 
 def _wide(tensor: Tensor) -> torch.dtype:
@@ -393,7 +430,7 @@ def centre_rows(optimizer: Opt, *, names: Iterable[str]) -> Opt:
     matrices = _named(optimizer, names)
 
     def centre(_optimizer: Optimizer) -> None:
-        for matrix in matrices:
+        for matrix in _trained(matrices):
             matrix.sub_(matrix.mean(dim=-2, keepdim=True, dtype=_wide(matrix)))
 
     return _attach(optimizer, repair=centre)
@@ -412,10 +449,11 @@ def hold_norm(
     matrices = _named(optimizer, names)
 
     def hold(_optimizer: Optimizer) -> None:
-        lengths = [_length(matrix) for matrix in matrices]
-        if total:
+        trained = _trained(matrices)
+        lengths = [_length(matrix) for matrix in trained]
+        if total and lengths:
             lengths = [torch.stack(lengths).square().sum(0).sqrt()] * len(lengths)
-        for matrix, length in zip(matrices, lengths, strict=True):
+        for matrix, length in zip(trained, lengths, strict=True):
             matrix.mul_(norm / length.clamp(min=TINY))
 
     return _attach(optimizer, repair=hold)
@@ -431,7 +469,7 @@ def clip_rows(optimizer: Opt, *, names: Iterable[str], norm: float) -> Opt:
     matrices = _named(optimizer, names)
 
     def shorten(_optimizer: Optimizer) -> None:
-        for matrix in matrices:
+        for matrix in _trained(matrices):
             length = matrix.norm(dim=-1, keepdim=True, dtype=_wide(matrix))
             matrix.mul_((norm / length.clamp(min=TINY)).clamp(max=1))
 
@@ -461,7 +499,9 @@ def replay_norm(
 
     def replay(optimizer: Optimizer) -> None:
         for matrix, curve in zip(matrices, curves, strict=True):
-            state = optimizer.state[matrix]
+            if not _trained([matrix]):
+                continue
+            state = _state(optimizer, matrix)
             if "replay_norm" not in state:
                 state["replay_norm"] = {"step": curve.new_zeros(())}
             steps = state["replay_norm"]["step"].add_(1).to(curve.device)
@@ -502,11 +542,17 @@ def steps_by_norm(optimizer: Opt, *, names: Iterable[str], norm: float) -> Opt:
     return _attach(optimizer, change=save, repair=lengthen)
 
 
+def _trained(matrices: list[Tensor]) -> list[Tensor]:
+    """Return those matrices that a step changes; the others are frozen."""
+    return [matrix for matrix in matrices if matrix.grad is not None]
+
+
 def _named(optimizer: Optimizer, names: Iterable[str]) -> list[Tensor]:
     """Return the optimizer's parameters of these names.
 
-    Raises UnknownName for a name that is no parameter's.
+    Raises UnknownName for a name that is no matrix's.
     """
+    refuse_text("names", names)
     params_by_name: dict[str, Tensor] = {}
     for group in optimizer.param_groups:
         if "param_names" not in group:
@@ -515,7 +561,13 @@ def _named(optimizer: Optimizer, names: Iterable[str]) -> list[Tensor]:
                 "model.named_parameters() in place of model.parameters()"
             )
         params_by_name |= zip(group["param_names"], group["params"], strict=True)
-    return [choose("parameter", name, params_by_name) for name in names]
+    matrices = []
+    for name in names:
+        matrix = choose("parameter", name, params_by_name)
+        if matrix.dim() < (3 if _is_stacked(optimizer) else 2):
+            raise UnknownName(f"parameter {name!r} is no matrix: {tuple(matrix.shape)}")
+        matrices.append(matrix)
+    return matrices
 
 
 @_hook
@@ -537,7 +589,7 @@ def descend_from(
     copies: list[tuple[Tensor, Tensor, Tensor]] = []
 
     def save(optimizer: Any, parameters: list[Tensor]) -> None:
-        state = optimizer.state[first]
+        state = _state(optimizer, first)
         if "descend_from" not in state:
             members = first.shape[:1] if _is_stacked(optimizer) else ()
             zero = first.detach().new_zeros(members)
@@ -562,8 +614,6 @@ def descend_from(
         copies[:] = zip(parameters, before, gradients(parameters), strict=True)
 
     def replace(optimizer: Optimizer) -> None:
-        if not copies:  # the step was skipped
-            return
         descends = optimizer.state[first]["descend_from"]["descends"]
         for parameter, before, grad in copies:
             ones = (1,) * (before.dim() - descends.dim())
