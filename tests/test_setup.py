@@ -519,7 +519,7 @@ def test_a_missing_package_is_told_by_the_functions_as_by_the_command(
     ("module", "package", "extra"),
     [
         ("claimbook.plots", "matplotlib", "pages"),
-        ("claimbook.tables", "yaml", "records"),
+        ("claimbook.tables", "pandas", "records"),
         ("claimbook.claims", "pandas", "records"),
         ("claimbook.evidence", "numpy", "records"),
         ("claimbook.records", "pyarrow", "records"),
@@ -535,6 +535,12 @@ def test_a_missing_extra_is_named_by_every_part(monkeypatch, module, package, ex
     words = f"{package} is not installed: pip install 'grokking-book\\[{extra}]'"
     with pytest.raises(NotInstalled, match=words):
         importlib.import_module(module)
+
+
+def test_yaml_is_asked_for_where_a_file_is_read(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    with pytest.raises(NotInstalled, match="yaml is not installed: pip install"):
+        project.read_yaml(tmp_path / "any.yaml")
 
 
 def test_the_commit_is_the_one_that_training_began_with(tmp_path, monkeypatch):

@@ -86,7 +86,8 @@ def test_copies_and_checkpoints_go_on_to_the_bit_with_their_hooks(hook, rule):
     states = by_file([part.state_dict() for part in pair], weights_only=True)
     for part, state in zip(loaded, states, strict=True):
         part.load_state_dict(state)
-    twins = [copy.deepcopy(pair), by_file(pair, weights_only=False), loaded, distributed]
+    twins = [copy.deepcopy(pair), by_file(pair, weights_only=False)]
+    twins += [loaded, distributed]
     optimizer.zero_grad()
     before = weights(net)
     model, state = copy.deepcopy(get_state_dict(net, optimizer))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from claimbook import archive, sources
-from claimbook.errors import BookError, check_type, choose
+from claimbook.errors import BookError, check_type, choose, needing_extra
 
 CLAIMS_MIME = "application/vnd.grokbook.claims+json"
 FIGURE_MIME = "application/vnd.grokbook.figure+json"
@@ -110,6 +110,7 @@ def _description(book: Path) -> dict[str, Any]:
     return parts
 
 
+@needing_extra()
 def read_yaml(path: Path, kind: type = dict) -> Any:
     """Return what a YAML file holds, which callers must not change.
 
