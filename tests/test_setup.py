@@ -523,7 +523,7 @@ def test_a_missing_package_is_told_by_the_functions_as_by_the_command(
         ("claimbook.claims", "pandas", "records"),
         ("claimbook.evidence", "numpy", "records"),
         ("claimbook.records", "pyarrow", "records"),
-        ("grokbook.datasets", "numpy", "records"),
+        ("claimbook.engine.pool", "tqdm", "records"),
         ("grokbook.instability", "pandas", "records"),
     ],
 )
@@ -541,6 +541,19 @@ def test_yaml_is_asked_for_where_a_file_is_read(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "yaml", None)
     with pytest.raises(NotInstalled, match="yaml is not installed: pip install"):
         project.read_yaml(tmp_path / "any.yaml")
+
+
+def test_tasks_need_torch_alone_but_for_what_they_read(monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("grokbook.datasets")]:
+        monkeypatch.delitem(sys.modules, name)
+    for package in ("numpy", "tiktoken"):
+        monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.delattr(grokbook, "datasets", raising=False)
+    task = importlib.import_module("grokbook.datasets").modular(5, operation="a*a + b")
+    assert len(task.y_test) == 15
+    words = r"tiktoken is not installed: pip install 'grokking-book\[book\]'"
+    with pytest.raises(NotInstalled, match=words):
+        importlib.import_module("grokbook.datasets.text").encoder()
 
 
 def test_the_commit_is_the_one_that_training_began_with(tmp_path, monkeypatch):

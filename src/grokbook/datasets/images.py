@@ -11,12 +11,11 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, cast
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from claimbook.errors import DataError
+from claimbook.errors import DataError, needing_extra
 from claimbook.project import data_folder
 from claimbook.protocol import Data
 from grokbook.datasets.checks import check_whole
@@ -38,7 +37,7 @@ def mnist(*, train_samples: int = 60_000) -> Data:
     def read(name: str, header: int) -> Tensor:
         """The bytes of a file after its header."""
         raw = gzip.decompress(fetch(f"MNIST/raw/{name}-ubyte.gz"))
-        return torch.tensor(np.frombuffer(raw, np.uint8, offset=header))
+        return torch.frombuffer(bytearray(raw), dtype=torch.uint8)[header:]
 
     def labelled(split: str) -> Labelled:
         pixels = read(f"{split}-images-idx3", header=16).view(-1, 784) / 255
@@ -68,6 +67,7 @@ def cifar100(**options: Any) -> Data:
     return _cifar(files, b"fine_labels", **options)
 
 
+@needing_extra()  # the files are pickles of NumPy's arrays
 def _cifar(files, label_key, normalised=False, train_samples=None, test_samples=None):
     """The task of some files, the last of which holds the test images."""
     batches = [Arrays(BytesIO(fetch(name)), encoding="bytes").load() for name in files]
@@ -124,12 +124,14 @@ class Images:
     def __getitem__(self, rows: Tensor) -> Tensor:
         return torch.stack([self._read(self.files[row]) for row in rows.tolist()])
 
+    @needing_extra()
     def _read(self, path: Path) -> Tensor:
         from PIL import Image, ImageOps
 
         with Image.open(path) as file:
             image = ImageOps.fit(file.convert("RGB"), (self.size, self.size))
-        pixels = torch.from_numpy(np.asarray(image, np.float32) / 255)
+        raw = torch.frombuffer(bytearray(image.tobytes()), dtype=torch.uint8)
+        pixels = raw.view(self.size, self.size, 3) / 255
         pixels = (pixels - torch.tensor(MEAN)) / torch.tensor(DEVIATION)
         return pixels.permute(2, 0, 1)
 

@@ -10,7 +10,6 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -34,16 +33,15 @@ def computed(text: str, a: Tensor, b: Tensor, p: int) -> Tensor:
     divides by 0 for some pair.
     """
     tree = _parsed(text)
-    values = {"a": a.numpy().astype(object), "b": b.numpy().astype(object)}
+    labels = []
     try:
-        result = _value(tree, values, text)
+        for first, second in zip(a.tolist(), b.tolist(), strict=True):
+            labels.append(_value(tree, {"a": first, "b": second}, text) % p)
     except ZeroDivisionError:
         raise BookError(
             f"operation {text!r} divides by 0 for some pair: smallest=1 leaves a = 0 "
             "and b = 0 out"
         ) from None
-    # an operation that has neither a nor b is one number for all pairs
-    labels = np.broadcast_to(np.asarray(result % p, dtype=np.int64), a.shape)
     return torch.tensor(labels)
 
 
@@ -59,7 +57,7 @@ def _parsed(text: str) -> ast.expr:
         ) from None
 
 
-def _value(node: ast.expr, values: Mapping[str, Any], text: str) -> Any:
+def _value(node: ast.expr, values: Mapping[str, int], text: str) -> Any:
     """Return the value of a syntax tree, where ``values`` has those of a and b."""
     match node:
         case ast.Name(id=name) if name in values:

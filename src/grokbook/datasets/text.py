@@ -15,7 +15,7 @@ from io import StringIO
 import torch
 from torch import Tensor
 
-from claimbook.errors import DataError
+from claimbook.errors import DataError, needing_extra
 from claimbook.project import data_folder
 from claimbook.protocol import Data
 from grokbook.datasets.checks import check_whole
@@ -35,6 +35,7 @@ def text(name: str) -> str:
 
 
 @cache
+@needing_extra()
 def encoder(vocabulary: int = VOCABULARY) -> Callable[[str], list[int]]:
     """A function from text to GPT-2's tokens, restricted to the first ``vocabulary``.
 
