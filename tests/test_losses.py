@@ -139,6 +139,17 @@ def test_every_dtype_is_kept_and_equal_logits_give_log_classes():
         assert each.shape == (2,) and total == each.sum()
 
 
+def test_half_logits_of_any_size_have_the_loss_of_wide_ones(batch):
+    """Where float16 has no number for a length, a difference or a sum of weights."""
+    for size, dtype, loss in product((1e-7, 1, 2e4), (torch.float32, DOUBLE), LOSSES):
+        given = (size * batch[0]).clamp(-6e4, 6e4).half()
+        wide = LOSSES[loss](given.to(dtype), batch[1], dtype=dtype)
+        assert torch.equal(LOSSES[loss](given, batch[1], dtype=dtype), wide), loss
+    many = torch.full((1, 50_257), 2.0)
+    found = losses.stablemax_cross_entropy(many, batch[1][:1], dtype=torch.float16)
+    assert float(found) == pytest.approx(math.log(50_257), rel=1e-3)
+
+
 # Two rows of float32 logits: a collapsed one, with a gap of 20, and one that is not.
 COLLAPSED = torch.tensor([[20.0, 0.0, -1.0], [3.0, 0.0, 1.0]]), torch.tensor([0, 0])
 WIDE = COLLAPSED[0].double(), COLLAPSED[1]

@@ -225,7 +225,9 @@ def taylor_cross_entropy(
 
 def _negative_log_share(weights: Tensor, labels: Tensor) -> Tensor:
     """-log of the label's share of the weights (*rows, classes): (*rows)."""
-    return -(pick(weights, labels) / weights.sum(dim=-1)).log()
+    # a sum of float16 ends at 65,504, and a share of it at 6e-8
+    wide = weights.to(torch.promote_types(weights.dtype, float32))
+    return -(pick(wide, labels) / wide.sum(dim=-1)).log().to(weights.dtype)
 
 
 def mean_squared_error(
@@ -259,7 +261,12 @@ def correct_logit_detached(
 
 
 def projected_cross_entropy(
-    logits: Tensor, labels: Tensor, *, forward: bool = False, **options: Any
+    logits: Tensor,
+    labels: Tensor,
+    *,
+    forward: bool = False,
+    dtype: Dtype = float32,
+    **options: Any,
 ) -> Tensor:
     """Softmax CE whose gradient in the logits loses its mean over the classes.
 
@@ -267,10 +274,11 @@ def projected_cross_entropy(
     value as it is. With ``forward`` the logits themselves lose their mean, the other
     reading of section B.3.
     """
+    logits = logits.to(dtype)
     mean = logits.mean(dim=-1, keepdim=True)
     # the difference is 0 in the forward pass and takes the mean away in the backward
     logits = logits - (mean if forward else mean - mean.detach())
-    return softmax_cross_entropy(logits, labels, **options)
+    return softmax_cross_entropy(logits, labels, dtype=dtype, **options)
 
 
 def repaired_cross_entropy(logits: Tensor, labels: Tensor, **options: Any) -> Tensor:
@@ -287,17 +295,21 @@ def repaired_cross_entropy(logits: Tensor, labels: Tensor, **options: Any) -> Te
 
 
 def rescaled_cross_entropy(
-    logits: Tensor, labels: Tensor, *, norm: float, **options: Any
+    logits: Tensor,
+    labels: Tensor,
+    *,
+    norm: float,
+    dtype: Dtype = float32,
+    **options: Any,
 ) -> Tensor:
     """Softmax CE of logits scaled to the Euclidean norm ``norm`` in each row.
 
     It is in none of the papers.
     """
+    logits = logits.to(dtype)
     length = torch.linalg.vector_norm(logits, dim=-1, keepdim=True)
-    tiny = torch.finfo(logits.dtype).tiny
-    return softmax_cross_entropy(
-        norm * logits / length.clamp(min=tiny), labels, **options
-    )
+    scaled = norm * logits / length.clamp(min=torch.finfo(dtype).tiny)
+    return softmax_cross_entropy(scaled, labels, dtype=dtype, **options)
 
 
 def collapsed_cross_entropy(
