@@ -177,6 +177,16 @@ def test_what_does_not_depend_on_the_length_does_not_at_the_ends_of_float64(scal
     for measure in (metrics.participation_ratio, partial(metrics.top_share, k=3)):
         expected = float(measure(EIGENVALUES))
         assert float(measure(scale * EIGENVALUES)) == pytest.approx(expected, rel=1e-12)
+    for measure in (metrics.feature_alignment, metrics.shared_direction):
+        expected = float(measure(FEATURES))
+        assert float(measure(scale * FEATURES)) == pytest.approx(expected, rel=1e-12)
+    expected = metrics.radial_energy(FEATURES, other)
+    found = metrics.radial_energy(scale * FEATURES, other / scale)
+    for name in ("mean", "summed"):
+        assert float(found[name]) == pytest.approx(float(expected[name]), rel=1e-12)
+    found = metrics.neural_collapse(scale * FEATURES, LABELS, HEAD / scale)
+    expected = metrics.neural_collapse(FEATURES, LABELS, HEAD)
+    torch.testing.assert_close([*found], [*expected], rtol=1e-12, atol=0)
     # a power of two is divided out without a rounding
     for power in (2.0**-30, 1.0, 2.0**40):
         (found,) = metrics.near_one([power * FEATURES])

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from grokbook.losses import label_column
-from grokbook.metrics.vectors import ratio
+from grokbook.metrics.vectors import near_one, ratio
 
 
 class NeuralCollapse(NamedTuple):
@@ -37,7 +37,7 @@ def neural_collapse(features: Tensor, labels: Tensor, head: Tensor) -> NeuralCol
     of two classes from -1 / (K - 1). ``duality_error`` is NC3', between 0 and 2.
     """
     label_column(features, labels)  # refuses those that are not one for each row
-    features, head = features.double(), head.double()
+    (features,), (head,) = near_one([features]), near_one([head])
     classes = torch.arange(len(head), device=labels.device)
     one_hot = (labels[:, None] == classes).double()
     counts = one_hot.sum(dim=0)

@@ -10,11 +10,14 @@ import torch
 from torch import Tensor
 
 from grokbook.losses import gaps, label_column, pick
-from grokbook.metrics.vectors import ratio, share
+from grokbook.metrics.vectors import near_one, ratio, share
 
 
 def accuracy(logits: Tensor, labels: Tensor) -> Tensor:
-    """Share of rows whose largest logit is that of the label."""
+    """Share of rows whose largest logit is that of the label.
+
+    A label that is no class, such as -100, counts as wrong.
+    """
     largest = logits.argmax(dim=-1, keepdim=True)
     return share(largest == label_column(logits, labels), of=logits)
 
@@ -22,7 +25,7 @@ def accuracy(logits: Tensor, labels: Tensor) -> Tensor:
 def top_accuracy(logits: Tensor, labels: Tensor, *, k: int) -> Tensor:
     """Share of rows whose label is among the k largest logits, or among all if fewer.
 
-    Raises ValueError for a k below 1.
+    A label that is no class counts as wrong. Raises ValueError for a k below 1.
     """
     if k < 1:
         raise ValueError(f"k is a number of classes from 1 on, not {k!r}")
@@ -107,7 +110,7 @@ def feature_alignment(features: Tensor) -> Tensor:
 
     Liu et al. (2026), eq. 54. A zero row counts as 0; if the mean is zero, all do.
     """
-    features = features.double()
+    (features,) = near_one([features])
     lengths = torch.linalg.vector_norm(features, dim=-1, keepdim=True)
     mean = features.mean(dim=0)
     directions = ratio(features, lengths).mean(dim=0)

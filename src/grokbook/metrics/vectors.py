@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Mapping
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 MASK = 1e-12  # ``radial_energy`` masks rows whose gradient's squared norm is up to this
@@ -57,7 +58,9 @@ def near_one(tensors: Iterable[Tensor]) -> list[Tensor]:
     vanishes beside nothing. Division by a power of two rounds nothing.
     """
     wide = [tensor.double() for tensor in tensors]
-    largest = torch.stack([tensor.abs().amax() for tensor in wide]).amax()
+    # the 0 is the largest entry where there is none
+    sizes = [F.pad(tensor.abs().flatten(), (0, 1)).amax() for tensor in wide]
+    largest = torch.stack(sizes).amax()
     exponent = torch.frexp(largest).exponent.double()
     # beyond 2^1000 the power itself is no number, as of a largest entry of 1e-310
     return [tensor * torch.exp2(-exponent.clamp(-1000, 1000)) for tensor in wide]
@@ -124,7 +127,8 @@ def radial_energy(h: Tensor, g: Tensor) -> dict[str, Tensor]:
     _refuse_other_shapes(h, g)
     if not len(h):
         return dict.fromkeys(("mean", "summed", "masked"), h.sum().double() * math.nan)
-    h, g = h.double(), g.double()
+    is_masked = g.double().square().sum(dim=-1) <= MASK
+    (h,), (g,) = near_one([h]), near_one([g])
     squared_products = (h * g).sum(dim=-1).square()
     h_squares, g_squares = h.square().sum(dim=-1), g.square().sum(dim=-1)
     radial = ratio(squared_products, h_squares)  # |g_rad|^2 of each row
@@ -133,7 +137,7 @@ def radial_energy(h: Tensor, g: Tensor) -> dict[str, Tensor]:
     return {
         "mean": ratio(energies.sum(), is_nonzero.sum().double()),
         "summed": h.shape[-1] * ratio(radial.sum(), g_squares.sum()),
-        "masked": torch.where(g_squares <= MASK, 0.0, energies).mean(),
+        "masked": torch.where(is_masked, 0.0, energies).mean(),
     }
 
 
@@ -142,5 +146,5 @@ def shared_direction(h: Tensor) -> Tensor:
 
     It is 1 if all rows are equal, and about 1 / rows if they are independent of mean 0.
     """
-    h = h.double()
+    (h,) = near_one([h])
     return ratio(h.mean(dim=0).square().sum(), h.square().sum(dim=-1).mean())
