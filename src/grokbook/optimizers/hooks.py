@@ -214,10 +214,12 @@ def _wrap_step(optimizer: Any) -> None:
 def _moves_nothing(optimizer: Optimizer, parameters: list[Tensor]) -> bool:
     """Whether the rates are 0 and all gradients are zeros.
 
-    A rate on a GPU is not looked at, since that would wait for the device.
+    Rates of the book's own stacks and on a GPU are not looked at: a step would wait.
     """
-    rates = [torch.as_tensor(g.get("lr", 1.0)) for g in optimizer.param_groups]
-    if any(rate.is_cuda or rate.any() for rate in rates):
+    if "stacked" in optimizer.defaults:
+        return False
+    rates = [group.get("lr", 1.0) for group in optimizer.param_groups]
+    if any(getattr(rate, "is_cuda", False) or rate for rate in rates):
         return False
     return not any(grad.any() for grad in gradients(parameters))
 
