@@ -371,22 +371,6 @@ def paused(checkpoint, member):
     assert done is None
 
 
-ONE = {"layers.0.weight": torch.tensor(1.0)}  # which could be broadcast
-SPOILT = [  # what is said, and a state as another version might have written it
-    ("is damaged", lambda saved: saved["learner"].pop("params")),
-    ("of other shapes", lambda saved: saved["learner"]["params"].update(ONE)),
-    ("of other shapes", lambda saved: saved["learner"]["moments"][0].pop("exp_avg")),
-    ("of other shapes", lambda saved: saved["learner"].update(step=20.0)),
-    ("is damaged", lambda saved: saved.pop("trace")),
-    ("seconds are no time", lambda saved: saved.update(seconds=math.nan)),
-    ("rows are not those", lambda saved: saved["rows"][0].pop()),
-    ("rows are not those", lambda saved: saved["rows"].append([])),
-    ("columns are not", lambda saved: saved["rows"][0][1].pop("train_loss")),
-    ("what is no number", lambda saved: saved["rows"][0][0].update(train_loss="text")),
-    ("weights are not those", lambda saved: saved["kept"].pop(0)),
-]
-
-
 def test_a_checkpoint_that_does_not_fit_is_kept_aside_and_why(tmp_path, monkeypatch):
     member, checkpoint = (arm(epochs=3, keep=(0,)), 0), tmp_path / "checkpoint"
 
@@ -396,14 +380,7 @@ def test_a_checkpoint_that_does_not_fit_is_kept_aside_and_why(tmp_path, monkeypa
         paused(checkpoint, member)
         return checkpoint.read_bytes()
 
-    mine, known = left(*member), loop.identity([member])
-    misfits = []
-    for said, spoil in SPOILT:
-        checkpoint.write_bytes(mine)
-        saved = state.read(checkpoint, known)
-        spoil(saved)
-        state.write(checkpoint, known, saved)
-        misfits.append((said, checkpoint.read_bytes()))
+    mine, misfits = left(*member), []
     version = torch.__version__
     other_torch = mine.replace(version.encode(), b"1.13.1", 1)
     misfits += [

@@ -38,26 +38,15 @@ def check(arm: Arm) -> None:
         names.dtype(dtype)
     if arm.autocast:
         choose("dtype for autocast", arm.autocast, ("float16", "bfloat16"))
-    losses = [arm.loss, *(arm.later_loss or ())[1:]]
-    for kind, specs in {
-        "dataset": [arm.dataset],
-        "model": [arm.model],
-        "loss": losses,
-        "optimizer": [arm.optimizer],
-        "wrapper": arm.wrappers,
-        "penalty": arm.penalties,
-        "schedule": [arm.schedule],
-        "augment": [arm.augment],
-    }.items():
-        for spec in filter(None, specs):
-            names.check_options(kind, spec)
+    for kind, spec in names.specs(arm):
+        names.check_options(kind, spec)
+        if kind == "loss":
+            _made(kind, spec, torch.zeros(1, 2), torch.zeros(1, dtype=torch.int64))
     with torch.device("meta"):
         model = _made("model", arm.model)
         optimizer = _made("optimizer", arm.optimizer, [*model.named_parameters()])
         for spec in arm.wrappers:
             _made("wrapper", spec, optimizer)
-    for spec in losses:
-        _made("loss", spec, torch.zeros(1, 2), torch.zeros(1, dtype=torch.int64))
     if arm.schedule:
         _made("schedule", arm.schedule, 0, arm.epochs)
     _check_observables(arm, getattr(model, "places", ()))
@@ -182,14 +171,10 @@ def draws(arm: Arm, network: torch.nn.Module) -> bool:
 
     So does augmentation and dropout, and what is not the book's may.
     """
-    is_foreign = any(":" in spec.name for _, spec in names.specs(arm))
-    return bool(arm.augment) or drops(network) or is_foreign
-
-
-def drops(network: torch.nn.Module) -> bool:
-    """Whether a network draws dropout masks in training."""
     modules = network.modules()
-    return any(isinstance(m, torch.nn.Dropout) and m.p > 0 for m in modules)
+    drops = any(isinstance(m, torch.nn.Dropout) and m.p > 0 for m in modules)
+    is_foreign = any(":" in spec.name for _, spec in names.specs(arm))
+    return bool(arm.augment) or drops or is_foreign
 
 
 def stacked_forms() -> dict[Any, Any]:

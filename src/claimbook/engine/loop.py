@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch.utils._pytree import tree_map
 
 from claimbook import project
 from claimbook.engine import device as devices
@@ -87,75 +86,26 @@ class _Run:
         self.logged = self.arm.logged_epochs()
         self.rare = self.arm.rare_epochs()
         self.identity = identity(members, device)  # the code may be edited later
-        self.start()
-        if checkpoint and checkpoint.exists():
-            self.learner.step()  # now its state has the parts of any later one
-            if not state.read(checkpoint, self.identity, device, self.restore):
-                self.start()  # a part of the checkpoint may have been restored
-
-    def start(self) -> None:
-        """Set everything to how it is before the first step."""
-        members = self.members
         self.began = self.last_saved = time.monotonic()
-        self.learner = Learner(members, self.device, stacked=self.stacked)
+        self.learner = Learner(members, device, stacked=stacked)
         self.rows: list[list[dict[str, float]]] = [[] for _ in members]
         self.kept: dict[int, Params] = {}  # by epoch, with a member axis in any case
         size = self.arm.epochs if self.arm.trace else 0, len(members)
-        self.trace = torch.zeros(size, dtype=torch.float64, device=self.device)
+        self.trace = torch.zeros(size, dtype=torch.float64, device=device)
         self.running = [*range(len(members))]
+        if checkpoint and (saved := state.read(checkpoint, self.identity, device)):
+            self.restore(saved)
 
     def restore(self, saved: dict[str, Any]) -> None:
-        """Go on from the content of a checkpoint.
-
-        Raises an error of any kind where the content cannot be that of this run.
-        """
-        new = self.learner.state(), self.trace, self.weights()
+        """Go on from the content of a checkpoint."""
         self.rows, self.kept, self.trace = (saved[part] for part in SAVED)
-        self.compare_forms(saved["learner"], *new)
-        self.compare_rows(saved["learner"]["step"])
-        if not 0 <= saved["seconds"] < math.inf:
-            raise state.Unfit("is damaged: its seconds are no time")
+        self.running = [
+            index
+            for index in self.running
+            if not (self.has_stopped(index) or self.has_diverged(index))
+        ]
         self.learner.restore(saved["learner"])
         self.began -= saved["seconds"]
-
-    def compare_forms(
-        self,
-        saved_learner: dict[str, Any],
-        learner: dict[str, Any],
-        trace: torch.Tensor,
-        weights: Params,
-    ) -> None:
-        """Raise Unfit where shapes or dtypes that were restored are not as expected.
-
-        ``learner``, ``trace`` and ``weights`` are those of a new run.
-        """
-        restored = [saved_learner, self.trace, [*self.kept.values()]]
-        expected = [learner, trace, [weights for _ in self.kept]]
-        if tree_map(_form, restored) != tree_map(_form, expected):
-            raise state.Unfit("is damaged: its tensors are of other shapes")
-
-    def compare_rows(self, step: int) -> None:
-        """Raise Unfit where restored rows or weights are not those until a step.
-
-        Sets ``running``, too. Columns are compared before epochs, as it takes columns
-        to know which members a NaN ended.
-        """
-        damaged = "is damaged: its {} are not those of the epochs that were logged"
-        if not {epoch for epoch in self.arm.keep if epoch <= step} <= self.kept.keys():
-            raise state.Unfit(damaged.format("weights"))
-        if len(self.rows) != len(self.members):
-            raise state.Unfit(damaged.format("rows"))
-        for rows in self.rows:
-            if not all(rows[0].keys() <= row.keys() for row in rows):
-                raise state.Unfit(damaged.format("columns"))
-            if not {type(v) for row in rows for v in row.values()} <= {int, float}:
-                raise state.Unfit("is damaged: its rows hold what is no number")
-        self.running = self.still_running()
-        due = [epoch for epoch in self.logged if epoch <= step <= self.arm.epochs]
-        for index, rows in enumerate(self.rows):
-            expected = due if index in self.running else due[: len(rows)]
-            if [row["epoch"] for row in rows] != expected:
-                raise state.Unfit(damaged.format("rows"))
 
     def to_the_end(self, should_stop: Callable, report: Callable) -> bool:
         """Train to the end; return False if ``should_stop()`` ended it before.
@@ -203,25 +153,13 @@ class _Run:
             self.rows[index].append({"epoch": epoch})
         wanted = {*arm.observables, *(rare_observables if is_rare else ())}
         self.record_observables(wanted, self.running, before)
-        running = self.still_running()
-        stopped = [
-            index
-            for index in self.running
-            if index not in running and not self.has_diverged(index)
-        ]
+        going_on = [i for i in self.running if not self.has_diverged(i)]
+        stopped = [index for index in going_on if self.has_stopped(index)]
         if stopped and not is_rare:
             self.record_observables(rare_observables, stopped, before)
         if epoch in arm.keep or (stopped and arm.epochs in arm.keep):
             self.keep()
-        self.running = running
-
-    def still_running(self) -> list[int]:
-        """Return the members that neither came to their ``stop`` nor to a NaN."""
-        return [
-            index
-            for index in range(len(self.rows))
-            if not (self.has_stopped(index) or self.has_diverged(index))
-        ]
+        self.running = [index for index in going_on if index not in stopped]
 
     def has_stopped(self, index: int) -> bool:
         """Whether a member came to ``stop`` at least ``after_stop`` epochs ago."""
@@ -299,17 +237,11 @@ class _Run:
         epochs = {epoch for epoch in arm.keep if epoch <= last}
         if arm.epochs in arm.keep:
             epochs.add(last)
-        is_kept = arm.keep_seeds is None or seed in arm.keep_seeds
         dtype = getattr(torch, arm.keep_dtype or arm.dtype)
         kept = {
             epoch: {name: w[index].to(dtype) for name, w in weights.items()}
             for epoch, weights in self.kept.items()
-            if is_kept and epoch in epochs
+            if arm.keeps_weights(seed) and epoch in epochs
         }
         trace = self.trace[:last, index].tolist() if arm.trace else None
         return Result(arm, seed, rows, kept, seconds, info, trace)
-
-
-def _form(leaf: Any) -> Any:
-    """Return what must be alike in two states: shape and dtype, or the type."""
-    return (leaf.shape, leaf.dtype) if hasattr(leaf, "shape") else type(leaf)

@@ -5,7 +5,7 @@ import io
 import itertools
 import json
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +25,6 @@ DIFFERENCES = {
 State = dict[str, Any]
 
 
-class Unfit(ValueError):
-    """A checkpoint does not belong to this training; the message says why."""
-
-
 def write(path: Path, identity: Mapping[str, Any], content: State) -> None:
     """Write a checkpoint, whole or not at all; raises TrainingError if it fails."""
     packed = io.BytesIO()
@@ -44,29 +40,22 @@ def write(path: Path, identity: Mapping[str, Any], content: State) -> None:
         raise TrainingError(f"{message}: {again}") from error
 
 
-def read(
-    path: Path,
-    identity: Mapping[str, Any],
-    device: str = "cpu",
-    restore: Callable[[State], None] | None = None,
-) -> State | None:
+def read(path: Path, identity: Mapping[str, Any], device: str = "cpu") -> State | None:
     """Return the state of a checkpoint, or None where there is none that fits.
 
-    ``identity`` is what the checkpoint must say of itself. ``restore`` goes on from the
-    state, and raises an error where it cannot. A checkpoint that does not fit is moved
-    aside, so that it is neither resumed nor lost, and a warning says why.
+    ``identity`` is what the checkpoint must say of itself; its tensors come to
+    ``device``. A checkpoint that is damaged or of another identity is moved aside, so
+    that it is neither resumed nor lost, and a warning says why.
     """
     if not path.exists():
         return None
     try:
-        state = _unpacked(path.read_bytes(), identity, device)
-        if restore:
-            restore(state)
-        return state
+        line, _, body = path.read_bytes().partition(b"\n")
+        reason = _fault(json.loads(line), body, identity)
+        if not reason:
+            return torch.load(io.BytesIO(body), map_location=device, weights_only=True)
     except torch.OutOfMemoryError:
         raise
-    except Unfit as error:
-        reason = str(error)
     except Exception:  # the content may be anything, and so may the error
         reason = "is damaged"
     # the first free name of name.aside, name.aside1, name.aside2, …
@@ -80,28 +69,20 @@ def read(
     return None
 
 
-def _unpacked(content: bytes, identity: Mapping[str, Any], device: str) -> State:
-    """Return the state in the content of a checkpoint, with its tensors on a device.
+def _fault(head: State, body: bytes, identity: Mapping[str, Any]) -> str:
+    """Return why a checkpoint cannot be resumed under an identity, "" if it can be.
 
-    Raises Unfit, or an error of any kind, if it is damaged or of another identity.
+    ``head`` is its first line and ``body`` the rest of it.
     """
-    line, _, body = content.partition(b"\n")
-    head = json.loads(line)
     if head["format"] != FORMAT:
-        raise Unfit(f"is of another format ({head['format']}, now {FORMAT})")
+        return f"is of another format ({head['format']}, now {FORMAT})"
     if head["sha256"] != _sha256(body):
-        raise Unfit("is damaged")
-    if difference := _difference(head["identity"], identity):
-        raise Unfit(difference)
-    return torch.load(io.BytesIO(body), map_location=device, weights_only=True)
-
-
-def _difference(saved: Mapping[str, Any], current: Mapping[str, Any]) -> str:
-    """Return how a checkpoint's identity differs from the current one, "" if equal."""
+        return "is damaged"
+    saved = head["identity"]
     sentences = [
-        sentence.format(saved=saved.get(key, "unknown"), current=current.get(key))
+        sentence.format(saved=saved.get(key, "unknown"), current=identity.get(key))
         for key, sentence in DIFFERENCES.items()
-        if saved.get(key) != current.get(key)
+        if saved.get(key) != identity.get(key)
     ]
     return " and ".join(sentences)
 
