@@ -146,19 +146,19 @@ class Sheet(list[Row]):
         is_whole = labels_by_size.keys() == {""} and not change.in_use
         if main and not main.exact and is_whole:
             marks = ["The paper's network, data and length of training"]
-        parts = [_paragraph("answer", answer)]
+        parts = [line(answer, kind="answer")]
         if main:  # neither a question nor measurements of ours alone
-            parts.append(_paragraph("judged", _badge(main), f" {_judgement(main)}"))
+            parts.append(line(_badge(main), f" {_judgement(main)}", kind="judged"))
             if fare := _fare(self._shown()):
                 marks.append(fare)
-        parts += [_paragraph("marks", mark) for mark in marks]
+        parts += [line(mark, kind="marks") for mark in marks]
         arms = [run.settings for run in self.own if len(labels_by_size) < SEVERAL]
         if recipe := tables.recipe(arms):
-            parts.append(_paragraph("recipe", recipe))
+            parts.append(line(recipe, kind="recipe"))
         explained = f"{answer} {main.says if main else ''}"
         for term, meaning in tables.terms(explained, self.page):
             bold = Html(f"<b>{escape(term)}</b>", term)
-            parts.append(_paragraph("term", bold, f": {meaning}"))
+            parts.append(line(bold, f": {meaning}", kind="term"))
         html = "".join(part.html for part in parts)
         text = "\n".join(part.text for part in parts if part.text)
         return Html(f"<div class='verdict-box'>{html}</div>", text)
@@ -229,7 +229,7 @@ def _table(rows: list[Row]) -> list[Html]:
     parts = [grid(HEAD, cells, kind="claims", caption=title, hidden=True)]
     reasons = [reason for row in papers for reason in row.why.split("; ") if reason]
     if few := "; ".join(dict.fromkeys(reasons)):
-        parts.append(line(f"Fewer than three seeds: {few}.", "few"))
+        parts.append(line(f"Fewer than three seeds: {few}.", kind="few"))
     if ours := [_measured_cells(row) for row in rows if row.beyond]:
         beyond = grid(("Measured", *HEAD[2:5]), ours, kind="claims beyond")
         noun = "measurements" if len(ours) > 1 else "measurement"
@@ -253,7 +253,7 @@ def _registered(rows: list[Row]) -> list[Html]:
     period = " to ".join(dict.fromkeys([dates[0], dates[-1]]))
     title = f"Tests registered {period}; {len(changed) or 'none'} changed since"
     if not changed:
-        return [line(f"{title}.", "registered")]
+        return [line(f"{title}.", kind="registered")]
     return [folded(title, CHANGED, changed, kind="settings changed")]
 
 
@@ -287,13 +287,6 @@ def _fare(rows: list[Row]) -> str:
         if counts[word]
     ]
     return f"Of the {len(claims)} claims of this page {', '.join(texts)}"
-
-
-def _paragraph(kind: str, *parts: Cell) -> Html:
-    """Return a paragraph of a box, as HTML with the class ``kind`` and as text."""
-    html = "".join(escape(p) if isinstance(p, str) else p.html for p in parts)
-    text = "".join(p if isinstance(p, str) else p.text for p in parts)
-    return Html(f"<p class='{kind}'>{html}</p>", text)
 
 
 def _judgement(row: Row) -> str:

@@ -43,28 +43,32 @@ def grid(
     says the same.
     """
 
-    def cells(row: Cells, tag: str, scope: str = "") -> str:
-        contents = (x.html if isinstance(x, Html) else escape(x) for x in row)
-        return "".join(f"<{tag}{scope}>{content}</{tag}>" for content in contents)
+    def cells(row: list[Html], tag: str, scope: str = "") -> str:
+        return "".join(f"<{tag}{scope}>{cell.html}</{tag}>" for cell in row)
 
-    rows = list(rows)
+    table = [[_as_html(cell) for cell in row] for row in (head, *rows)]
+    header, *lines = table
     top = ""
     if caption:
         style = " class='visually-hidden'" if hidden else ""
         top = f"<caption{style}>{escape(caption)}</caption>"
-    header = cells(head, "th", " scope='col'")
-    top += f"<thead><tr>{header}</tr></thead>"
-    body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in rows)
-    table = [head, *rows]
-    words = ([x.text if isinstance(x, Html) else x for x in row] for row in table)
-    text = "\n".join(map(" | ".join, words))
+    head_cells = cells(header, "th", " scope='col'")
+    top += f"<thead><tr>{head_cells}</tr></thead>"
+    body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in lines)
+    text = "\n".join(" | ".join(cell.text for cell in row) for row in table)
     return Html(f"<table class='{kind}'>{top}<tbody>{body}</tbody></table>", text)
 
 
-def line(text: str, kind: str = "") -> Html:
-    """Return one paragraph; ``kind`` is its CSS class."""
+def _as_html(cell: Cell) -> Html:
+    return cell if isinstance(cell, Html) else Html(escape(cell), cell)
+
+
+def line(*cells: Cell, kind: str = "") -> Html:
+    """Return one paragraph of all cells; ``kind`` is its CSS class."""
+    parts = [_as_html(cell) for cell in cells]
     attribute = f" class='{kind}'" if kind else ""
-    return Html(f"<p{attribute}>{escape(text)}</p>", text)
+    html = "".join(part.html for part in parts)
+    return Html(f"<p{attribute}>{html}</p>", "".join(part.text for part in parts))
 
 
 def fold(title: str, *parts: Html) -> Html:
@@ -86,8 +90,10 @@ def folded(
 
     ``kind`` is the CSS class of the table, see `grid`.
     """
-    table = grid(head, rows, caption=title, hidden=True, kind=kind)
-    return fold(title, table, *([line(below)] if below else []))
+    parts = [grid(head, rows, kind, title, hidden=True)]
+    if below:
+        parts.append(line(below))
+    return fold(title, *parts)
 
 
 def joined(*parts: Html, by: str = "\n") -> Html:
