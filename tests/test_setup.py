@@ -295,12 +295,15 @@ def test_what_project_yaml_lacks_or_has_too_much_is_told(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("rooms: {loss: no_such_module}", "each loss in no_such_module, which is miss"),
         (
-            "rooms: {model: grokbook.models}",
+            "modules: {loss: no_such_module}",
+            "each loss in no_such_module, which is missing",
+        ),
+        (
+            "modules: {model: grokbook.models}",
             "unknown kind of name 'loss': use one of m",
         ),
-        ("papers: {}", "`rooms` of book/project.yaml do not say in which modules"),
+        ("papers: {}", "`modules` of book/project.yaml do not say in which modules"),
     ],
 )
 def test_where_names_are_looked_up_is_told_if_it_is_wrong(

@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 
-from claimbook import names, papers
+from claimbook import canonical, papers
 from claimbook.engine import build, loop
 from claimbook.errors import DataError
 from claimbook.experiment import Arm, Member, Result
@@ -33,7 +33,8 @@ def traits(arm: Arm) -> frozenset[tuple]:
     """Return all that decides what a step of an arm computes, but sizes and rates."""
     found: set[tuple] = {("dtype", arm.dtype), ("autocast", arm.autocast)}
     found |= {("factor", arm.alpha != 1), ("batches", arm.batch_size is None)}
-    for kind, spec in names.specs(arm):
+    for field, spec in arm.specs():
+        kind = canonical.KINDS[field]
         if kind == "dataset":
             continue
         found.add((kind, spec.name))

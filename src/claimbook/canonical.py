@@ -22,7 +22,6 @@ that stay as they were, since the same training was recorded under another key a
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -44,7 +43,6 @@ KINDS = {
     "augment": "augment",
 }
 FLOATS = {"alpha", "init_scale", "stop"}  # those of the other fields that are floats
-NO_OPTIONS: Mapping[str, Any] = {}
 
 
 def key(settings: Plain) -> str:
@@ -66,10 +64,9 @@ def digest(settings: Plain) -> str:
 def resolved(settings: Plain) -> Plain:
     """Return the settings of an arm in the one form that keys are made of."""
     canonical = {}
-    tables = _tables("defaults")
     for field, value in settings.items():
         if field in KINDS:
-            canonical[field] = _resolved_specs(KINDS[field], value, tables)
+            canonical[field] = _resolved_specs(KINDS[field], value)
         else:
             canonical[field] = _numbers(value, are_floats=field in FLOATS)
     return canonical
@@ -80,51 +77,38 @@ def options(kind: str, name: str, given: Plain) -> Plain:
 
     Numbers of options that are floats are written as floats.
     """
-    tables = _tables("defaults")
-    spec_id = f"{kind}/{name}"
-    dropped, filled, floats = (
-        tables.get(table, {}).get(spec_id, {})
-        for table in ("dropped", "filled", "floats")
-    )
+    dropped, filled, floats = _defaults(kind, name)
     values = {**dropped, **filled, **given}
     for option in {*floats} & values.keys():
         values[option] = _numbers(values[option], are_floats=True)
     return values
 
 
-def _resolved_specs(kind: str, value: Any, tables: Plain) -> Any:
-    """Return the value of a field that holds specs, with each spec resolved.
+def _defaults(kind: str, name: str) -> list[Any]:
+    """Return what the file ``defaults`` says of a spec: dropped, filled and floats."""
+    tables = _tables("defaults")
+    parts = (tables.get(table, {}) for table in ("dropped", "filled", "floats"))
+    return [part.get(f"{kind}/{name}", {}) for part in parts]
 
-    The value is a spec, a list of specs, or a list of an epoch and a spec. ``tables``
-    are those of the file ``defaults``.
+
+def _resolved_specs(kind: str, value: Any) -> Any:
+    """Return the value of a field that holds specs, in the form that keys are made of.
+
+    The value is a spec, a list of specs, or a list of an epoch and a spec. Options that
+    a spec leaves out get their default in ``filled``, options that equal their default
+    in ``dropped`` are left out, and those in ``floats`` are written as floats.
     """
     if isinstance(value, list):
-        return [_resolved_specs(kind, part, tables) for part in value]
-    if isinstance(value, dict):
-        spec_id = f"{kind}/{value['name']}"
-        spec_tables = {name: table.get(spec_id, {}) for name, table in tables.items()}
-        return _resolved_spec(value, **spec_tables)
-    return _numbers(value, are_floats=False)
-
-
-def _resolved_spec(
-    spec: Plain,
-    *,
-    dropped: Mapping[str, Any] = NO_OPTIONS,
-    filled: Mapping[str, Any] = NO_OPTIONS,
-    floats: Collection[str] = (),
-) -> Plain:
-    """Return a spec, as JSON, in the one form that keys are made of.
-
-    Options that it leaves out get their default in ``filled``, options that equal their
-    default in ``dropped`` are left out, and those in ``floats`` are written as floats.
-    """
-    resolved_spec = {o: default for o, default in filled.items() if o not in spec}
-    for option, value in spec.items():
-        value = _numbers(value, are_floats=option in floats)
-        if option not in dropped or not _is_same(value, dropped[option]):
-            resolved_spec[option] = value
-    return resolved_spec
+        return [_resolved_specs(kind, part) for part in value]
+    if not isinstance(value, dict):
+        return _numbers(value, are_floats=False)
+    dropped, filled, floats = _defaults(kind, value["name"])
+    spec = {o: default for o, default in filled.items() if o not in value}
+    for option, given in value.items():
+        given = _numbers(given, are_floats=option in floats)
+        if option not in dropped or not _is_same(given, dropped[option]):
+            spec[option] = given
+    return spec
 
 
 def _numbers(value: Any, *, are_floats: bool) -> Any:

@@ -6,17 +6,18 @@ and their records lie in other files.
 """
 
 import ast
+import fnmatch
 import math
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from fnmatch import fnmatchcase
 from typing import Any
 
 from claimbook import canonical, project
 from claimbook.errors import BookError, choose, refuse_text
-from claimbook.experiment import LOOKS, Arm, Experiment, Spec
+from claimbook.experiment import LOOKS, Arm, Experiment, Spec, is_named
 
+NOUNS = {bool: "True or False", int: "a whole number", float: "a number"}
 COUNTED = ("classes", "vocabulary")  # options of a network that follow from a modulus
 
 
@@ -38,10 +39,6 @@ class Change:
     def __str__(self) -> str:
         text = ", ".join(f"{path} = {value}" for path, value in self.settings.items())
         return f"{text} (arms {', '.join(self.arms)})" if self.arms else text
-
-    def fits(self, arm: Arm) -> bool:
-        """Return whether the name of an arm fits a pattern."""
-        return any(fnmatchcase(arm.name, pattern) for pattern in self.arms or ["*"])
 
     def of(self, experiment: Experiment) -> Experiment:
         """Return an experiment with the new values in all arms that have the settings.
@@ -67,14 +64,12 @@ class Change:
         arms = [arm for experiment in experiments for arm in experiment.arms]
         if not arms:
             raise BookError("no experiment is trained here: there is nothing to change")
-        names = dict.fromkeys(arm.name for arm in arms)
-        for pattern in self.arms:
-            if not any(fnmatchcase(name, pattern) for name in names):
-                choose("arm", pattern, names)  # raises
+        check_named(arms, self.arms)
         present: dict[str, list[Any]] = {}  # the values of a setting, by its path
-        for arm in filter(self.fits, arms):
-            for path, value in settings_of(arm).items():
-                present.setdefault(path, []).append(value)
+        for arm in arms:
+            if is_named(arm, self.arms):
+                for path, value in settings_of(arm).items():
+                    present.setdefault(path, []).append(value)
         for path, value in self.settings.items():
             for old in _values(path, present):
                 _fitting(path, value, old)
@@ -87,13 +82,22 @@ class Change:
 
     def _changed(self, arm: Arm) -> Arm:
         """Return an arm with the new values of the settings that it has, if it fits."""
-        if not self.fits(arm):
+        if not is_named(arm, self.arms):
             return arm
         for path, value in self.settings.items():
             present = settings_of(arm)
             if path in present:
                 arm = _with(arm, path, _fitting(path, value, present[path]))
         return arm
+
+
+def check_named(arms: Iterable[Arm], patterns: Iterable[str]) -> None:
+    """Raise UnknownName for a pattern that none of the arms' names fits."""
+    names = dict.fromkeys(arm.name for arm in arms)
+    for pattern in patterns:
+        if not fnmatch.filter(names, pattern):
+            # raises, unless it is itself the name of an arm, with brackets in it
+            choose("arm", pattern, names)
 
 
 in_use: Change | None = None  # what pages of this process change in what they train
@@ -150,22 +154,14 @@ def settings_of(arm: Arm) -> dict[str, Any]:
     (``LOOKS``) cannot be changed, as it is no part of the key of a training.
     """
     settings: dict[str, Any] = {}
-    for name in (field.name for field in fields(arm) if field.name not in LOOKS):
-        value = getattr(arm, name)
-        if name not in canonical.KINDS:
-            settings[name] = value
-            continue
-        for spec in _specs(value):
-            settings[name] = spec.name
-            for option, present in _options(name, spec).items():
-                settings[f"{name}.{option}"] = present
+    for field, spec in arm.specs():
+        settings[field] = spec.name
+        for option, value in _options(field, spec).items():
+            settings[f"{field}.{option}"] = value
+    for field in fields(arm):
+        if field.name not in LOOKS | canonical.KINDS.keys():
+            settings[field.name] = getattr(arm, field.name)
     return settings
-
-
-def _specs(value: Any) -> list[Spec]:
-    """Return the specs in the value of a field: one, several in a tuple, or none."""
-    parts = value if isinstance(value, tuple) else (value,)
-    return [part for part in parts if isinstance(part, Spec)]
 
 
 def _options(field: str, spec: Spec) -> dict[str, Any]:
@@ -245,14 +241,16 @@ def _fitting(path: str, value: Any, old: Any) -> Any:
     told = f"{path} cannot be {value!r}"
     if isinstance(old, tuple | list):
         if not isinstance(value, tuple | list):
-            raise BookError(f"{told}: write several, as in {path}={_literal(old)}")
+            example = repr(tuple(old)).replace(" ", "")
+            raise BookError(f"{told}: write several, as in {path}={example}")
         first = old[0] if len(old) else None
         return tuple(_fitting(path, part, first) for part in value)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if isinstance(old, float) and is_number:
         value = float(value)
     if old is not None and type(value) is not type(old):
-        raise BookError(f"{told}: it is {old!r} in the book, so give {_noun(old)}")
+        noun = NOUNS.get(type(old), "a name")
+        raise BookError(f"{told}: it is {old!r} in the book, so give {noun}")
     if is_number and not math.isfinite(value):
         raise BookError(f"{told}: give a finite number")
     ranges = project.described("ranges")
@@ -261,14 +259,3 @@ def _fitting(path: str, value: Any, old: Any) -> Any:
         bound = f"at least {low:g}" if value < low else f"at most {high:g}"
         raise BookError(f"{told}: give a number of {bound}")
     return value
-
-
-def _literal(values: Sequence[Any]) -> str:
-    """Return several values as a reader can write them, without blanks."""
-    return repr(tuple(values)).replace(" ", "")
-
-
-def _noun(value: Any) -> str:
-    """Return what kind of value this is, in words."""
-    nouns = {bool: "True or False", int: "a whole number", float: "a number"}
-    return nouns.get(type(value), "a name")

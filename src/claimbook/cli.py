@@ -4,7 +4,6 @@ Exit codes: 0 done, 1 something is wrong, 2 the call is, 75 time is up, 130 Ctrl
 """
 
 import argparse
-import fnmatch
 import itertools
 import json
 import math
@@ -157,11 +156,10 @@ def _list(options: argparse.Namespace) -> int:
     is_status = options.command == "status"
     problems = []
     scales = SCALES if is_status or options.scale is None else [options.scale]
-    members_of = records.checked if is_status else records.recorded
     for name, scale in itertools.product(_names(options.names), scales):
         experiment = papers.get(name, scale)
         try:
-            members = members_of(experiment)
+            members = records.recorded(experiment, whole=is_status)
             if is_status and not members:
                 continue
             summary = _summary(experiment, members)
@@ -254,11 +252,7 @@ def _check_selection(
     experiments: list[Experiment], options: argparse.Namespace
 ) -> None:
     """Raise UnknownName for an arm or a seed that none of the experiments has."""
-    arm_names = dict.fromkeys(arm.name for e in experiments for arm in e.arms)
-    for pattern in options.arms:
-        if not fnmatch.filter(arm_names, pattern):
-            # raises, unless it is itself the name of an arm, with brackets in it
-            errors.choose("arm", pattern, arm_names)
+    change.check_named([arm for e in experiments for arm in e.arms], options.arms)
     seeds = {str(seed) for experiment in experiments for seed in experiment.seeds}
     for seed in options.seeds:
         errors.choose(f"seed at {options.scale} scale", str(seed), seeds)

@@ -5,8 +5,9 @@ An ``Experiment`` is a set of ``Arm``s (the curves of a figure) and a set of see
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, fields
+from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any
 
@@ -102,9 +103,8 @@ class Arm:
         refuse_text("observables", self.observables)
         if self.rarely is not None:
             refuse_text("rarely", self.rarely[1])
-        whole = [(field, getattr(self, field), LEAST[field]) for field in LEAST]
-        pieces = ((self.epochs, self.log),) if isinstance(self.log, int) else self.log
-        whole += [("an interval of log", every, 1) for _, every in pieces]
+        whole = [(field, getattr(self, field), least) for field, least in LEAST.items()]
+        whole += [("an interval of log", every, 1) for _, every in self._log_pieces]
         whole += [("an epoch of keep", epoch, 0) for epoch in self.keep]
         if self.rarely is not None:
             whole.append(("the interval of rarely", self.rarely[0], 1))
@@ -125,12 +125,16 @@ class Arm:
         """Return the error that says which number is refused, and what to give."""
         return BookError(f"arm {self.name!r}: {what} is {number!r}: give {wanted}")
 
+    @property
+    def _log_pieces(self) -> tuple[tuple[int, int], ...]:
+        """``log`` as (until, every) in any case."""
+        return ((self.epochs, self.log),) if isinstance(self.log, int) else self.log
+
     def logged_epochs(self) -> list[int]:
         """Return the epochs at which something is measured, ascending."""
-        pieces = ((self.epochs, self.log),) if isinstance(self.log, int) else self.log
         epochs = {0, self.epochs} | self.rare_epochs()
         start = 0
-        for until, interval in pieces:
+        for until, interval in self._log_pieces:
             epochs.update(range(start, min(until, self.epochs) + 1, interval))
             start = until
         return sorted(epochs)
@@ -145,6 +149,14 @@ class Arm:
     def keeps_weights(self, seed: int) -> bool:
         """Return whether the member with a seed stores weights."""
         return bool(self.keep) and (self.keep_seeds is None or seed in self.keep_seeds)
+
+    def specs(self) -> Iterator[tuple[str, Spec]]:
+        """Yield each (field, spec) that the arm has."""
+        for field in canonical.KINDS:
+            value = getattr(self, field)
+            for part in value if isinstance(value, tuple) else (value,):
+                if isinstance(part, Spec):
+                    yield field, part
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as JSON data, by name, without those at their default.
@@ -211,6 +223,11 @@ class Experiment:
         """Return the experiment that ``to_json`` made this of."""
         arms = tuple(Arm.from_json(arm) for arm in plain["arms"])
         return cls(**plain | {"seeds": tuple(plain["seeds"]), "arms": arms})
+
+
+def is_named(arm: Arm, patterns: Collection[str]) -> bool:
+    """Return whether the name of an arm fits a pattern; without patterns any does."""
+    return any(fnmatchcase(arm.name, pattern) for pattern in patterns or ["*"])
 
 
 Member = tuple[Arm, int]

@@ -1,6 +1,6 @@
 """What a name in an arm means: a public function or class, in small letters.
 
-"rooms" of book/project.yaml gives the module in which names of each kind are looked up.
+"modules" of book/project.yaml says in which module names of each kind are looked up.
 "renamed" gives the names that are recorded but that the code does not have any more.
 
 A name with a colon, such as "my_module:my_loss", is of a module that is not the book's:
@@ -14,7 +14,7 @@ import importlib.util
 import inspect
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -34,10 +34,10 @@ def module_of(kind: str) -> ModuleType:
     Raises UnknownName if the kind has no module in book/project.yaml, BookError if
     no kind has one or if the module cannot be found.
     """
-    modules = project.described("rooms")
+    modules = project.described("modules")
     if not modules:
         raise BookError(
-            "`rooms` of book/project.yaml do not say in which modules names are: "
+            "`modules` of book/project.yaml do not say in which modules names are: "
             f"{project.home()} is no whole checkout of a book"
         )
     name = choose("kind of name", kind, modules)
@@ -182,10 +182,10 @@ def check_pinned(arms: Iterable[Arm]) -> None:
     That is one that names something from outside of the book without its digest.
     """
     for arm in arms:
-        for kind, spec in specs(arm):
+        for field, spec in arm.specs():
             if ":" not in spec.name:
                 continue
-            _from_outside(kind, spec.name)
+            _from_outside(canonical.KINDS[field], spec.name)
             module_name = spec.name.partition(":")[0]
             if "@" not in spec.name:
                 raise BookError(
@@ -193,15 +193,6 @@ def check_pinned(arms: Iterable[Arm]) -> None:
                     "record has to say which code it was, as in "
                     f"'{spec.name}@{code_digest(module_name)}'"
                 )
-
-
-def specs(arm: Arm) -> Iterator[tuple[str, Spec]]:
-    """Yield each (kind, spec) that an arm has."""
-    for field, kind in canonical.KINDS.items():
-        value = getattr(arm, field)
-        for part in value if isinstance(value, tuple) else (value,):
-            if isinstance(part, Spec):
-                yield kind, part
 
 
 def observables() -> dict[str, observing.Observable]:

@@ -18,7 +18,7 @@ from claimbook.errors import BookError, check_type, choose, needing_extra
 CLAIMS_MIME = "application/vnd.grokbook.claims+json"
 FIGURE_MIME = "application/vnd.grokbook.figure+json"
 PARTS = {  # of project.yaml, with their types
-    "rooms": dict[str, str],
+    "modules": dict[str, str],
     "renamed": dict[str, str],
     "settings": dict[str, str],
     "folders": list[str],
@@ -192,16 +192,16 @@ def source() -> str:
 
 def trains() -> list[str]:
     """Return the modules that train and measure a member, with all that they import."""
-    return ["claimbook.engine.loop", *dict.fromkeys(described("rooms").values())]
+    return ["claimbook.engine.loop", *dict.fromkeys(described("modules").values())]
 
 
 def packages() -> dict[str, Path]:
     """Return the folders, by name, of the packages that train and measure a member.
 
-    These are this package and those of the modules in "rooms" of book/project.yaml.
+    These are this package and those of "modules" in book/project.yaml.
     """
     folders = {"claimbook": Path(__file__).parent}
-    for name in {module.partition(".")[0] for module in described("rooms").values()}:
+    for name in {module.partition(".")[0] for module in described("modules").values()}:
         spec = importlib.util.find_spec(name)
         locations = spec.submodule_search_locations if spec else None
         for folder in locations or ():  # a module of one file has none

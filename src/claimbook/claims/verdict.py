@@ -38,14 +38,15 @@ ENOUGH = 3  # seeds of a verdict
 FEW = ("", "one seed", "two seeds")  # by number of seeds
 YES_OR_NO = "yes or no"  # as ``show``: a value of 1 is "yes", 0 is "no"
 NEVER = "; those that never get there may share the last places"
+# What the closing cell of a page stores of a row under its own name.
+STORED = ["ours", "interval", "held", "n", "scale", "main", "exact", "why", "verdict"]
+STORED += ["holds", "runs", "id", "question", "same_as", "values", "shorter", "leads"]
 BOUNDS = {"at_least": ge, "at_most": le, "above": gt, "below": lt}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
-    """One entry of claims.yaml, and its result.
-
-    The entry:
+class Entry:
+    """One entry of claims.yaml.
 
     * ``tested``: how it is tested; fields in braces are filled in by the page.
     * ``says``, ``where``: the paper's words and where they stand. Without them the row
@@ -69,21 +70,8 @@ class Row:
     * ``same_as``: the page whose row judges this event, so that it counts once.
     * ``was``: earlier tests, see above. ``same``: earlier wordings (``tested``) of this
       very test, each with the ``reason`` of its change.
-
-    The result:
-
-    * ``ours``: the median in words; ``interval``: the range in words.
-    * ``held`` of ``n`` seeds (or points) support the claim.
-    * ``scale``: the smallest scale of its records; ``shorter``: how long they were
-      trained, if that is less than the paper's.
-    * ``tried``: whether all of its runs were trained.
-    * ``why``: for fewer than three seeds, how many there are and what one costs.
-    * ``runs``: "<experiment>|<arm>" of each run.
-    * ``values``: the value of each seed in words, by seed, or by "run|seed" for an
-      order; empty if nothing is tested.
     """
 
-    id: str
     tested: str
     registered: datetime.date
     says: str = ""
@@ -109,6 +97,23 @@ class Row:
     was: list[dict[str, str]] = field(default_factory=list)
     same: list[dict[str, str]] = field(default_factory=list)
 
+
+@dataclass(frozen=True, kw_only=True)
+class Row(Entry):
+    """An entry, by its id, with its result.
+
+    * ``ours``: the median in words; ``interval``: the range in words.
+    * ``held`` of ``n`` seeds (or points) support the claim.
+    * ``scale``: the smallest scale of its records; ``shorter``: how long they were
+      trained, if that is less than the paper's.
+    * ``tried``: whether all of its runs were trained.
+    * ``why``: for fewer than three seeds, how many there are and what one costs.
+    * ``runs``: "<experiment>|<arm>" of each run.
+    * ``values``: the value of each seed in words, by seed, or by "run|seed" for an
+      order; empty if nothing is tested.
+    """
+
+    id: str
     ours: str = "—"
     interval: str = "—"
     held: int = 0
@@ -193,12 +198,14 @@ class Row:
 
     def to_json(self) -> dict[str, Any]:
         """Return what the closing cell of a page stores of this row."""
-        content: dict[str, Any] = {"statement": self.tested, "quote": self.says}
-        content |= {"where": self.where, "reads": self.sentence, "extra": self.beyond}
-        names = ["ours", "interval", "held", "n", "scale", "main", "exact", "why"]
-        names += ["verdict", "holds", "runs", "id", "question", "same_as"]
-        names += ["values", "shorter", "leads"]
-        return content | {name: getattr(self, name) for name in names}
+        return {
+            "statement": self.tested,
+            "quote": self.says,
+            "where": self.where,
+            "reads": self.sentence,
+            "extra": self.beyond,
+            **{name: getattr(self, name) for name in STORED},
+        }
 
 
 def rows(page: str) -> list[Row]:
@@ -214,14 +221,11 @@ def checked(page: str, row: str, entry: Any) -> dict[str, Any]:
     one that is missing, BookError for a value of another type; all name the file, the
     page and the row.
     """
-    results = {"id", "ours", "interval", "held", "n", "scale", "why", "runs"}
-    results |= {"shorter", "tried", "values"}
-    accepted = [f for f in fields(Row) if f.name not in results]
     given = entry if isinstance(entry, dict) else {}
-    check_keys(page, "claims", given, [f.name for f in accepted], row)
+    check_keys(page, "claims", given, [f.name for f in fields(Entry)], row)
     paper, name = page.split("/")
     where = f"book/{paper}/claims.yaml, page {name}, row '{row}'"
-    for f in accepted:
+    for f in fields(Entry):
         is_required = f.default is MISSING and f.default_factory is MISSING
         if f.name in given:
             check_type(f"{where}, {f.name}", given[f.name], f.type)

@@ -38,7 +38,8 @@ def check(arm: Arm) -> None:
         names.dtype(dtype)
     if arm.autocast:
         choose("dtype for autocast", arm.autocast, ("float16", "bfloat16"))
-    for kind, spec in names.specs(arm):
+    for field, spec in arm.specs():
+        kind = canonical.KINDS[field]
         names.check_options(kind, spec)
         if kind == "loss":
             _made(kind, spec, torch.zeros(1, 2), torch.zeros(1, dtype=torch.int64))
@@ -173,7 +174,7 @@ def draws(arm: Arm, network: torch.nn.Module) -> bool:
     """
     modules = network.modules()
     drops = any(isinstance(m, torch.nn.Dropout) and m.p > 0 for m in modules)
-    is_foreign = any(":" in spec.name for _, spec in names.specs(arm))
+    is_foreign = any(":" in spec.name for _, spec in arm.specs())
     return bool(arm.augment) or drops or is_foreign
 
 

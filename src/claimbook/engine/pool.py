@@ -18,7 +18,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ from claimbook import errors, project, records
 from claimbook.engine import build, loop
 from claimbook.engine import device as devices
 from claimbook.engine.learner import Learner
-from claimbook.experiment import Experiment, Member
+from claimbook.experiment import Experiment, Member, is_named
 
 with errors.needing_extra():
     from tqdm import tqdm
@@ -73,7 +72,6 @@ def tasks(
     """
     errors.refuse_text("arms", arms)
     task_by_key: dict[tuple[str, int], Task] = {}
-    patterns = arms or ["*"]
     for experiment in experiments:
         members = [*experiment.members()]
         due = members if replace else records.missing(experiment, out)
@@ -82,8 +80,7 @@ def tasks(
         for arm, seed in due:
             task = Task((arm, seed), [], seeds_before[arm.name], out)
             seeds_before[arm.name] += 1
-            is_named = any(fnmatchcase(arm.name, pattern) for pattern in patterns)
-            if not is_named or (seeds and seed not in seeds):
+            if not is_named(arm, arms) or (seeds and seed not in seeds):
                 continue
             nameless = dataclasses.replace(arm, name="").hash()
             shared = task_by_key.setdefault((nameless, seed), task)
@@ -97,10 +94,7 @@ def try_out(todo: Sequence[Task]) -> None:
 
     Raises TrainingError, or another BookError, if that cannot be done.
     """
-    kinds: dict[str, Task] = {}
-    for task in todo:
-        kinds.setdefault(build.stack_key(task.member[0]), task)
-    for task in kinds.values():
+    for task, *_ in _by_kind(todo):
         arm, _ = task.member
         try:
             Learner([task.member]).step()
@@ -113,13 +107,18 @@ def try_out(todo: Sequence[Task]) -> None:
 
 def groups(todo: Sequence[Task]) -> Iterator[list[Task]]:
     """Yield lists of tasks whose members can be stacked on a GPU."""
-    by_key: dict[str, list[Task]] = {}
-    for task in todo:
-        by_key.setdefault(build.stack_key(task.member[0]), []).append(task)
-    for group in by_key.values():
+    for group in _by_kind(todo):
         size = 1 if build.trains_alone(group[0].member[0]) else STACK_LIMIT
         for first in range(0, len(group), size):
             yield group[first : first + size]
+
+
+def _by_kind(todo: Sequence[Task]) -> Collection[list[Task]]:
+    """Return lists of tasks whose members differ in nothing that forbids a stack."""
+    kinds: dict[str, list[Task]] = {}
+    for task in todo:
+        kinds.setdefault(build.stack_key(task.member[0]), []).append(task)
+    return kinds.values()
 
 
 def run(

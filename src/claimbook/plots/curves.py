@@ -152,8 +152,18 @@ def paper(
 
     ``color`` is that of the curve they belong to, where a figure has several.
     """
-    style: dict[str, Any] = {"ms": 5.5, "mew": 1.4, "mfc": "white", "zorder": 5}
-    axes.plot(x, y, "D", color=color, mec=color, label=label or None, **style)
+    axes.plot(
+        x,
+        y,
+        "D",
+        color=color,
+        label=label or None,
+        markersize=5.5,
+        markeredgecolor=color,
+        markeredgewidth=1.4,
+        markerfacecolor="white",
+        zorder=5,
+    )
 
 
 def mark(axes: Axes, epochs: Iterable[float], *, color: str) -> None:
@@ -195,9 +205,15 @@ def end_labels(axes: Axes) -> None:
     placed[order] = levels + steps
     shifts = (placed - heights) / pixels_per_point
     for (line, end), shift in zip(ends.items(), shifts, strict=True):
-        style: dict[str, Any] = {"va": "center", "annotation_clip": False}
-        style |= {"color": line.get_color(), "textcoords": "offset points"}
-        axes.annotate(str(line.get_label()), end, (4, shift), **style)
+        axes.annotate(
+            str(line.get_label()),
+            end,
+            (4, shift),
+            textcoords="offset points",
+            annotation_clip=False,
+            va="center",
+            color=line.get_color(),
+        )
 
 
 def _end(axes: Axes, line: Line2D) -> Point:

@@ -19,6 +19,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.gridspec import GridSpec, SubplotSpec
+from matplotlib.legend import Legend
 from matplotlib.patches import Patch
 from matplotlib.text import Annotation, Text
 from matplotlib.ticker import FixedLocator
@@ -129,12 +130,20 @@ def stack(figure: Figure) -> None:
             axes.tick_params(axis="x", labelrotation=30)
         axes.set_subplotspec(grid[specs.index(spec)])
     for legend in list(figure.legends):
-        handles: Any = legend.legend_handles
-        names = _legend_texts(legend)
-        place: Any = f"outside {legend.get_gid() or 'upper'} center"
-        figure.legend(handles, names, loc=place, ncols=2)
-        legend.remove()
+        entries = zip(legend.legend_handles, legend_texts(legend), strict=True)
+        replace_legend(figure, legend, list(entries), columns=2)
     figure.set_size_inches(4.0, max(2.4, 0.85 * row_height) * len(specs))
+
+
+def replace_legend(
+    figure: Figure, old: Legend, entries: list[tuple[Any, str]], columns: int
+) -> None:
+    """Put a legend of some (handle, label) in the place of another; none if empty."""
+    old.remove()
+    if entries:
+        handles, labels = zip(*entries, strict=True)
+        place: Any = f"outside {old.get_gid() or 'upper'} center"
+        figure.legend(handles, labels, loc=place, ncols=columns)
 
 
 def own_labels(figure: Figure) -> dict[Axes, SubplotSpec]:
@@ -179,13 +188,13 @@ def described(figure: Figure) -> dict[str, Any]:
     digits; it does not cover size, fonts and colours. For the numbers see `_numbers`.
     """
     panels = figure.axes
-    words = [text for legend in figure.legends for text in _legend_texts(legend)]
+    words = [text for legend in figure.legends for text in legend_texts(legend)]
     content = json.dumps([words, *map(_content, panels)], ensure_ascii=False)
     digest = sha256(content.encode()).hexdigest()
     kinds = ("lines", "collections", "patches")
     counts = {kind: sum(len(getattr(axes, kind)) for axes in panels) for kind in kinds}
-    about: dict[str, Any] = {"sha256": digest, "axes": len(panels)} | counts
-    return about | {"numbers": _numbers(figure)}
+    numbers = _numbers(figure)
+    return {"sha256": digest, "axes": len(panels), **counts, "numbers": numbers}
 
 
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
@@ -199,10 +208,10 @@ def _numbers(figure: Figure) -> list[str]:
     points with a marker, bars, lines across a panel, ends of curves. The first pixels
     of images count too.
     """
-    words = [text for legend in figure.legends for text in _legend_texts(legend)]
+    words = [text for legend in figure.legends for text in legend_texts(legend)]
     coordinates: list[float] = []
     for axes in figure.axes:
-        words += [*_legend_texts(axes.get_legend()), *_titles(axes)]
+        words += [*legend_texts(axes.get_legend()), *_titles(axes)]
         words += [axes.get_xlabel(), axes.get_ylabel()]
         words += [*_ticks(axes.xaxis), *_ticks(axes.yaxis)]
         words += [text.get_text() for text in axes.texts]
@@ -250,7 +259,7 @@ def _content(axes: Axes) -> dict[str, Any]:
             (_digits(x.get_array()), _digits(x.get_extent())) for x in axes.images
         ],
         "texts": [_words(text) for text in axes.texts],
-        "legend": _legend_texts(axes.get_legend()),
+        "legend": legend_texts(axes.get_legend()),
     }
 
 
@@ -269,7 +278,7 @@ def _titles(axes: Axes) -> list[str]:
     return [axes.get_title(loc=side) for side in ("left", "center", "right")]
 
 
-def _legend_texts(legend: Any) -> list[str]:
+def legend_texts(legend: Any) -> list[str]:
     """Return the labels that a legend shows; none if the legend is None."""
     return [text.get_text() for text in legend.get_texts()] if legend else []
 

@@ -17,7 +17,7 @@ from matplotlib.ticker import FixedLocator
 from PIL import Image
 
 from claimbook.plots import style
-from claimbook.plots.picture import own_labels
+from claimbook.plots.picture import legend_texts, own_labels, replace_legend
 
 _DPI = 150  # a slide is 12.8 inches wide, and a projector has 1920 pixels across
 _LEAST = 18  # points of the smallest letter
@@ -91,19 +91,14 @@ def _forget(figure: Figure, removed: Sequence[Axes], kept: Sequence[Axes]) -> No
     looks = {look for artist in artists for look in _looks(artist)}
     gone -= {name for axes in kept for name in axes.get_legend_handles_labels()[1]}
     for legend in list(figure.legends):
-        names = [text.get_text() for text in legend.get_texts()]
+        names = legend_texts(legend)
         left = [
             (handle, name)
             for handle, name in zip(legend.legend_handles, names, strict=True)
             if handle and (name not in gone or looks & _looks(handle))
         ]
         if len(left) < len(names):
-            legend.remove()
-            place: Any = f"outside {legend.get_gid() or 'upper'} center"
-            if left:
-                figure.legend(
-                    *zip(*left, strict=True), loc=place, ncols=min(4, len(left))
-                )
+            replace_legend(figure, legend, left, columns=min(4, len(left)))
 
 
 def _looks(artist: Any) -> set[str]:

@@ -62,8 +62,14 @@ def panels(
     to `plt.subplots`.
     """
     width = plt.rcParams["figure.figsize"][0]
-    options |= {"figsize": (width, height * rows * width / 8), "layout": "constrained"}
-    figure, axes = plt.subplots(rows, columns, squeeze=False, **options)
+    figure, axes = plt.subplots(
+        rows,
+        columns,
+        squeeze=False,
+        figsize=(width, height * rows * width / 8),
+        layout="constrained",
+        **options,
+    )
     return figure, axes.ravel()
 
 

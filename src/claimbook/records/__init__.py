@@ -10,12 +10,11 @@ it needs no torch.
 from claimbook.errors import needing_extra
 
 with needing_extra():
-    from .record import (
+    from claimbook.records.record import (
         EXPERIMENTS,
         INDEX,
         Record,
         add,
-        checked,
         index,
         load,
         merge,
@@ -27,21 +26,3 @@ with needing_extra():
         stale,
         write_index,
     )
-
-__all__ = [
-    "EXPERIMENTS",
-    "INDEX",
-    "Record",
-    "add",
-    "checked",
-    "index",
-    "load",
-    "merge",
-    "missing",
-    "orphans",
-    "plans",
-    "recorded",
-    "recorded_arms",
-    "stale",
-    "write_index",
-]

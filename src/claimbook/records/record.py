@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,14 +45,6 @@ class Record:
     @property
     def scale(self) -> str:
         return self.experiment.scale
-
-    @property
-    def missing(self) -> list[tuple[str, int]]:
-        """Return the (arm name, seed) of each member that nobody has trained yet."""
-        pairs = [(arm.name, seed) for arm, seed in self.experiment.members()]
-        return [
-            (arm, seed) for arm, seed in pairs if f"{arm}|{seed}" not in self.members
-        ]
 
     @property
     def seconds(self) -> float:
@@ -164,9 +156,9 @@ def load(experiment: Experiment, folder: Path | None = None) -> Record:
         rows, meta = member.table(path)
         rows = rows.add_column(0, "arm", [[arm.name] * len(rows)])
         tables.append(rows.add_column(1, "seed", [[seed] * len(rows)]))
-        meta["uncommitted"] = not _is_committed(meta)
-        members[f"{arm.name}|{seed}"] = meta
-        paths[f"{arm.name}|{seed}"] = path
+        name = f"{arm.name}|{seed}"
+        members[name] = meta | {"uncommitted": not _is_committed(meta)}
+        paths[name] = path
     if not tables:
         raise NoRecord(
             f"{experiment.name} has no record at {experiment.scale} scale: run "
@@ -178,19 +170,19 @@ def load(experiment: Experiment, folder: Path | None = None) -> Record:
     return Record(experiment, frame, members, paths)
 
 
-def recorded(experiment: Experiment, folder: Path | None = None) -> dict[str, Meta]:
-    """Return the metadata of each recorded member, by "arm|seed"; rows stay unread."""
-    files = _recorded_files(experiment, folder)
-    return {f"{arm.name}|{seed}": member.metadata(path) for arm, seed, path in files}
+def recorded(
+    experiment: Experiment, folder: Path | None = None, *, whole: bool = False
+) -> dict[str, Meta]:
+    """Return the metadata of each recorded member, by "arm|seed".
 
-
-def checked(experiment: Experiment, folder: Path | None = None) -> dict[str, Meta]:
-    """Return what `recorded` does, after all files of the members were read.
-
-    Raises RecordError if one is damaged.
+    Its rows and other files stay unread unless ``whole``. Raises RecordError if what is
+    read is damaged.
     """
-    files = _recorded_files(experiment, folder)
-    return {f"{arm.name}|{seed}": member.table(path)[1] for arm, seed, path in files}
+    metadata = {}
+    for arm, seed, path in _recorded_files(experiment, folder):
+        meta = member.table(path)[1] if whole else member.metadata(path)
+        metadata[f"{arm.name}|{seed}"] = meta
+    return metadata
 
 
 def recorded_arms(experiment: Experiment, folder: Path | None = None) -> set[str]:
@@ -338,8 +330,8 @@ def orphans(stems: Collection[str], folder: Path | None = None) -> dict[str, int
     """
     counts = Counter[str]()
     for path in _row_files(folder or project.records_folder()):
-        recorded_stems = {column.partition(".")[0] for column in member.columns(path)}
-        counts.update(recorded_stems - {*stems, "epoch"})
+        columns = member.columns(path)
+        counts.update({name.partition(".")[0] for name in columns} - {*stems, "epoch"})
     return dict(sorted(counts.items()))
 
 
@@ -362,16 +354,11 @@ def plans(experiments: Iterable[Experiment], folder: Path | None = None) -> str:
     return "".join(json.dumps(each.to_json()) + "\n" for each in recorded)
 
 
-def write_index(experiments: Iterable[Experiment], folder: Path | None = None) -> None:
+def write_index(experiments: Sequence[Experiment]) -> None:
     """Write the two tables beside the records, by which others find and read them."""
-    experiments = list(experiments)
-    place = folder or project.records_folder()
-    tables = {
-        INDEX: index(experiments, folder),
-        EXPERIMENTS: plans(experiments, folder),
-    }
+    tables = {INDEX: index(experiments), EXPERIMENTS: plans(experiments)}
     for name, text in tables.items():
-        with project.whole(place / name) as path:
+        with project.whole(project.records_folder() / name) as path:
             path.write_text(text, encoding="utf-8")
 
 
