@@ -348,7 +348,7 @@ def test_a_book_has_the_keys_of_its_own_tables(outside, monkeypatch):
     for book in ("ours", "hers"):
         monkeypatch.setenv("GROKBOOK_HOME", str(outside / book))
         (member,) = (outside / book).rglob("*.parquet")
-        assert len(records.member.read(member)[0]) == 4
+        assert len(records.member.table(member)[0]) == 4
         keys.add(member.name)
     assert len(keys) == 2
 

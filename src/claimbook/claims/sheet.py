@@ -63,7 +63,7 @@ def exactly(ours: str, checks: Iterable[bool]) -> tuple[str, int, int]:
 
     It is the result in words, the number of points that agree, and that of all points.
     """
-    agree = [bool(check) for check in checks]
+    agree = list(map(bool, checks))
     return ours, sum(agree), len(agree)
 
 

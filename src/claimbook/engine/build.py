@@ -285,7 +285,9 @@ class Feed:
         self.size = min(batch_size, self.count)
         self.is_whole = batch_size > self.count
         self.batches = self.count // self.size  # of a pass through the rows
-        self.is_taken_in_step = self.device != "cpu" and not self.arm.augment
+        self.is_taken_in_step = (
+            self.device != "cpu" and not self.is_whole and not self.arm.augment
+        )
         # row indices (members, batches, size) from the step ``first_step`` on
         self.orders = torch.empty(0, 0, 0)
         self.first_step = 0

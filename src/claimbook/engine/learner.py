@@ -180,7 +180,7 @@ class Learner:
             forward = self.forward(params, buffers, x, y, alpha, tap=tap)
             return objective_value(terms, forward, self.gradient_scale)
 
-        if self.feed.is_taken_in_step and not self.feed.is_whole:
+        if self.feed.is_taken_in_step:
             self.feed.take_batch()
         self.optimizer.zero_grad(set_to_none=True)
         state = (self.params, self.buffers)

@@ -46,12 +46,6 @@ def beside(path: Path, meta: Meta) -> dict[str, Path]:
     return {k: path.with_suffix(f".{meta[k][:8]}.{SIDES[k]}") for k in kinds}
 
 
-def read(path: Path) -> tuple[pd.DataFrame, Meta]:
-    """Return the rows and the metadata of a member; see `table`."""
-    rows, meta = table(path)
-    return rows.to_pandas(ignore_metadata=True, use_threads=False), meta
-
-
 def table(path: Path) -> tuple[pa.Table, Meta]:
     """Return the rows, as a table of Arrow, and the metadata of a member.
 

@@ -5,6 +5,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,14 @@ class Record:
     @property
     def scale(self) -> str:
         return self.experiment.scale
+
+    @property
+    def missing(self) -> list[tuple[str, int]]:
+        """Return the (arm name, seed) of each member that nobody has trained yet."""
+        pairs = [(arm.name, seed) for arm, seed in self.experiment.members()]
+        return [
+            (arm, seed) for arm, seed in pairs if f"{arm}|{seed}" not in self.members
+        ]
 
     @property
     def seconds(self) -> float:
@@ -303,13 +312,13 @@ def _is_committed(meta: Meta) -> bool:
     return not is_changed or meta.get("source") in project.described("committed")
 
 
-def stale(experiments: Iterable[Experiment], folder: Path | None = None) -> list[Path]:
-    """Return the files of a folder that no arm of today reads.
+def stale(experiments: Iterable[Experiment]) -> list[Path]:
+    """Return the files of the book's records that no arm of today reads.
 
     They are of settings that no arm has any more, or of members trained anew since.
     """
-    used = {path for e in experiments for *_, path in _recorded_files(e, folder)}
-    found = (folder or project.records_folder()).glob("[!.]*/*")
+    used = {path for e in experiments for *_, path in _recorded_files(e)}
+    found = project.records_folder().glob("[!.]*/*")
     others = {path for path in found if path.suffix != ".part"} - used
     # most members have no other file, and so need not be opened
     names = {path.name.partition(".")[0] for path in others}
@@ -321,7 +330,7 @@ def stale(experiments: Iterable[Experiment], folder: Path | None = None) -> list
     return sorted(others)
 
 
-def orphans(stems: Collection[str], folder: Path | None = None) -> dict[str, int]:
+def orphans(stems: Collection[str]) -> dict[str, int]:
     """Return the stems of recorded columns that are none of ``stems``, with counts.
 
     The stem of a column is its name up to the first dot, and the count is the number of
@@ -329,17 +338,17 @@ def orphans(stems: Collection[str], folder: Path | None = None) -> dict[str, int
     (``observing.stems()``), the result is what nobody can measure again.
     """
     counts = Counter[str]()
-    for path in _row_files(folder or project.records_folder()):
+    for path in _row_files(project.records_folder()):
         columns = member.columns(path)
         counts.update({name.partition(".")[0] for name in columns} - {*stems, "epoch"})
     return dict(sorted(counts.items()))
 
 
-def index(experiments: Iterable[Experiment], folder: Path | None = None) -> str:
+def index(experiments: Iterable[Experiment]) -> str:
     """Return a CSV table that says which file is which member of which experiment."""
     rows = []
     for experiment in experiments:
-        for arm, seed, path in _recorded_files(experiment, folder):
+        for arm, seed, path in _recorded_files(experiment):
             file = f"{path.parent.name}/{path.name}"
             digest = member.metadata(path)["digest"]
             names = experiment.name, experiment.scale, arm.name
@@ -348,9 +357,9 @@ def index(experiments: Iterable[Experiment], folder: Path | None = None) -> str:
     return pd.DataFrame(rows, columns=columns).to_csv(index=False)
 
 
-def plans(experiments: Iterable[Experiment], folder: Path | None = None) -> str:
+def plans(experiments: Iterable[Experiment]) -> str:
     """Return JSON lines with the experiments of which a member is recorded."""
-    recorded = [e for e in experiments if any(_recorded_files(e, folder))]
+    recorded = [e for e in experiments if any(_recorded_files(e))]
     return "".join(json.dumps(each.to_json()) + "\n" for each in recorded)
 
 
@@ -380,22 +389,26 @@ def _member_names(experiment: Experiment, arm: Arm, seed: int) -> tuple[str, str
 
 
 def _recorded_files(
-    experiment: Experiment, folder: Path | None
+    experiment: Experiment, folder: Path | None = None
 ) -> Iterator[tuple[Arm, int, Path]]:
     """Yield (arm, seed, file of its rows) for every member that is recorded."""
     place = folder or project.records_folder()
-    root = os.fspath(place)  # a Path for each of 30,000 names costs a second
+    paper = experiment.name.partition("/")[0]
+    present = set[str]()  # to ask for each of 30,000 names costs seconds
+    with suppress(FileNotFoundError):
+        present = {f"{paper}/{file}" for file in os.listdir(place / paper)}
     for arm, seed in experiment.members():
         for name in _member_names(experiment, arm, seed):
-            if os.path.exists(f"{root}/{name}"):
+            if name in present:
                 yield arm, seed, place / name
                 break
 
 
 def _measured_in(path: Path) -> tuple[int, set[Any]]:
     """Return the last epoch of a recorded member, and all that it has measured."""
-    rows, meta = member.read(path)
-    return meta["epochs"], _measured(meta["arm"], meta["seed"], rows["epoch"])
+    rows, meta = member.table(path)
+    epochs = rows["epoch"].to_pylist()
+    return meta["epochs"], _measured(meta["arm"], meta["seed"], epochs)
 
 
 def _measured(arm: Meta, seed: int, epochs: Iterable[float]) -> set[Any]:
