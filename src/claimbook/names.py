@@ -86,10 +86,9 @@ def check_options(kind: str, spec: Spec) -> None:
 
 def dtype(name: str) -> torch.dtype:
     """Return a dtype of torch by its name; raises UnknownName for any other name."""
-    dtypes = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
-    known = {str(one).removeprefix("torch."): one for one in dtypes}
-    found: torch.dtype = choose("dtype", name, known)
-    return found
+    dtypes = ("float16", "bfloat16", "float32", "float64")
+    dtype: torch.dtype = getattr(torch, choose("dtype", name, dtypes))
+    return dtype
 
 
 @cache  # a signature takes longer to read than all else that a name needs

@@ -83,7 +83,7 @@ class _Run:
         self.device = device
         self.checkpoint = checkpoint
         self.stacked = stacked
-        self.logged = self.arm.logged_epochs()
+        self.logged = {*self.arm.logged_epochs()}
         self.rare = self.arm.rare_epochs()
         self.identity = identity(members, device)  # the code may be edited later
         self.began = self.last_saved = time.monotonic()
@@ -112,12 +112,12 @@ class _Run:
 
         Without a checkpoint nothing is asked and training goes on to the end.
         """
-        learner, arm, logged = self.learner, self.arm, {*self.logged}
+        learner, arm = self.learner, self.arm
         if not self.rows[0]:
             self.measure(None)
         report(learner.step_count)
         while learner.step_count < arm.epochs and self.running:
-            is_logged = learner.step_count + 1 in logged
+            is_logged = learner.step_count + 1 in self.logged
             before = learner.weights() if is_logged else None
             loss = learner.step()
             if arm.trace:
