@@ -1,6 +1,7 @@
 """The store: whole files or none, shared by what is trained, nothing half-read; members
 trained elsewhere come into the records, all of them or none."""
 
+import contextlib
 import dataclasses
 import math
 import pickle

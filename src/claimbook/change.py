@@ -154,10 +154,10 @@ def settings_of(arm: Arm) -> dict[str, Any]:
     (``LOOKS``) cannot be changed, as it is no part of the key of a training.
     """
     settings: dict[str, Any] = {}
-    for field, spec in arm.specs():
-        settings[field] = spec.name
-        for option, value in _options(field, spec).items():
-            settings[f"{field}.{option}"] = value
+    for name, spec in arm.specs():
+        settings[name] = spec.name
+        for option, value in _options(name, spec).items():
+            settings[f"{name}.{option}"] = value
     for field in fields(arm):
         if field.name not in LOOKS | canonical.KINDS.keys():
             settings[field.name] = getattr(arm, field.name)

@@ -113,9 +113,10 @@ def check_type(where: str, value: Any, kind: Any) -> None:
         is_right = is_right and len(value) == len(parts)
     if not is_right:
         raise BookError(f"{where} is {value!r}: write {NOUNS[kind]}")
-    if parts and isinstance(value, list | dict):
-        inner = value.items() if kind is dict else enumerate(value, start=1)
-        for name, part in inner:
+    if isinstance(value, list):
+        value = dict(enumerate(value, start=1))
+    if parts and isinstance(value, dict):
+        for name, part in value.items():
             check_type(f"{where}, {name}", part, parts[-1])
 
 

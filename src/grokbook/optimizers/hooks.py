@@ -58,7 +58,7 @@ def _hook(function: Hook) -> Hook:
         function(optimizer, **options)
         bound.apply_defaults()
         _, *every = bound.arguments.items()
-        optimizer.step_hooks.added.append([function.__name__, dict(every)])
+        _step_hooks(optimizer).added.append([function.__name__, dict(every)])
         return optimizer
 
     return add  # type: ignore[return-value]
@@ -146,10 +146,16 @@ def _attach(
     if not hasattr(optimizer, "step_hooks"):
         _wrap_step(optimizer)
     if change is not None:
-        optimizer.step_hooks.changes.append(change)
+        _step_hooks(optimizer).changes.append(change)
     if repair is not None:
-        optimizer.step_hooks.repairs.append(repair)
+        _step_hooks(optimizer).repairs.append(repair)
     return optimizer
+
+
+def _step_hooks(optimizer: Any) -> SimpleNamespace:
+    """Return what `_wrap_step` has given an optimizer."""
+    hooks: SimpleNamespace = optimizer.step_hooks
+    return hooks
 
 
 def _wrap_step(optimizer: Any) -> None:
@@ -163,7 +169,8 @@ def _wrap_step(optimizer: Any) -> None:
         raise TypeError("LBFGS makes gradients in its step, where no hook can act")
     hooks = SimpleNamespace(changes=[], repairs=[], loss=None, added=[])
     inner_step = optimizer.step
-    optimizer.__class__ = _class_with_hooks(type(optimizer))
+    plain_class: Any = type(optimizer)
+    optimizer.__class__ = _class_with_hooks(plain_class)
     optimizer.step_hooks = hooks
 
     @torch.no_grad()
