@@ -15,7 +15,7 @@ import torch
 
 from claimbook import claims, evidence, plots, tables
 from claimbook.evidence import Run, told, words
-from grokbook import metrics
+from grokbook import losses, metrics
 
 plots.use_style()
 page = evidence.Page("prieto2025/fig02", scale, retrain, device)
@@ -23,6 +23,7 @@ record, on_cpu, blunt = (
     page.record(),
     *(evidence.record(f"prieto2025/fig02{x}") for x in ("cpu", "eps")),
 )
+by_hand = evidence.record("prieto2025/fig02hand")
 PRECISIONS, SIZES = (
     ("float16", "float32", "float64"),
     {"40%": "40 %", "60%": "60 %", "70%": "70 %"},
@@ -43,6 +44,7 @@ both, (_, single, double), half_bits, on = (
     wide[1][0],
 )
 stuck = Run(blunt, "70% float64, eps 1e-8", "eps 1e-8", plots.GREY)
+hand = Run(by_hand, "70% float32, by hand", "by hand", plots.GREY)
 sized = [replace(three[1], label=SIZES[s]) for s, three in gpu.items()]
 authors = evidence.reference("prieto2025/fig02").set_index(["quantity", "series"])
 their_lines, curves = (
@@ -109,6 +111,10 @@ found = {
     },
     "eps-stops": ([stuck, large[2]], apart(stuck, large[2])),
     "eps-before": (stuck, stuck.largest("collapse_float64")),
+    "by-hand": (
+        hand,
+        hand.last(TEST) - hand.at(TEST, hand.first(ZERO, at_least=1)),
+    ),
     "float16": (half_bits, gained(half_bits)),
     "float16-late": (half_bits, 100 * half_bits.rise(TEST, since=2000)),
     "others": (
@@ -277,6 +283,36 @@ for (name, lead), bits in zip(leads.items(), (11, 24, 53), strict=True):
 # ```{include} ../explorables/absorption.md
 # ```
 #
+# ## A loss of zero that still teaches
+#
+# The gradient of the loss is the softmax minus 1 at the correct class. PyTorch's
+# `log_softmax` computes just that: where the softmax of the correct class has been rounded to 1,
+# its gradient is 0, although the gradients of the wrong classes are not. A log-softmax
+# written by hand, $z - \max z - \log \sum e^{z - \max z}$, has the same loss of exactly 0. But
+# its gradient goes backwards through the maximum, which gives to the correct class what all
+# wrong ones have, with the other sign.
+
+# %%
+row = torch.tensor([[20.0, 0.0, -1.0, 1.0]], requires_grad=True)  # class 0 is right
+label = torch.tensor([0])
+for loss in (torch.nn.functional.cross_entropy, losses.handmade_cross_entropy):
+    value = loss(row, label)
+    (gradient,) = torch.autograd.grad(value, row)
+    print(f"loss {value:.0f}, gradient", *(f"{part:.1e}" for part in gradient[0]))
+
+# %% tags=["remove-input"]
+cleared = hand.first(ZERO, at_least=1)
+tables.prose(f"""
+The paper says in its Appendix I that such a network can learn on with a loss of zero, and here it does. With
+70 % of the pairs, in float32 on a CPU, every loss is exactly zero from epoch {told(cleared)} on. Test accuracy is
+{told(hand.at(TEST, cleared), "{:.0%}")} there and {told(hand.last(TEST), "{:.0%}")} at the end (n = {len(hand.seeds)}).
+With PyTorch's function float32 ends at {told(large[1].last(TEST), "{:.0%}")} and float64 at
+{told(large[2].last(TEST), "{:.0%}")} (n = {len(large[1].seeds)}, on a GPU). So what ends the learning is not the loss of zero but the lost
+gradient of the correct class.
+""")
+
+# %% [markdown]
+#
 # ## Float16: two devices, two stories
 #
 # Half precision is the one case where the device decides. CUDA kernels accumulate sums in
@@ -358,7 +394,7 @@ is then {told(on.at(TEST, still), "{:.1%}")}.
 
 # %% tags=["hide-input"]
 #| fold: "Code: the claims, and what was run"
-sheet.closing(record, on_cpu, blunt)
+sheet.closing(record, on_cpu, blunt, by_hand)
 
 # %% [markdown]
 # ## What was run

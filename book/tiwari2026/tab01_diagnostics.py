@@ -8,7 +8,9 @@ device = "auto"
 
 # %% tags=["hide-input"]
 #| fold: "Code: the runs and the claims"
+import numpy as np
 import torch
+from pandas import Series
 
 from claimbook import claims, evidence, plots, tables
 from claimbook.evidence import Run, finished, told
@@ -23,6 +25,12 @@ free, decay, push = runs = [
 wide = page.record("fig01", scale="paper" if scale == "laptop" else scale)
 large, bare = (
     Run(wide, n, f"{n}, width 512", plots.COLOUR[n]) for n in ("penalty", "baseline")
+)
+# networks of the paper's width with other penalties
+grokking = page.record("groks", scale="paper" if scale == "laptop" else scale)
+strong, strong_push, quarter = (
+    Run(grokking, name, f"{name}, width 512")
+    for name in ("decay 1", "penalty, decay 1", "penalty, radius 0.25 √d")
 )
 TRAIN, TEST, FISHER = "train_trace", "test_trace", "train_fisher_trace"
 # all after the ReLU: what, its reading, whether the paper has it larger with the penalty, the paper's two
@@ -80,6 +88,15 @@ def gain(name, other=free, one=push):
     return evidence.ratio(*both) if is_larger else evidence.ratio(*both[::-1])
 
 
+def gain_of_grokking(name, other, one):
+    """`gain` by seed, of those with which the network with the penalty generalises."""
+    onset = one.onset()
+    came = onset.index[onset < np.inf]
+    if came.empty:  # no run without the penalty need then have what is compared
+        return Series(dtype=float)
+    return gain(name, other, one).reindex(came)
+
+
 GAINS = {
     "trace": "Hessian trace, training pairs",
     "sharpness": "trace / |θ|, training pairs",
@@ -96,26 +113,64 @@ kept = {
     n: [run.last(f"stable_rank.hidden.{n - 1}") for run in (large, bare)]
     for n in (1, 2)
 }
-found = {
-    id: ([push, free], finished(gain(name), push)) for id, name in GAINS.items()
-} | {
-    "coherence-ratio": (
-        [push, free],
-        finished(evidence.times(coherent[free], coherent[push]), push),
-    ),
-    "preserved": {
-        f"layer {n}": ([large, bare], evidence.ratio(*two)) for n, two in kept.items()
-    },
-    "wide": {name: ([large, bare], gain(name, bare, large)) for name in GAINS.values()},
-    "coherent": (push, finished(coherent[push], push)),
-    "coherent-baseline": (free, coherent[free]),
-    "fisher": (push, finished(last(push, FISHER, TRAIN), push)),
-    "possible": claims.exactly(
-        ", ".join(map(str, ranks)), [rank <= 256 for rank in ranks]
-    ),
-    "implied": claims.exactly(f"{implied:.0f}", [abs(implied - 443) < 1]),
-    "over-loss": {run.label: (run, last(run, TRAIN, "train_loss")) for run in runs},
-}
+found = (
+    {id: ([push, free], finished(gain(name), push)) for id, name in GAINS.items()}
+    | {
+        "trace-decay-1": (
+            [strong_push, strong],
+            gain_of_grokking(GAINS["trace"], strong, strong_push),
+        ),
+        "singular-decay-1": (
+            [strong_push, strong],
+            gain_of_grokking(GAINS["singular"], strong, strong_push),
+        ),
+        "effective-rank-decay-1": (
+            [strong_push, strong],
+            gain_of_grokking(GAINS["effective-rank"], strong, strong_push),
+        ),
+        "mode-decay-1": (
+            [strong_push, strong],
+            gain_of_grokking(GAINS["mode"], strong, strong_push),
+        ),
+        "trace-quarter": (
+            [quarter, bare],
+            gain_of_grokking(GAINS["trace"], bare, quarter),
+        ),
+        "singular-quarter": (
+            [quarter, bare],
+            gain_of_grokking(GAINS["singular"], bare, quarter),
+        ),
+        "effective-rank-quarter": (
+            [quarter, bare],
+            gain_of_grokking(GAINS["effective-rank"], bare, quarter),
+        ),
+        "mode-quarter": (
+            [quarter, bare],
+            gain_of_grokking(GAINS["mode"], bare, quarter),
+        ),
+    }
+    | {
+        "coherence-ratio": (
+            [push, free],
+            finished(evidence.times(coherent[free], coherent[push]), push),
+        ),
+        "preserved": {
+            f"layer {n}": ([large, bare], evidence.ratio(*two))
+            for n, two in kept.items()
+        },
+        "wide": {
+            name: ([large, bare], gain(name, bare, large)) for name in GAINS.values()
+        },
+        "coherent": (push, finished(coherent[push], push)),
+        "coherent-baseline": (free, coherent[free]),
+        "fisher": (push, finished(last(push, FISHER, TRAIN), push)),
+        "possible": claims.exactly(
+            ", ".join(map(str, ranks)), [rank <= 256 for rank in ranks]
+        ),
+        "implied": claims.exactly(f"{implied:.0f}", [abs(implied - 443) < 1]),
+        "over-loss": {run.label: (run, last(run, TRAIN, "train_loss")) for run in runs},
+    }
+)
 sizes = [r.settings.model.options["widths"][0] for r in (push, large)]
 sheet = claims.read(page.name, found, width=sizes[0], wide=sizes[1])
 FIVE = {  # quantity, in words, of the first figure
@@ -296,7 +351,7 @@ tables.grid(head, body)
 
 # %% tags=["hide-input"]
 #| fold: "Code: the claims, and what was run"
-sheet.closing(record, wide)
+sheet.closing(record, wide, grokking)
 
 # %% [markdown]
 # ## What was run
