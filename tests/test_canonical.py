@@ -32,8 +32,8 @@ STABLEMAX = Spec("stablemax_cross_entropy")
 def used():
     """ "kind/name" of every spec in an arm of today."""
     every = [one for plan in papers.every() for one in plan.arms]
-    specs = [spec for one in every for spec in names.specs(one)]
-    return sorted({f"{kind}/{spec.name}" for kind, spec in specs})
+    specs = [pair for one in every for pair in one.specs()]
+    return sorted({f"{canonical.KINDS[field]}/{spec.name}" for field, spec in specs})
 
 
 def plain(value):

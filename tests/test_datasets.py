@@ -286,6 +286,8 @@ def test_a_benchmark_asks_for_nothing_and_names_what_it_leaves_out(
     asked = online(monkeypatch, b"")
     module = importlib.import_module("grokbook.datasets.fetch")
     monkeypatch.setattr(module, "_download", module._download)  # and back afterwards
+    for variable in ("http_proxy", "https_proxy"):  # which the benchmark sets
+        monkeypatch.setenv(variable, "")
     monkeypatch.syspath_prepend(Path(__file__).parents[1] / "benchmarks")
     benchmark = importlib.import_module("benchmark")
     image, modular = "CIFAR MLP of width 512, 2,000 images", "MLP, Prieto Figure 2"

@@ -62,7 +62,8 @@ def store(tmp_path, monkeypatch):
         known = papers.get(LEFT, scale)
         for one in names:
             arm = replace(known.arm(one), keep=(), trace=False)
-            rows = [{"epoch": k, "test_accuracy": 0.0} for k in arm.logged_epochs()]
+            epochs = arm.logged_epochs()
+            rows = [{"epoch": k, "train_loss": 1, "test_accuracy": 0.0} for k in epochs]
             rows[-1]["test_accuracy"] = 0.5
             records.add(known, Result(arm, 42, rows, {}, 1.0, INFO))
 

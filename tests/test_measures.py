@@ -191,7 +191,7 @@ def test_an_exchanged_measurement_needs_the_old_test_in_was(book):
     checks.registries.cache_clear()
     told = "exchanged the measurement of 'growth' without a word in `was`"
     assert told in faults(path)
-    was = "{planned: it grows, gives: 2, reason: it had to}"
+    was = "{planned: it grows, gives: twice, reason: it had to}"
     book(other, CLAIMS.replace("at_least: 2", f"at_least: 2, was: [{was}]"))
     assert told not in faults(path)
 

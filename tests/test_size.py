@@ -1,6 +1,6 @@
 """How large the book's code is, in tokens, which joining lines cannot change.
 
-The limits are what there was on 28 November 2026, and a little. They go down when
+The limits are what there was on 29 November 2026, and a little. They go down when
 something is taken away; whoever raises one says in the commit for which readers.
 """
 
@@ -38,9 +38,9 @@ def total(*patterns):
 @pytest.mark.parametrize(
     ("patterns", "limit"),
     [
-        (["src/grokbook/**/*.py"], 31_800),
-        (["src/claimbook/**/*.py"], 46_900),
-        (["tests/*.py"], 138_900),
+        (["src/grokbook/**/*.py"], 31_900),
+        (["src/claimbook/**/*.py"], 46_300),
+        (["tests/*.py"], 131_800),
         (["book/*.py", "book/_ext/*.py"], 37_400),
     ],
 )
