@@ -361,7 +361,8 @@ sheet.closing(record, wide, grokking)
 # 1. *Size.* Laptop records have width 128 of 512, 60 % of the pairs, 15,000 epochs of 100,000.
 #    At the paper's width the runs of [Figure 1](fig01_accuracy_curves.ipynb) end after 8,000
 #    epochs, before strong decay generalises. So this page reads the smaller and longer runs.
-#    It measures six quantities and Proposition A.3 at the paper's width too.
+#    It measures six quantities and Proposition A.3 at the paper's width too. At that width a target
+#    of √d/4 does not generalise within 8,000 epochs, so that no run can test its rows.
 # 2. *The paper's numbers.* The text that we have lacks the body of Table 1. Its entries are
 #    those that a [public review](https://github.com/kraidiky/grokking-conceptual-review) quotes.
 #    Tables 2 and 4 print rank and trace too.
