@@ -125,6 +125,15 @@ def latest(kind, moduli, pick):
     return three, evidence.testable(found, np.isfinite(found) | is_long)
 
 
+def deviation(run):
+    """Deviation of the onsets over their mean, where enough seeds generalise for one."""
+    onsets = run.onset()
+    onsets = onsets[np.isfinite(onsets)]
+    if len(onsets) < 3:
+        return onsets.iloc[:0]
+    return onsets.mul(0).add(onsets.std(ddof=0) / onsets.mean())
+
+
 FITS = {"population": 0, "sample": 1}
 fit = {
     name: [fits(*cell, left_out=out) for cell in cells] for name, out in FITS.items()
@@ -135,6 +144,7 @@ found = {
     "faster": speed_up(97),
     "faster-elsewhere": speed_up(137) | speed_up(211),
     "few-pairs": latest("penalty", MODULI, "max"),
+    "deviation": (wide["penalty", 97, 0.6], deviation(wide["penalty", 97, 0.6])),
     "penalty-pairs": ordered("penalty"),
     "decay-pairs": ordered("strong decay"),
     "easier": (both_ends, evidence.testable(high - low, (high > 0) | (low > 0))),
