@@ -208,8 +208,6 @@ tables.grid(
 # * The collapse-free loss in float64 on the paper's table, beside softmax with the same learning rate and betas. If it
 #   stalls as early, rounding is not what slows the network. It is registered and not trained: `grokbook run
 #   prieto2025/fig01control --scale paper --device cuda`.
-# * The second set-up of Figure 8, gradient descent with correct logits multiplied by 0 (`prieto2025/fig08sgd`). If test
-#   accuracy goes on rising there, learning does not need the gradients of the correct classes. That arm has no record.
 # * An ε of Adam that ends learning before any sample collapses would name another cause for some of the same curves:
 #   `grokbook run prieto2025/fig02eps --scale paper --device cuda`.
 #

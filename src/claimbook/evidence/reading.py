@@ -68,12 +68,15 @@ class Page:
         With ``retrain`` the experiment is trained into data/reruns/, where "best" means
         "laptop", so that a reader's rerun never touches the records of the book. There
         it has the settings of ``change.in_use``, if the reader changes any. ``reads``
-        names the arms to train; without it all of them are trained.
+        names the arms to train; without it all of them are trained. ``scale`` is then
+        not asked: what the reader wants in seconds must not train for hours because the
+        page of the book reads larger runs as well.
 
         Raises UnknownName for an arm that no scale has, and RecordError for a record
         that is damaged or stale.
         """
-        scale = scale or self.scale
+        if not scale or self.retrain:
+            scale = self.scale
         if not name:
             name = self.name
         elif "/" not in name:
