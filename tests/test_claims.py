@@ -12,7 +12,7 @@ from pandas import Series
 from claimbook import claims, project, tables
 from claimbook.claims.verdict import Row, digest, is_few, look, outcome
 from claimbook.errors import PageError, UnknownName
-from claimbook.evidence import Run, reading
+from claimbook.evidence import Run, reading, words
 from claimbook.experiment import Arm, Experiment, Spec
 from claimbook.records import Record
 
@@ -101,6 +101,10 @@ def test_a_claim_is_judged_by_seed_and_no_stronger_than_its_weakest_record(recor
 
 def test_bounds_median_and_range_in_words(record):
     """Each bound at a value: two include it, two do not; infinity is beyond all."""
+    assert [words(value) for value in (NEVER, claims.median({}))] == [
+        "never",
+        "no value",
+    ]
     run = Run(record, "plain")
     for bounds, held in (
         ({"at_least": 2.0}, 2),
@@ -161,7 +165,16 @@ def test_a_value_that_is_no_number_is_refused(record):
             judged(found, **rest)
     # a smoke test is too short for many a value: it shows that a page runs
     short = judged((Run(at_scale(record, "smoke"), "plain"), {0: NONE}), above=0)
-    assert (short.held, short.ours, short.verdict) == (0, "nan", "not judged")
+    assert (short.held, short.ours, short.verdict) == (0, "no value", "not judged")
+
+
+def test_a_rerun_of_some_arms_judges_no_row_that_rests_on_others(record, monkeypatch):
+    runs = [Run(record, "plain"), Run(record, "x")]
+    share = {0: 1.0}
+    assert judged((runs, share), above=0).verdict.startswith("holds")
+    monkeypatch.setattr(project, "is_retrained", True)
+    assert judged((runs, share), above=0).verdict == "not run"
+    assert judged((runs[:1], share), above=0).verdict.startswith("holds")
 
 
 def test_what_nobody_ran_is_not_what_no_run_can_test(record):

@@ -179,7 +179,7 @@ def test_a_rerun_with_another_setting_has_the_books_runs_behind_its_own(
         page.record(reads=["M"])
     assert not list(reruns.rglob("*.parquet"))
     monkeypatch.setattr(change, "in_use", change.read("optimizer.lr=0.002", ["M*"]))
-    found = page.record(reads=["M", "A*"])
+    found = page.record(reads=["M", "A*"], scale="paper")  # for the book: too long here
     m, a = (evidence.Run(found, arm) for arm in ("M", "A*"))
     assert m.seeds == a.seeds == [456, 789]
     assert m.settings.optimizer.options["lr"] == 0.002

@@ -191,7 +191,7 @@ sheet.box(
 #|   about every 550 epochs, and at 0.0001 as often.
 #| fold: "Code: draw the figure"
 trained = {eta: run for eta, run in rates.items() if run.seeds}
-figure, axes = plots.panels(3, height=3.3, sharey=True)
+figure, axes = plots.panels(len(trained), height=3.3, sharey=True)
 for panel, eta in zip(axes, trained, strict=True):
     plots.trace(panel, rates[eta], lw=0.9)
     panel.set(ylim=(5e-10, 1e4), yticks=[1e-8, 1e-4, 1])

@@ -101,10 +101,12 @@ class Sheet(list[Row]):
             self.own += values_by_run
         names = tuple(f"{run.record.name}|{run.arm}" for run in values_by_run)
         row = replace(row, runs=names)
-        if values_by_run and all(map(len, values_by_run.values())):
+        tried = bool(values_by_run) and all(run.seeds for run in values_by_run)
+        # a share of eight arms says nothing in a rerun that trains one of them
+        is_part = tables.is_rerun() and not tried
+        if values_by_run and all(map(len, values_by_run.values())) and not is_part:
             self.append(judged(row, values_by_run))
         elif row.bounds or row.order:
-            tried = bool(values_by_run) and all(run.seeds for run in values_by_run)
             ours = "no seed can test it" if tried else row.ours
             self.append(replace(row, tried=tried, ours=ours))
 

@@ -337,10 +337,12 @@ def _few(run: Run) -> str:
 
 
 def median(values: BySeed) -> float:
-    """Return the median over seeds.
+    """Return the median over seeds, or NaN without any.
 
     Of two middle values it is the lower one, so that it is always the value of a seed.
     """
+    if not len(values):
+        return math.nan
     return statistics.median_low([value for _, value in values.items()])
 
 

@@ -297,10 +297,12 @@ def told(values: Series, show: str = "{:,.0f}", *, nothing: str = "not run") -> 
 
 
 def words(value: float, show: str = "{:,.0f}") -> str:
-    """Return a value as text in the format ``show``, or "never" if it is infinite.
+    """Return a value as text in the format ``show``: "95 %" with a no-break space.
 
-    A no-break space stands before a per cent sign: "95 %".
+    An infinite one is "never", and NaN is "no value".
     """
+    if math.isnan(value):
+        return "no value"
     if math.isinf(value):
         return "never"
     return re.sub(r"(?<=\d)%", "\N{NO-BREAK SPACE}%", show.format(value))
