@@ -108,6 +108,23 @@ def test_a_record_in_the_making_is_passed_over(store):
         evidence.record(LEFT, arms=("adition",))
 
 
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ((3, 1, 2), "2 (1 to 3)"),
+        ((4100, 5000, 4450, 4460), "4,450 (4,100 to 5,000)"),  # the lower middle one
+        ((2, 1), "1 and 2"),
+        ((5,), "5"),
+        ((4.8, 5.2, 5), "5"),
+        ((NEVER, 1, NEVER), "never (1 to never)"),
+        ((1, NONE, NONE), "no value (seed 1, 2)"),
+        ((), "not run"),
+    ],
+)
+def test_a_median_is_told_with_its_range(values, said):
+    assert evidence.told(by_seed(*values)) == said
+
+
 def test_no_record_is_no_fault_and_a_damaged_one_is(store):
     """A page says "not run" of what nobody trained, never of what got lost."""
     empty = evidence.record(LEFT, scale="laptop")

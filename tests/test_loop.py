@@ -12,6 +12,7 @@ import sys
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -409,6 +410,23 @@ def test_a_checkpoint_that_does_not_fit_is_kept_aside_and_why(tmp_path, monkeypa
         assert aside.read_bytes() == content
 
 
+def test_a_checkpoint_is_written_once_a_minute_and_at_the_end(tmp_path, monkeypatch):
+    """Not after every epoch once the first minute is over."""
+    now, saved = [0.0], []
+    monkeypatch.setattr(loop, "time", SimpleNamespace(monotonic=lambda: now[0]))
+
+    def write(_checkpoint, _identity, content):
+        saved.append(content["learner"]["step"])
+
+    def report(epoch):
+        now[0] = 25.0 * epoch
+
+    monkeypatch.setattr(state, "write", write)
+    member, checkpoint = (arm(epochs=10), 0), tmp_path / "checkpoint"
+    loop.train([member], checkpoint=checkpoint, report=report)
+    assert saved == [3, 6, 9, 10]
+
+
 KILLED = """
 import os, pickle, signal, sys
 from pathlib import Path
@@ -505,6 +523,18 @@ def test_a_member_goes_on_after_its_stop_even_if_it_falls_below_it():
         assert found == {epoch: whole[epoch] for epoch in range(0, last + 1, 2)}
     assert max(accuracies(stop=level, after_stop=99)) == 30  # its last in any case
     assert min(whole[epoch] for epoch in range(first, first + 9, 2)) < level
+
+
+def test_a_stop_between_two_looks_at_what_is_rare_is_looked_at():
+    everything = (*arm().observables, "update")
+    (whole,) = loop.train([(arm(observables=everything), 0)])
+    level = max(series(whole)["test_accuracy"])
+    rare = {"rarely": (30, ("update",)), "keep": (30,)}
+    (one,) = loop.train([(arm(stop=level, **rare), 0)])
+    last = one.rows[-1]
+    assert 0 < last["epoch"] < 30
+    assert last == whole.rows[len(one.rows) - 1]
+    assert list(one.kept) == [last["epoch"]]
 
 
 def test_nan_in_a_stack_keeps_the_other_members(tmp_path):

@@ -123,6 +123,19 @@ def test_every_column_of_a_network_of_nan_is_nan():
         assert [name for name, value in values.items() if not value.isnan()] == []
 
 
+def test_a_test_set_of_nan_has_no_columns_of_its_own_and_spoils_no_other():
+    s = snapshot()
+    values = observe(s._replace(test=tree_map(without_values, s.test)), PLAIN)
+    assert all(value.isnan() == ("test" in name) for name, value in values.items())
+
+
+def test_a_training_set_of_nan_spoils_no_column_of_the_test_set():
+    s = snapshot()
+    values = observe(s._replace(train=tree_map(without_values, s.train)), PLAIN)
+    of_the_test_set = [value for name, value in values.items() if "test" in name]
+    assert of_the_test_set and not any(value.isnan() for value in of_the_test_set)
+
+
 def without_values(leaf):
     """NaN in place of every number, where a tensor has numbers and not labels."""
     return torch.full_like(leaf, math.nan) if leaf.is_floating_point() else leaf

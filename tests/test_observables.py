@@ -72,8 +72,11 @@ def test_columns_are_what_they_say():
         "mean_logit_norm": logits.norm(dim=1).mean(),
         "mean_logit": logits.mean(),
         "collapsed": (losses == 0).double().mean(),
+        "zero_loss": (losses == 0).double().mean(),
+        "correct_logit": logits[range(20), s.train.labels].mean(),
         "weight_norm": flat(s.params.values()).norm(),
         "norm.output": head.norm(),
+        "grad_norm": flat(s.grads.values()).norm(),
         "zero_grad": 6 / 54,
         "absorbed": 1 / 54,
         "cos_grad": metrics.cosine(flat(s.before.values()), -flat(s.grads.values())),
@@ -92,6 +95,7 @@ def test_columns_are_what_they_say():
         "head_norm": head.norm(),
         "head_mean_norm": head_mean.norm(),
         "feature_mean_norm": centre.norm(),
+        "feature_norm": features.norm(dim=1).mean(),
         "mean_cosine": head_mean @ centre / head_mean.norm() / centre.norm(),
     }
     for dtype in (torch.float16, torch.float32, torch.float64):
@@ -104,6 +108,18 @@ def test_columns_are_what_they_say():
     assert 1 > values["collapse_float16"] > values["collapse_float32"] > 0
     assert values["power_law_test_float32"] != values["power_law_test"]
     assert values["smallest_margin"] < values["mean_margin"]
+
+
+def test_what_is_rounding_noise_has_no_direction():
+    s = snapshot()
+    features, head = s.train.taps["features"], s.params["output"]
+    centred = {"features": features - features.mean(0)}
+    without_mean = s._replace(train=s.train._replace(taps=centred))
+    without_head = s._replace(params=s.params | {"output": head - head.mean(0)})
+    for changed, is_aligned in ((s, True), (without_head, True), (without_mean, False)):
+        values = observe(changed, ["inflation"])
+        assert bool(values["mean_cosine"]) == (changed is s)
+        assert bool(values["feature_alignment"]) == is_aligned
 
 
 def seen(logits, labels):

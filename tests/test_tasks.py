@@ -141,6 +141,7 @@ SHARE = "train_fraction is the share of rows to train on, above 0 and below 1"
         ("additions", {"digits": 4}, "digits is a whole number from 1 to 3, not 4"),
         ("sparse_parity", {"train_fraction": 50}, f"{SHARE}.*, not 50"),
         ("sparse_parity", {"relevant": 0}, "relevant is a whole number from 1 on"),
+        ("sparse_parity", {"noise": -1}, "noise is a whole number from 0 on, not -1"),
         ("sparse_parity", {"samples": 1}, "samples is a whole number from 2 on, not 1"),
         (
             "modular",
@@ -167,7 +168,8 @@ SHARE = "train_fraction is the share of rows to train on, above 0 and below 1"
         ("permutations", {"degree": 7}, "degree is a whole number from 2 to 6, not 7"),
         ("permutations", {"operation": "composed"}, "unknown operation .* compose"),
         ("permutations", {"train_fraction": 50}, f"{SHARE}.*, not 50"),
-        ("balanced_rows", {"classes": 0, "per_class": 1}, "classes is a whole number"),
+        ("balanced_rows", {"classes": 0, "per_class": 1}, "classes .* from 1 on, not"),
+        ("balanced_rows", {"classes": 2, "per_class": 0}, "per_class .* from 1 on, no"),
     ],
 )
 def test_what_a_task_is_given_is_checked(task, options, words):
