@@ -56,6 +56,7 @@ NAMES = [
     ),
     ({"optimizer": Spec("adamw", lr=-1.0)}, "'adamw' of an arm: Invalid learning rate"),
     ({"wrappers": (Spec("grokfast", lam=2),)}, "'lam': use one of lamb"),
+    ({"wrappers": (Spec("clip", norm=-1.0),)}, "'clip' of an arm: norm is a number ab"),
     ({"penalties": (Spec("l2", strenght=0.1),)}, "'strenght': use one of strength"),
     ({"schedule": Spec("warmup", ovr=3)}, "'ovr': use one of over"),
     ({"schedule": Spec("warmup")}, "'warmup' of an arm: .*missing.*'over'"),
