@@ -9,7 +9,7 @@ import pytest
 import yaml
 from pandas import Series
 
-from claimbook import claims, project, tables
+from claimbook import claims, evidence, project, tables
 from claimbook.claims.verdict import Row, digest, is_few, look, outcome
 from claimbook.errors import PageError, UnknownName
 from claimbook.evidence import Run, reading, words
@@ -301,6 +301,13 @@ def test_the_closing_shows_and_carries_the_claims(sheet):
     assert "<summary>Beyond the paper: 1 measurement of ours</summary>" in html
     assert "held in 1 of 3" in html and "a &lt; b" in html and "<beside>" not in html
     assert bundle["text/plain"].count("\n") == 4
+
+
+def test_a_page_that_cites_and_reads_no_record_says_what_it_cites(sheet):
+    title = "Where the numbers come from"
+    assert title not in sheet.closing().html
+    evidence.reference("prieto2025/tab01")
+    assert title in sheet.closing().html
 
 
 def test_a_page_with_one_smoke_record_judges_nothing(record):

@@ -411,3 +411,19 @@ def test_what_hooks_do_not_take_and_numbers_that_are_alone_or_tiny():
     w.grad = torch.tensor(1e-44)  # its reciprocal is no float32
     optimizers.unit_steps(SGD([w], lr=0.5)).step()
     assert 1.99 < w.item() < 2.0
+
+
+def test_defaults_of_a_stack_are_those_of_the_rule_for_one_network():
+    params = [torch.nn.Parameter(torch.ones(2))]
+    for one, stack in ((AdamW(params), StackedAdamW), (SGD(params, 0.1), StackedSGD)):
+        assert stack.numbers.items() <= one.defaults.items()
+
+
+def test_the_divisor_of_a_stack_has_the_eps_of_each_member():
+    w = torch.nn.Parameter(torch.zeros(2, 3, dtype=torch.float64))
+    w.grad = torch.ones_like(w)
+    optimizer = StackedAdamW([w], eps=torch.tensor([0.5, 2.0], dtype=torch.float64))
+    optimizer.step()
+    (divisor,) = optimizers.rules.spread(optimizer)
+    expected = torch.tensor([[1.5], [3.0]], dtype=torch.float64).expand(2, 3)
+    torch.testing.assert_close(divisor, expected)
