@@ -228,7 +228,10 @@ for panel, loss, adam in zip(
         adam,
         *(descent[loss, rate] for rate in RATES if descent[loss, rate].seeds),
     ):
-        line = after(run, NEARLY_ZERO)[seed].reset_index(drop=True)
+        curves = after(run, NEARLY_ZERO)
+        if seed not in curves:  # a run too short for losses of zero
+            continue
+        line = curves[seed].reset_index(drop=True)
         line = line.where(line < 1e4).loc[1:2000]
         dots, dashes = line.notna().sum() < 10, plots.DASHED if run is adam else "-"
         color, label = (plots.GREY, "Adam") if run is adam else (run.color, run.label)
