@@ -13,6 +13,7 @@ from claimbook import evidence, papers
 from claimbook.errors import UnknownName
 from claimbook.evidence import Run
 from claimbook.project import home
+from grokbook.models import transformer
 
 NAMES = ("prieto2025/fig15fresh", "singh2026/fig04lr", "prieto2025/fig14")
 DID = {"runs": 5, "fitted": "10", "reached": "20", "generalised": "30 (20 to 40)"}
@@ -37,18 +38,23 @@ def row(name):
     return settings.Row(plan, {arm.name: plan.seeds for arm in plan.arms}, ())
 
 
-@cache
-def small():
-    """Three experiments with their true settings, and results that are made up."""
-    rows = [row(name) for name in NAMES]
+def indexed(names, **did):
+    """Experiments with their true settings, and results that are made up."""
+    rows = [row(name) for name in names]
     runs = [
         {"experiment": one.name, "arm": arm.name, "scale": "paper"}
         | settings.values(arm)
         | DID
+        | did
         for one in rows
         for arm in one.arms
     ]
     return rows, settings.index(rows, runs)
+
+
+@cache
+def small():
+    return indexed(NAMES)
 
 
 @cache
@@ -209,6 +215,68 @@ def test_the_nearest_runs_come_first_and_what_none_covers_is_said():
     assert exact["sentences"][0].startswith("No MLP on MNIST") or exact["runs"]
 
 
+@pytest.mark.parametrize("p", [97, 100, 113])
+def test_what_is_equal_on_paper_is_equally_near(p):
+    """rate, decay and rate × decay: 1, 0.75 and 0.5 are as near, but for rounding."""
+    _, text = indexed(["singh2026/fig04wd", "singh2026/fig03"])
+    asked = {"modulus p": p, "network": "transformer", "rate": 3e-4, "decay": 1}
+    found = js(
+        "(text, asked) => nearest.find(asked, nearest.unpack(JSON.parse(text)))",
+        text,
+        asked,
+    )
+    assert any(s.startswith("6 runs are equally near") for s in found["sentences"])
+    nearest = found["runs"][:6]
+    assert len({str(one["far"]) for one in nearest}) == 1
+    arms = [one["run"]["arm"] for one in nearest]
+    plain_first = ["No LN", "A^v", "A^qk", "M+A^v"]
+    assert arms == [*plain_first, "decay 0.5", "decay 0.75"]
+    assert [one["apart"] for one in nearest] == [["decay", "norm"]] * 6
+
+
+def test_a_row_says_where_a_norm_sits():
+    norms = {
+        arm.name: settings.values(arm)["norm"] for arm in row("singh2026/fig07").arms
+    }
+    assert norms["No LN"] == "no norm"
+    attention = "before queries and keys, before values"
+    assert norms["A*, RMSNorm"] == f"RMS norm {attention}"
+    assert norms["M+A*, RMSNorm"] == f"RMS norm {attention}, before the MLP"
+    both = papers.get("liu2026/fig03c", "paper").arm("both")
+    inside, head = (
+        "batch norm in every hidden layer",
+        "batch norm before the last layer",
+    )
+    assert settings.values(both)["norm"] == f"{inside} and {head}"
+    assert settings.values(row("liu2026/fig05").arms[0])["norm"] is None
+    assert settings.PLACES.keys() >= transformer.PLACES.keys()
+
+
+@pytest.mark.parametrize(
+    ("did", "sentence"),
+    [
+        (
+            {"lasting": 2, "generalised": "never (8,860 to never)"},
+            "Generalised in 2 of 5 runs (median: never; earliest 8,860).",
+        ),
+        (
+            {"runs": 2, "lasting": 1, "generalised": "150 and never"},
+            "Generalised in 1 of 2 runs (one at step 150, one never).",
+        ),
+        (
+            {"lasting": 0, "reached": "never (20 to never)"},
+            "None of 5 runs generalised within 10,000 steps; they fitted the training "
+            "set at step 10, and were above 95 % first (median: never; earliest 20).",
+        ),
+    ],
+)
+def test_runs_of_which_some_never_did_are_told_plainly(did, sentence):
+    _, text = indexed(["singh2026/fig03"], **did)
+    code = "(text) => nearest.find({rate: 1}, nearest.unpack(JSON.parse(text)), 1)"
+    (only,) = js(code, text)["runs"]
+    assert only["told"].startswith(sentence)
+
+
 @pytest.mark.parametrize(
     ("fields", "faults"),
     [
@@ -248,6 +316,10 @@ def test_form_and_filters_share_the_address(chromium, page):
         assert visible.count() == 2 and visible.locator("details[open]").count() == 2
         address = shown_page.url
         assert min(shown_page.evaluate(SEARCHES)) < 100
+        shown_page.click("form.own [type=reset]")
+        shown_page.select_option("[data-setting=network]", "transformer")
+        bold = shown_page.locator(".own-runs .run").first.locator("b")
+        assert {*bold.all_inner_texts()} == {"rate 0.001", "decay 1", "10,000 steps"}
         assert shown_page.complaints == []
     with shown(chromium, address) as shown_page:
         assert shown_page.input_value("[data-setting=rate]") == "3e-4"

@@ -12,6 +12,9 @@ const nearest = (() => {
   const CLASSES = { task: 16, network: 16, optimizer: 8, loss: 8, added: 4 };
   const WEIGHTS = { eps: 0.1, epochs: 0.1, batch: 0.3, "loss dtype": 0.5 };
   const APART = 4; // the distance of 0 from any other number, e^4 = 55 times
+  const DIGITS = 4; // of a distance: a ratio of 1.0001 is none
+  // What the form does not ask for, and may still decide how a run ends.
+  const INSIDE = ["norm", "dropout", "activation"];
   const SILENT = new Set(("a an and the of on in with at to for is by mod modulo true false "
     + "null none name type kind config args params parameters self yes no py python train "
     + "training layer layers").split(" "));
@@ -200,7 +203,8 @@ const nearest = (() => {
       if (!(name in CLASSES)) far += (WEIGHTS[name] ?? 1) * apart(value, run[name]);
     }
     if (setting.rate && setting.decay) far += apart(setting.rate * setting.decay, run.rate * run.decay);
-    return [kinds, far];
+    // what is equal on paper is equal here, whatever logarithms are rounded to
+    return [kinds, Number(far.toFixed(DIGITS))];
   }
   // A run may add several things to a plain training.
   function has(value, wanted, name) {
@@ -272,35 +276,65 @@ const nearest = (() => {
     return sentences;
   }
 
+  // How much a run has beyond a plain training of a plain network.
+  function additions(run) {
+    const added = run.added === "nothing" ? [] : run.added.split(", ");
+    const hasNorm = Boolean(run.norm) && run.norm !== "no norm";
+    return added.length + Number(hasNorm) + Number(run.dropout > 0);
+  }
+
+  // When runs did something: " at step 30 (20 to 40)", with words for those that never did.
+  function when(steps) {
+    const [, median, earliest, latest] = steps.match(/^(.+) \((.+) to (.+)\)$/) ?? [];
+    if (latest === "never") return ` (median: ${median}; earliest ${earliest})`;
+    const [, only] = steps.match(/^(.+) and never$/) ?? [];
+    if (only) return ` (one at step ${only}, one never)`;
+    return ` at step ${steps}`;
+  }
+
   // What a run did, in one sentence.
   function told(run) {
     const all = run.runs === 1 ? "the one run" : `all ${run.runs} runs`;
     const end = /%/.test(run.end) ? ` At the end ${run.end} of the test set is right.` : "";
-    if (run.lasting === run.runs) return `Generalised at step ${run.generalised}, in ${all}.`;
-    if (run.lasting) return `Generalised in ${run.lasting} of ${run.runs} runs, median step ${run.generalised}.${end}`;
+    if (run.lasting === run.runs) return `Generalised${when(run.generalised)}, in ${all}.`;
+    if (run.lasting) return `Generalised in ${run.lasting} of ${run.runs} runs${when(run.generalised)}.${end}`;
     const none = run.runs === 1 ? "The one run did not generalise" : `None of ${run.runs} runs generalised`;
     const until = `${none} within ${say(run.epochs)} steps`;
     const who = run.runs === 1 ? "it" : "they";
     const fit = run.fitted === "never" ? `; ${who} did not fit the training set either`
-      : `; ${who} fitted the training set at step ${run.fitted}`;
-    const fall = run.reached === "never" ? "" : `, and was above 95 % first at step ${run.reached}`;
+      : `; ${who} fitted the training set${when(run.fitted)}`;
+    const was = run.runs === 1 ? "was" : "were";
+    const fall = run.reached === "never" ? "" : `, and ${was} above 95 % first${when(run.reached)}`;
     return `${until}${fit}${fall}.${end}`;
   }
 
-  // The runs nearest to a setting: each with its distance and what is other there.
+  // The settings that are not the same in all of some runs.
+  function unlike(runs, book) {
+    const names = [...Object.keys(book.settings), ...INSIDE];
+    return names.filter((name) => new Set(runs.map((run) => JSON.stringify(run[name]))).size > 1);
+  }
+
+  // The runs nearest to a setting: each with its distance, what is other there, and what
+  // sets it apart from those that are shown and as near. Of runs as near as another, those
+  // come first that share more settings, then those that add less, then those of more seeds.
   function find(setting, book, count = 8) {
     if (!Object.keys(setting).length) return { sentences: [], runs: [] };
-    const ranked = book.runs.map((run) => ({ run, far: distance(setting, run) }));
-    ranked.sort((a, b) => a.far[0] - b.far[0] || a.far[1] - b.far[1] || b.run.runs - a.run.runs);
-    const first = String(ranked[0].far);
-    const ties = ranked.filter(({ far }) => String(far) === first).length;
+    const wanted = { added: "nothing", ...setting };
+    const ranked = book.runs.map((run) => ({
+      run, far: distance(setting, run), other: others(wanted, run) }));
+    ranked.sort((a, b) => a.far[0] - b.far[0] || a.far[1] - b.far[1]
+      || a.other.length - b.other.length || additions(a.run) - additions(b.run)
+      || b.run.runs - a.run.runs);
+    const asNear = (one, of) => of.filter(({ far }) => String(far) === String(one.far));
+    const shown = ranked.slice(0, count);
+    const ties = asNear(ranked[0], ranked).length;
     const sentences = uncovered(setting, book);
     if (ties > 1) {
-      sentences.push(`${ties} runs are equally near, and stand in no order: they differ in what `
-        + "is not in this form, such as the place of layer norm.");
+      sentences.push(`${ties} runs are equally near: first those that share more of your settings `
+        + "exactly, then those with less added. What sets them apart is in bold.");
     }
-    const runs = ranked.slice(0, count).map(({ run, far }) => (
-      { run, far, other: others({ added: "nothing", ...setting }, run), told: told(run) }));
+    const runs = shown.map((one) => ({
+      ...one, apart: unlike(asNear(one, shown).map(({ run }) => run), book), told: told(one.run) }));
     return { sentences, runs };
   }
 

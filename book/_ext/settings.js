@@ -14,31 +14,47 @@
     Object.entries(attributes).forEach(([name, value]) => node.setAttribute(name, value));
     return node;
   }
-  function describe(run) {
+  // The settings of a run, in bold those that set it apart.
+  function describe(run, apart) {
     const { say } = nearest;
+    const given = (name) => run[name] !== null && run[name] !== undefined;
     const parts = [
-      run["modulus p"] === null ? run.task : `${run.task} mod ${run["modulus p"]}`,
-      run["training share"] !== null && `${say(100 * run["training share"])} % of the data`,
-      run["training samples"] !== null && `${say(run["training samples"])} samples`,
-      `${run.network}, ${run.layers === null ? "" : `${run.layers} layer${run.layers > 1 ? "s" : ""}, `}width ${run.width}`,
-      `${run.loss} in ${run["loss dtype"]}`,
-      `${run.optimizer}, rate ${say(run.rate)}, decay ${run.decay ?? 0}`,
-      run.betas !== null && `betas ${say(run.betas)}`,
-      run.eps !== null && `eps ${run.eps}`,
-      run.added !== "nothing" && run.added,
+      [["task", "modulus p"], given("modulus p") ? `${run.task} mod ${run["modulus p"]}` : run.task],
+      [["training share"], given("training share") && `${say(100 * run["training share"])} % of the data`],
+      [["training samples"], given("training samples") && `${say(run["training samples"])} samples`],
+      [["network"], run.network],
+      [["layers"], given("layers") && `${run.layers} layer${run.layers > 1 ? "s" : ""}`],
+      [["width"], given("width") && `width ${run.width}`],
+      [["norm"], given("norm") && run.norm],
+      [["dropout"], run.dropout > 0 && `dropout ${run.dropout}`],
+      [["activation"], given("activation") && `activation ${run.activation}`],
+      [["loss", "loss dtype"], `${run.loss} in ${run["loss dtype"]}`],
+      [["optimizer"], run.optimizer],
+      [["rate"], `rate ${say(run.rate)}`],
+      [["decay"], `decay ${run.decay ?? 0}`],
+      [["betas"], given("betas") && `betas ${say(run.betas)}`],
+      [["eps"], given("eps") && `eps ${run.eps}`],
+      [["batch"], typeof run.batch === "number" && `batches of ${say(run.batch)}`],
+      [["epochs"], `${say(run.epochs)} steps`],
+      [["added"], run.added !== "nothing" && run.added],
     ];
-    return parts.filter(Boolean).join(" · ");
+    const line = made("p", "", { class: "run" });
+    parts.filter(([, text]) => text).forEach(([names, text], at) => {
+      const isApart = names.some((name) => apart.includes(name));
+      line.append(at ? " · " : "", made(isApart ? "b" : "span", text));
+    });
+    return line;
   }
-  function item({ run, other, told: did }, setting) {
+  function item({ run, other, apart, told: did }, setting) {
     const [label, address] = book.experiments[run.experiment];
     const node = made("li");
     const head = made("p");
     head.append(address ? made("a", label, { href: address }) : made("span", label));
     head.append(` ${run.arm}`, made("small", ` ${run.experiment.split("/")[1]}, ${run.scale} scale`));
-    const apart = other.map((name) => `${name} ${nearest.say(run[name] ?? "none")}`
+    const unlike = other.map((name) => `${name} ${nearest.say(run[name] ?? "none")}`
       + (setting[name] === undefined ? "" : ` where yours is ${nearest.say(setting[name])}`));
-    const differs = other.length ? `Other than yours: ${apart.join("; ")}.` : "All that you gave is the same.";
-    node.append(head, made("p", did, { class: "did" }), made("p", differs), made("p", describe(run), { class: "run" }));
+    const differs = other.length ? `Other than yours: ${unlike.join("; ")}.` : "All that you gave is the same.";
+    node.append(head, made("p", did, { class: "did" }), made("p", differs), describe(run, apart));
     return node;
   }
   function show() {

@@ -34,6 +34,15 @@ COLUMNS = ("arm", "seed", "epoch", "train_loss", "train_accuracy", "test_accurac
 PARTS = ("dataset", "model", "loss", "optimizer")
 FILTERED = ["task", "network", "width", "loss", "loss dtype", "optimizer", "added"]
 FILTERED += ["rate", "betas", "eps", "decay", "epochs"]
+# Where a norm of a network is, by the option that asks for it.
+PLACES = {
+    "query_key": "before queries and keys",
+    "value": "before values",
+    "mlp": "before the MLP",
+    "post_attention": "after attention",
+    "post_mlp": "after the MLP",
+    "final_norm": "before the unembedding",
+}
 # Words that have a number, but one that cannot be compared with ours.
 RELATIVE = re.compile(r"pass|divided|/ ?lr|α|not [a-z]+$")
 NUMBER = re.compile(r"(?<![\w.])(?:\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?(?:e[+-]?\d+)?)")
@@ -85,7 +94,31 @@ def values(arm: Arm) -> dict[str, Any]:
         "decay": optimizer.get("weight_decay"),
         "epochs": arm.epochs,
         "batch": arm.batch_size or "all rows",
+        "norm": norm(model),
+        "dropout": model.get("dropout"),
+        "activation": model.get("activation"),
     }
+
+
+def norm(model: Mapping[str, Any]) -> str | None:
+    """Which norm a network has and where: "layer norm before the MLP", or "no norm".
+
+    None if the options of a network, such as GPT-2, leave no choice of it.
+    """
+    if "norm" not in model:
+        return None
+    norms = []
+    if "norms" in model:  # a transformer's, all of one kind
+        places = [PLACES[place] for place in model["norms"]]
+        if model["final_norm"]:
+            places.append(PLACES["final_norm"])
+        if places:
+            norms.append((model["norm"], ", ".join(places)))
+    else:
+        norms.append((model["norm"], "in every hidden layer"))
+        norms.append((model.get("head_norm"), "before the last layer"))
+    words = [f"{kind} norm {place}" for kind, place in norms if kind]
+    return " and ".join(words).replace("rms norm", "RMS norm") or "no norm"
 
 
 def added(arm: Arm) -> Iterator[str]:
