@@ -13,9 +13,11 @@ itself is wrong.
 """
 
 import argparse
+import ast
 import json
 import logging
 import sys
+from pathlib import Path
 
 from claimbook.cli import given_path, worker_count
 from claimbook.errors import BookError
@@ -74,9 +76,16 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("commit", help="the commit or tag to compare with")
     command = commands.add_parser("order", help="what to train next, as commands")
     command.set_defaults(function=_order)
-    about = "tune and test your own remedy, see own_remedy.py; its runs stay in "
-    about += "data/reruns, and for the book's records a pull request brings the file"
-    command = commands.add_parser("race", help=about, description=about)
+    about = "tune and test your own remedy; its runs stay in data/reruns, and for the "
+    about += "book's records a pull request brings the file"
+    code = Path(__file__).with_name("own_remedy.py").read_text(encoding="utf-8")
+    command = commands.add_parser(
+        "race",
+        help=about,
+        # what a file may have, without importing PyTorch to say so
+        description=ast.get_docstring(ast.parse(code)),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     command.set_defaults(function=_race)
     command.add_argument(
         "file", type=given_path, help="a Python file with one function"

@@ -30,6 +30,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -93,14 +94,17 @@ class Outcome:
 
 def read(path: Path) -> Remedy:
     """Return the remedy of a file; raises BookError where it has none, or two."""
+    if not path.exists():
+        raise BookError(f"{path} is missing: there is no such file")
     if path.suffix != ".py" or not path.is_file() or not path.stem.isidentifier():
         raise BookError(
             f"{path} is no Python file whose name can be imported, as in mine.py"
         )
+    _check_syntax(path)
     folder = str(path.parent.resolve())
     if folder not in sys.path:  # workers are given the same list
         sys.path.append(folder)
-    module = names.imported(path.stem)
+    module = _imported(path)
     if Path(module.__file__ or "").resolve() != path.resolve():
         raise BookError(
             f"{path.stem} is a module of Python or another file: give {path} another "
@@ -122,6 +126,30 @@ def read(path: Path) -> Remedy:
     _check_strengths(path, strength, largest)
     spec = f"{path.stem}:{kind}@{names.code_digest(path.stem)}"
     return Remedy(path, kind, spec, has_strength, strength, largest)
+
+
+def _check_syntax(path: Path) -> None:
+    """Raise BookError, with the line, for a file that is no Python."""
+    try:
+        compile(path.read_bytes(), str(path), "exec")
+    except SyntaxError as error:
+        raise BookError(
+            f"{path}, line {error.lineno}: {error.msg} ({(error.text or '').strip()})"
+        ) from error
+    except ValueError as error:  # as for a NUL
+        raise BookError(f"{path} is no Python file: {error}") from error
+
+
+def _imported(path: Path) -> ModuleType:
+    """Import the module of a file; raises BookError, with the reason, if it fails."""
+    try:
+        return names.imported(path.stem)
+    except BookError as error:
+        cause = error.__cause__
+        if cause is None:
+            raise
+        reason = " ".join(f"{type(cause).__name__}: {cause}".split())
+        raise BookError(f"{path} fails as soon as it is imported ({reason})") from error
 
 
 def _check_strengths(path: Path, strength: Any, largest: Any) -> None:
@@ -231,7 +259,7 @@ class Race:
             ) from None
         except BookError:
             raise
-        except Exception as error:  # the remedy is anybody's code
+        except (Exception, SystemExit) as error:  # the remedy is anybody's code
             reason = " ".join(f"{type(error).__name__}: {error}".split())
             raise BookError(
                 f"{self.remedy.path}: its {self.remedy.kind} fails within {steps} "
@@ -257,16 +285,41 @@ class Race:
             )
 
     def cost(self) -> str:
-        """Return in a sentence how many steps the race is, and how long it takes."""
+        """Return in a sentence how many steps are left, and how long they take."""
         cores = self.processes or os.cpu_count() or 1
         seconds = self.probe() / min(cores, TOGETHER)
-        usual, most = self.steps()
+        recorded, due = self.recorded()
+        if not due:
+            return f"task {self.task}: all of its runs are recorded, none is trained"
+        usual, most = (max(steps - recorded, due) for steps in self.steps())
+        resumed = f", beside {recorded:,} that are recorded" if recorded else ""
         return (
             f"task {self.task}: {len(self.grid)} points, then those around the best, "
             f"then {len(self.design['SECOND_TESTS'])} tests: about {usual:,.0f} steps "
             f"in {usual * seconds / 60:.0f} minutes of {cores} free cores, at most "
-            f"{most:,.0f} in {most * seconds / 60:.0f}"
+            f"{most:,.0f} in {most * seconds / 60:.0f}{resumed}"
         )
+
+    def recorded(self) -> tuple[int, int]:
+        """Return how many steps are recorded, and how many of the next round are not.
+
+        A race that was stopped goes on from what it recorded. Both count runs as if
+        they went on to their last step.
+        """
+        trials: dict[tuple[Point, int], Any] = {}
+        count = 0
+        while True:
+            decision = self.rule["decide"](YOURS, self.task, trials)
+            due, is_test = decision.due, not decision.due
+            if is_test:
+                due = self.tests(decision.chosen)
+            _, experiments = self.planned(due, is_test=is_test)
+            todo = pool.tasks([*experiments.values()], self.folder)
+            left = sum(task.member[0].epochs for task in todo)
+            count += sum(self.arm(point).epochs for point, _ in due) - left
+            if is_test or left:
+                return count, left
+            trials |= self.trials(due)
 
     def steps(self) -> tuple[float, int]:
         """Return how many steps a race usually has, and the largest number of steps."""
@@ -294,19 +347,29 @@ class Race:
                     f"rate of {rate} and a strength of {strength}, still stands at the "
                     "edge of what was tried: set STRENGTH to its strength"
                 )
-            for (point, seed), run in self.trained(decision.due).items():
-                onset = self.onset(run, point)[seed]
-                accuracy = run.largest("test_accuracy")[seed]
-                trials[point, seed] = self.rule["Trial"](onset, accuracy)
+            trials |= self.trials(decision.due)
         onsets = Series(dtype=float)
         if decision.chosen:
-            seeds = self.design["SECOND_TESTS"]
-            due = [(decision.chosen, seed) for seed in seeds]
+            due = self.tests(decision.chosen)
             tests = self.trained(due, is_test=True).items()
             onsets = Series(
                 {seed: self.onset(run, at)[seed] for (at, seed), run in tests}
             )
         return Outcome(self.task, decision.chosen, onsets, len(trials))
+
+    def trials(self, due: Iterable[tuple[Point, int]]) -> dict[tuple[Point, int], Any]:
+        """Train what is not recorded; return what the rule is told of all."""
+        trials = {}
+        for (point, seed), run in self.trained(due).items():
+            onset = self.onset(run, point)[seed]
+            accuracy = run.largest("test_accuracy")[seed]
+            trials[point, seed] = self.rule["Trial"](onset, accuracy)
+        return trials
+
+    def tests(self, chosen: Point | None) -> list[tuple[Point, int]]:
+        """Return the point and the seed of each test; none if no point was chosen."""
+        seeds = self.design["SECOND_TESTS"] if chosen else ()
+        return [(chosen, seed) for seed in seeds]
 
     def onset(self, run: Run, point: Point) -> Series:
         """Return by seed the step of generalising, infinite beyond the cap."""
@@ -314,10 +377,10 @@ class Race:
         cap = self.design["cap"](self.task, point[0])
         return onset.where(onset <= cap, math.inf)
 
-    def trained(
+    def planned(
         self, due: Iterable[tuple[Point, int]], *, is_test: bool = False
-    ) -> dict[tuple[Point, int], Run]:
-        """Train those (point, seed) that are not recorded; return the runs of all."""
+    ) -> tuple[dict[Point, Arm], dict[int, Experiment]]:
+        """Return the arms of some (point, seed) by point, experiments by seed."""
         points_of_seed: dict[int, list[Point]] = {}
         for point, seed in due:
             points_of_seed.setdefault(seed, []).append(point)
@@ -335,14 +398,32 @@ class Race:
             )
             for seed, points in points_of_seed.items()
         }
+        return arms, experiments
+
+    def trained(
+        self, due: Iterable[tuple[Point, int]], *, is_test: bool = False
+    ) -> dict[tuple[Point, int], Run]:
+        """Train those (point, seed) that are not recorded; return the runs of all.
+
+        Raises BookError if the remedy ends the program in which it is trained.
+        """
+        due = [*due]
+        arms, experiments = self.planned(due, is_test=is_test)
         todo = pool.tasks([*experiments.values()], self.folder)
-        pool.train(todo, device="cpu", processes=self.processes)
-        runs = {}
-        for seed, experiment in experiments.items():
-            record = records.load(experiment, self.folder)
-            for point in points_of_seed[seed]:
-                runs[point, seed] = Run(record, arms[point].name)
-        return runs
+        try:
+            pool.train(todo, device="cpu", processes=self.processes)
+        except SystemExit as error:
+            raise BookError(
+                f"{self.remedy.path}: its {self.remedy.kind} ends the program "
+                f"(SystemExit: {error}), where it has to return or raise an error"
+            ) from error
+        loaded = {
+            seed: records.load(experiment, self.folder)
+            for seed, experiment in experiments.items()
+        }
+        return {
+            (point, seed): Run(loaded[seed], arms[point].name) for point, seed in due
+        }
 
 
 def of_the_book(task: str, design: Mapping[str, Any]) -> tuple[str, dict[str, Series]]:
@@ -465,10 +546,15 @@ def _sentences(
             )
             runs = f"{len(outcome.onsets)} and {len(theirs[rival])} runs"
             found.append(
-                f"Its median is {later:+,.0f} steps from that of {words} (95 % "
-                f"interval {low:+,.0f} to {high:+,.0f}, bootstrap over {runs})."
+                f"Its median is {_later(later)} than that of {words} (95 % interval: "
+                f"{_later(low)} to {_later(high)}, bootstrap over {runs})."
             )
     return found
+
+
+def _later(steps: float) -> str:
+    """Return a difference of steps in words: "940 steps later"."""
+    return f"{abs(steps):,.0f} steps {'earlier' if steps < 0 else 'later'}"
 
 
 def race(

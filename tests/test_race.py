@@ -165,9 +165,10 @@ def test_beside_the_book(mine, tmp_path):
     page = tmp_path / "page.html"
     said = own_remedy.written({"a": one}, [outcome], page)
     assert "0.0004 is the last rate that the rule tries" in said[1]
-    assert "+0 steps from that of ⊥Grad" in said[2]
+    assert "Its median is 0 steps later than that of ⊥Grad (95 % interval: " in said[2]
     middle = theirs["⊥Grad"].median() - theirs["decay"].median()
-    assert f"{middle:+,.0f} steps from that of weight decay" in said[3]
+    side = "earlier" if middle < 0 else "later"
+    assert f"{abs(middle):,.0f} steps {side} than that of weight decay" in said[3]
 
 
 def test_a_remedy_that_was_not_tested_counts_as_never():
@@ -201,20 +202,26 @@ def test_the_interval_of_a_difference():
         (MINE.replace("STRENGTH = 3.0", ""), "has STRENGTH = None "),
         (MINE + "LARGEST = 1\n", "and LARGEST = 1: "),
         ("import nothing_there\n", "ModuleNotFoundError: No module named 'nothing_t"),
-        ("wrapper = \n", "cannot be imported .SyntaxError"),
+        ("\nwrapper = (\n", r"mine0.py, line 2: '\(' was never closed"),
+        ("x = '\0'\n", "null bytes"),
+        ("import sys\nsys.exit(3)\n", "as soon as it is imported .SystemExit: 3"),
     ],
 )
 def test_a_file_that_is_no_remedy(mine, text, words):
     with pytest.raises(BookError, match=words) as caught:
         own_remedy.read(mine(text))
     assert "\n" not in str(caught.value)
+    assert "PYTHONPATH" not in str(caught.value)
 
 
 def test_a_file_whose_name_is_taken(tmp_path, mine):
     path = shutil.copy(mine(MINE), tmp_path / "random.py")
     with pytest.raises(BookError, match="random is a module of Python or another file"):
         own_remedy.read(path)
-    for name in ("nowhere.py", "no-name.py", "mine0.txt"):
+    with pytest.raises(BookError, match="nowhere.py is missing: there is no such"):
+        own_remedy.read(tmp_path / "nowhere.py")
+    for name in ("no-name.py", "mine0.txt"):
+        (tmp_path / name).touch()
         with pytest.raises(BookError, match="is no Python file whose name can be"):
             own_remedy.read(tmp_path / name)
 
@@ -258,6 +265,10 @@ BODY = "    return optimizer\n"
         (MINE.replace(BODY, "    raise KeyError('so')\n"), "wrapper fails .*KeyError"),
         (MINE.replace("optimizer, *, strength", "*, strength"), "takes 0 positional"),
         (
+            f"import sys\n{MINE.replace(BODY, '    sys.exit(3)')}",
+            "wrapper fails within 6 steps .SystemExit: 3",
+        ),
+        (
             "STRENGTH = 1\ndef penalty(forward, *, strength):\n"
             "    return forward.logits.sum() * float('nan')\n",
             "within 6 steps the loss is NaN, on task a at a rate of 0.006",
@@ -287,6 +298,38 @@ def test_a_remedy_that_fails_later_loses_no_run(mine, tmp_path):
     with pytest.raises(TrainingError, match="8 members recorded.*ArithmeticError"):
         one.run()
     assert len([*tmp_path.glob("remedies/*.parquet")]) == 8
+
+
+@pytest.mark.parametrize("processes", [0, 1])
+def test_a_remedy_that_ends_the_program_later_is_told(mine, tmp_path, processes):
+    ends = f"    if strength > 3:\n        raise SystemExit(3)\n{BODY}"
+    one = entered(mine(MINE.replace(BODY, ends)), tmp_path, processes=processes)
+    with pytest.raises(BookError, match=r"its wrapper ends the program .SystemExit: 3"):
+        one.run()
+
+
+def test_the_cost_of_a_race_that_was_stopped_is_what_is_left(
+    mine, tmp_path, monkeypatch
+):
+    one = entered(mine(MINE), tmp_path)
+    monkeypatch.setattr(one, "probe", lambda: 0.01)
+    usual, _ = one.steps()
+    assert f"about {usual:,.0f} steps" in one.cost() and "recorded" not in one.cost()
+    seed = DESIGN["SECOND_TUNING"][0]
+    one.trained([(point, seed) for point in one.grid[:4]])
+    done = sum(one.arm(point).epochs for point in one.grid[:4])
+    assert f"about {usual - done:,.0f} steps" in one.cost()
+    assert one.cost().endswith(f", beside {done:,} that are recorded")
+    one.run()
+    assert one.cost() == "task a: all of its runs are recorded, none is trained"
+
+
+def test_the_help_has_the_five_forms_of_a_file(capsys):
+    with pytest.raises(SystemExit):
+        command.main(["race", "--help"])
+    text = capsys.readouterr().out
+    for kind in own_remedy.KINDS:
+        assert f"    def {kind}(" in text
 
 
 def test_the_command_says_the_cost_first(mine, capsys, monkeypatch):
