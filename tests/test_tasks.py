@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[1]
         ("-(a - 2*b)//3", lambda a, b: -(a - 2 * b) // 3),
         ("a", lambda a, b: a),
         ("(a + b)**64", lambda a, b: (a + b) ** 64),  # beyond 64 bits
-        ("7", lambda a, b: 7),
+        ("a*0 + 7", lambda a, b: 7),
     ],
 )
 def test_an_operation_as_text(text, truth):
@@ -163,6 +163,8 @@ SHARE = "train_fraction is the share of rows to train on, above 0 and below 1"
         ("modular", {"operation": "a / b"}, "has 'a / b': write it with a, b"),
         ("modular", {"operation": "a + 0.5"}, "has '0.5': write it with a, b"),
         ("modular", {"operation": "a + True"}, "has 'True': write it with a, b"),
+        ("modular", {"operation": "7"}, "'7' has neither a nor b"),
+        ("modular", {"operation": "2**3 - 1"}, "and an operation needs one"),
         ("modular", {"operation": "a // b"}, "divides by 0 for some pair"),
         ("modular", {"operation": "a+" * 150 + "b"}, "has at most 200 characters"),
         ("permutations", {"degree": 7}, "degree is a whole number from 2 to 6, not 7"),

@@ -29,8 +29,8 @@ OPERATORS: Mapping[type, Callable[[Any, Any], Any]] = {
 def computed(text: str, a: Tensor, b: Tensor, p: int) -> Tensor:
     """Return the operation on each pair of a and b (rows,), modulo p, as int64.
 
-    Raises BookError for a text that has anything but what the module allows, or that
-    divides by 0 for some pair.
+    Raises BookError for a text that has anything but what the module allows, that has
+    neither a nor b, or that divides by 0 for some pair.
     """
     tree = _parsed(text)
     labels = []
@@ -42,6 +42,11 @@ def computed(text: str, a: Tensor, b: Tensor, p: int) -> Tensor:
             f"operation {text!r} divides by 0 for some pair: smallest=1 leaves a = 0 "
             "and b = 0 out"
         ) from None
+    if not any(isinstance(node, ast.Name) for node in ast.walk(tree)):
+        raise BookError(
+            f"operation {text!r} has neither a nor b, and an operation needs one: write "
+            "it as in 'a*a + a*b + b*b'"
+        )
     return torch.tensor(labels)
 
 
