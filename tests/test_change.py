@@ -27,6 +27,11 @@ TINY = experiment(arm("plain", log=10), arm("decay 1", log=10, optimizer=QUICK))
     [
         ("optimizer.lr", "'optimizer.lr' is no setting: write a name and a value, as"),
         ("=3", "'=3' is no setting"),
+        (
+            "dataset.operation=a*a + b",
+            "'+' is no setting: write a name and a value, as in optimizer.lr=0.02, and "
+            "a value that has blanks in quotes, as in dataset.operation='a*a + b'",
+        ),
         ("optimizer.lr='0.02", "cannot be read: No closing quotation"),
         ("  ", "no setting is given: write one as in optimizer.lr=0.02"),
         (
@@ -78,6 +83,8 @@ def test_what_hangs_together_is_changed_together():
     logged = arm(log=((10, 1), (30, 5)), keep=(0, 20, 30), penalties=(Spec("l2"),))
     (longer,) = change.read("epochs=25").of(experiment(logged)).arms
     assert (longer.log, longer.keep) == (((10, 1), (25, 5)), (0, 20, 25))
+    (formula,) = change.read("dataset.operation='a*a + b'").of(experiment(arm())).arms
+    assert formula.dataset.options["operation"] == "a*a + b"
     (larger,) = change.read("dataset.p=13").of(experiment(arm())).arms
     assert larger.dataset.options == {"p": 13}
     assert [larger.model.options[n] for n in ("classes", "vocabulary")] == [13, 13]

@@ -136,8 +136,11 @@ def read(settings: str, arms: Collection[str] = ()) -> Change:
     for word in words:
         path, sign, text = word.partition("=")
         if not (path and sign and text):
-            example = "write a name and a value, as in optimizer.lr=0.02"
-            raise BookError(f"{word!r} is no setting: {example}")
+            raise BookError(
+                f"{word!r} is no setting: write a name and a value, as in "
+                "optimizer.lr=0.02, and a value that has blanks in quotes, as in "
+                "dataset.operation='a*a + b'"
+            )
         try:
             values[path] = ast.literal_eval(text)
         except (ValueError, SyntaxError):
