@@ -1,6 +1,7 @@
 """One setting changed: what can be typed, what it trains, and where that is filed."""
 
 import ast
+import re
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,6 +17,7 @@ from book._ext.entries import stated
 from claimbook import change, papers, records
 from claimbook.errors import BookError
 from claimbook.experiment import Spec
+from claimbook.project import home
 
 RUN = suggestions.SECTION
 QUICK = Spec("adamw", lr=0.05, weight_decay=1, betas=(0.9, 0.99))
@@ -130,6 +132,16 @@ def test_every_number_that_pages_offer_can_be_changed():
     )
     both = replace(found, settings={"optimizer.betas": (0.9, 0.99)}, arms=())
     assert suggestions.command("a/b", both).endswith("SET='optimizer.betas=(0.9,0.99)'")
+
+
+def test_the_settings_that_the_readme_names_are_on_its_page():
+    text = (home() / "README.md").read_text(encoding="utf-8")
+    named = text.partition("or an option of one:")[2].partition(". ")[0]
+    settings = re.findall("`([^`]+=[^`]+)`", named)
+    trained = pages.experiments("prieto2025/fig15", "laptop")
+    for setting in settings:
+        change.read(setting).check(trained)
+    assert len(settings) == 5
 
 
 def test_the_command_stands_at_the_end_of_its_section():
