@@ -185,6 +185,7 @@ def test_what_a_page_trains_is_changed_in_a_cell_of_its_own(book, monkeypatch):
         ({"set": "optimizer.rate=1"}, "'optimizer.rate': use one of optimizer"),
         ({"arms": "a*"}, "no setting is given: write one as in optimizer.lr"),
         ({"set": "epochs=30"}, "epochs is 30 already"),
+        ({"scale": "smol"}, "unknown scale 'smol': use one of smoke, paper, laptop"),
         (told, "stopped"),
     ):
         with pytest.raises(BookError, match=said):

@@ -24,7 +24,7 @@ from book._ext import notebooks
 from claimbook import change, papers
 from claimbook.change import Change
 from claimbook.errors import PageError, choose
-from claimbook.experiment import Experiment
+from claimbook.experiment import SCALES, Experiment
 from claimbook.project import home, page_folders, paper_titles
 
 LIBRARIES = ("torch", "numpy", "pandas", "matplotlib", "seaborn")
@@ -114,6 +114,8 @@ def execute(
         notebook = notebooks.read_source(find(page_id))
         known = defaults(page_id, notebook) | SETTINGS
         values = typed(page_id, parameters or {}, known)
+        if values.get("scale", "best") != "best":
+            choose("scale", values["scale"], SCALES)
         if values.get("set") or values.get("arms"):
             values = {"scale": "laptop"} | values | {"retrain": True}
             change_of(values).check(experiments(page_id, values["scale"]))
