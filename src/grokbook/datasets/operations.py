@@ -44,8 +44,8 @@ def computed(text: str, a: Tensor, b: Tensor, p: int) -> Tensor:
         ) from None
     if not any(isinstance(node, ast.Name) for node in ast.walk(tree)):
         raise BookError(
-            f"operation {text!r} has neither a nor b, and an operation needs one: write "
-            "it as in 'a*a + a*b + b*b'"
+            f"operation {text!r} has neither a nor b, and an operation needs one: "
+            "write it as in 'a*a + a*b + b*b'"
         )
     return torch.tensor(labels)
 
