@@ -40,8 +40,8 @@ def total(*patterns):
     [
         (["src/grokbook/**/*.py"], 31_900),
         (["src/claimbook/**/*.py"], 46_300),
-        (["tests/*.py"], 132_700),
-        (["book/*.py", "book/_ext/*.py"], 38_150),
+        (["tests/*.py"], 132_900),
+        (["book/*.py", "book/_ext/*.py"], 38_200),
     ],
 )
 def test_no_part_grows_unseen(patterns, limit):
