@@ -32,6 +32,7 @@ softmax = Run(control, "softmax, β2 0.99", "float64", ink["float64"])
 free = Run(control, "exact CE, β2 0.99", "cannot collapse", ink["collapse-free"])
 still = Run(mnist, "no decay", "float32", ink["float32"])
 freed = Run(mnist, "decay 0.1", "float32, weight decay", ink["weight decay"])
+bounded = Run(page.record("prieto2025/fig02eps"), "70% float64, eps 1e-8")
 kept = Run(by_hand, "70% float32, by hand")
 spiking, calm = (Run(images, arm, arm, ink[arm]) for arm in ("float32", "float64 loss"))
 
@@ -153,6 +154,10 @@ collapsed. It is as wide apart with 70 % of the sums, and under gradient descent
 by hand has the same loss and keeps the gradient ([Figure 2](../prieto2025/fig02_softmax_collapse.ipynb)). With it and 70 % of the sums every loss is zero
 from epoch {told(cleared)} on, and test accuracy rises from {told(kept.at(TEST, cleared), "{:.0%}")} to {told(kept.last(TEST), "{:.0%}")} (runs: {len(kept.seeds)}, on a CPU).
 
+**A second cause: the ε of Adam.** With 70 % of the sums, float64 losses and PyTorch's default of 1e-8, at most {told(bounded.largest("collapse_float64"), "{:.2%}")} of the
+samples ever collapse, and still test accuracy ends at {told(bounded.last(TEST), "{:.0%}")} (runs: {len(bounded.seeds)}, on a CPU). With 1e-25 it ends at {told(large[2].last(TEST), "{:.0%}")}.
+The gradients become small beside ε, so learning ends before rounding could end it.
+
 **A loss that cannot collapse.** On a smaller task, all in float64, even the softmax goes on after its collapse, and the
 {{term}}`collapse-free cross-entropy` goes on further ([Figure 1](../prieto2025/fig01_headline.ipynb)). So rounding takes a part of the gain,
 and not all of it.
@@ -208,8 +213,7 @@ tables.grid(
 # * The collapse-free loss in float64 on the paper's table, beside softmax with the same learning rate and betas. If it
 #   stalls as early, rounding is not what slows the network. It is registered and not trained: `grokbook run
 #   prieto2025/fig01control --scale paper --device cuda`.
-# * An ε of Adam that ends learning before any sample collapses would name another cause for some of the same curves:
-#   `grokbook run prieto2025/fig02eps --scale paper --device cuda`.
+# * The runs on the ε of Adam, with a loss that keeps every gradient: if they learn on, ε would not be a cause of its own.
 #
 # ## What was read
 #
