@@ -315,7 +315,7 @@ feature does not distinguish the two precisions.
 **The two means need thousands of epochs to turn.** Their cosine ends at {told(single.last(COSINE), "{:+.2f}")}, after
 many slingshots.
 
-**In bfloat16 spikes come sooner, and what we call slingshots later.** With the loss in bfloat16 the first spike of any kind is
+**A bfloat16 loss brings spikes sooner, but slingshots later.** With the loss in bfloat16 the first spike of any kind is
 at epoch {told(instability.earliest(instability.bursts(coarse)))}, and with a float32 loss at {told(instability.earliest(instability.bursts(single)))}.
 But a slingshot, as this book counts it, needs many samples whose loss is zero in float32 too, and then the first is at
 epoch {told(slung)} (n = {len(coarse.seeds)}). The row on bfloat16 was registered with slingshots, so it fails; collapse in bfloat16 itself was not recorded.
