@@ -368,8 +368,9 @@ class Race:
 
     def tests(self, chosen: Point | None) -> list[tuple[Point, int]]:
         """Return the point and the seed of each test; none if no point was chosen."""
-        seeds = self.design["SECOND_TESTS"] if chosen else ()
-        return [(chosen, seed) for seed in seeds]
+        if chosen is None:
+            return []
+        return [(chosen, seed) for seed in self.design["SECOND_TESTS"]]
 
     def onset(self, run: Run, point: Point) -> Series:
         """Return by seed the step of generalising, infinite beyond the cap."""
