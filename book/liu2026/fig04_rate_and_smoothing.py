@@ -57,13 +57,56 @@ def proneness(eta):
     return (1000 * instability.counted(on) / left).where(left > 0, 0.0)
 
 
-def jumps(run):
-    """How often the loss above its smallest value goes from 0.001 to ten times that."""
+def jump_onsets(run):
+    """Where the loss above its smallest value goes from 0.001 to ten times that."""
     excess = run.trace() - FLOOR
-    onsets = {
+    return {
         s: instability.spikes(excess[s].dropna(), quiet=1e-3, loud=1e-2) for s in excess
     }
-    return instability.counted(onsets)
+
+
+def jumps(run):
+    """How often the loss jumps, by seed."""
+    return instability.counted(jump_onsets(run))
+
+
+# The curvature was measured in the network of width 20 of Figure 6.
+NARROW = {eta: ("curvature20", f"learning rate {eta:g}") for eta in (1e-2, 1e-4)}
+NARROW[1e-3] = ("fig06", "float32")
+narrow = {
+    eta: arm(*NARROW[eta], f"width 20, η = {NAMES[eta]}", colors[eta])
+    for eta in (1e-2, 1e-3, 1e-4)
+}
+narrow_soft = arm("curvature20", "smoothed, float32 loss", "width 20, smoothed", "")
+SHARPNESS, ADAM_SHARPNESS = "sharpness", "preconditioned_sharpness"
+
+
+def sharpness_at_zero_loss(run):
+    """Sharpness at its first look with half of the samples at a loss of 0, by seed."""
+    since = instability.settled(run)
+    looks = run.series(SHARPNESS)
+    values = {seed: looks[seed].loc[since[seed] :].dropna() for seed in looks}
+    first = {seed: found.iloc[0] for seed, found in values.items() if len(found)}
+    return Series(first, dtype=float)
+
+
+def sharper():
+    """The smaller of two ratios of sharpness, of a rate to ten times that, by seed."""
+    at = {eta: sharpness_at_zero_loss(run) for eta, run in narrow.items()}
+    both = {
+        eta: evidence.ratio(at[eta], at[larger])
+        for eta, larger in ((1e-3, 1e-2), (1e-4, 1e-3))
+    }
+    return [*narrow.values()], evidence.joined(both).min(axis=1)
+
+
+def before_jumps():
+    """Adam's sharpness over 38/η at the last look before a jump, the largest by seed."""
+    chosen = narrow_soft.settings.optimizer.options
+    beta1 = chosen["betas"][0]
+    edge = (2 + 2 * beta1) / ((1 - beta1) * chosen["lr"])
+    onsets = jump_onsets(narrow_soft)
+    return instability.before(narrow_soft, ADAM_SHARPNESS, onsets, pick=max) / edge
 
 
 def gap(alpha, classes):
@@ -124,6 +167,14 @@ prone, jumped = (
 found = {
     "order": {rates[eta]: prone[eta] for eta in (1e-2, 1e-3, 1e-4)},
     "order-slow": {rates[eta]: prone[eta] for eta in (1e-4, 1e-5)},
+    "sharpness": sharper(),
+    "edge": (
+        narrow_soft,
+        evidence.ratio(
+            narrow_soft.last(SHARPNESS), narrow_soft.largest(SHARPNESS, until=1000)
+        ),
+    ),
+    "edge-jumps": (narrow_soft, before_jumps()),
     "no-collapse": ([soft["float32"]], soft["float32"].largest("collapsed")),
     "jumps": ([soft["float32"]], jumped["float32"]),
     "jumps-float64": ([soft["float64"]], jumped["float64"]),
