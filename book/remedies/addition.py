@@ -11,6 +11,8 @@ device = "auto"
 import math
 import runpy
 
+import numpy as np
+
 from claimbook import claims, evidence, plots, project, tables
 from claimbook.evidence import Run, told
 
@@ -47,11 +49,20 @@ def later(decay):
     return pair, evidence.ratio(*(run.onset(above=race.level) for run in pair))
 
 
+def at_each_rate():
+    """The share of rates at which ⊥Grad alone generalises for good, by seed."""
+    alone = [arm.name for arm in swept.experiment.arms if arm.name.endswith("decay 0")]
+    runs = [Run(swept, name) for name in alone]
+    onsets = evidence.joined({run.arm: run.onset(above=race.level) for run in runs})
+    return runs, np.isfinite(onsets).mean(axis=1)
+
+
 found = {f"perp-decay-{decay:g}": later(decay) for decay in (0.03, 0.1)}
 found |= {
     f"perp-decay-{decay:g}": (decayed[decay], decayed[decay].last("test_accuracy"))
     for decay in (0.3, 1)
 }
+found |= {"perp-rates": at_each_rate()}
 ALONE = {
     "perp": ("⊥Grad", "⊥Grad"),
     "radius": ("radius with tuned target",) * 2,
