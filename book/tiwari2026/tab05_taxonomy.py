@@ -39,6 +39,8 @@ records = {"fig01": page.record("fig01", arms=("penalty",))}
 records |= {name: page.record(name) for name in ("tab02", "remedies", "suppression")}
 large = page.record("tab02", scale="paper" if scale == "laptop" else scale)
 wide = Run(large, "MAN 0.05", "MAN, width 512", plots.COLOUR["MAN"])
+wide_norm = Run(large, "layer norm", "layer norm, width 512")
+wide_sphere = Run(large, "RMS norm", "RMS norm, width 512")
 free = Run(records["fig01"], "baseline", "baseline", plots.COLOUR["baseline"])
 runs = {}
 for method, (_, _, name, arm) in (
@@ -117,11 +119,8 @@ found = {
     "decay-rank": (decay, effect(decay)),
     "penalty-rank": (push, evidence.finished(effect(push), push)),
     "man-rank": (wide, effect(wide)),
-    "norm-rank": (runs["Layer norm"], effect(runs["Layer norm"])),
-    "spherical-projection": (
-        runs["Spherical projection"],
-        effect(runs["Spherical projection"]),
-    ),
+    "norm-rank": (wide_norm, effect(wide_norm)),
+    "spherical-projection": (wide_sphere, effect(wide_sphere)),
     "riemann": nearer(),
     "decay-radius": larger("Weight decay"),
     "penalty-radius": (
@@ -202,7 +201,8 @@ tables.prose(f"""
   {told(beside("Penalty")[0], TWO)} times the baseline's. In layer 2 it ends at
   {told(beside("Penalty")[1], TWO)} times, see the table.
 * **A projection on the sphere** gives every activation before the ReLU the length √d. It is what RMS norm does without
-  trainable weights. The rank ends at {told(effect(runs["Spherical projection"]), TWO)} times its start.
+  trainable weights. The rank ends at {told(effect(runs["Spherical projection"]), TWO)} times its start at width 128, and at
+  {told(effect(wide_sphere), TWO)} times at the paper's width.
 * **The stronger the penalty, the closer to the projected network?** The mean distance of the curves of test accuracy is
   {told(distance(pushed(0.5)), TWO)}, {told(distance(pushed(5)), TWO)} and {told(distance(pushed(50)), TWO)} with strengths of 0.5, 5 and 50. The
   paper's limit is one of gradient flow. Adam takes steps of the same size whatever the strength, so a strong penalty crowds out
