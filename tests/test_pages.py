@@ -494,7 +494,7 @@ def test_a_rerun_says_what_was_trained_and_how_it_came_out(ran, capsys):
         (["execute", ID, "--out", ""], "'' is empty"),
         (["execute", ID, "--out", "a\0b"], "has NUL"),
         (["race", ""], "'' is empty"),
-        (["race", "mine.py", "--processes=-1"], "'-1' is no number of processes"),
+        (["race", "mine.py", "--processes=-1"], "'-1' is not a number of processes"),
     ],
 )
 def test_values_that_the_tools_refuse(words, told, capsys):
@@ -613,7 +613,7 @@ def test_a_damaged_twin_is_one_sentence(book, damaged):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("[", "landing.yml is no YAML: while parsing a flow node"),
+        ("[", "landing.yml is not YAML: while parsing a flow node"),
         ("prieto2025: {}", "is not of the papers prieto2025, singh2026"),
         ("3", "landing.yml is 3: write names with values"),
         ({"title": 3}, "landing.yml, prieto2025, title is 3: write text, in quotes"),
