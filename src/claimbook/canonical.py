@@ -51,7 +51,7 @@ def key(settings: Plain) -> str:
     ``settings`` are those fields of an arm, as plain data, that say what is trained.
     """
     key_as_written = digest(settings)
-    recorded = _tables("keys")
+    recorded = _tables("keys", project.home())
     if key_as_written in recorded.get("twice", ()):
         return key_as_written
     canonical_key = digest(resolved(settings))
@@ -93,11 +93,11 @@ def options(kind: str, name: str, given: Plain) -> Plain:
 
 
 def _defaults(kind: str, name: str) -> list[Any]:
-    """Return what the file ``defaults`` says of a spec: dropped, filled and floats.
+    """Return the tables of a spec in the file ``defaults``: dropped, filled, floats.
 
-    Each of the three is empty if the file says nothing of the spec.
+    A table is empty if the file says nothing of the spec.
     """
-    tables = _tables("defaults")
+    tables = _tables("defaults", project.home())
     parts = (tables.get(table, {}) for table in ("dropped", "filled", "floats"))
     return [part.get(f"{kind}/{name}", {}) for part in parts]
 
@@ -137,16 +137,13 @@ def _numbers(value: Any, *, are_floats: bool) -> Any:
     return int(value) if float(value).is_integer() else value
 
 
-def _tables(name: str) -> dict[str, Any]:
+@cache  # of each book that a process reads
+def _tables(name: str, home: Path) -> dict[str, Any]:
     """Return the tables in the "defaults" or "keys" file that book/project.yaml names.
 
-    The result is empty if project.yaml names no such file.
+    ``home`` is the folder of the book. The result is empty if project.yaml names no
+    such file.
     """
-    return _read(name, project.home())
-
-
-@cache  # of each book that a process reads
-def _read(name: str, home: Path) -> dict[str, Any]:
     file = project.part("settings").get(name)
     if not file:
         return {}

@@ -15,7 +15,7 @@ from typing import Any
 
 from claimbook import canonical, project
 from claimbook.errors import BookError, choose, refuse_text
-from claimbook.experiment import LOOKS, Arm, Experiment, Spec, is_named
+from claimbook.experiment import NOT_TRAINED, Arm, Experiment, Spec, is_named
 
 NOUNS = {bool: "True or False", int: "a whole number", float: "a number"}
 COUNTED = ("classes", "vocabulary")  # options of a network that follow from a modulus
@@ -164,8 +164,8 @@ def settings_of(arm: Arm) -> dict[str, Any]:
     """Return the settings of an arm that a reader can change, by their paths.
 
     Options that the arm leaves out are included with their defaults. Fields that say
-    only what is measured (``LOOKS``) are not, as they are not part of the key of a
-    training.
+    only what is measured (``NOT_TRAINED``) are left out: they are not part of the key
+    of a training.
     """
     settings: dict[str, Any] = {}
     for name, spec in arm.specs():
@@ -173,7 +173,7 @@ def settings_of(arm: Arm) -> dict[str, Any]:
         for option, value in _options(name, spec).items():
             settings[f"{name}.{option}"] = value
     for field in fields(arm):
-        if field.name not in LOOKS | canonical.KINDS.keys():
+        if field.name not in NOT_TRAINED | canonical.KINDS.keys():
             settings[field.name] = getattr(arm, field.name)
     return settings
 

@@ -16,8 +16,16 @@ from claimbook.errors import BookError, refuse_text
 
 SCALES = ("paper", "laptop", "smoke")  # best evidence first
 # Fields of an arm that say what it is called and what is measured, not what is trained.
-LOOKS = {"name", "log", "observables", "rarely", "keep", "keep_dtype", "keep_seeds"}
-LOOKS |= {"trace", "eval_batch", "through_nan", "batch_statistics"}
+NOT_TRAINED = {
+    "name",
+    "log",
+    "observables",
+    "rarely",
+    "keep",
+    "keep_dtype",
+    "keep_seeds",
+}
+NOT_TRAINED |= {"trace", "eval_batch", "through_nan", "batch_statistics"}
 # Fields of an arm that are whole numbers, with the least that each may be.
 LEAST = {"epochs": 0, "batch_size": 1, "eval_batch": 1, "after_stop": 0}
 
@@ -54,7 +62,7 @@ class Arm:
         autocast     dtype of matrix products and logits, while weights are in
                      ``dtype``: float16 or bfloat16
 
-    These say what is measured (``LOOKS``):
+    These say what is measured (``NOT_TRAINED``):
 
         log          logged epochs: every ``log`` epochs, or ((until, every), ...) for a
                      dense start; the first and the last epoch are always logged
@@ -186,7 +194,7 @@ class Arm:
     def training_key(self) -> str:
         """Return the digest of what is trained, which arms share if they train alike.
 
-        Fields in ``LOOKS`` do not change it, nor do other ways to write the same
+        Fields in ``NOT_TRAINED`` do not change it, nor do other ways to write the same
         settings.
         """
         return self._training_key
@@ -194,7 +202,7 @@ class Arm:
     @cached_property
     def _training_key(self) -> str:
         settings = self.as_plain().items()
-        return canonical.key({k: v for k, v in settings if k not in LOOKS})
+        return canonical.key({k: v for k, v in settings if k not in NOT_TRAINED})
 
     def hash(self) -> str:
         """Return a digest of all fields: 16 hexadecimal digits.

@@ -96,10 +96,11 @@ class Sheet(list[Claim]):
     def add(self, row: Claim, basis: Any) -> None:
         """Append one row with its result.
 
-        ``basis`` is what the values of `read` have for a row, or None if nothing tests
-        it yet. A row for which no seed has a value becomes "cannot tell" if all of its
-        runs were trained, else "not run". A measurement of ours without values is left
-        out.
+        ``basis`` is what the values of `read` have for a row: ``(runs, by_seed)``,
+        ``{run: by_seed}`` or the result of `exactly`, by the kind of the row, and None
+        for a row that nothing tests yet. A row for which no seed has a value becomes
+        "cannot tell" if all of its runs were trained, else "not run". A measurement of
+        ours without values is left out.
         """
         if row.exact or not row.is_run:
             if basis:

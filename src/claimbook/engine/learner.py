@@ -177,6 +177,7 @@ class Learner:
         """
 
         def objective(params, buffers, x, y, alpha, terms) -> Tensor:
+            """Return the objective of one member; all but ``terms`` go to `forward`."""
             tap = Recorder() if self.is_tapped else None
             forward = self.forward(params, buffers, x, y, alpha, tap=tap)
             return objective_value(terms, forward, self.gradient_scale)
@@ -275,7 +276,12 @@ class Learner:
 
     @torch.no_grad()
     def _split_outputs(
-        self, x, y, model, recorded_taps=(), replacing_tap=None
+        self,
+        x: Any,
+        y: Tensor,
+        model: torch.nn.Module,
+        recorded_taps: Sequence[str] = (),
+        replacing_tap: Recorder | None = None,
     ) -> SplitOutputs:
         """Return logits, losses and activations of every member on inputs x, labels y.
 
@@ -286,7 +292,7 @@ class Learner:
         """
 
         def outputs(params, buffers, x, y, alpha, terms) -> SplitOutputs:
-            """Return the outputs of one member."""
+            """Return the outputs of one member; all but ``terms`` go to `forward`."""
             # batch norm would update them in place
             buffers = {name: b.clone() for name, b in buffers.items()}
             inputs = (params, buffers, x, y, alpha)

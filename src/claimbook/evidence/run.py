@@ -45,7 +45,7 @@ class Run:
 
     @property
     def of_book(self) -> "Run | None":
-        """The book's run of this arm, if a reader trained it anew, else None."""
+        """The book's run of an arm trained here with other settings, else None."""
         book = self.record.book
         return replace(self, record=book) if book and book.seeds(self.arm) else None
 

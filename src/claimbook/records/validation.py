@@ -16,7 +16,7 @@ import numpy as np
 from pyarrow import Table
 
 from claimbook import canonical, project
-from claimbook.experiment import LOOKS, Arm
+from claimbook.experiment import NOT_TRAINED, Arm
 
 TEXTS = ("device", "device_name", "matmul", "commit", "finished", "training_key")
 COUNTS = ("seed", "epochs", "format")  # whole numbers from 0 on
@@ -95,7 +95,7 @@ def _plan(text: str, _book: Path) -> _Plan:
     """
     settings = json.loads(text)
     arm = Arm.from_plain({k: v for k, v in settings.items() if k in FIELDS})
-    key = canonical.key({k: v for k, v in settings.items() if k not in LOOKS})
+    key = canonical.key({k: v for k, v in settings.items() if k not in NOT_TRAINED})
     logged = np.array(arm.logged_epochs())
     return _Plan(arm, key, logged, not settings.keys() <= FIELDS)
 

@@ -50,11 +50,11 @@ def modular(
 
     ``encoding`` says what a row of x is: "tokens", a and b as int64; "scalar", the same
     as floats; "standard_scalar", floats with mean 0 and variance 1; "binary", the bits
-    of a and b in base 2 (as in the official code of Figure 4); or "random_binary",
-    distinct random rows of ``bits`` bits (the paper's wording). Without ``bits`` there
-    are as few as can tell p numbers apart. ``equals`` appends the equals sign, token p.
-    With ``operator`` a row is a, operator, b and equals sign, and these two signs are
-    the tokens p and p + 1.
+    of a and b in base 2 (the official code of Prieto et al. for Figure 4); or
+    "random_binary", distinct random rows of ``bits`` bits (the wording of their paper).
+    With ``bits`` None there are as few as can tell p numbers apart. ``equals`` appends
+    the equals sign, token p. With ``operator`` a row is a, operator, b and equals sign,
+    and these two signs are the tokens p and p + 1.
 
     ``shuffle="python"`` splits as the code of Singh et al. (2026) does, by Python's
     shuffle with the seed of torch's generator, and rounds the size of the test set down
@@ -111,8 +111,8 @@ def _encode(pairs: Tensor, p: int, encoding: str, bits: int | None) -> Tensor:
     if bits is None:
         bits = fewest_bits
     check_whole(f"bits of {p} codes", bits, fewest_bits, MOST_BITS)
+    # one whole number for each of the p, of which the table (p, bits) has the bits
     codes = torch.arange(p) if encoding == "binary" else torch.randperm(2**bits)[:p]
-    # the bits (p, bits) of these whole numbers, the highest first
     table = (codes[:, None] >> torch.arange(bits - 1, -1, -1)) & 1
     return table[pairs].flatten(1).float()
 

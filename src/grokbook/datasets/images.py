@@ -36,7 +36,7 @@ def mnist(*, train_samples: int = 60_000) -> Data:
     """
 
     def read(name: str, header: int) -> Tensor:
-        """The bytes of a file after its header."""
+        """Return the bytes of a file after its header."""
         raw = gzip.decompress(fetch(f"MNIST/raw/{name}-ubyte.gz"))
         return torch.frombuffer(bytearray(raw), dtype=torch.uint8)[header:]
 

@@ -174,7 +174,10 @@ def _attach(
 
 
 def _step_hooks(optimizer: Any) -> SimpleNamespace:
-    """Return the hooks that `_wrap_step` has given an optimizer."""
+    """Return the hooks that `_wrap_step` has given an optimizer.
+
+    They are an attribute that the type of an optimizer does not have.
+    """
     hooks: SimpleNamespace = optimizer.step_hooks
     return hooks
 

@@ -42,7 +42,7 @@ class SGD(torch.optim.SGD):
     Both are 0 by default. ``options`` are others of torch's.
     """
 
-    def __init__(self, params: ParamsT, lr: float, **options: Any) -> None:
+    def __init__(self, params: ParamsT, lr: float, **options: Any):
         super().__init__(params, lr, foreach=False, **options)
 
 
@@ -61,7 +61,7 @@ class Muon(Optimizer):
         lr: float,
         *,
         momentum: float = 0.95,
-    ) -> None:
+    ):
         named = list(params)
         matrices = [(name, p) for name, p in named if p.dim() == 2]
         rest = [(name, p) for name, p in named if p.dim() != 2]
@@ -125,7 +125,7 @@ class Stack(Optimizer):
 
     def __init__(
         self, params: ParamsT, *, stacked: bool = True, **hyperparameters: Any
-    ) -> None:
+    ):
         super().__init__(params, self.numbers | hyperparameters | {"stacked": stacked})
         for group in self.param_groups:
             rate = torch.as_tensor(group["lr"], dtype=torch.float64)
