@@ -520,7 +520,7 @@ def edited(_, path):
 
 
 def no_weights(_, rows):
-    member.beside(rows, member.metadata(rows))["weights"].unlink()
+    member.side_files(rows, member.metadata(rows))["weights"].unlink()
 
 
 REFUSED = {  # what is said <- how a folder and the rows of a member are spoilt

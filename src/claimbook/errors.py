@@ -30,7 +30,7 @@ class BookError(Exception):
 
 
 class UnknownName(BookError, ValueError):
-    """A name is none of those that are known."""
+    """A name that is not one of those that are known."""
 
     code = 2
 

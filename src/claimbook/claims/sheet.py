@@ -58,7 +58,8 @@ def read(page: str, row_values: Mapping[str, Any], **fields: object) -> "Sheet":
     for row in rows:
         value: Any = row_values.get(row.id)
         has_names = isinstance(value, Mapping) and not row.order
-        for name, basis in value.items() if has_names else [("", value)]:
+        basis_by_name = value if has_names else {"": value}
+        for name, basis in basis_by_name.items():
             known = fields | {"each": name}
             texts: Any = {
                 key: getattr(row, key).format("{}", **known)  # its value comes later

@@ -365,7 +365,8 @@ def median(values: BySeed) -> float:
 def outcome(verdict: str) -> str:
     """Return the class of a verdict: holds, mixed, fails, cannot-tell or idle.
 
-    A claim is idle if it is not judged: not run, by construction, or judged elsewhere.
+    A claim is idle if it is not judged: not run, by construction, or judged on another
+    page.
     """
     word = verdict.partition(",")[0]
     if word == CANNOT_TELL:

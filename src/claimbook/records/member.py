@@ -37,7 +37,7 @@ Meta = dict[str, Any]  # the metadata of a member
 Files = dict[Path, bytes]  # of one member, its rows first
 
 
-def beside(path: Path, meta: Meta) -> dict[str, Path]:
+def side_files(path: Path, meta: Meta) -> dict[str, Path]:
     """Return the files with the "weights" and the "trace" of a member, if it has them.
 
     They lie in the folder of ``path``, the file of its rows, and have digits of
@@ -68,7 +68,7 @@ def table(path: Path) -> tuple[pa.Table, Meta]:
     fault = validation.metadata_fault(meta) or validation.rows_fault(rows, meta)
     if fault:
         raise _record_error(path, fault)
-    for kind, side in beside(path, meta).items():
+    for kind, side in side_files(path, meta).items():
         if not side.exists() or _sha256(side.read_bytes()) != meta[kind]:
             raise _record_error(
                 side, f"is not the {kind} that {path.name} was kept with"
@@ -134,7 +134,7 @@ def file_contents(path: Path, result: Result) -> Files:
         "format": FORMAT,
     }
     meta["digest"] = _digest(rows.to_numpy(), list(rows), meta)
-    paths = beside(path, meta)
+    paths = side_files(path, meta)
     return {path: _parquet(rows, meta)} | {paths[kind]: sides[kind] for kind in sides}
 
 

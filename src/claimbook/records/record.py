@@ -143,7 +143,7 @@ class Record:
         """Return the file of a member's "weights" or "trace"; None if it has none."""
         name = f"{arm}|{seed}"
         meta = self.members.get(name, {})
-        return member.beside(self.paths[name], meta)[kind] if kind in meta else None
+        return member.side_files(self.paths[name], meta)[kind] if kind in meta else None
 
     def _lacks(self, what: str, arm: str) -> RecordError:
         """Return the error that says what an arm lacks and how to train it again."""
@@ -297,7 +297,7 @@ def merge(
                         f"{path} was trained by code that is in no commit, "
                         f"{meta['commit']}: `merge --uncommitted` takes it"
                     )
-                for file in (path, *member.beside(path, meta).values()):
+                for file in (path, *member.side_files(path, meta).values()):
                     copies[name][into / file.relative_to(folder)] = file.read_bytes()
     if not dry_run:
         for files in copies.values():
@@ -329,7 +329,7 @@ def stale(experiments: Iterable[Experiment]) -> list[Path]:
     for path in used:
         if path.name.partition(".")[0] in names:
             others.difference_update(
-                member.beside(path, member.metadata(path)).values()
+                member.side_files(path, member.metadata(path)).values()
             )
     return sorted(others)
 
