@@ -17,7 +17,7 @@ from book import __main__ as tools
 from book._ext import catalogue, checks, notebooks, pages, reruns
 from book._ext.entries import entries
 from claimbook import change, tables
-from claimbook.claims.verdict import checked
+from claimbook.claims.verdict import entry_fields
 from claimbook.errors import BookError, PageError, RecordError
 from claimbook.experiment import Experiment
 from claimbook.project import CLAIMS_MIME, FIGURE_MIME, paper_titles
@@ -666,11 +666,11 @@ def test_a_number_among_the_settings_is_one_sentence(book):
 )
 def test_a_row_with_a_value_of_another_type_is_one_sentence(key, value, told):
     row = {"tested": "it grows", "registered": datetime.date(2026, 11, 28)}
-    assert checked(ID, "grows", row)
+    assert entry_fields(ID, "grows", row)
     with pytest.raises(
         BookError, match=f"claims.yaml, page fig01, row 'grows', {told}"
     ):
-        checked(ID, "grows", row | {key: value})
+        entry_fields(ID, "grows", row | {key: value})
 
 
 def test_experiments_that_were_changed_since_the_table_beside_the_records(
