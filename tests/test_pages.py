@@ -101,7 +101,7 @@ def store(monkeypatch, cited="0", **changed):
     monkeypatch.setattr(checks.papers, "best", lambda *_: empty.experiment)
     monkeypatch.setattr(checks.papers, "record", lambda *_, **__: empty)
     now = lambda *_, **__: READ | changed  # noqa: E731
-    monkeypatch.setattr(checks.evidence, "described", now)
+    monkeypatch.setattr(checks.evidence, "record_identity", now)
     monkeypatch.setattr(checks.evidence, "source", lambda _: {"sha256": cited})
     monkeypatch.setattr(checks.evidence, "reference", lambda _: None)
 
