@@ -320,6 +320,9 @@ def _merge(options: argparse.Namespace) -> int:
 
     Returns the exit code, 0; `records.merge` says what it raises.
     """
+    from claimbook import names, observing
+
+    names.observables()  # registers all observables
     merged = records.merge(
         options.folders,
         # the book takes no members of smoke scale
@@ -328,6 +331,7 @@ def _merge(options: argparse.Namespace) -> int:
         replace=options.replace,
         uncommitted=options.uncommitted,
         dry_run=options.dry_run,
+        stems=observing.stems,
     )
     print(", ".join(f"{len(paths)} {outcome}" for outcome, paths in merged.items()))
     if options.out is None and not options.dry_run:

@@ -25,6 +25,7 @@ PARTS = {  # of project.yaml, with their types
     "papers": dict[str, str],
     "smoke": dict[str, int],
     "ranges": dict[str, tuple[float, float]],
+    "bounds": dict[str, tuple[float, float]],
     "called": dict[str, str],
     "colours": dict[str, list[str]],
     "committed": list[str],
