@@ -25,7 +25,7 @@ from skips import skip_without
 
 import grokbook
 from claimbook import names, observing, papers, project, records
-from claimbook.errors import NoRecord, RecordError
+from claimbook.errors import BookError, NoRecord, RecordError
 from claimbook.records import member
 
 KEPT = {0: {"w": torch.arange(6.0).reshape(2, 3).T}}
@@ -146,6 +146,22 @@ def test_a_measured_nan_is_no_missing_value(tmp_path):
     found = record.series("a", "spectrum")[0]
     assert list(found.index) == [0, 20, 30]
     assert list(found.isna()) == [False, True, True]
+
+
+@pytest.mark.parametrize("spoil", [b"{}\n<<<<<<< HEAD", b"\xff", b"", b"a,b\n1,2"])
+def test_a_damaged_table_beside_the_records_is_named(two, path, monkeypatch, spoil):
+    folder = path.parents[1]
+    monkeypatch.setenv("GROKBOOK_RECORDS", str(folder))
+    reads = {records.INDEX: grokbook.members}
+    reads[records.EXPERIMENTS] = lambda: grokbook.record(two.name, scale=two.scale)
+    for name, read in reads.items():
+        records.write_index([two])
+        assert len(read())
+        written = (folder / name).read_bytes()
+        (folder / name).write_bytes(spoil + written[:-9])
+        with pytest.raises(BookError, match=name) as caught:
+            read()
+        assert "\n" not in str(caught.value)
 
 
 def test_no_record_is_said_with_the_command_that_trains_one(two, tmp_path):

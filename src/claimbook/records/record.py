@@ -1,6 +1,7 @@
 """A record: what one experiment reads of the store, and what it still lacks."""
 
 import hashlib
+import io
 import json
 import os
 from collections import Counter
@@ -20,6 +21,7 @@ from claimbook.records import member, validation
 from claimbook.records.member import Meta
 
 INDEX = "index.csv"  # in a folder of records: which file is which member
+COLUMNS = ["experiment", "scale", "arm", "seed", "file", "digest"]  # of the index
 EXPERIMENTS = "experiments.jsonl"  # and the recorded experiments, for who runs no code
 
 
@@ -367,8 +369,7 @@ def index(experiments: Iterable[Experiment]) -> str:
             digest = member.metadata(path)["digest"]
             names = experiment.name, experiment.scale, arm.name
             rows.append([*names, seed, file, digest])
-    columns = ["experiment", "scale", "arm", "seed", "file", "digest"]
-    return pd.DataFrame(rows, columns=columns).to_csv(index=False)
+    return pd.DataFrame(rows, columns=COLUMNS).to_csv(index=False)
 
 
 def plans(experiments: Iterable[Experiment]) -> str:
@@ -383,6 +384,41 @@ def write_index(experiments: Sequence[Experiment]) -> None:
     for name, text in tables.items():
         with project.whole(project.records_folder() / name) as path:
             path.write_text(text, encoding="utf-8")
+
+
+def read_index(folder: Path) -> pd.DataFrame:
+    """Return the table of members beside the records in a folder, see `index`.
+
+    Raises BookError, which names the file, if it is damaged.
+    """
+    path = folder / INDEX
+    text = project.read_text(path)
+    try:
+        table = pd.read_csv(io.StringIO(text))
+    except ValueError:  # as those of the parser are
+        table = pd.DataFrame()
+    if list(table) != COLUMNS or table.to_csv(index=False) != text:
+        raise _table_error(path)
+    return table
+
+
+def read_plans(folder: Path) -> dict[tuple[str, str], Meta]:
+    """Return the recorded experiments as JSON data, by name and scale, see `plans`.
+
+    Raises BookError, which names the file, if it is damaged.
+    """
+    path = folder / EXPERIMENTS
+    try:
+        return {(one["name"], one["scale"]): one for one in project.read_json(path)}
+    except (KeyError, TypeError) as error:
+        raise _table_error(path) from error
+
+
+def _table_error(path: Path) -> RecordError:
+    return RecordError(
+        f"{path} is not as it was written: take it from git again, or write it anew "
+        "with `python -m book index`"
+    )
 
 
 def _row_files(folder: Path) -> list[Path]:
