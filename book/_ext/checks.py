@@ -343,7 +343,8 @@ def changed(since: str) -> list[str]:
 
     Raises PageError if git does not have the commit.
     """
-    if not _git(home() / "book", "rev-parse", "--verify", f"{since}^{{commit}}"):
+    asked = "rev-parse", "--verify", f"{since}^{{commit}}"
+    if "\0" in since or not _git(home() / "book", *asked):
         raise PageError(f"git has no commit {since!r} here: fetch it, or name another")
     found = []
     for page_id, path in pages.sources().items():
