@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Prieto et al. 2025 · Figure 2]{.kicker} Once its softmax has collapsed, an MLP generalises little further, except in float16 with 70 % of the pairs
+# # [Prieto et al. 2025 · Figure 2]{.kicker} Once PyTorch's softmax has collapsed in float32 or float64, an MLP generalises little further
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -390,7 +390,7 @@ is then {told(on.at(TEST, still), "{:.1%}")}.
 # fails it in every seed.
 #
 # The two rows on the ε of Adam compare a CPU's runs with an ε of 1e-8, PyTorch's default, with the float64
-# curve of panel (c), made on a GPU. With 1e-8 learning ends earlier and before any collapse: the gradients become small beside ε.
+# curve of panel (c), made on a GPU. With 1e-8 learning slows earlier and before any collapse: the gradients become small beside ε.
 
 # %% tags=["hide-input"]
 #| fold: "Code: the claims, and what was run"

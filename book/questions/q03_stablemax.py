@@ -10,6 +10,8 @@ device = "auto"
 #| fold: "Code: the runs and the answer"
 import math
 
+import numpy as np
+
 from claimbook import claims, evidence, plots, tables
 from claimbook.evidence import Run, told
 
@@ -86,8 +88,21 @@ alike = {  # test accuracy at the end, by loss and rate, with a β2 of 0.99
 reached = when[PAPER, STABLE]
 paper_rate = runs[PAPER, STABLE].settings.optimizer.options["lr"]
 middle = {key: claims.median(values) for key, values in alike.items()}
+(parity,) = [
+    Run(record, arm.name)
+    for record in [page.record("remedies/test-e")]
+    for arm in record.experiment.arms
+    if arm.name.startswith("StableMax,")
+]
+finer = page.record("remedies/test2-b")
+(again,) = [
+    Run(finer, arm.name)
+    for arm in finer.experiment.arms
+    if arm.name.startswith("StableMax,")
+]
+assert np.isfinite(parity.onset()).all()
 sheet = claims.read(page.name, {})
-sheet.box(f"""In some MLPs on addition it does, with AdamW late. StableMax is Prieto et al.'s
+sheet.box(f"""In some MLPs on addition and in one on sparse parity it does, with AdamW late. StableMax is Prieto et al.'s
 replacement for softmax; it grows along a line, not exponentially, so that its sums
 hardly round. With it {len(reached)} of {len(reached)} of their MLPs learned addition
 modulo 113, at epoch {claims.median(reached):,.0f} (median); with a softmax in float64, in
@@ -222,6 +237,8 @@ softmax at {told(late["softmax"])}, and {int((back > 0.02).sum())} of {len(back)
 1,000 steps that [the comparison of remedies](../remedies/addition.ipynb) gives on sums modulo 59, it does not generalise, where ⊥Grad and weight decay do.
 
 **At which rates.** The table has, for the small MLPs of that comparison, the earliest step at which StableMax generalised with any of its $\\beta_2$.
+In a finer tuning, on sums modulo 97 at a rate of {again.settings.optimizer.options["lr"]:g}, {np.isfinite(again.onset()).sum()} of {len(again.seeds)} runs generalise, at step
+{told(again.onset())}; on sparse parity {np.isfinite(parity.onset()).sum()} of {len(parity.seeds)} runs of the first tuning do, at {told(parity.onset())}.
 Trained only once: {"; ".join(once)}.
 """)
 

@@ -98,11 +98,11 @@ sheet.box(f"""Mostly their product counts, in two networks. Count time in units 
 AdamW and a product of at most {MOST:g}, the median run of Singh et al.'s one-layer
 transformer learned addition after about {usual[SINGH]:.0f} units, that of Prieto et
 al.'s MLP after about {usual[PRIETO]:.0f}, and single runs of the two after
-{both.min():.0f} to {both.max():.0f}; this leaves out {missing} of
-{len(both) + missing} runs that had not generalised when training ended, most of them
-after fewer units than any run of their network took. So in the transformer twice the rate, or twice the decay,
+{both.min():.0f} to {both.max():.0f}. This leaves out {missing} of
+{len(both) + missing} runs that had not generalised when training ended; most of them
+were trained for fewer units than any run of their network took. So in the transformer twice the rate, or twice the decay,
 brings generalisation in about half of the epochs. The MLP takes more units the larger
-its decay, partly since decay delays its fit of the training set too (b); at a rate of 0.05 a decay of 8
+its decay, partly since decay delays its fit of the training set too; at a rate of 0.05 a decay of 8
 keeps it from fitting. The numbers belong to network and data: with fewer sums the MLP
 takes {claims.median(pace[FEWER]):.0f} units.""")
 

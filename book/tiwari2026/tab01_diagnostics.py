@@ -196,10 +196,10 @@ def printed_lead(name):
 flat = "Hessian trace, training pairs"
 sheet.box(f"""The paper says that its penalty leads to flatter minima: the Hessian trace, the sum of all curvatures of the
 loss, is {printed_lead(flat):.0f} times smaller with it than in the baseline, which has no penalty. This is said of networks that have
-generalised. Beside a weight decay of 1, a thousand times that of the paper, MLPs of its width generalise with the penalty and without it,
-in {len(strong_push.seeds)} runs each. There the two are about equally flat: where the paper's ratio is {printed_lead(flat):.0f}, ours is
-{late[flat]:.1f}. The paper's spectra turn round there: with the penalty the largest singular value is larger, and rank and largest
-Fourier mode are smaller. With the paper's own decay our networks with the penalty do not generalise, so its sentence itself cannot be tested.""")
+generalised. With a weight decay of 1, a thousand times that of the paper, MLPs of its width generalise with the penalty and without it,
+in {len(strong_push.seeds)} runs each. When they end, the two are about equally flat: where the paper's ratio is {printed_lead(flat):.0f}, ours is
+{late[flat]:.1f}. The other three quantities of the figure go against the paper there: with the penalty the largest singular value is
+larger, and rank and largest Fourier mode are smaller. With the paper's own decay our networks with the penalty do not generalise, so its sentence itself cannot be tested.""")
 
 # %% tags=["hide-input"]
 #| name: fig-tiwari2026-tab01
@@ -392,9 +392,11 @@ sheet.closing(record, wide, grokking)
 # %% tags=["remove-input"]
 shared = [told(last(run, "shared_direction.pre.0"), "{:.0%}") for run in (push, free)]
 tables.prose(f"""
-**The penalty beside a decay of 1.** Here {len(strong_push.seeds)} networks with the penalty can be compared with as many without it,
+**The penalty with a decay of 1.** Here {len(strong_push.seeds)} networks with the penalty can be compared with as many without it,
 since all of them generalise: without the penalty at epoch {told(strong.onset())}, with it at {told(strong_push.onset())}. The
-penalty makes none of the five quantities of the first figure clearly better there, and it takes time.
+penalty makes none of the five quantities of the first figure clearly better there, and it takes time. The two end at
+different training losses, {told(strong.last("train_loss"), "{:.1e}")} without it and {told(strong_push.last("train_loss"), "{:.1e}")} with it, and the trace
+goes with the loss: over the loss it is {told(last(strong, TRAIN, "train_loss"))} without and {told(last(strong_push, TRAIN, "train_loss"))} with it.
 
 **A rank that depends on the layer.** In layer 1 the penalty acts outward, and a bias
 vector is the cheapest way to follow it. One direction that all rows share has

@@ -24,7 +24,7 @@ METHODS = {  # Table 5: radial suppression, rank effect; ours: record and arm
     "Layer norm": ("Direct", "Preserved", "tab02", "layer norm"),
     "MAN": ("Direct", "Preserved", "tab02", "MAN 0.05"),
     "⊥Grad": ("Direct", "Preserved", "remedies", "⊥Grad"),
-    "Spherical projection": ("Complete", "Collapse"),
+    "Spherical projection": ("Complete", "Collapse", "tab02", "RMS norm"),
     "Penalty": ("Direct", "Preserved", "fig01", "penalty"),
 }
 KINDS = product(
@@ -36,9 +36,11 @@ READINGS = [
 LAYERS, TWO = ("radius.pre.0", "radius.pre.1"), "{:.2f}"
 page = evidence.Page("tiwari2026/tab05", scale, retrain, device)
 records = {"fig01": page.record("fig01", arms=("penalty",))}
-records |= {name: page.record(name) for name in ("tab02", "remedies")}
+records |= {name: page.record(name) for name in ("tab02", "remedies", "suppression")}
 large = page.record("tab02", scale="paper" if scale == "laptop" else scale)
 wide = Run(large, "MAN 0.05", "MAN, width 512", plots.COLOUR["MAN"])
+wide_norm = Run(large, "layer norm", "layer norm, width 512")
+wide_sphere = Run(large, "RMS norm", "RMS norm, width 512")
 free = Run(records["fig01"], "baseline", "baseline", plots.COLOUR["baseline"])
 runs = {}
 for method, (_, _, name, arm) in (
@@ -79,6 +81,33 @@ def larger(method):
     return [runs[method], plain[method]], one.combine(two, max)
 
 
+def pushed(strength):
+    """A run with the penalty at another strength."""
+    return Run(records["suppression"], f"radius 1 √d, strength {strength:g}", "")
+
+
+def distance(run):
+    """Mean distance of test accuracy from that of the projected network, by seed.
+
+    To epoch 4,000, where the runs with a penalty end; one that stopped earlier keeps its
+    last accuracy.
+    """
+    epochs = range(0, 4001, 100)
+    curves = [
+        one.series("test_accuracy").ffill().reindex(epochs, method="ffill")
+        for one in (run, runs["Spherical projection"])
+    ]
+    return (curves[0] - curves[1]).abs().mean().dropna()
+
+
+def nearer():
+    """The larger ratio of two neighbouring strengths' distances, by seed."""
+    strong = [pushed(strength) for strength in (0.5, 5, 50)]
+    weak, middle, large = (distance(run) for run in strong)
+    ratios = evidence.joined({"middle": middle / weak, "large": large / middle})
+    return [*strong, runs["Spherical projection"]], ratios.max(axis=1)
+
+
 a, b = torch.cartesian_prod(torch.arange(97), torch.arange(97)).T  # all pairs, one-hot
 x = torch.cat([torch.eye(97)[a], torch.eye(97)[b]], dim=1).double()
 spectrum = torch.linalg.eigvalsh(x.T @ x / 97)  # of the mean of x xᵀ, times p
@@ -90,7 +119,9 @@ found = {
     "decay-rank": (decay, effect(decay)),
     "penalty-rank": (push, evidence.finished(effect(push), push)),
     "man-rank": (wide, effect(wide)),
-    "norm-rank": (runs["Layer norm"], effect(runs["Layer norm"])),
+    "norm-rank": (wide_norm, effect(wide_norm)),
+    "spherical-projection": (wide_sphere, effect(wide_sphere)),
+    "riemann": nearer(),
     "decay-radius": larger("Weight decay"),
     "penalty-radius": (
         larger("Penalty")[0],
@@ -120,8 +151,8 @@ networks had not generalised when their runs ended.""")
 #|   the pairs (all or 256), whether the mean is subtracted, and the layer (first or
 #|   second, after the ReLU). The bar is the median of the 16 ways, with its value. The
 #|   grey region is what we call a collapse: half of the start or less. Words on the
-#|   right are the paper's. Of its seven methods, spectral norm and spherical
-#|   projection were not run. Width 128.
+#|   right are the paper's. Of its seven methods, spectral norm was not run. The
+#|   spherical projection is RMS norm without weights. Width 128.
 #| alt: >
 #|   A row for each method on a logarithmic axis from 0.2 to 5. The medians of weight decay and of the
 #|   penalty both lie near 1, within marks from below one half to above two.
@@ -169,7 +200,13 @@ tables.prose(f"""
 * **The penalty lengthens the activations of layer 1.** Their {{term}}`radius` ends at
   {told(beside("Penalty")[0], TWO)} times the baseline's. In layer 2 it ends at
   {told(beside("Penalty")[1], TWO)} times, see the table.
-* **Two rows** of the table, spectral norm and spherical projection, have no run of ours.
+* **A projection on the sphere** gives every activation before the ReLU the length √d. It is what RMS norm does without
+  trainable weights. The rank ends at {told(effect(runs["Spherical projection"]), TWO)} times its start at width 128, and at
+  {told(effect(wide_sphere), TWO)} times at the paper's width.
+* **The stronger the penalty, the closer to the projected network?** The mean distance of the curves of test accuracy is
+  {told(distance(pushed(0.5)), TWO)}, {told(distance(pushed(5)), TWO)} and {told(distance(pushed(50)), TWO)} with strengths of 0.5, 5 and 50. The
+  paper's limit is one of gradient flow. Adam takes steps of the same size whatever the strength, so a strong penalty crowds out
+  the loss.
 """)
 
 # %% [markdown]
@@ -219,7 +256,8 @@ def line(method, suppression, rank_effect, *ours):
     if not ours:
         return [method, suppression, "not run", "not run", rank_effect, "not run"]
     radii = [told(ratio, TWO) for ratio in beside(method)]
-    radii = ["√d by construction"] * 2 if method == "Layer norm" else radii
+    if method in ("Layer norm", "Spherical projection"):
+        radii = ["√d by construction"] * 2
     return [
         method,
         suppression,
