@@ -115,7 +115,7 @@ def newcomer_fault(
     if "source" not in meta or "numpy" not in meta:
         return "does not say of which source or numpy it is"
     present = {_stem(name) for name in rows.column_names} - {"epoch"}
-    for stem in present - stems():
+    for stem in sorted(present - stems()):
         return f"has a column that no observable makes, {stem}"
     arm = Arm.from_json(meta["arm"])
     rare_observables = arm.rarely[1] if arm.rarely else ()
@@ -124,7 +124,7 @@ def newcomer_fault(
     except KeyError as error:
         return f"asks for an observable that there is not, {error}"
     if meta["epochs"]:  # what is measured of a step is not at epoch 0
-        for stem in asked - present:
+        for stem in sorted(asked - present):
             return f"has no column {stem}, which its arm asks for"
     for name in rows.column_names:
         if np.isnan(rows.column(name).to_numpy()).all():
