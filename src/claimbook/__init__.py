@@ -41,11 +41,9 @@ def record(name: str, *, scale: str = "best") -> "DataFrame":
 @errors.needing_extra()
 def members() -> "DataFrame":
     """Return the table of what was trained: a row per experiment, scale, arm, seed."""
-    import pandas as pd
+    from claimbook import project, records
 
-    from claimbook import project
-
-    return pd.read_csv(project.records_folder() / "index.csv")
+    return records.read_index(project.records_folder())
 
 
 @errors.needing_extra()

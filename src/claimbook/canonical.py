@@ -143,4 +143,4 @@ def _read(name: str, home: Path) -> dict[str, Any]:
     file = project.described("settings").get(name)
     if not file:
         return {}
-    return json.loads((home / "book" / file).read_text(encoding="utf-8"))
+    return project.read_json(home / "book" / file)

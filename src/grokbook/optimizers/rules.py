@@ -25,6 +25,8 @@ class AdamW(torch.optim.AdamW):
     """torch's AdamW, one tensor after the other; weight decay is 0 unless given."""
 
     def __init__(self, params: Any, *, weight_decay: float = 0.0, **options: Any):
+        if options.get("lr", 0.0) * weight_decay > 2:
+            raise ValueError("lr * weight_decay is above 2, so weights grow: lower one")
         super().__init__(params, weight_decay=weight_decay, foreach=False, **options)
 
 
