@@ -27,12 +27,15 @@ TINY = experiment(arm("plain", log=10), arm("decay 1", log=10, optimizer=QUICK))
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("optimizer.lr", "'optimizer.lr' is no setting: write a name and a value, as"),
-        ("=3", "'=3' is no setting"),
+        (
+            "optimizer.lr",
+            "'optimizer.lr' is not a setting: write a name and a value, as",
+        ),
+        ("=3", "'=3' is not a setting"),
         (
             "dataset.operation=a*a + b",
-            "'+' is no setting: write a name and a value, as in optimizer.lr=0.02, and "
-            "a value that has blanks in quotes, as in dataset.operation='a*a + b'",
+            "'+' is not a setting: write a name and a value, as in optimizer.lr=0.02, "
+            "and a value that has blanks in quotes, as in dataset.operation='a*a + b'",
         ),
         ("optimizer.lr='0.02", "cannot be read: No closing quotation"),
         ("  ", "no setting is given: write one as in optimizer.lr=0.02"),

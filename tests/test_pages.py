@@ -17,7 +17,7 @@ from book import __main__ as tools
 from book._ext import catalogue, checks, notebooks, pages, reruns
 from book._ext.entries import entries
 from claimbook import change, tables
-from claimbook.claims.verdict import checked
+from claimbook.claims.verdict import entry_fields
 from claimbook.errors import BookError, PageError, RecordError
 from claimbook.experiment import Experiment
 from claimbook.project import CLAIMS_MIME, FIGURE_MIME, paper_titles
@@ -101,7 +101,7 @@ def store(monkeypatch, cited="0", **changed):
     monkeypatch.setattr(checks.papers, "best", lambda *_: empty.experiment)
     monkeypatch.setattr(checks.papers, "record", lambda *_, **__: empty)
     now = lambda *_, **__: READ | changed  # noqa: E731
-    monkeypatch.setattr(checks.evidence, "described", now)
+    monkeypatch.setattr(checks.evidence, "record_identity", now)
     monkeypatch.setattr(checks.evidence, "source", lambda _: {"sha256": cited})
     monkeypatch.setattr(checks.evidence, "reference", lambda _: None)
 
@@ -494,7 +494,7 @@ def test_a_rerun_says_what_was_trained_and_how_it_came_out(ran, capsys):
         (["execute", ID, "--out", ""], "'' is empty"),
         (["execute", ID, "--out", "a\0b"], "has NUL"),
         (["race", ""], "'' is empty"),
-        (["race", "mine.py", "--processes=-1"], "'-1' is no number of processes"),
+        (["race", "mine.py", "--processes=-1"], "'-1' is not a number of processes"),
     ],
 )
 def test_values_that_the_tools_refuse(words, told, capsys):
@@ -613,7 +613,7 @@ def test_a_damaged_twin_is_one_sentence(book, damaged):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("[", "landing.yml is no YAML: while parsing a flow node"),
+        ("[", "landing.yml is not YAML: while parsing a flow node"),
         ("prieto2025: {}", "is not of the papers prieto2025, singh2026"),
         ("3", "landing.yml is 3: write names with values"),
         ({"title": 3}, "landing.yml, prieto2025, title is 3: write text, in quotes"),
@@ -666,11 +666,11 @@ def test_a_number_among_the_settings_is_one_sentence(book):
 )
 def test_a_row_with_a_value_of_another_type_is_one_sentence(key, value, told):
     row = {"tested": "it grows", "registered": datetime.date(2026, 11, 28)}
-    assert checked(ID, "grows", row)
+    assert entry_fields(ID, "grows", row)
     with pytest.raises(
         BookError, match=f"claims.yaml, page fig01, row 'grows', {told}"
     ):
-        checked(ID, "grows", row | {key: value})
+        entry_fields(ID, "grows", row | {key: value})
 
 
 def test_experiments_that_were_changed_since_the_table_beside_the_records(

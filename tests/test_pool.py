@@ -322,7 +322,7 @@ def test_only_what_nobody_is_writing_any_more_is_removed(tmp_path):
         path.touch()
     long_ago = time.time() - 2 * project.ABANDONED
     os.utime(old, (long_ago, long_ago))
-    with project.whole(checkpoint) as part:
+    with project.written_whole(checkpoint) as part:
         part.touch()
         project.remove_parts(checkpoint)
         assert part.exists()
@@ -335,7 +335,7 @@ def test_a_run_that_ends_leaves_the_part_of_one_that_goes_on(tmp_path, monkeypat
     """Two runs of the same members: the one behind can still save its state."""
     tiny = experiment(arm(epochs=60, log=10), seeds=(0,))
     (task,) = pool.tasks([tiny], tmp_path)
-    with project.whole(task.checkpoint) as part:
+    with project.written_whole(task.checkpoint) as part:
         part.write_text("of the run behind")
         assert pool.train([task], device="cpu", processes=0) == 0
         assert part.exists()

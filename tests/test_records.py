@@ -69,7 +69,7 @@ def test_pandas_alone_reads_a_member_and_a_new_seed_changes_none(two, path, tmp_
     frame = pd.read_parquet(path)
     assert list(frame.columns) == ["epoch", "train_loss", "test_accuracy"]
     assert [frame[name].dtype.kind for name in frame] == ["i", "f", "f"]
-    assert frame.attrs["arm"] == two.arms[0].to_json()
+    assert frame.attrs["arm"] == two.arms[0].as_plain()
     assert path.stat().st_mode & 0o777 == 0o644
     before = {file: file.stat().st_ino for file in contents(tmp_path)}
     records.add(two, result(two.arms[1], 1), tmp_path)
@@ -283,7 +283,7 @@ def test_a_full_disk(two, path, tmp_path):
     """Every file of the member as it was, wherever the room ends."""
     before = contents(tmp_path)
     much = result(two.arms[1], 1, kept=KEPT, trace=TRACE)
-    sizes = [len(c) for c in member.made(path, much).values()]
+    sizes = [len(c) for c in member.file_contents(path, much).values()]
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:
@@ -414,7 +414,7 @@ def test_sources_that_count_as_committed_are_those_of_their_commit(tmp_path):
     subprocess.run(["tar", "-x", "-C", tmp_path], input=found.stdout, check=True)
     files = (sorted(tmp_path.glob(f"src/grokbook/{p}")) for p in OLD)
     every = b"".join(file.read_bytes() for part in files for file in part)
-    assert {sha256(every).hexdigest()} == set(project.described("committed"))
+    assert {sha256(every).hexdigest()} == set(project.part("committed"))
 
 
 NAME, OTHER = "prieto2025/fig06b", "singh2026/fig02"
@@ -520,7 +520,7 @@ def edited(_, path):
 
 
 def no_weights(_, rows):
-    member.beside(rows, member.metadata(rows))["weights"].unlink()
+    member.side_files(rows, member.metadata(rows))["weights"].unlink()
 
 
 REFUSED = {  # what is said <- how a folder and the rows of a member are spoilt

@@ -154,7 +154,7 @@ SENT_IN = [  # by a stranger; each had a plausible number for an answer
     (lambda: grokfast(optimizer(), alpha=2.0), r"alpha is in \[0, 1\), not 2.0"),
     (lambda: clip(torch.nn.ReLU(), norm=1), "clip needs an optimizer .* not ReLU"),
     (lambda: clip(torch.optim.SGD, norm=1), "clip needs an optimizer .* not SGD"),
-    (lambda: hold_norm(named(), names=["b"], norm=1), r"'b' is no matrix: \(2,\)"),
+    (lambda: hold_norm(named(), names=["b"], norm=1), r"'b' is not a matrix: \(2,\)"),
     (lambda: hold_norm(named(), names="w", norm=1), r"names is a list .* \['w'\]"),
     (lambda: Layout(vocabulary=2, norms="mlp"), r"norms is a list .* \['mlp'\]"),
     (lambda: Layout(vocabulary=2, dropout_at="hidden"), "dropout_at is a list"),

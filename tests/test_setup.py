@@ -262,17 +262,17 @@ def test_home_is_the_checkout(monkeypatch, tmp_path):
     monkeypatch.setenv("GROKBOOK_RECORDS", str(tmp_path / "mine"))
     assert project.records_folder() == tmp_path / "mine"
     monkeypatch.setenv("GROKBOOK_HOME", str(tmp_path / "nowhere"))
-    with pytest.raises(BookError, match="nowhere is no checkout of the book"):
+    with pytest.raises(BookError, match="nowhere is not a checkout of the book"):
         project.home()
 
 
 def test_what_project_yaml_lacks_or_has_too_much_is_told(monkeypatch, tmp_path):
     monkeypatch.setenv("GROKBOOK_HOME", str(tmp_path))
-    assert project.described("papers") == {}  # a folder of records alone
+    assert project.part("papers") == {}  # a folder of records alone
     for name, text, words in (
         ("missing", "", "project.yaml is missing"),
-        ("broken", "papers: [", "is no YAML"),
-        ("bytes", b"\xff", "is no YAML"),
+        ("broken", "papers: [", "is not YAML"),
+        ("bytes", b"\xff", "is not YAML"),
         ("number", "5", "project.yaml is 5: write names with values"),
         ("word", "ranges: {lr: [0, inf]}", "ranges, lr, 2 is 'inf': write a number"),
         ("one", "ranges: {lr: [0]}", r"lr is \[0\]: write as many values as it needs"),
@@ -289,7 +289,7 @@ def test_what_project_yaml_lacks_or_has_too_much_is_told(monkeypatch, tmp_path):
             (book / "project.yaml").write_bytes(content)
         monkeypatch.setenv("GROKBOOK_HOME", str(tmp_path / name))
         with pytest.raises(BookError, match=words):
-            project.described("papers")
+            project.part("papers")
 
 
 @pytest.mark.parametrize(

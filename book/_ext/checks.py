@@ -313,7 +313,7 @@ def _rows(text: str, parts: dict[str, Entry]) -> dict[str, Any]:
             if part not in parts:
                 parts[part] = yaml.load(part, yaml.CSafeLoader) or {}
             every |= parts[part]
-    except yaml.YAMLError:  # one part needs another, or the whole is no YAML
+    except yaml.YAMLError:  # one part needs another, or the whole is not YAML
         return yaml.load(text, yaml.CSafeLoader) or {}
     return every
 
@@ -386,7 +386,7 @@ def _stale(page_id: str, twin: NotebookNode, claims: dict[str, Any]) -> Iterator
                 told = " and ".join(changed)
                 yield f"read {read['record']} when its {told} were others"
             made = f"grokbook run {read['record']} --scale {read['scale']}"
-            if made in text and tables.trained(today.members).text not in text:
+            if made in text and tables.training_tables(today.members).text not in text:
                 yield f"shows other settings of {read['record']} than there are now"
         for cited in claims["cited"]:
             evidence.reference(cited["name"])  # the file is the listed one
@@ -462,7 +462,9 @@ class _Stored(NamedTuple):
 def _stored(name: str, asked: str, arms: tuple[str, ...]) -> _Stored:
     scale = papers.best(name, arms).scale if asked == "best" else asked
     members, unmade = _loaded(name, scale)
-    return _Stored(evidence.described(members, asked=asked, arms=arms), unmade, members)
+    return _Stored(
+        evidence.record_identity(members, asked=asked, arms=arms), unmade, members
+    )
 
 
 @cache  # of all pages that read it

@@ -44,7 +44,7 @@ HEAD = """\
 # `python -m book measure PAGE ROW` shows the code.
 """
 # What judges every row: whether a value keeps to its bounds, values to their order.
-JUDGES = ("Row.allows", "Row._word", "_ascends")
+JUDGES = ("Claim.allows", "Claim._word", "_ascends")
 LOOKS = {"label", "color"}  # arguments of a Run that its values do not depend on
 
 
@@ -94,7 +94,7 @@ def _first_name(function: str) -> str:
 def of_row(page_id: str, row: str) -> Measurement:
     """The measurement of a row; UnknownName for one that a page does not have."""
     pages.find(page_id)
-    rows = {one.id: one.id for one in verdict.rows(page_id) if one.run}
+    rows = {one.id: one.id for one in verdict.rows(page_id) if one.is_run}
     return measurement(page_id, choose(f"row of {page_id}", row, rows))
 
 
@@ -105,7 +105,7 @@ def registered(page_id: str) -> dict[str, dict[str, Any]]:
     value, each with its ``reason``; ``was``: earlier ones of tests that stand in
     ``was`` of the row in claims.yaml.
     """
-    rows = tables.noted(page_id, "measurements")
+    rows = tables.page_entries(page_id, "measurements")
     return {key: entry(value) for key, value in rows.items()}
 
 

@@ -43,7 +43,7 @@ def made(folder: Path) -> pd.DataFrame:
     plans = (folder / records.EXPERIMENTS).read_text(encoding="utf-8").splitlines()
     arms = [
         {"experiment": plan.name, "scale": plan.scale, "arm": arm.name} | trained(arm)
-        for plan in map(Experiment.from_json, map(json.loads, plans))
+        for plan in map(Experiment.from_plain, map(json.loads, plans))
         for arm in plan.arms
     ]
     rows, about = [], {}
@@ -65,7 +65,7 @@ def trained(arm: Arm) -> dict[str, object]:
     return named | {
         "betas": betas,
         "batch": arm.batch_size,
-        "settings": json.dumps(arm.to_json(), ensure_ascii=False),
+        "settings": json.dumps(arm.as_plain(), ensure_ascii=False),
     }
 
 

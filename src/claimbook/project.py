@@ -37,10 +37,10 @@ is_retrained = False  # whether pages of this process train their runs anew
 def home() -> Path:
     """Return the folder of the book, which holds book and data/records.
 
-    It is the first of these that there is: the checkout that GROKBOOK_HOME names, the
-    one that this package lies in, the user's own around the working directory, or the
-    records of the site GROKBOOK_SITE, see `archive.fetched`. Raises BookError if there
-    is none, or if GROKBOOK_HOME names no folder.
+    It is the first of these that exists: the checkout that GROKBOOK_HOME names, the one
+    that this package lies in, the user's own around the working directory, or the
+    records of the site GROKBOOK_SITE, see `archive.site_folder`. Raises BookError if
+    there is none, or if GROKBOOK_HOME names no folder.
     """
     try:
         working_directory = os.getcwd()
@@ -52,11 +52,11 @@ def home() -> Path:
 
 @cache
 def _home(folder: str | None, site: str | None, _working_directory: str) -> Path:
-    """Find the folder once for all calls that are made in the same place."""
+    """Return the folder of `home`, searched once for all calls in the same place."""
     if folder:
         if Path(folder).exists():
             return Path(folder)
-        raise BookError(f"{folder} is no checkout of the book: mend GROKBOOK_HOME")
+        raise BookError(f"{folder} is not a checkout of the book: mend GROKBOOK_HOME")
     packaged = Path(__file__).resolve().parents[2]
     if _is_checkout(packaged):
         return packaged
@@ -66,7 +66,7 @@ def _home(folder: str | None, site: str | None, _working_directory: str) -> Path
         if _is_checkout(checkout) and _is_own(checkout):
             return checkout.resolve()
     if site:
-        return archive.fetched(site)
+        return archive.site_folder(site)
     raise BookError(
         "the working directory is in no checkout of the book that is yours: set "
         "GROKBOOK_HOME to the folder that has or shall have data/records, or "
@@ -79,7 +79,7 @@ def _is_checkout(folder: Path) -> bool:
 
 
 def _is_own(checkout: Path) -> bool:
-    """Return whether a checkout is one of the user, whose code may run.
+    """Return whether a checkout belongs to the user, so that its code may run.
 
     Anybody can lay a folder "book" into one that users share, such as /tmp.
     """
@@ -88,19 +88,19 @@ def _is_own(checkout: Path) -> bool:
     return marker.is_file() and all(p.stat().st_uid == os.getuid() for p in places)
 
 
-def described(part: str) -> Any:
-    """Return a part of book/project.yaml, such as "papers", or {} if it has none.
+def part(name: str) -> Any:
+    """Return a part of book/project.yaml, such as "papers"; {} if it is not there.
 
     A folder that holds only records needs no project.yaml. Raises BookError if there
-    are experiments and no such file, or if it is no YAML; UnknownName if it has a key
-    that nobody reads.
+    are experiments and no such file, or if the file is not YAML, and UnknownName if it
+    has a key that nobody reads.
     """
-    return _description(home() / "book").get(part, {})
+    return _description(home() / "book").get(name, {})
 
 
 @cache
 def _description(book: Path) -> dict[str, Any]:
-    """Return all parts of the project.yaml in a folder; see `described`."""
+    """Return all parts of the project.yaml in a folder; see `part`."""
     path = book / "project.yaml"
     if not path.is_file() and any(book.glob("*/experiments.py")):
         raise BookError(f"{path} is missing: take it from git again")
@@ -112,10 +112,11 @@ def _description(book: Path) -> dict[str, Any]:
 
 @needing_extra()
 def read_yaml(path: Path, kind: type = dict) -> Any:
-    """Return what a YAML file holds, which callers must not change.
+    """Return the content of a YAML file, which callers must not change.
 
-    A file that is missing or empty holds nothing, of the given type. Raises BookError,
-    which names the file, if it is no YAML or holds something else.
+    ``kind`` is the type of the content. For a file that is missing or empty the result
+    is empty, of that type. Raises BookError, which names the file, if the file is not
+    YAML or if its content is of another type.
     """
     import yaml
 
@@ -124,7 +125,7 @@ def read_yaml(path: Path, kind: type = dict) -> Any:
         content = _parsed(text) or kind()
     except (UnicodeError, yaml.YAMLError) as error:
         reason = " ".join(str(error).split())
-        raise BookError(f"{path} is no YAML: {reason}") from error
+        raise BookError(f"{path} is not YAML: {reason}") from error
     check_type(str(path), content, kind)
     return content
 
@@ -137,22 +138,22 @@ def _parsed(text: str) -> Any:
 
 
 def paper_titles() -> dict[str, str]:
-    """Return the papers' titles by the folders below book that replicate them."""
-    return described("papers")
+    """Return the titles of the papers, by the folder below book for each."""
+    return part("papers")
 
 
 def page_folders() -> list[str]:
     """Return the folders below book that hold pages, in the order of the book."""
-    return [*described("folders")]
+    return [*part("folders")]
 
 
 def records_folder() -> Path:
-    """Return the folder of the records: GROKBOOK_RECORDS, else data/records."""
+    """Return the folder of the book's records: GROKBOOK_RECORDS, else data/records."""
     return Path(os.environ.get("GROKBOOK_RECORDS") or home() / "data" / "records")
 
 
 def reruns_folder() -> Path:
-    """Return the folder of a reader's own trainings, which no record of the book is."""
+    """Return the folder of a reader's own trainings, data/reruns."""
     return home() / "data" / "reruns"
 
 
@@ -187,21 +188,24 @@ def source() -> str:
     A commit that is rewritten does not change it, nor do comments or code that training
     and measuring do not run.
     """
-    return sources.digest_of(trains(), packages())
+    return sources.digest_of(training_modules(), packages())
 
 
-def trains() -> list[str]:
-    """Return the modules that train and measure a member, with all that they import."""
-    return ["claimbook.engine.loop", *dict.fromkeys(described("modules").values())]
+def training_modules() -> list[str]:
+    """Return the names of the modules from which training and measuring start.
+
+    Whatever they import belongs to the code of a training too.
+    """
+    return ["claimbook.engine.loop", *dict.fromkeys(part("modules").values())]
 
 
 def packages() -> dict[str, Path]:
-    """Return the folders, by name, of the packages that train and measure a member.
+    """Return {name: folder} of the packages that train and measure a member.
 
-    These are this package and those of "modules" in book/project.yaml.
+    These are this package and those that "modules" of book/project.yaml names.
     """
     folders = {"claimbook": Path(__file__).parent}
-    for name in {module.partition(".")[0] for module in described("modules").values()}:
+    for name in {module.partition(".")[0] for module in part("modules").values()}:
         spec = importlib.util.find_spec(name)
         locations = spec.submodule_search_locations if spec else None
         for folder in locations or ():  # a module of one file has none
@@ -210,7 +214,7 @@ def packages() -> dict[str, Path]:
 
 
 def note_code() -> None:
-    """Note commit and source as they are now, since records name what was trained.
+    """Compute commit and source of the code now, as records name what trained them.
 
     Both are cached, so edits during a long training do not change them.
     """
@@ -219,10 +223,11 @@ def note_code() -> None:
 
 
 @contextlib.contextmanager
-def whole(path: Path) -> Iterator[Path]:
-    """Give the block a temporary path to write, which becomes ``path`` at the end.
+def written_whole(path: Path) -> Iterator[Path]:
+    """Give the block a temporary path to write, which replaces ``path`` at its end.
 
     If the block raises, ``path`` stays as it was. Of several writers the last one wins.
+    The temporary path is "<path>.<process id>-<random digits>.part".
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
@@ -239,10 +244,12 @@ def whole(path: Path) -> Iterator[Path]:
 
 
 def remove_parts(path: Path) -> None:
-    """Remove what killed writers of a file left of their temporary paths.
+    """Remove the temporary files of processes that were killed while they wrote a file.
 
-    What a process of this machine may still be writing stays. After ABANDONED seconds a
-    part is removed in any case: its number may by then be that of another process.
+    ``path`` is the file that was to be written; `written_whole` says how its temporary
+    files are called. The temporary file of a process that is alive on this machine is
+    kept, up to ABANDONED seconds: after that the process id may be that of another
+    process.
     """
     for part in path.parent.glob(f"{glob.escape(path.name)}.*.part"):
         writer = part.name.removeprefix(f"{path.name}.").partition("-")[0]
@@ -253,6 +260,7 @@ def remove_parts(path: Path) -> None:
 
 
 def _is_alive(process: int) -> bool:
+    """Return whether a process with this id runs on this machine."""
     try:
         os.kill(process, 0)  # sends nothing
     except PermissionError:  # it is of another user

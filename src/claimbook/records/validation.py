@@ -1,7 +1,7 @@
 """What a member must have to be one.
 
 Its digest says that nothing changed since it was written. Whether it is the record of a
-training is another question, asked here wherever a member is read, merged or released.
+training is another question, asked here whenever a member is read, merged or released.
 """
 
 import json
@@ -16,7 +16,7 @@ import numpy as np
 from pyarrow import Table
 
 from claimbook import canonical, project
-from claimbook.experiment import LOOKS, Arm
+from claimbook.experiment import NOT_TRAINED, Arm
 
 TEXTS = ("device", "device_name", "matmul", "commit", "finished", "training_key")
 COUNTS = ("seed", "epochs", "format")  # whole numbers from 0 on
@@ -46,10 +46,10 @@ def metadata_fault(meta: dict[str, Any]) -> str:
 
 
 def rows_fault(rows: Table, meta: dict[str, Any]) -> str:
-    """Return why rows are not those that a training leaves; "" if they are.
+    """Return why rows are not what a training leaves, or "" if they are.
 
-    ``meta`` is the metadata of the training, without a `metadata_fault`. That every
-    value is a number is known: they have a digest.
+    ``meta`` is the metadata of the training, without a `metadata_fault`. Rows come with
+    a digest, so it is known that every value is a number.
     """
     try:
         plan = _plan(json.dumps(meta["arm"], sort_keys=True), project.home())
@@ -88,9 +88,14 @@ class _Plan(NamedTuple):
 
 @cache  # seeds and experiments share an arm, and a book has keys of its own
 def _plan(text: str, _book: Path) -> _Plan:
+    """Return what the recorded arm says of its members; ``text`` is the arm as JSON.
+
+    Fields that arms of today lack are left out of the arm, and count in its key.
+    ``_book`` is the folder of the book, for which the plan is cached.
+    """
     settings = json.loads(text)
-    arm = Arm.from_json({k: v for k, v in settings.items() if k in FIELDS})
-    key = canonical.key({k: v for k, v in settings.items() if k not in LOOKS})
+    arm = Arm.from_plain({k: v for k, v in settings.items() if k in FIELDS})
+    key = canonical.key({k: v for k, v in settings.items() if k not in NOT_TRAINED})
     logged = np.array(arm.logged_epochs())
     return _Plan(arm, key, logged, not settings.keys() <= FIELDS)
 
