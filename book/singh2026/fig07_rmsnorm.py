@@ -88,7 +88,7 @@ sheet.box(
 #|   test losses that are above it again. The axis is logarithmic.
 #| alt: >
 #|   Four pairs of rows. With a norm before the MLP both norms have their marks at 600 to 900
-#|   epochs, with norms at all places near 2,500, before attention alone near 6,000, without
+#|   epochs, before both near 2,500, before attention alone near 6,000, without
 #|   a norm near 6,700.
 #| fold: "Code: draw the figure"
 pictured = evidence.reference("singh2026/fig07")
