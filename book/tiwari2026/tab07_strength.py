@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · Table 7]{.kicker} Within 8,000 epochs the penalty brings grokking at none of its strengths; without its target it does
+# # [Tiwari et al. 2026 · Table 7]{.kicker} Within 8,000 epochs the penalty brings grokking at none of six strengths, and without its target it does
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
