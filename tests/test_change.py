@@ -52,6 +52,7 @@ TINY = experiment(arm("plain", log=10), arm("decay 1", log=10, optimizer=QUICK))
         ("optimizer.lr=1e999", "optimizer.lr cannot be inf: give a finite number"),
         ("optimizer.lr=-1", "optimizer.lr cannot be -1: give a number of at least 0"),
         ("optimizer.betas=0.9", "write several, as in optimizer.betas=(0.9,0.999)"),
+        ("model.widths=()", "write several, as in model.widths=(16,)"),
         ("optimizer.betas=(0.9,1)", "cannot be 1: give a number of at most 0.999999"),
         ("epochs=20.5", "epochs cannot be 20.5: it is 30 in the book, so give a whole"),
         (

@@ -6,7 +6,6 @@ from datetime import date
 
 import pandas as pd
 import pytest
-import yaml
 from pandas import Series
 
 from claimbook import claims, evidence, project, tables
@@ -421,18 +420,9 @@ def test_a_wrong_key_of_a_claim_is_told_with_its_place(registered, old, new, sai
     assert said in str(caught.value)
 
 
-class Once(yaml.SafeLoader):
-    """Refuses a key that is there twice, of which YAML would keep the last."""
-
-    def construct_mapping(self, node, deep=False):
-        keys = [key.value for key, _ in node.value if key.value != "<<"]
-        assert len(keys) == len({*keys}), f"{node.start_mark}: a key twice"
-        return super().construct_mapping(node, deep)
-
-
 def test_every_claim_of_the_book_could_fail():
     for path in (project.home() / "book").glob("*/claims.yaml"):
-        for page, entries in yaml.load(path.read_text(encoding="utf-8"), Once).items():
+        for page, entries in project.read_yaml(path).items():
             for key, entry in entries.items():
                 where = f"{key} of {page}"
                 one = Claim(

@@ -119,7 +119,9 @@ def test_wrong_calls(grokbook, tmp_path):
         sentence(grokbook(*words), 2, *parts)
     for words, part in (
         (["merge"], "required: FOLDER"),
-        ([], "required: command"),
+        ([], "name a command: list, run, merge, status"),
+        (["--version", "x"], "invalid choice: 'x'"),
+        (["--version", "list"], "--version stands alone"),
         (["run", NAME, "--time-budget", "soon"], "'soon' is not a time: write seconds"),
         (["run", NAME, "--time-budget", "nan"], "'nan' is not a time: write seconds"),
         (["run", NAME, "--time-budget=-1"], "'-1' is not a time: write seconds"),

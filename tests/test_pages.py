@@ -250,6 +250,25 @@ def test_a_rerun_has_nothing_that_was_written_for_the_books_result(tmp_path):
     assert "caption" not in notebooks.shown_as(code)["figure"]
 
 
+@pytest.mark.parametrize(
+    ("cell", "said"),
+    [
+        ("#| captoin: x", "option `#.` in cell 1 of .* 'captoin': use one of caption"),
+        (
+            "#| alt: a\n#| alt: b",
+            "cell 1 of .* line 2 has the key 'alt' of line 1 once",
+        ),
+        ("#| alt: [a]", r"in cell 1 of .*, alt is \['a'\]: write text"),
+        ("<<<<<<< HEAD", "fig01_sum.py, line 5, is of a conflict in git: resolve it"),
+        ("print(", "fig01_sum.py, line 5, is no Python: '\\(' was never closed"),
+    ],
+)
+def test_what_cannot_be_read_in_a_source_is_one_sentence(book, cell, said):
+    edit(book, lambda text: f"# %% [markdown]\n# A\n\n# %%\n{cell}\n", ".py")
+    (fault,) = checks.check()
+    assert re.search(said, fault) and "\n" not in fault
+
+
 def test_a_failing_cell_replaces_nothing(book, executed):
     edit(book, lambda text: text.replace("print(seeds", "print(1 / 0, seeds"), ".py")
     with pytest.raises(PageError) as error:
@@ -452,7 +471,7 @@ def test_pages_with_other_numbers_than_at_a_commit(book, capsys):
     edit(book, lambda notebook: claim_of(notebook).update(ours="5"))
     assert tools.main(["changed", "HEAD"]) == 0
     assert capsys.readouterr().out.split() == [ID]
-    assert tools.main(["changed", "v9"]) == 1
+    assert tools.main(["changed", "v9"]) == tools.main(["changed", "a\0"]) == 1
     assert "git has no commit 'v9' here" in capsys.readouterr().err
 
 

@@ -66,6 +66,23 @@ def test_the_bar_ends_with_all_steps_that_are_due(tmp_path, monkeypatch, capfd):
     assert counted == [0, 3, 6]
 
 
+def test_a_log_has_a_line_in_minutes_and_a_terminal_in_seconds(monkeypatch):
+    intervals = []
+
+    class Bar(pool.tqdm):
+        def __init__(self, **options):
+            intervals.append(options["mininterval"])
+            super().__init__(**options)
+
+    monkeypatch.setattr(pool, "tqdm", Bar)
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
+    for is_terminal, shown in ((True, ""), (False, ""), (True, "log")):
+        monkeypatch.setattr(os, "isatty", lambda _, answer=is_terminal: answer)
+        monkeypatch.setenv("GROKBOOK_PROGRESS", shown)
+        pool.train([], device="cpu")
+    assert intervals == [1, pool.LOG_SECONDS, pool.LOG_SECONDS]
+
+
 class Threads(ThreadPoolExecutor):
     """One thread in the place of worker processes; ``started`` has their numbers."""
 

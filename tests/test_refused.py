@@ -23,6 +23,8 @@ SGD = Spec("sgd", lr=0.1)
 # What is given, and a part of the sentence that has to come.
 NUMBERS = [
     ({"epochs": -3}, "epochs is -3: give a whole number from 0 on"),
+    ({"epochs": 10**17}, "epochs is 100000000000000000: give at most 1,000,000,000"),
+    ({"epochs": 10**9}, "log is 1: give intervals for 1,000,000 rows"),
     ({"epochs": "30"}, "epochs is '30': give a whole number"),
     ({"batch_size": 0}, "batch_size is 0: give a whole number from 1 on"),
     ({"batch_size": 2.5}, "batch_size is 2.5"),
@@ -53,6 +55,10 @@ NAMES = [
     (
         {"optimizer": Spec("adamw", learning_rate=0.1)},
         "'adamw' of an arm: .*'learning_",
+    ),
+    (
+        {"optimizer": Spec("adamw", lr=5000.0, weight_decay=0.1)},
+        "of an arm: lr . weight_decay is above 2",
     ),
     ({"optimizer": Spec("adamw", lr=-1.0)}, "'adamw' of an arm: Invalid learning rate"),
     ({"wrappers": (Spec("grokfast", lam=2),)}, "'lam': use one of lamb"),

@@ -272,7 +272,11 @@ def test_what_project_yaml_lacks_or_has_too_much_is_told(monkeypatch, tmp_path):
     for name, text, words in (
         ("missing", "", "project.yaml is missing"),
         ("broken", "papers: [", "is not YAML"),
-        ("bytes", b"\xff", "is not YAML"),
+        ("bytes", b"\xff", "is not in UTF-8"),
+        ("merged", "a: 1\n<<<<<<< HEAD\n", "line 2, is of a conflict in git"),
+        ("twice", "a: 1\na: 2", "line 2 has the key 'a' of line 1 once more: leave"),
+        ("cut", "papers: {}\nmod", "is not YAML"),
+        ("cut between lines", "papers: {}\n", "does not end with a line of three"),
         ("number", "5", "project.yaml is 5: write names with values"),
         ("word", "ranges: {lr: [0, inf]}", "ranges, lr, 2 is 'inf': write a number"),
         ("one", "ranges: {lr: [0]}", r"lr is \[0\]: write as many values as it needs"),
@@ -359,7 +363,7 @@ def book_with_code(root):
     (root / "book" / "hers").mkdir(parents=True)
     code = root / "book" / "hers" / "experiments.py"
     code.write_text(RUNS.format(str(root.parent / "ran")))
-    (root / "book" / "project.yaml").write_text("folders: [hers]")
+    (root / "book" / "project.yaml").write_text("folders: [hers]\n...")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GROKBOOK_HOME", str(root))
         records.add(one, recorded.result(one.arms[0], 0))

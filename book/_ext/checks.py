@@ -49,7 +49,7 @@ def check(page_ids: list[str] | None = None) -> list[str]:
     readable = []
     for page_id in page_ids or pages.sources():
         try:
-            pages.find(page_id)
+            measures.tree(pages.find(page_id))
             verdict.rows(page_id)
             readable.append(page_id)
         except BookError as error:
@@ -73,8 +73,8 @@ def _unwritten() -> Iterator[str]:
     if not any(home().glob("book/*/experiments.py")):
         return
     table = records_folder() / EXPERIMENTS
-    text = table.read_text(encoding="utf-8") if table.is_file() else ""
-    if text != plans(papers.every()):
+    text = table.read_bytes() if table.is_file() else b""
+    if text != plans(papers.every()).encode():
         place = notebooks.place(table)
         yield f"{place} is of other experiments: run 'python -m book index'"
 
@@ -343,7 +343,8 @@ def changed(since: str) -> list[str]:
 
     Raises PageError if git does not have the commit.
     """
-    if not _git(home() / "book", "rev-parse", "--verify", f"{since}^{{commit}}"):
+    asked = "rev-parse", "--verify", f"{since}^{{commit}}"
+    if "\0" in since or not _git(home() / "book", *asked):
         raise PageError(f"git has no commit {since!r} here: fetch it, or name another")
     found = []
     for page_id, path in pages.sources().items():

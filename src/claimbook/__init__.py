@@ -60,11 +60,9 @@ def members() -> "DataFrame":
     Its columns are experiment, scale, arm, seed, file (below the folder of the records)
     and digest (the SHA-256 of what is recorded).
     """
-    import pandas as pd
+    from claimbook import project, records
 
-    from claimbook import project
-
-    return pd.read_csv(project.records_folder() / "index.csv")
+    return records.read_index(project.records_folder())
 
 
 @errors.needing_extra()

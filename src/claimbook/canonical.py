@@ -147,4 +147,4 @@ def _tables(name: str, home: Path) -> dict[str, Any]:
     file = project.part("settings").get(name)
     if not file:
         return {}
-    return json.loads((home / "book" / file).read_text(encoding="utf-8"))
+    return project.read_json(home / "book" / file)

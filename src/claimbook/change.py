@@ -259,10 +259,11 @@ def _fitting(path: str, value: Any, old: Any) -> Any:
     """
     refusal = f"{path} cannot be {value!r}"
     if isinstance(old, tuple | list):
-        if not isinstance(value, tuple | list):
+        first = old[0] if len(old) else None
+        needs_some = isinstance(first, int | float)  # as a network needs layers
+        if not isinstance(value, tuple | list) or (needs_some and not value):
             example = repr(tuple(old)).replace(" ", "")
             raise BookError(f"{refusal}: write several, as in {path}={example}")
-        first = old[0] if len(old) else None
         return tuple(_fitting(path, part, first) for part in value)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if isinstance(old, float) and is_number:

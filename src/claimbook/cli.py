@@ -29,6 +29,13 @@ def main(arguments: list[str] | None = None) -> int:
     errors.warn_in_one_line()
     try:
         options = _parser().parse_args(arguments)
+        if options.version and options.command:
+            raise errors.UnknownName("--version stands alone: leave out the rest")
+        if options.version:
+            print(__version__)
+            return 0
+        if not options.command:
+            raise errors.UnknownName(f"name a command: {', '.join(COMMANDS)}")
         code = COMMANDS[options.command](options)
         print(end="", flush=True)  # so that a closed pipe is noticed here
         return code
@@ -50,8 +57,8 @@ def main(arguments: list[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     """Return the parser of the command line, with a subparser for each command."""
     parser = argparse.ArgumentParser("grokbook", description="Train the book's runs.")
-    parser.add_argument("--version", action="version", version=__version__)
-    commands = parser.add_subparsers(dest="command", required=True)
+    parser.add_argument("--version", action="store_true")
+    commands = parser.add_subparsers(dest="command")
     shared = argparse.ArgumentParser(add_help=False)
     names = shared.add_argument("names", nargs="*", help="experiments, or beginnings")
     scales = ", ".join(SCALES)
@@ -336,6 +343,9 @@ def _merge(options: argparse.Namespace) -> int:
 
     Returns the exit code, 0; `records.merge` says what it raises.
     """
+    from claimbook import names, observing
+
+    names.observables()  # registers all observables
     merged = records.merge(
         options.folders,
         # the book takes no members of smoke scale
@@ -344,6 +354,7 @@ def _merge(options: argparse.Namespace) -> int:
         replace=options.replace,
         uncommitted=options.uncommitted,
         dry_run=options.dry_run,
+        stems=observing.stems,
     )
     print(", ".join(f"{len(paths)} {outcome}" for outcome, paths in merged.items()))
     if options.out is None and not options.dry_run:

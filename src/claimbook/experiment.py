@@ -27,6 +27,8 @@ NOT_TRAINED = {
 }
 NOT_TRAINED |= {"trace", "eval_batch", "through_nan", "batch_statistics"}
 # Fields of an arm that are whole numbers, with the least that each may be.
+MOST_EPOCHS = 10**9
+MOST_ROWS = 10**6  # that an arm may log
 LEAST = {"epochs": 0, "batch_size": 1, "eval_batch": 1, "after_stop": 0}
 
 
@@ -123,6 +125,14 @@ class Arm:
             is_whole = is_number and number >= least and float(number).is_integer()
             if number is not None and not is_whole:
                 raise self._refused(what, number, f"a whole number from {least} on")
+        if self.epochs > MOST_EPOCHS:
+            raise self._refused("epochs", self.epochs, f"at most {MOST_EPOCHS:,}")
+        start = rows = 0
+        for until, interval in self._log_pieces:
+            rows += max(min(until, self.epochs) - start, 0) // interval
+            start = until
+        if rows > MOST_ROWS:
+            raise self._refused("log", self.log, f"intervals for {MOST_ROWS:,} rows")
         for field in ("alpha", "init_scale"):
             if not math.isfinite(factor := getattr(self, field)):
                 raise self._refused(field, factor, "a finite number")

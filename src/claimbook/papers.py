@@ -17,7 +17,6 @@ Who trains, executes pages or lists what there is to train runs this code. Who r
 records runs none: ``recorded`` finds the same experiments in a table beside them.
 """
 
-import json
 import runpy
 import traceback
 from collections.abc import Callable, Iterable, Iterator
@@ -28,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from claimbook import project, records
-from claimbook.errors import BookError, NoRecord, choose, refuse_text
+from claimbook.errors import BookError, NoRecord, RecordError, choose, refuse_text
 from claimbook.experiment import SCALES, Arm, Experiment, Spec
 
 Row = dict[str, Any]  # an experiment, shared settings or an arm, as it is written
@@ -258,15 +257,17 @@ def recorded(name: str, scale: str) -> Experiment:
     scale, and BookError if the table is missing.
     """
     choose("scale", scale, SCALES)
-    path = project.records_folder() / records.EXPERIMENTS
-    if not path.is_file():
-        raise BookError(f"{path} is missing: take it from git again")
-    plans = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    choose("recorded experiment", name, {plan["name"]: plan for plan in plans})
-    for plan in plans:
-        if (plan["name"], plan["scale"]) == (name, scale):
-            return Experiment.from_plain(plan)
-    raise NoRecord(f"{name} has no record at {scale} scale")
+    plans = records.read_plans(project.records_folder())
+    choose("recorded experiment", name, {known for known, _ in plans})
+    if (name, scale) not in plans:
+        raise NoRecord(f"{name} has no record at {scale} scale")
+    try:
+        return Experiment.from_plain(plans[name, scale])
+    except (KeyError, TypeError, AttributeError) as error:
+        raise RecordError(
+            f"{records.EXPERIMENTS} has settings of {name} that are none ({error}): "
+            "take it from git again"
+        ) from error
 
 
 def record(

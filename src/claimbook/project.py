@@ -3,7 +3,9 @@
 import contextlib
 import glob
 import importlib.util
+import json
 import os
+import re
 import secrets
 import subprocess
 import time
@@ -25,10 +27,13 @@ PARTS = {  # of project.yaml, with their types
     "papers": dict[str, str],
     "smoke": dict[str, int],
     "ranges": dict[str, tuple[float, float]],
+    "bounds": dict[str, tuple[float, float]],
     "called": dict[str, str],
     "colours": dict[str, list[str]],
     "committed": list[str],
 }
+YAML_END = "\n..."
+CONFLICT = re.compile(r"^(<<<<<<<|>>>>>>>) ", re.M)  # lines that git writes
 ABANDONED = 600.0  # seconds after which nobody is still writing a temporary file
 
 is_retrained = False  # whether pages of this process train their runs anew
@@ -102,12 +107,52 @@ def part(name: str) -> Any:
 def _description(book: Path) -> dict[str, Any]:
     """Return all parts of the project.yaml in a folder; see `part`."""
     path = book / "project.yaml"
-    if not path.is_file() and any(book.glob("*/experiments.py")):
+    has_code = any(book.glob("*/experiments.py"))
+    if not path.is_file() and has_code:
         raise BookError(f"{path} is missing: take it from git again")
     parts: dict[str, Any] = read_yaml(path)
     for key, part in parts.items():
         check_type(f"{path}, {key}", part, choose(f"key in {path}", key, PARTS))
+    if has_code and not read_text(path).rstrip().endswith(YAML_END):
+        raise BookError(
+            f"{path} does not end with a line of three dots, so a part of it may be "
+            "gone: take it from git again, or write that line"
+        )
     return parts
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file.
+
+    Raises BookError, which names the file, if it is missing or not in UTF-8, or if git
+    left a conflict in it.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise BookError(f"{path} is missing: take it from git again") from error
+    except UnicodeError as error:
+        message = f"{path} is not in UTF-8 ({error}): take it from git again"
+        raise BookError(message) from error
+    if conflict := CONFLICT.search(text):
+        line = text.count("\n", 0, conflict.start()) + 1
+        raise BookError(f"{path}, line {line}, is of a conflict in git: resolve it")
+    return text
+
+
+def read_json(path: Path) -> Any:
+    """Return what a JSON file holds; raises BookError, which names it, if it is none.
+
+    A file of JSON lines, *.jsonl, holds a list.
+    """
+    text = read_text(path)
+    try:
+        if path.suffix == ".jsonl":
+            return [json.loads(line) for line in text.splitlines()]
+        return json.loads(text)
+    except ValueError as error:
+        message = f"{path} is no JSON ({error}): take it from git again"
+        raise BookError(message) from error
 
 
 @needing_extra()
@@ -116,14 +161,14 @@ def read_yaml(path: Path, kind: type = dict) -> Any:
 
     ``kind`` is the type of the content. For a file that is missing or empty the result
     is empty, of that type. Raises BookError, which names the file, if the file is not
-    YAML or if its content is of another type.
+    YAML, has a key twice or has content of another type.
     """
     import yaml
 
     try:
-        text = path.read_text(encoding="utf-8") if path.is_file() else ""
-        content = _parsed(text) or kind()
-    except (UnicodeError, yaml.YAMLError) as error:
+        text = read_text(path) if path.is_file() else ""
+        content = parse_yaml(text) or kind()
+    except yaml.YAMLError as error:
         reason = " ".join(str(error).split())
         raise BookError(f"{path} is not YAML: {reason}") from error
     check_type(str(path), content, kind)
@@ -131,10 +176,32 @@ def read_yaml(path: Path, kind: type = dict) -> Any:
 
 
 @lru_cache(maxsize=16)
-def _parsed(text: str) -> Any:
+def parse_yaml(text: str) -> Any:
+    """Return what a text in YAML holds; raises YAMLError if a key is there twice."""
     import yaml
 
-    return yaml.load(text, yaml.CSafeLoader)  # ten times as fast as SafeLoader
+    return yaml.load(text, _yaml_loader())
+
+
+@cache
+def _yaml_loader() -> Any:
+    """Return a loader that refuses a key that is there twice; YAML takes the last."""
+    import yaml
+
+    class Loader(yaml.CSafeLoader):  # ten times as fast as SafeLoader
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            lines = dict[tuple[str, str], int]()
+            for key, _ in node.value:
+                name, line = (key.tag, str(key.value)), key.start_mark.line + 1
+                if name in lines:
+                    raise yaml.YAMLError(
+                        f"line {line} has the key {key.value!r} of line {lines[name]} "
+                        "once more: leave one out"
+                    )
+                lines[name] = line
+            return super().construct_mapping(node, deep)
+
+    return Loader
 
 
 def paper_titles() -> dict[str, str]:

@@ -5,12 +5,14 @@ writes its record. Checkpoints lie in ``.checkpoints`` below the records and are
 when their members are recorded.
 """
 
+import contextlib
 import dataclasses
 import gc
 import math
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 import warnings
@@ -36,6 +38,7 @@ with errors.needing_extra():
 
 STACK_LIMIT = 128  # members of one kind that share a GPU at a time
 SHARING = 4  # processes that share a GPU, where they can compute at the same time
+LOG_SECONDS = 300  # between two lines of a log that say how far it is
 MOST_TOLD = 3  # failures that one sentence names
 Outcome = tuple[int, str]  # members recorded, and the message of a failure or ""
 
@@ -162,8 +165,16 @@ def train(
     recorded = 0
     faults: list[str] = []
     steps = sum(task.member[0].epochs for task in todo)
-    silent = not todo or os.environ.get("GROKBOOK_PROGRESS") == "no"
-    with tqdm(total=steps, disable=silent, unit=" steps", mininterval=1) as bar:
+    shown = os.environ.get("GROKBOOK_PROGRESS", "")
+    if not (shown or os.isatty(2) or "ipykernel" in sys.modules):
+        shown = "log"  # where a bar would leave a line a second
+    with tqdm(
+        total=steps,
+        disable=not todo or shown == "no",
+        unit=" steps",
+        mininterval=LOG_SECONDS if shown == "log" else 1,
+        maxinterval=LOG_SECONDS,
+    ) as bar:
         if device == "cuda":
             waiting = [*groups(todo)]
             workers = SHARING if devices.is_gpu_shared() else 1
@@ -300,7 +311,8 @@ def _in_processes(
     # read by a process when it imports torch
     os.environ |= {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
     pool = ProcessPoolExecutor(workers, context, _prepare, (stop, steps))
-    jobs = {pool.submit(_work, group, device, deadline): group for group in waiting}
+    with _deaf():  # as workers then are from their first import on
+        jobs = {pool.submit(_work, group, device, deadline): group for group in waiting}
     left: list[list[Task]] = []  # whose worker ended, or was ended because another did
     too_large: list[list[Task]] = []
     try:
@@ -330,17 +342,29 @@ def _in_processes(
     yield from _in_this_process(too_large, device, deadline, bar)
 
 
+@contextlib.contextmanager
+def _deaf() -> Iterator[None]:
+    """Ignore Ctrl-C in the block, and in processes that it starts."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # no other thread can say so
+        return
+    heard = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, heard)
+
+
 _SHARED: dict[str, Any] = {}  # of a worker with its parent: the stop event, the steps
 
 
 def _prepare(stop: Event, steps: Synchronized) -> None:
     """Set up a worker process, which uses one thread and ends when its parent ends.
 
-    ``stop`` is set by the parent when training has to stop; ``steps`` is a shared count
-    of the steps made by all workers.
+    It does not hear Ctrl-C: the parent sets ``stop`` when training has to stop.
+    ``steps`` is a shared count of the steps made by all workers.
     """
     _SHARED.update(stop=stop, steps=steps)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent tells when to stop
     threading.Thread(target=_end_with_parent, daemon=True).start()
     errors.warn_in_one_line()
     devices.prepare_cpu()

@@ -21,6 +21,8 @@ with needing_extra():
         missing,
         orphans,
         plans,
+        read_index,
+        read_plans,
         recorded,
         recorded_arms,
         stale,

@@ -64,13 +64,13 @@ def table(path: Path) -> tuple[pa.Table, Meta]:
         is_same = is_whole and meta["format"] == FORMAT
         stem = f"{meta['training_key']}-{meta['seed']}"
     if not is_same or path.name.split(".")[0] != stem:
-        raise _record_error(path, "is not as it was recorded, or of another format")
+        raise record_error(path, "is not as it was recorded, or of another format")
     fault = validation.metadata_fault(meta) or validation.rows_fault(rows, meta)
     if fault:
-        raise _record_error(path, fault)
+        raise record_error(path, fault)
     for kind, side in side_files(path, meta).items():
         if not side.exists() or _sha256(side.read_bytes()) != meta[kind]:
-            raise _record_error(
+            raise record_error(
                 side, f"is not the {kind} that {path.name} was kept with"
             )
     return rows, meta
@@ -85,7 +85,7 @@ def metadata(path: Path) -> Meta:
         meta: Meta = json.loads(pq.read_schema(path).metadata[ATTRS])
         fault = validation.metadata_fault(meta)
     if fault:
-        raise _record_error(path, fault)
+        raise record_error(path, fault)
     return meta
 
 
@@ -204,10 +204,10 @@ def _readable(path: Path) -> Iterator[None]:
     except Exception as error:  # a damaged file raises half a dozen types
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
         problem = f"cannot be read as a member ({reason})"
-        raise _record_error(path, problem) from error
+        raise record_error(path, problem) from error
 
 
-def _record_error(path: Path, problem: str) -> RecordError:
+def record_error(path: Path, problem: str) -> RecordError:
     """Return the error that says what is wrong with a file, and what to do about it."""
     return RecordError(
         f"{path} {problem}: take it from git again, or delete it and train it anew"

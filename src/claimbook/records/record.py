@@ -1,10 +1,11 @@
 """A record: what the store has of one experiment, and which members it still lacks."""
 
 import hashlib
+import io
 import json
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,10 +17,11 @@ import pyarrow as pa
 from claimbook import project
 from claimbook.errors import NoRecord, RecordError
 from claimbook.experiment import Arm, Experiment, Member, Result
-from claimbook.records import member
+from claimbook.records import member, validation
 from claimbook.records.member import Meta
 
 INDEX = "index.csv"  # in a folder of records: which file is which member
+COLUMNS = ["experiment", "scale", "arm", "seed", "file", "digest"]  # of the index
 EXPERIMENTS = "experiments.jsonl"  # there too: what was recorded, as plain data
 
 
@@ -254,13 +256,16 @@ def merge(
     replace: bool = False,
     uncommitted: bool = False,
     dry_run: bool = False,
+    stems: Callable[..., set[str]] | None = None,
 ) -> dict[str, list[Path]]:
     """Copy the members of other folders of records into the folder ``into``.
 
     Returns their files, relative to their folders, by what was done with them: "added",
     "replaced", or "kept" if ``into`` has the member and it stays as it is. Members are
     replaced only with ``replace``. If two folders have the same member, the first is
-    taken. ``dry_run`` checks everything and copies nothing.
+    taken. ``dry_run`` checks everything and copies nothing. With ``stems``, which is
+    `observing.stems`, members are taken only as code of today leaves them, or if the
+    book's records have them.
 
     Raises RecordError, and copies nothing, if a member is damaged, belongs to none of
     the ``experiments``, or would be taken though its code is in no commit; with
@@ -278,7 +283,7 @@ def merge(
             raise RecordError(f"{folder} holds no <paper>/<key>-<seed>.parquet")
         for path in paths:
             name = path.relative_to(folder)
-            _, meta = member.table(path)
+            rows, meta = member.table(path)
             if name.as_posix() not in known:
                 who = f"arm {meta['arm']['name']!r}, seed {meta['seed']}"
                 raise RecordError(f"{path} ({who}) is of no experiment of today")
@@ -297,12 +302,23 @@ def merge(
                         f"{path} was trained by code that is in no commit, "
                         f"{meta['commit']}: `merge --uncommitted` takes it"
                     )
+                fault = ""
+                if stems and not _is_recorded(name, meta):
+                    fault = validation.newcomer_fault(rows, meta, stems)
+                if fault:
+                    raise member.record_error(path, fault)
                 for file in (path, *member.side_files(path, meta).values()):
                     copies[name][into / file.relative_to(folder)] = file.read_bytes()
     if not dry_run:
         for files in copies.values():
             member.put(files)
     return done
+
+
+def _is_recorded(name: Path, meta: Meta) -> bool:
+    """Return whether the book's records have a member, of older code perhaps."""
+    path = project.records_folder() / name
+    return path.exists() and member.metadata(path)["digest"] == meta["digest"]
 
 
 def _is_committed(meta: Meta) -> bool:
@@ -360,8 +376,7 @@ def index(experiments: Iterable[Experiment]) -> str:
             digest = member.metadata(path)["digest"]
             names = experiment.name, experiment.scale, arm.name
             rows.append([*names, seed, file, digest])
-    columns = ["experiment", "scale", "arm", "seed", "file", "digest"]
-    return pd.DataFrame(rows, columns=columns).to_csv(index=False)
+    return pd.DataFrame(rows, columns=COLUMNS).to_csv(index=False)
 
 
 def plans(experiments: Iterable[Experiment]) -> str:
@@ -379,6 +394,41 @@ def write_index(experiments: Sequence[Experiment]) -> None:
     for name, text in tables.items():
         with project.written_whole(project.records_folder() / name) as path:
             path.write_text(text, encoding="utf-8")
+
+
+def read_index(folder: Path) -> pd.DataFrame:
+    """Return the table of members beside the records in a folder, see `index`.
+
+    Raises BookError, which names the file, if it is damaged.
+    """
+    path = folder / INDEX
+    text = project.read_text(path)
+    try:
+        table = pd.read_csv(io.StringIO(text))
+    except ValueError:  # as those of the parser are
+        table = pd.DataFrame()
+    if list(table) != COLUMNS or table.to_csv(index=False) != text:
+        raise _table_error(path)
+    return table
+
+
+def read_plans(folder: Path) -> dict[tuple[str, str], Meta]:
+    """Return the recorded experiments as JSON data, by name and scale, see `plans`.
+
+    Raises BookError, which names the file, if it is damaged.
+    """
+    path = folder / EXPERIMENTS
+    try:
+        return {(one["name"], one["scale"]): one for one in project.read_json(path)}
+    except (KeyError, TypeError) as error:
+        raise _table_error(path) from error
+
+
+def _table_error(path: Path) -> RecordError:
+    return RecordError(
+        f"{path} is not as it was written: take it from git again, or write it anew "
+        "with `python -m book index`"
+    )
 
 
 def _row_files(folder: Path) -> list[Path]:

@@ -29,10 +29,13 @@ Number = float | Tensor
 class AdamW(torch.optim.AdamW):
     """torch's AdamW, one tensor after the other; weight decay is 0 unless given.
 
-    ``options`` are others of torch's.
+    ``options`` are others of torch's. Raises ValueError for a decay that lengthens
+    weights.
     """
 
     def __init__(self, params: ParamsT, *, weight_decay: float = 0.0, **options: Any):
+        if options.get("lr", 0.0) * weight_decay > 2:
+            raise ValueError("lr * weight_decay is above 2, so weights grow: lower one")
         super().__init__(params, weight_decay=weight_decay, foreach=False, **options)
 
 
