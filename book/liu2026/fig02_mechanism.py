@@ -176,24 +176,25 @@ typical = {
     for name, show in (("modes", "{:.1%}"), ("before-modes", "{:.1%}"))
 }
 sheet.box(
-    "The paper explains why the loss jumps so far at a loss spike. Adam divides by the "
-    "recent size of the gradients, and forgets this size while they are tiny. When large "
-    "ones return, most weights of the last layer move by about the same length, 4e-4. We "
-    f"see this: at the first loss spike {typical['modes']} of these weights move by 4e-4 to "
-    "5e-4, and fifty steps before a typical step is 1e-5. So the sentence holds as we test "
-    "it. But such steps do not begin the spike. The step before them already makes the loss "
-    f"jump, and in that step only {typical['before-modes']} of the weights move so far."
+    "The paper explains why the loss jumps so far at a loss spike. Adam divides each gradient "
+    "by its recent size, and forgets this size while gradients are tiny. When large ones "
+    "return, most weights of the last layer move by about the same length, 4e-4, in a single "
+    f"training step. We see this: at the first loss spike {typical['modes']} of these weights "
+    "move by 4e-4 to 5e-4. Fifty training steps before, a typical weight moves by 1e-5. So the "
+    "sentence holds as we test it. But these equal moves do not begin the spike. The training "
+    "step before them already makes the loss jump, and in that one only "
+    f"{typical['before-modes']} of the weights move so far."
 )
 
 # %% tags=["hide-input"]
 #| name: fig-liu2026-02
 #| caption: >
-#|   At the spike most weights of the last layer make equal steps, and one step before they
-#|   do not. (a) Share of these weights by the size of their step, in one run; the
-#|   percentages are medians over all runs. "At the spike" is the first step that begins with
-#|   a loss of 0.1 or more. Dotted: the step that Adam's betas predict for gradients that
-#|   return. (b) Mean size of the steps of these weights. Each line is one run, and the
-#|   dotted line is the step at the spike.
+#|   At the spike most weights of the last layer move by the same length, and one training
+#|   step before they do not. (a) Share of these weights by the length that they move in one
+#|   training step, in one run; the percentages are medians over all runs. "At the spike" is
+#|   the first training step that begins with a loss of 0.1 or more. Dotted: the length that
+#|   Adam's betas alone predict when gradients return. (b) Mean length that these weights
+#|   move. Each line is one run, and the dotted line is the training step at the spike.
 #| alt: >
 #|   Two panels. Left: at the spike more than half of the weights move by 4.5e-4. One step
 #|   before, their steps are spread between 1e-5 and 1e-4, and fifty steps before around 1e-5. Right: the mean step
@@ -223,12 +224,12 @@ steps.axvline(LAW[0.95], color=plots.BLACK, ls=":", lw=1)
 steps.set(
     xscale="log",
     xlim=(3e-7, 3e-3),
-    xlabel="size of a weight's step",
+    xlabel="length that a weight moves",
     ylabel="weights (%)",
 )
 around_spike(chain, "head_update")
-chain.set(yscale="log", ylabel="mean step")
-plots.letter((steps, chain), ["steps of single weights", "mean step, every run"])
+chain.set(yscale="log", ylabel="mean length")
+plots.letter((steps, chain), ["moves of single weights", "mean move, every run"])
 plots.show(figure)
 
 # %% [markdown]
@@ -303,7 +304,7 @@ for b, run in ((b, run) for b, run in betas.items() if run in shown):
 others.set(
     xscale="log",
     xlim=(1e-7, 1e-2),
-    xlabel="size of a weight's step",
+    xlabel="length that a weight moves",
     ylabel="weights (%)",
 )
 others.legend(loc="upper left", handlelength=1.3)

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Liu et al. 2026 · Figure 4]{.kicker} A learning rate of 0.01 brings fewer loss spikes, because the network breaks
+# # [Liu et al. 2026 · Figure 4]{.kicker} A learning rate of 0.01 brings fewer loss spikes, because the network soon stops fitting its images
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -219,12 +219,13 @@ usual = {  # of the same runs as the main row
     if len(of)
 }
 sheet.box(
-    "The paper says that smaller learning rates bring more loss spikes. We count the spikes "
-    "per 1,000 epochs, from the collapse on, when float32 rounds the loss of most samples to "
-    f"zero. There are {usual.get(1e-2)} at a rate of 0.01, {usual.get(1e-3)} at 0.001, and "
-    f"{usual.get(1e-4)} at 0.0001. So the sentence holds as we test it, but it says little. "
-    "At 0.01 the network soon stops fitting its images, and then it has no low loss to jump "
-    "from. Between 0.001 and 0.0001 there is hardly a difference."
+    "Long after a network has fitted its images, its loss jumps back up, again and again: these "
+    "are loss spikes. The paper says that smaller learning rates bring more of them. We count "
+    "them from the collapse on, that is, once float32 rounds the loss of most samples to "
+    f"zero. From there on 1,000 epochs have {usual.get(1e-2)} spikes at a rate of 0.01, "
+    f"{usual.get(1e-3)} at 0.001, and {usual.get(1e-4)} at 0.0001. So the sentence holds as we "
+    "test it, but it says little. At 0.01 the network soon stops fitting its images, and then "
+    "it has no low loss to jump from. Between 0.001 and 0.0001 there is hardly a difference."
 )
 
 # %% tags=["hide-input"]
@@ -232,10 +233,11 @@ sheet.box(
 #| caption: >
 #|   At a learning rate of 0.01 the loss spikes end since the network does not fit its images
 #|   again; at the two smaller rates they are about equally frequent. Each panel shows the
-#|   training loss of every step of one run. The numbers are medians over runs, from which a
-#|   single run can differ. In the titles: loss spikes in the whole training. Below them:
-#|   loss spikes per 1,000 epochs, counted from the first measurement with 90 % of the
-#|   samples collapsed. Losses below 1e-9 lie on the lower edge.
+#|   training loss of every step of one run. The numbers are medians over runs, so a
+#|   single run can have more spikes or fewer. In the titles: loss spikes in the whole
+#|   training. Below them: loss spikes per 1,000 epochs, counted from the collapse on, the
+#|   first measurement at which float32 rounds the loss of 90 % of the samples to zero.
+#|   Losses below 1e-9 lie on the lower edge.
 #| alt: >
 #|   Three panels of the training loss against epoch. At a rate of 0.01 it jumps three times
 #|   and then stays at that of guessing. At 0.001 it jumps from 1e-8 to above 1

@@ -89,9 +89,9 @@ sheet.box(
     f"{PAPER[1]} with a float64 loss. Our language model does the opposite. It is hundreds "
     "of times smaller, and learns a short text by heart. Its mean logit falls below zero, "
     f"and ends at {ends[low]} with a float32 loss and at {ends[high]} with a float64 loss. "
-    "So the precision of the loss makes no clear difference. At our learning rate, 0.1, the "
-    "public code that the paper follows has published a rise for networks of full size "
-    "(Table 4). So size may decide."
+    "So the precision of the loss makes no clear difference. At our learning rate, 0.1, a rise "
+    "has been published for networks of full size, with the code that the paper follows (Table "
+    "4). So size may decide."
 )
 
 
@@ -99,8 +99,8 @@ sheet.box(
 #| name: fig-liu2026-05
 #| caption: >
 #|   The mean logit of a small language model falls below zero, with the loss in either
-#|   precision. All lines are medians over runs. Solid: matrix products in bfloat16. Dashed:
-#|   the same loss with matrix products in float32. (a) Mean logit over all classes and 2,048
+#|   precision. All lines are medians over runs. Solid: matrix products in bfloat16, a type
+#|   of 16 bits. Dashed: the same loss with matrix products in float32. (a) Mean logit over all classes and 2,048
 #|   training tokens. With "mean subtracted", the mean of the last layer's rows is kept at
 #|   zero, and so the mean logit is zero. (b) Share of these tokens that are collapsed:
 #|   float32 rounds their loss to exactly zero. The mean logit falls before there are any.

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Liu et al. 2026 · beyond the paper]{.kicker} When all samples have collapsed, a step moves the mean classifier as Theorem 4 says
+# # [Liu et al. 2026 · beyond the paper]{.kicker} Once float32 rounds the loss of every sample to zero, each step moves the mean classifier as Theorem 4 says
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -148,25 +148,28 @@ found = {
 sheet = claims.read("liu2026/theorems", found)
 exact = abs(moved(states[-1], FLOAT64)[0])
 sheet.box(
-    "The paper's theory is about the mean classifier, the mean of the last layer's rows. With "
-    "exact arithmetic, a step of gradient descent cannot move it. But once float32 rounds the "
-    "loss of all samples to zero (a collapse), each step moves it against the mean of the "
-    "features, and Theorem 4 says how far. We checked this without training, on made-up "
-    f"features and rows, at {len(heads)} margins from 20 to 30; a margin is the lead of the "
-    f"correct class. In float32 a step is {heads[-1][0]:.2f} times as long as the theorem says "
-    f"(largest error {error[0]:.0e}), and in float64 {exact:.2f} times. So the theorem holds. "
-    "Below a margin of 19 not all samples have collapsed, and it does not apply."
+    "The mean of the last layer's rows, of which there is one for each class, is called the "
+    "mean classifier. In exact arithmetic a step of gradient descent cannot move it. The paper "
+    "says that it does move once float32 rounds the loss of every sample to zero (a collapse): "
+    "each step then takes it away from the mean of the last layer's inputs, by the distance of "
+    "Theorem 4. We checked this without training, on a made-up last layer and made-up inputs. "
+    "The margin of a sample is the lead of its correct class over the others. "
+    f"At {len(heads)} margins from 20 to 30, a step with the loss in float32 is "
+    f"{heads[-1][0]:.2f} times as long as the theorem says (largest error {error[0]:.0e}). So "
+    f"it holds there. With the loss in float64 a step is {exact:.2f} times as long: the mean "
+    "classifier stays. Below a margin of 19 not all samples have collapsed in float32, and the "
+    "theorem does not apply."
 )
 
 # %% tags=["hide-input"]
 #| name: fig-liu2026-theorems
 #| caption: >
-#|   Once all samples have collapsed, a float32 step moves the mean classifier as Theorem 4 says.
-#|   All samples have the same margin, and each margin is another made-up network. The height is one
-#|   step divided by the step of the theorem: at 1 the two are equal, at 0 nothing moves, and
-#|   below 0 the step goes the other way. The two lines have the loss in float32 and in float64.
-#|   Dots are the margins that the claim is judged at. From the dashed line on (24 ln 2 = 16.6)
-#|   some samples have collapsed, and from 19 on all have.
+#|   Once all samples have collapsed, a step with the loss in float32 moves the mean
+#|   classifier as far as Theorem 4 says; with the loss in float64 it does not move. The
+#|   height is one step divided by the step of the theorem: at 1 the two are equal, at 0 nothing
+#|   moves, and below 0 the step goes the other way. All samples have the same margin, and each
+#|   margin is another made-up network. Dots are the margins that the claim is judged at. From
+#|   the dashed line on (24 ln 2 = 16.6) some samples have collapsed, and from 19 on all have.
 #| alt: >
 #|   The movement is near zero below a margin of 15, negative before 16.6, and one from
 #|   about 19 to 30, where eleven dots lie on the line; in float64 it is zero everywhere.
@@ -193,7 +196,8 @@ words = f"{len(heads)} margins judged,\nlargest error {error[0]:.0e}"
 share.text(25, 0.72, words, color=ink, ha="center")
 share.axvline(24 * math.log(2), color=plots.GREY, ls="--", lw=1)
 share.text(19.1, 0.5, "from 19 on: all collapsed", color=plots.GREY)
-share.set(xlabel="margin of all samples", ylabel="step / step of Theorem 4")
+share.text(16.4, 0.5, "from 16.6 on:\nsome collapsed", color=plots.GREY, ha="right")
+share.set(xlabel="margin of all samples", ylabel="step / step by Theorem 4")
 plots.end_labels(share)
 plots.show(figure)
 

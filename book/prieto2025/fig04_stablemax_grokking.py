@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Prieto et al. 2025 · Figure 4]{.kicker} With StableMax an MLP groks without weight decay, tens of thousands of epochs after it fits
+# # [Prieto et al. 2025 · Figure 4]{.kicker} With StableMax an MLP groks without weight decay, tens of thousands of epochs after it fits its training set
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -104,9 +104,9 @@ sheet.box(f"""\
 Softmax cross-entropy can round the loss of a sample to zero, and learning then stops. StableMax, a replacement for
 softmax, rounds far later. The paper says that it leads to grokking in commonly studied settings. We trained an MLP with
 it, without weight decay. Half of the test set is right at epoch {middle(addition)} for addition and at {middle(product)}
-for multiplication modulo 113, long after the training set. In {solved} of {len(later)} runs both tasks get to 95\u00a0% of the test
-set before epoch {addition.settings.epochs:,}, so the sentence holds. Sparse parity is learned too. Nothing here says how
-a transformer fares: StableMax alone was not run on one.""")
+for multiplication modulo 113, long after the network fits the training set. In {solved} of {len(later)} runs both tasks get to
+95\u00a0% of the test set before epoch {addition.settings.epochs:,}, so the sentence holds. Sparse parity is learned too. Nothing
+here says how a transformer fares: we trained none with StableMax alone.""")
 
 # %% tags=["hide-input"]
 #| name: fig-prieto2025-04
@@ -116,12 +116,13 @@ a transformer fares: StableMax alone was not run on one.""")
 #|   accuracy with StableMax is solid, training accuracy dashed. Dots are at half of
 #|   the test set, with their epochs; the level line is at 95 %. Sparse parity was run
 #|   on two sets of data, the second dash-dotted ("again"). (b) The L2 norm of all
-#|   weights of the same networks. (c) Addition with softmax instead, and with other
-#|   ways to write the two numbers. Two-hot inputs, with a 1 at the place of each
-#|   number, and random codes of 14 bits are fitted and not generalised. With the
-#|   digits of base 2 test accuracy rises with training accuracy; scalars are the
-#|   numbers themselves. Each network is thin, their median thick. Diamonds are the
-#|   authors' curves; of parity, those of the second set.
+#|   weights of the same networks; addition lies under multiplication. (c) Addition with softmax instead, and with other
+#|   ways to write the two numbers: which of them lets a network generalise at once? With
+#|   two-hot inputs, which have a 1 at the place of each number, and with random codes of
+#|   14 bits, the network fits its training set and stays at the lower edge on the test
+#|   set. With the digits of base 2 test accuracy rises with training accuracy, and so it
+#|   does with scalars, the numbers themselves. Each network is thin, their median thick.
+#|   Diamonds are the authors' curves; of parity, those of the second set.
 #| alt: >
 #|   Left: training accuracy is 100 percent at once, test accuracy of addition and
 #|   multiplication rises between epochs 25,000 and 80,000 and ends near 100 percent. Middle: all weight

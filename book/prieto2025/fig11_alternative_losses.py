@@ -97,8 +97,8 @@ strengths that we tried, {best:g}, an MLP first has 95\u00a0% of the test set ri
 {epochs[chosen]}, while StableMax, the paper's own remedy, needs {epochs[stable]}. So the
 sentence holds as we test it. But a network may fall back: the worst of
 {len(chosen.seeds)} networks ends at {worst}. The paper calls a third loss, Taylor softmax,
-the fastest. It is the slowest here, with {slow} of the test set after {end:,} epochs
-(runs: {len(taylor.seeds)}).""")
+the fastest. It is the slowest here, with {slow} of the test set right after {end:,} epochs
+(n = {len(taylor.seeds)}).""")
 
 # %% tags=["hide-input"]
 #| name: fig-prieto2025-11

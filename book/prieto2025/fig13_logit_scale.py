@@ -115,7 +115,7 @@ lengthens the delay, the epochs from the fit of the training set to 90\u00a0% of
 This fails: from α = 1 to α = 2 the delay falls from {one} to {two} epochs. From there on it
 grows, to {ten} at α = 10. The paper also says that with two hidden layers no α brings
 generalisation about. That holds here: within {last:,} epochs they never generalise
-(runs of each: {fewest} or more).""")
+(n = {fewest} or more).""")
 
 # %% tags=["hide-input"]
 #| name: fig-prieto2025-13

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Remedies × tasks]{.kicker} Fixing three weight norms brings generalisation on three tasks, not always as early
+# # [Remedies × tasks]{.kicker} Fixing three weight norms brings generalisation on three tasks, not always as early as the remedy
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -151,9 +151,9 @@ sheet.box(f"""Is the length of the weights all that a remedy changes? We trained
 MLPs without any remedy and held the norm (length) of each of the three weight matrices,
 from the first step on, at the value that a remedy gives it. On addition modulo 59,
 addition modulo 97 and sparse parity {finite} of {every} networks then generalised. Not
-all were as early: {soon} took at most twice the steps of the remedy itself, the bound
-that we had registered, and in {COUNT[whole]} of {COUNT[len(norms)]} combinations of
-task and remedy every run did. With the total norm of the three held {come("total")}
+all were as early as with the remedy itself. We had set the bound at twice its steps:
+{soon} networks kept to it, and in {COUNT[whole]} of {COUNT[len(norms)]} combinations of
+task and remedy all of them did. With the total norm of the three held {come("total")}
 networks generalised, with the length of the outputs (the logits) held {come("logits")}.
 What fixed norms do is largely to fix the scale of the logits, as the second figure shows.
 This is an experiment of ours; no paper's claim is judged.""")

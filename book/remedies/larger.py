@@ -30,9 +30,9 @@ the median network generalised at step {middle("⊥Grad")}; without a remedy non
 learning rate that its own tuning chose
 ({race.runs["⊥Grad"].settings.optimizer.options["lr"]:g} with ⊥Grad,
 {race.runs["none"].settings.optimizer.options["lr"]:g} without a remedy). ⊥Grad is also
-the first of five remedies, with weight decay second, at {middle("decay")}. Decays were
-tried a factor of ten apart, and one between them may be as early. Tiwari's penalty was
-not run on this task.""")
+the first of five remedies, with weight decay second, at {middle("decay")}. The
+strengths of weight decay that we tried are a factor of ten apart, and one between them
+may be as early. Tiwari's penalty was not run on this task.""")
 
 # %% tags=["hide-input"]
 #| name: fig-remedies-larger

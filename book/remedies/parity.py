@@ -28,14 +28,15 @@ def groks(name):
 sheet = claims.read(page.name, race.rows(), task=race.task, when=race.moments())
 middle = race.short  # the median step
 sheet.box(f"""Sparse parity asks whether a few hidden bits, among bits of noise, have
-an odd sum. Tiwari et al. say that their penalty, which holds activations (the numbers
-inside a network) at one length, is faster than one that pulls them to zero (MAN). Here
-it is slower: with their penalty {groks("radius to √d")} networks generalised within
-{steps:,} steps, with the pull to zero {groks("activations")} networks, at a median step
-of {middle("activations").split(" (")[0]}. Prieto et al. say that StableMax, their
+an odd sum. Tiwari et al. say that their penalty, which draws the lengths of activations
+(the numbers inside a network) to a target, is faster than MAN, which pulls them to zero.
+Here it is slower: with their penalty {groks("radius to √d")} networks generalised within
+{steps:,} steps, and with MAN {groks("activations")} networks, at a median step of
+{middle("activations").split(" (")[0]}. Prieto et al. say that StableMax, their
 replacement for softmax, leads to grokking; it did in {groks("StableMax")} networks, but
-late, at a median step of {middle("StableMax")}. ⊥Grad was far earlier, at
-{middle("⊥Grad")}, and level with L2 in the loss, at {middle("coupled L2")}.""")
+late, at a median step of {middle("StableMax")}. Their ⊥Grad, which takes the part of the
+gradient along the weights away, was far earlier, at {middle("⊥Grad")}, and level with a
+penalty on the squared weights (L2 in the loss), at {middle("coupled L2")}.""")
 
 # %% tags=["hide-input"]
 #| name: fig-remedies-parity
@@ -44,7 +45,7 @@ late, at a median step of {middle("StableMax")}. ⊥Grad was far earlier, at
 #|   penalty no run does. A dot is one run, at the step from which on its test accuracy is above 90 %; a cross
 #|   is a run that ended without that. On the right is the median step, with a count of runs where some do not
 #|   generalise; where most do not, the count stands alone. Each remedy has the learning rate and the strength
-#|   that its own tuning chose.
+#|   that its own tuning chose. "Activations to zero" is MAN.
 #| alt: >
 #|   A row of marks for each remedy. Those of ⊥Grad and L2 lie near step 300, those of weight decay and of short
 #|   activations near 800, those of StableMax between 1,550 and 2,200. The pull to zero and dropout have dots and crosses,

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Singh et al. 2026 · Figure 7]{.kicker} RMSNorm acts like layer norm: before the MLP it brings a low test loss early, and jumps of the loss undo it
+# # [Singh et al. 2026 · Figure 7]{.kicker} RMSNorm acts like layer norm: before the MLP it brings a low test loss early, but not for good
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -61,39 +61,40 @@ def ahead(runs):
 again = {run: run.falls_back(loss=0.01) for run in (rms["M"], layer["M"])}
 back = {run: words(claims.median(found), "{:.0%}") for run, found in again.items()}
 sheet.box(
-    "RMSNorm divides a vector by its length as layer norm does, but does not subtract "
-    "its mean. The paper says that it gives very similar results. By the first epochs "
-    "with a test loss of 0.01 this holds: with RMSNorm before the MLP (M) it is epoch "
-    f"{middle(rms['M'])}, with RMSNorm at all places (M+A*) {middle(rms['M+A*'])}, and "
-    f"without any norm {middle(rms['No LN'])}. Layer norm gives the same order at "
-    f"nearly the same epochs: {middle(layer['M'])}, {middle(layer['M+A*'])} and "
-    f"{middle(layer['No LN'])}. Neither norm before the MLP keeps the low loss: "
-    f"{back[rms['M']]} of the later test losses are above 0.01 again with RMSNorm, and "
-    f"{back[layer['M']]} with layer norm. Before attention alone (A*) neither norm is "
-    f"much better than none: RMSNorm comes at epoch {middle(rms['A*'])}, before the "
-    f"network without a norm in {ahead(rms)} of {len(rms['A*'].seeds)} seeds, and layer "
-    f"norm at {middle(layer['A*'])}, in {ahead(layer)} of {len(layer['A*'].seeds)}."
+    "Layer norm first subtracts a vector's mean, then rescales the vector to a fixed "
+    "length. RMSNorm leaves the first step out. The paper says that a transformer with RMSNorm shows "
+    "very similar results. We compare the first epochs with a test loss of 0.01. With "
+    f"RMSNorm before the MLP it is epoch {middle(rms['M'])}, with RMSNorm before both "
+    f"the MLP and attention {middle(rms['M+A*'])}, and without a norm "
+    f"{middle(rms['No LN'])}. With layer norm the order is the same and the epochs are "
+    f"nearly so: {middle(layer['M'])}, {middle(layer['M+A*'])} and "
+    f"{middle(layer['No LN'])}. So the sentence holds as we test it. The low loss does "
+    "not last: once a network with a norm before the MLP has reached it, "
+    f"{back[rms['M']]} of its later test losses are above 0.01 again with RMSNorm, and "
+    f"{back[layer['M']]} with layer norm. A norm before attention alone is no clear gain: "
+    f"with RMSNorm {ahead(rms)} of {len(rms['A*'].seeds)} runs are earlier than without "
+    f"a norm, and with layer norm {ahead(layer)} of {len(layer['A*'].seeds)}."
 )
 
 # %% tags=["hide-input"]
 #| name: fig-singh2026-07
 #| caption: >
-#|   With either norm a low test loss comes in one order of the places, and at nearly
-#|   the same epochs. Each row is a place of the norm; all places are before the MLP
-#|   and before attention. Each mark is one run, filled with RMSNorm and open with
-#|   layer norm, and a black line stands at their median. In the last row there is no
-#|   norm, so both marks are the same network in two sets of runs. A cross at the end
-#|   of training is a run that never came to 0.01. On the right is the share of the
-#|   later test losses that are above 0.01 again. The axis is logarithmic.
+#|   With RMSNorm (filled) and with layer norm (open) a low test loss comes in the same
+#|   order of rows, and at nearly the same epochs. A row says where the norm is, with
+#|   the paper's name in brackets. Each mark is one run, and a black line stands at the
+#|   median of the runs. In the last row there is no norm, so both marks are the same
+#|   network in two sets of runs. A cross at the end of training is a run that never
+#|   came to 0.01. On the right: once a run has come to 0.01, the share of its later
+#|   test losses that are above it again. The axis is logarithmic.
 #| alt: >
 #|   Four pairs of rows. With a norm before the MLP both norms have their marks at 600 to 900
-#|   epochs, with norms at all places near 2,500, before attention alone near 6,000, without
+#|   epochs, before both near 2,500, before attention alone near 6,000, without
 #|   a norm near 6,700.
 #| fold: "Code: draw the figure"
 pictured = evidence.reference("singh2026/fig07")
 logs = evidence.reference("singh2026/fig02").query("quantity == 'test_loss'")
 end = rms["No LN"].settings.epochs
-PLACES = ("before the MLP\n(M)", "at all places\n(M+A*)")
+PLACES = ("before the MLP\n(M)", "before both\n(M+A*)")
 PLACES += ("before attention\n(A*)", "nowhere\n(No LN)")
 figure, (axes,) = plots.panels(1, height=3.6)
 for place, name in enumerate(NAMES):

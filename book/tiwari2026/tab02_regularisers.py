@@ -101,18 +101,19 @@ last, width = push.settings.epochs, push.settings.model.options["widths"][0]
 sheet = claims.read(page.name, found, last=last, width=width)
 half, man = (claims.median(onset[arm]) for arm in ("dropout 0.5", "MAN 0.05"))
 ours, theirs = PRINTED["penalty"][0], PRINTED["dropout"][0]
-sheet.box(f"""The paper compares ways to make a network generalise. Its penalty is the fastest, at epoch {ours:,}, and
-dropout the slowest, at {theirs:,}. Here, in networks of the paper's width, dropout at a rate of 0.5 is the fastest, at epoch
-{half:,.0f}. With the penalty no network generalises in {len(push.seeds)} runs of {last:,} epochs. With MAN, at a strength of 0.05,
-networks do at epoch {man:,.0f}, so the penalty is not faster than MAN and the sentence fails as we test it. With strong weight decay
-and lower rates of dropout they do not within {last:,} epochs either; whether the penalty is faster than these stays open.""")
+sheet.box(f"""The paper compares ways to make a network generalise. Its own penalty draws the lengths of activations, the
+numbers inside the network, to a target. There it is the fastest, at epoch {ours:,}, and dropout the slowest, at {theirs:,}. Here, in
+networks of the paper's width, dropout at a rate of 0.5 is the fastest, at epoch {half:,.0f}. With the penalty no network generalises in
+{len(push.seeds)} runs of {last:,} epochs. With MAN, a penalty that pulls these lengths to zero, networks do at epoch {man:,.0f}, at a
+strength of 0.05. So the penalty is not faster than MAN, and the sentence fails as we test it. With strong weight decay and with lower
+rates of dropout they do not within {last:,} epochs either; whether the penalty is faster than these stays open.""")
 
 # %% tags=["hide-input"]
 #| name: fig-tiwari2026-tab02
 #| caption: >
 #|   Dropout at a rate of 0.5 is the fastest here, where the paper has the penalty
-#|   first and dropout last. Each filled dot is one run that generalised; the number
-#|   beside the dots is their median. Hollow triangles are runs that had not when they
+#|   first and dropout last. Each filled dot is one run that generalised, and dots may cover each
+#|   other; the number to their left is the median. Hollow triangles are runs that had not when they
 #|   ended, at epoch 8,000. Diamonds are the paper's epochs. It does not print
 #|   dropout's rate and MAN's strength, so each of their rows has the same diamond. The
 #|   baseline has only weak weight decay. Width 512, half of the pairs.
@@ -147,7 +148,9 @@ panel.minorticks_off()
 panel.set(ylim=(len(arms) - 0.5, -0.5), yticks=range(len(arms)), yticklabels=names)
 plots.paper(panel, [], [])
 panel.plot([], [], "o", color=plots.GREY, ms=8, label="here")
-panel.plot([], [], ">", color=plots.GREY, mfc="white", ms=8, label="here, not by then")
+panel.plot(
+    [], [], ">", color=plots.GREY, mfc="white", ms=8, label="here: not by the end"
+)
 figure.legend(loc="outside upper center", ncols=3)
 plots.show(figure)
 

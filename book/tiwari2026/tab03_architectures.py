@@ -153,7 +153,9 @@ panel.set_yticks(range(len(names)), names)
 panel.set_xticks([1000, 10_000], ["1,000", "10,000"])
 plots.paper(panel, [], [])
 panel.plot([], [], "o", color=plots.GREY, ms=8, label="here")
-panel.plot([], [], ">", color=plots.GREY, mfc="white", ms=8, label="here, not by then")
+panel.plot(
+    [], [], ">", color=plots.GREY, mfc="white", ms=8, label="here: not by the end"
+)
 figure.legend(loc="outside upper center", ncols=3)
 plots.show(figure)
 
