@@ -222,7 +222,7 @@ def labelled(ends, **options):
 
 def test_labels_stand_apart_within_the_panel_and_in_order():
     for ends in ([1, 1, 1], [0, 0.01, 0, 1], [0.5, 0.51, 0.9], [1], []):
-        axes = labelled(ends)
+        axes = labelled(ends, title=6 * "high\n")  # leaves them little room
         found = [text.get_window_extent() for text in axes.texts]
         assert len(found) == len(ends)
         for one, other in combinations(found, 2):
