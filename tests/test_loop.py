@@ -48,7 +48,7 @@ ARMS = {
     "penalties": {"penalties": PENALTIES},
     "on activations": {"penalties": (RADIUS,), "schedule": Spec("warmup", over=10)},
     "kept in half precision": {"keep": (0, 7, 30), "keep_dtype": "float16"},
-    "early stop": {"stop": 0.02, "rarely": (30, ("norms",)), "keep": (30,)},
+    "early stop": {"stop": 0.1, "rarely": (30, ("norms",)), "keep": (30,)},
     "on after the stop": {"stop": 0.02, "after_stop": 4, "keep": (30,)},
     "everything observed": {"observables": ("core", "gradients", "alignment")},
     "rare observables": {"rarely": (7, ("norms", "update")), "log": 10},
